@@ -1,0 +1,260 @@
+package wire
+
+// Me is the answer of GET /me.
+type Me struct {
+	ID                   string          `json:"id"`
+	Email                string          `json:"email"`
+	IsActive             bool            `json:"is_active"`
+	IsSuperuser          bool            `json:"is_superuser"`
+	IsVerified           bool            `json:"is_verified"`
+	AccountType          string          `json:"account_type"`
+	Preferences          map[string]any  `json:"preferences"`
+	Personalization      Personalization `json:"personalization"`
+	TokenExpiresAt       *string         `json:"token_expires_at"`
+	IsCloudSuperuser     bool            `json:"is_cloud_superuser"`
+	TeamName             *string         `json:"team_name"`
+	IsAnonymousUser      bool            `json:"is_anonymous_user"`
+	PasswordConfigured   bool            `json:"password_configured"`
+	TenantInfo           any             `json:"tenant_info"`
+	EffectivePermissions []string        `json:"effective_permissions"`
+	IsGroupManager       bool            `json:"is_group_manager"`
+	AdminCapabilities    []string        `json:"admin_capabilities"`
+}
+
+// Personalization is what a user told about themselves.
+type Personalization struct {
+	Name             string   `json:"name"`
+	Role             string   `json:"role"`
+	UseMemories      bool     `json:"use_memories"`
+	EnableMemoryTool bool     `json:"enable_memory_tool"`
+	Memories         []Memory `json:"memories"`
+	UserPreferences  string   `json:"user_preferences"`
+}
+
+// Memory is one remembered fact.
+type Memory struct {
+	ID      int    `json:"id"`
+	Content string `json:"content"`
+}
+
+// Version is the answer of GET /version. Quarry is absent from a bare Onyx.
+type Version struct {
+	BackendVersion string         `json:"backend_version"`
+	Quarry         *QuarryVersion `json:"quarry,omitempty"`
+}
+
+// QuarryVersion tells which additions a quarry server has.
+type QuarryVersion struct {
+	Version  string   `json:"version"`
+	API      int      `json:"api"`
+	Features []string `json:"features"`
+}
+
+// The features that a quarry server can name.
+const (
+	FeatureStream        = "stream"
+	FeatureFacets        = "facets"
+	FeatureChunks        = "chunks"
+	FeatureSuggest       = "suggest"
+	FeatureInstant       = "instant"
+	FeatureNumResults    = "num_results"
+	FeaturePhrases       = "phrases"
+	FeatureTimeUntil     = "time_until"
+	FeatureAuthors       = "authors"
+	FeatureDocumentTypes = "document_types"
+	FeatureExplain       = "explain"
+)
+
+// Status is the answer of GET /health and of some writing routes.
+type Status struct {
+	Success bool   `json:"success"`
+	Message string `json:"message"`
+	Data    any    `json:"data"`
+}
+
+// AuthType is the answer of GET /auth/type.
+type AuthType struct {
+	AuthType string `json:"auth_type"`
+}
+
+// Persona is an agent as GET /persona lists it.
+type Persona struct {
+	ID                          int              `json:"id"`
+	Name                        string           `json:"name"`
+	Description                 string           `json:"description"`
+	Tools                       []any            `json:"tools"`
+	StarterMessages             []StarterMessage `json:"starter_messages"`
+	DocumentSets                []DocumentSet    `json:"document_sets"`
+	HierarchyNodeCount          int              `json:"hierarchy_node_count"`
+	AttachedDocumentCount       int              `json:"attached_document_count"`
+	KnowledgeSources            []string         `json:"knowledge_sources"`
+	DefaultModelConfigurationID *int             `json:"default_model_configuration_id"`
+	UploadedImageID             *string          `json:"uploaded_image_id"`
+	IconName                    *string          `json:"icon_name"`
+	IsPublic                    bool             `json:"is_public"`
+	IsListed                    bool             `json:"is_listed"`
+	DisplayPriority             *int             `json:"display_priority"`
+	IsFeatured                  bool             `json:"is_featured"`
+	BuiltinPersona              bool             `json:"builtin_persona"`
+	Labels                      []Label          `json:"labels"`
+	Owner                       *Owner           `json:"owner"`
+	OwnerGroup                  *Named           `json:"owner_group"`
+	UserPermission              *string          `json:"user_permission"`
+	Permissions                 map[string]any   `json:"permissions"`
+}
+
+// FullPersona is the answer of GET /persona/{id}.
+type FullPersona struct {
+	Persona
+	SystemPrompt    *string `json:"system_prompt"`
+	TaskPrompt      *string `json:"task_prompt"`
+	Users           []Owner `json:"users"`
+	Groups          []int   `json:"groups"`
+	SearchStartDate *string `json:"search_start_date"`
+}
+
+// PersonaPage is the answer of GET /agents.
+type PersonaPage struct {
+	Items      []Persona `json:"items"`
+	TotalItems int       `json:"total_items"`
+}
+
+// StarterMessage is a suggested first question.
+type StarterMessage struct {
+	Name    string `json:"name"`
+	Message string `json:"message"`
+}
+
+// Label is a named label of an agent.
+type Label struct {
+	ID   int    `json:"id"`
+	Name string `json:"name"`
+}
+
+// Named is a reference by number and name.
+type Named struct {
+	ID   int    `json:"id"`
+	Name string `json:"name"`
+}
+
+// Owner is the person that an agent belongs to. Email is null unless the caller may see it.
+type Owner struct {
+	ID    string  `json:"id"`
+	Email *string `json:"email"`
+}
+
+// DocumentSet is a named collection of documents.
+type DocumentSet struct {
+	ID                          int                   `json:"id"`
+	Name                        string                `json:"name"`
+	Description                 *string               `json:"description"`
+	CCPairSummaries             []ConnectorSummary    `json:"cc_pair_summaries"`
+	IsUpToDate                  bool                  `json:"is_up_to_date"`
+	IsPublic                    bool                  `json:"is_public"`
+	Users                       []string              `json:"users"`
+	Groups                      []int                 `json:"groups"`
+	Permissions                 map[string]any        `json:"permissions"`
+	FederatedConnectorSummaries []FederatedConnection `json:"federated_connector_summaries"`
+}
+
+// ConnectorSummary names a connector that feeds a document set.
+type ConnectorSummary struct {
+	ID         int    `json:"id"`
+	Name       string `json:"name"`
+	Source     string `json:"source"`
+	AccessType string `json:"access_type"`
+}
+
+// FederatedConnection is a source that is asked at query time.
+type FederatedConnection struct {
+	ID       int    `json:"id"`
+	Name     string `json:"name"`
+	Source   string `json:"source"`
+	Entities any    `json:"entities,omitempty"`
+}
+
+// IndexedSources is the answer of GET /manage/indexed-sources.
+type IndexedSources struct {
+	Sources []string `json:"sources"`
+}
+
+// ConnectorStatus is one row of GET /manage/connector-status.
+type ConnectorStatus struct {
+	HasSuccessfulRun bool   `json:"has_successful_run"`
+	Source           string `json:"source"`
+	Status           string `json:"status"`
+}
+
+// ValidTags is the answer of GET /query/valid-tags.
+type ValidTags struct {
+	Tags []SourceTag `json:"tags"`
+}
+
+// SourceTag is a tag and the source whose documents carry it.
+type SourceTag struct {
+	Key    string `json:"tag_key"`
+	Value  string `json:"tag_value"`
+	Source string `json:"source"`
+}
+
+// DocumentSize is the answer of GET /document/document-size-info.
+type DocumentSize struct {
+	NumChunks int `json:"num_chunks"`
+	NumTokens int `json:"num_tokens"`
+}
+
+// ChunkInfo is the answer of GET /document/chunk-info.
+type ChunkInfo struct {
+	Content   string `json:"content"`
+	NumTokens int    `json:"num_tokens"`
+}
+
+// DocumentChunks is the answer of GET /document/chunks.
+type DocumentChunks struct {
+	Document DocumentInfo `json:"document"`
+	Chunks   []Chunk      `json:"chunks"`
+}
+
+// DocumentInfo describes a document.
+type DocumentInfo struct {
+	ID         string           `json:"id"`
+	Title      string           `json:"title"`
+	Link       *string          `json:"link"`
+	SourceType string           `json:"source_type"`
+	UpdatedAt  *string          `json:"updated_at"`
+	Authors    []string         `json:"authors"`
+	ChunkCount int              `json:"chunk_count"`
+	Outline    []OutlineHeading `json:"outline"`
+}
+
+// OutlineHeading is a heading of a document and the chunk it stands in.
+type OutlineHeading struct {
+	Level    int    `json:"level"`
+	Text     string `json:"text"`
+	ChunkInd int    `json:"chunk_ind"`
+}
+
+// Chunk is a piece of a document as it was indexed.
+type Chunk struct {
+	ChunkInd    int      `json:"chunk_ind"`
+	Content     string   `json:"content"`
+	HeadingPath []string `json:"heading_path"`
+}
+
+// Suggestions is the answer of GET /search/suggest.
+type Suggestions struct {
+	Words  []string          `json:"words"`
+	Titles []TitleSuggestion `json:"titles"`
+}
+
+// TitleSuggestion is a document whose title goes on from a prefix.
+type TitleSuggestion struct {
+	Title      string `json:"title"`
+	DocumentID string `json:"document_id"`
+}
+
+// FacetCounts is the answer of GET /search/facets.
+type FacetCounts struct {
+	Facets       Facets `json:"facets"`
+	TotalMatches int    `json:"total_matches"`
+}

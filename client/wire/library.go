@@ -1,0 +1,72 @@
+package wire
+
+// AddRequest is the body of POST /library/add. Paths are absolute.
+type AddRequest struct {
+	Paths []string `json:"paths"`
+	As    string   `json:"as,omitempty"`
+	Set   string   `json:"set,omitempty"`
+}
+
+// SyncRequest is the body of POST /library/sync; without paths every root is synchronised.
+type SyncRequest struct {
+	Paths []string `json:"paths,omitempty"`
+}
+
+// RemoveRequest is the body of POST /library/remove. Refs are paths or document ids; Source and Set remove what holds
+// that source or document set.
+type RemoveRequest struct {
+	Refs   []string `json:"refs"`
+	Source string   `json:"source,omitempty"`
+	Set    string   `json:"set,omitempty"`
+}
+
+// LibraryEvent is one line of the answer of the /library routes that write. Type is progress, skipped, done or error;
+// done or error comes last, exactly once. What a progress line counts as done is stored durably.
+type LibraryEvent struct {
+	Type string `json:"type"`
+
+	// Of progress. Total is 0 until it is known.
+	Done  int    `json:"done,omitempty"`  // files
+	Total int    `json:"total,omitempty"` // files
+	Bytes int64  `json:"bytes,omitempty"` // read so far
+	Path  string `json:"path,omitempty"`
+
+	Reason string `json:"reason,omitempty"` // of skipped
+
+	// Of done, in documents; Skipped in files.
+	Added     int `json:"added"`
+	Updated   int `json:"updated"`
+	Removed   int `json:"removed"`
+	Unchanged int `json:"unchanged"`
+	Skipped   int `json:"skipped"`
+
+	ErrorCode string `json:"error_code,omitempty"`
+	Detail    string `json:"detail,omitempty"` // of error
+}
+
+// The types of library events.
+const (
+	LibraryProgress = "progress"
+	LibrarySkipped  = "skipped"
+	LibraryDone     = "done"
+	LibraryError    = "error"
+)
+
+// LibraryStatus is the answer of GET /library/status.
+type LibraryStatus struct {
+	Roots     []LibraryRoot `json:"roots"`
+	Documents int           `json:"documents"`
+	Chunks    int           `json:"chunks"`
+	Bytes     int64         `json:"bytes"`   // on disk
+	Version   string        `json:"version"` // changes with every commit
+	Path      string        `json:"path"`    // folder of the library; empty in memory
+}
+
+// LibraryRoot is a file or folder that was added.
+type LibraryRoot struct {
+	Path      string `json:"path"`
+	Source    string `json:"source"`
+	Set       string `json:"set"`
+	Documents int    `json:"documents"`
+	SyncedAt  string `json:"synced_at"`
+}

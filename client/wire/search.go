@@ -1,0 +1,221 @@
+// Package wire holds the types of the search API as they travel: Onyx's own fields, and the additional ones that a
+// quarry server sends and understands. The client decodes into them and the server answers in them; the package
+// imports nothing of either.
+//
+// Fields of Onyx's own contract are present even when null. Additional fields are always sent by a quarry server and
+// are absent from a bare Onyx, so a reader treats their zero value as "not told".
+package wire
+
+// Search limits that both ends know.
+const (
+	MaxQueryRunes       = 2048
+	MaxNumResults       = 100
+	DefaultNumResults   = 10
+	MaxTimeCutoffDays   = 36_500
+	DefaultContextLimit = 25  // chunks, max_context_chunks when not given
+	MaxContextChunks    = 100 // chunks
+	MaxChunksPerRequest = 200 // of GET /document/chunks
+	MaxSuggestions      = 50
+)
+
+// SearchRequest is the body of POST /search.
+type SearchRequest struct {
+	Query              string    `json:"query"`
+	Sources            []string  `json:"sources,omitempty"`
+	DocumentSets       []string  `json:"document_sets,omitempty"`
+	Tags               []Tag     `json:"tags,omitempty"`
+	TimeCutoff         *Time     `json:"time_cutoff,omitempty"`
+	PersonaID          *int      `json:"persona_id,omitempty"`
+	Provider           *string   `json:"provider,omitempty"`
+	Model              *string   `json:"model,omitempty"`
+	SkipQueryExpansion bool      `json:"skip_query_expansion,omitempty"`
+	MessageHistory     []Message `json:"message_history,omitempty"`
+
+	// The fields below are unknown to Onyx, which ignores them.
+
+	NumResults            *int     `json:"num_results,omitempty"`
+	TimeCutoffDays        *int     `json:"time_cutoff_days,omitempty"`
+	TimeUntil             *Time    `json:"time_until,omitempty"`
+	Authors               []string `json:"authors,omitempty"`
+	DocumentTypes         []string `json:"document_types,omitempty"`
+	SkipDocumentSelection bool     `json:"skip_document_selection,omitempty"`
+	MaxContextChunks      *int     `json:"max_context_chunks,omitempty"`
+	Instant               bool     `json:"instant,omitempty"`
+	Exclude               []string `json:"exclude,omitempty"`
+	Phrases               []string `json:"phrases,omitempty"`
+	Explain               bool     `json:"explain,omitempty"`
+	Stream                bool     `json:"stream,omitempty"`
+}
+
+// Tag is one key and value of a document's metadata.
+type Tag struct {
+	Key   string `json:"tag_key"`
+	Value string `json:"tag_value"`
+}
+
+// Message is one turn of the conversation that a question belongs to. Type is one of system, user, assistant,
+// tool_call_response, user_reminder.
+type Message struct {
+	Message string `json:"message"`
+	Type    string `json:"message_type"`
+}
+
+// SearchResponse is the answer of POST /search.
+type SearchResponse struct {
+	Results         []SearchResult    `json:"results"`
+	CitationMapping map[string]string `json:"citation_mapping"`
+	LLMFacingText   string            `json:"llm_facing_text"`
+	QueryExpansion  QueryExpansion    `json:"query_expansion"`
+	Queries         []ExecutedQuery   `json:"queries"`
+	AppliedFilters  []AppliedFilter   `json:"applied_filters"`
+	Facets          Facets            `json:"facets"`
+	TotalMatches    int               `json:"total_matches"`
+	Stages          []Stage           `json:"stages"`
+	Notes           []Note            `json:"notes"`
+	Searched        []string          `json:"searched"`
+}
+
+// SearchResult is one passage. The first six fields are Onyx's.
+type SearchResult struct {
+	CitationID *int    `json:"citation_id"` // 1-based, per document
+	Title      string  `json:"title"`
+	Content    string  `json:"content"`
+	Link       *string `json:"link"`
+	SourceType string  `json:"source_type"`
+	UpdatedAt  *string `json:"updated_at"` // ISO 8601 with offset
+
+	DocumentID   string              `json:"document_id"`
+	Ref          string              `json:"ref"` // "<document_id>#<chunk_ind>"
+	ChunkInd     int                 `json:"chunk_ind"`
+	ChunkStart   int                 `json:"chunk_start"` // first chunk of the section
+	ChunkEnd     int                 `json:"chunk_end"`   // last chunk of the section, inclusive
+	ChunkCount   int                 `json:"chunk_count"` // of the document
+	Score        float64             `json:"score"`       // rests on tenant-wide statistics
+	Blurb        string              `json:"blurb"`
+	Highlights   []Span              `json:"highlights"`   // UTF-8 byte offsets into Content
+	BestPassage  Span                `json:"best_passage"` // UTF-8 byte offsets into Content
+	HeadingPath  []string            `json:"heading_path"`
+	Metadata     map[string]Metadata `json:"metadata"`
+	Authors      []string            `json:"authors"`
+	DocumentType string              `json:"document_type"`
+	Selected     bool                `json:"selected"`
+	Origin       string              `json:"origin"`          // profile that the result came from
+	Ranks        map[string]int      `json:"ranks,omitempty"` // per query, with explain only
+}
+
+// Span is a half-open range [start, end) of bytes.
+type Span [2]int
+
+// QueryExpansion names the queries that a model added to the question.
+type QueryExpansion struct {
+	SemanticQueries []string `json:"semantic_queries"`
+	KeywordQueries  []string `json:"keyword_queries"`
+}
+
+// ExecutedQuery is one query that ran, with its weight in the fusion.
+type ExecutedQuery struct {
+	Query  string  `json:"query"`
+	Kind   string  `json:"kind"` // original, semantic, keyword
+	Weight float64 `json:"weight"`
+}
+
+// AppliedFilter is one filter that held, and who set it.
+type AppliedFilter struct {
+	Field string `json:"field"`
+	Value string `json:"value"`
+	SetBy string `json:"set_by"` // user, agent, model
+}
+
+// Facets count the matching documents by the values of their fields. The counts of a field are made under every
+// filter but the field's own.
+type Facets struct {
+	Sources      []FacetValue `json:"sources"`
+	Authors      []FacetValue `json:"authors"`
+	Types        []FacetValue `json:"types"`
+	DocumentSets []FacetValue `json:"document_sets"`
+	Tags         []FacetTag   `json:"tags"`
+	Months       []FacetMonth `json:"months"` // ascending
+	Undated      int          `json:"undated"`
+}
+
+// FacetValue is a value of a field and the number of matching documents that have it.
+type FacetValue struct {
+	Value string `json:"value"`
+	Count int    `json:"count"`
+}
+
+// FacetTag is a tag and the number of matching documents that carry it.
+type FacetTag struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Count int    `json:"count"`
+}
+
+// FacetMonth is a month ("2026-03", UTC) and the number of matching documents last updated in it.
+type FacetMonth struct {
+	Month string `json:"month"`
+	Count int    `json:"count"`
+}
+
+// Stage reports one stage of the pipeline: understand, retrieve, fuse, select, expand, cite.
+type Stage struct {
+	Name    string  `json:"name"`
+	MS      float64 `json:"ms"`
+	Outcome string  `json:"outcome"` // ok, skipped, failed, timeout
+	Detail  string  `json:"detail"`
+}
+
+// The outcomes of a stage.
+const (
+	OutcomeOK      = "ok"
+	OutcomeSkipped = "skipped"
+	OutcomeFailed  = "failed"
+	OutcomeTimeout = "timeout"
+)
+
+// Note tells the caller something about the search that is not a result.
+type Note struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// The codes of notes.
+const (
+	NoteNoModel       = "no_model"
+	NoteStageFailed   = "stage_failed"
+	NoteStageTimeout  = "stage_timeout"
+	NoteSourceFailed  = "source_failed"
+	NoteSourceEmpty   = "source_empty"
+	NoteFilterIgnored = "filter_ignored"
+	NoteTypoCorrected = "typo_corrected"
+)
+
+// SearchEvent is one line of a streamed search. Type is stage, provisional, final or error; final or error comes last,
+// exactly once.
+type SearchEvent struct {
+	Type string `json:"type"`
+
+	Name    string  `json:"name,omitempty"`
+	State   string  `json:"state,omitempty"` // start, end
+	MS      float64 `json:"ms,omitempty"`
+	Outcome string  `json:"outcome,omitempty"`
+
+	Response *SearchResponse `json:"response,omitempty"`
+
+	ErrorCode string `json:"error_code,omitempty"`
+	Detail    string `json:"detail,omitempty"` // of a stage or an error
+}
+
+// The types of search events.
+const (
+	EventStage       = "stage"
+	EventProvisional = "provisional"
+	EventFinal       = "final"
+	EventError       = "error"
+)
+
+// Media types of the API.
+const (
+	MediaTypeJSON   = "application/json"
+	MediaTypeNDJSON = "application/x-ndjson"
+)

@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Time is a moment as the API accepts it: ISO 8601 with or without an offset (none means UTC), a date alone, or a
+// number of seconds since 1970. It is always written as RFC 3339 in UTC.
+type Time struct{ time.Time }
+
+var timeLayouts = [...]string{
+	time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04", "2006-01-02 15:04:05.999999999Z07:00",
+	"2006-01-02 15:04:05.999999999", "2006-01-02 15:04", "2006-01-02",
+}
+
+// ParseTime reads a moment in any of the accepted spellings. The error quotes the text.
+func ParseTime(text string) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return checkYear(t, text)
+		}
+	}
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(seconds) < 1e14 {
+		return checkYear(epoch(seconds), text)
+	}
+	return time.Time{}, fmt.Errorf("not a date or time: %q", clip(text))
+}
+
+// epoch reads seconds, or milliseconds where seconds would lie beyond the year 2600, as Onyx's own parser does.
+func epoch(number float64) time.Time {
+	const watershed = 2e10
+	if math.Abs(number) > watershed {
+		number /= 1000
+	}
+	seconds, fraction := math.Modf(number)
+	return time.Unix(int64(seconds), int64(fraction*1e9)).UTC()
+}
+
+func checkYear(t time.Time, text string) (time.Time, error) {
+	if y := t.UTC().Year(); y < 1 || y > 9999 {
+		return time.Time{}, fmt.Errorf("year out of range: %q", clip(text))
+	}
+	return t.UTC(), nil
+}
+
+func clip(s string) string {
+	const longest = 40
+	if r := []rune(s); len(r) > longest {
+		return string(r[:longest]) + "…"
+	}
+	return s
+}
+
+// UnmarshalJSON accepts a string or a number.
+func (t *Time) UnmarshalJSON(data []byte) error {
+	text := string(bytes.TrimSpace(data))
+	if text == "null" {
+		return nil
+	}
+	if strings.HasPrefix(text, `"`) {
+		if err := json.Unmarshal(data, &text); err != nil {
+			return err
+		}
+	}
+	parsed, err := ParseTime(text)
+	if err != nil {
+		return err
+	}
+	t.Time = parsed
+	return nil
+}
+
+// MarshalJSON writes RFC 3339 in UTC.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return json.Marshal(t.UTC().Format(time.RFC3339Nano))
+}
+
+// Metadata is one metadata value: a string, or a list of strings. It is written as a string when it holds exactly
+// one value and was not a list.
+type Metadata struct {
+	Values []string
+	List   bool
+}
+
+// One makes a single value.
+func One(value string) Metadata { return Metadata{Values: []string{value}} }
+
+// UnmarshalJSON accepts a string, a list of strings, and (leniently) numbers and booleans as their text.
+func (m *Metadata) UnmarshalJSON(data []byte) error {
+	var raw any
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	m.Values, m.List = nil, false
+	list, isList := raw.([]any)
+	if !isList {
+		list = []any{raw}
+	}
+	m.List = isList
+	for _, item := range list {
+		switch v := item.(type) {
+		case nil:
+		case string:
+			m.Values = append(m.Values, v)
+		case float64:
+			m.Values = append(m.Values, strconv.FormatFloat(v, 'f', -1, 64))
+		case bool:
+			m.Values = append(m.Values, strconv.FormatBool(v))
+		default:
+			return fmt.Errorf("metadata value is neither text nor a list of texts")
+		}
+	}
+	return nil
+}
+
+// MarshalJSON writes a string or a list.
+func (m Metadata) MarshalJSON() ([]byte, error) {
+	if !m.List && len(m.Values) == 1 {
+		return json.Marshal(m.Values[0])
+	}
+	if m.Values == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal(m.Values)
+}

@@ -1,0 +1,278 @@
+// Package index is what the server asks of a search engine: store documents, find their passages, count and
+// describe what matched, always under somebody's rights. The embedded engine (package embedded) and a distributed one
+// implement it; package indextest holds both to the same behaviour.
+package index
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Errors that every engine returns, wrapped with what was attempted.
+var (
+	// ErrNotFound: the document or chunk does not exist, or the caller may not see it; the two are not told apart.
+	ErrNotFound = errors.New("not found")
+	// ErrReadOnly: the library can be searched but not changed.
+	ErrReadOnly = errors.New("the library is read-only")
+	// ErrBusy: another process kept the write lock for too long.
+	ErrBusy = errors.New("another process is writing to the library")
+	// ErrNewer: the store was written by a newer version of the program.
+	ErrNewer = errors.New("the library was written by a newer version of quarry")
+	// ErrNetworkFileSystem: the folder lies on a file system whose locks and maps cannot be trusted.
+	ErrNetworkFileSystem = errors.New("the library lies on a network file system")
+)
+
+// Index holds the documents of one tenant.
+type Index interface {
+	// Write stores a batch atomically: when it returns nil, all of it is durable and visible to every new Snapshot,
+	// in this process and in others; otherwise none of it is.
+	Write(ctx context.Context, batch Batch) (Written, error)
+	// UpdateAccess changes who may see documents, and what sets they are in, without touching their text. Unknown
+	// documents are passed over; it returns how many were changed.
+	UpdateAccess(ctx context.Context, patches []AccessPatch) (int, error)
+	// Snapshot is a consistent view that stays as it is until it is closed. Many may be open at once.
+	Snapshot(ctx context.Context) (Snapshot, error)
+	// Version changes with every write of any process.
+	Version(ctx context.Context) (string, error)
+	// Cursors returns the bookkeeping entries whose key begins with prefix.
+	Cursors(ctx context.Context, prefix string) (map[string]string, error)
+	// Health says whether the engine can answer and what is wrong if not.
+	Health(ctx context.Context) error
+	// Close waits for work in the background and releases everything.
+	Close() error
+}
+
+// Batch is a set of changes that become visible together.
+type Batch struct {
+	Upsert []Document
+	Delete []string // document ids; unknown ones are passed over
+	// Cursors are bookkeeping entries of the caller, stored with the batch; an empty value deletes the entry.
+	Cursors map[string]string
+}
+
+// Written counts what a batch changed, in documents. A document that was stored already, the same in every field, is
+// Unchanged and costs no write.
+type Written struct {
+	Added, Updated, Unchanged, Removed int
+}
+
+// Document is a document as it is stored: what it says, what is known of it, and who may see it.
+type Document struct {
+	ID        string
+	Source    string // a value of DocumentSource
+	Title     string
+	Path      []string // the last segments of its place (folders, breadcrumb), searched with the title
+	Link      string
+	Type      string    // "md", "pdf", "thread", …
+	CreatedAt time.Time // zero: unknown
+	UpdatedAt time.Time // zero: undated
+	Authors   []Person
+	Metadata  []Field // in the order in which they are shown
+	Sets      []string
+	Access    []string // access terms, such as "PUBLIC" or "user_email:jo@acme.example"
+	Hidden    bool
+	Origin    string // what it was read from (a file's absolute path); empty when it was posted
+	Outline   []Heading
+	Chunks    []Chunk
+}
+
+// Person is an author or owner.
+type Person struct{ Name, Email string }
+
+// Display is the name, or the address where there is none.
+func (p Person) Display() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.Email
+}
+
+// Field is one metadata key with its values. Every value is also a tag that can be filtered by.
+type Field struct {
+	Key    string
+	Values []string
+	List   bool // it was written as a list
+}
+
+// Heading is a heading of a document, with the chunk that it stands in.
+type Heading struct {
+	Level int
+	Text  string
+	Chunk int
+}
+
+// Chunk is a piece of a document of at most 512 tokens. Its number is its place in Document.Chunks, from 0.
+type Chunk struct {
+	Text     string
+	Headings []string // the path of headings that it stands under, outermost first
+	Link     string   // to this very place; empty: the document's
+}
+
+// AccessPatch replaces the access terms, sets and visibility of one document; a nil slice or pointer leaves the field
+// as it is.
+type AccessPatch struct {
+	ID     string
+	Access []string
+	Sets   []string
+	Hidden *bool
+}
+
+// Access is what the caller may see.
+type Access struct {
+	All   bool     // the owner, in process: the whole tenant, without the hidden documents
+	Terms []string // any of them; none means nothing
+}
+
+// Filter narrows a search. The values of one field are alternatives, the fields must all hold. The zero Filter with
+// Access set admits all that the caller may see.
+type Filter struct {
+	Access  Access
+	Sources []string
+	Authors []string // a name or an address, a word of the name, or the part of the address before the @; any case
+	Types   []string
+	Tags    []Tag
+	// Sets and Documents together are one field, the scope of knowledge: a document in any of the sets or named
+	// by id passes.
+	Sets      []string
+	Documents []string
+	// Since and Until bound UpdatedAt, both inclusive; zero means unbounded. Undated documents pass only with
+	// KeepUndated, or when neither bound is set.
+	Since, Until time.Time
+	KeepUndated  bool
+}
+
+// Tag is one metadata key and value.
+type Tag struct{ Key, Value string }
+
+// Query asks for passages.
+type Query struct {
+	// Text holds the words to look for; a passage need not hold all of them.
+	Text string
+	// Phrases must occur: a document qualifies when it holds all of them, a passage when it or its title holds at
+	// least one. Their words are also words of the query.
+	Phrases []string
+	// Exclude holds words or phrases; a document that has one of them anywhere does not qualify.
+	Exclude []string
+	// Prefix makes the last word of Text match every word that begins with it.
+	Prefix bool
+	Filter Filter
+	Limit  int // passages
+	// Count prepares Result.Matched.
+	Count bool
+	// Explain fills Hit.Parts.
+	Explain bool
+}
+
+// Snapshot is a consistent view of an index. Its methods may be called from several goroutines.
+type Snapshot interface {
+	// Search returns the best passages, best first; equal scores are ordered by document id, then chunk.
+	Search(ctx context.Context, query Query) (Result, error)
+	// Facets counts all documents that the filter admits, without a query.
+	Facets(ctx context.Context, filter Filter) (Counts, error)
+	// Suggest completes the last word of prefix from the words and titles of documents that access admits.
+	Suggest(ctx context.Context, prefix string, access Access, limit int) (Suggestions, error)
+	// Documents describes documents, in the order of the ids; those that do not exist or that access does not admit
+	// are left out. Chunks are not filled; ChunkCount is.
+	Documents(ctx context.Context, ids []string, access Access) ([]Stored, error)
+	// Chunks reads chunks from to to, inclusive, clipped to those there are. ErrNotFound as in Documents.
+	Chunks(ctx context.Context, id string, from, to int, access Access) ([]Chunk, error)
+	// DocumentIDs lists the ids of documents by Document.Origin, or by source or set where origin is empty; for
+	// administration, without access control.
+	DocumentIDs(ctx context.Context, by Selector) ([]string, error)
+	// Stats are of the whole tenant.
+	Stats(ctx context.Context) (Stats, error)
+	// Version names the state that the snapshot shows.
+	Version() string
+	Close()
+}
+
+// Stored is a stored document without its chunks.
+type Stored struct {
+	Document
+	ChunkCount int
+}
+
+// Selector names documents for administration; the set fields must all hold, an empty one names nothing.
+type Selector struct {
+	Origin       string // exact
+	OriginPrefix string // a folder: everything below it
+	Source       string
+	Set          string
+}
+
+// Result is what a query found.
+type Result struct {
+	Hits []Hit
+	// Corrections replaced words that occur nowhere by near ones that do; only when nothing matched as typed.
+	Corrections []Correction
+	// Matched counts what matched; nil unless Query.Count.
+	Matched Matched
+	// Highlighter marks the words of the query, as they were matched, in any text.
+	Highlighter Highlighter
+}
+
+// Hit is one passage found.
+type Hit struct {
+	DocumentID string
+	Chunk      int
+	Score      float64
+	Parts      map[string]float64 // by part of the formula: body, title, proximity, coverage, identifier
+}
+
+// Correction is a word of the query that was replaced.
+type Correction struct{ From, To string }
+
+// Matched is the set of documents that count as matched: those that pass the filter and hold at least half of the
+// query's idf mass (all of its words if there are one or two), looked for in all chunks of a document together.
+type Matched interface {
+	// Count counts them exactly. The documents named in returned count too, however they were found, provided that
+	// they exist and pass the filter.
+	Count(ctx context.Context, returned []string) (Counts, error)
+}
+
+// Counts are numbers of documents. The values of a field are counted under every filter but the field's own.
+type Counts struct {
+	Documents int
+	Sources   []ValueCount // descending by count, then by value
+	Authors   []ValueCount // by Person.Display
+	Types     []ValueCount
+	Sets      []ValueCount
+	Tags      []TagCount
+	Months    []ValueCount // "2026-03", UTC, ascending
+	Undated   int
+}
+
+// ValueCount is a value and the number of documents that have it.
+type ValueCount struct {
+	Value string
+	Count int
+}
+
+// TagCount is a tag and the number of documents that carry it.
+type TagCount struct {
+	Tag
+	Count int
+}
+
+// Highlighter marks words in a text.
+type Highlighter interface {
+	// Highlight returns the byte ranges of the matched words, ascending and disjoint, and the range of the best
+	// passage: whole sentences of at most about 300 bytes that hold the most of the query; empty for an empty text.
+	Highlight(text string) (marks [][2]int, best [2]int)
+}
+
+// Suggestions complete what was typed.
+type Suggestions struct {
+	Words  []string // descending by the number of documents
+	Titles []Title
+}
+
+// Title is a document's title and id.
+type Title struct{ Title, DocumentID string }
+
+// Stats describe a tenant's library.
+type Stats struct {
+	Documents, Chunks int
+	Bytes             int64 // on disk
+}
