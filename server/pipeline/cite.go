@@ -1,0 +1,174 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// cite reads the passages, numbers them per document and writes the answer.
+func (r *run) cite(ctx context.Context) (string, string, error) {
+	documents, err := r.documents(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	citations := map[string]int{}
+	for _, s := range r.chosen {
+		document, ok := documents[s.document]
+		if !ok {
+			continue
+		}
+		chunks, err := r.snapshot.Chunks(ctx, s.document, s.start, s.end, r.Access)
+		if errors.Is(err, index.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return "", "", fmt.Errorf("read %s: %w", s.document, err)
+		}
+		number, known := citations[s.document]
+		if !known {
+			number = len(citations) + 1
+			citations[s.document] = number
+			r.response.CitationMapping[strconv.Itoa(number)] = s.document
+		}
+		r.response.Results = append(r.response.Results, r.result(s, document, chunks, number))
+	}
+	r.response.LLMFacingText = llmFacingText(r.response.Results)
+	if err := r.count(ctx); err != nil {
+		return "", "", err
+	}
+	if err := r.noteEmptySources(ctx); err != nil {
+		return "", "", err
+	}
+	n := len(citations)
+	return wire.OutcomeOK, fmt.Sprintf("%d %s", n, plural(n, "document", "documents")), nil
+}
+
+// documents describes the documents of the chosen sections, by id.
+func (r *run) documents(ctx context.Context) (map[string]index.Stored, error) {
+	byID := map[string]index.Stored{}
+	var ids []string
+	for _, s := range r.chosen {
+		if _, seen := byID[s.document]; !seen {
+			byID[s.document] = index.Stored{}
+			ids = append(ids, s.document)
+		}
+	}
+	stored, err := r.snapshot.Documents(ctx, ids, r.Access)
+	if err != nil {
+		return nil, fmt.Errorf("describe the documents found: %w", err)
+	}
+	clear(byID)
+	for _, d := range stored {
+		byID[d.ID] = d
+	}
+	return byID, nil
+}
+
+func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation int) wire.SearchResult {
+	texts := make([]string, len(chunks))
+	for i, c := range chunks {
+		texts[i] = c.Text
+	}
+	content := strings.Join(texts, "\n")
+	center := chunks[min(max(s.center.chunk-s.start, 0), len(chunks)-1)]
+	result := wire.SearchResult{
+		CitationID: &citation, Title: d.Title, Content: content, SourceType: d.Source,
+		Link: link(center.Link, d.Link), UpdatedAt: Timestamp(d.UpdatedAt),
+		DocumentID: d.ID, Ref: d.ID + "#" + strconv.Itoa(s.center.chunk), ChunkInd: s.center.chunk,
+		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
+		Blurb: blurb(center.Text), Highlights: []wire.Span{}, HeadingPath: append([]string{}, center.Headings...),
+		Metadata: WireMetadata(d.Metadata), Authors: AuthorNames(d.Authors), DocumentType: d.Type,
+		Selected: s.selected, Origin: r.Profile,
+	}
+	if h := r.found[0].Highlighter; h != nil {
+		marks, best := h.Highlight(content)
+		for _, m := range marks {
+			result.Highlights = append(result.Highlights, m)
+		}
+		result.BestPassage = best
+	}
+	if r.Search.Explain {
+		result.Ranks = s.center.ranks
+	}
+	return result
+}
+
+// link prefers the exact place of the passage to the document's own address.
+func link(candidates ...string) *string {
+	for _, c := range candidates {
+		if c != "" {
+			return &c
+		}
+	}
+	return nil
+}
+
+// Timestamp writes a moment as ISO 8601 with offset, or null for an unknown one.
+func Timestamp(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := t.UTC().Format("2006-01-02T15:04:05.999999-07:00")
+	return &text
+}
+
+// WireMetadata brings metadata into the form in which it travels.
+func WireMetadata(fields []index.Field) map[string]wire.Metadata {
+	metadata := make(map[string]wire.Metadata, len(fields))
+	for _, f := range fields {
+		metadata[f.Key] = wire.Metadata{Values: f.Values, List: f.List}
+	}
+	return metadata
+}
+
+// AuthorNames lists how authors are shown.
+func AuthorNames(authors []index.Person) []string {
+	names := make([]string, 0, len(authors))
+	for _, a := range authors {
+		names = append(names, a.Display())
+	}
+	return names
+}
+
+// llmResult is what a language model is shown of one result.
+type llmResult struct {
+	Document   int                      `json:"document"`
+	Title      string                   `json:"title"`
+	SourceType string                   `json:"source_type"`
+	Content    string                   `json:"content"`
+	UpdatedAt  *string                  `json:"updated_at"`
+	Authors    []string                 `json:"authors,omitempty"`
+	Metadata   map[string]wire.Metadata `json:"metadata,omitempty"`
+}
+
+// llmFacingText lists the selected results as a JSON text for a language model; citation numbers name the documents.
+func llmFacingText(results []wire.SearchResult) string {
+	shown := struct {
+		Results []llmResult `json:"results"`
+	}{Results: []llmResult{}}
+	for _, r := range results {
+		if !r.Selected {
+			continue
+		}
+		shown.Results = append(shown.Results, llmResult{
+			Document: *r.CitationID, Title: r.Title, SourceType: r.SourceType, Content: r.Content,
+			UpdatedAt: r.UpdatedAt, Authors: r.Authors, Metadata: r.Metadata,
+		})
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(shown); err != nil {
+		return `{"results":[]}` // strings and numbers always encode
+	}
+	return strings.TrimSpace(text.String())
+}

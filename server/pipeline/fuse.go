@@ -1,0 +1,69 @@
+package pipeline
+
+import (
+	"cmp"
+	"slices"
+
+	"quarry/server/index"
+)
+
+// rrfK damps the advantage of the first ranks in reciprocal rank fusion (Onyx: RRF_K_VALUE).
+const rrfK = 50
+
+// rankedList is what one query found, best first.
+type rankedList struct {
+	query  string
+	weight float64
+	hits   []index.Hit
+}
+
+// chunkID names a chunk.
+type chunkID struct {
+	document string
+	chunk    int
+}
+
+// fusedChunk is a chunk with its place in the fused ranking.
+type fusedChunk struct {
+	chunkID
+	fused   float64        // Σ weight / (rrfK + rank)
+	score   float64        // the engine's, of the list that holds it at the highest weight
+	ranks   map[string]int // by query, from 1
+	weight  float64        // of the list that score comes from
+	firstAt int            // rank in the list where it first appeared
+	firstIn int            // index of that list
+}
+
+// fuse merges rankings by weighted reciprocal rank fusion: Σ weight / (50 + rank), ranks from 1. Ties go to the better
+// rank in the list where a chunk first appeared, then to the earlier list.
+func fuse(lists []rankedList) []fusedChunk {
+	byID := map[chunkID]*fusedChunk{}
+	var order []*fusedChunk
+	for l, list := range lists {
+		for i, hit := range list.hits {
+			rank := i + 1
+			id := chunkID{hit.DocumentID, hit.Chunk}
+			c := byID[id]
+			if c == nil {
+				c = &fusedChunk{chunkID: id, ranks: map[string]int{}, firstAt: rank, firstIn: l}
+				byID[id] = c
+				order = append(order, c)
+			}
+			c.fused += list.weight / float64(rrfK+rank)
+			if _, seen := c.ranks[list.query]; !seen {
+				c.ranks[list.query] = rank
+			}
+			if list.weight > c.weight {
+				c.weight, c.score = list.weight, hit.Score
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *fusedChunk) int {
+		return cmp.Or(cmp.Compare(b.fused, a.fused), cmp.Compare(a.firstAt, b.firstAt), cmp.Compare(a.firstIn, b.firstIn))
+	})
+	fused := make([]fusedChunk, len(order))
+	for i, c := range order {
+		fused[i] = *c
+	}
+	return fused
+}

@@ -1,0 +1,248 @@
+package pipeline
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+func hits(ids ...string) []index.Hit {
+	var list []index.Hit
+	for i, id := range ids {
+		name, chunk, _ := strings.Cut(id, "/")
+		list = append(list, index.Hit{DocumentID: name, Chunk: int(chunk[0] - '0'), Score: float64(100 - i)})
+	}
+	return list
+}
+
+func TestFuse(t *testing.T) {
+	cases := []struct {
+		name  string
+		lists []rankedList
+		want  []chunkID
+	}{
+		{"one list keeps its order", []rankedList{{"q", 1.3, hits("a/0", "b/0", "a/1")}},
+			[]chunkID{{"a", 0}, {"b", 0}, {"a", 1}}},
+		{"agreement beats one first place", []rankedList{
+			{"q", 1, hits("a/0", "c/0")}, {"k", 1, hits("b/0", "c/0")}},
+			[]chunkID{{"c", 0}, {"a", 0}, {"b", 0}}}, // 2/52 > 1/51; a and b tie: the earlier list first
+		{"weights decide between first places", []rankedList{{"q", 0.5, hits("a/0")}, {"k", 1.3, hits("b/0")}},
+			[]chunkID{{"b", 0}, {"a", 0}}},
+		{"no lists", nil, nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var got []chunkID
+			for _, f := range fuse(c.lists) {
+				got = append(got, f.chunkID)
+			}
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFuseScoresAndRanks(t *testing.T) {
+	fused := fuse([]rankedList{{"q", 1.3, hits("a/0", "b/0")}, {"k", 1, hits("b/0")}})
+	b := fused[0]
+	if b.document != "b" || b.ranks["q"] != 2 || b.ranks["k"] != 1 {
+		t.Fatalf("b should lead with ranks 2 and 1, got %+v", b)
+	}
+	if want := 1.3/52 + 1.0/51; b.fused != want {
+		t.Errorf("fused score %v, want %v", b.fused, want)
+	}
+	if b.score != 99 {
+		t.Errorf("score %v should be that of the heaviest list, 99", b.score)
+	}
+}
+
+func TestMergeAdjacent(t *testing.T) {
+	ranked := fuse([]rankedList{{"q", 1, hits("a/4", "b/0", "a/3", "a/1", "a/5", "b/2")}})
+	var got [][4]any
+	for _, s := range mergeAdjacent(ranked, 50) {
+		got = append(got, [4]any{s.document, s.start, s.end, s.center.chunk})
+	}
+	want := [][4]any{{"a", 3, 5, 4}, {"b", 0, 0, 0}, {"a", 1, 1, 1}, {"b", 2, 2, 2}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if n := len(mergeAdjacent(ranked, 2)); n != 2 {
+		t.Errorf("limit 2 gave %d sections", n)
+	}
+}
+
+func TestSelectFirst(t *testing.T) {
+	many := make([]section, 30)
+	ten := selectFirst(many, nil)
+	if len(ten) != maxSelected || !ten[9].selected {
+		t.Errorf("without a wish: %d sections, want the %d selected", len(ten), maxSelected)
+	}
+	wanted := 25
+	some := selectFirst(many, &wanted)
+	if len(some) != 25 || !some[9].selected || some[10].selected {
+		t.Errorf("25 wanted: got %d, selected must end after %d", len(some), maxSelected)
+	}
+	if many[0].selected {
+		t.Error("the given sections were changed")
+	}
+}
+
+func TestBoundContext(t *testing.T) {
+	span := func(start, end, center int) section {
+		return section{start: start, end: end, center: fusedChunk{chunkID: chunkID{"d", center}}, selected: true}
+	}
+	got := boundContext([]section{span(0, 4, 2), span(10, 13, 10)}, 6)
+	if got[0].start != 0 || got[0].end != 4 || got[1].start != 10 || got[1].end != 10 {
+		t.Errorf("the lower-ranked section gives way first: %+v", got)
+	}
+	got = boundContext([]section{span(0, 4, 2), span(10, 13, 10)}, 1)
+	if got[0].chunks() != 1 || got[0].start != 2 || !got[0].selected || got[1].selected {
+		t.Errorf("one chunk is left, the best center: %+v", got)
+	}
+}
+
+func TestBoundContextProperties(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		sections := make([]section, random.IntN(12))
+		for i := range sections {
+			start := random.IntN(20)
+			end := start + random.IntN(8)
+			center := start + random.IntN(end-start+1)
+			sections[i] = section{start: start, end: end, selected: random.IntN(4) > 0,
+				center: fusedChunk{chunkID: chunkID{"d", center}}}
+		}
+		limit := 1 + random.IntN(30)
+		total, wasSelected := 0, 0
+		for i, s := range boundContext(sections, limit) {
+			if s.center.chunk < s.start || s.center.chunk > s.end {
+				t.Fatalf("section %+v lost its center", s)
+			}
+			if s.start < sections[i].start || s.end > sections[i].end {
+				t.Fatalf("section %+v grew from %+v", s, sections[i])
+			}
+			if s.selected {
+				total += s.chunks()
+			}
+			if sections[i].selected {
+				wasSelected++
+			}
+		}
+		if total > limit || (wasSelected > 0 && total == 0) {
+			t.Fatalf("%d chunks selected under a limit of %d", total, limit)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	cases := []struct {
+		query   string
+		phrases []string
+		exclude []string
+		want    string
+	}{
+		{query: "plain words", want: "plain words"},
+		{query: `deploy "error budget" now`, phrases: []string{"error budget"}, want: "deploy now"},
+		{query: `deploy -draft`, exclude: []string{"draft"}, want: "deploy"},
+		{query: `-draft -drafts x`, exclude: []string{"draft", "drafts"}, want: "x"},
+		{query: `anti-draft -draft`, exclude: []string{"draft"}, want: "anti-draft"},
+		{query: `x -"old plan" y`, exclude: []string{"old plan"}, want: "x y"},
+		{query: `“smart quotes” z`, phrases: []string{"smart quotes"}, want: "z"},
+		{query: `say "unlisted phrase"`, want: `say "unlisted phrase"`},
+		{query: `"a" "a"`, phrases: []string{"a", "a"}, want: ""},
+	}
+	for _, c := range cases {
+		got := words(wire.SearchRequest{Query: c.query, Phrases: c.phrases, Exclude: c.exclude})
+		if strings.Join(strings.Fields(got), " ") != c.want {
+			t.Errorf("%s: got %q, want %q", c.query, got, c.want)
+		}
+	}
+}
+
+func FuzzWords(f *testing.F) {
+	f.Add(`a "b c" -d`, "b c", "d")
+	f.Add("-", "", "")
+	f.Fuzz(func(t *testing.T, query, phrase, exclude string) {
+		got := words(wire.SearchRequest{Query: query, Phrases: []string{phrase}, Exclude: []string{exclude}})
+		if len(got) > len(query) {
+			t.Fatalf("%q grew to %q", query, got)
+		}
+	})
+}
+
+func TestWantsPrefix(t *testing.T) {
+	for query, want := range map[string]bool{"roll": true, "roll ": false, "": false, `"roll back"`: false} {
+		if got := wantsPrefix(wire.SearchRequest{Query: query, Instant: true}); got != want {
+			t.Errorf("%q: got %v", query, got)
+		}
+	}
+	if wantsPrefix(wire.SearchRequest{Query: "roll"}) {
+		t.Error("a search that is not instant asked for a prefix")
+	}
+}
+
+func TestFilterScopeAndTime(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at := func(daysAgo int) *wire.Time { return &wire.Time{Time: now.AddDate(0, 0, -daysAgo)} }
+	days := 30
+	agent := &Agent{DocumentSets: []string{"Eng"}, Documents: []string{"doc"}, Since: now.AddDate(0, 0, -10)}
+	cases := []struct {
+		name        string
+		request     Request
+		sets        []string
+		documents   []string
+		since       time.Time
+		keepUndated bool
+	}{
+		{"nothing", Request{}, nil, nil, time.Time{}, true},
+		{"recent bound drops undated", Request{Search: wire.SearchRequest{TimeCutoff: at(5)}}, nil, nil, at(5).Time, false},
+		{"old open bound keeps undated", Request{Search: wire.SearchRequest{TimeCutoff: at(365)}}, nil, nil, at(365).Time, true},
+		{"an upper bound drops undated", Request{Search: wire.SearchRequest{TimeCutoff: at(365), TimeUntil: at(1)}},
+			nil, nil, at(365).Time, false},
+		{"days", Request{Search: wire.SearchRequest{TimeCutoffDays: &days}}, nil, nil, at(30).Time, false},
+		{"agent's scope and floor", Request{Agent: agent, Search: wire.SearchRequest{TimeCutoff: at(365)}},
+			[]string{"Eng"}, []string{"doc"}, at(10).Time, false},
+		{"caller's sets replace the agent's", Request{Agent: agent, Search: wire.SearchRequest{DocumentSets: []string{"HR"}}},
+			[]string{"HR"}, []string{"doc"}, at(10).Time, false},
+		{"an empty list does not widen", Request{Agent: agent, Search: wire.SearchRequest{DocumentSets: []string{}}},
+			[]string{"Eng"}, []string{"doc"}, at(10).Time, false},
+		{"caller's later bound wins", Request{Agent: agent, Search: wire.SearchRequest{TimeCutoff: at(2)}},
+			[]string{"Eng"}, []string{"doc"}, at(2).Time, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			c.request.Now = now
+			f := Filter(c.request)
+			if !slices.Equal(f.Sets, c.sets) || !slices.Equal(f.Documents, c.documents) {
+				t.Errorf("scope %v %v, want %v %v", f.Sets, f.Documents, c.sets, c.documents)
+			}
+			if !f.Since.Equal(c.since) || f.KeepUndated != c.keepUndated {
+				t.Errorf("since %v keep %v, want %v %v", f.Since, f.KeepUndated, c.since, c.keepUndated)
+			}
+		})
+	}
+}
+
+func TestDocumentTypes(t *testing.T) {
+	got := documentTypes([]string{"PDF", ".md", "application/pdf", "thread"})
+	if want := []string{"pdf", "md", "pdf", "thread"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestBlurb(t *testing.T) {
+	long := strings.Repeat("ein wort ", 200)
+	if got := blurb(long); len([]rune(got)) > blurbRunes+1 || !strings.HasSuffix(got, "…") {
+		t.Errorf("not cut: %d runes", len([]rune(got)))
+	}
+	if got := blurb(" a\n\tb "); got != "a b" {
+		t.Errorf("got %q", got)
+	}
+}

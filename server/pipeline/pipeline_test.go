@@ -1,0 +1,202 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// shelf is a snapshot of a few documents that answers every search with the same hits.
+type shelf struct {
+	index.Snapshot
+	documents map[string]index.Stored
+	chunks    map[string][]index.Chunk
+	hits      []index.Hit
+	fixed     []index.Correction
+	asked     []index.Query
+	err       error
+}
+
+func (s *shelf) Search(_ context.Context, q index.Query) (index.Result, error) {
+	s.asked = append(s.asked, q)
+	return index.Result{Hits: s.hits, Corrections: s.fixed, Matched: s, Highlighter: s}, s.err
+}
+
+func (s *shelf) Count(_ context.Context, returned []string) (index.Counts, error) {
+	return index.Counts{Documents: len(returned), Sources: []index.ValueCount{{Value: "slack", Count: len(returned)}}}, nil
+}
+
+func (s *shelf) Facets(context.Context, index.Filter) (index.Counts, error) {
+	return index.Counts{Sources: []index.ValueCount{{Value: "slack", Count: 1}}}, nil
+}
+
+func (s *shelf) Highlight(text string) ([][2]int, [2]int) {
+	return [][2]int{{0, 4}}, [2]int{0, len(text)}
+}
+
+func (s *shelf) Documents(_ context.Context, ids []string, _ index.Access) (found []index.Stored, err error) {
+	for _, id := range ids {
+		if d, ok := s.documents[id]; ok {
+			found = append(found, d)
+		}
+	}
+	return found, nil
+}
+
+func (s *shelf) Chunks(_ context.Context, id string, from, to int, _ index.Access) ([]index.Chunk, error) {
+	if _, ok := s.documents[id]; !ok {
+		return nil, index.ErrNotFound
+	}
+	return s.chunks[id][from : to+1], nil
+}
+
+func newShelf() *shelf {
+	updated := time.Date(2026, 3, 12, 9, 14, 5, 0, time.UTC)
+	return &shelf{
+		documents: map[string]index.Stored{
+			"a": {Document: index.Document{ID: "a", Title: "Rolling back", Source: "slack", Link: "https://x.example/a",
+				UpdatedAt: updated, Type: "thread", Authors: []index.Person{{Name: "Jo"}, {Email: "sam@x.example"}},
+				Metadata: []index.Field{{Key: "team", Values: []string{"infra"}}}}, ChunkCount: 3},
+			"b": {Document: index.Document{ID: "b", Title: "Policy", Source: "confluence"}, ChunkCount: 1},
+		},
+		chunks: map[string][]index.Chunk{
+			"a": {{Text: "roll <0>"}, {Text: "roll 1", Headings: []string{"Steps"}, Link: "https://x.example/a#steps"}, {Text: "roll 2"}},
+			"b": {{Text: "policy"}},
+		},
+		hits: hits("a/1", "b/0", "a/2", "gone/0"),
+	}
+}
+
+func search(t *testing.T, s *shelf, request wire.SearchRequest) *wire.SearchResponse {
+	t.Helper()
+	response, err := Run(context.Background(), s, Request{Search: request, Profile: "local", Now: time.Now()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response
+}
+
+func TestRunCitesPerDocument(t *testing.T) {
+	response := search(t, newShelf(), wire.SearchRequest{Query: "roll back"})
+	if len(response.Results) != 2 {
+		t.Fatalf("want the merged section of a and b, and nothing of the vanished document: %+v", response.Results)
+	}
+	first := response.Results[0]
+	if *first.CitationID != 1 || first.Ref != "a#1" || first.ChunkStart != 1 || first.ChunkEnd != 2 ||
+		first.Content != "roll 1\nroll 2" || *first.Link != "https://x.example/a#steps" ||
+		*first.UpdatedAt != "2026-03-12T09:14:05+00:00" || !first.Selected || first.Origin != "local" {
+		t.Errorf("first result: %+v", first)
+	}
+	if !reflect.DeepEqual(first.Authors, []string{"Jo", "sam@x.example"}) || first.HeadingPath[0] != "Steps" {
+		t.Errorf("authors or headings: %+v", first)
+	}
+	if !reflect.DeepEqual(response.CitationMapping, map[string]string{"1": "a", "2": "b"}) {
+		t.Errorf("citations: %v", response.CitationMapping)
+	}
+	if response.Results[1].UpdatedAt != nil || response.Results[1].Link != nil {
+		t.Errorf("unknown date and link must be null: %+v", response.Results[1])
+	}
+	if response.Results[0].Ranks != nil {
+		t.Error("ranks without explain")
+	}
+}
+
+func TestRunReportsStagesNotesAndCounts(t *testing.T) {
+	s := newShelf()
+	s.fixed = []index.Correction{{From: "rol", To: "roll"}}
+	var events []string
+	response, err := Run(context.Background(), s, Request{Search: wire.SearchRequest{Query: "rol"}, Now: time.Now()},
+		func(e wire.SearchEvent) { events = append(events, e.Name+" "+e.State) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, st := range response.Stages {
+		names = append(names, st.Name+" "+st.Outcome)
+	}
+	want := []string{"understand skipped", "retrieve ok", "fuse ok", "select skipped", "expand skipped", "cite ok"}
+	if !reflect.DeepEqual(names, want) {
+		t.Errorf("stages %v", names)
+	}
+	if len(events) != 12 || events[0] != "understand start" || events[11] != "cite end" {
+		t.Errorf("events %v", events)
+	}
+	if len(response.Notes) != 2 || response.Notes[0].Code != wire.NoteNoModel || response.Notes[1].Code != wire.NoteTypoCorrected {
+		t.Errorf("notes %+v", response.Notes)
+	}
+	if response.TotalMatches != 3 || response.Facets.Sources[0].Count != 3 {
+		t.Errorf("counts %d %+v", response.TotalMatches, response.Facets)
+	}
+}
+
+func TestRunInstantIsQuietAndPrefixed(t *testing.T) {
+	s := newShelf()
+	response := search(t, s, wire.SearchRequest{Query: `roll "error budget" -draft ba`, Instant: true,
+		Phrases: []string{"error budget"}, Exclude: []string{"draft"}})
+	if len(response.Notes) != 0 {
+		t.Errorf("an instant search needs no excuse for a missing model: %+v", response.Notes)
+	}
+	q := s.asked[0]
+	if !q.Prefix || strings.Join(strings.Fields(q.Text), " ") != "roll ba" || len(q.Phrases) != 1 || len(q.Exclude) != 1 {
+		t.Errorf("query %+v", q)
+	}
+}
+
+func TestRunExplain(t *testing.T) {
+	response := search(t, newShelf(), wire.SearchRequest{Query: "roll", Explain: true})
+	if response.Results[1].Ranks["roll"] != 2 {
+		t.Errorf("ranks %v", response.Results[1].Ranks)
+	}
+}
+
+func TestRunNamesEmptySources(t *testing.T) {
+	s := newShelf()
+	s.hits = nil
+	response := search(t, s, wire.SearchRequest{Query: "x", SkipQueryExpansion: true, Sources: []string{"slack", "jira"}})
+	if len(response.Notes) != 1 || response.Notes[0].Code != wire.NoteSourceEmpty || !strings.Contains(response.Notes[0].Text, "jira") {
+		t.Errorf("notes %+v", response.Notes)
+	}
+	if response.Results == nil || response.LLMFacingText != `{"results":[]}` {
+		t.Errorf("an empty answer is still whole: %+v", response)
+	}
+}
+
+func TestRunWrapsFailure(t *testing.T) {
+	s := newShelf()
+	s.err = errors.New("disk on fire")
+	_, err := Run(context.Background(), s, Request{Search: wire.SearchRequest{Query: "x"}}, nil)
+	if err == nil || err.Error() != "retrieve: disk on fire" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLLMFacingTextIsJSON(t *testing.T) {
+	response := search(t, newShelf(), wire.SearchRequest{Query: "roll"})
+	var shown struct{ Results []map[string]any }
+	if err := json.Unmarshal([]byte(response.LLMFacingText), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if len(shown.Results) != 2 || shown.Results[0]["document"] != 1.0 || shown.Results[0]["metadata"] == nil {
+		t.Errorf("%+v", shown)
+	}
+	if _, present := shown.Results[1]["authors"]; present {
+		t.Error("authors of a document without any")
+	}
+}
+
+func TestEveryFieldIsPresent(t *testing.T) {
+	data, err := json.Marshal(search(t, newShelf(), wire.SearchRequest{Query: "roll"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(data), ":null") && strings.Count(string(data), ":null") != 2 {
+		t.Errorf("only b's link and date may be null: %s", data)
+	}
+}
