@@ -1,0 +1,35 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile takes an exclusive lock that ends with the process, whatever ends it. The file stays: removing it would let
+// two processes lock two files of one name.
+func lockFile(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = file.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
+			return nil, errLocked
+		}
+		return nil, err
+	}
+	return func() { _ = file.Close() }, nil
+}
+
+// folderWritable asks the system, which knows of read-only mounts and lists of rights too.
+func folderWritable(folder string) error {
+	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
+		return &os.PathError{Op: "write to", Path: folder, Err: err}
+	}
+	return nil
+}

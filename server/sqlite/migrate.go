@@ -1,0 +1,163 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/server/index"
+
+	"github.com/pressly/goose/v3"
+)
+
+// lockRetry is the pause between two attempts to get a lock that cannot be waited for.
+const lockRetry = 10 * time.Millisecond
+
+// newestMigration is the highest number among the migration files; 0 without migrations.
+func newestMigration(migrations fs.FS) (int, error) {
+	if migrations == nil {
+		return 0, nil
+	}
+	names, err := fs.Glob(migrations, "*.sql")
+	if err != nil {
+		return 0, fmt.Errorf("list migrations: %w", err)
+	}
+	newest := 0
+	for _, name := range names {
+		prefix, _, _ := strings.Cut(name, "_")
+		number, err := strconv.Atoi(prefix)
+		if err != nil || number < 1 {
+			return 0, fmt.Errorf("migration %s: its name must begin with a number", name)
+		}
+		newest = max(newest, number)
+	}
+	if newest == 0 {
+		return 0, errors.New("there are no migrations at the root of Options.Migrations")
+	}
+	return newest, nil
+}
+
+// migrate brings the schema to the newest version. In the common case that costs one PRAGMA.
+func (db *DB) migrate(ctx context.Context, options Options) error {
+	if db.newest == 0 {
+		return nil
+	}
+	current, err := db.userVersion(ctx, db.Reader)
+	if err != nil {
+		return err
+	}
+	switch {
+	case current == db.newest:
+		return nil
+	case current > db.newest:
+		return db.newer(current)
+	case db.readOnly:
+		return fmt.Errorf("open %s: %w, and its schema is to be brought from version %d to %d first",
+			db.name(), index.ErrReadOnly, current, db.newest)
+	}
+	if db.path != "" {
+		unlock, err := lockWithin(ctx, db.path+".lock", options.BusyTimeout)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+	}
+	if current, err = db.userVersion(ctx, db.Writer); err != nil || current == db.newest {
+		return err
+	}
+	return db.runMigrations(ctx, options)
+}
+
+func (db *DB) runMigrations(ctx context.Context, options Options) error {
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db.Writer, options.Migrations,
+		goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("read the migrations of %s: %w", db.name(), err)
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return Explain(fmt.Errorf("bring the schema of %s to version %d: %w", db.name(), db.newest, err))
+	}
+	// A crash before this line costs one more look by goose at the next start, nothing else.
+	if _, err := db.Writer.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(db.newest)); err != nil {
+		return Explain(fmt.Errorf("note the schema version of %s: %w", db.name(), err))
+	}
+	return nil
+}
+
+// userVersion reads PRAGMA user_version, through the very first connection in most cases. Becoming a database with a
+// write-ahead log needs the file alone for a moment, which SQLite does not wait for.
+func (db *DB) userVersion(ctx context.Context, pool *sql.DB) (int, error) {
+	deadline := time.Now().Add(DefaultBusyTimeout)
+	for {
+		version := 0
+		err := pool.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+		if err == nil {
+			return version, nil
+		}
+		err = Explain(fmt.Errorf("open %s: %w", db.name(), err))
+		if !errors.Is(err, index.ErrBusy) || time.Now().After(deadline) {
+			return 0, err
+		}
+		if err := pause(ctx, lockRetry); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// checkNewer notices that a newer version of the program migrated the database while this one had it open.
+func (db *DB) checkNewer(ctx context.Context, tx *sql.Tx) error {
+	if db.newest == 0 {
+		return nil
+	}
+	version := 0
+	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return Explain(fmt.Errorf("read the schema version of %s: %w", db.name(), err))
+	}
+	if version > db.newest {
+		return db.newer(version)
+	}
+	return nil
+}
+
+func (db *DB) newer(found int) error {
+	return fmt.Errorf("open %s: %w (schema version %d, this program knows %d)", db.name(), index.ErrNewer, found,
+		db.newest)
+}
+
+// lockWithin takes the lock that lets only one process migrate at a time.
+func lockWithin(ctx context.Context, path string, timeout time.Duration) (unlock func(), err error) {
+	deadline := time.Now().Add(timeout)
+	for {
+		unlock, err := lockFile(path)
+		if err == nil {
+			return unlock, nil
+		}
+		if !errors.Is(err, errLocked) {
+			return nil, Explain(fmt.Errorf("lock %s: %w", path, err))
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("lock %s: %w", path, index.ErrBusy)
+		}
+		if err := pause(ctx, lockRetry); err != nil {
+			return nil, err
+		}
+	}
+}
+
+var errLocked = errors.New("locked by another process")
+
+func pause(ctx context.Context, duration time.Duration) error {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

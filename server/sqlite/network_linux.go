@@ -1,0 +1,99 @@
+package sqlite
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// fuseMagic covers local and remote file systems alike; the table of mounts tells which one it is.
+const fuseMagic = 0x65735546
+
+func networkFileSystem(folder string) (string, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(folder, &stat); err != nil {
+		return "", err
+	}
+	magic := uint32(stat.Type)
+	if magic != fuseMagic {
+		return networkMagic(magic), nil
+	}
+	var file unix.Stat_t
+	if err := unix.Stat(folder, &file); err != nil {
+		return "", err
+	}
+	mounts, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return "", nil // without /proc a FUSE mount gets the benefit of the doubt
+	}
+	defer func() { _ = mounts.Close() }()
+	device := uint64(file.Dev)
+	return fuseName(mounts, unix.Major(device), unix.Minor(device)), nil
+}
+
+// networkMagic names the network file systems among the numbers that statfs answers; "" for all others.
+func networkMagic(magic uint32) string {
+	switch magic {
+	case 0x6969:
+		return "NFS"
+	case 0x517B, 0xFE534D42, 0xFF534D42:
+		return "SMB"
+	case 0x01021997:
+		return "9P"
+	case 0x5346414F, 0x6B414653:
+		return "AFS"
+	case 0x73757245:
+		return "Coda"
+	case 0x564C:
+		return "NCP"
+	case 0x00C36400:
+		return "Ceph"
+	case 0x0BD00BD0:
+		return "Lustre"
+	case 0x47504653:
+		return "GPFS"
+	case 0x7461636F:
+		return "OCFS2"
+	case 0x01161970:
+		return "GFS2"
+	case 0x19830326:
+		return "BeeGFS"
+	case 0x786F4256:
+		return "a VirtualBox shared folder"
+	case 0xBACBACBC:
+		return "a VMware shared folder"
+	default:
+		return ""
+	}
+}
+
+// fuseName finds the mount of a device in the format of /proc/self/mountinfo and names it if it is a remote one.
+func fuseName(mounts io.Reader, major, minor uint32) string {
+	device := fmt.Sprintf("%d:%d", major, minor)
+	lines := bufio.NewScanner(mounts)
+	for lines.Scan() {
+		before, after, found := strings.Cut(lines.Text(), " - ")
+		fields, rest := strings.Fields(before), strings.Fields(after)
+		if !found || len(fields) < 3 || len(rest) == 0 || fields[2] != device {
+			continue
+		}
+		if remoteFUSE(strings.TrimPrefix(rest[0], "fuse.")) {
+			return rest[0]
+		}
+	}
+	return ""
+}
+
+func remoteFUSE(kind string) bool {
+	switch kind {
+	case "sshfs", "s3fs", "rclone", "gcsfuse", "goofys", "mount-s3", "blobfuse2", "glusterfs", "ceph-fuse", "davfs",
+		"curlftpfs", "juicefs", "mfs", "smbnetfs", "seaweedfs":
+		return true
+	default:
+		return false
+	}
+}

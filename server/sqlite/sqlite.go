@@ -1,0 +1,243 @@
+// Package sqlite is the one way in which this program opens SQLite databases: durable commits, one writer and any
+// number of readers, migrations on first use, and a refusal of the places where none of that can be relied on.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	driver "modernc.org/sqlite"
+)
+
+// DefaultBusyTimeout is how long a statement waits for another process's lock before it fails with index.ErrBusy.
+const DefaultBusyTimeout = 10 * time.Second
+
+const (
+	idleReaders   = 4
+	folderMode    = 0o700
+	fileMode      = 0o600
+	writerCacheKB = 16 << 10
+)
+
+// Options say what to open and how.
+type Options struct {
+	// Path is the database file; it and its folder are created when they are missing. Empty: a database in memory that
+	// is gone when the DB is closed and never touches the disk.
+	Path string
+	// ReadOnly opens an existing file without the right to change it. A file or folder that cannot be written is opened
+	// like this in any case.
+	ReadOnly bool
+	// Migrations holds goose's SQL files ("00001_name.sql") at its root; nil: the schema is taken as it is. The newest
+	// number is kept in PRAGMA user_version.
+	Migrations fs.FS
+	// BusyTimeout replaces DefaultBusyTimeout when it is not zero.
+	BusyTimeout time.Duration
+
+	// networkName names the network file system that a folder lies on; replaced in tests.
+	networkName func(folder string) (string, error)
+}
+
+// DB is an open database. Its two pools are used directly; errors that come from them are made plain by Explain.
+type DB struct {
+	// Writer has one connection, whose transactions take the write lock when they begin. In a read-only database every
+	// write on it fails.
+	Writer *sql.DB
+	// Reader hands out connections that cannot write. A transaction on one of them is a consistent view; in memory,
+	// where there is no write-ahead log, it keeps writers waiting for as long as it is open.
+	Reader *sql.DB
+
+	path     string
+	readOnly bool
+	keeper   *sql.Conn // keeps a database in memory alive
+	newest   int
+}
+
+// Open opens a database and brings its schema up to date. Errors: index.ErrNewer, index.ErrBusy,
+// index.ErrNetworkFileSystem, index.ErrReadOnly when a migration is due and nothing may be written, ErrDamaged,
+// fs.ErrNotExist for a missing file that is to be opened read-only.
+func Open(ctx context.Context, options Options) (*DB, error) {
+	if options.BusyTimeout == 0 {
+		options.BusyTimeout = DefaultBusyTimeout
+	}
+	newest, err := newestMigration(options.Migrations)
+	if err != nil {
+		return nil, err
+	}
+	var db *DB
+	if options.Path == "" {
+		db, err = openMemory(ctx, options)
+	} else {
+		db, err = openFile(options)
+	}
+	if err != nil {
+		return nil, err
+	}
+	db.newest = newest
+	if err := db.migrate(ctx, options); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// ReadOnly reports whether the database was opened without the right to change it.
+func (db *DB) ReadOnly() bool { return db.readOnly }
+
+// InMemory reports whether the database lives in memory only.
+func (db *DB) InMemory() bool { return db.path == "" }
+
+// Path is the database file; empty in memory.
+func (db *DB) Path() string { return db.path }
+
+// Close closes all connections. The last process to close a database folds its write-ahead log into it.
+func (db *DB) Close() error {
+	var errs []error
+	if db.keeper != nil {
+		errs = append(errs, db.keeper.Close())
+	}
+	if db.Reader != nil {
+		errs = append(errs, db.Reader.Close())
+	}
+	if db.Writer != nil {
+		errs = append(errs, db.Writer.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close %s: %w", db.name(), err)
+	}
+	return nil
+}
+
+// Update runs change in one transaction that holds the write lock from its beginning, and commits it durably. When it
+// returns an error nothing was changed. Errors: index.ErrBusy, index.ErrReadOnly, index.ErrNewer when a newer version
+// of the program migrated the database meanwhile, ErrDiskFull, and those of change.
+func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
+	tx, err := db.Writer.BeginTx(ctx, nil)
+	if err != nil {
+		return Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := db.checkNewer(ctx, tx); err != nil {
+		return err
+	}
+	if err := change(tx); err != nil {
+		return Explain(err)
+	}
+	if err := tx.Commit(); err != nil {
+		return Explain(fmt.Errorf("commit to %s: %w", db.name(), err))
+	}
+	return nil
+}
+
+func (db *DB) name() string {
+	if db.path == "" {
+		return "the database in memory"
+	}
+	return db.path
+}
+
+func openFile(options Options) (*DB, error) {
+	path, err := filepath.Abs(options.Path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", options.Path, err)
+	}
+	if err := refuseNetwork(path, options.networkName); err != nil {
+		return nil, err
+	}
+	db := &DB{path: path, readOnly: options.ReadOnly}
+	immutable := false
+	if !options.ReadOnly {
+		if err := prepareFile(path); err != nil {
+			if !notWritable(err) {
+				return nil, Explain(fmt.Errorf("open %s: %w", path, err))
+			}
+			db.readOnly = true
+		}
+	}
+	if db.readOnly {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("open read-only: %w", err)
+		}
+		if immutable, err = canBeImmutable(path); err != nil {
+			return nil, err
+		}
+	}
+	if err := db.openPools(options, immutable); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// prepareFile makes sure that the file exists, is private, and that both it and its folder, where SQLite keeps the
+// write-ahead log, can be written.
+func prepareFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+		return err
+	}
+	if err := folderWritable(filepath.Dir(path)); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// canBeImmutable tells whether a file that may not be written can be read without any locks: only when nobody can be
+// writing to it, which is when its folder cannot be written either and no log holds data.
+func canBeImmutable(path string) (bool, error) {
+	if folderWritable(filepath.Dir(path)) == nil {
+		return false, nil
+	}
+	info, err := os.Stat(path + "-wal")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("look for the write-ahead log of %s: %w", path, err)
+	default:
+		return info.Size() == 0, nil
+	}
+}
+
+func (db *DB) openPools(options Options, immutable bool) error {
+	timeout := strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)
+	reader := parameters{"_busy_timeout": timeout, "_query_only": "1", "pragmas": "temp_store(MEMORY)"}
+	writer := parameters{"_busy_timeout": timeout, "_foreign_keys": "1", "_synchronous": "FULL", "_txlock": "immediate",
+		"pragmas": "temp_store(MEMORY),cache_size(-" + strconv.Itoa(writerCacheKB) + "),fullfsync(1)," +
+			"checkpoint_fullfsync(1)"}
+	switch {
+	case immutable:
+		reader["immutable"], writer["immutable"] = "1", "1"
+		fallthrough
+	case db.readOnly:
+		reader["mode"], writer["mode"] = "ro", "ro"
+		writer["_query_only"] = "1"
+	default:
+		reader["mode"], writer["mode"] = "rw", "rw"
+		writer["_journal_mode"] = "WAL"
+	}
+	return db.connect(fileURI(db.path, reader), fileURI(db.path, writer))
+}
+
+func (db *DB) connect(readerURI, writerURI string) error {
+	reader, err := driver.NewConnector(readerURI)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", db.name(), err)
+	}
+	writer, err := driver.NewConnector(writerURI)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", db.name(), err)
+	}
+	db.Reader = sql.OpenDB(reader)
+	db.Reader.SetMaxIdleConns(idleReaders)
+	db.Writer = sql.OpenDB(writer)
+	db.Writer.SetMaxOpenConns(1)
+	return nil
+}
