@@ -1,0 +1,148 @@
+// Package directory knows who may use a server and what is arranged for them: tenants, people, groups, tokens, agents
+// and document sets, in one SQLite file. It holds no documents.
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"quarry/server/index"
+	"quarry/server/sqlite"
+)
+
+// Errors of the directory, wrapped with what was attempted.
+var (
+	// ErrUnauthenticated: the token is missing, malformed, unknown, expired or revoked, or its user is inactive; the
+	// cases are not told apart.
+	ErrUnauthenticated = errors.New("not authenticated")
+	// ErrNotFound: there is no such thing, or the caller may not see it; the two are not told apart.
+	ErrNotFound = errors.New("not found")
+)
+
+// InputError says which value was refused and why, in words for the person who gave it.
+type InputError struct{ Reason string }
+
+// Error is the reason.
+func (e InputError) Error() string { return e.Reason }
+
+func refuse(format string, args ...any) error {
+	return InputError{Reason: fmt.Sprintf(format, args...)}
+}
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Directory is an open directory. Its methods may be called from several goroutines, and several processes may have
+// the same file open.
+type Directory struct {
+	db       *sqlite.DB
+	readOnly bool
+	now      func() time.Time
+}
+
+// Option adjusts how a directory is opened.
+type Option func(*Directory)
+
+// WithClock sets the clock by which tokens expire; the default is time.Now.
+func WithClock(now func() time.Time) Option { return func(d *Directory) { d.now = now } }
+
+// Open opens the directory in the file at path, which it makes or brings up to date first; without a path it is kept
+// in memory. Read-only, the file must exist and is left as it is. Errors are those of sqlite.Open.
+func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*Directory, error) {
+	d := &Directory{now: time.Now}
+	for _, option := range options {
+		option(d)
+	}
+	schema, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("read the directory's migrations: %w", err)
+	}
+	// A new directory in memory is written once in any case, by its migrations.
+	d.db, err = sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: readOnly && path != "", Migrations: schema})
+	if err != nil {
+		return nil, fmt.Errorf("open the directory: %w", err)
+	}
+	d.readOnly = readOnly || d.db.ReadOnly()
+	return d, nil
+}
+
+// Close releases the file.
+func (d *Directory) Close() error {
+	if err := d.db.Close(); err != nil {
+		return fmt.Errorf("close the directory: %w", err)
+	}
+	return nil
+}
+
+// AddTenant makes a tenant and its owner; one that exists already is left as it is. An id is 1 to 63 lower-case
+// letters, digits, "_" and "-", the first of them no punctuation.
+func (d *Directory) AddTenant(ctx context.Context, id string) error {
+	if !regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`).MatchString(id) {
+		return refuse("a tenant's id is made of lower-case letters, digits, - and _: %s", quote(id))
+	}
+	return d.write(ctx, "add tenant "+id, func(tx *sql.Tx) error {
+		now := d.now().UnixMicro()
+		if _, err := tx.ExecContext(ctx,
+			"INSERT INTO tenants (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", id, now); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO users (id, tenant_id, email, name, role, created_at)
+			VALUES (?, ?, ?, 'Owner', 'admin', ?) ON CONFLICT DO NOTHING`, OwnerID(id), id, OwnerEmail, now)
+		return err
+	})
+}
+
+// write runs change in one transaction. Errors are those of sqlite.DB.Update.
+func (d *Directory) write(ctx context.Context, what string, change func(*sql.Tx) error) error {
+	if d.readOnly {
+		return fmt.Errorf("%s: %w", what, index.ErrReadOnly)
+	}
+	if err := d.db.Update(ctx, change); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// checkText refuses text that is empty, too long or not fit to be shown.
+func checkText(what, text string, most int) error {
+	switch n := utf8.RuneCountInString(text); {
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return refuse("%s may not contain control characters", what)
+	case strings.TrimSpace(text) == "":
+		return refuse("%s may not be empty", what)
+	case n > most:
+		return refuse("%s may have at most %d characters, this has %d", what, most, n)
+	}
+	return nil
+}
+
+// quote shows a refused value without letting it fill the screen.
+func quote(text string) string {
+	const longest = 60
+	if runes := []rune(text); len(runes) > longest {
+		text = string(runes[:longest]) + "…"
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+// micros reads a stored time; NULL is the zero time.
+func micros(stored sql.NullInt64) time.Time {
+	if !stored.Valid {
+		return time.Time{}
+	}
+	return time.UnixMicro(stored.Int64).UTC()
+}
+
+// stored is the reverse of micros.
+func stored(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
+}

@@ -1,0 +1,314 @@
+package directory
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/sqlite"
+)
+
+const (
+	tokenPrefix      = "onyx_pat_"
+	tokenRandomBytes = 192
+	longestToken     = 1024 // bytes
+	// lastUsedEvery keeps a busy token from writing at every request.
+	lastUsedEvery = 5 * time.Minute
+	// lastUsedWait is how long a request waits for the writer to note that a token was used.
+	lastUsedWait   = 500 * time.Millisecond
+	maxTokenDays   = 36_500
+	maxNameRunes   = 100
+	kindUser       = "user"
+	timestampShape = "2006-01-02T15:04:05.999999-07:00"
+)
+
+// Token is a personal access token as it may be shown.
+type Token struct {
+	ID        int
+	Name      string
+	Email     string // of its user
+	Display   string // the token with its middle left out
+	Scopes    []string
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero: never
+	LastUsed  time.Time // zero: never; at most five minutes behind
+}
+
+// Wire is the token as the API shows it.
+func (t Token) Wire() wire.AccessToken {
+	return wire.AccessToken{
+		ID: t.ID, Name: t.Name, TokenDisplay: t.Display, CreatedAt: Timestamp(t.CreatedAt),
+		ExpiresAt: timestampOrNil(t.ExpiresAt), LastUsedAt: timestampOrNil(t.LastUsed), Scopes: t.Scopes,
+	}
+}
+
+// Timestamp writes a time as the API does: ISO 8601 with the offset +00:00.
+func Timestamp(t time.Time) string { return t.UTC().Format(timestampShape) }
+
+func timestampOrNil(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := Timestamp(t)
+	return &text
+}
+
+// TokenRequest asks for a token.
+type TokenRequest struct {
+	Tenant string // empty: the default tenant
+	Name   string // 1 to 100 characters
+	Email  string // empty: the owner; somebody unknown becomes a basic user
+	Days   *int   // until it expires, counted from the end of today (UTC); nil: never
+	Scopes []string
+}
+
+// AddToken makes a token and returns it with its secret, which is stored nowhere. Scopes nil grants all that the user
+// may do; an unknown scope, and a list of none, are refused.
+func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, string, error) {
+	token, err := d.newToken(&request)
+	if err != nil {
+		return Token{}, "", err
+	}
+	secret, err := newSecret(request.Tenant)
+	if err != nil {
+		return Token{}, "", err
+	}
+	token.Display = secret[:12] + "****" + secret[len(secret)-4:]
+	scopes := sql.NullString{}
+	if token.Scopes != nil {
+		text, err := json.Marshal(token.Scopes)
+		if err != nil {
+			return Token{}, "", fmt.Errorf("write the token's scopes: %w", err)
+		}
+		scopes = sql.NullString{String: string(text), Valid: true}
+	}
+	err = d.write(ctx, "add a token", func(tx *sql.Tx) error {
+		user, err := d.ensureUser(ctx, tx, request.Tenant, token.Email, RoleBasic)
+		if err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `INSERT INTO tokens
+			(user_id, name, kind, hash, display, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			RETURNING id`, user.ID, token.Name, kindUser, hash(secret), token.Display, scopes,
+			token.CreatedAt.UnixMicro(), stored(token.ExpiresAt)).Scan(&token.ID)
+	})
+	if err != nil {
+		return Token{}, "", err
+	}
+	return token, secret, nil
+}
+
+// newToken checks a request, fills in what it leaves out, and describes the token that it asks for.
+func (d *Directory) newToken(request *TokenRequest) (Token, error) {
+	if request.Tenant == "" {
+		request.Tenant = DefaultTenant
+	}
+	if err := checkText("a token's name", request.Name, maxNameRunes); err != nil {
+		return Token{}, err
+	}
+	now := d.now().UTC().Truncate(time.Microsecond)
+	token := Token{Name: request.Name, Email: OwnerEmail, Scopes: request.Scopes, CreatedAt: now}
+	if request.Email != "" {
+		email, err := checkEmail(request.Email)
+		if err != nil {
+			return Token{}, err
+		}
+		token.Email = email
+	}
+	if days := request.Days; days != nil {
+		if *days < 1 || *days > maxTokenDays {
+			return Token{}, refuse("a token lasts between 1 and %d days, not %d", maxTokenDays, *days)
+		}
+		token.ExpiresAt = time.Date(now.Year(), now.Month(), now.Day()+*days, 23, 59, 59, 999_999_000, time.UTC)
+	}
+	return token, checkScopes(request.Scopes)
+}
+
+func checkScopes(scopes []string) error {
+	if scopes != nil && len(scopes) == 0 {
+		return refuse("a token needs at least one scope; leave the scopes out to grant all that its user may do")
+	}
+	for _, s := range scopes {
+		if !slices.Contains(AllPermissions(), s) {
+			return refuse("unknown scope %s; known are %s", quote(s), strings.Join(AllPermissions(), ", "))
+		}
+	}
+	return nil
+}
+
+// newSecret makes a token that names its tenant, unless it is the default one.
+func newSecret(tenant string) (string, error) {
+	random := make([]byte, tokenRandomBytes)
+	if _, err := rand.Read(random); err != nil {
+		return "", fmt.Errorf("make a token: %w", err)
+	}
+	secret := base64.RawURLEncoding.EncodeToString(random)
+	if tenant != DefaultTenant {
+		secret = url.QueryEscape(tenant) + "." + secret
+	}
+	return tokenPrefix + secret, nil
+}
+
+func hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// tenantOf reads the tenant that a token names; ok is false for what cannot be a token.
+func tenantOf(secret string) (tenant string, ok bool) {
+	body, ok := strings.CutPrefix(secret, tokenPrefix)
+	if !ok || body == "" || len(secret) > longestToken {
+		return "", false
+	}
+	quoted, _, named := strings.Cut(body, ".")
+	if !named {
+		return DefaultTenant, true
+	}
+	tenant, err := url.QueryUnescape(quoted)
+	return tenant, err == nil && tenant != ""
+}
+
+// Authenticate finds out whose token it is. It returns ErrUnauthenticated for anything but a valid one.
+func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal, error) {
+	tenant, ok := tenantOf(secret)
+	if !ok {
+		return Principal{}, ErrUnauthenticated
+	}
+	p, row, err := d.lookUp(ctx, tenant, hash(secret))
+	if err != nil {
+		return Principal{}, err
+	}
+	now := d.now()
+	if row.revoked || !row.active || (!p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)) {
+		return Principal{}, ErrUnauthenticated
+	}
+	if p.Groups, err = d.groupsOf(ctx, p.UserID); err != nil {
+		return Principal{}, fmt.Errorf("read the groups of a user: %w", err)
+	}
+	if p.ExternalGroups, err = d.externalGroupsOf(ctx, p.UserID); err != nil {
+		return Principal{}, fmt.Errorf("read the external groups of a user: %w", err)
+	}
+	if !d.readOnly && now.Sub(row.lastUsed) >= lastUsedEvery {
+		d.noteUse(ctx, p.TokenID, now)
+	}
+	return p, nil
+}
+
+// tokenRow is what decides whether a token still holds.
+type tokenRow struct {
+	revoked, active bool
+	lastUsed        time.Time
+}
+
+func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (p Principal, row tokenRow, err error) {
+	var (
+		storedHash        string
+		role              Role
+		scopes            sql.NullString
+		expires, lastUsed sql.NullInt64
+	)
+	err = d.db.Reader.QueryRowContext(ctx, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
+			u.id, u.tenant_id, u.email, u.name, u.role, u.is_active
+		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant).
+		Scan(&p.TokenID, &storedHash, &scopes, &expires, &lastUsed, &row.revoked,
+			&p.UserID, &p.Tenant, &p.Email, &p.Name, &role, &row.active)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, row, ErrUnauthenticated
+	}
+	if err != nil {
+		return p, row, fmt.Errorf("look up a token: %w", sqlite.Explain(err))
+	}
+	if subtle.ConstantTimeCompare([]byte(storedHash), []byte(digest)) != 1 {
+		return p, row, ErrUnauthenticated
+	}
+	granted, err := readScopes(scopes)
+	if err != nil {
+		return p, row, err
+	}
+	p.ExpiresAt, row.lastUsed = micros(expires), micros(lastUsed)
+	p.Scoped = granted != nil
+	p.Permissions = effective(role.permissions(), granted)
+	p.Admin = p.Can(PermissionAdmin)
+	return p, row, nil
+}
+
+func readScopes(text sql.NullString) (scopes []string, err error) {
+	if !text.Valid {
+		return nil, nil
+	}
+	scopes = []string{}
+	if err := json.Unmarshal([]byte(text.String), &scopes); err != nil {
+		return nil, fmt.Errorf("read a token's scopes: %w", err)
+	}
+	return scopes, nil
+}
+
+// noteUse is bookkeeping that must not fail or hold up the request that it belongs to, so it waits only briefly for
+// the writer and leaves the next request to try again.
+func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, lastUsedWait)
+	defer cancel()
+	_ = d.write(ctx, "note the use of a token", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE tokens SET last_used_at = ?1
+			WHERE id = ?2 AND coalesce(last_used_at, 0) <= ?1 - ?3`, now.UnixMicro(), tokenID, lastUsedEvery.Microseconds())
+		return err
+	})
+}
+
+// ListTokens lists a user's tokens that still hold, the oldest first; with no address, those of the whole tenant.
+func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Token, error) {
+	tokens := []Token{}
+	err := d.each(ctx, func(rows *sql.Rows) error {
+		var (
+			t                 Token
+			scopes            sql.NullString
+			created           int64
+			expires, lastUsed sql.NullInt64
+		)
+		err := rows.Scan(&t.ID, &t.Name, &t.Email, &t.Display, &scopes, &created, &expires, &lastUsed)
+		if err != nil {
+			return err
+		}
+		t.CreatedAt, t.ExpiresAt, t.LastUsed = time.UnixMicro(created).UTC(), micros(expires), micros(lastUsed)
+		if t.Scopes, err = readScopes(scopes); err != nil {
+			return err
+		}
+		tokens = append(tokens, t)
+		return nil
+	}, `SELECT t.id, t.name, u.email, t.display, t.scopes, t.created_at, t.expires_at, t.last_used_at
+		FROM tokens t JOIN users u ON u.id = t.user_id
+		WHERE u.tenant_id = ?1 AND (?2 = '' OR u.email = ?2) AND t.kind = ?3 AND NOT t.is_revoked
+			AND (t.expires_at IS NULL OR t.expires_at > ?4)
+		ORDER BY t.id`, tenant, strings.ToLower(email), kindUser, d.now().UnixMicro())
+	if err != nil {
+		return nil, fmt.Errorf("list tokens: %w", err)
+	}
+	return tokens, nil
+}
+
+// RevokeToken ends a token at once: a user's, or with no address anybody's of the tenant. ErrNotFound if there is no
+// such token, or it was revoked before.
+func (d *Directory) RevokeToken(ctx context.Context, tenant, email string, id int) error {
+	return d.write(ctx, fmt.Sprintf("revoke token %d", id), func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `UPDATE tokens SET is_revoked = 1, expires_at = ?1
+			WHERE id = ?2 AND NOT is_revoked AND kind = ?3
+				AND user_id IN (SELECT id FROM users WHERE tenant_id = ?4 AND (?5 = '' OR email = ?5))`,
+			d.now().UnixMicro(), id, kindUser, tenant, strings.ToLower(email))
+		if err != nil {
+			return err
+		}
+		return mustChange(result)
+	})
+}
