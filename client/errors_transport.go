@@ -1,0 +1,165 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	winConnRefused = syscall.Errno(10061) // as Windows numbers them; unused numbers elsewhere
+	winConnReset   = syscall.Errno(10054)
+)
+
+const tlsRemedy = "if your company inspects encrypted traffic, give its certificate with QUARRY_CA_BUNDLE or " +
+	"SSL_CERT_FILE"
+
+// transportError turns a failure to get an answer into an Error. The context is the call's own, with its deadline;
+// limit is how long the call had.
+func transportError(ctx context.Context, err error, target *url.URL, route string, limit time.Duration) *Error {
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
+	if e := contextError(ctx, err, limit); e != nil {
+		return e
+	}
+	var wrapped *url.Error
+	for errors.As(err, &wrapped) { // its text repeats the whole address with all parameters
+		err = wrapped.Err
+	}
+	var redirect *redirectError
+	if errors.As(err, &redirect) {
+		return &Error{Kind: Unreachable, Reason: shorten("the server " + redirect.Error()),
+			remedy: redirect.remedy(route), cause: err}
+	}
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		return &Error{Kind: Server, Reason: shorten(panicked.Error()), cause: err}
+	}
+	if e := tlsError(err, target); e != nil {
+		return e
+	}
+	return networkError(err, target)
+}
+
+// contextError tells a caller's cancellation from a call that took too long.
+func contextError(ctx context.Context, err error, limit time.Duration) *Error {
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled) || ctx.Err() == nil && errors.Is(err, context.Canceled):
+		return &Error{Kind: Canceled, Reason: "canceled", cause: context.Canceled}
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded):
+		return &Error{Kind: Timeout, Reason: fmt.Sprintf("no whole answer after %s", round(limit)),
+			cause: context.DeadlineExceeded}
+	}
+	return nil
+}
+
+func round(d time.Duration) time.Duration {
+	if d >= time.Second {
+		return d.Round(100 * time.Millisecond)
+	}
+	return max(d.Round(time.Millisecond), time.Millisecond)
+}
+
+func tlsError(err error, target *url.URL) *Error {
+	e := &Error{Kind: Unreachable, cause: err, remedy: tlsRemedy}
+	host := clip(target.Host)
+	var (
+		unknown  x509.UnknownAuthorityError
+		invalid  x509.CertificateInvalidError
+		hostname x509.HostnameError
+		verify   *tls.CertificateVerificationError
+		record   tls.RecordHeaderError
+		alert    tls.AlertError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		e.Reason = "the certificate of " + host + " is signed by an authority that this machine does not know"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		e.Reason = "the certificate of " + host + " has expired or is not valid yet"
+		e.remedy = "check this machine's clock; if it is right, the server's administrator must renew the certificate"
+	case errors.As(err, &hostname):
+		e.Reason = "the certificate that answers at " + host + " belongs to another name"
+		e.remedy = "set server_url to the name that the certificate is for"
+	case errors.As(err, &verify) || errors.As(err, &invalid):
+		e.Reason = "the certificate of " + host + " is not accepted: " + shorten(err.Error())
+	case errors.As(err, &record) || strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
+		e.Reason = host + " does not speak HTTPS on this port"
+		e.remedy = "set server_url to http://… or to the port that speaks HTTPS"
+	case errors.As(err, &alert) || strings.Contains(err.Error(), "TLS handshake"):
+		e.Reason = "no encrypted connection to " + host + ": " + shorten(err.Error())
+	default:
+		return nil
+	}
+	return e
+}
+
+func networkError(err error, target *url.URL) *Error {
+	e := &Error{Kind: Unreachable, cause: err}
+	host := clip(target.Host)
+	var (
+		dns  *net.DNSError
+		op   *net.OpError
+		wait net.Error
+	)
+	proxied := errors.As(err, &op) && (op.Op == "proxyconnect" || strings.HasPrefix(op.Op, "socks"))
+	switch {
+	case proxied:
+		e.Reason = "the proxy of the environment cannot be used: " + shorten(op.Err.Error())
+		e.remedy = "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
+	case errors.As(err, &dns) && dns.IsNotFound:
+		e.Reason = "there is no host named " + clip(dns.Name)
+		e.remedy = "check the spelling of server_url, and the VPN if the name is internal"
+	case errors.As(err, &dns):
+		e.Reason = "the name " + clip(dns.Name) + " could not be looked up: " + shorten(dns.Err)
+		e.remedy = "check the network and the VPN"
+	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, winConnRefused):
+		e.Reason = host + " refuses the connection: nothing listens there"
+		e.remedy = "check the host and port of server_url, and that the server runs"
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, winConnReset) || strings.Contains(err.Error(), "server closed idle connection"):
+		e.Reason = host + " hung up without an answer"
+		e.remedy = "try again; if it stays, check the server and the proxies before it"
+	case errors.As(err, &wait) && wait.Timeout():
+		e.Reason = fmt.Sprintf("%s did not take the connection within %s", host, dialTimeout)
+	default:
+		e.Reason = shorten(err.Error())
+	}
+	return e
+}
+
+// tokenError is the failure to obtain a usable token.
+func tokenError(err error) *Error {
+	return &Error{Kind: Auth, Reason: shorten(fmt.Sprintf("get the token: %v", err)), cause: err,
+		remedy: "store the token again, or repair the token_command of the profile"}
+}
+
+// checkToken refuses what cannot be sent in a header, or is no token but a whole file.
+func checkToken(token string) error {
+	const longest = 512
+	if len(token) > longest {
+		return fmt.Errorf("the token is longer than %d characters: it must be the token alone", longest)
+	}
+	for i := range len(token) {
+		if token[i] <= ' ' || token[i] > '~' {
+			return errors.New("the token holds a space, line break or other character that no token has")
+		}
+	}
+	return nil
+}
+
+// setToken puts the token into both headers: Onyx looks at its own first, proxies at the standard one.
+func setToken(header http.Header, token string) {
+	header.Set("Authorization", "Bearer "+token)
+	header.Set("X-Onyx-Authorization", "Bearer "+token)
+}

@@ -1,0 +1,56 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+const testToken = "onyx_pat_0123456789abcdef"
+
+func fixture(t testing.TB, name string) []byte {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// serving starts a server and gives a client for it that has a token.
+func serving(t testing.TB, handler http.HandlerFunc) *Client {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return clientFor(t, Options{BaseURL: server.URL, APIPrefix: "/api", Profile: "acme", Token: fixedToken})
+}
+
+func fixedToken(context.Context) (string, error) { return testToken, nil }
+
+func clientFor(t testing.TB, options Options) *Client {
+	t.Helper()
+	c, err := New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// answering is a server that always says the same.
+func answering(status int, contentType string, body []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
+	}
+}
+
+func searchFor(query string) wire.SearchRequest { return wire.SearchRequest{Query: query} }
+
+// removeNothing is a small change of the library.
+var removeNothing = wire.RemoveRequest{Refs: []string{}}

@@ -1,0 +1,73 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"quarry/client/wire"
+)
+
+// LibraryAdd adds files and folders to the library of this machine. The function, which may be nil, is told of progress
+// and of files that were skipped, from this goroutine; the last event is returned. There is no time limit by default.
+func (c *Client) LibraryAdd(ctx context.Context, request wire.AddRequest,
+	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	return c.changeLibrary(ctx, "/library/add", request, report)
+}
+
+// LibrarySync reads again what was added before; it reports as LibraryAdd does.
+func (c *Client) LibrarySync(ctx context.Context, request wire.SyncRequest,
+	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	return c.changeLibrary(ctx, "/library/sync", request, report)
+}
+
+// LibraryRemove takes documents out of the library, never files from the disk; it reports as LibraryAdd does.
+func (c *Client) LibraryRemove(ctx context.Context, request wire.RemoveRequest,
+	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	return c.changeLibrary(ctx, "/library/remove", request, report)
+}
+
+// LibraryStatus tells what the library of this machine holds.
+func (c *Client) LibraryStatus(ctx context.Context) (*wire.LibraryStatus, error) {
+	status, err := fetched[wire.LibraryStatus](ctx, c, get("/library/status", nil))
+	if err == nil && status.Roots == nil {
+		status.Roots = []wire.LibraryRoot{}
+	}
+	return status, err
+}
+
+func (c *Client) changeLibrary(ctx context.Context, path string, body any,
+	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	const unlimited = time.Duration(0)
+	r := post(path, body)
+	r.stream, r.timeout = true, unlimited
+	a, err := c.open(ctx, r)
+	if err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	defer a.Close()
+	if !a.isStream() {
+		if _, err := a.read(); err != nil { // a web page is told as one
+			return wire.LibraryEvent{}, err
+		}
+		return wire.LibraryEvent{}, a.unusable("one answer where a stream of events belongs", "")
+	}
+	var done wire.LibraryEvent
+	err = a.lines(func(text []byte) (last bool, err error) {
+		var event wire.LibraryEvent
+		if err := c.decode(a, text, &event); err != nil {
+			return false, err
+		}
+		switch event.Type {
+		case wire.LibraryError:
+			return false, a.streamError(event.ErrorCode, event.Detail)
+		case wire.LibraryDone:
+			done = event
+			return true, nil
+		}
+		if report != nil {
+			report(event)
+		}
+		return false, nil
+	})
+	return done, err
+}

@@ -1,0 +1,158 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"quarry/client/wire"
+)
+
+// Personas lists the agents that the caller may use.
+func (c *Client) Personas(ctx context.Context) ([]wire.Persona, error) {
+	return listed[wire.Persona](ctx, c, get("/persona", nil))
+}
+
+// Persona gives one agent; an unknown or unseen one is NotAvailable.
+func (c *Client) Persona(ctx context.Context, id int) (*wire.FullPersona, error) {
+	return fetched[wire.FullPersona](ctx, c, get(fmt.Sprintf("/persona/%d", id), nil))
+}
+
+// IndexedSources lists the source types that the server has documents of.
+func (c *Client) IndexedSources(ctx context.Context) ([]string, error) {
+	found, err := fetched[wire.IndexedSources](ctx, c, get("/manage/indexed-sources", nil))
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{}, found.Sources...), nil
+}
+
+// ConnectorStatus lists the connectors whose documents the caller may see.
+func (c *Client) ConnectorStatus(ctx context.Context) ([]wire.ConnectorStatus, error) {
+	return listed[wire.ConnectorStatus](ctx, c, get("/manage/connector-status", nil))
+}
+
+// DocumentSets lists the document sets that the caller may search.
+func (c *Client) DocumentSets(ctx context.Context) ([]wire.DocumentSet, error) {
+	return listed[wire.DocumentSet](ctx, c, get("/manage/document-set", nil))
+}
+
+// Federated lists the sources that are asked at query time.
+func (c *Client) Federated(ctx context.Context) ([]wire.FederatedConnection, error) {
+	return listed[wire.FederatedConnection](ctx, c, get("/federated", nil))
+}
+
+// ValidTags lists tags whose key or value match; "key=value" must match in both. With prefix, what begins with match
+// matches, otherwise only what equals it. A limit of zero leaves the number to the server.
+func (c *Client) ValidTags(ctx context.Context, match string, prefix bool, limit int) ([]wire.SourceTag, error) {
+	tags, err := c.validTags(ctx, match, prefix, limit)
+	if err != nil && !prefix && KindOf(err) == Server {
+		// Onyx fails on anything but prefixes.
+		tags, err = c.validTags(ctx, match, true, limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	exact := []wire.SourceTag{}
+	for _, tag := range tags {
+		if prefix || match == "" || tagEquals(tag, match) {
+			exact = append(exact, tag)
+		}
+	}
+	return exact, nil
+}
+
+func (c *Client) validTags(ctx context.Context, match string, prefix bool, limit int) ([]wire.SourceTag, error) {
+	query := url.Values{"allow_prefix": {strconv.FormatBool(prefix)}}
+	if match != "" {
+		query.Set("match_pattern", match)
+	}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	found, err := fetched[wire.ValidTags](ctx, c, get("/query/valid-tags", query))
+	if err != nil {
+		return nil, err
+	}
+	return found.Tags, nil
+}
+
+func tagEquals(tag wire.SourceTag, match string) bool {
+	key, value, both := strings.Cut(match, "=")
+	if both {
+		return strings.EqualFold(tag.Key, key) && strings.EqualFold(tag.Value, value)
+	}
+	return strings.EqualFold(tag.Key, match) || strings.EqualFold(tag.Value, match)
+}
+
+// Suggest completes a prefix to words of the library and to titles. A bare Onyx has no such route: NotAvailable.
+func (c *Client) Suggest(ctx context.Context, prefix string, limit int) (*wire.Suggestions, error) {
+	query := url.Values{"prefix": {prefix}}
+	if limit > 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
+	return fetched[wire.Suggestions](ctx, c, get("/search/suggest", query))
+}
+
+// Facets counts the documents that the filters of a request leave, by field; its query plays no part. A bare Onyx has
+// no such route: NotAvailable.
+func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.FacetCounts, error) {
+	request = withCutoff(request, now())
+	query := url.Values{
+		"sources":        request.Sources,
+		"document_sets":  request.DocumentSets,
+		"authors":        request.Authors,
+		"document_types": request.DocumentTypes,
+	}
+	for _, tag := range request.Tags {
+		query.Add("tags", tag.Key+"="+tag.Value)
+	}
+	setTime(query, "time_cutoff", request.TimeCutoff)
+	setTime(query, "time_until", request.TimeUntil)
+	setNumber(query, "time_cutoff_days", request.TimeCutoffDays)
+	setNumber(query, "persona_id", request.PersonaID)
+	counts, err := fetched[wire.FacetCounts](ctx, c, get("/search/facets", query))
+	if err != nil {
+		return nil, err
+	}
+	counts.Facets.FillEmpty()
+	return counts, nil
+}
+
+func setTime(query url.Values, name string, moment *wire.Time) {
+	if moment != nil {
+		query.Set(name, moment.UTC().Format(timeFormat))
+	}
+}
+
+func setNumber(query url.Values, name string, number *int) {
+	if number != nil {
+		query.Set(name, strconv.Itoa(*number))
+	}
+}
+
+// Ingest puts one document into the server's index, in place of an earlier one with its id.
+func (c *Client) Ingest(ctx context.Context, request wire.IngestionRequest) (*wire.IngestionResponse, error) {
+	return fetched[wire.IngestionResponse](ctx, c, post("/onyx-api/ingestion", request))
+}
+
+// CreateToken makes an access token. Its secret is in the answer and nowhere else afterwards.
+func (c *Client) CreateToken(ctx context.Context, request wire.AccessTokenRequest) (*wire.NewAccessToken, error) {
+	return fetched[wire.NewAccessToken](ctx, c, post("/user/pats", request))
+}
+
+// ListTokens lists the caller's own access tokens, without their secrets.
+func (c *Client) ListTokens(ctx context.Context) ([]wire.AccessToken, error) {
+	return listed[wire.AccessToken](ctx, c, get("/user/pats", nil))
+}
+
+// DeleteToken revokes one of the caller's own access tokens; an unknown one is NotAvailable.
+func (c *Client) DeleteToken(ctx context.Context, id int) error {
+	r := get(fmt.Sprintf("/user/pats/%d", id), nil)
+	r.method = http.MethodDelete
+	var said map[string]any
+	return c.fetch(ctx, r, &said)
+}

@@ -1,0 +1,220 @@
+package client
+
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"quarry/client/wire"
+)
+
+// Query is a typed question taken apart: words, "exact phrases", -excluded words, and filters such as source:slack.
+// Whatever is not a whole, known filter is text.
+type Query struct {
+	// Text is the question without its filters: words, phrases and exclusions as they were typed, spaces evened out.
+	Text string
+	// Words is the plain words alone.
+	Words string
+	// WordEnded tells that something follows the last word, be it a space, so that it is not being typed any more.
+	WordEnded bool
+
+	Phrases, Exclude              []string
+	Sources, Sets, Authors, Types []string
+	Tags                          []wire.Tag
+	Agent                         string    // by name or number
+	Since, Until                  time.Time // both inclusive; zero means unbounded
+	Chips                         []Chip    // the filters as they stand in the text, in order
+	input                         string
+}
+
+// Chip is one filter as it stands in the typed text.
+type Chip struct {
+	// Field is one of source, since, until, within, agent, set, tag, author, type.
+	Field string
+	// Value is what was given, without quotes; several values are separated by commas.
+	Value string
+	// Raw is the filter as typed, the bytes [Start, End) of the text.
+	Raw        string
+	Start, End int
+}
+
+// ParseQuery takes a typed text apart. Times are relative to now: since: and until: are days of UTC, until: includes
+// its whole day, and within:30d (days, weeks, months, years) counts back from now. Several bounds hold together.
+func ParseQuery(text string, now time.Time) Query {
+	q := Query{input: text}
+	p := queryParser{text: text, now: now.UTC(), query: &q}
+	p.parse()
+	return q
+}
+
+// HasWords tells whether there is something to search for besides filters and exclusions.
+func (q Query) HasWords() bool { return q.Words != "" || len(q.Phrases) > 0 }
+
+// Request is the query as a search. The agent is not part of it: who calls finds its number.
+func (q Query) Request() wire.SearchRequest {
+	request := wire.SearchRequest{
+		Query:         q.Text,
+		Sources:       q.Sources,
+		DocumentSets:  q.Sets,
+		Tags:          q.Tags,
+		Authors:       q.Authors,
+		DocumentTypes: q.Types,
+		Phrases:       q.Phrases,
+		Exclude:       q.Exclude,
+	}
+	if !q.Since.IsZero() {
+		request.TimeCutoff = &wire.Time{Time: q.Since}
+	}
+	if !q.Until.IsZero() {
+		request.TimeUntil = &wire.Time{Time: q.Until}
+	}
+	return request
+}
+
+// InstantRequest is Request for a search while the query is being typed: the last word is a beginning of a word unless
+// something follows it.
+func (q Query) InstantRequest() wire.SearchRequest {
+	request := q.Request()
+	request.Instant = true
+	if q.WordEnded && request.Query != "" {
+		request.Query += " "
+	}
+	return request
+}
+
+// Without is the typed text without one of its chips. An index that is out of range changes nothing.
+func (q Query) Without(chip int) string {
+	if chip < 0 || chip >= len(q.Chips) {
+		return q.input
+	}
+	before := strings.TrimRightFunc(q.input[:q.Chips[chip].Start], unicode.IsSpace)
+	after := strings.TrimLeftFunc(q.input[q.Chips[chip].End:], unicode.IsSpace)
+	if before == "" || after == "" {
+		return before + after
+	}
+	return before + " " + after
+}
+
+// queryParser goes over the text once, token by token.
+type queryParser struct {
+	text  string
+	now   time.Time
+	query *Query
+
+	kept  strings.Builder
+	words []string
+	gap   bool // something stood between the last kept token and here
+}
+
+func (p *queryParser) parse() {
+	for at := 0; at < len(p.text); {
+		r, width := utf8.DecodeRuneInString(p.text[at:])
+		if unicode.IsSpace(r) {
+			p.gap = true
+			at += width
+			continue
+		}
+		at = p.token(at)
+	}
+	p.query.Text = p.kept.String()
+	p.query.Words = strings.Join(p.words, " ")
+	p.query.WordEnded = p.gap
+}
+
+// token reads the token that begins at a position and gives the position after it.
+func (p *queryParser) token(at int) int {
+	rest := p.text[at:]
+	if phrase, width := quoted(rest); width > 0 {
+		if phrase != "" {
+			p.query.Phrases = append(p.query.Phrases, phrase)
+		}
+		p.keep(rest[:width], true)
+		return p.tail(at + width)
+	}
+	if excluded, width := exclusion(rest); width > 0 {
+		if excluded != "" {
+			p.query.Exclude = append(p.query.Exclude, excluded)
+		}
+		p.keep(rest[:width], true)
+		return p.tail(at + width)
+	}
+	if width := p.filter(at); width > 0 {
+		p.gap = true
+		return at + width
+	}
+	width := wordWidth(rest)
+	p.keep(rest[:width], false)
+	return at + width
+}
+
+// tail keeps what is attached to the end of a phrase, such as a question mark, as a word.
+func (p *queryParser) tail(at int) int {
+	width := wordWidth(p.text[at:])
+	if width > 0 {
+		p.keep(p.text[at:at+width], false)
+	}
+	return at + width
+}
+
+// keep adds a token to the text, and to the words unless it is markup.
+func (p *queryParser) keep(token string, markup bool) {
+	if p.gap && p.kept.Len() > 0 {
+		p.kept.WriteByte(' ')
+	}
+	p.gap = false
+	p.kept.WriteString(token)
+	if !markup && strings.ContainsFunc(token, func(r rune) bool { return !unicode.IsPunct(r) }) {
+		p.words = append(p.words, token)
+	}
+}
+
+func wordWidth(s string) int {
+	if end := strings.IndexFunc(s, unicode.IsSpace); end >= 0 {
+		return end
+	}
+	return len(s)
+}
+
+// isQuote knows straight and typographic double quotes. Any of them closes what any of them opened.
+func isQuote(r rune) bool {
+	switch r {
+	case '"', '“', '”', '„', '‟', '＂', '«', '»':
+		return true
+	}
+	return false
+}
+
+// quoted reads a quoted text at the start of s. The width is 0 if there is none, or if it is not closed.
+func quoted(s string) (text string, width int) {
+	r, opening := utf8.DecodeRuneInString(s)
+	if !isQuote(r) {
+		return "", 0
+	}
+	end := strings.IndexFunc(s[opening:], isQuote)
+	if end < 0 {
+		return "", 0
+	}
+	_, closing := utf8.DecodeRuneInString(s[opening+end:])
+	return strings.Join(strings.Fields(s[opening:opening+end]), " "), opening + end + closing
+}
+
+// exclusion reads -word or -"phrase" at the start of s. A dash alone, two dashes, and a dash before a filter are text.
+func exclusion(s string) (text string, width int) {
+	if len(s) < 2 || s[0] != '-' {
+		return "", 0
+	}
+	if text, width := quoted(s[1:]); width > 0 {
+		return text, width + 1
+	}
+	width = wordWidth(s)
+	text = s[1:width]
+	first, _ := utf8.DecodeRuneInString(text)
+	if text == "" || first == '-' || isQuote(first) {
+		return "", 0
+	}
+	if key, _, ok := strings.Cut(text, ":"); ok && filterField(key) != "" {
+		return "", 0
+	}
+	return text, width
+}

@@ -1,0 +1,227 @@
+package client
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"quarry/client/wire"
+)
+
+// filterField is the name of the filter that a key stands for; "" if there is none.
+func filterField(key string) string {
+	key = strings.ToLower(key)
+	switch key {
+	case "source", "since", "until", "within", "agent", "set", "tag", "author", "type":
+		return key
+	}
+	return ""
+}
+
+// filter reads a filter at a position, with all of its effects; the width is 0 if what stands there is text.
+func (p *queryParser) filter(at int) (width int) {
+	const longestKey = len("source")
+	rest := p.text[at:]
+	colon := strings.IndexByte(rest[:min(len(rest), longestKey+1)], ':')
+	if colon < 0 {
+		return 0
+	}
+	field := filterField(rest[:colon])
+	if field == "" {
+		return 0
+	}
+	values, valueWidth := filterValues(rest[colon+1:])
+	if len(values) == 0 || !p.apply(field, values) {
+		return 0
+	}
+	width = colon + 1 + valueWidth
+	p.query.Chips = append(p.query.Chips, Chip{
+		Field: field,
+		Value: strings.Join(values, ","),
+		Raw:   rest[:width],
+		Start: at,
+		End:   at + width,
+	})
+	return width
+}
+
+// filterValues reads values separated by commas up to a space, each of them or a part of it in quotes, as in
+// source:slack,"google drive" and tag:team="site reliability". An unclosed quote makes it no value at all.
+func filterValues(s string) (values []string, width int) {
+	var value strings.Builder
+	finish := func() {
+		if text := strings.Join(strings.Fields(value.String()), " "); text != "" {
+			values = append(values, text)
+		}
+		value.Reset()
+	}
+	for width < len(s) {
+		r, size := utf8.DecodeRuneInString(s[width:])
+		switch {
+		case unicode.IsSpace(r):
+			finish()
+			return values, width
+		case r == ',':
+			finish()
+		case isQuote(r):
+			text, quotedWidth := quoted(s[width:])
+			if quotedWidth == 0 {
+				return nil, 0
+			}
+			value.WriteString(text)
+			size = quotedWidth
+		default:
+			value.WriteString(s[width : width+size])
+		}
+		width += size
+	}
+	finish()
+	return values, width
+}
+
+// apply puts the values of a filter into the query; false if they make no sense for it.
+func (p *queryParser) apply(field string, values []string) bool {
+	q := p.query
+	switch field {
+	case "source":
+		for _, value := range values {
+			q.Sources = append(q.Sources, sourceValue(value))
+		}
+	case "set":
+		q.Sets = append(q.Sets, values...)
+	case "author":
+		q.Authors = append(q.Authors, values...)
+	case "type":
+		return p.applyTypes(values)
+	case "tag":
+		return p.applyTags(values)
+	default:
+		if len(values) > 1 {
+			return false
+		}
+		return p.applyOne(field, values[0])
+	}
+	return true
+}
+
+// applyOne applies a filter that takes a single value.
+func (p *queryParser) applyOne(field, value string) bool {
+	q := p.query
+	switch field {
+	case "agent":
+		q.Agent = value
+	case "since":
+		day, _, ok := parseDay(value)
+		if !ok {
+			return false
+		}
+		q.since(day)
+	case "until":
+		moment, wholeDay, ok := parseDay(value)
+		if !ok {
+			return false
+		}
+		if wholeDay {
+			moment = moment.AddDate(0, 0, 1).Add(-time.Microsecond)
+		}
+		if q.Until.IsZero() || moment.Before(q.Until) {
+			q.Until = moment
+		}
+	case "within":
+		start, ok := ago(value, p.now)
+		if !ok {
+			return false
+		}
+		q.since(start)
+	}
+	return true
+}
+
+// since narrows the query to what is not older than a moment.
+func (q *Query) since(moment time.Time) {
+	if moment.After(q.Since) {
+		q.Since = moment
+	}
+}
+
+// applyTypes takes extensions with or without their dot.
+func (p *queryParser) applyTypes(values []string) bool {
+	var types []string
+	for _, value := range values {
+		if value = strings.ToLower(strings.TrimLeft(value, ".")); value == "" {
+			return false
+		}
+		types = append(types, value)
+	}
+	p.query.Types = append(p.query.Types, types...)
+	return true
+}
+
+func (p *queryParser) applyTags(values []string) bool {
+	var tags []wire.Tag
+	for _, value := range values {
+		key, text, ok := strings.Cut(value, "=")
+		key, text = strings.TrimSpace(key), strings.TrimSpace(text)
+		if !ok || key == "" || text == "" {
+			return false
+		}
+		tags = append(tags, wire.Tag{Key: key, Value: text})
+	}
+	p.query.Tags = append(p.query.Tags, tags...)
+	return true
+}
+
+// sourceValue finds a source by its value or by the name that people read; anything else goes in lower case.
+func sourceValue(typed string) string {
+	for _, source := range wire.Sources() {
+		if strings.EqualFold(source.Value, typed) {
+			return source.Value
+		}
+	}
+	for _, source := range wire.Sources() {
+		if strings.EqualFold(source.Name, typed) && !source.Internal {
+			return source.Value
+		}
+	}
+	return strings.ToLower(typed)
+}
+
+// parseDay reads a whole date, or a date with a time; anything shorter is still being typed.
+func parseDay(text string) (moment time.Time, wholeDay, ok bool) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day, true, day.Year() >= 1
+	}
+	const shortest = len("2006-01-02T15:04")
+	if len(text) < shortest || text[4] != '-' || text[7] != '-' {
+		return time.Time{}, false, false
+	}
+	moment, err := wire.ParseTime(text)
+	return moment, false, err == nil
+}
+
+// ago reads a number of days, weeks, months or years, such as 30d, and counts them back.
+func ago(text string, now time.Time) (time.Time, bool) {
+	if len(text) < 2 {
+		return time.Time{}, false
+	}
+	number, err := strconv.ParseUint(text[:len(text)-1], 10, 32)
+	if err != nil || number == 0 || number > wire.MaxTimeCutoffDays {
+		return time.Time{}, false
+	}
+	n := int(number)
+	var start time.Time
+	switch text[len(text)-1] {
+	case 'd', 'D':
+		start = now.AddDate(0, 0, -n)
+	case 'w', 'W':
+		start = now.AddDate(0, 0, -7*n)
+	case 'm', 'M':
+		start = now.AddDate(0, -n, 0)
+	case 'y', 'Y':
+		start = now.AddDate(-n, 0, 0)
+	}
+	earliest := now.AddDate(0, 0, -wire.MaxTimeCutoffDays)
+	return start, !start.IsZero() && !start.Before(earliest)
+}

@@ -1,0 +1,213 @@
+package client
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"quarry/client/wire"
+)
+
+var noon = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
+
+func day(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
+
+func TestParseQueryWords(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		in, text, words  string
+		phrases, exclude []string
+	}{
+		{in: ""},
+		{in: "  \t "},
+		{in: "roll back a deploy", text: "roll back a deploy", words: "roll back a deploy"},
+		{in: "  roll \t back\n", text: "roll back", words: "roll back"},
+		{in: `"error budget" spent`, text: `"error budget" spent`, words: "spent", phrases: []string{"error budget"}},
+		{in: `“error  budget”`, text: `“error  budget”`, phrases: []string{"error budget"}},
+		{in: `„eins“ «deux»`, text: `„eins“ «deux»`, phrases: []string{"eins", "deux"}},
+		{in: `"error budget"?`, text: `"error budget"?`, phrases: []string{"error budget"}},
+		{in: `"error budget"s`, text: `"error budget"s`, words: "s", phrases: []string{"error budget"}},
+		{in: `"error budget`, text: `"error budget`, words: `"error budget`},
+		{in: `""`, text: `""`},
+		{in: `rock -roll`, text: `rock -roll`, words: "rock", exclude: []string{"roll"}},
+		{in: `rock -"hard place"`, text: `rock -"hard place"`, words: "rock", exclude: []string{"hard place"}},
+		{in: `rock -"hard place`, text: `rock -"hard place`, words: `rock -"hard place`},
+		{in: `a - b -- c --d`, text: `a - b -- c --d`, words: "a b c --d"},
+		{in: `well-known`, text: `well-known`, words: "well-known"},
+		{in: `5" disk`, text: `5" disk`, words: `5" disk`},
+		{in: "日本語 検索", text: "日本語 検索", words: "日本語 検索"},
+		{in: "C++ \xff", text: "C++ \xff", words: "C++ \xff"},
+		{in: "http://x:80/a foo:bar", text: "http://x:80/a foo:bar", words: "http://x:80/a foo:bar"},
+		{in: "-source:slack", text: "-source:slack", words: "-source:slack"},
+	}
+	for _, test := range tests {
+		q := ParseQuery(test.in, noon)
+		if q.Text != test.text || q.Words != test.words || !reflect.DeepEqual(q.Phrases, test.phrases) ||
+			!reflect.DeepEqual(q.Exclude, test.exclude) || len(q.Chips) > 0 {
+			t.Errorf("%q: text %q, words %q, phrases %q, exclude %q, chips %v", test.in, q.Text, q.Words, q.Phrases,
+				q.Exclude, q.Chips)
+		}
+	}
+}
+
+func TestParseQueryFilters(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		in   string
+		text string
+		want Query
+	}{
+		{"source:slack,github x", "x", Query{Sources: []string{"slack", "github"}}},
+		{"x Source:Slack", "x", Query{Sources: []string{"slack"}}},
+		{`source:"Google Drive",nope`, "", Query{Sources: []string{"google_drive", "nope"}}},
+		{"source:slack, x", "x", Query{Sources: []string{"slack"}}},
+		{"a since:2026-01-02 b", "a b", Query{Since: day(2026, 1, 2)}},
+		{"since:2026-01-02T10:30:00+02:00", "", Query{Since: time.Date(2026, 1, 2, 8, 30, 0, 0, time.UTC)}},
+		{"until:2026-01-02", "", Query{Until: time.Date(2026, 1, 2, 23, 59, 59, 999_999_000, time.UTC)}},
+		{"until:2026-01-02T10:30", "", Query{Until: time.Date(2026, 1, 2, 10, 30, 0, 0, time.UTC)}},
+		{"within:30d", "", Query{Since: noon.AddDate(0, 0, -30)}},
+		{"within:2w", "", Query{Since: noon.AddDate(0, 0, -14)}},
+		{"within:3M", "", Query{Since: noon.AddDate(0, -3, 0)}},
+		{"within:1y", "", Query{Since: noon.AddDate(-1, 0, 0)}},
+		{"within:1y since:2026-01-02", "", Query{Since: day(2026, 1, 2)}},
+		{"since:2026-01-02 within:1y", "", Query{Since: day(2026, 1, 2)}},
+		{`agent:"Eng Team"`, "", Query{Agent: "Eng Team"}},
+		{"agent:Eng agent:7", "", Query{Agent: "7"}},
+		{`set:handbook,"Legal texts"`, "", Query{Sets: []string{"handbook", "Legal texts"}}},
+		{`tag:team=infra tag:a="b c",d=e=f`, "", Query{Tags: []wire.Tag{{Key: "team", Value: "infra"},
+			{Key: "a", Value: "b c"}, {Key: "d", Value: "e=f"}}}},
+		{`tag:"team=site reliability"`, "", Query{Tags: []wire.Tag{{Key: "team", Value: "site reliability"}}}},
+		{"author:jo@acme.example type:.PDF,md", "", Query{Authors: []string{"jo@acme.example"},
+			Types: []string{"pdf", "md"}}},
+		{`author:“Kim Lee” x`, "x", Query{Authors: []string{"Kim Lee"}}},
+	}
+	for _, test := range tests {
+		got := ParseQuery(test.in, noon)
+		if got.Text != test.text || len(got.Chips) == 0 {
+			t.Errorf("%q: text %q, chips %v", test.in, got.Text, got.Chips)
+		}
+		got.Text, got.Words, got.Chips, got.input, got.WordEnded = "", "", nil, "", false
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%q: got %+v, want %+v", test.in, got, test.want)
+		}
+	}
+}
+
+func TestParseQueryHalfTyped(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{
+		"source:", "source", "source:,", `source:"goo`, "since:20", "since:2026", "since:2026-01", "since:2026-02-30",
+		"since:0000-01-01", "since:2026-01-01,2026-02-01", "until:", "until:tomorrow", "within:", "within:30",
+		"within:d", "within:0d", "within:-3d", "within:30h", "within:99999d", "within:4000000000y", "within:101y",
+		"tag:team", "tag:team=", "tag:=infra", "tag:a=b,c", `agent:""`, "agent:a,b", "type:.", "unknown:x",
+		"sources:slack", ":x", "sourcе:slack",
+	} {
+		q := ParseQuery(in, noon)
+		if len(q.Chips) != 0 || q.Text != in || q.Words != in {
+			t.Errorf("%q: text %q, words %q, chips %v", in, q.Text, q.Words, q.Chips)
+		}
+	}
+}
+
+func TestChips(t *testing.T) {
+	t.Parallel()
+	const in = `source:slack  roll "back now"  since:2026-01-02 tag:a="b c"`
+	q := ParseQuery(in, noon)
+	want := []Chip{
+		{Field: "source", Value: "slack", Raw: "source:slack", Start: 0, End: 12},
+		{Field: "since", Value: "2026-01-02", Raw: "since:2026-01-02", Start: 31, End: 47},
+		{Field: "tag", Value: "a=b c", Raw: `tag:a="b c"`, Start: 48, End: 59},
+	}
+	if !reflect.DeepEqual(q.Chips, want) {
+		t.Fatalf("chips %+v", q.Chips)
+	}
+	for chip, want := range map[int]string{
+		0:  `roll "back now"  since:2026-01-02 tag:a="b c"`,
+		1:  `source:slack  roll "back now" tag:a="b c"`,
+		2:  `source:slack  roll "back now"  since:2026-01-02`,
+		3:  in,
+		-1: in,
+	} {
+		if got := q.Without(chip); got != want {
+			t.Errorf("without %d: %q, want %q", chip, got, want)
+		}
+	}
+}
+
+func TestQueryRequest(t *testing.T) {
+	t.Parallel()
+	q := ParseQuery(`"error budget" spent -draft source:slack since:2026-01-02 until:2026-03-04 set:a tag:k=v `+
+		`author:jo type:md agent:Eng`, noon)
+	got, err := json.Marshal(q.Request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"query":"\"error budget\" spent -draft","sources":["slack"],"document_sets":["a"],` +
+		`"tags":[{"tag_key":"k","tag_value":"v"}],"time_cutoff":"2026-01-02T00:00:00Z",` +
+		`"time_until":"2026-03-04T23:59:59.999999Z","authors":["jo"],"document_types":["md"],"exclude":["draft"],` +
+		`"phrases":["error budget"]}`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestInstantRequest(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"roll ba": "roll ba", "roll ba ": "roll ba ", "roll ba source:slack": "roll ba ", "": "", " ": "",
+		"source:slack ": "", "source:slack roll": "roll",
+	} {
+		request := ParseQuery(in, noon).InstantRequest()
+		if request.Query != want || !request.Instant {
+			t.Errorf("%q asks for %q", in, request.Query)
+		}
+	}
+}
+
+func TestHasWords(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{
+		"": false, "source:slack": false, "-x": false, "a": true, `"a b"`: true, "?": false, `""`: false, "🚀": true,
+	} {
+		if got := ParseQuery(in, noon).HasWords(); got != want {
+			t.Errorf("%q has words: %v", in, got)
+		}
+	}
+}
+
+func FuzzParseQuery(f *testing.F) {
+	for _, seed := range []string{
+		`roll "back now" -x source:slack,github since:2026-01-01 until:2026-02-02 within:30d agent:"Eng" set:handbook`,
+		`tag:team=infra author:“Kim” type:pdf`, `author:"bob type:"pdf" "x`, `"abc author:"bob"`, `-"a -type:x`,
+		"\xff\"\xfe:", `set:a"b"c,"d" ""x`, "tag:a=b\u3000source:x", `""author:a`, `"`, `type:a""`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		q := ParseQuery(text, noon)
+		last := 0
+		for _, chip := range q.Chips {
+			if chip.Start < last || chip.End <= chip.Start || chip.End > len(text) ||
+				text[chip.Start:chip.End] != chip.Raw || chip.Value == "" {
+				t.Fatalf("chips %+v of %q", q.Chips, text)
+			}
+			last = chip.End
+		}
+		if again := ParseQuery(q.Text, noon); again.Text != q.Text || len(again.Chips) > 0 || again.Words != q.Words {
+			t.Fatalf("%q gives %q, which gives %q", text, q.Text, again.Text)
+		}
+		left := text
+		for range len(q.Chips) {
+			left = ParseQuery(left, noon).Without(0)
+		}
+		if rest := ParseQuery(left, noon); len(rest.Chips) > 0 || rest.Text != q.Text {
+			t.Fatalf("%q without chips is %q", text, left)
+		}
+		if utf8.ValidString(text) && !utf8.ValidString(q.Text+q.Words+strings.Join(q.Phrases, "")) {
+			t.Fatalf("%q is cut within a character", text)
+		}
+	})
+}

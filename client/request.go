@@ -1,0 +1,253 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+)
+
+const (
+	maxSearchBytes  = 32 << 20
+	maxListingBytes = 8 << 20
+)
+
+// call is one request before it is sent.
+type call struct {
+	method, path string
+	query        url.Values
+	body         any           // sent as JSON; nil sends none
+	stream       bool          // the answer may be a stream of lines
+	limit        int64         // bytes of the answer
+	timeout      time.Duration // by default; 0 means none
+}
+
+func get(path string, query url.Values) call {
+	return call{method: http.MethodGet, path: path, query: query, limit: maxListingBytes, timeout: callTimeout}
+}
+
+func post(path string, body any) call {
+	return call{method: http.MethodPost, path: path, body: body, limit: maxListingBytes, timeout: callTimeout}
+}
+
+// answer is a successful response whose body is not read yet. Close ends the call.
+type answer struct {
+	call
+	*http.Response
+	ctx    context.Context
+	cancel context.CancelFunc
+	had    time.Duration // time that the call had
+}
+
+// Close releases the connection and the call's time limit.
+func (a *answer) Close() {
+	a.Body.Close()
+	a.cancel()
+}
+
+// open sends a request and gives the answer if its status is a success.
+func (c *Client) open(ctx context.Context, r call) (*answer, error) {
+	a, err := c.send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if a.StatusCode/100 == 2 {
+		return a, nil
+	}
+	defer a.Close()
+	body, _ := io.ReadAll(io.LimitReader(a.Body, maxErrorBytes)) // what came is enough for a reason
+	return nil, a.named(statusError(a.StatusCode, a.Header, body, time.Now()))
+}
+
+// named completes an error with the route and hides the token, should the server have repeated it.
+func (a *answer) named(e *Error) *Error {
+	if a.Response != nil && a.Request != nil {
+		token := strings.TrimPrefix(a.Request.Header.Get("X-Onyx-Authorization"), "Bearer ")
+		if token != "" {
+			e.Reason = strings.ReplaceAll(e.Reason, token, "[token]")
+			e.Code = strings.ReplaceAll(e.Code, token, "[token]")
+		}
+	}
+	e.Method, e.Path = a.method, a.path
+	return e
+}
+
+// send gives the answer whatever its status.
+func (c *Client) send(ctx context.Context, r call) (*answer, error) {
+	started := time.Now()
+	a := &answer{call: r, ctx: ctx, cancel: func() {}}
+	if limit := timeoutOf(ctx, r.timeout); limit > 0 {
+		a.ctx, a.cancel = context.WithTimeout(ctx, limit)
+	} else {
+		a.ctx, a.cancel = context.WithCancel(ctx)
+	}
+	if deadline, ok := a.ctx.Deadline(); ok {
+		a.had = deadline.Sub(started)
+	}
+	request, err := c.request(a.ctx, r)
+	if err == nil {
+		a.Response, err = c.http.Do(request)
+	}
+	if err != nil {
+		failure := a.named(transportError(a.ctx, err, c.base, r.path, a.had))
+		a.cancel()
+		return nil, failure
+	}
+	return a, nil
+}
+
+// request builds the HTTP request, with the token last.
+func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
+	target := *c.base
+	target.Path += r.path
+	target.RawQuery = r.query.Encode()
+	var body io.Reader
+	if r.body != nil {
+		text, err := json.Marshal(r.body)
+		if err != nil {
+			return nil, &Error{Kind: BadRequest, Reason: shorten("the request cannot be written: " + err.Error()), cause: err}
+		}
+		body = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, r.method, target.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", wire.MediaTypeJSON)
+	}
+	request.Header.Set("Accept", wire.MediaTypeJSON)
+	if r.stream {
+		request.Header.Set("Accept", wire.MediaTypeNDJSON+", "+wire.MediaTypeJSON)
+	}
+	request.Header.Set("User-Agent", c.options.UserAgent)
+	if c.options.Token == nil {
+		return request, nil
+	}
+	token, err := c.options.Token(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, tokenError(err)
+	}
+	if token == "" {
+		return request, nil
+	}
+	if err := checkToken(token); err != nil {
+		return nil, tokenError(err)
+	}
+	setToken(request.Header, token)
+	return request, nil
+}
+
+// fetch sends a request and decodes the sanitised answer.
+func (c *Client) fetch(ctx context.Context, r call, into any) error {
+	a, err := c.open(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	body, err := a.read()
+	if err != nil {
+		return err
+	}
+	return c.decode(a, body, into)
+}
+
+// read gives the whole body, which must be JSON of a bearable size.
+func (a *answer) read() ([]byte, error) {
+	if isHTML(a.Header, nil) {
+		return nil, a.unusable("a web page instead of JSON", htmlRemedy)
+	}
+	if a.ContentLength > a.limit {
+		return nil, a.tooLong()
+	}
+	body, err := io.ReadAll(io.LimitReader(a.Body, a.limit+1))
+	switch {
+	case err != nil:
+		return nil, a.broken(err, len(body))
+	case int64(len(body)) > a.limit:
+		return nil, a.tooLong()
+	case isHTML(a.Header, body):
+		return nil, a.unusable("a web page instead of JSON", htmlRemedy)
+	case len(bytes.TrimSpace(body)) == 0:
+		return nil, a.unusable("an empty answer", "")
+	}
+	return body, nil
+}
+
+func (a *answer) tooLong() *Error {
+	return a.unusable(fmt.Sprintf("an answer of more than %d MB", a.limit>>20), "ask for less at once")
+}
+
+// unusable is the error of an answer that arrived but makes no sense.
+func (a *answer) unusable(what, remedy string) *Error {
+	if remedy == "" {
+		remedy = "check server_url and api_prefix; if they are right, tell the server's administrator"
+	}
+	return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: "the server sent " + what, remedy: remedy})
+}
+
+// broken is the error of a body that ended early.
+func (a *answer) broken(err error, received int) *Error {
+	var panicked *PanicError
+	if errors.As(err, &panicked) {
+		return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: shorten(panicked.Error()), cause: err})
+	}
+	if e := contextError(a.ctx, err, a.had); e != nil {
+		return a.named(e)
+	}
+	e := a.unusable(fmt.Sprintf("half an answer: the connection broke after %d bytes", received),
+		"try again; if it stays, check the proxies before the server")
+	e.cause = err
+	return e
+}
+
+// notJSON is the error of a body that does not decode.
+func (a *answer) notJSON(err error) *Error {
+	var shape *json.UnmarshalTypeError
+	what := fmt.Sprintf("an answer that is not JSON (%s)", shorten(err.Error()))
+	if errors.As(err, &shape) {
+		what = fmt.Sprintf("JSON that does not answer this request (%s where %s should be)", shape.Value, shapeName(shape))
+	} else if media, _, err := mime.ParseMediaType(a.Header.Get("Content-Type")); err == nil &&
+		media != wire.MediaTypeJSON {
+		what = fmt.Sprintf("an answer that is not JSON but %s", clip(media))
+	}
+	e := a.unusable(what, "")
+	e.cause = err
+	return e
+}
+
+func shapeName(shape *json.UnmarshalTypeError) string {
+	if shape.Field != "" {
+		return clip(shape.Field)
+	}
+	return "the answer"
+}
+
+// decode reads the body as JSON and sanitises every string in it.
+func (c *Client) decode(a *answer, body []byte, into any) error {
+	if err := unmarshal(body, into); err != nil {
+		return a.notJSON(err)
+	}
+	sanitizeValue(into, c.options.Local)
+	return nil
+}
+
+// unmarshal refuses null, which would silently decode as nothing.
+func unmarshal(body []byte, into any) error {
+	if string(bytes.TrimSpace(body)) == "null" {
+		return errors.New("null")
+	}
+	return json.Unmarshal(body, into)
+}

@@ -1,0 +1,163 @@
+package client
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"quarry/client/wire"
+)
+
+// Sanitize makes foreign text safe to show on a terminal: it takes out escape sequences whole, control characters but
+// line feed and tab, controls of text direction and other characters that hide or reorder text, and replaces what is
+// not UTF-8. Joiners and variation selectors stay, so that emoji and scripts read as they were written.
+func Sanitize(s string) string {
+	clean, _ := sanitize(s, false, nil)
+	return clean
+}
+
+// sanitizeLine is Sanitize for text of one line: line feeds and tabs become spaces.
+func sanitizeLine(s string) string {
+	clean, _ := sanitize(s, true, nil)
+	return clean
+}
+
+// SanitizeSpans is Sanitize for text with marked ranges. The ranges are moved along so that they mark the same visible
+// text, clamped to it, widened to whole characters, sorted, and merged where they touch or overlap; empty ones go.
+func SanitizeSpans(s string, spans ...wire.Span) (string, []wire.Span) {
+	tracker := newTracker(spans, len(s))
+	clean, _ := sanitize(s, false, tracker)
+	return clean, tracker.spans()
+}
+
+// sanitize is the one loop behind all of it. It tells whether anything changed, and the tracker of every piece.
+func sanitize(s string, oneLine bool, tracker *tracker) (clean string, changed bool) {
+	var out strings.Builder
+	copied := 0 // what precedes is in out, or removed
+	for at := 0; at < len(s); {
+		width, replacement, keep := piece(s[at:], oneLine)
+		start := out.Len() + at - copied
+		if keep {
+			tracker.note(at, at+width, start, start+width)
+			at += width
+			continue
+		}
+		tracker.note(at, at+width, start, start+len(replacement))
+		out.WriteString(s[copied:at])
+		out.WriteString(replacement)
+		at += width
+		copied = at
+	}
+	if copied == 0 {
+		return s, false
+	}
+	out.WriteString(s[copied:])
+	return out.String(), true
+}
+
+// piece reads the first character or escape sequence of a text: its width in bytes and, unless it stays as it is, what
+// replaces it.
+func piece(s string, oneLine bool) (width int, replacement string, keep bool) {
+	c := s[0]
+	switch {
+	case c >= ' ' && c < 0x7f:
+		return 1, "", true
+	case c == '\n' || c == '\t':
+		if oneLine {
+			return 1, " ", false
+		}
+		return 1, "", true
+	case c == escape:
+		return escapeWidth(s), "", false
+	case c < utf8.RuneSelf:
+		return 1, "", false
+	}
+	r, width := utf8.DecodeRuneInString(s)
+	switch {
+	case r == utf8.RuneError && width == 1:
+		return 1, string(utf8.RuneError), false
+	case r >= 0x80 && r < 0xa0:
+		return width + sequenceWidth(byte(r-0x40), s[width:]), "", false
+	case r == 0x2028 || r == 0x2029:
+		if oneLine {
+			return width, " ", false
+		}
+		return width, "\n", false
+	case hidesText(r):
+		return width, "", false
+	}
+	return width, "", true
+}
+
+// hidesText names the invisible characters that reorder or hide text.
+func hidesText(r rune) bool {
+	switch {
+	case r == 0x061c, r == 0x180e, r == 0x200e, r == 0x200f, r == 0xfeff,
+		r >= 0x202a && r <= 0x202e,   // embeddings and overrides
+		r >= 0x2061 && r <= 0x2064,   // invisible operators
+		r >= 0x2066 && r <= 0x206f,   // isolates, deprecated format controls
+		r >= 0xfff9 && r <= 0xfffb,   // interlinear annotation
+		r >= 0x1d173 && r <= 0x1d17a, // musical format controls
+		r >= 0xe0000 && r <= 0xe007f: // tags
+		return true
+	}
+	return false
+}
+
+const escape = 0x1b
+
+// escapeWidth is the length of the sequence that an escape character begins.
+func escapeWidth(s string) int {
+	at := 1
+	for at < len(s) && s[at] >= ' ' && s[at] <= '/' {
+		at++ // intermediates of a longer two-character sequence
+	}
+	if at == len(s) || s[at] < '0' || s[at] > '~' {
+		return 1 // no sequence: what follows is text
+	}
+	if at > 1 {
+		return at + 1
+	}
+	return 2 + sequenceWidth(s[1], s[2:])
+}
+
+// sequenceWidth is the length of what belongs to an introducer after it. The introducer is given as the letter that
+// follows an escape character.
+func sequenceWidth(introducer byte, rest string) int {
+	switch introducer {
+	case '[':
+		at := 0
+		for at < len(rest) && rest[at] >= '0' && rest[at] <= '?' {
+			at++
+		}
+		for at < len(rest) && rest[at] >= ' ' && rest[at] <= '/' {
+			at++
+		}
+		if at < len(rest) && rest[at] >= '@' && rest[at] <= '~' {
+			at++
+		}
+		return at
+	case ']', 'P', 'X', '^', '_':
+		return stringWidth(rest, introducer == ']')
+	}
+	return 0
+}
+
+// stringWidth is the length of a control string up to and with its terminator. A new escape sequence or a cancelling
+// control ends it too, as on a terminal. One that never ends is no control string: its text stays visible.
+func stringWidth(s string, bellEnds bool) int {
+	for at := 0; at < len(s); at++ {
+		switch c := s[at]; {
+		case c == '\a' && bellEnds, c == 0x18, c == 0x1a:
+			return at + 1
+		case c == escape && at+1 < len(s) && s[at+1] == '\\':
+			return at + 2
+		case c == escape:
+			return at
+		case c == 0xc2 && at+1 < len(s) && s[at+1] == 0x9c:
+			return at + 2
+		case c == 0xc2 && at+1 < len(s) && s[at+1] >= 0x80 && s[at+1] < 0xa0:
+			return at
+		}
+	}
+	return 0
+}
