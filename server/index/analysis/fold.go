@@ -1,0 +1,98 @@
+package analysis
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kljensen/snowball/english"
+	"golang.org/x/text/unicode/norm"
+)
+
+// fold appends text to dst in lower case, in compatibility form and, for Latin and Greek letters, without diacritics.
+func fold(dst []byte, text string) []byte {
+	for i := range len(text) {
+		c := text[i]
+		if c >= utf8.RuneSelf {
+			return foldForeign(dst[:len(dst)-i], text)
+		}
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+func foldForeign(dst []byte, text string) []byte {
+	from := len(dst)
+	bare := false // the letter before can stand without its marks
+	exotic := false
+	for _, r := range string(norm.NFKD.AppendString(nil, text)) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+			if bare {
+				continue
+			}
+			exotic = true
+		case r == '’':
+			r = '\''
+		case r == utf8.RuneError, unicode.Is(unicode.Cf, r):
+			continue
+		default:
+			bare = unicode.In(r, unicode.Latin, unicode.Greek)
+		}
+		if plain := unaccented(r); plain != "" {
+			dst = append(dst, plain...)
+			continue
+		}
+		dst = utf8.AppendRune(dst, unicode.ToLower(r))
+	}
+	if exotic { // marks that stayed belong to their letters again
+		return norm.NFC.Append(dst[:from:from], dst[from:]...)
+	}
+	return dst
+}
+
+// unaccented spells letters that no decomposition takes apart.
+func unaccented(r rune) string {
+	switch r {
+	case 'ß', 'ẞ':
+		return "ss"
+	case 'æ', 'Æ':
+		return "ae"
+	case 'œ', 'Œ':
+		return "oe"
+	case 'ø', 'Ø':
+		return "o"
+	case 'ł', 'Ł':
+		return "l"
+	case 'đ', 'Đ', 'ð', 'Ð':
+		return "d"
+	case 'þ', 'Þ':
+		return "th"
+	case 'ı':
+		return "i"
+	case 'ς':
+		return "σ"
+	}
+	return ""
+}
+
+// Fold returns text as surfaces are written: lower case, without diacritics.
+func Fold(text string) string { return string(fold(nil, text)) }
+
+// Stem returns the term of a surface: the English stem of a word of plain letters, otherwise the surface itself.
+func Stem(surface string) string {
+	if len(surface) < 3 {
+		return surface
+	}
+	for i := range len(surface) {
+		if c := surface[i]; (c < 'a' || c > 'z') && c != '\'' {
+			return surface
+		}
+	}
+	if term := english.Stem(surface, false); term != "" {
+		return term
+	}
+	return surface
+}

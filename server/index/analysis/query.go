@@ -1,0 +1,113 @@
+package analysis
+
+import "github.com/kljensen/snowball/english"
+
+// QueryWord is one word of a query as the searcher looks it up.
+type QueryWord struct {
+	Term    string
+	Surface string
+	// Position is the word's place in the query, for phrases and for the nearness of neighbours.
+	Position int
+	Kind     Kind
+	// Prefix: every word that begins with Surface matches.
+	Prefix bool
+	// Parts are the words that a Whole was made of; nil for other kinds.
+	Parts []QueryWord
+}
+
+// Identifier reports whether w is an identifier that no plain word can equal: it holds digits or signs.
+func (w QueryWord) Identifier() bool {
+	if w.Kind != Whole {
+		return false
+	}
+	for i := range len(w.Surface) {
+		if c := w.Surface[i]; c < 'a' || c > 'z' {
+			return true
+		}
+	}
+	return false
+}
+
+// Query returns the words of a query in order. With prefix, the last word stands for all that begin with it. Stop words
+// are left out as long as a content word remains.
+func (a *Analyser) Query(text string, prefix bool) []QueryWord {
+	words := group(a.Tokens(text))
+	if n := len(words); prefix && n > 0 {
+		words[n-1].Prefix = true
+	}
+	content := words[:0:0]
+	for _, w := range words {
+		if w.Prefix || w.Kind != Word || !IsStopWord(w.Surface) {
+			content = append(content, w)
+		}
+	}
+	if len(content) == 0 {
+		return words
+	}
+	return content
+}
+
+// group makes query words of tokens: parts go below their whole; a character that the pair before it holds already is
+// dropped, and one that stands alone means every pair that begins with it.
+func group(tokens []Token) []QueryWord {
+	var words []QueryWord
+	for i := 0; i < len(tokens); {
+		token := tokens[i]
+		w := QueryWord{Term: token.Term, Surface: token.Surface, Position: token.Position, Kind: token.Kind}
+		i++
+		switch token.Kind {
+		case Whole:
+			for ; i < len(tokens) && tokens[i].Kind == Word && tokens[i].End <= token.End; i++ {
+				part := tokens[i]
+				w.Parts = append(w.Parts, QueryWord{Term: part.Term, Surface: part.Surface, Position: part.Position})
+			}
+		case Ideograph:
+			last := i == len(tokens) || tokens[i].Kind != Ideograph || tokens[i].Start >= token.End
+			if last {
+				if i > 1 && tokens[i-2].Kind == Ideograph && tokens[i-2].End == token.End {
+					continue
+				}
+				w.Prefix = true
+			}
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+// PhraseWord is a term of a phrase and how far it stands behind the first one.
+type PhraseWord struct {
+	Term   string
+	Offset int
+	// Prefix is set for a character of an unspaced script that stands alone: every pair that begins with it matches.
+	Prefix  bool
+	Surface string
+}
+
+// Phrase returns the words of a phrase, which must occur at these distances. Identifiers count by their parts, however
+// they are joined. A phrase without words is empty.
+func (a *Analyser) Phrase(text string) []PhraseWord {
+	var phrase []PhraseWord
+	first := 0
+	add := func(w QueryWord) {
+		if len(phrase) == 0 {
+			first = w.Position
+		}
+		phrase = append(phrase, PhraseWord{
+			Term: w.Term, Offset: w.Position - first, Prefix: w.Prefix, Surface: w.Surface,
+		})
+	}
+	for _, w := range group(a.Tokens(text)) {
+		if w.Kind != Whole {
+			add(w)
+			continue
+		}
+		for _, part := range w.Parts {
+			add(part)
+		}
+	}
+	return phrase
+}
+
+// IsStopWord reports whether a surface is a word that says too little to search for when there are others.
+func IsStopWord(surface string) bool { return english.IsStopWord(surface) }

@@ -1,0 +1,212 @@
+package analysis
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"quarry/server/tokens"
+)
+
+// class sorts bytes for the scanner.
+type class uint8
+
+const (
+	separator class = iota
+	lower
+	upper
+	digit
+	underscore
+	connector // joins what stands on both sides of it, by the rules of joins
+	foreign   // the first byte of a character beyond ASCII
+)
+
+// classes is a lookup table, never written after it was made.
+var classes = makeClasses()
+
+func makeClasses() (table [256]class) {
+	for c := range table {
+		switch {
+		case c >= utf8.RuneSelf:
+			table[c] = foreign
+		case c >= 'a' && c <= 'z':
+			table[c] = lower
+		case c >= 'A' && c <= 'Z':
+			table[c] = upper
+		case c >= '0' && c <= '9':
+			table[c] = digit
+		case c == '_':
+			table[c] = underscore
+		}
+	}
+	for _, c := range "-./\\:@+,'" {
+		table[c] = connector
+	}
+	return table
+}
+
+// Scanner finds tokens. The zero Scanner is ready; it keeps its buffers and is not safe for concurrent use.
+type Scanner struct {
+	surface  []byte
+	parts    []span
+	chars    []span
+	position int
+}
+
+type span struct{ start, end int }
+
+// unit is a run of letters, digits and connectors: one word, or an identifier of several.
+type unit struct {
+	start, end int
+	// joined: it has a connector or an underscore other than a hyphen between letters.
+	joined bool
+	// hyphens, digits, capitals (after the first letter) and foreign say what occurs in it.
+	hyphens, digits, capitals, foreign bool
+}
+
+// Scan passes the tokens of text to yield, in order of their starts.
+func (s *Scanner) Scan(text string, yield func(Raw)) {
+	s.position = 0
+	for i := 0; i < len(text); {
+		switch classes[text[i]] {
+		case separator, connector, underscore:
+			i++
+		case foreign:
+			r, size := utf8.DecodeRuneInString(text[i:])
+			switch {
+			case Unspaced(r):
+				i = s.run(text, i, yield)
+			case isWordRune(r):
+				i = s.unit(text, i, yield)
+			default:
+				i += size
+			}
+		default:
+			i = s.unit(text, i, yield)
+		}
+	}
+}
+
+// Unspaced reports whether r belongs to a script that is written without spaces between words, which is indexed by
+// pairs of characters.
+func Unspaced(r rune) bool {
+	if r < 0x0E00 {
+		return false
+	}
+	if tokens.IsCJK(r) || r == 'ー' || r == 'ｰ' {
+		return true
+	}
+	return r < 0x1800 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Myanmar, unicode.Khmer)
+}
+
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
+}
+
+// continues reports whether r prolongs a word that has begun: a mark or an invisible joiner.
+func continues(r rune) bool {
+	const zeroWidthSpace = 0x200B
+	return unicode.IsMark(r) || r != zeroWidthSpace && unicode.Is(unicode.Cf, r)
+}
+
+// unit scans the unit that begins at i and emits its tokens; it returns where the unit ends.
+func (s *Scanner) unit(text string, i int, yield func(Raw)) int {
+	u := unit{start: i}
+	end := i
+	for i < len(text) {
+		switch classes[text[i]] {
+		case lower:
+			i++
+		case upper:
+			u.capitals = u.capitals || i > u.start
+			i++
+		case digit:
+			u.digits = true
+			i++
+		case foreign:
+			next := foreignPart(text, i)
+			if next == i {
+				u.end = end
+				s.emit(text, u, yield)
+				return max(end, i)
+			}
+			u.foreign = true
+			i = next
+		case underscore:
+			i++
+			u.joined = u.joined || i < len(text) && alphanumeric(text[i])
+			continue // does not end a unit
+		case connector:
+			if !joins(text, i) {
+				u.end = end
+				s.emit(text, u, yield)
+				return i
+			}
+			u.note(text[i])
+			i++
+			continue
+		default:
+			u.end = end
+			s.emit(text, u, yield)
+			return i
+		}
+		end = i
+	}
+	u.end = end
+	s.emit(text, u, yield)
+	return i
+}
+
+func alphanumeric(c byte) bool {
+	k := classes[c]
+	return k == lower || k == upper || k == digit
+}
+
+// note records a connector that joined.
+func (u *unit) note(c byte) {
+	switch c {
+	case '-':
+		u.hyphens = true
+	case '\'':
+	default:
+		u.joined = true
+	}
+}
+
+// joins reports whether the connector at i stands between two things that belong together.
+func joins(text string, i int) bool {
+	if i == 0 || i+1 >= len(text) {
+		return false
+	}
+	before, after := classes[text[i-1]], classes[text[i+1]]
+	word := func(k class) bool { return k == lower || k == upper || k == digit || k == foreign }
+	switch text[i] {
+	case ',', ':':
+		return before == digit && after == digit
+	case '\'':
+		return word(before) && word(after) && before != digit && after != digit
+	}
+	if after == foreign {
+		r, _ := utf8.DecodeRuneInString(text[i+1:])
+		if !isWordRune(r) || Unspaced(r) {
+			return false
+		}
+	}
+	return word(before) && word(after)
+}
+
+// foreignPart returns the end of the character beyond ASCII at i, or i if it does not belong to a word.
+func foreignPart(text string, i int) int {
+	r, size := utf8.DecodeRuneInString(text[i:])
+	if r == '’' && i+size < len(text) { // an apostrophe between letters
+		next, _ := utf8.DecodeRuneInString(text[i+size:])
+		last, _ := utf8.DecodeLastRuneInString(text[:i])
+		if unicode.IsLetter(next) && !Unspaced(next) && unicode.IsLetter(last) {
+			return i + size
+		}
+		return i
+	}
+	if Unspaced(r) || !isWordRune(r) && !continues(r) {
+		return i
+	}
+	return i + size
+}

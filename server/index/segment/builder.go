@@ -1,0 +1,361 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+)
+
+// fieldGap separates fields, headings and the segments of a path in the numbering of positions; it exceeds the distance
+// at which words count as near.
+const fieldGap = 16
+
+// pathSegments is how many of the last segments of a document's path are searched with its title.
+const pathSegments = 2
+
+// Builder collects documents for one segment. It is not safe for concurrent use.
+type Builder struct {
+	scanner analysis.Scanner
+	stats   Stats
+
+	surfaceIDs   map[string]uint32
+	surfaces     []surfaceEntry
+	termIDs      map[string]uint32
+	terms        []termEntry
+	valueIDs     map[string]uint32
+	filterIDs    map[string]uint32
+	documents    []pending
+	ids          map[string]struct{}
+	forward      []byte   // the words of chunk after chunk, see chunk
+	documentSurf []uint32 // the surfaces of document after document
+	extra        int      // bytes of strings held
+
+	work workspace
+}
+
+type surfaceEntry struct {
+	term      uint32
+	documents uint32
+	seen      uint32 // the last document that held it, plus one
+}
+
+type termEntry struct {
+	chunks, documents, titles uint32
+	bytes                     uint64 // of its postings in the forward form
+	seenDocument, seenTitle   uint32 // the last document that held it, plus one
+	seenChunk, slot           uint32 // the last chunk that held it, plus one, and its place in that chunk's slots
+}
+
+// pending is a document that was added.
+type pending struct {
+	about
+	filters      []uint32
+	forward      int // where its chunks begin
+	surfaces     int // where its surfaces begin
+	surfacesEnd  int
+	bodies, head []uint32 // lengths of its chunks
+}
+
+// workspace is reused from chunk to chunk.
+type workspace struct {
+	title    []occurrence
+	words    []occurrence
+	slots    []slot
+	grouped  []uint32
+	record   []byte
+	position uint32
+}
+
+type occurrence struct{ term, position uint32 }
+
+// slot gathers a term's occurrences in one chunk.
+type slot struct {
+	term                   uint32
+	body, headings, titles uint32
+	start, filled          uint32
+}
+
+// NewBuilder returns an empty Builder.
+func NewBuilder() *Builder {
+	return &Builder{
+		surfaceIDs: make(map[string]uint32),
+		termIDs:    make(map[string]uint32),
+		valueIDs:   make(map[string]uint32),
+		filterIDs:  make(map[string]uint32),
+		ids:        make(map[string]struct{}),
+	}
+}
+
+// Len is the number of documents added.
+func (b *Builder) Len() int { return len(b.documents) }
+
+// Bytes estimates the memory held.
+func (b *Builder) Bytes() int {
+	return len(b.forward) + 4*len(b.documentSurf) + b.extra + 64*(len(b.surfaces)+len(b.terms)) +
+		512*len(b.documents)
+}
+
+// Add analyses a document. Adding an id twice is an error.
+func (b *Builder) Add(document index.Document) error {
+	if document.ID == "" {
+		return fmt.Errorf("add document: no id")
+	}
+	if _, exists := b.ids[document.ID]; exists {
+		return fmt.Errorf("add document %q: it is there already", document.ID)
+	}
+	if b.stats.Chunks+int64(len(document.Chunks)) > math.MaxInt32 || len(b.documents) >= math.MaxInt32 {
+		return fmt.Errorf("add document %q: the segment is full", document.ID)
+	}
+	b.ids[document.ID] = struct{}{}
+	p := pending{
+		about: about{
+			id: document.ID, title: document.Title, updated: document.UpdatedAt, chunks: len(document.Chunks),
+		},
+		forward: len(b.forward), surfaces: len(b.documentSurf),
+	}
+	for _, value := range Values(&document) {
+		p.values = append(p.values, intern(b, b.valueIDs, value.encode()))
+	}
+	for _, key := range filterKeys(&document) {
+		p.filters = append(p.filters, intern(b, b.filterIDs, key))
+	}
+	b.extra += len(document.ID) + len(document.Title) + 8*(len(p.values)+len(p.filters)+len(document.Chunks))
+	b.documents = append(b.documents, p)
+	b.analyse(&document, &b.documents[len(b.documents)-1])
+	return nil
+}
+
+func intern(b *Builder, ids map[string]uint32, key string) uint32 {
+	id, ok := ids[key]
+	if !ok {
+		id = uint32(len(ids))
+		ids[key] = id
+		b.extra += len(key) + 48
+	}
+	return id
+}
+
+// analyse adds the words of a document.
+func (b *Builder) analyse(document *index.Document, p *pending) {
+	w := &b.work
+	w.title, w.position = w.title[:0], 0
+	if len(document.Chunks) > 0 { // words are found in chunks: a document without any has none
+		w.title = b.scan(w.title, document.Title)
+		for _, segment := range document.Path[max(0, len(document.Path)-pathSegments):] {
+			w.title = b.scan(w.title, segment)
+		}
+	}
+	p.titleLength = uint32(len(w.title))
+	afterTitle := w.position
+	for i := range document.Chunks {
+		chunk := &document.Chunks[i]
+		w.position = afterTitle
+		w.words = append(w.words[:0], w.title...)
+		for _, heading := range chunk.Headings {
+			w.words = b.scan(w.words, heading)
+		}
+		body := len(w.words)
+		w.words = b.scan(w.words, chunk.Text)
+		p.head = append(p.head, uint32(body-len(w.title)))
+		p.bodies = append(p.bodies, uint32(len(w.words)-body))
+		b.chunk(len(w.title), body)
+		b.stats.Chunks++
+		b.stats.BodyTokens += int64(len(w.words) - body)
+		b.stats.HeadingTokens += int64(body - len(w.title))
+	}
+	p.surfacesEnd = len(b.documentSurf)
+	b.stats.Documents++
+	b.stats.TitleTokens += int64(p.titleLength)
+	b.stats.ChunkTitleTokens += int64(p.titleLength) * int64(len(document.Chunks))
+}
+
+// scan appends the words of text and leaves a gap of positions behind them.
+func (b *Builder) scan(words []occurrence, text string) []occurrence {
+	w := &b.work
+	last := w.position
+	document := uint32(len(b.documents))
+	b.scanner.Scan(text, func(raw analysis.Raw) {
+		id, ok := b.surfaceIDs[string(raw.Surface)]
+		if !ok {
+			id = b.surface(string(raw.Surface))
+		}
+		entry := &b.surfaces[id]
+		if entry.seen != document {
+			entry.seen = document
+			entry.documents++
+			b.documentSurf = append(b.documentSurf, id)
+		}
+		last = w.position + uint32(raw.Position)
+		words = append(words, occurrence{entry.term, last})
+	})
+	w.position = last + fieldGap
+	return words
+}
+
+// surface adds a surface that was not met before.
+func (b *Builder) surface(surface string) uint32 {
+	term := analysis.Stem(surface)
+	termID := intern(b, b.termIDs, term)
+	if int(termID) == len(b.terms) {
+		b.terms = append(b.terms, termEntry{})
+	}
+	id := uint32(len(b.surfaces))
+	b.surfaceIDs[surface] = id
+	b.surfaces = append(b.surfaces, surfaceEntry{term: termID})
+	b.extra += len(surface) + 48
+	return id
+}
+
+// chunk appends the words gathered in the workspace to the forward form: the number of terms u32, and for each its number
+// u32, the length of its record u32 and the record: uvarint body, headings, title, and the gaps of its positions. Words
+// before title stand in the title, those before body in headings.
+func (b *Builder) chunk(title, body int) {
+	w := &b.work
+	w.slots = w.slots[:0]
+	stamp := uint32(b.stats.Chunks) + 1
+	document := uint32(len(b.documents))
+	for i, word := range w.words {
+		entry := &b.terms[word.term]
+		if entry.seenChunk != stamp {
+			entry.seenChunk, entry.slot = stamp, uint32(len(w.slots))
+			w.slots = append(w.slots, slot{term: word.term})
+			entry.chunks++
+			if entry.seenDocument != document {
+				entry.seenDocument = document
+				entry.documents++
+			}
+		}
+		s := &w.slots[entry.slot]
+		switch {
+		case i < title:
+			s.titles++
+			if entry.seenTitle != document {
+				entry.seenTitle = document
+				entry.titles++
+			}
+		case i < body:
+			s.headings++
+		default:
+			s.body++
+		}
+	}
+	start := uint32(0)
+	for i := range w.slots {
+		s := &w.slots[i]
+		s.start = start
+		start += s.body + s.headings + s.titles
+	}
+	w.grouped = slices.Grow(w.grouped[:0], len(w.words))[:len(w.words)]
+	for _, word := range w.words {
+		s := &w.slots[b.terms[word.term].slot]
+		w.grouped[s.start+s.filled] = word.position
+		s.filled++
+	}
+	b.forward = binary.LittleEndian.AppendUint32(b.forward, uint32(len(w.slots)))
+	for i := range w.slots {
+		b.slot(&w.slots[i])
+	}
+}
+
+// slot appends one term's record to the forward form.
+func (b *Builder) slot(s *slot) {
+	record := b.work.record[:0]
+	positions := b.work.grouped[s.start : s.start+s.filled]
+	if s.body > maxFrequency || s.headings > maxFrequency || s.titles > maxFrequency {
+		positions = s.limit(positions)
+	}
+	record = binary.AppendUvarint(record, uint64(s.body))
+	record = binary.AppendUvarint(record, uint64(s.headings))
+	record = binary.AppendUvarint(record, uint64(s.titles))
+	before := uint32(0)
+	for _, position := range positions {
+		record = binary.AppendUvarint(record, uint64(position-before))
+		before = position
+	}
+	b.work.record = record
+	b.forward = binary.LittleEndian.AppendUint32(b.forward, s.term)
+	b.forward = binary.LittleEndian.AppendUint32(b.forward, uint32(len(record)))
+	b.forward = append(b.forward, record...)
+	b.terms[s.term].bytes += uint64(4 + len(record))
+}
+
+// limit cuts the frequencies to maxFrequency and returns the positions that remain.
+func (s *slot) limit(positions []uint32) []uint32 {
+	kept := make([]uint32, 0, 3*maxFrequency)
+	for _, count := range []*uint32{&s.titles, &s.headings, &s.body} {
+		field := positions[:*count]
+		positions = positions[*count:]
+		*count = min(*count, maxFrequency)
+		kept = append(kept, field[:*count]...)
+	}
+	return kept
+}
+
+// Build returns the bytes of the segment. The Builder must not be used afterwards.
+func (b *Builder) Build() ([]byte, error) {
+	data, err := b.build()
+	if err != nil {
+		return nil, fmt.Errorf("build segment: %w", err)
+	}
+	return data, nil
+}
+
+func (b *Builder) build() ([]byte, error) {
+	slices.SortFunc(b.documents, func(x, y pending) int { return strings.Compare(x.id, y.id) })
+	w := newWriter()
+	for i := range b.documents {
+		p := &b.documents[i]
+		if err := w.document(p.about); err != nil {
+			return nil, err
+		}
+		for j := range p.bodies {
+			w.chunk(p.bodies[j], p.head[j])
+		}
+	}
+	order := make([]uint32, len(b.valueIDs))
+	for ordinal, key := range sortedKeys(b.valueIDs) {
+		order[b.valueIDs[key]] = uint32(ordinal)
+		if err := w.value(key); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.writeFilters(w); err != nil {
+		return nil, err
+	}
+	if err := b.writeTerms(w); err != nil {
+		return nil, err
+	}
+	if err := b.writeSurfaces(w); err != nil {
+		return nil, err
+	}
+	return w.finish(order), nil
+}
+
+func sortedKeys(ids map[string]uint32) []string {
+	keys := make([]string, 0, len(ids))
+	for key := range ids {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (b *Builder) writeFilters(w *writer) error {
+	documents := make([][]uint32, len(b.filterIDs))
+	for i := range b.documents {
+		for _, id := range b.documents[i].filters {
+			documents[id] = append(documents[id], uint32(i))
+		}
+	}
+	for _, key := range sortedKeys(b.filterIDs) {
+		if err := w.filter(key, documents[b.filterIDs[key]]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package segment
+
+import "encoding/binary"
+
+// A column is an array of numbers, each of 0, 1, 2, 4 or 8 bytes: width u8, seven zero bytes, count u64, the numbers.
+const columnHeader = 16
+
+// encodeColumn writes the narrowest column that holds values.
+func encodeColumn[T uint32 | uint64](values []T) []byte {
+	var all T
+	for _, v := range values {
+		all |= v
+	}
+	width := 8
+	switch all := uint64(all); {
+	case all == 0:
+		width = 0
+	case all < 1<<8:
+		width = 1
+	case all < 1<<16:
+		width = 2
+	case all < 1<<32:
+		width = 4
+	}
+	out := make([]byte, columnHeader, columnHeader+len(values)*width+padding)
+	out[0] = byte(width)
+	binary.LittleEndian.PutUint64(out[8:], uint64(len(values)))
+	for _, v := range values {
+		switch width {
+		case 1:
+			out = append(out, byte(v))
+		case 2:
+			out = binary.LittleEndian.AppendUint16(out, uint16(v))
+		case 4:
+			out = binary.LittleEndian.AppendUint32(out, uint32(v))
+		case 8:
+			out = binary.LittleEndian.AppendUint64(out, uint64(v))
+		}
+	}
+	return out
+}
+
+// Column is a read column.
+type Column struct {
+	width int
+	count int
+	data  []byte
+}
+
+// column reads the column in a section; it checks the section's blocks and that it has count numbers (-1: any number).
+func (r *Reader) column(id section, count int) Column {
+	data := r.whole(id)
+	if len(data) < columnHeader {
+		panic(r.damaged("a column is too short"))
+	}
+	c := Column{width: int(data[0]), data: data[columnHeader:]}
+	n := binary.LittleEndian.Uint64(data[8:])
+	switch c.width {
+	case 0:
+		if n > 1<<32 {
+			panic(r.damaged("a column is too long"))
+		}
+	case 1, 2, 4, 8:
+		if n > uint64(len(c.data)/c.width) {
+			panic(r.damaged("a column is cut off"))
+		}
+	default:
+		panic(r.damaged("a column has an unknown width"))
+	}
+	c.count = int(n)
+	if count >= 0 && c.count != count {
+		panic(r.damaged("a column has a wrong length"))
+	}
+	return c
+}
+
+// Len is the number of numbers.
+func (c Column) Len() int { return c.count }
+
+// At returns number i, which must be smaller than Len.
+func (c Column) At(i int) uint64 {
+	switch c.width {
+	case 1:
+		return uint64(c.data[i])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(c.data[2*i:]))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(c.data[4*i:]))
+	case 8:
+		return binary.LittleEndian.Uint64(c.data[8*i:])
+	}
+	return 0
+}

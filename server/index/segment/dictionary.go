@@ -1,0 +1,209 @@
+package segment
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// A dictionary maps sorted keys to values. Keys are front coded in blocks of dictionaryBlock entries:
+//
+//	entry    uvarint bytes shared with the key before (0 for the first of a block), uvarint length of the rest, the rest,
+//	         uvarint length of the value, the value
+//	section  blocks, u32 offset of every block, u32 number of entries
+const dictionaryBlock = 32
+
+type dictionaryWriter struct {
+	out     []byte
+	offsets []uint32
+	last    []byte
+	count   int
+}
+
+var (
+	errUnordered = errors.New("the keys of a dictionary are not in order")
+	errTooLarge  = errors.New("a section exceeds 4 GB")
+)
+
+// add appends an entry; keys must ascend.
+func (w *dictionaryWriter) add(key string, value []byte) error {
+	shared := 0
+	if w.count%dictionaryBlock == 0 {
+		if len(w.out) > math.MaxUint32 {
+			return errTooLarge
+		}
+		w.offsets = append(w.offsets, uint32(len(w.out)))
+	} else {
+		for shared < len(key) && shared < len(w.last) && key[shared] == w.last[shared] {
+			shared++
+		}
+	}
+	if w.count > 0 && key <= string(w.last) {
+		return errUnordered
+	}
+	w.out = binary.AppendUvarint(w.out, uint64(shared))
+	w.out = binary.AppendUvarint(w.out, uint64(len(key)-shared))
+	w.out = append(w.out, key[shared:]...)
+	w.out = binary.AppendUvarint(w.out, uint64(len(value)))
+	w.out = append(w.out, value...)
+	w.last = append(w.last[:0], key...)
+	w.count++
+	return nil
+}
+
+// finish returns the section.
+func (w *dictionaryWriter) finish() []byte {
+	for _, offset := range w.offsets {
+		w.out = binary.LittleEndian.AppendUint32(w.out, offset)
+	}
+	return binary.LittleEndian.AppendUint32(w.out, uint32(w.count))
+}
+
+// dictionary reads a dictionary section.
+type dictionary struct {
+	r      *Reader
+	extent extent
+	count  int
+	blocks int
+	ends   int // where the blocks end in the section
+}
+
+func (r *Reader) dictionary(id section) dictionary {
+	e := r.footer.extents[id]
+	if e.length < 4 {
+		panic(r.damaged("a dictionary is too short"))
+	}
+	count := int(binary.LittleEndian.Uint32(r.bytes(e.offset+e.length-4, 4)))
+	blocks := (count + dictionaryBlock - 1) / dictionaryBlock
+	if blocks > (e.length-4)/4 {
+		panic(r.damaged("a dictionary is cut off"))
+	}
+	return dictionary{r: r, extent: e, count: count, blocks: blocks, ends: e.length - 4 - 4*blocks}
+}
+
+// block returns the bytes of a block.
+func (d *dictionary) block(i int) []byte {
+	offset := func(i int) int {
+		if i == d.blocks {
+			return d.ends
+		}
+		return int(binary.LittleEndian.Uint32(d.r.bytes(d.extent.offset+d.ends+4*i, 4)))
+	}
+	from, to := offset(i), offset(i+1)
+	if from > to || to > d.ends {
+		panic(d.r.damaged("a dictionary's blocks are out of order"))
+	}
+	return d.r.bytes(d.extent.offset+from, to-from)
+}
+
+// first returns the first key of a block.
+func (d *dictionary) first(block int) []byte {
+	_, rest := uvarint(d.r, d.block(block))
+	length, rest := uvarint(d.r, rest)
+	if length > uint64(len(rest)) {
+		panic(d.r.damaged("a dictionary's key is too long"))
+	}
+	return rest[:length]
+}
+
+// entries walks over the entries of a dictionary.
+type entries struct {
+	d     *dictionary
+	rest  []byte
+	block int // the next block to load
+	left  int // entries left in the dictionary
+	key   []byte
+	value []byte
+	// shared is how many bytes the key has in common with the one before it.
+	shared int
+}
+
+// from returns entries that begin with the block.
+func (d *dictionary) from(block int) entries {
+	return entries{d: d, block: block, left: max(0, d.count-block*dictionaryBlock)}
+}
+
+// next moves on to the next entry.
+func (e *entries) next() bool {
+	if e.left <= 0 {
+		return false
+	}
+	if len(e.rest) == 0 {
+		if e.block >= e.d.blocks {
+			panic(e.d.r.damaged("a dictionary ends early"))
+		}
+		e.rest = e.d.block(e.block)
+		e.block++
+	}
+	shared, rest := uvarint(e.d.r, e.rest)
+	length, rest := uvarint(e.d.r, rest)
+	if shared > uint64(len(e.key)) || length > uint64(len(rest)) {
+		panic(e.d.r.damaged("a dictionary's key is too long"))
+	}
+	e.key = append(e.key[:shared], rest[:length]...)
+	size, rest := uvarint(e.d.r, rest[length:])
+	if size > uint64(len(rest)) {
+		panic(e.d.r.damaged("a dictionary's value is too long"))
+	}
+	e.value, e.rest = rest[:size], rest[size:]
+	e.shared = int(shared)
+	e.left--
+	return true
+}
+
+// ordinal is that of the current entry.
+func (e *entries) ordinal() int { return e.d.count - e.left - 1 }
+
+// seek returns entries whose current one is the first with a key not less than key.
+func (d *dictionary) seek(key []byte) (entries, bool) {
+	low, high := 0, d.blocks // the last block whose first key is not greater
+	for low < high {
+		middle := (low + high) / 2
+		if bytes.Compare(d.first(middle), key) <= 0 {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	e := d.from(max(0, low-1))
+	for e.next() {
+		if bytes.Compare(e.key, key) >= 0 {
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// find looks a key up.
+func (d *dictionary) find(key []byte) (ordinal int, value []byte, ok bool) {
+	e, ok := d.seek(key)
+	if !ok || !bytes.Equal(e.key, key) {
+		return 0, nil, false
+	}
+	return e.ordinal(), e.value, true
+}
+
+// at returns the entry with the ordinal.
+func (d *dictionary) at(ordinal int) entries {
+	if ordinal < 0 || ordinal >= d.count {
+		panic(d.r.damaged("an entry lies outside of its dictionary"))
+	}
+	e := d.from(ordinal / dictionaryBlock)
+	for i := 0; i <= ordinal%dictionaryBlock; i++ {
+		e.next()
+	}
+	return e
+}
+
+// uvarint reads a number and returns what follows it.
+func uvarint(r *Reader, data []byte) (uint64, []byte) {
+	if len(data) > 0 && data[0] < 0x80 {
+		return uint64(data[0]), data[1:]
+	}
+	v, n := binary.Uvarint(data)
+	if n <= 0 {
+		panic(r.damaged("a number is cut off"))
+	}
+	return v, data[n:]
+}

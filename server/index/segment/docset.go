@@ -1,0 +1,141 @@
+package segment
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// A document set is either runs, uvarint (gap << 1 | 1, length − 2) or (gap << 1) for a single document, or a bitmap of
+// 64-bit words, whichever is shorter. The first byte says which.
+const (
+	setRuns   = 0
+	setBitmap = 1
+)
+
+// appendSet encodes ascending ordinals of a segment with the given number of documents.
+func appendSet(dst []byte, ordinals []uint32, documents int) []byte {
+	start := len(dst)
+	words := (documents + 63) / 64
+	dst = append(dst, setRuns)
+	next := uint32(0)
+	for i := 0; i < len(ordinals); {
+		length := 1
+		for i+length < len(ordinals) && ordinals[i+length] == ordinals[i]+uint32(length) {
+			length++
+		}
+		gap := uint64(ordinals[i] - next)
+		if length == 1 {
+			dst = binary.AppendUvarint(dst, gap<<1)
+		} else {
+			dst = binary.AppendUvarint(dst, gap<<1|1)
+			dst = binary.AppendUvarint(dst, uint64(length-2))
+		}
+		next = ordinals[i] + uint32(length)
+		i += length
+	}
+	if len(dst)-start <= 1+8*words {
+		return dst
+	}
+	set := make([]uint64, words)
+	for _, ordinal := range ordinals {
+		set[ordinal/64] |= 1 << (ordinal % 64)
+	}
+	dst = append(dst[:start], setBitmap)
+	for _, word := range set {
+		dst = binary.LittleEndian.AppendUint64(dst, word)
+	}
+	return dst
+}
+
+// Set is an encoded set of documents.
+type Set struct {
+	r    *Reader
+	data []byte
+}
+
+// runs calls yield with every run [from, to) of the set, clipped to the segment's documents.
+func (s Set) runs(yield func(from, to int)) {
+	if len(s.data) == 0 {
+		return
+	}
+	documents := uint64(s.r.Documents())
+	rest := s.data[1:]
+	next := uint64(0)
+	for len(rest) > 0 {
+		var head, length uint64
+		head, rest = uvarint(s.r, rest)
+		from := next + head>>1
+		length = 1
+		if head&1 != 0 {
+			length, rest = uvarint(s.r, rest)
+			length += 2
+		}
+		if from > documents || length > documents-from {
+			panic(s.r.damaged("a set names a document that does not exist"))
+		}
+		next = from + length
+		yield(int(from), int(next))
+	}
+}
+
+func (s Set) bitmap() bool { return len(s.data) > 0 && s.data[0] == setBitmap }
+
+func (s Set) word(i int) uint64 { return binary.LittleEndian.Uint64(s.data[1+8*i:]) }
+
+// Union adds the set to a bitmap of one bit per document.
+func (s Set) Union(bitmap []uint64) {
+	if s.bitmap() {
+		for i := range bitmap {
+			bitmap[i] |= s.word(i)
+		}
+		return
+	}
+	s.runs(func(from, to int) { setRange(bitmap, from, to) })
+}
+
+// CountIn is the number of documents that are in the set and in bitmap.
+func (s Set) CountIn(bitmap []uint64) int {
+	n := 0
+	if s.bitmap() {
+		for i, word := range bitmap {
+			n += bits.OnesCount64(word & s.word(i))
+		}
+		return n
+	}
+	s.runs(func(from, to int) {
+		for i := from; i < to; i++ {
+			n += int(bitmap[i/64] >> (i % 64) & 1)
+		}
+	})
+	return n
+}
+
+// AppendTo appends the ordinals of the set.
+func (s Set) AppendTo(dst []uint32) []uint32 {
+	if s.bitmap() {
+		for i := range (s.r.Documents() + 63) / 64 {
+			for word := s.word(i); word != 0; word &= word - 1 {
+				dst = append(dst, uint32(i*64+bits.TrailingZeros64(word)))
+			}
+		}
+		return dst
+	}
+	s.runs(func(from, to int) {
+		for i := from; i < to; i++ {
+			dst = append(dst, uint32(i))
+		}
+	})
+	return dst
+}
+
+func setRange(bitmap []uint64, from, to int) {
+	for i := from; i < to; {
+		if i%64 == 0 && to-i >= 64 {
+			bitmap[i/64] = ^uint64(0)
+			i += 64
+			continue
+		}
+		bitmap[i/64] |= 1 << (i % 64)
+		i++
+	}
+}

@@ -1,0 +1,216 @@
+// Package segment is the file format of the index: immutable segments, each holding the documents of a few batches or of
+// merged segments, sorted by document id.
+//
+// A file is a header, sections, a table of checksums and a footer:
+//
+//	header    magic, format version, analyser version
+//	sections  each at a multiple of 8 bytes; see the section constants
+//	checksums CRC-32C of every 64 KB block of what precedes the table
+//	footer    statistics, the table of sections, where the checksums are; its own CRC-32C, its length, magic
+//
+// Numbers are little endian; "uvarint" is encoding/binary's. Opening reads the footer alone; a block is checked when it
+// is first touched.
+package segment
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// ErrDamaged: a segment cannot be read as it was written. The error that wraps it names the segment.
+var ErrDamaged = errors.New("the search index is damaged")
+
+// FormatVersion is the version of the file format that this package writes and reads.
+const FormatVersion = 1
+
+const (
+	magic          = "QRYSEG\r\n"
+	headerSize     = 16 // magic, format version u32, analyser version u32
+	checksumBlock  = 64 << 10
+	trailerSize    = 16 // footer length u32, CRC-32C of the footer u32, magic
+	padding        = 8  // zero bytes after a section, so that eight bytes can be loaded anywhere in it
+	maxFooterBytes = 1 << 16
+)
+
+// section identifies a part of the file. Numbers are never used again for something else.
+type section uint32
+
+const (
+	sectionDocuments    section = iota + 1 // dictionary of document ids; the ordinal is the document's
+	sectionFirstChunks                     // column: a document's first chunk; one more at the end
+	sectionBodyLengths                     // column: tokens of a chunk's text
+	sectionHeadLengths                     // column: tokens of a chunk's headings
+	sectionTitleLengths                    // column: tokens of a document's title and path
+	sectionSeconds                         // column: Unix seconds of the update, offset by secondsBias; 0 undated
+	sectionNanoseconds                     // column: the rest of the same time
+	sectionTitles                          // bytes of all titles
+	sectionTitleEnds                       // column: where a title ends in sectionTitles
+	sectionValues                          // dictionary of facet values
+	sectionFacetEnds                       // column: where a document's facets end in sectionFacets
+	sectionFacets                          // column: ordinals of facet values, document by document
+	sectionFilters                         // dictionary of filter keys → document set in sectionSets
+	sectionSets                            // document sets of filters and surfaces
+	sectionTerms                           // dictionary of terms → record
+	sectionPostings                        // see postings.go
+	sectionPositions                       // positions of the postings
+	sectionSurfaces                        // dictionary of surfaces → term, documents
+	sectionLast
+)
+
+// secondsBias moves the years −292e9…+292e9 to positive numbers and leaves 0 for "undated".
+const secondsBias = 1 << 62
+
+// Stats are sums over the documents of a segment, or of a set of segments.
+type Stats struct {
+	Documents, Chunks int64
+	// BodyTokens and HeadingTokens are summed over chunks.
+	BodyTokens, HeadingTokens int64
+	// TitleTokens is summed over documents, ChunkTitleTokens over chunks, each with its document's title.
+	TitleTokens, ChunkTitleTokens int64
+}
+
+// Add adds other, sign times.
+func (s *Stats) Add(other Stats, sign int64) {
+	s.Documents += sign * other.Documents
+	s.Chunks += sign * other.Chunks
+	s.BodyTokens += sign * other.BodyTokens
+	s.HeadingTokens += sign * other.HeadingTokens
+	s.TitleTokens += sign * other.TitleTokens
+	s.ChunkTitleTokens += sign * other.ChunkTitleTokens
+}
+
+func (s *Stats) fields() []*int64 {
+	return []*int64{
+		&s.Documents, &s.Chunks, &s.BodyTokens, &s.HeadingTokens, &s.TitleTokens, &s.ChunkTitleTokens,
+	}
+}
+
+// statsSlots leaves room for sums that later versions may add.
+const statsSlots = 16
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// extent is where a section lies in the file.
+type extent struct{ offset, length int }
+
+// assemble lays the sections out in one file.
+func assemble(analyser uint32, stats Stats, sections map[section][]byte) []byte {
+	size := headerSize
+	for _, data := range sections {
+		size += len(data) + 2*padding
+	}
+	out := make([]byte, 0, size+size/checksumBlock*4+4096)
+	out = append(out, magic...)
+	out = binary.LittleEndian.AppendUint32(out, FormatVersion)
+	out = binary.LittleEndian.AppendUint32(out, analyser)
+	var table []byte
+	for id := section(1); id < sectionLast; id++ {
+		for len(out)%8 != 0 {
+			out = append(out, 0)
+		}
+		table = binary.LittleEndian.AppendUint64(table, uint64(id))
+		table = binary.LittleEndian.AppendUint64(table, uint64(len(out)))
+		table = binary.LittleEndian.AppendUint64(table, uint64(len(sections[id])))
+		out = append(out, sections[id]...)
+		out = append(out, make([]byte, padding)...)
+		delete(sections, id) // what was copied can be collected
+	}
+	content := len(out)
+	for from := 0; from < content; from += checksumBlock {
+		block := out[from:min(content, from+checksumBlock)]
+		out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(block, castagnoli))
+	}
+	checksums := crc32.Checksum(out[content:], castagnoli)
+	return appendFooter(out, content, checksums, stats, table)
+}
+
+func appendFooter(out []byte, content int, checksums uint32, stats Stats, table []byte) []byte {
+	start := len(out)
+	var slots [statsSlots]int64
+	for i, field := range stats.fields() {
+		slots[i] = *field
+	}
+	for _, value := range slots {
+		out = binary.LittleEndian.AppendUint64(out, uint64(value))
+	}
+	out = binary.LittleEndian.AppendUint64(out, uint64(content))
+	out = binary.LittleEndian.AppendUint64(out, uint64(checksums))
+	out = append(out, table...)
+	length := uint32(len(out) - start)
+	sum := crc32.Checksum(out[start:], castagnoli)
+	out = binary.LittleEndian.AppendUint32(out, length)
+	out = binary.LittleEndian.AppendUint32(out, sum)
+	return append(out, magic...)
+}
+
+// footer is what opening a segment reads.
+type footer struct {
+	stats     Stats
+	content   int // bytes before the checksums
+	checksums []byte
+	extents   [sectionLast]extent
+}
+
+// readFooter checks and reads the footer of a file.
+func readFooter(data []byte) (f footer, err error) {
+	if len(data) < headerSize+trailerSize {
+		return f, errors.New("the file is too short")
+	}
+	trailer := data[len(data)-trailerSize:]
+	if string(data[:len(magic)]) != magic || string(trailer[8:]) != magic {
+		return f, errors.New("it is cut off or not a segment")
+	}
+	if version := binary.LittleEndian.Uint32(data[8:]); version != FormatVersion {
+		return f, fmt.Errorf("unknown format version %d", version)
+	}
+	length := int(binary.LittleEndian.Uint32(trailer))
+	fixed := (statsSlots + 2) * 8
+	if length < fixed || length > maxFooterBytes || length > len(data)-headerSize-trailerSize {
+		return f, errors.New("the footer's length is wrong")
+	}
+	start := len(data) - trailerSize - length
+	raw := data[start : start+length]
+	if crc32.Checksum(raw, castagnoli) != binary.LittleEndian.Uint32(trailer[4:]) {
+		return f, errors.New("the footer's checksum is wrong")
+	}
+	for i, field := range f.stats.fields() {
+		*field = int64(binary.LittleEndian.Uint64(raw[8*i:]))
+		if *field < 0 {
+			return f, errors.New("a statistic is negative")
+		}
+	}
+	content := binary.LittleEndian.Uint64(raw[8*statsSlots:])
+	if content > uint64(start) {
+		return f, errors.New("the content's length is wrong")
+	}
+	f.content = int(content)
+	f.checksums = data[f.content:start]
+	blocks := (f.content + checksumBlock - 1) / checksumBlock
+	if len(f.checksums) != 4*blocks ||
+		uint64(crc32.Checksum(f.checksums, castagnoli)) != binary.LittleEndian.Uint64(raw[8*statsSlots+8:]) {
+		return f, errors.New("the checksums are damaged")
+	}
+	return f, f.readTable(raw[fixed:])
+}
+
+// readTable reads the table of sections. Sections that this version does not know are passed over.
+func (f *footer) readTable(table []byte) error {
+	seen := 0
+	for ; len(table) >= 24; table = table[24:] {
+		id := binary.LittleEndian.Uint64(table)
+		offset, length := binary.LittleEndian.Uint64(table[8:]), binary.LittleEndian.Uint64(table[16:])
+		if offset > uint64(f.content) || length > uint64(f.content)-offset {
+			return fmt.Errorf("section %d lies outside of the file", id)
+		}
+		if id >= 1 && id < uint64(sectionLast) {
+			f.extents[id] = extent{int(offset), int(length)}
+			seen++
+		}
+	}
+	if seen != int(sectionLast)-1 {
+		return errors.New("a section is missing")
+	}
+	return nil
+}

@@ -1,0 +1,347 @@
+package segment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// Input is a segment to merge and the ordinals of its deleted documents (nil: none).
+type Input struct {
+	Reader  *Reader
+	Deleted *roaring.Bitmap
+}
+
+// Merge makes one segment of several, without the deleted documents and without analysing anything again. remap[i][old] is
+// the new ordinal of a document of input i, -1 where it was dropped. A document that is live in two inputs is an error.
+func Merge(ctx context.Context, inputs []Input) (data []byte, remap [][]int32, err error) {
+	m := &merger{ctx: ctx, inputs: inputs, w: newWriter()}
+	name := func() string { return m.reading }
+	if err := Protect(name, m.run); err != nil {
+		return nil, nil, fmt.Errorf("merge segments: %w", err)
+	}
+	return m.data, m.remap, nil
+}
+
+type merger struct {
+	ctx     context.Context
+	inputs  []Input
+	reading string // the segment that is being read
+	w       *writer
+	data    []byte
+
+	remap  [][]int32 // documents
+	chunks [][]int32 // the new number of a document's first chunk less the old one; valid where remap is
+	owners [][]int32 // the document of every chunk
+	values [][]uint32
+}
+
+func (m *merger) at(input int) *Reader {
+	m.reading = m.inputs[input].Reader.Name()
+	return m.inputs[input].Reader
+}
+
+func (m *merger) run() error {
+	for i := range m.inputs {
+		if got, want := m.at(i).AnalyserVersion(), m.at(0).AnalyserVersion(); got != want {
+			return fmt.Errorf("%s was made by analyser %d, %s by %d",
+				m.at(i).Name(), got, m.at(0).Name(), want)
+		}
+	}
+	for _, step := range []func() error{m.mapValues, m.documents, m.filters, m.terms, m.surfaces} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	order := make([]uint32, m.w.values.count)
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	m.data = m.w.finish(order)
+	return nil
+}
+
+// cursor is the place in one input's dictionary.
+type cursor struct {
+	input int
+	entries
+}
+
+// union walks over the union of a dictionary of all inputs, in the order of keys; it calls yield with the cursors that
+// stand at the smallest key.
+func (m *merger) union(pick func(*Reader) *dictionary, yield func(key []byte, at []*cursor) error) error {
+	var open []*cursor
+	for i := range m.inputs {
+		c := &cursor{input: i, entries: pick(m.at(i)).from(0)}
+		if c.next() {
+			open = append(open, c)
+		}
+	}
+	var at []*cursor
+	var key []byte
+	for n := 0; len(open) > 0; n++ {
+		if n%1024 == 0 && m.ctx.Err() != nil {
+			return m.ctx.Err()
+		}
+		at = at[:0]
+		for _, c := range open {
+			order := -1
+			if len(at) > 0 {
+				order = bytes.Compare(c.key, at[0].key)
+			}
+			if order < 0 {
+				at = at[:0]
+			}
+			if order <= 0 {
+				at = append(at, c)
+			}
+		}
+		key = append(key[:0], at[0].key...)
+		if err := yield(key, at); err != nil {
+			return err
+		}
+		done := false
+		for _, c := range at {
+			m.at(c.input)
+			if !c.next() {
+				c.d = nil
+				done = true
+			}
+		}
+		if done {
+			open = slices.DeleteFunc(open, func(c *cursor) bool { return c.d == nil })
+		}
+	}
+	return nil
+}
+
+// mapValues writes the facet values that live documents use, and says where each went.
+func (m *merger) mapValues() error {
+	used := make([][]bool, len(m.inputs))
+	m.values = make([][]uint32, len(m.inputs))
+	for i, input := range m.inputs {
+		r := m.at(i)
+		used[i], m.values[i] = make([]bool, r.Values()), make([]uint32, r.Values())
+		facets := r.FacetValues()
+		for d := range r.Documents() {
+			if input.deleted(d) {
+				continue
+			}
+			from, to := r.Facets(d)
+			for f := from; f < to; f++ {
+				used[i][facets.At(f)] = true
+			}
+		}
+	}
+	return m.union(func(r *Reader) *dictionary { return &r.values }, func(key []byte, at []*cursor) error {
+		for _, c := range at {
+			m.values[c.input][c.ordinal()] = uint32(m.w.values.count)
+		}
+		for _, c := range at {
+			if used[c.input][c.ordinal()] {
+				return m.w.value(string(key))
+			}
+		}
+		return nil
+	})
+}
+
+func (in Input) deleted(document int) bool {
+	return in.Deleted != nil && in.Deleted.Contains(uint32(document))
+}
+
+var errTwice = errors.New("it is live in two segments")
+
+// documents writes the documents and their chunks in the order of ids.
+func (m *merger) documents() error {
+	for i := range m.inputs {
+		r := m.at(i)
+		m.remap = append(m.remap, make([]int32, r.Documents()))
+		m.chunks = append(m.chunks, make([]int32, r.Documents()))
+		m.owners = append(m.owners, make([]int32, r.Chunks()))
+	}
+	return m.union(func(r *Reader) *dictionary { return &r.documents }, func(key []byte, at []*cursor) error {
+		live := 0
+		for _, c := range at {
+			ordinal := c.ordinal()
+			if m.inputs[c.input].deleted(ordinal) {
+				m.remap[c.input][ordinal] = -1
+				m.own(c.input, ordinal)
+				continue
+			}
+			if live++; live > 1 {
+				return fmt.Errorf("document %q: %w", key, errTwice)
+			}
+			if err := m.document(c.input, ordinal, string(key)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// own notes which document the chunks belong to.
+func (m *merger) own(input, ordinal int) (from, to int) {
+	from, to = m.at(input).DocumentChunks(ordinal)
+	for chunk := from; chunk < to; chunk++ {
+		m.owners[input][chunk] = int32(ordinal)
+	}
+	return from, to
+}
+
+func (m *merger) document(input, ordinal int, id string) error {
+	r := m.at(input)
+	from, to := m.own(input, ordinal)
+	m.remap[input][ordinal] = int32(len(m.w.firstChunks))
+	m.chunks[input][ordinal] = int32(len(m.w.bodies) - from)
+	d := about{
+		id: id, title: r.Title(ordinal), updated: r.Updated(ordinal),
+		titleLength: r.TitleLength(ordinal), chunks: to - from,
+	}
+	facets := r.FacetValues()
+	first, last := r.Facets(ordinal)
+	for f := first; f < last; f++ {
+		d.values = append(d.values, m.values[input][facets.At(f)])
+	}
+	if err := m.w.document(d); err != nil {
+		return err
+	}
+	for chunk := from; chunk < to; chunk++ {
+		m.w.chunk(r.BodyLength(chunk), r.HeadingLength(chunk))
+	}
+	return nil
+}
+
+// move replaces ordinals of an input by the new ones, dropping those of deleted documents.
+func (m *merger) move(input int, ordinals []uint32) []uint32 {
+	kept := ordinals[:0]
+	for _, ordinal := range ordinals {
+		if to := m.remap[input][ordinal]; to >= 0 {
+			kept = append(kept, uint32(to))
+		}
+	}
+	return kept
+}
+
+// filters merges the filters' document sets.
+func (m *merger) filters() error {
+	return m.union(func(r *Reader) *dictionary { return &r.filters }, func(key []byte, at []*cursor) error {
+		var documents []uint32
+		for _, c := range at {
+			set := m.at(c.input).setAt(c.value)
+			documents = append(documents, m.move(c.input, set.AppendTo(nil))...)
+		}
+		if len(documents) == 0 {
+			return nil
+		}
+		slices.Sort(documents)
+		return m.w.filter(string(key), documents)
+	})
+}
+
+// terms merges the postings.
+func (m *merger) terms() error {
+	lists := make([]list, len(m.inputs))
+	heads := make([]head, 0, len(m.inputs))
+	var merged list
+	return m.union(func(r *Reader) *dictionary { return &r.terms }, func(key []byte, at []*cursor) error {
+		heads = heads[:0]
+		for _, c := range at {
+			l := &lists[c.input]
+			l.reset()
+			t := m.at(c.input).termOf(c.value)
+			t.appendTo(l)
+			m.renumber(c.input, l)
+			if len(l.chunks) > 0 {
+				heads = append(heads, head{list: l})
+			}
+		}
+		if len(heads) == 0 {
+			return nil
+		}
+		if len(heads) == 1 {
+			return m.w.term(string(key), heads[0].list)
+		}
+		merged.reset()
+		interleave(&merged, heads)
+		return m.w.term(string(key), &merged)
+	})
+}
+
+// renumber gives a list the new numbers of its chunks and drops those of deleted documents.
+func (m *merger) renumber(input int, l *list) {
+	kept, at, keptAt := 0, 0, 0
+	for i, chunk := range l.chunks {
+		count := int(l.body[i] + l.headings[i] + l.titles[i])
+		document := m.owners[input][chunk]
+		if m.remap[input][document] >= 0 {
+			l.chunks[kept] = uint32(int32(chunk) + m.chunks[input][document])
+			l.body[kept], l.headings[kept], l.titles[kept] = l.body[i], l.headings[i], l.titles[i]
+			copy(l.positions[keptAt:], l.positions[at:at+count])
+			kept++
+			keptAt += count
+		}
+		at += count
+	}
+	l.chunks, l.body, l.headings = l.chunks[:kept], l.body[:kept], l.headings[:kept]
+	l.titles, l.positions = l.titles[:kept], l.positions[:keptAt]
+}
+
+// head is how far a list has been merged.
+type head struct {
+	list         *list
+	next, offset int
+}
+
+// interleave merges lists by chunk.
+func interleave(merged *list, heads []head) {
+	for len(heads) > 0 {
+		best := 0
+		for i := range heads {
+			if heads[i].chunk() < heads[best].chunk() {
+				best = i
+			}
+		}
+		h := &heads[best]
+		l, i := h.list, h.next
+		count := int(l.body[i] + l.headings[i] + l.titles[i])
+		merged.chunks = append(merged.chunks, l.chunks[i])
+		merged.body = append(merged.body, l.body[i])
+		merged.headings = append(merged.headings, l.headings[i])
+		merged.titles = append(merged.titles, l.titles[i])
+		merged.positions = append(merged.positions, l.positions[h.offset:h.offset+count]...)
+		h.next++
+		h.offset += count
+		if h.next == len(l.chunks) {
+			heads = slices.Delete(heads, best, best+1)
+		}
+	}
+}
+
+func (h *head) chunk() uint32 { return h.list.chunks[h.next] }
+
+// surfaces merges the surfaces' documents.
+func (m *merger) surfaces() error {
+	var documents, one []uint32
+	return m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(key []byte, at []*cursor) error {
+		documents = documents[:0]
+		term := ""
+		for _, c := range at {
+			s := m.at(c.input).surfaceOf(key, c.value)
+			one = m.move(c.input, s.documents(one[:0]))
+			documents = append(documents, one...)
+			term = s.Term
+		}
+		if len(documents) == 0 {
+			return nil
+		}
+		if len(at) > 1 {
+			slices.Sort(documents)
+		}
+		return m.w.surface(string(key), term, documents)
+	})
+}

@@ -1,0 +1,169 @@
+package segment
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// The postings of a term are full blocks of BlockSize, described by a table in front of them, and a tail of what is left:
+//
+//	table  per full block: last chunk u32, offset of the block u32, offset of its positions u32, smallest length u32,
+//	       largest body, heading and title frequency u16 each, u16 0; then the tail's two offsets, u32 each. No table
+//	       where there is no full block.
+//	block  widths of chunk gaps, body, heading, title frequencies and position gaps u8 each; the first four bit-packed
+//	tail   uvarint gap << 1 | 1 where the only occurrence is one in the body, otherwise uvarint gap << 1, uvarint body,
+//	       headings, title
+//
+// A gap is the distance to the posting before, less one. Positions are kept apart: bit-packed gaps per block, uvarint
+// gaps in the tail, those of a posting beginning anew at zero; first the title's, then the headings', then the body's.
+
+// BlockSize is the number of postings in a full block.
+const BlockSize = 128
+
+const (
+	blockEntrySize = 24
+	blockWidths    = 5
+)
+
+// maxFrequency bounds how often a term counts in one field of one chunk.
+const maxFrequency = 1 << 20
+
+// list is a term's postings in memory.
+type list struct {
+	chunks, body, headings, titles []uint32
+	positions                      []uint32 // of all postings, one after the other
+}
+
+func (l *list) reset() {
+	l.chunks, l.body, l.headings = l.chunks[:0], l.body[:0], l.headings[:0]
+	l.titles, l.positions = l.titles[:0], l.positions[:0]
+}
+
+// record is what the dictionary says of a term.
+type record struct {
+	chunks, documents, titles uint64
+	postings, postingsSize    uint64
+	positions, positionsSize  uint64
+}
+
+func (rec record) append(dst []byte) []byte {
+	for _, v := range []uint64{
+		rec.chunks, rec.documents, rec.titles, rec.postings, rec.postingsSize, rec.positions, rec.positionsSize,
+	} {
+		dst = binary.AppendUvarint(dst, v)
+	}
+	return dst
+}
+
+func readRecord(r *Reader, data []byte) (rec record) {
+	for _, field := range []*uint64{
+		&rec.chunks, &rec.documents, &rec.titles, &rec.postings, &rec.postingsSize, &rec.positions, &rec.positionsSize,
+	} {
+		*field, data = uvarint(r, data)
+	}
+	return rec
+}
+
+// postingsWriter encodes lists.
+type postingsWriter struct {
+	postings, positions []byte
+	// lengths holds the body length of every chunk.
+	lengths []uint32
+	gaps    []uint32
+}
+
+// add encodes a list and returns where it lies.
+func (w *postingsWriter) add(l *list) (postings, postingsSize, positions, positionsSize int) {
+	postings, positions = len(w.postings), len(w.positions)
+	full := len(l.chunks) / BlockSize
+	table := len(w.postings)
+	if full > 0 {
+		w.postings = append(w.postings, make([]byte, full*blockEntrySize+8)...)
+	}
+	at := 0 // in l.positions
+	next := uint32(0)
+	for b := range full {
+		from, to := b*BlockSize, (b+1)*BlockSize
+		entry := w.postings[table+b*blockEntrySize:]
+		binary.LittleEndian.PutUint32(entry, l.chunks[to-1])
+		binary.LittleEndian.PutUint32(entry[4:], uint32(len(w.postings)-postings))
+		binary.LittleEndian.PutUint32(entry[8:], uint32(len(w.positions)-positions))
+		w.bounds(entry[12:], l, from, to)
+		at = w.block(l, from, to, next, at)
+		next = l.chunks[to-1] + 1
+	}
+	if full > 0 {
+		entry := w.postings[table+full*blockEntrySize:]
+		binary.LittleEndian.PutUint32(entry, uint32(len(w.postings)-postings))
+		binary.LittleEndian.PutUint32(entry[4:], uint32(len(w.positions)-positions))
+	}
+	w.tail(l, full*BlockSize, next, at)
+	return postings, len(w.postings) - postings, positions, len(w.positions) - positions
+}
+
+// bounds writes what limits the scores of a block.
+func (w *postingsWriter) bounds(entry []byte, l *list, from, to int) {
+	shortest, body, headings, titles := uint32(math.MaxUint32), uint32(0), uint32(0), uint32(0)
+	for i := from; i < to; i++ {
+		shortest = min(shortest, w.lengths[l.chunks[i]])
+		body, headings, titles = max(body, l.body[i]), max(headings, l.headings[i]), max(titles, l.titles[i])
+	}
+	binary.LittleEndian.PutUint32(entry, shortest)
+	for i, v := range []uint32{body, headings, titles} {
+		binary.LittleEndian.PutUint16(entry[4+2*i:], uint16(min(v, math.MaxUint16)))
+	}
+}
+
+// block encodes the postings from…to and their positions; it returns how far positions have been used.
+func (w *postingsWriter) block(l *list, from, to int, next uint32, at int) int {
+	var gaps [BlockSize]uint32
+	end := at
+	for i := from; i < to; i++ {
+		gaps[i-from] = l.chunks[i] - next
+		next = l.chunks[i] + 1
+		end += int(l.body[i] + l.headings[i] + l.titles[i])
+	}
+	w.gaps = w.gaps[:0]
+	p := at
+	for i := from; i < to; i++ {
+		before := uint32(0)
+		for range l.body[i] + l.headings[i] + l.titles[i] {
+			w.gaps = append(w.gaps, l.positions[p]-before)
+			before = l.positions[p]
+			p++
+		}
+	}
+	arrays := [][]uint32{gaps[:], l.body[from:to], l.headings[from:to], l.titles[from:to]}
+	for _, array := range arrays {
+		w.postings = append(w.postings, byte(widthOf(array)))
+	}
+	width := widthOf(w.gaps)
+	w.postings = append(w.postings, byte(width))
+	for _, array := range arrays {
+		w.postings = appendPacked(w.postings, array, widthOf(array))
+	}
+	w.positions = appendPacked(w.positions, w.gaps, width)
+	return end
+}
+
+// tail encodes the postings from from on.
+func (w *postingsWriter) tail(l *list, from int, next uint32, at int) {
+	for i := from; i < len(l.chunks); i++ {
+		gap := uint64(l.chunks[i]-next) << 1
+		next = l.chunks[i] + 1
+		if l.body[i] == 1 && l.headings[i] == 0 && l.titles[i] == 0 {
+			w.postings = binary.AppendUvarint(w.postings, gap|1)
+		} else {
+			w.postings = binary.AppendUvarint(w.postings, gap)
+			for _, v := range []uint32{l.body[i], l.headings[i], l.titles[i]} {
+				w.postings = binary.AppendUvarint(w.postings, uint64(v))
+			}
+		}
+		before := uint32(0)
+		for range l.body[i] + l.headings[i] + l.titles[i] {
+			w.positions = binary.AppendUvarint(w.positions, uint64(l.positions[at]-before))
+			before = l.positions[at]
+			at++
+		}
+	}
+}

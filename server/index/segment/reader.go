@@ -1,0 +1,249 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Reader reads a segment; safe for concurrent use. Methods that return no error read the segment too: they must be called
+// within Protect.
+type Reader struct {
+	name     string
+	data     []byte
+	footer   footer
+	version  int
+	verified []atomic.Uint64 // one bit per block whose checksum was found right
+
+	documents, values, filters, terms, surfaces dictionary
+
+	once    sync.Once
+	columns *columns
+	failed  error
+}
+
+// columns are those that every search needs, checked once.
+type columns struct {
+	firstChunks, bodyLengths, headLengths, titleLengths Column
+	seconds, nanoseconds, titleEnds, facetEnds, facets  Column
+}
+
+// Open reads the footer of a segment. data, which may be a mapped file, must stay as it is as long as the Reader is used.
+// name is what errors call the segment.
+func Open(name string, data []byte) (*Reader, error) {
+	r := &Reader{name: name, data: data}
+	err := r.protect(func() {
+		var err error
+		if r.footer, err = readFooter(data); err != nil {
+			panic(r.damaged(err.Error()))
+		}
+		r.version = int(binary.LittleEndian.Uint32(data[12:]))
+		r.verified = make([]atomic.Uint64, (r.footer.content/checksumBlock+64)/64)
+		stats := r.footer.stats
+		if stats.Documents > math.MaxInt32 || stats.Chunks > math.MaxInt32 {
+			panic(r.damaged("it holds too many documents"))
+		}
+		r.documents = r.dictionary(sectionDocuments)
+		r.values = r.dictionary(sectionValues)
+		r.filters = r.dictionary(sectionFilters)
+		r.terms = r.dictionary(sectionTerms)
+		r.surfaces = r.dictionary(sectionSurfaces)
+		if r.documents.count != int(stats.Documents) {
+			panic(r.damaged("the number of documents is wrong"))
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open segment: %w", err)
+	}
+	return r, nil
+}
+
+// Name is what Open was told.
+func (r *Reader) Name() string { return r.name }
+
+// Documents is the number of documents, deleted ones included.
+func (r *Reader) Documents() int { return int(r.footer.stats.Documents) }
+
+// Chunks is the number of chunks.
+func (r *Reader) Chunks() int { return int(r.footer.stats.Chunks) }
+
+// Stats are those of all documents, deleted ones included.
+func (r *Reader) Stats() Stats { return r.footer.stats }
+
+// AnalyserVersion is the version of the analyser that made the segment.
+func (r *Reader) AnalyserVersion() int { return r.version }
+
+// Verify checks every block of the segment.
+func (r *Reader) Verify() error {
+	return r.protect(func() { r.bytes(0, r.footer.content) })
+}
+
+func (r *Reader) damaged(what string) *damage { return &damage{r.name, what} }
+
+// bytes returns part of the file, checking the blocks that it touches for the first time.
+func (r *Reader) bytes(offset, length int) []byte {
+	if length == 0 {
+		return nil
+	}
+	for block := offset / checksumBlock; block <= (offset+length-1)/checksumBlock; block++ {
+		if r.verified[block/64].Load()&(1<<(block%64)) == 0 {
+			r.verify(block)
+		}
+	}
+	return r.data[offset : offset+length]
+}
+
+func (r *Reader) verify(block int) {
+	from := block * checksumBlock
+	data := r.data[from:min(from+checksumBlock, r.footer.content)]
+	if crc32.Checksum(data, castagnoli) != binary.LittleEndian.Uint32(r.footer.checksums[4*block:]) {
+		panic(r.damaged(fmt.Sprintf("wrong checksum at byte %d", from)))
+	}
+	r.verified[block/64].Or(1 << (block % 64))
+}
+
+// whole returns a section.
+func (r *Reader) whole(id section) []byte {
+	e := r.footer.extents[id]
+	return r.bytes(e.offset, e.length)
+}
+
+// part returns a piece of a section, and up to padding bytes more that follow it in the file.
+func (r *Reader) part(id section, offset, length uint64) []byte {
+	e := r.footer.extents[id]
+	if offset > uint64(e.length) || length > uint64(e.length)-offset {
+		panic(r.damaged("something lies outside of its section"))
+	}
+	from := e.offset + int(offset)
+	return r.bytes(from, min(int(length)+padding, r.footer.content-from))
+}
+
+// loaded returns the columns; the first call reads them.
+func (r *Reader) loaded() *columns {
+	r.once.Do(func() {
+		r.failed = r.protect(func() {
+			documents, chunks := r.Documents(), r.Chunks()
+			r.columns = &columns{
+				firstChunks:  r.column(sectionFirstChunks, documents+1),
+				bodyLengths:  r.column(sectionBodyLengths, chunks),
+				headLengths:  r.column(sectionHeadLengths, chunks),
+				titleLengths: r.column(sectionTitleLengths, documents),
+				seconds:      r.column(sectionSeconds, documents),
+				nanoseconds:  r.column(sectionNanoseconds, documents),
+				titleEnds:    r.column(sectionTitleEnds, documents+1),
+				facetEnds:    r.column(sectionFacetEnds, documents+1),
+				facets:       r.column(sectionFacets, -1),
+			}
+		})
+	})
+	if r.failed != nil {
+		panic(&damage{r.name, r.failed.Error()})
+	}
+	return r.columns
+}
+
+// DocumentID returns the id of a document; ordinals ascend with ids.
+func (r *Reader) DocumentID(ordinal int) (id string, err error) {
+	err = r.protect(func() { id = r.ID(ordinal) })
+	return id, err
+}
+
+// ID is DocumentID within Protect.
+func (r *Reader) ID(ordinal int) string {
+	e := r.documents.at(ordinal)
+	return string(e.key)
+}
+
+// Find looks a document up by its id.
+func (r *Reader) Find(id string) (ordinal int, ok bool, err error) {
+	err = r.protect(func() { ordinal, _, ok = r.documents.find([]byte(id)) })
+	return ordinal, ok, err
+}
+
+// DocumentChunks returns the range of a document's chunks, from ≤ chunk < to.
+func (r *Reader) DocumentChunks(ordinal int) (from, to int) {
+	c := r.loaded().firstChunks
+	from, to = int(c.At(ordinal)), int(c.At(ordinal+1))
+	if from > to || to > r.Chunks() {
+		panic(r.damaged("a document's chunks are out of order"))
+	}
+	return from, to
+}
+
+// BodyLength, HeadingLength and TitleLength are numbers of tokens, of chunks and of a document.
+func (r *Reader) BodyLength(chunk int) uint32 { return uint32(r.loaded().bodyLengths.At(chunk)) }
+
+// HeadingLength is the number of tokens of a chunk's headings.
+func (r *Reader) HeadingLength(chunk int) uint32 { return uint32(r.loaded().headLengths.At(chunk)) }
+
+// TitleLength is the number of tokens of a document's title and path.
+func (r *Reader) TitleLength(ordinal int) uint32 { return uint32(r.loaded().titleLengths.At(ordinal)) }
+
+// Updated is when a document was updated; zero if it is undated.
+func (r *Reader) Updated(ordinal int) time.Time {
+	c := r.loaded()
+	seconds := c.seconds.At(ordinal)
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(seconds-secondsBias), int64(c.nanoseconds.At(ordinal))).UTC()
+}
+
+// Title is a document's title.
+func (r *Reader) Title(ordinal int) string {
+	ends := r.loaded().titleEnds
+	from, to := ends.At(ordinal), ends.At(ordinal+1)
+	if from > to {
+		panic(r.damaged("titles are out of order"))
+	}
+	return string(r.part(sectionTitles, from, to-from)[:to-from])
+}
+
+// Facets returns the range of a document's facets in FacetValues.
+func (r *Reader) Facets(ordinal int) (from, to int) {
+	ends := r.loaded().facetEnds
+	return int(ends.At(ordinal)), int(ends.At(ordinal + 1))
+}
+
+// FacetValues holds the ordinals of facet values, document after document.
+func (r *Reader) FacetValues() Column { return r.loaded().facets }
+
+// Values is the number of facet values.
+func (r *Reader) Values() int { return r.values.count }
+
+// EachValue calls yield with every facet value, by ordinal.
+func (r *Reader) EachValue(yield func(ordinal int, value FacetValue)) {
+	for e := r.values.from(0); e.next(); {
+		yield(e.ordinal(), decodeValue(r, e.key))
+	}
+}
+
+// Value returns a facet value.
+func (r *Reader) Value(ordinal int) FacetValue {
+	e := r.values.at(ordinal)
+	return decodeValue(r, e.key)
+}
+
+// Filter returns the documents that have a filter key.
+func (r *Reader) Filter(kind FilterKind, value string) (Set, bool) {
+	_, location, ok := r.filters.find([]byte(filterKey(kind, value)))
+	if !ok {
+		return Set{}, false
+	}
+	return r.setAt(location), true
+}
+
+// setAt returns the set that a dictionary's value points to.
+func (r *Reader) setAt(location []byte) Set {
+	offset, rest := uvarint(r, location)
+	length, _ := uvarint(r, rest)
+	s := Set{r: r, data: r.part(sectionSets, offset, length)[:length]}
+	if s.bitmap() && int(length) != 1+8*((r.Documents()+63)/64) {
+		panic(r.damaged("a set has a wrong length"))
+	}
+	return s
+}

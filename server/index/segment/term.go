@@ -1,0 +1,254 @@
+package segment
+
+import (
+	"encoding/binary"
+	"sort"
+)
+
+// Term is a term of a segment with its statistics, deleted documents included.
+type Term struct {
+	r *Reader
+	// Chunks holds it in any field, Documents in any chunk, Titles in the title.
+	Chunks, Documents, Titles int
+
+	postings, positions []byte // with padding behind them
+	size                int    // of postings
+	full                int    // full blocks
+}
+
+// Term looks a term up. Like all methods that return no error it must be called within Protect.
+func (r *Reader) Term(term string) (Term, bool) {
+	_, value, ok := r.terms.find([]byte(term))
+	if !ok {
+		return Term{}, false
+	}
+	return r.termOf(value), true
+}
+
+func (r *Reader) termOf(value []byte) Term {
+	rec := readRecord(r, value)
+	postings := r.part(sectionPostings, rec.postings, rec.postingsSize)
+	t := Term{
+		r: r, Chunks: int(rec.chunks), Documents: int(rec.documents), Titles: int(rec.titles),
+		postings: postings, size: int(rec.postingsSize),
+		positions: r.part(sectionPositions, rec.positions, rec.positionsSize),
+		full:      int(rec.chunks) / BlockSize,
+	}
+	if rec.chunks > uint64(r.Chunks()) || rec.documents > rec.chunks || rec.titles > rec.documents ||
+		t.full > 0 && t.full*blockEntrySize+8 > t.size {
+		panic(r.damaged("a term's record is wrong"))
+	}
+	return t
+}
+
+// Block holds up to BlockSize postings, unpacked.
+type Block struct {
+	N      int
+	Chunks [BlockSize]uint32
+	Body   [BlockSize]uint32
+	// Headings and Titles are valid only with HasHeadings and HasTitles; otherwise all are zero.
+	Headings, Titles       [BlockSize]uint32
+	HasHeadings, HasTitles bool
+
+	// where the positions are
+	positions     []byte
+	positionWidth int // -1: uvarints
+}
+
+// Blocks is the number of blocks of the term's postings.
+func (t *Term) Blocks() int {
+	if t.Chunks%BlockSize != 0 {
+		return t.full + 1
+	}
+	return t.full
+}
+
+func (t *Term) entry(i int) []byte { return t.postings[i*blockEntrySize:] }
+
+// Last is the last chunk of full block i.
+func (t *Term) Last(i int) uint32 { return binary.LittleEndian.Uint32(t.entry(i)) }
+
+// BlockOf returns the first block that may hold chunk or a later one; Blocks if there is none. from is a block known
+// not to lie behind it.
+func (t *Term) BlockOf(chunk uint32, from int) int {
+	if from < t.full && t.Last(from) >= chunk {
+		return from
+	}
+	if from >= t.full {
+		return from
+	}
+	return from + sort.Search(t.full-from, func(i int) bool { return t.Last(from+i) >= chunk })
+}
+
+// Load unpacks block i.
+func (t *Term) Load(i int, b *Block) {
+	next := uint32(0)
+	if i > 0 {
+		next = t.Last(i-1) + 1
+	}
+	if i < t.full {
+		t.loadFull(i, next, b)
+		return
+	}
+	t.loadTail(next, b)
+}
+
+func (t *Term) loadFull(i int, next uint32, b *Block) {
+	entry := t.entry(i)
+	data := t.postings[binary.LittleEndian.Uint32(entry[4:]):]
+	b.positions = t.positions[binary.LittleEndian.Uint32(entry[8:]):]
+	gapWidth, bodyWidth := int(data[0]), int(data[1])
+	headingWidth, titleWidth := int(data[2]), int(data[3])
+	b.positionWidth = int(data[4])
+	if gapWidth > 32 || bodyWidth > 32 || headingWidth > 32 || titleWidth > 32 || b.positionWidth > 32 {
+		panic(t.r.damaged("a block of postings has a wrong width"))
+	}
+	b.N = BlockSize
+	data = data[blockWidths:]
+	unpackGaps(&b.Chunks, data, gapWidth, next)
+	data = data[packedSize(BlockSize, gapWidth):]
+	unpack(b.Body[:], data, bodyWidth)
+	data = data[packedSize(BlockSize, bodyWidth):]
+	b.HasHeadings, b.HasTitles = headingWidth > 0, titleWidth > 0
+	if b.HasHeadings {
+		unpack(b.Headings[:], data, headingWidth)
+		data = data[packedSize(BlockSize, headingWidth):]
+	}
+	if b.HasTitles {
+		unpack(b.Titles[:], data, titleWidth)
+	}
+}
+
+// unpackGaps unpacks gaps to the chunks that they lead to.
+func unpackGaps(dst *[BlockSize]uint32, src []byte, width int, next uint32) {
+	if width == 0 {
+		for i := range dst {
+			dst[i] = next + uint32(i)
+		}
+		return
+	}
+	mask := uint64(1)<<width - 1
+	at := 0
+	for i := range dst {
+		next += uint32(binary.LittleEndian.Uint64(src[at>>3:]) >> (at & 7) & mask)
+		dst[i] = next
+		next++
+		at += width
+	}
+}
+
+func (t *Term) loadTail(next uint32, b *Block) {
+	data := t.postings[:t.size]
+	b.positions = t.positions
+	if t.full > 0 {
+		entry := t.entry(t.full)
+		data = data[binary.LittleEndian.Uint32(entry):]
+		b.positions = b.positions[binary.LittleEndian.Uint32(entry[4:]):]
+	}
+	b.positionWidth = -1
+	b.N = t.Chunks % BlockSize
+	b.HasHeadings, b.HasTitles = true, true
+	for i := range b.N {
+		var head uint64
+		head, data = uvarint(t.r, data)
+		next += uint32(head >> 1)
+		b.Chunks[i] = next
+		next++
+		if head&1 != 0 {
+			b.Body[i], b.Headings[i], b.Titles[i] = 1, 0, 0
+			continue
+		}
+		var body, headings, titles uint64
+		body, data = uvarint(t.r, data)
+		headings, data = uvarint(t.r, data)
+		titles, data = uvarint(t.r, data)
+		b.Body[i], b.Headings[i], b.Titles[i] = uint32(body), uint32(headings), uint32(titles)
+	}
+}
+
+// frequency is the number of positions of posting i.
+func (b *Block) frequency(i int) int {
+	n := int(b.Body[i])
+	if b.HasHeadings {
+		n += int(b.Headings[i])
+	}
+	if b.HasTitles {
+		n += int(b.Titles[i])
+	}
+	return n
+}
+
+// Frequencies returns how often posting i occurs in each field.
+func (b *Block) Frequencies(i int) (body, headings, title uint32) {
+	body = b.Body[i]
+	if b.HasHeadings {
+		headings = b.Headings[i]
+	}
+	if b.HasTitles {
+		title = b.Titles[i]
+	}
+	return body, headings, title
+}
+
+// Positions appends the positions of posting i of b, ascending.
+func (t *Term) Positions(b *Block, i int, dst []uint32) []uint32 {
+	skip := 0
+	for j := range i {
+		skip += b.frequency(j)
+	}
+	count := b.frequency(i)
+	if count > 3*maxFrequency || skip > 3*maxFrequency*BlockSize {
+		panic(t.r.damaged("a term occurs too often"))
+	}
+	at := uint32(0)
+	if b.positionWidth >= 0 {
+		for j := range count {
+			at += unpackOne(b.positions, skip+j, b.positionWidth)
+			dst = append(dst, at)
+		}
+		return dst
+	}
+	data := b.positions
+	for range skip {
+		_, data = uvarint(t.r, data)
+	}
+	for range count {
+		var gap uint64
+		gap, data = uvarint(t.r, data)
+		at += uint32(gap)
+		dst = append(dst, at)
+	}
+	return dst
+}
+
+// appendTo decodes the postings of the term.
+func (t *Term) appendTo(l *list) {
+	var b Block
+	for i := range t.Blocks() {
+		t.Load(i, &b)
+		data, skip := b.positions, 0
+		for j := range b.N {
+			body, headings, title := b.Frequencies(j)
+			l.chunks = append(l.chunks, b.Chunks[j])
+			l.body = append(l.body, body)
+			l.headings = append(l.headings, headings)
+			l.titles = append(l.titles, title)
+			count := int(body + headings + title)
+			if count > 3*maxFrequency {
+				panic(t.r.damaged("a term occurs too often"))
+			}
+			at := uint32(0)
+			for range count {
+				var gap uint64
+				if b.positionWidth >= 0 {
+					gap = uint64(unpackOne(data, skip, b.positionWidth))
+					skip++
+				} else {
+					gap, data = uvarint(t.r, data)
+				}
+				at += uint32(gap)
+				l.positions = append(l.positions, at)
+			}
+		}
+	}
+}
