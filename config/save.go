@@ -1,0 +1,381 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// TokenPlace says where a token is kept.
+type TokenPlace string
+
+// The places of a token. The zero value is the keyring where there is one, else the file.
+const (
+	TokenInFile    TokenPlace = "file"
+	TokenInKeyring TokenPlace = "keyring"
+)
+
+// NewProfile is a profile to be saved.
+type NewProfile struct {
+	// Profile is what to save; its Token is passed over, so that a token which came from the environment or from
+	// another file is never written by accident.
+	Profile Profile
+	// Typed is the token as the user typed it; without one, the token that the file has stays.
+	Typed    Secret
+	Place    TokenPlace // of Typed
+	Activate bool       // make it the active profile
+}
+
+// Saved says what went where.
+type Saved struct {
+	File  string
+	Token TokenPlace // "" if no token was given
+}
+
+// SaveProfile adds a profile to the file or changes it, keeping the rest of the file with its comments. Of a profile
+// that exists, what the request leaves out stays as it is, unless it moves to another server; then nothing of the old
+// one is kept, its token least of all. The file is replaced as a whole or not at all. A file that cannot be understood
+// is left as it is, and that is an error.
+func (c *Config) SaveProfile(ctx context.Context, request NewProfile, ring Keyring) (Saved, error) {
+	p := request.Profile
+	if err := c.checkNew(request); err != nil {
+		return Saved{}, err
+	}
+	edit, err := c.open()
+	if err != nil {
+		return Saved{}, err
+	}
+	saved := Saved{File: c.File}
+	if !request.Typed.IsZero() {
+		saved.Token = TokenInFile
+		stored, err := storeInKeyring(ctx, request, ring)
+		if err != nil {
+			return Saved{}, err
+		}
+		if stored {
+			saved.Token = TokenInKeyring
+		}
+	}
+	entry := section(section(edit.root, "profiles"), p.Name)
+	edit.fill(entry, request, saved.Token)
+	if request.Activate {
+		set(edit.root, "active", p.Name)
+	}
+	return saved, c.write(edit)
+}
+
+// SetActive makes a profile the active one.
+func (c *Config) SetActive(name string) error {
+	edit, err := c.open()
+	if err != nil {
+		return err
+	}
+	if child(child(edit.root, "profiles"), name) == nil && name != LocalProfile {
+		return &Error{File: c.File, Key: "active", Problem: unknownProfile(name, c.ProfileNames()).Error(),
+			Fix: "make the profile with quarry configure"}
+	}
+	set(edit.root, "active", name)
+	return c.write(edit)
+}
+
+// RemoveProfile takes a profile out of the file and its token out of the keyring.
+func (c *Config) RemoveProfile(ctx context.Context, name string, ring Keyring) error {
+	edit, err := c.open()
+	if err != nil {
+		return err
+	}
+	profiles := child(edit.root, "profiles")
+	entry := child(profiles, name)
+	if entry == nil {
+		return &Error{File: c.File, Key: "profiles", Problem: unknownProfile(name, c.ProfileNames()).Error(),
+			Fix: "name a profile of the file"}
+	}
+	address := ""
+	if node := child(entry, "server_url"); node != nil {
+		address = node.Value
+	}
+	remove(profiles, name)
+	if active := child(edit.root, "active"); active != nil && active.Value == name {
+		remove(edit.root, "active")
+	}
+	if err := c.write(edit); err != nil {
+		return err
+	}
+	account, err := KeyringAccount(Profile{Name: name, ServerURL: address})
+	if err != nil || ring == nil {
+		return nil // a library has no token
+	}
+	if err := ring.Delete(ctx, account); err != nil && !errors.Is(err, ErrNoSecret) && !errors.Is(err, ErrNoKeyring) {
+		return fmt.Errorf("remove the token of profile %s from the system keyring: %w", name, err)
+	}
+	return nil
+}
+
+func (c *Config) checkNew(request NewProfile) error {
+	p := request.Profile
+	bad := func(err error) error {
+		return &Error{Key: "profile " + clip(p.Name), Problem: err.Error(), Fix: "correct what was given", exit: exitUsage}
+	}
+	if err := CheckName(p.Name); err != nil {
+		return bad(err)
+	}
+	if p.ServerURL != "" {
+		if _, err := ServerURL(p.ServerURL); err != nil {
+			return bad(fmt.Errorf("server_url %w", err))
+		}
+	}
+	if err := checkSecret(request.Typed); err != nil {
+		return bad(fmt.Errorf("the token %w", err))
+	}
+	p.Token = request.Typed
+	if err := p.check(); err != nil {
+		return bad(err)
+	}
+	return nil
+}
+
+// storeInKeyring reports whether the keyring has the token now; it need not, unless that was asked for.
+func storeInKeyring(ctx context.Context, request NewProfile, ring Keyring) (bool, error) {
+	if request.Place == TokenInFile {
+		return false, nil
+	}
+	account, err := KeyringAccount(request.Profile)
+	if err == nil && ring == nil {
+		err = ErrNoKeyring
+	}
+	if err == nil {
+		err = ring.Set(ctx, account, request.Typed.Reveal())
+	}
+	if err != nil && (request.Place == TokenInKeyring || ctx.Err() != nil) {
+		return false, fmt.Errorf("store the token of profile %s in the system keyring: %w", request.Profile.Name, err)
+	}
+	return err == nil, nil
+}
+
+// edit is the file while it is changed.
+type edit struct {
+	document *yaml.Node
+	root     *yaml.Node
+	prefix   []byte // text of a file that holds comments only
+}
+
+// open reads the file as it is now: another process may have changed it since Load.
+func (c *Config) open() (*edit, error) {
+	if c.readOnly {
+		return nil, &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly,
+			Fix: "unset QUARRY_READONLY to change profiles", exit: exitNotAvailable}
+	}
+	content, _, err := readFile(c.File)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.verify(content.bytes)
+	if err != nil {
+		return nil, err
+	}
+	if t.root != nil {
+		return &edit{document: &t.document, root: t.root}, nil
+	}
+	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	document := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}}
+	e := &edit{document: document, root: root}
+	if t.document.Kind == 0 {
+		e.prefix = content.bytes
+	} else {
+		document.HeadComment, document.FootComment = t.document.HeadComment, t.document.FootComment
+	}
+	return e, nil
+}
+
+// verify checks that the text of a file would load.
+func (c *Config) verify(data []byte) (*tree, error) {
+	t, err := parseTree(c.File, data)
+	if err != nil {
+		return nil, err
+	}
+	l := newLoader(&Config{File: c.File}, t, homeOf(os.LookupEnv))
+	return t, l.load(nil, nil)
+}
+
+// fill writes the keys of a profile. What the request leaves out stays as it is in the file, unless the profile moves
+// to another server: then nothing of the old one is kept, its secret least of all.
+func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
+	p := request.Profile
+	if !sameServer(child(entry, "server_url"), p.ServerURL) {
+		for _, key := range profileKeys() {
+			if key != "server_url" {
+				remove(entry, key)
+			}
+		}
+	}
+	if token != "" || p.TokenCommand != "" {
+		remove(entry, "token")
+		remove(entry, "token_command")
+	}
+	given := map[string]string{"server_url": p.ServerURL, "token_command": p.TokenCommand, "agent": p.Agent.String(),
+		"library": p.Library}
+	if token == TokenInFile {
+		given["token"] = request.Typed.Reveal()
+	}
+	for _, key := range profileKeys() {
+		switch {
+		case key == "api_prefix" && p.APIPrefix != nil:
+			set(entry, key, *p.APIPrefix)
+		case given[key] != "":
+			set(entry, key, given[key])
+		case key == "server_url":
+			remove(entry, key)
+		}
+	}
+	if len(p.SearchAlso) > 0 {
+		list := section(entry, "search_also")
+		*list = yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
+		for _, name := range p.SearchAlso {
+			item := &yaml.Node{}
+			item.SetString(name)
+			list.Content = append(list.Content, item)
+		}
+	}
+}
+
+func sameServer(node *yaml.Node, address string) bool {
+	if node == nil {
+		return address == ""
+	}
+	old, err := Origin(node.Value)
+	if err != nil {
+		return false
+	}
+	fresh, err := Origin(address)
+	return err == nil && old == fresh
+}
+
+// section finds or makes the mapping under a key.
+func section(mapping *yaml.Node, key string) *yaml.Node {
+	node := child(mapping, key)
+	if node == nil {
+		node = &yaml.Node{}
+		name := &yaml.Node{}
+		name.SetString(key)
+		mapping.Content = append(mapping.Content, name, node)
+	}
+	if node.Kind != yaml.MappingNode {
+		*node = yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", HeadComment: node.HeadComment, LineComment: node.LineComment}
+	}
+	if len(node.Content) == 0 {
+		node.Style = 0
+	}
+	return node
+}
+
+func set(mapping *yaml.Node, key, value string) {
+	node := child(mapping, key)
+	if node != nil && node.Kind == yaml.ScalarNode && node.Value == value && !isNull(node) {
+		return
+	}
+	if node == nil {
+		node = section(mapping, key)
+	}
+	comment := node.LineComment
+	*node = yaml.Node{}
+	node.SetString(value)
+	node.LineComment = comment
+}
+
+func remove(mapping *yaml.Node, key string) {
+	if mapping == nil {
+		return
+	}
+	for i := 0; i < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == key {
+			mapping.Content = append(mapping.Content[:i:i], mapping.Content[i+2:]...)
+			return
+		}
+	}
+}
+
+// encode returns the file's new text.
+func (e *edit) encode() ([]byte, error) {
+	text := bytes.NewBuffer(e.prefix)
+	if len(e.prefix) > 0 && !bytes.HasSuffix(e.prefix, []byte("\n")) {
+		text.WriteByte('\n')
+	}
+	encoder := yaml.NewEncoder(text)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(e.document); err != nil {
+		return nil, fmt.Errorf("encode YAML: %w", err)
+	}
+	if err := encoder.Close(); err != nil {
+		return nil, fmt.Errorf("encode YAML: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+func (c *Config) write(e *edit) error {
+	text, err := e.encode()
+	if err != nil {
+		return fmt.Errorf("write %s: %w", c.File, err)
+	}
+	// What would not load again must not take the place of what does.
+	if _, err := c.verify(text); err != nil {
+		return fmt.Errorf("the change would make the configuration unusable: %w", err)
+	}
+	if err := replaceFile(c.File, text); err != nil {
+		return &Error{File: c.File, Problem: "cannot be saved", Err: unwrapPath(err),
+			Fix: "check that the folder can be written", exit: exitGeneral}
+	}
+	return nil
+}
+
+// replaceFile puts a whole new file in the place of the old one. A link stays a link: people keep such files elsewhere.
+func replaceFile(path string, data []byte) (err error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(folder, ".config-*.tmp") // made with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = temporary.Close()
+			_ = os.Remove(temporary.Name())
+		}
+	}()
+	if _, err = temporary.Write(data); err != nil {
+		return err
+	}
+	if err = temporary.Sync(); err != nil {
+		return err
+	}
+	if err = temporary.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(temporary.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(folder)
+}
+
+// syncFolder makes a rename last; Windows has no such call and needs none.
+func syncFolder(folder string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	handle, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer handle.Close()
+	return handle.Sync()
+}
