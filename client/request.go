@@ -216,12 +216,15 @@ func (a *answer) broken(err error, received int) *Error {
 // notJSON is the error of a body that does not decode.
 func (a *answer) notJSON(err error) *Error {
 	var shape *json.UnmarshalTypeError
+	media, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	what := fmt.Sprintf("an answer that is not JSON (%s)", shorten(err.Error()))
-	if errors.As(err, &shape) {
+	switch {
+	case errors.Is(err, errNoResults):
+		what = fmt.Sprintf("JSON that does not answer this request (%s)", err)
+	case errors.As(err, &shape):
 		what = fmt.Sprintf("JSON that does not answer this request (%s where %s should be)", shape.Value, shapeName(shape))
-	} else if media, _, err := mime.ParseMediaType(a.Header.Get("Content-Type")); err == nil &&
-		media != wire.MediaTypeJSON {
-		what = fmt.Sprintf("an answer that is not JSON but %s", clip(media))
+	case media != "" && media != wire.MediaTypeJSON && media != wire.MediaTypeNDJSON:
+		what = fmt.Sprintf("an answer that is not JSON but %s (%s)", clip(media), shorten(err.Error()))
 	}
 	e := a.unusable(what, "")
 	e.cause = err

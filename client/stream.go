@@ -13,9 +13,6 @@ import (
 	"quarry/client/wire"
 )
 
-// maxLineBytes bounds one line of a stream.
-const maxLineBytes = maxSearchBytes
-
 var errLineTooLong = errors.New("line too long")
 
 // SearchStream is Search that reports on the way: each stage as it starts and ends, rankings as soon as there are
@@ -96,7 +93,7 @@ func (a *answer) lines(each func(line []byte) (last bool, err error)) error {
 	reader := bufio.NewReaderSize(a.Body, 64<<10)
 	received := 0
 	for {
-		line, err := readLine(reader, maxLineBytes)
+		line, err := readLine(reader, int(a.limit))
 		received += len(line)
 		if text := bytes.TrimSpace(line); len(text) > 0 && (err == nil || err == io.EOF) {
 			last, failure := each(text)

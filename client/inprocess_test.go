@@ -1,0 +1,236 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+// inProcessClient calls a handler, and says when it returned.
+func inProcessClient(t testing.TB, handler http.HandlerFunc) (*Client, <-chan struct{}) {
+	t.Helper()
+	returned := make(chan struct{}, 1)
+	transport := InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { returned <- struct{}{} }()
+		handler(w, r)
+	}))
+	return clientFor(t, Options{BaseURL: InProcessURL, Transport: transport, Profile: "local", Local: true}), returned
+}
+
+func TestInProcessAnswers(t *testing.T) {
+	t.Parallel()
+	c, _ := inProcessClient(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Method != http.MethodPost || r.RequestURI != "/search" || r.Host != "library.invalid" ||
+			!strings.Contains(string(body), `"query":"x"`) {
+			t.Errorf("%s %s %s: %s, %v", r.Method, r.Host, r.RequestURI, body, err)
+		}
+		if r.Header.Get("Authorization") != "" {
+			t.Error("a token in process")
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"results":[{"title":"a","content":"b","link":"file:///home/jo/a.md"}]}`)
+		w.Header().Set("Late", "ignored")
+	})
+	response, err := c.Search(t.Context(), searchFor("x"))
+	if err != nil || len(response.Results) != 1 || response.Results[0].Link == nil {
+		t.Fatalf("%+v, %v", response, err)
+	}
+}
+
+func TestInProcessStatuses(t *testing.T) {
+	t.Parallel()
+	c, _ := inProcessClient(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusEarlyHints)
+		w.WriteHeader(http.StatusNotFound)
+		w.WriteHeader(http.StatusOK)
+		fmt.Fprint(w, `{"detail":"Not Found"}`)
+	})
+	_, err := c.Me(t.Context())
+	if e := asError(t, err); e.Kind != NotAvailable || e.Reason != "Not Found" {
+		t.Errorf("%v", e)
+	}
+	silent, _ := inProcessClient(t, func(http.ResponseWriter, *http.Request) {})
+	if err := silent.Root(t.Context()); err != nil {
+		t.Error(err)
+	}
+	bodyless, _ := inProcessClient(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+		if _, err := w.Write([]byte("x")); err != http.ErrBodyNotAllowed {
+			t.Errorf("a body where none belongs: %v", err)
+		}
+	})
+	if err := bodyless.Root(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestInProcessStreams(t *testing.T) {
+	t.Parallel()
+	goOn := make(chan struct{})
+	c, _ := inProcessClient(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", wire.MediaTypeNDJSON)
+		fmt.Fprintln(w, `{"type":"stage","name":"retrieve","state":"start"}`)
+		w.(http.Flusher).Flush()
+		<-goOn // the first event must arrive before the second is written
+		fmt.Fprintln(w, `{"type":"final","response":{"results":[],"stages":[]}}`)
+	})
+	var types []string
+	_, err := c.SearchStream(t.Context(), searchFor("x"), func(event wire.SearchEvent) {
+		types = append(types, event.Type)
+		if event.Type == wire.EventStage {
+			close(goOn)
+		}
+	})
+	if err != nil || fmt.Sprint(types) != "[stage final]" {
+		t.Errorf("%v, %v", types, err)
+	}
+}
+
+func TestInProcessPanics(t *testing.T) {
+	t.Parallel()
+	for name, handler := range map[string]http.HandlerFunc{
+		"before the headers": func(http.ResponseWriter, *http.Request) { panic("index is\x1b[31m broken") },
+		"within the body": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"results":`)
+			w.(http.Flusher).Flush()
+			panic("index is broken")
+		},
+		"bad status": func(w http.ResponseWriter, _ *http.Request) {
+			defer func() {
+				if recover() != nil {
+					panic("index is broken")
+				}
+			}()
+			w.WriteHeader(17)
+		},
+	} {
+		c, returned := inProcessClient(t, handler)
+		_, err := c.Search(t.Context(), searchFor("x"))
+		<-returned
+		var panicked *PanicError
+		e := asError(t, err)
+		if e.Kind != Server || !strings.Contains(e.Reason, "index is broken") || !errors.As(err, &panicked) {
+			t.Errorf("%s: %v", name, e)
+		}
+	}
+}
+
+func TestInProcessCancellation(t *testing.T) {
+	t.Parallel()
+	for _, headers := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, returned := inProcessClient(t, func(w http.ResponseWriter, r *http.Request) {
+			if headers {
+				w.Header().Set("Content-Type", "application/json")
+				w.(http.Flusher).Flush()
+			}
+			cancel()
+			<-r.Context().Done()
+			if _, err := w.Write([]byte("late")); err == nil {
+				_, err = fmt.Fprint(w, strings.Repeat("x", 1<<20)) // more than any buffer
+				if err == nil {
+					t.Error("nobody reads, but writing works")
+				}
+			}
+		})
+		_, err := c.Search(ctx, searchFor("x"))
+		if e := asError(t, err); e.Kind != Canceled {
+			t.Errorf("%v", e)
+		}
+		<-returned
+	}
+}
+
+func TestInProcessCloseEndsHandler(t *testing.T) {
+	t.Parallel()
+	c, returned := inProcessClient(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", wire.MediaTypeNDJSON)
+		fmt.Fprintln(w, `{"type":"final","response":{"results":[]}}`)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done() // the reader has all that it wants
+	})
+	if _, err := c.SearchStream(t.Context(), searchFor("x"), nil); err != nil {
+		t.Fatal(err)
+	}
+	<-returned
+}
+
+func TestInProcessCanceledBefore(t *testing.T) {
+	t.Parallel()
+	c, _ := inProcessClient(t, func(http.ResponseWriter, *http.Request) { t.Error("the handler is called") })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Search(ctx, searchFor("x")); KindOf(err) != Canceled {
+		t.Error(err)
+	}
+}
+
+// This test counts goroutines, so it does not run beside others.
+func TestInProcessLeavesNoGoroutine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for i := range 50 {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, returned := inProcessClient(t, func(w http.ResponseWriter, r *http.Request) {
+			switch i % 5 {
+			case 0:
+				fmt.Fprint(w, `{"results":[]}`)
+			case 1:
+				panic("x")
+			case 2:
+				cancel()
+				<-r.Context().Done()
+			case 3:
+				for {
+					if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+						return
+					}
+				}
+			case 4:
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		})
+		_, _ = c.Search(ctx, searchFor("x"))
+		<-returned
+		cancel()
+	}
+	// A goroutine ends a moment after its last act that can be waited for.
+	for spins := 0; runtime.NumGoroutine() > before; spins++ {
+		if spins > 1_000_000 {
+			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestInProcessHeadersAreSnapshots(t *testing.T) {
+	t.Parallel()
+	transport := InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Early", "1")
+		fmt.Fprint(w, "<html>")
+		w.Header().Set("X-Late", "1")
+	}))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, InProcessURL+"/a?b=c", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || string(body) != "<html>" || response.Header.Get("X-Early") != "1" ||
+		response.Header.Get("X-Late") != "" || response.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
+		response.Status != "200 OK" {
+		t.Errorf("%s %v %q, %v", response.Status, response.Header, body, err)
+	}
+}
