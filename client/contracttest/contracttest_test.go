@@ -1,0 +1,67 @@
+package contracttest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+func expectations(additions bool) Expectations {
+	persona := 7
+	want := Expectations{
+		Query: "roll back", NoMatch: RecordedNoMatch, Source: "confluence", PersonaID: &persona,
+		DocumentSet: "Engineering handbook", Tag: "te", Document: RecordedDocument, Additions: additions,
+		Ingestion:      &wire.IngestionRequest{Document: wire.IngestionDocument{ID: "hr-001", Source: "ingestion_api"}},
+		IngestionQuery: "laptop",
+	}
+	if additions {
+		want.Tokens, want.LibraryPath, want.LibraryQuery = true, "/home/jo/notes", "notes"
+	}
+	return want
+}
+
+func token(value string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return value, nil }
+}
+
+func makeClient(t *testing.T, options client.Options) *client.Client {
+	t.Helper()
+	options.Profile = "acme"
+	c, err := client.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestRecorded(t *testing.T) {
+	for name, additions := range map[string]bool{"bare Onyx": false, "with additions": true} {
+		t.Run(name, func(t *testing.T) {
+			handler := Recorded(os.DirFS("../testdata"), additions)
+			server := httptest.NewServer(http.StripPrefix("/api", handler))
+			defer server.Close()
+			want := expectations(additions)
+			over := func(secret string) func(t *testing.T) *client.Client {
+				return func(t *testing.T) *client.Client {
+					return makeClient(t, client.Options{BaseURL: server.URL, APIPrefix: "/api", Token: token(secret)})
+				}
+			}
+			want.Refused = over("onyx_pat_unknown")
+			t.Run("over HTTP", func(t *testing.T) { Run(t, over(RecordedToken), want) })
+
+			want.Refused = nil
+			t.Run("in process", func(t *testing.T) {
+				handler := Recorded(os.DirFS("../testdata"), additions)
+				Run(t, func(t *testing.T) *client.Client {
+					return makeClient(t, client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(handler),
+						Token: token(RecordedToken)})
+				}, want)
+			})
+		})
+	}
+}
