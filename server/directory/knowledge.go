@@ -107,7 +107,7 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err
 	}
-	starters, err := json.Marshal(slices.Concat([]wire.StarterMessage{}, agent.StarterMessages))
+	starters, err := json.Marshal(append([]wire.StarterMessage{}, agent.StarterMessages...))
 	if err != nil {
 		return Agent{}, fmt.Errorf("write starter messages: %w", err)
 	}

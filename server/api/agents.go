@@ -1,0 +1,148 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+)
+
+// personas answers GET /persona.
+func (s *Server) personas(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	f := queryFields(r.URL.Query(), "persona_ids")
+	var wanted []int
+	for i, raw := range f.list("persona_ids") {
+		id, err := strconv.Atoi(f.text(raw, 1, 20, "persona_ids", i))
+		if err != nil {
+			f.refuse(raw, "int_parsing", "Input should be a valid integer", "persona_ids", i)
+		}
+		wanted = append(wanted, id)
+	}
+	if err := f.failure(); err != nil {
+		return err
+	}
+	agents, err := s.agents(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	if wanted != nil {
+		agents = slices.DeleteFunc(agents, func(a directory.Agent) bool { return !slices.Contains(wanted, a.ID) })
+	}
+	described, err := s.describeAgents(r.Context(), who, agents)
+	if err != nil {
+		return err
+	}
+	return answer(w, described)
+}
+
+// agentPage answers GET /agents: the same, by pages.
+func (s *Server) agentPage(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	const usual, most, lastPage = 10, 1000, 1 << 30
+	f := queryFields(r.URL.Query())
+	number, size := f.wholeOr("page_num", 0, 0, lastPage), f.wholeOr("page_size", usual, 1, most)
+	if err := f.failure(); err != nil {
+		return err
+	}
+	agents, err := s.agents(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	start := min(number*size, len(agents))
+	described, err := s.describeAgents(r.Context(), who, agents[start:min(start+size, len(agents))])
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.PersonaPage{Items: described, TotalItems: len(agents)})
+}
+
+// persona answers GET /persona/{id}.
+func (s *Server) persona(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	f := newFields("path")
+	id, err := strconv.Atoi(r.PathValue("id"))
+	if err != nil {
+		f.refuse(mustJSON(r.PathValue("id")), "int_parsing", "Input should be a valid integer", "persona_id")
+		return f.failure()
+	}
+	agent, err := s.agent(r.Context(), who, id)
+	if err != nil {
+		return err
+	}
+	described, err := s.describeAgents(r.Context(), who, []directory.Agent{agent})
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.FullPersona{
+		Persona: described[0], Users: []wire.Owner{}, Groups: []int{}, SearchStartDate: timestamp(agent.SearchStart),
+	})
+}
+
+func (s *Server) agents(ctx context.Context, who directory.Principal) ([]directory.Agent, error) {
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	return d.Agents(ctx, who)
+}
+
+// describeAgents tells of agents what the caller may know of them.
+func (s *Server) describeAgents(ctx context.Context, who directory.Principal, agents []directory.Agent) (
+	[]wire.Persona, error) {
+	described := []wire.Persona{}
+	for _, a := range agents {
+		sources, err := s.knowledgeSources(ctx, who, a)
+		if err != nil {
+			return nil, err
+		}
+		p := wire.Persona{
+			ID: a.ID, Name: a.Name, Description: a.Description, Tools: []any{}, StarterMessages: a.StarterMessages,
+			DocumentSets: wireSets(a.DocumentSets), AttachedDocumentCount: len(a.Documents), KnowledgeSources: sources,
+			IsPublic: a.Public, IsListed: a.Listed, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
+			Permissions: map[string]any{},
+		}
+		if len(p.StarterMessages) == 0 {
+			p.StarterMessages = nil
+		}
+		permission := "VIEWER"
+		if a.OwnerID != "" {
+			p.Owner = &wire.Owner{ID: a.OwnerID}
+			if a.OwnerID == who.UserID || who.Admin {
+				p.Owner.Email = &a.OwnerEmail
+			}
+		}
+		switch {
+		case a.OwnerID != "" && a.OwnerID == who.UserID:
+			permission = "OWNER"
+		case who.Admin && !a.Builtin:
+			permission = "EDITOR"
+		}
+		p.UserPermission = &permission
+		described = append(described, p)
+	}
+	return described, nil
+}
+
+// knowledgeSources are the sources within an agent's scope that hold something the caller may see; none for an agent
+// without a scope of its own.
+func (s *Server) knowledgeSources(ctx context.Context, who directory.Principal, agent directory.Agent) (
+	sources []string, err error) {
+	sources = []string{}
+	if len(agent.DocumentSets) == 0 && len(agent.Documents) == 0 {
+		return sources, nil
+	}
+	filter := index.Filter{Access: who.Access(), Documents: agent.Documents, Since: agent.SearchStart}
+	for _, set := range agent.DocumentSets {
+		filter.Sets = append(filter.Sets, set.Name)
+	}
+	err = s.reading(ctx, who, func(snapshot index.Snapshot) error {
+		counts, err := snapshot.Facets(ctx, filter)
+		if err == nil {
+			sources = listed(counts.Sources)
+		}
+		return err
+	})
+	return sources, err
+}

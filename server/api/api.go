@@ -1,0 +1,269 @@
+// Package api answers Onyx's search API over HTTP, and what quarry adds to it. One route table serves two kinds of
+// handlers: one that is bound to a single identity, for this process, and one for listeners, where every request shows
+// a token.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/server/directory"
+	"quarry/server/index"
+)
+
+// BackendVersion is the version of Onyx whose API this server follows. Onyx's own CLI warns about anything below 3.
+const BackendVersion = "4.2.0"
+
+// Options are what a Server works with. All but Directory and Index may be left out.
+type Options struct {
+	// Directory opens the directory, or returns the open one. It is asked only when a request needs it. Where there is
+	// none, an empty one that cannot be changed is returned, unless create asks to make it.
+	Directory func(ctx context.Context, create bool) (*directory.Directory, error)
+	// Index opens a tenant's documents, or returns the open ones. Where nothing was ever stored, it returns an empty
+	// index, unless create asks to make one.
+	Index func(ctx context.Context, tenant string, create bool) (index.Index, error)
+	// Version is the program's own version.
+	Version string
+	// Profile is the name that results carry as their origin; "local" if empty.
+	Profile string
+	// LibraryPath is the folder of the default tenant's library; empty in memory.
+	LibraryPath string
+	// Log gets what went wrong, and for a listener one line per request and per search; nil discards it.
+	Log *slog.Logger
+	// OmitQueries keeps the text of queries out of the log.
+	OmitQueries bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Server answers the API. Make one with New.
+type Server struct {
+	Options
+}
+
+// New makes a server. It opens nothing.
+func New(options Options) *Server {
+	if options.Profile == "" {
+		options.Profile = "local"
+	}
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	return &Server{Options: options}
+}
+
+// handler answers one request of somebody who may make it. What it returns is written as an error by the caller, so it
+// must not have answered before.
+type handler func(w http.ResponseWriter, r *http.Request, who directory.Principal) error
+
+// Who may call a route, where no permission says so.
+const (
+	open     = "open"  // everybody, without a token
+	identity = "token" // any valid token, whatever its scopes
+)
+
+// route is one method and path, and what guards them.
+type route struct {
+	pattern string        // of http.ServeMux
+	needs   string        // open, identity, or a permission
+	timeout time.Duration // 0: as long as the caller waits
+	maxBody int64         // bytes
+	handle  handler
+	denied  failure // the answer without a valid token; the usual one where it is empty
+}
+
+const (
+	kilobyte      = 1 << 10
+	megabyte      = 1 << 20
+	quick         = 30 * time.Second
+	searchTimeout = 2 * time.Minute
+	ingestTimeout = 5 * time.Minute
+)
+
+// routes are those of every handler.
+func (s *Server) routes() []route {
+	const search, basic = directory.PermissionReadSearch, directory.PermissionBasic
+	return []route{
+		{pattern: "GET /health", needs: open, handle: s.health},
+		{pattern: "GET /version", needs: open, handle: s.version},
+		{pattern: "GET /auth/type", needs: open, handle: s.authType},
+		{pattern: "GET /me", needs: identity, handle: s.me, denied: detailed(http.StatusForbidden, "Unauthorized")},
+
+		{pattern: "POST /search", needs: search, timeout: searchTimeout, maxBody: megabyte, handle: s.search},
+		{pattern: "GET /search/suggest", needs: search, handle: s.suggest},
+		{pattern: "GET /search/facets", needs: search, handle: s.facets},
+		{pattern: "GET /document/chunks", needs: search, handle: s.documentChunks},
+		{pattern: "GET /document/document-size-info", needs: search, handle: s.documentSize},
+		{pattern: "GET /document/chunk-info", needs: search, handle: s.chunkInfo},
+
+		{pattern: "GET /persona", needs: search, handle: s.personas},
+		{pattern: "GET /persona/{id}", needs: search, handle: s.persona},
+		{pattern: "GET /agents", needs: search, handle: s.agentPage},
+		{pattern: "GET /manage/indexed-sources", needs: search, handle: s.indexedSources},
+		{pattern: "GET /manage/connector-status", needs: search, handle: s.connectorStatus},
+		{pattern: "GET /manage/document-set", needs: search, handle: s.documentSets},
+		{pattern: "GET /query/valid-tags", needs: search, handle: s.validTags},
+		{pattern: "GET /federated", needs: basic, handle: s.federated},
+		{pattern: "GET /federated/oauth-status", needs: basic, handle: s.federated},
+
+		{pattern: "POST /onyx-api/ingestion", needs: directory.PermissionManageConnectors, timeout: ingestTimeout,
+			maxBody: 32 * megabyte, handle: s.ingest},
+		{pattern: "GET /user/pats", needs: basic, handle: s.listTokens},
+		{pattern: "POST /user/pats", needs: directory.PermissionCreateTokens, handle: s.addToken},
+		{pattern: "DELETE /user/pats/{id}", needs: basic, handle: s.deleteToken},
+		{pattern: "GET /user/pats/scopes", needs: basic, handle: s.tokenScopes},
+		{pattern: "POST /chat/send-chat-message", needs: directory.PermissionWriteChat, maxBody: megabyte,
+			handle: s.chat},
+	}
+}
+
+// Handler answers for one identity, in this process, without tokens. The owner's also changes the library.
+func (s *Server) Handler(who directory.Principal) http.Handler {
+	routes := s.routes()
+	if who.Owner {
+		routes = append(routes, s.libraryRoutes()...)
+	}
+	bound := s.recovered(s.mount(routes, func(*http.Request) (directory.Principal, error) { return who, nil }))
+	if !who.Owner {
+		return bound
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bound.ServeHTTP(w, r.WithContext(withTrust(r.Context())))
+	})
+}
+
+// identify finds out who makes a request.
+type identify func(*http.Request) (directory.Principal, error)
+
+// mount builds a handler that serves the routes at / and under /api.
+func (s *Server) mount(routes []route, who identify) http.Handler {
+	mux := http.NewServeMux()
+	byPattern := map[string]methods{}
+	for _, route := range routes {
+		method, pattern, _ := strings.Cut(route.pattern, " ")
+		if byPattern[pattern] == nil {
+			byPattern[pattern] = methods{}
+			mux.Handle(pattern, byPattern[pattern])
+		}
+		byPattern[pattern][method] = s.serve(route, who)
+	}
+	mux.HandleFunc("/", notFound)
+	return underPrefix(mux)
+}
+
+// methods are the handlers of one path.
+type methods map[string]http.Handler
+
+// ServeHTTP leaves it to the handler of the method. ServeMux would do the same, but refuse others in plain text.
+func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if next, ok := m[method]; ok {
+		next.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Allow", strings.Join(slices.Sorted(maps.Keys(m)), ", "))
+	writeFailure(w, detailed(http.StatusMethodNotAllowed, "Method Not Allowed"))
+}
+
+func notFound(w http.ResponseWriter, _ *http.Request) {
+	writeFailure(w, detailed(http.StatusNotFound, "Not Found"))
+}
+
+// underPrefix serves next at / and under /api, once. A path that ServeMux would redirect is simply unknown, as in Onyx.
+func underPrefix(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		place := r.URL.Path
+		if rest, ok := strings.CutPrefix(place, "/api"); ok && (rest == "" || rest[0] == '/') {
+			place = "/" + strings.TrimPrefix(rest, "/")
+		}
+		if r.Method == http.MethodConnect || path.Clean(place) != place {
+			notFound(w, r)
+			return
+		}
+		if place != r.URL.Path {
+			inner := *r.URL
+			inner.Path, inner.RawPath = place, ""
+			r = r.WithContext(r.Context())
+			r.URL = &inner
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// serve guards one route: identity, then permission, then the bounds of body and time.
+func (s *Server) serve(route route, who identify) http.Handler {
+	timeout, maxBody := route.timeout, route.maxBody
+	if timeout == 0 && !strings.Contains(route.pattern, " /library/") {
+		timeout = quick
+	}
+	if maxBody == 0 {
+		maxBody = 64 * kilobyte
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		principal, err := admit(r, route, who)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		if timeout > 0 {
+			ctx, cancel := context.WithTimeout(r.Context(), timeout)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if err := route.handle(w, r, principal); err != nil {
+			s.fail(w, r, err)
+		}
+	})
+}
+
+// admit decides whether a request may reach its route.
+func admit(r *http.Request, route route, who identify) (directory.Principal, error) {
+	if route.needs == open {
+		return directory.Principal{}, nil
+	}
+	principal, err := who(r)
+	if err != nil {
+		if isUnauthenticated(err) && route.denied.status != 0 {
+			err = route.denied
+		}
+		return principal, err
+	}
+	noteCaller(r, principal)
+	switch {
+	case route.needs == identity || principal.Can(route.needs):
+		return principal, nil
+	case principal.Scoped:
+		return principal, coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS",
+			"This token's scopes do not permit this endpoint.")
+	default:
+		return principal, coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS",
+			"You do not have the required permissions for this action.")
+	}
+}
+
+// reading runs do on a view of the caller's documents.
+func (s *Server) reading(ctx context.Context, who directory.Principal, do func(index.Snapshot) error) error {
+	documents, err := s.Index(ctx, who.Tenant, false)
+	if err != nil {
+		return err
+	}
+	snapshot, err := documents.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	return do(snapshot)
+}

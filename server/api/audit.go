@@ -1,0 +1,79 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+)
+
+// contextKey keeps this package's values in a request's context apart from others'.
+type contextKey int
+
+const (
+	callerKey contextKey = iota
+	trustedKey
+)
+
+// caller is what is learnt of a request's maker while it is served. Only a listener's requests carry one.
+type caller struct{ principal directory.Principal }
+
+func withCaller(ctx context.Context, c *caller) context.Context {
+	return context.WithValue(ctx, callerKey, c)
+}
+
+func withTrust(ctx context.Context) context.Context { return context.WithValue(ctx, trustedKey, true) }
+
+// isTrusted reports whether the caller may be told what went wrong inside: the owner in process.
+func isTrusted(ctx context.Context) bool { return ctx.Value(trustedKey) != nil }
+
+// noteCaller tells the access log whose request it is.
+func noteCaller(r *http.Request, who directory.Principal) {
+	if c, ok := r.Context().Value(callerKey).(*caller); ok {
+		c.principal = who
+	}
+}
+
+// audit becomes one line of the log for each search of anybody but the local owner.
+type audit struct {
+	server  *Server
+	ctx     context.Context
+	who     directory.Principal
+	start   time.Time
+	request wire.SearchRequest
+	results int
+	failed  string // code of what went wrong after the answer had begun
+}
+
+func (s *Server) startAudit(r *http.Request, who directory.Principal) *audit {
+	return &audit{server: s, ctx: r.Context(), who: who, start: time.Now()}
+}
+
+// end writes the line. It never holds a token.
+func (a *audit) end(err error) {
+	if a.who.Owner {
+		return
+	}
+	outcome := "ok"
+	switch {
+	case a.failed != "":
+		outcome = a.failed
+	case a.ctx.Err() == context.Canceled:
+		outcome = "canceled"
+	case err != nil:
+		f, _ := explain(err, false)
+		outcome, _ = codeOf(f)
+	}
+	attributes := []slog.Attr{
+		slog.String("tenant", a.who.Tenant), slog.String("user", a.who.Email), slog.Int("token_id", a.who.TokenID),
+		slog.Any("sources", append([]string{}, a.request.Sources...)), slog.Int("results", a.results),
+		slog.Int64("ms", time.Since(a.start).Milliseconds()), slog.String("outcome", outcome),
+	}
+	if !a.server.OmitQueries {
+		attributes = append(attributes, slog.String("query", a.request.Query))
+	}
+	a.server.Log.LogAttrs(a.ctx, slog.LevelInfo, "search", attributes...)
+}

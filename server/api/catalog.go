@@ -1,0 +1,207 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+)
+
+// visibleSources lists the sources that hold a document that the caller may see, sorted; internal ones are left out.
+func (s *Server) visibleSources(ctx context.Context, who directory.Principal) ([]string, error) {
+	values := []string{}
+	err := s.reading(ctx, who, func(snapshot index.Snapshot) error {
+		counts, err := snapshot.Facets(ctx, index.Filter{Access: who.Access()})
+		if err != nil {
+			return err
+		}
+		values = listed(counts.Sources)
+		return nil
+	})
+	return values, err
+}
+
+func listed(counts []index.ValueCount) []string {
+	values := []string{}
+	for _, c := range counts {
+		if source, ok := wire.LookupSource(c.Value); !ok || !source.Internal {
+			values = append(values, c.Value)
+		}
+	}
+	slices.Sort(values)
+	return values
+}
+
+// indexedSources answers GET /manage/indexed-sources.
+func (s *Server) indexedSources(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	sources, err := s.visibleSources(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	return answer(w, wire.IndexedSources{Sources: sources})
+}
+
+// connectorStatus answers GET /manage/connector-status: what is indexed can be searched, so every source is active.
+func (s *Server) connectorStatus(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	sources, err := s.visibleSources(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	rows := []wire.ConnectorStatus{}
+	for _, source := range sources {
+		rows = append(rows, wire.ConnectorStatus{HasSuccessfulRun: true, Source: source, Status: "ACTIVE"})
+	}
+	return answer(w, rows)
+}
+
+// documentSets answers GET /manage/document-set.
+func (s *Server) documentSets(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	d, err := s.Directory(r.Context(), false)
+	if err != nil {
+		return err
+	}
+	sets, err := d.DocumentSets(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	return answer(w, wireSets(sets))
+}
+
+func wireSets(sets []directory.DocumentSet) []wire.DocumentSet {
+	all := []wire.DocumentSet{}
+	for _, set := range sets {
+		described := wire.DocumentSet{
+			ID: set.ID, Name: set.Name, IsUpToDate: true, IsPublic: set.Public,
+			CCPairSummaries: []wire.ConnectorSummary{}, Users: []string{}, Groups: []int{},
+			Permissions: map[string]any{}, FederatedConnectorSummaries: []wire.FederatedConnection{},
+		}
+		if set.Description != "" {
+			described.Description = &set.Description
+		}
+		all = append(all, described)
+	}
+	return all
+}
+
+// federated answers GET /federated and its status: this server asks no other at query time.
+func (s *Server) federated(w http.ResponseWriter, _ *http.Request, _ directory.Principal) error {
+	return answer(w, []wire.FederatedConnection{})
+}
+
+// tagPattern decides which tags are asked for.
+type tagPattern struct {
+	key, value string
+	both       bool // key and value must match; otherwise either
+	prefix     bool
+}
+
+func newTagPattern(text string, prefix bool) tagPattern {
+	if key, value, found := strings.Cut(text, "="); found {
+		return tagPattern{key: strings.TrimSpace(key), value: strings.TrimSpace(value), both: true, prefix: prefix}
+	}
+	return tagPattern{key: text, value: text, prefix: prefix}
+}
+
+func (p tagPattern) matches(tag index.Tag) bool {
+	key, value := p.holds(tag.Key, p.key), p.holds(tag.Value, p.value)
+	if p.both {
+		return key && value
+	}
+	return key || value
+}
+
+func (p tagPattern) holds(text, pattern string) bool {
+	if !p.prefix {
+		return strings.EqualFold(text, pattern)
+	}
+	return strings.HasPrefix(strings.ToLower(text), strings.ToLower(pattern))
+}
+
+// validTags answers GET /query/valid-tags: the most frequent tags first, each with the source that carries it.
+func (s *Server) validTags(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	const usual, most = 50, 1000
+	f := queryFields(r.URL.Query(), "sources")
+	var pattern *string
+	if raw, ok := f.given("match_pattern"); ok {
+		text := f.text(raw, 0, wire.MaxQueryRunes, "match_pattern")
+		pattern = &text
+	}
+	prefix := f.boolean("allow_prefix", true)
+	limit := f.wholeOr("limit", usual, 1, most)
+	asked := f.oneOf("sources", sourceValues())
+	if err := f.failure(); err != nil {
+		return err
+	}
+	var tags []countedTag
+	err := s.reading(r.Context(), who, func(snapshot index.Snapshot) (err error) {
+		tags, err = tagsBySource(r.Context(), snapshot, who.Access(), asked)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	valid := wire.ValidTags{Tags: []wire.SourceTag{}}
+	for _, tag := range tags {
+		if len(valid.Tags) == limit {
+			break
+		}
+		if pattern == nil || *pattern == "" || newTagPattern(*pattern, prefix).matches(tag.Tag) {
+			valid.Tags = append(valid.Tags, wire.SourceTag{Key: tag.Key, Value: tag.Value, Source: tag.source})
+		}
+	}
+	return answer(w, valid)
+}
+
+type countedTag struct {
+	index.Tag
+	source string
+	count  int
+}
+
+// tagsBySource counts the tags of each source by itself, because the index counts them over all.
+func tagsBySource(ctx context.Context, snapshot index.Snapshot, access index.Access, asked []string) (
+	[]countedTag, error) {
+	counts, err := snapshot.Facets(ctx, index.Filter{Access: access})
+	if err != nil {
+		return nil, err
+	}
+	var tags []countedTag
+	for _, source := range counts.Sources {
+		if len(asked) > 0 && !slices.Contains(asked, source.Value) {
+			continue
+		}
+		own, err := snapshot.Facets(ctx, index.Filter{Access: access, Sources: []string{source.Value}})
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range own.Tags {
+			tags = append(tags, countedTag{Tag: t.Tag, source: source.Value, count: t.Count})
+		}
+	}
+	slices.SortFunc(tags, func(a, b countedTag) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
+			cmp.Compare(a.source, b.source))
+	})
+	return tags, nil
+}
+
+// boolean reads a parameter as FastAPI does.
+func (f *fields) boolean(name string, otherwise bool) bool {
+	raw, ok := f.given(name)
+	if !ok {
+		return otherwise
+	}
+	switch strings.ToLower(strings.Trim(string(raw), `"`)) {
+	case "true", "1", "on", "yes", "t", "y":
+		return true
+	case "false", "0", "off", "no", "f", "n":
+		return false
+	}
+	f.refuse(raw, "bool_parsing", "Input should be a valid boolean, unable to interpret input", name)
+	return otherwise
+}

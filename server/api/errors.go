@@ -1,0 +1,189 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+)
+
+// failure is an answer that is an error, in one of the shapes of the API.
+type failure struct {
+	status     int
+	body       any
+	retryAfter string // seconds; empty: no such header
+}
+
+// Error is the body, for logs and tests.
+func (f failure) Error() string {
+	text, err := json.Marshal(f.body)
+	if err != nil {
+		return fmt.Sprintf("HTTP %d", f.status)
+	}
+	return fmt.Sprintf("HTTP %d: %s", f.status, text)
+}
+
+// coded is an error with a code.
+func coded(status int, code, format string, args ...any) failure {
+	return failure{status: status, body: wire.CodedError{ErrorCode: code, Detail: fmt.Sprintf(format, args...)}}
+}
+
+// detailed is an error without a code.
+func detailed(status int, text string) failure {
+	return failure{status: status, body: wire.DetailError{Detail: text}}
+}
+
+// message is the refusal of a value that the validation does not foresee.
+func message(text string) failure {
+	return failure{status: http.StatusBadRequest, body: wire.MessageError{Message: text}}
+}
+
+// invalid is the refusal of a request whose form is wrong. The text follows that of Onyx's own validation, which
+// clients take their reasons from.
+func invalid(problems ...problem) failure {
+	noun := "errors"
+	if len(problems) == 1 {
+		noun = "error"
+	}
+	parts := make([]string, len(problems))
+	for i, p := range problems {
+		parts[i] = p.String()
+	}
+	return failure{status: http.StatusUnprocessableEntity, body: wire.ValidationError{
+		StatusCode: http.StatusUnprocessableEntity,
+		Message:    fmt.Sprintf("%d validation %s: %s", len(problems), noun, strings.Join(parts, " ")),
+	}}
+}
+
+func notAuthenticated() failure {
+	return detailed(http.StatusForbidden, "Access denied. User is not authenticated.")
+}
+
+func isUnauthenticated(err error) bool { return errors.Is(err, directory.ErrUnauthenticated) }
+
+// explain finds the answer to an error. Only a trusted caller is told what went wrong inside; known is false when
+// something did.
+func explain(err error, trusted bool) (f failure, known bool) {
+	var (
+		tooLarge *http.MaxBytesError
+		input    directory.InputError
+	)
+	switch {
+	case errors.As(err, &f):
+		return f, true
+	case isUnauthenticated(err):
+		return notAuthenticated(), true
+	case errors.As(err, &tooLarge):
+		return coded(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "The request is too large."), true
+	case errors.As(err, &input):
+		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", input.Reason), true
+	case errors.Is(err, context.DeadlineExceeded):
+		return coded(http.StatusGatewayTimeout, "GATEWAY_TIMEOUT", "The search engine did not answer in time."), true
+	case errors.Is(err, index.ErrBusy):
+		f = coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "Another process is writing to the library.")
+		f.retryAfter = "5"
+		return f, true
+	case errors.Is(err, index.ErrReadOnly):
+		return coded(http.StatusForbidden, "ENV_VAR_GATED", "The library is read-only."), true
+	case errors.Is(err, index.ErrNotFound), errors.Is(err, directory.ErrNotFound):
+		return coded(http.StatusNotFound, "NOT_FOUND", "Not found"), true
+	}
+	if trusted {
+		return detailed(http.StatusInternalServerError, err.Error()), false
+	}
+	return detailed(http.StatusInternalServerError, "Internal server error"), false
+}
+
+// fail answers with an error, and records the ones that nobody expects.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() == context.Canceled {
+		s.Log.DebugContext(r.Context(), "caller left", "path", r.URL.Path)
+		return
+	}
+	f, known := explain(err, isTrusted(r.Context()))
+	if !known {
+		s.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err.Error())
+	}
+	writeFailure(w, f)
+}
+
+func writeFailure(w http.ResponseWriter, f failure) {
+	if f.retryAfter != "" {
+		w.Header().Set("Retry-After", f.retryAfter)
+	}
+	writeJSON(w, f.status, f.body)
+}
+
+// writeJSON answers with a value. A caller who has left cannot be told that writing to them failed.
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", wire.MediaTypeJSON)
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value)
+}
+
+// answer is writeJSON for handlers whose last step it is.
+func answer(w http.ResponseWriter, value any) error {
+	writeJSON(w, http.StatusOK, value)
+	return nil
+}
+
+// recovered turns a panic of one request into an error of that request.
+func (s *Server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorder := &recorder{ResponseWriter: w}
+		defer func() {
+			cause := recover()
+			if cause == nil {
+				return
+			}
+			if cause == http.ErrAbortHandler {
+				panic(cause)
+			}
+			s.Log.ErrorContext(r.Context(), "panic", "method", r.Method, "path", r.URL.Path,
+				"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			if recorder.status != 0 {
+				// What was sent cannot be taken back; only cutting the answer off tells the caller that it is broken.
+				panic(http.ErrAbortHandler)
+			}
+			writeFailure(w, detailed(http.StatusInternalServerError, "Internal server error"))
+		}()
+		next.ServeHTTP(recorder, r)
+	})
+}
+
+// recorder remembers what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int // 0: nothing yet
+	bytes  int64
+}
+
+// WriteHeader notes the status.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts what is sent.
+func (r *recorder) Write(data []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(data)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -1,0 +1,203 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/ingest"
+)
+
+// libraryRoutes change the library on this machine. They exist on the owner's in-process handler only.
+func (s *Server) libraryRoutes() []route {
+	return []route{
+		{pattern: "POST /library/add", needs: identity, maxBody: 32 * megabyte, handle: s.libraryAdd},
+		{pattern: "POST /library/sync", needs: identity, maxBody: 32 * megabyte, handle: s.librarySync},
+		{pattern: "POST /library/remove", needs: identity, maxBody: 32 * megabyte, handle: s.libraryRemove},
+		{pattern: "GET /library/status", needs: identity, handle: s.libraryStatus},
+	}
+}
+
+// libraryFields reads a request of the command line, whose lists of paths may be long.
+func libraryFields(r *http.Request) (*fields, error) {
+	f, err := bodyFields(r)
+	if err == nil {
+		f.maxItems, f.maxRunes = 1_000_000, 1<<15
+	}
+	return f, err
+}
+
+// work changes the library and reports how far it has come.
+type work func(ctx context.Context, documents index.Index, report func(wire.LibraryEvent)) (wire.LibraryEvent, error)
+
+// libraryAdd answers POST /library/add.
+func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	f, err := libraryFields(r)
+	if err != nil {
+		return err
+	}
+	paths := absolutePaths(f, "paths")
+	if f.require("paths") && len(paths) == 0 {
+		f.refuse(f.raw["paths"], "too_short", "List should have at least 1 item", "paths")
+	}
+	options := ingest.Options{Now: s.Now}
+	if as := f.optionalText("as", maxItemRunes); as != nil && *as != "" {
+		options.As = *as
+		if err := ingest.CheckSource(*as); err != nil {
+			f.refuse(f.raw["as"], "enum", err.Error(), "as")
+		}
+	}
+	if set := f.optionalText("set", maxItemRunes); set != nil {
+		options.Set = *set
+	}
+	if err := f.failure(); err != nil {
+		return err
+	}
+	if err := mustExist(paths); err != nil {
+		return err
+	}
+	if options.Set != "" {
+		if err := s.ensureSet(r.Context(), who, options.Set); err != nil {
+			return err
+		}
+	}
+	return s.libraryWork(w, r, who, func(ctx context.Context, documents index.Index,
+		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+		return ingest.Add(ctx, documents, paths, options, report)
+	})
+}
+
+// ensureSet makes the set known before the first document is in it: a document in an unknown set could not be found
+// by the set's name.
+func (s *Server) ensureSet(ctx context.Context, who directory.Principal, name string) error {
+	d, err := s.Directory(ctx, true)
+	if err != nil {
+		return err
+	}
+	_, err = d.EnsureDocumentSet(ctx, who.Tenant, name, "")
+	return err
+}
+
+// mustExist refuses a mistyped path before anything is made for it.
+func mustExist(paths []string) error {
+	for _, path := range paths {
+		if _, err := os.Stat(path); err != nil {
+			return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", err.Error())
+		}
+	}
+	return nil
+}
+
+// absolutePaths reads a list of paths, none of which may depend on the server's working directory.
+func absolutePaths(f *fields, name string) []string {
+	paths := f.texts(name)
+	for i, path := range paths {
+		if !filepath.IsAbs(path) {
+			f.refuse(mustJSON(path), "value_error", "Value error, a path must be absolute", name, i)
+		}
+	}
+	return paths
+}
+
+// librarySync answers POST /library/sync.
+func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	f, err := libraryFields(r)
+	if err != nil {
+		return err
+	}
+	paths := absolutePaths(f, "paths")
+	if err := f.failure(); err != nil {
+		return err
+	}
+	return s.libraryWork(w, r, who, func(ctx context.Context, documents index.Index,
+		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+		return ingest.Sync(ctx, documents, paths, report)
+	})
+}
+
+// libraryRemove answers POST /library/remove.
+func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	f, err := libraryFields(r)
+	if err != nil {
+		return err
+	}
+	request := wire.RemoveRequest{Refs: f.texts("refs")}
+	if source := f.optionalText("source", maxItemRunes); source != nil {
+		request.Source = *source
+	}
+	if set := f.optionalText("set", maxItemRunes); set != nil {
+		request.Set = *set
+	}
+	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
+		f.refuse(f.raw["refs"], "missing", "Value error, name what is to be removed", "refs")
+	}
+	if err := f.failure(); err != nil {
+		return err
+	}
+	return s.libraryWork(w, r, who, func(ctx context.Context, documents index.Index,
+		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+		return ingest.Remove(ctx, documents, request, report)
+	})
+}
+
+// libraryWork streams the progress of work, and at last what it did or what went wrong, exactly once.
+func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directory.Principal, do work) error {
+	documents, err := s.Index(r.Context(), who.Tenant, true)
+	if err != nil {
+		return err
+	}
+	out := newLines(w)
+	done, err := do(r.Context(), documents, func(event wire.LibraryEvent) {
+		if event.Type == wire.LibraryProgress || event.Type == wire.LibrarySkipped {
+			out.send(event)
+		}
+	})
+	if err == nil {
+		done.Type = wire.LibraryDone
+		out.send(done)
+		return nil
+	}
+	if errors.Is(err, ingest.ErrNotAdded) || errors.Is(err, index.ErrNotFound) {
+		err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error()) // it names what was meant, perhaps
+	}
+	if !out.begun() {
+		return err
+	}
+	f, known := explain(err, true)
+	if !known && !errors.Is(err, context.Canceled) {
+		s.Log.ErrorContext(r.Context(), "library work failed", "path", r.URL.Path, "error", err.Error())
+	}
+	// What was done before it failed is done, and is told.
+	done.Type = wire.LibraryError
+	done.ErrorCode, done.Detail = codeOf(f)
+	out.send(done)
+	return nil
+}
+
+// libraryStatus answers GET /library/status.
+func (s *Server) libraryStatus(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	documents, err := s.Index(r.Context(), who.Tenant, false)
+	if err != nil {
+		return err
+	}
+	roots, err := ingest.Roots(r.Context(), documents)
+	if err != nil {
+		return fmt.Errorf("list what was added: %w", err)
+	}
+	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
+		stats, err := snapshot.Stats(r.Context())
+		if err != nil {
+			return err
+		}
+		return answer(w, wire.LibraryStatus{
+			Roots: append([]wire.LibraryRoot{}, roots...), Documents: stats.Documents, Chunks: stats.Chunks,
+			Bytes: stats.Bytes, Version: snapshot.Version(), Path: s.LibraryPath,
+		})
+	})
+}

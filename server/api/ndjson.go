@@ -1,0 +1,64 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync"
+
+	"quarry/client/wire"
+)
+
+// lines answers with a stream of JSON objects, one a line, each sent as soon as it is there. Nothing is sent before
+// the first line, so that what fails early can still be answered with a status of its own.
+type lines struct {
+	mutex   sync.Mutex
+	w       http.ResponseWriter
+	encoder *json.Encoder
+	started bool
+	broken  error // the caller can no longer be reached
+}
+
+func newLines(w http.ResponseWriter) *lines {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return &lines{w: w, encoder: encoder}
+}
+
+// send writes one line. After the caller has gone it does nothing; the request's context ends the work.
+func (l *lines) send(value any) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.broken != nil {
+		return
+	}
+	if !l.started {
+		l.started = true
+		l.w.Header().Set("Content-Type", wire.MediaTypeNDJSON)
+		l.w.Header().Set("X-Accel-Buffering", "no") // a proxy that collects lines would defeat the stream
+		l.w.WriteHeader(http.StatusOK)
+	}
+	if l.broken = l.encoder.Encode(value); l.broken == nil {
+		l.broken = http.NewResponseController(l.w).Flush()
+	}
+}
+
+func (l *lines) begun() bool {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.started
+}
+
+// codeOf is the code and text of a failure, for a stream that has begun.
+func codeOf(f failure) (code, detail string) {
+	switch body := f.body.(type) {
+	case wire.CodedError:
+		return body.ErrorCode, body.Detail
+	case wire.DetailError:
+		return "INTERNAL_ERROR", body.Detail
+	case wire.ValidationError:
+		return "VALIDATION_ERROR", body.Message
+	case wire.MessageError:
+		return "BAD_REQUEST", body.Message
+	}
+	return "INTERNAL_ERROR", f.Error()
+}

@@ -1,0 +1,195 @@
+package api
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"quarry/server/directory"
+)
+
+// The bounds of a listener, where PublicOptions name none.
+const (
+	DefaultConcurrency = 64
+	queueWait          = 10 * time.Second
+)
+
+// PublicOptions are what a listener is told of the world it listens to.
+type PublicOptions struct {
+	// Loopback says that the listener can only be reached from this machine. Requests must then name it as such.
+	Loopback bool
+	// Hosts are the host names, without port, under which the server is known; on a loopback listener they are added
+	// to the loopback names. Without any, other listeners answer to every name.
+	Hosts []string
+	// Concurrency bounds the requests that are served at the same time; 0 means DefaultConcurrency. Others wait for up
+	// to ten seconds.
+	Concurrency int
+}
+
+// PublicHandler answers for a listener: every request shows a token, and what cannot be meant for this server is
+// turned away. It has no route that changes the library on this machine.
+func (s *Server) PublicHandler(options PublicOptions) http.Handler {
+	if options.Concurrency <= 0 {
+		options.Concurrency = DefaultConcurrency
+	}
+	routes := s.mount(s.routes(), s.authenticate)
+	guarded := options.guardNames(bounded(options.Concurrency, routes))
+	return s.logged(s.recovered(secured(guarded)))
+}
+
+// authenticate finds out whose token a request shows.
+func (s *Server) authenticate(r *http.Request) (directory.Principal, error) {
+	token := bearer(r)
+	if token == "" {
+		return directory.Principal{}, directory.ErrUnauthenticated
+	}
+	d, err := s.Directory(r.Context(), false)
+	if err != nil {
+		return directory.Principal{}, fmt.Errorf("open the directory: %w", err)
+	}
+	return d.Authenticate(r.Context(), token)
+}
+
+// bearer is the token of a request: of X-Onyx-Authorization, and only where that is missing, of Authorization.
+func bearer(r *http.Request) string {
+	header := r.Header.Get("X-Onyx-Authorization")
+	if header == "" {
+		header = r.Header.Get("Authorization")
+	}
+	scheme, token, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// secured tells browsers and caches to make nothing of the answers.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Cache-Control", "no-store")
+		header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		header.Set("Referrer-Policy", "no-referrer")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// guardNames turns away requests that name another host, as a page does whose name was pointed at this machine, and
+// those that another site's page sends.
+func (o PublicOptions) guardNames(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case isHealth(r):
+		case !o.knows(r.Host):
+			writeFailure(w, detailed(http.StatusMisdirectedRequest, "Misdirected Request"))
+			return
+		case !o.allowsOrigin(r):
+			writeFailure(w, detailed(http.StatusForbidden, "Origin not allowed"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isHealth(r *http.Request) bool { return r.URL.Path == "/health" || r.URL.Path == "/api/health" }
+
+// knows reports whether a Host header names this server.
+func (o PublicOptions) knows(host string) bool {
+	name := hostName(host)
+	if o.listed(name) {
+		return true
+	}
+	if o.Loopback {
+		return isLoopbackName(name)
+	}
+	return len(o.Hosts) == 0
+}
+
+func (o PublicOptions) listed(name string) bool {
+	for _, known := range o.Hosts {
+		if name == hostName(known) {
+			return true
+		}
+	}
+	return false
+}
+
+// allowsOrigin reports whether a request comes from no web page, from one of this very host, or from one of Hosts.
+func (o PublicOptions) allowsOrigin(r *http.Request) bool {
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return true
+	}
+	origin, err := url.Parse(origins[0])
+	if err != nil || len(origins) > 1 || origin.Host == "" || (origin.Scheme != "http" && origin.Scheme != "https") {
+		return false
+	}
+	return strings.EqualFold(origin.Host, r.Host) || o.listed(hostName(origin.Host))
+}
+
+// hostName is a host without port and final dot, in lower case; an IPv6 address without brackets.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+}
+
+func isLoopbackName(name string) bool {
+	if ip := net.ParseIP(name); ip != nil {
+		return ip.IsLoopback()
+	}
+	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// bounded serves at most limit requests at once; the others wait a little and are then asked to come back.
+func bounded(limit int, next http.Handler) http.Handler {
+	slots := make(chan struct{}, limit)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isHealth(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		timer := time.NewTimer(queueWait)
+		defer timer.Stop()
+		select {
+		case slots <- struct{}{}:
+		case <-r.Context().Done():
+			return
+		case <-timer.C:
+			busy := coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The server is busy. Try again later.")
+			busy.retryAfter = "5"
+			writeFailure(w, busy)
+			return
+		}
+		defer func() { <-slots }()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// logged writes one line per request: never a query string, a body or a token.
+func (s *Server) logged(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		who := &caller{}
+		recorder := &recorder{ResponseWriter: w}
+		defer func() {
+			level := slog.LevelInfo
+			if isHealth(r) {
+				level = slog.LevelDebug
+			}
+			s.Log.LogAttrs(r.Context(), level, "request",
+				slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", recorder.status),
+				slog.Int64("bytes", recorder.bytes), slog.Int64("ms", time.Since(start).Milliseconds()),
+				slog.String("remote", r.RemoteAddr), slog.String("user", who.principal.Email),
+				slog.Int("token_id", who.principal.TokenID))
+		}()
+		next.ServeHTTP(recorder, r.WithContext(withCaller(r.Context(), who)))
+	})
+}

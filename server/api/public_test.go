@@ -1,0 +1,249 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+)
+
+func TestNamesOfTheServer(t *testing.T) {
+	w := newWorld(t)
+	loopback := PublicOptions{Loopback: true}
+	named := PublicOptions{Loopback: true, Hosts: []string{"quarry.test"}}
+	anywhere := PublicOptions{}
+	listed := PublicOptions{Hosts: []string{"Search.acme.example"}}
+	for _, test := range []struct {
+		options        PublicOptions
+		host, origin   string
+		health, search int
+	}{
+		{loopback, "localhost:8080", "", 200, 200},
+		{loopback, "LOCALHOST.", "", 200, 200},
+		{loopback, "127.0.0.1:8080", "", 200, 200},
+		{loopback, "127.9.9.9", "", 200, 200},
+		{loopback, "[::1]:8080", "", 200, 200},
+		{loopback, "[::1]", "", 200, 200},
+		{loopback, "app.localhost", "", 200, 200},
+		{loopback, "evil.example", "", 200, 421},
+		{loopback, "evil.example:8080", "", 200, 421},
+		{loopback, "localhost.evil.example", "", 200, 421},
+		{loopback, "user@localhost", "", 200, 421},
+		{loopback, "10.0.0.1", "", 200, 421},
+		{loopback, "", "", 200, 421},
+		{named, "quarry.test:1", "", 200, 200},
+		{named, "localhost", "", 200, 200},
+		{named, "other.test", "", 200, 421},
+		{anywhere, "whatever.example", "", 200, 200},
+		{listed, "search.acme.example:443", "", 200, 200},
+		{listed, "localhost", "", 200, 421},
+		{loopback, "localhost:8080", "http://localhost:8080", 200, 200},
+		{loopback, "localhost:8080", "http://localhost:3000", 200, 403},
+		{loopback, "localhost:8080", "https://evil.example", 200, 403},
+		{loopback, "localhost:8080", "null", 200, 403},
+		{loopback, "localhost:8080", "file://", 200, 403},
+		{named, "localhost:8080", "https://quarry.test", 200, 200},
+		{listed, "search.acme.example", "https://search.acme.example", 200, 200},
+		{listed, "search.acme.example", "https://acme.example", 200, 403},
+	} {
+		handler := w.server.PublicHandler(test.options)
+		for target, want := range map[string]int{"/api/health": test.health, "/health": test.health, "/me": test.search} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+			r.Host = test.host
+			r.Header.Set("Authorization", "Bearer "+w.tokens["jo"])
+			if test.origin != "" {
+				r.Header.Set("Origin", test.origin)
+			}
+			answer := httptest.NewRecorder()
+			handler.ServeHTTP(answer, r)
+			if answer.Code != want {
+				t.Errorf("%s at %q from %q: HTTP %d, want %d", target, test.host, test.origin, answer.Code, want)
+			}
+		}
+	}
+}
+
+func TestHowATokenIsShown(t *testing.T) {
+	w := newWorld(t)
+	jo, kim := w.tokens["jo"], w.tokens["kim"]
+	for _, test := range []struct{ onyx, standard, email string }{
+		{"", "Bearer " + jo, "jo@acme.example"},
+		{"Bearer " + jo, "", "jo@acme.example"},
+		{"Bearer " + kim, "Bearer " + jo, "kim@acme.example"},
+		{"", "bearer " + jo, "jo@acme.example"},
+		{"Bearer wrong", "Bearer " + jo, ""},
+		{"", jo, ""},
+		{"", "Basic " + jo, ""},
+		{"", "Bearer", ""},
+		{"", "Bearer " + strings.Repeat("x", 10_000), ""},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/me", nil)
+		r.Host = "localhost"
+		if test.onyx != "" {
+			r.Header.Set("X-Onyx-Authorization", test.onyx)
+		}
+		if test.standard != "" {
+			r.Header.Set("Authorization", test.standard)
+		}
+		answer := httptest.NewRecorder()
+		w.public.ServeHTTP(answer, r)
+		if test.email == "" && answer.Code != http.StatusForbidden ||
+			test.email != "" && !strings.Contains(answer.Body.String(), `"email":"`+test.email+`"`) {
+			t.Errorf("%.20q, %.20q: HTTP %d %s", test.onyx, test.standard, answer.Code, answer.Body)
+		}
+	}
+}
+
+func TestTheLogHoldsWhoButNoToken(t *testing.T) {
+	w := newWorld(t)
+	post[wire.SearchResponse](w, "jo", "/search", `{"query":"deploy plans","sources":["file"]}`)
+	get[wire.Suggestions](w, "jo", "/search/suggest?prefix=secretive")
+	w.call(w.public, "", "POST", "/search", `{"query":"unauthenticated words"}`)
+	w.call(w.public, "jo", "POST", "/search", `{"query":"x","persona_id":77}`)
+	log := w.log.String()
+	for _, wanted := range []string{
+		`msg=search`, `query="deploy plans"`, `user=jo@acme.example`, `sources=[file]`, `results=1`, `outcome=ok`,
+		`outcome=PERSONA_NOT_FOUND`, `msg=request method=POST path=/search status=200`, `status=403`,
+	} {
+		if !strings.Contains(log, wanted) {
+			t.Errorf("the log has no %s:\n%s", wanted, log)
+		}
+	}
+	for _, unwanted := range []string{w.tokens["jo"], w.tokens["jo"][9:40], "secretive", "unauthenticated words", "Bearer"} {
+		if strings.Contains(log, unwanted) {
+			t.Errorf("the log holds %q", unwanted)
+		}
+	}
+	w.server.OmitQueries = true
+	post[wire.SearchResponse](w, "jo", "/search", `{"query":"hush"}`)
+	if strings.Contains(w.log.String(), "hush") {
+		t.Error("the query is in the log")
+	}
+}
+
+// brokenIndex fails in a manner of its own, and otherwise is the index it stands before.
+type brokenIndex struct {
+	index.Index
+	snapshot func(context.Context) (index.Snapshot, error)
+}
+
+func (b brokenIndex) Snapshot(ctx context.Context) (index.Snapshot, error) { return b.snapshot(ctx) }
+
+func (w *world) breakWith(snapshot func(context.Context) (index.Snapshot, error)) {
+	broken := brokenIndex{w.documents, snapshot}
+	w.server.Index = func(context.Context, string, bool) (index.Index, error) { return broken, nil }
+}
+
+func TestFailuresOfTheEngine(t *testing.T) {
+	for name, test := range map[string]struct {
+		err            error
+		status         int
+		public, inside string
+	}{
+		"unforeseen": {errors.New("segment 7 at /secret/path is torn"), 500, `{"detail":"Internal server error"}`, "segment 7"},
+		"late":       {context.DeadlineExceeded, 504, `"GATEWAY_TIMEOUT"`, `"GATEWAY_TIMEOUT"`},
+		"busy":       {index.ErrBusy, 503, `"SERVICE_UNAVAILABLE"`, `"SERVICE_UNAVAILABLE"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.breakWith(func(context.Context) (index.Snapshot, error) { return nil, test.err })
+			owner := w.server.Handler(directory.Owner(directory.DefaultTenant))
+			for i, handler := range []http.Handler{w.public, owner} {
+				answer := w.call(handler, "jo", "POST", "/search", `{"query":"x"}`)
+				want := []string{test.public, test.inside}[i]
+				if answer.Code != test.status || !strings.Contains(answer.Body.String(), want) {
+					t.Errorf("HTTP %d %s, want %s", answer.Code, answer.Body, want)
+				}
+			}
+		})
+	}
+}
+
+func TestAPanicEndsOneRequest(t *testing.T) {
+	w := newWorld(t)
+	working := w.server.Index
+	w.breakWith(func(context.Context) (index.Snapshot, error) { panic("at /secret/path") })
+	answer := w.call(w.public, "jo", "POST", "/search", `{"query":"x"}`)
+	if answer.Code != http.StatusInternalServerError || answer.Body.String() != `{"detail":"Internal server error"}`+"\n" {
+		t.Errorf("HTTP %d %s", answer.Code, answer.Body)
+	}
+	if !strings.Contains(w.log.String(), "/secret/path") || !strings.Contains(w.log.String(), "public_test.go") {
+		t.Error("the log does not tell where")
+	}
+	w.server.Index = working
+	post[wire.SearchResponse](w, "jo", "/search", `{"query":"x"}`)
+}
+
+func TestTooManyRequestsWait(t *testing.T) {
+	w := newWorld(t)
+	handler := w.server.PublicHandler(PublicOptions{Loopback: true, Concurrency: 1})
+	working := w.documents
+	entered, leave := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	w.breakWith(func(ctx context.Context) (index.Snapshot, error) {
+		once.Do(func() {
+			close(entered)
+			<-leave
+		})
+		return working.Snapshot(ctx)
+	})
+	done := make(chan int, 2)
+	for range 2 {
+		go func() {
+			done <- w.call(handler, "jo", "GET", "/manage/indexed-sources", "").Code
+		}()
+	}
+	<-entered
+	if answer := w.call(handler, "", "GET", "/health", ""); answer.Code != http.StatusOK {
+		t.Errorf("a busy server's health: HTTP %d", answer.Code)
+	}
+	select {
+	case <-done:
+		t.Error("two requests are served at once")
+	default:
+	}
+	// Somebody who gives up while waiting leaves the queue.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/me", nil)
+	r.Host = "localhost"
+	handler.ServeHTTP(httptest.NewRecorder(), r)
+	close(leave)
+	for range 2 {
+		if status := <-done; status != http.StatusOK {
+			t.Errorf("HTTP %d", status)
+		}
+	}
+}
+
+func TestHeadersOfAnswers(t *testing.T) {
+	w := newWorld(t)
+	answer := w.call(w.public, "jo", "GET", "/me", "")
+	for name, want := range map[string]string{
+		"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Type": "application/json",
+	} {
+		if got := answer.Header().Get(name); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if allow := w.call(w.public, "jo", "PUT", "/user/pats", "").Header().Get("Allow"); allow != "GET, POST" {
+		t.Errorf("Allow: %q", allow)
+	}
+	if got := w.call(w.public, "", "HEAD", "/health", "").Code; got != http.StatusOK {
+		t.Errorf("HEAD /health: HTTP %d", got)
+	}
+}
+
+func TestServerWithoutALog(t *testing.T) {
+	if s := New(Options{}); s.Log == nil || s.Now == nil || s.Profile != "local" || s.Log.Enabled(t.Context(), slog.LevelError) {
+		t.Errorf("made %+v", s.Options)
+	}
+}

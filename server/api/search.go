@@ -1,0 +1,242 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/pipeline"
+)
+
+// search answers POST /search, at once or as a stream.
+func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Principal) (err error) {
+	audit := s.startAudit(r, who)
+	defer func() { audit.end(err) }()
+	request, err := decodeSearch(r)
+	if err != nil {
+		return err
+	}
+	audit.request = request
+	prepared, err := s.prepare(r.Context(), who, request)
+	if err != nil {
+		return err
+	}
+	visible, err := s.visibleSets(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
+		if request.Stream {
+			return s.stream(w, r, snapshot, prepared, visible, audit)
+		}
+		response, err := pipeline.Run(r.Context(), snapshot, prepared, nil)
+		if err != nil {
+			return err
+		}
+		audit.results = len(response.Results)
+		visible.narrow(&response.Facets)
+		return answer(w, response)
+	})
+}
+
+// stream sends the pipeline's events, and then the answer or what went wrong, exactly once.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.Snapshot, prepared pipeline.Request,
+	visible setFilter, audit *audit) error {
+	out := newLines(w)
+	response, err := pipeline.Run(r.Context(), snapshot, prepared, func(event wire.SearchEvent) {
+		if event.Type == wire.EventFinal || event.Type == wire.EventError {
+			return
+		}
+		if event.Response != nil {
+			visible.narrow(&event.Response.Facets)
+		}
+		out.send(event)
+	})
+	switch {
+	case err == nil:
+		audit.results = len(response.Results)
+		visible.narrow(&response.Facets)
+		out.send(wire.SearchEvent{Type: wire.EventFinal, Response: response})
+		return nil
+	case !out.begun():
+		return err
+	}
+	f, known := explain(err, isTrusted(r.Context()))
+	if !known {
+		s.Log.ErrorContext(r.Context(), "search failed", "error", err.Error())
+	}
+	code, detail := codeOf(f)
+	out.send(wire.SearchEvent{Type: wire.EventError, ErrorCode: code, Detail: detail})
+	audit.failed = code
+	return nil
+}
+
+// prepare checks a request against what the caller may use, and completes it with the agent's scope.
+func (s *Server) prepare(ctx context.Context, who directory.Principal, request wire.SearchRequest) (
+	pipeline.Request, error) {
+	prepared := pipeline.Request{Search: request, Access: who.Access(), Profile: s.Profile, Now: s.Now()}
+	if err := s.checkSets(ctx, who, request.DocumentSets); err != nil {
+		return prepared, err
+	}
+	agent, err := s.agentScope(ctx, who, request.PersonaID)
+	if err != nil {
+		return prepared, err
+	}
+	prepared.Agent = agent
+	if request.Provider != nil {
+		return prepared, coded(http.StatusNotFound, "NOT_FOUND", "LLM provider %s not found", quoted(clip(*request.Provider)))
+	}
+	asked := func(m wire.Message) bool { return m.Type == "user" }
+	if len(request.MessageHistory) > 0 && !request.SkipQueryExpansion && !slices.ContainsFunc(request.MessageHistory, asked) {
+		return prepared, message("No user message found in message history")
+	}
+	return prepared, nil
+}
+
+// checkSets refuses sets that the caller may not see, in the same words as those that do not exist.
+func (s *Server) checkSets(ctx context.Context, who directory.Principal, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return err
+	}
+	sets, err := d.DocumentSets(ctx, who)
+	if err != nil {
+		return err
+	}
+	var refused []string
+	for _, name := range names {
+		if !slices.ContainsFunc(sets, func(set directory.DocumentSet) bool { return set.Name == name }) {
+			refused = append(refused, quoted(clip(name)))
+		}
+	}
+	if len(refused) == 0 {
+		return nil
+	}
+	return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS",
+		"You do not have access to the following document sets: [%s]", strings.Join(refused, ", "))
+}
+
+// agentScope is what the agent imposes; nil for none and for the default one.
+func (s *Server) agentScope(ctx context.Context, who directory.Principal, id *int) (*pipeline.Agent, error) {
+	if id == nil || *id == 0 {
+		return nil, nil
+	}
+	agent, err := s.agent(ctx, who, *id)
+	if err != nil {
+		return nil, err
+	}
+	scope := &pipeline.Agent{ID: agent.ID, Name: agent.Name, Documents: agent.Documents, Since: agent.SearchStart}
+	for _, set := range agent.DocumentSets {
+		scope.DocumentSets = append(scope.DocumentSets, set.Name)
+	}
+	return scope, nil
+}
+
+// agent finds an agent, or says that there is none in the words of the API.
+func (s *Server) agent(ctx context.Context, who directory.Principal, id int) (directory.Agent, error) {
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return directory.Agent{}, err
+	}
+	agent, err := d.Agent(ctx, who, id)
+	if errors.Is(err, directory.ErrNotFound) {
+		err = coded(http.StatusNotFound, "PERSONA_NOT_FOUND", "Persona with id %d not found", id)
+	}
+	return agent, err
+}
+
+// setFilter holds the names of the document sets that a caller may know of; nil knows of all.
+type setFilter map[string]bool
+
+// visibleSets names the sets whose names may appear in what is counted. Administrators may see every set, so that
+// for them the directory need not be opened.
+func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setFilter, error) {
+	if who.Admin {
+		return nil, nil
+	}
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	sets, err := d.DocumentSets(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	names := setFilter{}
+	for _, set := range sets {
+		names[set.Name] = true
+	}
+	return names, nil
+}
+
+// narrow leaves out of the facets the sets that the caller may not know of.
+func (v setFilter) narrow(facets *wire.Facets) {
+	if v == nil {
+		return
+	}
+	facets.DocumentSets = slices.DeleteFunc(slices.Clone(facets.DocumentSets), func(f wire.FacetValue) bool {
+		return !v[f.Value]
+	})
+	if facets.DocumentSets == nil {
+		facets.DocumentSets = []wire.FacetValue{}
+	}
+}
+
+// facets answers GET /search/facets: counts of everything that the filters admit.
+func (s *Server) facets(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	request, err := decodeFilters(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	prepared, err := s.prepare(r.Context(), who, request)
+	if err != nil {
+		return err
+	}
+	visible, err := s.visibleSets(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
+		counts, err := snapshot.Facets(r.Context(), pipeline.Filter(prepared))
+		if err != nil {
+			return err
+		}
+		facets := pipeline.WireFacets(counts)
+		visible.narrow(&facets)
+		return answer(w, wire.FacetCounts{Facets: facets, TotalMatches: counts.Documents})
+	})
+}
+
+// suggest answers GET /search/suggest: completions out of what the caller may see.
+func (s *Server) suggest(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	const usual = 10
+	f := queryFields(r.URL.Query())
+	prefix := ""
+	if f.require("prefix") {
+		prefix = f.text(f.raw["prefix"], 0, wire.MaxQueryRunes, "prefix")
+	}
+	limit := f.wholeOr("limit", usual, 1, wire.MaxSuggestions)
+	if err := f.failure(); err != nil {
+		return err
+	}
+	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
+		found, err := snapshot.Suggest(r.Context(), prefix, who.Access(), limit)
+		if err != nil {
+			return err
+		}
+		suggestions := wire.Suggestions{Words: append([]string{}, found.Words...), Titles: []wire.TitleSuggestion{}}
+		for _, title := range found.Titles {
+			suggestions.Titles = append(suggestions.Titles,
+				wire.TitleSuggestion{Title: title.Title, DocumentID: title.DocumentID})
+		}
+		return answer(w, suggestions)
+	})
+}

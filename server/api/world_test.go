@@ -1,0 +1,182 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/index/embedded"
+)
+
+var today = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// world is a server with people, documents and agents.
+type world struct {
+	t         *testing.T
+	server    *Server
+	people    *directory.Directory
+	documents index.Index
+	public    http.Handler // a listener's on this machine
+	log       *syncBuffer
+	tokens    map[string]string // by who holds them
+	eng       directory.Agent
+}
+
+// syncBuffer is a log that can be read while it is written.
+type syncBuffer struct {
+	mutex sync.Mutex
+	text  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(data []byte) (int, error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.text.Write(data)
+}
+
+func (b *syncBuffer) String() string {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return b.text.String()
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, log: new(syncBuffer), tokens: map[string]string{}}
+	now := func() time.Time { return today }
+	var err error
+	w.people, err = directory.Open(t.Context(), "", false, directory.WithClock(now))
+	w.check(err)
+	library, err := embedded.Open(t.Context(), embedded.Options{Now: now})
+	w.check(err)
+	w.documents = library
+	t.Cleanup(func() {
+		if err := w.documents.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := w.people.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.server = New(Options{
+		Directory: func(context.Context, bool) (*directory.Directory, error) { return w.people, nil },
+		Index:     func(context.Context, string, bool) (index.Index, error) { return w.documents, nil },
+		Version:   "1.2.3", Now: now, LibraryPath: "/library",
+		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	w.public = w.server.PublicHandler(PublicOptions{Loopback: true})
+	w.populate()
+	return w
+}
+
+func (w *world) check(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// populate tells a story of four documents: two public, one of Jo's, one of the group Legal, to which Kim belongs.
+func (w *world) populate() {
+	ctx, tenant := w.t.Context(), directory.DefaultTenant
+	_, err := w.people.EnsureDocumentSet(ctx, tenant, "Handbook", "How we work")
+	w.check(err)
+	_, err = w.people.AddDocumentSet(ctx, tenant, directory.DocumentSet{Name: "Board"})
+	w.check(err)
+	w.eng, err = w.people.AddAgent(ctx, tenant, directory.Agent{Name: "Eng", Description: "Engineering", Public: true,
+		Listed: true, DocumentSets: []directory.DocumentSet{{Name: "Handbook"}}})
+	w.check(err)
+	w.check(w.people.JoinGroup(ctx, tenant, "Legal", "kim@acme.example"))
+	for who, request := range map[string]directory.TokenRequest{
+		"owner":  {},
+		"jo":     {Email: "jo@acme.example"},
+		"kim":    {Email: "kim@acme.example"},
+		"scoped": {Email: "jo@acme.example", Scopes: []string{"read:search"}},
+		"chat":   {Email: "jo@acme.example", Scopes: []string{"write:chat"}},
+		"maker":  {Scopes: []string{"create:user_api_keys", "basic"}},
+	} {
+		request.Name = who
+		_, secret, err := w.people.AddToken(ctx, request)
+		w.check(err)
+		w.tokens[who] = secret
+	}
+	_, err = w.documents.Write(ctx, index.Batch{Upsert: []index.Document{
+		document("file:/handbook/rollback.md", "Rolling back a release", "confluence", "PUBLIC",
+			"Roll back a deploy with the release tool. Watch the error budget.", "team", "infra", "Handbook"),
+		document("file:/handbook/travel.md", "Travel", "file", "PUBLIC",
+			"Book travel early. The travel desk answers questions about a deploy to another office.", "team", "people",
+			"Board"),
+		document("file:/jo/notes.md", "Notes of Jo", "google_drive", "user_email:jo@acme.example",
+			"Zanzibar deploy secrets for Jo alone.", "mood", "zealous", ""),
+		document("file:/legal/contract.md", "Contract zebra", "sharepoint", "group:Legal",
+			"The zeppelin contract forbids a deploy on Fridays.", "matter", "zeta", ""),
+	}})
+	w.check(err)
+}
+
+func document(id, title, source, access, text, key, value, set string) index.Document {
+	d := index.Document{
+		ID: id, Title: title, Source: source, Type: "md", Link: "https://acme.example/" + title[:4],
+		UpdatedAt: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC), Authors: []index.Person{{Name: "Ada " + title[:2]}},
+		Metadata: []index.Field{{Key: key, Values: []string{value}}}, Access: []string{access},
+		Outline: []index.Heading{{Level: 1, Text: title}},
+		Chunks:  []index.Chunk{{Text: text, Headings: []string{title}}, {Text: "An end to " + title + "."}},
+	}
+	if set != "" {
+		d.Sets = []string{set}
+	}
+	return d
+}
+
+// call sends a request to a handler, with the token of who.
+func (w *world) call(handler http.Handler, who, method, target, body string) *httptest.ResponseRecorder {
+	w.t.Helper()
+	r := httptest.NewRequestWithContext(w.t.Context(), method, target, strings.NewReader(body))
+	r.Host = "localhost:8080"
+	if token := w.tokens[who]; token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("X-Onyx-Authorization", "Bearer "+token)
+	}
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, r)
+	return answer
+}
+
+// get asks the listener and decodes what it answers.
+func get[T any](w *world, who, target string) T {
+	w.t.Helper()
+	return decoded[T](w, w.call(w.public, who, http.MethodGet, target, ""))
+}
+
+func post[T any](w *world, who, target, body string) T {
+	w.t.Helper()
+	return decoded[T](w, w.call(w.public, who, http.MethodPost, target, body))
+}
+
+func decoded[T any](w *world, answer *httptest.ResponseRecorder) T {
+	w.t.Helper()
+	var value T
+	if answer.Code != http.StatusOK {
+		w.t.Fatalf("HTTP %d: %s", answer.Code, answer.Body)
+	}
+	w.check(json.Unmarshal(answer.Body.Bytes(), &value))
+	return value
+}
+
+func ids(response wire.SearchResponse) []string {
+	var found []string
+	for _, r := range response.Results {
+		found = append(found, r.DocumentID)
+	}
+	return found
+}
