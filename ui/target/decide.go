@@ -1,0 +1,345 @@
+package target
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"quarry/config"
+)
+
+// Probe looks at what lies on this machine. Each method is asked only when its rule is reached.
+type Probe interface {
+	// HoldsDocuments reports whether anything was added to the library in a data folder.
+	HoldsDocuments(dir string) (bool, error)
+	// OnyxCLI reads the configuration of Onyx's own CLI.
+	OnyxCLI() (config.OnyxCLI, *config.Warning)
+}
+
+// Sources are what Decide looks at beside the flags.
+type Sources struct {
+	Config      *config.Config
+	Environment config.Environment
+	Paths       config.Paths
+	Probe       Probe
+	Keyring     config.Keyring // nil: none
+}
+
+// Labels of targets that are no profile of the file.
+const (
+	labelServer      = "server"
+	labelEnvironment = "environment"
+	labelOnyxCLI     = "onyx-cli"
+	labelSample      = "sample"
+)
+
+const remedyNoTarget = "set ONYX_SERVER_URL and ONYX_PAT, or run quarry configure, or add files with quarry add PATH; " +
+	"--sample searches the sample library"
+
+// Decide says where a run searches. The first rule that applies wins and gives everything: a URL of one rule never
+// meets the token of another. (--server is the one exception: it takes a token that belongs to that very server.)
+// Decide reads no secret and sends nothing.
+func Decide(request Request, from Sources) (Choice, error) {
+	d := decision{request: request, Sources: from}
+	for _, rule := range [...]func() (*Choice, error){
+		d.byFlag, d.byEnvironment, d.byProfile, d.byOnyxCLI, d.byLibrary, d.bySample,
+	} {
+		choice, err := rule()
+		if err != nil {
+			return Choice{}, err
+		}
+		if choice != nil {
+			choice.Warnings = append(choice.Warnings, d.warnings...)
+			return *choice, nil
+		}
+	}
+	return Choice{}, &Error{Kind: ErrNotConfigured, Problem: "nothing says where to search", Fix: remedyNoTarget}
+}
+
+type decision struct {
+	Sources
+	request  Request
+	warnings []config.Warning
+}
+
+func (d *decision) byFlag() (*Choice, error) {
+	var given []string
+	for _, flag := range [...]struct {
+		name  string
+		given bool
+	}{
+		{"--server", d.request.Server != ""}, {"--library", d.request.Library != ""},
+		{"--profile", d.request.Profile != ""}, {"--sample", d.request.Sample},
+	} {
+		if flag.given {
+			given = append(given, flag.name)
+		}
+	}
+	if len(given) > 1 {
+		return nil, &Error{Kind: ErrUsage, Problem: strings.Join(given, " and ") + " name different places to search",
+			Fix: "give one of them"}
+	}
+	switch {
+	case d.request.Server != "":
+		return d.byServer()
+	case d.request.Library != "":
+		dir, err := filepath.Abs(d.request.Library)
+		if err != nil {
+			return nil, &Error{Kind: ErrUsage, Problem: "--library cannot be resolved", Fix: "give an absolute path", Err: err}
+		}
+		return localChoice(RuleFlag, "--library names the library in "+dir, config.LocalProfile, dir, "--library"), nil
+	case d.request.Profile != "":
+		return d.byNamedProfile(d.request.Profile)
+	case d.request.Sample:
+		return sampleChoice(RuleFlag, "--sample asks for the sample library"), nil
+	}
+	return nil, nil
+}
+
+func (d *decision) byNamedProfile(name string) (*Choice, error) {
+	profile, exists := d.Config.Lookup(name)
+	if exists {
+		return d.ofProfile(RuleFlag, fmt.Sprintf("--profile names the profile %s", name), profile)
+	}
+	e := &Error{Kind: ErrUsage, Problem: fmt.Sprintf("no profile %q is configured", name)}
+	known := d.Config.ProfileNames()
+	switch nearest := config.Nearest(name, append(known, config.LocalProfile)); {
+	case d.Config.Sandbox():
+		e.Problem += ": with QUARRY_READONLY and a server in the environment no configuration file is read"
+		e.Fix = "leave out --profile, or unset QUARRY_READONLY"
+	case nearest != "":
+		e.Problem += "; the nearest is " + nearest
+		e.Fix = "write --profile " + nearest
+	case len(known) > 0:
+		e.Fix = "name one of " + strings.Join(known, ", ") + ", or add it with quarry configure"
+	default:
+		e.Fix = "add it with quarry configure; " + d.Config.File + " has no profiles"
+	}
+	return nil, e
+}
+
+// byServer takes the environment's token unless the environment names another server, else the token of a profile
+// with the same origin.
+func (d *decision) byServer() (*Choice, error) {
+	address, err := config.ServerURL(d.request.Server)
+	if err != nil {
+		return nil, &Error{Kind: ErrUsage, Problem: "--server: " + err.Error(),
+			Fix: "give an address such as --server https://onyx.example.com"}
+	}
+	c := &Choice{Rule: RuleFlag, Kind: KindRemote, ServerURL: address, Profile: labelServer}
+	c.from("server_url", address, "--server")
+	if env := d.Environment; !env.Token.IsZero() && (env.ServerURL == "" || sameOrigin(env.ServerURL, address)) {
+		c.Reason = fmt.Sprintf("--server names %s; the token is %s", address, env.Variable("PAT"))
+		if own, err := config.ServerURL(env.ServerURL); err == nil && own != address {
+			env.APIPrefix, env.Persona = nil, "" // as below
+		}
+		return c, c.completeFromEnvironment(env)
+	}
+	for _, profile := range d.profilesOf(address) {
+		if d.lacksToken(profile) {
+			continue
+		}
+		c.Reason = fmt.Sprintf("--server names %s; the token is that of the profile %s, which names the same server",
+			address, profile.Name)
+		c.Profile, c.File = profile.Name, d.Config.File
+		c.setToken(d, profile)
+		// Prefix and agent are of an address, not of a host.
+		if profile.ServerURL != address {
+			profile.APIPrefix, profile.Agent = nil, config.Agent{}
+		}
+		c.setPrefix(profile.APIPrefix, "profile "+profile.Name)
+		c.setAgent(profile.Agent, "profile "+profile.Name)
+		return c, nil
+	}
+	return nil, d.noTokenFor(address)
+}
+
+func (d *decision) noTokenFor(address string) error {
+	e := &Error{Kind: ErrNotConfigured, Problem: "there is no token for " + address,
+		Fix: "set ONYX_PAT to a token of that server, or add a profile for it with quarry configure"}
+	if env := d.Environment; !env.Token.IsZero() {
+		e.Problem += fmt.Sprintf(": %s belongs to the server that %s names", env.Variable("PAT"), env.Variable("SERVER_URL"))
+		e.Fix = fmt.Sprintf("unset %s if the token is for %s, or add a profile for it with quarry configure",
+			env.Variable("SERVER_URL"), address)
+	}
+	return e
+}
+
+// profilesOf lists the profiles of a server, the active one first.
+func (d *decision) profilesOf(address string) []config.Profile {
+	var matching []config.Profile
+	active, _ := d.Config.ActiveProfile()
+	for _, name := range d.Config.ProfileNames() {
+		profile := d.Config.Profiles[name]
+		switch {
+		case profile.ServerURL == "" || !sameOrigin(profile.ServerURL, address):
+		case name == active.Name:
+			matching = append([]config.Profile{profile}, matching...)
+		default:
+			matching = append(matching, profile)
+		}
+	}
+	return matching
+}
+
+func sameOrigin(a, b string) bool {
+	x, err := config.Origin(a)
+	if err != nil {
+		return false
+	}
+	y, err := config.Origin(b)
+	return err == nil && x == y
+}
+
+func (d *decision) byEnvironment() (*Choice, error) {
+	env := d.Environment
+	if !env.NamesTarget() {
+		return nil, nil
+	}
+	url, pat := env.Variable("SERVER_URL"), env.Variable("PAT")
+	c := &Choice{Rule: RuleEnvironment, Kind: KindRemote, Profile: labelEnvironment}
+	if env.ServerURL == "" {
+		onyx := d.onyxCLI()
+		c.ServerURL = onyx.ServerURL
+		c.Reason = fmt.Sprintf("%s is set; without %s it goes where Onyx's CLI would send it", pat, url)
+		source := "the default of Onyx's CLI"
+		if onyx.ServerURL != config.OnyxDefaultURL {
+			source = onyx.File
+		}
+		c.from("server_url", c.ServerURL, source)
+		return c, c.completeFromEnvironment(env)
+	}
+	address, err := config.ServerURL(env.ServerURL)
+	if err != nil {
+		return nil, &Error{Kind: ErrNotConfigured, Problem: url + ": " + err.Error(),
+			Fix: "set " + url + " to an address such as https://onyx.example.com"}
+	}
+	if env.Token.IsZero() {
+		return nil, &Error{Kind: ErrNotConfigured,
+			Problem: fmt.Sprintf("%s is set, but there is no token: %s is not", url, pat),
+			Fix:     fmt.Sprintf("set %s, or unset %s to use what is configured", pat, url)}
+	}
+	c.ServerURL = address
+	c.Reason = fmt.Sprintf("the environment: %s and %s are set", url, pat)
+	c.from("server_url", address, url)
+	return c, c.completeFromEnvironment(env)
+}
+
+// completeFromEnvironment adds the token, the prefix and the agent of the environment's set.
+func (c *Choice) completeFromEnvironment(env config.Environment) error {
+	pat := env.Variable("PAT")
+	c.token = config.FixedToken(env.Token, pat)
+	c.from("token", "", pat)
+	prefix, persona := env.Variable("API_PREFIX"), env.Variable("PERSONA_ID")
+	if env.APIPrefix != nil {
+		checked, err := config.APIPrefix(*env.APIPrefix)
+		if err != nil {
+			return &Error{Kind: ErrNotConfigured, Problem: prefix + ": " + err.Error(),
+				Fix: "set " + prefix + " to a path such as /api, or to nothing"}
+		}
+		c.setPrefix(&checked, prefix)
+	} else {
+		c.setPrefix(nil, "")
+	}
+	if env.Persona == "" {
+		return nil
+	}
+	id, err := strconv.Atoi(env.Persona)
+	if err != nil || id < 0 {
+		return &Error{Kind: ErrNotConfigured, Problem: persona + " is not the number of an agent",
+			Fix: "set " + persona + " to a number that quarry agents lists, or unset it"}
+	}
+	c.setPersona(id, persona)
+	return nil
+}
+
+func (d *decision) byProfile() (*Choice, error) {
+	profile, chosen := d.Config.ActiveProfile()
+	if !chosen {
+		return nil, nil
+	}
+	why := "the active profile"
+	if d.Config.Active == "" {
+		why = "the only profile"
+	}
+	return d.ofProfile(RuleProfile, fmt.Sprintf("%s %s of %s", why, profile.Name, d.Config.File), profile)
+}
+
+// ofProfile takes everything from a profile.
+func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*Choice, error) {
+	source := "profile " + profile.Name
+	if profile.ServerURL == "" {
+		dir := profile.Library
+		if dir == "" {
+			dir, source = d.Paths.Data, "the data folder"
+		}
+		c := localChoice(rule, reason, profile.Name, dir, source)
+		c.File = d.Config.File
+		c.setAgent(profile.Agent, "profile "+profile.Name)
+		return c, nil
+	}
+	if d.lacksToken(profile) {
+		return nil, &Error{Kind: ErrNotConfigured,
+			Problem: fmt.Sprintf("the profile %s of %s has no token for %s", profile.Name, d.Config.File, profile.ServerURL),
+			Fix:     "store one with quarry configure, or give the profile a token_command"}
+	}
+	c := &Choice{Rule: rule, Kind: KindRemote, Reason: reason, Profile: profile.Name, ServerURL: profile.ServerURL,
+		File: d.Config.File}
+	c.from("server_url", profile.ServerURL, source)
+	c.setToken(d, profile)
+	c.setPrefix(profile.APIPrefix, source)
+	c.setAgent(profile.Agent, source)
+	return c, nil
+}
+
+// lacksToken is true only when no place is left where a token could be; the keyring is asked by the first request.
+func (d *decision) lacksToken(profile config.Profile) bool {
+	return profile.Token.IsZero() && profile.TokenCommand == "" && d.Keyring == nil
+}
+
+func (d *decision) byOnyxCLI() (*Choice, error) {
+	onyx := d.onyxCLI()
+	if onyx.Token.IsZero() {
+		return nil, nil
+	}
+	c := &Choice{Rule: RuleOnyxCLI, Kind: KindRemote, Profile: labelOnyxCLI, ServerURL: onyx.ServerURL,
+		Reason: "the configuration of Onyx's CLI, " + onyx.File, File: onyx.File,
+		token: config.FixedToken(onyx.Token, "api_key in "+onyx.File)}
+	c.from("server_url", onyx.ServerURL, onyx.File)
+	c.from("token", "", onyx.File)
+	c.setPrefix(nil, "")
+	c.setPersona(onyx.Persona, onyx.File)
+	return c, nil
+}
+
+// onyxCLI reads that CLI's configuration, unless this run is configured by the environment only.
+func (d *decision) onyxCLI() config.OnyxCLI {
+	if d.Config.Sandbox() {
+		return config.OnyxCLI{ServerURL: config.OnyxDefaultURL}
+	}
+	onyx, warning := d.Probe.OnyxCLI()
+	if warning != nil {
+		d.warnings = append(d.warnings, *warning)
+	}
+	return onyx
+}
+
+func (d *decision) byLibrary() (*Choice, error) {
+	dir := d.Paths.Data
+	holds, err := d.Probe.HoldsDocuments(dir)
+	if err == nil && !holds {
+		return nil, nil
+	}
+	// A library that cannot be looked at is chosen too: opening it tells what is wrong, and searching elsewhere would
+	// hide it.
+	return localChoice(RuleLibrary, "files were added to the library of this machine, "+dir, config.LocalProfile, dir,
+		"the data folder"), nil
+}
+
+func (d *decision) bySample() (*Choice, error) {
+	if !d.request.Terminal {
+		return nil, nil
+	}
+	return sampleChoice(RuleSample, "nothing is configured yet, so this is the sample library"), nil
+}

@@ -1,0 +1,124 @@
+package target
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"quarry/config"
+	"quarry/server"
+)
+
+// Host is what surrounds a run: its user's folders, environment and configuration. Every door that leads out of the
+// command line to a server or a library is a method of it.
+type Host struct {
+	Env     config.Env
+	Paths   config.Paths
+	Config  *config.Config
+	Version string         // of this program
+	Keyring config.Keyring // nil: none
+	Log     *slog.Logger   // nil: nothing is logged
+}
+
+// NewHost finds the folders, reads the configuration, and binds the flags of this run to it (nil: none). The error
+// names what is wrong with the configuration.
+func NewHost(env config.Env, flags *pflag.FlagSet, version string) (*Host, error) {
+	paths, err := config.Locate(env)
+	if err != nil {
+		return nil, err
+	}
+	read, err := config.Load(paths, env, flags)
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{Env: env, Paths: paths, Config: read, Version: version}
+	if !read.Sandbox() {
+		h.Keyring = config.SystemKeyring(env)
+	}
+	return h, nil
+}
+
+// ReadOnly reports whether QUARRY_READONLY forbids every change to a library, directory, token or profile.
+func ReadOnly(env config.Env) bool { return config.ReadOnly(env) }
+
+// Decide says where a run searches, and why. It opens nothing.
+func (h *Host) Decide(request Request) (Choice, error) {
+	return Decide(request, Sources{
+		Config: h.Config, Environment: config.ReadEnvironment(h.Env), Paths: h.Paths, Probe: machine{h.Paths},
+		Keyring: h.Keyring,
+	})
+}
+
+// Trial is the choice of a profile that is not saved, with a token that the user typed, to test its connection.
+func (h *Host) Trial(profile config.Profile, typed config.Secret) (Choice, error) {
+	d := decision{Sources: Sources{Config: h.Config, Paths: h.Paths}}
+	profile.Token, profile.TokenCommand = typed, ""
+	if profile.ServerURL != "" {
+		address, err := config.ServerURL(profile.ServerURL)
+		if err != nil {
+			return Choice{}, &Error{Kind: ErrUsage, Problem: "server address: " + err.Error(),
+				Fix: "give an address such as https://onyx.example.com"}
+		}
+		profile.ServerURL = address
+	}
+	c, err := d.ofProfile(RuleFlag, "what was typed", profile)
+	if err != nil {
+		return Choice{}, err
+	}
+	c.File = ""
+	return *c, nil
+}
+
+// SaveProfile stores a profile as config.SaveProfile does.
+func (h *Host) SaveProfile(ctx context.Context, profile config.NewProfile) (config.Saved, error) {
+	if err := h.refuseChange("the configuration"); err != nil {
+		return config.Saved{}, err
+	}
+	return h.Config.SaveProfile(ctx, profile, h.Keyring)
+}
+
+// LibraryFolder is the folder of the library that dir names, or of the library of this machine if it names none.
+func (h *Host) LibraryFolder(dir string) string {
+	if dir == "" {
+		return h.Paths.Data
+	}
+	if absolute, err := filepath.Abs(dir); err == nil {
+		return absolute
+	}
+	return dir
+}
+
+// refuseChange is the door's own check, whatever its caller has checked before.
+func (h *Host) refuseChange(what string) error {
+	if !ReadOnly(h.Env) {
+		return nil
+	}
+	return &Error{Kind: ErrReadOnly, Problem: what + " is not changed: QUARRY_READONLY is set",
+		Fix: "unset QUARRY_READONLY, if this machine may be changed"}
+}
+
+// machine is the Probe of the real machine.
+type machine struct{ paths config.Paths }
+
+// HoldsDocuments looks into the library without making one.
+func (m machine) HoldsDocuments(dir string) (bool, error) {
+	return server.HasDocuments(context.Background(), dir)
+}
+
+// OnyxCLI reads the configuration of Onyx's own CLI.
+func (m machine) OnyxCLI() (config.OnyxCLI, *config.Warning) {
+	return config.ReadOnyxCLI(m.paths.OnyxFile)
+}
+
+// libraryExists reports whether a folder is that of a library: files were added or tokens made.
+func libraryExists(dir string) bool {
+	for _, part := range [...]string{"tenants", "directory.db"} {
+		if _, err := os.Stat(filepath.Join(dir, part)); err == nil {
+			return true
+		}
+	}
+	return false
+}

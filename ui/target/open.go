@@ -1,0 +1,135 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"quarry/client"
+	"quarry/config"
+	"quarry/server"
+)
+
+// ErrNoLibrary is in the chain of the error about a library that nobody made yet.
+var ErrNoLibrary = errors.New("there is no library yet")
+
+// Opened is a choice that can be searched.
+type Opened struct {
+	Client *client.Client
+	Choice Choice
+
+	close func() error
+}
+
+// Close releases the library's files. The client must not be used afterwards.
+func (o *Opened) Close() error {
+	if o.close == nil {
+		return nil
+	}
+	return o.close()
+}
+
+// Open makes a client for a choice. Nothing is read or sent before its first call: tokens and the files of a library
+// are opened then. A library that cannot be written, or is not to be (QUARRY_READONLY), is searched all the same.
+func (h *Host) Open(ctx context.Context, choice Choice) (*Opened, error) {
+	switch choice.Kind {
+	case KindRemote:
+		return h.openRemote(choice)
+	case KindSample:
+		return h.openServer(ctx, choice, server.Options{Sample: true})
+	case KindLibrary:
+		if !libraryExists(choice.LibraryDir) {
+			return nil, noLibrary(choice.LibraryDir)
+		}
+		return h.openServer(ctx, choice, server.Options{Home: choice.LibraryDir})
+	}
+	return nil, &Error{Kind: ErrGeneral, Problem: fmt.Sprintf("cannot open a target of kind %q", choice.Kind),
+		Fix: "decide on a target first"}
+}
+
+// OpenLibrary opens the library in dir, or that of this machine, whatever the active target is. With create it need not
+// exist; its folder is made by the first thing that is added.
+func (h *Host) OpenLibrary(ctx context.Context, dir string, create bool) (*Opened, error) {
+	dir = h.LibraryFolder(dir)
+	if create {
+		if err := h.refuseChange("the library in " + dir); err != nil {
+			return nil, err
+		}
+	} else if !libraryExists(dir) {
+		return nil, noLibrary(dir)
+	}
+	choice := localChoice(RuleFlag, "the library in "+dir, config.LocalProfile, dir, "the command")
+	return h.openServer(ctx, *choice, server.Options{Home: dir})
+}
+
+func noLibrary(dir string) error {
+	return &Error{Kind: ErrNotAvailable, Problem: "nothing was added to " + dir, Err: ErrNoLibrary,
+		Fix: "add something with quarry add PATH"}
+}
+
+func (h *Host) openRemote(choice Choice) (*Opened, error) {
+	c, err := client.New(client.Options{
+		BaseURL: choice.ServerURL, APIPrefix: choice.APIPrefix, Token: choice.token, Profile: choice.Profile,
+		UserAgent: h.userAgent(),
+	})
+	if err != nil {
+		return nil, &Error{Kind: ErrNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
+			Fix: "correct the address or the prefix; quarry status says where they come from"}
+	}
+	return &Opened{Client: c, Choice: choice}, nil
+}
+
+func (h *Host) userAgent() string {
+	if h.Version == "" {
+		return "quarry"
+	}
+	return "quarry/" + h.Version
+}
+
+// openServer opens a server in this process, for its owner.
+func (h *Host) openServer(ctx context.Context, choice Choice, options server.Options) (*Opened, error) {
+	s, err := h.server(ctx, options, choice.Profile)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(client.Options{
+		BaseURL: client.InProcessURL, Transport: client.InProcess(s.InProcess(s.Owner())), Profile: choice.Profile,
+		UserAgent: h.userAgent(), Local: true,
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", choice.LibraryDir, err), s.Close())
+	}
+	return &Opened{Client: c, Choice: choice, close: s.Close}, nil
+}
+
+// server prepares a server over a library's files; it touches none of them yet.
+func (h *Host) server(ctx context.Context, options server.Options, label string) (*server.Server, error) {
+	if !options.Sample {
+		if err := h.checkEngine(); err != nil {
+			return nil, err
+		}
+	}
+	options.ReadOnly = ReadOnly(h.Env)
+	options.Version, options.Profile, options.Log = h.Version, label, h.Log
+	s, err := server.Open(ctx, options)
+	if err != nil {
+		return nil, libraryError(err)
+	}
+	return s, nil
+}
+
+// checkEngine refuses what the configuration asks for and this program does not have, rather than quietly searching
+// other files.
+func (h *Host) checkEngine() error {
+	key := ""
+	switch {
+	case h.Config.IndexEngine != config.EngineEmbedded:
+		key = "index.engine"
+	case !h.Config.DirectoryURL.IsZero():
+		key = "directory.url"
+	default:
+		return nil
+	}
+	return &Error{Kind: ErrNotAvailable, Problem: fmt.Sprintf("%s: %s: this version has the embedded engine only",
+		h.Config.File, key), Fix: "remove " + key + ", or use a version that has it"}
+}
