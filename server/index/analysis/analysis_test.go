@@ -88,7 +88,7 @@ func TestQuery(t *testing.T) {
 		{"日本 語", false, "日本 語*"},
 		{"日本語", true, "日本 本語*"},
 	} {
-		if got := describe(New().Query(test.text, test.prefix)); got != test.want {
+		if got := describe(Content(New().Words(test.text, test.prefix))); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.text, got, test.want)
 		}
 	}
@@ -131,7 +131,7 @@ func FuzzTokens(f *testing.F) {
 			}
 			start, position = token.Start, token.Position
 		}
-		New().Query(text, true)
+		Content(New().Words(text, true))
 		New().Phrase(text)
 		end := 0
 		for _, sentence := range Sentences(text) {

@@ -28,14 +28,18 @@ func (w QueryWord) Identifier() bool {
 	return false
 }
 
-// Query returns the words of a query in order. With prefix, the last word stands for all that begin with it. Stop words
-// are left out as long as a content word remains.
-func (a *Analyser) Query(text string, prefix bool) []QueryWord {
+// Words returns the words of a query in order. With prefix, the last one stands for all that begin with it.
+func (a *Analyser) Words(text string, prefix bool) []QueryWord {
 	words := group(a.Tokens(text))
 	if n := len(words); prefix && n > 0 {
 		words[n-1].Prefix = true
 	}
-	content := words[:0:0]
+	return words
+}
+
+// Content leaves stop words out, as long as a content word remains.
+func Content(words []QueryWord) []QueryWord {
+	content := make([]QueryWord, 0, len(words))
 	for _, w := range words {
 		if w.Prefix || w.Kind != Word || !IsStopWord(w.Surface) {
 			content = append(content, w)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"quarry/server/index"
@@ -15,8 +16,9 @@ type TermCounts struct{ Chunks, Documents, Titles int64 }
 // Delta holds the exact statistics of deleted documents: what has to be subtracted from those of their segments. The zero
 // Delta is empty.
 type Delta struct {
-	Stats Stats
-	Terms map[string]TermCounts
+	Stats    Stats
+	Terms    map[string]TermCounts
+	Surfaces map[string]int64 // documents that hold a surface
 }
 
 // DeltaOf analyses a document that was deleted.
@@ -33,6 +35,10 @@ func DeltaOf(document index.Document) Delta {
 		entry := b.terms[id]
 		d.Terms[term] = TermCounts{int64(entry.chunks), int64(entry.documents), int64(entry.titles)}
 	}
+	d.Surfaces = make(map[string]int64, len(b.surfaceIDs))
+	for surface, id := range b.surfaceIDs {
+		d.Surfaces[surface] = int64(b.surfaces[id].documents)
+	}
 	return d
 }
 
@@ -41,17 +47,22 @@ func (d *Delta) Add(other Delta) {
 	d.Stats.Add(other.Stats, 1)
 	if d.Terms == nil {
 		d.Terms = make(map[string]TermCounts, len(other.Terms))
+		d.Surfaces = make(map[string]int64, len(other.Surfaces))
 	}
 	for term, n := range other.Terms {
 		have := d.Terms[term]
 		d.Terms[term] = TermCounts{have.Chunks + n.Chunks, have.Documents + n.Documents, have.Titles + n.Titles}
 	}
+	for surface, n := range other.Surfaces {
+		d.Surfaces[surface] += n
+	}
 }
 
 const deltaVersion = 1
 
-// MarshalBinary implements encoding.BinaryMarshaler: version u8, six uvarint sums, the number of terms, and the terms in
-// order, each with the length that it shares with the one before, the length of its rest, the rest, and its three counts.
+// MarshalBinary implements encoding.BinaryMarshaler: version u8, six uvarint sums, the terms with three counts each, the
+// surfaces with one. Strings are in order: uvarint number, then for each uvarint bytes shared with the one before,
+// uvarint length of the rest, the rest, uvarint counts.
 func (d Delta) MarshalBinary() ([]byte, error) {
 	out := []byte{deltaVersion}
 	for _, field := range d.Stats.fields() {
@@ -60,28 +71,29 @@ func (d Delta) MarshalBinary() ([]byte, error) {
 		}
 		out = binary.AppendUvarint(out, uint64(*field))
 	}
-	terms := make([]string, 0, len(d.Terms))
-	for term := range d.Terms {
-		terms = append(terms, term)
-	}
-	slices.Sort(terms)
-	out = binary.AppendUvarint(out, uint64(len(terms)))
+	out = appendCounts(out, d.Terms, func(n TermCounts) []int64 { return []int64{n.Chunks, n.Documents, n.Titles} })
+	out = appendCounts(out, d.Surfaces, func(n int64) []int64 { return []int64{n} })
+	return out, nil
+}
+
+func appendCounts[T any](out []byte, counts map[string]T, numbers func(T) []int64) []byte {
+	keys := slices.Sorted(maps.Keys(counts))
+	out = binary.AppendUvarint(out, uint64(len(keys)))
 	before := ""
-	for _, term := range terms {
+	for _, key := range keys {
 		shared := 0
-		for shared < len(term) && shared < len(before) && term[shared] == before[shared] {
+		for shared < len(key) && shared < len(before) && key[shared] == before[shared] {
 			shared++
 		}
 		out = binary.AppendUvarint(out, uint64(shared))
-		out = binary.AppendUvarint(out, uint64(len(term)-shared))
-		out = append(out, term[shared:]...)
-		n := d.Terms[term]
-		for _, v := range []int64{n.Chunks, n.Documents, n.Titles} {
-			out = binary.AppendUvarint(out, uint64(v))
+		out = binary.AppendUvarint(out, uint64(len(key)-shared))
+		out = append(out, key[shared:]...)
+		for _, n := range numbers(counts[key]) {
+			out = binary.AppendUvarint(out, uint64(n))
 		}
-		before = term
+		before = key
 	}
-	return out, nil
+	return out
 }
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
@@ -89,33 +101,47 @@ func (d *Delta) UnmarshalBinary(data []byte) error {
 	if len(data) == 0 || data[0] != deltaVersion {
 		return fmt.Errorf("read deleted statistics: %w: unknown version", ErrDamaged)
 	}
-	rest, broken := data[1:], false
-	number := func() uint64 {
-		v, n := binary.Uvarint(rest)
-		if n <= 0 || v > 1<<62 {
-			broken, rest = true, nil
-			return 0
-		}
-		rest = rest[n:]
-		return v
-	}
-	read := Delta{Terms: make(map[string]TermCounts)}
+	in := &deltaReader{rest: data[1:]}
+	read := Delta{Terms: make(map[string]TermCounts), Surfaces: make(map[string]int64)}
 	for _, field := range read.Stats.fields() {
-		*field = int64(number())
+		*field = in.number()
 	}
-	term := ""
-	for range number() {
-		shared, length := number(), number()
-		if broken || shared > uint64(len(term)) || length > uint64(len(rest)) {
-			return fmt.Errorf("read deleted statistics: %w: a term is cut off", ErrDamaged)
-		}
-		term = term[:shared] + string(rest[:length])
-		rest = rest[length:]
-		read.Terms[term] = TermCounts{int64(number()), int64(number()), int64(number())}
-	}
-	if broken || len(rest) > 0 {
-		return fmt.Errorf("read deleted statistics: %w: it ends in the wrong place", ErrDamaged)
+	in.counts(func(term string) {
+		read.Terms[term] = TermCounts{in.number(), in.number(), in.number()}
+	})
+	in.counts(func(surface string) { read.Surfaces[surface] = in.number() })
+	if in.broken || len(in.rest) > 0 {
+		return fmt.Errorf("read deleted statistics: %w: they are cut off", ErrDamaged)
 	}
 	*d = read
 	return nil
+}
+
+type deltaReader struct {
+	rest   []byte
+	broken bool
+}
+
+func (in *deltaReader) number() int64 {
+	v, n := binary.Uvarint(in.rest)
+	if n <= 0 || v > 1<<62 {
+		in.broken, in.rest = true, nil
+		return 0
+	}
+	in.rest = in.rest[n:]
+	return int64(v)
+}
+
+func (in *deltaReader) counts(yield func(key string)) {
+	key := ""
+	for range in.number() {
+		shared, length := in.number(), in.number()
+		if in.broken || shared > int64(len(key)) || length > int64(len(in.rest)) {
+			in.broken = true
+			return
+		}
+		key = key[:shared] + string(in.rest[:length])
+		in.rest = in.rest[length:]
+		yield(key)
+	}
 }

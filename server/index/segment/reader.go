@@ -21,6 +21,8 @@ type Reader struct {
 
 	documents, values, filters, terms, surfaces dictionary
 
+	derived sync.Map // what Derived computed
+
 	once    sync.Once
 	columns *columns
 	failed  error
@@ -193,6 +195,62 @@ func (r *Reader) Updated(ordinal int) time.Time {
 	return time.Unix(int64(seconds-secondsBias), int64(c.nanoseconds.At(ordinal))).UTC()
 }
 
+// Derived returns what compute returned when it was first called for this segment and key; for tables that cost more to
+// compute than to keep.
+func (r *Reader) Derived(key any, compute func() any) any {
+	if value, ok := r.derived.Load(key); ok {
+		return value
+	}
+	value, _ := r.derived.LoadOrStore(key, compute())
+	return value
+}
+
+// ChunkDocuments holds the document of every chunk; nil where every document has exactly one chunk.
+func (r *Reader) ChunkDocuments() []uint32 {
+	type key struct{}
+	return r.Derived(key{}, func() any {
+		documents, chunks := r.Documents(), r.Chunks()
+		owners := make([]uint32, chunks)
+		identity := documents == chunks
+		for d := range documents {
+			from, to := r.DocumentChunks(d)
+			identity = identity && from == d && to == d+1
+			for chunk := from; chunk < to; chunk++ {
+				owners[chunk] = uint32(d)
+			}
+		}
+		if identity {
+			return []uint32(nil)
+		}
+		return owners
+	}).([]uint32)
+}
+
+// FieldRange returns the ordinals, from ≤ ordinal < to, of the facet values of a field.
+func (r *Reader) FieldRange(field FacetField) (from, to int) {
+	at := func(field FacetField) int {
+		e, ok := r.values.seek([]byte{byte(field)})
+		if !ok {
+			return r.values.count
+		}
+		return e.ordinal()
+	}
+	return at(field), at(field + 1)
+}
+
+// Seconds returns when a document was updated in a form that compares like the time, without the fraction of the second;
+// 0 if it is undated. SecondsOf is the same of a time.
+func (r *Reader) Seconds(ordinal int) uint64 { return r.loaded().seconds.At(ordinal) }
+
+// SecondsOf is the form of Seconds.
+func SecondsOf(t time.Time) uint64 { return uint64(t.Unix() + secondsBias) }
+
+// TitleSize is the length of a document's title in bytes.
+func (r *Reader) TitleSize(ordinal int) int {
+	ends := r.loaded().titleEnds
+	return int(ends.At(ordinal+1) - ends.At(ordinal))
+}
+
 // Title is a document's title.
 func (r *Reader) Title(ordinal int) string {
 	ends := r.loaded().titleEnds
@@ -246,4 +304,10 @@ func (r *Reader) setAt(location []byte) Set {
 		panic(r.damaged("a set has a wrong length"))
 	}
 	return s
+}
+
+// Lookup is Find within Protect.
+func (r *Reader) Lookup(id string) (ordinal int, ok bool) {
+	ordinal, _, ok = r.documents.find([]byte(id))
+	return ordinal, ok
 }

@@ -188,6 +188,20 @@ func TestDeltaOfDeletedIsTheDifference(t *testing.T) {
 	}
 }
 
+func TestDeltaCountsSurfaces(t *testing.T) {
+	documents := world(4, 60)
+	var all Delta
+	for _, document := range documents {
+		all.Add(DeltaOf(document))
+	}
+	r := build(t, documents)
+	for e := r.surfaces.from(0); e.next(); {
+		if s := r.surfaceOf(e.key, e.value); int64(s.Documents) != all.Surfaces[s.Surface] {
+			t.Errorf("%q: %d, want %d", e.key, all.Surfaces[s.Surface], s.Documents)
+		}
+	}
+}
+
 func TestBuilderRefuses(t *testing.T) {
 	b := NewBuilder()
 	if err := b.Add(index.Document{ID: "a"}); err != nil {

@@ -161,3 +161,34 @@ func (r *Reader) documentAfter(chunk, from int) (document, end int) {
 	}
 	return low, int(ends.At(low + 1))
 }
+
+// TermDocuments adds the documents that hold a term to a bitmap. The segment must hold the term.
+func (r *Reader) TermDocuments(term string, bitmap []uint64) {
+	r.eachDocument(term, func(document int) { bitmap[document/64] |= 1 << (document % 64) })
+}
+
+// TitledDocuments adds the documents that hold a term in their title or path to a bitmap.
+func (r *Reader) TitledDocuments(term string, bitmap []uint64) {
+	t, ok := r.Term(term)
+	if !ok || t.Titles == 0 {
+		return
+	}
+	owners := r.ChunkDocuments()
+	var b Block
+	for i := range t.Blocks() {
+		t.Load(i, &b)
+		if !b.HasTitles {
+			continue
+		}
+		for j, chunk := range b.Chunks[:b.N] {
+			if b.Titles[j] == 0 {
+				continue
+			}
+			document := chunk
+			if owners != nil {
+				document = owners[chunk]
+			}
+			bitmap[document/64] |= 1 << (document % 64)
+		}
+	}
+}

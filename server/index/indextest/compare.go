@@ -1,0 +1,130 @@
+package indextest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"quarry/server/index"
+)
+
+// Engine is what is compared with the oracle: the part of index.Snapshot that asks questions.
+type Engine interface {
+	Search(ctx context.Context, query index.Query) (index.Result, error)
+	Facets(ctx context.Context, filter index.Filter) (index.Counts, error)
+	Suggest(ctx context.Context, prefix string, access index.Access, limit int) (index.Suggestions, error)
+}
+
+// tolerance is how far scores may be apart, relative to their size: engines may compute in single precision.
+const tolerance = 1e-4
+
+// CompareSearch asks both the same query and describes the first difference.
+func CompareSearch(ctx context.Context, o *Oracle, e Engine, q index.Query) error {
+	want := o.Search(q)
+	got, err := e.Search(ctx, q)
+	if err != nil {
+		return err
+	}
+	if fmt.Sprint(got.Corrections) != fmt.Sprint(want.Corrections) {
+		return fmt.Errorf("corrections %v, want %v", got.Corrections, want.Corrections)
+	}
+	if err := compareHits(got.Hits, want.Hits, q.Limit); err != nil {
+		return err
+	}
+	if !q.Count {
+		return nil
+	}
+	if got.Matched == nil {
+		return fmt.Errorf("nothing counted")
+	}
+	returned := []string{"doc:nowhere"}
+	for i, hit := range got.Hits {
+		if i%3 == 0 {
+			returned = append(returned, hit.DocumentID)
+		}
+	}
+	for _, returned := range [][]string{nil, returned, {"doc:0003", "doc:0003", "doc:0007"}} {
+		counts, err := got.Matched.Count(ctx, returned)
+		if err != nil {
+			return err
+		}
+		if err := compareCounts(counts, want.Count(returned)); err != nil {
+			return fmt.Errorf("with %d returned: %w", len(returned), err)
+		}
+	}
+	return nil
+}
+
+// compareHits allows hits whose scores are next to equal to change places.
+func compareHits(got, want []index.Hit, limit int) error {
+	if len(got) != min(len(want), limit) {
+		return fmt.Errorf("%d hits, want %d of at most %d:\n%s\n%s", len(got), len(want), limit, show(got), show(want))
+	}
+	scores := make(map[string]float64)
+	for _, hit := range want {
+		scores[fmt.Sprint(hit.DocumentID, "#", hit.Chunk)] = hit.Score
+	}
+	for i, hit := range got {
+		score, ok := scores[fmt.Sprint(hit.DocumentID, "#", hit.Chunk)]
+		if !ok || !near(score, hit.Score) || !near(want[i].Score, hit.Score) {
+			return fmt.Errorf("hit %d is %s#%d with %.6f (it has %.6f), want %s#%d with %.6f:\n%s\n%s", i, hit.DocumentID,
+				hit.Chunk, hit.Score, score, want[i].DocumentID, want[i].Chunk, want[i].Score, show(got), show(want))
+		}
+		if i > 0 && got[i-1].Score == hit.Score && !ordered(got[i-1], hit) {
+			return fmt.Errorf("equal scores are out of order: %s", show(got))
+		}
+	}
+	return nil
+}
+
+func ordered(a, b index.Hit) bool {
+	if a.DocumentID != b.DocumentID {
+		return a.DocumentID < b.DocumentID
+	}
+	return a.Chunk < b.Chunk
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= tolerance*math.Max(1, math.Abs(a)) }
+
+func show(hits []index.Hit) string {
+	var out []string
+	for _, hit := range hits[:min(len(hits), 20)] {
+		out = append(out, fmt.Sprintf("%s#%d %.5f", hit.DocumentID, hit.Chunk, hit.Score))
+	}
+	return strings.Join(out, ", ")
+}
+
+func compareCounts(got, want index.Counts) error {
+	g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want)
+	if g != w {
+		return fmt.Errorf("counts\n%s, want\n%s", g, w)
+	}
+	return nil
+}
+
+// CompareFacets asks both for facets.
+func CompareFacets(ctx context.Context, o *Oracle, e Engine, f index.Filter) error {
+	got, err := e.Facets(ctx, f)
+	if err != nil {
+		return err
+	}
+	return compareCounts(got, o.Facets(f))
+}
+
+// CompareSuggest asks both for suggestions.
+func CompareSuggest(ctx context.Context, o *Oracle, e Engine, prefix string, access index.Access, limit int) error {
+	got, err := e.Suggest(ctx, prefix, access, limit)
+	if err != nil {
+		return err
+	}
+	want := o.Suggest(prefix, access, limit)
+	if len(got.Words)+len(want.Words) > 0 && !reflect.DeepEqual(got.Words, want.Words) {
+		return fmt.Errorf("%q: words %q, want %q", prefix, got.Words, want.Words)
+	}
+	if len(got.Titles)+len(want.Titles) > 0 && !reflect.DeepEqual(got.Titles, want.Titles) {
+		return fmt.Errorf("%q: titles %v, want %v", prefix, got.Titles, want.Titles)
+	}
+	return nil
+}

@@ -1,0 +1,354 @@
+package indextest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+)
+
+// word is a word of a query: any of terms.
+type word struct {
+	analysis.QueryWord
+	terms   []string
+	weight  float64
+	matched bool
+}
+
+// Answer is what the oracle says to a query.
+type Answer struct {
+	// Hits are all passages, not only the first.
+	Hits        []index.Hit
+	Corrections []index.Correction
+	count       func(returned []string) index.Counts
+}
+
+// Count is what index.Matched must say.
+func (a *Answer) Count(returned []string) index.Counts { return a.count(returned) }
+
+// Search answers a query with all of its hits.
+func (o *Oracle) Search(q index.Query) *Answer {
+	a := analysis.New()
+	typed := a.Words(q.Text, q.Prefix)
+	const apart = 1000
+	for i, phrase := range q.Phrases {
+		for _, w := range a.Words(phrase, false) {
+			w.Position += apart * (i + 1)
+			parts := slices.Clone(w.Parts)
+			for j := range parts {
+				parts[j].Position += apart * (i + 1)
+			}
+			w.Parts = parts
+			typed = append(typed, w)
+		}
+	}
+	typed = analysis.Content(typed)
+	answer, matched := o.answer(o.words(typed), &q)
+	if matched > 0 {
+		return answer
+	}
+	corrected, corrections := o.correct(typed, &q)
+	if len(corrections) > 0 {
+		if second, matched := o.answer(o.words(corrected), &q); len(second.Hits) > 0 || matched > 0 {
+			second.Corrections = corrections
+			return second
+		}
+	}
+	return answer
+}
+
+// words looks up what the words of a query stand for.
+func (o *Oracle) words(typed []analysis.QueryWord) (words []word) {
+	add := func(w analysis.QueryWord, weight float64, matched bool) {
+		for _, have := range words {
+			if have.Term == w.Term && have.Prefix == w.Prefix {
+				return
+			}
+		}
+		words = append(words, word{w, o.terms(w.Surface, w.Term, w.Prefix), weight, matched})
+	}
+	for _, w := range typed {
+		known := o.holders(o.terms(w.Surface, w.Term, w.Prefix)) > 0
+		if len(w.Parts) == 0 || known {
+			add(w, 1, true)
+		}
+		for i, part := range w.Parts {
+			if known {
+				add(part, o.params.Part, false)
+				continue
+			}
+			part.Prefix = w.Prefix && i == len(w.Parts)-1
+			add(part, 1, true)
+		}
+	}
+	return words
+}
+
+// terms are what a word stands for: its own, and with prefix those of the 64 surfaces that most documents hold.
+func (o *Oracle) terms(surface, own string, prefix bool) []string {
+	terms := map[string]bool{own: true}
+	if prefix {
+		for _, c := range o.surfacesWith(surface, func(*document) bool { return true }, 64) {
+			terms[c.term] = true
+		}
+	}
+	var list []string
+	for term := range terms {
+		list = append(list, term)
+	}
+	return list
+}
+
+type counted struct {
+	surface, term string
+	documents     int
+}
+
+// surfacesWith are the surfaces that begin with prefix in documents that may be seen, those of most documents first.
+func (o *Oracle) surfacesWith(prefix string, seen func(*document) bool, limit int) []counted {
+	found := make(map[string]*counted)
+	for _, d := range o.documents {
+		if !seen(d) {
+			continue
+		}
+		for surface, term := range d.surfaces {
+			if strings.HasPrefix(surface, prefix) {
+				if found[surface] == nil {
+					found[surface] = &counted{surface: surface, term: term}
+				}
+				found[surface].documents++
+			}
+		}
+	}
+	var list []counted
+	for _, c := range found {
+		list = append(list, *c)
+	}
+	slices.SortFunc(list, func(a, b counted) int {
+		return cmp.Or(b.documents-a.documents, strings.Compare(a.surface, b.surface))
+	})
+	return list[:min(len(list), limit)]
+}
+
+// holders sums up how many documents hold each of the terms.
+func (o *Oracle) holders(terms []string) (n int) {
+	for _, d := range o.documents {
+		for _, term := range terms {
+			if d.terms[term] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// numbers are the statistics of a word.
+type numbers struct {
+	idf, titleIDF float64
+	mass          uint32
+}
+
+func (o *Oracle) numbers(w *word) numbers {
+	chunks, titles := 0, 0
+	for _, d := range o.documents {
+		for _, term := range w.terms {
+			if d.titled[term] {
+				titles++
+			}
+			for _, c := range d.chunks {
+				if len(c.places[term]) > 0 {
+					chunks++
+				}
+			}
+		}
+	}
+	n := numbers{idf: idf(o.chunks, chunks), titleIDF: idf(len(o.documents), titles)}
+	if w.matched {
+		n.mass = max(1, uint32(math.Round(4096*idf(len(o.documents), o.holders(w.terms)))))
+	}
+	return n
+}
+
+// answer ranks and counts; it also returns how many documents match and pass the filter.
+func (o *Oracle) answer(words []word, q *index.Query) (*Answer, int) {
+	stats := make([]numbers, len(words))
+	total, matching := uint32(0), 0
+	for i := range words {
+		stats[i] = o.numbers(&words[i])
+		if words[i].matched {
+			total += stats[i].mass
+			matching++
+		}
+	}
+	need := total
+	if matching > 2 {
+		need = (total + 1) / 2
+	}
+	holdsEnough := func(d *document) bool {
+		mass := uint32(0)
+		for i, w := range words {
+			if w.matched && slices.ContainsFunc(w.terms, func(term string) bool { return d.terms[term] }) {
+				mass += stats[i].mass
+			}
+		}
+		return need > 0 && mass >= need && o.allowed(d, q)
+	}
+	answer := &Answer{count: func(returned []string) index.Counts { return o.count(&q.Filter, holdsEnough, returned) }}
+	matched := 0
+	for _, d := range o.documents {
+		if passes(d, &q.Filter, "") && holdsEnough(d) {
+			matched++
+		}
+		if !passes(d, &q.Filter, "") || !o.allowed(d, q) {
+			continue
+		}
+		for i := range d.chunks {
+			if len(phrasesOf(q.Phrases)) > 0 && !anyPhrase(&d.chunks[i], q.Phrases, o) {
+				continue
+			}
+			if score := o.score(d, &d.chunks[i], words, stats); score > 0 {
+				answer.Hits = append(answer.Hits, index.Hit{DocumentID: d.ID, Chunk: i, Score: score})
+			}
+		}
+	}
+	slices.SortStableFunc(answer.Hits, func(a, b index.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	return answer, matched
+}
+
+// phrasesOf leaves out phrases without words.
+func phrasesOf(phrases []string) (out [][]analysis.PhraseWord) {
+	for _, phrase := range phrases {
+		if words := analysis.New().Phrase(phrase); len(words) > 0 {
+			out = append(out, words)
+		}
+	}
+	return out
+}
+
+// allowed reports whether d holds all phrases and nothing that is excluded.
+func (o *Oracle) allowed(d *document, q *index.Query) bool {
+	for _, phrase := range phrasesOf(q.Phrases) {
+		if !slices.ContainsFunc(d.chunks, func(c chunk) bool { return o.holds(&c, phrase) }) {
+			return false
+		}
+	}
+	for _, phrase := range phrasesOf(q.Exclude) {
+		if slices.ContainsFunc(d.chunks, func(c chunk) bool { return o.holds(&c, phrase) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func anyPhrase(c *chunk, phrases []string, o *Oracle) bool {
+	return slices.ContainsFunc(phrasesOf(phrases), func(p []analysis.PhraseWord) bool { return o.holds(c, p) })
+}
+
+// holds reports whether the phrase stands in the chunk, its title or its headings.
+func (o *Oracle) holds(c *chunk, phrase []analysis.PhraseWord) bool {
+	at := func(i, position int) bool {
+		for _, term := range o.terms(phrase[i].Surface, phrase[i].Term, phrase[i].Prefix) {
+			if slices.ContainsFunc(c.places[term], func(p place) bool { return p.position == position }) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, term := range o.terms(phrase[0].Surface, phrase[0].Term, phrase[0].Prefix) {
+		for _, p := range c.places[term] {
+			all := true
+			for i := range phrase {
+				all = all && at(i, p.position+phrase[i].Offset)
+			}
+			if all {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// score is the formula of package lexical.
+func (o *Oracle) score(d *document, c *chunk, words []word, stats []numbers) float64 {
+	p := &o.params
+	length := float64(c.lengthBody) + p.HeadingWeight*float64(c.lengthTop) + p.TitleWeight*float64(d.size)
+	average := (o.bodies + p.HeadingWeight*o.headings + p.TitleWeight*o.chunkTitles) / float64(o.chunks)
+	norm := p.K1 * (1 - p.B)
+	titleNorm := norm
+	if average > 0 {
+		norm += p.K1 * p.B * length / average
+	}
+	if o.titles > 0 {
+		titleNorm += p.K1 * p.B * float64(d.size) / (o.titles / float64(len(o.documents)))
+	}
+	sum, title, found, all := 0.0, 0.0, 0.0, 0.0
+	places := make([][]int, len(words))
+	for i, w := range words {
+		frequency, titleFrequency, held := 0.0, 0.0, false
+		for _, term := range w.terms {
+			for _, at := range c.places[term] {
+				held = true
+				frequency += []float64{p.TitleWeight, p.HeadingWeight, 1}[at.field]
+				if at.field == inTitle {
+					titleFrequency++
+				}
+				places[i] = append(places[i], at.position)
+			}
+		}
+		slices.Sort(places[i])
+		if w.matched {
+			all += stats[i].idf
+		}
+		if !held {
+			continue
+		}
+		if frequency > 0 {
+			sum += w.weight * stats[i].idf * frequency * (p.K1 + 1) / (frequency + norm)
+		}
+		if w.Identifier() {
+			sum += p.Identifier * stats[i].idf
+		}
+		if titleFrequency > 0 {
+			title += w.weight * stats[i].titleIDF * titleFrequency * (p.K1 + 1) / (titleFrequency + titleNorm)
+			if w.matched {
+				found += stats[i].idf
+			}
+		}
+	}
+	sum += p.Title*title + p.Near*proximity(words, stats, places, p.NearUnordered)
+	if all > 0 {
+		sum *= 1 + p.Coverage*found/all
+	}
+	return sum
+}
+
+// proximity rewards neighbours of the query that stand near each other.
+func proximity(words []word, stats []numbers, places [][]int, unordered float64) (sum float64) {
+	last := -1
+	for i, w := range words {
+		if !w.matched {
+			continue
+		}
+		if last >= 0 && w.Position-words[last].Position < 500 {
+			n := 0.0
+			for _, a := range places[last] {
+				best := 0.0
+				for _, b := range places[i] {
+					switch distance := b - a; {
+					case distance >= 1 && distance <= 2:
+						best = max(best, 1)
+					case distance >= -8 && distance <= 8:
+						best = max(best, unordered)
+					}
+				}
+				n += best
+			}
+			sum += min(stats[last].idf, stats[i].idf) * n / (n + 1)
+		}
+		last = i
+	}
+	return sum
+}

@@ -1,0 +1,132 @@
+package indextest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+)
+
+// correct replaces words that nobody can see by the nearest ones that the caller can.
+func (o *Oracle) correct(typed []analysis.QueryWord, q *index.Query) (
+	corrected []analysis.QueryWord, changes []index.Correction) {
+	seen := func(d *document) bool { return admitted(d, q.Filter.Access) }
+	for _, w := range typed {
+		runes := []rune(w.Surface)
+		to := ""
+		if w.Kind != analysis.Ideograph && plain(runes) && len(runes) >= 4 && !o.visible(w, seen) {
+			to = o.nearest(runes, seen)
+		}
+		if to != "" {
+			changes = append(changes, index.Correction{From: w.Surface, To: to})
+			w = analysis.QueryWord{Term: analysis.Stem(to), Surface: to, Position: w.Position}
+		}
+		corrected = append(corrected, w)
+	}
+	return corrected, changes
+}
+
+// plain reports whether a word has letters alone, of a script with spaces.
+func plain(word []rune) bool {
+	return !slices.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || analysis.Unspaced(r) })
+}
+
+func (o *Oracle) visible(w analysis.QueryWord, seen func(*document) bool) bool {
+	for _, part := range append([]analysis.QueryWord{w}, w.Parts...) {
+		terms := o.terms(part.Surface, part.Term, part.Prefix)
+		for _, d := range o.documents {
+			if seen(d) && slices.ContainsFunc(terms, func(term string) bool { return d.terms[term] }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (o *Oracle) nearest(word []rune, seen func(*document) bool) string {
+	limit := 1
+	if len(word) >= 8 {
+		limit = 2
+	}
+	best, bestDistance := "", limit+1
+	for _, c := range o.surfacesWith("", seen, 1<<30) { // most documents first, then by alphabet
+		runes := []rune(c.surface)
+		if !plain(runes) || len(runes) < 4 {
+			continue
+		}
+		if distance := distance(word, runes, limit); distance < bestDistance {
+			best, bestDistance = c.surface, distance
+		}
+	}
+	return best
+}
+
+// distance counts inserted, deleted, replaced and swapped neighbouring characters; limit+1 stands for all that is more.
+func distance(a, b []rune, limit int) int {
+	switch {
+	case limit < 0:
+		return 0
+	case len(a) == 0:
+		return min(len(b), limit+1)
+	case len(b) == 0:
+		return min(len(a), limit+1)
+	case a[0] == b[0]:
+		return distance(a[1:], b[1:], limit)
+	}
+	d := min(distance(a[1:], b[1:], limit-1), distance(a[1:], b, limit-1), distance(a, b[1:], limit-1))
+	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
+		d = min(d, distance(a[2:], b[2:], limit-1))
+	}
+	return min(1+d, limit+1)
+}
+
+// Suggest completes the last word of prefix.
+func (o *Oracle) Suggest(prefix string, access index.Access, limit int) (out index.Suggestions) {
+	a := analysis.New()
+	tokens, words := a.Tokens(prefix), a.Words(prefix, false)
+	if len(words) == 0 || limit <= 0 {
+		return out
+	}
+	open := ""
+	if last := tokens[len(tokens)-1]; last.End == len(prefix) {
+		open = words[len(words)-1].Surface
+		if last.Kind == analysis.Ideograph {
+			open = last.Surface
+		}
+		words = words[:len(words)-1]
+	}
+	seen := func(d *document) bool { return admitted(d, access) }
+	if open != "" {
+		for _, c := range o.surfacesWith(open, seen, limit) {
+			out.Words = append(out.Words, c.surface)
+		}
+	}
+	for _, d := range o.documents {
+		if seen(d) && len(d.chunks) > 0 && fits(d.title, words, open) {
+			out.Titles = append(out.Titles, index.Title{Title: d.Title, DocumentID: d.ID})
+		}
+	}
+	slices.SortFunc(out.Titles, func(a, b index.Title) int {
+		return cmp.Or(len(a.Title)-len(b.Title), strings.Compare(a.Title, b.Title),
+			strings.Compare(a.DocumentID, b.DocumentID))
+	})
+	out.Titles = out.Titles[:min(len(out.Titles), limit)]
+	return out
+}
+
+// fits reports whether a title holds all words, and one that begins with open.
+func fits(title []analysis.Token, words []analysis.QueryWord, open string) bool {
+	for _, w := range words {
+		if !slices.ContainsFunc(title, func(token analysis.Token) bool {
+			return token.Term == w.Term || w.Prefix && strings.HasPrefix(token.Surface, w.Surface)
+		}) {
+			return false
+		}
+	}
+	return open == "" || slices.ContainsFunc(title, func(token analysis.Token) bool {
+		return strings.HasPrefix(token.Surface, open)
+	})
+}

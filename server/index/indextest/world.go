@@ -1,0 +1,211 @@
+package indextest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"quarry/server/index"
+)
+
+// World makes random documents and queries that have much in common.
+type World struct {
+	random     *rand.Rand
+	vocabulary []string
+}
+
+// NewWorld returns a world; the same seed makes the same world.
+func NewWorld(seed uint64) *World {
+	return &World{
+		random: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)),
+		vocabulary: strings.Fields(`deploy deploys deployed deployment service services runner running run pipeline
+			database databases index indexes the of and a to handbook holiday holidays policy policies kubernetes
+			PROJ-123 PROJ-124 ERR_TEMP_042 v4.12.0 getUserName username user name 日本語 日本 東京都 猫 黒猫 café naïve
+			configuration configure rollback incident on-call server servers x y`),
+	}
+}
+
+func (w *World) pick(list []string) string { return list[w.random.IntN(len(list))] }
+
+// some returns up to n values of list.
+func (w *World) some(list []string, n int) (out []string) {
+	for range w.random.IntN(n + 1) {
+		out = append(out, w.pick(list))
+	}
+	return out
+}
+
+// words favours the words that come first in the vocabulary.
+func (w *World) words(n int) string {
+	var out []string
+	for range n {
+		at := min(w.random.IntN(len(w.vocabulary)), w.random.IntN(len(w.vocabulary)))
+		word := w.vocabulary[at]
+		if w.random.IntN(8) == 0 {
+			word = strings.ToUpper(word)
+		}
+		if w.random.IntN(6) == 0 {
+			word += "."
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, " ")
+}
+
+var (
+	worldSources = []string{"file", "slack", "github", "web"}
+	worldTypes   = []string{"md", "pdf", "thread", ""}
+	worldSets    = []string{"handbook", "engineering", "legal"}
+	worldAccess  = []string{"PUBLIC", "group:infra", "user_email:jo@acme.example"}
+	worldTeams   = []string{"infra", "web", "people"}
+)
+
+func worldPeople() []index.Person {
+	return []index.Person{
+		{Name: "Jo March", Email: "jo@acme.example"}, {Name: "Amy March", Email: "amy@acme.example"},
+		{Email: "beth@acme.example"}, {Name: "Theodore Laurence"},
+	}
+}
+
+// Document makes a document; n decides its id.
+func (w *World) Document(n int) index.Document {
+	d := index.Document{
+		ID: fmt.Sprintf("doc:%04d", n), Title: w.words(w.random.IntN(5)), Source: w.pick(worldSources),
+		Type: w.pick(worldTypes), Sets: w.some(worldSets, 2), Access: w.some(worldAccess, 2),
+		Hidden: w.random.IntN(12) == 0, Link: fmt.Sprintf("https://acme.example/%d", n),
+	}
+	if w.random.IntN(2) == 0 {
+		d.Origin = fmt.Sprintf("/library/%d/%d.md", n%3, n)
+	}
+	if w.random.IntN(3) > 0 {
+		d.Path = strings.Fields(w.words(w.random.IntN(3)))
+	}
+	if w.random.IntN(4) > 0 {
+		d.UpdatedAt = w.time()
+		d.CreatedAt = d.UpdatedAt.Add(-time.Hour)
+	}
+	people := worldPeople()
+	for range w.random.IntN(3) {
+		d.Authors = append(d.Authors, people[w.random.IntN(len(people))])
+	}
+	if w.random.IntN(3) > 0 {
+		d.Metadata = append(d.Metadata, index.Field{
+			Key: "team", Values: append(w.some(worldTeams, 1), w.pick(worldTeams)), List: true,
+		})
+	}
+	if w.random.IntN(4) == 0 {
+		d.Metadata = append(d.Metadata, index.Field{Key: "state", Values: []string{"draft"}})
+	}
+	for i := range w.random.IntN(5) {
+		c := index.Chunk{Text: w.words(w.random.IntN(30))}
+		if w.random.IntN(2) == 0 {
+			c.Headings = []string{w.words(1 + w.random.IntN(2))}
+			d.Outline = append(d.Outline, index.Heading{Level: 1, Text: c.Headings[0], Chunk: i})
+		}
+		d.Chunks = append(d.Chunks, c)
+	}
+	return d
+}
+
+// time is one of few, so that bounds are hit exactly.
+func (w *World) time() time.Time {
+	return time.Date(2026, time.Month(1+w.random.IntN(6)), 1+w.random.IntN(3), 0, 0, 0, w.random.IntN(2)*1e6, time.UTC)
+}
+
+// Access makes a caller.
+func (w *World) Access() index.Access {
+	if w.random.IntN(2) == 0 {
+		return index.Access{All: true}
+	}
+	return index.Access{Terms: w.some(worldAccess, 2)}
+}
+
+// Filter makes a filter, often an open one.
+func (w *World) Filter() index.Filter {
+	f := index.Filter{Access: w.Access()}
+	rarely := func() bool { return w.random.IntN(6) == 0 }
+	if rarely() {
+		f.Sources = w.some(worldSources, 2)
+	}
+	if rarely() {
+		f.Types = w.some(worldTypes[:3], 2)
+	}
+	if rarely() {
+		f.Authors = w.some([]string{"jo", "March", "amy@ACME.example", "theodore laurence", "nobody", "beth"}, 2)
+	}
+	if rarely() {
+		f.Tags = []index.Tag{{Key: "team", Value: w.pick(worldTeams)}, {Key: "state", Value: "draft"}}[:1+w.random.IntN(2)]
+	}
+	if rarely() {
+		f.Sets = w.some(worldSets, 2)
+	}
+	if rarely() {
+		f.Documents = []string{"doc:0003", "doc:0011", "doc:nowhere"}
+	}
+	if rarely() {
+		f.Since = w.time()
+	}
+	if rarely() {
+		f.Until = w.time()
+	}
+	f.KeepUndated = w.random.IntN(2) == 0
+	return f
+}
+
+// Query makes a query for many hits.
+func (w *World) Query() index.Query {
+	q := index.Query{
+		Text: w.words(w.random.IntN(5)), Filter: w.Filter(), Limit: 1000, Count: true,
+		Prefix: w.random.IntN(4) == 0,
+	}
+	if w.random.IntN(4) == 0 {
+		q.Phrases = append(q.Phrases, w.words(1+w.random.IntN(2)))
+	}
+	if w.random.IntN(8) == 0 {
+		q.Phrases = append(q.Phrases, w.words(w.random.IntN(3)))
+	}
+	if w.random.IntN(4) == 0 {
+		q.Exclude = append(q.Exclude, w.words(1+w.random.IntN(2)))
+	}
+	if w.random.IntN(5) == 0 {
+		q.Text = w.typo()
+	}
+	if q.Prefix && len(q.Text) > 2 {
+		q.Text = w.Beginning()
+	}
+	return q
+}
+
+// typo is a word with a mistake, sometimes with another word.
+func (w *World) typo() string {
+	word := []rune(w.pick(w.vocabulary))
+	at := w.random.IntN(len(word))
+	switch w.random.IntN(3) {
+	case 0:
+		word[at] = 'q'
+	case 1:
+		word = append(word[:at], word[at+1:]...)
+	default:
+		if at > 0 {
+			word[at], word[at-1] = word[at-1], word[at]
+		}
+	}
+	if w.random.IntN(2) == 0 {
+		return string(word) + " " + w.words(1)
+	}
+	return string(word)
+}
+
+// Beginning is some words, the last one cut off.
+func (w *World) Beginning() string {
+	word := []rune(w.pick(w.vocabulary))
+	text := string(word[:1+w.random.IntN(len(word))])
+	if w.random.IntN(3) == 0 {
+		text = w.words(1) + " " + text
+	}
+	if w.random.IntN(8) == 0 {
+		text += " "
+	}
+	return text
+}

@@ -1,0 +1,30 @@
+package lexical
+
+import "math/bits"
+
+// each calls yield with every bit that is set, ascending.
+func each(bitmap []uint64, yield func(i int)) {
+	for at, word := range bitmap {
+		for ; word != 0; word &= word - 1 {
+			yield(at*64 + bits.TrailingZeros64(word))
+		}
+	}
+}
+
+// any reports whether a and b have a bit in common.
+func overlap(a, b []uint64) bool {
+	for i, word := range a {
+		if word&b[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ones is the number of bits that are set.
+func ones(bitmap []uint64) (n int) {
+	for _, word := range bitmap {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}

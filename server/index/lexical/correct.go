@@ -1,0 +1,161 @@
+package lexical
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/vellum/levenshtein"
+
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+	"quarry/server/index/segment"
+)
+
+const (
+	// oneTypo and twoTypos are the lengths from which a word may be one or two typos away.
+	oneTypo  = 4
+	twoTypos = 8
+)
+
+// automata builds automata for words; it never changes once it is made.
+var automata = sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+	return levenshtein.NewLevenshteinAutomatonBuilder(2, true)
+})
+
+// correct replaces the words that no document holds which the caller may see by near ones that some do.
+func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, q *index.Query) (
+	[]analysis.QueryWord, []index.Correction, error) {
+	var changes []index.Correction
+	var rights [][]uint64
+	corrected := append([]analysis.QueryWord(nil), words...)
+	for i, w := range words[:min(len(words), maxWords)] {
+		if w.Kind == analysis.Ideograph || !correctable(w.Surface) {
+			continue
+		}
+		if rights == nil {
+			for part := range r.s.parts {
+				rights = append(rights, r.rights(part, q.Filter.Access))
+			}
+		}
+		if r.visible(w, rights) {
+			continue
+		}
+		if err := r.stopped(); err != nil {
+			return nil, nil, err
+		}
+		to, err := r.nearest(w.Surface, rights)
+		if err != nil {
+			return nil, nil, err
+		}
+		if to == "" {
+			continue
+		}
+		changes = append(changes, index.Correction{From: w.Surface, To: to})
+		corrected[i] = analysis.QueryWord{Term: a.TermOf([]byte(to)), Surface: to, Position: w.Position}
+	}
+	return corrected, changes, nil
+}
+
+// correctable reports whether a word is long enough and made of letters alone.
+func correctable(surface string) bool {
+	for _, c := range surface {
+		if !unicode.IsLetter(c) || analysis.Unspaced(c) {
+			return false
+		}
+	}
+	return utf8.RuneCountInString(surface) >= oneTypo
+}
+
+// visible reports whether a document that the caller may see holds the word.
+func (r *run) visible(w analysis.QueryWord, rights [][]uint64) bool {
+	all := []analysis.QueryWord{w}
+	if len(w.Parts) > 0 {
+		all = append(all, w.Parts...)
+	}
+	for _, w := range all {
+		terms := []string{w.Term}
+		if w.Prefix {
+			terms = r.expansions(w.Surface, w.Term)
+		}
+		for part := range r.s.parts {
+			reader := r.reader(part)
+			for _, term := range terms {
+				if _, ok := reader.Term(term); !ok {
+					continue
+				}
+				held := r.documents(part)
+				reader.TermDocuments(term, held)
+				if overlap(held, rights[part]) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// nearest returns the surface nearest to a word: the fewest typos away, then held by the most documents that the caller
+// may see, then the first by alphabet; empty if there is none.
+func (r *run) nearest(word string, rights [][]uint64) (string, error) {
+	limit := 1
+	if utf8.RuneCountInString(word) >= twoTypos {
+		limit = 2
+	}
+	builder, err := automata()
+	if err != nil {
+		return "", fmt.Errorf("prepare typo correction: %w", err)
+	}
+	automaton, err := builder.BuildDfa(word, uint8(limit))
+	if err != nil {
+		return "", fmt.Errorf("correct %q: %w", word, err)
+	}
+	counts := make(map[string]int)
+	for part := range r.s.parts {
+		r.reader(part).Matching(automaton, func(s segment.Surface) {
+			if correctable(s.Surface) {
+				counts[s.Surface] += s.CountIn(rights[part])
+			}
+		})
+	}
+	best, bestDistance := "", limit+1
+	for surface, n := range counts {
+		if n == 0 {
+			continue
+		}
+		distance := typos(word, surface)
+		if distance > limit { // automata let some of these through
+			continue
+		}
+		if cmp.Or(cmp.Compare(distance, bestDistance), cmp.Compare(counts[best], n), cmp.Compare(surface, best)) < 0 {
+			best, bestDistance = surface, distance
+		}
+	}
+	return best, nil
+}
+
+// typos is the number of inserted, deleted, replaced or swapped neighbouring characters between two words.
+func typos(from, to string) int {
+	a, b := []rune(from), []rune(to)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

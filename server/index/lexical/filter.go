@@ -1,0 +1,156 @@
+package lexical
+
+import (
+	"time"
+
+	"quarry/server/index"
+	"quarry/server/index/segment"
+)
+
+// The fields of a filter. The values of a field are counted under every field but its own.
+const (
+	fieldSource = iota
+	fieldAuthor
+	fieldType
+	fieldTag
+	fieldScope // sets and documents
+	fieldTime
+	fields
+)
+
+// partFilter is a filter laid over one part.
+type partFilter struct {
+	// required holds the documents that are live, that the caller may see and that the query does not rule out.
+	required []uint64
+	// byField holds the documents that pass one field; nil where the filter does not bound it.
+	byField [fields][]uint64
+	// pass holds the documents that pass everything.
+	pass []uint64
+}
+
+// fails returns the fields that a document does not pass, one bit each.
+func (f *partFilter) fails(ordinal int) (mask uint8) {
+	for i, passing := range f.byField {
+		if passing != nil && !has(passing, ordinal) {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+// rights returns the live documents of a part that access admits.
+func (r *run) rights(part int, access index.Access) []uint64 {
+	reader := r.reader(part)
+	admitted := r.documents(part)
+	if access.All {
+		fill(admitted, reader.Documents())
+	} else {
+		r.union(part, admitted, segment.FilterAccess, access.Terms)
+	}
+	if hidden, ok := reader.Filter(segment.FilterHidden, ""); ok {
+		bits := r.documents(part)
+		hidden.Union(bits)
+		andNot(admitted, bits)
+	}
+	if deleted := r.s.parts[part].Deleted; deleted != nil {
+		it := deleted.Iterator()
+		for it.HasNext() {
+			if i := int(it.Next()); i < reader.Documents() {
+				admitted[i/64] &^= 1 << (i % 64)
+			}
+		}
+	}
+	return admitted
+}
+
+func (r *run) union(part int, bitmap []uint64, kind segment.FilterKind, values []string) {
+	reader := r.reader(part)
+	for _, value := range values {
+		if documents, ok := reader.Filter(kind, value); ok {
+			documents.Union(bitmap)
+		}
+	}
+}
+
+// filter lays a filter over a part.
+func (r *run) filter(part int, f *index.Filter) *partFilter {
+	out := &partFilter{required: r.rights(part, f.Access)}
+	field := func(i int, kind segment.FilterKind, values []string) {
+		if len(values) > 0 {
+			out.byField[i] = r.documents(part)
+			r.union(part, out.byField[i], kind, values)
+		}
+	}
+	field(fieldSource, segment.FilterSource, f.Sources)
+	field(fieldType, segment.FilterType, f.Types)
+	var authors, tags []string
+	for _, author := range f.Authors {
+		authors = append(authors, segment.AuthorKey(author))
+	}
+	for _, tag := range f.Tags {
+		tags = append(tags, segment.TagKey(tag.Key, tag.Value))
+	}
+	field(fieldAuthor, segment.FilterAuthor, authors)
+	field(fieldTag, segment.FilterTag, tags)
+	if len(f.Sets)+len(f.Documents) > 0 {
+		out.byField[fieldScope] = r.scope(part, f)
+	}
+	if !f.Since.IsZero() || !f.Until.IsZero() {
+		out.byField[fieldTime] = r.times(part, f)
+	}
+	out.narrow(r, part)
+	return out
+}
+
+// narrow computes pass.
+func (f *partFilter) narrow(r *run, part int) {
+	f.pass = r.documents(part)
+	copy(f.pass, f.required)
+	for _, passing := range f.byField {
+		if passing != nil {
+			and(f.pass, passing)
+		}
+	}
+}
+
+// scope returns the documents that are in one of the sets or named.
+func (r *run) scope(part int, f *index.Filter) []uint64 {
+	bits := r.documents(part)
+	r.union(part, bits, segment.FilterSet, f.Sets)
+	for _, id := range f.Documents {
+		if ordinal, ok := r.reader(part).Lookup(id); ok {
+			set(bits, ordinal)
+		}
+	}
+	return bits
+}
+
+// times returns the documents inside of the bounds.
+func (r *run) times(part int, f *index.Filter) []uint64 {
+	reader := r.reader(part)
+	bits := r.documents(part)
+	since, until := uint64(1), ^uint64(0)
+	if !f.Since.IsZero() {
+		since = segment.SecondsOf(f.Since)
+	}
+	if !f.Until.IsZero() {
+		until = segment.SecondsOf(f.Until)
+	}
+	for i := range reader.Documents() {
+		seconds := reader.Seconds(i)
+		switch {
+		case seconds == 0:
+			if f.KeepUndated {
+				set(bits, i)
+			}
+		case seconds < since || seconds > until:
+		case seconds > since && seconds < until || within(reader.Updated(i), f.Since, f.Until):
+			set(bits, i)
+		}
+	}
+	return bits
+}
+
+func within(t, since, until time.Time) bool {
+	return (since.IsZero() || !t.Before(since)) && (until.IsZero() || !t.After(until))
+}

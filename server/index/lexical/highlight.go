@@ -1,0 +1,157 @@
+package lexical
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"quarry/server/index/analysis"
+)
+
+// passageBytes is about how long the best passage may be.
+const passageBytes = 300
+
+// highlighter implements index.Highlighter for the words of a plan.
+type highlighter struct {
+	terms    map[string]float64 // term → idf
+	prefixes map[string]float64
+
+	mutex    sync.Mutex // guards analyser
+	analyser *analysis.Analyser
+}
+
+func newHighlighter(p *plan) *highlighter {
+	h := &highlighter{
+		terms: make(map[string]float64), prefixes: make(map[string]float64), analyser: analysis.New(),
+	}
+	for _, w := range p.words {
+		h.terms[w.Term] = w.idf
+		if w.Prefix {
+			h.prefixes[w.Surface] = w.idf
+		}
+	}
+	return h
+}
+
+// mark is a matched word in a text.
+type mark struct {
+	start, end int
+	word       string // which word of the query
+	weight     float64
+}
+
+// Highlight implements index.Highlighter.
+func (h *highlighter) Highlight(text string) (marks [][2]int, best [2]int) {
+	found := h.find(text)
+	for _, m := range found {
+		if n := len(marks); n > 0 && m.start < marks[n-1][1] {
+			marks[n-1][1] = max(marks[n-1][1], m.end)
+			continue
+		}
+		marks = append(marks, [2]int{m.start, m.end})
+	}
+	return marks, passage(text, found)
+}
+
+// find returns the matched words of a text in order.
+func (h *highlighter) find(text string) []mark {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	var found []mark
+	h.analyser.Scan(text, func(raw analysis.Raw) {
+		term := h.analyser.TermOf(raw.Surface)
+		if weight, ok := h.terms[term]; ok {
+			found = append(found, mark{raw.Start, raw.End, term, weight})
+			return
+		}
+		for prefix, weight := range h.prefixes {
+			if strings.HasPrefix(string(raw.Surface), prefix) {
+				found = append(found, mark{raw.Start, raw.End, prefix, weight})
+				return
+			}
+		}
+	})
+	return found
+}
+
+// passage returns the range of whole sentences that holds the most of the query.
+func passage(text string, marks []mark) [2]int {
+	sentences := pieces(text)
+	var best [2]int
+	bestWeight := -1.0
+	for i := range sentences {
+		end := i + 1
+		for end < len(sentences) && sentences[end][1]-sentences[i][0] <= passageBytes {
+			end++
+		}
+		candidate := trim(text, sentences[i][0], sentences[end-1][1])
+		if candidate[0] == candidate[1] {
+			continue
+		}
+		if weight := weigh(marks, candidate); weight > bestWeight+1e-9 {
+			best, bestWeight = candidate, weight
+		}
+		if len(marks) == 0 {
+			break
+		}
+	}
+	return best
+}
+
+// weigh sums up the words that stand inside of a range, each once, and prefers many occurrences a little.
+func weigh(marks []mark, within [2]int) (weight float64) {
+	seen := make(map[string]bool)
+	first, _ := slices.BinarySearchFunc(marks, within[0], func(m mark, at int) int { return cmp.Compare(m.start, at) })
+	for _, m := range marks[first:] {
+		if m.start >= within[1] {
+			break
+		}
+		if m.end > within[1] {
+			continue
+		}
+		if !seen[m.word] {
+			seen[m.word] = true
+			weight += m.weight
+		}
+		weight += m.weight / 100
+	}
+	return weight
+}
+
+// pieces are the sentences of a text; those that are too long are cut between words.
+func pieces(text string) [][2]int {
+	var out [][2]int
+	for _, s := range analysis.Sentences(text) {
+		from := s[0]
+		for s[1]-from > passageBytes {
+			end := from + passageBytes
+			if space := strings.LastIndexFunc(text[from:end], unicode.IsSpace); space > 0 {
+				_, size := utf8.DecodeRuneInString(text[from+space:])
+				end = from + space + size
+			} else {
+				for !utf8.RuneStart(text[end]) && end > from+1 {
+					end--
+				}
+			}
+			out = append(out, [2]int{from, end})
+			from = end
+		}
+		if from < s[1] {
+			out = append(out, [2]int{from, s[1]})
+		}
+	}
+	return out
+}
+
+// trim leaves white space at both ends out.
+func trim(text string, from, to int) [2]int {
+	part := text[from:to]
+	start := len(part) - len(strings.TrimLeftFunc(part, unicode.IsSpace))
+	if start == len(part) {
+		return [2]int{from, from}
+	}
+	return [2]int{from + start, from + len(strings.TrimRightFunc(part, unicode.IsSpace))}
+}

@@ -1,0 +1,272 @@
+package lexical
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"quarry/server/index"
+	"quarry/server/index/segment"
+)
+
+// partMatches are the documents of a part that hold enough of the query and that fail at most one field of the filter.
+type partMatches struct {
+	documents []uint32
+	fails     []uint8 // the field that a document fails, as a bit; 0: none
+	passing   int     // documents that fail none
+}
+
+// match finds the documents of a part that count as matched. Without keep they are only counted.
+func (s *scoring) match(f *partFilter, keep bool) (m partMatches) {
+	if s.plan.need == 0 {
+		return m
+	}
+	chunks, next := s.reader.Chunks(), 0
+	for page, touched := range s.r.pages {
+		if !touched {
+			continue
+		}
+		from := page * pageChunks
+		first, last := s.owner(from), s.owner(min(from+pageChunks, chunks)-1)
+		for d := max(first, next); d <= last; d++ {
+			if s.r.masses[d] < s.plan.need || !has(f.required, d) {
+				continue
+			}
+			fails := f.fails(d)
+			if fails == 0 {
+				m.passing++
+			}
+			if keep && bits.OnesCount8(fails) <= 1 {
+				m.documents = append(m.documents, uint32(d))
+				m.fails = append(m.fails, fails)
+			}
+		}
+		next = last + 1
+	}
+	return m
+}
+
+// matched implements index.Matched.
+type matched struct {
+	s      *Searcher
+	filter index.Filter
+	parts  []partMatches
+}
+
+// Count implements index.Matched.
+func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, error) {
+	r := m.s.newRun(ctx)
+	defer r.close()
+	var counts index.Counts
+	err := r.protect(func() (err error) {
+		counts, err = m.count(r, returned)
+		return err
+	})
+	if err != nil {
+		return index.Counts{}, fmt.Errorf("count what matched: %w", err)
+	}
+	return counts, nil
+}
+
+func (m *matched) count(r *run, returned []string) (index.Counts, error) {
+	t := newTally()
+	for part := range m.parts {
+		if err := r.stopped(); err != nil {
+			return index.Counts{}, err
+		}
+		matches := &m.parts[part]
+		counter := r.counter(part)
+		for i, d := range matches.documents {
+			counter.add(int(d), matches.fails[i])
+		}
+		var f *partFilter
+		for _, id := range returned {
+			d, ok := r.reader(part).Lookup(id)
+			if !ok || !r.s.parts[part].live(d) {
+				continue
+			}
+			at, known := slices.BinarySearch(matches.documents, uint32(d))
+			if known && matches.fails[at] == 0 || counter.seen[d] {
+				continue
+			}
+			if f == nil {
+				f = r.filter(part, &m.filter)
+			}
+			if has(f.pass, d) {
+				counter.seen[d] = true
+				counter.add(d, 0)
+			}
+		}
+		counter.flush(t)
+	}
+	return t.counts(), nil
+}
+
+// Facets implements index.Snapshot.
+func (s *Searcher) Facets(ctx context.Context, filter index.Filter) (index.Counts, error) {
+	r := s.newRun(ctx)
+	defer r.close()
+	t := newTally()
+	err := r.protect(func() error {
+		for part := range s.parts {
+			if err := r.stopped(); err != nil {
+				return err
+			}
+			f := r.filter(part, &filter)
+			counter := r.counter(part)
+			each(f.required, func(d int) {
+				if fails := f.fails(d); bits.OnesCount8(fails) <= 1 {
+					counter.add(d, fails)
+				}
+			})
+			counter.flush(t)
+		}
+		return nil
+	})
+	if err != nil {
+		return index.Counts{}, fmt.Errorf("count facets: %w", err)
+	}
+	return t.counts(), nil
+}
+
+// counter counts the facet values of one part by ordinal.
+type counter struct {
+	reader    *segment.Reader
+	values    segment.Column
+	ranges    [fields][][2]int // the ordinals of the values that are counted under all fields but this one
+	counts    []uint32
+	documents int
+	seen      map[int]bool // returned documents that were counted beside the matched ones
+}
+
+// facetFields are the facets that belong to each field of a filter.
+func facetFields(field int) []segment.FacetField {
+	switch field {
+	case fieldSource:
+		return []segment.FacetField{segment.FacetSource}
+	case fieldAuthor:
+		return []segment.FacetField{segment.FacetAuthor}
+	case fieldType:
+		return []segment.FacetField{segment.FacetType}
+	case fieldTag:
+		return []segment.FacetField{segment.FacetTag}
+	case fieldScope:
+		return []segment.FacetField{segment.FacetSet}
+	}
+	return []segment.FacetField{segment.FacetMonth}
+}
+
+func (r *run) counter(part int) *counter {
+	reader := r.reader(part)
+	type key struct{}
+	c := &counter{reader: reader, values: reader.FacetValues(), seen: make(map[int]bool)}
+	if ranges, ok := reader.Derived(key{}, func() any {
+		var ranges [fields][][2]int
+		for field := range ranges {
+			for _, facet := range facetFields(field) {
+				from, to := reader.FieldRange(facet)
+				ranges[field] = append(ranges[field], [2]int{from, to})
+			}
+		}
+		return ranges
+	}).([fields][][2]int); ok {
+		c.ranges = ranges
+	}
+	r.counts = resize(r.counts, reader.Values())
+	c.counts = r.counts
+	return c
+}
+
+// add counts a document that fails at most the given field.
+func (c *counter) add(document int, fails uint8) {
+	from, to := c.reader.Facets(document)
+	if fails == 0 {
+		c.documents++
+		for f := from; f < to; f++ {
+			c.counts[c.values.At(f)]++
+		}
+		return
+	}
+	own := c.ranges[bits.TrailingZeros8(fails)]
+	for f := from; f < to; f++ {
+		value := int(c.values.At(f))
+		for _, bounds := range own {
+			if value >= bounds[0] && value < bounds[1] {
+				c.counts[value]++
+			}
+		}
+	}
+}
+
+// cachedValues is up to how many facet values of a segment stay in memory, decoded.
+const cachedValues = 1 << 14
+
+// flush adds the counts of a part to those of all.
+func (c *counter) flush(t *tally) {
+	t.documents += c.documents
+	if len(c.counts) <= cachedValues {
+		type key struct{}
+		all, _ := c.reader.Derived(key{}, func() any {
+			all := make([]segment.FacetValue, 0, c.reader.Values())
+			c.reader.EachValue(func(_ int, value segment.FacetValue) { all = append(all, value) })
+			return all
+		}).([]segment.FacetValue)
+		for ordinal, n := range c.counts {
+			if n > 0 {
+				t.values[all[ordinal]] += int(n)
+			}
+		}
+		return
+	}
+	c.reader.EachValue(func(ordinal int, value segment.FacetValue) {
+		if n := c.counts[ordinal]; n > 0 {
+			t.values[value] += int(n)
+		}
+	})
+}
+
+// tally adds up the facet values of all parts.
+type tally struct {
+	documents int
+	values    map[segment.FacetValue]int
+}
+
+func newTally() *tally { return &tally{values: make(map[segment.FacetValue]int)} }
+
+func (t *tally) counts() index.Counts {
+	out := index.Counts{Documents: t.documents}
+	for value, n := range t.values {
+		plain := index.ValueCount{Value: value.Value, Count: n}
+		switch value.Field {
+		case segment.FacetSource:
+			out.Sources = append(out.Sources, plain)
+		case segment.FacetAuthor:
+			out.Authors = append(out.Authors, plain)
+		case segment.FacetType:
+			out.Types = append(out.Types, plain)
+		case segment.FacetSet:
+			out.Sets = append(out.Sets, plain)
+		case segment.FacetTag:
+			tag := index.Tag{Key: value.Key, Value: value.Value}
+			out.Tags = append(out.Tags, index.TagCount{Tag: tag, Count: n})
+		case segment.FacetMonth:
+			if value.Value == "" {
+				out.Undated = n
+			} else {
+				out.Months = append(out.Months, plain)
+			}
+		}
+	}
+	for _, list := range [][]index.ValueCount{out.Sources, out.Authors, out.Types, out.Sets} {
+		slices.SortFunc(list, func(a, b index.ValueCount) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+		})
+	}
+	slices.SortFunc(out.Months, func(a, b index.ValueCount) int { return cmp.Compare(a.Value, b.Value) })
+	slices.SortFunc(out.Tags, func(a, b index.TagCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
+	})
+	return out
+}

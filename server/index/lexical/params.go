@@ -1,0 +1,47 @@
+package lexical
+
+// Params are the constants of the ranking formula
+//
+//	score = (body + identifier + Title·titleBM25 + Near·proximity) × (1 + Coverage·share)
+//
+// where body is BM25F over text, headings and title in one length-normalised frequency, identifier is given for every
+// identifier of the query that a passage holds exactly, titleBM25 is BM25 over the title alone, proximity rewards
+// neighbours of the query that stand near each other, and share is the part of the query's idf found in the title.
+// Defaults were chosen on three judged collections (claims against abstracts, questions against abstracts, titles and
+// link texts against a company's handbook), so that none of them loses much.
+type Params struct {
+	// K1 and B are BM25's: how fast repetition saturates, how much length counts.
+	K1, B float64
+	// TitleWeight and HeadingWeight are how many occurrences in the text one in the title or in a heading is worth.
+	TitleWeight, HeadingWeight float64
+	// Title, Near and Coverage weigh the second stage.
+	Title, Near, Coverage float64
+	// NearUnordered is what a pair is worth that is near but not in order, against 1.
+	NearUnordered float64
+	// Identifier times the idf of an identifier is what holding it exactly adds.
+	Identifier float64
+	// Part is the weight of an identifier's parts where the identifier itself occurs in the index.
+	Part float64
+}
+
+// DefaultParams are the constants in use.
+func DefaultParams() Params {
+	return Params{
+		K1: 1.2, B: 0.75, TitleWeight: 2, HeadingWeight: 1, Title: 0.5, Near: 0.2, Coverage: 0.75,
+		NearUnordered: 0.25, Identifier: 1, Part: 0.3,
+	}
+}
+
+const (
+	// candidates is how many passages the second stage sees at least.
+	candidates = 200
+	// maxLimit bounds how many passages one query can ask for.
+	maxLimit = 10_000
+	// maxWords bounds the words of a query; later ones are ignored.
+	maxWords = 128
+	// maxExpansions bounds what a prefix stands for.
+	maxExpansions = 64
+	// orderedWindow and nearWindow are the distances at which a pair counts in order and in any order.
+	orderedWindow = 2
+	nearWindow    = 8
+)

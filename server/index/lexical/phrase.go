@@ -1,0 +1,196 @@
+package lexical
+
+import (
+	"math"
+	"slices"
+
+	"quarry/server/index/segment"
+)
+
+// postings walks over the chunks of one word of a phrase, or of a word that the second stage looks at.
+type postings struct {
+	cursors []termCursor
+}
+
+// termCursor is the place in the postings of one term.
+type termCursor struct {
+	term   segment.Term
+	block  segment.Block
+	loaded int // the block that is loaded; -1: none
+	at     int // in block
+}
+
+const noChunk = math.MaxUint32
+
+func (r *run) postings(reader *segment.Reader, terms []string) *postings {
+	p := &postings{}
+	for _, term := range terms {
+		if t, ok := reader.Term(term); ok {
+			p.cursors = append(p.cursors, termCursor{term: t, loaded: -1})
+		}
+	}
+	return p
+}
+
+// chunks bounds the number of chunks.
+func (p *postings) chunks() (n int) {
+	for i := range p.cursors {
+		n += p.cursors[i].term.Chunks
+	}
+	return n
+}
+
+// seek moves on to the first chunk not before target and returns it; noChunk at the end. Targets must not descend.
+func (p *postings) seek(target uint32) uint32 {
+	first := uint32(noChunk)
+	for i := range p.cursors {
+		first = min(first, p.cursors[i].seek(target))
+	}
+	return first
+}
+
+func (c *termCursor) seek(target uint32) uint32 {
+	block := max(c.loaded, 0)
+	for block = c.term.BlockOf(target, block); block < c.term.Blocks(); block++ {
+		if block != c.loaded {
+			c.term.Load(block, &c.block)
+			c.loaded, c.at = block, 0
+		}
+		for ; c.at < c.block.N; c.at++ {
+			if chunk := c.block.Chunks[c.at]; chunk >= target {
+				return chunk
+			}
+		}
+	}
+	return noChunk
+}
+
+// on reports whether the cursor stands at chunk.
+func (c *termCursor) on(chunk uint32) bool {
+	return c.loaded >= 0 && c.at < c.block.N && c.block.Chunks[c.at] == chunk
+}
+
+// positions appends those of all terms in the chunk that seek returned, ascending.
+func (p *postings) positions(chunk uint32, dst []uint32) []uint32 {
+	from, several := len(dst), 0
+	for i := range p.cursors {
+		if c := &p.cursors[i]; c.on(chunk) {
+			dst = c.term.Positions(&c.block, c.at, dst)
+			several++
+		}
+	}
+	if several > 1 {
+		slices.Sort(dst[from:])
+	}
+	return dst
+}
+
+// frequencies sums up how often the terms occur in the fields of the chunk that seek returned.
+func (p *postings) frequencies(chunk uint32) (body, headings, title uint32) {
+	for i := range p.cursors {
+		if c := &p.cursors[i]; c.on(chunk) {
+			b, h, t := c.block.Frequencies(c.at)
+			body, headings, title = body+b, headings+h, title+t
+		}
+	}
+	return body, headings, title
+}
+
+// occurrences calls yield with every chunk of a part that holds the phrase, ascending.
+func (r *run) occurrences(reader *segment.Reader, phrase []phraseTerm, yield func(chunk uint32)) error {
+	lists := make([]*postings, len(phrase))
+	rarest := 0
+	for i, term := range phrase {
+		lists[i] = r.postings(reader, term.terms)
+		if lists[i].chunks() < lists[rarest].chunks() {
+			rarest = i
+		}
+	}
+	var found []uint32
+	var others []uint32
+	target := uint32(0)
+	for n := 0; ; n++ {
+		if n%4096 == 0 && r.stopped() != nil {
+			return r.stopped()
+		}
+		chunk := lists[rarest].seek(target)
+		if chunk == noChunk {
+			return nil
+		}
+		next := chunk
+		for _, list := range lists {
+			next = max(next, list.seek(chunk))
+		}
+		if next > chunk { // somebody is further ahead, or at the end
+			if next == noChunk {
+				return nil
+			}
+			target = next
+			continue
+		}
+		if holds(phrase, lists, chunk, &found, &others) {
+			yield(chunk)
+		}
+		target = chunk + 1
+	}
+}
+
+// holds reports whether the words stand at their distances somewhere in the chunk.
+func holds(phrase []phraseTerm, lists []*postings, chunk uint32, starts, others *[]uint32) bool {
+	if len(phrase) == 1 {
+		return true
+	}
+	*starts = lists[0].positions(chunk, (*starts)[:0])
+	for i := 1; i < len(phrase) && len(*starts) > 0; i++ {
+		*others = lists[i].positions(chunk, (*others)[:0])
+		kept := (*starts)[:0]
+		for _, start := range *starts {
+			if _, ok := slices.BinarySearch(*others, start+phrase[i].offset); ok {
+				kept = append(kept, start)
+			}
+		}
+		*starts = kept
+	}
+	return len(*starts) > 0
+}
+
+// restrict takes what the phrases and exclusions of the plan rule out from the filter. It returns the chunks that hold a
+// phrase; nil if there is no phrase.
+func (r *run) restrict(part int, p *plan, f *partFilter) ([]uint64, error) {
+	if len(p.phrases)+len(p.exclude) == 0 {
+		return nil, nil
+	}
+	reader := r.reader(part)
+	owners := reader.ChunkDocuments()
+	owner := func(chunk uint32) int {
+		if owners == nil {
+			return int(chunk)
+		}
+		return int(owners[chunk])
+	}
+	var chunks []uint64
+	if len(p.phrases) > 0 {
+		chunks = r.bitmap(reader.Chunks())
+	}
+	for _, phrase := range p.phrases {
+		documents := r.documents(part)
+		err := r.occurrences(reader, phrase, func(chunk uint32) {
+			set(chunks, int(chunk))
+			set(documents, owner(chunk))
+		})
+		if err != nil {
+			return nil, err
+		}
+		and(f.required, documents)
+	}
+	for _, phrase := range p.exclude {
+		documents := r.documents(part)
+		err := r.occurrences(reader, phrase, func(chunk uint32) { set(documents, owner(chunk)) })
+		if err != nil {
+			return nil, err
+		}
+		andNot(f.required, documents)
+	}
+	f.narrow(r, part)
+	return chunks, nil
+}

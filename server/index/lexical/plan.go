@@ -1,0 +1,210 @@
+package lexical
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+)
+
+// word is a word of the query as it is scored.
+type word struct {
+	analysis.QueryWord
+	// terms are looked up as if they were one: the word's own, or all that a prefix stands for.
+	terms []string
+	// weight multiplies the word's share of the score.
+	weight float64
+	// idf is over chunks, titleIDF over titles.
+	idf, titleIDF float64
+	// mass is the word's part of the query's idf mass; 0: it does not count when documents are matched.
+	mass uint32
+	// bonus is added once where the word is an identifier that occurs.
+	bonus float64
+}
+
+// massUnit makes whole numbers of idf, so that sums do not depend on their order.
+const massUnit = 4096
+
+// plan is a query made ready for the parts.
+type plan struct {
+	words   []word
+	phrases [][]phraseTerm
+	exclude [][]phraseTerm
+	pairs   [][2]int // neighbours among words
+	need    uint32   // mass that a document must hold to count as matched; 0: nothing can match
+	idf     float64  // sum over the words that have mass
+	average float64  // weighted length of a chunk
+	title   float64  // average length of a title
+}
+
+// phraseTerm is a word of a phrase: any of terms, offset positions behind the first word.
+type phraseTerm struct {
+	terms  []string
+	offset uint32
+}
+
+// phraseBreak keeps the words of different phrases from being neighbours.
+const phraseBreak = 1000
+
+// typed returns the words of a query as they were typed.
+func typed(a *analysis.Analyser, q *index.Query) []analysis.QueryWord {
+	words := a.Words(q.Text, q.Prefix)
+	position := phraseBreak
+	for _, phrase := range q.Phrases {
+		more := a.Words(phrase, false)
+		for i := range more {
+			more[i].Position += position
+			for j := range more[i].Parts {
+				more[i].Parts[j].Position += position
+			}
+		}
+		words = append(words, more...)
+		position += phraseBreak
+	}
+	return analysis.Content(words)
+}
+
+// plan looks the words of a query up.
+func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Query) *plan {
+	p := &plan{}
+	stats := &r.s.stats
+	params := &r.s.params
+	if stats.Chunks > 0 {
+		p.average = (float64(stats.BodyTokens) + params.HeadingWeight*float64(stats.HeadingTokens) +
+			params.TitleWeight*float64(stats.ChunkTitleTokens)) / float64(stats.Chunks)
+		p.title = float64(stats.TitleTokens) / float64(stats.Documents)
+	}
+	for _, w := range words {
+		r.resolve(p, w)
+	}
+	p.words = p.words[:min(len(p.words), maxWords)]
+	p.finish()
+	for _, phrase := range q.Phrases {
+		if terms := r.phrase(a.Phrase(phrase)); len(terms) > 0 {
+			p.phrases = append(p.phrases, terms)
+		}
+	}
+	for _, phrase := range q.Exclude {
+		if terms := r.phrase(a.Phrase(phrase)); len(terms) > 0 {
+			p.exclude = append(p.exclude, terms)
+		}
+	}
+	return p
+}
+
+// resolve adds the words that a query word stands for: an identifier that occurs nowhere is looked for by its parts.
+func (r *run) resolve(p *plan, w analysis.QueryWord) {
+	if len(w.Parts) == 0 {
+		r.add(p, w, 1, true)
+		return
+	}
+	whole := word{QueryWord: w}
+	if n := r.expand(&whole); n.documents <= 0 {
+		for i, part := range w.Parts {
+			part.Prefix = w.Prefix && i == len(w.Parts)-1
+			r.add(p, part, 1, true)
+		}
+		return
+	}
+	r.add(p, w, 1, true)
+	for _, part := range w.Parts {
+		r.add(p, part, r.s.params.Part, false)
+	}
+}
+
+// expand fills in the terms of a word and returns their summed statistics.
+func (r *run) expand(w *word) (n termStats) {
+	w.terms = []string{w.Term}
+	if w.Prefix {
+		w.terms = r.expansions(w.Surface, w.Term)
+	}
+	for _, term := range w.terms {
+		of := r.termStats(term)
+		n.chunks += of.chunks
+		n.documents += of.documents
+		n.titles += of.titles
+	}
+	return n
+}
+
+// add adds one word unless the plan has it already.
+func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool) {
+	if slices.ContainsFunc(p.words, func(w word) bool { return w.Term == q.Term && w.Prefix == q.Prefix }) {
+		return
+	}
+	w := word{QueryWord: q, weight: weight}
+	n := r.expand(&w)
+	stats := &r.s.stats
+	w.idf = idf(stats.Chunks, n.chunks)
+	w.titleIDF = idf(stats.Documents, n.titles)
+	if matched {
+		w.mass = max(1, uint32(math.Round(massUnit*idf(stats.Documents, n.documents))))
+	}
+	if w.Identifier() {
+		w.bonus = r.s.params.Identifier * w.idf
+	}
+	p.words = append(p.words, w)
+}
+
+// idf is BM25's inverse document frequency, never negative.
+func idf(total, n int64) float64 {
+	n = min(max(n, 0), total)
+	return math.Log(1 + (float64(total-n)+0.5)/(float64(n)+0.5))
+}
+
+// finish derives what depends on all words.
+func (p *plan) finish() {
+	total, counted, last := uint32(0), 0, -1
+	for i, w := range p.words {
+		if w.mass == 0 {
+			continue
+		}
+		total += w.mass
+		counted++
+		p.idf += w.idf
+		if last >= 0 && w.Position-p.words[last].Position < phraseBreak/2 {
+			p.pairs = append(p.pairs, [2]int{last, i})
+		}
+		last = i
+	}
+	p.need = total
+	if counted > 2 {
+		p.need = (total + 1) / 2
+	}
+}
+
+// phrase looks up what the words of a phrase stand for.
+func (r *run) phrase(words []analysis.PhraseWord) []phraseTerm {
+	terms := make([]phraseTerm, 0, len(words))
+	for _, w := range words[:min(len(words), maxWords)] {
+		t := phraseTerm{terms: []string{w.Term}, offset: uint32(w.Offset)}
+		if w.Prefix {
+			t.terms = r.expansions(w.Surface, w.Term)
+		}
+		terms = append(terms, t)
+	}
+	return terms
+}
+
+// counted is a surface with the number of live documents that hold it.
+type counted struct {
+	surface, term string
+	documents     int64
+}
+
+// expansions returns the terms that a prefix stands for: those of the surfaces that most documents hold, and the term
+// of the prefix itself.
+func (r *run) expansions(prefix, own string) []string {
+	found := r.surfaces(prefix)
+	slices.SortFunc(found, func(a, b counted) int {
+		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
+	})
+	terms := []string{own}
+	for _, c := range found[:min(len(found), maxExpansions)] {
+		terms = append(terms, c.term)
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}

@@ -1,0 +1,226 @@
+package lexical
+
+import (
+	"quarry/server/index/segment"
+)
+
+// pageChunks is the number of chunks in a page; only pages that a posting touched are looked at and cleared again.
+const pageChunks = 1024
+
+// scoring is the first stage over one part: every posting of every word, into one score per chunk and one idf mass per
+// document.
+type scoring struct {
+	r      *run
+	reader *segment.Reader
+	plan   *plan
+	owners []uint32  // the document of every chunk; nil: the same number
+	length []float32 // weighted length of every chunk
+	// saturation of a frequency f in a chunk of length l is f / (f + base + slope·l)
+	base, slope float32
+	heading     float32
+	title       float32
+}
+
+// score runs the first stage over a part. The scores and masses are in the run's scratch until the next part.
+func (r *run) score(part int, p *plan) (*scoring, error) {
+	reader := r.reader(part)
+	params := &r.s.params
+	s := &scoring{
+		r: r, reader: reader, plan: p, owners: reader.ChunkDocuments(), length: r.lengths(reader),
+		base: float32(params.K1 * (1 - params.B)), heading: float32(params.HeadingWeight),
+		title: float32(params.TitleWeight),
+	}
+	if p.average > 0 {
+		s.slope = float32(params.K1 * params.B / p.average)
+	}
+	r.grow(reader)
+	for i := range p.words {
+		if err := r.stopped(); err != nil {
+			return nil, err
+		}
+		s.word(&p.words[i])
+	}
+	return s, nil
+}
+
+// grow makes room for a part; what there is, is zero already.
+func (r *run) grow(reader *segment.Reader) {
+	chunks, documents := reader.Chunks(), reader.Documents()
+	if len(r.scores) < chunks {
+		r.scores = make([]float32, chunks)
+		r.group = make([]float32, chunks)
+		r.pages = make([]bool, chunks/pageChunks+1)
+	}
+	if len(r.masses) < documents {
+		r.masses = make([]uint32, documents)
+	}
+}
+
+// lengths returns the weighted length of every chunk of a segment.
+func (r *run) lengths(reader *segment.Reader) []float32 {
+	type key struct{ heading, title float64 }
+	params := &r.s.params
+	return reader.Derived(key{params.HeadingWeight, params.TitleWeight}, func() any {
+		lengths := make([]float32, reader.Chunks())
+		for d := range reader.Documents() {
+			title := params.TitleWeight * float64(reader.TitleLength(d))
+			from, to := reader.DocumentChunks(d)
+			for chunk := from; chunk < to; chunk++ {
+				lengths[chunk] = float32(float64(reader.BodyLength(chunk)) +
+					params.HeadingWeight*float64(reader.HeadingLength(chunk)) + title)
+			}
+		}
+		return lengths
+	}).([]float32)
+}
+
+// word adds one word.
+func (s *scoring) word(w *word) {
+	factor := float32(w.weight * w.idf * (s.r.s.params.K1 + 1))
+	if len(w.terms) == 1 {
+		if t, ok := s.reader.Term(w.terms[0]); ok {
+			s.term(&t, factor, float32(w.bonus), w.mass)
+		}
+		return
+	}
+	s.groupOf(w, factor)
+}
+
+// term adds the postings of a term.
+func (s *scoring) term(t *segment.Term, factor, bonus float32, mass uint32) {
+	b := &s.r.block
+	last := ^uint32(0)
+	for i := range t.Blocks() {
+		t.Load(i, b)
+		s.mark(b)
+		s.block(b, factor, bonus)
+		if mass > 0 {
+			last = s.weigh(b.Chunks[:b.N], mass, last)
+		}
+	}
+}
+
+// mark notes the pages of a block.
+func (s *scoring) mark(b *segment.Block) {
+	if b.N == 0 {
+		return
+	}
+	first, last := b.Chunks[0]/pageChunks, b.Chunks[b.N-1]/pageChunks
+	if last-first < segment.BlockSize {
+		for page := first; page <= last; page++ {
+			s.r.pages[page] = true
+		}
+		return
+	}
+	for _, chunk := range b.Chunks[:b.N] {
+		s.r.pages[chunk/pageChunks] = true
+	}
+}
+
+// block adds the scores of a block.
+func (s *scoring) block(b *segment.Block, factor, bonus float32) {
+	scores, length := s.r.scores, s.length
+	base, slope := s.base, s.slope
+	if !b.HasHeadings && !b.HasTitles {
+		for i, chunk := range b.Chunks[:b.N] {
+			f := float32(b.Body[i])
+			scores[chunk] += factor*f/(f+(base+slope*length[chunk])) + bonus
+		}
+		return
+	}
+	for i, chunk := range b.Chunks[:b.N] {
+		f := s.frequency(b, i)
+		scores[chunk] += factor*f/(f+(base+slope*length[chunk])) + bonus
+	}
+}
+
+// frequency weighs the fields of posting i.
+func (s *scoring) frequency(b *segment.Block, i int) float32 {
+	f := float32(b.Body[i])
+	if b.HasHeadings {
+		f += s.heading * float32(b.Headings[i])
+	}
+	if b.HasTitles {
+		f += s.title * float32(b.Titles[i])
+	}
+	return f
+}
+
+// weigh adds mass to the documents of chunks, once each; last is the document that got it before.
+func (s *scoring) weigh(chunks []uint32, mass, last uint32) uint32 {
+	masses := s.r.masses
+	if s.owners == nil {
+		for _, chunk := range chunks {
+			masses[chunk] += mass
+		}
+		return last
+	}
+	for _, chunk := range chunks {
+		if document := s.owners[chunk]; document != last {
+			masses[document] += mass
+			last = document
+		}
+	}
+	return last
+}
+
+// groupOf adds the terms of a word as if they were one.
+func (s *scoring) groupOf(w *word, factor float32) {
+	group := s.r.group
+	found := s.r.bitmap(s.reader.Chunks())
+	b := &s.r.block
+	for _, term := range w.terms {
+		t, ok := s.reader.Term(term)
+		if !ok {
+			continue
+		}
+		for i := range t.Blocks() {
+			t.Load(i, b)
+			s.mark(b)
+			for j, chunk := range b.Chunks[:b.N] {
+				group[chunk] += s.frequency(b, j)
+				set(found, int(chunk))
+			}
+		}
+	}
+	last := ^uint32(0)
+	each(found, func(i int) {
+		f := group[i]
+		group[i] = 0
+		s.r.scores[i] += factor*f/(f+(s.base+s.slope*s.length[i])) + float32(w.bonus)
+		if w.mass > 0 {
+			last = s.weigh([]uint32{uint32(i)}, w.mass, last)
+		}
+	})
+}
+
+// owner is the document of a chunk.
+func (s *scoring) owner(chunk int) int {
+	if s.owners == nil {
+		return chunk
+	}
+	return int(s.owners[chunk])
+}
+
+// clear makes the scratch ready for the next part.
+func (s *scoring) clear() {
+	chunks := s.reader.Chunks()
+	for page, touched := range s.r.pages {
+		if !touched {
+			continue
+		}
+		s.r.pages[page] = false
+		from := page * pageChunks
+		to := min(from+pageChunks, chunks)
+		clear(s.r.scores[from:to])
+		clear(s.r.masses[s.owner(from) : s.owner(to-1)+1])
+	}
+}
+
+// discard is clear after a failure, when the marks cannot be trusted.
+func (r *run) discard() {
+	clear(r.scores)
+	clear(r.masses)
+	clear(r.group)
+	clear(r.pages)
+}

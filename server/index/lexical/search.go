@@ -1,0 +1,113 @@
+package lexical
+
+import (
+	"context"
+	"fmt"
+
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+)
+
+// Search implements index.Snapshot.
+func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result, error) {
+	r := s.newRun(ctx)
+	defer r.close()
+	var result index.Result
+	err := r.protect(func() (err error) {
+		result, err = r.search(&query)
+		return err
+	})
+	if err != nil {
+		r.discard()
+		return index.Result{}, fmt.Errorf("search: %w", err)
+	}
+	return result, nil
+}
+
+// search answers a query; if nothing matches as typed, it answers the corrected query.
+func (r *run) search(q *index.Query) (index.Result, error) {
+	analyser := analysis.New()
+	words := typed(analyser, q)
+	p := r.plan(analyser, words, q)
+	found, err := r.execute(p, q)
+	if err != nil {
+		return index.Result{}, err
+	}
+	var corrections []index.Correction
+	if found.documents == 0 {
+		corrected, changes, err := r.correct(analyser, words, q)
+		if err != nil {
+			return index.Result{}, err
+		}
+		if len(changes) > 0 {
+			second := r.plan(analyser, corrected, q)
+			again, err := r.execute(second, q)
+			if err != nil {
+				return index.Result{}, err
+			}
+			if len(again.hits) > 0 || again.documents > 0 {
+				p, found, corrections = second, again, changes
+			}
+		}
+	}
+	return r.result(p, found, corrections, q)
+}
+
+// found is what a plan led to.
+type found struct {
+	hits      []candidate
+	documents int // that match and pass the whole filter
+	matched   []partMatches
+}
+
+// execute runs a plan over all parts.
+func (r *run) execute(p *plan, q *index.Query) (*found, error) {
+	out := &found{}
+	limit := max(0, min(q.Limit, maxLimit))
+	depth := max(limit, candidates)
+	if limit == 0 {
+		depth = 0
+	}
+	for part := range r.s.parts {
+		if err := r.stopped(); err != nil {
+			return nil, err
+		}
+		f := r.filter(part, &q.Filter)
+		phrases, err := r.restrict(part, p, f)
+		if err != nil {
+			return nil, err
+		}
+		s, err := r.score(part, p)
+		if err != nil {
+			return nil, err
+		}
+		out.hits = append(out.hits, s.choose(part, f, phrases, depth)...)
+		matches := s.match(f, q.Count)
+		out.documents += matches.passing
+		out.matched = append(out.matched, matches)
+		s.clear()
+	}
+	out.hits = r.cut(out.hits, depth, func(c *candidate) float64 { return float64(c.first) })
+	if err := r.rerank(p, out.hits, q.Explain); err != nil {
+		return nil, err
+	}
+	out.hits = r.cut(out.hits, limit, func(c *candidate) float64 { return c.score })
+	return out, nil
+}
+
+// result makes the answer.
+func (r *run) result(p *plan, f *found, corrections []index.Correction, q *index.Query) (index.Result, error) {
+	result := index.Result{Corrections: corrections, Highlighter: newHighlighter(p)}
+	for i := range f.hits {
+		c := &f.hits[i]
+		reader := r.reader(c.part)
+		first, _ := reader.DocumentChunks(c.document)
+		result.Hits = append(result.Hits, index.Hit{
+			DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score, Parts: c.parts,
+		})
+	}
+	if q.Count {
+		result.Matched = &matched{s: r.s, filter: q.Filter, parts: f.matched}
+	}
+	return result, nil
+}

@@ -1,0 +1,175 @@
+package lexical
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quarry/server/index"
+	"quarry/server/index/analysis"
+)
+
+// Suggest implements index.Snapshot. Titles hold every word typed, the last one as the beginning of a word, shortest
+// first. After a space there is no word to complete, and titles hold all words.
+func (s *Searcher) Suggest(ctx context.Context, prefix string, access index.Access, limit int) (
+	index.Suggestions, error) {
+	r := s.newRun(ctx)
+	defer r.close()
+	var out index.Suggestions
+	err := r.protect(func() (err error) {
+		out, err = r.suggest(prefix, access, min(limit, maxLimit))
+		return err
+	})
+	if err != nil {
+		return index.Suggestions{}, fmt.Errorf("suggest: %w", err)
+	}
+	return out, nil
+}
+
+func (r *run) suggest(prefix string, access index.Access, limit int) (out index.Suggestions, err error) {
+	analyser := analysis.New()
+	tokens := analyser.Tokens(prefix)
+	words := analyser.Words(prefix, false)
+	if len(words) == 0 || limit <= 0 {
+		return out, nil
+	}
+	t := typedTitle{analyser: analyser}
+	last := words[len(words)-1]
+	if open := tokens[len(tokens)-1].End == len(prefix); open {
+		words = words[:len(words)-1]
+		t.open = last.Surface
+		if last.Kind == analysis.Ideograph {
+			t.open = tokens[len(tokens)-1].Surface
+		}
+	}
+	for _, w := range words[:min(len(words), maxWords)] {
+		t.complete = append(t.complete, w)
+	}
+	rights := make([][]uint64, len(r.s.parts))
+	for part := range r.s.parts {
+		rights[part] = r.rights(part, access)
+	}
+	if t.open != "" {
+		if out.Words, err = r.completions(t.open, rights, limit); err != nil {
+			return out, err
+		}
+	}
+	out.Titles, err = r.titles(&t, rights, limit)
+	return out, err
+}
+
+// completions returns the surfaces that begin with prefix, by the number of documents that the caller may see.
+func (r *run) completions(prefix string, rights [][]uint64, limit int) ([]string, error) {
+	found := r.surfaces(prefix) // with numbers that can only be too large
+	slices.SortFunc(found, func(a, b counted) int {
+		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
+	})
+	better := func(a, b counted) int {
+		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
+	}
+	var best []counted
+	for i, c := range found {
+		if i%64 == 0 && r.stopped() != nil {
+			return nil, r.stopped()
+		}
+		if len(best) == limit && c.documents < best[limit-1].documents {
+			break
+		}
+		c.documents = 0
+		for part := range r.s.parts {
+			if s, ok := r.reader(part).Surface(c.surface); ok {
+				c.documents += int64(s.CountIn(rights[part]))
+			}
+		}
+		if c.documents == 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, c, better)
+		best = slices.Insert(best, at, c)
+		best = best[:min(len(best), limit)]
+	}
+	var words []string
+	for _, c := range best {
+		words = append(words, c.surface)
+	}
+	return words, nil
+}
+
+// typedTitle is what a title must hold.
+type typedTitle struct {
+	analyser *analysis.Analyser
+	complete []analysis.QueryWord
+	open     string // the beginning of a surface
+}
+
+// fits reports whether a title holds it.
+func (t *typedTitle) fits(title string) bool {
+	tokens := t.analyser.Tokens(title)
+	for _, w := range t.complete {
+		if !slices.ContainsFunc(tokens, func(token analysis.Token) bool {
+			return token.Term == w.Term || w.Prefix && strings.HasPrefix(token.Surface, w.Surface)
+		}) {
+			return false
+		}
+	}
+	return t.open == "" || slices.ContainsFunc(tokens, func(token analysis.Token) bool {
+		return strings.HasPrefix(token.Surface, t.open)
+	})
+}
+
+// title is a title with its place in the order of suggestions.
+type title struct {
+	size int
+	index.Title
+}
+
+func compareTitles(a, b title) int {
+	return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.Title.Title, b.Title.Title),
+		cmp.Compare(a.DocumentID, b.DocumentID))
+}
+
+// titles returns the shortest titles that fit.
+func (r *run) titles(t *typedTitle, rights [][]uint64, limit int) ([]index.Title, error) {
+	var terms []string
+	switch {
+	case len(t.complete) == 0:
+		terms = r.expansions(t.open, analysis.Stem(t.open))
+	case t.complete[0].Prefix:
+		terms = r.expansions(t.complete[0].Surface, t.complete[0].Term)
+	default:
+		terms = []string{t.complete[0].Term}
+	}
+	var best []title
+	for part := range r.s.parts {
+		reader := r.reader(part)
+		titled := r.documents(part)
+		for _, term := range terms {
+			if err := r.stopped(); err != nil {
+				return nil, err
+			}
+			reader.TitledDocuments(term, titled)
+		}
+		and(titled, rights[part])
+		each(titled, func(d int) {
+			size := reader.TitleSize(d)
+			if len(best) == limit && size > best[limit-1].size {
+				return
+			}
+			text := reader.Title(d)
+			if !t.fits(text) {
+				return
+			}
+			c := title{size, index.Title{Title: text, DocumentID: reader.ID(d)}}
+			at, _ := slices.BinarySearchFunc(best, c, compareTitles)
+			best = slices.Insert(best, at, c)
+			best = best[:min(len(best), limit)]
+		})
+	}
+	var out []index.Title
+	for _, c := range best {
+		out = append(out, c.Title)
+	}
+	return out, nil
+}
