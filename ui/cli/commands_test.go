@@ -1,0 +1,356 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/exp/golden"
+	"github.com/spf13/cobra"
+)
+
+// Every command says the same things about itself: purpose, limits, output, flags, exit codes, examples.
+func TestHelp(t *testing.T) {
+	a := &app{io: IO{Out: io.Discard, Err: io.Discard}, out: &gate{to: io.Discard}, err: &gate{to: io.Discard}}
+	var visit func(command *cobra.Command)
+	visit = func(command *cobra.Command) {
+		if command.Hidden {
+			return
+		}
+		path := strings.Fields(command.CommandPath())
+		t.Run(strings.Join(path, "_"), func(t *testing.T) {
+			got := run(t, failing(errNotConfigured), terminal{}, append(path[1:], "--help")...).check(t, ExitSuccess)
+			for _, section := range []string{"Usage:", "Purpose:", "When not to use it:", "Output:", "Flags of every command:", "Exit codes:", "Examples:"} {
+				if !strings.Contains(got.out, "\n"+section+"\n") {
+					t.Errorf("no section %q", section)
+				}
+			}
+			if examples := strings.Split(got.out, "\nExamples:\n")[1]; strings.Count(examples, "\n") != 2 {
+				t.Errorf("examples: %q", examples)
+			}
+			golden.RequireEqual(t, got.out)
+		})
+		for _, child := range command.Commands() {
+			visit(child)
+		}
+	}
+	visit(a.root())
+}
+
+func TestHelpCommand(t *testing.T) {
+	byFlag := run(t, failing(errNotConfigured), terminal{}, "search", "--help").check(t, ExitSuccess)
+	byCommand := run(t, failing(errNotConfigured), terminal{}, "help", "search").check(t, ExitSuccess)
+	if byFlag.out != byCommand.out {
+		t.Error("quarry help search and quarry search --help differ")
+	}
+	group := run(t, failing(errNotConfigured), terminal{}, "admin", "token").check(t, ExitSuccess)
+	if !strings.Contains(group.out, "revoke an access token") {
+		t.Errorf("stdout: %s", group.out)
+	}
+}
+
+func TestListings(t *testing.T) {
+	s := newOnyx(t)
+	for _, command := range []string{"sources", "agents", "document-sets", "tags"} {
+		t.Run(command+" json", func(t *testing.T) {
+			golden.RequireEqual(t, run(t, testDoors(s.URL), terminal{}, command).check(t, ExitSuccess).out)
+		})
+		t.Run(command+" table", func(t *testing.T) {
+			golden.RequireEqual(t, run(t, testDoors(s.URL), terminal{tty: true, width: 60}, command).check(t, ExitSuccess).out)
+		})
+	}
+	t.Run("nothing", func(t *testing.T) {
+		for route, empty := range map[string]string{"/persona": "[]", "/manage/document-set": "[]", "/query/valid-tags": `{"tags":[]}`,
+			"/manage/connector-status": "[]", "/federated": "[]"} {
+			s.on(route, body(http.StatusOK, []byte(empty)))
+		}
+		for _, command := range []string{"sources", "agents", "document-sets", "tags"} {
+			if got := run(t, testDoors(s.URL), terminal{}, command).check(t, ExitSuccess); got.out != "[]\n" {
+				t.Errorf("%s printed %q", command, got.out)
+			}
+			if got := run(t, testDoors(s.URL), terminal{tty: true}, command).check(t, ExitSuccess); got.out != "" || got.err == "" {
+				t.Errorf("%s on a terminal: %q %q", command, got.out, got.err)
+			}
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		for route, command := range map[string]string{"/persona": "agents", "/manage/document-set": "document-sets", "/query/valid-tags": "tags"} {
+			s.on(route, body(http.StatusForbidden, fixture(t, "error-403-scope.json")))
+			run(t, testDoors(s.URL), terminal{}, command).check(t, ExitAuth).twoLines(t, "scope")
+		}
+	})
+}
+
+func TestListingsWithCounts(t *testing.T) {
+	s := newOnyx(t)
+	s.on("/version", body(http.StatusOK, []byte(`{"backend_version":"4.2.0","quarry":{"version":"1.0.0","api":1,"features":["facets"]}}`)))
+	s.on("/search/facets", body(http.StatusOK, []byte(`{"facets":{"sources":[{"value":"slack","count":12}],"authors":[],"types":[],"document_sets":[{"value":"Engineering handbook","count":5}],"tags":[{"key":"team","value":"infra","count":3}],"months":[],"undated":0},"total_matches":20}`)))
+	for _, command := range []string{"sources", "document-sets", "tags"} {
+		t.Run(command, func(t *testing.T) {
+			got := run(t, testDoors(s.URL), terminal{tty: true, width: 80}, command).check(t, ExitSuccess)
+			golden.RequireEqual(t, got.out)
+			if as := run(t, testDoors(s.URL), terminal{}, command).check(t, ExitSuccess); !strings.Contains(as.out, `"documents": `) {
+				t.Errorf("stdout: %s", as.out)
+			}
+		})
+	}
+}
+
+func TestCutListing(t *testing.T) {
+	s := newOnyx(t)
+	got := run(t, testDoors(s.URL), terminal{dir: t.TempDir()}, "sources", "--max-output", "500").check(t, ExitSuccess)
+	var list []any
+	if err := json.Unmarshal([]byte(got.out), &list); err != nil || len(list) == 0 || len(list) > 3 || len(got.out) > 500 {
+		t.Errorf("%d rows, %v:\n%s", len(list), err, got.out)
+	}
+	if !strings.Contains(got.err, "response truncated") {
+		t.Errorf("stderr: %s", got.err)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	s := newOnyx(t)
+	doors := testDoors(s.URL)
+	doors.Commit = "0123456789abcdef"
+	expect := func(t *testing.T, doors Doors, server string) {
+		t.Helper()
+		for _, arguments := range [][]string{{"version"}, {"--version"}, {"-v"}} {
+			got := run(t, doors, terminal{}, arguments...).check(t, ExitSuccess)
+			if want := "Client version: 1.2.3 (0123456)\nServer version: " + server + "\n"; got.out != want {
+				t.Errorf("%v printed %q, want %q", arguments, got.out, want)
+			}
+		}
+	}
+	expect(t, doors, "4.2.0")
+	s.on("/version", body(http.StatusOK, []byte(`{"backend_version":"2.9.1"}`)))
+	expect(t, doors, "2.9.1")
+	if got := run(t, doors, terminal{}, "version"); !strings.Contains(got.err, "older than 3.0") {
+		t.Errorf("stderr: %s", got.err)
+	}
+	s.on("/version", body(http.StatusOK, []byte(`{}`)))
+	expect(t, doors, "unknown (empty response)")
+	s.on("/version", body(http.StatusInternalServerError, nil))
+	expect(t, doors, "unknown (could not reach server)")
+	lost := failing(errNotConfigured)
+	lost.Commit = doors.Commit
+	expect(t, lost, "unknown (not configured)")
+}
+
+func TestOlderThan(t *testing.T) {
+	for version, want := range map[string]bool{"2.9.1": true, "v2.0": true, "3.0.0": false, "10.1": false, "Development": false, "": false} {
+		if got := olderThan(version, 3); got != want {
+			t.Errorf("olderThan(%q) = %v", version, got)
+		}
+	}
+}
+
+func TestValidateConfig(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*fakeServer, *Doors)
+		code   int
+		failed string
+	}{
+		{"ok", func(s *fakeServer, _ *Doors) {
+			s.on("/search", body(422, fixture(t, "error-422-source.json")))
+		}, ExitSuccess, ""},
+		{"not configured", func(_ *fakeServer, d *Doors) { d.Decide = failing(errNotConfigured).Decide }, ExitNotConfigured, "config"},
+		{"cannot open", func(_ *fakeServer, d *Doors) {
+			d.Decide = func(Where) (Target, error) {
+				return Target{Kind: KindRemote, Open: func(context.Context) (*Session, error) { return nil, errNotConfigured }}, nil
+			}
+		}, ExitNotConfigured, "server"},
+		{"blocked", func(s *fakeServer, _ *Doors) { s.on("/", body(403, []byte("<html>Forbidden</html>"))) }, ExitAuth, "reachable"},
+		{"not there", func(s *fakeServer, _ *Doors) { s.Close() }, ExitUnreachable, "reachable"},
+		{"bad token", func(s *fakeServer, _ *Doors) { s.on("/me", body(403, fixture(t, "error-403-me.json"))) }, ExitAuth, "identity"},
+		{"anonymous", func(s *fakeServer, _ *Doors) { s.on("/me", body(200, fixture(t, "me-anonymous.json"))) }, ExitAuth, "identity"},
+		{"no search for this token", func(s *fakeServer, _ *Doors) { s.on("/search", body(403, fixture(t, "error-403-scope.json"))) }, ExitAuth, "search"},
+		{"too old", func(s *fakeServer, _ *Doors) { s.on("/search", body(404, []byte(`{"detail":"Not Found"}`))) }, ExitNotAvailable, "search"},
+		{"no index", func(s *fakeServer, _ *Doors) { s.on("/search", body(501, fixture(t, "error-501.json"))) }, ExitServer, "search"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := newOnyx(t)
+			doors := testDoors(s.URL)
+			test.change(s, &doors)
+			got := run(t, doors, terminal{}, "validate-config", "--json").check(t, test.code)
+			var report jsonValidation
+			if err := json.Unmarshal([]byte(got.out), &report); err != nil {
+				t.Fatal(err)
+			}
+			if report.OK != (test.code == 0) || report.ExitCode != test.code || len(report.Steps) != 7 {
+				t.Errorf("report %+v", report)
+			}
+			for _, step := range report.Steps {
+				if (step.Outcome == stepFailed) != (step.Name == test.failed) {
+					t.Errorf("step %+v", step)
+				}
+			}
+			if test.code != 0 && !strings.Contains(got.err, "connection check failed: ") {
+				t.Errorf("stderr: %s", got.err)
+			}
+		})
+	}
+	t.Run("text", func(t *testing.T) {
+		s := newOnyx(t)
+		s.on("/search", body(422, fixture(t, "error-422-source.json")))
+		s.on("/version", body(200, []byte(`{"backend_version":"2.0.0"}`)))
+		golden.RequireEqual(t, run(t, testDoors(s.URL), terminal{}, "validate-config").check(t, ExitSuccess).out)
+	})
+}
+
+func TestTokens(t *testing.T) {
+	doors := testDoors("http://127.0.0.1:1")
+	store := &fakeTokens{}
+	doors.Tokens = func(context.Context, string) (Tokens, error) { return store, nil }
+	got := run(t, doors, terminal{}, "admin", "token", "add", "--name", "ci", "--scope", "read:search", "--expires", "30", "--json").check(t, ExitSuccess)
+	golden.RequireEqual(t, got.out)
+	onScreen := run(t, doors, terminal{tty: true, width: 80}, "admin", "token", "add", "--name", "ci").check(t, ExitSuccess)
+	if onScreen.out != "onyx_pat_abcdefgh\n" || !strings.Contains(onScreen.err, "only time") {
+		t.Errorf("stdout %q, stderr %q", onScreen.out, onScreen.err)
+	}
+	if list := run(t, doors, terminal{}, "admin", "token", "list").check(t, ExitSuccess); list.out != "[]\n" {
+		t.Errorf("list printed %q", list.out)
+	}
+	run(t, doors, terminal{}, "admin", "token", "remove", "3").check(t, ExitSuccess)
+	if len(store.removed) != 1 || store.removed[0] != 3 {
+		t.Errorf("removed %v", store.removed)
+	}
+}
+
+func TestTokensOfAServer(t *testing.T) {
+	s := newOnyx(t)
+	s.on("/user/pats", body(http.StatusOK, []byte(`[{"id":1,"name":"laptop","token_display":"onyx_pat_abc****wxyz","created_at":"2026-08-01T00:00:00Z","expires_at":null,"last_used_at":null,"scopes":null}]`)))
+	got := run(t, testDoors(s.URL), terminal{tty: true, width: 120}, "admin", "token", "list", "--profile", "work").check(t, ExitSuccess)
+	golden.RequireEqual(t, got.out)
+	run(t, testDoors(s.URL), terminal{}, "admin", "token", "add", "--name", "x", "--user", "jo@acme.example", "--profile", "work").
+		check(t, ExitUsage).twoLines(t, "only for the one who asks")
+}
+
+func TestServe(t *testing.T) {
+	doors := testDoors("http://127.0.0.1:1")
+	doors.Serve = func(ctx context.Context, options ServeOptions) error {
+		options.Listening(options.HTTP)
+		<-ctx.Done()
+		return nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := &watcher{want: "Make the first one", seen: make(chan struct{})}
+	go func() {
+		<-errs.seen
+		cancel()
+	}()
+	var out strings.Builder
+	code := Run(ctx, IO{In: strings.NewReader(""), Out: &out, Err: errs, Now: today}, []string{"serve", "--http", "127.0.0.1:8080", "--library", "/srv/my lib"}, doors)
+	if code != ExitSuccess || out.String() != "" || !strings.Contains(errs.text.String(), "http://127.0.0.1:8080") ||
+		!strings.Contains(errs.text.String(), "--library '/srv/my lib'") || strings.Contains(errs.text.String(), "onyx_pat") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, out.String(), errs.text.String())
+	}
+}
+
+func TestConfigure(t *testing.T) {
+	configure := func(t *testing.T, doors Doors, in string, secrets ...string) (result, []NewProfile) {
+		t.Helper()
+		var saved []NewProfile
+		doors.Save = func(_ context.Context, profile NewProfile) (string, error) {
+			saved = append(saved, profile)
+			return "the keyring", nil
+		}
+		var out, errs strings.Builder
+		code := Run(t.Context(), IO{In: strings.NewReader(in), Out: &out, Err: &errs, InTTY: true, OutTTY: true, ErrTTY: true,
+			Env: []string{"TERM=dumb"}, Now: today, ReadSecret: func() (string, error) {
+				if len(secrets) == 0 {
+					return "", io.EOF
+				}
+				secret := secrets[0]
+				secrets = secrets[1:]
+				return secret, nil
+			}}, []string{"configure", "--profile", "work"}, doors)
+		return result{code, out.String(), errs.String()}, saved
+	}
+	t.Run("a server", func(t *testing.T) {
+		s := newOnyx(t)
+		got, saved := configure(t, testDoors(s.URL), "\nonyx.acme.com\n", "onyx_pat_secret")
+		got.check(t, ExitSuccess)
+		if len(saved) != 1 || saved[0] != (NewProfile{Name: "work", ServerURL: "https://onyx.acme.com", APIPrefix: "/api", Token: "onyx_pat_secret"}) {
+			t.Errorf("saved %+v", saved)
+		}
+		if strings.Contains(got.err+got.out, "secret\n") || got.out != "" {
+			t.Errorf("stdout %q, stderr %q", got.out, got.err)
+		}
+	})
+	t.Run("a failing server is not saved", func(t *testing.T) {
+		s := newOnyx(t)
+		s.on("/me", body(403, fixture(t, "error-403-me.json")))
+		got, saved := configure(t, testDoors(s.URL), "1\nonyx.acme.com\n\n\n", "a", "b")
+		got.check(t, ExitUsage)
+		if len(saved) != 0 || strings.Count(got.err, "That did not work") != 2 || !strings.Contains(got.err, "nothing was saved") {
+			t.Errorf("saved %v, stderr %s", saved, got.err)
+		}
+	})
+	t.Run("the sample", func(t *testing.T) {
+		got, saved := configure(t, testDoors("http://127.0.0.1:1"), "9\n3\n")
+		got.check(t, ExitSuccess)
+		if len(saved) != 0 || !strings.Contains(got.err, "--sample") || !strings.Contains(got.err, "please type") {
+			t.Errorf("stderr %s", got.err)
+		}
+	})
+	t.Run("a folder", func(t *testing.T) {
+		s := newOnyx(t)
+		s.on("/library/add", stream(doneLine))
+		doors := localDoors(s.URL)
+		got := Run(t.Context(), IO{In: strings.NewReader("2\n" + t.TempDir() + "\n"), Out: io.Discard, Err: io.Discard, InTTY: true, ErrTTY: true,
+			Now: today, ReadSecret: func() (string, error) { return "", errors.New("not asked for") }}, []string{"configure"}, doors)
+		if got != ExitSuccess {
+			t.Errorf("exit code %d", got)
+		}
+	})
+	t.Run("no answers", func(t *testing.T) {
+		got, _ := configure(t, testDoors("http://127.0.0.1:1"), "")
+		got.check(t, ExitUsage)
+	})
+}
+
+func TestCompletion(t *testing.T) {
+	s := newOnyx(t)
+	for _, shell := range shells() {
+		if got := run(t, testDoors(s.URL), terminal{}, "completion", shell).check(t, ExitSuccess); !strings.Contains(got.out, "quarry") {
+			t.Errorf("%s: %q", shell, got.out)
+		}
+	}
+	for flag, want := range map[string]string{
+		"--source": "slack\t", "--agent": "Eng\t", "--agent-id": "7\t", "--document-set": "Engineering handbook\t", "--tag": "team=infra\t", "--format": "ndjson",
+	} {
+		got := run(t, testDoors(s.URL), terminal{}, "__complete", "search", flag, "").check(t, ExitSuccess)
+		if !strings.Contains(got.out, want) {
+			t.Errorf("%s offers %q", flag, got.out)
+		}
+	}
+	if got := run(t, failing(errNotConfigured), terminal{}, "__complete", "search", "--source", "").check(t, ExitSuccess); !strings.Contains(got.out, ":4") {
+		t.Errorf("without a server: %q", got.out)
+	}
+	s.on("/manage/connector-status", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	run(t, testDoors(s.URL), terminal{}, "__complete", "search", "--source", "").check(t, ExitSuccess)
+}
+
+// What a person types first after installing the program.
+func TestSampleIsAnnounced(t *testing.T) {
+	s := newOnyx(t)
+	doors := testDoors(s.URL)
+	decide := doors.Decide
+	doors.Decide = func(where Where) (Target, error) {
+		target, err := decide(where)
+		target.Kind = KindSample
+		return target, err
+	}
+	if got := run(t, doors, terminal{tty: true}, "search", "x").check(t, ExitSuccess); !strings.Contains(got.err, "sample library") {
+		t.Errorf("stderr: %s", got.err)
+	}
+	if got := run(t, doors, terminal{tty: true}, "search", "x", "--sample").check(t, ExitSuccess); strings.Contains(got.err, "sample library") {
+		t.Errorf("stderr: %s", got.err)
+	}
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"quarry/client"
+)
+
+// completionTime is how long a shell waits for values of a server; after that there are none.
+const completionTime = time.Second
+
+func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
+
+func (a *app) completionCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:       "completion bash|zsh|fish|powershell",
+		Args:      cobra.ArbitraryArgs,
+		ValidArgs: shells(),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			if len(arguments) != 1 {
+				return usage("Name one of bash, zsh, fish, powershell.", "completion takes one shell, not %d", len(arguments))
+			}
+			return a.printCompletion(command.Root(), arguments[0])
+		},
+	}
+	a.document(command, completionHelp())
+	return command
+}
+
+func (a *app) printCompletion(root *cobra.Command, shell string) error {
+	switch shell {
+	case "bash":
+		return root.GenBashCompletionV2(a.out, true)
+	case "zsh":
+		return root.GenZshCompletion(a.out)
+	case "fish":
+		return root.GenFishCompletion(a.out, true)
+	case "powershell":
+		return root.GenPowerShellCompletionWithDesc(a.out)
+	}
+	do := "Name one of bash, zsh, fish, powershell."
+	if near := client.Nearest(shell, shells()); near != "" {
+		do = "Did you mean " + near + "?"
+	}
+	return usage(do, "unknown shell %q", shell)
+}
+
+// offer lists what a server has.
+type offer func(context.Context, *client.Client) []cobra.Completion
+
+// completeSearchFlags offers what the server has as values of the filters.
+func (a *app) completeSearchFlags(command *cobra.Command) {
+	register := func(flag string, values offer) {
+		complete := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return a.offered(command.Context(), values), cobra.ShellCompDirectiveNoFileComp
+		}
+		if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err) // the flag does not exist: a mistake in this file
+		}
+	}
+	register("source", offerSources)
+	register("agent", func(ctx context.Context, c *client.Client) []cobra.Completion {
+		return offerAgents(ctx, c, func(_ int, name string) string { return name })
+	})
+	register("agent-id", func(ctx context.Context, c *client.Client) []cobra.Completion {
+		return offerAgents(ctx, c, func(id int, _ string) string { return strconv.Itoa(id) })
+	})
+	register("document-set", offerSets)
+	register("tag", offerTags)
+	register("format", func(context.Context, *client.Client) []cobra.Completion { return searchFormats() })
+}
+
+// offered asks the target; whatever fails, there is nothing to offer.
+func (a *app) offered(ctx context.Context, values offer) []cobra.Completion {
+	if ctx == nil {
+		ctx = context.Background() //nolint:contextcheck // the shell gives none
+	}
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	target, err := a.doors.Decide(a.where())
+	if err != nil {
+		return nil
+	}
+	session, err := target.Open(ctx)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = session.Close() }()
+	return values(ctx, session.Client)
+}
+
+func offerSources(ctx context.Context, c *client.Client) []cobra.Completion {
+	var found []cobra.Completion
+	for _, source := range listSources(ctx, c).values {
+		found = append(found, cobra.CompletionWithDesc(source, client.SourceDescription(source)))
+	}
+	return found
+}
+
+func offerAgents(ctx context.Context, c *client.Client, value func(id int, name string) string) []cobra.Completion {
+	personas, err := c.Personas(ctx)
+	if err != nil {
+		return nil
+	}
+	var found []cobra.Completion
+	for _, persona := range personas {
+		if persona.IsListed {
+			about := oneLine(persona.Name + ": " + persona.Description)
+			found = append(found, cobra.CompletionWithDesc(value(persona.ID, persona.Name), about))
+		}
+	}
+	return found
+}
+
+func offerSets(ctx context.Context, c *client.Client) []cobra.Completion {
+	sets, err := c.DocumentSets(ctx)
+	if err != nil {
+		return nil
+	}
+	var found []cobra.Completion
+	for _, set := range sets {
+		found = append(found, cobra.CompletionWithDesc(set.Name, oneLine(deref(set.Description))))
+	}
+	return found
+}
+
+func offerTags(ctx context.Context, c *client.Client) []cobra.Completion {
+	tags, err := c.ValidTags(ctx, "", true, defaultTags)
+	if err != nil {
+		return nil
+	}
+	var found []cobra.Completion
+	for _, tag := range tags {
+		found = append(found, cobra.CompletionWithDesc(tag.Key+"="+tag.Value, tag.Source))
+	}
+	return found
+}

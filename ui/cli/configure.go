@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+const (
+	configureTries = 5
+	longestAnswer  = 4096 // bytes of a typed line
+	defaultServer  = "https://cloud.onyx.app"
+	defaultPrefix  = "/api"
+	defaultProfile = "default"
+)
+
+func (a *app) configureCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:  "configure",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return a.configure(command.Context(), arguments)
+		},
+	}
+	a.document(command, configureHelp())
+	return command
+}
+
+// dialogue asks a person at the terminal. Questions go to standard error, as they are no result.
+type dialogue struct {
+	app   *app
+	lines *bufio.Reader
+}
+
+func (a *app) configure(ctx context.Context, arguments []string) error {
+	switch {
+	case !a.io.InTTY || !a.io.ErrTTY || a.io.ReadSecret == nil:
+		return usage("Set ONYX_SERVER_URL and ONYX_PAT instead, or run it in a terminal.",
+			"configure asks questions and needs a terminal")
+	case len(arguments) > 0:
+		return usage("See: quarry configure --help", "%q: configure takes no arguments", arguments[0])
+	}
+	name := a.flags.profile
+	if name == "" {
+		name = defaultProfile
+	}
+	if !regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString(name) {
+		return usage("Use small letters, digits, - and _.", "--profile %q is not a name", name)
+	}
+	d := &dialogue{app: a, lines: bufio.NewReader(io.LimitReader(a.io.In, configureTries*8*longestAnswer))}
+	a.say("What do you want to search?")
+	a.say("  1  a server (Onyx, or a quarry that somebody serves)")
+	a.say("  2  files on this machine")
+	a.say("  3  the bundled sample library, to look around")
+	choice, err := d.ask("Choose", "1", func(answer string) error {
+		if answer != "1" && answer != "2" && answer != "3" {
+			return errors.New("please type 1, 2 or 3")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	switch choice {
+	case "2":
+		return a.configureFolder(ctx, d)
+	case "3":
+		a.say(`Nothing to set up: quarry search --sample "how do we roll back a deploy"`)
+		return nil
+	}
+	return a.configureServer(ctx, d, name)
+}
+
+// configureServer asks for a server until its connection works, and saves it then.
+func (a *app) configureServer(ctx context.Context, d *dialogue, name string) error {
+	address := a.flags.server
+	if address == "" {
+		address = defaultServer
+	}
+	for range configureTries {
+		var err error
+		if address, err = d.ask("Address of the server", address, nil); err != nil {
+			return err
+		}
+		token, err := d.secret("Access token (hidden)")
+		if err != nil {
+			return err
+		}
+		stop := a.busy("Testing the connection…")
+		profile, err := a.tryServer(ctx,
+			NewProfile{Name: name, ServerURL: withScheme(address), APIPrefix: defaultPrefix, Token: token})
+		stop()
+		if err == nil {
+			return a.saveProfile(ctx, profile)
+		}
+		if ctx.Err() != nil {
+			return errInterrupted
+		}
+		failure := a.explain(err)
+		a.say("%s %s", a.errs.Error.Render("That did not work:"), failure.What)
+		a.say("%s", sentence(failure.Do))
+	}
+	return &Failure{Code: ExitGeneral, What: "no connection worked, and nothing was saved",
+		Do: "Check the address and the token, then run quarry configure again."}
+}
+
+func withScheme(address string) string {
+	if strings.Contains(address, "://") {
+		return address
+	}
+	return "https://" + address
+}
+
+// tryServer tests a profile; where the usual prefix leads nowhere, also without one.
+func (a *app) tryServer(ctx context.Context, profile NewProfile) (NewProfile, error) {
+	err := a.testConnection(ctx, profile)
+	if kind := client.KindOf(err); kind == client.NotAvailable || kind == client.Server {
+		bare := profile
+		bare.APIPrefix = ""
+		if a.testConnection(ctx, bare) == nil {
+			return bare, nil
+		}
+	}
+	return profile, err
+}
+
+// testConnection checks that the server is there, knows the token, and searches.
+func (a *app) testConnection(ctx context.Context, profile NewProfile) error {
+	target, err := a.doors.Try(profile)
+	if err != nil {
+		return err
+	}
+	session, err := target.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close() }()
+	v := &validation{app: a}
+	if err := v.reach(ctx, session.Client); err != nil {
+		return err
+	}
+	if _, err := v.identity(ctx, session.Client); err != nil {
+		return err
+	}
+	_, err = v.search(ctx, session.Client)
+	return err
+}
+
+func (a *app) saveProfile(ctx context.Context, profile NewProfile) error {
+	where, err := a.doors.Save(ctx, profile)
+	if err != nil {
+		return err
+	}
+	a.say("Connected. Saved as the profile %s: %s.", profile.Name, where)
+	a.say(`Searches now go there: quarry search "how do we roll back a deploy"`)
+	return nil
+}
+
+// configureFolder adds a folder to the local library.
+func (a *app) configureFolder(ctx context.Context, d *dialogue) error {
+	var paths []string
+	_, err := d.ask("Folder or file to add", ".", func(answer string) (err error) {
+		paths, err = a.addPaths([]string{answer})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.changeLibrary(ctx, "added", true,
+		func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+			return c.LibraryAdd(ctx, wire.AddRequest{Paths: paths}, report)
+		})
+}
+
+// ask repeats a question until the answer passes the check.
+func (d *dialogue) ask(question, preset string, check func(string) error) (string, error) {
+	for range configureTries {
+		if _, err := fmt.Fprintf(d.app.err, "%s [%s]: ", d.app.errs.Title.Render(question), printable(preset)); err != nil {
+			return "", err
+		}
+		line, err := d.lines.ReadString('\n')
+		if err != nil && line == "" {
+			return "", d.over(err)
+		}
+		answer := strings.TrimSpace(line)
+		if answer == "" {
+			answer = preset
+		}
+		if check == nil {
+			return answer, nil
+		}
+		if err := check(answer); err == nil {
+			return answer, nil
+		} else {
+			d.app.say("%v", err)
+		}
+	}
+	return "", usage("Run quarry configure again.", "no usable answer after %d tries", configureTries)
+}
+
+func (d *dialogue) secret(question string) (string, error) {
+	if _, err := fmt.Fprintf(d.app.err, "%s: ", d.app.errs.Title.Render(question)); err != nil {
+		return "", err
+	}
+	token, err := d.app.io.ReadSecret()
+	_, _ = fmt.Fprintln(d.app.err)
+	if err != nil {
+		return "", d.over(err)
+	}
+	return strings.TrimSpace(token), nil
+}
+
+// over tells the end of the input from an error.
+func (d *dialogue) over(err error) error {
+	if errors.Is(err, io.EOF) {
+		return usage("Run quarry configure again.", "the answers ended; nothing was saved")
+	}
+	return fmt.Errorf("read the answer: %w", err)
+}

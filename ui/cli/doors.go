@@ -1,0 +1,177 @@
+// Package cli is the command line: every command reads its flags, asks the client and prints. Results go to standard
+// output and nothing else does; progress, notes and errors go to standard error. What the commands need from the rest
+// of the program comes in through Doors, so that they run in a test as they run in a terminal.
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// IO is where a command reads and writes, and what is known about it.
+type IO struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+
+	InTTY, OutTTY, ErrTTY bool
+
+	Width   int      // columns of the terminal; 0: unknown
+	Env     []string // "KEY=value"
+	TempDir string   // for complete copies of output that was cut; empty: none are written
+
+	// ReadSecret reads a line from the terminal without showing it; nil where that is impossible.
+	ReadSecret func() (string, error)
+	// Now tells the time; nil means the system's clock.
+	Now func() time.Time
+}
+
+func (s IO) getenv(key string) string {
+	for _, entry := range s.Env {
+		if value, found := strings.CutPrefix(entry, key+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// dumb tells that the terminal can do no more than print lines.
+func (s IO) dumb() bool { return s.getenv("TERM") == "dumb" }
+
+// interactive tells that a person sits at both ends.
+func (s IO) interactive() bool { return s.InTTY && s.OutTTY && !s.dumb() }
+
+// columns is the width to lay text out for.
+func (s IO) columns() int {
+	const fallback = 80
+	if s.Width <= 0 {
+		return fallback
+	}
+	return s.Width
+}
+
+// Where holds the flags that say where a command works.
+type Where struct {
+	Server   string
+	Library  string
+	Profile  string
+	Sample   bool
+	Terminal bool // a person is there to see a banner: the sample library may stand in
+}
+
+// explicit tells that a flag named the target.
+func (w Where) explicit() bool {
+	return w.Server != "" || w.Library != "" || w.Profile != "" || w.Sample
+}
+
+// The kinds of targets.
+const (
+	KindRemote  = "remote"
+	KindLibrary = "library"
+	KindSample  = "sample"
+)
+
+// Target is where searches go, and why.
+type Target struct {
+	Kind       string
+	Rule       int    // which of the rules decided, 1 to 6
+	Reason     string // the same for a person: "--server", "the profile work of …"
+	Profile    string // the name that answers carry in "searched"
+	ServerURL  string // of a remote target
+	Library    string // folder of a library
+	ConfigFrom string // file or environment that the target was read from
+	Agent      *int   // the agent that the profile searches with, nil: none
+	AgentName  string // the same by name
+	Private    bool   // no copies of what was printed
+	Origins    []Origin
+	Warnings   []string // about the configuration, each with what to do
+
+	// Open connects. Nothing is read or sent before it is called.
+	Open func(ctx context.Context) (*Session, error)
+}
+
+// Origin says where one value of a target came from. A secret has no value.
+type Origin struct {
+	Field string `json:"field"`
+	Value string `json:"value,omitempty"`
+	From  string `json:"from"`
+}
+
+// describe names the target for a person.
+func (t Target) describe() string {
+	switch t.Kind {
+	case KindRemote:
+		return t.ServerURL
+	case KindSample:
+		return "the sample library"
+	}
+	if t.Library == "" {
+		return "the local library"
+	}
+	return "the library in " + t.Library
+}
+
+// Session is an open target.
+type Session struct {
+	Client *client.Client
+	Close  func() error
+}
+
+// TokenRequest asks for a new token.
+type TokenRequest struct {
+	Name   string
+	User   string // email; empty: the owner
+	Scopes []string
+	Days   *int // until it expires; nil: never
+}
+
+// Tokens administers the tokens of a served library.
+type Tokens interface {
+	Add(ctx context.Context, request TokenRequest) (*wire.NewAccessToken, error)
+	List(ctx context.Context) ([]wire.AccessToken, error)
+	Remove(ctx context.Context, id int) error
+	Close() error
+}
+
+// ServeOptions say what to serve.
+type ServeOptions struct {
+	HTTP    string // address of the API
+	Library string // folder; empty: the default one
+	// Listening is called once with the address when requests are answered.
+	Listening func(address string)
+}
+
+// NewProfile is what configure asks for.
+type NewProfile struct {
+	Name      string
+	ServerURL string
+	APIPrefix string
+	Token     string
+}
+
+// Doors are the ways out of the command line.
+type Doors struct {
+	Version string // of this program
+	Commit  string // that it was built from; may be empty
+
+	// Decide says where searches go. It opens nothing.
+	Decide func(where Where) (Target, error)
+	// OpenLibrary opens the library of this machine, in dir or in its usual place. Without create, a library that
+	// does not exist is ErrNoLibrary.
+	OpenLibrary func(ctx context.Context, dir string, create bool) (*Session, error)
+	// LibraryFolder is where OpenLibrary looks.
+	LibraryFolder func(dir string) string
+	// Tokens opens the tokens of the library in dir.
+	Tokens func(ctx context.Context, dir string) (Tokens, error)
+	// Serve answers requests until ctx ends.
+	Serve func(ctx context.Context, options ServeOptions) error
+	// Try makes a target of a profile that is not saved.
+	Try func(profile NewProfile) (Target, error)
+	// Save stores the profile and makes it the active one; it returns where the profile and its secret went.
+	Save func(ctx context.Context, profile NewProfile) (string, error)
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"quarry/client"
+)
+
+// Exit codes.
+const (
+	ExitSuccess       = 0
+	ExitGeneral       = 1
+	ExitUsage         = 2
+	ExitNotConfigured = 3
+	ExitAuth          = 4
+	ExitUnreachable   = 5
+	ExitRateLimited   = 6
+	ExitTimeout       = 7
+	ExitServer        = 8
+	ExitNotAvailable  = 9
+	ExitInterrupted   = 130
+)
+
+// ErrNoLibrary says that nothing was added on this machine yet.
+var ErrNoLibrary = errors.New("there is no local library yet")
+
+// Failure is an error with all that a person needs: what failed, what to do, and the exit code.
+type Failure struct {
+	Code int
+	What string // one line
+	Do   string // one line
+	Err  error  // the cause; may be nil
+}
+
+// Error returns what failed.
+func (f *Failure) Error() string { return f.What }
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// guidedError is an error of another package that knows its exit code and remedy.
+type guidedError interface {
+	error
+	ExitCode() int
+	Remedy() string
+}
+
+// errOutputClosed says that nobody reads the output any more, which is no error.
+var errOutputClosed = errors.New("the output was closed")
+
+// usage makes a failure of something that the caller wrote.
+func usage(do, format string, arguments ...any) *Failure {
+	return &Failure{Code: ExitUsage, What: fmt.Sprintf(format, arguments...), Do: do}
+}
+
+// explain is the one place where errors become exit codes and words.
+func (a *app) explain(err error) *Failure {
+	var failure *Failure
+	var reply *client.Error
+	var guided guidedError
+	switch {
+	case err == nil || errors.Is(err, errOutputClosed):
+		return nil
+	case errors.Is(err, errInterrupted):
+		return interruption()
+	case errors.As(err, &failure):
+		return failure
+	case errors.As(err, &reply):
+		return a.explainReply(err, reply)
+	case errors.As(err, &guided):
+		return &Failure{Code: guided.ExitCode(), What: oneLine(err.Error()), Do: guided.Remedy(), Err: err}
+	case errors.Is(err, context.Canceled):
+		return interruption()
+	case errors.Is(err, context.DeadlineExceeded):
+		return a.timedOut(err)
+	case errors.Is(err, syscall.EADDRINUSE):
+		return &Failure{Code: ExitGeneral, What: err.Error(),
+			Do: "Something else listens there: stop it, or choose another address with --http."}
+	case errors.Is(err, syscall.ENOSPC):
+		return &Failure{Code: ExitGeneral, What: err.Error(), Do: "Free some space; what was stored before is whole."}
+	case errors.Is(err, fs.ErrPermission):
+		return &Failure{Code: ExitGeneral, What: err.Error(), Do: "Check who may read and write there."}
+	case errors.Is(err, fs.ErrNotExist):
+		return &Failure{Code: ExitGeneral, What: err.Error(), Do: "Check the spelling of the path."}
+	}
+	return &Failure{Code: ExitGeneral, What: err.Error(),
+		Do: "Run the command again; quarry status and quarry validate-config show where it works."}
+}
+
+// explainReply tells what a server, or the way to it, answered.
+func (a *app) explainReply(err error, reply *client.Error) *Failure {
+	failure := &Failure{Code: exitCodeOf(reply.Kind), What: oneLine(err.Error()), Do: reply.Remedy(), Err: err}
+	switch {
+	case failure.Code == ExitTimeout:
+		return a.timedOut(err)
+	case failure.Code == ExitInterrupted:
+		return interruption()
+	case reply.Code == "PERSONA_NOT_FOUND":
+		failure.Do = "List the agents that you can use: quarry agents"
+	case failure.Code == ExitAuth && strings.Contains(reply.Reason, "document set"):
+		failure.Do = "Name only document sets that you can see: quarry document-sets"
+	case failure.Code == ExitAuth || failure.Code == ExitUnreachable:
+		failure.Do += "; quarry validate-config tests each step"
+	}
+	return failure
+}
+
+func exitCodeOf(kind client.Kind) int {
+	switch kind {
+	case client.BadRequest:
+		return ExitUsage
+	case client.Auth:
+		return ExitAuth
+	case client.Unreachable:
+		return ExitUnreachable
+	case client.RateLimited:
+		return ExitRateLimited
+	case client.Timeout:
+		return ExitTimeout
+	case client.Server:
+		return ExitServer
+	case client.NotAvailable:
+		return ExitNotAvailable
+	case client.Canceled:
+		return ExitInterrupted
+	}
+	return ExitGeneral
+}
+
+func interruption() *Failure {
+	return &Failure{Code: ExitInterrupted, What: "interrupted", Do: "Run it again when you are ready"}
+}
+
+// timedOut says after how long, and what would be faster.
+func (a *app) timedOut(err error) *Failure {
+	after := friendlyDuration(a.now().Sub(a.started))
+	do := "Wait longer with --timeout 10m, or check the network with quarry validate-config."
+	if a.commandName() == "search" {
+		do = "Faster: --no-query-expansion, --no-document-selection, or one --source; or wait longer with --timeout 10m."
+	}
+	return &Failure{Code: ExitTimeout, What: "no answer after " + after, Do: do, Err: err}
+}
+
+// sentence makes a remedy look the same whoever wrote it.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	first, width := utf8.DecodeRuneInString(text)
+	if next, _ := utf8.DecodeRuneInString(text[width:]); !strings.HasPrefix(text, "quarry ") && !unicode.IsUpper(next) {
+		text = string(unicode.ToUpper(first)) + text[width:]
+	}
+	if strings.ContainsAny(text[len(text)-1:], ".!?:)") {
+		return text
+	}
+	return text + "."
+}
+
+// friendlyDuration rounds to what a person wants to know.
+func friendlyDuration(d time.Duration) string {
+	switch {
+	case d >= time.Minute:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Millisecond).String()
+}
+
+// oneLine folds line breaks, so that an error stays one line whatever a server wrote.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// fakeServer answers routes with fixed bodies and records the searches that it was asked for.
+type fakeServer struct {
+	*httptest.Server
+	mu       sync.Mutex
+	routes   map[string]http.HandlerFunc
+	searches []map[string]any
+}
+
+func fixture(t testing.TB, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "onyx", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// body answers with a status and a body.
+func body(status int, text []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		kind := "application/json"
+		if bytes.HasPrefix(text, []byte("<")) {
+			kind = "text/html"
+		}
+		w.Header().Set("Content-Type", kind)
+		if status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "37")
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write(text)
+	}
+}
+
+// newOnyx is a server that answers as a bare Onyx does.
+func newOnyx(t testing.TB) *fakeServer {
+	t.Helper()
+	s := &fakeServer{routes: map[string]http.HandlerFunc{}}
+	for route, file := range map[string]string{
+		"/search": "search.json", "/persona": "persona.json", "/manage/document-set": "document-set.json",
+		"/manage/connector-status": "connector-status.json", "/federated": "federated.json",
+		"/manage/indexed-sources": "indexed-sources.json", "/query/valid-tags": "valid-tags.json",
+		"/version": "version.json", "/me": "me.json",
+	} {
+		s.routes[route] = body(http.StatusOK, fixture(t, file))
+	}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Server.Close)
+	return s
+}
+
+// queryHeader tells a handler which query it answers.
+const queryHeader = "X-Test-Query"
+
+func (s *fakeServer) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	handler := s.routes[r.URL.Path]
+	s.mu.Unlock()
+	if r.URL.Path == "/search" {
+		var asked map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&asked); err == nil {
+			s.mu.Lock()
+			s.searches = append(s.searches, asked)
+			s.mu.Unlock()
+			query, _ := asked["query"].(string)
+			r.Header.Set(queryHeader, query)
+		}
+	}
+	if handler == nil {
+		handler = body(http.StatusNotFound, []byte(`{"detail":"Not Found"}`))
+	}
+	handler(w, r)
+}
+
+func (s *fakeServer) on(route string, handler http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.routes[route] = handler
+}
+
+// asked is the only search that came.
+func (s *fakeServer) asked(t testing.TB) map[string]any {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.searches) != 1 {
+		t.Fatalf("%d searches came, want 1", len(s.searches))
+	}
+	return s.searches[0]
+}
+
+// testDoors lead to a server, and to a library behind the same server.
+func testDoors(address string) Doors {
+	open := func(context.Context) (*Session, error) {
+		c, err := client.New(client.Options{BaseURL: address, Profile: "test"})
+		if err != nil {
+			return nil, err
+		}
+		return &Session{Client: c, Close: func() error { return nil }}, nil
+	}
+	target := Target{Kind: KindRemote, Rule: 1, Reason: "--server", Profile: "test", ServerURL: "https://onyx.example",
+		ConfigFrom: "environment variables", Open: open}
+	return Doors{
+		Version:       "1.2.3",
+		Decide:        func(Where) (Target, error) { return target, nil },
+		OpenLibrary:   func(ctx context.Context, _ string, _ bool) (*Session, error) { return open(ctx) },
+		LibraryFolder: func(string) string { return "/home/jo/.local/share/quarry" },
+		Tokens:        func(context.Context, string) (Tokens, error) { return &fakeTokens{}, nil },
+		Try:           func(NewProfile) (Target, error) { return target, nil },
+		Save:          func(context.Context, NewProfile) (string, error) { return "the keyring", nil },
+		Serve:         func(context.Context, ServeOptions) error { return nil },
+	}
+}
+
+type fakeTokens struct{ removed []int }
+
+func (f *fakeTokens) Add(_ context.Context, request TokenRequest) (*wire.NewAccessToken, error) {
+	return &wire.NewAccessToken{AccessToken: wire.AccessToken{ID: 4, Name: request.Name, TokenDisplay: "onyx_pat_abc****wxyz",
+		CreatedAt: "2026-08-22T10:00:00Z", Scopes: request.Scopes}, Token: "onyx_pat_abcdefgh"}, nil
+}
+
+func (f *fakeTokens) List(context.Context) ([]wire.AccessToken, error) { return nil, nil }
+
+func (f *fakeTokens) Remove(_ context.Context, id int) error {
+	f.removed = append(f.removed, id)
+	return nil
+}
+
+func (f *fakeTokens) Close() error { return nil }
+
+// result is what a run left behind.
+type result struct {
+	code     int
+	out, err string
+}
+
+// terminal describes the streams of a run; the zero value is a script.
+type terminal struct {
+	tty   bool
+	width int
+	in    string
+	env   []string
+	dir   string // for complete copies
+}
+
+// today is the day on which the tests run.
+func today() time.Time { return time.Date(2026, 8, 22, 12, 0, 0, 0, time.UTC) }
+
+func run(t testing.TB, doors Doors, screen terminal, arguments ...string) result {
+	t.Helper()
+	return runContext(t, t.Context(), doors, screen, arguments...)
+}
+
+func runContext(t testing.TB, ctx context.Context, doors Doors, screen terminal, arguments ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if screen.env == nil && screen.tty {
+		screen.env = []string{"TERM=xterm-256color"}
+	}
+	code := Run(ctx, IO{
+		In: strings.NewReader(screen.in), Out: &out, Err: &errs, InTTY: screen.tty, OutTTY: screen.tty, ErrTTY: screen.tty,
+		Width: screen.width, Env: screen.env, TempDir: screen.dir, Now: today,
+	}, arguments, doors)
+	return result{code: code, out: out.String(), err: errs.String()}
+}
+
+// failing are doors behind which nothing is configured.
+func failing(err error) Doors {
+	doors := testDoors("http://127.0.0.1:1")
+	doors.Decide = func(Where) (Target, error) { return Target{}, err }
+	return doors
+}
+
+var errNotConfigured = &Failure{Code: ExitNotConfigured, What: "no server is configured", Do: "set ONYX_PAT", Err: errors.New("none")}
+
+func (r result) check(t *testing.T, code int) result {
+	t.Helper()
+	if r.code != code {
+		t.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", r.code, code, r.out, r.err)
+	}
+	return r
+}
+
+// twoLines checks that an error is what failed and what to do, and nothing reached standard output.
+func (r result) twoLines(t *testing.T, parts ...string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(r.err, "\n"), "\n")
+	if len(lines) < 2 || !strings.HasPrefix(lines[len(lines)-2], "error: ") || !strings.HasPrefix(lines[len(lines)-1], "what to do: ") {
+		t.Errorf("an error is two lines, got:\n%s", r.err)
+	}
+	for _, part := range parts {
+		if !strings.Contains(r.err, part) {
+			t.Errorf("stderr lacks %q:\n%s", part, r.err)
+		}
+	}
+	if r.out != "" {
+		t.Errorf("stdout of a failed command: %q", r.out)
+	}
+}

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// libraryChange runs one of the calls that change the library.
+type libraryChange func(context.Context, *client.Client, func(wire.LibraryEvent)) (wire.LibraryEvent, error)
+
+// changeLibrary opens the library of this machine, runs a change, and shows its progress and its end.
+func (a *app) changeLibrary(ctx context.Context, verb string, create bool, change libraryChange) error {
+	if err := a.localOnly(); err != nil {
+		return err
+	}
+	a.tellOtherTarget()
+	ctx, cancel := a.deadline(ctx)
+	defer cancel()
+	session, err := a.doors.OpenLibrary(ctx, a.flags.library, create)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close() }()
+	p := a.newProgress(verb)
+	farewell := p.stopped
+	a.farewell.Store(&farewell)
+	done, err := change(ctx, session.Client, p.event)
+	if err != nil {
+		p.stopped()
+		return err
+	}
+	var goes, label string
+	if verb == "added" {
+		goes, label = a.searchesGo()
+	}
+	if err := p.finish(done, label); err != nil {
+		return err
+	}
+	if goes != "" && !p.json {
+		a.say("%s", goes)
+	}
+	return nil
+}
+
+// localOnly refuses flags that name another place than this machine's library.
+func (a *app) localOnly() error {
+	if a.flags.server == "" && a.flags.profile == "" && !a.flags.sample {
+		return nil
+	}
+	return usage("Leave --server, --profile and --sample out; --library DIR names another library.",
+		"quarry %s works on a library of this machine", a.commandName())
+}
+
+// tellOtherTarget says so when the change is made somewhere else than searches go.
+func (a *app) tellOtherTarget() {
+	folder := a.doors.LibraryFolder(a.flags.library)
+	target, err := a.doors.Decide(Where{Library: a.flags.library})
+	if err == nil && target.Kind == KindRemote {
+		a.note("this changes the library in %s; searches go to %s (%s)", folder, target.describe(), target.Reason)
+	}
+}
+
+// searchesGo says where the next search goes, after something was added, in words and as answers name it.
+func (a *app) searchesGo() (words, label string) {
+	folder := a.doors.LibraryFolder(a.flags.library)
+	target, err := a.doors.Decide(Where{Terminal: true})
+	switch {
+	case err != nil:
+		return fmt.Sprintf("Search it with: quarry search --library %s \"…\"", shellQuote(folder)), ""
+	case target.Kind == KindLibrary && samePath(target.Library, folder):
+		return "Searches now go to this library: quarry search \"…\"", target.Profile
+	}
+	return fmt.Sprintf("Searches still go to %s (%s). Search this library with: quarry search --library %s \"…\"",
+		target.describe(), target.Reason, shellQuote(folder)), target.Profile
+}
+
+func samePath(a, b string) bool {
+	return filepath.Clean(a) == filepath.Clean(b)
+}
+
+// absolute turns arguments into absolute paths.
+func absolute(paths []string) ([]string, error) {
+	var found []string
+	for _, path := range paths {
+		full, err := filepath.Abs(path)
+		if err != nil {
+			return nil, fmt.Errorf("find %s: %w", path, err)
+		}
+		found = append(found, full)
+	}
+	return found, nil
+}
+
+func (a *app) addCommand() *cobra.Command {
+	var as, set string
+	command := &cobra.Command{
+		Use:  "add PATH…",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			paths, err := a.addPaths(arguments)
+			if err != nil {
+				return err
+			}
+			request := wire.AddRequest{Paths: paths, As: as, Set: set}
+			if as != "" {
+				if request.As, err = addableSource(as); err != nil {
+					return err
+				}
+			}
+			return a.changeLibrary(command.Context(), "added", true,
+				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+					return c.LibraryAdd(ctx, request, report)
+				})
+		},
+	}
+	a.document(command, addHelp())
+	command.Flags().StringVar(&as, "as", "", "the `SOURCE` that the documents come from, like slack (default: found out)")
+	command.Flags().StringVar(&set, "set", "", "put the documents into this document set (`NAME`)")
+	return command
+}
+
+// addPaths checks that every path is there, before anything is read.
+func (a *app) addPaths(arguments []string) ([]string, error) {
+	if len(arguments) == 0 {
+		return nil, usage("Give a file or a folder: quarry add ~/notes", "nothing to add")
+	}
+	paths, err := absolute(arguments)
+	if err != nil {
+		return nil, err
+	}
+	for i, path := range paths {
+		if _, err := os.Lstat(path); err != nil {
+			reason := err
+			var detail *os.PathError
+			if errors.As(err, &detail) {
+				reason = detail.Err
+			}
+			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("cannot add %s: %v", arguments[i], reason),
+				Do: "Check the spelling of the path.", Err: err}
+		}
+	}
+	return paths, nil
+}
+
+func addableSource(as string) (string, error) {
+	value := sourceValue(as)
+	source, known := wire.LookupSource(value)
+	if known && !source.Internal {
+		return value, nil
+	}
+	var values []string
+	for _, other := range wire.Sources() {
+		if !other.Internal {
+			values = append(values, other.Value)
+		}
+	}
+	return "", unknownValue("source", as, client.Nearest(value, values), "quarry sources --help")
+}
+
+func (a *app) removeCommand() *cobra.Command {
+	var set, source string
+	command := &cobra.Command{
+		Use:  "remove PATH|ID…",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			if len(arguments) == 0 && set == "" && source == "" {
+				return usage("Give paths, document ids, --set NAME or --source SOURCE.", "nothing to remove")
+			}
+			request := wire.RemoveRequest{Refs: removeRefs(arguments), Source: sourceValue(source), Set: set}
+			return a.changeLibrary(command.Context(), "removed", false,
+				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+					return c.LibraryRemove(ctx, request, report)
+				})
+		},
+	}
+	a.document(command, removeHelp())
+	command.Flags().StringVar(&set, "set", "", "remove everything in this document set (`NAME`)")
+	command.Flags().StringVar(&source, "source", "", "remove everything of this source (`SOURCE`)")
+	return command
+}
+
+// removeRefs makes paths absolute and leaves document ids as they are: a path that exists, or looks like one, is a path.
+func removeRefs(arguments []string) []string {
+	refs := []string{}
+	for _, argument := range arguments {
+		if isDocumentID(argument) {
+			refs = append(refs, argument)
+			continue
+		}
+		full, err := filepath.Abs(argument)
+		if err != nil {
+			full = argument
+		}
+		refs = append(refs, full)
+	}
+	return refs
+}
+
+// isDocumentID tells an id, which begins with a scheme, from a path.
+func isDocumentID(text string) bool {
+	if _, err := os.Lstat(text); err == nil {
+		return false
+	}
+	for i, r := range text {
+		switch {
+		case r == ':':
+			return i > 1 // one letter is a drive
+		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '+' || r == '-' || r == '.' || r == '_':
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+func (a *app) syncCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:  "sync [PATH…]",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			paths, err := absolute(arguments)
+			if err != nil {
+				return err
+			}
+			return a.changeLibrary(command.Context(), "synchronised", false,
+				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+					return c.LibrarySync(ctx, wire.SyncRequest{Paths: paths}, report)
+				})
+		},
+	}
+	a.document(command, syncHelp())
+	return command
+}

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client/wire"
+)
+
+const (
+	barEvery   = 100 * time.Millisecond // between two pictures of the bar
+	lineEvery  = 5 * time.Second        // between two plain lines
+	skipsShown = 20
+)
+
+// progress shows the events of a change to the library: as JSON lines on standard output, as a bar on a terminal, or as
+// a plain line now and then. It remembers what there is to tell at the end.
+type progress struct {
+	app     *app
+	verb    string // "added"
+	started time.Time
+	json    bool
+	bar     bool
+
+	mu      sync.Mutex
+	drawn   time.Time
+	last    wire.LibraryEvent // the latest of type progress
+	skips   []wire.LibraryEvent
+	skipped int
+	over    bool
+	err     error // of writing
+}
+
+func (a *app) newProgress(verb string) *progress {
+	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.json,
+		bar: a.io.ErrTTY && !a.io.dumb() && !a.flags.quiet && !a.flags.json}
+}
+
+// event takes one event.
+func (p *progress) event(event wire.LibraryEvent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch event.Type {
+	case wire.LibraryProgress:
+		p.last = event
+	case wire.LibrarySkipped:
+		p.skipped++
+		if len(p.skips) < skipsShown {
+			p.skips = append(p.skips, event)
+		}
+	}
+	if p.json {
+		p.line(event)
+		return
+	}
+	p.draw(event)
+}
+
+// Lines of NDJSON, version 1: {"type":"progress","done","total","bytes","path"}, {"type":"skipped","path","reason"} and
+// last {"type":"done","added","updated","removed","unchanged","skipped","searches_go_to"}, where the latter is what
+// "searched" of the next search says, or {"type":"stopped","done"} with the number of files that are stored.
+type (
+	jsonProgress struct {
+		Type  string `json:"type"`
+		Done  int    `json:"done"`
+		Total int    `json:"total"`
+		Bytes int64  `json:"bytes"`
+		Path  string `json:"path"`
+	}
+	jsonSkipped struct {
+		Type   string `json:"type"`
+		Path   string `json:"path"`
+		Reason string `json:"reason"`
+	}
+	jsonStopped struct {
+		Type string `json:"type"`
+		Done int    `json:"done"`
+	}
+	jsonDone struct {
+		Type      string `json:"type"`
+		Added     int    `json:"added"`
+		Updated   int    `json:"updated"`
+		Removed   int    `json:"removed"`
+		Unchanged int    `json:"unchanged"`
+		Skipped   int    `json:"skipped"`
+		Searched  string `json:"searches_go_to,omitempty"`
+	}
+)
+
+func (p *progress) line(event wire.LibraryEvent) {
+	var value any
+	switch event.Type {
+	case wire.LibraryProgress:
+		value = jsonProgress{event.Type, event.Done, event.Total, event.Bytes, event.Path}
+	case wire.LibrarySkipped:
+		value = jsonSkipped{event.Type, event.Path, event.Reason}
+	default:
+		return
+	}
+	p.write(value)
+}
+
+func (p *progress) write(value any) {
+	if p.err != nil {
+		return
+	}
+	text, err := json.Marshal(value)
+	if err == nil {
+		_, err = p.app.out.Write(append(text, '\n'))
+	}
+	p.err = err
+}
+
+func (p *progress) draw(event wire.LibraryEvent) {
+	now := p.app.now()
+	every := lineEvery
+	if p.bar {
+		every = barEvery
+	}
+	if event.Type != wire.LibraryProgress || now.Sub(p.drawn) < every {
+		return
+	}
+	p.drawn = now
+	if p.bar {
+		_, _ = fmt.Fprint(p.app.err, clearLine+p.barText(now))
+		return
+	}
+	p.app.say("%s", p.counts(now))
+}
+
+// counts is "120 of 456 files, 40 files/s, 12.3 MB".
+func (p *progress) counts(now time.Time) string {
+	files := fmt.Sprintf("%d files", p.last.Done)
+	if p.last.Total > 0 {
+		files = fmt.Sprintf("%d of %d files", p.last.Done, p.last.Total)
+	}
+	parts := []string{files}
+	if elapsed := now.Sub(p.started).Seconds(); elapsed >= 1 {
+		parts = append(parts, fmt.Sprintf("%.0f files/s", float64(p.last.Done)/elapsed))
+	}
+	parts = append(parts, friendlyBytes(p.last.Bytes))
+	if p.skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", p.skipped))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (p *progress) barText(now time.Time) string {
+	const barWidth = 24
+	width := p.app.io.columns() - 1
+	text := p.counts(now)
+	if p.last.Total > 0 && width > barWidth+len(text)+4 {
+		filled := min(barWidth, barWidth*p.last.Done/p.last.Total)
+		bar := p.app.errs.Success.Render(strings.Repeat("█", filled)) +
+			p.app.errs.Muted.Render(strings.Repeat("░", barWidth-filled))
+		text = bar + " " + text
+	}
+	if room := width - ansi.StringWidth(text) - 2; room > 8 {
+		text += "  " + p.app.errs.Muted.Render(ansi.TruncateLeft(printable(p.last.Path),
+			max(0, ansi.StringWidth(printable(p.last.Path))-room+1), "…"))
+	}
+	return ansi.Truncate(text, width, "…")
+}
+
+// clear takes the bar away.
+func (p *progress) clear() {
+	if p.bar {
+		_, _ = fmt.Fprint(p.app.err, clearLine)
+	}
+}
+
+// finish tells what was skipped and what came of it. goes, where not empty, is where searches now go.
+func (p *progress) finish(done wire.LibraryEvent, goes string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	p.clear()
+	if p.json {
+		p.write(jsonDone{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, goes})
+		return p.err
+	}
+	p.tellSkips()
+	return p.app.print([]byte(doneText(done) + "\n"))
+}
+
+// stopped tells, once, what is stored although the change did not end. It never waits: the run may be about to end
+// while a reader holds an event up.
+func (p *progress) stopped() {
+	if !p.mu.TryLock() {
+		return
+	}
+	defer p.mu.Unlock()
+	if p.over {
+		return
+	}
+	p.over = true
+	p.clear()
+	if p.json {
+		p.write(jsonStopped{"stopped", p.last.Done})
+	}
+	if p.last.Done == 0 {
+		p.app.say("Stopped before anything was stored.")
+		return
+	}
+	files := "files are"
+	if p.last.Done == 1 {
+		files = "file is"
+	}
+	p.app.say("Stopped: %d %s stored and can be searched; the same command goes on from there.", p.last.Done, files)
+}
+
+func (p *progress) tellSkips() {
+	for _, skip := range p.skips {
+		p.app.say("skipped %s: %s", skip.Path, skip.Reason)
+	}
+	if more := p.skipped - len(p.skips); more > 0 {
+		p.app.say("and %d more skipped", more)
+	}
+}
+
+// doneText is "Added 3 documents, updated 1, removed 2, 5 unchanged, 1 file skipped."
+func doneText(done wire.LibraryEvent) string {
+	parts := []string{}
+	add := func(count int, format string) {
+		if count > 0 {
+			parts = append(parts, fmt.Sprintf(format, count))
+		}
+	}
+	add(done.Added, "%d added")
+	add(done.Updated, "%d updated")
+	add(done.Removed, "%d removed")
+	add(done.Unchanged, "%d unchanged")
+	if len(parts) == 0 {
+		parts = append(parts, "nothing changed")
+	}
+	text := "Documents: " + strings.Join(parts, ", ") + "."
+	if done.Skipped == 1 {
+		text += " 1 file skipped."
+	} else if done.Skipped > 1 {
+		text += fmt.Sprintf(" %d files skipped.", done.Skipped)
+	}
+	return text
+}
+
+// friendlyBytes writes a size with three digits at most.
+func friendlyBytes(size int64) string {
+	const unit = 1000
+	if size < unit {
+		return fmt.Sprintf("%d B", size)
+	}
+	value, names := float64(size)/unit, "kMGTPE"
+	at := 0
+	for value >= unit && at < len(names)-1 {
+		value /= unit
+		at++
+	}
+	return fmt.Sprintf("%.1f %cB", value, names[at])
+}

@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+const (
+	maxAround        = 99       // chunks on each side, so that a passage is one request
+	maxDocumentBytes = 64 << 20 // of a whole document
+)
+
+type readOptions struct {
+	around      int
+	aroundGiven bool
+	from        string
+}
+
+func (a *app) readCommand() *cobra.Command {
+	options := &readOptions{}
+	command := &cobra.Command{
+		Use:  "read <ref>",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			options.aroundGiven = command.Flags().Changed("around")
+			return a.read(command.Context(), arguments, options)
+		},
+	}
+	a.document(command, readHelp())
+	command.Flags().IntVar(&options.around, "around", 0,
+		"add this many pieces (`K`) before and after the passage, at most 99")
+	command.Flags().StringVar(&options.from, "from", "",
+		"take the reference from a saved search: a JSON `FILE`, or - for standard input; <ref> is then a citation number")
+	return command
+}
+
+// reading is what read prints.
+type reading struct {
+	document wire.DocumentInfo
+	chunks   []wire.Chunk
+	whole    bool
+	searched []string
+}
+
+func (a *app) read(ctx context.Context, arguments []string, options *readOptions) error {
+	target, err := a.decide()
+	if err != nil {
+		return err
+	}
+	ref, err := a.readRef(arguments, options)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.deadline(ctx)
+	defer cancel()
+	session, err := target.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close() }()
+	stop := a.busy("Reading…")
+	found, err := fetchReading(ctx, session.Client, ref, options)
+	stop()
+	if err != nil {
+		return err
+	}
+	found.searched = []string{target.Profile}
+	defer a.forgetCopies()
+	if a.flags.json {
+		return a.printAnswer("read", found, target.Private, false)
+	}
+	if a.io.OutTTY {
+		return a.print([]byte(a.readingText(found)))
+	}
+	return a.printPlain("read", "md", []byte(found.markdown()), target.Private)
+}
+
+func (a *app) readRef(arguments []string, options *readOptions) (string, error) {
+	if options.around < 0 || options.around > maxAround {
+		return "", usage("Give a number from 0 to 99; without a passage's number the whole document is printed.",
+			"--around %d is out of range", options.around)
+	}
+	if len(arguments) != 1 || strings.TrimSpace(arguments[0]) == "" {
+		return "", usage(`Give one "ref" of a search result, in quotes, or a citation number with --from FILE.`,
+			"read takes one reference, not %d", len(arguments))
+	}
+	if options.from == "" {
+		return arguments[0], nil
+	}
+	return a.refFrom(options.from, arguments[0])
+}
+
+// fetchReading gets the passage that a ref names, or the whole document. An id that exists whole wins over the reading
+// of its end as a passage's number.
+func fetchReading(ctx context.Context, c *client.Client, ref string, options *readOptions) (*reading, error) {
+	id, chunk, passage := client.SplitRef(ref)
+	if passage {
+		_, err := c.Chunks(ctx, ref, 0, 0)
+		if client.KindOf(err) == client.NotAvailable {
+			return fetchPassage(ctx, c, id, chunk, options.around)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	first, err := c.Chunks(ctx, ref, 0, wire.MaxChunksPerRequest-1)
+	if err != nil {
+		return nil, err
+	}
+	if options.aroundGiven && options.around > 0 {
+		return nil, usage("Leave --around out to read the whole document, or end the reference with #number.",
+			"--around needs a passage, and %q names a document", ref)
+	}
+	return wholeDocument(ctx, c, ref, first)
+}
+
+func fetchPassage(ctx context.Context, c *client.Client, id string, chunk, around int) (*reading, error) {
+	found, err := c.Chunks(ctx, id, max(0, chunk-around), chunk+around)
+	if err != nil {
+		return nil, err
+	}
+	if len(found.Chunks) == 0 {
+		return nil, &Failure{Code: ExitNotAvailable, Do: "Search again to get a fresh reference.",
+			What: fmt.Sprintf("the document has %d pieces, none with the number %d", found.Document.ChunkCount, chunk)}
+	}
+	return &reading{document: found.Document, chunks: found.Chunks}, nil
+}
+
+// wholeDocument fetches what the first request left.
+func wholeDocument(ctx context.Context, c *client.Client, id string, first *wire.DocumentChunks) (*reading, error) {
+	found := &reading{document: first.Document, chunks: first.Chunks, whole: true}
+	size := 0
+	for _, chunk := range found.chunks {
+		size += len(chunk.Content)
+	}
+	for len(found.chunks) > 0 {
+		next := found.chunks[len(found.chunks)-1].ChunkInd + 1
+		if next >= found.document.ChunkCount {
+			break
+		}
+		more, err := c.Chunks(ctx, id, next, min(next+wire.MaxChunksPerRequest, found.document.ChunkCount)-1)
+		if err != nil {
+			return nil, err
+		}
+		if len(more.Chunks) == 0 || more.Chunks[0].ChunkInd < next {
+			return nil, errors.New("the server stopped in the middle of the document")
+		}
+		for _, chunk := range more.Chunks {
+			size += len(chunk.Content)
+		}
+		if size > maxDocumentBytes {
+			return nil, &Failure{Code: ExitNotAvailable, What: "the document is larger than 64 MiB",
+				Do: "Read a passage of it: quarry read '<ref>#<number>' --around 20"}
+		}
+		found.chunks = append(found.chunks, more.Chunks...)
+	}
+	return found, nil
+}
+
+// The JSON of read, version 1.
+type jsonReading struct {
+	Document   wire.DocumentInfo `json:"document"`
+	Chunks     []wire.Chunk      `json:"chunks"`
+	Whole      bool              `json:"whole_document"`
+	Searched   []string          `json:"searched"`
+	Schema     int               `json:"schema"`
+	Truncation *truncation       `json:"truncation,omitempty"`
+}
+
+func (r *reading) most() int           { return len(r.chunks) }
+func (r *reading) count(shown int) int { return min(shown, len(r.chunks)) }
+
+func (r *reading) encode(c cut) ([]byte, error) {
+	kept := append([]wire.Chunk{}, r.chunks[:min(c.shown, len(r.chunks))]...)
+	if c.content >= 0 && len(kept) > 0 {
+		kept[0].Content = string(clipBytes([]byte(kept[0].Content), c.content))
+	}
+	document := r.document
+	if c.note != nil && len(kept) < len(r.chunks) {
+		document.Outline = []wire.OutlineHeading{} // of what is not there
+	}
+	return encodeJSON(jsonReading{Document: document, Chunks: kept, Whole: r.whole && len(kept) == len(r.chunks),
+		Searched: r.searched, Schema: schemaVersion, Truncation: c.note})
+}
+
+// about is the line below the title.
+func (r *reading) about() string {
+	var parts []string
+	if r.document.SourceType != "" {
+		parts = append(parts, client.SourceName(r.document.SourceType))
+	}
+	if r.document.UpdatedAt != nil {
+		parts = append(parts, day(*r.document.UpdatedAt))
+	}
+	if len(r.document.Authors) > 0 {
+		parts = append(parts, oneLine(strings.Join(r.document.Authors, ", ")))
+	}
+	if !r.whole && len(r.chunks) > 0 {
+		first, last := r.chunks[0].ChunkInd+1, r.chunks[len(r.chunks)-1].ChunkInd+1
+		if first == last {
+			parts = append(parts, fmt.Sprintf("piece %d of %d", first, r.document.ChunkCount))
+		} else {
+			parts = append(parts, fmt.Sprintf("pieces %d to %d of %d", first, last, r.document.ChunkCount))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (r *reading) title() string {
+	if title := oneLine(r.document.Title); title != "" {
+		return title
+	}
+	return oneLine(r.document.ID)
+}
+
+func (r *reading) body() string {
+	var text strings.Builder
+	for i, chunk := range r.chunks {
+		if i > 0 {
+			text.WriteString("\n\n")
+		}
+		text.WriteString(strings.Trim(chunk.Content, "\n"))
+	}
+	return text.String() + "\n"
+}
+
+func (r *reading) markdown() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "# %s\n\n", r.title())
+	if about := r.about(); about != "" {
+		fmt.Fprintf(&text, "%s\n", about)
+	}
+	if link := deref(r.document.Link); link != "" {
+		fmt.Fprintf(&text, "<%s>\n", oneLine(link))
+	}
+	if text.Len() > len(r.title())+len("# \n\n") {
+		text.WriteString("\n")
+	}
+	return text.String() + r.body()
+}
+
+// readingText is markdown for a person: the same text, wrapped, under a styled head.
+func (a *app) readingText(r *reading) string {
+	width := max(10, min(a.io.columns(), widestText))
+	var text strings.Builder
+	text.WriteString(a.style.Title.Render(ansi.Truncate(r.title(), width, "…")) + "\n")
+	if about := r.about(); about != "" {
+		text.WriteString(a.style.Muted.Render(ansi.Truncate(about, width, "…")) + "\n")
+	}
+	if link := deref(r.document.Link); link != "" {
+		text.WriteString(a.style.Muted.Render(oneLine(link)) + "\n")
+	}
+	text.WriteString("\n" + lipgloss.Wrap(strings.ReplaceAll(r.body(), "\t", "    "), width, " "))
+	return text.String()
+}

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"quarry/client"
+)
+
+// defaultMaxOutput bounds what a script gets, in bytes, unless it asks for another bound.
+const defaultMaxOutput = 50_000
+
+// globalFlags mean the same for every command.
+type globalFlags struct {
+	server, library, profile string
+	sample                   bool
+	timeout                  time.Duration
+	maxOutput                int
+	json, quiet, noColor     bool
+}
+
+func (a *app) root() *cobra.Command {
+	options := &searchOptions{}
+	var version bool
+	root := &cobra.Command{
+		Use:           "quarry [query…]",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
+			return a.begin(command)
+		},
+		RunE: func(command *cobra.Command, arguments []string) error {
+			switch {
+			case version:
+				return a.printVersion(command.Context())
+			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !filtered(command):
+				return a.help(command)
+			case len(arguments) == 0:
+				return a.search(command.Context(), nil, options)
+			}
+			return a.bareQuery(command, arguments, options)
+		},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	a.document(root, rootHelp())
+	a.globalFlags(root.PersistentFlags())
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the versions of client and server")
+	a.searchFlags(root, options)
+	hideFlags(root.Flags(), "version")
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetIn(a.io.In)
+	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
+		a.command = command
+		return usage("See: "+command.CommandPath()+" --help", "%s", err)
+	})
+	root.AddCommand(a.searchCommand(), a.readCommand(), a.sourcesCommand(), a.agentsCommand(),
+		a.documentSetsCommand(), a.tagsCommand(), a.addCommand(), a.removeCommand(), a.syncCommand(),
+		a.statusCommand(), a.serveCommand(), a.adminCommand(), a.configureCommand(), a.validateCommand(),
+		a.versionCommand(), a.completionCommand())
+	root.SetHelpCommand(a.helpCommand())
+	return root
+}
+
+func (a *app) globalFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&a.flags.server, "server", "", "search this server (`URL`)")
+	flags.StringVar(&a.flags.library, "library", "", "search the library in this folder (`DIR`)")
+	flags.BoolVar(&a.flags.sample, "sample", false, "search the bundled sample library")
+	flags.StringVar(&a.flags.profile, "profile", "", "search the server of this profile (`NAME`)")
+	flags.DurationVar(&a.flags.timeout, "timeout", 0,
+		"give up after this `DURATION`, like 30s or 10m (default 5m for search, 30s else)")
+	flags.IntVar(&a.flags.maxOutput, "max-output", -1,
+		fmt.Sprintf("cut the output at this many `BYTES`, 0 for never (default %d without a terminal)", defaultMaxOutput))
+	flags.Lookup("max-output").DefValue = "0" // the text above tells it
+	flags.BoolVar(&a.flags.json, "json", false, "print JSON")
+	flags.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes")
+	flags.BoolVar(&a.flags.noColor, "no-color", false, "no colours (also NO_COLOR)")
+}
+
+// filtered tells that a flag of search was given.
+func filtered(root *cobra.Command) bool {
+	found := false
+	root.LocalNonPersistentFlags().Visit(func(flag *pflag.Flag) { found = found || flag.Hidden })
+	return found
+}
+
+// hideFlags keeps flags working without listing them.
+func hideFlags(flags *pflag.FlagSet, shown ...string) {
+	keep := map[string]bool{}
+	for _, name := range shown {
+		keep[name] = true
+	}
+	flags.VisitAll(func(flag *pflag.Flag) { flag.Hidden = !keep[flag.Name] })
+}
+
+// begin runs before every command, when its flags are known.
+func (a *app) begin(command *cobra.Command) error {
+	a.command = command
+	a.usePalettes()
+	if a.flags.timeout < 0 || command.Flags().Changed("timeout") && a.flags.timeout == 0 {
+		return usage("Give a duration like 30s or 10m.", "--timeout must be more than 0")
+	}
+	if command.Flags().Changed("max-output") && a.flags.maxOutput < 0 {
+		return usage("Give a number of bytes, or 0 for no limit.", "--max-output must not be negative")
+	}
+	targets := 0
+	for _, given := range []bool{a.flags.server != "", a.flags.library != "", a.flags.profile != "", a.flags.sample} {
+		if given {
+			targets++
+		}
+	}
+	if targets > 1 {
+		return usage("Give only one of them.", "--server, --library, --profile and --sample exclude each other")
+	}
+	return nil
+}
+
+// where collects the flags that choose a target.
+func (a *app) where() Where {
+	return Where{Server: a.flags.server, Library: a.flags.library, Profile: a.flags.profile, Sample: a.flags.sample,
+		Terminal: a.io.interactive()}
+}
+
+// decide finds the target, and tells a person who got the sample library how to leave it.
+func (a *app) decide() (Target, error) {
+	target, err := a.doors.Decide(a.where())
+	for _, warning := range target.Warnings {
+		a.note("%s", warning)
+	}
+	if err == nil && target.Kind == KindSample && !a.flags.sample {
+		a.note("this is the bundled sample library; search your own with quarry add PATH or quarry configure")
+	}
+	return target, err
+}
+
+// deadline bounds a command by --timeout.
+func (a *app) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	if a.flags.timeout > 0 {
+		return context.WithTimeout(client.WithTimeout(ctx, a.flags.timeout), a.flags.timeout)
+	}
+	return ctx, func() {}
+}
+
+// maxOutput is the bound of this run's output in bytes, 0 for none.
+func (a *app) maxOutput() int {
+	if a.flags.maxOutput >= 0 {
+		return a.flags.maxOutput
+	}
+	if a.io.OutTTY {
+		return 0
+	}
+	return defaultMaxOutput
+}
+
+// bareQuery searches for words that follow no command.
+func (a *app) bareQuery(command *cobra.Command, words []string, options *searchOptions) error {
+	dashed := command.ArgsLenAtDash() == 0
+	if near := nearestCommand(command, words); near != "" && !dashed {
+		if !a.io.interactive() {
+			do := fmt.Sprintf("Run: quarry %s, or to search for the words: quarry -- %s", near, strings.Join(words, " "))
+			return usage(do, "%q is not a command; did you mean %q?", words[0], near)
+		}
+		a.note("searching for %q; for the command run: quarry %s", strings.Join(words, " "), near)
+	}
+	return a.search(command.Context(), []string{strings.Join(words, " ")}, options)
+}
+
+// nearestCommand finds a command that is one edit away from the first word.
+func nearestCommand(root *cobra.Command, words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	for _, command := range root.Commands() {
+		if !command.Hidden && oneEdit(words[0], command.Name()) {
+			return command.Name()
+		}
+	}
+	return ""
+}
+
+// oneEdit tells that a becomes b by one inserted, removed, changed or swapped letter.
+func oneEdit(a, b string) bool {
+	if a == b {
+		return false
+	}
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	restA, restB := a[i:], b[i:]
+	switch len(restA) - len(restB) {
+	case 1:
+		return restA[1:] == restB
+	case -1:
+		return restA == restB[1:]
+	case 0:
+		swapped := len(restA) > 1 && restA[0] == restB[1] && restA[1] == restB[0] && restA[2:] == restB[2:]
+		return restA[1:] == restB[1:] || swapped
+	}
+	return false
+}

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"quarry/theme"
+)
+
+// errInterrupted says that the user stopped the command.
+var errInterrupted = errors.New("interrupted")
+
+// unwindTime is how long a stopped command may take to print what it finished. Together with the way from the signal
+// to here it stays below the tenth of a second in which an interruption must be over.
+const unwindTime = 80 * time.Millisecond
+
+// app is one run of the program.
+type app struct {
+	io      IO
+	doors   Doors
+	flags   globalFlags
+	out     *gate // results
+	err     *gate // everything else
+	style   theme.Palette
+	errs    theme.Palette // the palette of standard error
+	started time.Time
+	command *cobra.Command // the one that runs
+	patient atomic.Bool    // the command ends by itself when stopped: wait for it
+
+	farewell atomic.Pointer[func()] // what to tell when the command is stopped and does not come to it itself
+}
+
+// Run executes one command line and returns the exit code. When ctx ends, the command prints what it has and the code
+// is 130.
+func Run(ctx context.Context, streams IO, arguments []string, doors Doors) int {
+	a := &app{io: streams, doors: doors, out: &gate{to: streams.Out}, err: &gate{to: streams.Err}}
+	a.started = a.now()
+	a.usePalettes()
+	done := make(chan error, 1)
+	go func() { done <- a.execute(ctx, arguments) }()
+	select {
+	case err := <-done:
+		return a.finish(ctx, err)
+	case <-ctx.Done():
+	}
+	if a.patient.Load() {
+		return a.finish(ctx, <-done)
+	}
+	timer := time.NewTimer(unwindTime)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return a.finish(ctx, err)
+	case <-timer.C:
+		if farewell := a.farewell.Load(); farewell != nil {
+			(*farewell)()
+		}
+		a.out.shut()
+		code := a.finish(ctx, errInterrupted)
+		a.err.shut()
+		return code
+	}
+}
+
+func (a *app) execute(ctx context.Context, arguments []string) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = &Failure{Code: ExitGeneral, What: fmt.Sprintf("the program failed: %v", cause),
+				Do: "Please report this with the command that you ran."}
+		}
+	}()
+	root := a.root()
+	root.SetArgs(append([]string{}, arguments...)) // nil would mean the arguments of the process
+	return root.ExecuteContext(ctx)
+}
+
+// finish prints the two lines of an error and returns the exit code.
+func (a *app) finish(ctx context.Context, err error) int {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, errOutputClosed) {
+		var failure *Failure
+		if !errors.As(err, &failure) || failure.Code != ExitInterrupted {
+			err = errInterrupted
+		}
+	}
+	failure := a.explain(err)
+	if failure == nil {
+		return ExitSuccess
+	}
+	fmt.Fprintf(a.err, "%s %s\n", a.errs.Error.Render("error:"), printable(failure.What))
+	if failure.Do != "" {
+		fmt.Fprintf(a.err, "%s %s\n", a.errs.Muted.Render("what to do:"), printable(sentence(failure.Do)))
+	}
+	return failure.Code
+}
+
+// note tells something on standard error that is neither result nor error.
+func (a *app) note(format string, arguments ...any) {
+	if a.flags.quiet {
+		return
+	}
+	fmt.Fprintf(a.err, "%s %s\n", a.errs.Warning.Render("note:"), printable(fmt.Sprintf(format, arguments...)))
+}
+
+// say prints a plain line on standard error, unless --quiet.
+func (a *app) say(format string, arguments ...any) {
+	if !a.flags.quiet {
+		fmt.Fprintln(a.err, printable(fmt.Sprintf(format, arguments...)))
+	}
+}
+
+// printable folds what would move a terminal's cursor, so that a path or an argument stays text.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return ' '
+		}
+		if r < 0x20 || r >= 0x7f && r < 0xa0 || isBidiControl(r) {
+			return '�'
+		}
+		return r
+	}, text)
+}
+
+func isBidiControl(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
+}
+
+func (a *app) now() time.Time {
+	if a.io.Now != nil {
+		return a.io.Now()
+	}
+	return time.Now()
+}
+
+func (a *app) usePalettes() {
+	a.style = theme.New(theme.Profile(a.io.OutTTY, a.flags.noColor, a.io.Env))
+	a.errs = theme.New(theme.Profile(a.io.ErrTTY, a.flags.noColor, a.io.Env))
+}
+
+// commandName is the name of the running command as the user types it, without the program's own.
+func (a *app) commandName() string {
+	if a.command == nil || !a.command.HasParent() {
+		return "search"
+	}
+	_, name, _ := strings.Cut(a.command.CommandPath(), " ")
+	return name
+}
+
+// gate is a writer that can be closed while somebody still writes to it.
+type gate struct {
+	mu   sync.Mutex
+	to   io.Writer
+	over bool
+}
+
+// Write passes on, or fails with errOutputClosed when the reader went away or the run is over.
+func (g *gate) Write(data []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.over {
+		return 0, errOutputClosed
+	}
+	n, err := g.to.Write(data)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		g.over = true
+		return n, errOutputClosed
+	}
+	return n, err
+}
+
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over = true
+}

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// maxQueries is how many queries one search runs, concurrently.
+const maxQueries = 3
+
+// searchOptions are the flags of search as they were written.
+type searchOptions struct {
+	sources, sets, tags []string
+	days                int
+	daysGiven           bool
+	since, until        string
+	agentID             int
+	agentIDGiven        bool
+	agent               string
+	noExpansion         bool
+	noSelection         bool
+	limit               int
+	limitGiven          bool
+	history             string
+	raw, explain        bool
+	format              string
+}
+
+// The formats of search.
+const (
+	formatJSON   = "json"
+	formatNDJSON = "ndjson"
+	formatMD     = "md"
+	formatTSV    = "tsv"
+	formatText   = "text"
+)
+
+func searchFormats() []string {
+	return []string{formatJSON, formatNDJSON, formatMD, formatTSV, formatText}
+}
+
+func (a *app) searchCommand() *cobra.Command {
+	options := &searchOptions{}
+	command := &cobra.Command{
+		Use:  "search <query> [<query> <query>]",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			if len(arguments) > 1 && !strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
+				a.note("each argument is searched on its own; quote the words to search for them together: %q",
+					strings.Join(arguments, " "))
+			}
+			return a.search(command.Context(), arguments, options)
+		},
+	}
+	a.document(command, searchHelp())
+	a.searchFlags(command, options)
+	return command
+}
+
+func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
+	flags := command.Flags()
+	flags.StringSliceVar(&options.sources, "source", nil, "only these `sources`, separated by commas, like slack,github")
+	flags.IntVar(&options.days, "days", 0, "only what was updated in the last `N` days, 1 to 36500")
+	flags.StringVar(&options.since, "since", "", "only what was updated on this `DATE` or later, like 2026-01-31")
+	flags.StringVar(&options.until, "until", "", "only what was updated on this `DATE` or earlier")
+	flags.IntVar(&options.agentID, "agent-id", 0, "search as the agent with this number (`N`)")
+	flags.StringVar(&options.agent, "agent", "", "search as the agent of this `NAME`")
+	flags.StringArrayVar(&options.sets, "document-set", nil, "only this document set (`NAME`); repeatable")
+	flags.StringArrayVar(&options.tags, "tag", nil, "only documents with this tag (`key=value`); repeatable")
+	flags.BoolVar(&options.noExpansion, "no-query-expansion", false, "search for the words as they are (faster)")
+	flags.BoolVar(&options.noSelection, "no-document-selection", false, "keep the plain ranking (faster)")
+	flags.IntVar(&options.limit, "limit", 0,
+		"this many results (`N`), 1 to 100 (default: what the server selects, at most 10)")
+	flags.StringVar(&options.history, "history", "",
+		"the conversation that the question belongs to: a JSON `FILE` of {message, message_type}")
+	flags.BoolVar(&options.raw, "raw", false, "print the server's answer as it came; never cut")
+	flags.BoolVar(&options.explain, "explain", false, "add how the results were found")
+	flags.StringVar(&options.format, "format", "", "the `FORMAT` json, ndjson, md, tsv or text (default text on a terminal, else json)")
+	a.completeSearchFlags(command)
+}
+
+// changed notes which numbers were written, because zero may be one of them.
+func (o *searchOptions) changed(command *cobra.Command) {
+	flags := command.Flags()
+	o.daysGiven = flags.Changed("days")
+	o.agentIDGiven = flags.Changed("agent-id")
+	o.limitGiven = flags.Changed("limit")
+}
+
+// search runs queries and prints what came back.
+func (a *app) search(ctx context.Context, queries []string, options *searchOptions) error {
+	options.changed(a.command)
+	target, err := a.decide()
+	if err != nil {
+		return err
+	}
+	format, err := a.searchFormat(options)
+	if err != nil {
+		return err
+	}
+	if queries, err = a.gatherQueries(queries); err != nil {
+		return err
+	}
+	plan, err := a.planSearch(queries, options, target)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.deadline(ctx)
+	defer cancel()
+	session, err := target.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close() }()
+	checks, err := a.checkFilters(ctx, session.Client, plan)
+	if err != nil {
+		return err
+	}
+	stop := a.busy("Searching…")
+	outcomes := runSearches(ctx, session.Client, plan)
+	stop()
+	checks.annotate(ctx, outcomes)
+	defer a.forgetCopies()
+	return a.printSearch(outcomes, format, options, target)
+}
+
+// searchFormat decides what is printed.
+func (a *app) searchFormat(options *searchOptions) (string, error) {
+	format := options.format
+	switch {
+	case a.flags.json && format != "" && format != formatJSON:
+		return "", usage("Give one of them.", "--json and --format %s exclude each other", format)
+	case options.raw && format != "" && format != formatJSON:
+		return "", usage("Leave one of them out.", "--raw is JSON; it excludes --format %s", format)
+	case a.flags.json || options.raw:
+		return formatJSON, nil
+	case format == "" && a.io.OutTTY:
+		return formatText, nil
+	case format == "":
+		return formatJSON, nil
+	}
+	for _, known := range searchFormats() {
+		if format == known {
+			return format, nil
+		}
+	}
+	do := "Choose one of " + strings.Join(searchFormats(), ", ") + "."
+	if near := client.Nearest(format, searchFormats()); near != "" {
+		do = fmt.Sprintf("Did you mean %s? %s", near, do)
+	}
+	return "", usage(do, "unknown format %q", format)
+}
+
+// gatherQueries reads queries from standard input where "-" stands for them, and checks them.
+func (a *app) gatherQueries(arguments []string) ([]string, error) {
+	var queries []string
+	read := false
+	for _, argument := range arguments {
+		if argument != "-" {
+			queries = append(queries, argument)
+			continue
+		}
+		if read {
+			return nil, usage("Write it once.", "standard input can be read only once")
+		}
+		read = true
+		lines, err := readQueries(a.io.In)
+		if err != nil {
+			return nil, err
+		}
+		queries = append(queries, lines...)
+	}
+	if len(queries) == 0 {
+		return nil, usage(`Give what to search for: quarry search "how do we roll back a deploy".`, "no query")
+	}
+	if len(queries) > maxQueries {
+		return nil, usage("Search for the rest afterwards; quotes make several words one query.",
+			"%d queries; at most %d run at once", len(queries), maxQueries)
+	}
+	for _, query := range queries {
+		if err := checkQuery(query); err != nil {
+			return nil, err
+		}
+	}
+	return queries, nil
+}
+
+func checkQuery(query string) error {
+	switch length := utf8.RuneCountInString(query); {
+	case !utf8.ValidString(query):
+		return usage("Write it in UTF-8.", "the query is not text")
+	case strings.TrimSpace(query) == "":
+		return usage(`Give what to search for: quarry search "how do we roll back a deploy".`, "the query is empty")
+	case length > wire.MaxQueryRunes:
+		return usage("Ask for less at once; a question of a few words finds most.",
+			"the query has %d characters; at most %d are allowed", length, wire.MaxQueryRunes)
+	}
+	return nil
+}
+
+// readQueries reads a query a line. What lies beyond the bound is not read.
+func readQueries(from io.Reader) ([]string, error) {
+	const longest = 4 * (wire.MaxQueryRunes + 1) // bytes
+	scanner := bufio.NewScanner(io.LimitReader(from, 64*longest))
+	scanner.Buffer(make([]byte, 0, longest), 16*longest)
+	var queries []string
+	for scanner.Scan() && len(queries) <= maxQueries {
+		if line := strings.TrimSpace(scanner.Text()); line != "" {
+			queries = append(queries, line)
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			return nil, usage("Ask for less at once.", "a query has more than %d characters", wire.MaxQueryRunes)
+		}
+		return nil, fmt.Errorf("read queries from standard input: %w", err)
+	}
+	return queries, nil
+}

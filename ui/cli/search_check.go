@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// checkTime bounds the listings that are asked for before or beside a search. Without an answer in time the server
+// decides.
+const checkTime = 5 * time.Second
+
+const tagsAsked = 1000
+
+// filterCheck knows what to say about a search once its results are there.
+type filterCheck struct {
+	sources chan sourceList // nil: nothing to say; else delivers once
+	wanted  [][]string      // sources of each query
+}
+
+// checkFilters refuses what the server surely does not have, and names the nearest that it has. A source that exists
+// somewhere, though not on this server, is searched and spoken of afterwards: its list is fetched beside the search.
+func (a *app) checkFilters(ctx context.Context, c *client.Client, plan *searchPlan) (*filterCheck, error) {
+	if err := a.resolveAgents(ctx, c, plan); err != nil {
+		return nil, err
+	}
+	if err := checkSets(ctx, c, plan); err != nil {
+		return nil, err
+	}
+	if err := checkTags(ctx, c, plan); err != nil {
+		return nil, err
+	}
+	return checkSources(ctx, c, plan)
+}
+
+func checkSources(ctx context.Context, c *client.Client, plan *searchPlan) (*filterCheck, error) {
+	check := &filterCheck{}
+	var strange []string
+	asked := false
+	for _, query := range plan.queries {
+		check.wanted = append(check.wanted, query.request.Sources)
+		for _, source := range query.request.Sources {
+			asked = true
+			if _, known := wire.LookupSource(source); !known {
+				strange = union(strange, []string{source})
+			}
+		}
+	}
+	if !asked {
+		return check, nil
+	}
+	check.sources = make(chan sourceList, 1)
+	if len(strange) == 0 {
+		go func() { check.sources <- listSources(ctx, c) }()
+		return check, nil
+	}
+	list := listSources(ctx, c)
+	check.sources <- list
+	if len(list.values) == 0 {
+		return check, nil
+	}
+	known := list.values
+	for _, source := range wire.Sources() {
+		if !source.Internal {
+			known = union(known, []string{source.Value})
+		}
+	}
+	for _, source := range strange {
+		if !slices.Contains(known, source) {
+			return nil, unknownValue("source", source, nearestSource(source, list.values, known), "quarry sources")
+		}
+	}
+	return check, nil
+}
+
+// nearestSource prefers what this server has.
+func nearestSource(source string, listed, known []string) string {
+	if near := client.Nearest(source, listed); near != "" {
+		return near
+	}
+	return client.Nearest(source, known)
+}
+
+// annotate adds to answers that a source is not connected, unless the server said so itself.
+func (f *filterCheck) annotate(ctx context.Context, outcomes []outcome) {
+	if f.sources == nil || ctx.Err() != nil {
+		return
+	}
+	list := <-f.sources
+	if !list.certain {
+		return
+	}
+	for i, o := range outcomes {
+		if o.err != nil || slices.ContainsFunc(o.response.Notes, isSourceEmpty) {
+			continue
+		}
+		for _, source := range f.wanted[i] {
+			if !slices.Contains(list.values, source) {
+				o.response.Notes = append(o.response.Notes, wire.Note{Code: wire.NoteSourceEmpty, Text: fmt.Sprintf(
+					"%s is not connected here, so nothing of it can be found (connected: %s)", source, brief(list.values))})
+			}
+		}
+	}
+}
+
+func isSourceEmpty(note wire.Note) bool { return note.Code == wire.NoteSourceEmpty }
+
+// brief lists values, but not endlessly.
+func brief(values []string) string {
+	const most = 12
+	if len(values) == 0 {
+		return "nothing"
+	}
+	if len(values) <= most {
+		return strings.Join(values, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(values[:most], ", "), len(values)-most)
+}
+
+func unknownValue(what, value, near, list string) error {
+	if near != "" {
+		return usage(fmt.Sprintf("Did you mean %q? All of them: %s", near, list), "unknown %s %q", what, value)
+	}
+	return usage("See what there is: "+list, "unknown %s %q", what, value)
+}
+
+// resolveAgents finds the numbers of agents that were named. A number that was given goes as it is: the server knows.
+func (a *app) resolveAgents(ctx context.Context, c *client.Client, plan *searchPlan) error {
+	var personas []wire.Persona
+	asked := false
+	for i := range plan.queries {
+		query := &plan.queries[i]
+		if query.agent == "" {
+			continue
+		}
+		if !asked {
+			asked = true
+			limited, cancel := context.WithTimeout(ctx, checkTime)
+			defer cancel()
+			var err error
+			if personas, err = c.Personas(limited); err != nil {
+				if number, numeric := strconv.Atoi(query.agent); numeric == nil && ctx.Err() == nil {
+					query.request.PersonaID = &number
+					asked = false
+					continue
+				}
+				return agentsUnknown(query.agent, err, ctx)
+			}
+		}
+		id, err := findAgent(query.agent, personas)
+		if err != nil {
+			return err
+		}
+		query.request.PersonaID = &id
+	}
+	return nil
+}
+
+func agentsUnknown(name string, err error, ctx context.Context) error {
+	if client.KindOf(err) != client.Auth || ctx.Err() != nil {
+		return fmt.Errorf("look up the agent %q: %w", name, err)
+	}
+	return &Failure{Code: ExitAuth, What: fmt.Sprintf("this token may not list agents, so the name %q has no number", name),
+		Do: "Give the agent's number: --agent-id N", Err: err}
+}
+
+func findAgent(name string, personas []wire.Persona) (int, error) {
+	names := make([]string, 0, len(personas))
+	for _, persona := range personas {
+		if strings.EqualFold(persona.Name, name) {
+			return persona.ID, nil
+		}
+		names = append(names, persona.Name)
+	}
+	if number, err := strconv.Atoi(name); err == nil {
+		return number, nil
+	}
+	return 0, unknownValue("agent", name, client.Nearest(name, names), "quarry agents")
+}
+
+func checkSets(ctx context.Context, c *client.Client, plan *searchPlan) error {
+	var wanted []string
+	for _, query := range plan.queries {
+		wanted = union(wanted, query.request.DocumentSets)
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	sets, err := c.DocumentSets(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // without a list the server decides
+	}
+	names := make([]string, 0, len(sets))
+	for _, set := range sets {
+		names = append(names, set.Name)
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return unknownValue("document set", name, client.Nearest(name, names), "quarry document-sets")
+		}
+	}
+	return nil
+}
+
+// checkTags asks for each tag by itself, because a server lists only so many at once.
+func checkTags(ctx context.Context, c *client.Client, plan *searchPlan) error {
+	var wanted []wire.Tag
+	for _, query := range plan.queries {
+		wanted = union(wanted, query.request.Tags)
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	for _, tag := range wanted {
+		found, err := c.ValidTags(ctx, tag.Key+"="+tag.Value, true, tagsAsked)
+		if err != nil {
+			return nil //nolint:nilerr // without a list the server decides
+		}
+		listed := slices.ContainsFunc(found, func(other wire.SourceTag) bool {
+			return other.Key == tag.Key && other.Value == tag.Value
+		})
+		if listed || len(found) >= tagsAsked {
+			continue
+		}
+		return unknownValue("tag", tag.Key+"="+tag.Value, nearestTag(ctx, c, tag), "quarry tags")
+	}
+	return nil
+}
+
+func nearestTag(ctx context.Context, c *client.Client, tag wire.Tag) string {
+	all, err := c.ValidTags(ctx, "", true, tagsAsked)
+	if err != nil {
+		return ""
+	}
+	names := make([]string, 0, len(all))
+	for _, other := range all {
+		names = append(names, other.Key+"="+other.Value)
+	}
+	return client.Nearest(tag.Key+"="+tag.Value, names)
+}

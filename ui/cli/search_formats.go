@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// printNDJSON prints one JSON object a line: results and errors, and a summary last. A line is
+// {"type":"result","query",…keys of a result}, {"type":"error","query","error"} or {"type":"summary","searched",
+// "total_results","notes","schema","truncation"?}. A cut drops results from the end, never the summary.
+func (a *app) printNDJSON(outcomes []outcome, explain, private bool) error {
+	return a.printAnswer("search", ndjsonAnswer{newSearchAnswer(outcomes, explain)}, private, false)
+}
+
+type ndjsonAnswer struct{ searchAnswer }
+
+type ndjsonResult struct {
+	Type  string `json:"type"`
+	Query string `json:"query"`
+	jsonResult
+}
+
+type ndjsonError struct {
+	Type  string `json:"type"`
+	Query string `json:"query"`
+	Error string `json:"error"`
+}
+
+type ndjsonSummary struct {
+	Type         string      `json:"type"`
+	Searched     []string    `json:"searched"`
+	TotalResults int         `json:"total_results"`
+	Notes        []wire.Note `json:"notes"`
+	Schema       int         `json:"schema"`
+	Truncation   *truncation `json:"truncation,omitempty"`
+}
+
+func (n ndjsonAnswer) encode(c cut) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	summary := ndjsonSummary{Type: "summary", Searched: searchedBy(n.outcomes), Notes: []wire.Note{},
+		TotalResults: n.count(n.most()), Schema: schemaVersion, Truncation: c.note}
+	for _, o := range n.outcomes {
+		if o.err != nil {
+			if err := encoder.Encode(ndjsonError{"error", o.query.text, clampError(o.err)}); err != nil {
+				return nil, fmt.Errorf("encode the answer: %w", err)
+			}
+			continue
+		}
+		summary.Notes = append(summary.Notes, o.response.Notes...)
+		for _, result := range n.results(o.response, c) {
+			if err := encoder.Encode(ndjsonResult{"result", o.query.text, result}); err != nil {
+				return nil, fmt.Errorf("encode the answer: %w", err)
+			}
+		}
+	}
+	if err := encoder.Encode(summary); err != nil {
+		return nil, fmt.Errorf("encode the answer: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+// tsvLines makes a line a result, without a header: citation number, title, source, date, link, ref, query. Tabs and
+// line breaks inside a value become spaces.
+func tsvLines(outcomes []outcome) [][]byte {
+	var lines [][]byte
+	for _, o := range outcomes {
+		if o.err != nil {
+			continue
+		}
+		for _, r := range o.response.Results {
+			cells := []string{citation(r), r.Title, r.SourceType, deref(r.UpdatedAt), deref(r.Link), r.Ref, o.query.text}
+			for i, cell := range cells {
+				cells[i] = oneLine(cell)
+			}
+			lines = append(lines, []byte(strings.Join(cells, "\t")+"\n"))
+		}
+	}
+	return lines
+}
+
+// markdown makes a document with a section a result, whole contents included.
+func markdown(outcomes []outcome) []byte {
+	var text strings.Builder
+	for _, o := range outcomes {
+		if len(outcomes) > 1 {
+			fmt.Fprintf(&text, "# %s\n\n", oneLine(o.query.text))
+		}
+		if o.err != nil {
+			fmt.Fprintf(&text, "Failed: %s\n\n", oneLine(o.err.Error()))
+			continue
+		}
+		if len(o.response.Results) == 0 {
+			text.WriteString("No results.\n\n")
+		}
+		for _, r := range o.response.Results {
+			writeMarkdownResult(&text, r)
+		}
+	}
+	return []byte(strings.TrimRight(text.String(), "\n") + "\n")
+}
+
+func writeMarkdownResult(text *strings.Builder, r wire.SearchResult) {
+	fmt.Fprintf(text, "## [%s] %s\n\n", citation(r), oneLine(r.Title))
+	about := []string{client.SourceName(r.SourceType)}
+	if r.UpdatedAt != nil {
+		about = append(about, day(*r.UpdatedAt))
+	}
+	about = append(about, r.Authors...)
+	fmt.Fprintf(text, "%s\n", strings.Join(about, " · "))
+	if len(r.HeadingPath) > 0 {
+		fmt.Fprintf(text, "%s\n", strings.Join(r.HeadingPath, " › "))
+	}
+	if r.Link != nil {
+		fmt.Fprintf(text, "<%s>\n", oneLine(*r.Link))
+	}
+	if r.Ref != "" {
+		fmt.Fprintf(text, "`%s`\n", oneLine(r.Ref))
+	}
+	for line := range strings.Lines(strings.TrimSpace(r.Content)) {
+		text.WriteString("\n> " + strings.TrimRight(line, "\n"))
+	}
+	text.WriteString("\n\n")
+}
+
+// citation is the number of a result's document, or a dash where the server gave none.
+func citation(r wire.SearchResult) string {
+	if r.CitationID == nil {
+		return "-"
+	}
+	return strconv.Itoa(*r.CitationID)
+}
+
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// day is the date of a moment as a server wrote it; text that is no moment stays as it is.
+func day(moment string) string {
+	if t, err := wire.ParseTime(moment); err == nil {
+		return t.Format("2006-01-02")
+	}
+	return oneLine(moment)
+}

@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"encoding/json"
+
+	"quarry/client/wire"
+)
+
+// The JSON of search, version 1. One query:
+//
+//	{"results": [result…], "searched": ["profile"…], "total_matches"?, "notes": […], "schema": 1, "truncation"?}
+//
+// several:
+//
+//	{"searches": [{"query", "results", "error"?, …}…], "searched": […], "schema": 1, "truncation"?}
+//
+// The first six keys of a result are those of Onyx's CLI and always there. The others are there when the server told
+// them: a bare Onyx tells none, and nothing is made up for it. --explain adds, to a result, chunk_ind, blurb,
+// highlights, best_passage and ranks, and to an answer, queries, query_expansion, applied_filters, stages and facets.
+
+type jsonResult struct {
+	CitationID *int    `json:"citation_id"`
+	Title      string  `json:"title"`
+	URL        *string `json:"url"`
+	SourceType string  `json:"source_type"`
+	Content    string  `json:"content"`
+	UpdatedAt  *string `json:"updated_at"`
+
+	*jsonResultMore
+}
+
+// jsonResultMore is what only a quarry server tells.
+type jsonResultMore struct {
+	Ref          string                   `json:"ref"`
+	DocumentID   string                   `json:"document_id"`
+	ChunkStart   int                      `json:"chunk_start"`
+	ChunkEnd     int                      `json:"chunk_end"`
+	ChunkCount   int                      `json:"chunk_count"`
+	HeadingPath  []string                 `json:"heading_path"`
+	Authors      []string                 `json:"authors"`
+	Metadata     map[string]wire.Metadata `json:"metadata"`
+	DocumentType string                   `json:"document_type"`
+	Score        float64                  `json:"score"`
+	Selected     bool                     `json:"selected"`
+	Origin       string                   `json:"origin,omitempty"`
+
+	*jsonResultExplained
+}
+
+type jsonResultExplained struct {
+	ChunkInd    int            `json:"chunk_ind"`
+	Blurb       string         `json:"blurb"`
+	Highlights  []wire.Span    `json:"highlights"`
+	BestPassage wire.Span      `json:"best_passage"`
+	Ranks       map[string]int `json:"ranks"`
+}
+
+// jsonTold is what an answer tells about its search beside the results.
+type jsonTold struct {
+	TotalMatches *int        `json:"total_matches,omitempty"`
+	Notes        []wire.Note `json:"notes"`
+
+	*jsonExplained
+}
+
+type jsonExplained struct {
+	Queries        []wire.ExecutedQuery `json:"queries"`
+	QueryExpansion wire.QueryExpansion  `json:"query_expansion"`
+	AppliedFilters []wire.AppliedFilter `json:"applied_filters"`
+	Stages         []wire.Stage         `json:"stages"`
+	Facets         wire.Facets          `json:"facets"`
+}
+
+type jsonSearch struct {
+	Results  []jsonResult `json:"results"`
+	Searched []string     `json:"searched"`
+	jsonTold
+	Schema     int         `json:"schema"`
+	Truncation *truncation `json:"truncation,omitempty"`
+}
+
+type jsonSearches struct {
+	Searches   []jsonOneOfMany `json:"searches"`
+	Searched   []string        `json:"searched"`
+	Schema     int             `json:"schema"`
+	Truncation *truncation     `json:"truncation,omitempty"`
+}
+
+type jsonOneOfMany struct {
+	Query   string       `json:"query"`
+	Error   string       `json:"error,omitempty"`
+	Results []jsonResult `json:"results"` // null with an error
+	*jsonTold
+}
+
+// fromQuarry tells that the server sent the additional fields.
+func fromQuarry(response *wire.SearchResponse) bool {
+	return len(response.Stages) > 0 || len(response.CitationMapping) > 0
+}
+
+func newJSONResult(result wire.SearchResult, explain bool) jsonResult {
+	lean := jsonResult{
+		CitationID: result.CitationID, Title: result.Title, URL: result.Link, SourceType: result.SourceType,
+		Content: result.Content, UpdatedAt: result.UpdatedAt,
+	}
+	if result.DocumentID == "" {
+		return lean
+	}
+	lean.jsonResultMore = &jsonResultMore{
+		Ref: result.Ref, DocumentID: result.DocumentID, ChunkStart: result.ChunkStart, ChunkEnd: result.ChunkEnd,
+		ChunkCount: result.ChunkCount, HeadingPath: filled(result.HeadingPath), Authors: filled(result.Authors),
+		Metadata: result.Metadata, DocumentType: result.DocumentType, Score: result.Score, Selected: result.Selected,
+		Origin: result.Origin,
+	}
+	if lean.Metadata == nil {
+		lean.Metadata = map[string]wire.Metadata{}
+	}
+	if explain {
+		lean.jsonResultExplained = &jsonResultExplained{
+			ChunkInd: result.ChunkInd, Blurb: result.Blurb, Highlights: filled(result.Highlights),
+			BestPassage: result.BestPassage, Ranks: result.Ranks,
+		}
+		if lean.Ranks == nil {
+			lean.Ranks = map[string]int{}
+		}
+	}
+	return lean
+}
+
+func newJSONTold(response *wire.SearchResponse, explain bool) jsonTold {
+	told := jsonTold{Notes: filled(response.Notes)}
+	if !fromQuarry(response) {
+		return told
+	}
+	told.TotalMatches = &response.TotalMatches
+	if explain {
+		told.jsonExplained = &jsonExplained{
+			Queries: filled(response.Queries), QueryExpansion: response.QueryExpansion,
+			AppliedFilters: filled(response.AppliedFilters), Stages: filled(response.Stages), Facets: response.Facets,
+		}
+		expansion := &told.QueryExpansion
+		expansion.SemanticQueries = filled(expansion.SemanticQueries)
+		expansion.KeywordQueries = filled(expansion.KeywordQueries)
+	}
+	return told
+}
+
+// filled turns a missing list into an empty one.
+func filled[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// searchAnswer is the JSON of a search, whole or cut.
+type searchAnswer struct {
+	outcomes []outcome
+	explain  bool
+}
+
+func newSearchAnswer(outcomes []outcome, explain bool) searchAnswer {
+	return searchAnswer{outcomes: outcomes, explain: explain}
+}
+
+func (s searchAnswer) most() int {
+	most := 0
+	for _, o := range s.outcomes {
+		if o.err == nil {
+			most = max(most, len(o.response.Results))
+		}
+	}
+	return most
+}
+
+func (s searchAnswer) count(shown int) int {
+	total := 0
+	for _, o := range s.outcomes {
+		if o.err == nil {
+			total += min(shown, len(o.response.Results))
+		}
+	}
+	return total
+}
+
+func (s searchAnswer) encode(c cut) ([]byte, error) {
+	searched := searchedBy(s.outcomes)
+	if len(s.outcomes) == 1 {
+		response := s.outcomes[0].response
+		return encodeJSON(jsonSearch{
+			Results: s.results(response, c), Searched: searched, jsonTold: newJSONTold(response, s.explain),
+			Schema: schemaVersion, Truncation: c.note,
+		})
+	}
+	answer := jsonSearches{Searched: searched, Schema: schemaVersion, Truncation: c.note}
+	for _, o := range s.outcomes {
+		one := jsonOneOfMany{Query: o.query.text}
+		if o.err != nil {
+			one.Error = clampError(o.err)
+		} else {
+			told := newJSONTold(o.response, s.explain)
+			one.Results, one.jsonTold = s.results(o.response, c), &told
+		}
+		answer.Searches = append(answer.Searches, one)
+	}
+	return encodeJSON(answer)
+}
+
+func (s searchAnswer) results(response *wire.SearchResponse, c cut) []jsonResult {
+	kept := response.Results[:min(c.shown, len(response.Results))]
+	results := make([]jsonResult, 0, len(kept))
+	for _, result := range kept {
+		results = append(results, newJSONResult(clipResult(result, c.content), s.explain))
+	}
+	return results
+}
+
+// clipResult keeps at most limit bytes of the content, and of what points into it what still does.
+func clipResult(result wire.SearchResult, limit int) wire.SearchResult {
+	if limit < 0 || len(result.Content) <= limit {
+		return result
+	}
+	result.Content = string(clipBytes([]byte(result.Content), limit))
+	end := len(result.Content)
+	var spans []wire.Span
+	for _, span := range result.Highlights {
+		if span[1] <= end {
+			spans = append(spans, span)
+		}
+	}
+	result.Highlights = spans
+	result.BestPassage = wire.Span{min(result.BestPassage[0], end), min(result.BestPassage[1], end)}
+	result.Blurb = string(clipBytes([]byte(result.Blurb), limit))
+	return result
+}
+
+// searchedBy collects where the queries went.
+func searchedBy(outcomes []outcome) []string {
+	searched := []string{}
+	for _, o := range outcomes {
+		if o.err == nil {
+			searched = union(searched, o.response.Searched)
+		}
+	}
+	return searched
+}
+
+// clampError bounds an error inside an answer, as Onyx's CLI does.
+func clampError(err error) string {
+	const longest = 2000
+	text := oneLine(err.Error())
+	for {
+		encoded, encodeErr := json.Marshal(text)
+		if encodeErr != nil || len(encoded) <= longest || text == "" {
+			return text
+		}
+		text = string(clipBytes([]byte(text), len(text)-max(1, (len(encoded)-longest)/6)))
+	}
+}
+
+// rawAnswer is what the servers answered. It is never cut.
+type rawAnswer []outcome
+
+func (r rawAnswer) most() int     { return 0 }
+func (r rawAnswer) count(int) int { return 0 }
+
+func (r rawAnswer) encode(cut) ([]byte, error) {
+	if len(r) == 1 {
+		return encodeJSON(r[0].raw)
+	}
+	type one struct {
+		Query    string          `json:"query"`
+		Response json.RawMessage `json:"response,omitempty"`
+		Error    string          `json:"error,omitempty"`
+	}
+	answer := struct {
+		Searches []one `json:"searches"`
+	}{}
+	for _, o := range r {
+		item := one{Query: o.query.text, Response: o.raw}
+		if o.err != nil {
+			item.Error, item.Response = clampError(o.err), nil
+		}
+		answer.Searches = append(answer.Searches, item)
+	}
+	return encodeJSON(answer)
+}

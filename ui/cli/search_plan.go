@@ -1,0 +1,279 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// plannedQuery is a query with the request that it becomes.
+type plannedQuery struct {
+	text    string // as it was written
+	words   []string
+	agent   string // name of an agent that still has no number
+	request wire.SearchRequest
+}
+
+// searchPlan is what a search will ask for.
+type searchPlan struct {
+	queries []plannedQuery
+}
+
+const maxHistory = 1 << 20 // bytes
+
+// planSearch checks every value and merges the filters inside the queries with those of the flags. Values of one field
+// add up; of two dates, the flag holds.
+func (a *app) planSearch(queries []string, options *searchOptions, target Target) (*searchPlan, error) {
+	base, err := a.flagRequest(options)
+	if err != nil {
+		return nil, err
+	}
+	plan := &searchPlan{}
+	for _, text := range queries {
+		planned, err := a.planQuery(text, base, options, target)
+		if err != nil {
+			return nil, err
+		}
+		plan.queries = append(plan.queries, planned)
+	}
+	return plan, nil
+}
+
+// flagRequest makes the part of a request that the flags determine.
+func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
+	request := wire.SearchRequest{
+		SkipQueryExpansion: options.noExpansion, SkipDocumentSelection: options.noSelection, Explain: options.explain,
+		DocumentSets: cleanList(options.sets),
+	}
+	for _, source := range cleanList(options.sources) {
+		request.Sources = append(request.Sources, sourceValue(source))
+	}
+	for _, tag := range options.tags {
+		key, value, found := strings.Cut(tag, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		if !found || key == "" || value == "" {
+			return request, usage("Write a tag as --tag team=infra; quarry tags lists them.",
+				"--tag %q is not key=value", tag)
+		}
+		request.Tags = append(request.Tags, wire.Tag{Key: key, Value: value})
+	}
+	if options.limitGiven {
+		if options.limit < 1 || options.limit > wire.MaxNumResults {
+			return request, usage("Give a number from 1 to 100.", "--limit %d is out of range", options.limit)
+		}
+		request.NumResults = &options.limit
+	}
+	if options.agentIDGiven {
+		if options.agent != "" {
+			return request, usage("Give one of them.", "--agent and --agent-id exclude each other")
+		}
+		if options.agentID < 0 {
+			return request, usage("quarry agents lists the numbers.",
+				"--agent-id %d is not the number of an agent", options.agentID)
+		}
+		request.PersonaID = &options.agentID
+	}
+	if err := a.flagDates(&request, options); err != nil {
+		return request, err
+	}
+	var err error
+	request.MessageHistory, err = readHistory(options.history)
+	return request, err
+}
+
+func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) error {
+	now := a.now()
+	if options.daysGiven {
+		if options.since != "" {
+			return usage("Give one of them.", "--days and --since exclude each other")
+		}
+		if options.days < 1 || options.days > wire.MaxTimeCutoffDays {
+			return usage("Give a number from 1 to 36500.", "--days %d is out of range", options.days)
+		}
+		request.TimeCutoff = &wire.Time{Time: now.UTC().AddDate(0, 0, -options.days)}
+	}
+	if options.since != "" {
+		since, err := parseDate("--since", options.since)
+		if err != nil {
+			return err
+		}
+		request.TimeCutoff = &wire.Time{Time: since}
+	}
+	if options.until != "" {
+		until, err := parseDate("--until", options.until)
+		if err != nil {
+			return err
+		}
+		if len(strings.TrimSpace(options.until)) == len(time.DateOnly) {
+			until = until.AddDate(0, 0, 1).Add(-time.Microsecond) // the day itself is meant, too
+		}
+		request.TimeUntil = &wire.Time{Time: until}
+	}
+	return checkDates(*request)
+}
+
+func checkDates(request wire.SearchRequest) error {
+	if request.TimeCutoff != nil && request.TimeUntil != nil && request.TimeUntil.Before(request.TimeCutoff.Time) {
+		return usage("Swap the dates, or leave one out.", "nothing can be updated after %s and before %s",
+			request.TimeCutoff.Format(time.DateOnly), request.TimeUntil.Format(time.DateOnly))
+	}
+	return nil
+}
+
+func parseDate(flag, text string) (time.Time, error) {
+	if trimmed := strings.TrimSpace(text); len(trimmed) >= len(time.DateOnly) {
+		if date, err := wire.ParseTime(trimmed); err == nil {
+			return date, nil
+		}
+	}
+	return time.Time{}, usage("Write a day that exists as 2026-01-31, or a moment as 2026-01-31T08:00:00Z.",
+		"%s %q is not a date", flag, text)
+}
+
+// planQuery merges one query's own filters with those of the flags.
+func (a *app) planQuery(text string, flags wire.SearchRequest, options *searchOptions,
+	target Target) (plannedQuery, error) {
+	parsed := client.ParseQuery(text, a.now())
+	planned := plannedQuery{text: text, words: queryWords(parsed), request: parsed.Request()}
+	if !parsed.HasWords() && len(parsed.Chips)+len(parsed.Exclude) > 0 {
+		return planned, usage("Add what to look for to the filters; quarry sources and quarry tags show what is there.",
+			"%q has filters but no words to search for", text)
+	}
+	request := &planned.request
+	request.Sources = union(request.Sources, flags.Sources)
+	request.DocumentSets = union(request.DocumentSets, flags.DocumentSets)
+	request.Tags = union(request.Tags, flags.Tags)
+	request.TimeCutoff = a.flagWins("since", flags.TimeCutoff, request.TimeCutoff)
+	request.TimeUntil = a.flagWins("until", flags.TimeUntil, request.TimeUntil)
+	request.SkipQueryExpansion = request.SkipQueryExpansion || flags.SkipQueryExpansion
+	request.SkipDocumentSelection, request.Explain = flags.SkipDocumentSelection, flags.Explain
+	request.NumResults = flags.NumResults
+	if err := checkDates(*request); err != nil {
+		return planned, err
+	}
+	a.planAgent(&planned, parsed.Agent, flags, options, target)
+	request.MessageHistory = withQuestion(flags.MessageHistory, request.Query)
+	return planned, nil
+}
+
+// planAgent takes the agent of the flags, else of the query, else of the profile.
+func (a *app) planAgent(planned *plannedQuery, asked string, flags wire.SearchRequest, options *searchOptions,
+	target Target) {
+	switch {
+	case flags.PersonaID != nil || options.agent != "":
+		if asked != "" && !strings.EqualFold(asked, options.agent) {
+			a.note("the flag's agent is used, not %q of the query", asked)
+		}
+		planned.request.PersonaID, planned.agent = flags.PersonaID, options.agent
+	case asked != "":
+		planned.agent = asked
+	case target.Agent != nil && *target.Agent != 0:
+		planned.request.PersonaID = target.Agent
+	default:
+		planned.agent = target.AgentName
+	}
+}
+
+func (a *app) flagWins(name string, flag, query *wire.Time) *wire.Time {
+	if flag == nil {
+		return query
+	}
+	if query != nil && !query.Equal(flag.Time) {
+		a.note("the flag's date holds (%s), not the one of %s: in the query", flag.Format(time.DateOnly), name)
+	}
+	return flag
+}
+
+// readHistory reads the conversation before a question; without a path there is none.
+func readHistory(path string) ([]wire.Message, error) {
+	if path == "" {
+		return nil, nil
+	}
+	const do = `Write a list like [{"message":"…","message_type":"user"}].`
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--history: %v", err), Do: "Check the path.", Err: err}
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, maxHistory+1))
+	if err != nil {
+		return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--history: %v", err), Do: "Check the path.", Err: err}
+	}
+	if len(text) > maxHistory {
+		return nil, usage("Keep the last turns only.", "--history %s is larger than 1 MiB", path)
+	}
+	var messages []wire.Message
+	if err := json.Unmarshal(text, &messages); err != nil {
+		return nil, usage(do, "--history %s: %v", path, err)
+	}
+	types := []string{"system", "user", "assistant", "tool_call_response", "user_reminder"}
+	for i, message := range messages {
+		if !slices.Contains(types, message.Type) {
+			return nil, usage("Use one of "+strings.Join(types, ", ")+".",
+				"--history %s: message %d has the type %q", path, i+1, message.Type)
+		}
+	}
+	return messages, nil
+}
+
+// withQuestion ends a conversation with the question, as the server expects it.
+func withQuestion(history []wire.Message, question string) []wire.Message {
+	if len(history) == 0 {
+		return nil
+	}
+	last := history[len(history)-1]
+	if last.Type == "user" && last.Message == question {
+		return history
+	}
+	return append(slices.Clone(history), wire.Message{Message: question, Type: "user"})
+}
+
+// sourceValue turns how people write a source into its value: "Google Drive" and Google-Drive are google_drive.
+func sourceValue(text string) string {
+	value := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(text))
+	if _, known := wire.LookupSource(value); known {
+		return value
+	}
+	for _, source := range wire.Sources() {
+		if strings.EqualFold(source.Name, text) && !source.Internal {
+			return source.Value
+		}
+	}
+	return value
+}
+
+// queryWords are the words of a query that a passage is searched for, in lower case.
+func queryWords(query client.Query) []string {
+	text := strings.ToLower(query.Words + " " + strings.Join(query.Phrases, " "))
+	var words []string
+	for start, end := range wordsOf(text) {
+		words = union(words, []string{text[start:end]})
+	}
+	return words
+}
+
+func cleanList(values []string) []string {
+	var clean []string
+	for _, value := range values {
+		if value = strings.TrimSpace(value); value != "" {
+			clean = append(clean, value)
+		}
+	}
+	return clean
+}
+
+func union[T comparable](a, b []T) []T {
+	for _, value := range b {
+		if !slices.Contains(a, value) {
+			a = append(a, value)
+		}
+	}
+	return a
+}

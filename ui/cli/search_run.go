@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// outcome is what one query came to: an answer or an error.
+type outcome struct {
+	query    plannedQuery
+	response *wire.SearchResponse
+	raw      json.RawMessage // the server's own body
+	err      error
+}
+
+// runSearches runs every query at the same time and waits for all of them.
+func runSearches(ctx context.Context, c *client.Client, plan *searchPlan) []outcome {
+	outcomes := make([]outcome, len(plan.queries))
+	var group sync.WaitGroup
+	for i, query := range plan.queries {
+		group.Go(func() {
+			raw, response, err := c.SearchRaw(ctx, query.request)
+			if err == nil && response == nil {
+				response = &wire.SearchResponse{}
+			}
+			outcomes[i] = outcome{query: query, response: response, raw: raw, err: err}
+		})
+	}
+	group.Wait()
+	return outcomes
+}
+
+// printSearch prints what finished. One query's error is the run's; of several, only when none finished.
+func (a *app) printSearch(outcomes []outcome, format string, options *searchOptions, target Target) error {
+	var first error
+	finished, interrupted := 0, false
+	for _, o := range outcomes {
+		if o.err == nil {
+			finished++
+			continue
+		}
+		if first == nil {
+			first = o.err
+		}
+		interrupted = interrupted || client.KindOf(o.err) == client.Canceled
+	}
+	if finished == 0 {
+		for _, o := range outcomes[1:] {
+			a.note("%q: %s", o.query.text, oneLine(o.err.Error()))
+		}
+		return first
+	}
+	if err := a.printOutcomes(outcomes, format, options, target); err != nil {
+		return err
+	}
+	for _, o := range outcomes {
+		if o.err != nil && !interrupted {
+			a.note("%q failed: %s", o.query.text, oneLine(o.err.Error()))
+		}
+	}
+	if interrupted {
+		return errInterrupted
+	}
+	return nil
+}
+
+func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOptions, target Target) error {
+	if options.raw {
+		return a.printAnswer("search", rawAnswer(outcomes), target.Private, true)
+	}
+	if format == formatJSON {
+		return a.printAnswer("search", newSearchAnswer(outcomes, options.explain), target.Private, false)
+	}
+	a.tellNotes(outcomes)
+	switch format {
+	case formatNDJSON:
+		return a.printNDJSON(outcomes, options.explain, target.Private)
+	case formatTSV:
+		return a.printLines("search", "tsv", tsvLines(outcomes), target.Private)
+	case formatMD:
+		return a.printPlain("search", "md", markdown(outcomes), target.Private)
+	}
+	return a.printPlain("search", "txt", []byte(a.searchText(outcomes, options.explain)), target.Private)
+}
+
+// tellNotes says on standard error, once each, what JSON says in the answer.
+func (a *app) tellNotes(outcomes []outcome) {
+	var told []string
+	for _, o := range outcomes {
+		if o.err != nil {
+			continue
+		}
+		for _, note := range o.response.Notes {
+			if note.Code != wire.NoteNoModel && !slices.Contains(told, note.Text) {
+				told = append(told, note.Text)
+				a.note("%s", note.Text)
+			}
+		}
+		if len(o.response.Results) == 0 {
+			a.say("No results for %q.", o.query.text)
+		}
+	}
+}

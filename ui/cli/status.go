@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"quarry/client/wire"
+)
+
+// The JSON of status, version 1. target is null, with target_error, when nothing is configured.
+type jsonStatus struct {
+	Target      *jsonTarget       `json:"target"`
+	TargetError string            `json:"target_error,omitempty"`
+	Library     jsonLibraryStatus `json:"library"`
+	Searched    []string          `json:"searched"`
+	Schema      int               `json:"schema"`
+	Truncation  *truncation       `json:"truncation,omitempty"`
+}
+
+type jsonTarget struct {
+	Kind       string   `json:"kind"` // remote, library, sample
+	Profile    string   `json:"profile"`
+	ServerURL  string   `json:"server_url,omitempty"`
+	Library    string   `json:"library,omitempty"`
+	Rule       int      `json:"rule"`
+	Reason     string   `json:"reason"`
+	ConfigFrom string   `json:"config_from,omitempty"`
+	Origins    []Origin `json:"origins"`
+}
+
+type jsonLibraryStatus struct {
+	Path      string             `json:"path"`
+	Exists    bool               `json:"exists"`
+	Documents int                `json:"documents"`
+	Chunks    int                `json:"chunks"`
+	Bytes     int64              `json:"bytes"`
+	Version   string             `json:"version,omitempty"`
+	Roots     []wire.LibraryRoot `json:"roots"`
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:  "status",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			if len(arguments) > 0 {
+				return usage("See: quarry status --help", "%q: this command takes no arguments", arguments[0])
+			}
+			return a.status(command.Context())
+		},
+	}
+	a.document(command, statusHelp())
+	return command
+}
+
+func (a *app) status(ctx context.Context) error {
+	target, decideErr := a.decide()
+	if decideErr != nil && a.where().explicit() {
+		return decideErr
+	}
+	status := jsonStatus{Searched: []string{}, Schema: schemaVersion}
+	if decideErr != nil {
+		status.TargetError = oneLine(decideErr.Error())
+	} else {
+		status.Searched = append(status.Searched, target.Profile)
+		status.Target = &jsonTarget{Kind: target.Kind, Profile: target.Profile, ServerURL: target.ServerURL,
+			Library: target.Library, Rule: target.Rule, Reason: target.Reason, ConfigFrom: target.ConfigFrom,
+			Origins: filled(target.Origins)}
+	}
+	var err error
+	if status.Library, err = a.libraryStatus(ctx); err != nil {
+		return err
+	}
+	if a.wantsJSON() {
+		return a.printAnswer("status", statusAnswer(status), target.Private, false)
+	}
+	return a.print([]byte(a.statusText(status, decideErr)))
+}
+
+// libraryStatus looks at the library without making one.
+func (a *app) libraryStatus(ctx context.Context) (jsonLibraryStatus, error) {
+	status := jsonLibraryStatus{Path: a.doors.LibraryFolder(a.flags.library), Roots: []wire.LibraryRoot{}}
+	ctx, cancel := a.deadline(ctx)
+	defer cancel()
+	session, err := a.doors.OpenLibrary(ctx, a.flags.library, false)
+	if errors.Is(err, ErrNoLibrary) {
+		return status, nil
+	}
+	if err != nil {
+		return status, err
+	}
+	defer func() { _ = session.Close() }()
+	found, err := session.Client.LibraryStatus(ctx)
+	if err != nil {
+		return status, err
+	}
+	status.Exists, status.Documents, status.Chunks = true, found.Documents, found.Chunks
+	status.Bytes, status.Version, status.Roots = found.Bytes, found.Version, filled(found.Roots)
+	return status, nil
+}
+
+type statusAnswer jsonStatus
+
+func (s statusAnswer) most() int           { return len(s.Library.Roots) }
+func (s statusAnswer) count(shown int) int { return min(shown, len(s.Library.Roots)) }
+
+func (s statusAnswer) encode(c cut) ([]byte, error) {
+	s.Library.Roots = append([]wire.LibraryRoot{}, s.Library.Roots[:min(c.shown, len(s.Library.Roots))]...)
+	s.Truncation = c.note
+	return encodeJSON(jsonStatus(s))
+}
+
+func (a *app) statusText(status jsonStatus, decideErr error) string {
+	var text strings.Builder
+	line := func(label, format string, arguments ...any) {
+		value := printable(fmt.Sprintf(format, arguments...))
+		fmt.Fprintf(&text, "%s %s\n", a.style.Muted.Render(fmt.Sprintf("%-14s", label)), value)
+	}
+	if status.Target == nil {
+		line("Searches go to", "nowhere yet")
+		line("Because", "%s", status.TargetError)
+		if failure := a.explain(decideErr); failure != nil {
+			line("What to do", "%s", sentence(failure.Do))
+		}
+	} else {
+		target := Target{Kind: status.Target.Kind, ServerURL: status.Target.ServerURL, Library: status.Target.Library}
+		line("Searches go to", "%s", target.describe())
+		line("Because", "%s", status.Target.Reason)
+		line("Profile", "%s", status.Target.Profile)
+		for _, origin := range status.Target.Origins {
+			line("", "%s", strings.TrimSpace(origin.Field+" "+origin.Value+" from "+origin.From))
+		}
+	}
+	text.WriteString("\n")
+	library := status.Library
+	line("Local library", "%s", library.Path)
+	if !library.Exists {
+		line("", "nothing was added yet (quarry add PATH)")
+		return text.String()
+	}
+	line("Documents", "%d, in %d pieces, %s on disk", library.Documents, library.Chunks, friendlyBytes(library.Bytes))
+	if len(library.Roots) == 0 {
+		return text.String()
+	}
+	text.WriteString("\n")
+	t := table{header: []string{"SOURCE", "DOCUMENTS", "SET", "SYNCED", "ADDED FROM"}, right: 1, style: a.style,
+		width: a.io.columns()}
+	for _, root := range library.Roots {
+		synced := ageOf(root.SyncedAt, a.now())
+		t.rows = append(t.rows, []string{root.Source, fmt.Sprint(root.Documents), root.Set, synced, printable(root.Path)})
+	}
+	text.WriteString(t.String())
+	return text.String()
+}

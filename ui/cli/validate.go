@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// The JSON of validate-config, version 1. Steps come in the order in which they are tried; those after a failed one are
+// skipped.
+type jsonValidation struct {
+	OK          bool       `json:"ok"`
+	ExitCode    int        `json:"exit_code"`
+	Config      string     `json:"config"`
+	Server      string     `json:"server"`
+	Version     string     `json:"version,omitempty"`
+	Email       string     `json:"email,omitempty"`
+	Permissions []string   `json:"permissions"`
+	Steps       []jsonStep `json:"steps"`
+	Schema      int        `json:"schema"`
+}
+
+type jsonStep struct {
+	Name    string `json:"name"`    // config, server, reachable, identity, version, permissions, search
+	Outcome string `json:"outcome"` // ok, warning, failed, skipped
+	Detail  string `json:"detail"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+// The outcomes of a step.
+const (
+	stepOK      = "ok"
+	stepWarning = "warning"
+	stepFailed  = "failed"
+	stepSkipped = "skipped"
+)
+
+func (a *app) validateCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:  "validate-config",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			if len(arguments) > 0 {
+				return usage("See: quarry validate-config --help", "%q: this command takes no arguments", arguments[0])
+			}
+			return a.validate(command.Context())
+		},
+	}
+	a.document(command, validateHelp())
+	return command
+}
+
+// validation is a run through the steps.
+type validation struct {
+	app    *app
+	report jsonValidation
+	failed error // of the step that failed
+}
+
+func (a *app) validate(ctx context.Context) error {
+	ctx, cancel := a.deadline(ctx)
+	defer cancel()
+	stop := a.busy("Checking…")
+	v := &validation{app: a, report: jsonValidation{Permissions: []string{}, Schema: schemaVersion}}
+	v.run(ctx)
+	stop()
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return errInterrupted
+	}
+	failure := a.explain(v.failed)
+	v.report.OK = failure == nil
+	if failure != nil {
+		v.report.ExitCode = failure.Code
+	}
+	if err := a.printValidation(v.report); err != nil {
+		return err
+	}
+	if failure != nil {
+		return &Failure{Code: failure.Code, What: "connection check failed: " + failure.What, Do: failure.Do, Err: v.failed}
+	}
+	return nil
+}
+
+// run tries one step after the other until one fails.
+func (v *validation) run(ctx context.Context) {
+	var target Target
+	var session *Session
+	defer func() {
+		if session != nil {
+			_ = session.Close()
+		}
+	}()
+	v.step("config", func() (detail string, err error) {
+		target, err = v.app.doors.Decide(v.app.where())
+		v.report.Config = target.ConfigFrom
+		return target.Reason, err
+	})
+	v.step("server", func() (detail string, err error) {
+		session, err = target.Open(ctx)
+		v.report.Server = target.describe()
+		return v.report.Server, err
+	})
+	v.step("reachable", func() (string, error) { return "answers", v.reach(ctx, session.Client) })
+	v.step("identity", func() (string, error) { return v.identity(ctx, session.Client) })
+	v.step("version", func() (string, error) { return v.version(ctx, session.Client, target.Kind) })
+	v.step("permissions", func() (string, error) {
+		if len(v.report.Permissions) == 0 {
+			return "the server does not tell", nil
+		}
+		return strings.Join(v.report.Permissions, ", "), nil
+	})
+	v.step("search", func() (string, error) { return v.search(ctx, session.Client) })
+}
+
+// step runs one step unless one before it failed.
+func (v *validation) step(name string, try func() (string, error)) {
+	if v.failed != nil {
+		v.report.Steps = append(v.report.Steps, jsonStep{Name: name, Outcome: stepSkipped})
+		return
+	}
+	detail, err := try()
+	step := jsonStep{Name: name, Outcome: stepOK, Detail: detail}
+	var warning warning
+	switch {
+	case errors.As(err, &warning):
+		step.Outcome, step.Detail = stepWarning, string(warning)
+	case err != nil:
+		v.failed = err
+		failure := v.app.explain(err)
+		step.Outcome, step.Detail, step.Remedy = stepFailed, failure.What, sentence(failure.Do)
+	}
+	v.report.Steps = append(v.report.Steps, step)
+}
+
+// warning is what a step says when it passed, but.
+type warning string
+
+func (w warning) Error() string { return string(w) }
+
+func (v *validation) reach(ctx context.Context, c *client.Client) error {
+	err := c.Root(ctx)
+	var reply *client.Error
+	if errors.As(err, &reply) && reply.Kind == client.Auth {
+		return &Failure{Code: ExitAuth, What: "something before the server blocks all requests: " + oneLine(reply.Error()),
+			Do: "Ask who runs the firewall or proxy before the server to let you through.", Err: err}
+	}
+	return err
+}
+
+func (v *validation) identity(ctx context.Context, c *client.Client) (string, error) {
+	me, err := c.Me(ctx)
+	if err != nil {
+		return "", err
+	}
+	if me.IsAnonymousUser {
+		return "", &Failure{Code: ExitAuth,
+			What: "the server does not know this token: it answers as to an anonymous visitor",
+			Do:   "Make a new token in the server's settings and store it: quarry configure, or ONYX_PAT"}
+	}
+	v.report.Email, v.report.Permissions = me.Email, filled(me.EffectivePermissions)
+	return me.Email, nil
+}
+
+func (v *validation) version(ctx context.Context, c *client.Client, kind string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	defer cancel()
+	version, err := c.Version(ctx)
+	if err != nil {
+		return "", warning("the server does not tell its version: " + oneLine(err.Error()))
+	}
+	v.report.Version = version.BackendVersion
+	if version.Quarry != nil {
+		return fmt.Sprintf("%s (quarry %s)", version.BackendVersion, version.Quarry.Version), nil
+	}
+	if kind == KindRemote && olderThan(version.BackendVersion, oldestTested) {
+		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest that was tested",
+			version.BackendVersion, oldestTested))
+	}
+	return version.BackendVersion, nil
+}
+
+// search asks for nothing: a server that would search refuses the empty request, which costs no model call.
+func (v *validation) search(ctx context.Context, c *client.Client) (string, error) {
+	_, err := c.Search(ctx, wire.SearchRequest{})
+	var reply *client.Error
+	if !errors.As(err, &reply) {
+		return "answers", err
+	}
+	switch reply.Status {
+	case 422:
+		return "answers", nil
+	case 404:
+		return "", &Failure{Code: ExitNotAvailable, What: "this server has no search API", Err: err,
+			Do: "Check the address and the API prefix (often /api); an Onyx older than 3.0 cannot be searched."}
+	}
+	return "", err
+}
+
+func (a *app) printValidation(report jsonValidation) error {
+	if a.flags.json {
+		text, err := encodeJSON(report)
+		if err != nil {
+			return err
+		}
+		return a.print(text)
+	}
+	var text strings.Builder
+	line := func(label, value string) {
+		if value != "" {
+			fmt.Fprintf(&text, "%-8s %s\n", label+":", printable(value))
+		}
+	}
+	line("Config", report.Config)
+	line("Server", report.Server)
+	if report.OK {
+		line("Status", "connected and authenticated")
+	} else {
+		line("Status", "failed")
+	}
+	line("Version", report.Version)
+	line("User", report.Email)
+	line("May", strings.Join(report.Permissions, ", "))
+	text.WriteString("\n")
+	for _, step := range report.Steps {
+		mark, style := "✓", a.style.Success
+		switch step.Outcome {
+		case stepWarning:
+			mark, style = "!", a.style.Warning
+		case stepFailed:
+			mark, style = "✗", a.style.Error
+		case stepSkipped:
+			mark, style = "-", a.style.Muted
+		}
+		line := style.Render(mark) + " " + fmt.Sprintf("%-12s", step.Name) + printable(step.Detail)
+		text.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return a.print([]byte(text.String()))
+}
