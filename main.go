@@ -1,0 +1,40 @@
+// Command quarry searches company knowledge: an Onyx server, or files on this machine.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"quarry/ui"
+)
+
+// version is set by the linker.
+var version = "development"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A reader that closes the pipe must end a write with an error, not end the process.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	os.Exit(ui.Run(ctx, ui.Process{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Arguments: os.Args[1:], Env: os.Environ(), Version: version,
+		Commit: commit(),
+	}))
+}
+
+// commit is the revision that the program was built from, as far as the build knows it.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
+		}
+	}
+	return ""
+}

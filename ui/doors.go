@@ -1,0 +1,180 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+
+	"quarry/client/wire"
+	"quarry/config"
+	"quarry/ui/cli"
+	"quarry/ui/target"
+)
+
+// doors lead from the command line to targets. The configuration is read when the first of them is opened, so that help
+// and mistakes in flags need none.
+type doors struct {
+	process Process
+	host    func() (*target.Host, error)
+}
+
+func newDoors(process Process) *doors {
+	environment := map[string]string{}
+	for _, entry := range process.Env {
+		if key, value, found := strings.Cut(entry, "="); found {
+			environment[key] = value
+		}
+	}
+	lookup := func(key string) (string, bool) {
+		value, found := environment[key]
+		return value, found
+	}
+	return &doors{process: process, host: sync.OnceValues(func() (*target.Host, error) {
+		return target.NewHost(lookup, nil, process.Version)
+	})}
+}
+
+func (d *doors) cli() cli.Doors {
+	return cli.Doors{
+		Version:       d.process.Version,
+		Commit:        d.process.Commit,
+		Decide:        d.decide,
+		OpenLibrary:   d.openLibrary,
+		LibraryFolder: d.libraryFolder,
+		Tokens:        d.tokens,
+		Serve:         d.serve,
+		Try:           d.try,
+		Save:          d.save,
+	}
+}
+
+func (d *doors) decide(where cli.Where) (cli.Target, error) {
+	host, err := d.host()
+	if err != nil {
+		return cli.Target{}, err
+	}
+	choice, err := host.Decide(target.Request{Server: where.Server, Library: where.Library, Profile: where.Profile,
+		Sample: where.Sample, Terminal: where.Terminal})
+	if err != nil {
+		return cli.Target{}, err
+	}
+	return described(host, choice), nil
+}
+
+// described tells the command line about a choice.
+func described(host *target.Host, choice target.Choice) cli.Target {
+	from := choice.File
+	switch {
+	case from != "":
+	case choice.Rule == target.RuleEnvironment:
+		from = "environment variables"
+	default:
+		from = "none: " + choice.Reason
+	}
+	found := cli.Target{
+		Kind: string(choice.Kind), Rule: choice.Rule, Reason: choice.Reason, Profile: choice.Profile,
+		ServerURL: choice.ServerURL, Library: choice.LibraryDir, ConfigFrom: from, Agent: choice.Agent.ID,
+		AgentName: choice.Agent.Name, Private: host.Config.Private,
+		Open: func(ctx context.Context) (*cli.Session, error) { return session(host.Open(ctx, choice)) },
+	}
+	for _, origin := range choice.Origin {
+		found.Origins = append(found.Origins, cli.Origin{Field: origin.Field, Value: origin.Value, From: origin.From})
+	}
+	for _, warning := range choice.Warnings {
+		found.Warnings = append(found.Warnings, warning.Text+"; "+warning.Remedy)
+	}
+	return found
+}
+
+// session hands an opened target over.
+func session(opened *target.Opened, err error) (*cli.Session, error) {
+	var reason *target.Error
+	if errors.Is(err, target.ErrNoLibrary) && errors.As(err, &reason) {
+		return nil, &cli.Failure{Code: reason.ExitCode(), What: reason.Problem, Do: reason.Fix, Err: cli.ErrNoLibrary}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &cli.Session{Client: opened.Client, Close: opened.Close}, nil
+}
+
+func (d *doors) openLibrary(ctx context.Context, dir string, create bool) (*cli.Session, error) {
+	host, err := d.host()
+	if err != nil {
+		return nil, err
+	}
+	return session(host.OpenLibrary(ctx, dir, create))
+}
+
+func (d *doors) libraryFolder(dir string) string {
+	host, err := d.host()
+	if err != nil {
+		return dir
+	}
+	return host.LibraryFolder(dir)
+}
+
+func (d *doors) tokens(ctx context.Context, dir string) (cli.Tokens, error) {
+	host, err := d.host()
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := host.Tokens(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return tokenFiles{tokens}, nil
+}
+
+// tokenFiles are the tokens in a library's files.
+type tokenFiles struct{ *target.Tokens }
+
+// Add makes a token.
+func (t tokenFiles) Add(ctx context.Context, request cli.TokenRequest) (*wire.NewAccessToken, error) {
+	return t.Tokens.Add(ctx, target.TokenRequest(request))
+}
+
+func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
+	host, err := d.host()
+	if err != nil {
+		return err
+	}
+	served := target.ServeOptions{Where: target.Request{Library: options.Library}, HTTP: options.HTTP}
+	return host.Serve(ctx, served, func(address net.Addr) { options.Listening(address.String()) })
+}
+
+// try makes a target of a profile that is not saved.
+func (d *doors) try(profile cli.NewProfile) (cli.Target, error) {
+	host, err := d.host()
+	if err != nil {
+		return cli.Target{}, err
+	}
+	choice, err := host.Trial(profileOf(profile), config.NewSecret(profile.Token))
+	if err != nil {
+		return cli.Target{}, err
+	}
+	return described(host, choice), nil
+}
+
+func profileOf(profile cli.NewProfile) config.Profile {
+	return config.Profile{Name: profile.Name, ServerURL: profile.ServerURL, APIPrefix: &profile.APIPrefix}
+}
+
+// save stores the profile, with its token in the keyring where there is one, and makes it the active one.
+func (d *doors) save(ctx context.Context, profile cli.NewProfile) (string, error) {
+	host, err := d.host()
+	if err != nil {
+		return "", err
+	}
+	saved, err := host.SaveProfile(ctx, config.NewProfile{Profile: profileOf(profile), Typed: config.NewSecret(profile.Token),
+		Place: config.TokenInKeyring, Activate: true})
+	if err != nil {
+		return "", err
+	}
+	if saved.Token == config.TokenInKeyring {
+		return saved.File + ", with the token in the system's keyring", nil
+	}
+	return saved.File + ", which only you can read", nil
+}
