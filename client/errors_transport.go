@@ -27,8 +27,10 @@ const tlsRemedy = "if your company inspects encrypted traffic, give its certific
 // limit is how long the call had.
 func transportError(ctx context.Context, err error, target *url.URL, route string, limit time.Duration) *Error {
 	var known *Error
-	if errors.As(err, &known) {
-		return known
+	if ctx.Err() == nil && errors.As(err, &known) {
+		// A context's cause may be the error of another call, which is not this one's to complete.
+		own := *known
+		return &own
 	}
 	if e := contextError(ctx, err, limit); e != nil {
 		return e

@@ -51,14 +51,11 @@ func (t inProcess) RoundTrip(request *http.Request) (*http.Response, error) {
 
 	select {
 	case <-w.ready:
-	case <-ctx.Done():
-		// Both may be so; an answer that is there counts unless the caller gave up.
-		select {
-		case <-w.ready:
-		default:
-			cancel()
-			return nil, context.Cause(ctx)
-		}
+	case <-request.Context().Done():
+	}
+	if request.Context().Err() != nil { // also if an answer came at the same time
+		cancel()
+		return nil, context.Cause(request.Context())
 	}
 	if w.failure != nil {
 		return nil, w.failure

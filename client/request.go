@@ -68,8 +68,12 @@ func (c *Client) open(ctx context.Context, r call) (*answer, error) {
 	return nil, a.named(statusError(a.StatusCode, a.Header, body, time.Now()))
 }
 
-// named completes an error with the route and hides the token, should the server have repeated it.
+// named completes an error with the route and hides the token, should the server have repeated it. Whatever comes of a
+// call that was given up is told as that.
 func (a *answer) named(e *Error) *Error {
+	if givenUp := contextError(a.ctx, a.ctx.Err(), a.had); givenUp != nil {
+		e = givenUp
+	}
 	if a.Response != nil && a.Request != nil {
 		token := strings.TrimPrefix(a.Request.Header.Get("X-Onyx-Authorization"), "Bearer ")
 		if token != "" {

@@ -34,8 +34,13 @@ func sanitize(s string, oneLine bool, tracker *tracker) (clean string, changed b
 	var out strings.Builder
 	copied := 0 // what precedes is in out, or removed
 	for at := 0; at < len(s); {
-		width, replacement, keep := piece(s[at:], oneLine)
 		start := out.Len() + at - copied
+		if width := plainWidth(s[at:]); width > 0 {
+			tracker.run(at, at+width, start)
+			at += width
+			continue
+		}
+		width, replacement, keep := piece(s[at:], oneLine)
 		if keep {
 			tracker.note(at, at+width, start, start+width)
 			at += width
@@ -54,13 +59,21 @@ func sanitize(s string, oneLine bool, tracker *tracker) (clean string, changed b
 	return out.String(), true
 }
 
+// plainWidth is the length of the text before the first byte that needs a look.
+func plainWidth(s string) int {
+	for at := range len(s) {
+		if s[at] < ' ' || s[at] >= 0x7f {
+			return at
+		}
+	}
+	return len(s)
+}
+
 // piece reads the first character or escape sequence of a text: its width in bytes and, unless it stays as it is, what
 // replaces it.
 func piece(s string, oneLine bool) (width int, replacement string, keep bool) {
 	c := s[0]
 	switch {
-	case c >= ' ' && c < 0x7f:
-		return 1, "", true
 	case c == '\n' || c == '\t':
 		if oneLine {
 			return 1, " ", false

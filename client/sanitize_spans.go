@@ -56,6 +56,20 @@ func (t *tracker) note(from, to, newFrom, newTo int) {
 	}
 }
 
+// run tells that the bytes [from, to) of the old text are as many characters, and stay as they are from newFrom on.
+func (t *tracker) run(from, to, newFrom int) {
+	if t == nil {
+		return
+	}
+	for ; t.next < len(t.ends); t.next++ {
+		e := t.ends[t.next]
+		if e.was > to || e.side == 0 && e.was == to {
+			return
+		}
+		t.out[e.span][e.side] = newFrom + e.was - from
+	}
+}
+
 // spans gives the moved spans, sorted and disjoint.
 func (t *tracker) spans() []wire.Span {
 	slices.SortFunc(t.out, func(a, b wire.Span) int { return cmp.Compare(a[0], b[0]) })

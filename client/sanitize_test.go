@@ -46,7 +46,8 @@ func TestSanitize(t *testing.T) {
 		{"separators", "a\u2028b\u2029c", "a\nb\nc"},
 		{"tags", "a\U000e0001\U000e0061\U000e007fb", "ab"},
 		{"annotation", "a\ufff9b\ufffac\ufffbd", "abcd"},
-		{"emoji keep their joiners", "👩\u200d🚀 ❤\ufe0f \u0915\u094d\u200c\u0937", "👩\u200d🚀 ❤\ufe0f \u0915\u094d\u200c\u0937"},
+		{"emoji keep their joiners", "👩\u200d🚀 ❤\ufe0f", "👩\u200d🚀 ❤\ufe0f"},
+		{"scripts keep their joiners", "\u0915\u094d\u200c\u0937", "\u0915\u094d\u200c\u0937"},
 		{"invalid", "a\xffb\xc3", "a\ufffdb\ufffd"},
 		{"bytes do not join", "\xe2\x1b[m\x80\xae", "\ufffd\ufffd\ufffd"},
 	}
@@ -63,7 +64,7 @@ func TestSanitize(t *testing.T) {
 func TestSanitizeLongControlStringsAreLinear(t *testing.T) {
 	t.Parallel()
 	for _, introducer := range []string{"\x1b]", "\u009d", "\x1bP", "\x1b[", "\x1b", "\u009b"} {
-		text := strings.Repeat(introducer, 1<<20)
+		text := strings.Repeat(introducer, 1<<17)
 		if got := Sanitize(text); got != "" {
 			t.Errorf("%q repeated leaves %d bytes", introducer, len(got))
 		}

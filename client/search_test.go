@@ -64,7 +64,8 @@ func TestSearchHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	result := response.Results[0]
-	if result.Title != "Titletxt.exe" || result.Content != "goneredlink " || result.Link != nil || result.UpdatedAt != nil {
+	if result.Title != "Titletxt.exe" || result.Content != "goneredlink " || result.Link != nil ||
+		result.UpdatedAt != nil {
 		t.Errorf("%+v", result)
 	}
 	const want = `{"results":[{"citation_id":1,"title":"Titletxt.exe","content":"goneredlink ",` +
@@ -258,7 +259,8 @@ func TestSearchStreamFromBareOnyx(t *testing.T) {
 	})
 	var events []wire.SearchEvent
 	response, err := c.SearchStream(t.Context(), searchFor("x"), func(e wire.SearchEvent) { events = append(events, e) })
-	if err != nil || len(events) != 1 || events[0].Type != wire.EventFinal || events[0].Response != response || !sent.Stream {
+	if err != nil || len(events) != 1 || events[0].Type != wire.EventFinal || events[0].Response != response ||
+		!sent.Stream {
 		t.Errorf("%+v, %v", events, err)
 	}
 }

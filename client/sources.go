@@ -29,7 +29,8 @@ func SourceDescription(value string) string {
 }
 
 // SplitRef splits a result's ref, "<document id>#<chunk>", at the last # that only digits follow. Without a chunk it
-// gives the whole ref as the id, and false.
+// gives the whole ref as the id, and false. An id may itself end in such a number: where the whole ref names a document,
+// that document is meant.
 func SplitRef(ref string) (documentID string, chunk int, ok bool) {
 	at := strings.LastIndexByte(ref, '#')
 	if at < 0 || at == len(ref)-1 {

@@ -127,6 +127,30 @@ func TestToken(t *testing.T) {
 	}
 }
 
+// A password manager that is too slow is no slow server.
+func TestTokenTakesTooLong(t *testing.T) {
+	t.Parallel()
+	slow := func(context.Context) (string, error) { return "", context.DeadlineExceeded }
+	_, err := clientFor(t, Options{BaseURL: "http://x.invalid", Token: slow}).Me(t.Context())
+	if e := asError(t, err); e.Kind != Auth || !strings.Contains(e.Reason, "get the token") {
+		t.Error(e)
+	}
+}
+
+func TestCanceledForACause(t *testing.T) {
+	t.Parallel()
+	cause := &Error{Kind: Server, Reason: "another call failed", Path: "/other"}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c, _ := inProcessClient(t, func(_ http.ResponseWriter, r *http.Request) {
+		cancel(cause)
+		<-r.Context().Done()
+	})
+	_, err := c.Me(ctx)
+	if e := asError(t, err); e.Kind != Canceled || cause.Path != "/other" {
+		t.Errorf("%v; the cause is now %v", e, cause)
+	}
+}
+
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -232,8 +256,10 @@ func TestTransportErrors(t *testing.T) {
 		{"hung up", io.EOF, Unreachable, "hung up", "try again"},
 		{"unknown authority", x509.UnknownAuthorityError{}, Unreachable, "signed by an authority", "QUARRY_CA_BUNDLE"},
 		{"expired", x509.CertificateInvalidError{Reason: x509.Expired}, Unreachable, "expired", "clock"},
-		{"other name", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, Unreachable, "another name", "server_url"},
-		{"other certificate", &tls.CertificateVerificationError{Err: errors.New("odd")}, Unreachable, "odd", "QUARRY_CA_BUNDLE"},
+		{"other name", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, Unreachable, "another name",
+			"server_url"},
+		{"other certificate", &tls.CertificateVerificationError{Err: errors.New("odd")}, Unreachable, "odd",
+			"QUARRY_CA_BUNDLE"},
 		{"plain HTTP", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, Unreachable,
 			"does not speak HTTPS", "http://"},
 		{"alert", tls.AlertError(40), Unreachable, "encrypted connection", "QUARRY_CA_BUNDLE"},

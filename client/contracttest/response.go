@@ -77,7 +77,8 @@ func checkResult(t *testing.T, c *client.Client, result wire.SearchResult) {
 	}
 	if result.Link != nil {
 		scheme, _, _ := strings.Cut(strings.ToLower(*result.Link), ":")
-		if allowed := []string{"http", "https", "mailto"}; !slices.Contains(allowed, scheme) && !(c.Local() && scheme == "file") {
+		allowed := []string{"http", "https", "mailto"}
+		if !slices.Contains(allowed, scheme) && !(c.Local() && scheme == "file") {
 			t.Errorf("link %q", *result.Link)
 		}
 	}

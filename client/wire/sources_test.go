@@ -20,7 +20,8 @@ func TestSources(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	spelling := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	categories := []string{"Wiki", "Storage", "TicketingAndTaskManagement", "Messaging", "Sales", "CodeRepository", "Other"}
+	categories := []string{"Wiki", "Storage", "TicketingAndTaskManagement", "Messaging", "Sales", "CodeRepository",
+		"Other"}
 	for _, source := range all {
 		if seen[source.Value] || !spelling.MatchString(source.Value) {
 			t.Errorf("%q twice or misspelt", source.Value)

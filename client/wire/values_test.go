@@ -77,13 +77,16 @@ func TestTimeJSON(t *testing.T) {
 		}
 	}
 	var request SearchRequest
-	if err := json.Unmarshal([]byte(`{"query":"x","time_cutoff":null}`), &request); err != nil || request.TimeCutoff != nil {
+	err := json.Unmarshal([]byte(`{"query":"x","time_cutoff":null}`), &request)
+	if err != nil || request.TimeCutoff != nil {
 		t.Errorf("null is %v, %v", request.TimeCutoff, err)
 	}
 }
 
 func FuzzParseTime(f *testing.F) {
-	for _, seed := range []string{"2026-03-12T09:14:05.1+02:00", "2026-03-12", "1773306845.5", "-1", "1e13", "2026-03-12 09:14"} {
+	for _, seed := range []string{
+		"2026-03-12T09:14:05.1+02:00", "2026-03-12", "1773306845.5", "-1", "1e13", "2026-03-12 09:14",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
