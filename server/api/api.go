@@ -30,7 +30,8 @@ type Options struct {
 	Index func(ctx context.Context, tenant string, create bool) (index.Index, error)
 	// Version is the program's own version.
 	Version string
-	// Profile is the name that results carry as their origin; "local" if empty.
+	// Profile is the name that results carry as their origin in this process; "local" if empty. Over a listener they
+	// carry none.
 	Profile string
 	// LibraryPath is the folder of the default tenant's library; empty in memory.
 	LibraryPath string

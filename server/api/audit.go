@@ -25,6 +25,9 @@ func withCaller(ctx context.Context, c *caller) context.Context {
 	return context.WithValue(ctx, callerKey, c)
 }
 
+// isListener reports whether a request came over a listener.
+func isListener(ctx context.Context) bool { return ctx.Value(callerKey) != nil }
+
 func withTrust(ctx context.Context) context.Context { return context.WithValue(ctx, trustedKey, true) }
 
 // isTrusted reports whether the caller may be told what went wrong inside: the owner in process.

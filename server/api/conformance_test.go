@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,15 +16,39 @@ const (
 	noScope = `{"error_code":"INSUFFICIENT_PERMISSIONS","detail":"This token's scopes do not permit this endpoint."}`
 )
 
+// conformanceCase is a request and what must come back.
+type conformanceCase struct {
+	name, who, request, body string
+	status                   int
+	answer                   string // a part of it
+}
+
 // TestAnswersAreOnyxs holds statuses and bodies to those of the API, at the root and under /api.
 func TestAnswersAreOnyxs(t *testing.T) {
 	w := newWorld(t)
-	long := `{"query":"` + strings.Repeat("ä", wire.MaxQueryRunes+1) + `"}`
-	for _, test := range []struct {
-		name, who, request, body string
-		status                   int
-		answer                   string // a part of it, or all if it begins with {
-	}{
+	for _, test := range slices.Concat(openCases(), rightsCases(), searchCases(), agentCases(w), documentCases(),
+		ingestionCases(), tokenCases()) {
+		for _, prefix := range []string{"", "/api"} {
+			t.Run(test.name+prefix, func(t *testing.T) {
+				method, target, _ := strings.Cut(test.request, " ")
+				answer := w.call(w.public, test.who, method, prefix+target, test.body)
+				text := strings.TrimSuffix(answer.Body.String(), "\n")
+				if answer.Code != test.status || !strings.Contains(text, test.answer) {
+					t.Errorf("HTTP %d %s\nwant HTTP %d %s", answer.Code, text, test.status, test.answer)
+				}
+				if kind := answer.Header().Get("Content-Type"); kind != wire.MediaTypeJSON {
+					t.Errorf("media type %q", kind)
+				}
+				if !json.Valid([]byte(text)) {
+					t.Errorf("no JSON: %s", text)
+				}
+			})
+		}
+	}
+}
+
+func openCases() []conformanceCase {
+	return []conformanceCase{
 		{"root", "", "GET /", "", 404, `{"detail":"Not Found"}`},
 		{"health", "", "GET /health", "", 200, `{"success":true,"message":"ok","data":null}`},
 		{"auth type", "", "GET /auth/type", "", 200, `{"auth_type":"basic"}`},
@@ -35,7 +60,11 @@ func TestAnswersAreOnyxs(t *testing.T) {
 		{"wrong method without token", "", "DELETE /me", "", 405, `{"detail":"Method Not Allowed"}`},
 		{"library", "owner", "GET /library/status", "", 404, `{"detail":"Not Found"}`},
 		{"library writing", "owner", "POST /library/add", `{"paths":["/"]}`, 404, `{"detail":"Not Found"}`},
+	}
+}
 
+func rightsCases() []conformanceCase {
+	return []conformanceCase{
 		{"no token", "", "POST /search", `{"query":"x"}`, 403, noAuth},
 		{"no token, bad body", "", "POST /search", `{`, 403, noAuth},
 		{"me without token", "", "GET /me", "", 403, `{"detail":"Unauthorized"}`},
@@ -54,7 +83,12 @@ func TestAnswersAreOnyxs(t *testing.T) {
 		{"federated", "jo", "GET /federated", "", 200, `[]`},
 		{"federated status", "jo", "GET /federated/oauth-status", "", 200, `[]`},
 		{"chat", "jo", "POST /chat/send-chat-message", "{}", 400, `{"message":"No default LLM model found"}`},
+	}
+}
 
+func searchCases() []conformanceCase {
+	long := `{"query":"` + strings.Repeat("ä", wire.MaxQueryRunes+1) + `"}`
+	return []conformanceCase{
 		{"empty object", "jo", "POST /search", `{}`, 422, `{"status_code":422,"message":"1 validation error: {'type': 'missing', 'loc': ('body', 'query'), 'msg': 'Field required', 'input': {…}}","data":null}`},
 		{"no body", "jo", "POST /search", ``, 422, `'type': 'missing'`},
 		{"half a body", "jo", "POST /search", `{"query":`, 422, `'type': 'json_invalid'`},
@@ -84,7 +118,11 @@ func TestAnswersAreOnyxs(t *testing.T) {
 		{"unknown field", "jo", "POST /search", `{"query":"x","colour":"red"}`, 200, `{"results":`},
 		{"no hits", "jo", "POST /search", `{"query":"qqqqqqqq"}`, 200, `{"results":[],`},
 		{"too large", "jo", "POST /search", `{"query":"` + strings.Repeat("a", megabyte) + `"}`, 413, `{"error_code":"PAYLOAD_TOO_LARGE","detail":"The request is too large."}`},
+	}
+}
 
+func agentCases(w *world) []conformanceCase {
+	return []conformanceCase{
 		{"one agent", "jo", "GET /persona/" + strconv.Itoa(w.eng.ID), "", 200, `"knowledge_sources":["confluence"]`},
 		{"no such agent", "jo", "GET /persona/77", "", 404, `{"error_code":"PERSONA_NOT_FOUND"`},
 		{"odd agent", "jo", "GET /persona/x", "", 422, `'int_parsing'`},
@@ -92,7 +130,11 @@ func TestAnswersAreOnyxs(t *testing.T) {
 		{"a page of agents", "jo", "GET /agents?page_num=1&page_size=1", "", 200, `{"items":[{"id":` + strconv.Itoa(w.eng.ID)},
 		{"a page beyond", "jo", "GET /agents?page_num=9", "", 200, `{"items":[],"total_items":2}`},
 		{"a large page", "jo", "GET /agents?page_size=1001", "", 422, `'page_size'`},
+	}
+}
 
+func documentCases() []conformanceCase {
+	return []conformanceCase{
 		{"size", "jo", "GET /document/document-size-info?document_id=file:/handbook/travel.md", "", 200, `{"num_chunks":2,"num_tokens":27}`},
 		{"size of nothing", "jo", "GET /document/document-size-info?document_id=x", "", 404, `{"detail":"Document not found"}`},
 		{"size of what", "jo", "GET /document/document-size-info", "", 422, `('query', 'document_id')`},
@@ -103,12 +145,20 @@ func TestAnswersAreOnyxs(t *testing.T) {
 		{"many chunks", "jo", "GET /document/chunks?document_id=x&from=0&to=200", "", 422, `'to'`},
 		{"chunks backwards", "jo", "GET /document/chunks?document_id=x&from=5&to=4", "", 422, `'to'`},
 		{"chunks of nothing", "jo", "GET /document/chunks?document_id=x", "", 404, `{"detail":"Document not found"}`},
+	}
+}
 
+func ingestionCases() []conformanceCase {
+	return []conformanceCase{
 		{"ingestion of what", "owner", "POST /onyx-api/ingestion", `{}`, 422, `('body', 'document')`},
 		{"ingestion of nothing", "owner", "POST /onyx-api/ingestion", `{"document":{}}`, 422, `('body', 'document', 'sections')`},
 		{"ingestion of an odd source", "owner", "POST /onyx-api/ingestion", `{"document":{"sections":[],"semantic_identifier":"x","source":"slak"}}`, 422, `('body', 'document', 'source')`},
 		{"unknown connector", "owner", "POST /onyx-api/ingestion", `{"document":{"sections":[{"text":"x"}],"semantic_identifier":"x","source":"web"},"cc_pair_id":5}`, 404, `{"error_code":"CONNECTOR_NOT_FOUND"`},
+	}
+}
 
+func tokenCases() []conformanceCase {
+	return []conformanceCase{
 		{"token without name", "owner", "POST /user/pats", `{}`, 422, `('body', 'name')`},
 		{"token without scopes", "owner", "POST /user/pats", `{"name":"x","scopes":[]}`, 400, `{"error_code":"INVALID_INPUT"`},
 		{"token of odd scope", "owner", "POST /user/pats", `{"name":"x","scopes":["admin"]}`, 400, `{"error_code":"INVALID_INPUT"`},
@@ -116,23 +166,6 @@ func TestAnswersAreOnyxs(t *testing.T) {
 		{"token beyond one's own", "maker", "POST /user/pats", `{"name":"x"}`, 403, `"INSUFFICIENT_PERMISSIONS"`},
 		{"no such token", "jo", "DELETE /user/pats/9999", "", 404, `{"error_code":"NOT_FOUND","detail":"Token not found"}`},
 		{"token scopes", "jo", "GET /user/pats/scopes", "", 200, `[{"scope":"read:search"`},
-	} {
-		for _, prefix := range []string{"", "/api"} {
-			t.Run(test.name+prefix, func(t *testing.T) {
-				method, target, _ := strings.Cut(test.request, " ")
-				answer := w.call(w.public, test.who, method, prefix+target, test.body)
-				text := strings.TrimSuffix(answer.Body.String(), "\n")
-				if answer.Code != test.status || !strings.Contains(text, test.answer) {
-					t.Errorf("HTTP %d %s\nwant HTTP %d %s", answer.Code, text, test.status, test.answer)
-				}
-				if kind := answer.Header().Get("Content-Type"); kind != wire.MediaTypeJSON {
-					t.Errorf("media type %q", kind)
-				}
-				if !json.Valid([]byte(text)) {
-					t.Errorf("no JSON: %s", text)
-				}
-			})
-		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 			return err
 		}
 		audit.results = len(response.Results)
-		visible.narrow(&response.Facets)
+		visible.narrow(response)
 		return answer(w, response)
 	})
 }
@@ -53,14 +53,14 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 			return
 		}
 		if event.Response != nil {
-			visible.narrow(&event.Response.Facets)
+			visible.narrow(event.Response)
 		}
 		out.send(event)
 	})
 	switch {
 	case err == nil:
 		audit.results = len(response.Results)
-		visible.narrow(&response.Facets)
+		visible.narrow(response)
 		out.send(wire.SearchEvent{Type: wire.EventFinal, Response: response})
 		return nil
 	case !out.begun():
@@ -79,7 +79,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 // prepare checks a request against what the caller may use, and completes it with the agent's scope.
 func (s *Server) prepare(ctx context.Context, who directory.Principal, request wire.SearchRequest) (
 	pipeline.Request, error) {
-	prepared := pipeline.Request{Search: request, Access: who.Access(), Profile: s.Profile, Now: s.Now()}
+	prepared := pipeline.Request{Search: request, Access: who.Access(), Now: s.Now()}
+	if !isListener(ctx) {
+		prepared.Profile = s.Profile
+	}
 	if err := s.checkSets(ctx, who, request.DocumentSets); err != nil {
 		return prepared, err
 	}
@@ -177,8 +180,15 @@ func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setF
 	return names, nil
 }
 
-// narrow leaves out of the facets the sets that the caller may not know of.
-func (v setFilter) narrow(facets *wire.Facets) {
+// narrow makes of an answer what this caller is to be told. Over a listener the profile is left to the client: only it
+// knows under what name it came here.
+func (v setFilter) narrow(response *wire.SearchResponse) {
+	response.Searched = slices.DeleteFunc(response.Searched, func(profile string) bool { return profile == "" })
+	v.narrowFacets(&response.Facets)
+}
+
+// narrowFacets leaves out of the facets the sets that the caller may not know of.
+func (v setFilter) narrowFacets(facets *wire.Facets) {
 	if v == nil {
 		return
 	}
@@ -210,7 +220,7 @@ func (s *Server) facets(w http.ResponseWriter, r *http.Request, who directory.Pr
 			return err
 		}
 		facets := pipeline.WireFacets(counts)
-		visible.narrow(&facets)
+		visible.narrowFacets(&facets)
 		return answer(w, wire.FacetCounts{Facets: facets, TotalMatches: counts.Documents})
 	})
 }

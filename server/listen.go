@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"quarry/server/api"
+)
+
+// The patience of a listener with its callers.
+const (
+	shutdownGrace     = 10 * time.Second
+	readHeaderTimeout = 10 * time.Second
+	readTimeout       = 2 * time.Minute
+	writeTimeout      = 7 * time.Minute // longer than the longest request may take
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+)
+
+// ServeOptions say where the API is served, and to whom.
+type ServeOptions struct {
+	// HTTP is the address to listen on, "host:port".
+	HTTP string
+	// Hosts are the host names under which the server is known; see api.PublicOptions.
+	Hosts []string
+	// Concurrency bounds the requests that are served at the same time; 0 means api.DefaultConcurrency.
+	Concurrency int
+}
+
+// ListenAndServe serves the API until ctx ends, and then finishes what it began, for at most ten seconds. Ready is
+// called with the address as soon as connections are accepted; it may be nil.
+func (s *Server) ListenAndServe(ctx context.Context, options ServeOptions, ready func(net.Addr)) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.HTTP)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", options.HTTP, err)
+	}
+	if ready != nil {
+		ready(listener.Addr())
+	}
+	return s.serve(ctx, listener, s.api.PublicHandler(api.PublicOptions{
+		Loopback: isLoopback(listener.Addr()), Hosts: options.Hosts, Concurrency: options.Concurrency,
+	}))
+}
+
+func isLoopback(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// serve answers on a listener until ctx ends.
+func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	// Requests outlive ctx: they are finished, and only cut off when the time for that is over.
+	base, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
+		BaseContext:       func(net.Listener) context.Context { return base },
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(base, shutdownGrace)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		s.options.Log.Warn("requests were cut off", "after", shutdownGrace)
+		cutOff()
+		if err := server.Close(); err != nil {
+			return fmt.Errorf("stop serving on %s: %w", listener.Addr(), err)
+		}
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
+	}
+	return nil
+}

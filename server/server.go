@@ -1,0 +1,297 @@
+// Package server is a whole search server: a directory of people, the documents of each tenant, and the API over
+// both, for this process or for a listener. Everything is opened when it is first needed, and made on disk only when
+// there is something to store.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/api"
+	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/index/embedded"
+	"quarry/server/sample"
+	"quarry/server/sqlite"
+)
+
+const (
+	directoryFile = "directory.db"
+	libraryFile   = "library.db"
+	tenantsFolder = "tenants"
+	folderMode    = 0o700
+)
+
+// ErrClosed: the server was closed.
+var ErrClosed = errors.New("the server is closed")
+
+// Options say which library a server answers from, and how.
+type Options struct {
+	// Home is the folder of the library. It need not exist: reading finds nothing then, and makes nothing.
+	Home string
+	// Sample answers from the sample library, in memory; Home is not looked at.
+	Sample bool
+	// ReadOnly refuses every change.
+	ReadOnly bool
+	// Version is the program's version.
+	Version string
+	// Profile is the name that results carry as their origin in this process; "local" if empty.
+	Profile string
+	// OmitQueries keeps the text of queries out of the log.
+	OmitQueries bool
+	Log         *slog.Logger     // nil: discarded
+	Now         func() time.Time // nil: time.Now
+}
+
+// Server is an open server. Close it when it is no longer needed.
+type Server struct {
+	options Options
+	api     *api.Server
+
+	mutex   sync.Mutex
+	closed  bool
+	people  *directory.Directory // nil: not opened yet
+	nobody  *directory.Directory // stands for a directory that does not exist
+	indexes map[string]index.Index
+	nothing index.Index // stands for every library that does not exist
+}
+
+// Open prepares a server. It touches nothing on disk.
+func Open(_ context.Context, options Options) (*Server, error) {
+	if options.Home == "" && !options.Sample {
+		return nil, errors.New("open the library: no folder is given")
+	}
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	s := &Server{options: options, indexes: map[string]index.Index{}}
+	libraryPath := ""
+	if !options.Sample {
+		home, err := filepath.Abs(options.Home)
+		if err != nil {
+			return nil, fmt.Errorf("open the library %s: %w", options.Home, err)
+		}
+		s.options.Home = home
+		libraryPath = tenantFolder(home, directory.DefaultTenant)
+	}
+	s.api = api.New(api.Options{
+		Directory: s.directory, Index: s.index, Version: options.Version, Profile: options.Profile,
+		LibraryPath: libraryPath, Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
+	})
+	return s, nil
+}
+
+// InProcess answers for one identity, without tokens. The owner's handler also changes the library.
+func (s *Server) InProcess(who directory.Principal) http.Handler { return s.api.Handler(who) }
+
+// Owner is the local user of the default tenant.
+func (s *Server) Owner() directory.Principal { return directory.Owner(directory.DefaultTenant) }
+
+// Directory opens the directory, which is made where it does not exist, for administration.
+func (s *Server) Directory(ctx context.Context) (*directory.Directory, error) {
+	return s.directory(ctx, true)
+}
+
+// AddToken makes a token, and returns it as POST /user/pats does: the only time that it is shown.
+func (s *Server) AddToken(ctx context.Context, request directory.TokenRequest) (wire.NewAccessToken, error) {
+	people, err := s.directory(ctx, true)
+	if err != nil {
+		return wire.NewAccessToken{}, err
+	}
+	token, secret, err := people.AddToken(ctx, request)
+	if err != nil {
+		return wire.NewAccessToken{}, err
+	}
+	return wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, nil
+}
+
+// Close ends work in the background and closes all files. Requests that are still being served fail.
+func (s *Server) Close() error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var failed []error
+	for _, documents := range s.indexes {
+		failed = append(failed, documents.Close())
+	}
+	if s.nothing != nil {
+		failed = append(failed, s.nothing.Close())
+	}
+	for _, d := range []*directory.Directory{s.people, s.nobody} {
+		if d != nil {
+			failed = append(failed, d.Close())
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// directory opens the directory once. What is opened outlives the request that needed it first, so that it must not
+// end with that request.
+func (s *Server) directory(ctx context.Context, create bool) (*directory.Directory, error) {
+	ctx = context.WithoutCancel(ctx)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	switch {
+	case s.closed:
+		return nil, ErrClosed
+	case s.people != nil:
+		return s.people, nil
+	case s.options.Sample:
+		return s.openSamplePeople(ctx)
+	}
+	path := filepath.Join(s.options.Home, directoryFile)
+	found, err := exists(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory: %w", err)
+	}
+	if !found && (!create || s.options.ReadOnly) {
+		return s.openNobody(ctx)
+	}
+	if !found {
+		if err := os.MkdirAll(s.options.Home, folderMode); err != nil {
+			return nil, fmt.Errorf("make the library's folder: %w", err)
+		}
+	}
+	s.people, err = directory.Open(ctx, path, s.options.ReadOnly, directory.WithClock(s.options.Now))
+	return s.people, err
+}
+
+// openNobody stands in for a directory that does not exist. It cannot be changed, and gives way as soon as another
+// process makes the real one.
+func (s *Server) openNobody(ctx context.Context) (people *directory.Directory, err error) {
+	if s.nobody == nil {
+		s.nobody, err = directory.Open(ctx, "", true, directory.WithClock(s.options.Now))
+	}
+	return s.nobody, err
+}
+
+func (s *Server) openSamplePeople(ctx context.Context) (*directory.Directory, error) {
+	people, err := directory.Open(ctx, "", false, directory.WithClock(s.options.Now))
+	if err != nil {
+		return nil, err
+	}
+	if err := sample.LoadDirectory(ctx, people); err != nil {
+		return nil, errors.Join(err, people.Close())
+	}
+	s.people = people
+	return people, nil
+}
+
+// index opens a tenant's documents once, like directory.
+func (s *Server) index(ctx context.Context, tenant string, create bool) (index.Index, error) {
+	ctx = context.WithoutCancel(ctx)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	switch {
+	case s.closed:
+		return nil, ErrClosed
+	case create && s.options.ReadOnly:
+		return nil, index.ErrReadOnly
+	}
+	if documents := s.indexes[tenant]; documents != nil {
+		return documents, nil
+	}
+	documents, err := s.openIndex(ctx, tenant, create)
+	if err != nil {
+		return nil, fmt.Errorf("open the library: %w", err)
+	}
+	if documents != s.nothing {
+		s.indexes[tenant] = documents
+	}
+	return documents, nil
+}
+
+func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (index.Index, error) {
+	options := embedded.Options{ReadOnly: s.options.ReadOnly, Log: s.options.Log, Now: s.options.Now}
+	if s.options.Sample {
+		return openSample(ctx, options, tenant)
+	}
+	options.Dir = tenantFolder(s.options.Home, tenant)
+	found, err := exists(filepath.Join(options.Dir, libraryFile))
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
+		return openEmbedded(ctx, options)
+	case !create:
+		return s.openNothing(ctx)
+	}
+	if err := os.MkdirAll(options.Dir, folderMode); err != nil {
+		return nil, err
+	}
+	return openEmbedded(ctx, options)
+}
+
+// openEmbedded keeps a nil *embedded.Index from becoming an index that is not nil.
+func openEmbedded(ctx context.Context, options embedded.Options) (index.Index, error) {
+	documents, err := embedded.Open(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return documents, nil
+}
+
+// openNothing stands in for a library that does not exist, and gives way as soon as somebody makes the real one.
+func (s *Server) openNothing(ctx context.Context) (documents index.Index, err error) {
+	if s.nothing == nil {
+		s.nothing, err = openEmbedded(ctx, embedded.Options{Now: s.options.Now})
+	}
+	return s.nothing, err
+}
+
+// openSample indexes the sample library in memory. Only the default tenant has it.
+func openSample(ctx context.Context, options embedded.Options, tenant string) (index.Index, error) {
+	options.ReadOnly = false
+	documents, err := openEmbedded(ctx, options)
+	if err != nil || tenant != directory.DefaultTenant {
+		return documents, err
+	}
+	if err := sample.LoadIndex(ctx, documents); err != nil {
+		return nil, errors.Join(err, documents.Close())
+	}
+	return documents, nil
+}
+
+func tenantFolder(home, tenant string) string { return filepath.Join(home, tenantsFolder, tenant) }
+
+func exists(path string) (bool, error) {
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// HasDocuments reports whether anything is stored in the default tenant of a home. It makes nothing on disk. A library
+// that cannot be read counts as one that holds something, so that opening it tells what is wrong.
+func HasDocuments(ctx context.Context, home string) (bool, error) {
+	path := filepath.Join(tenantFolder(home, directory.DefaultTenant), libraryFile)
+	found, err := exists(path)
+	if err != nil || !found {
+		return false, err
+	}
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: true})
+	if err != nil {
+		return true, nil
+	}
+	documents := 1
+	if err := db.Reader.QueryRowContext(ctx, "SELECT documents FROM meta").Scan(&documents); err != nil {
+		documents = 1
+	}
+	return documents > 0, db.Close()
+}
