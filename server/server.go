@@ -28,7 +28,6 @@ const (
 	directoryFile = "directory.db"
 	libraryFile   = "library.db"
 	tenantsFolder = "tenants"
-	folderMode    = 0o700
 )
 
 // ErrClosed: the server was closed.
@@ -162,11 +161,6 @@ func (s *Server) directory(ctx context.Context, create bool) (*directory.Directo
 	if !found && (!create || s.options.ReadOnly) {
 		return s.openNobody(ctx)
 	}
-	if !found {
-		if err := os.MkdirAll(s.options.Home, folderMode); err != nil {
-			return nil, fmt.Errorf("make the library's folder: %w", err)
-		}
-	}
 	s.people, err = directory.Open(ctx, path, s.options.ReadOnly, directory.WithClock(s.options.Now))
 	return s.people, err
 }
@@ -226,13 +220,8 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 	switch {
 	case err != nil:
 		return nil, err
-	case found:
-		return openEmbedded(ctx, options)
-	case !create:
+	case !found && !create:
 		return s.openNothing(ctx)
-	}
-	if err := os.MkdirAll(options.Dir, folderMode); err != nil {
-		return nil, err
 	}
 	return openEmbedded(ctx, options)
 }
