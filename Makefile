@@ -1,0 +1,54 @@
+# Everything is pure Go: no C compiler is needed, except for the race detector, which `make test` uses where there is one.
+export CGO_ENABLED = 0
+GO ?= go
+Q ?= how do we roll back a deploy
+VERSION ?= 0.1.0
+LDFLAGS = -s -w -X main.version=$(VERSION)
+BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
+
+.PHONY: run test lint build cross bench bench-quality docs clean
+
+run: build
+	./bin/quarry --sample "$(Q)"
+
+build:
+	$(BUILD) -o bin/quarry .
+
+test:
+	@if [ -n "$$($(GO) env CC)" ] && command -v $$($(GO) env CC) >/dev/null 2>&1; then \
+		echo "with the race detector"; CGO_ENABLED=1 $(GO) test -race -shuffle=on ./...; \
+	else \
+		echo "no C compiler: without the race detector"; $(GO) test -shuffle=on ./...; \
+	fi
+
+lint:
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test ./tools/lint
+
+cross:
+	GOOS=windows GOARCH=amd64 $(GO) vet ./... && GOOS=windows GOARCH=amd64 $(BUILD) -o bin/quarry-windows-amd64.exe .
+	GOOS=darwin GOARCH=arm64 $(GO) vet ./... && GOOS=darwin GOARCH=arm64 $(BUILD) -o bin/quarry-darwin-arm64 .
+
+docs: build
+	$(GO) run ./tools/docs bin/quarry > docs/commands.md.new && mv docs/commands.md.new docs/commands.md
+
+# What is measured needs real text: QUARRY_DATA is a folder with corpora/ and qrels/.
+bench-quality:
+	$(GO) run ./tools/quality
+
+BENCH = $(or $(TMPDIR),/tmp)/quarry-bench
+bench: build
+	@test -n "$$QUARRY_DATA" || { echo "set QUARRY_DATA to a folder with corpora/ and qrels/"; exit 1; }
+	@mkdir -p $(BENCH)
+	@test -f $(BENCH)/chunks.jsonl || $(GO) run ./tools/benchcorpus chunks 100000 "$$QUARRY_DATA" $(BENCH)/chunks.jsonl
+	@echo "== questions over 100,000 chunks, in one process"
+	cd tools/compare && $(GO) run . $(BENCH)/chunks.jsonl "$$QUARRY_DATA"/qrels/handbook-sourcegraph/queries.jsonl "$$QUARRY_DATA"/qrels/scifact/queries.jsonl
+	@echo "== before main"
+	$(GO) run ./tools/inits bin/quarry
+	@echo "== a cold search beside version, and adding a handbook"
+	$(GO) run ./tools/coldstart bin/quarry "$$QUARRY_DATA"/corpora/sourcegraph-handbook
+
+clean:
+	rm -rf bin

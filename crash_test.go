@@ -1,0 +1,161 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// killRounds is how often `quarry add` is killed: a few times in every run, many with QUARRY_SLOW set.
+func killRounds() int {
+	if os.Getenv("QUARRY_SLOW") != "" {
+		return 50
+	}
+	return 5
+}
+
+const crashFiles = 4000
+
+// TestKillDuringAdd kills `quarry add` at random moments. What it had reported as done must be there afterwards, nothing
+// may be there twice, the next run must complete the work, and a search in another process must never fail meanwhile.
+func TestKillDuringAdd(t *testing.T) {
+	h := newHome(t)
+	folder := filepath.Join(h.dir, "documents")
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+	writeRound(t, folder, 0)
+	start := time.Now()
+	h.must("add", "--json", folder)
+	whole := time.Since(start)
+
+	stop := searchMeanwhile(t, h)
+	defer stop()
+	for round := 1; round <= killRounds(); round++ {
+		writeRound(t, folder, round)
+		acknowledged := addAndKill(t, h, folder, time.Duration(random.Int64N(int64(whole))))
+		status := libraryStatus(t, h)
+		if status.Documents != crashFiles {
+			t.Fatalf("round %d: %d documents after the kill, want %d", round, status.Documents, crashFiles)
+		}
+		if found := matches(t, h, roundWord(round)); found < acknowledged || found > crashFiles {
+			t.Fatalf("round %d: %d files were acknowledged, %d are found", round, acknowledged, found)
+		}
+		t.Logf("round %d: killed after %d of %d", round, acknowledged, crashFiles)
+	}
+	h.must("add", "--json", folder)
+	if found := matches(t, h, roundWord(killRounds())); found != crashFiles {
+		t.Errorf("%d files are found after the last run, want %d", found, crashFiles)
+	}
+	if found := matches(t, h, roundWord(killRounds()-1)); found != 0 {
+		t.Errorf("%d files are still found as they were before", found)
+	}
+}
+
+// roundWord occurs in every file of a round and in no other.
+func roundWord(round int) string {
+	return fmt.Sprintf("zebra%cquagga", 'a'+round%26) + fmt.Sprint(round)
+}
+
+func writeRound(t *testing.T, folder string, round int) {
+	t.Helper()
+	for i := range crashFiles {
+		dir := filepath.Join(folder, fmt.Sprint(i/100))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf("# Note %d\n\n%s with some words about deploys, rollbacks and number %d.\n", i, roundWord(round), i)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("note-%d.md", i)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// addAndKill returns how many files were reported as done before the process was killed.
+func addAndKill(t *testing.T, h home, folder string, after time.Duration) (acknowledged int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	defer cancel()
+	c := h.command(ctx, "add", "--json", folder) // killed when ctx ends
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var event struct {
+			Type string
+			Done int
+		}
+		if json.Unmarshal(lines.Bytes(), &event) == nil && event.Type == "progress" {
+			acknowledged = event.Done
+		}
+	}
+	if err := c.Wait(); err != nil && ctx.Err() == nil {
+		t.Fatalf("add failed by itself: %v\n%s", err, stderr.String())
+	}
+	return acknowledged
+}
+
+type status struct {
+	Documents int `json:"documents"`
+}
+
+func libraryStatus(t *testing.T, h home) status {
+	t.Helper()
+	var answer struct {
+		Library status `json:"library"`
+	}
+	decode(t, h.must("status", "--json"), &answer)
+	return answer.Library
+}
+
+func matches(t *testing.T, h home, word string) int {
+	t.Helper()
+	var answer struct {
+		Total int `json:"total_matches"`
+	}
+	decode(t, h.must("search", word), &answer)
+	return answer.Total
+}
+
+func decode(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+}
+
+// searchMeanwhile searches in other processes until the returned function is called; no search may fail.
+func searchMeanwhile(t *testing.T, h home) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for searches := 0; ; searches++ {
+			c := h.command(ctx, "search", "deploys rollbacks")
+			var stderr bytes.Buffer
+			c.Stdout, c.Stderr = io.Discard, &stderr
+			err := c.Run()
+			if ctx.Err() != nil {
+				t.Logf("%d searches meanwhile", searches)
+				return
+			}
+			if err != nil {
+				t.Errorf("a search failed meanwhile: %v\n%s", err, stderr.String())
+				return
+			}
+		}
+	})
+	return func() { cancel(); running.Wait() }
+}

@@ -1,0 +1,140 @@
+// Package sample is the library that the program brings along: the papers of an invented company, for a first look
+// and for tests. It is indexed in memory and never touches the disk.
+package sample
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/ingest"
+)
+
+//go:embed library
+var library embed.FS
+
+// public is the access term of documents that everybody may see.
+const public = "PUBLIC"
+
+// knowledge is what library.yaml tells of the company's sets and agents.
+type knowledge struct {
+	Company string `yaml:"company"`
+	Sets    []struct {
+		Name        string `yaml:"name"`
+		Description string `yaml:"description"`
+		Public      bool   `yaml:"public"`
+	} `yaml:"document_sets"`
+	Agents []struct {
+		Name        string    `yaml:"name"`
+		Description string    `yaml:"description"`
+		Sets        []string  `yaml:"document_sets"`
+		Since       time.Time `yaml:"search_start_date"`
+		Starters    []struct {
+			Name    string `yaml:"name"`
+			Message string `yaml:"message"`
+		} `yaml:"starter_messages"`
+	} `yaml:"agents"`
+}
+
+// Documents reads the sample's documents, in the order of their files.
+func Documents() ([]index.Document, error) {
+	var documents []index.Document
+	err := fs.WalkDir(library, "library", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(name) != ".md" {
+			return err
+		}
+		text, err := library.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		document, err := ingest.FromMarkdown(text, ingest.Defaults{Trusted: true, Access: []string{public}})
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		documents = append(documents, document)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the sample library: %w", err)
+	}
+	return documents, nil
+}
+
+// LoadIndex writes the sample's documents to an index.
+func LoadIndex(ctx context.Context, idx index.Index) error {
+	documents, err := Documents()
+	if err != nil {
+		return err
+	}
+	if _, err := idx.Write(ctx, index.Batch{Upsert: documents}); err != nil {
+		return fmt.Errorf("index the sample library: %w", err)
+	}
+	return nil
+}
+
+// LoadDirectory adds the sample's document sets and agents to a directory, in the default tenant.
+func LoadDirectory(ctx context.Context, people *directory.Directory) error {
+	text, err := library.ReadFile("library/library.yaml")
+	if err != nil {
+		return fmt.Errorf("read the sample's sets and agents: %w", err)
+	}
+	var known knowledge
+	if err := yaml.Unmarshal(text, &known); err != nil {
+		return fmt.Errorf("read the sample's sets and agents: %w", err)
+	}
+	sets := map[string]directory.DocumentSet{}
+	for _, s := range known.Sets {
+		added, err := people.AddDocumentSet(ctx, directory.DefaultTenant,
+			directory.DocumentSet{Name: s.Name, Description: s.Description, Public: s.Public})
+		if err != nil {
+			return fmt.Errorf("add document set %s: %w", s.Name, err)
+		}
+		sets[s.Name] = added
+	}
+	for _, a := range known.Agents {
+		agent := directory.Agent{
+			Name: a.Name, Description: a.Description, SearchStart: a.Since, Public: true, Listed: true,
+		}
+		for _, name := range a.Sets {
+			agent.DocumentSets = append(agent.DocumentSets, sets[name])
+		}
+		for _, s := range a.Starters {
+			agent.StarterMessages = append(agent.StarterMessages, wire.StarterMessage{Name: s.Name, Message: s.Message})
+		}
+		if _, err := people.AddAgent(ctx, directory.DefaultTenant, agent); err != nil {
+			return fmt.Errorf("add agent %s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+// Question is a question with the document that answers it.
+type Question struct{ Text, DocumentID string }
+
+// Questions lists what a newcomer may ask of the sample library.
+func Questions() ([]Question, error) {
+	text, err := library.ReadFile("library/questions.tsv")
+	if err != nil {
+		return nil, fmt.Errorf("read the sample's questions: %w", err)
+	}
+	var questions []Question
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		question, document, ok := strings.Cut(lines.Text(), "\t")
+		if !ok {
+			return nil, fmt.Errorf("read the sample's questions: no document in %q", lines.Text())
+		}
+		questions = append(questions, Question{question, document})
+	}
+	return questions, nil
+}

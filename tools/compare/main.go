@@ -1,0 +1,188 @@
+// Compare times searches over the same documents in quarry's embedded engine, SQLite FTS5 and bleve, in one process
+// and in turn, so that the noise of the machine falls on all of them alike. Read the ratios.
+//
+//	compare CHUNKS.jsonl QUERIES.jsonl...
+//
+// CHUNKS.jsonl holds ingestion documents of one chunk each; each line of the query files has a "text".
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+)
+
+// engine is one of the searchers compared.
+type engine interface {
+	name() string
+	// build indexes all documents under dir.
+	build(ctx context.Context, dir string, documents []wire.IngestionDocument) error
+	// search returns the number of passages found, at most 50, with their texts read.
+	search(ctx context.Context, query string) (int, error)
+	close() error
+}
+
+const (
+	queriesOfAKind = 200
+	passages       = 50
+)
+
+func main() {
+	log.SetFlags(0)
+	if len(os.Args) < 3 {
+		log.Fatal("usage: compare CHUNKS.jsonl QUERIES.jsonl...")
+	}
+	if err := run(context.Background(), os.Args[1], os.Args[2:]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, chunks string, queryFiles []string) error {
+	documents, err := readDocuments(chunks)
+	if err != nil {
+		return err
+	}
+	questions, short, err := readQueries(queryFiles)
+	if err != nil {
+		return err
+	}
+	engines := []engine{&quarryEngine{}, &bleveEngine{}, &ftsEngine{}}
+	fmt.Printf("%d documents, %d questions, %d short queries\n\n", len(documents), len(questions), len(short))
+	fmt.Printf("%-14s %10s %10s %22s %22s\n", "", "build s", "index MB", "question p50/p95 ms", "1-3 words p50/p95 ms")
+	for _, e := range engines {
+		if err := report(ctx, e, documents, questions, short); err != nil {
+			return fmt.Errorf("%s: %w", e.name(), err)
+		}
+	}
+	return nil
+}
+
+func report(ctx context.Context, e engine, documents []wire.IngestionDocument, questions, short []string) (err error) {
+	dir, err := os.MkdirTemp("", "compare-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	start := time.Now()
+	if err := e.build(ctx, dir, documents); err != nil {
+		return fmt.Errorf("build: %w", err)
+	}
+	defer func() { err = errors.Join(err, e.close()) }()
+	built := time.Since(start)
+	size, err := folderSize(dir)
+	if err != nil {
+		return err
+	}
+	long50, long95, err := measure(ctx, e, questions)
+	if err != nil {
+		return err
+	}
+	short50, short95, err := measure(ctx, e, short)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%-14s %10.1f %10.0f %13.2f /%7.2f %13.2f /%7.2f\n", e.name(), built.Seconds(), float64(size)/1e6,
+		long50, long95, short50, short95)
+	return nil
+}
+
+// measure runs all queries once to warm the caches and then once for the figures, in milliseconds.
+func measure(ctx context.Context, e engine, queries []string) (p50, p95 float64, err error) {
+	var times []float64
+	for round := range 2 {
+		for _, q := range queries {
+			start := time.Now()
+			if _, err := e.search(ctx, q); err != nil {
+				return 0, 0, fmt.Errorf("search %q: %w", q, err)
+			}
+			if round == 1 {
+				times = append(times, float64(time.Since(start).Microseconds())/1000)
+			}
+		}
+	}
+	slices.Sort(times)
+	return times[len(times)/2], times[len(times)*95/100], nil
+}
+
+func readDocuments(path string) (documents []wire.IngestionDocument, err error) {
+	err = eachLine(path, func(line []byte) error {
+		var request wire.IngestionRequest
+		if err := json.Unmarshal(line, &request); err != nil {
+			return err
+		}
+		documents = append(documents, request.Document)
+		return nil
+	})
+	return documents, err
+}
+
+// readQueries divides the queries into questions of at least six words and short ones of one to three.
+func readQueries(paths []string) (questions, short []string, err error) {
+	for _, path := range paths {
+		err := eachLine(path, func(line []byte) error {
+			var query struct{ Text string }
+			if err := json.Unmarshal(line, &query); err != nil {
+				return err
+			}
+			switch words := len(strings.Fields(query.Text)); {
+			case words >= 6 && len(questions) < queriesOfAKind:
+				questions = append(questions, query.Text)
+			case words <= 3 && len(short) < queriesOfAKind:
+				short = append(short, query.Text)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return questions, short, nil
+}
+
+func eachLine(path string, do func([]byte) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		if err := do(lines.Bytes()); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return lines.Err()
+}
+
+func folderSize(dir string) (size int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	return size, err
+}
+
+// words breaks a query into lower-case words for engines that take them one by one.
+func words(query string) []string {
+	return strings.FieldsFunc(strings.ToLower(query), func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
+	})
+}

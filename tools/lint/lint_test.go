@@ -1,0 +1,183 @@
+// Package lint holds the structure of the code to its rules: which way imports run, and how long a file or a function
+// may become. It reads the source of the whole module and runs with the other tests.
+package lint
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module           = "quarry"
+	maxFileLines     = 500
+	maxFunctionLines = 100
+)
+
+// mayImport lists, for each package of the module, what else of the module it may import; an entry ending in /... means
+// everything below. The longest matching key decides.
+var mayImport = map[string][]string{
+	"":                       {"ui"},
+	"ui":                     {"ui/...", "client/...", "config", "theme"},
+	"ui/cli":                 {"client/...", "config", "theme"},
+	"ui/target":              {"client/...", "config", "server/..."},
+	"client":                 {"client/..."},
+	"client/wire":            {},
+	"client/contracttest":    {"client/..."},
+	"config":                 {},
+	"theme":                  {},
+	"server":                 {"server/...", "client/wire"},
+	"server/tokens":          {},
+	"server/index":           {},
+	"server/sqlite":          {"server/index"},
+	"server/index/analysis":  {"server/index", "server/tokens"},
+	"server/index/segment":   {"server/index", "server/index/analysis", "server/tokens"},
+	"server/index/lexical":   {"server/index/...", "server/tokens"},
+	"server/index/embedded":  {"server/index/...", "server/sqlite", "server/tokens"},
+	"server/index/indextest": {"server/index/...", "server/tokens"},
+	"server/directory":       {"server/index", "server/sqlite", "client/wire"},
+	"server/pipeline":        {"server/index", "server/tokens", "client/wire"},
+	"server/ingest":          {"server/index", "server/tokens", "client/wire"},
+	"server/sample":          {"server/index", "server/directory", "server/ingest", "client/wire"},
+	"server/api": {"server/index", "server/directory", "server/ingest", "server/pipeline", "server/tokens",
+		"client/wire"},
+	"tools": {"server/...", "client/...", "ui/...", "config", "tools/..."},
+}
+
+// file is one Go file of the module.
+type file struct {
+	path    string // relative to the module's root, with slashes
+	dir     string
+	isTest  bool
+	set     *token.FileSet
+	content *ast.File
+}
+
+func moduleFiles(t *testing.T) []file {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []file
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "bin") {
+			return filepath.SkipDir
+		}
+		if entry.IsDir() || filepath.Ext(name) != ".go" {
+			return nil
+		}
+		set := token.NewFileSet()
+		content, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		slashed := filepath.ToSlash(relative)
+		dir := strings.TrimSuffix(strings.TrimSuffix(slashed, name), "/")
+		files = append(files, file{slashed, dir, strings.HasSuffix(name, "_test.go"), set, content})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 20 {
+		t.Fatalf("found only %d Go files under %s", len(files), root)
+	}
+	return files
+}
+
+// rule finds what dir may import.
+func rule(dir string) ([]string, bool) {
+	for at := dir; ; {
+		if allowed, ok := mayImport[at]; ok && (at != "" || dir == "") {
+			return allowed, true
+		}
+		slash := strings.LastIndexByte(at, '/')
+		if slash < 0 {
+			return nil, false
+		}
+		at = at[:slash]
+	}
+}
+
+func allows(allowed []string, imported string) bool {
+	for _, a := range allowed {
+		if below, all := strings.CutSuffix(a, "/..."); all && (imported == below || strings.HasPrefix(imported, below+"/")) {
+			return true
+		}
+		if a == imported {
+			return true
+		}
+	}
+	return false
+}
+
+func TestImportsRunOneWay(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		allowed, known := rule(f.dir)
+		if !known {
+			t.Errorf("%s: no rule says what package %q may import: add it to mayImport", f.path, f.dir)
+			continue
+		}
+		for _, spec := range f.content.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			inner, ours := strings.CutPrefix(imported, module+"/")
+			if !ours || inner == f.dir || f.isTest {
+				continue
+			}
+			if !allows(allowed, inner) {
+				t.Errorf("%s imports %s; %q may import only %v", f.path, imported, f.dir, allowed)
+			}
+		}
+	}
+}
+
+// bubbleTea belongs to the full-screen explorer and the SSH server alone.
+func TestCommandsDoNotImportBubbleTea(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		if f.dir != "ui/cli" {
+			continue
+		}
+		for _, spec := range f.content.Imports {
+			if strings.Contains(spec.Path.Value, "bubbletea") {
+				t.Errorf("%s imports %s", f.path, spec.Path.Value)
+			}
+		}
+	}
+}
+
+func TestFilesAndFunctionsStaySmall(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		if !f.isTest {
+			if lines := f.set.Position(f.content.End()).Line; lines > maxFileLines {
+				t.Errorf("%s has %d lines, at most %d", f.path, lines, maxFileLines)
+			}
+		}
+		for _, declaration := range f.content.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			lines := f.set.Position(function.End()).Line - f.set.Position(function.Pos()).Line + 1
+			if lines > maxFunctionLines {
+				t.Errorf("%s: %s has %d lines, at most %d", f.path, function.Name.Name, lines, maxFunctionLines)
+			}
+		}
+	}
+}
