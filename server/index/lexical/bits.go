@@ -11,7 +11,7 @@ func each(bitmap []uint64, yield func(i int)) {
 	}
 }
 
-// any reports whether a and b have a bit in common.
+// overlap reports whether a and b have a bit in common.
 func overlap(a, b []uint64) bool {
 	for i, word := range a {
 		if word&b[i] != 0 {
@@ -19,12 +19,4 @@ func overlap(a, b []uint64) bool {
 		}
 	}
 	return false
-}
-
-// ones is the number of bits that are set.
-func ones(bitmap []uint64) (n int) {
-	for _, word := range bitmap {
-		n += bits.OnesCount64(word)
-	}
-	return n
 }

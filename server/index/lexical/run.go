@@ -77,9 +77,6 @@ func (r *run) protect(f func() error) error {
 
 // stopped reports whether the caller gave up.
 func (r *run) stopped() error {
-	if r.ctx == nil {
-		return nil
-	}
 	return r.ctx.Err()
 }
 

@@ -87,11 +87,11 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 		out.matched = append(out.matched, matches)
 		s.clear()
 	}
-	out.hits = r.cut(out.hits, depth, func(c *candidate) float64 { return float64(c.first) })
+	out.hits = r.cut(out.hits, depth)
 	if err := r.rerank(p, out.hits, q.Explain); err != nil {
 		return nil, err
 	}
-	out.hits = r.cut(out.hits, limit, func(c *candidate) float64 { return c.score })
+	out.hits = r.cut(out.hits, limit)
 	return out, nil
 }
 

@@ -3,6 +3,7 @@
 package lexical
 
 import (
+	"context"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -73,7 +74,7 @@ func (s *Searcher) Admits(documentID string, access index.Access) (live, admitte
 	if err != nil || !ok {
 		return false, false, err
 	}
-	run := s.newRun(nil)
+	run := s.newRun(context.Background())
 	defer run.close()
 	err = run.protect(func() error {
 		bits := run.rights(part, access)

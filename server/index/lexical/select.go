@@ -10,7 +10,7 @@ import (
 type candidate struct {
 	part, document, chunk int
 	first                 float32 // score of the first stage
-	score                 float64
+	score                 float64 // of the stages so far
 	parts                 map[string]float64
 }
 
@@ -84,7 +84,7 @@ func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int) [
 			if !has(f.pass, document) || phrases != nil && !has(phrases, chunk) {
 				continue
 			}
-			b.offer(candidate{part: part, document: document, chunk: chunk, first: score})
+			b.offer(candidate{part: part, document: document, chunk: chunk, first: score, score: float64(score)})
 			floor = b.floor()
 		}
 	}
@@ -92,10 +92,10 @@ func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int) [
 }
 
 // cut sorts the candidates of all parts and keeps the limit best.
-func (r *run) cut(all []candidate, limit int, score func(*candidate) float64) []candidate {
+func (r *run) cut(all []candidate, limit int) []candidate {
 	slices.SortFunc(all, func(a, b candidate) int {
-		if order := cmp.Compare(score(&b), score(&a)); order != 0 {
-			return order
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
 		}
 		return r.order(&a, &b)
 	})

@@ -44,9 +44,7 @@ func (r *run) suggest(prefix string, access index.Access, limit int) (out index.
 			t.open = tokens[len(tokens)-1].Surface
 		}
 	}
-	for _, w := range words[:min(len(words), maxWords)] {
-		t.complete = append(t.complete, w)
-	}
+	t.complete = words[:min(len(words), maxWords)]
 	rights := make([][]uint64, len(r.s.parts))
 	for part := range r.s.parts {
 		rights[part] = r.rights(part, access)

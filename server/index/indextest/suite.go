@@ -1,0 +1,385 @@
+package indextest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"quarry/server/index"
+)
+
+// Run holds an engine to the behaviour that package index describes. open returns a new, empty index; the suite closes it.
+// params are the constants of the engine's ranking.
+func Run(t *testing.T, params Params, open func(t *testing.T) index.Index) {
+	for name, test := range map[string]func(*testing.T, *library){
+		"questions":    testQuestions,
+		"written":      testWritten,
+		"access":       testAccess,
+		"snapshots":    testSnapshots,
+		"documents":    testDocuments,
+		"document ids": testDocumentIDs,
+		"cursors":      testCursors,
+		"version":      testVersion,
+		"cancelled":    testCancelled,
+		"empty":        testEmpty,
+	} {
+		t.Run(name, func(t *testing.T) {
+			idx := open(t)
+			t.Cleanup(func() {
+				if err := idx.Close(); err != nil {
+					t.Errorf("close: %v", err)
+				}
+			})
+			test(t, &library{Index: idx, params: params, stored: make(map[string]index.Document)})
+		})
+	}
+}
+
+// library is an index with what must be in it.
+type library struct {
+	index.Index
+	params Params
+	stored map[string]index.Document
+}
+
+var everything = index.Access{All: true}
+
+// write changes the index and what must be in it.
+func (l *library) write(t *testing.T, batch index.Batch) index.Written {
+	t.Helper()
+	written, err := l.Write(context.Background(), batch)
+	if err != nil {
+		t.Fatalf("write: %v", err)
+	}
+	for _, id := range batch.Delete {
+		delete(l.stored, id)
+	}
+	for _, d := range batch.Upsert {
+		l.stored[d.ID] = d
+	}
+	return written
+}
+
+func (l *library) snapshot(t *testing.T) index.Snapshot {
+	t.Helper()
+	s, err := l.Snapshot(context.Background())
+	if err != nil {
+		t.Fatalf("snapshot: %v", err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (l *library) oracle() *Oracle {
+	return NewOracle(slices.Collect(maps.Values(l.stored)), l.params)
+}
+
+// ask puts n random questions to a snapshot.
+func ask(t *testing.T, o *Oracle, s index.Snapshot, w *World, n int) {
+	t.Helper()
+	ctx := context.Background()
+	for range n {
+		q := w.Query()
+		if err := CompareSearch(ctx, o, s, q); err != nil {
+			t.Fatalf("%+v:\n%v", q, err)
+		}
+		f := w.Filter()
+		if err := CompareFacets(ctx, o, s, f); err != nil {
+			t.Fatalf("%+v: %v", f, err)
+		}
+		if err := CompareSuggest(ctx, o, s, w.Beginning(), w.Access(), 5); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// testQuestions changes the library at random and asks after each change.
+func testQuestions(t *testing.T, l *library) {
+	w := NewWorld(11)
+	for range 12 {
+		var batch index.Batch
+		for range w.random.IntN(25) {
+			d := w.Document(w.random.IntN(60))
+			if !slices.ContainsFunc(batch.Upsert, func(other index.Document) bool { return other.ID == d.ID }) {
+				batch.Upsert = append(batch.Upsert, d)
+			}
+		}
+		for range w.random.IntN(6) {
+			id := fmt.Sprintf("doc:%04d", w.random.IntN(60))
+			if !slices.ContainsFunc(batch.Upsert, func(d index.Document) bool { return d.ID == id }) {
+				batch.Delete = append(batch.Delete, id)
+			}
+		}
+		l.write(t, batch)
+		ask(t, l.oracle(), l.snapshot(t), w, 25)
+	}
+}
+
+func testWritten(t *testing.T, l *library) {
+	w := NewWorld(12)
+	a, b := w.Document(1), w.Document(2)
+	changed := a
+	changed.Title = "another title altogether"
+	for _, step := range []struct {
+		batch index.Batch
+		want  index.Written
+	}{
+		{index.Batch{Upsert: []index.Document{a, b}}, index.Written{Added: 2}},
+		{index.Batch{Upsert: []index.Document{a, b}}, index.Written{Unchanged: 2}},
+		{index.Batch{Upsert: []index.Document{changed, b}}, index.Written{Updated: 1, Unchanged: 1}},
+		{index.Batch{Delete: []string{b.ID, "doc:nowhere"}}, index.Written{Removed: 1}},
+		{index.Batch{Upsert: []index.Document{b}, Delete: []string{a.ID}}, index.Written{Added: 1, Removed: 1}},
+		{index.Batch{}, index.Written{}},
+	} {
+		if got := l.write(t, step.batch); got != step.want {
+			t.Errorf("%d upserts, %d deletes: %+v, want %+v", len(step.batch.Upsert), len(step.batch.Delete), got, step.want)
+		}
+	}
+	ask(t, l.oracle(), l.snapshot(t), w, 10)
+}
+
+func testAccess(t *testing.T, l *library) {
+	w := NewWorld(13)
+	var batch index.Batch
+	for i := range 30 {
+		batch.Upsert = append(batch.Upsert, w.Document(i))
+	}
+	l.write(t, batch)
+	hidden := true
+	changed, err := l.UpdateAccess(context.Background(), []index.AccessPatch{
+		{ID: "doc:0001", Access: []string{"group:infra"}}, {ID: "doc:0002", Sets: []string{"legal", "handbook"}},
+		{ID: "doc:0003", Hidden: &hidden}, {ID: "doc:0004", Access: []string{}, Sets: []string{}}, {ID: "doc:nowhere"},
+	})
+	if err != nil || changed != 4 {
+		t.Fatalf("changed %d (%v), want 4", changed, err)
+	}
+	patch := func(id string, change func(*index.Document)) {
+		d := l.stored[id]
+		change(&d)
+		l.stored[id] = d
+	}
+	patch("doc:0001", func(d *index.Document) { d.Access = []string{"group:infra"} })
+	patch("doc:0002", func(d *index.Document) { d.Sets = []string{"legal", "handbook"} })
+	patch("doc:0003", func(d *index.Document) { d.Hidden = true })
+	patch("doc:0004", func(d *index.Document) { d.Access, d.Sets = nil, nil })
+	ask(t, l.oracle(), l.snapshot(t), w, 40)
+}
+
+func testSnapshots(t *testing.T, l *library) {
+	w := NewWorld(14)
+	type moment struct {
+		oracle   *Oracle
+		snapshot index.Snapshot
+		stored   map[string]index.Document
+	}
+	var moments []moment
+	for range 5 {
+		var batch index.Batch
+		for i := range 10 {
+			if d := w.Document(i); w.random.IntN(3) > 0 {
+				batch.Upsert = append(batch.Upsert, d)
+			} else {
+				batch.Delete = append(batch.Delete, d.ID)
+			}
+		}
+		l.write(t, batch)
+		moments = append(moments, moment{l.oracle(), l.snapshot(t), maps.Clone(l.stored)})
+	}
+	for _, m := range moments {
+		ask(t, m.oracle, m.snapshot, w, 10)
+		checkDocuments(t, m.snapshot, m.stored, everything)
+	}
+}
+
+// checkDocuments reads every document and chunk.
+func checkDocuments(t *testing.T, s index.Snapshot, stored map[string]index.Document, access index.Access) {
+	t.Helper()
+	ctx := context.Background()
+	var ids []string
+	for id := range stored {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	slices.Reverse(ids)
+	ids = append(ids, "doc:nowhere")
+	got, err := s.Documents(ctx, ids, access)
+	if err != nil {
+		t.Fatalf("documents: %v", err)
+	}
+	for _, id := range ids {
+		d, ok := stored[id]
+		seen := ok && admitted(&document{Document: d}, access)
+		chunks, err := s.Chunks(ctx, id, 0, 1000, access)
+		if !seen {
+			if !errors.Is(err, index.ErrNotFound) {
+				t.Errorf("chunks of %s: %v, want not found", id, err)
+			}
+			continue
+		}
+		if err != nil || fmt.Sprintf("%q", chunks) != fmt.Sprintf("%q", d.Chunks) {
+			t.Errorf("chunks of %s: %q (%v), want %q", id, chunks, err, d.Chunks)
+		}
+		if len(got) == 0 || got[0].ID != id {
+			t.Fatalf("%s is missing or out of order", id)
+		}
+		want := d
+		want.Chunks = nil
+		if a, b := describe(got[0].Document), describe(want); a != b || got[0].ChunkCount != len(d.Chunks) {
+			t.Errorf("%s with %d chunks:\n%s, want\n%s with %d", id, got[0].ChunkCount, a, b, len(d.Chunks))
+		}
+		got = got[1:]
+	}
+	if len(got) > 0 {
+		t.Errorf("%d documents too many, such as %s", len(got), got[0].ID)
+	}
+}
+
+// describe writes a document so that empty and missing lists, and times of different zones, look the same.
+func describe(d index.Document) string {
+	d.CreatedAt, d.UpdatedAt = d.CreatedAt.UTC(), d.UpdatedAt.UTC()
+	return fmt.Sprintf("%+v", d)
+}
+
+func testDocuments(t *testing.T, l *library) {
+	w := NewWorld(15)
+	var batch index.Batch
+	for i := range 25 {
+		batch.Upsert = append(batch.Upsert, w.Document(i))
+	}
+	l.write(t, batch)
+	s := l.snapshot(t)
+	for _, access := range []index.Access{everything, {}, {Terms: []string{"PUBLIC"}}, {Terms: []string{"group:infra"}}} {
+		checkDocuments(t, s, l.stored, access)
+	}
+	long := index.Document{ID: "long", Source: "file"}
+	for i := range 7 {
+		long.Chunks = append(long.Chunks, index.Chunk{Text: fmt.Sprint("piece ", i), Link: "#x"})
+	}
+	l.write(t, index.Batch{Upsert: []index.Document{long}})
+	s = l.snapshot(t)
+	for _, test := range [][3]int{{2, 4, 3}, {-5, 1, 2}, {5, 100, 2}, {9, 12, 0}, {3, 2, 0}} {
+		chunks, err := s.Chunks(context.Background(), "long", test[0], test[1], everything)
+		if err != nil || len(chunks) != test[2] {
+			t.Errorf("chunks %d to %d: %d (%v), want %d", test[0], test[1], len(chunks), err, test[2])
+		}
+	}
+	stats, err := s.Stats(context.Background())
+	chunks := 0
+	for _, d := range l.stored {
+		chunks += len(d.Chunks)
+	}
+	if err != nil || stats.Documents != len(l.stored) || stats.Chunks != chunks {
+		t.Errorf("stats %+v (%v), want %d documents, %d chunks", stats, err, len(l.stored), chunks)
+	}
+}
+
+func testDocumentIDs(t *testing.T, l *library) {
+	w := NewWorld(16)
+	var batch index.Batch
+	for i := range 40 {
+		batch.Upsert = append(batch.Upsert, w.Document(i))
+	}
+	l.write(t, batch)
+	s := l.snapshot(t)
+	for _, by := range []index.Selector{
+		{}, {Source: "slack"}, {Set: "handbook"}, {Source: "file", Set: "legal"}, {OriginPrefix: "/library/1/"},
+		{Origin: "/library/1/4.md"}, {Origin: "/library/0/3.md"}, {OriginPrefix: "/library/2/", Source: "web"}, {Set: "none"},
+	} {
+		var want []string
+		for id, d := range l.stored {
+			if by != (index.Selector{}) && (by.Origin == "" || d.Origin == by.Origin) &&
+				(by.OriginPrefix == "" || strings.HasPrefix(d.Origin, by.OriginPrefix)) &&
+				(by.Source == "" || d.Source == by.Source) && (by.Set == "" || slices.Contains(d.Sets, by.Set)) {
+				want = append(want, id)
+			}
+		}
+		got, err := s.DocumentIDs(context.Background(), by)
+		slices.Sort(got)
+		slices.Sort(want)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%+v: %v (%v), want %v", by, got, err, want)
+		}
+	}
+}
+
+func testCursors(t *testing.T, l *library) {
+	ctx := context.Background()
+	check := func(prefix string, want map[string]string) {
+		t.Helper()
+		got, err := l.Cursors(ctx, prefix)
+		if err != nil || len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
+			t.Errorf("cursors %q: %v (%v), want %v", prefix, got, err, want)
+		}
+	}
+	check("", nil)
+	l.write(t, index.Batch{Cursors: map[string]string{"a/1": "x", "a/2": "y", "b%": "z", "a_": "w"}})
+	check("a/", map[string]string{"a/1": "x", "a/2": "y"})
+	check("a_", map[string]string{"a_": "w"})
+	l.write(t, index.Batch{Cursors: map[string]string{"a/1": "", "a/2": "new"}, Upsert: []index.Document{{ID: "d"}}})
+	check("a", map[string]string{"a/2": "new", "a_": "w"})
+	check("b%", map[string]string{"b%": "z"})
+}
+
+func testVersion(t *testing.T, l *library) {
+	ctx := context.Background()
+	seen := make(map[string]bool)
+	note := func(fresh bool) {
+		t.Helper()
+		version, err := l.Version(ctx)
+		if err != nil || version == "" || seen[version] == fresh {
+			t.Errorf("version %q (%v), fresh: %v, want %v", version, err, !seen[version], fresh)
+		}
+		seen[version] = true
+		if s := l.snapshot(t); s.Version() != version {
+			t.Errorf("the snapshot shows %q, want %q", s.Version(), version)
+		}
+	}
+	note(true)
+	note(false)
+	w := NewWorld(17)
+	d := w.Document(1)
+	d.Access = []string{"PUBLIC"}
+	l.write(t, index.Batch{Upsert: []index.Document{d}})
+	note(true)
+	if _, err := l.UpdateAccess(ctx, []index.AccessPatch{{ID: d.ID, Access: []string{"group:a"}}}); err != nil {
+		t.Fatal(err)
+	}
+	note(true)
+	l.write(t, index.Batch{Delete: []string{d.ID}})
+	note(true)
+	if err := l.Health(ctx); err != nil {
+		t.Errorf("health: %v", err)
+	}
+}
+
+func testCancelled(t *testing.T, l *library) {
+	w := NewWorld(18)
+	l.write(t, index.Batch{Upsert: []index.Document{w.Document(1), w.Document(2)}})
+	s := l.snapshot(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Search(ctx, index.Query{Text: "deploy", Limit: 3, Filter: index.Filter{Access: everything}}); !errors.Is(err,
+		context.Canceled) {
+		t.Errorf("a cancelled search: %v", err)
+	}
+	if _, err := s.Facets(ctx, index.Filter{Access: everything}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled facets: %v", err)
+	}
+	before := maps.Clone(l.stored)
+	if _, err := l.Write(ctx, index.Batch{Upsert: []index.Document{w.Document(3)}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled write: %v", err)
+	}
+	checkDocuments(t, l.snapshot(t), before, everything)
+}
+
+func testEmpty(t *testing.T, l *library) {
+	ask(t, l.oracle(), l.snapshot(t), NewWorld(19), 10)
+	checkDocuments(t, l.snapshot(t), nil, everything)
+	l.write(t, index.Batch{Upsert: []index.Document{{ID: "only a title", Title: "deploy", Source: "file"}}})
+	ask(t, l.oracle(), l.snapshot(t), NewWorld(20), 20)
+}
