@@ -1,0 +1,162 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// A batch ends at the first of these.
+const (
+	batchDocuments = 1_000
+	batchBytes     = 8 << 20
+	batchTime      = 250 * time.Millisecond
+)
+
+// batcher gathers changes and writes them in batches. Files count as done when everything of them is written.
+type batcher struct {
+	ctx    context.Context
+	idx    index.Index
+	report func(wire.LibraryEvent)
+
+	batch   index.Batch
+	upserts map[string]int // ids in batch.Upsert
+	deletes map[string]bool
+	bytes   int
+	started time.Time
+
+	durable, pending wire.LibraryEvent // progress
+	done             wire.LibraryEvent
+	reported         time.Time
+}
+
+func newBatcher(ctx context.Context, idx index.Index, report func(wire.LibraryEvent)) *batcher {
+	if report == nil {
+		report = func(wire.LibraryEvent) {}
+	}
+	b := &batcher{ctx: ctx, idx: idx, report: report}
+	b.durable.Type, b.done.Type = wire.LibraryProgress, wire.LibraryDone
+	b.reset()
+	return b
+}
+
+func (b *batcher) reset() {
+	b.batch, b.bytes = index.Batch{Cursors: map[string]string{}}, 0
+	b.upserts, b.deletes = map[string]int{}, map[string]bool{}
+}
+
+func (b *batcher) empty() bool {
+	return len(b.batch.Upsert) == 0 && len(b.batch.Delete) == 0 && len(b.batch.Cursors) == 0
+}
+
+// begin notes when work on the next batch starts.
+func (b *batcher) begin() {
+	if b.empty() && b.started.IsZero() {
+		b.started = time.Now()
+	}
+}
+
+func (b *batcher) upsert(doc index.Document) error {
+	if b.deletes[doc.ID] {
+		if err := b.flush(); err != nil {
+			return err
+		}
+	}
+	b.begin()
+	if at, again := b.upserts[doc.ID]; again {
+		b.batch.Upsert[at] = doc
+	} else {
+		b.upserts[doc.ID] = len(b.batch.Upsert)
+		b.batch.Upsert = append(b.batch.Upsert, doc)
+	}
+	b.bytes += documentBytes(&doc)
+	return b.flushIfFull()
+}
+
+func (b *batcher) remove(id string) error {
+	if _, stored := b.upserts[id]; stored {
+		if err := b.flush(); err != nil {
+			return err
+		}
+	}
+	b.begin()
+	if !b.deletes[id] {
+		b.deletes[id] = true
+		b.batch.Delete = append(b.batch.Delete, id)
+	}
+	return b.flushIfFull()
+}
+
+// cursor sets a bookkeeping entry; an empty value deletes it.
+func (b *batcher) cursor(key, value string) {
+	b.begin()
+	b.batch.Cursors[key] = value
+}
+
+func (b *batcher) flushIfFull() error {
+	if len(b.batch.Upsert)+len(b.batch.Delete) >= batchDocuments || b.bytes >= batchBytes ||
+		len(b.batch.Cursors) >= 4*batchDocuments || !b.started.IsZero() && time.Since(b.started) >= batchTime {
+		return b.flush()
+	}
+	return nil
+}
+
+// finished counts a file as done with the next batch.
+func (b *batcher) finished(path string, bytes int64) error {
+	b.pending.Done++
+	b.pending.Bytes += bytes
+	b.pending.Path = path
+	if b.empty() {
+		b.advance()
+		return nil
+	}
+	return b.flushIfFull()
+}
+
+// flush writes the batch. When it fails nothing of it is stored or counted.
+func (b *batcher) flush() error {
+	if err := b.ctx.Err(); err != nil {
+		return err
+	}
+	if !b.empty() {
+		written, err := b.idx.Write(b.ctx, b.batch)
+		if err != nil {
+			return fmt.Errorf("write to the library: %w", err)
+		}
+		b.done.Added += written.Added
+		b.done.Updated += written.Updated
+		b.done.Unchanged += written.Unchanged
+		b.done.Removed += written.Removed
+		b.reset()
+		b.reported = time.Time{}
+	}
+	b.started = time.Time{}
+	b.advance()
+	return nil
+}
+
+// advance makes what is pending durable and tells about it, at most every tenth of a second for files that cost no
+// write.
+func (b *batcher) advance() {
+	const often = 100 * time.Millisecond
+	if b.pending.Done == 0 {
+		return
+	}
+	b.durable.Done += b.pending.Done
+	b.durable.Bytes += b.pending.Bytes
+	b.durable.Path = b.pending.Path
+	b.pending = wire.LibraryEvent{}
+	if now := time.Now(); now.Sub(b.reported) >= often || b.durable.Done == b.durable.Total {
+		b.reported = now
+		b.report(b.durable)
+	}
+}
+
+// skip reports a file, or a part of one, that is not stored.
+func (b *batcher) skip(path, reason string) {
+	b.done.Skipped++
+	b.report(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: path, Reason: reason})
+}

@@ -1,0 +1,67 @@
+package ingest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// dataFolder is the folder with real data, whose tests are skipped without it.
+func dataFolder(t testing.TB) string {
+	folder := os.Getenv("QUARRY_DATA")
+	if folder == "" {
+		t.Skip("QUARRY_DATA does not name a folder with real data")
+	}
+	return folder
+}
+
+func BenchmarkHandbook(b *testing.B) {
+	folder := filepath.Join(dataFolder(b), "corpora", "sourcegraph-handbook")
+	ctx := context.Background()
+	b.Run("add", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Add(ctx, newMemoryIndex(b), []string{folder}, Options{}, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("sync without changes", func(b *testing.B) {
+		idx := newMemoryIndex(b)
+		if _, err := Add(ctx, idx, []string{folder}, Options{}, nil); err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, err := Sync(ctx, idx, nil, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestHandbook(t *testing.T) {
+	folder := filepath.Join(dataFolder(t), "corpora", "sourcegraph-handbook")
+	idx := newMemoryIndex(t)
+	var seen events
+	began := time.Now()
+	done, err := Add(context.Background(), idx, []string{folder}, Options{}, seen.report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%v: %+v", time.Since(began), done)
+	chunks := 0
+	for _, doc := range idx.documents {
+		chunks += len(doc.Chunks)
+	}
+	if done.Added < 883 || chunks < 2*done.Added {
+		t.Errorf("%d documents, %d chunks", done.Added, chunks)
+	}
+	for path, reason := range seen.skipped() {
+		t.Logf("skipped %s: %s", filepath.Base(path), reason)
+	}
+	again, err := Sync(context.Background(), idx, nil, nil)
+	if err != nil || again.Unchanged != done.Added || again.Added+again.Updated+again.Removed != 0 {
+		t.Errorf("second run: %+v, %v", again, err)
+	}
+}

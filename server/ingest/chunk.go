@@ -1,0 +1,326 @@
+package ingest
+
+import (
+	"slices"
+	"strings"
+
+	"quarry/server/index"
+	"quarry/server/tokens"
+)
+
+const (
+	// chunkLimit is the size that no chunk exceeds, in tokens.
+	chunkLimit = 512
+	// smallSection is the size below which a section shares its chunk with its neighbours, in tokens.
+	smallSection = 128
+	// shortestCut is a size, in bytes, that fits a chunk whatever the text is.
+	shortestCut = 2 * chunkLimit
+	// mostHeadings bounds the outline of a document.
+	mostHeadings = 10_000
+)
+
+// chunker cuts one document. Chunk texts are slices of the source with their white space behind them, so that the
+// texts joined without a separator read like the document; only code and tables that had to be cut get a fence or a
+// header more.
+type chunker struct {
+	source string
+	link   string // of the document
+	title  string // a first-level heading that repeats it is left out of heading paths
+
+	chunks  []index.Chunk
+	outline []index.Heading
+	slugs   map[string]int
+	path    []openHeading // that the current place stands under
+	serial  int           // of the last heading
+	current openChunk
+}
+
+type openHeading struct {
+	serial, level int
+	title, slug   string
+}
+
+// openChunk is the chunk that is being filled.
+type openChunk struct {
+	open           bool
+	start, end     int
+	tokens         int
+	prefix, suffix string
+	headingsOnly   bool
+	whole          bool          // it began with its section
+	section        []openHeading // that it began in
+	headings       []string
+	slug           string
+}
+
+// chunkBlocks cuts source, which blocks cover, into chunks. link is the document's; "#" and a heading's anchor are
+// added to it.
+func chunkBlocks(source string, blocks []block, title, link string) ([]index.Chunk, []index.Heading) {
+	c := &chunker{source: source, link: link, title: title, slugs: map[string]int{}}
+	for len(blocks) > 0 {
+		n := 1
+		for n < len(blocks) && blocks[n].kind != kindHeading {
+			n++
+		}
+		c.section(blocks[:n])
+		blocks = blocks[n:]
+	}
+	c.flush()
+	if last := len(c.chunks) - 1; last >= 0 {
+		c.chunks[last].Text = strings.TrimRight(c.chunks[last].Text, " \t\n")
+	}
+	return c.chunks, c.outline
+}
+
+// section places a heading, if there is one, and what follows up to the next.
+func (c *chunker) section(blocks []block) {
+	if blocks[0].kind == kindHeading {
+		c.enter(blocks[0])
+	}
+	if cur := &c.current; cur.open && !cur.headingsOnly {
+		size := c.size(blocks[0].start, blocks[len(blocks)-1].end)
+		if !cur.whole || cur.tokens >= smallSection || cur.tokens+size > chunkLimit || !related(cur.section, c.path) {
+			c.flush()
+		}
+	}
+	for i := range blocks {
+		c.addBlock(&blocks[i], i == 0)
+	}
+}
+
+// related reports whether next stands under the same parent heading as first, at any depth.
+func related(first, next []openHeading) bool {
+	parent := len(first) - 1
+	for i := range parent {
+		if i >= len(next) || next[i].serial != first[i].serial {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *chunker) enter(heading block) {
+	c.serial++
+	keep := len(c.path)
+	for keep > 0 && c.path[keep-1].level >= heading.level {
+		keep--
+	}
+	slug := heading.slug
+	if slug == "" {
+		slug = c.uniqueSlug(heading.title)
+	}
+	c.path = append(slices.Clip(c.path[:keep]),
+		openHeading{serial: c.serial, level: heading.level, title: heading.title, slug: slug})
+}
+
+func (c *chunker) addBlock(b *block, first bool) {
+	size := c.size(b.start, b.end)
+	fits := c.current.tokens+size <= chunkLimit
+	if b.kind == kindHeading {
+		if !fits {
+			c.flush()
+		}
+		if len(c.outline) < mostHeadings && b.title != "" {
+			c.outline = append(c.outline, index.Heading{Level: b.level, Text: b.title, Chunk: len(c.chunks)})
+		}
+		fits = size <= chunkLimit
+	}
+	uncuttable := b.kind == kindCode || b.kind == kindTable
+	switch {
+	case fits:
+		c.extend(b.start, b.end, size, b.kind, first)
+	case size <= chunkLimit && (!c.current.headingsOnly || uncuttable):
+		c.flush()
+		c.extend(b.start, b.end, size, b.kind, first)
+	default:
+		c.split(b, first)
+	}
+}
+
+// split places a block that does not fit, piece by piece.
+func (c *chunker) split(b *block, first bool) {
+	switch b.kind {
+	case kindContainer:
+		for i := range b.children {
+			c.addBlock(&b.children[i], first && i == 0)
+		}
+	case kindTable, kindCode:
+		c.addRepeating(b, first)
+	case kindLines:
+		c.addSpans(lineSpans(c.source, b.start, b.end), b.kind, first)
+	default:
+		c.addSpans(sentenceSpans(c.source, b.start, b.end), b.kind, first)
+	}
+}
+
+func (c *chunker) addSpans(spans []span, kind blockKind, first bool) {
+	for i, s := range spans {
+		size := c.size(s.start, s.end)
+		if size <= chunkLimit {
+			c.addSpan(s, size, kind, first && i == 0)
+			continue
+		}
+		for j, part := range wordSpans(c.source, s.start, s.end, chunkLimit) {
+			c.addSpan(part, c.size(part.start, part.end), kind, first && i == 0 && j == 0)
+		}
+	}
+}
+
+func (c *chunker) addSpan(s span, size int, kind blockKind, first bool) {
+	if c.current.tokens+size > chunkLimit {
+		c.flush()
+	}
+	c.extend(s.start, s.end, size, kind, first)
+}
+
+// addRepeating places the lines of code or a table, each part with its fence or header.
+func (c *chunker) addRepeating(b *block, first bool) {
+	prefix, suffix := c.frame(b)
+	if prefix == "" {
+		c.addSpans(lineSpans(c.source, b.start, b.end), kindLines, first)
+		return
+	}
+	if c.current.open && !c.current.headingsOnly && c.current.tokens > chunkLimit-smallSection {
+		c.flush()
+	}
+	head, tail := tokens.Estimate(prefix), tokens.Estimate(suffix)+1
+	for i, s := range c.rows(b, chunkLimit-2*head-2*tail-16) {
+		size := c.size(s.start, s.end)
+		if c.current.tokens+size+tail > chunkLimit {
+			if i > 0 {
+				c.current.suffix = suffix
+			}
+			c.flush()
+			if i > 0 {
+				c.current.prefix, c.current.tokens = prefix, head
+			}
+		}
+		c.extend(s.start, s.end, size, b.kind, first && i == 0)
+	}
+}
+
+// frame is what stands before and behind each part of a block that is cut; both are empty if it is too large to be
+// repeated.
+func (c *chunker) frame(b *block) (prefix, suffix string) {
+	opening := c.source[b.start:b.body]
+	if b.kind == kindTable {
+		if b.body-b.start > shortestCut/2 || tokens.Estimate(opening) > chunkLimit/4 {
+			return "", ""
+		}
+		return opening, ""
+	}
+	at := strings.IndexAny(opening, "`~")
+	if at < 0 || len(opening) > 160 {
+		return "", ""
+	}
+	marker := fenceMarker(opening[at:])
+	if marker == "" || len(marker) > 32 {
+		return "", ""
+	}
+	// Inside a list the fence follows the item's marker, which must not be repeated.
+	indent := strings.Map(func(r rune) rune {
+		if r == '>' || r == '\t' {
+			return r
+		}
+		return ' '
+	}, opening[:at])
+	prefix = indent + strings.TrimRight(opening[at:], " \t\n") + "\n"
+	return prefix, indent + marker + "\n"
+}
+
+// rows are the lines of a block, the first with what opens the block and the last with what closes it; a line that
+// exceeds limit tokens is cut.
+func (c *chunker) rows(b *block, limit int) []span {
+	spans := []span{}
+	for _, line := range lineSpans(c.source, b.body, b.end) {
+		if c.size(line.start, line.end) <= limit {
+			spans = append(spans, line)
+		} else {
+			spans = append(spans, wordSpans(c.source, line.start, line.end, limit)...)
+		}
+	}
+	if len(spans) == 0 {
+		return []span{{b.start, b.end}}
+	}
+	spans[0].start = b.start
+	last := len(spans) - 1
+	for last > 0 && strings.TrimSpace(c.source[spans[last].start:spans[last].end]) == "" &&
+		spans[last].end-spans[last-1].start < 32 {
+		spans[last-1].end = spans[last].end
+		spans, last = spans[:last], last-1
+	}
+	closing := strings.TrimLeft(c.source[spans[last].start:spans[last].end], " \t>")
+	if b.kind == kindCode && last > 0 && len(closing) < 40 && fenceMarker(closing) != "" {
+		spans[last-1].end = spans[last].end
+		spans = spans[:last]
+	}
+	return spans
+}
+
+// size is the estimate of a piece of the source; anything above chunkLimit for what is clearly too large.
+func (c *chunker) size(start, end int) int {
+	if end-start > 4*chunkLimit {
+		return chunkLimit + 1
+	}
+	return tokens.Estimate(c.source[start:end])
+}
+
+// extend puts the piece, which follows the last one, into the current chunk.
+func (c *chunker) extend(start, end, size int, kind blockKind, first bool) {
+	cur := &c.current
+	if !cur.open {
+		cur.open, cur.start, cur.headingsOnly, cur.whole = true, start, true, first
+		cur.section = c.path
+	}
+	if cur.headingsOnly {
+		cur.headings, cur.slug = c.headings()
+		cur.headingsOnly = kind == kindHeading
+	}
+	cur.end = end
+	cur.tokens += size
+}
+
+func (c *chunker) headings() (titles []string, slug string) {
+	for i, h := range c.path {
+		slug = h.slug
+		if i == 0 && h.level == 1 && h.title == c.title || h.title == "" {
+			continue
+		}
+		titles = append(titles, h.title)
+	}
+	return titles, slug
+}
+
+// flush ends the current chunk.
+func (c *chunker) flush() {
+	cur := c.current
+	c.current = openChunk{}
+	if !cur.open {
+		return
+	}
+	text := c.source[cur.start:cur.end]
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	text = strings.TrimLeft(text, "\n")
+	bare := strings.TrimRight(text, " \t\n")
+	switch gap := text[len(bare):]; strings.Count(gap, "\n") {
+	case 0:
+		text = bare + gap[:min(1, len(gap))]
+	case 1:
+		text = bare + "\n"
+	default:
+		text = bare + "\n\n"
+	}
+	if cur.suffix != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	if cur.prefix != "" || cur.suffix != "" {
+		text = cur.prefix + text + cur.suffix
+	}
+	chunk := index.Chunk{Text: text, Headings: cur.headings}
+	if cur.slug != "" && c.link != "" && !strings.Contains(c.link, "#") {
+		chunk.Link = c.link + "#" + cur.slug
+	}
+	c.chunks = append(c.chunks, chunk)
+}

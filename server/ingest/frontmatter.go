@@ -1,0 +1,206 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	longestFrontMatter = 64 << 10
+	deepestValue       = 6
+	mostValues         = 2_000 // of one front matter, aliases counted as often as they are used
+)
+
+var errFrontMatter = errors.New("front matter is too large or nested too deeply")
+
+// field is one key of a front matter. A value is a string, a []any of values, or a []field.
+type field struct {
+	key   string
+	value any
+}
+
+// splitFrontMatter reads the front matter that text begins with, YAML between --- lines or TOML between +++ lines.
+// Where it does not follow its syntax, its plain "key: value" lines are taken. Without one, body is the whole text.
+func splitFrontMatter(text string) (fields []field, body string) {
+	text = strings.TrimLeft(text, "\n")
+	fence, _, _ := strings.Cut(text, "\n")
+	fence = strings.TrimRight(fence, " \t")
+	if fence != "---" && fence != "+++" {
+		return nil, text
+	}
+	start := lineEnd(text, 0)
+	for at := start; at < len(text) && at-start <= longestFrontMatter; {
+		end := lineEnd(text, at)
+		line := strings.TrimRight(text[at:end], " \t\n")
+		if line == fence || fence == "---" && line == "..." {
+			fields, ok := parseFrontMatter(fence, text[start:at])
+			if !ok {
+				return nil, text
+			}
+			return fields, text[end:]
+		}
+		at = end
+	}
+	return nil, text
+}
+
+// parseFrontMatter reports false when the text between the fences holds no key at all: then it is no front matter but
+// text between two rules.
+func parseFrontMatter(fence, text string) ([]field, bool) {
+	var fields []field
+	var err error
+	if fence == "+++" {
+		fields, err = parseTOML(text)
+	} else {
+		fields, err = parseYAML(text)
+	}
+	if err != nil {
+		fields = parsePlainLines(text)
+	}
+	return fields, len(fields) > 0 || strings.TrimSpace(text) == ""
+}
+
+func parseYAML(text string) (fields []field, err error) {
+	defer func() { // the library has panicked on hostile input before; a document must not end the run
+		if p := recover(); p != nil {
+			fields, err = nil, fmt.Errorf("read YAML: %v", p)
+		}
+	}()
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+		return nil, fmt.Errorf("read YAML: %w", err)
+	}
+	if len(document.Content) == 0 {
+		return nil, nil
+	}
+	if document.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("read YAML: not a mapping")
+	}
+	budget := mostValues
+	value, err := yamlValue(document.Content[0], 0, &budget)
+	if err != nil {
+		return nil, err
+	}
+	return value.([]field), nil
+}
+
+// yamlValue walks the syntax tree itself: decoding would expand aliases that contain aliases.
+func yamlValue(node *yaml.Node, depth int, budget *int) (any, error) {
+	if *budget--; *budget < 0 || depth > deepestValue {
+		return nil, errFrontMatter
+	}
+	switch node.Kind {
+	case yaml.AliasNode:
+		return yamlValue(node.Alias, depth+1, budget)
+	case yaml.SequenceNode:
+		list := make([]any, 0, len(node.Content))
+		for _, item := range node.Content {
+			value, err := yamlValue(item, depth+1, budget)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	case yaml.MappingNode:
+		fields := make([]field, 0, len(node.Content)/2)
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			value, err := yamlValue(node.Content[i+1], depth+1, budget)
+			if err != nil {
+				return nil, err
+			}
+			fields = append(fields, field{node.Content[i].Value, value})
+		}
+		return fields, nil
+	}
+	if node.Tag == "!!null" {
+		return "", nil
+	}
+	return node.Value, nil
+}
+
+func parseTOML(text string) (fields []field, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			fields, err = nil, fmt.Errorf("read TOML: %v", p)
+		}
+	}()
+	var table map[string]any
+	if err := toml.Unmarshal([]byte(text), &table); err != nil {
+		return nil, fmt.Errorf("read TOML: %w", err)
+	}
+	budget := mostValues
+	value, err := tomlValue(table, 0, &budget)
+	if err != nil {
+		return nil, err
+	}
+	return value.([]field), nil
+}
+
+func tomlValue(value any, depth int, budget *int) (any, error) {
+	if *budget--; *budget < 0 || depth > deepestValue {
+		return nil, errFrontMatter
+	}
+	switch value := value.(type) {
+	case []any:
+		list := make([]any, 0, len(value))
+		for _, item := range value {
+			v, err := tomlValue(item, depth+1, budget)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		return list, nil
+	case map[string]any:
+		fields := make([]field, 0, len(value))
+		for key, item := range value {
+			v, err := tomlValue(item, depth+1, budget)
+			if err != nil {
+				return nil, err
+			}
+			fields = append(fields, field{key, v})
+		}
+		// The library keeps no order; a stable one is needed so that a document compares equal to itself.
+		slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.key, b.key) })
+		return fields, nil
+	case fmt.Stringer: // local dates and times
+		return value.String(), nil
+	}
+	if t, ok := value.(interface{ Format(string) string }); ok {
+		return t.Format("2006-01-02T15:04:05.999999999Z07:00"), nil
+	}
+	return fmt.Sprint(value), nil
+}
+
+// parsePlainLines saves what it can from front matter that is not quite YAML, such as a title with a colon.
+func parsePlainLines(text string) []field {
+	var fields []field
+	for line := range strings.Lines(text) {
+		key, value, found := strings.Cut(strings.TrimRight(line, "\n"), ": ")
+		if !found || len(fields) >= mostMetadata || !isKey(key) {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			value = value[1 : n-1]
+		}
+		fields = append(fields, field{key, value})
+	}
+	return fields
+}
+
+func isKey(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if c != '_' && c != '-' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 64
+}

@@ -1,0 +1,190 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"quarry/server/index"
+)
+
+// largestTree bounds what is parsed as a tree, in bytes; larger pages keep their words and lose their structure.
+const largestTree = 8 << 20
+
+// htmlReader turns pages into Markdown. It is not safe for concurrent use.
+type htmlReader struct{ convert *converter.Converter }
+
+func newHTMLReader() *htmlReader {
+	// Escapes would split identifiers (snake\_case) for the reader and the index, and take quadratic time to place.
+	return &htmlReader{converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), converter.WithPlugins(
+		base.NewBasePlugin(),
+		commonmark.NewCommonmarkPlugin(commonmark.WithHeadingStyle(commonmark.HeadingStyleATX)),
+		table.NewTablePlugin(
+			table.WithCellPaddingBehavior(table.CellPaddingBehaviorNone),
+			table.WithHeaderPromotion(true),
+			table.WithNewlineBehavior(table.NewlineBehaviorPreserve),
+		),
+	))}
+}
+
+// fromHTML makes a document of a page. Pages that cannot be read as a tree, because they are too large or nested too
+// deeply, are stored as plain text.
+func fromHTML(markdown *markdownReader, pages *htmlReader, text string, defaults Defaults) (index.Document, error) {
+	m, body, err := pages.read(text)
+	if err != nil {
+		m, body = meta{}, tokenText(text)
+		return build(body, paragraphs(body, 0, kindProse), m, defaults)
+	}
+	body = strings.TrimLeft(cleanText(body), "\n")
+	return build(body, markdown.parse(body), m, defaults)
+}
+
+// read converts a page to Markdown and takes its title, dates and authors.
+func (h *htmlReader) read(text string) (m meta, body string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("convert HTML: %v", p)
+		}
+	}()
+	if len(text) > largestTree {
+		return meta{}, "", errors.New("convert HTML: too large")
+	}
+	tree, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		return meta{}, "", fmt.Errorf("parse HTML: %w", err)
+	}
+	m = pageMeta(tree)
+	if err := pruneTree(tree); err != nil {
+		return meta{}, "", err
+	}
+	markdown, err := h.convert.ConvertNode(tree)
+	if err != nil {
+		return meta{}, "", fmt.Errorf("convert HTML: %w", err)
+	}
+	return m, string(markdown), nil
+}
+
+// pageMeta reads <title> and <meta>.
+func pageMeta(tree *html.Node) meta {
+	var m meta
+	for node := range tree.Descendants() {
+		if node.Type != html.ElementNode {
+			continue
+		}
+		switch node.DataAtom {
+		case atom.Title:
+			if m.title == "" && node.FirstChild != nil && node.Parent.DataAtom == atom.Head {
+				m.title = oneLine(node.FirstChild.Data, longestTitle)
+			}
+		case atom.Meta:
+			m.pageMeta(strings.ToLower(first(attribute(node, "name"), attribute(node, "property"))),
+				attribute(node, "content"))
+		}
+	}
+	return m
+}
+
+func (m *meta) pageMeta(name, content string) {
+	switch name {
+	case "author", "article:author", "dc.creator":
+		m.authors = addPeople(m.authors, content)
+	case "date", "last-modified", "article:modified_time", "dcterms.modified", "dc.date":
+		if t, ok := parseDate(content); ok && t.After(m.updated) {
+			m.updated = t
+		}
+	case "article:published_time", "dcterms.created":
+		if t, ok := parseDate(content); ok {
+			m.created = t
+		}
+	case "description":
+		m.addField("description", []string{content}, false)
+	case "keywords":
+		m.addField("keywords", splitTags(clip(content, longestValue)), true)
+	}
+}
+
+func attribute(node *html.Node, key string) string {
+	for _, a := range node.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// pruneTree removes what is not text of the page. The error tells that there are more nodes, or wider tables, than the
+// conversion should be given.
+func pruneTree(tree *html.Node) error {
+	const mostNodes, mostCells = 500_000, 50_000
+	nodes, cells := 0, 0
+	var unwanted []*html.Node
+	for node := range tree.Descendants() {
+		if nodes++; nodes > mostNodes {
+			return errors.New("convert HTML: too many elements")
+		}
+		switch node.DataAtom {
+		case atom.Script, atom.Style, atom.Nav, atom.Noscript, atom.Template, atom.Iframe, atom.Object, atom.Svg:
+			unwanted = append(unwanted, node)
+		case atom.Td, atom.Th:
+			if cells++; cells > mostCells || len(attribute(node, "colspan")) > 2 || len(attribute(node, "rowspan")) > 3 {
+				return errors.New("convert HTML: tables are too large")
+			}
+		case atom.Img:
+			// Pictures inside of the page are long and say nothing.
+			if strings.HasPrefix(attribute(node, "src"), "data:") {
+				unwanted = append(unwanted, node)
+			}
+		}
+	}
+	for _, node := range unwanted {
+		if node.Parent != nil {
+			node.Parent.RemoveChild(node)
+		}
+	}
+	return nil
+}
+
+// tokenText is the text of a page without its structure, in one pass and without recursion.
+func tokenText(page string) string {
+	var out strings.Builder
+	tokens := html.NewTokenizer(strings.NewReader(page))
+	tokens.SetMaxBuf(largestTree)
+	skip := ""
+	for {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			return strings.TrimSpace(cleanText(out.String()))
+		case html.TextToken:
+			if skip == "" {
+				out.Write(tokens.Text())
+			}
+		case html.StartTagToken:
+			name, _ := tokens.TagName()
+			switch tag := string(name); {
+			case skip == "" && (tag == "script" || tag == "style"):
+				skip = tag
+			case isBlockTag(tag):
+				out.WriteString("\n\n")
+			}
+		case html.EndTagToken:
+			if name, _ := tokens.TagName(); string(name) == skip {
+				skip = ""
+			}
+		}
+	}
+}
+
+func isBlockTag(tag string) bool {
+	switch tag {
+	case "p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "section", "article":
+		return true
+	}
+	return false
+}

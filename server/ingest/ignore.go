@@ -1,0 +1,138 @@
+package ingest
+
+import (
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+const (
+	longestPattern = 1_000
+	mostPatterns   = 5_000 // of one ignore file
+)
+
+// ignoreRules are the patterns of one folder's .gitignore and .quarryignore, with git's meaning. The common library for
+// them matches patterns with a slash at any depth, and cannot tell files from folders.
+type ignoreRules struct {
+	folder   string // slash path from the root, "" for the root
+	patterns []ignorePattern
+}
+
+type ignorePattern struct {
+	glob       string // for doublestar
+	negate     bool
+	folderOnly bool
+	anchored   bool // matched against the path from the rules' folder, else against the name alone
+	literal    bool // holds no wildcard
+}
+
+func parseIgnore(text, folder string) *ignoreRules {
+	rules := &ignoreRules{folder: folder}
+	for line := range strings.Lines(text) {
+		if len(rules.patterns) >= mostPatterns {
+			break
+		}
+		if p, ok := parsePattern(strings.TrimRight(line, "\r\n")); ok {
+			rules.patterns = append(rules.patterns, p)
+		}
+	}
+	return rules
+}
+
+func parsePattern(line string) (ignorePattern, bool) {
+	var p ignorePattern
+	if strings.HasPrefix(line, "#") || len(line) > longestPattern {
+		return p, false
+	}
+	line = trimTrailingSpaces(line)
+	if strings.HasPrefix(line, "!") {
+		p.negate, line = true, line[1:]
+	}
+	if strings.HasSuffix(line, "/") {
+		p.folderOnly, line = true, line[:len(line)-1]
+	}
+	if line == "" {
+		return p, false
+	}
+	p.anchored = strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	line = mergeStars(line)
+	if strings.HasSuffix(line, "/**") {
+		line += "/*" // everything inside of it, but not the folder itself
+	}
+	p.literal = !strings.ContainsAny(line, `*?[\`)
+	if !p.literal {
+		// To git braces mean themselves, to doublestar alternatives.
+		line = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, `{`, `\{`, `}`, `\}`).Replace(line)
+		if !doublestar.ValidatePattern(line) {
+			return p, false
+		}
+	}
+	p.glob = line
+	return p, line != ""
+}
+
+// mergeStars writes runs of stars as what git takes them for: any folders where they stand alone between slashes, else
+// one star.
+func mergeStars(pattern string) string {
+	segments := strings.Split(pattern, "/")
+	for i, segment := range segments {
+		if len(segment) > 1 && strings.Trim(segment, "*") == "" {
+			segments[i] = "**"
+			continue
+		}
+		var out strings.Builder
+		escaped, star := false, false
+		for j := range len(segment) {
+			c := segment[j]
+			if c != '*' || escaped || !star {
+				out.WriteByte(c)
+			}
+			star = c == '*' && !escaped
+			escaped = c == '\\' && !escaped
+		}
+		segments[i] = out.String()
+	}
+	return strings.Join(segments, "/")
+}
+
+// trimTrailingSpaces drops the spaces at the end that no backslash protects.
+func trimTrailingSpaces(line string) string {
+	for strings.HasSuffix(line, " ") {
+		head := line[:len(line)-1]
+		slashes := len(head) - len(strings.TrimRight(head, `\`))
+		if slashes%2 == 1 {
+			break
+		}
+		line = head
+	}
+	return line
+}
+
+func (p *ignorePattern) matches(path, name string) bool {
+	subject := name
+	if p.anchored {
+		subject = path
+	}
+	if p.literal {
+		return subject == p.glob
+	}
+	return doublestar.MatchUnvalidated(p.glob, subject)
+}
+
+// ignored tells what the rules of the folders above say of the entry at path (slashes, from the root). Later patterns
+// and deeper folders win. The caller does not look into ignored folders, so that nothing in them can be taken back.
+func ignored(chain []*ignoreRules, path string, isFolder bool) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	for i := len(chain) - 1; i >= 0; i-- {
+		rules := chain[i]
+		relative := strings.TrimPrefix(strings.TrimPrefix(path, rules.folder), "/")
+		for j := len(rules.patterns) - 1; j >= 0; j-- {
+			p := &rules.patterns[j]
+			if (!p.folderOnly || isFolder) && p.matches(relative, name) {
+				return !p.negate
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,243 @@
+// Package ingest fills an index with the documents of files: it walks folders, reads Markdown, text, HTML and JSONL,
+// cuts documents into chunks by their structure, and keeps what was added in step with the files.
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// Options say how added files are stored.
+type Options struct {
+	// As is the source of the documents, a value of DocumentSource that is not internal. Empty: what the root was added
+	// as before, else the host of the git repository that the files are in, else file; JSONL documents bring their own.
+	As string
+	// Set is the document set that the documents are put in. Empty: as before, else none.
+	Set string
+	// Access are the access terms of the documents; empty: as before, else PUBLIC. The documents of JSONL files that
+	// bring their own rights keep them.
+	Access []string
+	// Now is the clock for synced_at; nil means time.Now.
+	Now func() time.Time
+}
+
+const longestSet = 200 // bytes of a document set's name
+
+// ErrNotAdded: the path is no part of the library.
+var ErrNotAdded = errors.New("it was not added to the library")
+
+// Add reads files and folders into the index and remembers them as roots for Sync. A path inside of a root that was
+// added with the same options is read as a part of it; with others it becomes a root of its own, which the outer one
+// leaves alone. A folder takes over the roots below it that were added without options of their own.
+//
+// Files that did not change cost nothing; documents that no longer come out of a file, and files that are gone, are
+// removed. report is told the progress and every file that is skipped, and at last the result, which is returned too.
+// Without an error the last event is of type done. After an error, what was reported as done is stored, and adding
+// again continues.
+func Add(ctx context.Context, idx index.Index, paths []string, options Options,
+	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	if len(paths) == 0 {
+		return wire.LibraryEvent{}, errors.New("no path was given")
+	}
+	if options.As != "" {
+		if err := CheckSource(options.As); err != nil {
+			return wire.LibraryEvent{}, err
+		}
+	}
+	if set := oneLine(options.Set, longestSet); set != options.Set {
+		return wire.LibraryEvent{}, fmt.Errorf("%q cannot be the name of a document set", clip(options.Set, longestSet))
+	}
+	roots, err := loadRoots(ctx, idx)
+	if err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	var targets []*target
+	for _, path := range paths {
+		t, err := planAdd(path, options, roots)
+		if err != nil {
+			return wire.LibraryEvent{}, fmt.Errorf("add %s: %w", path, err)
+		}
+		targets = append(targets, t)
+	}
+	r := &run{idx: idx, roots: roots, now: options.Now, batcher: newBatcher(ctx, idx, report)}
+	return r.run(ctx, withoutCovered(targets))
+}
+
+// planAdd decides which root a path belongs to, and enters it in roots.
+func planAdd(path string, options Options, roots map[string]rootState) (*target, error) {
+	absolute, err := absolutePath(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(filepath.FromSlash(absolute))
+	if err != nil {
+		return nil, errors.New(reasonOf(err))
+	}
+	state, known := roots[absolute]
+	outer := owner(roots, absolute)
+	if !known && outer != "" {
+		state = rootState{As: roots[outer].As, Set: roots[outer].Set, Access: roots[outer].Access}
+	}
+	state.As, state.Set = first(options.As, state.As), first(options.Set, state.Set)
+	if len(options.Access) > 0 {
+		state.Access = options.Access
+	}
+	if !known && outer != "" && state.sameSettings(roots[outer]) {
+		start := strings.TrimPrefix(strings.TrimPrefix(absolute, outer), "/")
+		if reachable(outer, start) {
+			return &target{path: outer, state: roots[outer], start: start, force: true}, nil
+		}
+	}
+	state.File = !info.IsDir()
+	_, _, state.Device = statIdentity(info)
+	t := &target{path: absolute, state: state, force: true}
+	for inner, other := range roots {
+		if inner == absolute || !within(absolute, inner) || !other.plain() && !other.sameSettings(state) {
+			continue
+		}
+		if reachable(absolute, strings.TrimPrefix(strings.TrimPrefix(inner, absolute), "/")) {
+			t.absorb = append(t.absorb, inner)
+			delete(roots, inner)
+		}
+	}
+	roots[absolute] = state
+	return t, nil
+}
+
+// withoutCovered drops targets that another one reads too: the same root again, a part of it, or a root that was taken
+// over.
+func withoutCovered(targets []*target) []*target {
+	var kept []*target
+	for i, t := range targets {
+		covered := slices.ContainsFunc(targets[i+1:], func(later *target) bool {
+			return slices.Contains(later.absorb, t.path) || later.path == t.path && within(later.start, t.start)
+		}) || slices.ContainsFunc(kept, func(earlier *target) bool {
+			return earlier.path == t.path && within(earlier.start, t.start)
+		})
+		if !covered {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// reachable reports whether walking root comes to name.
+func reachable(root, name string) bool {
+	w := &walker{root: root}
+	_, _, err := w.descend(w.enter(place{}, ""), name)
+	return err == nil
+}
+
+func absolutePath(path string) (string, error) {
+	if path == "" || strings.ContainsRune(path, 0) {
+		return "", errors.New("it is no path")
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("find the absolute path: %w", err)
+	}
+	return filepath.ToSlash(absolute), nil
+}
+
+// Sync brings the documents of what was added in step with the files: of all roots, or of those named, or of the parts
+// of roots that paths name. A root that cannot be found is skipped and keeps its documents, because its disk may only
+// be absent; Remove takes them out. It reports like Add. A path that was not added is ErrNotAdded.
+func Sync(ctx context.Context, idx index.Index, paths []string,
+	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	roots, err := loadRoots(ctx, idx)
+	if err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	targets, err := planSync(paths, roots)
+	if err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	r := &run{idx: idx, roots: roots, batcher: newBatcher(ctx, idx, report)}
+	return r.run(ctx, withoutCovered(targets))
+}
+
+func planSync(paths []string, roots map[string]rootState) ([]*target, error) {
+	sorted := slices.Sorted(maps.Keys(roots))
+	var targets []*target
+	add := func(root, start string) {
+		targets = append(targets, &target{path: root, state: roots[root], start: start})
+	}
+	if len(paths) == 0 {
+		for _, root := range sorted {
+			add(root, "")
+		}
+	}
+	for _, path := range paths {
+		absolute, err := absolutePath(path)
+		if err != nil {
+			return nil, fmt.Errorf("sync %s: %w", path, err)
+		}
+		outer := owner(roots, absolute)
+		if outer != "" {
+			add(outer, strings.TrimPrefix(strings.TrimPrefix(absolute, outer), "/"))
+		}
+		found := outer != ""
+		for _, root := range sorted { // a folder around roots means them all
+			if root != absolute && within(absolute, root) {
+				add(root, "")
+				found = true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("sync %s: %w%s", path, ErrNotAdded, didYouMean(absolute, sorted))
+		}
+	}
+	return targets, nil
+}
+
+func didYouMean(value string, candidates []string) string {
+	if near := nearest(value, candidates); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
+}
+
+// missing says why a root cannot be synchronised now; "" if it can. gone tells that it is a file that was deleted while
+// its folder is still there, which is no absent disk.
+func (t *target) missing() (reason string, gone bool) {
+	info, err := os.Stat(filepath.FromSlash(t.path))
+	if err == nil {
+		_, _, device := statIdentity(info)
+		if !t.state.File && info.IsDir() && t.state.Device != 0 && device != t.state.Device && emptyFolder(t.path) {
+			return "the folder is empty and on another disk than before; its documents are kept, " +
+				"`remove` takes them out", false
+		}
+		return "", false
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return reasonOf(err), false
+	}
+	if t.state.File {
+		if parent, err := os.Stat(filepath.Dir(filepath.FromSlash(t.path))); err == nil {
+			_, _, device := statIdentity(parent)
+			return "the file does not exist any more; its documents were removed", device == t.state.Device
+		}
+	}
+	return "it does not exist any more, or its disk is absent; its documents are kept, `remove` takes them out", false
+}
+
+func emptyFolder(path string) bool {
+	folder, err := os.Open(filepath.FromSlash(path))
+	if err != nil {
+		return false
+	}
+	defer folder.Close()
+	names, _ := folder.Readdirnames(1)
+	return len(names) == 0
+}

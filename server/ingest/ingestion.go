@@ -1,0 +1,248 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+const (
+	longestID    = 1_000 // bytes
+	mostSections = 20_000
+	mostText     = 64 << 20 // bytes of all sections
+	mostTerms    = 5_000    // users and groups of one document
+)
+
+// FromIngestion makes a document of what was posted, or of a line of JSONL. A document without a date gets now.
+// Without external_access it is public; a caller that knows better sets Access. A section starts a chunk unless it has
+// the same link as the section before. The error says what is wrong with the document, for who sent it.
+func FromIngestion(in wire.IngestionDocument, now time.Time) (index.Document, error) {
+	return fromIngestion(newMarkdownReader(), in, now)
+}
+
+func fromIngestion(reader *markdownReader, in wire.IngestionDocument, now time.Time) (index.Document, error) {
+	doc := index.Document{
+		Source:    in.Source,
+		CreatedAt: moment(in.DocCreatedAt),
+		UpdatedAt: moment(in.DocUpdatedAt),
+		Authors:   owners(in),
+	}
+	if doc.Source == "" || doc.Source == "ingestion_api" {
+		doc.Source = "file" // as Onyx stores what was posted without a source of its own
+	}
+	if err := CheckSource(doc.Source); err != nil {
+		return index.Document{}, err
+	}
+	if doc.UpdatedAt.IsZero() {
+		doc.UpdatedAt = now.UTC()
+	}
+	named := in.SemanticIdentifier
+	if in.Title != nil && strings.TrimSpace(named) == "" {
+		named = *in.Title
+	}
+	doc.Title = oneLine(named, longestTitle)
+	for _, section := range in.Sections {
+		if doc.Link = cleanLink(section.Link); doc.Link != "" {
+			break
+		}
+	}
+	if err := cutSections(reader, in.Sections, &doc); err != nil {
+		return index.Document{}, err
+	}
+	id, err := ingestionID(in, &doc)
+	if err != nil {
+		return index.Document{}, err
+	}
+	doc.ID = id
+	if doc.Title == "" {
+		doc.Title = oneLine(firstLine(doc.Chunks[0].Text), 120)
+	}
+	kind := ingestionMetadata(in.Metadata, &doc)
+	doc.Type = first(kind, typeOf(doc.Link, doc.Source))
+	doc.Access = ingestionAccess(in.ExternalAccess, doc.Source)
+	return doc, nil
+}
+
+func moment(t *wire.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// cutSections fills the chunks and the outline.
+func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *index.Document) error {
+	if len(sections) > mostSections {
+		return fmt.Errorf("the document has %d sections; at most %d are taken", len(sections), mostSections)
+	}
+	total := 0
+	for i := 0; i < len(sections); {
+		link := cleanLink(sections[i].Link)
+		var text strings.Builder
+		for ; i < len(sections) && cleanLink(sections[i].Link) == link; i++ {
+			if total += len(sections[i].Text); total > mostText {
+				return fmt.Errorf("the document is too large; at most %d MB of text are taken", mostText>>20)
+			}
+			text.WriteString(strings.TrimRight(cleanText(dropNUL(sections[i].Text)), " \t\n"))
+			text.WriteString("\n\n")
+		}
+		body := strings.TrimLeft(text.String(), "\n")
+		chunks, outline := chunkBlocks(body, reader.parse(body), doc.Title, link)
+		for j := range chunks {
+			chunks[j].Link = first(chunks[j].Link, link)
+		}
+		for j := range outline {
+			outline[j].Chunk += len(doc.Chunks)
+		}
+		if n := len(doc.Chunks); n > 0 && len(chunks) > 0 {
+			doc.Chunks[n-1].Text += "\n\n"
+		}
+		doc.Chunks = append(doc.Chunks, chunks...)
+		if len(doc.Outline) < mostHeadings {
+			doc.Outline = append(doc.Outline, outline...)
+		}
+	}
+	if len(doc.Chunks) > 0 {
+		return nil
+	}
+	if doc.Title == "" {
+		return errors.New("the document has neither text nor a title")
+	}
+	doc.Chunks = []index.Chunk{{Text: doc.Title, Link: doc.Link}}
+	return nil
+}
+
+func dropNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
+
+// ingestionID is the document's own id, or one made of what names the document, so that sending it again replaces it.
+func ingestionID(in wire.IngestionDocument, doc *index.Document) (string, error) {
+	if in.ID != "" {
+		switch {
+		case len(in.ID) > longestID:
+			return "", fmt.Errorf("the id has %d bytes; at most %d are taken", len(in.ID), longestID)
+		case strings.TrimSpace(cleanText(in.ID)) != in.ID || strings.ContainsAny(in.ID, "\n\t"):
+			return "", errors.New("the id has control characters, or white space around it")
+		}
+		return in.ID, nil
+	}
+	name := doc.Title
+	if name == "" {
+		name = doc.Chunks[0].Text
+	}
+	sum := sha256.Sum256([]byte(doc.Source + "\x00" + name + "\x00" + doc.Link))
+	return "ingestion:" + hex.EncodeToString(sum[:16]), nil
+}
+
+// cleanLink keeps a link that can be shown and opened safely: of one line, and with no scheme that runs something.
+func cleanLink(link string) string {
+	if link == "" || len(link) > longestLink {
+		return ""
+	}
+	link = oneLine(link, longestLink)
+	scheme, _, found := strings.Cut(link, ":")
+	if !found {
+		return link
+	}
+	switch strings.ToLower(strings.TrimSpace(scheme)) {
+	case "javascript", "data", "vbscript":
+		return ""
+	}
+	return link
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimLeft(text, " \t\n#>-*"), "\n")
+	return line
+}
+
+func owners(in wire.IngestionDocument) []index.Person {
+	var people []index.Person
+	for _, expert := range slices.Concat(in.PrimaryOwners, in.SecondaryOwners) {
+		name := expert.DisplayName
+		if strings.TrimSpace(name) == "" {
+			name = strings.Join([]string{expert.FirstName, expert.MiddleInitial, expert.LastName}, " ")
+		}
+		people = addPerson(people, index.Person{Name: oneLine(name, longestValue), Email: email(expert.Email)})
+	}
+	return people
+}
+
+// ingestionMetadata fills the metadata, ordered by key because JSON objects have no order, and returns the type that
+// document_type gives.
+func ingestionMetadata(metadata map[string]wire.Metadata, doc *index.Document) (kind string) {
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		values := metadata[key].Values
+		switch key {
+		case "ignore_for_qa": // an instruction to Onyx's indexing, not knowledge
+			continue
+		case "document_type":
+			if len(values) == 1 {
+				kind = strings.ToLower(oneLine(values[0], 64))
+				continue
+			}
+		}
+		doc.Metadata = addField(doc.Metadata, key, values, metadata[key].List)
+	}
+	return kind
+}
+
+// ingestionAccess turns the rights of the system that the document came from into access terms.
+func ingestionAccess(access *wire.ExternalAccess, source string) []string {
+	if access == nil {
+		return []string{AccessPublic}
+	}
+	terms := []string{}
+	if access.IsPublic {
+		terms = append(terms, AccessPublic)
+	}
+	add := func(prefix string, names []string) {
+		for _, name := range names {
+			name = strings.ToLower(oneLine(name, longestAccess))
+			if name != "" && len(terms) < mostTerms {
+				terms = append(terms, prefix+name)
+			}
+		}
+	}
+	add("user_email:", access.UserEmails)
+	add("external_group:"+source+"_", access.UserGroupIDs)
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+// typeOf tells the type of a document from the file that its link names, else from its source.
+func typeOf(link, source string) string {
+	if u, err := url.Parse(link); err == nil && link != "" {
+		switch extension := strings.ToLower(strings.TrimPrefix(path.Ext(u.Path), ".")); extension {
+		case "md", "txt", "pdf", "docx", "doc", "pptx", "ppt", "xlsx", "xls", "csv", "tsv", "odt", "epub", "rtf",
+			"eml", "ics", "json", "ipynb", "rst", "org":
+			return extension
+		case "html", "htm":
+			return "html"
+		case "markdown", "mdx":
+			return "md"
+		}
+	}
+	switch source {
+	case "slack", "teams", "discord", "zulip", "discourse", "xenforo":
+		return "thread"
+	case "gmail", "imap":
+		return "email"
+	case "jira", "linear", "zendesk", "freshdesk", "asana", "clickup", "productboard", "testrail":
+		return "ticket"
+	case "github", "gitlab", "bitbucket":
+		return "issue"
+	case "gong", "fireflies":
+		return "transcript"
+	}
+	return "page"
+}

@@ -1,0 +1,361 @@
+package ingest
+
+import (
+	"bytes"
+	"html"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// blockKind says how a piece of a document may be cut.
+type blockKind uint8
+
+const (
+	kindProse     blockKind = iota // at sentences
+	kindLines                      // at lines
+	kindContainer                  // at its children
+	kindTable                      // at rows, repeating the header
+	kindCode                       // at lines, fenced again
+	kindHeading                    // starts a section
+)
+
+// block is a piece of the source. Siblings follow each other without a gap, and children fill their parent, so that
+// the pieces of a document, joined, are the document.
+type block struct {
+	kind       blockKind
+	start, end int // bytes of the source
+	children   []block
+
+	level int    // of a heading, 1 to 6
+	title string // of a heading, without its markup
+	slug  string // of a heading, where the author gave one
+	body  int    // of a table: where the rows begin; of code: where its first line begins
+}
+
+const (
+	// windowSize is how much Markdown is parsed at once: it bounds the memory of the syntax tree and the time that
+	// hostile nesting can cost.
+	windowSize = 256 << 10
+	// deepestNesting is how many lists and quotations in each other are understood.
+	deepestNesting = 24
+	// longestHeading bounds a heading's text, in bytes.
+	longestHeading = 300
+)
+
+// markdownReader splits Markdown into blocks. It is not safe for concurrent use.
+type markdownReader struct {
+	blocks parser.Parser // without inline syntax, link definitions and tables: see table
+	inline parser.Parser
+}
+
+func newMarkdownReader() *markdownReader {
+	return &markdownReader{
+		// Tables are recognised here and not by goldmark's extension, which makes a node for every cell that a
+		// row lacks: a wide header over many short rows would fill the memory.
+		blocks: parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...)),
+		inline: parser.NewParser(
+			parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+			parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+		),
+	}
+}
+
+// parse returns the top-level blocks of source; they cover all of it.
+func (m *markdownReader) parse(source string) []block {
+	var blocks []block
+	for start := 0; start < len(source); {
+		end := windowEnd(source, start)
+		window := source[start:end]
+		if tooDeep(window) {
+			blocks = append(blocks, paragraphs(window, start, kindProse)...)
+		} else {
+			blocks = append(blocks, m.parseWindow(window, start)...)
+		}
+		start = end
+	}
+	return blocks
+}
+
+func (m *markdownReader) parseWindow(window string, offset int) []block {
+	source := []byte(window)
+	document := m.blocks.Parse(text.NewReader(source))
+	blocks := m.siblings(document, source, 0, len(source))
+	shift(blocks, offset)
+	return blocks
+}
+
+func shift(blocks []block, by int) {
+	if by == 0 {
+		return
+	}
+	for i := range blocks {
+		b := &blocks[i]
+		b.start, b.end, b.body = b.start+by, b.end+by, b.body+by
+		shift(b.children, by)
+	}
+}
+
+// siblings turns the children of a node into blocks that fill start to end.
+func (m *markdownReader) siblings(parent ast.Node, source []byte, start, end int) []block {
+	var nodes []ast.Node
+	var starts []int
+	last := start
+	for node := parent.FirstChild(); node != nil; node = node.NextSibling() {
+		if node.Type() != ast.TypeBlock || node.Pos() < 0 {
+			continue
+		}
+		at := bytes.LastIndexByte(source[:min(node.Pos(), len(source))], '\n') + 1
+		if len(nodes) == 0 {
+			at = start
+		}
+		if at < last || at > end || (len(nodes) > 0 && at == last) {
+			continue // shares its first line with the block before
+		}
+		nodes, starts, last = append(nodes, node), append(starts, at), at
+	}
+	blocks := make([]block, len(nodes))
+	for i, node := range nodes {
+		stop := end
+		if i+1 < len(nodes) {
+			stop = starts[i+1]
+		}
+		blocks[i] = m.block(node, source, starts[i], stop)
+	}
+	return blocks
+}
+
+func (m *markdownReader) block(node ast.Node, source []byte, start, end int) block {
+	b := block{kind: kindProse, start: start, end: end}
+	switch node := node.(type) {
+	case *ast.Heading:
+		if _, top := node.Parent().(*ast.Document); top {
+			b.kind, b.level = kindHeading, node.Level
+			b.title, b.slug = m.heading(node, source)
+		}
+	case *ast.FencedCodeBlock:
+		b.kind = kindCode
+		b.body = end
+		if i := bytes.IndexByte(source[start:end], '\n'); i >= 0 {
+			b.body = start + i + 1
+		}
+	case *ast.CodeBlock, *ast.HTMLBlock:
+		b.kind = kindLines
+	case *ast.Paragraph:
+		if header, body := tableRows(source[start:end]); body > 0 {
+			return tableBlock(b, header, body)
+		}
+	case *ast.List, *ast.ListItem, *ast.Blockquote:
+		if end-start > shortestCut { // smaller ones are never cut
+			b.children = m.siblings(node, source, start, end)
+		}
+		if len(b.children) > 0 {
+			b.kind = kindContainer
+		}
+	}
+	return b
+}
+
+// tableBlock makes a table, and a container where a paragraph stands before its header.
+func tableBlock(b block, header, body int) block {
+	table := block{kind: kindTable, start: b.start + header, end: b.end, body: b.start + body}
+	if header == 0 {
+		return table
+	}
+	b.kind = kindContainer
+	b.children = []block{{kind: kindProse, start: b.start, end: table.start}, table}
+	return b
+}
+
+var delimiterRow = regexp.MustCompile(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+
+// tableRows finds a GFM table in the source of a paragraph: where its header and its rows begin. Without one, rows
+// is 0.
+func tableRows(paragraph []byte) (header, rows int) {
+	if bytes.IndexByte(paragraph, '|') < 0 {
+		return 0, 0
+	}
+	previous := 0
+	for start := 0; start < len(paragraph); {
+		end := lineEnd(paragraph, start)
+		line := bytes.TrimRight(paragraph[start:end], "\n")
+		if start > 0 && bytes.IndexByte(line, '-') >= 0 && bytes.IndexByte(line, '|') >= 0 &&
+			bytes.IndexByte(paragraph[previous:start], '|') >= 0 && delimiterRow.Match(line) {
+			return previous, end
+		}
+		previous, start = start, end
+	}
+	return 0, 0
+}
+
+func lineEnd[T ~string | ~[]byte](source T, start int) int {
+	for i := start; i < len(source); i++ {
+		if source[i] == '\n' {
+			return i + 1
+		}
+	}
+	return len(source)
+}
+
+var headingID = regexp.MustCompile(`\s*\{#([\w.-]{1,100})[^{}]{0,100}\}\s*$`)
+
+// heading reads the text of a heading without its markup, and the anchor that {#anchor} gives it.
+func (m *markdownReader) heading(node *ast.Heading, source []byte) (title, slug string) {
+	var raw strings.Builder
+	for i := range node.Lines().Len() {
+		line := node.Lines().At(i)
+		raw.Write(line.Value(source))
+		raw.WriteByte(' ')
+		if raw.Len() > 4*longestHeading {
+			break
+		}
+	}
+	title = oneLine(raw.String(), longestHeading)
+	if match := headingID.FindStringSubmatchIndex(title); match != nil {
+		slug, title = title[match[2]:match[3]], title[:match[0]]
+	}
+	return m.plain(title), slug
+}
+
+// plain takes the inline markup out of one line of Markdown.
+func (m *markdownReader) plain(line string) string {
+	if !strings.ContainsAny(line, "*_[]<>&\\`!") {
+		return line
+	}
+	source := []byte("# " + line)
+	var out strings.Builder
+	document := m.inline.Parse(text.NewReader(source))
+	_ = ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch node := node.(type) {
+		case *ast.Text:
+			out.Write(node.Segment.Value(source))
+		case *ast.String:
+			out.Write(node.Value)
+		case *ast.AutoLink:
+			out.Write(node.Label(source))
+		}
+		return ast.WalkContinue, nil
+	})
+	plain := html.UnescapeString(string(util.UnescapePunctuations([]byte(out.String()))))
+	if strings.TrimSpace(plain) == "" {
+		return line
+	}
+	return oneLine(plain, longestHeading)
+}
+
+// windowEnd finds where the window that begins at start may end: at a top-level heading or after a blank line, outside
+// of fenced code where that can be told, else at any line, at last anywhere.
+func windowEnd(source string, start int) int {
+	if len(source)-start <= windowSize {
+		return len(source)
+	}
+	limit := start + windowSize
+	best, anyLine := 0, 0
+	fence, blank := "", false
+	for i := start; i < limit; {
+		end := lineEnd(source[:limit], i)
+		line := source[i:end]
+		trimmed := strings.TrimLeft(line, " ")
+		if fence == "" && i > start && (strings.HasPrefix(line, "#") || blank && line[0] != ' ' && line[0] != '\t' &&
+			!strings.ContainsRune("\n-*+>0123456789", rune(line[0]))) {
+			best = i
+		}
+		anyLine = i
+		if marker := fenceMarker(trimmed); marker != "" {
+			switch {
+			case fence == "":
+				fence = marker
+			case strings.HasPrefix(marker, fence) && strings.TrimSpace(trimmed[len(marker):]) == "":
+				fence = ""
+			}
+		}
+		blank = strings.TrimSpace(line) == ""
+		i = end
+	}
+	switch {
+	case best > start+windowSize/8:
+		return best
+	case anyLine > start+windowSize/8:
+		return anyLine
+	}
+	for !isRuneStart(source[limit]) {
+		limit--
+	}
+	return limit
+}
+
+func isRuneStart(b byte) bool { return b&0xC0 != 0x80 }
+
+// fenceMarker is the run of backticks or tildes that the line begins with, if it is long enough for a code fence.
+func fenceMarker(line string) string {
+	if line == "" || line[0] != '`' && line[0] != '~' {
+		return ""
+	}
+	n := 1
+	for n < len(line) && line[n] == line[0] {
+		n++
+	}
+	if n < 3 {
+		return ""
+	}
+	return line[:n]
+}
+
+// tooDeep reports whether a line opens more lists and quotations than are understood. Markdown like that is split as
+// plain paragraphs: parsing it takes time and stack by its depth.
+func tooDeep(source string) bool {
+	for i := 0; i < len(source); {
+		markers, columns := 0, 0
+		for ; i < len(source); i++ {
+			switch c := source[i]; {
+			case c == ' ':
+				columns++
+				continue
+			case c == '\t':
+				columns += 4
+				continue
+			case c == '>' || (c == '-' || c == '*' || c == '+') && i+1 < len(source) && isBlank(source[i+1]),
+				(c == '.' || c == ')') && i > 0 && source[i-1] >= '0' && source[i-1] <= '9':
+				markers++
+				continue
+			case c >= '0' && c <= '9':
+				continue
+			}
+			break
+		}
+		if markers > deepestNesting || markers > 0 && columns > 4*deepestNesting {
+			return true
+		}
+		i = lineEnd(source, i)
+	}
+	return false
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
+
+// paragraphs splits text at blank lines.
+func paragraphs(source string, offset int, kind blockKind) []block {
+	var blocks []block
+	start, blank := 0, false
+	for i := 0; i < len(source); {
+		end := lineEnd(source, i)
+		empty := strings.TrimSpace(source[i:end]) == ""
+		if blank && !empty {
+			blocks = append(blocks, block{kind: kind, start: offset + start, end: offset + i})
+			start = i
+		}
+		blank = empty
+		i = end
+	}
+	if start < len(source) {
+		blocks = append(blocks, block{kind: kind, start: offset + start, end: offset + len(source)})
+	}
+	return blocks
+}

@@ -1,0 +1,286 @@
+package ingest
+
+import (
+	"net/mail"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+const (
+	mostMetadata  = 64    // keys of a document
+	mostTags      = 200   // values of a key
+	mostPeople    = 50    // authors of a document
+	mostSets      = 50    // document sets of a document
+	longestValue  = 500   // bytes of a metadata value or name
+	longestTitle  = 500   // bytes
+	longestLink   = 4_000 // bytes
+	longestAccess = 500   // bytes of an access term
+)
+
+// meta is what a document says of itself.
+type meta struct {
+	title            string
+	created, updated time.Time
+	authors          []index.Person
+	fields           []index.Field
+
+	// Of trusted documents only; in others these keys are metadata like any.
+	id, source, link, kind string
+	sets                   []string
+}
+
+// updatedKeys are in the order of preference.
+var updatedKeys = [...]string{
+	"updated", "updated_at", "last_modified", "lastmod", "last_updated", "lastupdated", "modified", "date",
+}
+
+// readMeta interprets front matter. Only trusted documents name their own id, source, link, type and sets; in others
+// these keys are plain metadata.
+func readMeta(fields []field, trusted bool) meta {
+	var m meta
+	updatedRank := len(updatedKeys)
+	var date time.Time
+	for _, f := range fields {
+		key := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(f.key)), "-", "_")
+		if trusted && m.trusted(key, f.value) {
+			continue
+		}
+		if rank := slices.Index(updatedKeys[:], key); rank >= 0 {
+			t, ok := parseDate(scalar(f.value))
+			if !ok {
+				continue
+			}
+			if key == "date" {
+				date = t
+			}
+			if rank < updatedRank {
+				m.updated, updatedRank = t, rank
+			}
+			continue
+		}
+		m.other(key, f)
+	}
+	if m.created.IsZero() && !date.IsZero() && updatedKeys[min(updatedRank, len(updatedKeys)-1)] != "date" {
+		m.created = date
+	}
+	return m
+}
+
+// trusted takes the keys that only our own library may use.
+func (m *meta) trusted(key string, value any) bool {
+	switch key {
+	case "id":
+		m.id = oneLine(scalar(value), longestID)
+	case "source":
+		m.source = oneLine(scalar(value), longestValue)
+	case "link":
+		m.link = oneLine(scalar(value), longestLink)
+	case "type":
+		m.kind = oneLine(scalar(value), longestValue)
+	case "sets":
+		m.sets = texts(value, mostSets)
+	case "tags":
+		pairs, ok := value.([]field)
+		if !ok {
+			return false
+		}
+		for _, pair := range pairs {
+			_, list := pair.value.([]any)
+			m.addField(pair.key, texts(pair.value, mostTags), list)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func (m *meta) other(key string, f field) {
+	switch key {
+	case "title":
+		m.title = oneLine(scalar(f.value), longestTitle)
+	case "created", "created_at", "date_created", "published", "published_at":
+		if t, ok := parseDate(scalar(f.value)); ok {
+			m.created = t
+		}
+	case "author", "authors", "owner", "owners":
+		m.authors = addPeople(m.authors, f.value)
+	case "tags", "labels", "categories", "tag", "label", "category", "keywords":
+		if text, ok := f.value.(string); ok {
+			m.addField(key, splitTags(text), true)
+			return
+		}
+		m.addField(key, texts(f.value, mostTags), true)
+	case "access", "external_access":
+		// What a document says of its own rights decides nothing; shown as a tag it would mislead.
+	default:
+		switch f.value.(type) {
+		case string:
+			m.addField(f.key, texts(f.value, 1), false)
+		case []any:
+			m.addField(f.key, texts(f.value, mostTags), true)
+		}
+	}
+}
+
+func (m *meta) addField(key string, values []string, list bool) {
+	m.fields = addField(m.fields, key, values, list)
+}
+
+// addField appends a metadata key with its values, or adds to the values that the key has.
+func addField(fields []index.Field, key string, values []string, list bool) []index.Field {
+	key = oneLine(key, longestValue/4)
+	if key == "" || len(values) == 0 {
+		return fields
+	}
+	at := slices.IndexFunc(fields, func(f index.Field) bool { return f.Key == key })
+	if at < 0 {
+		if len(fields) >= mostMetadata {
+			return fields
+		}
+		fields, at = append(fields, index.Field{Key: key, List: list}), len(fields)
+	}
+	f := &fields[at]
+	for _, value := range values {
+		value = oneLine(value, longestValue)
+		if value != "" && len(f.Values) < mostTags && !slices.Contains(f.Values, value) {
+			f.Values = append(f.Values, value)
+		}
+	}
+	if len(f.Values) == 0 {
+		return fields[:at]
+	}
+	f.List = f.List || list || len(f.Values) > 1
+	return fields
+}
+
+func scalar(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case []any:
+		if len(value) > 0 {
+			return scalar(value[0])
+		}
+	}
+	return ""
+}
+
+// texts are the scalar values of a list, or of a scalar.
+func texts(value any, most int) []string {
+	var out []string
+	switch value := value.(type) {
+	case string:
+		if value = oneLine(value, longestValue); value != "" {
+			out = append(out, value)
+		}
+	case []any:
+		for _, item := range value {
+			if text, ok := item.(string); ok && len(out) < most {
+				out = append(out, texts(text, 1)...)
+			}
+		}
+	}
+	return out
+}
+
+// splitTags reads tags that were written as one text: separated by commas or semicolons, else one tag.
+func splitTags(text string) []string {
+	text = strings.Trim(strings.TrimSpace(clip(text, mostTags*longestValue)), "[]")
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' })
+}
+
+// addPeople reads authors in any of the ways that people write them: "Name <mail>", a list, a map with name and email.
+func addPeople(people []index.Person, value any) []index.Person {
+	switch value := value.(type) {
+	case string:
+		for _, part := range splitPeople(clip(value, mostPeople*longestValue)) {
+			people = addPerson(people, parsePerson(part))
+		}
+	case []any:
+		for _, item := range value {
+			people = addPeople(people, item)
+		}
+	case []field:
+		var p index.Person
+		for _, f := range value {
+			switch strings.ToLower(f.key) {
+			case "name", "display_name":
+				p.Name = oneLine(scalar(f.value), longestValue)
+			case "email", "mail":
+				p.Email = email(scalar(f.value))
+			}
+		}
+		people = addPerson(people, p)
+	}
+	return people
+}
+
+func splitPeople(text string) []string {
+	if strings.ContainsAny(text, ";") {
+		return strings.Split(text, ";")
+	}
+	return strings.Split(text, ",")
+}
+
+func parsePerson(text string) index.Person {
+	text = oneLine(text, longestValue)
+	if !strings.Contains(text, "@") {
+		return index.Person{Name: text}
+	}
+	if address, err := mail.ParseAddress(text); err == nil {
+		return index.Person{Name: oneLine(address.Name, longestValue), Email: email(address.Address)}
+	}
+	name, rest, found := strings.Cut(text, "<")
+	if mailbox, _, closed := strings.Cut(rest, ">"); found && closed {
+		return index.Person{Name: strings.TrimSpace(name), Email: email(mailbox)}
+	}
+	return index.Person{Name: text}
+}
+
+func addPerson(people []index.Person, p index.Person) []index.Person {
+	if p == (index.Person{}) || len(people) >= mostPeople || slices.Contains(people, p) {
+		return people
+	}
+	return append(people, p)
+}
+
+func email(text string) string { return strings.ToLower(oneLine(text, longestValue)) }
+
+var dateLayouts = [...]string{
+	"2006-1-2", "2006/1/2", "2006.1.2", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 -0700 MST", "2006-01",
+	"January 2, 2006", "January 2 2006", "2 January 2006", "Jan 2, 2006", "2 Jan 2006", "2.1.2006",
+	time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, time.UnixDate, "20060102", "2006",
+}
+
+// parseDate reads a date as people write it, into UTC. Numbers that are no date, and years that no document has, do
+// not count.
+func parseDate(text string) (time.Time, bool) {
+	text = strings.TrimSpace(text)
+	if len(text) > 64 {
+		return time.Time{}, false
+	}
+	for _, layout := range dateLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return plausible(t)
+		}
+	}
+	const leastEpoch = 1e8 // seconds; smaller numbers are counts of something
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n < leastEpoch {
+		return time.Time{}, false
+	}
+	t, err := wire.ParseTime(text)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return plausible(t)
+}
+
+func plausible(t time.Time) (time.Time, bool) {
+	t = t.UTC()
+	return t, t.Year() >= 1900 && t.Year() <= 2200
+}

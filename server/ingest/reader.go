@@ -1,0 +1,378 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+const (
+	partDocuments = 256     // documents of one part
+	partBytes     = 1 << 20 // text of one part
+	mostBadLines  = 100     // of a file, told one by one
+	// racyAge is how old a file must be for its times to tell whether it was written again.
+	racyAge = 50 * time.Millisecond
+)
+
+// task is a file to read, with the parts of the result in the order in which they are to be written.
+type task struct {
+	file   foundFile
+	target *target
+	known  fileState
+	parts  chan part
+}
+
+// part is some of what came out of a file.
+type part struct {
+	documents []index.Document
+	bytes     int64
+	skipped   []wire.LibraryEvent
+	last      bool
+
+	// Of the last part.
+	print   string
+	hash    string
+	reason  string // why the file is skipped
+	same    bool   // its content is what was stored
+	unknown bool   // it could not be read now: what is stored of it stays
+}
+
+// fileReader reads tasks. Each goroutine has its own.
+type fileReader struct {
+	markdown *markdownReader
+	pages    *htmlReader
+}
+
+func newFileReader() *fileReader { return &fileReader{newMarkdownReader(), newHTMLReader()} }
+
+// read sends what comes out of the task's file. It ends early when ctx does.
+func (r *fileReader) read(ctx context.Context, t *task) {
+	defer close(t.parts)
+	last := part{last: true}
+	defer func() {
+		if p := recover(); p != nil { // one document must not end the run
+			last = part{last: true, print: fingerprint(t.file.info), reason: fmt.Sprintf("reading it failed: %v", p)}
+		}
+		t.send(ctx, last)
+	}()
+	handle, err := t.target.open(t.file)
+	if err != nil {
+		last.reason, last.unknown = reasonOf(err), true
+		return
+	}
+	defer handle.Close()
+	info, err := handle.Stat()
+	if err != nil {
+		last.reason, last.unknown = reasonOf(err), true
+		return
+	}
+	if !info.Mode().IsRegular() {
+		last.print, last.reason = fingerprint(info), specialReason(info.Mode())
+		return
+	}
+	t.file.info = info
+	if t.file.format == formatJSONL {
+		last = r.readLines(ctx, t, handle)
+	} else {
+		last = r.readWhole(t, handle)
+	}
+	if last.print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
+		last.print = "racy" // equal to no fingerprint: a write in the same tick of the clock would not show
+	}
+}
+
+// send hands a part on; false when nobody wants it any more.
+func (t *task) send(ctx context.Context, p part) bool {
+	select {
+	case t.parts <- p:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// same reports whether the content is what was stored, read in the same way.
+func (t *task) same(sum string) bool {
+	return t.known.hash == sum && t.known.flag == "" && t.known.config == t.target.config(t.file)
+}
+
+func (r *fileReader) readWhole(t *task, handle io.Reader) part {
+	last := part{last: true}
+	data, err := readAll(handle, t.file.info.Size())
+	if err != nil {
+		last.reason, last.unknown = reasonOf(err), true
+		return last
+	}
+	last.bytes = int64(len(data))
+	if len(data) > largestFile {
+		last.reason = reasonTooLarge
+		return last
+	}
+	sum := sha256.Sum256(data)
+	last.hash = hex.EncodeToString(sum[:16])
+	if t.same(last.hash) {
+		last.same, last.reason = true, t.known.reason
+		return last
+	}
+	if last.reason = mismatch(data); last.reason != "" {
+		return last
+	}
+	text, err := decodeText(data)
+	if err == nil && strings.TrimSpace(text) == "" {
+		err = errEmpty
+	}
+	var doc index.Document
+	if err == nil {
+		doc, err = r.document(t, text)
+	}
+	if err != nil {
+		last.reason = oneLine(err.Error(), longestValue)
+		return last
+	}
+	last.documents = []index.Document{doc}
+	return last
+}
+
+// readAll reads a file whose size is known, and one byte beyond the limit if it is too large.
+func readAll(in io.Reader, size int64) ([]byte, error) {
+	data := make([]byte, 0, min(size, largestFile)+1)
+	limited := io.LimitReader(in, largestFile+1)
+	for {
+		n, err := limited.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if errors.Is(err, io.EOF) {
+			return data, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(data) == cap(data) {
+			data = slices.Grow(data, 64<<10)
+		}
+	}
+}
+
+func (r *fileReader) document(t *task, text string) (index.Document, error) {
+	d := t.target.defaults(t.file)
+	switch t.file.format {
+	case formatMarkdown:
+		return fromMarkdown(r.markdown, text, d)
+	case formatHTML:
+		return fromHTML(r.markdown, r.pages, text, d)
+	case formatLog:
+		return fromPlainText(text, true, d)
+	default:
+		return fromPlainText(text, false, d)
+	}
+}
+
+// readLines reads JSONL of any length, part by part.
+func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeker) part {
+	last := part{last: true}
+	failed := func(err error) part {
+		last.reason, last.unknown = reasonOf(err), true
+		return last
+	}
+	sum := sha256.New()
+	if t.known.hash != "" && t.known.flag == "" {
+		size, err := io.Copy(sum, handle)
+		if err != nil {
+			return failed(err)
+		}
+		if last.hash = hashText(sum); t.same(last.hash) {
+			last.same, last.reason, last.bytes = true, t.known.reason, size
+			return last
+		}
+		if _, err := handle.Seek(0, io.SeekStart); err != nil {
+			return failed(err)
+		}
+		sum.Reset()
+	}
+	lines := newLineReader(io.TeeReader(handle, sum))
+	collect := lineCollector{task: t, reader: r}
+	for number := 1; ; number++ {
+		line, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil && !errors.Is(err, errLongLine) {
+			return failed(err)
+		}
+		collect.line(number, line, err)
+		if collect.full() && !t.send(ctx, collect.take()) {
+			return failed(ctx.Err())
+		}
+	}
+	last = collect.take()
+	last.last, last.hash = true, hashText(sum)
+	if collect.total == 0 {
+		last.reason = first(collect.firstProblem, errEmpty.Error())
+	}
+	return last
+}
+
+func hashText(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)[:16]) }
+
+// lineCollector gathers the documents of JSONL lines into parts.
+type lineCollector struct {
+	task   *task
+	reader *fileReader
+
+	part         part
+	text         int
+	total, bad   int
+	firstProblem string
+}
+
+func (c *lineCollector) line(number int, line []byte, err error) {
+	c.part.bytes += int64(len(line)) + 1
+	if number == 1 {
+		line = []byte(strings.TrimPrefix(string(line), "\uFEFF"))
+	}
+	if err == nil && strings.TrimSpace(string(line)) == "" {
+		return
+	}
+	var doc index.Document
+	if err == nil {
+		doc, err = parseLine(c.reader.markdown, line, c.task.file.info.ModTime())
+	}
+	if err != nil {
+		c.problem(number, err)
+		return
+	}
+	t := c.task.target
+	doc.Origin = c.task.file.path
+	doc.Source = first(t.state.As, doc.Source)
+	doc.Sets = t.sets()
+	if len(t.state.Access) > 0 && slices.Equal(doc.Access, []string{AccessPublic}) {
+		doc.Access = t.state.Access
+	}
+	c.part.documents = append(c.part.documents, doc)
+	c.text += documentBytes(&doc)
+	c.total++
+}
+
+func (c *lineCollector) problem(number int, err error) {
+	reason := oneLine(err.Error(), longestValue)
+	c.firstProblem = first(c.firstProblem, fmt.Sprintf("line %d: %s", number, reason))
+	c.bad++
+	event := wire.LibraryEvent{Type: wire.LibrarySkipped, Path: c.task.file.path}
+	switch {
+	case c.bad < mostBadLines:
+		event.Reason = fmt.Sprintf("line %d: %s", number, reason)
+	case c.bad == mostBadLines:
+		event.Reason = fmt.Sprintf("line %d: %s; further lines are not listed", number, reason)
+	default:
+		return
+	}
+	c.part.skipped = append(c.part.skipped, event)
+}
+
+func (c *lineCollector) full() bool {
+	return len(c.part.documents) >= partDocuments || c.text >= partBytes || len(c.part.skipped) >= mostBadLines
+}
+
+func (c *lineCollector) take() part {
+	taken := c.part
+	c.part, c.text = part{}, 0
+	return taken
+}
+
+func documentBytes(doc *index.Document) int {
+	bytes := len(doc.ID) + len(doc.Title) + len(doc.Link) + 200
+	for i := range doc.Chunks {
+		bytes += len(doc.Chunks[i].Text) + len(doc.Chunks[i].Link)
+	}
+	return bytes
+}
+
+// target is a root, or the part of it below start, that is to be read.
+type target struct {
+	path   string // of the root, absolute, with slashes
+	state  rootState
+	start  string // from the root; "" for all of it
+	force  bool   // also what was removed by hand
+	absorb []string
+	folder *os.Root // nil if the root is a file
+}
+
+func (t *target) open(file foundFile) (*os.File, error) {
+	if file.name == "" || t.folder == nil {
+		return openRegular(filepath.FromSlash(file.path))
+	}
+	// Resolved inside of the folder, whatever has become of its parts since they were listed.
+	return t.folder.OpenFile(filepath.FromSlash(file.name), openFlags, 0)
+}
+
+func (t *target) config(file foundFile) string { return t.state.config(file.source) }
+
+func (t *target) sets() []string {
+	if t.state.Set == "" {
+		return nil
+	}
+	return []string{t.state.Set}
+}
+
+func (t *target) defaults(file foundFile) Defaults {
+	return Defaults{
+		ID:        fileID(file.path),
+		Source:    first(t.state.As, file.source, "file"),
+		Title:     titleFromName(path.Base(file.path)),
+		Path:      t.folders(file),
+		Link:      fileLink(file.path),
+		Type:      typeName(file.format, file.path),
+		UpdatedAt: file.info.ModTime().UTC(),
+		Sets:      t.sets(),
+		Access:    t.state.Access,
+		Origin:    file.path,
+	}
+}
+
+// folders are the last two folders of a file, from the root's own name downwards: what is above the root names the
+// machine and its user, not the knowledge.
+func (t *target) folders(file foundFile) []string {
+	from := path.Join(path.Base(t.path), path.Dir(file.name))
+	if file.name == "" {
+		from = path.Base(path.Dir(t.path))
+	}
+	var names []string
+	for name := range strings.SplitSeq(from, "/") {
+		if name = oneLine(name, longestValue); name != "" && name != "." {
+			names = append(names, name)
+		}
+	}
+	return names[max(0, len(names)-2):]
+}
+
+// fileID is the id of the document that a file becomes. Bytes of a name that are not UTF-8 are escaped like in a URL.
+func fileID(file string) string {
+	return "file:" + cleanID(file)
+}
+
+func cleanID(file string) string {
+	if cleaned := cleanText(file); cleaned == file && !strings.Contains(file, "\n") {
+		return file
+	}
+	return (&url.URL{Path: file}).EscapedPath()
+}
+
+func fileLink(file string) string {
+	if !strings.HasPrefix(file, "/") {
+		file = "/" + file // a drive letter
+	}
+	return (&url.URL{Scheme: "file", Path: file}).String()
+}

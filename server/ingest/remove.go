@@ -1,0 +1,262 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// Remove takes documents out of the library: those of files and folders, those named by id, those of a source and set
+// (if both are given, only what has both). A root that is removed is forgotten; what is removed below a root stays out
+// until it is added again. Nothing is removed when one of the refs is unknown: the error, which wraps
+// index.ErrNotFound, names the nearest that is known.
+func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest,
+	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
+		return wire.LibraryEvent{}, errors.New("nothing to remove was named")
+	}
+	r := &removal{idx: idx, batcher: newBatcher(ctx, idx, report), ids: map[string]bool{}}
+	var err error
+	if r.roots, err = loadRoots(ctx, idx); err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	if r.files, err = loadFiles(ctx, idx, ""); err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	if r.snapshot, err = idx.Snapshot(ctx); err != nil {
+		return wire.LibraryEvent{}, fmt.Errorf("open the library: %w", err)
+	}
+	defer r.snapshot.Close()
+	if err := r.resolve(ctx, request); err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	if err := r.carryOut(ctx); err != nil {
+		return r.batcher.done, err
+	}
+	r.batcher.report(r.batcher.done)
+	return r.batcher.done, nil
+}
+
+type removal struct {
+	idx      index.Index
+	batcher  *batcher
+	snapshot index.Snapshot
+	roots    map[string]rootState
+	files    map[string]fileState
+
+	ids       map[string]bool // documents
+	paths     []string        // files and folders
+	forgotten []string        // roots
+}
+
+func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error {
+	for _, ref := range request.Refs {
+		if err := r.ref(ctx, ref); err != nil {
+			return err
+		}
+	}
+	if request.Source == "" && request.Set == "" {
+		return nil
+	}
+	if request.Source != "" {
+		if known, near := lookupSource(request.Source); !known {
+			return fmt.Errorf("remove source %q: %w; did you mean %q?", clip(request.Source, 64), index.ErrNotFound, near)
+		}
+	}
+	ids, err := r.snapshot.DocumentIDs(ctx, index.Selector{Source: request.Source, Set: request.Set})
+	if err != nil {
+		return fmt.Errorf("list documents: %w", err)
+	}
+	if len(ids) == 0 {
+		return r.nothingIn(ctx, request)
+	}
+	for _, id := range ids {
+		r.ids[id] = true
+	}
+	return nil
+}
+
+// nothingIn is the error for a source or set without documents.
+func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) error {
+	counts, err := r.snapshot.Facets(ctx, index.Filter{Access: index.Access{All: true}})
+	if err != nil {
+		return fmt.Errorf("list sources and sets: %w", err)
+	}
+	what, value, values := "set", request.Set, counts.Sets
+	if value == "" {
+		what, value, values = "source", request.Source, counts.Sources
+	}
+	var names []string
+	for _, v := range values {
+		names = append(names, v.Value)
+	}
+	if slices.Contains(names, value) { // there are some, but not with the other condition
+		return fmt.Errorf("remove documents of source %q in set %q: %w", request.Source, request.Set, index.ErrNotFound)
+	}
+	return fmt.Errorf("remove %s %q: %w%s", what, clip(value, 64), index.ErrNotFound, didYouMean(value, names))
+}
+
+// ref finds what a path or document id names.
+func (r *removal) ref(ctx context.Context, ref string) error {
+	if file, isFile := strings.CutPrefix(ref, "file:"); isFile {
+		if state, known := r.files[file]; known && state.flag != flagRemoved {
+			r.paths = append(r.paths, file)
+			return nil
+		}
+	}
+	if absolute, err := absolutePath(ref); err == nil && r.holds(absolute) {
+		r.paths = append(r.paths, absolute)
+		return nil
+	}
+	found, err := r.snapshot.Documents(ctx, []string{ref}, index.Access{All: true})
+	if err != nil {
+		return fmt.Errorf("look for %q: %w", clip(ref, longestID), err)
+	}
+	if len(found) == 0 {
+		return r.notFound(ref)
+	}
+	r.ids[ref] = true
+	return nil
+}
+
+// holds reports whether path is a root or file of the library, or a folder around some.
+func (r *removal) holds(path string) bool {
+	for root := range r.roots {
+		if within(path, root) {
+			return true
+		}
+	}
+	for file, state := range r.files {
+		if state.flag != flagRemoved && within(path, file) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *removal) notFound(ref string) error {
+	candidates := slices.Concat(slices.Sorted(maps.Keys(r.roots)), slices.Sorted(maps.Keys(r.files)))
+	value := ref
+	if strings.HasPrefix(ref, "file:") {
+		for i := range candidates {
+			candidates[i] = fileID(candidates[i])
+		}
+	} else if absolute, err := absolutePath(ref); err == nil {
+		value = absolute
+	}
+	return fmt.Errorf("remove %q: %w%s", clip(ref, longestID), index.ErrNotFound, didYouMean(value, candidates))
+}
+
+func (r *removal) carryOut(ctx context.Context) error {
+	for _, path := range r.paths {
+		for root := range r.roots {
+			if within(path, root) {
+				r.forgotten = append(r.forgotten, root)
+			}
+		}
+	}
+	slices.Sort(r.forgotten)
+	for _, root := range r.forgotten {
+		delete(r.roots, root)
+	}
+	for _, path := range r.paths {
+		if err := r.removePath(ctx, path); err != nil {
+			return err
+		}
+	}
+	if err := r.removeIDs(ctx); err != nil {
+		return err
+	}
+	for _, root := range r.forgotten {
+		r.batcher.cursor(rootPrefix+root, "")
+	}
+	return r.batcher.flush()
+}
+
+// removePath removes the documents of a file, or of all files below a folder. Files that belong to a root that stays
+// are remembered as removed.
+func (r *removal) removePath(ctx context.Context, path string) error {
+	for _, file := range slices.Sorted(maps.Keys(r.files)) {
+		if !within(path, file) {
+			continue
+		}
+		ids, err := r.documentsOf(ctx, file)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			delete(r.ids, id)
+			if err := r.batcher.remove(id); err != nil {
+				return err
+			}
+		}
+		kept := ""
+		if owner(r.roots, file) != "" {
+			kept = fileState{flag: flagRemoved}.encode()
+		}
+		r.batcher.cursor(filePrefix+file, kept)
+		if err := r.batcher.finished(file, 0); err != nil {
+			return err
+		}
+		delete(r.files, file)
+	}
+	return nil
+}
+
+func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error) {
+	state := r.files[file]
+	if f, _ := formatOf(path.Base(file)); f != formatJSONL && state.documents == 1 {
+		return []string{fileID(file)}, nil
+	}
+	if state.documents == 0 && state.flag == "" {
+		return nil, nil
+	}
+	ids, err := r.snapshot.DocumentIDs(ctx, index.Selector{Origin: file})
+	if err != nil {
+		return nil, fmt.Errorf("list documents of %s: %w", file, err)
+	}
+	return ids, nil
+}
+
+// removeIDs removes single documents, and notes with their files that they are missing.
+func (r *removal) removeIDs(ctx context.Context) error {
+	const together = 500
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(r.ids)), together) {
+		found, err := r.snapshot.Documents(ctx, ids, index.Access{All: true})
+		if err != nil {
+			return fmt.Errorf("describe documents: %w", err)
+		}
+		origins := make(map[string]string, len(found))
+		for i := range found {
+			origins[found[i].ID] = found[i].Origin
+		}
+		for _, id := range ids {
+			r.noteMissing(origins[id])
+			if err := r.batcher.remove(id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *removal) noteMissing(file string) {
+	state, known := r.files[file]
+	if !known {
+		return
+	}
+	if state.documents--; state.documents <= 0 {
+		state = fileState{flag: flagRemoved}
+	} else {
+		state.flag = flagIncomplete
+	}
+	r.files[file] = state
+	r.batcher.cursor(filePrefix+file, state.encode())
+}

@@ -1,0 +1,408 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// run reads targets into an index.
+type run struct {
+	idx     index.Index
+	roots   map[string]rootState
+	now     func() time.Time
+	batcher *batcher
+}
+
+// plan is what is to be done for one target: its files in order, and what has gone.
+type plan struct {
+	target   *target
+	files    []plannedFile
+	vanished []string // paths whose documents go
+	forget   []string // paths of which only the bookkeeping goes
+	unread   []foundFile
+	complete bool // the root was listed from its top
+}
+
+// plannedFile is a file with what is known of it. A nil task means that it need not be read.
+type plannedFile struct {
+	file  foundFile
+	known fileState
+	task  *task
+}
+
+func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, error) {
+	if r.now == nil {
+		r.now = time.Now
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var plans []*plan
+	for _, t := range targets {
+		p, err := r.plan(ctx, t)
+		if err != nil {
+			return r.batcher.done, err
+		}
+		if t.folder != nil {
+			defer t.folder.Close()
+		}
+		if p != nil {
+			plans = append(plans, p)
+			r.batcher.durable.Total += len(p.files)
+		}
+	}
+	tasks := r.startReaders(ctx, plans)
+	defer tasks.Wait()
+	defer cancel()
+	for _, p := range plans {
+		if err := r.carryOut(ctx, p); err != nil {
+			return r.batcher.done, err
+		}
+	}
+	if err := r.batcher.flush(); err != nil {
+		return r.batcher.done, err
+	}
+	r.batcher.report(r.batcher.done)
+	return r.batcher.done, nil
+}
+
+// plan lists a target and compares it with what is known. It returns nil for a root that is absent.
+func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
+	known, err := r.known(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{target: t, complete: t.start == ""}
+	if reason, gone := t.missing(); reason != "" {
+		r.batcher.skip(t.path, reason)
+		if !gone {
+			return nil, nil
+		}
+		p.vanish(known)
+		return p, nil
+	}
+	w := &walker{root: t.path, inner: map[string]bool{}}
+	for root := range r.roots {
+		if root != t.path && within(t.path, root) {
+			w.inner[root] = true
+		}
+	}
+	if err = w.walk(ctx, t.start); err == nil {
+		err = t.prepare(w)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case t.start != "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreachable)):
+		p.vanish(known) // as a walk of the whole root would find
+		return p, nil
+	case err != nil:
+		r.batcher.skip(t.path, reasonOf(err))
+		return nil, nil
+	}
+	p.unread = w.unread
+	p.compare(w.files, known)
+	return p, nil
+}
+
+// prepare opens the root's folder and notes what the walk learned of it.
+func (t *target) prepare(w *walker) error {
+	t.state.Source = first(t.state.As, w.source, "file")
+	info, err := os.Stat(filepath.FromSlash(t.path))
+	if err == nil {
+		t.state.File = !info.IsDir()
+		_, _, t.state.Device = statIdentity(info)
+	}
+	if err == nil && info.IsDir() {
+		t.folder, err = os.OpenRoot(filepath.FromSlash(t.path))
+	}
+	return err
+}
+
+// known is what is stored of a target's files, without those of roots inside of it.
+func (r *run) known(ctx context.Context, t *target) (map[string]fileState, error) {
+	files, err := loadFiles(ctx, r.idx, path.Join(t.path, t.start))
+	if err != nil {
+		return nil, err
+	}
+	var inner []string
+	for root := range r.roots {
+		if root != t.path && within(t.path, root) {
+			inner = append(inner, root)
+		}
+	}
+	for file := range files {
+		if slices.ContainsFunc(inner, func(root string) bool { return within(root, file) }) {
+			delete(files, file)
+		}
+	}
+	return files, nil
+}
+
+// compare sorts the files of a walk into those to read, those to pass, and those that have gone.
+func (p *plan) compare(files []foundFile, known map[string]fileState) {
+	seen := make(map[string]bool, len(files))
+	for _, file := range files {
+		seen[file.path] = true
+		state, wasKnown := known[file.path]
+		planned := plannedFile{file: file, known: state}
+		switch {
+		case file.reason != "":
+			if wasKnown && file.info != nil { // it gave documents once, and cannot any more
+				p.vanished = append(p.vanished, file.path)
+			}
+		case !p.target.force && state.flag == flagRemoved:
+			continue
+		case p.unchanged(file, state):
+		default:
+			planned.task = &task{file: file, target: p.target, known: state, parts: make(chan part, 2)}
+		}
+		p.files = append(p.files, planned)
+	}
+	rest := map[string]fileState{}
+	for path, state := range known {
+		if !seen[path] && !slices.ContainsFunc(p.unread, func(f foundFile) bool { return within(f.path, path) }) {
+			rest[path] = state
+		}
+	}
+	p.vanish(rest)
+}
+
+func (p *plan) unchanged(file foundFile, state fileState) bool {
+	if state.print != fingerprint(file.info) || state.config != p.target.config(file) {
+		return false
+	}
+	return state.flag == "" || state.flag == flagIncomplete && !p.target.force
+}
+
+// vanish notes files that are not there any more, in a stable order.
+func (p *plan) vanish(files map[string]fileState) {
+	for path, state := range files {
+		if state.flag == "" && state.documents == 0 || state.flag == flagRemoved {
+			p.forget = append(p.forget, path)
+		} else {
+			p.vanished = append(p.vanished, path)
+		}
+	}
+	slices.Sort(p.vanished)
+	slices.Sort(p.forget)
+}
+
+// startReaders reads the tasks of all plans in their order, on all processors, not far ahead of what is written.
+func (r *run) startReaders(ctx context.Context, plans []*plan) *sync.WaitGroup {
+	var group sync.WaitGroup
+	queue := make(chan *task)
+	group.Go(func() {
+		defer close(queue)
+		for _, p := range plans {
+			for i := range p.files {
+				if p.files[i].task == nil {
+					continue
+				}
+				select {
+				case queue <- p.files[i].task:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	})
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			reader := newFileReader()
+			for t := range queue {
+				reader.read(ctx, t)
+			}
+		})
+	}
+	return &group
+}
+
+// carryOut writes what a plan asks for.
+func (r *run) carryOut(ctx context.Context, p *plan) error {
+	t, b := p.target, r.batcher
+	for _, inner := range t.absorb {
+		b.cursor(rootPrefix+inner, "")
+	}
+	// Known from the first batch on, so that a run that is broken off can be continued or removed.
+	b.cursor(rootPrefix+t.path, t.state.encode())
+	for _, folder := range p.unread {
+		b.skip(folder.path, folder.reason)
+	}
+	for i := range p.files {
+		if err := r.file(ctx, &p.files[i]); err != nil {
+			return err
+		}
+	}
+	for _, file := range p.vanished {
+		if err := r.removeStale(ctx, file, nil); err != nil {
+			return err
+		}
+		b.cursor(filePrefix+file, "")
+	}
+	for _, file := range p.forget {
+		b.cursor(filePrefix+file, "")
+	}
+	if p.complete {
+		t.state.SyncedAt = stamp(r.now())
+		b.cursor(rootPrefix+t.path, t.state.encode())
+	}
+	return b.flushIfFull()
+}
+
+func (r *run) file(ctx context.Context, p *plannedFile) error {
+	b := r.batcher
+	switch {
+	case p.file.reason != "":
+		b.skip(p.file.path, p.file.reason)
+		return b.finished(p.file.path, 0)
+	case p.task != nil:
+		return r.task(ctx, p.task)
+	}
+	if p.known.reason != "" {
+		b.skip(p.file.path, p.known.reason)
+	}
+	b.done.Unchanged += p.known.documents
+	return b.finished(p.file.path, 0)
+}
+
+// task writes what comes out of a file as it comes.
+func (r *run) task(ctx context.Context, t *task) error {
+	b := r.batcher
+	came := map[string]bool{}
+	settled := false
+	var bytes int64
+	for {
+		p, open, err := nextPart(ctx, t.parts)
+		if err != nil {
+			return err
+		}
+		if !open {
+			return fmt.Errorf("read %s: %w", t.file.path, context.Canceled)
+		}
+		bytes += p.bytes
+		for _, event := range p.skipped {
+			b.report(event)
+		}
+		if len(p.documents) > 0 && !p.last && len(came) == 0 {
+			b.cursor(filePrefix+t.file.path, fileState{flag: flagPartial, documents: 1}.encode())
+		}
+		if p.last && len(p.documents) == 1 && len(came) == 0 && t.file.format != formatJSONL {
+			// The whole of an ordinary file: its document and its fingerprint must not be torn apart.
+			came[p.documents[0].ID], settled = true, true
+			r.settle(t, p, came)
+		}
+		for _, doc := range p.documents {
+			came[doc.ID] = true
+			if err := b.upsert(doc); err != nil {
+				return err
+			}
+		}
+		if p.last {
+			if !settled {
+				if err := r.finish(ctx, t, p, came); err != nil {
+					return err
+				}
+			}
+			return b.finished(t.file.path, bytes)
+		}
+	}
+}
+
+func nextPart(ctx context.Context, parts <-chan part) (part, bool, error) {
+	select {
+	case p, open := <-parts:
+		return p, open, nil
+	case <-ctx.Done():
+		return part{}, false, ctx.Err()
+	}
+}
+
+// finish settles a file that was read to its end.
+func (r *run) finish(ctx context.Context, t *task, last part, came map[string]bool) error {
+	b := r.batcher
+	if last.reason != "" {
+		b.skip(t.file.path, last.reason)
+	}
+	switch {
+	case last.unknown:
+		return nil
+	case last.same:
+		b.done.Unchanged += t.known.documents
+		state := t.known
+		state.print = last.print
+		b.cursor(filePrefix+t.file.path, state.encode())
+		return nil
+	}
+	if t.file.format == formatJSONL || len(came) == 0 && t.known.documents > 0 {
+		if err := r.removeStale(ctx, t.file.path, came); err != nil {
+			return err
+		}
+	}
+	r.settle(t, last, came)
+	return nil
+}
+
+// settle notes that everything of a file is written, or in the batch.
+func (r *run) settle(t *task, last part, came map[string]bool) {
+	state := fileState{
+		print: last.print, config: t.target.config(t.file), hash: last.hash, documents: len(came), reason: last.reason,
+	}
+	r.batcher.cursor(filePrefix+t.file.path, state.encode())
+}
+
+// removeStale removes the stored documents of a file but those that came out of it now.
+func (r *run) removeStale(ctx context.Context, file string, came map[string]bool) error {
+	stale, err := staleDocuments(ctx, r.idx, file, came)
+	if err != nil || len(stale) == 0 {
+		return err
+	}
+	// A document in the batch may have moved to another file, which the snapshot does not show.
+	if len(r.batcher.batch.Upsert) > 0 {
+		if err := r.batcher.flush(); err != nil {
+			return err
+		}
+		if stale, err = staleDocuments(ctx, r.idx, file, came); err != nil {
+			return err
+		}
+	}
+	for _, id := range stale {
+		if err := r.batcher.remove(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func staleDocuments(ctx context.Context, idx index.Index, file string, came map[string]bool) ([]string, error) {
+	stored, err := documentIDs(ctx, idx, index.Selector{Origin: file})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(stored, func(id string) bool { return came[id] }), nil
+}
+
+func documentIDs(ctx context.Context, idx index.Index, by index.Selector) ([]string, error) {
+	snapshot, err := idx.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open the library: %w", err)
+	}
+	defer snapshot.Close()
+	ids, err := snapshot.DocumentIDs(ctx, by)
+	if err != nil {
+		return nil, fmt.Errorf("list documents of %s: %w", strings.TrimSpace(by.Origin+" "+by.Source+" "+by.Set), err)
+	}
+	return ids, nil
+}

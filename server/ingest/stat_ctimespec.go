@@ -1,0 +1,10 @@
+//go:build darwin || freebsd || netbsd
+
+package ingest
+
+import "syscall"
+
+// changeTime is when the inode was last changed, in nanoseconds.
+func changeTime(stat *syscall.Stat_t) int64 {
+	return int64(stat.Ctimespec.Sec)*1e9 + int64(stat.Ctimespec.Nsec)
+}

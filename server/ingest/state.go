@@ -1,0 +1,201 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// The bookkeeping lives in the cursors of the index, so that it is written with the documents that it tells of.
+const (
+	rootPrefix = "ingest/root/" // + path: a rootState
+	filePrefix = "ingest/file/" // + path: a fileState
+)
+
+// readerVersion is part of what files are compared by: raising it makes the next sync read every file again.
+const readerVersion = "1"
+
+// rootState is a file or folder that was added, and how.
+type rootState struct {
+	As       string   `json:"as,omitempty"`
+	Set      string   `json:"set,omitempty"`
+	Access   []string `json:"access,omitempty"`
+	Source   string   `json:"source"`              // what status shows: As, else what the folder's repository tells
+	SyncedAt string   `json:"synced_at,omitempty"` // empty until it was read to the end once
+	File     bool     `json:"file,omitempty"`
+	Device   uint64   `json:"device,omitempty"` // file system that it was on; 0 unknown
+}
+
+func (r rootState) encode() string {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return "" // cannot be: there is nothing in it that JSON lacks
+	}
+	return string(data)
+}
+
+// config names everything but its content that decides what a file becomes.
+func (r rootState) config(source string) string {
+	text := strings.Join(append([]string{readerVersion, r.As, source, r.Set}, r.Access...), "\x00")
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
+}
+
+func (r rootState) sameSettings(other rootState) bool {
+	return r.As == other.As && r.Set == other.Set && slices.Equal(r.Access, other.Access)
+}
+
+func (r rootState) plain() bool { return r.As == "" && r.Set == "" && len(r.Access) == 0 }
+
+// The flags of files that are not simply stored.
+const (
+	flagPartial    = "partial"    // its documents are being written; a crash left some of them
+	flagRemoved    = "removed"    // stays out until it is added again
+	flagIncomplete = "incomplete" // some of its documents were removed by hand
+)
+
+// fileState is what is known of a file that was read.
+type fileState struct {
+	print     string // of its inode: size and times
+	config    string
+	hash      string // of its content
+	documents int
+	flag      string
+	reason    string // why it is skipped
+}
+
+const stateVersion = "1"
+
+func (s fileState) encode() string {
+	reason := strings.NewReplacer("\t", " ", "\n", " ").Replace(s.reason)
+	return strings.Join([]string{stateVersion, s.print, s.config, s.hash, strconv.Itoa(s.documents), s.flag, reason}, "\t")
+}
+
+func decodeFile(text string) (fileState, bool) {
+	parts := strings.Split(text, "\t")
+	if len(parts) != 7 || parts[0] != stateVersion {
+		return fileState{}, false
+	}
+	documents, err := strconv.Atoi(parts[4])
+	return fileState{
+		print: parts[1], config: parts[2], hash: parts[3], documents: documents, flag: parts[5], reason: parts[6],
+	}, err == nil
+}
+
+// fingerprint changes when a file does, as far as its inode can tell.
+func fingerprint(info fs.FileInfo) string {
+	inode, changed, _ := statIdentity(info)
+	parts := []int64{info.Size(), info.ModTime().UnixNano(), inode, changed}
+	text := make([]byte, 0, 64)
+	for i, n := range parts {
+		if i > 0 {
+			text = append(text, '.')
+		}
+		text = strconv.AppendInt(text, n, 36)
+	}
+	return string(text)
+}
+
+// loadRoots reads what was added, by path.
+func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, error) {
+	entries, err := idx.Cursors(ctx, rootPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of what was added: %w", err)
+	}
+	roots := make(map[string]rootState, len(entries))
+	for key, value := range entries {
+		var state rootState
+		if err := json.Unmarshal([]byte(value), &state); err != nil {
+			return nil, fmt.Errorf("read the entry of %s: %w", strings.TrimPrefix(key, rootPrefix), err)
+		}
+		roots[strings.TrimPrefix(key, rootPrefix)] = state
+	}
+	return roots, nil
+}
+
+// loadFiles reads what is known of the file at path and of those below it. An entry that cannot be read counts as
+// unknown: its file is read again.
+func loadFiles(ctx context.Context, idx index.Index, path string) (map[string]fileState, error) {
+	entries, err := idx.Cursors(ctx, filePrefix+strings.TrimSuffix(path, "/"))
+	if err != nil {
+		return nil, fmt.Errorf("read what is known of %s: %w", path, err)
+	}
+	files := make(map[string]fileState, len(entries))
+	for key, value := range entries {
+		file := strings.TrimPrefix(key, filePrefix)
+		if within(path, file) {
+			files[file], _ = decodeFile(value)
+		}
+	}
+	return files, nil
+}
+
+// within reports whether path is folder or lies below it. Both are clean and have slashes.
+func within(folder, path string) bool {
+	if folder == "" || folder == path {
+		return true
+	}
+	return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// owner is the innermost root that path belongs to; "" for none.
+func owner(roots map[string]rootState, path string) string {
+	best := ""
+	for root := range roots {
+		if len(root) > len(best) && within(root, path) {
+			best = root
+		}
+	}
+	return best
+}
+
+// Roots lists the files and folders that were added, ordered by path, with the number of documents that they gave.
+func Roots(ctx context.Context, idx index.Index) ([]wire.LibraryRoot, error) {
+	roots, err := loadRoots(ctx, idx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := loadFiles(ctx, idx, "")
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	owners := map[string]string{} // by folder: many files share one
+	for file, state := range files {
+		if state.documents == 0 {
+			continue
+		}
+		if _, isRoot := roots[file]; isRoot {
+			counts[file] += state.documents
+			continue
+		}
+		folder := file[:max(0, strings.LastIndexByte(file, '/'))]
+		root, known := owners[folder]
+		if !known {
+			root = owner(roots, folder+"/")
+			owners[folder] = root
+		}
+		counts[root] += state.documents
+	}
+	list := make([]wire.LibraryRoot, 0, len(roots))
+	for _, path := range slices.Sorted(maps.Keys(roots)) {
+		state := roots[path]
+		list = append(list, wire.LibraryRoot{
+			Path: path, Source: state.Source, Set: state.Set, Documents: counts[path], SyncedAt: state.SyncedAt,
+		})
+	}
+	return list, nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,449 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// library is a folder of files and the index that they are added to.
+type library struct {
+	t      *testing.T
+	folder string
+	idx    *memoryIndex
+	events events
+}
+
+func newLibrary(t *testing.T, files map[string]string) *library {
+	l := &library{t: t, folder: t.TempDir(), idx: newMemoryIndex(t)}
+	for name, text := range files {
+		l.write(name, text)
+	}
+	return l
+}
+
+func (l *library) path(name string) string { return filepath.Join(l.folder, name) }
+
+// write stores a file with times of long ago, so that nothing depends on the tick of the clock.
+func (l *library) write(name, text string) {
+	l.t.Helper()
+	must(l.t, os.MkdirAll(filepath.Dir(l.path(name)), 0o755))
+	must(l.t, os.WriteFile(l.path(name), []byte(text), 0o644))
+	old := time.Now().Add(-time.Hour).Truncate(time.Second)
+	must(l.t, os.Chtimes(l.path(name), old, old))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *library) add(options Options, names ...string) wire.LibraryEvent {
+	l.t.Helper()
+	var paths []string
+	for _, name := range names {
+		paths = append(paths, l.path(name))
+	}
+	return l.result(Add(context.Background(), l.idx, paths, options, l.record()))
+}
+
+func (l *library) sync() wire.LibraryEvent {
+	l.t.Helper()
+	return l.result(Sync(context.Background(), l.idx, nil, l.record()))
+}
+
+func (l *library) remove(request wire.RemoveRequest) wire.LibraryEvent {
+	l.t.Helper()
+	return l.result(Remove(context.Background(), l.idx, request, l.record()))
+}
+
+func (l *library) record() func(wire.LibraryEvent) {
+	l.events = events{}
+	return l.events.report
+}
+
+func (l *library) result(done wire.LibraryEvent, err error) wire.LibraryEvent {
+	l.t.Helper()
+	must(l.t, err)
+	if last := l.events.all[len(l.events.all)-1]; last != done || done.Type != wire.LibraryDone {
+		l.t.Errorf("the last event is %+v, the result %+v", last, done)
+	}
+	return done
+}
+
+func (l *library) want(names ...string) {
+	l.t.Helper()
+	slices.Sort(names)
+	if got := l.idx.ids(l.folder); !slices.Equal(got, names) {
+		l.t.Errorf("stored %q, want %q", got, names)
+	}
+}
+
+func (l *library) counts(got wire.LibraryEvent, added, updated, removed, unchanged int) {
+	l.t.Helper()
+	if got.Added != added || got.Updated != updated || got.Removed != removed || got.Unchanged != unchanged {
+		l.t.Errorf("added %d, updated %d, removed %d, unchanged %d; want %d, %d, %d, %d",
+			got.Added, got.Updated, got.Removed, got.Unchanged, added, updated, removed, unchanged)
+	}
+}
+
+func (l *library) document(name string) index.Document {
+	l.t.Helper()
+	doc, ok := l.idx.documents[fileID(l.folder+"/"+name)]
+	if !ok {
+		l.t.Fatalf("%s is not stored", name)
+	}
+	return doc
+}
+
+func line(id, text string) string {
+	return fmt.Sprintf(`{"document":{"id":%q,"source":"slack","semantic_identifier":"T %s","sections":[{"text":%q}],"metadata":{}}}`+
+		"\n", id, id, text)
+}
+
+func TestAddAndSyncFollowTheFiles(t *testing.T) {
+	l := newLibrary(t, map[string]string{
+		"docs/a.md": "# A\n\ntext", "docs/sub/b.txt": "plain", "docs/c.html": "<h1>C</h1><p>page</p>", "docs/d.pdf": "%PDF-1.7",
+		"docs/threads.jsonl": line("s1", "one") + line("s2", "two"),
+	})
+	l.counts(l.add(Options{}, "docs"), 5, 0, 0, 0)
+	l.want("docs/a.md", "docs/sub/b.txt", "docs/c.html", "s1", "s2")
+	if reason := l.events.skipped()[l.path("docs/d.pdf")]; reason != "quarry does not read .pdf files" {
+		t.Errorf("reason %q", reason)
+	}
+	l.counts(l.sync(), 0, 0, 0, 5)
+	l.counts(l.add(Options{}, "docs"), 0, 0, 0, 5)
+
+	l.write("docs/a.md", "# A\n\nother text")
+	l.write("docs/threads.jsonl", line("s2", "two")+line("s3", "three"))
+	must(t, os.Remove(l.path("docs/sub/b.txt")))
+	l.write("docs/new.md", "new")
+	l.counts(l.sync(), 2, 1, 2, 2) // s2 and the page are the same
+	l.want("docs/a.md", "docs/c.html", "docs/new.md", "s2", "s3")
+
+	now := time.Now().Add(-time.Minute)
+	must(t, os.Chtimes(l.path("docs/a.md"), now, now))
+	must(t, os.Chtimes(l.path("docs/threads.jsonl"), now, now))
+	before := l.document("docs/a.md").UpdatedAt
+	l.counts(l.sync(), 0, 0, 0, 5)
+	if got := l.document("docs/a.md").UpdatedAt; !got.Equal(before) {
+		t.Errorf("a touched file is dated %v, before %v", got, before)
+	}
+}
+
+func TestDocumentOfAFile(t *testing.T) {
+	l := newLibrary(t, map[string]string{"handbook/eng/teams/on call.md": "---\ntags: [x, y]\n---\ntext"})
+	l.add(Options{As: "notion", Set: "Handbook"}, "handbook")
+	doc := l.document("handbook/eng/teams/on call.md")
+	if doc.Source != "notion" || !slices.Equal(doc.Sets, []string{"Handbook"}) || doc.Title != "On call" || doc.Type != "md" ||
+		!slices.Equal(doc.Path, []string{"eng", "teams"}) || !slices.Equal(doc.Access, []string{"PUBLIC"}) ||
+		!strings.HasPrefix(doc.Link, "file:///") || !strings.HasSuffix(doc.Link, "/eng/teams/on%20call.md") ||
+		doc.Origin != l.path("handbook/eng/teams/on call.md") || doc.UpdatedAt.IsZero() || doc.Metadata[0].Key != "tags" {
+		t.Errorf("%+v", doc)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	l := newLibrary(t, map[string]string{"docs/a.md": "a", "docs/sub/b.md": "b"})
+	l.add(Options{}, "docs")
+	l.counts(l.add(Options{Set: "S"}, "docs"), 0, 2, 0, 0)
+	l.counts(l.add(Options{}, "docs"), 0, 0, 0, 2) // what is not given stays
+	l.counts(l.add(Options{As: "confluence"}, "docs/sub"), 0, 1, 0, 0)
+	if doc := l.document("docs/sub/b.md"); doc.Source != "confluence" || doc.Sets[0] != "S" {
+		t.Errorf("inner root: %s %q", doc.Source, doc.Sets)
+	}
+	l.counts(l.sync(), 0, 0, 0, 2) // the outer root leaves the inner one alone
+	roots, err := Roots(context.Background(), l.idx)
+	must(t, err)
+	if len(roots) != 2 || roots[0].Documents != 1 || roots[1].Documents != 1 || roots[1].Source != "confluence" ||
+		roots[0].Source != "file" || roots[0].Set != "S" || roots[0].SyncedAt == "" {
+		t.Errorf("roots %+v", roots)
+	}
+	_, err = Add(context.Background(), l.idx, []string{l.folder}, Options{As: "conflunce"}, nil)
+	if err == nil || !strings.Contains(err.Error(), `"confluence"`) {
+		t.Errorf("error %v", err)
+	}
+	for _, bad := range []Options{{As: "craft_file"}, {As: "ingestion_api"}, {Set: "a\nb"}, {Set: " a"}} {
+		if _, err := Add(context.Background(), l.idx, []string{l.folder}, bad, nil); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+	if _, err = Add(context.Background(), l.idx, []string{l.path("docs"), l.path("nowhere")}, Options{}, nil); err == nil {
+		t.Error("a path that does not exist was taken")
+	}
+}
+
+func TestNestedRoots(t *testing.T) {
+	files := map[string]string{"a/x.md": "x", "a/b/y.md": "y", "a/.hidden/z.md": "z"}
+	rootsOf := func(l *library) []string {
+		roots, err := Roots(context.Background(), l.idx)
+		must(t, err)
+		var names []string
+		for _, r := range roots {
+			names = append(names, strings.TrimPrefix(r.Path, l.folder+"/"))
+		}
+		return names
+	}
+	t.Run("a part of a root is read as such", func(t *testing.T) {
+		l := newLibrary(t, files)
+		l.add(Options{}, "a")
+		l.write("a/x.md", "changed")
+		l.write("a/b/new.md", "new")
+		l.counts(l.add(Options{}, "a/b"), 1, 0, 0, 1)
+		l.counts(l.add(Options{}, "a/x.md"), 0, 1, 0, 0)
+		l.counts(l.add(Options{}, "a/.hidden"), 1, 0, 0, 0) // named directly
+		l.want("a/x.md", "a/b/y.md", "a/b/new.md", "a/.hidden/z.md")
+		if got := rootsOf(l); !slices.Equal(got, []string{"a", "a/.hidden"}) {
+			t.Errorf("roots %q", got)
+		}
+		l.counts(l.sync(), 0, 0, 0, 4)
+	})
+	t.Run("a folder takes over plain roots", func(t *testing.T) {
+		l := newLibrary(t, files)
+		l.add(Options{}, "a/b", "a/x.md")
+		l.counts(l.add(Options{Set: "S"}, "a"), 0, 2, 0, 0)
+		if got := rootsOf(l); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("roots %q", got)
+		}
+		l.counts(l.add(Options{Set: "S"}, "a", "a/b", "a"), 0, 0, 0, 2)
+	})
+	t.Run("in one go", func(t *testing.T) {
+		l := newLibrary(t, files)
+		l.counts(l.add(Options{}, "a/b", "a", "a/x.md"), 2, 0, 0, 0)
+		if got := rootsOf(l); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("roots %q", got)
+		}
+	})
+	t.Run("but none with options", func(t *testing.T) {
+		l := newLibrary(t, files)
+		l.add(Options{As: "notion"}, "a/b")
+		l.counts(l.add(Options{}, "a"), 1, 0, 0, 0)
+		if got := rootsOf(l); !slices.Equal(got, []string{"a", "a/b"}) {
+			t.Errorf("roots %q", got)
+		}
+	})
+}
+
+func TestVanishedRootsKeepTheirDocuments(t *testing.T) {
+	l := newLibrary(t, map[string]string{"disk/a.md": "a", "single.md": "s", "other/b.md": "b"})
+	l.add(Options{}, "disk", "single.md", "other")
+	must(t, os.Rename(l.path("disk"), l.path("away")))
+	must(t, os.Remove(l.path("single.md")))
+	l.counts(l.sync(), 0, 0, 1, 1)
+	l.want("disk/a.md", "other/b.md")
+	if reasons := l.events.skipped(); !strings.Contains(reasons[l.path("disk")], "kept") ||
+		!strings.Contains(reasons[l.path("single.md")], "removed") {
+		t.Errorf("reasons %q", reasons)
+	}
+	must(t, os.Rename(l.path("away"), l.path("disk")))
+	l.write("single.md", "back")
+	l.counts(l.sync(), 1, 0, 0, 2)
+	must(t, os.RemoveAll(l.path("disk")))
+	l.counts(l.remove(wire.RemoveRequest{Refs: []string{l.path("disk")}}), 0, 0, 1, 0)
+	l.want("single.md", "other/b.md")
+}
+
+func TestRemove(t *testing.T) {
+	setup := func(t *testing.T) *library {
+		l := newLibrary(t, map[string]string{"docs/a.md": "a", "docs/b.md": "b", "docs/sub/c.md": "c", "t.jsonl": line("s1", "1") + line("s2", "2")})
+		l.add(Options{Set: "S"}, "docs")
+		l.add(Options{}, "t.jsonl")
+		return l
+	}
+	t.Run("folder root", func(t *testing.T) {
+		l := setup(t)
+		l.counts(l.remove(wire.RemoveRequest{Refs: []string{l.path("docs")}}), 0, 0, 3, 0)
+		l.counts(l.sync(), 0, 0, 0, 2)
+		for key := range l.idx.cursors {
+			if strings.Contains(key, "docs") {
+				t.Errorf("%s is left", key)
+			}
+		}
+		l.counts(l.add(Options{}, "docs"), 3, 0, 0, 0)
+	})
+	t.Run("what is removed below a root stays out", func(t *testing.T) {
+		l := setup(t)
+		l.remove(wire.RemoveRequest{Refs: []string{l.path("docs/a.md"), fileID(l.path("docs/sub/c.md"))}})
+		l.write("docs/a.md", "changed")
+		l.counts(l.sync(), 0, 0, 0, 3)
+		l.want("docs/b.md", "s1", "s2")
+		l.counts(l.add(Options{}, "docs/a.md"), 1, 0, 0, 0)
+		l.counts(l.sync(), 0, 0, 0, 4)
+		l.counts(l.add(Options{}, "docs"), 1, 0, 0, 2)
+	})
+	t.Run("a document of many", func(t *testing.T) {
+		l := setup(t)
+		l.counts(l.remove(wire.RemoveRequest{Refs: []string{"s1"}}), 0, 0, 1, 0)
+		l.counts(l.sync(), 0, 0, 0, 4)
+		l.counts(l.add(Options{}, "t.jsonl"), 1, 0, 0, 1)
+	})
+	t.Run("source and set", func(t *testing.T) {
+		l := setup(t)
+		l.counts(l.remove(wire.RemoveRequest{Source: "slack"}), 0, 0, 2, 0)
+		l.counts(l.remove(wire.RemoveRequest{Set: "S"}), 0, 0, 3, 0)
+		l.counts(l.sync(), 0, 0, 0, 0)
+	})
+	t.Run("unknown", func(t *testing.T) {
+		l := setup(t)
+		for request, near := range map[*wire.RemoveRequest]string{
+			{Refs: []string{l.path("doc")}}:                          l.path("docs"),
+			{Refs: []string{fileID(l.path("docs/d.md")), "s1"}}:      fileID(l.path("docs/a.md")),
+			{Source: "slac"}:                                         "slack",
+			{Set: "s"}:                                               "S",
+			{Source: "slack", Set: "S"}:                              `set "S"`,
+			{Refs: []string{"s1", filepath.Join(l.folder, "docs9")}}: l.path("docs"),
+		} {
+			_, err := Remove(context.Background(), l.idx, *request, nil)
+			if !errors.Is(err, index.ErrNotFound) || !strings.Contains(err.Error(), near) {
+				t.Errorf("%+v: %v, want %s", *request, err, near)
+			}
+		}
+		if len(l.idx.documents) != 5 {
+			t.Error("something was removed")
+		}
+		if _, err := Remove(context.Background(), l.idx, wire.RemoveRequest{}, nil); err == nil {
+			t.Error("an empty request was taken")
+		}
+	})
+}
+
+func TestSyncOfPaths(t *testing.T) {
+	l := newLibrary(t, map[string]string{"a/x.md": "x", "a/b/y.md": "y", "c/z.md": "z"})
+	l.add(Options{}, "a", "c")
+	l.write("a/x.md", "x2")
+	l.write("a/b/y.md", "y2")
+	syncPath := func(name string) wire.LibraryEvent {
+		return l.result(Sync(context.Background(), l.idx, []string{l.path(name)}, l.record()))
+	}
+	l.counts(syncPath("a/b"), 0, 1, 0, 0)
+	must(t, os.RemoveAll(l.path("a/b")))
+	l.counts(syncPath("a/b/y.md"), 0, 0, 1, 0)
+	l.counts(syncPath("."), 0, 1, 0, 1)
+	_, err := Sync(context.Background(), l.idx, []string{l.path("x")}, nil)
+	if !errors.Is(err, ErrNotAdded) || !strings.Contains(err.Error(), "did you mean") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestCrashesRepeatAndDoubleNothing breaks off at every write and adds again.
+func TestCrashesRepeatAndDoubleNothing(t *testing.T) {
+	var big strings.Builder
+	want := []string{"a.md"}
+	for i := range 2_500 {
+		id := fmt.Sprintf("doc-%04d", i)
+		want = append(want, id)
+		big.WriteString(line(id, strings.Repeat("word ", 20)))
+	}
+	crash := errors.New("power cut")
+	for stop := 0; ; stop++ {
+		l := newLibrary(t, map[string]string{"d/a.md": "a", "d/big.jsonl": big.String()})
+		n, stored := 0, 0
+		l.idx.beforeWrite = func(batch index.Batch) error {
+			if n++; n > stop {
+				return crash
+			}
+			stored += len(batch.Upsert)
+			return nil
+		}
+		_, err := Add(context.Background(), l.idx, []string{l.path("d")}, Options{}, l.record())
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, crash) || len(l.idx.documents) != stored {
+			t.Fatalf("stop %d: %v, %d documents", stop, err, len(l.idx.documents))
+		}
+		if state, _ := decodeFile(l.idx.cursors[filePrefix+l.path("d/big.jsonl")]); state.print != "" {
+			t.Errorf("stop %d: the fingerprint is written before the end", stop)
+		}
+		for _, event := range l.events.all {
+			if event.Type == wire.LibraryProgress && event.Done > 1 {
+				t.Errorf("stop %d: %d files are reported as done", stop, event.Done)
+			}
+		}
+		l.idx.beforeWrite = nil
+		l.events = events{}
+		if stop%2 == 1 { // the file shrinks meanwhile: nothing of the broken run may be left
+			l.write("d/big.jsonl", line("doc-0000", "first"))
+			l.add(Options{}, "d")
+			l.want("d/a.md", "doc-0000")
+			continue
+		}
+		l.add(Options{}, "d")
+		if got := slices.Sorted(maps.Keys(l.idx.documents)); len(got) != len(want) {
+			t.Errorf("stop %d: %d documents", stop, len(got))
+		}
+		l.counts(l.sync(), 0, 0, 0, 2_501)
+	}
+}
+
+func TestCancellationLeavesWhatWasAcknowledged(t *testing.T) {
+	files := map[string]string{}
+	for i := range 3_000 {
+		files[fmt.Sprintf("d/f%04d.md", i)] = strings.Repeat("text ", 10)
+	}
+	l := newLibrary(t, files)
+	ctx, cancel := context.WithCancel(context.Background())
+	acknowledged := 0
+	_, err := Add(ctx, l.idx, []string{l.path("d")}, Options{}, func(e wire.LibraryEvent) {
+		if acknowledged = e.Done; e.Type == wire.LibraryProgress {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || acknowledged == 0 || len(l.idx.documents) < acknowledged || acknowledged == 3_000 {
+		t.Fatalf("%v: %d acknowledged, %d stored", err, acknowledged, len(l.idx.documents))
+	}
+	stored := len(l.idx.documents)
+	l.counts(l.add(Options{}, "d"), 3_000-stored, 0, 0, stored)
+}
+
+func TestProgressCountsFiles(t *testing.T) {
+	l := newLibrary(t, map[string]string{"d/a.md": "aaaa", "d/b.md": "bb", "d/c.zip": "x"})
+	l.add(Options{}, "d")
+	last := wire.LibraryEvent{}
+	for _, e := range l.events.all {
+		if e.Type == wire.LibraryProgress {
+			if e.Done < last.Done || e.Bytes < last.Bytes {
+				t.Errorf("progress goes back: %+v after %+v", e, last)
+			}
+			last = e
+		}
+	}
+	if last.Done != 3 || last.Total != 3 || last.Bytes != 6 || last.Path == "" {
+		t.Errorf("last progress %+v", last)
+	}
+}
+
+func TestDocumentsThatMoveBetweenFiles(t *testing.T) {
+	for _, order := range [][2]string{{"a", "b"}, {"b", "a"}} {
+		from, to := "d/"+order[0]+".jsonl", "d/"+order[1]+".jsonl"
+		l := newLibrary(t, map[string]string{from: line("x", "1") + line("y", "1"), to: line("z", "1")})
+		l.add(Options{}, "d")
+		l.write(from, line("y", "1"))
+		l.write(to, line("z", "1")+line("x", "1"))
+		l.sync()
+		l.want("x", "y", "z")
+		l.write(to, line("z", "1")+line("z", "2")+line("x", "1")+line("z", "1"))
+		l.sync()
+		l.want("x", "y", "z")
+	}
+}
+
+func TestErrorsOfTheIndexAreTold(t *testing.T) {
+	l := newLibrary(t, map[string]string{"a.md": "a"})
+	l.idx.beforeWrite = func(index.Batch) error { return index.ErrBusy }
+	if _, err := Add(context.Background(), l.idx, []string{l.path("a.md")}, Options{}, nil); !errors.Is(err, index.ErrBusy) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,191 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	encoding "golang.org/x/text/encoding/unicode"
+)
+
+// longestEscape bounds what one terminal sequence may take with it, so that an unfinished one does not swallow the
+// document behind it.
+const longestEscape = 1024
+
+// mostBlankLines bounds runs of newlines; longer ones carry no meaning and make Markdown parsers quadratic.
+const mostBlankLines = 8
+
+var errBinary = errors.New("it holds binary data, not text")
+
+// decodeText turns the bytes of a file into clean UTF-8: byte order marks are obeyed, broken sequences become U+FFFD.
+// Text with NUL in it is errBinary.
+func decodeText(data []byte) (string, error) {
+	if bytes.HasPrefix(data, []byte{0xFF, 0xFE}) || bytes.HasPrefix(data, []byte{0xFE, 0xFF}) {
+		decoded, err := encoding.UTF16(encoding.LittleEndian, encoding.ExpectBOM).NewDecoder().Bytes(data)
+		if err != nil {
+			return "", fmt.Errorf("decode UTF-16: %w", err)
+		}
+		data = decoded
+	}
+	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
+	if bytes.IndexByte(data, 0) >= 0 {
+		return "", errBinary
+	}
+	return cleanText(string(data)), nil
+}
+
+// cleanText makes text safe to store: valid UTF-8, newlines as \n, no control characters but tab and newline, no
+// terminal sequences, no long runs of blank lines. Everything else stays, also what changes the direction of writing.
+func cleanText(text string) string {
+	if isClean(text) {
+		return text
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	var out strings.Builder
+	out.Grow(len(text))
+	newlines := 0
+	var lead []byte // white space before the text of the line, while it is unknown whether there is any text
+	for i := 0; i < len(text); {
+		r, width := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, width = utf8.DecodeRuneInString(text[i:])
+		}
+		if r == '\r' && i+1 < len(text) && text[i+1] == '\n' {
+			i++
+			continue
+		}
+		if skip := escapeLength(text[i:], r); skip > 0 {
+			i += skip
+			continue
+		}
+		i += width
+		switch {
+		case r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == 0x85:
+			if newlines++; newlines <= mostBlankLines {
+				out.WriteByte('\n')
+			}
+			lead = lead[:0]
+		case r == ' ' || r == '\t':
+			if newlines > mostBlankLines {
+				lead = append(lead, byte(r))
+			} else {
+				out.WriteByte(byte(r))
+			}
+		case unicode.IsControl(r):
+		default:
+			out.Write(lead)
+			newlines, lead = 0, lead[:0]
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// isClean reports whether cleanText would leave text as it is. It may say no to text that is.
+func isClean(text string) bool {
+	newlines, high := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\n':
+			if newlines++; newlines > mostBlankLines {
+				return false
+			}
+		case c == ' ' || c == '\t':
+		case c < ' ' || c == 0x7F || c == 0xC2: // C1 controls are encoded with 0xC2
+			return false
+		default:
+			newlines = 0
+			high = high || c >= utf8.RuneSelf
+		}
+	}
+	return !high || utf8.ValidString(text)
+}
+
+// escapeLength measures the terminal sequence that text begins with, whose first character is first; 0 if there is
+// none.
+func escapeLength(text string, first rune) int {
+	var introducer byte
+	start := 2
+	switch first {
+	case 0x1B:
+		if len(text) < 2 {
+			return 1
+		}
+		introducer = text[1]
+	case 0x90, 0x98, 0x9B, 0x9D, 0x9E, 0x9F: // the same introducers as single C1 characters, two bytes each
+		introducer = byte(first) - 0x40
+	default:
+		return 0
+	}
+	switch introducer {
+	case '[':
+		return controlSequenceLength(text, start)
+	case ']', 'P', 'X', '^', '_':
+		return stringSequenceLength(text, start)
+	}
+	if first == 0x1B && introducer >= 0x20 && introducer < 0x30 && len(text) > 2 && text[2] < utf8.RuneSelf {
+		return 3 // ESC ( B and the like
+	}
+	if first == 0x1B && introducer < 0x30 || introducer >= 0x7F {
+		return 1
+	}
+	return start
+}
+
+// controlSequenceLength measures CSI parameters and the final character.
+func controlSequenceLength(text string, i int) int {
+	end := min(len(text), i+longestEscape)
+	for j := i; j < end; j++ {
+		switch c := text[j]; {
+		case c >= 0x40 && c < 0x7F:
+			return j + 1
+		case c < 0x20 || c > 0x7F:
+			return j
+		}
+	}
+	return i
+}
+
+// stringSequenceLength measures a sequence that BEL or ST ends. Without an end only the introducer goes.
+func stringSequenceLength(text string, i int) int {
+	end := min(len(text), i+longestEscape)
+	for j := i; j < end; j++ {
+		switch {
+		case text[j] == 0x07:
+			return j + 1
+		case text[j] == '\n':
+			return i
+		case text[j] == 0x1B && j+1 < len(text) && text[j+1] == '\\':
+			return j + 2
+		case strings.HasPrefix(text[j:], "\u009C"):
+			return j + 2
+		}
+	}
+	return i
+}
+
+// oneLine cleans a title, name or value: a single line of at most most bytes, cut at a rune.
+func oneLine(text string, most int) string {
+	if len(text) > 4*most {
+		text = text[:4*most]
+	}
+	text = cleanText(text)
+	if strings.ContainsAny(text, "\n\t") || strings.Contains(text, "  ") {
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	return strings.TrimSpace(clip(strings.TrimSpace(text), most))
+}
+
+// clip cuts text to at most most bytes at a rune boundary.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}

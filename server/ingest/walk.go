@@ -1,0 +1,234 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// longestConfig bounds ignore files and repository configurations, in bytes.
+const longestConfig = 1 << 20
+
+// foundFile is a file that a walk came to.
+type foundFile struct {
+	path   string // absolute, with slashes
+	name   string // from the root, with slashes; "" if it is the root
+	info   fs.FileInfo
+	format format
+	source string // what its repository tells; "" for nothing
+	reason string // why it is skipped, where that is known without opening it
+}
+
+// walker lists the files below a root in the order of their names. Links are not followed: what they lead to below the
+// root is read itself, and the rest is not part of it.
+type walker struct {
+	root  string // absolute, with slashes
+	inner map[string]bool
+	files []foundFile
+	// unread are folders that could not be listed: nothing is known of what is in them.
+	unread []foundFile
+	source string // of the root folder's repository
+}
+
+// place is a folder on the way down, with the rules that hold in it.
+type place struct {
+	name   string // from the root; "" for the root
+	chain  []*ignoreRules
+	source string
+}
+
+// walk lists what is below start, a path from the root, or "" for all.
+func (w *walker) walk(ctx context.Context, start string) error {
+	info, err := os.Stat(filepath.FromSlash(w.root))
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		w.addFile(w.root, "", info, "")
+		return nil
+	}
+	at := w.enter(place{}, "")
+	w.source = at.source
+	if start == "" {
+		return w.folder(ctx, at)
+	}
+	at, target, err := w.descend(at, start)
+	if err != nil {
+		return err
+	}
+	if target.IsDir() {
+		return w.folder(ctx, at)
+	}
+	w.entry(target, start, at.source)
+	return nil
+}
+
+var errUnreachable = errors.New("it is hidden, ignored, or reached by a link")
+
+// descend follows name from a place, if a walk would come there too.
+func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		sub := strings.Join(parts[:i+1], "/")
+		info, err := os.Lstat(w.absolute(sub))
+		if err != nil {
+			return at, nil, err
+		}
+		last := i == len(parts)-1
+		if !last && !info.IsDir() || info.Mode()&fs.ModeSymlink != 0 ||
+			passedOver(parts[i]) || ignored(at.chain, sub, info.IsDir()) {
+			return at, nil, errUnreachable
+		}
+		if last && !info.IsDir() {
+			return at, info, nil
+		}
+		at = w.enter(at, sub)
+		if last {
+			return at, info, nil
+		}
+	}
+	return at, nil, errUnreachable
+}
+
+// enter reads what a folder says of itself: its ignore rules and its repository.
+func (w *walker) enter(parent place, name string) place {
+	at := place{name: name, chain: parent.chain, source: parent.source}
+	rules := w.readConfig(name, ".gitignore") + "\n" + w.readConfig(name, ".quarryignore")
+	if parsed := parseIgnore(rules, name); len(parsed.patterns) > 0 {
+		at.chain = append(at.chain[:len(at.chain):len(at.chain)], parsed)
+	}
+	if info, err := os.Lstat(w.absolute(path.Join(name, ".git"))); err == nil && info.IsDir() {
+		at.source = remoteSource(w.readConfig(name, ".git/config"))
+	}
+	return at
+}
+
+func (w *walker) absolute(name string) string { return filepath.FromSlash(path.Join(w.root, name)) }
+
+// readConfig reads a small file of a folder; whatever is not a plain one counts as empty.
+func (w *walker) readConfig(folder, name string) string {
+	file := w.absolute(path.Join(folder, name))
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > longestConfig {
+		return ""
+	}
+	handle, err := openRegular(file)
+	if err != nil {
+		return ""
+	}
+	defer handle.Close()
+	data, err := io.ReadAll(io.LimitReader(handle, longestConfig))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimPrefix(string(data), "\uFEFF")
+}
+
+func (w *walker) folder(ctx context.Context, at place) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(w.absolute(at.name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.unread = append(w.unread, foundFile{path: path.Join(w.root, at.name), reason: reasonOf(err)})
+	}
+	for _, entry := range entries {
+		name := path.Join(at.name, entry.Name())
+		if passedOver(entry.Name()) || w.inner[path.Join(w.root, name)] || ignored(at.chain, name, entry.IsDir()) {
+			continue
+		}
+		if entry.IsDir() {
+			if err := w.folder(ctx, w.enter(at, name)); err != nil {
+				return err
+			}
+			continue
+		}
+		info, err := entry.Info()
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // gone since the folder was listed
+		case err != nil:
+			w.files = append(w.files, foundFile{path: path.Join(w.root, name), name: name, reason: reasonOf(err)})
+		default:
+			w.entry(info, name, at.source)
+		}
+	}
+	return nil
+}
+
+// passedOver names what nobody means by adding the folder around it.
+func passedOver(name string) bool {
+	switch name {
+	case "node_modules", "CVS", "_darcs":
+		return true
+	}
+	return strings.HasPrefix(name, ".")
+}
+
+// entry adds what is not a folder.
+func (w *walker) entry(info fs.FileInfo, name, source string) {
+	if info.Mode()&fs.ModeSymlink == 0 {
+		w.addFile(path.Join(w.root, name), name, info, source)
+		return
+	}
+	if reason := w.linkReason(name); reason != "" {
+		w.files = append(w.files, foundFile{path: path.Join(w.root, name), name: name, info: info, reason: reason})
+	}
+}
+
+// linkReason says why a link is not followed; "" where what it leads to is read at its own place.
+func (w *walker) linkReason(name string) string {
+	target, err := filepath.EvalSymlinks(w.absolute(name))
+	if err != nil {
+		return "it is a link that leads nowhere"
+	}
+	root, err := filepath.EvalSymlinks(filepath.FromSlash(w.root))
+	if err != nil || !within(filepath.ToSlash(root), filepath.ToSlash(target)) {
+		return "it is a link out of the folder"
+	}
+	return ""
+}
+
+func (w *walker) addFile(path, name string, info fs.FileInfo, source string) {
+	file := foundFile{path: path, name: name, info: info, source: source}
+	if mode := info.Mode(); mode.IsRegular() {
+		file.format, file.reason = formatOf(path)
+	} else {
+		file.reason = specialReason(mode)
+	}
+	if file.reason == "" && file.format != formatJSONL && info.Size() > largestFile {
+		file.reason = reasonTooLarge
+	}
+	w.files = append(w.files, file)
+}
+
+func specialReason(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "it is a pipe, not a file"
+	case mode&fs.ModeSocket != 0:
+		return "it is a socket, not a file"
+	case mode&fs.ModeDevice != 0:
+		return "it is a device, not a file"
+	}
+	return "it is not a regular file"
+}
+
+// reasonOf puts the error of a file operation into words without repeating the path.
+func reasonOf(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "no permission to read it"
+	case errors.Is(err, fs.ErrNotExist):
+		return "it does not exist"
+	}
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		err = pathError.Err
+	}
+	return oneLine(err.Error(), longestValue)
+}
