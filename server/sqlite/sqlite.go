@@ -176,7 +176,7 @@ func openFile(options Options) (*DB, error) {
 // prepareFile makes sure that the file exists, is private, and that both it and its folder, where SQLite keeps the
 // write-ahead log, can be written.
 func prepareFile(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+	if err := MakeFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
 	if err := folderWritable(filepath.Dir(path)); err != nil {

@@ -1,0 +1,171 @@
+// Package embedded is the search engine in the program itself. SQLite holds the documents and is the truth; immutable
+// segment files, which can be made again from it at any time, are the index. A segment is durable before the transaction
+// that stores its documents names it, so every state that can be seen, by any process and after any crash, is a whole
+// one.
+package embedded
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quarry/server/index"
+	"quarry/server/sqlite"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+const (
+	databaseName   = "library.db"
+	segmentsFolder = "segments"
+)
+
+// Options say where a library is and how to open it.
+type Options struct {
+	// Dir holds library.db and segments/; it is created when it is missing. Empty: a library in memory, which is gone
+	// when it is closed and never touches the disk.
+	Dir string
+	// ReadOnly opens an existing library that is not changed. A folder that cannot be written is opened like this in
+	// any case.
+	ReadOnly bool
+	Now      func() time.Time // nil: time.Now
+	Log      *slog.Logger     // nil: nothing is logged
+
+	files  segmentFiles // replaces where segments are kept, in tests
+	policy *mergePolicy // replaces when segments are merged, in tests
+}
+
+// Index is an open library. Any number of them, in any number of processes, may be open on one folder.
+type Index struct {
+	db     *sqlite.DB
+	packer *packer
+	pool   *segmentPool
+	states *states
+	files  segmentFiles
+	now    func() time.Time
+	log    *slog.Logger
+
+	worker     *worker
+	staleNoted atomic.Int64 // the manifest that was last looked through for segments of an older analyser
+	repairs    sync.Mutex
+
+	frozen frozen // in memory: the copies that snapshots read
+}
+
+var _ index.Index = (*Index)(nil)
+
+// Open opens or creates a library. Errors: those of sqlite.Open.
+func Open(ctx context.Context, options Options) (*Index, error) {
+	migrations, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("read the library's migrations: %w", err)
+	}
+	settings := sqlite.Options{ReadOnly: options.ReadOnly, Migrations: migrations}
+	if options.Dir != "" {
+		settings.Path = filepath.Join(options.Dir, databaseName)
+	}
+	db, err := sqlite.Open(ctx, settings)
+	if err != nil {
+		return nil, fmt.Errorf("open the library: %w", err)
+	}
+	x := &Index{db: db, packer: newPacker(), now: options.Now, log: options.Log}
+	if x.now == nil {
+		x.now = time.Now
+	}
+	if x.log == nil {
+		x.log = slog.New(slog.DiscardHandler)
+	}
+	if x.files, err = x.openFiles(options); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	x.pool = newSegmentPool(x.files)
+	x.states = &states{pool: x.pool}
+	policy := defaultMergePolicy()
+	if options.policy != nil {
+		policy = *options.policy
+	}
+	x.worker = newWorker(x, policy)
+	x.staleNoted.Store(-1)
+	return x, nil
+}
+
+func (x *Index) openFiles(options Options) (segmentFiles, error) {
+	switch {
+	case options.files != nil:
+		return options.files, nil
+	case options.Dir == "":
+		return &memoryFiles{now: x.now, files: make(map[string]memoryFile)}, nil
+	}
+	folder := filepath.Join(filepath.Dir(x.db.Path()), segmentsFolder)
+	if !x.db.ReadOnly() {
+		if err := sqlite.MakeFolder(folder); err != nil {
+			return nil, sqlite.Explain(fmt.Errorf("create the folder of the index: %w", err))
+		}
+	}
+	return &diskFiles{folder: folder, system: realSystem{}}, nil
+}
+
+// ReadOnly reports whether the library was opened without the right to change it.
+func (x *Index) ReadOnly() bool { return x.db.ReadOnly() }
+
+// Version implements index.Index.
+func (x *Index) Version(ctx context.Context) (string, error) {
+	m, err := readMeta(ctx, x.db.Reader)
+	if err != nil {
+		return "", err
+	}
+	return m.version(), nil
+}
+
+// Cursors implements index.Index.
+func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
+	rows, err := x.db.Reader.QueryContext(ctx, "SELECT key, value FROM cursors WHERE key >= ? ORDER BY key", prefix)
+	if err != nil {
+		return nil, sqlite.Explain(fmt.Errorf("read cursors: %w", err))
+	}
+	defer func() { _ = rows.Close() }()
+	found := make(map[string]string)
+	for rows.Next() {
+		key, value := "", ""
+		if err := rows.Scan(&key, &value); err != nil {
+			return nil, sqlite.Explain(fmt.Errorf("read cursors: %w", err))
+		}
+		if !strings.HasPrefix(key, prefix) {
+			return found, nil
+		}
+		found[key] = value
+	}
+	if err := rows.Err(); err != nil {
+		return nil, sqlite.Explain(fmt.Errorf("read cursors: %w", err))
+	}
+	return found, nil
+}
+
+// Health implements index.Index: a snapshot can be taken, and the segments can be opened.
+func (x *Index) Health(ctx context.Context) error {
+	snapshot, err := x.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	_, err = snapshot.Stats(ctx)
+	return err
+}
+
+// Close implements index.Index. A merge that is about to end is waited for, a longer one is given up without a trace.
+// Snapshots that are still open must not be used any more.
+func (x *Index) Close() error {
+	x.worker.stop()
+	x.states.forget()
+	x.frozen.close()
+	return x.db.Close()
+}

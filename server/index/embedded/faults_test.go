@@ -1,0 +1,474 @@
+package embedded
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/sqlite"
+)
+
+// watchedSystem passes every call to before, which may let it fail.
+type watchedSystem struct {
+	realSystem
+	before func(call, path string) error
+}
+
+type watchedFile struct {
+	writableFile
+	path   string
+	before func(call, path string) error
+}
+
+func (w watchedSystem) CreateFile(path string) (writableFile, error) {
+	if err := w.before("create", path); err != nil {
+		return nil, err
+	}
+	file, err := w.realSystem.CreateFile(path)
+	return watchedFile{file, path, w.before}, err
+}
+
+func (w watchedSystem) SyncFolder(path string) error {
+	if err := w.before("sync folder", path); err != nil {
+		return err
+	}
+	return w.realSystem.SyncFolder(path)
+}
+
+func (w watchedFile) Write(data []byte) (int, error) {
+	if err := w.before("write", w.path); err != nil {
+		n, _ := w.writableFile.Write(data[:len(data)/2])
+		return n, err
+	}
+	return w.writableFile.Write(data)
+}
+
+func (w watchedFile) Chmod(mode os.FileMode) error {
+	return errors.Join(w.before("chmod", w.path), w.writableFile.Chmod(mode))
+}
+
+func (w watchedFile) Sync() error {
+	if err := w.before("sync", w.path); err != nil {
+		return err
+	}
+	return w.writableFile.Sync()
+}
+
+func (w watchedFile) Close() error {
+	return errors.Join(w.before("close", w.path), w.writableFile.Close())
+}
+
+func watched(t *testing.T, dir string, before func(call, path string) error) segmentFiles {
+	t.Helper()
+	folder := filepath.Join(dir, segmentsFolder)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &diskFiles{folder: folder, system: watchedSystem{before: before}}
+}
+
+// TestASegmentIsDurableBeforeItIsNamed asserts the order that a power cut would test.
+func TestASegmentIsDurableBeforeItIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	var calls []string
+	named := func() int { return 0 }
+	files := watched(t, dir, func(call, _ string) error {
+		calls = append(calls, fmt.Sprintf("%s (%d named)", call, named()))
+		return nil
+	})
+	x := open(t, Options{Dir: dir, files: files})
+	named = func() int { return len(segmentsOf(t, x)) }
+	put(t, x, document("a", "one"))
+	want := []string{"create (0 named)", "write (0 named)", "chmod (0 named)", "sync (0 named)", "close (0 named)",
+		"sync folder (0 named)"}
+	if !slices.Equal(calls, want) {
+		t.Errorf("the calls were %q, want %q", calls, want)
+	}
+	if named() != 1 {
+		t.Error("the segment is not named")
+	}
+	info, err := os.Stat(filepath.Join(dir, segmentsFolder, segmentsOf(t, x)[0].name+segmentSuffix))
+	if err != nil || info.Mode().Perm() != segmentMode {
+		t.Errorf("the segment's mode is %v, %v", info.Mode(), err)
+	}
+}
+
+func TestFullDiskAtEveryCall(t *testing.T) {
+	for failing := 1; ; failing++ {
+		dir, calls, armed := t.TempDir(), 0, false
+		x := open(t, Options{Dir: dir, files: watched(t, dir, func(call, path string) error {
+			if armed {
+				calls++
+			}
+			if armed && calls == failing {
+				return &fs.PathError{Op: call, Path: path, Err: syscall.ENOSPC}
+			}
+			return nil
+		})})
+		put(t, x, document("a", "walrus"))
+		armed = true
+		_, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{document("a", "penguin"), document("b", "x")},
+			Cursors: map[string]string{"key": "value"}})
+		armed = false
+		if err == nil && calls < failing {
+			if failing < 6 {
+				t.Fatalf("only %d calls were made to fail", failing-1)
+			}
+			return
+		}
+		if !errors.Is(err, sqlite.ErrDiskFull) {
+			t.Fatalf("call %d fails: %v, want ErrDiskFull", failing, err)
+		}
+		expectOnlyWalrus(t, x, dir)
+		put(t, x, document("a", "penguin"))
+		if got := find(t, snapshotOf(t, x), "penguin"); len(got) != 1 {
+			t.Errorf("afterwards penguin is found in %v", got)
+		}
+	}
+}
+
+// expectOnlyWalrus checks that a write which failed left nothing behind.
+func expectOnlyWalrus(t *testing.T, x *Index, dir string) {
+	t.Helper()
+	s := snapshotOf(t, x)
+	if got := find(t, s, "walrus"); len(got) != 1 {
+		t.Errorf("walrus is found in %v", got)
+	}
+	if got := find(t, s, "penguin"); len(got) != 0 {
+		t.Errorf("penguin is found in %v", got)
+	}
+	if cursors, err := x.Cursors(t.Context(), ""); err != nil || len(cursors) != 0 {
+		t.Errorf("cursors are %v, %v", cursors, err)
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, segmentsFolder))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("there are %d segment files (%v), want the first alone", len(entries), err)
+	}
+}
+
+func TestFullDatabase(t *testing.T) {
+	dir := t.TempDir()
+	x := open(t, Options{Dir: dir})
+	put(t, x, document("a", "walrus"))
+	if _, err := x.db.Writer.Exec("PRAGMA max_page_count = 40"); err != nil {
+		t.Fatal(err)
+	}
+	var large []index.Document
+	random := rand.New(rand.NewPCG(1, 1))
+	for i := range 400 {
+		large = append(large, document(fmt.Sprint("penguin", i), words(random, 200)))
+	}
+	_, err := x.Write(t.Context(), index.Batch{Upsert: large})
+	if !errors.Is(err, sqlite.ErrDiskFull) {
+		t.Errorf("got %v, want ErrDiskFull", err)
+	}
+	expectOnlyWalrus(t, x, dir)
+}
+
+// damagedLibrary makes a library of three segments and returns its folder and what it holds.
+func damagedLibrary(t *testing.T) (string, model) {
+	t.Helper()
+	dir, m, random := t.TempDir(), make(model), rand.New(rand.NewPCG(3, 3))
+	x, err := Open(t.Context(), Options{Dir: dir, policy: &mergePolicy{fanOut: 1000, largest: 1 << 30, deletedPart: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 12 {
+		batch := randomBatch(random, 20)
+		write(t, x, batch)
+		m.apply(batch)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir, m
+}
+
+func segmentPaths(t *testing.T, dir string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, segmentsFolder, "*"+segmentSuffix))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no segments, %v", err)
+	}
+	for _, path := range paths {
+		if err := os.Chmod(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return paths
+}
+
+func execSQL(t *testing.T, dir, text string, args ...any) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(dir, databaseName)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Update(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.Exec(text, args...)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDamageIsHealed(t *testing.T) {
+	each := func(damage func(t *testing.T, path string)) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			for _, path := range segmentPaths(t, dir) {
+				damage(t, path)
+			}
+		}
+	}
+	statement := func(text string, args ...any) func(*testing.T, string) {
+		return func(t *testing.T, dir string) { execSQL(t, dir, text, args...) }
+	}
+	tests := map[string]func(t *testing.T, dir string){
+		"one segment missing": func(t *testing.T, dir string) {
+			if err := os.Remove(segmentPaths(t, dir)[0]); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"all segments missing": each(func(t *testing.T, path string) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}),
+		"no folder": func(t *testing.T, dir string) {
+			if err := os.RemoveAll(filepath.Join(dir, segmentsFolder)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"cut short": each(func(t *testing.T, path string) { truncate(t, path, 0.5) }),
+		"empty":     each(func(t *testing.T, path string) { truncate(t, path, 0) }),
+		"not a segment": each(func(t *testing.T, path string) {
+			if err := os.WriteFile(path, []byte(strings.Repeat("a letter ", 1000)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}),
+		"every byte's lowest bit flipped": each(func(t *testing.T, path string) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range data {
+				data[i] ^= 1
+			}
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}),
+		"a name outside":     statement("UPDATE segments SET name = '../../../etc/passwd' || id"),
+		"wrong count":        statement("UPDATE segments SET documents = documents + 1"),
+		"negative count":     statement("UPDATE segments SET documents = -1"),
+		"bitmaps garbled":    statement("UPDATE deletes SET bitmap = x'0102030405060708'"),
+		"statistics garbled": statement("UPDATE deletes SET delta = x'09ff'"),
+		"deletes gone":       statement("DELETE FROM deletes"),
+		"ordinals out of range": statement("UPDATE deletes SET bitmap = ?",
+			[]byte{0x3a, 0x30, 0, 0, 1, 0, 0, 0, 0xff, 0x7f, 0, 0, 16, 0, 0, 0, 5, 0}),
+	}
+	for name, damage := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir, m := damagedLibrary(t)
+			damage(t, dir)
+			if name != "no folder" {
+				expectClearError(t, dir)
+			}
+			x := open(t, Options{Dir: dir})
+			m.compare(t, x)
+			batch := randomBatch(rand.New(rand.NewPCG(9, 9)), 20)
+			write(t, x, batch)
+			m.apply(batch)
+			m.compare(t, x)
+		})
+	}
+}
+
+// expectClearError: a library that may not be written says what is wrong and what helps.
+func expectClearError(t *testing.T, dir string) {
+	t.Helper()
+	x := open(t, Options{Dir: dir, ReadOnly: true})
+	s, err := x.Snapshot(t.Context())
+	if err == nil {
+		defer s.Close()
+		for i := range 20 {
+			if _, err = search(s, fmt.Sprintf("word%d", i)); err != nil {
+				break
+			}
+		}
+	}
+	if !errors.Is(err, index.ErrReadOnly) || !isDamage(err) {
+		t.Errorf("read-only: %v, want ErrReadOnly and what is damaged", err)
+	}
+}
+
+func truncate(t *testing.T, path string, part float64) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, int64(float64(info.Size())*part)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEveryFlippedByteIsFound flips single bytes all over a segment.
+func TestEveryFlippedByteIsFound(t *testing.T) {
+	dir, m := damagedLibrary(t)
+	pristine := make(map[string][]byte)
+	for _, path := range segmentPaths(t, dir) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pristine[path] = data
+	}
+	database, err := os.ReadFile(filepath.Join(dir, databaseName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(5, 5))
+	for range 60 {
+		copied := t.TempDir()
+		flipped := random.IntN(len(pristine))
+		n := 0
+		for path, data := range pristine {
+			if n == flipped {
+				data = slices.Clone(data)
+				data[random.IntN(len(data))] ^= 1 << random.IntN(8)
+			}
+			n++
+			target := filepath.Join(copied, segmentsFolder, filepath.Base(path))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(target), 0o700), os.WriteFile(target, data, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(copied, databaseName), database, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x := open(t, Options{Dir: copied})
+		m.compare(t, x)
+	}
+}
+
+// TestAMappedFileIsCutOff takes the file away from under a running search.
+func TestAMappedFileIsCutOff(t *testing.T) {
+	dir, m := damagedLibrary(t)
+	x := open(t, Options{Dir: dir})
+	s := snapshotOf(t, x)
+	find(t, s, "word1")
+	for _, path := range segmentPaths(t, dir) {
+		truncate(t, path, 0)
+	}
+	for i := range 30 {
+		find(t, s, fmt.Sprintf("word%d", i))
+	}
+	m.compare(t, x)
+	m.compareStored(t, s)
+}
+
+func TestWritingHealsToo(t *testing.T) {
+	dir, m := damagedLibrary(t)
+	x := open(t, Options{Dir: dir})
+	for _, path := range segmentPaths(t, dir) {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	batch := index.Batch{Delete: []string{"doc1", "doc2", "doc3"}, Upsert: []index.Document{document("doc4", "word1")}}
+	write(t, x, batch)
+	m.apply(batch)
+	m.compare(t, x)
+}
+
+func TestMatchedOutlivesARepair(t *testing.T) {
+	dir, _ := damagedLibrary(t)
+	x := open(t, Options{Dir: dir})
+	s := snapshotOf(t, x)
+	query := index.Query{Text: "word1", Limit: 10, Count: true, Filter: index.Filter{Access: everything}}
+	result, err := s.Search(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := result.Matched.Count(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result, err = s.Search(t.Context(), query); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range segmentPaths(t, dir) {
+		truncate(t, path, 0)
+	}
+	for i := range 10 { // something needs a page that is not there any more
+		find(t, s, fmt.Sprintf("word%d", i))
+	}
+	got, err := result.Matched.Count(t.Context(), nil)
+	if err != nil || got.Documents != want.Documents {
+		t.Errorf("counted %+v, %v; before the damage %+v", got, err, want)
+	}
+}
+
+// TestSoundSegmentsAreNotRebuilt: an error that blames a sound file is passed on, or every such search would rebuild it.
+func TestSoundSegmentsAreNotRebuilt(t *testing.T) {
+	dir, _ := damagedLibrary(t)
+	x := open(t, Options{Dir: dir})
+	before := segmentsOf(t, x)
+	cause := fmt.Errorf("%w: so it seems", segment.ErrDamaged)
+	if err := x.repair(t.Context(), (*damagedError)(nil).add(before[0].id, cause)); !errors.Is(err, cause) {
+		t.Errorf("got %v, want the cause", err)
+	}
+	if after := segmentsOf(t, x); len(after) != len(before) || after[0].name != before[0].name {
+		t.Error("segments were replaced")
+	}
+	if err := x.repair(t.Context(), (*damagedError)(nil).add(4711, cause)); err != nil {
+		t.Errorf("a segment that somebody else replaced: %v", err)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	x := open(t, Options{Dir: dir, Now: func() time.Time { return now }})
+	put(t, x, document("a", "walrus"))
+	x.worker.idle.Wait()
+	orphan, err := x.files.Create([]byte("what a crash left behind"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(dir, segmentsFolder, "notes.txt")
+	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exists := func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	}
+	orphanPath := filepath.Join(dir, segmentsFolder, orphan+segmentSuffix)
+	if err := x.sweep(t.Context()); err != nil || !exists(orphanPath) {
+		t.Errorf("a young file was removed (%v)", err)
+	}
+	now = now.Add(2 * sweepAge)
+	if err := x.sweep(t.Context()); err != nil || exists(orphanPath) {
+		t.Errorf("an old file was not removed (%v)", err)
+	}
+	if !exists(foreign) {
+		t.Error("a file that is not ours was removed")
+	}
+	if got := find(t, snapshotOf(t, x), "walrus"); len(got) != 1 {
+		t.Errorf("found %v", got)
+	}
+}

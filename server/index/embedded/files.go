@@ -1,0 +1,204 @@
+package embedded
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"quarry/server/sqlite"
+)
+
+const (
+	segmentSuffix = ".seg"
+	nameBytes     = 16
+	// segmentMode keeps everybody, this program included, from changing a segment.
+	segmentMode = 0o400
+)
+
+// segmentFiles keeps segments by name.
+type segmentFiles interface {
+	// Create stores a segment under a new name. When it returns nil the segment outlives a power cut.
+	Create(data []byte) (name string, err error)
+	// Open gives access to a segment's bytes until release is called. fs.ErrNotExist when there is none.
+	Open(name string) (data []byte, release func(), err error)
+	Remove(name string) error
+	// List tells the names that there are and since when.
+	List() (map[string]time.Time, error)
+}
+
+func newSegmentName() string {
+	var random [nameBytes]byte
+	_, _ = rand.Read(random[:])
+	return hex.EncodeToString(random[:])
+}
+
+// validSegmentName keeps a damaged manifest from naming files elsewhere.
+func validSegmentName(name string) bool {
+	decoded, err := hex.DecodeString(name)
+	return err == nil && len(decoded) == nameBytes
+}
+
+// system is the part of the operating system that segments are written through, so that tests can let it fail and see
+// the order of what is done.
+type system interface {
+	// CreateFile creates a file that must not exist.
+	CreateFile(path string) (writableFile, error)
+	// SyncFolder makes the names in a folder durable.
+	SyncFolder(path string) error
+	Remove(path string) error
+}
+
+type writableFile interface {
+	io.Writer
+	Chmod(mode os.FileMode) error
+	Sync() error
+	Close() error
+}
+
+type realSystem struct{}
+
+func (realSystem) CreateFile(path string) (writableFile, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+func (realSystem) SyncFolder(path string) error { return sqlite.SyncFolder(path) }
+func (realSystem) Remove(path string) error     { return os.Remove(path) }
+
+// diskFiles keeps segments in a folder.
+type diskFiles struct {
+	folder string
+	system system
+}
+
+func (d *diskFiles) path(name string) string { return filepath.Join(d.folder, name+segmentSuffix) }
+
+// Create needs no second name to write under: nobody looks at a file before a manifest names it.
+func (d *diskFiles) Create(data []byte) (string, error) {
+	name := newSegmentName()
+	path := d.path(name)
+	file, err := d.system.CreateFile(path)
+	if err != nil {
+		return "", sqlite.Explain(fmt.Errorf("create a segment: %w", err))
+	}
+	err = writeOut(file, data)
+	if err == nil {
+		err = d.system.SyncFolder(d.folder)
+	}
+	if err != nil {
+		_ = d.system.Remove(path)
+		return "", sqlite.Explain(fmt.Errorf("write segment %s: %w", path, err))
+	}
+	return name, nil
+}
+
+func writeOut(file writableFile, data []byte) error {
+	_, err := file.Write(data)
+	if err == nil {
+		err = file.Chmod(segmentMode)
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+func (d *diskFiles) Open(name string) ([]byte, func(), error) {
+	if !validSegmentName(name) {
+		return nil, nil, fmt.Errorf("segment %q: %w", name, fs.ErrNotExist)
+	}
+	file, err := os.Open(d.path(name))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = file.Close() }()
+	data, release, err := mapFile(file)
+	if err != nil {
+		return nil, nil, fmt.Errorf("map segment %s: %w", file.Name(), err)
+	}
+	return data, release, nil
+}
+
+func (d *diskFiles) Remove(name string) error {
+	err := d.system.Remove(d.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (d *diskFiles) List() (map[string]time.Time, error) {
+	entries, err := os.ReadDir(d.folder)
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	found := make(map[string]time.Time)
+	for _, entry := range entries {
+		name, isSegment := strings.CutSuffix(entry.Name(), segmentSuffix)
+		if !isSegment || !validSegmentName(name) {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil {
+			continue // it was removed just now
+		}
+		found[name] = info.ModTime()
+	}
+	return found, nil
+}
+
+// memoryFiles keeps segments in memory.
+type memoryFiles struct {
+	now func() time.Time
+
+	mutex sync.Mutex
+	files map[string]memoryFile
+}
+
+type memoryFile struct {
+	data []byte
+	born time.Time
+}
+
+func (m *memoryFiles) Create(data []byte) (string, error) {
+	name := newSegmentName()
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.files[name] = memoryFile{slices.Clip(data), m.now()}
+	return name, nil
+}
+
+func (m *memoryFiles) Open(name string) ([]byte, func(), error) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	file, ok := m.files[name]
+	if !ok {
+		return nil, nil, fmt.Errorf("segment %s: %w", name, fs.ErrNotExist)
+	}
+	return file.data, func() {}, nil
+}
+
+func (m *memoryFiles) Remove(name string) error {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	delete(m.files, name)
+	return nil
+}
+
+func (m *memoryFiles) List() (map[string]time.Time, error) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	found := make(map[string]time.Time, len(m.files))
+	for name, file := range m.files {
+		found[name] = file.born
+	}
+	return found, nil
+}

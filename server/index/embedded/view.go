@@ -1,0 +1,170 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"quarry/server/sqlite"
+)
+
+// openAttempts are made to open a view whose segments were merged away just while it was opened.
+const openAttempts = 3
+
+// view is one state of the whole library: an open read transaction and the segments that its manifest names.
+type view struct {
+	meta  meta
+	tx    *sql.Tx
+	state *state
+	close func()
+}
+
+// openView opens a view of the newest state. A damaged index is repaired first.
+func (x *Index) openView(ctx context.Context) (*view, error) {
+	var failure error
+	for attempt := range openAttempts + 1 {
+		opened, err := x.tryView(ctx)
+		damaged := x.damageOf(err)
+		if damaged == nil {
+			return opened, err
+		}
+		failure = err
+		// A segment that is missing may just have been merged: the next look at the manifest tells.
+		if damaged.missing && attempt+1 < openAttempts {
+			continue
+		}
+		if attempt == openAttempts {
+			break
+		}
+		if err := x.repair(ctx, damaged); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("open the index: %w", failure)
+}
+
+func (x *Index) tryView(ctx context.Context) (*view, error) {
+	source, release, err := x.readSource(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The transaction outlives the call, and so must not end with its context.
+	tx, err := source.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		release()
+		return nil, sqlite.Explain(fmt.Errorf("read the library: %w", err))
+	}
+	end := func() {
+		_ = tx.Rollback()
+		release()
+	}
+	m, err := readMeta(ctx, tx)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	shown, err := x.states.acquire(ctx, tx, m.manifest)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	x.noteStale(shown)
+	return &view{meta: m, tx: tx, state: shown, close: func() {
+		x.states.drop(shown)
+		end()
+	}}, nil
+}
+
+// noteStale has segments of an older analyser rebuilt in the background. They serve until then.
+func (x *Index) noteStale(shown *state) {
+	if x.ReadOnly() || x.staleNoted.Swap(shown.manifest) == shown.manifest {
+		return
+	}
+	if slices.ContainsFunc(shown.parts, stale) {
+		x.worker.kick()
+	}
+}
+
+// currentState opens the newest state without the documents.
+func (x *Index) currentState(ctx context.Context) (*state, error) {
+	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return nil, sqlite.Explain(fmt.Errorf("read the library: %w", err))
+	}
+	defer func() { _ = tx.Rollback() }()
+	m, err := readMeta(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	return x.states.acquire(ctx, tx, m.manifest)
+}
+
+// readSource is where a view reads: the database, or in memory, where readers would keep writers waiting, a copy.
+func (x *Index) readSource(ctx context.Context) (*sql.DB, func(), error) {
+	if !x.db.InMemory() {
+		return x.db.Reader, func() {}, nil
+	}
+	return x.frozen.acquire(ctx, x.db)
+}
+
+// frozen keeps the newest copy of a database in memory.
+type frozen struct {
+	mutex  sync.Mutex
+	newest *frozenCopy
+}
+
+type frozenCopy struct {
+	version string
+	db      *sqlite.DB
+	users   int
+}
+
+func (f *frozen) acquire(ctx context.Context, db *sqlite.DB) (*sql.DB, func(), error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	m, err := readMeta(ctx, db.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	current := fmt.Sprintf("%s.%d", m.version(), m.manifest)
+	if f.newest == nil || f.newest.version != current {
+		copied, err := db.Copy(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		made := &frozenCopy{db: copied, users: 1}
+		if m, err = readMeta(ctx, copied.Reader); err != nil {
+			return nil, nil, errors.Join(err, copied.Close())
+		}
+		made.version = fmt.Sprintf("%s.%d", m.version(), m.manifest)
+		f.release(f.newest)
+		f.newest = made
+	}
+	used := f.newest
+	used.users++
+	return used.db.Reader, func() {
+		f.mutex.Lock()
+		defer f.mutex.Unlock()
+		f.release(used)
+	}, nil
+}
+
+func (f *frozen) release(used *frozenCopy) {
+	if used == nil {
+		return
+	}
+	used.users--
+	if used.users == 0 {
+		_ = used.db.Close()
+	}
+}
+
+func (f *frozen) close() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.release(f.newest)
+	f.newest = nil
+}

@@ -1,0 +1,138 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// closeGrace is how long Close waits for a merge to end by itself.
+const closeGrace = 3 * time.Second
+
+// worker merges and sweeps in one goroutine, which is started by the first write.
+type worker struct {
+	index  *Index
+	policy mergePolicy
+	wake   chan struct{}
+
+	ctx      context.Context // its life is not that of any call
+	cancel   context.CancelFunc
+	stopping chan struct{}
+	done     chan struct{}
+
+	mutex   sync.Mutex
+	started bool
+	stopped bool
+	wrote   atomic.Bool
+	idle    sync.WaitGroup // in tests: to wait until nothing is left to do
+}
+
+func newWorker(x *Index, policy mergePolicy) *worker {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &worker{index: x, policy: policy, wake: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
+		stopping: make(chan struct{}), done: make(chan struct{})}
+}
+
+// begin starts the goroutine before the first write; what a crash left behind is swept then.
+func (w *worker) begin() {
+	if !w.wrote.Swap(true) {
+		w.kick()
+	}
+}
+
+// kick lets the worker look for something to do.
+func (w *worker) kick() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.stopped {
+		return
+	}
+	if !w.started {
+		w.started = true
+		go w.run()
+	}
+	w.idle.Add(1)
+	select {
+	case w.wake <- struct{}{}:
+	default:
+		w.idle.Done()
+	}
+}
+
+// stop ends the goroutine: at once when this process wrote nothing, else it may finish what it is at.
+func (w *worker) stop() {
+	w.mutex.Lock()
+	again, started := w.stopped, w.started
+	w.stopped = true
+	w.mutex.Unlock()
+	if again {
+		return
+	}
+	close(w.stopping)
+	defer w.cancel()
+	if !started {
+		return
+	}
+	if w.wrote.Load() {
+		grace := time.NewTimer(closeGrace)
+		defer grace.Stop()
+		select {
+		case <-w.done:
+		case <-grace.C:
+		}
+	}
+	w.cancel()
+	<-w.done
+}
+
+func (w *worker) run() {
+	defer close(w.done)
+	for {
+		select {
+		case <-w.wake:
+			w.tidy()
+			w.idle.Done()
+		case <-w.stopping:
+			select {
+			case <-w.wake:
+				w.tidy()
+				w.idle.Done()
+			default:
+			}
+			return
+		}
+	}
+}
+
+// tidy merges for as long as there is something to merge, then sweeps. Its failures cost speed and space, not
+// correctness, and so are logged only.
+func (w *worker) tidy() {
+	for w.ctx.Err() == nil {
+		more, err := w.index.mergeOnce(w.ctx, w.policy)
+		if damaged := w.index.damageOf(err); damaged != nil {
+			if err = w.index.repair(w.ctx, damaged); err == nil {
+				continue
+			}
+		}
+		if errors.Is(err, errOvertaken) {
+			continue
+		}
+		if err != nil {
+			if w.ctx.Err() == nil {
+				w.index.log.Warn("merging segments failed; searching goes on with the old ones", "error", err)
+			}
+			break
+		}
+		if !more {
+			break
+		}
+	}
+	if w.ctx.Err() != nil {
+		return
+	}
+	if err := w.index.sweep(w.ctx); err != nil && w.ctx.Err() == nil {
+		w.index.log.Warn("removing segments that are not needed failed", "error", err)
+	}
+}

@@ -1,0 +1,379 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/sqlite"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// freeAttempts are made to prepare a write without the lock; after that it is prepared under it.
+	freeAttempts = 2
+	// patchesAtOnce bounds the memory of UpdateAccess, which holds the documents that it changes.
+	patchesAtOnce = 256
+)
+
+// errOvertaken: another writer changed the same documents between the preparation of a write and its transaction.
+var errOvertaken = errors.New("another writer changed the same documents")
+
+// change is what a write wants of one document: exactly one of put, patch and remove.
+type change struct {
+	id     string
+	put    *index.Document
+	patch  *index.AccessPatch
+	remove bool
+}
+
+// Write implements index.Index. A document that the batch both stores and deletes is stored; of two with one id the
+// last counts. Besides the errors of package index: ErrTooLarge, ErrNoID, sqlite.ErrDiskFull.
+func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
+	changes, err := plan(batch)
+	if err != nil {
+		return index.Written{}, fmt.Errorf("write to the library: %w", err)
+	}
+	return x.apply(ctx, changes, batch.Cursors)
+}
+
+// UpdateAccess implements index.Index. Each document changes at once; of a long list, some may be seen changed before
+// others.
+func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (int, error) {
+	if x.ReadOnly() {
+		return 0, fmt.Errorf("change access: %w", index.ErrReadOnly)
+	}
+	total := 0
+	for some := range slices.Chunk(patches, patchesAtOnce) {
+		changes := make([]change, 0, len(some))
+		places := make(map[string]int)
+		for i := range some {
+			c := change{id: some[i].ID, patch: &some[i]}
+			if at, again := places[c.id]; again {
+				merged := mergePatches(*changes[at].patch, some[i])
+				changes[at].patch = &merged
+				continue
+			}
+			places[c.id] = len(changes)
+			changes = append(changes, c)
+		}
+		written, err := x.apply(ctx, changes, nil)
+		if err != nil {
+			return total, err
+		}
+		total += written.Updated
+	}
+	return total, nil
+}
+
+func mergePatches(first, second index.AccessPatch) index.AccessPatch {
+	if second.Access == nil {
+		second.Access = first.Access
+	}
+	if second.Sets == nil {
+		second.Sets = first.Sets
+	}
+	if second.Hidden == nil {
+		second.Hidden = first.Hidden
+	}
+	return second
+}
+
+func patched(document index.Document, patch *index.AccessPatch) index.Document {
+	if patch.Access != nil {
+		document.Access = patch.Access
+	}
+	if patch.Sets != nil {
+		document.Sets = patch.Sets
+	}
+	if patch.Hidden != nil {
+		document.Hidden = *patch.Hidden
+	}
+	return canonical(document)
+}
+
+// plan checks a batch and keeps one change per document.
+func plan(batch index.Batch) ([]change, error) {
+	if count := len(batch.Upsert) + len(batch.Delete); count > MaxBatchDocuments {
+		return nil, fmt.Errorf("%d documents: %w", count, ErrTooLarge)
+	}
+	var changes []change
+	places := make(map[string]int, len(batch.Upsert)+len(batch.Delete))
+	set := func(c change) {
+		if at, again := places[c.id]; again {
+			changes[at] = c
+			return
+		}
+		places[c.id] = len(changes)
+		changes = append(changes, c)
+	}
+	for _, id := range batch.Delete {
+		set(change{id: valid(id), remove: true})
+	}
+	size := 0
+	for i := range batch.Upsert {
+		document := canonical(batch.Upsert[i])
+		if err := check(&document); err != nil {
+			return nil, err
+		}
+		for _, chunk := range document.Chunks {
+			size += len(chunk.Text)
+		}
+		set(change{id: document.ID, put: &document})
+	}
+	if size > MaxBatchBytes {
+		return nil, fmt.Errorf("%d bytes of text: %w", size, ErrTooLarge)
+	}
+	return changes, nil
+}
+
+// apply stores changes in one transaction, healing the index when it turns out to be damaged.
+func (x *Index) apply(ctx context.Context, changes []change, cursors map[string]string) (index.Written, error) {
+	if x.ReadOnly() {
+		return index.Written{}, fmt.Errorf("write to the library: %w", index.ErrReadOnly)
+	}
+	x.worker.begin()
+	written, err := x.tryApply(ctx, changes, cursors)
+	if damaged := x.damageOf(err); damaged != nil {
+		if err := x.repair(ctx, damaged); err != nil {
+			return index.Written{}, err
+		}
+		written, err = x.tryApply(ctx, changes, cursors)
+	}
+	if err != nil {
+		return index.Written{}, err
+	}
+	x.worker.kick()
+	return written, nil
+}
+
+func (x *Index) tryApply(ctx context.Context, changes []change, cursors map[string]string) (index.Written, error) {
+	for range freeAttempts {
+		written, err := x.applyFree(ctx, changes, cursors)
+		if !errors.Is(err, errOvertaken) {
+			return written, err
+		}
+	}
+	var ready *prepared
+	err := x.db.Update(ctx, func(tx *sql.Tx) (err error) {
+		if ready, err = x.prepare(ctx, tx, changes); err != nil {
+			return err
+		}
+		return x.store(ctx, tx, ready, cursors)
+	})
+	return x.finish(ready, err)
+}
+
+// applyFree prepares the changes without any lock and stores them unless somebody changed the same documents meanwhile.
+func (x *Index) applyFree(ctx context.Context, changes []change, cursors map[string]string) (index.Written, error) {
+	ready, err := x.prepareFree(ctx, changes)
+	if err != nil {
+		return x.finish(ready, err)
+	}
+	if ready.nothing() {
+		changed, err := x.cursorsChange(ctx, cursors)
+		if err != nil || !changed {
+			return ready.written, err
+		}
+	}
+	err = x.db.Update(ctx, func(tx *sql.Tx) error {
+		if err := ready.verify(ctx, tx, x.packer); err != nil {
+			return err
+		}
+		return x.store(ctx, tx, ready, cursors)
+	})
+	return x.finish(ready, err)
+}
+
+func (x *Index) prepareFree(ctx context.Context, changes []change) (*prepared, error) {
+	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return nil, sqlite.Explain(fmt.Errorf("read the library: %w", err))
+	}
+	defer func() { _ = tx.Rollback() }()
+	return x.prepare(ctx, tx, changes)
+}
+
+// finish removes the segment of a write that failed; nothing names it.
+func (x *Index) finish(ready *prepared, err error) (index.Written, error) {
+	if err == nil {
+		return ready.written, nil
+	}
+	if ready != nil && ready.segment != "" {
+		if removeErr := x.files.Remove(ready.segment); removeErr != nil {
+			x.log.Warn("a segment that is not needed could not be removed", "segment", ready.segment,
+				"error", removeErr)
+		}
+	}
+	return index.Written{}, err
+}
+
+func (x *Index) cursorsChange(ctx context.Context, cursors map[string]string) (bool, error) {
+	for key, value := range cursors {
+		current := ""
+		err := x.db.Reader.QueryRowContext(ctx, "SELECT value FROM cursors WHERE key = ?", key).Scan(&current)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return false, sqlite.Explain(fmt.Errorf("read cursors: %w", err))
+		}
+		if current != value {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// prepared is a write that lacks only its transaction.
+type prepared struct {
+	items   []item
+	written index.Written
+	segment string // the file that holds the new documents; empty: none
+	bytes   int64
+}
+
+// item is one document of a write.
+type item struct {
+	id     string
+	old    *stored // nil: not stored yet
+	gone   segment.Delta
+	keep   bool // nothing changes; old must still be what was seen
+	put    *index.Document
+	hash   []byte
+	groups []packedGroup
+}
+
+func (p *prepared) nothing() bool {
+	return !slices.ContainsFunc(p.items, func(i item) bool { return !i.keep })
+}
+
+// prepare looks up what is stored, and makes everything that takes time: packed texts, statistics of what goes, and a
+// durable segment of what comes.
+func (x *Index) prepare(ctx context.Context, q querier, changes []change) (*prepared, error) {
+	ready := &prepared{items: make([]item, 0, len(changes))}
+	library := newLibrary(q, x.packer)
+	defer library.close()
+	for _, c := range changes {
+		if err := ready.add(ctx, library, c); err != nil {
+			return ready, err
+		}
+	}
+	var group errgroup.Group
+	group.Go(func() error { return x.packTexts(ctx, ready) })
+	group.Go(func() error { return x.buildSegment(ctx, ready) })
+	return ready, group.Wait()
+}
+
+func (p *prepared) add(ctx context.Context, library *library, c change) error {
+	old, err := library.look(ctx, c.id)
+	if err != nil {
+		return err
+	}
+	i := item{id: c.id, old: old, put: c.put}
+	var whole index.Document
+	if old != nil && c.patch != nil {
+		if whole, err = library.whole(ctx, old); err != nil {
+			return err
+		}
+		document := patched(whole, c.patch)
+		i.put = &document
+	}
+	if i.put != nil {
+		i.hash = hashOf(i.put)
+	}
+	switch {
+	case old == nil:
+		i.keep = i.put == nil
+	case i.put != nil && slices.Equal(i.hash, old.hash):
+		i.keep = true
+	case c.patch == nil:
+		if whole, err = library.whole(ctx, old); err != nil {
+			return err
+		}
+	}
+	if old != nil && !i.keep {
+		i.gone = segment.DeltaOf(whole)
+	}
+	p.count(&i)
+	p.items = append(p.items, i)
+	return nil
+}
+
+func (p *prepared) count(i *item) {
+	switch {
+	case i.put == nil && i.old != nil:
+		p.written.Removed++
+	case i.put == nil:
+	case i.keep:
+		p.written.Unchanged++
+	case i.old != nil:
+		p.written.Updated++
+	default:
+		p.written.Added++
+	}
+}
+
+func (x *Index) packTexts(ctx context.Context, ready *prepared) error {
+	for n := range ready.items {
+		i := &ready.items[n]
+		if i.keep || i.put == nil || i.old != nil && sameChunks(i.old.hash, i.hash) {
+			continue
+		}
+		groups, err := x.packer.packChunks(ctx, i.put.Chunks)
+		if err != nil {
+			return err
+		}
+		i.groups = groups
+	}
+	return nil
+}
+
+func (x *Index) buildSegment(ctx context.Context, ready *prepared) error {
+	builder := segment.NewBuilder()
+	for n := range ready.items {
+		i := &ready.items[n]
+		if i.keep || i.put == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := builder.Add(*i.put); err != nil {
+			return fmt.Errorf("index document %q: %w", i.id, err)
+		}
+	}
+	if builder.Len() == 0 {
+		return nil
+	}
+	data, err := builder.Build()
+	if err != nil {
+		return fmt.Errorf("build a segment: %w", err)
+	}
+	ready.segment, err = x.files.Create(data)
+	ready.bytes = int64(len(data))
+	return err
+}
+
+// verify fails with errOvertaken unless all documents are as they were when the write was prepared.
+func (p *prepared) verify(ctx context.Context, tx *sql.Tx, packer *packer) error {
+	library := newLibrary(tx, packer)
+	defer library.close()
+	for n := range p.items {
+		i := &p.items[n]
+		now, err := library.look(ctx, i.id)
+		if err != nil {
+			return err
+		}
+		same := (now == nil) == (i.old == nil)
+		if same && now != nil {
+			same = now.row == i.old.row && slices.Equal(now.hash, i.old.hash)
+		}
+		if !same {
+			return errOvertaken
+		}
+	}
+	return nil
+}
