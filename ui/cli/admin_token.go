@@ -58,6 +58,9 @@ func (a *app) tokenAddCommand() *cobra.Command {
 			if command.Flags().Changed("expires") {
 				request.Days = &days
 			}
+			if err := a.mayChange(); err != nil {
+				return err
+			}
 			return a.tokens(command.Context(), func(ctx context.Context, store Tokens) error {
 				if err := checkTokenRequest(request, arguments); err != nil {
 					return err
@@ -229,6 +232,9 @@ func (a *app) tokenRemoveCommand() *cobra.Command {
 		Use:  "remove ID",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
+			if err := a.mayChange(); err != nil {
+				return err
+			}
 			return a.tokens(command.Context(), func(ctx context.Context, store Tokens) error {
 				if len(arguments) != 1 {
 					return usage("Give one number of: quarry admin token list", "remove takes one token, not %d", len(arguments))

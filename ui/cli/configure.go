@@ -49,6 +49,9 @@ func (a *app) configure(ctx context.Context, arguments []string) error {
 	case len(arguments) > 0:
 		return usage("See: quarry configure --help", "%q: configure takes no arguments", arguments[0])
 	}
+	if err := a.mayChange(); err != nil {
+		return err
+	}
 	name := a.flags.profile
 	if name == "" {
 		name = defaultProfile

@@ -123,6 +123,7 @@ func testDoors(address string) Doors {
 		Version:       "1.2.3",
 		Decide:        func(Where) (Target, error) { return target, nil },
 		OpenLibrary:   func(ctx context.Context, _ string, _ bool) (*Session, error) { return open(ctx) },
+		ReadOnly:      func() bool { return false },
 		LibraryFolder: func(string) string { return "/home/jo/.local/share/quarry" },
 		Tokens:        func(context.Context, string) (Tokens, error) { return &fakeTokens{}, nil },
 		Try:           func(NewProfile) (Target, error) { return target, nil },

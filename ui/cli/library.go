@@ -21,6 +21,9 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 	if err := a.localOnly(); err != nil {
 		return err
 	}
+	if err := a.mayChange(); err != nil {
+		return err
+	}
 	a.tellOtherTarget()
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
@@ -34,7 +37,9 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 	a.farewell.Store(&farewell)
 	done, err := change(ctx, session.Client, p.event)
 	if err != nil {
-		p.stopped()
+		if p.began() || client.KindOf(err) == client.Canceled {
+			p.stopped()
+		}
 		return err
 	}
 	var goes, label string
@@ -59,6 +64,15 @@ func (a *app) localOnly() error {
 		"quarry %s works on a library of this machine", a.commandName())
 }
 
+// mayChange refuses what would change something where nothing may be changed.
+func (a *app) mayChange() error {
+	if !a.doors.ReadOnly() {
+		return nil
+	}
+	return &Failure{Code: ExitNotAvailable, What: "quarry " + a.commandName() + " changes nothing: QUARRY_READONLY is set",
+		Do: "Unset QUARRY_READONLY if this machine may be changed."}
+}
+
 // tellOtherTarget says so when the change is made somewhere else than searches go.
 func (a *app) tellOtherTarget() {
 	folder := a.doors.LibraryFolder(a.flags.library)
@@ -71,7 +85,7 @@ func (a *app) tellOtherTarget() {
 // searchesGo says where the next search goes, after something was added, in words and as answers name it.
 func (a *app) searchesGo() (words, label string) {
 	folder := a.doors.LibraryFolder(a.flags.library)
-	target, err := a.doors.Decide(Where{Terminal: true})
+	target, err := a.doors.Decide(Where{Terminal: a.io.interactive()})
 	switch {
 	case err != nil:
 		return fmt.Sprintf("Search it with: quarry search --library %s \"…\"", shellQuote(folder)), ""

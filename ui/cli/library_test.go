@@ -278,3 +278,12 @@ func TestWholeDocumentInPages(t *testing.T) {
 		t.Errorf("stdout %s", cut.out)
 	}
 }
+
+func TestReadOnlyRefusesEveryChange(t *testing.T) {
+	doors := testDoors("http://127.0.0.1:1")
+	doors.ReadOnly = func() bool { return true }
+	for _, arguments := range [][]string{{"add", "."}, {"remove", "x"}, {"sync"}, {"admin", "token", "add", "--name", "x"},
+		{"admin", "token", "remove", "1"}} {
+		run(t, doors, terminal{}, arguments...).check(t, ExitNotAvailable).twoLines(t, "QUARRY_READONLY")
+	}
+}

@@ -188,6 +188,13 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 	return p.app.print([]byte(doneText(done) + "\n"))
 }
 
+// began tells that something is stored.
+func (p *progress) began() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last.Done > 0
+}
+
 // stopped tells, once, what is stored although the change did not end. It never waits: the run may be about to end
 // while a reader holds an event up.
 func (p *progress) stopped() {

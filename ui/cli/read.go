@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
@@ -259,6 +258,6 @@ func (a *app) readingText(r *reading) string {
 	if link := deref(r.document.Link); link != "" {
 		text.WriteString(a.style.Muted.Render(oneLine(link)) + "\n")
 	}
-	text.WriteString("\n" + lipgloss.Wrap(strings.ReplaceAll(r.body(), "\t", "    "), width, " "))
+	text.WriteString("\n" + wrapped(strings.ReplaceAll(r.body(), "\t", "    "), width))
 	return text.String()
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -126,7 +127,7 @@ func (a *app) passage(r wire.SearchResult, words []string, room int) []string {
 		if strings.TrimSpace(ansi.Strip(line)) == "" {
 			continue
 		}
-		lines = append(lines, strings.Split(lipgloss.Wrap(line, room, " "), "\n")...)
+		lines = append(lines, strings.Split(wrapped(line, room), "\n")...)
 		if len(lines) > passageLines {
 			lines = lines[:passageLines]
 			last := &lines[passageLines-1]
@@ -135,6 +136,16 @@ func (a *app) passage(r wire.SearchResult, words []string, room int) []string {
 		}
 	}
 	return lines
+}
+
+// wrapped breaks styled text at spaces, and inside what is longer than a line. The first pass leaves some words with a
+// dash one column too wide; the second breaks those.
+func wrapped(text string, width int) string {
+	var lines strings.Builder
+	writer := lipgloss.NewWrapWriter(&lines)
+	_, _ = io.WriteString(writer, ansi.Hardwrap(ansi.Wrap(text, width, ""), width, true)) // a builder takes everything
+	_ = writer.Close()
+	return lines.String()
 }
 
 // highlightsOf takes the server's highlights, or finds the query's words where there are none.

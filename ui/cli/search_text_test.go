@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/theme"
+)
+
+func TestFindWords(t *testing.T) {
+	for _, test := range []struct {
+		query, content string
+		want           string // marked words
+	}{
+		{"roll back", "We Rolled it BACK.", "Rolled BACK"},
+		{"how to do it", "to do how", "how"},
+		{"C", "C is a language, Cobol too", "C Cobol"},
+		{"ロールバック", "本番へのロールバックは承認", "ロールバック"},
+		{`"exact phrase"`, "an exact phrase", "exact phrase"},
+		{"naïve", "Naïve bayes", "Naïve"},
+		{"nothing", "something", ""},
+	} {
+		words := queryWords(client.ParseQuery(test.query, today()))
+		var marked []string
+		for _, span := range findWords(test.content, words) {
+			marked = append(marked, test.content[span[0]:span[1]])
+		}
+		if got := strings.Join(marked, " "); got != test.want {
+			t.Errorf("%q in %q: %q, want %q", test.query, test.content, got, test.want)
+		}
+	}
+}
+
+func TestAgeOf(t *testing.T) {
+	for moment, want := range map[string]string{
+		"2026-08-22T08:00:00Z": "today", "2026-08-21T08:00:00Z": "yesterday", "2026-08-18": "4 days ago", "2026-07-18": "5 weeks ago",
+		"2026-01-18": "7 months ago", "2020-01-18": "6 years ago", "2027-01-01": "2027-01-01", "not a date": "", "": "",
+	} {
+		if got := ageOf(moment, today()); got != want {
+			t.Errorf("%s: %q, want %q", moment, got, want)
+		}
+	}
+}
+
+func TestLongPassageStartsAtTheMatch(t *testing.T) {
+	content := strings.Repeat("filler text goes on and on\n", 100) + "here is the answer, at last\nand more"
+	a := &app{io: IO{Width: 80, Now: today}, style: theme.New(colorprofile.NoTTY)}
+	start := strings.Index(content, "here")
+	for name, result := range map[string]wire.SearchResult{
+		"best passage": {Content: content, BestPassage: wire.Span{start, start + 20}},
+		"first match":  {Content: content},
+	} {
+		lines := a.passage(result, []string{"answer"}, 76)
+		if len(lines) == 0 || lines[0] != "here is the answer, at last" {
+			t.Errorf("%s: %q", name, lines)
+		}
+	}
+}
+
+func TestShellQuote(t *testing.T) {
+	for word, want := range map[string]string{"plain/path.md": "plain/path.md", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "x#1": "'x#1'"} {
+		if got := shellQuote(word); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
+	}
+}
+
+// Whatever a server marks, the text keeps to its width and ends.
+func FuzzPassage(f *testing.F) {
+	f.Add("Roll back when the error budget is spent.\n\n本番へのロールバック 👩‍🚀\tx", "roll", 3, 9, 0, 20, 40)
+	f.Add("", "x", -5, 1<<30, 7, -1, 1)
+	f.Add(strings.Repeat("x", 5000), "", 0, 5000, 4000, 5000, 80)
+	f.Fuzz(func(t *testing.T, content, word string, from, to, best, end, width int) {
+		content = client.Sanitize(content)
+		a := &app{io: IO{Width: width, Now: func() time.Time { return today() }}, style: theme.New(colorprofile.ANSI)}
+		room := 6 + max(0, width)%200
+		result := wire.SearchResult{Content: content, Highlights: []wire.Span{{from, to}}, BestPassage: wire.Span{best, end}}
+		for _, highlights := range [][]wire.Span{result.Highlights, nil} {
+			result.Highlights = highlights
+			lines := a.passage(result, queryWords(client.ParseQuery(word, today())), room)
+			if len(lines) > passageLines {
+				t.Fatalf("%d lines", len(lines))
+			}
+			for _, line := range lines {
+				if got := ansi.StringWidth(line); got > room {
+					t.Fatalf("a line of %d columns in %d: %q", got, room, line)
+				}
+			}
+		}
+	})
+}
