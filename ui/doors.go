@@ -17,6 +17,7 @@ import (
 // and mistakes in flags need none.
 type doors struct {
 	process Process
+	lookup  config.Env
 	host    func() (*target.Host, error)
 }
 
@@ -31,7 +32,7 @@ func newDoors(process Process) *doors {
 		value, found := environment[key]
 		return value, found
 	}
-	return &doors{process: process, host: sync.OnceValues(func() (*target.Host, error) {
+	return &doors{process: process, lookup: lookup, host: sync.OnceValues(func() (*target.Host, error) {
 		return target.NewHost(lookup, nil, process.Version)
 	})}
 }
@@ -42,6 +43,7 @@ func (d *doors) cli() cli.Doors {
 		Commit:        d.process.Commit,
 		Decide:        d.decide,
 		OpenLibrary:   d.openLibrary,
+		ReadOnly:      func() bool { return target.ReadOnly(d.lookup) },
 		LibraryFolder: d.libraryFolder,
 		Tokens:        d.tokens,
 		Serve:         d.serve,
