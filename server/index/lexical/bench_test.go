@@ -3,6 +3,7 @@ package lexical
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -108,7 +109,14 @@ func BenchmarkSearch(b *testing.B) {
 			q := bench.query
 			q.Limit, q.Count, q.Filter.Access = 50, true, public
 			b.ReportAllocs()
+			var took []time.Duration
+			defer func() {
+				slices.Sort(took)
+				b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+				b.ReportMetric(float64(took[len(took)*19/20].Microseconds()), "p95-µs")
+			}()
 			for b.Loop() {
+				start := time.Now()
 				result, err := s.Search(context.Background(), q)
 				if err != nil {
 					b.Fatal(err)
@@ -117,6 +125,7 @@ func BenchmarkSearch(b *testing.B) {
 				if err != nil || len(result.Hits) == 0 {
 					b.Fatal(err, counts)
 				}
+				took = append(took, time.Since(start))
 			}
 		})
 	}

@@ -136,8 +136,9 @@ func (r *run) times(part int, f *index.Filter) []uint64 {
 	if !f.Until.IsZero() {
 		until = segment.SecondsOf(f.Until)
 	}
+	column := reader.Seconds()
 	for i := range reader.Documents() {
-		seconds := reader.Seconds(i)
+		seconds := column.At(i)
 		switch {
 		case seconds == 0:
 			if f.KeepUndated {

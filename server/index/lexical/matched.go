@@ -135,6 +135,7 @@ func (s *Searcher) Facets(ctx context.Context, filter index.Filter) (index.Count
 type counter struct {
 	reader    *segment.Reader
 	values    segment.Column
+	ends      segment.Column
 	ranges    [fields][][2]int // the ordinals of the values that are counted under all fields but this one
 	counts    []uint32
 	documents int
@@ -161,7 +162,9 @@ func facetFields(field int) []segment.FacetField {
 func (r *run) counter(part int) *counter {
 	reader := r.reader(part)
 	type key struct{}
-	c := &counter{reader: reader, values: reader.FacetValues(), seen: make(map[int]bool)}
+	c := &counter{
+		reader: reader, values: reader.FacetValues(), ends: reader.FacetEnds(), seen: make(map[int]bool),
+	}
 	if ranges, ok := reader.Derived(key{}, func() any {
 		var ranges [fields][][2]int
 		for field := range ranges {
@@ -181,12 +184,10 @@ func (r *run) counter(part int) *counter {
 
 // add counts a document that fails at most the given field.
 func (c *counter) add(document int, fails uint8) {
-	from, to := c.reader.Facets(document)
+	from, to := int(c.ends.At(document)), int(c.ends.At(document+1))
 	if fails == 0 {
 		c.documents++
-		for f := from; f < to; f++ {
-			c.counts[c.values.At(f)]++
-		}
+		c.values.CountInto(c.counts, from, to)
 		return
 	}
 	own := c.ranges[bits.TrailingZeros8(fails)]

@@ -27,7 +27,7 @@ type Params struct {
 // DefaultParams are the constants in use.
 func DefaultParams() Params {
 	return Params{
-		K1: 1.2, B: 0.75, TitleWeight: 2, HeadingWeight: 1, Title: 0.5, Near: 0.2, Coverage: 0.75,
+		K1: 1.2, B: 0.75, TitleWeight: 1.5, HeadingWeight: 2.5, Title: 0.2, Near: 0.6, Coverage: 0.15,
 		NearUnordered: 0.25, Identifier: 1, Part: 0.3,
 	}
 }

@@ -1,12 +1,12 @@
 package lexical
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"quarry/server/index"
 	"quarry/server/index/analysis"
+	"quarry/server/index/segment"
 )
 
 // word is a word of the query as it is scored.
@@ -188,21 +188,18 @@ func (r *run) phrase(words []analysis.PhraseWord) []phraseTerm {
 	return terms
 }
 
-// counted is a surface with the number of live documents that hold it.
-type counted struct {
-	surface, term string
-	documents     int64
-}
-
 // expansions returns the terms that a prefix stands for: those of the surfaces that most documents hold, and the term
 // of the prefix itself.
 func (r *run) expansions(prefix, own string) []string {
-	found := r.surfaces(prefix)
-	slices.SortFunc(found, func(a, b counted) int {
-		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
+	best := bestSurfaces{limit: maxExpansions}
+	r.surfaces(prefix, func(_ []byte, documents int64, surface func() segment.Surface) {
+		if best.takes(documents) {
+			s := surface()
+			best.add(counted{s.Surface, s.Term, documents})
+		}
 	})
 	terms := []string{own}
-	for _, c := range found[:min(len(found), maxExpansions)] {
+	for _, c := range best.items {
 		terms = append(terms, c.term)
 	}
 	slices.Sort(terms)

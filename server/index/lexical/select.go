@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 )
 
@@ -14,52 +13,58 @@ type candidate struct {
 	parts                 map[string]float64
 }
 
-// best keeps the limit best candidates of one part: the worst of them is on top.
+// scored is a chunk of one part with its score.
+type scored struct {
+	score float32
+	chunk uint32
+}
+
+// worse orders by score, then against the order of chunks.
+func (a scored) worse(b scored) bool {
+	return a.score < b.score || a.score == b.score && a.chunk > b.chunk
+}
+
+// best is a heap of at most limit chunks, the worst of them on top. (container/heap costs half of a short query.)
 type best struct {
 	limit int
-	items []candidate
+	items []scored
 }
 
-func (b *best) Len() int { return len(b.items) }
-
-func (b *best) Less(i, j int) bool {
-	if b.items[i].first != b.items[j].first {
-		return b.items[i].first < b.items[j].first
-	}
-	return b.items[i].chunk > b.items[j].chunk
-}
-
-func (b *best) Swap(i, j int) { b.items[i], b.items[j] = b.items[j], b.items[i] }
-
-func (b *best) Push(x any) {
-	if c, ok := x.(candidate); ok {
+// offer takes a chunk if it is among the best and returns the score that the next one must exceed. Chunks must come in
+// ascending order.
+func (b *best) offer(c scored) float32 {
+	if len(b.items) < b.limit {
 		b.items = append(b.items, c)
-	}
-}
-
-func (b *best) Pop() any {
-	last := b.items[len(b.items)-1]
-	b.items = b.items[:len(b.items)-1]
-	return last
-}
-
-// offer takes a candidate if it is among the best; chunks must be offered in ascending order.
-func (b *best) offer(c candidate) {
-	switch {
-	case len(b.items) < b.limit:
-		heap.Push(b, c)
-	case b.limit > 0 && c.first > b.items[0].first:
+		b.up(len(b.items) - 1)
+	} else if c.score > b.items[0].score {
 		b.items[0] = c
-		heap.Fix(b, 0)
+		b.down()
 	}
-}
-
-// floor is the score that a candidate must exceed.
-func (b *best) floor() float32 {
 	if len(b.items) < b.limit {
 		return 0
 	}
-	return b.items[0].first
+	return b.items[0].score
+}
+
+func (b *best) up(i int) {
+	for i > 0 && b.items[i].worse(b.items[(i-1)/2]) {
+		b.items[i], b.items[(i-1)/2] = b.items[(i-1)/2], b.items[i]
+		i = (i - 1) / 2
+	}
+}
+
+func (b *best) down() {
+	for i := 0; ; {
+		child := 2*i + 1
+		if child+1 < len(b.items) && b.items[child+1].worse(b.items[child]) {
+			child++
+		}
+		if child >= len(b.items) || !b.items[child].worse(b.items[i]) {
+			return
+		}
+		b.items[i], b.items[child] = b.items[child], b.items[i]
+		i = child
+	}
 }
 
 // choose returns the best chunks of a part that pass the filter; phrases, where there are any, bounds the chunks.
@@ -84,11 +89,15 @@ func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int) [
 			if !has(f.pass, document) || phrases != nil && !has(phrases, chunk) {
 				continue
 			}
-			b.offer(candidate{part: part, document: document, chunk: chunk, first: score, score: float64(score)})
-			floor = b.floor()
+			floor = b.offer(scored{score, uint32(chunk)})
 		}
 	}
-	return b.items
+	out := make([]candidate, len(b.items))
+	for i, c := range b.items {
+		chunk := int(c.chunk)
+		out[i] = candidate{part: part, document: s.owner(chunk), chunk: chunk, first: c.score, score: float64(c.score)}
+	}
+	return out
 }
 
 // cut sorts the candidates of all parts and keeps the limit best.

@@ -9,6 +9,7 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/analysis"
+	"quarry/server/index/segment"
 )
 
 // Suggest implements index.Snapshot. Titles hold every word typed, the last one as the beginning of a word, shortest
@@ -60,39 +61,28 @@ func (r *run) suggest(prefix string, access index.Access, limit int) (out index.
 
 // completions returns the surfaces that begin with prefix, by the number of documents that the caller may see.
 func (r *run) completions(prefix string, rights [][]uint64, limit int) ([]string, error) {
-	found := r.surfaces(prefix) // with numbers that can only be too large
-	slices.SortFunc(found, func(a, b counted) int {
-		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
-	})
-	better := func(a, b counted) int {
-		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
-	}
-	var best []counted
-	for i, c := range found {
-		if i%64 == 0 && r.stopped() != nil {
-			return nil, r.stopped()
+	best := bestSurfaces{limit: limit}
+	n := 0
+	r.surfaces(prefix, func(key []byte, documents int64, _ func() segment.Surface) {
+		if n++; n%256 == 0 && r.stopped() != nil || !best.takes(documents) { // it cannot be more than all documents
+			return
 		}
-		if len(best) == limit && c.documents < best[limit-1].documents {
-			break
-		}
-		c.documents = 0
+		documents = 0
+		surface := string(key)
 		for part := range r.s.parts {
-			if s, ok := r.reader(part).Surface(c.surface); ok {
-				c.documents += int64(s.CountIn(rights[part]))
+			if s, ok := r.reader(part).Surface(surface); ok {
+				documents += int64(s.CountIn(rights[part]))
 			}
 		}
-		if c.documents == 0 {
-			continue
+		if documents > 0 && best.takes(documents) {
+			best.add(counted{surface: surface, documents: documents})
 		}
-		at, _ := slices.BinarySearchFunc(best, c, better)
-		best = slices.Insert(best, at, c)
-		best = best[:min(len(best), limit)]
-	}
+	})
 	var words []string
-	for _, c := range best {
+	for _, c := range best.items {
 		words = append(words, c.surface)
 	}
-	return words, nil
+	return words, r.stopped()
 }
 
 // typedTitle is what a title must hold.

@@ -1,49 +1,96 @@
 package lexical
 
 import (
-	"strings"
+	"bytes"
+	"cmp"
+	"slices"
 
 	"quarry/server/index/segment"
 )
 
-// surfaces returns the surfaces of all parts that begin with prefix and that a live document holds, with the number of
-// those documents, in order.
-func (r *run) surfaces(prefix string) []counted {
-	var merged []counted
-	for i := range r.s.parts {
-		var found []counted
-		delta := r.s.parts[i].Delta
-		r.reader(i).WithPrefix(prefix, func(s segment.Surface) bool {
-			n := int64(s.Documents)
-			if delta != nil {
-				n -= delta.Surfaces[s.Surface]
-			}
-			if n > 0 {
-				found = append(found, counted{s.Surface, s.Term, n})
-			}
-			return true
-		})
-		merged = mergeCounted(merged, found)
-	}
-	return merged
+// counted is a surface with a number of documents that hold it.
+type counted struct {
+	surface, term string
+	documents     int64
 }
 
-// mergeCounted merges two ordered lists, adding up what is in both.
-func mergeCounted(a, b []counted) []counted {
-	if len(a) == 0 {
-		return b
-	}
-	out := make([]counted, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		switch order := strings.Compare(a[0].surface, b[0].surface); {
-		case order < 0:
-			out, a = append(out, a[0]), a[1:]
-		case order > 0:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			a[0].documents += b[0].documents
-			out, a, b = append(out, a[0]), a[1:], b[1:]
+// surfaces calls yield with every surface that begins with prefix and that a live document holds, in order, with the
+// number of those documents. The key is valid during the call.
+func (r *run) surfaces(prefix string, yield func(key []byte, documents int64, surface func() segment.Surface)) {
+	var open []*surfaceCursor
+	for part := range r.s.parts {
+		c := &surfaceCursor{part: part, SurfaceCursor: r.reader(part).WithPrefix(prefix)}
+		if c.Next() {
+			open = append(open, c)
 		}
 	}
-	return append(append(out, a...), b...)
+	var at []*surfaceCursor
+	for len(open) > 0 {
+		at = smallest(open, at[:0])
+		documents := int64(0)
+		for _, c := range at {
+			r.reader(c.part)
+			documents += int64(c.Documents())
+			if delta := r.s.parts[c.part].Delta; delta != nil {
+				documents -= delta.Surfaces[string(c.Key())]
+			}
+		}
+		if documents > 0 {
+			yield(at[0].Key(), documents, at[0].Surface)
+		}
+		ended := false
+		for _, c := range at {
+			r.reader(c.part)
+			c.ended = !c.Next()
+			ended = ended || c.ended
+		}
+		if ended {
+			open = slices.DeleteFunc(open, func(c *surfaceCursor) bool { return c.ended })
+		}
+	}
+}
+
+type surfaceCursor struct {
+	part  int
+	ended bool
+	*segment.SurfaceCursor
+}
+
+// smallest appends the cursors that stand at the smallest key.
+func smallest(open, at []*surfaceCursor) []*surfaceCursor {
+	if len(open) == 1 {
+		return append(at, open[0])
+	}
+	for _, c := range open {
+		order := -1
+		if len(at) > 0 {
+			order = bytes.Compare(c.Key(), at[0].Key())
+		}
+		if order < 0 {
+			at = at[:0]
+		}
+		if order <= 0 {
+			at = append(at, c)
+		}
+	}
+	return at
+}
+
+// bestSurfaces keeps the surfaces of most documents, equal ones in the order of the alphabet.
+type bestSurfaces struct {
+	limit int
+	items []counted // best first
+}
+
+// takes reports whether a surface would be among the best; surfaces must come in the order of the alphabet.
+func (b *bestSurfaces) takes(documents int64) bool {
+	return len(b.items) < b.limit || b.limit > 0 && documents > b.items[len(b.items)-1].documents
+}
+
+func (b *bestSurfaces) add(c counted) {
+	at, _ := slices.BinarySearchFunc(b.items, c, func(a, b counted) int {
+		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
+	})
+	b.items = slices.Insert(b.items, at, c)
+	b.items = b.items[:min(len(b.items), b.limit)]
 }

@@ -91,3 +91,21 @@ func (c Column) At(i int) uint64 {
 	}
 	return 0
 }
+
+// CountInto adds one to counts[v] for every number v from from to to.
+func (c Column) CountInto(counts []uint32, from, to int) {
+	switch c.width {
+	case 1:
+		for _, v := range c.data[from:to] {
+			counts[v]++
+		}
+	case 2:
+		for data := c.data[2*from : 2*to]; len(data) >= 2; data = data[2:] {
+			counts[binary.LittleEndian.Uint16(data)]++
+		}
+	default:
+		for i := from; i < to; i++ {
+			counts[c.At(i)]++
+		}
+	}
+}

@@ -238,11 +238,11 @@ func (r *Reader) FieldRange(field FacetField) (from, to int) {
 	return at(field), at(field + 1)
 }
 
-// Seconds returns when a document was updated in a form that compares like the time, without the fraction of the second;
-// 0 if it is undated. SecondsOf is the same of a time.
-func (r *Reader) Seconds(ordinal int) uint64 { return r.loaded().seconds.At(ordinal) }
+// Seconds says of every document when it was updated, in a form that compares like the time, without the fraction of the
+// second; 0 if it is undated.
+func (r *Reader) Seconds() Column { return r.loaded().seconds }
 
-// SecondsOf is the form of Seconds.
+// SecondsOf is a time in the form of Seconds.
 func SecondsOf(t time.Time) uint64 { return uint64(t.Unix() + secondsBias) }
 
 // TitleSize is the length of a document's title in bytes.
@@ -266,6 +266,9 @@ func (r *Reader) Facets(ordinal int) (from, to int) {
 	ends := r.loaded().facetEnds
 	return int(ends.At(ordinal)), int(ends.At(ordinal + 1))
 }
+
+// FacetEnds says where in FacetValues the facets of a document begin and, as those of the next, where they end.
+func (r *Reader) FacetEnds() Column { return r.loaded().facetEnds }
 
 // FacetValues holds the ordinals of facet values, document after document.
 func (r *Reader) FacetValues() Column { return r.loaded().facets }

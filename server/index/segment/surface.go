@@ -54,14 +54,48 @@ func (r *Reader) Surface(surface string) (Surface, bool) {
 	return r.surfaceOf([]byte(surface), value), true
 }
 
-// WithPrefix calls yield with every surface that begins with prefix, in order, until yield returns false.
-func (r *Reader) WithPrefix(prefix string, yield func(Surface) bool) {
-	for e, ok := r.surfaces.seek([]byte(prefix)); ok; ok = e.next() {
-		if !bytes.HasPrefix(e.key, []byte(prefix)) || !yield(r.surfaceOf(e.key, e.value)) {
-			return
-		}
-	}
+// SurfaceCursor walks over the surfaces that begin with a prefix, in order, without making strings of them.
+type SurfaceCursor struct {
+	entries
+	prefix []byte
+	open   bool // the current entry was not given yet
 }
+
+// WithPrefix returns a cursor in front of the first surface that begins with prefix.
+func (r *Reader) WithPrefix(prefix string) *SurfaceCursor {
+	c := &SurfaceCursor{prefix: []byte(prefix)}
+	c.entries, c.open = r.surfaces.seek(c.prefix)
+	if !c.open {
+		c.left = 0
+	}
+	return c
+}
+
+// Next moves on to the next surface.
+func (c *SurfaceCursor) Next() bool {
+	if c.open {
+		c.open = false
+	} else if !c.next() {
+		return false
+	}
+	if !bytes.HasPrefix(c.key, c.prefix) {
+		c.left, c.key = 0, nil
+		return false
+	}
+	return true
+}
+
+// Key is the surface, valid until Next.
+func (c *SurfaceCursor) Key() []byte { return c.key }
+
+// Documents is the number that hold the surface, deleted ones included.
+func (c *SurfaceCursor) Documents() int {
+	documents, _ := uvarint(c.d.r, c.value)
+	return int(documents)
+}
+
+// Surface is the whole entry.
+func (c *SurfaceCursor) Surface() Surface { return c.d.r.surfaceOf(c.key, c.value) }
 
 // Automaton accepts words, byte by byte; vellum's automata are such.
 type Automaton interface {

@@ -1,0 +1,223 @@
+package lexical
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"quarry/server/index"
+	"quarry/server/index/indextest"
+	"quarry/server/index/segment"
+)
+
+var all = index.Filter{Access: index.Access{All: true}}
+
+func search(t testing.TB, s *Searcher, q index.Query) index.Result {
+	t.Helper()
+	if q.Limit == 0 {
+		q.Limit = 10
+	}
+	q.Filter = all
+	result, err := s.Search(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func TestExactIdentifierComesFirst(t *testing.T) {
+	var documents []index.Document
+	for i := range 50 {
+		documents = append(documents, index.Document{
+			ID: fmt.Sprint("other", i), Title: "PROJ 123 project",
+			Chunks: []index.Chunk{{Text: fmt.Sprintf("proj %d proj 123, project PROJ-%d and 123 123 123 proj proj", i, 1000+i)}},
+		})
+	}
+	documents = append(documents, index.Document{ID: "it", Title: "Notes", Chunks: []index.Chunk{
+		{Text: strings.Repeat("some words that have nothing to do with it ", 30) + "see PROJ-123."},
+	}})
+	s := newSearcher(t, []Part{{Segment: open(t, "ids", documents)}})
+	for _, text := range []string{"PROJ-123", "proj-123", "what about PROJ-123?"} {
+		result := search(t, s, index.Query{Text: text, Count: true})
+		if len(result.Hits) == 0 || result.Hits[0].DocumentID != "it" {
+			t.Errorf("%q: %v", text, result.Hits[:min(3, len(result.Hits))])
+		}
+		counts, err := result.Matched.Count(context.Background(), nil)
+		if err != nil || counts.Documents != 1 {
+			t.Errorf("%q: %d documents match (%v), want 1", text, counts.Documents, err)
+		}
+	}
+	if result := search(t, s, index.Query{Text: "PROJ-777"}); len(result.Hits) == 0 {
+		t.Error("an identifier that occurs nowhere is not looked for by its parts")
+	}
+}
+
+func TestHighlights(t *testing.T) {
+	text := "First of all, nothing. Then the deployment of PROJ-123 failed! 東京都に住む。 " +
+		strings.Repeat("Something else happened there. ", 20) + "Deploying again."
+	documents := []index.Document{{ID: "a", Title: "t", Chunks: []index.Chunk{{Text: text}}}}
+	s := newSearcher(t, []Part{{Segment: open(t, "hl", documents)}})
+	for _, test := range []struct {
+		query  index.Query
+		marked string
+		best   string
+	}{
+		{index.Query{Text: "the deployment"}, "deployment|Deploying", "deployment"},
+		{index.Query{Text: "PROJ-123"}, "PROJ-123", "PROJ-123 failed"},
+		{index.Query{Text: "東京都"}, "東京都", "東京都"},
+		{index.Query{Text: "some", Prefix: true}, strings.TrimSuffix(strings.Repeat("Something|", 20), "|"), "Something"},
+		{index.Query{Text: "deploying again"}, "deployment|Deploying|again", "Deploying again."},
+		{index.Query{Phrases: []string{"nothing then"}}, "nothing", "First of all, nothing."},
+	} {
+		h := search(t, s, test.query).Highlighter
+		marks, best := h.Highlight(text)
+		var words []string
+		for _, m := range marks {
+			words = append(words, text[m[0]:m[1]])
+		}
+		if got := strings.Join(words, "|"); got != test.marked {
+			t.Errorf("%+v marks %q, want %q", test.query.Text, got, test.marked)
+		}
+		if got := text[best[0]:best[1]]; !strings.Contains(got, test.best) || len(got) > passageBytes ||
+			got != strings.TrimSpace(got) {
+			t.Errorf("%+v: best passage %q, want %q in it", test.query.Text, got, test.best)
+		}
+	}
+	if marks, best := search(t, s, index.Query{Text: "x"}).Highlighter.Highlight(""); marks != nil || best != [2]int{} {
+		t.Errorf("an empty text has %v, %v", marks, best)
+	}
+}
+
+func FuzzHighlight(f *testing.F) {
+	documents := []index.Document{{ID: "a", Chunks: []index.Chunk{{Text: "deploy the PROJ-123 日本語 service"}}}}
+	s := newSearcher(f, []Part{{Segment: open(f, "fuzz", documents)}})
+	f.Add("deploy", "deploy the service")
+	f.Add("日本 PROJ-1", "日本語 PROJ-123 "+strings.Repeat("é", 700))
+	f.Add("\xff", "\xff\xfe a\u2028b")
+	f.Fuzz(func(t *testing.T, query, text string) {
+		h := search(t, s, index.Query{Text: query, Phrases: []string{query}, Exclude: []string{text}, Prefix: true}).Highlighter
+		marks, best := h.Highlight(text)
+		end := 0
+		for _, m := range append(marks, [2]int{len(text), len(text)}) {
+			if m[0] < end || m[1] < m[0] || m[1] > len(text) {
+				t.Fatalf("marks %v of %d bytes", marks, len(text))
+			}
+			end = m[1]
+		}
+		if best[0] > best[1] || best[1] > len(text) || best[1]-best[0] > passageBytes+utf8.UTFMax {
+			t.Fatalf("best passage %v of %d bytes", best, len(text))
+		}
+		if _, err := s.Suggest(context.Background(), query, all.Access, 5); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestCorrectionsKeepSecrets holds that a word which only others may see is neither offered nor taken for known.
+func TestCorrectionsKeepSecrets(t *testing.T) {
+	documents := []index.Document{
+		{ID: "secret", Access: []string{"group:board"}, Chunks: []index.Chunk{{Text: "acquisition merger"}}},
+		{ID: "open", Access: []string{"PUBLIC"}, Chunks: []index.Chunk{{Text: "merges"}}},
+	}
+	s := newSearcher(t, []Part{{Segment: open(t, "secrets", documents)}})
+	ask := func(text string, terms ...string) index.Result {
+		q := index.Query{Text: text, Limit: 5, Filter: index.Filter{Access: index.Access{Terms: terms}}}
+		result, err := s.Search(context.Background(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	if r := ask("aquisition", "PUBLIC"); len(r.Corrections)+len(r.Hits) != 0 {
+		t.Errorf("a secret word is offered: %+v", r)
+	}
+	if r := ask("aquisition", "group:board"); len(r.Corrections) != 1 || len(r.Hits) != 1 {
+		t.Errorf("its readers are not corrected: %+v", r)
+	}
+	if r := ask("merger", "PUBLIC"); len(r.Corrections) != 1 || r.Corrections[0].To != "merges" {
+		t.Errorf("a word that only others see counts as known: %+v", r)
+	}
+}
+
+func TestDamageIsAnError(t *testing.T) {
+	w := indextest.NewWorld(1)
+	var documents []index.Document
+	for i := range 2500 {
+		documents = append(documents, w.Document(i))
+	}
+	b := segment.NewBuilder()
+	for _, d := range documents {
+		if err := b.Add(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for at := 20; at < len(good); at += 19_999 {
+		data := bytes.Clone(good)
+		data[at] ^= 0x55
+		r, err := segment.Open("hurt", data)
+		if err != nil {
+			continue
+		}
+		s := newSearcher(t, []Part{{Segment: r}})
+		for range 5 {
+			_, errSearch := s.Search(context.Background(), w.Query())
+			_, errFacets := s.Facets(context.Background(), w.Filter())
+			for _, err := range []error{errSearch, errFacets} {
+				if name, ok := segment.NameOf(err); err != nil && (!errors.Is(err, segment.ErrDamaged) || !ok || name != "hurt") {
+					t.Fatalf("byte %d: %v", at, err)
+				} else if err != nil {
+					found++
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no damage was found")
+	}
+}
+
+func TestSearchesAtTheSameTime(t *testing.T) {
+	w := indextest.NewWorld(2)
+	var documents []index.Document
+	for i := range 200 {
+		documents = append(documents, w.Document(i))
+	}
+	s := newSearcher(t, []Part{{Segment: open(t, "a", documents[:100])}, {Segment: open(t, "b", documents[100:])}})
+	var queries []index.Query
+	var want []string
+	for range 40 {
+		q := w.Query()
+		queries = append(queries, q)
+		result, err := s.Search(context.Background(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, fmt.Sprint(result.Hits))
+	}
+	t.Run("group", func(t *testing.T) {
+		for n := range 4 {
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				t.Parallel()
+				for i, q := range queries {
+					result, err := s.Search(context.Background(), q)
+					if err != nil || fmt.Sprint(result.Hits) != want[i] {
+						t.Errorf("query %d: %v, %v, want %s", i, result.Hits, err, want[i])
+						return
+					}
+					if _, err := result.Matched.Count(context.Background(), []string{"doc:0001"}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	})
+}
