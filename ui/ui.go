@@ -4,6 +4,7 @@ package ui
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/mattn/go-isatty"
@@ -34,12 +35,21 @@ func Run(ctx context.Context, process Process) int {
 		}
 	}
 	if streams.InTTY {
-		streams.ReadSecret = func() (string, error) {
-			secret, err := term.ReadPassword(int(process.In.Fd()))
-			return string(secret), err
-		}
+		streams.ReadSecret = func() (string, error) { return readSecret(ctx, int(process.In.Fd())) }
 	}
 	return cli.Run(ctx, streams, process.Arguments, newDoors(process).cli())
+}
+
+// readSecret reads a line without showing it. Whoever interrupts gets a terminal back that shows what is typed.
+func readSecret(ctx context.Context, terminal int) (string, error) {
+	state, err := term.GetState(terminal)
+	if err != nil {
+		return "", fmt.Errorf("look at the terminal: %w", err)
+	}
+	restore := context.AfterFunc(ctx, func() { _ = term.Restore(terminal, state) })
+	defer restore()
+	secret, err := term.ReadPassword(terminal)
+	return string(secret), err
 }
 
 func isTerminal(file *os.File) bool {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/charmbracelet/x/exp/golden"
 	"github.com/spf13/cobra"
+
+	"quarry/client"
 )
 
 // Every command says the same things about itself: purpose, limits, output, flags, exit codes, examples.
@@ -227,6 +229,9 @@ func TestTokensOfAServer(t *testing.T) {
 	s.on("/user/pats", body(http.StatusOK, []byte(`[{"id":1,"name":"laptop","token_display":"onyx_pat_abc****wxyz","created_at":"2026-08-01T00:00:00Z","expires_at":null,"last_used_at":null,"scopes":null}]`)))
 	got := run(t, testDoors(s.URL), terminal{tty: true, width: 120}, "admin", "token", "list", "--profile", "work").check(t, ExitSuccess)
 	golden.RequireEqual(t, got.out)
+	s.on("/user/pats/1", body(http.StatusOK, []byte(`{"message":"Token deleted successfully"}`)))
+	run(t, testDoors(s.URL), terminal{}, "admin", "token", "remove", "1", "--profile", "work").check(t, ExitSuccess)
+	run(t, testDoors(s.URL), terminal{}, "admin", "token", "remove", "2", "--profile", "work").check(t, ExitNotAvailable)
 	run(t, testDoors(s.URL), terminal{}, "admin", "token", "add", "--name", "x", "--user", "jo@acme.example", "--profile", "work").
 		check(t, ExitUsage).twoLines(t, "only for the one who asks")
 }
@@ -281,6 +286,27 @@ func TestConfigure(t *testing.T) {
 		}
 		if strings.Contains(got.err+got.out, "secret\n") || got.out != "" {
 			t.Errorf("stdout %q, stderr %q", got.out, got.err)
+		}
+	})
+	t.Run("a server without the usual prefix", func(t *testing.T) {
+		s := newOnyx(t)
+		doors := testDoors(s.URL)
+		usual := doors.Try
+		doors.Try = func(profile NewProfile) (Target, error) {
+			if profile.APIPrefix == "" {
+				return usual(profile)
+			}
+			target, err := usual(profile)
+			target.Open = func(context.Context) (*Session, error) {
+				c, err := client.New(client.Options{BaseURL: s.URL, APIPrefix: profile.APIPrefix})
+				return &Session{Client: c, Close: func() error { return nil }}, err
+			}
+			return target, err
+		}
+		got, saved := configure(t, doors, "1\nhttp://onyx.acme.com\n", "token")
+		got.check(t, ExitSuccess)
+		if len(saved) != 1 || saved[0].APIPrefix != "" || saved[0].ServerURL != "http://onyx.acme.com" {
+			t.Errorf("saved %+v", saved)
 		}
 	})
 	t.Run("a failing server is not saved", func(t *testing.T) {

@@ -21,7 +21,7 @@ var errInterrupted = errors.New("interrupted")
 
 // unwindTime is how long a stopped command may take to print what it finished. Together with the way from the signal
 // to here it stays below the tenth of a second in which an interruption must be over.
-const unwindTime = 80 * time.Millisecond
+const unwindTime = 60 * time.Millisecond
 
 // app is one run of the program.
 type app struct {

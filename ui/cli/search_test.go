@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/charmbracelet/x/exp/golden"
 )
@@ -307,6 +305,22 @@ func TestFormats(t *testing.T) {
 		got := run(t, testDoors(s.URL), terminal{}, "search", "roll back", "--raw", "--max-output", "10").check(t, ExitSuccess)
 		golden.RequireEqual(t, got.out)
 	})
+	t.Run("raw several", func(t *testing.T) {
+		s := newOnyx(t)
+		s.on("/search", func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get(queryHeader) == "bad query" {
+				body(http.StatusInternalServerError, fixture(t, "error-500.json"))(w, r)
+				return
+			}
+			body(http.StatusOK, fixture(t, "search-empty.json"))(w, r)
+		})
+		got := run(t, testDoors(s.URL), terminal{}, "search", "good query", "bad query", "--raw").check(t, ExitSuccess)
+		golden.RequireEqual(t, got.out)
+	})
+	t.Run("text several", func(t *testing.T) {
+		got := run(t, testDoors(s.URL), terminal{}, "search", "roll back", "incidents", "--format", "text").check(t, ExitSuccess)
+		golden.RequireEqual(t, got.out)
+	})
 	t.Run("several", func(t *testing.T) {
 		got := run(t, testDoors(s.URL), terminal{}, "search", "roll back", "data migrations", "--format", "md").check(t, ExitSuccess)
 		golden.RequireEqual(t, got.out)
@@ -390,110 +404,5 @@ func TestNoResults(t *testing.T) {
 	got = run(t, testDoors(s.URL), terminal{tty: true, width: 80}, "search", "nothing").check(t, ExitSuccess)
 	if got.out != "" || !strings.Contains(got.err, "No results") {
 		t.Errorf("stdout %q, stderr %q", got.out, got.err)
-	}
-}
-
-func TestBareQuery(t *testing.T) {
-	s := newOnyx(t)
-	for _, arguments := range [][]string{{"how", "do", "we"}, {"--", "search", "x"}, {"--", "serach"}, {"deploy", "--source", "slack"}} {
-		s.searches = nil
-		run(t, testDoors(s.URL), terminal{}, arguments...).check(t, ExitSuccess)
-		want := strings.TrimSpace(strings.Split(strings.TrimPrefix(strings.Join(arguments, " "), "-- "), " --")[0])
-		if got := s.asked(t)["query"]; got != want {
-			t.Errorf("%v searched for %q", arguments, got)
-		}
-	}
-	got := run(t, testDoors(s.URL), terminal{tty: true}, "serach", "x").check(t, ExitSuccess)
-	if !strings.Contains(got.err, "quarry search") {
-		t.Errorf("a person gets a note: %s", got.err)
-	}
-	got = run(t, testDoors(s.URL), terminal{}).check(t, ExitSuccess)
-	if !strings.Contains(got.out, "Usage:") || got.err != "" {
-		t.Errorf("no arguments print help: %q", got.err)
-	}
-}
-
-func TestOneEdit(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want bool
-	}{
-		{"search", "search", false}, {"serach", "search", true}, {"seach", "search", true}, {"searchh", "search", true},
-		{"xearch", "search", true}, {"sxxrch", "search", false}, {"s", "search", false}, {"", "a", true}, {"ba", "ab", true},
-		{"tag", "tags", true}, {"research", "search", false},
-	} {
-		if got := oneEdit(test.a, test.b); got != test.want {
-			t.Errorf("oneEdit(%q, %q) = %v", test.a, test.b, got)
-		}
-	}
-}
-
-func TestInterruption(t *testing.T) {
-	s := newOnyx(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	s.on("/search", func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(queryHeader) == "slow query" {
-			cancel()
-			<-r.Context().Done()
-			return
-		}
-		body(http.StatusOK, fixture(t, "search.json"))(w, r)
-	})
-	started := time.Now()
-	got := runContext(t, ctx, testDoors(s.URL), terminal{}, "search", "slow query")
-	got.check(t, ExitInterrupted).twoLines(t, "interrupted")
-	if took := time.Since(started); took > 2*time.Second {
-		t.Errorf("it took %v", took)
-	}
-}
-
-func TestCommandThatDoesNotUnwindIsLeft(t *testing.T) {
-	doors := testDoors("http://127.0.0.1:1")
-	release := make(chan struct{})
-	defer close(release)
-	ctx, cancel := context.WithCancel(t.Context())
-	doors.Decide = func(Where) (Target, error) {
-		cancel()
-		<-release
-		return Target{}, errNotConfigured
-	}
-	runContext(t, ctx, doors, terminal{}, "search", "x").check(t, ExitInterrupted).twoLines(t, "interrupted")
-}
-
-func TestPanicIsAnError(t *testing.T) {
-	doors := testDoors("http://127.0.0.1:1")
-	doors.Decide = func(Where) (Target, error) { panic("boom") }
-	run(t, doors, terminal{}, "search", "x").check(t, ExitGeneral).twoLines(t, "boom")
-}
-
-func TestInterruptionPrintsWhatFinished(t *testing.T) {
-	s := newOnyx(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	s.on("/search", func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(queryHeader) == "slow query" {
-			cancel()
-			<-r.Context().Done()
-			return
-		}
-		body(http.StatusOK, fixture(t, "search-empty.json"))(w, r)
-	})
-	first := make(chan struct{})
-	quick := func(w http.ResponseWriter, r *http.Request) {
-		body(http.StatusOK, fixture(t, "search-empty.json"))(w, r)
-		close(first)
-	}
-	s.on("/search", func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(queryHeader) != "slow query" {
-			quick(w, r)
-			return
-		}
-		<-first
-		cancel()
-		<-r.Context().Done()
-	})
-	got := runContext(t, ctx, testDoors(s.URL), terminal{}, "search", "quick query", "slow query")
-	got.check(t, ExitInterrupted)
-	if got.out != "" && !strings.Contains(got.out, `"query": "quick query"`) {
-		t.Errorf("stdout: %s", got.out)
 	}
 }
