@@ -78,8 +78,8 @@ func (c *chunker) section(blocks []block) {
 		c.enter(blocks[0])
 	}
 	if cur := &c.current; cur.open && !cur.headingsOnly {
-		size := c.size(blocks[0].start, blocks[len(blocks)-1].end)
-		if !cur.whole || cur.tokens >= smallSection || cur.tokens+size > chunkLimit || !related(cur.section, c.path) {
+		if !cur.whole || cur.tokens >= smallSection || !related(cur.section, c.path) ||
+			cur.tokens+c.size(blocks[0].start, blocks[len(blocks)-1].end) > chunkLimit {
 			c.flush()
 		}
 	}

@@ -23,7 +23,7 @@ type htmlReader struct{ convert *converter.Converter }
 
 func newHTMLReader() *htmlReader {
 	// Escapes would split identifiers (snake\_case) for the reader and the index, and take quadratic time to place.
-	return &htmlReader{converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), converter.WithPlugins(
+	plugins := converter.WithPlugins(
 		base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(commonmark.WithHeadingStyle(commonmark.HeadingStyleATX)),
 		table.NewTablePlugin(
@@ -31,7 +31,8 @@ func newHTMLReader() *htmlReader {
 			table.WithHeaderPromotion(true),
 			table.WithNewlineBehavior(table.NewlineBehaviorPreserve),
 		),
-	))}
+	)
+	return &htmlReader{converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), plugins)}
 }
 
 // fromHTML makes a document of a page. Pages that cannot be read as a tree, because they are too large or nested too

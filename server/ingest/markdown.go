@@ -57,11 +57,39 @@ func newMarkdownReader() *markdownReader {
 	return &markdownReader{
 		// Tables are recognised here and not by goldmark's extension, which makes a node for every cell that a
 		// row lacks: a wide header over many short rows would fill the memory.
-		blocks: parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...)),
+		blocks: parser.NewParser(
+			parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+			parser.WithParagraphTransformers(util.Prioritized(rawParagraphs{}, 1)),
+		),
 		inline: parser.NewParser(
 			parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 			parser.WithInlineParsers(parser.DefaultInlineParsers()...),
 		),
+	}
+}
+
+// rawParagraph stands for a paragraph whose inline syntax is not looked at.
+type rawParagraph struct{ ast.BaseBlock }
+
+var kindRawParagraph = ast.NewNodeKind("RawParagraph")
+
+func (*rawParagraph) Kind() ast.NodeKind              { return kindRawParagraph }
+func (*rawParagraph) IsRaw() bool                     { return true }
+func (n *rawParagraph) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
+
+// rawParagraphs saves the pass over every character that looks for inline syntax, half of the time of parsing.
+type rawParagraphs struct{}
+
+func (rawParagraphs) Transform(node *ast.Paragraph, reader text.Reader, _ parser.Context) {
+	// Before an underline the paragraph may be about to become a heading, which needs it as it is.
+	if line, _ := reader.PeekLine(); line != nil && len(bytes.Trim(line, "=-\n \t")) == 0 {
+		return
+	}
+	if parent := node.Parent(); parent != nil && node.Lines().Len() > 0 {
+		raw := &rawParagraph{}
+		raw.SetLines(node.Lines())
+		raw.SetPos(node.Pos())
+		parent.ReplaceChild(parent, node, raw)
 	}
 }
 
@@ -145,7 +173,7 @@ func (m *markdownReader) block(node ast.Node, source []byte, start, end int) blo
 		}
 	case *ast.CodeBlock, *ast.HTMLBlock:
 		b.kind = kindLines
-	case *ast.Paragraph:
+	case *ast.Paragraph, *rawParagraph:
 		if header, body := tableRows(source[start:end]); body > 0 {
 			return tableBlock(b, header, body)
 		}
