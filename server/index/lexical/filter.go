@@ -24,6 +24,8 @@ type partFilter struct {
 	required []uint64
 	// byField holds the documents that pass one field; nil where the filter does not bound it.
 	byField [fields][]uint64
+	// bounded: some field is.
+	bounded bool
 	// pass holds the documents that pass everything.
 	pass []uint64
 }
@@ -108,6 +110,7 @@ func (f *partFilter) narrow(r *run, part int) {
 	copy(f.pass, f.required)
 	for _, passing := range f.byField {
 		if passing != nil {
+			f.bounded = true
 			and(f.pass, passing)
 		}
 	}
@@ -137,17 +140,19 @@ func (r *run) times(part int, f *index.Filter) []uint64 {
 		until = segment.SecondsOf(f.Until)
 	}
 	column := reader.Seconds()
-	for i := range reader.Documents() {
-		seconds := column.At(i)
-		switch {
-		case seconds == 0:
-			if f.KeepUndated {
-				set(bits, i)
+	column.Between(since, until, bits)
+	if f.KeepUndated {
+		column.Between(0, 0, bits)
+	}
+	if !reader.WholeSeconds() || f.Since.Nanosecond() > 0 {
+		edges := r.documents(part)
+		column.Between(since, since, edges)
+		column.Between(until, until, edges)
+		each(edges, func(i int) {
+			if !within(reader.Updated(i), f.Since, f.Until) {
+				bits[i/64] &^= 1 << (i % 64)
 			}
-		case seconds < since || seconds > until:
-		case seconds > since && seconds < until || within(reader.Updated(i), f.Since, f.Until):
-			set(bits, i)
-		}
+		})
 	}
 	return bits
 }

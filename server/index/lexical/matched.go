@@ -23,18 +23,23 @@ func (s *scoring) match(f *partFilter, keep bool) (m partMatches) {
 	if s.plan.need == 0 {
 		return m
 	}
-	chunks, next := s.reader.Chunks(), 0
+	chunks, next, need := s.reader.Chunks(), 0, s.plan.need
 	for page, touched := range s.r.pages {
 		if !touched {
 			continue
 		}
 		from := page * pageChunks
 		first, last := s.owner(from), s.owner(min(from+pageChunks, chunks)-1)
-		for d := max(first, next); d <= last; d++ {
-			if s.r.masses[d] < s.plan.need || !has(f.required, d) {
+		first = max(first, next)
+		for i, mass := range s.r.masses[first : last+1] {
+			d := first + i
+			if mass < need || !has(f.required, d) {
 				continue
 			}
-			fails := f.fails(d)
+			fails := uint8(0)
+			if f.bounded {
+				fails = f.fails(d)
+			}
 			if fails == 0 {
 				m.passing++
 			}
@@ -43,7 +48,7 @@ func (s *scoring) match(f *partFilter, keep bool) (m partMatches) {
 				m.fails = append(m.fails, fails)
 			}
 		}
-		next = last + 1
+		next = max(next, last+1)
 	}
 	return m
 }

@@ -87,7 +87,9 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 		out.matched = append(out.matched, matches)
 		s.clear()
 	}
-	out.hits = r.cut(out.hits, depth)
+	if len(out.hits) > depth {
+		out.hits = r.cut(out.hits, depth)
+	}
 	if err := r.rerank(p, out.hits, q.Explain); err != nil {
 		return nil, err
 	}

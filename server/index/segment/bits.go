@@ -39,17 +39,36 @@ func appendPacked(dst []byte, values []uint32, width int) []byte {
 	return dst
 }
 
-// unpack reads len(dst) values of the width from src, which must go on for eight bytes behind them.
-func unpack(dst []uint32, src []byte, width int) {
-	if width == 0 {
-		clear(dst)
+// unpack reads values of the width from src, which must go on for eight bytes behind them.
+func unpack(dst *[BlockSize]uint32, src []byte, width int) {
+	mask := uint64(1)<<width - 1
+	if width > 8 {
+		at := 0
+		for i := range dst {
+			dst[i] = uint32(binary.LittleEndian.Uint64(src[at>>3:]) >> (at & 7) & mask)
+			at += width
+		}
 		return
 	}
-	mask := uint64(1)<<width - 1
-	at := 0
-	for i := range dst {
-		dst[i] = uint32(binary.LittleEndian.Uint64(src[at>>3:]) >> (at & 7) & mask)
-		at += width
+	shift := width & 63
+	for i := 0; i < BlockSize; i += 8 { // eight values fill width bytes and fit into one load
+		v := binary.LittleEndian.Uint64(src[i>>3*width:])
+		group := dst[i : i+8 : i+8]
+		group[0] = uint32(v & mask)
+		v >>= shift
+		group[1] = uint32(v & mask)
+		v >>= shift
+		group[2] = uint32(v & mask)
+		v >>= shift
+		group[3] = uint32(v & mask)
+		v >>= shift
+		group[4] = uint32(v & mask)
+		v >>= shift
+		group[5] = uint32(v & mask)
+		v >>= shift
+		group[6] = uint32(v & mask)
+		v >>= shift
+		group[7] = uint32(v & mask)
 	}
 }
 

@@ -1,6 +1,9 @@
 package segment
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // A column is an array of numbers, each of 0, 1, 2, 4 or 8 bytes: width u8, seven zero bytes, count u64, the numbers.
 const columnHeader = 16
@@ -107,5 +110,31 @@ func (c Column) CountInto(counts []uint32, from, to int) {
 		for i := from; i < to; i++ {
 			counts[c.At(i)]++
 		}
+	}
+}
+
+// Between adds to bitmap the indexes of the numbers v with low ≤ v ≤ high.
+func (c Column) Between(low, high uint64, bitmap []uint64) {
+	if high < low {
+		return
+	}
+	span := high - low
+	if c.width != 8 {
+		for i := range c.count {
+			if c.At(i)-low <= span {
+				bitmap[i/64] |= 1 << (i % 64)
+			}
+		}
+		return
+	}
+	for from := 0; from < c.count; from += 64 { // without branches: which numbers pass cannot be foreseen
+		var word uint64
+		data := c.data[8*from : 8*min(from+64, c.count)]
+		for i := 0; len(data) >= 8; i++ {
+			_, beyond := bits.Sub64(span, binary.LittleEndian.Uint64(data)-low, 0)
+			word |= (beyond ^ 1) << (i & 63)
+			data = data[8:]
+		}
+		bitmap[from/64] |= word
 	}
 }

@@ -242,6 +242,9 @@ func (r *Reader) FieldRange(field FacetField) (from, to int) {
 // second; 0 if it is undated.
 func (r *Reader) Seconds() Column { return r.loaded().seconds }
 
+// WholeSeconds reports whether no document has a fraction of a second in its time.
+func (r *Reader) WholeSeconds() bool { return r.loaded().nanoseconds.width == 0 }
+
 // SecondsOf is a time in the form of Seconds.
 func SecondsOf(t time.Time) uint64 { return uint64(t.Unix() + secondsBias) }
 

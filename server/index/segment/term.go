@@ -107,15 +107,15 @@ func (t *Term) loadFull(i int, next uint32, b *Block) {
 	data = data[blockWidths:]
 	unpackGaps(&b.Chunks, data, gapWidth, next)
 	data = data[packedSize(BlockSize, gapWidth):]
-	unpack(b.Body[:], data, bodyWidth)
+	unpack(&b.Body, data, bodyWidth)
 	data = data[packedSize(BlockSize, bodyWidth):]
 	b.HasHeadings, b.HasTitles = headingWidth > 0, titleWidth > 0
 	if b.HasHeadings {
-		unpack(b.Headings[:], data, headingWidth)
+		unpack(&b.Headings, data, headingWidth)
 		data = data[packedSize(BlockSize, headingWidth):]
 	}
 	if b.HasTitles {
-		unpack(b.Titles[:], data, titleWidth)
+		unpack(&b.Titles, data, titleWidth)
 	}
 }
 
@@ -127,13 +127,11 @@ func unpackGaps(dst *[BlockSize]uint32, src []byte, width int, next uint32) {
 		}
 		return
 	}
-	mask := uint64(1)<<width - 1
-	at := 0
-	for i := range dst {
-		next += uint32(binary.LittleEndian.Uint64(src[at>>3:]) >> (at & 7) & mask)
+	unpack(dst, src, width)
+	for i, gap := range dst {
+		next += gap
 		dst[i] = next
 		next++
-		at += width
 	}
 }
 
