@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"time"
 
+	"quarry/server/index"
+
 	driver "modernc.org/sqlite"
 )
 
@@ -37,6 +39,8 @@ type Options struct {
 	// Migrations holds goose's SQL files ("00001_name.sql") at its root; nil: the schema is taken as it is. The newest
 	// number is kept in PRAGMA user_version.
 	Migrations fs.FS
+	// PageSize is that of a file that is created, in bytes; 0: SQLite's own. Large rows fill large pages better.
+	PageSize int
 	// BusyTimeout replaces DefaultBusyTimeout when it is not zero.
 	BusyTimeout time.Duration
 
@@ -201,9 +205,15 @@ func canBeImmutable(path string) (bool, error) {
 		return true, nil
 	case err != nil:
 		return false, fmt.Errorf("look for the write-ahead log of %s: %w", path, err)
-	default:
-		return info.Size() == 0, nil
+	case info.Size() == 0:
+		return true, nil
 	}
+	// The log has to be read along, which needs the index that lies beside it as long as it is in use.
+	if _, err := os.Stat(path + "-shm"); err != nil {
+		return false, fmt.Errorf("open %s: %w, and changes in its write-ahead log are still to be folded in: open it "+
+			"once with the right to write to its folder", path, index.ErrReadOnly)
+	}
+	return false, nil
 }
 
 func (db *DB) openPools(options Options, immutable bool) error {
@@ -212,6 +222,9 @@ func (db *DB) openPools(options Options, immutable bool) error {
 	writer := parameters{"_busy_timeout": timeout, "_foreign_keys": "1", "_synchronous": "FULL", "_txlock": "immediate",
 		"pragmas": "temp_store(MEMORY),cache_size(-" + strconv.Itoa(writerCacheKB) + "),fullfsync(1)," +
 			"checkpoint_fullfsync(1)"}
+	if options.PageSize != 0 {
+		writer["pragmas"] += ",page_size(" + strconv.Itoa(options.PageSize) + ")"
+	}
 	switch {
 	case immutable:
 		reader["immutable"], writer["immutable"] = "1", "1"

@@ -111,6 +111,14 @@ func TestPragmas(t *testing.T) {
 	}
 }
 
+func TestPageSize(t *testing.T) {
+	db := open(t, Options{Path: filepath.Join(t.TempDir(), "data.db"), Migrations: migrations(), PageSize: 16 << 10})
+	size := 0
+	if err := db.Writer.QueryRowContext(t.Context(), "PRAGMA page_size").Scan(&size); err != nil || size != 16<<10 {
+		t.Errorf("the page size is %d, %v", size, err)
+	}
+}
+
 func TestReadersSeeOneState(t *testing.T) {
 	db := open(t, Options{Path: filepath.Join(t.TempDir(), "data.db"), Migrations: migrations()})
 	tx, err := db.Reader.BeginTx(t.Context(), nil)
@@ -307,6 +315,36 @@ func TestFolderWithoutRights(t *testing.T) {
 		t.Error("it should be read-only")
 	}
 	countNotes(t, db.Reader)
+}
+
+func TestLogThatCannotBeFoldedIn(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("rights do not bind the superuser")
+	}
+	folder := t.TempDir()
+	path := filepath.Join(folder, "data.db")
+	db := open(t, Options{Path: path, Migrations: migrations()})
+	if err := addNote(db, "one"); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "data.db") // as after a crash
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(copied+suffix, data, 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Dir(copied), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(copied), 0o700) })
+	_, err := Open(t.Context(), Options{Path: copied, Migrations: migrations()})
+	if !errors.Is(err, index.ErrReadOnly) || !strings.Contains(err.Error(), "write-ahead log") {
+		t.Errorf("got %v, want ErrReadOnly and why", err)
+	}
 }
 
 func TestBusy(t *testing.T) {

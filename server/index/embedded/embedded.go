@@ -26,6 +26,8 @@ var migrationFiles embed.FS
 const (
 	databaseName   = "library.db"
 	segmentsFolder = "segments"
+	// pageSize is several times that of a group of chunks, so that little of a page stays empty.
+	pageSize = 16 << 10
 )
 
 // Options say where a library is and how to open it.
@@ -34,7 +36,7 @@ type Options struct {
 	// when it is closed and never touches the disk.
 	Dir string
 	// ReadOnly opens an existing library that is not changed. A folder that cannot be written is opened like this in
-	// any case.
+	// any case, and one in memory never.
 	ReadOnly bool
 	Now      func() time.Time // nil: time.Now
 	Log      *slog.Logger     // nil: nothing is logged
@@ -68,8 +70,9 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the library's migrations: %w", err)
 	}
-	settings := sqlite.Options{ReadOnly: options.ReadOnly, Migrations: migrations}
+	settings := sqlite.Options{Migrations: migrations, PageSize: pageSize}
 	if options.Dir != "" {
+		settings.ReadOnly = options.ReadOnly
 		settings.Path = filepath.Join(options.Dir, databaseName)
 	}
 	db, err := sqlite.Open(ctx, settings)

@@ -161,7 +161,7 @@ func TestFullDatabase(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, Options{Dir: dir})
 	put(t, x, document("a", "walrus"))
-	if _, err := x.db.Writer.Exec("PRAGMA max_page_count = 40"); err != nil {
+	if _, err := x.db.Writer.Exec("PRAGMA max_page_count = 20"); err != nil {
 		t.Fatal(err)
 	}
 	var large []index.Document

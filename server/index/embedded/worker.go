@@ -11,6 +11,9 @@ import (
 // closeGrace is how long Close waits for a merge to end by itself.
 const closeGrace = 3 * time.Second
 
+// maxSetbacks is how often in a row of merges another writer may be faster before they are left for later.
+const maxSetbacks = 8
+
 // worker merges and sweeps in one goroutine, which is started by the first write.
 type worker struct {
 	index  *Index
@@ -107,25 +110,23 @@ func (w *worker) run() {
 }
 
 // tidy merges for as long as there is something to merge, then sweeps. Its failures cost speed and space, not
-// correctness, and so are logged only.
+// correctness, and so are logged only; the next write tries again.
 func (w *worker) tidy() {
-	for w.ctx.Err() == nil {
+	for setbacks := 0; w.ctx.Err() == nil && setbacks < maxSetbacks; {
 		more, err := w.index.mergeOnce(w.ctx, w.policy)
 		if damaged := w.index.damageOf(err); damaged != nil {
 			if err = w.index.repair(w.ctx, damaged); err == nil {
-				continue
+				err = errOvertaken
 			}
 		}
-		if errors.Is(err, errOvertaken) {
+		switch {
+		case errors.Is(err, errOvertaken):
+			setbacks++
 			continue
+		case err != nil && w.ctx.Err() == nil:
+			w.index.log.Warn("merging segments failed; searching goes on with the old ones", "error", err)
 		}
-		if err != nil {
-			if w.ctx.Err() == nil {
-				w.index.log.Warn("merging segments failed; searching goes on with the old ones", "error", err)
-			}
-			break
-		}
-		if !more {
+		if err != nil || !more {
 			break
 		}
 	}
