@@ -89,7 +89,7 @@ func (s *Scanner) Scan(text string, yield func(Raw)) {
 // Unspaced reports whether r belongs to a script that is written without spaces between words, which is indexed by
 // pairs of characters.
 func Unspaced(r rune) bool {
-	if r < 0x0E00 {
+	if r < 0x0E00 || r >= 0x2000 && r < 0x2E80 { // the latter are punctuation and symbols
 		return false
 	}
 	if tokens.IsCJK(r) || r == 'ー' || r == 'ｰ' {

@@ -221,3 +221,15 @@ func TestSearchesAtTheSameTime(t *testing.T) {
 		}
 	})
 }
+
+func TestLongQueriesAreBounded(t *testing.T) {
+	documents := []index.Document{{ID: "a", Chunks: []index.Chunk{{Text: "deploy w7 w8"}}}}
+	s := newSearcher(t, []Part{{Segment: open(t, "long", documents)}})
+	var text strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&text, "w%d ", i)
+	}
+	if result := search(t, s, index.Query{Text: text.String(), Count: true, Prefix: true}); len(result.Hits) != 1 {
+		t.Errorf("%d hits, want 1", len(result.Hits))
+	}
+}

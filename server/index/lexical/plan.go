@@ -77,6 +77,9 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 		p.title = float64(stats.TitleTokens) / float64(stats.Documents)
 	}
 	for _, w := range words {
+		if len(p.words) >= maxWords {
+			break
+		}
 		r.resolve(p, w)
 	}
 	p.words = p.words[:min(len(p.words), maxWords)]

@@ -30,7 +30,7 @@ var (
 func (w *dictionaryWriter) add(key string, value []byte) error {
 	shared := 0
 	if w.count%dictionaryBlock == 0 {
-		if len(w.out) > math.MaxUint32 {
+		if uint64(len(w.out)) > math.MaxUint32 {
 			return errTooLarge
 		}
 		w.offsets = append(w.offsets, uint32(len(w.out)))
