@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -34,47 +33,6 @@ var (
 
 // hashBytes is the length of each half of a document's hash.
 const hashBytes = 16
-
-// detail is what is stored of a document beside its columns.
-type detail struct {
-	Path     []string        `json:"path,omitempty"`
-	Authors  []index.Person  `json:"authors,omitempty"`
-	Metadata []index.Field   `json:"metadata,omitempty"`
-	Sets     []string        `json:"sets,omitempty"`
-	Access   []string        `json:"access,omitempty"`
-	Outline  []index.Heading `json:"outline,omitempty"`
-}
-
-func detailOf(document *index.Document) detail {
-	return detail{Path: document.Path, Authors: document.Authors, Metadata: document.Metadata, Sets: document.Sets,
-		Access: document.Access, Outline: document.Outline}
-}
-
-func (d detail) fill(document *index.Document) {
-	document.Path, document.Authors, document.Metadata = d.Path, d.Authors, d.Metadata
-	document.Sets, document.Access, document.Outline = d.Sets, d.Access, d.Outline
-}
-
-func (p *packer) packDetail(document *index.Document) ([]byte, error) {
-	data, err := json.Marshal(detailOf(document))
-	if err != nil {
-		return nil, fmt.Errorf("encode document %q: %w", document.ID, err)
-	}
-	return p.pack(data)
-}
-
-func (p *packer) unpackDetail(packed []byte, document *index.Document) error {
-	data, err := p.unpack(packed)
-	if err != nil {
-		return err
-	}
-	var d detail
-	if err := json.Unmarshal(data, &d); err != nil {
-		return fmt.Errorf("%w: %w", errPacked, err)
-	}
-	d.fill(document)
-	return nil
-}
 
 // canonical is the document as it will be read back: valid UTF-8, dates in UTC and whole microseconds. What is the same
 // in this form is stored, hashed and indexed the same.

@@ -346,10 +346,13 @@ func TestRefusesWhatIsTooLarge(t *testing.T) {
 	x := open(t, Options{})
 	many := document("many")
 	many.Chunks = make([]index.Chunk, MaxChunks+1)
+	described := document("described")
+	described.Metadata = []index.Field{{Key: "note", Values: []string{strings.Repeat("x", maxUnpacked+1)}}}
 	tests := []struct {
 		batch index.Batch
 		want  error
 	}{
+		{index.Batch{Upsert: []index.Document{described}}, ErrTooLarge},
 		{index.Batch{Upsert: []index.Document{document("")}}, ErrNoID},
 		{index.Batch{Upsert: []index.Document{many}}, ErrTooLarge},
 		{index.Batch{Upsert: []index.Document{document("x", strings.Repeat("a", MaxChunkBytes+1))}}, ErrTooLarge},

@@ -23,8 +23,8 @@ const (
 	minCompress = 64
 	// groupBytes of text are packed together: enough to shrink well, little enough to read one chunk fast.
 	groupBytes = 8 << 10
-	// maxUnpacked bounds the memory that a damaged or hostile store can ask for.
-	maxUnpacked = 256 << 20
+	// maxUnpacked bounds the memory that a damaged or hostile store can ask for; nothing larger is packed.
+	maxUnpacked = 64 << 20
 )
 
 var errPacked = errors.New("a stored value is damaged")
@@ -48,6 +48,9 @@ func newPacker() *packer {
 }
 
 func (p *packer) pack(data []byte) ([]byte, error) {
+	if len(data) > maxUnpacked {
+		return nil, fmt.Errorf("%d bytes to be kept together: %w", len(data), ErrTooLarge)
+	}
 	if len(data) >= minCompress {
 		encoder, err := p.encoder()
 		if err != nil {
@@ -65,7 +68,7 @@ func (p *packer) unpack(packed []byte) ([]byte, error) {
 	switch {
 	case len(packed) == 0:
 		return nil, errPacked
-	case packed[0] == packedRaw:
+	case packed[0] == packedRaw && len(packed) <= maxUnpacked+1:
 		return packed[1:], nil
 	case packed[0] != packedZstd:
 		return nil, errPacked
@@ -112,11 +115,7 @@ func (p *packer) packChunks(ctx context.Context, chunks []index.Chunk) ([]packed
 }
 
 func appendChunk(data []byte, chunk *index.Chunk) []byte {
-	data = binary.AppendUvarint(data, uint64(len(chunk.Headings)))
-	for _, heading := range chunk.Headings {
-		data = appendText(data, heading)
-	}
-	return appendText(appendText(data, chunk.Link), chunk.Text)
+	return appendText(appendText(appendTexts(data, chunk.Headings), chunk.Link), chunk.Text)
 }
 
 // unpackChunks is the reverse of what packChunks does for one group.
@@ -126,45 +125,125 @@ func (p *packer) unpackChunks(packed []byte) ([]index.Chunk, error) {
 		return nil, err
 	}
 	var chunks []index.Chunk
-	for len(data) > 0 {
-		chunk, rest, ok := cutChunk(data)
-		if !ok {
+	for from := (values{data: data}); len(from.data) > 0; {
+		chunk := index.Chunk{Headings: from.texts(), Link: from.text(), Text: from.text()}
+		if from.broken {
 			return nil, errPacked
 		}
-		chunks, data = append(chunks, chunk), rest
+		chunks = append(chunks, chunk)
 	}
 	return chunks, nil
 }
 
-func cutChunk(data []byte) (chunk index.Chunk, rest []byte, ok bool) {
-	count, width := binary.Uvarint(data)
-	if width <= 0 || count > uint64(len(data)) {
-		return chunk, nil, false
+// packDetail packs what is stored of a document beside its columns and chunks.
+func (p *packer) packDetail(document *index.Document) ([]byte, error) {
+	data := appendTexts(nil, document.Path)
+	data = appendTexts(data, document.Sets)
+	data = appendTexts(data, document.Access)
+	data = appendNumber(data, len(document.Authors))
+	for _, person := range document.Authors {
+		data = appendText(appendText(data, person.Name), person.Email)
 	}
-	data = data[width:]
-	for range count {
-		heading := ""
-		if heading, data, ok = cutText(data); !ok {
-			return chunk, nil, false
-		}
-		chunk.Headings = append(chunk.Headings, heading)
+	data = appendNumber(data, len(document.Metadata))
+	for _, field := range document.Metadata {
+		data = appendTexts(appendText(data, field.Key), field.Values)
+		data = appendFlag(data, field.List)
 	}
-	if chunk.Link, data, ok = cutText(data); !ok {
-		return chunk, nil, false
+	data = appendNumber(data, len(document.Outline))
+	for _, heading := range document.Outline {
+		data = binary.AppendVarint(binary.AppendVarint(data, int64(heading.Level)), int64(heading.Chunk))
+		data = appendText(data, heading.Text)
 	}
-	chunk.Text, data, ok = cutText(data)
-	return chunk, data, ok
+	return p.pack(data)
+}
+
+func (p *packer) unpackDetail(packed []byte, document *index.Document) error {
+	data, err := p.unpack(packed)
+	if err != nil {
+		return err
+	}
+	from := values{data: data}
+	document.Path, document.Sets, document.Access = from.texts(), from.texts(), from.texts()
+	for n := from.count(); n > 0 && !from.broken; n-- {
+		document.Authors = append(document.Authors, index.Person{Name: from.text(), Email: from.text()})
+	}
+	for n := from.count(); n > 0 && !from.broken; n-- {
+		document.Metadata = append(document.Metadata,
+			index.Field{Key: from.text(), Values: from.texts(), List: from.count() != 0})
+	}
+	for n := from.count(); n > 0 && !from.broken; n-- {
+		document.Outline = append(document.Outline,
+			index.Heading{Level: from.number(), Chunk: from.number(), Text: from.text()})
+	}
+	if from.broken || len(from.data) > 0 {
+		return errPacked
+	}
+	return nil
+}
+
+func appendNumber(data []byte, value int) []byte { return binary.AppendUvarint(data, uint64(value)) }
+
+func appendFlag(data []byte, value bool) []byte {
+	if value {
+		return append(data, 1)
+	}
+	return append(data, 0)
 }
 
 func appendText(data []byte, text string) []byte {
-	return append(binary.AppendUvarint(data, uint64(len(text))), text...)
+	return append(appendNumber(data, len(text)), text...)
 }
 
-func cutText(data []byte) (text string, rest []byte, ok bool) {
-	length, width := binary.Uvarint(data)
-	if width <= 0 || length > uint64(len(data)-width) {
-		return "", nil, false
+func appendTexts(data []byte, texts []string) []byte {
+	data = appendNumber(data, len(texts))
+	for _, text := range texts {
+		data = appendText(data, text)
 	}
-	end := width + int(length)
-	return string(data[width:end]), data[end:], true
+	return data
+}
+
+// values reads what the append functions wrote, in the same order. What cannot be read is zero, and broken is set.
+type values struct {
+	data   []byte
+	broken bool
+}
+
+// count reads a number that cannot exceed what is left, as everything that is counted takes at least a byte.
+func (v *values) count() int {
+	value, width := binary.Uvarint(v.data)
+	if width <= 0 || value > uint64(len(v.data)) {
+		v.data, v.broken = nil, true
+		return 0
+	}
+	v.data = v.data[width:]
+	return int(value)
+}
+
+func (v *values) number() int {
+	value, width := binary.Varint(v.data)
+	if width <= 0 {
+		v.data, v.broken = nil, true
+		return 0
+	}
+	v.data = v.data[width:]
+	return int(value)
+}
+
+func (v *values) text() string {
+	length := v.count()
+	if length > len(v.data) {
+		v.data, v.broken = nil, true
+		return ""
+	}
+	text := string(v.data[:length])
+	v.data = v.data[length:]
+	return text
+}
+
+func (v *values) texts() []string {
+	var texts []string
+	for n := v.count(); n > 0 && !v.broken; n-- {
+		texts = append(texts, v.text())
+	}
+	return texts
 }

@@ -24,7 +24,7 @@ CREATE TABLE documents (
     updated_at INTEGER,          -- likewise
     hidden     INTEGER NOT NULL,
     chunks     INTEGER NOT NULL,
-    detail     BLOB    NOT NULL  -- packed JSON: path, authors, metadata, sets, access, outline
+    detail     BLOB    NOT NULL  -- packed: path, sets, access, authors, metadata, outline
 ) STRICT;
 
 CREATE INDEX documents_by_origin ON documents (origin) WHERE origin <> '';
