@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"quarry/client/wire"
 )
 
 // Themes are the names that theme takes beside those of the user's own themes.
@@ -79,7 +81,7 @@ func unknownProfile(name string, known []string) error {
 
 // hint names the nearest of the known values, or all of them if there are few.
 func hint(value string, known []string) string {
-	if nearest := Nearest(value, known); nearest != "" {
+	if nearest := wire.Nearest(value, known); nearest != "" {
 		return "; the nearest is " + clip(nearest)
 	}
 	if len(known) == 0 || len(known) > 10 {

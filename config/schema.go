@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"quarry/client/wire"
 )
 
 // valueKind is the type that a key's value must have.
@@ -141,7 +143,7 @@ func contains(list []string, value string) bool {
 
 func (t *tree) unknownKey(key *yaml.Node, whole, path string, known []string) error {
 	e := &Error{File: t.file, Line: key.Line, Key: clip(whole), Problem: "unknown key"}
-	nearest := Nearest(key.Value, known)
+	nearest := wire.Nearest(key.Value, known)
 	switch {
 	case nearest != "" && path != "":
 		nearest = path + "." + nearest

@@ -3,7 +3,6 @@ package config
 import (
 	"path/filepath"
 	"testing"
-	"testing/quick"
 	"time"
 )
 
@@ -96,34 +95,6 @@ func TestParseAgent(t *testing.T) {
 		if got, err := ParseAgent(text); err == nil {
 			t.Errorf("ParseAgent(%q) = %+v", text, got)
 		}
-	}
-}
-
-func TestDistanceIsLevenshteins(t *testing.T) {
-	// The definition itself, as an oracle for short words.
-	var slow func(a, b string) int
-	slow = func(a, b string) int {
-		if a == "" || b == "" {
-			return len(a) + len(b)
-		}
-		if a[0] == b[0] {
-			return slow(a[1:], b[1:])
-		}
-		return 1 + min(slow(a[1:], b), slow(a, b[1:]), slow(a[1:], b[1:]))
-	}
-	word := func(bits uint16) string {
-		letters := []byte{}
-		for ; bits > 0; bits >>= 3 {
-			letters = append(letters, "abc"[bits%3])
-		}
-		return string(letters)
-	}
-	same := func(x, y uint16) bool { return distance(word(x), word(y)) == slow(word(x), word(y)) }
-	if err := quick.Check(same, &quick.Config{MaxCount: 500}); err != nil {
-		t.Error(err)
-	}
-	if got := Nearest("xyz", []string{"theme"}); got != "" {
-		t.Errorf("nothing is near, got %q", got)
 	}
 }
 

@@ -202,7 +202,7 @@ func planSync(paths []string, roots map[string]rootState) ([]*target, error) {
 }
 
 func didYouMean(value string, candidates []string) string {
-	if near := nearest(value, candidates); near != "" {
+	if near := wire.Nearest(value, candidates); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""

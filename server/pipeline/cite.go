@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"quarry/client/wire"
 	"quarry/server/index"
@@ -74,11 +75,7 @@ func (r *run) documents(ctx context.Context) (map[string]index.Stored, error) {
 }
 
 func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation int) wire.SearchResult {
-	texts := make([]string, len(chunks))
-	for i, c := range chunks {
-		texts[i] = c.Text
-	}
-	content := strings.Join(texts, "\n")
+	content := joined(chunks)
 	center := chunks[min(max(s.center.chunk-s.start, 0), len(chunks)-1)]
 	result := wire.SearchResult{
 		CitationID: &citation, Title: d.Title, Content: content, SourceType: d.Source,
@@ -100,6 +97,19 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		result.Ranks = s.center.ranks
 	}
 	return result
+}
+
+// joined gives a run of chunks back as one text. Chunks of files keep the line breaks that stood behind them; others
+// get one.
+func joined(chunks []index.Chunk) string {
+	var text strings.Builder
+	for i, c := range chunks {
+		if i > 0 && !strings.HasSuffix(chunks[i-1].Text, "\n") {
+			text.WriteByte('\n')
+		}
+		text.WriteString(c.Text)
+	}
+	return strings.TrimRightFunc(text.String(), unicode.IsSpace)
 }
 
 // link prefers the exact place of the passage to the document's own address.

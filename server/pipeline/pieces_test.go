@@ -246,3 +246,10 @@ func TestBlurb(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestJoined(t *testing.T) {
+	chunks := []index.Chunk{{Text: "# A\n\n"}, {Text: "b"}, {Text: "c\n"}}
+	if got, want := joined(chunks), "# A\n\nb\nc"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -140,7 +140,8 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	for _, c := range r.found[0].Corrections {
 		r.note(wire.NoteTypoCorrected, "nothing matched “%s”; searched for “%s”", c.From, c.To)
 	}
-	return wire.OutcomeOK, fmt.Sprintf("%d passages from %d %s", hits, len(r.queries), plural(len(r.queries), "query", "queries")), nil
+	return wire.OutcomeOK, fmt.Sprintf("%d %s from %d %s", hits, plural(hits, "passage", "passages"),
+		len(r.queries), plural(len(r.queries), "query", "queries")), nil
 }
 
 func (r *run) limit() int {
@@ -166,7 +167,8 @@ func (r *run) indexQuery(q wire.ExecutedQuery, limit int) index.Query {
 func (r *run) fuse(context.Context) (string, string, error) {
 	r.ranked = fuse(r.lists)
 	r.chosen = mergeAdjacent(r.ranked, r.limit())
-	return wire.OutcomeOK, fmt.Sprintf("%d %s, weights literal", len(r.chosen), plural(len(r.chosen), "section", "sections")), nil
+	n := len(r.chosen)
+	return wire.OutcomeOK, fmt.Sprintf("%d %s, weights literal", n, plural(n, "section", "sections")), nil
 }
 
 func (r *run) selectSections(context.Context) (string, string, error) {

@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"client":                 {"client/..."},
 	"client/wire":            {},
 	"client/contracttest":    {"client/..."},
-	"config":                 {},
+	"config":                 {"client/wire"},
 	"theme":                  {},
 	"server":                 {"server/...", "client/wire"},
 	"server/tokens":          {},

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"quarry/client"
 	"quarry/client/wire"
 )
 
@@ -42,7 +41,7 @@ func (a *app) group(command *cobra.Command, arguments []string) error {
 		names = append(names, child.Name())
 	}
 	do := "See: " + command.CommandPath() + " --help"
-	if near := client.Nearest(arguments[0], names); near != "" {
+	if near := wire.Nearest(arguments[0], names); near != "" {
 		do = fmt.Sprintf("Did you mean: %s %s", command.CommandPath(), near)
 	}
 	return usage(do, "%q is not a command of %s", arguments[0], command.CommandPath())

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client"
+	"quarry/client/wire"
 )
 
 // completionTime is how long a shell waits for values of a server; after that there are none.
@@ -43,7 +44,7 @@ func (a *app) printCompletion(root *cobra.Command, shell string) error {
 		return root.GenPowerShellCompletionWithDesc(a.out)
 	}
 	do := "Name one of bash, zsh, fish, powershell."
-	if near := client.Nearest(shell, shells()); near != "" {
+	if near := wire.Nearest(shell, shells()); near != "" {
 		do = "Did you mean " + near + "?"
 	}
 	return usage(do, "unknown shell %q", shell)

@@ -176,7 +176,7 @@ func addableSource(as string) (string, error) {
 			values = append(values, other.Value)
 		}
 	}
-	return "", unknownValue("source", as, client.Nearest(value, values), "quarry sources --help")
+	return "", unknownValue("source", as, wire.Nearest(value, values), "quarry sources --help")
 }
 
 func (a *app) removeCommand() *cobra.Command {

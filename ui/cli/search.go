@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"quarry/client"
 	"quarry/client/wire"
 )
 
@@ -155,7 +154,7 @@ func (a *app) searchFormat(options *searchOptions) (string, error) {
 		}
 	}
 	do := "Choose one of " + strings.Join(searchFormats(), ", ") + "."
-	if near := client.Nearest(format, searchFormats()); near != "" {
+	if near := wire.Nearest(format, searchFormats()); near != "" {
 		do = fmt.Sprintf("Did you mean %s? %s", near, do)
 	}
 	return "", usage(do, "unknown format %q", format)

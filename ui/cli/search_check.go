@@ -81,10 +81,10 @@ func checkSources(ctx context.Context, c *client.Client, plan *searchPlan) (*fil
 
 // nearestSource prefers what this server has.
 func nearestSource(source string, listed, known []string) string {
-	if near := client.Nearest(source, listed); near != "" {
+	if near := wire.Nearest(source, listed); near != "" {
 		return near
 	}
-	return client.Nearest(source, known)
+	return wire.Nearest(source, known)
 }
 
 // annotate adds to answers that a source is not connected, unless the server said so itself.
@@ -181,7 +181,7 @@ func findAgent(name string, personas []wire.Persona) (int, error) {
 	if number, err := strconv.Atoi(name); err == nil {
 		return number, nil
 	}
-	return 0, unknownValue("agent", name, client.Nearest(name, names), "quarry agents")
+	return 0, unknownValue("agent", name, wire.Nearest(name, names), "quarry agents")
 }
 
 func checkSets(ctx context.Context, c *client.Client, plan *searchPlan) error {
@@ -204,7 +204,7 @@ func checkSets(ctx context.Context, c *client.Client, plan *searchPlan) error {
 	}
 	for _, name := range wanted {
 		if !slices.Contains(names, name) {
-			return unknownValue("document set", name, client.Nearest(name, names), "quarry document-sets")
+			return unknownValue("document set", name, wire.Nearest(name, names), "quarry document-sets")
 		}
 	}
 	return nil
@@ -243,5 +243,5 @@ func nearestTag(ctx context.Context, c *client.Client, tag wire.Tag) string {
 	for _, other := range all {
 		names = append(names, other.Key+"="+other.Value)
 	}
-	return client.Nearest(tag.Key+"="+tag.Value, names)
+	return wire.Nearest(tag.Key+"="+tag.Value, names)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"quarry/config"
+
+	"quarry/client/wire"
 )
 
 // Probe looks at what lies on this machine. Each method is asked only when its rule is reached.
@@ -104,7 +106,7 @@ func (d *decision) byNamedProfile(name string) (*Choice, error) {
 	}
 	e := &Error{Kind: ErrUsage, Problem: fmt.Sprintf("no profile %q is configured", name)}
 	known := d.Config.ProfileNames()
-	switch nearest := config.Nearest(name, append(known, config.LocalProfile)); {
+	switch nearest := wire.Nearest(name, append(known, config.LocalProfile)); {
 	case d.Config.Sandbox():
 		e.Problem += ": with QUARRY_READONLY and a server in the environment no configuration file is read"
 		e.Fix = "leave out --profile, or unset QUARRY_READONLY"
