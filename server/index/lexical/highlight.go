@@ -16,17 +16,13 @@ const passageBytes = 300
 
 // highlighter implements index.Highlighter for the words of a plan.
 type highlighter struct {
-	terms    map[string]float64 // term → idf
-	prefixes map[string]float64
-
-	mutex    sync.Mutex // guards analyser
-	analyser *analysis.Analyser
+	terms     map[string]float64 // term → idf
+	prefixes  map[string]float64
+	analysers *analysers
 }
 
-func newHighlighter(p *plan) *highlighter {
-	h := &highlighter{
-		terms: make(map[string]float64), prefixes: make(map[string]float64), analyser: analysis.New(),
-	}
+func newHighlighter(p *plan, pool *analysers) *highlighter {
+	h := &highlighter{terms: make(map[string]float64), prefixes: make(map[string]float64), analysers: pool}
 	for _, w := range p.words {
 		h.terms[w.Term] = w.idf
 		if w.Prefix {
@@ -58,11 +54,11 @@ func (h *highlighter) Highlight(text string) (marks [][2]int, best [2]int) {
 
 // find returns the matched words of a text in order.
 func (h *highlighter) find(text string) []mark {
-	h.mutex.Lock()
-	defer h.mutex.Unlock()
+	analyser := h.analysers.take()
+	defer h.analysers.give(analyser)
 	var found []mark
-	h.analyser.Scan(text, func(raw analysis.Raw) {
-		term := h.analyser.TermOf(raw.Surface)
+	analyser.Scan(text, func(raw analysis.Raw) {
+		term := analyser.TermOf(raw.Surface)
 		if weight, ok := h.terms[term]; ok {
 			found = append(found, mark{raw.Start, raw.End, term, weight})
 			return
@@ -155,3 +151,15 @@ func trim(text string, from, to int) [2]int {
 	}
 	return [2]int{from + start, from + len(strings.TrimRightFunc(part, unicode.IsSpace))}
 }
+
+// analysers lends analysers that remember the stems of earlier texts, which is most of their work.
+type analysers struct{ idle sync.Pool }
+
+func (a *analysers) take() *analysis.Analyser {
+	if analyser, ok := a.idle.Get().(*analysis.Analyser); ok {
+		return analyser
+	}
+	return analysis.New()
+}
+
+func (a *analysers) give(analyser *analysis.Analyser) { a.idle.Put(analyser) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"quarry/server/index"
-	"quarry/server/index/analysis"
 )
 
 // Search implements index.Snapshot.
@@ -26,7 +25,8 @@ func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result,
 
 // search answers a query; if nothing matches as typed, it answers the corrected query.
 func (r *run) search(q *index.Query) (index.Result, error) {
-	analyser := analysis.New()
+	analyser := r.s.analysers.take()
+	defer r.s.analysers.give(analyser)
 	words := typed(analyser, q)
 	p := r.plan(analyser, words, q)
 	found, err := r.execute(p, q)
@@ -99,7 +99,7 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 
 // result makes the answer.
 func (r *run) result(p *plan, f *found, corrections []index.Correction, q *index.Query) (index.Result, error) {
-	result := index.Result{Corrections: corrections, Highlighter: newHighlighter(p)}
+	result := index.Result{Corrections: corrections, Highlighter: newHighlighter(p, &r.s.analysers)}
 	for i := range f.hits {
 		c := &f.hits[i]
 		reader := r.reader(c.part)

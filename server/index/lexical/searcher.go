@@ -21,10 +21,11 @@ type Part struct {
 
 // Searcher searches a set of parts; immutable and safe for concurrent use.
 type Searcher struct {
-	parts   []Part
-	params  Params
-	stats   segment.Stats // of live documents
-	scratch sync.Pool     // *scratch
+	parts     []Part
+	params    Params
+	stats     segment.Stats // of live documents
+	scratch   sync.Pool     // *scratch
+	analysers analysers
 }
 
 // NewSearcher returns a searcher over parts. A document may be live in one of them at most.

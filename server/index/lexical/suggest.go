@@ -30,7 +30,8 @@ func (s *Searcher) Suggest(ctx context.Context, prefix string, access index.Acce
 }
 
 func (r *run) suggest(prefix string, access index.Access, limit int) (out index.Suggestions, err error) {
-	analyser := analysis.New()
+	analyser := r.s.analysers.take()
+	defer r.s.analysers.give(analyser)
 	tokens := analyser.Tokens(prefix)
 	words := analyser.Words(prefix, false)
 	if len(words) == 0 || limit <= 0 {
