@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -439,36 +438,38 @@ func TestSoundSegmentsAreNotRebuilt(t *testing.T) {
 	}
 }
 
-func TestSweep(t *testing.T) {
+// vanishing lets segments be gone for a while, each time because a merge has just changed the manifest.
+type vanishing struct {
+	segmentFiles
+	left  int
+	merge func()
+}
+
+func (v *vanishing) Open(name string) ([]byte, func(), error) {
+	if v.left > 0 {
+		v.left--
+		v.merge()
+		return nil, nil, fs.ErrNotExist
+	}
+	return v.segmentFiles.Open(name)
+}
+
+func TestReadersKeepUpWithMerges(t *testing.T) {
 	dir := t.TempDir()
-	now := time.Now()
-	x := open(t, Options{Dir: dir, Now: func() time.Time { return now }})
-	put(t, x, document("a", "walrus"))
-	x.worker.idle.Wait()
-	orphan, err := x.files.Create([]byte("what a crash left behind"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	foreign := filepath.Join(dir, segmentsFolder, "notes.txt")
-	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	exists := func(path string) bool {
-		_, err := os.Stat(path)
-		return err == nil
-	}
-	orphanPath := filepath.Join(dir, segmentsFolder, orphan+segmentSuffix)
-	if err := x.sweep(t.Context()); err != nil || !exists(orphanPath) {
-		t.Errorf("a young file was removed (%v)", err)
-	}
-	now = now.Add(2 * sweepAge)
-	if err := x.sweep(t.Context()); err != nil || exists(orphanPath) {
-		t.Errorf("an old file was not removed (%v)", err)
-	}
-	if !exists(foreign) {
-		t.Error("a file that is not ours was removed")
-	}
-	if got := find(t, snapshotOf(t, x), "walrus"); len(got) != 1 {
+	writer := open(t, Options{Dir: dir})
+	put(t, writer, document("a", "walrus"))
+	files := &vanishing{segmentFiles: writer.files, left: 10, merge: func() {
+		if _, err := writer.db.Writer.Exec("UPDATE meta SET manifest = manifest + 1"); err != nil {
+			t.Error(err)
+		}
+	}}
+	reader := open(t, Options{Dir: dir, ReadOnly: true, files: files})
+	if got := find(t, snapshotOf(t, reader), "walrus"); len(got) != 1 {
 		t.Errorf("found %v", got)
+	}
+	files.left, files.merge = 10, func() {}
+	put(t, writer, document("b", "walrus"))
+	if _, err := reader.Snapshot(t.Context()); !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, index.ErrReadOnly) {
+		t.Errorf("a segment that is lost: %v, want ErrNotExist and ErrReadOnly", err)
 	}
 }

@@ -70,6 +70,8 @@ type damagedError struct {
 	ids     []int64
 	missing bool // all of them for want of the file, as when another process has just merged them
 	cause   error
+	// manifest is the number of the manifest that names them; -1 when they were found by searching.
+	manifest int64
 }
 
 func (d *damagedError) Error() string { return d.cause.Error() }
@@ -79,7 +81,7 @@ func (d *damagedError) Unwrap() error { return d.cause }
 func (d *damagedError) add(id int64, cause error) *damagedError {
 	missing := errors.Is(cause, fs.ErrNotExist)
 	if d == nil {
-		return &damagedError{ids: []int64{id}, missing: missing, cause: cause}
+		return &damagedError{ids: []int64{id}, missing: missing, cause: cause, manifest: -1}
 	}
 	d.ids, d.missing = append(d.ids, id), d.missing && missing
 	return d

@@ -130,6 +130,10 @@ func (s *states) acquire(ctx context.Context, q querier, manifest int64) (*state
 	parts, err := s.load(ctx, q)
 	if err != nil {
 		s.dropParts(parts)
+		var damaged *damagedError
+		if errors.As(err, &damaged) {
+			damaged.manifest = manifest
+		}
 		return nil, err
 	}
 	loaded := newState(manifest, parts)

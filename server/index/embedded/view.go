@@ -11,8 +11,12 @@ import (
 	"quarry/server/sqlite"
 )
 
-// openAttempts are made to open a view whose segments were merged away just while it was opened.
-const openAttempts = 3
+const (
+	// openAttempts bounds how often a view is tried to be opened while merges take its segments away.
+	openAttempts = 100
+	// openRepairs bounds how often the index is repaired for that.
+	openRepairs = 2
+)
 
 // view is one state of the whole library: an open read transaction and the segments that its manifest names.
 type view struct {
@@ -25,20 +29,26 @@ type view struct {
 // openView opens a view of the newest state. A damaged index is repaired first.
 func (x *Index) openView(ctx context.Context) (*view, error) {
 	var failure error
-	for attempt := range openAttempts + 1 {
+	before, repairs := int64(-1), 0
+	for range openAttempts {
 		opened, err := x.tryView(ctx)
 		damaged := x.damageOf(err)
 		if damaged == nil {
 			return opened, err
 		}
-		failure = err
-		// A segment that is missing may just have been merged: the next look at the manifest tells.
-		if damaged.missing && attempt+1 < openAttempts {
+		if failure = err; ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		// A segment that is missing has most likely just been merged, and the next manifest names another. When the
+		// same manifest names it again it is lost.
+		if damaged.missing && damaged.manifest != before {
+			before = damaged.manifest
 			continue
 		}
-		if attempt == openAttempts {
+		if repairs == openRepairs {
 			break
 		}
+		repairs++
 		if err := x.repair(ctx, damaged); err != nil {
 			return nil, err
 		}
