@@ -18,6 +18,7 @@ const passageBytes = 300
 type highlighter struct {
 	terms     map[string]float64 // term → idf
 	prefixes  map[string]float64
+	initials  [256]bool // first bytes of terms: a stem begins as its words do, so other words need no stemming
 	analysers *analysers
 }
 
@@ -25,8 +26,10 @@ func newHighlighter(p *plan, pool *analysers) *highlighter {
 	h := &highlighter{terms: make(map[string]float64), prefixes: make(map[string]float64), analysers: pool}
 	for _, w := range p.words {
 		h.terms[w.Term] = w.idf
+		h.initials[w.Term[0]] = true
 		if w.Prefix {
 			h.prefixes[w.Surface] = w.idf
+			h.initials[w.Surface[0]] = true
 		}
 	}
 	return h
@@ -58,6 +61,9 @@ func (h *highlighter) find(text string) []mark {
 	defer h.analysers.give(analyser)
 	var found []mark
 	analyser.Scan(text, func(raw analysis.Raw) {
+		if !h.initials[raw.Surface[0]] {
+			return
+		}
 		term := analyser.TermOf(raw.Surface)
 		if weight, ok := h.terms[term]; ok {
 			found = append(found, mark{raw.Start, raw.End, term, weight})
