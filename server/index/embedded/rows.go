@@ -61,7 +61,11 @@ type library struct {
 	packer   *packer
 	byID     *sql.Stmt
 	chunksOf *sql.Stmt
+	recalled map[string]*stored
 }
+
+// maxRecalled bounds what recall keeps: more than one answer describes.
+const maxRecalled = 256
 
 func newLibrary(q querier, p *packer) *library { return &library{q: q, packer: p} }
 
@@ -92,6 +96,23 @@ func (l *library) find(ctx context.Context, id string) (*stored, error) {
 		return nil, err
 	}
 	return found, l.complete(found)
+}
+
+// recall is find that remembers: an answer describes its documents first and then reads their chunks. It serves a
+// transaction that only reads.
+func (l *library) recall(ctx context.Context, id string) (*stored, error) {
+	if found, ok := l.recalled[id]; ok {
+		return found, ctx.Err()
+	}
+	found, err := l.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if l.recalled == nil || len(l.recalled) >= maxRecalled {
+		l.recalled = make(map[string]*stored)
+	}
+	l.recalled[id] = found
+	return found, nil
 }
 
 // look is find for when the row's columns are enough.

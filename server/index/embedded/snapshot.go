@@ -202,9 +202,7 @@ func (s *snapshot) read(ask func(*view, *library) error) error {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	shown := s.current()
-	reading := newLibrary(shown.tx, s.index.packer)
-	defer reading.close()
-	return ask(shown, reading)
+	return ask(shown, shown.library)
 }
 
 // Documents implements index.Snapshot.
@@ -212,7 +210,7 @@ func (s *snapshot) Documents(ctx context.Context, ids []string, access index.Acc
 	found := make([]index.Stored, 0, len(ids))
 	err := s.read(func(_ *view, library *library) error {
 		for _, id := range ids {
-			document, err := library.find(ctx, id)
+			document, err := library.recall(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -232,7 +230,7 @@ func (s *snapshot) Documents(ctx context.Context, ids []string, access index.Acc
 func (s *snapshot) Chunks(ctx context.Context, id string, from, to int, access index.Access) ([]index.Chunk, error) {
 	var chunks []index.Chunk
 	err := s.read(func(_ *view, library *library) error {
-		document, err := library.find(ctx, id)
+		document, err := library.recall(ctx, id)
 		if err != nil {
 			return err
 		}

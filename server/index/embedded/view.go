@@ -20,10 +20,11 @@ const (
 
 // view is one state of the whole library: an open read transaction and the segments that its manifest names.
 type view struct {
-	meta  meta
-	tx    *sql.Tx
-	state *state
-	close func()
+	meta    meta
+	tx      *sql.Tx
+	library *library // of tx; its statements and what it found serve all reads of the view
+	state   *state
+	close   func()
 }
 
 // openView opens a view of the newest state. A damaged index is repaired first.
@@ -82,8 +83,10 @@ func (x *Index) tryView(ctx context.Context) (*view, error) {
 		return nil, err
 	}
 	x.noteStale(shown)
-	return &view{meta: m, tx: tx, state: shown, close: func() {
+	reading := newLibrary(tx, x.packer)
+	return &view{meta: m, tx: tx, library: reading, state: shown, close: func() {
 		x.states.drop(shown)
+		reading.close()
 		end()
 	}}, nil
 }
