@@ -278,6 +278,9 @@ func plural(n int, one, many string) string {
 const blurbRunes = 400
 
 func blurb(text string) string {
+	if longest := 16 * blurbRunes; len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "")
+	}
 	text = strings.Join(strings.Fields(text), " ")
 	runes := []rune(text)
 	if len(runes) <= blurbRunes {

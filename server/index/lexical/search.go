@@ -3,6 +3,7 @@ package lexical
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"quarry/server/index"
 )
@@ -68,6 +69,7 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 	if limit == 0 {
 		depth = 0
 	}
+	lead := newLeaders(depth)
 	for part := range r.s.parts {
 		if err := r.stopped(); err != nil {
 			return nil, err
@@ -81,13 +83,17 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.hits = append(out.hits, s.choose(part, f, phrases, depth)...)
+		chosen := s.choose(part, f, phrases, depth, lead.floor())
+		lead.add(chosen)
+		out.hits = append(out.hits, chosen...)
 		matches := s.match(f, q.Count)
 		out.documents += matches.passing
 		out.matched = append(out.matched, matches)
 		s.clear()
 	}
 	if len(out.hits) > depth {
+		floor := lead.floor()
+		out.hits = slices.DeleteFunc(out.hits, func(c candidate) bool { return c.first <= floor })
 		out.hits = r.cut(out.hits, depth)
 	}
 	if err := r.rerank(p, out.hits, q.Explain); err != nil {

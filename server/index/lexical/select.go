@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -67,13 +68,13 @@ func (b *best) down() {
 	}
 }
 
-// choose returns the best chunks of a part that pass the filter; phrases, where there are any, bounds the chunks.
-func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int) []candidate {
+// choose returns the best chunks of a part that pass the filter and score more than floor; phrases, where there are
+// any, bounds the chunks.
+func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int, floor float32) []candidate {
 	if limit == 0 {
 		return nil
 	}
 	b := &best{limit: limit}
-	floor := float32(0)
 	chunks := s.reader.Chunks()
 	for page, touched := range s.r.pages {
 		if !touched {
@@ -89,7 +90,7 @@ func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int) [
 			if !has(f.pass, document) || phrases != nil && !has(phrases, chunk) {
 				continue
 			}
-			floor = b.offer(scored{score, uint32(chunk)})
+			floor = max(floor, b.offer(scored{score, uint32(chunk)}))
 		}
 	}
 	out := make([]candidate, len(b.items))
@@ -98,6 +99,27 @@ func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int) [
 		out[i] = candidate{part: part, document: s.owner(chunk), chunk: chunk, first: c.score, score: float64(c.score)}
 	}
 	return out
+}
+
+// leaders are the best scores over all parts so far: what scores less than the last of them is out, whichever part
+// it comes from.
+type leaders struct{ best }
+
+func newLeaders(limit int) *leaders { return &leaders{best{limit: limit}} }
+
+// add takes the scores of candidates.
+func (l *leaders) add(all []candidate) {
+	for i := range all {
+		l.offer(scored{score: all[i].first})
+	}
+}
+
+// floor is the score just below the last leader's, so that ties with it stay in.
+func (l *leaders) floor() float32 {
+	if len(l.items) < l.limit || l.limit == 0 {
+		return 0
+	}
+	return math.Nextafter32(l.items[0].score, 0)
 }
 
 // cut sorts the candidates of all parts and keeps the limit best.
