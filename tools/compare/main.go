@@ -28,14 +28,14 @@ type engine interface {
 	name() string
 	// build indexes all documents under dir.
 	build(ctx context.Context, dir string, documents []wire.IngestionDocument) error
-	// search returns the number of passages found, at most 50, with their texts read.
+	// search returns the number of passages found, at most 10, with their texts read.
 	search(ctx context.Context, query string) (int, error)
 	close() error
 }
 
 const (
 	queriesOfAKind = 200
-	passages       = 50
+	passages       = 10
 )
 
 func main() {
