@@ -144,6 +144,10 @@ type ServeOptions struct {
 	Library string // folder; empty: the default one
 	// Listening is called once with the address when requests are answered.
 	Listening func(address string)
+	// Log takes a line for every request and search; nil: none are written.
+	Log io.Writer
+	// LogJSON makes each line a JSON object.
+	LogJSON bool
 }
 
 // NewProfile is what configure asks for.

@@ -99,8 +99,10 @@ func (a *app) explain(err error) *Failure {
 func (a *app) explainReply(err error, reply *client.Error) *Failure {
 	failure := &Failure{Code: exitCodeOf(reply.Kind), What: oneLine(err.Error()), Do: reply.Remedy(), Err: err}
 	switch {
-	case failure.Code == ExitTimeout:
+	case failure.Code == ExitTimeout && reply.Status == 0:
 		return a.timedOut(err)
+	case failure.Code == ExitTimeout:
+		failure.Do = a.faster()
 	case failure.Code == ExitInterrupted:
 		return interruption()
 	case reply.Code == "PERSONA_NOT_FOUND":
@@ -142,11 +144,15 @@ func interruption() *Failure {
 // timedOut says after how long, and what would be faster.
 func (a *app) timedOut(err error) *Failure {
 	after := friendlyDuration(a.now().Sub(a.started))
-	do := "Wait longer with --timeout 10m, or check the network with quarry validate-config."
+	return &Failure{Code: ExitTimeout, What: "no answer after " + after, Do: a.faster(), Err: err}
+}
+
+// faster says what would give an answer in time.
+func (a *app) faster() string {
 	if a.commandName() == "search" {
-		do = "Faster: --no-query-expansion, --no-document-selection, or one --source; or wait longer with --timeout 10m."
+		return "Faster: --no-query-expansion, --no-document-selection, or one --source; or wait longer with --timeout 10m."
 	}
-	return &Failure{Code: ExitTimeout, What: "no answer after " + after, Do: do, Err: err}
+	return "Wait longer with --timeout 10m, or check the network with quarry validate-config."
 }
 
 // sentence makes a remedy look the same whoever wrote it.

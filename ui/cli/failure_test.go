@@ -41,7 +41,7 @@ func TestErrorBodies(t *testing.T) {
 		{"error-500.json", 500, ExitServer, "semantic query rephrase", "again"},
 		{"error-501.json", 501, ExitServer, "vector database", "administrator"},
 		{"error-502-proxy.html", 502, ExitServer, "web page", "api_prefix"},
-		{"error-504.json", 504, ExitTimeout, "no answer after", "--no-query-expansion"},
+		{"error-504.json", 504, ExitTimeout, "did not answer in time", "--no-query-expansion"},
 	}
 	for _, test := range tests {
 		t.Run(test.file, func(t *testing.T) {

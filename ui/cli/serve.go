@@ -41,10 +41,14 @@ func (a *app) serve(ctx context.Context, arguments []string, address string) err
 		return usage("Write it as 127.0.0.1:8080 or :8080", "--http %q is not an address", address)
 	}
 	a.patient.Store(true)
-	return a.doors.Serve(ctx, ServeOptions{HTTP: address, Library: a.flags.library, Listening: func(at string) {
+	options := ServeOptions{HTTP: address, Library: a.flags.library, LogJSON: a.flags.json, Listening: func(at string) {
 		a.say("Listening on http://%s (also under /api). Stop with Ctrl-C.", at)
 		a.say("Every request needs a token. Make the first one with: quarry admin token add --name NAME%s", a.libraryFlag())
-	}})
+	}}
+	if !a.flags.quiet {
+		options.Log = a.io.Err
+	}
+	return a.doors.Serve(ctx, options)
 }
 
 // libraryFlag repeats --library for a command to run next.
