@@ -167,7 +167,7 @@ func excerpt(r wire.SearchResult, marks []wire.Span, room int) (string, []wire.S
 		start = marks[0][0]
 	}
 	content := r.Content
-	if start < 0 || start > len(content) || start < room*passageLines/2 {
+	if start < 0 || start > len(content) || shownFromTop(content[:start], room) {
 		start = 0
 	}
 	start = strings.LastIndexByte(content[:start], '\n') + 1
@@ -186,6 +186,11 @@ func excerpt(r wire.SearchResult, marks []wire.Span, room int) (string, []wire.S
 		}
 	}
 	return content, moved
+}
+
+// shownFromTop says whether what follows a beginning still lies in the upper half of the lines that are shown.
+func shownFromTop(beginning string, room int) bool {
+	return len(beginning) < room*passageLines/2 && strings.Count(beginning, "\n") < passageLines/2
 }
 
 // mark styles every span, word by word and never across a line, so that wrapping does not tear a style apart.
