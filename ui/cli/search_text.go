@@ -171,6 +171,9 @@ func excerpt(r wire.SearchResult, marks []wire.Span, room int) (string, []wire.S
 		start = 0
 	}
 	start = strings.LastIndexByte(content[:start], '\n') + 1
+	for start > 0 && strings.Count(content[start:], "\n") < passageLines-1 {
+		start = strings.LastIndexByte(content[:start-1], '\n') + 1
+	}
 	for start < len(content) && !utf8.RuneStart(content[start]) {
 		start++
 	}
