@@ -49,7 +49,8 @@ func TestAgeOf(t *testing.T) {
 }
 
 func TestLongPassageStartsAtTheMatch(t *testing.T) {
-	content := strings.Repeat("filler text goes on and on\n", 100) + "here is the answer, at last\nand more"
+	content := strings.Repeat("filler text goes on and on\n", 100) + "here is the answer, at last" +
+		strings.Repeat("\nand more", passageLines)
 	a := &app{io: IO{Width: 80, Now: today}, style: theme.New(colorprofile.NoTTY)}
 	start := strings.Index(content, "here")
 	for name, result := range map[string]wire.SearchResult{
@@ -60,6 +61,16 @@ func TestLongPassageStartsAtTheMatch(t *testing.T) {
 		if len(lines) == 0 || lines[0] != "here is the answer, at last" {
 			t.Errorf("%s: %q", name, lines)
 		}
+	}
+}
+
+// TestPassageAtTheEndShowsWhatPrecedesIt: the lines that there are for a passage are used.
+func TestPassageAtTheEndShowsWhatPrecedesIt(t *testing.T) {
+	content := strings.Repeat("filler text goes on and on\n", 100) + "here is the answer, at last"
+	a := &app{io: IO{Width: 80, Now: today}, style: theme.New(colorprofile.NoTTY)}
+	lines := a.passage(wire.SearchResult{Content: content}, []string{"answer"}, 76)
+	if len(lines) != passageLines || lines[passageLines-1] != "here is the answer, at last" {
+		t.Errorf("%q", lines)
 	}
 }
 
