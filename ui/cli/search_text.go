@@ -60,7 +60,10 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int) string 
 	if path := strings.Join(r.HeadingPath, " › "); path != "" {
 		fmt.Fprintf(&text, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(oneLine(path), room, "…")))
 	}
-	for _, line := range a.passage(r, words, room) {
+	for i, line := range a.passage(r, words, room) {
+		if i == 0 && len(r.HeadingPath) > 0 && headingText(line) == oneLine(r.HeadingPath[len(r.HeadingPath)-1]) {
+			continue // stands above already
+		}
 		text.WriteString(strings.TrimRight(indent+line, " ") + "\n")
 	}
 	link := deref(r.Link)
@@ -71,6 +74,16 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int) string 
 		fmt.Fprintf(&text, "%s%s\n", indent, a.style.Muted.Render(oneLine(link)))
 	}
 	return text.String()
+}
+
+// headingText is what a line of Markdown says when it is a heading; empty for any other.
+func headingText(line string) string {
+	plain := ansi.Strip(line)
+	text := strings.TrimLeft(plain, "#")
+	if text == plain {
+		return ""
+	}
+	return strings.TrimSpace(text)
 }
 
 func titleOf(r wire.SearchResult) string {
