@@ -158,6 +158,9 @@ type Query struct {
 	Prefix bool
 	Filter Filter
 	Limit  int // passages
+	// PerDocument bounds how many passages of one document are returned, the best of them; 0: no bound. It keeps one
+	// long document from filling the list.
+	PerDocument int
 	// Count prepares Result.Matched.
 	Count bool
 	// Explain fills Hit.Parts.

@@ -75,8 +75,9 @@ func (r *run) documents(ctx context.Context) (map[string]index.Stored, error) {
 }
 
 func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation int) wire.SearchResult {
-	content := joined(chunks)
-	center := chunks[min(max(s.center.chunk-s.start, 0), len(chunks)-1)]
+	middle := min(max(s.center.chunk-s.start, 0), len(chunks)-1)
+	center := chunks[middle]
+	content, centerAt := joined(chunks, middle)
 	result := wire.SearchResult{
 		CitationID: &citation, Title: d.Title, Content: content, SourceType: d.Source,
 		Link: link(center.Link, d.Link), UpdatedAt: Timestamp(d.UpdatedAt),
@@ -92,6 +93,11 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 			result.Highlights = append(result.Highlights, m)
 		}
 		result.BestPassage = best
+		if len(chunks) > 1 {
+			// The headings and the link are the center's, and so is the passage that is shown under them.
+			_, best = h.Highlight(content[centerAt[0]:centerAt[1]])
+			result.BestPassage = wire.Span{centerAt[0] + best[0], centerAt[0] + best[1]}
+		}
 	}
 	if r.Search.Explain {
 		result.Ranks = s.center.ranks
@@ -99,17 +105,21 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 	return result
 }
 
-// joined gives a run of chunks back as one text. Chunks of files keep the line breaks that stood behind them; others
-// get one.
-func joined(chunks []index.Chunk) string {
-	var text strings.Builder
+// joined gives a run of chunks back as one text, and the range of one of them in it. Chunks of files keep the line
+// breaks that stood behind them; others get one.
+func joined(chunks []index.Chunk, one int) (text string, at wire.Span) {
+	var all strings.Builder
 	for i, c := range chunks {
 		if i > 0 && !strings.HasSuffix(chunks[i-1].Text, "\n") {
-			text.WriteByte('\n')
+			all.WriteByte('\n')
 		}
-		text.WriteString(c.Text)
+		if i == one {
+			at = wire.Span{all.Len(), all.Len() + len(c.Text)}
+		}
+		all.WriteString(c.Text)
 	}
-	return strings.TrimRightFunc(text.String(), unicode.IsSpace)
+	text = strings.TrimRightFunc(all.String(), unicode.IsSpace)
+	return text, wire.Span{min(at[0], len(text)), min(at[1], len(text))}
 }
 
 // link prefers the exact place of the passage to the document's own address.

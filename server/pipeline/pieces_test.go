@@ -249,7 +249,29 @@ func TestBlurb(t *testing.T) {
 
 func TestJoined(t *testing.T) {
 	chunks := []index.Chunk{{Text: "# A\n\n"}, {Text: "b"}, {Text: "c\n"}}
-	if got, want := joined(chunks), "# A\n\nb\nc"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for one, want := range []string{"# A\n\n", "b", "c"} {
+		text, at := joined(chunks, one)
+		if text != "# A\n\nb\nc" || text[at[0]:at[1]] != want {
+			t.Errorf("chunk %d: %q with %q, want %q", one, text, text[at[0]:at[1]], want)
+		}
+	}
+}
+
+func TestSectionsReachWhatIsWanted(t *testing.T) {
+	var all []index.Hit
+	for document := range 30 {
+		for chunk := range 5 {
+			all = append(all, index.Hit{DocumentID: string(rune('A' + document)), Chunk: chunk})
+		}
+	}
+	ranked := fuse([]rankedList{{"q", 1, all}})
+	if n := len(sectionsOf(ranked, 10)); n != 10 {
+		t.Errorf("50 hits make 10 sections, got %d", n)
+	}
+	if n := len(sectionsOf(ranked, 20)); n != 20 {
+		t.Errorf("20 wanted, got %d", n)
+	}
+	if n := len(sectionsOf(ranked, 100)); n != 30 {
+		t.Errorf("30 there are, got %d", n)
 	}
 }

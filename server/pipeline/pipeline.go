@@ -119,7 +119,7 @@ func (r *run) understand(context.Context) (string, string, error) {
 
 // retrieve runs every query under the caller's rights and filters.
 func (r *run) retrieve(ctx context.Context) (string, string, error) {
-	limit := r.limit()
+	limit := hitsPerSection * max(defaultSections, r.wanted())
 	r.found = make([]index.Result, len(r.queries))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, q := range r.queries {
@@ -144,16 +144,18 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 		len(r.queries), plural(len(r.queries), "query", "queries")), nil
 }
 
-func (r *run) limit() int {
+// wanted is how many sections the answer should have, if there are that many.
+func (r *run) wanted() int {
 	if n := r.Search.NumResults; n != nil {
-		return max(defaultSections, *n)
+		return *n
 	}
-	return defaultSections
+	return maxSelected
 }
 
 func (r *run) indexQuery(q wire.ExecutedQuery, limit int) index.Query {
 	query := index.Query{
-		Text: q.Query, Filter: r.filter, Limit: limit, Exclude: r.Search.Exclude, Explain: r.Search.Explain,
+		Text: q.Query, Filter: r.filter, Limit: limit, PerDocument: hitsPerDocument, Exclude: r.Search.Exclude,
+		Explain: r.Search.Explain,
 	}
 	if q.Kind == kindOriginal {
 		query.Text = words(r.Search)
@@ -166,7 +168,7 @@ func (r *run) indexQuery(q wire.ExecutedQuery, limit int) index.Query {
 
 func (r *run) fuse(context.Context) (string, string, error) {
 	r.ranked = fuse(r.lists)
-	r.chosen = mergeAdjacent(r.ranked, r.limit())
+	r.chosen = sectionsOf(r.ranked, r.wanted())
 	n := len(r.chosen)
 	return wire.OutcomeOK, fmt.Sprintf("%d %s, weights literal", n, plural(n, "section", "sections")), nil
 }

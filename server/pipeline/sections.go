@@ -5,9 +5,19 @@ import (
 	"slices"
 )
 
-// defaultSections bounds the sections that go on from the fused ranking (Onyx: NUM_RETURNED_HITS), which is also the
-// number of hits asked of each query.
+// defaultSections bounds the sections that go on from the fused ranking, and is the number of hits that they are made
+// of at first (Onyx: NUM_RETURNED_HITS).
 const defaultSections = 50
+
+const (
+	// hitsPerSection is how many hits are asked of each query for each section: neighbours merge, and what is wanted
+	// should still be reached.
+	hitsPerSection = 4
+	// hitsPerDocument keeps one long document from being all that is found.
+	hitsPerDocument = 8
+	// hitsAtATime is how many further hits are taken while sections are wanting.
+	hitsAtATime = 25
+)
 
 // maxSelected is how many sections may be kept as the answer (Onyx: the selector's limit).
 const maxSelected = 10
@@ -22,6 +32,18 @@ type section struct {
 
 // chunks is the length of the section.
 func (s section) chunks() int { return s.end - s.start + 1 }
+
+// sectionsOf makes sections of the first defaultSections hits, and of as many more as it takes to reach the number
+// wanted: hits beyond would only lengthen the sections that there are.
+func sectionsOf(ranked []fusedChunk, wanted int) []section {
+	limit := max(defaultSections, wanted)
+	for hits := min(limit, len(ranked)); ; hits = min(hits+hitsAtATime, len(ranked)) {
+		sections := mergeAdjacent(ranked[:hits], limit)
+		if len(sections) >= wanted || hits == len(ranked) {
+			return sections
+		}
+	}
+}
 
 // mergeAdjacent joins chunks of one document with consecutive numbers to sections. The center of a section is its
 // best-ranked chunk, and its place is that chunk's. At most limit sections are returned.

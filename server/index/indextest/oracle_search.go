@@ -215,6 +215,13 @@ func (o *Oracle) answer(words []word, q *index.Query) (*Answer, int) {
 		}
 	}
 	slices.SortStableFunc(answer.Hits, func(a, b index.Hit) int { return cmp.Compare(b.Score, a.Score) })
+	if q.PerDocument > 0 {
+		given := make(map[string]int)
+		answer.Hits = slices.DeleteFunc(answer.Hits, func(h index.Hit) bool {
+			given[h.DocumentID]++
+			return given[h.DocumentID] > q.PerDocument
+		})
+	}
 	return answer, matched
 }
 

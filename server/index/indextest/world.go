@@ -157,7 +157,8 @@ func (w *World) Filter() index.Filter {
 func (w *World) Query() index.Query {
 	q := index.Query{
 		Text: w.words(w.random.IntN(5)), Filter: w.Filter(), Limit: 1000, Count: true,
-		Prefix: w.random.IntN(4) == 0,
+		PerDocument: max(0, w.random.IntN(6)-3),
+		Prefix:      w.random.IntN(4) == 0,
 	}
 	if w.random.IntN(4) == 0 {
 		q.Phrases = append(q.Phrases, w.words(1+w.random.IntN(2)))

@@ -233,3 +233,29 @@ func TestLongQueriesAreBounded(t *testing.T) {
 		t.Errorf("%d hits, want 1", len(result.Hits))
 	}
 }
+
+// TestLongDocumentDoesNotFillTheList: however many chunks of a document match best, others are found beside it.
+func TestLongDocumentDoesNotFillTheList(t *testing.T) {
+	long := index.Document{ID: "long"}
+	for range 3 * candidates {
+		long.Chunks = append(long.Chunks, index.Chunk{Text: "zebra zebra zebra"})
+	}
+	documents := []index.Document{long}
+	for i := range 9 {
+		documents = append(documents, index.Document{ID: fmt.Sprint("short", i), Chunks: []index.Chunk{
+			{Text: fmt.Sprint("one zebra among other animals, number ", i)},
+		}})
+	}
+	s := newSearcher(t, []Part{{Segment: open(t, "long", documents)}})
+	result := search(t, s, index.Query{Text: "zebra", Limit: 12, PerDocument: 3})
+	found := map[string]int{}
+	for _, hit := range result.Hits {
+		found[hit.DocumentID]++
+	}
+	if len(found) != 10 || found["long"] != 3 {
+		t.Errorf("found %v, want 3 passages of the long document and one of each other", found)
+	}
+	if all := search(t, s, index.Query{Text: "zebra", Limit: 12}); all.Hits[11].DocumentID != "long" {
+		t.Errorf("without a bound the best passages come first, whosever they are: %v", all.Hits)
+	}
+}

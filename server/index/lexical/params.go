@@ -35,6 +35,8 @@ func DefaultParams() Params {
 const (
 	// candidates is how many passages the second stage sees at least.
 	candidates = 200
+	// candidatesPerDocument is how many of them one document can be when the query spreads its passages.
+	candidatesPerDocument = 32
 	// maxLimit bounds how many passages one query can ask for.
 	maxLimit = 10_000
 	// maxWords bounds the words of a query; later ones are ignored.

@@ -83,7 +83,7 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 		if err != nil {
 			return nil, err
 		}
-		chosen := s.choose(part, f, phrases, depth, lead.floor())
+		chosen := s.choose(part, f, phrases, depth, lead.floor(), q.PerDocument > 0)
 		lead.add(chosen)
 		out.hits = append(out.hits, chosen...)
 		matches := s.match(f, q.Count)
@@ -98,6 +98,9 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 	}
 	if err := r.rerank(p, out.hits, q.Explain); err != nil {
 		return nil, err
+	}
+	if q.PerDocument > 0 {
+		out.hits = fewEach(r.cut(out.hits, len(out.hits)), q.PerDocument)
 	}
 	out.hits = r.cut(out.hits, limit)
 	return out, nil

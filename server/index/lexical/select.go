@@ -69,12 +69,13 @@ func (b *best) down() {
 }
 
 // choose returns the best chunks of a part that pass the filter and score more than floor; phrases, where there are
-// any, bounds the chunks.
-func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int, floor float32) []candidate {
+// any, bounds the chunks. With spread, no document gives more than candidatesPerDocument of them.
+func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int, floor float32, spread bool) []candidate {
 	if limit == 0 {
 		return nil
 	}
 	b := &best{limit: limit}
+	long := longDocument{best: best{limit: candidatesPerDocument}, document: -1}
 	chunks := s.reader.Chunks()
 	for page, touched := range s.r.pages {
 		if !touched {
@@ -90,15 +91,51 @@ func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int, f
 			if !has(f.pass, document) || phrases != nil && !has(phrases, chunk) {
 				continue
 			}
+			if document != long.document {
+				floor = max(floor, long.flush(b))
+				if spread {
+					long.begin(s, document)
+				}
+			}
+			if long.document == document {
+				long.offer(scored{score, uint32(chunk)})
+				continue
+			}
 			floor = max(floor, b.offer(scored{score, uint32(chunk)}))
 		}
 	}
+	long.flush(b)
 	out := make([]candidate, len(b.items))
 	for i, c := range b.items {
 		chunk := int(c.chunk)
 		out[i] = candidate{part: part, document: s.owner(chunk), chunk: chunk, first: c.score, score: float64(c.score)}
 	}
 	return out
+}
+
+// longDocument collects the best chunks of a document that has more than candidatesPerDocument.
+type longDocument struct {
+	best
+	document int // -1: none is being collected
+}
+
+func (l *longDocument) begin(s *scoring, document int) {
+	if from, to := s.reader.DocumentChunks(document); to-from > candidatesPerDocument {
+		l.document = document
+	}
+}
+
+// flush passes what was collected on and returns the score that the next chunk must exceed.
+func (l *longDocument) flush(to *best) (floor float32) {
+	if l.document < 0 {
+		return 0
+	}
+	slices.SortFunc(l.items, func(a, b scored) int { return cmp.Compare(a.chunk, b.chunk) })
+	for _, c := range l.items {
+		floor = to.offer(c)
+	}
+	l.items, l.document = l.items[:0], -1
+	return floor
 }
 
 // leaders are the best scores over all parts so far: what scores less than the last of them is out, whichever part
@@ -131,6 +168,17 @@ func (r *run) cut(all []candidate, limit int) []candidate {
 		return r.order(&a, &b)
 	})
 	return all[:min(len(all), limit)]
+}
+
+// fewEach keeps at most perDocument candidates of each document, the first ones.
+func fewEach(all []candidate, perDocument int) []candidate {
+	type place struct{ part, document int }
+	seen := make(map[place]int)
+	return slices.DeleteFunc(all, func(c candidate) bool {
+		at := place{c.part, c.document}
+		seen[at]++
+		return seen[at] > perDocument
+	})
 }
 
 // order is by document id, then chunk.
