@@ -10,7 +10,19 @@ import (
 // measure of chunk sizes, context budgets and num_tokens.
 func Estimate(text string) int {
 	words, inWord := 0, false
-	for _, r := range text {
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			i++
+			space := c == ' ' || c >= '\t' && c <= '\r'
+			if !space && !inWord {
+				words++
+			}
+			inWord = !space
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		i += size
 		switch {
 		case IsCJK(r):
 			words++
