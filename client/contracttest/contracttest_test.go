@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"testing"
 
 	"quarry/client"
@@ -63,5 +64,18 @@ func TestRecorded(t *testing.T) {
 				}, want)
 			})
 		})
+	}
+}
+
+func TestNullFields(t *testing.T) {
+	for answer, want := range map[string][]string{
+		`{"results":[{"link":null,"updated_at":null,"citation_id":null}]}`: nil,
+		`{"llm_facing_text":"{\"updated_at\":null,\"authors\":null}"}`:     nil,
+		`{"results":[{"content":"it says \"a\":null"}]}`:                   nil,
+		`{"results":null,"facets":{"tags":[null]}}`:                        {"results", "tags[]"},
+	} {
+		if got := nullFields(t, []byte(answer)); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", answer, got, want)
+		}
 	}
 }
