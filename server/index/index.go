@@ -33,7 +33,7 @@ type Index interface {
 	UpdateAccess(ctx context.Context, patches []AccessPatch) (int, error)
 	// Snapshot is a consistent view that stays as it is until it is closed. Many may be open at once.
 	Snapshot(ctx context.Context) (Snapshot, error)
-	// Version changes with every write of any process.
+	// Version changes with every change of documents by any process; writing bookkeeping alone leaves it as it is.
 	Version(ctx context.Context) (string, error)
 	// Cursors returns the bookkeeping entries whose key begins with prefix.
 	Cursors(ctx context.Context, prefix string) (map[string]string, error)

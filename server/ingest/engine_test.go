@@ -61,8 +61,15 @@ func TestWithTheEmbeddedEngine(t *testing.T) {
 	if finds("quokka") != 1 || finds("wombat") != 1 {
 		t.Error("what was added is not found")
 	}
+	before, err := idx.Version(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
 	done, err = ingest.Sync(ctx, idx, nil, nil)
 	expect("sync", done, err, 0, 0, 0, 2)
+	if after, err := idx.Version(ctx); after != before || err != nil {
+		t.Errorf("a sync that changed nothing made version %s of %s: %v", after, before, err)
+	}
 	if err := idx.Close(); err != nil {
 		t.Fatal(err)
 	}

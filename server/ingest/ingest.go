@@ -140,7 +140,7 @@ func reachable(root, name string) bool {
 }
 
 func absolutePath(path string) (string, error) {
-	if path == "" || strings.ContainsRune(path, 0) {
+	if strings.TrimSpace(path) == "" || strings.ContainsRune(path, 0) {
 		return "", errors.New("it is no path")
 	}
 	absolute, err := filepath.Abs(path)

@@ -58,6 +58,9 @@ type removal struct {
 
 func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error {
 	for _, ref := range request.Refs {
+		if strings.TrimSpace(ref) == "" {
+			return errors.New("a reference is empty")
+		}
 		if err := r.ref(ctx, ref); err != nil {
 			return err
 		}

@@ -52,12 +52,11 @@ func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors 
 			return err
 		}
 	}
-	manifest := 0
-	if !ready.nothing() {
-		manifest = 1
+	if ready.nothing() {
+		return nil // bookkeeping alone shows nobody anything new
 	}
-	_, err = writer.exec(ctx, `UPDATE meta SET generation = generation + 1, manifest = manifest + ?,
-		documents = documents + ?, chunks = chunks + ?`, manifest, documents, chunks)
+	_, err = writer.exec(ctx, `UPDATE meta SET generation = generation + 1, manifest = manifest + 1,
+		documents = documents + ?, chunks = chunks + ?`, documents, chunks)
 	return err
 }
 

@@ -350,6 +350,8 @@ func testVersion(t *testing.T, l *library) {
 		t.Fatal(err)
 	}
 	note(true)
+	l.write(t, index.Batch{Cursors: map[string]string{"synced": "now"}})
+	note(false)
 	l.write(t, index.Batch{Delete: []string{d.ID}})
 	note(true)
 	if err := l.Health(ctx); err != nil {
