@@ -21,12 +21,10 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/sample"
-	"quarry/server/sqlite"
 )
 
 const (
 	directoryFile = "directory.db"
-	libraryFile   = "library.db"
 	tenantsFolder = "tenants"
 )
 
@@ -216,7 +214,7 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 		return openSample(ctx, options, tenant)
 	}
 	options.Dir = tenantFolder(s.options.Home, tenant)
-	found, err := exists(filepath.Join(options.Dir, libraryFile))
+	found, err := embedded.Exists(options.Dir)
 	switch {
 	case err != nil:
 		return nil, err
@@ -269,18 +267,5 @@ func exists(path string) (bool, error) {
 // HasDocuments reports whether anything is stored in the default tenant of a home. It makes nothing on disk. A library
 // that cannot be read counts as one that holds something, so that opening it tells what is wrong.
 func HasDocuments(ctx context.Context, home string) (bool, error) {
-	path := filepath.Join(tenantFolder(home, directory.DefaultTenant), libraryFile)
-	found, err := exists(path)
-	if err != nil || !found {
-		return false, err
-	}
-	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: true})
-	if err != nil {
-		return true, nil
-	}
-	documents := 1
-	if err := db.Reader.QueryRowContext(ctx, "SELECT documents FROM meta").Scan(&documents); err != nil {
-		documents = 1
-	}
-	return documents > 0, db.Close()
+	return embedded.HasDocuments(ctx, tenantFolder(home, directory.DefaultTenant))
 }
