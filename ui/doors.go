@@ -50,7 +50,25 @@ func (d *doors) cli() cli.Doors {
 		Serve:         d.serve,
 		Try:           d.try,
 		Save:          d.save,
+		Warnings:      d.warnings,
 	}
+}
+
+// warnings are those about the configuration as a whole. What makes it unusable is told by who uses it.
+func (d *doors) warnings() []string {
+	host, err := d.host()
+	if err != nil {
+		return nil
+	}
+	return told(host.Config.Warnings)
+}
+
+func told(warnings []config.Warning) []string {
+	var lines []string
+	for _, warning := range warnings {
+		lines = append(lines, warning.Text+"; "+warning.Remedy)
+	}
+	return lines
 }
 
 func (d *doors) decide(where cli.Where) (cli.Target, error) {
@@ -85,9 +103,7 @@ func described(host *target.Host, choice target.Choice) cli.Target {
 	for _, origin := range choice.Origin {
 		found.Origins = append(found.Origins, cli.Origin{Field: origin.Field, Value: origin.Value, From: origin.From})
 	}
-	for _, warning := range choice.Warnings {
-		found.Warnings = append(found.Warnings, warning.Text+"; "+warning.Remedy)
-	}
+	found.Warnings = told(choice.Warnings)
 	return found
 }
 
@@ -177,19 +193,20 @@ func profileOf(profile cli.NewProfile) config.Profile {
 	return config.Profile{Name: profile.Name, ServerURL: profile.ServerURL, APIPrefix: &profile.APIPrefix}
 }
 
-// save stores the profile, with its token in the keyring where there is one, and makes it the active one.
+// save stores the profile, with its token in the keyring where there is one and else in the file, and makes it the
+// active one.
 func (d *doors) save(ctx context.Context, profile cli.NewProfile) (string, error) {
 	host, err := d.host()
 	if err != nil {
 		return "", err
 	}
 	saved, err := host.SaveProfile(ctx, config.NewProfile{Profile: profileOf(profile), Typed: config.NewSecret(profile.Token),
-		Place: config.TokenInKeyring, Activate: true})
+		Activate: true})
 	if err != nil {
 		return "", err
 	}
 	if saved.Token == config.TokenInKeyring {
 		return saved.File + ", with the token in the system's keyring", nil
 	}
-	return saved.File + ", which only you can read", nil
+	return saved.File + ", with the token in it because no system keyring is available; only you can read the file", nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
@@ -133,6 +134,11 @@ func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who direc
 	}
 	if set := f.optionalText("set", maxItemRunes); set != nil {
 		request.Set = *set
+	}
+	for i, ref := range request.Refs {
+		if strings.TrimSpace(ref) == "" { // as a path it would name the server's own working directory
+			f.refuse(mustJSON(ref), "value_error", "Value error, a reference must not be empty", "refs", i)
+		}
 	}
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		f.refuse(f.raw["refs"], "missing", "Value error, name what is to be removed", "refs")

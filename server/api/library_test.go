@@ -87,6 +87,10 @@ func TestLibraryRefusals(t *testing.T) {
 		{"/library/sync", wire.SyncRequest{Paths: []string{absent}}, 404},
 		{"/library/remove", wire.RemoveRequest{Refs: []string{"file:/absent"}}, 404},
 		{"/library/remove", wire.RemoveRequest{}, 422},
+		{"/library/remove", wire.RemoveRequest{Refs: []string{""}}, 422},
+		{"/library/remove", wire.RemoveRequest{Refs: []string{"file:/absent", " "}, Set: "Animals"}, 422},
+		{"/library/add", wire.AddRequest{Paths: []string{""}}, 422},
+		{"/library/sync", wire.SyncRequest{Paths: []string{""}}, 422},
 	} {
 		body, err := json.Marshal(test.body)
 		w.check(err)

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -37,8 +40,9 @@ func (a *app) configureCommand() *cobra.Command {
 
 // dialogue asks a person at the terminal. Questions go to standard error, as they are no result.
 type dialogue struct {
-	app   *app
-	lines *bufio.Reader
+	app     *app
+	lines   *bufio.Reader
+	waiting atomic.Bool // a question stands at the end of its line
 }
 
 func (a *app) configure(ctx context.Context, arguments []string) error {
@@ -60,6 +64,11 @@ func (a *app) configure(ctx context.Context, arguments []string) error {
 		return usage("Use small letters, digits, - and _.", "--profile %q is not a name", name)
 	}
 	d := &dialogue{app: a, lines: bufio.NewReader(io.LimitReader(a.io.In, configureTries*8*longestAnswer))}
+	farewell := d.endLine
+	a.farewell.Store(&farewell)
+	if a.flags.server != "" {
+		return a.configureServer(ctx, d, name)
+	}
 	a.say("What do you want to search?")
 	a.say("  1  a server (Onyx, or a quarry that somebody serves)")
 	a.say("  2  files on this machine")
@@ -83,24 +92,28 @@ func (a *app) configure(ctx context.Context, arguments []string) error {
 	return a.configureServer(ctx, d, name)
 }
 
-// configureServer asks for a server until its connection works, and saves it then.
+// configureServer asks for a server until its connection works, and saves it then. Of a server that refuses the token,
+// only the token is asked for again.
 func (a *app) configureServer(ctx context.Context, d *dialogue, name string) error {
-	address := a.flags.server
-	if address == "" {
+	address, known := a.flags.server, a.flags.server != ""
+	if !known {
 		address = defaultServer
 	}
 	for range configureTries {
 		var err error
-		if address, err = d.ask("Address of the server", address, nil); err != nil {
-			return err
+		if !known {
+			if address, err = d.ask("Address of the server", address, nil); err != nil {
+				return err
+			}
 		}
-		token, err := d.secret("Access token (hidden)")
+		address = withScheme(address)
+		token, err := d.token()
 		if err != nil {
 			return err
 		}
 		stop := a.busy("Testing the connection…")
 		profile, err := a.tryServer(ctx,
-			NewProfile{Name: name, ServerURL: withScheme(address), APIPrefix: defaultPrefix, Token: token})
+			NewProfile{Name: name, ServerURL: address, APIPrefix: defaultPrefix, Token: token})
 		stop()
 		if err == nil {
 			return a.saveProfile(ctx, profile)
@@ -109,18 +122,29 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 			return errInterrupted
 		}
 		failure := a.explain(err)
-		a.say("%s %s", a.errs.Error.Render("That did not work:"), failure.What)
-		a.say("%s", sentence(failure.Do))
+		known = failure.Code == ExitAuth
+		d.tell("That did not work:", failure)
 	}
 	return &Failure{Code: ExitGeneral, What: "no connection worked, and nothing was saved",
 		Do: "Check the address and the token, then run quarry configure again."}
 }
 
+// withScheme completes an address that was typed without its scheme. Servers on this machine rarely have a certificate.
 func withScheme(address string) string {
 	if strings.Contains(address, "://") {
 		return address
 	}
+	if parsed, err := url.Parse("http://" + address); err == nil && isLoopback(parsed.Hostname()) {
+		return "http://" + address
+	}
 	return "https://" + address
+}
+
+func isLoopback(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
 // tryServer tests a profile; where the usual prefix leads nowhere, also without one.
@@ -187,13 +211,15 @@ func (a *app) configureFolder(ctx context.Context, d *dialogue) error {
 // ask repeats a question until the answer passes the check.
 func (d *dialogue) ask(question, preset string, check func(string) error) (string, error) {
 	for range configureTries {
-		if _, err := fmt.Fprintf(d.app.err, "%s [%s]: ", d.app.errs.Title.Render(question), printable(preset)); err != nil {
+		if err := d.prompt("%s [%s]: ", d.app.errs.Title.Render(question), printable(preset)); err != nil {
 			return "", err
 		}
 		line, err := d.lines.ReadString('\n')
 		if err != nil && line == "" {
+			d.endLine()
 			return "", d.over(err)
 		}
+		d.waiting.Store(false)
 		answer := strings.TrimSpace(line)
 		if answer == "" {
 			answer = preset
@@ -201,8 +227,13 @@ func (d *dialogue) ask(question, preset string, check func(string) error) (strin
 		if check == nil {
 			return answer, nil
 		}
-		if err := check(answer); err == nil {
+		err = check(answer)
+		if err == nil {
 			return answer, nil
+		}
+		var failure *Failure
+		if errors.As(err, &failure) {
+			d.tell("", failure)
 		} else {
 			d.app.say("%v", err)
 		}
@@ -210,16 +241,45 @@ func (d *dialogue) ask(question, preset string, check func(string) error) (strin
 	return "", usage("Run quarry configure again.", "no usable answer after %d tries", configureTries)
 }
 
-func (d *dialogue) secret(question string) (string, error) {
-	if _, err := fmt.Fprintf(d.app.err, "%s: ", d.app.errs.Title.Render(question)); err != nil {
-		return "", err
+// token asks for an access token, without showing it.
+func (d *dialogue) token() (string, error) {
+	for range configureTries {
+		if err := d.prompt("%s: ", d.app.errs.Title.Render("Access token (hidden)")); err != nil {
+			return "", err
+		}
+		token, err := d.app.io.ReadSecret()
+		d.endLine()
+		if err != nil {
+			return "", d.over(err)
+		}
+		if token = strings.TrimSpace(token); token != "" {
+			return token, nil
+		}
+		d.app.say("No token was typed. Paste it and press Enter; what you type is not shown.")
 	}
-	token, err := d.app.io.ReadSecret()
-	_, _ = fmt.Fprintln(d.app.err)
-	if err != nil {
-		return "", d.over(err)
+	return "", usage("Make a token in the server's settings, then run quarry configure again.", "no token was typed")
+}
+
+func (d *dialogue) prompt(format string, arguments ...any) error {
+	d.waiting.Store(true)
+	_, err := fmt.Fprintf(d.app.err, format, arguments...)
+	return err
+}
+
+// endLine leaves the line of a question that nobody ended with Enter, so that what is told next has its own.
+func (d *dialogue) endLine() {
+	if d.waiting.Swap(false) {
+		_, _ = fmt.Fprintln(d.app.err)
 	}
-	return strings.TrimSpace(token), nil
+}
+
+// tell says what failed and what to do while the dialogue goes on.
+func (d *dialogue) tell(head string, failure *Failure) {
+	what := printable(failure.What)
+	if head != "" {
+		what = d.app.errs.Error.Render(head) + " " + what
+	}
+	_, _ = fmt.Fprintf(d.app.err, "%s\n%s\n", what, printable(sentence(failure.Do)))
 }
 
 // over tells the end of the input from an error.

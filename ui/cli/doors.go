@@ -168,6 +168,9 @@ type Doors struct {
 	// OpenLibrary opens the library of this machine, in dir or in its usual place. Without create, a library that
 	// does not exist is ErrNoLibrary.
 	OpenLibrary func(ctx context.Context, dir string, create bool) (*Session, error)
+	// Warnings are about the configuration, each with what to do. A configuration that cannot be read has none: Decide
+	// says what is wrong with it.
+	Warnings func() []string
 	// ReadOnly tells that nothing may be changed: no library, token or profile. Every door that changes something
 	// refuses by itself, too; this one is asked first, so that nobody types or waits in vain.
 	ReadOnly func() bool

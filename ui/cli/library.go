@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -100,8 +102,11 @@ func samePath(a, b string) bool {
 	return filepath.Clean(a) == filepath.Clean(b)
 }
 
-// absolute turns arguments into absolute paths.
+// absolute turns arguments into absolute paths. An empty one is a mistake: it would mean the folder that one is in.
 func absolute(paths []string) ([]string, error) {
+	if err := notEmpty(paths); err != nil {
+		return nil, err
+	}
 	var found []string
 	for _, path := range paths {
 		full, err := filepath.Abs(path)
@@ -111,6 +116,13 @@ func absolute(paths []string) ([]string, error) {
 		found = append(found, full)
 	}
 	return found, nil
+}
+
+func notEmpty(arguments []string) error {
+	if slices.ContainsFunc(arguments, func(argument string) bool { return strings.TrimSpace(argument) == "" }) {
+		return usage("Write out what is meant; . is the folder that you are in.", "an argument is empty")
+	}
+	return nil
 }
 
 func (a *app) addCommand() *cobra.Command {
@@ -187,6 +199,9 @@ func (a *app) removeCommand() *cobra.Command {
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 && set == "" && source == "" {
 				return usage("Give paths, document ids, --set NAME or --source SOURCE.", "nothing to remove")
+			}
+			if err := notEmpty(arguments); err != nil {
+				return err
 			}
 			request := wire.RemoveRequest{Refs: removeRefs(arguments), Source: sourceValue(source), Set: set}
 			return a.changeLibrary(command.Context(), "removed", false,

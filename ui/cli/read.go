@@ -88,9 +88,12 @@ func (a *app) readRef(arguments []string, options *readOptions) (string, error) 
 		return "", usage("Give a number from 0 to 99; without a passage's number the whole document is printed.",
 			"--around %d is out of range", options.around)
 	}
-	if len(arguments) != 1 || strings.TrimSpace(arguments[0]) == "" {
-		return "", usage(`Give one "ref" of a search result, in quotes, or a citation number with --from FILE.`,
-			"read takes one reference, not %d", len(arguments))
+	const do = `Give one "ref" of a search result, in quotes, or a citation number with --from FILE.`
+	if len(arguments) != 1 {
+		return "", usage(do, "read takes one reference, not %d", len(arguments))
+	}
+	if strings.TrimSpace(arguments[0]) == "" {
+		return "", usage(do, "the reference is empty")
 	}
 	if options.from == "" {
 		return arguments[0], nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -109,16 +110,62 @@ func (a *app) begin(command *cobra.Command) error {
 	if command.Flags().Changed("max-output") && a.flags.maxOutput < 0 {
 		return usage("Give a number of bytes, or 0 for no limit.", "--max-output must not be negative")
 	}
-	targets := 0
-	for _, given := range []bool{a.flags.server != "", a.flags.library != "", a.flags.profile != "", a.flags.sample} {
-		if given {
-			targets++
+	if err := emptyFlag(command); err != nil {
+		return err
+	}
+	if err := a.oneTarget(command); err != nil {
+		return err
+	}
+	a.tellWarnings(command)
+	return nil
+}
+
+// emptyFlag refuses a flag with an empty value: a variable that is not set, more often than not, and what it should
+// have narrowed or led elsewhere must not run without it. Only search takes --source "" for all sources, as Onyx's CLI
+// does.
+func emptyFlag(command *cobra.Command) (err error) {
+	command.Flags().Visit(func(flag *pflag.Flag) {
+		values := []string{flag.Value.String()}
+		if list, isList := flag.Value.(pflag.SliceValue); isList {
+			values = list.GetSlice()
+		} else if flag.Value.Type() != "string" {
+			return
+		}
+		if flag.Name == "source" && command.Name() != "remove" {
+			return
+		}
+		blank := func(value string) bool { return strings.TrimSpace(value) == "" }
+		if err == nil && (len(values) == 0 || slices.ContainsFunc(values, blank)) {
+			err = usage("Give a value, or leave the flag out.", "--%s is empty", flag.Name)
+		}
+	})
+	return err
+}
+
+// oneTarget refuses flags that name different places. configure asks for the server of a profile and may get both.
+func (a *app) oneTarget(command *cobra.Command) error {
+	var given []string
+	for _, name := range []string{"server", "library", "profile", "sample"} {
+		if flag := command.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() != "false" {
+			given = append(given, "--"+name)
 		}
 	}
-	if targets > 1 {
-		return usage("Give only one of them.", "--server, --library, --profile and --sample exclude each other")
+	if len(given) < 2 || command.Name() == "configure" && slices.Equal(given, []string{"--server", "--profile"}) {
+		return nil
 	}
-	return nil
+	return usage("Give only one of them.", "%s exclude each other", strings.Join(given, " and "))
+}
+
+// tellWarnings tells what is wrong with the configuration, though not so wrong that nothing works. Commands that do not
+// look at it say nothing about it.
+func (a *app) tellWarnings(command *cobra.Command) {
+	if command.Name() == "help" || command.Name() == "completion" || strings.HasPrefix(command.Name(), "__") ||
+		a.doors.Warnings == nil {
+		return
+	}
+	for _, warning := range a.doors.Warnings() {
+		a.note("%s", warning)
+	}
 }
 
 // where collects the flags that choose a target.
