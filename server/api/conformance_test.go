@@ -113,6 +113,8 @@ func searchCases() []conformanceCase {
 		{"many results asked", "jo", "POST /search", `{"query":"x","num_results":101}`, 422, `less than or equal to 100`},
 		{"many days", "jo", "POST /search", `{"query":"x","time_cutoff_days":36501}`, 422, `less than or equal to 36500`},
 		{"context", "jo", "POST /search", `{"query":"x","max_context_chunks":0}`, 422, `'max_context_chunks'`},
+		{"many phrases", "jo", "POST /search", `{"query":"x","phrases":["a b"` + strings.Repeat(`,"a b"`, 100) + `]}`, 422, `at most 100 items`},
+		{"long exclusions", "jo", "POST /search", `{"query":"x","exclude":["` + strings.Repeat("a ", 600) + `","` + strings.Repeat("b ", 600) + `"]}`, 422, `at most 2048 characters together`},
 		{"half a tag", "jo", "POST /search", `{"query":"x","tags":[{"tag_key":"team"}]}`, 422, `('body', 'tags', 0, 'tag_value')`},
 		{"nulls", "jo", "POST /search", `{"query":"x","sources":null,"document_sets":null,"tags":null,"time_cutoff":null,"persona_id":null,"provider":null,"model":null,"message_history":null,"num_results":null}`, 200, `{"results":`},
 		{"unknown field", "jo", "POST /search", `{"query":"x","colour":"red"}`, 200, `{"results":`},

@@ -2,15 +2,21 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"quarry/client/wire"
 )
 
 // maxMessageRunes bounds one turn of a conversation; the API names no bound.
 const maxMessageRunes = 200_000
+
+// maxWanted bounds the phrases, and the exclusions, of a query: each is looked for by itself.
+const maxWanted = 100
 
 // decodeSearch reads the body of POST /search.
 func decodeSearch(r *http.Request) (wire.SearchRequest, error) {
@@ -40,11 +46,29 @@ func searchRequest(f *fields) (wire.SearchRequest, error) {
 	request.MaxContextChunks = f.whole("max_context_chunks", 1, wire.MaxContextChunks)
 	request.SkipDocumentSelection = f.flag("skip_document_selection")
 	request.Instant = f.flag("instant")
-	request.Exclude = nonEmpty(f.texts("exclude"))
-	request.Phrases = nonEmpty(f.texts("phrases"))
+	request.Exclude = readWanted(f, "exclude")
+	request.Phrases = readWanted(f, "phrases")
 	request.Explain = f.flag("explain")
 	request.Stream = f.flag("stream")
 	return request, f.failure()
+}
+
+// readWanted reads phrases or exclusions. They are parts of the query, and so together no longer than one may be.
+func readWanted(f *fields, name string) []string {
+	texts := nonEmpty(f.texts(name))
+	runes := 0
+	for _, text := range texts {
+		runes += utf8.RuneCountInString(text)
+	}
+	switch {
+	case len(texts) > maxWanted:
+		f.refuse(json.RawMessage(strconv.Itoa(len(texts))), "too_long",
+			fmt.Sprintf("List should have at most %d items", maxWanted), name)
+	case runes > wire.MaxQueryRunes:
+		f.refuse(json.RawMessage(strconv.Itoa(runes)), "too_long",
+			fmt.Sprintf("Items should have at most %d characters together", wire.MaxQueryRunes), name)
+	}
+	return texts
 }
 
 // decodeFilters reads the filters of a search from the parameters of a URL, in which a tag is written key=value.

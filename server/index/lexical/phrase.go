@@ -96,8 +96,10 @@ func (p *postings) frequencies(chunk uint32) (body, headings, title uint32) {
 	return body, headings, title
 }
 
-// occurrences calls yield with every chunk of a part that holds the phrase, ascending.
-func (r *run) occurrences(reader *segment.Reader, phrase []phraseTerm, yield func(chunk uint32)) error {
+// occurrences calls yield with every wanted chunk of a part that holds the phrase, ascending. Comparing positions is what
+// takes the time, so that chunks that are not wanted cost little.
+func (r *run) occurrences(reader *segment.Reader, phrase []phraseTerm, wanted func(chunk uint32) bool,
+	yield func(chunk uint32)) error {
 	lists := make([]*postings, len(phrase))
 	rarest := 0
 	for i, term := range phrase {
@@ -128,7 +130,7 @@ func (r *run) occurrences(reader *segment.Reader, phrase []phraseTerm, yield fun
 			target = next
 			continue
 		}
-		if holds(phrase, lists, chunk, &found, &others) {
+		if wanted(chunk) && holds(phrase, lists, chunk, &found, &others) {
 			yield(chunk)
 		}
 		target = chunk + 1
@@ -172,9 +174,11 @@ func (r *run) restrict(part int, p *plan, f *partFilter) ([]uint64, error) {
 	if len(p.phrases) > 0 {
 		chunks = r.bitmap(reader.Chunks())
 	}
+	possible := func(chunk uint32) bool { return has(f.required, owner(chunk)) }
+	documents := r.documents(part)
 	for _, phrase := range p.phrases {
-		documents := r.documents(part)
-		err := r.occurrences(reader, phrase, func(chunk uint32) {
+		clear(documents)
+		err := r.occurrences(reader, phrase, possible, func(chunk uint32) {
 			set(chunks, int(chunk))
 			set(documents, owner(chunk))
 		})
@@ -184,12 +188,13 @@ func (r *run) restrict(part int, p *plan, f *partFilter) ([]uint64, error) {
 		and(f.required, documents)
 	}
 	for _, phrase := range p.exclude {
-		documents := r.documents(part)
-		err := r.occurrences(reader, phrase, func(chunk uint32) { set(documents, owner(chunk)) })
+		err := r.occurrences(reader, phrase, possible, func(chunk uint32) {
+			document := owner(chunk)
+			f.required[document/64] &^= 1 << (document % 64)
+		})
 		if err != nil {
 			return nil, err
 		}
-		andNot(f.required, documents)
 	}
 	f.narrow(r, part)
 	return chunks, nil
