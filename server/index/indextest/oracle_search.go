@@ -46,13 +46,13 @@ func (o *Oracle) Search(q index.Query) *Answer {
 		}
 	}
 	typed = analysis.Content(typed)
-	answer, matched := o.answer(o.words(typed), &q)
+	answer, matched := o.answer(o.words(typed, q.Filter.Access), &q)
 	if matched > 0 {
 		return answer
 	}
 	corrected, corrections := o.correct(typed, &q)
 	if len(corrections) > 0 {
-		if second, matched := o.answer(o.words(corrected), &q); len(second.Hits) > 0 || matched > 0 {
+		if second, matched := o.answer(o.words(corrected, q.Filter.Access), &q); len(second.Hits) > 0 || matched > 0 {
 			second.Corrections = corrections
 			return second
 		}
@@ -60,8 +60,9 @@ func (o *Oracle) Search(q index.Query) *Answer {
 	return answer
 }
 
-// words looks up what the words of a query stand for.
-func (o *Oracle) words(typed []analysis.QueryWord) (words []word) {
+// words looks up what the words of a query stand for. An identifier is known if the caller may see where it stands.
+func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words []word) {
+	seen := func(d *document) bool { return admitted(d, access) }
 	add := func(w analysis.QueryWord, weight float64, matched bool) {
 		for _, have := range words {
 			if have.Term == w.Term && have.Prefix == w.Prefix {
@@ -71,7 +72,7 @@ func (o *Oracle) words(typed []analysis.QueryWord) (words []word) {
 		words = append(words, word{w, o.terms(w.Surface, w.Term, w.Prefix), weight, matched})
 	}
 	for _, w := range typed {
-		known := o.holders(o.terms(w.Surface, w.Term, w.Prefix)) > 0
+		known := o.visible(analysis.QueryWord{Surface: w.Surface, Term: w.Term, Prefix: w.Prefix}, seen)
 		if len(w.Parts) == 0 || known {
 			add(w, 1, true)
 		}

@@ -18,6 +18,8 @@ const (
 	// oneTypo and twoTypos are the lengths from which a word may be one or two typos away.
 	oneTypo  = 4
 	twoTypos = 8
+	// maxCorrected bounds the words of a query that are corrected: each is compared with the whole vocabulary.
+	maxCorrected = 16
 )
 
 // automata builds automata for words; it never changes once it is made.
@@ -29,24 +31,23 @@ var automata = sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder,
 func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, q *index.Query) (
 	[]analysis.QueryWord, []index.Correction, error) {
 	var changes []index.Correction
-	var rights [][]uint64
+	rights := r.laterRights(q.Filter.Access)
 	corrected := append([]analysis.QueryWord(nil), words...)
+	tried := 0
 	for i, w := range words[:min(len(words), maxWords)] {
 		if w.Kind == analysis.Ideograph || !correctable(w.Surface) {
 			continue
 		}
-		if rights == nil {
-			for part := range r.s.parts {
-				rights = append(rights, r.rights(part, q.Filter.Access))
-			}
-		}
-		if r.visible(w, rights) {
+		if r.visible(w, rights()) {
 			continue
 		}
 		if err := r.stopped(); err != nil {
 			return nil, nil, err
 		}
-		to, err := r.nearest(w.Surface, rights)
+		if tried++; tried > maxCorrected {
+			break
+		}
+		to, err := r.nearest(w.Surface, rights())
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"sync"
 	"time"
 
 	"quarry/server/index"
@@ -63,6 +64,17 @@ func (r *run) rights(part int, access index.Access) []uint64 {
 		}
 	}
 	return admitted
+}
+
+// laterRights returns the rights of all parts when they are first asked for.
+func (r *run) laterRights(access index.Access) func() [][]uint64 {
+	return sync.OnceValue(func() [][]uint64 {
+		rights := make([][]uint64, len(r.s.parts))
+		for part := range r.s.parts {
+			rights[part] = r.rights(part, access)
+		}
+		return rights
+	})
 }
 
 func (r *run) union(part int, bitmap []uint64, kind segment.FilterKind, values []string) {

@@ -143,6 +143,53 @@ func TestCorrectionsKeepSecrets(t *testing.T) {
 	}
 }
 
+// TestIdentifiersKeepSecrets holds that an identifier in documents that only others may see changes nothing of what is
+// found and counted.
+func TestIdentifiersKeepSecrets(t *testing.T) {
+	ask := func(secret, terms string) (string, int) {
+		s := newSearcher(t, []Part{{Segment: open(t, "secrets", []index.Document{
+			{ID: "secret", Access: []string{"group:board"}, Chunks: []index.Chunk{{Text: secret}}},
+			{ID: "open", Access: []string{"PUBLIC"}, Chunks: []index.Chunk{{Text: "the project had 777 guests"}}},
+		})}})
+		q := index.Query{Text: "PROJECT-777", Limit: 5, Count: true, Filter: index.Filter{Access: index.Access{Terms: []string{terms}}}}
+		result, err := s.Search(context.Background(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts, err := result.Matched.Count(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(result.Highlighter.Highlight("PROJECT-777 had 777 guests")), counts.Documents
+	}
+	marks, matches := ask("nothing", "PUBLIC")
+	secretMarks, secretMatches := ask("PROJECT-777 is ours", "PUBLIC")
+	if marks != secretMarks || matches != secretMatches || matches != 1 {
+		t.Errorf("without the secret %d match, %s; with it %d, %s", matches, marks, secretMatches, secretMarks)
+	}
+	if _, matches := ask("PROJECT-777 is ours", "group:board"); matches != 1 {
+		t.Errorf("%d match for who may see it", matches)
+	}
+}
+
+// TestCorrectionsAreBounded: a query of many words that nobody wrote is not compared with the vocabulary word by word.
+func TestCorrectionsAreBounded(t *testing.T) {
+	s := newSearcher(t, []Part{{Segment: open(t, "words", []index.Document{
+		{ID: "a", Chunks: []index.Chunk{{Text: "deployment"}}},
+	})}})
+	unknown := strings.Fields(strings.Repeat("zqxwvu ", maxCorrected))
+	for i := range unknown {
+		unknown[i] += strings.Repeat("k", i)
+	}
+	for text, want := range map[string]int{
+		strings.Join(append(unknown[1:], "deploymant"), " "): 1, strings.Join(append(unknown, "deploymant"), " "): 0,
+	} {
+		if result := search(t, s, index.Query{Text: text}); len(result.Corrections) != want {
+			t.Errorf("%d words: corrections %v, want %d", len(strings.Fields(text)), result.Corrections, want)
+		}
+	}
+}
+
 func TestDamageIsAnError(t *testing.T) {
 	w := indextest.NewWorld(1)
 	var documents []index.Document

@@ -76,11 +76,12 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 			params.TitleWeight*float64(stats.ChunkTitleTokens)) / float64(stats.Chunks)
 		p.title = float64(stats.TitleTokens) / float64(stats.Documents)
 	}
+	rights := r.laterRights(q.Filter.Access)
 	for _, w := range words {
 		if len(p.words) >= maxWords {
 			break
 		}
-		r.resolve(p, w)
+		r.resolve(p, w, rights)
 	}
 	p.words = p.words[:min(len(p.words), maxWords)]
 	p.finish()
@@ -97,14 +98,16 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 	return p
 }
 
-// resolve adds the words that a query word stands for: an identifier that occurs nowhere is looked for by its parts.
-func (r *run) resolve(p *plan, w analysis.QueryWord) {
+// resolve adds the words that a query word stands for: an identifier that occurs nowhere, as far as the caller may see,
+// is looked for by its parts.
+func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() [][]uint64) {
 	if len(w.Parts) == 0 {
 		r.add(p, w, 1, true)
 		return
 	}
-	whole := word{QueryWord: w}
-	if n := r.expand(&whole); n.documents <= 0 {
+	whole := w
+	whole.Parts = nil
+	if !r.visible(whole, rights()) {
 		for i, part := range w.Parts {
 			part.Prefix = w.Prefix && i == len(w.Parts)-1
 			r.add(p, part, 1, true)

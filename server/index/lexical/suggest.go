@@ -47,10 +47,7 @@ func (r *run) suggest(prefix string, access index.Access, limit int) (out index.
 		}
 	}
 	t.complete = words[:min(len(words), maxWords)]
-	rights := make([][]uint64, len(r.s.parts))
-	for part := range r.s.parts {
-		rights[part] = r.rights(part, access)
-	}
+	rights := r.laterRights(access)()
 	if t.open != "" {
 		if out.Words, err = r.completions(t.open, rights, limit); err != nil {
 			return out, err
