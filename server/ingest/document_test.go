@@ -255,7 +255,8 @@ func TestIngestionRules(t *testing.T) {
 		`{` + section + `,"source":"craft_file"}`:                                                         nil,
 		`{"sections":[{"text":" "}],"source":"web"}`:                                                      nil,
 		`{` + section + `,"source":"web","id":"` + strings.Repeat("x", longestID+1) + `"}`:                nil,
-		`{` + section + `,"source":"web","id":"a\nb"}`:                                                    nil,
+		`{` + section + `,"source":"web","id":"a\nb"}`:                                                    func(d index.Document) bool { return d.ID == "a%0Ab" },
+		`{` + section + `,"source":"web","id":" a"}`:                                                      nil,
 		`{"sections":[` + strings.Repeat(`{"text":"x"},`, mostSections) + `{"text":"x"}],"source":"web"}`: nil,
 	} {
 		doc, err := FromIngestion(ingestionDocument(t, `{"document":`+text+`}`), now)

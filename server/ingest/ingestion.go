@@ -127,13 +127,14 @@ func dropNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
 // ingestionID is the document's own id, or one made of what names the document, so that sending it again replaces it.
 func ingestionID(in wire.IngestionDocument, doc *index.Document) (string, error) {
 	if in.ID != "" {
+		id := escapeID(in.ID)
 		switch {
-		case len(in.ID) > longestID:
-			return "", fmt.Errorf("the id has %d bytes; at most %d are taken", len(in.ID), longestID)
-		case strings.TrimSpace(cleanText(in.ID)) != in.ID || strings.ContainsAny(in.ID, "\n\t"):
-			return "", errors.New("the id has control characters, or white space around it")
+		case len(id) > longestID:
+			return "", fmt.Errorf("the id has %d bytes; at most %d are taken", len(id), longestID)
+		case strings.TrimSpace(id) != id:
+			return "", errors.New("the id has white space around it")
 		}
-		return in.ID, nil
+		return id, nil
 	}
 	name := doc.Title
 	if name == "" {

@@ -255,7 +255,7 @@ func (c *lineCollector) line(number int, line []byte, err error) {
 		return
 	}
 	t := c.task.target
-	doc.Origin = c.task.file.path
+	doc.Origin = originOf(c.task.file.path)
 	doc.Source = first(t.state.As, doc.Source)
 	doc.Sets = t.sets()
 	if len(t.state.Access) > 0 && slices.Equal(doc.Access, []string{AccessPublic}) {
@@ -338,7 +338,7 @@ func (t *target) defaults(file foundFile) Defaults {
 		UpdatedAt: file.info.ModTime().UTC(),
 		Sets:      t.sets(),
 		Access:    t.state.Access,
-		Origin:    file.path,
+		Origin:    originOf(file.path),
 	}
 }
 
@@ -356,18 +356,6 @@ func (t *target) folders(file foundFile) []string {
 		}
 	}
 	return names[max(0, len(names)-2):]
-}
-
-// fileID is the id of the document that a file becomes. Bytes of a name that are not UTF-8 are escaped like in a URL.
-func fileID(file string) string {
-	return "file:" + cleanID(file)
-}
-
-func cleanID(file string) string {
-	if cleaned := cleanText(file); cleaned == file && !strings.Contains(file, "\n") {
-		return file
-	}
-	return (&url.URL{Path: file}).EscapedPath()
 }
 
 func fileLink(file string) string {

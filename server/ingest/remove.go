@@ -44,6 +44,13 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest,
 	return r.batcher.done, nil
 }
 
+// absent names what is not in the library; it is an index.ErrNotFound.
+type absent struct{ what string }
+
+func (a absent) Error() string { return "not in the library: " + a.what }
+
+func (a absent) Unwrap() error { return index.ErrNotFound }
+
 type removal struct {
 	idx      index.Index
 	batcher  *batcher
@@ -70,7 +77,7 @@ func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error
 	}
 	if request.Source != "" {
 		if known, near := lookupSource(request.Source); !known {
-			return fmt.Errorf("remove source %q: %w; did you mean %q?", clip(request.Source, 64), index.ErrNotFound, near)
+			return absent{fmt.Sprintf("source %q; did you mean %q?", clip(request.Source, 64), near)}
 		}
 	}
 	ids, err := r.snapshot.DocumentIDs(ctx, index.Selector{Source: request.Source, Set: request.Set})
@@ -101,15 +108,15 @@ func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) err
 		names = append(names, v.Value)
 	}
 	if slices.Contains(names, value) { // there are some, but not with the other condition
-		return fmt.Errorf("remove documents of source %q in set %q: %w", request.Source, request.Set, index.ErrNotFound)
+		return absent{fmt.Sprintf("documents of source %q in set %q", request.Source, request.Set)}
 	}
-	return fmt.Errorf("remove %s %q: %w%s", what, clip(value, 64), index.ErrNotFound, didYouMean(value, names))
+	return absent{fmt.Sprintf("%s %q%s", what, clip(value, 64), didYouMean(value, names))}
 }
 
 // ref finds what a path or document id names.
 func (r *removal) ref(ctx context.Context, ref string) error {
 	if file, isFile := strings.CutPrefix(ref, "file:"); isFile {
-		if state, known := r.files[file]; known && state.flag != flagRemoved {
+		if state, known := r.files[file]; known && state.flag != flagRemoved && fileID(file) == ref {
 			r.paths = append(r.paths, file)
 			return nil
 		}
@@ -154,7 +161,7 @@ func (r *removal) notFound(ref string) error {
 	} else if absolute, err := absolutePath(ref); err == nil {
 		value = absolute
 	}
-	return fmt.Errorf("remove %q: %w%s", clip(ref, longestID), index.ErrNotFound, didYouMean(value, candidates))
+	return absent{fmt.Sprintf("%q%s", clip(ref, longestID), didYouMean(value, candidates))}
 }
 
 func (r *removal) carryOut(ctx context.Context) error {
@@ -221,7 +228,7 @@ func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error
 	if state.documents == 0 && state.flag == "" {
 		return nil, nil
 	}
-	ids, err := r.snapshot.DocumentIDs(ctx, index.Selector{Origin: file})
+	ids, err := r.snapshot.DocumentIDs(ctx, index.Selector{Origin: originOf(file)})
 	if err != nil {
 		return nil, fmt.Errorf("list documents of %s: %w", file, err)
 	}
@@ -231,6 +238,10 @@ func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error
 // removeIDs removes single documents, and notes with their files that they are missing.
 func (r *removal) removeIDs(ctx context.Context) error {
 	const together = 500
+	files := make(map[string]string, len(r.files)) // by origin
+	for file := range r.files {
+		files[originOf(file)] = file
+	}
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(r.ids)), together) {
 		found, err := r.snapshot.Documents(ctx, ids, index.Access{All: true})
 		if err != nil {
@@ -241,7 +252,7 @@ func (r *removal) removeIDs(ctx context.Context) error {
 			origins[found[i].ID] = found[i].Origin
 		}
 		for _, id := range ids {
-			r.noteMissing(origins[id])
+			r.noteMissing(files[origins[id]])
 			if err := r.batcher.remove(id); err != nil {
 				return err
 			}

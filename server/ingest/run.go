@@ -387,7 +387,7 @@ func (r *run) removeStale(ctx context.Context, file string, came map[string]bool
 }
 
 func staleDocuments(ctx context.Context, idx index.Index, file string, came map[string]bool) ([]string, error) {
-	stored, err := documentIDs(ctx, idx, index.Selector{Origin: file})
+	stored, err := documentIDs(ctx, idx, index.Selector{Origin: originOf(file)})
 	if err != nil {
 		return nil, err
 	}
