@@ -50,6 +50,8 @@ type Error struct {
 	Method, Path string
 	// RetryAfter is how long the server asks to wait; 0 when it did not say.
 	RetryAfter time.Duration
+	// Local tells that a library in this process failed and no server: routes and statuses then say nothing to a person.
+	Local bool
 
 	remedy string
 	cause  error
@@ -57,6 +59,9 @@ type Error struct {
 
 // Error says in one line what was called and what went wrong.
 func (e *Error) Error() string {
+	if e.Local {
+		return e.Reason
+	}
 	var b strings.Builder
 	if e.Path != "" {
 		fmt.Fprintf(&b, "%s %s: ", e.Method, e.Path)
@@ -76,6 +81,9 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // Remedy says in one line what the person can do about it.
 func (e *Error) Remedy() string {
+	if e.Local {
+		return e.localRemedy()
+	}
 	if e.remedy != "" {
 		return e.remedy
 	}
@@ -109,6 +117,24 @@ func (e *Error) Remedy() string {
 		return "something of that name exists already; choose another or remove it first"
 	}
 	return "see the reason above"
+}
+
+func (e *Error) localRemedy() string {
+	switch {
+	case e.Kind == BadRequest:
+		return "correct what was given"
+	case e.Kind == NotAvailable && strings.HasPrefix(e.Path, "/library"):
+		return "quarry status lists what was added"
+	case e.Kind == NotAvailable && strings.HasPrefix(e.Path, "/document/"):
+		return "search again for a reference that is fresh"
+	case e.Kind == NotAvailable:
+		return "check the name or id"
+	case e.Kind == Timeout:
+		return "allow more time with --timeout"
+	case e.Kind == Canceled:
+		return "run it again when you are ready"
+	}
+	return "try again; quarry status shows which folder the library is in"
 }
 
 func (e *Error) authRemedy() string {

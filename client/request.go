@@ -46,6 +46,7 @@ type answer struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	had    time.Duration // time that the call had
+	local  bool          // a library in this process answers
 }
 
 // Close releases the connection and the call's time limit.
@@ -81,14 +82,14 @@ func (a *answer) named(e *Error) *Error {
 			e.Code = strings.ReplaceAll(e.Code, token, "[token]")
 		}
 	}
-	e.Method, e.Path = a.method, a.path
+	e.Method, e.Path, e.Local = a.method, a.path, a.local
 	return e
 }
 
 // send gives the answer whatever its status.
 func (c *Client) send(ctx context.Context, r call) (*answer, error) {
 	started := time.Now()
-	a := &answer{call: r, ctx: ctx, cancel: func() {}}
+	a := &answer{call: r, ctx: ctx, cancel: func() {}, local: c.options.Local}
 	if limit := timeoutOf(ctx, r.timeout); limit > 0 {
 		a.ctx, a.cancel = context.WithTimeout(ctx, limit)
 	} else {

@@ -45,6 +45,7 @@ func (d *doors) cli() cli.Doors {
 		Decide:        d.decide,
 		OpenLibrary:   d.openLibrary,
 		ReadOnly:      func() bool { return target.ReadOnly(d.lookup) },
+		MayWrite:      d.mayWrite,
 		LibraryFolder: d.libraryFolder,
 		Tokens:        d.tokens,
 		Serve:         d.serve,
@@ -127,6 +128,14 @@ func (d *doors) openLibrary(ctx context.Context, dir string, create bool) (*cli.
 	return session(host.OpenLibrary(ctx, dir, create))
 }
 
+func (d *doors) mayWrite(dir string) error {
+	host, err := d.host()
+	if err != nil {
+		return err
+	}
+	return host.MayWrite(dir)
+}
+
 func (d *doors) libraryFolder(dir string) string {
 	host, err := d.host()
 	if err != nil {
@@ -151,8 +160,18 @@ func (d *doors) tokens(ctx context.Context, dir string) (cli.Tokens, error) {
 type tokenFiles struct{ *target.Tokens }
 
 // Add makes a token.
-func (t tokenFiles) Add(ctx context.Context, request cli.TokenRequest) (*wire.NewAccessToken, error) {
+func (t tokenFiles) Add(ctx context.Context, request cli.TokenRequest) (*wire.NewAccessToken, bool, error) {
 	return t.Tokens.Add(ctx, target.TokenRequest(request))
+}
+
+// List lists the tokens of everybody.
+func (t tokenFiles) List(ctx context.Context) ([]cli.ListedToken, error) {
+	tokens, err := t.Tokens.List(ctx)
+	listed := make([]cli.ListedToken, 0, len(tokens))
+	for _, token := range tokens {
+		listed = append(listed, cli.ListedToken(token))
+	}
+	return listed, err
 }
 
 func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {

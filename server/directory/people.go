@@ -54,6 +54,17 @@ func (d *Directory) AddUser(ctx context.Context, tenant, email string, role Role
 	return user, err
 }
 
+// HasUser reports whether a tenant has a user of that address.
+func (d *Directory) HasUser(ctx context.Context, tenant, email string) (found bool, err error) {
+	err = d.each(ctx, func(rows *sql.Rows) error { return rows.Scan(&found) },
+		"SELECT EXISTS (SELECT 1 FROM users WHERE tenant_id = ? AND email = ?)", tenant,
+		strings.ToLower(strings.TrimSpace(email)))
+	if err != nil {
+		return false, fmt.Errorf("look for user %s: %w", quote(email), err)
+	}
+	return found, nil
+}
+
 // SetActive lets a user in or keeps them out, with all their tokens.
 func (d *Directory) SetActive(ctx context.Context, tenant, email string, active bool) error {
 	return d.write(ctx, "change user "+email, func(tx *sql.Tx) error {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,9 +65,12 @@ func (a *app) tokenAddCommand() *cobra.Command {
 				if err := checkTokenRequest(request, arguments); err != nil {
 					return err
 				}
-				token, err := store.Add(ctx, request)
+				token, newUser, err := store.Add(ctx, request)
 				if err != nil {
 					return err
+				}
+				if newUser {
+					a.note("there was no user %s, so one was made", request.User)
 				}
 				return a.printToken(token)
 			})
@@ -116,6 +120,7 @@ func (a *app) tokenStore(ctx context.Context) (Tokens, error) {
 		return nil, usage("Leave --sample out.", "the sample library has no tokens")
 	}
 	if a.flags.server == "" && a.flags.profile == "" {
+		a.tellOtherTarget("these are the tokens of")
 		return a.doors.Tokens(ctx, a.flags.library)
 	}
 	target, err := a.decide()
@@ -133,19 +138,25 @@ func (a *app) tokenStore(ctx context.Context) (Tokens, error) {
 type remoteTokens struct{ session *Session }
 
 // Add makes a token for the caller; a server makes none for anybody else.
-func (r remoteTokens) Add(ctx context.Context, request TokenRequest) (*wire.NewAccessToken, error) {
+func (r remoteTokens) Add(ctx context.Context, request TokenRequest) (*wire.NewAccessToken, bool, error) {
 	if request.User != "" {
-		return nil, usage("Run the command where the library lies, without --server and --profile.",
+		return nil, false, usage("Run the command where the library lies, without --server and --profile.",
 			"a server makes tokens only for the one who asks, not for --user %s", request.User)
 	}
-	return r.session.Client.CreateToken(ctx, wire.AccessTokenRequest{
+	token, err := r.session.Client.CreateToken(ctx, wire.AccessTokenRequest{
 		Name: request.Name, ExpirationDays: request.Days, Scopes: request.Scopes,
 	})
+	return token, false, err
 }
 
 // List lists the caller's tokens.
-func (r remoteTokens) List(ctx context.Context) ([]wire.AccessToken, error) {
-	return r.session.Client.ListTokens(ctx)
+func (r remoteTokens) List(ctx context.Context) ([]ListedToken, error) {
+	tokens, err := r.session.Client.ListTokens(ctx)
+	listed := make([]ListedToken, 0, len(tokens))
+	for _, token := range tokens {
+		listed = append(listed, ListedToken{AccessToken: token})
+	}
+	return listed, err
 }
 
 // Remove revokes one of the caller's tokens.
@@ -198,25 +209,34 @@ func (a *app) tokenListCommand() *cobra.Command {
 	return command
 }
 
-func (a *app) printTokens(found []wire.AccessToken) error {
+func (a *app) printTokens(found []ListedToken) error {
 	if a.wantsJSON() {
-		return a.printAnswer("tokens", rows[wire.AccessToken](found), true, false)
+		return a.printAnswer("tokens", rows[ListedToken](found), true, false)
 	}
 	if len(found) == 0 {
-		a.say("No tokens. Make one with: quarry admin token add --name NAME")
+		a.say("No tokens. Make one with: quarry admin token add --name NAME%s", a.libraryFlag())
 		return nil
 	}
-	t := table{header: []string{"ID", "NAME", "TOKEN", "CREATED", "EXPIRES", "LAST USED", "SCOPES"}, style: a.style,
-		width: a.io.columns()}
+	whose := slices.ContainsFunc(found, func(token ListedToken) bool { return token.User != "" })
+	t := table{header: tokenCells(whose, "ID", "NAME", "USER", "TOKEN", "CREATED", "EXPIRES", "LAST USED", "SCOPES"),
+		style: a.style, width: a.io.columns()}
 	for _, token := range found {
 		scopes := "all of the user's"
 		if token.Scopes != nil {
 			scopes = strings.Join(token.Scopes, ", ")
 		}
-		t.rows = append(t.rows, []string{strconv.Itoa(token.ID), token.Name, token.TokenDisplay, day(token.CreatedAt),
-			dayOr(token.ExpiresAt, "never"), dayOr(token.LastUsedAt, "never"), scopes})
+		t.rows = append(t.rows, tokenCells(whose, strconv.Itoa(token.ID), token.Name, token.User, token.TokenDisplay,
+			day(token.CreatedAt), dayOr(token.ExpiresAt, "never"), dayOr(token.LastUsedAt, "never"), scopes))
 	}
 	return a.print([]byte(t.String()))
+}
+
+// tokenCells is a row of the list. A server lists the caller's own tokens and names no user.
+func tokenCells(whose bool, cells ...string) []string {
+	if whose {
+		return cells
+	}
+	return slices.Delete(cells, 2, 3)
 }
 
 func dayOr(moment *string, otherwise string) string {

@@ -130,10 +130,17 @@ type TokenRequest struct {
 	Days   *int // until it expires; nil: never
 }
 
+// ListedToken is a token of a list, and whose it is where that is known.
+type ListedToken struct {
+	wire.AccessToken
+	User string `json:"user,omitempty"` // email
+}
+
 // Tokens administers the tokens of a served library.
 type Tokens interface {
-	Add(ctx context.Context, request TokenRequest) (*wire.NewAccessToken, error)
-	List(ctx context.Context) ([]wire.AccessToken, error)
+	// Add makes a token; newUser tells that its user was not known before.
+	Add(ctx context.Context, request TokenRequest) (token *wire.NewAccessToken, newUser bool, err error)
+	List(ctx context.Context) ([]ListedToken, error)
 	Remove(ctx context.Context, id int) error
 	Close() error
 }
@@ -174,6 +181,8 @@ type Doors struct {
 	// ReadOnly tells that nothing may be changed: no library, token or profile. Every door that changes something
 	// refuses by itself, too; this one is asked first, so that nobody types or waits in vain.
 	ReadOnly func() bool
+	// MayWrite checks that the library in dir can be written, or made there.
+	MayWrite func(dir string) error
 	// LibraryFolder is where OpenLibrary looks.
 	LibraryFolder func(dir string) string
 	// Tokens opens the tokens of the library in dir.

@@ -124,6 +124,7 @@ func testDoors(address string) Doors {
 		Decide:        func(Where) (Target, error) { return target, nil },
 		OpenLibrary:   func(ctx context.Context, _ string, _ bool) (*Session, error) { return open(ctx) },
 		ReadOnly:      func() bool { return false },
+		MayWrite:      func(string) error { return nil },
 		LibraryFolder: func(string) string { return "/home/jo/.local/share/quarry" },
 		Tokens:        func(context.Context, string) (Tokens, error) { return &fakeTokens{}, nil },
 		Try:           func(NewProfile) (Target, error) { return target, nil },
@@ -134,12 +135,12 @@ func testDoors(address string) Doors {
 
 type fakeTokens struct{ removed []int }
 
-func (f *fakeTokens) Add(_ context.Context, request TokenRequest) (*wire.NewAccessToken, error) {
+func (f *fakeTokens) Add(_ context.Context, request TokenRequest) (*wire.NewAccessToken, bool, error) {
 	return &wire.NewAccessToken{AccessToken: wire.AccessToken{ID: 4, Name: request.Name, TokenDisplay: "onyx_pat_abc****wxyz",
-		CreatedAt: "2026-08-22T10:00:00Z", Scopes: request.Scopes}, Token: "onyx_pat_abcdefgh"}, nil
+		CreatedAt: "2026-08-22T10:00:00Z", Scopes: request.Scopes}, Token: "onyx_pat_abcdefgh"}, request.User == "new@acme.example", nil
 }
 
-func (f *fakeTokens) List(context.Context) ([]wire.AccessToken, error) { return nil, nil }
+func (f *fakeTokens) List(context.Context) ([]ListedToken, error) { return nil, nil }
 
 func (f *fakeTokens) Remove(_ context.Context, id int) error {
 	f.removed = append(f.removed, id)

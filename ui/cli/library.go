@@ -13,6 +13,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/shell"
 )
 
 // libraryChange runs one of the calls that change the library.
@@ -26,7 +27,7 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 	if err := a.mayChange(); err != nil {
 		return err
 	}
-	a.tellOtherTarget()
+	a.tellOtherTarget("this changes")
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
 	session, err := a.doors.OpenLibrary(ctx, a.flags.library, create)
@@ -34,6 +35,9 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 		return err
 	}
 	defer func() { _ = session.Close() }()
+	if err := a.doors.MayWrite(a.flags.library); err != nil {
+		return err
+	}
 	p := a.newProgress(verb)
 	farewell := p.stopped
 	a.farewell.Store(&farewell)
@@ -75,12 +79,12 @@ func (a *app) mayChange() error {
 		Do: "Unset QUARRY_READONLY if this machine may be changed."}
 }
 
-// tellOtherTarget says so when the change is made somewhere else than searches go.
-func (a *app) tellOtherTarget() {
+// tellOtherTarget says so when a command works somewhere else than searches go.
+func (a *app) tellOtherTarget(does string) {
 	folder := a.doors.LibraryFolder(a.flags.library)
 	target, err := a.doors.Decide(Where{Library: a.flags.library})
 	if err == nil && target.Kind == KindRemote {
-		a.note("this changes the library in %s; searches go to %s (%s)", folder, target.describe(), target.Reason)
+		a.note("%s the library in %s; searches go to %s (%s)", does, folder, target.describe(), target.Reason)
 	}
 }
 
@@ -90,12 +94,12 @@ func (a *app) searchesGo() (words, label string) {
 	target, err := a.doors.Decide(Where{Terminal: a.io.interactive()})
 	switch {
 	case err != nil:
-		return fmt.Sprintf("Search it with: quarry search --library %s \"…\"", shellQuote(folder)), ""
+		return fmt.Sprintf("Search it with: quarry search --library %s \"…\"", shell.Quote(folder)), ""
 	case target.Kind == KindLibrary && samePath(target.Library, folder):
 		return "Searches now go to this library: quarry search \"…\"", target.Profile
 	}
 	return fmt.Sprintf("Searches still go to %s (%s). Search this library with: quarry search --library %s \"…\"",
-		target.describe(), target.Reason, shellQuote(folder)), target.Profile
+		target.describe(), target.Reason, shell.Quote(folder)), target.Profile
 }
 
 func samePath(a, b string) bool {

@@ -14,6 +14,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/shell"
 )
 
 const (
@@ -314,7 +315,7 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool) str
 	}
 	lines := []string{told}
 	if results[0].Ref != "" {
-		lines = append(lines, "read on: quarry read "+shellQuote(results[0].Ref)+" --around 2")
+		lines = append(lines, "read on: quarry read "+shell.Quote(results[0].Ref)+" --around 2")
 	}
 	if explain {
 		lines = append(lines, explained(response)...)
@@ -340,15 +341,4 @@ func explained(response *wire.SearchResponse) []string {
 		lines = append(lines, strings.TrimSpace(line))
 	}
 	return lines
-}
-
-// shellQuote writes a word so that a shell takes it as one.
-func shellQuote(word string) string {
-	plain := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-:@%+=,", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -74,14 +74,6 @@ func TestPassageAtTheEndShowsWhatPrecedesIt(t *testing.T) {
 	}
 }
 
-func TestShellQuote(t *testing.T) {
-	for word, want := range map[string]string{"plain/path.md": "plain/path.md", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "x#1": "'x#1'"} {
-		if got := shellQuote(word); got != want {
-			t.Errorf("%q: %s, want %s", word, got, want)
-		}
-	}
-}
-
 // Whatever a server marks, the text keeps to its width and ends.
 func FuzzPassage(f *testing.F) {
 	f.Add("Roll back when the error budget is spent.\n\n本番へのロールバック 👩‍🚀\tx", "roll", 3, 9, 0, 20, 40)

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"quarry/ui/shell"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -34,21 +37,57 @@ func (a *app) serve(ctx context.Context, arguments []string, address string) err
 	case address == "":
 		return usage("Say where to listen: quarry serve --http 127.0.0.1:8080", "nothing to serve")
 	}
-	if !strings.Contains(address, ":") {
-		address = ":" + address
-	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return usage("Write it as 127.0.0.1:8080 or :8080", "--http %q is not an address", address)
+	address, err := listenAddress(address)
+	if err != nil {
+		return err
 	}
 	a.patient.Store(true)
 	options := ServeOptions{HTTP: address, Library: a.flags.library, LogJSON: a.flags.json, Listening: func(at string) {
 		a.say("Listening on http://%s (also under /api). Stop with Ctrl-C.", at)
+		if a.hasTokens(ctx) {
+			a.say("Every request needs a token: quarry admin token list%s", a.libraryFlag())
+			return
+		}
 		a.say("Every request needs a token. Make the first one with: quarry admin token add --name NAME%s", a.libraryFlag())
 	}}
 	if !a.flags.quiet {
 		options.Log = a.io.Err
 	}
-	return a.doors.Serve(ctx, options)
+	err = a.doors.Serve(ctx, options)
+	var unknown *net.DNSError
+	if errors.As(err, &unknown) {
+		return usage(listenRemedy, "--http %s is no address of this machine: %s", address, unknown.Err)
+	}
+	return err
+}
+
+const listenRemedy = "Write it as 127.0.0.1:8080, or :8080 for every address of this machine."
+
+// listenAddress checks what --http gives. A number alone is a port.
+func listenAddress(text string) (string, error) {
+	address := text
+	if !strings.Contains(address, ":") {
+		address = ":" + address
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", usage(listenRemedy, "--http %q is not an address", text)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return "", usage(listenRemedy, "--http %q: %q is not a port, a number up to 65535", text, port)
+	}
+	return address, nil
+}
+
+// hasTokens tells that somebody can use what is served.
+func (a *app) hasTokens(ctx context.Context) bool {
+	store, err := a.doors.Tokens(ctx, a.flags.library)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = store.Close() }()
+	tokens, err := store.List(ctx)
+	return err == nil && len(tokens) > 0
 }
 
 // libraryFlag repeats --library for a command to run next.
@@ -56,5 +95,5 @@ func (a *app) libraryFlag() string {
 	if a.flags.library == "" {
 		return ""
 	}
-	return fmt.Sprintf(" --library %s", shellQuote(a.flags.library))
+	return fmt.Sprintf(" --library %s", shell.Quote(a.flags.library))
 }

@@ -22,40 +22,72 @@ type TokenRequest struct {
 	Days   *int     // until it expires; nil: never
 }
 
+// ListedToken is a token and whose it is.
+type ListedToken struct {
+	wire.AccessToken
+	User string // email
+}
+
 // Tokens administers the tokens of a library on its files: who can write them is its administrator.
 type Tokens struct {
 	host   *Host
 	dir    string
+	named  bool // the folder was named, so that it has to be there
 	server *server.Server
 }
 
 // Tokens opens the tokens of the library in dir, or of that of this machine. Nothing is made on disk before a token is.
 func (h *Host) Tokens(ctx context.Context, dir string) (*Tokens, error) {
+	named := dir != ""
 	dir = h.LibraryFolder(dir)
 	s, err := h.server(ctx, server.Options{Home: dir}, config.LocalProfile)
 	if err != nil {
 		return nil, err
 	}
-	return &Tokens{host: h, dir: dir, server: s}, nil
+	return &Tokens{host: h, dir: dir, named: named, server: s}, nil
 }
 
-// Add makes a token. What it returns is the only place where the token itself is shown.
-func (t *Tokens) Add(ctx context.Context, request TokenRequest) (*wire.NewAccessToken, error) {
-	if err := t.host.refuseChange("the list of tokens"); err != nil {
-		return nil, err
+// Add makes a token. What it returns is the only place where the token itself is shown. newUser tells that its user was
+// not known before.
+func (t *Tokens) Add(ctx context.Context, request TokenRequest) (made *wire.NewAccessToken, newUser bool, err error) {
+	people, err := t.writable(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	known := request.User == ""
+	if !known && people != nil {
+		if known, err = people.HasUser(ctx, directory.DefaultTenant, request.User); err != nil {
+			return nil, false, libraryError(err)
+		}
 	}
 	token, err := t.server.AddToken(ctx, directory.TokenRequest{
 		Name: request.Name, Email: request.User, Scopes: request.Scopes, Days: request.Days,
 	})
 	if err != nil {
-		return nil, libraryError(err)
+		return nil, false, libraryError(err)
 	}
-	return &token, nil
+	return &token, !known, nil
+}
+
+// writable opens the directory to change it; nil if there is none yet.
+func (t *Tokens) writable(ctx context.Context) (*directory.Directory, error) {
+	if err := t.host.refuseChange("the list of tokens"); err != nil {
+		return nil, err
+	}
+	if err := t.host.MayWrite(t.dir); err != nil {
+		return nil, err
+	}
+	return t.people(ctx)
 }
 
 // List lists the tokens of everybody that still hold.
-func (t *Tokens) List(ctx context.Context) ([]wire.AccessToken, error) {
-	listed := []wire.AccessToken{}
+func (t *Tokens) List(ctx context.Context) ([]ListedToken, error) {
+	listed := []ListedToken{}
+	if t.named {
+		if err := t.host.needLibrary(t.dir); err != nil {
+			return nil, err
+		}
+	}
 	people, err := t.people(ctx)
 	if people == nil || err != nil {
 		return listed, err
@@ -65,17 +97,14 @@ func (t *Tokens) List(ctx context.Context) ([]wire.AccessToken, error) {
 		return nil, libraryError(err)
 	}
 	for _, token := range tokens {
-		listed = append(listed, token.Wire())
+		listed = append(listed, ListedToken{token.Wire(), token.Email})
 	}
 	return listed, nil
 }
 
 // Remove ends a token at once.
 func (t *Tokens) Remove(ctx context.Context, id int) error {
-	if err := t.host.refuseChange("the list of tokens"); err != nil {
-		return err
-	}
-	people, err := t.people(ctx)
+	people, err := t.writable(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,8 +126,9 @@ func (t *Tokens) Close() error { return t.server.Close() }
 
 // people opens the directory; nil if there is none, because looking must not make one.
 func (t *Tokens) people(ctx context.Context) (*directory.Directory, error) {
-	if !libraryExists(t.dir) {
-		return nil, nil
+	exists, err := libraryExists(t.dir)
+	if err != nil || !exists {
+		return nil, err
 	}
 	people, err := t.server.Directory(ctx)
 	if err != nil {

@@ -24,7 +24,7 @@ type Error struct {
 
 // Error says what failed.
 func (e *Error) Error() string {
-	if e.Err == nil {
+	if e.Err == nil || e.Err == ErrNoLibrary { // which says what the problem says
 		return e.Problem
 	}
 	return e.Problem + ": " + e.Err.Error()

@@ -3,7 +3,6 @@ package target
 import (
 	"context"
 	"log/slog"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -111,14 +110,4 @@ func (m machine) HoldsDocuments(dir string) (bool, error) {
 // OnyxCLI reads the configuration of Onyx's own CLI.
 func (m machine) OnyxCLI() (config.OnyxCLI, *config.Warning) {
 	return config.ReadOnyxCLI(m.paths.OnyxFile)
-}
-
-// libraryExists reports whether a folder is that of a library: files were added or tokens made.
-func libraryExists(dir string) bool {
-	for _, part := range [...]string{"tenants", "directory.db"} {
-		if _, err := os.Stat(filepath.Join(dir, part)); err == nil {
-			return true
-		}
-	}
-	return false
 }

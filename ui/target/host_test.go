@@ -151,7 +151,7 @@ func TestReadOnlyIsHeldByTheDoors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tokens.Close() }()
-	_, err = tokens.Add(ctx, TokenRequest{Name: "a"})
+	_, _, err = tokens.Add(ctx, TokenRequest{Name: "a"})
 	wantKind(t, err, ErrReadOnly, 9)
 	wantKind(t, tokens.Remove(ctx, 1), ErrReadOnly, 9)
 
@@ -274,15 +274,18 @@ func TestTokens(t *testing.T) {
 	if entries, _ := os.ReadDir(home); len(entries) > 0 {
 		t.Errorf("looking made something: %v", entries)
 	}
-	_, err = tokens.Add(ctx, TokenRequest{Name: "laptop", Scopes: []string{"no:such"}})
+	_, _, err = tokens.Add(ctx, TokenRequest{Name: "laptop", Scopes: []string{"no:such"}})
 	wantKind(t, err, ErrUsage, 2)
-	made, err := tokens.Add(ctx, TokenRequest{Name: "laptop", User: "ada@example.com", Scopes: []string{"read:search"}})
-	if err != nil || !strings.HasPrefix(made.Token, "onyx_pat_") {
-		t.Fatalf("%+v, %v", made, err)
+	made, newUser, err := tokens.Add(ctx, TokenRequest{Name: "laptop", User: "ada@example.com", Scopes: []string{"read:search"}})
+	if err != nil || !strings.HasPrefix(made.Token, "onyx_pat_") || !newUser {
+		t.Fatalf("%+v, new user %v, %v", made, newUser, err)
 	}
 	listed, err := tokens.List(ctx)
-	if err != nil || len(listed) != 1 || listed[0].Name != "laptop" || strings.Contains(listed[0].TokenDisplay, made.Token) {
+	if err != nil || len(listed) != 1 || listed[0].User != "ada@example.com" || listed[0].Name != "laptop" || strings.Contains(listed[0].TokenDisplay, made.Token) {
 		t.Errorf("%+v, %v", listed, err)
+	}
+	if _, newUser, err = tokens.Add(ctx, TokenRequest{Name: "desk", User: "Ada@example.com"}); err != nil || newUser {
+		t.Errorf("the second token made a user (%v): %v", newUser, err)
 	}
 	if err := tokens.Remove(ctx, made.ID); err != nil {
 		t.Error(err)
@@ -298,7 +301,7 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := tokens.Add(context.Background(), TokenRequest{Name: "laptop"})
+	made, _, err := tokens.Add(context.Background(), TokenRequest{Name: "laptop"})
 	if err != nil || tokens.Close() != nil {
 		t.Fatal(err)
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"quarry/client"
 	"quarry/config"
 	"quarry/server"
+	"quarry/ui/shell"
 )
 
 // ErrNoLibrary is in the chain of the error about a library that nobody made yet.
@@ -38,8 +40,8 @@ func (h *Host) Open(ctx context.Context, choice Choice) (*Opened, error) {
 	case KindSample:
 		return h.openServer(ctx, choice, server.Options{Sample: true})
 	case KindLibrary:
-		if !libraryExists(choice.LibraryDir) {
-			return nil, noLibrary(choice.LibraryDir)
+		if err := h.needLibrary(choice.LibraryDir); err != nil {
+			return nil, err
 		}
 		return h.openServer(ctx, choice, server.Options{Home: choice.LibraryDir})
 	}
@@ -55,16 +57,27 @@ func (h *Host) OpenLibrary(ctx context.Context, dir string, create bool) (*Opene
 		if err := h.refuseChange("the library in " + dir); err != nil {
 			return nil, err
 		}
-	} else if !libraryExists(dir) {
-		return nil, noLibrary(dir)
+		if err := h.MayWrite(dir); err != nil {
+			return nil, err
+		}
+	} else if err := h.needLibrary(dir); err != nil {
+		return nil, err
 	}
 	choice := localChoice(RuleFlag, "the library in "+dir, config.LocalProfile, dir, "the command")
 	return h.openServer(ctx, *choice, server.Options{Home: dir})
 }
 
-func noLibrary(dir string) error {
-	return &Error{Kind: ErrNotAvailable, Problem: "nothing was added to " + dir, Err: ErrNoLibrary,
-		Fix: "add something with quarry add PATH"}
+// needLibrary refuses a folder in which nothing was made yet, or that cannot be read.
+func (h *Host) needLibrary(dir string) error {
+	exists, err := libraryExists(dir)
+	if err != nil || exists {
+		return err
+	}
+	fix := "add something with quarry add PATH"
+	if filepath.Clean(dir) != filepath.Clean(h.Paths.Data) {
+		fix += " --library " + shell.Quote(dir)
+	}
+	return &Error{Kind: ErrNotAvailable, Problem: "nothing was added to " + dir, Err: ErrNoLibrary, Fix: fix}
 }
 
 func (h *Host) openRemote(choice Choice) (*Opened, error) {

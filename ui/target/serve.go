@@ -41,6 +41,14 @@ func (h *Host) Serve(ctx context.Context, options ServeOptions, ready func(net.A
 			options.Hosts[i] = name
 		}
 	}
+	if _, err := libraryExists(dir); err != nil {
+		return err
+	}
+	if !ReadOnly(h.Env) {
+		if err := h.MayWrite(dir); err != nil {
+			return err
+		}
+	}
 	s, err := h.server(ctx, server.Options{Home: dir}, config.LocalProfile)
 	if err != nil {
 		return err

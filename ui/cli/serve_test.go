@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+)
+
+func TestServeRefusesAddresses(t *testing.T) {
+	doors := testDoors("http://127.0.0.1:1")
+	for _, address := range []string{"nope", ":99999", ":80a", "[::1", "1.2.3.4:5:6"} {
+		run(t, doors, terminal{}, "serve", "--http", address).check(t, ExitUsage).twoLines(t, address, "127.0.0.1:8080")
+	}
+	doors.Serve = func(context.Context, ServeOptions) error {
+		return &net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", Name: "nowhere.invalid"}}
+	}
+	run(t, doors, terminal{}, "serve", "--http", "nowhere.invalid:80").check(t, ExitUsage).twoLines(t, "no address of this machine")
+}
+
+// ownedTokens are those of a library that has some.
+type ownedTokens struct{ fakeTokens }
+
+func (ownedTokens) List(context.Context) ([]ListedToken, error) {
+	return []ListedToken{{User: "jo@acme.example"}}, nil
+}
+
+func TestServeAsksForTheFirstTokenOnly(t *testing.T) {
+	doors := testDoors("http://127.0.0.1:1")
+	doors.Serve = func(_ context.Context, options ServeOptions) error {
+		options.Listening("127.0.0.1:8080")
+		return nil
+	}
+	if got := run(t, doors, terminal{}, "serve", "--http", "8080"); !strings.Contains(got.err, "Make the first one") {
+		t.Errorf("stderr %s", got.err)
+	}
+	doors.Tokens = func(context.Context, string) (Tokens, error) { return &ownedTokens{}, nil }
+	if got := run(t, doors, terminal{}, "serve", "--http", "8080"); strings.Contains(got.err, "first one") {
+		t.Errorf("stderr %s", got.err)
+	}
+}
+
+func TestTokensTellWhoseTheyAre(t *testing.T) {
+	doors := testDoors("http://127.0.0.1:1")
+	doors.Tokens = func(context.Context, string) (Tokens, error) { return &ownedTokens{}, nil }
+	got := run(t, doors, terminal{tty: true, width: 120}, "admin", "token", "list").check(t, ExitSuccess)
+	if !strings.Contains(got.out, "jo@acme.example") || !strings.Contains(got.err, "tokens of the library in /home/jo") {
+		t.Errorf("stdout %s, stderr %s", got.out, got.err)
+	}
+	got = run(t, doors, terminal{}, "admin", "token", "add", "--name", "ci", "--user", "new@acme.example").check(t, ExitSuccess)
+	if !strings.Contains(got.err, "there was no user new@acme.example") {
+		t.Errorf("stderr %s", got.err)
+	}
+}

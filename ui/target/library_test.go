@@ -1,0 +1,59 @@
+package target
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestLibraryThatCannotBeUsed(t *testing.T) {
+	home := t.TempDir()
+	h := newHost(t, home)
+	ctx := context.Background()
+	file := filepath.Join(home, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inFile := filepath.Join(file, "library")
+	_, err := h.OpenLibrary(ctx, inFile, true)
+	wantKind(t, err, ErrGeneral, 1, "cannot write to "+file, "QUARRY_HOME", "--library")
+	err = h.Serve(ctx, ServeOptions{Where: Request{Library: inFile}, HTTP: "127.0.0.1:0"}, nil)
+	wantKind(t, err, ErrGeneral, 1, "cannot write to "+file)
+	if err := h.MayWrite(filepath.Join(home, "new", "library")); err != nil {
+		t.Error(err)
+	}
+
+	absent := filepath.Join(home, "my library")
+	_, err = h.OpenLibrary(ctx, absent, false)
+	wantKind(t, err, ErrNotAvailable, 9, "nothing was added", "quarry add PATH --library '"+absent+"'")
+	tokens, err := h.Tokens(ctx, absent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tokens.Close() }()
+	_, err = tokens.List(ctx)
+	wantKind(t, err, ErrNotAvailable, 9, "nothing was added")
+}
+
+func TestLibraryOfSomebodyElse(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("whoever is root may read and write everything")
+	}
+	home := t.TempDir()
+	h := newHost(t, home)
+	addNote(t, h, "The brass lantern hangs in the boathouse.")
+	ctx := context.Background()
+	mode := func(mode os.FileMode) {
+		if err := os.Chmod(h.Paths.Data, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { mode(0o700) })
+	mode(0)
+	_, err := h.OpenLibrary(ctx, "", false)
+	wantKind(t, err, ErrGeneral, 1, "cannot read the library in "+h.Paths.Data, "permission denied")
+	mode(0o500)
+	_, err = h.OpenLibrary(ctx, "", true)
+	wantKind(t, err, ErrGeneral, 1, "cannot write to "+h.Paths.Data, "permission denied")
+}
