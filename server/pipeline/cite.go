@@ -15,14 +15,41 @@ import (
 	"quarry/server/index"
 )
 
-// cite reads the passages, numbers them per document and writes the answer.
+// cite writes the answer: passages, numbered per document, with what was counted.
 func (r *run) cite(ctx context.Context) (string, string, error) {
-	documents, err := r.documents(ctx)
-	if err != nil {
+	if err := r.write(ctx, r.response, r.chosen); err != nil {
 		return "", "", err
 	}
+	if err := r.noteEmptySources(ctx); err != nil {
+		return "", "", err
+	}
+	n := len(r.response.CitationMapping)
+	return wire.OutcomeOK, fmt.Sprintf("%d %s", n, plural(n, "document", "documents")), nil
+}
+
+// provisional sends the ranking of the question as it was asked, for whoever wants to read while stages are still to
+// come.
+func (r *run) provisional(ctx context.Context) error {
+	if !r.Search.Stream {
+		return nil
+	}
+	response := *r.response
+	response.CitationMapping = map[string]string{}
+	if err := r.write(ctx, &response, onlyWanted(selectFirst(r.chosen, r.Search.NumResults), r.Search)); err != nil {
+		return fmt.Errorf("provisional answer: %w", err)
+	}
+	r.emit(wire.SearchEvent{Type: wire.EventProvisional, Response: &response})
+	return nil
+}
+
+// write fills an answer with sections and their counts. Documents that vanished meanwhile are left out.
+func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections []section) error {
+	documents, err := r.documents(ctx, sections)
+	if err != nil {
+		return err
+	}
 	citations := map[string]int{}
-	for _, s := range r.chosen {
+	for _, s := range sections {
 		document, ok := documents[s.document]
 		if !ok {
 			continue
@@ -32,32 +59,25 @@ func (r *run) cite(ctx context.Context) (string, string, error) {
 			continue
 		}
 		if err != nil {
-			return "", "", fmt.Errorf("read %s: %w", s.document, err)
+			return fmt.Errorf("read %s: %w", s.document, err)
 		}
 		number, known := citations[s.document]
 		if !known {
 			number = len(citations) + 1
 			citations[s.document] = number
-			r.response.CitationMapping[strconv.Itoa(number)] = s.document
+			response.CitationMapping[strconv.Itoa(number)] = s.document
 		}
-		r.response.Results = append(r.response.Results, r.result(s, document, chunks, number))
+		response.Results = append(response.Results, r.result(s, document, chunks, number))
 	}
-	r.response.LLMFacingText = llmFacingText(r.response.Results)
-	if err := r.count(ctx); err != nil {
-		return "", "", err
-	}
-	if err := r.noteEmptySources(ctx); err != nil {
-		return "", "", err
-	}
-	n := len(citations)
-	return wire.OutcomeOK, fmt.Sprintf("%d %s", n, plural(n, "document", "documents")), nil
+	response.LLMFacingText = llmFacingText(response.Results)
+	return r.count(ctx, response, sections)
 }
 
-// documents describes the documents of the chosen sections, by id.
-func (r *run) documents(ctx context.Context) (map[string]index.Stored, error) {
+// documents describes the documents of sections, by id.
+func (r *run) documents(ctx context.Context, sections []section) (map[string]index.Stored, error) {
 	byID := map[string]index.Stored{}
 	var ids []string
-	for _, s := range r.chosen {
+	for _, s := range sections {
 		if _, seen := byID[s.document]; !seen {
 			byID[s.document] = index.Stored{}
 			ids = append(ids, s.document)

@@ -91,7 +91,7 @@ func (r *run) time(ctx context.Context, name string, do func(context.Context) (s
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	ms := float64(time.Since(start).Microseconds()) / 1000
+	ms := float64(max(1, time.Since(start).Microseconds())) / 1000 // a stage that ended took some time
 	r.response.Stages = append(r.response.Stages, wire.Stage{Name: name, MS: ms, Outcome: outcome, Detail: detail})
 	r.emit(wire.SearchEvent{
 		Type: wire.EventStage, Name: name, State: "end", MS: ms, Outcome: outcome, Detail: detail,
@@ -166,9 +166,12 @@ func (r *run) indexQuery(q wire.ExecutedQuery, limit int) index.Query {
 	return query
 }
 
-func (r *run) fuse(context.Context) (string, string, error) {
+func (r *run) fuse(ctx context.Context) (string, string, error) {
 	r.ranked = fuse(r.lists)
 	r.chosen = sectionsOf(r.ranked, r.wanted())
+	if err := r.provisional(ctx); err != nil {
+		return "", "", err
+	}
 	n := len(r.chosen)
 	return wire.OutcomeOK, fmt.Sprintf("%d %s, weights literal", n, plural(n, "section", "sections")), nil
 }
@@ -184,16 +187,22 @@ func (r *run) selectSections(context.Context) (string, string, error) {
 
 // expand would add the neighbours that a model asks for; what there is of them is kept within the caller's bound.
 func (r *run) expand(context.Context) (string, string, error) {
+	r.chosen = onlyWanted(r.chosen, r.Search)
+	return wire.OutcomeSkipped, "no model", nil
+}
+
+// onlyWanted keeps sections within the caller's bound on context, and those that were not selected only where a number
+// of results was asked for.
+func onlyWanted(sections []section, search wire.SearchRequest) []section {
 	limit := wire.DefaultContextLimit
-	if r.Search.MaxContextChunks != nil {
-		limit = *r.Search.MaxContextChunks
+	if search.MaxContextChunks != nil {
+		limit = *search.MaxContextChunks
 	}
-	bounded := boundContext(r.chosen, limit)
-	if r.Search.NumResults == nil {
+	bounded := boundContext(sections, limit)
+	if search.NumResults == nil {
 		bounded = onlySelected(bounded)
 	}
-	r.chosen = bounded
-	return wire.OutcomeSkipped, "no model", nil
+	return bounded
 }
 
 func onlySelected(sections []section) []section {
@@ -207,20 +216,20 @@ func onlySelected(sections []section) []section {
 }
 
 // count fills the totals and facets; what is returned is always among what is counted.
-func (r *run) count(ctx context.Context) error {
+func (r *run) count(ctx context.Context, response *wire.SearchResponse, sections []section) error {
 	if r.found[0].Matched == nil {
 		return nil
 	}
-	returned := make([]string, 0, len(r.chosen))
-	for _, s := range r.chosen {
+	returned := make([]string, 0, len(sections))
+	for _, s := range sections {
 		returned = append(returned, s.document)
 	}
 	counts, err := r.found[0].Matched.Count(ctx, returned)
 	if err != nil {
 		return fmt.Errorf("count what matched: %w", err)
 	}
-	r.response.TotalMatches = counts.Documents
-	r.response.Facets = WireFacets(counts)
+	response.TotalMatches = counts.Documents
+	response.Facets = WireFacets(counts)
 	return nil
 }
 

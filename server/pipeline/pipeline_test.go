@@ -137,6 +137,36 @@ func TestRunReportsStagesNotesAndCounts(t *testing.T) {
 	}
 }
 
+// TestStreamSendsTheRankingBeforeTheAnswer: it has texts, citations and counts of its own.
+func TestStreamSendsTheRankingBeforeTheAnswer(t *testing.T) {
+	var types []string
+	var early *wire.SearchResponse
+	response, err := Run(context.Background(), newShelf(), Request{
+		Search: wire.SearchRequest{Query: "roll back", Stream: true}, Now: time.Now(),
+	}, func(e wire.SearchEvent) {
+		if e.Type == wire.EventStage && e.State == "end" && e.MS == 0 {
+			t.Errorf("%s ended without a time", e.Name)
+		}
+		if e.Type == wire.EventProvisional {
+			early = e.Response
+		}
+		types = append(types, e.Type+" "+e.Name)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := slices.Index(types, wire.EventProvisional+" "); at < 0 || types[at+1] != "stage fuse" {
+		t.Fatalf("no provisional answer at the end of fuse: %v", types)
+	}
+	if len(early.Results) != 2 || early.Results[0].Content != "roll 1\nroll 2" || early.TotalMatches == 0 ||
+		early.CitationMapping["2"] != "b" {
+		t.Errorf("provisional answer %+v", early)
+	}
+	if len(response.Results) != 2 || len(response.CitationMapping) != 2 {
+		t.Errorf("final answer %+v", response)
+	}
+}
+
 func TestRunInstantIsQuietAndPrefixed(t *testing.T) {
 	s := newShelf()
 	response := search(t, s, wire.SearchRequest{Query: `roll "error budget" -draft ba`, Instant: true,

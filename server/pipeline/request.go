@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"sort"
 	"strings"
 	"time"
@@ -121,7 +122,9 @@ func AppliedFilters(r Request) []wire.AppliedFilter {
 		if len(s.DocumentSets) == 0 {
 			add("document_sets", "agent", r.Agent.DocumentSets...)
 		}
-		add("documents", "agent", r.Agent.Documents...)
+		if n := len(r.Agent.Documents); n > 0 { // their ids are not for everybody who may use the agent
+			add("documents", "agent", fmt.Sprintf("%d attached %s", n, plural(n, "document", "documents")))
+		}
 	}
 	return applied
 }
