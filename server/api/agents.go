@@ -91,6 +91,10 @@ func (s *Server) agents(ctx context.Context, who directory.Principal) ([]directo
 // describeAgents tells of agents what the caller may know of them.
 func (s *Server) describeAgents(ctx context.Context, who directory.Principal, agents []directory.Agent) (
 	[]wire.Persona, error) {
+	visible, err := s.visibleSets(ctx, who)
+	if err != nil {
+		return nil, err
+	}
 	described := []wire.Persona{}
 	for _, a := range agents {
 		sources, err := s.knowledgeSources(ctx, who, a)
@@ -99,7 +103,7 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 		}
 		p := wire.Persona{
 			ID: a.ID, Name: a.Name, Description: a.Description, Tools: []any{}, StarterMessages: a.StarterMessages,
-			DocumentSets: wireSets(a.DocumentSets), AttachedDocumentCount: len(a.Documents), KnowledgeSources: sources,
+			DocumentSets: wireSets(visible.of(a.DocumentSets)), AttachedDocumentCount: len(a.Documents), KnowledgeSources: sources,
 			IsPublic: a.Public, IsListed: a.Listed, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
 			Permissions: map[string]any{},
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -164,5 +165,38 @@ func TestInProcessRoutes(t *testing.T) {
 	}
 	if answer := w.call(anonymous, "owner", http.MethodGet, "/user/pats", ""); answer.Code != http.StatusForbidden {
 		t.Errorf("tokens of nobody: HTTP %d", answer.Code)
+	}
+}
+
+// TestAgentsKeepSecrets: whoever may use an agent is not told the names of sets and documents that they may not see.
+func TestAgentsKeepSecrets(t *testing.T) {
+	w := newWorld(t)
+	agent, err := w.people.AddAgent(t.Context(), directory.DefaultTenant, directory.Agent{Name: "Counsel", Public: true,
+		DocumentSets: []directory.DocumentSet{{Name: "Board"}, {Name: "Handbook"}},
+		Documents:    []string{"file:/legal/contract.md", "file:/jo/notes.md"}})
+	w.check(err)
+	search := fmt.Sprintf(`{"query":"deploy","persona_id":%d}`, agent.ID)
+	for who, sees := range map[string][]string{"jo": {"Handbook"}, "owner": {"Board", "Handbook"}} {
+		persona := get[wire.FullPersona](w, who, fmt.Sprintf("/persona/%d", agent.ID))
+		var sets []string
+		for _, set := range persona.DocumentSets {
+			sets = append(sets, set.Name)
+		}
+		if !slices.Equal(sets, sees) {
+			t.Errorf("%s is told of %v", who, sets)
+		}
+		answer := post[wire.SearchResponse](w, who, "/search", search)
+		sets = nil
+		for _, f := range answer.AppliedFilters {
+			if f.Field == "document_sets" {
+				sets = append(sets, f.Value)
+			}
+			if strings.Contains(f.Value, "contract") {
+				t.Errorf("%s is told of %+v", who, f)
+			}
+		}
+		if !slices.Equal(sets, sees) || len(answer.AppliedFilters) != len(sees)+1 {
+			t.Errorf("%s is told of %+v", who, answer.AppliedFilters)
+		}
 	}
 }

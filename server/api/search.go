@@ -185,6 +185,23 @@ func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setF
 func (v setFilter) narrow(response *wire.SearchResponse) {
 	response.Searched = slices.DeleteFunc(response.Searched, func(profile string) bool { return profile == "" })
 	v.narrowFacets(&response.Facets)
+	if v == nil {
+		return
+	}
+	response.AppliedFilters = slices.DeleteFunc(slices.Clone(response.AppliedFilters), func(f wire.AppliedFilter) bool {
+		return f.Field == "document_sets" && !v[f.Value] // an agent's, which searches in it for people who may not know it
+	})
+	if response.AppliedFilters == nil {
+		response.AppliedFilters = []wire.AppliedFilter{}
+	}
+}
+
+// of lists the sets that the caller may know of.
+func (v setFilter) of(sets []directory.DocumentSet) []directory.DocumentSet {
+	if v == nil {
+		return sets
+	}
+	return slices.DeleteFunc(slices.Clone(sets), func(set directory.DocumentSet) bool { return !v[set.Name] })
 }
 
 // narrowFacets leaves out of the facets the sets that the caller may not know of.
