@@ -66,6 +66,10 @@ func notAuthenticated() failure {
 	return detailed(http.StatusForbidden, "Access denied. User is not authenticated.")
 }
 
+func brokenOff() failure {
+	return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The request was broken off. Try again.")
+}
+
 func isUnauthenticated(err error) bool { return errors.Is(err, directory.ErrUnauthenticated) }
 
 // explain finds the answer to an error. Only a trusted caller is told what went wrong inside; known is false when
@@ -105,6 +109,7 @@ func explain(err error, trusted bool) (f failure, known bool) {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == context.Canceled {
 		s.Log.DebugContext(r.Context(), "caller left", "path", r.URL.Path)
+		writeFailure(w, brokenOff()) // a caller who is still there, as when the server stops, must not take it for success
 		return
 	}
 	f, known := explain(err, isTrusted(r.Context()))

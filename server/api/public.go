@@ -161,6 +161,7 @@ func bounded(limit int, next http.Handler) http.Handler {
 		select {
 		case slots <- struct{}{}:
 		case <-r.Context().Done():
+			writeFailure(w, brokenOff())
 			return
 		case <-timer.C:
 			busy := coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The server is busy. Try again later.")

@@ -215,12 +215,33 @@ func TestTooManyRequestsWait(t *testing.T) {
 	cancel()
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/me", nil)
 	r.Host = "localhost"
-	handler.ServeHTTP(httptest.NewRecorder(), r)
+	left := httptest.NewRecorder()
+	if handler.ServeHTTP(left, r); left.Code != http.StatusServiceUnavailable {
+		t.Errorf("who left the queue: HTTP %d", left.Code)
+	}
 	close(leave)
 	for range 2 {
 		if status := <-done; status != http.StatusOK {
 			t.Errorf("HTTP %d", status)
 		}
+	}
+}
+
+// TestWhatIsBrokenOffIsNoSuccess: a server that stops breaks requests off whose callers are still there.
+func TestWhatIsBrokenOffIsNoSuccess(t *testing.T) {
+	w := newWorld(t)
+	ctx, stop := context.WithCancel(t.Context())
+	w.breakWith(func(ctx context.Context) (index.Snapshot, error) {
+		stop()
+		return nil, ctx.Err()
+	})
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/manage/indexed-sources", nil)
+	r.Host = "localhost"
+	r.Header.Set("Authorization", "Bearer "+w.tokens["jo"])
+	answer := httptest.NewRecorder()
+	w.public.ServeHTTP(answer, r)
+	if answer.Code != http.StatusServiceUnavailable || !strings.Contains(answer.Body.String(), "broken off") {
+		t.Errorf("HTTP %d %s", answer.Code, answer.Body)
 	}
 }
 

@@ -53,6 +53,9 @@ func TestStream(t *testing.T) {
 	if len(types) < 13 || last.Type != wire.EventFinal || slices.Index(types, wire.EventFinal) != len(types)-1 {
 		t.Fatalf("lines %v", types)
 	}
+	if early := slices.Index(types, wire.EventProvisional); early < 0 {
+		t.Errorf("no provisional answer among %v", types)
+	}
 	if last.Response == nil || len(last.Response.Results) != 3 {
 		t.Errorf("final %+v", last.Response)
 	}
