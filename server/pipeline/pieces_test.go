@@ -183,6 +183,15 @@ func TestWantsPrefix(t *testing.T) {
 			t.Errorf("%q: got %v", query, got)
 		}
 	}
+	// The end of an exclusion or a phrase says nothing of the word before it.
+	for query, request := range map[string]wire.SearchRequest{
+		"roll -draft": {Exclude: []string{"draft"}}, "roll “error budget”": {Phrases: []string{"error budget"}},
+	} {
+		request.Query, request.Instant = query, true
+		if wantsPrefix(request) {
+			t.Errorf("%q asks for a prefix", query)
+		}
+	}
 	if wantsPrefix(wire.SearchRequest{Query: "roll"}) {
 		t.Error("a search that is not instant asked for a prefix")
 	}

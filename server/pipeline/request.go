@@ -174,8 +174,9 @@ func standsAlone(text string, start, end int) bool {
 	return (start == 0 || unicode.IsSpace(before)) && (end == len(text) || unicode.IsSpace(after))
 }
 
-// wantsPrefix: while somebody types, the last word is unfinished unless a space follows it.
+// wantsPrefix: while somebody types, the last word is unfinished unless a space, a phrase or an exclusion follows it.
 func wantsPrefix(s wire.SearchRequest) bool {
-	last, size := utf8.DecodeLastRuneInString(s.Query)
+	text := words(s)
+	last, size := utf8.DecodeLastRuneInString(text)
 	return s.Instant && size > 0 && !unicode.IsSpace(last) && last != '"'
 }
