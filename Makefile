@@ -6,7 +6,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run test lint build cross bench bench-quality docs clean
+.PHONY: run test lint build cross bench bench-quality crash docs clean
 
 run: build
 	./bin/quarry --sample "$(Q)"
@@ -49,6 +49,10 @@ bench: build
 	$(GO) run ./tools/inits bin/quarry
 	@echo "== a cold search beside version, and adding a handbook"
 	$(GO) run ./tools/coldstart bin/quarry "$$QUARRY_DATA"/corpora/sourcegraph-handbook
+
+# Kills `quarry add` fifty times at random moments, and the store's own writers eighty times.
+crash:
+	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 30m -run 'Kill' -v . ./server/index/embedded | grep -v '^=== '
 
 clean:
 	rm -rf bin

@@ -61,6 +61,31 @@ func TestKillDuringAdd(t *testing.T) {
 	}
 }
 
+// TestKillDuringFirstAdd kills the very first `quarry add`, into a home where there is nothing, at random moments: before
+// the library is made, while it is made, and after.
+func TestKillDuringFirstAdd(t *testing.T) {
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
+	shared := newHome(t)
+	folder := filepath.Join(shared.dir, "documents")
+	writeRound(t, folder, 0)
+	start := time.Now()
+	shared.must("add", "--json", folder)
+	whole := time.Since(start)
+	for round := range killRounds() {
+		h := newHome(t)
+		acknowledged := addAndKill(t, h, folder, time.Duration(random.Int64N(int64(whole))))
+		if documents := libraryStatus(t, h).Documents; documents < acknowledged || documents > crashFiles {
+			t.Fatalf("round %d: %d files were acknowledged, %d documents are there", round, acknowledged, documents)
+		}
+		h.must("add", "--json", folder)
+		if documents, found := libraryStatus(t, h).Documents, matches(t, h, roundWord(0)); documents != crashFiles ||
+			found != crashFiles {
+			t.Fatalf("round %d: %d documents and %d found after the next run, want %d", round, documents, found, crashFiles)
+		}
+		t.Logf("round %d: killed after %d of %d", round, acknowledged, crashFiles)
+	}
+}
+
 // roundWord occurs in every file of a round and in no other.
 func roundWord(round int) string {
 	return fmt.Sprintf("zebra%cquagga", 'a'+round%26) + fmt.Sprint(round)
