@@ -104,9 +104,12 @@ func (b *batcher) flushIfFull() error {
 	return nil
 }
 
-// finished counts a file as done with the next batch.
-func (b *batcher) finished(path string, bytes int64) error {
+// finished counts a file as done with the next batch; stored tells that documents of it are in the library then.
+func (b *batcher) finished(path string, bytes int64, stored bool) error {
 	b.pending.Done++
+	if stored {
+		b.pending.Stored++
+	}
 	b.pending.Bytes += bytes
 	b.pending.Path = path
 	if b.empty() {
@@ -146,6 +149,7 @@ func (b *batcher) advance() {
 		return
 	}
 	b.durable.Done += b.pending.Done
+	b.durable.Stored += b.pending.Stored
 	b.durable.Bytes += b.pending.Bytes
 	b.durable.Path = b.pending.Path
 	b.pending = wire.LibraryEvent{}
@@ -154,6 +158,9 @@ func (b *batcher) advance() {
 		b.report(b.durable)
 	}
 }
+
+// stored counts the files that have, or will have with the next batch, documents in the library.
+func (b *batcher) stored() int { return b.durable.Stored + b.pending.Stored }
 
 // skip reports a file, or a part of one, that is not stored.
 func (b *batcher) skip(path, reason string) {

@@ -78,6 +78,11 @@ func build(body string, blocks []block, m meta, d Defaults) (index.Document, err
 	if doc.UpdatedAt.IsZero() {
 		doc.UpdatedAt = d.UpdatedAt.UTC()
 	}
+	for _, date := range []*time.Time{&doc.CreatedAt, &doc.UpdatedAt} {
+		if !canBeWritten(*date) {
+			*date = time.Time{}
+		}
+	}
 	if len(doc.Sets) == 0 {
 		doc.Sets = d.Sets
 	}
@@ -93,6 +98,12 @@ func build(body string, blocks []block, m meta, d Defaults) (index.Document, err
 		doc.Chunks = []index.Chunk{{Text: doc.Title}}
 	}
 	return doc, nil
+}
+
+// canBeWritten reports whether a date has a year of four digits, which is all that ISO 8601 and its readers know.
+func canBeWritten(t time.Time) bool {
+	year := t.UTC().Year()
+	return year >= 1 && year <= 9999
 }
 
 var errEmpty = errors.New("it holds no text")

@@ -363,3 +363,12 @@ func TestRealPages(t *testing.T) {
 		return nil
 	}))
 }
+
+// TestDatesThatCannotBeWritten: a file's date that no client could read counts as unknown.
+func TestDatesThatCannotBeWritten(t *testing.T) {
+	doc, err := FromMarkdown([]byte("text"), Defaults{ID: "a", UpdatedAt: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	must(t, err)
+	if !doc.UpdatedAt.IsZero() {
+		t.Errorf("dated %v", doc.UpdatedAt)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"unicode/utf8"
+
+	"quarry/client/wire"
 )
 
 // format is how a file is read.
@@ -42,7 +44,7 @@ func formatOf(file string) (f format, reason string) {
 	case ".jsonl", ".ndjson":
 		return formatJSONL, ""
 	}
-	return formatNone, fmt.Sprintf("quarry does not read %s files", oneLine(extension, 32))
+	return formatNone, wire.ReasonNotRead(oneLine(extension, 32))
 }
 
 // typeName is the document type of a file.

@@ -101,7 +101,7 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 	}
 	state.File = !info.IsDir()
 	_, _, state.Device = statIdentity(info)
-	t := &target{path: absolute, state: state, force: true}
+	t := &target{path: absolute, state: state, force: true, fresh: !known}
 	for inner, other := range roots {
 		if inner == absolute || !within(absolute, inner) || !other.plain() && !other.sameSettings(state) {
 			continue

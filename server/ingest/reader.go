@@ -306,6 +306,7 @@ type target struct {
 	state  rootState
 	start  string // from the root; "" for all of it
 	force  bool   // also what was removed by hand
+	fresh  bool   // the root was not known before
 	absorb []string
 	folder *os.Root // nil if the root is a file
 }

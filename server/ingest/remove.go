@@ -176,11 +176,17 @@ func (r *removal) carryOut(ctx context.Context) error {
 	for _, root := range r.forgotten {
 		delete(r.roots, root)
 	}
+	for file := range r.files {
+		if slices.ContainsFunc(r.paths, func(path string) bool { return within(path, file) }) {
+			r.batcher.durable.Total++
+		}
+	}
 	for _, path := range r.paths {
 		if err := r.removePath(ctx, path); err != nil {
 			return err
 		}
 	}
+	r.batcher.durable.Total += len(r.ids)
 	if err := r.removeIDs(ctx); err != nil {
 		return err
 	}
@@ -212,7 +218,7 @@ func (r *removal) removePath(ctx context.Context, path string) error {
 			kept = fileState{flag: flagRemoved}.encode()
 		}
 		r.batcher.cursor(filePrefix+file, kept)
-		if err := r.batcher.finished(file, 0); err != nil {
+		if err := r.batcher.finished(file, 0, false); err != nil {
 			return err
 		}
 		delete(r.files, file)
@@ -254,6 +260,9 @@ func (r *removal) removeIDs(ctx context.Context) error {
 		for _, id := range ids {
 			r.noteMissing(files[origins[id]])
 			if err := r.batcher.remove(id); err != nil {
+				return err
+			}
+			if err := r.batcher.finished(id, 0, false); err != nil {
 				return err
 			}
 		}

@@ -238,6 +238,7 @@ func (r *run) carryOut(ctx context.Context, p *plan) error {
 	}
 	// Known from the first batch on, so that a run that is broken off can be continued or removed.
 	b.cursor(rootPrefix+t.path, t.state.encode())
+	storedBefore := b.stored()
 	for _, folder := range p.unread {
 		b.skip(folder.path, folder.reason)
 	}
@@ -255,6 +256,14 @@ func (r *run) carryOut(ctx context.Context, p *plan) error {
 	for _, file := range p.forget {
 		b.cursor(filePrefix+file, "")
 	}
+	if t.fresh && t.state.File && b.stored() == storedBefore {
+		// A file that was named and gives nothing is no part of the library: every sync would speak of it again.
+		for i := range p.files {
+			b.cursor(filePrefix+p.files[i].file.path, "")
+		}
+		b.cursor(rootPrefix+t.path, "")
+		return b.flushIfFull()
+	}
 	if p.complete {
 		t.state.SyncedAt = stamp(r.now())
 		b.cursor(rootPrefix+t.path, t.state.encode())
@@ -267,7 +276,7 @@ func (r *run) file(ctx context.Context, p *plannedFile) error {
 	switch {
 	case p.file.reason != "":
 		b.skip(p.file.path, p.file.reason)
-		return b.finished(p.file.path, 0)
+		return b.finished(p.file.path, 0, false)
 	case p.task != nil:
 		return r.task(ctx, p.task)
 	}
@@ -275,7 +284,7 @@ func (r *run) file(ctx context.Context, p *plannedFile) error {
 		b.skip(p.file.path, p.known.reason)
 	}
 	b.done.Unchanged += p.known.documents
-	return b.finished(p.file.path, 0)
+	return b.finished(p.file.path, 0, p.known.documents > 0)
 }
 
 // task writes what comes out of a file as it comes.
@@ -316,7 +325,7 @@ func (r *run) task(ctx context.Context, t *task) error {
 					return err
 				}
 			}
-			return b.finished(t.file.path, bytes)
+			return b.finished(t.file.path, bytes, len(came) > 0 || (p.same || p.unknown) && t.known.documents > 0)
 		}
 	}
 }
