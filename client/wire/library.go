@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"fmt"
+	"strings"
+)
+
 // AddRequest is the body of POST /library/add. Paths are absolute.
 type AddRequest struct {
 	Paths []string `json:"paths"`
@@ -30,6 +35,8 @@ type LibraryEvent struct {
 	Total int    `json:"total,omitempty"` // files
 	Bytes int64  `json:"bytes,omitempty"` // read so far
 	Path  string `json:"path,omitempty"`
+	// Stored is how many of the files that are done have documents in the library; skipped ones have none.
+	Stored int `json:"stored,omitempty"`
 
 	Reason string `json:"reason,omitempty"` // of skipped
 
@@ -69,4 +76,19 @@ type LibraryRoot struct {
 	Set       string `json:"set"`
 	Documents int    `json:"documents"`
 	SyncedAt  string `json:"synced_at"`
+}
+
+const notRead = "quarry does not read %s files"
+
+// ReasonNotRead is why files of a kind are skipped that is not read at all.
+func ReasonNotRead(extension string) string { return fmt.Sprintf(notRead, extension) }
+
+// KindNotRead is the extension that ReasonNotRead was made for; false for any other reason.
+func KindNotRead(reason string) (extension string, ok bool) {
+	before, after, _ := strings.Cut(notRead, "%s")
+	extension, ok = strings.CutPrefix(reason, before)
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(extension, after)
 }

@@ -202,10 +202,7 @@ func (a *app) configureFolder(ctx context.Context, d *dialogue) error {
 	if err != nil {
 		return err
 	}
-	return a.changeLibrary(ctx, "added", true,
-		func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-			return c.LibraryAdd(ctx, wire.AddRequest{Paths: paths}, report)
-		})
+	return a.addToLibrary(ctx, wire.AddRequest{Paths: paths})
 }
 
 // ask repeats a question until the answer passes the check.

@@ -122,14 +122,17 @@ a key, a value, or key=value. --tag and tag: take them as key=value.`,
 func addHelp() help {
 	return help{
 		short: "add files to the local library",
-		purpose: `Indexes files and folders of this machine, so that they can be searched: Markdown, text,
-HTML, office documents, mail, source code and exports. What is there and did not change is
-not read again; .gitignore and .quarryignore are honoured. Files that cannot be read are
-listed with the reason and never stop the rest. Ctrl-C keeps what was stored.`,
+		purpose: `Indexes files and folders of this machine, so that they can be searched. It reads Markdown
+(.md .markdown .mdx), text (.txt .text .rst .org .log, and files without an extension), HTML
+(.html .htm), and JSON Lines of documents as Onyx's ingestion API takes them (.jsonl .ndjson).
+All other files are listed as skipped, with the reason, and never stop the rest; files that
+are named one by one and of which none can be read are an error. What is there and did not
+change is not read again; .gitignore and .quarryignore are honoured, names that begin with a
+dot and links out of the folder are passed over. Ctrl-C keeps what was stored.`,
 		not: `To add to a server: quarry add always works on a library of this machine, the usual one or
 that of --library DIR. To read changes of what was added before, use quarry sync.`,
 		output: `Progress on standard error, one line about what changed on standard output; with --json
-NDJSON: {"type":"progress",done,total,bytes,path}, {"type":"skipped",path,reason}, last
+NDJSON: {"type":"progress",done,total,bytes,path}, a {"type":"skipped",path,reason} a file, last
 {"type":"done",added,updated,removed,unchanged,skipped,searches_go_to}.`,
 		exits:    []int{ExitNotAvailable},
 		examples: []string{`quarry add ~/notes`, `quarry add . --as github --set handbook --json`},

@@ -49,13 +49,13 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 		return err
 	}
 	var goes, label string
-	if verb == "added" {
+	if verb == verbAdded {
 		goes, label = a.searchesGo()
 	}
 	if err := p.finish(done, label); err != nil {
 		return err
 	}
-	if goes != "" && !p.json {
+	if goes != "" && !p.json && done.Added+done.Updated+done.Unchanged > 0 {
 		a.say("%s", goes)
 	}
 	return nil
@@ -145,10 +145,7 @@ func (a *app) addCommand() *cobra.Command {
 					return err
 				}
 			}
-			return a.changeLibrary(command.Context(), "added", true,
-				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-					return c.LibraryAdd(ctx, request, report)
-				})
+			return a.addToLibrary(command.Context(), request)
 		},
 	}
 	a.document(command, addHelp())
@@ -180,6 +177,35 @@ func (a *app) addPaths(arguments []string) ([]string, error) {
 	return paths, nil
 }
 
+// addToLibrary adds paths. Files that were named and of which none can be read are a failure, unlike those that a folder
+// happens to hold.
+func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
+	var done, skipped wire.LibraryEvent
+	err := a.changeLibrary(ctx, verbAdded, true,
+		func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (_ wire.LibraryEvent, err error) {
+			done, err = c.LibraryAdd(ctx, request, func(event wire.LibraryEvent) {
+				if event.Type == wire.LibrarySkipped && skipped.Type == "" {
+					skipped = event
+				}
+				report(event)
+			})
+			return done, err
+		})
+	if err != nil || skipped.Type == "" || done.Added+done.Updated+done.Unchanged > 0 || !onlyFiles(request.Paths) {
+		return err
+	}
+	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("cannot add %s: %s", skipped.Path, skipped.Reason),
+		Do: "quarry add --help names what is read."}
+}
+
+// onlyFiles tells that no folder is among the paths.
+func onlyFiles(paths []string) bool {
+	return !slices.ContainsFunc(paths, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.IsDir()
+	})
+}
+
 func addableSource(as string) (string, error) {
 	value := sourceValue(as)
 	source, known := wire.LookupSource(value)
@@ -192,7 +218,14 @@ func addableSource(as string) (string, error) {
 			values = append(values, other.Value)
 		}
 	}
-	return "", unknownValue("source", as, wire.Nearest(value, values), "quarry sources --help")
+	near := wire.Nearest(value, values)
+	values = slices.DeleteFunc(values, func(value string) bool { return !isOffered(value) })
+	slices.Sort(values)
+	do := "Choose one of " + strings.Join(values, ", ")
+	if near != "" {
+		do = fmt.Sprintf("Did you mean %q? %s", near, do)
+	}
+	return "", usage(do, "unknown source %q", as)
 }
 
 func (a *app) removeCommand() *cobra.Command {
@@ -208,7 +241,7 @@ func (a *app) removeCommand() *cobra.Command {
 				return err
 			}
 			request := wire.RemoveRequest{Refs: removeRefs(arguments), Source: sourceValue(source), Set: set}
-			return a.changeLibrary(command.Context(), "removed", false,
+			return a.changeLibrary(command.Context(), verbRemoved, false,
 				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 					return c.LibraryRemove(ctx, request, report)
 				})
@@ -263,7 +296,7 @@ func (a *app) syncCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.changeLibrary(command.Context(), "synchronised", false,
+			return a.changeLibrary(command.Context(), verbSynced, false,
 				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 					return c.LibrarySync(ctx, wire.SyncRequest{Paths: paths}, report)
 				})

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,26 +21,34 @@ const (
 	skipsShown = 20
 )
 
+// What a change did, in words.
+const (
+	verbAdded   = "added"
+	verbRemoved = "removed"
+	verbSynced  = "synchronised"
+)
+
 // progress shows the events of a change to the library: as JSON lines on standard output, as a bar on a terminal, or as
 // a plain line now and then. It remembers what there is to tell at the end.
 type progress struct {
 	app     *app
-	verb    string // "added"
+	verb    string // verbAdded or another
 	started time.Time
 	json    bool
 	bar     bool
 
 	mu      sync.Mutex
 	drawn   time.Time
-	last    wire.LibraryEvent // the latest of type progress
-	skips   []wire.LibraryEvent
+	last    wire.LibraryEvent   // the latest of type progress
+	skips   []wire.LibraryEvent // without those of kinds that are not read
+	kinds   map[string]int      // files of each such kind
 	skipped int
 	over    bool
 	err     error // of writing
 }
 
 func (a *app) newProgress(verb string) *progress {
-	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.json,
+	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.json, kinds: map[string]int{},
 		bar: a.io.ErrTTY && !a.io.dumb() && !a.flags.quiet && !a.flags.json}
 }
 
@@ -50,7 +61,9 @@ func (p *progress) event(event wire.LibraryEvent) {
 		p.last = event
 	case wire.LibrarySkipped:
 		p.skipped++
-		if len(p.skips) < skipsShown {
+		if kind, notRead := wire.KindNotRead(event.Reason); notRead {
+			p.kinds[kind]++
+		} else if len(p.skips) < skipsShown {
 			p.skips = append(p.skips, event)
 		}
 	}
@@ -207,27 +220,63 @@ func (p *progress) stopped() {
 	}
 	p.over = true
 	p.clear()
+	count, what := p.last.Stored, "stored and can be searched"
+	if p.verb == verbRemoved {
+		count, what = p.last.Done, "out of the library"
+	}
 	if p.json {
-		p.write(jsonStopped{"stopped", p.last.Done})
+		p.write(jsonStopped{"stopped", count})
 	}
-	if p.last.Done == 0 {
-		p.app.say("Stopped before anything was stored.")
-		return
+	switch {
+	case p.last.Done == 0:
+		p.app.say("Stopped before anything was %s.", p.verb)
+	case count == 1:
+		p.app.say("Stopped: 1 file is %s; the same command goes on from there.", what)
+	default:
+		p.app.say("Stopped: %d files are %s; the same command goes on from there.", count, what)
 	}
-	files := "files are"
-	if p.last.Done == 1 {
-		files = "file is"
-	}
-	p.app.say("Stopped: %d %s stored and can be searched; the same command goes on from there.", p.last.Done, files)
 }
 
+// tellSkips says what was not read: kinds of files in one line, and the rest file by file. What is not read at all is
+// no news when the same folders are read again.
 func (p *progress) tellSkips() {
+	if text := kindsText(p.kinds); text != "" && p.verb != verbSynced {
+		p.app.say("%s", text)
+	}
+	rest := p.skipped
+	for _, count := range p.kinds {
+		rest -= count
+	}
 	for _, skip := range p.skips {
 		p.app.say("skipped %s: %s", skip.Path, skip.Reason)
 	}
-	if more := p.skipped - len(p.skips); more > 0 {
-		p.app.say("and %d more skipped", more)
+	if more := rest - len(p.skips); more > 0 {
+		p.app.say("and %d more skipped; --json lists all of them", more)
 	}
+}
+
+// kindsText is "82 skipped: 60 .svg, 22 .png — quarry does not read them", the most frequent first.
+func kindsText(kinds map[string]int) string {
+	const most = 8
+	total := 0
+	for _, count := range kinds {
+		total += count
+	}
+	if total == 0 {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(kinds[b], kinds[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for i, name := range names {
+		if i == most && len(names) > most+1 {
+			parts = append(parts, fmt.Sprintf("%d other kinds", len(names)-most))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", kinds[name], name))
+	}
+	return fmt.Sprintf("%d skipped: %s — quarry does not read them", total, strings.Join(parts, ", "))
 }
 
 // doneText is "Added 3 documents, updated 1, removed 2, 5 unchanged, 1 file skipped."

@@ -69,9 +69,19 @@ func listSources(ctx context.Context, c *client.Client) sourceList {
 	return list
 }
 
+// isOffered tells sources that somebody can mean from those that Onyx keeps for itself.
+func isOffered(source string) bool {
+	switch source {
+	case "mock_connector", "not_applicable", "user_file":
+		return false
+	}
+	known, found := wire.LookupSource(source)
+	return !found || !known.Internal
+}
+
 // add notes a source once; of several connectors, the one that works best gives the status.
 func (s *sourceList) add(source, status string) {
-	if known, found := wire.LookupSource(source); source == "" || found && known.Internal {
+	if source == "" || !isOffered(source) {
 		return
 	}
 	s.values = union(s.values, []string{source})

@@ -1,0 +1,55 @@
+package ingest
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+func TestNamedFileThatGivesNothingIsNoRoot(t *testing.T) {
+	l := newLibrary(t, map[string]string{"logo.svg": "<svg/>", "empty.md": "", "good.md": "# Good\n\nText.\n"})
+	for _, name := range []string{"logo.svg", "empty.md"} {
+		if done := l.add(Options{}, name); done.Skipped != 1 || done.Added != 0 {
+			t.Errorf("%s: %+v", name, done)
+		}
+	}
+	if len(l.idx.cursors) != 0 {
+		t.Errorf("remembered: %v", l.idx.cursors)
+	}
+	l.add(Options{}, "good.md")
+	l.write("good.md", "")
+	if done := l.add(Options{}, "good.md"); done.Removed != 1 {
+		t.Errorf("emptied: %+v", done)
+	}
+	roots, err := Roots(context.Background(), l.idx)
+	if err != nil || len(roots) != 1 || roots[0].Path != filepath.ToSlash(l.path("good.md")) {
+		t.Errorf("a root that was known is forgotten: %v, %v", roots, err)
+	}
+}
+
+func TestProgressCountsWhatIsStored(t *testing.T) {
+	l := newLibrary(t, map[string]string{"n/a.md": "# A\n\nText.\n", "n/b.svg": "<svg/>", "n/c.md": "", "n/d.md": "# D\n\nText.\n"})
+	last := func(run func()) (progress wire.LibraryEvent) {
+		l.events.all = nil
+		run()
+		for _, event := range l.events.all {
+			if event.Type == wire.LibraryProgress {
+				progress = event
+			}
+		}
+		return progress
+	}
+	for range 2 { // the second time nothing is written
+		if p := last(func() { l.add(Options{}, "n") }); p.Done != 4 || p.Stored != 2 {
+			t.Errorf("progress %+v", p)
+		}
+	}
+	removed := last(func() {
+		l.result(Remove(context.Background(), l.idx, wire.RemoveRequest{Refs: []string{l.path("n")}}, l.events.report))
+	})
+	if removed.Done != removed.Total || removed.Total == 0 {
+		t.Errorf("progress of remove %+v", removed)
+	}
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+func TestSkippedKindsAreOneLine(t *testing.T) {
+	svg, png := wire.ReasonNotRead(".svg"), wire.ReasonNotRead(".png")
+	var lines []string
+	for range 30 {
+		lines = append(lines, `{"type":"skipped","path":"/n/a.svg","reason":"`+svg+`"}`)
+	}
+	lines = append(lines, `{"type":"skipped","path":"/n/a.png","reason":"`+png+`"}`,
+		`{"type":"skipped","path":"/n/x.md","reason":"it is empty"}`, `{"type":"done","added":1,"skipped":32}`)
+	s := newOnyx(t)
+	s.on("/library/add", stream(lines...))
+	s.on("/library/sync", stream(lines...))
+	folder := t.TempDir()
+	got := run(t, localDoors(s.URL), terminal{}, "add", folder).check(t, ExitSuccess)
+	if !strings.Contains(got.err, "31 skipped: 30 .svg, 1 .png — quarry does not read them\n") ||
+		!strings.Contains(got.err, "skipped /n/x.md: it is empty") || strings.Contains(got.err, "/n/a.svg") {
+		t.Errorf("stderr %s", got.err)
+	}
+	got = run(t, localDoors(s.URL), terminal{}, "sync").check(t, ExitSuccess)
+	if strings.Contains(got.err, ".svg") || !strings.Contains(got.err, "/n/x.md") || !strings.Contains(got.out, "32 files skipped") {
+		t.Errorf("stdout %s, stderr %s", got.out, got.err)
+	}
+	got = run(t, localDoors(s.URL), terminal{}, "add", folder, "--json").check(t, ExitSuccess)
+	if strings.Count(got.out, "/n/a.svg") != 30 {
+		t.Errorf("stdout %s", got.out)
+	}
+}
+
+func TestNamedFileThatCannotBeRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "logo.svg")
+	if err := os.WriteFile(file, []byte("<svg/>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newOnyx(t)
+	s.on("/library/add", stream(`{"type":"skipped","path":"`+file+`","reason":"quarry does not read .svg files"}`, `{"type":"done","skipped":1}`))
+	got := run(t, localDoors(s.URL), terminal{}, "add", file).check(t, ExitGeneral)
+	if !strings.Contains(got.err, "error: cannot add "+file+": quarry does not read .svg files") || strings.Contains(got.err, "Searches now go") {
+		t.Errorf("stderr %s", got.err)
+	}
+	run(t, localDoors(s.URL), terminal{}, "add", filepath.Dir(file)).check(t, ExitSuccess)
+}
+
+func TestUnknownSourceOfAddNamesTheOthers(t *testing.T) {
+	s := newOnyx(t)
+	run(t, localDoors(s.URL), terminal{}, "add", ".", "--as", "nope").check(t, ExitUsage).twoLines(t, "confluence, ", "slack")
+	run(t, localDoors(s.URL), terminal{}, "add", ".", "--as", "slak").check(t, ExitUsage).twoLines(t, `Did you mean "slack"?`)
+}
