@@ -1,10 +1,12 @@
 // Coldstart times whole runs of the program, from exec to exit: `version` and `search` in turn, so that the noise of the
-// machine falls on both alike, and adding a folder for the first and for the second time.
+// machine falls on both alike, and adding a folder for the first and for the second time. It fails when a median is over
+// its budget.
 //
 //	coldstart BINARY FOLDER
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -17,6 +19,10 @@ import (
 const (
 	pairs = 60
 	adds  = 5
+
+	searchBudget = 10 * time.Millisecond // beyond version
+	addBudget    = time.Second
+	syncBudget   = 100 * time.Millisecond
 )
 
 func main() {
@@ -58,7 +64,13 @@ func measure(binary, folder string) error {
 	}
 	report("version", versions)
 	report("search", searches)
-	report("search − version, pair by pair (budget 10 ms)", differences)
+	return within(searchBudget, report("search − version, pair by pair (budget 10 ms)", differences), "search")
+}
+
+func within(budget, median time.Duration, what string) error {
+	if median > budget {
+		return fmt.Errorf("%s takes %v, over its budget of %v", what, median, budget)
+	}
 	return nil
 }
 
@@ -74,9 +86,10 @@ func timeAdds(binary, folder, scratch string) error {
 			*times = append(*times, took)
 		}
 	}
-	report("add, first run (budget 1 s)", first)
-	report("add, nothing changed (budget 100 ms)", second)
-	return nil
+	return errors.Join(
+		within(addBudget, report("add, first run (budget 1 s)", first), "the first add"),
+		within(syncBudget, report("add, nothing changed (budget 100 ms)", second), "the second add"),
+	)
 }
 
 func run(binary, home string, args ...string) (time.Duration, error) {
@@ -89,8 +102,10 @@ func run(binary, home string, args ...string) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-func report(what string, times []time.Duration) {
+// report prints a row and returns the median.
+func report(what string, times []time.Duration) time.Duration {
 	slices.Sort(times)
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	fmt.Printf("%-48s p50 %8.1f ms   p95 %8.1f ms\n", what, ms(times[len(times)/2]), ms(times[len(times)*95/100]))
+	return times[len(times)/2]
 }

@@ -60,41 +60,50 @@ func run(ctx context.Context, chunks string, queryFiles []string) error {
 	engines := []engine{&quarryEngine{}, &bleveEngine{}, &ftsEngine{}}
 	fmt.Printf("%d documents, %d questions, %d short queries\n\n", len(documents), len(questions), len(short))
 	fmt.Printf("%-14s %10s %10s %22s %22s\n", "", "build s", "index MB", "question p50/p95 ms", "1-3 words p50/p95 ms")
-	for _, e := range engines {
-		if err := report(ctx, e, documents, questions, short); err != nil {
+	ours := 0.0
+	for i, e := range engines {
+		median, err := report(ctx, e, documents, questions, short)
+		if err != nil {
 			return fmt.Errorf("%s: %w", e.name(), err)
+		}
+		if i == 0 {
+			ours = median
+		} else if ours >= median {
+			return fmt.Errorf("a question takes quarry %.2f ms and %s %.2f ms", ours, e.name(), median)
 		}
 	}
 	return nil
 }
 
-func report(ctx context.Context, e engine, documents []wire.IngestionDocument, questions, short []string) (err error) {
+// report prints the row of one engine and returns its median for questions, in milliseconds.
+func report(ctx context.Context, e engine, documents []wire.IngestionDocument, questions, short []string) (
+	median float64, err error) {
 	dir, err := os.MkdirTemp("", "compare-")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer os.RemoveAll(dir)
 	start := time.Now()
 	if err := e.build(ctx, dir, documents); err != nil {
-		return fmt.Errorf("build: %w", err)
+		return 0, fmt.Errorf("build: %w", err)
 	}
 	defer func() { err = errors.Join(err, e.close()) }()
 	built := time.Since(start)
 	size, err := folderSize(dir)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	long50, long95, err := measure(ctx, e, questions)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	short50, short95, err := measure(ctx, e, short)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	fmt.Printf("%-14s %10.1f %10.0f %13.2f /%7.2f %13.2f /%7.2f\n", e.name(), built.Seconds(), float64(size)/1e6,
 		long50, long95, short50, short95)
-	return nil
+	return long50, nil
 }
 
 // measure runs all queries once to warm the caches and then once for the figures, in milliseconds.
