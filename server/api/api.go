@@ -133,7 +133,7 @@ func (s *Server) Handler(who directory.Principal) http.Handler {
 	if who.Owner {
 		routes = append(routes, s.libraryRoutes()...)
 	}
-	bound := s.recovered(s.mount(routes, func(*http.Request) (directory.Principal, error) { return who, nil }))
+	bound := s.recovered(s.mount(routes, func(*http.Request) (directory.Principal, error) { return who, nil }, nil))
 	if !who.Owner {
 		return bound
 	}
@@ -145,8 +145,8 @@ func (s *Server) Handler(who directory.Principal) http.Handler {
 // identify finds out who makes a request.
 type identify func(*http.Request) (directory.Principal, error)
 
-// mount builds a handler that serves the routes at / and under /api.
-func (s *Server) mount(routes []route, who identify) http.Handler {
+// mount builds a handler that serves the routes at / and under /api. Without shares nobody's requests are counted.
+func (s *Server) mount(routes []route, who identify, fair *shares) http.Handler {
 	mux := http.NewServeMux()
 	byPattern := map[string]methods{}
 	for _, route := range routes {
@@ -155,7 +155,7 @@ func (s *Server) mount(routes []route, who identify) http.Handler {
 			byPattern[pattern] = methods{}
 			mux.Handle(pattern, byPattern[pattern])
 		}
-		byPattern[pattern][method] = s.serve(route, who)
+		byPattern[pattern][method] = s.serve(route, who, fair)
 	}
 	mux.HandleFunc("/", notFound)
 	return underPrefix(mux)
@@ -203,8 +203,8 @@ func underPrefix(next http.Handler) http.Handler {
 	})
 }
 
-// serve guards one route: identity, then permission, then the bounds of body and time.
-func (s *Server) serve(route route, who identify) http.Handler {
+// serve guards one route: identity, then permission, then the caller's share, then the bounds of body and time.
+func (s *Server) serve(route route, who identify, fair *shares) http.Handler {
 	timeout, maxBody := route.timeout, route.maxBody
 	if timeout == 0 && !strings.Contains(route.pattern, " /library/") {
 		timeout = quick
@@ -218,6 +218,12 @@ func (s *Server) serve(route route, who identify) http.Handler {
 			s.fail(w, r, err)
 			return
 		}
+		give, ok := fair.take(principal)
+		if !ok {
+			s.fail(w, r, busy())
+			return
+		}
+		defer give()
 		if timeout > 0 {
 			ctx, cancel := context.WithTimeout(r.Context(), timeout)
 			defer cancel()

@@ -26,7 +26,7 @@ type PublicOptions struct {
 	// to the loopback names. Without any, other listeners answer to every name.
 	Hosts []string
 	// Concurrency bounds the requests that are served at the same time; 0 means DefaultConcurrency. Others wait for up
-	// to ten seconds.
+	// to ten seconds. One person has at most half of them, so that nobody shuts the others out.
 	Concurrency int
 }
 
@@ -36,7 +36,7 @@ func (s *Server) PublicHandler(options PublicOptions) http.Handler {
 	if options.Concurrency <= 0 {
 		options.Concurrency = DefaultConcurrency
 	}
-	routes := s.mount(s.routes(), s.authenticate)
+	routes := s.mount(s.routes(), s.authenticate, newShares(options.Concurrency))
 	guarded := options.guardNames(bounded(options.Concurrency, routes))
 	return s.logged(s.recovered(secured(guarded)))
 }
@@ -164,9 +164,7 @@ func bounded(limit int, next http.Handler) http.Handler {
 			writeFailure(w, brokenOff())
 			return
 		case <-timer.C:
-			busy := coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The server is busy. Try again later.")
-			busy.retryAfter = "5"
-			writeFailure(w, busy)
+			writeFailure(w, busy())
 			return
 		}
 		defer func() { <-slots }()

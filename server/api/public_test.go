@@ -227,6 +227,39 @@ func TestTooManyRequestsWait(t *testing.T) {
 	}
 }
 
+// TestNobodyShutsOthersOut: requests of one person whose bodies never come leave room for those of others.
+func TestNobodyShutsOthersOut(t *testing.T) {
+	w := newWorld(t)
+	handler := w.server.PublicHandler(PublicOptions{Loopback: true, Concurrency: 4})
+	working := w.documents
+	entered, leave := make(chan struct{}, 2), make(chan struct{})
+	w.breakWith(func(ctx context.Context) (index.Snapshot, error) {
+		entered <- struct{}{}
+		<-leave
+		return working.Snapshot(ctx)
+	})
+	done := make(chan int, 2)
+	for range 2 {
+		go func() { done <- w.call(handler, "jo", "GET", "/manage/indexed-sources", "").Code }()
+		<-entered
+	}
+	for who, want := range map[string]int{"jo": 503, "scoped": 503, "kim": 200, "owner": 200} {
+		answer := w.call(handler, who, "GET", "/me", "")
+		if answer.Code != want || want == 503 && answer.Header().Get("Retry-After") == "" {
+			t.Errorf("%s: HTTP %d %s", who, answer.Code, answer.Body)
+		}
+	}
+	close(leave)
+	for range 2 {
+		if status := <-done; status != http.StatusOK {
+			t.Errorf("HTTP %d", status)
+		}
+	}
+	if status := w.call(handler, "jo", "GET", "/me", "").Code; status != http.StatusOK {
+		t.Errorf("afterwards: HTTP %d", status)
+	}
+}
+
 // TestWhatIsBrokenOffIsNoSuccess: a server that stops breaks requests off whose callers are still there.
 func TestWhatIsBrokenOffIsNoSuccess(t *testing.T) {
 	w := newWorld(t)
