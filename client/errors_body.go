@@ -23,6 +23,10 @@ const htmlRemedy = "check server_url and api_prefix (most deployments need /api)
 // statusError makes the error of an answer with a failure status.
 func statusError(status int, header http.Header, body []byte, now time.Time) *Error {
 	e := &Error{Kind: kindOfStatus(status), Status: status, RetryAfter: retryAfter(header.Get("Retry-After"), now)}
+	if status == http.StatusProxyAuthRequired { // only a proxy asks for that: the server was never reached
+		e.Kind, e.Reason, e.remedy = Unreachable, "the proxy wants a user name and password", proxyLoginRemedy
+		return e
+	}
 	if isHTML(header, body) {
 		e.Reason = fmt.Sprintf("a web page came instead of an answer of the search API (%s)", statusText(status))
 		e.remedy = htmlRemedy

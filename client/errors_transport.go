@@ -59,11 +59,18 @@ func contextError(ctx context.Context, err error, limit time.Duration) *Error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled) || ctx.Err() == nil && errors.Is(err, context.Canceled):
 		return &Error{Kind: Canceled, Reason: "canceled", cause: context.Canceled}
-	case errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) && overdue(ctx):
 		return &Error{Kind: Timeout, Reason: fmt.Sprintf("no whole answer after %s", round(limit)),
 			cause: context.DeadlineExceeded}
 	}
 	return nil
+}
+
+// overdue tells a call whose time is over from a step of it that took too long, such as a dial: those fail in the same
+// words. A step may notice the end of the call's time before the context does.
+func overdue(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return limited && !time.Now().Before(deadline)
 }
 
 func round(d time.Duration) time.Duration {
@@ -132,6 +139,9 @@ func networkError(err error, target *url.URL) *Error {
 		errors.Is(err, winConnReset) || strings.Contains(err.Error(), "server closed idle connection"):
 		e.Reason = host + " hung up without an answer"
 		e.remedy = "try again; if it stays, check the server and the proxies before it"
+	case op == nil && errors.Is(err, context.DeadlineExceeded): // only net/http's own limit on proxies
+		e.Reason = "the proxy of the environment did not answer in time"
+		e.remedy = "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
 	case errors.As(err, &wait) && wait.Timeout():
 		e.Reason = fmt.Sprintf("%s did not take the connection within %s", host, dialTimeout)
 	default:

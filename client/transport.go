@@ -29,6 +29,7 @@ func defaultTransport() (*http.Transport, error) {
 	transport.TLSHandshakeTimeout = dialTimeout
 	transport.MaxResponseHeaderBytes = maxHeaderBytes
 	transport.MaxIdleConnsPerHost = 8
+	transport.OnProxyConnectResponse = onProxyAnswer
 	roots, err := environmentRoots(os.Getenv, runtime.GOOS)
 	if err != nil {
 		return nil, err
