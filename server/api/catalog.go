@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"net/http"
@@ -190,13 +191,13 @@ func tagsBySource(ctx context.Context, snapshot index.Snapshot, access index.Acc
 	return tags, nil
 }
 
-// boolean reads a parameter as FastAPI does.
+// boolean reads a boolean as FastAPI does.
 func (f *fields) boolean(name string, otherwise bool) bool {
 	raw, ok := f.given(name)
 	if !ok {
 		return otherwise
 	}
-	switch strings.ToLower(strings.Trim(string(raw), `"`)) {
+	switch strings.ToLower(strings.Trim(string(bytes.TrimSpace(raw)), `"`)) {
 	case "true", "1", "on", "yes", "t", "y":
 		return true
 	case "false", "0", "off", "no", "f", "n":

@@ -61,6 +61,9 @@ func quoted(text string) string {
 
 // echo shows a refused value, cut to a length that cannot flood a terminal.
 func echo(raw json.RawMessage) string {
+	if string(bytes.TrimSpace(raw)) == "null" {
+		return "None"
+	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return quoted(clip(text))
@@ -226,25 +229,27 @@ func (f *fields) optionalText(name string, most int) *string {
 	return &text
 }
 
+// flag reads a boolean, which unlike other fields may not be null. As in Onyx, words and numbers that mean one will do.
 func (f *fields) flag(name string) bool {
-	raw, ok := f.raw[name]
-	if !ok {
+	if raw, ok := f.raw[name]; ok && string(bytes.TrimSpace(raw)) == "null" {
+		f.refuse(raw, "bool_type", "Input should be a valid boolean", name)
 		return false
 	}
-	var value bool
-	if string(bytes.TrimSpace(raw)) == "null" || json.Unmarshal(raw, &value) != nil {
-		f.refuse(raw, "bool_type", "Input should be a valid boolean", name)
-	}
-	return value
+	return f.boolean(name, false)
 }
 
-// whole reads a whole number within bounds; nil when it is not given. As in Onyx, digits in quotes are one too.
+// whole reads a whole number within bounds; nil when it is not given. As in Onyx, digits in quotes are one too, and so is
+// a number whose fraction is zero.
 func (f *fields) whole(name string, least, most int) *int {
 	raw, ok := f.given(name)
 	if !ok {
 		return nil
 	}
-	n, err := strconv.Atoi(strings.Trim(string(bytes.TrimSpace(raw)), `"`))
+	text := strings.Trim(string(bytes.TrimSpace(raw)), `"`)
+	if whole, fraction, found := strings.Cut(text, "."); found && fraction != "" && strings.Trim(fraction, "0") == "" {
+		text = whole
+	}
+	n, err := strconv.Atoi(text)
 	switch {
 	case err != nil:
 		f.refuse(raw, "int_parsing", "Input should be a valid integer", name)
