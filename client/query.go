@@ -25,6 +25,7 @@ type Query struct {
 	Agent                         string    // by name or number
 	Since, Until                  time.Time // both inclusive; zero means unbounded
 	Chips                         []Chip    // the filters as they stand in the text, in order
+	Unread                        []string  // what begins like a filter and makes no sense as one; it is text, too
 	input                         string
 }
 
@@ -144,6 +145,9 @@ func (p *queryParser) token(at int) int {
 		return at + width
 	}
 	width := wordWidth(rest)
+	if key, value, _ := strings.Cut(rest[:width], ":"); value != "" && filterField(key) != "" {
+		p.query.Unread = append(p.query.Unread, rest[:width])
+	}
 	p.keep(rest[:width], false)
 	return at + width
 }

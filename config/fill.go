@@ -56,7 +56,7 @@ func (l *loader) checkReferences() error {
 	c := l.config
 	if c.Active != "" && c.Active != LocalProfile {
 		if _, exists := c.Profiles[c.Active]; !exists {
-			return l.invalid("active", unknownProfile(c.Active, c.ProfileNames()))
+			return activeRemedy(l.invalid("active", unknownProfile(c.Active, c.ProfileNames())), c.ProfileNames())
 		}
 	}
 	if c.LLM.Default == "" {
@@ -73,6 +73,16 @@ func (l *loader) checkReferences() error {
 			hint(model, provider.Models)))
 	}
 	return nil
+}
+
+// activeRemedy names what active may be.
+func activeRemedy(err error, known []string) error {
+	var e *Error
+	if errors.As(err, &e) {
+		e.Fix = "set active to one of " + strings.Join(append(known, LocalProfile), ", ") +
+			", or remove it; quarry configure makes a profile"
+	}
+	return err
 }
 
 func unknownProfile(name string, known []string) error {

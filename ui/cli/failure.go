@@ -105,7 +105,8 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 		failure.Do = a.faster()
 	case failure.Code == ExitInterrupted:
 		return interruption()
-	case reply.Code == "PERSONA_NOT_FOUND":
+	case reply.Code == "PERSONA_NOT_FOUND": // as an agent's name that no list has
+		failure.Code = ExitUsage
 		failure.Do = "List the agents that you can use: quarry agents"
 	case failure.Code == ExitAuth && strings.Contains(reply.Reason, "document set"):
 		failure.Do = "Name only document sets that you can see: quarry document-sets"
@@ -165,7 +166,8 @@ func sentence(text string) string {
 	if next, _ := utf8.DecodeRuneInString(text[width:]); !strings.HasPrefix(text, "quarry ") && !unicode.IsUpper(next) {
 		text = string(unicode.ToUpper(first)) + text[width:]
 	}
-	if strings.ContainsAny(text[len(text)-1:], ".!?:)") {
+	last := text[strings.LastIndexByte(text, ' ')+1:]
+	if strings.ContainsAny(text[len(text)-1:], ".!?:)") || strings.Contains(last, "://") { // which it would become a part of
 		return text
 	}
 	return text + "."

@@ -204,7 +204,7 @@ func TestStatus(t *testing.T) {
 		doors := testDoors(s.URL)
 		doors.Decide = failing(errNotConfigured).Decide
 		golden.RequireEqual(t, run(t, doors, terminal{}, "status").check(t, ExitSuccess).out)
-		run(t, doors, terminal{}, "status", "--profile", "nope").check(t, ExitNotConfigured).twoLines(t)
+		run(t, doors, terminal{}, "status", "--profile", "nope").check(t, ExitNotConfigured)
 	})
 }
 

@@ -132,9 +132,16 @@ func fetchPassage(ctx context.Context, c *client.Client, id string, chunk, aroun
 	}
 	if len(found.Chunks) == 0 {
 		return nil, &Failure{Code: ExitNotAvailable, Do: "Search again to get a fresh reference.",
-			What: fmt.Sprintf("the document has %d pieces, none with the number %d", found.Document.ChunkCount, chunk)}
+			What: fmt.Sprintf("the document has %s, none with the number %d", pieces(found.Document.ChunkCount), chunk)}
 	}
 	return &reading{document: found.Document, chunks: found.Chunks}, nil
+}
+
+func pieces(count int) string {
+	if count == 1 {
+		return "1 piece"
+	}
+	return fmt.Sprintf("%d pieces", count)
 }
 
 // wholeDocument fetches what the first request left.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"quarry/client"
+	"quarry/client/wire"
 )
 
 // defaultMaxOutput bounds what a script gets, in bytes, unless it asks for another bound.
@@ -59,7 +61,7 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.io.In)
 	root.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		a.command = command
-		return usage("See: "+command.CommandPath()+" --help", "%s", err)
+		return flagFailure(command, err)
 	})
 	root.AddCommand(a.searchCommand(), a.readCommand(), a.sourcesCommand(), a.agentsCommand(),
 		a.documentSetsCommand(), a.tagsCommand(), a.addCommand(), a.removeCommand(), a.syncCommand(),
@@ -118,6 +120,40 @@ func (a *app) begin(command *cobra.Command) error {
 	}
 	a.tellWarnings(command)
 	return nil
+}
+
+// flagFailure says what is wrong with a flag in words of the command line, not in those of the library that reads it.
+func flagFailure(command *cobra.Command, err error) error {
+	do := "See: " + command.CommandPath() + " --help"
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &invalid):
+		flag := invalid.GetFlag()
+		expected := "Give " + flagValue(flag.Value.Type()) + "."
+		return usage(expected+" "+do, "--%s %q is not %s", flag.Name, invalid.GetValue(), flagValue(flag.Value.Type()))
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var names []string
+		command.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+		if near := wire.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+			do = fmt.Sprintf("Did you mean --%s? %s", near, do)
+		}
+		return usage(do, "there is no flag --%s", unknown.GetSpecifiedName())
+	}
+	return usage(do, "%s", err)
+}
+
+// flagValue names what a flag of a type takes.
+func flagValue(kind string) string {
+	switch kind {
+	case "int":
+		return "a whole number"
+	case "duration":
+		return "a duration like 30s or 10m"
+	case "bool":
+		return "true or false"
+	}
+	return "a value that it takes"
 }
 
 // emptyFlag refuses a flag with an empty value: a variable that is not set, more often than not, and what it should

@@ -13,7 +13,7 @@ import (
 
 // printNDJSON prints one JSON object a line: results and errors, and a summary last. A line is
 // {"type":"result","query",…keys of a result}, {"type":"error","query","error"} or {"type":"summary","searched",
-// "total_results","notes","schema","truncation"?}. A cut drops results from the end, never the summary.
+// "total_results","total_matches"?,"notes","schema","truncation"?}. A cut drops results from the end, never the summary.
 func (a *app) printNDJSON(outcomes []outcome, explain, private bool) error {
 	return a.printAnswer("search", ndjsonAnswer{newSearchAnswer(outcomes, explain)}, private, false)
 }
@@ -36,6 +36,7 @@ type ndjsonSummary struct {
 	Type         string      `json:"type"`
 	Searched     []string    `json:"searched"`
 	TotalResults int         `json:"total_results"`
+	TotalMatches *int        `json:"total_matches,omitempty"` // of all queries; where the server counts
 	Notes        []wire.Note `json:"notes"`
 	Schema       int         `json:"schema"`
 	Truncation   *truncation `json:"truncation,omitempty"`
@@ -52,6 +53,13 @@ func (n ndjsonAnswer) encode(c cut) ([]byte, error) {
 				return nil, fmt.Errorf("encode the answer: %w", err)
 			}
 			continue
+		}
+		if fromQuarry(o.response) {
+			total := o.response.TotalMatches
+			if summary.TotalMatches != nil {
+				total += *summary.TotalMatches
+			}
+			summary.TotalMatches = &total
 		}
 		summary.Notes = append(summary.Notes, o.response.Notes...)
 		for _, result := range n.results(o.response, c) {
@@ -113,16 +121,17 @@ func writeMarkdownResult(text *strings.Builder, r wire.SearchResult) {
 		about = append(about, day(*r.UpdatedAt))
 	}
 	about = append(about, r.Authors...)
-	fmt.Fprintf(text, "%s\n", strings.Join(about, " · "))
+	head := []string{strings.Join(about, " · ")} // paragraphs, as lines alone would flow into one
 	if len(r.HeadingPath) > 0 {
-		fmt.Fprintf(text, "%s\n", strings.Join(r.HeadingPath, " › "))
+		head = append(head, strings.Join(r.HeadingPath, " › "))
 	}
 	if r.Link != nil {
-		fmt.Fprintf(text, "<%s>\n", oneLine(*r.Link))
+		head = append(head, "<"+oneLine(*r.Link)+">")
 	}
 	if r.Ref != "" {
-		fmt.Fprintf(text, "`%s`\n", oneLine(r.Ref))
+		head = append(head, "`"+oneLine(r.Ref)+"`")
 	}
+	text.WriteString(strings.Join(head, "\n\n") + "\n")
 	for line := range strings.Lines(strings.TrimSpace(r.Content)) {
 		text.WriteString("\n> " + strings.TrimRight(line, "\n"))
 	}

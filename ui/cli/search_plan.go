@@ -146,6 +146,13 @@ func (a *app) planQuery(text string, flags wire.SearchRequest, options *searchOp
 		return planned, usage("Add what to look for to the filters; quarry sources and quarry tags show what is there.",
 			"%q has filters but no words to search for", text)
 	}
+	if !parsed.HasWords() {
+		return planned, usage(`Give what to search for: quarry search "how do we roll back a deploy".`,
+			"%q has no words to search for", text)
+	}
+	for _, filter := range parsed.Unread {
+		a.note("%q makes no sense as a filter and is searched for as text", filter)
+	}
 	request := &planned.request
 	request.Sources = union(request.Sources, flags.Sources)
 	request.DocumentSets = union(request.DocumentSets, flags.DocumentSets)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -51,6 +52,9 @@ func (a *app) printSearch(outcomes []outcome, format string, options *searchOpti
 	}
 	if finished == 0 {
 		for _, o := range outcomes[1:] {
+			if client.KindOf(o.err) == client.Canceled {
+				continue
+			}
 			a.note("%q: %s", o.query.text, oneLine(o.err.Error()))
 		}
 		return first
@@ -85,7 +89,7 @@ func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOp
 	case formatMD:
 		return a.printPlain("search", "md", markdown(outcomes), target.Private)
 	}
-	return a.printPlain("search", "txt", []byte(a.searchText(outcomes, options.explain)), target.Private)
+	return a.printPlain("search", "txt", []byte(a.searchText(outcomes, options.explain, target)), target.Private)
 }
 
 // tellNotes says on standard error, once each, what JSON says in the answer.
@@ -96,9 +100,13 @@ func (a *app) tellNotes(outcomes []outcome) {
 			continue
 		}
 		for _, note := range o.response.Notes {
-			if note.Code != wire.NoteNoModel && !slices.Contains(told, note.Text) {
-				told = append(told, note.Text)
-				a.note("%s", note.Text)
+			text := note.Text
+			if len(outcomes) > 1 {
+				text = fmt.Sprintf("%q: %s", o.query.text, text)
+			}
+			if note.Code != wire.NoteNoModel && !slices.Contains(told, text) {
+				told = append(told, text)
+				a.note("%s", text)
 			}
 		}
 		if len(o.response.Results) == 0 {

@@ -24,7 +24,7 @@ const (
 )
 
 // searchText lays results out for a person.
-func (a *app) searchText(outcomes []outcome, explain bool) string {
+func (a *app) searchText(outcomes []outcome, explain bool, target Target) string {
 	var text strings.Builder
 	width := max(10, min(a.io.columns(), widestText+textIndent))
 	for i, o := range outcomes {
@@ -44,7 +44,7 @@ func (a *app) searchText(outcomes []outcome, explain bool) string {
 			}
 			text.WriteString(a.resultText(result, o.query.words, width))
 		}
-		text.WriteString(a.footer(o.response, width, explain))
+		text.WriteString(a.footer(o.response, width, explain, target))
 	}
 	return text.String()
 }
@@ -297,7 +297,7 @@ func wordsOf(text string) func(yield func(start, end int) bool) {
 }
 
 // footer tells what else there is and how to read on.
-func (a *app) footer(response *wire.SearchResponse, width int, explain bool) string {
+func (a *app) footer(response *wire.SearchResponse, width int, explain bool, target Target) string {
 	var text strings.Builder
 	results := response.Results
 	if len(results) == 0 {
@@ -311,20 +311,49 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool) str
 		told += fmt.Sprintf(", %d documents match", response.TotalMatches)
 	}
 	if len(response.Searched) > 0 {
-		told += " in " + strings.Join(response.Searched, ", ")
+		told += " in " + strings.Join(searchedNames(response.Searched, target), ", ")
 	}
-	lines := []string{told}
-	if results[0].Ref != "" {
-		lines = append(lines, "read on: quarry read "+shell.Quote(results[0].Ref)+" --around 2")
+	line := func(line string) { text.WriteString(a.style.Muted.Render(line) + "\n") }
+	text.WriteString("\n")
+	line(ansi.Truncate(told, width, "…"))
+	if results[0].Ref != "" { // whole, however narrow the terminal: half a command cannot be run
+		line("read on: quarry read " + shell.Quote(results[0].Ref) + " --around 2" + a.targetFlags())
 	}
 	if explain {
-		lines = append(lines, explained(response)...)
-	}
-	text.WriteString("\n")
-	for _, line := range lines {
-		text.WriteString(a.style.Muted.Render(ansi.Truncate(line, max(width, len("read on")), "…")) + "\n")
+		for _, detail := range explained(response) {
+			line(ansi.Truncate(detail, width, "…"))
+		}
 	}
 	return text.String()
+}
+
+// searchedNames names where was searched. A server that no profile stands for has an address and no name.
+func searchedNames(searched []string, target Target) []string {
+	names := slices.Clone(searched)
+	for i, name := range names {
+		if name == target.Profile && target.Kind == KindRemote && slices.Contains(unnamedTargets(), name) {
+			names[i] = target.ServerURL
+		}
+	}
+	return names
+}
+
+// unnamedTargets are the labels of servers that stand in no configuration.
+func unnamedTargets() []string { return []string{"environment", "server", "onyx-cli"} }
+
+// targetFlags repeats the flags that chose the target, for a command to run next.
+func (a *app) targetFlags() string {
+	switch {
+	case a.flags.sample:
+		return " --sample"
+	case a.flags.library != "":
+		return " --library " + shell.Quote(a.flags.library)
+	case a.flags.profile != "":
+		return " --profile " + shell.Quote(a.flags.profile)
+	case a.flags.server != "":
+		return " --server " + shell.Quote(a.flags.server)
+	}
+	return ""
 }
 
 // explained lists the stages and queries of a search.
@@ -337,8 +366,11 @@ func explained(response *wire.SearchResponse) []string {
 		lines = append(lines, fmt.Sprintf("filter %s = %s (set by %s)", filter.Field, oneLine(filter.Value), filter.SetBy))
 	}
 	for _, stage := range response.Stages {
-		line := fmt.Sprintf("%s: %s, %.1f ms %s", stage.Name, stage.Outcome, stage.MS, oneLine(stage.Detail))
-		lines = append(lines, strings.TrimSpace(line))
+		line := fmt.Sprintf("%s: %s, %.1f ms", stage.Name, stage.Outcome, stage.MS)
+		if detail := oneLine(stage.Detail); detail != "" {
+			line += ": " + detail
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -40,6 +40,7 @@ type jsonLibraryStatus struct {
 	Bytes     int64              `json:"bytes"`
 	Version   string             `json:"version,omitempty"`
 	Roots     []wire.LibraryRoot `json:"roots"`
+	Error     string             `json:"error,omitempty"` // why it cannot be looked at
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -57,28 +58,48 @@ func (a *app) statusCommand() *cobra.Command {
 	return command
 }
 
+// status prints what can be known, also when something cannot: then the exit code is that of the reason.
 func (a *app) status(ctx context.Context) error {
 	target, decideErr := a.decide()
-	if decideErr != nil && a.where().explicit() {
-		return decideErr
-	}
 	status := jsonStatus{Searched: []string{}, Schema: schemaVersion}
 	if decideErr != nil {
-		status.TargetError = oneLine(decideErr.Error())
+		status.TargetError = a.reasonOf(decideErr)
 	} else {
 		status.Searched = append(status.Searched, target.Profile)
 		status.Target = &jsonTarget{Kind: target.Kind, Profile: target.Profile, ServerURL: target.ServerURL,
 			Library: target.Library, Rule: target.Rule, Reason: target.Reason, ConfigFrom: target.ConfigFrom,
 			Origins: filled(target.Origins)}
 	}
+	var libraryErr error
+	if status.Library, libraryErr = a.libraryStatus(ctx); libraryErr != nil {
+		if ctx.Err() != nil {
+			return libraryErr
+		}
+		status.Library.Error = a.reasonOf(libraryErr)
+	}
 	var err error
-	if status.Library, err = a.libraryStatus(ctx); err != nil {
-		return err
-	}
 	if a.wantsJSON() {
-		return a.printAnswer("status", statusAnswer(status), target.Private, false)
+		err = a.printAnswer("status", statusAnswer(status), target.Private, false)
+	} else {
+		err = a.print([]byte(a.statusText(status, decideErr)))
 	}
-	return a.print([]byte(a.statusText(status, decideErr)))
+	switch {
+	case err != nil:
+		return err
+	case libraryErr != nil:
+		return libraryErr
+	case a.where().explicit():
+		return decideErr
+	}
+	return nil
+}
+
+// reasonOf is what an error says to a person.
+func (a *app) reasonOf(err error) string {
+	if failure := a.explain(err); failure != nil {
+		return oneLine(failure.What)
+	}
+	return oneLine(err.Error())
 }
 
 // libraryStatus looks at the library without making one.
@@ -122,6 +143,9 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 	}
 	if status.Target == nil {
 		line("Searches go to", "nowhere yet")
+		if status.TargetError == status.Library.Error {
+			return text.String() + "\n"
+		}
 		line("Because", "%s", status.TargetError)
 		if failure := a.explain(decideErr); failure != nil {
 			line("What to do", "%s", sentence(failure.Do))
@@ -138,11 +162,14 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 	text.WriteString("\n")
 	library := status.Library
 	line("Local library", "%s", library.Path)
+	if library.Error != "" {
+		return text.String() // the error follows
+	}
 	if !library.Exists {
-		line("", "nothing was added yet (quarry add PATH)")
+		line("", "nothing was added yet (quarry add PATH%s)", a.libraryFlag())
 		return text.String()
 	}
-	line("Documents", "%d, in %d pieces, %s on disk", library.Documents, library.Chunks, friendlyBytes(library.Bytes))
+	line("Documents", "%d, in %s, %s on disk", library.Documents, pieces(library.Chunks), friendlyBytes(library.Bytes))
 	if len(library.Roots) == 0 {
 		return text.String()
 	}

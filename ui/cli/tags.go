@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,7 @@ type jsonTag struct {
 	Key       string `json:"key"`
 	Value     string `json:"value"`
 	Source    string `json:"source"`
-	Documents *int   `json:"documents,omitempty"` // over all sources, where the server counts
+	Documents *int   `json:"documents,omitempty"` // of this source, where the server counts
 	Origin    string `json:"origin"`
 }
 
@@ -52,15 +54,19 @@ func (a *app) printTags(ctx context.Context, c *client.Client, target Target, ar
 	if err != nil {
 		return err
 	}
-	counts := tagCounts(ctx, c)
+	counts := tagCounts(ctx, c, tags)
 	found := rows[jsonTag]{}
 	for _, tag := range tags {
 		row := jsonTag{Key: tag.Key, Value: tag.Value, Source: tag.Source, Origin: target.Profile}
-		if count, counted := counts[wire.Tag{Key: tag.Key, Value: tag.Value}]; counted {
+		if count, counted := counts[tag]; counted {
 			row.Documents = &count
 		}
 		found = append(found, row)
 	}
+	slices.SortStableFunc(found, func(a, b jsonTag) int {
+		return cmp.Or(cmp.Compare(countOf(b), countOf(a)), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
+			cmp.Compare(a.Source, b.Source))
+	})
 	if a.wantsJSON() {
 		return a.printAnswer("tags", found, target.Private, false)
 	}
@@ -93,15 +99,38 @@ func (a *app) tagTable(found rows[jsonTag], counted bool) table {
 	return t
 }
 
-// tagCounts counts documents by tag; nil where the server does not count.
-func tagCounts(ctx context.Context, c *client.Client) map[wire.Tag]int {
-	facets := countFacets(ctx, c)
-	if facets == nil {
-		return nil
+func countOf(tag jsonTag) int {
+	if tag.Documents == nil {
+		return 0
 	}
-	counts := map[wire.Tag]int{}
-	for _, tag := range facets.Tags {
-		counts[wire.Tag{Key: tag.Key, Value: tag.Value}] = tag.Count
+	return *tag.Documents
+}
+
+const mostTagSources = 20 // that are counted, with a request each
+
+// tagCounts counts documents by tag and source; empty where the server does not count. It counts over all sources at
+// once, so that each source is asked for by itself.
+func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map[wire.SourceTag]int {
+	counts := map[wire.SourceTag]int{}
+	features, err := c.Features(ctx)
+	if err != nil || !features.Has(wire.FeatureFacets) {
+		return counts
+	}
+	var sources []string
+	for _, tag := range tags {
+		sources = union(sources, []string{tag.Source})
+	}
+	if len(sources) > mostTagSources {
+		return counts
+	}
+	for _, source := range sources {
+		found, err := c.Facets(ctx, wire.SearchRequest{Sources: []string{source}})
+		if err != nil {
+			return map[wire.SourceTag]int{}
+		}
+		for _, tag := range found.Facets.Tags {
+			counts[wire.SourceTag{Key: tag.Key, Value: tag.Value, Source: source}] = tag.Count
+		}
 	}
 	return counts
 }
