@@ -19,6 +19,7 @@ type walker struct{ local bool }
 var (
 	resultType   = reflect.TypeFor[wire.SearchResult]()
 	documentType = reflect.TypeFor[wire.DocumentInfo]()
+	loginType    = reflect.TypeFor[wire.FederatedLogin]()
 )
 
 // walk sanitises a settable value. Text keeps its lines only if multiline.
@@ -101,6 +102,9 @@ func (w walker) walkStruct(v reflect.Value) {
 	case documentType:
 		document := v.Addr().Interface().(*wire.DocumentInfo)
 		document.Link, document.UpdatedAt = w.link(document.Link), moment(document.UpdatedAt)
+	case loginType:
+		login := v.Addr().Interface().(*wire.FederatedLogin)
+		login.AuthorizeURL = w.link(login.AuthorizeURL)
 	}
 }
 

@@ -113,6 +113,9 @@ type FullPersona struct {
 	SearchStartDate *string `json:"search_start_date"`
 }
 
+// MaxAgentsPerPage is how many agents GET /agents gives at once.
+const MaxAgentsPerPage = 1000
+
 // PersonaPage is the answer of GET /agents.
 type PersonaPage struct {
 	Items      []Persona `json:"items"`
@@ -171,6 +174,32 @@ type FederatedConnection struct {
 	Name     string `json:"name"`
 	Source   string `json:"source"`
 	Entities any    `json:"entities,omitempty"`
+}
+
+// FederatedLogin is one row of GET /federated/oauth-status: whether the caller signed in to a source that is asked at
+// query time. Without that such a source finds nothing.
+type FederatedLogin struct {
+	ConnectorID    int     `json:"federated_connector_id"`
+	Source         string  `json:"source"`
+	Name           string  `json:"name"`
+	HasToken       bool    `json:"has_oauth_token"`
+	TokenExpiresAt *string `json:"oauth_token_expires_at"`
+	AuthorizeURL   *string `json:"authorize_url"` // where to sign in
+}
+
+// Connector is what feeds a source, as GET /manage/connector lists it. Its Config has the keys of its source.
+type Connector struct {
+	ID            int            `json:"id"`
+	Name          string         `json:"name"`
+	Source        string         `json:"source"`
+	InputType     string         `json:"input_type"`
+	Config        map[string]any `json:"connector_specific_config"`
+	RefreshFreq   *int           `json:"refresh_freq"` // seconds
+	PruneFreq     *int           `json:"prune_freq"`   // seconds
+	IndexingStart *string        `json:"indexing_start"`
+	CredentialIDs []int          `json:"credential_ids"`
+	TimeCreated   string         `json:"time_created"`
+	TimeUpdated   string         `json:"time_updated"`
 }
 
 // IndexedSources is the answer of GET /manage/indexed-sources.
