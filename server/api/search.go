@@ -30,18 +30,21 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if err != nil {
 		return err
 	}
-	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
+	var response *wire.SearchResponse
+	err = s.reading(r.Context(), who, func(snapshot index.Snapshot) (err error) {
 		if request.Stream {
 			return s.stream(w, r, snapshot, prepared, visible, audit)
 		}
-		response, err := pipeline.Run(r.Context(), snapshot, prepared, nil)
-		if err != nil {
-			return err
-		}
-		audit.results = len(response.Results)
-		visible.narrow(response)
-		return answer(w, response)
+		response, err = pipeline.Run(r.Context(), snapshot, prepared, nil)
+		return err
 	})
+	if err != nil || response == nil {
+		return err
+	}
+	// Written after the snapshot is closed: a slow reader keeps nothing of the library open.
+	audit.results = len(response.Results)
+	visible.narrow(response)
+	return answer(w, response)
 }
 
 // stream sends the pipeline's events, and then the answer or what went wrong, exactly once.
