@@ -50,51 +50,93 @@ func (a *app) printCompletion(root *cobra.Command, shell string) error {
 	return usage(do, "unknown shell %q", shell)
 }
 
-// offer lists what a server has.
-type offer func(context.Context, *client.Client) []cobra.Completion
+// offer lists what a server has, as far as it begins with what is typed.
+type offer func(ctx context.Context, c *client.Client, typed string) []cobra.Completion
 
 // completeSearchFlags offers what the server has as values of the filters.
 func (a *app) completeSearchFlags(command *cobra.Command) {
 	register := func(flag string, values offer) {
-		complete := func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return a.offered(command.Context(), values), cobra.ShellCompDirectiveNoFileComp
-		}
-		if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
-			panic(err) // the flag does not exist: a mistake in this file
-		}
+		a.completeFlag(command, flag, a.doors.openDecided(a.where), values)
 	}
 	register("source", offerSources)
-	register("agent", func(ctx context.Context, c *client.Client) []cobra.Completion {
+	register("agent", func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 		return offerAgents(ctx, c, func(_ int, name string) string { return name })
 	})
-	register("agent-id", func(ctx context.Context, c *client.Client) []cobra.Completion {
+	register("agent-id", func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 		return offerAgents(ctx, c, func(id int, _ string) string { return strconv.Itoa(id) })
 	})
 	register("document-set", offerSets)
 	register("tag", offerTags)
-	register("format", func(context.Context, *client.Client) []cobra.Completion { return searchFormats() })
+	fixed(command, "format", func() []cobra.Completion { return searchFormats() })
 }
 
-// offered asks the target; whatever fails, there is nothing to offer.
-func (a *app) offered(ctx context.Context, values offer) []cobra.Completion {
-	if ctx == nil {
-		ctx = context.Background() //nolint:contextcheck // the shell gives none
+// completeLibraryFlags offers what the library of this machine has. A flag that the command lacks is left out.
+func (a *app) completeLibraryFlags(command *cobra.Command) {
+	open := func(ctx context.Context) (*Session, error) { return a.doors.OpenLibrary(ctx, a.flags.library, false) }
+	a.completeFlag(command, "set", open, offerSets)
+	if command.Flags().Lookup("source") != nil {
+		a.completeFlag(command, "source", open, offerSources)
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
-	defer cancel()
-	target, err := a.doors.Decide(a.where())
-	if err != nil {
-		return nil
+	if command.Flags().Lookup("as") != nil {
+		fixed(command, "as", allSources)
 	}
-	session, err := target.Open(ctx)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = session.Close() }()
-	return values(ctx, session.Client)
 }
 
-func offerSources(ctx context.Context, c *client.Client) []cobra.Completion {
+// allSources are those that documents can be said to come from.
+func allSources() []cobra.Completion {
+	var found []cobra.Completion
+	for _, source := range wire.Sources() {
+		if isOffered(source.Value) {
+			found = append(found, cobra.CompletionWithDesc(source.Value, client.SourceDescription(source.Value)))
+		}
+	}
+	return found
+}
+
+// fixed offers values that do not depend on a server.
+func fixed(command *cobra.Command, flag string, values func() []cobra.Completion) {
+	register(command, flag, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return values(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+func register(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // the flag does not exist: a mistake in the command that has it
+	}
+}
+
+// completeFlag offers what a server or library has; whatever fails, there is nothing to offer.
+func (a *app) completeFlag(command *cobra.Command, flag string, open func(context.Context) (*Session, error),
+	values offer) {
+	register(command, flag, func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx := command.Context()
+		if ctx == nil {
+			ctx = context.Background() //nolint:contextcheck // the shell gives none
+		}
+		ctx, cancel := context.WithTimeout(ctx, completionTime)
+		defer cancel()
+		session, err := open(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer func() { _ = session.Close() }()
+		return values(ctx, session.Client, typed), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// openDecided opens where a search would go.
+func (d Doors) openDecided(where func() Where) func(context.Context) (*Session, error) {
+	return func(ctx context.Context) (*Session, error) {
+		target, err := d.Decide(where())
+		if err != nil {
+			return nil, err
+		}
+		return target.Open(ctx)
+	}
+}
+
+func offerSources(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 	var found []cobra.Completion
 	for _, source := range listSources(ctx, c).values {
 		found = append(found, cobra.CompletionWithDesc(source, client.SourceDescription(source)))
@@ -117,7 +159,7 @@ func offerAgents(ctx context.Context, c *client.Client, value func(id int, name 
 	return found
 }
 
-func offerSets(ctx context.Context, c *client.Client) []cobra.Completion {
+func offerSets(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 	sets, err := c.DocumentSets(ctx)
 	if err != nil {
 		return nil
@@ -129,8 +171,8 @@ func offerSets(ctx context.Context, c *client.Client) []cobra.Completion {
 	return found
 }
 
-func offerTags(ctx context.Context, c *client.Client) []cobra.Completion {
-	tags, err := c.ValidTags(ctx, "", true, defaultTags)
+func offerTags(ctx context.Context, c *client.Client, typed string) []cobra.Completion {
+	tags, err := c.ValidTags(ctx, typed, true, defaultTags)
 	if err != nil {
 		return nil
 	}

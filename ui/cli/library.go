@@ -151,6 +151,7 @@ func (a *app) addCommand() *cobra.Command {
 	a.document(command, addHelp())
 	command.Flags().StringVar(&as, "as", "", "the `SOURCE` that the documents come from, like slack (default: found out)")
 	command.Flags().StringVar(&set, "set", "", "put the documents into this document set (`NAME`)")
+	a.completeLibraryFlags(command)
 	return command
 }
 
@@ -250,6 +251,7 @@ func (a *app) removeCommand() *cobra.Command {
 	a.document(command, removeHelp())
 	command.Flags().StringVar(&set, "set", "", "remove everything in this document set (`NAME`)")
 	command.Flags().StringVar(&source, "source", "", "remove everything of this source (`SOURCE`)")
+	a.completeLibraryFlags(command)
 	return command
 }
 

@@ -268,6 +268,48 @@ func (a *app) readingText(r *reading) string {
 	if link := deref(r.document.Link); link != "" {
 		text.WriteString(a.style.Muted.Render(oneLine(link)) + "\n")
 	}
-	text.WriteString("\n" + wrapped(strings.ReplaceAll(r.body(), "\t", "    "), width))
+	text.WriteString("\n" + wrappedProse(strings.ReplaceAll(r.body(), "\t", "    "), width))
 	return text.String()
+}
+
+// wrappedProse wraps Markdown but for what loses its meaning with other line breaks: code and the rows of tables.
+func wrappedProse(text string, width int) string {
+	var lines []string
+	fence := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		mark := fenceOf(line)
+		switch {
+		case fence == "" && mark != "":
+			fence = mark
+		case fence != "":
+			if strings.HasPrefix(mark, fence) {
+				fence = ""
+			}
+		case !isVerbatim(line):
+			line = wrapped(line, width)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// fenceOf is the run of backticks or tildes that a line of a code block's beginning or end starts with.
+func fenceOf(line string) string {
+	trimmed := strings.TrimLeft(line, " ")
+	for _, mark := range []string{"`", "~"} {
+		if run := len(trimmed) - len(strings.TrimLeft(trimmed, mark)); run >= 3 {
+			return trimmed[:run]
+		}
+	}
+	return ""
+}
+
+// isVerbatim tells table rows and indented code, which is no item of a list.
+func isVerbatim(line string) bool {
+	trimmed := strings.TrimLeft(line, " ")
+	if strings.HasPrefix(trimmed, "|") {
+		return true
+	}
+	return len(line)-len(trimmed) >= 4 && trimmed != "" && !strings.ContainsAny(trimmed[:1], "-*+0123456789")
 }

@@ -138,18 +138,37 @@ func (a *app) passage(r wire.SearchResult, words []string, room int) []string {
 	var lines []string
 	for line := range strings.Lines(marked) {
 		line = strings.TrimRight(line, "\n")
-		if strings.TrimSpace(ansi.Strip(line)) == "" {
+		plain := strings.TrimSpace(ansi.Strip(line))
+		if plain == "" || len(lines) == 0 && isTableRule(plain) {
 			continue
 		}
 		lines = append(lines, strings.Split(wrapped(line, room), "\n")...)
 		if len(lines) > passageLines {
 			lines = lines[:passageLines]
 			last := &lines[passageLines-1]
-			*last = ansi.Truncate(*last, max(0, room-2), "") + " …"
+			*last = cutAtWord(*last, max(0, room-2)) + " …"
 			break
 		}
 	}
 	return lines
+}
+
+// isTableRule tells the line below the head of a table, which says nothing without the head.
+func isTableRule(line string) bool {
+	return strings.Contains(line, "|") && strings.Contains(line, "--") && strings.Trim(line, "|-: ") == ""
+}
+
+// cutAtWord cuts a styled line to a width, between two words where there is more than one.
+func cutAtWord(line string, width int) string {
+	if ansi.StringWidth(line) <= width {
+		return line
+	}
+	kept := ansi.Strip(ansi.Truncate(line, width, ""))
+	rest := strings.TrimPrefix(ansi.Strip(line), kept)
+	if space := strings.LastIndexByte(kept, ' '); space > 0 && !strings.HasPrefix(rest, " ") {
+		width = ansi.StringWidth(kept[:space])
+	}
+	return ansi.Truncate(line, width, "")
 }
 
 // wrapped breaks styled text at spaces, and inside what is longer than a line. The first pass leaves some words with a

@@ -21,6 +21,9 @@ type table struct {
 const (
 	columnGap  = 2
 	widestCell = 40 // columns, of all but the last
+
+	narrowestCell = 8 // columns that a cell keeps when there is too little room
+	narrowestLast = 16
 )
 
 // String renders the table with a line break at the end.
@@ -31,12 +34,7 @@ func (t table) String() string {
 			widths[i] = min(widestCell, max(widths[i], ansi.StringWidth(oneLine(cell))))
 		}
 	}
-	last := len(widths) - 1
-	used := 0
-	for _, width := range widths[:last] {
-		used += width + columnGap
-	}
-	widths[last] = max(10, t.width-used)
+	t.fit(widths)
 	var text strings.Builder
 	t.line(&text, t.header, widths, func(_ int, cell string) string { return t.style.Muted.Render(cell) })
 	for _, row := range t.rows {
@@ -48,6 +46,30 @@ func (t table) String() string {
 		})
 	}
 	return text.String()
+}
+
+// fit gives the last column what is left of the terminal, and takes from the widest of the others when that is too
+// little to read.
+func (t table) fit(widths []int) {
+	last := len(widths) - 1
+	room := t.width - columnGap*last
+	for _, width := range widths[:last] {
+		room -= width
+	}
+	for room < min(narrowestLast, widths[last]) {
+		widest := 0
+		for i, width := range widths[:last] {
+			if width > widths[widest] {
+				widest = i
+			}
+		}
+		if last == 0 || widths[widest] <= narrowestCell {
+			break
+		}
+		widths[widest]--
+		room++
+	}
+	widths[last] = max(1, room)
 }
 
 func (t table) line(text *strings.Builder, cells []string, widths []int, paint func(int, string) string) {
@@ -67,5 +89,6 @@ func (t table) line(text *strings.Builder, cells []string, widths []int, paint f
 			line.WriteString(strings.Repeat(" ", columnGap))
 		}
 	}
-	text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	// What is still too long is cut as a whole: a terminal would go on with it in the next line.
+	text.WriteString(strings.TrimRight(ansi.Truncate(line.String(), t.width, "…"), " ") + "\n")
 }

@@ -121,7 +121,7 @@ func (v *validation) run(ctx context.Context) {
 // step runs one step unless one before it failed.
 func (v *validation) step(name string, try func() (string, error)) {
 	if v.failed != nil {
-		v.report.Steps = append(v.report.Steps, jsonStep{Name: name, Outcome: stepSkipped})
+		v.report.Steps = append(v.report.Steps, jsonStep{Name: name, Outcome: stepSkipped, Detail: "not tried"})
 		return
 	}
 	detail, err := try()
@@ -226,19 +226,31 @@ func (a *app) printValidation(report jsonValidation) error {
 	line("Version", report.Version)
 	line("User", report.Email)
 	line("May", strings.Join(report.Permissions, ", "))
-	text.WriteString("\n")
-	for _, step := range report.Steps {
-		mark, style := "✓", a.style.Success
-		switch step.Outcome {
-		case stepWarning:
-			mark, style = "!", a.style.Warning
-		case stepFailed:
-			mark, style = "✗", a.style.Error
-		case stepSkipped:
-			mark, style = "-", a.style.Muted
-		}
-		line := style.Render(mark) + " " + fmt.Sprintf("%-12s", step.Name) + printable(step.Detail)
-		text.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
+	text.WriteString(a.stepsText(report.Steps))
 	return a.print([]byte(text.String()))
+}
+
+// stepsText lists the steps that are not as they should be; what the others found stands above. Why a step failed
+// follows as the error.
+func (a *app) stepsText(steps []jsonStep) string {
+	var text strings.Builder
+	for _, step := range steps {
+		var mark string
+		detail := step.Detail
+		switch step.Outcome {
+		case stepOK:
+			continue
+		case stepWarning:
+			mark = a.style.Warning.Render("!")
+		case stepFailed:
+			mark, detail = a.style.Error.Render("✗"), "failed"
+		case stepSkipped:
+			mark = a.style.Muted.Render("-")
+		}
+		if text.Len() == 0 {
+			text.WriteString("\n")
+		}
+		fmt.Fprintf(&text, "%s %-12s%s\n", mark, step.Name, printable(detail))
+	}
+	return text.String()
 }
