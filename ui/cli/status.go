@@ -156,7 +156,7 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 		line("Because", "%s", status.Target.Reason)
 		line("Profile", "%s", status.Target.Profile)
 		for _, origin := range status.Target.Origins {
-			line("", "%s", strings.TrimSpace(origin.Field+" "+origin.Value+" from "+origin.From))
+			line("", "%s", strings.Join(strings.Fields(origin.Field+" "+origin.Value), " ")+" from "+origin.From)
 		}
 	}
 	text.WriteString("\n")
