@@ -47,7 +47,7 @@ func Load(paths Paths, env Env, flags *pflag.FlagSet) (*Config, error) {
 	if facts.othersRead && c.holdsSecret(t) {
 		c.Warnings = append(c.Warnings, Warning{
 			Text:   fmt.Sprintf("%s holds a token and others can read it (mode %04o)", c.File, facts.mode.Perm()),
-			Remedy: "chmod 600 " + c.File})
+			Remedy: "chmod 600 " + ShellQuote(c.File)})
 	}
 	return c, nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
-	"quarry/ui/shell"
+	"quarry/config"
 )
 
 // libraryChange runs one of the calls that change the library.
@@ -94,12 +94,12 @@ func (a *app) searchesGo() (words, label string) {
 	target, err := a.doors.Decide(Where{Terminal: a.io.interactive()})
 	switch {
 	case err != nil:
-		return fmt.Sprintf("Search it with: quarry search --library %s \"…\"", shell.Quote(folder)), ""
+		return fmt.Sprintf("Search it with: quarry search --library %s \"…\"", config.ShellQuote(folder)), ""
 	case target.Kind == KindLibrary && samePath(target.Library, folder):
 		return "Searches now go to this library: quarry search \"…\"", target.Profile
 	}
 	return fmt.Sprintf("Searches still go to %s (%s). Search this library with: quarry search --library %s \"…\"",
-		target.describe(), target.Reason, shell.Quote(folder)), target.Profile
+		target.describe(), target.Reason, config.ShellQuote(folder)), target.Profile
 }
 
 func samePath(a, b string) bool {

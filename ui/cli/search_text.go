@@ -14,7 +14,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
-	"quarry/ui/shell"
+	"quarry/config"
 )
 
 const (
@@ -336,7 +336,7 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool, tar
 	text.WriteString("\n")
 	line(ansi.Truncate(told, width, "…"))
 	if results[0].Ref != "" { // whole, however narrow the terminal: half a command cannot be run
-		line("read on: quarry read " + shell.Quote(results[0].Ref) + " --around 2" + a.targetFlags())
+		line("read on: quarry read " + config.ShellQuote(results[0].Ref) + " --around 2" + a.targetFlags())
 	}
 	if explain {
 		for _, detail := range explained(response) {
@@ -366,11 +366,11 @@ func (a *app) targetFlags() string {
 	case a.flags.sample:
 		return " --sample"
 	case a.flags.library != "":
-		return " --library " + shell.Quote(a.flags.library)
+		return " --library " + config.ShellQuote(a.flags.library)
 	case a.flags.profile != "":
-		return " --profile " + shell.Quote(a.flags.profile)
+		return " --profile " + config.ShellQuote(a.flags.profile)
 	case a.flags.server != "":
-		return " --server " + shell.Quote(a.flags.server)
+		return " --server " + config.ShellQuote(a.flags.server)
 	}
 	return ""
 }

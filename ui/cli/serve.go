@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"quarry/ui/shell"
+	"quarry/config"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -95,5 +95,5 @@ func (a *app) libraryFlag() string {
 	if a.flags.library == "" {
 		return ""
 	}
-	return fmt.Sprintf(" --library %s", shell.Quote(a.flags.library))
+	return fmt.Sprintf(" --library %s", config.ShellQuote(a.flags.library))
 }

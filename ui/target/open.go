@@ -9,7 +9,6 @@ import (
 	"quarry/client"
 	"quarry/config"
 	"quarry/server"
-	"quarry/ui/shell"
 )
 
 // ErrNoLibrary is in the chain of the error about a library that nobody made yet.
@@ -75,7 +74,7 @@ func (h *Host) needLibrary(dir string) error {
 	}
 	fix := "add something with quarry add PATH"
 	if filepath.Clean(dir) != filepath.Clean(h.Paths.Data) {
-		fix += " --library " + shell.Quote(dir)
+		fix += " --library " + config.ShellQuote(dir)
 	}
 	return &Error{Kind: ErrNotAvailable, Problem: "nothing was added to " + dir, Err: ErrNoLibrary, Fix: fix}
 }

@@ -1,13 +1,12 @@
-// Package shell writes what a person can paste into one.
-package shell
+package config
 
 import (
 	"strings"
 	"unicode"
 )
 
-// Quote writes a word so that a shell takes it as one.
-func Quote(word string) string {
+// ShellQuote writes a word of a command that a person is told to run, so that a shell takes it as one.
+func ShellQuote(word string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-:@%+=,", r)
 	}

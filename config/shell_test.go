@@ -1,10 +1,10 @@
-package shell
+package config
 
 import "testing"
 
-func TestQuote(t *testing.T) {
+func TestShellQuote(t *testing.T) {
 	for word, want := range map[string]string{"plain/path.md": "plain/path.md", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "x#1": "'x#1'"} {
-		if got := Quote(word); got != want {
+		if got := ShellQuote(word); got != want {
 			t.Errorf("%q: %s, want %s", word, got, want)
 		}
 	}
