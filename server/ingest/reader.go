@@ -49,6 +49,8 @@ type part struct {
 	reason  string // why the file is skipped
 	same    bool   // its content is what was stored
 	unknown bool   // it could not be read now: what is stored of it stays
+	// ownDates: none of its documents is dated by the file's time.
+	ownDates bool
 }
 
 // fileReader reads tasks. Each goroutine has its own.
@@ -105,9 +107,16 @@ func (t *task) send(ctx context.Context, p part) bool {
 	}
 }
 
-// same reports whether the content is what was stored, read in the same way.
-func (t *task) same(sum string) bool {
-	return t.known.hash == sum && t.known.flag == "" && t.known.config == t.target.config(t.file)
+// comparable reports whether the same content would give the documents that are stored: it was read in the same way, and
+// they are not dated by a time that the file no longer has.
+func (t *task) comparable() bool {
+	return t.known.hash != "" && t.known.flag == "" && t.known.config == t.target.config(t.file) &&
+		(t.known.ownDates || sameTime(t.known.print, t.file.info))
+}
+
+// datedByFile reports whether a document may have its date from its file.
+func (t *task) datedByFile(doc *index.Document) bool {
+	return doc.UpdatedAt.IsZero() || doc.UpdatedAt.Equal(t.file.info.ModTime())
 }
 
 func (r *fileReader) readWhole(t *task, handle io.Reader) part {
@@ -124,7 +133,7 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 	}
 	sum := sha256.Sum256(data)
 	last.hash = hex.EncodeToString(sum[:16])
-	if t.same(last.hash) {
+	if t.comparable() && last.hash == t.known.hash {
 		last.same, last.reason = true, t.known.reason
 		return last
 	}
@@ -143,7 +152,7 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 		last.reason = oneLine(err.Error(), longestValue)
 		return last
 	}
-	last.documents = []index.Document{doc}
+	last.documents, last.ownDates = []index.Document{doc}, !t.datedByFile(&doc)
 	return last
 }
 
@@ -188,12 +197,12 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		return last
 	}
 	sum := sha256.New()
-	if t.known.hash != "" && t.known.flag == "" {
+	if t.comparable() {
 		size, err := io.Copy(sum, handle)
 		if err != nil {
 			return failed(err)
 		}
-		if last.hash = hashText(sum); t.same(last.hash) {
+		if last.hash = hashText(sum); last.hash == t.known.hash {
 			last.same, last.reason, last.bytes = true, t.known.reason, size
 			return last
 		}
@@ -218,7 +227,7 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		}
 	}
 	last = collect.take()
-	last.last, last.hash = true, hashText(sum)
+	last.last, last.hash, last.ownDates = true, hashText(sum), !collect.datedByFile
 	if collect.total == 0 {
 		last.reason = first(collect.firstProblem, errEmpty.Error())
 	}
@@ -236,6 +245,7 @@ type lineCollector struct {
 	text         int
 	total, bad   int
 	firstProblem string
+	datedByFile  bool // a document is
 }
 
 func (c *lineCollector) line(number int, line []byte, err error) {
@@ -264,6 +274,7 @@ func (c *lineCollector) line(number int, line []byte, err error) {
 	c.part.documents = append(c.part.documents, doc)
 	c.text += documentBytes(&doc)
 	c.total++
+	c.datedByFile = c.datedByFile || c.task.datedByFile(&doc)
 }
 
 func (c *lineCollector) problem(number int, err error) {

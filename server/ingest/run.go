@@ -368,6 +368,7 @@ func (r *run) finish(ctx context.Context, t *task, last part, came map[string]bo
 func (r *run) settle(t *task, last part, came map[string]bool) {
 	state := fileState{
 		print: last.print, config: t.target.config(t.file), hash: last.hash, documents: len(came), reason: last.reason,
+		ownDates: last.ownDates,
 	}
 	r.batcher.cursor(filePrefix+t.file.path, state.encode())
 }

@@ -73,23 +73,38 @@ type fileState struct {
 	documents int
 	flag      string
 	reason    string // why it is skipped
+	// ownDates: no document of it is dated by the file's time, so that a new time changes nothing.
+	ownDates bool
 }
 
-const stateVersion = "1"
+const (
+	stateVersion = "1"
+	withOwnDates = "own"
+)
 
 func (s fileState) encode() string {
 	reason := strings.NewReplacer("\t", " ", "\n", " ").Replace(s.reason)
-	return strings.Join([]string{stateVersion, s.print, s.config, s.hash, strconv.Itoa(s.documents), s.flag, reason}, "\t")
+	dates := ""
+	if s.ownDates {
+		dates = withOwnDates
+	}
+	return strings.Join([]string{
+		stateVersion, s.print, s.config, s.hash, strconv.Itoa(s.documents), s.flag, reason, dates,
+	}, "\t")
 }
 
+// decodeFile reads what encode wrote, now or when there were fewer fields.
 func decodeFile(text string) (fileState, bool) {
+	const fewest, most = 7, 8
 	parts := strings.Split(text, "\t")
-	if len(parts) != 7 || parts[0] != stateVersion {
+	if len(parts) < fewest || len(parts) > most || parts[0] != stateVersion {
 		return fileState{}, false
 	}
+	parts = append(parts, make([]string, most-len(parts))...)
 	documents, err := strconv.Atoi(parts[4])
 	return fileState{
 		print: parts[1], config: parts[2], hash: parts[3], documents: documents, flag: parts[5], reason: parts[6],
+		ownDates: parts[7] == withOwnDates,
 	}, err == nil
 }
 
@@ -105,6 +120,12 @@ func fingerprint(info fs.FileInfo) string {
 		text = strconv.AppendInt(text, n, 36)
 	}
 	return string(text)
+}
+
+// sameTime reports whether a file has the time that it had when its fingerprint was taken.
+func sameTime(print string, info fs.FileInfo) bool {
+	parts := strings.Split(print, ".")
+	return len(parts) > 1 && parts[1] == strconv.FormatInt(info.ModTime().UnixNano(), 36)
 }
 
 // loadRoots reads what was added, by path.

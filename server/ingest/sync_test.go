@@ -133,14 +133,55 @@ func TestAddAndSyncFollowTheFiles(t *testing.T) {
 	l.counts(l.sync(), 2, 1, 2, 2) // s2 and the page are the same
 	l.want("docs/a.md", "docs/c.html", "docs/new.md", "s2", "s3")
 
-	now := time.Now().Add(-time.Minute)
-	must(t, os.Chtimes(l.path("docs/a.md"), now, now))
-	must(t, os.Chtimes(l.path("docs/threads.jsonl"), now, now))
-	before := l.document("docs/a.md").UpdatedAt
-	l.counts(l.sync(), 0, 0, 0, 5)
-	if got := l.document("docs/a.md").UpdatedAt; !got.Equal(before) {
-		t.Errorf("a touched file is dated %v, before %v", got, before)
+}
+
+func TestDatesFollowTheFiles(t *testing.T) {
+	const own = "2021-03-04T00:00:00Z"
+	dated := strings.Replace(line("s2", "two"), `"sections"`, `"doc_updated_at":"`+own+`","sections"`, 1)
+	l := newLibrary(t, map[string]string{
+		"docs/a.md": "# A\n\ntext", "docs/own.md": "---\ndate: 2021-03-04\n---\ntext", "docs/empty.md": " ",
+		"docs/own.jsonl": dated, "docs/t.jsonl": line("s1", "one") + strings.ReplaceAll(dated, "s2", "s3"),
+	})
+	l.add(Options{}, "docs")
+	for _, touched := range []time.Time{
+		time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2022, 1, 1, 0, 0, 0, 5, time.UTC),
+	} {
+		for _, name := range []string{"a.md", "own.md", "empty.md", "own.jsonl", "t.jsonl"} {
+			must(t, os.Chtimes(l.path("docs/"+name), touched, touched))
+		}
+		l.idx.batches = nil
+		l.counts(l.sync(), 0, 2, 0, 3)
+		for id, want := range map[string]string{
+			fileID(l.path("docs/a.md")): touched.Format(time.RFC3339Nano), fileID(l.path("docs/own.md")): own,
+			"s1": touched.Format(time.RFC3339Nano), "s2": own, "s3": own,
+		} {
+			if got := l.idx.documents[id].UpdatedAt.Format(time.RFC3339Nano); got != want {
+				t.Errorf("%s is dated %s, want %s", id, got, want)
+			}
+		}
+		for _, batch := range l.idx.batches {
+			for _, doc := range batch.Upsert {
+				if doc.ID == "s2" || doc.ID == fileID(l.path("docs/own.md")) {
+					t.Errorf("%s was written again, though its file tells its date", doc.ID)
+				}
+			}
+		}
+		l.counts(l.sync(), 0, 0, 0, 5)
 	}
+}
+
+// TestStateOfEarlierLibraries reads bookkeeping from before it told whose the dates are.
+func TestStateOfEarlierLibraries(t *testing.T) {
+	l := newLibrary(t, map[string]string{"docs/a.md": "# A\n\ntext", "docs/b.md": "b"})
+	l.add(Options{}, "docs")
+	l.remove(wire.RemoveRequest{Refs: []string{l.path("docs/b.md")}})
+	for key, value := range l.idx.cursors {
+		if strings.HasPrefix(key, filePrefix) {
+			l.idx.cursors[key] = strings.Join(strings.Split(value, "\t")[:7], "\t")
+		}
+	}
+	l.counts(l.sync(), 0, 0, 0, 1)
+	l.want("docs/a.md")
 }
 
 func TestDocumentOfAFile(t *testing.T) {
