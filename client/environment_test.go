@@ -81,7 +81,7 @@ func runChild(t *testing.T, address string, environment []string) (outcome child
 		return strings.HasSuffix(name, "_PROXY") || strings.HasPrefix(name, "SSL_CERT_") || name == "QUARRY_CA_BUNDLE" ||
 			name == "REQUEST_METHOD"
 	})
-	child.Env = append(append(child.Env, childAddress+"="+address), environment...)
+	child.Env = append(append(child.Env, childAddress+"="+address, "GORACE=atexit_sleep_ms=0"), environment...)
 	child.Stderr = t.Output()
 	printed, err := child.Output()
 	if err != nil {
