@@ -148,7 +148,7 @@ func TestMistakesNameKeyFileAndRemedy(t *testing.T) {
 		{"search_also unknown", "profiles: {work: {library: /l, search_also: [wrk]}}", []string{"search_also", "work"}},
 		{"search_also itself", "profiles: {work: {library: /l, search_also: [work]}}", []string{"search_also", "own"}},
 		{"search_also twice", "profiles: {a: {library: /l, search_also: [local, local]}}", []string{"search_also", "twice"}},
-		{"active", "active: wrk\nprofiles: {work: {library: /l}}", []string{"active", "nearest is work"}},
+		{"active", "active: wrk\nprofiles: {work: {library: /l}}", []string{"active", "nearest is work", "one of work, local"}},
 		{"theme", "theme: drak", []string{"theme", "nearest is dark"}},
 		{"theme path", "theme: ../../etc/passwd", []string{"theme"}},
 		{"rate", "rate: often", []string{"rate", "60/h"}},

@@ -1,0 +1,40 @@
+package client
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+func TestErrorsOfALibrarySpeakOfNoServer(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", wire.MediaTypeJSON)
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"error_code":"NOT_FOUND","detail":"not in the library: \"/x\""}`))
+	})
+	c, err := New(Options{BaseURL: InProcessURL, Transport: InProcess(handler), Local: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.LibraryRemove(t.Context(), wire.RemoveRequest{Refs: []string{"/x"}}, nil)
+	failure, ok := err.(*Error)
+	if !ok || failure.Kind != NotAvailable || failure.Error() != `not in the library: "/x"` ||
+		!strings.Contains(failure.Remedy(), "quarry status") {
+		t.Errorf("%v: %+v", err, failure)
+	}
+	for kind := General; kind <= Canceled; kind++ {
+		remedy := (&Error{Kind: kind, Local: true, Path: "/search"}).Remedy()
+		if remedy == "" || strings.Contains(remedy, "server") {
+			t.Errorf("%s: remedy %q", kind, remedy)
+		}
+	}
+}
+
+func TestWhatMakesNoSenseAsAFilterIsNamed(t *testing.T) {
+	query := ParseQuery(`deploy since:2026-02-30 within:99999999999d tag:team source: http://x ratio:3 source:slack`, now())
+	if got := strings.Join(query.Unread, " "); got != "since:2026-02-30 within:99999999999d tag:team" {
+		t.Errorf("unread %q", got)
+	}
+}
