@@ -105,8 +105,7 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 		failure.Do = a.faster()
 	case failure.Code == ExitInterrupted:
 		return interruption()
-	case reply.Code == "PERSONA_NOT_FOUND": // as an agent's name that no list has
-		failure.Code = ExitUsage
+	case reply.Code == "PERSONA_NOT_FOUND":
 		failure.Do = "List the agents that you can use: quarry agents"
 	case failure.Code == ExitAuth && strings.Contains(reply.Reason, "document set"):
 		failure.Do = "Name only document sets that you can see: quarry document-sets"

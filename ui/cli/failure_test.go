@@ -34,7 +34,7 @@ func TestErrorBodies(t *testing.T) {
 		{"error-403-scope.json", 403, ExitAuth, "scopes do not permit", "scope"},
 		{"error-403-token.json", 403, ExitAuth, "not authenticated", "token"},
 		{"error-404-document.json", 404, ExitNotAvailable, "Document not found", "id"},
-		{"error-404-persona.json", 404, ExitUsage, "Persona with id 77", "quarry agents"},
+		{"error-404-persona.json", 404, ExitNotAvailable, "Persona with id 77", "quarry agents"},
 		{"error-413.json", 413, ExitGeneral, "too large", "less"},
 		{"error-422-source.json", 422, ExitUsage, "Input should be", "reason"},
 		{"error-429.json", 429, ExitRateLimited, "Rate limit exceeded", "37s"},

@@ -135,7 +135,7 @@ func exitMeaning(code int) string {
 	case ExitServer:
 		return "the server failed"
 	case ExitNotAvailable:
-		return "not there: document, library or route"
+		return "not there: document, agent, library or route"
 	}
 	return "interrupted"
 }
