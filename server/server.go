@@ -74,18 +74,19 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		options.Now = time.Now
 	}
 	s := &Server{options: options, indexes: map[string]index.Index{}}
-	libraryPath := ""
+	libraryPath, libraryFiles := "", []string(nil)
 	if !options.Sample {
 		home, err := filepath.Abs(options.Home)
 		if err != nil {
 			return nil, fmt.Errorf("open the library %s: %w", options.Home, err)
 		}
 		s.options.Home = home
-		libraryPath = tenantFolder(home, directory.DefaultTenant)
+		libraryPath, libraryFiles = tenantFolder(home, directory.DefaultTenant), ownFiles(home)
 	}
 	s.api = api.New(api.Options{
 		Directory: s.directory, Index: s.index, Version: options.Version, Profile: options.Profile,
-		LibraryPath: libraryPath, Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
+		LibraryPath: libraryPath, LibraryFiles: libraryFiles,
+		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
 	})
 	return s, nil
 }
@@ -252,6 +253,12 @@ func openSample(ctx context.Context, options embedded.Options, tenant string) (i
 		return nil, errors.Join(err, documents.Close())
 	}
 	return documents, nil
+}
+
+// ownFiles are what a server writes into its home, which may be a folder that holds other things too.
+func ownFiles(home string) []string {
+	people := filepath.Join(home, directoryFile)
+	return []string{filepath.Join(home, tenantsFolder), people, people + "-wal", people + "-shm", people + ".lock"}
 }
 
 func tenantFolder(home, tenant string) string { return filepath.Join(home, tenantsFolder, tenant) }

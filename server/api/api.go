@@ -35,6 +35,9 @@ type Options struct {
 	Profile string
 	// LibraryPath is the folder of the default tenant's library; empty in memory.
 	LibraryPath string
+	// LibraryFiles are the files and folders, by absolute path, that the library itself writes: adding a folder around
+	// them leaves them out.
+	LibraryFiles []string
 	// Log gets what went wrong, and for a listener one line per request and per search; nil discards it.
 	Log *slog.Logger
 	// OmitQueries keeps the text of queries out of the log.

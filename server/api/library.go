@@ -47,7 +47,7 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 	if f.require("paths") && len(paths) == 0 {
 		f.refuse(f.raw["paths"], "too_short", "List should have at least 1 item", "paths")
 	}
-	options := ingest.Options{Now: s.Now}
+	options := ingest.Options{Own: s.LibraryFiles, Now: s.Now}
 	if as := f.optionalText("as", maxItemRunes); as != nil && *as != "" {
 		options.As = *as
 		if err := ingest.CheckSource(*as); err != nil {
@@ -118,7 +118,7 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 	}
 	return s.libraryWork(w, r, who, func(ctx context.Context, documents index.Index,
 		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-		return ingest.Sync(ctx, documents, paths, report)
+		return ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
 	})
 }
 

@@ -28,6 +28,8 @@ type Options struct {
 	// Access are the access terms of the documents; empty: as before, else PUBLIC. The documents of JSONL files that
 	// bring their own rights keep them.
 	Access []string
+	// Own are the files and folders, by absolute path, in which the library itself is kept: they are passed over.
+	Own []string
 	// Now is the clock for synced_at; nil means time.Now.
 	Now func() time.Time
 }
@@ -70,7 +72,7 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options,
 		}
 		targets = append(targets, t)
 	}
-	r := &run{idx: idx, roots: roots, now: options.Now, batcher: newBatcher(ctx, idx, report)}
+	r := &run{idx: idx, roots: roots, own: options.Own, now: options.Now, batcher: newBatcher(ctx, idx, report)}
 	return r.run(ctx, withoutCovered(targets))
 }
 
@@ -152,8 +154,8 @@ func absolutePath(path string) (string, error) {
 
 // Sync brings the documents of what was added in step with the files: of all roots, or of those named, or of the parts
 // of roots that paths name. A root that cannot be found is skipped and keeps its documents, because its disk may only
-// be absent; Remove takes them out. It reports like Add. A path that was not added is ErrNotAdded.
-func Sync(ctx context.Context, idx index.Index, paths []string,
+// be absent; Remove takes them out. own is Options.Own. It reports like Add. A path that was not added is ErrNotAdded.
+func Sync(ctx context.Context, idx index.Index, paths, own []string,
 	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 	roots, err := loadRoots(ctx, idx)
 	if err != nil {
@@ -163,7 +165,7 @@ func Sync(ctx context.Context, idx index.Index, paths []string,
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	r := &run{idx: idx, roots: roots, batcher: newBatcher(ctx, idx, report)}
+	r := &run{idx: idx, roots: roots, own: own, batcher: newBatcher(ctx, idx, report)}
 	return r.run(ctx, withoutCovered(targets))
 }
 

@@ -22,6 +22,7 @@ import (
 type run struct {
 	idx     index.Index
 	roots   map[string]rootState
+	own     []string
 	now     func() time.Time
 	batcher *batcher
 }
@@ -93,7 +94,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		p.vanish(known)
 		return p, nil
 	}
-	w := &walker{root: t.path, inner: map[string]bool{}}
+	w := &walker{root: t.path, own: r.own, inner: map[string]bool{}}
 	for root := range r.roots {
 		if root != t.path && within(t.path, root) {
 			w.inner[root] = true

@@ -61,7 +61,7 @@ func (l *library) add(options Options, names ...string) wire.LibraryEvent {
 
 func (l *library) sync() wire.LibraryEvent {
 	l.t.Helper()
-	return l.result(Sync(context.Background(), l.idx, nil, l.record()))
+	return l.result(Sync(context.Background(), l.idx, nil, nil, l.record()))
 }
 
 func (l *library) remove(request wire.RemoveRequest) wire.LibraryEvent {
@@ -366,13 +366,13 @@ func TestSyncOfPaths(t *testing.T) {
 	l.write("a/x.md", "x2")
 	l.write("a/b/y.md", "y2")
 	syncPath := func(name string) wire.LibraryEvent {
-		return l.result(Sync(context.Background(), l.idx, []string{l.path(name)}, l.record()))
+		return l.result(Sync(context.Background(), l.idx, []string{l.path(name)}, nil, l.record()))
 	}
 	l.counts(syncPath("a/b"), 0, 1, 0, 0)
 	must(t, os.RemoveAll(l.path("a/b")))
 	l.counts(syncPath("a/b/y.md"), 0, 0, 1, 0)
 	l.counts(syncPath("."), 0, 1, 0, 1)
-	_, err := Sync(context.Background(), l.idx, []string{l.path("x")}, nil)
+	_, err := Sync(context.Background(), l.idx, []string{l.path("x")}, nil, nil)
 	if !errors.Is(err, ErrNotAdded) || !strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("error %v", err)
 	}

@@ -29,6 +29,7 @@ type foundFile struct {
 type walker struct {
 	root  string // absolute, with slashes
 	inner map[string]bool
+	own   []string // see Options.Own
 	files []foundFile
 	// unread are folders that could not be listed: nothing is known of what is in them.
 	unread []foundFile
@@ -68,7 +69,7 @@ func (w *walker) walk(ctx context.Context, start string) error {
 	return nil
 }
 
-var errUnreachable = errors.New("it is hidden, ignored, or reached by a link")
+var errUnreachable = errors.New("it is hidden, ignored, reached by a link, or the library's own")
 
 // descend follows name from a place, if a walk would come there too.
 func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
@@ -81,7 +82,7 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 		}
 		last := i == len(parts)-1
 		if !last && !info.IsDir() || info.Mode()&fs.ModeSymlink != 0 ||
-			passedOver(parts[i]) || ignored(at.chain, sub, info.IsDir()) {
+			passedOver(parts[i]) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
 			return at, nil, errUnreachable
 		}
 		if last && !info.IsDir() {
@@ -139,7 +140,8 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	}
 	for _, entry := range entries {
 		name := path.Join(at.name, entry.Name())
-		if passedOver(entry.Name()) || w.inner[path.Join(w.root, name)] || ignored(at.chain, name, entry.IsDir()) {
+		if passedOver(entry.Name()) || w.inner[path.Join(w.root, name)] || w.isOwn(name) ||
+			ignored(at.chain, name, entry.IsDir()) {
 			continue
 		}
 		if entry.IsDir() {
@@ -167,6 +169,24 @@ func passedOver(name string) bool {
 		return true
 	}
 	return strings.HasPrefix(name, ".")
+}
+
+// isOwn reports whether the library itself is kept in what name, a path from the root, stands for, by whatever way the
+// root was reached.
+func (w *walker) isOwn(name string) bool {
+	for _, own := range w.own {
+		if filepath.Base(own) != path.Base(name) {
+			continue
+		}
+		kept, err := os.Stat(own)
+		if err != nil {
+			continue
+		}
+		if found, err := os.Lstat(w.absolute(name)); err == nil && os.SameFile(kept, found) {
+			return true
+		}
+	}
+	return false
 }
 
 // entry adds what is not a folder.
