@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"io"
@@ -228,7 +229,11 @@ func rawServer(t *testing.T, answer string) (*Client, *atomic.Int32) {
 			connections.Add(1)
 			running.Go(func() {
 				defer connection.Close()
-				_, _ = connection.Read(make([]byte, 64<<10))
+				request, err := http.ReadRequest(bufio.NewReader(connection))
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, request.Body) // closing with some unread would break the connection early
 				_, _ = io.WriteString(connection, answer)
 			})
 		}
@@ -251,9 +256,9 @@ func TestServersThatHangUp(t *testing.T) {
 			"half an answer"},
 		{"in a chunk", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{\"res",
 			Server, "half an answer"},
-		{"with nothing", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\n\r\n", Server,
+		{"with nothing", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", Server,
 			"an empty answer"},
-		{"with no content", "HTTP/1.1 204 No Content\r\n\r\n", Server, "an empty answer"},
+		{"with no content", "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", Server, "an empty answer"},
 		{"another protocol", "220 mail.acme.example ESMTP\r\n", Unreachable, ""},
 	}
 	for _, test := range tests {
