@@ -162,8 +162,15 @@ func (b *batcher) advance() {
 // stored counts the files that have, or will have with the next batch, documents in the library.
 func (b *batcher) stored() int { return b.durable.Stored + b.pending.Stored }
 
-// skip reports a file, or a part of one, that is not stored.
+// skip reports a file that is not stored.
 func (b *batcher) skip(path, reason string) {
 	b.done.Skipped++
-	b.report(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: path, Reason: reason})
+	b.skipLines(path, []string{reason})
+}
+
+// skipLines reports lines of a file that are not stored, though the file may be.
+func (b *batcher) skipLines(path string, reasons []string) {
+	for _, reason := range reasons {
+		b.report(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: path, Reason: reason})
+	}
 }

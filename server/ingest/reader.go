@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"quarry/client/wire"
 	"quarry/server/index"
 )
 
@@ -40,7 +39,7 @@ type task struct {
 type part struct {
 	documents []index.Document
 	bytes     int64
-	skipped   []wire.LibraryEvent
+	skipped   []string // reasons of lines
 	last      bool
 
 	// Of the last part.
@@ -51,6 +50,7 @@ type part struct {
 	unknown bool   // it could not be read now: what is stored of it stays
 	// ownDates: none of its documents is dated by the file's time.
 	ownDates bool
+	lines    badLines
 }
 
 // fileReader reads tasks. Each goroutine has its own.
@@ -227,9 +227,12 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		}
 	}
 	last = collect.take()
-	last.last, last.hash, last.ownDates = true, hashText(sum), !collect.datedByFile
+	last.last, last.hash, last.ownDates, last.lines = true, hashText(sum), !collect.datedByFile, collect.bad
 	if collect.total == 0 {
-		last.reason = first(collect.firstProblem, errEmpty.Error())
+		last.reason = errEmpty.Error()
+		if collect.bad.count > 0 {
+			last.reason = collect.bad.reasons[0]
+		}
 	}
 	return last
 }
@@ -241,11 +244,11 @@ type lineCollector struct {
 	task   *task
 	reader *fileReader
 
-	part         part
-	text         int
-	total, bad   int
-	firstProblem string
-	datedByFile  bool // a document is
+	part        part
+	text        int
+	total       int
+	bad         badLines
+	datedByFile bool // a document is
 }
 
 func (c *lineCollector) line(number int, line []byte, err error) {
@@ -278,19 +281,14 @@ func (c *lineCollector) line(number int, line []byte, err error) {
 }
 
 func (c *lineCollector) problem(number int, err error) {
-	reason := oneLine(err.Error(), longestValue)
-	c.firstProblem = first(c.firstProblem, fmt.Sprintf("line %d: %s", number, reason))
-	c.bad++
-	event := wire.LibraryEvent{Type: wire.LibrarySkipped, Path: c.task.file.path}
+	reason := c.bad.add(number, oneLine(err.Error(), longestValue))
 	switch {
-	case c.bad < mostBadLines:
-		event.Reason = fmt.Sprintf("line %d: %s", number, reason)
-	case c.bad == mostBadLines:
-		event.Reason = fmt.Sprintf("line %d: %s; further lines are not listed", number, reason)
-	default:
+	case c.bad.count > mostBadLines:
 		return
+	case c.bad.count == mostBadLines:
+		reason += "; further lines are not listed"
 	}
-	c.part.skipped = append(c.part.skipped, event)
+	c.part.skipped = append(c.part.skipped, reason)
 }
 
 func (c *lineCollector) full() bool {

@@ -281,6 +281,7 @@ func (r *run) file(ctx context.Context, p *plannedFile) error {
 	case p.task != nil:
 		return r.task(ctx, p.task)
 	}
+	b.skipLines(p.file.path, p.known.lines.told())
 	if p.known.reason != "" {
 		b.skip(p.file.path, p.known.reason)
 	}
@@ -303,9 +304,7 @@ func (r *run) task(ctx context.Context, t *task) error {
 			return fmt.Errorf("read %s: %w", t.file.path, context.Canceled)
 		}
 		bytes += p.bytes
-		for _, event := range p.skipped {
-			b.report(event)
-		}
+		b.skipLines(t.file.path, p.skipped)
 		if len(p.documents) > 0 && !p.last && len(came) == 0 {
 			b.cursor(filePrefix+t.file.path, fileState{flag: flagPartial, documents: 1}.encode())
 		}
@@ -343,6 +342,9 @@ func nextPart(ctx context.Context, parts <-chan part) (part, bool, error) {
 // finish settles a file that was read to its end.
 func (r *run) finish(ctx context.Context, t *task, last part, came map[string]bool) error {
 	b := r.batcher
+	if last.same {
+		b.skipLines(t.file.path, t.known.lines.told())
+	}
 	if last.reason != "" {
 		b.skip(t.file.path, last.reason)
 	}
@@ -369,7 +371,7 @@ func (r *run) finish(ctx context.Context, t *task, last part, came map[string]bo
 func (r *run) settle(t *task, last part, came map[string]bool) {
 	state := fileState{
 		print: last.print, config: t.target.config(t.file), hash: last.hash, documents: len(came), reason: last.reason,
-		ownDates: last.ownDates,
+		ownDates: last.ownDates, lines: last.lines,
 	}
 	r.batcher.cursor(filePrefix+t.file.path, state.encode())
 }

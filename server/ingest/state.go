@@ -75,6 +75,33 @@ type fileState struct {
 	reason    string // why it is skipped
 	// ownDates: no document of it is dated by the file's time, so that a new time changes nothing.
 	ownDates bool
+	lines    badLines
+}
+
+// badLines are the lines of a JSONL file that gave no document.
+type badLines struct {
+	count   int
+	reasons []string // of the first of them, with their numbers
+}
+
+// mostRemembered is how many reasons of lines are kept with a file.
+const mostRemembered = 20
+
+// add notes one more line, and returns what to tell of it.
+func (l *badLines) add(number int, problem string) (reason string) {
+	reason = fmt.Sprintf("line %d: %s", number, problem)
+	if l.count++; len(l.reasons) < mostRemembered {
+		l.reasons = append(l.reasons, reason)
+	}
+	return reason
+}
+
+// told are the reasons to tell of a file that is not read again.
+func (l *badLines) told() []string {
+	if further := l.count - len(l.reasons); further > 0 {
+		return append(slices.Clip(l.reasons), fmt.Sprintf("further lines: %d", further))
+	}
+	return l.reasons
 }
 
 const (
@@ -83,29 +110,40 @@ const (
 )
 
 func (s fileState) encode() string {
-	reason := strings.NewReplacer("\t", " ", "\n", " ").Replace(s.reason)
 	dates := ""
 	if s.ownDates {
 		dates = withOwnDates
 	}
-	return strings.Join([]string{
-		stateVersion, s.print, s.config, s.hash, strconv.Itoa(s.documents), s.flag, reason, dates,
-	}, "\t")
+	fields := []string{
+		stateVersion, s.print, s.config, s.hash, strconv.Itoa(s.documents), s.flag, s.reason, dates,
+		strconv.Itoa(s.lines.count),
+	}
+	fields = append(fields, s.lines.reasons...)
+	for i, field := range fields {
+		fields[i] = strings.NewReplacer("\t", " ", "\n", " ").Replace(field)
+	}
+	return strings.Join(fields, "\t")
 }
 
 // decodeFile reads what encode wrote, now or when there were fewer fields.
 func decodeFile(text string) (fileState, bool) {
-	const fewest, most = 7, 8
+	const atFirst = 7
 	parts := strings.Split(text, "\t")
-	if len(parts) < fewest || len(parts) > most || parts[0] != stateVersion {
+	if len(parts) < atFirst || parts[0] != stateVersion {
 		return fileState{}, false
 	}
-	parts = append(parts, make([]string, most-len(parts))...)
 	documents, err := strconv.Atoi(parts[4])
-	return fileState{
+	s := fileState{
 		print: parts[1], config: parts[2], hash: parts[3], documents: documents, flag: parts[5], reason: parts[6],
-		ownDates: parts[7] == withOwnDates,
-	}, err == nil
+	}
+	if len(parts) > 7 {
+		s.ownDates = parts[7] == withOwnDates
+	}
+	if len(parts) > 8 && err == nil {
+		s.lines.count, err = strconv.Atoi(parts[8])
+		s.lines.reasons = parts[9:]
+	}
+	return s, err == nil
 }
 
 // fingerprint changes when a file does, as far as its inode can tell.
