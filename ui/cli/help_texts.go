@@ -158,11 +158,12 @@ func syncHelp() help {
 	return help{
 		short: "read again what was added before",
 		purpose: `Goes through everything that was added, or only the given paths, and takes up what
-changed, appeared or vanished.`,
+changed, appeared or vanished. With --watch it stays, follows the file system, and does so
+again after every change; what another process adds later is followed from the next start.`,
 		not:      `To add something new: quarry add.`,
 		output:   `One line about what changed; with --json NDJSON as of quarry add.`,
 		exits:    []int{ExitNotAvailable},
-		examples: []string{`quarry sync`, `quarry sync ~/notes --json`},
+		examples: []string{`quarry sync`, `quarry sync ~/notes --watch`},
 	}
 }
 

@@ -290,6 +290,7 @@ func isDocumentID(text string) bool {
 }
 
 func (a *app) syncCommand() *cobra.Command {
+	var watch bool
 	command := &cobra.Command{
 		Use:  "sync [PATH…]",
 		Args: cobra.ArbitraryArgs,
@@ -298,12 +299,20 @@ func (a *app) syncCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.changeLibrary(command.Context(), verbSynced, false,
-				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-					return c.LibrarySync(ctx, wire.SyncRequest{Paths: paths}, report)
-				})
+			ctx := command.Context()
+			sync := func(verb string) error {
+				return a.changeLibrary(ctx, verb, false,
+					func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+						return c.LibrarySync(ctx, wire.SyncRequest{Paths: paths}, report)
+					})
+			}
+			if watch {
+				return a.syncForever(ctx, paths, sync)
+			}
+			return sync(verbSynced)
 		},
 	}
 	a.document(command, syncHelp())
+	command.Flags().BoolVar(&watch, "watch", false, "stay, and take up changes as they are made")
 	return command
 }

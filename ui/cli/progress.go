@@ -26,6 +26,7 @@ const (
 	verbAdded   = "added"
 	verbRemoved = "removed"
 	verbSynced  = "synchronised"
+	verbWatched = "synchronised again" // tells only what changed
 )
 
 // progress shows the events of a change to the library: as JSON lines on standard output, as a bar on a terminal, or as
@@ -193,6 +194,9 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 	defer p.mu.Unlock()
 	p.over = true
 	p.clear()
+	if p.verb == verbWatched && done.Added+done.Updated+done.Removed == 0 {
+		return nil
+	}
 	if p.json {
 		p.write(jsonDone{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, goes})
 		return p.err
@@ -240,7 +244,7 @@ func (p *progress) stopped() {
 // tellSkips says what was not read: kinds of files in one line, and the rest file by file. What is not read at all is
 // no news when the same folders are read again.
 func (p *progress) tellSkips() {
-	if text := kindsText(p.kinds); text != "" && p.verb != verbSynced {
+	if text := kindsText(p.kinds); text != "" && p.verb != verbSynced && p.verb != verbWatched {
 		p.app.say("%s", text)
 	}
 	rest := p.skipped
