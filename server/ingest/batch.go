@@ -110,6 +110,11 @@ func (b *batcher) finished(path string, bytes int64, stored bool) error {
 	if stored {
 		b.pending.Stored++
 	}
+	return b.readOn(path, bytes)
+}
+
+// readOn counts bytes of a file as read with the next batch: what came out of them is in it, or written already.
+func (b *batcher) readOn(path string, bytes int64) error {
 	b.pending.Bytes += bytes
 	b.pending.Path = path
 	if b.empty() {
@@ -145,7 +150,7 @@ func (b *batcher) flush() error {
 // write.
 func (b *batcher) advance() {
 	const often = 100 * time.Millisecond
-	if b.pending.Done == 0 {
+	if b.pending == (wire.LibraryEvent{}) {
 		return
 	}
 	b.durable.Done += b.pending.Done

@@ -294,7 +294,6 @@ func (r *run) task(ctx context.Context, t *task) error {
 	b := r.batcher
 	came := map[string]bool{}
 	settled := false
-	var bytes int64
 	for {
 		p, open, err := nextPart(ctx, t.parts)
 		if err != nil {
@@ -303,7 +302,6 @@ func (r *run) task(ctx context.Context, t *task) error {
 		if !open {
 			return fmt.Errorf("read %s: %w", t.file.path, context.Canceled)
 		}
-		bytes += p.bytes
 		b.skipLines(t.file.path, p.skipped)
 		if len(p.documents) > 0 && !p.last && len(came) == 0 {
 			b.cursor(filePrefix+t.file.path, fileState{flag: flagPartial, documents: 1}.encode())
@@ -325,7 +323,10 @@ func (r *run) task(ctx context.Context, t *task) error {
 					return err
 				}
 			}
-			return b.finished(t.file.path, bytes, len(came) > 0 || (p.same || p.unknown) && t.known.documents > 0)
+			return b.finished(t.file.path, p.bytes, len(came) > 0 || (p.same || p.unknown) && t.known.documents > 0)
+		}
+		if err := b.readOn(t.file.path, p.bytes); err != nil {
+			return err
 		}
 	}
 }

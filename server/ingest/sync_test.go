@@ -20,12 +20,14 @@ import (
 type library struct {
 	t      *testing.T
 	folder string
+	dated  time.Time // of files that are written
 	idx    *memoryIndex
 	events events
 }
 
 func newLibrary(t *testing.T, files map[string]string) *library {
-	l := &library{t: t, folder: t.TempDir(), idx: newMemoryIndex(t)}
+	dated := time.Now().Add(-time.Hour).Truncate(time.Second)
+	l := &library{t: t, folder: t.TempDir(), dated: dated, idx: newMemoryIndex(t)}
 	for name, text := range files {
 		l.write(name, text)
 	}
@@ -39,8 +41,7 @@ func (l *library) write(name, text string) {
 	l.t.Helper()
 	must(l.t, os.MkdirAll(filepath.Dir(l.path(name)), 0o755))
 	must(l.t, os.WriteFile(l.path(name), []byte(text), 0o644))
-	old := time.Now().Add(-time.Hour).Truncate(time.Second)
-	must(l.t, os.Chtimes(l.path(name), old, old))
+	must(l.t, os.Chtimes(l.path(name), l.dated, l.dated))
 }
 
 func must(t testing.TB, err error) {
@@ -463,6 +464,46 @@ func TestProgressCountsFiles(t *testing.T) {
 	}
 	if last.Done != 3 || last.Total != 3 || last.Bytes != 6 || last.Path == "" {
 		t.Errorf("last progress %+v", last)
+	}
+}
+
+// TestProgressWithinAFile watches one file that takes many batches.
+func TestProgressWithinAFile(t *testing.T) {
+	var text strings.Builder
+	const documents = 5 * batchDocuments
+	for i := range documents {
+		text.WriteString(line(fmt.Sprintf("doc-%05d", i), "text"))
+	}
+	l := newLibrary(t, map[string]string{"big.jsonl": text.String(), "bad.jsonl": strings.Repeat("nonsense\n", 1000)})
+	last, within := wire.LibraryEvent{}, 0
+	perByte := float64(documents) / float64(text.Len())
+	_, err := Add(context.Background(), l.idx, []string{l.path("big.jsonl")}, Options{}, func(e wire.LibraryEvent) {
+		if e.Type != wire.LibraryProgress {
+			return
+		}
+		if e.Bytes < last.Bytes || e.Done < last.Done || e.Path != l.path("big.jsonl") || e.Total != 1 {
+			t.Errorf("progress %+v after %+v", e, last)
+		}
+		if e.Done == 0 && e.Bytes > last.Bytes {
+			within++
+		}
+		if stored := len(l.idx.documents); float64(stored) < float64(e.Bytes)*perByte-1 {
+			t.Errorf("%d bytes are told, %d documents stored", e.Bytes, stored)
+		}
+		last = e
+	})
+	must(t, err)
+	if within < documents/batchDocuments-1 || last.Done != 1 || last.Stored != 1 || last.Bytes != int64(text.Len()) {
+		t.Errorf("%d times within the file, at last %+v", within, last)
+	}
+	l.add(Options{}, ".")
+	for _, e := range l.events.all {
+		if e.Type == wire.LibraryProgress {
+			last = e
+		}
+	}
+	if last.Done != 2 || last.Stored != 1 || last.Bytes != 9_000 { // nothing of the large file had to be read
+		t.Errorf("at last %+v", last)
 	}
 }
 
