@@ -26,10 +26,13 @@ func TestFullDisk(t *testing.T) {
 	writeRound(t, folder, 0)
 	library := filepath.Join(small, "library")
 	full := h.run("", "add", "--json", "--library", library, folder)
+	if full.code != 1 {
+		t.Errorf("exit %d, want 1", full.code)
+	}
 	if full.code == 0 {
 		t.Fatal("everything fits: the file system is too large for this test")
 	}
-	if !strings.Contains(full.stderr, "disk is full") || !strings.Contains(full.stderr, "what to do") {
+	if !strings.Contains(full.stderr, "disk is full") || !strings.Contains(full.stderr, "Free some space") {
 		t.Errorf("the error does not tell: %s", full.stderr)
 	}
 	acknowledged := 0

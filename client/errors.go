@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"quarry/client/wire"
 )
 
 // Kind is what a failure means to the program that made the call.
@@ -120,6 +122,20 @@ func (e *Error) Remedy() string {
 }
 
 func (e *Error) localRemedy() string {
+	switch e.Code {
+	case wire.CodeDiskFull:
+		return "free some space and run it again; what was stored before is whole"
+	case wire.CodeLibraryNewer:
+		return "install the newer quarry that wrote this library, or use another one: QUARRY_HOME or --library DIR"
+	case wire.CodeNetworkFileSystem:
+		return "keep the library on a local disk: set QUARRY_HOME or --library DIR"
+	case wire.CodeLibraryReadOnly:
+		return "check who may write to the library's folder, or use another one: QUARRY_HOME or --library DIR"
+	case wire.CodeLibraryBusy:
+		return "wait for the other quarry to finish, then run it again"
+	case wire.CodeLibraryDamaged:
+		return "move the library's folder away and add your files again; quarry status shows where it is"
+	}
 	switch {
 	case e.Kind == BadRequest:
 		return "correct what was given"

@@ -5,6 +5,16 @@ import (
 	"strings"
 )
 
+// What can be wrong with a library itself. These codes are told to its owner, in process.
+const (
+	CodeDiskFull          = "DISK_FULL"
+	CodeLibraryNewer      = "LIBRARY_NEWER"
+	CodeNetworkFileSystem = "NETWORK_FILE_SYSTEM"
+	CodeLibraryReadOnly   = "LIBRARY_READ_ONLY"
+	CodeLibraryBusy       = "LIBRARY_BUSY"
+	CodeLibraryDamaged    = "LIBRARY_DAMAGED"
+)
+
 // AddRequest is the body of POST /library/add. Paths are absolute.
 type AddRequest struct {
 	Paths []string `json:"paths"`

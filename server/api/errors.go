@@ -86,6 +86,8 @@ func explain(err error, trusted bool) (f failure, known bool) {
 		return notAuthenticated(), true
 	case errors.As(err, &tooLarge):
 		return coded(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "The request is too large."), true
+	case trusted && libraryCode(err) != "":
+		return coded(http.StatusInternalServerError, libraryCode(err), "%s", err.Error()), true
 	case errors.As(err, &input):
 		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", input.Reason), true
 	case errors.Is(err, context.DeadlineExceeded):
@@ -103,6 +105,26 @@ func explain(err error, trusted bool) (f failure, known bool) {
 		return detailed(http.StatusInternalServerError, err.Error()), false
 	}
 	return detailed(http.StatusInternalServerError, "Internal server error"), false
+}
+
+// libraryCode names what is wrong with the library itself, for the owner, who can mend it; empty for other errors.
+func libraryCode(err error) string {
+	for _, known := range []struct {
+		err  error
+		code string
+	}{
+		{index.ErrDiskFull, wire.CodeDiskFull},
+		{index.ErrNewer, wire.CodeLibraryNewer},
+		{index.ErrNetworkFileSystem, wire.CodeNetworkFileSystem},
+		{index.ErrReadOnly, wire.CodeLibraryReadOnly},
+		{index.ErrBusy, wire.CodeLibraryBusy},
+		{index.ErrDamaged, wire.CodeLibraryDamaged},
+	} {
+		if errors.Is(err, known.err) {
+			return known.code
+		}
+	}
+	return ""
 }
 
 // fail answers with an error, and records the ones that nobody expects.

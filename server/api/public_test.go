@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -150,7 +151,6 @@ func TestFailuresOfTheEngine(t *testing.T) {
 	}{
 		"unforeseen": {errors.New("segment 7 at /secret/path is torn"), 500, `{"detail":"Internal server error"}`, "segment 7"},
 		"late":       {context.DeadlineExceeded, 504, `"GATEWAY_TIMEOUT"`, `"GATEWAY_TIMEOUT"`},
-		"busy":       {index.ErrBusy, 503, `"SERVICE_UNAVAILABLE"`, `"SERVICE_UNAVAILABLE"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -162,6 +162,36 @@ func TestFailuresOfTheEngine(t *testing.T) {
 				if answer.Code != test.status || !strings.Contains(answer.Body.String(), want) {
 					t.Errorf("HTTP %d %s, want %s", answer.Code, answer.Body, want)
 				}
+			}
+		})
+	}
+}
+
+// TestFailuresOfTheLibrary: its owner is told what to mend, others only that it is not their doing.
+func TestFailuresOfTheLibrary(t *testing.T) {
+	for code, test := range map[string]struct {
+		err    error
+		status int // for others than the owner
+	}{
+		wire.CodeDiskFull:          {index.ErrDiskFull, 500},
+		wire.CodeLibraryNewer:      {index.ErrNewer, 500},
+		wire.CodeNetworkFileSystem: {index.ErrNetworkFileSystem, 500},
+		wire.CodeLibraryReadOnly:   {index.ErrReadOnly, 403},
+		wire.CodeLibraryBusy:       {index.ErrBusy, 503},
+		wire.CodeLibraryDamaged:    {index.ErrDamaged, 500},
+	} {
+		t.Run(code, func(t *testing.T) {
+			w := newWorld(t)
+			w.breakWith(func(context.Context) (index.Snapshot, error) {
+				return nil, fmt.Errorf("open /secret/path: %w", test.err)
+			})
+			told := w.call(w.server.Handler(directory.Owner(directory.DefaultTenant)), "jo", "POST", "/search", `{"query":"x"}`)
+			if !strings.Contains(told.Body.String(), `"`+code+`"`) || !strings.Contains(told.Body.String(), "/secret/path") {
+				t.Errorf("the owner is told %s", told.Body)
+			}
+			others := w.call(w.public, "jo", "POST", "/search", `{"query":"x"}`)
+			if others.Code != test.status || strings.Contains(others.Body.String(), "/secret/path") {
+				t.Errorf("others are told HTTP %d %s", others.Code, others.Body)
 			}
 		})
 	}

@@ -17,6 +17,10 @@ var (
 	ErrReadOnly = errors.New("the library is read-only")
 	// ErrBusy: another process kept the write lock for too long.
 	ErrBusy = errors.New("another process is writing to the library")
+	// ErrDiskFull: there is no room for what was to be written; nothing of it was stored.
+	ErrDiskFull = errors.New("the disk is full")
+	// ErrDamaged: what is stored cannot be read as it was written, and cannot be rebuilt.
+	ErrDamaged = errors.New("the database is damaged")
 	// ErrNewer: the store was written by a newer version of the program.
 	ErrNewer = errors.New("the library was written by a newer version of quarry")
 	// ErrNetworkFileSystem: the folder lies on a file system whose locks and maps cannot be trusted.

@@ -13,10 +13,10 @@ import (
 )
 
 var (
-	// ErrDiskFull: there is no room for what was to be written; nothing of it was stored.
-	ErrDiskFull = errors.New("the disk is full")
-	// ErrDamaged: the file is not a database, or what it holds contradicts itself.
-	ErrDamaged = errors.New("the database is damaged")
+	// ErrDiskFull is index.ErrDiskFull.
+	ErrDiskFull = index.ErrDiskFull
+	// ErrDamaged is index.ErrDamaged: the file is not a database, or what it holds contradicts itself.
+	ErrDamaged = index.ErrDamaged
 )
 
 // primaryCode masks the extended part of a result code away.

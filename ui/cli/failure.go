@@ -97,7 +97,7 @@ func (a *app) explain(err error) *Failure {
 
 // explainReply tells what a server, or the way to it, answered.
 func (a *app) explainReply(err error, reply *client.Error) *Failure {
-	failure := &Failure{Code: exitCodeOf(reply.Kind), What: oneLine(err.Error()), Do: reply.Remedy(), Err: err}
+	failure := &Failure{Code: exitCodeOf(reply), What: oneLine(err.Error()), Do: reply.Remedy(), Err: err}
 	switch {
 	case failure.Code == ExitTimeout && reply.Status == 0:
 		return a.timedOut(err)
@@ -115,7 +115,14 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 	return failure
 }
 
-func exitCodeOf(kind client.Kind) int {
+func exitCodeOf(reply *client.Error) int {
+	if reply.Local && (reply.Kind == client.Server || reply.Kind == client.Auth) {
+		return ExitGeneral // no server and no token is to blame
+	}
+	return exitCodeOfKind(reply.Kind)
+}
+
+func exitCodeOfKind(kind client.Kind) int {
 	switch kind {
 	case client.BadRequest:
 		return ExitUsage
