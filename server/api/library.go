@@ -70,19 +70,12 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 	}
 	return s.libraryWork(w, r, who, func(ctx context.Context, documents index.Index,
 		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-		return ingest.Add(ctx, documents, paths, options, report)
+		done, err := ingest.Add(ctx, documents, paths, options, report)
+		if err == nil {
+			err = s.matchSets(ctx, who, documents, "")
+		}
+		return done, err
 	})
-}
-
-// ensureSet makes the set known before the first document is in it: a document in an unknown set could not be found
-// by the set's name.
-func (s *Server) ensureSet(ctx context.Context, who directory.Principal, name string) error {
-	d, err := s.Directory(ctx, true)
-	if err != nil {
-		return err
-	}
-	_, err = d.EnsureDocumentSet(ctx, who.Tenant, name, "")
-	return err
 }
 
 // mustExist refuses a mistyped path before anything is made for it.
@@ -118,7 +111,11 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 	}
 	return s.libraryWork(w, r, who, func(ctx context.Context, documents index.Index,
 		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-		return ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
+		done, err := ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
+		if err == nil && done.Added+done.Updated+done.Removed > 0 {
+			err = s.matchSets(ctx, who, documents, "")
+		}
+		return done, err
 	})
 }
 
@@ -148,8 +145,32 @@ func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who direc
 	}
 	return s.libraryWork(w, r, who, func(ctx context.Context, documents index.Index,
 		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-		return ingest.Remove(ctx, documents, request, report)
+		return s.remove(ctx, who, documents, request, report)
 	})
+}
+
+// remove takes documents out. That a set which is known holds nothing is no error.
+func (s *Server) remove(ctx context.Context, who directory.Principal, documents index.Index, request wire.RemoveRequest,
+	report func(wire.LibraryEvent)) (done wire.LibraryEvent, err error) {
+	removed := ""
+	if request.Source == "" {
+		removed = request.Set
+	}
+	if removed != "" {
+		empty, err := s.isEmptySet(ctx, who, documents, removed)
+		if err != nil {
+			return done, err
+		}
+		if empty {
+			request.Set = ""
+		}
+	}
+	if len(request.Refs) > 0 || request.Source != "" || request.Set != "" {
+		if done, err = ingest.Remove(ctx, documents, request, report); err != nil {
+			return done, err
+		}
+	}
+	return done, s.matchSets(ctx, who, documents, removed)
 }
 
 // libraryWork streams the progress of work, and at last what it did or what went wrong, exactly once.

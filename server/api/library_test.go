@@ -65,9 +65,73 @@ func TestLibraryOfTheOwner(t *testing.T) {
 	w.check(os.WriteFile(file, []byte("# Quokkas\n\nThe quokka is back.\n"), 0o600))
 	w.events("/library/sync", wire.SyncRequest{Paths: []string{folder}})
 	events = w.events("/library/remove", wire.RemoveRequest{Refs: []string{folder}})
-	if done := events[len(events)-1]; done.Removed != 1 || len(search()) != 0 {
+	if done := events[len(events)-1]; done.Removed != 1 {
 		t.Errorf("removed %+v", done)
 	}
+	left := decoded[wire.SearchResponse](w, w.call(owner, "", "POST", "/search", `{"query":"quokka"}`))
+	if len(left.Results) != 0 {
+		t.Errorf("found after all was removed: %v", ids(left))
+	}
+}
+
+func TestSetsComeAndGoWithTheirDocuments(t *testing.T) {
+	w := newWorld(t)
+	folder := t.TempDir()
+	file := filepath.Join(folder, "quokka.md")
+	store := func() { w.check(os.WriteFile(file, []byte("# Quokkas\n\nThe quokka smiles.\n"), 0o600)) }
+	store()
+	owner := w.server.Handler(directory.Owner(directory.DefaultTenant))
+	wantSets := func(after string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, set := range decoded[[]wire.DocumentSet](w, w.call(owner, "", "GET", "/manage/document-set", "")) {
+			got = append(got, set.Name)
+		}
+		if want = append([]string{"Board", "Handbook"}, want...); !slices.Equal(got, want) {
+			t.Errorf("after %s: sets %q, want %q", after, got, want)
+		}
+	}
+	change := func(route string, request any, want wire.LibraryEvent) {
+		t.Helper()
+		events := w.events("/library/"+route, request)
+		if want.Type = wire.LibraryDone; events[len(events)-1] != want {
+			t.Errorf("%s %+v: %+v, want %+v", route, request, events[len(events)-1], want)
+		}
+	}
+	add := func(set string) wire.AddRequest { return wire.AddRequest{Paths: []string{folder}, Set: set} }
+	change("add", add("S1"), wire.LibraryEvent{Added: 1})
+	wantSets("add", "S1")
+	change("add", add("S2"), wire.LibraryEvent{Updated: 1})
+	wantSets("add to another set", "S2")
+	w.check(os.Remove(file))
+	change("sync", wire.SyncRequest{}, wire.LibraryEvent{Removed: 1})
+	wantSets("the file has gone", "S2") // its folder is put in it still
+	store()
+	change("sync", wire.SyncRequest{}, wire.LibraryEvent{Added: 1})
+	wantSets("the file is back", "S2")
+	change("remove", wire.RemoveRequest{Set: "S2"}, wire.LibraryEvent{Removed: 1})
+	wantSets("remove of the set")
+	change("remove", wire.RemoveRequest{Source: "confluence"}, wire.LibraryEvent{Removed: 1})
+	change("sync", wire.SyncRequest{}, wire.LibraryEvent{})
+	wantSets("sync of a set that was removed")
+	change("add", add(""), wire.LibraryEvent{Added: 1})
+	wantSets("add again", "S2")
+	change("remove", wire.RemoveRequest{Refs: []string{folder}}, wire.LibraryEvent{Removed: 1})
+	wantSets("remove of the folder")
+
+	_, err := w.people.EnsureDocumentSet(t.Context(), directory.DefaultTenant, "Left", "")
+	w.check(err)
+	change("remove", wire.RemoveRequest{Set: "Left"}, wire.LibraryEvent{})
+	wantSets("remove of an empty set")
+	if answer := w.call(owner, "", "POST", "/library/remove", `{"refs":[],"set":"Left"}`); answer.Code != 404 {
+		t.Errorf("a set that is not there: HTTP %d %s", answer.Code, answer.Body)
+	}
+	// Sets that somebody described, restricted or gave to an agent are there to stay.
+	change("remove", wire.RemoveRequest{Set: "Board"}, wire.LibraryEvent{Removed: 1})
+	for _, set := range []string{"Handbook", "Board"} {
+		change("remove", wire.RemoveRequest{Set: set}, wire.LibraryEvent{})
+	}
+	wantSets("remove of the others")
 }
 
 func TestLibraryRefusals(t *testing.T) {

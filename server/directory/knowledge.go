@@ -84,6 +84,17 @@ func (d *Directory) AddDocumentSet(ctx context.Context, tenant string, set Docum
 	return set, nil
 }
 
+// ForgetDocumentSet removes a document set as EnsureDocumentSet makes it without a description, when nothing is in it any
+// more. One that was described, restricted or given to an agent was meant to be there, and stays.
+func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) error {
+	return d.write(ctx, "remove document set "+name, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM document_sets WHERE tenant_id = ? AND name = ? AND description = ''
+			AND is_public AND NOT EXISTS (SELECT 1 FROM agent_document_sets WHERE document_set_id = document_sets.id)`,
+			tenant, name)
+		return err
+	})
+}
+
 // DocumentSets lists the sets that the caller may search within, by name.
 func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
 	sets := []DocumentSet{}

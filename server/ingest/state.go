@@ -257,4 +257,19 @@ func Roots(ctx context.Context, idx index.Index) ([]wire.LibraryRoot, error) {
 	return list, nil
 }
 
+// Sets are the names of the document sets that files are put in as they are added or synchronised, in order.
+func Sets(ctx context.Context, idx index.Index) ([]string, error) {
+	roots, err := loadRoots(ctx, idx)
+	if err != nil {
+		return nil, err
+	}
+	sets := map[string]bool{}
+	for _, root := range roots {
+		if root.Set != "" {
+			sets[root.Set] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(sets)), nil
+}
+
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/ingest"
+)
+
+// ensureSet makes the set known before the first document is in it: a document in an unknown set could not be found
+// by the set's name.
+func (s *Server) ensureSet(ctx context.Context, who directory.Principal, name string) error {
+	d, err := s.Directory(ctx, true)
+	if err != nil {
+		return err
+	}
+	_, err = d.EnsureDocumentSet(ctx, who.Tenant, name, "")
+	return err
+}
+
+// matchSets brings the sets that are known in step with the documents. A set goes with its last document, unless
+// something that was added is put in it still and it is not the one that was removed: a folder that is empty today must
+// not turn searches of its set into errors. It comes back when a document is in it again, or when another process took
+// it for empty before its first.
+func (s *Server) matchSets(ctx context.Context, who directory.Principal, documents index.Index, removed string) error {
+	used, err := ingest.Sets(ctx, documents)
+	if err != nil {
+		return err
+	}
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return err
+	}
+	sets, err := d.DocumentSets(ctx, who)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(sets))
+	for i, set := range sets {
+		names[i] = set.Name
+	}
+	empty, err := emptySets(ctx, documents, slices.Concat(names, used))
+	if err != nil {
+		return err
+	}
+	for _, name := range used {
+		if !slices.Contains(names, name) && !slices.Contains(empty, name) {
+			if err := s.ensureSet(ctx, who, name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range names {
+		if slices.Contains(empty, name) && (name == removed || !slices.Contains(used, name)) {
+			if err := d.ForgetDocumentSet(ctx, who.Tenant, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// emptySets are those of the named sets that hold no documents.
+func emptySets(ctx context.Context, documents index.Index, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	snapshot, err := documents.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open the library: %w", err)
+	}
+	defer snapshot.Close()
+	counts, err := snapshot.Facets(ctx, index.Filter{Access: index.Access{All: true}})
+	if err != nil {
+		return nil, fmt.Errorf("count the documents of sets: %w", err)
+	}
+	holds := make(map[string]bool, len(counts.Sets))
+	for _, set := range counts.Sets {
+		holds[set.Value] = set.Count > 0
+	}
+	var empty []string
+	for _, name := range names {
+		if holds[name] {
+			continue
+		}
+		ids, err := snapshot.DocumentIDs(ctx, index.Selector{Set: name}) // hidden ones are not counted
+		if err != nil {
+			return nil, fmt.Errorf("list the documents of set %q: %w", name, err)
+		}
+		if len(ids) == 0 {
+			empty = append(empty, name)
+		}
+	}
+	return empty, nil
+}
+
+// isEmptySet reports whether a set is known and holds nothing.
+func (s *Server) isEmptySet(ctx context.Context, who directory.Principal, documents index.Index,
+	name string) (bool, error) {
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return false, err
+	}
+	sets, err := d.DocumentSets(ctx, who)
+	if err != nil {
+		return false, err
+	}
+	if !slices.ContainsFunc(sets, func(set directory.DocumentSet) bool { return set.Name == name }) {
+		return false, nil
+	}
+	empty, err := emptySets(ctx, documents, []string{name})
+	return len(empty) > 0, err
+}

@@ -1,0 +1,47 @@
+package directory
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"quarry/server/index"
+)
+
+func TestForgetDocumentSet(t *testing.T) {
+	ctx := t.Context()
+	d := must[*Directory](t)(Open(ctx, "", false))
+	t.Cleanup(func() { _ = d.Close() })
+	if err := d.AddTenant(ctx, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	must[DocumentSet](t)(d.EnsureDocumentSet(ctx, "acme", "plain", ""))
+	for _, set := range []DocumentSet{
+		{Name: "plain", Public: true}, {Name: "described", Description: "What it is for", Public: true},
+		{Name: "restricted"}, {Name: "an agent's", Public: true},
+	} {
+		must[DocumentSet](t)(d.AddDocumentSet(ctx, DefaultTenant, set))
+	}
+	must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "A", DocumentSets: []DocumentSet{{Name: "an agent's"}}}))
+	for _, name := range []string{"plain", "described", "restricted", "an agent's", "absent"} {
+		if err := d.ForgetDocumentSet(ctx, DefaultTenant, name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for tenant, want := range map[string][]string{
+		DefaultTenant: {"an agent's", "described", "restricted"}, "acme": {"plain"},
+	} {
+		var left []string
+		for _, set := range must[[]DocumentSet](t)(d.DocumentSets(ctx, Owner(tenant))) {
+			left = append(left, set.Name)
+		}
+		if !slices.Equal(left, want) {
+			t.Errorf("%s: %q are left, want %q", tenant, left, want)
+		}
+	}
+	reader := must[*Directory](t)(Open(ctx, "", true))
+	t.Cleanup(func() { _ = reader.Close() })
+	if err := reader.ForgetDocumentSet(ctx, DefaultTenant, "plain"); !errors.Is(err, index.ErrReadOnly) {
+		t.Errorf("read-only: %v", err)
+	}
+}
