@@ -134,6 +134,21 @@ func TestSetsComeAndGoWithTheirDocuments(t *testing.T) {
 	wantSets("remove of the others")
 }
 
+// TestRemoveTakesPlainIds removes a document whose id looks like the name of a file.
+func TestRemoveTakesPlainIds(t *testing.T) {
+	w := newWorld(t)
+	file := filepath.Join(t.TempDir(), "t.jsonl")
+	w.check(os.WriteFile(file, []byte(`{"id":"x1","semantic_identifier":"X","sections":[{"text":"quokka"}]}`+"\n"+
+		`{"id":"a b/c","semantic_identifier":"Y","sections":[{"text":"quokka"}]}`), 0o600))
+	w.events("/library/add", wire.AddRequest{Paths: []string{file}})
+	for _, id := range []string{"x1", "a b/c"} {
+		events := w.events("/library/remove", wire.RemoveRequest{Refs: []string{id}})
+		if done := events[len(events)-1]; done.Type != wire.LibraryDone || done.Removed != 1 {
+			t.Errorf("%s: %+v", id, done)
+		}
+	}
+}
+
 func TestLibraryRefusals(t *testing.T) {
 	w := newWorld(t)
 	owner := w.server.Handler(directory.Owner(directory.DefaultTenant))
