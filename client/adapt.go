@@ -61,5 +61,6 @@ func ignored(request wire.SearchRequest) []wire.Note {
 	note(len(request.Exclude) > 0, "excluded words: this server takes them as plain text")
 	note(request.SkipDocumentSelection, "skip_document_selection: this server ignores it")
 	note(request.MaxContextChunks != nil, "max_context_chunks: this server ignores it")
+	note(request.Explain, "explain: this server does not tell how it searched")
 	return notes
 }
