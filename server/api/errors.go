@@ -86,8 +86,9 @@ func explain(err error, trusted bool) (f failure, known bool) {
 		return notAuthenticated(), true
 	case errors.As(err, &tooLarge):
 		return coded(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "The request is too large."), true
-	case trusted && libraryCode(err) != "":
-		return coded(http.StatusInternalServerError, libraryCode(err), "%s", err.Error()), true
+	case trusted && libraryFailure(err) != nil:
+		known := libraryFailure(err)
+		return coded(known.status, known.code, "%s", err.Error()), true
 	case errors.As(err, &input):
 		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", input.Reason), true
 	case errors.Is(err, context.DeadlineExceeded):
@@ -107,24 +108,28 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	return detailed(http.StatusInternalServerError, "Internal server error"), false
 }
 
-// libraryCode names what is wrong with the library itself, for the owner, who can mend it; empty for other errors.
-func libraryCode(err error) string {
-	for _, known := range []struct {
-		err  error
-		code string
-	}{
-		{index.ErrDiskFull, wire.CodeDiskFull},
-		{index.ErrNewer, wire.CodeLibraryNewer},
-		{index.ErrNetworkFileSystem, wire.CodeNetworkFileSystem},
-		{index.ErrReadOnly, wire.CodeLibraryReadOnly},
-		{index.ErrBusy, wire.CodeLibraryBusy},
-		{index.ErrDamaged, wire.CodeLibraryDamaged},
+// knownFailure is something that can be wrong with a library.
+type knownFailure struct {
+	err    error
+	status int
+	code   string
+}
+
+// libraryFailure tells what is wrong with the library itself, for the owner, who can mend it; nil for other errors.
+func libraryFailure(err error) *knownFailure {
+	for _, known := range []knownFailure{
+		{index.ErrDiskFull, http.StatusInternalServerError, wire.CodeDiskFull},
+		{index.ErrNewer, http.StatusInternalServerError, wire.CodeLibraryNewer},
+		{index.ErrNetworkFileSystem, http.StatusInternalServerError, wire.CodeNetworkFileSystem},
+		{index.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly},
+		{index.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
+		{index.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},
 	} {
 		if errors.Is(err, known.err) {
-			return known.code
+			return &known
 		}
 	}
-	return ""
+	return nil
 }
 
 // fail answers with an error, and records the ones that nobody expects.

@@ -1,11 +1,19 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/theme"
 )
 
 func TestBareQuery(t *testing.T) {
@@ -102,5 +110,21 @@ func TestInterruptionPrintsWhatFinished(t *testing.T) {
 	got.check(t, ExitInterrupted)
 	if got.out != "" && !strings.Contains(got.out, `"query": "quick query"`) {
 		t.Errorf("stdout: %s", got.out)
+	}
+}
+
+// TestFinishedQueriesArePrintedWhenOthersAreInterrupted holds what the run above may or may not reach in time.
+func TestFinishedQueriesArePrintedWhenOthersAreInterrupted(t *testing.T) {
+	var out, notes bytes.Buffer
+	a := &app{io: IO{Now: today}, out: &gate{to: &out}, err: &gate{to: &notes}, style: theme.New(colorprofile.NoTTY)}
+	outcomes := []outcome{
+		{query: plannedQuery{text: "quick query"}, response: &wire.SearchResponse{}},
+		{query: plannedQuery{text: "slow query"}, err: &client.Error{Kind: client.Canceled}},
+	}
+	if err := a.printSearch(outcomes, formatJSON, &searchOptions{}, Target{}); !errors.Is(err, errInterrupted) {
+		t.Errorf("the run ends with %v", err)
+	}
+	if !strings.Contains(out.String(), `"query": "quick query"`) || !strings.Contains(out.String(), `"results": []`) {
+		t.Errorf("stdout: %s", out.String())
 	}
 }
