@@ -241,9 +241,11 @@ func (a *app) removeCommand() *cobra.Command {
 			if err := notEmpty(arguments); err != nil {
 				return err
 			}
-			request := wire.RemoveRequest{Refs: removeRefs(arguments), Source: sourceValue(source), Set: set}
 			return a.changeLibrary(command.Context(), verbRemoved, false,
 				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+					request := wire.RemoveRequest{
+						Refs: removeRefs(ctx, c, arguments), Source: sourceValue(source), Set: set,
+					}
 					return c.LibraryRemove(ctx, request, report)
 				})
 		},
@@ -255,21 +257,26 @@ func (a *app) removeCommand() *cobra.Command {
 	return command
 }
 
-// removeRefs makes paths absolute and leaves document ids as they are: a path that exists, or looks like one, is a path.
-func removeRefs(arguments []string) []string {
+// removeRefs makes paths absolute and leaves document ids as they are. What neither exists as a path nor begins with a
+// scheme is an id when the library holds a document of that id, else the path of something that is gone.
+func removeRefs(ctx context.Context, c *client.Client, arguments []string) []string {
 	refs := []string{}
 	for _, argument := range arguments {
-		if isDocumentID(argument) {
-			refs = append(refs, argument)
-			continue
-		}
 		full, err := filepath.Abs(argument)
-		if err != nil {
+		if err != nil || isDocumentID(argument) || isStoredID(ctx, c, argument) {
 			full = argument
 		}
 		refs = append(refs, full)
 	}
 	return refs
+}
+
+func isStoredID(ctx context.Context, c *client.Client, text string) bool {
+	if _, err := os.Lstat(text); err == nil {
+		return false
+	}
+	_, err := c.DocumentSize(ctx, text)
+	return err == nil
 }
 
 // isDocumentID tells an id, which begins with a scheme, from a path.
