@@ -127,7 +127,7 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 		return err
 	}
 	stop := a.busy("Searching…")
-	outcomes := runSearches(ctx, session.Client, plan)
+	outcomes := runSearches(ctx, session.Client, plan, options.raw)
 	stop()
 	checks.annotate(ctx, outcomes)
 	defer a.forgetCopies()

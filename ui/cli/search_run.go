@@ -19,17 +19,23 @@ type outcome struct {
 	err      error
 }
 
-// runSearches runs every query at the same time and waits for all of them.
-func runSearches(ctx context.Context, c *client.Client, plan *searchPlan) []outcome {
+// runSearches runs every query at the same time and waits for all of them. The servers' own bodies are kept only for
+// who wants them raw: they are rewritten string by string.
+func runSearches(ctx context.Context, c *client.Client, plan *searchPlan, raw bool) []outcome {
 	outcomes := make([]outcome, len(plan.queries))
 	var group sync.WaitGroup
 	for i, query := range plan.queries {
 		group.Go(func() {
-			raw, response, err := c.SearchRaw(ctx, query.request)
-			if err == nil && response == nil {
-				response = &wire.SearchResponse{}
+			o := outcome{query: query}
+			if raw {
+				o.raw, o.response, o.err = c.SearchRaw(ctx, query.request)
+			} else {
+				o.response, o.err = c.Search(ctx, query.request)
 			}
-			outcomes[i] = outcome{query: query, response: response, raw: raw, err: err}
+			if o.err == nil && o.response == nil {
+				o.response = &wire.SearchResponse{}
+			}
+			outcomes[i] = o
 		})
 	}
 	group.Wait()
