@@ -45,6 +45,8 @@ bench: build
 	@test -f $(BENCH)/chunks.jsonl || $(GO) run ./tools/benchcorpus chunks 100000 "$$QUARRY_DATA" $(BENCH)/chunks.jsonl
 	@echo "== questions over 100,000 chunks, in one process"
 	cd tools/compare && $(GO) run . $(BENCH)/chunks.jsonl "$$QUARRY_DATA"/qrels/handbook-sourcegraph/queries.jsonl "$$QUARRY_DATA"/qrels/scifact/queries.jsonl
+	@echo "== ranking and counting over them, in one segment"
+	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(GO) test -run '^$$' -bench Search -benchtime 100x ./server/index/lexical
 	@echo "== before main"
 	$(GO) run ./tools/inits bin/quarry
 	@echo "== a cold search beside version, and adding a handbook"
