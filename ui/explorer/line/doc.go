@@ -1,0 +1,2 @@
+// Package line is being written.
+package line

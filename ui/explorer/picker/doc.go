@@ -1,0 +1,2 @@
+// Package picker is being written.
+package picker

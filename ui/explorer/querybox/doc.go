@@ -1,0 +1,2 @@
+// Package querybox is being written.
+package querybox

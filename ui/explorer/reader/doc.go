@@ -1,0 +1,2 @@
+// Package reader is being written.
+package reader

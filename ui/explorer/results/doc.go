@@ -1,0 +1,2 @@
+// Package results is being written.
+package results

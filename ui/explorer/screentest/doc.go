@@ -1,0 +1,2 @@
+// Package screentest is being written.
+package screentest

@@ -1,0 +1,2 @@
+// Package setup is being written.
+package setup

@@ -1,0 +1,2 @@
+// Package passage is being written.
+package passage

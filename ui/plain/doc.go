@@ -1,0 +1,2 @@
+// Package plain is being written.
+package plain
