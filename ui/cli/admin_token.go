@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client/wire"
+	"quarry/ui/passage"
 )
 
 const longestTokenName = 100 // characters
@@ -181,7 +182,7 @@ func (a *app) printToken(token *wire.NewAccessToken) error {
 	}
 	expiry := "It does not expire."
 	if token.ExpiresAt != nil {
-		expiry = "It works until " + day(*token.ExpiresAt) + "."
+		expiry = "It works until " + passage.Day(*token.ExpiresAt) + "."
 	}
 	a.say("This is the only time that it is shown. %s", expiry)
 	a.say("Use it with: export QUARRY_SERVER_URL=http://HOST:PORT QUARRY_PAT=%s…", clipBytes([]byte(token.Token), 12))
@@ -226,7 +227,7 @@ func (a *app) printTokens(found []ListedToken) error {
 			scopes = strings.Join(token.Scopes, ", ")
 		}
 		t.rows = append(t.rows, tokenCells(whose, strconv.Itoa(token.ID), token.Name, token.User, token.TokenDisplay,
-			day(token.CreatedAt), dayOr(token.ExpiresAt, "never"), dayOr(token.LastUsedAt, "never"), scopes))
+			passage.Day(token.CreatedAt), dayOr(token.ExpiresAt, "never"), dayOr(token.LastUsedAt, "never"), scopes))
 	}
 	return a.print([]byte(t.String()))
 }
@@ -243,7 +244,7 @@ func dayOr(moment *string, otherwise string) string {
 	if moment == nil {
 		return otherwise
 	}
-	return day(*moment)
+	return passage.Day(*moment)
 }
 
 func (a *app) tokenRemoveCommand() *cobra.Command {

@@ -11,6 +11,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/passage"
 )
 
 const (
@@ -208,7 +209,7 @@ func (r *reading) about() string {
 		parts = append(parts, client.SourceName(r.document.SourceType))
 	}
 	if r.document.UpdatedAt != nil {
-		parts = append(parts, day(*r.document.UpdatedAt))
+		parts = append(parts, passage.Day(*r.document.UpdatedAt))
 	}
 	if len(r.document.Authors) > 0 {
 		parts = append(parts, oneLine(strings.Join(r.document.Authors, ", ")))

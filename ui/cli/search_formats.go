@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
-	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/passage"
 )
 
 // printNDJSON prints one JSON object a line: results and errors, and a summary last. A line is
@@ -83,7 +82,7 @@ func tsvLines(outcomes []outcome) [][]byte {
 			continue
 		}
 		for _, r := range o.response.Results {
-			cells := []string{citation(r), r.Title, r.SourceType, deref(r.UpdatedAt), deref(r.Link), r.Ref, o.query.text}
+			cells := []string{passage.Citation(r), r.Title, r.SourceType, deref(r.UpdatedAt), deref(r.Link), r.Ref, o.query.text}
 			for i, cell := range cells {
 				cells[i] = oneLine(cell)
 			}
@@ -115,13 +114,8 @@ func markdown(outcomes []outcome) []byte {
 }
 
 func writeMarkdownResult(text *strings.Builder, r wire.SearchResult) {
-	fmt.Fprintf(text, "## [%s] %s\n\n", citation(r), oneLine(r.Title))
-	about := []string{client.SourceName(r.SourceType)}
-	if r.UpdatedAt != nil {
-		about = append(about, day(*r.UpdatedAt))
-	}
-	about = append(about, r.Authors...)
-	head := []string{strings.Join(about, " · ")} // paragraphs, as lines alone would flow into one
+	fmt.Fprintf(text, "## [%s] %s\n\n", passage.Citation(r), oneLine(r.Title))
+	head := []string{passage.Provenance(r)} // paragraphs, as lines alone would flow into one
 	if len(r.HeadingPath) > 0 {
 		head = append(head, strings.Join(r.HeadingPath, " › "))
 	}
@@ -132,18 +126,10 @@ func writeMarkdownResult(text *strings.Builder, r wire.SearchResult) {
 		head = append(head, "`"+oneLine(r.Ref)+"`")
 	}
 	text.WriteString(strings.Join(head, "\n\n") + "\n")
-	for line := range strings.Lines(strings.TrimSpace(r.Content)) {
-		text.WriteString("\n> " + strings.TrimRight(line, "\n"))
+	if quoted := passage.Blockquote(r.Content); quoted != "" {
+		text.WriteString("\n" + quoted)
 	}
 	text.WriteString("\n\n")
-}
-
-// citation is the number of a result's document, or a dash where the server gave none.
-func citation(r wire.SearchResult) string {
-	if r.CitationID == nil {
-		return "-"
-	}
-	return strconv.Itoa(*r.CitationID)
 }
 
 func deref(text *string) string {
@@ -151,12 +137,4 @@ func deref(text *string) string {
 		return ""
 	}
 	return *text
-}
-
-// day is the date of a moment as a server wrote it; text that is no moment stays as it is.
-func day(moment string) string {
-	if t, err := wire.ParseTime(moment); err == nil {
-		return t.Format("2006-01-02")
-	}
-	return oneLine(moment)
 }

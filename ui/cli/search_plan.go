@@ -11,6 +11,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/passage"
 )
 
 // plannedQuery is a query with the request that it becomes.
@@ -141,7 +142,7 @@ func parseDate(flag, text string) (time.Time, error) {
 func (a *app) planQuery(text string, flags wire.SearchRequest, options *searchOptions,
 	target Target) (plannedQuery, error) {
 	parsed := client.ParseQuery(text, a.now())
-	planned := plannedQuery{text: text, words: queryWords(parsed), request: parsed.Request()}
+	planned := plannedQuery{text: text, words: passage.Words(parsed), request: parsed.Request()}
 	if !parsed.HasWords() && len(parsed.Chips)+len(parsed.Exclude) > 0 {
 		return planned, usage("Add what to look for to the filters; quarry sources and quarry tags show what is there.",
 			"%q has filters but no words to search for", text)
@@ -254,16 +255,6 @@ func sourceValue(text string) string {
 		}
 	}
 	return value
-}
-
-// queryWords are the words of a query that a passage is searched for, in lower case.
-func queryWords(query client.Query) []string {
-	text := strings.ToLower(query.Words + " " + strings.Join(query.Phrases, " "))
-	var words []string
-	for start, end := range wordsOf(text) {
-		words = union(words, []string{text[start:end]})
-	}
-	return words
 }
 
 func cleanList(values []string) []string {

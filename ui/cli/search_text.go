@@ -5,9 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -15,6 +13,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/ui/passage"
 )
 
 const (
@@ -52,17 +51,17 @@ func (a *app) searchText(outcomes []outcome, explain bool, target Target) string
 // resultText is one result: number and title, where it comes from, where it stands, the passage, the link.
 func (a *app) resultText(r wire.SearchResult, words []string, width int) string {
 	var text strings.Builder
-	number := "[" + citation(r) + "]"
+	number := "[" + passage.Citation(r) + "]"
 	indent := strings.Repeat(" ", max(textIndent, ansi.StringWidth(number)+1))
 	room := max(1, width-len(indent))
-	title := a.style.Title.Render(ansi.Truncate(titleOf(r), room, "…"))
+	title := a.style.Title.Render(ansi.Truncate(passage.Title(r), room, "…"))
 	fmt.Fprintf(&text, "%s%s%s\n", a.style.Number.Render(number), indent[ansi.StringWidth(number):], title)
 	fmt.Fprintf(&text, "%s%s\n", indent, ansi.Truncate(a.about(r), room, "…"))
 	if path := strings.Join(r.HeadingPath, " › "); path != "" {
 		fmt.Fprintf(&text, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(oneLine(path), room, "…")))
 	}
 	for i, line := range a.passage(r, words, room) {
-		if i == 0 && len(r.HeadingPath) > 0 && headingText(line) == oneLine(r.HeadingPath[len(r.HeadingPath)-1]) {
+		if i == 0 && len(r.HeadingPath) > 0 && passage.Heading(ansi.Strip(line)) == oneLine(r.HeadingPath[len(r.HeadingPath)-1]) {
 			continue // stands above already
 		}
 		text.WriteString(strings.TrimRight(indent+line, " ") + "\n")
@@ -77,27 +76,10 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int) string 
 	return text.String()
 }
 
-// headingText is what a line of Markdown says when it is a heading; empty for any other.
-func headingText(line string) string {
-	plain := ansi.Strip(line)
-	text := strings.TrimLeft(plain, "#")
-	if text == plain {
-		return ""
-	}
-	return strings.TrimSpace(text)
-}
-
-func titleOf(r wire.SearchResult) string {
-	if title := oneLine(r.Title); title != "" {
-		return title
-	}
-	return "(untitled)"
-}
-
 // about is source, age and authors, as far as the server told them.
 func (a *app) about(r wire.SearchResult) string {
 	parts := []string{a.style.Source.Render(client.SourceName(r.SourceType))}
-	if age := ageOf(deref(r.UpdatedAt), a.now()); age != "" {
+	if age := passage.Age(deref(r.UpdatedAt), a.now()); age != "" {
 		parts = append(parts, age)
 	}
 	if len(r.Authors) > 0 {
@@ -106,40 +88,15 @@ func (a *app) about(r wire.SearchResult) string {
 	return strings.Join(parts, " · ")
 }
 
-// ageOf says how long ago a moment was; empty for a moment that cannot be read.
-func ageOf(moment string, now time.Time) string {
-	then, err := wire.ParseTime(moment)
-	if err != nil {
-		return ""
-	}
-	days := int(now.Sub(then) / (24 * time.Hour))
-	switch {
-	case days < -1:
-		return then.Format(time.DateOnly)
-	case days < 1:
-		return "today"
-	case days < 2:
-		return "yesterday"
-	case days < 14:
-		return fmt.Sprintf("%d days ago", days)
-	case days < 60:
-		return fmt.Sprintf("%d weeks ago", days/7)
-	case days < 730:
-		return fmt.Sprintf("%d months ago", days/30)
-	}
-	return fmt.Sprintf("%d years ago", days/365)
-}
-
 // passage is the part of a result's content that matches best, wrapped, with the query's words marked.
 func (a *app) passage(r wire.SearchResult, words []string, room int) []string {
-	marks := highlightsOf(r, words)
-	content, marks := excerpt(r, marks, room)
+	content, marks := passage.Excerpt(r, passage.Highlights(r, words), passageLines, room)
 	marked := a.mark(content, marks)
 	var lines []string
 	for line := range strings.Lines(marked) {
 		line = strings.TrimRight(line, "\n")
 		plain := strings.TrimSpace(ansi.Strip(line))
-		if plain == "" || len(lines) == 0 && isTableRule(plain) {
+		if plain == "" || len(lines) == 0 && passage.IsTableRule(plain) {
 			continue
 		}
 		lines = append(lines, strings.Split(wrapped(line, room), "\n")...)
@@ -151,11 +108,6 @@ func (a *app) passage(r wire.SearchResult, words []string, room int) []string {
 		}
 	}
 	return lines
-}
-
-// isTableRule tells the line below the head of a table, which says nothing without the head.
-func isTableRule(line string) bool {
-	return strings.Contains(line, "|") && strings.Contains(line, "--") && strings.Trim(line, "|-: ") == ""
 }
 
 // cutAtWord cuts a styled line to a width, between two words where there is more than one.
@@ -181,54 +133,6 @@ func wrapped(text string, width int) string {
 	return lines.String()
 }
 
-// highlightsOf takes the server's highlights, or finds the query's words where there are none.
-func highlightsOf(r wire.SearchResult, words []string) []wire.Span {
-	if len(r.Highlights) > 0 {
-		return r.Highlights
-	}
-	return findWords(r.Content, words)
-}
-
-// excerpt starts at the line of the best passage, or of the first match, when the beginning is too far before it to be
-// shown with it; it returns the marks relative to itself.
-func excerpt(r wire.SearchResult, marks []wire.Span, room int) (string, []wire.Span) {
-	start := 0
-	switch {
-	case r.BestPassage[1] > r.BestPassage[0]:
-		start = r.BestPassage[0]
-	case len(marks) > 0:
-		start = marks[0][0]
-	}
-	content := r.Content
-	if start < 0 || start > len(content) || shownFromTop(content[:start], room) {
-		start = 0
-	}
-	start = strings.LastIndexByte(content[:start], '\n') + 1
-	for start > 0 && strings.Count(content[start:], "\n") < passageLines-1 {
-		start = strings.LastIndexByte(content[:start-1], '\n') + 1
-	}
-	for start < len(content) && !utf8.RuneStart(content[start]) {
-		start++
-	}
-	content = content[start:]
-	if enough := 8 * room * passageLines; len(content) > enough {
-		content = string(clipBytes([]byte(content), enough))
-	}
-	content = strings.ReplaceAll(content, "\t", " ")
-	var moved []wire.Span
-	for _, mark := range marks {
-		if mark[0] >= start && mark[1] <= start+len(content) && mark[0] < mark[1] {
-			moved = append(moved, wire.Span{mark[0] - start, mark[1] - start})
-		}
-	}
-	return content, moved
-}
-
-// shownFromTop says whether what follows a beginning still lies in the upper half of the lines that are shown.
-func shownFromTop(beginning string, room int) bool {
-	return len(beginning) < room*passageLines/2 && strings.Count(beginning, "\n") < passageLines/2
-}
-
 // mark styles every span, word by word and never across a line, so that wrapping does not tear a style apart.
 func (a *app) mark(content string, marks []wire.Span) string {
 	slices.SortFunc(marks, func(x, y wire.Span) int { return x[0] - y[0] })
@@ -249,70 +153,6 @@ func (a *app) mark(content string, marks []wire.Span) string {
 	}
 	text.WriteString(content[at:])
 	return text.String()
-}
-
-// findWords finds words of a query in a text, whatever their case: where they begin a word, or anywhere in scripts that
-// put no spaces between words. Words of one or two letters say too little to be shown, unless there are no others.
-func findWords(content string, words []string) []wire.Span {
-	var begin, anywhere []string
-	for _, word := range words {
-		switch {
-		case strings.IndexFunc(word, isIdeograph) >= 0:
-			anywhere = append(anywhere, word)
-		case len(word) > 2 || len(words) == 1:
-			begin = append(begin, word)
-		}
-	}
-	var spans []wire.Span
-	for start, end := range wordsOf(content) {
-		word := content[start:end]
-		if at := indexAny(word, anywhere); at[1] > 0 {
-			spans = append(spans, wire.Span{start + at[0], start + at[1]})
-			continue
-		}
-		lower := strings.ToLower(word)
-		if slices.ContainsFunc(begin, func(wanted string) bool { return strings.HasPrefix(lower, wanted) }) {
-			spans = append(spans, wire.Span{start, end})
-		}
-	}
-	return spans
-}
-
-// indexAny is where the first of the words is found inside a text; an empty span when none is.
-func indexAny(text string, words []string) wire.Span {
-	for _, word := range words {
-		if at := strings.Index(text, word); at >= 0 {
-			return wire.Span{at, at + len(word)}
-		}
-	}
-	return wire.Span{}
-}
-
-// isIdeograph tells the letters of scripts without spaces between words.
-func isIdeograph(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer)
-}
-
-// wordsOf yields the byte ranges of the runs of letters and digits.
-func wordsOf(text string) func(yield func(start, end int) bool) {
-	return func(yield func(int, int) bool) {
-		start := -1
-		for i, r := range text {
-			inside := unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_'
-			switch {
-			case inside && start < 0:
-				start = i
-			case !inside && start >= 0:
-				if !yield(start, i) {
-					return
-				}
-				start = -1
-			}
-		}
-		if start >= 0 {
-			yield(start, len(text))
-		}
-	}
 }
 
 // footer tells what else there is and how to read on.

@@ -11,42 +11,8 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/theme"
+	"quarry/ui/passage"
 )
-
-func TestFindWords(t *testing.T) {
-	for _, test := range []struct {
-		query, content string
-		want           string // marked words
-	}{
-		{"roll back", "We Rolled it BACK.", "Rolled BACK"},
-		{"how to do it", "to do how", "how"},
-		{"C", "C is a language, Cobol too", "C Cobol"},
-		{"ロールバック", "本番へのロールバックは承認", "ロールバック"},
-		{`"exact phrase"`, "an exact phrase", "exact phrase"},
-		{"naïve", "Naïve bayes", "Naïve"},
-		{"nothing", "something", ""},
-	} {
-		words := queryWords(client.ParseQuery(test.query, today()))
-		var marked []string
-		for _, span := range findWords(test.content, words) {
-			marked = append(marked, test.content[span[0]:span[1]])
-		}
-		if got := strings.Join(marked, " "); got != test.want {
-			t.Errorf("%q in %q: %q, want %q", test.query, test.content, got, test.want)
-		}
-	}
-}
-
-func TestAgeOf(t *testing.T) {
-	for moment, want := range map[string]string{
-		"2026-08-22T08:00:00Z": "today", "2026-08-21T08:00:00Z": "yesterday", "2026-08-18": "4 days ago", "2026-07-18": "5 weeks ago",
-		"2026-01-18": "7 months ago", "2020-01-18": "6 years ago", "2027-01-01": "2027-01-01", "not a date": "", "": "",
-	} {
-		if got := ageOf(moment, today()); got != want {
-			t.Errorf("%s: %q, want %q", moment, got, want)
-		}
-	}
-}
 
 func TestLongPassageStartsAtTheMatch(t *testing.T) {
 	content := strings.Repeat("filler text goes on and on\n", 100) + "here is the answer, at last" +
@@ -86,7 +52,7 @@ func FuzzPassage(f *testing.F) {
 		result := wire.SearchResult{Content: content, Highlights: []wire.Span{{from, to}}, BestPassage: wire.Span{best, end}}
 		for _, highlights := range [][]wire.Span{result.Highlights, nil} {
 			result.Highlights = highlights
-			lines := a.passage(result, queryWords(client.ParseQuery(word, today())), room)
+			lines := a.passage(result, passage.Words(client.ParseQuery(word, today())), room)
 			if len(lines) > passageLines {
 				t.Fatalf("%d lines", len(lines))
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client/wire"
+	"quarry/ui/passage"
 )
 
 // The JSON of status, version 1. target is null, with target_error, when nothing is configured.
@@ -177,7 +178,7 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 	t := table{header: []string{"SOURCE", "DOCUMENTS", "SET", "SYNCED", "ADDED FROM"}, right: 1, style: a.style,
 		width: a.io.columns()}
 	for _, root := range library.Roots {
-		synced := ageOf(root.SyncedAt, a.now())
+		synced := passage.Age(root.SyncedAt, a.now())
 		t.rows = append(t.rows, []string{root.Source, fmt.Sprint(root.Documents), root.Set, synced, printable(root.Path)})
 	}
 	text.WriteString(t.String())

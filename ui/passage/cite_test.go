@@ -1,0 +1,45 @@
+package passage
+
+import (
+	"testing"
+
+	"quarry/client/wire"
+)
+
+func TestCite(t *testing.T) {
+	t.Parallel()
+	number, link, moment := 2, "https://wiki.acme.com/a (b)", "2026-09-21T09:14:05+00:00"
+	for name, test := range map[string]struct {
+		result wire.SearchResult
+		want   string
+	}{
+		"everything": {
+			wire.SearchResult{CitationID: &number, Title: "Runbook:\nrolling back", Link: &link, SourceType: "confluence", UpdatedAt: &moment,
+				Authors: []string{"Jo Ortiz", "Sam"}, Ref: "confluence:1#0"},
+			"[2] [Runbook: rolling back](https://wiki.acme.com/a%20%28b%29), Confluence · 2026-09-21 · Jo Ortiz · Sam",
+		},
+		"no link": {
+			wire.SearchResult{CitationID: &number, Title: "ERR_MIGRATION_GUARD [draft] *x*", SourceType: "slack", Ref: "slack:C1#2"},
+			"[2] ERR_MIGRATION_GUARD \\[draft\\] \\*x\\*, Slack `slack:C1#2`",
+		},
+		"nothing": {wire.SearchResult{}, "(untitled)"},
+	} {
+		if got := Cite(test.result); got != test.want {
+			t.Errorf("%s:\n got %q\nwant %q", name, got, test.want)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	t.Parallel()
+	number, link := 1, "https://acme.com"
+	result := wire.SearchResult{CitationID: &number, Title: "Deploys", Link: &link, SourceType: "web", Content: "\n# Steps\n\n```\nmake\n```\n"}
+	want := "> # Steps\n> \n> ```\n> make\n> ```\n\n— [1] [Deploys](https://acme.com), Web\n"
+	if got := Quote(result); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	result.Content = " \n"
+	if got, want := Quote(result), "[1] [Deploys](https://acme.com), Web\n"; got != want {
+		t.Errorf("without content: got %q, want %q", got, want)
+	}
+}

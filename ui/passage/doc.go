@@ -1,2 +1,0 @@
-// Package passage is being written.
-package passage
