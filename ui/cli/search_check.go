@@ -171,17 +171,11 @@ func agentsUnknown(name string, err error, ctx context.Context) error {
 }
 
 func findAgent(name string, personas []wire.Persona) (int, error) {
-	names := make([]string, 0, len(personas))
-	for _, persona := range personas {
-		if strings.EqualFold(persona.Name, name) {
-			return persona.ID, nil
-		}
-		names = append(names, persona.Name)
+	id, near, found := client.FindAgent(personas, name)
+	if !found {
+		return 0, unknownValue("agent", name, near, "quarry agents")
 	}
-	if number, err := strconv.Atoi(name); err == nil {
-		return number, nil
-	}
-	return 0, unknownValue("agent", name, wire.Nearest(name, names), "quarry agents")
+	return id, nil
 }
 
 func checkSets(ctx context.Context, c *client.Client, plan *searchPlan) error {

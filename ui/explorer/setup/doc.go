@@ -1,2 +1,0 @@
-// Package setup is being written.
-package setup
