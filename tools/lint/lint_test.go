@@ -30,7 +30,7 @@ var mayImport = map[string][]string{
 	"ui/explorer":            {"client/...", "theme", "ui/passage", "ui/explorer/..."},
 	"ui/explorer/paint":      {"client/wire"},
 	"ui/explorer/line":       {"client/wire", "theme", "ui/explorer/paint"},
-	"ui/explorer/screentest": {},
+	"ui/explorer/screentest": {"ui/explorer/screentest/..."},
 	"ui/target":              {"client/...", "config", "server/..."},
 	"client":                 {"client/..."},
 	"client/wire":            {},
