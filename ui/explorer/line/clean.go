@@ -1,0 +1,109 @@
+package line
+
+import (
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/clipperhouse/uax29/v2/graphemes"
+)
+
+const (
+	unlimited = math.MaxInt
+	// scanned is how much of a text is looked at, in bytes, so that a paste of any size is answered at once.
+	scanned = 128 << 10
+)
+
+// clean makes one line of at most limit runes of whatever a terminal or a clipboard gave: valid UTF-8 without escape
+// sequences, control characters and characters that hide or reorder text; a run of white space that holds a tab or
+// the end of a line becomes one space.
+func clean(s string, limit int) string {
+	if limit <= 0 || s == "" {
+		return ""
+	}
+	if len(s) > scanned {
+		s = s[:scanned]
+		for len(s) > scanned-utf8.UTFMax && !utf8.ValidString(s[len(s)-1:]) {
+			s = s[:len(s)-1]
+		}
+	}
+	if strings.Contains(s, "\x1b") {
+		s = ansi.Strip(s)
+	}
+	return clip(flatten(strings.ToValidUTF8(s, string(utf8.RuneError))), limit)
+}
+
+// flatten drops what has no place on a line and makes one space of white space that breaks it.
+func flatten(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	var out strings.Builder
+	for at := 0; at < len(s); {
+		r, width := utf8.DecodeRuneInString(s[at:])
+		if unicode.IsSpace(r) {
+			end := at + spaceWidth(s[at:])
+			if strings.ContainsFunc(s[at:end], breaksLine) {
+				out.WriteByte(' ')
+			} else {
+				out.WriteString(s[at:end])
+			}
+			at = end
+			continue
+		}
+		if !isHidden(r) {
+			out.WriteString(s[at : at+width])
+		}
+		at += width
+	}
+	return out.String()
+}
+
+func isPlain(s string) bool {
+	for at := range len(s) {
+		if s[at] < ' ' || s[at] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func spaceWidth(s string) int {
+	if end := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) }); end >= 0 {
+		return end
+	}
+	return len(s)
+}
+
+func breaksLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
+
+// isHidden names characters that are not seen or change how others are read. Joiners belong to emoji and to scripts.
+func isHidden(r rune) bool {
+	const joiner, nonJoiner = '\u200d', '\u200c'
+	if r == joiner || r == nonJoiner {
+		return false
+	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// clip cuts a text to a number of runes, between clusters unless the first one alone is longer.
+func clip(s string, limit int) string {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	cut := 0
+	for range limit {
+		_, width := utf8.DecodeRuneInString(s[cut:])
+		cut += width
+	}
+	whole := 0
+	for clusters := graphemes.FromString(s); clusters.Next() && clusters.End() <= cut; {
+		whole = clusters.End()
+	}
+	if whole == 0 {
+		whole = cut
+	}
+	return s[:whole]
+}

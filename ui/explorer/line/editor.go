@@ -1,0 +1,227 @@
+package line
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"quarry/client/wire"
+)
+
+// Editor is a line of text with a cursor. The zero value is an empty line, ready for use. Its methods tell whether they
+// changed anything; whatever they took away comes back with Undo.
+type Editor struct {
+	// Limit is the most runes that the text may have; 0 stands for as many as a query may have.
+	Limit int
+
+	now     state
+	past    history
+	future  history
+	last    step
+	killed  string // what the last kills took, for Yank
+	version uint64
+
+	scroll int // the first byte that is drawn
+	drawn  drawing
+}
+
+// state is what Undo brings back.
+type state struct {
+	text     string
+	cursor   int // a byte offset, always between two clusters
+	attached []string
+}
+
+// step is a kind of change. Several of one kind in a row may be undone as one.
+type step int
+
+const (
+	stepNone step = iota
+	stepMove
+	stepType
+	stepErase
+	stepKill
+	stepOther
+)
+
+// Text is the line. It is valid UTF-8 without control characters.
+func (e *Editor) Text() string { return e.now.text }
+
+// Cursor is the byte offset of the cursor in the text; it never stands inside of a cluster.
+func (e *Editor) Cursor() int { return e.now.cursor }
+
+// Version is another number after every change of the text, the cursor or what is attached.
+func (e *Editor) Version() uint64 { return e.version }
+
+// Attached is what belongs to the text without standing in it, such as filters that are shown beside it. It goes
+// through Undo and Redo together with the text. The slice must not be changed.
+func (e *Editor) Attached() []string { return e.now.attached }
+
+// SetText replaces the text and puts the cursor at its end.
+func (e *Editor) SetText(s string) bool {
+	text := clean(s, e.limit())
+	return e.put(stepOther, state{text, len(text), e.now.attached})
+}
+
+// Replace puts a text, the cursor and what is attached in place of all that was there, as one step of Undo. The text
+// may be longer than Limit, for what was already typed must find its place; the rest of its rules hold.
+func (e *Editor) Replace(text string, cursor int, attached []string) bool {
+	before := clean(text[:min(max(cursor, 0), len(text))], unlimited)
+	return e.put(stepOther, state{clean(text, unlimited), len(before), slices.Clone(attached)})
+}
+
+// Insert puts typed text before the cursor. Typing is undone word by word. Escape sequences, control characters and characters that hide
+// text are dropped; line ends and tabs become one space; what exceeds Limit is cut off.
+func (e *Editor) Insert(s string) bool {
+	kind := stepOther
+	if len(s) <= longestKey {
+		kind = stepType
+	}
+	return e.insert(kind, s)
+}
+
+// Paste is Insert for text that comes from elsewhere; it is undone as one.
+func (e *Editor) Paste(s string) bool { return e.insert(stepOther, s) }
+
+// longestKey is the length of a text, in bytes, that may have come from a single key press.
+const longestKey = 32
+
+func (e *Editor) insert(kind step, s string) bool {
+	s = clean(s, e.limit()-utf8.RuneCountInString(e.now.text))
+	if s == "" {
+		return false
+	}
+	if kind == stepType && !e.continuesWord(s) {
+		e.last = stepNone
+	}
+	text := e.now.text[:e.now.cursor] + s + e.now.text[e.now.cursor:]
+	return e.change(kind, text, e.now.cursor+len(s))
+}
+
+// continuesWord tells whether typed text goes on with the word before the cursor, or with the spaces after it.
+func (e *Editor) continuesWord(s string) bool {
+	return startsWithSpace(s) || !endsWithSpace(e.now.text[:e.now.cursor])
+}
+
+func (e *Editor) limit() int {
+	if e.Limit > 0 {
+		return e.Limit
+	}
+	return wire.MaxQueryRunes
+}
+
+// DeleteBack takes away the cluster before the cursor.
+func (e *Editor) DeleteBack() bool {
+	return e.remove(stepErase, previous(e.now.text, e.now.cursor), e.now.cursor)
+}
+
+// DeleteForward takes away the cluster after the cursor.
+func (e *Editor) DeleteForward() bool {
+	return e.remove(stepErase, e.now.cursor, next(e.now.text, e.now.cursor))
+}
+
+// DeleteWordBack kills back to the space before the word.
+func (e *Editor) DeleteWordBack() bool {
+	return e.kill(spaceBefore(e.now.text, e.now.cursor), e.now.cursor)
+}
+
+// DeleteWordBackAlt kills back to the beginning of the word, where letters or digits begin.
+func (e *Editor) DeleteWordBackAlt() bool {
+	return e.kill(wordBefore(e.now.text, e.now.cursor), e.now.cursor)
+}
+
+// DeleteWordForward kills up to the end of the word.
+func (e *Editor) DeleteWordForward() bool {
+	return e.kill(e.now.cursor, wordAfter(e.now.text, e.now.cursor))
+}
+
+// KillToEnd kills what follows the cursor.
+func (e *Editor) KillToEnd() bool { return e.kill(e.now.cursor, len(e.now.text)) }
+
+// KillToStart kills what precedes the cursor.
+func (e *Editor) KillToStart() bool { return e.kill(0, e.now.cursor) }
+
+// Yank puts what was killed last before the cursor; kills in a row count as one.
+func (e *Editor) Yank() bool { return e.insert(stepOther, e.killed) }
+
+// Clear empties the line. What is attached stays.
+func (e *Editor) Clear() bool { return e.change(stepOther, "", 0) }
+
+// Transpose exchanges the clusters on both sides of the cursor, or the last two at the end, and goes beyond them.
+func (e *Editor) Transpose() bool {
+	text, middle := e.now.text, e.now.cursor
+	if middle == len(text) {
+		middle = previous(text, middle)
+	}
+	start, end := previous(text, middle), next(text, middle)
+	if start == middle {
+		return false
+	}
+	return e.change(stepOther, text[:start]+text[middle:end]+text[start:middle]+text[end:], end)
+}
+
+// kill removes a range and keeps it for Yank, together with what was killed just before.
+func (e *Editor) kill(from, to int) bool {
+	if from == to {
+		return false
+	}
+	taken := e.now.text[from:to]
+	switch {
+	case e.last != stepKill:
+		e.killed = taken
+	case from == e.now.cursor:
+		e.killed += taken
+	default:
+		e.killed = taken + e.killed
+	}
+	return e.remove(stepKill, from, to)
+}
+
+func (e *Editor) remove(kind step, from, to int) bool {
+	return e.change(kind, e.now.text[:from]+e.now.text[to:], from)
+}
+
+func (e *Editor) change(kind step, text string, cursor int) bool {
+	return e.put(kind, state{text, cursor, e.now.attached})
+}
+
+// put goes to a state and remembers the one before it, unless the step goes on with the last one.
+func (e *Editor) put(kind step, to state) bool {
+	to.cursor = boundary(to.text, to.cursor)
+	sameContent := to.text == e.now.text && slices.Equal(to.attached, e.now.attached)
+	if !sameContent {
+		grouped := kind == e.last && (kind == stepType || kind == stepErase)
+		if !grouped || len(e.past.states) == 0 {
+			e.past.push(e.now)
+		}
+		e.future.clear()
+	}
+	e.last = kind
+	if sameContent && to.cursor == e.now.cursor {
+		return false
+	}
+	e.now = to
+	e.version++
+	return true
+}
+
+// Undo goes back to before the last step: a word typed, characters erased in a row, or any other single change.
+func (e *Editor) Undo() bool { return e.travel(&e.past, &e.future) }
+
+// Redo takes the last Undo back.
+func (e *Editor) Redo() bool { return e.travel(&e.future, &e.past) }
+
+func (e *Editor) travel(from, to *history) bool {
+	target, ok := from.pop()
+	if !ok {
+		return false
+	}
+	to.push(e.now)
+	e.now = target
+	e.last = stepNone
+	e.version++
+	return true
+}
+
+func startsWithSpace(s string) bool { return s != strings.TrimLeftFunc(s, isSpace) }
+func endsWithSpace(s string) bool   { return s != strings.TrimRightFunc(s, isSpace) }
