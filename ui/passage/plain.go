@@ -1,0 +1,272 @@
+package passage
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"quarry/client/wire"
+)
+
+// What stands between two blocks that a line of running text puts side by side, the weakest first.
+const (
+	betweenWords = " "
+	betweenItems = " · " // items of a list, rows and cells of a table, lines of code
+	belowHeading = " › "
+)
+
+// Plain is Markdown as one line of running text, for where there is no room to render it: without the marks of
+// headings, emphasis, code, quotations, lists, tables and links, and without what links lead to. White space is folded.
+// Names that contain underscores, and code, stay as they are. The spans (byte offsets, in any order) are moved along so
+// that they mark the same words; those of which nothing is left go. The result's spans are sorted and do not overlap.
+func Plain(markdown string, spans []wire.Span) (string, []wire.Span) {
+	p := newPlainer(markdown, orderly(markdown, spans))
+	p.lines(0, len(markdown))
+	return p.done()
+}
+
+// orderly sorts spans of a text, clamps them to it, widens them to whole characters and merges what overlaps.
+func orderly(text string, spans []wire.Span) []wire.Span {
+	sound := make([]wire.Span, 0, len(spans))
+	for _, span := range spans {
+		from, to := max(0, span[0]), min(len(text), span[1])
+		if from >= to {
+			continue
+		}
+		for from > 0 && !utf8.RuneStart(text[from]) {
+			from--
+		}
+		for to < len(text) && !utf8.RuneStart(text[to]) {
+			to++
+		}
+		sound = append(sound, wire.Span{from, to})
+	}
+	slices.SortFunc(sound, func(x, y wire.Span) int { return x[0] - y[0] })
+	merged := sound[:0]
+	for _, span := range sound {
+		if last := len(merged) - 1; last >= 0 && span[0] < merged[last][1] {
+			merged[last][1] = max(merged[last][1], span[1])
+			continue
+		}
+		merged = append(merged, span)
+	}
+	return merged
+}
+
+// plainer copies a text piece by piece and leaves the marks out. It looks ahead a bounded way, so that its cost follows
+// the length of the text.
+type plainer struct {
+	source  string
+	out     []byte
+	gap     string      // what to put before the next piece
+	spans   []wire.Span // orderly, of the source
+	moved   []wire.Span // what became of them; empty until something of them is kept
+	next    int         // the first span that what follows can lie in
+	fence   string      // what opened the block of code that is being read
+	closers []wire.Span // marks further on that belong to marks already left out
+	literal int         // up to here the text is code or an address
+}
+
+func newPlainer(source string, spans []wire.Span) *plainer {
+	return &plainer{source: source, out: make([]byte, 0, min(len(source), 1<<12)), spans: spans,
+		moved: make([]wire.Span, len(spans))}
+}
+
+// done gives what was kept and the spans in it.
+func (p *plainer) done() (string, []wire.Span) {
+	kept := p.moved[:0]
+	for _, span := range p.moved {
+		if span[1] > span[0] {
+			kept = append(kept, span)
+		}
+	}
+	return string(p.out), kept
+}
+
+// separate asks for a separation before the next piece; the strongest one wins.
+func (p *plainer) separate(gap string) {
+	if p.gap == "" || gap == belowHeading || gap == betweenItems && p.gap == betweenWords {
+		p.gap = gap
+	}
+}
+
+// keep copies a piece of the source, white space folded.
+func (p *plainer) keep(from, to int) {
+	start := from
+	for at := from; at < to; {
+		width, space := 1, false
+		if c := p.source[at]; c < utf8.RuneSelf {
+			space = c == ' ' || c >= '\t' && c <= '\r'
+		} else {
+			var r rune
+			r, width = utf8.DecodeRuneInString(p.source[at:])
+			space = unicode.IsSpace(r)
+		}
+		if space {
+			p.copy(start, at)
+			p.separate(betweenWords)
+			start = at + width
+		}
+		at += width
+	}
+	p.copy(start, to)
+}
+
+// copy takes a piece without white space over and moves the spans that lie in it.
+func (p *plainer) copy(from, to int) {
+	if from >= to {
+		return
+	}
+	if len(p.out) > 0 && p.gap != "" {
+		if p.out[len(p.out)-1] == ':' {
+			p.gap = betweenWords // the colon says what a stronger one would
+		}
+		p.out = append(p.out, p.gap...)
+	}
+	p.gap = ""
+	shift := len(p.out) - from
+	p.out = append(p.out, p.source[from:to]...)
+	for p.next < len(p.spans) && p.spans[p.next][1] <= from {
+		p.next++
+	}
+	for i := p.next; i < len(p.spans) && p.spans[i][0] < to; i++ {
+		if p.moved[i][1] == 0 {
+			p.moved[i][0] = max(from, p.spans[i][0]) + shift
+		}
+		p.moved[i][1] = min(to, p.spans[i][1]) + shift
+	}
+}
+
+// lines reads a range of whole lines.
+func (p *plainer) lines(from, to int) {
+	for from < to {
+		end := to
+		if at := strings.IndexByte(p.source[from:to], '\n'); at >= 0 {
+			end = from + at
+		}
+		p.line(from, end)
+		from = end + 1
+	}
+}
+
+// line reads one line: what it is, then what it says.
+func (p *plainer) line(from, to int) {
+	p.separate(betweenWords)
+	from = p.skipQuote(from, to)
+	text := p.source[from:to]
+	if p.fence != "" {
+		if closesFence(text, p.fence) {
+			p.fence = ""
+		} else {
+			p.keep(from, to)
+		}
+		p.separate(betweenItems)
+		return
+	}
+	if fence := opensFence(text); fence != "" {
+		p.fence = fence
+		p.separate(betweenItems)
+		return
+	}
+	switch {
+	case text == "" || isRule(text) || isDefinition(text):
+	case text[0] == '|':
+		p.row(from, to)
+	case headingMark(text) > 0:
+		p.separate(betweenItems)
+		p.inline(from+headingMark(text), from+len(strings.TrimRight(text, "# \t")))
+		p.separate(belowHeading)
+	case listMark(text) > 0:
+		p.separate(betweenItems)
+		p.inline(from+listMark(text), to)
+	default:
+		p.inline(from, to)
+	}
+}
+
+// skipQuote gives where a line begins behind its indentation and quotation marks.
+func (p *plainer) skipQuote(from, to int) int {
+	for from < to && (p.source[from] == ' ' || p.source[from] == '\t' || p.source[from] == '>' && p.fence == "") {
+		from++
+	}
+	return from
+}
+
+// row reads a row of a table.
+func (p *plainer) row(from, to int) {
+	if IsTableRule(p.source[from:to]) {
+		return
+	}
+	start := from
+	for at := from; at <= to; at++ {
+		if at < to && (p.source[at] != '|' || at > from && p.source[at-1] == '\\') {
+			continue
+		}
+		p.separate(betweenItems)
+		p.inline(start, at)
+		start = at + 1
+	}
+	p.separate(betweenItems)
+}
+
+// opensFence is the run of ticks or tildes that begins a block of code.
+func opensFence(line string) string {
+	if len(line) < 3 || line[0] != '`' && line[0] != '~' {
+		return ""
+	}
+	fence := line[:runLength(line, 0)]
+	if len(fence) < 3 || fence[0] == '`' && strings.Contains(line[len(fence):], "`") {
+		return ""
+	}
+	return fence
+}
+
+func closesFence(line, fence string) bool {
+	return strings.HasPrefix(line, fence) && strings.Trim(line, fence[:1]+" \t\r") == ""
+}
+
+// isRule tells lines that only draw: rules between paragraphs and below headings.
+func isRule(line string) bool {
+	line = strings.TrimSpace(line)
+	return len(line) > 1 && strings.IndexByte("-=*_", line[0]) >= 0 && strings.Trim(line, line[:1]+" ") == "" &&
+		(len(line) > 2 || line[0] == '-' || line[0] == '=')
+}
+
+// isDefinition tells the lines that say where the references of links lead.
+func isDefinition(line string) bool {
+	if line[0] != '[' {
+		return false
+	}
+	_, target, found := strings.Cut(line, "]: ")
+	return found && !strings.Contains(strings.TrimSpace(target), " ") && strings.Contains(target, "://")
+}
+
+// headingMark is the width of the mark that makes a line a heading.
+func headingMark(line string) int {
+	marks := len(line) - len(strings.TrimLeft(line, "#"))
+	if marks == 0 || marks > 6 || marks < len(line) && line[marks] != ' ' && line[marks] != '\t' {
+		return 0
+	}
+	return marks
+}
+
+// listMark is the width of the mark that makes a line an item, box to tick included. Numbers are left to be read.
+func listMark(line string) int {
+	if len(line) < 2 || strings.IndexByte("-*+", line[0]) < 0 || line[1] != ' ' {
+		return 0
+	}
+	if len(line) > 5 && line[2] == '[' && strings.IndexByte(" xX", line[3]) >= 0 && line[4] == ']' && line[5] == ' ' {
+		return 6
+	}
+	return 2
+}
+
+// runLength is how often the byte at a position repeats.
+func runLength(text string, at int) int {
+	end := at + 1
+	for end < len(text) && text[end] == text[at] {
+		end++
+	}
+	return end - at
+}

@@ -1,0 +1,143 @@
+package passage
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"quarry/client/wire"
+)
+
+// Snippet is the part of a result that matches best as running text (see Plain), for a row of a list: it fills columns,
+// and what is marked shows within the first of them, which may be fewer because something else stands on their line. It
+// starts at the best passage, or at the first mark (byte offsets into the content) where the server named none; a
+// heading that repeats the title is passed over. It begins with an ellipsis where it does not begin a line, and is
+// somewhat longer than what fits.
+func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string, []wire.Span) {
+	first, columns = max(1, first), max(1, columns)
+	marks = orderly(r.Content, marks)
+	start, wanted := snippetStart(r, marks, first)
+	cut := !startsLine(r.Content, start)
+	if !cut {
+		start = strings.LastIndexByte(r.Content[:start], '\n') + 1
+	}
+	end := min(len(r.Content), start+8*columns+512)
+	for end < len(r.Content) && !utf8.RuneStart(r.Content[end]) {
+		end++
+	}
+	p := newPlainer(r.Content[:end], marks)
+	p.fence = fenceAt(r.Content[:start])
+	p.lines(start, end)
+	text, spans := p.done()
+	text, spans, shortened := approach(text, spans, wanted, first)
+	if !cut && !shortened || text == "" {
+		return text, spans
+	}
+	for i := range spans {
+		spans[i][0] += len("…")
+		spans[i][1] += len("…")
+	}
+	return "…" + text, spans
+}
+
+// snippetStart is where to begin reading, and whether a mark is to be seen there.
+func snippetStart(r wire.SearchResult, marks []wire.Span, first int) (start int, wanted bool) {
+	best := orderly(r.Content, []wire.Span{r.BestPassage})
+	if len(best) > 0 {
+		start = best[0][0]
+	}
+	start = passTitle(r, start)
+	mark := -1
+	for _, span := range marks {
+		if span[0] >= start {
+			mark = span[0]
+			break
+		}
+	}
+	if mark < 0 || mark-start <= 2*first {
+		return start, mark >= 0
+	}
+	if line := strings.LastIndexByte(r.Content[:mark], '\n') + 1; line > start {
+		start = line
+	}
+	if mark-start > 2*first {
+		start = wordStart(r.Content, mark-first, mark)
+	}
+	return start, true
+}
+
+// passTitle passes over the heading at a position if it says what the title says.
+func passTitle(r wire.SearchResult, start int) int {
+	rest := r.Content[start:]
+	blank := len(rest) - len(strings.TrimLeft(rest, " \t\n"))
+	line, _, _ := strings.Cut(rest[blank:], "\n")
+	if len(line) > 2*len(r.Title)+16 || !strings.EqualFold(oneLine(strings.TrimRight(Heading(line), "# ")), Title(r)) {
+		return start
+	}
+	return min(len(r.Content), start+blank+len(line)+1)
+}
+
+// startsLine tells whether nothing but the marks of a block stand before a position on its line.
+func startsLine(text string, at int) bool {
+	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
+	return len(line) < 16 && strings.Trim(line, " \t#>-*+|[]x.0123456789") == ""
+}
+
+// wordStart is the first beginning of a word between two positions; the second one where there is none.
+func wordStart(text string, from, to int) int {
+	if space := strings.IndexAny(text[from:to], " \n"); space >= 0 {
+		return from + space + 1
+	}
+	return to
+}
+
+// fenceAt is what opened the block of code that a text ends in; empty where it ends in none.
+func fenceAt(text string) string {
+	fence := ""
+	for len(text) > 0 {
+		at := strings.IndexAny(text, "`~")
+		if at < 0 {
+			break
+		}
+		line := text[strings.LastIndexByte(text[:at], '\n')+1:]
+		line, text, _ = strings.Cut(line, "\n")
+		line = strings.TrimLeft(line, " \t>")
+		switch {
+		case fence == "":
+			fence = opensFence(line)
+		case closesFence(line, fence):
+			fence = ""
+		}
+	}
+	return fence
+}
+
+// approach cuts the beginning off a text whose first mark would else stand beyond the columns in which it is to be seen.
+func approach(text string, spans []wire.Span, wanted bool, first int) (string, []wire.Span, bool) {
+	if !wanted || len(spans) == 0 || spans[0][1] <= first-2 {
+		return text, spans, false
+	}
+	mark := spans[0][0]
+	from := max(0, mark-2*first/3)
+	for from < mark && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	near := max(from, mark-first/4)
+	for near > from && !utf8.RuneStart(text[near]) {
+		near--
+	}
+	at := wordStart(text, near, mark)
+	for _, end := range []string{". ", betweenItems, belowHeading, "; ", ", "} {
+		if found := strings.Index(text[from:near], end); found >= 0 {
+			at = from + found + len(end)
+			break
+		}
+	}
+	if at == 0 {
+		return text, spans, false
+	}
+	for i := range spans {
+		spans[i][0] -= at
+		spans[i][1] -= at
+	}
+	return text[at:], spans, true
+}
