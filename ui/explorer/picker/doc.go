@@ -1,2 +1,0 @@
-// Package picker is being written.
-package picker

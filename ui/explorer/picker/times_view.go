@@ -1,0 +1,188 @@
+package picker
+
+import (
+	"strings"
+
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
+)
+
+// view draws the field for dates, what the choice means, the histogram and the list. Where there is no room for both
+// of the latter, the one that keys go to is drawn.
+func (t *times) view(width, height int, th theme.Theme, _ string) body {
+	const withField, axis, leastBars = 4, 2, 2
+	if height <= 0 {
+		return body{}
+	}
+	t.columns = max(1, width)
+	d := drawing{t: t, th: th, width: width}
+	if height < withField {
+		return d.small(height)
+	}
+	field, x := t.fieldLine(width, th)
+	lines := []string{field, d.says()}
+	rest := height - len(lines)
+	list := len(t.presets())
+	switch {
+	case t.months.none():
+		if rest > list+1 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, d.list(min(rest, list))...)
+		if height > len(lines)+1 {
+			lines = append(lines, "", th.Muted.Render(t.noHistogram()))
+		}
+	case rest >= axis+leastBars+1+list:
+		lines = append(lines, d.both(rest)...)
+	case t.area == presets:
+		lines = append(lines, d.list(rest)...)
+	default:
+		lines = append(lines, d.histogram(rest)...)
+	}
+	return body{lines: fill(lines, width, height), x: x, y: 0, cursor: t.area == typing}
+}
+
+// noHistogram says why there is none.
+func (t *times) noHistogram() string {
+	if t.exact {
+		return "no dated document matches: nothing to draw"
+	}
+	return "this server does not count by month"
+}
+
+func (t *times) fieldLine(width int, th theme.Theme) (string, int) {
+	const mark = "› "
+	text, x := t.text.View(width-paint.Width(mark), th, "type 2026-01, 2026-01..2026-03, 30d", false)
+	return th.Prompt.Render(mark) + text, min(x+paint.Width(mark), max(0, width-1))
+}
+
+// drawing is one drawing of the tab.
+type drawing struct {
+	t     *times
+	th    theme.Theme
+	width int
+}
+
+// small draws what fits into three lines or fewer: what is typed or chosen, and the part that keys go to.
+func (d drawing) small(height int) body {
+	var drawn body
+	head := d.says()
+	if d.t.area == bars && !d.t.drawing {
+		head = d.caption()
+	}
+	if d.t.area == typing {
+		head, drawn.x = d.t.fieldLine(d.width, d.th)
+		drawn.cursor = true
+	}
+	lines := []string{head}
+	if height == 1 && d.t.area != typing {
+		lines = nil
+	}
+	switch rest := height - len(lines); {
+	case rest == 0:
+	case d.t.area == typing:
+		lines = append(lines, d.says())
+	case d.t.area == bars:
+		lines = append(lines, d.histogram(rest)...)
+	default:
+		lines = append(lines, d.list(rest)...)
+	}
+	drawn.lines = fill(lines, d.width, height)
+	return drawn
+}
+
+// both draws the histogram and the list below it, with air between them where there is some.
+func (d drawing) both(height int) []string {
+	const mostHistogram = 13
+	list := d.list(len(d.t.presets()))
+	room := height - len(list)
+	var lines []string
+	if room > 8 {
+		lines = append(lines, "")
+	}
+	gap := 0
+	if room > 6 {
+		gap = 1
+	}
+	lines = append(lines, d.histogram(min(mostHistogram, room-len(lines)-gap))...)
+	if gap > 0 {
+		lines = append(lines, "")
+	}
+	return append(lines, list...)
+}
+
+// says tells what the choice is and how many documents it holds, or what is wrong with what was typed.
+func (d drawing) says() string {
+	t := d.t
+	switch {
+	case t.typing.state == begun:
+		return d.th.Muted.Render("… " + t.typing.says)
+	case t.typing.state == wrong:
+		return d.th.Error.Render("✕ " + t.typing.says)
+	}
+	if at, ok := t.pending(); ok {
+		return d.th.Text.Render("applying takes ") + d.th.Title.Render(at.String())
+	}
+	chosen := t.chosen()
+	said := d.th.Title.Render(chosen.String())
+	if !t.months.none() {
+		least, most := t.months.inside(chosen, t.now)
+		said += d.th.Muted.Render(" · ") + d.th.Number.Render(between(least, most)) +
+			d.th.Muted.Render(" of "+documents(t.months.total()))
+	}
+	if t.drawing {
+		said += d.th.Muted.Render(" · the range goes on")
+	}
+	return said
+}
+
+func documents(n int) string {
+	if n == 1 {
+		return "1 document"
+	}
+	return comma(n) + " documents"
+}
+
+// list draws the presets, scrolled where there is no room for all.
+func (d drawing) list(rows int) []string {
+	if rows <= 0 {
+		return nil
+	}
+	t := d.t
+	all := t.presets()
+	t.top = scrolled(t.top, t.preset, len(all), rows)
+	label := 0
+	for _, preset := range all {
+		label = max(label, paint.Width(preset.String()))
+	}
+	var lines []string
+	for i := t.top; i < min(len(all), t.top+rows); i++ {
+		lines = append(lines, d.row(all[i], label, t.area == presets && i == t.preset))
+	}
+	return lines
+}
+
+// row draws a preset and, where months are counted, how many documents it holds at least and at most.
+func (d drawing) row(preset span, label int, under bool) string {
+	mark, box, style := " ", "( )", d.th.Text
+	if under {
+		mark = "▌"
+	}
+	if preset.equal(d.t.chosen()) {
+		box, style = "(●)", d.th.Title
+	}
+	row := d.th.Prompt.Render(mark) + style.Render(box+" "+preset.String())
+	if !d.t.months.none() {
+		least, most := d.t.months.inside(preset, d.t.now)
+		style := d.th.Number
+		if most == 0 {
+			style = d.th.Disabled
+		}
+		row += strings.Repeat(" ", label-paint.Width(preset.String())+2) + style.Render(between(least, most))
+	}
+	row = paint.Fit(row, d.width)
+	if under {
+		return paint.Under(row, d.th.Selected)
+	}
+	return row
+}

@@ -1,0 +1,296 @@
+package picker
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/paint"
+)
+
+func noMoment() time.Time { return time.Time{} }
+
+// value is one row of a tab of values.
+type value struct {
+	value   string // as the query writes it
+	label   string // as people read it
+	count   int
+	unknown bool // the results in hand say nothing about it, because they are of other values only
+	was     bool // chosen by the query that the picker was opened with
+	chosen  bool
+}
+
+// values is a tab in which any number of values of one field are chosen; none of them stands for all.
+type values struct {
+	field  valueField
+	all    []value
+	shown  []int // indices of all, what the typed text leaves
+	cursor int   // into shown
+	top    int   // of shown, the first row that was drawn last
+	rows   int   // how many rows were drawn last
+
+	exact   bool
+	limited bool // inexact counts come from results of some values only
+	inHand  int
+	touched bool // toggled since opening: rows keep their places
+	settled bool // toggled since the text was typed: enter takes nothing more
+	largest int  // count
+	widest  int  // label, in columns
+	text    line.Editor
+}
+
+func newValues(field valueField, in Input) *values {
+	t := &values{field: field}
+	t.update(in)
+	held := t.canonicals(field.held(in.Query))
+	for i := range t.all {
+		t.all[i].was = slices.Contains(held, t.all[i].value)
+		t.all[i].chosen = t.all[i].was
+	}
+	return t
+}
+
+func (t *values) title() string { return t.field.title }
+
+func (t *values) canonicals(raw []string) []string {
+	read := make([]string, 0, len(raw))
+	for _, one := range raw {
+		if one, ok := t.field.canonical(one); ok {
+			read = append(read, one)
+		}
+	}
+	return read
+}
+
+func (t *values) update(in Input) {
+	under, hasCursor := t.under()
+	limits := t.canonicals(t.field.held(in.Query))
+	t.exact = in.Exact
+	t.limited = !in.Exact && len(limits) > 0
+	t.count(in, limits)
+	t.sort()
+	t.narrow()
+	if hasCursor {
+		t.moveTo(under)
+	}
+}
+
+// count takes over the counts. Values that were here before stay, so that nothing vanishes under the cursor.
+func (t *values) count(in Input, limits []string) {
+	places := make(map[string]int, len(t.all))
+	for i := range t.all {
+		places[t.all[i].value], t.all[i].count = i, 0
+	}
+	place := func(raw string) int {
+		one, ok := t.field.canonical(raw)
+		if !ok {
+			return -1
+		}
+		at, found := places[one]
+		if !found {
+			at = len(t.all)
+			places[one] = at
+			t.all = append(t.all, value{value: one, label: paint.Line(t.field.label(one))})
+		}
+		return at
+	}
+	for _, one := range slices.Concat(t.field.known(in), limits) {
+		place(one)
+	}
+	t.inHand, t.largest, t.widest = 0, 0, 0
+	for _, counted := range t.field.counted(in.Facets) {
+		if at := place(counted.Value); at >= 0 {
+			t.all[at].count += max(0, counted.Count)
+		}
+	}
+	for i := range t.all {
+		v := &t.all[i]
+		v.unknown = t.limited && !slices.Contains(limits, v.value)
+		t.inHand += v.count
+		t.largest, t.widest = max(t.largest, v.count), max(t.widest, paint.Width(v.label))
+	}
+	if in.InHand > 0 {
+		t.inHand = in.InHand
+	}
+}
+
+// sort puts what has most matches first. Once something was toggled rows keep their places: a list that moves under
+// the fingers makes them choose what they did not mean.
+func (t *values) sort() {
+	if t.touched {
+		return
+	}
+	slices.SortStableFunc(t.all, func(a, b value) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), strings.Compare(strings.ToLower(a.label), strings.ToLower(b.label)),
+			strings.Compare(a.value, b.value))
+	})
+}
+
+// narrow finds the values whose name or value has all the typed words in it.
+func (t *values) narrow() {
+	words := strings.Fields(strings.ToLower(t.text.Text()))
+	t.shown = t.shown[:0]
+	for i := range t.all {
+		text := strings.ToLower(t.all[i].label + "\n" + t.all[i].value)
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
+			t.shown = append(t.shown, i)
+		}
+	}
+	t.cursor = min(t.cursor, max(0, len(t.shown)-1))
+}
+
+// under is the value that the cursor stands on.
+func (t *values) under() (string, bool) {
+	if t.cursor >= len(t.shown) {
+		return "", false
+	}
+	return t.all[t.shown[t.cursor]].value, true
+}
+
+func (t *values) moveTo(wanted string) {
+	for at, i := range t.shown {
+		if t.all[i].value == wanted {
+			t.cursor = at
+		}
+	}
+}
+
+func (t *values) move(rows int) bool {
+	before := t.cursor
+	t.cursor = max(0, min(t.cursor+rows, len(t.shown)-1))
+	return t.cursor != before
+}
+
+func (t *values) page(pages int) bool { return t.move(pages * max(1, t.rows-1)) }
+func (t *values) first() bool         { return t.move(-len(t.shown)) }
+func (t *values) last() bool          { return t.move(len(t.shown)) }
+
+func (t *values) sideways(columns int, _ bool) bool {
+	if columns < 0 {
+		return t.text.Left()
+	}
+	return t.text.Right()
+}
+
+func (t *values) toggle() (changed bool, message string) {
+	if t.cursor >= len(t.shown) {
+		return false, "no " + t.field.one + " has that in its name"
+	}
+	v := &t.all[t.shown[t.cursor]]
+	v.chosen = !v.chosen
+	t.touched, t.settled = true, true
+	return true, ""
+}
+
+func (t *values) invert() (changed bool, message string) {
+	switch t.chosen() {
+	case 0:
+		return false, "none is chosen, which means any " + t.field.one + ": nothing to invert"
+	case len(t.all):
+		return false, "all are chosen: none would be left"
+	}
+	for i := range t.all {
+		t.all[i].chosen = !t.all[i].chosen
+	}
+	t.touched, t.settled = true, true
+	return true, ""
+}
+
+func (t *values) reset() bool {
+	changed := t.chosen() > 0
+	for i := range t.all {
+		t.all[i].chosen = false
+	}
+	t.touched, t.settled = t.touched || changed, true
+	return changed
+}
+
+func (t *values) back() bool {
+	if t.text.Text() == "" {
+		return false
+	}
+	t.text.Clear()
+	t.typed()
+	return true
+}
+
+// pending is the index of the value that enter would choose: the one that a text was typed for, if none was toggled
+// since. Enter never takes a choice away.
+func (t *values) pending() (index int, ok bool) {
+	if t.settled || t.text.Text() == "" || t.cursor >= len(t.shown) {
+		return 0, false
+	}
+	index = t.shown[t.cursor]
+	return index, !t.all[index].chosen
+}
+
+func (t *values) confirm() bool {
+	index, ok := t.pending()
+	if ok {
+		t.all[index].chosen = true
+		t.touched, t.settled = true, true
+	}
+	return ok
+}
+
+func (t *values) typed() {
+	under, hasCursor := t.under()
+	t.settled = false
+	t.narrow()
+	t.cursor, t.top = 0, 0
+	if hasCursor && t.text.Text() == "" {
+		t.moveTo(under)
+	}
+}
+
+func (t *values) editing() bool        { return true }
+func (t *values) editor() *line.Editor { return &t.text }
+func (t *values) problem() string      { return "" }
+
+// chosen counts what is chosen, shown or not.
+func (t *values) chosen() int {
+	n := 0
+	for i := range t.all {
+		if t.all[i].chosen {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *values) changes() Changes {
+	var chosen []string
+	changed := false
+	for i := range t.all {
+		v := &t.all[i]
+		changed = changed || v.chosen != v.was
+		if v.chosen {
+			chosen = append(chosen, v.value)
+		}
+	}
+	if !changed {
+		return Changes{}
+	}
+	changes := Changes{Fields: []string{t.field.name}}
+	if len(chosen) > 0 {
+		changes.Raw = []string{t.field.filter(chosen)}
+	}
+	return changes
+}
+
+func (t *values) summary() string {
+	chosen := t.chosen()
+	if chosen == 0 {
+		return "any " + t.field.one
+	}
+	return comma(chosen) + " of " + comma(len(t.all)) + " " + t.field.many
+}
+
+func (t *values) mark() string {
+	if chosen := t.chosen(); chosen > 0 {
+		return comma(chosen)
+	}
+	return ""
+}

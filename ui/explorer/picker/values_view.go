@@ -1,0 +1,244 @@
+package picker
+
+import (
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
+)
+
+// view draws the field that narrows, a line that tells where one stands, and the values.
+func (t *values) view(width, height int, th theme.Theme, message string) body {
+	const withState, withGap = 5, 9
+	var drawn body
+	if height <= 0 {
+		return drawn
+	}
+	var lines []string
+	if height > 1 {
+		field, x := t.fieldLine(width, th)
+		drawn.x, drawn.cursor = x, true
+		if height < withState && message != "" {
+			field, drawn.cursor = th.Warning.Render(message), false
+		}
+		lines = append(lines, field)
+	}
+	if height >= withState {
+		lines = append(lines, t.state(th, message))
+	}
+	if height >= withGap {
+		lines = append(lines, "")
+	}
+	rows := height - len(lines)
+	from := t.scroll(rows)
+	if len(t.shown) > rows {
+		drawn.thumbFrom, drawn.thumbTo = thumb(len(lines), rows, from, len(t.shown))
+	}
+	table := t.columns(width, th)
+	for at := from; at < min(from+rows, len(t.shown)); at++ {
+		lines = append(lines, table.row(&t.all[t.shown[at]], at == t.cursor))
+	}
+	if len(t.shown) == 0 {
+		lines = append(lines, t.nothing(th))
+	}
+	drawn.lines = fill(lines, width, height)
+	return drawn
+}
+
+// nothing stands where values would.
+func (t *values) nothing(th theme.Theme) string {
+	if len(t.all) == 0 {
+		return th.Muted.Render("no " + t.field.many + " are known here")
+	}
+	return th.Muted.Render("no " + t.field.one + " has that in its name")
+}
+
+func (t *values) fieldLine(width int, th theme.Theme) (string, int) {
+	const mark = "› "
+	text, x := t.text.View(width-paint.Width(mark), th, "type to narrow", false)
+	return th.Prompt.Render(mark) + text, min(x+paint.Width(mark), max(0, width-1))
+}
+
+// state is the line between the field and the values: the answer to the last key, or what the counts are, and what
+// the choice means.
+func (t *values) state(th theme.Theme, message string) string {
+	if message != "" {
+		return th.Warning.Render(message)
+	}
+	if index, ok := t.pending(); ok {
+		return th.Text.Render("applying takes ") + th.Title.Render(t.all[index].label)
+	}
+	var parts []string
+	if !t.exact {
+		told := "counts of the " + comma(t.inHand) + " results in hand"
+		if t.limited {
+			told += ", all of the " + t.field.many + " asked for"
+		}
+		parts = append(parts, told)
+	}
+	chosen := t.chosen()
+	switch rest := len(t.all) - chosen; {
+	case chosen == 0:
+		parts = append(parts, "none chosen means any "+t.field.one)
+	case rest == 0:
+		parts = append(parts, "all are chosen")
+	case rest == 1:
+		parts = append(parts, "inverting chooses the other one")
+	default:
+		parts = append(parts, "inverting chooses the other "+comma(rest))
+	}
+	return th.Muted.Render(strings.Join(parts, " · "))
+}
+
+// scroll finds the first row to draw: the one of the last time, moved as little as shows the cursor and a row beyond.
+func (t *values) scroll(rows int) int {
+	t.rows = rows
+	t.top = scrolled(t.top, t.cursor, len(t.shown), rows)
+	return t.top
+}
+
+// scrolled moves the first row of a list as little as shows the cursor and, where there is room, a row beyond it.
+func scrolled(top, cursor, count, rows int) int {
+	margin := 0
+	if rows >= 4 {
+		margin = 1
+	}
+	top = min(top, cursor-margin)
+	top = max(top, cursor+margin-rows+1)
+	return max(0, min(top, count-rows))
+}
+
+// thumb is the part of so many rows that stands for what is shown of a longer list.
+func thumb(start, rows, from, count int) (int, int) {
+	size := max(1, rows*rows/count)
+	at := start
+	if count > rows {
+		at += (rows - size) * from / (count - rows)
+	}
+	return at, at + size
+}
+
+// table is where the parts of a row stand, in columns, and the pens to write them with.
+type table struct {
+	t                        *values
+	th                       theme.Theme
+	label, bar, count, width int
+	short                    bool // counts are 3/10
+	words                    []string
+
+	text, chosen, off, barPen, number, match paint.Pen
+}
+
+// columns shares the width out: the name first, then the count, the bar gets what is left.
+func (t *values) columns(width int, th theme.Theme) table {
+	const fixed, leastLabel, leastBar, mostBar, leastWords = 8, 6, 4, 48, 44
+	c := table{t: t, th: th, width: width, short: width < leastWords, words: strings.Fields(t.text.Text())}
+	c.text, c.chosen, c.off = paint.PenOf(th.Text), paint.PenOf(th.Title), paint.PenOf(th.Disabled)
+	c.barPen, c.number, c.match = paint.PenOf(th.Bar), paint.PenOf(th.Number), paint.PenOf(th.Match)
+	c.count = len(c.counted(&value{count: t.largest}))
+	rest := width - fixed - c.count - 1
+	if rest < leastLabel {
+		c.count, rest = 0, width-fixed
+	}
+	c.label = max(0, min(t.widest, rest))
+	if over := rest - c.label - 1; over >= leastBar {
+		c.bar = min(over, mostBar)
+	} else if most := rest * 2 / 3; c.count > 0 && most >= 2*leastLabel {
+		c.label = min(t.widest, most)
+		c.bar = rest - c.label - 1
+	}
+	return c
+}
+
+// counted writes the count of a value.
+func (c *table) counted(v *value) string {
+	switch {
+	case v.unknown && c.short:
+		return "-"
+	case v.unknown:
+		return "not asked for"
+	case c.t.exact:
+		return comma(v.count)
+	case c.short:
+		return comma(v.count) + "/" + comma(c.t.inHand)
+	}
+	return comma(v.count) + " of " + comma(c.t.inHand) + " shown"
+}
+
+// row draws a value. What has no match is dimmed and can be chosen all the same.
+func (c *table) row(v *value, under bool) string {
+	mark, box := " ", "[ ]"
+	if under {
+		mark = "▌"
+	}
+	name, boxPen := c.text, c.text
+	source := paint.PenOf(c.t.field.dress(c.th, v.value))
+	switch {
+	case v.chosen:
+		box, name, boxPen = "[x]", c.chosen, c.chosen
+	case v.count == 0 && !v.unknown:
+		name, source, boxPen = c.off, c.off, c.off
+	}
+	var row strings.Builder
+	row.WriteString(paint.PenOf(c.th.Prompt).Write(mark) + boxPen.Write(box) + " ")
+	row.WriteString(source.Write(c.t.field.glyph(v.value)) + " ")
+	label := paint.Fit(v.label, c.label)
+	row.WriteString(paint.MarkedWith(label, matches(label, c.words), name, c.match))
+	if c.bar > 0 {
+		drawn := bar(v.count, c.t.largest, c.bar)
+		row.WriteString(" " + c.barPen.Write(drawn) + paint.Blank(c.bar-paint.Width(drawn)))
+	}
+	if c.count > 0 {
+		pen := c.number
+		if v.count == 0 {
+			pen = c.off
+		}
+		text := c.counted(v)
+		row.WriteString(paint.Blank(1+c.count-len(text)) + pen.Write(text))
+	}
+	line := paint.Fit(row.String(), c.width)
+	if under {
+		return paint.Under(line, c.th.Selected)
+	}
+	return line
+}
+
+// matches finds typed words in a name. Where lower case is of another length nothing is marked.
+func matches(label string, words []string) []wire.Span {
+	lower := strings.ToLower(label)
+	if len(words) == 0 || len(lower) != len(label) {
+		return nil
+	}
+	marked := make([]bool, len(label)+1)
+	for _, word := range words {
+		word = strings.ToLower(word)
+		if at := strings.Index(lower, word); at >= 0 {
+			for i := at; i < at+len(word); i++ {
+				marked[i] = true
+			}
+		}
+	}
+	var spans []wire.Span
+	for i, from := 0, -1; i <= len(label); i++ {
+		if marked[i] && from < 0 {
+			from = i
+		} else if !marked[i] && from >= 0 {
+			spans, from = append(spans, wire.Span{from, i}), -1
+		}
+	}
+	return spans
+}
+
+// bar draws a count as a bar of at most width columns, in eighths of one. Anything but nothing is seen.
+func bar(count, largest, width int) string {
+	if count <= 0 || largest <= 0 {
+		return ""
+	}
+	eighths := max(1, int(float64(count)/float64(largest)*float64(width*8)+0.5))
+	drawn := strings.Repeat("█", eighths/8)
+	if part := eighths % 8; part > 0 {
+		drawn += string([]rune("▏▎▍▌▋▊▉")[part-1])
+	}
+	return drawn
+}
