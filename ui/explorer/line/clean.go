@@ -16,6 +16,9 @@ const (
 	scanned = 128 << 10
 )
 
+// Clean makes a text what an editor would hold of it: one line of at most limit runes.
+func Clean(s string, limit int) string { return clean(s, limit) }
+
 // clean makes one line of at most limit runes of whatever a terminal or a clipboard gave: valid UTF-8 without escape
 // sequences, control characters and characters that hide or reorder text; a run of white space that holds a tab or
 // the end of a line becomes one space.

@@ -87,15 +87,20 @@ func (e *Editor) Paste(s string) bool { return e.insert(stepOther, s) }
 const longestKey = 32
 
 func (e *Editor) insert(kind step, s string) bool {
-	s = clean(s, e.limit()-utf8.RuneCountInString(e.now.text))
-	if s == "" {
+	text, cursor := e.Inserted(s)
+	if text == e.now.text {
 		return false
 	}
-	if kind == stepType && !e.continuesWord(s) {
+	if kind == stepType && !e.continuesWord(text[e.now.cursor:cursor]) {
 		e.last = stepNone
 	}
-	text := e.now.text[:e.now.cursor] + s + e.now.text[e.now.cursor:]
-	return e.change(kind, text, e.now.cursor+len(s))
+	return e.change(kind, text, cursor)
+}
+
+// Inserted is the text and the end of what was inserted, in bytes, as Insert would make them; it changes nothing.
+func (e *Editor) Inserted(s string) (text string, end int) {
+	s = clean(s, e.limit()-utf8.RuneCountInString(e.now.text))
+	return e.now.text[:e.now.cursor] + s + e.now.text[e.now.cursor:], e.now.cursor + len(s)
 }
 
 // continuesWord tells whether typed text goes on with the word before the cursor, or with the spaces after it.

@@ -60,6 +60,12 @@ func (e *Editor) draw(width int, th theme.Theme, placeholder string, masked bool
 	return paint.Fit(text, width), cursorX
 }
 
+// Fits tells whether the whole text and the cursor behind it have room in so many columns.
+func (e *Editor) Fits(width int) bool {
+	w := newWindow(e.now, width, false)
+	return w.back(w.count(), 0) == 0
+}
+
 const (
 	ellipsis = "…"
 	// narrow is the width below which no column is spent on an ellipsis.

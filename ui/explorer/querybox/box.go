@@ -1,0 +1,256 @@
+package querybox
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/explorer/line"
+)
+
+// Box is a question being typed: a line of text and the filters that have left it. The zero value is empty. Undo and
+// Redo go over both; a filter that became a chip is the typed text again one step back.
+type Box struct {
+	line.Editor // the text; what is attached to it is the filters as they were typed
+
+	// Placeholder stands in an empty box.
+	Placeholder string
+
+	now      time.Time // the latest moment that was told, for filters relative to it
+	ignored  []string
+	parsed   []Chip
+	selected int    // 1 for the first chip, 0 for none
+	version  uint64 // counts what the editor does not
+	at       uint64 // the editor's version when the chip was selected
+
+	drawn drawnLine
+	chips drawnChips
+}
+
+// Chip is a filter that holds.
+type Chip struct {
+	Raw          string // as it was typed
+	Field, Value string // as in client.Chip
+	Ignored      bool   // the server searched without it
+}
+
+// State is all that a box holds of what was typed.
+type State struct {
+	text    string
+	cursor  int
+	filters []string
+}
+
+// Query is the text of the state with its filters, as Box.Query gives it.
+func (s State) Query() string { return join(s.text, s.filters) }
+
+// Snapshot is what was typed, for Restore.
+func (b *Box) Snapshot() State { return State{b.Text(), b.Cursor(), slices.Clone(b.Attached())} }
+
+// Restore brings a snapshot back. It can be undone like a change that was typed.
+func (b *Box) Restore(s State) bool { return b.Replace(s.text, s.cursor, s.filters) }
+
+// Version is another number after every change of what the box holds or shows.
+func (b *Box) Version() uint64 { return b.Editor.Version() + b.version }
+
+// Query is the text and the filters as one query for client.ParseQuery.
+func (b *Box) Query() string { return join(b.Text(), b.Attached()) }
+
+// join puts filters behind a text, or before it where an open quotation mark would swallow them.
+func join(text string, filters []string) string {
+	text = strings.TrimFunc(text, unicode.IsSpace)
+	if openQuote(text) < len(text) {
+		return strings.Join(append(slices.Clone(filters), text), " ")
+	}
+	if text == "" {
+		return strings.Join(filters, " ")
+	}
+	return strings.Join(append([]string{text}, filters...), " ")
+}
+
+// SetQuery takes a query apart into text and chips, as one step of Undo.
+func (b *Box) SetQuery(q string, now time.Time) bool {
+	b.now = now
+	const most = 8 * wire.MaxQueryRunes // filters do not count towards the length of a query
+	text, _, filters := b.settled(line.Clean(q, most), 0)
+	text = line.Clean(text, wire.MaxQueryRunes)
+	return b.Replace(text, len(text), filters)
+}
+
+// Settle makes chips of all filters in the text, also of one that nothing follows yet.
+func (b *Box) Settle(now time.Time) bool {
+	b.now = now
+	text, cursor, filters := b.settled(b.Text(), b.Cursor())
+	if len(filters) == 0 {
+		return false
+	}
+	return b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
+}
+
+// settled is a text without all of its filters, and without the space that a filter at its end leaves.
+func (b *Box) settled(text string, cursor int) (rest string, restCursor int, filters []string) {
+	chips := client.ParseQuery(text, b.now).Chips
+	rest, cursor, filters = without(text, cursor, chips)
+	if len(chips) > 0 {
+		rest = strings.TrimRightFunc(rest, unicode.IsSpace)
+	}
+	return rest, min(cursor, len(rest)), filters
+}
+
+// without takes chips out of a text, each with the white space after it, and moves the cursor along.
+func without(text string, cursor int, chips []client.Chip) (rest string, restCursor int, filters []string) {
+	var out strings.Builder
+	restCursor = cursor
+	copied := 0
+	for _, chip := range chips {
+		end := len(text) - len(strings.TrimLeftFunc(text[chip.End:], unicode.IsSpace))
+		out.WriteString(text[copied:chip.Start])
+		restCursor -= min(max(cursor-chip.Start, 0), end-chip.Start)
+		copied = end
+		filters = append(filters, chip.Raw)
+	}
+	out.WriteString(text[copied:])
+	return out.String(), restCursor, filters
+}
+
+// Insert puts typed text before the cursor. A filter that is finished by it becomes a chip.
+func (b *Box) Insert(s string) bool {
+	if b.take(s, false) {
+		return true
+	}
+	return b.Editor.Insert(s)
+}
+
+// Paste is Insert for text that comes from elsewhere: a filter at its end is finished, too.
+func (b *Box) Paste(s string) bool {
+	if b.take(s, true) {
+		return true
+	}
+	return b.Editor.Paste(s)
+}
+
+// take inserts text that finishes filters, so that Undo goes back to before it; false if it finishes none.
+func (b *Box) take(s string, pasted bool) bool {
+	text, cursor := b.Inserted(s)
+	if text == b.Text() {
+		return false
+	}
+	chips := b.finished(text, cursor, pasted)
+	if len(chips) == 0 {
+		return false
+	}
+	text, cursor, filters := without(text, cursor, chips)
+	return b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
+}
+
+// finished is the filters of a text that are no longer being typed: the cursor has left them and space follows, or
+// they were pasted whole. Nothing is finished behind a quotation mark that is still open.
+func (b *Box) finished(text string, cursor int, pasted bool) []client.Chip {
+	open := openQuote(text)
+	var finished []client.Chip
+	for _, chip := range client.ParseQuery(text, b.now).Chips {
+		touched := cursor > chip.Start && cursor <= chip.End
+		last := chip.End == len(text)
+		if chip.Start < open && (!touched && !last || pasted && cursor == chip.End) {
+			finished = append(finished, chip)
+		}
+	}
+	return finished
+}
+
+// DeleteBack takes away what precedes the cursor. At the beginning it takes the last chip back into the text, to be
+// edited; a selected chip it removes.
+func (b *Box) DeleteBack() bool {
+	if i, ok := b.SelectedChip(); ok {
+		return b.removeSelected(i)
+	}
+	filters := b.Attached()
+	if b.Cursor() > 0 || len(filters) == 0 {
+		return b.Editor.DeleteBack()
+	}
+	last, text := filters[len(filters)-1], b.Text()
+	if text != "" && text == strings.TrimLeftFunc(text, unicode.IsSpace) {
+		text = " " + text
+	}
+	return b.Replace(last+text, len(last), filters[:len(filters)-1])
+}
+
+// DeleteForward takes away what follows the cursor, or the selected chip.
+func (b *Box) DeleteForward() bool {
+	if i, ok := b.SelectedChip(); ok {
+		return b.removeSelected(i)
+	}
+	return b.Editor.DeleteForward()
+}
+
+// DeleteWordBack takes away the word before the cursor, or at the beginning the last chip.
+func (b *Box) DeleteWordBack() bool { return b.wordBack(b.Editor.DeleteWordBack) }
+
+// DeleteWordBackAlt is DeleteWordBack for words of letters and digits.
+func (b *Box) DeleteWordBackAlt() bool { return b.wordBack(b.Editor.DeleteWordBackAlt) }
+
+func (b *Box) wordBack(deleteWord func() bool) bool {
+	if i, ok := b.SelectedChip(); ok {
+		return b.removeSelected(i)
+	}
+	if b.Cursor() == 0 {
+		return b.RemoveChip(len(b.Attached()) - 1)
+	}
+	return deleteWord()
+}
+
+// Clear takes away text and chips.
+func (b *Box) Clear() bool { return b.Replace("", 0, nil) }
+
+// Left goes back by one cluster, and at the beginning selects the last chip or the one before the selected.
+func (b *Box) Left() bool {
+	if b.Cursor() > 0 {
+		return b.Editor.Left()
+	}
+	i, ok := b.SelectedChip()
+	if !ok {
+		i = len(b.Attached())
+	}
+	return i > 0 && b.SelectChip(i-1)
+}
+
+// Right goes on by one cluster, or from chip to chip and into the text.
+func (b *Box) Right() bool {
+	if i, ok := b.SelectedChip(); ok {
+		return b.SelectChip(i + 1)
+	}
+	return b.Editor.Right()
+}
+
+// SelectChip makes a chip the one that DeleteBack and DeleteForward remove; an index that is out of range, none. Any
+// change of the text or the cursor ends the selection.
+func (b *Box) SelectChip(i int) bool {
+	before, had := b.SelectedChip()
+	b.selected, b.at = 0, b.Editor.Version()
+	if i >= 0 && i < len(b.Attached()) {
+		b.selected = i + 1
+	}
+	now, has := b.SelectedChip()
+	if before == now && had == has {
+		return false
+	}
+	b.version++
+	return true
+}
+
+// SelectedChip is the chip that keys act on, if there is one.
+func (b *Box) SelectedChip() (i int, ok bool) {
+	if b.selected == 0 || b.at != b.Editor.Version() {
+		return 0, false
+	}
+	return b.selected - 1, true
+}
+
+func (b *Box) removeSelected(i int) bool {
+	removed := b.RemoveChip(i)
+	b.SelectChip(min(i, len(b.Attached())-1))
+	return removed
+}

@@ -1,0 +1,250 @@
+package querybox
+
+import (
+	"fmt"
+	"strings"
+
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
+)
+
+const (
+	markFocused = "┃"
+	markBlurred = "│"
+	promptWidth = 2
+	// roomToType is the least number of columns for the text beside the label on its right.
+	roomToType = 20
+	labelGap   = 2
+)
+
+// drawnLine is the line of the text as it was drawn last, and what for.
+type drawnLine struct {
+	key     lineKey
+	line    string
+	cursorX int
+	full    bool
+}
+
+type lineKey struct {
+	version            uint64
+	width              int
+	theme              string
+	focused            bool
+	right, placeholder string
+}
+
+// View draws the line that is typed into, width columns wide, and tells the column of the cursor. The label on the right
+// goes when the text needs its room.
+func (b *Box) View(width int, th theme.Theme, focused bool, right string) (line string, cursorX int) {
+	if width <= 0 {
+		return "", 0
+	}
+	key := lineKey{b.Version(), width, th.Name, focused, right, b.Placeholder}
+	if !b.drawn.full || b.drawn.key != key {
+		line, cursorX = b.drawLine(width, th, focused, right)
+		b.drawn = drawnLine{key, line, cursorX, true}
+	}
+	return b.drawn.line, b.drawn.cursorX
+}
+
+func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) (line string, cursorX int) {
+	mark := promptMark(th, focused)
+	if width <= promptWidth {
+		return paint.Fit(mark, width), width - 1
+	}
+	room := width - promptWidth
+	label := b.label(room, right)
+	text, x := b.Editor.View(room-paint.Width(label), th, b.Placeholder, false)
+	if label != "" {
+		label = th.Muted.Render(label)
+	}
+	return paint.Fit(mark+" "+text+label, width), promptWidth + x
+}
+
+func promptMark(th theme.Theme, focused bool) string {
+	if focused {
+		return th.Prompt.Render(markFocused)
+	}
+	return th.Border.Render(markBlurred)
+}
+
+// label is the text on the right with the gap before it, or nothing where there is no room for it.
+func (b *Box) label(room int, right string) string {
+	if right = paint.Line(right); right == "" {
+		return ""
+	}
+	label := strings.Repeat(" ", labelGap) + right
+	left := room - paint.Width(label)
+	if left < roomToType || !b.Fits(left) {
+		return ""
+	}
+	return label
+}
+
+// drawnChips is the line of chips as it was drawn last, and what for.
+type drawnChips struct {
+	key  chipsKey
+	line string
+	hits []hit
+	full bool
+}
+
+type chipsKey struct {
+	version  uint64
+	width    int
+	theme    string
+	right    string
+	selected int
+}
+
+// hit is where a chip was drawn: the columns [from, to).
+type hit struct{ from, to, chip int }
+
+// ChipsView draws the filters on one line, width columns wide, with a hint on its right if there is room for all of it.
+// What does not fit is counted: +2.
+func (b *Box) ChipsView(width int, th theme.Theme, right string) string {
+	if width <= 0 {
+		return ""
+	}
+	selected := -1
+	if i, ok := b.SelectedChip(); ok {
+		selected = i
+	}
+	key := chipsKey{b.Version(), width, th.Name, right, selected}
+	if !b.chips.full || b.chips.key != key {
+		row := chipRow{width: width, selected: selected, th: th}
+		row.draw(b.Chips(), paint.Line(right))
+		b.chips = drawnChips{key, paint.Fit(row.line.String(), width), row.hits, true}
+	}
+	return b.chips.line
+}
+
+// HitChip is the chip in a column of the line that ChipsView drew last.
+func (b *Box) HitChip(x int) (i int, ok bool) {
+	for _, h := range b.chips.hits {
+		if x >= h.from && x < h.to {
+			return h.chip, true
+		}
+	}
+	return 0, false
+}
+
+// chipRow lays a line of chips out from left to right.
+type chipRow struct {
+	th       theme.Theme
+	width    int
+	selected int // -1 for none
+
+	line strings.Builder
+	x    int
+	hits []hit
+}
+
+const (
+	remove       = " ✕"
+	ignoredLabel = " (ignored)"
+	chipPadding  = 2  // a column on both sides
+	shortestChip = 8  // a chip that is cut shorter tells nothing
+	longestChip  = 36 // columns of what is shown of a filter
+)
+
+func (r *chipRow) draw(chips []Chip, right string) {
+	r.put(r.th.Border.Render(markBlurred), 1)
+	labels := make([]string, 0, len(chips))
+	total := r.x
+	for _, chip := range chips {
+		label := chipLabel(chip)
+		labels = append(labels, label)
+		total += paint.Width(label) + chipPadding
+	}
+	first, end := r.visible(labels, total)
+	if first > 0 {
+		r.count(first)
+	}
+	for i := first; i < end; i++ {
+		r.chip(i, labels[i], chips[i].Ignored, countWidth(len(labels)-i-1))
+	}
+	if end < len(labels) {
+		r.count(len(labels) - end)
+	}
+	if gap := r.width - r.x - paint.Width(right); right != "" && gap >= labelGap && first == 0 && end == len(labels) {
+		r.put(paint.Blank(gap)+r.th.Muted.Render(right), gap+paint.Width(right))
+	}
+}
+
+func chipLabel(chip Chip) string {
+	label := paint.Line(chip.Raw)
+	if paint.Width(label) > longestChip {
+		label = paint.Fit(label, longestChip)
+	}
+	if chip.Ignored {
+		label += ignoredLabel
+	}
+	return label + remove
+}
+
+// visible is the range of chips that are drawn: from the first on, unless the selected one would not be among them.
+func (r *chipRow) visible(labels []string, total int) (first, end int) {
+	if total <= r.width {
+		return 0, len(labels)
+	}
+	for first = range labels {
+		end = r.fitting(labels, first)
+		if r.selected < end {
+			break
+		}
+	}
+	return first, end
+}
+
+// fitting is the end of the chips that fit from a first one on. The first may be cut, where there is room to tell
+// anything.
+func (r *chipRow) fitting(labels []string, first int) (end int) {
+	room := r.width - r.x - countWidth(first)
+	if room-countWidth(len(labels)-first-1) < shortestChip {
+		return first
+	}
+	used := 0
+	for end = first; end < len(labels); end++ {
+		used += paint.Width(labels[end]) + chipPadding
+		if used+countWidth(len(labels)-end-1) > room {
+			break
+		}
+	}
+	return max(end, first+1)
+}
+
+// chip draws one chip, cut so that some columns after it stay free.
+func (r *chipRow) chip(i int, label string, ignored bool, free int) {
+	room := r.width - r.x - chipPadding - free
+	if paint.Width(label) > room {
+		label = paint.Fit(label, room)
+	}
+	style, before, after := r.th.Chip, " ", " "
+	if ignored {
+		style = r.th.Disabled
+	}
+	if i == r.selected {
+		style, before, after = r.th.Selected, "[", "]"
+	}
+	from := r.x
+	r.put(before+style.Render(label)+after, paint.Width(label)+chipPadding)
+	r.hits = append(r.hits, hit{from, r.x, i})
+}
+
+// count draws the number of chips that are not.
+func (r *chipRow) count(n int) { r.put(r.th.Muted.Render(countLabel(n)), countWidth(n)) }
+
+func countLabel(n int) string { return fmt.Sprintf(" +%d", n) }
+
+func countWidth(n int) int {
+	if n <= 0 {
+		return 0
+	}
+	return len(countLabel(n))
+}
+
+func (r *chipRow) put(styled string, width int) {
+	r.line.WriteString(styled)
+	r.x += width
+}
