@@ -1,0 +1,62 @@
+package reader
+
+import "container/list"
+
+// defaultCache is how many bytes of rendered text are kept.
+const defaultCache = 4 << 20
+
+// cache keeps rendered text, the most recently used, up to a number of bytes.
+type cache struct {
+	limit   int // 0 for defaultCache
+	size    int
+	entries map[jobKey]*list.Element
+	order   list.List // of entry, the most recently used first
+}
+
+type entry struct {
+	key    jobKey
+	layout *layout
+}
+
+func (c *cache) get(key jobKey) (*layout, bool) {
+	element, found := c.entries[key]
+	if !found {
+		return nil, false
+	}
+	c.order.MoveToFront(element)
+	return element.Value.(entry).layout, true
+}
+
+// put keeps a rendering. One that is larger than the whole cache is kept alone, until the next one comes.
+func (c *cache) put(key jobKey, l *layout) {
+	if c.entries == nil {
+		c.entries = map[jobKey]*list.Element{}
+	}
+	if old, found := c.entries[key]; found {
+		c.drop(old)
+	}
+	c.entries[key] = c.order.PushFront(entry{key, l})
+	c.size += l.size
+	c.shrink()
+}
+
+func (c *cache) resize(limit int) {
+	c.limit = limit
+	c.shrink()
+}
+
+func (c *cache) shrink() {
+	limit := c.limit
+	if limit == 0 {
+		limit = defaultCache
+	}
+	for c.size > limit && c.order.Len() > 1 {
+		c.drop(c.order.Back())
+	}
+}
+
+func (c *cache) drop(element *list.Element) {
+	dropped := c.order.Remove(element).(entry)
+	delete(c.entries, dropped.key)
+	c.size -= dropped.layout.size
+}

@@ -1,2 +1,0 @@
-// Package reader is being written.
-package reader

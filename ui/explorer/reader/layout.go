@@ -1,0 +1,85 @@
+package reader
+
+import (
+	"strings"
+	"unsafe"
+
+	"quarry/client/wire"
+	"quarry/ui/explorer/paint"
+)
+
+// line is one row of a unit as it is painted.
+type line struct {
+	text  string // styled; ends with every style and link ended
+	width int    // columns
+	from  int    // the byte of the unit's text that its first letter comes from; -1 for a line that shows no text
+	marks []mark // parts that match the query
+}
+
+// mark is a part of a line's text that matches the query.
+type mark struct {
+	from, to int    // bytes of the line's text
+	span     int    // which of the unit's highlights it belongs to
+	pen      string // what brings back the style that holds behind it; empty for none
+}
+
+// layout holds the lines of a unit for one width.
+type layout struct {
+	lines    []line
+	rendered bool
+	size     int // bytes that it keeps in memory
+}
+
+func newLayout(lines []line, rendered bool) *layout {
+	size := int(unsafe.Sizeof(layout{}))
+	for i := range lines {
+		size += int(unsafe.Sizeof(line{})) + len(lines[i].text)
+		for _, m := range lines[i].marks {
+			size += int(unsafe.Sizeof(m)) + len(m.pen)
+		}
+	}
+	return &layout{lines, rendered, size}
+}
+
+// plainLayout shows the Markdown as it was written.
+func plainLayout(u unit, width int) *layout {
+	ranges := paint.WrapSpans(u.text, max(1, width))
+	lines := make([]line, 0, len(ranges))
+	spans, first := u.spans, 0
+	for _, r := range ranges {
+		for first < len(spans) && spans[first][1] <= r.Start {
+			first++
+		}
+		lines = append(lines, plainLine(u.text, r, spans, first))
+	}
+	return newLayout(trimBlank(lines), false)
+}
+
+// plainLine is one line of a text; spans from first on may touch it.
+func plainLine(text string, r paint.Range, spans []wire.Span, first int) line {
+	l := line{text: strings.TrimRight(text[r.Start:r.End], " "), from: r.Start}
+	l.width = paint.Width(l.text)
+	if l.text == "" {
+		l.from = -1
+		return l
+	}
+	l.from += len(l.text) - len(strings.TrimLeft(l.text, " "))
+	for i := first; i < len(spans) && spans[i][0] < r.Start+len(l.text); i++ {
+		from, to := max(0, spans[i][0]-r.Start), min(len(l.text), spans[i][1]-r.Start)
+		if from < to {
+			l.marks = append(l.marks, mark{from: from, to: to, span: i})
+		}
+	}
+	return l
+}
+
+// trimBlank takes blank lines off both ends, but for one where there is nothing else.
+func trimBlank(lines []line) []line {
+	for len(lines) > 1 && lines[0].text == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 1 && lines[len(lines)-1].text == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}

@@ -1,0 +1,93 @@
+package reader
+
+// matchID names a highlight, whatever lines it stands on.
+type matchID struct {
+	piece *piece
+	span  int
+}
+
+// match is a highlight that is shown, and the line of the body where it begins.
+type match struct {
+	matchID
+	line int
+}
+
+// NextMatch goes to the next highlight after the current one, or the first one on the screen, and round from the last to
+// the first. It tells whether there is any.
+func (r *Reader) NextMatch() bool { return r.stepMatch(1) }
+
+// PrevMatch is NextMatch backwards.
+func (r *Reader) PrevMatch() bool { return r.stepMatch(-1) }
+
+// Match tells which highlight n and N stand on, from 1, and how many there are; 0 for none.
+func (r *Reader) Match() (current, total int) {
+	r.settle()
+	r.count()
+	for i, m := range r.matches {
+		if m.matchID == r.current {
+			return i + 1, len(r.matches)
+		}
+	}
+	return 0, len(r.matches)
+}
+
+func (r *Reader) stepMatch(by int) bool {
+	r.settle()
+	r.count()
+	if len(r.matches) == 0 {
+		return false
+	}
+	to := r.startMatch(by)
+	if current, _ := r.Match(); current > 0 && r.visible(r.matches[current-1].line) {
+		to = current - 1 + by
+	}
+	to = (to + len(r.matches)) % len(r.matches)
+	r.current = r.matches[to].matchID
+	if line := r.matches[to].line; !r.visible(line) {
+		r.scrollTo(line - r.body/3)
+	}
+	r.version++
+	return true
+}
+
+// startMatch is the first highlight at or below the top of the view, or going backwards the last one above its end.
+func (r *Reader) startMatch(by int) int {
+	edge := r.top
+	if by < 0 {
+		edge = r.top + r.body
+	}
+	at := 0
+	for at < len(r.matches) && r.matches[at].line < edge {
+		at++
+	}
+	if by < 0 {
+		at--
+	}
+	return at
+}
+
+func (r *Reader) visible(line int) bool { return line >= r.top && line < r.top+r.body }
+
+// count finds the highlights in the lines.
+func (r *Reader) count() {
+	if r.counted {
+		return
+	}
+	r.counted = true
+	r.matches = r.matches[:0]
+	for i := range r.blocks {
+		p := r.blocks[i].piece
+		if p == nil || p.layout == nil || len(p.spans) == 0 {
+			continue
+		}
+		seen := make([]bool, len(p.spans))
+		for at := range p.layout.lines {
+			for _, m := range p.layout.lines[at].marks {
+				if m.span < len(seen) && !seen[m.span] {
+					seen[m.span] = true
+					r.matches = append(r.matches, match{matchID{p, m.span}, p.start + at})
+				}
+			}
+		}
+	}
+}

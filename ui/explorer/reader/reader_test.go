@@ -1,0 +1,70 @@
+package reader
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client/wire"
+	"quarry/theme"
+)
+
+func darkTheme() theme.Theme {
+	return theme.ForScreen(theme.Options{Mode: "dark", Dark: true, Profile: colorprofile.TrueColor})
+}
+
+// plainView is what View shows without its styles.
+func plainView(r *Reader, width, height int) []string {
+	lines := r.View(width, height, darkTheme(), true)
+	plain := make([]string, len(lines))
+	for i, line := range lines {
+		plain[i] = strings.TrimRight(ansi.Strip(line), " ")
+	}
+	return plain
+}
+
+// render answers every job that the reader has.
+func render(r *Reader) {
+	for {
+		job, ok := r.RenderJob()
+		if !ok {
+			return
+		}
+		r.Apply(job.Render())
+	}
+}
+
+func runbook() Document {
+	return Document{
+		Ref: "confluence:1042#2", DocumentID: "confluence:1042", Title: "Runbook: rolling back", Source: "confluence",
+		UpdatedAt: "2026-09-21T09:14:05+00:00", Authors: []string{"Jo Ortiz"}, Link: "https://wiki.example/1042",
+		HeadingPath: []string{"Platform", "Runbooks"}, Words: []string{"roll"},
+		Content: "## When to roll back\n\n**Roll back** when the error budget is gone.\n\n- first\n- second\n",
+		Chunk:   2, ChunkStart: 2, ChunkEnd: 2, ChunkCount: 11, CanExpand: true,
+	}
+}
+
+func chunks(from, to int) []wire.Chunk {
+	var made []wire.Chunk
+	for i := from; i <= to; i++ {
+		text := fmt.Sprintf("## Part %d\n\nText of **part %d** that rolls along.\n\n- item %d", i, i, i)
+		made = append(made, wire.Chunk{ChunkInd: i, Content: text})
+	}
+	return made
+}
+
+func TestView(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	r.Show(runbook())
+	view := strings.Join(plainView(&r, 60, 20), "\n")
+	for _, want := range []string{"Runbook: rolling back", "Confluence › Platform › Runbooks", "2026-09-21 · Jo Ortiz · wiki.example/1042",
+		"chunk 3 of 11", "╌╌ 2 above · 8 below ╌╌  e expand", "When to roll back"} {
+		if !strings.Contains(view, want) {
+			t.Errorf("the view lacks %q:\n%s", want, view)
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package reader
+
+import (
+	"fmt"
+	"strings"
+
+	"quarry/client"
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
+)
+
+// Heights of the pane below which parts of the header are left out.
+const (
+	roomForHeader = 10
+	roomForTitle  = 4
+)
+
+// pens are the styles of a theme, ready for use.
+type pens struct {
+	match, current, muted, title, key, border, source paint.Pen
+}
+
+func pensOf(th theme.Theme, focused bool) pens {
+	border := th.Border
+	if focused {
+		border = th.BorderFocused
+	}
+	return pens{
+		match: paint.PenOf(th.Match), current: paint.PenOf(th.MatchCurrent), muted: paint.PenOf(th.Muted),
+		title: paint.PenOf(th.Title), key: paint.PenOf(th.Key), border: paint.PenOf(border), source: paint.PenOf(th.Source),
+	}
+}
+
+// View draws the pane: exactly height lines, each exactly width columns wide.
+func (r *Reader) View(width, height int, th theme.Theme, focused bool) []string {
+	if height <= 0 {
+		return nil
+	}
+	if width <= 0 {
+		return make([]string, height)
+	}
+	r.fit(width, height, th)
+	key := frameKey{r.version, width, height, th.Name, focused}
+	return r.frame.Lines(key, func() []string { return r.draw(width, height, th, focused) })
+}
+
+// fit lays the body out for the size of the pane.
+func (r *Reader) fit(width, height int, th theme.Theme) {
+	if to := shapeWidth(width); to != r.shape.width || th.Name != r.shape.theme {
+		r.shape, r.theme, r.dirty = shape{to, th.Name, r.raw}, th, true
+		r.version++
+	}
+	if body := height - r.headerLines(height); body != r.body {
+		r.body, r.dirty = body, true
+		r.version++
+	}
+	r.settle()
+}
+
+func (r *Reader) draw(width, height int, th theme.Theme, focused bool) []string {
+	r.pens = pensOf(th, focused)
+	lines := make([]string, 0, height)
+	lines = append(lines, r.header(width, height)...)
+	block := r.blockAt(r.top)
+	for at := r.top; len(lines) < height; at++ {
+		for block+1 < len(r.blocks) && r.blocks[block+1].start <= at {
+			block++
+		}
+		if !r.shown || at >= r.lines || block >= len(r.blocks) {
+			lines = append(lines, paint.Blank(width))
+			continue
+		}
+		lines = append(lines, r.bodyLine(&r.blocks[block], at, width))
+	}
+	return lines
+}
+
+// bodyLine draws one line of the body.
+func (r *Reader) bodyLine(b *block, at, width int) string {
+	if b.piece == nil {
+		return paint.Fit(r.seamLine(b.seam), width)
+	}
+	l := &b.piece.layout.lines[at-b.start]
+	text := l.text
+	if len(l.marks) > 0 {
+		text = r.marked(l, b.piece)
+	}
+	if l.width > width {
+		return paint.Fit(text, width)
+	}
+	return text + paint.Blank(width-l.width)
+}
+
+// marked is a line's text with its highlights in the style of matches. A highlight loses the styles that it had, so that
+// it looks the same everywhere; what stands behind it gets its own back.
+func (r *Reader) marked(l *line, p *piece) string {
+	var out strings.Builder
+	out.Grow(len(l.text) + 24*len(l.marks))
+	at := 0
+	for _, m := range l.marks {
+		pen := r.pens.match
+		if (matchID{p, m.span}) == r.current {
+			pen = r.pens.current
+		}
+		out.WriteString(l.text[at:m.from])
+		if m.pen != "" {
+			out.WriteString(endStyle)
+		}
+		out.WriteString(pen.Write(withoutStyles(l.text[m.from:m.to])))
+		out.WriteString(m.pen)
+		at = m.to
+	}
+	out.WriteString(l.text[at:])
+	return out.String()
+}
+
+const endStyle = "\x1b[m"
+
+// withoutStyles takes the styles out of a text, but not the links.
+func withoutStyles(s string) string {
+	if !strings.Contains(s, "\x1b[") {
+		return s
+	}
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(s, "\x1b[")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		_, s, _ = strings.Cut(after, "m")
+	}
+}
+
+// seamLine is a line between pieces.
+func (r *Reader) seamLine(s seam) string {
+	switch s {
+	case foundBegin:
+		return r.pens.muted.Write("╌╌ the passage found ╌╌")
+	case foundEnd:
+		return r.pens.muted.Write("╌╌ further on ╌╌")
+	case ends:
+		return r.endsLine()
+	}
+	return ""
+}
+
+// endsLine says what more the document has, and how to get it or why that is impossible.
+func (r *Reader) endsLine() string {
+	above, below := r.left()
+	var parts []string
+	if above > 0 {
+		parts = append(parts, fmt.Sprintf("%d above", above))
+	}
+	switch {
+	case below > 0:
+		parts = append(parts, fmt.Sprintf("%d below", below))
+	case below < 0:
+		parts = append(parts, "perhaps more below")
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "only this passage")
+	}
+	text := r.pens.muted.Write("╌╌ " + strings.Join(parts, " · ") + " ╌╌")
+	if !r.document.CanExpand {
+		return text + "  " + r.pens.muted.Write(paint.Line(client.Sanitize(r.document.WhyNot)))
+	}
+	key := r.ExpandKey
+	if key == "" {
+		key = "e"
+	}
+	return text + "  " + r.pens.key.Write(key) + r.pens.muted.Write(" expand")
+}
+
+// headerLines is how many lines of a pane's height the header takes.
+func (r *Reader) headerLines(height int) int {
+	switch {
+	case !r.shown || height < roomForTitle:
+		return 0
+	case height < roomForHeader:
+		return 1
+	case r.crumbs() == "":
+		return 3
+	}
+	return 4
+}
+
+func (r *Reader) header(width, height int) []string {
+	var lines []string
+	switch r.headerLines(height) {
+	case 0:
+		return nil
+	case 1:
+		return []string{r.titleLine(width)}
+	case 3:
+		lines = []string{r.titleLine(width)}
+	default:
+		lines = []string{r.titleLine(width), paint.Fit(r.crumbLine(), width)}
+	}
+	return append(lines, r.aboutLine(width), r.rule(width))
+}
+
+// titleLine is the title with age and owner at its right, as far as there is room for them.
+func (r *Reader) titleLine(width int) string {
+	title := clean(r.document.Title)
+	if title == "" {
+		title = "(untitled)"
+	}
+	beside := r.beside()
+	room := width - paint.Width(beside) - 2
+	if beside == "" || room < min(paint.Width(title), 24) {
+		return paint.Fit(r.pens.title.Write(strings.TrimRight(paint.Fit(title, width), " ")), width)
+	}
+	return paint.Fit(r.pens.title.Write(strings.TrimRight(paint.Fit(title, room), " ")), room) + "  " + r.pens.muted.Write(beside)
+}
+
+// beside is the owner and the age that stand beside the title.
+func (r *Reader) beside() string {
+	var parts []string
+	if len(r.document.Authors) > 0 {
+		parts = append(parts, strings.TrimRight(paint.Fit(clean(r.document.Authors[0]), 20), " "))
+	}
+	if age := passage.ShortAge(r.document.UpdatedAt, r.now); age != "" && !r.now.IsZero() {
+		parts = append(parts, age)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// crumbs is where the passage stands: source and headings.
+func (r *Reader) crumbs() string {
+	var parts []string
+	if source := clean(client.SourceName(r.document.Source)); source != "" && r.document.Source != "" {
+		parts = append(parts, source)
+	}
+	for _, heading := range r.document.HeadingPath {
+		if heading = clean(heading); heading != "" {
+			parts = append(parts, heading)
+		}
+	}
+	return strings.Join(parts, " › ")
+}
+
+func (r *Reader) crumbLine() string {
+	source, path, more := strings.Cut(r.crumbs(), " › ")
+	line := r.pens.source.Write(source)
+	if more {
+		line += r.pens.muted.Write(" › " + path)
+	}
+	return line
+}
+
+// aboutLine is date, authors and link.
+func (r *Reader) aboutLine(width int) string {
+	var parts []string
+	if day := clean(passage.Day(r.document.UpdatedAt)); day != "" {
+		parts = append(parts, day)
+	}
+	if len(r.document.Authors) > 0 {
+		parts = append(parts, clean(strings.Join(r.document.Authors, ", ")))
+	}
+	line := r.pens.muted.Write(strings.Join(parts, " · "))
+	if link := clean(r.document.Link); link != "" {
+		if len(parts) > 0 {
+			line += r.pens.muted.Write(" · ")
+		}
+		room := max(0, width-paint.Width(line))
+		shown := r.pens.muted.Write(strings.TrimRight(paint.Fit(shortLink(link, room), room), " "))
+		line += paint.Hyperlink(r.document.Link, shown)
+	}
+	return paint.Fit(line, width)
+}
+
+// rule parts header and body. The place in the document and among the highlights stands in it.
+func (r *Reader) rule(width int) string {
+	var parts []string
+	if position := r.Position(); position != "" {
+		parts = append(parts, position)
+	}
+	switch current, total := r.Match(); {
+	case current > 0:
+		parts = append(parts, fmt.Sprintf("%d/%d", current, total))
+	case total == 1:
+		parts = append(parts, "1 match")
+	case total > 1:
+		parts = append(parts, fmt.Sprintf("%d matches", total))
+	}
+	if r.raw {
+		parts = append(parts, "raw")
+	}
+	label := strings.Join(parts, " · ")
+	if label == "" || width < len(label)+8 {
+		return r.pens.border.Write(strings.Repeat("─", width))
+	}
+	dashes := width - paint.Width(label) - 4
+	return r.pens.border.Write(strings.Repeat("─", dashes)) + " " + r.pens.muted.Write(label) + " " + r.pens.border.Write("──")
+}
+
+// clean makes a foreign text fit for one line of the header.
+func clean(s string) string { return paint.Line(client.Sanitize(s)) }
