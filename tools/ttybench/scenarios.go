@@ -1,0 +1,407 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// The questions that are typed, and what every scenario starts with.
+const (
+	question        = "roll back a deploy"
+	libraryQuestion = "how do i expense a laptop"
+)
+
+// scenario is one kind of use, and the figures that it gives.
+type scenario struct {
+	name, what string
+	library    bool // needs a library of the caller
+	measure    func(*bench) ([]figure, error)
+}
+
+func scenarios() []scenario {
+	return []scenario{
+		{"start", "from exec to the first paint, the sample library", false, (*bench).measureStart},
+		{"typing", "keys in the query box, the sample library", false, (*bench).measureTyping},
+		{"moves", "the selection moves, results and reader side by side", false, (*bench).measureMoves},
+		{"list-moves", "the selection moves, no reader beside it", false, (*bench).measureList},
+		{"resize", "30 resizes in 500 ms", false, (*bench).measureResize},
+		{"idle", "nothing happens", false, (*bench).measureIdle},
+		{"memory", "results are looked at, one after the other", false, (*bench).measureMemory},
+		{"quit", "the program ends, and the terminal is as before", false, (*bench).measureQuit},
+		{"library-start", "from exec to the first paint, a library of the caller", true, (*bench).measureLibraryStart},
+		{"library-typing", "keys in the query box, a library of the caller", true, (*bench).measureLibraryTyping},
+	}
+}
+
+// sample and local are the arguments for the two kinds of library.
+func sample(more ...string) []string { return append([]string{"--sample"}, more...) }
+
+func (b *bench) local(more ...string) []string {
+	return append([]string{"--library", b.library}, more...)
+}
+
+// ready starts the program and waits for its first paint and for what follows it on its own.
+func (b *bench) ready(program string, args ...string) (*session, error) {
+	s, err := b.open(program, args...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.firstPaint(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.settle(2 * quiet)
+	return s, nil
+}
+
+// starts gives the times from exec to first paint of many runs. The first two warm the file cache and do not count.
+func (b *bench) starts(program string, args ...string) ([]float64, error) {
+	const warm = 2
+	var samples []float64
+	for i := range b.runs + warm {
+		s, err := b.open(program, args...)
+		if err != nil {
+			return nil, err
+		}
+		took, err := s.firstPaint()
+		s.Close()
+		if err != nil {
+			return nil, err
+		}
+		if i >= warm {
+			samples = append(samples, milliseconds(took))
+		}
+	}
+	return samples, nil
+}
+
+func (b *bench) measureStart() ([]figure, error)        { return b.startsBeside(sample()) }
+func (b *bench) measureLibraryStart() ([]figure, error) { return b.startsBeside(b.local()) }
+
+func (b *bench) startsBeside(args []string) ([]figure, error) {
+	own, err := b.starts(b.binary, args...)
+	if err != nil {
+		return nil, err
+	}
+	empty, err := b.starts(b.empty)
+	if err != nil {
+		return nil, err
+	}
+	return []figure{
+		{"start → first paint", "ms", own, []limit{p50(40)}},
+		{"  an empty program", "ms", empty, nil},
+	}, nil
+}
+
+// letters are the keys of a text, spaces by their name.
+func letters(text string) []string {
+	var keys []string
+	for _, r := range text {
+		if r == ' ' {
+			keys = append(keys, "space")
+			continue
+		}
+		keys = append(keys, string(r))
+	}
+	return keys
+}
+
+// typeAndDelete types a text and takes it back, until enough keys were typed.
+func (b *bench) typeAndDelete(s *session, text string) ([]stroke, error) {
+	var strokes []stroke
+	keys := letters(text)
+	keys = append(keys, slices.Repeat([]string{"backspace"}, len(keys))...)
+	for len(strokes) < b.keys {
+		more, err := s.pressAll(keys, quiet)
+		if err != nil {
+			return nil, err
+		}
+		strokes = append(strokes, more...)
+	}
+	return strokes, nil
+}
+
+func (b *bench) measureTyping() ([]figure, error) { return b.typing(sample(), question, 20) }
+
+func (b *bench) measureLibraryTyping() ([]figure, error) {
+	return b.typing(b.local(), libraryQuestion, 30)
+}
+
+// typing measures keys that bring new results, keys that bring none, and those of an empty program.
+func (b *bench) typing(args []string, text string, painted float64) ([]figure, error) {
+	changing, err := b.typed(b.binary, args, text)
+	if err != nil {
+		return nil, err
+	}
+	unchanged, err := b.spaces(args, text)
+	if err != nil {
+		return nil, err
+	}
+	empty, err := b.typed(b.empty, nil, text)
+	if err != nil {
+		return nil, err
+	}
+	both := slices.Concat(changing, unchanged)
+	return []figure{
+		{"key → first byte", "ms", collect(both, firstByte), []limit{p50(8), p95(13)}},
+		{"  an empty program", "ms", collect(empty, firstByte), nil},
+		{"key → new results painted", "ms", collect(changing, lastByte), []limit{p50(painted)}},
+		{"bytes, results changed", "B", collect(changing, byteCount), []limit{p50(4000)}},
+		{"bytes, results unchanged", "B", collect(unchanged, byteCount), []limit{p50(25)}},
+		{"  an empty program", "B", collect(empty, byteCount), nil},
+	}, nil
+}
+
+func (b *bench) typed(program string, args []string, text string) ([]stroke, error) {
+	s, err := b.ready(program, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return b.typeAndDelete(s, text)
+}
+
+// spaces are typed after a query, where they do not change what is looked for.
+func (b *bench) spaces(args []string, text string) ([]stroke, error) {
+	s, err := b.ready(b.binary, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if _, err := s.pressAll(letters(text), quiet); err != nil {
+		return nil, err
+	}
+	var strokes []stroke
+	for len(strokes) < b.keys/2 {
+		more, err := s.pressAll([]string{"space", "space", "backspace", "backspace"}, quiet)
+		if err != nil {
+			return nil, err
+		}
+		strokes = append(strokes, more...)
+	}
+	return strokes, nil
+}
+
+// walk is a way down the results and back up, within the first results so that it never ends at an edge.
+func walk(steps int) []string {
+	return slices.Concat(slices.Repeat([]string{"down"}, steps), slices.Repeat([]string{"up"}, steps))
+}
+
+const walkSteps = 8
+
+// measureMoves goes down results that were not looked at yet, and then over them again.
+func (b *bench) measureMoves() ([]figure, error) {
+	var fresh, cached []stroke
+	for len(fresh) < b.keys/2 {
+		s, err := b.ready(b.binary, sample(question)...)
+		if err != nil {
+			return nil, err
+		}
+		strokes, err := s.pressAll(slices.Concat(walk(walkSteps), walk(walkSteps)), quiet)
+		s.Close()
+		if err != nil {
+			return nil, err
+		}
+		fresh = append(fresh, strokes[:walkSteps]...)
+		cached = append(cached, strokes[walkSteps:]...)
+	}
+	return []figure{
+		{"move → first byte, cached", "ms", collect(cached, firstByte), []limit{p50(8), p95(17)}},
+		{"move → first byte, not cached", "ms", collect(fresh, firstByte), []limit{p50(8), p95(17)}},
+		{"move → rendered, not cached", "ms", collect(fresh, lastByte), []limit{p95(40)}},
+		{"bytes, reader cached", "B", collect(cached, byteCount), []limit{p50(3000)}},
+		{"bytes, reader not cached", "B", collect(fresh, byteCount), []limit{p50(6000)}},
+	}, nil
+}
+
+// measureList moves the selection in a terminal too low for a reader.
+func (b *bench) measureList() ([]figure, error) {
+	narrow := *b
+	narrow.cols, narrow.rows = 100, 28
+	s, err := narrow.ready(b.binary, sample(question)...)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	var strokes []stroke
+	for len(strokes) < b.keys {
+		// Three rows fit without scrolling at any size.
+		more, err := s.pressAll(walk(3), quiet)
+		if err != nil {
+			return nil, err
+		}
+		strokes = append(strokes, more...)
+	}
+	return []figure{
+		{"move → first byte", "ms", collect(strokes, firstByte), []limit{p50(8), p95(13)}},
+		{"bytes", "B", collect(strokes, byteCount), []limit{p50(400)}},
+	}, nil
+}
+
+// measureResize drags the window and comes back to where it was: the screen must be what it was.
+func (b *bench) measureResize() ([]figure, error) {
+	const resizes, pause = 30, 500 * time.Millisecond / 30
+	var took []float64
+	for range max(5, b.runs/5) {
+		s, err := b.ready(b.binary, sample(question)...)
+		if err != nil {
+			return nil, err
+		}
+		right, err := s.storm(b.cols, b.rows, resizes, pause)
+		s.Close()
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, milliseconds(right))
+	}
+	return []figure{{"last resize → right frame", "ms", took, []limit{p50(50)}}}, nil
+}
+
+// storm resizes and gives the time from the last resize to the frame that was there before the first.
+func (s *session) storm(cols, rows, resizes int, pause time.Duration) (time.Duration, error) {
+	before := s.Text()
+	for i := range resizes - 1 {
+		if err := s.Resize(cols-1-i%20, rows-1-i%10); err != nil {
+			return 0, err
+		}
+		time.Sleep(pause)
+	}
+	at := time.Now()
+	if err := s.Resize(cols, rows); err != nil {
+		return 0, err
+	}
+	// The emulator may show a right frame by chance, before the program has heard of the new size: the last frame counts.
+	s.settle(quiet)
+	if after := s.Text(); after != before {
+		return 0, fmt.Errorf("the frame after the resizes is not the one before them:\n%s\nbefore:\n%s", after, before)
+	}
+	chunks := s.since(0)
+	return max(0, chunks[len(chunks)-1].at.Sub(at)), nil
+}
+
+// measureIdle watches the program and an empty one in turn.
+func (b *bench) measureIdle() ([]figure, error) {
+	var own, empty, ratio, bytes []float64
+	for range 3 {
+		mine, written, err := b.idleCost(b.binary, sample(question)...)
+		if err != nil {
+			return nil, err
+		}
+		other, _, err := b.idleCost(b.empty)
+		if err != nil {
+			return nil, err
+		}
+		own, empty, ratio, bytes = append(own, mine), append(empty, other), append(ratio, mine/other), append(bytes, written)
+	}
+	return []figure{
+		{"written", "B/s", bytes, []limit{all(0)}},
+		{"CPU", "ms/s", own, nil},
+		{"  an empty program", "ms/s", empty, nil},
+		{"CPU, of an empty program's", "×", ratio, []limit{p50(1.3)}},
+	}, nil
+}
+
+// idleCost is the CPU in milliseconds and the bytes written, both per second, of a program left alone.
+func (b *bench) idleCost(program string, args ...string) (cpu, bytes float64, err error) {
+	s, err := b.ready(program, args...)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.Close()
+	time.Sleep(time.Second) // what a start leaves behind, such as collecting its garbage
+	before, err := cpuOf(s.Pid())
+	if err != nil {
+		return 0, 0, err
+	}
+	written := s.BytesWritten()
+	time.Sleep(b.idle)
+	after, err := cpuOf(s.Pid())
+	if err != nil {
+		return 0, 0, err
+	}
+	seconds := b.idle.Seconds()
+	return milliseconds(after-before) / seconds, float64(s.BytesWritten()-written) / seconds, nil
+}
+
+// measureMemory looks at many results, with time for each to be rendered.
+func (b *bench) measureMemory() ([]figure, error) {
+	const rendering = 20 * time.Millisecond
+	s, err := b.open(b.binary, sample(question)...)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if _, err := s.firstPaint(); err != nil {
+		return nil, err
+	}
+	first, err := memoryOf(s.Pid())
+	if err != nil {
+		return nil, err
+	}
+	s.settle(2 * quiet)
+	for seen := 0; seen < b.previews; seen += 2 * walkSteps {
+		if _, err := s.pressAll(walk(walkSteps), rendering); err != nil {
+			return nil, err
+		}
+	}
+	last, err := memoryOf(s.Pid())
+	if err != nil {
+		return nil, err
+	}
+	after := fmt.Sprintf("after %d previews", b.previews)
+	return []figure{
+		{"VmRSS at the first paint", "MB", []float64{first.resident}, nil},
+		{"VmRSS " + after, "MB", []float64{last.resident}, nil},
+		{"VmRSS gained", "MB", []float64{last.resident - first.resident}, []limit{all(20)}},
+		{"RssAnon at the first paint", "MB", []float64{first.anonymous}, nil},
+		{"RssAnon " + after, "MB", []float64{last.anonymous}, []limit{all(25)}},
+	}, nil
+}
+
+// measureQuit ends the program in each way, and looks at what it leaves.
+func (b *bench) measureQuit() ([]figure, error) {
+	ways := []struct {
+		what string
+		quit func(*session) (time.Duration, bool, error)
+	}{
+		{"by ctrl+c", (*session).quitByKey},
+		{"by q from the list", func(s *session) (time.Duration, bool, error) {
+			if _, err := s.press("enter", quiet); err != nil {
+				return 0, false, err
+			}
+			return s.quit(func() error { return s.Press("q") })
+		}},
+		{"by SIGTERM", func(s *session) (time.Duration, bool, error) { return s.quitBySignal(syscall.SIGTERM) }},
+	}
+	var figures []figure
+	for _, way := range ways {
+		var took, restored []float64
+		for range max(5, b.runs/3) {
+			s, err := b.ready(b.binary, sample(question)...)
+			if err != nil {
+				return nil, err
+			}
+			time, clean, err := way.quit(s)
+			s.Close()
+			if err != nil {
+				return nil, fmt.Errorf("quit %s: %w", way.what, err)
+			}
+			took, restored = append(took, milliseconds(time)), append(restored, share(clean))
+		}
+		figures = append(figures, figure{"quit " + way.what, "ms", took, []limit{p50(50)}},
+			figure{"  terminal restored", "", restored, []limit{every(1)}})
+	}
+	return figures, nil
+}
+
+// share counts what is so as 1, and what is not as 0.
+func share(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
