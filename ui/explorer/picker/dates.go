@@ -147,8 +147,7 @@ func readLength(text string, now time.Time) (reading, bool) {
 		if len(digits) > 5 {
 			return reading{state: wrong, says: "a year has four digits"}, true
 		}
-		return reading{state: begun, says: "d, w, m or y makes it the last " + digits +
-			" days, weeks, months, years; four digits make a year"}, true
+		return reading{state: begun, says: digits + "d is so many days, also w, m, y; a year has four digits"}, true
 	}
 	if client.ParseQuery("within:"+text, now).Since.IsZero() {
 		return reading{state: wrong, says: "not a length of 1 day to 100 years"}, true
@@ -249,7 +248,7 @@ func beginnings() []string {
 }
 
 func nonsense(text string) reading {
-	return reading{state: wrong, says: told(text) + " is no date; 2026-01-15, 2026-01, 2026, 30d and 2026-01..2026-03 are"}
+	return reading{state: wrong, says: told(text) + " is no date; 2026-01-15, 2026-01, 2026 and 30d are"}
 }
 
 // told quotes a typed text in a message, cut where it would push the message away.

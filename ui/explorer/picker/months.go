@@ -21,7 +21,7 @@ type monthCount struct{ month, count int }
 func monthsOf(facets wire.Facets) months {
 	read := months{undated: max(0, facets.Undated)}
 	for _, facet := range facets.Months {
-		if start, err := time.Parse("2006-01", facet.Month); err == nil && facet.Count > 0 {
+		if start, err := time.Parse("2006-01", facet.Month); err == nil && start.Year() >= 1 && facet.Count > 0 {
 			read.counts = append(read.counts, monthCount{monthOf(start), facet.Count})
 		}
 	}
@@ -143,10 +143,11 @@ func (c chart) bar(month int) int {
 	return (month - c.first) / c.unit
 }
 
-// span is the time that the bars from one to another stand for.
+// span is the time that the bars from one to another stand for, within the years that a query can name.
 func (c chart) span(from, to int) span {
-	end := monthStart(c.first + (to+1)*c.unit)
-	return days(monthStart(c.first+from*c.unit), end.AddDate(0, 0, -1))
+	const beforeAll, afterAll = 1 * 12, 10_000 * 12
+	start, end := max(beforeAll, c.first+from*c.unit), min(afterAll, c.first+(to+1)*c.unit)
+	return days(monthStart(start), monthStart(end).AddDate(0, 0, -1))
 }
 
 func (c chart) largest() int { return slices.Max(c.bars) }

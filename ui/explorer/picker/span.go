@@ -92,7 +92,7 @@ func (s span) String() string {
 	case s.any():
 		return "any time"
 	case s.within != "":
-		return "last " + length(s.within)
+		return length(s.within)
 	case s.until.IsZero():
 		return "since " + moment(s.since, wholeSince(s.since))
 	case s.since.IsZero():
@@ -134,13 +134,13 @@ func moment(at time.Time, wholeDay bool) string {
 	return at.Format("2 Jan 2006 15:04")
 }
 
-// length tells a length of time such as 30d in words.
+// length tells a length of time such as 30d in words. "Last year" would be the one that ended in December.
 func length(within string) string {
 	number, unit := within[:len(within)-1], within[len(within)-1:]
 	word := map[string]string{"d": "day", "w": "week", "m": "month", "y": "year"}[unit]
 	number = strings.TrimLeft(number, "0")
 	if number == "1" {
-		return word
+		return "past " + word
 	}
-	return number + " " + word + "s"
+	return "last " + number + " " + word + "s"
 }

@@ -9,13 +9,13 @@ import (
 
 // view draws the field for dates, what the choice means, the histogram and the list. Where there is no room for both
 // of the latter, the one that keys go to is drawn.
-func (t *times) view(width, height int, th theme.Theme, _ string) body {
+func (t *times) view(width, height int, th theme.Theme, message string) body {
 	const withField, axis, leastBars = 4, 2, 2
 	if height <= 0 {
 		return body{}
 	}
 	t.columns = max(1, width)
-	d := drawing{t: t, th: th, width: width}
+	d := drawing{t: t, th: th, width: width, message: message}
 	if height < withField {
 		return d.small(height)
 	}
@@ -34,10 +34,8 @@ func (t *times) view(width, height int, th theme.Theme, _ string) body {
 		}
 	case rest >= axis+leastBars+1+list:
 		lines = append(lines, d.both(rest)...)
-	case t.area == presets:
-		lines = append(lines, d.list(rest)...)
 	default:
-		lines = append(lines, d.histogram(rest)...)
+		lines = append(lines, d.either(rest)...)
 	}
 	return body{lines: fill(lines, width, height), x: x, y: 0, cursor: t.area == typing}
 }
@@ -58,16 +56,17 @@ func (t *times) fieldLine(width int, th theme.Theme) (string, int) {
 
 // drawing is one drawing of the tab.
 type drawing struct {
-	t     *times
-	th    theme.Theme
-	width int
+	t       *times
+	th      theme.Theme
+	width   int
+	message string // answers the last key
 }
 
 // small draws what fits into three lines or fewer: what is typed or chosen, and the part that keys go to.
 func (d drawing) small(height int) body {
 	var drawn body
 	head := d.says()
-	if d.t.area == bars && !d.t.drawing {
+	if d.t.area == bars && !d.t.drawing && d.message == "" {
 		head = d.caption()
 	}
 	if d.t.area == typing {
@@ -93,7 +92,7 @@ func (d drawing) small(height int) body {
 
 // both draws the histogram and the list below it, with air between them where there is some.
 func (d drawing) both(height int) []string {
-	const mostHistogram = 13
+	const mostHistogram = 15
 	list := d.list(len(d.t.presets()))
 	room := height - len(list)
 	var lines []string
@@ -111,17 +110,38 @@ func (d drawing) both(height int) []string {
 	return append(lines, list...)
 }
 
+// either draws the part that keys go to, and a glimpse of the other where there is some room.
+func (d drawing) either(height int) []string {
+	const leastBars, leastWithNames = 2, 5
+	list := len(d.t.presets())
+	switch {
+	case d.t.area != presets && height < leastWithNames:
+		return d.histogram(height)
+	case d.t.area != presets:
+		names := make([]string, 0, list)
+		for _, preset := range d.t.presets() {
+			names = append(names, preset.String())
+		}
+		return append(d.histogram(height-1), d.th.Muted.Render("› "+strings.Join(names, " · ")))
+	case height >= list+leastBars:
+		return append(d.histogram(height-list), d.list(list)...)
+	}
+	return d.list(height)
+}
+
 // says tells what the choice is and how many documents it holds, or what is wrong with what was typed.
 func (d drawing) says() string {
 	t := d.t
 	switch {
+	case d.message != "":
+		return d.th.Warning.Render(d.message)
 	case t.typing.state == begun:
 		return d.th.Muted.Render("… " + t.typing.says)
 	case t.typing.state == wrong:
 		return d.th.Error.Render("✕ " + t.typing.says)
 	}
 	if at, ok := t.pending(); ok {
-		return d.th.Text.Render("applying takes ") + d.th.Title.Render(at.String())
+		return taking(at.String(), d.width, d.th)
 	}
 	chosen := t.chosen()
 	said := d.th.Title.Render(chosen.String())
@@ -141,6 +161,15 @@ func documents(n int) string {
 		return "1 document"
 	}
 	return comma(n) + " documents"
+}
+
+// taking announces what enter would choose.
+func taking(what string, width int, th theme.Theme) string {
+	said := "applying takes "
+	if paint.Width(said)+paint.Width(what) > width {
+		said = "takes "
+	}
+	return th.Text.Render(said) + th.Title.Render(what)
 }
 
 // list draws the presets, scrolled where there is no room for all.
@@ -164,6 +193,7 @@ func (d drawing) list(rows int) []string {
 
 // row draws a preset and, where months are counted, how many documents it holds at least and at most.
 func (d drawing) row(preset span, label int, under bool) string {
+	const fixed = 5
 	mark, box, style := " ", "( )", d.th.Text
 	if under {
 		mark = "▌"
@@ -172,13 +202,14 @@ func (d drawing) row(preset span, label int, under bool) string {
 		box, style = "(●)", d.th.Title
 	}
 	row := d.th.Prompt.Render(mark) + style.Render(box+" "+preset.String())
-	if !d.t.months.none() {
-		least, most := d.t.months.inside(preset, d.t.now)
-		style := d.th.Number
+	if least, most := d.t.months.inside(preset, d.t.now); !d.t.months.none() {
+		style, number := d.th.Number, between(least, most)
 		if most == 0 {
 			style = d.th.Disabled
 		}
-		row += strings.Repeat(" ", label-paint.Width(preset.String())+2) + style.Render(between(least, most))
+		if at := fixed + label + 2; at+len(number) <= d.width {
+			row += paint.Blank(at-paint.Width(row)) + style.Render(number)
+		}
 	}
 	row = paint.Fit(row, d.width)
 	if under {

@@ -107,7 +107,7 @@ func (t *values) count(in Input, limits []string) {
 	}
 	for i := range t.all {
 		v := &t.all[i]
-		v.unknown = t.limited && !slices.Contains(limits, v.value)
+		v.unknown = t.limited && v.count == 0 && !slices.Contains(limits, v.value)
 		t.inHand += v.count
 		t.largest, t.widest = max(t.largest, v.count), max(t.widest, paint.Width(v.label))
 	}
@@ -176,7 +176,7 @@ func (t *values) sideways(columns int, _ bool) bool {
 
 func (t *values) toggle() (changed bool, message string) {
 	if t.cursor >= len(t.shown) {
-		return false, "no " + t.field.one + " has that in its name"
+		return false, ""
 	}
 	v := &t.all[t.shown[t.cursor]]
 	v.chosen = !v.chosen

@@ -25,7 +25,7 @@ func (t *values) view(width, height int, th theme.Theme, message string) body {
 		lines = append(lines, field)
 	}
 	if height >= withState {
-		lines = append(lines, t.state(th, message))
+		lines = append(lines, t.state(width, th, message))
 	}
 	if height >= withGap {
 		lines = append(lines, "")
@@ -62,18 +62,18 @@ func (t *values) fieldLine(width int, th theme.Theme) (string, int) {
 
 // state is the line between the field and the values: the answer to the last key, or what the counts are, and what
 // the choice means.
-func (t *values) state(th theme.Theme, message string) string {
+func (t *values) state(width int, th theme.Theme, message string) string {
 	if message != "" {
 		return th.Warning.Render(message)
 	}
 	if index, ok := t.pending(); ok {
-		return th.Text.Render("applying takes ") + th.Title.Render(t.all[index].label)
+		return taking(t.all[index].label, width, th)
 	}
 	var parts []string
 	if !t.exact {
 		told := "counts of the " + comma(t.inHand) + " results in hand"
 		if t.limited {
-			told += ", all of the " + t.field.many + " asked for"
+			told += ", of the " + t.field.many + " asked for"
 		}
 		parts = append(parts, told)
 	}
@@ -88,7 +88,11 @@ func (t *values) state(th theme.Theme, message string) string {
 	default:
 		parts = append(parts, "inverting chooses the other "+comma(rest))
 	}
-	return th.Muted.Render(strings.Join(parts, " · "))
+	said := strings.Join(parts, " · ")
+	if paint.Width(said) > width {
+		said = parts[0]
+	}
+	return th.Muted.Render(said)
 }
 
 // scroll finds the first row to draw: the one of the last time, moved as little as shows the cursor and a row beyond.
