@@ -1,40 +1,27 @@
 // Package paint turns text into cells: every string that a widget shows passes through it, so that what it measures is
 // what the terminal draws.
+//
+// Terminals disagree about the width of some text: the older ones add up characters, the newer ones measure what a
+// reader takes for one character. Line and Text turn foreign text into text on which both agree. Everything else here
+// takes such text, with or without styles.
 package paint
 
 import (
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-
-	"quarry/client/wire"
 )
 
 // Width is the number of columns that a styled string takes.
-func Width(s string) int { return ansi.StringWidth(s) }
-
-// Line makes foreign text paintable on one line: tabs, line ends and runs of spaces become one space, and characters
-// whose width terminals disagree about (variation selectors, joined emoji) become ones that they agree about.
-func Line(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// Text is Line for text of many lines: line ends and indentation stay, tabs become spaces up to the next multiple of 4.
-func Text(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
-
-// Fit makes a styled string exactly w columns wide: cut with an ellipsis, or filled up with spaces.
-func Fit(s string, w int) string {
-	if w <= 0 {
-		return ""
+func Width(s string) int {
+	if plainASCII(s) == len(s) {
+		return len(s)
 	}
-	s = ansi.Truncate(s, w, "…")
-	return s + strings.Repeat(" ", max(0, w-ansi.StringWidth(s)))
+	return ansi.StringWidth(s)
 }
 
-// Wrap breaks painted text (see Text) into lines of at most w columns, at spaces where there are some.
-func Wrap(s string, w int) []string { return strings.Split(ansi.Wrap(s, max(1, w), ""), "\n") }
-
-// Marked styles a text: base everywhere, match inside the spans (sorted, byte offsets of s).
-func Marked(s string, spans []wire.Span, base, match lipgloss.Style) string { return base.Render(s) }
+// Blank is a line of w empty columns.
+func Blank(w int) string { return strings.Repeat(" ", max(0, w)) }
 
 // Cache keeps the lines that a widget drew last, for as long as the key that they were drawn for stays the same.
 type Cache[K comparable] struct {
@@ -49,4 +36,14 @@ func (c *Cache[K]) Lines(key K, draw func() []string) []string {
 		c.key, c.lines, c.full = key, draw(), true
 	}
 	return c.lines
+}
+
+// plainASCII is the length of the printable ASCII that a text begins with.
+func plainASCII(s string) int {
+	for at := range len(s) {
+		if s[at] < ' ' || s[at] >= 0x7f {
+			return at
+		}
+	}
+	return len(s)
 }

@@ -1,0 +1,115 @@
+package paint
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	ellipsis = "…"
+	endStyle = "\x1b[m"
+	endLink  = "\x1b]8;;\x1b\\"
+)
+
+// Fit makes a styled string exactly w columns wide: cut with an ellipsis, or filled up with spaces. A style or a link
+// that is still on at the end is ended before the padding. Of a long string only as much is looked at as is shown.
+func Fit(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	switch ascii := plainASCII(s[:min(len(s), w+1)]); {
+	case ascii > w:
+		return s[:w-1] + ellipsis
+	case ascii == len(s):
+		return s + Blank(w-len(s))
+	}
+	f := fitter{text: s, limit: w}
+	return f.fit()
+}
+
+// FitLine is Line and Fit of foreign text, which may be very long: only as much is read as can be shown.
+func FitLine(s string, w int) string {
+	const perColumn, least = 16, 1 << 10
+	return Fit(Line(head(s, max(least, perColumn*w))), w)
+}
+
+// head is the beginning of a text, about so many bytes.
+func head(s string, size int) string {
+	if len(s) <= size {
+		return s
+	}
+	for size > 0 && !utf8.RuneStart(s[size]) {
+		size--
+	}
+	return s[:size]
+}
+
+// fitter is the state of one Fit.
+type fitter struct {
+	text  string
+	limit int
+	out   strings.Builder
+	from  int // what precedes it in the text is in out, or dropped
+
+	columns        int
+	styled, linked bool
+	cut            cut // where the text ends if it turns out to be too wide
+}
+
+// cut is a place in the text with room for an ellipsis after it.
+type cut struct {
+	at, kept       int // in the text; length of out
+	from           int
+	columns        int
+	styled, linked bool
+}
+
+func (f *fitter) fit() string {
+	for at := 0; at < len(f.text); {
+		what, size, width := next(f.text[at:])
+		if f.columns+width > f.limit {
+			return f.finish(true)
+		}
+		switch what {
+		case style, plain:
+			f.styled = what == style
+		case link, unlink:
+			f.linked = what == link
+		case junk:
+			f.out.WriteString(f.text[f.from:at])
+			f.from = at + size
+		}
+		at += size
+		f.columns += width
+		if f.columns < f.limit {
+			f.cut = cut{at, f.out.Len(), f.from, f.columns, f.styled, f.linked}
+		}
+	}
+	return f.finish(false)
+}
+
+// finish ends the line, after the last place where an ellipsis has room if the text goes on.
+func (f *fitter) finish(tooWide bool) string {
+	if !tooWide && f.from == 0 && f.columns == f.limit && !f.styled && !f.linked {
+		return f.text
+	}
+	var line strings.Builder
+	end, tail := cut{len(f.text), f.out.Len(), f.from, f.columns, f.styled, f.linked}, ""
+	if tooWide {
+		end, tail = f.cut, ellipsis
+	}
+	line.Grow(end.kept + end.at - end.from + len(ellipsis) + len(endStyle) + len(endLink) + f.limit - end.columns)
+	line.WriteString(f.out.String()[:end.kept])
+	line.WriteString(f.text[end.from:end.at])
+	line.WriteString(tail)
+	if end.linked {
+		line.WriteString(endLink)
+	}
+	if end.styled {
+		line.WriteString(endStyle)
+	}
+	for range f.limit - end.columns - min(len(tail), 1) {
+		line.WriteByte(' ')
+	}
+	return line.String()
+}

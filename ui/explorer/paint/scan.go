@@ -1,0 +1,178 @@
+package paint
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// kind tells what the next piece of a styled line is.
+type kind uint8
+
+const (
+	visible kind = iota // one character as a reader counts them; width may be 0
+	style               // a sequence that changes colours or weight
+	plain               // a sequence that ends all of that
+	link                // the beginning of a hyperlink
+	unlink              // its end
+	junk                // whatever else must not reach a terminal within a line
+)
+
+const escape = 0x1b
+
+// next reads the first piece of a text: what it is, its length in bytes, its width in columns. s is not empty.
+func next(s string) (what kind, size, width int) {
+	c := s[0]
+	switch {
+	case c == escape:
+		what, size = sequence(s)
+		return what, size, 0
+	case c < ' ' || c == 0x7f:
+		return junk, 1, 0
+	case c < utf8.RuneSelf && alone(s[1:]):
+		return visible, 1, 1
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	switch {
+	case r == utf8.RuneError && size == 1, r >= 0x80 && r < 0xa0:
+		return junk, size, 0
+	case width2(r) && alone(s[size:]):
+		return visible, size, 2
+	case width1(r) && alone(s[size:]):
+		return visible, size, 1
+	}
+	size, width = character(s)
+	return visible, size, width
+}
+
+// character measures one character as a reader counts them, with what Text holds apart from it.
+func character(s string) (size, width int) {
+	for {
+		cluster, columns := ansi.FirstGraphemeCluster(s[size:], ansi.GraphemeWidth)
+		if !utf8.ValidString(cluster) {
+			return size + validPrefix(cluster), width + ansi.StringWidth(cluster[:validPrefix(cluster)])
+		}
+		size += len(cluster)
+		width += columns
+		if r, held := utf8.DecodeRuneInString(s[size:]); r != zeroSpace || size+held == len(s) || s[size+held] < utf8.RuneSelf {
+			return size, width
+		}
+		size += len(string(rune(zeroSpace)))
+	}
+}
+
+// validPrefix is the length of a text before what is not UTF-8.
+func validPrefix(s string) int {
+	at := 0
+	for at < len(s) {
+		r, size := utf8.DecodeRuneInString(s[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return at
+}
+
+// sequence reads the escape sequence that a text begins with.
+func sequence(s string) (kind, int) {
+	if len(s) < 2 {
+		return junk, len(s)
+	}
+	switch s[1] {
+	case '[':
+		end := 2
+		for end < len(s) && s[end] >= ' ' && s[end] <= '?' {
+			end++
+		}
+		return styleKind(s, end), min(end+1, len(s))
+	case ']', 'P', 'X', '^', '_':
+		return stringSequence(s)
+	}
+	if s[1] < ' ' || s[1] >= 0x7f {
+		return junk, 1
+	}
+	return junk, 2
+}
+
+// styleKind tells what the control sequence s[:end+1] does.
+func styleKind(s string, end int) kind {
+	if end >= len(s) || s[end] != 'm' {
+		return junk
+	}
+	for at := 2; at < end; at++ {
+		if (s[at] < '0' || s[at] > ';') && s[at] != ':' {
+			return junk
+		}
+	}
+	if parameters := s[2:end]; parameters == "" || parameters == "0" {
+		return plain
+	}
+	return style
+}
+
+// stringSequence reads a control string, of which only hyperlinks are of use.
+func stringSequence(s string) (kind, int) {
+	for at := 2; at < len(s); at++ {
+		switch {
+		case s[at] == '\a' && s[1] == ']':
+			return linkKind(s[:at]), at + 1
+		case s[at] == escape && at+1 < len(s) && s[at+1] == '\\':
+			return linkKind(s[:at]), at + 2
+		case s[at] < ' ' || s[at] == 0x7f:
+			return junk, at
+		}
+	}
+	return junk, len(s)
+}
+
+func linkKind(s string) kind {
+	rest, found := strings.CutPrefix(s, "\x1b]8;")
+	if !found {
+		return junk
+	}
+	_, address, found := strings.Cut(rest, ";")
+	switch {
+	case !found:
+		return junk
+	case address == "":
+		return unlink
+	}
+	return link
+}
+
+// alone tells whether what follows a character cannot be a part of it.
+func alone(rest string) bool {
+	if rest == "" || rest[0] < utf8.RuneSelf {
+		return true
+	}
+	r, _ := utf8.DecodeRuneInString(rest)
+	return width1(r) || width2(r)
+}
+
+// width1 tells of characters that are known to take one column everywhere and to be no part of another: most letters of
+// Europe and the Near East, punctuation, lines and blocks. It may say no, which is only slower.
+func width1(r rune) bool {
+	switch {
+	case r >= 0xa1 && r < 0x300: // Latin, phonetic letters
+		return r != 0xad && r != 0xa9 && r != 0xae
+	case r >= 0x370 && r < 0x483, r >= 0x48a && r < 0x530: // Greek, Cyrillic
+		return true
+	case r >= 0x5d0 && r <= 0x5ea, r >= 0x620 && r <= 0x64a: // Hebrew, Arabic
+		return true
+	case r >= 0x1e00 && r < 0x2000: // Latin and Greek with accents
+		return true
+	case r >= 0x2010 && r < 0x2028, r >= 0x2030 && r < 0x203c, r >= 0x20a0 && r < 0x20c0: // dashes, quotes, currencies
+		return true
+	case r >= 0x2200 && r < 0x2300, r >= 0x2500 && r < 0x25a0: // mathematics, lines and blocks
+		return true
+	}
+	return false
+}
+
+// width2 tells the same of two columns: Chinese, Japanese and Korean.
+func width2(r rune) bool {
+	return r >= 0x4e00 && r < 0xa000 || r >= 0x3041 && r < 0x3097 || r >= 0x30a1 && r < 0x30ff ||
+		r >= 0x3001 && r < 0x3021 || r >= 0xac00 && r < 0xd7a4 || r >= 0x3400 && r < 0x4dc0 || r >= 0xff01 && r < 0xff61
+}

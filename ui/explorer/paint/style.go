@@ -1,0 +1,146 @@
+package paint
+
+import (
+	"net/url"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client/wire"
+)
+
+// Pen is a style ready for use: what a terminal is sent before and after a text. It costs a fraction of
+// lipgloss.Style.Render, for styles that are colours and weight alone.
+type Pen struct{ before, after string }
+
+// PenOf makes a pen of a style.
+func PenOf(style lipgloss.Style) Pen {
+	before, after, _ := strings.Cut(style.Render("x"), "x")
+	return Pen{before, after}
+}
+
+// Write styles a text of one line; nothing of nothing.
+func (p Pen) Write(s string) string {
+	if s == "" || p.before == "" {
+		return s
+	}
+	return p.before + s + p.after
+}
+
+// append is Write into a builder.
+func (p Pen) append(out *strings.Builder, s string) {
+	if s == "" {
+		return
+	}
+	out.WriteString(p.before)
+	out.WriteString(s)
+	out.WriteString(p.after)
+}
+
+// Marked styles a text: base everywhere, match inside the spans (sorted, byte offsets of s). What lies outside of the
+// text is ignored, and a style never runs on over a line end.
+func Marked(s string, spans []wire.Span, base, match lipgloss.Style) string {
+	return MarkedWith(s, spans, PenOf(base), PenOf(match))
+}
+
+// MarkedWith is Marked with pens, for who marks many lines.
+func MarkedWith(s string, spans []wire.Span, base, match Pen) string {
+	var out strings.Builder
+	out.Grow(len(s) + len(base.before) + len(base.after) + len(spans)*
+		(len(base.before)+len(base.after)+len(match.before)+len(match.after)))
+	at := 0
+	for _, span := range spans {
+		from, to := max(span[0], at), min(span[1], len(s))
+		if from >= to {
+			continue
+		}
+		writeLines(&out, s[at:from], base)
+		writeLines(&out, s[from:to], match)
+		at = to
+	}
+	writeLines(&out, s[at:], base)
+	return out.String()
+}
+
+// writeLines styles each line of a text by itself.
+func writeLines(out *strings.Builder, s string, pen Pen) {
+	for {
+		line, rest, more := strings.Cut(s, "\n")
+		pen.append(out, line)
+		if !more {
+			return
+		}
+		out.WriteByte('\n')
+		s = rest
+	}
+}
+
+// Under lays a style under a styled line: wherever the line ends its own styles, this one holds again. That is how a
+// selected row is drawn over what its parts look like.
+func Under(line string, style lipgloss.Style) string {
+	pen := PenOf(style)
+	if pen.before == "" || line == "" {
+		return line
+	}
+	var out strings.Builder
+	out.Grow(len(line) + 8*len(pen.before))
+	out.WriteString(pen.before)
+	from := 0
+	for at := 0; at < len(line); {
+		skip := strings.IndexByte(line[at:], escape)
+		if skip < 0 {
+			break
+		}
+		at += skip
+		what, size := sequence(line[at:])
+		at += size
+		if what == plain {
+			out.WriteString(line[from:at])
+			out.WriteString(pen.before)
+			from = at
+		}
+	}
+	out.WriteString(line[from:])
+	out.WriteString(pen.after)
+	return out.String()
+}
+
+// maxLink is the longest address, in bytes, that goes out as a link: terminals ignore longer ones.
+const maxLink = 2048
+
+// Hyperlink makes a text a link, as OSC 8 says, if the address is one that may be opened from here: http, https, mailto
+// or file. Else it is the text alone.
+func Hyperlink(address, text string) string {
+	parsed, err := url.Parse(address)
+	if err != nil || len(address) > maxLink || text == "" {
+		return text
+	}
+	switch parsed.Scheme {
+	case "http", "https":
+		if parsed.Host == "" {
+			return text
+		}
+	case "mailto", "file":
+	default:
+		return text
+	}
+	return ansi.SetHyperlink(asciiOnly(address)) + text + ansi.ResetHyperlink()
+}
+
+// asciiOnly writes the bytes that a link must not contain as %XX.
+func asciiOnly(address string) string {
+	const digits = "0123456789ABCDEF"
+	var out strings.Builder
+	for at := range len(address) {
+		c := address[at]
+		if c > ' ' && c < 0x7f {
+			out.WriteByte(c)
+			continue
+		}
+		out.WriteByte('%')
+		out.WriteByte(digits[c>>4])
+		out.WriteByte(digits[c&15])
+	}
+	return out.String()
+}

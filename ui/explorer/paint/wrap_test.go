@@ -1,0 +1,204 @@
+package paint
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client/wire"
+)
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		in   string
+		w    int
+		want []string
+	}{
+		{"", 5, []string{""}},
+		{"one two three", 7, []string{"one two", "three"}},
+		{"one two three", 8, []string{"one two", "three"}},
+		{"a\n\nb", 5, []string{"a", "", "b"}},
+		{"a\n", 5, []string{"a", ""}},
+		{"incomprehensible", 6, []string{"incomp", "rehens", "ible"}},
+		{"an incomprehensible", 6, []string{"an", "incomp", "rehens", "ible"}},
+		{"  indented text here", 10, []string{"  indented", "text here"}},
+		{"          x", 4, []string{"x"}},
+		{"      ", 4, []string{""}},
+		{"word      ", 4, []string{"word"}},
+		{"word      next", 6, []string{"word", "next"}},
+		{"日本語テキスト", 6, []string{"日本語", "テキス", "ト"}},
+		{"日本語テキスト", 5, []string{"日本", "語テ", "キス", "ト"}},
+		{"see 日本語", 7, []string{"see 日", "本語"}},
+		{"日本 x", 1, []string{"…", "…", "x"}},
+		{"a well-known case", 8, []string{"a well-", "known", "case"}},
+		{"use --flag=x", 6, []string{"use", "--flag", "=x"}},
+		{"e\u0301e\u0301e\u0301", 2, []string{"e\u0301e\u0301", "e\u0301"}},
+		{"x", 0, []string{"x"}},
+	}
+	for _, test := range tests {
+		if got := Wrap(test.in, test.w); !slices.Equal(got, test.want) {
+			t.Errorf("Wrap(%q, %d) = %q, want %q", test.in, test.w, got, test.want)
+		}
+	}
+}
+
+func FuzzWrap(f *testing.F) {
+	for i, s := range corpus() {
+		f.Add(s, 1+i%7)
+		f.Add(s, 40)
+	}
+	f.Fuzz(func(t *testing.T, s string, w int) {
+		w = 1 + max(w, -w, 0)%120
+		s = Text(s)
+		ranges := WrapSpans(s, w)
+		if len(ranges) == 0 {
+			t.Fatal("no line")
+		}
+		at, indented := 0, false
+		for _, r := range ranges {
+			if r.Start < at || r.End < r.Start || r.End > len(s) {
+				t.Fatalf("ranges %v of %+q", ranges, s)
+			}
+			if strings.Trim(s[at:r.Start], " \n") != "" {
+				t.Errorf("%+q at width %d loses %+q", s, w, s[at:r.Start])
+			}
+			line := s[r.Start:r.End]
+			if strings.Contains(line, "\n") {
+				t.Errorf("%+q has a line end", line)
+			}
+			if w > 1 && !indented && w < 4 {
+				indented = strings.Contains(s, string(rune(zeroSpace))) // what is held apart may be wider than that
+			}
+			for _, width := range []int{ansi.StringWidth(line), ansi.StringWidthWc(line)} {
+				if width > w && w > 1 && !indented {
+					t.Errorf("%+q takes %d columns of %d", line, width, w)
+				}
+			}
+			at = r.End
+		}
+		if strings.Trim(s[at:], " \n") != "" {
+			t.Errorf("%+q at width %d loses its end %+q", s, w, s[at:])
+		}
+		for _, line := range Wrap(s, w) {
+			if Width(line) > w && !indented {
+				t.Errorf("%+q is wider than %d", line, w)
+			}
+		}
+	})
+}
+
+func TestSpansWithin(t *testing.T) {
+	t.Parallel()
+	spans := []wire.Span{{0, 3}, {5, 12}, {20, 25}}
+	tests := []struct {
+		r    Range
+		want []wire.Span
+	}{
+		{Range{0, 4}, []wire.Span{{0, 3}}},
+		{Range{4, 8}, []wire.Span{{1, 4}}},
+		{Range{8, 22}, []wire.Span{{0, 4}, {12, 14}}},
+		{Range{12, 20}, nil},
+		{Range{30, 40}, nil},
+		{Range{6, 6}, nil},
+	}
+	for _, test := range tests {
+		if got := SpansWithin(spans, test.r); !slices.Equal(got, test.want) {
+			t.Errorf("SpansWithin(%v) = %v, want %v", test.r, got, test.want)
+		}
+	}
+}
+
+func TestMarked(t *testing.T) {
+	t.Parallel()
+	base, match := lipgloss.NewStyle().Faint(true), lipgloss.NewStyle().Bold(true).Underline(true)
+	tests := []struct {
+		in    string
+		spans []wire.Span
+		want  string
+	}{
+		{"", nil, ""},
+		{"abc", nil, "<abc>"},
+		{"abc", []wire.Span{{1, 2}}, "<a>[b]<c>"},
+		{"abc", []wire.Span{{0, 3}}, "[abc]"},
+		{"abc", []wire.Span{{2, 99}, {50, 60}}, "<ab>[c]"},
+		{"abc", []wire.Span{{-4, 1}, {0, 2}}, "[a][b]<c>"},
+		{"ab\ncd", []wire.Span{{1, 4}}, "<a>[b]\n[c]<d>"},
+		{"a\n\nb", nil, "<a>\n\n<b>"},
+	}
+	for _, test := range tests {
+		got := Marked(test.in, test.spans, base, match)
+		for _, sign := range [][2]string{{PenOf(base).before, "<"}, {PenOf(match).before, "["}} {
+			got = strings.ReplaceAll(got, sign[0], sign[1])
+		}
+		want := strings.NewReplacer(">", PenOf(base).after, "]", PenOf(match).after).Replace(test.want)
+		if got != want {
+			t.Errorf("Marked(%q, %v) = %q, want %q", test.in, test.spans, got, want)
+		}
+	}
+}
+
+func TestHyperlink(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"https://example.com/a?b=c#d", "http://example.com", "mailto:a@example.com", "file:///tmp/a%20b", "https://example.com/größe",
+	} {
+		got := Hyperlink(address, "text")
+		if !strings.HasPrefix(got, "\x1b]8;;") || ansi.Strip(got) != "text" || Width(got) != 4 {
+			t.Errorf("Hyperlink(%q) = %q", address, got)
+		}
+		if what, size, _ := next(got); what != link || strings.IndexFunc(got[1:size-2], func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
+			t.Errorf("Hyperlink(%q) = %q has more than ASCII in its address", address, got)
+		}
+	}
+	for _, address := range []string{
+		"", "javascript:alert(1)", "ftp://example.com", "https:", "https:///x", "/etc/passwd", "http://a\x1b\\b", "http://a\nb",
+		"https://example.com/" + strings.Repeat("x", maxLink),
+	} {
+		if got := Hyperlink(address, "text"); got != "text" {
+			t.Errorf("Hyperlink(%q) = %q", address, got)
+		}
+	}
+}
+
+func TestCache(t *testing.T) {
+	t.Parallel()
+	var cache Cache[int]
+	drawn := 0
+	draw := func() []string { drawn++; return []string{"x"} }
+	for _, key := range []int{0, 0, 1, 1, 0} {
+		cache.Lines(key, draw)
+	}
+	if drawn != 3 {
+		t.Errorf("drawn %d times, want 3", drawn)
+	}
+}
+
+func BenchmarkWrap(b *testing.B) {
+	for name, s := range map[string]string{
+		"ascii": strings.Repeat("Roll back when the error budget of the last hour is spent. ", 70),
+		"cjk":   strings.Repeat("日本語のテキスト、", 150),
+		"mixed": strings.Repeat("größer, naïve, ship it 🚀 now; ", 120),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(s)))
+			b.ReportAllocs()
+			for b.Loop() {
+				WrapSpans(s, 80)
+			}
+		})
+	}
+}
+
+func BenchmarkMarked(b *testing.B) {
+	base, match := lipgloss.NewStyle().Faint(true), lipgloss.NewStyle().Bold(true).Underline(true)
+	line := strings.Repeat("Roll back when the error budget is spent. ", 3)
+	spans := []wire.Span{{5, 9}, {20, 30}, {47, 51}, {60, 70}}
+	b.ReportAllocs()
+	for b.Loop() {
+		Marked(line, spans, base, match)
+	}
+}
