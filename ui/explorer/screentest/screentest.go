@@ -34,6 +34,7 @@ type Options struct {
 	Dark          bool                 // the background that the terminal tells of itself
 	Bare          bool                 // a terminal without newer protocols, which cannot tell shift+enter from enter
 	Env           []string             // beside TERM and COLORTERM, which it may replace
+	Tap           func(output []byte)  // sees all that the program writes, as it is written
 }
 
 func (o Options) terminal() terminal.Options {
@@ -41,7 +42,8 @@ func (o Options) terminal() terminal.Options {
 	if o.Dark {
 		background = color.Black
 	}
-	return terminal.Options{Width: o.Width, Height: o.Height, Background: background, Bare: o.Bare}
+	return terminal.Options{Width: o.Width, Height: o.Height, Background: background, Bare: o.Bare,
+		Tap: o.Tap}
 }
 
 // Screen is a terminal with a program in it, bound to a test.
