@@ -1,2 +1,0 @@
-// Package results is being written.
-package results

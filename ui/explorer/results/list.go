@@ -1,0 +1,187 @@
+// Package results is the list of what a search found: passages under the documents they stand in, with the words that
+// were asked for, one of them selected.
+package results
+
+import (
+	"slices"
+	"time"
+
+	"quarry/client/wire"
+)
+
+// List is the state of the list. The zero value is an empty one.
+//
+// A row is one passage. Documents follow one another as their first passages do, and their passages stand together.
+// Passages that the server's selector left out come last, below a line. A server that tells nothing of a selection
+// selected all.
+type List struct {
+	items []wire.SearchResult
+	words []string
+	rows  []row
+	now   time.Time
+	stale bool
+
+	selected int // row; 0 also when there is none
+	top      int // first row on the screen
+	version  uint64
+
+	drawn   canvas
+	key     viewKey
+	lines   []string // of the last View; nil after a change
+	placed  []int    // row that each of them shows; -1 for none
+	visible int      // how many rows the last View showed
+}
+
+// row is one passage in the order of the list.
+type row struct {
+	item     int // in the results as they were given
+	document int // passages of the same document have the same number
+	heads    bool
+	further  int  // passages of the document that follow this one, which heads them
+	aside    bool // left out by the selector
+	opens    bool // the first that was
+	marks    []wire.Span
+	marked   bool // marks are known
+}
+
+// Set shows results, in the order that they are given. Words (see passage.Words) are what is looked for in those that
+// come without highlights. With keep, for the same question asked again, the selection stays on its passage or else on
+// its document, and on its place on the screen; without, or when both are gone, the first row is selected.
+func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
+	former, had := l.Selected()
+	below := l.selected - l.top
+	l.items, l.words, l.stale = items, words, false
+	l.rows = arranged(items)
+	l.selected, l.top = 0, 0
+	if at := find(l.rows, items, former); keep && had && at >= 0 {
+		l.selected = at
+		l.top = max(0, at-below)
+	}
+	l.drawn.forget()
+	l.changed()
+}
+
+// SetNow tells the time that ages are relative to.
+func (l *List) SetNow(now time.Time) {
+	now = now.Truncate(time.Hour) // ages are told in days
+	if now.Equal(l.now) {
+		return
+	}
+	l.now = now
+	l.drawn.forget()
+	l.changed()
+}
+
+// SetStale tells that the results are those of a former question, until the new ones are there.
+func (l *List) SetStale(stale bool) {
+	if stale != l.stale {
+		l.stale = stale
+		l.changed()
+	}
+}
+
+// Clear empties the list.
+func (l *List) Clear() { l.Set(nil, nil, false) }
+
+// Len is the number of passages.
+func (l *List) Len() int { return len(l.rows) }
+
+// Documents is the number of documents that the passages stand in.
+func (l *List) Documents() int {
+	documents := 0
+	for _, r := range l.rows {
+		documents = max(documents, r.document+1)
+	}
+	return documents
+}
+
+// Selected is the selected passage; false when the list is empty.
+func (l *List) Selected() (wire.SearchResult, bool) {
+	if len(l.rows) == 0 {
+		return wire.SearchResult{}, false
+	}
+	return l.items[l.rows[l.selected].item], true
+}
+
+// SelectedIndex is the place of the selected passage among the results as they were given; -1 when the list is empty.
+func (l *List) SelectedIndex() int {
+	if len(l.rows) == 0 {
+		return -1
+	}
+	return l.rows[l.selected].item
+}
+
+// Move selects the passage so many rows further down, or up when negative, as far as there are any. It tells whether
+// that is another one.
+func (l *List) Move(delta int) bool {
+	return l.selectRow(min(len(l.rows)-1, max(0, l.selected+delta)))
+}
+
+// First selects the first passage.
+func (l *List) First() { l.selectRow(0) }
+
+// Last selects the last passage.
+func (l *List) Last() { l.selectRow(len(l.rows) - 1) }
+
+// HalfPage moves by half of the rows that were on the screen last, delta times.
+func (l *List) HalfPage(delta int) { l.Move(delta * max(1, l.visible/2)) }
+
+// Jump selects the first passage of the document with a citation number. It tells whether there is one.
+func (l *List) Jump(citation int) bool {
+	for i, r := range l.rows {
+		if number := l.items[r.item].CitationID; number != nil && *number == citation {
+			l.selectRow(i)
+			return true
+		}
+	}
+	return false
+}
+
+// SelectIndex selects a passage by its place among the results as they were given. Other numbers change nothing.
+func (l *List) SelectIndex(index int) {
+	if at := slices.IndexFunc(l.rows, func(r row) bool { return r.item == index }); at >= 0 {
+		l.selectRow(at)
+	}
+}
+
+// NextOfDocument selects the next passage of the same document, or the one before when delta is negative; where delta is
+// more than one, so many further. It tells whether it found one.
+func (l *List) NextOfDocument(delta int) bool {
+	if len(l.rows) == 0 || delta == 0 {
+		return false
+	}
+	step, left, to := 1, delta, l.selected
+	if delta < 0 {
+		step, left = -1, -delta
+	}
+	for at := l.selected + step; at >= 0 && at < len(l.rows) && left > 0; at += step {
+		if l.rows[at].document == l.rows[l.selected].document {
+			to = at
+			left--
+		}
+	}
+	return l.selectRow(to)
+}
+
+// RowAt is the passage that the last View showed on a line, counted from 0, by its place among the results as they were
+// given.
+func (l *List) RowAt(y int) (index int, ok bool) {
+	if y < 0 || y >= len(l.placed) || l.placed[y] < 0 {
+		return -1, false
+	}
+	return l.rows[l.placed[y]].item, true
+}
+
+func (l *List) selectRow(at int) bool {
+	if at < 0 || at >= len(l.rows) || at == l.selected {
+		return false
+	}
+	l.selected = at
+	l.changed()
+	return true
+}
+
+func (l *List) changed() {
+	l.version++
+	l.lines = nil
+}
