@@ -90,24 +90,31 @@ func (d drawing) caption() string {
 // bars draws so many rows of bars, the tallest as tall as all of them. What lies outside of a chosen range is dimmed.
 func (d drawing) bars(p plot, rows int, markCursor bool) []string {
 	blocks := []rune(" ▁▂▃▄▅▆▇█")
-	inside, outside := paint.PenOf(d.th.Bar), paint.PenOf(d.th.Disabled)
+	inside, outside, cursor := paint.PenOf(d.th.Bar), paint.PenOf(d.th.Disabled), paint.PenOf(d.th.MatchCurrent)
+	all := d.t.chosen().any()
+	pen := func(bar int) paint.Pen {
+		switch {
+		case markCursor && bar == p.cursor:
+			return cursor
+		case all || bar >= p.from && bar <= p.to:
+			return inside
+		}
+		return outside
+	}
 	largest := float64(p.largest())
 	lines := make([]string, 0, max(0, rows))
 	for row := rows - 1; row >= 0; row-- {
-		var line strings.Builder
+		var line, run strings.Builder
 		for i, count := range p.bars {
+			if i > 0 && (i == p.from || i == p.to+1 || markCursor && (i == p.cursor || i == p.cursor+1)) {
+				line.WriteString(pen(i - 1).Write(run.String()))
+				run.Reset()
+			}
 			eighths := int(math.Ceil(float64(count) / largest * float64(rows*8)))
 			block := blocks[max(0, min(8, eighths-row*8))]
-			pen := inside
-			if p.to >= p.from && (i < p.from || i > p.to) || p.to < p.from && !d.t.chosen().any() {
-				pen = outside
-			}
-			drawn := pen.Write(strings.Repeat(string(block), p.body()))
-			if markCursor && i == p.cursor {
-				drawn = paint.Under(drawn, d.th.Selected)
-			}
-			line.WriteString(drawn + paint.Blank(p.step-p.body()))
+			run.WriteString(strings.Repeat(string(block), p.body()) + paint.Blank(p.step-p.body()))
 		}
+		line.WriteString(pen(len(p.bars) - 1).Write(run.String()))
 		lines = append(lines, line.String())
 	}
 	return lines

@@ -135,16 +135,14 @@ func (p *Picker) step(by int) bool {
 	return p.ShowTab((p.active + by + len(p.tabs)) % len(p.tabs))
 }
 
-// act lets the shown tab do something and notes whether anything is different now.
+// act lets the shown tab do something. It is drawn anew even if its choice stays: what enter would take may differ.
 func (p *Picker) act(do func(tab) (changed bool, message string)) bool {
 	if len(p.tabs) == 0 {
 		return false
 	}
-	changed, message := do(p.tabs[p.active])
-	if changed || message != p.message {
-		p.version++
-	}
-	p.message = message
+	var changed bool
+	changed, p.message = do(p.tabs[p.active])
+	p.version++
 	return changed
 }
 

@@ -1,0 +1,129 @@
+package picker
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/theme"
+	"quarry/ui/explorer/line"
+)
+
+func clock() time.Time { return time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC) }
+
+func themes() []theme.Theme {
+	return []theme.Theme{
+		theme.ForScreen(theme.Options{Mode: "dark", Dark: true, Profile: colorprofile.TrueColor}),
+		theme.ForScreen(theme.Options{Mode: "mono", Profile: colorprofile.ASCII}),
+	}
+}
+
+// facetsOf counts sources, and months from "2026-03=12".
+func facetsOf(sources map[string]int, months ...string) wire.Facets {
+	var facets wire.Facets
+	for source, count := range sources {
+		facets.Sources = append(facets.Sources, wire.FacetValue{Value: source, Count: count})
+	}
+	for _, month := range months {
+		name, number, _ := strings.Cut(month, "=")
+		var count int
+		fmt.Sscan(number, &count)
+		facets.Months = append(facets.Months, wire.FacetMonth{Month: name, Count: count})
+	}
+	return facets
+}
+
+// opened is a picker over four sources and half a year.
+func opened(query string) *Picker {
+	var p Picker
+	p.Open(Input{
+		Query: client.ParseQuery(query, clock()),
+		Facets: facetsOf(map[string]int{"slack": 12, "github": 40, "jira": 12},
+			"2026-03=5", "2026-05=20", "2026-06=1", "2026-10=8"),
+		Exact: true, Known: []string{"confluence", "slack"}, Now: clock(),
+	})
+	return &p
+}
+
+// screen is a drawn panel as text.
+func screen(p *Picker, width, height int) string {
+	lines, _, _, _ := p.View(width, height, themes()[1], "keys")
+	return bare(strings.Join(lines, "\n"))
+}
+
+// randomValue makes the name of a source as a server might call it.
+func randomValue(r *rand.Rand) string {
+	known := wire.Sources()
+	odd := []string{"日本語 の ソース", "Ünïcode", "with space", "a,b", `quo"te`, "x:y", "UPPER", "«fr»", "google drive", "-x", "",
+		"🚀 rockets 👩‍👩‍👧", "עברית", strings.Repeat("long ", 30), "é", "tab\tbed", "a\\b", "slack:github", "federated_slack"}
+	if r.IntN(3) > 0 {
+		return known[r.IntN(len(known))].Value
+	}
+	return odd[r.IntN(len(odd))]
+}
+
+func randomInput(r *rand.Rand) Input {
+	in := Input{Exact: r.IntN(4) > 0, Now: clock().AddDate(0, 0, -r.IntN(5000))}
+	for range r.IntN(30) {
+		in.Known = append(in.Known, randomValue(r))
+	}
+	for range r.IntN(12) {
+		in.Facets.Sources = append(in.Facets.Sources, wire.FacetValue{Value: randomValue(r), Count: r.IntN(5000) - 5})
+	}
+	start, reach := r.IntN(9999*12), 1+r.IntN([...]int{12, 60, 3000, 120_000}[r.IntN(4)])
+	for range r.IntN(60) {
+		month := monthStart(min(start+r.IntN(reach), 9999*12+11)).Format("2006-01")
+		in.Facets.Months = append(in.Facets.Months, wire.FacetMonth{Month: month, Count: r.IntN(900)})
+	}
+	in.Facets.Undated = r.IntN(3)
+	in.Query = client.ParseQuery(randomQuery(r), in.Now)
+	return in
+}
+
+func randomQuery(r *rand.Rand) string {
+	parts := []string{"deploy", "source:slack,github", `source:"日本語 の ソース"`, "since:2024-03-05", "until:2026-01-31", "within:30d",
+		"within:12W", "until:2025-07-01T10:30", "since:2020-01-01T00:00:01.5", "within:7d", "source:jira"}
+	var query []string
+	for range r.IntN(5) {
+		query = append(query, parts[r.IntN(len(parts))])
+	}
+	return strings.Join(query, " ")
+}
+
+// press does something that a person may do.
+func press(p *Picker, r *rand.Rand) {
+	texts := []string{"2026", "-0", "1", "..", "30d", "s", "since:", " ", "日", "until:2025-03", "x", "2024-02..", "within:2w", "o", "march"}
+	keys := []func(){
+		func() { p.Up() }, func() { p.Down() }, func() { p.PageUp() }, func() { p.PageDown() }, func() { p.First() },
+		func() { p.Last() }, func() { p.Left() }, func() { p.Right() }, func() { p.ExtendLeft() }, func() { p.ExtendRight() },
+		func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Invert() }, func() { p.NextTab() },
+		func() { p.PrevTab() }, func() { p.DeleteBack() }, func() { p.Back() }, func() { p.Confirm() },
+		func() { p.Insert(texts[r.IntN(len(texts))]) }, func() { p.Edit((*line.Editor).DeleteWordBack) },
+		func() {
+			if r.IntN(4) == 0 {
+				p.Reset()
+			}
+		},
+		func() {
+			if r.IntN(3) == 0 {
+				p.Clear()
+			}
+		},
+		func() {
+			if r.IntN(6) == 0 {
+				p.Update(randomInput(r))
+			}
+		},
+	}
+	keys[r.IntN(len(keys))]()
+}
+
+// random is a source of chance for one case of a property.
+func random(seed uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, 26))
+}
