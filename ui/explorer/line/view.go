@@ -3,6 +3,7 @@ package line
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 
@@ -107,17 +108,18 @@ func (w window) cell(i int) (painted string, width int) {
 	return paintCluster(w.text[w.starts[i]:w.starts[i+1]])
 }
 
-// paintCluster never gives an empty text: what would not be seen shows as a box.
+// paintCluster never gives an empty text: what would not be seen shows as a box. A space stays one, whatever hangs on it.
 func paintCluster(cluster string) (painted string, width int) {
 	if len(cluster) == 1 {
 		return cluster, 1
 	}
-	painted = paint.Line(cluster)
+	if space := len(cluster) - len(strings.TrimLeftFunc(cluster, unicode.IsSpace)); space > 0 {
+		painted = " " + paint.Line(cluster[space:])
+	} else {
+		painted = paint.Line(cluster)
+	}
 	if width = paint.Width(painted); width > 0 {
 		return painted, width
-	}
-	if startsWithSpace(cluster) {
-		return " ", 1
 	}
 	return "□", 1
 }

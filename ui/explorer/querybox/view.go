@@ -194,6 +194,9 @@ func (r *chipRow) visible(labels []string, total int) (first, end int) {
 			break
 		}
 	}
+	if end == first {
+		return 0, 0
+	}
 	return first, end
 }
 
