@@ -132,6 +132,11 @@ func approach(text string, spans []wire.Span, wanted bool, first int) (string, [
 			break
 		}
 	}
+	for _, gap := range []string{"· ", "› "} {
+		if strings.HasPrefix(text[at:mark], gap) {
+			at += len(gap)
+		}
+	}
 	if at == 0 {
 		return text, spans, false
 	}

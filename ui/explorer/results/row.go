@@ -13,7 +13,10 @@ import (
 
 const (
 	dot        = " · "
-	leastText  = 16 // columns that a passage needs to say anything
+	below      = " › "
+	further    = "●" // a further passage of the document above, and before their number
+	leastTitle = 4
+	leastText  = 12 // columns that a passage needs to say anything
 	widestName = 20 // columns of a source's name
 	widestHead = 28 // of the heading before a further passage
 )
@@ -56,6 +59,9 @@ type drawing struct {
 
 // lines are the lines of the row without the bar before them.
 func (d drawing) lines() []string {
+	if d.room() < leastTitle {
+		return []string{paint.Fit(d.number(), max(0, d.width-1))}
+	}
 	if d.passage == 0 {
 		return []string{d.number() + d.single()}
 	}
@@ -67,20 +73,25 @@ func (d drawing) lines() []string {
 	if !d.row.heads {
 		head = d.heading()
 	}
-	blank := paint.Blank(d.indent - 1)
-	for _, line := range d.flow(head, d.passage) {
-		lines = append(lines, blank+line)
+	before := paint.Blank(d.indent - 1)
+	for i, line := range d.flow(head, d.passage) {
+		if i == 0 && !d.row.heads {
+			line = d.number() + line
+		} else {
+			line = before + line
+		}
+		lines = append(lines, line)
 	}
 	if len(lines) == 0 {
-		lines = append(lines, "") // a further passage that says nothing
+		lines = append(lines, d.number()) // a further passage that says nothing
 	}
 	return lines
 }
 
-// number is the citation number, or as much empty room below it.
+// number is the citation number, or the mark of a further passage below it.
 func (d drawing) number() string {
 	if !d.row.heads {
-		return paint.Blank(d.indent - 1)
+		return paint.Blank(d.indent-1-len("* ")) + d.pens.muted.Write(further) + " "
 	}
 	number := "[" + passage.Citation(d.item) + "]"
 	pen := d.pens.number
@@ -94,7 +105,7 @@ func (d drawing) number() string {
 func (d drawing) title() string {
 	room, count := d.room(), ""
 	if d.row.further > 0 {
-		count = "● " + strconv.Itoa(d.row.further)
+		count = further + " " + strconv.Itoa(d.row.further)
 		room -= paint.Width(count) + 2
 	}
 	title := fitted(passage.Title(d.item), room)
@@ -123,6 +134,7 @@ func (d drawing) textPen() paint.Pen {
 type styled struct {
 	text  string
 	width int
+	joint string // what stands between it and what follows
 }
 
 func (s *styled) add(pen paint.Pen, text string) {
@@ -132,7 +144,7 @@ func (s *styled) add(pen paint.Pen, text string) {
 
 // about is source, age and author, as far as the server told and half a line has room for them.
 func (d drawing) about() styled {
-	var about styled
+	about := styled{joint: dot}
 	if d.item.SourceType != "" {
 		about.add(d.pens.source(d.item.SourceType),
 			theme.SourceGlyph(d.item.SourceType)+" "+fitted(client.SourceName(d.item.SourceType), widestName))
@@ -162,7 +174,7 @@ func (d drawing) separator(before styled) string {
 
 // heading is the innermost heading that a further passage stands under.
 func (d drawing) heading() styled {
-	var head styled
+	head := styled{joint: below}
 	path := d.item.HeadingPath
 	if len(path) == 0 || strings.EqualFold(path[len(path)-1], d.item.Title) {
 		return head
@@ -176,7 +188,7 @@ func (d drawing) flow(head styled, lines int) []string {
 	room := d.room()
 	first := room - head.width
 	if head.width > 0 {
-		first -= paint.Width(dot)
+		first -= paint.Width(head.joint)
 	}
 	text, spans := d.text(head, first, lines)
 	if text == "" {
@@ -191,7 +203,7 @@ func (d drawing) flow(head styled, lines int) []string {
 	if first < leastText && lines < 2 {
 		return []string{head.text}
 	}
-	return d.wrapped(text, spans, head.text+d.pens.muted.Write(dot), first, room, lines)
+	return d.wrapped(text, spans, head.text+d.pens.muted.Write(head.joint), first, room, lines)
 }
 
 // text is the passage as one line of running text, so that what is marked shows in the first columns of it.
@@ -202,7 +214,7 @@ func (d drawing) text(head styled, first, lines int) (string, []wire.Span) {
 		return text, spans
 	}
 	name := paint.Line(d.item.HeadingPath[len(d.item.HeadingPath)-1])
-	rest, said := strings.CutPrefix(text, name+" › ") // stands before it already
+	rest, said := strings.CutPrefix(text, name+below) // stands before it already
 	if !said {
 		return text, spans
 	}
@@ -215,67 +227,71 @@ func (d drawing) wrapped(text string, spans []wire.Span, before string, first, r
 	var done []string
 	start, width := 0, first
 	for n := 1; start < len(text); n++ {
-		parts := paint.WrapSpans(text[start:min(len(text), start+enough(width))], max(1, width))
-		whole := len(parts) == 1 && start+parts[0].End == len(text)
-		tail := ""
-		if n == lines && !whole {
-			tail = " …"
-			if parts = paint.WrapSpans(text[start:min(len(text), start+enough(width))], max(1, width-2)); len(parts) == 0 {
-				break
+		parts := d.broken(text, start, width)
+		tail, more := "", len(parts) > 1 || parts[0].End < len(text)
+		if n == lines && more {
+			tail = "…"
+			parts = d.broken(text, start, width-paint.Width(" …"))
+			if end := parts[0].End; end < len(text) && text[end] == ' ' {
+				tail = " …"
 			}
 		}
-		part := paint.Range{Start: start + parts[0].Start, End: start + parts[0].End}
-		marked := paint.MarkedWith(text[part.Start:part.End], paint.SpansWithin(spans, part), d.textPen(), d.pens.match)
+		marked := paint.MarkedWith(text[parts[0].Start:parts[0].End], paint.SpansWithin(spans, parts[0]), d.textPen(), d.pens.match)
 		done = append(done, before+marked+d.textPen().Write(tail))
-		if n == lines || whole || len(parts) < 2 {
+		if n == lines || len(parts) < 2 {
 			break
 		}
-		start, width, before = start+parts[1].Start, room, ""
+		start, width, before = parts[1].Start, room, ""
 	}
 	return done
 }
 
-// enough is how many bytes are looked at to fill columns.
-func enough(columns int) int { return 8*max(1, columns) + 64 }
+// broken breaks the text from a position on into lines, of which the first two count: what is far beyond them is not
+// looked at.
+func (d drawing) broken(text string, start, width int) []paint.Range {
+	width = max(1, width)
+	parts := paint.WrapSpans(text[start:min(len(text), start+16*width+64)], width)
+	for i := range parts {
+		parts[i].Start += start
+		parts[i].End += start
+	}
+	return parts
+}
 
 // single is a row of one line: title, source and age where there is room, and the passage in what is left.
 func (d drawing) single() string {
 	room := d.room()
-	var line styled
-	if d.row.heads {
-		most := room
-		if room >= 2*leastText {
-			most = room * 3 / 5
-		}
-		line.add(d.titlePen(), fitted(passage.Title(d.item), most))
+	if !d.row.heads {
+		return d.after(styled{}, room)
 	}
-	if about := d.about(); d.row.heads && d.shape.about && about.width > 0 && line.width+about.width+leastText < room {
+	most := room
+	if room*2/5 > leastText+len(dot) {
+		most = room * 3 / 5
+	}
+	var line styled
+	line.add(d.titlePen(), fitted(passage.Title(d.item), most))
+	if about := d.about(); d.shape.about && about.width > 0 && line.width+about.width+leastText+2*len(dot) < room {
 		line.add(d.pens.muted, dot)
 		line.text += about.text
 		line.width += about.width
 	}
-	if left := room - line.width - paint.Width(dot); left >= leastText || line.width == 0 {
-		if flowed := d.flowAfter(line, left); flowed != "" {
-			return flowed
-		}
-	}
-	return line.text
+	return d.after(line, room-line.width-paint.Width(dot))
 }
 
-// flowAfter is a line with the passage after it; empty where there is no passage.
-func (d drawing) flowAfter(line styled, left int) string {
+// after is a line with the passage after it, if there is room for one.
+func (d drawing) after(line styled, left int) string {
+	if left < leastText && line.width > 0 {
+		return line.text
+	}
 	text, spans := passage.Snippet(d.item, d.row.marks, left, left)
 	text, spans = paint.LineSpans(text, spans)
 	if text == "" {
-		return ""
+		return line.text
 	}
-	before := ""
 	if line.width > 0 {
-		before = line.text + d.pens.muted.Write(dot)
-	} else {
-		left = d.room()
+		line.add(d.pens.muted, dot)
 	}
-	return strings.Join(d.wrapped(text, spans, before, left, left, 1), "")
+	return strings.Join(d.wrapped(text, spans, line.text, left, left, 1), "")
 }
 
 // rule is the line above what the selector left out.
