@@ -69,8 +69,8 @@ func hex(c color.Color) string {
 
 // run is a stretch of one row that looks the same everywhere.
 type run struct {
-	x, width int // columns
-	text     string
+	x, width int      // columns
+	cells    []string // what stands in each
 	ink      ink
 }
 
@@ -90,10 +90,10 @@ func (l look) runs(row []terminal.Cell) []run {
 		}
 		last := len(runs) - 1
 		if last >= 0 && !wide && cell.Width == 1 && runs[last].ink == ink {
-			runs[last].text += text
+			runs[last].cells = append(runs[last].cells, text)
 			runs[last].width++
 		} else {
-			runs = append(runs, run{x, cell.Width, text, ink})
+			runs = append(runs, run{x, cell.Width, []string{text}, ink})
 		}
 		wide = cell.Width > 1
 	}
@@ -113,8 +113,12 @@ func draw(p picture, l look) string {
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", hex(l.background))
 	fmt.Fprintf(&b, `<g fill="%s" style="white-space:pre">`+"\n", hex(l.foreground))
 	for y, row := range p.cells {
-		for _, r := range l.runs(row) {
+		runs := l.runs(row)
+		for _, r := range backgrounds(runs) {
 			b.WriteString(r.rect(y))
+		}
+		for _, r := range runs {
+			b.WriteString(r.shapes(y))
 			b.WriteString(r.letters(y, l))
 		}
 	}
@@ -125,6 +129,22 @@ func draw(p picture, l look) string {
 	return b.String()
 }
 
+// backgrounds joins the runs that stand on the same colour.
+func backgrounds(runs []run) []run {
+	var joined []run
+	for _, r := range runs {
+		last := len(joined) - 1
+		switch {
+		case r.ink.back == "":
+		case last >= 0 && joined[last].ink.back == r.ink.back && joined[last].x+joined[last].width == r.x:
+			joined[last].width += r.width
+		default:
+			joined = append(joined, r)
+		}
+	}
+	return joined
+}
+
 func column(x int) string { return units(margin + float64(x)*cellWidth) }
 func row(y int) int       { return margin + y*cellHeight }
 
@@ -133,16 +153,67 @@ func units(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v),
 
 // rect is the run's background.
 func (r run) rect(y int) string {
-	if r.ink.back == "" {
-		return ""
-	}
 	return fmt.Sprintf(`<rect x="%s" y="%d" width="%s" height="%d" fill="%s"/>`+"\n", column(r.x), row(y),
 		units(float64(r.width)*cellWidth), cellHeight, r.ink.back)
 }
 
+// shape is a character that is drawn instead of written, so that lines and bars join whatever the font: a rectangle in
+// eighths of a cell.
+type shape struct{ left, top, right, bottom float64 }
+
+func shapeOf(text string) (shape, bool) {
+	const full = 8
+	switch text {
+	case "│":
+		return shape{3.5, 0, 4.5, full}, true
+	case "┃":
+		return shape{3, 0, 5, full}, true
+	case "─":
+		return shape{0, 3.75, full, 4.25}, true
+	case "▌":
+		return shape{0, 0, 4, full}, true
+	}
+	if r := []rune(text); len(r) == 1 && r[0] >= '▁' && r[0] <= '█' {
+		return shape{0, float64('█' - r[0]), full, full}, true
+	}
+	return shape{}, false
+}
+
+// shapes draws the characters of a run that are shapes; equal ones side by side that fill their cells are one.
+func (r run) shapes(y int) string {
+	var b strings.Builder
+	for i := 0; i < len(r.cells); {
+		s, ok := shapeOf(r.cells[i])
+		count := 1
+		for ok && s.right-s.left == 8 && i+count < len(r.cells) && r.cells[i+count] == r.cells[i] {
+			count++
+		}
+		if ok {
+			across, down := cellWidth/8., cellHeight/8.
+			fmt.Fprintf(&b, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"%s/>`+"\n",
+				units(margin+float64(r.x+i)*cellWidth+s.left*across), units(float64(row(y))+s.top*down),
+				units(float64(count)*cellWidth-(8-s.right+s.left)*across), units((s.bottom-s.top)*down), r.ink.front, r.ink.opacity())
+		}
+		i += count
+	}
+	return b.String()
+}
+
+// text is what of the run is written.
+func (r run) text() string {
+	var b strings.Builder
+	for _, cell := range r.cells {
+		if _, drawn := shapeOf(cell); drawn {
+			cell = " "
+		}
+		b.WriteString(cell)
+	}
+	return b.String()
+}
+
 // letters is the run's text, held to its columns whatever the font.
 func (r run) letters(y int, l look) string {
-	text := r.text
+	text := r.text()
 	if !r.ink.underline && !r.ink.strike {
 		left := strings.TrimLeft(text, " ")
 		r.x += len(text) - len(left)
@@ -165,9 +236,7 @@ func (i ink) attributes(l look) string {
 	if i.bold {
 		b.WriteString(` font-weight="bold"`)
 	}
-	if i.faint {
-		b.WriteString(` opacity="0.6"`)
-	}
+	b.WriteString(i.opacity())
 	if i.italic {
 		b.WriteString(` font-style="italic"`)
 	}
@@ -180,6 +249,13 @@ func (i ink) attributes(l look) string {
 		b.WriteString(` text-decoration="line-through"`)
 	}
 	return b.String()
+}
+
+func (i ink) opacity() string {
+	if i.faint {
+		return ` opacity="0.6"`
+	}
+	return ""
 }
 
 // escape keeps runs of spaces together by hard spaces: not every viewer keeps plain ones.

@@ -39,7 +39,7 @@ func requireXML(t *testing.T, text string) {
 
 func TestPictureOfAScreen(t *testing.T) {
 	t.Parallel()
-	svg := drawn(t, 40, 4, "\x1b[1mbold\x1b[m <&\"> \x1b[7m rev \x1b[m\r\n日本 x\r\n\x1b[4;38;2;255;0;0mline\x1b[m in 237 ms, 12.5 ms\x1b[4;1H")
+	svg := drawn(t, 40, 4, "\x1b[1mbold\x1b[m <&\"> \x1b[7m rev \x1b[m\r\n日本 x\r\n\x1b[4;38;2;255;0;0mline\x1b[m in 237 ms, 12.5 ms\r\n\x1b[2m──│▄▄ \x1b[m\x1b[4;1H")
 	requireXML(t, svg)
 	for _, want := range []string{
 		`<text x="12" y="25.5" textLength="33.6" lengthAdjust="spacingAndGlyphs" font-weight="bold">bold</text>`,
@@ -51,6 +51,9 @@ func TestPictureOfAScreen(t *testing.T) {
 		`fill="#ff0000" text-decoration="underline">line</text>`,
 		`in 114 ms, 11.4 ms</text>`,
 		`<rect x="12" y="66" width="2" height="18"/>`,
+		`<rect x="12" y="74.4" width="16.8" height="1.1" fill="#cdd6f4" opacity="0.6"/>`, // the line
+		`<rect x="32.5" y="66" width="1.1" height="18" fill="#cdd6f4" opacity="0.6"/>`,
+		`<rect x="37.2" y="75" width="16.8" height="9" fill="#cdd6f4" opacity="0.6"/>`, // bars half as high as a cell
 	} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("%s is missing in\n%s", want, svg)
