@@ -148,8 +148,8 @@ func backgrounds(runs []run) []run {
 func column(x int) string { return units(margin + float64(x)*cellWidth) }
 func row(y int) int       { return margin + y*cellHeight }
 
-// units has one digit after the point, where one is needed.
-func units(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") }
+// units has as many digits after the point as are needed, at most two.
+func units(v float64) string { return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".") }
 
 // rect is the run's background.
 func (r run) rect(y int) string {

@@ -51,8 +51,8 @@ func TestPictureOfAScreen(t *testing.T) {
 		`fill="#ff0000" text-decoration="underline">line</text>`,
 		`in 114 ms, 11.4 ms</text>`,
 		`<rect x="12" y="66" width="2" height="18"/>`,
-		`<rect x="12" y="74.4" width="16.8" height="1.1" fill="#cdd6f4" opacity="0.6"/>`, // the line
-		`<rect x="32.5" y="66" width="1.1" height="18" fill="#cdd6f4" opacity="0.6"/>`,
+		`<rect x="12" y="74.44" width="16.8" height="1.12" fill="#cdd6f4" opacity="0.6"/>`, // the line
+		`<rect x="32.48" y="66" width="1.05" height="18" fill="#cdd6f4" opacity="0.6"/>`,
 		`<rect x="37.2" y="75" width="16.8" height="9" fill="#cdd6f4" opacity="0.6"/>`, // bars half as high as a cell
 	} {
 		if !strings.Contains(svg, want) {
