@@ -63,7 +63,7 @@ func plainRun(s string, oneLine bool) int {
 		size := 1
 		switch c := s[at]; {
 		case c == ' ' && oneLine:
-			if at == 0 || at+1 == len(s) || s[at+1] <= ' ' || !alone(s[at+1:]) {
+			if at == 0 || at+1 == len(s) || s[at+1] <= ' ' || s[at+1] == 0x7f || !alone(s[at+1:]) {
 				return at
 			}
 		case c == '\n' && !oneLine:

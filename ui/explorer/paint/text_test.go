@@ -126,6 +126,7 @@ func TestText(t *testing.T) {
 		{"markers", "a\u2063b\u2064c", "abc", "abc"},
 		{"direction", "\u202eabc", "abc", "abc"},
 		{"not utf-8", "a\xffb", "a�b", "a�b"},
+		{"control after a space", "a \x7f b", "a b", "a  b"},
 		{"control among spaces", "a \x01 b", "a b", "a  b"},
 	}
 	for _, test := range tests {
