@@ -132,7 +132,7 @@ func (r *Reader) AddAbove(chunks []wire.Chunk) {
 	var added []*piece
 	for _, chunk := range inOrder(chunks) {
 		if chunk.ChunkInd < first {
-			added = append(added, piecesOfChunk(chunk, r.document.Words)...)
+			added = append(added, r.piecesOfChunk(chunk)...)
 		}
 	}
 	r.noneAbove = r.noneAbove || len(added) == 0
@@ -150,7 +150,7 @@ func (r *Reader) AddBelow(chunks []wire.Chunk) {
 	added := false
 	for _, chunk := range inOrder(chunks) {
 		if chunk.ChunkInd > last {
-			r.below, added = append(r.below, piecesOfChunk(chunk, r.document.Words)...), true
+			r.below, added = append(r.below, r.piecesOfChunk(chunk)...), true
 		}
 	}
 	r.noneBelow = r.noneBelow || !added
@@ -174,7 +174,7 @@ func (r *Reader) SetWhole(info wire.DocumentInfo, chunks []wire.Chunk) {
 	for _, chunk := range inOrder(chunks) {
 		made := had[chunk.ChunkInd]
 		if made == nil {
-			made = piecesOfChunk(chunk, r.document.Words)
+			made = r.piecesOfChunk(chunk)
 		}
 		switch {
 		case chunk.ChunkInd < r.document.ChunkStart:

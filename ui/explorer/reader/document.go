@@ -37,6 +37,7 @@ type Document struct {
 
 	CanExpand bool   // the server can give the chunks around the passage
 	WhyNot    string // the reason why it cannot, in a few words
+	FileLinks bool   // links to files may be opened: the document is of a library on this machine
 }
 
 // OfResult makes the document of a search result. words are looked for where the server sent no highlights; whyNot says
@@ -69,6 +70,7 @@ type unit struct {
 	first int // chunks that it comes from
 	last  int
 	found bool // belongs to the passage that the search found
+	files bool // its links to files may be opened
 }
 
 // contentID stands for a text and its highlights.
@@ -89,21 +91,24 @@ func unitsOf(content string, spans []wire.Span, words []string, from unit) []uni
 		u := from
 		u.text = content[piece.Start:piece.End]
 		u.spans = paint.SpansWithin(spans, piece)
-		u.id = identify(u.text, u.spans)
+		u.id = identify(u)
 		units = append(units, u)
 	}
 	return units
 }
 
-func identify(text string, spans []wire.Span) contentID {
+func identify(u unit) contentID {
 	hash := sha256.New()
-	buffer := make([]byte, 0, 16*len(spans)+8)
-	buffer = binary.LittleEndian.AppendUint64(buffer, uint64(len(text)))
-	for _, span := range spans {
+	buffer := make([]byte, 0, 16*len(u.spans)+16)
+	buffer = binary.LittleEndian.AppendUint64(buffer, uint64(len(u.text)))
+	if u.files {
+		buffer = append(buffer, 1)
+	}
+	for _, span := range u.spans {
 		buffer = binary.LittleEndian.AppendUint64(buffer, uint64(span[0]))
 		buffer = binary.LittleEndian.AppendUint64(buffer, uint64(span[1]))
 	}
 	hash.Write(buffer)
-	hash.Write([]byte(text))
+	hash.Write([]byte(u.text))
 	return contentID(hash.Sum(nil)[:16])
 }

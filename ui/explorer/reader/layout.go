@@ -21,6 +21,7 @@ type mark struct {
 	from, to int    // bytes of the line's text
 	span     int    // which of the unit's highlights it belongs to
 	pen      string // what brings back the style that holds behind it; empty for none
+	reset    bool   // a style holds where it begins
 }
 
 // layout holds the lines of a unit for one width.

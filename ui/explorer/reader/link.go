@@ -33,3 +33,9 @@ func shortLink(link string, room int) string {
 	}
 	return host + "/…"
 }
+
+// isFile tells links to files.
+func isFile(address string) bool {
+	const scheme = "file:"
+	return len(address) >= len(scheme) && strings.EqualFold(address[:len(scheme)], scheme)
+}

@@ -68,7 +68,7 @@ type frameKey struct {
 // Show puts another document into the reader, at its beginning.
 func (r *Reader) Show(d Document) {
 	r.document, r.shown = d, true
-	from := unit{first: d.ChunkStart, last: d.ChunkEnd, found: true}
+	from := unit{first: d.ChunkStart, last: d.ChunkEnd, found: true, files: d.FileLinks}
 	r.above, r.below = nil, nil
 	r.found = piecesOf(unitsOf(d.Content, d.Highlights, d.Words, from))
 	r.noneAbove, r.noneBelow = false, false
@@ -169,8 +169,9 @@ func piecesOf(units []unit) []*piece {
 	return made
 }
 
-func piecesOfChunk(chunk wire.Chunk, words []string) []*piece {
-	return piecesOf(unitsOf(chunk.Content, nil, words, unit{first: chunk.ChunkInd, last: chunk.ChunkInd}))
+func (r *Reader) piecesOfChunk(chunk wire.Chunk) []*piece {
+	from := unit{first: chunk.ChunkInd, last: chunk.ChunkInd, files: r.document.FileLinks}
+	return piecesOf(unitsOf(chunk.Content, nil, r.document.Words, from))
 }
 
 // widestText is the longest line of running text in columns: longer ones are hard to read.

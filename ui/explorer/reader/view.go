@@ -104,7 +104,7 @@ func (r *Reader) marked(l *line, p *piece) string {
 			pen = r.pens.current
 		}
 		out.WriteString(l.text[at:m.from])
-		if m.pen != "" {
+		if m.reset {
 			out.WriteString(endStyle)
 		}
 		out.WriteString(pen.Write(withoutStyles(l.text[m.from:m.to])))
@@ -266,7 +266,10 @@ func (r *Reader) aboutLine(width int) string {
 		}
 		room := max(0, width-paint.Width(line))
 		shown := r.pens.muted.Write(strings.TrimRight(paint.Fit(shortLink(link, room), room), " "))
-		line += paint.Hyperlink(r.document.Link, shown)
+		if r.document.FileLinks || !isFile(r.document.Link) {
+			shown = paint.Hyperlink(r.document.Link, shown)
+		}
+		line += shown
 	}
 	return paint.Fit(line, width)
 }

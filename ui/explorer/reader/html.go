@@ -1,0 +1,125 @@
+package reader
+
+import (
+	"html"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+
+	"quarry/client"
+	"quarry/ui/explorer/paint"
+)
+
+// html shows the text of a block of HTML.
+func (r *renderer) html(n *ast.HTMLBlock) {
+	var raw strings.Builder
+	lines := n.Lines()
+	for i := range lines.Len() {
+		segment := lines.At(i)
+		raw.Write(segment.Value(r.source[:r.length]))
+	}
+	if n.HasClosure() {
+		raw.Write(n.ClosureLine.Value(r.source[:r.length]))
+	}
+	text := paint.Text(client.Sanitize(html.UnescapeString(withoutTags(raw.String()))))
+	var shown []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			shown = append(shown, paint.Wrap(line, r.measure())...)
+		}
+	}
+	if len(shown) == 0 {
+		return
+	}
+	r.out.feed(r.signals.add(signal{kind: anchor, value: lines.At(0).Start}) + strings.Join(shown, "\n"))
+}
+
+// withoutTags takes comments and the tags of HTML out of a text; where a tag begins a line, the text does too. What only
+// looks like a tag stays.
+func withoutTags(s string) string {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, "<")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		if after, isComment := strings.CutPrefix(rest, "!--"); isComment {
+			_, s, _ = strings.Cut(after, "-->")
+			continue
+		}
+		inside, after, closed := strings.Cut(rest, ">")
+		if !closed || !isTag(inside) {
+			out.WriteByte('<')
+			s = rest
+			continue
+		}
+		out.WriteString(insteadOf(inside))
+		s = after
+	}
+}
+
+// tag puts what a tag means in its place. Names in angle brackets that are no tags, as in usage lines, stay as they are.
+func (in inline) tag(parent ast.Node, n *ast.RawHTML) {
+	var raw strings.Builder
+	for i := range n.Segments.Len() {
+		segment := n.Segments.At(i)
+		raw.Write(segment.Value(in.source))
+	}
+	s := raw.String()
+	inside := strings.TrimSuffix(strings.TrimPrefix(s, "<"), ">")
+	shown := ""
+	switch {
+	case strings.HasPrefix(inside, "!--"):
+	case isTag(inside):
+		shown = insteadOf(inside)
+		if in.table && shown == "\n" {
+			shown = " "
+		}
+	default:
+		parent.ReplaceChild(parent, n, in.escaped(strings.ReplaceAll(s, "\n", " ")))
+		return
+	}
+	if shown == "" {
+		parent.RemoveChild(parent, n)
+		return
+	}
+	parent.ReplaceChild(parent, n, in.made(shown))
+}
+
+// tagName is the name in a tag, in lower case.
+func tagName(inside string) string {
+	name := strings.TrimPrefix(strings.TrimSpace(inside), "/")
+	if end := strings.IndexFunc(name, func(r rune) bool { return !isLetter(r) }); end >= 0 {
+		name = name[:end]
+	}
+	return strings.ToLower(name)
+}
+
+// isTag tells tags of HTML that occur in documents.
+func isTag(inside string) bool {
+	if strings.HasPrefix(inside, "!") || strings.HasPrefix(inside, "?") {
+		return true
+	}
+	switch tagName(inside) {
+	case "a", "abbr", "article", "aside", "audio", "b", "bdi", "bdo", "blockquote", "body", "br", "button", "caption", "center",
+		"cite", "code", "col", "colgroup", "dd", "del", "details", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "font",
+		"footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html", "i", "iframe", "img", "input", "ins",
+		"kbd", "label", "li", "link", "main", "mark", "meta", "nav", "ol", "p", "picture", "pre", "q", "s", "samp", "script",
+		"section", "small", "source", "span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody", "td",
+		"tfoot", "th", "thead", "title", "tr", "tt", "u", "ul", "var", "video", "wbr":
+		return true
+	}
+	return false
+}
+
+// insteadOf is what a tag turns into: a line end where it begins or ends a paragraph of some kind.
+func insteadOf(inside string) string {
+	switch tagName(inside) {
+	case "br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "summary", "ul", "ol", "table", "dt", "dd", "pre":
+		return "\n"
+	case "td", "th":
+		return " "
+	}
+	return ""
+}
