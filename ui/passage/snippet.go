@@ -28,7 +28,7 @@ func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string
 	p.fence = fenceAt(r.Content[:start])
 	p.lines(start, end)
 	text, spans := p.done()
-	text, spans, shortened := approach(text, spans, wanted, first)
+	text, spans, shortened := approach(text, spans, wanted, first, columns)
 	if !cut && !shortened || text == "" {
 		return text, spans
 	}
@@ -111,8 +111,9 @@ func fenceAt(text string) string {
 	return fence
 }
 
-// approach cuts the beginning off a text whose first mark would else stand beyond the columns in which it is to be seen.
-func approach(text string, spans []wire.Span, wanted bool, first int) (string, []wire.Span, bool) {
+// approach cuts the beginning off a text whose first mark would else stand beyond the first columns, in which it is to be
+// seen. It leaves a few words before it, and begins with a sentence or an item if one begins nearby.
+func approach(text string, spans []wire.Span, wanted bool, first, columns int) (string, []wire.Span, bool) {
 	if !wanted || len(spans) == 0 || spans[0][1] <= first-2 {
 		return text, spans, false
 	}
@@ -121,7 +122,7 @@ func approach(text string, spans []wire.Span, wanted bool, first int) (string, [
 	for from < mark && !utf8.RuneStart(text[from]) {
 		from++
 	}
-	near := max(from, mark-first/4)
+	near := max(from, min(mark-first/4, len(text)-columns)) // where little follows, more that precedes has room
 	for near > from && !utf8.RuneStart(text[near]) {
 		near--
 	}

@@ -1,0 +1,494 @@
+package results
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client/wire"
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
+)
+
+func now() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
+
+func dark() theme.Theme {
+	return theme.ForScreen(theme.Options{Mode: "dark", Dark: true, Profile: colorprofile.TrueColor})
+}
+
+// sample is an answer of a server that tells everything, from the sample library.
+func sample(t testing.TB) []wire.SearchResult {
+	t.Helper()
+	text, err := os.ReadFile("testdata/results.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []wire.SearchResult
+	if err := json.Unmarshal(text, &items); err != nil {
+		t.Fatal(err)
+	}
+	return items
+}
+
+func of[T any](value T) *T { return &value }
+
+// item is a passage of a document.
+func item(citation int, ref, title, content string) wire.SearchResult {
+	document, _, _ := strings.Cut(ref, "#")
+	return wire.SearchResult{CitationID: &citation, DocumentID: document, Ref: ref, Title: title, Content: content,
+		SourceType: "slack", UpdatedAt: of("2026-11-18T12:00:00Z"), Selected: true}
+}
+
+// bare is what a server sends that tells six fields.
+func bare(citation int, title, content string) wire.SearchResult {
+	return wire.SearchResult{CitationID: &citation, Title: title, Content: content, Link: of("https://acme.com/" + title),
+		SourceType: "confluence"}
+}
+
+func unselected(r wire.SearchResult) wire.SearchResult {
+	r.Selected = false
+	return r
+}
+
+// shown is a View without its styles and the spaces at the ends of its lines.
+func shown(l *List, width, height int) string {
+	var text strings.Builder
+	for _, line := range l.View(width, height, dark(), true) {
+		text.WriteString(strings.TrimRight(ansi.Strip(line), " ") + "\n")
+	}
+	return text.String()
+}
+
+func expect(t *testing.T, got string, want ...string) {
+	t.Helper()
+	if whole := strings.Join(want, "\n") + "\n"; got != whole {
+		t.Errorf("got:\n%s\nwant:\n%s", got, whole)
+	}
+}
+
+// glyphless takes the glyphs of sources out, which the theme chooses.
+func glyphless(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, theme.SourceGlyph("slack")+" ", ""), theme.SourceGlyph("confluence")+" ", "")
+}
+
+func TestRowsStandUnderTheirDocuments(t *testing.T) {
+	t.Parallel()
+	var l List
+	l.SetNow(now())
+	second := item(1, "a#4", "Runbook", "## Steps\n\nThen **roll** the `kwctl_run` back")
+	second.HeadingPath = []string{"Runbook", "Steps"}
+	l.Set([]wire.SearchResult{
+		item(1, "a#0", "Runbook", "# Runbook\n\nFirst roll it back"),
+		item(2, "b#0", "Policy", "nothing of it"),
+		second,
+		unselected(item(3, "c#0", "Old page", "rolled back once")),
+		unselected(item(2, "b#1", "Policy", "more of nothing")),
+	}, []string{"roll", "back"}, false)
+	expect(t, glyphless(shown(&l, 60, 13)),
+		"▌[1] Runbook                                            ● 1",
+		"▌    Slack · 3 d · First roll it back",
+		"   ● Steps › Then roll the kwctl_run back",
+		" [2] Policy",
+		"     Slack · 3 d · nothing of it",
+		" ── not selected ──────────────────────────────────────────",
+		" [2] Policy",
+		"     Slack · 3 d · more of nothing",
+		" [3] Old page",
+		"     Slack · 3 d · rolled back once",
+		"", "", "")
+	if l.Len() != 5 || l.Documents() != 3 {
+		t.Errorf("%d passages of %d documents", l.Len(), l.Documents())
+	}
+	for y, want := range []int{0, 0, 2, 1, 1, -1, 4, 4, 3, 3, -1, -1, -1} {
+		if got, ok := l.RowAt(y); got != want || ok != (want >= 0) {
+			t.Errorf("line %d shows %d, want %d", y, got, want)
+		}
+	}
+}
+
+func TestServerThatTellsSixFields(t *testing.T) {
+	t.Parallel()
+	var l List
+	l.Set([]wire.SearchResult{
+		bare(1, "Runbook", strings.Repeat("filler text ", 200)+"and then roll it back"),
+		bare(2, "Policy", "nothing"),
+		bare(1, "Runbook", "more of the runbook"),
+	}, []string{"roll"}, false)
+	got := glyphless(shown(&l, 50, 11))
+	for _, want := range []string{"▌[1] Runbook", "● 1\n", "…text and then roll it back\n", "   ● more of the runbook\n", "[2] Policy"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "not selected") {
+		t.Errorf("a server that tells no selection selected all:\n%s", got)
+	}
+	if !l.NextOfDocument(1) || l.SelectedIndex() != 2 || l.NextOfDocument(1) || !l.NextOfDocument(-1) || l.SelectedIndex() != 0 {
+		t.Errorf("passages of a document: at %d", l.SelectedIndex())
+	}
+}
+
+func TestOneLineRows(t *testing.T) {
+	t.Parallel()
+	var l List
+	l.SetNow(now())
+	l.Set([]wire.SearchResult{item(1, "a#0", "Runbook", "how to roll it back, if you must"), item(12, "b#0", "Policy", "none")},
+		[]string{"roll"}, false)
+	expect(t, shown(&l, 40, 3), "▌[1]  Runbook · how to roll it back, …", " [12] Policy · none", "")
+	expect(t, glyphless(shown(&l, 80, 3)), "▌[1]  Runbook · Slack · 3 d · how to roll it back, if you must",
+		" [12] Policy · Slack · 3 d · none", "")
+	expect(t, shown(&l, 9, 2), "▌[1]", " [12]")
+}
+
+func TestHighlightShowsInTheFirstLine(t *testing.T) {
+	t.Parallel()
+	th := dark()
+	match := paint.PenOf(th.Match).Write("needle")
+	prose := strings.Repeat("straw and more of it, as far as one can see ", 40)
+	for name, content := range map[string]string{
+		"at the start": "needle " + prose, "in a long line": prose + "needle " + prose, "at the end": prose + "needle",
+		"after lines": strings.ReplaceAll(prose, ", ", "\n") + "the needle", "behind a heading": "# T\n\n" + prose + "\n## needle\n" + prose,
+		"in code": prose + "\n```\nfind needle\n```\n", "in a link": prose + "[the needle](https://a.b/" + strings.Repeat("x", 300) + ")",
+		"no spaces": strings.Repeat("本番への", 300) + " needle " + strings.Repeat("本番への", 300),
+	} {
+		for _, size := range [][2]int{{59, 34}, {80, 15}, {120, 40}, {45, 12}} {
+			best := max(0, strings.Index(content, "needle")-200)
+			for _, passage := range []wire.Span{{}, {best, len(content)}} {
+				var l List
+				r := item(1, "a#0", "T", content)
+				r.BestPassage = passage
+				l.Set([]wire.SearchResult{item(2, "b#0", "Z", "z"), r}, []string{"needle"}, false)
+				l.Last()
+				l.First()
+				lines := l.View(size[0], size[1], th, true)
+				at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(ansi.Strip(line), "[1]") })
+				if size[0] >= 50 {
+					at++
+				}
+				if !strings.Contains(lines[at], match) {
+					t.Errorf("%s, %v, best passage %v: %q", name, size, passage, ansi.Strip(lines[at]))
+				}
+			}
+		}
+	}
+}
+
+func TestSelectionIsToldWithoutColour(t *testing.T) {
+	t.Parallel()
+	mono := theme.ForScreen(theme.Options{Mode: "mono", Profile: colorprofile.ASCII})
+	var l List
+	l.Set([]wire.SearchResult{item(1, "a#0", "One", "x"), item(2, "b#0", "Two", "y")}, nil, false)
+	focused := ansi.Strip(strings.Join(l.View(60, 20, mono, true), "\n"))
+	blurred := ansi.Strip(strings.Join(l.View(60, 20, mono, false), "\n"))
+	if strings.Count(focused, "▌") != 2 || strings.Count(blurred, "│") != 2 || strings.Contains(blurred, "▌") {
+		t.Errorf("focused:\n%s\nand not:\n%s", focused, blurred)
+	}
+}
+
+func TestStaleRowsStay(t *testing.T) {
+	t.Parallel()
+	th := dark()
+	var l List
+	l.Set([]wire.SearchResult{item(1, "a#0", "One", "roll")}, []string{"roll"}, false)
+	fresh := strings.Join(l.View(60, 20, th, true), "\n")
+	l.SetStale(true)
+	stale := strings.Join(l.View(60, 20, th, true), "\n")
+	if ansi.Strip(fresh) != ansi.Strip(stale) || fresh == stale || strings.Contains(stale, paint.PenOf(th.Match).Write("roll")) {
+		t.Errorf("fresh:\n%s\nstale:\n%s", fresh, stale)
+	}
+	l.Set([]wire.SearchResult{item(1, "a#0", "One", "roll")}, []string{"roll"}, true)
+	if again := strings.Join(l.View(60, 20, th, true), "\n"); again != fresh {
+		t.Errorf("new results are drawn as old ones:\n%s", again)
+	}
+}
+
+func TestSelectionMoves(t *testing.T) {
+	t.Parallel()
+	var l List
+	if _, ok := l.Selected(); ok || l.SelectedIndex() != -1 || l.Move(1) || l.Jump(1) || l.NextOfDocument(1) {
+		t.Error("an empty list has a selection")
+	}
+	l.First()
+	l.Last()
+	l.HalfPage(1)
+	var items []wire.SearchResult
+	for i := range 30 {
+		items = append(items, item(i/2+1, fmt.Sprintf("d%d#%d", i/2, i%2), fmt.Sprint("Document ", i/2), "text"))
+	}
+	l.Set(items, nil, false)
+	at := func(want int, what string) {
+		t.Helper()
+		if got := l.SelectedIndex(); got != want {
+			t.Errorf("%s: at %d, want %d", what, got, want)
+		}
+	}
+	at(0, "set")
+	if !l.Move(3) || !l.Move(-1) || l.Move(0) {
+		t.Error("moving says that it did not")
+	}
+	at(2, "moved")
+	l.Move(1 << 30)
+	at(29, "moved far")
+	if l.Move(1) {
+		t.Error("moved beyond the end")
+	}
+	l.First()
+	at(0, "first")
+	l.View(60, 12, dark(), true) // title and passage, passage: 8 rows on 12 lines
+	l.HalfPage(1)
+	at(4, "half a page")
+	l.HalfPage(-1)
+	at(0, "half a page back")
+	if !l.Jump(7) || l.Jump(99) {
+		t.Error("jump")
+	}
+	at(12, "jumped")
+	l.SelectIndex(5)
+	l.SelectIndex(500)
+	at(5, "selected")
+	if !l.NextOfDocument(-1) || l.NextOfDocument(-1) {
+		t.Error("the passage before")
+	}
+	at(4, "passage before")
+}
+
+func TestSelectionStaysOverTheSameQuestion(t *testing.T) {
+	t.Parallel()
+	var l List
+	items := []wire.SearchResult{item(1, "a#0", "A", "x"), item(2, "b#0", "B", "x"), item(2, "b#3", "B", "y"), item(3, "c#0", "C", "x")}
+	l.Set(items, nil, false)
+	l.SelectIndex(2)
+	moved := []wire.SearchResult{item(1, "b#0", "B", "x"), item(2, "a#0", "A", "x"), item(1, "b#3", "B", "y")}
+	l.Set(moved, nil, true)
+	if l.SelectedIndex() != 2 {
+		t.Errorf("the passage moved: at %d", l.SelectedIndex())
+	}
+	l.Set(moved[:2], nil, true)
+	if l.SelectedIndex() != 0 {
+		t.Errorf("another passage of the document is left: at %d", l.SelectedIndex())
+	}
+	l.Set([]wire.SearchResult{items[3], items[0]}, nil, true)
+	if l.SelectedIndex() != 0 {
+		t.Errorf("nothing is left of the document: at %d", l.SelectedIndex())
+	}
+	l.Set(items, nil, true)
+	l.Set(items, nil, false)
+	if l.SelectedIndex() != 0 {
+		t.Errorf("another question: at %d", l.SelectedIndex())
+	}
+	l.Set([]wire.SearchResult{bare(1, "A", "x"), bare(2, "B", "y"), bare(2, "B", "z")}, nil, false)
+	l.Last()
+	l.Set([]wire.SearchResult{bare(1, "B", "y"), bare(1, "B", "z")}, nil, true)
+	if l.SelectedIndex() != 1 {
+		t.Errorf("without refs: at %d", l.SelectedIndex())
+	}
+}
+
+func TestResizeKeepsTheTopRow(t *testing.T) {
+	t.Parallel()
+	var l List
+	var items []wire.SearchResult
+	for i := range 60 {
+		items = append(items, item(i+1, fmt.Sprintf("d%d#0", i), fmt.Sprint("Document ", i), strings.Repeat("text ", 40)))
+	}
+	l.Set(items, nil, false)
+	l.Move(40)
+	l.View(100, 30, dark(), true)
+	l.Move(-5)
+	l.View(100, 30, dark(), true)
+	top, _ := l.RowAt(0)
+	for _, size := range [][2]int{{120, 30}, {60, 30}, {80, 36}, {100, 30}} {
+		l.View(size[0], size[1], dark(), true)
+		if got, _ := l.RowAt(0); got != top {
+			t.Errorf("at %v the top row is %d, was %d", size, got, top)
+		}
+	}
+}
+
+// scraps are pieces of text that are hard to draw.
+func scraps() []string {
+	return []string{"", "plain words ", "本番へのロールバック", "👩‍🚀❤️🇩🇪👍🏽", "التراجع عن الإصدار ", "é\u0301\u0302", "\t", "\n\n", "# ", "**", "`", "| a | b |\n",
+		"> ", "- [x] ", "[x](https://a.b/c) ", "한글", "ไทย", "कि", "\u200b\u200d", "a_b_c ", "roll ", strings.Repeat("x", 300), "```\n"}
+}
+
+func someText(random *rand.Rand, most int) string {
+	var text strings.Builder
+	all := scraps()
+	for range random.IntN(most + 1) {
+		text.WriteString(all[random.IntN(len(all))])
+	}
+	return text.String()
+}
+
+func someItems(random *rand.Rand) []wire.SearchResult {
+	items := make([]wire.SearchResult, random.IntN(40))
+	for i := range items {
+		r := wire.SearchResult{Title: someText(random, 5), Content: someText(random, 60), SourceType: someText(random, 1)}
+		if random.IntN(3) > 0 {
+			r.CitationID = of(random.IntN(1200) % (random.IntN(1200) + 1))
+		}
+		if random.IntN(2) == 0 {
+			r.Ref, r.Selected, r.UpdatedAt = fmt.Sprint("d#", i), random.IntN(3) > 0, of("2026-01-01T00:00:00Z")
+			r.Authors, r.HeadingPath = []string{someText(random, 2), "b"}, []string{someText(random, 2)}
+			r.BestPassage = wire.Span{random.IntN(300) - 20, random.IntN(900)}
+			for range random.IntN(4) {
+				r.Highlights = append(r.Highlights, wire.Span{random.IntN(400) - 20, random.IntN(500)})
+			}
+		}
+		items[i] = r
+	}
+	return items
+}
+
+// operate does one of the things that can be done to a list.
+func operate(random *rand.Rand, l *List) {
+	switch random.IntN(12) {
+	case 0:
+		l.Set(someItems(random), []string{"roll", "本番"}, random.IntN(2) == 0)
+	case 1:
+		l.Move(random.IntN(100) - 50)
+	case 2:
+		l.First()
+	case 3:
+		l.Last()
+	case 4:
+		l.HalfPage(random.IntN(5) - 2)
+	case 5:
+		l.Jump(random.IntN(20))
+	case 6:
+		l.SelectIndex(random.IntN(40))
+	case 7:
+		l.NextOfDocument(random.IntN(5) - 2)
+	case 8:
+		l.SetStale(random.IntN(2) == 0)
+	case 9:
+		l.SetNow(now().Add(time.Duration(random.IntN(1000)) * time.Hour))
+	case 10:
+		l.Clear()
+	default:
+		l.Move(1)
+	}
+}
+
+// Whatever is done and however large the screen: the lines fill it exactly, the selection is on it, and drawing anew
+// gives the same.
+func TestViewFillsTheScreen(t *testing.T) {
+	t.Parallel()
+	themes := []theme.Theme{dark(), theme.ForScreen(theme.Options{Mode: "mono", Profile: colorprofile.ASCII})}
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var l List
+		l.Set(someItems(random), []string{"roll"}, false)
+		for range 40 {
+			operate(random, &l)
+			width, height := random.IntN(241), random.IntN(81)
+			if random.IntN(4) == 0 {
+				width, height = random.IntN(8), random.IntN(5)
+			}
+			checkView(t, &l, width, height, themes[random.IntN(2)], random.IntN(2) == 0)
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+	}
+}
+
+func checkView(t *testing.T, l *List, width, height int, th theme.Theme, focused bool) {
+	t.Helper()
+	lines := l.View(width, height, th, focused)
+	if len(lines) != height {
+		t.Fatalf("%d lines at %d×%d", len(lines), width, height)
+	}
+	for y, line := range lines {
+		if got := paint.Width(line); got != width {
+			t.Fatalf("line %d is %d columns wide at %d×%d: %q", y, got, width, height, line)
+		}
+	}
+	fresh := *l
+	fresh.lines, fresh.drawn = nil, canvas{}
+	if again := fresh.View(width, height, th, focused); !slices.Equal(lines, again) {
+		t.Fatalf("drawn anew at %d×%d:\n%s\nbefore:\n%s", width, height, strings.Join(again, "\n"), strings.Join(lines, "\n"))
+	}
+	if width == 0 || height < 4 || l.Len() == 0 {
+		return
+	}
+	whole := len(l.rowLines(l.selected))
+	on := 0
+	for y := range lines {
+		if index, ok := l.RowAt(y); ok && index == l.SelectedIndex() {
+			on++
+		}
+	}
+	if l.rows[l.selected].opens {
+		on++ // the line above it
+	}
+	if on != whole {
+		t.Fatalf("%d of %d lines of the selected row are shown at %d×%d", on, whole, width, height)
+	}
+}
+
+func TestHugeContentIsShownFast(t *testing.T) {
+	t.Parallel()
+	huge := strings.Repeat("本番への **roll** `back` ", 1<<15)
+	var l List
+	items := []wire.SearchResult{item(1, "a#0", huge, huge), item(2, "b#0", "B", strings.Repeat("x", 1<<20)),
+		item(3, "c#0", "C", strings.Repeat("*a _b [c](d ", 1<<16)), item(4, "d#0", "D", strings.Repeat("\n", 1<<20)),
+		item(5, "e#0", "E", "e"+strings.Repeat("\u0301", 1<<18))}
+	items[0].Authors, items[0].HeadingPath, items[0].BestPassage = []string{huge}, []string{huge}, wire.Span{1 << 19, 1<<19 + 10}
+	l.Set(items, []string{"roll"}, false)
+	checkView(t, &l, 80, 24, dark(), true)
+	checkView(t, &l, 40, 8, dark(), true)
+}
+
+func BenchmarkViewMoving(b *testing.B) {
+	l, th := fifty(b), dark()
+	b.ReportAllocs()
+	for b.Loop() {
+		if !l.Move(1) {
+			l.First()
+		}
+		l.View(59, 34, th, true)
+	}
+}
+
+func BenchmarkViewUnchanged(b *testing.B) {
+	l, th := fifty(b), dark()
+	b.ReportAllocs()
+	for b.Loop() {
+		l.View(59, 34, th, true)
+	}
+}
+
+// BenchmarkViewNew draws a screen of new results.
+func BenchmarkViewNew(b *testing.B) {
+	l, th := fifty(b), dark()
+	items := l.items
+	b.ReportAllocs()
+	for b.Loop() {
+		l.Set(items, nil, false)
+		l.View(59, 34, th, true)
+	}
+}
+
+func fifty(b *testing.B) *List {
+	b.Helper()
+	var items []wire.SearchResult
+	for i := range 50 {
+		for _, r := range sample(b)[i%10 : i%10+1] {
+			r.CitationID, r.Ref, r.DocumentID = of(i+1), fmt.Sprint("d#", i), fmt.Sprint("d", i)
+			items = append(items, r)
+		}
+	}
+	l := &List{}
+	l.SetNow(now())
+	l.Set(items, nil, false)
+	return l
+}
