@@ -199,7 +199,8 @@ func (p *Picker) Reset() bool { return p.quietly(tab.reset) }
 func (p *Picker) Back() bool { return p.quietly(tab.back) }
 
 // Confirm is for the enter key, before Result: a value that was narrowed down to and not toggled, and a preset that was
-// moved to and not chosen, are chosen. The panel tells beforehand that enter will do so.
+// moved to and not chosen, are chosen. The panel has announced that applying takes them, so the caller goes on to apply
+// Result whatever Confirm tells.
 func (p *Picker) Confirm() bool { return p.quietly(tab.confirm) }
 
 // Insert types a text: it narrows the values of a tab, or writes dates.
