@@ -51,6 +51,9 @@ func checkCursor(t *testing.T, e *line.Editor, plain string, x int, masked bool)
 		if hidden > 0 && paint.Width(plain) >= 8 {
 			left = "…" + left
 		}
+		if paint.Width(left) > x {
+			break
+		}
 		right, ok := strings.CutPrefix(plain, left)
 		if !ok || paint.Width(left) != x {
 			continue

@@ -59,10 +59,11 @@ func (b *Box) Version() uint64 { return b.Editor.Version() + b.version }
 // Query is the text and the filters as one query for client.ParseQuery.
 func (b *Box) Query() string { return join(b.Text(), b.Attached()) }
 
-// join puts filters behind a text, or before it where an open quotation mark would swallow them.
+// join puts filters behind a text, or before it where an open quotation mark would swallow them, or where the text has
+// later ones, which must have the last word.
 func join(text string, filters []string) string {
 	text = strings.TrimFunc(text, unicode.IsSpace)
-	if openQuote(text) < len(text) {
+	if slices.ContainsFunc(tokens(text), func(t token) bool { return t.open || t.filter }) {
 		return strings.Join(append(slices.Clone(filters), text), " ")
 	}
 	if text == "" {

@@ -1,0 +1,424 @@
+package querybox_test
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"quarry/client"
+	"quarry/ui/explorer/querybox"
+)
+
+func now() time.Time { return time.Date(2026, 10, 5, 12, 0, 0, 0, time.UTC) }
+
+func typed(b *querybox.Box, text string) {
+	for _, r := range text {
+		b.Insert(string(r))
+	}
+}
+
+// show is the text with its cursor, and the chips behind it in brackets.
+func show(b *querybox.Box) string {
+	out := b.Text()[:b.Cursor()] + "|" + b.Text()[b.Cursor():]
+	for _, chip := range b.Chips() {
+		out += " [" + chip.Raw + "]"
+	}
+	return out
+}
+
+func want(t *testing.T, b *querybox.Box, want string) {
+	t.Helper()
+	if got := show(b); got != want {
+		t.Fatalf("it shows %q, not %q", got, want)
+	}
+}
+
+func TestTypedFiltersBecomeChips(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ typed, want string }{
+		{"how do we", "how do we|"},
+		{"source:slack", "source:slack|"},
+		{"source:slack ", "| [source:slack]"},
+		{"source:slack source:github roll", "roll| [source:slack] [source:github]"},
+		{"roll source:slack,github back", "roll back| [source:slack,github]"},
+		{`agent:"Eng te`, `agent:"Eng te|`},
+		{`agent:"Eng team"`, `agent:"Eng team"|`},
+		{`agent:"Eng team" x`, `x| [agent:"Eng team"]`},
+		{`agent:"Eng source:slack `, `agent:"Eng source:slack |`},
+		{`"exact source:slack phrase`, `"exact source:slack phrase|`},
+		{`"exact source:slack phrase" `, `"exact source:slack phrase" |`},
+		{`5" source:slack x`, `5" x| [source:slack]`},
+		{"source: since:2026- within:30 x", "source: since:2026- within:30 x|"},
+		{"http://source:slack x", "http://source:slack x|"},
+		{"-source:slack x", "-source:slack x|"},
+		{"SOURCE:Slack x", "x| [SOURCE:Slack]"},
+		{"within:90d ", "| [within:90d]"},
+		{"tag:team=infra ", "| [tag:team=infra]"},
+	} {
+		var b querybox.Box
+		typed(&b, test.typed)
+		if got := show(&b); got != test.want {
+			t.Errorf("%q typed shows %q, not %q", test.typed, got, test.want)
+		}
+	}
+}
+
+func TestTypingInTheMiddle(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	typed(&b, "roll back")
+	for range len("back") {
+		b.Left()
+	}
+	typed(&b, "source:slack")
+	want(t, &b, "roll source:slack|back")
+	typed(&b, " ")
+	want(t, &b, "roll |back [source:slack]")
+	b.Undo()
+	want(t, &b, "roll source:slack|back")
+	b.Redo()
+	want(t, &b, "roll |back [source:slack]")
+}
+
+func TestFilterUnderTheCursorStaysText(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	typed(&b, "sorce foo")
+	b.Home()
+	typed(&b, "author:j")
+	want(t, &b, "author:j|sorce foo")
+	b.DeleteWordForward()
+	want(t, &b, "author:j| foo")
+	typed(&b, "o")
+	want(t, &b, "author:jo| foo")
+	b.End()
+	typed(&b, "d")
+	want(t, &b, "food| [author:jo]")
+}
+
+func TestPastedFiltersBecomeChips(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ paste, want string }{
+		{"source:slack", "| [source:slack]"},
+		{"roll back source:slack\nwithin:30d", "roll back | [source:slack] [within:30d]"},
+		{`agent:"Eng team" deploys`, `deploys| [agent:"Eng team"]`},
+		{"source:", "source:|"},
+	} {
+		var b querybox.Box
+		b.Paste(test.paste)
+		want(t, &b, test.want)
+		b.Undo()
+		want(t, &b, "|")
+	}
+}
+
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	typed(&b, "roll back source:slack")
+	if !b.Settle(now()) || b.Settle(now()) {
+		t.Error("only the first time something changes")
+	}
+	want(t, &b, "roll back| [source:slack]")
+	b.Undo()
+	want(t, &b, "roll back source:slack|")
+}
+
+func TestConversionIsOneStepBackToTheTypedText(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	typed(&b, "roll source:slack ")
+	want(t, &b, "roll | [source:slack]")
+	b.Undo()
+	want(t, &b, "roll source:slack|")
+	b.Undo()
+	want(t, &b, "roll |")
+	b.Redo()
+	b.Redo()
+	want(t, &b, "roll | [source:slack]")
+}
+
+func TestDeletingAtTheBeginning(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	typed(&b, "source:slack source:github roll")
+	b.Home()
+	b.DeleteBack()
+	want(t, &b, "source:github| roll [source:slack]")
+	b.DeleteBack()
+	want(t, &b, "source:githu| roll [source:slack]")
+	b.Home()
+	b.DeleteWordBack()
+	want(t, &b, "|source:githu roll")
+	if b.DeleteBack() || b.DeleteWordBack() {
+		t.Error("something changed though there is nothing")
+	}
+	b.Undo()
+	b.Undo()
+	b.Undo()
+	want(t, &b, "|roll [source:slack] [source:github]")
+}
+
+func TestSelectedChips(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	typed(&b, "source:slack source:github within:30d ")
+	b.Left()
+	b.Left()
+	if i, ok := b.SelectedChip(); i != 1 || !ok {
+		t.Fatalf("chip %d is selected (%v)", i, ok)
+	}
+	b.DeleteBack()
+	want(t, &b, "| [source:slack] [within:30d]")
+	if i, ok := b.SelectedChip(); i != 1 || !ok {
+		t.Fatalf("then chip %d is selected (%v)", i, ok)
+	}
+	b.Right()
+	if _, ok := b.SelectedChip(); ok {
+		t.Fatal("right of the last chip is the text")
+	}
+	b.Left()
+	typed(&b, "x")
+	if _, ok := b.SelectedChip(); ok {
+		t.Error("typing goes into the text")
+	}
+	want(t, &b, "x| [source:slack] [within:30d]")
+}
+
+func TestRemoveSetAndIgnoreFilters(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	b.SetQuery("roll back source:slack author:bob since:2026-01-01", now())
+	b.SetIgnored([]string{"author"})
+	for _, chip := range b.Chips() {
+		if chip.Ignored != (chip.Field == "author") {
+			t.Errorf("%s is ignored: %v", chip.Raw, chip.Ignored)
+		}
+	}
+	b.SetFilters([]string{"source"}, []string{"source:github", "source:jira"})
+	want(t, &b, "roll back| [source:github] [source:jira] [author:bob] [since:2026-01-01]")
+	b.SetFilters([]string{"type"}, []string{"type:pdf"})
+	b.RemoveChip(1)
+	want(t, &b, "roll back| [source:github] [author:bob] [since:2026-01-01] [type:pdf]")
+	if b.RemoveChip(-1) || b.RemoveChip(4) {
+		t.Error("there is no such chip")
+	}
+	b.Undo()
+	b.Undo()
+	b.Undo()
+	want(t, &b, "roll back| [source:slack] [author:bob] [since:2026-01-01]")
+	b.Clear()
+	want(t, &b, "|")
+	b.Undo()
+	want(t, &b, "roll back| [source:slack] [author:bob] [since:2026-01-01]")
+}
+
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	typed(&b, "source:slack roll")
+	state := b.Snapshot()
+	b.SetQuery("other", now())
+	b.Restore(state)
+	want(t, &b, "roll| [source:slack]")
+	if state.Query() != b.Query() {
+		t.Errorf("the snapshot's query is %q", state.Query())
+	}
+	b.Undo()
+	want(t, &b, "other|")
+}
+
+func TestInstantQuery(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ typed, want string }{
+		{"roll back", "roll back"},
+		{"roll ", "roll "},
+		{"sour", "sour"},
+		{"roll source:", "roll "},
+		{"roll source:sla", "roll "},
+		{"roll source:slack", "roll source:slack"},
+		{"roll source:slack,git", "roll source:slack"},
+		{"roll source:slack,", "roll source:slack,"},
+		{`roll source:slack,"google dr`, "roll source:slack"},
+		{`roll source:slack,"google drive"`, `roll source:slack,"google drive"`},
+		{"roll since:2026-", "roll "},
+		{"roll since:2026-01-01", "roll since:2026-01-01"},
+		{"roll within:3", "roll "},
+		{"roll within:30d", "roll within:30d"},
+		{`roll agent:"Eng te`, "roll "},
+		{"roll author:bo", "roll "},
+		{`roll author:"bo"`, `roll author:"bo"`},
+		{"roll author:bob,al", "roll author:bob"},
+		{"roll tag:team=", "roll "},
+		{"source: roll", "source: roll"},
+		{"source:slack roll", "source:slack roll"},
+		{"source:slack roll source:gi", "source:slack roll "},
+		{"source:slack ", "source:slack"},
+		{"see http://a", "see http://a"},
+		{`"exact source:sl`, `"exact `},
+	} {
+		var b querybox.Box
+		typed(&b, test.typed)
+		if got := b.InstantQuery(now()); got != test.want {
+			t.Errorf("%q is searched as %q, not %q", test.typed, got, test.want)
+		}
+	}
+	var b querybox.Box
+	typed(&b, "source: roll")
+	b.MoveTo(len("source:"))
+	if got := b.InstantQuery(now()); got != "roll" {
+		t.Errorf("with the cursor at the filter: %q", got)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		typed       string
+		field, text string
+		complete    string
+		want        string
+	}{
+		{"roll sou", "", "sou", "source:", "roll source:|"},
+		{"source:sl", "source", "sl", "slack ", "| [source:slack]"},
+		{"source:slack,gi", "source", "gi", "github", "source:slack,github|"},
+		{`agent:"Eng te`, "agent", "Eng te", `"Eng team" `, `| [agent:"Eng team"]`},
+		{"source:", "source", "", "slack", "source:slack|"},
+	} {
+		var b querybox.Box
+		typed(&b, test.typed)
+		partial, ok := b.Typing()
+		if !ok || partial.Field != test.field || partial.Text != test.text {
+			t.Errorf("%q: %+v (%v)", test.typed, partial, ok)
+		}
+		b.Complete(test.complete)
+		if got := show(&b); got != test.want {
+			t.Errorf("%q completed shows %q, not %q", test.typed, got, test.want)
+		}
+		b.Undo()
+		if b.Text() != test.typed {
+			t.Errorf("%q undone is %q", test.typed, b.Text())
+		}
+	}
+	var b querybox.Box
+	if _, ok := b.Typing(); ok || b.Complete("x") {
+		t.Error("there is nothing to complete")
+	}
+}
+
+func TestQuotesAreThoseOfTheQueryLanguage(t *testing.T) {
+	t.Parallel()
+	for r := rune(' '); r < 0x10000; r++ {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r >= 0xd800 && r < 0xe000 {
+			continue
+		}
+		parsed := client.ParseQuery(string(r)+"a source:slack "+string(r), now())
+		var b querybox.Box
+		b.Insert(string(r) + "a source:slack ")
+		if quote := len(parsed.Phrases) > 0; quote != (len(b.Chips()) == 0) {
+			t.Errorf("%q: ParseQuery takes it for a quotation mark: %v", r, quote)
+		}
+	}
+}
+
+func fragments() []string {
+	return []string{"roll", "back", "漢字", "👩‍💻", "-draft", `"exact phrase"`, `"exact source:slack"`, `"open`, `-"no such"`, "-", `"`,
+		"source:slack", "source:slack,github", `source:"google drive"`, "source:", "since:2026-01-01", "since:2026-", "until:2026-02-01",
+		"within:30d", "within:x", `agent:"Eng team"`, `agent:"Eng`, "set:handbook", "tag:team=infra", "tag:team", "author:bob",
+		`author:"J. O"rtiz`, "type:.pdf", "type:.", "foo:bar", `a"b`, `"a"b`, "«x y»", "source:„x y“", "-source:slack", "?"}
+}
+
+func anyQuery(random *rand.Rand) string {
+	var parts []string
+	for range random.IntN(7) {
+		parts = append(parts, fragments()[random.IntN(len(fragments()))])
+	}
+	return strings.Join(parts, strings.Repeat(" ", 1+random.IntN(2)))
+}
+
+// meaning is what a query searches for, whatever the order of its parts.
+func meaning(text string) map[string]any {
+	q := client.ParseQuery(text, now())
+	return map[string]any{"text": q.Text, "words": q.Words, "phrases": q.Phrases, "exclude": q.Exclude, "sources": q.Sources,
+		"sets": q.Sets, "authors": q.Authors, "types": q.Types, "tags": q.Tags, "agent": q.Agent, "since": q.Since, "until": q.Until}
+}
+
+func TestQueryMeansWhatWasSet(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5000) {
+		q := anyQuery(rand.New(rand.NewPCG(seed, 3)))
+		var b querybox.Box
+		b.SetQuery(q, now())
+		if got := b.Query(); !reflect.DeepEqual(meaning(got), meaning(q)) {
+			t.Fatalf("seed %d: %q became %q (%s):\n%v\n%v", seed, q, got, show(&b), meaning(q), meaning(got))
+		}
+		for _, chip := range b.Chips() {
+			if chip.Field == "" || chip.Value == "" {
+				t.Fatalf("%q has a chip %+v", q, chip)
+			}
+		}
+		if chips := client.ParseQuery(b.Text(), now()).Chips; len(chips) > 0 {
+			t.Fatalf("%q leaves filters in the text %q", q, b.Text())
+		}
+		var again querybox.Box
+		again.SetQuery(b.Query(), now())
+		if show(&again) != show(&b) {
+			t.Fatalf("%q: once %s, again %s", q, show(&b), show(&again))
+		}
+	}
+}
+
+// letters is what was typed, without spaces and whatever the order.
+func letters(texts ...string) string {
+	letters := []rune(strings.Join(strings.Fields(strings.Join(texts, " ")), ""))
+	slices.Sort(letters)
+	return string(letters)
+}
+
+func held(b *querybox.Box) string {
+	texts := []string{b.Text()}
+	for _, chip := range b.Chips() {
+		texts = append(texts, chip.Raw)
+	}
+	return letters(texts...)
+}
+
+func TestNothingTypedIsLost(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(1000) {
+		random := rand.New(rand.NewPCG(seed, 4))
+		q := anyQuery(random) + strings.Repeat(" ", random.IntN(2))
+		var b querybox.Box
+		typed(&b, q)
+		if held(&b) != letters(q) {
+			t.Fatalf("typed %q, it holds %s", q, show(&b))
+		}
+		if !reflect.DeepEqual(meaning(b.Query()), meaning(q)) {
+			t.Fatalf("typed %q, it means %q", q, b.Query())
+		}
+		b.Settle(now())
+		for b.Cursor() > 0 || len(b.Chips()) > 0 {
+			b.Home()
+			if len(b.Chips()) == 0 {
+				break
+			}
+			b.DeleteBack()
+		}
+		if held(&b) != letters(q) {
+			t.Fatalf("taken back, %q is %s", q, show(&b))
+		}
+		final := show(&b)
+		for b.Undo() {
+		}
+		want(t, &b, "|")
+		for b.Redo() {
+		}
+		if show(&b) != final {
+			t.Fatalf("%q redone is %s, not %s", q, show(&b), final)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package querybox_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client"
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/querybox"
+)
+
+func screenTheme() theme.Theme {
+	return theme.ForScreen(theme.Options{Mode: "dark", Dark: true, Profile: colorprofile.TrueColor})
+}
+
+func TestView(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	b.Placeholder = "search"
+	drawn, x := b.View(30, screenTheme(), true, "acme")
+	if got := ansi.Strip(drawn); got != "┃ search                  acme" || x != 2 {
+		t.Errorf("%q with the cursor in column %d", got, x)
+	}
+	typed(&b, "how do we roll")
+	drawn, x = b.View(40, screenTheme(), false, "acme · host")
+	if got := ansi.Strip(drawn); got != "│ how do we roll             acme · host" || x != 16 {
+		t.Errorf("%q with the cursor in column %d", got, x)
+	}
+	typed(&b, " back a deploy")
+	drawn, x = b.View(40, screenTheme(), false, "acme · host")
+	if got := ansi.Strip(drawn); got != "│ how do we roll back a deploy          " || x != 30 {
+		t.Errorf("%q with the cursor in column %d", got, x)
+	}
+}
+
+func TestChipsView(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	typed(&b, "source:slack within:90d author:bob ")
+	b.SetIgnored([]string{"author"})
+	for _, test := range []struct {
+		width int
+		want  string
+	}{
+		{71, "│ source:slack ✕  within:90d ✕  author:bob (ignored) ✕   ctrl+f filters"},
+		{60, "│ source:slack ✕  within:90d ✕  author:bob (ignored) ✕      "},
+		{40, "│ source:slack ✕  within:90d ✕  +1      "},
+		{20, "│ source:slack ✕  +2"},
+		{16, "│ source:sl…  +2"},
+		{8, "│ +3    "},
+		{3, "│ …"},
+	} {
+		got := ansi.Strip(b.ChipsView(test.width, screenTheme(), "ctrl+f filters"))
+		if got != test.want {
+			t.Errorf("%d columns: %q, not %q", test.width, got, test.want)
+		}
+	}
+	b.SelectChip(2)
+	if got := ansi.Strip(b.ChipsView(40, screenTheme(), "")); !strings.Contains(got, "[author:bob") {
+		t.Errorf("the selected chip is not seen: %q", got)
+	}
+}
+
+func TestHitChip(t *testing.T) {
+	t.Parallel()
+	var b querybox.Box
+	typed(&b, "source:slack within:90d ")
+	line := ansi.Strip(b.ChipsView(60, screenTheme(), ""))
+	for i, raw := range []string{"source:slack", "within:90d"} {
+		x := paint.Width(line[:strings.Index(line, raw)])
+		if hit, ok := b.HitChip(x); hit != i || !ok {
+			t.Errorf("column %d is chip %d (%v)", x, hit, ok)
+		}
+	}
+	if _, ok := b.HitChip(50); ok {
+		t.Error("there is no chip")
+	}
+	if _, ok := b.HitChip(0); ok {
+		t.Error("the mark is no chip")
+	}
+}
+
+func checkLines(t *testing.T, b *querybox.Box, width int, right string) {
+	t.Helper()
+	line, x := b.View(width, screenTheme(), true, right)
+	chips := b.ChipsView(width, screenTheme(), right)
+	for _, drawn := range []string{line, chips} {
+		if got := paint.Width(drawn); got != width || strings.Contains(drawn, "\n") || !utf8.ValidString(drawn) {
+			t.Fatalf("%s in %d columns takes %d: %q", show(b), width, got, drawn)
+		}
+	}
+	if width > 0 && (x < 0 || x >= width) {
+		t.Fatalf("%s in %d columns: the cursor is in column %d", show(b), width, x)
+	}
+}
+
+func TestLinesAreAsWideAsTheyMustBe(t *testing.T) {
+	t.Parallel()
+	extra := []string{`author:"漢字 한글 👩‍👩‍👧"`, `set:"اَلْعَرَبِيَّةُ"`, "tag:a=" + strings.Repeat("長", 60), "e\u0301\u0301", "🇩🇪"}
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		var b querybox.Box
+		b.Paste(anyQuery(random) + " " + extra[random.IntN(len(extra))] + " " + anyQuery(random))
+		b.Settle(now())
+		b.SetIgnored([]string{"author"})
+		b.MoveTo(random.IntN(len(b.Text()) + 1))
+		b.SelectChip(random.IntN(6) - 2)
+		for width := range 70 {
+			checkLines(t, &b, width, []string{"", "acme · 漢字", strings.Repeat("x", 80)}[random.IntN(3)])
+		}
+	}
+}
+
+func TestLinesThatDidNotChangeCostNothing(t *testing.T) {
+	var b querybox.Box
+	typed(&b, "source:slack within:90d how do we")
+	th := screenTheme()
+	n := testing.AllocsPerRun(100, func() {
+		b.View(80, th, true, "acme")
+		b.ChipsView(80, th, "filters")
+		b.Chips()
+	})
+	if n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func FuzzBox(f *testing.F) {
+	f.Add(`roll source:slack agent:"Eng team" "open`, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, uint8(20))
+	f.Add("since:\"a type:pdf source:\"x\" y", []byte{200, 201, 3, 3, 3, 9, 10}, uint8(9))
+	f.Fuzz(func(t *testing.T, text string, keys []byte, width uint8) {
+		var b querybox.Box
+		b.SetQuery(text, now())
+		edits := []func() bool{b.Left, b.Right, b.Home, b.DeleteBack, b.DeleteForward, b.DeleteWordBack, b.DeleteWordBackAlt,
+			b.Clear, b.KillToEnd, b.Undo, b.Redo, func() bool { return b.Settle(now()) }, b.Yank, b.WordLeft, b.Transpose,
+			func() bool { return b.Complete("source:") }}
+		for _, key := range keys {
+			if int(key) < len(edits) {
+				edits[key]()
+			} else {
+				from := min(int(key), len(text))
+				b.Insert(text[from:min(len(text), from+4)])
+			}
+			checkLines(t, &b, int(width)%60, "acme")
+			if instant := b.InstantQuery(now()); !utf8.ValidString(instant) {
+				t.Fatalf("%q is not UTF-8", instant)
+			}
+			before := b.Text()
+			if b.Settle(now()) {
+				if chips := client.ParseQuery(b.Text(), now()).Chips; len(chips) > 0 {
+					t.Fatalf("%q leaves %v in %q", before, chips, b.Text())
+				}
+				b.Undo()
+			}
+		}
+	})
+}
+
+func BenchmarkTypeAndView(b *testing.B) {
+	var box querybox.Box
+	box.SetQuery("how do we roll back a deploy source:slack within:90d agent:Eng", now())
+	th := screenTheme()
+	for b.Loop() {
+		box.Insert("x")
+		box.InstantQuery(now())
+		box.View(120, th, true, "acme · onyx.acme.com")
+		box.ChipsView(120, th, "ctrl+f filters")
+		box.DeleteBack()
+	}
+}
