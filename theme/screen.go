@@ -8,7 +8,7 @@ import (
 // Theme is the look of the full screen: the palette of the command line and what a screen needs beyond it. It is a
 // value; nothing of it is shared between sessions.
 type Theme struct {
-	// Name tells themes apart, for caches: "dark", "light", "ansi16", "mono".
+	// Name tells themes apart, for caches: "dark", "light-256", "ansi16", "mono".
 	Name string
 	Palette
 
@@ -25,29 +25,69 @@ type Theme struct {
 	Disabled      lipgloss.Style // what cannot be done or chosen now
 	Bar           lipgloss.Style // bars and histograms
 	Banner        lipgloss.Style // a line that must be noticed once
+
+	look    look
+	profile colorprofile.Profile
+	sources []lipgloss.Style // by family; never written after the theme is made
 }
 
 // Options say what a theme is made for.
 type Options struct {
-	Mode    string // auto, dark, light, ansi16, mono; unknown ones count as auto
-	Dark    bool   // the terminal's background, for auto
+	Mode    string // auto, dark, light, high-contrast, ansi16, mono; unknown ones count as auto
+	Dark    bool   // the terminal's background, for auto and high-contrast
 	Profile colorprofile.Profile
 }
 
 // ForScreen makes the theme of one session.
 func ForScreen(options Options) Theme {
-	palette := New(options.Profile)
+	l := lookFor(options)
+	style := func(c string) lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Color(c)) }
 	plain := lipgloss.NewStyle()
-	return Theme{
-		Name: "ansi16", Palette: palette, Text: plain, Selected: plain.Bold(true), Stale: plain.Faint(true),
-		MatchCurrent: plain.Reverse(true), Border: plain.Faint(true), BorderFocused: plain.Foreground(lipgloss.Cyan),
-		Prompt: plain.Foreground(lipgloss.Cyan), Placeholder: plain.Faint(true), Chip: plain.Reverse(true),
-		Key: plain.Bold(true), Disabled: plain.Faint(true), Bar: plain.Foreground(lipgloss.Cyan), Banner: plain.Reverse(true),
+	t := Theme{look: l, profile: options.Profile, Name: l.name, Text: plain}
+	if l.truecolour && options.Profile < colorprofile.TrueColor {
+		t.Name += "-256"
+		l.selected.ground = l.selected256
 	}
+	if l.mono {
+		return t.withoutColours()
+	}
+	t.Palette = Palette{
+		Title: plain.Bold(true), Muted: style(l.muted), Match: style(l.match).Bold(true), Source: style(l.source),
+		Number: style(l.number).Bold(true), Success: style(l.success), Warning: style(l.warning), Error: style(l.failure).Bold(true),
+	}
+	t.Stale, t.Disabled, t.Placeholder, t.Border = style(l.faded), style(l.faded), style(l.faded), style(l.border)
+	t.BorderFocused, t.Prompt, t.Bar = style(l.accent), style(l.accent).Bold(true), style(l.accent)
+	t.Key = style(l.accent).Bold(true)
+	if !l.truecolour {
+		t.Muted, t.Stale, t.Disabled, t.Placeholder, t.Border = faint(), faint(), faint(), faint(), faint()
+		t.Key = plain.Bold(true)
+	}
+	t.Selected = l.selected.style()
+	t.MatchCurrent, t.Chip, t.Banner = l.current.style().Bold(true), l.chip.style(), l.banner.style().Bold(true)
+	t.sources = make([]lipgloss.Style, families)
+	for f := range t.sources {
+		t.sources[f] = style(l.sources[f])
+	}
+	return t
 }
 
-// SourceStyle is the style of a source type's name and glyph ("slack"); every type has one.
-func (t Theme) SourceStyle(source string) lipgloss.Style { return t.Source }
+// withoutColours tells everything by weight, lines and reversal.
+func (t Theme) withoutColours() Theme {
+	plain := lipgloss.NewStyle()
+	bold, reverse := plain.Bold(true), plain.Reverse(true)
+	t.Palette = Palette{
+		Title: bold, Muted: faint(), Match: bold.Underline(true), Source: plain, Number: bold, Success: plain, Warning: bold,
+		Error: bold,
+	}
+	t.Selected, t.MatchCurrent, t.Stale = reverse, reverse.Bold(true).Underline(true), faint()
+	t.Border, t.BorderFocused = faint(), bold
+	t.Prompt, t.Placeholder, t.Key, t.Disabled = bold, faint(), bold, faint()
+	t.Chip, t.Bar, t.Banner = plain.Underline(true), plain, reverse.Bold(true)
+	t.sources = make([]lipgloss.Style, families)
+	for f := range t.sources {
+		t.sources[f] = plain
+	}
+	return t
+}
 
-// SourceGlyph is a mark of one column for a source type, so that sources differ without colour.
-func SourceGlyph(source string) string { return "▪" }
+func faint() lipgloss.Style { return lipgloss.NewStyle().Faint(true) }

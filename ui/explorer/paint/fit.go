@@ -78,6 +78,9 @@ func (f *fitter) fit() string {
 		case junk:
 			f.out.WriteString(f.text[f.from:at])
 			f.from = at + size
+			if f.from < len(f.text) && f.text[f.from] >= utf8.RuneSelf {
+				f.out.WriteRune(zeroSpace) // or a mark would find another letter to stand on
+			}
 		}
 		at += size
 		f.columns += width

@@ -1,0 +1,160 @@
+package theme
+
+import (
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// look is what a theme is made of: colours by meaning, each "#rrggbb" or the number of one of the terminal's own 16.
+// Running text has the terminal's own colour in every look, and so has the background of the screen.
+type look struct {
+	name       string
+	truecolour bool // colours of ours, not of the terminal's
+	mono       bool // no colours at all
+
+	muted, faded, border            string // what may be overlooked; what cannot be used now; lines
+	accent                          string // where the keys go
+	match, source, number           string
+	success, warning, failure       string
+	selected, current, chip, banner pair
+	selected256                     string // the ground of what is selected where only 256 colours can be shown
+	heading, link                   string
+	code                            codeColours
+	sources                         [families]string
+}
+
+// pair is a text on a background of its own; without colours, in reverse.
+type pair struct{ text, ground string }
+
+func (p pair) style() lipgloss.Style {
+	s := lipgloss.NewStyle()
+	if p.ground == "" {
+		return s.Reverse(true)
+	}
+	if p.text != "" {
+		s = s.Foreground(lipgloss.Color(p.text))
+	}
+	return s.Background(lipgloss.Color(p.ground))
+}
+
+// codeColours are the colours of source code.
+type codeColours struct{ comment, keyword, name, kind, text, number, removed, added string }
+
+// lookFor chooses: what the terminal cannot show is never asked of it.
+func lookFor(options Options) look {
+	switch mode := options.Mode; {
+	case options.Profile <= colorprofile.ASCII || mode == "mono":
+		return look{name: "mono", mono: true}
+	case options.Profile == colorprofile.ANSI || mode == "ansi16":
+		return terminalLook()
+	case mode == "high-contrast" && options.Dark:
+		return contrastDarkLook()
+	case mode == "high-contrast":
+		return contrastLightLook()
+	case mode == "light" || mode != "dark" && !options.Dark:
+		return lightLook()
+	}
+	return darkLook()
+}
+
+// looks are all that lookFor chooses from.
+func looks() []look {
+	return []look{
+		darkLook(), lightLook(), contrastDarkLook(), contrastLightLook(), terminalLook(), {name: "mono", mono: true},
+	}
+}
+
+func darkLook() look {
+	return look{
+		name: "dark", truecolour: true,
+		muted: "#a3a6ab", faded: "#868a91", border: "#74787f", accent: "#7fb4f0",
+		match: "#f0c060", source: "#6cc5c1", number: "#98cc78",
+		success: "#98cc78", warning: "#e6b455", failure: "#f2908a",
+		selected: pair{"", "#2c3440"}, selected256: "#303030", current: pair{"#1b1b1b", "#f0c060"},
+		chip: pair{"#d6e4f5", "#34465c"}, banner: pair{"#1b1b1b", "#e6b455"},
+		heading: "#9ec5f5", link: "#7fb4f0",
+		code: codeColours{
+			comment: "#8d949e", keyword: "#c9a0ec", name: "#7fb4f0", kind: "#6cc5c1",
+			text: "#a5cf84", number: "#e9a870", removed: "#f2908a", added: "#98cc78",
+		},
+		sources: [families]string{
+			chat: "#d59be6", wiki: "#7fb4f0", code: "#98cc78", mail: "#f0a0b4", tickets: "#e6b455", drive: "#6cc5c1",
+			web: "#8fc7ee", crm: "#e9a870", calls: "#b4a8f5", file: "#b9bdc4", other: "#b9bdc4",
+		},
+	}
+}
+
+func lightLook() look {
+	return look{
+		name: "light", truecolour: true,
+		muted: "#5c6066", faded: "#73777e", border: "#868a91", accent: "#1a5dab",
+		match: "#8f4d00", source: "#00656a", number: "#2b6a1e",
+		success: "#2b6a1e", warning: "#825200", failure: "#b3241c",
+		selected: pair{"", "#e6eef8"}, selected256: "#eeeeee", current: pair{"#1b1b1b", "#ffd75f"},
+		chip: pair{"#173a63", "#d9e6f5"}, banner: pair{"#1b1b1b", "#ffd75f"},
+		heading: "#174f92", link: "#1a5dab",
+		code: codeColours{
+			comment: "#676c73", keyword: "#7b2fa8", name: "#1a5dab", kind: "#00656a",
+			text: "#2f6620", number: "#9a4a00", removed: "#b3241c", added: "#2b6a1e",
+		},
+		sources: [families]string{
+			chat: "#7a2890", wiki: "#1a5dab", code: "#2b6a1e", mail: "#a82358", tickets: "#825200", drive: "#00656a",
+			web: "#0b628f", crm: "#9a4300", calls: "#5a45b0", file: "#55595f", other: "#55595f",
+		},
+	}
+}
+
+// contrastDarkLook is the dark look for eyes that need more: every text has at least 7 to 1, if the terminal has all
+// colours; of 256 the nearest come near it.
+func contrastDarkLook() look {
+	l := darkLook()
+	l.name = "contrast-dark"
+	l.muted, l.faded, l.border, l.accent = "#d0d4da", "#b4b8be", "#b4b8be", "#9fcbff"
+	l.match, l.warning, l.failure, l.link, l.heading = "#ffd75f", "#ffcc66", "#ffb3ad", "#9fcbff", "#bcdcff"
+	l.selected, l.chip = pair{"#ffffff", "#183050"}, pair{"#ffffff", "#183050"}
+	l.current, l.banner = pair{"#000000", "#ffd75f"}, pair{"#000000", "#ffcc66"}
+	l.code = codeColours{
+		comment: "#c0c4ca", keyword: "#dcbcff", name: "#9fcbff", kind: "#8fe0dc",
+		text: "#bde69c", number: "#ffc48f", removed: "#ffb3ad", added: "#b2e694",
+	}
+	l.source, l.number, l.success = "#8fe0dc", "#b2e694", "#b2e694"
+	l.sources = [families]string{
+		chat: "#eabbf7", wiki: "#9fcbff", code: "#b2e694", mail: "#ffbccb", tickets: "#ffcc66", drive: "#8fe0dc",
+		web: "#abdcfc", crm: "#ffc48f", calls: "#cdc4ff", file: "#d8dce2", other: "#d8dce2",
+	}
+	return l
+}
+
+// contrastLightLook is the light look likewise.
+func contrastLightLook() look {
+	l := lightLook()
+	l.name = "contrast-light"
+	l.muted, l.faded, l.border, l.accent = "#3a3d42", "#4c5056", "#4c5056", "#0b3f80"
+	l.match, l.warning, l.failure, l.link, l.heading = "#6b3600", "#5e3a00", "#8c1410", "#0b3f80", "#0a376f"
+	l.selected, l.chip = pair{"#000000", "#d3e4fa"}, pair{"#000000", "#d3e4fa"}
+	l.current, l.banner = pair{"#000000", "#ffd75f"}, pair{"#000000", "#ffd75f"}
+	l.code = codeColours{
+		comment: "#45494f", keyword: "#5a1c80", name: "#0b3f80", kind: "#00474b",
+		text: "#1d4a12", number: "#6e3300", removed: "#8c1410", added: "#1d4a12",
+	}
+	l.source, l.number, l.success = "#00474b", "#1d4a12", "#1d4a12"
+	l.sources = [families]string{
+		chat: "#621c78", wiki: "#0b3f80", code: "#1d4a12", mail: "#7d153d", tickets: "#5e3a00", drive: "#00474b",
+		web: "#06486b", crm: "#6e3000", calls: "#3e2d88", file: "#383b40", other: "#383b40",
+	}
+	return l
+}
+
+// terminalLook has the terminal's own 16 colours, which its owner chose for its background.
+func terminalLook() look {
+	const red, green, yellow, blue, magenta, cyan = "1", "2", "3", "4", "5", "6"
+	return look{
+		name: "ansi16", accent: cyan, match: yellow, source: cyan, number: green, success: green, warning: yellow, failure: red,
+		heading: cyan, link: cyan,
+		code: codeColours{keyword: magenta, name: blue, kind: cyan, text: green, number: yellow, removed: red, added: green},
+		sources: [families]string{
+			chat: magenta, wiki: blue, code: green, mail: red, tickets: yellow, drive: cyan,
+			web: blue, crm: yellow, calls: magenta, file: cyan, other: cyan,
+		},
+	}
+}

@@ -1,0 +1,136 @@
+package theme
+
+import (
+	"sync"
+
+	"charm.land/glamour/v2/ansi"
+	"github.com/alecthomas/chroma/v2"
+	"github.com/alecthomas/chroma/v2/styles"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// Glamour is how documents look. The document itself and its quotes have no style of their own: Glamour pads each line
+// cell by cell, and a style would be sent for every one of those cells. Source code is coloured by a style of Chroma's
+// that each look has under a name of its own, because Glamour would keep the first one it meets for the whole process.
+func (t Theme) Glamour() ansi.StyleConfig {
+	registerCodeStyles()
+	l := t.look
+	none, indent := uint(0), uint(1)
+	bar, across, down, cross := "│ ", "─", "│", "┼"
+	heading := ansi.StylePrimitive{Bold: on(), Color: colour(l.heading)}
+	numbered := func(prefix string) ansi.StyleBlock {
+		return ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: prefix}}
+	}
+	config := ansi.StyleConfig{
+		Document:   ansi.StyleBlock{Margin: &none},
+		BlockQuote: ansi.StyleBlock{Indent: &indent, IndentToken: &bar},
+		List:       ansi.StyleList{LevelIndent: 2},
+		Heading:    ansi.StyleBlock{StylePrimitive: heading},
+		H1:         numbered("# "), H2: numbered("## "), H3: numbered("### "),
+		H4: numbered("#### "), H5: numbered("##### "), H6: numbered("###### "),
+		Strikethrough:  ansi.StylePrimitive{CrossedOut: on()},
+		Emph:           ansi.StylePrimitive{Italic: on()},
+		Strong:         ansi.StylePrimitive{Bold: on()},
+		HorizontalRule: ansi.StylePrimitive{Color: colour(l.border), Format: "\n────────\n"},
+		Item:           ansi.StylePrimitive{BlockPrefix: "• "},
+		Enumeration:    ansi.StylePrimitive{BlockPrefix: ". "},
+		Task:           ansi.StyleTask{Ticked: "[x] ", Unticked: "[ ] "},
+		Link:           ansi.StylePrimitive{Color: colour(l.muted)},
+		LinkText:       ansi.StylePrimitive{Color: colour(l.link), Underline: on()},
+		Image:          ansi.StylePrimitive{Color: colour(l.muted)},
+		ImageText:      ansi.StylePrimitive{Color: colour(l.link), Format: "image: {{.text}}"},
+		Code:           ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: colour(l.code.number)}},
+		CodeBlock:      ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Margin: &indent}, Theme: codeStyleName(l)},
+		Table:          ansi.StyleTable{CenterSeparator: &cross, ColumnSeparator: &down, RowSeparator: &across},
+		DefinitionTerm: ansi.StylePrimitive{Bold: on()},
+		DefinitionDescription: ansi.StylePrimitive{
+			BlockPrefix: "\n  ",
+		},
+	}
+	config.Heading.BlockSuffix = "\n"
+	if l.mono {
+		config.Code.Prefix, config.Code.Suffix = "`", "`"
+	}
+	return config
+}
+
+// ChromaFormatter is the name of what writes source code in as many colours as the terminal has.
+func (t Theme) ChromaFormatter() string {
+	switch {
+	case t.look.mono:
+		return "noop"
+	case !t.look.truecolour:
+		return "terminal16"
+	case t.profile < colorprofile.TrueColor:
+		return "terminal256"
+	}
+	return "terminal16m"
+}
+
+func on() *bool { yes := true; return &yes }
+
+// colour is a colour of a look as Glamour takes it; none is none.
+func colour(c string) *string {
+	if c == "" {
+		return nil
+	}
+	return &c
+}
+
+func codeStyleName(l look) string { return "quarry-" + l.name }
+
+// registerCodeStyles tells Chroma of all looks. Its registry is one map for the process that is read without a lock while
+// code is rendered, so all of them go in at once, before the first rendering, and never again.
+var registerCodeStyles = sync.OnceFunc(func() {
+	for _, l := range looks() {
+		styles.Register(codeStyle(l))
+	}
+})
+
+// codeStyle is a look's style of source code. Whatever it does not name has the colour of running text.
+func codeStyle(l look) *chroma.Style {
+	entries := chroma.StyleEntries{}
+	if l.mono {
+		return chroma.MustNewStyle(codeStyleName(l), entries)
+	}
+	set := func(c string, more string, types ...chroma.TokenType) {
+		entry := chromaColour(c)
+		if more != "" {
+			entry += " " + more
+		}
+		for _, t := range types {
+			entries[t] = entry
+		}
+	}
+	c := l.code
+	set(c.comment, "italic", chroma.Comment)
+	set(c.keyword, "", chroma.Keyword, chroma.OperatorWord, chroma.CommentPreproc)
+	set(c.kind, "", chroma.KeywordType, chroma.NameClass, chroma.NameNamespace, chroma.NameBuiltin)
+	set(c.name, "", chroma.NameFunction, chroma.NameTag, chroma.NameAttribute, chroma.NameDecorator)
+	set(c.text, "", chroma.LiteralString)
+	set(c.number, "", chroma.LiteralNumber, chroma.LiteralStringEscape, chroma.KeywordConstant, chroma.NameConstant)
+	set(c.removed, "", chroma.GenericDeleted, chroma.GenericError)
+	set(c.added, "", chroma.GenericInserted)
+	set("", "bold", chroma.GenericHeading, chroma.GenericSubheading, chroma.GenericStrong)
+	set("", "italic", chroma.GenericEmph)
+	return chroma.MustNewStyle(codeStyleName(l), entries)
+}
+
+// chromaColour is a colour as Chroma takes it. It knows the terminal's own by the values that it writes them for.
+func chromaColour(c string) string {
+	switch c {
+	case "1":
+		return "#7f0000"
+	case "2":
+		return "#007f00"
+	case "3":
+		return "#7f7fe0"
+	case "4":
+		return "#00007f"
+	case "5":
+		return "#7f007f"
+	case "6":
+		return "#007f7f"
+	}
+	return c
+}

@@ -1,0 +1,85 @@
+package theme
+
+import "charm.land/lipgloss/v2"
+
+// family is a group of source types that look alike: the many kinds of wikis have one colour and one glyph.
+type family int
+
+const (
+	other family = iota
+	chat
+	wiki
+	code
+	mail
+	tickets
+	drive
+	web
+	crm
+	calls
+	file
+	families // how many there are
+)
+
+// familyOf sorts the source types that are known; what is new is other.
+func familyOf(source string) family {
+	switch source {
+	case "slack", "teams", "discord", "zulip", "xenforo", "discourse":
+		return chat
+	case "gmail", "imap":
+		return mail
+	case "github", "gitlab", "bitbucket":
+		return code
+	case "confluence", "notion", "gitbook", "guru", "bookstack", "outline", "slab", "coda", "canvas", "document360", "axero",
+		"mediawiki", "wikipedia", "drupal_wiki", "lumapps":
+		return wiki
+	case "jira", "linear", "asana", "clickup", "zendesk", "freshdesk", "productboard", "testrail", "airtable", "braintrust":
+		return tickets
+	case "google_drive", "sharepoint", "dropbox", "box", "egnyte", "s3", "r2", "google_cloud_storage", "oci_storage":
+		return drive
+	case "web", "google_sites":
+		return web
+	case "salesforce", "hubspot", "loopio", "highspot":
+		return crm
+	case "gong", "fireflies":
+		return calls
+	case "file", "user_file", "craft_file", "ingestion_api":
+		return file
+	}
+	return other
+}
+
+// SourceStyle is the style of a source type's name and glyph ("slack"); every type has one.
+func (t Theme) SourceStyle(source string) lipgloss.Style {
+	if len(t.sources) == 0 {
+		return t.Source
+	}
+	return t.sources[familyOf(source)]
+}
+
+// SourceGlyph is a mark of one column for a source type, so that sources differ without colour. The marks are ones that
+// fonts have had for long and that no terminal takes for wide.
+func SourceGlyph(source string) string {
+	switch familyOf(source) {
+	case chat:
+		return "#"
+	case wiki:
+		return "◊"
+	case code:
+		return "ƒ"
+	case mail:
+		return "@"
+	case tickets:
+		return "►"
+	case drive:
+		return "◙"
+	case web:
+		return "⌂"
+	case crm:
+		return "$"
+	case calls:
+		return "»"
+	case file:
+		return "▬"
+	}
+	return "◦"
+}
