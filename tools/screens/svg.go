@@ -149,7 +149,9 @@ func column(x int) string { return units(margin + float64(x)*cellWidth) }
 func row(y int) int       { return margin + y*cellHeight }
 
 // units has as many digits after the point as are needed, at most two.
-func units(v float64) string { return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".") }
+func units(v float64) string {
+	return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
+}
 
 // rect is the run's background.
 func (r run) rect(y int) string {
@@ -161,49 +163,58 @@ func (r run) rect(y int) string {
 // eighths of a cell.
 type shape struct{ left, top, right, bottom float64 }
 
-func shapeOf(text string) (shape, bool) {
+func shapesOf(text string) []shape {
 	const full = 8
+	line := shape{0, 3.75, full, 4.25}
 	switch text {
 	case "│":
-		return shape{3.5, 0, 4.5, full}, true
+		return []shape{{3.5, 0, 4.5, full}}
 	case "┃":
-		return shape{3, 0, 5, full}, true
+		return []shape{{3, 0, 5, full}}
 	case "─":
-		return shape{0, 3.75, full, 4.25}, true
+		return []shape{line}
+	case "┬":
+		return []shape{line, {3.5, 4, 4.5, full}}
+	case "┴":
+		return []shape{line, {3.5, 0, 4.5, 4}}
 	case "▌":
-		return shape{0, 0, 4, full}, true
+		return []shape{{0, 0, 4, full}}
 	}
 	if r := []rune(text); len(r) == 1 && r[0] >= '▁' && r[0] <= '█' {
-		return shape{0, float64('█' - r[0]), full, full}, true
+		return []shape{{0, float64('█' - r[0]), full, full}}
 	}
-	return shape{}, false
+	return nil
 }
 
 // shapes draws the characters of a run that are shapes; equal ones side by side that fill their cells are one.
 func (r run) shapes(y int) string {
 	var b strings.Builder
 	for i := 0; i < len(r.cells); {
-		s, ok := shapeOf(r.cells[i])
-		count := 1
-		for ok && s.right-s.left == 8 && i+count < len(r.cells) && r.cells[i+count] == r.cells[i] {
+		shapes, count := shapesOf(r.cells[i]), 1
+		for len(shapes) == 1 && shapes[0].right-shapes[0].left == 8 && i+count < len(r.cells) && r.cells[i+count] == r.cells[i] {
 			count++
 		}
-		if ok {
-			across, down := cellWidth/8., cellHeight/8.
-			fmt.Fprintf(&b, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"%s/>`+"\n",
-				units(margin+float64(r.x+i)*cellWidth+s.left*across), units(float64(row(y))+s.top*down),
-				units(float64(count)*cellWidth-(8-s.right+s.left)*across), units((s.bottom-s.top)*down), r.ink.front, r.ink.opacity())
+		for _, s := range shapes {
+			b.WriteString(r.shape(s, i, y, count))
 		}
 		i += count
 	}
 	return b.String()
 }
 
+// shape draws one in the run's cell i, over so many cells.
+func (r run) shape(s shape, i, y, cells int) string {
+	const across, down = cellWidth / 8., cellHeight / 8.
+	return fmt.Sprintf(`<rect x="%s" y="%s" width="%s" height="%s" fill="%s"%s/>`+"\n",
+		units(margin+float64(r.x+i)*cellWidth+s.left*across), units(float64(row(y))+s.top*down),
+		units(float64(cells-1)*cellWidth+(s.right-s.left)*across), units((s.bottom-s.top)*down), r.ink.front, r.ink.opacity())
+}
+
 // text is what of the run is written.
 func (r run) text() string {
 	var b strings.Builder
 	for _, cell := range r.cells {
-		if _, drawn := shapeOf(cell); drawn {
+		if shapesOf(cell) != nil {
 			cell = " "
 		}
 		b.WriteString(cell)
