@@ -66,6 +66,7 @@ type plainer struct {
 	fence   string      // what opened the block of code that is being read
 	closers []wire.Span // marks further on that belong to marks already left out
 	literal int         // up to here the text is code or an address
+	limit   int         // lines are read until so many bytes were kept; 0 for all
 }
 
 func newPlainer(source string, spans []wire.Span) *plainer {
@@ -140,7 +141,7 @@ func (p *plainer) copy(from, to int) {
 
 // lines reads a range of whole lines.
 func (p *plainer) lines(from, to int) {
-	for from < to {
+	for from < to && (p.limit == 0 || len(p.out) < p.limit) {
 		end := to
 		if at := strings.IndexByte(p.source[from:to], '\n'); at >= 0 {
 			end = from + at

@@ -1,6 +1,7 @@
 package passage
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,20 +16,23 @@ import (
 func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string, []wire.Span) {
 	first, columns = max(1, first), max(1, columns)
 	marks = orderly(r.Content, marks)
-	start, wanted := snippetStart(r, marks, first)
+	start, wanted := snippetStart(r, marks, first, columns)
 	cut := !startsLine(r.Content, start)
 	if !cut {
 		start = strings.LastIndexByte(r.Content[:start], '\n') + 1
 	}
-	end := min(len(r.Content), start+8*columns+512)
+	end := min(len(r.Content), start+6*columns+512)
 	for end < len(r.Content) && !utf8.RuneStart(r.Content[end]) {
 		end++
 	}
 	p := newPlainer(r.Content[:end], marks)
 	p.fence = fenceAt(r.Content[:start])
+	p.limit = 2*first + 4*columns
 	p.lines(start, end)
 	text, spans := p.done()
 	text, spans, shortened := approach(text, spans, wanted, first, columns)
+	text = clip(text, 4*columns)
+	spans = orderly(text, spans)
 	if !cut && !shortened || text == "" {
 		return text, spans
 	}
@@ -40,17 +44,20 @@ func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string
 }
 
 // snippetStart is where to begin reading, and whether a mark is to be seen there.
-func snippetStart(r wire.SearchResult, marks []wire.Span, first int) (start int, wanted bool) {
+func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (start int, wanted bool) {
 	best := orderly(r.Content, []wire.Span{r.BestPassage})
 	if len(best) > 0 {
 		start = best[0][0]
 	}
 	start = passTitle(r, start)
+	for len(marks) > 0 && marks[0][0] < start {
+		marks = marks[1:]
+	}
 	mark := -1
-	for _, span := range marks {
-		if span[0] >= start {
-			mark = span[0]
-			break
+	if len(marks) > 0 {
+		mark = marks[0][0]
+		if len(best) == 0 {
+			mark = richest(r.Content, marks, columns)
 		}
 	}
 	if mark < 0 || mark-start <= 2*first {
@@ -60,9 +67,35 @@ func snippetStart(r wire.SearchResult, marks []wire.Span, first int) (start int,
 		start = line
 	}
 	if mark-start > 2*first {
-		start = wordStart(r.Content, mark-first, mark)
+		start = wordStart(r.Content, mark-3*first/2, mark) // approach goes on from here
 	}
 	return start, true
+}
+
+// richest is the mark from which on the most different words are marked within a reach of bytes, long ones counting for
+// more. Of many marks the first some hundred are compared.
+func richest(text string, marks []wire.Span, reach int) int {
+	const compared, told = 400, 4 // told: letters that tell words apart, whatever their endings
+	word := func(mark wire.Span) string { return text[mark[0]:mark[1]] }
+	best, most := marks[0][0], 0
+	for i, from := range marks[:min(len(marks), compared)] {
+		score := 0
+		var seen []string
+		for _, mark := range marks[i:] {
+			if mark[1]-from[0] > reach || len(seen) == 8 {
+				break
+			}
+			stem := clip(word(mark), told)
+			if !slices.ContainsFunc(seen, func(other string) bool { return strings.EqualFold(other, stem) }) {
+				seen = append(seen, stem)
+				score += max(1, mark[1]-mark[0]-2)
+			}
+		}
+		if score > most {
+			best, most = from[0], score
+		}
+	}
+	return best
 }
 
 // passTitle passes over the heading at a position if it says what the title says.

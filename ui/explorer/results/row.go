@@ -3,6 +3,7 @@ package results
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -250,7 +251,11 @@ func (d drawing) wrapped(text string, spans []wire.Span, before string, first, r
 // looked at.
 func (d drawing) broken(text string, start, width int) []paint.Range {
 	width = max(1, width)
-	parts := paint.WrapSpans(text[start:min(len(text), start+16*width+64)], width)
+	end := min(len(text), start+4*width+64)
+	for end < len(text) && !utf8.RuneStart(text[end]) {
+		end++
+	}
+	parts := paint.WrapSpans(text[start:end], width)
 	for i := range parts {
 		parts[i].Start += start
 		parts[i].End += start
