@@ -159,30 +159,31 @@ func (d drawing) rangeRow(p plot) string {
 
 // axis labels the bars: years where they begin, the first bar, and months between them where there is room.
 func axis(p plot, width int) string {
+	const apart = 2 // a month right before the next year would be read as a month of it
 	cells := []rune(strings.Repeat(" ", width))
-	put := func(bar int, label string) {
+	put := func(bar int, label string, after int) {
 		at := bar * p.step
 		end := at + len(label)
 		if end > width {
 			return
 		}
-		free := cells[max(0, at-1):min(width, end+1)]
+		free := cells[max(0, at-1):min(width, end+after)]
 		if strings.TrimSpace(string(free)) == "" {
 			copy(cells[at:], []rune(label))
 		}
 	}
 	for i := range p.bars {
 		if month := p.first + i*p.unit; month%12 == 0 {
-			put(i, strconv.Itoa(month/12))
+			put(i, strconv.Itoa(month/12), 1)
 		}
 	}
 	for _, layout := range []string{"Jan 2006", "2006"} {
-		put(0, monthStart(p.first).Format(layout))
+		put(0, monthStart(p.first).Format(layout), 1)
 	}
 	for _, every := range [...]int{6, 3, 1} {
 		for i := range p.bars {
 			if month := p.first + i*p.unit; month%12%every == 0 && p.unit <= every {
-				put(i, monthStart(month).Format("Jan"))
+				put(i, monthStart(month).Format("Jan"), apart)
 			}
 		}
 	}

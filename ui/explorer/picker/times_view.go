@@ -146,9 +146,11 @@ func (d drawing) says() string {
 	chosen := t.chosen()
 	said := d.th.Title.Render(chosen.String())
 	if !t.months.none() {
-		least, most := t.months.inside(chosen, t.now)
-		said += d.th.Muted.Render(" · ") + d.th.Number.Render(between(least, most)) +
-			d.th.Muted.Render(" of "+documents(t.months.total()))
+		said += d.th.Muted.Render(" · ")
+		if least, most := t.months.inside(chosen, t.now); !chosen.any() {
+			said += d.th.Number.Render(between(least, most)) + d.th.Muted.Render(" of ")
+		}
+		said += d.th.Muted.Render(documents(t.months.total()))
 	}
 	if t.drawing {
 		said += d.th.Muted.Render(" · the range goes on")

@@ -1,0 +1,239 @@
+package picker
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"quarry/client"
+)
+
+func onTime(query string) *Picker {
+	p := opened(query)
+	p.NextTab()
+	return p
+}
+
+func raw(p *Picker) string { return strings.Join(p.Result().Raw, " ") }
+
+func TestARangeIsDrawnOnTheHistogram(t *testing.T) {
+	t.Parallel()
+	p := onTime("")
+	screen(p, 60, 24)
+	p.Left()
+	p.Toggle()
+	if raw(p) != "since:2026-09-01 until:2026-09-30" {
+		t.Errorf("begun: %q", raw(p))
+	}
+	for range 4 {
+		p.Left()
+	}
+	if raw(p) != "since:2026-05-01 until:2026-09-30" || !strings.Contains(screen(p, 60, 24), "the range goes on") {
+		t.Errorf("drawn: %q\n%s", raw(p), screen(p, 60, 24))
+	}
+	p.Toggle()
+	p.Left()
+	got := screen(p, 60, 24)
+	if raw(p) != "since:2026-05-01 until:2026-09-30" || !strings.Contains(got, "May – Sep 2026 · 21 of 34 documents") {
+		t.Errorf("ended: %q\n%s", raw(p), got)
+	}
+	if !strings.Contains(got, "[━") || !strings.Contains(got, "━]") {
+		t.Errorf("the range is not bracketed:\n%s", got)
+	}
+	if changes := p.Result(); !slices.Equal(changes.Fields, []string{"since", "until", "within"}) {
+		t.Errorf("%v", changes)
+	}
+}
+
+func TestShiftDrawsTheRangeAtOnce(t *testing.T) {
+	t.Parallel()
+	p := onTime("within:30d")
+	p.ExtendLeft()
+	p.ExtendLeft()
+	p.ExtendRight()
+	if raw(p) != "since:2026-09-01 until:2026-10-31" {
+		t.Errorf("%q", raw(p))
+	}
+	if !p.Back() || !p.Result().Empty() || p.Back() {
+		t.Errorf("a step back gives up the range: %q", raw(p))
+	}
+}
+
+func TestOneMonthChosenTwiceIsDropped(t *testing.T) {
+	t.Parallel()
+	p := onTime("")
+	p.Toggle()
+	p.Toggle()
+	if raw(p) != "since:2026-10-01 until:2026-10-31" {
+		t.Fatalf("%q", raw(p))
+	}
+	p.Toggle()
+	if !p.Result().Empty() {
+		t.Errorf("%q", raw(p))
+	}
+}
+
+func TestGapsAreDrawnAndTheAxisNamesYears(t *testing.T) {
+	t.Parallel()
+	var p Picker
+	p.Open(Input{Facets: facetsOf(nil, "2024-11=8", "2025-02=4", "2025-12=8"), Exact: true, Now: clock()})
+	p.NextTab()
+	got := screen(&p, 34, 24)
+	if !strings.Contains(got, " 2025") || !strings.Contains(got, "December 2025: 8 documents") {
+		t.Errorf("\n%s", got)
+	}
+	bottom := ""
+	for _, line := range strings.Split(got, "\n") {
+		if strings.Contains(line, "█") {
+			bottom = strings.Trim(line, "│┃ ")
+		}
+	}
+	if bottom != "█     █                   █" {
+		t.Errorf("bars and gaps %q", bottom)
+	}
+	if p.Left(); !strings.Contains(screen(&p, 34, 24), "November 2025: 0 documents") {
+		t.Errorf("no cursor in a gap:\n%s", screen(&p, 34, 24))
+	}
+}
+
+func TestLongTimesAreDrawnInLongerUnits(t *testing.T) {
+	t.Parallel()
+	var p Picker
+	p.Open(Input{Facets: facetsOf(nil, "1998-02=8", "2026-11=4"), Exact: true, Now: clock()})
+	p.NextTab()
+	for width, want := range map[int]string{400: "by month", 130: "by quarter", 60: "by year", 20: "5 years"} {
+		if got := screen(&p, width, 24); !strings.Contains(strings.ReplaceAll(got, "…", ""), want) && width > 20 {
+			t.Errorf("at %d columns no %q:\n%s", width, want, got)
+		}
+	}
+	screen(&p, 60, 24)
+	p.Toggle()
+	if raw(&p) != "since:2026-01-01 until:2026-12-31" {
+		t.Errorf("a bar of a year means %q", raw(&p))
+	}
+}
+
+func TestPresets(t *testing.T) {
+	t.Parallel()
+	p := onTime("")
+	for range 3 {
+		p.Down()
+	}
+	if !strings.Contains(screen(p, 60, 24), "applying takes last 30 days") {
+		t.Errorf("\n%s", screen(p, 60, 24))
+	}
+	if !p.Confirm() || raw(p) != "within:30d" {
+		t.Errorf("%q", raw(p))
+	}
+	p.Down()
+	p.Toggle()
+	if raw(p) != "within:90d" || !strings.Contains(screen(p, 60, 24), "▌(●) last 90 days") {
+		t.Errorf("%q\n%s", raw(p), screen(p, 60, 24))
+	}
+	got := screen(onTime("within:7d"), 60, 24)
+	if !strings.Contains(got, "(●) last 7 days") || !strings.Contains(got, "(●)") || strings.Count(got, "(●)") != 1 {
+		t.Errorf("\n%s", got)
+	}
+}
+
+func TestCountsOfPresetsTellWhatMonthsCan(t *testing.T) {
+	t.Parallel()
+	var p Picker
+	p.Open(Input{Facets: facetsOf(nil, "2026-08=7", "2026-09=2", "2026-11=4"), Exact: true, Now: clock()})
+	p.NextTab()
+	for _, want := range []string{"any time      13", "last 7 days   0 to 4", "last 90 days  6 to 13", "past year     13"} {
+		if got := screen(&p, 60, 24); !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+func TestTypedDates(t *testing.T) {
+	t.Parallel()
+	p := onTime("")
+	p.Insert("2026-0")
+	if !p.EditorActive() || p.Problem() == "" || !p.Result().Empty() {
+		t.Errorf("half typed: %q %v", p.Problem(), p.Result())
+	}
+	p.Insert("5..2026-06")
+	if p.Problem() != "" || raw(p) != "since:2026-05-01 until:2026-06-30" {
+		t.Errorf("%q %q", p.Problem(), raw(p))
+	}
+	if got := screen(p, 60, 24); !strings.Contains(got, "May – Jun 2026 · 21 of 34 documents") {
+		t.Errorf("\n%s", got)
+	}
+	p.Insert("-99")
+	if got := screen(p, 60, 24); p.Problem() == "" || !strings.Contains(got, "✕ June 2026 has 30 days") {
+		t.Errorf("\n%s", got)
+	}
+	if !p.Back() || !p.Result().Empty() || p.Problem() != "" {
+		t.Errorf("without the text: %v", p.Result())
+	}
+	p.Insert("since:2026")
+	p.Toggle()
+	p.Insert("until:2026-05")
+	if raw(p) != "since:2026-01-01 until:2026-05-31" {
+		t.Errorf("a space is a space here: %q, %q", p.Text(), raw(p))
+	}
+	p.Down()
+	p.Toggle()
+	if p.Text() != "" || raw(p) != "since:2026-10-01 until:2026-10-31" {
+		t.Errorf("what is drawn takes the place of what was typed: %q, %q", p.Text(), raw(p))
+	}
+}
+
+func TestTimeWorksWithoutMonths(t *testing.T) {
+	t.Parallel()
+	var p Picker
+	p.Open(Input{Query: client.ParseQuery("within:30d", clock()), Now: clock()})
+	p.NextTab()
+	if got := screen(&p, 60, 20); !strings.Contains(got, "▌(●) last 30 days") || strings.Contains(got, "most") {
+		t.Errorf("\n%s", got)
+	}
+	if p.Left() || p.ExtendRight() {
+		t.Error("there are no bars to move over")
+	}
+	p.Down()
+	p.Toggle()
+	p.Update(Input{Facets: facetsOf(nil, "2026-08=7"), Exact: true, Now: clock()})
+	if got := screen(&p, 60, 20); raw(&p) != "within:90d" || !strings.Contains(got, "by month") {
+		t.Errorf("%q\n%s", raw(&p), got)
+	}
+}
+
+func TestTimeHasNoInverse(t *testing.T) {
+	t.Parallel()
+	p := onTime("within:30d")
+	if p.Invert() || !strings.Contains(screen(p, 60, 20), "no inverse") || !p.Result().Empty() {
+		t.Errorf("\n%s", screen(p, 60, 20))
+	}
+}
+
+func TestUndatedDocumentsAreTold(t *testing.T) {
+	t.Parallel()
+	facets := facetsOf(nil, "2026-08=7")
+	facets.Undated = 1200
+	var p Picker
+	p.Open(Input{Facets: facets, Exact: true, Now: clock()})
+	p.NextTab()
+	if got := screen(&p, 80, 20); !strings.Contains(got, "1,200 undated") || !strings.Contains(got, "any time · 1,207 documents") {
+		t.Errorf("\n%s", got)
+	}
+}
+
+func TestSmallPanelsStayUsable(t *testing.T) {
+	t.Parallel()
+	p := onTime("")
+	if got := screen(p, 20, 4); !strings.Contains(got, "Oct") || !strings.Contains(got, "█") {
+		t.Errorf("bars:\n%s", got)
+	}
+	p.Down()
+	p.Down()
+	if got := screen(p, 20, 4); !strings.Contains(got, "▌( ) last 7 days") {
+		t.Errorf("list:\n%s", got)
+	}
+	p.Insert("30d")
+	if got := screen(p, 20, 4); !strings.Contains(got, "› 30d") || !strings.Contains(got, "last 30 days") {
+		t.Errorf("field:\n%s", got)
+	}
+}

@@ -1,0 +1,246 @@
+package picker
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/explorer/line"
+)
+
+// rows are the names in the order in which they are drawn, with their boxes.
+func rows(p *Picker, width, height int) []string {
+	row := regexp.MustCompile(`\[[ x]\] . [^ ]+`)
+	var found []string
+	for _, line := range strings.Split(screen(p, width, height), "\n") {
+		if match := row.FindString(line); match != "" {
+			box, name := match[:3], match[strings.LastIndexByte(match, ' ')+1:]
+			found = append(found, box+" "+name)
+		}
+	}
+	return found
+}
+
+func TestSourcesStandByCountThenName(t *testing.T) {
+	t.Parallel()
+	want := []string{"[ ] Github", "[ ] Jira", "[x] Slack", "[ ] Confluence"}
+	if got := rows(opened("source:slack"), 60, 20); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestASourceOfTheQueryIsShownThoughNobodyKnowsIt(t *testing.T) {
+	t.Parallel()
+	p := opened(`source:"my thing"`)
+	if got := rows(p, 60, 20); !slices.Contains(got, "[x] My") {
+		t.Errorf("%q", got)
+	}
+	if !p.Last() || !p.Toggle() {
+		t.Fatal("it cannot be reached")
+	}
+	for p.Up(); !slices.Contains(rows(p, 60, 20), "[ ] My"); {
+		p.Toggle()
+		if !p.Up() {
+			break
+		}
+	}
+}
+
+func TestToggledRowsKeepTheirPlaces(t *testing.T) {
+	t.Parallel()
+	p := opened("")
+	p.Down()
+	p.Toggle()
+	p.Update(Input{Facets: facetsOf(map[string]int{"confluence": 99, "web": 3}), Exact: true, Now: clock()})
+	want := []string{"[ ] Github", "[x] Jira", "[ ] Slack", "[ ] Confluence", "[ ] Web"}
+	if got := rows(p, 60, 20); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := p.Result().Raw; !slices.Equal(got, []string{"source:jira"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestUpdateSortsAndKeepsTheCursorOnItsValue(t *testing.T) {
+	t.Parallel()
+	p := opened("")
+	p.Last()
+	p.Update(Input{Facets: facetsOf(map[string]int{"confluence": 99}), Exact: true, Now: clock()})
+	if got := rows(p, 60, 20); got[0] != "[ ] Confluence" {
+		t.Fatalf("%q", got)
+	}
+	p.Toggle()
+	if got := p.Result().Raw; !slices.Equal(got, []string{"source:confluence"}) {
+		t.Errorf("the cursor went to %q", got)
+	}
+}
+
+func TestResultReplacesOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
+	p := opened("source:slack within:30d deploy")
+	p.Toggle() // github
+	if got := p.Result(); !slices.Equal(got.Fields, []string{"source"}) || !slices.Equal(got.Raw, []string{"source:github,slack"}) {
+		t.Errorf("%v", got)
+	}
+	p.Toggle()
+	if got := p.Result(); !got.Empty() {
+		t.Errorf("back at the beginning, still %v", got)
+	}
+	p.Reset()
+	if got := p.Result(); !slices.Equal(got.Fields, []string{"source"}) || len(got.Raw) != 0 {
+		t.Errorf("without a source: %v", got)
+	}
+}
+
+func TestInvert(t *testing.T) {
+	t.Parallel()
+	p := opened("")
+	if p.Invert() || !strings.Contains(screen(p, 60, 20), "none is chosen") {
+		t.Errorf("nothing to invert:\n%s", screen(p, 60, 20))
+	}
+	if !strings.Contains(screen(p, 60, 6), "none is chosen") {
+		t.Errorf("a small panel does not say so:\n%s", screen(p, 60, 6))
+	}
+	p.Toggle()
+	if strings.Contains(screen(p, 60, 20), "none is chosen") {
+		t.Error("the answer outlives the next key")
+	}
+	if !strings.Contains(screen(p, 60, 20), "inverting chooses the other 3") {
+		t.Errorf("it is not said what inverting would do:\n%s", screen(p, 60, 20))
+	}
+	p.Insert("git") // what is narrowed away is inverted all the same
+	if !p.Invert() || !slices.Equal(p.Result().Raw, []string{"source:jira,slack,confluence"}) {
+		t.Errorf("%v", p.Result())
+	}
+	p.Toggle()
+	if p.Invert() || !strings.Contains(screen(p, 60, 20), "all are chosen: none would be left") {
+		t.Errorf("all are chosen:\n%s", screen(p, 60, 20))
+	}
+}
+
+func TestNarrowing(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string][]string{
+		"SLA":       {"[ ] Slack"},
+		"conflu":    {"[ ] Confluence"},
+		"g b":       {"[ ] Github"},
+		"nothing":   nil,
+		"i":         {"[ ] Github", "[ ] Jira"},
+		"   ":       {"[ ] Github", "[ ] Jira", "[ ] Slack", "[ ] Confluence"},
+		"slack jir": nil,
+	} {
+		p := opened("")
+		p.Insert(typed)
+		if got := rows(p, 60, 20); !slices.Equal(got, want) {
+			t.Errorf("%q leaves %q, want %q", typed, got, want)
+		}
+	}
+	var p Picker
+	p.Open(Input{Known: []string{"google_drive", "gmail"}, Now: clock()})
+	p.Insert("google_d")
+	if got := rows(&p, 60, 20); len(got) != 1 {
+		t.Errorf("by its value: %q", got)
+	}
+	p.Insert("x")
+	if p.Toggle() || !strings.Contains(screen(&p, 60, 20), "no source has that in its name") {
+		t.Errorf("nothing is left:\n%s", screen(&p, 60, 20))
+	}
+	if !p.Back() || p.Text() != "" || len(rows(&p, 60, 20)) != 2 || p.Back() {
+		t.Error("the first step back drops the typed text")
+	}
+}
+
+func TestEnterTakesWhatWasTypedFor(t *testing.T) {
+	t.Parallel()
+	p := opened("")
+	if p.Confirm() || !p.Result().Empty() {
+		t.Error("the row that the cursor happens to be on was taken")
+	}
+	p.Insert("sla")
+	if !strings.Contains(screen(p, 60, 20), "applying takes Slack") {
+		t.Errorf("not announced:\n%s", screen(p, 60, 20))
+	}
+	if !p.Confirm() || !slices.Equal(p.Result().Raw, []string{"source:slack"}) {
+		t.Errorf("%v", p.Result())
+	}
+	p = opened("source:slack")
+	p.Insert("sla")
+	if p.Confirm() || strings.Contains(screen(p, 60, 20), "applying") {
+		t.Error("enter took a choice away")
+	}
+	p.Toggle()
+	if p.Confirm() || len(p.Result().Raw) != 0 {
+		t.Errorf("enter took back what was just dropped: %v", p.Result())
+	}
+}
+
+func TestCountsOfResultsInHandSaySo(t *testing.T) {
+	t.Parallel()
+	in := Input{Query: client.ParseQuery("", clock()), InHand: 10, Now: clock(), Known: []string{"jira", "web"},
+		Facets: wire.Facets{Sources: []wire.FacetValue{{Value: "slack", Count: 7}, {Value: "jira", Count: 3}}}}
+	var p Picker
+	p.Open(in)
+	for _, want := range []string{"counts of the 10 results in hand", "7 of 10 shown", "0 of 10 shown"} {
+		if got := screen(&p, 70, 20); !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	if got := screen(&p, 30, 8); !strings.Contains(got, "3/10") {
+		t.Errorf("narrow:\n%s", got)
+	}
+	in.Query = client.ParseQuery("source:slack", clock())
+	p.Open(in)
+	if got := screen(&p, 70, 20); strings.Count(got, "not asked for") != 1 {
+		t.Errorf("what was not searched is unknown, not none:\n%s", got)
+	}
+	p.NextTab()
+	if got := screen(&p, 70, 20); !strings.Contains(got, "does not count by month") {
+		t.Errorf("no word about the missing histogram:\n%s", got)
+	}
+}
+
+func TestLongListsScrollWithTheCursor(t *testing.T) {
+	t.Parallel()
+	var p Picker
+	in := Input{Exact: true, Now: clock()}
+	for _, source := range wire.Sources() {
+		in.Known = append(in.Known, source.Value)
+	}
+	p.Open(in)
+	cursor := regexp.MustCompile(`▌\[`)
+	for _, size := range [][2]int{{60, 20}, {20, 4}, {40, 9}} {
+		p.First()
+		for steps := 0; ; steps++ {
+			if !cursor.MatchString(screen(&p, size[0], size[1])) {
+				t.Fatalf("at %v after %d steps the cursor is out of sight:\n%s", size, steps, screen(&p, size[0], size[1]))
+			}
+			if !p.PageDown() {
+				break
+			}
+		}
+		if !p.Up() || !p.Last() || p.Last() {
+			t.Error("the end was not reached")
+		}
+	}
+	if !strings.Contains(screen(&p, 60, 20), "┃") {
+		t.Error("nothing shows that there is more")
+	}
+}
+
+func TestEditingKeysWorkInTheNarrowingField(t *testing.T) {
+	t.Parallel()
+	p := opened("")
+	p.Insert("ji rax")
+	if !p.EditorActive() || !p.Left() || !p.DeleteBack() || p.Text() != "ji rx" || !p.Right() {
+		t.Errorf("%q", p.Text())
+	}
+	if !p.Edit((*line.Editor).DeleteWordBack) || p.Text() != "ji " || !p.Edit((*line.Editor).Undo) || !p.Clear() || p.Text() != "" {
+		t.Errorf("%q", p.Text())
+	}
+	if p.Clear() || p.DeleteBack() || p.Insert("") {
+		t.Error("nothing changed, and it is told as a change")
+	}
+}
