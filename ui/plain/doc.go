@@ -1,2 +1,0 @@
-// Package plain is being written.
-package plain

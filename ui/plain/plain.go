@@ -1,0 +1,293 @@
+// Package plain is the explorer for who listens instead of looking: one line after the other, a question at a time, and
+// nothing that moves, blinks or frames. It works on any terminal that prints lines, and reads aloud as it is written.
+package plain
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/explorer/paint"
+)
+
+// Options say where a conversation takes place and what it is about.
+type Options struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Open connects. It is called once, before the first search; the function that it returns releases what was opened.
+	Open func(ctx context.Context) (*client.Client, func() error, error)
+	// Label names what is searched, such as "acme, onyx.acme.com".
+	Label string
+	// Sample tells that it is the bundled sample library.
+	Sample bool
+	// Query is searched for first; empty: the person is asked.
+	Query string
+	// Agent is searched as unless a query names another; nil: none. AgentName is the same by name.
+	Agent     *int
+	AgentName string
+	// Limit is how many results to ask for; 0: as many as the explorer does.
+	Limit int
+	// Width is that of the terminal in columns; 0: lines are as long as their text.
+	Width int
+	// Interrupts deliver each Ctrl-C; nil: none come.
+	Interrupts <-chan struct{}
+	// Now tells the time; nil means the system's clock.
+	Now func() time.Time
+}
+
+const (
+	usualLimit = 50  // results that are asked for
+	pageSize   = 5   // results that are told at once
+	longest    = 4   // bytes of a typed line, as a multiple of the characters that a query may have
+	narrowest  = 20  // columns below which lines are not broken by us
+	widest     = 100 // columns; longer lines are hard to follow with a finger or a magnifier
+
+	// patience is how long a search may be silent before the person hears that it goes on.
+	patience = 200 * time.Millisecond
+)
+
+const prompt = "search: "
+
+// errLeft ends the conversation because the person wants to.
+var errLeft = errors.New("left")
+
+// session is one conversation.
+type session struct {
+	Options
+	patience time.Duration
+	lines    <-chan typed
+	client   *client.Client
+	close    func() error
+
+	query   client.Query
+	results []wire.SearchResult
+	answer  *wire.SearchResponse
+	told    int         // results that were told so far
+	around  map[int]int // result → pieces told on each side of it
+	warned  bool        // the last thing that happened was a Ctrl-C
+}
+
+// typed is a line, or what ended the input.
+type typed struct {
+	text string
+	err  error
+}
+
+// Run talks until the input ends, the person leaves or ctx ends; only the latter and a terminal that cannot be written
+// to are errors.
+func Run(ctx context.Context, options Options) error {
+	s := &session{Options: options, patience: patience}
+	return s.run(ctx)
+}
+
+func (s *session) run(ctx context.Context) error {
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	if s.Limit <= 0 {
+		s.Limit = usualLimit
+	}
+	defer func() {
+		if s.close != nil {
+			_ = s.close()
+		}
+	}()
+	done := make(chan struct{})
+	defer close(done)
+	s.lines = readLines(s.In, done)
+	s.greet()
+	err := s.converse(ctx)
+	if errors.Is(err, errLeft) {
+		return nil
+	}
+	return err
+}
+
+func (s *session) greet() {
+	s.say("quarry searches " + s.Label + ".")
+	if s.Sample {
+		s.say("This is the bundled sample library. To search your own files, leave and run: quarry add, with a folder.")
+		s.say("To search a server, leave and run: quarry configure")
+	}
+	s.say("Type what you look for and press Enter. Type help for what else you can do.")
+}
+
+// converse answers one line after the other.
+func (s *session) converse(ctx context.Context) error {
+	if strings.TrimSpace(s.Query) != "" {
+		s.say(prompt + s.Query)
+		if err := s.search(ctx, s.Query); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := s.write(s.Out, prompt); err != nil {
+			return err
+		}
+		line, err := s.nextLine(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.obey(ctx, strings.TrimSpace(line)); err != nil {
+			return err
+		}
+	}
+}
+
+// nextLine waits for a line. The first Ctrl-C explains itself, a second one right after it leaves.
+func (s *session) nextLine(ctx context.Context) (string, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			s.say("")
+			return "", ctx.Err()
+		case line := <-s.lines:
+			s.warned = false
+			if errors.Is(line.err, errTooLong) {
+				s.fail(fmt.Sprintf("that line is longer than %d characters", wire.MaxQueryRunes), "Ask for less at once")
+				return "", nil
+			}
+			if line.err != nil {
+				s.say("")
+				return "", errLeft
+			}
+			return line.text, nil
+		case <-s.Interrupts:
+			s.say("")
+			if s.warned {
+				return "", errLeft
+			}
+			s.warned = true
+			s.say("Press Ctrl-C once more to leave, or go on typing.")
+			if err := s.write(s.Out, prompt); err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+// waitFor runs work that may take long: it says so after a moment, and Ctrl-C cancels it, which gives false.
+func waitFor[T any](ctx context.Context, s *session, doing string, work func(context.Context) (T, error)) (T, bool, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	working, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan outcome, 1)
+	go func() {
+		value, err := work(working)
+		done <- outcome{value, err}
+	}()
+	slow := time.NewTimer(s.patience)
+	defer slow.Stop()
+	var none T
+	for {
+		select {
+		case o := <-done:
+			return o.value, true, o.err
+		case <-slow.C:
+			s.say(doing + ".")
+		case <-s.Interrupts:
+			s.say("")
+			s.say("Cancelled. Press Ctrl-C once more to leave.")
+			s.warned = true
+			return none, false, nil
+		case <-ctx.Done():
+			return none, false, ctx.Err()
+		}
+	}
+}
+
+// connected gives the client, which is opened on first use.
+func (s *session) connected(ctx context.Context) (*client.Client, error) {
+	if s.client != nil {
+		return s.client, nil
+	}
+	c, closer, err := s.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.client, s.close = c, closer
+	return c, nil
+}
+
+// say tells a text, each of its lines broken at spaces where the terminal would break it inside words.
+func (s *session) say(text string) { _ = s.write(s.Out, s.broken(text)+"\n") }
+
+// fail tells what failed and what to do about it.
+func (s *session) fail(what, remedy string) {
+	text := "Error: " + sentence(what)
+	if remedy != "" {
+		text += "\nWhat to do: " + sentence(remedy)
+	}
+	_ = s.write(s.Err, s.broken(text)+"\n")
+}
+
+// failed tells an error.
+func (s *session) failed(err error) {
+	var guided interface{ Remedy() string }
+	remedy := ""
+	if errors.As(err, &guided) {
+		remedy = guided.Remedy()
+	}
+	s.fail(err.Error(), remedy)
+}
+
+func (s *session) write(to io.Writer, text string) error {
+	_, err := io.WriteString(to, text)
+	return err
+}
+
+func (s *session) broken(text string) string {
+	text = paint.Text(text)
+	if s.Width < narrowest {
+		return text
+	}
+	return strings.Join(paint.Wrap(text, min(s.Width, widest)), "\n")
+}
+
+// errTooLong stands for a line that is longer than any query.
+var errTooLong = errors.New("the line is too long")
+
+// readLines reads line by line until the input ends or nobody listens any more. What is beyond the bound of a line is
+// thrown away.
+func readLines(from io.Reader, done <-chan struct{}) <-chan typed {
+	lines := make(chan typed)
+	reader := bufio.NewReaderSize(from, longest*wire.MaxQueryRunes)
+	go func() {
+		for {
+			line := readLine(reader)
+			select {
+			case lines <- line:
+			case <-done:
+				return
+			}
+			if line.err != nil && !errors.Is(line.err, errTooLong) {
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+func readLine(reader *bufio.Reader) typed {
+	line, more, err := reader.ReadLine()
+	if err != nil {
+		return typed{err: err}
+	}
+	text := string(line) // before the next read overwrites it
+	if !more {
+		return typed{text: client.Sanitize(text)}
+	}
+	for more && err == nil {
+		_, more, err = reader.ReadLine()
+	}
+	return typed{err: errTooLong}
+}

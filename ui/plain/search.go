@@ -1,0 +1,262 @@
+package plain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// agentTime bounds the look-up of an agent's number.
+const agentTime = 5 * time.Second
+
+// search asks one question and tells the first results. Errors are told and not returned, except those that end the
+// conversation.
+func (s *session) search(ctx context.Context, text string) error {
+	if length := utf8.RuneCountInString(text); length > wire.MaxQueryRunes {
+		s.fail(fmt.Sprintf("the question has %d characters; at most %d are allowed", length, wire.MaxQueryRunes),
+			"Ask for less at once")
+		return nil
+	}
+	query := client.ParseQuery(text, s.Now())
+	if !query.HasWords() {
+		s.fail("there are no words to search for", "Add a word or two. Filters narrow a search and cannot stand alone")
+		return nil
+	}
+	for _, filter := range query.Unread {
+		s.say("Note: " + filter + " makes no sense as a filter and is searched for as text.")
+	}
+	answer, finished, err := waitFor(ctx, s, "Searching", func(ctx context.Context) (*wire.SearchResponse, error) {
+		return s.ask(ctx, query)
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		s.failed(err)
+	case finished:
+		s.query, s.answer = query, answer
+		s.results, s.told, s.around = ranked(answer.Results), 0, map[int]int{}
+		s.tellAnswer()
+	}
+	return nil
+}
+
+// ask sends a question.
+func (s *session) ask(ctx context.Context, query client.Query) (*wire.SearchResponse, error) {
+	c, err := s.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	request := query.Request()
+	request.NumResults = &s.Limit
+	if request.PersonaID, err = s.agent(ctx, c, query.Agent); err != nil {
+		return nil, err
+	}
+	return c.Search(ctx, request)
+}
+
+// agent is the number of the agent to search as.
+func (s *session) agent(ctx context.Context, c *client.Client, asked string) (*int, error) {
+	switch {
+	case asked == "" && s.Agent != nil && *s.Agent != 0:
+		return s.Agent, nil
+	case asked == "":
+		asked = s.AgentName
+	}
+	if asked == "" {
+		return nil, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, agentTime)
+	defer cancel()
+	personas, err := c.Personas(limited)
+	id, near, found := client.FindAgent(personas, asked)
+	switch {
+	case found:
+		return &id, nil
+	case err != nil:
+		return nil, fmt.Errorf("look up the agent %q: %w", asked, err)
+	case near != "":
+		return nil, &problem{fmt.Sprintf("there is no agent %q", asked), fmt.Sprintf("Did you mean %q?", near)}
+	}
+	return nil, &problem{fmt.Sprintf("there is no agent %q", asked), "Leave the agent out. quarry agents lists those that exist"}
+}
+
+// problem is a failure with what to do about it.
+type problem struct{ what, remedy string }
+
+func (p *problem) Error() string  { return p.what }
+func (p *problem) Remedy() string { return p.remedy }
+
+// ranked puts what the server selected before the rest.
+func ranked(results []wire.SearchResult) []wire.SearchResult {
+	results = slices.Clone(results)
+	slices.SortStableFunc(results, func(a, b wire.SearchResult) int {
+		switch {
+		case a.Selected == b.Selected:
+			return 0
+		case a.Selected:
+			return -1
+		}
+		return 1
+	})
+	return results
+}
+
+func (s *session) tellAnswer() {
+	for _, note := range s.answer.Notes {
+		if note.Code != wire.NoteNoModel {
+			s.say("Note: " + sentence(note.Text))
+		}
+	}
+	if len(s.results) == 0 {
+		s.tellNothing()
+		return
+	}
+	documents := map[string]bool{}
+	for _, result := range s.results {
+		documents[documentKey(result)] = true
+	}
+	s.say(count(len(s.results), "result") + " in " + count(len(documents), "document") + ".")
+	s.more()
+}
+
+// documentKey tells documents apart, as well as the server lets us.
+func documentKey(r wire.SearchResult) string {
+	if r.DocumentID != "" {
+		return r.DocumentID
+	}
+	if r.CitationID != nil {
+		return fmt.Sprint(*r.CitationID)
+	}
+	return r.Title
+}
+
+// more tells the next results.
+func (s *session) more() {
+	switch {
+	case len(s.results) == 0:
+		s.say("There are no results. Type what you look for.")
+		return
+	case s.told >= len(s.results):
+		s.say("There are no more results. Type a number to read one.")
+		return
+	}
+	last := min(s.told+pageSize, len(s.results))
+	for ; s.told < last; s.told++ {
+		s.say(s.summary(s.told))
+	}
+	if s.told < len(s.results) {
+		s.say(fmt.Sprintf("These were %d of %d. Type a number to read one, or more.", s.told, len(s.results)))
+		return
+	}
+	s.say("Type a number to read one.")
+}
+
+// tellNothing tells what was searched for, and which filter to take away.
+func (s *session) tellNothing() {
+	s.say("No results for " + s.query.Text + " in " + s.Label + ".")
+	if len(s.query.Chips) == 0 {
+		s.say("Try fewer or other words.")
+		return
+	}
+	var filters []string
+	for _, chip := range s.query.Chips {
+		filters = append(filters, chip.Raw)
+	}
+	s.say(fmt.Sprintf("%s: %s", plural(len(filters), "The filter that holds", "The filters that hold"), strings.Join(filters, " ")))
+	chip, left := s.culprit()
+	if left > 0 {
+		s.say(fmt.Sprintf("Without %s there are %s.", s.query.Chips[chip].Raw, count(left, "document")))
+	}
+	s.say("To search again without " + s.query.Chips[chip].Raw + ", type drop.")
+}
+
+// culprit is the filter to take away first, and how many documents match without it where the server counted: each
+// field's counts are made under all filters but its own. Without counts it is the last that was typed.
+func (s *session) culprit() (chip, left int) {
+	chip = len(s.query.Chips) - 1
+	for i, c := range s.query.Chips {
+		if n := matchesWithout(c.Field, s.answer.Facets); n > left {
+			chip, left = i, n
+		}
+	}
+	return chip, left
+}
+
+// matchesWithout is a lower bound of how many documents match when a field is not filtered: a document may have several
+// authors, sets and tags, but one source, type and month.
+func matchesWithout(field string, facets wire.Facets) int {
+	sum, most := 0, 0
+	add := func(n int) { sum, most = sum+n, max(most, n) }
+	values := map[string][]wire.FacetValue{
+		"source": facets.Sources, "type": facets.Types, "author": facets.Authors, "set": facets.DocumentSets,
+	}[field]
+	for _, value := range values {
+		add(value.Count)
+	}
+	switch field {
+	case "source", "type":
+		return sum
+	case "since", "until", "within":
+		for _, month := range facets.Months {
+			add(month.Count)
+		}
+		return sum + facets.Undated
+	case "tag":
+		for _, tag := range facets.Tags {
+			add(tag.Count)
+		}
+	}
+	return most
+}
+
+// drop searches again without the filter that cut the most.
+func (s *session) drop(ctx context.Context) error {
+	if s.answer == nil || len(s.query.Chips) == 0 {
+		s.say("There is no filter to drop.")
+		return nil
+	}
+	chip, _ := s.culprit()
+	query := s.query.Without(chip)
+	s.say(prompt + query)
+	return s.search(ctx, query)
+}
+
+// errNoIDs says why a document cannot be read on.
+var errNoIDs = errors.New("this server does not tell which document a result is from")
+
+// expand tells the passage with more of its document on each side, further each time.
+func (s *session) expand(ctx context.Context, at int) error {
+	const step = 2 // pieces on each side
+	result := s.results[at]
+	if result.DocumentID == "" {
+		s.fail(errNoIDs.Error(), remedyByLink(result))
+		return nil
+	}
+	around := min(s.around[at]+step, (wire.MaxChunksPerRequest-1)/2)
+	from, to := max(0, result.ChunkStart-around), result.ChunkEnd+around
+	found, finished, err := waitFor(ctx, s, "Reading", func(ctx context.Context) (*wire.DocumentChunks, error) {
+		c, err := s.connected(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return c.Chunks(ctx, result.DocumentID, from, min(to, from+wire.MaxChunksPerRequest-1))
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		s.failed(err)
+	case finished:
+		s.around[at] = around
+		s.tellChunks(at, found)
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package plain
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
+)
+
+const (
+	excerptLines   = 3
+	excerptColumns = 100
+)
+
+// summary is what is told of a result in a list: its number and title, where it is from, the best of its passage.
+func (s *session) summary(at int) string {
+	r := s.results[at]
+	lines := []string{fmt.Sprintf("%d. %s", at+1, passage.Title(r)), s.about(r)}
+	if first, again := s.sameDocument(at); again {
+		lines[1] = fmt.Sprintf("The same document as result %d.", first+1)
+	}
+	marks := passage.Highlights(r, passage.Words(s.query))
+	content, _ := passage.Excerpt(r, marks, excerptLines, excerptColumns)
+	var said []string
+	for _, line := range spoken(withoutFences(content)) {
+		said = append(said, ended(line))
+	}
+	if text := shortened(strings.Join(said, " "), excerptLines*excerptColumns); text != "" {
+		lines = append(lines, text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// withoutFences takes out where code begins and ends: an excerpt may start between the two.
+func withoutFences(content string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(content) {
+		if !isFence(strings.TrimSpace(line)) {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+func isFence(line string) bool { return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") }
+
+// sameDocument finds an earlier result of the same document.
+func (s *session) sameDocument(at int) (first int, again bool) {
+	key := documentKey(s.results[at])
+	for i, r := range s.results[:at] {
+		if documentKey(r) == key {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// about is "Confluence, 8 months ago, by Jo Ortiz."
+func (s *session) about(r wire.SearchResult) string {
+	parts := []string{client.SourceName(r.SourceType)}
+	if r.UpdatedAt != nil {
+		if age := passage.Age(*r.UpdatedAt, s.Now()); age != "" {
+			parts = append(parts, age)
+		}
+	}
+	if len(r.Authors) > 0 {
+		parts = append(parts, "by "+paint.Line(strings.Join(r.Authors, " and ")))
+	}
+	return ended(strings.Join(parts, ", "))
+}
+
+// read tells the whole passage of a result.
+func (s *session) read(at int) {
+	s.head(at)
+	s.say(strings.Join(spoken(s.results[at].Content), "\n"))
+	s.end(at)
+}
+
+// raw tells a passage as it was written.
+func (s *session) raw(at int) {
+	s.head(at)
+	s.say(strings.Trim(s.results[at].Content, "\n"))
+	s.end(at)
+}
+
+// head tells what a passage is before it is read.
+func (s *session) head(at int) {
+	r := s.results[at]
+	s.say(fmt.Sprintf("Result %d: %s", at+1, ended(passage.Title(r))))
+	s.say(s.about(r))
+	if len(r.HeadingPath) > 0 {
+		s.say("Under: " + ended(paint.Line(strings.Join(r.HeadingPath, ", "))))
+	}
+}
+
+// end tells that a passage is over, and what can be done with it.
+func (s *session) end(at int) {
+	n := at + 1
+	if s.results[at].DocumentID == "" {
+		s.say(fmt.Sprintf("End of result %d. Type cite %d or open %d.", n, n, n))
+		return
+	}
+	s.say(fmt.Sprintf("End of result %d. Type e %d for more of the document, cite %d or open %d.", n, n, n, n))
+}
+
+// tellChunks tells pieces of a document.
+func (s *session) tellChunks(at int, found *wire.DocumentChunks) {
+	if len(found.Chunks) == 0 {
+		s.say("The document has no more text.")
+		return
+	}
+	s.head(at)
+	first, last := found.Chunks[0].ChunkInd, found.Chunks[len(found.Chunks)-1].ChunkInd
+	total := max(found.Document.ChunkCount, last+1, s.results[at].ChunkCount)
+	s.say(fmt.Sprintf("Pieces %d to %d of %d.", first+1, last+1, total))
+	for _, chunk := range found.Chunks {
+		s.say(strings.Join(spoken(chunk.Content), "\n"))
+	}
+	if first == 0 && last+1 >= total {
+		s.say("That was the whole document.")
+		return
+	}
+	s.say(fmt.Sprintf("Type e %d again for more.", at+1))
+}
+
+// cite tells a citation that can be pasted. It carries the number that the person heard.
+func (s *session) cite(at int) {
+	r, number := s.results[at], at+1
+	r.CitationID = &number
+	_ = s.write(s.Out, paint.Text(passage.Cite(r))+"\n") // unbroken, for copying
+}
+
+// open tells the link of a result, which no program of ours opens: who listens follows it with their own tools.
+func (s *session) open(at int) {
+	r := s.results[at]
+	link := ""
+	if r.Link != nil {
+		link = paint.Line(*r.Link)
+	}
+	if link == "" {
+		s.fail(fmt.Sprintf("result %d has no link", at+1), fmt.Sprintf("Read it here with %d, or cite %d", at+1, at+1))
+		return
+	}
+	_ = s.write(s.Out, link+"\n")
+}
+
+func remedyByLink(r wire.SearchResult) string {
+	if r.Link == nil || *r.Link == "" {
+		return "Read the passage itself by its number"
+	}
+	return "Open its link: " + *r.Link
+}
+
+// spoken turns Markdown into lines that sound like what they say: no marks are read out, and code is announced, because
+// inside it every sign counts.
+func spoken(content string) []string {
+	var lines []string
+	code := false
+	for line := range strings.Lines(content) {
+		line = strings.TrimRightFunc(line, unicode.IsSpace)
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case isFence(trimmed):
+			code = !code
+			if code {
+				lines = append(lines, "Code:")
+			} else {
+				lines = append(lines, "End of code.")
+			}
+		case code:
+			lines = append(lines, line)
+		case trimmed == "" || isRule(trimmed):
+		default:
+			lines = append(lines, spokenLine(trimmed))
+		}
+	}
+	return lines
+}
+
+// isRule tells lines that draw: below headings and heads of tables, and between parts.
+func isRule(line string) bool { return strings.Trim(line, "|-=:*_ ") == "" }
+
+// spokenLine takes the marks out of one line of Markdown.
+func spokenLine(line string) string {
+	if heading := passage.Heading(line); heading != "" {
+		return ended(inline(heading))
+	}
+	line = strings.TrimLeft(line, "> ")
+	for _, bullet := range []string{"- ", "* ", "+ "} {
+		line = strings.TrimPrefix(line, bullet)
+	}
+	if strings.HasPrefix(line, "|") {
+		var cells []string
+		for cell := range strings.SplitSeq(strings.Trim(line, "| "), "|") {
+			if cell = strings.TrimSpace(cell); cell != "" {
+				cells = append(cells, inline(cell))
+			}
+		}
+		return ended(strings.Join(cells, ", "))
+	}
+	return inline(line)
+}
+
+// inline takes out emphasis and the addresses behind links.
+func inline(text string) string {
+	text = strings.NewReplacer("**", "", "`", "").Replace(text)
+	var plain strings.Builder
+	for {
+		label, address, found := strings.Cut(text, "](")
+		end := strings.IndexByte(address, ')')
+		start := strings.LastIndexByte(label, '[')
+		if !found || end < 0 || start < 0 {
+			break
+		}
+		plain.WriteString(strings.TrimSuffix(label[:start], "!"))
+		plain.WriteString(label[start+1:])
+		text = address[end+1:]
+	}
+	plain.WriteString(text)
+	return plain.String()
+}
+
+// shortened cuts a text to some characters, at a space.
+func shortened(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	cut := string([]rune(text)[:most])
+	if space := strings.LastIndexByte(cut, ' '); space > 0 {
+		cut = cut[:space]
+	}
+	return cut + " …"
+}
+
+// sentence begins a text with a capital and ends it with a full stop.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	first, width := utf8.DecodeRuneInString(text)
+	next, _ := utf8.DecodeRuneInString(text[width:])
+	if text != "" && !strings.HasPrefix(text, "quarry ") && (unicode.IsLower(next) || next == ' ') {
+		text = string(unicode.ToUpper(first)) + text[width:]
+	}
+	return ended(text)
+}
+
+// ended ends a text with a full stop, unless it ends otherwise or the stop would become a part of an address.
+func ended(text string) string {
+	text = strings.TrimSpace(text)
+	last := text[strings.LastIndexByte(text, ' ')+1:]
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") || strings.Contains(last, "://") ||
+		strings.HasPrefix(last, "/") {
+		return text
+	}
+	return text + "."
+}
+
+// count is "1 result" or "3 results".
+func count(n int, noun string) string { return fmt.Sprintf("%d %s", n, plural(n, noun, noun+"s")) }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
