@@ -8,5 +8,5 @@
 //	screen.WaitText("Runbook")
 //
 // Nothing sleeps here: every wait looks at each frame that the program writes, and fails the test with the screen when
-// ten seconds are over or the program has ended.
+// twenty seconds are over or the program has ended.
 package screentest
