@@ -155,13 +155,13 @@ func approach(text string, spans []wire.Span, wanted bool, first, columns int) (
 	for from < mark && !utf8.RuneStart(text[from]) {
 		from++
 	}
-	near := max(from, min(mark-first/4, len(text)-columns)) // where little follows, more that precedes has room
+	near := mark - first/4
 	for near > from && !utf8.RuneStart(text[near]) {
 		near--
 	}
-	at := wordStart(text, near, mark)
+	at := wordStart(text, max(from, min(near, len(text)-columns)), mark) // where little follows, more precedes
 	for _, end := range []string{". ", betweenItems, belowHeading, "; ", ", "} {
-		if found := strings.Index(text[from:near], end); found >= 0 {
+		if found := strings.Index(text[from:mark], end); found >= 0 {
 			at = from + found + len(end)
 			break
 		}

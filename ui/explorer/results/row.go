@@ -135,13 +135,28 @@ func (d drawing) textPen() paint.Pen {
 type styled struct {
 	text  string
 	width int
+	pen   paint.Pen // of the end of the text
+	end   string
 	joint string // what stands between it and what follows
 }
 
 func (s *styled) add(pen paint.Pen, text string) {
-	s.text += pen.Write(text)
+	if pen != s.pen {
+		s.text += s.pen.Write(s.end)
+		s.pen, s.end = pen, ""
+	}
+	s.end += text
 	s.width += paint.Width(text)
 }
+
+// join adds what stands before something else.
+func (s *styled) join(pen paint.Pen) {
+	if s.width > 0 {
+		s.add(pen, s.joint)
+	}
+}
+
+func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
 
 // about is source, age and author, as far as the server told and half a line has room for them.
 func (d drawing) about() styled {
@@ -151,7 +166,8 @@ func (d drawing) about() styled {
 			theme.SourceGlyph(d.item.SourceType)+" "+fitted(client.SourceName(d.item.SourceType), widestName))
 	}
 	if d.age != "" {
-		about.add(d.pens.muted, d.separator(about)+d.age)
+		about.join(d.pens.muted)
+		about.add(d.pens.muted, d.age)
 	}
 	if len(d.item.Authors) > 0 {
 		author := fitted(d.item.Authors[0], widestName)
@@ -159,18 +175,11 @@ func (d drawing) about() styled {
 			author += " +" + strconv.Itoa(others)
 		}
 		if author != "" && about.width+len(dot)+paint.Width(author) <= d.room()/2 {
-			about.add(d.pens.muted, d.separator(about)+author)
+			about.join(d.pens.muted)
+			about.add(d.pens.muted, author)
 		}
 	}
 	return about
-}
-
-// separator stands before what follows something.
-func (d drawing) separator(before styled) string {
-	if before.width == 0 {
-		return ""
-	}
-	return dot
 }
 
 // heading is the innermost heading that a further passage stands under.
@@ -191,20 +200,18 @@ func (d drawing) flow(head styled, lines int) []string {
 	if head.width > 0 {
 		first -= paint.Width(head.joint)
 	}
-	text, spans := d.text(head, first, lines)
-	if text == "" {
-		if head.width == 0 {
-			return nil
-		}
-		return []string{head.text}
-	}
-	if head.width == 0 {
-		return d.wrapped(text, spans, "", room, room, lines)
-	}
 	if first < leastText && lines < 2 {
-		return []string{head.text}
+		return []string{head.String()}
 	}
-	return d.wrapped(text, spans, head.text+d.pens.muted.Write(head.joint), first, room, lines)
+	text, spans := d.text(head, first, lines)
+	switch {
+	case text == "" && head.width == 0:
+		return nil
+	case text == "":
+		return []string{head.String()}
+	}
+	head.join(d.pens.muted)
+	return d.wrapped(text, spans, head.String(), first, room, lines)
 }
 
 // text is the passage as one line of running text, so that what is marked shows in the first columns of it.
@@ -273,11 +280,11 @@ func (d drawing) single() string {
 	if room*2/5 > leastText+len(dot) {
 		most = room * 3 / 5
 	}
-	var line styled
+	line := styled{joint: dot}
 	line.add(d.titlePen(), fitted(passage.Title(d.item), most))
 	if about := d.about(); d.shape.about && about.width > 0 && line.width+about.width+leastText+2*len(dot) < room {
-		line.add(d.pens.muted, dot)
-		line.text += about.text
+		line.join(d.pens.muted)
+		line.text, line.pen, line.end = line.String()+about.String(), paint.Pen{}, ""
 		line.width += about.width
 	}
 	return d.after(line, room-line.width-paint.Width(dot))
@@ -286,17 +293,15 @@ func (d drawing) single() string {
 // after is a line with the passage after it, if there is room for one.
 func (d drawing) after(line styled, left int) string {
 	if left < leastText && line.width > 0 {
-		return line.text
+		return line.String()
 	}
 	text, spans := passage.Snippet(d.item, d.row.marks, left, left)
 	text, spans = paint.LineSpans(text, spans)
 	if text == "" {
-		return line.text
+		return line.String()
 	}
-	if line.width > 0 {
-		line.add(d.pens.muted, dot)
-	}
-	return strings.Join(d.wrapped(text, spans, line.text, left, left, 1), "")
+	line.join(d.pens.muted)
+	return strings.Join(d.wrapped(text, spans, line.String(), left, left, 1), "")
 }
 
 // rule is the line above what the selector left out.
