@@ -73,9 +73,6 @@ func (in inline) tag(parent ast.Node, n *ast.RawHTML) {
 	case strings.HasPrefix(inside, "!--"):
 	case isTag(inside):
 		shown = insteadOf(inside)
-		if in.table && shown == "\n" {
-			shown = " "
-		}
 	default:
 		parent.ReplaceChild(parent, n, in.escaped(strings.ReplaceAll(s, "\n", " ")))
 		return

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
-	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 
 	"quarry/client"
@@ -18,14 +17,13 @@ import (
 type inline struct {
 	*renderer
 	breaks lineBreaks
-	table  bool // in a table, whose cells are one line
 	link   bool // in the text of a link
 	code   bool // in code
 }
 
 // prepare prepares the children of a block.
 func (r *renderer) prepare(node ast.Node) {
-	in := inline{renderer: r, table: node.Kind() == extast.KindTable}
+	in := inline{renderer: r}
 	if node.Kind() == ast.KindParagraph {
 		in.breaks = breaksOf(node, r.source)
 	}
@@ -98,7 +96,7 @@ func (in inline) text(parent ast.Node, n *ast.Text) {
 	}
 	in.insertText(insert, at, to)
 	if n.SoftLineBreak() || n.HardLineBreak() {
-		if !in.table && !in.code && (n.HardLineBreak() || in.breaks.kept(in.source[:in.length], to)) {
+		if !in.code && (n.HardLineBreak() || in.breaks.kept(in.source[:in.length], to)) {
 			insert(in.made("\n"))
 		} else {
 			insert(in.made(" "))
@@ -153,7 +151,7 @@ func (in inline) insertText(insert func(ast.Node), from, to int) {
 	case in.code:
 		s = strings.ReplaceAll(s, "\n", " ")
 		s = strings.ReplaceAll(s, "&", "&amp;")
-		if in.table || in.link {
+		if in.link {
 			s = strings.ReplaceAll(s, `\`, `\\`)
 		}
 		insert(in.made(s))

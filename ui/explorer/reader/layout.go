@@ -12,7 +12,7 @@ import (
 type line struct {
 	text  string // styled; ends with every style and link ended
 	width int    // columns
-	from  int    // the byte of the unit's text that its first letter comes from; -1 for a line that shows no text
+	from  int    // byte of the unit's text that its first letter or digit comes from; -1 for a line that shows no text
 	marks []mark // parts that match the query
 }
 
@@ -64,7 +64,7 @@ func plainLine(text string, r paint.Range, spans []wire.Span, first int) line {
 		l.from = -1
 		return l
 	}
-	l.from += len(l.text) - len(strings.TrimLeft(l.text, " "))
+	l.from += firstLetter(l.text)
 	for i := first; i < len(spans) && spans[i][0] < r.Start+len(l.text); i++ {
 		from, to := max(0, spans[i][0]-r.Start), min(len(l.text), spans[i][1]-r.Start)
 		if from < to {
@@ -72,6 +72,15 @@ func plainLine(text string, r paint.Range, spans []wire.Span, first int) line {
 		}
 	}
 	return l
+}
+
+// firstLetter is where the first letter or digit of a line of Markdown stands that a rendering shows too.
+func firstLetter(s string) int {
+	start := len(s) - len(strings.TrimLeft(s, " >*+-"))
+	if number := strings.TrimLeft(s[start:], "0123456789"); strings.HasPrefix(number, ". ") || strings.HasPrefix(number, ") ") {
+		start = len(s) - len(number)
+	}
+	return start + max(0, strings.IndexFunc(s[start:], isLetter))
 }
 
 // trimBlank takes blank lines off both ends, but for one where there is nothing else.

@@ -7,7 +7,6 @@ import (
 
 	"charm.land/glamour/v2/ansi"
 	"github.com/yuin/goldmark/ast"
-	extast "github.com/yuin/goldmark/extension/ast"
 	gmrenderer "github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 
@@ -66,24 +65,6 @@ func merged(base, over ansi.StylePrimitive) ansi.StylePrimitive {
 		base.Faint = over.Faint
 	}
 	return base
-}
-
-// tableWidth is how wide a table wants to be, as far as there is room.
-func (r *renderer) tableWidth(table *extast.Table) int {
-	columns := make([]int, len(table.Alignments))
-	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
-		column := 0
-		for cell := row.FirstChild(); cell != nil && column < len(columns); cell = cell.NextSibling() {
-			columns[column] = max(columns[column], r.textWidth(cell))
-			column++
-		}
-	}
-	const margins, border = 2, 1
-	width := -border
-	for _, column := range columns {
-		width += column + margins + border
-	}
-	return max(1, min(r.out.room(), width))
 }
 
 // textWidth is about how wide the text of a cell will be on one line.

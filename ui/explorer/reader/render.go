@@ -80,8 +80,8 @@ const (
 func (r *renderer) blocks(parent ast.Node, depth int) {
 	for node := parent.FirstChild(); node != nil; {
 		following := node.NextSibling() // rendering moves nodes
-		if node.PreviousSibling() != nil || depth == 0 {
-			r.out.gap = r.out.gap || depth == 0 || node.HasBlankPreviousLines()
+		if depth == 0 || node.PreviousSibling() != nil && node.HasBlankPreviousLines() {
+			r.out.space()
 		}
 		r.block(node, depth)
 		node = following
@@ -95,7 +95,7 @@ func (r *renderer) block(node ast.Node, depth int) {
 	case *ast.Paragraph, *ast.TextBlock, *extast.DefinitionTerm:
 		r.paragraph(node)
 	case *extast.Table:
-		r.leaf(n, r.tableWidth(n))
+		r.table(n)
 	case *ast.List:
 		r.list(n, depth)
 	case *ast.Blockquote:
@@ -130,8 +130,8 @@ func (r *renderer) list(list *ast.List, depth int) {
 	last := number + list.ChildCount() - 1
 	for node := list.FirstChild(); node != nil; {
 		following := node.NextSibling()
-		if node.PreviousSibling() != nil {
-			r.out.gap = r.out.gap || node.HasBlankPreviousLines()
+		if node.PreviousSibling() != nil && node.HasBlankPreviousLines() {
+			r.out.space()
 		}
 		bullet := lead{"• ", 2}
 		switch done, isTask := task(node); {

@@ -22,6 +22,7 @@ type typesetter struct {
 	first lead // what the next line begins with in its place
 	begun bool // first is to be used
 	gap   bool // a blank line comes before the next one
+	gapAt lead // what that begins with
 	wrap  lead // what lines begin with that go on with a line too long, after rest
 
 	open   bool
@@ -110,7 +111,7 @@ func (t *typesetter) feed(s string) {
 			}
 			if c != ' ' && c != '\t' {
 				for ; any && blank > 1; blank-- {
-					t.blankLine()
+					t.blankLine(t.rest)
 				}
 				blank, any = 0, true
 			}
@@ -229,7 +230,7 @@ func (t *typesetter) sync() {
 	t.state.pen = t.pen
 }
 
-const endLink = "\x1b]8;;\x1b\\"
+const endLink = "\x1b]8;;\a"
 
 func (t *typesetter) put(s string) { t.text = append(t.text, s...) }
 
@@ -278,7 +279,7 @@ func isLetter(r rune) bool {
 // begin opens a line.
 func (t *typesetter) begin() {
 	if t.gap && len(t.lines) > 0 {
-		t.blankLine()
+		t.blankLine(t.gapAt)
 	}
 	t.gap = false
 	begin := t.rest
@@ -292,8 +293,15 @@ func (t *typesetter) begin() {
 	t.solid = t.now()
 }
 
-func (t *typesetter) blankLine() {
-	text := strings.TrimRight(t.rest.text, " ")
+// space leaves a blank line before the next one.
+func (t *typesetter) space() {
+	if !t.gap {
+		t.gap, t.gapAt = true, t.rest
+	}
+}
+
+func (t *typesetter) blankLine(begin lead) {
+	text := strings.TrimRight(begin.text, " ")
 	t.lines = append(t.lines, line{text: text, width: paint.Width(text), from: -1})
 }
 

@@ -1,0 +1,259 @@
+package reader
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+// longText is Markdown of many kinds in which every word of running text occurs once.
+func longText(words int) string {
+	var text strings.Builder
+	for i := 0; i < words; {
+		switch i / 20 % 6 {
+		case 0:
+			fmt.Fprintf(&text, "## Heading w%d\n\n", i)
+			i++
+		case 1:
+			text.WriteString("- item ")
+		case 2:
+			text.WriteString("> ")
+		case 3:
+			fmt.Fprintf(&text, "**bold w%d** and [link w%d](https://example.com/a/long/path/that/is/hidden) ", i, i+1)
+			i += 2
+		case 4:
+			text.WriteString("1. ")
+		}
+		for range 20 {
+			fmt.Fprintf(&text, "w%d ", i)
+			i++
+		}
+		text.WriteString("\n\n")
+	}
+	return text.String()
+}
+
+// topWord is the first numbered word of the first body line that has one, and the row where it stands.
+func topWord(r *Reader, width, height int) (word string, row int) {
+	for i, line := range plainView(r, width, height)[r.headerLines(height):] {
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return !isLetter(r) }) {
+			if len(word) > 1 && word[0] == 'w' && word[1] >= '0' && word[1] <= '9' {
+				return word, i
+			}
+		}
+	}
+	return "", -1
+}
+
+// rowOf is the row of the body where a word stands, -1 when it is not visible.
+func rowOf(r *Reader, word string, width, height int) int {
+	for i, line := range plainView(r, width, height)[r.headerLines(height):] {
+		for _, other := range strings.FieldsFunc(line, func(r rune) bool { return !isLetter(r) }) {
+			if other == word {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func TestRenderingKeepsThePlace(t *testing.T) {
+	t.Parallel()
+	const width, height = 60, 24
+	for down := 1; down < 90; down += 3 {
+		var r Reader
+		d := runbook()
+		d.Content = longText(600)
+		r.Show(d)
+		r.View(width, height, darkTheme(), true)
+		r.Down(down)
+		word, row := topWord(&r, width, height)
+		render(&r)
+		if got := rowOf(&r, word, width, height); got != row {
+			t.Fatalf("down %d: %q stood on row %d, after rendering on %d\n%s", down, word, row, got, strings.Join(plainView(&r, width, height), "\n"))
+		}
+		r.SetRaw(true)
+		if got := rowOf(&r, word, width, height); got != row {
+			t.Fatalf("down %d: %q stood on row %d, raw on %d", down, word, row, got)
+		}
+	}
+}
+
+func TestWidthKeepsThePlace(t *testing.T) {
+	t.Parallel()
+	const height = 24
+	for down := 1; down < 60; down += 3 {
+		var r Reader
+		d := runbook()
+		d.Content = longText(600)
+		r.Show(d)
+		r.View(60, height, darkTheme(), true)
+		render(&r)
+		r.Down(down)
+		word, row := topWord(&r, 60, height)
+		for _, width := range []int{44, 97, 30, 130, 61, 60} {
+			r.View(width, height, darkTheme(), true)
+			render(&r)
+			if got := rowOf(&r, word, width, height); got < 0 || got > row {
+				t.Fatalf("down %d: %q stood on row %d, at width %d on %d", down, word, row, width, got)
+			}
+		}
+		if got := rowOf(&r, word, 60, height); got != row {
+			t.Fatalf("down %d: %q stood on row %d, back at the first width on %d", down, word, row, got)
+		}
+	}
+}
+
+func TestExpansionKeepsThePlace(t *testing.T) {
+	t.Parallel()
+	const width, height = 60, 24
+	for down := range 30 {
+		for _, rendered := range []bool{false, true} {
+			var r Reader
+			d := runbook()
+			d.Content = longText(300)
+			r.Show(d)
+			r.View(width, height, darkTheme(), true)
+			if rendered {
+				render(&r)
+			}
+			r.Down(down)
+			word, row := topWord(&r, width, height)
+			check := func(what string) {
+				t.Helper()
+				if rendered {
+					render(&r)
+				}
+				if got := rowOf(&r, word, width, height); got != row {
+					t.Fatalf("down %d: %q stood on row %d, after %s on %d\n%s", down, word, row, what, got,
+						strings.Join(plainView(&r, width, height), "\n"))
+				}
+			}
+			from, to, ok := r.Want()
+			if !ok || from != 0 || to != 4 {
+				t.Fatalf("Want = %d, %d, %t", from, to, ok)
+			}
+			r.AddAbove(chunks(from, to))
+			check("AddAbove")
+			r.AddBelow(chunks(from, to))
+			check("AddBelow")
+			r.SetWhole(wire.DocumentInfo{ChunkCount: 11}, chunks(0, 10))
+			check("SetWhole")
+			if _, _, ok := r.Want(); ok || r.WholeWanted() {
+				t.Fatal("a whole document has nothing left to fetch")
+			}
+		}
+	}
+}
+
+func TestSeams(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	d := runbook()
+	r.Show(d)
+	r.View(60, 80, darkTheme(), true)
+	seams := func() []string {
+		var found []string
+		for _, line := range plainView(&r, 60, 80) {
+			if strings.Contains(line, "╌╌") {
+				found = append(found, line)
+			}
+		}
+		return found
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		if got := seams(); strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("seams:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	expect("╌╌ 2 above · 8 below ╌╌  e expand", "╌╌ 2 above · 8 below ╌╌  e expand")
+	r.AddAbove(chunks(0, 1))
+	expect("╌╌ the passage found ╌╌", "╌╌ 8 below ╌╌  e expand")
+	r.AddBelow(chunks(3, 4))
+	expect("╌╌ the passage found ╌╌", "╌╌ further on ╌╌", "╌╌ 6 below ╌╌  e expand")
+	r.AddBelow(nil)
+	expect("╌╌ the passage found ╌╌", "╌╌ further on ╌╌")
+
+	d.CanExpand, d.WhyNot, d.ChunkCount, d.ChunkStart, d.ChunkEnd = false, "this server does not name documents", 0, 0, 0
+	r.Show(d)
+	expect("╌╌ only this passage ╌╌  this server does not name d…"[:0] + "╌╌ only this passage ╌╌  this server does not name documents"[:0] +
+		seams()[0])
+	if !strings.HasPrefix(seams()[0], "╌╌ only this passage ╌╌  this server") {
+		t.Errorf("the reason is missing: %q", seams())
+	}
+	if _, _, ok := r.Want(); ok {
+		t.Error("nothing is wanted of a server that cannot give it")
+	}
+}
+
+// TestGeometry holds every line to the width, whatever happens.
+func TestGeometry(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		var r Reader
+		for range 25 {
+			operate(&r, random)
+			width, height := random.IntN(241), random.IntN(81)
+			if random.IntN(4) == 0 {
+				width, height = random.IntN(12), random.IntN(12)
+			}
+			if random.IntN(3) == 0 {
+				r.View(width, height, darkTheme(), true)
+				if job, ok := r.RenderJob(); ok {
+					r.Apply(job.Render())
+				}
+			}
+			checkView(t, r.View(width, height, darkTheme(), random.IntN(2) == 0), width, height)
+		}
+	}
+}
+
+func operate(r *Reader, random *rand.Rand) {
+	switch random.IntN(14) {
+	case 0, 1, 2:
+		d := runbook()
+		d.Content = randomText(random)
+		d.Title, d.Authors, d.Link = randomText(random), []string{randomText(random)}, randomText(random)
+		d.Highlights = []wire.Span{{random.IntN(50), random.IntN(50)}, {random.IntN(500), random.IntN(500)}}
+		r.Show(d)
+	case 3:
+		r.AddAbove([]wire.Chunk{{ChunkInd: random.IntN(3), Content: randomText(random)}})
+	case 4:
+		r.AddBelow([]wire.Chunk{{ChunkInd: random.IntN(12), Content: randomText(random)}})
+	case 5:
+		r.SetWhole(wire.DocumentInfo{ChunkCount: 11}, []wire.Chunk{{ChunkInd: 1, Content: randomText(random)}, {ChunkInd: 9}})
+	case 6:
+		r.SetRaw(!r.Raw())
+	case 7:
+		r.Down(random.IntN(100) - 50)
+	case 8:
+		r.HalfPage(random.IntN(5) - 2)
+	case 9:
+		r.Bottom()
+	case 10:
+		r.NextMatch()
+	case 11:
+		r.PrevMatch()
+	case 12:
+		r.Page(random.IntN(3) - 1)
+	case 13:
+		r.Clear()
+	}
+}
+
+func randomText(random *rand.Rand) string {
+	bits := []string{"word ", "rolling ", "日本語のテキスト", "👩‍👩‍👧 ", "❤️ ", "e\u0301", "שלום ", "مرحبا ", "\n", "\n\n", "- ", "> ", "```go\n", "```\n",
+		"| a | b |\n|---|---|\n| roll **x** | `y` |\n", "# ", "**", "_", "`", "[text](https://example.com/x)", "https://example.com/a/b/c?d=e&f=g",
+		"<br>", "<b>", "&amp;", "&#27;[31m", "\\*", "\t", "    ", "1. ", "- [ ] ", "~~", "![i](x.png)", "\x1b[31m", "\x00", "\u2063\u2061", "\u202e",
+		strings.Repeat("x", 200), ": ", "---\n"}
+	var text strings.Builder
+	for range random.IntN(60) {
+		text.WriteString(bits[random.IntN(len(bits))])
+	}
+	return text.String()
+}
