@@ -72,19 +72,26 @@ func (d drawing) histogram(rows int) []string {
 	return lines
 }
 
-// caption says what the bar under the cursor stands for, and what the bars are.
+// caption says what the bar under the cursor stands for, and what the bars are, as far as there is room.
 func (d drawing) caption() string {
 	p := d.plot()
 	var parts []string
 	if d.t.area == bars {
 		parts = append(parts, p.span(p.cursor, p.cursor).String()+": "+documents(p.bars[p.cursor]))
 	}
-	parts = append(parts, "by "+unitName(p.unit), "most "+comma(p.largest()))
+	parts = append(parts, "by "+unitName(p.unit))
 	if d.t.months.undated > 0 {
 		parts = append(parts, comma(d.t.months.undated)+" undated")
 	}
-	head := d.th.Text.Render(parts[0])
-	return head + d.th.Muted.Render(" · "+strings.Join(parts[1:], " · "))
+	parts = append(parts, "most "+comma(p.largest()))
+	for len(parts) > 1 && paint.Width(strings.Join(parts, " · ")) > d.width {
+		parts = parts[:len(parts)-1]
+	}
+	said := d.th.Text.Render(parts[0])
+	if len(parts) > 1 {
+		said += d.th.Muted.Render(" · " + strings.Join(parts[1:], " · "))
+	}
+	return said
 }
 
 // bars draws so many rows of bars, the tallest as tall as all of them. What lies outside of a chosen range is dimmed.

@@ -28,8 +28,9 @@ type times struct {
 	exact   bool
 
 	area    area
-	month   int // the cursor in the histogram
-	anchor  int // the month that a range being drawn began with
+	month   int  // the cursor in the histogram
+	anchor  int  // the month that a range being drawn began with
+	before  span // what was chosen until then
 	drawing bool
 	preset  int  // the cursor in the list
 	settled bool // chosen since the cursor came into the list: enter takes nothing more
@@ -195,7 +196,7 @@ func (t *times) along(steps int, extend bool) bool {
 	before := chart.bar(t.month)
 	at := max(0, min(before+steps, len(chart.bars)-1))
 	if extend && !t.drawing {
-		t.anchor, t.drawing = t.month, true
+		t.begin()
 	}
 	if at == before && !extend {
 		return false
@@ -208,6 +209,11 @@ func (t *times) along(steps int, extend bool) bool {
 		t.choose(t.drawn(chart))
 	}
 	return true
+}
+
+// begin begins a range at the cursor.
+func (t *times) begin() {
+	t.before, t.anchor, t.drawing = t.chosen(), t.month, true
 }
 
 // drawn is the range between where it began and the cursor.
@@ -234,7 +240,7 @@ func (t *times) toggle() (changed bool, message string) {
 	case t.chosen().equal(chart.span(at, at)):
 		t.choose(span{})
 	default:
-		t.anchor, t.drawing = t.month, true
+		t.begin()
 		t.choose(t.drawn(chart))
 	}
 	return true, ""
@@ -255,7 +261,7 @@ func (t *times) back() bool {
 	switch {
 	case t.drawing:
 		t.drawing = false
-		t.choose(t.was)
+		t.choose(t.before)
 	case t.text.Text() != "":
 		t.text.Clear()
 		t.typed()

@@ -57,6 +57,13 @@ func TestShiftDrawsTheRangeAtOnce(t *testing.T) {
 	if !p.Back() || !p.Result().Empty() || p.Back() {
 		t.Errorf("a step back gives up the range: %q", raw(p))
 	}
+	p.ExtendLeft()
+	p.Toggle()
+	kept := raw(p)
+	p.ExtendRight()
+	if p.Back(); raw(p) != kept {
+		t.Errorf("the range before is %q, not %q", raw(p), kept)
+	}
 }
 
 func TestOneMonthChosenTwiceIsDropped(t *testing.T) {

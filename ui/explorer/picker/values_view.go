@@ -137,6 +137,7 @@ type table struct {
 // columns shares the width out: the name first, then the count, the bar gets what is left.
 func (t *values) columns(width int, th theme.Theme) table {
 	const fixed, leastLabel, leastBar, mostBar, leastWords = 8, 6, 4, 48, 44
+	const air = 2 // between name and bar
 	c := table{t: t, th: th, width: width, short: width < leastWords, words: strings.Fields(t.text.Text())}
 	c.text, c.chosen, c.off = paint.PenOf(th.Text), paint.PenOf(th.Title), paint.PenOf(th.Disabled)
 	c.barPen, c.number, c.match = paint.PenOf(th.Bar), paint.PenOf(th.Number), paint.PenOf(th.Match)
@@ -146,11 +147,11 @@ func (t *values) columns(width int, th theme.Theme) table {
 		c.count, rest = 0, width-fixed
 	}
 	c.label = max(0, min(t.widest, rest))
-	if over := rest - c.label - 1; over >= leastBar {
+	if over := rest - c.label - air; over >= leastBar {
 		c.bar = min(over, mostBar)
 	} else if most := rest * 2 / 3; c.count > 0 && most >= 2*leastLabel {
 		c.label = min(t.widest, most)
-		c.bar = rest - c.label - 1
+		c.bar = rest - c.label - air
 	}
 	return c
 }
@@ -191,7 +192,7 @@ func (c *table) row(v *value, under bool) string {
 	row.WriteString(paint.MarkedWith(label, matches(label, c.words), name, c.match))
 	if c.bar > 0 {
 		drawn := bar(v.count, c.t.largest, c.bar)
-		row.WriteString(" " + c.barPen.Write(drawn) + paint.Blank(c.bar-paint.Width(drawn)))
+		row.WriteString("  " + c.barPen.Write(drawn) + paint.Blank(c.bar-paint.Width(drawn)))
 	}
 	if c.count > 0 {
 		pen := c.number
