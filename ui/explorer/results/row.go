@@ -40,9 +40,13 @@ func (l *List) drawRow(at int, selected bool) []string {
 		lines = append(lines, d.rule("not selected"))
 	}
 	for _, line := range d.lines() {
-		line = paint.Fit(bar+line, d.width)
-		if selected {
-			line = paint.Under(line, d.pens.chosen)
+		switch {
+		case !selected:
+			line = paint.Fit(bar+line, d.width)
+		case d.pens.chosen.GetReverse(): // a bar that is reversed is none
+			line = bar + paint.Under(paint.Fit(line, d.width-1), d.pens.chosen)
+		default:
+			line = paint.Under(paint.Fit(bar+line, d.width), d.pens.chosen)
 		}
 		lines = append(lines, line)
 	}
