@@ -47,7 +47,7 @@ func hangs(s string) bool {
 
 // leads tells of letters that grow together with whatever follows.
 func leads(r rune) bool {
-	return r >= 0xd4e && !width2(r) && ansi.StringWidth(string(r)+"x") <= ansi.StringWidth(string(r))
+	return r >= 0x600 && !width1(r) && !width2(r) && ansi.StringWidth(string(r)+"x") <= ansi.StringWidth(string(r))
 }
 
 // flagLetters are the letters that flags are written with, as common ones: for those that do not make a flag.

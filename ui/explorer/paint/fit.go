@@ -78,8 +78,8 @@ func (f *fitter) fit() string {
 		case junk:
 			f.out.WriteString(f.text[f.from:at])
 			f.from = at + size
-			if f.from < len(f.text) && f.text[f.from] >= utf8.RuneSelf {
-				f.out.WriteRune(zeroSpace) // or a mark would find another letter to stand on
+			if !f.separate(at, f.from) {
+				f.out.WriteRune(zeroSpace)
 			}
 		}
 		at += size
@@ -89,6 +89,12 @@ func (f *fitter) fit() string {
 		}
 	}
 	return f.finish(false)
+}
+
+// separate tells whether what stands before one offset stays a character of its own if what stands at the other follows
+// it: both are ASCII.
+func (f *fitter) separate(before, after int) bool {
+	return (before == 0 || f.text[before-1] < utf8.RuneSelf) && (after == len(f.text) || f.text[after] < utf8.RuneSelf)
 }
 
 // finish ends the line, after the last place where an ellipsis has room if the text goes on.
@@ -104,6 +110,9 @@ func (f *fitter) finish(tooWide bool) string {
 	line.Grow(end.kept + end.at - end.from + len(ellipsis) + len(endStyle) + len(endLink) + f.limit - end.columns)
 	line.WriteString(f.out.String()[:end.kept])
 	line.WriteString(f.text[end.from:end.at])
+	if last, _ := utf8.DecodeLastRuneInString(f.text[end.from:end.at]); leads(last) {
+		line.WriteRune(zeroSpace)
+	}
 	line.WriteString(tail)
 	if end.linked {
 		line.WriteString(endLink)

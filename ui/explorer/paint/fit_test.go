@@ -14,6 +14,7 @@ func styledCorpus() []string {
 		"\x1b[1mbold\x1b[m plain", "\x1b[38;2;1;2;3mopen to the end", "a\x1b[31mé日\x1b[0mb", "\x1b]8;;https://example.com\x1b\\a link\x1b]8;;\x1b\\ and more",
 		"\x1b]8;id=1;https://example.com\aopen link", "\x1b[2Jcleared", "\x1b]0;title\atext", "\x1b[", "\x1b", "\x1b]8;;unterminated",
 		"日本語", "日", "a日", "\x1b[4m日本\x1b[m", "line\nend\ttab\x00nul", "\xff\x9b31m", "\u0085\u009b1m", "क\u200bि\u200bा", "\x1bPdcs\x1b\\x", "\x1b[1;31:2mx",
+		"\u0d4e\u0d4e", "000\x8b\u093f0", "\x1b]8;;https://example.com/Ü\x1b\\link\x1b]8;;\x1b\\", "W\x84\u0604", "\u0600\x8e0",
 	}
 	for _, s := range corpus() {
 		styled = append(styled, s, Line(s))

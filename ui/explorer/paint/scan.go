@@ -127,6 +127,8 @@ func stringSequence(s string) (kind, int) {
 	return junk, len(s)
 }
 
+// linkKind tells what the control string s does. One with more than ASCII in it is not let through: some of its bytes
+// end it for some terminals.
 func linkKind(s string) kind {
 	rest, found := strings.CutPrefix(s, "\x1b]8;")
 	if !found {
@@ -134,7 +136,7 @@ func linkKind(s string) kind {
 	}
 	_, address, found := strings.Cut(rest, ";")
 	switch {
-	case !found:
+	case !found || plainASCII(rest) < len(rest):
 		return junk
 	case address == "":
 		return unlink

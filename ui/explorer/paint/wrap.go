@@ -17,15 +17,15 @@ func Wrap(s string, w int) []string {
 	lines := make([]string, len(ranges))
 	for i, r := range ranges {
 		lines[i] = s[r.Start:r.End]
-		if w <= 1 && Width(lines[i]) > 1 {
-			lines[i] = ellipsis
+		if w < maxCluster && Width(lines[i]) > max(1, w) {
+			lines[i] = ellipsis // a single character
 		}
 	}
 	return lines
 }
 
 // WrapSpans tells where Wrap breaks, as ranges of s: what stands between two of them is a line end or spaces that a
-// break swallowed. With w of 1 a character of two columns stands alone on its line, too wide.
+// break swallowed. A character wider than w columns stands alone on its line.
 func WrapSpans(s string, w int) []Range {
 	wr := wrapper{text: s, limit: max(1, w), ranges: make([]Range, 0, 1+len(s)/max(8, w))}
 	for {
