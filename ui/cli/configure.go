@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/url"
 	"regexp"
 	"strings"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
-	"quarry/client"
 	"quarry/client/wire"
 )
 
@@ -106,13 +103,12 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 				return err
 			}
 		}
-		address = withScheme(address)
 		token, err := d.token()
 		if err != nil {
 			return err
 		}
 		stop := a.busy("Testing the connection…")
-		profile, err := a.tryServer(ctx,
+		profile, _, err := TryConnection(ctx, a.doors.Try,
 			NewProfile{Name: name, ServerURL: address, APIPrefix: defaultPrefix, Token: token})
 		stop()
 		if err == nil {
@@ -127,59 +123,6 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 	}
 	return &Failure{Code: ExitGeneral, What: "no connection worked, and nothing was saved",
 		Do: "Check the address and the token, then run quarry configure again."}
-}
-
-// withScheme completes an address that was typed without its scheme. Servers on this machine rarely have a certificate.
-func withScheme(address string) string {
-	if strings.Contains(address, "://") {
-		return address
-	}
-	if parsed, err := url.Parse("http://" + address); err == nil && isLoopback(parsed.Hostname()) {
-		return "http://" + address
-	}
-	return "https://" + address
-}
-
-func isLoopback(host string) bool {
-	if ip := net.ParseIP(host); ip != nil {
-		return ip.IsLoopback()
-	}
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
-}
-
-// tryServer tests a profile; where the usual prefix leads nowhere, also without one.
-func (a *app) tryServer(ctx context.Context, profile NewProfile) (NewProfile, error) {
-	err := a.testConnection(ctx, profile)
-	if kind := client.KindOf(err); kind == client.NotAvailable || kind == client.Server {
-		bare := profile
-		bare.APIPrefix = ""
-		if a.testConnection(ctx, bare) == nil {
-			return bare, nil
-		}
-	}
-	return profile, err
-}
-
-// testConnection checks that the server is there, knows the token, and searches.
-func (a *app) testConnection(ctx context.Context, profile NewProfile) error {
-	target, err := a.doors.Try(profile)
-	if err != nil {
-		return err
-	}
-	session, err := target.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = session.Close() }()
-	v := &validation{app: a}
-	if err := v.reach(ctx, session.Client); err != nil {
-		return err
-	}
-	if _, err := v.identity(ctx, session.Client); err != nil {
-		return err
-	}
-	_, err = v.search(ctx, session.Client)
-	return err
 }
 
 func (a *app) saveProfile(ctx context.Context, profile NewProfile) error {

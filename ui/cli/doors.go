@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,6 +117,11 @@ func (t Target) describe() string {
 	return "the library in " + t.Library
 }
 
+// Named tells that a person gave the target its name, and not we to a server that stands in no configuration.
+func (t Target) Named() bool {
+	return t.Kind == KindRemote && t.Profile != "" && !slices.Contains(unnamedTargets(), t.Profile)
+}
+
 // Session is an open target.
 type Session struct {
 	Client *client.Client
@@ -172,6 +178,8 @@ type Doors struct {
 
 	// Decide says where searches go. It opens nothing.
 	Decide func(where Where) (Target, error)
+	// Explore opens the explorer and returns when the person leaves it, or when ctx ends, with the terminal as it was.
+	Explore func(ctx context.Context, exploration Exploration) error
 	// OpenLibrary opens the library of this machine, in dir or in its usual place. Without create, a library that
 	// does not exist is ErrNoLibrary.
 	OpenLibrary func(ctx context.Context, dir string, create bool) (*Session, error)

@@ -122,6 +122,7 @@ func testDoors(address string) Doors {
 	return Doors{
 		Version:       "1.2.3",
 		Decide:        func(Where) (Target, error) { return target, nil },
+		Explore:       func(context.Context, Exploration) error { return nil },
 		OpenLibrary:   func(ctx context.Context, _ string, _ bool) (*Session, error) { return open(ctx) },
 		ReadOnly:      func() bool { return false },
 		MayWrite:      func(string) error { return nil },

@@ -2,15 +2,21 @@ package cli
 
 func rootHelp() help {
 	return help{
-		short: "search company knowledge from the terminal",
+		short: "explore company knowledge from the terminal",
 		purpose: `Searches an Onyx server, a library of files on this machine, or the bundled sample
-library, and prints ranked, cited passages. Bare words are a query: quarry how do we deploy
-is quarry search "how do we deploy", and takes the same flags. After -- every word belongs
-to the query, also one that is the name of a command.`,
-		not: `For an answer in sentences: results are passages to read and to cite, nothing is generated.`,
-		output: `Results on standard output; notes, progress and errors on standard error. Without a
-terminal results are JSON, without colours, cut at --max-output and still valid JSON.
-Every error is two lines: what failed, and what to do.`,
+library, for ranked, cited passages. On a terminal it opens the explorer, with the query
+already running if there is one; the sample library stands in until something else is set
+up. Bare words are a query: quarry how do we deploy. The flags of search that narrow become
+filters of that query (--source slack is source:slack), and --limit is how many results are
+asked for; its other flags, --json and --max-output ask for print instead. Without a
+terminal, quarry how do we deploy is quarry search "how do we deploy", and takes the same
+flags. After -- every word belongs to the query, also one that is the name of a command.`,
+		not: `For an answer in sentences: results are passages to read and to cite, nothing is generated.
+To print results on a terminal, use quarry search.`,
+		output: `Without a terminal, results on standard output as JSON, without colours, cut at
+--max-output and still valid JSON; notes, progress and errors on standard error; without a
+query, this help. On a terminal, the explorer: F1 lists its keys, q or ctrl+c leaves with
+exit code 0; a signal ends it with 130. Every error is two lines: what failed, and what to do.`,
 		exits: remoteExits(),
 		examples: []string{
 			`quarry --sample how do we roll back a deploy`,

@@ -25,6 +25,7 @@ type globalFlags struct {
 	timeout                  time.Duration
 	maxOutput                int
 	json, quiet, noColor     bool
+	plain                    bool // of the explorer
 }
 
 func (a *app) root() *cobra.Command {
@@ -42,6 +43,8 @@ func (a *app) root() *cobra.Command {
 			switch {
 			case version:
 				return a.printVersion(command.Context())
+			case a.explores(command, arguments):
+				return a.explore(command, arguments, options)
 			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !filtered(command):
 				return a.help(command)
 			case len(arguments) == 0:
@@ -54,8 +57,10 @@ func (a *app) root() *cobra.Command {
 	a.document(root, rootHelp())
 	a.globalFlags(root.PersistentFlags())
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the versions of client and server")
+	root.Flags().BoolVar(&a.flags.plain, "plain", false,
+		"explore line by line, for screen readers (also ACCESSIBLE=1)")
 	a.searchFlags(root, options)
-	hideFlags(root.Flags(), "version")
+	hideFlags(root.Flags(), "version", "plain")
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	root.SetIn(a.io.In)
@@ -210,12 +215,18 @@ func (a *app) where() Where {
 		Terminal: a.io.interactive()}
 }
 
-// decide finds the target, and tells a person who got the sample library how to leave it.
-func (a *app) decide() (Target, error) {
-	target, err := a.doors.Decide(a.where())
+// chosen finds the target.
+func (a *app) chosen(where Where) (Target, error) {
+	target, err := a.doors.Decide(where)
 	for _, warning := range target.Warnings {
 		a.note("%s", warning)
 	}
+	return target, err
+}
+
+// decide finds the target, and tells a person who got the sample library how to leave it.
+func (a *app) decide() (Target, error) {
+	target, err := a.chosen(a.where())
 	if err == nil && target.Kind == KindSample && !a.flags.sample {
 		a.note("this is the bundled sample library; search your own with quarry add PATH or quarry configure")
 	}
@@ -243,20 +254,24 @@ func (a *app) maxOutput() int {
 
 // bareQuery searches for words that follow no command.
 func (a *app) bareQuery(command *cobra.Command, words []string, options *searchOptions) error {
-	dashed := command.ArgsLenAtDash() == 0
-	if near := nearestCommand(command, words); near != "" && !dashed {
-		if !a.io.interactive() {
-			do := fmt.Sprintf("Run: quarry %s, or to search for the words: quarry -- %s", near, strings.Join(words, " "))
-			return usage(do, "%q is not a command; did you mean %q?", words[0], near)
-		}
-		a.note("searching for %q; for the command run: quarry %s", strings.Join(words, " "), near)
+	if near := nearestCommand(command, words); near != "" && !a.io.interactive() {
+		do := fmt.Sprintf("Run: quarry %s, or to search for the words: quarry -- %s", near, strings.Join(words, " "))
+		return usage(do, "%q is not a command; did you mean %q?", words[0], near)
 	}
+	a.noteNearCommand(command, words)
 	return a.search(command.Context(), []string{strings.Join(words, " ")}, options)
 }
 
-// nearestCommand finds a command that is one edit away from the first word.
+// noteNearCommand tells a person whose words may have been meant as a command.
+func (a *app) noteNearCommand(command *cobra.Command, words []string) {
+	if near := nearestCommand(command, words); near != "" {
+		a.note("searching for %q; for the command run: quarry %s", strings.Join(words, " "), near)
+	}
+}
+
+// nearestCommand finds a command that is one edit away from the first word. After -- no word was meant as one.
 func nearestCommand(root *cobra.Command, words []string) string {
-	if len(words) == 0 {
+	if len(words) == 0 || root.ArgsLenAtDash() == 0 {
 		return ""
 	}
 	for _, command := range root.Commands() {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client"
-	"quarry/client/wire"
 )
 
 // The JSON of validate-config, version 1. Steps come in the order in which they are tried; those after a failed one are
@@ -106,7 +105,7 @@ func (v *validation) run(ctx context.Context) {
 		v.report.Server = target.describe()
 		return v.report.Server, err
 	})
-	v.step("reachable", func() (string, error) { return "answers", v.reach(ctx, session.Client) })
+	v.step("reachable", func() (string, error) { return "answers", reach(ctx, session.Client) })
 	v.step("identity", func() (string, error) { return v.identity(ctx, session.Client) })
 	v.step("version", func() (string, error) { return v.version(ctx, session.Client, target.Kind) })
 	v.step("permissions", func() (string, error) {
@@ -115,7 +114,7 @@ func (v *validation) run(ctx context.Context) {
 		}
 		return strings.Join(v.report.Permissions, ", "), nil
 	})
-	v.step("search", func() (string, error) { return v.search(ctx, session.Client) })
+	v.step("search", func() (string, error) { return "answers", searches(ctx, session.Client) })
 }
 
 // step runs one step unless one before it failed.
@@ -143,25 +142,10 @@ type warning string
 
 func (w warning) Error() string { return string(w) }
 
-func (v *validation) reach(ctx context.Context, c *client.Client) error {
-	err := c.Root(ctx)
-	var reply *client.Error
-	if errors.As(err, &reply) && reply.Kind == client.Auth {
-		return &Failure{Code: ExitAuth, What: "something before the server blocks all requests: " + oneLine(reply.Error()),
-			Do: "Ask who runs the firewall or proxy before the server to let you through.", Err: err}
-	}
-	return err
-}
-
 func (v *validation) identity(ctx context.Context, c *client.Client) (string, error) {
-	me, err := c.Me(ctx)
+	me, err := identity(ctx, c)
 	if err != nil {
 		return "", err
-	}
-	if me.IsAnonymousUser {
-		return "", &Failure{Code: ExitAuth,
-			What: "the server does not know this token: it answers as to an anonymous visitor",
-			Do:   "Make a new token in the server's settings and store it: quarry configure, or ONYX_PAT"}
 	}
 	v.report.Email, v.report.Permissions = me.Email, filled(me.EffectivePermissions)
 	return me.Email, nil
@@ -183,23 +167,6 @@ func (v *validation) version(ctx context.Context, c *client.Client, kind string)
 			version.BackendVersion, oldestTested))
 	}
 	return version.BackendVersion, nil
-}
-
-// search asks for nothing: a server that would search refuses the empty request, which costs no model call.
-func (v *validation) search(ctx context.Context, c *client.Client) (string, error) {
-	_, err := c.Search(ctx, wire.SearchRequest{})
-	var reply *client.Error
-	if !errors.As(err, &reply) {
-		return "answers", err
-	}
-	switch reply.Status {
-	case 422:
-		return "answers", nil
-	case 404:
-		return "", &Failure{Code: ExitNotAvailable, What: "this server has no search API", Err: err,
-			Do: "Check the address and the API prefix (often /api); an Onyx older than 3.0 cannot be searched."}
-	}
-	return "", err
 }
 
 func (a *app) printValidation(report jsonValidation) error {

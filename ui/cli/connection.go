@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// ConnectionStep is one thing that a test of a connection looked at.
+type ConnectionStep struct {
+	Name   string // "server", "token" or "search"
+	Detail string // what was found
+	Err    error  // nil: passed
+}
+
+// TryConnection tests a server that is not saved yet: that it is there, knows the token, and searches, which costs no
+// model call. The profile that is returned is the one to save: its address has a scheme, and where the usual prefix
+// leads nowhere and none does, it has none. Steps after one that failed are missing; its error is returned, too.
+func TryConnection(ctx context.Context, try func(NewProfile) (Target, error), profile NewProfile) (NewProfile,
+	[]ConnectionStep, error) {
+	profile.ServerURL = withScheme(profile.ServerURL)
+	steps, err := testConnection(ctx, try, profile)
+	if kind := client.KindOf(err); kind == client.NotAvailable || kind == client.Server {
+		bare := profile
+		bare.APIPrefix = ""
+		if bareSteps, bareErr := testConnection(ctx, try, bare); bareErr == nil {
+			return bare, bareSteps, nil
+		}
+	}
+	return profile, steps, err
+}
+
+func testConnection(ctx context.Context, try func(NewProfile) (Target, error), profile NewProfile) (steps []ConnectionStep,
+	err error) {
+	step := func(name string, test func() (string, error)) {
+		if err != nil {
+			return
+		}
+		var detail string
+		detail, err = test()
+		steps = append(steps, ConnectionStep{Name: name, Detail: detail, Err: err})
+	}
+	var session *Session
+	step("server", func() (string, error) {
+		target, err := try(profile)
+		if err != nil {
+			return "", err
+		}
+		if session, err = target.Open(ctx); err != nil {
+			return "", err
+		}
+		return "answers", reach(ctx, session.Client)
+	})
+	if session != nil {
+		defer func() { _ = session.Close() }()
+	}
+	step("token", func() (string, error) {
+		me, err := identity(ctx, session.Client)
+		if err != nil {
+			return "", err
+		}
+		return me.Email, nil
+	})
+	step("search", func() (string, error) { return "answers", searches(ctx, session.Client) })
+	return steps, err
+}
+
+// Explain gives an error the words that a command would tell it in.
+func Explain(err error, started time.Time) *Failure {
+	a := &app{started: started}
+	failure := a.explain(err)
+	if failure == nil {
+		return nil
+	}
+	told := *failure
+	if told.Code == ExitTimeout {
+		told.Do = "Check the network, then try again"
+	}
+	told.What, told.Do = printable(told.What), printable(sentence(told.Do))
+	return &told
+}
+
+// reach checks that something answers at a server's address.
+func reach(ctx context.Context, c *client.Client) error {
+	err := c.Root(ctx)
+	var reply *client.Error
+	if errors.As(err, &reply) && reply.Kind == client.Auth {
+		return &Failure{Code: ExitAuth, What: "something before the server blocks all requests: " + oneLine(reply.Error()),
+			Do: "Ask who runs the firewall or proxy before the server to let you through.", Err: err}
+	}
+	return err
+}
+
+// identity is whom the server takes the token's owner for; an anonymous visitor is a token that it does not know.
+func identity(ctx context.Context, c *client.Client) (*wire.Me, error) {
+	me, err := c.Me(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if me.IsAnonymousUser {
+		return nil, &Failure{Code: ExitAuth,
+			What: "the server does not know this token: it answers as to an anonymous visitor",
+			Do:   "Make a new token in the server's settings and store it: quarry configure, or ONYX_PAT"}
+	}
+	return me, nil
+}
+
+// searches asks for nothing: a server that would search refuses the empty request, which costs no model call.
+func searches(ctx context.Context, c *client.Client) error {
+	_, err := c.Search(ctx, wire.SearchRequest{})
+	var reply *client.Error
+	if !errors.As(err, &reply) {
+		return err
+	}
+	switch reply.Status {
+	case 422:
+		return nil
+	case 404:
+		return &Failure{Code: ExitNotAvailable, What: "this server has no search API", Err: err,
+			Do: "Check the address and the API prefix (often /api); an Onyx older than 3.0 cannot be searched."}
+	}
+	return err
+}
+
+// withScheme completes an address that was typed without its scheme. Servers on this machine rarely have a certificate.
+func withScheme(address string) string {
+	if strings.Contains(address, "://") {
+		return address
+	}
+	if parsed, err := url.Parse("http://" + address); err == nil && isLoopback(parsed.Hostname()) {
+		return "http://" + address
+	}
+	return "https://" + address
+}
+
+func isLoopback(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback()
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+}

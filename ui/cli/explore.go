@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// Exploration is what a person wants to explore, and how.
+type Exploration struct {
+	Target  Target
+	Query   string // with the flags as its filters; it runs at once. Empty: the person is asked
+	Limit   int    // of results; 0: the explorer's own
+	Plain   bool   // line by line instead of a full screen, for screen readers
+	NoColor bool   // --no-color
+}
+
+// printingFlags are those of search that only make sense for printed results.
+func printingFlags() []string {
+	return []string{"json", "max-output", "format", "raw", "explain", "history", "no-query-expansion", "no-document-selection"}
+}
+
+// plain tells that the person wants lines instead of a screen.
+func (a *app) plain() bool {
+	accessible := a.io.getenv("ACCESSIBLE")
+	return a.flags.plain || accessible != "" && accessible != "0" && !strings.EqualFold(accessible, "false")
+}
+
+// explores tells that words that follow no command are for the explorer. It takes a person at both ends, a terminal that
+// can be drawn on unless lines will do, and no flag that asks for print.
+func (a *app) explores(command *cobra.Command, words []string) bool {
+	if !a.io.InTTY || !a.io.OutTTY || a.io.dumb() && !a.plain() {
+		return false
+	}
+	printed := slices.ContainsFunc(printingFlags(), command.Flags().Changed)
+	return !printed && !slices.Equal(words, []string{"-"})
+}
+
+// explore opens the explorer. All that can be wrong before it draws is told as by any other command.
+func (a *app) explore(command *cobra.Command, words []string, options *searchOptions) error {
+	options.changed(command)
+	a.noteNearCommand(command, words)
+	where := a.where()
+	where.Terminal = true
+	target, err := a.chosen(where)
+	if err != nil {
+		return err
+	}
+	query, err := a.explorationQuery(strings.TrimSpace(strings.Join(words, " ")), options)
+	if err != nil {
+		return err
+	}
+	ctx := command.Context()
+	if a.flags.timeout > 0 {
+		ctx = client.WithTimeout(ctx, a.flags.timeout) // of each search, not of the session
+	}
+	a.patient.Store(true) // the terminal must be given back as it was
+	err = a.doors.Explore(ctx, Exploration{Target: target, Query: query, Limit: options.limit, Plain: a.plain(),
+		NoColor: a.flags.noColor})
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// explorationQuery writes the flags as filters behind the words. Where both say the same thing, the flag holds.
+func (a *app) explorationQuery(words string, options *searchOptions) (string, error) {
+	if words != "" {
+		if err := checkQuery(words); err != nil {
+			return "", err
+		}
+	}
+	request, err := a.flagRequest(options)
+	if err != nil {
+		return "", err
+	}
+	filters, err := a.flagFilters(request, options)
+	if err != nil {
+		return "", err
+	}
+	for _, filter := range filters {
+		field, _, _ := strings.Cut(filter, ":")
+		words = a.withoutRivals(words, field)
+	}
+	query := strings.TrimSpace(words + " " + strings.Join(filters, " "))
+	if query == "" {
+		return "", nil
+	}
+	return query, checkQuery(query)
+}
+
+// flagFilters writes flags as the filters that mean the same.
+func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (filters []string, err error) {
+	add := func(flag, field string, values ...string) {
+		quotedValues := make([]string, 0, len(values))
+		for _, value := range values {
+			if strings.ContainsAny(value, " ,") {
+				value = `"` + value + `"`
+			}
+			quotedValues = append(quotedValues, value)
+		}
+		filter := field + ":" + strings.Join(quotedValues, ",")
+		read := client.ParseQuery(filter, a.now())
+		if err == nil && (len(read.Chips) != 1 || read.Chips[0].Raw != filter ||
+			read.Chips[0].Value != strings.Join(values, ",")) {
+			err = usage("Add --format text to print the results instead.",
+				"--%s %q cannot be written as a filter of the explorer", flag, strings.Join(values, ","))
+		}
+		filters = append(filters, filter)
+	}
+	if len(request.Sources) > 0 {
+		add("source", "source", request.Sources...)
+	}
+	for _, set := range request.DocumentSets {
+		add("document-set", "set", set)
+	}
+	for _, tag := range request.Tags {
+		add("tag", "tag", tag.Key+"="+tag.Value)
+	}
+	switch {
+	case options.daysGiven:
+		add("days", "within", strconv.Itoa(options.days)+"d")
+	case request.TimeCutoff != nil:
+		add("since", "since", momentOf(options.since, request.TimeCutoff))
+	}
+	if request.TimeUntil != nil {
+		add("until", "until", momentOf(options.until, request.TimeUntil))
+	}
+	switch {
+	case request.PersonaID != nil:
+		add("agent-id", "agent", strconv.Itoa(*request.PersonaID))
+	case options.agent != "":
+		add("agent", "agent", options.agent)
+	}
+	return filters, err
+}
+
+// momentOf writes a date as the query language reads it: a day as it was given, a moment in full.
+func momentOf(written string, moment *wire.Time) string {
+	if written = strings.TrimSpace(written); len(written) == len(time.DateOnly) {
+		return written
+	}
+	return moment.UTC().Format(time.RFC3339)
+}
+
+// withoutRivals takes filters out of a query that a flag replaces: a search has one beginning, one end and one agent.
+func (a *app) withoutRivals(query, field string) string {
+	rivals := map[string][]string{
+		"within": {"within", "since"}, "since": {"within", "since"}, "until": {"until"}, "agent": {"agent"},
+	}[field]
+	parsed := client.ParseQuery(query, a.now())
+	for i := len(parsed.Chips) - 1; i >= 0; i-- {
+		if slices.Contains(rivals, parsed.Chips[i].Field) {
+			a.note("the flag holds, not %s of the query", parsed.Chips[i].Raw)
+			return a.withoutRivals(parsed.Without(i), field)
+		}
+	}
+	return query
+}
