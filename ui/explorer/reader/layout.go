@@ -80,7 +80,10 @@ func firstLetter(s string) int {
 	if number := strings.TrimLeft(s[start:], "0123456789"); strings.HasPrefix(number, ". ") || strings.HasPrefix(number, ") ") {
 		start = len(s) - len(number)
 	}
-	return start + max(0, strings.IndexFunc(s[start:], isLetter))
+	if at := strings.IndexFunc(s[start:], isLetter); at >= 0 {
+		return start + at
+	}
+	return len(s) - len(strings.TrimLeft(s, " "))
 }
 
 // trimBlank takes blank lines off both ends, but for one where there is nothing else.

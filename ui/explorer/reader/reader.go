@@ -14,6 +14,7 @@ type Reader struct {
 	ExpandKey string
 
 	document Document
+	crumbs   string // where the passage stands
 	shown    bool
 	now      time.Time
 	raw      bool
@@ -41,6 +42,7 @@ type Reader struct {
 	frame   paint.Cache[frameKey]
 	theme   theme.Theme
 	pens    pens
+	pensFor pensKey
 }
 
 // piece is a unit in the body, with its lines for the present shape.
@@ -68,6 +70,7 @@ type frameKey struct {
 // Show puts another document into the reader, at its beginning.
 func (r *Reader) Show(d Document) {
 	r.document, r.shown = d, true
+	r.crumbs = crumbsOf(d)
 	from := unit{first: d.ChunkStart, last: d.ChunkEnd, found: true, files: d.FileLinks}
 	r.above, r.below = nil, nil
 	r.found = piecesOf(unitsOf(d.Content, d.Highlights, d.Words, from))

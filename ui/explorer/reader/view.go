@@ -21,6 +21,11 @@ type pens struct {
 	match, current, muted, title, key, border, source paint.Pen
 }
 
+type pensKey struct {
+	theme   string
+	focused bool
+}
+
 func pensOf(th theme.Theme, focused bool) pens {
 	border := th.Border
 	if focused {
@@ -42,7 +47,7 @@ func (r *Reader) View(width, height int, th theme.Theme, focused bool) []string 
 	}
 	r.fit(width, height, th)
 	key := frameKey{r.version, width, height, th.Name, focused}
-	return r.frame.Lines(key, func() []string { return r.draw(width, height, th, focused) })
+	return r.frame.Lines(key, func() []string { return r.draw(key) })
 }
 
 // fit lays the body out for the size of the pane.
@@ -58,8 +63,11 @@ func (r *Reader) fit(width, height int, th theme.Theme) {
 	r.settle()
 }
 
-func (r *Reader) draw(width, height int, th theme.Theme, focused bool) []string {
-	r.pens = pensOf(th, focused)
+func (r *Reader) draw(key frameKey) []string {
+	width, height := key.width, key.height
+	if r.pensFor != (pensKey{key.theme, key.focused}) {
+		r.pens, r.pensFor = pensOf(r.theme, key.focused), pensKey{key.theme, key.focused}
+	}
 	lines := make([]string, 0, height)
 	lines = append(lines, r.header(width, height)...)
 	block := r.blockAt(r.top)
@@ -180,7 +188,7 @@ func (r *Reader) headerLines(height int) int {
 		return 0
 	case height < roomForHeader:
 		return 1
-	case r.crumbs() == "":
+	case r.crumbs == "":
 		return 3
 	}
 	return 4
@@ -227,13 +235,13 @@ func (r *Reader) beside() string {
 	return strings.Join(parts, " · ")
 }
 
-// crumbs is where the passage stands: source and headings.
-func (r *Reader) crumbs() string {
+// crumbsOf is where the passage stands: source and headings.
+func crumbsOf(d Document) string {
 	var parts []string
-	if source := clean(client.SourceName(r.document.Source)); source != "" && r.document.Source != "" {
+	if source := clean(client.SourceName(d.Source)); source != "" && d.Source != "" {
 		parts = append(parts, source)
 	}
-	for _, heading := range r.document.HeadingPath {
+	for _, heading := range d.HeadingPath {
 		if heading = clean(heading); heading != "" {
 			parts = append(parts, heading)
 		}
@@ -242,7 +250,7 @@ func (r *Reader) crumbs() string {
 }
 
 func (r *Reader) crumbLine() string {
-	source, path, more := strings.Cut(r.crumbs(), " › ")
+	source, path, more := strings.Cut(r.crumbs, " › ")
 	line := r.pens.source.Write(source)
 	if more {
 		line += r.pens.muted.Write(" › " + path)
