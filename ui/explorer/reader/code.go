@@ -25,7 +25,7 @@ func (r *renderer) code(node ast.Node, language string) {
 	if code == "" {
 		return
 	}
-	r.out.feed(r.coloured(code, language, signals))
+	r.out.feedCode(r.coloured(code, language, signals))
 }
 
 // placed is a signal at a byte of a code block.

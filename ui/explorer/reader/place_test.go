@@ -257,3 +257,5 @@ func randomText(random *rand.Rand) string {
 	}
 	return text.String()
 }
+
+func infoOf(count int) wire.DocumentInfo { return wire.DocumentInfo{ChunkCount: count} }

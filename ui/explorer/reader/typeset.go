@@ -87,8 +87,13 @@ func (t *typesetter) indent(first, rest lead) (undo func()) {
 // room is how many columns a line has after what it begins with.
 func (t *typesetter) room() int { return t.width - t.rest.width }
 
-// feed sets what a renderer printed. Blank lines at both ends are dropped.
-func (t *typesetter) feed(s string) {
+// feed sets what a renderer printed. Blank lines are dropped: blocks have none inside, but wrapping leaves some.
+func (t *typesetter) feed(s string) { t.print(s, false) }
+
+// feedCode is feed for text whose blank lines mean something, but for those at both ends.
+func (t *typesetter) feedCode(s string) { t.print(s, true) }
+
+func (t *typesetter) print(s string, blanks bool) {
 	t.pen, t.link = "", ""
 	blank := 0 // line ends that wait for text
 	any := false
@@ -110,7 +115,7 @@ func (t *typesetter) feed(s string) {
 				continue
 			}
 			if c != ' ' && c != '\t' {
-				for ; any && blank > 1; blank-- {
+				for ; any && blanks && blank > 1; blank-- {
 					t.blankLine(t.rest)
 				}
 				blank, any = 0, true

@@ -106,7 +106,7 @@ func (r *Reader) marked(l *line, p *piece) string {
 	var out strings.Builder
 	out.Grow(len(l.text) + 24*len(l.marks))
 	at := 0
-	for _, m := range l.marks {
+	for i, m := range l.marks {
 		pen := r.pens.match
 		if (matchID{p, m.span}) == r.current {
 			pen = r.pens.current
@@ -116,8 +116,12 @@ func (r *Reader) marked(l *line, p *piece) string {
 			out.WriteString(endStyle)
 		}
 		out.WriteString(pen.Write(withoutStyles(l.text[m.from:m.to])))
-		out.WriteString(m.pen)
 		at = m.to
+		if end := at + len(endStyle); strings.HasPrefix(l.text[at:], endStyle) && (i+1 == len(l.marks) || end <= l.marks[i+1].from) {
+			at = end // the style would come back to be ended
+			continue
+		}
+		out.WriteString(m.pen)
 	}
 	out.WriteString(l.text[at:])
 	return out.String()

@@ -1,0 +1,140 @@
+package reader
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestRenderingIsKept(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	r.Show(runbook())
+	if _, ok := r.RenderJob(); ok {
+		t.Fatal("nothing is known about the size yet")
+	}
+	r.View(60, 20, darkTheme(), false)
+	job, ok := r.RenderJob()
+	if !ok {
+		t.Fatal("there is something to render")
+	}
+	if _, ok := r.RenderJob(); ok {
+		t.Error("a job is handed out once")
+	}
+	other := runbook()
+	other.Content = "other"
+	r.Show(other)
+	if r.Apply(job.Render()) {
+		t.Error("an answer for another document changes nothing")
+	}
+	r.Show(runbook())
+	if view := strings.Join(plainView(&r, 60, 20), "\n"); !strings.Contains(view, "• first") {
+		t.Errorf("shown again, a passage is rendered at once:\n%s", view)
+	}
+	if _, ok := r.RenderJob(); ok {
+		t.Error("nothing is left to render")
+	}
+	r.View(70, 20, darkTheme(), false)
+	if _, ok := r.RenderJob(); !ok {
+		t.Error("another width is rendered anew")
+	}
+	r.View(61, 20, darkTheme(), false)
+	if _, ok := r.RenderJob(); ok {
+		t.Error("a column more is the same rendering")
+	}
+}
+
+func TestLargeDocumentsAreRenderedWhereTheyAreLookedAt(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content = strings.Repeat(longText(200), 200)
+	var r Reader
+	r.Show(d)
+	r.View(60, 30, darkTheme(), false)
+	job, _ := r.RenderJob()
+	size := 0
+	for _, u := range job.units {
+		size += len(u.text)
+	}
+	if size > 2*maxUnit {
+		t.Errorf("a job of %d bytes", size)
+	}
+	r.Apply(job.Render())
+	r.Bottom()
+	if job, ok := r.RenderJob(); !ok || job.units[0].text != r.found[len(r.found)-1].text {
+		t.Error("at the end, the end is rendered")
+	}
+}
+
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	fenced := "```\n" + strings.Repeat("code\n\n", 20) + "```\n"
+	text := strings.Repeat("line\nline\n\n", 10) + fenced + "\n" + strings.Repeat("x", 300) + "\nend\n"
+	parts := pieces(text, 150)
+	at := 0
+	for _, part := range parts {
+		if part.Start != at || part.End <= part.Start {
+			t.Fatalf("parts %v", parts)
+		}
+		at = part.End
+		if piece := text[part.Start:part.End]; strings.Contains(piece, "code") && !strings.Contains(piece, fenced) {
+			t.Errorf("a fence is cut: %q", piece)
+		}
+	}
+	if at != len(text) {
+		t.Errorf("%d of %d bytes", at, len(text))
+	}
+}
+
+func TestCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	var c cache
+	c.resize(1000)
+	for i := range 100 {
+		c.put(jobKey{width: i}, &layout{size: 90})
+		c.get(jobKey{width: 0})
+	}
+	if c.size > 1000 || c.order.Len() != len(c.entries) {
+		t.Errorf("%d bytes in %d entries, %d known", c.size, c.order.Len(), len(c.entries))
+	}
+	if _, ok := c.get(jobKey{width: 0}); !ok {
+		t.Error("what is used stays")
+	}
+	if _, ok := c.get(jobKey{width: 50}); ok {
+		t.Error("what is not used goes")
+	}
+	c.put(jobKey{width: 7}, &layout{size: 5000})
+	if c.order.Len() != 1 {
+		t.Errorf("%d entries beside one that fills the cache", c.order.Len()-1)
+	}
+}
+
+func TestHeaderShrinks(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	r.Show(runbook())
+	for height, want := range map[int]int{20: 4, 10: 4, 9: 1, 4: 1, 3: 0} {
+		if got := r.headerLines(height); got != want {
+			t.Errorf("height %d: %d lines of header, want %d", height, got, want)
+		}
+		if view := plainView(&r, 60, height); want > 0 && !strings.Contains(view[0], "Runbook") {
+			t.Errorf("height %d: %q", height, view[0])
+		}
+	}
+}
+
+func TestPosition(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	r.Show(runbook())
+	r.View(60, 8, darkTheme(), false)
+	r.SetWhole(infoOf(11), chunks(0, 10))
+	r.Top()
+	if got := r.Position(); got != "chunk 1 of 11" || r.CurrentChunk() != 0 {
+		t.Errorf("at the top: %q, %d", got, r.CurrentChunk())
+	}
+	r.Bottom()
+	if got := r.Position(); got != fmt.Sprintf("chunk %d of 11", r.CurrentChunk()+1) || r.CurrentChunk() < 9 || r.Percent() != 100 {
+		t.Errorf("at the end: %q, %d, %d %%", got, r.CurrentChunk(), r.Percent())
+	}
+}

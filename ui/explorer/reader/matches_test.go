@@ -1,0 +1,166 @@
+package reader
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client/wire"
+	"quarry/ui/explorer/paint"
+)
+
+// highlighted is the text on the screen that has the style of matches, and of the current one.
+func highlighted(r *Reader, width, height int) (matches, current []string) {
+	th := darkTheme()
+	collect := func(pen paint.Pen, line string) []string {
+		begin, _, _ := strings.Cut(pen.Write("x"), "x")
+		var found []string
+		for _, part := range strings.Split(line, begin)[1:] {
+			text, _, _ := strings.Cut(part, "\x1b[m")
+			found = append(found, ansi.Strip(text))
+		}
+		return found
+	}
+	for _, line := range r.View(width, height, th, false)[r.headerLines(height):] {
+		matches = append(matches, collect(paint.PenOf(th.Match), line)...)
+		current = append(current, collect(paint.PenOf(th.MatchCurrent), line)...)
+	}
+	return matches, current
+}
+
+func TestHighlightsSurviveRendering(t *testing.T) {
+	t.Parallel()
+	const word = "rollback"
+	tests := map[string]string{
+		"plain text":       "a rollback b",
+		"emphasis":         "a **b rollback c** d",
+		"within emphasis":  "a *rollback* d",
+		"across emphasis":  "a roll**back** d",
+		"struck out":       "~~a rollback b~~",
+		"heading":          "## A rollback b",
+		"link":             "[a rollback b](https://example.com/rollback)",
+		"code":             "a `b rollback c` d",
+		"code block":       "```go\nfunc rollback() {}\n```",
+		"unknown language": "```nonsense\nrollback now\n```",
+		"indented code":    "text\n\n    rollback now",
+		"table":            "| a | b |\n|---|---|\n| the rollback | c |",
+		"table head":       "| rollback | b |\n|---|---|\n| a | c |",
+		"list":             "- a\n  - b rollback c",
+		"quote":            "> a rollback b",
+		"task":             "- [ ] a rollback b",
+		"beside marks":     "a **\"rollback\"**b \\*rollback\\*"[:25],
+		"definition":       "Term\n: a rollback b",
+	}
+	for name, text := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := runbook()
+			d.Content, d.CanExpand, d.ChunkCount = text, false, 0
+			d.Highlights = spansOf(text, word)
+			if len(d.Highlights) == 0 {
+				d.Highlights = []wire.Span{{strings.Index(text, "roll"), strings.Index(text, "back") + 4}}
+			}
+			var r Reader
+			r.Show(d)
+			r.View(60, 20, darkTheme(), false)
+			render(&r)
+			matches, _ := highlighted(&r, 60, 20)
+			if got := strings.Join(matches, ""); got != word {
+				t.Errorf("highlighted: %q\n%s", got, strings.Join(r.View(60, 20, darkTheme(), false), "\n"))
+			}
+			if _, total := r.Match(); total != 1 {
+				t.Errorf("%d matches", total)
+			}
+		})
+	}
+}
+
+func spansOf(text, word string) []wire.Span {
+	var spans []wire.Span
+	for at := 0; ; {
+		found := strings.Index(text[at:], word)
+		if found < 0 {
+			return spans
+		}
+		spans = append(spans, wire.Span{at + found, at + found + len(word)})
+		at += found + len(word)
+		if strings.Contains(text, "](") { // the address of a link is not shown
+			return spans
+		}
+	}
+}
+
+func TestColourGoesOnAfterAMatch(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content, d.Highlights = "**one two three**", []wire.Span{{6, 9}}
+	var r Reader
+	r.Show(d)
+	r.View(60, 20, darkTheme(), false)
+	render(&r)
+	view := strings.Join(r.View(60, 20, darkTheme(), false), "\n")
+	match := paint.PenOf(darkTheme().Match).Write("two")
+	if want := "\x1b[1mone \x1b[m" + match + "\x1b[1m three\x1b[m"; !strings.Contains(view, want) {
+		t.Errorf("want %q in\n%q", want, view)
+	}
+}
+
+func TestMatchOverTwoLines(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content = "some words that come before it and then *the longest highlight of all* ends"
+	at := strings.Index(d.Content, "the longest")
+	d.Highlights = []wire.Span{{at, at + len("the longest highlight of all")}}
+	for _, rendered := range []bool{false, true} {
+		var r Reader
+		r.Show(d)
+		r.View(50, 20, darkTheme(), false)
+		if rendered {
+			render(&r)
+		}
+		matches, _ := highlighted(&r, 50, 20)
+		if len(matches) != 2 || strings.Join(matches, " ") != "the longest highlight of all" {
+			t.Errorf("rendered %t: highlighted %q", rendered, matches)
+		}
+		if !r.NextMatch() {
+			t.Fatal("there is a match")
+		}
+		if _, current := highlighted(&r, 50, 20); len(current) != 2 {
+			t.Errorf("rendered %t: the current match is styled on %d lines", rendered, len(current))
+		}
+	}
+}
+
+func TestSteppingThroughMatches(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content = strings.Repeat("some text\n\n", 30) + "roll one\n\n" + strings.Repeat("more text\n\n", 30) + "roll two\n"
+	var r Reader
+	r.Show(d)
+	r.View(60, 20, darkTheme(), false)
+	render(&r)
+	step := func(move func() bool, want int) {
+		t.Helper()
+		move()
+		if current, total := r.Match(); current != want || total != 2 {
+			t.Errorf("at %d of %d, want %d of 2", current, total, want)
+		}
+		if _, current := highlighted(&r, 60, 20); len(current) != 1 {
+			t.Errorf("the current match is not on the screen")
+		}
+	}
+	step(r.NextMatch, 1)
+	step(r.NextMatch, 2)
+	step(r.NextMatch, 1)
+	step(r.PrevMatch, 2)
+	r.SetRaw(true)
+	if current, _ := r.Match(); current != 2 {
+		t.Errorf("raw, the current match is %d", current)
+	}
+	d.Highlights, d.Words = nil, nil
+	r.Show(d)
+	if r.NextMatch() {
+		t.Error("nothing matches")
+	}
+}
