@@ -1,0 +1,349 @@
+package setup
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"quarry/theme"
+	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/paint"
+)
+
+const (
+	// leastFramedWidth and leastFramedHeight are the smallest panel that gets a border around it.
+	leastFramedWidth, leastFramedHeight = 12, 5
+	paddedWidth                         = 30 // where the text stands off the border by a column
+	widestForm                          = 72 // columns of a text that is read
+	labelWidth                          = 9  // of the fields
+	shownSkips                          = 5  // while a folder is read
+)
+
+// drawing is the panel as it was drawn last, with the place of the cursor in it.
+type drawing struct {
+	cache  paint.Cache[drawingKey]
+	x, y   int
+	cursor bool
+}
+
+type drawingKey struct {
+	version       uint64
+	width, height int
+	theme, hints  string
+}
+
+// row is one line of the panel's inside.
+type row struct {
+	text   string
+	focus  bool // must be seen
+	spare  bool // goes first where room is short
+	cursor int  // column of the cursor; negative: it is not here
+}
+
+// View draws the panel, height lines of width columns, and tells where the terminal's cursor stands, if it does. The
+// hints are the keys that may be pressed, styled.
+func (w *Wizard) View(width, height int, th theme.Theme, hints string) (lines []string, cursorX, cursorY int, cursor bool) {
+	key := drawingKey{w.version, width, height, th.Name, hints}
+	lines = w.drawn.cache.Lines(key, func() []string { return w.draw(width, height, th, hints) })
+	return lines, w.drawn.x, w.drawn.y, w.drawn.cursor
+}
+
+func (w *Wizard) draw(width, height int, th theme.Theme, hints string) []string {
+	w.drawn.x, w.drawn.y, w.drawn.cursor = 0, 0, false
+	if height <= 0 {
+		return nil
+	}
+	if width <= 0 {
+		return make([]string, height)
+	}
+	if width < leastFramedWidth || height < leastFramedHeight {
+		return w.inside(width, height, 0, 0, th)
+	}
+	pad := 0
+	if width >= paddedWidth {
+		pad = 1
+	}
+	border := paint.PenOf(th.BorderFocused)
+	left, right := border.Write("│")+paint.Blank(pad), paint.Blank(pad)+border.Write("│")
+	lines := make([]string, 0, height)
+	lines = append(lines, edge("┌", th.Title.Render(w.title()), "┐", width, border))
+	for _, text := range w.inside(width-2-2*pad, height-2, 1+pad, 1, th) {
+		lines = append(lines, left+text+right)
+	}
+	return append(lines, edge("└", hints, "┘", width, border))
+}
+
+// edge is a border line with a text in it.
+func edge(start, text, end string, width int, border paint.Pen) string {
+	room := width - 2
+	if text != "" {
+		text = " " + paint.Fit(text, min(paint.Width(text), room-2)) + " "
+	}
+	return border.Write(start) + text + border.Write(strings.Repeat("─", room-paint.Width(text))) + border.Write(end)
+}
+
+func (w *Wizard) title() string {
+	switch w.page {
+	case connecting:
+		return "Connect to an Onyx server"
+	case naming:
+		return "Open a folder of files"
+	case adding:
+		return "Reading"
+	case over:
+		return "Done"
+	}
+	return "What do you want to search?"
+}
+
+// inside lays out the rows of the page in an area whose corner stands at x, y of the panel.
+func (w *Wizard) inside(width, height, x, y int, th theme.Theme) []string {
+	rows := fitted(w.rows(width, th), height)
+	first := w.firstRow(rows, height)
+	lines := make([]string, height)
+	for i := range lines {
+		if first+i >= len(rows) {
+			lines[i] = paint.Blank(width)
+			continue
+		}
+		r := rows[first+i]
+		lines[i] = paint.Fit(r.text, width)
+		if r.cursor >= 0 && r.cursor < width {
+			w.drawn.x, w.drawn.y, w.drawn.cursor = x+r.cursor, y+i, true
+		}
+	}
+	return lines
+}
+
+// fitted takes rows out that can be missed, as many as are too many, from the end.
+func fitted(rows []row, height int) []row {
+	excess := len(rows) - height
+	kept := make([]row, 0, len(rows))
+	for i := len(rows) - 1; i >= 0; i-- {
+		if rows[i].spare && excess > 0 {
+			excess--
+			continue
+		}
+		kept = append(kept, rows[i])
+	}
+	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
+		kept[i], kept[j] = kept[j], kept[i]
+	}
+	return kept
+}
+
+// firstRow scrolls so that what has the focus is seen.
+func (w *Wizard) firstRow(rows []row, height int) int {
+	last := max(0, len(rows)-height)
+	if w.page == over {
+		w.scroll = min(w.scroll, last)
+		return w.scroll
+	}
+	for i, r := range rows {
+		if r.focus {
+			return min(max(0, i-height/2), last)
+		}
+	}
+	return 0
+}
+
+func (w *Wizard) rows(width int, th theme.Theme) []row {
+	b := &builder{width: width, th: th}
+	switch w.page {
+	case choosing:
+		w.choiceRows(b)
+	case connecting:
+		w.connectRows(b)
+	case naming:
+		w.folderRows(b)
+	case adding:
+		w.progressRows(b)
+	case over:
+		for _, text := range w.told {
+			b.text(text, th.Text, false)
+		}
+		b.blank()
+		b.option("Search now", true, lipgloss.Style{})
+	}
+	return b.rows
+}
+
+// builder collects rows.
+type builder struct {
+	width int
+	th    theme.Theme
+	rows  []row
+}
+
+func (b *builder) add(r row) { b.rows = append(b.rows, r) }
+
+func (b *builder) blank() { b.add(row{spare: true, cursor: -1}) }
+
+// text is a text that may come from anywhere, wrapped.
+func (b *builder) text(text string, style lipgloss.Style, spare bool) {
+	const most = 20 // lines: more is not read
+	pen := paint.PenOf(style)
+	for i, part := range paint.Wrap(paint.Line(clip(text)), min(b.width, widestForm)) {
+		if i == most {
+			return
+		}
+		b.add(row{text: pen.Write(part), spare: spare, cursor: -1})
+	}
+}
+
+// clip keeps the beginning of a text that nobody reads to its end.
+func clip(text string) string {
+	const most = 4000 // bytes
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "")
+}
+
+// option is a line that Enter takes when it has the focus.
+func (b *builder) option(text string, focus bool, style lipgloss.Style) {
+	text = paint.Line(clip(text))
+	if !focus {
+		b.add(row{text: "  " + style.Render(text), cursor: -1})
+		return
+	}
+	b.add(row{text: b.th.Prompt.Render("▌") + " " + b.th.Selected.Render(text), focus: true, cursor: -1})
+}
+
+// field is a line to type in.
+func (b *builder) field(label string, editor *line.Editor, placeholder string, masked, focus bool) {
+	bar := "│"
+	if focus {
+		bar = "┃"
+	}
+	label = paint.Fit(label, min(labelWidth, b.width/3)) + " "
+	prefix := b.th.Muted.Render(label) + b.th.Prompt.Render(bar) + " "
+	shown, at := editor.View(max(1, b.width-paint.Width(label)-2), b.th, placeholder, masked)
+	r := row{text: prefix + shown, focus: focus, cursor: -1}
+	if focus {
+		r.cursor = paint.Width(label) + 2 + at
+	}
+	b.add(r)
+}
+
+// problem tells what went wrong and what to do.
+func (b *builder) problem(problem, remedy string) {
+	if problem == "" {
+		return
+	}
+	b.blank()
+	b.text("✕ "+problem, b.th.Error, false)
+	if remedy != "" {
+		b.text(remedy, b.th.Text, false)
+	}
+}
+
+func (w *Wizard) choiceRows(b *builder) {
+	for i, c := range w.choices() {
+		style, about, aboutStyle := b.th.Text, c.about, b.th.Muted
+		if c.refused != "" {
+			style, about = b.th.Disabled, "not here: "+c.refused
+		}
+		b.option(c.title, i == w.chosen, style)
+		for _, part := range paint.Wrap(paint.Line(clip(about)), max(1, min(b.width-2, widestForm))) {
+			b.add(row{text: "  " + aboutStyle.Render(part), spare: i != w.chosen || c.refused == "", cursor: -1})
+		}
+		b.blank()
+	}
+}
+
+func (w *Wizard) connectRows(b *builder) {
+	b.field("Address", &w.address, "onyx.acme.com; https is assumed", false, w.field == addressField)
+	b.field("Token", &w.token, "paste it; it is not shown", true, w.field == tokenField)
+	b.blank()
+	switch {
+	case w.busy == Test:
+		b.option("Testing the connection…", w.field == connectButton, b.th.Text)
+	case w.busy == Save:
+		b.option("Saving…", w.field == connectButton, b.th.Text)
+	case w.tested != nil && w.tested.OK():
+		b.option("Save and use", w.field == connectButton, b.th.Text)
+	default:
+		b.option("Test the connection", w.field == connectButton, b.th.Text)
+	}
+	if w.tested != nil {
+		b.blank()
+		for _, step := range w.tested.Steps {
+			b.step(step)
+		}
+	}
+	b.problem(w.problem, w.remedy)
+	b.blank()
+	b.text("The token goes into the system's keyring, or into a file that only you can read.", b.th.Muted, true)
+}
+
+// step is a line of a test: its mark tells how it went, without colour too.
+func (b *builder) step(step Step) {
+	mark, style := "·", b.th.Muted
+	switch step.Mark {
+	case Passed:
+		mark, style = "●", b.th.Success
+	case Failed:
+		mark, style = "✕", b.th.Error
+	}
+	text := paint.Fit(step.Name, labelWidth) + " " + paint.Line(clip(step.Detail))
+	b.add(row{text: style.Render(mark) + " " + b.th.Text.Render(paint.Fit(text, max(1, b.width-2))), spare: step.Mark == Skipped, cursor: -1})
+}
+
+func (w *Wizard) folderRows(b *builder) {
+	b.field("Folder", &w.path, "~/notes", false, true)
+	b.problem(w.problem, w.remedy)
+	b.blank()
+	b.text("Everything in it that can be read is searched: notes, documents, mail, exports, code. The files stay where they are.",
+		b.th.Muted, true)
+	b.text("tab completes the path", b.th.Muted, true)
+}
+
+func (w *Wizard) progressRows(b *builder) {
+	f := &w.folder
+	b.text(f.path, b.th.Title, true)
+	b.add(row{text: w.bar(b), cursor: -1})
+	b.text(f.pace(), b.th.Text, true)
+	if f.progress.Path != "" {
+		b.add(row{text: b.th.Muted.Render(paint.Fit(paint.Line(tail(f.progress.Path, b.width)), b.width)), spare: true, cursor: -1})
+	}
+	b.blank()
+	b.option("Search now: what was read can be found already", w.button == 0, b.th.Text)
+	b.option("Stop reading", w.button == 1, b.th.Text)
+	if skips := w.skipLines(); len(skips) > 0 {
+		b.blank()
+		for _, text := range skips[:min(shownSkips, len(skips))] {
+			b.add(row{text: b.th.Muted.Render(paint.Fit(paint.Line(clip(text)), b.width)), spare: true, cursor: -1})
+		}
+	}
+}
+
+// bar is how far the reading is, with the counts beside it; the counts alone where the whole is not known or room is
+// short.
+func (w *Wizard) bar(b *builder) string {
+	const widest, least = 32, 8
+	event, text := w.folder.progress, counts(w.folder.progress)
+	room := min(widest, b.width-paint.Width(text)-1)
+	if event.Total <= 0 || room < least {
+		return b.th.Text.Render(text)
+	}
+	filled := min(room, max(0, int(int64(room)*int64(event.Done)/int64(event.Total))))
+	return b.th.Bar.Render(strings.Repeat("█", filled)) + b.th.Border.Render(strings.Repeat("─", room-filled)) + " " +
+		b.th.Text.Render(text)
+}
+
+// tail is the end of a path that fits.
+func tail(path string, width int) string {
+	const most = 1000 // bytes that are looked at
+	if len(path) > most {
+		path = "…" + strings.ToValidUTF8(path[len(path)-most:], "")
+	}
+	for paint.Width(path) > width {
+		_, rest, found := strings.Cut(strings.TrimPrefix(path, "…"), "/")
+		if !found {
+			return path
+		}
+		path = "…" + rest
+	}
+	return path
+}

@@ -1,0 +1,417 @@
+package setup
+
+import (
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/paint"
+)
+
+// IntentKind is what the wizard wants to happen.
+type IntentKind int
+
+// The intents. All but None and Leave are for the door of the same name; what comes of it is told to the wizard.
+const (
+	None     IntentKind = iota
+	Test                // Doors.Test with Connection; then Tested or Stopped
+	Save                // Doors.Save with Connection; then Saved or Failed
+	Folder              // Doors.Path with Path, then Refused, or Adding and Doors.AddFolder; then Added, Failed or Stopped
+	Complete            // Doors.Complete with Path; then Completed
+	Stop                // what runs is to be cancelled; then Stopped
+	Leave               // the wizard is done
+)
+
+// Intent is what the wizard wants to happen, and with what.
+type Intent struct {
+	Kind       IntentKind
+	Connection Connection
+	Path       string // as it was typed
+}
+
+// Input is what the wizard must know when it opens.
+type Input struct {
+	Sample bool // the sample library is searched, and may stay
+	// Current names what is searched now.
+	Current string
+	// ConnectRefused and FolderRefused say why a choice cannot be taken; empty: it can.
+	ConnectRefused, FolderRefused string
+}
+
+// page is what the wizard shows.
+type page int
+
+const (
+	choosing page = iota
+	connecting
+	naming // the folder
+	adding
+	over // what came of it is told
+)
+
+const (
+	longestAddress = 2000
+	longestToken   = 4000
+	longestPath    = 4000
+	skipsKept      = 50
+)
+
+// fields of the form that connects.
+const (
+	addressField = iota
+	tokenField
+	connectButton
+	connectFields
+)
+
+// choice is one way to something to search.
+type choice struct {
+	title, about, refused string
+	page                  page // it leads to; choosing: it leaves
+}
+
+// Wizard leads through the set-up. It does nothing itself: Enter and Next give intents, and their results are told to
+// it. Its zero value shows the choices; Open says which there are.
+type Wizard struct {
+	input   Input
+	page    page
+	chosen  int // on the page of choices
+	field   int // of a form
+	button  int // while a folder is read
+	address line.Editor
+	token   line.Editor
+	path    line.Editor
+	scroll  int // of the page that tells what came of it
+
+	busy    IntentKind // what runs: Test, Save or Folder; None
+	tested  *Tested    // of what stands in the form
+	problem string
+	remedy  string
+
+	folder  folder
+	told    []string // on the last page
+	version uint64
+	drawn   drawing
+}
+
+// folder is how reading a folder goes.
+type folder struct {
+	path     string
+	progress wire.LibraryEvent // the latest of that type
+	rate     float64           // files per second; 0: not known
+	skips    []wire.LibraryEvent
+	skipped  int
+	kinds    map[string]int // files of each kind that is not read at all
+}
+
+// Open shows the choices; while a folder is being read, how that goes.
+func (w *Wizard) Open(input Input) {
+	w.input = input
+	w.address.Limit, w.token.Limit, w.path.Limit = longestAddress, longestToken, longestPath
+	if w.busy != Folder {
+		w.show(choosing)
+		w.chosen = 0
+	}
+	w.changed()
+}
+
+// Reading tells that a folder is being read.
+func (w *Wizard) Reading() bool { return w.busy == Folder }
+
+func (w *Wizard) changed() { w.version++ }
+
+func (w *Wizard) show(next page) {
+	w.page, w.field, w.button, w.scroll = next, 0, 0, 0
+	w.problem, w.remedy = "", ""
+	w.changed()
+}
+
+// choices lists what can be chosen.
+func (w *Wizard) choices() []choice {
+	list := []choice{
+		{title: "Connect to an Onyx server", about: "or to a quarry that somebody serves: its address and an access token",
+			refused: w.input.ConnectRefused, page: connecting},
+		{title: "Open a folder of files", about: "read into a library on this machine, which is searched as you type",
+			refused: w.input.FolderRefused, page: naming},
+	}
+	switch {
+	case w.input.Sample:
+		list = append(list, choice{title: "Stay with the sample library", about: "to look around; F3 leads back here"})
+	case w.input.Current != "":
+		list = append(list, choice{title: "Stay with " + paint.Line(w.input.Current), about: "nothing changes"})
+	}
+	return list
+}
+
+// Move goes to another choice, field or button, or scrolls what is told.
+func (w *Wizard) Move(by int) bool {
+	before := [4]int{w.chosen, w.field, w.button, w.scroll}
+	switch w.page {
+	case choosing:
+		w.chosen = min(max(0, w.chosen+by), len(w.choices())-1)
+	case connecting:
+		w.field = min(max(0, w.field+by), connectFields-1)
+	case adding:
+		w.button = min(max(0, w.button+by), 1)
+	case over:
+		w.scroll = max(0, w.scroll+by) // drawing stops it at the end
+	}
+	if before == [4]int{w.chosen, w.field, w.button, w.scroll} {
+		return false
+	}
+	w.changed()
+	return true
+}
+
+// Next goes to the next field, around; in a path it asks for its completion.
+func (w *Wizard) Next() Intent {
+	if w.page == naming && w.busy == None {
+		return Intent{Kind: Complete, Path: w.path.Text()}
+	}
+	w.turn(1)
+	return Intent{}
+}
+
+// Previous goes to the field before, around.
+func (w *Wizard) Previous() { w.turn(-1) }
+
+func (w *Wizard) turn(by int) {
+	around := func(at, n int) int { return (at + by + n) % n }
+	switch w.page {
+	case choosing:
+		w.chosen = around(w.chosen, len(w.choices()))
+	case connecting:
+		w.field = around(w.field, connectFields)
+	case adding:
+		w.button = around(w.button, 2)
+	}
+	w.changed()
+}
+
+// editor is the line that is typed into; nil: none is.
+func (w *Wizard) editor() *line.Editor {
+	switch {
+	case w.busy != None:
+		return nil
+	case w.page == naming:
+		return &w.path
+	case w.page == connecting && w.field == addressField:
+		return &w.address
+	case w.page == connecting && w.field == tokenField:
+		return &w.token
+	}
+	return nil
+}
+
+// Edit changes the line that is typed into; false where there is none, or nothing changed.
+func (w *Wizard) Edit(change func(*line.Editor) bool) bool {
+	editor := w.editor()
+	if editor == nil {
+		return false
+	}
+	before := editor.Text()
+	if !change(editor) {
+		return false
+	}
+	if editor.Text() != before {
+		w.tested, w.problem, w.remedy = nil, "", ""
+	}
+	w.changed()
+	return true
+}
+
+// Back goes one level back. False means that there is none and the wizard is to be closed; a folder is read on then. What
+// ran otherwise is to be cancelled, and its result not to be told any more.
+func (w *Wizard) Back() bool {
+	switch {
+	case w.busy == Test || w.busy == Save:
+		w.busy = None
+		w.changed()
+		return true
+	case w.page == connecting || w.page == naming:
+		w.show(choosing)
+		return true
+	}
+	return false
+}
+
+// Enter takes what stands there.
+func (w *Wizard) Enter() Intent {
+	switch w.page {
+	case choosing:
+		return w.choose()
+	case connecting:
+		return w.connect()
+	case naming:
+		return w.open()
+	case adding:
+		if w.button == 1 {
+			return Intent{Kind: Stop}
+		}
+	}
+	return Intent{Kind: Leave}
+}
+
+func (w *Wizard) choose() Intent {
+	taken := w.choices()[w.chosen]
+	switch {
+	case taken.refused != "":
+		return Intent{}
+	case taken.page == choosing:
+		return Intent{Kind: Leave}
+	}
+	w.show(taken.page)
+	return Intent{}
+}
+
+// connect goes on in the form: to the next field, to the test, to saving.
+func (w *Wizard) connect() Intent {
+	typed := Connection{URL: strings.TrimSpace(w.address.Text()), Token: strings.TrimSpace(w.token.Text())}
+	defer w.changed()
+	switch {
+	case w.busy != None:
+		return Intent{}
+	case w.tested != nil && w.tested.OK():
+		w.busy, w.problem, w.remedy = Save, "", ""
+		return Intent{Kind: Save, Connection: w.tested.Connection}
+	case typed.URL == "":
+		w.field, w.problem, w.remedy = addressField, "there is no address", "Type it as in your browser, such as onyx.acme.com"
+		return Intent{}
+	case typed.Token == "" && w.field == addressField:
+		w.field = tokenField
+		return Intent{}
+	case typed.Token == "":
+		w.field, w.problem, w.remedy = tokenField, "there is no token", "Make one in the server's settings, and paste it here"
+		return Intent{}
+	}
+	w.busy, w.tested, w.problem, w.remedy = Test, nil, "", ""
+	return Intent{Kind: Test, Connection: typed}
+}
+
+// open asks for the typed folder.
+func (w *Wizard) open() Intent {
+	if w.busy != None {
+		return Intent{}
+	}
+	typed := strings.TrimSpace(w.path.Text())
+	if typed == "" {
+		w.problem, w.remedy = "there is no path", "Type the path of a folder or a file, such as ~/notes"
+		w.changed()
+		return Intent{}
+	}
+	return Intent{Kind: Folder, Path: typed}
+}
+
+// Tested tells what a test found. It is dropped when nobody waits for it any more.
+func (w *Wizard) Tested(found Tested) {
+	if w.busy != Test {
+		return
+	}
+	w.busy, w.tested = None, &found
+	w.field = connectButton
+	if !found.OK() {
+		w.problem, w.remedy = found.Problem, found.Remedy
+		w.field = addressField
+		for _, step := range found.Steps {
+			if step.Mark == Passed { // something answered there: the token is to blame
+				w.field = tokenField
+			}
+		}
+	}
+	w.changed()
+}
+
+// Saved tells where the connection went. The form forgets the token.
+func (w *Wizard) Saved(told string) {
+	if w.busy != Save {
+		return
+	}
+	server := w.tested.Connection.URL
+	w.busy, w.tested = None, nil
+	w.address, w.token = line.Editor{Limit: longestAddress}, line.Editor{Limit: longestToken}
+	w.show(over)
+	w.told = []string{"Connected to " + server + ".", told}
+}
+
+// Failed tells that saving or reading failed, and what to do.
+func (w *Wizard) Failed(problem, remedy string) {
+	switch w.busy {
+	case None:
+		return
+	case Folder:
+		w.show(naming)
+	}
+	w.busy, w.problem, w.remedy = None, problem, remedy
+	w.changed()
+}
+
+// Stopped tells that what ran was cancelled. Of a folder, what was read until then stays.
+func (w *Wizard) Stopped() {
+	was := w.busy
+	w.busy = None
+	if was == Folder {
+		w.show(over)
+		w.told = append([]string{stoppedText(w.folder.progress)}, w.skipLines()...)
+	}
+	w.changed()
+}
+
+// Completed tells the completion of a path, unless something else was typed meanwhile.
+func (w *Wizard) Completed(typed, completed string) {
+	if w.page == naming && w.path.Text() == typed && completed != typed {
+		w.path.SetText(completed)
+		w.problem, w.remedy = "", ""
+		w.changed()
+	}
+}
+
+// Refused tells why a typed path cannot be opened.
+func (w *Wizard) Refused(problem string) {
+	if w.page == naming {
+		w.problem, w.remedy = problem, "Correct the path; tab completes it"
+		w.changed()
+	}
+}
+
+// Adding tells that a path is about to be read; false when it is not to be, because the person went elsewhere or
+// something is being read already.
+func (w *Wizard) Adding(path string) bool {
+	if w.page != naming || w.busy != None {
+		return false
+	}
+	w.show(adding)
+	w.busy, w.folder = Folder, folder{path: path, kinds: map[string]int{}}
+	return true
+}
+
+// Progress takes an event of the reading, with the files per second that were read lately; 0 where that is not known.
+func (w *Wizard) Progress(event wire.LibraryEvent, rate float64) {
+	if w.busy != Folder {
+		return
+	}
+	f := &w.folder
+	switch event.Type {
+	case wire.LibraryProgress:
+		f.progress, f.rate = event, rate
+	case wire.LibrarySkipped:
+		f.skipped++
+		if kind, notRead := wire.KindNotRead(event.Reason); notRead {
+			f.kinds[kind]++
+		} else if f.skips = append(f.skips, event); len(f.skips) > skipsKept {
+			f.skips = f.skips[1:]
+		}
+	default:
+		return
+	}
+	w.changed()
+}
+
+// Added tells that a folder was read, and where searches go from now on.
+func (w *Wizard) Added(done wire.LibraryEvent, told string) {
+	if w.busy != Folder {
+		return
+	}
+	w.busy = None
+	w.show(over)
+	w.told = append([]string{doneText(done), told}, w.skipLines()...)
+}

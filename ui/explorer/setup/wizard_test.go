@@ -1,0 +1,323 @@
+package setup
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client/wire"
+	"quarry/theme"
+	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/paint"
+)
+
+func dark() theme.Theme {
+	return theme.ForScreen(theme.Options{Mode: "dark", Profile: colorprofile.TrueColor})
+}
+
+func mono() theme.Theme {
+	return theme.ForScreen(theme.Options{Mode: "mono", Profile: colorprofile.ASCII})
+}
+
+func enter(text string) func(*line.Editor) bool {
+	return func(e *line.Editor) bool { return e.Insert(text) }
+}
+
+// connected is a wizard whose form is filled in.
+func connected(url, token string) *Wizard {
+	w := &Wizard{}
+	w.Open(Input{Sample: true})
+	w.Enter()
+	w.Edit(enter(url))
+	w.Move(1)
+	w.Edit(enter(token))
+	return w
+}
+
+func passed(c Connection) Tested {
+	return Tested{Connection: c, Steps: []Step{{"server", Passed, "answers"}, {"token", Passed, "jo@acme.com"}, {"search", Passed, "answers"}}}
+}
+
+func failed(at int) Tested {
+	found := passed(Connection{})
+	for i := range found.Steps {
+		if i >= at {
+			found.Steps[i].Mark, found.Steps[i].Detail = Skipped, "not tried"
+		}
+	}
+	found.Steps[at].Mark, found.Steps[at].Detail = Failed, "failed"
+	found.Problem, found.Remedy = "the server cannot be reached", "Check the address."
+	return found
+}
+
+func shown(w *Wizard) string {
+	lines, _, _, _ := w.View(80, 24, mono(), "enter go on")
+	return ansi.Strip(strings.Join(lines, "\n"))
+}
+
+func says(t *testing.T, w *Wizard, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(shown(w), text) {
+			t.Errorf("does not show %q:\n%s", text, shown(w))
+		}
+	}
+}
+
+func TestConnecting(t *testing.T) {
+	w := &Wizard{}
+	w.Open(Input{Sample: true})
+	says(t, w, "Connect to an Onyx server", "Open a folder", "Stay with the sample library", "enter go on")
+	w.Enter()
+	if got := w.Enter(); got != (Intent{}) {
+		t.Errorf("without an address: %+v", got)
+	}
+	says(t, w, "there is no address")
+	w.Edit(enter(" onyx.acme.com "))
+	w.Enter()
+	if w.Enter(); w.field != tokenField {
+		t.Error("a missing token is not asked for")
+	}
+	says(t, w, "there is no token")
+	w.Edit(enter("onyx_pat_secret"))
+	if strings.Contains(shown(w), "secret") {
+		t.Errorf("the token is shown:\n%s", shown(w))
+	}
+	want := Intent{Kind: Test, Connection: Connection{URL: "onyx.acme.com", Token: "onyx_pat_secret"}}
+	if got := w.Enter(); got != want {
+		t.Errorf("%+v", got)
+	}
+	says(t, w, "Testing")
+	if got := w.Enter(); got != (Intent{}) || w.Edit(enter("x")) {
+		t.Error("the form changes while it is tested")
+	}
+	w.Tested(failed(0))
+	says(t, w, "✕ server", "· token", "the server cannot be reached", "Check the address.")
+	if w.field != addressField {
+		t.Error("the address is to blame")
+	}
+	w.Enter()
+	w.Tested(failed(1))
+	if w.field != tokenField {
+		t.Error("the token is to blame")
+	}
+	w.Enter()
+	works := Connection{URL: "https://onyx.acme.com", Prefix: "/api", Token: "onyx_pat_secret"}
+	w.Tested(passed(works))
+	says(t, w, "● server", "jo@acme.com", "Save and use")
+	if got := w.Enter(); got != (Intent{Kind: Save, Connection: works}) {
+		t.Errorf("%+v", got)
+	}
+	w.Failed("the disk is full", "Free some space.")
+	says(t, w, "the disk is full", "Free some space.")
+	w.Enter()
+	w.Saved("Saved as the profile default.")
+	says(t, w, "Connected to https://onyx.acme.com.", "profile default", "Search now")
+	if w.token.Text() != "" || w.tested != nil {
+		t.Error("the token is still there")
+	}
+	if got := w.Enter(); got.Kind != Leave {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAChangedFormIsTestedAgain(t *testing.T) {
+	w := connected("a", "b")
+	w.Enter()
+	w.Tested(passed(Connection{URL: "https://a", Token: "b"}))
+	w.Move(-1)
+	w.Edit(enter("c"))
+	if got := w.Enter(); got.Kind != Test || got.Connection.Token != "bc" {
+		t.Errorf("%+v", got)
+	}
+	if !w.Back() || w.busy != None {
+		t.Error("esc does not cancel the test")
+	}
+	w.Tested(passed(Connection{}))
+	if w.tested != nil {
+		t.Error("a cancelled test is told")
+	}
+	if !w.Back() || w.page != choosing || w.Back() {
+		t.Error("esc does not step back level by level")
+	}
+	w.Enter()
+	if w.address.Text() != "a" {
+		t.Error("what was typed is lost")
+	}
+}
+
+func TestReadingAFolder(t *testing.T) {
+	w := &Wizard{}
+	w.Open(Input{Sample: true})
+	w.Move(1)
+	w.Enter()
+	if got := w.Enter(); got != (Intent{}) {
+		t.Errorf("%+v", got)
+	}
+	w.Edit(enter("~/no"))
+	if got := w.Next(); got != (Intent{Kind: Complete, Path: "~/no"}) {
+		t.Errorf("%+v", got)
+	}
+	w.Completed("~/n", "~/nothing")
+	w.Completed("~/no", "/home/jo/notes/")
+	if got := w.Enter(); got != (Intent{Kind: Folder, Path: "/home/jo/notes/"}) {
+		t.Errorf("%+v", got)
+	}
+	w.Refused("cannot open it: no such file")
+	says(t, w, "no such file")
+	if !w.Adding("/home/jo/notes") || w.Adding("/again") {
+		t.Error("one folder at a time")
+	}
+	w.Progress(wire.LibraryEvent{Type: wire.LibraryProgress, Done: 120, Total: 456, Bytes: 12_300_000, Path: "/home/jo/notes/a.md"}, 40.4)
+	w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "/home/jo/b.pdf", Reason: "it is encrypted"}, 0)
+	for range 3 {
+		w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "c.png", Reason: wire.ReasonNotRead(".png")}, 0)
+	}
+	says(t, w, "120 of 456 files", "40 files/s · 12.3 MB · 4 skipped", "b.pdf: it is encrypted", "3 .png", "Search now", "█")
+	if w.Back() || !w.Reading() {
+		t.Error("esc closes the wizard and the reading goes on")
+	}
+	w.Open(Input{})
+	says(t, w, "120 of 456")
+	if got := w.Enter(); got.Kind != Leave {
+		t.Errorf("%+v", got)
+	}
+	w.Move(1)
+	if got := w.Enter(); got.Kind != Stop {
+		t.Errorf("%+v", got)
+	}
+	w.Added(wire.LibraryEvent{Added: 300, Updated: 2, Unchanged: 1, Skipped: 4}, "Searches go there now.")
+	says(t, w, "300 documents added, 2 updated, 1 unchanged; 4 files skipped.", "Searches go there now.", "it is encrypted")
+	w.Open(Input{Sample: true})
+	if w.page != choosing {
+		t.Error("it opens at the end")
+	}
+}
+
+func TestAFolderThatFails(t *testing.T) {
+	w := &Wizard{page: naming}
+	w.Adding("/x")
+	w.Failed("cannot write to /data", "Name another folder.")
+	says(t, w, "cannot write to /data", "Name another folder.", "Folder")
+	w.Adding("/x")
+	w.Progress(wire.LibraryEvent{Type: wire.LibraryProgress, Done: 3, Stored: 2}, 0)
+	w.Stopped()
+	says(t, w, "of 2 files, is stored")
+}
+
+func TestRefusedChoices(t *testing.T) {
+	w := &Wizard{}
+	w.Open(Input{Current: "acme", ConnectRefused: "QUARRY_READONLY is set", FolderRefused: "over SSH"})
+	says(t, w, "QUARRY_READONLY is set", "over SSH", "Stay with acme")
+	for range 2 {
+		if got := w.Enter(); got != (Intent{}) || w.page != choosing {
+			t.Errorf("%+v", got)
+		}
+		w.Move(1)
+	}
+	if got := w.Enter(); got.Kind != Leave {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestGeometry holds that every page fills every area exactly, whatever is in it, and keeps the cursor inside.
+func TestGeometry(t *testing.T) {
+	texts := map[string]string{"plain": "notes", "cjk": strings.Repeat("デプロイ手順", 30), "emoji": "👩‍🚀 ❤️ 🇩🇪 é",
+		"rtl": "שלום עולם مرحبا", "huge": strings.Repeat("/x y", 50_000), "empty": ""}
+	sizes := [][2]int{{0, 0}, {0, 5}, {5, 0}, {1, 1}, {2, 3}, {11, 4}, {12, 5}, {20, 4}, {20, 5}, {29, 6}, {30, 8}, {49, 10}, {80, 24}, {240, 80}}
+	for name, text := range texts {
+		for state, w := range states(text) {
+			for _, size := range sizes {
+				for _, th := range []theme.Theme{dark(), mono()} {
+					lines, x, y, cursor := w.View(size[0], size[1], th, th.Key.Render("enter")+" go on")
+					if len(lines) != size[1] {
+						t.Fatalf("%s/%s %v: %d lines", state, name, size, len(lines))
+					}
+					for i, l := range lines {
+						if paint.Width(l) != size[0] {
+							t.Fatalf("%s/%s %v: line %d is %d wide: %q", state, name, size, i, paint.Width(l), l)
+						}
+					}
+					if cursor && (x < 0 || x >= size[0] || y < 0 || y >= size[1]) {
+						t.Fatalf("%s/%s %v: cursor at %d, %d", state, name, size, x, y)
+					}
+				}
+			}
+		}
+	}
+}
+
+// states are wizards of every page with a text wherever one can be.
+func states(text string) map[string]*Wizard {
+	all := map[string]*Wizard{}
+	add := func(name string, prepare func(*Wizard)) {
+		w := &Wizard{}
+		w.Open(Input{Current: text, ConnectRefused: text})
+		prepare(w)
+		all[name] = w
+	}
+	for i := range 3 {
+		add(fmt.Sprint("choosing ", i), func(w *Wizard) { w.Move(i) })
+	}
+	form := func(w *Wizard) {
+		w.show(connecting)
+		w.Edit(enter("h" + text))
+		w.Move(1)
+		w.Edit(enter("t" + text))
+	}
+	add("connecting", form)
+	add("testing", func(w *Wizard) { form(w); w.Enter() })
+	add("failed", func(w *Wizard) {
+		form(w)
+		w.Enter()
+		found := failed(1)
+		found.Problem, found.Remedy, found.Steps[0].Detail = "p"+text, text, text
+		w.Tested(found)
+	})
+	add("works", func(w *Wizard) { form(w); w.Enter(); w.Tested(passed(Connection{URL: text})) })
+	add("saved", func(w *Wizard) { form(w); w.Enter(); w.Tested(passed(Connection{URL: text})); w.Enter(); w.Saved(text) })
+	naming := func(w *Wizard) { w.show(naming); w.Edit(enter(text)) }
+	add("naming", naming)
+	add("refused", func(w *Wizard) { naming(w); w.Refused("r" + text) })
+	reading := func(w *Wizard) {
+		naming(w)
+		w.Adding(text)
+		w.Progress(wire.LibraryEvent{Type: wire.LibraryProgress, Done: 12, Total: 10, Path: text}, 3)
+		for range 60 {
+			w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: text, Reason: text}, 0)
+		}
+	}
+	add("reading", reading)
+	add("stopping", func(w *Wizard) { reading(w); w.Move(1) })
+	add("read", func(w *Wizard) { reading(w); w.Added(wire.LibraryEvent{Added: 1}, text); w.Move(1000) })
+	return all
+}
+
+func TestTheFocusIsAlwaysSeen(t *testing.T) {
+	for height := 1; height < 30; height++ {
+		w := connected("onyx.acme.com", "x")
+		w.Enter()
+		w.Tested(failed(0))
+		for field := range connectFields {
+			w.field = field
+			w.changed()
+			lines, _, _, cursor := w.View(40, height, mono(), "")
+			seen := cursor || field == connectButton && strings.Contains(strings.Join(lines, ""), "▌")
+			if !seen {
+				t.Errorf("height %d, field %d:\n%s", height, field, strings.Join(lines, "\n"))
+			}
+		}
+	}
+}
+
+func TestDrawingAgainCostsNothing(t *testing.T) {
+	w := connected("onyx.acme.com", "x")
+	th := dark()
+	w.View(80, 24, th, "")
+	if n := testing.AllocsPerRun(100, func() { w.View(80, 24, th, "") }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,129 @@
+package setup
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"quarry/client/wire"
+)
+
+// counts is "120 of 456 files".
+func counts(event wire.LibraryEvent) string {
+	if event.Total > 0 {
+		return fmt.Sprintf("%d of %s", event.Done, count(event.Total, "file"))
+	}
+	return count(event.Done, "file")
+}
+
+// pace is "40 files/s · 12.3 MB · 3 skipped".
+func (f *folder) pace() string {
+	var parts []string
+	if f.rate > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f files/s", f.rate))
+	}
+	parts = append(parts, size(f.progress.Bytes))
+	if f.skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", f.skipped))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// skipLines says what was skipped and why: kinds of files in one line, then file by file, the latest first.
+func (w *Wizard) skipLines() []string {
+	f := &w.folder
+	var lines []string
+	if text := kindsText(f.kinds); text != "" {
+		lines = append(lines, text)
+	}
+	for _, skip := range slices.Backward(f.skips) {
+		lines = append(lines, "skipped "+skip.Path+": "+skip.Reason)
+	}
+	rest := f.skipped - len(f.skips)
+	for _, n := range f.kinds {
+		rest -= n
+	}
+	if rest > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", rest))
+	}
+	return lines
+}
+
+// kindsText is "82 skipped, of kinds that are not read: 60 .svg, 22 .png", the most frequent first.
+func kindsText(kinds map[string]int) string {
+	const most = 8
+	total := 0
+	for _, n := range kinds {
+		total += n
+	}
+	if total == 0 {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(kinds[b], kinds[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, name := range names[:min(most, len(names))] {
+		parts = append(parts, fmt.Sprintf("%d %s", kinds[name], name))
+	}
+	if len(names) > most {
+		parts = append(parts, "…")
+	}
+	return fmt.Sprintf("%d skipped, of kinds that are not read: %s", total, strings.Join(parts, ", "))
+}
+
+// doneText is "300 documents added, 2 updated, 5 unchanged; 12 files skipped."
+func doneText(done wire.LibraryEvent) string {
+	var parts []string
+	add := func(n int, what string) {
+		switch {
+		case n > 0 && len(parts) == 0:
+			parts = append(parts, count(n, "document")+" "+what)
+		case n > 0:
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(done.Added, "added")
+	add(done.Updated, "updated")
+	add(done.Removed, "removed")
+	add(done.Unchanged, "unchanged")
+	text := strings.Join(parts, ", ")
+	if text == "" {
+		text = "Nothing was found that can be read"
+	}
+	if done.Skipped > 0 {
+		text += "; " + count(done.Skipped, "file") + " skipped"
+	}
+	return text + "."
+}
+
+func stoppedText(last wire.LibraryEvent) string {
+	if last.Stored == 0 {
+		return "Stopped before anything was stored."
+	}
+	return fmt.Sprintf("Stopped. What was read so far, of %s, is stored and can be searched; opening the folder again goes on from there.",
+		count(last.Stored, "file"))
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// size writes bytes with three digits or so.
+func size(bytes int64) string {
+	const unit = 1000
+	if bytes < unit {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	value, names, at := float64(bytes)/unit, "kMGTPE", 0
+	for value >= unit && at < len(names)-1 {
+		value /= unit
+		at++
+	}
+	return fmt.Sprintf("%.1f %cB", value, names[at])
+}
