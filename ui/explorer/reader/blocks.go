@@ -42,7 +42,7 @@ func (r *Reader) rebuild() {
 		r.addSeam(gap, foundEnd, gap)
 	}
 	r.addPieces(r.below)
-	if left || !r.document.CanExpand && r.document.WhyNot != "" {
+	if left || !r.document.CanExpand && r.document.WhyNot != "" && r.document.ChunkCount == 0 {
 		r.addSeam(gap, ends)
 	}
 	r.changed()

@@ -2,6 +2,7 @@ package reader
 
 import (
 	"bytes"
+	"sort"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
@@ -37,15 +38,12 @@ func (b lineBreaks) kept(source []byte, at int) bool {
 	if b.lines == nil {
 		return false
 	}
-	for i := range b.lines.Len() - 1 {
-		segment := b.lines.At(i)
-		if at < segment.Start || at > segment.Stop {
-			continue
-		}
-		following := b.lines.At(i + 1)
-		word, _, _ := bytes.Cut(bytes.TrimSpace(following.Value(source)), []byte(" "))
-		width := paint.Width(string(bytes.TrimSpace(segment.Value(source))))
-		return b.full < fewColumns || width+1+paint.Width(string(word)) <= b.full
+	i := sort.Search(b.lines.Len(), func(i int) bool { return b.lines.At(i).Stop >= at })
+	if i+1 >= b.lines.Len() {
+		return false
 	}
-	return false
+	line, following := b.lines.At(i), b.lines.At(i+1)
+	word, _, _ := bytes.Cut(bytes.TrimSpace(following.Value(source)), []byte(" "))
+	width := paint.Width(string(bytes.TrimSpace(line.Value(source))))
+	return b.full < fewColumns || width+1+paint.Width(string(word)) <= b.full
 }

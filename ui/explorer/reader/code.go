@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/chroma/v2"
@@ -8,6 +9,8 @@ import (
 	"github.com/alecthomas/chroma/v2/lexers"
 	"github.com/alecthomas/chroma/v2/styles"
 	"github.com/yuin/goldmark/ast"
+
+	"quarry/ui/explorer/paint"
 )
 
 // mostColoured is the longest code, in bytes, that is coloured.
@@ -47,6 +50,12 @@ func (r *renderer) codeOf(node ast.Node) (string, []placed) {
 		start := code.Len() + segment.Padding // of the bytes of the source
 		code.Write(segment.Value(r.source[:r.length]))
 		add(start, anchor, segment.Start)
+		line := strings.TrimRight(string(segment.Value(r.source[:r.length])), "\n")
+		if room := r.out.room(); paint.Width(line) > room {
+			for _, part := range paint.WrapSpans(line, max(1, room-r.out.wrap.width))[1:] {
+				add(start-segment.Padding+part.Start, lineBreak, 0)
+			}
+		}
 		for j := r.firstSpan(segment.Start); j < len(r.spans) && r.spans[j][0] < segment.Stop; j++ {
 			from, to := max(segment.Start, r.spans[j][0]), min(segment.Stop, r.spans[j][1])
 			if from < to {
@@ -55,6 +64,7 @@ func (r *renderer) codeOf(node ast.Node) (string, []placed) {
 			}
 		}
 	}
+	slices.SortStableFunc(signals, func(x, y placed) int { return x.at - y.at })
 	return code.String(), signals
 }
 

@@ -25,13 +25,13 @@ func (r *renderer) html(n *ast.HTMLBlock) {
 	var shown []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
-			shown = append(shown, paint.Wrap(line, r.measure())...)
+			shown = append(shown, line)
 		}
 	}
 	if len(shown) == 0 {
 		return
 	}
-	r.out.feed(r.signals.add(signal{kind: anchor, value: lines.At(0).Start}) + strings.Join(shown, "\n"))
+	r.out.feed(r.signals.add(signal{kind: anchor, value: lines.At(0).Start})+strings.Join(shown, "\n"), r.measure())
 }
 
 // withoutTags takes comments and the tags of HTML out of a text; where a tag begins a line, the text does too. What only

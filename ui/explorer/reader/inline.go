@@ -3,6 +3,7 @@ package reader
 import (
 	"html"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
@@ -131,7 +132,6 @@ func (in inline) splits(from, to, at int) bool {
 	if backslashes%2 == 1 {
 		return true
 	}
-	const longestReference = 40
 	before := string(in.source[max(from, at-longestReference):at])
 	ampersand := strings.LastIndexByte(before, '&')
 	if ampersand < 0 || strings.ContainsAny(before[ampersand:], "; ") {
@@ -156,14 +156,56 @@ func (in inline) insertText(insert func(ast.Node), from, to int) {
 		}
 		insert(in.made(s))
 		return
-	case strings.IndexByte(s, '&') >= 0:
-		resolved := html.UnescapeString(s)
-		if safe := paint.Text(client.Sanitize(resolved)); safe != resolved {
-			insert(in.escaped(strings.ReplaceAll(safe, "\n", " ")))
-			return
-		}
+	case strings.ContainsAny(s, `&\`):
+		insert(in.escaped(resolved(s)))
+		return
 	}
 	insert(ast.NewTextSegment(text.NewSegment(from, to)))
+}
+
+// resolved is a text of Markdown with its escapes and references resolved. What a reference must not bring in goes.
+func resolved(s string) string {
+	var out strings.Builder
+	for at := 0; at < len(s); {
+		switch c := s[at]; {
+		case c == '\\' && at+1 < len(s) && isPunctuation(s[at+1]):
+			out.WriteByte(s[at+1])
+			at += 2
+		case c == '&':
+			size := referenceSize(s[at:])
+			shown := html.UnescapeString(s[at : at+size])
+			if size > 1 {
+				shown = strings.ReplaceAll(paint.Text(client.Sanitize(shown)), "\n", " ")
+			}
+			out.WriteString(shown)
+			at += size
+		default:
+			out.WriteByte(c)
+			at++
+		}
+	}
+	return out.String()
+}
+
+func isPunctuation(c byte) bool {
+	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
+}
+
+// longestReference is more than any reference to a character needs, in bytes.
+const longestReference = 40
+
+// referenceSize is the length of the reference to a character that a text begins with, like "&amp;"; 1 if it is none.
+func referenceSize(s string) int {
+	for at := 1; at < len(s) && at < longestReference; at++ {
+		switch c := s[at]; {
+		case c == ';' && at > 1:
+			return at + 1
+		case c == '#' && at == 1, c < utf8.RuneSelf && isLetter(rune(c)):
+		default:
+			return 1
+		}
+	}
+	return 1
 }
 
 // nowhere is a link destination for which glamour prints the text of the link alone.

@@ -138,3 +138,15 @@ func TestPosition(t *testing.T) {
 		t.Errorf("at the end: %q, %d, %d %%", got, r.CurrentChunk(), r.Percent())
 	}
 }
+
+func TestResolved(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`a \* b \" c \x \\`: `a * b " c \x \`, "&amp;&lt;&copy;": "&<©", "&amp &x; & &#0;a": "&amp &x; & \ufffda",
+		"a&nbsp;b": "a\u00a0b", "&#27;[31m": "[31m", "&#x2063;&#10;x": " x", `\&amp;`: "&amp;", "&;": "&;",
+	} {
+		if got := resolved(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

@@ -13,12 +13,6 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// leafKey tells the renderers of one job apart: glamour knows its width and styles only from its making.
-type leafKey struct {
-	width  int
-	quoted bool
-}
-
 type leafRenderer = gmrenderer.Renderer
 
 // leaf has glamour render a block that holds no other blocks, at most width columns wide.
@@ -28,27 +22,26 @@ func (r *renderer) leaf(node ast.Node, width int) {
 	document.AppendChild(document, node)
 	var printed bytes.Buffer
 	writer := bufio.NewWriter(&printed)
-	if err := r.glamour(width).Render(writer, r.source, document); err != nil {
+	if err := r.glamour().Render(writer, r.source, document); err != nil {
 		panic(fmt.Sprintf("rendering: %v", err)) // caught by renderUnit
 	}
 	_ = writer.Flush() // a buffer takes everything
-	r.out.feed(printed.String())
+	r.out.feed(printed.String(), width)
 }
 
-// glamour gives the renderer for a width. glamour's renderers keep state: these belong to one job.
-func (r *renderer) glamour(width int) leafRenderer {
-	key := leafKey{width, r.quote > 0}
-	made, found := r.leafs[key]
+// glamour gives the renderer for running text, or for that in quotes. Its renderers keep state: these belong to one job.
+// It is not to wrap, because it would take the signals for text.
+func (r *renderer) glamour() leafRenderer {
+	quoted := r.quote > 0
+	made, found := r.leafs[quoted]
 	if !found {
 		style := r.style
-		if key.quoted {
+		if quoted {
 			style.Document.StylePrimitive = merged(style.Document.StylePrimitive, style.BlockQuote.StylePrimitive)
 		}
-		wrap := true
-		made = gmrenderer.NewRenderer(gmrenderer.WithNodeRenderers(util.Prioritized(ansi.NewRenderer(ansi.Options{
-			WordWrap: width, TableWrap: &wrap, InlineTableLinks: true, PreserveNewLines: true, Styles: style,
-		}), 1)))
-		r.leafs[key] = made
+		options := ansi.Options{InlineTableLinks: true, PreserveNewLines: true, Styles: style}
+		made = gmrenderer.NewRenderer(gmrenderer.WithNodeRenderers(util.Prioritized(ansi.NewRenderer(options), 1)))
+		r.leafs[quoted] = made
 	}
 	return made
 }

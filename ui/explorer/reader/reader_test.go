@@ -61,10 +61,39 @@ func TestView(t *testing.T) {
 	var r Reader
 	r.Show(runbook())
 	view := strings.Join(plainView(&r, 60, 20), "\n")
-	for _, want := range []string{"Runbook: rolling back", "Confluence › Platform › Runbooks", "2026-09-21 · Jo Ortiz · wiki.example/1042",
+	for _, want := range []string{"Runbook: rolling back                               Jo Ortiz", "Confluence › Platform › Runbooks", "2026-09-21 · wiki.example/1042",
 		"chunk 3 of 11", "╌╌ 2 above · 8 below ╌╌  e expand", "When to roll back"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("the view lacks %q:\n%s", want, view)
 		}
+	}
+}
+
+func TestBlankLinesOfCodeStay(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content = "text\n\n```go\n\na\n\n\n  b\n\n```\n\nmore"
+	var r Reader
+	r.Show(d)
+	r.View(60, 30, darkTheme(), true)
+	render(&r)
+	if view := strings.Join(plainView(&r, 60, 30), "\n"); !strings.Contains(view, "text\n\n  a\n\n\n    b\n\nmore") {
+		t.Errorf("the view:\n%s", view)
+	}
+}
+
+func TestLongCodeGoesOnWithAMark(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content = "```\nkwctl rollback tempwatch --to v4.11.6 --reason incident\n" + strings.Repeat("x", 70) + "\n```"
+	d.Highlights = []wire.Span{{20, 35}}
+	var r Reader
+	r.Show(d)
+	r.View(40, 30, darkTheme(), true)
+	render(&r)
+	view := strings.Join(plainView(&r, 40, 30), "\n")
+	want := "  kwctl rollback tempwatch --to\n  › v4.11.6 --reason incident\n  " + strings.Repeat("x", 36) + "\n  › " + strings.Repeat("x", 34) + "\n"
+	if !strings.Contains(view, want) {
+		t.Errorf("the view:\n%s", view)
 	}
 }

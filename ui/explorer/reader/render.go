@@ -23,7 +23,7 @@ func renderUnit(u unit, width int, th theme.Theme) (l *layout) {
 		l.rendered = true // it will not get any better
 		return l
 	}
-	if len(u.text) > maxUnit {
+	if len(u.text) > maxUnit || hasWideTable(u.text) {
 		return plain()
 	}
 	defer func() {
@@ -40,6 +40,19 @@ func renderUnit(u unit, width int, th theme.Theme) (l *layout) {
 	return newLayout(lines, true)
 }
 
+// mostColumns is how many columns a table may have. The parser fills up every row to them: a few kilobytes can be written
+// that become millions of cells.
+const mostColumns = 64
+
+func hasWideTable(text string) bool {
+	for line := range strings.Lines(text) {
+		if len(line) > mostColumns && strings.Count(line, "|") > mostColumns && strings.Trim(line, "|-: \n>*+") == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // renderer renders one unit. It walks the blocks of the document itself, so that lists, quotes and code keep their
 // indentation on every line, and has glamour render what stands in them.
 type renderer struct {
@@ -53,14 +66,14 @@ type renderer struct {
 	theme theme.Theme
 	pens  pens
 	style ansi.StyleConfig
-	leafs map[leafKey]leafRenderer
-	quote int // how many quotes the block stands in
+	leafs map[bool]leafRenderer // by whether they are for quotes
+	quote int                   // how many quotes the block stands in
 }
 
 func newRenderer(u unit, width int, th theme.Theme) *renderer {
 	r := &renderer{
 		source: []byte(u.text), length: len(u.text), spans: u.spans, files: u.files, theme: th, pens: pensOf(th, false),
-		style: th.Glamour(), leafs: map[leafKey]leafRenderer{},
+		style: th.Glamour(), leafs: map[bool]leafRenderer{},
 	}
 	r.out = newTypesetter(u.text, &r.signals, width)
 	return r
@@ -113,7 +126,7 @@ func (r *renderer) block(node ast.Node, depth int) {
 	case *ast.HTMLBlock:
 		r.html(n)
 	case *ast.ThematicBreak:
-		r.out.feed(r.pens.border.Write(strings.Repeat("─", min(24, r.measure()))))
+		r.out.feed(r.pens.border.Write(strings.Repeat("─", min(24, r.measure()))), r.measure())
 	}
 }
 

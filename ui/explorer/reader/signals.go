@@ -35,6 +35,7 @@ const (
 	spanEnd
 	linkBegin
 	linkEnd
+	lineBreak // of a line of code that is too long
 )
 
 // add makes a signal and gives the characters that stand for it.
@@ -54,34 +55,39 @@ func (s *signals) add(sig signal) string {
 	return text.String()
 }
 
-// read finds the signal that a text begins with, and its length. A broken one is skipped.
-func (s *signals) read(text string) (sig signal, size int, ok bool) {
-	number := 0
-	size = len(signalBegin)
-	for bit := 0; bit < 31; bit++ {
-		switch rest := text[size:]; {
-		case strings.HasPrefix(rest, signalZero):
-		case strings.HasPrefix(rest, signalOne):
-			number |= 1 << bit
-		case strings.HasPrefix(rest, signalEnd):
-			size += len(signalEnd)
-			if number < len(s.list) {
-				return s.list[number], size, true
-			}
-			return signal{}, size, false
-		default:
-			return signal{}, size, false
-		}
+// signalSize is the length of the signal that a text begins with, be it whole or not.
+func signalSize(s string) int {
+	size := len(signalBegin)
+	for strings.HasPrefix(s[size:], signalZero) || strings.HasPrefix(s[size:], signalOne) {
 		size += len(signalZero)
 	}
-	return signal{}, size, false
+	if strings.HasPrefix(s[size:], signalEnd) {
+		size += len(signalEnd)
+	}
+	return size
 }
 
-// signal obeys the signal that a text begins with and gives its length.
-func (t *typesetter) signal(s string) int {
-	sig, size, ok := t.signals.read(s)
+// read finds the signal that characters stand for.
+func (s *signals) read(text string) (sig signal, ok bool) {
+	digits, whole := strings.CutSuffix(strings.TrimPrefix(text, signalBegin), signalEnd)
+	number := 0
+	for bit := 0; digits != "" && bit < 31; bit++ {
+		if strings.HasPrefix(digits, signalOne) {
+			number |= 1 << bit
+		}
+		digits = digits[len(signalOne):]
+	}
+	if !whole || digits != "" || number >= len(s.list) {
+		return signal{}, false
+	}
+	return s.list[number], true
+}
+
+// signal obeys a signal.
+func (t *typesetter) signal(text string) {
+	sig, ok := t.signals.read(text)
 	if !ok {
-		return size
+		return
 	}
 	switch sig.kind {
 	case anchor:
@@ -96,8 +102,10 @@ func (t *typesetter) signal(s string) int {
 		t.link = sig.link
 	case linkEnd:
 		t.link = ""
+	case lineBreak:
+		t.finish()
+		t.goesOn = true
 	}
-	return size
 }
 
 // beginLink is the sequence that begins a link; empty for an address that may not be opened.

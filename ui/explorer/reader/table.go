@@ -32,7 +32,7 @@ func (r *renderer) table(table *extast.Table) {
 		}
 		r.row(cells, widths, table.Alignments)
 		if row.Kind() == extast.KindTableHeader {
-			r.out.feed(r.pens.border.Write(tableRule(widths)))
+			r.out.feed(r.pens.border.Write(tableRule(widths)), r.out.room())
 		}
 	}
 }

@@ -18,12 +18,13 @@ type typesetter struct {
 	width   int // columns
 	lines   []line
 
-	rest  lead // what every line begins with
-	first lead // what the next line begins with in its place
-	begun bool // first is to be used
-	gap   bool // a blank line comes before the next one
-	gapAt lead // what that begins with
-	wrap  lead // what lines begin with that go on with a line too long, after rest
+	rest   lead // what every line begins with
+	first  lead // what the next line begins with in its place
+	begun  bool // first is to be used
+	gap    bool // a blank line comes before the next one
+	gapAt  lead // what that begins with
+	wrap   lead // what lines begin with that go on with a line too long, after rest
+	goesOn bool // the next line does so
 
 	open   bool
 	spaces int    // before the first character of a line that is not open yet
@@ -87,44 +88,85 @@ func (t *typesetter) indent(first, rest lead) (undo func()) {
 // room is how many columns a line has after what it begins with.
 func (t *typesetter) room() int { return t.width - t.rest.width }
 
-// feed sets what a renderer printed. Blank lines are dropped: blocks have none inside, but wrapping leaves some.
-func (t *typesetter) feed(s string) { t.print(s, false) }
-
-// feedCode is feed for text whose blank lines mean something, but for those at both ends.
-func (t *typesetter) feedCode(s string) { t.print(s, true) }
-
-func (t *typesetter) print(s string, blanks bool) {
-	t.pen, t.link = "", ""
-	blank := 0 // line ends that wait for text
-	any := false
-	for at := 0; at < len(s); {
-		c := s[at]
-		switch {
-		case c == '\n':
-			t.finish()
-			blank++
+// feed sets running text that a renderer printed, in lines of at most width columns after what they begin with. Blank
+// lines are dropped.
+func (t *typesetter) feed(s string, width int) {
+	lines := paint.WrapSpans(visible(s), max(1, width))
+	offset, at := 0, 0 // of the visible text
+	t.print(s, func(cluster string) {
+		if at+1 < len(lines) && offset >= lines[at+1].Start {
 			at++
-		case c == escape:
-			at += t.escape(s[at:])
+			t.finish()
+		}
+		offset += len(cluster)
+	})
+}
+
+// visible is what of a printed text is shown.
+func visible(s string) string {
+	var shown strings.Builder
+	shown.Grow(len(s))
+	scan(s, func(cluster string, width int) {
+		if width >= 0 || cluster == "\n" {
+			shown.WriteString(cluster)
+		}
+	}, func(string) {}, func(string) {})
+	return shown.String()
+}
+
+// feedCode sets code that a renderer printed: lines stay as they are, also blank ones but for those at both ends.
+func (t *typesetter) feedCode(s string) {
+	ends := 0 // of lines, since the last text
+	any := false
+	t.print(s, func(cluster string) {
+		switch {
+		case cluster == "\n":
+			ends++
+		case cluster != " ":
+			for ; any && ends > 1; ends-- {
+				t.blankLine(t.rest)
+			}
+			ends, any = 0, true
+		}
+	})
+}
+
+// print sets what a renderer printed, and calls before for every character, line ends included.
+func (t *typesetter) print(s string, before func(cluster string)) {
+	t.pen, t.link = "", ""
+	scan(s, func(cluster string, width int) {
+		switch {
+		case cluster == "\n":
+			before(cluster)
+			t.finish()
+			t.goesOn = false
+		case width >= 0:
+			before(cluster)
+			t.write(cluster, width)
+		}
+	}, t.escape, t.signal)
+	t.finish()
+}
+
+// scan takes a printed text apart: characters with their width (-1 for those that must not be shown), escape sequences,
+// signals.
+func scan(s string, character func(cluster string, width int), sequence, signal func(string)) {
+	for at := 0; at < len(s); {
+		switch {
+		case s[at] == escape:
+			size := sequenceSize(s[at:])
+			sequence(s[at : at+size])
+			at += size
 		case strings.HasPrefix(s[at:], signalBegin):
-			at += t.signal(s[at:])
+			size := signalSize(s[at:])
+			signal(s[at : at+size])
+			at += size
 		default:
 			size, width := next(s[at:])
-			if width < 0 {
-				at += size
-				continue
-			}
-			if c != ' ' && c != '\t' {
-				for ; any && blanks && blank > 1; blank-- {
-					t.blankLine(t.rest)
-				}
-				blank, any = 0, true
-			}
-			t.write(s[at:at+size], width)
+			character(s[at:at+size], width)
 			at += size
 		}
 	}
-	t.finish()
 }
 
 const escape = 0x1b
@@ -148,29 +190,29 @@ func next(s string) (size, width int) {
 	return len(cluster), width
 }
 
-// escape reads an escape sequence. Only styles count: links come as signals, and nothing else has a place in a text.
-func (t *typesetter) escape(s string) int {
-	if len(s) < 2 {
-		return 1
-	}
-	if s[1] != '[' {
-		return 2
+// sequenceSize is the length of the escape sequence that a text begins with.
+func sequenceSize(s string) int {
+	if len(s) < 2 || s[1] != '[' {
+		return min(2, len(s))
 	}
 	end := 2
 	for end < len(s) && s[end] >= ' ' && s[end] <= '?' {
 		end++
 	}
-	if end == len(s) {
-		return end
+	return min(end+1, len(s))
+}
+
+// escape obeys an escape sequence. Only styles count: links come as signals, and nothing else has a place in a text.
+func (t *typesetter) escape(sequence string) {
+	parameters, isStyle := strings.CutSuffix(sequence, "m")
+	parameters, isControl := strings.CutPrefix(parameters, "\x1b[")
+	switch {
+	case !isStyle || !isControl:
+	case parameters == "" || parameters == "0":
+		t.pen = ""
+	case len(t.pen) < 256:
+		t.pen += sequence
 	}
-	if s[end] == 'm' {
-		if parameters := s[2:end]; parameters == "" || parameters == "0" {
-			t.pen = ""
-		} else if len(t.pen) < 256 {
-			t.pen += s[:end+1]
-		}
-	}
-	return end + 1
 }
 
 // write sets one character.
@@ -180,6 +222,8 @@ func (t *typesetter) write(cluster string, width int) {
 	case !t.open && space:
 		t.spaces++
 		return
+	case !t.open && t.goesOn:
+		t.goOn()
 	case !t.open:
 		t.begin()
 		t.fill(min(t.spaces, t.width-t.columns-1))
@@ -187,9 +231,7 @@ func (t *typesetter) write(cluster string, width int) {
 		return
 	case t.columns+width > t.width && t.columns > t.rest.width:
 		t.finish()
-		t.begin()
-		t.put(t.wrap.text)
-		t.columns += t.wrap.width
+		t.goOn()
 	}
 	if !space && t.span >= 0 && t.spanFrom < 0 {
 		t.spanFrom, t.reset = len(t.text), t.state.pen != ""
@@ -205,6 +247,14 @@ func (t *typesetter) write(cluster string, width int) {
 	}
 	t.note(cluster)
 	t.solid = t.now()
+}
+
+// goOn begins a line that goes on with the one before.
+func (t *typesetter) goOn() {
+	t.begin()
+	t.put(t.wrap.text)
+	t.columns += t.wrap.width
+	t.goesOn = false
 }
 
 // fill sets the spaces that a line begins with.

@@ -2,6 +2,7 @@ package reader
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"quarry/client"
@@ -221,10 +222,16 @@ func (r *Reader) titleLine(width int) string {
 	}
 	beside := r.beside()
 	room := width - paint.Width(beside) - 2
-	if beside == "" || room < min(paint.Width(title), 24) {
+	if !r.besideFits(width) {
 		return paint.Fit(r.pens.title.Write(strings.TrimRight(paint.Fit(title, width), " ")), width)
 	}
 	return paint.Fit(r.pens.title.Write(strings.TrimRight(paint.Fit(title, room), " ")), room) + "  " + r.pens.muted.Write(beside)
+}
+
+// besideFits tells whether owner and age have room beside the title.
+func (r *Reader) besideFits(width int) bool {
+	beside := r.beside()
+	return beside != "" && width-paint.Width(beside)-2 >= min(paint.Width(clean(r.document.Title)), 24)
 }
 
 // beside is the owner and the age that stand beside the title.
@@ -268,9 +275,10 @@ func (r *Reader) aboutLine(width int) string {
 	if day := clean(passage.Day(r.document.UpdatedAt)); day != "" {
 		parts = append(parts, day)
 	}
-	if len(r.document.Authors) > 0 {
+	if len(r.document.Authors) > 1 || !r.besideFits(width) {
 		parts = append(parts, clean(strings.Join(r.document.Authors, ", ")))
 	}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 	line := r.pens.muted.Write(strings.Join(parts, " · "))
 	if link := clean(r.document.Link); link != "" {
 		if len(parts) > 0 {
