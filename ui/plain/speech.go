@@ -47,7 +47,9 @@ func withoutFences(content string) string {
 	return kept.String()
 }
 
-func isFence(line string) bool { return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") }
+func isFence(line string) bool {
+	return strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~")
+}
 
 // sameDocument finds an earlier result of the same document.
 func (s *session) sameDocument(at int) (first int, again bool) {
@@ -208,7 +210,11 @@ func spokenLine(line string) string {
 
 // inline takes out emphasis and the addresses behind links.
 func inline(text string) string {
-	text = strings.NewReplacer("**", "", "`", "").Replace(text)
+	const longest = 16 << 10 // bytes of a line that somebody wrote by hand
+	if len(text) > longest {
+		return text
+	}
+	text = unstarred(strings.NewReplacer("**", "", "`", "").Replace(text))
 	var plain strings.Builder
 	for {
 		label, address, found := strings.Cut(text, "](")
@@ -223,6 +229,28 @@ func inline(text string) string {
 	}
 	plain.WriteString(text)
 	return plain.String()
+}
+
+// unstarred takes out the stars around *words*; others multiply.
+func unstarred(text string) string {
+	for from := 0; ; {
+		start := strings.IndexByte(text[from:], '*')
+		if start < 0 {
+			return text
+		}
+		start += from
+		length := strings.IndexByte(text[start+1:], '*')
+		if length < 0 {
+			return text
+		}
+		inside := text[start+1 : start+1+length]
+		if inside == "" || inside != strings.TrimSpace(inside) {
+			from = start + 1
+			continue
+		}
+		text = text[:start] + inside + text[start+length+2:]
+		from = start + length
+	}
 }
 
 // shortened cuts a text to some characters, at a space.
