@@ -1,0 +1,279 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/config"
+	"quarry/ui/cli"
+	"quarry/ui/explorer/setup"
+	"quarry/ui/target"
+)
+
+const (
+	testTime     = 30 * time.Second // of a whole test of a connection
+	usualProfile = "default"
+	mostListed   = 4096 // entries of a folder that a path is completed from
+)
+
+// settings set an explorer up on this machine, and remember what was set up last.
+type settings struct {
+	doors *doors
+
+	mu     sync.Mutex
+	tested cli.NewProfile                                // what the last test that passed tested
+	last   func(ctx context.Context) (cli.Target, error) // nil: nothing was set up
+}
+
+// wizardDoors are the doors of the wizard.
+func (s *settings) wizardDoors() setup.Doors {
+	refused := ""
+	if target.ReadOnly(s.doors.lookup) {
+		refused = "QUARRY_READONLY is set: nothing on this machine may be changed"
+	}
+	return setup.Doors{Test: s.test, Save: s.save, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,
+		ConnectRefused: refused, FolderRefused: refused}
+}
+
+// target is what was set up last.
+func (s *settings) target(ctx context.Context) (cli.Target, error) {
+	s.mu.Lock()
+	last := s.last
+	s.mu.Unlock()
+	if last == nil {
+		return cli.Target{}, errors.New("nothing was set up yet")
+	}
+	return last(ctx)
+}
+
+func (s *settings) setLast(last func(ctx context.Context) (cli.Target, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = last
+}
+
+// test tries a connection as configure and validate-config do.
+func (s *settings) test(ctx context.Context, typed setup.Connection) (setup.Tested, error) {
+	started := time.Now()
+	limited, cancel := context.WithTimeout(ctx, testTime)
+	defer cancel()
+	profile := cli.NewProfile{Name: usualProfile, ServerURL: strings.TrimSpace(typed.URL), APIPrefix: typed.Prefix,
+		Token: strings.TrimSpace(typed.Token)}
+	if profile.APIPrefix == "" {
+		profile.APIPrefix = config.DefaultAPIPrefix
+	}
+	profile, steps, err := cli.TryConnection(limited, s.doors.try, profile)
+	if ctx.Err() != nil {
+		return setup.Tested{}, ctx.Err()
+	}
+	found := setup.Tested{Connection: setup.Connection{URL: profile.ServerURL, Prefix: profile.APIPrefix, Token: profile.Token}}
+	for _, name := range []string{"server", "token", "search"} {
+		found.Steps = append(found.Steps, setup.Step{Name: name, Mark: setup.Skipped, Detail: "not tried"})
+	}
+	for i, step := range steps {
+		found.Steps[i].Mark, found.Steps[i].Detail = setup.Passed, step.Detail
+		if step.Err != nil {
+			found.Steps[i].Mark, found.Steps[i].Detail = setup.Failed, "failed"
+		}
+	}
+	if failure := cli.Explain(err, started); failure != nil {
+		found.Problem, found.Remedy = failure.What, failure.Do
+		return found, nil
+	}
+	s.mu.Lock()
+	s.tested = profile
+	s.mu.Unlock()
+	return found, nil
+}
+
+// save stores the connection that was tested last as the active profile.
+func (s *settings) save(ctx context.Context, connection setup.Connection) (string, error) {
+	s.mu.Lock()
+	profile := s.tested
+	s.mu.Unlock()
+	if connection != (setup.Connection{URL: profile.ServerURL, Prefix: profile.APIPrefix, Token: profile.Token}) {
+		return "", errors.New("this is not the connection that was tested")
+	}
+	host, err := s.doors.fresh()
+	if err != nil {
+		return "", err
+	}
+	profile.Name = profileName(host.Config, profile.ServerURL)
+	where, err := s.doors.save(ctx, profile)
+	if err != nil {
+		return "", err
+	}
+	s.setLast(func(context.Context) (cli.Target, error) { return s.doors.try(profile) })
+	told := "Saved as the profile " + profile.Name + ": " + where + "."
+	return told + s.nextStart(func(choice target.Choice) bool { return choice.Profile == profile.Name }), nil
+}
+
+// profileName finds a name for a server that takes none from another: the usual one, that of a profile of the same
+// server, or one made of the server's own.
+func profileName(read *config.Config, address string) string {
+	free := func(name string) bool {
+		known, exists := read.Profiles[name]
+		return !exists || known.ServerURL == address
+	}
+	if free(usualProfile) {
+		return usualProfile
+	}
+	base := "server"
+	if parsed, err := url.Parse(address); err == nil && parsed.Hostname() != "" {
+		base = strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+				return r
+			}
+			return '-'
+		}, strings.ToLower(parsed.Hostname()))
+	}
+	name := base
+	for i := 2; !free(name) || name == config.LocalProfile; i++ {
+		name = fmt.Sprintf("%s-%d", base, i)
+	}
+	return name
+}
+
+// fresh reads the configuration as it is now, which may be newer than when this run began.
+func (d *doors) fresh() (*target.Host, error) {
+	return target.NewHost(d.lookup, nil, d.process.Version)
+}
+
+// nextStart says where the next start of the program goes, if not to what was set up.
+func (s *settings) nextStart(there func(target.Choice) bool) string {
+	host, err := s.doors.fresh()
+	if err != nil {
+		return ""
+	}
+	choice, err := host.Decide(target.Request{Terminal: true})
+	if err != nil || there(choice) {
+		return ""
+	}
+	return fmt.Sprintf(" This explorer goes there now; other commands still follow %s.", choice.Reason)
+}
+
+// addFolder reads a file or folder into the library of this machine, which can be searched from its first document on.
+func (s *settings) addFolder(ctx context.Context, path string, report func(wire.LibraryEvent)) (wire.LibraryEvent, string,
+	error) {
+	host, err := s.doors.host()
+	if err != nil {
+		return wire.LibraryEvent{}, "", err
+	}
+	opened, err := host.OpenLibrary(ctx, "", true)
+	if err != nil {
+		return wire.LibraryEvent{}, "", err
+	}
+	defer func() { _ = opened.Close() }()
+	s.setLast(func(context.Context) (cli.Target, error) {
+		library := described(host, opened.Choice)
+		library.Rule = target.RuleLibrary
+		return library, nil
+	})
+	done, err := opened.Client.LibraryAdd(ctx, wire.AddRequest{Paths: []string{path}}, report)
+	if err != nil {
+		return done, "", err
+	}
+	return done, strings.TrimSpace("The library is searched from now on." + s.nextStart(func(choice target.Choice) bool {
+		return choice.Kind == target.KindLibrary && filepath.Clean(choice.LibraryDir) == filepath.Clean(opened.Choice.LibraryDir)
+	})), nil
+}
+
+// path reads a typed path. Quotes and backslashes around it come from terminals into which a folder was dropped.
+func (s *settings) path(typed string) (string, error) {
+	path := s.expanded(typed)
+	if path == "" {
+		return "", errors.New("type the path of a folder or a file")
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", path, err)
+	}
+	if _, err := os.Stat(absolute); err != nil {
+		var detail *fs.PathError
+		if errors.As(err, &detail) {
+			err = detail.Err
+		}
+		return "", fmt.Errorf("cannot open %s: %w", absolute, err)
+	}
+	return absolute, nil
+}
+
+func (s *settings) expanded(typed string) string {
+	path := strings.TrimSpace(typed)
+	if n := len(path); n > 1 && (path[0] == '\'' || path[0] == '"') && path[n-1] == path[0] {
+		path = path[1 : n-1]
+	}
+	if os.PathSeparator == '/' {
+		path = strings.ReplaceAll(path, `\ `, " ")
+	}
+	if rest, home := strings.CutPrefix(path, "~"); home && (rest == "" || os.IsPathSeparator(rest[0])) {
+		for _, variable := range []string{"HOME", "USERPROFILE"} {
+			if folder, _ := s.doors.lookup(variable); folder != "" {
+				return filepath.Join(folder, rest) + trailing(rest)
+			}
+		}
+	}
+	return path
+}
+
+// trailing is the separator that Join takes from the end of a path.
+func trailing(path string) string {
+	if path != "" && os.IsPathSeparator(path[len(path)-1]) {
+		return string(os.PathSeparator)
+	}
+	return ""
+}
+
+// complete goes on with a path as far as it can mean only one thing; a folder that it names gets its separator.
+func (s *settings) complete(typed string) string {
+	path := s.expanded(typed)
+	folder, begun := filepath.Split(path)
+	list, err := os.Open(filepath.Clean(folder)) // of nothing, the folder that we are in
+	if err != nil {
+		return typed
+	}
+	defer func() { _ = list.Close() }()
+	entries, _ := list.ReadDir(mostListed)
+	common, matches, single := "", 0, false
+	for _, entry := range entries {
+		name := entry.Name()
+		if !strings.HasPrefix(name, begun) || begun == "" && strings.HasPrefix(name, ".") {
+			continue
+		}
+		if matches == 0 {
+			common = name
+		}
+		common = shared(common, name)
+		matches++
+		info, err := os.Stat(filepath.Join(folder, name))
+		single = matches == 1 && err == nil && info.IsDir()
+	}
+	if matches == 0 {
+		return typed
+	}
+	if single && matches == 1 {
+		common += string(os.PathSeparator)
+	}
+	return folder + common
+}
+
+// shared is the beginning that two names share, in whole characters.
+func shared(a, b string) string {
+	end := 0
+	for i, r := range a {
+		if !strings.HasPrefix(b, a[:i]+string(r)) {
+			return a[:i]
+		}
+		end = i + len(string(r))
+	}
+	return a[:end]
+}
