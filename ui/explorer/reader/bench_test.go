@@ -3,6 +3,8 @@ package reader
 import (
 	"strings"
 	"testing"
+
+	"quarry/client/wire"
 )
 
 // prose is Markdown of about 4 KB of the kinds that documents are made of.
@@ -90,5 +92,22 @@ func BenchmarkWhole(b *testing.B) {
 	for b.Loop() {
 		width = 140 - width
 		r.View(width, 34, th, true)
+	}
+}
+
+// BenchmarkSetWhole brings in a whole document of a megabyte.
+func BenchmarkSetWhole(b *testing.B) {
+	th := darkTheme()
+	var whole []wire.Chunk
+	for i := range 256 {
+		whole = append(whole, wire.Chunk{ChunkInd: i, Content: prose()})
+	}
+	d := runbook()
+	for b.Loop() {
+		r := &Reader{}
+		r.Show(d)
+		r.View(60, 34, th, true)
+		r.SetWhole(infoOf(256), whole)
+		r.View(60, 34, th, true)
 	}
 }

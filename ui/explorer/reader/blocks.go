@@ -3,7 +3,6 @@ package reader
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"quarry/client/wire"
 )
@@ -192,24 +191,6 @@ func inOrder(chunks []wire.Chunk) []wire.Chunk {
 	sorted := slices.Clone(chunks)
 	slices.SortStableFunc(sorted, func(x, y wire.Chunk) int { return x.ChunkInd - y.ChunkInd })
 	return slices.CompactFunc(sorted, func(x, y wire.Chunk) bool { return x.ChunkInd == y.ChunkInd })
-}
-
-// joinTexts puts the texts of pieces together; the passage itself is given, because its pieces are cleaned for a screen.
-func joinTexts(above, found, below []*piece, content string) string {
-	if len(above) == 0 && len(below) == 0 {
-		return content
-	}
-	var texts []string
-	for _, p := range above {
-		texts = append(texts, strings.Trim(p.text, "\n"))
-	}
-	if len(found) > 0 {
-		texts = append(texts, strings.Trim(content, "\n"))
-	}
-	for _, p := range below {
-		texts = append(texts, strings.Trim(p.text, "\n"))
-	}
-	return strings.Join(texts, "\n\n")
 }
 
 // CurrentChunk is the chunk at the top of the view; for a passage of several chunks the one that matched.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"quarry/client/wire"
 )
 
 func TestRenderingIsKept(t *testing.T) {
@@ -148,5 +150,21 @@ func TestResolved(t *testing.T) {
 		if got := resolved(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
+	}
+}
+
+func TestTextIsThatWhichWasSent(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Content = "found\ttext\n"
+	var r Reader
+	r.Show(d)
+	if got := r.Text(); got != d.Content {
+		t.Errorf("the passage alone: %q", got)
+	}
+	r.AddAbove([]wire.Chunk{{ChunkInd: 1, Content: "above\t1"}, {ChunkInd: 0, Content: strings.Repeat("line\n", 10_000)}})
+	r.AddBelow([]wire.Chunk{{ChunkInd: 3, Content: "below"}})
+	if got, want := r.Text(), strings.Repeat("line\n", 10_000)+"\nabove\t1\n\nfound\ttext\n\nbelow"; got != want {
+		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
 }

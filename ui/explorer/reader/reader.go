@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"strings"
 	"time"
 
 	"quarry/client/wire"
@@ -50,7 +51,8 @@ type piece struct {
 	unit
 	layout *layout
 	shape  shape
-	start  int // its first line in the body
+	start  int    // its first line in the body
+	source string // of a chunk's first piece: the whole chunk as it was sent
 }
 
 // shape is what a layout depends on, besides the text.
@@ -114,8 +116,26 @@ func (r *Reader) Raw() bool { return r.raw }
 // SetCacheSize sets how many bytes of rendered text are kept, 4 MB unless set.
 func (r *Reader) SetCacheSize(bytes int) { r.cache.resize(bytes) }
 
-// Text is all the text that is shown as Markdown, the passage together with the chunks that were fetched around it.
-func (r *Reader) Text() string { return joinTexts(r.above, r.found, r.below, r.document.Content) }
+// Text is all the text that is shown as Markdown, as it was sent: the passage with the chunks that were fetched around it.
+func (r *Reader) Text() string {
+	if len(r.above) == 0 && len(r.below) == 0 {
+		return r.document.Content
+	}
+	var texts []string
+	add := func(text string) {
+		if text = strings.Trim(text, "\n"); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	for _, p := range r.above {
+		add(p.source)
+	}
+	add(r.document.Content)
+	for _, p := range r.below {
+		add(p.source)
+	}
+	return strings.Join(texts, "\n\n")
+}
 
 // changed notes that the lines must be laid out again.
 func (r *Reader) changed() {
@@ -174,7 +194,9 @@ func piecesOf(units []unit) []*piece {
 
 func (r *Reader) piecesOfChunk(chunk wire.Chunk) []*piece {
 	from := unit{first: chunk.ChunkInd, last: chunk.ChunkInd, files: r.document.FileLinks}
-	return piecesOf(unitsOf(chunk.Content, nil, r.document.Words, from))
+	made := piecesOf(unitsOf(chunk.Content, nil, r.document.Words, from))
+	made[0].source = chunk.Content
+	return made
 }
 
 // widestText is the longest line of running text in columns: longer ones are hard to read.
