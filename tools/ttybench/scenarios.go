@@ -44,13 +44,17 @@ func (b *bench) local(more ...string) []string {
 	return append([]string{"--library", b.library}, more...)
 }
 
-// ready starts the program and waits for its first paint and for what follows it on its own.
+// ready starts the program and waits for its first paint, for the results of the question if it is asked, and for what
+// follows on its own.
 func (b *bench) ready(program string, args ...string) (*session, error) {
 	s, err := b.open(program, args...)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.firstPaint(); err != nil {
+	if _, err = s.firstPaint(); err == nil && program == b.binary && slices.Contains(args, question) {
+		err = s.results()
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -342,10 +346,15 @@ func (b *bench) measureMemory() ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.results(); err != nil {
+		return nil, err
+	}
 	s.settle(2 * quiet)
 	for seen := 0; seen < b.previews; seen += 2 * walkSteps {
-		if _, err := s.pressAll(walk(walkSteps), rendering); err != nil {
-			return nil, err
+		for _, key := range walk(walkSteps) {
+			if err := s.nudge(key, rendering); err != nil {
+				return nil, err
+			}
 		}
 	}
 	last, err := memoryOf(s.Pid())

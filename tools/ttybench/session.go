@@ -75,6 +75,14 @@ func (s *session) firstPaint() (time.Duration, error) {
 	return chunks[len(chunks)-1].at.Sub(s.started), nil
 }
 
+// results waits for the first results to be on the screen.
+func (s *session) results() error {
+	if !s.Wait(paintLimit, func(screen string) bool { return strings.Contains(screen, "[1]") }) {
+		return fmt.Errorf("no results came; the screen is\n%s", s.Text())
+	}
+	return nil
+}
+
 // settle waits until nothing was written for a while. This is a measurement, not a test: it has to watch the clock.
 func (s *session) settle(pause time.Duration) {
 	for seen := -1; ; {
@@ -112,6 +120,17 @@ func (s *session) press(key string, pause time.Duration) (stroke, error) {
 		result.bytes += c.bytes
 	}
 	return result, nil
+}
+
+// nudge types a key and gives its answer time to come, whatever it is.
+func (s *session) nudge(key string, pause time.Duration) error {
+	before := s.count()
+	if err := s.Press(key); err != nil {
+		return err
+	}
+	s.Wait(10*pause, func(string) bool { return s.count() > before })
+	s.settle(pause)
+	return nil
 }
 
 // pressAll types keys one after the other, each after the answer to the one before it.
