@@ -1,15 +1,15 @@
 # Everything is pure Go: no C compiler is needed, except for the race detector, which `make test` uses where there is one.
 export CGO_ENABLED = 0
 GO ?= go
-Q ?= how do we roll back a deploy
+Q ?=
 VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run test lint build cross bench bench-quality crash docs clean
+.PHONY: run test lint build cross bench bench-ui bench-quality crash docs screens clean
 
 run: build
-	./bin/quarry --sample "$(Q)"
+	./bin/quarry --sample $(if $(Q),"$(Q)")
 
 build:
 	$(BUILD) -o bin/quarry .
@@ -33,6 +33,11 @@ cross:
 
 docs: build
 	$(GO) run ./tools/docs bin/quarry > docs/commands.md.new && mv docs/commands.md.new docs/commands.md
+	$(GO) run ./tools/keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md
+
+# The pictures of the README, from the screen of the program itself.
+screens: build
+	$(GO) run ./tools/screens bin/quarry docs
 
 # What is measured needs real text: QUARRY_DATA is a folder with corpora/ and qrels/.
 bench-quality:

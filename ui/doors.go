@@ -43,6 +43,7 @@ func (d *doors) cli() cli.Doors {
 		Version:       d.process.Version,
 		Commit:        d.process.Commit,
 		Decide:        d.decide,
+		Explore:       d.explore,
 		OpenLibrary:   d.openLibrary,
 		ReadOnly:      func() bool { return target.ReadOnly(d.lookup) },
 		MayWrite:      d.mayWrite,

@@ -39,9 +39,9 @@ func (l *List) drawRow(at int, selected bool) []string {
 	if r.opens {
 		lines = append(lines, d.rule("not selected"))
 	}
-	for _, line := range d.lines() {
+	for i, line := range d.lines() {
 		switch {
-		case !selected:
+		case !selected || i > 0: // the ground under one line is enough to be seen, and costs a terminal a third of the bytes
 			line = paint.Fit(bar+line, d.width)
 		case d.pens.chosen.GetReverse(): // a bar that is reversed is none
 			line = bar + paint.Under(paint.Fit(line, d.width-1), d.pens.chosen)

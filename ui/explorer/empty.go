@@ -1,0 +1,139 @@
+package explorer
+
+import (
+	"fmt"
+	"strings"
+
+	"quarry/client"
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
+)
+
+// invitation is the first line of an empty screen.
+func (m *Model) invitation() string {
+	switch {
+	case m.opening != nil:
+		return " opening " + m.target.Where + "…"
+	case m.box.Query() != "" && m.target.Kind == Remote:
+		return " " + m.keys.keyOf("search", InBox) + " searches " + m.target.Where
+	case m.target.Kind == Remote:
+		return " type a question, then " + m.keys.keyOf("search", InBox)
+	}
+	return " type to search"
+}
+
+// emptyPane is what stands where the results would.
+func (m *Model) emptyPane(width, height int) []string {
+	var lines []string
+	switch {
+	case m.failure != nil && m.searching == nil && m.opening == nil:
+		lines = m.whatFailed()
+	case m.shown != nil:
+		lines = m.nothingFound()
+	case m.failure == nil && m.searching == nil:
+		lines = m.welcomeLines(width)
+	}
+	padded := make([]string, 0, height)
+	for _, line := range lines {
+		text := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(text)]
+		for _, part := range paint.Wrap(text, max(1, width-len(indent)-1)) {
+			padded = append(padded, indent+part)
+		}
+	}
+	for len(padded) < height {
+		padded = append(padded, "")
+	}
+	padded = padded[:height]
+	for i := range padded {
+		padded[i] = paint.Fit(padded[i], width)
+	}
+	return padded
+}
+
+// whatFailed says in full what the summary above has room to begin, and what to do about it.
+func (m *Model) whatFailed() []string {
+	lines := []string{" " + m.theme.Text.Render(reasonOf(m.failure.err))}
+	if remedy := remedyOf(m.failure.err); remedy != "" {
+		lines = append(lines, "", " "+m.theme.Muted.Render(remedy))
+	}
+	return lines
+}
+
+// nothingFound says what was searched, and what to try.
+func (m *Model) nothingFound() []string {
+	s := m.shown
+	lines := []string{" " + m.theme.Title.Render("Nothing was found") + " " + m.theme.Text.Render("in "+m.target.Where+" for"),
+		"   " + m.theme.Match.Render(paint.Line(s.query.Text))}
+	if len(s.query.Chips) == 0 {
+		return append(lines, "", " "+m.theme.Muted.Render("Try fewer or other words; "+m.keys.keyOf("query", InList)+" goes back to the query."))
+	}
+	for i, chip := range s.query.Chips {
+		line := "   with " + m.theme.Chip.Render(paint.Line(chip.Raw))
+		if m.cut != nil && i < len(m.cut.counts) {
+			line += " " + m.theme.Muted.Render("· without it "+counted(m.cut.counts[i], "document"))
+		}
+		lines = append(lines, line)
+	}
+	key := m.keys.keyOf("drop-filter", m.focus)
+	switch {
+	case m.cut == nil:
+		lines = append(lines, "", " "+m.theme.Text.Render(key+" drops the last filter."))
+	case m.cut.worst < 0:
+		lines = append(lines, "", " "+m.theme.Text.Render("Dropping one filter is not enough; "+key+" drops the last."))
+	default:
+		chip := s.query.Chips[m.cut.worst]
+		lines = append(lines, "", " "+m.theme.Text.Render(paint.Line(chip.Raw)+" cut the most: "+key+" drops it."))
+	}
+	return lines
+}
+
+// welcomeLines invite: what there is to search, and what to ask.
+func (m *Model) welcomeLines(width int) []string {
+	var lines []string
+	chips := m.box.Chips()
+	if len(chips) > 0 {
+		lines = append(lines, " "+m.theme.Text.Render("The filters hold. Now type a word to search for."), "")
+	}
+	w := m.welcome
+	if len(w.sources) > 0 {
+		head := fmt.Sprintf("%s in %s", counted(w.documents, "document"), counted(len(w.sources), "source"))
+		if !w.exact {
+			head = counted(len(w.sources), "source")
+		}
+		lines = append(lines, " "+m.theme.Title.Render(head))
+		lines = append(lines, m.sourceLines(width)...)
+		lines = append(lines, "")
+	}
+	if len(m.target.Examples) > 0 && len(chips) == 0 {
+		key := m.keys.keyOf("example", InBox)
+		lines = append(lines, " "+m.theme.Title.Render("Try")+"   "+m.theme.Muted.Render(key+" asks them one after the other"))
+		for _, example := range m.target.Examples {
+			lines = append(lines, "   "+m.theme.Text.Render(paint.Line(example)))
+		}
+	}
+	return lines
+}
+
+// sourceLines are the sources with bars for their share.
+func (m *Model) sourceLines(width int) []string {
+	most, name := 0, 0
+	for _, source := range m.welcome.sources {
+		most = max(most, source.Count)
+		name = max(name, paint.Width(client.SourceName(source.Value)))
+	}
+	name = min(name, max(4, width/3))
+	bar := bounded(width-name-16, 0, 30)
+	var lines []string
+	for _, source := range m.welcome.sources {
+		line := "   " + m.theme.SourceStyle(source.Value).Render(theme.SourceGlyph(source.Value)+" "+
+			paint.Fit(client.SourceName(source.Value), name))
+		if m.welcome.exact && most > 0 {
+			filled := max(1, source.Count*bar/most)
+			line += " " + m.theme.Bar.Render(strings.Repeat("▄", min(filled, bar))) + strings.Repeat(" ", max(0, bar-filled)) +
+				m.theme.Muted.Render(fmt.Sprintf(" %5d", source.Count))
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,213 @@
+package explorer
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/explorer/picker"
+	"quarry/ui/explorer/querybox"
+)
+
+// mostUndo is how many states of the query can be brought back.
+const mostUndo = 100
+
+type facetsMsg struct {
+	id     int
+	facets *wire.FacetCounts
+	err    error
+}
+
+// blame says how many documents would match without each of the filters.
+type blame struct {
+	counts []int // per chip
+	worst  int   // index of the chip that cut the most; -1: dropping one is not enough
+}
+
+type blameMsg struct {
+	id     int
+	counts []int
+	err    error
+}
+
+// openPicker lays the filters over the panes.
+func (m *Model) openPicker() tea.Cmd {
+	m.box.Settle(m.now())
+	m.overlay = InPicker
+	m.picker.Open(m.facets())
+	return m.askFacets()
+}
+
+// facets is what is known now about the values of filters and their counts.
+func (m *Model) facets() picker.Input {
+	in := picker.Input{Query: client.ParseQuery(m.box.Query(), m.now()), Now: m.now()}
+	for _, source := range m.welcome.sources {
+		in.Known = append(in.Known, source.Value)
+	}
+	switch {
+	case m.shown != nil && len(m.shown.response.Facets.Sources)+len(m.shown.response.Facets.Months) > 0:
+		in.Facets, in.Exact = m.shown.response.Facets, true
+	case m.shown != nil && m.welcome.exact:
+		in.Facets, in.Exact = m.shown.response.Facets, true // nothing matches
+	case m.shown != nil:
+		in.Facets, in.InHand = countResults(m.shown.response.Results), len(m.shown.response.Results)
+	}
+	return in
+}
+
+// countResults counts the results in hand, for servers that do not count what matched.
+func countResults(results []wire.SearchResult) wire.Facets {
+	var facets wire.Facets
+	for _, result := range results {
+		i := slices.IndexFunc(facets.Sources, func(v wire.FacetValue) bool { return v.Value == result.SourceType })
+		if i < 0 {
+			i = len(facets.Sources)
+			facets.Sources = append(facets.Sources, wire.FacetValue{Value: result.SourceType})
+		}
+		facets.Sources[i].Count++
+	}
+	return facets
+}
+
+// askFacets counts everything where no search told counts, so that the first filter can be chosen before a word.
+func (m *Model) askFacets() tea.Cmd {
+	if m.shown != nil || !m.welcome.exact {
+		return nil
+	}
+	ctx, r := m.begin()
+	m.counting = r
+	c, request := m.client(), client.ParseQuery(m.box.Query(), m.now()).Request()
+	return func() tea.Msg {
+		counts, err := c.Facets(ctx, request)
+		return facetsMsg{id: r.id, facets: counts, err: err}
+	}
+}
+
+func (m *Model) facetsTold(msg facetsMsg) {
+	if !m.counting.is(msg.id) || m.overlay != InPicker {
+		return
+	}
+	if msg.err != nil {
+		m.fail("could not count: " + reasonOf(msg.err))
+		return
+	}
+	in := m.facets()
+	in.Facets, in.Exact = msg.facets.Facets, true
+	m.picker.Update(in)
+}
+
+// applyPicker puts the chosen filters in place of the former ones and searches.
+func (m *Model) applyPicker() tea.Cmd {
+	m.picker.Confirm() // what is typed counts as chosen
+	if problem := m.picker.Problem(); problem != "" {
+		m.warn(problem)
+		return nil
+	}
+	changes := m.picker.Result()
+	m.overlay = 0
+	if changes.Empty() {
+		return nil
+	}
+	m.remember()
+	m.box.SetFilters(changes.Fields, changes.Raw)
+	return m.filtersChanged()
+}
+
+// filtersChanged asks again with other filters.
+func (m *Model) filtersChanged() tea.Cmd {
+	if m.client() == nil || !client.ParseQuery(m.box.Query(), m.now()).HasWords() {
+		return m.queryEdited()
+	}
+	return m.startSearch(m.box.Query(), false, false)
+}
+
+// remember keeps the query as it is, for undo.
+func (m *Model) remember() {
+	m.undo = append(m.undo, m.box.Snapshot())
+	if len(m.undo) > mostUndo {
+		m.undo = m.undo[1:]
+	}
+}
+
+// undoQuery brings the query back as it was before the last change from outside the box.
+func (m *Model) undoQuery() tea.Cmd {
+	last := len(m.undo) - 1
+	m.box.Restore(m.undo[last])
+	m.undo = m.undo[:last]
+	return m.filtersChanged()
+}
+
+// dropFilter drops the filter to blame for having no results, or else the last one.
+func (m *Model) dropFilter() tea.Cmd {
+	m.box.Settle(m.now())
+	chips := m.box.Chips()
+	dropped := len(chips) - 1
+	if m.cut != nil && m.cut.worst >= 0 {
+		worst := m.shown.query.Chips[m.cut.worst].Raw
+		if i := slices.IndexFunc(chips, func(c querybox.Chip) bool { return c.Raw == worst }); i >= 0 {
+			dropped = i
+		}
+	}
+	return m.removeChip(dropped)
+}
+
+func (m *Model) removeChip(i int) tea.Cmd {
+	m.remember()
+	m.box.RemoveChip(i)
+	return m.filtersChanged()
+}
+
+// findBlame asks what would be found without each of the filters, when nothing was found with all of them.
+func (m *Model) findBlame() tea.Cmd {
+	m.cut = nil
+	if m.shown == nil || len(m.shown.response.Results) > 0 || len(m.shown.query.Chips) == 0 {
+		return nil
+	}
+	ctx, r := m.begin()
+	m.blaming = r
+	c, query, now := m.client(), m.shown.query, m.now()
+	return func() tea.Msg {
+		features, err := c.Features(ctx)
+		if err != nil || !features.Has(wire.FeatureInstant) {
+			return blameMsg{id: r.id, err: err}
+		}
+		return countWithout(ctx, c, r.id, query, now)
+	}
+}
+
+// mostBlamed is how many filters are tried, so that a long query does not ask for ever.
+const mostBlamed = 8
+
+func countWithout(ctx context.Context, c *client.Client, id int, query client.Query, now time.Time) blameMsg {
+	msg := blameMsg{id: id}
+	one := 1
+	for i := range min(len(query.Chips), mostBlamed) {
+		request := client.ParseQuery(query.Without(i), now).Request()
+		request.Instant, request.NumResults = true, &one
+		response, err := c.Search(ctx, request)
+		if err != nil {
+			return blameMsg{id: id, err: err}
+		}
+		msg.counts = append(msg.counts, response.TotalMatches)
+	}
+	return msg
+}
+
+// blamed tells which filter cut the most. That nothing is known about it is nothing to bother anybody with.
+func (m *Model) blamed(msg blameMsg) {
+	if !m.blaming.is(msg.id) || msg.err != nil || len(msg.counts) == 0 {
+		return
+	}
+	m.blaming = nil
+	worst := -1
+	for i, count := range msg.counts {
+		if count > 0 && (worst < 0 || count > msg.counts[worst]) {
+			worst = i
+		}
+	}
+	m.cut = &blame{counts: msg.counts, worst: worst}
+}

@@ -1,0 +1,53 @@
+package explorer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"quarry/ui/explorer/screentest"
+)
+
+// looks are the terminals that the pictures are taken in.
+func looks() map[string]screentest.Options {
+	return map[string]screentest.Options{
+		"dark":  {Profile: colorprofile.TrueColor, Dark: true},
+		"light": {Profile: colorprofile.TrueColor},
+		"mono":  {Profile: colorprofile.ASCII, Dark: true, Env: []string{"NO_COLOR=1"}},
+	}
+}
+
+// The whole screen in three sizes and three looks: `go test ./ui/explorer -run Pictures -update` takes them anew.
+func TestPictures(t *testing.T) {
+	t.Parallel()
+	for look, terminal := range looks() {
+		for _, size := range [][2]int{{120, 40}, {80, 24}, {40, 12}} {
+			name := fmt.Sprintf("%s-%dx%d", look, size[0], size[1])
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				terminal.Width, terminal.Height = size[0], size[1]
+				screen := startIn(t, Options{Target: sampleTarget(t), Query: "rolling back a release"}, terminal)
+				screen.WaitText("[1]")
+				screen.Wait("the search to end", func(text string) bool { return strings.Contains(text, "passages") })
+				if size[0] == 120 {
+					screen.WaitText("In a hurry?")
+					screen.WaitGone("**In a hurry")
+				}
+				screen.Golden("results")
+				screen.Press("enter")
+				screen.Wait("the reader", func(text string) bool { return !strings.Contains(text, "**") && strings.Contains(text, "hurry") })
+				screen.Golden("reader")
+				screen.Press("?")
+				screen.WaitText("All actions")
+				screen.Golden("actions")
+				screen.Press("esc")
+				screen.WaitGone("All actions")
+				screen.Press("f")
+				screen.WaitText("Sources")
+				screen.Golden("filters")
+			})
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package explorer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/explorer/screentest"
+	"quarry/ui/target"
+)
+
+// today is the day on which all tests of the screen take place.
+func today() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
+
+// sampleTarget is the sample library as the program opens it.
+func sampleTarget(t testing.TB) Target {
+	t.Helper()
+	home := t.TempDir()
+	env := map[string]string{"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_CACHE_HOME": home,
+		"QUARRY_HOME": home + "/library"}
+	host, err := target.NewHost(func(key string) (string, bool) { value, ok := env[key]; return value, ok }, nil, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice, err := host.Decide(target.Request{Sample: true, Terminal: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Target{Kind: Sample, Name: "sample", Where: "the sample library", Examples: []string{"how do we roll back a deploy"},
+		Open: func(ctx context.Context) (*Session, error) {
+			opened, err := host.Open(ctx, choice)
+			if err != nil {
+				return nil, err
+			}
+			t.Cleanup(func() { _ = opened.Close() })
+			return &Session{Client: opened.Client}, nil
+		}}
+}
+
+// script is a server that a test writes: it answers searches as the test says.
+type script struct {
+	mu       sync.Mutex
+	requests []wire.SearchRequest
+	search   func(w http.ResponseWriter, r *http.Request, request wire.SearchRequest)
+	routes   map[string]http.HandlerFunc // beside /search
+}
+
+func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if route, ok := s.routes[r.Method+" "+r.URL.Path]; ok {
+		route(w, r)
+		return
+	}
+	if r.URL.Path != "/search" {
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"detail":"Not Found"}`)
+		return
+	}
+	var request wire.SearchRequest
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		return
+	}
+	s.mu.Lock()
+	s.requests = append(s.requests, request)
+	s.mu.Unlock()
+	s.search(w, r, request)
+}
+
+// asked are the searches that the server was asked so far.
+func (s *script) asked() []wire.SearchRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]wire.SearchRequest(nil), s.requests...)
+}
+
+// answer writes a body as JSON.
+func answer200(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+// remote is the target of a scripted server.
+func (s *script) remote(t testing.TB) Target {
+	t.Helper()
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return Target{Kind: Remote, Name: "acme", Where: "acme · onyx.acme.com", Open: func(context.Context) (*Session, error) {
+		c, err := client.New(client.Options{BaseURL: server.URL, Profile: "acme",
+			Token: func(context.Context) (string, error) { return "onyx_pat_test", nil }})
+		return &Session{Client: c}, err
+	}}
+}
+
+// library is the target of a scripted server that stands for a library of this machine.
+func (s *script) library(t testing.TB) Target {
+	t.Helper()
+	return Target{Kind: Library, Name: "local", Where: "the library", Open: func(context.Context) (*Session, error) {
+		c, err := client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(s), Local: true})
+		return &Session{Client: c}, err
+	}}
+}
+
+// sixFields is what a bare Onyx says of a passage.
+func sixFields(citation int, title, content string) map[string]any {
+	return map[string]any{"citation_id": citation, "title": title, "content": content, "link": "https://wiki.acme.com/1",
+		"source_type": "confluence", "updated_at": "2026-03-12T09:00:00+00:00"}
+}
+
+// start runs an explorer in a terminal of a test.
+func start(t *testing.T, width, height int, options Options) *screentest.Screen {
+	t.Helper()
+	return startIn(t, options, screentest.Options{Width: width, Height: height, Profile: colorprofile.TrueColor, Dark: true})
+}
+
+func startIn(t *testing.T, options Options, terminal screentest.Options) *screentest.Screen {
+	t.Helper()
+	if options.Now == nil {
+		options.Now = today
+	}
+	if options.Theme == "" {
+		options.Theme = "auto"
+	}
+	options.Profile = terminal.Profile
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	t.Cleanup(cancel)
+	return screentest.Start(t, New(ctx, options), terminal)
+}

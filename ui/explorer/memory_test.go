@@ -1,0 +1,39 @@
+package explorer
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"quarry/client/wire"
+)
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	m, start := newMemory(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	m.put("remote", answer{response: &wire.SearchResponse{}, at: start})
+	m.put("library", answer{response: &wire.SearchResponse{}, at: start, kept: true})
+	for _, test := range []struct {
+		key   string
+		after time.Duration
+		want  bool
+	}{
+		{"remote", rememberFor, true}, {"remote", rememberFor + time.Second, false},
+		{"library", 24 * time.Hour, true}, {"another", 0, false},
+	} {
+		if _, got := m.get(test.key, start.Add(test.after)); got != test.want {
+			t.Errorf("%s after %v: %v, want %v", test.key, test.after, got, test.want)
+		}
+	}
+	for i := range 2 * rememberMost {
+		m.put(fmt.Sprint(i), answer{at: start})
+		m.put("library", answer{at: start, kept: true}) // used all the time, so that it stays
+	}
+	if _, kept := m.get("library", start); !kept || len(m.answers) != rememberMost || len(m.order) != rememberMost {
+		t.Errorf("%d answers in an order of %d, the one in use kept: %v", len(m.answers), len(m.order), kept)
+	}
+	m.clear()
+	if _, left := m.get("library", start); left {
+		t.Error("an answer survived")
+	}
+}

@@ -1,0 +1,192 @@
+package explorer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// versionEvery is how often a library is asked whether another process changed it.
+const versionEvery = time.Second
+
+// welcome is what the empty screen says about the target.
+type welcome struct {
+	sources   []wire.FacetValue // with counts where Exact
+	exact     bool
+	documents int
+	err       error
+}
+
+type openedMsg struct {
+	id      int
+	session *Session
+	err     error
+}
+
+type welcomeMsg struct {
+	session *Session
+	welcome welcome
+}
+
+type versionTickMsg struct{ session *Session }
+
+type versionMsg struct {
+	session *Session
+	version string
+	err     error
+}
+
+// open connects to the target.
+func (m *Model) open() tea.Cmd {
+	m.opening.stop()
+	ctx, opening := m.begin()
+	m.opening = opening
+	target := m.target
+	return func() tea.Msg {
+		session, err := target.Open(ctx)
+		return openedMsg{id: opening.id, session: session, err: err}
+	}
+}
+
+// reopen tries again to connect, unless that is under way.
+func (m *Model) reopen() tea.Cmd {
+	if m.opening != nil {
+		m.message = message{"opening " + m.target.Where + "; the search runs as soon as it is open", told}
+		return nil
+	}
+	return m.open()
+}
+
+// opened goes on where the person is by now: with the query that they came with, or that they typed meanwhile.
+func (m *Model) opened(msg openedMsg) tea.Cmd {
+	if !m.opening.is(msg.id) {
+		return closing(msg.session)
+	}
+	m.opening = nil
+	if msg.err != nil {
+		m.note("open", msg.err)
+		return nil
+	}
+	m.session, m.failure = msg.session, nil
+	commands := []tea.Cmd{m.askWelcome()}
+	if m.target.Kind == Library {
+		commands = append(commands, m.askVersion(versionTickMsg{m.session}))
+	}
+	if m.pending || m.arrival != "" && m.shown == nil && m.box.Query() == m.arrival {
+		m.pending = false
+		commands = append(commands, m.submit())
+	} else {
+		commands = append(commands, m.queryEdited())
+	}
+	return tea.Batch(commands...)
+}
+
+// openingFailure is the failure to open the target, which outlives searches.
+func (m *Model) openingFailure() *failure {
+	if m.failure != nil && m.failure.what == "open" {
+		return m.failure
+	}
+	return nil
+}
+
+// closing releases a session that is not wanted any more.
+func closing(session *Session) tea.Cmd {
+	if session == nil || session.Close == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		_ = session.Close() // nothing was written, so nothing is lost
+		return nil
+	}
+}
+
+// switchTo leaves the target for another. The query stays, and is asked there.
+func (m *Model) switchTo(target Target) tea.Cmd {
+	m.stopSearch()
+	m.expanding.stop()
+	before := closing(m.session)
+	m.target, m.session, m.welcome, m.version = painted(target), nil, welcome{}, ""
+	m.box.Placeholder = "Search " + m.target.Where
+	m.memory.clear()
+	m.failure = nil
+	m.forgetResults()
+	m.pending = m.box.Query() != ""
+	return tea.Batch(before, m.open())
+}
+
+// askWelcome asks what there is to search.
+func (m *Model) askWelcome() tea.Cmd {
+	session, ctx := m.session, m.ctx
+	return func() tea.Msg {
+		return welcomeMsg{session, whatThereIs(ctx, session.Client)}
+	}
+}
+
+func whatThereIs(ctx context.Context, c *client.Client) welcome {
+	counts, err := c.Facets(ctx, wire.SearchRequest{})
+	if err == nil {
+		return welcome{sources: counts.Facets.Sources, exact: true, documents: counts.TotalMatches}
+	}
+	if client.KindOf(err) != client.NotAvailable {
+		return welcome{err: err}
+	}
+	names, err := c.IndexedSources(ctx)
+	w := welcome{err: err}
+	for _, name := range names {
+		w.sources = append(w.sources, wire.FacetValue{Value: name})
+	}
+	return w
+}
+
+func (m *Model) welcomed(msg welcomeMsg) {
+	if msg.session != m.session {
+		return
+	}
+	m.welcome = msg.welcome
+	var told *client.Error
+	if m.failure == nil && errors.As(msg.welcome.err, &told) && (told.Kind == client.Unreachable || told.Kind == client.Auth) {
+		m.note("listing", msg.welcome.err)
+	}
+}
+
+// askVersion asks a library for its version.
+func (m *Model) askVersion(msg versionTickMsg) tea.Cmd {
+	session, ctx := msg.session, m.ctx
+	if session != m.session || session == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		status, err := session.Client.LibraryStatus(ctx)
+		if err != nil {
+			return versionMsg{session: session, err: err}
+		}
+		return versionMsg{session: session, version: status.Version}
+	}
+}
+
+// versionTold forgets remembered answers and asks again when another process changed the library.
+func (m *Model) versionTold(msg versionMsg) tea.Cmd {
+	if msg.session != m.session {
+		return nil
+	}
+	again := tea.Tick(versionEvery, func(time.Time) tea.Msg { return versionTickMsg{msg.session} })
+	if msg.err != nil || msg.version == m.version {
+		return again
+	}
+	first := m.version == ""
+	m.version = msg.version
+	if first {
+		return again
+	}
+	m.memory.clear()
+	commands := []tea.Cmd{again, m.askWelcome()}
+	if m.shown != nil && m.searching == nil {
+		commands = append(commands, m.startSearch(m.shown.text, m.shown.instant, true))
+	}
+	return tea.Batch(commands...)
+}

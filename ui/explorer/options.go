@@ -1,0 +1,94 @@
+// Package explorer is the full-screen explorer: one tea.Model over plain widgets. Update is a table from messages to
+// handlers, keys are a table from bindings to handlers, the screen is rectangles that one function lays out. It knows
+// the client and nothing behind it; whatever touches the machine goes through Capabilities.
+package explorer
+
+import (
+	"context"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"quarry/client"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/setup"
+)
+
+// Kind says what a target is.
+type Kind int
+
+const (
+	Remote  Kind = iota // a server: a search may cost model calls, so it takes Enter
+	Library             // a library of this machine: searched as one types
+	Sample              // the bundled library
+)
+
+// Target is where searches go.
+type Target struct {
+	Kind  Kind
+	Name  string // of the profile, as answers carry it
+	Where string // for a person: "acme · onyx.acme.com"
+	// Agent is the number of the agent that searches go through unless the query names one, AgentName the same by name;
+	// nil and empty: none.
+	Agent     *int
+	AgentName string
+	// Examples are questions that this target answers well.
+	Examples []string
+	// Open connects. It is called after the first paint, and again when it failed and the person asks.
+	Open func(ctx context.Context) (*Session, error)
+}
+
+// Session is an open target. Close may be nil.
+type Session struct {
+	Client *client.Client
+	Close  func() error
+}
+
+// Capabilities is all that a session may do to the machine that it runs on. A nil function is refused with its reason.
+type Capabilities struct {
+	// Copy puts text into the clipboard of this machine. The terminal's clipboard is always asked as well.
+	Copy func(text string) error
+	// Open opens a link in the person's browser or viewer. It never goes through a shell.
+	Open       func(link string) error
+	OpenReason string
+	// Local tells that the person sits at this machine: the program may be suspended, and file links lead somewhere.
+	Local bool
+}
+
+// SetUp leads to other targets.
+type SetUp struct {
+	setup.Doors
+	// Refused is why nothing can be set up here; empty where it can.
+	Refused string
+	// Target makes a target of what was set up last.
+	Target func(ctx context.Context) (Target, error)
+}
+
+// Options make an explorer.
+type Options struct {
+	Target Target
+	Query  string // runs at once
+	Caps   Capabilities
+	SetUp  SetUp
+
+	// Results is how many passages are asked for; 0: as many as usual.
+	Results int
+
+	Instant bool // search a remote server while typing, too
+	Fast    bool // ask a remote server without expansion as well, and show that first
+
+	Theme   string // auto, dark, light, ansi16, mono
+	Profile colorprofile.Profile
+	Keys    map[string][]string // action → keys, in place of the usual ones
+
+	// Width and Height are the terminal's, in cells, as far as they are known before it tells; 0 otherwise.
+	Width, Height int
+	// Now tells the time.
+	Now func() time.Time
+}
+
+// painted is a target whose words can be put on the screen as they are.
+func painted(target Target) Target {
+	target.Where = paint.Line(target.Where)
+	return target
+}

@@ -1,0 +1,186 @@
+package explorer
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"quarry/ui/explorer/screentest"
+)
+
+func TestFiltersAreChosenFromThePicker(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t), Query: "roll back"})
+	screen.WaitText("passages")
+	screen.Press("f")
+	screen.WaitText("[Sources]")
+	screen.Type("sla")
+	screen.WaitGone("Zendesk  ")
+	screen.Press("space")
+	screen.WaitText("[x]")
+	screen.Press("enter")
+	screen.WaitText("source:slack ✕")
+	screen.Wait("only Slack in the list", func(text string) bool {
+		return strings.Contains(text, "Slack") && !strings.Contains(text, "◊ Confluence")
+	})
+	screen.Press("u")
+	screen.WaitGone("source:slack")
+	screen.Press("f")
+	screen.WaitText("[Sources]")
+	screen.Press("space")
+	screen.WaitText("[x]")
+	screen.Press("esc")
+	screen.WaitGone("[Sources]")
+	if strings.Contains(screen.Text(), "✕") {
+		t.Errorf("leaving the picker changed the filters:\n%s", screen.Frame())
+	}
+}
+
+func TestTimeIsChosenFromThePicker(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t), Query: "roll back"})
+	screen.WaitText("passages")
+	screen.Press("f")
+	screen.Press("tab")
+	screen.WaitText("by month")
+	screen.Type("2026-01..2026-03")
+	screen.Press("enter")
+	screen.WaitText("since:2026-01-01 ✕")
+	screen.WaitText("until:2026-03-31 ✕")
+}
+
+// Before anything is asked, the picker counts all documents.
+func TestThePickerBeforeAnyWord(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("documents in")
+	screen.Press("ctrl+f")
+	screen.WaitText("Slack")
+	screen.Wait("counts", func(text string) bool { return strings.Contains(text, "█ 12") || strings.Contains(text, " 12 ") })
+}
+
+func TestAllActions(t *testing.T) {
+	t.Parallel()
+	m := &machine{}
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t), Query: "roll back", Caps: m.capabilities()})
+	screen.WaitText("passages")
+	screen.Press("?")
+	screen.WaitText("All actions")
+	screen.Type("citation")
+	screen.WaitText("Copy the citation")
+	screen.WaitGone("Read the passage")
+	screen.Press("down", "up", "esc")
+	screen.WaitGone("All actions")
+	screen.Press("f1")
+	screen.WaitText("All actions")
+	screen.Type("copy the citation")
+	screen.Press("enter")
+	screen.WaitText("citation [1] copied")
+	screen.Press("?")
+	screen.Type("bring back the query")
+	screen.WaitText("not now: nothing was changed yet")
+	screen.Press("enter")
+	screen.WaitText("All actions") // it stays, and the reason is told
+}
+
+func TestTheThemeFollowsTheTerminal(t *testing.T) {
+	t.Parallel()
+	for name, terminal := range map[string]screentest.Options{
+		"dark":     {Width: 100, Height: 30, Profile: colorprofile.TrueColor, Dark: true},
+		"light":    {Width: 100, Height: 30, Profile: colorprofile.TrueColor},
+		"ansi16":   {Width: 100, Height: 30, Profile: colorprofile.ANSI, Dark: true},
+		"no-color": {Width: 100, Height: 30, Profile: colorprofile.ASCII, Dark: true, Env: []string{"NO_COLOR=1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			screen := startIn(t, Options{Target: longLibrary().library(t), Query: "rollback"}, terminal)
+			screen.WaitText("2 passages")
+			screen.WaitText("Part 20 says")
+			styled := screen.Styled()
+			if coloured := strings.Contains(styled, "38;") || strings.Contains(styled, "\x1b[3"); name == "no-color" && coloured {
+				t.Errorf("colour without leave:\n%q", styled)
+			}
+		})
+	}
+}
+
+func TestThemesAreWalkedThrough(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
+	screen.WaitText("2 passages")
+	for _, mode := range []string{"dark", "light", "high-contrast", "ansi16", "mono", "auto"} {
+		screen.Press("T")
+		screen.WaitText("theme: " + mode)
+	}
+}
+
+func TestTheMouseIsOffUntilAskedFor(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
+	screen.WaitText("2 passages")
+	if screen.Modes().Mouse {
+		t.Error("the mouse is captured from the start")
+	}
+	screen.Press("ctrl+o")
+	screen.WaitText("mouse on")
+	if !screen.Modes().Mouse {
+		t.Error("the mouse was not asked for")
+	}
+	screen.Press("ctrl+o")
+	screen.WaitText("mouse off")
+}
+
+func TestQuittingRestoresTheTerminal(t *testing.T) {
+	t.Parallel()
+	for _, keys := range [][]string{{"ctrl+c"}, {"q"}} {
+		screen := start(t, 120, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
+		screen.WaitText("2 passages")
+		screen.Press(keys...)
+		screen.RequireRestored()
+	}
+}
+
+func TestPanesAreResizedAndZoomed(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
+	screen.WaitText("2 passages")
+	column := func() int {
+		for line := range strings.Lines(screen.Text()) {
+			if before, _, found := strings.Cut(line, "┬"); found {
+				return len([]rune(before))
+			}
+		}
+		return -1
+	}
+	before := column()
+	screen.Press("ctrl+right")
+	screen.Wait("the divider to move", func(string) bool { return column() == before+dividerStep })
+	screen.Press("ctrl+left")
+	screen.Wait("the divider to come back", func(string) bool { return column() == before })
+	screen.Press("z")
+	screen.Wait("the divider to go", func(string) bool { return column() == -1 })
+	screen.Press("z")
+	screen.Wait("the divider to be there again", func(string) bool { return column() == before })
+}
+
+func TestPastingIntoTheQuery(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 30, Options{Target: sampleTarget(t)})
+	screen.WaitText("documents in")
+	screen.Paste("migration\nguard\tsource:confluence")
+	screen.WaitText("migration guard")
+	screen.WaitText("source:confluence ✕")
+}
+
+func TestTinyTerminals(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 20, 4, Options{Target: sampleTarget(t), Query: "migration guard"})
+	screen.WaitText("[1]")
+	screen.Resize(19, 4)
+	screen.WaitText("too small")
+	screen.Resize(40, 12)
+	screen.WaitText("[1]")
+	screen.Resize(160, 45)
+	screen.WaitText("Confluence")
+}

@@ -1,0 +1,198 @@
+package explorer
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+// longLibrary is a library with one document of forty chunks, of which the search finds the twentieth and the thirtieth.
+func longLibrary() *script {
+	chunk := func(i int) string { return fmt.Sprintf("Part %d says what stands in part %d about rollback.", i, i) }
+	passage := func(i int, selected bool) map[string]any {
+		return map[string]any{"citation_id": 1, "title": "The long runbook", "content": chunk(i), "link": "file:///srv/runbook.md",
+			"source_type": "file", "updated_at": "2026-03-12T09:00:00+00:00", "document_id": "file:/srv/runbook.md",
+			"ref": fmt.Sprintf("file:/srv/runbook.md#%d", i), "chunk_ind": i, "chunk_start": i, "chunk_end": i, "chunk_count": 40,
+			"highlights": [][2]int{{len(chunk(i)) - 9, len(chunk(i)) - 1}}, "selected": selected}
+	}
+	return &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{passage(20, true), passage(30, true)}, "total_matches": 1})
+	}, routes: map[string]http.HandlerFunc{
+		"GET /version": func(w http.ResponseWriter, _ *http.Request) {
+			answer200(w, map[string]any{"backend_version": "x", "quarry": map[string]any{"version": "1", "api": 1,
+				"features": []string{"chunks", "stream", "facets", "instant", "num_results"}}})
+		},
+		"GET /document/chunks": func(w http.ResponseWriter, r *http.Request) {
+			var from, to int
+			fmt.Sscan(r.URL.Query().Get("from"), &from)
+			fmt.Sscan(r.URL.Query().Get("to"), &to)
+			var chunks []wire.Chunk
+			for i := from; i <= min(to, 39); i++ {
+				chunks = append(chunks, wire.Chunk{ChunkInd: i, Content: chunk(i)})
+			}
+			answer200(w, wire.DocumentChunks{Document: wire.DocumentInfo{ID: "file:/srv/runbook.md", ChunkCount: 40}, Chunks: chunks})
+		},
+	}}
+}
+
+func TestReadingOn(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: longLibrary().library(t), Query: "rollback"})
+	screen.WaitText("Part 20 says")
+	screen.WaitText("20 above")
+	screen.WaitText("19 below")
+	screen.Press("e")
+	screen.WaitText("Part 18 says")
+	screen.WaitText("Part 22 says")
+	screen.WaitText("18 above")
+	screen.Press("E")
+	screen.WaitGone("above")
+	screen.WaitText("Part 20 says") // what was looked at stays in place
+	screen.Press("enter", "g")
+	screen.WaitText("Part 0 says")
+	screen.Press("G")
+	screen.WaitText("Part 39 says")
+	screen.Press("esc", "]")
+	screen.WaitText("Part 30 says")
+	screen.Press("[")
+	screen.WaitText("Part 20 says")
+}
+
+func TestMatchesAreWalkedThrough(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t), Query: "migration guard"})
+	screen.WaitText("Runbook: rolling back a release")
+	screen.Wait("matches", func(text string) bool { return strings.Contains(text, " matches ") })
+	screen.Press("n")
+	screen.WaitText(" 1/7 ")
+	screen.Press("n")
+	screen.WaitText(" 2/7 ")
+	screen.Press("N")
+	screen.WaitText(" 1/7 ")
+}
+
+// A server with Onyx's own answers names no documents: reading on is refused with the reason, never by an error.
+func TestReadingOnWhereNoDocumentIsNamed(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, oneResult(request))
+	}}
+	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback"})
+	screen.WaitText("About rollback")
+	screen.Press("e")
+	screen.WaitText("this server does not say which document a passage is from")
+}
+
+func TestTheReaderOnItsOwnInANarrowTerminal(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 60, 20, Options{Target: sampleTarget(t), Query: "migration guard"})
+	screen.WaitText("[1]")
+	screen.Press("enter")
+	screen.WaitText("Confluence")
+	screen.WaitGone("[1]")
+	screen.Press("esc")
+	screen.WaitText("[1]")
+}
+
+// machine records what an explorer does to it.
+type machine struct {
+	mu     sync.Mutex
+	copied []string
+	opened []string
+	fail   error
+}
+
+func (m *machine) capabilities() Capabilities {
+	return Capabilities{Local: true,
+		Copy: func(text string) error {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.copied = append(m.copied, text)
+			return m.fail
+		},
+		Open: func(link string) error {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.opened = append(m.opened, link)
+			return m.fail
+		}}
+}
+
+func (m *machine) did() (copied, opened []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.copied), slices.Clone(m.opened)
+}
+
+func TestTakingAway(t *testing.T) {
+	t.Parallel()
+	m := &machine{}
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t), Query: "migration guard rolling back", Caps: m.capabilities()})
+	screen.WaitText("Runbook: rolling back a release")
+	screen.Press("y")
+	screen.WaitText("citation [1] copied to the clipboard")
+	screen.Press("Y")
+	screen.WaitText("passage [1] copied to the clipboard")
+	screen.Press("o")
+	screen.WaitText("opened https://wiki.kelderway.example")
+	copied, opened := m.did()
+	if len(copied) != 2 || !strings.Contains(copied[0], "[1]") || !strings.Contains(copied[0], "https://wiki.kelderway.example") ||
+		!strings.Contains(copied[1], "> ") {
+		t.Errorf("copied %q", copied)
+	}
+	if len(opened) != 1 {
+		t.Errorf("opened %q", opened)
+	}
+	if sent := screen.Clipboard(); len(sent) != 2 || sent[0] != copied[0] {
+		t.Errorf("the terminal was sent %q", sent)
+	}
+	m.mu.Lock()
+	m.fail = errors.New("xclip is not installed")
+	m.mu.Unlock()
+	screen.Press("y")
+	screen.WaitText("citation [1] sent to your terminal's clipboard; the system's own said: xclip is not installed")
+	screen.Press("o")
+	screen.WaitText("could not open https://wiki.kelderway.example")
+}
+
+// A session that may touch nothing says so, and hands over what it can through the terminal.
+func TestASessionWithoutCapabilities(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t), Query: "migration guard rolling back",
+		Caps: Capabilities{OpenReason: "links cannot be opened over SSH"}})
+	screen.WaitText("Runbook: rolling back a release")
+	screen.Press("y")
+	screen.WaitText("citation [1] sent to your terminal's clipboard")
+	screen.WaitGone("copied")
+	screen.Press("o")
+	screen.WaitText("links cannot be opened over SSH; the link was sent to your terminal's clipboard")
+	if sent := screen.Clipboard(); len(sent) != 2 || !strings.HasPrefix(sent[1], "https://") {
+		t.Errorf("the terminal was sent %q", sent)
+	}
+	screen.Press("ctrl+z")
+	screen.WaitText("there is no shell to go back to")
+}
+
+func TestLinksThatAreNotOpened(t *testing.T) {
+	t.Parallel()
+	for link, want := range map[string]bool{
+		"https://wiki.acme.com/1": true, "http://wiki": true, "mailto:jo@acme.com": true, "file:///etc/passwd": false,
+		"javascript:alert(1)": false, "ssh://host": false, "https:": false, "": false, "--help": false, "/bin/sh": false,
+		"data:text/html,x": false, "HTTPS://wiki.acme.com": true,
+	} {
+		m := New(t.Context(), Options{Target: Target{Kind: Remote}, Now: today})
+		if got := m.openable(link); got != want {
+			t.Errorf("%q: %v, want %v", link, got, want)
+		}
+	}
+	local := New(t.Context(), Options{Target: Target{Kind: Library}, Now: today})
+	if !local.openable("file:///srv/runbook.md") || local.openable("file://elsewhere/srv/runbook.md") {
+		t.Error("files of a library of this machine are opened, those of other machines are not")
+	}
+}

@@ -1,0 +1,290 @@
+package explorer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/theme"
+	"quarry/ui/explorer/palette"
+)
+
+// dividerStep is how far the divider moves at once, in columns; rows move one by one.
+const dividerStep = 4
+
+// restyle makes the theme anew; widgets notice by its name.
+func (m *Model) restyle() {
+	m.theme = theme.ForScreen(theme.Options{Mode: m.themeMode, Dark: m.dark, Profile: m.options.Profile})
+}
+
+func (m *Model) backgroundTold(msg tea.BackgroundColorMsg) {
+	m.dark = msg.IsDark()
+	m.restyle()
+}
+
+// profileTold follows what the terminal can show. A session without colour stays without.
+func (m *Model) profileTold(msg tea.ColorProfileMsg) {
+	if m.options.Profile == 0 {
+		m.options.Profile = msg.Profile
+		m.restyle()
+	}
+}
+
+func (m *Model) nextTheme() tea.Cmd {
+	modes := theme.Modes()
+	m.themeMode = modes[(slices.Index(modes, m.themeMode)+1)%len(modes)]
+	m.restyle()
+	m.say("theme: " + m.themeMode)
+	return nil
+}
+
+func (m *Model) toggleMouse() tea.Cmd {
+	m.mouse = !m.mouse
+	m.say("mouse off: the terminal selects text")
+	if m.mouse {
+		m.say("mouse on: click and scroll; select text with shift held")
+	}
+	return nil
+}
+
+func (m *Model) zoom() tea.Cmd {
+	m.zoomed = !m.zoomed
+	return nil
+}
+
+func (m *Model) widen() tea.Cmd  { return m.moveDivider(1) }
+func (m *Model) narrow() tea.Cmd { return m.moveDivider(-1) }
+
+// moveDivider moves it within what the layout allows, so that a key pressed too often need not be pressed back.
+func (m *Model) moveDivider(direction int) tea.Cmd {
+	before := m.rects
+	if before.Arrangement == Stacked {
+		m.dividerY += direction
+	} else {
+		m.dividerX += direction * dividerStep
+	}
+	m.arrangeScreen()
+	if m.rects == before {
+		if before.Arrangement == Stacked {
+			m.dividerY -= direction
+		} else {
+			m.dividerX -= direction * dividerStep
+		}
+	}
+	return nil
+}
+
+func (m *Model) redraw() tea.Cmd  { return tea.ClearScreen }
+func (m *Model) suspend() tea.Cmd { return tea.Suspend }
+
+func (m *Model) quit() tea.Cmd {
+	m.stopSearch()
+	return tea.Quit
+}
+
+// openActions lays the list of all actions over the panes: first those of the place that the person is in, then those of
+// the other places, which lead there when they are run.
+func (m *Model) openActions() tea.Cmd {
+	var here, elsewhere []palette.Entry
+	for _, b := range m.keys.bindings {
+		switch {
+		case b.Numbered != nil || b.In&InPanes == 0:
+			continue
+		case b.In&m.focus != 0:
+			here = append(here, palette.Entry{Action: b.Action, Group: b.Group, Text: b.Long, Keys: b.KeysText(m.focus),
+				Reason: b.reason(m)})
+		default:
+			place := b.In.Places()[0]
+			elsewhere = append(elsewhere, palette.Entry{Action: b.Action, Group: "In " + place.Name(), Text: b.Long,
+				Keys: b.KeysText(place)})
+		}
+	}
+	slices.SortStableFunc(here, func(a, b palette.Entry) int { return compareTyping(a.Group, b.Group) })
+	slices.SortStableFunc(elsewhere, func(a, b palette.Entry) int { return strings.Compare(a.Group, b.Group) })
+	m.actions.Open(append(here, elsewhere...))
+	m.overlay = InActions
+	return nil
+}
+
+// compareTyping puts the keys that edit a line behind all others: everybody knows them.
+func compareTyping(a, b string) int {
+	switch {
+	case a == b || a != typingGroup && b != typingGroup:
+		return 0
+	case a == typingGroup:
+		return 1
+	}
+	return -1
+}
+
+// runAction runs the chosen action where it belongs, or says why it cannot run now.
+func (m *Model) runAction() tea.Cmd {
+	entry, ok := m.actions.Chosen()
+	if !ok {
+		return nil
+	}
+	i := slices.IndexFunc(m.keys.bindings, func(b Binding) bool { return b.Action == entry.Action })
+	b := m.keys.bindings[i]
+	if reason := b.reason(m); reason != "" {
+		m.warn(reason)
+		return nil
+	}
+	m.overlay = 0
+	if b.In&m.focus == 0 {
+		m.focus = b.In.Places()[0]
+	}
+	return b.Run(m)
+}
+
+func (m *Model) closeOverlay() tea.Cmd {
+	if m.overlay == InSetUp {
+		m.settingUp.stop()
+		m.settingUp = nil
+		if m.wizard.Back() {
+			return nil
+		}
+	}
+	if m.overlay == InPicker && m.picker.Back() {
+		return nil
+	}
+	m.overlay = 0
+	return nil
+}
+
+func (m *Model) overlayDown() tea.Cmd { return m.overlayMove(1) }
+func (m *Model) overlayUp() tea.Cmd   { return m.overlayMove(-1) }
+
+func (m *Model) overlayMove(lines int) tea.Cmd {
+	switch {
+	case m.overlay == InActions:
+		m.actions.Move(lines)
+	case m.overlay == InPicker && lines > 0:
+		m.picker.Down()
+	case m.overlay == InPicker:
+		m.picker.Up()
+	case m.overlay == InSetUp:
+		m.wizard.Move(lines)
+	}
+	return nil
+}
+
+func (m *Model) overlayPageDown() tea.Cmd { return m.overlayPage(1) }
+func (m *Model) overlayPageUp() tea.Cmd   { return m.overlayPage(-1) }
+
+func (m *Model) overlayPage(direction int) tea.Cmd {
+	switch {
+	case m.overlay == InActions:
+		m.actions.Page(direction)
+	case m.overlay == InPicker && direction > 0:
+		m.picker.PageDown()
+	case m.overlay == InPicker:
+		m.picker.PageUp()
+	}
+	return nil
+}
+
+func (m *Model) pickerToggle() tea.Cmd      { m.picker.Toggle(); return nil }
+func (m *Model) pickerInvert() tea.Cmd      { m.picker.Invert(); return nil }
+func (m *Model) pickerNextTab() tea.Cmd     { m.picker.NextTab(); return nil }
+func (m *Model) pickerPreviousTab() tea.Cmd { m.picker.PrevTab(); return nil }
+func (m *Model) pickerLeft() tea.Cmd        { m.picker.Left(); return nil }
+func (m *Model) pickerRight() tea.Cmd       { m.picker.Right(); return nil }
+func (m *Model) pickerExtendLeft() tea.Cmd  { m.picker.ExtendLeft(); return nil }
+func (m *Model) pickerExtendRight() tea.Cmd { m.picker.ExtendRight(); return nil }
+
+// The reasons why an action cannot run now.
+
+func noQuery(m *Model) string {
+	if m.box.Query() == "" && m.failure == nil {
+		return "there is no query yet"
+	}
+	return ""
+}
+
+func noResult(m *Model) string {
+	if m.list.Len() == 0 {
+		return "there are no results"
+	}
+	return ""
+}
+
+func noUndo(m *Model) string {
+	if len(m.undo) == 0 {
+		return "nothing was changed yet"
+	}
+	return ""
+}
+
+func noExample(m *Model) string {
+	switch {
+	case len(m.target.Examples) == 0:
+		return "there are no example questions here"
+	case m.box.Query() != "" && m.example == 0:
+		return "examples are for an empty query"
+	}
+	return ""
+}
+
+func noChip(m *Model) string {
+	if len(m.box.Chips()) == 0 {
+		return "there is no filter"
+	}
+	return ""
+}
+
+func notOpen(m *Model) string {
+	if m.client() == nil {
+		return m.target.Where + " is not open yet"
+	}
+	return ""
+}
+
+func noSetUp(m *Model) string { return m.options.SetUp.Refused }
+
+func noPanes(m *Model) string {
+	if m.rects.Arrangement < Stacked {
+		return "the terminal is too small for two panes"
+	}
+	return ""
+}
+
+func noReaderBeside(m *Model) string {
+	if m.rects.Reader.H == 0 {
+		return "the reader is not open"
+	}
+	return noResult(m)
+}
+
+func cannotSuspend(m *Model) string {
+	if !m.options.Caps.Local {
+		return "there is no shell to go back to"
+	}
+	return ""
+}
+
+func cannotExpand(m *Model) string {
+	result, ok := m.result()
+	switch {
+	case !ok:
+		return noResult(m)
+	case result.DocumentID == "":
+		return noDocumentIDs
+	}
+	return ""
+}
+
+func cannotOpen(m *Model) string {
+	result, ok := m.result()
+	link := linkOf(result)
+	switch {
+	case !ok:
+		return noResult(m)
+	case link == "":
+		return "this document has no link"
+	case !m.openable(link):
+		return fmt.Sprintf("links like %.60q are not opened from here", link)
+	}
+	return ""
+}

@@ -1,0 +1,372 @@
+package explorer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/passage"
+)
+
+const (
+	// wantedResults is how many passages are asked for; those that a model did not keep follow those that it kept.
+	wantedResults = 50
+	// slowAfter is how long a search may take before the screen says that it is under way.
+	slowAfter = 200 * time.Millisecond
+	// pauseBefore is how long the keys must rest before a remote server is asked while typing.
+	pauseBefore = 100 * time.Millisecond
+)
+
+// search is one search under way.
+type search struct {
+	*request
+	text    string // as typed, filters included
+	query   client.Query
+	wire    wire.SearchRequest
+	agent   string // by name or number, where the request does not say it yet
+	key     string // in the memory
+	instant bool   // lexical only, while typing
+	started time.Time
+	slow    bool   // it took longer than slowAfter
+	stage   string // of the pipeline, once told
+	events  chan searchMsg
+}
+
+// shown is the answer that the list shows.
+type shown struct {
+	search
+	response    *wire.SearchResponse
+	took        time.Duration
+	provisional bool // better ones are under way, or were given up
+	remembered  bool // not asked now
+}
+
+// failure is what keeps failing, and since when.
+type failure struct {
+	what  string
+	err   error
+	since time.Time
+	tries int
+}
+
+// searchMsg is news of a search: an event on the way, an answer, or an error.
+type searchMsg struct {
+	id       int
+	event    *wire.SearchEvent
+	response *wire.SearchResponse
+	err      error
+	fast     bool // the answer without expansion
+}
+
+type slowMsg struct{ id int }
+
+type instantMsg struct{ text string }
+
+// queryEdited searches as one types, where a search costs nothing.
+func (m *Model) queryEdited() tea.Cmd {
+	text := m.box.InstantQuery(m.now())
+	if !client.ParseQuery(text, m.now()).HasWords() {
+		m.stopSearch()
+		m.forgetResults()
+		return nil
+	}
+	switch {
+	case m.client() == nil:
+		return nil
+	case m.client().Local():
+		return m.startSearch(text, true, false)
+	case m.options.Instant:
+		return tea.Tick(pauseBefore, func(time.Time) tea.Msg { return instantMsg{text} })
+	}
+	return nil
+}
+
+// pauseOver asks a remote server once the keys rested.
+func (m *Model) pauseOver(msg instantMsg) tea.Cmd {
+	if m.client() == nil || m.box.InstantQuery(m.now()) != msg.text || m.focus != InBox {
+		return nil
+	}
+	return m.startSearch(msg.text, true, false)
+}
+
+// forgetResults empties the list, since nothing is asked any more.
+func (m *Model) forgetResults() {
+	m.list.Clear()
+	m.shown, m.failure, m.cut = nil, m.openingFailure(), nil
+}
+
+// submit runs the whole search and moves to the list.
+func (m *Model) submit() tea.Cmd {
+	m.box.Settle(m.now())
+	text := m.box.Query()
+	query := client.ParseQuery(text, m.now())
+	switch {
+	case !query.HasWords() && len(query.Chips) > 0:
+		m.warn("type a word to search for: filters alone find nothing")
+		return nil
+	case !query.HasWords():
+		return nil
+	case m.client() == nil:
+		m.pending = true
+		return m.reopen()
+	}
+	m.focus = InList
+	if s := m.shown; s != nil && s.text == text && !s.instant && !s.provisional && m.searching == nil && m.failure == nil {
+		return nil
+	}
+	return m.startSearch(text, false, false)
+}
+
+// searchAgain asks the server even when the answer is remembered.
+func (m *Model) searchAgain() tea.Cmd {
+	if m.client() == nil {
+		return m.reopen()
+	}
+	return m.startSearch(m.box.Query(), false, true)
+}
+
+// startSearch asks for an answer, or takes it from the memory. The search before it is given up.
+func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
+	m.stopSearch()
+	m.cut = nil
+	s := search{text: text, query: client.ParseQuery(text, m.now()), instant: instant, started: m.now()}
+	s.wire = s.query.Request()
+	if instant {
+		s.wire = s.query.InstantRequest()
+	}
+	wanted := wantedResults
+	if m.options.Results > 0 {
+		wanted = m.options.Results
+	}
+	s.wire.NumResults = &wanted
+	s.agent = s.query.Agent
+	if s.agent == "" {
+		s.wire.PersonaID, s.agent = m.target.Agent, m.target.AgentName
+	}
+	s.key = memoryKey(s.wire, s.agent)
+	if answer, ok := m.memory.get(s.key, m.now()); ok && !anew {
+		m.failure = nil
+		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
+		return m.findBlame()
+	}
+	var ctx context.Context
+	ctx, s.request = m.begin()
+	s.events = make(chan searchMsg)
+	m.searching = &s
+	id := s.id
+	slow := tea.Tick(slowAfter, func(time.Time) tea.Msg { return slowMsg{id} })
+	return tea.Batch(s.run(ctx, m.client()), s.next(ctx), slow, m.askFast(ctx, s))
+}
+
+// memoryKey tells requests apart.
+func memoryKey(request wire.SearchRequest, agent string) string {
+	encoded, err := json.Marshal(request)
+	if err != nil {
+		return "" // a request of plain values can always be encoded
+	}
+	return agent + "\x00" + string(encoded)
+}
+
+// run asks; news on the way go through the channel that next reads.
+func (s search) run(ctx context.Context, c *client.Client) tea.Cmd {
+	return func() tea.Msg {
+		defer close(s.events)
+		request, err := withAgent(ctx, c, s.wire, s.agent)
+		if err != nil {
+			return searchMsg{id: s.id, err: err}
+		}
+		if s.instant {
+			response, err := c.Search(ctx, request)
+			return searchMsg{id: s.id, response: response, err: err}
+		}
+		response, err := c.SearchStream(ctx, request, func(event wire.SearchEvent) {
+			if event.Type == wire.EventFinal {
+				return // it is what the call returns
+			}
+			select {
+			case s.events <- searchMsg{id: s.id, event: &event}:
+			case <-ctx.Done():
+			}
+		})
+		return searchMsg{id: s.id, response: response, err: err}
+	}
+}
+
+// next waits for news on the way.
+func (s search) next(ctx context.Context) tea.Cmd {
+	if s.instant {
+		return nil
+	}
+	return func() tea.Msg {
+		select {
+		case msg, ok := <-s.events:
+			if ok {
+				return msg
+			}
+		case <-ctx.Done():
+		}
+		return nil
+	}
+}
+
+// askFast asks a remote server for the answer without expansion as well, to have something to show.
+func (m *Model) askFast(ctx context.Context, s search) tea.Cmd {
+	if !m.options.Fast || s.instant || m.client().Local() {
+		return nil
+	}
+	c, request := m.client(), s.wire
+	request.SkipQueryExpansion = true
+	return func() tea.Msg {
+		request, err := withAgent(ctx, c, request, s.agent)
+		if err != nil {
+			return nil
+		}
+		response, err := c.Search(ctx, request)
+		if err != nil {
+			return nil // the whole search tells what is wrong
+		}
+		return searchMsg{id: s.id, response: response, fast: true}
+	}
+}
+
+// withAgent puts the number of the agent that a query names into its request.
+func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest, agent string) (wire.SearchRequest, error) {
+	if agent == "" {
+		return request, nil
+	}
+	personas, err := c.Personas(ctx)
+	if err != nil {
+		return request, fmt.Errorf("find the agent %q: %w", agent, err)
+	}
+	id, near, found := client.FindAgent(personas, agent)
+	switch {
+	case found:
+		request.PersonaID = &id
+		return request, nil
+	case near != "":
+		return request, fmt.Errorf("no agent is called %q; did you mean agent:%q?", agent, near)
+	}
+	return request, fmt.Errorf("no agent is called %q", agent)
+}
+
+// searchTold takes news of the search under way; those of any other are late.
+func (m *Model) searchTold(msg searchMsg) tea.Cmd {
+	s := m.searching
+	if s == nil || !s.is(msg.id) {
+		return nil
+	}
+	switch {
+	case msg.event != nil:
+		return m.onTheWay(s, msg.event)
+	case msg.err != nil:
+		m.searching = nil
+		s.stop()
+		m.searchFailed(s, msg.err)
+		return nil
+	case msg.fast:
+		if m.shown == nil || m.shown.id != s.id {
+			m.show(shown{search: *s, response: msg.response, took: m.now().Sub(s.started), provisional: true})
+		}
+		return nil
+	}
+	m.searching = nil
+	s.stop()
+	took := m.now().Sub(s.started)
+	m.failure = nil
+	m.memory.put(s.key, answer{response: msg.response, took: took, at: m.now(), kept: m.target.Kind != Remote})
+	m.show(shown{search: *s, response: msg.response, took: took})
+	return m.findBlame()
+}
+
+// onTheWay takes an event of the stream.
+func (m *Model) onTheWay(s *search, event *wire.SearchEvent) tea.Cmd {
+	switch event.Type {
+	case wire.EventStage:
+		s.stage = event.Name
+	case wire.EventProvisional:
+		if event.Response != nil && len(event.Response.Results) > 0 {
+			m.show(shown{search: *s, response: event.Response, took: m.now().Sub(s.started), provisional: true})
+		}
+	}
+	return s.next(m.ctx)
+}
+
+// show puts an answer into the list. When the same question was asked again, a selection that the person made stays.
+func (m *Model) show(answer shown) {
+	keep := m.shown != nil && sameQuestion(m.shown.text, answer.text) && m.list.SelectedIndex() > 0
+	fromTop := m.shown != nil && m.shown.instant && !answer.instant
+	m.shown = &answer
+	m.list.SetNow(m.now())
+	m.list.Set(answer.response.Results, passage.Words(answer.query), keep)
+	m.list.SetStale(false)
+	if selected := m.list.SelectedIndex(); keep && fromTop { // a better order is read from its beginning
+		m.list.First()
+		m.list.SelectIndex(selected)
+	}
+	m.box.SetIgnored(ignoredFields(answer.response.Notes))
+	if m.overlay == InPicker {
+		m.picker.Update(m.facets())
+	}
+}
+
+func sameQuestion(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
+
+// ignoredFields are the filters that the server said to take no notice of: its notes begin with their names.
+func ignoredFields(notes []wire.Note) []string {
+	var fields []string
+	for _, note := range notes {
+		if note.Code == wire.NoteFilterIgnored {
+			field, _, _ := strings.Cut(note.Text, ":")
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+// searchFailed keeps what is shown and says what failed, and since when.
+func (m *Model) searchFailed(s *search, err error) {
+	m.list.SetStale(false)
+	if client.KindOf(err) == client.Canceled || errors.Is(err, context.Canceled) {
+		return
+	}
+	m.note("search", err)
+}
+
+// note keeps a failure; the first of several in a row says since when.
+func (m *Model) note(what string, err error) {
+	f := failure{what: what, err: err, since: m.now(), tries: 1}
+	if m.failure != nil && m.failure.what == what {
+		f.since, f.tries = m.failure.since, m.failure.tries+1
+	}
+	m.failure = &f
+}
+
+// stopSearch gives up the search under way; what it brought stays.
+func (m *Model) stopSearch() bool {
+	if m.searching == nil {
+		return false
+	}
+	m.searching.stop()
+	m.searching = nil
+	m.list.SetStale(false)
+	return true
+}
+
+// searchIsSlow shows that a search is under way, and from then on its seconds.
+func (m *Model) searchIsSlow(msg slowMsg) tea.Cmd {
+	if m.searching == nil || !m.searching.is(msg.id) {
+		return nil
+	}
+	m.searching.slow = true
+	if m.shown != nil && m.shown.id != msg.id {
+		m.list.SetStale(true)
+	}
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return msg })
+}

@@ -1,0 +1,357 @@
+package explorer
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"quarry/client/wire"
+)
+
+func TestALibraryIsSearchedWhileTyping(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("documents in")
+	screen.Type("rolling back a relea")
+	screen.WaitText("Runbook: rolling back a release")
+	screen.WaitText("│[1]")
+	x, y, visible := screen.Cursor()
+	if want := len("┃ ") - 2 + len("rolling back a relea"); x != want || y != 0 || !visible {
+		t.Errorf("the cursor is at %d,%d (%v), want %d,0", x, y, visible, want)
+	}
+	screen.Press("down")
+	screen.Press("enter")
+	screen.WaitText("open") // the bar of the list
+	screen.Press("enter")
+	screen.WaitText("h results")
+}
+
+// A remote search costs model calls: typing asks nothing, and Enter asks once.
+func TestARemoteServerIsSearchedOnEnter(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, "About "+request.Query, "All of it.")}})
+	}}
+	screen := start(t, 120, 40, Options{Target: server.remote(t)})
+	screen.Type("rollback")
+	screen.WaitText("↵ searches acme")
+	if asked := server.asked(); len(asked) > 0 {
+		t.Fatalf("typing asked for %+v", asked)
+	}
+	screen.Press("enter")
+	screen.WaitText("About rollback")
+	screen.WaitText("1 passage")
+	asked := server.asked()
+	if len(asked) != 1 || *asked[0].NumResults != wantedResults || asked[0].Instant {
+		t.Errorf("asked for %+v", asked)
+	}
+	screen.Press("/")
+	screen.Press("backspace", "enter")
+	screen.WaitText("About rollbac ")
+	screen.Press("/")
+	screen.Type("k")
+	screen.Press("enter")
+	screen.WaitText("from memory")
+	if asked := server.asked(); len(asked) != 2 {
+		t.Errorf("the remembered search was asked again: %d searches", len(asked))
+	}
+	screen.Press("r")
+	screen.WaitGone("from memory")
+	if asked := server.asked(); len(asked) != 3 {
+		t.Errorf("r did not ask anew: %d searches", len(asked))
+	}
+}
+
+func TestInstantSearchOfARemoteServer(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, fmt.Sprintf("%s instant %v", request.Query, request.Instant), "x")}})
+	}}
+	screen := start(t, 120, 40, Options{Target: server.remote(t), Instant: true})
+	screen.WaitText("type a question")
+	screen.Type("rollback")
+	screen.WaitText("rollback instant true")
+	if asked := server.asked(); len(asked) != 1 {
+		t.Errorf("%d searches for one pause of the keys", len(asked))
+	}
+}
+
+// held is a server whose searches wait until they are let go or given up.
+type held struct {
+	script
+	release chan struct{}
+	begun   chan wire.SearchRequest
+	gone    atomic.Int32
+}
+
+func holding(body func(wire.SearchRequest) any) *held {
+	h := &held{release: make(chan struct{}), begun: make(chan wire.SearchRequest, 100)}
+	h.search = func(w http.ResponseWriter, r *http.Request, request wire.SearchRequest) {
+		h.begun <- request
+		select {
+		case <-h.release:
+			answer200(w, body(request))
+		case <-r.Context().Done():
+			h.gone.Add(1)
+		}
+	}
+	return h
+}
+
+func oneResult(request wire.SearchRequest) any {
+	return map[string]any{"results": []any{sixFields(1, "About "+request.Query, "All of it.")}}
+}
+
+func TestASlowSearchTellsAndCanBeStopped(t *testing.T) {
+	t.Parallel()
+	server := holding(oneResult)
+	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback", Now: time.Now})
+	<-server.begun
+	screen.WaitText("searching")
+	screen.WaitText("esc stops")
+	screen.WaitText("searching · 1 s")
+	screen.Press("esc")
+	screen.WaitText("stopped")
+	screen.WaitGone("searching")
+	screen.Press("r")
+	<-server.begun
+	close(server.release)
+	screen.WaitText("About rollback")
+	screen.Wait("the first search to be given up", func(string) bool { return server.gone.Load() == 1 })
+}
+
+// The newest search wins: those before it are cancelled, and a late answer of theirs is not shown.
+func TestTheNewestSearchWins(t *testing.T) {
+	t.Parallel()
+	server := holding(oneResult)
+	screen := start(t, 120, 40, Options{Target: server.library(t)})
+	screen.WaitText("type to search")
+	for _, letter := range "abc" {
+		screen.Type(string(letter))
+		<-server.begun
+	}
+	close(server.release)
+	screen.WaitText("About abc")
+	screen.Wait("two searches to be given up", func(string) bool { return server.gone.Load() == 2 })
+}
+
+func TestALateAnswerIsDropped(t *testing.T) {
+	t.Parallel()
+	m := New(t.Context(), Options{Target: Target{Kind: Remote, Where: "acme"}, Now: today, Width: 120, Height: 40})
+	m.searching = &search{request: &request{id: 7, cancel: func() {}}, text: "new", started: today()}
+	late := &wire.SearchResponse{Results: []wire.SearchResult{{Title: "late"}}}
+	for _, msg := range []searchMsg{{id: 6, response: late}, {id: 6, err: context.DeadlineExceeded},
+		{id: 6, event: &wire.SearchEvent{Type: wire.EventProvisional, Response: late}}, {id: 6, response: late, fast: true}} {
+		m.Update(msg)
+		if m.shown != nil || m.failure != nil || m.searching == nil {
+			t.Fatalf("a late %+v was taken", msg)
+		}
+	}
+	m.Update(slowMsg{6})
+	if m.searching.slow {
+		t.Error("a late tick was taken")
+	}
+	m.Update(chunksMsg{id: 6, whole: true})
+	m.Update(blameMsg{id: 6, counts: []int{1}})
+	m.Update(facetsMsg{id: 6, facets: &wire.FacetCounts{}})
+	m.Update(openedMsg{id: 6, session: &Session{}})
+	if m.cut != nil || m.session != nil {
+		t.Error("a late count or session was taken")
+	}
+}
+
+func TestStagesAndProvisionalResults(t *testing.T) {
+	t.Parallel()
+	next := make(chan string)
+	server := &script{search: func(w http.ResponseWriter, r *http.Request, _ wire.SearchRequest) {
+		w.Header().Set("Content-Type", wire.MediaTypeNDJSON)
+		for line := range next {
+			fmt.Fprintln(w, line)
+			w.(http.Flusher).Flush()
+		}
+	}}
+	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback"})
+	next <- `{"type":"stage","name":"understand","state":"start"}`
+	screen.WaitText("understand")
+	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
+	screen.WaitText("First guess")
+	screen.WaitText("1 passage so far")
+	next <- `{"type":"final","response":{"results":[{"citation_id":1,"title":"The answer","content":"x","source_type":"web"}]}}`
+	close(next)
+	screen.WaitText("The answer")
+	screen.WaitGone("First guess")
+	screen.WaitGone("so far")
+}
+
+func TestProvisionalResultsStayWhenTheSearchIsStopped(t *testing.T) {
+	t.Parallel()
+	next := make(chan string)
+	defer close(next)
+	server := &script{search: func(w http.ResponseWriter, r *http.Request, _ wire.SearchRequest) {
+		w.Header().Set("Content-Type", wire.MediaTypeNDJSON)
+		fmt.Fprintln(w, <-next)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}}
+	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback"})
+	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
+	screen.WaitText("First guess")
+	screen.Press("esc")
+	screen.WaitText("stopped; what was found so far stays")
+	screen.WaitText("provisional")
+	screen.WaitText("First guess")
+}
+
+func TestFastAnswerIsProvisional(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		title := "Quick"
+		if !request.SkipQueryExpansion {
+			<-release
+			title = "Thorough"
+		}
+		answer200(w, map[string]any{"results": []any{sixFields(1, title, "x")}})
+	}}
+	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback", Fast: true})
+	screen.WaitText("Quick")
+	close(release)
+	screen.WaitText("Thorough")
+	screen.WaitGone("Quick")
+}
+
+func TestAFailureSaysWhatSinceWhenAndHowToRetry(t *testing.T) {
+	t.Parallel()
+	var healthy atomic.Bool
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		if healthy.Load() {
+			answer200(w, oneResult(request))
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, `{"error_code":"SERVICE_UNAVAILABLE","detail":"the index is being rebuilt"}`)
+	}}
+	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback"})
+	screen.WaitText("search failed at 12:00 · r tries again")
+	screen.WaitText("the index is being rebuilt")
+	screen.Press("r")
+	screen.WaitText("search failed 2 times since 12:00")
+	healthy.Store(true)
+	screen.Press("r")
+	screen.WaitText("About rollback")
+	screen.WaitGone("failed")
+	healthy.Store(false)
+	screen.Press("r")
+	screen.WaitText("search failed at 12:00")
+	screen.WaitText("About rollback") // what was there stays
+}
+
+func TestATargetThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	var tries atomic.Int32
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, oneResult(request))
+	}}
+	working := server.remote(t)
+	broken := working
+	broken.Open = func(ctx context.Context) (*Session, error) {
+		if tries.Add(1) == 1 {
+			return nil, fmt.Errorf("the library was written by a newer quarry")
+		}
+		return working.Open(ctx)
+	}
+	screen := start(t, 120, 40, Options{Target: broken})
+	screen.WaitText("open failed at 12:00")
+	screen.WaitText("the library was written by a newer quarry")
+	screen.Type("rollback")
+	screen.WaitText("rollback")
+	screen.Press("enter")
+	screen.WaitText("About rollback")
+}
+
+func TestNothingFoundNamesTheFilterToBlame(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t), Query: "rollback source:hubspot within:3650d"})
+	screen.WaitText("Nothing was found")
+	screen.WaitText("source:hubspot cut the most: x drops it")
+	screen.Press("x")
+	screen.WaitText("Runbook")
+	screen.WaitGone("source:hubspot")
+	screen.Press("u")
+	screen.WaitText("Nothing was found")
+	screen.WaitText("source:hubspot ✕")
+}
+
+func TestFiltersWithoutWordsAskForOne(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("documents in")
+	screen.Type("source:slack ")
+	screen.WaitText("source:slack ✕")
+	screen.WaitText("The filters hold. Now type a word")
+	screen.Press("enter")
+	screen.WaitText("filters alone find nothing")
+}
+
+func TestAHalfTypedFilterIsNotSearchedFor(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, oneResult(request))
+	}}
+	screen := start(t, 120, 40, Options{Target: server.library(t)})
+	screen.WaitText("type to search")
+	screen.Type("deploy source:sla")
+	screen.WaitText("About deploy")
+	screen.Type("ck ")
+	screen.WaitText("source:slack ✕")
+	for _, request := range server.asked() {
+		if strings.Contains(request.Query, "sla") {
+			t.Errorf("searched for %q", request.Query)
+		}
+	}
+}
+
+func TestWhatTheServerIgnoresIsSaid(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, oneResult(request))
+	}}
+	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback author:jo"})
+	screen.WaitText("About rollback")
+	screen.WaitText("author:jo")
+	screen.WaitText("ignore")
+}
+
+func TestAnAgentThatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	server := &script{routes: map[string]http.HandlerFunc{"GET /persona": func(w http.ResponseWriter, _ *http.Request) {
+		answer200(w, []map[string]any{{"id": 4, "name": "Engineering"}})
+	}}, search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, fmt.Sprint("agent ", *request.PersonaID), "x")}})
+	}}
+	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: `rollback agent:Enginering`})
+	screen.WaitText(`agent:"Engineering"?`)
+	screen.Press("/", "ctrl+u")
+	screen.Press("backspace", "ctrl+u")
+	screen.Type("rollback agent:engineering")
+	screen.Press("enter")
+	screen.WaitText("agent 4")
+}
+
+func TestALibraryThatAnotherProcessChanged(t *testing.T) {
+	t.Parallel()
+	var version atomic.Int32
+	server := &script{routes: map[string]http.HandlerFunc{"GET /library/status": func(w http.ResponseWriter, _ *http.Request) {
+		answer200(w, map[string]any{"version": fmt.Sprint(version.Load())})
+	}}, search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, fmt.Sprint("version ", version.Load()), "x")}})
+	}}
+	screen := start(t, 120, 40, Options{Target: server.library(t), Query: "rollback"})
+	screen.WaitText("version 0")
+	version.Store(1)
+	screen.WaitText("version 1")
+}

@@ -1,0 +1,261 @@
+package explorer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
+)
+
+func (m *Model) border() lipgloss.Style {
+	if m.focus == InReader || m.overlay != 0 {
+		return m.theme.BorderFocused
+	}
+	return m.theme.Border
+}
+
+// boxLine is the query with where it goes.
+func (m *Model) boxLine() (line string, cursorX int) {
+	return m.box.View(m.width, m.theme, m.place() == InBox, m.target.Where)
+}
+
+func (m *Model) chipsLine() string {
+	hint := ""
+	if key := m.keys.keyOf("filters", m.focus); key != "" && len(m.box.Chips()) > 0 || m.width >= bareWidth {
+		hint = key + "  filters"
+	}
+	return m.box.ChipsView(m.width, m.theme, hint)
+}
+
+// bannerText tells newcomers that they look at a sample, and how to leave it.
+func (m *Model) bannerText() string {
+	if m.target.Kind != Sample || m.noBanner {
+		return ""
+	}
+	key := m.keys.keyOf("set-up", InBox)
+	if key == "" || m.options.SetUp.Refused != "" {
+		return "Sample library: a made-up company"
+	}
+	for _, text := range []string{
+		"Sample library: a made-up company. " + key + " connects to your Onyx or opens a folder of yours.",
+		"Sample library, made up. " + key + ": your own Onyx or folder",
+	} {
+		if paint.Width(text) <= m.width-2 {
+			return text
+		}
+	}
+	return "Sample. " + key + ": set up"
+}
+
+// summary says what the list shows, or what is under way, or what failed; in height lines.
+func (m *Model) summary(width, height int) []string {
+	lines := make([]string, 0, height)
+	first, second := m.summaryText()
+	for _, text := range []string{first, second}[:height] {
+		lines = append(lines, paint.Fit(text, width))
+	}
+	return lines
+}
+
+func (m *Model) summaryText() (first, second string) {
+	muted := m.theme.Muted
+	if f := m.failure; f != nil && m.searching == nil && m.opening == nil {
+		return m.theme.Error.Render(" ✕ "+f.when()) + muted.Render(" · "+m.retryHint()),
+			m.theme.Error.Render("   " + reasonOf(f.err))
+	}
+	if progress := m.progress(); progress != "" {
+		return m.theme.Warning.Render(" "+progress) + muted.Render(" · esc stops"), m.notes()
+	}
+	if m.shown == nil {
+		return muted.Render(m.invitation()), ""
+	}
+	return muted.Render(" " + strings.Join(m.facts(), " · ")), m.notes()
+}
+
+// progress is what a slow search does now, and for how many seconds.
+func (m *Model) progress() string {
+	s := m.searching
+	if s == nil || !s.slow {
+		return ""
+	}
+	text := "searching"
+	if s.stage != "" {
+		text = s.stage
+	}
+	if seconds := int(m.now().Sub(s.started) / time.Second); seconds > 0 {
+		text += fmt.Sprintf(" · %d s", seconds)
+	}
+	if m.shown != nil && m.shown.request != nil && m.shown.id == s.id {
+		text += fmt.Sprintf(" · %s so far", counted(m.list.Len(), "passage"))
+	}
+	return text
+}
+
+// facts tell of the answer that is shown.
+func (m *Model) facts() []string {
+	response := m.shown.response
+	facts := []string{counted(len(response.Results), "passage")}
+	if documents := documentsIn(response.Results); documents < len(response.Results) {
+		facts = append(facts, counted(documents, "document"))
+	}
+	if response.TotalMatches > documentsIn(response.Results) {
+		facts = append(facts, fmt.Sprintf("%d match", response.TotalMatches))
+	}
+	switch {
+	case m.shown.remembered:
+		facts = append(facts, "from memory")
+	default:
+		facts = append(facts, duration(m.shown.took))
+	}
+	if len(response.Queries) > 1 {
+		facts = append(facts, counted(len(response.Queries), "query"))
+	}
+	if m.shown.provisional && (m.searching == nil || m.searching.slow) { // else the better ones are there in a moment
+		facts = append(facts, "provisional")
+	}
+	if m.box.Query() != m.shown.text && m.target.Kind == Remote && m.focus == InBox {
+		facts = append(facts, m.keys.keyOf("search", InBox)+" searches")
+	}
+	return facts
+}
+
+// notes are what the server said about the search, in one line.
+func (m *Model) notes() string {
+	if m.shown == nil {
+		return ""
+	}
+	var told []string
+	for _, note := range m.shown.response.Notes {
+		switch note.Code {
+		case wire.NoteNoModel, wire.NoteFilterIgnored: // normal for a library; told by the chip
+		default:
+			told = append(told, paint.Line(note.Text))
+		}
+	}
+	if len(told) == 0 {
+		return ""
+	}
+	return m.theme.Warning.Render(" ! " + strings.Join(told, " · "))
+}
+
+// when says what failed, and since when.
+func (f *failure) when() string {
+	if f.tries > 1 {
+		return fmt.Sprintf("%s failed %d times since %s", f.what, f.tries, f.since.Format("15:04"))
+	}
+	return fmt.Sprintf("%s failed at %s", f.what, f.since.Format("15:04"))
+}
+
+func (m *Model) retryHint() string {
+	place := m.focus
+	return m.keys.keyOf("search-again", place) + " tries again"
+}
+
+// reasonOf is an error in one line, for a person.
+func reasonOf(err error) string {
+	var failed *client.Error
+	if errors.As(err, &failed) && failed.Reason != "" {
+		return paint.Line(failed.Reason)
+	}
+	if err == nil {
+		return ""
+	}
+	return paint.Line(err.Error())
+}
+
+// remedied is an error that knows what to do about it.
+type remedied interface{ Remedy() string }
+
+func remedyOf(err error) string {
+	var known remedied
+	if errors.As(err, &known) {
+		return paint.Line(known.Remedy())
+	}
+	return ""
+}
+
+func documentsIn(results []wire.SearchResult) int {
+	seen := map[string]bool{}
+	for _, result := range results {
+		seen[passage.Citation(result)] = true
+	}
+	return len(seen)
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// duration is how long something took, as precise as it matters.
+func duration(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%d ms", max(1, d.Milliseconds()))
+	}
+	return fmt.Sprintf("%d s", int(d.Seconds()))
+}
+
+// bar is the last line: what was done, or the keys that act here, and how far the reader is.
+func (m *Model) bar() string {
+	if m.message.text != "" {
+		return paint.Fit(" "+m.messageStyle().Render(paint.Line(m.message.text)), m.width)
+	}
+	right := ""
+	if m.rects.Reader.H > 0 && m.overlay == 0 && m.list.Len() > 0 {
+		right = m.theme.Muted.Render(fmt.Sprintf("%d%% ", m.reader.Percent()))
+	}
+	room := m.width - paint.Width(right)
+	return paint.Fit(" "+m.hints(m.place(), room-2), room) + right
+}
+
+func (m *Model) messageStyle() lipgloss.Style {
+	switch m.message.level {
+	case done:
+		return m.theme.Success
+	case warned:
+		return m.theme.Warning
+	case failed:
+		return m.theme.Error
+	}
+	return m.theme.Text
+}
+
+// hints are the keys of a place that there is room for, without those that cannot act now. The key to all others comes
+// last and always stays.
+func (m *Model) hints(place Place, room int) string {
+	const gap = "   "
+	last := ""
+	if key := m.keys.keyOf("actions", place); key != "" {
+		last = m.hint(key, "all keys")
+	}
+	hints, left := "", room-paint.Width(last)
+	for _, b := range m.keys.bindings {
+		key := b.keyIn(place)
+		if b.Short == "" || key == "" || b.Action == "actions" || b.reason(m) != "" {
+			continue
+		}
+		hint := m.hint(key, b.Short) + gap
+		if left -= paint.Width(hint); left < 0 {
+			break
+		}
+		hints += hint
+	}
+	return strings.TrimRight(hints+last, " ")
+}
+
+func (m *Model) hint(key, does string) string {
+	return m.theme.Key.Render(key) + " " + m.theme.Muted.Render(does)
+}

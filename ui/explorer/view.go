@@ -1,0 +1,171 @@
+package explorer
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/ui/explorer/paint"
+)
+
+// View draws the screen: exactly as many lines as the terminal has, each exactly as wide.
+func (m *Model) View() tea.View {
+	view := tea.NewView("")
+	view.AltScreen = true
+	view.WindowTitle = m.title()
+	if m.mouse {
+		view.MouseMode = tea.MouseModeCellMotion
+	}
+	if m.width <= 0 || m.height <= 0 {
+		return view
+	}
+	if m.rects.Arrangement == TooSmall {
+		view.SetContent(strings.Join(m.tooSmall(), "\n"))
+		return view
+	}
+	lines := make([]string, 0, m.height)
+	boxLine, boxX := m.boxLine()
+	lines = append(lines, boxLine)
+	if m.rects.Chips.H > 0 {
+		lines = append(lines, m.chipsLine())
+	}
+	if m.rects.Banner.H > 0 {
+		lines = append(lines, paint.Fit(m.theme.Banner.Render(" "+m.bannerText()+" "), m.width))
+	}
+	if m.rects.TopRule.H > 0 {
+		lines = append(lines, m.rule('┬', m.dividerColumn()))
+	}
+	body, cursorX, cursorY := m.body()
+	lines = append(lines, body...)
+	if m.rects.BottomRule.H > 0 {
+		lines = append(lines, m.rule('┴', m.dividerColumn()))
+	}
+	if m.rects.Bar.H > 0 {
+		lines = append(lines, m.bar())
+	}
+	view.SetContent(strings.Join(lines, "\n"))
+	switch {
+	case cursorX >= 0:
+		view.Cursor = tea.NewCursor(cursorX, cursorY)
+	case m.place() == InBox:
+		view.Cursor = tea.NewCursor(boxX, m.rects.Query.Y)
+	}
+	if view.Cursor != nil {
+		view.Cursor.Blink = false
+	}
+	return view
+}
+
+// title is the terminal's window title.
+func (m *Model) title() string {
+	if m.shown == nil || m.box.Text() == "" {
+		return "quarry"
+	}
+	return "quarry: " + paint.Line(m.box.Text())
+}
+
+func (m *Model) tooSmall() []string {
+	lines := make([]string, m.height)
+	for i := range lines {
+		lines[i] = strings.Repeat(" ", m.width)
+	}
+	lines[m.height/2] = paint.Fit("too small", m.width)
+	return lines
+}
+
+// dividerColumn is where the line between list and reader meets the rules; -1: nowhere.
+func (m *Model) dividerColumn() int {
+	if m.overlayRect() == m.rects.Body && m.overlay != 0 || m.rects.Arrangement != Side || m.rects.Divider.H == 0 {
+		return -1
+	}
+	return m.rects.Divider.X
+}
+
+// rule is a line across the screen, joined with the divider.
+func (m *Model) rule(joint rune, at int) string {
+	line := []rune(strings.Repeat("─", m.width))
+	if at >= 0 && at < len(line) {
+		line[at] = joint
+	}
+	return m.theme.Border.Render(string(line))
+}
+
+// body is what lies between the rules: list and reader, or a panel over one or both of them. A negative cursor is none.
+func (m *Model) body() (lines []string, cursorX, cursorY int) {
+	if m.overlay != 0 && m.overlayRect() == m.rects.Body {
+		return m.overlayLines()
+	}
+	list := m.listPane()
+	right := m.rects.Reader
+	var reader []string
+	cursorX = -1
+	if m.overlay != 0 {
+		reader, cursorX, cursorY = m.overlayLines()
+	} else if right.H > 0 {
+		reader = m.reader.View(right.W, right.H, m.theme, m.focus == InReader)
+	}
+	switch {
+	case right.H == 0:
+		return list, cursorX, cursorY
+	case m.rects.Divider.H == 0:
+		return reader, cursorX, cursorY
+	case m.rects.Arrangement == Stacked:
+		return append(append(list, m.border().Render(strings.Repeat("─", m.width))), reader...), cursorX, cursorY
+	}
+	divider := m.border().Render("│") + " "
+	lines = make([]string, right.H)
+	for i := range lines {
+		lines[i] = list[i] + divider + reader[i]
+	}
+	return lines, cursorX, cursorY
+}
+
+// listPane is the summary with the list below it, as high as the body's share of both.
+func (m *Model) listPane() []string {
+	if m.rects.Summary.H == 0 {
+		return nil
+	}
+	w := m.rects.List.W
+	lines := m.summary(w, m.rects.Summary.H)
+	if m.list.Len() == 0 {
+		return append(lines, m.emptyPane(w, m.rects.List.H)...)
+	}
+	return append(lines, m.list.View(w, m.rects.List.H, m.theme, m.focus == InList && m.overlay == 0)...)
+}
+
+// overlayRect is where a panel lies: over the reader where that leaves it enough room, else over all.
+func (m *Model) overlayRect() Rect {
+	r := m.rects.Reader
+	if m.overlay != InSetUp && m.rects.Divider.H > 0 && r.W >= 50 && r.H >= 14 {
+		return r
+	}
+	return m.rects.Body
+}
+
+// overlayLines draws the panel and gives the cursor's place on the screen; a negative column is none.
+func (m *Model) overlayLines() (lines []string, cursorX, cursorY int) {
+	r := m.overlayRect()
+	hints := ""
+	if m.rects.Bar.H == 0 {
+		hints = m.hints(m.overlay, r.W-2)
+	}
+	cursorX = -1
+	switch m.overlay {
+	case InActions:
+		lines, cursorX = m.actions.View(r.W, r.H, m.theme, hints)
+	case InPicker:
+		x, y, visible := 0, 0, false
+		if lines, x, y, visible = m.picker.View(r.W, r.H, m.theme, hints); visible {
+			cursorX, cursorY = x, y
+		}
+	case InSetUp:
+		x, y, visible := 0, 0, false
+		if lines, x, y, visible = m.wizard.View(r.W, r.H, m.theme, hints); visible {
+			cursorX, cursorY = x, y
+		}
+	}
+	if cursorX < 0 {
+		return lines, -1, 0
+	}
+	return lines, cursorX + r.X, cursorY + r.Y
+}
