@@ -1,7 +1,6 @@
 package explorer
 
 import (
-	"fmt"
 	"net/http"
 	"regexp"
 	"strings"
@@ -86,6 +85,6 @@ func TestAWindowTitleIsText(t *testing.T) {
 	m.box.SetQuery("a\x1b]0;owned\x07b", today())
 	m.show(shown{response: &wire.SearchResponse{}})
 	if title := m.View().WindowTitle; strings.ContainsAny(title, "\x1b\x07") {
-		t.Error(fmt.Sprintf("%q", title))
+		t.Errorf("the title is %q", title)
 	}
 }
