@@ -57,6 +57,22 @@ bench: build
 	@echo "== a cold search beside version, and adding a handbook"
 	$(GO) run ./tools/coldstart bin/quarry "$$QUARRY_DATA"/corpora/sourcegraph-handbook
 
+# The screen: what Update and View cost, and the built program behind a terminal, with its budgets beside the figures.
+bench-ui: build
+	@test -n "$$QUARRY_DATA" || { echo "set QUARRY_DATA to a folder with corpora/ and qrels/"; exit 1; }
+	@mkdir -p $(BENCH)
+	@test -f $(BENCH)/chunks.jsonl || $(GO) run ./tools/benchcorpus chunks 100000 "$$QUARRY_DATA" $(BENCH)/chunks.jsonl
+	@test -d $(BENCH)/handbook || ./bin/quarry add --quiet --library $(BENCH)/handbook "$$QUARRY_DATA"/corpora/sourcegraph-handbook
+	@test -d $(BENCH)/large || ./bin/quarry add --quiet --library $(BENCH)/large $(BENCH)/chunks.jsonl
+	@echo "== Update and View, in one process"
+	$(GO) test -run '^$$' -bench 'UpdateAndView|Rendering' ./ui/explorer
+	@echo "== the program behind a terminal: the sample library"
+	$(GO) run ./tools/ttybench bin/quarry
+	@echo "== a handbook"
+	$(GO) run ./tools/ttybench -scenario library-start,library-typing -library $(BENCH)/handbook bin/quarry
+	@echo "== 100,000 documents"
+	$(GO) run ./tools/ttybench -scenario library-start,library-typing -library $(BENCH)/large bin/quarry
+
 # Kills `quarry add` fifty times at random moments, and the store's own writers eighty times.
 crash:
 	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 30m -run 'Kill' -v . ./server/index/embedded | grep -v '^=== '
