@@ -16,7 +16,7 @@ import (
 const wholeChunks = 2000
 
 // noDocumentIDs is why a passage cannot be read on at a server with Onyx's own answers.
-const noDocumentIDs = "this server does not say which document a passage is from; o opens the source"
+const noDocumentIDs = "this server names no documents; o opens the source"
 
 // chunksMsg brings chunks around a passage, or the whole document.
 type chunksMsg struct {

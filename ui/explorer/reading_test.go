@@ -86,7 +86,7 @@ func TestReadingOnWhereNoDocumentIsNamed(t *testing.T) {
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback"})
 	screen.WaitText("About rollback")
 	screen.Press("e")
-	screen.WaitText("this server does not say which document a passage is from")
+	screen.WaitText("this server names no documents")
 }
 
 func TestTheReaderOnItsOwnInANarrowTerminal(t *testing.T) {

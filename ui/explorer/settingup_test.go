@@ -66,7 +66,7 @@ func TestConnectingToAServer(t *testing.T) {
 	screen.Press("enter")
 	screen.WaitText("Saved as the profile default.")
 	screen.Press("enter")
-	screen.WaitText("│[1] the new server") // the question was asked there
+	screen.WaitText("▌[1] the new server") // the question was asked there
 	screen.WaitGone("Sample library")
 }
 
