@@ -41,6 +41,7 @@ func (m *Model) followSelection() {
 		m.expanding.stop()
 		m.expanding = nil
 		m.reading = &result
+		m.reader.SetNow(m.now())
 		m.reader.Show(m.document(result))
 	}
 }

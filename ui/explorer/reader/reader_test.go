@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
@@ -65,6 +66,39 @@ func TestView(t *testing.T) {
 		"chunk 3 of 11", "╌╌ 2 above · 8 below ╌╌  e expand", "When to roll back"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("the view lacks %q:\n%s", want, view)
+		}
+	}
+}
+
+func TestTheTitleGoesBeforeOwnerAndAge(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	r.Show(runbook())
+	r.SetNow(time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC))
+	for width, want := range map[int][2]string{
+		60: {"Runbook: rolling back                        Jo Ortiz · 10 d", "2026-09-21 · wiki.example/1042"},
+		36: {"Runbook: rolling back           10 d", "2026-09-21 · Jo Ortiz · wiki.exampl…"},
+		24: {"Runbook: rolling back", "2026-09-21 · Jo Ortiz"},
+		16: {"Runbook: rollin…", "2026-09-21 · Jo…"},
+	} {
+		if view := plainView(&r, width, 12); view[0] != want[0] || view[2] != want[1] {
+			t.Errorf("%d columns:\n%s\n%s", width, view[0], view[2])
+		}
+	}
+}
+
+func TestOwnersAreNamedOnce(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.Authors = []string{"Jo Ortiz", "Bao Tran", "Rafael Moura", "Inês Prates", "Farid Haddad"}
+	var r Reader
+	r.Show(d)
+	for width, want := range map[int]string{
+		80: "2026-09-21 · with Bao Tran, Rafael Moura +2 · wiki.example/1042",
+		28: "2026-09-21 · Jo Ortiz, Bao …",
+	} {
+		if view := plainView(&r, width, 12); view[2] != want {
+			t.Errorf("%d columns:\n%s\n%s", width, view[0], view[2])
 		}
 	}
 }

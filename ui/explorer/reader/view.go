@@ -15,6 +15,7 @@ import (
 const (
 	roomForHeader = 10
 	roomForTitle  = 4
+	leastLink     = 8 // columns of a link that is worth showing
 )
 
 // pens are the styles of a theme, ready for use.
@@ -214,36 +215,37 @@ func (r *Reader) header(width, height int) []string {
 	return append(lines, r.aboutLine(width), r.rule(width))
 }
 
-// titleLine is the title with age and owner at its right, as far as there is room for them.
+// titleLine is the title with owner and age at its right, as far as there is room for them beside the whole title.
 func (r *Reader) titleLine(width int) string {
 	title := clean(r.document.Title)
 	if title == "" {
 		title = "(untitled)"
 	}
-	beside := r.beside()
-	room := width - paint.Width(beside) - 2
-	if !r.besideFits(width) {
+	beside, _ := r.beside(width)
+	if beside == "" {
 		return paint.Fit(r.pens.title.Write(strings.TrimRight(paint.Fit(title, width), " ")), width)
 	}
-	return paint.Fit(r.pens.title.Write(strings.TrimRight(paint.Fit(title, room), " ")), room) + "  " + r.pens.muted.Write(beside)
+	room := width - paint.Width(beside) - 2
+	return paint.Fit(r.pens.title.Write(title), room) + "  " + r.pens.muted.Write(beside)
 }
 
-// besideFits tells whether owner and age have room beside the title.
-func (r *Reader) besideFits(width int) bool {
-	beside := r.beside()
-	return beside != "" && width-paint.Width(beside)-2 >= min(paint.Width(clean(r.document.Title)), 24)
-}
-
-// beside is the owner and the age that stand beside the title.
-func (r *Reader) beside() string {
-	var parts []string
+// beside is what stands beside the title: owner and age, the age alone, or nothing; and whether the owner does.
+func (r *Reader) beside(width int) (text string, owner bool) {
+	age := ""
+	if !r.now.IsZero() {
+		age = passage.ShortAge(r.document.UpdatedAt, r.now)
+	}
+	room := width - paint.Width(clean(r.document.Title)) - 2
 	if len(r.document.Authors) > 0 {
-		parts = append(parts, strings.TrimRight(paint.Fit(clean(r.document.Authors[0]), 20), " "))
+		name := strings.TrimRight(paint.Fit(clean(r.document.Authors[0]), 20), " ")
+		if text = strings.Trim(name+" · "+age, " ·"); name != "" && paint.Width(text) <= room {
+			return text, true
+		}
 	}
-	if age := passage.ShortAge(r.document.UpdatedAt, r.now); age != "" && !r.now.IsZero() {
-		parts = append(parts, age)
+	if paint.Width(age) <= room {
+		return age, false
 	}
-	return strings.Join(parts, " · ")
+	return "", false
 }
 
 // crumbsOf is where the passage stands: source and headings.
@@ -275,23 +277,39 @@ func (r *Reader) aboutLine(width int) string {
 	if day := clean(passage.Day(r.document.UpdatedAt)); day != "" {
 		parts = append(parts, day)
 	}
-	if len(r.document.Authors) > 1 || !r.besideFits(width) {
-		parts = append(parts, clean(strings.Join(r.document.Authors, ", ")))
+	if _, owner := r.beside(width); owner {
+		if others := namesOf(r.document.Authors[1:]); others != "" {
+			parts = append(parts, "with "+others)
+		}
+	} else {
+		parts = append(parts, namesOf(r.document.Authors))
 	}
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 	line := r.pens.muted.Write(strings.Join(parts, " · "))
-	if link := clean(r.document.Link); link != "" {
-		if len(parts) > 0 {
-			line += r.pens.muted.Write(" · ")
+	separator := ""
+	if len(parts) > 0 {
+		separator = " · "
+	}
+	if room := width - paint.Width(line) - paint.Width(separator); room >= leastLink {
+		if link := clean(r.document.Link); link != "" {
+			shown := r.pens.muted.Write(strings.TrimRight(paint.Fit(shortLink(link, room), room), " "))
+			if r.document.FileLinks || !isFile(r.document.Link) {
+				shown = paint.Hyperlink(r.document.Link, shown)
+			}
+			line += r.pens.muted.Write(separator) + shown
 		}
-		room := max(0, width-paint.Width(line))
-		shown := r.pens.muted.Write(strings.TrimRight(paint.Fit(shortLink(link, room), room), " "))
-		if r.document.FileLinks || !isFile(r.document.Link) {
-			shown = paint.Hyperlink(r.document.Link, shown)
-		}
-		line += shown
 	}
 	return paint.Fit(line, width)
+}
+
+// namesOf lists the first names, and how many more there are.
+func namesOf(authors []string) string {
+	const most = 2
+	names := clean(strings.Join(authors[:min(most, len(authors))], ", "))
+	if more := len(authors) - most; more > 0 {
+		names += fmt.Sprintf(" +%d", more)
+	}
+	return names
 }
 
 // rule parts header and body. The place in the document and among the highlights stands in it.
