@@ -24,7 +24,8 @@ func (m *Model) focusReader() tea.Cmd {
 // back goes one step back: it stops the search under way, then leaves the reader, the list, and last empties the query.
 func (m *Model) back() tea.Cmd {
 	switch {
-	case m.stopSearch():
+	case m.searching != nil && m.searching.slow: // one that nobody sees is nothing to step back from
+		m.stopSearch()
 		m.message = message{"stopped; what was found so far stays", told}
 		return nil
 	case m.focus == InReader:

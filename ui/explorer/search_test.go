@@ -199,7 +199,7 @@ func TestProvisionalResultsStayWhenTheSearchIsStopped(t *testing.T) {
 	}}
 	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback"})
 	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
-	screen.WaitText("First guess")
+	screen.WaitText("1 passage so far")
 	screen.Press("esc")
 	screen.WaitText("stopped; what was found so far stays")
 	screen.WaitText("provisional")
