@@ -29,6 +29,7 @@ type Shape struct {
 	Banner  bool
 	Reading bool // the reader is wanted where only one of the two fits
 	Zoomed  bool // the focused pane alone
+	Failed  bool // something failed while there are results: why, and what to do, stands above them
 	Wide    int  // columns that the person moved the divider by; rows when stacked
 }
 
@@ -116,7 +117,10 @@ func (r *Rects) share(shape Shape) {
 	if list.H > 0 {
 		r.Summary = Rect{X: list.X, Y: list.Y, W: list.W, H: 1}
 		if r.Arrangement != Bare && list.H > 8 {
-			r.Summary.H = 2 // an empty line, or what went wrong
+			r.Summary.H = 2 // an empty line, or what is to be noted
+			if shape.Failed {
+				r.Summary.H = min(6, list.H/2)
+			}
 		}
 		list.Y, list.H = list.Y+r.Summary.H, max(0, list.H-r.Summary.H)
 	}

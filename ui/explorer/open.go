@@ -149,7 +149,12 @@ func (m *Model) welcomed(msg welcomeMsg) {
 	}
 	m.welcome = msg.welcome
 	var told *client.Error
-	if m.failure == nil && errors.As(msg.welcome.err, &told) && (told.Kind == client.Unreachable || told.Kind == client.Auth) {
+	switch {
+	case msg.welcome.err == nil && m.failure != nil && m.failure.what == "listing":
+		m.failure = nil
+	case m.failure != nil && m.failure.what != "listing" || !errors.As(msg.welcome.err, &told):
+	case told.Code == "INSUFFICIENT_PERMISSIONS": // a token that may only search is none the worse for it
+	case told.Kind == client.Unreachable || told.Kind == client.Auth:
 		m.note("listing", msg.welcome.err)
 	}
 }

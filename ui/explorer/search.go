@@ -126,8 +126,11 @@ func (m *Model) submit() tea.Cmd {
 
 // searchAgain asks the server even when the answer is remembered.
 func (m *Model) searchAgain() tea.Cmd {
-	if m.client() == nil {
+	switch {
+	case m.client() == nil:
 		return m.reopen()
+	case !client.ParseQuery(m.box.Query(), m.now()).HasWords():
+		return m.askWelcome()
 	}
 	return m.startSearch(m.box.Query(), false, true)
 }
@@ -282,6 +285,9 @@ func (m *Model) searchTold(msg searchMsg) tea.Cmd {
 	m.failure = nil
 	m.memory.put(s.key, answer{response: msg.response, took: took, at: m.now(), kept: m.target.Kind != Remote})
 	m.show(shown{search: *s, response: msg.response, took: took})
+	if client.KindOf(m.welcome.err) == client.Unreachable {
+		return tea.Batch(m.findBlame(), m.askWelcome()) // it can be reached again
+	}
 	return m.findBlame()
 }
 
@@ -318,16 +324,25 @@ func (m *Model) show(answer shown) {
 
 func sameQuestion(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) }
 
-// ignoredFields are the filters that the server said to take no notice of: its notes begin with their names.
+// ignoredFields are the filters that the server said to take no notice of.
 func ignoredFields(notes []wire.Note) []string {
 	var fields []string
 	for _, note := range notes {
-		if note.Code == wire.NoteFilterIgnored {
-			field, _, _ := strings.Cut(note.Text, ":")
+		if field := ignoredField(note); field != "" {
 			fields = append(fields, field)
 		}
 	}
 	return fields
+}
+
+// ignoredField is the filter whose chip says that the server took no notice of it; its note begins with its name. Of
+// other notes it is empty: what was narrowed down afterwards, or has no chip, is told in words.
+func ignoredField(note wire.Note) string {
+	field, _, _ := strings.Cut(note.Text, ":")
+	if note.Code != wire.NoteFilterIgnored || field == "until" || strings.Contains(field, " ") {
+		return ""
+	}
+	return field
 }
 
 // searchFailed keeps what is shown and says what failed, and since when.

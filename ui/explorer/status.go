@@ -56,19 +56,43 @@ func (m *Model) bannerText() string {
 
 // summary says what the list shows, or what is under way, or what failed; in height lines.
 func (m *Model) summary(width, height int) []string {
-	lines := make([]string, 0, height)
 	first, second := m.summaryText()
-	for _, text := range []string{first, second}[:height] {
-		lines = append(lines, paint.Fit(text, width))
+	texts := []string{first, second}
+	if m.failing() && m.list.Len() > 0 {
+		texts = append([]string{first}, m.whyFailed(width-3)...)
+	}
+	lines := make([]string, height)
+	for i := range lines {
+		text := ""
+		if i < len(texts) {
+			text = texts[i]
+		}
+		lines[i] = paint.Fit(text, width)
+	}
+	return lines
+}
+
+// failing tells that the last attempt failed, and none is under way.
+func (m *Model) failing() bool {
+	return m.failure != nil && m.searching == nil && m.opening == nil
+}
+
+// whyFailed is the reason and what to do about it, for above the results of a search before.
+func (m *Model) whyFailed(width int) []string {
+	var lines []string
+	for _, line := range paint.Wrap(reasonOf(m.failure.err), max(1, width)) {
+		lines = append(lines, m.theme.Error.Render("   "+line))
+	}
+	for _, line := range paint.Wrap(remedyOf(m.failure.err), max(1, width)) {
+		lines = append(lines, m.theme.Muted.Render("   "+line))
 	}
 	return lines
 }
 
 func (m *Model) summaryText() (first, second string) {
 	muted := m.theme.Muted
-	if f := m.failure; f != nil && m.searching == nil && m.opening == nil {
-		return m.theme.Error.Render(" ✕ "+f.when()) + muted.Render(" · "+m.retryHint()),
-			m.theme.Error.Render("   " + reasonOf(f.err))
+	if m.failing() { // the empty pane below says why
+		return m.theme.Error.Render(" ✕ "+m.failure.when()) + muted.Render(" · "+m.retryHint()), ""
 	}
 	if progress := m.progress(); progress != "" {
 		return m.theme.Warning.Render(" "+progress) + muted.Render(" · esc stops"), m.notes()
@@ -111,7 +135,7 @@ func (m *Model) facts() []string {
 	switch {
 	case m.shown.remembered:
 		facts = append(facts, "from memory")
-	default:
+	case !m.shown.provisional:
 		facts = append(facts, duration(m.shown.took))
 	}
 	if len(response.Queries) > 1 {
@@ -120,8 +144,11 @@ func (m *Model) facts() []string {
 	if m.shown.provisional && (m.searching == nil || m.searching.slow) { // else the better ones are there in a moment
 		facts = append(facts, "provisional")
 	}
-	if m.box.Query() != m.shown.text && m.target.Kind == Remote && m.focus == InBox {
-		facts = append(facts, m.keys.keyOf("search", InBox)+" searches")
+	if !sameQuestion(m.box.Query(), m.shown.text) && m.target.Kind == Remote {
+		if m.focus == InBox {
+			return append(facts, m.keys.keyOf("search", InBox)+" searches")
+		}
+		facts = append(facts, "for “"+paint.Line(m.shown.text)+"”") // the search for what the box says was stopped
 	}
 	return facts
 }
@@ -133,9 +160,7 @@ func (m *Model) notes() string {
 	}
 	var told []string
 	for _, note := range m.shown.response.Notes {
-		switch note.Code {
-		case wire.NoteNoModel, wire.NoteFilterIgnored: // normal for a library; told by the chip
-		default:
+		if note.Code != wire.NoteNoModel && ignoredField(note) == "" { // normal for a library; told by the chip
 			told = append(told, paint.Line(note.Text))
 		}
 	}
@@ -162,7 +187,8 @@ func (m *Model) retryHint() string {
 func reasonOf(err error) string {
 	var failed *client.Error
 	if errors.As(err, &failed) && failed.Reason != "" {
-		return paint.Line(failed.Reason)
+		during := strings.TrimSuffix(err.Error(), failed.Error()) // what was being done, where somebody said so
+		return paint.Line(during + failed.Reason)
 	}
 	if err == nil {
 		return ""
