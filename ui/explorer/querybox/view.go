@@ -145,6 +145,7 @@ const (
 	ignoredLabel = " (ignored)"
 	chipPadding  = 2  // a column on both sides
 	shortestChip = 8  // a chip that is cut shorter tells nothing
+	worthMarks   = 12 // columns of a filter from which on its marks have room, too
 	longestChip  = 36 // columns of what is shown of a filter
 )
 
@@ -153,7 +154,7 @@ func (r *chipRow) draw(chips []Chip, right string) {
 	labels := make([]string, 0, len(chips))
 	total := r.x
 	for _, chip := range chips {
-		label := chipLabel(chip)
+		label := chipLabel(chip, r.width)
 		labels = append(labels, label)
 		total += paint.Width(label) + chipPadding
 	}
@@ -162,7 +163,7 @@ func (r *chipRow) draw(chips []Chip, right string) {
 		r.count(first)
 	}
 	for i := first; i < end; i++ {
-		r.chip(i, labels[i], chips[i].Ignored, countWidth(len(labels)-i-1))
+		r.chip(i, labels[i], chips[i], countWidth(len(labels)-i-1))
 	}
 	if end < len(labels) {
 		r.count(len(labels) - end)
@@ -172,15 +173,23 @@ func (r *chipRow) draw(chips []Chip, right string) {
 	}
 }
 
-func chipLabel(chip Chip) string {
-	label := paint.Line(chip.Raw)
-	if paint.Width(label) > longestChip {
-		label = paint.Fit(label, longestChip)
-	}
+// chipLabel is what a chip shows in at most so many columns. Its value is cut before its marks are.
+func chipLabel(chip Chip, room int) string {
+	text, marks := paint.Line(chip.Raw), remove
 	if chip.Ignored {
-		label += ignoredLabel
+		marks = ignoredLabel + remove
 	}
-	return label + remove
+	if left := room - paint.Width(marks); left >= min(worthMarks, paint.Width(text)) {
+		return cut(text, min(left, longestChip)) + marks
+	}
+	return cut(text, room)
+}
+
+func cut(text string, width int) string {
+	if paint.Width(text) <= width {
+		return text
+	}
+	return strings.TrimRight(paint.Fit(text, width), " ")
 }
 
 // visible is the range of chips that are drawn: from the first on, unless the selected one would not be among them.
@@ -218,13 +227,13 @@ func (r *chipRow) fitting(labels []string, first int) (end int) {
 }
 
 // chip draws one chip, cut so that some columns after it stay free.
-func (r *chipRow) chip(i int, label string, ignored bool, free int) {
+func (r *chipRow) chip(i int, label string, chip Chip, free int) {
 	room := r.width - r.x - chipPadding - free
 	if paint.Width(label) > room {
-		label = paint.Fit(label, room)
+		label = chipLabel(chip, room)
 	}
 	style, before, after := r.th.Chip, " ", " "
-	if ignored {
+	if chip.Ignored {
 		style = r.th.Disabled
 	}
 	if i == r.selected {

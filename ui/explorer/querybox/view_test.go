@@ -61,6 +61,18 @@ func TestChipsView(t *testing.T) {
 			t.Errorf("%d columns: %q, not %q", test.width, got, test.want)
 		}
 	}
+	var long querybox.Box
+	typed(&long, "source:github,gong,google_drive,linear,slack ")
+	for width, want := range map[int]string{
+		60: "│ source:github,gong,google_drive,lin… ✕                    ",
+		40: "│ source:github,gong,google_drive,li… ✕ ",
+		20: "│ source:github,… ✕ ",
+		12: "│ source:g… ",
+	} {
+		if got := ansi.Strip(long.ChipsView(width, screenTheme(), "")); got != want {
+			t.Errorf("%d columns: %q, not %q", width, got, want)
+		}
+	}
 	b.SelectChip(2)
 	if got := ansi.Strip(b.ChipsView(40, screenTheme(), "")); !strings.Contains(got, "[author:bob") {
 		t.Errorf("the selected chip is not seen: %q", got)

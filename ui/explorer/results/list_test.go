@@ -146,6 +146,10 @@ func TestOneLineRows(t *testing.T) {
 	expect(t, glyphless(shown(&l, 80, 3)), "▌[1]  Runbook · Slack · 3 d · how to roll it back, if you must",
 		" [12] Policy · Slack · 3 d · none", "")
 	expect(t, shown(&l, 9, 2), "▌[1]", " [12]")
+	long := item(1, "a#0", "Modem never returns to power saving after a brown-out in the cold", "the battery lasts 31 hours")
+	long.Authors = []string{"Farid Haddad", "Jo Ortiz"}
+	l.Set([]wire.SearchResult{long}, []string{"battery"}, false)
+	expect(t, glyphless(shown(&l, 72, 2)), "▌[1] Modem never returns to power savin… · Slack · 3 d · …battery …", "")
 }
 
 func TestHighlightShowsInTheFirstLine(t *testing.T) {

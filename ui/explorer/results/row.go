@@ -164,15 +164,7 @@ func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
 
 // about is source, age and author, as far as the server told and half a line has room for them.
 func (d drawing) about() styled {
-	about := styled{joint: dot}
-	if d.item.SourceType != "" {
-		about.add(d.pens.source(d.item.SourceType),
-			theme.SourceGlyph(d.item.SourceType)+" "+fitted(client.SourceName(d.item.SourceType), widestName))
-	}
-	if d.age != "" {
-		about.join(d.pens.muted)
-		about.add(d.pens.muted, d.age)
-	}
+	about := d.origin()
 	if len(d.item.Authors) > 0 {
 		author := fitted(d.item.Authors[0], widestName)
 		if others := len(d.item.Authors) - 1; others > 0 {
@@ -184,6 +176,20 @@ func (d drawing) about() styled {
 		}
 	}
 	return about
+}
+
+// origin is source and age, as far as the server told.
+func (d drawing) origin() styled {
+	origin := styled{joint: dot}
+	if d.item.SourceType != "" {
+		origin.add(d.pens.source(d.item.SourceType),
+			theme.SourceGlyph(d.item.SourceType)+" "+fitted(client.SourceName(d.item.SourceType), widestName))
+	}
+	if d.age != "" {
+		origin.join(d.pens.muted)
+		origin.add(d.pens.muted, d.age)
+	}
+	return origin
 }
 
 // heading is the innermost heading that a further passage stands under.
@@ -280,16 +286,22 @@ func (d drawing) single() string {
 	if !d.row.heads {
 		return d.after(styled{}, room)
 	}
-	most := room
+	most, origin := room, styled{joint: dot}
+	if d.shape.about {
+		origin = d.origin()
+	}
 	if room*2/5 > leastText+len(dot) {
 		most = room * 3 / 5
+		if origin.width > 0 { // it stands in every row, so that the eye finds it
+			most = min(most, room-origin.width-leastText-2*paint.Width(dot))
+		}
 	}
 	line := styled{joint: dot}
 	line.add(d.titlePen(), fitted(passage.Title(d.item), most))
-	if about := d.about(); d.shape.about && about.width > 0 && line.width+about.width+leastText+2*len(dot) < room {
+	if origin.width > 0 && line.width+origin.width+leastText+2*paint.Width(dot) <= room {
 		line.join(d.pens.muted)
-		line.text, line.pen, line.end = line.String()+about.String(), paint.Pen{}, ""
-		line.width += about.width
+		line.text, line.pen, line.end = line.String()+origin.String(), paint.Pen{}, ""
+		line.width += origin.width
 	}
 	return d.after(line, room-line.width-paint.Width(dot))
 }
