@@ -179,8 +179,8 @@ func (s *settings) addFolder(ctx context.Context, path string, report func(wire.
 		return library, nil
 	})
 	done, err := opened.Client.LibraryAdd(ctx, wire.AddRequest{Paths: []string{path}}, report)
-	if err != nil {
-		return done, "", err
+	if err != nil || done.Added+done.Updated+done.Unchanged == 0 {
+		return done, "", err // nothing was read: searches go where they went
 	}
 	return done, strings.TrimSpace("The library is searched from now on." + s.nextStart(func(choice target.Choice) bool {
 		return choice.Kind == target.KindLibrary && filepath.Clean(choice.LibraryDir) == filepath.Clean(opened.Choice.LibraryDir)

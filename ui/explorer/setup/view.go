@@ -293,6 +293,7 @@ func (b *builder) step(step Step) {
 func (w *Wizard) folderRows(b *builder) {
 	b.field("Folder", &w.path, "~/notes", false, true)
 	b.problem(w.problem, w.remedy)
+	b.cuts(w.unread)
 	b.blank()
 	b.text("Everything in it that can be read is searched: notes, documents, mail, exports, code. The files stay where they are.",
 		b.th.Muted, true)
@@ -312,9 +313,14 @@ func (w *Wizard) progressRows(b *builder) {
 	b.option("Stop reading", w.button == 1, b.th.Text)
 	if skips := w.skipLines(); len(skips) > 0 {
 		b.blank()
-		for _, text := range skips[:min(shownSkips, len(skips))] {
-			b.add(row{text: b.th.Muted.Render(paint.Fit(paint.Line(clip(text)), b.width)), spare: true, cursor: -1})
-		}
+		b.cuts(skips)
+	}
+}
+
+// cuts are the first of some texts, each on a line that it may be cut to.
+func (b *builder) cuts(texts []string) {
+	for _, text := range texts[:min(shownSkips, len(texts))] {
+		b.add(row{text: b.th.Muted.Render(paint.Fit(paint.Line(clip(text)), b.width)), spare: true, cursor: -1})
 	}
 }
 

@@ -90,6 +90,7 @@ type Wizard struct {
 
 	folder  folder
 	told    []string // on the last page
+	unread  []string // why nothing of a folder was read
 	version uint64
 	drawn   drawing
 }
@@ -122,7 +123,7 @@ func (w *Wizard) changed() { w.version++ }
 
 func (w *Wizard) show(next page) {
 	w.page, w.field, w.button, w.scroll = next, 0, 0, 0
-	w.problem, w.remedy = "", ""
+	w.problem, w.remedy, w.unread = "", "", nil
 	w.changed()
 }
 
@@ -214,7 +215,7 @@ func (w *Wizard) Edit(change func(*line.Editor) bool) bool {
 		return false
 	}
 	if editor.Text() != before {
-		w.tested, w.problem, w.remedy = nil, "", ""
+		w.tested, w.problem, w.remedy, w.unread = nil, "", "", nil
 	}
 	w.changed()
 	return true
@@ -360,7 +361,7 @@ func (w *Wizard) Stopped() {
 func (w *Wizard) Completed(typed, completed string) {
 	if w.page == naming && w.path.Text() == typed && completed != typed {
 		w.path.SetText(completed)
-		w.problem, w.remedy = "", ""
+		w.problem, w.remedy, w.unread = "", "", nil
 		w.changed()
 	}
 }
@@ -368,7 +369,7 @@ func (w *Wizard) Completed(typed, completed string) {
 // Refused tells why a typed path cannot be opened.
 func (w *Wizard) Refused(problem string) {
 	if w.page == naming {
-		w.problem, w.remedy = problem, "Correct the path; tab completes it"
+		w.problem, w.remedy, w.unread = problem, "Correct the path; tab completes it", nil
 		w.changed()
 	}
 }
@@ -406,12 +407,19 @@ func (w *Wizard) Progress(event wire.LibraryEvent, rate float64) {
 	w.changed()
 }
 
-// Added tells that a folder was read, and where searches go from now on.
+// Added tells that a folder was read, and where searches go from now on. Where there was nothing to read, nothing has
+// changed, and another path can be typed.
 func (w *Wizard) Added(done wire.LibraryEvent, told string) {
 	if w.busy != Folder {
 		return
 	}
 	w.busy = None
+	if done.Added+done.Updated+done.Removed+done.Unchanged == 0 {
+		w.show(naming)
+		w.problem, w.remedy = "nothing in "+w.folder.path+" can be read", "Type another path; tab completes it"
+		w.unread = w.skipLines()
+		return
+	}
 	w.show(over)
 	w.told = append([]string{doneText(done), told}, w.skipLines()...)
 }

@@ -197,6 +197,21 @@ func TestReadingAFolder(t *testing.T) {
 	}
 }
 
+// A folder without anything to read changes nothing; another one can be typed.
+func TestAFolderWithNothingToRead(t *testing.T) {
+	w := &Wizard{page: naming}
+	w.Adding("/x/empty")
+	w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "/x/empty/a.pdf", Reason: "it is encrypted"}, 0)
+	w.Added(wire.LibraryEvent{Skipped: 1}, "")
+	says(t, w, "nothing in /x/empty can be read", "Type another path", "skipped /x/empty/a.pdf: it is encrypted", "Folder")
+	if strings.Contains(shown(w), "Search now") || w.Reading() {
+		t.Errorf("it went on:\n%s", shown(w))
+	}
+	w.Adding("/x/full")
+	w.Added(wire.LibraryEvent{Added: 1}, "Searches go there now.")
+	says(t, w, "1 document added.", "Searches go there now.")
+}
+
 func TestAFolderThatFails(t *testing.T) {
 	w := &Wizard{page: naming}
 	w.Adding("/x")
