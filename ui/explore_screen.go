@@ -2,9 +2,11 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"os/exec"
 	"runtime"
 	"slices"
 
@@ -98,7 +100,10 @@ func openLink(link string) error {
 		return fmt.Errorf("links of the kind %q are not opened", parsed.Scheme)
 	}
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard // the screen is not theirs to write on
-	if err := browser.OpenURL(link); err != nil {
+	switch err := browser.OpenURL(link); {
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("there is no browser on this machine")
+	case err != nil:
 		return fmt.Errorf("open the link: %w", err)
 	}
 	return nil

@@ -158,7 +158,7 @@ func TestTakingAway(t *testing.T) {
 	screen.Press("y")
 	screen.WaitText("citation [1] sent to your terminal's clipboard; the system's own said: xclip is not installed")
 	screen.Press("o")
-	screen.WaitText("could not open https://wiki.kelderway.example")
+	screen.WaitText("could not open it: xclip is not installed; the link was sent to your terminal's clipboard")
 }
 
 // A session that may touch nothing says so, and hands over what it can through the terminal.

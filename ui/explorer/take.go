@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -65,7 +66,14 @@ func (m *Model) openSource() tea.Cmd {
 		return tea.SetClipboard(link)
 	}
 	return func() tea.Msg {
-		return actedMsg{done: "opened " + link, otherwise: "could not open " + link, err: open(link)}
+		err := open(link)
+		if err == nil {
+			return actedMsg{done: "opened " + link}
+		}
+		err = fmt.Errorf("%w; the link was sent to your terminal's clipboard", err)
+		return tea.BatchMsg{tea.SetClipboard(link), func() tea.Msg {
+			return actedMsg{otherwise: "could not open it", err: err}
+		}}
 	}
 }
 
