@@ -26,8 +26,8 @@ func searchBindings() []Binding {
 			Long: "One step back: stop the search, close the reader, leave the list, empty the query", Run: (*Model).back},
 		{Action: "undo-query", Keys: []string{"u"}, In: InList | InReader, Group: group, Disabled: noUndo,
 			Long: "Bring back the query and the filters as they were before the last change", Run: (*Model).undoQuery},
-		{Action: "example", Keys: []string{"tab"}, In: InBox, Group: group, Disabled: noExample,
-			Long: "Ask one of the example questions", Run: (*Model).askExample},
+		{Action: "complete", Keys: []string{"tab"}, In: InBox, Group: group, Disabled: cannotComplete,
+			Long: "Complete a filter or its value; on an empty query, ask an example question", Run: (*Model).complete},
 	}
 }
 

@@ -106,7 +106,7 @@ func (m *Model) welcomeLines(width int) []string {
 		lines = append(lines, "")
 	}
 	if len(m.target.Examples) > 0 && len(chips) == 0 {
-		key := m.keys.keyOf("example", InBox)
+		key := m.keys.keyOf("complete", InBox)
 		lines = append(lines, " "+m.theme.Title.Render("Try")+"   "+m.theme.Muted.Render(key+" asks them one after the other"))
 		for _, example := range m.target.Examples {
 			lines = append(lines, "   "+m.theme.Text.Render(paint.Line(example)))

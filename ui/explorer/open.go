@@ -16,8 +16,9 @@ const versionEvery = time.Second
 
 // welcome is what the empty screen says about the target.
 type welcome struct {
-	sources   []wire.FacetValue // with counts where Exact
+	sources   []wire.FacetValue // with counts where exact
 	exact     bool
+	facets    wire.Facets // of all documents, where exact
 	documents int
 	err       error
 }
@@ -130,7 +131,8 @@ func (m *Model) askWelcome() tea.Cmd {
 func whatThereIs(ctx context.Context, c *client.Client) welcome {
 	counts, err := c.Facets(ctx, wire.SearchRequest{})
 	if err == nil {
-		return welcome{sources: counts.Facets.Sources, exact: true, documents: counts.TotalMatches}
+		return welcome{sources: counts.Facets.Sources, exact: true, facets: counts.Facets,
+			documents: counts.TotalMatches}
 	}
 	if client.KindOf(err) != client.NotAvailable {
 		return welcome{err: err}

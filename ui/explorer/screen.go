@@ -217,16 +217,6 @@ func noUndo(m *Model) string {
 	return ""
 }
 
-func noExample(m *Model) string {
-	switch {
-	case len(m.target.Examples) == 0:
-		return "there are no example questions here"
-	case m.box.Query() != "" && m.example == 0:
-		return "examples are for an empty query"
-	}
-	return ""
-}
-
 func noChip(m *Model) string {
 	if len(m.box.Chips()) == 0 {
 		return "there is no filter"

@@ -31,6 +31,9 @@ func (m *Model) chipsLine() string {
 	if key := m.keys.keyOf("filters", m.focus); key != "" && len(m.box.Chips()) > 0 || m.width >= bareWidth {
 		hint = key + "  filters"
 	}
+	if completion := m.completionHint(); completion != "" {
+		hint = completion
+	}
 	return m.box.ChipsView(m.width, m.theme, hint)
 }
 

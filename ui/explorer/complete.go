@@ -1,0 +1,161 @@
+package explorer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/explorer/paint"
+)
+
+const (
+	leastCompleted  = 2 // characters of a word that may become the name of a filter
+	mostCompletions = 4 // that are shown
+)
+
+// completion is one way to go on with what is typed.
+type completion struct {
+	text  string // in place of what is typed
+	label string // for a person
+	count int    // documents; 0: not counted
+}
+
+// filterNames are the fields of the query language.
+func filterNames() []string {
+	return []string{"source", "since", "until", "within", "agent", "set", "tag", "author", "type"}
+}
+
+// completions go on with the filter that is being typed, the likeliest first.
+func (m *Model) completions() []completion {
+	partial, ok := m.box.Typing()
+	if !ok || m.place() != InBox {
+		return nil
+	}
+	typed := strings.ToLower(partial.Text)
+	if partial.Field == "" {
+		return completedNames(typed)
+	}
+	var found []completion
+	for _, c := range m.values(partial.Field) {
+		value := strings.ToLower(c.text)
+		if strings.HasPrefix(value, typed) || strings.HasPrefix(strings.ToLower(c.label), typed) {
+			c.text = quoted(c.text) + " "
+			found = append(found, c)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b completion) int { return cmp.Compare(b.count, a.count) })
+	return found
+}
+
+func completedNames(typed string) []completion {
+	if len(typed) < leastCompleted {
+		return nil
+	}
+	var found []completion
+	for _, name := range filterNames() {
+		if strings.HasPrefix(name, typed) {
+			found = append(found, completion{text: name + ":", label: name + ":"})
+		}
+	}
+	return found
+}
+
+// values are those that are known of a filter, with their counts.
+func (m *Model) values(field string) []completion {
+	facets := m.welcome.facets
+	if m.shown != nil {
+		facets = m.shown.response.Facets
+	}
+	var found []completion
+	add := func(values []wire.FacetValue, label func(string) string) {
+		for _, v := range values {
+			found = append(found, completion{text: v.Value, label: paint.Line(label(v.Value)), count: v.Count})
+		}
+	}
+	same := func(value string) string { return value }
+	switch field {
+	case "source":
+		add(m.knownSources(facets.Sources), client.SourceName)
+	case "set":
+		add(facets.DocumentSets, same)
+	case "author":
+		add(facets.Authors, same)
+	case "type":
+		add(facets.Types, same)
+	case "tag":
+		for _, tag := range facets.Tags {
+			text := tag.Key + "=" + tag.Value
+			found = append(found, completion{text: text, label: paint.Line(text), count: tag.Count})
+		}
+	case "within":
+		for _, span := range []string{"7d", "30d", "90d", "1y"} {
+			found = append(found, completion{text: span, label: span})
+		}
+	}
+	return found
+}
+
+// knownSources are the counted sources, and those that exist but match nothing now.
+func (m *Model) knownSources(counted []wire.FacetValue) []wire.FacetValue {
+	all := slices.Clone(counted)
+	for _, source := range m.welcome.sources {
+		if !slices.ContainsFunc(all, func(v wire.FacetValue) bool { return v.Value == source.Value }) {
+			all = append(all, wire.FacetValue{Value: source.Value})
+		}
+	}
+	return all
+}
+
+// quoted is a value as the query language takes it.
+func quoted(value string) string {
+	if strings.ContainsAny(value, " ,") {
+		return `"` + value + `"`
+	}
+	return value
+}
+
+// completionHint shows how what is typed may go on, or is empty.
+func (m *Model) completionHint() string {
+	found := m.completions()
+	if len(found) == 0 {
+		return ""
+	}
+	labels := make([]string, 0, mostCompletions)
+	for _, c := range found[:min(len(found), mostCompletions)] {
+		label := c.label
+		if c.count > 0 {
+			label += fmt.Sprintf(" %d", c.count)
+		}
+		labels = append(labels, label)
+	}
+	if rest := len(found) - len(labels); rest > 0 {
+		labels = append(labels, fmt.Sprintf("+%d", rest))
+	}
+	return m.keys.keyOf("complete", InBox) + " takes " + strings.Join(labels, " · ")
+}
+
+// complete takes the first completion, or asks an example question where nothing is typed.
+func (m *Model) complete() tea.Cmd {
+	if found := m.completions(); len(found) > 0 {
+		m.box.Complete(found[0].text)
+		return m.queryEdited()
+	}
+	return m.askExample()
+}
+
+func cannotComplete(m *Model) string {
+	switch {
+	case len(m.completions()) > 0:
+		return ""
+	case m.box.Query() != "" && m.example == 0:
+		return "there is nothing to complete here"
+	case len(m.target.Examples) == 0:
+		return "there are no example questions here"
+	}
+	return ""
+}
