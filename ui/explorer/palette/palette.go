@@ -57,17 +57,32 @@ func (p *Palette) Edit(change func(*line.Editor) bool) bool {
 	return changed
 }
 
-// narrow keeps the entries that hold every typed word, those that begin with it by name or key first.
+// narrow keeps the entries that hold every typed word: first the one whose key was typed, then those with words that
+// begin so.
 func (p *Palette) narrow() {
 	words := strings.Fields(strings.ToLower(p.filtered))
 	p.shown, p.at, p.top = p.shown[:0], 0, 0
 	p.version++
+	ranks := make([]int, len(p.entries))
 	for i, entry := range p.entries {
 		text := strings.ToLower(entry.Text + " " + entry.Action + " " + entry.Group + " " + entry.Keys)
 		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
 			p.shown = append(p.shown, i)
+			ranks[i] = rank(entry, text, p.filtered, words)
 		}
 	}
+	slices.SortStableFunc(p.shown, func(a, b int) int { return ranks[a] - ranks[b] })
+}
+
+// rank is how well an entry fits what is typed, 0 the best.
+func rank(entry Entry, text, typed string, words []string) int {
+	switch {
+	case len(words) == 0 || slices.Contains(strings.Fields(entry.Keys), strings.TrimSpace(typed)):
+		return 0
+	case !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(" "+text, " "+word) }):
+		return 1
+	}
+	return 2
 }
 
 // Move moves the choice by lines, stopping at the ends.
