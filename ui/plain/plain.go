@@ -62,8 +62,7 @@ type session struct {
 	Options
 	patience time.Duration
 	lines    <-chan typed
-	client   *client.Client
-	close    func() error
+	opening  *opening // nil: nothing was asked yet
 
 	query   client.Query
 	results []wire.SearchResult
@@ -93,10 +92,10 @@ func (s *session) run(ctx context.Context) error {
 	if s.Limit <= 0 {
 		s.Limit = usualLimit
 	}
+	ctx, stop := context.WithCancel(ctx)
 	defer func() {
-		if s.close != nil {
-			_ = s.close()
-		}
+		stop()
+		s.opening.leave()
 	}()
 	done := make(chan struct{})
 	defer close(done)
@@ -203,19 +202,6 @@ func waitFor[T any](ctx context.Context, s *session, doing string, work func(con
 			return none, false, ctx.Err()
 		}
 	}
-}
-
-// connected gives the client, which is opened on first use.
-func (s *session) connected(ctx context.Context) (*client.Client, error) {
-	if s.client != nil {
-		return s.client, nil
-	}
-	c, closer, err := s.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.client, s.close = c, closer
-	return c, nil
 }
 
 // say tells a text, each of its lines broken at spaces where the terminal would break it inside words.

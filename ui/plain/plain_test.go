@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -339,4 +340,55 @@ func FuzzSpoken(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A search that is cancelled while the target is being opened leaves the opening to the next one.
+func TestACancelledSearchOpensNothingTwice(t *testing.T) {
+	w := newWorld(t)
+	var opened, closed atomic.Int32
+	proceed, begun := make(chan struct{}), make(chan struct{}, 9)
+	w.options.Open = func(ctx context.Context) (*client.Client, func() error, error) {
+		opened.Add(1)
+		begun <- struct{}{}
+		<-proceed
+		c, _, err := w.open(ctx)
+		return c, func() error { closed.Add(1); return nil }, err
+	}
+	p := w.sit(time.Hour)
+	fmt.Fprintln(p.in, "deploy")
+	<-begun
+	p.interrupts <- struct{}{}
+	p.hear(t, "Cancelled. ")
+	fmt.Fprintln(p.in, "rollback")
+	close(proceed)
+	p.hear(t, "results in")
+	fmt.Fprintln(p.in, "quit")
+	if err := <-p.done; err != nil {
+		t.Error(err)
+	}
+	if opened.Load() != 1 || closed.Load() != 1 {
+		t.Errorf("opened %d times, closed %d times", opened.Load(), closed.Load())
+	}
+}
+
+// What is still being opened when the person leaves is closed as soon as it is there.
+func TestLeavingWhileOpening(t *testing.T) {
+	w := newWorld(t)
+	proceed, begun, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	w.options.Open = func(context.Context) (*client.Client, func() error, error) {
+		close(begun)
+		<-proceed
+		c, _, err := w.open(context.WithoutCancel(t.Context()))
+		return c, func() error { close(closed); return nil }, err
+	}
+	p := w.sit(time.Hour)
+	fmt.Fprintln(p.in, "deploy")
+	<-begun
+	p.interrupts <- struct{}{}
+	p.interrupts <- struct{}{}
+	if err := <-p.done; err != nil {
+		t.Error(err)
+	}
+	close(proceed)
+	<-closed
 }

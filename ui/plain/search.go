@@ -32,8 +32,13 @@ func (s *session) search(ctx context.Context, text string) error {
 	for _, filter := range query.Unread {
 		s.say("Note: " + filter + " makes no sense as a filter and is searched for as text.")
 	}
+	opening := s.connect(ctx)
 	answer, finished, err := waitFor(ctx, s, "Searching", func(ctx context.Context) (*wire.SearchResponse, error) {
-		return s.ask(ctx, query)
+		c, err := opening.wait(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return s.ask(ctx, c, query)
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -49,13 +54,10 @@ func (s *session) search(ctx context.Context, text string) error {
 }
 
 // ask sends a question.
-func (s *session) ask(ctx context.Context, query client.Query) (*wire.SearchResponse, error) {
-	c, err := s.connected(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (s *session) ask(ctx context.Context, c *client.Client, query client.Query) (*wire.SearchResponse, error) {
 	request := query.Request()
 	request.NumResults = &s.Limit
+	var err error
 	if request.PersonaID, err = s.agent(ctx, c, query.Agent); err != nil {
 		return nil, err
 	}
@@ -242,8 +244,9 @@ func (s *session) expand(ctx context.Context, at int) error {
 	}
 	around := min(s.around[at]+step, (wire.MaxChunksPerRequest-1)/2)
 	from, to := max(0, result.ChunkStart-around), result.ChunkEnd+around
+	opening := s.connect(ctx)
 	found, finished, err := waitFor(ctx, s, "Reading", func(ctx context.Context) (*wire.DocumentChunks, error) {
-		c, err := s.connected(ctx)
+		c, err := opening.wait(ctx)
 		if err != nil {
 			return nil, err
 		}
