@@ -293,7 +293,9 @@ func (b *builder) step(step Step) {
 func (w *Wizard) folderRows(b *builder) {
 	b.field("Folder", &w.path, "~/notes", false, true)
 	b.problem(w.problem, w.remedy)
-	b.cuts(w.unread)
+	if w.unread {
+		b.cuts(w.skipLines(b.width))
+	}
 	b.blank()
 	b.text("Everything in it that can be read is searched: notes, documents, mail, exports, code. The files stay where they are.",
 		b.th.Muted, true)
@@ -311,7 +313,7 @@ func (w *Wizard) progressRows(b *builder) {
 	b.blank()
 	b.option("Search now: what was read can be found already", w.button == 0, b.th.Text)
 	b.option("Stop reading", w.button == 1, b.th.Text)
-	if skips := w.skipLines(); len(skips) > 0 {
+	if skips := w.skipLines(b.width); len(skips) > 0 {
 		b.blank()
 		b.cuts(skips)
 	}

@@ -90,7 +90,7 @@ type Wizard struct {
 
 	folder  folder
 	told    []string // on the last page
-	unread  []string // why nothing of a folder was read
+	unread  bool     // nothing of the folder was read; its skips say why
 	version uint64
 	drawn   drawing
 }
@@ -123,7 +123,7 @@ func (w *Wizard) changed() { w.version++ }
 
 func (w *Wizard) show(next page) {
 	w.page, w.field, w.button, w.scroll = next, 0, 0, 0
-	w.problem, w.remedy, w.unread = "", "", nil
+	w.problem, w.remedy, w.unread = "", "", false
 	w.changed()
 }
 
@@ -215,7 +215,7 @@ func (w *Wizard) Edit(change func(*line.Editor) bool) bool {
 		return false
 	}
 	if editor.Text() != before {
-		w.tested, w.problem, w.remedy, w.unread = nil, "", "", nil
+		w.tested, w.problem, w.remedy, w.unread = nil, "", "", false
 	}
 	w.changed()
 	return true
@@ -352,7 +352,7 @@ func (w *Wizard) Stopped() {
 	w.busy = None
 	if was == Folder {
 		w.show(over)
-		w.told = append([]string{stoppedText(w.folder.progress)}, w.skipLines()...)
+		w.told = append([]string{stoppedText(w.folder.progress)}, w.skipLines(0)...)
 	}
 	w.changed()
 }
@@ -361,7 +361,7 @@ func (w *Wizard) Stopped() {
 func (w *Wizard) Completed(typed, completed string) {
 	if w.page == naming && w.path.Text() == typed && completed != typed {
 		w.path.SetText(completed)
-		w.problem, w.remedy, w.unread = "", "", nil
+		w.problem, w.remedy, w.unread = "", "", false
 		w.changed()
 	}
 }
@@ -369,7 +369,7 @@ func (w *Wizard) Completed(typed, completed string) {
 // Refused tells why a typed path cannot be opened.
 func (w *Wizard) Refused(problem string) {
 	if w.page == naming {
-		w.problem, w.remedy, w.unread = problem, "Correct the path; tab completes it", nil
+		w.problem, w.remedy, w.unread = problem, "Correct the path; tab completes it", false
 		w.changed()
 	}
 }
@@ -417,9 +417,9 @@ func (w *Wizard) Added(done wire.LibraryEvent, told string) {
 	if done.Added+done.Updated+done.Removed+done.Unchanged == 0 {
 		w.show(naming)
 		w.problem, w.remedy = "nothing in "+w.folder.path+" can be read", "Type another path; tab completes it"
-		w.unread = w.skipLines()
+		w.unread = true
 		return
 	}
 	w.show(over)
-	w.told = append([]string{doneText(done), told}, w.skipLines()...)
+	w.told = append([]string{doneText(done), told}, w.skipLines(0)...)
 }

@@ -203,13 +203,23 @@ func TestAFolderWithNothingToRead(t *testing.T) {
 	w.Adding("/x/empty")
 	w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "/x/empty/a.pdf", Reason: "it is encrypted"}, 0)
 	w.Added(wire.LibraryEvent{Skipped: 1}, "")
-	says(t, w, "nothing in /x/empty can be read", "Type another path", "skipped /x/empty/a.pdf: it is encrypted", "Folder")
+	says(t, w, "nothing in /x/empty can be read", "Type another path", "skipped a.pdf: it is encrypted", "Folder")
 	if strings.Contains(shown(w), "Search now") || w.Reading() {
 		t.Errorf("it went on:\n%s", shown(w))
 	}
 	w.Adding("/x/full")
 	w.Added(wire.LibraryEvent{Added: 1}, "Searches go there now.")
 	says(t, w, "1 document added.", "Searches go there now.")
+}
+
+// A long path gives way to the reason.
+func TestWhySomethingWasSkippedIsSeen(t *testing.T) {
+	w := &Wizard{page: naming}
+	w.Adding("/x/")
+	w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "/x/" + strings.Repeat("long/", 30) + "of/a.pdf", Reason: "it is encrypted"}, 0)
+	says(t, w, "skipped …", "/of/a.pdf: it is encrypted")
+	w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "/xyz/b.pdf", Reason: "it is broken"}, 0)
+	says(t, w, "skipped /xyz/b.pdf: it is broken")
 }
 
 func TestAFolderThatFails(t *testing.T) {

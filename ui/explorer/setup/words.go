@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/ui/explorer/paint"
 )
 
 // counts is "120 of 456 files".
@@ -31,15 +32,20 @@ func (f *folder) pace() string {
 	return strings.Join(parts, " · ")
 }
 
-// skipLines says what was skipped and why: kinds of files in one line, then file by file, the latest first.
-func (w *Wizard) skipLines() []string {
+// skipLines says what was skipped and why: kinds of files in one line, then file by file, the latest first. Of a path,
+// which is told from the folder on, the end stays where a line has so many columns; 0: any number.
+func (w *Wizard) skipLines(width int) []string {
 	f := &w.folder
 	var lines []string
 	if text := kindsText(f.kinds); text != "" {
 		lines = append(lines, text)
 	}
 	for _, skip := range slices.Backward(f.skips) {
-		lines = append(lines, "skipped "+skip.Path+": "+skip.Reason)
+		path, reason := paint.Line(clip(within(f.path, skip.Path))), ": "+paint.Line(clip(skip.Reason))
+		if width > 0 {
+			path = tail(path, max(leastPath, width-paint.Width("skipped "+reason)))
+		}
+		lines = append(lines, "skipped "+path+reason)
 	}
 	rest := f.skipped - len(f.skips)
 	for _, n := range f.kinds {
@@ -49,6 +55,19 @@ func (w *Wizard) skipLines() []string {
 		lines = append(lines, fmt.Sprintf("and %d more", rest))
 	}
 	return lines
+}
+
+// leastPath is how many columns of a path are kept before a long reason.
+const leastPath = 20
+
+// within is a path as it is told from a folder on.
+func within(folder, path string) string {
+	if rest, found := strings.CutPrefix(path, strings.TrimRight(folder, `/\`)); found {
+		if inner := strings.TrimLeft(rest, `/\`); inner != "" && inner != rest {
+			return inner
+		}
+	}
+	return path
 }
 
 // kindsText is "82 skipped, of kinds that are not read: 60 .svg, 22 .png", the most frequent first.
