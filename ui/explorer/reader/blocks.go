@@ -114,12 +114,6 @@ func (r *Reader) Want() (from, to int, ok bool) {
 	return from, to, true
 }
 
-// WholeWanted tells whether there is more of the document to fetch.
-func (r *Reader) WholeWanted() bool {
-	_, _, ok := r.Want()
-	return ok
-}
-
 // AddAbove shows chunks that were fetched, as far as they stand before those in hand. None of them means that there is
 // nothing more above. What is on the screen stays where it is.
 func (r *Reader) AddAbove(chunks []wire.Chunk) {
@@ -191,19 +185,6 @@ func inOrder(chunks []wire.Chunk) []wire.Chunk {
 	sorted := slices.Clone(chunks)
 	slices.SortStableFunc(sorted, func(x, y wire.Chunk) int { return x.ChunkInd - y.ChunkInd })
 	return slices.CompactFunc(sorted, func(x, y wire.Chunk) bool { return x.ChunkInd == y.ChunkInd })
-}
-
-// CurrentChunk is the chunk at the top of the view; for a passage of several chunks the one that matched.
-func (r *Reader) CurrentChunk() int {
-	r.settle()
-	p := r.topPiece()
-	switch {
-	case p == nil:
-		return r.document.Chunk
-	case p.found:
-		return max(p.first, min(p.last, r.document.Chunk))
-	}
-	return p.first
 }
 
 // Position says which part of the document is at the top of the view: "chunk 3 of 11"; empty where nobody knows.

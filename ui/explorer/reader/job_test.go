@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -132,12 +131,12 @@ func TestPosition(t *testing.T) {
 	r.View(60, 8, darkTheme(), false)
 	r.SetWhole(infoOf(11), chunks(0, 10))
 	r.Top()
-	if got := r.Position(); got != "chunk 1 of 11" || r.CurrentChunk() != 0 {
-		t.Errorf("at the top: %q, %d", got, r.CurrentChunk())
+	if got := r.Position(); got != "chunk 1 of 11" {
+		t.Errorf("at the top: %q", got)
 	}
 	r.Bottom()
-	if got := r.Position(); got != fmt.Sprintf("chunk %d of 11", r.CurrentChunk()+1) || r.CurrentChunk() < 9 || r.Percent() != 100 {
-		t.Errorf("at the end: %q, %d, %d %%", got, r.CurrentChunk(), r.Percent())
+	if got := r.Position(); got != "chunk 10 of 11" && got != "chunk 11 of 11" || r.Percent() != 100 {
+		t.Errorf("at the end: %q, %d %%", got, r.Percent())
 	}
 }
 

@@ -67,6 +67,7 @@ type frameKey struct {
 	width, height int
 	theme         string
 	focused       bool
+	expandKey     string
 }
 
 // Show puts another document into the reader, at its beginning.
@@ -96,6 +97,7 @@ func (r *Reader) Document() (d Document, ok bool) { return r.document, r.shown }
 
 // SetNow sets the moment that ages are told from. Without one no age is shown.
 func (r *Reader) SetNow(now time.Time) {
+	now = now.Truncate(time.Hour) // ages are told in days
 	if !now.Equal(r.now) {
 		r.now = now
 		r.version++

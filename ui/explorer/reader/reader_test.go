@@ -87,6 +87,29 @@ func TestTheTitleGoesBeforeOwnerAndAge(t *testing.T) {
 	}
 }
 
+// A view that was drawn already follows the name of the key, and the hour but not the second.
+func TestADrawnViewFollowsKeyAndTime(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	r.Show(runbook())
+	plainView(&r, 60, 20)
+	r.ExpandKey = "ctrl+e"
+	if view := strings.Join(plainView(&r, 60, 20), "\n"); !strings.Contains(view, "ctrl+e expand") {
+		t.Errorf("the key has its old name:\n%s", view)
+	}
+	noon := time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
+	r.SetNow(noon)
+	drawn := r.View(60, 20, darkTheme(), true)
+	r.SetNow(noon.Add(time.Second))
+	if again := r.View(60, 20, darkTheme(), true); &again[0] != &drawn[0] {
+		t.Error("a second makes the view anew")
+	}
+	r.SetNow(noon.AddDate(0, 0, 3))
+	if view := plainView(&r, 60, 20); !strings.Contains(view[0], "13 d") {
+		t.Errorf("the age stays: %s", view[0])
+	}
+}
+
 func TestOwnersAreNamedOnce(t *testing.T) {
 	t.Parallel()
 	d := runbook()

@@ -48,7 +48,7 @@ func (r *Reader) View(width, height int, th theme.Theme, focused bool) []string 
 		return make([]string, height)
 	}
 	r.fit(width, height, th)
-	key := frameKey{r.version, width, height, th.Name, focused}
+	key := frameKey{r.version, width, height, th.Name, focused, r.ExpandKey}
 	return r.frame.Lines(key, func() []string { return r.draw(key) })
 }
 
