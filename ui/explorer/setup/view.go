@@ -164,6 +164,10 @@ func (w *Wizard) rows(width int, th theme.Theme) []row {
 		}
 		b.blank()
 		b.option("Search now", true, lipgloss.Style{})
+		b.blank()
+		for _, text := range w.skips {
+			b.text(text, th.Muted, false)
+		}
 	}
 	return b.rows
 }
@@ -297,8 +301,8 @@ func (w *Wizard) folderRows(b *builder) {
 		b.cuts(w.skipLines(b.width))
 	}
 	b.blank()
-	b.text("Everything in it that can be read is searched: notes, documents, mail, exports, code. The files stay where they are.",
-		b.th.Muted, true)
+	b.text("Markdown, plain text, web pages, logs and JSON lines in it are searched; what else it holds is left out, and told. "+
+		"The files stay where they are.", b.th.Muted, true)
 	b.text("tab completes the path", b.th.Muted, true)
 }
 

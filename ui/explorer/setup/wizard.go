@@ -90,6 +90,7 @@ type Wizard struct {
 
 	folder  folder
 	told    []string // on the last page
+	skips   []string // on it, below: what was left out
 	unread  bool     // nothing of the folder was read; its skips say why
 	version uint64
 	drawn   drawing
@@ -331,7 +332,7 @@ func (w *Wizard) Saved(told string) {
 	w.busy, w.tested = None, nil
 	w.address, w.token = line.Editor{Limit: longestAddress}, line.Editor{Limit: longestToken}
 	w.show(over)
-	w.told = []string{"Connected to " + server + ".", told}
+	w.told, w.skips = []string{"Connected to " + server + ".", told}, nil
 }
 
 // Failed tells that saving or reading failed, and what to do.
@@ -352,7 +353,7 @@ func (w *Wizard) Stopped() {
 	w.busy = None
 	if was == Folder {
 		w.show(over)
-		w.told = append([]string{stoppedText(w.folder.progress)}, w.skipLines(0)...)
+		w.told, w.skips = []string{stoppedText(w.folder.progress)}, w.skipLines(0)
 	}
 	w.changed()
 }
@@ -421,5 +422,5 @@ func (w *Wizard) Added(done wire.LibraryEvent, told string) {
 		return
 	}
 	w.show(over)
-	w.told = append([]string{doneText(done), told}, w.skipLines(0)...)
+	w.told, w.skips = []string{doneText(done), told}, w.skipLines(0)
 }

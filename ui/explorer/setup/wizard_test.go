@@ -212,6 +212,19 @@ func TestAFolderWithNothingToRead(t *testing.T) {
 	says(t, w, "1 document added.", "Searches go there now.")
 }
 
+func TestTheWayOnIsSeenAboveWhatWasSkipped(t *testing.T) {
+	w := &Wizard{page: naming}
+	w.Adding("/x/")
+	for range 40 {
+		w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "/x/a.pdf", Reason: "it is encrypted"}, 0)
+	}
+	w.Added(wire.LibraryEvent{Added: 1, Skipped: 40}, "Searches go there now.")
+	text := shown(w)
+	if on, skipped := strings.Index(text, "Search now"), strings.Index(text, "skipped a.pdf"); on < 0 || skipped < on {
+		t.Errorf("shows:\n%s", text)
+	}
+}
+
 // A long path gives way to the reason.
 func TestWhySomethingWasSkippedIsSeen(t *testing.T) {
 	w := &Wizard{page: naming}
