@@ -321,7 +321,7 @@ func TestSpoken(t *testing.T) {
 		"---\n***\n===":                     "",
 		"| a | |\n|---|---|\n| c | d |":     "a.|c, d.",
 		"```go\nx := **p\n\n```\nafter `y`": "Code:|x := **p||End of code.|after y",
-		"*do* a *b c* 2 * 3 * 4 **x** *":    "do a b c 2 * 3 * 4 x *",
+		"~~not~~ *do* a *b c* 2 * 3 * 4 **x** *":    "not do a b c 2 * 3 * 4 x *",
 		"snake_case 5 * 3 = 15":             "snake_case 5 * 3 = 15",
 	} {
 		if got := strings.Join(spoken(content), "|"); got != want {

@@ -214,7 +214,7 @@ func inline(text string) string {
 	if len(text) > longest {
 		return text
 	}
-	text = unstarred(strings.NewReplacer("**", "", "`", "").Replace(text))
+	text = unstarred(strings.NewReplacer("**", "", "~~", "", "`", "").Replace(text))
 	var plain strings.Builder
 	for {
 		label, address, found := strings.Cut(text, "](")
