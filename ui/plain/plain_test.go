@@ -312,17 +312,17 @@ func (s *signalled) Write(p []byte) (int, error) {
 
 func TestSpoken(t *testing.T) {
 	for content, want := range map[string]string{
-		"# Title\ntext":                     "Title.|text",
-		"> quoted\n> more":                  "quoted|more",
-		"- a\n* b\n1. c":                    "a|b|1. c",
-		"a [b](http://x) c ![d](e.png) f":   "a b c d f",
-		"a [b](unclosed":                    "a [b](unclosed",
-		"a](b)":                             "a](b)",
-		"---\n***\n===":                     "",
-		"| a | |\n|---|---|\n| c | d |":     "a.|c, d.",
-		"```go\nx := **p\n\n```\nafter `y`": "Code:|x := **p||End of code.|after y",
-		"~~not~~ *do* a *b c* 2 * 3 * 4 **x** *":    "not do a b c 2 * 3 * 4 x *",
-		"snake_case 5 * 3 = 15":             "snake_case 5 * 3 = 15",
+		"# Title\ntext":                          "Title.|text",
+		"> quoted\n> more":                       "quoted|more",
+		"- a\n* b\n1. c":                         "a|b|1. c",
+		"a [b](http://x) c ![d](e.png) f":        "a b c d f",
+		"a [b](unclosed":                         "a [b](unclosed",
+		"a](b)":                                  "a](b)",
+		"---\n***\n===":                          "",
+		"| a | |\n|---|---|\n| c | d |":          "a.|c, d.",
+		"```go\nx := **p\n\n```\nafter `y`":      "Code:|x := **p||End of code.|after y",
+		"~~not~~ *do* a *b c* 2 * 3 * 4 **x** *": "not do a b c 2 * 3 * 4 x *",
+		"snake_case 5 * 3 = 15":                  "snake_case 5 * 3 = 15",
 	} {
 		if got := strings.Join(spoken(content), "|"); got != want {
 			t.Errorf("%q: %q, want %q", content, got, want)

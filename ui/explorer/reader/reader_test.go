@@ -62,7 +62,7 @@ func TestView(t *testing.T) {
 	var r Reader
 	r.Show(runbook())
 	view := strings.Join(plainView(&r, 60, 20), "\n")
-	for _, want := range []string{"Runbook: rolling back                               Jo Ortiz", "Confluence › Platform › Runbooks", "2026-09-21 · wiki.example/1042",
+	for _, want := range []string{"Runbook: rolling back                               Jo Ortiz", theme.SourceGlyph("confluence") + " Confluence › Platform › Runbooks", "2026-09-21 · wiki.example/1042",
 		"chunk 3 of 11", "╌╌ 2 above · 8 below ╌╌  e expand", "When to roll back"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("the view lacks %q:\n%s", want, view)

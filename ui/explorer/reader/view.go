@@ -264,7 +264,12 @@ func crumbsOf(d Document) string {
 
 func (r *Reader) crumbLine() string {
 	source, path, more := strings.Cut(r.crumbs, " › ")
-	line := r.pens.source.Write(source)
+	pen := r.pens.source
+	if r.document.Source != "" { // as in the list
+		source = theme.SourceGlyph(r.document.Source) + " " + source
+		pen = paint.PenOf(r.theme.SourceStyle(r.document.Source))
+	}
+	line := pen.Write(source)
 	if more {
 		line += r.pens.muted.Write(" › " + path)
 	}
