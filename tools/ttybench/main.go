@@ -31,6 +31,7 @@ type bench struct {
 	runs, keys, previews   int
 	idle                   time.Duration
 	home                   string
+	extra                  []string // environment of one scenario
 }
 
 func main() {

@@ -30,7 +30,8 @@ func scenarios() []scenario {
 		{"list-moves", "the selection moves, no reader beside it", false, (*bench).measureList},
 		{"resize", "30 resizes in 500 ms", false, (*bench).measureResize},
 		{"idle", "nothing happens", false, (*bench).measureIdle},
-		{"memory", "results are looked at, one after the other", false, (*bench).measureMemory},
+		{"answer", "50 passages of 4 KB come from a server that sends six fields", false, (*bench).measureAnswer},
+		{"memory", "1,000 different passages of a server are looked at", false, (*bench).measureMemory},
 		{"quit", "the program ends, and the terminal is as before", false, (*bench).measureQuit},
 		{"library-start", "from exec to the first paint, a library of the caller", true, (*bench).measureLibraryStart},
 		{"library-typing", "keys in the query box, a library of the caller", true, (*bench).measureLibraryTyping},
@@ -329,46 +330,6 @@ func (b *bench) idleCost(program string, args ...string) (cpu, bytes float64, er
 	}
 	seconds := b.idle.Seconds()
 	return milliseconds(after-before) / seconds, float64(s.BytesWritten()-written) / seconds, nil
-}
-
-// measureMemory looks at many results, with time for each to be rendered.
-func (b *bench) measureMemory() ([]figure, error) {
-	const rendering = 20 * time.Millisecond
-	s, err := b.open(b.binary, sample(question)...)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	if _, err := s.firstPaint(); err != nil {
-		return nil, err
-	}
-	first, err := memoryOf(s.Pid())
-	if err != nil {
-		return nil, err
-	}
-	if err := s.results(); err != nil {
-		return nil, err
-	}
-	s.settle(2 * quiet)
-	for seen := 0; seen < b.previews; seen += 2 * walkSteps {
-		for _, key := range walk(walkSteps) {
-			if err := s.nudge(key, rendering); err != nil {
-				return nil, err
-			}
-		}
-	}
-	last, err := memoryOf(s.Pid())
-	if err != nil {
-		return nil, err
-	}
-	after := fmt.Sprintf("after %d previews", b.previews)
-	return []figure{
-		{"VmRSS at the first paint", "MB", []float64{first.resident}, nil},
-		{"VmRSS " + after, "MB", []float64{last.resident}, nil},
-		{"VmRSS gained", "MB", []float64{last.resident - first.resident}, []limit{all(20)}},
-		{"RssAnon at the first paint", "MB", []float64{first.anonymous}, nil},
-		{"RssAnon " + after, "MB", []float64{last.anonymous}, []limit{all(25)}},
-	}, nil
 }
 
 // measureQuit ends the program in each way, and looks at what it leaves.

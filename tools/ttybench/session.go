@@ -40,7 +40,7 @@ type session struct {
 func (b *bench) open(program string, args ...string) (*session, error) {
 	s := &session{}
 	cmd := exec.Command(program, args...)
-	cmd.Env = b.environ()
+	cmd.Env = append(b.environ(), b.extra...)
 	s.started = time.Now()
 	command, err := terminal.Run(cmd, terminal.Options{Width: b.cols, Height: b.rows, Tap: s.note})
 	if err != nil {
