@@ -30,6 +30,17 @@ func TestALibraryIsSearchedWhileTyping(t *testing.T) {
 	screen.WaitText("h results")
 }
 
+func TestAFilterThatMakesNoSenseIsTold(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("documents in")
+	screen.Type("release since:2026-13-45")
+	screen.WaitText("[1]")
+	screen.WaitGone("is no filter") // it may be typed on
+	screen.Press("enter")
+	screen.WaitText("! since:2026-13-45 is no filter; taken as words")
+}
+
 // A remote search costs model calls: typing asks nothing, and Enter asks once.
 func TestARemoteServerIsSearchedOnEnter(t *testing.T) {
 	t.Parallel()

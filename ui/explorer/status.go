@@ -162,9 +162,12 @@ func (m *Model) notes() string {
 		return ""
 	}
 	var told []string
+	for _, filter := range m.shown.query.Unread {
+		told = append(told, paint.Line(filter)+" is no filter; taken as words")
+	}
 	for _, note := range m.shown.response.Notes {
 		if note.Code != wire.NoteNoModel && ignoredField(note) == "" { // normal for a library; told by the chip
-			told = append(told, paint.Line(note.Text))
+			told = append(told, brief(note.Text))
 		}
 	}
 	if len(told) == 0 {
