@@ -167,7 +167,7 @@ func (m *Model) notes() string {
 	}
 	for _, note := range m.shown.response.Notes {
 		if note.Code != wire.NoteNoModel && ignoredField(note) == "" { // normal for a library; told by the chip
-			told = append(told, brief(note.Text))
+			told = append(told, paint.Line(note.Text))
 		}
 	}
 	if len(told) == 0 {
