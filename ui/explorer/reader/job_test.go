@@ -1,10 +1,13 @@
 package reader
 
 import (
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
 	"quarry/client/wire"
+	"quarry/ui/passage"
 )
 
 func TestRenderingIsKept(t *testing.T) {
@@ -108,6 +111,34 @@ func TestCacheIsBounded(t *testing.T) {
 	if c.order.Len() != 1 {
 		t.Errorf("%d entries beside one that fills the cache", c.order.Len()-1)
 	}
+}
+
+// What the cache counts is what it holds: a budget for memory rests on it. Not parallel, since it watches the whole heap.
+func TestCacheHoldsWhatItCounts(t *testing.T) {
+	live := func() int {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return int(stats.HeapAlloc)
+	}
+	var c cache
+	c.resize(1 << 30)
+	th := darkTheme()
+	render := func(i int) {
+		text := strings.Repeat(fmt.Sprintf("## Step %d\n\nTo **roll back** a `deploy` look [here](https://x.example/%d) first, and roll on.\n\n", i, i), 40)
+		c.put(jobKey{width: i}, renderUnit(unit{text: text, spans: passage.FindWords(text, []string{"roll", "deploy"})}, 64, th))
+	}
+	render(0) // what is made once
+	before, counted := live(), c.size
+	for i := range 60 {
+		render(i + 1)
+	}
+	grown := live() - before
+	if counted = c.size - counted; grown > counted*5/4 {
+		t.Errorf("%d bytes are held, %d counted", grown, counted)
+	}
+	runtime.KeepAlive(&c)
 }
 
 func TestHeaderShrinks(t *testing.T) {

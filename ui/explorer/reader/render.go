@@ -37,7 +37,7 @@ func renderUnit(u unit, width int, th theme.Theme) (l *layout) {
 	if len(lines) == 0 || len(lines) == 1 && lines[0].text == "" {
 		return plain()
 	}
-	return newLayout(lines, true)
+	return newLayout(compact(lines), true)
 }
 
 // mostColumns is how many columns a table may have. The parser fills up every row to them: a few kilobytes can be written
