@@ -48,7 +48,7 @@ func (d *doors) exploreScreen(ctx context.Context, e cli.Exploration) error {
 func screenTarget(found cli.Target) explorer.Target {
 	kinds := map[string]explorer.Kind{cli.KindRemote: explorer.Remote, cli.KindLibrary: explorer.Library,
 		cli.KindSample: explorer.Sample}
-	shown := explorer.Target{Kind: kinds[found.Kind], Name: found.Profile, Where: targetLabel(found, " · "), Agent: found.Agent,
+	shown := explorer.Target{Kind: kinds[found.Kind], Where: targetLabel(found, " · "), Agent: found.Agent,
 		AgentName: found.AgentName,
 		Open: func(ctx context.Context) (*explorer.Session, error) {
 			session, err := found.Open(ctx)
@@ -69,6 +69,7 @@ func (d *doors) capabilities() explorer.Capabilities {
 	if d.overSSH() {
 		return explorer.Capabilities{OpenReason: "over SSH the browser is on your side: click the link, or copy it"}
 	}
+	browser.Stdout, browser.Stderr = io.Discard, io.Discard // the screen is not theirs to write on
 	caps := explorer.Capabilities{Local: true, Open: openLink}
 	if !clipboard.Unsupported {
 		caps.Copy = clipboard.WriteAll

@@ -168,10 +168,6 @@ func (k *keymap) take(i int, configured map[string][]string) []string {
 // make that character impossible.
 func usableKeys(keys []string, b Binding) (usable, bad []string) {
 	for _, key := range keys {
-		key = strings.TrimSpace(key)
-		if key == "" {
-			key = "space"
-		}
 		if !validKey(key) || b.In&^InFields == 0 && !b.Typed && types(key) {
 			bad = append(bad, key)
 			continue
@@ -193,11 +189,14 @@ func types(key string) bool {
 
 // validKey tells that Bubble Tea can name a key so.
 func validKey(key string) bool {
+	shifted := false
 	for _, modifier := range []string{"ctrl+", "alt+", "shift+"} {
+		before := key
 		key = strings.TrimPrefix(key, modifier)
+		shifted = shifted || modifier == "shift+" && key != before
 	}
 	if len([]rune(key)) == 1 {
-		return true
+		return !shifted && key != " " // a shifted letter is another letter
 	}
 	named := []string{"enter", "esc", "tab", "space", "backspace", "delete", "insert", "up", "down", "left", "right",
 		"home", "end", "pgup", "pgdown"}

@@ -130,7 +130,7 @@ func screenBindings() []Binding {
 			Long: "Move the divider to the right, or down", Run: (*Model).widen},
 		{Action: "narrow", Keys: []string{"ctrl+left", "<"}, In: InList | InReader, Group: group, Disabled: noPanes,
 			Long: "Move the divider to the left, or up", Run: (*Model).narrow},
-		{Action: "theme", Keys: []string{"T"}, In: InList | InReader, Group: group,
+		{Action: "theme", Keys: []string{"T"}, In: InList | InReader, Group: group, Disabled: noColour,
 			Long: "Next theme: automatic, dark, light, 16 colours, mono", Run: (*Model).nextTheme},
 		{Action: "mouse", Keys: []string{"ctrl+o"}, In: InPanes, Group: group,
 			Long: "Mouse on or off; while it is on, the terminal selects text only with shift", Run: (*Model).toggleMouse},

@@ -30,10 +30,36 @@ func filterNames() []string {
 	return []string{"source", "since", "until", "within", "agent", "set", "tag", "author", "type"}
 }
 
+// offered are the completions of what is typed, as long as nothing that they depend on changes.
+type offered struct {
+	typed       uint64 // version of the box
+	shown       *shown
+	session     *Session
+	listed      int // sources
+	completions []completion
+}
+
+// offerCompletions finds the completions of what is typed, once for each change.
+func (m *Model) offerCompletions() {
+	now := offered{typed: m.box.Version(), shown: m.shown, session: m.session, listed: len(m.welcome.sources)}
+	if o := m.offered; o.typed == now.typed && o.shown == now.shown && o.session == now.session && o.listed == now.listed {
+		return
+	}
+	now.completions = m.findCompletions()
+	m.offered = now
+}
+
 // completions go on with the filter that is being typed, the likeliest first.
 func (m *Model) completions() []completion {
+	if m.place() != InBox {
+		return nil
+	}
+	return m.offered.completions
+}
+
+func (m *Model) findCompletions() []completion {
 	partial, ok := m.box.Typing()
-	if !ok || m.place() != InBox {
+	if !ok {
 		return nil
 	}
 	typed := strings.ToLower(partial.Text)
@@ -102,9 +128,12 @@ func (m *Model) values(field string) []completion {
 
 // knownSources are the counted sources, and those that exist but match nothing now.
 func (m *Model) knownSources(counted []wire.FacetValue) []wire.FacetValue {
-	all := slices.Clone(counted)
+	all, known := slices.Clone(counted), map[string]bool{}
+	for _, source := range counted {
+		known[source.Value] = true
+	}
 	for _, source := range m.welcome.sources {
-		if !slices.ContainsFunc(all, func(v wire.FacetValue) bool { return v.Value == source.Value }) {
+		if !known[source.Value] {
 			all = append(all, wire.FacetValue{Value: source.Value})
 		}
 	}
@@ -148,11 +177,17 @@ func (m *Model) complete() tea.Cmd {
 	return m.askExample()
 }
 
+// showsExample tells that the query is the example question that was asked last.
+func (m *Model) showsExample() bool {
+	examples := m.target.Examples
+	return m.example > 0 && len(examples) > 0 && m.box.Query() == examples[(m.example-1)%len(examples)]
+}
+
 func cannotComplete(m *Model) string {
 	switch {
 	case len(m.completions()) > 0:
 		return ""
-	case m.box.Query() != "" && m.example == 0:
+	case m.box.Query() != "" && !m.showsExample():
 		return "there is nothing to complete here"
 	case len(m.target.Examples) == 0:
 		return "there are no example questions here"

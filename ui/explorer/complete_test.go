@@ -32,6 +32,7 @@ func TestCompletions(t *testing.T) {
 		m := New(t.Context(), Options{Target: Target{Kind: Sample}, Now: today, Width: 120, Height: 40})
 		m.box.SetQuery("", today())
 		m.box.Insert(typed)
+		m.Update(nil)
 		got := ""
 		if found := m.completions(); len(found) > 0 {
 			got = found[0].text

@@ -92,7 +92,7 @@ func editingBindings() []Binding {
 		edit("yank", "Put back what was deleted last", field.Yank, "ctrl+y"),
 		edit("transpose", "Swap two characters", field.Transpose, "ctrl+t"),
 		edit("undo", "Undo", field.Undo, "ctrl+_", "ctrl+/"),
-		edit("redo", "Redo", field.Redo, "alt+_", "alt+/"),
+		edit("redo", "Redo", field.Redo, "alt+/"),
 	}
 }
 

@@ -35,6 +35,9 @@ func (m *Model) emptyPane(width, height int) []string {
 	}
 	padded := make([]string, 0, height)
 	for _, line := range lines {
+		if len(padded) >= height {
+			break
+		}
 		text := strings.TrimLeft(line, " ")
 		indent := line[:len(line)-len(text)]
 		for _, part := range paint.Wrap(text, max(1, width-len(indent)-1)) {
@@ -125,7 +128,7 @@ func (m *Model) sourceLines(width int) []string {
 	name = min(name, max(4, width/3))
 	bar := bounded(width-name-16, 0, 30)
 	var lines []string
-	for _, source := range m.welcome.sources {
+	for _, source := range m.welcome.sources[:min(len(m.welcome.sources), m.height)] {
 		line := "   " + m.theme.SourceStyle(source.Value).Render(theme.SourceGlyph(source.Value)+" "+
 			paint.Fit(client.SourceName(source.Value), name))
 		if m.welcome.exact && most > 0 {

@@ -38,6 +38,8 @@ type blameMsg struct {
 func (m *Model) openPicker() tea.Cmd {
 	m.box.Settle(m.now())
 	m.overlay = InPicker
+	m.counting.stop()
+	m.counting = nil
 	m.picker.Open(m.facets())
 	return m.askFacets()
 }
@@ -62,10 +64,12 @@ func (m *Model) facets() picker.Input {
 // countResults counts the results in hand, for servers that do not count what matched.
 func countResults(results []wire.SearchResult) wire.Facets {
 	var facets wire.Facets
+	at := map[string]int{}
 	for _, result := range results {
-		i := slices.IndexFunc(facets.Sources, func(v wire.FacetValue) bool { return v.Value == result.SourceType })
-		if i < 0 {
+		i, known := at[result.SourceType]
+		if !known {
 			i = len(facets.Sources)
+			at[result.SourceType] = i
 			facets.Sources = append(facets.Sources, wire.FacetValue{Value: result.SourceType})
 		}
 		facets.Sources[i].Count++
@@ -91,6 +95,8 @@ func (m *Model) facetsTold(msg facetsMsg) {
 	if !m.counting.is(msg.id) || m.overlay != InPicker {
 		return
 	}
+	m.counting.stop()
+	m.counting = nil
 	if msg.err != nil {
 		m.fail("could not count: " + reasonOf(msg.err))
 		return
@@ -146,7 +152,7 @@ func (m *Model) dropFilter() tea.Cmd {
 	m.box.Settle(m.now())
 	chips := m.box.Chips()
 	dropped := len(chips) - 1
-	if m.cut != nil && m.cut.worst >= 0 {
+	if m.cut != nil && m.cut.worst >= 0 && m.shown != nil && m.cut.worst < len(m.shown.query.Chips) {
 		worst := m.shown.query.Chips[m.cut.worst].Raw
 		if i := slices.IndexFunc(chips, func(c querybox.Chip) bool { return c.Raw == worst }); i >= 0 {
 			dropped = i
@@ -163,7 +169,7 @@ func (m *Model) removeChip(i int) tea.Cmd {
 
 // findBlame asks what would be found without each of the filters, when nothing was found with all of them.
 func (m *Model) findBlame() tea.Cmd {
-	m.cut = nil
+	m.stopBlaming()
 	if m.shown == nil || len(m.shown.response.Results) > 0 || len(m.shown.query.Chips) == 0 {
 		return nil
 	}
@@ -197,12 +203,21 @@ func countWithout(ctx context.Context, c *client.Client, id int, query client.Qu
 	return msg
 }
 
+// stopBlaming forgets which filter cut the most, and gives up finding out.
+func (m *Model) stopBlaming() {
+	m.blaming.stop()
+	m.blaming, m.cut = nil, nil
+}
+
 // blamed tells which filter cut the most. That nothing is known about it is nothing to bother anybody with.
 func (m *Model) blamed(msg blameMsg) {
-	if !m.blaming.is(msg.id) || msg.err != nil || len(msg.counts) == 0 {
+	if !m.blaming.is(msg.id) {
 		return
 	}
-	m.blaming = nil
+	m.stopBlaming()
+	if msg.err != nil || len(msg.counts) == 0 {
+		return
+	}
 	worst := -1
 	for i, count := range msg.counts {
 		if count > 0 && (worst < 0 || count > msg.counts[worst]) {

@@ -35,7 +35,7 @@ func sampleTarget(t testing.TB) Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Target{Kind: Sample, Name: "sample", Where: "the sample library", Examples: []string{"how do we roll back a deploy"},
+	return Target{Kind: Sample, Where: "the sample library", Examples: []string{"how do we roll back a deploy"},
 		Open: func(ctx context.Context) (*Session, error) {
 			opened, err := host.Open(ctx, choice)
 			if err != nil {
@@ -93,7 +93,7 @@ func (s *script) remote(t testing.TB) Target {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	return Target{Kind: Remote, Name: "acme", Where: "acme · onyx.acme.com", Open: func(context.Context) (*Session, error) {
+	return Target{Kind: Remote, Where: "acme · onyx.acme.com", Open: func(context.Context) (*Session, error) {
 		c, err := client.New(client.Options{BaseURL: server.URL, Profile: "acme",
 			Token: func(context.Context) (string, error) { return "onyx_pat_test", nil }})
 		return &Session{Client: c}, err
@@ -103,7 +103,7 @@ func (s *script) remote(t testing.TB) Target {
 // library is the target of a scripted server that stands for a library of this machine.
 func (s *script) library(t testing.TB) Target {
 	t.Helper()
-	return Target{Kind: Library, Name: "local", Where: "the library", Open: func(context.Context) (*Session, error) {
+	return Target{Kind: Library, Where: "the library", Open: func(context.Context) (*Session, error) {
 		c, err := client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(s), Local: true})
 		return &Session{Client: c}, err
 	}}

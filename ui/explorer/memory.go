@@ -10,12 +10,14 @@ import (
 const (
 	rememberFor  = 10 * time.Minute // of a server, which does not say when its documents change
 	rememberMost = 64               // answers
+	rememberSize = 8 << 20          // bytes of passages in all of them
 )
 
 // memory keeps answers, so that the same search again costs nothing.
 type memory struct {
 	answers map[string]answer
 	order   []string // keys, the oldest first
+	size    int      // bytes
 }
 
 // answer is what was answered, and when.
@@ -37,15 +39,40 @@ func (m *memory) get(key string, now time.Time) (answer, bool) {
 }
 
 func (m *memory) put(key string, a answer) {
-	if at := slices.Index(m.order, key); at >= 0 {
-		m.order = slices.Delete(m.order, at, at+1)
+	m.forget(key)
+	size := a.size()
+	if size > rememberSize/2 {
+		return // it would push out all others
 	}
 	m.order = append(m.order, key)
 	m.answers[key] = a
-	if len(m.order) > rememberMost {
-		delete(m.answers, m.order[0])
-		m.order = slices.Delete(m.order, 0, 1)
+	m.size += size
+	for len(m.order) > rememberMost || m.size > rememberSize {
+		m.forget(m.order[0])
 	}
+}
+
+func (m *memory) forget(key string) {
+	at := slices.Index(m.order, key)
+	if at < 0 {
+		return
+	}
+	m.size -= m.answers[key].size()
+	delete(m.answers, key)
+	m.order = slices.Delete(m.order, at, at+1)
+}
+
+// size is about what an answer takes in memory, in bytes: nearly all of it is text.
+func (a answer) size() int {
+	const perResult = 1 << 10
+	if a.response == nil {
+		return 0
+	}
+	size := len(a.response.LLMFacingText)
+	for _, result := range a.response.Results {
+		size += perResult + len(result.Content) + len(result.Blurb) + len(result.Title)
+	}
+	return size
 }
 
 func (m *memory) clear() { *m = newMemory() }

@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,16 @@ func TestMemory(t *testing.T) {
 	if _, kept := m.get("library", start); !kept || len(m.answers) != rememberMost || len(m.order) != rememberMost {
 		t.Errorf("%d answers in an order of %d, the one in use kept: %v", len(m.answers), len(m.order), kept)
 	}
+	big := func() answer {
+		return answer{kept: true, response: &wire.SearchResponse{Results: []wire.SearchResult{{Content: strings.Repeat("x", rememberSize/3)}}}}
+	}
+	for _, key := range []string{"one", "two", "three", "two"} {
+		m.put(key, big())
+	}
+	if _, kept := m.get("one", start); kept || m.size > rememberSize || len(m.order) != 2 {
+		t.Errorf("%d answers of %d bytes, the oldest kept: %v", len(m.order), m.size, kept)
+	}
+	m.put("library", answer{kept: true})
 	m.clear()
 	if _, left := m.get("library", start); left {
 		t.Error("an answer survived")

@@ -32,9 +32,8 @@ type Model struct {
 	dark      bool
 	mouse     bool
 	zoomed    bool
-	dividerX  int // columns that the divider beside was moved by
-	dividerY  int // rows that the divider below was moved by
-	noBanner  bool
+	dividerX  int   // columns that the divider beside was moved by
+	dividerY  int   // rows that the divider below was moved by
 	focus     Place // InBox, InList or InReader
 	overlay   Place // InPicker, InActions or InSetUp; 0: none
 	message   message
@@ -52,6 +51,7 @@ type Model struct {
 	welcome   welcome
 	version   string   // of the library, as last told
 	settingUp *request // a connection is being tested or saved
+	saving    bool     // what is under way writes a profile
 	folder    *folder  // being read
 
 	searching *search // in flight; nil: none
@@ -59,14 +59,17 @@ type Model struct {
 	failure   *failure
 	memory    memory
 	undo      []querybox.State
+	offered   offered
 	cut       *blame // which filter cut the most; nil: not known, or there are results
 
-	rendering bool               // a rendering of the reader is under way
-	expanding *request           // chunks are being fetched
-	reading   *wire.SearchResult // what the reader shows
-	counting  *request           // facets for the picker
-	blaming   *request           // counts without each filter
+	rendering  bool               // a rendering of the reader is under way
+	expanding  *request           // chunks are being fetched
+	reading    *wire.SearchResult // what the reader shows
+	readingFor string             // the query whose words are marked in it
+	counting   *request           // facets for the picker
+	blaming    *request           // counts without each filter
 
+	again   bool   // the query is to be asked anew where the target is now
 	arrival string // the query that the person came with
 	example int    // number of the example question to ask next
 	pending bool   // the query is to be run as soon as the target is open
@@ -123,6 +126,7 @@ func New(ctx context.Context, options Options) *Model {
 		m.warn(problems[0] + more(len(problems)-1))
 	}
 	m.restyle()
+	m.reader.ExpandKey = keys.keyOf("expand", InReader)
 	m.box.Placeholder = "Search " + m.target.Where
 	m.box.SetQuery(options.Query, options.Now())
 	m.arrival = m.box.Query()
@@ -175,6 +179,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.rendered(msg)
 	case chunksMsg:
 		m.chunksTold(msg)
+	case expandSlowMsg:
+		m.expandIsSlow(msg)
 	case actedMsg:
 		m.acted(msg)
 	case setUpMsg:
@@ -193,7 +199,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // settle brings what follows from a change into line: the rectangles, the reader with the selection, its rendering.
 func (m *Model) settle(cmd tea.Cmd) tea.Cmd {
+	if m.focus == InReader && m.list.Len() == 0 {
+		m.focus = InList // there is nothing to read
+	}
 	m.arrangeScreen()
+	m.offerCompletions()
 	m.followSelection()
 	return tea.Batch(cmd, m.render())
 }

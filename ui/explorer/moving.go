@@ -28,6 +28,11 @@ func (m *Model) back() tea.Cmd {
 		m.stopSearch()
 		m.message = message{"stopped; what was found so far stays", told}
 		return nil
+	case m.expanding != nil && m.message.text != "":
+		m.expanding.stop()
+		m.expanding = nil
+		m.message = message{"stopped", told}
+		return nil
 	case m.focus == InReader:
 		return m.focusList()
 	case m.focus == InList:
@@ -67,6 +72,9 @@ func (m *Model) askExample() tea.Cmd {
 func (m *Model) wheelTurned(wheel tea.MouseWheelMsg) tea.Cmd {
 	const lines = 3
 	up := wheel.Button == tea.MouseWheelUp
+	if !up && wheel.Button != tea.MouseWheelDown {
+		return nil
+	}
 	inReader, inList := m.rects.Reader.holds(wheel.X, wheel.Y), m.rects.List.holds(wheel.X, wheel.Y)
 	switch {
 	case m.overlay != 0:
@@ -85,7 +93,7 @@ func (m *Model) wheelTurned(wheel tea.MouseWheelMsg) tea.Cmd {
 
 func (m *Model) clicked(click tea.MouseClickMsg) tea.Cmd {
 	switch {
-	case m.overlay != 0:
+	case m.overlay != 0 || click.Button != tea.MouseLeft:
 	case m.rects.Query.holds(click.X, click.Y):
 		m.focus = InBox
 	case m.rects.Chips.holds(click.X, click.Y):

@@ -50,6 +50,10 @@ func (m *Model) open() tea.Cmd {
 	target := m.target
 	return func() tea.Msg {
 		session, err := target.Open(ctx)
+		if ctx.Err() != nil && session != nil { // nobody is there to take it any more
+			closing(session)()
+			return nil
+		}
 		return openedMsg{id: opening.id, session: session, err: err}
 	}
 }
@@ -68,6 +72,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	if !m.opening.is(msg.id) {
 		return closing(msg.session)
 	}
+	m.opening.stop()
 	m.opening = nil
 	if msg.err != nil {
 		m.note("open", msg.err)
@@ -78,13 +83,22 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 	if m.target.Kind == Library {
 		commands = append(commands, m.askVersion(versionTickMsg{m.session}))
 	}
-	if m.pending || m.arrival != "" && m.shown == nil && m.box.Query() == m.arrival {
+	return tea.Batch(append(commands, m.askOnArrival())...)
+}
+
+// askOnArrival asks what was to be asked as soon as the target is open. The results take the keys only of somebody who
+// waits for them.
+func (m *Model) askOnArrival() tea.Cmd {
+	arrived := m.arrival != "" && m.box.Query() == m.arrival
+	m.arrival = ""
+	switch {
+	case m.pending || arrived:
 		m.pending = false
-		commands = append(commands, m.submit())
-	} else {
-		commands = append(commands, m.queryEdited())
+		return m.submit()
+	case m.again && client.ParseQuery(m.box.Query(), m.now()).HasWords():
+		return m.startSearch(m.box.Query(), false, false)
 	}
-	return tea.Batch(commands...)
+	return m.queryEdited()
 }
 
 // openingFailure is the failure to open the target, which outlives searches.
@@ -110,13 +124,16 @@ func closing(session *Session) tea.Cmd {
 func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
 	m.expanding.stop()
+	m.expanding = nil
+	m.counting.stop()
+	m.counting = nil
 	before := closing(m.session)
 	m.target, m.session, m.welcome, m.version = painted(target), nil, welcome{}, ""
 	m.box.Placeholder = "Search " + m.target.Where
 	m.memory.clear()
 	m.failure = nil
 	m.forgetResults()
-	m.pending = m.box.Query() != ""
+	m.again = true
 	return tea.Batch(before, m.open())
 }
 

@@ -26,7 +26,6 @@ const (
 // Target is where searches go.
 type Target struct {
 	Kind  Kind
-	Name  string // of the profile, as answers carry it
 	Where string // for a person: "acme · onyx.acme.com"
 	// Agent is the number of the agent that searches go through unless the query names one, AgentName the same by name;
 	// nil and empty: none.

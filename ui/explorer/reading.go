@@ -3,6 +3,7 @@ package explorer
 import (
 	"context"
 	"slices"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -21,11 +22,19 @@ const noDocumentIDs = "this server names no documents; o opens the source"
 // chunksMsg brings chunks around a passage, or the whole document.
 type chunksMsg struct {
 	id       int
-	from, to int
 	whole    bool
 	document wire.DocumentInfo
 	chunks   []wire.Chunk
 	err      error
+}
+
+// expandSlowMsg comes when fetching takes long enough to be told.
+type expandSlowMsg struct{ id int }
+
+func (m *Model) expandIsSlow(msg expandSlowMsg) {
+	if m.expanding.is(msg.id) {
+		m.message = message{"reading on · " + m.keys.keyOf("back", m.focus) + " stops", told}
+	}
 }
 
 type renderedMsg struct{ rendered reader.Rendered }
@@ -37,13 +46,18 @@ func (m *Model) followSelection() {
 	case !ok && m.reading != nil:
 		m.reading = nil
 		m.reader.Clear()
-	case ok && (m.reading == nil || !sameReading(*m.reading, result)):
+	case ok && (m.reading == nil || !sameReading(*m.reading, result) || m.wordsChanged(result)):
 		m.expanding.stop()
 		m.expanding = nil
-		m.reading = &result
+		m.reading, m.readingFor = &result, m.shown.text
 		m.reader.SetNow(m.now())
 		m.reader.Show(m.document(result))
 	}
+}
+
+// wordsChanged tells that other words are looked for in a passage whose server does not mark them.
+func (m *Model) wordsChanged(r wire.SearchResult) bool {
+	return len(r.Highlights) == 0 && m.shown.text != m.readingFor
 }
 
 func sameReading(a, b wire.SearchResult) bool {
@@ -98,7 +112,7 @@ func (m *Model) expand() tea.Cmd {
 		if err != nil {
 			return chunksMsg{err: err}
 		}
-		return chunksMsg{from: from, to: to, document: answer.Document, chunks: answer.Chunks}
+		return chunksMsg{document: answer.Document, chunks: answer.Chunks}
 	})
 }
 
@@ -134,11 +148,12 @@ func (m *Model) fetch(ask func(context.Context, *client.Client, string) chunksMs
 	ctx, r := m.begin()
 	m.expanding = r
 	c, id := m.client(), m.reading.DocumentID
-	return func() tea.Msg {
+	slow := tea.Tick(slowAfter, func(time.Time) tea.Msg { return expandSlowMsg{r.id} })
+	return tea.Batch(slow, func() tea.Msg {
 		msg := ask(ctx, c, id)
 		msg.id = r.id
 		return msg
-	}
+	})
 }
 
 // chunksTold puts fetched chunks into the reader; what was looked at stays in place.
@@ -146,6 +161,7 @@ func (m *Model) chunksTold(msg chunksMsg) {
 	if !m.expanding.is(msg.id) {
 		return
 	}
+	m.expanding.stop()
 	m.expanding = nil
 	switch {
 	case client.KindOf(msg.err) == client.NotAvailable:

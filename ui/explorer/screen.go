@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"quarry/theme"
 	"quarry/ui/explorer/palette"
@@ -30,6 +31,13 @@ func (m *Model) profileTold(msg tea.ColorProfileMsg) {
 		m.options.Profile = msg.Profile
 		m.restyle()
 	}
+}
+
+func noColour(m *Model) string {
+	if m.options.Profile != 0 && m.options.Profile < colorprofile.ANSI {
+		return "this terminal shows no colour"
+	}
+	return ""
 }
 
 func (m *Model) nextTheme() tea.Cmd {
@@ -140,11 +148,7 @@ func (m *Model) runAction() tea.Cmd {
 
 func (m *Model) closeOverlay() tea.Cmd {
 	if m.overlay == InSetUp {
-		m.settingUp.stop()
-		m.settingUp = nil
-		if m.wizard.Back() {
-			return nil
-		}
+		return m.leaveSetUp()
 	}
 	if m.overlay == InPicker && m.picker.Back() {
 		return nil

@@ -28,6 +28,7 @@ const (
 type search struct {
 	*request
 	text    string // as typed, filters included
+	version string // of the library when it was asked
 	query   client.Query
 	wire    wire.SearchRequest
 	agent   string // by name or number, where the request does not say it yet
@@ -35,6 +36,7 @@ type search struct {
 	instant bool   // lexical only, while typing
 	started time.Time
 	slow    bool   // it took longer than slowAfter
+	seconds int    // since it started, as last told
 	stage   string // of the pipeline, once told
 	events  chan searchMsg
 }
@@ -46,6 +48,11 @@ type shown struct {
 	took        time.Duration
 	provisional bool // better ones are under way, or were given up
 	remembered  bool // not asked now
+}
+
+// of tells that an answer came of a search; nil is none, and an answer from memory came of no search.
+func (s *shown) of(asked *search) bool {
+	return s != nil && s.request != nil && s.id == asked.id
 }
 
 // failure is what keeps failing, and since when.
@@ -71,6 +78,7 @@ type instantMsg struct{ text string }
 
 // queryEdited searches as one types, where a search costs nothing.
 func (m *Model) queryEdited() tea.Cmd {
+	m.pending = false
 	text := m.box.InstantQuery(m.now())
 	if !client.ParseQuery(text, m.now()).HasWords() {
 		m.stopSearch()
@@ -99,7 +107,8 @@ func (m *Model) pauseOver(msg instantMsg) tea.Cmd {
 // forgetResults empties the list, since nothing is asked any more.
 func (m *Model) forgetResults() {
 	m.list.Clear()
-	m.shown, m.failure, m.cut = nil, m.openingFailure(), nil
+	m.stopBlaming()
+	m.shown, m.failure = nil, m.openingFailure()
 }
 
 // submit runs the whole search and moves to the list.
@@ -138,8 +147,8 @@ func (m *Model) searchAgain() tea.Cmd {
 // startSearch asks for an answer, or takes it from the memory. The search before it is given up.
 func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 	m.stopSearch()
-	m.cut = nil
-	s := search{text: text, query: client.ParseQuery(text, m.now()), instant: instant, started: m.now()}
+	m.stopBlaming()
+	s := search{text: text, version: m.version, query: client.ParseQuery(text, m.now()), instant: instant, started: m.now()}
 	s.wire = s.query.Request()
 	if instant {
 		s.wire = s.query.InstantRequest()
@@ -153,7 +162,7 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 	if s.agent == "" {
 		s.wire.PersonaID, s.agent = m.target.Agent, m.target.AgentName
 	}
-	s.key = memoryKey(s.wire, s.agent)
+	s.key = memoryKey(s.wire, s.agent, m.now())
 	if answer, ok := m.memory.get(s.key, m.now()); ok && !anew {
 		m.failure = nil
 		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
@@ -168,8 +177,12 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 	return tea.Batch(s.run(ctx, m.client()), s.next(ctx), slow, m.askFast(ctx, s))
 }
 
-// memoryKey tells requests apart.
-func memoryKey(request wire.SearchRequest, agent string) string {
+// memoryKey tells requests apart. Bounds that count back from now are the same for a day, as dates are.
+func memoryKey(request wire.SearchRequest, agent string, now time.Time) string {
+	if cutoff := request.TimeCutoff; cutoff != nil {
+		request.TimeCutoff = &wire.Time{Time: cutoff.Truncate(24 * time.Hour)}
+	}
+	agent += now.UTC().Format(time.DateOnly)
 	encoded, err := json.Marshal(request)
 	if err != nil {
 		return "" // a request of plain values can always be encoded
@@ -274,7 +287,7 @@ func (m *Model) searchTold(msg searchMsg) tea.Cmd {
 		m.searchFailed(s, msg.err)
 		return nil
 	case msg.fast:
-		if m.shown == nil || m.shown.id != s.id {
+		if !m.shown.of(s) {
 			m.show(shown{search: *s, response: msg.response, took: m.now().Sub(s.started), provisional: true})
 		}
 		return nil
@@ -283,7 +296,9 @@ func (m *Model) searchTold(msg searchMsg) tea.Cmd {
 	s.stop()
 	took := m.now().Sub(s.started)
 	m.failure = nil
-	m.memory.put(s.key, answer{response: msg.response, took: took, at: m.now(), kept: m.target.Kind != Remote})
+	if s.version == m.version { // what a library answered before it changed is of no use
+		m.memory.put(s.key, answer{response: msg.response, took: took, at: m.now(), kept: m.target.Kind != Remote})
+	}
 	m.show(shown{search: *s, response: msg.response, took: took})
 	if client.KindOf(m.welcome.err) == client.Unreachable {
 		return tea.Batch(m.findBlame(), m.askWelcome()) // it can be reached again
@@ -310,11 +325,11 @@ func (m *Model) show(answer shown) {
 	fromTop := m.shown != nil && m.shown.instant && !answer.instant
 	m.shown = &answer
 	m.list.SetNow(m.now())
+	m.reader.SetNow(m.now())
 	m.list.Set(answer.response.Results, passage.Words(answer.query), keep)
 	m.list.SetStale(false)
-	if selected := m.list.SelectedIndex(); keep && fromTop { // a better order is read from its beginning
-		m.list.First()
-		m.list.SelectIndex(selected)
+	if keep && fromTop { // a better order is read from its beginning
+		m.list.ScrollToTop()
 	}
 	m.box.SetIgnored(ignoredFields(answer.response.Notes))
 	if m.overlay == InPicker {
@@ -380,7 +395,8 @@ func (m *Model) searchIsSlow(msg slowMsg) tea.Cmd {
 		return nil
 	}
 	m.searching.slow = true
-	if m.shown != nil && m.shown.id != msg.id {
+	m.searching.seconds = int(m.now().Sub(m.searching.started) / time.Second)
+	if !m.shown.of(m.searching) {
 		m.list.SetStale(true)
 	}
 	return tea.Tick(time.Second, func(time.Time) tea.Msg { return msg })

@@ -79,6 +79,21 @@ func (m *Model) openSetUp() tea.Cmd {
 
 func (m *Model) setUpEnter() tea.Cmd { return m.carryOut(m.wizard.Enter()) }
 func (m *Model) setUpNext() tea.Cmd  { return m.carryOut(m.wizard.Next()) }
+
+// leaveSetUp goes one level back. What is being saved is waited for: it is as good as written.
+func (m *Model) leaveSetUp() tea.Cmd {
+	if m.saving && m.settingUp != nil {
+		m.warn("the connection is being saved; a moment")
+		return nil
+	}
+	m.settingUp.stop()
+	m.settingUp = nil
+	if !m.wizard.Back() {
+		m.overlay = 0
+	}
+	return nil
+}
+
 func (m *Model) setUpPrevious() tea.Cmd {
 	m.wizard.Previous()
 	return nil
@@ -87,6 +102,7 @@ func (m *Model) setUpPrevious() tea.Cmd {
 // carryOut does what the wizard wants.
 func (m *Model) carryOut(intent setup.Intent) tea.Cmd {
 	doors := m.options.SetUp.Doors
+	m.saving = intent.Kind == setup.Save
 	switch intent.Kind {
 	case setup.Test:
 		return m.setUpCall(func(ctx context.Context) setUpMsg {

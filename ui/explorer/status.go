@@ -28,7 +28,7 @@ func (m *Model) boxLine() (line string, cursorX int) {
 
 func (m *Model) chipsLine() string {
 	hint := ""
-	if key := m.keys.keyOf("filters", m.focus); key != "" && len(m.box.Chips()) > 0 || m.width >= bareWidth {
+	if key := m.keys.keyOf("filters", m.focus); key != "" {
 		hint = key + "  filters"
 	}
 	if completion := m.completionHint(); completion != "" {
@@ -39,7 +39,7 @@ func (m *Model) chipsLine() string {
 
 // bannerText tells newcomers that they look at a sample, and how to leave it.
 func (m *Model) bannerText() string {
-	if m.target.Kind != Sample || m.noBanner {
+	if m.target.Kind != Sample {
 		return ""
 	}
 	key := m.keys.keyOf("set-up", InBox)
@@ -98,7 +98,7 @@ func (m *Model) summaryText() (first, second string) {
 		return m.theme.Error.Render(" ✕ "+m.failure.when()) + muted.Render(" · "+m.retryHint()), ""
 	}
 	if progress := m.progress(); progress != "" {
-		return m.theme.Warning.Render(" "+progress) + muted.Render(" · esc stops"), m.notes()
+		return m.theme.Warning.Render(" "+progress) + muted.Render(" · "+m.keys.keyOf("back", m.focus)+" stops"), m.notes()
 	}
 	if m.shown == nil {
 		return muted.Render(m.invitation()), ""
@@ -116,10 +116,10 @@ func (m *Model) progress() string {
 	if s.stage != "" {
 		text = s.stage
 	}
-	if seconds := int(m.now().Sub(s.started) / time.Second); seconds > 0 {
-		text += fmt.Sprintf(" · %d s", seconds)
+	if s.seconds > 0 {
+		text += fmt.Sprintf(" · %d s", s.seconds)
 	}
-	if m.shown != nil && m.shown.request != nil && m.shown.id == s.id {
+	if m.shown.of(s) {
 		text += fmt.Sprintf(" · %s so far", counted(m.list.Len(), "passage"))
 	}
 	return text
@@ -167,7 +167,7 @@ func (m *Model) notes() string {
 	}
 	for _, note := range m.shown.response.Notes {
 		if note.Code != wire.NoteNoModel && ignoredField(note) == "" { // normal for a library; told by the chip
-			told = append(told, paint.Line(note.Text))
+			told = append(told, brief(note.Text))
 		}
 	}
 	if len(told) == 0 {
@@ -182,6 +182,15 @@ func (f *failure) when() string {
 		return fmt.Sprintf("%s failed %d times since %s", f.what, f.tries, f.since.Format("15:04"))
 	}
 	return fmt.Sprintf("%s failed at %s", f.what, f.since.Format("15:04"))
+}
+
+// brief is as much of a foreign text as one line may need.
+func brief(text string) string {
+	const longest = 400 // bytes
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return paint.Line(text)
 }
 
 func (m *Model) retryHint() string {

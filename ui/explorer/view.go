@@ -58,10 +58,10 @@ func (m *Model) View() tea.View {
 
 // title is the terminal's window title.
 func (m *Model) title() string {
-	if m.shown == nil || m.box.Text() == "" {
+	if m.shown == nil || m.shown.instant { // a title for each key is more than a terminal wants to hear
 		return "quarry"
 	}
-	return "quarry: " + paint.Line(m.box.Text())
+	return "quarry: " + paint.Line(m.shown.query.Text)
 }
 
 func (m *Model) tooSmall() []string {

@@ -125,7 +125,7 @@ func (p *Palette) draw(width, height int, th theme.Theme, head, hints string) []
 	p.page = max(0, height-1-len(below))
 	body, chosen := p.rows(width, th)
 	p.top = max(min(p.top, chosen), chosen-p.page+1, 0)
-	if p.at == 0 {
+	if p.at == 0 && chosen < p.page { // with the heading above it
 		p.top = 0
 	}
 	for i := range p.page {

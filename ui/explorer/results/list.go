@@ -120,6 +120,12 @@ func (l *List) Move(delta int) bool {
 // First selects the first passage.
 func (l *List) First() { l.selectRow(0) }
 
+// ScrollToTop shows the beginning of the list, as far as the selected passage stays in sight.
+func (l *List) ScrollToTop() {
+	l.top = 0
+	l.lines = nil
+}
+
 // Last selects the last passage.
 func (l *List) Last() { l.selectRow(len(l.rows) - 1) }
 

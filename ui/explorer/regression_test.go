@@ -1,0 +1,169 @@
+package explorer
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client/wire"
+)
+
+// ready is an explorer whose target is open.
+func ready(t *testing.T, s *script, o Options) *Model {
+	t.Helper()
+	o.Target, o.Now, o.Width, o.Height = s.remote(t), today, 120, 40
+	m := New(t.Context(), o)
+	drive(t, m, m.open())
+	return m
+}
+
+// oneAbout finds one passage about whatever is asked.
+func oneAbout() *script {
+	return &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, "About "+request.Query, "All of rollback and release.")}})
+	}}
+}
+
+// ask asks a question and waits for its answer.
+func ask(t *testing.T, m *Model, q string) {
+	m.box.SetQuery(q, today())
+	drive(t, m, m.submit())
+}
+
+func TestASlowSearchAfterOneFromMemory(t *testing.T) {
+	t.Parallel()
+	m := ready(t, oneAbout(), Options{})
+	ask(t, m, "a")
+	ask(t, m, "b")
+	ask(t, m, "a")
+	if !m.shown.remembered {
+		t.Fatal("not from memory")
+	}
+	m.box.SetQuery("c", today())
+	m.submit() // under way
+	m.Update(slowMsg{m.searching.id})
+}
+
+func TestAFastAnswerAfterOneFromMemory(t *testing.T) {
+	t.Parallel()
+	m := ready(t, oneAbout(), Options{Fast: true})
+	ask(t, m, "a")
+	ask(t, m, "b")
+	ask(t, m, "a")
+	m.box.SetQuery("c", today())
+	m.submit()
+	m.Update(searchMsg{id: m.searching.id, fast: true, response: &wire.SearchResponse{}})
+}
+
+func TestABlameThatComesTooLate(t *testing.T) {
+	t.Parallel()
+	nothing := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{}})
+	}}
+	m := ready(t, nothing, Options{})
+	m.box.SetQuery("x source:slack within:30d", today())
+	m.submit()
+	m.Update(searchMsg{id: m.searching.id, response: &wire.SearchResponse{}})
+	if m.blaming == nil {
+		t.Fatal("not blaming")
+	}
+	id := m.blaming.id
+	m.box.SetQuery("source:slack within:30d", today())
+	m.queryEdited()
+	m.Update(blameMsg{id: id, counts: []int{0, 5}})
+	m.dropFilter()
+}
+
+func TestATargetThatOpensLeavesTheKeysWhereTheyAre(t *testing.T) {
+	t.Parallel()
+	m := ready(t, oneAbout(), Options{})
+	m.box.SetQuery("hal", today())
+	m.focus = InBox
+	drive(t, m, m.switchTo(m.target))
+	if m.focus != InBox {
+		t.Errorf("focus went to %v while typing", m.focus.Name())
+	}
+}
+
+func TestTheReaderMarksTheWordsOfTheQuery(t *testing.T) {
+	t.Parallel()
+	s := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, "Doc", "All of rollback and release.")}})
+	}}
+	m := ready(t, s, Options{})
+	ask(t, m, "rollback")
+	ask(t, m, "release")
+	m.Update(nil)
+	d, _ := m.reader.Document()
+	if strings.Join(d.Words, " ") != "release" {
+		t.Errorf("the reader marks %v", d.Words)
+	}
+}
+
+func TestASpanOfTimeIsRemembered(t *testing.T) {
+	t.Parallel()
+	s := oneAbout()
+	now := today()
+	m := ready(t, s, Options{})
+	m.options.Now = func() time.Time { now = now.Add(time.Second); return now }
+	ask(t, m, "a within:30d")
+	ask(t, m, "b")
+	ask(t, m, "a within:30d")
+	if !m.shown.remembered {
+		t.Errorf("asked anew: %d searches", len(s.asked()))
+	}
+}
+
+func TestNoResultsAreNotRead(t *testing.T) {
+	t.Parallel()
+	empty := false
+	s := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		if empty {
+			answer200(w, map[string]any{"results": []any{}})
+			return
+		}
+		answer200(w, map[string]any{"results": []any{sixFields(1, "Doc", "All of rollback and release.")}})
+	}}
+	m := ready(t, s, Options{})
+	m.Update(tea.WindowSizeMsg{Width: 70, Height: 24})
+	ask(t, m, "rollback")
+	m.focusReader()
+	m.Update(nil)
+	empty = true
+	drive(t, m, m.startSearch("other", false, true))
+	m.Update(nil)
+	if m.rects.List.H == 0 {
+		t.Errorf("an empty reader fills the screen:\n%s", m.View().Content)
+	}
+}
+
+func TestAnAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	s := oneAbout()
+	m := ready(t, s, Options{})
+	m.version = "1"
+	m.box.SetQuery("a", today())
+	m.submit()
+	key, id := m.searching.key, m.searching.id
+	m.Update(versionMsg{session: m.session, version: "2"})
+	m.Update(searchMsg{id: id, response: &wire.SearchResponse{}})
+	if _, ok := m.memory.get(key, today()); ok {
+		t.Error("an answer from before the change is remembered")
+	}
+}
+
+func TestAWheelTurnedSideways(t *testing.T) {
+	t.Parallel()
+	s := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, "A", "x"), sixFields(2, "B", "y")}})
+	}}
+	m := ready(t, s, Options{})
+	ask(t, m, "rollback")
+	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelLeft, X: 3, Y: m.rects.List.Y})
+	if m.list.SelectedIndex() != 0 {
+		t.Error("a wheel turned sideways moves the selection")
+	}
+}
