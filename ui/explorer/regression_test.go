@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -165,5 +166,55 @@ func TestAWheelTurnedSideways(t *testing.T) {
 	m.Update(tea.MouseWheelMsg{Button: tea.MouseWheelLeft, X: 3, Y: m.rects.List.Y})
 	if m.list.SelectedIndex() != 0 {
 		t.Error("a wheel turned sideways moves the selection")
+	}
+}
+
+func TestATargetThatOpensAfterTheEndIsClosed(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	closed := 0
+	m := New(ctx, Options{Target: Target{Kind: Library, Where: "x", Open: func(context.Context) (*Session, error) {
+		return &Session{Close: func() error { closed++; return nil }}, nil
+	}}, Now: today, Width: 120, Height: 40})
+	command := m.open()
+	cancel()  // the person quits
+	command() // its message reaches nobody any more
+	if err := m.Close(); err != nil || closed != 1 {
+		t.Errorf("closed %d times, %v", closed, err)
+	}
+}
+
+func TestCountsOfAFormerQueryAreNotAwaited(t *testing.T) {
+	t.Parallel()
+	m := ready(t, oneAbout(), Options{})
+	m.welcome.exact = true
+	m.openPicker()
+	if m.counting == nil {
+		t.Fatal("nothing is counted")
+	}
+	id := m.counting.id
+	m.closeOverlay()
+	ask(t, m, "rollback")
+	m.openPicker()
+	if m.counting.is(id) {
+		t.Error("counts of the former query are still awaited")
+	}
+}
+
+func TestAHintWithoutAKeyIsNone(t *testing.T) {
+	t.Parallel()
+	m := New(t.Context(), Options{Target: Target{Kind: Remote, Where: "x"}, Now: today, Width: 120, Height: 40,
+		Keys: map[string][]string{"filters": {}}})
+	if line := m.chipsLine(); strings.Contains(line, "filters") {
+		t.Errorf("%q", line)
+	}
+}
+
+func TestMoreResultsThanAskedForAreCut(t *testing.T) {
+	t.Parallel()
+	m := ready(t, oneAbout(), Options{})
+	m.show(shown{response: &wire.SearchResponse{Results: make([]wire.SearchResult, 30_000)}})
+	if m.list.Len() > wire.MaxNumResults {
+		t.Errorf("%d results in the list", m.list.Len())
 	}
 }

@@ -322,6 +322,11 @@ func (m *Model) onTheWay(s *search, event *wire.SearchEvent) tea.Cmd {
 // show puts an answer into the list. When the same question was asked again, a selection that the person made stays.
 func (m *Model) show(answer shown) {
 	keep := m.shown != nil && sameQuestion(m.shown.text, answer.text) && m.list.SelectedIndex() > 0
+	if results := answer.response.Results; len(results) > wire.MaxNumResults { // a server that minds no number
+		cut := *answer.response
+		cut.Results = results[:wire.MaxNumResults]
+		answer.response = &cut
+	}
 	fromTop := m.shown != nil && m.shown.instant && !answer.instant
 	m.shown = &answer
 	m.list.SetNow(m.now())
