@@ -47,10 +47,11 @@ var mayImport = map[string][]string{
 	"server/index/embedded":  {"server/index/...", "server/sqlite", "server/tokens"},
 	"server/index/indextest": {"server/index/...", "server/tokens"},
 	"server/directory":       {"server/index", "server/sqlite", "client/wire"},
-	"server/pipeline":        {"server/index", "server/tokens", "client/wire"},
+	"server/llm":             {},
+	"server/pipeline":        {"server/index", "server/llm", "server/tokens", "client/wire"},
 	"server/ingest":          {"server/index", "server/tokens", "client/wire"},
 	"server/sample":          {"server/index", "server/directory", "server/ingest", "client/wire"},
-	"server/api": {"server/index", "server/directory", "server/ingest", "server/pipeline", "server/tokens",
+	"server/api": {"server/index", "server/directory", "server/ingest", "server/llm", "server/pipeline", "server/tokens",
 		"client/wire"},
 	"tools": {"server/...", "client/...", "ui/...", "config", "tools/..."},
 }

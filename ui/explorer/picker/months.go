@@ -59,13 +59,18 @@ func (m months) total() int {
 	return total
 }
 
+// undatedAge is how old servers take a document without a date to be, in a span that has a beginning and no end.
+const undatedAge = 90 * 24 * time.Hour
+
 // inside bounds the number of documents in a span: months tell no more than that about a span that cuts through one.
-// Documents without a date are in no span but that of any time.
 func (m months) inside(s span, now time.Time) (least, most int) {
 	if s.any() {
 		return m.total(), m.total()
 	}
 	since, until := s.bounds(now)
+	if until.IsZero() && since.Before(now.Add(-undatedAge)) {
+		least, most = m.undated, m.undated
+	}
 	for _, one := range m.counts {
 		start := monthStart(one.month)
 		end := start.AddDate(0, 1, 0).Add(-time.Microsecond)

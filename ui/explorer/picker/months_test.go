@@ -42,12 +42,25 @@ func TestMonthsNeverTellWhatIsNotSo(t *testing.T) {
 					actual++
 				}
 			}
-			if s.any() {
+			if s.any() || until.IsZero() && now.Sub(since) > 90*24*time.Hour { // as Onyx does
 				actual += facets.Undated
 			}
 			if least, most := read.inside(s, now); actual < least || actual > most {
 				t.Fatalf("seed %d: %v holds %d, told were %d to %d", seed, s, actual, least, most)
 			}
+		}
+	}
+}
+
+func TestUndatedDocumentsAreInLongSpansWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	facets := facetsOf(nil, "2020-03=5")
+	facets.Undated = 3
+	read := monthsOf(facets)
+	for text, want := range map[string]int{"30d": 0, "1y": 3, "2019-01..2021-01": 5, "..2021-01": 5} {
+		s := readDates(text, clock()).span
+		if least, most := read.inside(s, clock()); least != want || most != want {
+			t.Errorf("%s: %d to %d, want %d", text, least, most, want)
 		}
 	}
 }
