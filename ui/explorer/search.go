@@ -200,7 +200,7 @@ func (s search) run(ctx context.Context, c *client.Client) tea.Cmd {
 		}
 		if s.instant {
 			response, err := c.Search(ctx, request)
-			return searchMsg{id: s.id, response: response, err: err}
+			return searchMsg{id: s.id, response: response, err: explained(err, request.Sources)}
 		}
 		response, err := c.SearchStream(ctx, request, func(event wire.SearchEvent) {
 			if event.Type == wire.EventFinal {
@@ -211,7 +211,7 @@ func (s search) run(ctx context.Context, c *client.Client) tea.Cmd {
 			case <-ctx.Done():
 			}
 		})
-		return searchMsg{id: s.id, response: response, err: err}
+		return searchMsg{id: s.id, response: response, err: explained(err, request.Sources)}
 	}
 }
 

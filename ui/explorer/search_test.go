@@ -41,6 +41,17 @@ func TestAFilterThatMakesNoSenseIsTold(t *testing.T) {
 	screen.WaitText("! since:2026-13-45 is no filter; taken as words")
 }
 
+func TestASourceThatDoesNotExistIsTold(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("documents in")
+	screen.Type("release source:slak")
+	screen.WaitText("[1]")
+	screen.Press("enter")
+	screen.WaitText(`there is no source "slak"`)
+	screen.WaitText("Did you mean source:slack?")
+}
+
 // A remote search costs model calls: typing asks nothing, and Enter asks once.
 func TestARemoteServerIsSearchedOnEnter(t *testing.T) {
 	t.Parallel()
