@@ -2,6 +2,7 @@ package reader
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,22 @@ func TestADrawnViewFollowsKeyAndTime(t *testing.T) {
 	r.SetNow(noon.AddDate(0, 0, 3))
 	if view := plainView(&r, 60, 20); !strings.Contains(view[0], "13 d") {
 		t.Errorf("the age stays: %s", view[0])
+	}
+}
+
+func TestWhyThereIsNoMoreIsSeenWhole(t *testing.T) {
+	t.Parallel()
+	d := runbook()
+	d.CanExpand, d.WhyNot, d.ChunkCount = false, "this server names no documents", 0
+	var r Reader
+	r.Show(d)
+	for width, want := range map[int]string{
+		80: "╌╌ 2 above ╌╌  this server names no documents",
+		40: "this server names no documents",
+	} {
+		if view := plainView(&r, width, 20); !slices.Contains(view, want) {
+			t.Errorf("%d columns:\n%s", width, strings.Join(view, "\n"))
+		}
 	}
 }
 

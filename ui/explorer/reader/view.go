@@ -89,7 +89,7 @@ func (r *Reader) draw(key frameKey) []string {
 // bodyLine draws one line of the body.
 func (r *Reader) bodyLine(b *block, at, width int) string {
 	if b.piece == nil {
-		return paint.Fit(r.seamLine(b.seam), width)
+		return paint.Fit(r.seamLine(b.seam, width), width)
 	}
 	l := &b.piece.layout.lines[at-b.start]
 	text := l.text
@@ -148,20 +148,20 @@ func withoutStyles(s string) string {
 }
 
 // seamLine is a line between pieces.
-func (r *Reader) seamLine(s seam) string {
+func (r *Reader) seamLine(s seam, width int) string {
 	switch s {
 	case foundBegin:
 		return r.pens.muted.Write("╌╌ the passage found ╌╌")
 	case foundEnd:
 		return r.pens.muted.Write("╌╌ further on ╌╌")
 	case ends:
-		return r.endsLine()
+		return r.endsLine(width)
 	}
 	return ""
 }
 
 // endsLine says what more the document has, and how to get it or why that is impossible.
-func (r *Reader) endsLine() string {
+func (r *Reader) endsLine(width int) string {
 	above, below := r.left()
 	var parts []string
 	if above > 0 {
@@ -178,7 +178,11 @@ func (r *Reader) endsLine() string {
 	}
 	text := r.pens.muted.Write("╌╌ " + strings.Join(parts, " · ") + " ╌╌")
 	if !r.document.CanExpand {
-		return text + "  " + r.pens.muted.Write(paint.Line(client.Sanitize(r.document.WhyNot)))
+		why := r.pens.muted.Write(clean(r.document.WhyNot))
+		if paint.Width(text)+2+paint.Width(why) > width {
+			return why // it tells as much
+		}
+		return text + "  " + why
 	}
 	key := r.ExpandKey
 	if key == "" {
