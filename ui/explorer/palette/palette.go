@@ -192,17 +192,14 @@ func (p *Palette) rows(width int, th theme.Theme) (rows []string, chosen int) {
 func (p *Palette) row(entry Entry, chosen bool, keys, width int, th theme.Theme) string {
 	mark, text, key := "   ", th.Text, th.Key
 	if chosen {
-		mark, text, key = " ▌ ", th.Selected, th.Selected.Inherit(th.Key)
+		mark = " ▌ "
 	}
 	if entry.Reason != "" {
-		key = th.Disabled
-		if !chosen {
-			text = th.Disabled
-		}
+		text, key = th.Disabled, th.Disabled
 	}
-	row := text.Render(mark) + key.Render(paint.Fit(entry.Keys, keys)+"  ") + text.Render(paint.Line(entry.Text))
+	row := th.Prompt.Render(mark) + key.Render(paint.Fit(entry.Keys, keys)+"  ") + text.Render(paint.Line(entry.Text))
 	if !chosen {
 		return row
 	}
-	return paint.Fit(row, width-1) + text.Render(" ")
+	return paint.Under(paint.Fit(row, width), th.Selected)
 }

@@ -3,6 +3,7 @@ package palette
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +107,23 @@ func TestTheViewFillsItsRectangle(t *testing.T) {
 				t.Fatalf("%d×%d: %q is %d wide", width, height, line, paint.Width(line))
 			}
 		}
+	}
+}
+
+// The ground of the chosen row has no holes.
+func TestTheChosenRowIsOneGround(t *testing.T) {
+	t.Parallel()
+	var p Palette
+	p.Open(entries())
+	th := theme.ForScreen(theme.Options{Mode: "dark", Dark: true, Profile: colorprofile.TrueColor})
+	for range entries() {
+		lines, _ := p.View(60, 20, th, "")
+		for _, line := range lines {
+			if at := strings.Index(line, "▌"); at >= 0 && regexp.MustCompile("\x1b\\[m[^\x1b]").MatchString(line) {
+				t.Errorf("%q", line)
+			}
+		}
+		p.Move(1)
 	}
 }
 

@@ -235,15 +235,11 @@ func matches(label string, words []string) []wire.Span {
 	return spans
 }
 
-// bar draws a count as a bar of at most width columns, in eighths of one. Anything but nothing is seen.
+// bar draws a count as a bar of at most width columns. Anything but nothing is seen. It is as high as half a line, so that
+// the bars of lines below each other stay apart.
 func bar(count, largest, width int) string {
 	if count <= 0 || largest <= 0 {
 		return ""
 	}
-	eighths := max(1, int(float64(count)/float64(largest)*float64(width*8)+0.5))
-	drawn := strings.Repeat("█", eighths/8)
-	if part := eighths % 8; part > 0 {
-		drawn += string([]rune("▏▎▍▌▋▊▉")[part-1])
-	}
-	return drawn
+	return strings.Repeat("▄", max(1, int(float64(count)/float64(largest)*float64(width)+0.5)))
 }
