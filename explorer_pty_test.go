@@ -69,7 +69,7 @@ func TestExplorerFindsReadsAndLeaves(t *testing.T) {
 
 func TestExplorerEndsOnSignals(t *testing.T) {
 	t.Parallel()
-	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, os.Interrupt} {
 		screen := newHome(t).explore(usual(), "--sample", "roll back")
 		screen.WaitText(found)
 		screen.Signal(signal)

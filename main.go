@@ -15,7 +15,11 @@ import (
 var version = "development"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ending := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as it is under nohup
+		ending = append(ending, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ending...)
 	defer stop()
 	// A reader that closes the pipe must end a write with an error, not end the process.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
