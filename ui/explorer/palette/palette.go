@@ -192,12 +192,12 @@ func (p *Palette) rows(width int, th theme.Theme) (rows []string, chosen int) {
 func (p *Palette) row(entry Entry, chosen bool, keys, width int, th theme.Theme) string {
 	mark, text, key := "   ", th.Text, th.Key
 	if chosen {
-		mark = " ▌ "
+		mark = " " + th.Prompt.Render("▌") + " "
 	}
 	if entry.Reason != "" {
 		text, key = th.Disabled, th.Disabled
 	}
-	row := th.Prompt.Render(mark) + key.Render(paint.Fit(entry.Keys, keys)+"  ") + text.Render(paint.Line(entry.Text))
+	row := mark + key.Render(paint.Fit(entry.Keys, keys)+"  ") + text.Render(paint.Line(entry.Text))
 	if !chosen {
 		return row
 	}
