@@ -71,7 +71,7 @@ func SourceGlyph(source string) string {
 	case tickets:
 		return "►"
 	case drive:
-		return "◙"
+		return "∆"
 	case web:
 		return "⌂"
 	case crm:
