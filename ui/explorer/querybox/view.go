@@ -54,7 +54,11 @@ func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) (l
 	}
 	room := width - promptWidth
 	label := b.label(room, right)
-	text, x := b.Editor.View(room-paint.Width(label), th, b.Placeholder, false)
+	left := room - paint.Width(label)
+	text, x := b.Editor.View(left, th, b.Placeholder, false)
+	if !focused && !b.Fits(left) { // who does not type reads from the beginning
+		text = th.Text.Render(strings.TrimRight(paint.FitLine(b.Text(), left), " "))
+	}
 	if label != "" {
 		label = th.Muted.Render(label)
 	}
