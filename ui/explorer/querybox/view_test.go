@@ -37,7 +37,7 @@ func TestView(t *testing.T) {
 	if got := ansi.Strip(drawn); got != "│ how do we roll back a deploy          " || x != 30 {
 		t.Errorf("%q with the cursor in column %d", got, x)
 	}
-	for focused, want := range map[bool]string{true: "┃ …e roll back a deploy ", false: "│ how do we roll back a…"} {
+	for focused, want := range map[bool]string{true: "┃ … roll back a deploy ", false: "│ how do we roll back …"} {
 		drawn, _ = b.View(23, screenTheme(), focused, "")
 		if got := ansi.Strip(drawn); got != want {
 			t.Errorf("%q, want %q", got, want)
