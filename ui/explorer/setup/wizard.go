@@ -138,7 +138,7 @@ func (w *Wizard) choices() []choice {
 	}
 	switch {
 	case w.input.Sample:
-		list = append(list, choice{title: "Stay with the sample library", about: "to look around; F3 leads back here"})
+		list = append(list, choice{title: "Stay with the sample library", about: "to look around; you can come back here at any time"})
 	case w.input.Current != "":
 		list = append(list, choice{title: "Stay with " + paint.Line(w.input.Current), about: "nothing changes"})
 	}
