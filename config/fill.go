@@ -59,6 +59,9 @@ func (l *loader) checkReferences() error {
 			return activeRemedy(l.invalid("active", unknownProfile(c.Active, c.ProfileNames())), c.ProfileNames())
 		}
 	}
+	if c.Embeddings.BaseURL != "" && c.Embeddings.Model == "" {
+		return l.invalid("embeddings.model", errors.New("is missing: embeddings.base_url is set"))
+	}
 	if c.LLM.Default == "" {
 		return nil
 	}
@@ -67,6 +70,9 @@ func (l *loader) checkReferences() error {
 	if !exists {
 		return l.invalid("llm.default", fmt.Errorf("no provider %q is configured%s", clip(name),
 			hint(name, sortedKeys(c.LLM.Providers))))
+	}
+	if model == "" && len(provider.Models) == 0 {
+		return l.invalid("llm.default", fmt.Errorf("provider %s lists no models: write %s/MODEL", name, name))
 	}
 	if model != "" && len(provider.Models) > 0 && !slices.Contains(provider.Models, model) {
 		return l.invalid("llm.default", fmt.Errorf("provider %s has no model %q%s", name, clip(model),

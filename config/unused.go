@@ -14,7 +14,6 @@ func (c *Config) warnOfUnused() {
 			unused = append(unused, key)
 		}
 	}
-	note(c.LLM.Default != "" || len(c.LLM.Providers) > 0, "llm")
 	note(c.Embeddings.BaseURL != "", "embeddings")
 	note(c.SSH.AuthorizedKeys != "" || c.SSH.Token || c.SSH.Open, "ssh")
 	note(c.HTTP.Metrics == MetricsOpen, "http.metrics")

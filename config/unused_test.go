@@ -10,8 +10,8 @@ import (
 func TestSettingsWithoutEffectAreTold(t *testing.T) {
 	cases := map[string]string{
 		"instant: true\n": "",
-		"llm: {default: local, providers: {local: {base_url: \"http://127.0.0.1:1\"}}}\n": "llm",
-		"embeddings: {base_url: \"http://127.0.0.1:1\", model: m}\n":                      "embeddings",
+		"llm: {default: local/m, providers: {local: {base_url: \"http://127.0.0.1:1\"}}}\n": "",
+		"embeddings: {base_url: \"http://127.0.0.1:1\", model: m}\n":                        "embeddings",
 		"http: {metrics: open}\n": "http.metrics",
 		"profiles: {work: {server_url: \"https://onyx.acme.example\", search_also: [local]}}\n": "profiles.work.search_also",
 	}

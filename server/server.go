@@ -20,6 +20,7 @@ import (
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
+	"quarry/server/llm"
 	"quarry/server/sample"
 )
 
@@ -39,6 +40,8 @@ type Options struct {
 	Sample bool
 	// ReadOnly refuses every change.
 	ReadOnly bool
+	// Models are what searches may ask, in process and served; nil: none.
+	Models *llm.Providers
 	// Version is the program's version.
 	Version string
 	// Profile is the name that results carry as their origin in this process; "local" if empty.
@@ -84,7 +87,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		libraryPath, libraryFiles = tenantFolder(home, directory.DefaultTenant), ownFiles(home)
 	}
 	s.api = api.New(api.Options{
-		Directory: s.directory, Index: s.index, Version: options.Version, Profile: options.Profile,
+		Directory: s.directory, Index: s.index, Models: options.Models, Version: options.Version, Profile: options.Profile,
 		LibraryPath: libraryPath, LibraryFiles: libraryFiles,
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
 	})

@@ -15,6 +15,7 @@ import (
 
 	"quarry/server/directory"
 	"quarry/server/index"
+	"quarry/server/llm"
 )
 
 // BackendVersion is the version of Onyx whose API this server follows. Onyx's own CLI warns about anything below 3.
@@ -28,6 +29,8 @@ type Options struct {
 	// Index opens a tenant's documents, or returns the open ones. Where nothing was ever stored, it returns an empty
 	// index, unless create asks to make one.
 	Index func(ctx context.Context, tenant string, create bool) (index.Index, error)
+	// Models are the language models and the embedding model that searches may ask; nil: none.
+	Models *llm.Providers
 	// Version is the program's own version.
 	Version string
 	// Profile is the name that results carry as their origin in this process; "local" if empty. Over a listener they

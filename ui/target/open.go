@@ -121,7 +121,11 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 			return nil, err
 		}
 	}
-	options.ReadOnly = ReadOnly(h.Env)
+	models, err := h.models()
+	if err != nil {
+		return nil, err
+	}
+	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
 	options.Version, options.Profile, options.Log = h.Version, label, h.Log
 	s, err := server.Open(ctx, options)
 	if err != nil {

@@ -1,0 +1,158 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+const (
+	// temperature is next to none: the same question should be understood the same way twice. The library leaves out 0.
+	temperature = 0.01
+	// thinkingRoom is added to the bound of a reply for models that think before they answer: they count both together.
+	thinkingRoom = 2048 // tokens
+)
+
+// chat is one model of a provider.
+type chat struct {
+	*endpoint
+	model  string
+	learnt atomic.Uint32 // what this model does not take, as found out so far
+}
+
+// What a model may not take.
+const (
+	noTemperature   uint32 = 1 << iota // a temperature
+	completionBound                    // max_tokens: it is max_completion_tokens there, and thinking counts
+	noStreamUsage                      // being asked for the usage of a streamed reply
+)
+
+// Name is provider and model.
+func (c *chat) Name() string { return c.name + "/" + c.model }
+
+// Complete gives the whole reply.
+func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
+	text, usage := "", Usage{}
+	attempts, err := c.call(ctx, func(ctx context.Context) error {
+		return c.adapting(request, false, func(form openai.ChatCompletionRequest) error {
+			answer, err := c.client.CreateChatCompletion(ctx, form)
+			if err != nil {
+				return err
+			}
+			if len(answer.Choices) > 0 {
+				text = answer.Choices[0].Message.Content
+			}
+			usage = usageOf(&answer.Usage)
+			return nil
+		})
+	})
+	usage = estimated(usage, attempts, request, text, err)
+	if err != nil {
+		return Reply{Usage: usage}, err
+	}
+	if text = withoutThinking(text); strings.TrimSpace(text) == "" {
+		return Reply{Usage: usage}, c.failed(ErrUnusable, "it is empty")
+	}
+	return Reply{Text: text, Usage: usage}, nil
+}
+
+// adapting sends a request, and again where it was refused for a parameter that can be left out.
+func (c *chat) adapting(request Request, stream bool, send func(openai.ChatCompletionRequest) error) error {
+	for {
+		avoided := c.learnt.Load()
+		err := send(c.form(request, stream, avoided))
+		refused := notTaken(err)
+		if refused == 0 || avoided&refused != 0 {
+			return err
+		}
+		c.learnt.Or(refused)
+	}
+}
+
+// form is a request as it is sent.
+func (c *chat) form(request Request, stream bool, avoided uint32) openai.ChatCompletionRequest {
+	form := openai.ChatCompletionRequest{Model: c.model, Stream: stream}
+	for _, m := range request.Messages {
+		form.Messages = append(form.Messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
+	}
+	if avoided&noTemperature == 0 {
+		form.Temperature = temperature
+	}
+	switch {
+	case request.MaxTokens <= 0:
+	case avoided&completionBound == 0:
+		//lint:ignore SA1019 Ollama and older servers know no other name for it
+		form.MaxTokens = request.MaxTokens
+	default:
+		form.MaxCompletionTokens = request.MaxTokens + thinkingRoom
+	}
+	if stream && avoided&noStreamUsage == 0 {
+		form.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	return form
+}
+
+// notTaken finds the parameter that a request was refused for; 0 if it was not that.
+func notTaken(err error) uint32 {
+	var refused *Error
+	switch {
+	case errors.Is(err, openai.ErrReasoningModelMaxTokensDeprecated):
+		return completionBound
+	case errors.Is(err, openai.ErrReasoningModelLimitationsOther), errors.Is(err, openai.ErrReasoningSamplingUnsupported):
+		return noTemperature
+	case !errors.As(err, &refused):
+		return 0
+	case refused.Status != http.StatusBadRequest && refused.Status != http.StatusUnprocessableEntity:
+		return 0
+	case strings.Contains(refused.Message, "max_completion_tokens"):
+		return completionBound
+	case strings.Contains(refused.Message, "temperature"):
+		return noTemperature
+	case strings.Contains(refused.Message, "stream_options"):
+		return noStreamUsage
+	}
+	return 0
+}
+
+// mostTokens is beyond what one call can use: a greater count is not believed.
+const mostTokens = 10_000_000
+
+func usageOf(told *openai.Usage) Usage {
+	if told == nil {
+		return Usage{}
+	}
+	believable := func(n int) int {
+		if n < 0 || n > mostTokens {
+			return 0
+		}
+		return n
+	}
+	return Usage{Prompt: believable(told.PromptTokens), Completion: believable(told.CompletionTokens)}
+}
+
+// estimated completes what a server told about usage. What it did not tell is taken as a quarter of the bytes; a call
+// that it began to answer and did not finish has cost the prompt and what came of the reply.
+func estimated(usage Usage, attempts int, request Request, text string, err error) Usage {
+	usage.Calls = attempts
+	if attempts == 0 || errors.Is(err, ErrBusy) || errors.Is(err, ErrRefused) || errors.Is(err, ErrUnavailable) {
+		return Usage{Calls: attempts}
+	}
+	if usage.Prompt == 0 {
+		for _, m := range request.Messages {
+			usage.Prompt += estimate(m.Content)
+		}
+	}
+	if usage.Completion == 0 {
+		usage.Completion = estimate(text)
+	}
+	return usage
+}
+
+// estimate is a rough count of tokens.
+func estimate(text string) int { return (len(text) + 3) / 4 }

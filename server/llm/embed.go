@@ -1,0 +1,138 @@
+package llm
+
+import (
+	"context"
+	"math"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+// The bounds of one request for vectors, and of a vector.
+const (
+	batchTexts    = 64
+	batchBytes    = 256 << 10
+	maxDimensions = 8192
+)
+
+// embedder is a model that turns text into vectors.
+type embedder struct {
+	*endpoint
+	model string
+}
+
+// Name is the model's name alone: the same model elsewhere gives the same vectors.
+func (e *embedder) Name() string { return e.model }
+
+// Embed gives one vector of Euclidean length 1 for each text, all of the same number of dimensions.
+func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usage, error) {
+	vectors, total := make([][]float32, 0, len(texts)), Usage{}
+	for len(texts) > 0 {
+		n := batch(texts)
+		fresh, usage, err := e.embedBatch(ctx, texts[:n])
+		total = total.Add(usage)
+		if err != nil {
+			return nil, total, err
+		}
+		if len(vectors) > 0 && len(vectors[0]) != len(fresh[0]) {
+			return nil, total, e.failed(ErrUnusable, "its vectors differ in their number of dimensions")
+		}
+		vectors, texts = append(vectors, fresh...), texts[n:]
+	}
+	return vectors, total, nil
+}
+
+// batch is how many texts go into the next request.
+func batch(texts []string) int {
+	bytes := 0
+	for i, text := range texts {
+		if bytes += len(text); i == batchTexts || (i > 0 && bytes > batchBytes) {
+			return i
+		}
+	}
+	return len(texts)
+}
+
+func (e *embedder) embedBatch(ctx context.Context, texts []string) ([][]float32, Usage, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.config.Timeout)
+	defer cancel()
+	request := openai.EmbeddingRequestStrings{Model: openai.EmbeddingModel(e.model)}
+	prompt := Request{}
+	for _, text := range texts {
+		prompt.Messages = append(prompt.Messages, Message{Content: text})
+		if text == "" {
+			text = " " // servers refuse an empty text
+		}
+		request.Input = append(request.Input, text)
+	}
+	var answer openai.EmbeddingResponse
+	attempts, err := e.call(ctx, func(ctx context.Context) (err error) {
+		answer, err = e.client.CreateEmbeddings(ctx, request)
+		return err
+	})
+	usage := usageOf(&answer.Usage)
+	usage.Completion = 0
+	usage = estimated(usage, attempts, prompt, "", err)
+	if err != nil {
+		return nil, usage, err
+	}
+	vectors, problem := vectorsOf(answer.Data, len(texts))
+	if problem != "" {
+		return nil, usage, e.failed(ErrUnusable, problem)
+	}
+	return vectors, usage, nil
+}
+
+// vectorsOf puts the vectors of an answer in the order of the texts and brings them to length 1. A problem says what is
+// wrong with them.
+func vectorsOf(data []openai.Embedding, texts int) (vectors [][]float32, problem string) {
+	if len(data) != texts {
+		return nil, "it has another number of vectors than there were texts"
+	}
+	vectors = make([][]float32, texts)
+	ordered := numberless(data)
+	for i, d := range data {
+		at := d.Index
+		if ordered {
+			at = i
+		}
+		switch n := len(d.Embedding); {
+		case at < 0 || at >= texts || vectors[at] != nil:
+			return nil, "its vectors are not numbered as the texts were"
+		case n == 0 || n > maxDimensions || n != len(data[0].Embedding):
+			return nil, "its vectors have no common number of dimensions"
+		}
+		unit := toUnit(d.Embedding)
+		if unit == nil {
+			return nil, "a vector has no direction"
+		}
+		vectors[at] = unit
+	}
+	return vectors, ""
+}
+
+// numberless reports whether a server leaves out which text a vector belongs to.
+func numberless(data []openai.Embedding) bool {
+	for _, d := range data {
+		if d.Index != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// toUnit gives the vector of length 1 in the same direction; nil if there is none.
+func toUnit(vector []float32) []float32 {
+	sum := 0.0
+	for _, x := range vector {
+		sum += float64(x) * float64(x)
+	}
+	length := math.Sqrt(sum)
+	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
+		return nil
+	}
+	unit := make([]float32, len(vector))
+	for i, x := range vector {
+		unit[i] = float32(float64(x) / length)
+	}
+	return unit
+}

@@ -1,0 +1,199 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/sashabaranov/go-openai"
+)
+
+const (
+	maxReply   = 1 << 20 // bytes of an answer, and of the text that streamed events carry
+	maxEvents  = 8 << 20 // bytes of streamed events, which wrap each token in some 250 bytes
+	maxVectors = 8 << 20 // bytes of one batch of vectors
+	maxHeaders = 64 << 10
+	maxEmpty   = 1 << 16 // comments between two events, by which servers keep a connection open
+
+	dialTimeout = 10 * time.Second
+	retryPause  = 250 * time.Millisecond // before the second attempt, where the server names no time
+)
+
+// errPaused ends a streamed reply whose next piece does not come.
+var errPaused = errors.New("no further piece came")
+
+// endpoint is one server that speaks the API.
+type endpoint struct {
+	name   string
+	client *openai.Client
+	turns  chan struct{} // one element for each call under way
+	config Config
+}
+
+func newEndpoint(name, baseURL string, key Key, limit int64, config Config) *endpoint {
+	settings := openai.DefaultConfig("") // the key is added by the door, when a request passes it
+	settings.BaseURL = baseURL
+	settings.EmptyMessagesLimit = maxEmpty
+	settings.HTTPClient = &door{key: key, limit: limit, client: &http.Client{
+		Transport: config.Transport, CheckRedirect: checkRedirect}}
+	return &endpoint{name: name, client: openai.NewClientWithConfig(settings),
+		turns: make(chan struct{}, config.Concurrency), config: config}
+}
+
+func newTransport(concurrency int) http.RoundTripper {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	transport.TLSHandshakeTimeout = dialTimeout
+	transport.MaxResponseHeaderBytes = maxHeaders
+	transport.MaxIdleConnsPerHost = concurrency
+	return transport
+}
+
+// call makes a call in its turn, and once more if the server failed in a way that may pass and there is time left for
+// that. It returns how many attempts there were.
+func (e *endpoint) call(ctx context.Context, do func(context.Context) error) (attempts int, err error) {
+	select {
+	case e.turns <- struct{}{}:
+		defer func() { <-e.turns }()
+	case <-ctx.Done():
+		return 0, e.explain(ctx, ctx.Err())
+	}
+	if err = e.explain(ctx, do(ctx)); err == nil {
+		return 1, nil
+	}
+	wait, again := mayPass(err)
+	deadline, _ := ctx.Deadline()
+	if !again || ctx.Err() != nil || time.Until(deadline) <= wait {
+		return 1, err
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return 1, e.explain(ctx, ctx.Err())
+	}
+	return 2, e.explain(ctx, do(ctx))
+}
+
+// mayPass reports whether a second attempt makes sense, and after what time.
+func mayPass(err error) (wait time.Duration, again bool) {
+	var known *Error
+	if !errors.As(err, &known) || known.Status == 0 || (known.Kind != ErrBusy && known.Kind != ErrUnavailable) {
+		return 0, false
+	}
+	return max(known.RetryAfter, retryPause), true
+}
+
+// door is what every request and answer passes: it adds the key, follows no redirect that leads elsewhere, bounds what
+// comes in, and turns refusals into errors that hold no secret.
+type door struct {
+	key    Key
+	limit  int64 // bytes of an answer
+	client *http.Client
+}
+
+// Do sends a request. The error is an *Error or the context's.
+func (d *door) Do(request *http.Request) (*http.Response, error) {
+	key := ""
+	if d.key != nil {
+		var err error
+		if key, err = d.key(request.Context()); err != nil {
+			return nil, &Error{Kind: ErrRefused, Message: "its key cannot be read"}
+		}
+	}
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	request.Header.Set("User-Agent", "quarry")
+	response, err := d.client.Do(request)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	streamed := request.Header.Get("Accept") == "text/event-stream"
+	if streamed && response.StatusCode == http.StatusOK {
+		response.Body = &bounded{ReadCloser: response.Body, left: maxEvents}
+		return response, nil
+	}
+	defer func() { _ = response.Body.Close() }() // what is needed of it is read
+	if response.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // as much of the reason as there is
+		return nil, refusal(response.StatusCode, response.Header, body, key)
+	}
+	body, err := io.ReadAll(&bounded{ReadCloser: response.Body, left: d.limit})
+	if err != nil {
+		return nil, brokenOff(err)
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
+}
+
+// bounded is a body of which no more than its bound is read.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+func tooLarge() *Error { return &Error{Kind: ErrUnusable, Message: "it is too large"} }
+
+// Read fails once there is more than the bound.
+func (b *bounded) Read(buffer []byte) (int, error) {
+	if int64(len(buffer)) > b.left+1 {
+		buffer = buffer[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(buffer)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, tooLarge()
+	}
+	return n, err
+}
+
+// brokenOff explains why the body of an answer could not be read to its end.
+func brokenOff(err error) error {
+	if errors.Is(err, ErrUnusable) {
+		return err
+	}
+	return &Error{Kind: ErrUnusable, Message: "it was cut off"}
+}
+
+// checkRedirect follows a redirect only within the same server, as a key and what people ask are meant for nobody else.
+func checkRedirect(request *http.Request, via []*http.Request) error {
+	first := via[0]
+	if len(via) > 3 || request.URL.Host != first.URL.Host || request.URL.Scheme != first.URL.Scheme ||
+		request.Method != first.Method {
+		return &Error{Kind: ErrRefused, Message: "it redirects elsewhere, which is not followed; correct its address"}
+	}
+	return nil
+}
+
+// unreachable tells in a few words why there was no answer. The error of the HTTP client itself names addresses.
+func unreachable(err error) error {
+	var (
+		known       *Error
+		name        *net.DNSError
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		header      tls.RecordHeaderError
+	)
+	message := "the connection failed"
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &name):
+		message = "its name is not known"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		message = "nothing listens at its address"
+	case errors.As(err, &certificate) || errors.As(err, &authority):
+		message = "its certificate is not trusted"
+	case errors.As(err, &header):
+		message = "it does not speak TLS"
+	}
+	return &Error{Kind: ErrUnavailable, Message: message}
+}

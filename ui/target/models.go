@@ -1,0 +1,38 @@
+package target
+
+import (
+	"context"
+
+	"quarry/config"
+	"quarry/server/llm"
+)
+
+// models prepares what the configuration names; nil if it names none. Nothing is connected to, and no key is looked at,
+// until a search asks a model.
+func (h *Host) models() (*llm.Providers, error) {
+	asked, vectors := h.Config.LLM, h.Config.Embeddings
+	if len(asked.Providers) == 0 && vectors.BaseURL == "" {
+		return nil, nil
+	}
+	providers := make(map[string]llm.Provider, len(asked.Providers))
+	for name, p := range asked.Providers {
+		providers[name] = llm.Provider{BaseURL: p.BaseURL, Models: p.Models, Key: keyOf(p.Key)}
+	}
+	models, err := llm.New(llm.Config{
+		Default: asked.Default, Budget: asked.Budget, Providers: providers,
+		Embedding: llm.Embedding{BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key)},
+	})
+	if err != nil {
+		return nil, &Error{Kind: ErrNotConfigured, Problem: h.Config.File + ": the models cannot be used", Err: err,
+			Fix: "correct llm and embeddings there"}
+	}
+	return models, nil
+}
+
+// keyOf leaves the secret wrapped until a request needs it.
+func keyOf(secret config.Secret) llm.Key {
+	if secret.IsZero() {
+		return nil
+	}
+	return func(context.Context) (string, error) { return secret.Reveal(), nil }
+}
