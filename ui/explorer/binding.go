@@ -251,6 +251,9 @@ func KeyName(key string) string {
 	case "right":
 		return "→"
 	}
+	if len(key) > 1 && key[0] == 'f' && key[1] <= '9' {
+		return strings.ToUpper(key)
+	}
 	for _, arrow := range []string{"up", "down", "left", "right"} {
 		if before, ok := strings.CutSuffix(key, "+"+arrow); ok {
 			return before + "+" + KeyName(arrow)

@@ -139,7 +139,7 @@ func TestTheKeyOfAnActionFitsThePlace(t *testing.T) {
 	keys, _ := newKeymap(Bindings(), nil)
 	got := []string{keys.keyOf("filters", InBox), keys.keyOf("filters", InList), keys.keyOf("actions", InBox),
 		keys.keyOf("search", InBox), keys.keyOf("nothing", InBox)}
-	if want := []string{"ctrl+f", "f", "f1", "↵", ""}; !slices.Equal(got, want) {
+	if want := []string{"ctrl+f", "f", "F1", "↵", ""}; !slices.Equal(got, want) {
 		t.Errorf("keys %q, want %q", got, want)
 	}
 }

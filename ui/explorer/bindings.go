@@ -153,7 +153,7 @@ func overlayBindings() []Binding {
 		{Action: "toggle", Keys: []string{"space"}, In: InPicker, Typed: true, Short: "choose", Group: group,
 			Long: "Choose a value or leave it out; in Time, begin and end a range", Run: (*Model).pickerToggle},
 		{Action: "invert", Keys: []string{"!"}, In: InPicker, Typed: true, Short: "invert", Group: group,
-			Long: "Choose all but the chosen values", Run: (*Model).pickerInvert},
+			Disabled: cannotInvert, Long: "Choose all but the chosen values", Run: (*Model).pickerInvert},
 		{Action: "next-tab", Keys: []string{"tab"}, In: InPicker, Short: "next tab", Group: group,
 			Long: "Sources, Time", Run: (*Model).pickerNextTab},
 		{Action: "previous-tab", Keys: []string{"shift+tab"}, In: InPicker, Group: group,

@@ -7,6 +7,7 @@ const (
 	stackWidth            = 80     // from here on the reader may stand below the list
 	stackHeight           = 30     // with at least so many rows
 	sideWidth             = 120    // from here on it stands beside the list
+	panelHeight           = 16     // below, a panel gets all but the query and the keys
 )
 
 // Arrangement is how list and reader share the screen.
@@ -29,6 +30,7 @@ type Shape struct {
 	Banner  bool
 	Reading bool // the reader is wanted where only one of the two fits
 	Zoomed  bool // the focused pane alone
+	Panel   bool // something lies over the panes, and needs the room
 	Failed  bool // something failed while there are results: why, and what to do, stands above them
 	Wide    int  // columns that the person moved the divider by; rows when stacked
 }
@@ -80,14 +82,15 @@ func Layout(width, height int, shape Shape) Rects {
 		return Rect{Y: top - 1, W: width, H: 1}
 	}
 	r.Query = take(true)
-	r.Chips = take(!bare || shape.Chips && height >= 6)
-	r.Banner = take(shape.Banner && height >= 8)
-	r.TopRule = take(!bare)
+	cramped := shape.Panel && height < panelHeight
+	r.Chips = take(!cramped && (!bare || shape.Chips && height >= 6))
+	r.Banner = take(!cramped && shape.Banner && height >= 8)
+	r.TopRule = take(!cramped && !bare)
 	if height >= 5 {
 		bottom--
 		r.Bar = Rect{Y: bottom, W: width, H: 1}
 	}
-	if !bare {
+	if !bare && !cramped {
 		bottom--
 		r.BottomRule = Rect{Y: bottom, W: width, H: 1}
 	}

@@ -64,6 +64,7 @@ type Model struct {
 
 	rendering  bool               // a rendering of the reader is under way
 	expanding  *request           // chunks are being fetched
+	whole      *chunksMsg         // the document that was fetched whole last, for its other passages
 	reading    *wire.SearchResult // what the reader shows
 	readingFor string             // the query whose words are marked in it
 	counting   *request           // facets for the picker
@@ -211,7 +212,7 @@ func (m *Model) settle(cmd tea.Cmd) tea.Cmd {
 // arrangeScreen lays the screen out anew.
 func (m *Model) arrangeScreen() {
 	shape := Shape{Chips: len(m.box.Chips()) > 0, Banner: m.bannerText() != "", Reading: m.focus == InReader,
-		Zoomed: m.zoomed && m.focus != InBox, Failed: m.failing() && m.list.Len() > 0, Wide: m.dividerX}
+		Zoomed: m.zoomed && m.focus != InBox, Panel: m.overlay != 0, Failed: m.failing() && m.list.Len() > 0, Wide: m.dividerX}
 	if arrange(m.width, m.height) == Stacked {
 		shape.Wide = m.dividerY
 	}

@@ -33,6 +33,8 @@ func (m *Model) back() tea.Cmd {
 		m.expanding = nil
 		m.message = message{"stopped", told}
 		return nil
+	case m.zoomed && m.focus != InBox:
+		return m.zoom()
 	case m.focus == InReader:
 		return m.focusList()
 	case m.focus == InList:

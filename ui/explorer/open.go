@@ -126,7 +126,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.expanding.stop()
 	m.expanding = nil
 	m.counting.stop()
-	m.counting = nil
+	m.counting, m.whole = nil, nil
 	before := closing(m.session)
 	m.target, m.session, m.welcome, m.version = painted(target), nil, welcome{}, ""
 	m.box.Placeholder = "Search " + m.target.Where
@@ -208,6 +208,7 @@ func (m *Model) versionTold(msg versionMsg) tea.Cmd {
 		return again
 	}
 	m.memory.clear()
+	m.whole = nil
 	commands := []tea.Cmd{again, m.askWelcome()}
 	if m.shown != nil && m.searching == nil {
 		commands = append(commands, m.startSearch(m.shown.text, m.shown.instant, true))

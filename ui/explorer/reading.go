@@ -52,6 +52,9 @@ func (m *Model) followSelection() {
 		m.reading, m.readingFor = &result, m.shown.text
 		m.reader.SetNow(m.now())
 		m.reader.Show(m.document(result))
+		if w := m.whole; w != nil && w.document.ID == result.DocumentID {
+			m.reader.SetWhole(w.document, w.chunks)
+		}
 	}
 }
 
@@ -169,6 +172,7 @@ func (m *Model) chunksTold(msg chunksMsg) {
 	case msg.err != nil:
 		m.fail("could not read on: " + reasonOf(msg.err) + "; " + m.keys.keyOf("expand", InList) + " tries again")
 	case msg.whole:
+		m.whole = &msg
 		m.reader.SetWhole(msg.document, msg.chunks)
 		if len(msg.chunks) < msg.document.ChunkCount {
 			m.warn("the document is very long; its first part is shown")

@@ -196,3 +196,39 @@ func TestLinksThatAreNotOpened(t *testing.T) {
 		t.Error("files of a library of this machine are opened, those of other machines are not")
 	}
 }
+
+// What was fetched whole stays when another passage of the same document is read.
+func TestTheWholeDocumentStaysForItsOtherPassages(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: longLibrary().library(t), Query: "rollback"})
+	screen.WaitText("20 above")
+	screen.Press("E")
+	screen.WaitGone("above")
+	screen.Press("]")
+	screen.WaitText("Part 31 says")
+	if strings.Contains(screen.Text(), "above") {
+		t.Errorf("the document was folded again:\n%s", screen.Frame())
+	}
+}
+
+// A passage is read from where it matches.
+func TestTheFirstMatchIsInSight(t *testing.T) {
+	t.Parallel()
+	content := strings.Repeat("A paragraph of something else.\n\n", 80) + "Here stands rollback at last.\n\n" +
+		strings.Repeat("More of something else.\n\n", 80)
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, "Long", content)}})
+	}}
+	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback"})
+	screen.WaitText("│ Here stands rollback at last.")
+}
+
+func TestEscEndsZoom(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 30, Options{Target: longLibrary().library(t), Query: "rollback"})
+	screen.WaitText("2 passages")
+	screen.Press("z")
+	screen.WaitGone("Part 20 says what stands in part 20 about rollback. ")
+	screen.Press("esc")
+	screen.WaitText("20 above")
+}

@@ -237,6 +237,13 @@ func notOpen(m *Model) string {
 
 func noSetUp(m *Model) string { return m.options.SetUp.Refused }
 
+func cannotInvert(m *Model) string {
+	if m.picker.Tab() > 0 {
+		return "only the choice of values can be inverted"
+	}
+	return ""
+}
+
 func noPanes(m *Model) string {
 	if m.rects.Arrangement < Stacked {
 		return "the terminal is too small for two panes"

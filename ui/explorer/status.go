@@ -11,7 +11,6 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/ui/explorer/paint"
-	"quarry/ui/passage"
 )
 
 func (m *Model) border() lipgloss.Style {
@@ -129,11 +128,12 @@ func (m *Model) progress() string {
 func (m *Model) facts() []string {
 	response := m.shown.response
 	facts := []string{counted(len(response.Results), "passage")}
-	if documents := documentsIn(response.Results); documents < len(response.Results) {
+	documents := m.list.Documents()
+	switch {
+	case response.TotalMatches > documents:
+		facts = append(facts, fmt.Sprintf("%d of %s", documents, counted(response.TotalMatches, "document")))
+	case documents < len(response.Results):
 		facts = append(facts, counted(documents, "document"))
-	}
-	if response.TotalMatches > documentsIn(response.Results) {
-		facts = append(facts, fmt.Sprintf("%d match", response.TotalMatches))
 	}
 	switch {
 	case m.shown.remembered:
@@ -220,14 +220,6 @@ func remedyOf(err error) string {
 		return paint.Line(known.Remedy())
 	}
 	return ""
-}
-
-func documentsIn(results []wire.SearchResult) int {
-	seen := map[string]bool{}
-	for _, result := range results {
-		seen[passage.Citation(result)] = true
-	}
-	return len(seen)
 }
 
 // counted is a number with its noun.

@@ -32,6 +32,7 @@ type Reader struct {
 
 	top     int // line at the top of the body
 	place   place
+	seek    bool // what matched is still to be brought into sight
 	current matchID
 	matches []match
 	counted bool // matches is right
@@ -80,6 +81,7 @@ func (r *Reader) Show(d Document) {
 	r.noneAbove, r.noneBelow = false, false
 	r.top, r.place, r.current = 0, place{}, matchID{}
 	clear(r.issued)
+	r.seek = true
 	r.rebuild()
 }
 

@@ -63,6 +63,18 @@ func (r *Reader) fit(width, height int, th theme.Theme) {
 		r.version++
 	}
 	r.settle()
+	if r.seek && r.shown && r.body > 0 {
+		r.seek = false
+		r.seekMatch()
+	}
+}
+
+// seekMatch brings the first highlight of a passage into sight, if it does not stand on its first screen.
+func (r *Reader) seekMatch() {
+	r.count()
+	if len(r.matches) > 0 && r.matches[0].line >= r.top+r.body-1 {
+		r.scrollTo(r.matches[0].line - r.body/3)
+	}
 }
 
 func (r *Reader) draw(key frameKey) []string {
