@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -18,25 +17,6 @@ import (
 	"quarry/server/index"
 	"quarry/server/sqlite"
 )
-
-// Errors of the directory, wrapped with what was attempted.
-var (
-	// ErrUnauthenticated: the token is missing, malformed, unknown, expired or revoked, or its user is inactive; the
-	// cases are not told apart.
-	ErrUnauthenticated = errors.New("not authenticated")
-	// ErrNotFound: there is no such thing, or the caller may not see it; the two are not told apart.
-	ErrNotFound = errors.New("not found")
-)
-
-// InputError says which value was refused and why, in words for the person who gave it.
-type InputError struct{ Reason string }
-
-// Error is the reason.
-func (e InputError) Error() string { return e.Reason }
-
-func refuse(format string, args ...any) error {
-	return InputError{Reason: fmt.Sprintf(format, args...)}
-}
 
 //go:embed migrations/*.sql
 var migrations embed.FS

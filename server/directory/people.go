@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/mail"
-	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -35,6 +35,7 @@ type User struct {
 	ID, Tenant, Email, Name string
 	Role                    Role
 	Active                  bool
+	CreatedAt               time.Time
 }
 
 // AddUser makes a user; one that exists already is returned as it is, whatever their role.
@@ -43,8 +44,8 @@ func (d *Directory) AddUser(ctx context.Context, tenant, email string, role Role
 	if err != nil {
 		return User{}, err
 	}
-	if role != RoleBasic && role != RoleAdmin {
-		return User{}, refuse("a role is %s or %s", RoleBasic, RoleAdmin)
+	if err := checkRole(role); err != nil {
+		return User{}, err
 	}
 	var user User
 	err = d.write(ctx, "add user "+email, func(tx *sql.Tx) error {
@@ -54,11 +55,18 @@ func (d *Directory) AddUser(ctx context.Context, tenant, email string, role Role
 	return user, err
 }
 
+func checkRole(role Role) error {
+	if role != RoleBasic && role != RoleAdmin {
+		return refuse("a role is %s or %s", RoleBasic, RoleAdmin)
+	}
+	return nil
+}
+
 // HasUser reports whether a tenant has a user of that address.
 func (d *Directory) HasUser(ctx context.Context, tenant, email string) (found bool, err error) {
 	err = d.each(ctx, func(rows *sql.Rows) error { return rows.Scan(&found) },
 		"SELECT EXISTS (SELECT 1 FROM users WHERE tenant_id = ? AND email = ?)", tenant,
-		strings.ToLower(strings.TrimSpace(email)))
+		address(email))
 	if err != nil {
 		return false, fmt.Errorf("look for user %s: %w", quote(email), err)
 	}
@@ -69,17 +77,84 @@ func (d *Directory) HasUser(ctx context.Context, tenant, email string) (found bo
 func (d *Directory) SetActive(ctx context.Context, tenant, email string, active bool) error {
 	return d.write(ctx, "change user "+email, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, "UPDATE users SET is_active = ? WHERE tenant_id = ? AND email = ?",
-			active, tenant, strings.ToLower(email))
+			active, tenant, address(email))
 		if err != nil {
 			return err
 		}
-		return mustChange(result)
+		return mustChange(result, missing(KindUser, quote(email)))
 	})
+}
+
+// SetRole changes what kind of user somebody is, for all their tokens at once.
+func (d *Directory) SetRole(ctx context.Context, tenant, email string, role Role) error {
+	if err := checkRole(role); err != nil {
+		return err
+	}
+	if address(email) == OwnerEmail && role != RoleAdmin {
+		return refuse("the owner is always an administrator")
+	}
+	return d.write(ctx, "change user "+email, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, "UPDATE users SET role = ? WHERE tenant_id = ? AND email = ?",
+			string(role), tenant, address(email))
+		if err != nil {
+			return err
+		}
+		return mustChange(result, missing(KindUser, quote(email)))
+	})
+}
+
+// RemoveUser removes a user with their tokens and memberships. Their agents stay, as nobody's.
+func (d *Directory) RemoveUser(ctx context.Context, tenant, email string) error {
+	if address(email) == OwnerEmail {
+		return refuse("the owner cannot be removed")
+	}
+	return d.write(ctx, "remove user "+email, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, "DELETE FROM users WHERE tenant_id = ? AND email = ?", tenant, address(email))
+		if err != nil {
+			return err
+		}
+		return mustChange(result, missing(KindUser, quote(email)))
+	})
+}
+
+// Users lists the users of a tenant by address.
+func (d *Directory) Users(ctx context.Context, tenant string) ([]User, error) {
+	users, err := d.users(ctx, "u.tenant_id = ?", tenant)
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", err)
+	}
+	return users, nil
+}
+
+// UserNamed finds a user by address.
+func (d *Directory) UserNamed(ctx context.Context, tenant, email string) (User, error) {
+	users, err := d.users(ctx, "u.tenant_id = ? AND u.email = ?", tenant, address(email))
+	if err == nil && len(users) == 0 {
+		err = missing(KindUser, quote(email))
+	}
+	if err != nil {
+		return User{}, fmt.Errorf("find a user: %w", err)
+	}
+	return users[0], nil
+}
+
+func (d *Directory) users(ctx context.Context, where string, args ...any) ([]User, error) {
+	users := []User{}
+	err := d.each(ctx, func(rows *sql.Rows) error {
+		var u User
+		var created int64
+		err := rows.Scan(&u.ID, &u.Tenant, &u.Email, &u.Name, &u.Role, &u.Active, &created)
+		u.CreatedAt = time.UnixMicro(created).UTC()
+		users = append(users, u)
+		return err
+	}, `SELECT u.id, u.tenant_id, u.email, u.name, u.role, u.is_active, u.created_at FROM users u WHERE `+where+
+		" ORDER BY u.email", args...)
+	return users, err
 }
 
 // JoinGroup puts a user into a group of this server. The group and a basic user are made where they do not exist.
 func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) error {
-	if err := checkText("a group's name", group, 100); err != nil {
+	if err := checkText("a group's name", group, maxGroupName); err != nil {
 		return err
 	}
 	email, err := checkEmail(email)
@@ -104,7 +179,7 @@ func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) 
 // JoinExternalGroup records that a user belongs to a group of the system that documents come from. A basic user is
 // made where there is none.
 func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group ExternalGroup, email string) error {
-	if err := errors.Join(checkText("a source", group.Source, 100), checkText("a group's id", group.ID, 500)); err != nil {
+	if err := checkExternalGroup(group); err != nil {
 		return err
 	}
 	email, err := checkEmail(email)
@@ -117,7 +192,7 @@ func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group 
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
-			ON CONFLICT DO NOTHING`, user.ID, group.Source, strings.ToLower(group.ID))
+			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
 		return err
 	})
 }
@@ -130,9 +205,11 @@ func (d *Directory) ensureUser(ctx context.Context, tx *sql.Tx, tenant, email st
 		return User{}, err
 	}
 	user := User{Tenant: tenant}
+	var created int64
 	err := tx.QueryRowContext(ctx,
-		"SELECT id, email, name, role, is_active FROM users WHERE tenant_id = ? AND email = ?", tenant, email).
-		Scan(&user.ID, &user.Email, &user.Name, &user.Role, &user.Active)
+		"SELECT id, email, name, role, is_active, created_at FROM users WHERE tenant_id = ? AND email = ?", tenant, email).
+		Scan(&user.ID, &user.Email, &user.Name, &user.Role, &user.Active, &created)
+	user.CreatedAt = time.UnixMicro(created).UTC()
 	if errors.Is(err, sql.ErrNoRows) {
 		return User{}, fmt.Errorf("tenant %s: %w", quote(tenant), ErrNotFound)
 	}
@@ -140,37 +217,30 @@ func (d *Directory) ensureUser(ctx context.Context, tx *sql.Tx, tenant, email st
 }
 
 func checkEmail(email string) (string, error) {
-	email = strings.ToLower(strings.TrimSpace(email))
-	address, err := mail.ParseAddress(email)
-	if err != nil || address.Address != email || len(email) > 254 {
+	email = address(email)
+	parsed, err := mail.ParseAddress(email)
+	if err != nil || parsed.Address != email || len(email) > 254 {
 		return "", refuse("not an e-mail address: %s", quote(email))
 	}
 	return email, nil
 }
 
-func mustChange(result sql.Result) error {
+// mustChange is otherwise when a change found nothing to change.
+func mustChange(result sql.Result, otherwise error) error {
 	n, err := result.RowsAffected()
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return ErrNotFound
+		return otherwise
 	}
 	return nil
 }
 
 // groupsOf lists the names of a user's groups.
-func (d *Directory) groupsOf(ctx context.Context, userID string) (groups []string, err error) {
-	err = d.each(ctx, func(rows *sql.Rows) error {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return err
-		}
-		groups = append(groups, name)
-		return nil
-	}, `SELECT g.name FROM user_groups g JOIN user_group_members m ON m.group_id = g.id
+func (d *Directory) groupsOf(ctx context.Context, userID string) ([]string, error) {
+	return d.names(ctx, `SELECT g.name FROM user_groups g JOIN user_group_members m ON m.group_id = g.id
 		WHERE m.user_id = ? ORDER BY g.name`, userID)
-	return groups, err
 }
 
 // externalGroupsOf lists a user's groups in the systems that documents come from.

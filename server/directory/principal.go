@@ -2,7 +2,6 @@ package directory
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -102,14 +101,14 @@ func (p Principal) Access() index.Access {
 func (p Principal) Can(permission string) bool { return slices.Contains(p.Permissions, permission) }
 
 // EmailTerm is the access term of a person.
-func EmailTerm(email string) string { return "user_email:" + strings.ToLower(strings.TrimSpace(email)) }
+func EmailTerm(email string) string { return "user_email:" + address(email) }
 
 // GroupTerm is the access term of a group of this server.
 func GroupTerm(name string) string { return "group:" + name }
 
 // ExternalGroupTerm is the access term of a group of the system that a document comes from.
 func ExternalGroupTerm(source, id string) string {
-	return "external_group:" + source + "_" + strings.ToLower(strings.TrimSpace(id))
+	return "external_group:" + source + "_" + externalID(id)
 }
 
 // AllPermissions lists every permission, the broadest first.

@@ -16,20 +16,21 @@ func TestForgetDocumentSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	must[DocumentSet](t)(d.EnsureDocumentSet(ctx, "acme", "plain", ""))
+	must[DocumentSet](t)(d.EnsureDocumentSet(ctx, DefaultTenant, "plain", ""))
+	must[DocumentSet](t)(d.EnsureDocumentSet(ctx, DefaultTenant, "an agent's", ""))
 	for _, set := range []DocumentSet{
-		{Name: "plain", Public: true}, {Name: "described", Description: "What it is for", Public: true},
-		{Name: "restricted"}, {Name: "an agent's", Public: true},
+		{Name: "arranged", Public: true}, {Name: "described", Description: "What it is for", Public: true}, {Name: "restricted"},
 	} {
 		must[DocumentSet](t)(d.AddDocumentSet(ctx, DefaultTenant, set))
 	}
 	must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "A", DocumentSets: []DocumentSet{{Name: "an agent's"}}}))
-	for _, name := range []string{"plain", "described", "restricted", "an agent's", "absent"} {
+	for _, name := range []string{"plain", "arranged", "described", "restricted", "an agent's", "absent"} {
 		if err := d.ForgetDocumentSet(ctx, DefaultTenant, name); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for tenant, want := range map[string][]string{
-		DefaultTenant: {"an agent's", "described", "restricted"}, "acme": {"plain"},
+		DefaultTenant: {"an agent's", "arranged", "described", "restricted"}, "acme": {"plain"},
 	} {
 		var left []string
 		for _, set := range must[[]DocumentSet](t)(d.DocumentSets(ctx, Owner(tenant))) {

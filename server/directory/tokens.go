@@ -309,6 +309,6 @@ func (d *Directory) RevokeToken(ctx context.Context, tenant, email string, id in
 		if err != nil {
 			return err
 		}
-		return mustChange(result)
+		return mustChange(result, ErrNotFound)
 	})
 }

@@ -208,8 +208,9 @@ func ingestionAccess(access *wire.ExternalAccess, source string) []string {
 	}
 	add := func(prefix string, names []string) {
 		for _, name := range names {
-			name = strings.ToLower(oneLine(name, longestAccess))
-			if name != "" && len(terms) < mostTerms {
+			name = strings.ToLower(oneLine(name, longestAccess+1))
+			// What is too long to be kept whole is dropped: cut, it might name somebody else.
+			if name != "" && len(name) <= longestAccess && len(terms) < mostTerms {
 				terms = append(terms, prefix+name)
 			}
 		}

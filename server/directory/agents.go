@@ -12,21 +12,12 @@ import (
 	"quarry/client/wire"
 )
 
-// Bounds of what agents and sets are called and say.
 const (
-	maxSetName          = 200
-	maxDescription      = 5_000
+	maxPrompt           = 100_000 // bytes
 	maxStarterMessages  = 20
 	maxAgentDocuments   = 10_000
 	maxAgentDocumentSet = 1_000
 )
-
-// DocumentSet is a named collection of documents. Its documents keep their own access rights.
-type DocumentSet struct {
-	ID                int
-	Name, Description string
-	Public            bool // everybody may search within it; otherwise only administrators
-}
 
 // Agent is a scope and a manner of searching that people choose by name.
 type Agent struct {
@@ -37,7 +28,12 @@ type Agent struct {
 	Documents       []string // attached documents, by id
 	StarterMessages []wire.StarterMessage
 	SearchStart     time.Time // documents older than this are out of its scope; zero: no floor
-	Public          bool      // everybody may use it; otherwise its owner and administrators
+	SystemPrompt    string
+	TaskPrompt      string
+	// Provider and Model name the language model that works for it; empty: the default one.
+	Provider, Model string
+	Public          bool // everybody may use it; otherwise its owner, its audience and administrators
+	Audience        Audience
 	Listed          bool
 	OwnerID         string // empty: nobody's
 	OwnerEmail      string
@@ -51,69 +47,8 @@ func DefaultAgent() Agent {
 	}
 }
 
-// EnsureDocumentSet makes a document set that everybody may search within; one that exists already is left as it is.
-func (d *Directory) EnsureDocumentSet(ctx context.Context, tenant, name, description string) (DocumentSet, error) {
-	return d.AddDocumentSet(ctx, tenant, DocumentSet{Name: name, Description: description, Public: true})
-}
-
-// AddDocumentSet makes a document set; one of the same name is returned as it is.
-func (d *Directory) AddDocumentSet(ctx context.Context, tenant string, set DocumentSet) (DocumentSet, error) {
-	if err := checkText("a document set's name", set.Name, maxSetName); err != nil {
-		return DocumentSet{}, err
-	}
-	if len(set.Description) > maxDescription {
-		return DocumentSet{}, refuse("a description may have at most %d bytes", maxDescription)
-	}
-	err := d.write(ctx, "add document set "+set.Name, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO document_sets (tenant_id, name, description, is_public, created_at)
-			SELECT id, ?, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING`,
-			set.Name, set.Description, set.Public, d.now().UnixMicro(), tenant); err != nil {
-			return err
-		}
-		err := tx.QueryRowContext(ctx,
-			"SELECT id, description, is_public FROM document_sets WHERE tenant_id = ? AND name = ?", tenant, set.Name).
-			Scan(&set.ID, &set.Description, &set.Public)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("tenant %s: %w", quote(tenant), ErrNotFound)
-		}
-		return err
-	})
-	if err != nil {
-		return DocumentSet{}, err
-	}
-	return set, nil
-}
-
-// ForgetDocumentSet removes a document set as EnsureDocumentSet makes it without a description, when nothing is in it any
-// more. One that was described, restricted or given to an agent was meant to be there, and stays.
-func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) error {
-	return d.write(ctx, "remove document set "+name, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM document_sets WHERE tenant_id = ? AND name = ? AND description = ''
-			AND is_public AND NOT EXISTS (SELECT 1 FROM agent_document_sets WHERE document_set_id = document_sets.id)`,
-			tenant, name)
-		return err
-	})
-}
-
-// DocumentSets lists the sets that the caller may search within, by name.
-func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
-	sets := []DocumentSet{}
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		var s DocumentSet
-		if err := rows.Scan(&s.ID, &s.Name, &s.Description, &s.Public); err != nil {
-			return err
-		}
-		sets = append(sets, s)
-		return nil
-	}, `SELECT id, name, description, is_public FROM document_sets
-		WHERE tenant_id = ? AND (is_public OR ?) ORDER BY name`, p.Tenant, p.Admin)
-	if err != nil {
-		return nil, fmt.Errorf("list document sets: %w", err)
-	}
-	return sets, nil
-}
-
-// AddAgent makes an agent and returns it with its id. Its document sets are named; they must exist.
+// AddAgent makes an agent and returns it with its id. Its document sets are named; they must exist. Its name must differ
+// from those of public agents and of its owner's.
 func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (Agent, error) {
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err
@@ -124,15 +59,29 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 	}
 	err = d.write(ctx, "add agent "+agent.Name, func(tx *sql.Tx) error {
 		owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
+		taken := false
+		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM agents
+			WHERE tenant_id = ? AND name = ? AND (is_public OR owner_id IS ?))`, tenant, agent.Name, owner).
+			Scan(&taken); err != nil {
+			return err
+		}
+		if taken {
+			return exists(KindAgent, agent.Name)
+		}
 		err := tx.QueryRowContext(ctx, `INSERT INTO agents (tenant_id, name, description, starter_messages,
-				search_start_date, is_public, is_listed, owner_id, created_at)
-			SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
+				search_start_date, is_public, is_listed, owner_id, system_prompt, task_prompt, model_provider, model,
+				created_at)
+			SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM tenants WHERE id = ? RETURNING id`,
 			agent.Name, agent.Description, string(starters), stored(agent.SearchStart), agent.Public, agent.Listed,
-			owner, d.now().UnixMicro(), tenant).Scan(&agent.ID)
+			owner, agent.SystemPrompt, agent.TaskPrompt, agent.Provider, agent.Model, d.now().UnixMicro(), tenant).
+			Scan(&agent.ID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return refuse("there is an agent called %s already", quote(agent.Name))
+			return fmt.Errorf("tenant %s: %w", quote(tenant), ErrNotFound)
 		}
 		if err != nil {
+			return err
+		}
+		if err := admit(ctx, tx, "agent", tenant, agent.ID, agent.Audience); err != nil {
 			return err
 		}
 		return attach(ctx, tx, tenant, &agent)
@@ -147,9 +96,16 @@ func checkAgent(agent Agent) error {
 	if err := checkText("an agent's name", agent.Name, maxNameRunes); err != nil {
 		return err
 	}
+	if err := checkAudience(agent.Audience); err != nil {
+		return err
+	}
 	switch {
 	case len(agent.Description) > maxDescription:
 		return refuse("a description may have at most %d bytes", maxDescription)
+	case len(agent.SystemPrompt) > maxPrompt || len(agent.TaskPrompt) > maxPrompt:
+		return refuse("a prompt may have at most %d bytes", maxPrompt)
+	case (agent.Provider == "") != (agent.Model == ""):
+		return refuse("an agent's provider and model must be given together")
 	case len(agent.StarterMessages) > maxStarterMessages:
 		return refuse("an agent may have at most %d starter messages", maxStarterMessages)
 	case len(agent.Documents) > maxAgentDocuments:
@@ -168,7 +124,7 @@ func attach(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error 
 			"SELECT id, description, is_public FROM document_sets WHERE tenant_id = ? AND name = ?", tenant, set.Name).
 			Scan(&set.ID, &set.Description, &set.Public)
 		if errors.Is(err, sql.ErrNoRows) {
-			return refuse("there is no document set called %s", quote(set.Name))
+			return missing(KindDocumentSet, quote(set.Name))
 		}
 		if err != nil {
 			return err
@@ -188,14 +144,16 @@ func attach(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error 
 	return nil
 }
 
-const visibleAgents = `SELECT a.id, a.name, a.description, a.starter_messages, a.search_start_date, a.is_public,
-		a.is_listed, coalesce(u.id, ''), coalesce(u.email, '')
+func visibleAgents() string {
+	return `SELECT a.id, a.name, a.description, a.starter_messages, a.search_start_date, a.is_public,
+		a.is_listed, coalesce(u.id, ''), coalesce(u.email, ''), a.system_prompt, a.task_prompt, a.model_provider, a.model
 	FROM agents a LEFT JOIN users u ON u.id = a.owner_id
-	WHERE a.tenant_id = ?1 AND (a.is_public OR ?2 OR a.owner_id = ?3)`
+	WHERE a.tenant_id = ?1 AND (a.is_public OR ?2 OR a.owner_id = ?3 OR ` + admits("agent", "a") + `)`
+}
 
 // Agents lists the agents that the caller may use: the default one first, then by id.
 func (d *Directory) Agents(ctx context.Context, p Principal) ([]Agent, error) {
-	agents, err := d.agents(ctx, visibleAgents+" ORDER BY a.id", p.Tenant, p.Admin, p.UserID)
+	agents, err := d.agents(ctx, visibleAgents()+" ORDER BY a.id", p.Tenant, p.Admin, p.UserID)
 	if err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
@@ -207,7 +165,7 @@ func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, erro
 	if id == 0 {
 		return DefaultAgent(), nil
 	}
-	agents, err := d.agents(ctx, visibleAgents+" AND a.id = ?4", p.Tenant, p.Admin, p.UserID, id)
+	agents, err := d.agents(ctx, visibleAgents()+" AND a.id = ?4", p.Tenant, p.Admin, p.UserID, id)
 	if err != nil {
 		return Agent{}, fmt.Errorf("read agent %d: %w", id, err)
 	}
@@ -226,7 +184,7 @@ func (d *Directory) agents(ctx context.Context, query string, args ...any) ([]Ag
 			start    sql.NullInt64
 		)
 		err := rows.Scan(&a.ID, &a.Name, &a.Description, &starters, &start, &a.Public, &a.Listed,
-			&a.OwnerID, &a.OwnerEmail)
+			&a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model)
 		if err != nil {
 			return err
 		}
@@ -262,16 +220,30 @@ func (d *Directory) readScope(ctx context.Context, agent *Agent) error {
 	if err != nil {
 		return fmt.Errorf("read the document sets of agent %d: %w", agent.ID, err)
 	}
-	err = d.each(ctx, func(rows *sql.Rows) error {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		agent.Documents = append(agent.Documents, id)
-		return nil
-	}, "SELECT document_id FROM agent_documents WHERE agent_id = ? ORDER BY document_id", agent.ID)
+	agent.Documents, err = d.names(ctx,
+		"SELECT document_id FROM agent_documents WHERE agent_id = ? ORDER BY document_id", agent.ID)
 	if err != nil {
 		return fmt.Errorf("read the documents of agent %d: %w", agent.ID, err)
 	}
 	return nil
+}
+
+// AgentAudience reads for whom an agent is, beside its owner and the administrators.
+func (d *Directory) AgentAudience(ctx context.Context, agent Agent) (Audience, error) {
+	audience, err := d.audience(ctx, "agent", agent.ID)
+	if err != nil {
+		return Audience{}, fmt.Errorf("read who may use agent %d: %w", agent.ID, err)
+	}
+	return audience, nil
+}
+
+// RemoveAgent removes an agent for good.
+func (d *Directory) RemoveAgent(ctx context.Context, tenant string, id int) error {
+	return d.write(ctx, fmt.Sprintf("remove agent %d", id), func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, "DELETE FROM agents WHERE tenant_id = ? AND id = ?", tenant, id)
+		if err != nil {
+			return err
+		}
+		return mustChange(result, missing(KindAgent, id))
+	})
 }

@@ -1,0 +1,296 @@
+package directory
+
+import (
+	"database/sql"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/fstest"
+
+	"quarry/server/sqlite"
+)
+
+// arranged is a directory with two users, a group of the first and a private connector of that group.
+func arranged(t *testing.T) (d *Directory, jo, kim User, eng Group, pair int) {
+	t.Helper()
+	d, _ = open(t, "", false)
+	ctx := t.Context()
+	jo = must[User](t)(d.AddUser(ctx, DefaultTenant, "jo@acme.example", RoleBasic))
+	kim = must[User](t)(d.AddUser(ctx, DefaultTenant, "kim@acme.example", RoleBasic))
+	eng = must[Group](t)(d.AddGroup(ctx, DefaultTenant, "Eng", []string{jo.ID, jo.ID}, nil))
+	pair = addPair(t, d, PairRequest{Name: "Wiki", Access: AccessPrivate, GroupIDs: []int{eng.ID}, Creator: "Kim@acme.example"})
+	return d, jo, kim, eng, pair
+}
+
+func addPair(t *testing.T, d *Directory, request PairRequest) int {
+	t.Helper()
+	ctx := t.Context()
+	request.ConnectorID = must[int](t)(d.AddConnector(ctx, DefaultTenant, "C "+request.Name, "confluence"))
+	request.CredentialID = must[int](t)(d.AddCredential(ctx, DefaultTenant, request.Name, "confluence"))
+	id, made, err := d.AddCCPair(ctx, DefaultTenant, request)
+	if err != nil || !made {
+		t.Fatalf("pair %d, made %v: %v", id, made, err)
+	}
+	again, made, err := d.AddCCPair(ctx, DefaultTenant, request)
+	if err != nil || made || again != id {
+		t.Errorf("made twice: %d, %v, %v", again, made, err)
+	}
+	return id
+}
+
+func TestConnectorsSayWhoSeesTheirDocuments(t *testing.T) {
+	d, _, _, eng, pair := arranged(t)
+	ctx := t.Context()
+	terms := func() []string {
+		t.Helper()
+		terms, own := must[CCPair](t)(d.CCPair(ctx, DefaultTenant, pair)).Terms()
+		if !own {
+			t.Error("a private connector leaves it to the documents")
+		}
+		return terms
+	}
+	unsettled := func() []CCPair { t.Helper(); return must[[]CCPair](t)(d.Unsettled(ctx, DefaultTenant)) }
+	if got := terms(); !slices.Equal(got, []string{"user_email:kim@acme.example", "group:Eng"}) || len(unsettled()) != 0 {
+		t.Errorf("terms %v, unsettled %v", got, unsettled())
+	}
+	must[Group](t)(d.AddGroup(ctx, DefaultTenant, "Legal", nil, []int{pair}))
+	if got := terms(); !slices.Equal(got, []string{"user_email:kim@acme.example", "group:Eng", "group:Legal"}) {
+		t.Errorf("terms %v", got)
+	}
+	stale := unsettled()
+	if len(stale) != 1 || stale[0].ID != pair {
+		t.Fatalf("unsettled %v", stale)
+	}
+	if err := d.RemoveGroup(ctx, DefaultTenant, "Eng"); err != nil {
+		t.Fatal(err)
+	}
+	if still := must[bool](t)(d.Settled(ctx, stale[0])); still || len(unsettled()) != 1 {
+		t.Error("settled as it was before it changed")
+	}
+	if still := must[bool](t)(d.Settled(ctx, unsettled()[0])); !still || len(unsettled()) != 0 {
+		t.Error("not settled")
+	}
+	if got := terms(); !slices.Equal(got, []string{"user_email:kim@acme.example", "group:Legal"}) {
+		t.Errorf("terms without %d: %v", eng.ID, got)
+	}
+	for access, want := range map[AccessType][]string{AccessPublic: {"PUBLIC"}, AccessSync: nil} {
+		id := addPair(t, d, PairRequest{Name: string(access), Access: access})
+		got, own := must[CCPair](t)(d.CCPair(ctx, DefaultTenant, id)).Terms()
+		if !slices.Equal(got, want) || own != (want != nil) {
+			t.Errorf("%s: terms %v, %v", access, got, own)
+		}
+	}
+	if err := d.RemoveCCPair(ctx, DefaultTenant, "Wiki"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.CCPair(ctx, DefaultTenant, pair); !errors.As(err, new(MissingError)) {
+		t.Errorf("a removed connector: %v", err)
+	}
+	gone := unsettled()
+	if len(gone) != 1 || !gone[0].Deleting || !must[bool](t)(d.Settled(ctx, gone[0])) || len(unsettled()) != 0 {
+		t.Errorf("%v is left, %v before", unsettled(), gone)
+	}
+	must[int](t)(d.AddConnector(ctx, DefaultTenant, "C Wiki", "web")) // its name is free again
+}
+
+func TestSetsAndAgentsForSome(t *testing.T) {
+	d, jo, kim, eng, pair := arranged(t)
+	ctx := t.Context()
+	add := func(name string, audience Audience, pairs ...int) {
+		t.Helper()
+		must[int](t)(d.CreateDocumentSet(ctx, DefaultTenant, SetDetails{DocumentSet: DocumentSet{Name: name},
+			Audience: audience, CCPairs: pairs}))
+		must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: name, Audience: audience, SystemPrompt: "Be brief.",
+			Provider: "p", Model: "m"}))
+	}
+	add("of a user", Audience{Users: []string{kim.ID}})
+	add("of a group", Audience{Groups: []int{eng.ID}}, pair)
+	add("of nobody", Audience{})
+	for name, test := range map[string]struct {
+		who  Principal
+		want []string
+	}{
+		"jo":     {Principal{Tenant: DefaultTenant, UserID: jo.ID}, []string{"of a group"}},
+		"kim":    {Principal{Tenant: DefaultTenant, UserID: kim.ID}, []string{"of a user"}},
+		"admin":  {Principal{Tenant: DefaultTenant, UserID: "x", Admin: true}, []string{"of a group", "of a user", "of nobody"}},
+		"nobody": {Anonymous(DefaultTenant), nil},
+	} {
+		var sets, agents []string
+		for _, s := range must[[]DocumentSet](t)(d.DocumentSets(ctx, test.who)) {
+			sets = append(sets, s.Name)
+		}
+		for _, a := range must[[]Agent](t)(d.Agents(ctx, test.who))[1:] {
+			agents = append(agents, a.Name)
+			if a.SystemPrompt != "Be brief." || a.Provider != "p" || a.Model != "m" {
+				t.Errorf("read back as %+v", a)
+			}
+		}
+		slices.Sort(agents)
+		if !slices.Equal(sets, test.want) || !slices.Equal(agents, test.want) {
+			t.Errorf("%s sees sets %q and agents %q", name, sets, agents)
+		}
+	}
+	if stale := must[[]CCPair](t)(d.Unsettled(ctx, DefaultTenant)); len(stale) != 1 ||
+		!slices.Equal(stale[0].Sets, []string{"of a group"}) {
+		t.Errorf("the set's connector is not to be settled: %+v", stale)
+	}
+	if err := d.RemoveUser(ctx, DefaultTenant, "KIM@acme.example"); err != nil {
+		t.Fatal(err)
+	}
+	back := must[User](t)(d.AddUser(ctx, DefaultTenant, "kim@acme.example", RoleBasic))
+	if sets := must[[]DocumentSet](t)(d.DocumentSets(ctx, Principal{Tenant: DefaultTenant, UserID: back.ID})); len(sets) != 0 {
+		t.Errorf("a new user of that address sees %v", sets)
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	d, jo, _, eng, pair := arranged(t)
+	ctx := t.Context()
+	if err := d.AddTenant(ctx, "acme"); err != nil {
+		t.Fatal(err)
+	}
+	must[int](t)(d.CreateDocumentSet(ctx, DefaultTenant, SetDetails{DocumentSet: DocumentSet{Name: "S"}}))
+	must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "A", OwnerID: jo.ID, DocumentSets: []DocumentSet{{Name: "S"}}}))
+	group := func(tenant, name string, users []string, pairs []int) error {
+		_, err := d.AddGroup(ctx, tenant, name, users, pairs)
+		return err
+	}
+	set := func(tenant string, details SetDetails) error {
+		_, err := d.CreateDocumentSet(ctx, tenant, details)
+		return err
+	}
+	agent := func(agent Agent) error {
+		_, err := d.AddAgent(ctx, DefaultTenant, agent)
+		return err
+	}
+	pairOf := func(request PairRequest) error {
+		_, _, err := d.AddCCPair(ctx, DefaultTenant, request)
+		return err
+	}
+	named := func(name string) SetDetails { return SetDetails{DocumentSet: DocumentSet{Name: name}} }
+	withPair, withUser := named("n"), named("n")
+	withPair.CCPairs, withUser.Audience.Users = []int{pair}, []string{jo.ID}
+	for name, test := range map[string]struct{ got, want error }{
+		"a group again":             {group(DefaultTenant, "Eng", nil, nil), ExistsError{}},
+		"a user of another tenant":  {group("acme", "Eng", []string{jo.ID}, nil), MissingError{}},
+		"a pair of another tenant":  {group("acme", "Eng", nil, []int{pair}), MissingError{}},
+		"no pair":                   {group(DefaultTenant, "new", nil, []int{99}), MissingError{}},
+		"a set again":               {set(DefaultTenant, named("S")), ExistsError{}},
+		"another tenant's pair":     {set("acme", withPair), MissingError{}},
+		"another tenant's user":     {set("acme", withUser), MissingError{}},
+		"a set in use":              {d.RemoveDocumentSet(ctx, DefaultTenant, "S"), InputError{}},
+		"no set":                    {d.RemoveDocumentSet(ctx, "acme", "S"), MissingError{}},
+		"one's own agent again":     {agent(Agent{Name: "A", OwnerID: jo.ID}), ExistsError{}},
+		"a provider alone":          {agent(Agent{Name: "B", Provider: "p"}), InputError{}},
+		"no group":                  {agent(Agent{Name: "B", Audience: Audience{Groups: []int{eng.ID + 9}}}), MissingError{}},
+		"no connector":              {pairOf(PairRequest{ConnectorID: 99, CredentialID: 1, Access: AccessSync}), MissingError{}},
+		"no credential":             {pairOf(PairRequest{ConnectorID: 1, CredentialID: 99, Access: AccessSync}), MissingError{}},
+		"no access type":            {pairOf(PairRequest{ConnectorID: 1, CredentialID: 1, Access: "all"}), InputError{}},
+		"the owner, basic":          {d.SetRole(ctx, DefaultTenant, OwnerEmail, RoleBasic), InputError{}},
+		"without the owner":         {d.RemoveUser(ctx, DefaultTenant, OwnerEmail), InputError{}},
+		"no user":                   {d.RemoveUser(ctx, "acme", jo.Email), MissingError{}},
+		"no such role":              {d.SetRole(ctx, DefaultTenant, jo.Email, "king"), InputError{}},
+		"not a member":              {d.LeaveGroup(ctx, DefaultTenant, "Eng", "kim@acme.example"), InputError{}},
+		"an unknown source's group": {d.JoinExternalGroup(ctx, DefaultTenant, ExternalGroup{"google", "drive_x"}, jo.Email), InputError{}},
+		"no external member":        {d.LeaveExternalGroup(ctx, DefaultTenant, ExternalGroup{"slack", "x"}, ""), InputError{}},
+		"no agent":                  {d.RemoveAgent(ctx, "acme", 1), MissingError{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.got == nil {
+				t.Fatal("not refused")
+			}
+			if got, want := sortOf(test.got), sortOf(test.want); got != want {
+				t.Errorf("%s: %v", got, test.got)
+			}
+		})
+	}
+	if groups := must[[]Group](t)(d.Groups(ctx, "acme")); len(groups) != 0 {
+		t.Errorf("what was refused is left behind: %v", groups)
+	}
+	// Whether a name is free tells nothing about agents that one cannot see.
+	must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "A", OwnerID: OwnerID(DefaultTenant)}))
+}
+
+// sortOf names what sort of error it is.
+func sortOf(err error) string {
+	var (
+		input   InputError
+		taken   ExistsError
+		missing MissingError
+	)
+	switch {
+	case errors.As(err, &input):
+		return "input"
+	case errors.As(err, &taken):
+		return "exists"
+	case errors.As(err, &missing) && errors.Is(err, ErrNotFound):
+		return "missing"
+	}
+	return "other"
+}
+
+func TestMembershipEnds(t *testing.T) {
+	d, jo, _, _, _ := arranged(t)
+	ctx := t.Context()
+	space := ExternalGroup{"confluence", " Space-HR "}
+	if err := d.JoinExternalGroup(ctx, DefaultTenant, space, jo.Email); err != nil {
+		t.Fatal(err)
+	}
+	if members := must[[]Membership](t)(d.ExternalMembers(ctx, DefaultTenant)); len(members) != 1 ||
+		members[0] != (Membership{ExternalGroup{"confluence", "space-hr"}, jo.Email}) {
+		t.Errorf("members %v", members)
+	}
+	_, secret := token(t, d, TokenRequest{Email: jo.Email})
+	terms := func() int { return len(must[Principal](t)(d.Authenticate(ctx, secret)).Access().Terms) }
+	before := terms()
+	if err := errors.Join(d.LeaveExternalGroup(ctx, DefaultTenant, space, jo.Email),
+		d.LeaveGroup(ctx, DefaultTenant, "Eng", jo.Email)); err != nil {
+		t.Fatal(err)
+	}
+	if before != 4 || terms() != 2 {
+		t.Errorf("%d terms before, %d after", before, terms())
+	}
+}
+
+// TestOldDirectoriesAreBroughtUpToDate opens a directory as the first version made it.
+func TestOldDirectoriesAreBroughtUpToDate(t *testing.T) {
+	path, ctx := filepath.Join(t.TempDir(), "directory.db"), t.Context()
+	first := must[[]byte](t)(fs.ReadFile(migrations, "migrations/00001_directory.sql"))
+	old, err := sqlite.Open(ctx, sqlite.Options{Path: path, Migrations: fstest.MapFS{"00001_directory.sql": {Data: first}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Update(ctx, func(tx *sql.Tx) error {
+		for _, statement := range []string{
+			"INSERT INTO document_sets (id, tenant_id, name, is_public, created_at) VALUES (3, 'default', 'Handbook', 1, 0)",
+			"INSERT INTO agents (id, tenant_id, name, is_public, is_listed, created_at) VALUES (7, 'default', 'Eng', 1, 1, 0)",
+			"INSERT INTO agent_document_sets VALUES (7, 3)", "INSERT INTO agent_documents VALUES (7, 'file:/a')",
+		} {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d, _ := open(t, path, false)
+	eng := must[Agent](t)(d.Agent(ctx, Owner(DefaultTenant), 7))
+	if eng.Name != "Eng" || !slices.Equal(eng.Documents, []string{"file:/a"}) || len(eng.DocumentSets) != 1 {
+		t.Errorf("read as %+v", eng)
+	}
+	if added := must[Agent](t)(d.AddAgent(ctx, DefaultTenant, Agent{Name: "New"})); added.ID != 8 {
+		t.Errorf("the next agent is %d", added.ID)
+	}
+	if err := errors.Join(d.RemoveAgent(ctx, DefaultTenant, 7), d.ForgetDocumentSet(ctx, DefaultTenant, "Handbook")); err != nil {
+		t.Fatal(err)
+	}
+	if sets := must[[]DocumentSet](t)(d.DocumentSets(ctx, Owner(DefaultTenant))); len(sets) != 0 {
+		t.Errorf("a set that adding files made stays: %v", sets)
+	}
+}

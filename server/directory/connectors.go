@@ -1,0 +1,277 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"quarry/client/wire"
+)
+
+const maxConnectorName = 200 // characters
+
+// AccessType says who sees the documents of a connector.
+type AccessType string
+
+// The access types.
+const (
+	AccessPublic  AccessType = "public"  // everybody of the tenant
+	AccessPrivate AccessType = "private" // the groups that it was given to, and who made it
+	AccessSync    AccessType = "sync"    // those who see a document in the system that it comes from
+)
+
+// AccessTypes lists them all.
+func AccessTypes() []string {
+	return []string{string(AccessPublic), string(AccessPrivate), string(AccessSync)}
+}
+
+// CCPair is a connector with a credential: what documents are posted for.
+type CCPair struct {
+	ID, ConnectorID, CredentialID int
+	Name, Source                  string
+	Access                        AccessType
+	Creator                       string   // address of who made it
+	Groups                        []string // names
+	Sets                          []string // names of the document sets that hold its documents
+	Deleting                      bool     // it was removed, and its documents are still to go
+	Revision                      int      // rises with every change of what is said here
+}
+
+// Terms are the access terms of the pair's documents. A synced pair has none: its documents bring their own.
+func (p CCPair) Terms() (terms []string, own bool) {
+	switch p.Access {
+	case AccessPublic:
+		return []string{publicTerm}, true
+	case AccessPrivate:
+		terms = []string{EmailTerm(p.Creator)}
+		for _, group := range p.Groups {
+			terms = append(terms, GroupTerm(group))
+		}
+		return terms, true
+	}
+	return nil, false
+}
+
+// Origin marks the documents of a pair in an index.
+func (p CCPair) Origin() string { return "cc_pair:" + strconv.Itoa(p.ID) }
+
+// AddConnector names something that documents of one source come from, and returns its id.
+func (d *Directory) AddConnector(ctx context.Context, tenant, name, source string) (id int, err error) {
+	if err := checkConnector("a connector's name", name, source); err != nil {
+		return 0, err
+	}
+	err = d.write(ctx, "add connector "+name, func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, `INSERT INTO connectors (tenant_id, name, source, created_at)
+			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
+			name, source, d.now().UnixMicro(), tenant).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return exists(KindConnector, name)
+		}
+		return err
+	})
+	return id, err
+}
+
+// AddCredential names a credential for a source, and returns its id. No secret is kept.
+func (d *Directory) AddCredential(ctx context.Context, tenant, name, source string) (id int, err error) {
+	if err := checkConnector("a credential's name", name, source); err != nil {
+		return 0, err
+	}
+	err = d.write(ctx, "add credential "+name, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `INSERT INTO credentials (tenant_id, name, source, created_at)
+			VALUES (?, ?, ?, ?) RETURNING id`, tenant, name, source, d.now().UnixMicro()).Scan(&id)
+	})
+	return id, err
+}
+
+func checkConnector(what, name, source string) error {
+	if err := checkText(what, name, maxConnectorName); err != nil {
+		return err
+	}
+	if _, ok := wire.LookupSource(source); !ok {
+		return refuse("unknown source %s", quote(source))
+	}
+	return nil
+}
+
+// PairRequest asks to use a connector with a credential.
+type PairRequest struct {
+	ConnectorID, CredentialID int
+	Name                      string // empty: the connector's
+	Access                    AccessType
+	GroupIDs                  []int
+	Creator                   string // address
+}
+
+// AddCCPair makes a pair and returns its id. Where there is one of this connector and credential, it returns that one's
+// id, and made is false.
+func (d *Directory) AddCCPair(ctx context.Context, tenant string, request PairRequest) (id int, made bool, err error) {
+	switch request.Access {
+	case AccessPublic, AccessPrivate, AccessSync:
+	default:
+		return 0, false, refuse("unknown access type %s", quote(string(request.Access)))
+	}
+	if request.Name != "" {
+		if err := checkText("a connector's name", request.Name, maxConnectorName); err != nil {
+			return 0, false, err
+		}
+	}
+	err = d.write(ctx, "add connector-credential pair "+request.Name, func(tx *sql.Tx) error {
+		id, made, err = d.addCCPair(ctx, tx, tenant, request)
+		return err
+	})
+	return id, made, err
+}
+
+func (d *Directory) addCCPair(ctx context.Context, tx *sql.Tx, tenant string, request PairRequest) (
+	id int, made bool, err error) {
+	var name string
+	err = tx.QueryRowContext(ctx, "SELECT name FROM connectors WHERE id = ? AND tenant_id = ?", request.ConnectorID, tenant).
+		Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, missing(KindConnector, request.ConnectorID)
+	}
+	known := false
+	if err == nil {
+		err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM credentials WHERE id = ? AND tenant_id = ?)",
+			request.CredentialID, tenant).Scan(&known)
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	if !known {
+		return 0, false, missing(KindCredential, request.CredentialID)
+	}
+	err = tx.QueryRowContext(ctx, "SELECT id FROM cc_pairs WHERE connector_id = ? AND credential_id = ?",
+		request.ConnectorID, request.CredentialID).Scan(&id)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return id, false, err
+	}
+	if request.Name != "" {
+		name = request.Name
+	}
+	err = tx.QueryRowContext(ctx, `INSERT INTO cc_pairs
+		(tenant_id, connector_id, credential_id, name, access_type, creator_email, settled, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING id`, tenant, request.ConnectorID,
+		request.CredentialID, name, string(request.Access), address(request.Creator), d.now().UnixMicro()).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, exists(KindConnector, name)
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	return id, true, link(ctx, tx, groupLinks("cc_pair_groups", "cc_pair_id", tenant), id, request.GroupIDs)
+}
+
+// CCPairs lists the pairs of a tenant by id, without those that were removed.
+func (d *Directory) CCPairs(ctx context.Context, tenant string) ([]CCPair, error) {
+	return d.pairs(ctx, "p.tenant_id = ? AND NOT p.is_deleting", tenant)
+}
+
+// CCPair reads a pair. A MissingError if there is none of that id.
+func (d *Directory) CCPair(ctx context.Context, tenant string, id int) (CCPair, error) {
+	pairs, err := d.pairs(ctx, "p.tenant_id = ? AND p.id = ? AND NOT p.is_deleting", tenant, id)
+	if err != nil {
+		return CCPair{}, err
+	}
+	if len(pairs) == 0 {
+		return CCPair{}, missing(KindCCPair, id)
+	}
+	return pairs[0], nil
+}
+
+// Unsettled lists the pairs whose stored documents do not follow the last change yet, with those that were removed.
+func (d *Directory) Unsettled(ctx context.Context, tenant string) ([]CCPair, error) {
+	return d.pairs(ctx, "p.tenant_id = ? AND (p.settled < p.revision OR p.is_deleting)", tenant)
+}
+
+// Settled notes that the stored documents of a pair follow it as it was read. It is false when the pair has changed
+// since: then it must be settled again. A pair that was removed is forgotten, with its connector if that has no other.
+func (d *Directory) Settled(ctx context.Context, pair CCPair) (still bool, err error) {
+	err = d.write(ctx, "settle connector "+pair.Name, func(tx *sql.Tx) error {
+		revision := 0
+		err := tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID).Scan(&revision)
+		if errors.Is(err, sql.ErrNoRows) {
+			still = true // another process was faster
+			return nil
+		}
+		if still = revision == pair.Revision; err != nil || !still {
+			return err
+		}
+		if !pair.Deleting {
+			_, err = tx.ExecContext(ctx, "UPDATE cc_pairs SET settled = revision WHERE id = ?", pair.ID)
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM cc_pairs WHERE id = ?", pair.ID); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM connectors WHERE id = ?1
+			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = ?1)`, pair.ConnectorID); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM credentials WHERE id = ?1
+			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE credential_id = ?1)`, pair.CredentialID)
+		return err
+	})
+	return still, err
+}
+
+// RemoveCCPair removes the pair of that name. Settle the pairs afterwards, so that its documents go, too.
+func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error {
+	return d.write(ctx, "remove connector "+name, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `UPDATE cc_pairs SET is_deleting = 1, revision = revision + 1
+			WHERE tenant_id = ? AND name = ? AND NOT is_deleting`, tenant, name)
+		if err != nil {
+			return err
+		}
+		return mustChange(result, missing(KindConnector, quote(name)))
+	})
+}
+
+// touchPairs notes that the documents of pairs must follow a change.
+func touchPairs(ctx context.Context, tx *sql.Tx, where string, args ...any) error {
+	_, err := tx.ExecContext(ctx, "UPDATE cc_pairs SET revision = revision + 1 WHERE "+where, args...)
+	return err
+}
+
+func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCPair, error) {
+	pairs := []CCPair{}
+	err := d.each(ctx, func(rows *sql.Rows) error {
+		var p CCPair
+		err := rows.Scan(&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting,
+			&p.Revision)
+		pairs = append(pairs, p)
+		return err
+	}, `SELECT p.id, p.connector_id, p.credential_id, p.name, c.source, p.access_type, p.creator_email, p.is_deleting,
+			p.revision FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id WHERE `+where+" ORDER BY p.id", args...)
+	for i := range pairs {
+		p := &pairs[i]
+		if err == nil {
+			p.Groups, err = d.names(ctx, `SELECT g.name FROM user_groups g JOIN cc_pair_groups p ON p.group_id = g.id
+				WHERE p.cc_pair_id = ? ORDER BY g.name`, p.ID)
+		}
+		if err == nil {
+			p.Sets, err = d.names(ctx, `SELECT s.name FROM document_sets s
+				JOIN document_set_cc_pairs p ON p.document_set_id = s.id WHERE p.cc_pair_id = ? ORDER BY s.name`, p.ID)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read connectors: %w", err)
+	}
+	return pairs, nil
+}
+
+// names reads a column of texts.
+func (d *Directory) names(ctx context.Context, query string, args ...any) (names []string, err error) {
+	err = d.each(ctx, func(rows *sql.Rows) error {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		names = append(names, name)
+		return nil
+	}, query, args...)
+	return names, err
+}

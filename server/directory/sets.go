@@ -1,0 +1,191 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+const (
+	maxSetName     = 200   // characters
+	maxDescription = 5_000 // bytes, of sets and agents
+	maxSetPairs    = 1_000
+)
+
+// DocumentSet is a named collection of documents. Its documents keep their own access rights.
+type DocumentSet struct {
+	ID                int
+	Name, Description string
+	Public            bool // everybody may search within it; otherwise its audience and administrators
+}
+
+// SetDetails are what a document set is made of, and for whom.
+type SetDetails struct {
+	DocumentSet
+	Audience Audience
+	CCPairs  []int // the connector-credential pairs whose documents are in it, beside those that were added to it
+}
+
+// EnsureDocumentSet makes a document set that everybody may search within; one that exists already is left as it is.
+// Without a description it goes with its last document.
+func (d *Directory) EnsureDocumentSet(ctx context.Context, tenant, name, description string) (DocumentSet, error) {
+	return d.keepDocumentSet(ctx, tenant, DocumentSet{Name: name, Description: description, Public: true}, description == "")
+}
+
+// AddDocumentSet makes a document set; one of the same name is returned as it is.
+func (d *Directory) AddDocumentSet(ctx context.Context, tenant string, set DocumentSet) (DocumentSet, error) {
+	return d.keepDocumentSet(ctx, tenant, set, false)
+}
+
+func (d *Directory) keepDocumentSet(ctx context.Context, tenant string, set DocumentSet, automatic bool) (
+	DocumentSet, error) {
+	if err := checkSet(set); err != nil {
+		return DocumentSet{}, err
+	}
+	err := d.write(ctx, "add document set "+set.Name, func(tx *sql.Tx) error {
+		if _, err := d.insertSet(ctx, tx, tenant, set, automatic); err != nil {
+			return err
+		}
+		err := tx.QueryRowContext(ctx,
+			"SELECT id, description, is_public FROM document_sets WHERE tenant_id = ? AND name = ?", tenant, set.Name).
+			Scan(&set.ID, &set.Description, &set.Public)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fmt.Errorf("tenant %s: %w", quote(tenant), ErrNotFound)
+		}
+		return err
+	})
+	if err != nil {
+		return DocumentSet{}, err
+	}
+	return set, nil
+}
+
+func checkSet(set DocumentSet) error {
+	if err := checkText("a document set's name", set.Name, maxSetName); err != nil {
+		return err
+	}
+	if len(set.Description) > maxDescription {
+		return refuse("a description may have at most %d bytes", maxDescription)
+	}
+	return nil
+}
+
+// insertSet makes a set and returns its id; 0 if there is one of that name.
+func (d *Directory) insertSet(ctx context.Context, tx *sql.Tx, tenant string, set DocumentSet, automatic bool) (
+	id int, err error) {
+	err = tx.QueryRowContext(ctx, `INSERT INTO document_sets
+		(tenant_id, name, description, is_public, is_automatic, created_at)
+		SELECT id, ?, ?, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
+		set.Name, set.Description, set.Public, automatic, d.now().UnixMicro(), tenant).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return id, err
+}
+
+// CreateDocumentSet makes a document set of what details name, and returns its id. An ExistsError if there is one of
+// that name. Settle the pairs afterwards.
+func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, details SetDetails) (id int, err error) {
+	if err := errors.Join(checkSet(details.DocumentSet), checkAudience(details.Audience)); err != nil {
+		return 0, err
+	}
+	if len(details.CCPairs) > maxSetPairs {
+		return 0, refuse("a document set may have at most %d connectors", maxSetPairs)
+	}
+	err = d.write(ctx, "add document set "+details.Name, func(tx *sql.Tx) error {
+		if id, err = d.insertSet(ctx, tx, tenant, details.DocumentSet, false); err != nil {
+			return err
+		}
+		if id == 0 {
+			return exists(KindDocumentSet, details.Name)
+		}
+		if err := admit(ctx, tx, "document_set", tenant, id, details.Audience); err != nil {
+			return err
+		}
+		pairs := pairLinks("document_set_cc_pairs", "document_set_id", tenant)
+		if err := link(ctx, tx, pairs, id, details.CCPairs); err != nil {
+			return err
+		}
+		return touchSet(ctx, tx, id)
+	})
+	return id, err
+}
+
+// touchSet notes that the documents of a set's pairs must follow a change.
+func touchSet(ctx context.Context, tx *sql.Tx, id int) error {
+	return touchPairs(ctx, tx, "id IN (SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ?)", id)
+}
+
+// RemoveDocumentSet ends a document set; its documents stay. One that an agent searches within is refused: without it
+// the agent would search everywhere. Settle the pairs afterwards.
+func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
+	return d.write(ctx, "remove document set "+name, func(tx *sql.Tx) error {
+		id := 0
+		err := tx.QueryRowContext(ctx, "SELECT id FROM document_sets WHERE tenant_id = ? AND name = ?", tenant, name).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return missing(KindDocumentSet, quote(name))
+		}
+		if err != nil {
+			return err
+		}
+		agent := ""
+		err = tx.QueryRowContext(ctx, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
+			WHERE s.document_set_id = ? ORDER BY a.id LIMIT 1`, id).Scan(&agent)
+		if err == nil {
+			return refuse("agent %s searches within document set %s; remove the agent first", quote(agent), quote(name))
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if err := touchSet(ctx, tx, id); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "DELETE FROM document_sets WHERE id = ?", id)
+		return err
+	})
+}
+
+// ForgetDocumentSet removes a document set that adding files made, when nothing is in it any more. One that somebody
+// arranged, or gave to an agent, was meant to be there, and stays.
+func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) error {
+	return d.write(ctx, "remove document set "+name, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM document_sets WHERE tenant_id = ? AND name = ? AND is_automatic
+			AND NOT EXISTS (SELECT 1 FROM agent_document_sets WHERE document_set_id = document_sets.id)`,
+			tenant, name)
+		return err
+	})
+}
+
+// DocumentSets lists the sets that the caller may search within, by name.
+func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
+	sets := []DocumentSet{}
+	err := d.each(ctx, func(rows *sql.Rows) error {
+		var s DocumentSet
+		if err := rows.Scan(&s.ID, &s.Name, &s.Description, &s.Public); err != nil {
+			return err
+		}
+		sets = append(sets, s)
+		return nil
+	}, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
+		WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+admits("document_set", "s")+`) ORDER BY s.name`,
+		p.Tenant, p.Admin, p.UserID)
+	if err != nil {
+		return nil, fmt.Errorf("list document sets: %w", err)
+	}
+	return sets, nil
+}
+
+// DescribeSet reads what a set is made of.
+func (d *Directory) DescribeSet(ctx context.Context, set DocumentSet) (details SetDetails, err error) {
+	details.DocumentSet = set
+	details.Audience, err = d.audience(ctx, "document_set", set.ID)
+	if err == nil {
+		details.CCPairs, err = d.ids(ctx,
+			"SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ? ORDER BY cc_pair_id", set.ID)
+	}
+	if err != nil {
+		return SetDetails{}, fmt.Errorf("read document set %s: %w", set.Name, err)
+	}
+	return details, nil
+}
