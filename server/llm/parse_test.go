@@ -1,0 +1,103 @@
+package llm
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "-5": 0, "2": 2 * time.Second, " 2 ": 2 * time.Second, "0.5": 500 * time.Millisecond, "soon": 0,
+		"1e300": 24 * time.Hour, "NaN": 0, "Inf": 24 * time.Hour, "999999999999": 24 * time.Hour,
+		now.Add(time.Minute).Format(http.TimeFormat):  time.Minute,
+		now.Add(-time.Minute).Format(http.TimeFormat): 0,
+	} {
+		if got := retryAfter(value, now); got != want {
+			t.Errorf("%q: %s, want %s", value, got, want)
+		}
+	}
+}
+
+func TestMessagesOfServers(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"error":{"message":"no such model","code":404}}`: "no such model",
+		`{"error":"model 'x' not found"}`:                  "model 'x' not found",
+		`{"message":"slow down"}`:                          "slow down",
+		`{"detail":"Not Found"}`:                           "Not Found",
+		`{"detail":[{"msg":"field required"}]}`:            "",
+		`{"error":{"message":["a","b"]}}`:                  "",
+		`{"error":{"message":"a\nb\u0007 \u202ec"}}`:       "a b c",
+		`{"error":{"message":"your key sk-1234 is bad"}}`:  "your key [secret] is bad",
+		`{"error":{"message":"sk-\u000012\u000034"}}`:      "sk- 12 34",
+		`<html>`: "", ``: "", `null`: "", `[]`: "",
+	} {
+		if got := cleanMessage(messageOf([]byte(body)), "sk-1234"); got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+}
+
+func FuzzRefusal(f *testing.F) {
+	f.Add(500, "3", `{"error":{"message":"no"}}`, "sk-1")
+	f.Add(429, "Sat, 01 Aug 2026 12:00:00 GMT", `{"detail":"sk-1"}`, "sk-1")
+	f.Fuzz(func(t *testing.T, status int, after, body, key string) {
+		e := refusal(status, http.Header{"Retry-After": {after}}, []byte(body), key)
+		if !utf8.ValidString(e.Message) || utf8.RuneCountInString(e.Message) > maxMessage ||
+			strings.ContainsFunc(e.Message, unicode.IsControl) || e.RetryAfter < 0 || e.RetryAfter > 24*time.Hour {
+			t.Errorf("%+v", e)
+		}
+		if len(key) >= 8 && !strings.Contains("[secret]", key) && strings.Contains(e.Message, key) {
+			t.Errorf("the key is in %q", e.Message)
+		}
+	})
+}
+
+func TestThinkingIsTakenOut(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                   "",
+		"Yes":                                "Yes",
+		" Yes":                               " Yes",
+		"<think>Hm</think>Yes":               "Yes",
+		"\n <think>\nHm\n</think>\n\n Yes\n": "Yes\n",
+		"<think></think>":                    "",
+		"<think>Hm":                          "",
+		"<thi":                               "<thi",
+		"<thing>Yes":                         "<thing>Yes",
+		"Yes <think>Hm</think>":              "Yes <think>Hm</think>",
+		"<think>a</thin</think>b</think>":    "b</think>",
+	} {
+		if got := withoutThinking(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// FuzzThinking: however a reply is cut into pieces, the same of it is left.
+func FuzzThinking(f *testing.F) {
+	f.Add("<think>Hm</think>Yes", []byte{1, 5, 3})
+	f.Add(" <thin</think>", []byte{0, 1})
+	f.Fuzz(func(t *testing.T, text string, cuts []byte) {
+		var pieces thinking
+		got, left := "", text
+		for _, cut := range cuts {
+			n := min(int(cut)%9, len(left))
+			got += pieces.pass(left[:n])
+			left = left[n:]
+		}
+		got += pieces.pass(left) + pieces.rest()
+		if want := withoutThinking(text); got != want {
+			t.Errorf("%q cut as %v: %q, want %q", text, cuts, got, want)
+		}
+		if !strings.HasSuffix(text, got) {
+			t.Errorf("%q of %q is not its end", got, text)
+		}
+	})
+}
