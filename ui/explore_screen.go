@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"slices"
 
 	"github.com/atotto/clipboard"
@@ -26,11 +27,18 @@ func (d *doors) explore(ctx context.Context, e cli.Exploration) error {
 	return d.exploreScreen(ctx, e)
 }
 
+// remoteGarbage is how much garbage, in percent of what is in use, may gather at a server's screen: rendering makes a lot
+// of it in a moment, and the budget for memory leaves little room.
+const remoteGarbage = 20
+
 // exploreScreen opens the full screen.
 func (d *doors) exploreScreen(ctx context.Context, e cli.Exploration) error {
 	host, err := d.host()
 	if err != nil {
 		return err
+	}
+	if e.Target.Kind == cli.KindRemote {
+		defer debug.SetGCPercent(debug.SetGCPercent(remoteGarbage))
 	}
 	set := &settings{doors: d}
 	return explorer.Run(ctx, explorer.Options{
