@@ -35,6 +35,9 @@ type ServeOptions struct {
 // ListenAndServe serves the API until ctx ends, and then finishes what it began, for at most ten seconds. Ready is
 // called with the address as soon as connections are accepted; it may be nil.
 func (s *Server) ListenAndServe(ctx context.Context, options ServeOptions, ready func(net.Addr)) error {
+	if err := s.settleAll(ctx); err != nil {
+		return err
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.HTTP)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", options.HTTP, err)

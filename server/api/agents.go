@@ -61,23 +61,19 @@ func (s *Server) agentPage(w http.ResponseWriter, r *http.Request, who directory
 
 // persona answers GET /persona/{id}.
 func (s *Server) persona(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f := newFields("path")
-	id, err := strconv.Atoi(r.PathValue("id"))
+	id, err := pathNumber(r, "id", "persona_id")
 	if err != nil {
-		f.refuse(mustJSON(r.PathValue("id")), "int_parsing", "Input should be a valid integer", "persona_id")
-		return f.failure()
+		return err
 	}
 	agent, err := s.agent(r.Context(), who, id)
 	if err != nil {
 		return err
 	}
-	described, err := s.describeAgents(r.Context(), who, []directory.Agent{agent})
+	described, err := s.describeFully(r.Context(), who, agent)
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.FullPersona{
-		Persona: described[0], Users: []wire.Owner{}, Groups: []int{}, SearchStartDate: timestamp(agent.SearchStart),
-	})
+	return answer(w, described)
 }
 
 func (s *Server) agents(ctx context.Context, who directory.Principal) ([]directory.Agent, error) {
@@ -95,15 +91,23 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 	if err != nil {
 		return nil, err
 	}
+	byID, err := s.setsOfAgents(ctx, who, visible, agents)
+	if err != nil {
+		return nil, err
+	}
 	described := []wire.Persona{}
 	for _, a := range agents {
 		sources, err := s.knowledgeSources(ctx, who, a)
 		if err != nil {
 			return nil, err
 		}
+		sets := []wire.DocumentSet{}
+		for _, set := range visible.of(a.DocumentSets) {
+			sets = append(sets, byID[set.ID])
+		}
 		p := wire.Persona{
 			ID: a.ID, Name: a.Name, Description: a.Description, Tools: []any{}, StarterMessages: a.StarterMessages,
-			DocumentSets: wireSets(visible.of(a.DocumentSets)), AttachedDocumentCount: len(a.Documents), KnowledgeSources: sources,
+			DocumentSets: sets, AttachedDocumentCount: len(a.Documents), KnowledgeSources: sources,
 			IsPublic: a.Public, IsListed: a.Listed, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
 			Permissions: map[string]any{},
 		}
@@ -127,6 +131,26 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 		described = append(described, p)
 	}
 	return described, nil
+}
+
+// setsOfAgents describes the document sets of agents, each of them once, by id.
+func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, visible setFilter, agents []directory.Agent) (
+	map[int]wire.DocumentSet, error) {
+	byID := map[int]wire.DocumentSet{}
+	var sets []directory.DocumentSet
+	for _, a := range agents {
+		for _, set := range visible.of(a.DocumentSets) {
+			if _, known := byID[set.ID]; !known {
+				byID[set.ID] = wire.DocumentSet{}
+				sets = append(sets, set)
+			}
+		}
+	}
+	described, err := s.describeSets(ctx, who, sets)
+	for _, set := range described {
+		byID[set.ID] = set
+	}
+	return byID, err
 }
 
 // knowledgeSources are the sources within an agent's scope that hold something the caller may see; none for an agent

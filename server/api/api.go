@@ -99,7 +99,7 @@ const (
 // routes are those of every handler.
 func (s *Server) routes() []route {
 	const search, basic = directory.PermissionReadSearch, directory.PermissionBasic
-	return []route{
+	return append(s.arranging(), []route{
 		{pattern: "GET /health", needs: open, handle: s.health},
 		{pattern: "GET /version", needs: open, handle: s.version},
 		{pattern: "GET /auth/type", needs: open, handle: s.authType},
@@ -130,7 +130,7 @@ func (s *Server) routes() []route {
 		{pattern: "GET /user/pats/scopes", needs: basic, handle: s.tokenScopes},
 		{pattern: "POST /chat/send-chat-message", needs: directory.PermissionWriteChat, maxBody: megabyte,
 			handle: s.chat},
-	}
+	}...)
 }
 
 // Handler answers for one identity, in this process, without tokens. The owner's also changes the library.

@@ -70,23 +70,11 @@ func (s *Server) documentSets(w http.ResponseWriter, r *http.Request, who direct
 	if err != nil {
 		return err
 	}
-	return answer(w, wireSets(sets))
-}
-
-func wireSets(sets []directory.DocumentSet) []wire.DocumentSet {
-	all := []wire.DocumentSet{}
-	for _, set := range sets {
-		described := wire.DocumentSet{
-			ID: set.ID, Name: set.Name, IsUpToDate: true, IsPublic: set.Public,
-			CCPairSummaries: []wire.ConnectorSummary{}, Users: []string{}, Groups: []int{},
-			Permissions: map[string]any{}, FederatedConnectorSummaries: []wire.FederatedConnection{},
-		}
-		if set.Description != "" {
-			described.Description = &set.Description
-		}
-		all = append(all, described)
+	described, err := s.describeSets(r.Context(), who, sets)
+	if err != nil {
+		return err
 	}
-	return all
+	return answer(w, described)
 }
 
 // federated answers GET /federated and its status: this server asks no other at query time.

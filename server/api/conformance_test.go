@@ -27,7 +27,7 @@ type conformanceCase struct {
 func TestAnswersAreOnyxs(t *testing.T) {
 	w := newWorld(t)
 	for _, test := range slices.Concat(openCases(), rightsCases(), searchCases(), agentCases(w), documentCases(),
-		ingestionCases(), tokenCases()) {
+		ingestionCases(), tokenCases(), arrangeCases()) {
 		for _, prefix := range []string{"", "/api"} {
 			t.Run(test.name+prefix, func(t *testing.T) {
 				method, target, _ := strings.Cut(test.request, " ")
@@ -173,6 +173,42 @@ func tokenCases() []conformanceCase {
 		{"no such token", "jo", "DELETE /user/pats/9999", "", 404, `{"error_code":"NOT_FOUND","detail":"Token not found"}`},
 		{"token scopes", "jo", "GET /user/pats/scopes", "", 200, `[{"scope":"read:search"`},
 	}
+}
+
+func arrangeCases() []conformanceCase {
+	const noRight = `{"error_code":"INSUFFICIENT_PERMISSIONS","detail":"You do not have the required permissions for this action."}`
+	const pair = "PUT /manage/connector/1/credential/1"
+	cases := []conformanceCase{
+		{"connector of what", "owner", "POST /manage/admin/connector", `{}`, 422, `2 validation errors: {'type': 'missing', 'loc': ('body', 'name')`},
+		{"connector of an odd source", "owner", "POST /manage/admin/connector", `{"name":"x","source":"slak"}`, 422, `('body', 'source')`},
+		{"credential of what", "owner", "POST /manage/credential", `{}`, 422, `('body', 'source')`},
+		{"odd credential", "owner", "POST /manage/credential", `{"source":"web","credential_json":[]}`, 422, `valid dictionary`},
+		{"pair without access", "owner", pair, `{}`, 422, `('body', 'access_type')`},
+		{"pair of odd access", "owner", pair, `{"access_type":"all"}`, 422, `Input should be 'public', 'private' or 'sync'`},
+		{"pair of nothing", "owner", pair, `{"name":"x","access_type":"public","groups":[]}`, 404, `{"error_code":"CONNECTOR_NOT_FOUND","detail":"Connector 1 not found"}`},
+		{"odd pair", "owner", "PUT /manage/connector/x/credential/1", `{}`, 422, `'connector_id'`},
+		{"set of an unknown connector", "owner", "POST /manage/admin/document-set", `{"name":"n","cc_pair_ids":[7]}`, 404, `{"error_code":"CONNECTOR_NOT_FOUND","detail":"Connector-credential pair 7 not found"}`},
+		{"set of an unknown user", "owner", "POST /manage/admin/document-set", `{"name":"n","users":["7"]}`, 404, `{"error_code":"USER_NOT_FOUND","detail":"User 7 not found"}`},
+		{"set of an unknown group", "owner", "POST /manage/admin/document-set", `{"name":"n","groups":[77]}`, 404, `{"error_code":"NOT_FOUND","detail":"User group 77 not found"}`},
+		{"set again", "owner", "POST /manage/admin/document-set", `{"name":"Board"}`, 409, `{"error_code":"DUPLICATE_RESOURCE","detail":"There is a document set called \"Board\" already"}`},
+		{"federated set", "owner", "POST /manage/admin/document-set", `{"name":"n","federated_connectors":[{"federated_connector_id":1}]}`, 404, `"CONNECTOR_NOT_FOUND"`},
+		{"odd number", "owner", "POST /manage/admin/document-set", `{"name":"n","cc_pair_ids":["x"]}`, 422, `('body', 'cc_pair_ids', 0)`},
+		{"group again", "owner", "POST /manage/admin/user-group", `{"name":"Legal","user_ids":[],"cc_pair_ids":[]}`, 409, `"DUPLICATE_RESOURCE"`},
+		{"groups", "owner", "GET /manage/admin/user-group", "", 200, `"name":"Legal","users":[{"id":"`},
+		{"agent without name", "jo", "POST /persona", `{}`, 422, `('body', 'name')`},
+		{"agent of a long name", "jo", "POST /persona", `{"name":"` + strings.Repeat("a", 101) + `"}`, 422, `at most 100 characters`},
+		{"agent of files", "jo", "POST /persona", `{"name":"n","user_file_ids":["f"]}`, 404, `"NOT_FOUND"`},
+		{"agent of folders", "jo", "POST /persona", `{"name":"n","hierarchy_node_ids":[1]}`, 404, `"NOT_FOUND"`},
+		{"agent of half a model", "jo", "POST /persona", `{"name":"n","llm_model_provider_override":"p"}`, 400, `"INVALID_INPUT"`},
+		{"agent by a scoped token", "scoped", "POST /persona", `{`, 403, noScope},
+	}
+	for _, request := range []string{"POST /manage/admin/connector", "POST /manage/credential", pair,
+		"POST /manage/admin/document-set", "POST /manage/admin/user-group", "GET /manage/admin/user-group"} {
+		cases = append(cases, conformanceCase{request + " by a user", "jo", request, "{", 403, noRight},
+			conformanceCase{request + " by a scoped token", "scoped", request, "{", 403, noScope},
+			conformanceCase{request + " by nobody", "", request, "{", 403, noAuth})
+	}
+	return cases
 }
 
 // TestOnyxsOwnCommandLine sends what Onyx's CLI sends, byte for byte: both token headers, no User-Agent.

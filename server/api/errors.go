@@ -78,6 +78,8 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	var (
 		tooLarge *http.MaxBytesError
 		input    directory.InputError
+		taken    directory.ExistsError
+		absent   directory.MissingError
 	)
 	switch {
 	case errors.As(err, &f):
@@ -91,6 +93,11 @@ func explain(err error, trusted bool) (f failure, known bool) {
 		return coded(known.status, known.code, "%s", err.Error()), true
 	case errors.As(err, &input):
 		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", input.Reason), true
+	case errors.As(err, &taken):
+		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", sentence(taken.Reason)), true
+	case errors.As(err, &absent):
+		return coded(http.StatusNotFound, codeOfMissing(absent.Kind), "%s", sentence(string(absent.Kind)+" "+absent.Named+
+			" not found")), true
 	case errors.Is(err, context.DeadlineExceeded):
 		return coded(http.StatusGatewayTimeout, "GATEWAY_TIMEOUT", "The search engine did not answer in time."), true
 	case errors.Is(err, index.ErrBusy):
@@ -107,6 +114,25 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	}
 	return detailed(http.StatusInternalServerError, "Internal server error"), false
 }
+
+func codeOfMissing(kind directory.Kind) string {
+	switch kind {
+	case directory.KindUser:
+		return "USER_NOT_FOUND"
+	case directory.KindConnector, directory.KindCCPair:
+		return "CONNECTOR_NOT_FOUND"
+	case directory.KindCredential:
+		return "CREDENTIAL_NOT_FOUND"
+	case directory.KindDocumentSet:
+		return "DOCUMENT_SET_NOT_FOUND"
+	case directory.KindAgent:
+		return "PERSONA_NOT_FOUND"
+	}
+	return "NOT_FOUND"
+}
+
+// sentence begins with a capital letter.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // knownFailure is something that can be wrong with a library.
 type knownFailure struct {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -22,22 +23,32 @@ func (s *Server) ingest(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if err := f.failure(); err != nil {
 		return err
 	}
-	if connector != nil {
-		return coded(http.StatusNotFound, "CONNECTOR_NOT_FOUND", "Connector-credential pair %d not found", *connector)
-	}
 	document, err := ingest.FromIngestion(posted, s.Now())
 	if err != nil {
 		return invalid(problem{kind: "value_error", where: []any{"body", "document"}, text: "Value error, " + err.Error()})
 	}
-	documents, err := s.Index(r.Context(), who.Tenant, true)
-	if err != nil {
-		return err
-	}
-	written, err := documents.Write(r.Context(), index.Batch{Upsert: []index.Document{document}})
+	written, err := s.store(r.Context(), who, document, posted.ExternalAccess != nil, connector)
 	if err != nil {
 		return err
 	}
 	return answer(w, wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0})
+}
+
+// store writes a posted document. Without a connector its own access holds, and it is public if it has none; a synced
+// connector knows nobody who may see such a document.
+func (s *Server) store(ctx context.Context, who directory.Principal, document index.Document, hasAccess bool,
+	connector *int) (index.Written, error) {
+	if connector != nil {
+		if !hasAccess {
+			document.Access = []string{}
+		}
+		return s.post(ctx, who, document, *connector)
+	}
+	documents, err := s.Index(ctx, who.Tenant, true)
+	if err != nil {
+		return index.Written{}, err
+	}
+	return documents.Write(ctx, index.Batch{Upsert: []index.Document{document}})
 }
 
 // decodeDocument reads the document of an ingestion request.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
@@ -112,11 +111,9 @@ func checkChosen(who directory.Principal, scopes []string) error {
 
 // deleteToken answers DELETE /user/pats/{id}.
 func (s *Server) deleteToken(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	id, err := strconv.Atoi(r.PathValue("id"))
+	id, err := pathNumber(r, "id", "token_id")
 	if err != nil {
-		f := newFields("path")
-		f.refuse(mustJSON(r.PathValue("id")), "int_parsing", "Input should be a valid integer", "token_id")
-		return f.failure()
+		return err
 	}
 	d, err := s.Directory(r.Context(), false)
 	if err != nil {

@@ -246,21 +246,38 @@ func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCP
 		return err
 	}, `SELECT p.id, p.connector_id, p.credential_id, p.name, c.source, p.access_type, p.creator_email, p.is_deleting,
 			p.revision FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id WHERE `+where+" ORDER BY p.id", args...)
-	for i := range pairs {
-		p := &pairs[i]
-		if err == nil {
-			p.Groups, err = d.names(ctx, `SELECT g.name FROM user_groups g JOIN cc_pair_groups p ON p.group_id = g.id
-				WHERE p.cc_pair_id = ? ORDER BY g.name`, p.ID)
-		}
-		if err == nil {
-			p.Sets, err = d.names(ctx, `SELECT s.name FROM document_sets s
-				JOIN document_set_cc_pairs p ON p.document_set_id = s.id WHERE p.cc_pair_id = ? ORDER BY s.name`, p.ID)
-		}
+	if err == nil {
+		err = d.addNames(ctx, pairs, func(p *CCPair) *[]string { return &p.Groups }, `SELECT x.cc_pair_id, g.name
+			FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id
+			WHERE `+where+" ORDER BY g.name", args...)
+	}
+	if err == nil {
+		err = d.addNames(ctx, pairs, func(p *CCPair) *[]string { return &p.Sets }, `SELECT x.cc_pair_id, s.name
+			FROM document_set_cc_pairs x JOIN document_sets s ON s.id = x.document_set_id JOIN cc_pairs p ON p.id = x.cc_pair_id
+			WHERE `+where+" ORDER BY s.name", args...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read connectors: %w", err)
 	}
 	return pairs, nil
+}
+
+// addNames adds names that a query gives by the ids of pairs. A change that is made between the queries raises the
+// revision over the one that was read first.
+func (d *Directory) addNames(ctx context.Context, pairs []CCPair, list func(*CCPair) *[]string, query string,
+	args ...any) error {
+	byID := make(map[int]*CCPair, len(pairs))
+	for i := range pairs {
+		byID[pairs[i].ID] = &pairs[i]
+	}
+	return d.each(ctx, func(rows *sql.Rows) error {
+		id, name := 0, ""
+		err := rows.Scan(&id, &name)
+		if pair := byID[id]; pair != nil {
+			*list(pair) = append(*list(pair), name)
+		}
+		return err
+	}, query, args...)
 }
 
 // names reads a column of texts.

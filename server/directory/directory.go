@@ -81,6 +81,15 @@ func (d *Directory) AddTenant(ctx context.Context, id string) error {
 	})
 }
 
+// Tenants lists the ids of all tenants.
+func (d *Directory) Tenants(ctx context.Context) ([]string, error) {
+	tenants, err := d.names(ctx, "SELECT id FROM tenants ORDER BY id")
+	if err != nil {
+		return nil, fmt.Errorf("list tenants: %w", err)
+	}
+	return tenants, nil
+}
+
 // write runs change in one transaction. Errors are those of sqlite.DB.Update.
 func (d *Directory) write(ctx context.Context, what string, change func(*sql.Tx) error) error {
 	if d.readOnly {

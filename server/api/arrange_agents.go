@@ -1,0 +1,201 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+)
+
+// addPersona answers POST /persona: an agent of the caller's own. What the caller cannot see they cannot name either;
+// it is answered like what does not exist.
+func (s *Server) addPersona(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	f, err := bodyFields(r)
+	if err != nil {
+		return err
+	}
+	agent, sets := readAgent(f)
+	files := f.texts("user_file_ids")
+	nodes := f.list("hierarchy_node_ids")
+	if err := f.failure(); err != nil {
+		return err
+	}
+	// Without these the agent would search more than was meant.
+	switch {
+	case len(files) > 0:
+		return coded(http.StatusNotFound, "NOT_FOUND", "User file %s not found", quoted(clip(files[0])))
+	case len(nodes) > 0:
+		return coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0])))
+	}
+	d, err := s.Directory(r.Context(), true)
+	if err != nil {
+		return err
+	}
+	if agent.DocumentSets, err = setsByID(r.Context(), d, who, sets); err != nil {
+		return err
+	}
+	if err := ownGroups(r.Context(), d, who, agent.Audience.Groups); err != nil {
+		return err
+	}
+	agent.OwnerID, agent.OwnerEmail = who.UserID, who.Email
+	agent, err = d.AddAgent(r.Context(), who.Tenant, agent)
+	if err != nil {
+		return err
+	}
+	described, err := s.describeFully(r.Context(), who, agent)
+	if err != nil {
+		return err
+	}
+	return answer(w, described)
+}
+
+// readAgent reads an agent, and the numbers of its document sets.
+func readAgent(f *fields) (agent directory.Agent, sets []int) {
+	agent = directory.Agent{
+		Name: f.requireText("name", longestLabel), Description: f.textOr("description", "", longestPrompt),
+		SystemPrompt: f.textOr("system_prompt", "", longestPrompt), TaskPrompt: f.textOr("task_prompt", "", longestPrompt),
+		Public: f.flag("is_public"), Listed: true, Documents: nonEmpty(f.texts("document_ids")),
+		Audience: directory.Audience{Users: f.texts("users"), Groups: f.numbers("groups")},
+		Provider: f.textOr("llm_model_provider_override", "", maxItemRunes),
+		Model:    f.textOr("llm_model_version_override", "", maxItemRunes),
+	}
+	if start := f.moment("search_start_date"); start != nil {
+		agent.SearchStart = start.Time
+	}
+	for i, raw := range f.list("starter_messages") {
+		if starter := f.object(raw, "starter_messages", i); starter != nil {
+			agent.StarterMessages = append(agent.StarterMessages, wire.StarterMessage{
+				Name:    f.member(starter, "name", longestName, "starter_messages", i),
+				Message: f.member(starter, "message", longestPrompt, "starter_messages", i),
+			})
+		}
+	}
+	for _, name := range []string{"tool_ids", "label_ids"} { // of which this server has none
+		f.numbers(name)
+	}
+	return agent, f.numbers("document_set_ids")
+}
+
+// setsByID finds those of the caller's document sets.
+func setsByID(ctx context.Context, d *directory.Directory, who directory.Principal, ids []int) (
+	[]directory.DocumentSet, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	known, err := d.DocumentSets(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	var sets []directory.DocumentSet
+	for _, id := range ids {
+		at := slices.IndexFunc(known, func(set directory.DocumentSet) bool { return set.ID == id })
+		if at < 0 {
+			return nil, directory.MissingError{Kind: directory.KindDocumentSet, Named: strconv.Itoa(id)}
+		}
+		sets = append(sets, known[at])
+	}
+	return sets, nil
+}
+
+// ownGroups refuses groups that the caller is not in; administrators know all.
+func ownGroups(ctx context.Context, d *directory.Directory, who directory.Principal, ids []int) error {
+	if len(ids) == 0 || who.Admin {
+		return nil
+	}
+	known, err := d.Groups(ctx, who.Tenant)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(known, func(g directory.Group) bool { return g.ID == id && slices.Contains(who.Groups, g.Name) }) {
+			return directory.MissingError{Kind: directory.KindGroup, Named: strconv.Itoa(id)}
+		}
+	}
+	return nil
+}
+
+// describeFully tells of one agent what GET /persona/{id} does. For whom it is, its owner and administrators learn.
+func (s *Server) describeFully(ctx context.Context, who directory.Principal, agent directory.Agent) (
+	wire.FullPersona, error) {
+	described, err := s.describeAgents(ctx, who, []directory.Agent{agent})
+	if err != nil {
+		return wire.FullPersona{}, err
+	}
+	full := wire.FullPersona{
+		Persona: described[0], Users: []wire.Owner{}, Groups: []int{}, SearchStartDate: timestamp(agent.SearchStart),
+		SystemPrompt: orNil(agent.SystemPrompt), TaskPrompt: orNil(agent.TaskPrompt),
+	}
+	if agent.Builtin || !who.Admin && (agent.OwnerID == "" || agent.OwnerID != who.UserID) {
+		return full, nil
+	}
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return full, err
+	}
+	audience, err := d.AgentAudience(ctx, agent)
+	if err != nil {
+		return full, err
+	}
+	full.Groups = append(full.Groups, audience.Groups...)
+	for _, id := range audience.Users {
+		full.Users = append(full.Users, wire.Owner{ID: id})
+	}
+	return full, nil
+}
+
+func orNil(text string) *string {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return &text
+}
+
+// describeSets tells of document sets what the caller may know of them: the connectors that are public or were given
+// to them, and, for administrators, the audience.
+func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets []directory.DocumentSet) (
+	[]wire.DocumentSet, error) {
+	all := []wire.DocumentSet{}
+	if len(sets) == 0 {
+		return all, nil
+	}
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	known, err := d.CCPairs(ctx, who.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	known = slices.DeleteFunc(known, func(pair directory.CCPair) bool { return !mayKnow(who, pair) })
+	for _, set := range sets {
+		details, err := d.DescribeSet(ctx, set)
+		if err != nil {
+			return nil, err
+		}
+		described := wire.DocumentSet{
+			ID: set.ID, Name: set.Name, IsUpToDate: true, IsPublic: set.Public,
+			CCPairSummaries: summaries(details.CCPairs, known), Users: []string{}, Groups: []int{},
+			Permissions: map[string]any{}, FederatedConnectorSummaries: []wire.FederatedConnection{},
+			Description: orNil(set.Description),
+		}
+		if who.Admin {
+			described.Users = append(described.Users, details.Audience.Users...)
+			described.Groups = append(described.Groups, details.Audience.Groups...)
+		}
+		all = append(all, described)
+	}
+	return all, nil
+}
+
+// mayKnow reports whether somebody may know that a connector is there.
+func mayKnow(who directory.Principal, pair directory.CCPair) bool {
+	if who.Admin || pair.Access == directory.AccessPublic {
+		return true
+	}
+	return !who.Anonymous && (pair.Creator == who.Email ||
+		slices.ContainsFunc(pair.Groups, func(group string) bool { return slices.Contains(who.Groups, group) }))
+}

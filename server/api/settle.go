@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"quarry/server/directory"
+	"quarry/server/index"
+)
+
+// settleBatch is how many documents follow their connector in one step.
+const settleBatch = 1_000
+
+// Settle brings the stored documents of a tenant in step with the connectors that changed: who may see them, and what
+// sets they are in. The documents of connectors that were removed go. What is broken off goes on with the next call.
+func (s *Server) Settle(ctx context.Context, tenant string) error {
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return err
+	}
+	for {
+		pairs, err := d.Unsettled(ctx, tenant)
+		if err != nil || len(pairs) == 0 {
+			return err
+		}
+		for _, pair := range pairs {
+			if err := s.follow(ctx, tenant, pair); err != nil {
+				return fmt.Errorf("change the documents of connector %s: %w", pair.Name, err)
+			}
+			// Whoever changes the pair meanwhile leaves it unsettled, so that the next round sees it again.
+			if _, err := d.Settled(ctx, pair); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// follow makes the documents of a pair what it says.
+func (s *Server) follow(ctx context.Context, tenant string, pair directory.CCPair) error {
+	documents, err := s.Index(ctx, tenant, false)
+	if err != nil {
+		return err
+	}
+	ids, err := documentsFrom(ctx, documents, pair.Origin())
+	if err != nil {
+		return err
+	}
+	access, _ := pair.Terms()
+	for from := 0; from < len(ids); from += settleBatch {
+		some := ids[from:min(from+settleBatch, len(ids))]
+		if pair.Deleting {
+			_, err = documents.Write(ctx, index.Batch{Delete: some})
+		} else {
+			patches := make([]index.AccessPatch, len(some))
+			for i, id := range some {
+				patches[i] = index.AccessPatch{ID: id, Access: access, Sets: append([]string{}, pair.Sets...)}
+			}
+			_, err = documents.UpdateAccess(ctx, patches)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func documentsFrom(ctx context.Context, documents index.Index, origin string) ([]string, error) {
+	snapshot, err := documents.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	return snapshot.DocumentIDs(ctx, index.Selector{Origin: origin})
+}
+
+// post stores a document for a pair. It looks at the pair again afterwards: a change that was made meanwhile may have
+// passed the document by.
+func (s *Server) post(ctx context.Context, who directory.Principal, document index.Document, pairID int) (
+	written index.Written, err error) {
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return written, err
+	}
+	pair, err := d.CCPair(ctx, who.Tenant, pairID)
+	if err != nil {
+		return written, err
+	}
+	documents, err := s.Index(ctx, who.Tenant, true)
+	if err != nil {
+		return written, err
+	}
+	own := document.Access
+	for first := true; ; first = false {
+		document.Origin, document.Sets, document.Access = pair.Origin(), pair.Sets, own
+		if terms, decided := pair.Terms(); decided {
+			document.Access = terms
+		}
+		now, err := documents.Write(ctx, index.Batch{Upsert: []index.Document{document}})
+		if err != nil {
+			return written, err
+		}
+		if first {
+			written = now
+		}
+		again, err := d.CCPair(ctx, who.Tenant, pairID)
+		if errors.Is(err, directory.ErrNotFound) {
+			_, gone := documents.Write(ctx, index.Batch{Delete: []string{document.ID}})
+			return written, errors.Join(err, gone)
+		}
+		if err != nil || again.Revision == pair.Revision {
+			return written, err
+		}
+		pair = again
+	}
+}
