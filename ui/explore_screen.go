@@ -75,10 +75,10 @@ func screenTarget(found cli.Target) explorer.Target {
 // browser are out of reach, and those of this machine are nobody's business.
 func (d *doors) capabilities() explorer.Capabilities {
 	if d.overSSH() {
-		return explorer.Capabilities{OpenReason: "over SSH the browser is on your side: click the link, or copy it"}
+		return explorer.Capabilities{Suspend: true, OpenReason: "over SSH the browser is on your side: click the link, or copy it"}
 	}
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard // the screen is not theirs to write on
-	caps := explorer.Capabilities{Local: true, Open: openLink}
+	caps := explorer.Capabilities{Suspend: true, Open: openLink}
 	if !clipboard.Unsupported {
 		caps.Copy = clipboard.WriteAll
 	}

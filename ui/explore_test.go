@@ -70,10 +70,10 @@ func TestTargetsOfTheScreen(t *testing.T) {
 
 func TestNothingOfThisMachineOverSSH(t *testing.T) {
 	d := newDoors(Process{Env: []string{"SSH_CONNECTION=10.0.0.1 1 10.0.0.2 22"}})
-	if caps := d.capabilities(); caps.Copy != nil || caps.Open != nil || caps.OpenReason == "" || caps.Local {
+	if caps := d.capabilities(); caps.Copy != nil || caps.Open != nil || caps.OpenReason == "" || !caps.Suspend {
 		t.Errorf("%+v", caps)
 	}
-	if caps := newDoors(Process{}).capabilities(); caps.Open == nil || !caps.Local {
+	if caps := newDoors(Process{}).capabilities(); caps.Open == nil || !caps.Suspend {
 		t.Errorf("%+v", caps)
 	}
 }

@@ -158,7 +158,7 @@ func (m *Model) completionHint() string {
 	for _, c := range found[:min(len(found), mostCompletions)] {
 		label := c.label
 		if c.count > 0 {
-			label += fmt.Sprintf(" %d", c.count)
+			label += " " + paint.Number(c.count)
 		}
 		labels = append(labels, label)
 	}

@@ -16,7 +16,7 @@ func (m *Model) invitation() string {
 		return " opening " + m.target.Where + "…"
 	case m.box.Query() != "" && m.target.Kind == Remote:
 		return " " + m.keys.keyOf("search", InBox) + " searches " + m.target.Where
-	case m.target.Kind == Remote:
+	case m.target.Kind == Remote && !m.options.Instant && !m.welcome.instant:
 		return " type a question, then " + m.keys.keyOf("search", InBox)
 	}
 	return " type to search"
@@ -126,7 +126,7 @@ func (m *Model) sourceLines(width int) []string {
 		name = max(name, paint.Width(client.SourceName(source.Value)))
 	}
 	name = min(name, max(4, width/3))
-	bar := bounded(width-name-16, 0, 30)
+	bar := bounded(width-name-18, 0, 30)
 	var lines []string
 	for _, source := range m.welcome.sources[:min(len(m.welcome.sources), m.height)] {
 		line := "   " + m.theme.SourceStyle(source.Value).Render(theme.SourceGlyph(source.Value)+" "+
@@ -134,7 +134,7 @@ func (m *Model) sourceLines(width int) []string {
 		if m.welcome.exact && most > 0 {
 			filled := max(1, source.Count*bar/most)
 			line += " " + m.theme.Bar.Render(strings.Repeat("▄", min(filled, bar))) + strings.Repeat(" ", max(0, bar-filled)) +
-				m.theme.Muted.Render(fmt.Sprintf(" %5d", source.Count))
+				m.theme.Muted.Render(fmt.Sprintf(" %7s", paint.Number(source.Count)))
 		}
 		lines = append(lines, line)
 	}

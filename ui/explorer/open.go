@@ -20,6 +20,7 @@ type welcome struct {
 	exact     bool
 	facets    wire.Facets // of all documents, where exact
 	documents int
+	instant   bool // the server answers while one types, without a model
 	err       error
 }
 
@@ -146,6 +147,15 @@ func (m *Model) askWelcome() tea.Cmd {
 }
 
 func whatThereIs(ctx context.Context, c *client.Client) welcome {
+	w := listed(ctx, c)
+	if features, err := c.Features(ctx); err == nil { // else it is asked as a server that can do no more
+		w.instant = features.Has(wire.FeatureInstant)
+	}
+	return w
+}
+
+// listed are the sources, counted where the server counts.
+func listed(ctx context.Context, c *client.Client) welcome {
 	counts, err := c.Facets(ctx, wire.SearchRequest{})
 	if err == nil {
 		return welcome{sources: counts.Facets.Sources, exact: true, facets: counts.Facets,

@@ -50,8 +50,8 @@ type Capabilities struct {
 	// Open opens a link in the person's browser or viewer. It never goes through a shell.
 	Open       func(link string) error
 	OpenReason string
-	// Local tells that the person sits at this machine: the program may be suspended, and file links lead somewhere.
-	Local bool
+	// Suspend tells that there is a shell to go back to for a while.
+	Suspend bool
 }
 
 // SetUp leads to other targets.

@@ -109,7 +109,7 @@ type machine struct {
 }
 
 func (m *machine) capabilities() Capabilities {
-	return Capabilities{Local: true,
+	return Capabilities{Suspend: true,
 		Copy: func(text string) error {
 			m.mu.Lock()
 			defer m.mu.Unlock()

@@ -259,7 +259,7 @@ func noReaderBeside(m *Model) string {
 }
 
 func cannotSuspend(m *Model) string {
-	if !m.options.Caps.Local {
+	if !m.options.Caps.Suspend {
 		return "there is no shell to go back to"
 	}
 	return ""

@@ -90,7 +90,7 @@ func (m *Model) queryEdited() tea.Cmd {
 		return nil
 	case m.client().Local():
 		return m.startSearch(text, true, false)
-	case m.options.Instant:
+	case m.options.Instant || m.welcome.instant:
 		return tea.Tick(pauseBefore, func(time.Time) tea.Msg { return instantMsg{text} })
 	}
 	return nil
@@ -152,6 +152,7 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 	s.wire = s.query.Request()
 	if instant {
 		s.wire = s.query.InstantRequest()
+		s.wire.SkipQueryExpansion = m.target.Kind == Remote && !m.welcome.instant // as little as such a server can do
 	}
 	wanted := wantedResults
 	if m.options.Results > 0 {
@@ -367,7 +368,7 @@ func ignoredField(note wire.Note) string {
 
 // searchFailed keeps what is shown and says what failed, and since when.
 func (m *Model) searchFailed(s *search, err error) {
-	m.list.SetStale(false)
+	m.list.SetStale(m.shown != nil && !sameQuestion(m.shown.text, s.text))
 	if client.KindOf(err) == client.Canceled || errors.Is(err, context.Canceled) {
 		return
 	}

@@ -94,7 +94,7 @@ func TestInstantSearchOfARemoteServer(t *testing.T) {
 		answer200(w, map[string]any{"results": []any{sixFields(1, fmt.Sprintf("%s instant %v", request.Query, request.Instant), "x")}})
 	}}
 	screen := start(t, 120, 40, Options{Target: server.remote(t), Instant: true})
-	screen.WaitText("type a question")
+	screen.WaitText("type to search")
 	screen.Type("rollback")
 	screen.WaitText("rollback instant true")
 	if asked := server.asked(); len(asked) != 1 {
@@ -376,4 +376,43 @@ func TestALibraryThatAnotherProcessChanged(t *testing.T) {
 	screen.WaitText("version 0")
 	version.Store(1)
 	screen.WaitText("version 1")
+}
+
+// A server that answers without a model while one types is asked while one types; one that cannot is spared the model as
+// far as it lets.
+func TestWhatIsAskedWhileTypingFollowsTheServer(t *testing.T) {
+	t.Parallel()
+	for name, quarry := range map[string]bool{"quarry": true, "onyx": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := &script{routes: map[string]http.HandlerFunc{"GET /version": func(w http.ResponseWriter, _ *http.Request) {
+				version := map[string]any{"backend_version": "4.1"}
+				if quarry {
+					version["quarry"] = map[string]any{"version": "1", "api": 1, "features": []string{"instant"}}
+				}
+				answer200(w, version)
+			}}, search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+				answer200(w, oneResult(request))
+			}}
+			screen := start(t, 120, 40, Options{Target: server.remote(t), Instant: !quarry})
+			screen.WaitText("type to search")
+			screen.Type("rollback")
+			screen.WaitText("About rollback")
+			for _, request := range server.asked() {
+				if !request.Instant || request.SkipQueryExpansion == quarry {
+					t.Errorf("asked for %+v", request)
+				}
+			}
+		})
+	}
+}
+
+func TestDuration(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]string{0: "1 ms", 184 * time.Millisecond: "184 ms", 4002 * time.Millisecond: "4.0 s",
+		75 * time.Second: "75 s"} {
+		if got := duration(took); got != want {
+			t.Errorf("%v is told as %q, want %q", took, got, want)
+		}
+	}
 }

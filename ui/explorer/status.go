@@ -131,7 +131,7 @@ func (m *Model) facts() []string {
 	documents := m.list.Documents()
 	switch {
 	case response.TotalMatches > documents:
-		facts = append(facts, fmt.Sprintf("%d of %s", documents, counted(response.TotalMatches, "document")))
+		facts = append(facts, fmt.Sprintf("%s of %s", paint.Number(documents), counted(response.TotalMatches, "document")))
 	case documents < len(response.Results):
 		facts = append(facts, counted(documents, "document"))
 	}
@@ -228,15 +228,18 @@ func counted(n int, noun string) string {
 	case n == 1:
 		return "1 " + noun
 	case strings.HasSuffix(noun, "y"):
-		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
+		return paint.Number(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return paint.Number(n) + " " + noun + "s"
 }
 
 // duration is how long something took, as precise as it matters.
 func duration(d time.Duration) string {
-	if d < 10*time.Second {
+	switch {
+	case d < time.Second:
 		return fmt.Sprintf("%d ms", max(1, d.Milliseconds()))
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
 	}
 	return fmt.Sprintf("%d s", int(d.Seconds()))
 }
