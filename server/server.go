@@ -56,6 +56,7 @@ type Options struct {
 type Server struct {
 	options Options
 	api     *api.Server
+	budget  *llm.Budget // nil: no limit
 
 	mutex   sync.Mutex
 	closed  bool
@@ -86,8 +87,10 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		s.options.Home = home
 		libraryPath, libraryFiles = tenantFolder(home, directory.DefaultTenant), ownFiles(home)
 	}
+	s.budget = s.newBudget()
 	s.api = api.New(api.Options{
-		Directory: s.directory, Index: s.index, Models: options.Models, Version: options.Version, Profile: options.Profile,
+		Directory: s.directory, Index: s.index, Models: options.Models, Budget: s.budget,
+		Version: options.Version, Profile: options.Profile,
 		LibraryPath: libraryPath, LibraryFiles: libraryFiles,
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
 	})
@@ -120,6 +123,7 @@ func (s *Server) AddToken(ctx context.Context, request directory.TokenRequest) (
 
 // Close ends work in the background and closes all files. Requests that are still being served fail.
 func (s *Server) Close() error {
+	s.budget.Flush(context.Background())
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.closed {

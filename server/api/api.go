@@ -31,6 +31,8 @@ type Options struct {
 	Index func(ctx context.Context, tenant string, create bool) (index.Index, error)
 	// Models are the language models and the embedding model that searches may ask; nil: none.
 	Models *llm.Providers
+	// Budget limits what each tenant may use of them on a day; nil: no limit.
+	Budget *llm.Budget
 	// Version is the program's own version.
 	Version string
 	// Profile is the name that results carry as their origin in this process; "local" if empty. Over a listener they

@@ -8,6 +8,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/directory"
+	"quarry/server/llm"
 )
 
 // contextKey keeps this package's values in a request's context apart from others'.
@@ -48,7 +49,8 @@ type audit struct {
 	start   time.Time
 	request wire.SearchRequest
 	results int
-	failed  string // code of what went wrong after the answer had begun
+	meter   *llm.Meter // of the models that it asked; nil: it did not come so far
+	failed  string     // code of what went wrong after the answer had begun
 }
 
 func (s *Server) startAudit(r *http.Request, who directory.Principal) *audit {
@@ -74,6 +76,9 @@ func (a *audit) end(err error) {
 		slog.String("tenant", a.who.Tenant), slog.String("user", a.who.Email), slog.Int("token_id", a.who.TokenID),
 		slog.Any("sources", append([]string{}, a.request.Sources...)), slog.Int("results", a.results),
 		slog.Int64("ms", time.Since(a.start).Milliseconds()), slog.String("outcome", outcome),
+	}
+	if a.meter != nil {
+		attributes = append(attributes, modelUse(a.meter)...)
 	}
 	if !a.server.OmitQueries {
 		attributes = append(attributes, slog.String("query", a.request.Query))

@@ -41,15 +41,18 @@ const (
 // Error is a call that failed. It never holds a key, an address, or what was asked.
 type Error struct {
 	Kind       error         // one of the errors above
-	Provider   string        // name in the configuration
+	Provider   string        // name in the configuration; "" with ErrBudget
 	Status     int           // of HTTP; 0 if there was no answer
 	Message    string        // the server's own words or ours, one line of at most 300 characters; may be empty
-	RetryAfter time.Duration // with ErrBusy and ErrUnavailable: when the server wants to be asked again; 0 if it did not say
+	RetryAfter time.Duration // when to ask again: as the server says, or when the next budget begins; 0 if unknown
 }
 
 // Error says whose call failed and why.
 func (e *Error) Error() string {
-	text := e.Provider + ": " + e.Kind.Error()
+	text := e.Kind.Error()
+	if e.Provider != "" {
+		text = e.Provider + ": " + text
+	}
 	if e.Status != 0 {
 		text += " (HTTP " + strconv.Itoa(e.Status) + ")"
 	}

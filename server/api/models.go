@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/llm"
+)
+
+// metered makes a model count what a search costs its tenant; nil stays nil. Once the budget of the day is used up
+// the search is refused, unless it would not ask the model, or asks for no more of it than it can go without.
+func (s *Server) metered(ctx context.Context, who directory.Principal, model llm.Chat, request wire.SearchRequest) (
+	llm.Chat, *llm.Meter, error) {
+	meter := s.Budget.Meter(who.Tenant)
+	if model == nil {
+		return nil, meter, nil
+	}
+	model = llm.Counted(model, meter)
+	if request.Instant {
+		return model, meter, nil
+	}
+	err := s.Budget.Check(ctx, who.Tenant)
+	switch {
+	case err == nil:
+		return model, meter, nil
+	case request.SkipQueryExpansion && request.SkipDocumentSelection:
+		return nil, meter, nil
+	}
+	return nil, meter, usedUp(err)
+}
+
+// usedUp is the refusal of what the budget does not allow any more today.
+func usedUp(err error) failure {
+	f := coded(http.StatusTooManyRequests, "RATE_LIMITED",
+		"The day's budget of language model tokens is used up. It begins anew at midnight UTC.")
+	var known *llm.Error
+	if errors.As(err, &known) {
+		f.retryAfter = strconv.Itoa(int(math.Ceil(known.RetryAfter.Seconds())))
+	}
+	return f
+}
+
+// modelUse tells what models were used, in all and for each purpose; nothing where none was.
+func modelUse(meter *llm.Meter) []slog.Attr {
+	total := meter.Total()
+	if total.Calls == 0 {
+		return nil
+	}
+	used := meter.Snapshot()
+	purposes := make([]any, 0, len(used))
+	for _, purpose := range slices.Sorted(maps.Keys(used)) {
+		purposes = append(purposes, slog.Int(purpose, used[purpose].Prompt+used[purpose].Completion))
+	}
+	return []slog.Attr{
+		slog.Int("model_calls", total.Calls), slog.Int("model_tokens", total.Prompt+total.Completion),
+		slog.Group("model_tokens_by", purposes...),
+	}
+}

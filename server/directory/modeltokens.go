@@ -1,0 +1,26 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// AddModelTokens adds to what a tenant used of language models on a day, such as "2026-08-01", and returns the day's
+// sum. Adding 0 only reads.
+func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error) {
+	if tokens == 0 {
+		err := d.db.Reader.QueryRowContext(ctx, "SELECT tokens FROM model_tokens WHERE tenant_id = ? AND day = ?",
+			tenant, day).Scan(&sum)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return 0, fmt.Errorf("read the tokens of %s: %w", day, err)
+		}
+		return sum, nil
+	}
+	err = d.write(ctx, "count the tokens of "+day, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `INSERT INTO model_tokens (tenant_id, day, tokens) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens RETURNING tokens`, tenant, day, tokens).Scan(&sum)
+	})
+	return sum, err
+}
