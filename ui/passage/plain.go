@@ -16,16 +16,6 @@ const (
 	belowHeading = " › "
 )
 
-// Plain is Markdown as one line of running text, for where there is no room to render it: without the marks of
-// headings, emphasis, code, quotations, lists, tables and links, and without what links lead to. White space is folded.
-// Names that contain underscores, and code, stay as they are. The spans (byte offsets, in any order) are moved along so
-// that they mark the same words; those of which nothing is left go. The result's spans are sorted and do not overlap.
-func Plain(markdown string, spans []wire.Span) (string, []wire.Span) {
-	p := newPlainer(markdown, orderly(markdown, spans))
-	p.lines(0, len(markdown))
-	return p.done()
-}
-
 // orderly sorts spans of a text, clamps them to it, widens them to whole characters and merges what overlaps.
 func orderly(text string, spans []wire.Span) []wire.Span {
 	sound := make([]wire.Span, 0, len(spans))
@@ -54,8 +44,11 @@ func orderly(text string, spans []wire.Span) []wire.Span {
 	return merged
 }
 
-// plainer copies a text piece by piece and leaves the marks out. It looks ahead a bounded way, so that its cost follows
-// the length of the text.
+// plainer makes Markdown one line of running text, for where there is no room to render it: without the marks of
+// headings, emphasis, code, quotations, lists, tables and links, and without what links lead to. White space is folded.
+// Names that contain underscores, and code, stay as they are. Spans are moved along so that they mark the same words;
+// those of which nothing is left go. It copies piece by piece and looks ahead a bounded way, so that its cost follows the
+// length of the text.
 type plainer struct {
 	source  string
 	out     []byte

@@ -10,6 +10,13 @@ import (
 	"quarry/client/wire"
 )
 
+// plain is a whole text as a plainer makes it.
+func plain(markdown string, spans []wire.Span) (string, []wire.Span) {
+	p := newPlainer(markdown, orderly(markdown, spans))
+	p.lines(0, len(markdown))
+	return p.done()
+}
+
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, markdown, want string }{
@@ -44,7 +51,7 @@ func TestPlain(t *testing.T) {
 		{"CJK", "# 手順\n本番への**ロールバック**は", "手順 › 本番へのロールバックは"},
 		{"wide spaces", "a\u00a0\u3000b", "a b"},
 	} {
-		if got, _ := Plain(test.markdown, nil); got != test.want {
+		if got, _ := plain(test.markdown, nil); got != test.want {
 			t.Errorf("%s:\n got %q\nwant %q", test.name, got, test.want)
 		}
 	}
@@ -56,7 +63,7 @@ func TestPlainMovesSpans(t *testing.T) {
 	words := []string{"roll"}
 	spans := FindWords(markdown, words)
 	spans = append(spans, wire.Span{-4, 2}, wire.Span{3, 12}, wire.Span{1 << 30, 1 << 31}, wire.Span{5, 2})
-	text, moved := Plain(markdown, spans)
+	text, moved := plain(markdown, spans)
 	var marked []string
 	for _, span := range moved {
 		marked = append(marked, text[span[0]:span[1]])
@@ -100,7 +107,7 @@ func FuzzPlain(f *testing.F) {
 	f.Fuzz(func(t *testing.T, markdown, word string, from, to int) {
 		markdown = client.Sanitize(markdown)
 		spans := append(FindWords(markdown, []string{strings.ToLower(word)}), wire.Span{from, to})
-		text, moved := Plain(markdown, spans)
+		text, moved := plain(markdown, spans)
 		if !isSubsequence(letters(text), letters(markdown)) {
 			t.Fatalf("%q is no part of %q", text, markdown)
 		}

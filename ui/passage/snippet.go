@@ -8,7 +8,7 @@ import (
 	"quarry/client/wire"
 )
 
-// Snippet is the part of a result that matches best as running text (see Plain), for a row of a list: it fills columns,
+// Snippet is the part of a result that matches best as running text, without the marks of Markdown, for a row of a list: it fills columns,
 // and what is marked shows within the first of them, which may be fewer because something else stands on their line. It
 // starts at the best passage, or at the first mark (byte offsets into the content) where the server named none; a
 // heading that repeats the title is passed over. It begins with an ellipsis where it does not begin a line, and is

@@ -20,8 +20,14 @@ func at(marked string) *line.Editor {
 	before, after, _ := strings.Cut(marked, "|")
 	e := &line.Editor{}
 	e.SetText(before + after)
-	e.MoveTo(len(before))
+	moveTo(e, len(before))
 	return e
+}
+
+// moveTo puts the cursor at an offset, or behind the cluster that the offset is inside of.
+func moveTo(e *line.Editor, offset int) {
+	for e.Home(); e.Cursor() < offset && e.Right(); {
+	}
 }
 
 func show(e *line.Editor) string { return e.Text()[:e.Cursor()] + "|" + e.Text()[e.Cursor():] }

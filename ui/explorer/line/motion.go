@@ -25,9 +25,6 @@ func (e *Editor) Home() bool { return e.move(0) }
 // End goes behind the last character.
 func (e *Editor) End() bool { return e.move(len(e.now.text)) }
 
-// MoveTo puts the cursor at a byte offset, or behind the cluster that the offset is inside of.
-func (e *Editor) MoveTo(offset int) bool { return e.move(offset) }
-
 func (e *Editor) move(to int) bool { return e.change(stepMove, e.now.text, to) }
 
 // previous is where the cluster before a boundary begins.

@@ -104,7 +104,7 @@ func TestViewIsAsWideAsItSaysWithTheCursorInPlace(t *testing.T) {
 			case 2:
 				e.DeleteBack()
 			case 3:
-				e.MoveTo(random.IntN(len(e.Text()) + 1))
+				moveTo(&e, random.IntN(len(e.Text())+1))
 			case 4:
 				e.Insert(pieces()[random.IntN(len(pieces()))])
 			case 5:

@@ -40,12 +40,7 @@ func (p Pen) append(out *strings.Builder, s string) {
 
 // Marked styles a text: base everywhere, match inside the spans (sorted, byte offsets of s). What lies outside of the
 // text is ignored, and a style never runs on over a line end.
-func Marked(s string, spans []wire.Span, base, match lipgloss.Style) string {
-	return MarkedWith(s, spans, PenOf(base), PenOf(match))
-}
-
-// MarkedWith is Marked with pens, for who marks many lines.
-func MarkedWith(s string, spans []wire.Span, base, match Pen) string {
+func Marked(s string, spans []wire.Span, base, match Pen) string {
 	var out strings.Builder
 	out.Grow(len(s) + len(base.before) + len(base.after) + len(spans)*
 		(len(base.before)+len(base.after)+len(match.before)+len(match.after)))

@@ -113,7 +113,7 @@ func TestSpansWithin(t *testing.T) {
 
 func TestMarked(t *testing.T) {
 	t.Parallel()
-	base, match := lipgloss.NewStyle().Faint(true), lipgloss.NewStyle().Bold(true).Underline(true)
+	base, match := PenOf(lipgloss.NewStyle().Faint(true)), PenOf(lipgloss.NewStyle().Bold(true).Underline(true))
 	tests := []struct {
 		in    string
 		spans []wire.Span
@@ -130,10 +130,10 @@ func TestMarked(t *testing.T) {
 	}
 	for _, test := range tests {
 		got := Marked(test.in, test.spans, base, match)
-		for _, sign := range [][2]string{{PenOf(base).before, "<"}, {PenOf(match).before, "["}} {
+		for _, sign := range [][2]string{{base.before, "<"}, {match.before, "["}} {
 			got = strings.ReplaceAll(got, sign[0], sign[1])
 		}
-		want := strings.NewReplacer(">", PenOf(base).after, "]", PenOf(match).after).Replace(test.want)
+		want := strings.NewReplacer(">", base.after, "]", match.after).Replace(test.want)
 		if got != want {
 			t.Errorf("Marked(%q, %v) = %q, want %q", test.in, test.spans, got, want)
 		}
@@ -193,7 +193,7 @@ func BenchmarkWrap(b *testing.B) {
 }
 
 func BenchmarkMarked(b *testing.B) {
-	base, match := lipgloss.NewStyle().Faint(true), lipgloss.NewStyle().Bold(true).Underline(true)
+	base, match := PenOf(lipgloss.NewStyle().Faint(true)), PenOf(lipgloss.NewStyle().Bold(true).Underline(true))
 	line := strings.Repeat("Roll back when the error budget is spent. ", 3)
 	spans := []wire.Span{{5, 9}, {20, 30}, {47, 51}, {60, 70}}
 	b.ReportAllocs()

@@ -83,7 +83,7 @@ func (p *Picker) top(width int, th theme.Theme) string {
 	const corners, gap = 4, 3
 	titles := p.titles(width-corners, th)
 	room := width - corners - gap - paint.Width(titles)
-	for _, summary := range []string{p.Summary(), p.tabs[p.active].summary()} {
+	for _, summary := range []string{p.summary(), p.tabs[p.active].summary()} {
 		if summary = paint.Line(summary); paint.Width(summary) < room {
 			return edge("┌", titles, th.Muted.Render(summary), "┐", width, th)
 		}

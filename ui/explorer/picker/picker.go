@@ -59,16 +59,12 @@ type tab interface {
 
 	move(rows int) bool
 	page(pages int) bool
-	first() bool
-	last() bool
 	sideways(columns int, extend bool) bool
 	toggle() (changed bool, message string)
 	invert() (changed bool, message string)
-	reset() bool
 	back() bool
 	confirm() bool
 	typed() // the text of the editor has changed
-	editing() bool
 	editor() *line.Editor
 	problem() string
 
@@ -100,20 +96,11 @@ func (p *Picker) Update(in Input) {
 	p.version++
 }
 
-// Tabs are the titles of the tabs, in order.
-func (p *Picker) Tabs() []string {
-	titles := make([]string, len(p.tabs))
-	for i, t := range p.tabs {
-		titles[i] = t.title()
-	}
-	return titles
-}
-
 // Tab is the index of the tab that is shown.
 func (p *Picker) Tab() int { return p.active }
 
-// ShowTab shows a tab by its index; false if there is none or it is the one that is shown.
-func (p *Picker) ShowTab(index int) bool {
+// showTab shows a tab by its index; false if there is none or it is the one that is shown.
+func (p *Picker) showTab(index int) bool {
 	if index < 0 || index >= len(p.tabs) || index == p.active {
 		return false
 	}
@@ -132,7 +119,7 @@ func (p *Picker) step(by int) bool {
 	if len(p.tabs) == 0 {
 		return false
 	}
-	return p.ShowTab((p.active + by + len(p.tabs)) % len(p.tabs))
+	return p.showTab((p.active + by + len(p.tabs)) % len(p.tabs))
 }
 
 // act lets the shown tab do something. It is drawn anew even if its choice stays: what enter would take may differ.
@@ -150,7 +137,7 @@ func (p *Picker) quietly(do func(tab) bool) bool {
 	return p.act(func(t tab) (bool, string) { return do(t), "" })
 }
 
-// Up, Down and the four after them move along the rows of a tab.
+// Up moves to the row before.
 func (p *Picker) Up() bool { return p.quietly(func(t tab) bool { return t.move(-1) }) }
 
 // Down moves to the next row.
@@ -161,12 +148,6 @@ func (p *Picker) PageUp() bool { return p.quietly(func(t tab) bool { return t.pa
 
 // PageDown moves by what was seen last.
 func (p *Picker) PageDown() bool { return p.quietly(func(t tab) bool { return t.page(1) }) }
-
-// First moves to the first row, or to the first month of the histogram.
-func (p *Picker) First() bool { return p.quietly(tab.first) }
-
-// Last moves to the last row, or to the last month of the histogram.
-func (p *Picker) Last() bool { return p.quietly(tab.last) }
 
 // Left moves to the bar on the left in the histogram, and in the typed text otherwise.
 func (p *Picker) Left() bool { return p.quietly(func(t tab) bool { return t.sideways(-1, false) }) }
@@ -191,9 +172,6 @@ func (p *Picker) Toggle() bool { return p.act(tab.toggle) }
 // Invert chooses all values but the chosen ones. Where that makes no sense the panel says why.
 func (p *Picker) Invert() bool { return p.act(tab.invert) }
 
-// Reset drops the choice of the shown tab: any source, any time.
-func (p *Picker) Reset() bool { return p.quietly(tab.reset) }
-
 // Back takes back what was begun and not finished, a range or a typed text; false if there is nothing such, so that
 // the caller closes the panel.
 func (p *Picker) Back() bool { return p.quietly(tab.back) }
@@ -203,27 +181,9 @@ func (p *Picker) Back() bool { return p.quietly(tab.back) }
 // Result whatever Confirm tells.
 func (p *Picker) Confirm() bool { return p.quietly(tab.confirm) }
 
-// Insert types a text: it narrows the values of a tab, or writes dates.
-func (p *Picker) Insert(text string) bool {
-	return p.edit(func(e *line.Editor) { e.Insert(text) })
-}
-
-// DeleteBack deletes before the cursor of what was typed.
-func (p *Picker) DeleteBack() bool {
-	return p.edit(func(e *line.Editor) { e.DeleteBack() })
-}
-
-// Clear drops what was typed.
-func (p *Picker) Clear() bool {
-	return p.edit(func(e *line.Editor) { e.Clear() })
-}
-
-// Edit runs any other editing key on what was typed, such as (*line.Editor).DeleteWordBack.
+// Edit runs an editing key on what is typed, such as (*line.Editor).DeleteWordBack: it narrows the values of a tab, or
+// writes dates.
 func (p *Picker) Edit(key func(*line.Editor) bool) bool {
-	return p.edit(func(e *line.Editor) { key(e) })
-}
-
-func (p *Picker) edit(key func(*line.Editor)) bool {
 	return p.quietly(func(t tab) bool {
 		editor := t.editor()
 		before, text := editor.Version(), editor.Text()
@@ -233,17 +193,6 @@ func (p *Picker) edit(key func(*line.Editor)) bool {
 		}
 		return editor.Version() != before
 	})
-}
-
-// EditorActive tells that left, right, home and end belong to what is typed, not to the histogram or a list.
-func (p *Picker) EditorActive() bool { return len(p.tabs) > 0 && p.tabs[p.active].editing() }
-
-// Text is what was typed into the shown tab.
-func (p *Picker) Text() string {
-	if len(p.tabs) == 0 {
-		return ""
-	}
-	return p.tabs[p.active].editor().Text()
 }
 
 // Problem says why something typed cannot be applied; empty if all can. Result leaves such a thing out.
@@ -267,8 +216,8 @@ func (p *Picker) Result() Changes {
 	return all
 }
 
-// Summary tells the whole choice in a few words: "2 of 7 sources · last 30 days".
-func (p *Picker) Summary() string {
+// summary tells the whole choice in a few words: "2 of 7 sources · last 30 days".
+func (p *Picker) summary() string {
 	parts := make([]string, 0, len(p.tabs))
 	for _, t := range p.tabs {
 		parts = append(parts, t.summary())

@@ -136,7 +136,7 @@ func TestPickerBeforeItIsOpened(t *testing.T) {
 			t.Fatal("a key opened it")
 		}
 	}
-	if lines, _, _, _ := p.View(10, 3, themes()[0], ""); len(lines) != 3 || !p.Result().Empty() || p.EditorActive() {
+	if lines, _, _, _ := p.View(10, 3, themes()[0], ""); len(lines) != 3 || !p.Result().Empty() {
 		t.Errorf("%q %v", lines, p.Result())
 	}
 }
@@ -144,14 +144,11 @@ func TestPickerBeforeItIsOpened(t *testing.T) {
 func TestTabs(t *testing.T) {
 	t.Parallel()
 	p := opened("")
-	if got := p.Tabs(); !slices.Equal(got, []string{"Sources", "Time"}) {
-		t.Fatalf("tabs %q", got)
-	}
 	if !p.NextTab() || p.Tab() != 1 || !p.NextTab() || p.Tab() != 0 || !p.PrevTab() || p.Tab() != 1 {
 		t.Errorf("on tab %d", p.Tab())
 	}
-	if p.ShowTab(1) || p.ShowTab(2) || p.ShowTab(-1) || !p.ShowTab(0) {
-		t.Error("ShowTab tells whether the tab is another one")
+	if p.showTab(1) || p.showTab(2) || p.showTab(-1) || !p.showTab(0) {
+		t.Error("showTab tells whether the tab is another one")
 	}
 }
 
@@ -168,8 +165,8 @@ func TestTheTitleTellsTheChoice(t *testing.T) {
 	if top, _, _ = strings.Cut(screen(p, 20, 4), "\n"); !strings.Contains(top, "[Time ●]") {
 		t.Errorf("a narrow title is without the tab that is shown: %q", top)
 	}
-	if p.Summary() != "2 of 4 sources · last 30 days" || opened("").Summary() != "any source · any time" {
-		t.Errorf("%q, %q", p.Summary(), opened("").Summary())
+	if p.summary() != "2 of 4 sources · last 30 days" || opened("").summary() != "any source · any time" {
+		t.Errorf("%q, %q", p.summary(), opened("").summary())
 	}
 }
 
@@ -182,7 +179,7 @@ func BenchmarkView(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var p Picker
 			p.Open(in)
-			p.ShowTab(tab)
+			p.showTab(tab)
 			for b.Loop() {
 				p.version++
 				p.View(120, 40, th, "space choose")

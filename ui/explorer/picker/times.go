@@ -153,28 +153,6 @@ func (t *times) enter(a area, direction area) bool {
 
 func (t *times) page(pages int) bool { return t.move(pages * len(t.presets())) }
 
-func (t *times) first() bool { return t.extreme(-1) }
-func (t *times) last() bool  { return t.extreme(1) }
-
-func (t *times) extreme(direction int) bool {
-	switch t.area {
-	case bars:
-		return t.along(direction*len(t.chart().bars), false)
-	case typing:
-		if direction < 0 {
-			return t.text.Home()
-		}
-		return t.text.End()
-	}
-	before := t.preset
-	t.preset = 0
-	if direction > 0 {
-		t.preset = len(t.presets()) - 1
-	}
-	t.settled = t.settled && t.preset == before
-	return t.preset != before
-}
-
 func (t *times) sideways(columns int, extend bool) bool {
 	switch {
 	case t.area == bars || extend && t.hasRoom(bars):
@@ -250,13 +228,6 @@ func (t *times) invert() (changed bool, message string) {
 	return false, "a span of time has no inverse that a query can say"
 }
 
-func (t *times) reset() bool {
-	changed := !t.chosen().any() || t.text.Text() != ""
-	t.drawing = false
-	t.choose(span{})
-	return changed
-}
-
 func (t *times) back() bool {
 	switch {
 	case t.drawing:
@@ -294,7 +265,6 @@ func (t *times) typed() {
 	t.typing = readDates(t.text.Text(), t.now)
 }
 
-func (t *times) editing() bool        { return t.area == typing }
 func (t *times) editor() *line.Editor { return &t.text }
 
 func (t *times) problem() string {

@@ -164,8 +164,6 @@ func (t *values) move(rows int) bool {
 }
 
 func (t *values) page(pages int) bool { return t.move(pages * max(1, t.rows-1)) }
-func (t *values) first() bool         { return t.move(-len(t.shown)) }
-func (t *values) last() bool          { return t.move(len(t.shown)) }
 
 func (t *values) sideways(columns int, _ bool) bool {
 	if columns < 0 {
@@ -196,15 +194,6 @@ func (t *values) invert() (changed bool, message string) {
 	}
 	t.touched, t.settled = true, true
 	return true, ""
-}
-
-func (t *values) reset() bool {
-	changed := t.chosen() > 0
-	for i := range t.all {
-		t.all[i].chosen = false
-	}
-	t.touched, t.settled = t.touched || changed, true
-	return changed
 }
 
 func (t *values) back() bool {
@@ -245,7 +234,6 @@ func (t *values) typed() {
 	}
 }
 
-func (t *values) editing() bool        { return true }
 func (t *values) editor() *line.Editor { return &t.text }
 func (t *values) problem() string      { return "" }
 

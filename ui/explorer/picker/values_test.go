@@ -38,7 +38,7 @@ func TestASourceOfTheQueryIsShownThoughNobodyKnowsIt(t *testing.T) {
 	if got := rows(p, 60, 20); !slices.Contains(got, "[x] My") {
 		t.Errorf("%q", got)
 	}
-	if !p.Last() || !p.Toggle() {
+	if toEnd(p); !p.Toggle() {
 		t.Fatal("it cannot be reached")
 	}
 	for p.Up(); !slices.Contains(rows(p, 60, 20), "[ ] My"); {
@@ -67,7 +67,7 @@ func TestToggledRowsKeepTheirPlaces(t *testing.T) {
 func TestUpdateSortsAndKeepsTheCursorOnItsValue(t *testing.T) {
 	t.Parallel()
 	p := opened("")
-	p.Last()
+	toEnd(p)
 	p.Update(Input{Facets: facetsOf(map[string]int{"confluence": 99}), Exact: true, Now: clock()})
 	if got := rows(p, 60, 20); got[0] != "[ ] Confluence" {
 		t.Fatalf("%q", got)
@@ -89,7 +89,9 @@ func TestResultReplacesOnlyWhatChanged(t *testing.T) {
 	if got := p.Result(); !got.Empty() {
 		t.Errorf("back at the beginning, still %v", got)
 	}
-	p.Reset()
+	p.Down()
+	p.Down()
+	p.Toggle() // slack
 	if got := p.Result(); !slices.Equal(got.Fields, []string{"source"}) || len(got.Raw) != 0 {
 		t.Errorf("without a source: %v", got)
 	}
@@ -111,7 +113,7 @@ func TestInvert(t *testing.T) {
 	if !strings.Contains(screen(p, 60, 20), "inverting chooses the other 3") {
 		t.Errorf("it is not said what inverting would do:\n%s", screen(p, 60, 20))
 	}
-	p.Insert("git") // what is narrowed away is inverted all the same
+	insert(p, "git") // what is narrowed away is inverted all the same
 	if !p.Invert() || !slices.Equal(p.Result().Raw, []string{"source:jira,slack,confluence"}) {
 		t.Errorf("%v", p.Result())
 	}
@@ -133,22 +135,22 @@ func TestNarrowing(t *testing.T) {
 		"slack jir": nil,
 	} {
 		p := opened("")
-		p.Insert(typed)
+		insert(p, typed)
 		if got := rows(p, 60, 20); !slices.Equal(got, want) {
 			t.Errorf("%q leaves %q, want %q", typed, got, want)
 		}
 	}
 	var p Picker
 	p.Open(Input{Known: []string{"google_drive", "gmail"}, Now: clock()})
-	p.Insert("google_d")
+	insert(&p, "google_d")
 	if got := rows(&p, 60, 20); len(got) != 1 {
 		t.Errorf("by its value: %q", got)
 	}
-	p.Insert("x")
+	insert(&p, "x")
 	if p.Toggle() || !strings.Contains(screen(&p, 60, 20), "no source has that in its name") {
 		t.Errorf("nothing is left:\n%s", screen(&p, 60, 20))
 	}
-	if !p.Back() || p.Text() != "" || len(rows(&p, 60, 20)) != 2 || p.Back() {
+	if !p.Back() || typed(&p) != "" || len(rows(&p, 60, 20)) != 2 || p.Back() {
 		t.Error("the first step back drops the typed text")
 	}
 }
@@ -159,7 +161,7 @@ func TestEnterTakesWhatWasTypedFor(t *testing.T) {
 	if p.Confirm() || !p.Result().Empty() {
 		t.Error("the row that the cursor happens to be on was taken")
 	}
-	p.Insert("sla")
+	insert(p, "sla")
 	if !strings.Contains(screen(p, 60, 20), "applying takes Slack") {
 		t.Errorf("not announced:\n%s", screen(p, 60, 20))
 	}
@@ -167,7 +169,7 @@ func TestEnterTakesWhatWasTypedFor(t *testing.T) {
 		t.Errorf("%v", p.Result())
 	}
 	p = opened("source:slack")
-	p.Insert("sla")
+	insert(p, "sla")
 	if p.Confirm() || strings.Contains(screen(p, 60, 20), "applying") {
 		t.Error("enter took a choice away")
 	}
@@ -212,7 +214,8 @@ func TestLongListsScrollWithTheCursor(t *testing.T) {
 	p.Open(in)
 	cursor := regexp.MustCompile(`▌\[`)
 	for _, size := range [][2]int{{60, 20}, {20, 4}, {40, 9}} {
-		p.First()
+		for p.Up() {
+		}
 		for steps := 0; ; steps++ {
 			if !cursor.MatchString(screen(&p, size[0], size[1])) {
 				t.Fatalf("at %v after %d steps the cursor is out of sight:\n%s", size, steps, screen(&p, size[0], size[1]))
@@ -221,7 +224,7 @@ func TestLongListsScrollWithTheCursor(t *testing.T) {
 				break
 			}
 		}
-		if !p.Up() || !p.Last() || p.Last() {
+		if !p.Up() || !p.Down() || p.Down() {
 			t.Error("the end was not reached")
 		}
 	}
@@ -233,14 +236,14 @@ func TestLongListsScrollWithTheCursor(t *testing.T) {
 func TestEditingKeysWorkInTheNarrowingField(t *testing.T) {
 	t.Parallel()
 	p := opened("")
-	p.Insert("ji rax")
-	if !p.EditorActive() || !p.Left() || !p.DeleteBack() || p.Text() != "ji rx" || !p.Right() {
-		t.Errorf("%q", p.Text())
+	insert(p, "ji rax")
+	if !p.Left() || !p.Edit((*line.Editor).DeleteBack) || typed(p) != "ji rx" || !p.Right() {
+		t.Errorf("%q", typed(p))
 	}
-	if !p.Edit((*line.Editor).DeleteWordBack) || p.Text() != "ji " || !p.Edit((*line.Editor).Undo) || !p.Clear() || p.Text() != "" {
-		t.Errorf("%q", p.Text())
+	if !p.Edit((*line.Editor).DeleteWordBack) || typed(p) != "ji " || !p.Edit((*line.Editor).Undo) || !p.Edit((*line.Editor).Clear) || typed(p) != "" {
+		t.Errorf("%q", typed(p))
 	}
-	if p.Clear() || p.DeleteBack() || p.Insert("") {
+	if p.Edit((*line.Editor).Clear) || p.Edit((*line.Editor).DeleteBack) || insert(p, "") {
 		t.Error("nothing changed, and it is told as a change")
 	}
 }

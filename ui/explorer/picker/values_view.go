@@ -189,7 +189,7 @@ func (c *table) row(v *value, under bool) string {
 	row.WriteString(paint.PenOf(c.th.Prompt).Write(mark) + boxPen.Write(box) + " ")
 	row.WriteString(source.Write(c.t.field.glyph(v.value)) + " ")
 	label := paint.Fit(v.label, c.label)
-	row.WriteString(paint.MarkedWith(label, matches(label, c.words), name, c.match))
+	row.WriteString(paint.Marked(label, matches(label, c.words), name, c.match))
 	if c.bar > 0 {
 		drawn := bar(v.count, c.t.largest, c.bar)
 		row.WriteString("  " + c.barPen.Write(drawn) + paint.Blank(c.bar-paint.Width(drawn)))

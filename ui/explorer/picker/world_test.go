@@ -95,23 +95,32 @@ func randomQuery(r *rand.Rand) string {
 	return strings.Join(query, " ")
 }
 
+// insert types a text.
+func insert(p *Picker, text string) bool {
+	return p.Edit(func(e *line.Editor) bool { return e.Insert(text) })
+}
+
+// typed is what was typed into the tab that is shown.
+func typed(p *Picker) string { return p.tabs[p.active].editor().Text() }
+
+// toEnd goes to the last row.
+func toEnd(p *Picker) {
+	for p.Down() {
+	}
+}
+
 // press does something that a person may do.
 func press(p *Picker, r *rand.Rand) {
 	texts := []string{"2026", "-0", "1", "..", "30d", "s", "since:", " ", "日", "until:2025-03", "x", "2024-02..", "within:2w", "o", "march"}
 	keys := []func(){
-		func() { p.Up() }, func() { p.Down() }, func() { p.PageUp() }, func() { p.PageDown() }, func() { p.First() },
-		func() { p.Last() }, func() { p.Left() }, func() { p.Right() }, func() { p.ExtendLeft() }, func() { p.ExtendRight() },
+		func() { p.Up() }, func() { p.Down() }, func() { p.PageUp() }, func() { p.PageDown() }, func() { p.Left() },
+		func() { p.Right() }, func() { p.ExtendLeft() }, func() { p.ExtendRight() },
 		func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Invert() }, func() { p.NextTab() },
-		func() { p.PrevTab() }, func() { p.DeleteBack() }, func() { p.Back() }, func() { p.Confirm() },
-		func() { p.Insert(texts[r.IntN(len(texts))]) }, func() { p.Edit((*line.Editor).DeleteWordBack) },
-		func() {
-			if r.IntN(4) == 0 {
-				p.Reset()
-			}
-		},
+		func() { p.PrevTab() }, func() { p.Edit((*line.Editor).DeleteBack) }, func() { p.Back() }, func() { p.Confirm() },
+		func() { insert(p, texts[r.IntN(len(texts))]) }, func() { p.Edit((*line.Editor).DeleteWordBack) },
 		func() {
 			if r.IntN(3) == 0 {
-				p.Clear()
+				p.Edit((*line.Editor).Clear)
 			}
 		},
 		func() {

@@ -44,9 +44,6 @@ type State struct {
 	filters []string
 }
 
-// Query is the text of the state with its filters, as Box.Query gives it.
-func (s State) Query() string { return join(s.text, s.filters) }
-
 // Snapshot is what was typed, for Restore.
 func (b *Box) Snapshot() State { return State{b.Text(), b.Cursor(), slices.Clone(b.Attached())} }
 
@@ -165,7 +162,7 @@ func (b *Box) finished(text string, cursor int, pasted bool) []client.Chip {
 // DeleteBack takes away what precedes the cursor. At the beginning it takes the last chip back into the text, to be
 // edited; a selected chip it removes.
 func (b *Box) DeleteBack() bool {
-	if i, ok := b.SelectedChip(); ok {
+	if i, ok := b.selectedChip(); ok {
 		return b.removeSelected(i)
 	}
 	filters := b.Attached()
@@ -181,7 +178,7 @@ func (b *Box) DeleteBack() bool {
 
 // DeleteForward takes away what follows the cursor, or the selected chip.
 func (b *Box) DeleteForward() bool {
-	if i, ok := b.SelectedChip(); ok {
+	if i, ok := b.selectedChip(); ok {
 		return b.removeSelected(i)
 	}
 	return b.Editor.DeleteForward()
@@ -194,7 +191,7 @@ func (b *Box) DeleteWordBack() bool { return b.wordBack(b.Editor.DeleteWordBack)
 func (b *Box) DeleteWordBackAlt() bool { return b.wordBack(b.Editor.DeleteWordBackAlt) }
 
 func (b *Box) wordBack(deleteWord func() bool) bool {
-	if i, ok := b.SelectedChip(); ok {
+	if i, ok := b.selectedChip(); ok {
 		return b.removeSelected(i)
 	}
 	if b.Cursor() == 0 {
@@ -203,38 +200,35 @@ func (b *Box) wordBack(deleteWord func() bool) bool {
 	return deleteWord()
 }
 
-// Clear takes away text and chips.
-func (b *Box) Clear() bool { return b.Replace("", 0, nil) }
-
 // Left goes back by one cluster, and at the beginning selects the last chip or the one before the selected.
 func (b *Box) Left() bool {
 	if b.Cursor() > 0 {
 		return b.Editor.Left()
 	}
-	i, ok := b.SelectedChip()
+	i, ok := b.selectedChip()
 	if !ok {
 		i = len(b.Attached())
 	}
-	return i > 0 && b.SelectChip(i-1)
+	return i > 0 && b.selectChip(i-1)
 }
 
 // Right goes on by one cluster, or from chip to chip and into the text.
 func (b *Box) Right() bool {
-	if i, ok := b.SelectedChip(); ok {
-		return b.SelectChip(i + 1)
+	if i, ok := b.selectedChip(); ok {
+		return b.selectChip(i + 1)
 	}
 	return b.Editor.Right()
 }
 
-// SelectChip makes a chip the one that DeleteBack and DeleteForward remove; an index that is out of range, none. Any
+// selectChip makes a chip the one that DeleteBack and DeleteForward remove; an index that is out of range, none. Any
 // change of the text or the cursor ends the selection.
-func (b *Box) SelectChip(i int) bool {
-	before, had := b.SelectedChip()
+func (b *Box) selectChip(i int) bool {
+	before, had := b.selectedChip()
 	b.selected, b.at = 0, b.Editor.Version()
 	if i >= 0 && i < len(b.Attached()) {
 		b.selected = i + 1
 	}
-	now, has := b.SelectedChip()
+	now, has := b.selectedChip()
 	if before == now && had == has {
 		return false
 	}
@@ -242,8 +236,8 @@ func (b *Box) SelectChip(i int) bool {
 	return true
 }
 
-// SelectedChip is the chip that keys act on, if there is one.
-func (b *Box) SelectedChip() (i int, ok bool) {
+// selectedChip is the chip that keys act on, if there is one.
+func (b *Box) selectedChip() (i int, ok bool) {
 	if b.selected == 0 || b.at != b.Editor.Version() {
 		return 0, false
 	}
@@ -252,6 +246,6 @@ func (b *Box) SelectedChip() (i int, ok bool) {
 
 func (b *Box) removeSelected(i int) bool {
 	removed := b.RemoveChip(i)
-	b.SelectChip(min(i, len(b.Attached())-1))
+	b.selectChip(min(i, len(b.Attached())-1))
 	return removed
 }

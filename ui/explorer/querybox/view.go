@@ -111,7 +111,7 @@ func (b *Box) ChipsView(width int, th theme.Theme, right string) string {
 		return ""
 	}
 	selected := -1
-	if i, ok := b.SelectedChip(); ok {
+	if i, ok := b.selectedChip(); ok {
 		selected = i
 	}
 	key := chipsKey{b.Version(), width, th.Name, right, selected}

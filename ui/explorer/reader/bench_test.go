@@ -31,7 +31,7 @@ func proseReader(b *testing.B) *Reader {
 func BenchmarkShowPlain(b *testing.B) {
 	th := darkTheme()
 	r := proseReader(b)
-	d, _ := r.Document()
+	d := r.document
 	for b.Loop() {
 		r.Show(d)
 		r.View(60, 34, th, true)
@@ -42,7 +42,7 @@ func BenchmarkShowCached(b *testing.B) {
 	th := darkTheme()
 	r := proseReader(b)
 	render(r)
-	d, _ := r.Document()
+	d := r.document
 	for b.Loop() {
 		r.Show(d)
 		r.View(60, 34, th, true)

@@ -187,8 +187,8 @@ func inOrder(chunks []wire.Chunk) []wire.Chunk {
 	return slices.CompactFunc(sorted, func(x, y wire.Chunk) bool { return x.ChunkInd == y.ChunkInd })
 }
 
-// Position says which part of the document is at the top of the view: "chunk 3 of 11"; empty where nobody knows.
-func (r *Reader) Position() string {
+// position says which part of the document is at the top of the view: "chunk 3 of 11"; empty where nobody knows.
+func (r *Reader) position() string {
 	if r.document.ChunkCount <= 0 {
 		return ""
 	}

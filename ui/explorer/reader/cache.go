@@ -2,12 +2,11 @@ package reader
 
 import "container/list"
 
-// defaultCache is how many bytes of rendered text are kept.
-const defaultCache = 4 << 20
+// mostCached is how many bytes of rendered text are kept.
+const mostCached = 4 << 20
 
-// cache keeps rendered text, the most recently used, up to a number of bytes.
+// cache keeps rendered text, the most recently used, up to mostCached.
 type cache struct {
-	limit   int // 0 for defaultCache
 	size    int
 	entries map[jobKey]*list.Element
 	order   list.List // of entry, the most recently used first
@@ -40,17 +39,8 @@ func (c *cache) put(key jobKey, l *layout) {
 	c.shrink()
 }
 
-func (c *cache) resize(limit int) {
-	c.limit = limit
-	c.shrink()
-}
-
 func (c *cache) shrink() {
-	limit := c.limit
-	if limit == 0 {
-		limit = defaultCache
-	}
-	for c.size > limit && c.order.Len() > 1 {
+	for c.size > mostCached && c.order.Len() > 1 {
 		c.drop(c.order.Back())
 	}
 }

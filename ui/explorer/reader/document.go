@@ -69,7 +69,6 @@ type unit struct {
 	spans []wire.Span
 	first int // chunks that it comes from
 	last  int
-	found bool // belongs to the passage that the search found
 	files bool // its links to files may be opened
 }
 

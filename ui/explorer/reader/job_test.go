@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"quarry/client/wire"
 	"quarry/ui/passage"
 )
 
@@ -93,12 +92,11 @@ func TestPieces(t *testing.T) {
 func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	var c cache
-	c.resize(1000)
 	for i := range 100 {
-		c.put(jobKey{width: i}, &layout{size: 90})
+		c.put(jobKey{width: i}, &layout{size: mostCached / 11})
 		c.get(jobKey{width: 0})
 	}
-	if c.size > 1000 || c.order.Len() != len(c.entries) {
+	if c.size > mostCached || c.order.Len() != len(c.entries) {
 		t.Errorf("%d bytes in %d entries, %d known", c.size, c.order.Len(), len(c.entries))
 	}
 	if _, ok := c.get(jobKey{width: 0}); !ok {
@@ -107,7 +105,7 @@ func TestCacheIsBounded(t *testing.T) {
 	if _, ok := c.get(jobKey{width: 50}); ok {
 		t.Error("what is not used goes")
 	}
-	c.put(jobKey{width: 7}, &layout{size: 5000})
+	c.put(jobKey{width: 7}, &layout{size: 5 * mostCached})
 	if c.order.Len() != 1 {
 		t.Errorf("%d entries beside one that fills the cache", c.order.Len()-1)
 	}
@@ -123,7 +121,6 @@ func TestCacheHoldsWhatItCounts(t *testing.T) {
 		return int(stats.HeapAlloc)
 	}
 	var c cache
-	c.resize(1 << 30)
 	th := darkTheme()
 	render := func(i int) {
 		text := strings.Repeat(fmt.Sprintf("## Step %d\n\nTo **roll back** a `deploy` look [here](https://x.example/%d) first, and roll on.\n\n", i, i), 40)
@@ -162,11 +159,11 @@ func TestPosition(t *testing.T) {
 	r.View(60, 8, darkTheme(), false)
 	r.SetWhole(infoOf(11), chunks(0, 10))
 	r.Top()
-	if got := r.Position(); got != "chunk 1 of 11" {
+	if got := r.position(); got != "chunk 1 of 11" {
 		t.Errorf("at the top: %q", got)
 	}
 	r.Bottom()
-	if got := r.Position(); got != "chunk 10 of 11" && got != "chunk 11 of 11" || r.Percent() != 100 {
+	if got := r.position(); got != "chunk 10 of 11" && got != "chunk 11 of 11" || r.Percent() != 100 {
 		t.Errorf("at the end: %q, %d %%", got, r.Percent())
 	}
 }
@@ -180,21 +177,5 @@ func TestResolved(t *testing.T) {
 		if got := resolved(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
-	}
-}
-
-func TestTextIsThatWhichWasSent(t *testing.T) {
-	t.Parallel()
-	d := runbook()
-	d.Content = "found\ttext\n"
-	var r Reader
-	r.Show(d)
-	if got := r.Text(); got != d.Content {
-		t.Errorf("the passage alone: %q", got)
-	}
-	r.AddAbove([]wire.Chunk{{ChunkInd: 1, Content: "above\t1"}, {ChunkInd: 0, Content: strings.Repeat("line\n", 10_000)}})
-	r.AddBelow([]wire.Chunk{{ChunkInd: 3, Content: "below"}})
-	if got, want := r.Text(), strings.Repeat("line\n", 10_000)+"\nabove\t1\n\nfound\ttext\n\nbelow"; got != want {
-		t.Errorf("%d bytes, want %d", len(got), len(want))
 	}
 }

@@ -1,7 +1,6 @@
 package reader
 
 import (
-	"strings"
 	"time"
 
 	"quarry/client/wire"
@@ -52,8 +51,7 @@ type piece struct {
 	unit
 	layout *layout
 	shape  shape
-	start  int    // its first line in the body
-	source string // of a chunk's first piece: the whole chunk as it was sent
+	start  int // its first line in the body
 }
 
 // shape is what a layout depends on, besides the text.
@@ -75,7 +73,7 @@ type frameKey struct {
 func (r *Reader) Show(d Document) {
 	r.document, r.shown = d, true
 	r.crumbs = crumbsOf(d)
-	from := unit{first: d.ChunkStart, last: d.ChunkEnd, found: true, files: d.FileLinks}
+	from := unit{first: d.ChunkStart, last: d.ChunkEnd, files: d.FileLinks}
 	r.above, r.below = nil, nil
 	r.found = piecesOf(unitsOf(d.Content, d.Highlights, d.Words, from))
 	r.noneAbove, r.noneBelow = false, false
@@ -93,9 +91,6 @@ func (r *Reader) Clear() {
 	r.Show(Document{})
 	r.shown = false
 }
-
-// Document is what is shown, as it was given; ok is false when nothing is.
-func (r *Reader) Document() (d Document, ok bool) { return r.document, r.shown }
 
 // SetNow sets the moment that ages are told from. Without one no age is shown.
 func (r *Reader) SetNow(now time.Time) {
@@ -116,30 +111,6 @@ func (r *Reader) SetRaw(raw bool) {
 
 // Raw tells whether the Markdown is shown as it was written.
 func (r *Reader) Raw() bool { return r.raw }
-
-// SetCacheSize sets how many bytes of rendered text are kept, 4 MB unless set.
-func (r *Reader) SetCacheSize(bytes int) { r.cache.resize(bytes) }
-
-// Text is all the text that is shown as Markdown, as it was sent: the passage with the chunks that were fetched around it.
-func (r *Reader) Text() string {
-	if len(r.above) == 0 && len(r.below) == 0 {
-		return r.document.Content
-	}
-	var texts []string
-	add := func(text string) {
-		if text = strings.Trim(text, "\n"); text != "" {
-			texts = append(texts, text)
-		}
-	}
-	for _, p := range r.above {
-		add(p.source)
-	}
-	add(r.document.Content)
-	for _, p := range r.below {
-		add(p.source)
-	}
-	return strings.Join(texts, "\n\n")
-}
 
 // changed notes that the lines must be laid out again.
 func (r *Reader) changed() {
@@ -198,9 +169,7 @@ func piecesOf(units []unit) []*piece {
 
 func (r *Reader) piecesOfChunk(chunk wire.Chunk) []*piece {
 	from := unit{first: chunk.ChunkInd, last: chunk.ChunkInd, files: r.document.FileLinks}
-	made := piecesOf(unitsOf(chunk.Content, nil, r.document.Words, from))
-	made[0].source = chunk.Content
-	return made
+	return piecesOf(unitsOf(chunk.Content, nil, r.document.Words, from))
 }
 
 // widestText is the longest line of running text in columns: longer ones are hard to read.

@@ -336,8 +336,8 @@ func namesOf(authors []string) string {
 // rule parts header and body. The place in the document and among the highlights stands in it.
 func (r *Reader) rule(width int) string {
 	var parts []string
-	if position := r.Position(); position != "" {
-		parts = append(parts, position)
+	if at := r.position(); at != "" {
+		parts = append(parts, at)
 	}
 	switch current, total := r.Match(); {
 	case current > 0:

@@ -254,7 +254,7 @@ func (d drawing) wrapped(text string, spans []wire.Span, before string, first, r
 				tail = " …"
 			}
 		}
-		marked := paint.MarkedWith(text[parts[0].Start:parts[0].End], paint.SpansWithin(spans, parts[0]), d.textPen(), d.pens.match)
+		marked := paint.Marked(text[parts[0].Start:parts[0].End], paint.SpansWithin(spans, parts[0]), d.textPen(), d.pens.match)
 		done = append(done, before+marked+d.textPen().Write(tail))
 		if n == lines || len(parts) < 2 {
 			break

@@ -117,9 +117,6 @@ func (w *Wizard) Open(input Input) {
 	w.changed()
 }
 
-// Reading tells that a folder is being read.
-func (w *Wizard) Reading() bool { return w.busy == Folder }
-
 func (w *Wizard) changed() { w.version++ }
 
 func (w *Wizard) show(next page) {

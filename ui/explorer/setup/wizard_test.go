@@ -177,7 +177,7 @@ func TestReadingAFolder(t *testing.T) {
 		w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "c.png", Reason: wire.ReasonNotRead(".png")}, 0)
 	}
 	says(t, w, "120 of 456 files", "40 files/s · 12.3 MB · 4 skipped", "b.pdf: it is encrypted", "3 .png", "Search now", "█")
-	if w.Back() || !w.Reading() {
+	if w.Back() || w.busy != Folder {
 		t.Error("esc closes the wizard and the reading goes on")
 	}
 	w.Open(Input{})
@@ -204,7 +204,7 @@ func TestAFolderWithNothingToRead(t *testing.T) {
 	w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "/x/empty/a.pdf", Reason: "it is encrypted"}, 0)
 	w.Added(wire.LibraryEvent{Skipped: 1}, "")
 	says(t, w, "nothing in /x/empty can be read", "Type another path", "skipped a.pdf: it is encrypted", "Folder")
-	if strings.Contains(shown(w), "Search now") || w.Reading() {
+	if strings.Contains(shown(w), "Search now") || w.busy == Folder {
 		t.Errorf("it went on:\n%s", shown(w))
 	}
 	w.Adding("/x/full")
