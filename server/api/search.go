@@ -10,6 +10,7 @@ import (
 	"quarry/client/wire"
 	"quarry/server/directory"
 	"quarry/server/index"
+	"quarry/server/llm"
 	"quarry/server/pipeline"
 )
 
@@ -32,6 +33,9 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	}
 	var response *wire.SearchResponse
 	err = s.reading(r.Context(), who, func(snapshot index.Snapshot) (err error) {
+		if err := findSources(r.Context(), snapshot, &prepared); err != nil {
+			return err
+		}
 		if request.Stream {
 			return s.stream(w, r, snapshot, prepared, visible, audit)
 		}
@@ -45,6 +49,19 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	audit.results = len(response.Results)
 	visible.narrow(response)
 	return answer(w, response)
+}
+
+// findSources lists the sources that a model may limit the search to; only where there is one that is asked.
+func findSources(ctx context.Context, snapshot index.Snapshot, prepared *pipeline.Request) error {
+	if prepared.Model == nil || prepared.Search.Instant || len(prepared.Search.Sources) == 1 {
+		return nil
+	}
+	counts, err := snapshot.Facets(ctx, index.Filter{Access: prepared.Access})
+	if err != nil {
+		return err
+	}
+	prepared.Sources = listed(counts.Sources)
+	return nil
 }
 
 // stream sends the pipeline's events, and then the answer or what went wrong, exactly once.
@@ -94,14 +111,33 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 		return prepared, err
 	}
 	prepared.Agent = agent
-	if request.Provider != nil {
-		return prepared, coded(http.StatusNotFound, "NOT_FOUND", "LLM provider %s not found", quoted(clip(*request.Provider)))
+	if prepared.Model, err = s.model(request); err != nil {
+		return prepared, err
 	}
+	prepared.AutoDetectFilters, prepared.Trusted, prepared.Log = true, isTrusted(ctx), s.Log
 	asked := func(m wire.Message) bool { return m.Type == "user" }
 	if len(request.MessageHistory) > 0 && !request.SkipQueryExpansion && !slices.ContainsFunc(request.MessageHistory, asked) {
 		return prepared, message("No user message found in message history")
 	}
 	return prepared, nil
+}
+
+// model finds the language model that a search is to ask; nil where none is configured.
+func (s *Server) model(request wire.SearchRequest) (llm.Chat, error) {
+	provider, name := "", ""
+	if request.Provider != nil && request.Model != nil {
+		provider, name = *request.Provider, *request.Model
+	}
+	model, err := s.Models.Chat(provider, name)
+	switch {
+	case err == nil:
+		return model, nil
+	case errors.Is(err, llm.ErrNone) && request.Provider == nil:
+		return nil, nil
+	case errors.Is(err, llm.ErrUnknown), errors.Is(err, llm.ErrNone):
+		return nil, coded(http.StatusNotFound, "NOT_FOUND", "LLM provider %s not found", quoted(clip(provider)))
+	}
+	return nil, err
 }
 
 // checkSets refuses sets that the caller may not see, in the same words as those that do not exist.

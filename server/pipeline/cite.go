@@ -17,7 +17,7 @@ import (
 
 // cite writes the answer: passages, numbered per document, with what was counted.
 func (r *run) cite(ctx context.Context) (string, string, error) {
-	if err := r.write(ctx, r.response, r.chosen); err != nil {
+	if err := r.write(ctx, r.response, r.final); err != nil {
 		return "", "", err
 	}
 	if err := r.noteEmptySources(ctx); err != nil {
@@ -27,15 +27,14 @@ func (r *run) cite(ctx context.Context) (string, string, error) {
 	return wire.OutcomeOK, fmt.Sprintf("%d %s", n, plural(n, "document", "documents")), nil
 }
 
-// provisional sends the ranking of the question as it was asked, for whoever wants to read while stages are still to
-// come.
-func (r *run) provisional(ctx context.Context) error {
+// provisional sends a ranking as it is so far, for whoever wants to read while stages are still to come.
+func (r *run) provisional(ctx context.Context, sections []section) error {
 	if !r.Search.Stream {
 		return nil
 	}
 	response := *r.response
 	response.CitationMapping = map[string]string{}
-	if err := r.write(ctx, &response, onlyWanted(selectFirst(r.chosen, r.Search.NumResults), r.Search)); err != nil {
+	if err := r.write(ctx, &response, sections); err != nil {
 		return fmt.Errorf("provisional answer: %w", err)
 	}
 	r.emit(wire.SearchEvent{Type: wire.EventProvisional, Response: &response})
@@ -50,8 +49,8 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 	}
 	citations := map[string]int{}
 	for _, s := range sections {
-		document, ok := documents[s.document]
-		if !ok {
+		document := documents[s.document]
+		if document == nil {
 			continue
 		}
 		chunks, err := r.snapshot.Chunks(ctx, s.document, s.start, s.end, r.Access)
@@ -67,31 +66,32 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 			citations[s.document] = number
 			response.CitationMapping[strconv.Itoa(number)] = s.document
 		}
-		response.Results = append(response.Results, r.result(s, document, chunks, number))
+		response.Results = append(response.Results, r.result(s, *document, chunks, number))
 	}
 	response.LLMFacingText = llmFacingText(response.Results)
 	return r.count(ctx, response, sections)
 }
 
-// documents describes the documents of sections, by id.
-func (r *run) documents(ctx context.Context, sections []section) (map[string]index.Stored, error) {
-	byID := map[string]index.Stored{}
+// documents describes the documents of sections, by id; those that are gone are nil.
+func (r *run) documents(ctx context.Context, sections []section) (map[string]*index.Stored, error) {
 	var ids []string
 	for _, s := range sections {
-		if _, seen := byID[s.document]; !seen {
-			byID[s.document] = index.Stored{}
+		if _, known := r.described[s.document]; !known {
+			r.described[s.document] = nil
 			ids = append(ids, s.document)
 		}
+	}
+	if len(ids) == 0 {
+		return r.described, nil
 	}
 	stored, err := r.snapshot.Documents(ctx, ids, r.Access)
 	if err != nil {
 		return nil, fmt.Errorf("describe the documents found: %w", err)
 	}
-	clear(byID)
 	for _, d := range stored {
-		byID[d.ID] = d
+		r.described[d.ID] = &d
 	}
-	return byID, nil
+	return r.described, nil
 }
 
 func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation int) wire.SearchResult {
@@ -107,7 +107,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		Metadata: WireMetadata(d.Metadata), Authors: AuthorNames(d.Authors), DocumentType: d.Type,
 		Selected: s.selected, Origin: r.Profile,
 	}
-	if h := r.found[0].Highlighter; h != nil {
+	if h := r.found[r.question].Highlighter; h != nil {
 		marks, best := h.Highlight(content)
 		for _, m := range marks {
 			result.Highlights = append(result.Highlights, m)

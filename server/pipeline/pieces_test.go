@@ -78,22 +78,6 @@ func TestMergeAdjacent(t *testing.T) {
 	}
 }
 
-func TestSelectFirst(t *testing.T) {
-	many := make([]section, 30)
-	ten := selectFirst(many, nil)
-	if len(ten) != maxSelected || !ten[9].selected {
-		t.Errorf("without a wish: %d sections, want the %d selected", len(ten), maxSelected)
-	}
-	wanted := 25
-	some := selectFirst(many, &wanted)
-	if len(some) != 25 || !some[9].selected || some[10].selected {
-		t.Errorf("25 wanted: got %d, selected must end after %d", len(some), maxSelected)
-	}
-	if many[0].selected {
-		t.Error("the given sections were changed")
-	}
-}
-
 func TestBoundContext(t *testing.T) {
 	span := func(start, end, center int) section {
 		return section{start: start, end: end, center: fusedChunk{chunkID: chunkID{"d", center}}, selected: true}

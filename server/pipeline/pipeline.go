@@ -15,13 +15,6 @@ import (
 	"quarry/server/index"
 )
 
-// questionWeight is the weight of the question as it was asked, under the weights called literal, which hold where no
-// model is configured.
-const questionWeight = 1.3
-
-// The kinds of queries.
-const kindOriginal = "original"
-
 // maxFacetValues bounds each field of the facets that travel; the counts themselves are exact.
 const maxFacetValues = 1000
 
@@ -31,13 +24,19 @@ type run struct {
 	snapshot index.Snapshot
 	emit     func(wire.SearchEvent)
 	filter   index.Filter
+	limit    inferred // what the model limited the search to
 	response *wire.SearchResponse
 
-	found   []index.Result // by query
-	lists   []rankedList
-	ranked  []fusedChunk
-	chosen  []section
-	queries []wire.ExecutedQuery
+	weights       weights
+	queries       []wire.ExecutedQuery
+	question      int            // which of the queries is the question itself
+	early         *index.Result  // what the question found before the model had answered
+	found         []index.Result // by query
+	sections      []section      // in the fused order
+	chosen, rest  []section
+	final         []section
+	described     map[string]*index.Stored // by id; nil: gone, or not for the caller
+	modelIsSilent bool                     // it let a whole stage pass its deadline
 }
 
 // Run answers one search on a snapshot. It reports the start and end of each stage to emit, which may be nil, and
@@ -47,9 +46,12 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 	if emit == nil {
 		emit = func(wire.SearchEvent) {}
 	}
-	r := &run{Request: request, snapshot: snapshot, emit: emit, filter: Filter(request), response: emptyResponse()}
+	r := &run{
+		Request: request, snapshot: snapshot, emit: emit, filter: Filter(request), response: emptyResponse(),
+		weights: literal(), described: map[string]*index.Stored{},
+	}
 	r.response.Searched = []string{request.Profile}
-	r.response.AppliedFilters = AppliedFilters(request)
+	r.response.AppliedFilters = appliedFilters(request, inferred{})
 	stages := []struct {
 		name string
 		do   func(context.Context) (outcome, detail string, err error)
@@ -103,28 +105,18 @@ func (r *run) note(code, format string, args ...any) {
 	r.response.Notes = append(r.response.Notes, wire.Note{Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
-// understand would add a model's queries and filters to the question.
-func (r *run) understand(context.Context) (string, string, error) {
-	r.queries = []wire.ExecutedQuery{{Query: r.Search.Query, Kind: kindOriginal, Weight: questionWeight}}
-	r.response.Queries = r.queries
-	switch {
-	case r.Search.Instant:
-		return wire.OutcomeSkipped, "instant search", nil
-	case r.Search.SkipQueryExpansion:
-		return wire.OutcomeSkipped, "asked to skip", nil
-	}
-	r.note(wire.NoteNoModel, "no language model is configured: the question was searched as it stands")
-	return wire.OutcomeSkipped, "no model", nil
-}
-
-// retrieve runs every query under the caller's rights and filters.
+// retrieve runs every query under the caller's rights and filters. What the question found before need not be looked
+// for again, unless the model has narrowed the search.
 func (r *run) retrieve(ctx context.Context) (string, string, error) {
-	limit := hitsPerSection * max(defaultSections, r.wanted())
 	r.found = make([]index.Result, len(r.queries))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, q := range r.queries {
+		if i == r.question && r.early != nil && !r.narrowed() {
+			r.found[i] = *r.early
+			continue
+		}
 		group.Go(func() error {
-			result, err := r.snapshot.Search(ctx, r.indexQuery(q, limit))
+			result, err := r.snapshot.Search(ctx, r.indexQuery(q))
 			r.found[i] = result
 			return err
 		})
@@ -133,15 +125,27 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 		return "", "", err
 	}
 	hits := 0
-	for i, q := range r.queries {
-		r.lists = append(r.lists, rankedList{query: q.Query, weight: q.Weight, hits: r.found[i].Hits})
-		hits += len(r.found[i].Hits)
+	for _, found := range r.found {
+		hits += len(found.Hits)
 	}
-	for _, c := range r.found[0].Corrections {
+	for _, c := range r.found[r.question].Corrections {
 		r.note(wire.NoteTypoCorrected, "nothing matched “%s”; searched for “%s”", c.From, c.To)
 	}
 	return wire.OutcomeOK, fmt.Sprintf("%d %s from %d %s", hits, plural(hits, "passage", "passages"),
 		len(r.queries), plural(len(r.queries), "query", "queries")), nil
+}
+
+// narrowed reports whether the model limited the search beyond what the caller did.
+func (r *run) narrowed() bool { return len(r.limit.sources) > 0 || r.limit.window != window{} }
+
+// rankings are the lists that are fused. A query has one for each way in which it was searched for, with the weight
+// that this way has under r.weights.
+func (r *run) rankings() []rankedList {
+	var lists []rankedList
+	for i, q := range r.queries {
+		lists = append(lists, rankedList{query: q.Query, weight: q.Weight, hits: r.found[i].Hits})
+	}
+	return lists
 }
 
 // wanted is how many sections the answer should have, if there are that many.
@@ -152,79 +156,43 @@ func (r *run) wanted() int {
 	return maxSelected
 }
 
-func (r *run) indexQuery(q wire.ExecutedQuery, limit int) index.Query {
+func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
+	limit := hitsPerSection * max(defaultSections, r.wanted())
 	query := index.Query{
 		Text: q.Query, Filter: r.filter, Limit: limit, PerDocument: hitsPerDocument, Exclude: r.Search.Exclude,
-		Explain: r.Search.Explain,
+		Phrases: r.Search.Phrases, Explain: r.Search.Explain,
 	}
 	if q.Kind == kindOriginal {
 		query.Text = words(r.Search)
-		query.Phrases = r.Search.Phrases
 		query.Prefix = wantsPrefix(r.Search)
 		query.Count = true
 	}
 	return query
 }
 
+// fuse brings what the queries found into one order. Whoever reads along gets it, unless it is what they have already.
 func (r *run) fuse(ctx context.Context) (string, string, error) {
-	r.ranked = fuse(r.lists)
-	r.chosen = sectionsOf(r.ranked, r.wanted())
-	if err := r.provisional(ctx); err != nil {
-		return "", "", err
-	}
-	n := len(r.chosen)
-	return wire.OutcomeOK, fmt.Sprintf("%d %s, weights literal", n, plural(n, "section", "sections")), nil
-}
-
-func (r *run) selectSections(context.Context) (string, string, error) {
-	r.chosen = selectFirst(r.chosen, r.Search.NumResults)
-	detail := "no model: the first " + fmt.Sprint(maxSelected) + " are kept"
-	if r.Search.SkipDocumentSelection || r.Search.Instant {
-		detail = "asked to skip"
-	}
-	return wire.OutcomeSkipped, detail, nil
-}
-
-// expand would add the neighbours that a model asks for; what there is of them is kept within the caller's bound.
-func (r *run) expand(context.Context) (string, string, error) {
-	r.chosen = onlyWanted(r.chosen, r.Search)
-	return wire.OutcomeSkipped, "no model", nil
-}
-
-// onlyWanted keeps sections within the caller's bound on context, and those that were not selected only where a number
-// of results was asked for.
-func onlyWanted(sections []section, search wire.SearchRequest) []section {
-	limit := wire.DefaultContextLimit
-	if search.MaxContextChunks != nil {
-		limit = *search.MaxContextChunks
-	}
-	bounded := boundContext(sections, limit)
-	if search.NumResults == nil {
-		bounded = onlySelected(bounded)
-	}
-	return bounded
-}
-
-func onlySelected(sections []section) []section {
-	selected := sections[:0:0]
-	for _, s := range sections {
-		if s.selected {
-			selected = append(selected, s)
+	r.sections = sectionsOf(fuse(r.rankings()), r.wanted())
+	if r.early == nil || r.narrowed() || len(r.queries) > 1 {
+		chosen, rest := firstSections(r.sections, r.Search.NumResults)
+		if err := r.provisional(ctx, arrange(chosen, rest, r.Search)); err != nil {
+			return "", "", err
 		}
 	}
-	return selected
+	n := len(r.sections)
+	return wire.OutcomeOK, fmt.Sprintf("%d %s, weights %s", n, plural(n, "section", "sections"), r.weights.name), nil
 }
 
 // count fills the totals and facets; what is returned is always among what is counted.
 func (r *run) count(ctx context.Context, response *wire.SearchResponse, sections []section) error {
-	if r.found[0].Matched == nil {
+	if r.found[r.question].Matched == nil {
 		return nil
 	}
 	returned := make([]string, 0, len(sections))
 	for _, s := range sections {
 		returned = append(returned, s.document)
 	}
-	counts, err := r.found[0].Matched.Count(ctx, returned)
+	counts, err := r.found[r.question].Matched.Count(ctx, returned)
 	if err != nil {
 		return fmt.Errorf("count what matched: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,13 +22,21 @@ type shelf struct {
 	chunks    map[string][]index.Chunk
 	hits      []index.Hit
 	fixed     []index.Correction
-	asked     []index.Query
+	byText    map[string][]index.Hit // where they are others
 	err       error
+	mutex     sync.Mutex // guards asked
+	asked     []index.Query
 }
 
 func (s *shelf) Search(_ context.Context, q index.Query) (index.Result, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	s.asked = append(s.asked, q)
-	return index.Result{Hits: s.hits, Corrections: s.fixed, Matched: s, Highlighter: s}, s.err
+	found, ok := s.byText[q.Text]
+	if !ok {
+		found = s.hits
+	}
+	return index.Result{Hits: found, Corrections: s.fixed, Matched: s, Highlighter: s}, s.err
 }
 
 func (s *shelf) Count(_ context.Context, returned []string) (index.Counts, error) {

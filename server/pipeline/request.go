@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"log/slog"
 	"sort"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
+	"quarry/server/llm"
 )
 
 // assumedDocumentAge is how old a document without a date is taken to be when a search has a lower bound in time
@@ -23,6 +25,14 @@ type Request struct {
 	Agent   *Agent // nil: the unscoped default agent
 	Profile string // named in Searched and in each result's Origin
 	Now     time.Time
+
+	Model    llm.Chat      // nil: none
+	Deadline time.Duration // of one call of the model; 0: 8 s
+	// AutoDetectFilters lets the model limit the sources and the time that the question speaks of.
+	AutoDetectFilters bool
+	Sources           []string // those that hold what the caller may see, for AutoDetectFilters
+	Trusted           bool     // the caller may be told why the model failed
+	Log               *slog.Logger
 }
 
 // Agent is what an agent imposes on a search.
@@ -35,9 +45,15 @@ type Agent struct {
 }
 
 // Filter turns the request's filters, the agent's scope and the caller's rights into what retrieval applies.
-func Filter(r Request) index.Filter {
+func Filter(r Request) index.Filter { return filterWithin(r, inferred{}) }
+
+// filterWithin is Filter within what was inferred.
+func filterWithin(r Request, limit inferred) index.Filter {
 	s := r.Search
 	f := index.Filter{Access: r.Access, Sources: s.Sources, Authors: s.Authors, Types: documentTypes(s.DocumentTypes)}
+	if len(limit.sources) > 0 {
+		f.Sources = limit.sources
+	}
 	for _, t := range s.Tags {
 		f.Tags = append(f.Tags, index.Tag{Key: t.Key, Value: t.Value})
 	}
@@ -48,25 +64,27 @@ func Filter(r Request) index.Filter {
 		}
 		f.Documents = r.Agent.Documents
 	}
-	f.Since, f.Until = timeRange(r)
+	span := limit.and(timeRange(r))
+	f.Since, f.Until = span.since, span.until
 	f.KeepUndated = f.Until.IsZero() && f.Since.Before(r.Now.Add(-assumedDocumentAge))
 	return f
 }
 
-func timeRange(r Request) (since, until time.Time) {
+// timeRange is the span that the caller and the agent set.
+func timeRange(r Request) (w window) {
 	switch s := r.Search; {
 	case s.TimeCutoff != nil:
-		since = s.TimeCutoff.Time
+		w.since = s.TimeCutoff.Time
 	case s.TimeCutoffDays != nil:
-		since = r.Now.AddDate(0, 0, -*s.TimeCutoffDays)
+		w.since = r.Now.AddDate(0, 0, -*s.TimeCutoffDays)
 	}
-	if r.Agent != nil && r.Agent.Since.After(since) {
-		since = r.Agent.Since
+	if r.Agent != nil && r.Agent.Since.After(w.since) {
+		w.since = r.Agent.Since
 	}
 	if r.Search.TimeUntil != nil {
-		until = r.Search.TimeUntil.Time
+		w.until = r.Search.TimeUntil.Time
 	}
-	return since, until
+	return w
 }
 
 // mediaTypes names the document types that have a media type of their own.
@@ -91,8 +109,9 @@ func documentTypes(asked []string) []string {
 	return types
 }
 
-// AppliedFilters names every filter that holds and who set it.
-func AppliedFilters(r Request) []wire.AppliedFilter {
+// appliedFilters names every filter that holds and who set it. A limit that was inferred stands in the place of what
+// it narrows.
+func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 	applied := []wire.AppliedFilter{}
 	add := func(field, by string, values ...string) {
 		for _, v := range values {
@@ -100,33 +119,54 @@ func AppliedFilters(r Request) []wire.AppliedFilter {
 		}
 	}
 	s := r.Search
-	add("sources", "user", s.Sources...)
-	add("document_sets", "user", s.DocumentSets...)
+	if len(limit.sources) > 0 {
+		add("sources", setByModel, limit.sources...)
+	} else {
+		add("sources", setByUser, s.Sources...)
+	}
+	add("document_sets", setByUser, s.DocumentSets...)
 	for _, t := range s.Tags {
-		add("tags", "user", t.Key+"="+t.Value)
+		add("tags", setByUser, t.Key+"="+t.Value)
 	}
-	add("authors", "user", s.Authors...)
-	add("document_types", "user", s.DocumentTypes...)
-	since, until := timeRange(r)
-	if !since.IsZero() {
-		by := "user"
-		if r.Agent != nil && r.Agent.Since.Equal(since) {
-			by = "agent"
+	add("authors", setByUser, s.Authors...)
+	add("document_types", setByUser, s.DocumentTypes...)
+	span := limit.and(timeRange(r))
+	if !span.since.IsZero() {
+		add("time_cutoff", sinceSetBy(r, limit), span.since.UTC().Format(time.RFC3339))
+	}
+	if !span.until.IsZero() {
+		by := setByUser
+		if !limit.until.IsZero() {
+			by = setByModel
 		}
-		add("time_cutoff", by, since.UTC().Format(time.RFC3339))
-	}
-	if !until.IsZero() {
-		add("time_until", "user", until.UTC().Format(time.RFC3339))
+		add("time_until", by, span.until.UTC().Format(time.RFC3339))
 	}
 	if r.Agent != nil {
 		if len(s.DocumentSets) == 0 {
-			add("document_sets", "agent", r.Agent.DocumentSets...)
+			add("document_sets", setByAgent, r.Agent.DocumentSets...)
 		}
 		if n := len(r.Agent.Documents); n > 0 { // their ids are not for everybody who may use the agent
-			add("documents", "agent", fmt.Sprintf("%d attached %s", n, plural(n, "document", "documents")))
+			add("documents", setByAgent, fmt.Sprintf("%d attached %s", n, plural(n, "document", "documents")))
 		}
 	}
 	return applied
+}
+
+// Who sets a filter.
+const (
+	setByUser  = "user"
+	setByAgent = "agent"
+	setByModel = "model"
+)
+
+func sinceSetBy(r Request, limit inferred) string {
+	switch {
+	case !limit.since.IsZero():
+		return setByModel
+	case r.Agent != nil && r.Agent.Since.Equal(timeRange(r).since):
+		return setByAgent
+	}
+	return setByUser
 }
 
 // words is the query without the phrases and exclusions that the request lists beside it: one text serves servers

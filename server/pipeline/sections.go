@@ -3,6 +3,8 @@ package pipeline
 import (
 	"cmp"
 	"slices"
+
+	"quarry/client/wire"
 )
 
 // defaultSections bounds the sections that go on from the fused ranking, and is the number of hits that they are made
@@ -27,11 +29,21 @@ type section struct {
 	document   string
 	start, end int // chunks, inclusive
 	center     fusedChunk
+	rank       int // place in the fused order, from 0
 	selected   bool
+	whole      bool // all of its document was asked for
 }
 
 // chunks is the length of the section.
 func (s section) chunks() int { return s.end - s.start + 1 }
+
+// aroundCenter gives up to three chunks of the section: its center with one on either side, or with two on the side
+// where there are any (Onyx: MAX_CHUNKS_FOR_RELEVANCE).
+func (s section) aroundCenter() (from, to int) {
+	const most = 3
+	from = max(s.start, min(s.center.chunk-1, s.end-most+1))
+	return from, min(s.end, from+most-1)
+}
 
 // sectionsOf makes sections of the first defaultSections hits, and of as many more as it takes to reach the number
 // wanted: hits beyond would only lengthen the sections that there are.
@@ -79,24 +91,119 @@ func mergeAdjacent(ranked []fusedChunk, limit int) []section {
 	}
 	slices.SortFunc(all, func(a, b placedSection) int { return cmp.Compare(a.rank, b.rank) })
 	sections := make([]section, 0, min(len(all), limit))
-	for _, s := range all[:min(len(all), limit)] {
+	for i, s := range all[:min(len(all), limit)] {
+		s.section.rank = i
 		sections = append(sections, s.section)
 	}
 	return sections
 }
 
-// selectFirst marks the first sections as selected: what a search without a selecting model keeps. It returns only
-// those when wanted is nil, else the first *wanted sections, the rest of them unselected.
-func selectFirst(sections []section, wanted *int) []section {
-	count := maxSelected
+// choose splits sections into those that were picked, in the order of the picks, and the others in their own order. Of
+// what was picked at most *wanted are chosen.
+func choose(sections []section, picks []pick, wanted *int) (chosen, rest []section) {
 	if wanted != nil {
-		count = *wanted
+		picks = picks[:min(len(picks), *wanted)]
 	}
-	kept := slices.Clone(sections[:min(len(sections), count)])
-	for i := range kept {
-		kept[i].selected = i < maxSelected
+	taken := make([]bool, len(sections))
+	for _, p := range picks {
+		s := sections[p.section]
+		s.selected, s.whole = true, p.whole
+		chosen = append(chosen, s)
+		taken[p.section] = true
 	}
-	return kept
+	for i, s := range sections {
+		if !taken[i] {
+			rest = append(rest, s)
+		}
+	}
+	return chosen, rest
+}
+
+// firstSections chooses the first ten: what a search without a choosing model keeps.
+func firstSections(sections []section, wanted *int) (chosen, rest []section) {
+	picks := make([]pick, min(len(sections), maxSelected))
+	for i := range picks {
+		picks[i].section = i
+	}
+	return choose(sections, picks, wanted)
+}
+
+// inFusedOrder brings sections back into the order of the fused ranking.
+func inFusedOrder(sections []section) []section {
+	slices.SortStableFunc(sections, func(a, b section) int { return cmp.Compare(a.rank, b.rank) })
+	return sections
+}
+
+// arrange makes the answer's list of sections: the chosen ones, merged where they meet and kept within the caller's
+// bound on context; then, where a number of results was asked for, others until there are as many.
+func arrange(chosen, rest []section, search wire.SearchRequest) []section {
+	limit := wire.DefaultContextLimit
+	if search.MaxContextChunks != nil {
+		limit = *search.MaxContextChunks
+	}
+	bounded := boundContext(mergeOverlapping(chosen), limit)
+	if search.NumResults == nil {
+		return slices.DeleteFunc(bounded, func(s section) bool { return !s.selected })
+	}
+	for _, s := range rest {
+		if len(bounded) >= *search.NumResults {
+			break
+		}
+		if s, shown := beyond(s, bounded); !shown {
+			bounded = append(bounded, s)
+		}
+	}
+	return bounded
+}
+
+// mergeOverlapping joins sections of one document that overlap or touch. They stand where the first of them stood, and
+// its center is theirs.
+func mergeOverlapping(sections []section) []section {
+	var merged []section
+	for _, s := range sections {
+		// What s bridges may be several sections that were apart until now; it goes to the first of them.
+		at := -1
+		for i := 0; i < len(merged); i++ {
+			switch m := &merged[i]; {
+			case !m.meets(s):
+			case at < 0:
+				at = i
+				m.start, m.end = min(m.start, s.start), max(m.end, s.end)
+				s = *m
+			default:
+				first := &merged[at]
+				first.start, first.end = min(first.start, m.start), max(first.end, m.end)
+				s = *first
+				merged = slices.Delete(merged, i, i+1)
+				i--
+			}
+		}
+		if at < 0 {
+			merged = append(merged, s)
+		}
+	}
+	return merged
+}
+
+// meets reports whether two sections overlap or touch.
+func (s section) meets(other section) bool {
+	return s.document == other.document && s.start <= other.end+1 && other.start <= s.end+1
+}
+
+// beyond cuts off a section what others already show; shown says that its center is among it.
+func beyond(s section, others []section) (rest section, shown bool) {
+	for _, o := range others {
+		switch {
+		case o.document != s.document:
+		case o.end < s.center.chunk:
+			s.start = max(s.start, o.end+1)
+		case o.start > s.center.chunk:
+			s.end = min(s.end, o.start-1)
+		default:
+			return s, true
+		}
+	}
+	return s, false
 }
 
 // boundContext keeps the selected sections within limit chunks. Chunks around the centers go first, from the

@@ -1,0 +1,188 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"quarry/client/wire"
+)
+
+// class is how much of a document a model wants to be shown around a section.
+type class int
+
+const (
+	notRelevant class = iota
+	sectionOnly
+	withNeighbours
+	muchMore
+)
+
+// The chunks that each class adds on either side (Onyx: FULL_DOC_NUM_CHUNKS_AROUND for the greatest).
+const (
+	neighbourChunks = 2
+	muchMoreChunks  = 5
+)
+
+// expand adds to each selected section what a model finds needed around it, and leaves out those that it finds beside
+// the question.
+func (r *run) expand(ctx context.Context) (string, string, error) {
+	if why := r.withoutModel(r.Search.SkipDocumentSelection); why != "" {
+		r.final = arrange(r.chosen, r.rest, r.Search)
+		return wire.OutcomeSkipped, why, nil
+	}
+	if len(r.chosen) == 0 {
+		return wire.OutcomeSkipped, "nothing to expand", nil
+	}
+	classes := make([]class, len(r.chosen))
+	inquiries, err := r.classifying(ctx, classes)
+	if err != nil {
+		return "", "", err
+	}
+	outcome, detail := wire.OutcomeOK, ""
+	if len(inquiries) > 0 {
+		tally, err := r.ask(ctx, inquiries, nil)
+		if err != nil {
+			return "", "", err
+		}
+		outcome = r.settle(tally, "those passages stay as they were found")
+		detail = r.spent("", tally.usage)
+	}
+	detail = classesTold(r.chosen, classes) + detail
+	kept, dropped := widen(r.chosen, classes, r.chunkCount)
+	r.final = arrange(kept, inFusedOrder(append(dropped, r.rest...)), r.Search)
+	return outcome, detail, nil
+}
+
+// classifying lists what the model is asked about each selected section. Sections whose whole document was asked for
+// need no question; until a model has said otherwise, a section stays as it is.
+func (r *run) classifying(ctx context.Context, classes []class) ([]inquiry, error) {
+	documents, err := r.documents(ctx, r.chosen)
+	if err != nil {
+		return nil, err
+	}
+	p, err := loadPrompt(purposeClassify)
+	if err != nil {
+		return nil, err
+	}
+	var inquiries []inquiry
+	for i, s := range r.chosen {
+		classes[i] = sectionOnly
+		d := documents[s.document]
+		if s.whole || d == nil {
+			continue
+		}
+		around, err := r.around(ctx, s, d.ChunkCount)
+		if err != nil {
+			return nil, err
+		}
+		around.Title = quote(oneLine(d.Title), titleTokens)
+		messages, err := p.messages(around)
+		if err != nil {
+			return nil, err
+		}
+		inquiries = append(inquiries, inquiry{purposeClassify, messages, func(reply string) bool {
+			given, ok := parseClass(reply)
+			if ok {
+				classes[i] = given
+			}
+			return ok
+		}})
+	}
+	return inquiries, nil
+}
+
+// surroundings are a section and what stands around it, as a model is shown them.
+type surroundings struct {
+	Question, Title, Before, Passage, After quoted
+}
+
+func (r *run) around(ctx context.Context, s section, chunkCount int) (surroundings, error) {
+	shown := surroundings{Question: quote(r.Search.Query, questionTokens), Before: `"N/A"`, After: `"N/A"`}
+	parts := []struct {
+		from, to, most int
+		shown          *quoted
+	}{
+		{s.start - neighbourChunks, s.start - 1, aroundTokens, &shown.Before},
+		{s.start, s.end, passageTokens, &shown.Passage},
+		{s.end + 1, s.end + neighbourChunks, aroundTokens, &shown.After},
+	}
+	for _, part := range parts {
+		from, to := max(part.from, 0), min(part.to, chunkCount-1)
+		if from > to {
+			continue
+		}
+		text, err := r.text(ctx, s.document, from, to, part.most)
+		if err != nil {
+			return shown, err
+		}
+		*part.shown = quote(text, part.most)
+	}
+	return shown, nil
+}
+
+// parseClass reads the last digit from 0 to 3 that stands by itself.
+func parseClass(reply string) (class, bool) {
+	numbers := numbersIn(reply)
+	for i := len(numbers) - 1; i >= 0; i-- {
+		if n := numbers[i]; n.value <= int(muchMore) {
+			return class(n.value), true
+		}
+	}
+	return sectionOnly, false
+}
+
+// widen gives each section what its class asks for, within its document. Sections beside the question are dropped,
+// unless nothing else is left: then all stay as they were found.
+func widen(sections []section, classes []class, chunkCount func(document string) int) (kept, dropped []section) {
+	for i, s := range sections {
+		by := 0
+		switch {
+		case s.whole:
+			by = chunkCount(s.document)
+		case classes[i] == notRelevant:
+			s.selected = false
+			dropped = append(dropped, s)
+			continue
+		case classes[i] == withNeighbours:
+			by = neighbourChunks
+		case classes[i] == muchMore:
+			by = muchMoreChunks
+		}
+		s.start = max(s.start-by, 0)
+		s.end = max(min(s.end+by, chunkCount(s.document)-1), s.end)
+		kept = append(kept, s)
+	}
+	if len(kept) == 0 {
+		return sections, nil
+	}
+	return kept, dropped
+}
+
+// chunkCount is how many chunks a document has that was described before.
+func (r *run) chunkCount(document string) int {
+	if d := r.described[document]; d != nil {
+		return d.ChunkCount
+	}
+	return 0
+}
+
+// classesTold counts what is done with the sections, for the stage's detail.
+func classesTold(sections []section, classes []class) string {
+	const names = 5
+	var counts [names]int
+	for i, s := range sections {
+		if s.whole {
+			counts[muchMore+1]++
+			continue
+		}
+		counts[classes[i]]++
+	}
+	var told []string
+	for i, name := range [names]string{"beside the question", "as found", "with neighbours", "with more", "whole"} {
+		if counts[i] > 0 {
+			told = append(told, fmt.Sprintf("%d %s", counts[i], name))
+		}
+	}
+	return strings.Join(told, ", ")
+}

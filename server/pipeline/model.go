@@ -1,0 +1,220 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/llm"
+)
+
+// defaultDeadline is how long one call of a model may take when the request does not say.
+const defaultDeadline = 8 * time.Second
+
+// replyTokens bounds every reply: what is asked for is short, but some models think aloud first.
+const replyTokens = 2048
+
+// What models are asked for.
+const (
+	purposeRephrase = "rephrase"
+	purposeKeywords = "keywords"
+	purposeSources  = "sources"
+	purposeTime     = "time"
+	purposeSelect   = "select"
+	purposeClassify = "classify"
+)
+
+// inquiry is one call of the model, and what is made of its reply.
+type inquiry struct {
+	purpose  string
+	messages []llm.Message
+	// use takes the reply; false says that nothing in it can be used.
+	use func(reply string) bool
+}
+
+// answered is how a call ended.
+type answered struct {
+	reply llm.Reply
+	err   error
+}
+
+// start asks the model everything at once. The function that it returns waits for the answers, which come in the order
+// of the inquiries, each within the deadline of a call whatever the model does.
+func (r *run) start(ctx context.Context, inquiries []inquiry) func() []answered {
+	answers := make([]answered, len(inquiries))
+	deadline := r.callDeadline(ctx)
+	var calls sync.WaitGroup
+	for i, q := range inquiries {
+		calls.Go(func() {
+			answers[i] = complete(ctx, r.Model, llm.Request{
+				Messages: q.messages, MaxTokens: replyTokens, Purpose: q.purpose,
+			}, deadline)
+		})
+	}
+	return func() []answered {
+		calls.Wait()
+		return answers
+	}
+}
+
+// callDeadline is how long a call may take: as the request says, but at most half of the time that is left for the
+// search, so that something can still be answered without the model.
+func (r *run) callDeadline(ctx context.Context) time.Duration {
+	limit := r.Deadline
+	if limit <= 0 {
+		limit = defaultDeadline
+	}
+	if end, bounded := ctx.Deadline(); bounded {
+		limit = min(limit, time.Until(end)/2)
+	}
+	return limit
+}
+
+// complete calls a model and does not wait for it longer than the deadline, even if it minds no context. A panic of the
+// model's client is an error like others.
+func complete(ctx context.Context, model llm.Chat, request llm.Request, deadline time.Duration) answered {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	done := make(chan answered, 1)
+	go func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				done <- answered{err: fmt.Errorf("panic: %v", cause)}
+			}
+		}()
+		reply, err := model.Complete(ctx, request)
+		done <- answered{reply, err}
+	}()
+	select {
+	case answer := <-done:
+		return answer
+	case <-ctx.Done():
+		return answered{err: ctx.Err()}
+	}
+}
+
+// tally is what came of the calls of a stage.
+type tally struct {
+	usage  llm.Usage
+	useful int
+	late   []string // purposes of the calls without an answer in time
+	failed []string // and of those that failed or whose reply could not be used
+	reason error    // why the first of them did
+}
+
+// errUnusable is a reply that does not have the form that was asked for.
+var errUnusable = errors.New("the reply does not have the form that was asked for")
+
+// ask starts calls, waits for them and uses what they answer. meanwhile, unless nil, runs beside them.
+func (r *run) ask(ctx context.Context, inquiries []inquiry, meanwhile func() error) (tally, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wait := r.start(ctx, inquiries)
+	if meanwhile != nil {
+		if err := meanwhile(); err != nil {
+			return tally{}, err
+		}
+	}
+	answers := wait()
+	if err := ctx.Err(); err != nil {
+		return tally{}, err
+	}
+	var t tally
+	for i, q := range inquiries {
+		answer := answers[i]
+		answer.reply.Usage.Calls = max(1, answer.reply.Usage.Calls)
+		t.usage = t.usage.Add(answer.reply.Usage)
+		err := answer.err
+		if err == nil && !q.use(spoken(answer.reply.Text)) {
+			err = errUnusable
+		}
+		t.count(q.purpose, err)
+		if err != nil && r.Log != nil {
+			r.Log.WarnContext(ctx, "model call failed", "purpose", q.purpose, "model", r.Model.Name(), "error", err.Error())
+		}
+	}
+	return t, nil
+}
+
+func (t *tally) count(purpose string, err error) {
+	switch {
+	case err == nil:
+		t.useful++
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, llm.ErrTimeout):
+		t.late = append(t.late, purpose)
+	default:
+		t.failed = append(t.failed, purpose)
+		if t.reason == nil {
+			t.reason = err
+		}
+	}
+}
+
+// settle notes what the model did not do, with what happens instead, and says how the stage ended. A stage in which
+// something was answered has succeeded. A model that let every call of a stage pass its deadline is not asked again.
+func (r *run) settle(t tally, instead string) (outcome string) {
+	if len(t.late) > 0 {
+		r.note(wire.NoteStageTimeout, "the language model did not answer in time (%s): %s", listed(t.late), instead)
+	}
+	if len(t.failed) > 0 {
+		reason := ""
+		if r.Trusted && t.reason != nil {
+			reason = "; " + clip(strings.Join(strings.Fields(t.reason.Error()), " "), titleTokens)
+		}
+		r.note(wire.NoteStageFailed, "the language model gave no answer that could be used (%s%s): %s", listed(t.failed),
+			reason, instead)
+	}
+	switch {
+	case t.useful > 0:
+		return wire.OutcomeOK
+	case len(t.failed) > 0:
+		return wire.OutcomeFailed
+	}
+	r.modelIsSilent = true
+	return wire.OutcomeTimeout
+}
+
+// listed names purposes, each once with how often it occurs.
+func listed(purposes []string) string {
+	var names []string
+	for _, p := range purposes {
+		if !slices.Contains(names, p) {
+			names = append(names, p)
+		}
+	}
+	for i, name := range names {
+		if n := len(slices.DeleteFunc(slices.Clone(purposes), func(p string) bool { return p != name })); n > 1 {
+			names[i] = fmt.Sprintf("%d × %s", n, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// spent adds what the calls of a stage cost to its detail, for whoever asks for an explanation.
+func (r *run) spent(detail string, u llm.Usage) string {
+	if !r.Search.Explain {
+		return detail
+	}
+	return fmt.Sprintf("%s; %s: %d %s, %d tokens in, %d out", detail, r.Model.Name(), u.Calls,
+		plural(u.Calls, "call", "calls"), u.Prompt, u.Completion)
+}
+
+// withoutModel says why a stage goes without the model; empty when it does not. skip is the request's own wish.
+func (r *run) withoutModel(skip bool) string {
+	switch {
+	case r.Search.Instant:
+		return "instant search"
+	case skip:
+		return "asked to skip"
+	case r.Model == nil:
+		return "no model"
+	case r.modelIsSilent:
+		return "the model did not answer before"
+	}
+	return ""
+}

@@ -1,0 +1,140 @@
+package pipeline
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"quarry/client/wire"
+)
+
+// The kinds of queries.
+const (
+	kindOriginal = "original"
+	kindSemantic = "semantic"
+	kindKeyword  = "keyword"
+)
+
+// weights say how much each kind of query counts in the fusion.
+type weights struct {
+	name                        string
+	question, rephrase, keyword float64
+}
+
+// parity are Onyx's weights, where the question as it was asked counts as passed (0.7) and as original (0.5).
+func parity() weights { return weights{name: "parity", question: 1.2, rephrase: 1.3, keyword: 1.0} }
+
+// literal puts the question first: what measured best without a model.
+func literal() weights { return weights{name: "literal", question: 1.3, rephrase: 0.7, keyword: 0.5} }
+
+// weightedQueries lists what is to be searched for, the heaviest first. Inside a group, which are the sentences (the
+// question and its rephrasing) and the keyword queries, what differs in case alone is one query with the sum of the
+// weights; the question keeps its own spelling.
+func weightedQueries(w weights, question, rephrase string, keywords []string) []wire.ExecutedQuery {
+	asked := wire.ExecutedQuery{Query: question, Kind: kindOriginal, Weight: w.question}
+	var queries []wire.ExecutedQuery
+	switch {
+	case rephrase == "":
+	case sameQuery(rephrase, question):
+		asked.Weight += w.rephrase
+	default:
+		queries = append(queries, wire.ExecutedQuery{Query: rephrase, Kind: kindSemantic, Weight: w.rephrase})
+	}
+	queries = append(queries, asked)
+	first := len(queries)
+	for _, k := range keywords {
+		same := func(q wire.ExecutedQuery) bool { return sameQuery(q.Query, k) }
+		if at := slices.IndexFunc(queries[first:], same); at >= 0 {
+			queries[first+at].Weight += w.keyword
+			continue
+		}
+		queries = append(queries, wire.ExecutedQuery{Query: k, Kind: kindKeyword, Weight: w.keyword})
+	}
+	slices.SortStableFunc(queries, func(a, b wire.ExecutedQuery) int { return cmp.Compare(b.Weight, a.Weight) })
+	return queries
+}
+
+func sameQuery(a, b string) bool { return strings.EqualFold(oneLine(a), oneLine(b)) }
+
+// oneLine is a text with single spaces for whatever stands between its words, and without control characters.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// isQuoted reports whether somebody put a phrase into quotation marks: such a question means its words literally.
+func isQuoted(s wire.SearchRequest) bool {
+	return len(s.Phrases) > 0 || strings.Count(s.Query, `"`) > 1 || strings.Contains(s.Query, "“")
+}
+
+// parseRephrase reads a rephrased question: the first line that is not an announcement; empty when there is none that
+// can be a query.
+func parseRephrase(reply string) string {
+	lines := replyLines(reply)
+	if len(lines) == 0 || !isQuery(lines[0], wire.MaxQueryRunes) {
+		return ""
+	}
+	return lines[0]
+}
+
+// maxKeywordQueries is how many keyword queries are searched for.
+const maxKeywordQueries = 3
+
+// maxKeywordRunes bounds a keyword query; a longer line is prose.
+const maxKeywordRunes = 160
+
+// parseKeywords reads keyword queries, one on each line, without list marks, and each once.
+func parseKeywords(reply string) []string {
+	var queries []string
+	for _, line := range replyLines(reply) {
+		line = unquote(listMark().ReplaceAllString(line, ""))
+		if !isQuery(line, maxKeywordRunes) || slices.ContainsFunc(queries, func(q string) bool { return sameQuery(q, line) }) {
+			continue
+		}
+		if queries = append(queries, line); len(queries) == maxKeywordQueries {
+			break
+		}
+	}
+	return queries
+}
+
+func listMark() *regexp.Regexp { return regexp.MustCompile(`^(?:[-*•–]|\d{1,2}[.)])\s+`) }
+
+// replyLines are the lines of a reply that say something, without fences, announcements and quotation marks.
+func replyLines(reply string) []string {
+	var lines []string
+	for line := range strings.Lines(reply) {
+		line = unquote(oneLine(line))
+		if line == "" || strings.HasPrefix(line, "```") || strings.HasSuffix(line, ":") {
+			continue
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// unquote takes off the marks that a model puts around a whole line.
+func unquote(line string) string {
+	for _, marks := range [][2]string{{`"`, `"`}, {"“", "”"}, {"`", "`"}, {"'", "'"}, {"**", "**"}} {
+		inner, opened := strings.CutPrefix(line, marks[0])
+		inner, closed := strings.CutSuffix(inner, marks[1])
+		if opened && closed && !strings.Contains(inner, marks[0]) {
+			return strings.TrimSpace(inner)
+		}
+	}
+	return line
+}
+
+// isQuery: a query has a letter or a digit, and is not too long.
+func isQuery(text string, most int) bool {
+	says := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	return strings.ContainsFunc(text, says) && utf8.RuneCountInString(text) <= most
+}

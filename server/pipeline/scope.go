@@ -1,0 +1,188 @@
+package pipeline
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+)
+
+// inferred is what a model reads out of a question as a limit, beyond what the caller set.
+type inferred struct {
+	sources []string // empty: no limit
+	window
+}
+
+// window is a span of time, both ends in it; zero ends are open.
+type window struct{ since, until time.Time }
+
+// candidateSources are those that a model may choose among: what the caller can see, within what the caller asked for.
+func candidateSources(r Request) []string {
+	var candidates []string
+	for _, s := range r.Sources {
+		if (len(r.Search.Sources) == 0 || slices.Contains(r.Search.Sources, s)) && isSourceName(s) {
+			candidates = append(candidates, s)
+		}
+	}
+	return candidates
+}
+
+// isSourceName keeps anything else out of a prompt.
+func isSourceName(name string) bool {
+	strange := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }
+	return name != "" && !strings.ContainsFunc(name, strange)
+}
+
+// sourceLine is how a source is put to a model.
+type sourceLine struct{ Value, Name string }
+
+func sourceLines(values []string) []sourceLine {
+	var lines []sourceLine
+	for _, value := range values {
+		line := sourceLine{value, value}
+		if s, ok := wire.LookupSource(value); ok {
+			line.Name = s.Name
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// parseSources reads the last list in brackets. Names that are not among the candidates are dropped; all of the
+// candidates are no limit. ok is false where there is no list.
+func parseSources(reply string, candidates []string) (sources []string, ok bool) {
+	end := strings.LastIndexByte(reply, ']')
+	if end < 0 {
+		return nil, false
+	}
+	start := strings.LastIndexByte(reply[:end], '[')
+	if start < 0 {
+		return nil, false
+	}
+	for name := range strings.SplitSeq(reply[start+1:end], ",") {
+		name = strings.Trim(oneLine(name), "\"'` ")
+		at := slices.IndexFunc(candidates, func(c string) bool { return isNameOf(name, c) })
+		if at >= 0 && !slices.Contains(sources, candidates[at]) {
+			sources = append(sources, candidates[at])
+		}
+	}
+	if len(sources) == len(candidates) {
+		sources = nil
+	}
+	return sources, true
+}
+
+// isNameOf accepts a source's value, and the name that people know it by.
+func isNameOf(name, source string) bool {
+	known, ok := wire.LookupSource(source)
+	return strings.EqualFold(name, source) || ok && strings.EqualFold(name, known.Name)
+}
+
+// timePair finds what looks like a pair of bounds, with the word before it.
+func timePair() *regexp.Regexp {
+	return regexp.MustCompile(`([A-Za-z]*)[ \t]*\(([^(),\n]{0,40}),([^(),\n]{0,40})\)`)
+}
+
+// parseTime reads the first pair of valid bounds, such as "updated (2025-03-01, None)". A start that is still to come
+// and an end that is not over are open. Of a time of creation only the start can be used: a document was never changed
+// before it was written. ok is false where there is no such pair.
+func parseTime(reply string, now time.Time) (w window, ok bool) {
+	for _, match := range timePair().FindAllStringSubmatch(reply, -1) {
+		since, valid := parseBound(match[2], now)
+		if !valid {
+			continue
+		}
+		until, valid := parseBound(match[3], now)
+		if !valid {
+			continue
+		}
+		if since.After(now) {
+			since = time.Time{}
+		}
+		if !until.IsZero() {
+			until = until.AddDate(0, 0, 1).Add(-time.Microsecond)
+		}
+		if !until.Before(now) || strings.EqualFold(match[1], "created") {
+			until = time.Time{}
+		}
+		if !until.IsZero() && since.After(until) {
+			return window{}, true
+		}
+		return window{since, until}, true
+	}
+	return window{}, false
+}
+
+// parseBound reads a day, a time before today, or an open end (zero). Days are UTC and begin at midnight.
+func parseBound(text string, now time.Time) (day time.Time, valid bool) {
+	text = strings.ToUpper(strings.Trim(text, "\"'` \t"))
+	if text == "NONE" || text == "NULL" {
+		return time.Time{}, true
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day, day.Year() > 0
+	}
+	const prefix, most = "-P", 36_500
+	number, found := strings.CutPrefix(text, prefix)
+	if !found || len(number) < 2 {
+		return time.Time{}, false
+	}
+	unit := number[len(number)-1]
+	count, err := strconv.ParseUint(number[:len(number)-1], 10, 32)
+	if err != nil || count > most {
+		return time.Time{}, false
+	}
+	n, today := int(count), now.UTC().Truncate(24*time.Hour)
+	switch unit {
+	case 'D':
+		day = today.AddDate(0, 0, -n)
+	case 'W':
+		day = today.AddDate(0, 0, -7*n)
+	case 'M':
+		day = monthsBefore(today, n)
+	case 'Y':
+		day = monthsBefore(today, 12*n)
+	default:
+		return time.Time{}, false
+	}
+	return day, day.Year() > 0
+}
+
+// monthsBefore goes back by whole months; where that month is too short, to its last day.
+func monthsBefore(day time.Time, months int) time.Time {
+	before := day.AddDate(0, -months, 0)
+	if before.Day() != day.Day() {
+		before = before.AddDate(0, 0, -before.Day())
+	}
+	return before
+}
+
+// within cuts a window to what is left of it inside another, leaving out the ends that limit nothing more; zero when
+// nothing is left of it.
+func (w window) within(outer window) window {
+	if !w.since.After(outer.since) {
+		w.since = time.Time{}
+	}
+	if !w.until.IsZero() && !outer.until.IsZero() && !w.until.Before(outer.until) {
+		w.until = time.Time{}
+	}
+	since, until := w.and(outer).since, w.and(outer).until
+	if !until.IsZero() && since.After(until) {
+		return window{}
+	}
+	return w
+}
+
+// and is the span that lies in both windows.
+func (w window) and(other window) window {
+	if other.since.After(w.since) {
+		w.since = other.since
+	}
+	if w.until.IsZero() || !other.until.IsZero() && other.until.Before(w.until) {
+		w.until = other.until
+	}
+	return w
+}

@@ -1,0 +1,191 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+	"quarry/server/tokens"
+)
+
+const (
+	// selectionTokens is what the passages may take that a model chooses among (Onyx: 25 chunks of 512).
+	selectionTokens = 25 * 512
+	// sectionTokens is the estimate for what else is told of each.
+	sectionTokens = 75
+)
+
+// selectSections keeps the sections that a model chooses, else the first ten.
+func (r *run) selectSections(ctx context.Context) (string, string, error) {
+	r.chosen, r.rest = firstSections(r.sections, r.Search.NumResults)
+	if why := r.withoutModel(r.Search.SkipDocumentSelection); why != "" {
+		return wire.OutcomeSkipped, fmt.Sprintf("%s: the first %d are kept", why, maxSelected), nil
+	}
+	if len(r.sections) < 2 {
+		return wire.OutcomeSkipped, "nothing to choose from", nil
+	}
+	shown, err := r.shownSections(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	messages, err := fill(purposeSelect, struct {
+		Question quoted
+		Passages []quoted
+		Most     int
+	}{quote(r.Search.Query, questionTokens), shown, maxSelected})
+	if err != nil {
+		return "", "", err
+	}
+	var picks []pick
+	tally, err := r.ask(ctx, []inquiry{{purposeSelect, messages, func(reply string) bool {
+		picks = parseSelection(reply, len(shown))
+		return len(picks) > 0
+	}}}, nil)
+	if err != nil {
+		return "", "", err
+	}
+	outcome := r.settle(tally, fmt.Sprintf("the first %d are kept", maxSelected))
+	detail := fmt.Sprintf("the first %d are kept", maxSelected)
+	if len(picks) > 0 {
+		r.chosen, r.rest = choose(r.sections, picks, r.Search.NumResults)
+		detail = fmt.Sprintf("%d of %d", len(picks), len(shown))
+	}
+	return outcome, r.spent(detail, tally.usage), nil
+}
+
+// shownSection is a section as the choosing model sees it.
+type shownSection struct {
+	ID         int                      `json:"section_id"`
+	Title      string                   `json:"title"`
+	UpdatedAt  *string                  `json:"updated_at,omitempty"`
+	Authors    []string                 `json:"authors,omitempty"`
+	SourceType string                   `json:"source_type"`
+	Metadata   map[string]wire.Metadata `json:"metadata,omitempty"`
+	Content    string                   `json:"content"`
+}
+
+// shownSections writes the sections that fit the budget of the selection, in their order. A document that vanished
+// meanwhile is shown as an empty passage, so that the numbers stay.
+func (r *run) shownSections(ctx context.Context) ([]quoted, error) {
+	documents, err := r.documents(ctx, r.sections)
+	if err != nil {
+		return nil, err
+	}
+	var shown []quoted
+	room := selectionTokens
+	for i, s := range r.sections {
+		one := shownSection{ID: i}
+		if d := documents[s.document]; d != nil {
+			one = describe(i, *d)
+			from, to := s.aroundCenter()
+			if one.Content, err = r.text(ctx, s.document, from, to, passageTokens); err != nil {
+				return nil, err
+			}
+		}
+		if room -= tokens.Estimate(one.Content) + sectionTokens; room < 0 && i > 0 {
+			break
+		}
+		shown = append(shown, encode(one))
+	}
+	return shown, nil
+}
+
+// describe bounds what is told of a document beside its text, to about sectionTokens.
+func describe(id int, d index.Stored) shownSection {
+	const mostAuthors, authorTokens, metadataBytes = 3, 16, 160
+	shown := shownSection{
+		ID: id, Title: clip(oneLine(d.Title), titleTokens), SourceType: d.Source, UpdatedAt: Timestamp(d.UpdatedAt),
+	}
+	for _, name := range AuthorNames(d.Authors[:min(len(d.Authors), mostAuthors)]) {
+		shown.Authors = append(shown.Authors, clip(oneLine(name), authorTokens))
+	}
+	room, fits := metadataBytes, 0
+	for _, f := range d.Metadata {
+		if room -= len(f.Key) + len(strings.Join(f.Values, ", ")); room < 0 {
+			break
+		}
+		fits++
+	}
+	shown.Metadata = WireMetadata(d.Metadata[:fits])
+	return shown
+}
+
+// text is a run of chunks as one text of at most so many tokens; empty where the document has vanished.
+func (r *run) text(ctx context.Context, document string, from, to, most int) (string, error) {
+	chunks, err := r.snapshot.Chunks(ctx, document, from, to, r.Access)
+	if errors.Is(err, index.ErrNotFound) || err == nil && len(chunks) == 0 {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", document, err)
+	}
+	text, _ := joined(chunks, 0)
+	return clip(text, most), nil
+}
+
+// pick is a section that a model chose; whole asks for all of its document.
+type pick struct {
+	section int
+	whole   bool
+}
+
+// parseSelection reads the numbers of sections out of a reply: the first list in brackets, else the first list with
+// commas, else every number that stands by itself. A ! behind a number asks for the whole document. Numbers that no
+// section has are passed over, repeated ones count once, and at most ten are read.
+func parseSelection(reply string, sections int) []pick {
+	const id = `\d+"?\s*!?`
+	bracketed := regexp.MustCompile(`\[\s*"?` + id + `(?:\s*,\s*"?` + id + `)*\s*,?\s*\]`)
+	commas := regexp.MustCompile(id + `(?:\s*,\s*` + id + `)+`)
+	list := bracketed.FindStringIndex(reply)
+	if list == nil {
+		list = commas.FindStringIndex(reply)
+	}
+	if list == nil {
+		list = []int{0, len(reply)}
+	}
+	var picks []pick
+	for _, n := range numbersIn(reply) {
+		taken := func(p pick) bool { return p.section == n.value }
+		if n.start < list[0] || n.start >= list[1] || n.value >= sections || slices.ContainsFunc(picks, taken) {
+			continue
+		}
+		whole := strings.HasPrefix(strings.TrimLeft(reply[n.end:list[1]], "\" "), "!")
+		if picks = append(picks, pick{n.value, whole}); len(picks) == maxSelected {
+			break
+		}
+	}
+	return picks
+}
+
+// number is a whole number in a text, and its place.
+type number struct{ value, start, end int }
+
+// numbersIn finds the whole numbers of a text that are not part of a word, a fraction or a greater number.
+func numbersIn(text string) []number {
+	isDigit := func(i int) bool { return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9' }
+	isLetter := func(i int) bool { return i >= 0 && i < len(text) && 'a' <= text[i]|0x20 && text[i]|0x20 <= 'z' }
+	is := func(i int, c byte) bool { return i >= 0 && i < len(text) && text[i] == c }
+	var numbers []number
+	for i := 0; i < len(text); i++ {
+		if !isDigit(i) {
+			continue
+		}
+		end := i
+		for isDigit(end) {
+			end++
+		}
+		fraction := is(i-1, '.') && isDigit(i-2) || is(end, '.') && isDigit(end+1)
+		value, err := strconv.Atoi(text[i:end])
+		if err == nil && !fraction && !is(i-1, '-') && !isLetter(i-1) && !isLetter(end) {
+			numbers = append(numbers, number{value, i, end})
+		}
+		i = end
+	}
+	return numbers
+}

@@ -1,0 +1,191 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/llm"
+)
+
+// understood is what a model made of the question.
+type understood struct {
+	rephrase string
+	keywords []string
+	limit    inferred
+}
+
+// understand lets a model add queries and limits to the question. Meanwhile the question is searched for as it stands.
+func (r *run) understand(ctx context.Context) (string, string, error) {
+	if r.Model != nil {
+		r.weights = parity()
+	}
+	r.setQueries(understood{})
+	if why := r.withoutModel(r.Model == nil && r.Search.SkipQueryExpansion); why != "" {
+		if !r.Search.Instant && !r.Search.SkipQueryExpansion {
+			r.note(wire.NoteNoModel, "no language model is configured: the question was searched as it stands")
+		}
+		return wire.OutcomeSkipped, why, nil
+	}
+	var u understood
+	inquiries, err := r.understanding(&u)
+	if err != nil {
+		return "", "", err
+	}
+	if len(inquiries) == 0 {
+		return wire.OutcomeSkipped, "nothing to ask", nil
+	}
+	tally, err := r.ask(ctx, inquiries, func() error { return r.searchAtOnce(ctx) })
+	if err != nil {
+		return "", "", err
+	}
+	r.setQueries(u)
+	r.limit = inferred{sources: u.limit.sources, window: u.limit.within(timeRange(r.Request))}
+	r.filter = filterWithin(r.Request, r.limit)
+	r.response.AppliedFilters = appliedFilters(r.Request, r.limit)
+	outcome := r.settle(tally, "the search went on without it")
+	return outcome, r.spent(r.understandingTold(u), tally.usage), nil
+}
+
+// setQueries decides what is searched for, and tells it.
+func (r *run) setQueries(u understood) {
+	r.queries = weightedQueries(r.weights, r.Search.Query, u.rephrase, u.keywords)
+	r.response.Queries = r.queries
+	for i, q := range r.queries {
+		switch q.Kind {
+		case kindOriginal:
+			r.question = i
+		case kindSemantic:
+			r.response.QueryExpansion.SemanticQueries = append(r.response.QueryExpansion.SemanticQueries, q.Query)
+		case kindKeyword:
+			r.response.QueryExpansion.KeywordQueries = append(r.response.QueryExpansion.KeywordQueries, q.Query)
+		}
+	}
+}
+
+// searchAtOnce finds what the question finds as it stands, for whoever wants to read while the model thinks; it is
+// searched for in any case.
+func (r *run) searchAtOnce(ctx context.Context) error {
+	result, err := r.snapshot.Search(ctx, r.indexQuery(r.queries[r.question]))
+	if err != nil {
+		return fmt.Errorf("retrieve: %w", err)
+	}
+	r.early = &result
+	r.found = append(r.found[:0], result)
+	chosen, rest := firstSections(sectionsOf(fuse(r.rankings()), r.wanted()), r.Search.NumResults)
+	return r.provisional(ctx, arrange(chosen, rest, r.Search))
+}
+
+// understanding lists what the model is asked about the question; what it answers goes to u.
+func (r *run) understanding(u *understood) ([]inquiry, error) {
+	var inquiries []inquiry
+	if words := oneLine(r.words()); !r.Search.SkipQueryExpansion && words != "" {
+		material := struct {
+			Today    string
+			Question quoted
+		}{longDate(r.Now), quote(words, questionTokens)}
+		turns := before(r.Search)
+		if !isQuoted(r.Search) {
+			messages, err := fill(purposeRephrase, material, turns...)
+			if err != nil {
+				return nil, err
+			}
+			inquiries = append(inquiries, inquiry{purposeRephrase, messages, func(reply string) bool {
+				u.rephrase = parseRephrase(reply)
+				if sameQuery(u.rephrase, words) {
+					u.rephrase = r.Search.Query
+				}
+				return u.rephrase != ""
+			}})
+		}
+		messages, err := fill(purposeKeywords, material, turns...)
+		if err != nil {
+			return nil, err
+		}
+		inquiries = append(inquiries, inquiry{purposeKeywords, messages, func(reply string) bool {
+			u.keywords = parseKeywords(reply)
+			return len(u.keywords) > 0
+		}})
+	}
+	if !r.AutoDetectFilters {
+		return inquiries, nil
+	}
+	scopes, err := r.scopes(u)
+	return append(inquiries, scopes...), err
+}
+
+// scopes lists what the model is asked about the limits that the question speaks of.
+func (r *run) scopes(u *understood) ([]inquiry, error) {
+	turns := encode(userTurns(r.Search))
+	var inquiries []inquiry
+	if candidates := candidateSources(r.Request); len(candidates) > 1 {
+		messages, err := fill(purposeSources, struct {
+			Sources []sourceLine
+			Turns   quoted
+		}{sourceLines(candidates), turns})
+		if err != nil {
+			return nil, err
+		}
+		inquiries = append(inquiries, inquiry{purposeSources, messages, func(reply string) (ok bool) {
+			u.limit.sources, ok = parseSources(reply, candidates)
+			return ok
+		}})
+	}
+	messages, err := fill(purposeTime, struct {
+		Today, Date string
+		Turns       quoted
+	}{longDate(r.Now), r.Now.UTC().Format(time.DateOnly), turns})
+	if err != nil {
+		return nil, err
+	}
+	return append(inquiries, inquiry{purposeTime, messages, func(reply string) (ok bool) {
+		u.limit.window, ok = parseTime(reply, r.Now)
+		return ok
+	}}), nil
+}
+
+// fill loads a prompt and fills it in.
+func fill(name string, material any, between ...llm.Message) ([]llm.Message, error) {
+	p, err := loadPrompt(name)
+	if err != nil {
+		return nil, err
+	}
+	return p.messages(material, between...)
+}
+
+// words are those of the question that are looked for: what it excludes would only lead a model to look for it.
+func (r *run) words() string {
+	search := r.Search
+	search.Phrases = nil
+	return words(search)
+}
+
+// understandingTold says in short what the model made of the question.
+func (r *run) understandingTold(u understood) string {
+	var told []string
+	switch {
+	case u.rephrase == "":
+	case sameQuery(u.rephrase, r.Search.Query):
+		told = append(told, "the question stands as it is")
+	default:
+		told = append(told, "rephrased")
+	}
+	if n := len(u.keywords); n > 0 {
+		told = append(told, fmt.Sprintf("%d keyword %s", n, plural(n, "query", "queries")))
+	}
+	if len(r.limit.sources) > 0 {
+		told = append(told, "only "+strings.Join(r.limit.sources, ", "))
+	}
+	if !r.limit.since.IsZero() {
+		told = append(told, "since "+r.limit.since.Format(time.DateOnly))
+	}
+	if !r.limit.until.IsZero() {
+		told = append(told, "until "+r.limit.until.Format(time.DateOnly))
+	}
+	if told == nil {
+		return "nothing added"
+	}
+	return strings.Join(told, ", ")
+}
