@@ -20,13 +20,14 @@ const (
 	InPicker
 	InActions
 	InSetUp
+	InWhy
 
 	// InPanes is the screen without anything laid over it.
 	InPanes = InBox | InList | InReader
 	// InFields are the places where text is typed.
 	InFields = InBox | InPicker | InActions | InSetUp
 	// InOverlays are the places that lie over the panes.
-	InOverlays = InPicker | InActions | InSetUp
+	InOverlays = InPicker | InActions | InSetUp | InWhy
 	Everywhere = InPanes | InOverlays
 )
 
@@ -66,7 +67,7 @@ type keymap struct {
 // Places lists the single bits of a set.
 func (p Place) Places() []Place {
 	var single []Place
-	for bit := InBox; bit <= InSetUp; bit <<= 1 {
+	for bit := InBox; bit <= InWhy; bit <<= 1 {
 		if p&bit != 0 {
 			single = append(single, bit)
 		}
@@ -286,6 +287,8 @@ func (p Place) Name() string {
 		return "the filters"
 	case InActions:
 		return "the list of actions"
+	case InWhy:
+		return "why these results"
 	}
 	return "the set-up"
 }

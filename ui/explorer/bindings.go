@@ -90,6 +90,8 @@ func readerBindings() []Binding {
 			Long: "Scroll the reader down from the list", Run: (*Model).readerHalfDown},
 		{Action: "scroll-up", Keys: []string{"shift+up", "K"}, In: InList, Group: group, Disabled: noReaderBeside,
 			Long: "Scroll the reader up from the list", Run: (*Model).readerHalfUp},
+		{Action: "why", Keys: []string{"w"}, In: InList | InReader, Short: "why", Group: group, Disabled: nothingAsked,
+			Long: "Why these results: queries, filters, stages, ranks", Run: (*Model).openWhy},
 		{Action: "raw", Keys: []string{"v"}, In: InList | InReader, Group: group, Disabled: noResult,
 			Long: "Show the text as it was written, or rendered", Run: (*Model).toggleRaw},
 	}
@@ -146,7 +148,7 @@ func screenBindings() []Binding {
 func overlayBindings() []Binding {
 	const group = "Panels"
 	return []Binding{
-		{Action: "close", Keys: []string{"esc"}, In: InOverlays, Short: "leave as it was", Group: group,
+		{Action: "close", Keys: []string{"esc", "q"}, In: InOverlays, Short: "leave as it was", Group: group,
 			Long: "Close the panel; nothing changes", Run: (*Model).closeOverlay},
 		{Action: "apply", Keys: []string{"enter"}, In: InPicker, Short: "apply", Group: group,
 			Long: "Search with the chosen filters", Run: (*Model).applyPicker},
@@ -174,9 +176,9 @@ func overlayBindings() []Binding {
 			Long: "Next field; a path is completed", Run: (*Model).setUpNext},
 		{Action: "field-before", Keys: []string{"shift+tab"}, In: InSetUp, Group: group,
 			Long: "The field before", Run: (*Model).setUpPrevious},
-		{Action: "down", Keys: []string{"down", "ctrl+n"}, In: InOverlays, Group: group,
+		{Action: "down", Keys: []string{"down", "ctrl+n", "j"}, In: InOverlays, Group: group,
 			Long: "Next line", Run: (*Model).overlayDown},
-		{Action: "up", Keys: []string{"up", "ctrl+p"}, In: InOverlays, Group: group,
+		{Action: "up", Keys: []string{"up", "ctrl+p", "k"}, In: InOverlays, Group: group,
 			Long: "Line before", Run: (*Model).overlayUp},
 		{Action: "panel-page-down", Keys: []string{"pgdown"}, In: InOverlays, Group: group,
 			Long: "A page down", Run: (*Model).overlayPageDown},

@@ -16,6 +16,7 @@ import (
 	"quarry/ui/explorer/reader"
 	"quarry/ui/explorer/results"
 	"quarry/ui/explorer/setup"
+	"quarry/ui/explorer/why"
 )
 
 // Model is the explorer of one session. All of its state changes in Update.
@@ -44,6 +45,7 @@ type Model struct {
 	picker  picker.Picker
 	actions palette.Palette
 	wizard  setup.Wizard
+	reasons why.Panel
 
 	target    Target
 	session   *Session

@@ -184,3 +184,18 @@ func TestTinyTerminals(t *testing.T) {
 	screen.Resize(160, 45)
 	screen.WaitText("Confluence")
 }
+
+func TestWhyTheseResults(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 45, Options{Target: sampleTarget(t), Query: "roll back source:confluence"})
+	screen.WaitText("passages")
+	screen.WaitText("· 1 ms")
+	screen.Press("w")
+	screen.WaitText("Why these results")
+	screen.WaitText("original")
+	screen.WaitText("set by you")
+	screen.WaitText("retrieve")
+	screen.WaitText("1. for “roll back”")
+	screen.Press("esc")
+	screen.WaitGone("Why these results")
+}

@@ -10,6 +10,7 @@ import (
 
 	"quarry/theme"
 	"quarry/ui/explorer/palette"
+	"quarry/ui/explorer/why"
 )
 
 // dividerStep is how far the divider moves at once, in columns; rows move one by one.
@@ -157,6 +158,14 @@ func (m *Model) closeOverlay() tea.Cmd {
 	return nil
 }
 
+// openWhy tells how the answer that is shown came about.
+func (m *Model) openWhy() tea.Cmd {
+	s := m.shown
+	m.reasons.Show(why.Input{Text: s.text, Where: m.target.Where, Response: s.response, Took: s.took, Instant: s.instant})
+	m.overlay = InWhy
+	return nil
+}
+
 func (m *Model) overlayDown() tea.Cmd { return m.overlayMove(1) }
 func (m *Model) overlayUp() tea.Cmd   { return m.overlayMove(-1) }
 
@@ -170,6 +179,8 @@ func (m *Model) overlayMove(lines int) tea.Cmd {
 		m.picker.Up()
 	case m.overlay == InSetUp:
 		m.wizard.Move(lines)
+	case m.overlay == InWhy:
+		m.reasons.Move(lines)
 	}
 	return nil
 }
@@ -181,6 +192,8 @@ func (m *Model) overlayPage(direction int) tea.Cmd {
 	switch {
 	case m.overlay == InActions:
 		m.actions.Page(direction)
+	case m.overlay == InWhy:
+		m.reasons.Page(direction)
 	case m.overlay == InPicker && direction > 0:
 		m.picker.PageDown()
 	case m.overlay == InPicker:
@@ -199,6 +212,13 @@ func (m *Model) pickerExtendLeft() tea.Cmd  { m.picker.ExtendLeft(); return nil 
 func (m *Model) pickerExtendRight() tea.Cmd { m.picker.ExtendRight(); return nil }
 
 // The reasons why an action cannot run now.
+
+func nothingAsked(m *Model) string {
+	if m.shown == nil {
+		return "nothing was asked yet"
+	}
+	return ""
+}
 
 func noQuery(m *Model) string {
 	if m.box.Query() == "" && m.failure == nil {

@@ -159,6 +159,7 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 		wanted = m.options.Results
 	}
 	s.wire.NumResults = &wanted
+	s.wire.Explain = !instant
 	s.agent = s.query.Agent
 	if s.agent == "" {
 		s.wire.PersonaID, s.agent = m.target.Agent, m.target.AgentName

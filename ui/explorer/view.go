@@ -151,6 +151,8 @@ func (m *Model) overlayLines() (lines []string, cursorX, cursorY int) {
 	}
 	cursorX = -1
 	switch m.overlay {
+	case InWhy:
+		lines = m.reasons.View(r.W, r.H, m.theme, hints)
 	case InActions:
 		lines, cursorX = m.actions.View(r.W, r.H, m.theme, hints)
 	case InPicker:

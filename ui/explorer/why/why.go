@@ -1,0 +1,219 @@
+// Package why is the panel that tells how an answer came about: the queries that ran, the filters that applied and who
+// set them, the stages with their times, and where each query ranked each result.
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
+)
+
+// Input is an answer and what is known of how it was asked for.
+type Input struct {
+	Text     string // the query as it was typed
+	Where    string // was searched
+	Response *wire.SearchResponse
+	Took     time.Duration
+	Instant  bool // asked while typing
+}
+
+// Panel tells of one answer. The zero value tells nothing.
+type Panel struct {
+	input   Input
+	top     int
+	page    int
+	version uint64
+	cache   paint.Cache[key]
+}
+
+type key struct {
+	version       uint64
+	width, height int
+	theme, hints  string
+}
+
+// Show tells of an answer, from the beginning.
+func (p *Panel) Show(input Input) {
+	p.input, p.top = input, 0
+	p.version++
+}
+
+// Move scrolls by lines, up when negative.
+func (p *Panel) Move(lines int) {
+	p.top = max(0, p.top+lines)
+	p.version++
+}
+
+// Page scrolls by a page down (1) or up (-1).
+func (p *Panel) Page(direction int) { p.Move(direction * max(1, p.page-1)) }
+
+// View draws the panel.
+func (p *Panel) View(width, height int, th theme.Theme, hints string) []string {
+	return p.cache.Lines(key{p.version, width, height, th.Name, hints}, func() []string {
+		return p.draw(width, height, th, hints)
+	})
+}
+
+func (p *Panel) draw(width, height int, th theme.Theme, hints string) []string {
+	if height <= 0 {
+		return nil
+	}
+	lines := []string{paint.Fit(" "+th.Title.Render("Why these results"), width)}
+	below := 0
+	if hints != "" && height >= 4 {
+		below = 1
+	}
+	p.page = max(0, height-1-below)
+	body := tell{th: th, width: max(1, width-2)}.all(p.input)
+	p.top = max(0, min(p.top, len(body)-p.page))
+	for i := range p.page {
+		line := ""
+		if p.top+i < len(body) {
+			line = " " + body[p.top+i]
+		}
+		lines = append(lines, paint.Fit(line, width))
+	}
+	if below > 0 {
+		lines = append(lines, paint.Fit(" "+th.Muted.Render(hints), width))
+	}
+	return lines
+}
+
+// tell writes what is known as lines.
+type tell struct {
+	th    theme.Theme
+	width int
+}
+
+func (t tell) all(in Input) []string {
+	if in.Response == nil {
+		return []string{t.th.Muted.Render("nothing was searched yet")}
+	}
+	lines := []string{t.th.Muted.Render("“" + paint.Line(in.Text) + "” in " + in.Where + " · " + in.Took.Round(time.Millisecond).String()), ""}
+	lines = append(lines, t.queries(in)...)
+	lines = append(lines, t.filters(in.Response.AppliedFilters)...)
+	lines = append(lines, t.stages(in.Response.Stages)...)
+	lines = append(lines, t.notes(in.Response.Notes)...)
+	return append(lines, t.ranks(in.Response)...)
+}
+
+// section is a heading with its lines, or with what is said when there are none.
+func (t tell) section(heading, none string, lines []string) []string {
+	if len(lines) == 0 {
+		if none == "" {
+			return nil
+		}
+		lines = []string{"  " + t.th.Muted.Render(none)}
+	}
+	return append(append([]string{t.th.Title.Render(heading)}, lines...), "")
+}
+
+func (t tell) queries(in Input) []string {
+	var lines []string
+	for _, query := range in.Response.Queries {
+		lines = append(lines, "  "+t.th.Number.Render(fmt.Sprintf("%4.2f", query.Weight))+"  "+
+			t.th.Muted.Render(paint.Fit(query.Kind, 9))+" "+t.th.Text.Render(paint.Line(query.Query)))
+	}
+	heading := "Queries that ran, with their weights"
+	if in.Instant {
+		heading += " (while typing: words only, no model)"
+	}
+	return t.section(heading, "this server does not tell which queries ran", lines)
+}
+
+func (t tell) filters(filters []wire.AppliedFilter) []string {
+	var lines []string
+	for _, filter := range filters {
+		by := "you"
+		if filter.SetBy != "user" {
+			by = "the " + paint.Line(filter.SetBy)
+		}
+		lines = append(lines, "  "+t.th.Chip.Render(paint.Line(filter.Field)+" "+paint.Line(filter.Value))+
+			t.th.Muted.Render("  set by "+by))
+	}
+	return t.section("Filters", "", lines)
+}
+
+func (t tell) stages(stages []wire.Stage) []string {
+	longest := 0.0
+	for _, stage := range stages {
+		longest = max(longest, stage.MS)
+	}
+	const barWidth = 16
+	var lines []string
+	for _, stage := range stages {
+		filled := 0
+		if longest > 0 {
+			filled = min(barWidth, int(stage.MS/longest*barWidth+0.5))
+		}
+		line := "  " + t.th.Text.Render(paint.Fit(paint.Line(stage.Name), 11)) + t.th.Bar.Render(strings.Repeat("▄", filled)) +
+			strings.Repeat(" ", barWidth-filled) + t.th.Text.Render(fmt.Sprintf(" %8.1f ms  ", stage.MS))
+		outcome := t.th.Success
+		switch stage.Outcome {
+		case wire.OutcomeSkipped:
+			outcome = t.th.Muted
+		case wire.OutcomeFailed, wire.OutcomeTimeout:
+			outcome = t.th.Error
+		}
+		line += outcome.Render(paint.Line(stage.Outcome))
+		if detail := paint.Line(stage.Detail); detail != "" {
+			line += t.th.Muted.Render(" · " + detail)
+		}
+		lines = append(lines, line)
+	}
+	return t.section("Stages", "this server does not tell how long its stages took", lines)
+}
+
+func (t tell) notes(notes []wire.Note) []string {
+	var lines []string
+	for _, note := range notes {
+		for _, line := range paint.Wrap(paint.FitLine(note.Text, min(400, len(note.Text)+1)), max(1, t.width-4)) {
+			lines = append(lines, "  "+t.th.Text.Render(strings.TrimRight(line, " ")))
+		}
+	}
+	return t.section("Notes", "", lines)
+}
+
+// ranks tell where each query put each result.
+func (t tell) ranks(response *wire.SearchResponse) []string {
+	var lines []string
+	told := false
+	for _, result := range response.Results {
+		title := t.th.Number.Render("["+passage.Citation(result)+"] ") + t.th.Text.Render(paint.Line(passage.Title(result)))
+		if result.SourceType != "" {
+			title += t.th.Muted.Render(" · " + client.SourceName(result.SourceType))
+		}
+		lines = append(lines, "  "+paint.Fit(title, t.width-2))
+		if len(result.Ranks) == 0 {
+			continue
+		}
+		told = true
+		lines = append(lines, "      "+t.th.Muted.Render(rankText(result.Ranks)))
+	}
+	if !told {
+		return t.section("Ranks per query", "they were not told", nil)
+	}
+	return t.section("Ranks per query", "", lines)
+}
+
+func rankText(ranks map[string]int) string {
+	queries := make([]string, 0, len(ranks))
+	for query := range ranks {
+		queries = append(queries, query)
+	}
+	slices.SortFunc(queries, func(a, b string) int {
+		return cmp.Or(cmp.Compare(ranks[a], ranks[b]), strings.Compare(a, b))
+	})
+	for i, query := range queries {
+		queries[i] = fmt.Sprintf("%d. for “%s”", ranks[query], paint.Line(query))
+	}
+	return strings.Join(queries, " · ")
+}
