@@ -90,7 +90,7 @@ func readerBindings() []Binding {
 			Long: "Scroll the reader down from the list", Run: (*Model).readerHalfDown},
 		{Action: "scroll-up", Keys: []string{"shift+up", "K"}, In: InList, Group: group, Disabled: noReaderBeside,
 			Long: "Scroll the reader up from the list", Run: (*Model).readerHalfUp},
-		{Action: "why", Keys: []string{"w"}, In: InList | InReader, Short: "why", Group: group, Disabled: nothingAsked,
+		{Action: "why", Keys: []string{"w"}, In: InList | InReader, Group: group, Disabled: nothingAsked,
 			Long: "Why these results: queries, filters, stages, ranks", Run: (*Model).openWhy},
 		{Action: "raw", Keys: []string{"v"}, In: InList | InReader, Group: group, Disabled: noResult,
 			Long: "Show the text as it was written, or rendered", Run: (*Model).toggleRaw},
