@@ -27,6 +27,9 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if err != nil {
 		return err
 	}
+	if prepared.Model, audit.meter, err = s.metered(r.Context(), who, prepared.Model, request); err != nil {
+		return err
+	}
 	visible, err := s.visibleSets(r.Context(), who)
 	if err != nil {
 		return err
