@@ -145,6 +145,9 @@ func (e *Error) localRemedy() string {
 		return "search again for a reference that is fresh"
 	case e.Kind == NotAvailable:
 		return "check the name or id"
+	case e.Kind == RateLimited:
+		return fmt.Sprintf("raise llm.budget, search without the model by --no-query-expansion --no-document-selection, "+
+			"or try again in %s", e.RetryAfter)
 	case e.Kind == Timeout:
 		return "allow more time with --timeout"
 	case e.Kind == Canceled:

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/client/wire"
 )
@@ -23,6 +24,10 @@ func TestErrorsOfALibrarySpeakOfNoServer(t *testing.T) {
 	if !ok || failure.Kind != NotAvailable || failure.Error() != `not in the library: "/x"` ||
 		!strings.Contains(failure.Remedy(), "quarry status") {
 		t.Errorf("%v: %+v", err, failure)
+	}
+	used := (&Error{Kind: RateLimited, Local: true, Path: "/search", RetryAfter: 90 * time.Minute}).Remedy()
+	if !strings.Contains(used, "llm.budget") || !strings.Contains(used, "1h30m") {
+		t.Errorf("of a budget that is used up: %q", used)
 	}
 	for kind := General; kind <= Canceled; kind++ {
 		remedy := (&Error{Kind: kind, Local: true, Path: "/search"}).Remedy()
