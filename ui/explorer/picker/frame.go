@@ -16,13 +16,6 @@ type frameKey struct {
 	hints         string
 }
 
-const (
-	// leastFramed is the smallest panel that gets a border around it.
-	leastFramedWidth, leastFramedHeight = 12, 4
-	// paddedWidth is where the text stands off the border by a column.
-	paddedWidth = 30
-)
-
 // View draws the panel, height lines of width columns, and tells where the terminal's cursor stands, if it does. The
 // hints are the keys that may be pressed, styled, in the border at the bottom.
 func (p *Picker) View(width, height int, th theme.Theme, hints string) (lines []string, cursorX, cursorY int, cursor bool) {
@@ -39,30 +32,18 @@ func (p *Picker) draw(width, height int, th theme.Theme, hints string) []string 
 	if width <= 0 || len(p.tabs) == 0 {
 		return fill(nil, max(0, width), height)
 	}
-	if width < leastFramedWidth || height < leastFramedHeight {
+	frame := paint.Frame{Width: width, Height: height, Border: paint.PenOf(th.BorderFocused), Hints: hints}
+	if !frame.Fits() {
 		return p.bare(width, height, th)
 	}
-	pad := ""
-	if width >= paddedWidth {
-		pad = " "
-	}
-	inset := 1 + len(pad)
-	inner := p.tabs[p.active].view(width-2*inset, height-2, th, p.message)
+	frame.Title, frame.Beside = p.top(width, th)
+	innerWidth, innerHeight := frame.Inside()
+	inner := p.tabs[p.active].view(innerWidth, innerHeight, th, p.message)
 	if inner.cursor {
-		p.cursorX, p.cursorY, p.cursor = inner.x+inset, inner.y+1, true
+		x, y := frame.Inset()
+		p.cursorX, p.cursorY, p.cursor = inner.x+x, inner.y+y, true
 	}
-	border := paint.PenOf(th.BorderFocused)
-	lines := make([]string, 0, height)
-	lines = append(lines, p.top(width, th))
-	left, right, thumb := border.Write("│")+pad, pad+border.Write("│"), pad+border.Write("┃")
-	for i, line := range inner.lines {
-		if i >= inner.thumbFrom && i < inner.thumbTo {
-			lines = append(lines, left+line+thumb)
-		} else {
-			lines = append(lines, left+line+right)
-		}
-	}
-	return append(lines, edge("└", hints, "", "┘", width, th))
+	return frame.Around(inner.lines, inner.thumbFrom, inner.thumbTo)
 }
 
 // bare draws a panel that has no room for a border.
@@ -78,17 +59,17 @@ func (p *Picker) bare(width, height int, th theme.Theme) []string {
 	return append(lines, inner.lines...)
 }
 
-// top is the border with the tabs in it, and with what is chosen where there is room.
-func (p *Picker) top(width int, th theme.Theme) string {
+// top is what stands in the upper border: the tabs, and what is chosen where there is room.
+func (p *Picker) top(width int, th theme.Theme) (titles, chosen string) {
 	const corners, gap = 4, 3
-	titles := p.titles(width-corners, th)
+	titles = p.titles(width-corners, th)
 	room := width - corners - gap - paint.Width(titles)
 	for _, summary := range []string{p.summary(), p.tabs[p.active].summary()} {
 		if summary = paint.Line(summary); paint.Width(summary) < room {
-			return edge("┌", titles, th.Muted.Render(summary), "┐", width, th)
+			return titles, th.Muted.Render(summary)
 		}
 	}
-	return edge("┌", titles, "", "┐", width, th)
+	return titles, ""
 }
 
 // titles names the tabs. The shown one is in brackets, a chosen number stands beside its tab, and where there is no
@@ -118,21 +99,6 @@ func (p *Picker) titles(width int, th theme.Theme) string {
 		}
 	}
 	return paint.Fit(all, min(width, paint.Width(all)))
-}
-
-// edge is a border line with a text at its left and another at its right.
-func edge(start, left, right, end string, width int, th theme.Theme) string {
-	border := paint.PenOf(th.BorderFocused)
-	room := width - 2
-	if left != "" {
-		left = paint.Fit(left, min(paint.Width(left), room-2))
-		left = " " + left + " "
-	}
-	if right != "" {
-		right = " " + right + " "
-	}
-	rule := strings.Repeat("─", max(0, room-paint.Width(left)-paint.Width(right)))
-	return border.Write(start) + left + border.Write(rule) + right + border.Write(end)
 }
 
 // fill makes lines exactly height many of exactly width columns.

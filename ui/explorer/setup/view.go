@@ -11,12 +11,10 @@ import (
 )
 
 const (
-	// leastFramedWidth and leastFramedHeight are the smallest panel that gets a border around it.
-	leastFramedWidth, leastFramedHeight = 12, 5
-	paddedWidth                         = 30 // where the text stands off the border by a column
-	widestForm                          = 72 // columns of a text that is read
-	labelWidth                          = 9  // of the fields
-	shownSkips                          = 5  // while a folder is read
+	leastFramedHeight = 5  // below, the lines are worth more than a border
+	widestForm        = 72 // columns of a text that is read
+	labelWidth        = 9  // of the fields
+	shownSkips        = 5  // while a folder is read
 )
 
 // drawing is the panel as it was drawn last, with the place of the cursor in it.
@@ -56,30 +54,14 @@ func (w *Wizard) draw(width, height int, th theme.Theme, hints string) []string 
 	if width <= 0 {
 		return make([]string, height)
 	}
-	if width < leastFramedWidth || height < leastFramedHeight {
+	frame := paint.Frame{Width: width, Height: height, Border: paint.PenOf(th.BorderFocused),
+		Title: th.Title.Render(w.title()), Hints: hints}
+	if !frame.Fits() || height < leastFramedHeight {
 		return w.inside(width, height, 0, 0, th)
 	}
-	pad := 0
-	if width >= paddedWidth {
-		pad = 1
-	}
-	border := paint.PenOf(th.BorderFocused)
-	left, right := border.Write("│")+paint.Blank(pad), paint.Blank(pad)+border.Write("│")
-	lines := make([]string, 0, height)
-	lines = append(lines, edge("┌", th.Title.Render(w.title()), "┐", width, border))
-	for _, text := range w.inside(width-2-2*pad, height-2, 1+pad, 1, th) {
-		lines = append(lines, left+text+right)
-	}
-	return append(lines, edge("└", hints, "┘", width, border))
-}
-
-// edge is a border line with a text in it.
-func edge(start, text, end string, width int, border paint.Pen) string {
-	room := width - 2
-	if text != "" {
-		text = " " + paint.Fit(text, min(paint.Width(text), room-2)) + " "
-	}
-	return border.Write(start) + text + border.Write(strings.Repeat("─", room-paint.Width(text))) + border.Write(end)
+	x, y := frame.Inset()
+	innerWidth, innerHeight := frame.Inside()
+	return frame.Around(w.inside(innerWidth, innerHeight, x, y, th), 0, 0)
 }
 
 func (w *Wizard) title() string {
