@@ -109,12 +109,16 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 	if err := s.checkSets(ctx, who, request.DocumentSets); err != nil {
 		return prepared, err
 	}
-	agent, err := s.agentScope(ctx, who, request.PersonaID)
-	if err != nil {
-		return prepared, err
+	var own [2]string // the agent's provider and model
+	if id := request.PersonaID; id != nil && *id != 0 {
+		agent, err := s.agent(ctx, who, *id)
+		if err != nil {
+			return prepared, err
+		}
+		prepared.Agent, own = agentScope(agent), [2]string{agent.Provider, agent.Model}
 	}
-	prepared.Agent = agent
-	if prepared.Model, err = s.model(request); err != nil {
+	var err error
+	if prepared.Model, err = s.model(ctx, request, own); err != nil {
 		return prepared, err
 	}
 	prepared.AutoDetectFilters, prepared.Trusted, prepared.Log = true, isTrusted(ctx), s.Log
@@ -125,22 +129,25 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 	return prepared, nil
 }
 
-// model finds the language model that a search is to ask; nil where none is configured.
-func (s *Server) model(request wire.SearchRequest) (llm.Chat, error) {
-	provider, name := "", ""
+// model finds the language model that a search is to ask: the one that it names, else the agent's own, else the default
+// one; nil where none is configured. An agent whose model is no longer configured works with the default one.
+func (s *Server) model(ctx context.Context, request wire.SearchRequest, own [2]string) (llm.Chat, error) {
 	if request.Provider != nil && request.Model != nil {
-		provider, name = *request.Provider, *request.Model
+		model, err := s.Models.Chat(*request.Provider, *request.Model)
+		if errors.Is(err, llm.ErrUnknown) || errors.Is(err, llm.ErrNone) {
+			err = coded(http.StatusNotFound, "NOT_FOUND", "LLM provider %s not found", quoted(clip(*request.Provider)))
+		}
+		return model, err
 	}
-	model, err := s.Models.Chat(provider, name)
-	switch {
-	case err == nil:
-		return model, nil
-	case errors.Is(err, llm.ErrNone) && request.Provider == nil:
+	model, err := s.Models.Chat(own[0], own[1])
+	if errors.Is(err, llm.ErrUnknown) {
+		s.Log.WarnContext(ctx, "the agent's model is not configured", "provider", own[0], "model", own[1])
+		model, err = s.Models.Chat("", "")
+	}
+	if errors.Is(err, llm.ErrNone) {
 		return nil, nil
-	case errors.Is(err, llm.ErrUnknown), errors.Is(err, llm.ErrNone):
-		return nil, coded(http.StatusNotFound, "NOT_FOUND", "LLM provider %s not found", quoted(clip(provider)))
 	}
-	return nil, err
+	return model, err
 }
 
 // checkSets refuses sets that the caller may not see, in the same words as those that do not exist.
@@ -169,20 +176,13 @@ func (s *Server) checkSets(ctx context.Context, who directory.Principal, names [
 		"You do not have access to the following document sets: [%s]", strings.Join(refused, ", "))
 }
 
-// agentScope is what the agent imposes; nil for none and for the default one.
-func (s *Server) agentScope(ctx context.Context, who directory.Principal, id *int) (*pipeline.Agent, error) {
-	if id == nil || *id == 0 {
-		return nil, nil
-	}
-	agent, err := s.agent(ctx, who, *id)
-	if err != nil {
-		return nil, err
-	}
+// agentScope is what an agent imposes.
+func agentScope(agent directory.Agent) *pipeline.Agent {
 	scope := &pipeline.Agent{ID: agent.ID, Name: agent.Name, Documents: agent.Documents, Since: agent.SearchStart}
 	for _, set := range agent.DocumentSets {
 		scope.DocumentSets = append(scope.DocumentSets, set.Name)
 	}
-	return scope, nil
+	return scope
 }
 
 // agent finds an agent, or says that there is none in the words of the API.
