@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -105,6 +106,7 @@ type tally struct {
 	late   []string // purposes of the calls without an answer in time
 	failed []string // and of those that failed or whose reply could not be used
 	reason error    // why the first of them did
+	again  bool     // one of them was answered, if not well: the model may be asked again
 }
 
 // errUnusable is a reply that does not have the form that was asked for.
@@ -149,14 +151,25 @@ func (t *tally) count(purpose string, err error) {
 		t.late = append(t.late, purpose)
 	default:
 		t.failed = append(t.failed, purpose)
+		t.again = t.again || !isLasting(err)
 		if t.reason == nil {
 			t.reason = err
 		}
 	}
 }
 
+// isLasting reports whether what went wrong will most likely go wrong for the rest of this search, too.
+func isLasting(err error) bool {
+	var known *llm.Error
+	if errors.As(err, &known) && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound},
+		known.Status) {
+		return true
+	}
+	return errors.Is(err, llm.ErrUnavailable) || errors.Is(err, llm.ErrBusy) || errors.Is(err, llm.ErrBudget)
+}
+
 // settle notes what the model did not do, with what happens instead, and says how the stage ended. A stage in which
-// something was answered has succeeded. A model that let every call of a stage pass its deadline is not asked again.
+// something was answered has succeeded. A model that answered nothing in a whole stage is not asked again.
 func (r *run) settle(t tally, instead string) (outcome string) {
 	if len(t.late) > 0 {
 		r.note(wire.NoteStageTimeout, "the language model did not answer in time (%s): %s", listed(t.late), instead)
@@ -169,13 +182,13 @@ func (r *run) settle(t tally, instead string) (outcome string) {
 		r.note(wire.NoteStageFailed, "the language model gave no answer that could be used (%s%s): %s", listed(t.failed),
 			reason, instead)
 	}
-	switch {
-	case t.useful > 0:
+	if t.useful > 0 {
 		return wire.OutcomeOK
-	case len(t.failed) > 0:
+	}
+	r.modelIsSilent = !t.again
+	if len(t.failed) > 0 {
 		return wire.OutcomeFailed
 	}
-	r.modelIsSilent = true
 	return wire.OutcomeTimeout
 }
 

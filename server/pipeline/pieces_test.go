@@ -34,6 +34,9 @@ func TestFuse(t *testing.T) {
 			[]chunkID{{"c", 0}, {"a", 0}, {"b", 0}}}, // 2/52 > 1/51; a and b tie: the earlier list first
 		{"weights decide between first places", []rankedList{{"q", 0.5, hits("a/0")}, {"k", 1.3, hits("b/0")}},
 			[]chunkID{{"b", 0}, {"a", 0}}},
+		{"of a tie, who stood better where it came first", []rankedList{
+			{"q", 1, hits("z/0", "b/0", "a/0")}, {"k", 1, hits("y/0", "a/0", "b/0")}},
+			[]chunkID{{"b", 0}, {"a", 0}, {"z", 0}, {"y", 0}}},
 		{"no lists", nil, nil},
 	}
 	for _, c := range cases {

@@ -36,7 +36,7 @@ type run struct {
 	chosen, rest  []section
 	final         []section
 	described     map[string]*index.Stored // by id; nil: gone, or not for the caller
-	modelIsSilent bool                     // it let a whole stage pass its deadline
+	modelIsSilent bool                     // it answered nothing in a whole stage
 }
 
 // Run answers one search on a snapshot. It reports the start and end of each stage to emit, which may be nil, and

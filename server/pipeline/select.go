@@ -50,8 +50,8 @@ func (r *run) selectSections(ctx context.Context) (string, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	outcome := r.settle(tally, fmt.Sprintf("the first %d are kept", maxSelected))
-	detail := fmt.Sprintf("the first %d are kept", maxSelected)
+	detail := fmt.Sprintf("the first %d are kept", len(r.chosen))
+	outcome := r.settle(tally, detail)
 	if len(picks) > 0 {
 		r.chosen, r.rest = choose(r.sections, picks, r.Search.NumResults)
 		detail = fmt.Sprintf("%d of %d", len(picks), len(shown))

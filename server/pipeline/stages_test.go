@@ -91,6 +91,14 @@ func fails(context.Context, llm.Request) (llm.Reply, error) {
 	return llm.Reply{}, &llm.Error{Kind: llm.ErrRefused, Provider: "test", Message: "no such key"}
 }
 
+func isDown(context.Context, llm.Request) (llm.Reply, error) {
+	return llm.Reply{}, fmt.Errorf("asking: %w", &llm.Error{Kind: llm.ErrUnavailable, Provider: "test"})
+}
+
+func hasNoKey(context.Context, llm.Request) (llm.Reply, error) {
+	return llm.Reply{}, &llm.Error{Kind: llm.ErrRefused, Provider: "test", Status: 401, Message: "no such key"}
+}
+
 func panics(context.Context, llm.Request) (llm.Reply, error) { panic("a fault in the client") }
 
 // good answers every purpose well: sections of c and a, with c in full and a with its neighbours.
@@ -360,6 +368,9 @@ func TestAFaultyModel(t *testing.T) {
 		{"understand is late", understanding, after(time.Minute, says("x")), literally, "timeout skipped skipped", "stage_timeout: ", 8 * time.Second},
 		{"understand fails", understanding, fails, "c 0-6, a 1-5", "failed ok ok", "stage_failed: ", 0},
 		{"understand panics", understanding, panics, "c 0-6, a 1-5", "failed ok ok", "stage_failed: ", 0},
+		{"the server is down", understanding, isDown, literally, "failed skipped skipped", "stage_failed: ", 0},
+		{"the key is wrong", understanding, hasNoKey, literally, "failed skipped skipped", "stage_failed: ", 0},
+		{"the server goes down", []string{purposeSelect}, isDown, literally, "ok failed skipped", "stage_failed: ", 0},
 		{"scopes in no form", understanding[2:], garbage, "c 0-6, a 1-5", "ok ok ok", "stage_failed: ", 0},
 		{"rephrase is empty", understanding[:1], says(" \n"), "c 0-6, a 1-5", "ok ok ok", "stage_failed: ", 0},
 		{"keywords hang", understanding[1:2], nil, "c 0-6, a 1-5", "ok ok ok", "stage_timeout: ", 8 * time.Second},
