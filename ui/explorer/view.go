@@ -154,7 +154,7 @@ func (m *Model) overlayLines() (lines []string, cursorX, cursorY int) {
 	case InWhy:
 		lines = m.reasons.View(r.W, r.H, m.theme, hints)
 	case InActions:
-		lines, cursorX = m.actions.View(r.W, r.H, m.theme, hints)
+		lines, cursorX, cursorY = m.actions.View(r.W, r.H, m.theme, hints)
 	case InPicker:
 		x, y, visible := 0, 0, false
 		if lines, x, y, visible = m.picker.View(r.W, r.H, m.theme, hints); visible {

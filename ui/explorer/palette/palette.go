@@ -31,6 +31,8 @@ type Palette struct {
 	version  uint64
 	page     int // lines of the list when it was last drawn
 	cache    paint.Cache[cacheKey]
+	cursorX  int // as drawn last
+	cursorY  int
 }
 
 type cacheKey struct {
@@ -102,27 +104,39 @@ func (p *Palette) Chosen() (Entry, bool) {
 	return p.entries[p.shown[p.at]], true
 }
 
-// View draws the panel; the cursor stands in its first line, where one types.
-func (p *Palette) View(width, height int, th theme.Theme, hints string) (lines []string, cursorX int) {
-	label := th.Title.Render("All actions") + "  "
-	typed, x := p.filter.View(max(0, width-paint.Width(label)-2), th, "type to narrow", false)
-	cursorX = min(max(0, width-1), x+paint.Width(label)+1)
+// View draws the panel, height lines of width columns, and tells where the terminal's cursor stands: in the line that is
+// typed into.
+func (p *Palette) View(width, height int, th theme.Theme, hints string) (lines []string, cursorX, cursorY int) {
 	key := cacheKey{p.version, p.filter.Version(), width, height, th.Name, hints}
-	return p.cache.Lines(key, func() []string {
-		return p.draw(width, height, th, " "+label+typed, hints)
-	}), cursorX
+	lines = p.cache.Lines(key, func() []string { return p.draw(width, height, th, hints) })
+	return lines, p.cursorX, p.cursorY
 }
 
-func (p *Palette) draw(width, height int, th theme.Theme, head, hints string) []string {
+func (p *Palette) draw(width, height int, th theme.Theme, hints string) []string {
+	p.cursorX, p.cursorY = 0, 0
 	if height <= 0 {
 		return nil
 	}
-	lines := []string{paint.Fit(head, width)}
-	below := p.details(width, height, th)
-	if hints != "" && height >= 4 {
-		below = append(below, th.Muted.Render(" "+hints))
+	title := th.Title.Render("All actions")
+	frame := paint.Frame{Width: width, Height: height, Border: paint.PenOf(th.BorderFocused), Title: title, Hints: hints}
+	if !frame.Fits() {
+		return p.inside(width, height, th, title+"  ")
 	}
-	p.page = max(0, height-1-len(below))
+	innerWidth, innerHeight := frame.Inside()
+	lines := p.inside(innerWidth, innerHeight, th, th.Prompt.Render("› "))
+	x, y := frame.Inset()
+	p.cursorX, p.cursorY = p.cursorX+x, y
+	return frame.Around(lines, 0, 0)
+}
+
+// inside draws the line that is typed into, behind a label, and the list with the chosen action in full below it.
+func (p *Palette) inside(width, height int, th theme.Theme, label string) []string {
+	typed, x := p.filter.View(max(0, width-paint.Width(label)), th, "type to narrow", false)
+	p.cursorX = max(0, min(x+paint.Width(label), width-1))
+	lines := make([]string, 0, height)
+	lines = append(lines, paint.Fit(label+typed, width))
+	below := p.details(width, height, th)
+	p.page = height - 1 - len(below)
 	body, chosen := p.rows(width, th)
 	p.top = max(min(p.top, chosen), chosen-p.page+1, 0)
 	if p.at == 0 && chosen < p.page { // with the heading above it
@@ -143,23 +157,23 @@ func (p *Palette) draw(width, height int, th theme.Theme, head, hints string) []
 
 // details are the chosen action in full, below the list whose rows are cut, where there is room.
 func (p *Palette) details(width, height int, th theme.Theme) []string {
-	const most, least = 3, 12
+	const most, least = 3, 10
 	entry, ok := p.Chosen()
 	if !ok || height < least || width < 20 {
 		return nil
 	}
 	lines := []string{th.Border.Render(strings.Repeat("─", width))}
-	text := paint.Wrap(paint.Line(entry.Text), width-2)
+	text := paint.Wrap(paint.Line(entry.Text), width)
 	style := th.Text
-	if entry.Reason != "" {
-		text = append(text, paint.Wrap("not now: "+paint.Line(entry.Reason), width-2)...)
+	if entry.Reason != "" { // it matters more than the end of the text
+		text = append([]string{paint.Fit(paint.Line(entry.Text), width)}, paint.Wrap("not now: "+paint.Line(entry.Reason), width)...)
 		style = th.Warning
 	}
 	for len(text) < most-1 {
 		text = append(text, "")
 	}
 	for _, line := range text[:most-1] {
-		lines = append(lines, " "+style.Render(line))
+		lines = append(lines, style.Render(line))
 	}
 	return lines
 }
@@ -167,7 +181,7 @@ func (p *Palette) details(width, height int, th theme.Theme) []string {
 // rows are all lines of the list, and the index of the chosen one. Groups have headings unless the list is narrowed.
 func (p *Palette) rows(width int, th theme.Theme) (rows []string, chosen int) {
 	if len(p.shown) == 0 {
-		return []string{th.Muted.Render(" no action matches “" + paint.Line(p.filtered) + "”")}, 0
+		return []string{th.Muted.Render("no action matches “" + paint.Line(p.filtered) + "”")}, 0
 	}
 	keys := 0
 	for _, i := range p.shown {
@@ -179,7 +193,7 @@ func (p *Palette) rows(width int, th theme.Theme) (rows []string, chosen int) {
 		entry := p.entries[i]
 		if entry.Group != group && p.filtered == "" {
 			group = entry.Group
-			rows = append(rows, " "+th.Muted.Render(group))
+			rows = append(rows, th.Muted.Render(group))
 		}
 		if n == p.at {
 			chosen = len(rows)
@@ -190,9 +204,9 @@ func (p *Palette) rows(width int, th theme.Theme) (rows []string, chosen int) {
 }
 
 func (p *Palette) row(entry Entry, chosen bool, keys, width int, th theme.Theme) string {
-	mark, text, key := "   ", th.Text, th.Key
+	mark, text, key := "  ", th.Text, th.Key
 	if chosen {
-		mark = " " + th.Prompt.Render("▌") + " "
+		mark = th.Prompt.Render("▌") + " "
 	}
 	if entry.Reason != "" {
 		text, key = th.Disabled, th.Disabled

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 
 	"quarry/theme"
 	"quarry/ui/explorer/line"
@@ -18,7 +19,7 @@ import (
 func entries() []Entry {
 	return []Entry{
 		{Action: "search", Group: "Search", Text: "Run the whole search", Keys: "↵"},
-		{Action: "undo", Group: "Search", Text: "Bring the query back", Keys: "u", Reason: "nothing was changed yet"},
+		{Action: "undo", Group: "Search", Text: "Bring back the query and the filters as they were", Keys: "u", Reason: "nothing was changed yet"},
 		{Action: "cite", Group: "Take away", Text: "Copy the citation", Keys: "y"},
 		{Action: "copy", Group: "Take away", Text: "Copy the passage", Keys: "Y"},
 		{Action: "wide", Group: "字", Text: strings.Repeat("広い ", 80), Keys: "ctrl+shift+alt+f12 ctrl+shift+alt+f11"},
@@ -44,7 +45,7 @@ func TestTypingNarrows(t *testing.T) {
 	if _, ok := p.Chosen(); ok {
 		t.Error("something is chosen though nothing matches")
 	}
-	lines, _ := p.View(60, 20, look(), "")
+	lines, _, _ := p.View(60, 20, look(), "")
 	if !strings.Contains(strings.Join(lines, "\n"), "no action matches") {
 		t.Errorf("%q", lines)
 	}
@@ -71,7 +72,7 @@ func TestTheChoiceStaysInSight(t *testing.T) {
 			p.Page(random.IntN(3) - 1)
 		}
 		chosen, _ := p.Chosen()
-		lines, _ := p.View(60, 2+random.IntN(30), look(), "")
+		lines, _, _ := p.View(60, 2+random.IntN(30), look(), "")
 		if !strings.Contains(strings.Join(lines, "\n"), chosen.Text) {
 			t.Fatalf("%q is not in sight of %q", chosen.Text, lines)
 		}
@@ -83,9 +84,11 @@ func TestAReasonIsTold(t *testing.T) {
 	var p Palette
 	p.Open(entries())
 	p.Move(1)
-	lines, _ := p.View(60, 20, look(), "")
-	if !strings.Contains(strings.Join(lines, "\n"), "not now: nothing was changed yet") {
-		t.Errorf("%q", lines)
+	for _, width := range []int{60, 40} {
+		lines, _, _ := p.View(width, 20, look(), "")
+		if !strings.Contains(strings.Join(lines, "\n"), "not now: nothing was changed yet") {
+			t.Errorf("%q", lines)
+		}
 	}
 }
 
@@ -98,9 +101,9 @@ func TestTheViewFillsItsRectangle(t *testing.T) {
 		typing(&p, []string{"", "copy", "広", "q"}[random.IntN(4)])
 		p.Move(random.IntN(6))
 		width, height := random.IntN(120), random.IntN(40)
-		lines, x := p.View(width, height, look(), []string{"", "esc leave"}[random.IntN(2)])
-		if len(lines) != height || width > 0 && x >= width {
-			t.Fatalf("%d×%d: %d lines, cursor at %d", width, height, len(lines), x)
+		lines, x, y := p.View(width, height, look(), []string{"", "esc leave"}[random.IntN(2)])
+		if len(lines) != height || width > 0 && x >= width || height > 0 && y >= height {
+			t.Fatalf("%d×%d: %d lines, cursor at %d,%d", width, height, len(lines), x, y)
 		}
 		for _, line := range lines {
 			if paint.Width(line) != width {
@@ -117,9 +120,14 @@ func TestTheChosenRowIsOneGround(t *testing.T) {
 	p.Open(entries())
 	th := theme.ForScreen(theme.Options{Mode: "dark", Dark: true, Profile: colorprofile.TrueColor})
 	for range entries() {
-		lines, _ := p.View(60, 20, th, "")
+		lines, _, _ := p.View(60, 20, th, "")
 		for _, line := range lines {
-			if at := strings.Index(line, "▌"); at >= 0 && regexp.MustCompile("\x1b\\[m[^\x1b]").MatchString(line) {
+			from, to := strings.Index(line, "▌"), strings.LastIndex(line, "\x1b[m ") // between the borders
+			if from < 0 {
+				continue
+			}
+			ground := line[from:to]
+			if hole := regexp.MustCompile("\x1b\\[m[^\x1b]"); hole.MatchString(ground) || paint.Width(ground) != 60-4 {
 				t.Errorf("%q", line)
 			}
 		}
@@ -155,6 +163,29 @@ func TestWhatIsTypedNarrowsTheList(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", typed, got, want)
+		}
+	}
+}
+
+// The cursor stands behind what is typed, in a frame and without one.
+func TestTheCursorFollowsWhatIsTyped(t *testing.T) {
+	t.Parallel()
+	mono := theme.ForScreen(theme.Options{Mode: "mono", Profile: colorprofile.ASCII})
+	for _, test := range []struct {
+		width, height int
+		before        string
+		y             int
+	}{{60, 20, "│ › copy", 1}, {20, 4, "│› copy", 1}, {60, 3, "All actions  copy", 0}} {
+		var p Palette
+		p.Open(entries())
+		typing(&p, "copy")
+		lines, x, y := p.View(test.width, test.height, mono, "")
+		text := ansi.Strip(lines[y])
+		if y != test.y || !strings.HasPrefix(text, test.before) || x != paint.Width(test.before) {
+			t.Errorf("%d×%d: the cursor is at %d,%d of %q", test.width, test.height, x, y, text)
+		}
+		if framed := strings.HasPrefix(ansi.Strip(lines[0]), "┌ All actions ─"); framed != (y > 0) {
+			t.Errorf("%d×%d: %q", test.width, test.height, lines[0])
 		}
 	}
 }
