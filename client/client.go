@@ -44,6 +44,7 @@ type Client struct {
 	options Options
 	base    *url.URL // with prefix, without trailing slash
 	http    *http.Client
+	idle    time.Duration // how long an answer that is being written may be silent
 
 	featuresMu sync.Mutex
 	features   *Features // nil until the server was asked
@@ -68,6 +69,7 @@ func New(options Options) (*Client, error) {
 		options: options,
 		base:    base,
 		http:    &http.Client{Transport: transport, CheckRedirect: checkRedirect},
+		idle:    askIdle,
 	}, nil
 }
 
@@ -83,7 +85,7 @@ func (c *Client) Local() bool { return c.options.Local }
 type timeoutKey struct{}
 
 // WithTimeout sets the time limit of each call made with the returned context, in place of the call's default: five
-// minutes for searches, none for changes to a library, 30 seconds for the rest. An earlier deadline of the context
+// minutes for searches and answers, none for changes to a library, 30 seconds for the rest. An earlier deadline of the context
 // still holds. A limit of zero or less keeps the default.
 func WithTimeout(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, timeoutKey{}, limit)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"quarry/client/wire"
 )
 
 func TestErrorFixtures(t *testing.T) {
@@ -114,6 +116,7 @@ func everyCall(c *Client) map[string]func(ctx context.Context) error {
 		"search": func(ctx context.Context) error { _, err := c.Search(ctx, searchFor("x")); return err },
 		"raw":    func(ctx context.Context) error { _, _, err := c.SearchRaw(ctx, searchFor("x")); return err },
 		"stream": func(ctx context.Context) error { _, err := c.SearchStream(ctx, searchFor("x"), nil); return err },
+		"ask":    func(ctx context.Context) error { _, err := c.Ask(ctx, wire.ChatRequest{Message: "x"}, nil); return err },
 		"me":     func(ctx context.Context) error { _, err := c.Me(ctx); return err },
 		"agents": func(ctx context.Context) error { _, err := c.Personas(ctx); return err },
 		"size":   func(ctx context.Context) error { _, err := c.DocumentSize(ctx, "a"); return err },

@@ -20,6 +20,7 @@ var (
 	resultType   = reflect.TypeFor[wire.SearchResult]()
 	documentType = reflect.TypeFor[wire.DocumentInfo]()
 	loginType    = reflect.TypeFor[wire.FederatedLogin]()
+	foundType    = reflect.TypeFor[wire.SearchDoc]()
 )
 
 // walk sanitises a settable value. Text keeps its lines only if multiline.
@@ -102,6 +103,9 @@ func (w walker) walkStruct(v reflect.Value) {
 	case documentType:
 		document := v.Addr().Interface().(*wire.DocumentInfo)
 		document.Link, document.UpdatedAt = w.link(document.Link), moment(document.UpdatedAt)
+	case foundType:
+		document := v.Addr().Interface().(*wire.SearchDoc)
+		document.Link, document.UpdatedAt = w.link(document.Link), moment(document.UpdatedAt)
 	case loginType:
 		login := v.Addr().Interface().(*wire.FederatedLogin)
 		login.AuthorizeURL = w.link(login.AuthorizeURL)
@@ -111,7 +115,8 @@ func (w walker) walkStruct(v reflect.Value) {
 // isMultiline names the fields whose text may have lines. All others are shown in one.
 func isMultiline(owner reflect.Type, field string) bool {
 	switch field {
-	case "Content", "LLMFacingText", "Blurb", "SystemPrompt", "TaskPrompt", "Message", "UserPreferences":
+	case "Content", "LLMFacingText", "Blurb", "SystemPrompt", "TaskPrompt", "Message", "UserPreferences",
+		"Reasoning":
 		return true
 	case "Description":
 		return owner == reflect.TypeFor[wire.Persona]()

@@ -1,0 +1,331 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+)
+
+const (
+	askTimeout      = 5 * time.Minute
+	askIdle         = time.Minute // without a line, heartbeats among them
+	maxAnswerBytes  = 4 << 20     // of text
+	maxAskBytes     = 64 << 20    // of the whole stream
+	maxAskDocuments = 1000
+)
+
+var errIdle = errors.New("nothing came")
+
+// Ask puts a question and reads the answer as it is written. The function, which may be nil, is told each packet as it
+// comes, from this goroutine. What the request leaves out is filled in: the session's latest message, citations,
+// streaming. When an answer that had begun fails or is given up, what came so far is returned with the error.
+func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(wire.ChatPacket)) (*wire.ChatAnswer,
+	error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r := post("/chat/send-chat-message", completeChat(request))
+	r.stream, r.timeout = true, askTimeout
+	idle := time.AfterFunc(c.idle, func() { cancel(errIdle) })
+	defer idle.Stop()
+	a, err := c.open(ctx, r)
+	if err != nil {
+		return nil, c.idleError(ctx, r, err)
+	}
+	defer a.Close()
+	if isHTML(a.Header, nil) {
+		return nil, a.unusable("a web page instead of an answer", htmlRemedy)
+	}
+	if a.ContentLength > maxAskBytes {
+		return nil, a.tooMuch()
+	}
+	reading := asking{answer: a, client: c, report: report,
+		so: &wire.ChatAnswer{Citations: map[int]string{}, Documents: []wire.SearchDoc{}}}
+	err = a.lines(func(line []byte) (last bool, err error) {
+		idle.Reset(c.idle)
+		return reading.line(line)
+	})
+	reading.so.Text = reading.text.String()
+	return reading.so, c.idleError(ctx, r, err)
+}
+
+// idleError tells a stream that fell silent from one that was given up: for both the context was cancelled.
+func (c *Client) idleError(ctx context.Context, r call, err error) error {
+	if err == nil || !errors.Is(context.Cause(ctx), errIdle) {
+		return err
+	}
+	return &Error{Kind: Timeout, Method: r.method, Path: r.path, Local: c.options.Local, cause: errIdle,
+		Reason: fmt.Sprintf("nothing came for %s while the answer was written", round(c.idle)),
+		remedy: "ask again; if it stays, the server's model does not answer: search works without one"}
+}
+
+func (a *answer) tooMuch() *Error {
+	return a.unusable(fmt.Sprintf("an answer of more than %d MB", maxAskBytes>>20), "ask for less at once")
+}
+
+func completeChat(request wire.ChatRequest) wire.ChatRequest {
+	const origin = "api"
+	request.Stream, request.IncludeCitations = true, true
+	if request.ParentMessageID == nil {
+		latest := wire.LatestMessage
+		request.ParentMessageID = &latest
+	}
+	if request.FileDescriptors == nil {
+		request.FileDescriptors = []wire.ChatFile{}
+	}
+	if request.Origin == "" {
+		request.Origin = origin
+	}
+	if request.ChatSessionID == "" && request.ChatSessionInfo == nil {
+		request.ChatSessionInfo = &wire.ChatSessionInfo{}
+	}
+	return request
+}
+
+// asking is an answer that is being read.
+type asking struct {
+	*answer
+	client   *Client
+	report   func(wire.ChatPacket)
+	so       *wire.ChatAnswer
+	text     strings.Builder
+	received int
+}
+
+// chatLine is any line of a chat's stream.
+type chatLine struct {
+	SessionID     *string             `json:"chat_session_id"`
+	UserMessageID *int                `json:"user_message_id"`
+	MessageID     *int                `json:"reserved_assistant_message_id"`
+	Placement     *wire.ChatPlacement `json:"placement"`
+	Object        json.RawMessage     `json:"obj"`
+	Error         json.RawMessage     `json:"error"`
+	ErrorCode     string              `json:"error_code"`
+}
+
+// line reads one line, and tells whether it is the last.
+func (a *asking) line(text []byte) (last bool, err error) {
+	if a.received += len(text); a.received > maxAskBytes {
+		return false, a.tooMuch()
+	}
+	if text = eventData(bytes.TrimPrefix(text, []byte("\ufeff"))); len(text) == 0 {
+		return false, nil
+	}
+	if isHTML(http.Header{}, text) {
+		return false, a.unusable("a web page instead of an answer", htmlRemedy)
+	}
+	var line chatLine
+	if err := unmarshal(text, &line); err != nil {
+		return false, a.notJSON(err)
+	}
+	if len(line.Error) > 0 && string(line.Error) != "null" {
+		return false, a.chatError(line.ErrorCode, textOf(line.Error))
+	}
+	packet, err := a.packet(line, text)
+	if err != nil {
+		return false, err
+	}
+	if err := a.keep(&packet); err != nil {
+		return false, err
+	}
+	if a.report != nil {
+		a.report(packet)
+	}
+	return packet.Type == wire.ChatStop, nil
+}
+
+// eventData takes off what a server or proxy may put around a line of an event stream.
+func eventData(line []byte) []byte {
+	if len(line) == 0 || line[0] == '{' {
+		return line
+	}
+	if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+		return bytes.TrimSpace(data)
+	}
+	for _, other := range []string{":", "event:", "id:", "retry:"} {
+		if bytes.HasPrefix(line, []byte(other)) {
+			return nil
+		}
+	}
+	return line
+}
+
+// packet decodes a line. Lines that are no packet have types of our own.
+func (a *asking) packet(line chatLine, text []byte) (wire.ChatPacket, error) {
+	packet := wire.ChatPacket{Placement: line.Placement, Raw: sanitizeStrings(text)}
+	switch {
+	case len(line.Object) > 0:
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if err := unmarshal(line.Object, &kind); err != nil {
+			return packet, a.notJSON(err)
+		}
+		packet.Type, packet.Raw = kind.Type, sanitizeStrings(line.Object)
+		if !readsChat(kind.Type) {
+			break
+		}
+		if err := unmarshal(line.Object, &packet.ChatObject); err != nil {
+			return packet, a.notJSON(err)
+		}
+	case line.MessageID != nil:
+		packet.Type, packet.MessageID = wire.ChatMessageIDs, *line.MessageID
+		if line.UserMessageID != nil {
+			packet.UserMessageID = *line.UserMessageID
+		}
+	case line.SessionID != nil:
+		packet.Type, packet.SessionID = wire.ChatSessionCreated, *line.SessionID
+	}
+	sanitizeValue(&packet, a.client.options.Local)
+	return packet, nil
+}
+
+// readsChat tells the packets whose fields are read. Others are never decoded, so that a field of theirs which has a
+// known name and another shape breaks nothing.
+func readsChat(kind string) bool {
+	switch kind {
+	case wire.ChatSearchQueries, wire.ChatSearchFilters, wire.ChatSearchDocuments, wire.ChatMessageStart,
+		wire.ChatMessageDelta, wire.ChatCitation, wire.ChatReasoningDelta, wire.ChatStop, "custom_tool_start",
+		"research_agent_start":
+		return true
+	}
+	return false
+}
+
+// keep adds what a packet brings to the answer.
+func (a *asking) keep(packet *wire.ChatPacket) error {
+	switch packet.Type {
+	case wire.ChatSessionCreated:
+		a.so.SessionID = packet.SessionID
+	case wire.ChatMessageIDs:
+		a.so.UserMessageID, a.so.MessageID = packet.UserMessageID, packet.MessageID
+	case wire.ChatSearchDocuments:
+		a.addDocuments(packet.Documents)
+	case wire.ChatMessageStart:
+		a.addDocuments(packet.FinalDocuments)
+	case wire.ChatMessageDelta:
+		if a.text.Len()+len(packet.Content) > maxAnswerBytes {
+			return a.unusable(fmt.Sprintf("an answer of more than %d MB of text", maxAnswerBytes>>20), "ask for less at once")
+		}
+		a.text.WriteString(packet.Content)
+	case wire.ChatCitation:
+		if len(a.so.Citations) < maxAskDocuments {
+			a.so.Citations[packet.CitationNumber] = packet.DocumentID
+		}
+	case wire.ChatError:
+		return a.chatError("", "the answer failed, and the server does not say why")
+	case wire.ChatStop:
+		a.so.Stopped = packet.StopReason != nil && *packet.StopReason == wire.StopCancelled
+	}
+	return nil
+}
+
+func (a *asking) addDocuments(documents []wire.SearchDoc) {
+next:
+	for _, document := range documents {
+		for _, known := range a.so.Documents {
+			if known.DocumentID == document.DocumentID {
+				continue next
+			}
+		}
+		if len(a.so.Documents) < maxAskDocuments {
+			a.so.Documents = append(a.so.Documents, document)
+		}
+	}
+}
+
+// chatError is a failure that came inside the stream. Its codes are a list of their own, about the model and not about
+// the person who asks: a model's refused key is the server's failure.
+func (a *asking) chatError(code, reason string) *Error {
+	e := &Error{Kind: Server, Code: shorten(code), Reason: shorten(reason)}
+	switch strings.ToUpper(e.Code) {
+	case "RATE_LIMIT", "RATE_LIMITED":
+		e.Kind = RateLimited
+	case "TIMEOUT", "GATEWAY_TIMEOUT":
+		e.Kind = Timeout
+	case "CONTEXT_TOO_LONG", "CONTENT_POLICY":
+		e.Kind = BadRequest
+	}
+	if e.Reason == "" {
+		e.Reason = e.Code
+	}
+	if e.Reason == "" {
+		e.Reason = "the answer failed, and the server does not say why"
+	}
+	return a.named(e)
+}
+
+// ChatSessions lists the caller's sessions, newest first: size of them (0: as many as usual), and if before is not
+// empty those that are older than that moment.
+func (c *Client) ChatSessions(ctx context.Context, size int, before string) (*wire.ChatSessions, error) {
+	if size <= 0 {
+		size = wire.DefaultChatSessions
+	}
+	query := map[string][]string{"page_size": {strconv.Itoa(min(size, wire.MaxChatSessions))}}
+	if before != "" {
+		query["before"] = []string{before}
+	}
+	sessions, err := fetched[wire.ChatSessions](ctx, c, get("/chat/get-user-chat-sessions", query))
+	if err == nil && sessions.Sessions == nil {
+		sessions.Sessions = []wire.ChatSession{}
+	}
+	return sessions, err
+}
+
+// ChatSession gives a session with its messages.
+func (c *Client) ChatSession(ctx context.Context, id string) (*wire.ChatSessionDetail, error) {
+	r := get("/chat/get-chat-session/"+id, nil)
+	if !isPlainID(id) {
+		return nil, badRequest(r.method, "/chat/get-chat-session", "that is no id of a session")
+	}
+	r.limit = maxSearchBytes
+	session, err := fetched[wire.ChatSessionDetail](ctx, c, r)
+	if err == nil && session.Messages == nil {
+		session.Messages = []wire.ChatMessage{}
+	}
+	return session, err
+}
+
+// RenameChatSession gives a session a name; with an empty one the server finds a name. The name it has then is returned.
+func (c *Client) RenameChatSession(ctx context.Context, id, name string) (string, error) {
+	body := wire.RenameChatSession{ID: id}
+	if name != "" {
+		body.Name = &name
+	}
+	r := post("/chat/rename-chat-session", body)
+	r.method, r.timeout = http.MethodPut, askIdle // a model may be asked for the name
+	renamed, err := fetched[wire.RenamedChatSession](ctx, c, r)
+	if err != nil {
+		return "", err
+	}
+	return renamed.NewName, nil
+}
+
+// StopChat asks the server to end the answer that it writes in a session.
+func (c *Client) StopChat(ctx context.Context, id string) error {
+	if !isPlainID(id) {
+		return badRequest(http.MethodPost, "/chat/stop-chat-session", "that is no id of a session")
+	}
+	a, err := c.open(ctx, post("/chat/stop-chat-session/"+id, nil))
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(a.Body, maxErrorBytes)) // so that the connection can be used again
+	return nil
+}
+
+// isPlainID tells an id that can be part of a path as it is.
+func isPlainID(id string) bool {
+	const longest = 100
+	return id != "" && len(id) <= longest && strings.Trim(id,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}

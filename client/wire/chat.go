@@ -1,0 +1,285 @@
+package wire
+
+import "encoding/json"
+
+// Bounds of a chat that both ends know.
+const (
+	MaxChatRunes        = 200_000 // of a message, with what was piped in
+	MaxChatSessions     = 100     // of one page
+	DefaultChatSessions = 50
+	// LatestMessage as ParentMessageID goes on after the last message of the session.
+	LatestMessage = -1
+)
+
+// ChatRequest is the body of POST /chat/send-chat-message. A session is continued by ChatSessionID; without one, and
+// with ChatSessionInfo, a new one is made.
+type ChatRequest struct {
+	Message           string           `json:"message"`
+	ChatSessionID     string           `json:"chat_session_id,omitempty"`
+	ChatSessionInfo   *ChatSessionInfo `json:"chat_session_info,omitempty"`
+	ParentMessageID   *int             `json:"parent_message_id"`
+	FileDescriptors   []ChatFile       `json:"file_descriptors"`
+	Filters           *ChatFilters     `json:"internal_search_filters,omitempty"`
+	LLMOverride       *LLMOverride     `json:"llm_override,omitempty"`
+	AdditionalContext string           `json:"additional_context,omitempty"`
+	Origin            string           `json:"origin,omitempty"`
+	IncludeCitations  bool             `json:"include_citations"`
+	Stream            bool             `json:"stream"`
+}
+
+// ChatSessionInfo says what a new session is to be.
+type ChatSessionInfo struct {
+	PersonaID   int    `json:"persona_id"`
+	Description string `json:"description,omitempty"`
+}
+
+// ChatFile is a file that was uploaded before and belongs to the message.
+type ChatFile struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	Name string `json:"name,omitempty"`
+}
+
+// ChatFilters narrow what is searched for an answer.
+type ChatFilters struct {
+	Sources      []string       `json:"source_type,omitempty"`
+	DocumentSets []string       `json:"document_set,omitempty"`
+	UpdatedAt    *ChatTimeRange `json:"updated_at_range,omitempty"`
+	Tags         []Tag          `json:"tags,omitempty"`
+	TimeCutoff   *Time          `json:"time_cutoff,omitempty"`
+}
+
+// ChatTimeRange is a range of time, open where an end is nil.
+type ChatTimeRange struct {
+	Start *Time `json:"start,omitempty"`
+	End   *Time `json:"end,omitempty"`
+}
+
+// LLMOverride names another model than the default.
+type LLMOverride struct {
+	Provider *string `json:"model_provider,omitempty"`
+	Model    *string `json:"model_version,omitempty"`
+}
+
+// SearchDoc is a document as a chat tells of it: the passage that was read, and what is known of the document.
+type SearchDoc struct {
+	DocumentID           string              `json:"document_id"`
+	ChunkInd             int                 `json:"chunk_ind"`
+	Title                string              `json:"semantic_identifier"`
+	Link                 *string             `json:"link"`
+	Blurb                string              `json:"blurb"`
+	SourceType           string              `json:"source_type"`
+	Boost                int                 `json:"boost"`
+	Hidden               bool                `json:"hidden"`
+	Metadata             map[string]Metadata `json:"metadata"`
+	Score                *float64            `json:"score"`
+	IsRelevant           *bool               `json:"is_relevant"`
+	RelevanceExplanation *string             `json:"relevance_explanation"`
+	MatchHighlights      []string            `json:"match_highlights"`
+	UpdatedAt            *string             `json:"updated_at"` // ISO 8601 with offset
+	PrimaryOwners        []string            `json:"primary_owners"`
+	SecondaryOwners      []string            `json:"secondary_owners"`
+	IsInternet           bool                `json:"is_internet"`
+	FileID               *string             `json:"file_id"`
+}
+
+// FillEmpty puts an empty list or map where there is none, as the contract says of these fields.
+func (d *SearchDoc) FillEmpty() {
+	fillMap(&d.Metadata)
+	fillSlice(&d.MatchHighlights)
+}
+
+// ChatPlacement says where in an answer a packet belongs.
+type ChatPlacement struct {
+	TurnIndex    int  `json:"turn_index"`
+	TabIndex     int  `json:"tab_index"`
+	SubTurnIndex *int `json:"sub_turn_index"`
+	ModelIndex   *int `json:"model_index,omitempty"`
+}
+
+// ChatPacket is one line of a streamed answer: its type, and of all types the fields that are read. A type that is not
+// known has its Type and Raw.
+type ChatPacket struct {
+	Type      string
+	Placement *ChatPlacement
+	// Raw is the object of the packet as it came, with clean text.
+	Raw json.RawMessage
+
+	SessionID     string // of session_created
+	UserMessageID int    // of message_id_info
+	MessageID     int    // of message_id_info: of the answer that comes
+
+	ChatObject
+}
+
+// ChatObject holds the fields of packets that are read.
+type ChatObject struct {
+	Content         string      `json:"content"`           // of message_delta
+	Reasoning       string      `json:"reasoning"`         // of reasoning_delta
+	Queries         []string    `json:"queries"`           // of search_tool_queries_delta
+	Sources         []string    `json:"sources"`           // of search_tool_filter_delta; empty: all
+	TimeFilterStart *string     `json:"time_filter_start"` // of search_tool_filter_delta
+	TimeFilterEnd   *string     `json:"time_filter_end"`
+	Documents       []SearchDoc `json:"documents"`       // of search_tool_documents_delta: those that the model reads
+	FinalDocuments  []SearchDoc `json:"final_documents"` // of message_start
+	CitationNumber  int         `json:"citation_number"` // of citation_info
+	DocumentID      string      `json:"document_id"`     // of citation_info
+	StopReason      *string     `json:"stop_reason"`     // of stop
+	ToolName        string      `json:"tool_name"`       // of custom_tool_start
+	ResearchTask    string      `json:"research_task"`   // of research_agent_start
+}
+
+// The types of packets. The first two are this program's names for the lines that come before the packets.
+const (
+	ChatSessionCreated = "session_created"
+	ChatMessageIDs     = "message_id_info"
+
+	ChatSearchStart     = "search_tool_start"
+	ChatSearchQueries   = "search_tool_queries_delta"
+	ChatSearchFilters   = "search_tool_filter_delta"
+	ChatSearchDocuments = "search_tool_documents_delta"
+	ChatMessageStart    = "message_start"
+	ChatMessageDelta    = "message_delta"
+	ChatCitation        = "citation_info"
+	ChatReasoningStart  = "reasoning_start"
+	ChatReasoningDelta  = "reasoning_delta"
+	ChatReasoningDone   = "reasoning_done"
+	ChatSectionEnd      = "section_end"
+	ChatHeartbeat       = "chat_heartbeat"
+	ChatError           = "error"
+	ChatStop            = "stop"
+)
+
+// StopCancelled is the reason of a stop that somebody asked for.
+const StopCancelled = "user_cancelled"
+
+// ChatAnswer is what came of a question.
+type ChatAnswer struct {
+	Text string // markdown, with [[1]](link) where a document is cited
+	// Citations gives the id of the document for each number that the text cites.
+	Citations map[int]string
+	// Documents are what the answer rests on, each once, in the order in which they were found.
+	Documents     []SearchDoc
+	SessionID     string
+	MessageID     int // of the answer
+	UserMessageID int
+	// Stopped tells that the server ended the answer early because somebody asked it to.
+	Stopped bool
+}
+
+// Document finds what a citation number stands for.
+func (a *ChatAnswer) Document(citation int) (SearchDoc, bool) {
+	id, ok := a.Citations[citation]
+	if !ok {
+		return SearchDoc{}, false
+	}
+	for _, document := range a.Documents {
+		if document.DocumentID == id {
+			return document, true
+		}
+	}
+	return SearchDoc{DocumentID: id}, false
+}
+
+// ChatFullResponse is the answer of POST /chat/send-chat-message without streaming.
+type ChatFullResponse struct {
+	Answer             string           `json:"answer"`
+	AnswerCitationless string           `json:"answer_citationless"`
+	PreAnswerReasoning *string          `json:"pre_answer_reasoning"`
+	ToolCalls          []any            `json:"tool_calls"`
+	TopDocuments       []SearchDoc      `json:"top_documents"`
+	CitationInfo       []ChatCitationAt `json:"citation_info"`
+	MessageID          int              `json:"message_id"`
+	ChatSessionID      *string          `json:"chat_session_id"`
+	Incognito          bool             `json:"incognito"`
+	ErrorMessage       *string          `json:"error_msg"`
+}
+
+// ChatCitationAt says which document a number cites.
+type ChatCitationAt struct {
+	CitationNumber int    `json:"citation_number"`
+	DocumentID     string `json:"document_id"`
+}
+
+// ChatSessions is the answer of GET /chat/get-user-chat-sessions.
+type ChatSessions struct {
+	Sessions []ChatSession `json:"sessions"`
+	HasMore  bool          `json:"has_more"`
+}
+
+// ChatSession is a session as it is listed, newest first.
+type ChatSession struct {
+	ID                     string   `json:"id"`
+	Name                   *string  `json:"name"`
+	PersonaID              *int     `json:"persona_id"`
+	TimeCreated            string   `json:"time_created"`
+	TimeUpdated            string   `json:"time_updated"`
+	SharedStatus           string   `json:"shared_status"`
+	CurrentAlternateModel  *string  `json:"current_alternate_model"`
+	CurrentTemperature     *float64 `json:"current_temperature_override"`
+	CurrentReasoningEffort *string  `json:"current_reasoning_effort_override"`
+}
+
+// ChatSessionDetail is the answer of GET /chat/get-chat-session/{id}.
+type ChatSessionDetail struct {
+	ID                     string        `json:"chat_session_id"`
+	Description            *string       `json:"description"`
+	PersonaID              *int          `json:"persona_id"`
+	PersonaName            *string       `json:"persona_name"`
+	PersonalIconName       *string       `json:"personal_icon_name"`
+	Messages               []ChatMessage `json:"messages"`
+	TimeCreated            string        `json:"time_created"`
+	SharedStatus           string        `json:"shared_status"`
+	CurrentAlternateModel  *string       `json:"current_alternate_model"`
+	CurrentTemperature     *float64      `json:"current_temperature_override"`
+	CurrentReasoningEffort *string       `json:"current_reasoning_effort_override"`
+	Deleted                bool          `json:"deleted"`
+	OwnerName              *string       `json:"owner_name"`
+	Packets                [][]any       `json:"packets"`
+	CurrentRun             any           `json:"current_run"`
+	Incognito              bool          `json:"incognito"`
+}
+
+// ChatMessage is one message of a session.
+type ChatMessage struct {
+	SessionID          string            `json:"chat_session_id"`
+	ID                 int               `json:"message_id"`
+	ParentMessage      *int              `json:"parent_message"`
+	LatestChildMessage *int              `json:"latest_child_message"`
+	Message            string            `json:"message"`
+	ReasoningTokens    any               `json:"reasoning_tokens"`
+	Type               string            `json:"message_type"` // user, assistant
+	ContextDocs        []SearchDoc       `json:"context_docs"`
+	Citations          map[string]string `json:"citations"` // number → document id
+	TimeSent           string            `json:"time_sent"`
+	Files              []ChatFile        `json:"files"`
+	Error              *string           `json:"error"`
+	CurrentFeedback    *string           `json:"current_feedback"`
+	ProcessingSeconds  *float64          `json:"processing_duration_seconds"`
+	PreferredResponse  *int              `json:"preferred_response_id"`
+	ModelDisplayName   *string           `json:"model_display_name"`
+	RequestParams      any               `json:"request_params"`
+}
+
+// NewChatSession is the body of POST /chat/create-chat-session.
+type NewChatSession struct {
+	PersonaID   int    `json:"persona_id"`
+	Description string `json:"description,omitempty"`
+}
+
+// MadeChatSession is the answer of POST /chat/create-chat-session.
+type MadeChatSession struct {
+	ID        string `json:"chat_session_id"`
+	Incognito bool   `json:"incognito"`
+}
+
+// RenameChatSession is the body of PUT /chat/rename-chat-session. Without a name the server finds one.
+type RenameChatSession struct {
+	ID   string  `json:"chat_session_id"`
+	Name *string `json:"name"`
+}
+
+// RenamedChatSession is the answer of PUT /chat/rename-chat-session.
+type RenamedChatSession struct {
+	NewName string `json:"new_name"`
+}
