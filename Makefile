@@ -6,7 +6,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run test lint build cross bench bench-ui bench-quality crash docs screens clean
+.PHONY: run test lint build cross bench bench-ui bench-quality crash rights docs screens clean
 
 run: build
 	./bin/quarry --sample $(if $(Q),"$(Q)")
@@ -76,6 +76,11 @@ bench-ui: build
 # Kills `quarry add` fifty times at random moments, and the store's own writers eighty times.
 crash:
 	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 30m -run 'Kill' -v . ./server/index/embedded | grep -v '^=== '
+
+# A thousand worlds of people, groups, connectors, sets, agents and documents; a hundred questions in each, held to the
+# rules. `make test` asks a hundred worlds, or ten with the race detector.
+rights:
+	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run '^TestRights$$' ./server/api
 
 clean:
 	rm -rf bin

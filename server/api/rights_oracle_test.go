@@ -1,0 +1,273 @@
+package api
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+)
+
+// The rules of who may see what, as they are told to people, read plainly: nothing here knows of access terms, of an
+// index or of SQL. The server is held to them by TestRights.
+
+// ruleUser is somebody with two tokens.
+type ruleUser struct {
+	email, id    string
+	admin        bool
+	active       bool
+	groups       map[string]bool
+	external     map[string]bool // "source:id", the id in lower case
+	full, scoped string          // tokens
+}
+
+// rulePair is a connector with a credential.
+type rulePair struct {
+	id      int
+	name    string
+	source  string
+	access  string
+	creator string
+	groups  map[string]bool
+}
+
+// ruleSet is a document set.
+type ruleSet struct {
+	id            int
+	name          string
+	public        bool
+	users, groups map[string]bool // addresses, names
+	pairs         []*rulePair
+}
+
+// ruleAgent is an agent.
+type ruleAgent struct {
+	id            int
+	name          string
+	public        bool
+	owner         string
+	users, groups map[string]bool
+	sets          []*ruleSet
+	documents     []string
+	since         time.Time
+}
+
+// ruleDocument is a document. Its secret is a word that stands nowhere else, in its text, title, author and tags.
+type ruleDocument struct {
+	id, secret, source, author, kind string
+	words                            []string
+	tags                             []wire.Tag
+	updated                          time.Time
+	pair                             *rulePair // nil: none
+	external                         bool      // it came with the rights of its own system
+	public                           bool      // there
+	emails, groups                   []string  // there
+	local                            []string  // the sets it was added to
+}
+
+// rules are all there is in a tenant.
+type rules struct {
+	tenant    string
+	users     []*ruleUser
+	groups    map[string]int // ids by name
+	pairs     []*rulePair
+	sets      []*ruleSet
+	agents    []*ruleAgent
+	documents []*ruleDocument
+}
+
+// asker is somebody who asks: a user, nobody in particular, or the owner in process, who sees the whole tenant.
+// A token with scopes makes nobody an administrator.
+type asker struct {
+	user        *ruleUser
+	scoped, all bool
+}
+
+func (a asker) admin() bool { return a.all || a.user != nil && a.user.admin && !a.scoped }
+
+// sees: everybody sees what is public; who is named, or is in a group that is named, sees the rest.
+func (a asker) sees(d *ruleDocument) bool {
+	if a.all {
+		return true
+	}
+	if p := d.pair; p != nil && p.access != "sync" {
+		return p.access == "public" || a.user != nil && (a.user.email == p.creator || sharesOne(a.user.groups, p.groups))
+	}
+	if !d.external {
+		return d.pair == nil
+	}
+	return d.public || a.user != nil && (slices.ContainsFunc(d.emails, func(email string) bool {
+		return strings.EqualFold(email, a.user.email)
+	}) || slices.ContainsFunc(d.groups, func(id string) bool { return a.user.external[d.source+":"+strings.ToLower(id)] }))
+}
+
+func sharesOne(a, b map[string]bool) bool {
+	for name := range a {
+		if b[name] {
+			return true
+		}
+	}
+	return false
+}
+
+func (a asker) knowsSet(s *ruleSet) bool {
+	return s.public || a.admin() || a.user != nil && (s.users[a.user.email] || sharesOne(a.user.groups, s.groups))
+}
+
+func (a asker) knowsAgent(g *ruleAgent) bool {
+	return g.public || a.admin() ||
+		a.user != nil && (g.owner == a.user.email || g.users[a.user.email] || sharesOne(a.user.groups, g.groups))
+}
+
+func (a asker) knowsPair(p *rulePair) bool {
+	return p.access == "public" || a.admin() || a.user != nil && (p.creator == a.user.email || sharesOne(a.user.groups, p.groups))
+}
+
+// setsOf are the sets that hold a document.
+func (r *rules) setsOf(d *ruleDocument) []string {
+	names := slices.Clone(d.local)
+	for _, s := range r.sets {
+		if d.pair != nil && slices.Contains(s.pairs, d.pair) {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+func (r *rules) set(name string) *ruleSet {
+	for _, s := range r.sets {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// ruleQuery is a search, or a count of everything when it has no word.
+type ruleQuery struct {
+	word           string
+	sources, kinds []string
+	authors, sets  []string
+	tags           []wire.Tag
+	since, until   time.Time
+	agent          *ruleAgent
+}
+
+// passes tells whether a document passes every field of a query but the named one.
+func (r *rules) passes(d *ruleDocument, q ruleQuery, but string) bool {
+	since, scope, attached := q.since, q.sets, []string(nil)
+	if q.agent != nil {
+		if q.agent.since.After(since) {
+			since = q.agent.since
+		}
+		if len(scope) == 0 {
+			for _, s := range q.agent.sets {
+				scope = append(scope, s.name)
+			}
+		}
+		attached = q.agent.documents
+	}
+	among := func(values []string, value string) bool { return len(values) == 0 || slices.Contains(values, value) }
+	inScope := len(scope)+len(attached) == 0 || slices.Contains(attached, d.id) ||
+		slices.ContainsFunc(r.setsOf(d), func(name string) bool { return slices.Contains(scope, name) })
+	tagged := len(q.tags) == 0 || slices.ContainsFunc(q.tags, func(t wire.Tag) bool { return slices.Contains(d.tags, t) })
+	return (q.word == "" || slices.Contains(d.words, q.word) || d.secret == q.word) &&
+		(but == "source" || among(q.sources, d.source)) && (but == "author" || among(q.authors, d.author)) &&
+		(but == "type" || among(q.kinds, d.kind)) && (but == "tag" || tagged) && (but == "set" || inScope) &&
+		(but == "month" || !d.updated.Before(since) && (q.until.IsZero() || !d.updated.After(q.until)))
+}
+
+// found are the documents that an asker finds, by id.
+func (r *rules) found(a asker, q ruleQuery) []string {
+	ids := []string{}
+	for _, d := range r.documents {
+		if a.sees(d) && r.passes(d, q, "") {
+			ids = append(ids, d.id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// counted are the facets: for each field, the documents that pass all other fields, by value.
+func (r *rules) counted(a asker, q ruleQuery) map[string]int {
+	counts := map[string]int{}
+	for _, d := range r.documents {
+		if !a.sees(d) {
+			continue
+		}
+		values := map[string][]string{"source": {d.source}, "author": {d.author}, "type": {d.kind}, "month": {d.updated.Format("2006-01")}}
+		for _, name := range r.setsOf(d) {
+			if a.knowsSet(r.set(name)) {
+				values["set"] = append(values["set"], name)
+			}
+		}
+		for _, t := range d.tags {
+			values["tag"] = append(values["tag"], t.Key+"="+t.Value)
+		}
+		for field, list := range values {
+			for _, value := range list {
+				if r.passes(d, q, field) {
+					counts[field+" "+value]++
+				}
+			}
+		}
+	}
+	return counts
+}
+
+// told are the facets of an answer, in the same form.
+func told(f wire.Facets) map[string]int {
+	counts := map[string]int{}
+	for field, list := range map[string][]wire.FacetValue{"source": f.Sources, "author": f.Authors, "type": f.Types, "set": f.DocumentSets} {
+		for _, v := range list {
+			counts[field+" "+v.Value] += v.Count
+		}
+	}
+	for _, t := range f.Tags {
+		counts["tag "+t.Key+"="+t.Value] += t.Count
+	}
+	for _, m := range f.Months {
+		counts["month "+m.Month] += m.Count
+	}
+	return counts
+}
+
+// sources are those that an asker sees a document of.
+func (r *rules) sources(a asker, in func(*ruleDocument) bool) []string {
+	seen := map[string]bool{}
+	for _, d := range r.documents {
+		if a.sees(d) && in(d) {
+			seen[d.source] = true
+		}
+	}
+	return append([]string{}, slices.Sorted(maps.Keys(seen))...)
+}
+
+// secrets are words that may stand in no answer to an asker: of documents that they do not see, and the names of sets
+// and agents that they do not know.
+func (r *rules) secrets(a asker) []string {
+	var words []string
+	for _, d := range r.documents {
+		if !a.sees(d) {
+			words = append(words, d.secret)
+		}
+	}
+	for _, s := range r.sets {
+		if !a.knowsSet(s) {
+			words = append(words, s.name)
+		}
+	}
+	for _, g := range r.agents {
+		if !a.knowsAgent(g) {
+			words = append(words, g.name)
+		}
+	}
+	for _, p := range r.pairs {
+		if !a.knowsPair(p) {
+			words = append(words, p.name)
+		}
+	}
+	return words
+}
