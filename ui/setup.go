@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/ui/cli"
@@ -76,16 +79,9 @@ func (s *settings) test(ctx context.Context, typed setup.Connection) (setup.Test
 		return setup.Tested{}, ctx.Err()
 	}
 	found := setup.Tested{Connection: setup.Connection{URL: profile.ServerURL, Prefix: profile.APIPrefix, Token: profile.Token}}
-	for _, name := range []string{"server", "token", "search"} {
-		found.Steps = append(found.Steps, setup.Step{Name: name, Mark: setup.Skipped, Detail: "not tried"})
-	}
-	for i, step := range steps {
-		found.Steps[i].Mark, found.Steps[i].Detail = setup.Passed, step.Detail
-		if step.Err != nil {
-			found.Steps[i].Mark, found.Steps[i].Detail = setup.Failed, "failed"
-		}
-	}
-	if failure := cli.Explain(err, started); failure != nil {
+	blamed, told := inFormWords(err, profile.ServerURL)
+	found.Steps = formSteps(steps, blamed)
+	if failure := cli.Explain(told, started); failure != nil {
 		found.Problem, found.Remedy = failure.What, failure.Do
 		return found, nil
 	}
@@ -93,6 +89,101 @@ func (s *settings) test(ctx context.Context, typed setup.Connection) (setup.Test
 	s.tested = profile
 	s.mu.Unlock()
 	return found, nil
+}
+
+// formSteps are the steps of a test as the form shows them. Where a step is to blame that is not the one that failed,
+// nothing is told of the others.
+func formSteps(steps []cli.ConnectionStep, blamed string) []setup.Step {
+	var shown []setup.Step
+	for i, name := range []string{"server", "token", "search"} {
+		step := setup.Step{Name: name, Mark: setup.Skipped, Detail: "not tried"}
+		switch {
+		case name == blamed || blamed == "" && i < len(steps) && steps[i].Err != nil:
+			step.Mark, step.Detail = setup.Failed, "failed"
+		case blamed == "" && i < len(steps):
+			step.Mark, step.Detail = setup.Passed, steps[i].Detail
+		}
+		shown = append(shown, step)
+	}
+	return shown
+}
+
+// inFormWords tells what went wrong with a connection in the words of the form, which has an address and a token where
+// others speak of routes, flags and settings of a profile. The server's own reason stays. blamed is the step that is to
+// blame, where it is not the one that failed.
+func inFormWords(err error, address string) (blamed string, told error) {
+	var failure *cli.Failure
+	var reply *client.Error
+	switch answered := errors.As(err, &reply); {
+	case answered && reply.Kind == client.Auth && reply.Status == 0: // it was never sent
+		return "token", formFailure(err, "this cannot be a token: it is too long, or holds a space or another character that none has",
+			"Paste the token alone, as the server showed it")
+	case errors.As(err, &failure):
+		return "", failureInForm(failure, reply)
+	case client.KindOf(err) == client.Timeout:
+		return "", formFailure(err, hostOf(address)+" did not answer in time", checkAddress)
+	case answered:
+		return replyInForm(err, reply, hostOf(address))
+	}
+	return "", err
+}
+
+const checkAddress = "Check the address and your network, and the VPN if the name is internal"
+
+func formFailure(err error, what, do string) *cli.Failure {
+	return &cli.Failure{Code: cli.ExitGeneral, What: what, Do: do, Err: err}
+}
+
+// failureInForm is a failure that the test of the connection put into words itself. reply is its cause, if any.
+func failureInForm(failure *cli.Failure, reply *client.Error) *cli.Failure {
+	what, do := failure.What, failure.Do
+	if reply != nil {
+		what = strings.Replace(what, reply.Error(), reply.Reason, 1)
+	}
+	switch {
+	case failure.Code == cli.ExitAuth && reply == nil: // an anonymous visitor
+		do = "Make a new token in the server's settings, and paste it here"
+	case failure.Code == cli.ExitNotAvailable:
+		do = "Check the address; an Onyx older than 3.0 cannot be searched"
+	}
+	return formFailure(failure, what, do)
+}
+
+// replyInForm is what a server, or the way to it, answered.
+func replyInForm(err error, reply *client.Error, host string) (blamed string, told *cli.Failure) {
+	what, do := reply.Reason, strings.NewReplacer("server_url and api_prefix", "the address", "server_url", "the address",
+		"store it", "paste it here").Replace(reply.Remedy())
+	var missing *net.DNSError
+	switch {
+	case reply.Kind == client.Unreachable && errors.As(err, &missing) && missing.IsNotFound:
+		what, do = "the address cannot be found: "+what, checkAddress
+	case reply.Kind == client.Unreachable && strings.Contains(what, host):
+		what = "the address cannot be reached: " + what
+	case reply.Kind == client.Unreachable:
+		what = host + " cannot be reached: " + what
+	case reply.Kind == client.Auth:
+		what = "the server refuses the token: " + what
+	case reply.Kind == client.NotAvailable:
+		what, do, blamed = "no Onyx answers at "+host+": "+what, "Check the address: it is the one of Onyx in your browser", "server"
+	case reply.Kind == client.Server && reply.Status < http.StatusBadRequest: // an answer, and of something else
+		what, do, blamed = "no Onyx answers at "+host+": "+what,
+			"Check the address; a proxy or a sign-in page may answer in the server's place", "server"
+	case reply.Kind == client.Server:
+		what = fmt.Sprintf("the server failed with HTTP %d: %s", reply.Status, what)
+	case reply.Kind == client.RateLimited:
+		what = "the server takes no more requests now: " + what
+	case reply.Kind == client.BadRequest:
+		what, do = "the server refuses the request: "+what, "Check the address and the token"
+	}
+	return blamed, formFailure(err, what, do)
+}
+
+// hostOf is the host of an address, with its port if it names one.
+func hostOf(address string) string {
+	if parsed, err := url.Parse(address); err == nil && parsed.Host != "" {
+		return parsed.Host
+	}
+	return address
 }
 
 // save stores the connection that was tested last as the active profile.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/client/wire"
 	"quarry/config"
@@ -90,6 +91,66 @@ func TestConnectionsAreTested(t *testing.T) {
 		if strings.Contains(found.Problem+found.Remedy, "onyx_pat_") {
 			t.Errorf("%s tells the token: %+v", name, found)
 		}
+	}
+}
+
+// What goes wrong is told in the words of the form, with the server's own reason.
+func TestFailedConnectionsAreToldInWordsOfTheForm(t *testing.T) {
+	serve := func(handler http.HandlerFunc) string {
+		s := httptest.NewServer(handler)
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	says := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	page := serve(says(http.StatusOK, "<html>Welcome"))
+	absent := strings.Repeat("onyx", 16) + "-too-long-for-a-name.invalid" // nobody needs to be asked
+	const server, token = 0, 1
+	for name, test := range map[string]struct {
+		address, token  string
+		blamed          int // step
+		problem, remedy string
+	}{
+		"no such host":    {absent, "good", server, "the address cannot be found: there is no host named " + absent, "Check the address and your network"},
+		"nobody there":    {"127.0.0.1:1", "good", server, "the address cannot be reached: 127.0.0.1:1 refuses the connection", "port of the address"},
+		"no encryption":   {strings.Replace(page, "http:", "https:", 1), "good", server, "does not speak HTTPS", "Set the address to http://"},
+		"elsewhere":       {serve(http.RedirectHandler("https://sso.example.com/", http.StatusFound).ServeHTTP), "good", server, "redirects to https://sso.example.com/", "set the address to https://sso.example.com"},
+		"a web page":      {page, "good", server, "no Onyx answers at " + page[len("http://"):] + ": the server sent a web page", "Check the address"},
+		"nothing there":   {serve(http.NotFound), "good", server, "no Onyx answers at", "Check the address"},
+		"a firewall":      {serve(says(http.StatusForbidden, "Forbidden by policy")), "good", server, "blocks all requests: Forbidden by policy", "firewall"},
+		"a broken server": {serve(says(http.StatusBadGateway, `{"detail":"upstream down"}`)), "good", token, "HTTP 502: upstream down", "Try again"},
+		"many requests":   {serve(says(http.StatusTooManyRequests, `{"detail":"slow down"}`)), "good", token, "slow down", "Wait a little"},
+		"a wrong token":   {onyx(t, "/api"), "onyx_pat_bad", token, "the server refuses the token: Invalid token", "Check that the token is whole"},
+		"a visitor":       {serve(says(http.StatusOK, `{"email":"anonymous@onyx.app","is_anonymous_user":true}`)), "good", token, "does not know this token", "paste it here"},
+		"two words":       {page, "good token", token, "this cannot be a token", "Paste the token alone"},
+		"a whole file":    {page, strings.Repeat("x", 10_000), token, "this cannot be a token", "Paste the token alone"},
+	} {
+		_, s := newSettings(t)
+		found, err := s.test(t.Context(), setup.Connection{URL: test.address, Token: test.token})
+		if err != nil || !strings.Contains(found.Problem, test.problem) || !strings.Contains(found.Remedy, test.remedy) {
+			t.Errorf("%s: %q, %q, %v", name, found.Problem, found.Remedy, err)
+		}
+		for i, step := range found.Steps {
+			if failed := step.Mark == setup.Failed; failed != (i == test.blamed) {
+				t.Errorf("%s: %+v", name, found.Steps)
+			}
+		}
+		for _, foreign := range []string{"GET ", "server_url", "api_prefix", "profile", "quarry ", "ONYX_PAT", "--"} {
+			if strings.Contains(found.Problem+found.Remedy, foreign) {
+				t.Errorf("%s names %q: %q, %q", name, foreign, found.Problem, found.Remedy)
+			}
+		}
+	}
+}
+
+func TestASlowServerIsNamed(t *testing.T) {
+	_, told := inFormWords(context.DeadlineExceeded, "https://onyx.acme.com/x")
+	if failure := cli.Explain(told, time.Now()); failure.What != "onyx.acme.com did not answer in time" || !strings.Contains(failure.Do, "network") {
+		t.Errorf("%+v", failure)
 	}
 }
 
