@@ -11,7 +11,7 @@ import (
 )
 
 // Place is where keys go, as a set of bits.
-type Place uint8
+type Place uint16
 
 const (
 	InBox Place = 1 << iota
@@ -21,13 +21,15 @@ const (
 	InActions
 	InSetUp
 	InWhy
+	InAnswer
+	InAsking // the line of the answer in which a further question is typed
 
 	// InPanes is the screen without anything laid over it.
 	InPanes = InBox | InList | InReader
 	// InFields are the places where text is typed.
-	InFields = InBox | InPicker | InActions | InSetUp
+	InFields = InBox | InPicker | InActions | InSetUp | InAsking
 	// InOverlays are the places that lie over the panes.
-	InOverlays = InPicker | InActions | InSetUp | InWhy
+	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InAsking
 	Everywhere = InPanes | InOverlays
 )
 
@@ -67,7 +69,7 @@ type keymap struct {
 // Places lists the single bits of a set.
 func (p Place) Places() []Place {
 	var single []Place
-	for bit := InBox; bit <= InWhy; bit <<= 1 {
+	for bit := InBox; bit <= InAsking; bit <<= 1 {
 		if p&bit != 0 {
 			single = append(single, bit)
 		}
@@ -289,6 +291,10 @@ func (p Place) Name() string {
 		return "the list of actions"
 	case InWhy:
 		return "why these results"
+	case InAnswer:
+		return "the answer"
+	case InAsking:
+		return "the line of the answer"
 	}
 	return "the set-up"
 }

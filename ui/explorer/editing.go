@@ -50,6 +50,8 @@ func (m *Model) edit(change func(field) bool) tea.Cmd {
 		m.actions.Edit(inEditor)
 	case InSetUp:
 		m.wizard.Edit(inEditor)
+	case InAsking:
+		m.answer.Edit(inEditor)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (m *Model) whatFailed() []string {
 func (m *Model) nothingFound() []string {
 	s := m.shown
 	lines := []string{" " + m.theme.Title.Render("Nothing was found") + " " + m.theme.Text.Render("in "+m.target.Where+" for"),
-		"   " + m.theme.Match.Render(paint.Line(s.query.Text))}
+		"   " + paint.PenOf(m.theme.Match).Write(paint.Line(s.query.Text))}
 	if len(s.query.Chips) == 0 {
 		return append(lines, "", " "+m.theme.Muted.Render("Try fewer or other words; "+m.keys.keyOf("query", InList)+" goes back to the query."))
 	}

@@ -176,6 +176,12 @@ func states(random *rand.Rand) map[string]func(*Model) {
 		"actions": func(m *Model) { m.openActions(); m.actions.Move(random.IntN(60)) },
 		"filters": func(m *Model) { m.overlay = InPicker; m.picker.Open(m.facets()) },
 		"time":    func(m *Model) { m.overlay = InPicker; m.picker.Open(m.facets()); m.picker.NextTab() },
+		"answer": func(m *Model) {
+			m.answer.Begin(text)
+			m.answer.Append(text)
+			m.answer.Type()
+			m.overlay = InAnswer
+		},
 		"why":     func(m *Model) { m.openWhy(); m.reasons.Move(random.IntN(40)) },
 		"message": func(m *Model) { m.warn(text) },
 		"failure": func(m *Model) { m.forgetResults(); m.note("search", fmt.Errorf("%s", client.Sanitize(text))) },

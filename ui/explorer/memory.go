@@ -15,30 +15,30 @@ const (
 
 // memory keeps answers, so that the same search again costs nothing.
 type memory struct {
-	answers map[string]answer
+	answers map[string]remembered
 	order   []string // keys, the oldest first
 	size    int      // bytes
 }
 
-// answer is what was answered, and when.
-type answer struct {
+// remembered is what was answered, and when.
+type remembered struct {
 	response *wire.SearchResponse
 	took     time.Duration
 	at       time.Time
 	kept     bool // until it is forgotten: a library tells when it changes
 }
 
-func newMemory() memory { return memory{answers: map[string]answer{}} }
+func newMemory() memory { return memory{answers: map[string]remembered{}} }
 
-func (m *memory) get(key string, now time.Time) (answer, bool) {
+func (m *memory) get(key string, now time.Time) (remembered, bool) {
 	found, ok := m.answers[key]
 	if !ok || !found.kept && now.Sub(found.at) > rememberFor {
-		return answer{}, false
+		return remembered{}, false
 	}
 	return found, true
 }
 
-func (m *memory) put(key string, a answer) {
+func (m *memory) put(key string, a remembered) {
 	m.forget(key)
 	size := a.size()
 	if size > rememberSize/2 {
@@ -63,7 +63,7 @@ func (m *memory) forget(key string) {
 }
 
 // size is about what an answer takes in memory, in bytes: nearly all of it is text.
-func (a answer) size() int {
+func (a remembered) size() int {
 	const perResult = 1 << 10
 	if a.response == nil {
 		return 0

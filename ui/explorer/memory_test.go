@@ -12,8 +12,8 @@ import (
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	m, start := newMemory(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	m.put("remote", answer{response: &wire.SearchResponse{}, at: start})
-	m.put("library", answer{response: &wire.SearchResponse{}, at: start, kept: true})
+	m.put("remote", remembered{response: &wire.SearchResponse{}, at: start})
+	m.put("library", remembered{response: &wire.SearchResponse{}, at: start, kept: true})
 	for _, test := range []struct {
 		key   string
 		after time.Duration
@@ -27,14 +27,14 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	for i := range 2 * rememberMost {
-		m.put(fmt.Sprint(i), answer{at: start})
-		m.put("library", answer{at: start, kept: true}) // used all the time, so that it stays
+		m.put(fmt.Sprint(i), remembered{at: start})
+		m.put("library", remembered{at: start, kept: true}) // used all the time, so that it stays
 	}
 	if _, kept := m.get("library", start); !kept || len(m.answers) != rememberMost || len(m.order) != rememberMost {
 		t.Errorf("%d answers in an order of %d, the one in use kept: %v", len(m.answers), len(m.order), kept)
 	}
-	big := func() answer {
-		return answer{kept: true, response: &wire.SearchResponse{Results: []wire.SearchResult{{Content: strings.Repeat("x", rememberSize/3)}}}}
+	big := func() remembered {
+		return remembered{kept: true, response: &wire.SearchResponse{Results: []wire.SearchResult{{Content: strings.Repeat("x", rememberSize/3)}}}}
 	}
 	for _, key := range []string{"one", "two", "three", "two"} {
 		m.put(key, big())
@@ -42,7 +42,7 @@ func TestMemory(t *testing.T) {
 	if _, kept := m.get("one", start); kept || m.size > rememberSize || len(m.order) != 2 {
 		t.Errorf("%d answers of %d bytes, the oldest kept: %v", len(m.order), m.size, kept)
 	}
-	m.put("library", answer{kept: true})
+	m.put("library", remembered{kept: true})
 	m.clear()
 	if _, left := m.get("library", start); left {
 		t.Error("an answer survived")

@@ -10,6 +10,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/theme"
+	"quarry/ui/explorer/answer"
 	"quarry/ui/explorer/palette"
 	"quarry/ui/explorer/picker"
 	"quarry/ui/explorer/querybox"
@@ -46,6 +47,7 @@ type Model struct {
 	actions palette.Palette
 	wizard  setup.Wizard
 	reasons why.Panel
+	answer  answer.Panel
 
 	target    Target
 	session   *Session
@@ -55,6 +57,10 @@ type Model struct {
 	settingUp *request // a connection is being tested or saved
 	saving    bool     // what is under way writes a profile
 	folder    *folder  // being read
+
+	thread          thread
+	asking          *asking // a model answers now; nil: none does
+	renderingAnswer bool
 
 	searching *search // in flight; nil: none
 	shown     *shown  // what the list shows; nil: nothing was found yet
@@ -180,6 +186,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.facetsTold(msg)
 	case renderedMsg:
 		m.rendered(msg)
+	case packetsMsg:
+		cmd = m.packetsTold(msg)
+	case answeredMsg:
+		m.answered(msg)
+	case answerRenderedMsg:
+		m.answerRendered(msg)
 	case chunksMsg:
 		m.chunksTold(msg)
 	case expandSlowMsg:
@@ -208,7 +220,7 @@ func (m *Model) settle(cmd tea.Cmd) tea.Cmd {
 	m.arrangeScreen()
 	m.offerCompletions()
 	m.followSelection()
-	return tea.Batch(cmd, m.render())
+	return tea.Batch(cmd, m.render(), m.renderAnswer())
 }
 
 // arrangeScreen lays the screen out anew.
@@ -223,6 +235,9 @@ func (m *Model) arrangeScreen() {
 
 // place is where keys go now.
 func (m *Model) place() Place {
+	if m.overlay == InAnswer && m.answer.Typing() {
+		return InAsking
+	}
 	if m.overlay != 0 {
 		return m.overlay
 	}

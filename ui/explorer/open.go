@@ -126,6 +126,9 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
 	m.expanding.stop()
 	m.expanding = nil
+	m.asking.stop()
+	m.asking, m.thread = nil, thread{}
+	m.answer.Reset()
 	m.counting.stop()
 	m.counting, m.whole = nil, nil
 	before := closing(m.session)

@@ -148,8 +148,11 @@ func (m *Model) runAction() tea.Cmd {
 }
 
 func (m *Model) closeOverlay() tea.Cmd {
-	if m.overlay == InSetUp {
+	switch m.overlay {
+	case InSetUp:
 		return m.leaveSetUp()
+	case InAnswer:
+		return m.closeAnswer()
 	}
 	if m.overlay == InPicker && m.picker.Back() {
 		return nil
@@ -181,6 +184,8 @@ func (m *Model) overlayMove(lines int) tea.Cmd {
 		m.wizard.Move(lines)
 	case m.overlay == InWhy:
 		m.reasons.Move(lines)
+	case m.overlay == InAnswer:
+		m.answer.Move(lines)
 	}
 	return nil
 }
@@ -194,6 +199,8 @@ func (m *Model) overlayPage(direction int) tea.Cmd {
 		m.actions.Page(direction)
 	case m.overlay == InWhy:
 		m.reasons.Page(direction)
+	case m.overlay == InAnswer:
+		m.answer.Page(direction)
 	case m.overlay == InPicker && direction > 0:
 		m.picker.PageDown()
 	case m.overlay == InPicker:

@@ -299,7 +299,7 @@ func (m *Model) searchTold(msg searchMsg) tea.Cmd {
 	took := m.now().Sub(s.started)
 	m.failure = nil
 	if s.version == m.version { // what a library answered before it changed is of no use
-		m.memory.put(s.key, answer{response: msg.response, took: took, at: m.now(), kept: m.target.Kind != Remote})
+		m.memory.put(s.key, remembered{response: msg.response, took: took, at: m.now(), kept: m.target.Kind != Remote})
 	}
 	m.show(shown{search: *s, response: msg.response, took: took})
 	if client.KindOf(m.welcome.err) == client.Unreachable {

@@ -59,7 +59,10 @@ func (m *Model) copy(text, what string) tea.Cmd {
 // openSource opens the document where it lives, or hands its link over where nothing can be opened.
 func (m *Model) openSource() tea.Cmd {
 	result, _ := m.result()
-	link := linkOf(result)
+	return m.openLink(linkOf(result))
+}
+
+func (m *Model) openLink(link string) tea.Cmd {
 	open := m.options.Caps.Open
 	if open == nil {
 		m.say(m.options.Caps.OpenReason + "; the link was sent to your terminal's clipboard")

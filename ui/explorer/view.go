@@ -147,27 +147,24 @@ func (m *Model) overlayLines() (lines []string, cursorX, cursorY int) {
 	r := m.overlayRect()
 	hints := ""
 	if m.rects.Bar.H == 0 {
-		hints = m.hints(m.overlay, r.W-2)
+		hints = m.hints(m.place(), r.W-2)
 	}
-	cursorX = -1
+	x, y, visible := 0, 0, false
 	switch m.overlay {
 	case InWhy:
 		lines = m.reasons.View(r.W, r.H, m.theme, hints)
 	case InActions:
-		lines, cursorX, cursorY = m.actions.View(r.W, r.H, m.theme, hints)
+		lines, x, y = m.actions.View(r.W, r.H, m.theme, hints)
+		visible = true
 	case InPicker:
-		x, y, visible := 0, 0, false
-		if lines, x, y, visible = m.picker.View(r.W, r.H, m.theme, hints); visible {
-			cursorX, cursorY = x, y
-		}
+		lines, x, y, visible = m.picker.View(r.W, r.H, m.theme, hints)
 	case InSetUp:
-		x, y, visible := 0, 0, false
-		if lines, x, y, visible = m.wizard.View(r.W, r.H, m.theme, hints); visible {
-			cursorX, cursorY = x, y
-		}
+		lines, x, y, visible = m.wizard.View(r.W, r.H, m.theme, hints)
+	case InAnswer:
+		lines, x, y, visible = m.answer.View(r.W, r.H, m.theme, hints)
 	}
-	if cursorX < 0 {
+	if !visible {
 		return lines, -1, 0
 	}
-	return lines, cursorX + r.X, cursorY + r.Y
+	return lines, x + r.X, y + r.Y
 }

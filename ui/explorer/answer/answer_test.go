@@ -1,0 +1,151 @@
+package answer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/theme"
+	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/paint"
+)
+
+func look1() theme.Theme {
+	return theme.ForScreen(theme.Options{Mode: "dark", Profile: colorprofile.TrueColor})
+}
+
+func screenOf(p *Panel, width, height int) string {
+	lines, _, _, _ := p.View(width, height, look1(), "")
+	return ansi.Strip(strings.Join(lines, "\n"))
+}
+
+func render(p *Panel) {
+	for {
+		job, ok := p.RenderJob(look1())
+		if !ok {
+			return
+		}
+		p.Apply(job.Render())
+	}
+}
+
+func TestAThread(t *testing.T) {
+	t.Parallel()
+	var p Panel
+	p.Begin("how do we roll back?")
+	p.Queries([]string{"roll back", "rollback 字"})
+	p.Filters("source slack")
+	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "Answer · searching") ||
+		!strings.Contains(screen, "searched for “roll back”, “rollback 字”") || !strings.Contains(screen, "narrowed to source slack") {
+		t.Error(screen)
+	}
+	p.Documents(3)
+	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "reading 3 documents") {
+		t.Error(screen)
+	}
+	p.Append("Use **kwctl")
+	p.Append(" rollback** [[1]](https://wiki.acme.com/1).")
+	render(&p)
+	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "Use kwctl rollback [1].") || !strings.Contains(screen, "writing") {
+		t.Error(screen)
+	}
+	p.Append("\n\nAnd **then")
+	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "Use kwctl rollback [1].") || !strings.Contains(screen, "And **then") {
+		t.Error("what came since the rendering stands as it came:\n" + screen)
+	}
+	p.Finish("Use **kwctl rollback** [[1]](https://wiki.acme.com/1).", []Source{{Number: 1, Title: "Runbook", SourceType: "confluence"}})
+	render(&p)
+	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "[1] Runbook · Confluence") || strings.Contains(screen, "And") {
+		t.Error(screen)
+	}
+	if source, ok := p.Cited(1); !ok || source.Title != "Runbook" {
+		t.Errorf("%+v", source)
+	}
+	p.Type()
+	p.Edit(func(e *line.Editor) bool { return e.Insert("and firmware?") })
+	if _, x, y, cursor := p.View(60, 20, look1(), ""); !cursor || x != 3+len("and firmware?") || y != 19 {
+		t.Errorf("cursor at %d,%d: %v", x, y, cursor)
+	}
+	p.Begin(p.Typed())
+	p.Fail("no model is configured", "Set llm.default.")
+	if screen := screenOf(&p, 60, 30); !strings.Contains(screen, "how do we roll back?") || !strings.Contains(screen, "and firmware?") ||
+		!strings.Contains(screen, "Set llm.default.") || !strings.Contains(screen, "failed") {
+		t.Error(screen)
+	}
+}
+
+// New text is followed, unless somebody reads further up.
+func TestNewTextIsFollowedUnlessSomebodyReads(t *testing.T) {
+	t.Parallel()
+	var p Panel
+	p.Begin("q")
+	for i := range 50 {
+		p.Append(fmt.Sprintf("line %d\n\n", i))
+	}
+	if screen := screenOf(&p, 40, 10); !strings.Contains(screen, "line 49") {
+		t.Error(screen)
+	}
+	p.Move(-30)
+	before := screenOf(&p, 40, 10)
+	p.Append("line 50\n\n")
+	if after := screenOf(&p, 40, 10); after != before {
+		t.Errorf("what was read moved from\n%s\nto\n%s", before, after)
+	}
+	p.Move(1000)
+	p.Append("line 51\n\n")
+	if screen := screenOf(&p, 40, 10); !strings.Contains(screen, "line 51") {
+		t.Error(screen)
+	}
+}
+
+func TestALateRenderingIsDropped(t *testing.T) {
+	t.Parallel()
+	var p Panel
+	p.Begin("q")
+	p.Append("one")
+	screenOf(&p, 40, 10)
+	job, _ := p.RenderJob(look1())
+	p.Reset()
+	p.Begin("another")
+	p.Append("two")
+	screenOf(&p, 40, 10)
+	p.Apply(job.Render())
+	if screen := screenOf(&p, 40, 10); strings.Contains(screen, "one") {
+		t.Error(screen)
+	}
+}
+
+func TestTheViewFillsItsRectangle(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	texts := []string{"plain words", "回滚 **发布** 的运行手册", "👩‍👩‍👧‍👦 family", "```go\nfunc main() {}\n```", strings.Repeat("x", 3000), "| a | b |\n|---|---|\n| 1 | 字 |"}
+	for range 600 {
+		var p Panel
+		for range random.IntN(3) {
+			p.Begin(texts[random.IntN(len(texts))])
+			p.Append(texts[random.IntN(len(texts))])
+			p.Finish("", []Source{{Number: 1, Title: texts[random.IntN(len(texts))]}})
+		}
+		if random.IntN(2) == 0 {
+			p.Type()
+			p.Edit(func(e *line.Editor) bool { return e.Insert("字字") })
+		}
+		width, height := random.IntN(120), random.IntN(40)
+		p.View(width, height, look1(), "")
+		render(&p)
+		p.Move(random.IntN(40) - 20)
+		lines, x, y, cursor := p.View(width, height, look1(), []string{"", "esc leave"}[random.IntN(2)])
+		if len(lines) != height || cursor && (x >= width || y >= height) {
+			t.Fatalf("%d×%d: %d lines, cursor at %d,%d", width, height, len(lines), x, y)
+		}
+		for _, line := range lines {
+			if paint.Width(line) != width {
+				t.Fatalf("%d×%d: %q is %d wide", width, height, line, paint.Width(line))
+			}
+		}
+	}
+}
