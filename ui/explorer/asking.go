@@ -26,10 +26,8 @@ type asking struct {
 
 // thread is the conversation that the next question goes on with.
 type thread struct {
-	query     string // that it began with, filters included
-	session   string
-	message   int // the last answer
-	documents []wire.SearchDoc
+	query   string // that it began with, filters included
+	session string
 }
 
 // packetsMsg brings what a model said since the last one.
@@ -187,9 +185,8 @@ func (m *Model) packetsTold(msg packetsMsg) tea.Cmd {
 		case wire.ChatSearchFilters:
 			m.answer.Filters(filterText(packet))
 		case wire.ChatSearchDocuments, wire.ChatMessageStart:
-			if documents := append(packet.Documents, packet.FinalDocuments...); len(documents) > 0 {
-				m.thread.documents = documents
-				m.answer.Documents(len(documents))
+			if documents := len(packet.Documents) + len(packet.FinalDocuments); documents > 0 {
+				m.answer.Documents(documents)
 			}
 		case wire.ChatMessageDelta:
 			text.WriteString(packet.Content)
@@ -232,7 +229,7 @@ func (m *Model) answered(msg answeredMsg) {
 		m.answerFailed(msg.err)
 		return
 	}
-	m.thread.session, m.thread.message = msg.answer.SessionID, msg.answer.MessageID
+	m.thread.session = msg.answer.SessionID
 	if len(msg.answer.Documents) > 0 {
 		m.answer.Documents(len(msg.answer.Documents))
 	}
