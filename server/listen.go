@@ -30,6 +30,8 @@ type ServeOptions struct {
 	Hosts []string
 	// Concurrency bounds the requests that are served at the same time; 0 means api.DefaultConcurrency.
 	Concurrency int
+	// Rate limits the searches and questions of each token, and of each chat session; zero: no limit.
+	Rate api.Rate
 }
 
 // ListenAndServe serves the API until ctx ends, and then finishes what it began, for at most ten seconds. Ready is
@@ -46,7 +48,7 @@ func (s *Server) ListenAndServe(ctx context.Context, options ServeOptions, ready
 		ready(listener.Addr())
 	}
 	return s.serve(ctx, listener, s.api.PublicHandler(api.PublicOptions{
-		Loopback: isLoopback(listener.Addr()), Hosts: options.Hosts, Concurrency: options.Concurrency,
+		Loopback: isLoopback(listener.Addr()), Hosts: options.Hosts, Concurrency: options.Concurrency, Rate: options.Rate,
 	}))
 }
 

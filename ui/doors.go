@@ -181,7 +181,7 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 		return err
 	}
 	host.Log = logger(options)
-	served := target.ServeOptions{Where: target.Request{Library: options.Library}, HTTP: options.HTTP}
+	served := target.ServeOptions{Where: target.Request{Library: options.Library}, HTTP: options.HTTP, Rate: options.Rate}
 	return host.Serve(ctx, served, func(address net.Addr) { options.Listening(address.String()) })
 }
 

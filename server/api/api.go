@@ -87,6 +87,7 @@ type route struct {
 	timeout time.Duration // 0: as long as the caller waits
 	maxBody int64         // bytes
 	handle  handler
+	limited bool    // counts against the limits of rate
 	denied  failure // the answer without a valid token; the usual one where it is empty
 }
 
@@ -107,7 +108,8 @@ func (s *Server) routes() []route {
 		{pattern: "GET /auth/type", needs: open, handle: s.authType},
 		{pattern: "GET /me", needs: identity, handle: s.me, denied: detailed(http.StatusForbidden, "Unauthorized")},
 
-		{pattern: "POST /search", needs: search, timeout: searchTimeout, maxBody: megabyte, handle: s.search},
+		{pattern: "POST /search", needs: search, timeout: searchTimeout, maxBody: megabyte, limited: true,
+			handle: s.search},
 		{pattern: "GET /search/suggest", needs: search, handle: s.suggest},
 		{pattern: "GET /search/facets", needs: search, handle: s.facets},
 		{pattern: "GET /document/chunks", needs: search, handle: s.documentChunks},
@@ -130,7 +132,7 @@ func (s *Server) routes() []route {
 		{pattern: "POST /user/pats", needs: directory.PermissionCreateTokens, handle: s.addToken},
 		{pattern: "DELETE /user/pats/{id}", needs: basic, handle: s.deleteToken},
 		{pattern: "GET /user/pats/scopes", needs: basic, handle: s.tokenScopes},
-		{pattern: "POST /chat/send-chat-message", needs: directory.PermissionWriteChat, maxBody: megabyte,
+		{pattern: "POST /chat/send-chat-message", needs: directory.PermissionWriteChat, maxBody: megabyte, limited: true,
 			handle: s.chat},
 	}...)
 }
@@ -141,7 +143,7 @@ func (s *Server) Handler(who directory.Principal) http.Handler {
 	if who.Owner {
 		routes = append(routes, s.libraryRoutes()...)
 	}
-	bound := s.recovered(s.mount(routes, func(*http.Request) (directory.Principal, error) { return who, nil }, nil))
+	bound := s.recovered(s.mount(routes, func(*http.Request) (directory.Principal, error) { return who, nil }, guards{}))
 	if !who.Owner {
 		return bound
 	}
@@ -153,8 +155,14 @@ func (s *Server) Handler(who directory.Principal) http.Handler {
 // identify finds out who makes a request.
 type identify func(*http.Request) (directory.Principal, error)
 
-// mount builds a handler that serves the routes at / and under /api. Without shares nobody's requests are counted.
-func (s *Server) mount(routes []route, who identify, fair *shares) http.Handler {
+// guards keep a listener's callers from taking more than their part; none of them is needed in this process.
+type guards struct {
+	fair   *shares
+	limits *limiter
+}
+
+// mount builds a handler that serves the routes at / and under /api.
+func (s *Server) mount(routes []route, who identify, guard guards) http.Handler {
 	mux := http.NewServeMux()
 	byPattern := map[string]methods{}
 	for _, route := range routes {
@@ -163,7 +171,7 @@ func (s *Server) mount(routes []route, who identify, fair *shares) http.Handler 
 			byPattern[pattern] = methods{}
 			mux.Handle(pattern, byPattern[pattern])
 		}
-		byPattern[pattern][method] = s.serve(route, who, fair)
+		byPattern[pattern][method] = s.serve(route, who, guard)
 	}
 	mux.HandleFunc("/", notFound)
 	return underPrefix(mux)
@@ -211,8 +219,8 @@ func underPrefix(next http.Handler) http.Handler {
 	})
 }
 
-// serve guards one route: identity, then permission, then the caller's share, then the bounds of body and time.
-func (s *Server) serve(route route, who identify, fair *shares) http.Handler {
+// serve guards one route: identity, then permission, then the caller's share, the bounds of body and time, and the rate.
+func (s *Server) serve(route route, who identify, guard guards) http.Handler {
 	timeout, maxBody := route.timeout, route.maxBody
 	if timeout == 0 && !strings.Contains(route.pattern, " /library/") {
 		timeout = quick
@@ -226,7 +234,7 @@ func (s *Server) serve(route route, who identify, fair *shares) http.Handler {
 			s.fail(w, r, err)
 			return
 		}
-		give, ok := fair.take(principal)
+		give, ok := guard.fair.take(principal)
 		if !ok {
 			s.fail(w, r, busy())
 			return
@@ -238,6 +246,12 @@ func (s *Server) serve(route route, who identify, fair *shares) http.Handler {
 			r = r.WithContext(ctx)
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		if route.limited {
+			if err := guard.limits.admit(r, principal); err != nil {
+				s.fail(w, r, err)
+				return
+			}
+		}
 		if err := route.handle(w, r, principal); err != nil {
 			s.fail(w, r, err)
 		}

@@ -28,6 +28,8 @@ type PublicOptions struct {
 	// Concurrency bounds the requests that are served at the same time; 0 means DefaultConcurrency. Others wait for up
 	// to ten seconds. One person has at most half of them, so that nobody shuts the others out.
 	Concurrency int
+	// Rate limits the searches and questions of each token, and of each chat session.
+	Rate Rate
 }
 
 // PublicHandler answers for a listener: every request shows a token, and what cannot be meant for this server is
@@ -36,7 +38,9 @@ func (s *Server) PublicHandler(options PublicOptions) http.Handler {
 	if options.Concurrency <= 0 {
 		options.Concurrency = DefaultConcurrency
 	}
-	routes := s.mount(s.routes(), s.authenticate, newShares(options.Concurrency))
+	routes := s.mount(s.routes(), s.authenticate, guards{
+		fair: newShares(options.Concurrency), limits: newLimiter(options.Rate, s.Now),
+	})
 	guarded := options.guardNames(bounded(options.Concurrency, routes))
 	return s.logged(s.recovered(secured(guarded)))
 }

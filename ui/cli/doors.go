@@ -12,6 +12,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/config"
 )
 
 // IO is where a command reads and writes, and what is known about it.
@@ -155,6 +156,8 @@ type Tokens interface {
 type ServeOptions struct {
 	HTTP    string // address of the API
 	Library string // folder; empty: the default one
+	// Rate limits the searches and questions of each token; zero: no limit; nil: as the configuration says.
+	Rate *config.Rate
 	// Listening is called once with the address when requests are answered.
 	Listening func(address string)
 	// Log takes a line for every request and search; nil: none are written.

@@ -198,7 +198,7 @@ makes the first one.`,
 others can listen.`,
 		output:   `The address on standard error once it listens. Runs until Ctrl-C and finishes what it began.`,
 		exits:    []int{ExitNotConfigured},
-		examples: []string{`quarry serve --http 127.0.0.1:8080`, `quarry serve --http :8080 --library /srv/quarry`},
+		examples: []string{`quarry serve --http 127.0.0.1:8080`, `quarry serve --http :8080 --library /srv/quarry --rate 60/h`},
 	}
 }
 

@@ -13,21 +13,39 @@ import (
 )
 
 func (a *app) serveCommand() *cobra.Command {
-	var address string
+	var address, rate string
 	command := &cobra.Command{
 		Use:  "serve --http ADDR",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return a.serve(command.Context(), arguments, address)
+			limit, err := givenRate(command, rate)
+			if err != nil {
+				return err
+			}
+			return a.serve(command.Context(), arguments, address, limit)
 		},
 	}
 	a.document(command, serveHelp())
 	command.Flags().StringVar(&address, "http", "",
 		"answer the search API at this address (`ADDR`), like 127.0.0.1:8080 or :8080")
+	command.Flags().StringVar(&rate, "rate", "",
+		"searches and questions of each token, like 60/h (`LIMIT`; per s, m, h, d; 0: no limit)")
 	return command
 }
 
-func (a *app) serve(ctx context.Context, arguments []string, address string) error {
+// givenRate is what --rate says; nil without it.
+func givenRate(command *cobra.Command, text string) (*config.Rate, error) {
+	if !command.Flags().Changed("rate") {
+		return nil, nil
+	}
+	rate, err := config.ParseRate(text)
+	if err != nil {
+		return nil, usage("Write it as 60/h, or 0 for no limit.", "--rate %q: %s", text, err)
+	}
+	return &rate, nil
+}
+
+func (a *app) serve(ctx context.Context, arguments []string, address string, rate *config.Rate) error {
 	if err := a.localOnly(); err != nil {
 		return err
 	}
@@ -42,7 +60,7 @@ func (a *app) serve(ctx context.Context, arguments []string, address string) err
 		return err
 	}
 	a.patient.Store(true)
-	options := ServeOptions{HTTP: address, Library: a.flags.library, LogJSON: a.flags.json, Listening: func(at string) {
+	options := ServeOptions{HTTP: address, Library: a.flags.library, Rate: rate, LogJSON: a.flags.json, Listening: func(at string) {
 		a.say("Listening on http://%s (also under /api). Stop with Ctrl-C.", at)
 		if a.hasTokens(ctx) {
 			a.say("Every request needs a token: quarry admin token list%s", a.libraryFlag())

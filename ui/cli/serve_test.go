@@ -5,6 +5,9 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
+
+	"quarry/config"
 )
 
 func TestServeRefusesAddresses(t *testing.T) {
@@ -50,5 +53,26 @@ func TestTokensTellWhoseTheyAre(t *testing.T) {
 	got = run(t, doors, terminal{}, "admin", "token", "add", "--name", "ci", "--user", "new@acme.example").check(t, ExitSuccess)
 	if !strings.Contains(got.err, "there was no user new@acme.example") {
 		t.Errorf("stderr %s", got.err)
+	}
+}
+
+func TestServeTakesARate(t *testing.T) {
+	doors := testDoors("http://127.0.0.1:1")
+	for text, want := range map[string]*config.Rate{
+		"--http=:8080": nil,
+		"--rate=60/h":  {Count: 60, Per: time.Hour},
+		"--rate=0":     {},
+		"--rate=5/m":   {Count: 5, Per: time.Minute},
+	} {
+		doors.Serve = func(_ context.Context, options ServeOptions) error {
+			if (options.Rate == nil) != (want == nil) || want != nil && *options.Rate != *want {
+				t.Errorf("%s: %+v, want %+v", text, options.Rate, want)
+			}
+			return nil
+		}
+		run(t, doors, terminal{}, "serve", "--http", "8080", text).check(t, ExitSuccess)
+	}
+	for _, text := range []string{"often", "60", "60/w", "-1/h", "0/h"} {
+		run(t, doors, terminal{}, "serve", "--http", "8080", "--rate", text).check(t, ExitUsage).twoLines(t, text, "60/h")
 	}
 }

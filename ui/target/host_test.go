@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -331,6 +332,55 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// TestTheRateOfTheConfigurationHolds, unless serve is told another one.
+func TestTheRateOfTheConfigurationHolds(t *testing.T) {
+	for name, test := range map[string]struct {
+		told    *config.Rate
+		refused bool
+	}{
+		"of the configuration": {nil, true},
+		"none":                 {&config.Rate{}, false},
+		"another":              {&config.Rate{Count: 2, Per: time.Hour}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, t.TempDir())
+			h.Config.Rate = config.Rate{Count: 1, Per: time.Hour}
+			addNote(t, h, "The brass lantern hangs in the boathouse.")
+			tokens, err := h.Tokens(context.Background(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, _, err := tokens.Add(context.Background(), TokenRequest{Name: "laptop"})
+			if err != nil || tokens.Close() != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(context.Background())
+			ready, done := make(chan net.Addr, 1), make(chan error, 1)
+			go func() {
+				done <- h.Serve(ctx, ServeOptions{HTTP: "127.0.0.1:0", Rate: test.told}, func(a net.Addr) { ready <- a })
+			}()
+			other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+(<-ready).String(), "QUARRY_PAT", made.Token)
+			choice, err := other.Decide(Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			opened, err := other.Open(context.Background(), choice)
+			if err != nil {
+				t.Fatal(err)
+			}
+			search(t, opened, "lantern")
+			_, err = opened.Client.Search(context.Background(), wire.SearchRequest{Query: "lantern"})
+			if (client.KindOf(err) == client.RateLimited) != test.refused || (err == nil) == test.refused {
+				t.Errorf("the second search: %v", err)
+			}
+			stop()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 func TestWhatIsNotServed(t *testing.T) {
 	h := newHost(t, t.TempDir())
 	h.Config.Profiles = map[string]config.Profile{"work": {Name: "work", ServerURL: "https://w", Token: config.NewSecret("t")}}
@@ -338,7 +388,6 @@ func TestWhatIsNotServed(t *testing.T) {
 	for _, where := range []Request{{Server: "https://w"}, {Profile: "work"}, {Sample: true}, {Profile: "wrok"}} {
 		wantKind(t, serve(ServeOptions{Where: where, HTTP: "127.0.0.1:0"}), ErrUsage, 2)
 	}
-	wantKind(t, serve(ServeOptions{HTTP: "127.0.0.1:0", Rate: config.Rate{Count: 1, Per: 1}}), ErrNotAvailable, 9, "rate")
 	h.Config.IndexEngine = "weaviate://w"
 	wantKind(t, serve(ServeOptions{HTTP: "127.0.0.1:0"}), ErrNotAvailable, 9, "index.engine")
 	_, err := h.OpenLibrary(context.Background(), "", true)

@@ -8,14 +8,15 @@ import (
 
 	"quarry/config"
 	"quarry/server"
+	"quarry/server/api"
 )
 
 // ServeOptions say which library is served, and where.
 type ServeOptions struct {
-	Where Request  // the flags: --library, or a profile that is a library; none is the library of this machine
-	HTTP  string   // address to listen on, "host:port"
-	Hosts []string // host names under which the server is known; nil: http.hosts of the configuration
-	Rate  config.Rate
+	Where Request      // the flags: --library, or a profile that is a library; none is the library of this machine
+	HTTP  string       // address to listen on, "host:port"
+	Hosts []string     // host names under which the server is known; nil: http.hosts of the configuration
+	Rate  *config.Rate // of each token; zero: no limit; nil: rate of the configuration
 }
 
 // Serve answers the API on a listener until ctx ends, and then finishes what it began. Ready is called with the address
@@ -25,12 +26,9 @@ func (h *Host) Serve(ctx context.Context, options ServeOptions, ready func(net.A
 	if err != nil {
 		return err
 	}
-	if options.Rate == (config.Rate{}) {
-		options.Rate = h.Config.Rate
-	}
-	if options.Rate != (config.Rate{}) {
-		return &Error{Kind: ErrNotAvailable, Problem: "rate is set, and this version has no limit per token",
-			Fix: "remove rate from " + h.Config.File + " and leave --rate out, or put a proxy that limits before the server"}
+	rate := h.Config.Rate
+	if options.Rate != nil {
+		rate = *options.Rate
 	}
 	if options.Hosts == nil {
 		options.Hosts = h.Config.HTTP.Hosts
@@ -54,7 +52,9 @@ func (h *Host) Serve(ctx context.Context, options ServeOptions, ready func(net.A
 		return err
 	}
 	defer func() { _ = s.Close() }() // what was stored is durable already
-	return s.ListenAndServe(ctx, server.ServeOptions{HTTP: options.HTTP, Hosts: options.Hosts}, ready)
+	return s.ListenAndServe(ctx, server.ServeOptions{
+		HTTP: options.HTTP, Hosts: options.Hosts, Rate: api.Rate(rate),
+	}, ready)
 }
 
 // servedFolder finds the library to serve. Somebody else's server is not passed on: its token would answer for all who

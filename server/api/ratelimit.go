@@ -1,0 +1,165 @@
+package api
+
+import (
+	"bytes"
+	"container/list"
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"quarry/server/directory"
+)
+
+// Rate is a number of requests per period. The zero value is no limit.
+type Rate struct {
+	Count int
+	Per   time.Duration
+}
+
+// maxBuckets bounds what a limiter remembers: about 2 MB. Whoever was not heard of for longest is forgotten first, and
+// then begins anew.
+const maxBuckets = 10_000
+
+// limiter admits a number of requests per period for each key: as many at once, and then one whenever its part of the
+// period has passed. A nil limiter admits everything. It is safe for concurrent use.
+type limiter struct {
+	rate Rate
+	now  func() time.Time
+
+	mutex   sync.Mutex
+	buckets map[string]*list.Element
+	recent  *list.List // of *bucket, the last used in front
+}
+
+// bucket is what is left for one key.
+type bucket struct {
+	key  string
+	left float64 // requests, at the moment seen
+	seen time.Time
+}
+
+func newLimiter(rate Rate, now func() time.Time) *limiter {
+	if rate.Count <= 0 || rate.Per <= 0 {
+		return nil
+	}
+	return &limiter{rate: rate, now: now, buckets: make(map[string]*list.Element), recent: list.New()}
+}
+
+// take counts a request of a key. When it is refused, wait says after how long the next one is admitted.
+func (l *limiter) take(key string) (wait time.Duration, ok bool) {
+	if l == nil {
+		return 0, true
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	b := l.find(key)
+	now, each := l.now(), l.rate.Per.Seconds()/float64(l.rate.Count)
+	if passed := now.Sub(b.seen).Seconds(); passed > 0 {
+		b.left, b.seen = min(float64(l.rate.Count), b.left+passed/each), now
+	}
+	// A wait that ends when it was said to must not fail by a rounding.
+	if b.left < 1-1e-9 {
+		return time.Duration(math.Ceil((1 - b.left) * each * float64(time.Second))), false
+	}
+	b.left--
+	return 0, true
+}
+
+func (l *limiter) find(key string) *bucket {
+	if known, ok := l.buckets[key]; ok {
+		l.recent.MoveToFront(known)
+		return known.Value.(*bucket)
+	}
+	if len(l.buckets) >= maxBuckets {
+		oldest := l.recent.Back()
+		delete(l.buckets, l.recent.Remove(oldest).(*bucket).key)
+	}
+	b := &bucket{key: key, left: float64(l.rate.Count), seen: l.now()}
+	l.buckets[key] = l.recent.PushFront(b)
+	return b
+}
+
+// admit counts a request of a token, and of the chat session that it names. It is called once per request, after the
+// caller is known. Callers without a token, in this process, are not limited.
+func (l *limiter) admit(r *http.Request, who directory.Principal) error {
+	if l == nil || who.TokenID == 0 {
+		return nil
+	}
+	if wait, ok := l.take(who.Tenant + "/token/" + strconv.Itoa(who.TokenID)); !ok {
+		return tooMany("This token", l.rate, wait)
+	}
+	session := sessionOf(r)
+	if session == "" {
+		return nil
+	}
+	// A session is its person's, whatever tokens they use: nobody can use up somebody else's.
+	if wait, ok := l.take(who.Tenant + "/session/" + who.UserID + "/" + session); !ok {
+		return tooMany("This chat session", l.rate, wait)
+	}
+	return nil
+}
+
+// sessionOf is the chat session that a request belongs to; empty for a new one, for a search, and for a body that is no
+// request. The body can still be read afterwards.
+func sessionOf(r *http.Request) string {
+	const longest = 200
+	if !isChat(r) {
+		return ""
+	}
+	text, err := io.ReadAll(r.Body)
+	r.Body = restored{io.MultiReader(bytes.NewReader(text), failing{err}), r.Body}
+	var body struct {
+		Session string `json:"chat_session_id"`
+	}
+	if err != nil || json.Unmarshal(text, &body) != nil || len(body.Session) > longest {
+		return ""
+	}
+	return body.Session
+}
+
+func isChat(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/chat/") }
+
+// restored is a body that was read already.
+type restored struct {
+	io.Reader
+	io.Closer
+}
+
+// failing is the end of a body that could not be read whole.
+type failing struct{ err error }
+
+// Read is io.Reader's.
+func (f failing) Read([]byte) (int, error) {
+	if f.err == nil {
+		return 0, io.EOF
+	}
+	return 0, f.err
+}
+
+func tooMany(who string, rate Rate, wait time.Duration) failure {
+	seconds := max(1, int(math.Ceil(wait.Seconds()-1e-6)))
+	f := coded(http.StatusTooManyRequests, "RATE_LIMITED",
+		"%s has used up its %d searches and questions per %s. Try again in %s.",
+		who, rate.Count, period(rate.Per), time.Duration(seconds)*time.Second)
+	f.retryAfter = strconv.Itoa(seconds)
+	return f
+}
+
+func period(per time.Duration) string {
+	switch per {
+	case time.Second:
+		return "second"
+	case time.Minute:
+		return "minute"
+	case time.Hour:
+		return "hour"
+	case 24 * time.Hour:
+		return "day"
+	}
+	return per.String()
+}
