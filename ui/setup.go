@@ -95,7 +95,7 @@ func (s *settings) test(ctx context.Context, typed setup.Connection) (setup.Test
 // nothing is told of the others.
 func formSteps(steps []cli.ConnectionStep, blamed string) []setup.Step {
 	var shown []setup.Step
-	for i, name := range []string{"server", "token", "search"} {
+	for i, name := range []string{setup.StepServer, setup.StepToken, setup.StepSearch} {
 		step := setup.Step{Name: name, Mark: setup.Skipped, Detail: "not tried"}
 		switch {
 		case name == blamed || blamed == "" && i < len(steps) && steps[i].Err != nil:
@@ -116,7 +116,7 @@ func inFormWords(err error, address string) (blamed string, told error) {
 	var reply *client.Error
 	switch answered := errors.As(err, &reply); {
 	case answered && reply.Kind == client.Auth && reply.Status == 0: // it was never sent
-		return "token", formFailure(err, "this cannot be a token: it is too long, or holds a space or another character that none has",
+		return setup.StepToken, formFailure(err, "this cannot be a token: it is too long, or holds a space or another character that none has",
 			"Paste the token alone, as the server showed it")
 	case errors.As(err, &failure):
 		return "", failureInForm(failure, reply)
@@ -164,10 +164,10 @@ func replyInForm(err error, reply *client.Error, host string) (blamed string, to
 	case reply.Kind == client.Auth:
 		what = "the server refuses the token: " + what
 	case reply.Kind == client.NotAvailable:
-		what, do, blamed = "no Onyx answers at "+host+": "+what, "Check the address: it is the one of Onyx in your browser", "server"
+		what, do, blamed = "no Onyx answers at "+host+": "+what, "Check the address: it is the one of Onyx in your browser", setup.StepServer
 	case reply.Kind == client.Server && reply.Status < http.StatusBadRequest: // an answer, and of something else
 		what, do, blamed = "no Onyx answers at "+host+": "+what,
-			"Check the address; a proxy or a sign-in page may answer in the server's place", "server"
+			"Check the address; a proxy or a sign-in page may answer in the server's place", setup.StepServer
 	case reply.Kind == client.Server:
 		what = fmt.Sprintf("the server failed with HTTP %d: %s", reply.Status, what)
 	case reply.Kind == client.RateLimited:

@@ -33,7 +33,8 @@ func TestConnectingToAServer(t *testing.T) {
 			Test: func(_ context.Context, c setup.Connection) (setup.Tested, error) {
 				tried <- c
 				if c.Token == "wrong" {
-					return setup.Tested{Connection: c, Problem: "the token was refused", Remedy: "Make a new one."}, nil
+					return setup.Tested{Connection: c, Problem: "the token was refused", Remedy: "Make a new one.",
+						Steps: []setup.Step{{Name: setup.StepServer}, {Name: setup.StepToken, Mark: setup.Failed}}}, nil
 				}
 				return setup.Tested{Connection: c, Steps: []setup.Step{{Name: "server", Mark: setup.Passed, Detail: "Onyx 4.1"}}}, nil
 			},
@@ -58,7 +59,7 @@ func TestConnectingToAServer(t *testing.T) {
 	if c := <-tried; c.Token != "wrong" || !strings.Contains(c.URL, "onyx.acme.com") {
 		t.Errorf("tried %+v", c)
 	}
-	screen.Press("tab", "ctrl+u")
+	screen.Press("ctrl+u") // of the token
 	screen.Type("right")
 	screen.Press("enter")
 	screen.WaitText("Onyx 4.1")

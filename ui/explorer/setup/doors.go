@@ -26,9 +26,16 @@ const (
 	Skipped      // not tried
 )
 
+// The steps of a test, in order.
+const (
+	StepServer = "server"
+	StepToken  = "token"
+	StepSearch = "search"
+)
+
 // Step is one thing that a test of a connection looked at.
 type Step struct {
-	Name   string // "server", "token", "search"
+	Name   string
 	Mark   Mark
 	Detail string // one line: what was found, or what went wrong
 }

@@ -310,14 +310,19 @@ func (w *Wizard) Tested(found Tested) {
 	w.field = connectButton
 	if !found.OK() {
 		w.problem, w.remedy = found.Problem, found.Remedy
-		w.field = addressField
-		for _, step := range found.Steps {
-			if step.Mark == Passed { // something answered there: the token is to blame
-				w.field = tokenField
-			}
-		}
+		w.field = blamedField(found.Steps)
 	}
 	w.changed()
+}
+
+// blamedField is the field to correct after a failed test: what else than the server failed depends on the token.
+func blamedField(steps []Step) int {
+	for _, step := range steps {
+		if step.Mark == Failed && step.Name != StepServer {
+			return tokenField
+		}
+	}
+	return addressField
 }
 
 // Saved tells where the connection went. The form forgets the token.

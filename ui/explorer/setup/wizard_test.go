@@ -124,6 +124,32 @@ func TestConnecting(t *testing.T) {
 	}
 }
 
+// After a failed test one types on where something is to be corrected.
+func TestTheFieldThatIsToBlameHasTheFocus(t *testing.T) {
+	for name, test := range map[string]struct {
+		marks []Mark // of server, token and search
+		want  string
+	}{
+		"no server":                {[]Mark{Failed, Skipped, Skipped}, "Address"},
+		"the token is refused":     {[]Mark{Passed, Failed, Skipped}, "Token"},
+		"no server was asked":      {[]Mark{Skipped, Failed, Skipped}, "Token"},
+		"the token may not search": {[]Mark{Passed, Passed, Failed}, "Token"},
+		"nobody knows":             {nil, "Address"},
+	} {
+		w := connected("onyx.acme.com", "onyx_pat_secret")
+		w.Enter()
+		found := Tested{Problem: "it does not work"}
+		for i, mark := range test.marks {
+			found.Steps = append(found.Steps, Step{Name: []string{StepServer, StepToken, StepSearch}[i], Mark: mark})
+		}
+		w.Tested(found)
+		lines, _, y, cursor := w.View(80, 24, mono(), "")
+		if !cursor || !strings.Contains(lines[y], test.want) {
+			t.Errorf("%s: the cursor stands in %q", name, lines[y])
+		}
+	}
+}
+
 func TestAChangedFormIsTestedAgain(t *testing.T) {
 	w := connected("a", "b")
 	w.Enter()
