@@ -85,6 +85,17 @@ func TestChipsView(t *testing.T) {
 	}
 }
 
+// Styles are written around a text, not between its characters: two that make a flag would come apart.
+func TestChipsStayWholeInEveryLook(t *testing.T) {
+	t.Parallel()
+	mono := theme.ForScreen(theme.Options{Mode: "mono", Profile: colorprofile.ASCII})
+	var b querybox.Box
+	typed(&b, "author:🇳🇱 ")
+	if line := b.ChipsView(40, mono, ""); ansi.StringWidthWc(line) != 40 || paint.Width(line) != 40 {
+		t.Errorf("%q", line)
+	}
+}
+
 func TestHitChip(t *testing.T) {
 	t.Parallel()
 	var b querybox.Box
