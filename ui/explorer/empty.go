@@ -72,7 +72,7 @@ func (m *Model) nothingFound() []string {
 		return append(lines, "", " "+m.theme.Muted.Render("Try fewer or other words; "+m.keys.keyOf("query", InList)+" goes back to the query."))
 	}
 	for i, chip := range s.query.Chips {
-		line := "   with " + m.theme.Chip.Render(paint.Line(chip.Raw))
+		line := "   with " + paint.PenOf(m.theme.Chip).Write(paint.Line(chip.Raw))
 		if m.cut != nil && i < len(m.cut.counts) {
 			line += " " + m.theme.Muted.Render("· without it "+counted(m.cut.counts[i], "document"))
 		}

@@ -91,14 +91,6 @@ func (p *Panel) Reset() { *p = Panel{version: p.version + 1} }
 // Empty tells that nothing was asked yet.
 func (p *Panel) Empty() bool { return len(p.turns) == 0 }
 
-// Question is the first question of the thread, which it is about.
-func (p *Panel) Question() string {
-	if p.Empty() {
-		return ""
-	}
-	return p.turns[0].question
-}
-
 // change changes the last turn; before the first there is none.
 func (p *Panel) change(do func(*turn)) {
 	if p.Empty() {

@@ -136,7 +136,7 @@ func (t tell) filters(filters []wire.AppliedFilter) []string {
 		if filter.SetBy != "user" {
 			by = "the " + paint.Line(filter.SetBy)
 		}
-		lines = append(lines, "  "+t.th.Chip.Render(paint.Line(filter.Field)+" "+paint.Line(filter.Value))+
+		lines = append(lines, "  "+paint.PenOf(t.th.Chip).Write(paint.Line(filter.Field)+" "+paint.Line(filter.Value))+
 			t.th.Muted.Render("  set by "+by))
 	}
 	return t.section("Filters", "", lines)
