@@ -164,10 +164,18 @@ func (t tell) stages(stages []wire.Stage) []string {
 			outcome = t.th.Error
 		}
 		line += outcome.Render(paint.Line(stage.Outcome))
-		if detail := paint.Line(stage.Detail); detail != "" {
-			line += t.th.Muted.Render(" · " + detail)
+		detail := t.th.Muted.Render(" · " + paint.Line(stage.Detail))
+		switch {
+		case stage.Detail == "":
+			lines = append(lines, line)
+		case paint.Width(line)+paint.Width(detail) <= t.width:
+			lines = append(lines, line+detail)
+		default:
+			lines = append(lines, line)
+			for _, part := range paint.Wrap(paint.Line(stage.Detail), max(1, t.width-13)) {
+				lines = append(lines, strings.Repeat(" ", 13)+t.th.Muted.Render(part))
+			}
 		}
-		lines = append(lines, line)
 	}
 	return t.section("Stages", "this server does not tell how long its stages took", lines)
 }
