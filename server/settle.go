@@ -35,3 +35,9 @@ func (s *Server) settleAll(ctx context.Context) error {
 	}
 	return nil
 }
+
+// RemoveDocumentSet ends a document set; its documents stay. One that added files are in is refused: the next sync would
+// make it again.
+func (s *Server) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
+	return s.api.RemoveDocumentSet(ctx, tenant, name)
+}

@@ -49,6 +49,7 @@ func (d *doors) cli() cli.Doors {
 		MayWrite:      d.mayWrite,
 		LibraryFolder: d.libraryFolder,
 		Tokens:        d.tokens,
+		Directory:     d.directory,
 		Serve:         d.serve,
 		Try:           d.try,
 		Save:          d.save,
@@ -155,6 +156,18 @@ func (d *doors) tokens(ctx context.Context, dir string) (cli.Tokens, error) {
 		return nil, err
 	}
 	return tokenFiles{tokens}, nil
+}
+
+func (d *doors) directory(ctx context.Context, dir string) (cli.Directory, error) {
+	host, err := d.host()
+	if err != nil {
+		return nil, err
+	}
+	directory, err := host.Directory(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return directory, nil
 }
 
 // tokenFiles are the tokens in a library's files.

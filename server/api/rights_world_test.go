@@ -98,14 +98,6 @@ func some[T any](w *ruleWorld, percent int, of []T) (taken []T) {
 	return taken
 }
 
-func setOf(names []string) map[string]bool {
-	set := map[string]bool{}
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
-}
-
 func commonWords() []string { return []string{"zanzibar", "quokka", "ostrava", "mirabel", "tundra"} }
 func ruleSources() []string { return []string{"confluence", "slack", "github", "web"} }
 func ruleGroups() []string  { return []string{"Legal", "Eng", "People"} }

@@ -114,3 +114,53 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 		pair = again
 	}
 }
+
+// RemoveDocumentSet ends a document set; its documents stay. One that added files are in is refused: the next sync would
+// make it again.
+func (s *Server) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return err
+	}
+	added, err := s.addedTo(ctx, tenant, name)
+	if err != nil {
+		return err
+	}
+	if added > 0 {
+		return directory.InputError{Reason: fmt.Sprintf("%s that were added are in document set %q; remove them with "+
+			"quarry remove --set, and it goes with them", plural(added, "document"), name)}
+	}
+	if err := d.RemoveDocumentSet(ctx, tenant, name); err != nil {
+		return err
+	}
+	return s.Settle(ctx, tenant)
+}
+
+// addedTo counts the documents of a set that no connector brought.
+func (s *Server) addedTo(ctx context.Context, tenant, set string) (n int, err error) {
+	documents, err := s.Index(ctx, tenant, false)
+	if err != nil {
+		return 0, err
+	}
+	snapshot, err := documents.Snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer snapshot.Close()
+	ids, err := snapshot.DocumentIDs(ctx, index.Selector{Set: set})
+	if err != nil {
+		return 0, err
+	}
+	for from := 0; from < len(ids); from += settleBatch {
+		stored, err := snapshot.Documents(ctx, ids[from:min(from+settleBatch, len(ids))], index.Access{All: true})
+		if err != nil {
+			return 0, err
+		}
+		for i := range stored {
+			if !directory.IsPairOrigin(stored[i].Origin) {
+				n++
+			}
+		}
+	}
+	return n, nil
+}

@@ -92,7 +92,12 @@ func TestConnectorsSayWhoSeesTheirDocuments(t *testing.T) {
 	if len(gone) != 1 || !gone[0].Deleting || !must[bool](t)(d.Settled(ctx, gone[0])) || len(unsettled()) != 0 {
 		t.Errorf("%v is left, %v before", unsettled(), gone)
 	}
-	must[int](t)(d.AddConnector(ctx, DefaultTenant, "C Wiki", "web")) // its name is free again
+	for range 2 { // its name is free again, and so is that of a connector that was never paired
+		must[int](t)(d.AddConnector(ctx, DefaultTenant, "C Wiki", "web"))
+		if err := d.RemoveCCPair(ctx, DefaultTenant, "C Wiki"); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestSetsAndAgentsForSome(t *testing.T) {

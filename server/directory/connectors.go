@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"quarry/client/wire"
 )
@@ -55,7 +56,12 @@ func (p CCPair) Terms() (terms []string, own bool) {
 }
 
 // Origin marks the documents of a pair in an index.
-func (p CCPair) Origin() string { return "cc_pair:" + strconv.Itoa(p.ID) }
+func (p CCPair) Origin() string { return pairOrigin + strconv.Itoa(p.ID) }
+
+const pairOrigin = "cc_pair:"
+
+// IsPairOrigin reports whether a document with that origin came from a connector.
+func IsPairOrigin(origin string) bool { return strings.HasPrefix(origin, pairOrigin) }
 
 // AddConnector names something that documents of one source come from, and returns its id.
 func (d *Directory) AddConnector(ctx context.Context, tenant, name, source string) (id int, err error) {
@@ -218,11 +224,20 @@ func (d *Directory) Settled(ctx context.Context, pair CCPair) (still bool, err e
 	return still, err
 }
 
-// RemoveCCPair removes the pair of that name. Settle the pairs afterwards, so that its documents go, too.
+// RemoveCCPair removes the pair of that name, or a connector of that name that was never paired. Settle the pairs
+// afterwards, so that its documents go, too.
 func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error {
 	return d.write(ctx, "remove connector "+name, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `UPDATE cc_pairs SET is_deleting = 1, revision = revision + 1
 			WHERE tenant_id = ? AND name = ? AND NOT is_deleting`, tenant, name)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+		result, err = tx.ExecContext(ctx, `DELETE FROM connectors WHERE tenant_id = ? AND name = ?
+			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = connectors.id)`, tenant, name)
 		if err != nil {
 			return err
 		}

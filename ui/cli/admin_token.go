@@ -29,7 +29,8 @@ func (a *app) adminCommand() *cobra.Command {
 	}
 	a.document(token, adminTokenHelp())
 	token.AddCommand(a.tokenAddCommand(), a.tokenListCommand(), a.tokenRemoveCommand())
-	command.AddCommand(token)
+	command.AddCommand(a.adminUserCommand(), a.adminGroupCommand(), token, a.adminConnectorCommand(), a.adminAgentCommand(),
+		a.adminSetCommand())
 	return command
 }
 

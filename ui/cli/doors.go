@@ -198,6 +198,8 @@ type Doors struct {
 	LibraryFolder func(dir string) string
 	// Tokens opens the tokens of the library in dir.
 	Tokens func(ctx context.Context, dir string) (Tokens, error)
+	// Directory opens who may use the library in dir, and what is arranged for them.
+	Directory func(ctx context.Context, dir string) (Directory, error)
 	// Serve answers requests until ctx ends.
 	Serve func(ctx context.Context, options ServeOptions) error
 	// Try makes a target of a profile that is not saved.

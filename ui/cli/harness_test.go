@@ -128,6 +128,7 @@ func testDoors(address string) Doors {
 		MayWrite:      func(string) error { return nil },
 		LibraryFolder: func(string) string { return "/home/jo/.local/share/quarry" },
 		Tokens:        func(context.Context, string) (Tokens, error) { return &fakeTokens{}, nil },
+		Directory:     func(context.Context, string) (Directory, error) { return &fakeDirectory{}, nil },
 		Try:           func(NewProfile) (Target, error) { return target, nil },
 		Save:          func(context.Context, NewProfile) (string, error) { return "the keyring", nil },
 		Serve:         func(context.Context, ServeOptions) error { return nil },
