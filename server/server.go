@@ -17,6 +17,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/api"
+	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
@@ -63,6 +64,8 @@ type Server struct {
 	people  *directory.Directory // nil: not opened yet
 	nobody  *directory.Directory // stands for a directory that does not exist
 	indexes map[string]index.Index
+	chats   map[string]*chat.Store
+	noChats *chat.Store // stands for sessions that do not exist
 	nothing index.Index // stands for every library that does not exist
 }
 
@@ -77,7 +80,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	s := &Server{options: options, indexes: map[string]index.Index{}}
+	s := &Server{options: options, indexes: map[string]index.Index{}, chats: map[string]*chat.Store{}}
 	libraryPath, libraryFiles := "", []string(nil)
 	if !options.Sample {
 		home, err := filepath.Abs(options.Home)
@@ -89,7 +92,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	}
 	s.budget = s.newBudget()
 	s.api = api.New(api.Options{
-		Directory: s.directory, Index: s.index, Models: options.Models, Budget: s.budget,
+		Directory: s.directory, Index: s.index, Chats: s.openChats, Models: options.Models, Budget: s.budget,
 		Version: options.Version, Profile: options.Profile,
 		LibraryPath: libraryPath, LibraryFiles: libraryFiles,
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
@@ -133,6 +136,12 @@ func (s *Server) Close() error {
 	var failed []error
 	for _, documents := range s.indexes {
 		failed = append(failed, documents.Close())
+	}
+	for _, sessions := range s.chats {
+		failed = append(failed, sessions.Close())
+	}
+	if s.noChats != nil {
+		failed = append(failed, s.noChats.Close())
 	}
 	if s.nothing != nil {
 		failed = append(failed, s.nothing.Close())

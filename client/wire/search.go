@@ -218,4 +218,5 @@ const (
 const (
 	MediaTypeJSON   = "application/json"
 	MediaTypeNDJSON = "application/x-ndjson"
+	MediaTypeEvents = "text/event-stream" // of a chat, whose lines are those of NDJSON
 )

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/llm"
@@ -29,6 +30,9 @@ type Options struct {
 	// Index opens a tenant's documents, or returns the open ones. Where nothing was ever stored, it returns an empty
 	// index, unless create asks to make one.
 	Index func(ctx context.Context, tenant string, create bool) (index.Index, error)
+	// Chats opens a tenant's chat sessions, or returns the open ones. Where there are none, empty ones that nothing is
+	// written to are returned, unless create asks to make them. Nil: no questions are answered.
+	Chats func(ctx context.Context, tenant string, create bool) (*chat.Store, error)
 	// Models are the language models and the embedding model that searches may ask; nil: none.
 	Models *llm.Providers
 	// Budget limits what each tenant may use of them on a day; nil: no limit.
@@ -54,6 +58,8 @@ type Options struct {
 // Server answers the API. Make one with New.
 type Server struct {
 	Options
+	answers   answers
+	heartbeat time.Duration // between signs of life of an answer that takes long
 }
 
 // New makes a server. It opens nothing.
@@ -67,7 +73,7 @@ func New(options Options) *Server {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Server{Options: options}
+	return &Server{Options: options, heartbeat: heartbeat}
 }
 
 // handler answers one request of somebody who may make it. What it returns is written as an error by the caller, so it
@@ -102,7 +108,7 @@ const (
 // routes are those of every handler.
 func (s *Server) routes() []route {
 	const search, basic = directory.PermissionReadSearch, directory.PermissionBasic
-	return append(s.arranging(), []route{
+	return append(append(s.arranging(), s.chatting()...), []route{
 		{pattern: "GET /health", needs: open, handle: s.health},
 		{pattern: "GET /version", needs: open, handle: s.version},
 		{pattern: "GET /auth/type", needs: open, handle: s.authType},
@@ -132,8 +138,6 @@ func (s *Server) routes() []route {
 		{pattern: "POST /user/pats", needs: directory.PermissionCreateTokens, handle: s.addToken},
 		{pattern: "DELETE /user/pats/{id}", needs: basic, handle: s.deleteToken},
 		{pattern: "GET /user/pats/scopes", needs: basic, handle: s.tokenScopes},
-		{pattern: "POST /chat/send-chat-message", needs: directory.PermissionWriteChat, maxBody: megabyte, limited: true,
-			handle: s.chat},
 	}...)
 }
 

@@ -82,7 +82,7 @@ func rightsCases() []conformanceCase {
 		{"scoped agents", "scoped", "GET /persona", "", 200, `"name":"Eng"`},
 		{"federated", "jo", "GET /federated", "", 200, `[]`},
 		{"federated status", "jo", "GET /federated/oauth-status", "", 200, `[]`},
-		{"chat", "jo", "POST /chat/send-chat-message", "{}", 400, `{"message":"No default LLM model found"}`},
+		{"chat", "jo", "POST /chat/send-chat-message", `{"message":"x"}`, 400, `{"message":"No default LLM model found"}`},
 	}
 }
 

@@ -48,8 +48,3 @@ func (s *Server) me(w http.ResponseWriter, _ *http.Request, who directory.Princi
 		EffectivePermissions: append([]string{}, who.Permissions...), AdminCapabilities: []string{},
 	})
 }
-
-// chat answers POST /chat/send-chat-message as an Onyx does that has no model to chat with.
-func (s *Server) chat(http.ResponseWriter, *http.Request, directory.Principal) error {
-	return message("No default LLM model found")
-}

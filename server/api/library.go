@@ -179,7 +179,7 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	if err != nil {
 		return err
 	}
-	out := newLines(w)
+	out := newLines(w, wire.MediaTypeNDJSON)
 	done, err := do(r.Context(), documents, func(event wire.LibraryEvent) {
 		if event.Type == wire.LibraryProgress || event.Type == wire.LibrarySkipped {
 			out.send(event)

@@ -14,14 +14,15 @@ type lines struct {
 	mutex   sync.Mutex
 	w       http.ResponseWriter
 	encoder *json.Encoder
+	media   string // type of what is sent
 	started bool
 	broken  error // the caller can no longer be reached
 }
 
-func newLines(w http.ResponseWriter) *lines {
+func newLines(w http.ResponseWriter, media string) *lines {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	return &lines{w: w, encoder: encoder}
+	return &lines{w: w, encoder: encoder, media: media}
 }
 
 // send writes one line. After the caller has gone it does nothing; the request's context ends the work.
@@ -33,7 +34,7 @@ func (l *lines) send(value any) {
 	}
 	if !l.started {
 		l.started = true
-		l.w.Header().Set("Content-Type", wire.MediaTypeNDJSON)
+		l.w.Header().Set("Content-Type", l.media)
 		l.w.Header().Set("X-Accel-Buffering", "no") // a proxy that collects lines would defeat the stream
 		l.w.WriteHeader(http.StatusOK)
 	}

@@ -70,7 +70,7 @@ func findSources(ctx context.Context, snapshot index.Snapshot, prepared *pipelin
 // stream sends the pipeline's events, and then the answer or what went wrong, exactly once.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.Snapshot, prepared pipeline.Request,
 	visible setFilter, audit *audit) error {
-	out := newLines(w)
+	out := newLines(w, wire.MediaTypeNDJSON)
 	response, err := pipeline.Run(r.Context(), snapshot, prepared, func(event wire.SearchEvent) {
 		if event.Type == wire.EventFinal || event.Type == wire.EventError {
 			return

@@ -48,10 +48,11 @@ var mayImport = map[string][]string{
 	"server/index/indextest": {"server/index/...", "server/tokens"},
 	"server/directory":       {"server/index", "server/sqlite", "client/wire"},
 	"server/llm":             {},
+	"server/chat":            {"server/llm", "server/sqlite", "server/tokens", "client/wire"},
 	"server/pipeline":        {"server/index", "server/llm", "server/tokens", "client/wire"},
 	"server/ingest":          {"server/index", "server/tokens", "client/wire"},
 	"server/sample":          {"server/index", "server/directory", "server/ingest", "client/wire"},
-	"server/api": {"server/index", "server/directory", "server/ingest", "server/llm", "server/pipeline", "server/tokens",
+	"server/api": {"server/index", "server/chat", "server/directory", "server/ingest", "server/llm", "server/pipeline", "server/tokens",
 		"client/wire"},
 	"tools": {"server/...", "client/...", "ui/...", "config", "tools/..."},
 }

@@ -1,0 +1,469 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"quarry/client/wire"
+	"quarry/server/chat"
+	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/llm"
+	"quarry/server/pipeline"
+)
+
+const (
+	askTimeout = 5 * time.Minute
+	heartbeat  = 15 * time.Second
+	maxChat    = 32 * megabyte // ten of piped text, and what JSON makes of them
+)
+
+// chatting are the routes of questions and sessions.
+func (s *Server) chatting() []route {
+	const read, write = directory.PermissionReadChat, directory.PermissionWriteChat
+	return []route{
+		{pattern: "POST /chat/send-chat-message", needs: write, timeout: askTimeout, maxBody: maxChat, limited: true,
+			handle: s.chat},
+		{pattern: "GET /chat/get-user-chat-sessions", needs: read, handle: s.chatSessions},
+		{pattern: "GET /chat/get-chat-session/{id}", needs: read, handle: s.chatSession},
+		{pattern: "POST /chat/create-chat-session", needs: write, handle: s.createChatSession},
+		{pattern: "PUT /chat/rename-chat-session", needs: directory.PermissionBasic, handle: s.renameChatSession},
+		{pattern: "POST /chat/stop-chat-session/{id}", needs: write, handle: s.stopChatSession},
+	}
+}
+
+var errStopped = errors.New("stopped by its user")
+
+// answers are the answers that are being written, so that they can be stopped.
+type answers struct {
+	mutex sync.Mutex
+	stops map[string]map[*turn]context.CancelCauseFunc // by session
+}
+
+func (a *answers) begin(t *turn, cancel context.CancelCauseFunc) (end func()) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	id := t.session.ID
+	if a.stops == nil {
+		a.stops = map[string]map[*turn]context.CancelCauseFunc{}
+	}
+	if a.stops[id] == nil {
+		a.stops[id] = map[*turn]context.CancelCauseFunc{}
+	}
+	a.stops[id][t] = cancel
+	return func() {
+		a.mutex.Lock()
+		defer a.mutex.Unlock()
+		if delete(a.stops[id], t); len(a.stops[id]) == 0 {
+			delete(a.stops, id)
+		}
+	}
+}
+
+// stop ends all answers of a session, and does not wait for them.
+func (a *answers) stop(session string) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	for _, cancel := range a.stops[session] {
+		cancel(errStopped)
+	}
+}
+
+// running tells whether an answer is being written in a session.
+func (a *answers) running(session string) bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	return len(a.stops[session]) > 0
+}
+
+// turn is one question and its answer.
+type turn struct {
+	server   *Server
+	who      directory.Principal
+	request  chatRequest
+	store    *chat.Store
+	session  chat.Session
+	isNew    bool
+	history  []chat.Message
+	prepared pipeline.Request
+	agent    directory.Agent
+	audit    *audit
+	started  time.Time
+
+	questionID int
+	answer     chat.Message
+	text       strings.Builder
+	out        *lines // nil: the answer is sent whole
+	place      int    // turn of the packets
+	mutex      sync.Mutex
+}
+
+// chat answers POST /chat/send-chat-message: it searches as POST /search does for the same question, and lets a model
+// answer out of what was found.
+func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Principal) (err error) {
+	t := &turn{server: s, who: who, audit: s.startAudit(r, who), started: time.Now()}
+	defer func() { t.audit.end(err) }()
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	if t.request, err = decodeChat(r); err != nil {
+		return err
+	}
+	if err := t.prepare(ctx); err != nil {
+		return err
+	}
+	defer s.answers.begin(t, cancel)()
+	t.questionID, t.answer.ID, err = t.store.Begin(ctx, t.session, t.isNew, t.parent(), kept(t.request.Message))
+	if err != nil {
+		return err
+	}
+	if t.request.Stream {
+		t.out = newLines(w, wire.MediaTypeEvents)
+	}
+	failure := t.run(ctx)
+	t.keep(ctx, failure)
+	if !t.request.Stream {
+		if r.Context().Err() == context.Canceled {
+			return r.Context().Err()
+		}
+		return answer(w, t.whole(failure))
+	}
+	switch {
+	case failure == nil:
+		t.send(chat.Stop(false))
+	case errors.Is(context.Cause(ctx), errStopped):
+		t.send(chat.Stop(true))
+	default:
+		t.out.send(s.chatError(ctx, failure))
+		t.audit.failed = s.chatError(ctx, failure).Code
+	}
+	return nil
+}
+
+// prepare finds the session, checks what is asked against what the caller may use, and completes it.
+func (t *turn) prepare(ctx context.Context) (err error) {
+	if err := t.findSession(ctx); err != nil {
+		return err
+	}
+	search := t.request.search(t.session.PersonaID)
+	search.MessageHistory = chat.Conversation(t.history, search.Query)
+	search.Stream = true // so that the queries are known as soon as they are
+	t.audit.request = search
+	if t.prepared, err = t.server.prepare(ctx, t.who, search); err != nil {
+		return err
+	}
+	if t.prepared.Model == nil || t.server.Chats == nil {
+		return message("No default LLM model found")
+	}
+	if t.prepared.Model, t.audit.meter, err = t.server.metered(ctx, t.who, t.prepared.Model, search); err != nil {
+		return err
+	}
+	t.answer.Model = t.prepared.Model.Name()
+	if t.session.PersonaID != 0 {
+		t.agent, err = t.server.agent(ctx, t.who, t.session.PersonaID)
+	}
+	if t.store == nil && err == nil {
+		t.store, err = t.server.Chats(ctx, t.who.Tenant, true)
+	}
+	return err
+}
+
+// findSession finds the session that is continued, with what was said in it, or thinks of a new one.
+func (t *turn) findSession(ctx context.Context) (err error) {
+	if t.request.ChatSessionID == "" {
+		now := t.server.Now()
+		t.isNew = true
+		t.session = chat.Session{ID: uuid.NewString(), UserID: t.who.UserID, Created: now, Updated: now}
+		if info := t.request.ChatSessionInfo; info != nil {
+			t.session.PersonaID, t.session.Name = info.PersonaID, info.Description
+		}
+		return nil
+	}
+	t.store, t.session, err = t.server.ownSession(ctx, t.who, t.request.ChatSessionID)
+	if err != nil {
+		return err
+	}
+	messages, err := t.store.Messages(ctx, t.session.ID)
+	if err != nil {
+		return err
+	}
+	t.history, err = chat.Thread(messages, t.request.parent)
+	if errors.Is(err, chat.ErrNotFound) {
+		err = detailed(http.StatusNotFound, "Chat message not found")
+	}
+	return err
+}
+
+// parent is the message that the question follows; 0 for none.
+func (t *turn) parent() int {
+	if len(t.history) == 0 {
+		return 0
+	}
+	return t.history[len(t.history)-1].ID
+}
+
+// run searches and answers, and tells each step.
+func (t *turn) run(ctx context.Context) error {
+	if t.isNew {
+		t.line(wire.MadeChatSession{ID: t.session.ID})
+	}
+	t.line(struct {
+		UserMessageID int `json:"user_message_id"`
+		MessageID     int `json:"reserved_assistant_message_id"`
+	}{t.questionID, t.answer.ID})
+	defer t.beat(ctx)()
+	t.send(chat.SearchStart())
+	response, err := t.search(ctx)
+	if err != nil {
+		return err
+	}
+	t.audit.results = len(response.Results)
+	t.answer.Documents = chat.Documents(response.Results)
+	t.send(chat.SearchDocuments(t.answer.Documents))
+	t.send(chat.SectionEnd())
+	t.at(chat.TurnAnswer)
+	t.send(chat.MessageStart(t.answer.Documents, time.Since(t.started).Seconds()))
+	t.answer.Citations = map[string]string{}
+	question := chat.Question{
+		Text: t.request.Message, Context: t.request.AdditionalContext, History: t.history, Today: t.server.Now(),
+		Instructions:     strings.TrimSpace(t.agent.SystemPrompt + "\n\n" + t.agent.TaskPrompt),
+		WithoutCitations: !t.request.IncludeCitations,
+	}
+	if err := chat.Answer(ctx, t.prepared.Model, question, response.Results, t.hand(response)); err != nil {
+		return err
+	}
+	t.send(chat.SectionEnd())
+	return nil
+}
+
+// hand passes pieces of the answer on.
+func (t *turn) hand(response *wire.SearchResponse) func(chat.Piece) {
+	return func(piece chat.Piece) {
+		if piece.Citation == 0 {
+			t.text.WriteString(piece.Text)
+			t.send(chat.MessageDelta(piece.Text))
+			return
+		}
+		number := strconv.Itoa(piece.Citation)
+		t.answer.Citations[number] = response.CitationMapping[number]
+		t.send(chat.Citation(piece.Citation, t.answer.Citations[number]))
+	}
+}
+
+// search is the search of POST /search. The queries are told once they are known, before passages are selected.
+func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err error) {
+	told := false
+	tell := func(known *wire.SearchResponse) {
+		if told || known == nil {
+			return
+		}
+		told = true
+		t.send(chat.SearchQueries(queryTexts(known.Queries)))
+		if filters := searchFilters(known.AppliedFilters); filters != nil {
+			t.send(filters)
+		}
+	}
+	var provisional *wire.SearchResponse
+	err = t.server.reading(ctx, t.who, func(snapshot index.Snapshot) error {
+		if err := findSources(ctx, snapshot, &t.prepared); err != nil {
+			return err
+		}
+		response, err = pipeline.Run(ctx, snapshot, t.prepared, func(event wire.SearchEvent) {
+			switch {
+			case event.Type == wire.EventProvisional:
+				provisional = event.Response
+			case event.Type == wire.EventStage && event.Name == "select" && event.State == "start":
+				tell(provisional)
+			}
+		})
+		return err
+	})
+	if err == nil {
+		tell(response)
+	}
+	return response, err
+}
+
+// queryTexts are the queries by weight, each once.
+func queryTexts(queries []wire.ExecutedQuery) []string {
+	queries = slices.Clone(queries)
+	slices.SortStableFunc(queries, func(a, b wire.ExecutedQuery) int {
+		switch {
+		case a.Weight > b.Weight:
+			return -1
+		case a.Weight < b.Weight:
+			return 1
+		}
+		return 0
+	})
+	texts := []string{}
+	for _, q := range queries {
+		if !slices.ContainsFunc(texts, func(known string) bool { return strings.EqualFold(known, q.Query) }) {
+			texts = append(texts, q.Query)
+		}
+	}
+	return texts
+}
+
+// searchFilters tells what a search is limited to; nil if by nothing that is told.
+func searchFilters(applied []wire.AppliedFilter) any {
+	sources := []string{}
+	var start, end *string
+	for _, filter := range applied {
+		switch filter.Field {
+		case "sources":
+			sources = append(sources, filter.Value)
+		case "time_cutoff":
+			start = &filter.Value
+		case "time_until":
+			end = &filter.Value
+		}
+	}
+	if len(sources) == 0 && start == nil && end == nil {
+		return nil
+	}
+	return chat.SearchFilters(sources, start, end)
+}
+
+// line sends a line that is no packet.
+func (t *turn) line(value any) {
+	if t.out != nil {
+		t.out.send(value)
+	}
+}
+
+// send sends a packet of the turn that the answer is in.
+func (t *turn) send(object any) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if t.out != nil {
+		t.out.send(chat.At(t.place, object))
+	}
+}
+
+func (t *turn) at(place int) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.place = place
+}
+
+// beat sends signs of life until it is ended.
+func (t *turn) beat(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(t.server.heartbeat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				t.send(chat.Heartbeat())
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// keep notes what became of the answer, also when its reader has gone.
+func (t *turn) keep(ctx context.Context, failure error) {
+	t.answer.Text, t.answer.Took = t.text.String(), time.Since(t.started)
+	if failure != nil && !errors.Is(context.Cause(ctx), errStopped) {
+		t.answer.Error = t.server.chatError(ctx, failure).Error
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quick)
+	defer cancel()
+	if err := t.store.Finish(ctx, t.session.ID, t.answer); err != nil {
+		t.server.Log.ErrorContext(ctx, "an answer could not be kept", "error", err.Error())
+	}
+}
+
+// whole is the answer without streaming.
+func (t *turn) whole(failure error) wire.ChatFullResponse {
+	response := wire.ChatFullResponse{
+		Answer: t.answer.Text, AnswerCitationless: chat.Uncited(t.answer.Text), ToolCalls: []any{},
+		TopDocuments: t.answer.Documents, CitationInfo: []wire.ChatCitationAt{}, MessageID: t.answer.ID,
+		ChatSessionID: &t.session.ID,
+	}
+	if response.TopDocuments == nil {
+		response.TopDocuments = []wire.SearchDoc{}
+	}
+	for number, id := range t.answer.Citations {
+		n, _ := strconv.Atoi(number) // it was written as one
+		response.CitationInfo = append(response.CitationInfo, wire.ChatCitationAt{CitationNumber: n, DocumentID: id})
+	}
+	slices.SortFunc(response.CitationInfo, func(a, b wire.ChatCitationAt) int { return a.CitationNumber - b.CitationNumber })
+	if t.answer.Error != "" {
+		response.ErrorMessage = &t.answer.Error
+	}
+	if failure != nil {
+		t.audit.failed = "MODEL_FAILED"
+	}
+	return response
+}
+
+// chatFailure is the last line of a stream that fails.
+type chatFailure struct {
+	Error     string  `json:"error"`
+	Stack     *string `json:"stack_trace"`
+	Code      string  `json:"error_code"`
+	Retryable bool    `json:"is_retryable"`
+	Details   any     `json:"details"`
+}
+
+// chatError tells what went wrong while an answer was written. Only a trusted caller gets the model's own words.
+func (s *Server) chatError(ctx context.Context, err error) chatFailure {
+	var known *llm.Error
+	if !errors.As(err, &known) {
+		f, expected := explain(err, isTrusted(ctx))
+		if !expected {
+			s.Log.ErrorContext(ctx, "an answer failed", slog.String("error", err.Error()))
+		}
+		code, detail := codeOf(f)
+		return chatFailure{Error: detail, Code: code, Retryable: f.status >= http.StatusInternalServerError}
+	}
+	failure := chatFailure{Error: "The language model failed: " + known.Kind.Error() + ".", Retryable: true}
+	if isTrusted(ctx) {
+		failure.Error = known.Error()
+	}
+	switch known.Kind {
+	case llm.ErrBusy:
+		failure.Code = "RATE_LIMIT"
+	case llm.ErrTimeout:
+		failure.Code = "TIMEOUT"
+	case llm.ErrBudget:
+		failure.Code, failure.Retryable = "BUDGET_EXCEEDED", false
+	case llm.ErrRefused:
+		failure.Code, failure.Retryable = "BAD_REQUEST", false
+		if known.Status == http.StatusUnauthorized || known.Status == http.StatusForbidden {
+			failure.Code = "AUTH_ERROR"
+		}
+	case llm.ErrUnavailable:
+		failure.Code = "SERVICE_UNAVAILABLE"
+	default:
+		failure.Code = "API_ERROR"
+	}
+	s.Log.WarnContext(ctx, "the model of an answer failed", slog.String("error", known.Error()))
+	return failure
+}
+
+// kept is what is stored of a question.
+func kept(question string) string {
+	if runes := []rune(question); len(runes) > wire.MaxChatRunes {
+		return string(runes[:wire.MaxChatRunes])
+	}
+	return question
+}

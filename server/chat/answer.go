@@ -1,0 +1,151 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"quarry/client/wire"
+	"quarry/server/llm"
+)
+
+// The purposes of calls, for accounting.
+const (
+	purposeAnswer = "answer"
+	purposeName   = "name"
+)
+
+const (
+	maxAnswer    = 256 << 10 // bytes
+	nameDeadline = 8 * time.Second
+	maxName      = 60 // characters
+)
+
+var errTooLong = errors.New("the answer is too long")
+
+// Documents are the documents of some results, each once and by citation number, as a chat tells of them.
+func Documents(found []wire.SearchResult) []wire.SearchDoc {
+	documents := []wire.SearchDoc{}
+	seen := map[string]bool{}
+	for _, r := range found {
+		if seen[r.DocumentID] {
+			continue
+		}
+		seen[r.DocumentID] = true
+		document := wire.SearchDoc{
+			DocumentID: r.DocumentID, ChunkInd: r.ChunkInd, Title: r.Title, Link: r.Link, Blurb: r.Blurb,
+			SourceType: r.SourceType, Metadata: r.Metadata, Score: &r.Score, UpdatedAt: r.UpdatedAt,
+			PrimaryOwners: r.Authors, MatchHighlights: []string{},
+		}
+		document.FillEmpty()
+		documents = append(documents, document)
+	}
+	return documents
+}
+
+// sourcesOf are the documents that an answer may cite.
+func sourcesOf(found []wire.SearchResult) map[int]Source {
+	sources := map[int]Source{}
+	for _, r := range found {
+		if r.CitationID == nil {
+			continue
+		}
+		if _, known := sources[*r.CitationID]; known {
+			continue
+		}
+		source := Source{DocumentID: r.DocumentID}
+		if r.Link != nil {
+			source.Link = *r.Link
+		}
+		sources[*r.CitationID] = source
+	}
+	return sources
+}
+
+// Answer lets a model answer a question out of what was found, and hands over the pieces as they come. What was handed
+// over before an error stays part of the answer.
+func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.SearchResult, hand func(Piece)) error {
+	messages, err := q.prompt(found)
+	if err != nil {
+		return err
+	}
+	citer := NewCiter(sourcesOf(found), q.WithoutCitations)
+	give := func(pieces []Piece) {
+		for _, piece := range pieces {
+			hand(piece)
+		}
+	}
+	length := 0
+	_, err = model.Stream(ctx, llm.Request{Messages: messages, Purpose: purposeAnswer}, func(text string) error {
+		if length += len(text); length > maxAnswer {
+			return errTooLong
+		}
+		give(citer.Write(strings.ToValidUTF8(text, "")))
+		return ctx.Err()
+	})
+	give(citer.Close())
+	if err != nil && !errors.Is(err, errTooLong) {
+		return fmt.Errorf("answer: %w", err)
+	}
+	return nil
+}
+
+// Name finds a name for a conversation: the model's, or without one the first words of the question.
+func Name(ctx context.Context, model llm.Chat, thread []Message) string {
+	question, answer := "", ""
+	for _, m := range thread {
+		switch {
+		case m.Type == TypeUser && question == "":
+			question = m.Text
+		case m.Type == TypeAssistant && answer == "":
+			answer = Uncited(m.Text)
+		}
+	}
+	if model != nil && strings.TrimSpace(question) != "" {
+		messages, err := fill("name", struct{ Question, Answer quoted }{
+			quote(clip(question, nameTokens)), quote(clip(answer, nameTokens)),
+		})
+		ctx, cancel := context.WithTimeout(ctx, nameDeadline)
+		defer cancel()
+		if err == nil {
+			reply, err := model.Complete(ctx, llm.Request{Messages: messages, MaxTokens: maxName, Purpose: purposeName})
+			if name := shortName(reply.Text); err == nil && name != "" {
+				return name
+			}
+		}
+	}
+	return FirstWords(question)
+}
+
+// FirstWords is a name made of the beginning of a question.
+func FirstWords(question string) string {
+	if name := shortName(question); name != "" {
+		return name
+	}
+	return "New chat"
+}
+
+// shortName makes the first line of a text a name.
+func shortName(text string) string {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
+	text, _, _ = strings.Cut(text, "\n")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return ' '
+		}
+		return r
+	}, text)
+	text = strings.Trim(strings.Join(strings.Fields(text), " "), "\"'“”«»`*#. ")
+	runes := []rune(text)
+	if len(runes) <= maxName {
+		return text
+	}
+	cut := string(runes[:maxName-1])
+	if space := strings.LastIndexByte(cut, ' '); space > maxName/2 {
+		cut = cut[:space]
+	}
+	return cut + "…"
+}

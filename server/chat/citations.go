@@ -1,0 +1,323 @@
+// Package chat answers questions out of what a search has found: it keeps sessions, asks the model, and turns the
+// numbers that the model cites into links. It searches nothing itself.
+package chat
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Source is a document that an answer may cite.
+type Source struct {
+	DocumentID string
+	Link       string // empty: it has none
+}
+
+// Piece is a part of an answer: text, or the news that the text before it cites a number for the first time.
+type Piece struct {
+	Text     string
+	Citation int // 0: the piece is text
+}
+
+// Citer rewrites the citations of an answer while it is written. [1], [1, 2] and [[1]] become [[1]](link) for the
+// sources that there are, whatever address the model wrote behind them; other numbers, and everything in code, stay as
+// they are. What it gives does not depend on where the text is cut.
+type Citer struct {
+	sources map[int]Source
+	drop    bool // leaves citations out instead
+
+	held     string // what cannot be decided yet
+	previous rune   // before held; 0 at the beginning
+	inLine   bool   // something other than spaces stands before held in its line
+	fence    string // of the code block that the text is in
+	ticks    int    // of the code span that the text is in
+	cited    map[int]bool
+	out      []Piece
+}
+
+// The longest that is held back to find out whether it is a citation, in bytes.
+const (
+	maxCitation = 64
+	maxTarget   = 2048
+	maxDigits   = 3
+)
+
+// NewCiter makes a Citer for sources by their numbers. It links citations, or with drop leaves them out.
+func NewCiter(sources map[int]Source, drop bool) *Citer {
+	return &Citer{sources: sources, drop: drop, cited: map[int]bool{}}
+}
+
+// Write takes more of the answer and gives what is decided.
+func (c *Citer) Write(text string) []Piece {
+	c.held += text
+	return c.rewrite(false)
+}
+
+// Close gives the rest.
+func (c *Citer) Close() []Piece { return c.rewrite(true) }
+
+func (c *Citer) rewrite(last bool) []Piece {
+	c.out = nil
+	for c.held != "" && c.step(last) {
+	}
+	return c.out
+}
+
+// step handles the beginning of what is held; false: more text is needed to decide.
+func (c *Citer) step(last bool) bool {
+	switch next := c.held[0]; {
+	case next == '\n':
+		c.ticks = 0 // a code span that nobody closes ends with its line, so that it hides no citation for long
+		return c.passed(1)
+	case next == '`' || next == '~':
+		return c.code(last)
+	case c.fence != "" || c.ticks > 0:
+		c.plain(c.untilAny("`~\n"))
+	case next == '[' && c.previous != '\\':
+		return c.bracket(last)
+	case next == ' ' && c.drop:
+		return c.blank(last)
+	case c.drop:
+		c.plain(c.untilAny("`~\n[ "))
+	default:
+		c.plain(c.untilAny("`~\n["))
+	}
+	return true
+}
+
+// untilAny is how much of what is held comes before any of some characters; at least one byte.
+func (c *Citer) untilAny(stops string) int {
+	if at := strings.IndexAny(c.held[1:], stops); at >= 0 {
+		return at + 1
+	}
+	return len(c.held)
+}
+
+// plain passes text on as it is.
+func (c *Citer) plain(n int) {
+	text := c.held[:n]
+	c.held = c.held[n:]
+	c.previous, _ = utf8.DecodeLastRuneInString(text)
+	c.inLine = c.previous != '\n' && (c.inLine || strings.Trim(text, " ") != "")
+	c.text(text)
+}
+
+func (c *Citer) text(text string) {
+	if n := len(c.out); n > 0 && c.out[n-1].Citation == 0 {
+		c.out[n-1].Text += text
+		return
+	}
+	if text != "" {
+		c.out = append(c.out, Piece{Text: text})
+	}
+}
+
+// code follows code blocks and code spans.
+func (c *Citer) code(last bool) bool {
+	const fence = 3
+	mark := c.held[:1]
+	n := len(c.held) - len(strings.TrimLeft(c.held, mark))
+	if n == len(c.held) && !last {
+		return n > maxCitation && c.passed(n)
+	}
+	switch {
+	case c.fence != "":
+		if n >= len(c.fence) && mark == c.fence[:1] && !c.inLine {
+			c.fence = ""
+		}
+	case n >= fence && !c.inLine:
+		c.fence, c.ticks = c.held[:n], 0
+	case mark == "~":
+	case c.ticks == n:
+		c.ticks = 0
+	case c.ticks == 0:
+		c.ticks = n
+	}
+	return c.passed(n)
+}
+
+func (c *Citer) passed(n int) bool {
+	c.plain(n)
+	return true
+}
+
+// blank holds back a space in case a citation follows that is left out together with it.
+func (c *Citer) blank(last bool) bool {
+	n := len(c.held) - len(strings.TrimLeft(c.held, " "))
+	switch {
+	case n == len(c.held) && !last && n <= maxCitation:
+		return false
+	case n == len(c.held) || n > maxCitation || c.held[n] != '[':
+		return c.passed(n)
+	}
+	numbers, length, open := citation(c.held[n:], last)
+	if open {
+		return false
+	}
+	if length == 0 || !c.known(numbers) {
+		return c.passed(n)
+	}
+	c.held, c.previous = c.held[n:], ' '
+	return true
+}
+
+// known tells whether all of some numbers are sources.
+func (c *Citer) known(numbers []int) bool {
+	for _, n := range numbers {
+		if _, ok := c.sources[n]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// bracket rewrites a citation, if it is one.
+func (c *Citer) bracket(last bool) bool {
+	numbers, length, open := citation(c.held, last)
+	if open {
+		return false
+	}
+	if length == 0 {
+		return c.passed(1)
+	}
+	if !c.anyKnown(numbers) {
+		return c.passed(length)
+	}
+	c.held, c.previous, c.inLine = c.held[length:], ']', true
+	for _, number := range numbers {
+		source, ok := c.sources[number]
+		switch {
+		case !ok:
+			c.text("[" + strconv.Itoa(number) + "]")
+			continue
+		case !c.drop:
+			c.text("[[" + strconv.Itoa(number) + "]](" + target(source.Link) + ")")
+		}
+		if !c.cited[number] {
+			c.cited[number] = true
+			c.out = append(c.out, Piece{Citation: number})
+		}
+	}
+	return true
+}
+
+func (c *Citer) anyKnown(numbers []int) bool {
+	for _, n := range numbers {
+		if _, ok := c.sources[n]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// citation reads a citation at the beginning of a text: its numbers and its length, 0 if it is none. Open: the text
+// ends before that can be told.
+func citation(text string, last bool) (numbers []int, length int, open bool) {
+	double := strings.HasPrefix(text, "[[")
+	at := 1
+	if double {
+		at = 2
+	}
+	for {
+		at += spaces(text[at:])
+		digits := len(text[at:]) - len(strings.TrimLeft(text[at:], "0123456789"))
+		if at > maxCitation || digits > maxDigits {
+			return nil, 0, false
+		}
+		if at+digits == len(text) {
+			return nil, 0, !last
+		}
+		if digits == 0 {
+			return nil, 0, false
+		}
+		number, _ := strconv.Atoi(text[at : at+digits]) // a few digits are a number
+		numbers = append(numbers, number)
+		at += digits
+		at += spaces(text[at:])
+		if at == len(text) {
+			return nil, 0, !last
+		}
+		if text[at] != ',' {
+			break
+		}
+		at++
+	}
+	for range map[bool]int{false: 1, true: 2}[double] {
+		if at == len(text) {
+			return nil, 0, !last
+		}
+		if text[at] != ']' {
+			return nil, 0, false
+		}
+		at++
+	}
+	extra, open := linkTarget(text[at:], last)
+	if open {
+		return nil, 0, true
+	}
+	return numbers, at + extra, false
+}
+
+func spaces(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
+
+// linkTarget is the length of the address in parentheses that a text begins with; 0 if there is none.
+func linkTarget(text string, last bool) (length int, open bool) {
+	if text == "" {
+		return 0, !last
+	}
+	if text[0] != '(' {
+		return 0, false
+	}
+	depth := 0
+	for i := range len(text) {
+		switch {
+		case i > maxTarget || text[i] <= ' ':
+			return 0, false
+		case text[i] == '(':
+			depth++
+		case text[i] == ')':
+			if depth--; depth == 0 {
+				return i + 1, false
+			}
+		}
+	}
+	return 0, !last && len(text) <= maxTarget
+}
+
+// target writes an address so that it can stand in a link: nothing in it ends the link or begins another.
+func target(link string) string {
+	var b strings.Builder
+	for i := range len(link) {
+		switch ch := link[i]; {
+		case ch <= ' ' || ch == 0x7f || strings.IndexByte(`()<>[]\`+"`", ch) >= 0:
+			const hex = "0123456789ABCDEF"
+			b.WriteByte('%')
+			b.WriteByte(hex[ch>>4])
+			b.WriteByte(hex[ch&15])
+		default:
+			b.WriteByte(ch)
+		}
+	}
+	return b.String()
+}
+
+// Uncited is an answer without the citations that a Citer put into it.
+func Uncited(text string) string {
+	var b strings.Builder
+	for {
+		at := strings.Index(text, "[[")
+		if at < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		_, length, _ := citation(text[at:], true)
+		if length == 0 {
+			b.WriteString(text[:at+2])
+			text = text[at+2:]
+			continue
+		}
+		b.WriteString(strings.TrimRight(text[:at], " "))
+		text = text[at+length:]
+	}
+}

@@ -1,0 +1,192 @@
+package chat
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+	"unicode/utf8"
+
+	"quarry/client/wire"
+	"quarry/server/llm"
+	"quarry/server/tokens"
+)
+
+//go:embed prompts/*.md
+var promptFiles embed.FS
+
+// The tokens that each piece of foreign text may take in a prompt.
+const (
+	questionTokens    = 24_000 // with what was piped in
+	contextTokens     = 4096
+	instructionTokens = 4096
+	historyTokens     = 4096
+	turnTokens        = 1024
+	documentTokens    = 12_800 // all passages together
+	nameTokens        = 512
+)
+
+// quoted is foreign text in the only form in which it may enter a prompt: JSON on one line, in which quotation marks,
+// line ends, < and > are escaped, so that it can neither end its own fence nor look like another part.
+type quoted string
+
+func quote(value any) quoted {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return `""` // strings and numbers always encode
+	}
+	return quoted(data)
+}
+
+// clip keeps the beginning of a text, of at most so many tokens, without what is not UTF-8.
+func clip(text string, most int) string {
+	text = strings.ToValidUTF8(text, "")
+	for tokens.Estimate(text) > most {
+		n := min(4*most, len(text)*9/10)
+		for n > 0 && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		text = text[:n]
+	}
+	return text
+}
+
+// fill makes the messages of a prompt; between, the turns of a conversation, stand before what is asked.
+func fill(name string, material any, between ...llm.Message) ([]llm.Message, error) {
+	prompt, err := template.New(name).Option("missingkey=error").ParseFS(promptFiles, "prompts/"+name+".md")
+	if err != nil {
+		return nil, fmt.Errorf("prompt: %w", err)
+	}
+	var system, user bytes.Buffer
+	if err := prompt.ExecuteTemplate(&system, "system", material); err != nil {
+		return nil, fmt.Errorf("prompt: %w", err)
+	}
+	if err := prompt.ExecuteTemplate(&user, "user", material); err != nil {
+		return nil, fmt.Errorf("prompt: %w", err)
+	}
+	messages := append([]llm.Message{{Role: llm.RoleSystem, Content: system.String()}}, between...)
+	return append(messages, llm.Message{Role: llm.RoleUser, Content: user.String()}), nil
+}
+
+// Question is what an answer is asked for.
+type Question struct {
+	Text         string
+	Context      string    // that the caller gives beside the question; not searched for
+	History      []Message // what was said before, the oldest first
+	Instructions string    // of the agent
+	Today        time.Time
+	// WithoutCitations leaves the numbers of documents out of the answer.
+	WithoutCitations bool
+}
+
+// shownDocument is a document as the model is shown it.
+type shownDocument struct {
+	Document  int      `json:"document"`
+	Title     string   `json:"title"`
+	Source    string   `json:"source"`
+	UpdatedAt *string  `json:"updated_at,omitempty"`
+	Authors   []string `json:"authors,omitempty"`
+	Content   string   `json:"content"`
+}
+
+// prompt asks for an answer out of what was found.
+func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
+	text := clip(q.Text, questionTokens)
+	context := quoted("")
+	if q.Context != "" {
+		context = quote(clip(q.Context, contextTokens))
+	}
+	return fill("answer", struct {
+		Today, Instructions string
+		Context, Question   quoted
+		Cut                 bool
+		Documents           []quoted
+	}{
+		Today:        q.Today.UTC().Format("Monday January 02, 2006"),
+		Instructions: clip(q.Instructions, instructionTokens),
+		Context:      context, Question: quote(text), Cut: len(text) < len(strings.ToValidUTF8(q.Text, "")),
+		Documents: shown(found),
+	}, turns(q.History)...)
+}
+
+// shown are the passages as the model is shown them, as many as there is room for. The last one may be cut.
+func shown(found []wire.SearchResult) []quoted {
+	const cited, title = 75, 64 // tokens: what else is told of a passage; its title
+	var documents []quoted
+	room := documentTokens
+	for _, r := range found {
+		if room -= cited; room <= cited || r.CitationID == nil {
+			break
+		}
+		content := clip(r.Content, room)
+		room -= tokens.Estimate(content)
+		documents = append(documents, quote(shownDocument{
+			Document: *r.CitationID, Title: clip(r.Title, title), Source: r.SourceType, UpdatedAt: r.UpdatedAt,
+			Authors: firstAuthors(r.Authors), Content: content,
+		}))
+	}
+	return documents
+}
+
+func firstAuthors(authors []string) []string {
+	const most, longest = 3, 16
+	var few []string
+	for _, author := range authors[:min(len(authors), most)] {
+		few = append(few, clip(author, longest))
+	}
+	return few
+}
+
+// turns are the newest of what was said before that there is room for. The first is the user's and sides alternate,
+// since models insist on both; an answer's citations are left out, for its numbers mean other documents now.
+func turns(history []Message) []llm.Message {
+	var said []llm.Message
+	room := historyTokens
+	for _, m := range slices.Backward(history) {
+		role, text := llm.RoleUser, m.Text
+		if m.Type == TypeAssistant {
+			role, text = llm.RoleAssistant, Uncited(text)
+		}
+		if text = clip(strings.TrimSpace(text), turnTokens); text == "" {
+			continue
+		}
+		if room -= tokens.Estimate(text); room < 0 {
+			break
+		}
+		if n := len(said) - 1; n >= 0 && said[n].Role == role {
+			said[n].Content = text + "\n\n" + said[n].Content
+			continue
+		}
+		said = append(said, llm.Message{Role: role, Content: text})
+	}
+	if n := len(said); n > 0 && said[n-1].Role == llm.RoleAssistant {
+		said = said[:n-1]
+	}
+	slices.Reverse(said)
+	if n := len(said); n > 0 && said[n-1].Role == llm.RoleUser { // a question that got no answer
+		said = append(said, llm.Message{Role: llm.RoleAssistant, Content: "(no answer)"})
+	}
+	return said
+}
+
+// Conversation is what was said before, and the question, as a search takes it; nil where nothing was said before.
+func Conversation(history []Message, question string) []wire.Message {
+	var said []wire.Message
+	for _, m := range history {
+		text := m.Text
+		if m.Type == TypeAssistant {
+			text = Uncited(text)
+		}
+		if strings.TrimSpace(text) != "" {
+			said = append(said, wire.Message{Type: m.Type, Message: text})
+		}
+	}
+	if said == nil {
+		return nil
+	}
+	return append(said, wire.Message{Type: TypeUser, Message: question})
+}

@@ -1,0 +1,270 @@
+package chat
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"quarry/client/wire"
+	"quarry/server/sqlite"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// ErrNotFound: there is no such session or message.
+var ErrNotFound = errors.New("not found")
+
+// The types of messages.
+const (
+	TypeUser      = "user"
+	TypeAssistant = "assistant"
+)
+
+// Session is a conversation of one person.
+type Session struct {
+	ID               string
+	UserID           string
+	PersonaID        int
+	Name             string // empty: none yet
+	Created, Updated time.Time
+}
+
+// Message is one turn of one side.
+type Message struct {
+	ID        int
+	Parent    int // 0: it is the first
+	Type      string
+	Text      string
+	Documents []wire.SearchDoc  // that an answer rests on
+	Citations map[string]string // number → document id
+	Error     string            // why an answer is not whole; empty: it is
+	Model     string            // that wrote it
+	Sent      time.Time
+	Took      time.Duration
+}
+
+// Store keeps the sessions of one tenant. Its methods may be called from several goroutines, and several processes may
+// have the same file open.
+type Store struct {
+	db  *sqlite.DB
+	now func() time.Time
+}
+
+// Open opens the sessions in the file at path, which it makes or brings up to date first; without a path they are kept
+// in memory. Errors are those of sqlite.Open.
+func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
+	schema, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("read the migrations of chats: %w", err)
+	}
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Migrations: schema})
+	if err != nil {
+		return nil, fmt.Errorf("open the chats: %w", err)
+	}
+	return &Store{db: db, now: now}, nil
+}
+
+// Close releases the file.
+func (s *Store) Close() error { return s.db.Close() }
+
+// NewSession makes a session for somebody.
+func (s *Store) NewSession(ctx context.Context, userID string, personaID int, name string) (Session, error) {
+	now := s.now()
+	session := Session{ID: uuid.NewString(), UserID: userID, PersonaID: personaID, Name: name, Created: now, Updated: now}
+	err := s.db.Update(ctx, func(tx *sql.Tx) error { return insertSession(ctx, tx, session) })
+	if err != nil {
+		return Session{}, fmt.Errorf("make a chat session: %w", err)
+	}
+	return session, nil
+}
+
+func insertSession(ctx context.Context, tx *sql.Tx, session Session) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO sessions (id, user_id, persona_id, name, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?)`, session.ID, session.UserID, session.PersonaID, session.Name,
+		session.Created.UnixMicro(), session.Updated.UnixMicro())
+	return err
+}
+
+const sessionColumns = "id, user_id, persona_id, name, created_at, updated_at"
+
+func scanSession(scan func(...any) error) (Session, error) {
+	var session Session
+	var created, updated int64
+	err := scan(&session.ID, &session.UserID, &session.PersonaID, &session.Name, &created, &updated)
+	session.Created, session.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
+	return session, err
+}
+
+// Session reads a session, whoever it belongs to.
+func (s *Store) Session(ctx context.Context, id string) (Session, error) {
+	session, err := scanSession(s.db.Reader.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions WHERE id = ?", id).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Session{}, fmt.Errorf("chat session: %w", ErrNotFound)
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("read a chat session: %w", sqlite.Explain(err))
+	}
+	return session, nil
+}
+
+// Sessions lists somebody's sessions in which something was said, the latest first, and tells whether there are more.
+// Before, if it is not zero, leaves out those that changed at that moment or later.
+func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, most int) (sessions []Session, more bool,
+	err error) {
+	bound := int64(1<<63 - 1)
+	if !before.IsZero() {
+		bound = before.UnixMicro()
+	}
+	rows, err := s.db.Reader.QueryContext(ctx, "SELECT "+sessionColumns+` FROM sessions
+		WHERE user_id = ? AND updated_at < ? AND EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
+		ORDER BY updated_at DESC, id LIMIT ?`, userID, bound, most+1)
+	if err != nil {
+		return nil, false, fmt.Errorf("list chat sessions: %w", sqlite.Explain(err))
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		session, err := scanSession(rows.Scan)
+		if err != nil {
+			return nil, false, fmt.Errorf("list chat sessions: %w", err)
+		}
+		sessions = append(sessions, session)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, false, fmt.Errorf("list chat sessions: %w", sqlite.Explain(err))
+	}
+	if len(sessions) > most {
+		return sessions[:most], true, nil
+	}
+	return sessions, false, nil
+}
+
+// Rename gives a session a name.
+func (s *Store) Rename(ctx context.Context, id, name string) error {
+	err := s.db.Update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "UPDATE sessions SET name = ? WHERE id = ?", name, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("rename a chat session: %w", err)
+	}
+	return nil
+}
+
+// Messages are all messages of a session, in the order in which they were sent.
+func (s *Store) Messages(ctx context.Context, session string) ([]Message, error) {
+	rows, err := s.db.Reader.QueryContext(ctx, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, error,
+		model, sent_at, took FROM messages WHERE session_id = ? ORDER BY id`, session)
+	if err != nil {
+		return nil, fmt.Errorf("read a chat session: %w", sqlite.Explain(err))
+	}
+	defer func() { _ = rows.Close() }()
+	var messages []Message
+	for rows.Next() {
+		m, documents, citations, sent, took := Message{}, "", "", int64(0), int64(0)
+		err := rows.Scan(&m.ID, &m.Parent, &m.Type, &m.Text, &documents, &citations, &m.Error, &m.Model, &sent, &took)
+		if err == nil {
+			err = errors.Join(json.Unmarshal([]byte(documents), &m.Documents), json.Unmarshal([]byte(citations), &m.Citations))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read a chat session: %w", err)
+		}
+		m.Sent, m.Took = time.UnixMicro(sent).UTC(), time.Duration(took)*time.Microsecond
+		messages = append(messages, m)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read a chat session: %w", sqlite.Explain(err))
+	}
+	return messages, nil
+}
+
+// Thread picks of a session's messages the conversation that ends with a message: itself last. 0 is the empty one,
+// wire.LatestMessage that of the latest message.
+func Thread(messages []Message, last int) ([]Message, error) {
+	if last == wire.LatestMessage {
+		if last = 0; len(messages) > 0 {
+			last = messages[len(messages)-1].ID
+		}
+	}
+	byID := map[int]Message{}
+	for _, m := range messages {
+		byID[m.ID] = m
+	}
+	var thread []Message
+	for last != 0 {
+		m, ok := byID[last]
+		if !ok {
+			return nil, fmt.Errorf("chat message: %w", ErrNotFound)
+		}
+		delete(byID, last)
+		thread = append(thread, m)
+		last = m.Parent
+	}
+	slices.Reverse(thread)
+	return thread, nil
+}
+
+// Begin notes a question behind a message of its session, 0 being none, and an answer to it that is still empty. A
+// session that is new is made.
+func (s *Store) Begin(ctx context.Context, session Session, isNew bool, parent int, question string) (questionID,
+	answerID int, err error) {
+	now := s.now()
+	err = s.db.Update(ctx, func(tx *sql.Tx) error {
+		if isNew {
+			if err := insertSession(ctx, tx, session); err != nil {
+				return err
+			}
+		} else if _, err := tx.ExecContext(ctx, "UPDATE sessions SET updated_at = ? WHERE id = ?", now.UnixMicro(),
+			session.ID); err != nil {
+			return err
+		}
+		insert := func(parent int, kind, text string) (id int, err error) {
+			err = tx.QueryRowContext(ctx, `INSERT INTO messages (session_id, parent_id, type, text, sent_at)
+				VALUES (?, nullif(?, 0), ?, ?, ?) RETURNING id`, session.ID, parent, kind, text, now.UnixMicro()).Scan(&id)
+			return id, err
+		}
+		if questionID, err = insert(parent, TypeUser, question); err != nil {
+			return err
+		}
+		answerID, err = insert(questionID, TypeAssistant, "")
+		return err
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("note a question: %w", err)
+	}
+	return questionID, answerID, nil
+}
+
+// Finish completes an answer.
+func (s *Store) Finish(ctx context.Context, session string, answer Message) error {
+	documents, err := json.Marshal(append([]wire.SearchDoc{}, answer.Documents...))
+	if err != nil {
+		return fmt.Errorf("note an answer: %w", err)
+	}
+	citations, err := json.Marshal(answer.Citations)
+	if err != nil {
+		return fmt.Errorf("note an answer: %w", err)
+	}
+	err = s.db.Update(ctx, func(tx *sql.Tx) error {
+		now := s.now().UnixMicro()
+		if _, err := tx.ExecContext(ctx, `UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
+			sent_at = ?, took = ? WHERE id = ? AND session_id = ?`, answer.Text, string(documents), string(citations),
+			answer.Error, answer.Model, now, answer.Took.Microseconds(), answer.ID, session); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "UPDATE sessions SET updated_at = ? WHERE id = ?", now, session)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note an answer: %w", err)
+	}
+	return nil
+}
