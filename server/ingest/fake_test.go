@@ -94,6 +94,10 @@ func (m *memoryIndex) UpdateAccess(context.Context, []index.AccessPatch) (int, e
 	return 0, errors.ErrUnsupported
 }
 
+func (m *memoryIndex) Embed(context.Context, string, index.Vectorise, func(index.Embedded)) error {
+	return errors.ErrUnsupported
+}
+
 func (m *memoryIndex) Snapshot(context.Context) (index.Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

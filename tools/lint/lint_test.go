@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"server/index/analysis":  {"server/index", "server/tokens"},
 	"server/index/segment":   {"server/index", "server/index/analysis", "server/tokens"},
 	"server/index/lexical":   {"server/index/...", "server/tokens"},
+	"server/index/vector":    {"server/index", "server/index/segment"},
 	"server/index/embedded":  {"server/index/...", "server/sqlite", "server/tokens"},
 	"server/index/indextest": {"server/index/...", "server/tokens"},
 	"server/directory":       {"server/index", "server/sqlite", "client/wire"},

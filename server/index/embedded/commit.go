@@ -47,8 +47,12 @@ func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors 
 		}
 	}
 	if ready.segment != "" {
-		if _, err := writer.exec(ctx, "INSERT INTO segments (name, documents, bytes, deletes) VALUES (?, ?, ?, 0)",
-			ready.segment, indexed, ready.bytes); err != nil {
+		result, err := writer.exec(ctx, "INSERT INTO segments (name, documents, bytes, deletes) VALUES (?, ?, ?, 0)",
+			ready.segment, indexed, ready.bytes)
+		if err != nil {
+			return err
+		}
+		if err := nameVectors(ctx, tx, result, ready.vectors); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/index/vector"
 	"quarry/server/sqlite"
 )
 
@@ -49,7 +51,7 @@ type Options struct {
 type Index struct {
 	db     *sqlite.DB
 	packer *packer
-	pool   *segmentPool
+	pool   *pool[*segment.Reader]
 	states *states
 	files  segmentFiles
 	now    func() time.Time
@@ -58,6 +60,7 @@ type Index struct {
 	worker     *worker
 	staleNoted atomic.Int64 // the manifest that was last looked through for segments of an older analyser
 	repairs    sync.Mutex
+	embeds     sync.Mutex // one pass at a time: two would embed the same texts
 
 	frozen frozen // in memory: the copies that snapshots read
 }
@@ -90,8 +93,8 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 		_ = db.Close()
 		return nil, err
 	}
-	x.pool = newSegmentPool(x.files)
-	x.states = &states{pool: x.pool}
+	x.pool = newPool(x.files, segment.Open)
+	x.states = &states{pool: x.pool, vectors: newPool(x.files, vector.Open)}
 	policy := defaultMergePolicy()
 	if options.policy != nil {
 		policy = *options.policy

@@ -17,6 +17,8 @@ type merged struct {
 	parts   []*part
 	name    string // empty: nothing was left
 	bytes   int64
+	vectors *vectorFile // nil: none
+	lost    bool        // vectors of the inputs could not be read
 	ordinal func(input, old int) (ordinal int, ok bool)
 	live    int
 }
@@ -39,15 +41,14 @@ func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, e
 	}
 	err = x.db.Update(ctx, func(tx *sql.Tx) error { return result.swap(ctx, tx) })
 	if err != nil {
-		if result.name != "" {
-			err = errors.Join(err, x.files.Remove(result.name))
-		}
+		x.discard(result.name, result.vectors)
 		return false, err
 	}
 	for _, p := range work.parts {
-		if err := x.files.Remove(p.name); err != nil {
-			x.log.Warn("a merged segment could not be removed yet", "segment", p.name, "error", err)
-		}
+		x.discard(p.name, p.vectors)
+	}
+	if result.lost {
+		x.restoreVectors(ctx, result.name)
 	}
 	return true, nil
 }
@@ -74,6 +75,10 @@ func (x *Index) merge(ctx context.Context, work job) (*merged, error) {
 	}
 	result.bytes = int64(len(data))
 	if result.name, err = x.files.Create(data); err != nil {
+		return nil, err
+	}
+	if err := x.mergeVectors(ctx, result, data); err != nil {
+		x.discard(result.name, result.vectors)
 		return nil, err
 	}
 	return result, nil
@@ -168,6 +173,9 @@ func (m *merged) swap(ctx context.Context, tx *sql.Tx) error {
 		if err != nil {
 			return sqlite.Explain(fmt.Errorf("replace segments: %w", err))
 		}
+		if err := nameVectors(ctx, tx, result, m.vectors); err != nil {
+			return err
+		}
 		id, err := result.LastInsertId()
 		if err != nil {
 			return fmt.Errorf("replace segments: %w", err)
@@ -185,10 +193,11 @@ func (m *merged) swap(ctx context.Context, tx *sql.Tx) error {
 func (m *merged) replay(ctx context.Context, tx *sql.Tx, input int, p *part, bitmap *roaring.Bitmap,
 	delta *segment.Delta) error {
 	now := &part{id: p.id, name: p.name, documents: p.documents}
-	row := tx.QueryRowContext(context.WithoutCancel(ctx), "SELECT deletes FROM segments WHERE id = ? AND name = ?", p.id,
-		p.name)
-	err := row.Scan(&now.deletes)
-	if errors.Is(err, sql.ErrNoRows) {
+	row := tx.QueryRowContext(context.WithoutCancel(ctx), `SELECT deletes, coalesce(v.name, '') FROM segments
+		LEFT JOIN vector_files v ON v.segment = id WHERE id = ? AND segments.name = ?`, p.id, p.name)
+	vectors := ""
+	err := row.Scan(&now.deletes, &vectors)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && vectors != p.vectors.fileName() {
 		return errOvertaken
 	}
 	if err != nil {

@@ -103,5 +103,9 @@ func (m mergePolicy) liveBytes(p *part) int64 {
 	if p.documents == 0 {
 		return 0
 	}
-	return p.bytes * int64(p.live()) / int64(p.documents)
+	bytes := p.bytes
+	if p.vectors != nil {
+		bytes += p.vectors.bytes / 2 // they are copied, not made anew
+	}
+	return bytes * int64(p.live()) / int64(p.documents)
 }

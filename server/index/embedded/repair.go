@@ -62,9 +62,10 @@ func (x *Index) repair(ctx context.Context, suspects *damagedError) error {
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
 	x.log.Warn("the index is damaged and will be rebuilt from the stored documents", "cause", suspects)
+	var names []string
 	var err error
 	for range freeRepairs {
-		if err = x.repairFree(ctx, suspects); !errors.Is(err, errOvertaken) {
+		if names, err = x.repairFree(ctx, suspects); !errors.Is(err, errOvertaken) {
 			break
 		}
 	}
@@ -76,25 +77,29 @@ func (x *Index) repair(ctx context.Context, suspects *damagedError) error {
 			}
 			return made.swap(ctx, tx)
 		})
-		x.discardUnless(err == nil, made)
+		names = x.discardUnless(err == nil, made)
 	}
 	if err != nil {
 		return fmt.Errorf("rebuild the index: %w", err)
 	}
 	x.states.forget()
+	for _, name := range names {
+		x.restoreVectors(ctx, name)
+	}
 	return nil
 }
 
-func (x *Index) repairFree(ctx context.Context, suspects *damagedError) error {
+// repairFree returns the names of the new segments.
+func (x *Index) repairFree(ctx context.Context, suspects *damagedError) ([]string, error) {
 	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
-		return sqlite.Explain(fmt.Errorf("read the library: %w", err))
+		return nil, sqlite.Explain(fmt.Errorf("read the library: %w", err))
 	}
 	made, err := x.rebuild(ctx, tx, suspects)
 	_ = tx.Rollback()
 	if err != nil || made == nil {
 		x.discardUnless(false, made)
-		return err
+		return nil, err
 	}
 	err = x.db.Update(ctx, func(tx *sql.Tx) error {
 		now, err := readMeta(ctx, tx)
@@ -106,14 +111,14 @@ func (x *Index) repairFree(ctx context.Context, suspects *damagedError) error {
 		}
 		return made.swap(ctx, tx)
 	})
-	x.discardUnless(err == nil, made)
-	return err
+	return x.discardUnless(err == nil, made), err
 }
 
-// discardUnless removes rebuilt segments that were not put to use, or else those that they replaced.
-func (x *Index) discardUnless(used bool, made *rebuilt) {
+// discardUnless removes rebuilt segments that were not put to use, or else those that they replaced. It returns the
+// names of those that are used.
+func (x *Index) discardUnless(used bool, made *rebuilt) (names []string) {
 	if made == nil {
-		return
+		return nil
 	}
 	unneeded := made.damaged
 	if !used {
@@ -123,10 +128,15 @@ func (x *Index) discardUnless(used bool, made *rebuilt) {
 		if !validSegmentName(p.name) {
 			continue
 		}
-		if err := x.files.Remove(p.name); err != nil {
-			x.log.Warn("a segment that is not needed could not be removed", "segment", p.name, "error", err)
-		}
+		x.discard(p.name, p.vectors)
 	}
+	if !used {
+		return nil
+	}
+	for _, p := range made.segments {
+		names = append(names, p.name)
+	}
+	return names
 }
 
 // rebuilt are segments that hold the documents of damaged ones.

@@ -5,33 +5,32 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
-
-	"quarry/server/index/segment"
 )
 
-// openSegment is a segment in use. It is shared by all states that have it and released with the last.
-type openSegment struct {
+// openFile is a file of the index in use. It is shared by all states that have it and released with the last.
+type openFile[T any] struct {
 	name    string
-	reader  *segment.Reader
+	reader  T
 	release func()
 	users   int
 }
 
-// segmentPool opens segments once.
-type segmentPool struct {
+// pool opens files once.
+type pool[T any] struct {
 	files segmentFiles
+	read  func(name string, data []byte) (T, error)
 
 	mutex sync.Mutex
-	open  map[string]*openSegment
+	open  map[string]*openFile[T]
 }
 
-func newSegmentPool(files segmentFiles) *segmentPool {
-	return &segmentPool{files: files, open: make(map[string]*openSegment)}
+func newPool[T any](files segmentFiles, read func(name string, data []byte) (T, error)) *pool[T] {
+	return &pool[T]{files: files, read: read, open: make(map[string]*openFile[T])}
 }
 
-// acquire opens a segment or takes a share in the open one. fs.ErrNotExist when the file is gone, segment.ErrDamaged
-// when it is not what was written.
-func (p *segmentPool) acquire(name string) (*openSegment, error) {
+// acquire opens a file or takes a share in the open one. fs.ErrNotExist when it is gone, segment.ErrDamaged when it is
+// not what was written.
+func (p *pool[T]) acquire(name string) (*openFile[T], error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if found := p.open[name]; found != nil {
@@ -40,29 +39,29 @@ func (p *segmentPool) acquire(name string) (*openSegment, error) {
 	}
 	data, release, err := p.files.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("open segment: %w", err)
+		return nil, fmt.Errorf("open the index: %w", err)
 	}
-	reader, err := segment.Open(name, data)
+	reader, err := p.read(name, data)
 	if err != nil {
 		release()
-		return nil, fmt.Errorf("open segment: %w", err)
+		return nil, fmt.Errorf("open the index: %w", err)
 	}
-	opened := &openSegment{name: name, reader: reader, release: release, users: 1}
+	opened := &openFile[T]{name: name, reader: reader, release: release, users: 1}
 	p.open[name] = opened
 	return opened, nil
 }
 
-func (p *segmentPool) drop(segment *openSegment) {
+func (p *pool[T]) drop(file *openFile[T]) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	segment.users--
-	if segment.users > 0 {
+	file.users--
+	if file.users > 0 {
 		return
 	}
-	if p.open[segment.name] == segment {
-		delete(p.open, segment.name)
+	if p.open[file.name] == file {
+		delete(p.open, file.name)
 	}
-	segment.release()
+	file.release()
 }
 
 // damagedError names the segments of a manifest that cannot be used.

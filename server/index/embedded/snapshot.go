@@ -132,6 +132,42 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (index.Result,
 	return result, nil
 }
 
+// Nearest implements index.Snapshot. Vectors that turn out to be damaged are restored first.
+func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) ([]index.Hit, error) {
+	hits, lost, err := s.nearest(ctx, wanted, query)
+	if len(lost) > 0 {
+		shown := s.current()
+		if err := s.index.healVectors(ctx, shown.state, lost, err); err != nil {
+			return nil, fmt.Errorf("search by vector: %w", err)
+		}
+		if err := s.renew(ctx, shown); err != nil {
+			return nil, fmt.Errorf("search by vector: %w", err)
+		}
+		hits, _, err = s.nearest(ctx, wanted, query)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("search by vector: %w", err)
+	}
+	return hits, nil
+}
+
+// nearest returns the segments whose vectors could not be read beside the error.
+func (s *snapshot) nearest(ctx context.Context, wanted index.Vector, query index.Query) (hits []index.Hit,
+	lost []string, err error) {
+	var damage error
+	err = s.search(ctx, func(searcher *lexical.Searcher) (err error) {
+		if lost, damage = lostVectors(s.current().state, wanted.Model, nil); lost != nil {
+			return nil
+		}
+		hits, err = searcher.Nearest(ctx, wanted, query)
+		if lost, damage = lostVectors(s.current().state, wanted.Model, err); lost != nil {
+			return nil // the segments are sound
+		}
+		return err
+	})
+	return hits, lost, errors.Join(err, damage)
+}
+
 // matched counts under the protection of its snapshot.
 type matched struct {
 	snapshot *snapshot
@@ -286,6 +322,9 @@ func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 		}
 		for _, p := range shown.state.parts {
 			stats.Bytes += p.bytes
+		}
+		if err := countVectors(ctx, shown, &stats); err != nil {
+			return err
 		}
 		if path := s.index.db.Path(); path != "" {
 			if info, err := os.Stat(path + "-wal"); err == nil {

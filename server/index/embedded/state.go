@@ -9,6 +9,7 @@ import (
 
 	"quarry/server/index/lexical"
 	"quarry/server/index/segment"
+	"quarry/server/index/vector"
 	"quarry/server/sqlite"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -23,7 +24,8 @@ type part struct {
 	deletes   int64 // the number of the newest record of deletes
 	records   []deleteRecord
 	deleted   *roaring.Bitmap // of all records; nil: nothing
-	segment   *openSegment
+	segment   *openFile[*segment.Reader]
+	vectors   *vectorFile // nil: none
 }
 
 // deleteRecord is a row of deletes.
@@ -79,6 +81,9 @@ func newState(manifest int64, parts []*part) *state {
 				return nil, err
 			}
 			searched[i] = lexical.Part{Segment: p.segment.reader, Deleted: p.deleted, Delta: delta}
+			if p.vectors != nil && p.vectors.file != nil {
+				searched[i].Vectors, searched[i].Model = p.vectors.file.reader, p.vectors.model
+			}
 		}
 		return lexical.NewSearcher(searched)
 	})
@@ -112,7 +117,8 @@ func (s *state) locate(id string) (p *part, ordinal int, err error) {
 
 // states keeps the newest state open, as most snapshots show that one.
 type states struct {
-	pool *segmentPool
+	pool    *pool[*segment.Reader]
+	vectors *pool[*vector.File]
 
 	mutex  sync.Mutex
 	newest *state
@@ -175,6 +181,9 @@ func (s *states) dropParts(parts []*part) {
 		if p.segment != nil {
 			s.pool.drop(p.segment)
 		}
+		if p.vectors != nil && p.vectors.file != nil {
+			s.vectors.drop(p.vectors.file)
+		}
 	}
 }
 
@@ -224,7 +233,7 @@ func (s *states) complete(ctx context.Context, q querier, p *part) error {
 			opened.reader.Documents(), p.documents)
 	}
 	p.segment = opened
-	return nil
+	return s.openVectors(p)
 }
 
 // isDamage tells errors that rebuilding a segment heals from others.
@@ -235,17 +244,21 @@ func isDamage(err error) bool {
 
 // readManifest reads the rows of the manifest, oldest first.
 func readManifest(ctx context.Context, q querier) ([]*part, error) {
-	rows, err := q.QueryContext(context.WithoutCancel(ctx),
-		"SELECT id, name, documents, bytes, deletes FROM segments ORDER BY id")
+	rows, err := q.QueryContext(context.WithoutCancel(ctx), `SELECT s.id, s.name, s.documents, s.bytes, s.deletes,
+		coalesce(v.name, ''), coalesce(v.bytes, 0), coalesce(m.name, '') FROM segments s
+		LEFT JOIN vector_files v ON v.segment = s.id LEFT JOIN embedding_models m ON m.id = v.model ORDER BY s.id`)
 	if err != nil {
 		return nil, sqlite.Explain(fmt.Errorf("read the manifest: %w", err))
 	}
 	defer func() { _ = rows.Close() }()
 	var parts []*part
 	for rows.Next() {
-		p := new(part)
-		if err := rows.Scan(&p.id, &p.name, &p.documents, &p.bytes, &p.deletes); err != nil {
+		p, v := new(part), new(vectorFile)
+		if err := rows.Scan(&p.id, &p.name, &p.documents, &p.bytes, &p.deletes, &v.name, &v.bytes, &v.model); err != nil {
 			return nil, sqlite.Explain(fmt.Errorf("read the manifest: %w", err))
+		}
+		if v.name != "" {
+			p.vectors = v
 		}
 		parts = append(parts, p)
 	}

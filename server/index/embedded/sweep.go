@@ -22,6 +22,9 @@ func (x *Index) sweep(ctx context.Context) error {
 	}
 	for _, p := range parts {
 		delete(files, p.name)
+		if p.vectors != nil {
+			delete(files, p.vectors.name)
+		}
 	}
 	var errs []error
 	for name, born := range files {

@@ -204,11 +204,8 @@ func (x *Index) finish(ready *prepared, err error) (index.Written, error) {
 	if err == nil {
 		return ready.written, nil
 	}
-	if ready != nil && ready.segment != "" {
-		if removeErr := x.files.Remove(ready.segment); removeErr != nil {
-			x.log.Warn("a segment that is not needed could not be removed", "segment", ready.segment,
-				"error", removeErr)
-		}
+	if ready != nil {
+		x.discard(ready.segment, ready.vectors)
 	}
 	return index.Written{}, err
 }
@@ -233,6 +230,8 @@ type prepared struct {
 	written index.Written
 	segment string // the file that holds the new documents; empty: none
 	bytes   int64
+	data    []byte      // of the segment
+	vectors *vectorFile // of the new documents' chunks, as far as they are known; nil: none
 }
 
 // item is one document of a write.
@@ -264,7 +263,10 @@ func (x *Index) prepare(ctx context.Context, q querier, changes []change) (*prep
 	var group errgroup.Group
 	group.Go(func() error { return x.packTexts(ctx, ready) })
 	group.Go(func() error { return x.buildSegment(ctx, ready) })
-	return ready, group.Wait()
+	if err := group.Wait(); err != nil {
+		return ready, err
+	}
+	return ready, x.buildVectors(ctx, q, ready)
 }
 
 func (p *prepared) add(ctx context.Context, library *library, c change) error {
@@ -353,7 +355,7 @@ func (x *Index) buildSegment(ctx context.Context, ready *prepared) error {
 		return fmt.Errorf("build a segment: %w", err)
 	}
 	ready.segment, err = x.files.Create(data)
-	ready.bytes = int64(len(data))
+	ready.bytes, ready.data = int64(len(data)), data
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/segment"
+	"quarry/server/index/vector"
 )
 
 // Part is one segment of the index with what was deleted from it since it was written.
@@ -17,6 +18,8 @@ type Part struct {
 	Segment *segment.Reader
 	Deleted *roaring.Bitmap // ordinals of deleted documents; nil: none. It must not change any more.
 	Delta   *segment.Delta  // statistics of the same documents; nil: none
+	Vectors *vector.File    // of the segment's chunks; nil: none
+	Model   string          // that the vectors are by
 }
 
 // Searcher searches a set of parts; immutable and safe for concurrent use.

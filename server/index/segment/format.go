@@ -118,10 +118,7 @@ func assemble(analyser uint32, stats Stats, sections map[section][]byte) []byte 
 		delete(sections, id) // what was copied can be collected
 	}
 	content := len(out)
-	for from := 0; from < content; from += checksumBlock {
-		block := out[from:min(content, from+checksumBlock)]
-		out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(block, castagnoli))
-	}
+	out = AppendChecksums(out)
 	checksums := crc32.Checksum(out[content:], castagnoli)
 	return appendFooter(out, content, checksums, stats, table)
 }
@@ -187,8 +184,7 @@ func readFooter(data []byte) (f footer, err error) {
 	}
 	f.content = int(content)
 	f.checksums = data[f.content:start]
-	blocks := (f.content + checksumBlock - 1) / checksumBlock
-	if len(f.checksums) != 4*blocks ||
+	if len(f.checksums) != ChecksumBytes(f.content) ||
 		uint64(crc32.Checksum(f.checksums, castagnoli)) != binary.LittleEndian.Uint64(raw[8*statsSlots+8:]) {
 		return f, errors.New("the checksums are damaged")
 	}

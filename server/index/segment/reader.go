@@ -3,21 +3,19 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // Reader reads a segment; safe for concurrent use. Methods that return no error read the segment too: they must be called
 // within Protect.
 type Reader struct {
-	name     string
-	data     []byte
-	footer   footer
-	version  int
-	verified []atomic.Uint64 // one bit per block whose checksum was found right
+	name    string
+	data    []byte
+	footer  footer
+	version int
+	blocks  *Blocks
 
 	documents, values, filters, terms, surfaces dictionary
 
@@ -44,7 +42,7 @@ func Open(name string, data []byte) (*Reader, error) {
 			panic(r.damaged(err.Error()))
 		}
 		r.version = int(binary.LittleEndian.Uint32(data[12:]))
-		r.verified = make([]atomic.Uint64, (r.footer.content/checksumBlock+64)/64)
+		r.blocks = NewBlocks(name, data, r.footer.content, r.footer.checksums)
 		stats := r.footer.stats
 		if stats.Documents > math.MaxInt32 || stats.Chunks > math.MaxInt32 {
 			panic(r.damaged("it holds too many documents"))
@@ -87,26 +85,7 @@ func (r *Reader) Verify() error {
 func (r *Reader) damaged(what string) *damage { return &damage{r.name, what} }
 
 // bytes returns part of the file, checking the blocks that it touches for the first time.
-func (r *Reader) bytes(offset, length int) []byte {
-	if length == 0 {
-		return nil
-	}
-	for block := offset / checksumBlock; block <= (offset+length-1)/checksumBlock; block++ {
-		if r.verified[block/64].Load()&(1<<(block%64)) == 0 {
-			r.verify(block)
-		}
-	}
-	return r.data[offset : offset+length]
-}
-
-func (r *Reader) verify(block int) {
-	from := block * checksumBlock
-	data := r.data[from:min(from+checksumBlock, r.footer.content)]
-	if crc32.Checksum(data, castagnoli) != binary.LittleEndian.Uint32(r.footer.checksums[4*block:]) {
-		panic(r.damaged(fmt.Sprintf("wrong checksum at byte %d", from)))
-	}
-	r.verified[block/64].Or(1 << (block % 64))
-}
+func (r *Reader) bytes(offset, length int) []byte { return r.blocks.Bytes(offset, length) }
 
 // whole returns a section.
 func (r *Reader) whole(id section) []byte {

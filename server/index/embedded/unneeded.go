@@ -1,0 +1,143 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"quarry/server/index/segment"
+	"quarry/server/index/vector"
+	"quarry/server/sqlite"
+)
+
+const (
+	// spareVectors, and a quarter of those in use, are kept of texts that are gone: they may come back.
+	spareVectors = 1000
+	// dropAtOnce bounds how long a transaction that removes vectors takes.
+	dropAtOnce = 2000
+)
+
+// dropUnneeded removes the vectors of other models, and those of texts that are no longer there once they are many.
+// Every segment has its vectors by the model when it is called.
+func (x *Index) dropUnneeded(ctx context.Context, model string) error {
+	current, ok, err := currentModel(ctx, x.db.Reader)
+	if err != nil || !ok || current.name != model {
+		return err
+	}
+	for {
+		n, err := x.drop(ctx, "DELETE FROM embeddings WHERE row IN (SELECT row FROM embeddings WHERE model <> ? LIMIT ?)",
+			current.id, dropAtOnce)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if _, err := x.drop(ctx, "DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM vector_files) AND id <> ?",
+		current.id); err != nil {
+		return err
+	}
+	used, err := x.usedKeys(ctx, model)
+	if err != nil || used == nil {
+		return err
+	}
+	stored := 0
+	row := x.db.Reader.QueryRowContext(ctx, "SELECT COUNT(*) FROM embeddings WHERE model = ?", current.id)
+	if err := row.Scan(&stored); err != nil {
+		return sqlite.Explain(fmt.Errorf("count vectors: %w", err))
+	}
+	if stored <= len(used)+len(used)/4+spareVectors {
+		return nil
+	}
+	return x.dropUnused(ctx, current, used)
+}
+
+func (x *Index) drop(ctx context.Context, statement string, args ...any) (n int64, err error) {
+	err = x.db.Update(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(context.WithoutCancel(ctx), statement, args...)
+		if err == nil {
+			n, err = result.RowsAffected()
+		}
+		if err != nil {
+			return sqlite.Explain(fmt.Errorf("remove vectors: %w", err))
+		}
+		return nil
+	})
+	return n, err
+}
+
+// usedKeys are the texts of live chunks that have a vector; nil when some of the files cannot be read.
+func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool, error) {
+	current, err := x.currentState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer x.states.drop(current)
+	used := make(map[vector.Key]bool)
+	for _, p := range current.parts {
+		if p.vectors == nil || p.vectors.model != model || p.vectors.file == nil {
+			if p.live() == 0 {
+				continue
+			}
+			return nil, nil
+		}
+		err := p.eachVector(func(i int) { used[p.vectors.file.reader.Key(i)] = true })
+		if errors.Is(err, segment.ErrDamaged) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return used, nil
+}
+
+func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[vector.Key]bool) error {
+	for last, more := int64(0), true; more; {
+		var unneeded []int64
+		var err error
+		if unneeded, last, more, err = x.unused(ctx, model, used, last); err != nil {
+			return err
+		}
+		err = x.db.Update(ctx, func(tx *sql.Tx) error {
+			for _, row := range unneeded {
+				if _, err := tx.ExecContext(context.WithoutCancel(ctx), "DELETE FROM embeddings WHERE row = ?",
+					row); err != nil {
+					return sqlite.Explain(fmt.Errorf("remove vectors: %w", err))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unused looks through some rows after last.
+func (x *Index) unused(ctx context.Context, model embeddingModel, used map[vector.Key]bool, last int64) (
+	unneeded []int64, end int64, more bool, err error) {
+	rows, err := x.db.Reader.QueryContext(ctx,
+		"SELECT row, hash FROM embeddings WHERE model = ? AND row > ? ORDER BY row LIMIT ?", model.id, last, dropAtOnce)
+	if err != nil {
+		return nil, 0, false, sqlite.Explain(fmt.Errorf("look for unneeded vectors: %w", err))
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var hash []byte
+		if err := rows.Scan(&end, &hash); err != nil {
+			return nil, 0, false, sqlite.Explain(fmt.Errorf("look for unneeded vectors: %w", err))
+		}
+		more = true
+		if len(hash) != vector.KeyBytes || !used[vector.Key(hash)] {
+			unneeded = append(unneeded, end)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, 0, false, sqlite.Explain(fmt.Errorf("look for unneeded vectors: %w", err))
+	}
+	return unneeded, end, more, nil
+}

@@ -1,0 +1,362 @@
+package embedded
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/index/vector"
+	"quarry/server/sqlite"
+)
+
+// vectorFile is a file of vectors that the manifest names beside a segment.
+type vectorFile struct {
+	name, model string
+	bytes       int64
+	file        *openFile[*vector.File] // nil: it cannot be read
+	failed      error                   // why
+}
+
+func (v *vectorFile) fileName() string {
+	if v == nil {
+		return ""
+	}
+	return v.name
+}
+
+// openVectors opens the vectors of a part. Damaged ones keep nobody from searching by words.
+func (s *states) openVectors(p *part) error {
+	if p.vectors == nil {
+		return nil
+	}
+	p.vectors.file, p.vectors.failed = s.vectors.acquire(p.vectors.name)
+	if p.vectors.failed != nil && !isDamage(p.vectors.failed) {
+		s.pool.drop(p.segment)
+		p.segment = nil
+		return p.vectors.failed
+	}
+	return nil
+}
+
+// embeddingModel is a row of the table of that name.
+type embeddingModel struct {
+	id         int64
+	name       string
+	dimensions int
+}
+
+// currentModel is the model that was used last; ok is false when there never was one.
+func currentModel(ctx context.Context, q querier) (m embeddingModel, ok bool, err error) {
+	row := q.QueryRowContext(context.WithoutCancel(ctx),
+		"SELECT id, name, dimensions FROM embedding_models WHERE current = 1")
+	err = row.Scan(&m.id, &m.name, &m.dimensions)
+	if errors.Is(err, sql.ErrNoRows) {
+		return m, false, nil
+	}
+	if err != nil {
+		return m, false, sqlite.Explain(fmt.Errorf("read the embedding model: %w", err))
+	}
+	return m, true, nil
+}
+
+// embeddedText is what is embedded of a chunk: its text under the titles that it stands under.
+func embeddedText(d *index.Document, chunk int) string {
+	c := &d.Chunks[chunk]
+	head := d.Title
+	if len(c.Headings) > 0 {
+		head = strings.TrimSpace(head + "\n" + strings.Join(c.Headings, " > "))
+	}
+	return strings.TrimSpace(head + "\n\n" + c.Text)
+}
+
+func keyOf(text string) (key vector.Key) {
+	sum := sha256.Sum256([]byte(text))
+	copy(key[:], sum[:])
+	return key
+}
+
+// embeddings looks up vectors of one model. Not safe for concurrent use.
+type embeddings struct {
+	model     embeddingModel
+	statement *sql.Stmt
+}
+
+func newEmbeddings(ctx context.Context, q querier, model embeddingModel) (*embeddings, error) {
+	statement, err := q.PrepareContext(context.WithoutCancel(ctx),
+		"SELECT vector FROM embeddings WHERE model = ? AND hash = ?")
+	if err != nil {
+		return nil, sqlite.Explain(fmt.Errorf("prepare to read vectors: %w", err))
+	}
+	return &embeddings{model, statement}, nil
+}
+
+func (e *embeddings) close() { _ = e.statement.Close() }
+
+// find returns the vector of a text; nil when it has none.
+func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error) {
+	var raw []byte
+	err := e.statement.QueryRowContext(context.WithoutCancel(ctx), e.model.id, key[:]).Scan(&raw)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && len(raw) != 4*e.model.dimensions {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, sqlite.Explain(fmt.Errorf("read vectors: %w", err))
+	}
+	values := make([]float32, e.model.dimensions)
+	for i := range values {
+		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return values, nil
+}
+
+// add puts the vectors of a document's chunks into a file; first is the number of its first chunk in the segment.
+func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *index.Document) error {
+	for i := range d.Chunks {
+		key := keyOf(embeddedText(d, i))
+		values, err := e.find(ctx, key)
+		if err != nil {
+			return err
+		}
+		if values == nil {
+			b.Missing++
+			continue
+		}
+		b.Add(uint32(first+i), key, values)
+	}
+	return ctx.Err()
+}
+
+// createVectors stores what was built; nil when that is nothing.
+func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, error) {
+	if b.Len() == 0 {
+		return nil, nil
+	}
+	data := b.Build()
+	name, err := x.files.Create(data)
+	if err != nil {
+		return nil, err
+	}
+	return &vectorFile{name: name, model: model, bytes: int64(len(data))}, nil
+}
+
+// buildVectors gives the segment of a write the vectors that are known: of texts that were stored before, as when only
+// the rights of a document change.
+func (x *Index) buildVectors(ctx context.Context, q querier, ready *prepared) error {
+	data := ready.data
+	ready.data = nil
+	model, ok, err := currentModel(ctx, q)
+	if err != nil || !ok || data == nil {
+		return err
+	}
+	reader, err := segment.Open(ready.segment, data)
+	if err != nil {
+		return err
+	}
+	known, err := newEmbeddings(ctx, q, model)
+	if err != nil {
+		return err
+	}
+	defer known.close()
+	var documents []*index.Document
+	for n := range ready.items {
+		if i := &ready.items[n]; !i.keep && i.put != nil {
+			documents = append(documents, i.put)
+		}
+	}
+	slices.SortFunc(documents, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
+	b := vector.NewBuilder(model.dimensions, 0)
+	err = segment.Protect(reader.Name, func() error {
+		for ordinal, d := range documents { // ordinals ascend with ids
+			first, _ := reader.DocumentChunks(ordinal)
+			if err := known.add(ctx, b, first, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ready.vectors, err = x.createVectors(b, model.name)
+	return err
+}
+
+// nameVectors names a file in the manifest, beside the segment that was just inserted.
+func nameVectors(ctx context.Context, tx *sql.Tx, inserted sql.Result, v *vectorFile) error {
+	if v == nil {
+		return nil
+	}
+	id, err := inserted.LastInsertId()
+	if err != nil {
+		return fmt.Errorf("name vectors: %w", err)
+	}
+	return insertVectors(ctx, tx, id, v)
+}
+
+// insertVectors fails with errOvertaken when the model was dropped meanwhile.
+func insertVectors(ctx context.Context, tx *sql.Tx, segment int64, v *vectorFile) error {
+	result, err := tx.ExecContext(context.WithoutCancel(ctx), `INSERT INTO vector_files (segment, name, model, bytes)
+		SELECT ?, ?, id, ? FROM embedding_models WHERE name = ?`, segment, v.name, v.bytes, v.model)
+	if err != nil {
+		return sqlite.Explain(fmt.Errorf("name vectors: %w", err))
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(err, errOvertaken)
+	}
+	return nil
+}
+
+// discard removes files that nothing names.
+func (x *Index) discard(segment string, v *vectorFile) {
+	for _, name := range []string{segment, v.fileName()} {
+		if name == "" || !validSegmentName(name) {
+			continue
+		}
+		if err := x.files.Remove(name); err != nil {
+			x.log.Warn("a file of the index that is not needed could not be removed yet", "file", name, "error", err)
+		}
+	}
+}
+
+// carried is a vector on its way from an input of a merge into the merged file.
+type carried struct {
+	chunk uint32
+	from  *vector.File
+	index int
+}
+
+// mergeVectors makes the vectors of a merged segment from those of its inputs; data is the segment.
+func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) error {
+	if !slices.ContainsFunc(result.parts, func(p *part) bool { return p.vectors != nil }) {
+		return nil
+	}
+	model, ok, err := currentModel(ctx, x.db.Reader)
+	if err != nil || !ok {
+		return err
+	}
+	reader, err := segment.Open(result.name, data)
+	if err != nil {
+		return err
+	}
+	var all []carried
+	for input, p := range result.parts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.vectors == nil || p.vectors.model != model.name {
+			continue
+		}
+		some, err := result.carry(input, reader)
+		if err != nil {
+			x.log.Warn("vectors are damaged and will be restored", "error", err)
+			result.lost = true
+			continue
+		}
+		all = append(all, some...)
+	}
+	slices.SortFunc(all, func(a, b carried) int { return int(a.chunk) - int(b.chunk) })
+	b := vector.NewBuilder(model.dimensions, len(all))
+	b.Missing = reader.Chunks() - len(all)
+	err = segment.Protect(func() string { return result.name }, func() error {
+		for _, c := range all {
+			b.Copy(c.chunk, c.from, c.index)
+		}
+		return nil
+	})
+	if err != nil {
+		x.log.Warn("vectors are damaged and will be restored", "error", err)
+		result.lost = true
+		return nil
+	}
+	result.vectors, err = x.createVectors(b, model.name)
+	return err
+}
+
+// carry lists the vectors of an input's live chunks with their place in the merged segment.
+func (m *merged) carry(input int, to *segment.Reader) (all []carried, err error) {
+	p := m.parts[input]
+	if p.vectors.file == nil {
+		return nil, p.vectors.failed
+	}
+	file, from := p.vectors.file.reader, p.segment.reader
+	err = segment.Protect(file.Name, func() error {
+		chunks, next := file.Chunks(), 0
+		for old := range p.documents {
+			first, end := from.DocumentChunks(old)
+			ordinal, live := m.ordinal(input, old)
+			begin := 0
+			if live {
+				begin, _ = to.DocumentChunks(ordinal)
+			}
+			for ; next < len(chunks) && int(chunks[next]) < end; next++ {
+				if live {
+					all = append(all, carried{uint32(begin + int(chunks[next]) - first), file, next})
+				}
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// liveVectors counts the vectors of documents that are not deleted.
+func (p *part) liveVectors() (n int, err error) {
+	if p.vectors == nil || p.vectors.file == nil {
+		return 0, nil
+	}
+	file := p.vectors.file.reader
+	if p.deleted == nil {
+		return file.Len(), nil
+	}
+	err = p.eachVector(func(int) { n++ })
+	return n, err
+}
+
+// eachVector yields the vectors of documents that are not deleted.
+func (p *part) eachVector(yield func(i int)) error {
+	file := p.vectors.file.reader
+	return segment.Protect(file.Name, func() error {
+		chunks, next := file.Chunks(), 0
+		for document := range p.documents {
+			_, end := p.segment.reader.DocumentChunks(document)
+			for ; next < len(chunks) && int(chunks[next]) < end; next++ {
+				if !p.isDeleted(document) {
+					yield(next)
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// countVectors fills the statistics of vectors.
+func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
+	model, ok, err := currentModel(ctx, shown.tx)
+	if err != nil || !ok {
+		return err
+	}
+	stats.VectorModel = model.name
+	for _, p := range shown.state.parts {
+		if p.vectors == nil {
+			continue
+		}
+		stats.Bytes += p.vectors.bytes
+		if p.vectors.model != model.name {
+			continue
+		}
+		n, err := p.liveVectors()
+		if err != nil && !isDamage(err) {
+			return err
+		}
+		stats.Vectors += n
+	}
+	return nil
+}

@@ -1,0 +1,485 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"quarry/server/index"
+)
+
+// meaning gives every text a vector of its own, and counts how often each was asked for.
+type meaning struct {
+	dimensions int
+	salt       string
+	asked      map[string]int
+	fail       func(texts []string) error
+}
+
+func newMeaning(dimensions int, salt string) *meaning {
+	return &meaning{dimensions: dimensions, salt: salt, asked: make(map[string]int)}
+}
+
+func (m *meaning) of(text string) []float32 {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(m.salt + text))
+	random := rand.New(rand.NewPCG(hash.Sum64(), 1))
+	v, sum := make([]float32, m.dimensions), 0.0
+	for i := range v {
+		v[i] = float32(random.NormFloat64())
+		sum += float64(v[i]) * float64(v[i])
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+func (m *meaning) embed(_ context.Context, texts []string) ([][]float32, error) {
+	if m.fail != nil {
+		if err := m.fail(texts); err != nil {
+			return nil, err
+		}
+	}
+	var vectors [][]float32
+	for _, text := range texts {
+		m.asked[text]++
+		vectors = append(vectors, m.of(text))
+	}
+	return vectors, nil
+}
+
+func (m *meaning) embedAll(t testing.TB, x *Index, model string) {
+	t.Helper()
+	if err := x.Embed(t.Context(), model, m.embed, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func nearest(t testing.TB, x *Index, model string, values []float32, q index.Query) []index.Hit {
+	t.Helper()
+	s, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	hits, err := s.Nearest(t.Context(), index.Vector{Model: model, Values: values}, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hits
+}
+
+func stats(t testing.TB, x *Index) index.Stats {
+	t.Helper()
+	s, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	stats, err := s.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stats
+}
+
+// exactly is what Nearest must return of a library whose chunks all have vectors.
+func exactly(m *meaning, documents model, values []float32, admits func(d *index.Document) bool, limit,
+	perDocument int) (hits []index.Hit) {
+	for _, d := range documents {
+		if !admits(&d) {
+			continue
+		}
+		for i := range d.Chunks {
+			score := 0.0
+			for n, x := range m.of(embeddedText(&d, i)) {
+				score += float64(x) * float64(values[n])
+			}
+			hits = append(hits, index.Hit{DocumentID: d.ID, Chunk: i, Score: score})
+		}
+	}
+	slices.SortFunc(hits, func(a, b index.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Chunk, b.Chunk))
+	})
+	of := make(map[string]int)
+	hits = slices.DeleteFunc(hits, func(h index.Hit) bool {
+		of[h.DocumentID]++
+		return perDocument > 0 && of[h.DocumentID] > perDocument
+	})
+	return hits[:min(limit, len(hits))]
+}
+
+func sameHits(t testing.TB, got, want []index.Hit) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d hits, want %d:\n%v\n%v", len(got), len(want), got, want)
+	}
+	for i := range got {
+		if math.Abs(got[i].Score-want[i].Score) > 1e-4 {
+			t.Fatalf("hit %d: %v, want %v", i, got[i], want[i])
+		}
+	}
+}
+
+// TestNearestIsExact changes libraries at random, and compares what is found with a look at every chunk: under filters,
+// after deletions and merges, and with vectors by two models.
+func TestNearestIsExact(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]Options{"disk": {Dir: t.TempDir()}, "memory": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			options.Log, options.policy = testLog(t), eager()
+			x, err := Open(t.Context(), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close()
+			random, documents, means := rand.New(rand.NewPCG(4, 2)), model{}, newMeaning(24, "a")
+			current := "a"
+			for round := range 60 {
+				batch := randomBatch(random, 40)
+				for i := range batch.Upsert {
+					if random.IntN(3) == 0 {
+						batch.Upsert[i].Access = []string{"group:infra"}
+					}
+				}
+				write(t, x, batch)
+				documents.apply(batch)
+				if round == 35 {
+					current, means = "b", newMeaning(12, "b")
+				}
+				if random.IntN(3) > 0 {
+					if round%2 == 0 {
+						x.worker.idle.Wait()
+					}
+					checkNearest(t, x, current, means, documents, random, false)
+					continue
+				}
+				means.embedAll(t, x, current)
+				x.worker.idle.Wait()
+				checkNearest(t, x, current, means, documents, random, true)
+				for text, times := range means.asked {
+					if times > 1 {
+						t.Fatalf("%q was embedded %d times", text, times)
+					}
+				}
+			}
+			if current == "b" && len(nearest(t, x, "a", newMeaning(24, "a").of("x"),
+				index.Query{Limit: 3, Filter: index.Filter{Access: index.Access{All: true}}})) > 0 {
+				t.Error("vectors by a model that was left are compared")
+			}
+		})
+	}
+}
+
+func checkNearest(t *testing.T, x *Index, current string, means *meaning, documents model, random *rand.Rand,
+	complete bool) {
+	t.Helper()
+	for _, c := range []struct {
+		filter index.Filter
+		admits func(d *index.Document) bool
+	}{
+		{index.Filter{Access: index.Access{All: true}}, func(*index.Document) bool { return true }},
+		{index.Filter{Access: index.Access{Terms: []string{"PUBLIC"}}},
+			func(d *index.Document) bool { return slices.Contains(d.Access, "PUBLIC") }},
+		{index.Filter{Access: index.Access{}}, func(*index.Document) bool { return false }},
+		{index.Filter{Access: index.Access{All: true}, Sources: []string{"slack"}},
+			func(d *index.Document) bool { return d.Source == "slack" }},
+	} {
+		q := index.Query{Filter: c.filter, Limit: 1 + random.IntN(20), PerDocument: random.IntN(3)}
+		values := means.of(fmt.Sprint("query", random.IntN(1000)))
+		got := nearest(t, x, current, values, q)
+		if complete {
+			sameHits(t, got, exactly(means, documents, values, c.admits, q.Limit, q.PerDocument))
+			continue
+		}
+		everything := exactly(means, documents, values, c.admits, math.MaxInt, 0)
+		for _, h := range got {
+			if !slices.ContainsFunc(everything, func(o index.Hit) bool {
+				return o.DocumentID == h.DocumentID && o.Chunk == h.Chunk && math.Abs(o.Score-h.Score) < 1e-4
+			}) {
+				t.Fatalf("%v is not there, or not like that", h)
+			}
+		}
+	}
+	if s := stats(t, x); complete && s.Vectors != s.Chunks {
+		t.Fatalf("%d of %d chunks have vectors", s.Vectors, s.Chunks)
+	}
+}
+
+func filled(t testing.TB, options Options, documents int) (*Index, model) {
+	t.Helper()
+	options.Log = testLog(t)
+	x, err := Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = x.Close() })
+	m := model{}
+	for i := range documents {
+		d := document(fmt.Sprint("doc", i), fmt.Sprint("first text of ", i), fmt.Sprint("second text of ", i))
+		batch := index.Batch{Upsert: []index.Document{d}}
+		write(t, x, batch)
+		m.apply(batch)
+	}
+	return x, m
+}
+
+var anything = index.Query{Limit: 5, Filter: index.Filter{Access: index.Access{All: true}}}
+
+// TestWithoutVectors: a library that never met an embedding model has no files of vectors.
+func TestWithoutVectors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x, _ := filled(t, Options{Dir: dir, policy: eager()}, 10)
+	x.worker.idle.Wait()
+	if hits := nearest(t, x, "m", newMeaning(8, "").of("x"), anything); len(hits) > 0 {
+		t.Errorf("found %v", hits)
+	}
+	if s := stats(t, x); s.Vectors != 0 || s.VectorModel != "" {
+		t.Errorf("stats: %+v", s)
+	}
+	files, err := os.ReadDir(filepath.Join(dir, segmentsFolder))
+	if err != nil || len(files) != len(segmentsOf(t, x)) {
+		t.Errorf("%d files for %d segments, %v", len(files), len(segmentsOf(t, x)), err)
+	}
+}
+
+// TestRightsKeepVectors: a change of rights alone, after which the documents are indexed anew, needs no model.
+func TestRightsKeepVectors(t *testing.T) {
+	t.Parallel()
+	x, documents := filled(t, Options{Dir: t.TempDir()}, 6)
+	means := newMeaning(16, "")
+	means.embedAll(t, x, "m")
+	if _, err := x.UpdateAccess(t.Context(), []index.AccessPatch{{ID: "doc3", Access: []string{"group:x"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if s := stats(t, x); s.Vectors != 12 {
+		t.Errorf("%d of 12 chunks have vectors", s.Vectors)
+	}
+	q := anything
+	q.Filter.Access = index.Access{Terms: []string{"group:x"}}
+	want := exactly(means, documents, means.of("q"), func(d *index.Document) bool { return d.ID == "doc3" }, 5, 0)
+	sameHits(t, nearest(t, x, "m", means.of("q"), q), want)
+}
+
+// TestEmbeddingGoesOn: what a failed pass has stored is searched and not asked for again.
+func TestEmbeddingGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x, documents := filled(t, Options{Dir: dir}, 0)
+	var batch index.Batch
+	for i := range 3 * embedTexts {
+		batch.Upsert = append(batch.Upsert, document(fmt.Sprint("doc", i), fmt.Sprint("text ", i)))
+	}
+	write(t, x, batch)
+	documents.apply(batch)
+	means, broken := newMeaning(16, ""), errors.New("the model is gone")
+	means.fail = func([]string) error {
+		if len(means.asked) > embedTexts {
+			return broken
+		}
+		return nil
+	}
+	if err := x.Embed(t.Context(), "m", means.embed, nil); !errors.Is(err, broken) {
+		t.Fatalf("error %v", err)
+	}
+	if s := stats(t, x); s.Vectors != 2*embedTexts {
+		t.Errorf("%d vectors are searched after the failure", s.Vectors)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(t.Context(), Options{Dir: dir, Log: testLog(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	means.fail = nil
+	var last index.Embedded
+	if err := x.Embed(t.Context(), "m", means.embed, func(so index.Embedded) { last = so }); err != nil {
+		t.Fatal(err)
+	}
+	if len(means.asked) != 3*embedTexts || last != (index.Embedded{Done: 3 * embedTexts, Total: 3 * embedTexts}) {
+		t.Errorf("%d texts were embedded, told %+v", len(means.asked), last)
+	}
+	for text, times := range means.asked {
+		if times > 1 {
+			t.Errorf("%q was embedded %d times", text, times)
+		}
+	}
+	sameHits(t, nearest(t, x, "m", means.of("q"), anything),
+		exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
+}
+
+// TestUnusableVectors: what does not fit is refused, and nothing is stored.
+func TestUnusableVectors(t *testing.T) {
+	t.Parallel()
+	x, _ := filled(t, Options{}, 2)
+	for name, answer := range map[string][][]float32{
+		"too few": {{1, 0}}, "none": nil, "of no length": {{}, {}, {}, {}}, "of several lengths": {{1}, {1, 0}, {1}, {1}},
+	} {
+		err := x.Embed(t.Context(), "m", func(context.Context, []string) ([][]float32, error) { return answer, nil }, nil)
+		if !errors.Is(err, errVectors) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if s := stats(t, x); s.Vectors != 0 || s.VectorModel != "" {
+		t.Errorf("stats: %+v", s)
+	}
+}
+
+// TestSameModelOtherLength: an endpoint that changes what stands behind a name gives vectors that do not compare.
+func TestSameModelOtherLength(t *testing.T) {
+	t.Parallel()
+	x, documents := filled(t, Options{Dir: t.TempDir()}, 3)
+	newMeaning(16, "").embedAll(t, x, "m")
+	batch := index.Batch{Upsert: []index.Document{document("new", "a new text")}}
+	write(t, x, batch)
+	documents.apply(batch)
+	means := newMeaning(8, "")
+	means.embedAll(t, x, "m")
+	sameHits(t, nearest(t, x, "m", means.of("q"), anything),
+		exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
+}
+
+// TestDamagedVectors: files that are cut off, changed or gone are made again from what is stored, without the model.
+func TestDamagedVectors(t *testing.T) {
+	t.Parallel()
+	for name, harm := range map[string]func(path string, data []byte) error{
+		"gone": func(path string, _ []byte) error { return os.Remove(path) },
+		"cut": func(path string, data []byte) error {
+			return errors.Join(os.Remove(path), os.WriteFile(path, data[:len(data)/2], 0o400))
+		},
+		"changed": func(path string, data []byte) error {
+			data[200] ^= 1
+			return errors.Join(os.Remove(path), os.WriteFile(path, data, 0o400))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			x, documents := filled(t, Options{Dir: dir}, 4)
+			means := newMeaning(16, "")
+			means.embedAll(t, x, "m")
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			paths, err := filepath.Glob(filepath.Join(dir, segmentsFolder, "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			harmed := 0
+			for _, path := range paths {
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.HasPrefix(string(data), "QRYVEC") {
+					harmed++
+					if err := harm(path, data); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if harmed == 0 {
+				t.Fatal("there are no files of vectors")
+			}
+			if x, err = Open(t.Context(), Options{Dir: dir, Log: testLog(t)}); err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close()
+			sameHits(t, nearest(t, x, "m", means.of("q"), anything),
+				exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
+			documents.compare(t, x)
+			if len(means.asked) != 8 {
+				t.Errorf("%d texts were embedded", len(means.asked))
+			}
+		})
+	}
+}
+
+// TestRepairRestoresVectors: a segment that is rebuilt has its vectors again.
+func TestRepairRestoresVectors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x, documents := filled(t, Options{Dir: dir}, 4)
+	means := newMeaning(16, "")
+	means.embedAll(t, x, "m")
+	name := segmentsOf(t, x)[1].name
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, segmentsFolder, name+segmentSuffix)); err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(t.Context(), Options{Dir: dir, Log: testLog(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	sameHits(t, nearest(t, x, "m", means.of("q"), anything),
+		exactly(means, documents, means.of("q"), func(*index.Document) bool { return true }, 5, 0))
+	if s := stats(t, x); s.Vectors != 8 {
+		t.Errorf("%d of 8 chunks have vectors", s.Vectors)
+	}
+}
+
+// TestPhrasesAndExclusions hold for what is found by vector too.
+func TestPhrasesAndExclusions(t *testing.T) {
+	t.Parallel()
+	x, documents := filled(t, Options{}, 8)
+	means := newMeaning(16, "")
+	means.embedAll(t, x, "m")
+	q := anything
+	q.Exclude = []string{"5"}
+	q.Limit = 100
+	sameHits(t, nearest(t, x, "m", means.of("q"), q), exactly(means, documents, means.of("q"),
+		func(d *index.Document) bool { return d.ID != "doc5" }, 100, 0))
+	q = anything
+	q.Phrases = []string{"second text of 3"}
+	if hits := nearest(t, x, "m", means.of("q"), q); len(hits) != 1 || hits[0].DocumentID != "doc3" || hits[0].Chunk != 1 {
+		t.Errorf("the phrase is in %v", hits)
+	}
+}
+
+// TestUnneededVectorsGo: the vectors of texts that are gone, and of models that are not used, do not pile up.
+func TestUnneededVectorsGo(t *testing.T) {
+	t.Parallel()
+	x, _ := filled(t, Options{Dir: t.TempDir()}, 0)
+	means := newMeaning(4, "")
+	for round := range 3 {
+		var batch index.Batch
+		for i := range 800 {
+			batch.Upsert = append(batch.Upsert, document(fmt.Sprint("doc", i), fmt.Sprint("text ", round, " ", i)))
+		}
+		write(t, x, batch)
+		means.embedAll(t, x, "m")
+	}
+	count := func(model string) (n int) {
+		t.Helper()
+		row := x.db.Reader.QueryRow(`SELECT COUNT(*) FROM embeddings WHERE model =
+			(SELECT id FROM embedding_models WHERE name = ?)`, model)
+		if err := row.Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := count("m"); n != 800 {
+		t.Errorf("%d vectors are stored for 800 texts", n)
+	}
+	newMeaning(4, "other").embedAll(t, x, "n")
+	if count("m") != 0 || count("n") != 800 {
+		t.Errorf("%d vectors by the old model, %d by the new one", count("m"), count("n"))
+	}
+}

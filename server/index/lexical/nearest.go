@@ -1,0 +1,107 @@
+package lexical
+
+import (
+	"context"
+	"fmt"
+
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/index/vector"
+)
+
+// Nearest implements index.Snapshot. Parts without vectors of that model have none.
+func (s *Searcher) Nearest(ctx context.Context, vector index.Vector, query index.Query) ([]index.Hit, error) {
+	r := s.newRun(ctx)
+	defer r.close()
+	var hits []index.Hit
+	err := r.protect(func() error {
+		all, err := r.nearestOf(vector, &query)
+		for _, c := range all {
+			reader := r.reader(c.part)
+			first, _ := reader.DocumentChunks(c.document)
+			hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("search by vector: %w", err)
+	}
+	return hits, nil
+}
+
+func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error) {
+	limit := max(0, min(q.Limit, maxLimit))
+	p := &plan{}
+	if len(q.Phrases)+len(q.Exclude) > 0 {
+		analyser := r.s.analysers.take()
+		defer r.s.analysers.give(analyser)
+		restricting := *q
+		restricting.Text = ""
+		p = r.plan(analyser, typed(analyser, &restricting), &restricting)
+	}
+	var all []candidate
+	for part := range r.s.parts {
+		if err := r.stopped(); err != nil {
+			return nil, err
+		}
+		file := r.s.parts[part].Vectors
+		if file == nil || r.s.parts[part].Model != wanted.Model || file.Dimensions() != len(wanted.Values) || limit == 0 {
+			continue
+		}
+		f := r.filter(part, &q.Filter)
+		phrases, err := r.restrict(part, p, f)
+		if err != nil {
+			return nil, err
+		}
+		err = segment.Protect(file.Name, func() error {
+			all = append(all, r.nearestIn(part, file, wanted.Values, f, phrases, limit, q.PerDocument)...)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = r.cut(all, limit)
+	}
+	return all, nil
+}
+
+// nearestIn returns the best of one part. When few documents fill what was looked at, more is looked at.
+func (r *run) nearestIn(part int, file *vector.File, values []float32, f *partFilter, phrases []uint64, limit,
+	perDocument int) []candidate {
+	reader, chunks := r.reader(part), file.Chunks()
+	if len(chunks) == 0 {
+		return nil
+	}
+	if int(chunks[len(chunks)-1]) >= reader.Chunks() {
+		panic(segment.Damage(file.Name(), "it has chunks that its segment has not"))
+	}
+	owners := reader.ChunkDocuments()
+	owner := func(chunk uint32) int {
+		if owners == nil {
+			return int(chunk)
+		}
+		return int(owners[chunk])
+	}
+	admitted, count := r.bitmap(len(chunks)), 0
+	for i, chunk := range chunks {
+		if has(f.pass, owner(chunk)) && (phrases == nil || has(phrases, int(chunk))) {
+			set(admitted, i)
+			count++
+		}
+	}
+	for depth := file.Depth(limit); ; depth *= 4 {
+		near := file.Nearest(values, admitted, depth)
+		found := make([]candidate, len(near))
+		for i, n := range near {
+			chunk := chunks[n.Index]
+			found[i] = candidate{part: part, document: owner(chunk), chunk: int(chunk), score: float64(n.Score)}
+		}
+		found = r.cut(found, len(found))
+		if perDocument > 0 {
+			found = fewEach(found, perDocument)
+		}
+		if len(found) >= limit || len(near) >= count {
+			return found[:min(len(found), limit)]
+		}
+	}
+}

@@ -1,0 +1,200 @@
+// Package vector keeps the vectors of a segment's chunks in an immutable file beside the segment, and finds the nearest
+// of them: sign bits are compared first, and what is near by them is measured by codes of two bytes per dimension. (Codes
+// of one byte are half as long, but mistake one in thirty of the ten nearest.)
+//
+// A file is a header, sections of fixed order and size, checksums and a footer; numbers are little endian:
+//
+//	header    magic, format version u32, dimensions u32
+//	mean      float32 of every dimension: what sign bits are relative to
+//	bits      one bit per dimension and vector, in words of 64: above the mean
+//	keys      16 bytes of every vector: which text it stands for
+//	chunks    u32 of every vector: the chunk of the segment, ascending
+//	scales    float32 of every vector: what its codes are multiplied by
+//	codes     int16 of every dimension and vector
+//	checksums as of segments
+//	footer    number of vectors, missing, depth; their CRC-32C and that of the checksums, magic
+package vector
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"sync"
+
+	"quarry/server/index/segment"
+)
+
+const (
+	// FormatVersion is the version of the file format that this package writes and reads.
+	FormatVersion = 1
+	// MaxDimensions bounds the length of a vector.
+	MaxDimensions = 8192
+	// KeyBytes is the length of a Key.
+	KeyBytes = 16
+
+	magic      = "QRYVEC\r\n"
+	headerSize = 16
+	codeBytes  = 2 // of one dimension
+	footerSize = 3*8 + 2*4 + len(magic)
+)
+
+// Key identifies the text that a vector stands for.
+type Key [KeyBytes]byte
+
+// layout says where the sections lie.
+type layout struct {
+	dimensions, count, words                         int
+	mean, bits, keys, chunks, scales, codes, content int
+}
+
+func layoutOf(dimensions, count int) layout {
+	l := layout{dimensions: dimensions, count: count, words: (dimensions + 63) / 64}
+	l.mean = headerSize
+	l.bits = (l.mean + 4*dimensions + 7) / 8 * 8
+	l.keys = l.bits + 8*l.words*count
+	l.chunks = l.keys + KeyBytes*count
+	l.scales = l.chunks + 4*count
+	l.codes = l.scales + 4*count
+	l.content = l.codes + codeBytes*dimensions*count
+	return l
+}
+
+// File reads the vectors of one segment; safe for concurrent use. Methods must be called within segment.Protect.
+type File struct {
+	layout
+	name    string
+	blocks  *segment.Blocks
+	missing int
+	depth   int // see calibrate
+
+	once    sync.Once
+	columns *columns
+	failed  error
+}
+
+// columns are small and needed by every search; they are copied out of the file once.
+type columns struct {
+	mean   []float32
+	chunks []uint32
+	scales []float32
+}
+
+// Open reads the footer of a file. data, which may be mapped, must stay as it is as long as the File is used. name is
+// what errors call the file. Errors wrap segment.ErrDamaged.
+func Open(name string, data []byte) (*File, error) {
+	var f *File
+	err := segment.Protect(func() string { return name }, func() (err error) {
+		if f, err = open(name, data); err != nil {
+			return segment.Damage(name, err.Error())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open vectors: %w", err)
+	}
+	return f, nil
+}
+
+func open(name string, data []byte) (*File, error) {
+	if len(data) < headerSize+footerSize {
+		return nil, errors.New("the file is too short")
+	}
+	footer := data[len(data)-footerSize:]
+	if string(data[:len(magic)]) != magic || string(footer[footerSize-len(magic):]) != magic {
+		return nil, errors.New("it is cut off or holds no vectors")
+	}
+	if version := binary.LittleEndian.Uint32(data[8:]); version != FormatVersion {
+		return nil, fmt.Errorf("unknown format version %d", version)
+	}
+	if crc32.Checksum(footer[:28], castagnoli()) != binary.LittleEndian.Uint32(footer[28:]) {
+		return nil, errors.New("the footer's checksum is wrong")
+	}
+	dimensions := binary.LittleEndian.Uint32(data[12:])
+	var numbers [3]int
+	for i := range numbers {
+		number := binary.LittleEndian.Uint64(footer[8*i:])
+		if number > math.MaxInt32 {
+			return nil, errors.New("a number is out of range")
+		}
+		numbers[i] = int(number)
+	}
+	if dimensions == 0 || dimensions > MaxDimensions {
+		return nil, errors.New("a number is out of range")
+	}
+	f := &File{layout: layoutOf(int(dimensions), numbers[0]), name: name, missing: numbers[1],
+		depth: numbers[2]}
+	if len(data) != f.content+segment.ChecksumBytes(f.content)+footerSize {
+		return nil, errors.New("its length is wrong")
+	}
+	sums := data[f.content : len(data)-footerSize]
+	if crc32.Checksum(sums, castagnoli()) != binary.LittleEndian.Uint32(footer[24:]) {
+		return nil, errors.New("the checksums are damaged")
+	}
+	f.blocks = segment.NewBlocks(name, data, f.content, sums)
+	return f, nil
+}
+
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
+// Name is what Open was told.
+func (f *File) Name() string { return f.name }
+
+// Len is the number of vectors, deleted ones included.
+func (f *File) Len() int { return f.count }
+
+// Dimensions is the length of every vector.
+func (f *File) Dimensions() int { return f.dimensions }
+
+// Missing is how many chunks had no vector when the file was written.
+func (f *File) Missing() int { return f.missing }
+
+// Verify checks all of the file.
+func (f *File) Verify() error {
+	return segment.Protect(f.Name, func() error {
+		f.blocks.Bytes(0, f.content)
+		f.loaded()
+		return nil
+	})
+}
+
+// Chunks are the chunks of the segment that have a vector, ascending.
+func (f *File) Chunks() []uint32 { return f.loaded().chunks }
+
+// Key tells which text a vector stands for.
+func (f *File) Key(i int) (key Key) {
+	copy(key[:], f.blocks.Bytes(f.keys+KeyBytes*i, KeyBytes))
+	return key
+}
+
+func (f *File) loaded() *columns {
+	f.once.Do(func() {
+		f.failed = segment.Protect(f.Name, func() error {
+			c := &columns{mean: f.floats(f.mean, f.dimensions), scales: f.floats(f.scales, f.count)}
+			raw := f.blocks.Bytes(f.chunks, 4*f.count)
+			c.chunks = make([]uint32, f.count)
+			for i := range c.chunks {
+				c.chunks[i] = binary.LittleEndian.Uint32(raw[4*i:])
+				if i > 0 && c.chunks[i] <= c.chunks[i-1] {
+					return segment.Damage(f.name, "its chunks do not ascend")
+				}
+			}
+			f.columns = c
+			return nil
+		})
+	})
+	if f.failed != nil {
+		panic(f.failed)
+	}
+	return f.columns
+}
+
+func (f *File) floats(offset, count int) []float32 {
+	raw := f.blocks.Bytes(offset, 4*count)
+	values := make([]float32, count)
+	for i := range values {
+		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+	}
+	return values
+}

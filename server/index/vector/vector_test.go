@@ -1,0 +1,261 @@
+package vector
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"quarry/server/index/segment"
+)
+
+// clustered makes unit vectors around centres that share a direction, as those of embedding models do.
+type clustered struct {
+	random  *rand.Rand
+	common  []float32
+	centres [][]float32
+}
+
+func newClustered(seed uint64, dimensions, centres int) *clustered {
+	c := &clustered{random: rand.New(rand.NewPCG(seed, 1))}
+	c.common = c.gaussian(dimensions, 1)
+	for range centres {
+		c.centres = append(c.centres, c.gaussian(dimensions, 1))
+	}
+	return c
+}
+
+func (c *clustered) gaussian(dimensions int, length float64) []float32 {
+	v := make([]float32, dimensions)
+	for i := range v {
+		v[i] = float32(length * c.random.NormFloat64() / math.Sqrt(float64(dimensions)))
+	}
+	return v
+}
+
+func (c *clustered) vector() []float32 {
+	centre := c.centres[c.random.IntN(len(c.centres))]
+	v := c.gaussian(len(centre), 0.8)
+	for i := range v {
+		v[i] += centre[i] + c.common[i]
+	}
+	return unit(v)
+}
+
+func unit(v []float32) []float32 {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+func exact(vectors [][]float32, query []float32, admitted func(int) bool, limit int) []int {
+	var all []Near
+	for i, v := range vectors {
+		if !admitted(i) {
+			continue
+		}
+		score := float32(0)
+		for d := range v {
+			score += v[d] * query[d]
+		}
+		all = append(all, Near{i, score})
+	}
+	slices.SortFunc(all, func(a, b Near) int { return worse(b, a) })
+	var best []int
+	for _, n := range all[:min(limit, len(all))] {
+		best = append(best, n.Index)
+	}
+	return best
+}
+
+func build(t testing.TB, vectors [][]float32) *File {
+	t.Helper()
+	b := NewBuilder(len(vectors[0]), 0)
+	for i, v := range vectors {
+		b.Add(uint32(2*i), Key{byte(i), byte(i >> 8)}, v)
+	}
+	f, err := Open("test", b.Build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func recall(f *File, vectors [][]float32, queries [][]float32, admits func(int) bool, limit int) float64 {
+	admitted := make([]uint64, (len(vectors)+63)/64)
+	for i := range vectors {
+		if admits(i) {
+			admitted[i/64] |= 1 << (i % 64)
+		}
+	}
+	found, wanted := 0, 0
+	for _, q := range queries {
+		near := f.Nearest(q, admitted, f.Depth(limit))
+		slices.SortFunc(near, func(a, b Near) int { return worse(b, a) })
+		want := exact(vectors, q, admits, 10)
+		wanted += len(want)
+		for _, n := range near[:min(10, len(near))] {
+			if slices.Contains(want, n.Index) {
+				found++
+			}
+		}
+	}
+	return float64(found) / float64(max(1, wanted))
+}
+
+// TestRecall: what is found is what an exact search finds, whatever the vectors are like.
+func TestRecall(t *testing.T) {
+	t.Parallel()
+	for _, shape := range []struct{ dimensions, count, centres int }{
+		{768, 6_000, 40}, {384, 12_000, 200}, {64, 10_000, 20}, {3, 5_000, 10}, {100, 1_500, 5}, {768, 5_000, 1},
+	} {
+		t.Run(fmt.Sprint(shape), func(t *testing.T) {
+			t.Parallel()
+			made := newClustered(uint64(shape.count), shape.dimensions, shape.centres)
+			var vectors, queries [][]float32
+			for range shape.count {
+				vectors = append(vectors, made.vector())
+			}
+			for range 40 {
+				queries = append(queries, made.vector())
+			}
+			f := build(t, vectors)
+			for name, admits := range map[string]func(int) bool{
+				"all": func(int) bool { return true }, "half": func(i int) bool { return i%2 == 0 },
+				"few": func(i int) bool { return i%97 == 0 }, "none": func(int) bool { return false },
+			} {
+				for _, limit := range []int{10, 150} { // of either the ten best
+					got := recall(f, vectors, queries, admits, limit)
+					if name == "none" {
+						got++
+					}
+					t.Logf("%s, limit %d: recall@10 %.4f, depth %d", name, limit, got, f.Depth(limit))
+					if got < 0.98 {
+						t.Errorf("%s, limit %d: recall@10 %.3f", name, limit, got)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestCarriedAlong: a file made of another's codes finds the same.
+func TestCarriedAlong(t *testing.T) {
+	t.Parallel()
+	made := newClustered(7, 96, 12)
+	var vectors [][]float32
+	for range 3_000 {
+		vectors = append(vectors, made.vector())
+	}
+	f := build(t, vectors)
+	b := NewBuilder(96, 0)
+	for i := range vectors {
+		b.Copy(uint32(i), f, i)
+	}
+	carried, err := Open("carried", b.Build())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if carried.Key(300) != f.Key(300) || carried.Len() != f.Len() {
+		t.Fatal("keys were not carried along")
+	}
+	queries := [][]float32{made.vector(), made.vector(), made.vector(), made.vector(), made.vector()}
+	if got := recall(carried, vectors, queries, func(int) bool { return true }, 10); got < 0.98 {
+		t.Errorf("recall@10 %.3f", got)
+	}
+}
+
+// TestDamage: every changed byte and every cut is noticed by Open or Verify.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	b := NewBuilder(5, 0)
+	made := newClustered(3, 5, 2)
+	for i := range 40 {
+		b.Add(uint32(i), Key{byte(i)}, made.vector())
+	}
+	b.Missing = 3
+	good := b.Build()
+	check := func(data []byte) error {
+		f, err := Open("damaged", data)
+		if err != nil {
+			return err
+		}
+		return f.Verify()
+	}
+	if err := check(good); err != nil {
+		t.Fatal(err)
+	}
+	for i := range good {
+		bad := slices.Clone(good)
+		bad[i] ^= 0x41
+		name, known := segment.NameOf(check(bad))
+		if !known || name != "damaged" {
+			t.Fatalf("a change of byte %d of %d was not noticed", i, len(good))
+		}
+		if check(good[:i]) == nil {
+			t.Fatalf("a cut at %d of %d was not noticed", i, len(good))
+		}
+	}
+}
+
+// FuzzOpen: no file makes the reader fail but with an error, and what opens can be searched.
+func FuzzOpen(f *testing.F) {
+	made := newClustered(3, 9, 2)
+	for _, n := range []int{1, 70} {
+		b := NewBuilder(9, 0)
+		for i := range n {
+			b.Add(uint32(i), Key{byte(i)}, made.vector())
+		}
+		f.Add(b.Build())
+	}
+	f.Add([]byte(magic))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		opened, err := Open("fuzz", data)
+		if err != nil {
+			if _, known := segment.NameOf(err); !known {
+				t.Fatalf("not an error of damage: %v", err)
+			}
+			return
+		}
+		admitted := make([]uint64, (opened.Len()+63)/64)
+		for i := range opened.Len() {
+			admitted[i/64] |= 1 << (i % 64)
+		}
+		_ = segment.Protect(opened.Name, func() error {
+			opened.Nearest(make([]float32, opened.Dimensions()), admitted, 10)
+			return nil
+		})
+	})
+}
+
+// BenchmarkNearest: a hundred thousand vectors of 768 dimensions.
+func BenchmarkNearest(b *testing.B) {
+	made := newClustered(1, 768, 500)
+	builder := NewBuilder(768, 0)
+	for i := range 100_000 {
+		builder.Add(uint32(i), Key{}, made.vector())
+	}
+	f, err := Open("bench", builder.Build())
+	if err != nil {
+		b.Fatal(err)
+	}
+	admitted := make([]uint64, (f.Len()+63)/64)
+	for i := range f.Len() {
+		admitted[i/64] |= 1 << (i % 64)
+	}
+	query := made.vector()
+	for _, limit := range []int{10, 150} {
+		b.Run(fmt.Sprintf("limit=%d", limit), func(b *testing.B) {
+			b.ReportMetric(float64(f.Depth(limit)), "depth")
+			for b.Loop() {
+				f.Nearest(query, admitted, f.Depth(limit))
+			}
+		})
+	}
+}
