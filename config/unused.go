@@ -16,7 +16,6 @@ func (c *Config) warnOfUnused() {
 	}
 	note(c.Embeddings.BaseURL != "", "embeddings")
 	note(c.SSH.AuthorizedKeys != "" || c.SSH.Token || c.SSH.Open, "ssh")
-	note(c.HTTP.Metrics == MetricsOpen, "http.metrics")
 	for _, name := range c.ProfileNames() {
 		profile, _ := c.Lookup(name)
 		note(len(profile.SearchAlso) > 0, "profiles."+name+".search_also")

@@ -32,6 +32,8 @@ type ServeOptions struct {
 	Concurrency int
 	// Rate limits the searches and questions of each token, and of each chat session; zero: no limit.
 	Rate api.Rate
+	// OpenMetrics shows /metrics to everybody, and not only to administrators.
+	OpenMetrics bool
 }
 
 // ListenAndServe serves the API until ctx ends, and then finishes what it began, for at most ten seconds. Ready is
@@ -49,6 +51,7 @@ func (s *Server) ListenAndServe(ctx context.Context, options ServeOptions, ready
 	}
 	return s.serve(ctx, listener, s.api.PublicHandler(api.PublicOptions{
 		Loopback: isLoopback(listener.Addr()), Hosts: options.Hosts, Concurrency: options.Concurrency, Rate: options.Rate,
+		OpenMetrics: options.OpenMetrics,
 	}))
 }
 

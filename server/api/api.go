@@ -60,6 +60,7 @@ type Server struct {
 	Options
 	answers   answers
 	heartbeat time.Duration // between signs of life of an answer that takes long
+	measures  *measures
 }
 
 // New makes a server. It opens nothing.
@@ -73,7 +74,7 @@ func New(options Options) *Server {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Server{Options: options, heartbeat: heartbeat}
+	return &Server{Options: options, heartbeat: heartbeat, measures: newMeasures()}
 }
 
 // handler answers one request of somebody who may make it. What it returns is written as an error by the caller, so it
@@ -233,6 +234,7 @@ func (s *Server) serve(route route, who identify, guard guards) http.Handler {
 		maxBody = 64 * kilobyte
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		noteRoute(r, route.pattern)
 		principal, err := admit(r, route, who)
 		if err != nil {
 			s.fail(w, r, err)
@@ -240,6 +242,7 @@ func (s *Server) serve(route route, who identify, guard guards) http.Handler {
 		}
 		give, ok := guard.fair.take(principal)
 		if !ok {
+			s.measures.refused.Add(1, refusedAsBusy)
 			s.fail(w, r, busy())
 			return
 		}
@@ -252,6 +255,7 @@ func (s *Server) serve(route route, who identify, guard guards) http.Handler {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		if route.limited {
 			if err := guard.limits.admit(r, principal); err != nil {
+				s.measures.refused.Add(1, refusedByRate)
 				s.fail(w, r, err)
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"quarry/client/wire"
@@ -20,7 +21,10 @@ const (
 )
 
 // caller is what is learnt of a request's maker while it is served. Only a listener's requests carry one.
-type caller struct{ principal directory.Principal }
+type caller struct {
+	principal directory.Principal
+	route     string // its path, as the route table has it; empty: none was found
+}
 
 func withCaller(ctx context.Context, c *caller) context.Context {
 	return context.WithValue(ctx, callerKey, c)
@@ -41,20 +45,34 @@ func noteCaller(r *http.Request, who directory.Principal) {
 	}
 }
 
-// audit becomes one line of the log for each search of anybody but the local owner.
+// noteRoute tells the metrics which route answers.
+func noteRoute(r *http.Request, pattern string) {
+	if c, ok := r.Context().Value(callerKey).(*caller); ok {
+		_, c.route, _ = strings.Cut(pattern, " ")
+	}
+}
+
+// audit becomes one line of the log, and the metrics, for each search of anybody but the local owner.
 type audit struct {
+	kind    string // for the metrics
 	server  *Server
 	ctx     context.Context
 	who     directory.Principal
 	start   time.Time
 	request wire.SearchRequest
 	results int
+	stages  []wire.Stage
 	meter   *llm.Meter // of the models that it asked; nil: it did not come so far
 	failed  string     // code of what went wrong after the answer had begun
 }
 
 func (s *Server) startAudit(r *http.Request, who directory.Principal) *audit {
-	return &audit{server: s, ctx: r.Context(), who: who, start: time.Now()}
+	return &audit{kind: kindSearch, server: s, ctx: r.Context(), who: who, start: time.Now()}
+}
+
+// answered notes what is answered.
+func (a *audit) answered(response *wire.SearchResponse) {
+	a.results, a.stages = len(response.Results), response.Stages
 }
 
 // end writes the line. It never holds a token.
@@ -72,10 +90,16 @@ func (a *audit) end(err error) {
 		f, _ := explain(err, false)
 		outcome, _ = codeOf(f)
 	}
+	took := time.Since(a.start)
+	var used map[string]llm.Usage
+	if a.meter != nil {
+		used = a.meter.Snapshot()
+	}
+	a.server.measures.search(a.kind, outcome, took, a.stages, used)
 	attributes := []slog.Attr{
 		slog.String("tenant", a.who.Tenant), slog.String("user", a.who.Email), slog.Int("token_id", a.who.TokenID),
 		slog.Any("sources", append([]string{}, a.request.Sources...)), slog.Int("results", a.results),
-		slog.Int64("ms", time.Since(a.start).Milliseconds()), slog.String("outcome", outcome),
+		slog.Int64("ms", took.Milliseconds()), slog.String("outcome", outcome),
 	}
 	if a.meter != nil {
 		attributes = append(attributes, modelUse(a.meter)...)

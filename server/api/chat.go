@@ -111,6 +111,7 @@ type turn struct {
 // answer out of what was found.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Principal) (err error) {
 	t := &turn{server: s, who: who, audit: s.startAudit(r, who), started: time.Now()}
+	t.audit.kind = kindAnswer
 	defer func() { t.audit.end(err) }()
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
@@ -225,7 +226,7 @@ func (t *turn) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.audit.results = len(response.Results)
+	t.audit.answered(response)
 	t.answer.Documents = chat.Documents(response.Results)
 	t.send(chat.SearchDocuments(t.answer.Documents))
 	t.send(chat.SectionEnd())

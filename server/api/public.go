@@ -12,11 +12,8 @@ import (
 	"quarry/server/directory"
 )
 
-// The bounds of a listener, where PublicOptions name none.
-const (
-	DefaultConcurrency = 64
-	queueWait          = 10 * time.Second
-)
+// DefaultConcurrency bounds the requests of a listener, where PublicOptions do not.
+const DefaultConcurrency = 64
 
 // PublicOptions are what a listener is told of the world it listens to.
 type PublicOptions struct {
@@ -25,11 +22,13 @@ type PublicOptions struct {
 	// Hosts are the host names, without port, under which the server is known; on a loopback listener they are added
 	// to the loopback names. Without any, other listeners answer to every name.
 	Hosts []string
-	// Concurrency bounds the requests that are served at the same time; 0 means DefaultConcurrency. Others wait for up
-	// to ten seconds. One person has at most half of them, so that nobody shuts the others out.
+	// Concurrency bounds the requests that are served at the same time; 0 means DefaultConcurrency. Four times
+	// as many may wait, for up to ten seconds. One person has at most half of them, so that nobody shuts the others out.
 	Concurrency int
 	// Rate limits the searches and questions of each token, and of each chat session.
 	Rate Rate
+	// OpenMetrics shows the metrics to everybody. They are for administrators otherwise.
+	OpenMetrics bool
 }
 
 // PublicHandler answers for a listener: every request shows a token, and what cannot be meant for this server is
@@ -38,10 +37,10 @@ func (s *Server) PublicHandler(options PublicOptions) http.Handler {
 	if options.Concurrency <= 0 {
 		options.Concurrency = DefaultConcurrency
 	}
-	routes := s.mount(s.routes(), s.authenticate, guards{
+	routes := s.mount(append(s.routes(), s.metricsRoute(options.OpenMetrics)), s.authenticate, guards{
 		fair: newShares(options.Concurrency), limits: newLimiter(options.Rate, s.Now),
 	})
-	guarded := options.guardNames(bounded(options.Concurrency, routes))
+	guarded := options.guardNames(s.bounded(options.Concurrency, routes))
 	return s.logged(s.recovered(secured(guarded)))
 }
 
@@ -100,6 +99,8 @@ func (o PublicOptions) guardNames(next http.Handler) http.Handler {
 	})
 }
 
+func isMetrics(r *http.Request) bool { return r.URL.Path == "/metrics" || r.URL.Path == "/api/metrics" }
+
 func isHealth(r *http.Request) bool { return r.URL.Path == "/health" || r.URL.Path == "/api/health" }
 
 // knows reports whether a Host header names this server.
@@ -152,37 +153,16 @@ func isLoopbackName(name string) bool {
 	return name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// bounded serves at most limit requests at once; the others wait a little and are then asked to come back.
-func bounded(limit int, next http.Handler) http.Handler {
-	slots := make(chan struct{}, limit)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isHealth(r) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		timer := time.NewTimer(queueWait)
-		defer timer.Stop()
-		select {
-		case slots <- struct{}{}:
-		case <-r.Context().Done():
-			writeFailure(w, brokenOff())
-			return
-		case <-timer.C:
-			writeFailure(w, busy())
-			return
-		}
-		defer func() { <-slots }()
-		next.ServeHTTP(w, r)
-	})
-}
-
 // logged writes one line per request: never a query string, a body or a token.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		who := &caller{}
+		s.measures.inFlight.Add(1)
 		recorder := &recorder{ResponseWriter: w}
 		defer func() {
+			s.measures.inFlight.Add(-1)
+			s.measures.request(r, who.route, recorder.status)
 			level := slog.LevelInfo
 			if isHealth(r) {
 				level = slog.LevelDebug

@@ -49,7 +49,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 		return err
 	}
 	// Written after the snapshot is closed: a slow reader keeps nothing of the library open.
-	audit.results = len(response.Results)
+	audit.answered(response)
 	visible.narrow(response)
 	return answer(w, response)
 }
@@ -82,7 +82,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 	})
 	switch {
 	case err == nil:
-		audit.results = len(response.Results)
+		audit.answered(response)
 		visible.narrow(response)
 		out.send(wire.SearchEvent{Type: wire.EventFinal, Response: response})
 		return nil

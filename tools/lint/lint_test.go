@@ -50,11 +50,12 @@ var mayImport = map[string][]string{
 	"server/directory":       {"server/index", "server/sqlite", "client/wire"},
 	"server/llm":             {},
 	"server/chat":            {"server/llm", "server/sqlite", "server/tokens", "client/wire"},
+	"server/metrics":         {},
 	"server/pipeline":        {"server/index", "server/llm", "server/tokens", "client/wire"},
 	"server/ingest":          {"server/index", "server/tokens", "client/wire"},
 	"server/sample":          {"server/index", "server/directory", "server/ingest", "client/wire"},
-	"server/api": {"server/index", "server/chat", "server/directory", "server/ingest", "server/llm", "server/pipeline", "server/tokens",
-		"client/wire"},
+	"server/api": {"server/index", "server/chat", "server/directory", "server/ingest", "server/llm", "server/metrics",
+		"server/pipeline", "server/tokens", "client/wire"},
 	"tools": {"server/...", "client/...", "ui/...", "config", "tools/..."},
 }
 

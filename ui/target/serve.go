@@ -54,6 +54,7 @@ func (h *Host) Serve(ctx context.Context, options ServeOptions, ready func(net.A
 	defer func() { _ = s.Close() }() // what was stored is durable already
 	return s.ListenAndServe(ctx, server.ServeOptions{
 		HTTP: options.HTTP, Hosts: options.Hosts, Rate: api.Rate(rate),
+		OpenMetrics: h.Config.HTTP.Metrics == config.MetricsOpen,
 	}, ready)
 }
 

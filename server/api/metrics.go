@@ -1,0 +1,148 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/llm"
+	"quarry/server/metrics"
+)
+
+// measures are the metrics of a server. Their labels are routes, statuses, codes, stages and purposes: nothing that a
+// caller can make up, and nothing about anybody in particular.
+type measures struct {
+	registry metrics.Registry
+	inFlight atomic.Int64
+
+	requests, refused       *metrics.Counter
+	searches                *metrics.Counter
+	latency, stages         *metrics.Histogram
+	outcomes                *metrics.Counter
+	modelCalls, modelTokens *metrics.Counter
+}
+
+// What is searched for.
+const (
+	kindSearch = "search"
+	kindAnswer = "answer" // of a model to a question; its time is that of the whole answer
+)
+
+// Why a request was refused, for the metric of that.
+const (
+	refusedByRate   = "rate"
+	refusedByBudget = "budget"
+	refusedAsBusy   = "busy"
+)
+
+func newMeasures() *measures {
+	m := new(measures)
+	r := &m.registry
+	m.requests = r.Counter("quarry_http_requests_total", "Requests answered.", "method", "route", "status")
+	r.Gauge("quarry_http_requests_in_flight", "Requests being answered or waiting for it.",
+		func() float64 { return float64(m.inFlight.Load()) })
+	m.refused = r.Counter("quarry_refused_total",
+		"Requests refused: over the rate of a token or session, over the day's budget of model tokens, or for want of room.",
+		"reason")
+	m.searches = r.Counter("quarry_searches_total", "Searches, and questions to a model, by outcome: ok, canceled, or the code of the error.", "kind", "outcome")
+	m.latency = r.Histogram("quarry_search_seconds", "Time of the searches, and of the questions, that were answered.",
+		[]float64{.001, .0025, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}, "kind")
+	m.stages = r.Histogram("quarry_search_stage_seconds", "Time of the stages of searches.",
+		[]float64{.001, .01, .1, .5, 1, 5, 10, 30}, "stage")
+	m.outcomes = r.Counter("quarry_search_stages_total", "Stages of searches by outcome.", "stage", "outcome")
+	m.modelCalls = r.Counter("quarry_model_calls_total", "Calls of language and embedding models.", "purpose")
+	m.modelTokens = r.Counter("quarry_model_tokens_total", "Tokens that went to models and came back.", "purpose", "kind")
+	r.Gauge("go_goroutines", "Goroutines that exist.", func() float64 { return float64(runtime.NumGoroutine()) })
+	r.Gauge("go_memstats_heap_inuse_bytes", "Memory of the heap in use.", func() float64 {
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		return float64(now.HeapInuse)
+	})
+	return m
+}
+
+// request counts one that was answered. A status of 0 is an answer that was cut off.
+func (m *measures) request(r *http.Request, route string, status int) {
+	method := r.Method
+	if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, method) {
+		method = metrics.Other
+	}
+	if route == "" {
+		route = metrics.Other
+	}
+	m.requests.Add(1, method, route, strconv.Itoa(status))
+}
+
+// search counts one that ended.
+func (m *measures) search(kind, outcome string, took time.Duration, stages []wire.Stage, used map[string]llm.Usage) {
+	m.searches.Add(1, kind, outcome)
+	if outcome == "ok" {
+		m.latency.Observe(took.Seconds(), kind)
+	}
+	for _, stage := range stages {
+		m.outcomes.Add(1, stage.Name, stage.Outcome)
+		m.stages.Observe(stage.MS/1000, stage.Name)
+	}
+	for purpose, usage := range used {
+		m.modelCalls.Add(float64(usage.Calls), purpose)
+		m.modelTokens.Add(float64(usage.Prompt), purpose, "prompt")
+		m.modelTokens.Add(float64(usage.Completion), purpose, "completion")
+	}
+}
+
+// metricsRoute is GET /metrics: for administrators of the default tenant, who run the server, or for everybody.
+func (s *Server) metricsRoute(everybody bool) route {
+	r := route{pattern: "GET /metrics", needs: directory.PermissionAdmin, handle: s.serveMetrics}
+	if everybody {
+		r.needs = open
+	}
+	return r
+}
+
+func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	if who.Tenant != "" && who.Tenant != directory.DefaultTenant {
+		return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS", "The metrics are of all tenants of this server.")
+	}
+	w.Header().Set("Content-Type", metrics.ContentType)
+	_ = s.measures.registry.Write(w) // a scraper that has left cannot be told
+	documents, chunks, err := s.librarySize(r.Context())
+	if err != nil { // the other metrics are needed all the more
+		s.Log.WarnContext(r.Context(), "the library cannot be measured", "error", err.Error())
+		return nil
+	}
+	var size metrics.Registry
+	size.Gauge("quarry_library_documents", "Documents of all tenants.", func() float64 { return float64(documents) })
+	size.Gauge("quarry_library_chunks", "Chunks of all tenants.", func() float64 { return float64(chunks) })
+	_ = size.Write(w)
+	return nil
+}
+
+// librarySize counts the documents and chunks of all tenants.
+func (s *Server) librarySize(ctx context.Context) (documents, chunks int, err error) {
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return 0, 0, err
+	}
+	tenants, err := d.Tenants(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, tenant := range tenants {
+		err := s.reading(ctx, directory.Principal{Tenant: tenant}, func(snapshot index.Snapshot) error {
+			stats, err := snapshot.Stats(ctx)
+			documents, chunks = documents+stats.Documents, chunks+stats.Chunks
+			return err
+		})
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return documents, chunks, nil
+}
