@@ -22,6 +22,7 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/llm"
+	"quarry/server/pipeline"
 	"quarry/server/sample"
 )
 
@@ -39,6 +40,10 @@ type Options struct {
 	Home string
 	// Sample answers from the sample library, in memory; Home is not looked at.
 	Sample bool
+	// Empty answers from no documents at all, only from Federated; Home is not looked at.
+	Empty bool
+	// Federated are asked beside the documents by the owner's searches in this process, never for who is served.
+	Federated []pipeline.Federated
 	// ReadOnly refuses every change.
 	ReadOnly bool
 	// Models are what searches may ask, in process and served; nil: none.
@@ -71,7 +76,8 @@ type Server struct {
 
 // Open prepares a server. It touches nothing on disk.
 func Open(_ context.Context, options Options) (*Server, error) {
-	if options.Home == "" && !options.Sample {
+	options.ReadOnly = options.ReadOnly || options.Empty
+	if options.Home == "" && !options.Sample && !options.Empty {
 		return nil, errors.New("open the library: no folder is given")
 	}
 	if options.Log == nil {
@@ -82,7 +88,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	}
 	s := &Server{options: options, indexes: map[string]index.Index{}, chats: map[string]*chat.Store{}}
 	libraryPath, libraryFiles := "", []string(nil)
-	if !options.Sample {
+	if !options.Sample && !options.Empty {
 		home, err := filepath.Abs(options.Home)
 		if err != nil {
 			return nil, fmt.Errorf("open the library %s: %w", options.Home, err)
@@ -93,6 +99,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	s.budget = s.newBudget()
 	s.api = api.New(api.Options{
 		Directory: s.directory, Index: s.index, Chats: s.openChats, Models: options.Models, Budget: s.budget,
+		Federated: options.Federated, Empty: options.Empty,
 		Version: options.Version, Profile: options.Profile,
 		LibraryPath: libraryPath, LibraryFiles: libraryFiles,
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
@@ -167,6 +174,8 @@ func (s *Server) directory(ctx context.Context, create bool) (*directory.Directo
 		return s.people, nil
 	case s.options.Sample:
 		return s.openSamplePeople(ctx)
+	case s.options.Empty:
+		return s.openNobody(ctx)
 	}
 	path := filepath.Join(s.options.Home, directoryFile)
 	found, err := exists(path)
@@ -227,8 +236,11 @@ func (s *Server) index(ctx context.Context, tenant string, create bool) (index.I
 
 func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (index.Index, error) {
 	options := embedded.Options{ReadOnly: s.options.ReadOnly, Log: s.options.Log, Now: s.options.Now}
-	if s.options.Sample {
+	switch {
+	case s.options.Sample:
 		return openSample(ctx, options, tenant)
+	case s.options.Empty:
+		return s.openNothing(ctx)
 	}
 	options.Dir = tenantFolder(s.options.Home, tenant)
 	found, err := embedded.Exists(options.Dir)

@@ -17,6 +17,7 @@ import (
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/llm"
+	"quarry/server/pipeline"
 )
 
 // BackendVersion is the version of Onyx whose API this server follows. Onyx's own CLI warns about anything below 3.
@@ -37,6 +38,11 @@ type Options struct {
 	Models *llm.Providers
 	// Budget limits what each tenant may use of them on a day; nil: no limit.
 	Budget *llm.Budget
+	// Federated are asked beside the documents here by searches of the owner in process, to whom their tokens belong;
+	// never by who comes over a listener.
+	Federated []pipeline.Federated
+	// Empty tells that nothing is stored here: only what Federated find is answered.
+	Empty bool
 	// Version is the program's own version.
 	Version string
 	// Profile is the name that results carry as their origin in this process; "local" if empty. Over a listener they

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
@@ -19,17 +20,21 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request, _ directory.Prin
 func (s *Server) version(w http.ResponseWriter, _ *http.Request, _ directory.Principal) error {
 	return answer(w, wire.Version{
 		BackendVersion: BackendVersion,
-		Quarry:         &wire.QuarryVersion{Version: s.Version, API: apiGeneration, Features: features()},
+		Quarry:         &wire.QuarryVersion{Version: s.Version, API: apiGeneration, Features: s.features()},
 	})
 }
 
-// features are the additions that this server has.
-func features() []string {
-	return []string{
+// features are the additions that this server has. What federated sources hold is not found while one types.
+func (s *Server) features() []string {
+	known := []string{
 		wire.FeatureStream, wire.FeatureFacets, wire.FeatureChunks, wire.FeatureSuggest, wire.FeatureInstant,
 		wire.FeatureNumResults, wire.FeaturePhrases, wire.FeatureTimeUntil, wire.FeatureAuthors,
 		wire.FeatureDocumentTypes, wire.FeatureExplain,
 	}
+	if s.Empty {
+		known = slices.DeleteFunc(known, func(f string) bool { return f == wire.FeatureInstant })
+	}
+	return known
 }
 
 // authType answers GET /auth/type.

@@ -103,11 +103,16 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 func (s *Server) prepare(ctx context.Context, who directory.Principal, request wire.SearchRequest) (
 	pipeline.Request, error) {
 	prepared := pipeline.Request{Search: request, Access: who.Access(), Now: s.Now()}
-	if !isListener(ctx) {
+	if !isListener(ctx) && !s.Empty {
 		prepared.Profile = s.Profile
 	}
-	if err := s.checkSets(ctx, who, request.DocumentSets); err != nil {
-		return prepared, err
+	if isTrusted(ctx) {
+		prepared.Federated = s.Federated
+	}
+	if prepared.Federated == nil { // else the sets may be theirs
+		if err := s.checkSets(ctx, who, request.DocumentSets); err != nil {
+			return prepared, err
+		}
 	}
 	var own [2]string // the agent's provider and model
 	if id := request.PersonaID; id != nil && *id != 0 {

@@ -47,8 +47,21 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 	if err != nil {
 		return err
 	}
-	citations := map[string]int{}
+	citations := map[documentKey]int{}
+	cited := func(of documentKey, id string) int {
+		number, known := citations[of]
+		if !known {
+			number = len(citations) + 1
+			citations[of] = number
+			response.CitationMapping[strconv.Itoa(number)] = id
+		}
+		return number
+	}
 	for _, s := range sections {
+		if p := s.center.remote; p != nil {
+			response.Results = append(response.Results, r.remoteResult(s, cited(p.document(), p.DocumentID)))
+			continue
+		}
 		document := documents[s.document]
 		if document == nil {
 			continue
@@ -60,12 +73,7 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 		if err != nil {
 			return fmt.Errorf("read %s: %w", s.document, err)
 		}
-		number, known := citations[s.document]
-		if !known {
-			number = len(citations) + 1
-			citations[s.document] = number
-			response.CitationMapping[strconv.Itoa(number)] = s.document
-		}
+		number := cited(documentKey{id: s.document}, s.document)
 		response.Results = append(response.Results, r.result(s, *document, chunks, number))
 	}
 	response.LLMFacingText = llmFacingText(response.Results)
@@ -76,7 +84,7 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 func (r *run) documents(ctx context.Context, sections []section) (map[string]*index.Stored, error) {
 	var ids []string
 	for _, s := range sections {
-		if _, known := r.described[s.document]; !known {
+		if _, known := r.described[s.document]; !known && s.center.remote == nil {
 			r.described[s.document] = nil
 			ids = append(ids, s.document)
 		}

@@ -69,7 +69,7 @@ func (r *run) classifying(ctx context.Context, classes []class) ([]inquiry, erro
 	for i, s := range r.chosen {
 		classes[i] = sectionOnly
 		d := documents[s.document]
-		if s.whole || d == nil {
+		if s.whole || d == nil || s.center.remote != nil {
 			continue
 		}
 		around, err := r.around(ctx, s, d.ChunkCount)
@@ -138,6 +138,9 @@ func widen(sections []section, classes []class, chunkCount func(document string)
 	for i, s := range sections {
 		by := 0
 		switch {
+		case s.center.remote != nil: // what stands around it is not here
+			kept = append(kept, s)
+			continue
 		case s.whole:
 			by = chunkCount(s.document)
 		case classes[i] == notRelevant:

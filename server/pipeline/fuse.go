@@ -26,6 +26,7 @@ type chunkID struct {
 // fusedChunk is a chunk with its place in the fused ranking.
 type fusedChunk struct {
 	chunkID
+	remote  *remotePassage // nil: ours
 	fused   float64        // Σ weight / (rrfK + rank)
 	score   float64        // the engine's, of the list that holds it at the highest weight
 	ranks   map[string]int // by query, from 1

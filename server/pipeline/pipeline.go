@@ -32,6 +32,7 @@ type run struct {
 	question      int            // which of the queries is the question itself
 	early         *index.Result  // what the question found before the model had answered
 	found         []index.Result // by query
+	remote        []remoteList   // by federated source that answered
 	sections      []section      // in the fused order
 	chosen, rest  []section
 	final         []section
@@ -57,7 +58,7 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		do   func(context.Context) (outcome, detail string, err error)
 	}{
 		{"understand", r.understand},
-		{"retrieve", r.retrieve},
+		{"retrieve", r.retrieveEverywhere},
 		{"fuse", r.fuse},
 		{"select", r.selectSections},
 		{"expand", r.expand},
@@ -172,8 +173,8 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 
 // fuse brings what the queries found into one order. Whoever reads along gets it, unless it is what they have already.
 func (r *run) fuse(ctx context.Context) (string, string, error) {
-	r.sections = sectionsOf(fuse(r.rankings()), r.wanted())
-	if r.early == nil || r.narrowed() || len(r.queries) > 1 {
+	r.sections = r.fusedSections()
+	if r.early == nil || r.narrowed() || len(r.queries) > 1 || len(r.remote) > 0 {
 		chosen, rest := firstSections(r.sections, r.Search.NumResults)
 		if err := r.provisional(ctx, arrange(chosen, rest, r.Search)); err != nil {
 			return "", "", err
@@ -183,14 +184,17 @@ func (r *run) fuse(ctx context.Context) (string, string, error) {
 	return wire.OutcomeOK, fmt.Sprintf("%d %s, weights %s", n, plural(n, "section", "sections"), r.weights.name), nil
 }
 
-// count fills the totals and facets; what is returned is always among what is counted.
+// count fills the totals and facets; what is returned of this library is always among what is counted. What others hold
+// is not known.
 func (r *run) count(ctx context.Context, response *wire.SearchResponse, sections []section) error {
 	if r.found[r.question].Matched == nil {
 		return nil
 	}
 	returned := make([]string, 0, len(sections))
 	for _, s := range sections {
-		returned = append(returned, s.document)
+		if s.center.remote == nil {
+			returned = append(returned, s.document)
+		}
 	}
 	counts, err := r.found[r.question].Matched.Count(ctx, returned)
 	if err != nil {

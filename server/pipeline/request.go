@@ -23,7 +23,7 @@ type Request struct {
 	Search  wire.SearchRequest
 	Access  index.Access
 	Agent   *Agent // nil: the unscoped default agent
-	Profile string // named in Searched and in each result's Origin
+	Profile string // named in Searched and in each result's Origin; empty: there is nothing here but what others answer
 	Now     time.Time
 
 	Model    llm.Chat      // nil: none
@@ -31,8 +31,10 @@ type Request struct {
 	// AutoDetectFilters lets the model limit the sources and the time that the question speaks of.
 	AutoDetectFilters bool
 	Sources           []string // those that hold what the caller may see, for AutoDetectFilters
-	Trusted           bool     // the caller may be told why the model failed
-	Log               *slog.Logger
+	Trusted           bool     // the caller may be told why the model or a federated source failed
+	// Federated are asked beside the documents here. Their rights are their own: only who owns them may ask them.
+	Federated []Federated
+	Log       *slog.Logger
 }
 
 // Agent is what an agent imposes on a search.

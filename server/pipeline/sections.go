@@ -35,7 +35,12 @@ type section struct {
 }
 
 // chunks is the length of the section.
-func (s section) chunks() int { return s.end - s.start + 1 }
+func (s section) chunks() int {
+	if s.center.remote != nil {
+		return s.center.remote.chunks()
+	}
+	return s.end - s.start + 1
+}
 
 // aroundCenter gives up to three chunks of the section: its center with one on either side, or with two on the side
 // where there are any (Onyx: MAX_CHUNKS_FOR_RELEVANCE).
@@ -64,16 +69,21 @@ func mergeAdjacent(ranked []fusedChunk, limit int) []section {
 		rank int
 		fusedChunk
 	}
-	byDocument := map[string][]placed{}
+	type whole struct {
+		document string
+		remote   *remotePassage // each stands by itself
+	}
+	byDocument := map[whole][]placed{}
 	for rank, c := range ranked {
-		byDocument[c.document] = append(byDocument[c.document], placed{rank, c})
+		of := whole{c.document, c.remote}
+		byDocument[of] = append(byDocument[of], placed{rank, c})
 	}
 	type placedSection struct {
 		rank int
 		section
 	}
 	var all []placedSection
-	for document, chunks := range byDocument {
+	for of, chunks := range byDocument {
 		slices.SortFunc(chunks, func(a, b placed) int { return cmp.Compare(a.chunk, b.chunk) })
 		for i := 0; i < len(chunks); {
 			best, j := chunks[i], i+1
@@ -84,7 +94,7 @@ func mergeAdjacent(ranked []fusedChunk, limit int) []section {
 				j++
 			}
 			all = append(all, placedSection{best.rank, section{
-				document: document, start: chunks[i].chunk, end: chunks[j-1].chunk, center: best.fusedChunk,
+				document: of.document, start: chunks[i].chunk, end: chunks[j-1].chunk, center: best.fusedChunk,
 			}})
 			i = j
 		}
@@ -187,14 +197,19 @@ func mergeOverlapping(sections []section) []section {
 
 // meets reports whether two sections overlap or touch.
 func (s section) meets(other section) bool {
-	return s.document == other.document && s.start <= other.end+1 && other.start <= s.end+1
+	return s.sameDocument(other) && s.start <= other.end+1 && other.start <= s.end+1
+}
+
+// sameDocument reports whether both are parts of one document here. Passages of federated sources stand by themselves.
+func (s section) sameDocument(other section) bool {
+	return s.document == other.document && s.center.remote == other.center.remote
 }
 
 // beyond cuts off a section what others already show; shown says that its center is among it.
 func beyond(s section, others []section) (rest section, shown bool) {
 	for _, o := range others {
 		switch {
-		case o.document != s.document:
+		case !o.sameDocument(s):
 		case o.end < s.center.chunk:
 			s.start = max(s.start, o.end+1)
 		case o.start > s.center.chunk:
@@ -219,7 +234,7 @@ func boundContext(sections []section, limit int) []section {
 	}
 	for i := len(bounded) - 1; i >= 0 && total > limit; i-- {
 		s := &bounded[i]
-		for s.selected && total > limit && s.chunks() > 1 {
+		for s.selected && total > limit && s.chunks() > 1 && s.center.remote == nil {
 			s.dropFarthest()
 			total--
 		}
@@ -227,7 +242,7 @@ func boundContext(sections []section, limit int) []section {
 	for i := len(bounded) - 1; i >= 0 && total > limit; i-- {
 		if bounded[i].selected {
 			bounded[i].selected = false
-			total--
+			total -= bounded[i].chunks()
 		}
 	}
 	return bounded

@@ -81,7 +81,9 @@ func (r *run) shownSections(ctx context.Context) ([]quoted, error) {
 	room := selectionTokens
 	for i, s := range r.sections {
 		one := shownSection{ID: i}
-		if d := documents[s.document]; d != nil {
+		if p := s.center.remote; p != nil {
+			one = describeRemote(i, p)
+		} else if d := documents[s.document]; d != nil {
 			one = describe(i, *d)
 			from, to := s.aroundCenter()
 			if one.Content, err = r.text(ctx, s.document, from, to, passageTokens); err != nil {
