@@ -16,10 +16,6 @@ func (c *Config) warnOfUnused() {
 	}
 	note(c.Embeddings.BaseURL != "", "embeddings")
 	note(c.SSH.AuthorizedKeys != "" || c.SSH.Token || c.SSH.Open, "ssh")
-	for _, name := range c.ProfileNames() {
-		profile, _ := c.Lookup(name)
-		note(len(profile.SearchAlso) > 0, "profiles."+name+".search_also")
-	}
 	if unused != nil {
 		c.Warnings = append(c.Warnings, Warning{
 			Text:   fmt.Sprintf("%s: not used by this version: %s", c.File, strings.Join(unused, ", ")),

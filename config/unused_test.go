@@ -13,7 +13,7 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 		"llm: {default: local/m, providers: {local: {base_url: \"http://127.0.0.1:1\"}}}\n":     "",
 		"embeddings: {base_url: \"http://127.0.0.1:1\", model: m}\n":                            "embeddings",
 		"http: {metrics: open}\nrate: 60/h\n":                                                   "",
-		"profiles: {work: {server_url: \"https://onyx.acme.example\", search_also: [local]}}\n": "profiles.work.search_also",
+		"profiles: {work: {server_url: \"https://onyx.acme.example\", search_also: [local]}}\n": "",
 	}
 	for text, want := range cases {
 		file := filepath.Join(t.TempDir(), "config.yaml")

@@ -80,7 +80,7 @@ func (d *doors) decide(where cli.Where) (cli.Target, error) {
 		return cli.Target{}, err
 	}
 	choice, err := host.Decide(target.Request{Server: where.Server, Library: where.Library, Profile: where.Profile,
-		Sample: where.Sample, Terminal: where.Terminal})
+		Sample: where.Sample, Terminal: where.Terminal, Together: where.Together, Also: where.Also})
 	if err != nil {
 		return cli.Target{}, err
 	}
@@ -101,7 +101,11 @@ func described(host *target.Host, choice target.Choice) cli.Target {
 		Kind: string(choice.Kind), Rule: choice.Rule, Reason: choice.Reason, Profile: choice.Profile,
 		ServerURL: choice.ServerURL, Library: choice.LibraryDir, ConfigFrom: from, Agent: choice.Agent.ID,
 		AgentName: choice.Agent.Name, Private: host.Config.Private,
-		Open: func(ctx context.Context) (*cli.Session, error) { return session(host.Open(ctx, choice)) },
+		Beside: choice.Beside(),
+		Open:   func(ctx context.Context) (*cli.Session, error) { return session(host.Open(ctx, choice)) },
+	}
+	if choice.Kind == target.KindRemote && len(choice.Also) > 0 {
+		found.Agent, found.AgentName = nil, "" // it is asked as that agent, which nobody else has
 	}
 	for _, origin := range choice.Origin {
 		found.Origins = append(found.Origins, cli.Origin{Field: origin.Field, Value: origin.Value, From: origin.From})

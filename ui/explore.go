@@ -30,7 +30,7 @@ func (d *doors) explorePlain(ctx context.Context, e cli.Exploration) error {
 			}
 			return session.Client, session.Close, nil
 		},
-		Label: targetLabel(e.Target, ", "), Sample: e.Target.Kind == cli.KindSample, Query: e.Query,
+		Label: targetLabel(e.Target, ", "), Beside: e.Target.Beside, Sample: e.Target.Kind == cli.KindSample, Query: e.Query,
 		Agent: e.Target.Agent, AgentName: e.Target.AgentName, Limit: e.Limit, Width: width, Interrupts: interrupts,
 	})
 }

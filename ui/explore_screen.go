@@ -57,7 +57,7 @@ func screenTarget(found cli.Target) explorer.Target {
 	kinds := map[string]explorer.Kind{cli.KindRemote: explorer.Remote, cli.KindLibrary: explorer.Library,
 		cli.KindSample: explorer.Sample}
 	shown := explorer.Target{Kind: kinds[found.Kind], Where: targetLabel(found, " · "), Agent: found.Agent,
-		AgentName: found.AgentName,
+		AgentName: found.AgentName, Beside: found.Beside,
 		Open: func(ctx context.Context) (*explorer.Session, error) {
 			session, err := found.Open(ctx)
 			if err != nil {

@@ -29,12 +29,12 @@ var errTooLong = errors.New("the answer is too long")
 // Documents are the documents of some results, each once and by citation number, as a chat tells of them.
 func Documents(found []wire.SearchResult) []wire.SearchDoc {
 	documents := []wire.SearchDoc{}
-	seen := map[string]bool{}
+	seen := map[int]bool{} // ids alone do not tell documents of several servers apart
 	for _, r := range found {
-		if seen[r.DocumentID] {
+		if r.CitationID == nil || seen[*r.CitationID] {
 			continue
 		}
-		seen[r.DocumentID] = true
+		seen[*r.CitationID] = true
 		document := wire.SearchDoc{
 			DocumentID: r.DocumentID, ChunkInd: r.ChunkInd, Title: r.Title, Link: r.Link, Blurb: r.Blurb,
 			SourceType: r.SourceType, Metadata: r.Metadata, Score: &r.Score, UpdatedAt: r.UpdatedAt,

@@ -64,6 +64,9 @@ type Where struct {
 	Profile  string
 	Sample   bool
 	Terminal bool // a person is there to see a banner: the sample library may stand in
+
+	Together bool     // others are searched in one go: those of Also, and what the profile says
+	Also     []string // names of profiles
 }
 
 // explicit tells that a flag named the target.
@@ -90,8 +93,11 @@ type Target struct {
 	Agent      *int   // the agent that the profile searches with, nil: none
 	AgentName  string // the same by name
 	Private    bool   // no copies of what was printed
-	Origins    []Origin
-	Warnings   []string // about the configuration, each with what to do
+	// Beside names the profiles that are searched in one go by a server in this process; empty where the target is
+	// searched by itself. Their documents can be read under their own profiles only.
+	Beside   []string
+	Origins  []Origin
+	Warnings []string // about the configuration, each with what to do
 
 	// Open connects. Nothing is read or sent before it is called.
 	Open func(ctx context.Context) (*Session, error)

@@ -49,7 +49,7 @@ func (a *app) explore(command *cobra.Command, words []string, options *searchOpt
 	a.noteNearCommand(command, words)
 	where := a.where()
 	where.Terminal = true
-	target, err := a.chosen(where)
+	target, err := a.chosen(a.together(where, options))
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ question in plain words, in quotes. Inside a query, "an exact phrase" and -word 
 the filters source:slack,github since:2026-01-01 until:2026-06-30 within:30d agent:"Eng"
 set:handbook tag:team=infra author:kim type:pdf. Filters of the query and of the flags add
 up; where both name a date, the flag's holds. - reads queries from standard input, a line
-each.`,
+each. --also searches other profiles in one go; "origin" tells where each result is from.`,
 		not: `To read a whole document, use quarry read with a result's "ref". To see what can be named
 in filters, use quarry sources, document-sets, tags and agents. A source that is not
 listed there is not connected: searching for it finds nothing.`,

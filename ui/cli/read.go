@@ -56,9 +56,15 @@ func (a *app) read(ctx context.Context, arguments []string, options *readOptions
 	if err != nil {
 		return err
 	}
-	ref, err := a.readRef(arguments, options)
+	ref, origin, err := a.readRef(arguments, options)
 	if err != nil {
 		return err
+	}
+	if origin != "" && origin != target.Profile && !a.where().explicit() {
+		// Found beside the target: it is read where it was found, if that has a name.
+		if there, err := a.doors.Decide(Where{Profile: origin}); err == nil {
+			target = there
+		}
 	}
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
@@ -84,20 +90,21 @@ func (a *app) read(ctx context.Context, arguments []string, options *readOptions
 	return a.printPlain("read", "md", []byte(found.markdown()), target.Private)
 }
 
-func (a *app) readRef(arguments []string, options *readOptions) (string, error) {
+// readRef finds what to read, and for a saved search where it was found.
+func (a *app) readRef(arguments []string, options *readOptions) (ref, origin string, err error) {
 	if options.around < 0 || options.around > maxAround {
-		return "", usage("Give a number from 0 to 99; without a passage's number the whole document is printed.",
+		return "", "", usage("Give a number from 0 to 99; without a passage's number the whole document is printed.",
 			"--around %d is out of range", options.around)
 	}
 	const do = `Give one "ref" of a search result, in quotes, or a citation number with --from FILE.`
 	if len(arguments) != 1 {
-		return "", usage(do, "read takes one reference, not %d", len(arguments))
+		return "", "", usage(do, "read takes one reference, not %d", len(arguments))
 	}
 	if strings.TrimSpace(arguments[0]) == "" {
-		return "", usage(do, "the reference is empty")
+		return "", "", usage(do, "the reference is empty")
 	}
 	if options.from == "" {
-		return arguments[0], nil
+		return arguments[0], "", nil
 	}
 	return a.refFrom(options.from, arguments[0])
 }

@@ -29,17 +29,18 @@ type savedResult struct {
 	DocumentID string  `json:"document_id"`
 	URL        *string `json:"url"`
 	Link       *string `json:"link"` // of a raw answer
+	Origin     string  `json:"origin"`
 }
 
-// refFrom finds the reference of a citation number in a saved search.
-func (a *app) refFrom(path, citationText string) (string, error) {
+// refFrom finds the reference of a citation number in a saved search, and where it was found.
+func (a *app) refFrom(path, citationText string) (ref, origin string, err error) {
 	number, err := strconv.Atoi(citationText)
 	if err != nil || number < 1 {
-		return "", usage("Give the number of a result's citation, like 2.", "%q is not a citation number", citationText)
+		return "", "", usage("Give the number of a result's citation, like 2.", "%q is not a citation number", citationText)
 	}
 	results, err := a.savedResults(path)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	for _, result := range results {
 		if result.CitationID == nil || *result.CitationID != number {
@@ -47,13 +48,13 @@ func (a *app) refFrom(path, citationText string) (string, error) {
 		}
 		switch {
 		case result.Ref != "":
-			return result.Ref, nil
+			return result.Ref, result.Origin, nil
 		case result.DocumentID != "":
-			return result.DocumentID, nil
+			return result.DocumentID, result.Origin, nil
 		}
-		return "", withoutID(result)
+		return "", "", withoutID(result)
 	}
-	return "", usage("Look at the citation_id of its results.", "the saved search has no citation %d", number)
+	return "", "", usage("Look at the citation_id of its results.", "the saved search has no citation %d", number)
 }
 
 // withoutID explains a result of a server that gives no document ids.

@@ -224,9 +224,18 @@ func (a *app) chosen(where Where) (Target, error) {
 	return target, err
 }
 
-// decide finds the target, and tells a person who got the sample library how to leave it.
-func (a *app) decide() (Target, error) {
-	target, err := a.chosen(a.where())
+// together adds what a search takes in beside the target.
+func (a *app) together(where Where, options *searchOptions) Where {
+	where.Together, where.Also = true, cleanList(options.also)
+	return where
+}
+
+// decide finds the target of a command that asks one place.
+func (a *app) decide() (Target, error) { return a.decideOn(a.where()) }
+
+// decideOn finds the target, and tells a person who got the sample library how to leave it.
+func (a *app) decideOn(where Where) (Target, error) {
+	target, err := a.chosen(where)
 	if err == nil && target.Kind == KindSample && !a.flags.sample {
 		a.note("this is the bundled sample library; search your own with quarry add PATH or quarry configure")
 	}

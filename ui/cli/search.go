@@ -21,6 +21,7 @@ const maxQueries = 3
 // searchOptions are the flags of search as they were written.
 type searchOptions struct {
 	sources, sets, tags []string
+	also                []string
 	days                int
 	daysGiven           bool
 	since, until        string
@@ -70,6 +71,8 @@ func (a *app) searchCommand() *cobra.Command {
 func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags := command.Flags()
 	flags.StringSliceVar(&options.sources, "source", nil, "only these `sources`, separated by commas, like slack,github")
+	flags.StringSliceVar(&options.also, "also", nil,
+		"search these profiles, too, in one go (`NAMES`, separated by commas; local is this machine)")
 	flags.IntVar(&options.days, "days", 0, "only what was updated in the last `N` days, 1 to 36500")
 	flags.StringVar(&options.since, "since", "", "only what was updated on this `DATE` or later, like 2026-01-31")
 	flags.StringVar(&options.until, "until", "", "only what was updated on this `DATE` or earlier")
@@ -100,7 +103,7 @@ func (o *searchOptions) changed(command *cobra.Command) {
 // search runs queries and prints what came back.
 func (a *app) search(ctx context.Context, queries []string, options *searchOptions) error {
 	options.changed(a.command)
-	target, err := a.decide()
+	target, err := a.decideOn(a.together(a.where(), options))
 	if err != nil {
 		return err
 	}
@@ -122,7 +125,7 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 		return err
 	}
 	defer func() { _ = session.Close() }()
-	checks, err := a.checkFilters(ctx, session.Client, plan)
+	checks, err := a.checkFilters(ctx, session.Client, plan, target)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,8 @@ type jsonResult struct {
 	UpdatedAt  *string `json:"updated_at"`
 
 	*jsonResultMore
+
+	Origin string `json:"origin,omitempty"` // with more than Onyx's own fields, or where several were searched
 }
 
 // jsonResultMore is what only a quarry server tells.
@@ -42,7 +44,6 @@ type jsonResultMore struct {
 	DocumentType string                   `json:"document_type"`
 	Score        float64                  `json:"score"`
 	Selected     bool                     `json:"selected"`
-	Origin       string                   `json:"origin,omitempty"`
 
 	*jsonResultExplained
 }
@@ -98,10 +99,13 @@ func fromQuarry(response *wire.SearchResponse) bool {
 	return len(response.Stages) > 0 || len(response.CitationMapping) > 0
 }
 
-func newJSONResult(result wire.SearchResult, explain bool) jsonResult {
+func newJSONResult(result wire.SearchResult, explain, several bool) jsonResult {
 	lean := jsonResult{
 		CitationID: result.CitationID, Title: result.Title, URL: result.Link, SourceType: result.SourceType,
 		Content: result.Content, UpdatedAt: result.UpdatedAt,
+	}
+	if result.DocumentID != "" || several {
+		lean.Origin = result.Origin
 	}
 	if result.DocumentID == "" {
 		return lean
@@ -110,7 +114,6 @@ func newJSONResult(result wire.SearchResult, explain bool) jsonResult {
 		Ref: result.Ref, DocumentID: result.DocumentID, ChunkStart: result.ChunkStart, ChunkEnd: result.ChunkEnd,
 		ChunkCount: result.ChunkCount, HeadingPath: filled(result.HeadingPath), Authors: filled(result.Authors),
 		Metadata: result.Metadata, DocumentType: result.DocumentType, Score: result.Score, Selected: result.Selected,
-		Origin: result.Origin,
 	}
 	if lean.Metadata == nil {
 		lean.Metadata = map[string]wire.Metadata{}
@@ -210,7 +213,7 @@ func (s searchAnswer) results(response *wire.SearchResponse, c cut) []jsonResult
 	kept := response.Results[:min(c.shown, len(response.Results))]
 	results := make([]jsonResult, 0, len(kept))
 	for _, result := range kept {
-		results = append(results, newJSONResult(clipResult(result, c.content), s.explain))
+		results = append(results, newJSONResult(clipResult(result, c.content), s.explain, len(response.Searched) > 1))
 	}
 	return results
 }

@@ -41,22 +41,23 @@ func (a *app) searchText(outcomes []outcome, explain bool, target Target) string
 			if j > 0 {
 				text.WriteString("\n")
 			}
-			text.WriteString(a.resultText(result, o.query.words, width))
+			text.WriteString(a.resultText(result, o.query.words, width, len(o.response.Searched) > 1))
 		}
 		text.WriteString(a.footer(o.response, width, explain, target))
 	}
 	return text.String()
 }
 
-// resultText is one result: number and title, where it comes from, where it stands, the passage, the link.
-func (a *app) resultText(r wire.SearchResult, words []string, width int) string {
+// resultText is one result: number and title, where it comes from, where it stands, the passage, the link. Of several
+// servers that were searched its own is named.
+func (a *app) resultText(r wire.SearchResult, words []string, width int, several bool) string {
 	var text strings.Builder
 	number := "[" + passage.Citation(r) + "]"
 	indent := strings.Repeat(" ", max(textIndent, ansi.StringWidth(number)+1))
 	room := max(1, width-len(indent))
 	title := a.style.Title.Render(ansi.Truncate(passage.Title(r), room, "…"))
 	fmt.Fprintf(&text, "%s%s%s\n", a.style.Number.Render(number), indent[ansi.StringWidth(number):], title)
-	fmt.Fprintf(&text, "%s%s\n", indent, ansi.Truncate(a.about(r), room, "…"))
+	fmt.Fprintf(&text, "%s%s\n", indent, ansi.Truncate(a.about(r, several), room, "…"))
 	if path := strings.Join(r.HeadingPath, " › "); path != "" {
 		fmt.Fprintf(&text, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(oneLine(path), room, "…")))
 	}
@@ -77,13 +78,16 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int) string 
 }
 
 // about is source, age and authors, as far as the server told them.
-func (a *app) about(r wire.SearchResult) string {
+func (a *app) about(r wire.SearchResult, several bool) string {
 	parts := []string{a.style.Source.Render(client.SourceName(r.SourceType))}
 	if age := passage.Age(deref(r.UpdatedAt), a.now()); age != "" {
 		parts = append(parts, age)
 	}
 	if len(r.Authors) > 0 {
 		parts = append(parts, oneLine(strings.Join(r.Authors, ", ")))
+	}
+	if several {
+		parts = append(parts, "from "+oneLine(r.Origin))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -176,7 +180,7 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool, tar
 	text.WriteString("\n")
 	line(ansi.Truncate(told, width, "…"))
 	if results[0].Ref != "" { // whole, however narrow the terminal: half a command cannot be run
-		line("read on: quarry read " + config.ShellQuote(results[0].Ref) + " --around 2" + a.targetFlags())
+		line("read on: quarry read " + config.ShellQuote(results[0].Ref) + " --around 2" + a.readFlags(results[0], target))
 	}
 	if explain {
 		for _, detail := range explained(response) {
@@ -199,6 +203,14 @@ func searchedNames(searched []string, target Target) []string {
 
 // unnamedTargets are the labels of servers that stand in no configuration.
 func unnamedTargets() []string { return []string{"environment", "server", "onyx-cli"} }
+
+// readFlags are those with which a result can be read: of what was searched beside the target, its own profile.
+func (a *app) readFlags(result wire.SearchResult, target Target) string {
+	if len(target.Beside) > 0 && result.Origin != target.Profile {
+		return " --profile " + config.ShellQuote(result.Origin)
+	}
+	return a.targetFlags()
+}
 
 // targetFlags repeats the flags that chose the target, for a command to run next.
 func (a *app) targetFlags() string {

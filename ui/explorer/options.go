@@ -31,6 +31,8 @@ type Target struct {
 	// nil and empty: none.
 	Agent     *int
 	AgentName string
+	// Beside names the profiles whose documents are found here, though read elsewhere: by the origin of their results.
+	Beside []string
 	// Examples are questions that this target answers well.
 	Examples []string
 	// Open connects. It is called after the first paint, and again when it failed and the person asks.

@@ -74,13 +74,20 @@ func (m *Model) document(r wire.SearchResult) reader.Document {
 	if m.shown != nil {
 		words = passage.Words(m.shown.query)
 	}
-	whyNot := ""
-	if r.DocumentID == "" {
-		whyNot = noDocumentIDs
-	}
-	d := reader.OfResult(r, words, whyNot)
+	d := reader.OfResult(r, words, m.unreadable(r))
 	d.FileLinks = m.target.Kind == Library
 	return d
+}
+
+// unreadable says why no more of a result's document can be read here; empty where it can.
+func (m *Model) unreadable(r wire.SearchResult) string {
+	switch {
+	case r.DocumentID == "":
+		return noDocumentIDs
+	case slices.Contains(m.target.Beside, r.Origin):
+		return "found in one go at " + r.Origin + ", and read there; o opens the source"
+	}
+	return ""
 }
 
 // render renders what the reader shows, one rendering at a time.

@@ -294,13 +294,10 @@ func cannotSuspend(m *Model) string {
 
 func cannotExpand(m *Model) string {
 	result, ok := m.result()
-	switch {
-	case !ok:
+	if !ok {
 		return noResult(m)
-	case result.DocumentID == "":
-		return noDocumentIDs
 	}
-	return ""
+	return m.unreadable(result)
 }
 
 func cannotOpen(m *Model) string {

@@ -24,6 +24,8 @@ type Options struct {
 	Open func(ctx context.Context) (*client.Client, func() error, error)
 	// Label names what is searched, such as "acme, onyx.acme.com".
 	Label string
+	// Beside names the profiles whose documents are found here, though read elsewhere: by the origin of their results.
+	Beside []string
 	// Sample tells that it is the bundled sample library.
 	Sample bool
 	// Query is searched for first; empty: the person is asked.

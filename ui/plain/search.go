@@ -238,6 +238,10 @@ var errNoIDs = errors.New("this server does not tell which document a result is 
 func (s *session) expand(ctx context.Context, at int) error {
 	const step = 2 // pieces on each side
 	result := s.results[at]
+	if slices.Contains(s.Beside, result.Origin) {
+		s.fail("the document is of "+result.Origin+", which was searched in one go", remedyByLink(result))
+		return nil
+	}
 	if result.DocumentID == "" {
 		s.fail(errNoIDs.Error(), remedyByLink(result))
 		return nil

@@ -73,6 +73,9 @@ func (s *session) about(r wire.SearchResult) string {
 	if len(r.Authors) > 0 {
 		parts = append(parts, "by "+paint.Line(strings.Join(r.Authors, " and ")))
 	}
+	if len(s.Beside) > 0 {
+		parts = append(parts, "from "+paint.Line(r.Origin))
+	}
 	return ended(strings.Join(parts, ", "))
 }
 

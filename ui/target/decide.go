@@ -52,6 +52,9 @@ func Decide(request Request, from Sources) (Choice, error) {
 			return Choice{}, err
 		}
 		if choice != nil {
+			if err := d.addOthers(choice); err != nil {
+				return Choice{}, err
+			}
 			choice.Warnings = append(choice.Warnings, d.warnings...)
 			return *choice, nil
 		}
@@ -104,21 +107,26 @@ func (d *decision) byNamedProfile(name string) (*Choice, error) {
 	if exists {
 		return d.ofProfile(RuleFlag, fmt.Sprintf("--profile names the profile %s", name), profile)
 	}
+	return nil, d.unknownProfile("--profile", name)
+}
+
+// unknownProfile says what could have been meant where a flag names no profile.
+func (d *decision) unknownProfile(flag, name string) error {
 	e := &Error{Kind: ErrUsage, Problem: fmt.Sprintf("no profile %q is configured", name)}
 	known := d.Config.ProfileNames()
 	switch nearest := wire.Nearest(name, append(known, config.LocalProfile)); {
 	case d.Config.Sandbox():
 		e.Problem += ": with QUARRY_READONLY and a server in the environment no configuration file is read"
-		e.Fix = "leave out --profile, or unset QUARRY_READONLY"
+		e.Fix = "leave out " + flag + ", or unset QUARRY_READONLY"
 	case nearest != "":
 		e.Problem += "; the nearest is " + nearest
-		e.Fix = "write --profile " + nearest
+		e.Fix = "write " + flag + " " + nearest
 	case len(known) > 0:
 		e.Fix = "name one of " + strings.Join(known, ", ") + ", or add it with quarry configure"
 	default:
 		e.Fix = "add it with quarry configure; " + d.Config.File + " has no profiles"
 	}
-	return nil, e
+	return e
 }
 
 // byServer takes the environment's token unless the environment names another server, else the token of a profile
@@ -277,7 +285,7 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 			dir, source = d.Paths.Data, "the data folder"
 		}
 		c := localChoice(rule, reason, profile.Name, dir, source)
-		c.File = d.Config.File
+		c.File, c.searchAlso = d.Config.File, profile.SearchAlso
 		c.setAgent(profile.Agent, "profile "+profile.Name)
 		return c, nil
 	}
@@ -287,7 +295,7 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 			Fix:     "store one with quarry configure, or give the profile a token_command"}
 	}
 	c := &Choice{Rule: rule, Kind: KindRemote, Reason: reason, Profile: profile.Name, ServerURL: profile.ServerURL,
-		File: d.Config.File}
+		File: d.Config.File, searchAlso: profile.SearchAlso}
 	c.from("server_url", profile.ServerURL, source)
 	c.setToken(d, profile)
 	c.setPrefix(profile.APIPrefix, source)

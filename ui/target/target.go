@@ -22,6 +22,9 @@ type Request struct {
 	Profile  string // --profile
 	Sample   bool   // --sample
 	Terminal bool   // stdin and stdout are terminals
+
+	Together bool     // others are searched in one go with the target: those of Also, and the search_also of its profile
+	Also     []string // --also
 }
 
 // The rules that decide, in their order.
@@ -48,9 +51,13 @@ type Choice struct {
 	Agent      config.Agent // agent that searches go through, if one was chosen
 	LibraryDir string       // of a library: its data folder
 
+	// Also are searched in one go with it, each with its own token.
+	Also []Choice
+
 	Warnings []config.Warning // to be printed on stderr
 
-	token config.TokenSource // of a remote; reads nothing until it is called
+	token      config.TokenSource // of a remote; reads nothing until it is called
+	searchAlso []string           // of the profile
 }
 
 // Origin says where one value of a choice came from. A secret's Value is empty.

@@ -20,6 +20,7 @@ type List struct {
 	rows  []row
 	now   time.Time
 	stale bool
+	mixed bool // of several origins
 
 	selected int // row; 0 also when there is none
 	top      int // first row on the screen
@@ -52,6 +53,7 @@ func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 	below := l.selected - l.top
 	l.items, l.words, l.stale = items, words, false
 	l.rows = arranged(items)
+	l.mixed = slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Origin != items[0].Origin })
 	l.selected, l.top = 0, 0
 	if at := find(l.rows, items, former); keep && had && at >= 0 {
 		l.selected = at

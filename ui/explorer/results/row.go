@@ -29,7 +29,7 @@ func (l *List) drawRow(at int, selected bool) []string {
 	if !r.marked {
 		r.marks, r.marked = marksOf(item, l.words), true
 	}
-	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item}
+	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item, mixed: l.mixed}
 	d.age = passage.ShortAge(deref(item.UpdatedAt), l.now)
 	bar := " "
 	if selected {
@@ -60,6 +60,8 @@ type drawing struct {
 	row  *row
 	item wire.SearchResult
 	age  string
+
+	mixed bool // with results of other origins
 }
 
 // lines are the lines of the row without the bar before them.
@@ -178,7 +180,7 @@ func (d drawing) about() styled {
 	return about
 }
 
-// origin is source and age, as far as the server told.
+// origin is source and age, as far as the server told, and the server where there are several.
 func (d drawing) origin() styled {
 	origin := styled{joint: dot}
 	if d.item.SourceType != "" {
@@ -188,6 +190,10 @@ func (d drawing) origin() styled {
 	if d.age != "" {
 		origin.join(d.pens.muted)
 		origin.add(d.pens.muted, d.age)
+	}
+	if d.mixed && d.item.Origin != "" {
+		origin.join(d.pens.muted)
+		origin.add(d.pens.muted, "from "+fitted(d.item.Origin, widestName))
 	}
 	return origin
 }
