@@ -131,16 +131,13 @@ profiles:
 	}
 }
 
-func TestWhoComesOverAListenerIsGivenNothingOfOthers(t *testing.T) {
+func TestNobodyElseIsAskedWhileOneTypes(t *testing.T) {
 	acme, searches := newServer(t, "acme-token", finds("Of acme"))
 	h := configured(t, fmt.Sprintf("profiles:\n  acme: {server_url: %q, token: acme-token}\n  local: {search_also: [acme]}\n", acme))
 	addNote(t, h, "The brass lantern hangs in the boathouse.")
 	choice, err := h.Decide(Request{Profile: "local", Together: true})
 	if err != nil || len(choice.Also) != 1 {
 		t.Fatalf("%+v, %v", choice, err)
-	}
-	if dir, err := h.servedFolder(Request{}); err != nil || dir != choice.LibraryDir {
-		t.Fatalf("%s, %v", dir, err)
 	}
 	opened := openedTogether(t, h, Request{Profile: "local"})
 	if _, err := opened.Client.Facets(context.Background(), wire.SearchRequest{}); err != nil {
