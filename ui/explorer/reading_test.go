@@ -92,7 +92,7 @@ func TestReadingOnWhereNoDocumentIsNamed(t *testing.T) {
 func TestTheReaderOnItsOwnInANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 60, 20, Options{Target: sampleTarget(t), Query: "migration guard"})
-	screen.WaitText("[1]")
+	screen.WaitText("· 1 ms") // the search has ended, so that esc leaves the reader
 	screen.Press("enter")
 	screen.WaitText("Confluence")
 	screen.WaitGone("[1]")
