@@ -15,9 +15,9 @@ import (
 // The patience of a listener with its callers.
 const (
 	shutdownGrace     = 10 * time.Second
+	farewell          = 2 * time.Second // to tell those who are cut off
 	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 2 * time.Minute
-	writeTimeout      = 7 * time.Minute // longer than the longest request may take
+	readTimeout       = 30 * time.Second // of a body without a route; package api bounds the others, and all answers
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
 )
@@ -69,7 +69,6 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.
 		Handler:           handler,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
@@ -82,17 +81,27 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(base, shutdownGrace)
-	defer cancel()
-	if err := server.Shutdown(grace); err != nil {
-		s.options.Log.Warn("requests were cut off", "after", shutdownGrace)
-		cutOff()
-		if err := server.Close(); err != nil {
-			return fmt.Errorf("stop serving on %s: %w", listener.Addr(), err)
-		}
+	if err := s.shutDown(server, cutOff); err != nil {
+		return fmt.Errorf("stop serving on %s: %w", listener.Addr(), err)
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	}
 	return nil
+}
+
+// shutDown lets nobody in any more, and waits for those who are in: as long as s.grace, after which they are cut off,
+// and then a moment for them to be told.
+func (s *Server) shutDown(server *http.Server, cutOff func()) error {
+	for _, patience := range []time.Duration{s.grace, farewell} {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		err := server.Shutdown(ctx)
+		cancel()
+		if err == nil || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		s.options.Log.Warn("requests are cut off", "after", patience)
+		cutOff()
+	}
+	return server.Close()
 }

@@ -62,7 +62,8 @@ type Options struct {
 type Server struct {
 	options Options
 	api     *api.Server
-	budget  *llm.Budget // nil: no limit
+	budget  *llm.Budget   // nil: no limit
+	grace   time.Duration // for requests to end when the server does
 
 	mutex   sync.Mutex
 	closed  bool
@@ -86,7 +87,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	s := &Server{options: options, indexes: map[string]index.Index{}, chats: map[string]*chat.Store{}}
+	s := &Server{options: options, grace: shutdownGrace, indexes: map[string]index.Index{}, chats: map[string]*chat.Store{}}
 	libraryPath, libraryFiles := "", []string(nil)
 	if !options.Sample && !options.Empty {
 		home, err := filepath.Abs(options.Home)

@@ -442,6 +442,34 @@ func TestShutdownFinishesWhatItBegan(t *testing.T) {
 	}
 }
 
+// TestWhoIsCutOffIsTold: a request that does not end within the grace gets an answer, and the server ends.
+func TestWhoIsCutOffIsTold(t *testing.T) {
+	s := open(t, Options{Sample: true})
+	s.grace = time.Millisecond
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.serve(ctx, listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "begun ")
+			_ = http.NewResponseController(w).Flush()
+			stop()
+			<-r.Context().Done()
+			_, _ = io.WriteString(w, "cut off")
+		}))
+	}()
+	response := send(t, "GET", "http://"+listener.Addr().String(), "", "")
+	if text, err := io.ReadAll(response.Body); err != nil || string(text) != "begun cut off" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOwner(t *testing.T) {
 	s := open(t, Options{Sample: true})
 	if who := s.Owner(); !who.Owner || who.Email != directory.OwnerEmail || !slices.Contains(who.Permissions, "admin") {

@@ -67,6 +67,7 @@ type Server struct {
 	answers   answers
 	heartbeat time.Duration // between signs of life of an answer that takes long
 	measures  *measures
+	patience  patience
 }
 
 // New makes a server. It opens nothing.
@@ -80,7 +81,7 @@ func New(options Options) *Server {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Server{Options: options, heartbeat: heartbeat, measures: newMeasures()}
+	return &Server{Options: options, heartbeat: heartbeat, measures: newMeasures(), patience: usualPatience()}
 }
 
 // handler answers one request of somebody who may make it. What it returns is written as an error by the caller, so it
@@ -257,6 +258,9 @@ func (s *Server) serve(route route, who identify, guard guards) http.Handler {
 			ctx, cancel := context.WithTimeout(r.Context(), timeout)
 			defer cancel()
 			r = r.WithContext(ctx)
+		}
+		if isListener(r.Context()) {
+			s.patience.awaited(w, r, maxBody)
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		if route.limited {

@@ -41,7 +41,7 @@ func (s *Server) PublicHandler(options PublicOptions) http.Handler {
 		fair: newShares(options.Concurrency), limits: newLimiter(options.Rate, s.Now),
 	})
 	guarded := options.guardNames(s.bounded(options.Concurrency, routes))
-	return s.logged(s.recovered(secured(guarded)))
+	return s.logged(s.patience.taken(s.recovered(secured(guarded))))
 }
 
 // authenticate finds out whose token a request shows.

@@ -90,7 +90,10 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 		return err
 	}
 	f, known := explain(err, isTrusted(r.Context()))
-	if !known {
+	switch {
+	case r.Context().Err() == context.Canceled: // the server stops, or nobody listens any more
+		f = brokenOff()
+	case !known:
 		s.Log.ErrorContext(r.Context(), "search failed", "error", err.Error())
 	}
 	code, detail := codeOf(f)
