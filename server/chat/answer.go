@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"quarry/client/wire"
 	"quarry/server/llm"
@@ -19,7 +20,8 @@ const (
 )
 
 const (
-	maxAnswer    = 256 << 10 // bytes
+	maxAnswer    = 512 << 10 // bytes, with its links
+	atOnce       = 1 << 10   // bytes of a reply, between two looks at how long the answer has become
 	nameDeadline = 8 * time.Second
 	maxName      = 60 // characters
 )
@@ -73,17 +75,22 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 		return err
 	}
 	citer := NewCiter(sourcesOf(found), q.WithoutCitations)
+	length := 0
 	give := func(pieces []Piece) {
 		for _, piece := range pieces {
+			length += len(piece.Text)
 			hand(piece)
 		}
 	}
-	length := 0
 	_, err = model.Stream(ctx, llm.Request{Messages: messages, Purpose: purposeAnswer}, func(text string) error {
-		if length += len(text); length > maxAnswer {
-			return errTooLong
+		for text = strings.ToValidUTF8(text, ""); text != ""; {
+			if length > maxAnswer {
+				return errTooLong
+			}
+			part := firstBytes(text, atOnce)
+			text = text[len(part):]
+			give(citer.Write(part))
 		}
-		give(citer.Write(strings.ToValidUTF8(text, "")))
 		return ctx.Err()
 	})
 	give(citer.Close())
@@ -91,6 +98,17 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 		return fmt.Errorf("answer: %w", err)
 	}
 	return nil
+}
+
+// firstBytes is the beginning of a text, of about so many bytes and whole characters.
+func firstBytes(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most < len(text) && !utf8.RuneStart(text[most]) {
+		most++
+	}
+	return text[:most]
 }
 
 // Name finds a name for a conversation: the model's, or without one the first words of the question.

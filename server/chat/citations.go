@@ -34,6 +34,7 @@ type Citer struct {
 	ticks    int    // of the code span that the text is in
 	cited    map[int]bool
 	out      []Piece
+	pending  strings.Builder // text that is to become the next piece
 }
 
 // The longest that is held back to find out whether it is a citation, in bytes.
@@ -61,6 +62,7 @@ func (c *Citer) rewrite(last bool) []Piece {
 	c.out = nil
 	for c.held != "" && c.step(last) {
 	}
+	c.endText()
 	return c.out
 }
 
@@ -100,16 +102,14 @@ func (c *Citer) plain(n int) {
 	c.held = c.held[n:]
 	c.previous, _ = utf8.DecodeLastRuneInString(text)
 	c.inLine = c.previous != '\n' && (c.inLine || strings.Trim(text, " ") != "")
-	c.text(text)
+	c.pending.WriteString(text)
 }
 
-func (c *Citer) text(text string) {
-	if n := len(c.out); n > 0 && c.out[n-1].Citation == 0 {
-		c.out[n-1].Text += text
-		return
-	}
-	if text != "" {
-		c.out = append(c.out, Piece{Text: text})
+// endText makes a piece of the text so far.
+func (c *Citer) endText() {
+	if c.pending.Len() > 0 {
+		c.out = append(c.out, Piece{Text: c.pending.String()})
+		c.pending.Reset()
 	}
 }
 
@@ -189,13 +189,14 @@ func (c *Citer) bracket(last bool) bool {
 		source, ok := c.sources[number]
 		switch {
 		case !ok:
-			c.text("[" + strconv.Itoa(number) + "]")
+			c.pending.WriteString("[" + strconv.Itoa(number) + "]")
 			continue
 		case !c.drop:
-			c.text("[[" + strconv.Itoa(number) + "]](" + target(source.Link) + ")")
+			c.pending.WriteString("[[" + strconv.Itoa(number) + "]](" + target(source.Link) + ")")
 		}
 		if !c.cited[number] {
 			c.cited[number] = true
+			c.endText()
 			c.out = append(c.out, Piece{Citation: number})
 		}
 	}

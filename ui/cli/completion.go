@@ -53,21 +53,34 @@ func (a *app) printCompletion(root *cobra.Command, shell string) error {
 // offer lists what a server has, as far as it begins with what is typed.
 type offer func(ctx context.Context, c *client.Client, typed string) []cobra.Completion
 
+// completeAskFlags offers the agents of the server.
+func (a *app) completeAskFlags(command *cobra.Command) {
+	a.completeAgents(command)
+	fixed(command, "session", func() []cobra.Completion { return nil })
+}
+
 // completeSearchFlags offers what the server has as values of the filters.
 func (a *app) completeSearchFlags(command *cobra.Command) {
 	register := func(flag string, values offer) {
 		a.completeFlag(command, flag, a.doors.openDecided(a.where), values)
 	}
 	register("source", offerSources)
+	a.completeAgents(command)
+	register("document-set", offerSets)
+	register("tag", offerTags)
+	fixed(command, "format", func() []cobra.Completion { return searchFormats() })
+}
+
+func (a *app) completeAgents(command *cobra.Command) {
+	register := func(flag string, values offer) {
+		a.completeFlag(command, flag, a.doors.openDecided(a.where), values)
+	}
 	register("agent", func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 		return offerAgents(ctx, c, func(_ int, name string) string { return name })
 	})
 	register("agent-id", func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 		return offerAgents(ctx, c, func(id int, _ string) string { return strconv.Itoa(id) })
 	})
-	register("document-set", offerSets)
-	register("tag", offerTags)
-	fixed(command, "format", func() []cobra.Completion { return searchFormats() })
 }
 
 // completeLibraryFlags offers what the library of this machine has. A flag that the command lacks is left out.

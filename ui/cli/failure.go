@@ -159,6 +159,9 @@ func (a *app) faster() string {
 	if a.commandName() == "search" {
 		return "Faster: --no-query-expansion, --no-document-selection, or one --source; or wait longer with --timeout 10m."
 	}
+	if a.commandName() == "ask" {
+		return "Ask again, wait longer with --timeout 10m, or read what is found: quarry search."
+	}
 	return "Wait longer with --timeout 10m, or check the network with quarry validate-config."
 }
 

@@ -11,8 +11,8 @@ filters of that query (--source slack is source:slack), and --limit is how many 
 asked for; its other flags, --json and --max-output ask for print instead. Without a
 terminal, quarry how do we deploy is quarry search "how do we deploy", and takes the same
 flags. After -- every word belongs to the query, also one that is the name of a command.`,
-		not: `For an answer in sentences: results are passages to read and to cite, nothing is generated.
-To print results on a terminal, use quarry search.`,
+		not: `For an answer in sentences, use quarry ask: results are passages to read and to cite, nothing
+is generated. To print results on a terminal, use quarry search.`,
 		output: `Without a terminal, results on standard output as JSON, without colours, cut at
 --max-output and still valid JSON; notes, progress and errors on standard error; without a
 query, this help. On a terminal, the explorer: F1 lists its keys, q or ctrl+c leaves with
@@ -55,6 +55,36 @@ md: the whole passages as markdown. text: for reading on a terminal.`,
 	}
 }
 
+func askHelp() help {
+	return help{
+		short: "answer a question out of what is found",
+		purpose: `Searches as quarry search does for the question, and lets the server's language model
+answer out of what was found, with the numbers of the documents behind what it says. The
+answer is printed as it is written; the documents that it cites are listed at the end. What
+is piped in is added to the question behind a blank line (10 MB at most): quarry ask "what
+went wrong here?" < build.log. A pipe on which nothing comes for 2 seconds is passed over.`,
+		not: `To judge for yourself, or to work with passages: quarry search generates nothing, and needs no
+language model. An answer can be wrong where its documents are; read them with quarry read.`,
+		output: `Text: the answer as Markdown with citations like [1], then "Sources:" and a line for each
+that is cited: [1] title — link. On a terminal it is wrapped, and what goes on is told on
+standard error until the answer begins. Over --max-output text is cut at a whole character,
+and the last lines say how long it is and where the complete copy lies.
+--json: a line an event, {"type", "event"}: session_created, message_id_info,
+search_tool_start, search_tool_queries_delta, search_tool_filter_delta,
+search_tool_documents_delta, message_start, message_delta, citation_info, section_end,
+stop, error, unknown; last summary with {answer, sources:[{citation_id, title, url,
+source_type, updated_at, document_id}], documents_found, chat_session_id, message_id,
+complete, searched, schema:1}. It is cut only if --max-output is given: whole lines.
+Ctrl-C prints what there is and exits 130. Without a language model: exit code 3 on this
+machine, 2 from a server, and the search to run instead.`,
+		exits: remoteExits(),
+		examples: []string{
+			`quarry ask "how do we roll back a deploy?"`,
+			`git diff | quarry ask --prompt "which of our guidelines does this change touch?" --json`,
+		},
+	}
+}
+
 func readHelp() help {
 	return help{
 		short: "print a passage or a whole document",
@@ -93,7 +123,7 @@ func agentsHelp() help {
 		short: "list the agents that can be searched as",
 		purpose: `Lists the agents of the server. An agent narrows a search to its own knowledge: --agent-id
 takes its number, --agent and agent: its name.`,
-		not: `To talk to an agent: quarry searches and does not chat.`,
+		not: `To put a question to one: quarry ask --agent NAME.`,
 		output: `A table on a terminal, else JSON: [{id, name, description, is_default_persona, is_listed,
 document_sets, knowledge_sources, origin}]; [] for none.`,
 		exits:    remoteExits(),

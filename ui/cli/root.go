@@ -68,7 +68,7 @@ func (a *app) root() *cobra.Command {
 		a.command = command
 		return flagFailure(command, err)
 	})
-	root.AddCommand(a.searchCommand(), a.readCommand(), a.sourcesCommand(), a.agentsCommand(),
+	root.AddCommand(a.searchCommand(), a.askCommand(), a.readCommand(), a.sourcesCommand(), a.agentsCommand(),
 		a.documentSetsCommand(), a.tagsCommand(), a.addCommand(), a.removeCommand(), a.syncCommand(),
 		a.statusCommand(), a.serveCommand(), a.adminCommand(), a.configureCommand(), a.validateCommand(),
 		a.versionCommand(), a.completionCommand())
@@ -82,7 +82,7 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&a.flags.sample, "sample", false, "search the bundled sample library")
 	flags.StringVar(&a.flags.profile, "profile", "", "search the server of this profile (`NAME`)")
 	flags.DurationVar(&a.flags.timeout, "timeout", 0,
-		"give up after this `DURATION`, like 30s or 10m (default 5m for search, 30s else)")
+		"give up after this `DURATION`, like 30s or 10m (default 5m for search and ask, 30s else)")
 	flags.IntVar(&a.flags.maxOutput, "max-output", -1,
 		fmt.Sprintf("cut the output at this many `BYTES`, 0 for never (default %d without a terminal)", defaultMaxOutput))
 	flags.Lookup("max-output").DefValue = "0" // the text above tells it

@@ -1,0 +1,296 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/config"
+)
+
+// stopTime is how long an interrupted command tries to tell the server to stop. It is part of unwindTime.
+const stopTime = 30 * time.Millisecond
+
+type askOptions struct {
+	prompt        string
+	agentID       int
+	agentIDGiven  bool
+	agent         string
+	session       string
+	promptIsGiven bool
+}
+
+func (a *app) askCommand() *cobra.Command {
+	options := &askOptions{}
+	command := &cobra.Command{
+		Use:  "ask <question>",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			options.agentIDGiven = command.Flags().Changed("agent-id")
+			options.promptIsGiven = command.Flags().Changed("prompt")
+			return a.ask(command.Context(), arguments, options)
+		},
+	}
+	a.document(command, askHelp())
+	flags := command.Flags()
+	flags.StringVar(&options.prompt, "prompt", "", "the question (`TEXT`), in place of the argument")
+	flags.IntVar(&options.agentID, "agent-id", 0, "ask the agent with this number (`N`)")
+	flags.StringVar(&options.agent, "agent", "", "ask the agent of this name (`NAME`)")
+	flags.StringVar(&options.session, "session", "", "go on with the conversation of this `ID`, which --json tells")
+	a.completeAskFlags(command)
+	return command
+}
+
+// asked is a question that is being answered.
+type asked struct {
+	question string
+	target   Target
+	session  string // as far as it is known
+}
+
+// answerPrinter prints an answer as it comes.
+type answerPrinter interface {
+	packet(wire.ChatPacket) error
+	// end prints what is left, also of an answer that failed or was given up.
+	end(answer *wire.ChatAnswer, failure error) error
+}
+
+func (a *app) ask(ctx context.Context, arguments []string, options *askOptions) error {
+	target, err := a.decide()
+	if err != nil {
+		return err
+	}
+	if err := checkAskFlags(arguments, options); err != nil {
+		return err
+	}
+	question, err := a.question(ctx, arguments, options)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := a.deadline(ctx)
+	defer cancel()
+	session, err := target.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = session.Close() }()
+	request := wire.ChatRequest{Message: question, ChatSessionID: options.session}
+	if options.session == "" {
+		persona, err := a.askedAgent(ctx, session.Client, options, target)
+		if err != nil {
+			return err
+		}
+		request.ChatSessionInfo = &wire.ChatSessionInfo{PersonaID: persona}
+	}
+	defer a.forgetCopies()
+	return a.printAsked(ctx, session.Client, request, &asked{question: question, target: target, session: options.session})
+}
+
+// printAsked puts the question and prints the answer.
+func (a *app) printAsked(ctx context.Context, c *client.Client, request wire.ChatRequest, about *asked) error {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	status := a.statusLine()
+	var printer answerPrinter
+	switch {
+	case a.flags.json:
+		printer = &askJSON{app: a, about: about, limit: a.askLimit()}
+	default:
+		printer = a.newAskText(about)
+	}
+	var unprintable error
+	answer, err := c.Ask(ctx, request, func(packet wire.ChatPacket) {
+		if packet.Type == wire.ChatSessionCreated {
+			about.session = packet.SessionID
+		}
+		status.follow(packet)
+		if unprintable == nil {
+			if unprintable = printer.packet(packet); unprintable != nil {
+				giveUp() // nobody reads on
+			}
+		}
+	})
+	status.clear()
+	if client.KindOf(err) == client.Canceled && err != nil {
+		a.stopAnswer(c, about.session)
+	}
+	if unprintable != nil {
+		return unprintable
+	}
+	if answer != nil {
+		if printed := printer.end(answer, err); printed != nil {
+			return printed
+		}
+	}
+	return a.askFailure(err, about)
+}
+
+// stopAnswer tells the server that nobody waits for the answer any more. It is not worth waiting for.
+func (a *app) stopAnswer(c *client.Client, session string) {
+	if session == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	_ = c.StopChat(ctx, session) // it notices by itself, too, when the connection is gone
+}
+
+// askFailure explains an error, and offers the search where no model answers.
+func (a *app) askFailure(err error, about *asked) error {
+	var reply *client.Error
+	if !errors.As(err, &reply) {
+		return err
+	}
+	instead := "quarry search " + config.ShellQuote(firstLine(about.question)) + a.targetFlags()
+	switch {
+	case reply.Status == http.StatusBadRequest && strings.Contains(reply.Reason, "No default LLM model"):
+		failure := &Failure{Code: ExitUsage, What: "the server has no language model that could answer", Err: err,
+			Do: "Ask its administrator to configure one; the search works without: " + instead}
+		if reply.Local {
+			failure.Code, failure.What = ExitNotConfigured, "no language model is configured that could answer"
+			failure.Do = "Name one under llm in the configuration (docs/models.md); the search works without: " + instead
+		}
+		return failure
+	case reply.Status == http.StatusNotFound && reply.Code == "" && strings.EqualFold(reply.Reason, "Not Found"):
+		return &Failure{Code: ExitNotAvailable, What: "this server answers no questions", Do: "Search instead: " + instead,
+			Err: err}
+	}
+	return err
+}
+
+// firstLine is a question without what was piped in.
+func firstLine(question string) string {
+	const longest = 200
+	line, _, _ := strings.Cut(strings.TrimSpace(question), "\n")
+	if runes := []rune(line); len(runes) > longest {
+		line = string(runes[:longest])
+	}
+	return strings.TrimSpace(line)
+}
+
+func checkAskFlags(arguments []string, options *askOptions) error {
+	switch {
+	case options.promptIsGiven && len(arguments) > 0:
+		return usage("Give one of them.", "the question is given twice: as an argument and with --prompt")
+	case options.agentIDGiven && options.agent != "":
+		return usage("Give one of them.", "--agent and --agent-id exclude each other")
+	case options.agentIDGiven && options.agentID < 0:
+		return usage("quarry agents lists the numbers.", "--agent-id %d is not the number of an agent", options.agentID)
+	case options.session != "" && (options.agentIDGiven || options.agent != ""):
+		return usage("Leave the agent out: a conversation keeps its own.", "--session and an agent exclude each other")
+	}
+	return nil
+}
+
+// question puts together what is asked: the words, and behind a blank line what is piped in.
+func (a *app) question(ctx context.Context, arguments []string, options *askOptions) (string, error) {
+	text := strings.Join(arguments, " ")
+	if options.promptIsGiven {
+		text = options.prompt
+	}
+	if text == "-" {
+		text = ""
+	}
+	parts := []string{}
+	if text = strings.TrimSpace(text); text != "" {
+		parts = append(parts, text)
+	}
+	if !a.io.InTTY && a.io.In != nil {
+		piped, err := a.piped(ctx)
+		if err != nil {
+			return "", err
+		}
+		if piped = strings.TrimSpace(piped); piped != "" {
+			parts = append(parts, piped)
+		}
+	}
+	question := strings.Join(parts, "\n\n")
+	switch {
+	case question == "":
+		return "", usage(`Give a question: quarry ask "how do we roll back a deploy?"`, "no question")
+	case !utf8.ValidString(question):
+		return "", usage("Write it in UTF-8; give binary files to quarry add.", "the question is not text")
+	}
+	return question, nil
+}
+
+// askedAgent is the number of the agent that is asked, 0 for the server's usual one.
+func (a *app) askedAgent(ctx context.Context, c *client.Client, options *askOptions, target Target) (int, error) {
+	flags := wire.SearchRequest{}
+	if options.agentIDGiven {
+		flags.PersonaID = &options.agentID
+	}
+	plan := &searchPlan{queries: make([]plannedQuery, 1)}
+	a.planAgent(&plan.queries[0], "", flags, &searchOptions{agent: options.agent}, target)
+	if err := a.resolveAgents(ctx, c, plan); err != nil {
+		return 0, err
+	}
+	if id := plan.queries[0].request.PersonaID; id != nil {
+		return *id, nil
+	}
+	return 0, nil
+}
+
+// askLimit bounds lines of JSON only where that was asked for: each is whole by itself, and the answer comes last.
+func (a *app) askLimit() int {
+	if a.flags.maxOutput > 0 {
+		return a.flags.maxOutput
+	}
+	return 0
+}
+
+// statusLine tells a person what is going on until the answer begins.
+type statusLine struct {
+	app   *app
+	on    bool
+	shown bool
+	over  bool
+}
+
+func (a *app) statusLine() *statusLine {
+	return &statusLine{app: a, on: a.io.ErrTTY && !a.flags.quiet && !a.io.dumb()}
+}
+
+func (s *statusLine) follow(packet wire.ChatPacket) {
+	switch packet.Type {
+	case wire.ChatSearchStart:
+		s.show("Searching…")
+	case wire.ChatSearchQueries:
+		s.show("Searching: " + strings.Join(packet.Queries, " · "))
+	case wire.ChatSearchDocuments:
+		if n := len(packet.Documents); n == 1 {
+			s.show("Reading 1 document…")
+		} else if n > 1 {
+			s.show(fmt.Sprintf("Reading %d documents…", n))
+		}
+	case wire.ChatReasoningStart:
+		s.show("Thinking…")
+	case wire.ChatMessageDelta:
+		s.clear()
+		s.over = true
+	}
+}
+
+func (s *statusLine) show(text string) {
+	if !s.on || s.over {
+		return
+	}
+	s.shown = true
+	_, _ = fmt.Fprint(s.app.err, clearLine+s.app.errs.Muted.Render(ansi.Truncate(printable(oneLine(text)), max(1, s.app.io.columns()-1), "…")))
+}
+
+func (s *statusLine) clear() {
+	if s.shown {
+		s.shown = false
+		_, _ = fmt.Fprint(s.app.err, clearLine)
+	}
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// flow wraps Markdown while it comes, a word at a time. Lines of code and tables stay as they are.
+type flow struct {
+	width int
+	style func(word string) string
+
+	start    string // of a line, until it is known what it is
+	begun    bool   // the line's kind is known
+	verbatim bool
+	fence    string // of the code block that the text is in
+	indent   int    // of the lines that a line is broken into
+	column   int
+	gap      int // spaces before the next word
+	word     strings.Builder
+	out      strings.Builder
+}
+
+const (
+	lineStart   = 8   // bytes of a line that have to be there to know its kind
+	longestLead = 64  // bytes of it that may be spaces
+	longestWord = 512 // bytes that are held back
+)
+
+func (f *flow) write(text string) string {
+	for _, r := range text {
+		f.take(r)
+	}
+	return f.flush()
+}
+
+// close gives what is held back.
+func (f *flow) close() string {
+	if !f.begun && f.start != "" {
+		f.begin()
+	}
+	f.endWord()
+	return f.flush()
+}
+
+func (f *flow) flush() string {
+	text := f.out.String()
+	f.out.Reset()
+	return text
+}
+
+func (f *flow) take(r rune) {
+	switch {
+	case r == '\n':
+		if !f.begun {
+			f.begin()
+		}
+		f.endWord()
+		f.out.WriteByte('\n')
+		f.start, f.begun, f.verbatim, f.column, f.gap = "", false, false, 0, 0
+	case !f.begun:
+		f.start += string(r)
+		if n := len(f.start); n >= longestLead || n >= lineStart && strings.TrimLeft(f.start, " ") != "" {
+			f.begin()
+		}
+	default:
+		f.next(r)
+	}
+}
+
+// begin decides what kind of a line it is.
+func (f *flow) begin() {
+	f.begun = true
+	line := f.start
+	mark := fenceOf(line)
+	switch {
+	case f.fence == "" && mark != "":
+		f.fence, f.verbatim = mark, true
+	case f.fence != "":
+		f.verbatim = true
+		if strings.HasPrefix(mark, f.fence) {
+			f.fence = ""
+		}
+	default:
+		f.verbatim = isVerbatim(line)
+	}
+	f.indent = hanging(line)
+	for _, r := range line {
+		f.next(r)
+	}
+}
+
+// hanging is how far the continued lines of an item of a list are indented.
+func hanging(line string) int {
+	lead := len(line) - len(strings.TrimLeft(line, " "))
+	rest := line[lead:]
+	for _, mark := range []string{"- ", "* ", "+ ", "> "} {
+		if strings.HasPrefix(rest, mark) {
+			return lead + len(mark)
+		}
+	}
+	if digits := len(rest) - len(strings.TrimLeft(rest, "0123456789")); digits > 0 && strings.HasPrefix(rest[digits:], ". ") {
+		return lead + digits + len(". ")
+	}
+	return lead
+}
+
+func (f *flow) next(r rune) {
+	switch {
+	case f.verbatim && r == '\t':
+		f.out.WriteString("    ")
+	case f.verbatim:
+		f.out.WriteRune(r)
+	case r == ' ' || r == '\t':
+		f.endWord()
+		f.gap++
+	default:
+		if f.word.WriteRune(r); f.word.Len() >= longestWord {
+			f.endWord()
+		}
+	}
+}
+
+// endWord prints the word that is complete, on the next line if it does not fit.
+func (f *flow) endWord() {
+	if f.word.Len() == 0 {
+		return
+	}
+	word := f.word.String()
+	f.word.Reset()
+	wide := ansi.StringWidth(word)
+	indent := min(f.indent, f.width/2)
+	if f.column > indent && f.column+f.gap+wide > f.width {
+		f.out.WriteString("\n" + strings.Repeat(" ", indent))
+		f.column, f.gap = indent, 0
+	}
+	f.out.WriteString(strings.Repeat(" ", f.gap))
+	f.column += f.gap
+	f.gap = 0
+	for f.column+wide > f.width && wide > 1 { // longer than a line
+		head := ansi.Truncate(word, max(1, f.width-f.column), "")
+		if head == "" {
+			break
+		}
+		f.out.WriteString(head + "\n" + strings.Repeat(" ", indent))
+		word = strings.TrimPrefix(word, head)
+		f.column, wide = indent, ansi.StringWidth(word)
+	}
+	f.out.WriteString(f.style(word))
+	f.column += wide
+}

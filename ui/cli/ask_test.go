@@ -1,0 +1,373 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"quarry/client/wire"
+	"quarry/theme"
+)
+
+// answering lets a server answer questions with a recorded stream, and keeps what it was asked.
+func answering(t testing.TB, stream []byte) (*fakeServer, func() map[string]any) {
+	t.Helper()
+	s := newOnyx(t)
+	var mu sync.Mutex
+	var asked map[string]any
+	s.on("/chat/send-chat-message", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = nil
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", wire.MediaTypeEvents)
+		_, _ = w.Write(stream)
+	})
+	return s, func() map[string]any {
+		mu.Lock()
+		defer mu.Unlock()
+		return asked
+	}
+}
+
+func says(texts ...string) []byte {
+	var stream strings.Builder
+	for _, text := range texts {
+		fmt.Fprintf(&stream, `{"obj":{"type":"message_delta","content":%q}}`+"\n", text)
+	}
+	return []byte(stream.String() + `{"obj":{"type":"stop","stop_reason":null}}` + "\n")
+}
+
+func TestAsk(t *testing.T) {
+	s, asked := answering(t, fixture(t, "chat-stream.ndjson"))
+	doors := testDoors(s.URL)
+	for _, test := range []struct {
+		name      string
+		screen    terminal
+		arguments []string
+	}{
+		{"text", terminal{}, []string{"ask", "how do we roll back?"}},
+		{"json", terminal{}, []string{"ask", "--json", "how do we roll back?"}},
+		{"terminal", terminal{tty: true, width: 60}, []string{"ask", "how do we roll back?"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			golden.RequireEqual(t, run(t, doors, test.screen, test.arguments...).check(t, ExitSuccess).out)
+		})
+	}
+	run(t, doors, terminal{in: " some\nlog \n"}, "ask", "what", "is", "wrong?", "--agent-id", "7").check(t, ExitSuccess)
+	if got := asked(); got["message"] != "what is wrong?\n\nsome\nlog" || fmt.Sprint(got["chat_session_info"]) != "map[persona_id:7]" {
+		t.Errorf("asked %v", got)
+	}
+	run(t, doors, terminal{in: "from the pipe"}, "ask", "-").check(t, ExitSuccess)
+	if got := asked(); got["message"] != "from the pipe" || fmt.Sprint(got["parent_message_id"]) != "-1" {
+		t.Errorf("asked %v", got)
+	}
+	const session = "0a6cb2de-3a53-4d5e-8f2e-6f8f3b9a1c11"
+	run(t, doors, terminal{}, "ask", "--prompt", "and then?", "--session", session).check(t, ExitSuccess)
+	if got := asked(); got["message"] != "and then?" || got["chat_session_id"] != session || got["chat_session_info"] != nil {
+		t.Errorf("asked %v", got)
+	}
+}
+
+func TestAskJSONIsLines(t *testing.T) {
+	s, _ := answering(t, fixture(t, "chat-stream.ndjson"))
+	got := run(t, testDoors(s.URL), terminal{}, "ask", "x", "--json", "--max-output", "300").check(t, ExitSuccess)
+	var types []string
+	for line := range strings.Lines(got.out) {
+		var event struct{ Type string }
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			t.Fatal(err)
+		}
+		types = append(types, event.Type)
+	}
+	if text := strings.Join(types, " "); !strings.HasPrefix(text, "session_created message_id_info") ||
+		!strings.HasSuffix(text, "stop") || len(got.out) > 500 || !strings.Contains(got.err, "response truncated") {
+		t.Errorf("%s; %s", got.out, got.err)
+	}
+}
+
+func TestAskIsRefused(t *testing.T) {
+	s, _ := answering(t, says("x"))
+	doors := testDoors(s.URL)
+	for _, test := range []struct {
+		screen    terminal
+		arguments []string
+		part      string
+	}{
+		{terminal{}, []string{"ask"}, "no question"},
+		{terminal{}, []string{"ask", "  "}, "no question"},
+		{terminal{}, []string{"ask", "a", "--prompt", "b"}, "given twice"},
+		{terminal{}, []string{"ask", "a", "--agent-id", "-1"}, "number of an agent"},
+		{terminal{}, []string{"ask", "a", "--agent-id", "1", "--agent", "b"}, "exclude each other"},
+		{terminal{}, []string{"ask", "a", "--session", "b", "--agent", "b"}, "exclude each other"},
+		{terminal{}, []string{"ask", "a", "--agent", "nobody's"}, "unknown agent"},
+		{terminal{in: "\xff\xfe"}, []string{"ask", "a"}, "not text"},
+		{terminal{in: strings.Repeat("x", maxPiped+1)}, []string{"ask", "a"}, "more than 10 MB"},
+	} {
+		run(t, doors, test.screen, test.arguments...).check(t, ExitUsage).twoLines(t, test.part)
+	}
+	if got := run(t, doors, terminal{in: strings.Repeat("x", maxPiped)}, "ask"); got.code != ExitSuccess {
+		t.Errorf("exactly as much as is allowed: %d %s", got.code, got.err)
+	}
+}
+
+func TestAskWithoutAModel(t *testing.T) {
+	s := newOnyx(t)
+	s.on("/chat/send-chat-message", body(http.StatusBadRequest, []byte(`{"message":"No default LLM model found"}`)))
+	run(t, testDoors(s.URL), terminal{}, "ask", "how's it?\nmore", "--profile", "work").check(t, ExitUsage).
+		twoLines(t, "no language model", `quarry search 'how'\''s it?' --profile work`)
+	s.on("/chat/send-chat-message", body(http.StatusNotFound, []byte(`{"detail":"Not Found"}`)))
+	run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, ExitNotAvailable).twoLines(t, "answers no questions", "quarry search x")
+}
+
+func TestAskFails(t *testing.T) {
+	for name, test := range map[string]struct {
+		stream string
+		code   int
+		out    string
+	}{
+		"in the middle": {`{"obj":{"type":"message_delta","content":"Half"}}` + "\n" + `{"error":"busy","error_code":"RATE_LIMIT"}`,
+			ExitRateLimited, "Half\n"},
+		"at once":  {`{"error":"down"}`, ExitServer, ""},
+		"cut off":  {string(fixture(t, "chat-stream-cut.ndjson")), ExitServer, "Roll back with `deployctl rollback`\n"},
+		"an error": {string(fixture(t, "chat-stream-error.ndjson")), ExitRateLimited, ""},
+	} {
+		s, _ := answering(t, []byte(test.stream))
+		got := run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, test.code)
+		if got.out != test.out || !strings.Contains(got.err, "error: ") {
+			t.Errorf("%s: %q; %s", name, got.out, got.err)
+		}
+		lines := strings.Split(strings.TrimSpace(run(t, testDoors(s.URL), terminal{}, "ask", "x", "--json").check(t, test.code).out), "\n")
+		if n := len(lines); !strings.Contains(lines[n-2], `"type":"error"`) || !strings.Contains(lines[n-1], `"complete":false`) {
+			t.Errorf("%s: %s", name, lines)
+		}
+	}
+}
+
+func TestAskIsCut(t *testing.T) {
+	long := strings.Repeat("wörter ", 3000)
+	s, _ := answering(t, says(long[:len(long)/2], long[len(long)/2:]))
+	for _, limit := range []int{1, 2, 3, 100, 101, 5000} {
+		dir := t.TempDir()
+		got := run(t, testDoors(s.URL), terminal{dir: dir}, "ask", "x", "--max-output", fmt.Sprint(limit)).check(t, ExitSuccess)
+		text, trailer, found := strings.Cut(got.out, "\n\n--- response truncated (")
+		if !found || len(text) > limit || len(text) < limit-1 || !utf8.ValidString(text) || !strings.HasPrefix(long, text) {
+			t.Fatalf("limit %d: %q", limit, text)
+		}
+		lines := strings.Split(strings.TrimSpace(trailer), "\n")
+		if len(lines) != 4 || lines[0] != fmt.Sprintf("%d bytes total) ---", len(long)+1) || !strings.HasPrefix(lines[1], "Full response: "+dir) ||
+			!strings.HasPrefix(lines[2], "Explore: ") || !strings.HasPrefix(lines[3], "Explore: ") {
+			t.Fatalf("trailer %q", lines)
+		}
+		copied, err := os.ReadFile(strings.TrimPrefix(lines[1], "Full response: "))
+		if err != nil || string(copied) != long+"\n" {
+			t.Errorf("copy of %d bytes, %v", len(copied), err)
+		}
+	}
+	dir := t.TempDir()
+	private := testDoors(s.URL)
+	target, _ := private.Decide(Where{})
+	target.Private = true
+	private.Decide = func(Where) (Target, error) { return target, nil }
+	got := run(t, private, terminal{dir: dir}, "ask", "x", "--max-output", "10").check(t, ExitSuccess)
+	if files, _ := filepath.Glob(dir + "/*"); len(files) > 0 || !strings.Contains(got.out, "Full response: not kept") {
+		t.Errorf("files %q; %s", files, got.out)
+	}
+}
+
+// TestAskIsInterrupted: what there is is printed, the server is told, and it is over at once.
+func TestAskIsInterrupted(t *testing.T) {
+	for _, json := range []bool{false, true} {
+		s := newOnyx(t)
+		ctx, interrupt := context.WithCancel(t.Context())
+		stopped := make(chan string, 1)
+		s.on("/chat/stop-chat-session/abc", func(_ http.ResponseWriter, r *http.Request) { stopped <- r.Method })
+		s.on("/chat/send-chat-message", func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", wire.MediaTypeEvents)
+			_, _ = io.WriteString(w, `{"chat_session_id":"abc"}`+"\n"+`{"obj":{"type":"message_delta","content":"One two thr"}}`+"\n")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		})
+		out := &waiting{for_: "thr", found: interrupt}
+		code := Run(ctx, IO{In: strings.NewReader(""), Out: out, Err: io.Discard, Now: today},
+			append([]string{"ask", "x"}, map[bool][]string{true: {"--json"}}[json]...), testDoors(s.URL))
+		if code != ExitInterrupted {
+			t.Errorf("exit code %d", code)
+		}
+		if got := out.String(); !json && got != "One two thr\n" || json && !strings.Contains(got, `"answer":"One two thr"`) {
+			t.Errorf("stdout %q", got)
+		}
+		if method := <-stopped; method != http.MethodPost {
+			t.Errorf("stopped with %s", method)
+		}
+	}
+}
+
+// waiting is an output that tells when a text is there.
+type waiting struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	for_  string
+	found func()
+}
+
+func (w *waiting) Write(data []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, err := w.text.Write(data)
+	if strings.Contains(w.text.String(), w.for_) {
+		w.found()
+	}
+	return n, err
+}
+
+func (w *waiting) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+func TestAskPassesASilentPipeOver(t *testing.T) {
+	t.Parallel()
+	s, asked := answering(t, says("yes"))
+	silent, keep := io.Pipe()
+	defer keep.Close()
+	var out, errs bytes.Buffer
+	started := time.Now()
+	code := Run(t.Context(), IO{In: silent, Out: &out, Err: &errs, Now: today}, []string{"ask", "x"}, testDoors(s.URL))
+	if code != ExitSuccess || out.String() != "yes\n" || asked()["message"] != "x" || !strings.Contains(errs.String(), "nothing came") {
+		t.Errorf("%d %q %q", code, out.String(), errs.String())
+	}
+	if took := time.Since(started); took < pipeWait || took > pipeWait+5*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+func TestAskStopsWhenNobodyReads(t *testing.T) {
+	s, _ := answering(t, fixture(t, "chat-stream.ndjson"))
+	reader, writer := io.Pipe()
+	_ = reader.Close()
+	if code := Run(t.Context(), IO{Out: writer, Err: io.Discard, Now: today}, []string{"ask", "x"}, testDoors(s.URL)); code != ExitSuccess {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestAskTellsWhatGoesOn(t *testing.T) {
+	s, _ := answering(t, fixture(t, "chat-stream.ndjson"))
+	got := run(t, testDoors(s.URL), terminal{tty: true, width: 60}, "ask", "x").check(t, ExitSuccess)
+	if text := ansi.Strip(got.err); !strings.Contains(text, "Searching: how do we roll back a deploy · rollback deploy") ||
+		!strings.Contains(text, "Reading 2 documents…") || !strings.HasSuffix(got.err, clearLine) {
+		t.Errorf("stderr %q", got.err)
+	}
+	if got := run(t, testDoors(s.URL), terminal{tty: true}, "ask", "x", "--quiet").check(t, ExitSuccess); got.err != "" {
+		t.Errorf("stderr %q", got.err)
+	}
+}
+
+// flowed puts a text through the wrapping of terminals, in pieces of some size.
+func flowed(text string, width, size int) string {
+	f := &flow{width: width, style: func(word string) string { return word }}
+	var out strings.Builder
+	for runes := []rune(text); len(runes) > 0; {
+		n := min(size, len(runes))
+		out.WriteString(f.write(string(runes[:n])))
+		runes = runes[n:]
+	}
+	return out.String() + f.close()
+}
+
+func TestFlow(t *testing.T) {
+	for text, want := range map[string]string{
+		"one two three four five":                                "one two three\nfour five",
+		"- one two three four five":                              "- one two three\n  four five",
+		"12. one two three\nx":                                   "12. one two\n    three\nx",
+		"```\nsome code that is long\n```\nso much for the code": "```\nsome code that is long\n```\nso much for the\ncode",
+		"| a row | that is rather long |":                        "| a row | that is rather long |",
+		"averyveryverylongwordindeed x":                          "averyveryverylo\nngwordindeed x",
+		"日本語のとても長い文章です":                                          "日本語のとても\n長い文章です",
+		"a  b \n\n c":                                            "a  b\n\n c",
+		"":                                                       "",
+		"    indented code stays as it is":                       "    indented code stays as it is",
+		"a trailing space and\n":                                 "a trailing\nspace and\n",
+	} {
+		for _, size := range []int{1, 2, 5, 1000} {
+			if got := flowed(text, 15, size); got != want {
+				t.Errorf("%q by %d:\n%q\nwant\n%q", text, size, got, want)
+			}
+		}
+	}
+}
+
+func FuzzFlow(f *testing.F) {
+	f.Add("one two\n- three `four` 日本語\n```\ncode\n```\n", 10, 3)
+	f.Fuzz(func(t *testing.T, text string, width, size int) {
+		width, size = max(1, width%200), max(1, size%50)
+		whole := flowed(text, width, len(text)+1)
+		if cut := flowed(text, width, size); cut != whole {
+			t.Fatalf("%q: %q, by %d %q", text, whole, size, cut)
+		}
+		fields := func(text string) string { return strings.Join(strings.Fields(text), "") }
+		if strings.ToValidUTF8(text, "�") == text && fields(whole) != fields(text) {
+			t.Fatalf("%q became %q", text, whole)
+		}
+	})
+}
+
+func FuzzNumbersOnly(f *testing.F) {
+	f.Add("a [[1]](https://x) [[2]]() [[x]] [[", 3)
+	f.Fuzz(func(t *testing.T, text string, size int) {
+		through := func(size int) string {
+			var n numbersOnly
+			var out strings.Builder
+			for rest := text; rest != ""; {
+				k := min(size, len(rest))
+				out.WriteString(n.write(rest[:k]))
+				rest = rest[k:]
+			}
+			return out.String() + n.close()
+		}
+		if whole, cut := through(len(text)+1), through(max(1, size%50)); whole != cut {
+			t.Fatalf("%q: %q, cut %q", text, whole, cut)
+		}
+	})
+}
+
+func TestNumbersOnly(t *testing.T) {
+	for text, want := range map[string]string{
+		"a [[1]](https://x/y%28z%29) b [[2]]()":             "a [1] b [2]",
+		"[[1]] [[x]](y) [[1]](a b) [[1]](":                  "[[1]] [[x]](y) [[1]](a b) [[1]](",
+		"[[1]](" + strings.Repeat("x", 2*longestLink) + ")": "[[1]](" + strings.Repeat("x", 2*longestLink) + ")",
+	} {
+		var n numbersOnly
+		if got := n.write(text) + n.close(); got != want {
+			t.Errorf("%.60q: %.60q", text, got)
+		}
+	}
+}
+
+func TestSourcesOfAnAnswer(t *testing.T) {
+	link := "https://wiki.example/1"
+	p := &askText{app: &app{io: IO{Now: today}, style: theme.New(colorprofile.NoTTY)}}
+	got := p.sources(&wire.ChatAnswer{Citations: map[int]string{3: "c", 1: "a", 2: "gone"}, Documents: []wire.SearchDoc{
+		{DocumentID: "a", Title: "A\ntitle", Link: &link}, {DocumentID: "b", Title: "B"}, {DocumentID: "c", Title: "C"}}})
+	if got != "\nSources:\n[1] A title — https://wiki.example/1\n[2] gone — gone\n[3] C — c\n" {
+		t.Errorf("%q", got)
+	}
+}

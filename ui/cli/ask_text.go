@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/config"
+	"quarry/ui/passage"
+)
+
+// askText prints an answer as text while it comes: links of citations become their numbers, whose documents are listed
+// at the end. On a terminal lines are wrapped.
+type askText struct {
+	app   *app
+	about *asked
+	out   *capped
+	links numbersOnly
+	flow  *flow // nil: lines stay as they are
+	last  byte  // of what was written
+}
+
+func (a *app) newAskText(about *asked) *askText {
+	p := &askText{app: a, about: about, out: &capped{app: a, limit: a.maxOutput()}}
+	if a.io.OutTTY {
+		p.flow = &flow{width: max(10, min(a.io.columns(), widestText)), style: func(word string) string {
+			return citationMark().ReplaceAllStringFunc(word, func(mark string) string { return a.style.Number.Render(mark) })
+		}}
+	}
+	return p
+}
+
+func citationMark() *regexp.Regexp { return regexp.MustCompile(`\[\d{1,3}\]`) }
+
+func (p *askText) packet(packet wire.ChatPacket) error {
+	if packet.Type != wire.ChatMessageDelta {
+		return nil
+	}
+	return p.write(p.links.write(packet.Content))
+}
+
+func (p *askText) write(text string) error {
+	if p.flow != nil {
+		text = p.flow.write(text)
+	}
+	return p.put(text)
+}
+
+func (p *askText) put(text string) error {
+	if text == "" {
+		return nil
+	}
+	p.last = text[len(text)-1]
+	return p.out.write(text)
+}
+
+func (p *askText) end(answer *wire.ChatAnswer, failure error) error {
+	if err := p.write(p.links.close()); err != nil {
+		return err
+	}
+	if p.flow != nil {
+		if err := p.put(p.flow.close()); err != nil {
+			return err
+		}
+	}
+	if p.last != '\n' && p.last != 0 {
+		if err := p.put("\n"); err != nil {
+			return err
+		}
+	}
+	if err := p.put(p.sources(answer)); err != nil {
+		return err
+	}
+	if failure == nil && len(answer.Citations) == 0 && len(answer.Documents) > 0 {
+		p.app.note("the answer cites none of the %d documents that were found; see them with: quarry search %s%s",
+			len(answer.Documents), config.ShellQuote(firstLine(p.about.question)), p.app.targetFlags())
+	}
+	if failure == nil && answer.Stopped {
+		p.app.note("the answer was stopped before its end")
+	}
+	return p.out.finish(p.about.target.Private)
+}
+
+// sources lists what the answer cites.
+func (p *askText) sources(answer *wire.ChatAnswer) string {
+	cited := citedSources(answer)
+	if len(cited) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	text.WriteString("\n")
+	if p.flow == nil {
+		text.WriteString("Sources:\n")
+	}
+	for _, source := range cited {
+		text.WriteString(p.source(source))
+	}
+	return text.String()
+}
+
+func (p *askText) source(source askSource) string {
+	title, link := oneLine(source.Title), oneLine(deref(source.URL))
+	if title == "" {
+		title = oneLine(source.DocumentID)
+	}
+	if link == "" {
+		link = oneLine(source.DocumentID)
+	}
+	number := fmt.Sprintf("[%d]", source.CitationID)
+	if p.flow == nil {
+		return fmt.Sprintf("%s %s — %s\n", number, title, link)
+	}
+	style := p.app.style
+	about := []string{style.Title.Render(title)}
+	if source.SourceType != "" {
+		about = append(about, style.Source.Render(client.SourceName(source.SourceType)))
+	}
+	if age := passage.Age(deref(source.UpdatedAt), p.app.now()); age != "" {
+		about = append(about, age)
+	}
+	indent := strings.Repeat(" ", max(textIndent, len(number)+1))
+	first := style.Number.Render(number) + indent[len(number):] + strings.Join(about, " · ")
+	return ansi.Truncate(first, max(10, min(p.app.io.columns(), widestText)), "…") + "\n" + indent + style.Muted.Render(link) + "\n"
+}
+
+// numbersOnly turns [[1]](link) into [1] while a text comes.
+type numbersOnly struct{ held string }
+
+// longestLink bounds what is held back to find out whether it is a citation, in bytes.
+const longestLink = 4 << 10
+
+func (n *numbersOnly) write(text string) string {
+	n.held += text
+	return n.pass(false)
+}
+
+func (n *numbersOnly) close() string { return n.pass(true) }
+
+func (n *numbersOnly) pass(last bool) string {
+	var out strings.Builder
+	for {
+		at := strings.Index(n.held, "[[")
+		if at < 0 {
+			keep := 0
+			if !last && strings.HasSuffix(n.held, "[") {
+				keep = 1
+			}
+			out.WriteString(n.held[:len(n.held)-keep])
+			n.held = n.held[len(n.held)-keep:]
+			return out.String()
+		}
+		out.WriteString(n.held[:at])
+		n.held = n.held[at:]
+		number, length, open := linkedCitation(n.held)
+		switch {
+		case open && !last:
+			return out.String()
+		case length > 0:
+			out.WriteString("[" + number + "]")
+			n.held = n.held[length:]
+		default:
+			out.WriteString(n.held[:2])
+			n.held = n.held[2:]
+		}
+	}
+}
+
+// linkedCitation reads [[1]](link) at the beginning of a text. Open: the text may become one.
+func linkedCitation(text string) (number string, length int, open bool) {
+	rest := text[2:]
+	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	if digits > 3 {
+		return "", 0, false
+	}
+	number, rest = rest[:digits], rest[digits:]
+	const middle = "]]("
+	if len(rest) < len(middle) {
+		return "", 0, strings.HasPrefix(middle, rest)
+	}
+	if digits == 0 || !strings.HasPrefix(rest, middle) {
+		return "", 0, false
+	}
+	end := strings.IndexAny(rest[len(middle):min(len(rest), longestLink)], ") \n")
+	switch {
+	case end < 0:
+		return "", 0, len(rest) < longestLink
+	case rest[len(middle)+end] != ')':
+		return "", 0, false
+	}
+	return number, 2 + digits + len(middle) + end + 1, false
+}
+
+// capped prints text up to a limit and remembers all of it.
+type capped struct {
+	app   *app
+	limit int // bytes; 0: none
+	all   strings.Builder
+	size  int // of what was printed
+}
+
+func (c *capped) write(text string) error {
+	over := c.all.Len() > c.size
+	c.all.WriteString(text)
+	if over {
+		return nil
+	}
+	if c.limit > 0 {
+		text = string(clipBytes([]byte(text), c.limit-c.size))
+	}
+	c.size += len(text)
+	return c.app.print([]byte(text))
+}
+
+// finish tells what was cut, in the words of Onyx's CLI.
+func (c *capped) finish(private bool) error {
+	total := c.all.Len()
+	if total == c.size {
+		return nil
+	}
+	trailer := fmt.Sprintf("\n\n--- response truncated (%d bytes total) ---\n", total)
+	if path := c.app.keepCopy("ask", "txt", []byte(ansi.Strip(c.all.String())), private); path != nil {
+		place := config.ShellQuote(*path)
+		trailer += fmt.Sprintf("Full response: %s\nExplore: grep -n WORD %s\nExplore: tail -n 50 %s\n", *path, place, place)
+	} else {
+		trailer += "Full response: not kept; --max-output 0 prints all of it\n"
+	}
+	return c.app.print([]byte(trailer))
+}
