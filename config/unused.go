@@ -14,7 +14,6 @@ func (c *Config) warnOfUnused() {
 			unused = append(unused, key)
 		}
 	}
-	note(c.Embeddings.BaseURL != "", "embeddings")
 	note(c.SSH.AuthorizedKeys != "" || c.SSH.Token || c.SSH.Open, "ssh")
 	if unused != nil {
 		c.Warnings = append(c.Warnings, Warning{

@@ -11,7 +11,6 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 	cases := map[string]string{
 		"instant: true\n": "",
 		"llm: {default: local/m, providers: {local: {base_url: \"http://127.0.0.1:1\"}}}\n":     "",
-		"embeddings: {base_url: \"http://127.0.0.1:1\", model: m}\n":                            "embeddings",
 		"http: {metrics: open}\nrate: 60/h\n":                                                   "",
 		"profiles: {work: {server_url: \"https://onyx.acme.example\", search_also: [local]}}\n": "",
 	}

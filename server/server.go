@@ -64,6 +64,7 @@ type Server struct {
 	api     *api.Server
 	budget  *llm.Budget   // nil: no limit
 	grace   time.Duration // for requests to end when the server does
+	vectors *embedding
 
 	mutex   sync.Mutex
 	closed  bool
@@ -97,10 +98,11 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		s.options.Home = home
 		libraryPath, libraryFiles = tenantFolder(home, directory.DefaultTenant), ownFiles(home)
 	}
-	s.budget = s.newBudget()
+	s.budget, s.vectors = s.newBudget(), s.newEmbedding()
 	s.api = api.New(api.Options{
 		Directory: s.directory, Index: s.index, Chats: s.openChats, Models: options.Models, Budget: s.budget,
 		Federated: options.Federated, Empty: options.Empty,
+		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,
 		LibraryPath: libraryPath, LibraryFiles: libraryFiles,
 		Log: options.Log, OmitQueries: options.OmitQueries, Now: options.Now,
@@ -134,6 +136,7 @@ func (s *Server) AddToken(ctx context.Context, request directory.TokenRequest) (
 
 // Close ends work in the background and closes all files. Requests that are still being served fail.
 func (s *Server) Close() error {
+	s.vectors.stop()
 	s.budget.Flush(context.Background())
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

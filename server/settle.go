@@ -11,7 +11,7 @@ import (
 // Settle brings the documents of a tenant in step with connectors, groups and sets that were changed in the directory.
 func (s *Server) Settle(ctx context.Context, tenant string) error { return s.api.Settle(ctx, tenant) }
 
-// settleAll ends what an earlier process broke off: documents that do not follow their connector yet. A library that
+// settleAll ends what an earlier process broke off: documents that do not follow their connector yet, or have no vectors. A library that
 // cannot be written is served as it is.
 func (s *Server) settleAll(ctx context.Context) error {
 	people, err := s.directory(ctx, false)
@@ -23,6 +23,7 @@ func (s *Server) settleAll(ctx context.Context) error {
 		return err
 	}
 	for _, tenant := range tenants {
+		s.vectors.changed(tenant)
 		err := s.api.Settle(ctx, tenant)
 		if errors.Is(err, index.ErrReadOnly) {
 			s.options.Log.Warn("documents do not follow the last change of their connectors", "tenant", tenant,

@@ -35,8 +35,8 @@ type RemoveRequest struct {
 	Set    string   `json:"set,omitempty"`
 }
 
-// LibraryEvent is one line of the answer of the /library routes that write. Type is progress, skipped, done or error;
-// done or error comes last, exactly once. What a progress line counts as done is stored durably.
+// LibraryEvent is one line of the answer of the /library routes that write. Type is progress, skipped, embedding, done or
+// error; done or error comes last, exactly once. What a progress line counts as done is stored durably.
 type LibraryEvent struct {
 	Type string `json:"type"`
 
@@ -48,7 +48,8 @@ type LibraryEvent struct {
 	// Stored is how many of the files that are done have documents in the library; skipped ones have none.
 	Stored int `json:"stored,omitempty"`
 
-	Reason string `json:"reason,omitempty"` // of skipped
+	// Of skipped; of embedding, whose Done and Total are passages that have vectors: why it stopped before all had one.
+	Reason string `json:"reason,omitempty"`
 
 	// Of done, in documents; Skipped in files.
 	Added     int `json:"added"`
@@ -63,10 +64,11 @@ type LibraryEvent struct {
 
 // The types of library events.
 const (
-	LibraryProgress = "progress"
-	LibrarySkipped  = "skipped"
-	LibraryDone     = "done"
-	LibraryError    = "error"
+	LibraryProgress  = "progress"
+	LibrarySkipped   = "skipped"
+	LibraryEmbedding = "embedding"
+	LibraryDone      = "done"
+	LibraryError     = "error"
 )
 
 // LibraryStatus is the answer of GET /library/status.
@@ -77,6 +79,9 @@ type LibraryStatus struct {
 	Bytes     int64         `json:"bytes"`   // on disk
 	Version   string        `json:"version"` // changes with every commit
 	Path      string        `json:"path"`    // folder of the library; empty in memory
+	// Vectors is how many chunks can be found by vector, as VectorModel gave it; absent without one.
+	Vectors     int    `json:"vectors,omitempty"`
+	VectorModel string `json:"vector_model,omitempty"`
 }
 
 // LibraryRoot is a file or folder that was added.

@@ -34,6 +34,9 @@ type Options struct {
 	// Chats opens a tenant's chat sessions, or returns the open ones. Where there are none, empty ones that nothing is
 	// written to are returned, unless create asks to make them. Nil: no questions are answered.
 	Chats func(ctx context.Context, tenant string, create bool) (*chat.Store, error)
+	// Changed is told when a request has stored documents whose vectors are to be made; nil: they are made by the next
+	// add or sync.
+	Changed func(tenant string)
 	// Models are the language models and the embedding model that searches may ask; nil: none.
 	Models *llm.Providers
 	// Budget limits what each tenant may use of them on a day; nil: no limit.
@@ -68,6 +71,7 @@ type Server struct {
 	heartbeat time.Duration // between signs of life of an answer that takes long
 	measures  *measures
 	patience  patience
+	vectors   pipeline.QueryVectors // of queries that were asked lately
 }
 
 // New makes a server. It opens nothing.

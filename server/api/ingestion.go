@@ -31,6 +31,7 @@ func (s *Server) ingest(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if err != nil {
 		return err
 	}
+	s.changed(who.Tenant)
 	return answer(w, wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0})
 }
 

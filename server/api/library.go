@@ -74,6 +74,9 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 		if err == nil {
 			err = s.matchSets(ctx, who, documents, "")
 		}
+		if err == nil {
+			s.embedAdded(ctx, who, documents, report)
+		}
 		return done, err
 	})
 }
@@ -114,6 +117,9 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 		done, err := ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
 		if err == nil && done.Added+done.Updated+done.Removed > 0 {
 			err = s.matchSets(ctx, who, documents, "")
+		}
+		if err == nil {
+			s.embedAdded(ctx, who, documents, report)
 		}
 		return done, err
 	})
@@ -181,7 +187,7 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	}
 	out := newLines(w, wire.MediaTypeNDJSON)
 	done, err := do(r.Context(), documents, func(event wire.LibraryEvent) {
-		if event.Type == wire.LibraryProgress || event.Type == wire.LibrarySkipped {
+		if event.Type == wire.LibraryProgress || event.Type == wire.LibrarySkipped || event.Type == wire.LibraryEmbedding {
 			out.send(event)
 		}
 	})
@@ -225,6 +231,7 @@ func (s *Server) libraryStatus(w http.ResponseWriter, r *http.Request, who direc
 		return answer(w, wire.LibraryStatus{
 			Roots: append([]wire.LibraryRoot{}, roots...), Documents: stats.Documents, Chunks: stats.Chunks,
 			Bytes: stats.Bytes, Version: snapshot.Version(), Path: s.LibraryPath,
+			Vectors: stats.Vectors, VectorModel: stats.VectorModel,
 		})
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"quarry/client/wire"
 	"quarry/server/directory"
 	"quarry/server/llm"
+	"quarry/server/pipeline"
 )
 
 // metered makes a model count what a search costs its tenant; nil stays nil. Once the budget of the day is used up
@@ -36,6 +37,14 @@ func (s *Server) metered(ctx context.Context, who directory.Principal, model llm
 	}
 	s.measures.refused.Add(1, refusedByBudget)
 	return nil, meter, usedUp(err)
+}
+
+// byVector lets a search ask the embedding model too, if there is one. Without it, or when the budget does not allow it,
+// passages are found by words alone.
+func (s *Server) byVector(prepared *pipeline.Request, meter *llm.Meter) {
+	if embedder, ok := s.Models.Embedder(); ok {
+		prepared.Embedder, prepared.Vectors = llm.CountedEmbedder(embedder, meter, "embed_query"), &s.vectors
+	}
 }
 
 // usedUp is the refusal of what the budget does not allow any more today.

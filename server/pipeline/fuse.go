@@ -12,7 +12,7 @@ const rrfK = 50
 
 // rankedList is what one query found, best first.
 type rankedList struct {
-	query  string
+	query  string // with byVector behind it, where it was searched for by its vector
 	weight float64
 	hits   []index.Hit
 }

@@ -13,6 +13,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/index"
+	"quarry/server/llm"
 )
 
 // maxFacetValues bounds each field of the facets that travel; the counts themselves are exact.
@@ -29,11 +30,14 @@ type run struct {
 
 	weights       weights
 	queries       []wire.ExecutedQuery
-	question      int            // which of the queries is the question itself
-	early         *index.Result  // what the question found before the model had answered
-	found         []index.Result // by query
-	remote        []remoteList   // by federated source that answered
-	sections      []section      // in the fused order
+	question      int                 // which of the queries is the question itself
+	early         *index.Result       // what the question found before the model had answered
+	found         []index.Result      // by query
+	asking        <-chan vectorAnswer // the vector of the question; nil: it is not asked for
+	near          [][]index.Hit       // by query, as found by vector; empty without vectors
+	embedding     llm.Usage           // of the embedding model
+	remote        []remoteList        // by federated source that answered
+	sections      []section           // in the fused order
 	chosen, rest  []section
 	final         []section
 	described     map[string]*index.Stored // by id; nil: gone, or not for the caller
@@ -110,14 +114,18 @@ func (r *run) note(code, format string, args ...any) {
 // for again, unless the model has narrowed the search.
 func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	r.found = make([]index.Result, len(r.queries))
-	group, ctx := errgroup.WithContext(ctx)
+	group, within := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		r.retrieveByVector(within)
+		return nil
+	})
 	for i, q := range r.queries {
 		if i == r.question && r.early != nil && !r.narrowed() {
 			r.found[i] = *r.early
 			continue
 		}
 		group.Go(func() error {
-			result, err := r.snapshot.Search(ctx, r.indexQuery(q))
+			result, err := r.snapshot.Search(within, r.indexQuery(q))
 			r.found[i] = result
 			return err
 		})
@@ -132,8 +140,26 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	for _, c := range r.found[r.question].Corrections {
 		r.note(wire.NoteTypoCorrected, "nothing matched “%s”; searched for “%s”", c.From, c.To)
 	}
-	return wire.OutcomeOK, fmt.Sprintf("%d %s from %d %s", hits, plural(hits, "passage", "passages"),
-		len(r.queries), plural(len(r.queries), "query", "queries")), nil
+	detail := fmt.Sprintf("%d %s from %d %s", hits, plural(hits, "passage", "passages"),
+		len(r.queries), plural(len(r.queries), "query", "queries"))
+	return wire.OutcomeOK, r.vectorsTold(detail), nil
+}
+
+// vectorsTold adds to the detail of retrieve what was found by vector.
+func (r *run) vectorsTold(detail string) string {
+	if r.asking == nil {
+		return detail
+	}
+	near := 0
+	for _, hits := range r.near {
+		near += len(hits)
+	}
+	detail += fmt.Sprintf(", %d by vector", near)
+	if r.Search.Explain && r.embedding != (llm.Usage{}) {
+		detail += fmt.Sprintf("; %s: %d %s, %d tokens in", r.Embedder.Name(), r.embedding.Calls,
+			plural(r.embedding.Calls, "call", "calls"), r.embedding.Prompt)
+	}
+	return detail
 }
 
 // narrowed reports whether the model limited the search beyond what the caller did.
@@ -145,6 +171,9 @@ func (r *run) rankings() []rankedList {
 	var lists []rankedList
 	for i, q := range r.queries {
 		lists = append(lists, rankedList{query: q.Query, weight: q.Weight, hits: r.found[i].Hits})
+		if i < len(r.near) && len(r.near[i]) > 0 {
+			lists = append(lists, rankedList{query: q.Query + byVector, weight: r.weights.byVector(q), hits: r.near[i]})
+		}
 	}
 	return lists
 }
@@ -174,7 +203,7 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 // fuse brings what the queries found into one order. Whoever reads along gets it, unless it is what they have already.
 func (r *run) fuse(ctx context.Context) (string, string, error) {
 	r.sections = r.fusedSections()
-	if r.early == nil || r.narrowed() || len(r.queries) > 1 || len(r.remote) > 0 {
+	if r.early == nil || r.narrowed() || len(r.queries) > 1 || len(r.remote)+len(r.near) > 0 {
 		chosen, rest := firstSections(r.sections, r.Search.NumResults)
 		if err := r.provisional(ctx, arrange(chosen, rest, r.Search)); err != nil {
 			return "", "", err

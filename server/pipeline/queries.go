@@ -22,13 +22,28 @@ const (
 type weights struct {
 	name                        string
 	question, rephrase, keyword float64
+	// vector and keywordVector are shares of a query's weight that its list by vector has; the latter of a keyword
+	// query's.
+	vector, keywordVector float64
+}
+
+// byVector is the weight of a query's list by vector.
+func (w weights) byVector(q wire.ExecutedQuery) float64 {
+	if q.Kind == kindKeyword {
+		return q.Weight * w.keywordVector
+	}
+	return q.Weight * w.vector
 }
 
 // parity are Onyx's weights, where the question as it was asked counts as passed (0.7) and as original (0.5).
-func parity() weights { return weights{name: "parity", question: 1.2, rephrase: 1.3, keyword: 1.0} }
+func parity() weights {
+	return weights{name: "parity", question: 1.2, rephrase: 1.3, keyword: 1.0, vector: 1, keywordVector: 0.25}
+}
 
 // literal puts the question first: what measured best without a model.
-func literal() weights { return weights{name: "literal", question: 1.3, rephrase: 0.7, keyword: 0.5} }
+func literal() weights {
+	return weights{name: "literal", question: 1.3, rephrase: 0.7, keyword: 0.5, vector: 0.3}
+}
 
 // weightedQueries lists what is to be searched for, the heaviest first. Inside a group, which are the sentences (the
 // question and its rephrasing) and the keyword queries, what differs in case alone is one query with the sum of the

@@ -28,6 +28,8 @@ type Request struct {
 
 	Model    llm.Chat      // nil: none
 	Deadline time.Duration // of one call of the model; 0: 8 s
+	Embedder llm.Embedder  // nil: none
+	Vectors  *QueryVectors // that are known already; nil: none are remembered
 	// AutoDetectFilters lets the model limit the sources and the time that the question speaks of.
 	AutoDetectFilters bool
 	Sources           []string // those that hold what the caller may see, for AutoDetectFilters

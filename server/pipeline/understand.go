@@ -23,6 +23,9 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 		r.weights = parity()
 	}
 	r.setQueries(understood{})
+	if err := r.startVectors(ctx); err != nil {
+		return "", "", err
+	}
 	if why := r.withoutModel(r.Model == nil && r.Search.SkipQueryExpansion); why != "" {
 		if !r.Search.Instant && !r.Search.SkipQueryExpansion {
 			r.note(wire.NoteNoModel, "no language model is configured: the question was searched as it stands")

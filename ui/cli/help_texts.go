@@ -168,7 +168,8 @@ dot and links out of the folder are passed over. Ctrl-C keeps what was stored.`,
 		not: `To add to a server: quarry add always works on a library of this machine, the usual one or
 that of --library DIR. To read changes of what was added before, use quarry sync.`,
 		output: `Progress on standard error, one line about what changed on standard output; with --json
-NDJSON: {"type":"progress",done,total,bytes,path}, a {"type":"skipped",path,reason} a file, last
+NDJSON: {"type":"progress",done,total,bytes,path}, a {"type":"skipped",path,reason} a file, with
+an embedding model {"type":"embedding",done,total} in passages, last
 {"type":"done",added,updated,removed,unchanged,skipped,searches_go_to}.`,
 		exits:    []int{ExitNotAvailable},
 		examples: []string{`quarry add ~/notes`, `quarry add . --as github --set handbook --json`},

@@ -41,6 +41,7 @@ type progress struct {
 	mu      sync.Mutex
 	drawn   time.Time
 	last    wire.LibraryEvent   // the latest of type progress
+	vectors wire.LibraryEvent   // the latest of type embedding
 	skips   []wire.LibraryEvent // without those of kinds that are not read
 	kinds   map[string]int      // files of each such kind
 	skipped int
@@ -60,6 +61,8 @@ func (p *progress) event(event wire.LibraryEvent) {
 	switch event.Type {
 	case wire.LibraryProgress:
 		p.last = event
+	case wire.LibraryEmbedding:
+		p.vectors = event
 	case wire.LibrarySkipped:
 		p.skipped++
 		if kind, notRead := wire.KindNotRead(event.Reason); notRead {
@@ -75,8 +78,8 @@ func (p *progress) event(event wire.LibraryEvent) {
 	p.draw(event)
 }
 
-// Lines of NDJSON, version 1: {"type":"progress","done","total","bytes","path"}, {"type":"skipped","path","reason"} and
-// last {"type":"done","added","updated","removed","unchanged","skipped","searches_go_to"}, where the latter is what
+// Lines of NDJSON, version 1: {"type":"progress","done","total","bytes","path"}, {"type":"skipped","path","reason"},
+// {"type":"embedding","done","total"} with passages that have vectors, and "reason" where that stopped early, and last {"type":"done","added","updated","removed","unchanged","skipped","searches_go_to"}, where the latter is what
 // "searched" of the next search says, or {"type":"stopped","done"} with the number of files that are stored.
 type (
 	jsonProgress struct {
@@ -90,6 +93,12 @@ type (
 		Type   string `json:"type"`
 		Path   string `json:"path"`
 		Reason string `json:"reason"`
+	}
+	jsonEmbedding struct {
+		Type   string `json:"type"`
+		Done   int    `json:"done"`
+		Total  int    `json:"total"`
+		Reason string `json:"reason,omitempty"`
 	}
 	jsonStopped struct {
 		Type string `json:"type"`
@@ -113,6 +122,8 @@ func (p *progress) line(event wire.LibraryEvent) {
 		value = jsonProgress{event.Type, event.Done, event.Total, event.Bytes, event.Path}
 	case wire.LibrarySkipped:
 		value = jsonSkipped{event.Type, event.Path, event.Reason}
+	case wire.LibraryEmbedding:
+		value = jsonEmbedding{event.Type, event.Done, event.Total, event.Reason}
 	default:
 		return
 	}
@@ -136,7 +147,7 @@ func (p *progress) draw(event wire.LibraryEvent) {
 	if p.bar {
 		every = barEvery
 	}
-	if event.Type != wire.LibraryProgress || now.Sub(p.drawn) < every {
+	if event.Type == wire.LibrarySkipped || now.Sub(p.drawn) < every {
 		return
 	}
 	p.drawn = now
@@ -147,8 +158,11 @@ func (p *progress) draw(event wire.LibraryEvent) {
 	p.app.say("%s", p.counts(now))
 }
 
-// counts is "120 of 456 files, 40 files/s, 12.3 MB".
+// counts is "120 of 456 files, 40 files/s, 12.3 MB", or after that "120 of 456 passages have vectors".
 func (p *progress) counts(now time.Time) string {
+	if p.vectors.Total > 0 {
+		return vectorsText(p.vectors)
+	}
 	files := fmt.Sprintf("%d files", p.last.Done)
 	if p.last.Total > 0 {
 		files = fmt.Sprintf("%d of %d files", p.last.Done, p.last.Total)
@@ -164,19 +178,28 @@ func (p *progress) counts(now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
+// vectorsText is "120 of 456 passages have vectors".
+func vectorsText(event wire.LibraryEvent) string {
+	return fmt.Sprintf("%d of %d passages have vectors", event.Done, event.Total)
+}
+
 func (p *progress) barText(now time.Time) string {
 	const barWidth = 24
 	width := p.app.io.columns() - 1
 	text := p.counts(now)
-	if p.last.Total > 0 && width > barWidth+len(text)+4 {
-		filled := min(barWidth, barWidth*p.last.Done/p.last.Total)
+	at := p.last
+	if p.vectors.Total > 0 {
+		at = p.vectors
+	}
+	if at.Total > 0 && width > barWidth+len(text)+4 {
+		filled := min(barWidth, barWidth*at.Done/at.Total)
 		bar := p.app.errs.Success.Render(strings.Repeat("█", filled)) +
 			p.app.errs.Muted.Render(strings.Repeat("░", barWidth-filled))
 		text = bar + " " + text
 	}
 	if room := width - ansi.StringWidth(text) - 2; room > 8 {
-		text += "  " + p.app.errs.Muted.Render(ansi.TruncateLeft(printable(p.last.Path),
-			max(0, ansi.StringWidth(printable(p.last.Path))-room+1), "…"))
+		text += "  " + p.app.errs.Muted.Render(ansi.TruncateLeft(printable(at.Path),
+			max(0, ansi.StringWidth(printable(at.Path))-room+1), "…"))
 	}
 	return ansi.Truncate(text, width, "…")
 }
@@ -202,6 +225,10 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 		return p.err
 	}
 	p.tellSkips()
+	if reason := p.vectors.Reason; reason != "" {
+		p.app.say("%s; the rest is found by words: %s. `quarry sync` goes on from there.", vectorsText(p.vectors),
+			strings.TrimSuffix(reason, "."))
+	}
 	return p.app.print([]byte(doneText(done) + "\n"))
 }
 

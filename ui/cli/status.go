@@ -38,6 +38,8 @@ type jsonLibraryStatus struct {
 	Exists    bool               `json:"exists"`
 	Documents int                `json:"documents"`
 	Chunks    int                `json:"chunks"`
+	Vectors   int                `json:"vectors,omitempty"`      // chunks that can be found by vector
+	Model     string             `json:"vector_model,omitempty"` // that they are by
 	Bytes     int64              `json:"bytes"`
 	Version   string             `json:"version,omitempty"`
 	Roots     []wire.LibraryRoot `json:"roots"`
@@ -121,6 +123,7 @@ func (a *app) libraryStatus(ctx context.Context) (jsonLibraryStatus, error) {
 		return status, err
 	}
 	status.Exists, status.Documents, status.Chunks = true, found.Documents, found.Chunks
+	status.Vectors, status.Model = found.Vectors, found.VectorModel
 	status.Bytes, status.Version, status.Roots = found.Bytes, found.Version, filled(found.Roots)
 	return status, nil
 }
@@ -171,6 +174,9 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 		return text.String()
 	}
 	line("Documents", "%d, in %s, %s on disk", library.Documents, pieces(library.Chunks), friendlyBytes(library.Bytes))
+	if library.Model != "" {
+		line("Vectors", "%d of %s, by %s", library.Vectors, pieces(library.Chunks), library.Model)
+	}
 	if len(library.Roots) == 0 {
 		return text.String()
 	}

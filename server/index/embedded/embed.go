@@ -39,13 +39,20 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 		report = func(index.Embedded) {}
 	}
 	e := &embedding{x: x, model: model, vectors: vectors, report: report, tried: make(map[string]bool)}
-	if err := x.db.Update(ctx, func(tx *sql.Tx) error { return e.choose(ctx, tx) }); err != nil {
-		return fmt.Errorf("embed: %w", err)
+	if current, ok, err := currentModel(ctx, x.db.Reader); err != nil || ok && current.name != model {
+		if err == nil {
+			err = x.db.Update(ctx, func(tx *sql.Tx) error { return e.choose(ctx, tx) })
+		}
+		if err != nil {
+			return fmt.Errorf("embed: %w", err)
+		}
 	}
 	for {
 		name, err := e.next(ctx)
 		if err == nil && name == "" {
-			err = x.dropUnneeded(ctx, model)
+			if len(e.tried) > 0 {
+				err = x.dropUnneeded(ctx, model)
+			}
 			if err != nil {
 				return fmt.Errorf("embed: %w", err)
 			}

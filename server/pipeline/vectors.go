@@ -1,0 +1,215 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+	"quarry/server/llm"
+)
+
+const (
+	// embedDeadline is how long the embedding model may take: it is asked for a line or two.
+	embedDeadline = 3 * time.Second
+	// rememberedVectors of queries are kept; more than people ask for at the same time.
+	rememberedVectors = 512
+	// byVector stands behind a query in Ranks, where its place in the list by vector is told.
+	byVector = " (vectors)"
+)
+
+// QueryVectors remembers the vectors of queries, by model: one question is asked several times while its filters
+// change. It is safe for concurrent use; the zero value is empty.
+type QueryVectors struct {
+	mutex   sync.Mutex
+	vectors map[[2]string][]float32
+	order   [][2]string // the oldest first
+}
+
+func (v *QueryVectors) get(model, text string) []float32 {
+	if v == nil {
+		return nil
+	}
+	v.mutex.Lock()
+	defer v.mutex.Unlock()
+	return v.vectors[[2]string{model, text}]
+}
+
+func (v *QueryVectors) put(model, text string, vector []float32) {
+	if v == nil {
+		return
+	}
+	v.mutex.Lock()
+	defer v.mutex.Unlock()
+	key := [2]string{model, text}
+	if v.vectors == nil {
+		v.vectors = map[[2]string][]float32{}
+	}
+	if _, known := v.vectors[key]; !known {
+		if v.order = append(v.order, key); len(v.order) > rememberedVectors {
+			delete(v.vectors, v.order[0])
+			v.order = append([][2]string{}, v.order[1:]...)
+		}
+	}
+	v.vectors[key] = vector
+}
+
+// vectorAnswer is what became of asking for the vectors of some texts.
+type vectorAnswer struct {
+	vectors map[string][]float32
+	usage   llm.Usage
+	err     error
+}
+
+// searchesByVector reports whether the library has vectors that the queries can be compared with.
+func (r *run) searchesByVector(ctx context.Context) (bool, error) {
+	if r.Embedder == nil || r.Search.Instant {
+		return false, nil
+	}
+	stats, err := r.snapshot.Stats(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for vectors: %w", err)
+	}
+	return stats.Vectors > 0 && stats.VectorModel == r.Embedder.Name(), nil
+}
+
+// startVectors asks for the vector of the question while the language model thinks.
+func (r *run) startVectors(ctx context.Context) error {
+	able, err := r.searchesByVector(ctx)
+	if err != nil || !able {
+		return err
+	}
+	r.asking = r.embed(ctx, []string{r.meant(wire.ExecutedQuery{Query: r.Search.Query, Kind: kindOriginal})})
+	return nil
+}
+
+// meant is the text of a query that is embedded.
+func (r *run) meant(q wire.ExecutedQuery) string {
+	if q.Kind == kindOriginal {
+		return oneLine(r.words())
+	}
+	return oneLine(q.Query)
+}
+
+// embed asks for the vectors of texts, as far as they are not remembered. The channel gets one answer, within the
+// deadline whatever the model does.
+func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
+	answer := vectorAnswer{vectors: map[string][]float32{}}
+	var unknown []string
+	for _, text := range texts {
+		if known := r.Vectors.get(r.Embedder.Name(), text); known != nil {
+			answer.vectors[text] = known
+		} else if text != "" {
+			unknown = append(unknown, text)
+		}
+	}
+	asked := make(chan vectorAnswer, 1)
+	if len(unknown) == 0 {
+		asked <- answer
+		return asked
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(embedDeadline, r.callDeadline(ctx)))
+	done := make(chan vectorAnswer, 1)
+	go func() { done <- vectorsOf(ctx, r.Embedder, unknown) }()
+	go func() {
+		defer cancel()
+		select {
+		case fresh := <-done:
+			answer.usage, answer.err = fresh.usage, fresh.err
+			for text, vector := range fresh.vectors {
+				answer.vectors[text] = vector
+				r.Vectors.put(r.Embedder.Name(), text, vector)
+			}
+		case <-ctx.Done():
+			answer.err = ctx.Err()
+		}
+		asked <- answer
+	}()
+	return asked
+}
+
+// vectorsOf calls a model. A panic of its client is an error like others.
+func vectorsOf(ctx context.Context, model llm.Embedder, texts []string) (answer vectorAnswer) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			answer = vectorAnswer{err: fmt.Errorf("panic: %v", cause)}
+		}
+	}()
+	vectors, usage, err := model.Embed(ctx, texts)
+	answer.usage, answer.err = usage, err
+	if err == nil && len(vectors) != len(texts) {
+		answer.err = errUnusable
+	}
+	if answer.err == nil {
+		answer.vectors = map[string][]float32{}
+		for i, text := range texts {
+			answer.vectors[text] = vectors[i]
+		}
+	}
+	return answer
+}
+
+// retrieveByVector searches for every query that has a weight by vector; what fails is noted, and found by words alone.
+func (r *run) retrieveByVector(ctx context.Context) {
+	if r.asking == nil {
+		return
+	}
+	asked := <-r.asking
+	var texts []string
+	for _, q := range r.queries {
+		if text := r.meant(q); r.weights.byVector(q) > 0 && asked.vectors[text] == nil && asked.err == nil {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) > 0 {
+		more := <-r.embed(ctx, texts)
+		for text, vector := range more.vectors {
+			asked.vectors[text] = vector
+		}
+		asked.err, asked.usage = more.err, asked.usage.Add(more.usage)
+	}
+	r.embedding = asked.usage
+	var failed error
+	var mutex sync.Mutex
+	var searches sync.WaitGroup
+	near := make([][]index.Hit, len(r.queries))
+	for i, q := range r.queries {
+		vector := asked.vectors[r.meant(q)]
+		if vector == nil || r.weights.byVector(q) == 0 {
+			continue
+		}
+		searches.Go(func() {
+			hits, err := r.snapshot.Nearest(ctx, index.Vector{Model: r.Embedder.Name(), Values: vector}, r.indexQuery(q))
+			mutex.Lock()
+			defer mutex.Unlock()
+			if near[i] = hits; err != nil {
+				failed = err
+			}
+		})
+	}
+	searches.Wait()
+	r.near = near
+	r.noteVectors(ctx, errors.Join(asked.err, failed))
+}
+
+// noteVectors says what could not be done.
+func (r *run) noteVectors(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	if r.Log != nil {
+		r.Log.WarnContext(ctx, "search by vector failed", "model", r.Embedder.Name(), "error", err.Error())
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, llm.ErrTimeout) {
+		r.note(wire.NoteStageTimeout, "the embedding model did not answer in time: passages were found by words")
+		return
+	}
+	reason := ""
+	if r.Trusted {
+		reason = " (" + clip(oneLine(err.Error()), titleTokens) + ")"
+	}
+	r.note(wire.NoteStageFailed, "the search by vector failed%s: passages were found by words", reason)
+}

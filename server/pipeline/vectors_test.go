@@ -1,0 +1,221 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+	"quarry/server/llm"
+)
+
+// meanings is an embedding model that gives every text the same vector, and remembers what it was asked for.
+type meanings struct {
+	mutex sync.Mutex
+	asked []string
+	fail  func(ctx context.Context) error
+}
+
+func (m *meanings) Name() string { return "nomic" }
+
+func (m *meanings) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
+	m.mutex.Lock()
+	m.asked = append(m.asked, strings.Join(texts, "|"))
+	m.mutex.Unlock()
+	if m.fail != nil {
+		if err := m.fail(ctx); err != nil {
+			return nil, llm.Usage{Calls: 1}, err
+		}
+	}
+	vectors := make([][]float32, len(texts))
+	for i := range texts {
+		vectors[i] = []float32{1, 0}
+	}
+	return vectors, llm.Usage{Calls: 1, Prompt: 7}, nil
+}
+
+// vectored is a shelf with vectors.
+type vectored struct {
+	*shelf
+	model string
+	near  []index.Hit
+	err   error
+	mutex sync.Mutex
+	texts []string // of the queries that were searched for by vector
+}
+
+func (v *vectored) Stats(context.Context) (index.Stats, error) {
+	return index.Stats{Chunks: 9, Vectors: 9, VectorModel: v.model}, nil
+}
+
+func (v *vectored) Nearest(_ context.Context, vector index.Vector, q index.Query) ([]index.Hit, error) {
+	v.mutex.Lock()
+	defer v.mutex.Unlock()
+	v.texts = append(v.texts, q.Text)
+	if vector.Model != "nomic" || len(vector.Values) != 2 || q.Limit == 0 {
+		return nil, fmt.Errorf("asked for %+v, %+v", vector, q)
+	}
+	return v.near, v.err
+}
+
+func withVectors() *vectored {
+	return &vectored{shelf: newShelf(), model: "nomic", near: []index.Hit{
+		{DocumentID: "b", Chunk: 0, Score: 0.9}, {DocumentID: "a", Chunk: 1, Score: 0.8},
+	}}
+}
+
+func vectorSearch(text string) Request {
+	return Request{Search: wire.SearchRequest{Query: text, Explain: true}, Now: time.Now(), Embedder: &meanings{}}
+}
+
+// TestVectorsJoin: the list by vector is fused with its own weight, and its ranks are told beside those by words.
+func TestVectorsJoin(t *testing.T) {
+	t.Parallel()
+	shelf := withVectors()
+	response, err := Run(t.Context(), shelf, vectorSearch("roll back"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranks := map[string]bool{}
+	for _, result := range response.Results {
+		for query := range result.Ranks {
+			ranks[query] = true
+		}
+	}
+	if !ranks["roll back"] || !ranks["roll back (vectors)"] {
+		t.Errorf("ranks for %v", ranks)
+	}
+	if detail := response.Stages[1].Detail; !strings.Contains(detail, ", 2 by vector; nomic: 1 call, 7 tokens in") {
+		t.Errorf("retrieve told %q", detail)
+	}
+}
+
+// TestVectorWeights are those of SPEC's two tables, worked out by hand.
+func TestVectorWeights(t *testing.T) {
+	t.Parallel()
+	question := wire.ExecutedQuery{Kind: kindOriginal, Weight: 1.2}
+	keyword := wire.ExecutedQuery{Kind: kindKeyword, Weight: 1}
+	for _, c := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"parity, a sentence", parity().byVector(question), 1.2}, {"parity, keywords", parity().byVector(keyword), 0.25},
+		{"literal, a sentence", literal().byVector(question), 0.36}, {"literal, keywords", literal().byVector(keyword), 0},
+	} {
+		if diff := c.got - c.want; diff > 1e-9 || diff < -1e-9 {
+			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
+		}
+	}
+}
+
+// TestWhenVectorsAreLeftOut: while one types, without vectors in the library, and with those of another model.
+func TestWhenVectorsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Request, *vectored){
+		"instant":       func(r *Request, _ *vectored) { r.Search.Instant = true },
+		"another model": func(_ *Request, v *vectored) { v.model = "other" },
+		"no embedder":   func(r *Request, _ *vectored) { r.Embedder = nil },
+	} {
+		shelf, request := withVectors(), vectorSearch("roll back")
+		model := request.Embedder.(*meanings)
+		change(&request, shelf)
+		if _, err := Run(t.Context(), shelf, request, nil); err != nil {
+			t.Fatal(err)
+		}
+		if len(model.asked)+len(shelf.texts) > 0 {
+			t.Errorf("%s: asked for %q, searched for %q", name, model.asked, shelf.texts)
+		}
+	}
+}
+
+// TestVectorsFailOpen: whatever goes wrong, words find what they find, and a note says so.
+func TestVectorsFailOpen(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fail  func(ctx context.Context) error
+		index error
+		code  string
+	}{
+		"late":         {fail: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, code: wire.NoteStageTimeout},
+		"fails":        {fail: func(context.Context) error { return errors.New("no") }, code: wire.NoteStageFailed},
+		"panics":       {fail: func(context.Context) error { panic("no") }, code: wire.NoteStageFailed},
+		"index damage": {index: index.ErrDamaged, code: wire.NoteStageFailed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			shelf, request := withVectors(), vectorSearch("roll back")
+			shelf.err = c.index
+			request.Embedder = &meanings{fail: c.fail}
+			start := time.Now()
+			response, err := Run(t.Context(), shelf, request, nil)
+			if err != nil || len(response.Results) == 0 {
+				t.Fatalf("%s: %v", name, err)
+			}
+			var codes []string
+			for _, note := range response.Notes {
+				codes = append(codes, note.Code)
+			}
+			if !strings.Contains(strings.Join(codes, " "), c.code) {
+				t.Errorf("%s: notes %v", name, response.Notes)
+			}
+			if took := time.Since(start); took > embedDeadline {
+				t.Errorf("%s: took %v", name, took)
+			}
+		})
+	}
+}
+
+// TestVectorsAreRemembered: the same question is embedded once, whatever its filters; the oldest are forgotten.
+func TestVectorsAreRemembered(t *testing.T) {
+	t.Parallel()
+	shelf, request := withVectors(), vectorSearch("roll back")
+	request.Vectors = new(QueryVectors)
+	for range 3 {
+		if _, err := Run(t.Context(), shelf, request, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked := request.Embedder.(*meanings).asked; len(asked) != 1 || len(shelf.texts) != 3 {
+		t.Errorf("embedded %q, searched %d times", asked, len(shelf.texts))
+	}
+	for i := range 2 * rememberedVectors {
+		request.Vectors.put("nomic", fmt.Sprint(i), []float32{1})
+	}
+	if n := len(request.Vectors.vectors); n != rememberedVectors || len(request.Vectors.order) != n {
+		t.Errorf("%d vectors are remembered", n)
+	}
+	if request.Vectors.get("nomic", "roll back") != nil || request.Vectors.get("other", "600") != nil {
+		t.Error("what is remembered is not the latest of one model")
+	}
+}
+
+// TestEveryQueryByVector: with a language model its queries are embedded too, in one call, and the question's own while
+// it thinks.
+func TestEveryQueryByVector(t *testing.T) {
+	t.Parallel()
+	shelf, request := withVectors(), vectorSearch("roll back")
+	request.Search.SkipDocumentSelection = true
+	said := func(text string) answer {
+		return func(context.Context, llm.Request) (llm.Reply, error) { return llm.Reply{Text: text}, nil }
+	}
+	request.Model = &chat{answers: map[string]answer{
+		purposeRephrase: said("how to undo a deploy"), purposeKeywords: said("undo deploy\nrollback"),
+		purposeClassify: said("1"),
+	}}
+	response, err := Run(t.Context(), shelf, request, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := request.Embedder.(*meanings).asked
+	if len(asked) != 2 || asked[0] != "roll back" || asked[1] != "how to undo a deploy|undo deploy|rollback" {
+		t.Errorf("embedded %q", asked)
+	}
+	if len(shelf.texts) != 4 || !strings.Contains(response.Stages[1].Detail, "8 by vector") {
+		t.Errorf("searched by vector for %q: %s", shelf.texts, response.Stages[1].Detail)
+	}
+}

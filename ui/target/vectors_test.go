@@ -1,0 +1,90 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"quarry/client/wire"
+	"quarry/server/llm/llmtest"
+)
+
+// TestVectorsOfTheLibrary: what is added is embedded, a failing endpoint is told and stops nothing, the next sync goes
+// on, unchanged text is not embedded again, and a search is answered by both lists.
+func TestVectorsOfTheLibrary(t *testing.T) {
+	model := llmtest.New()
+	t.Cleanup(model.Close)
+	model.OnVectors(llmtest.Status(http.StatusBadRequest, "no such model"), llmtest.Vectors(llmtest.DefaultDimensions))
+	home := t.TempDir()
+	configure(t, home, fmt.Sprintf("embeddings: {base_url: %q, model: nomic, key: sk-0123456789}\n", model.BaseURL()))
+	h := newHost(t, home)
+	if len(h.Config.Warnings) > 0 {
+		t.Errorf("warned of %v", h.Config.Warnings)
+	}
+	notes := filepath.Join(home, "notes")
+	if err := os.MkdirAll(notes, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"The lantern is lit at dusk.", "Ships come in with the tide.", "Bread is baked at dawn."} {
+		if err := os.WriteFile(filepath.Join(notes, fmt.Sprintf("%d.md", i)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opened, err := h.OpenLibrary(context.Background(), "", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, opened)
+	var told []wire.LibraryEvent
+	report := func(event wire.LibraryEvent) {
+		if event.Type == wire.LibraryEmbedding {
+			told = append(told, event)
+		}
+	}
+	done, err := opened.Client.LibraryAdd(context.Background(), wire.AddRequest{Paths: []string{notes}}, report)
+	if err != nil || done.Added != 3 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if len(told) == 0 || !strings.Contains(told[len(told)-1].Reason, "no such model") || told[len(told)-1].Total != 3 {
+		t.Errorf("told %+v", told)
+	}
+	if strings.Contains(fmt.Sprint(told), "sk-0123456789") {
+		t.Error("the key is told")
+	}
+	told = nil
+	if _, err := opened.Client.LibrarySync(context.Background(), wire.SyncRequest{}, report); err != nil {
+		t.Fatal(err)
+	}
+	if last := told[len(told)-1]; last.Done != 3 || last.Total != 3 || last.Reason != "" {
+		t.Errorf("told %+v", told)
+	}
+	before := len(model.Requests())
+	if _, err := opened.Client.LibrarySync(context.Background(), wire.SyncRequest{}, report); err != nil {
+		t.Fatal(err)
+	}
+	if len(model.Requests()) != before {
+		t.Error("unchanged text was embedded again")
+	}
+	status, err := opened.Client.LibraryStatus(context.Background())
+	if err != nil || status.Vectors != 3 || status.VectorModel != "nomic" {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	response, err := opened.Client.Search(context.Background(), wire.SearchRequest{Query: "lantern dusk", Explain: true})
+	if err != nil || len(response.Results) != 3 {
+		t.Fatalf("%d results, %v", len(response.Results), err)
+	}
+	first := response.Results[0]
+	if !strings.Contains(first.Content, "lantern") || first.Ranks["lantern dusk"] != 1 ||
+		first.Ranks["lantern dusk (vectors)"] != 1 {
+		t.Errorf("first is %q with ranks %v", first.Content, first.Ranks)
+	}
+	for _, r := range model.Requests() {
+		if r.Authorization != "Bearer sk-0123456789" || r.Model != "nomic" {
+			t.Errorf("sent %+v", r)
+		}
+	}
+}
