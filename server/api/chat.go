@@ -101,6 +101,7 @@ type turn struct {
 
 	questionID int
 	answer     chat.Message
+	failed     *chatFailure // why the answer is not whole; nil also where its user stopped it or left
 	text       strings.Builder
 	out        *lines // nil: the answer is sent whole
 	place      int    // turn of the packets
@@ -135,16 +136,15 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Prin
 		if r.Context().Err() == context.Canceled {
 			return r.Context().Err()
 		}
-		return answer(w, t.whole(failure))
+		return answer(w, t.whole())
 	}
 	switch {
 	case failure == nil:
 		t.send(chat.Stop(false))
 	case errors.Is(context.Cause(ctx), errStopped):
 		t.send(chat.Stop(true))
-	default:
-		t.out.send(s.chatError(ctx, failure))
-		t.audit.failed = s.chatError(ctx, failure).Code
+	case t.failed != nil:
+		t.out.send(t.failed)
 	}
 	return nil
 }
@@ -383,8 +383,13 @@ func (t *turn) beat(ctx context.Context) (end func()) {
 // keep notes what became of the answer, also when its reader has gone.
 func (t *turn) keep(ctx context.Context, failure error) {
 	t.answer.Text, t.answer.Took = t.text.String(), time.Since(t.started)
-	if failure != nil && !errors.Is(context.Cause(ctx), errStopped) {
-		t.answer.Error = t.server.chatError(ctx, failure).Error
+	switch cause := context.Cause(ctx); {
+	case failure == nil || errors.Is(cause, errStopped):
+	case errors.Is(cause, context.Canceled):
+		t.answer.Error = "The answer was given up before its end."
+	default:
+		f := t.server.chatError(ctx, failure)
+		t.failed, t.answer.Error, t.audit.failed = &f, f.Error, f.Code
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quick)
 	defer cancel()
@@ -394,7 +399,7 @@ func (t *turn) keep(ctx context.Context, failure error) {
 }
 
 // whole is the answer without streaming.
-func (t *turn) whole(failure error) wire.ChatFullResponse {
+func (t *turn) whole() wire.ChatFullResponse {
 	response := wire.ChatFullResponse{
 		Answer: t.answer.Text, AnswerCitationless: chat.Uncited(t.answer.Text), ToolCalls: []any{},
 		TopDocuments: t.answer.Documents, CitationInfo: []wire.ChatCitationAt{}, MessageID: t.answer.ID,
@@ -410,9 +415,6 @@ func (t *turn) whole(failure error) wire.ChatFullResponse {
 	slices.SortFunc(response.CitationInfo, func(a, b wire.ChatCitationAt) int { return a.CitationNumber - b.CitationNumber })
 	if t.answer.Error != "" {
 		response.ErrorMessage = &t.answer.Error
-	}
-	if failure != nil {
-		t.audit.failed = "MODEL_FAILED"
 	}
 	return response
 }

@@ -516,6 +516,12 @@ func TestAnswersAreStopped(t *testing.T) {
 		}
 		w.check(ctx.Err())
 	}
+	for !strings.Contains(w.log.String(), "outcome=canceled") {
+		w.check(ctx.Err())
+	}
+	if log := w.log.String(); strings.Contains(log, "level=ERROR") {
+		t.Errorf("log %s", log)
+	}
 }
 
 // Another tenant has its own sessions.

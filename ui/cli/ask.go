@@ -160,6 +160,9 @@ func (a *app) askFailure(err error, about *asked) error {
 			failure.Do = "Name one under llm in the configuration (docs/models.md); the search works without: " + instead
 		}
 		return failure
+	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled: // told within the answer: the model failed
+		return &Failure{Code: exitCodeOfKind(reply.Kind), What: oneLine(err.Error()), Err: err,
+			Do: "Ask again later; the search works without the model: " + instead + " --no-query-expansion --no-document-selection"}
 	case reply.Status == http.StatusNotFound && reply.Code == "" && strings.EqualFold(reply.Reason, "Not Found"):
 		return &Failure{Code: ExitNotAvailable, What: "this server answers no questions", Do: "Search instead: " + instead,
 			Err: err}

@@ -150,7 +150,8 @@ func TestAskFails(t *testing.T) {
 	} {
 		s, _ := answering(t, []byte(test.stream))
 		got := run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, test.code)
-		if got.out != test.out || !strings.Contains(got.err, "error: ") {
+		if got.out != test.out || !strings.Contains(got.err, "error: ") ||
+			strings.Contains(test.stream, "RATE_LIMIT") && !strings.Contains(got.err, "quarry search x") {
 			t.Errorf("%s: %q; %s", name, got.out, got.err)
 		}
 		lines := strings.Split(strings.TrimSpace(run(t, testDoors(s.URL), terminal{}, "ask", "x", "--json").check(t, test.code).out), "\n")
