@@ -47,6 +47,13 @@ type ChatFilters struct {
 	UpdatedAt    *ChatTimeRange `json:"updated_at_range,omitempty"`
 	Tags         []Tag          `json:"tags,omitempty"`
 	TimeCutoff   *Time          `json:"time_cutoff,omitempty"`
+
+	// The fields below are unknown to Onyx, which ignores them. They mean what they mean in a SearchRequest.
+
+	Authors       []string `json:"authors,omitempty"`
+	DocumentTypes []string `json:"document_types,omitempty"`
+	Exclude       []string `json:"exclude,omitempty"`
+	Phrases       []string `json:"phrases,omitempty"`
 }
 
 // ChatTimeRange is a range of time, open where an end is nil.

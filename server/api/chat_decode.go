@@ -108,6 +108,8 @@ func (f *fields) chatFilters() *wire.ChatFilters {
 	filters := &wire.ChatFilters{
 		Sources: inner.oneOf("source_type", sourceValues()), DocumentSets: inner.texts("document_set"),
 		Tags: readTags(inner), TimeCutoff: inner.moment("time_cutoff"),
+		Authors: nonEmpty(inner.texts("authors")), DocumentTypes: nonEmpty(inner.texts("document_types")),
+		Exclude: readWanted(inner, "exclude"), Phrases: readWanted(inner, "phrases"),
 	}
 	if raw, ok := inner.given("updated_at_range"); ok {
 		if span := inner.object(raw, "updated_at_range"); span != nil {
@@ -148,6 +150,8 @@ func (r chatRequest) search(personaID int) wire.SearchRequest {
 	if filters := r.Filters; filters != nil {
 		request.Sources, request.DocumentSets, request.Tags = filters.Sources, filters.DocumentSets, filters.Tags
 		request.TimeCutoff = filters.TimeCutoff
+		request.Authors, request.DocumentTypes = filters.Authors, filters.DocumentTypes
+		request.Exclude, request.Phrases = filters.Exclude, filters.Phrases
 		if span := filters.UpdatedAt; span != nil {
 			if span.Start != nil {
 				request.TimeCutoff = span.Start

@@ -169,6 +169,10 @@ func TestAskFindsWhatSearchFinds(t *testing.T) {
 				"a set":    {`"internal_search_filters":{"document_set":["Handbook"]}`, `"document_sets":["Handbook"]`},
 				"a time": {`"internal_search_filters":{"updated_at_range":{"start":"2026-03-03","end":"2026-04-01"}}`,
 					`"time_cutoff":"2026-03-03","time_until":"2026-04-01"`},
+				"an author": {`"internal_search_filters":{"authors":["Ada Ro"],"document_types":["md"]}`,
+					`"authors":["Ada Ro"],"document_types":["md"]`},
+				"words that must not be there": {`"internal_search_filters":{"exclude":["budget"],"phrases":["deploy"]}`,
+					`"exclude":["budget"],"phrases":["deploy"]`},
 				"a tag": {`"internal_search_filters":{"tags":[{"tag_key":"team","tag_value":"infra"}]}`,
 					`"tags":[{"tag_key":"team","tag_value":"infra"}]`},
 			} {

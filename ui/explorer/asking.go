@@ -120,8 +120,12 @@ func (m *Model) chatRequest(question string) (request wire.ChatRequest, agent st
 	}
 	query := client.ParseQuery(m.thread.query, m.now())
 	narrowed := query.Request()
-	if len(query.Chips) > 0 {
-		request.Filters = &wire.ChatFilters{Sources: narrowed.Sources, DocumentSets: narrowed.DocumentSets, Tags: narrowed.Tags}
+	if len(query.Chips)+len(query.Exclude)+len(query.Phrases) > 0 {
+		request.Filters = &wire.ChatFilters{Sources: narrowed.Sources, DocumentSets: narrowed.DocumentSets, Tags: narrowed.Tags,
+			Authors: narrowed.Authors, DocumentTypes: narrowed.DocumentTypes}
+		if m.thread.session == "" { // what must and must not be there is part of the first question alone
+			request.Filters.Exclude, request.Filters.Phrases = narrowed.Exclude, narrowed.Phrases
+		}
 		if narrowed.TimeCutoff != nil || narrowed.TimeUntil != nil {
 			request.Filters.UpdatedAt = &wire.ChatTimeRange{Start: narrowed.TimeCutoff, End: narrowed.TimeUntil}
 		}
