@@ -483,3 +483,54 @@ func TestUnneededVectorsGo(t *testing.T) {
 		t.Errorf("%d vectors by the old model, %d by the new one", count("m"), count("n"))
 	}
 }
+
+// TestEmbeddingBesideWriters: passes, writers, merges and searches at the same time leave every chunk with the vector of
+// its own text.
+func TestEmbeddingBesideWriters(t *testing.T) {
+	t.Parallel()
+	x, err := Open(t.Context(), Options{Dir: t.TempDir(), Log: testLog(t), policy: eager()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	means, documents := newMeaning(16, ""), model{}
+	means.asked = nil // searches and passes share it
+	plain := func(_ context.Context, texts []string) (vectors [][]float32, err error) {
+		for _, text := range texts {
+			vectors = append(vectors, means.of(text))
+		}
+		return vectors, nil
+	}
+	ended := make(chan error, 1)
+	stop := make(chan struct{})
+	go func() {
+		for {
+			if err := x.Embed(t.Context(), "m", plain, nil); err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case <-stop:
+				ended <- nil
+				return
+			default:
+			}
+		}
+	}()
+	random := rand.New(rand.NewPCG(9, 9))
+	for range 60 {
+		batch := randomBatch(random, 50)
+		write(t, x, batch)
+		documents.apply(batch)
+		checkNearest(t, x, "m", means, documents, random, false)
+	}
+	close(stop)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Embed(t.Context(), "m", plain, nil); err != nil {
+		t.Fatal(err)
+	}
+	x.worker.idle.Wait()
+	checkNearest(t, x, "m", means, documents, random, true)
+}
