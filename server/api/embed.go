@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"strings"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
@@ -38,7 +39,7 @@ func (s *Server) embedAdded(ctx context.Context, who directory.Principal, docume
 		return
 	}
 	s.Log.WarnContext(ctx, "embedding failed", "tenant", who.Tenant, "error", err.Error())
-	so.Reason = err.Error()
+	so.Reason = strings.TrimPrefix(err.Error(), "embed: ")
 	report(so)
 }
 

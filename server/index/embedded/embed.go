@@ -47,24 +47,33 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 			return fmt.Errorf("embed: %w", err)
 		}
 	}
-	for {
-		name, err := e.next(ctx)
-		if err == nil && name == "" {
-			if len(e.tried) > 0 {
-				err = x.dropUnneeded(ctx, model)
-			}
-			if err != nil {
-				return fmt.Errorf("embed: %w", err)
-			}
-			return nil
-		}
-		if err == nil {
-			err = e.complete(ctx, name)
+	for repairs := 0; ; {
+		done, err := e.step(ctx)
+		if damaged := x.damageOf(err); damaged != nil && repairs < openRepairs {
+			repairs++
+			err = x.repair(ctx, damaged)
 		}
 		if err != nil && !errors.Is(err, errOvertaken) {
 			return fmt.Errorf("embed: %w", err)
 		}
+		if done {
+			return nil
+		}
 	}
+}
+
+// step completes one segment, or ends the pass.
+func (e *embedding) step(ctx context.Context) (done bool, err error) {
+	name, err := e.next(ctx)
+	switch {
+	case err != nil:
+		return false, err
+	case name != "":
+		return false, e.complete(ctx, name)
+	case len(e.tried) > 0:
+		return true, e.x.dropUnneeded(ctx, e.model)
+	}
+	return true, nil
 }
 
 // embedding is one pass over all segments.
@@ -92,13 +101,13 @@ func (e *embedding) next(ctx context.Context) (name string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	current, err := e.x.currentState(ctx)
+	seen, err := e.x.openView(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer e.x.states.drop(current)
+	defer seen.close()
 	e.so = index.Embedded{}
-	for _, p := range current.parts {
+	for _, p := range seen.state.parts {
 		chunks, err := p.liveChunks()
 		if err != nil {
 			return "", e.x.blame([]*part{p}, err)
@@ -139,25 +148,23 @@ func (p *part) liveChunks() (n int, err error) {
 // often that they double.
 func (e *embedding) complete(ctx context.Context, name string) error {
 	fresh, written := 0, 0
-	for ordinal := 0; ; {
-		texts, keys, settled, next, err := e.gather(ctx, name, ordinal)
+	for ordinal := 0; ordinal >= 0; {
+		found, err := e.gather(ctx, name, ordinal)
 		if err != nil {
 			return err
 		}
-		if err := e.store(ctx, texts, keys); err != nil {
+		if err := e.store(ctx, found.texts, found.keys); err != nil {
 			// What is known is searched, in spite of the failure.
 			if fresh > written {
 				e.x.restoreVectors(context.WithoutCancel(ctx), name)
 			}
 			return err
 		}
-		fresh += settled
-		e.so.Done += settled
+		fresh += found.settled
+		e.so.Done += found.settled
 		e.report(e.so)
-		if ordinal = next; ordinal < 0 {
-			break
-		}
-		if fresh-written >= max(refreshAfter, written) {
+		ordinal = found.next
+		if ordinal >= 0 && fresh-written >= max(refreshAfter, written) {
 			if err := e.x.refreshVectors(ctx, name, true); err != nil {
 				return err
 			}
@@ -168,74 +175,91 @@ func (e *embedding) complete(ctx context.Context, name string) error {
 	return e.x.refreshVectors(ctx, name, true)
 }
 
-// gather looks through the documents of a segment, from an ordinal on, for texts that have no vector. settled are the
-// chunks that have one when these are embedded and had none in the segment's file; next is where to go on, −1 at the
-// end.
-func (e *embedding) gather(ctx context.Context, name string, from int) (texts []string, keys []vector.Key, settled,
-	next int, err error) {
+// gathered are texts of a segment that have no vector.
+type gathered struct {
+	texts   []string
+	keys    []vector.Key
+	settled int // chunks that have a vector when these texts have, and had none in the segment's file
+	next    int // the ordinal of the document to go on with; −1 at the end
+
+	known *embeddings // nil: there are none by the model
+	has   []bool      // by chunk: whether it has a vector in the file; nil: none has
+	batch map[vector.Key]bool
+	bytes int
+}
+
+// gather looks through the documents of a segment, from an ordinal on, for some texts that have no vector.
+func (e *embedding) gather(ctx context.Context, name string, from int) (*gathered, error) {
 	seen, err := e.x.openView(ctx)
 	if err != nil {
-		return nil, nil, 0, 0, err
+		return nil, err
 	}
 	defer seen.close()
 	p := seen.state.named(name)
 	if p == nil {
-		return nil, nil, 0, 0, errOvertaken
+		return nil, errOvertaken
 	}
+	g := &gathered{next: from, batch: make(map[vector.Key]bool)}
 	model, ok, err := currentModel(ctx, e.x.db.Reader)
 	if err != nil {
-		return nil, nil, 0, 0, err
+		return nil, err
 	}
-	var known *embeddings
 	if ok && model.name == e.model {
-		if known, err = newEmbeddings(ctx, e.x.db.Reader, model); err != nil {
-			return nil, nil, 0, 0, err
+		if g.known, err = newEmbeddings(ctx, e.x.db.Reader, model); err != nil {
+			return nil, err
 		}
-		defer known.close()
+		defer g.known.close()
 	}
-	has, err := p.vectored(e.model)
-	if err != nil {
-		return nil, nil, 0, 0, err
+	if g.has, err = p.vectored(e.model); err != nil {
+		return nil, err
 	}
-	batch, bytes := make(map[vector.Key]bool), 0
 	err = segment.Protect(p.segment.reader.Name, func() error {
-		for next = from; next < p.documents && len(texts) < embedTexts && bytes < embedBytes; next++ {
-			first, end := p.segment.reader.DocumentChunks(next)
-			if p.isDeleted(next) || all(has, first, end) {
+		for ; g.next < p.documents && len(g.texts) < embedTexts && g.bytes < embedBytes; g.next++ {
+			first, end := p.segment.reader.DocumentChunks(g.next)
+			if p.isDeleted(g.next) || all(g.has, first, end) {
 				continue
 			}
-			whole, err := storedDocument(ctx, seen.library, p, next)
+			whole, err := storedDocument(ctx, seen.library, p, g.next)
 			if err != nil {
 				return err
 			}
-			for i := range whole.Chunks {
-				text := embeddedText(&whole, i)
-				key := keyOf(text)
-				bytes += len(text)
-				if has == nil || !has[first+i] {
-					settled++
-				}
-				if batch[key] {
-					continue
-				}
-				if known != nil {
-					if values, err := known.find(ctx, key); err != nil || values != nil {
-						if err != nil {
-							return err
-						}
-						continue
-					}
-				}
-				batch[key] = true
-				texts, keys = append(texts, text), append(keys, key)
+			if err := g.take(ctx, first, &whole); err != nil {
+				return err
 			}
 		}
 		return ctx.Err()
 	})
-	if next == p.documents {
-		next = -1
+	if g.next == p.documents {
+		g.next = -1
 	}
-	return texts, keys, settled, next, e.x.blame([]*part{p}, err)
+	return g, e.x.blame([]*part{p}, err)
+}
+
+// take adds the texts of a document that have no vector, each once.
+func (g *gathered) take(ctx context.Context, first int, d *index.Document) error {
+	for i := range d.Chunks {
+		text := embeddedText(d, i)
+		key := keyOf(text)
+		g.bytes += len(text)
+		if g.has == nil || !g.has[first+i] {
+			g.settled++
+		}
+		if g.batch[key] {
+			continue
+		}
+		if g.known != nil {
+			values, err := g.known.find(ctx, key)
+			if err != nil {
+				return err
+			}
+			if values != nil {
+				continue
+			}
+		}
+		g.batch[key] = true
+		g.texts, g.keys = append(g.texts, text), append(g.keys, key)
+	}
+	return nil
 }
 
 // vectored tells which chunks of a part have a vector by a model; nil when none has.

@@ -70,13 +70,13 @@ func (x *Index) drop(ctx context.Context, statement string, args ...any) (n int6
 
 // usedKeys are the texts of live chunks that have a vector; nil when some of the files cannot be read.
 func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool, error) {
-	current, err := x.currentState(ctx)
+	seen, err := x.openView(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer x.states.drop(current)
+	defer seen.close()
 	used := make(map[vector.Key]bool)
-	for _, p := range current.parts {
+	for _, p := range seen.state.parts {
 		if p.vectors == nil || p.vectors.model != model || p.vectors.file == nil {
 			if p.live() == 0 {
 				continue

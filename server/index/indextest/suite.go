@@ -25,6 +25,7 @@ func Run(t *testing.T, params Params, open func(t *testing.T) index.Index) {
 		"document ids": testDocumentIDs,
 		"cursors":      testCursors,
 		"version":      testVersion,
+		"vectors":      testVectors,
 		"cancelled":    testCancelled,
 		"empty":        testEmpty,
 	} {
