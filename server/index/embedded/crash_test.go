@@ -73,12 +73,18 @@ func writeForever(dir string) error {
 	if err != nil {
 		return err
 	}
+	means := newMeaning(8, "")
 	for {
 		step++
 		if _, err := x.Write(context.Background(), crashBatch(step)); err != nil {
 			return fmt.Errorf("step %d: %w", step, err)
 		}
 		fmt.Println(step)
+		if step%2 == 0 {
+			if err := x.Embed(context.Background(), "m", means.embed, nil); err != nil {
+				return fmt.Errorf("embed after step %d: %w", step, err)
+			}
+		}
 	}
 }
 
@@ -150,7 +156,7 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 	if !readerOutput.Scan() {
 		t.Fatalf("the reader did not start: %s", complaints)
 	}
-	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+	random, means := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1)), newMeaning(8, "")
 	for round := range rounds {
 		acknowledged := killWriter(t, dir, random)
 		x := open(t, Options{Dir: dir, policy: eager()})
@@ -163,6 +169,11 @@ func TestKilledWritersLoseNothing(t *testing.T) {
 		}
 		advance(stored)
 		m.compare(t, x)
+		checkNearest(t, x, "m", means, m, random, false)
+		if round%3 == 0 {
+			means.embedAll(t, x, "m")
+			checkNearest(t, x, "m", means, m, random, true)
+		}
 		if err := x.Close(); err != nil {
 			t.Fatal(err)
 		}
