@@ -248,6 +248,7 @@ func (t *turn) run(ctx context.Context) error {
 
 // hand passes pieces of the answer on.
 func (t *turn) hand(response *wire.SearchResponse) func(chat.Piece) {
+	sources := chat.SourcesOf(response.Results)
 	return func(piece chat.Piece) {
 		if piece.Citation == 0 {
 			t.text.WriteString(piece.Text)
@@ -255,7 +256,7 @@ func (t *turn) hand(response *wire.SearchResponse) func(chat.Piece) {
 			return
 		}
 		number := strconv.Itoa(piece.Citation)
-		t.answer.Citations[number] = response.CitationMapping[number]
+		t.answer.Citations[number] = sources[piece.Citation].DocumentID
 		t.send(chat.Citation(piece.Citation, t.answer.Citations[number]))
 	}
 }

@@ -28,17 +28,19 @@ const (
 
 var errTooLong = errors.New("the answer is too long")
 
-// Documents are the documents of some results, each once and by citation number, as a chat tells of them.
+// Documents are the documents of some results, each once and by citation number, as a chat tells of them. Their ids tell
+// them apart also where they come from several servers, or from one that gives none.
 func Documents(found []wire.SearchResult) []wire.SearchDoc {
 	documents := []wire.SearchDoc{}
-	seen := map[int]bool{} // ids alone do not tell documents of several servers apart
+	sources := SourcesOf(found)
+	seen := map[int]bool{}
 	for _, r := range found {
 		if r.CitationID == nil || seen[*r.CitationID] {
 			continue
 		}
 		seen[*r.CitationID] = true
 		document := wire.SearchDoc{
-			DocumentID: r.DocumentID, ChunkInd: r.ChunkInd, Title: r.Title, Link: r.Link, Blurb: r.Blurb,
+			DocumentID: sources[*r.CitationID].DocumentID, ChunkInd: r.ChunkInd, Title: r.Title, Link: r.Link, Blurb: r.Blurb,
 			SourceType: r.SourceType, Metadata: r.Metadata, Score: &r.Score, UpdatedAt: r.UpdatedAt,
 			PrimaryOwners: r.Authors, MatchHighlights: []string{},
 		}
@@ -48,21 +50,30 @@ func Documents(found []wire.SearchResult) []wire.SearchDoc {
 	return documents
 }
 
-// sourcesOf are the documents that an answer may cite.
-func sourcesOf(found []wire.SearchResult) map[int]Source {
+// SourcesOf are the documents that an answer may cite, by number.
+func SourcesOf(found []wire.SearchResult) map[int]Source {
 	sources := map[int]Source{}
+	used := map[string]bool{}
 	for _, r := range found {
 		if r.CitationID == nil {
 			continue
 		}
-		if _, known := sources[*r.CitationID]; known {
+		number := *r.CitationID
+		if _, known := sources[number]; known {
 			continue
 		}
 		source := Source{DocumentID: r.DocumentID}
 		if r.Link != nil {
 			source.Link = *r.Link
 		}
-		sources[*r.CitationID] = source
+		if source.DocumentID == "" {
+			source.DocumentID = source.Link
+		}
+		if source.DocumentID == "" || used[source.DocumentID] {
+			source.DocumentID = fmt.Sprintf("%s@%s#%d", source.DocumentID, r.Origin, number)
+		}
+		used[source.DocumentID] = true
+		sources[number] = source
 	}
 	return sources
 }
@@ -74,7 +85,7 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 	if err != nil {
 		return err
 	}
-	citer := NewCiter(sourcesOf(found), q.WithoutCitations)
+	citer := NewCiter(SourcesOf(found), q.WithoutCitations)
 	length := 0
 	give := func(pieces []Piece) {
 		for _, piece := range pieces {
