@@ -6,7 +6,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run test lint build cross bench bench-ui bench-quality crash rights docs screens clean
+.PHONY: run test lint build cross bench bench-ui bench-serve bench-quality crash rights docs screens clean
 
 run: build
 	./bin/quarry --sample $(if $(Q),"$(Q)")
@@ -72,6 +72,14 @@ bench-ui: build
 	$(GO) run ./tools/ttybench -scenario library-start,library-typing -library $(BENCH)/handbook bin/quarry
 	@echo "== 100,000 documents"
 	$(GO) run ./tools/ttybench -scenario library-start,library-typing -library $(BENCH)/large bin/quarry
+
+# A library of 100,000 documents over HTTP: one client, sixty-four, and an open loop, with their budgets.
+bench-serve: build
+	@test -n "$$QUARRY_DATA" || { echo "set QUARRY_DATA to a folder with corpora/ and qrels/"; exit 1; }
+	@mkdir -p $(BENCH)
+	@test -f $(BENCH)/chunks.jsonl || $(GO) run ./tools/benchcorpus chunks 100000 "$$QUARRY_DATA" $(BENCH)/chunks.jsonl
+	@test -d $(BENCH)/large || ./bin/quarry add --quiet --library $(BENCH)/large $(BENCH)/chunks.jsonl
+	$(GO) run ./tools/load bin/quarry $(BENCH)/large "$$QUARRY_DATA"/qrels/handbook-sourcegraph/queries.jsonl "$$QUARRY_DATA"/qrels/scifact/queries.jsonl
 
 # Kills `quarry add` fifty times at random moments, and the store's own writers eighty times.
 crash:

@@ -72,6 +72,7 @@ type Server struct {
 	measures  *measures
 	patience  patience
 	vectors   pipeline.QueryVectors // of queries that were asked lately
+	turns     turns
 }
 
 // New makes a server. It opens nothing.
@@ -85,7 +86,7 @@ func New(options Options) *Server {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Server{Options: options, heartbeat: heartbeat, measures: newMeasures(), patience: usualPatience()}
+	return &Server{Options: options, heartbeat: heartbeat, measures: newMeasures(), patience: usualPatience(), turns: newTurns()}
 }
 
 // handler answers one request of somebody who may make it. What it returns is written as an error by the caller, so it

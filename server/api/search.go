@@ -35,6 +35,11 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if err != nil {
 		return err
 	}
+	done, err := s.turns.wait(r.Context(), prepared)
+	if err != nil {
+		return err
+	}
+	defer done()
 	var response *wire.SearchResponse
 	err = s.reading(r.Context(), who, func(snapshot index.Snapshot) (err error) {
 		if err := findSources(r.Context(), snapshot, &prepared); err != nil {
@@ -49,7 +54,9 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if err != nil || response == nil {
 		return err
 	}
-	// Written after the snapshot is closed: a slow reader keeps nothing of the library open.
+	// Written after the snapshot is closed and the turn is over: a slow reader keeps nothing of the library open, and
+	// nobody waiting.
+	done()
 	audit.answered(response)
 	visible.narrow(response)
 	return answer(w, response)
