@@ -30,6 +30,7 @@ type Shape struct {
 	Banner  bool
 	Reading bool // the reader is wanted where only one of the two fits
 	Zoomed  bool // the focused pane alone
+	Empty   bool // there is nothing to read
 	Panel   bool // something lies over the panes, and needs the room
 	Failed  bool // something failed while there are results: why, and what to do, stands above them
 	Wide    int  // columns that the person moved the divider by; rows when stacked
@@ -104,7 +105,7 @@ func (r *Rects) share(shape Shape) {
 	body := r.Body
 	list := body
 	switch {
-	case r.Arrangement <= Single || shape.Zoomed:
+	case r.Arrangement <= Single || shape.Zoomed || shape.Empty && r.Arrangement == Stacked:
 		if shape.Reading {
 			r.Reader, list = body, Rect{X: body.X, Y: body.Y}
 		}

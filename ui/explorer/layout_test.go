@@ -27,9 +27,9 @@ func TestRectanglesFillTheScreen(t *testing.T) {
 	t.Parallel()
 	for width := range 245 {
 		for height := range 85 {
-			for bits := range 64 {
+			for bits := range 128 {
 				shape := Shape{Chips: bits&1 != 0, Banner: bits&2 != 0, Reading: bits&4 != 0, Zoomed: bits&8 != 0,
-					Wide: []int{0, -1000}[bits>>4&1], Panel: bits>>5 != 0}
+					Wide: []int{0, -1000}[bits>>4&1], Panel: bits>>5&1 != 0, Empty: bits>>6 != 0}
 				checkRects(t, width, height, shape)
 			}
 		}

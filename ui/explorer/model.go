@@ -226,7 +226,8 @@ func (m *Model) settle(cmd tea.Cmd) tea.Cmd {
 // arrangeScreen lays the screen out anew.
 func (m *Model) arrangeScreen() {
 	shape := Shape{Chips: len(m.box.Chips()) > 0, Banner: m.bannerText() != "", Reading: m.focus == InReader,
-		Zoomed: m.zoomed && m.focus != InBox, Panel: m.overlay != 0, Failed: m.failing() && m.list.Len() > 0, Wide: m.dividerX}
+		Zoomed: m.zoomed && m.focus != InBox, Empty: m.list.Len() == 0, Panel: m.overlay != 0,
+		Failed: m.failing() && m.list.Len() > 0, Wide: m.dividerX}
 	if arrange(m.width, m.height) == Stacked {
 		shape.Wide = m.dividerY
 	}

@@ -199,3 +199,13 @@ func TestWhyTheseResults(t *testing.T) {
 	screen.Press("esc")
 	screen.WaitGone("Why these results")
 }
+
+// Before anything is found, what there is to search and to ask has the room that the reader would have.
+func TestTheWelcomeHasTheRoomOfTheReader(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 100, 34, Options{Target: sampleTarget(t)})
+	screen.WaitText("how do we roll back a deploy")
+	screen.Press("tab")
+	screen.WaitText("Runbook: rolling back a release")
+	screen.WaitText("In a hurry?")
+}
