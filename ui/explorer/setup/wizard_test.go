@@ -290,7 +290,7 @@ func TestRefusedChoices(t *testing.T) {
 // TestGeometry holds that every page fills every area exactly, whatever is in it, and keeps the cursor inside.
 func TestGeometry(t *testing.T) {
 	texts := map[string]string{"plain": "notes", "cjk": strings.Repeat("デプロイ手順", 30), "emoji": "👩‍🚀 ❤️ 🇩🇪 é",
-		"rtl": "שלום עולם مرحبا", "huge": strings.Repeat("/x y", 50_000), "empty": ""}
+		"rtl": "שלום עולם مرحبا", "huge": strings.Repeat("/x y", 5_000), "empty": ""}
 	sizes := [][2]int{{0, 0}, {0, 5}, {5, 0}, {1, 1}, {2, 3}, {11, 4}, {12, 5}, {20, 4}, {20, 5}, {29, 6}, {30, 8}, {49, 10}, {80, 24}, {240, 80}}
 	for name, text := range texts {
 		for state, w := range states(text) {
