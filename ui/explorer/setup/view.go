@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -332,12 +333,20 @@ func tail(path string, width int) string {
 	if len(path) > most {
 		path = "…" + strings.ToValidUTF8(path[len(path)-most:], "")
 	}
-	for paint.Width(path) > width {
-		_, rest, found := strings.Cut(strings.TrimPrefix(path, "…"), "/")
-		if !found {
-			return path
-		}
-		path = "…" + rest
+	if paint.Width(path) <= width {
+		return path
 	}
-	return path
+	names := strings.Split(strings.TrimPrefix(path, "…"), "/")
+	kept := names[len(names)-1]
+	if len(names) == 1 {
+		return path
+	}
+	room := width - paint.Width("…"+kept)
+	for _, name := range slices.Backward(names[:len(names)-1]) {
+		if room -= paint.Width(name) + len("/"); room < 0 {
+			break
+		}
+		kept = name + "/" + kept
+	}
+	return "…" + kept
 }

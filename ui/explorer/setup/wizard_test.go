@@ -385,3 +385,19 @@ func TestDrawingAgainCostsNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestTailOfAPath(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		path  string
+		width int
+		want  string
+	}{
+		{"/a/b/c", 10, "/a/b/c"}, {"/a/bb/c", 6, "…bb/c"}, {"/a/bb/c", 4, "…c"}, {"/a/bb/ccccccc", 3, "…ccccccc"},
+		{"name", 2, "name"}, {"/字/字", 6, "/字/字"}, {"/字/字", 4, "…字"},
+	} {
+		if got := tail(test.path, test.width); got != test.want {
+			t.Errorf("%q in %d columns: %q, want %q", test.path, test.width, got, test.want)
+		}
+	}
+}
