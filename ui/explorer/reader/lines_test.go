@@ -30,3 +30,15 @@ func TestLinesOfAWholeText(t *testing.T) {
 		t.Errorf("nothing takes %d lines", len(lines))
 	}
 }
+
+// A table with empty cells is a table like any other, and keeps nothing around it from being rendered.
+func TestATableWithEmptyCells(t *testing.T) {
+	t.Parallel()
+	th := theme.ForScreen(theme.Options{Mode: "dark", Profile: colorprofile.TrueColor})
+	text := "- one\n\n| a |  |\n|---|---|\n| 1 | |\n|  | 2 |\n"
+	for _, width := range []int{60, 12} {
+		if plain := ansi.Strip(strings.Join(Lines(text, width, th), "\n")); !strings.Contains(plain, "│ 2") || strings.Contains(plain, "---|") || strings.Contains(plain, "- one") {
+			t.Errorf("width %d: not rendered:\n%s", width, plain)
+		}
+	}
+}

@@ -102,7 +102,7 @@ func (r *renderer) cell(cell ast.Node, width int, head bool) []line {
 	} else {
 		moveChildren(paragraph, cell)
 	}
-	if paragraph.FirstChild().FirstChild() == nil && head || !paragraph.HasChildren() {
+	if !paragraph.HasChildren() || head && !paragraph.FirstChild().HasChildren() {
 		return nil
 	}
 	r.leaf(paragraph, width)
