@@ -36,23 +36,39 @@ type ServeOptions struct {
 	OpenMetrics bool
 }
 
-// ListenAndServe serves the API until ctx ends, and then finishes what it began, for at most ten seconds. Ready is
-// called with the address as soon as connections are accepted; it may be nil.
+// Admission lets in who comes from outside: over the listener of the API, and as visitors of another listener. All of
+// them share its limits.
+type Admission struct {
+	server *Server
+	gate   *api.Gate
+}
+
+// Admit makes an admission.
+func (s *Server) Admit(options ServeOptions) *Admission {
+	return &Admission{s, s.api.Gate(api.PublicOptions{Hosts: options.Hosts, Concurrency: options.Concurrency,
+		Rate: options.Rate, OpenMetrics: options.OpenMetrics})}
+}
+
+// ListenAndServe serves the API until ctx ends; see Admission.ListenAndServe.
 func (s *Server) ListenAndServe(ctx context.Context, options ServeOptions, ready func(net.Addr)) error {
+	return s.Admit(options).ListenAndServe(ctx, options.HTTP, ready)
+}
+
+// ListenAndServe serves the API at an address until ctx ends, and then finishes what it began, for at most ten seconds.
+// Ready is called with the address as soon as connections are accepted; it may be nil.
+func (a *Admission) ListenAndServe(ctx context.Context, address string, ready func(net.Addr)) error {
+	s := a.server
 	if err := s.settleAll(ctx); err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.HTTP)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", options.HTTP, err)
+		return fmt.Errorf("listen on %s: %w", address, err)
 	}
 	if ready != nil {
 		ready(listener.Addr())
 	}
-	return s.serve(ctx, listener, s.api.PublicHandler(api.PublicOptions{
-		Loopback: isLoopback(listener.Addr()), Hosts: options.Hosts, Concurrency: options.Concurrency, Rate: options.Rate,
-		OpenMetrics: options.OpenMetrics,
-	}))
+	return s.serve(ctx, listener, a.gate.Listener(isLoopback(listener.Addr())))
 }
 
 func isLoopback(address net.Addr) bool {

@@ -252,7 +252,7 @@ func (s *Server) serve(route route, who identify, guard guards) http.Handler {
 			s.fail(w, r, err)
 			return
 		}
-		give, ok := guard.fair.take(principal)
+		give, ok := guard.fair.take(personOf(r, principal))
 		if !ok {
 			s.measures.refused.Add(1, refusedAsBusy)
 			s.fail(w, r, busy())

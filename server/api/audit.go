@@ -18,6 +18,7 @@ type contextKey int
 const (
 	callerKey contextKey = iota
 	trustedKey
+	visitorKey
 )
 
 // caller is what is learnt of a request's maker while it is served. Only a listener's requests carry one.

@@ -109,7 +109,7 @@ func TestMetricsOutliveTheLibrary(t *testing.T) {
 func TestMetricsHaveRoomOfTheirOwn(t *testing.T) {
 	w := newWorld(t)
 	entered, release := make(chan struct{}), make(chan struct{})
-	handler := w.server.bounded(1, http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+	handler := w.server.bounded(newRoom(1, queueFactor), http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
 		if isMetrics(r) {
 			_ = w.server.serveMetrics(answer, r, directory.Principal{})
 			return

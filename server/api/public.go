@@ -31,19 +31,6 @@ type PublicOptions struct {
 	OpenMetrics bool
 }
 
-// PublicHandler answers for a listener: every request shows a token, and what cannot be meant for this server is
-// turned away. It has no route that changes the library on this machine.
-func (s *Server) PublicHandler(options PublicOptions) http.Handler {
-	if options.Concurrency <= 0 {
-		options.Concurrency = DefaultConcurrency
-	}
-	routes := s.mount(append(s.routes(), s.metricsRoute(options.OpenMetrics)), s.authenticate, guards{
-		fair: newShares(options.Concurrency), limits: newLimiter(options.Rate, s.Now),
-	})
-	guarded := options.guardNames(s.bounded(options.Concurrency, routes))
-	return s.logged(s.patience.taken(s.recovered(secured(guarded))))
-}
-
 // authenticate finds out whose token a request shows.
 func (s *Server) authenticate(r *http.Request) (directory.Principal, error) {
 	token := bearer(r)

@@ -84,14 +84,18 @@ func (l *limiter) find(key string) *bucket {
 	return b
 }
 
-// admit counts a request of a token, and of the chat session that it names. It is called once per request, after the
-// caller is known. Callers without a token, in this process, are not limited.
+// admit counts a request of a token, or of a visitor who needs none, and of the chat session that it names. It is called
+// once per request, after the caller is known.
 func (l *limiter) admit(r *http.Request, who directory.Principal) error {
-	if l == nil || who.TokenID == 0 {
+	if l == nil {
 		return nil
 	}
-	if wait, ok := l.take(who.Tenant + "/token/" + strconv.Itoa(who.TokenID)); !ok {
-		return tooMany("This token", l.rate, wait)
+	whose, key := "This token has used up its", who.Tenant+"/token/"+strconv.Itoa(who.TokenID)
+	if who.TokenID == 0 {
+		whose, key = "You have used up your", "visitor/"+personOf(r, who)
+	}
+	if wait, ok := l.take(key); !ok {
+		return tooMany(whose, l.rate, wait)
 	}
 	session := sessionOf(r)
 	if session == "" {
@@ -99,7 +103,7 @@ func (l *limiter) admit(r *http.Request, who directory.Principal) error {
 	}
 	// A session is its person's, whatever tokens they use: nobody can use up somebody else's.
 	if wait, ok := l.take(who.Tenant + "/session/" + who.UserID + "/" + session); !ok {
-		return tooMany("This chat session", l.rate, wait)
+		return tooMany("This chat session has used up its", l.rate, wait)
 	}
 	return nil
 }
@@ -141,11 +145,12 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, f.err
 }
 
-func tooMany(who string, rate Rate, wait time.Duration) failure {
+// tooMany says who has used up what is theirs, and when there is more.
+func tooMany(whose string, rate Rate, wait time.Duration) failure {
 	seconds := max(1, int(math.Ceil(wait.Seconds()-1e-6)))
 	f := coded(http.StatusTooManyRequests, "RATE_LIMITED",
-		"%s has used up its %d searches and questions per %s. Try again in %s.",
-		who, rate.Count, period(rate.Per), time.Duration(seconds)*time.Second)
+		"%s %d searches and questions per %s. Try again in %s.",
+		whose, rate.Count, period(rate.Per), time.Duration(seconds)*time.Second)
 	f.retryAfter = strconv.Itoa(seconds)
 	return f
 }

@@ -45,10 +45,10 @@ func (r room) enter(request *http.Request) (leave func(), err error) {
 	}
 }
 
-// bounded serves at most limit requests at once; others wait a little, and are then asked to come back. Health is always
-// told, and metrics have room of their own: they are needed most when everything else is taken.
-func (s *Server) bounded(limit int, next http.Handler) http.Handler {
-	all, watching := newRoom(limit, limit*queueFactor), newRoom(watchers, watchers*queueFactor)
+// bounded serves as many requests at once as there is room for; others wait a little, and are then asked to come back.
+// Health is always told, and metrics have room of their own: they are needed most when everything else is taken.
+func (s *Server) bounded(all room, next http.Handler) http.Handler {
+	watching := newRoom(watchers, watchers*queueFactor)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isHealth(r) {
 			next.ServeHTTP(w, r)

@@ -3,8 +3,6 @@ package api
 import (
 	"net/http"
 	"sync"
-
-	"quarry/server/directory"
 )
 
 // shares keeps one person from taking all that a listener can serve at once: a body that never comes, and an answer that
@@ -20,13 +18,12 @@ func newShares(concurrency int) *shares {
 	return &shares{limit: max(1, concurrency/2), taken: make(map[string]int)}
 }
 
-// take counts a request until give is called. It is refused when its person has too many. Whoever needs no token is
-// served at once, and not counted; nor is anybody without shares.
-func (s *shares) take(who directory.Principal) (give func(), ok bool) {
-	if s == nil || who.UserID == "" {
+// take counts a request of a person until give is called. It is refused when they have too many. Without a person it is
+// served at once, and not counted; nor is anything without shares.
+func (s *shares) take(person string) (give func(), ok bool) {
+	if s == nil || person == "" {
 		return func() {}, true
 	}
-	person := who.Tenant + "/" + who.UserID
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.taken[person] >= s.limit {

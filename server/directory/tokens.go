@@ -194,11 +194,8 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 	if row.revoked || !row.active || (!p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)) {
 		return Principal{}, ErrUnauthenticated
 	}
-	if p.Groups, err = d.groupsOf(ctx, p.UserID); err != nil {
-		return Principal{}, fmt.Errorf("read the groups of a user: %w", err)
-	}
-	if p.ExternalGroups, err = d.externalGroupsOf(ctx, p.UserID); err != nil {
-		return Principal{}, fmt.Errorf("read the external groups of a user: %w", err)
+	if err := d.addGroups(ctx, &p); err != nil {
+		return Principal{}, err
 	}
 	if !d.readOnly && now.Sub(row.lastUsed) >= lastUsedEvery {
 		d.noteUse(ctx, p.TokenID, now)
