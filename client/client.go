@@ -58,7 +58,7 @@ func New(options Options) (*Client, error) {
 	}
 	transport := options.Transport
 	if transport == nil {
-		if transport, err = defaultTransport(); err != nil {
+		if transport, err = NewTransport(); err != nil {
 			return nil, err
 		}
 	}

@@ -78,7 +78,7 @@ func throughProxy(t testing.TB, proxy http.Handler, login *url.Userinfo) (*Clien
 		t.Fatal(err)
 	}
 	address.User = login
-	transport, err := defaultTransport()
+	transport, err := NewTransport()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,9 +21,9 @@ const (
 	maxBundleBytes = 16 << 20
 )
 
-// defaultTransport honours the environment's proxies, and its certificates on every system. How long an answer may
+// NewTransport honours the environment's proxies, and its certificates on every system. How long an answer may
 // take is left to the deadline of each call.
-func defaultTransport() (*http.Transport, error) {
+func NewTransport() (*http.Transport, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	transport.TLSHandshakeTimeout = dialTimeout

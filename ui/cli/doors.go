@@ -185,6 +185,10 @@ type Doors struct {
 	Version string // of this program
 	Commit  string // that it was built from; may be empty
 
+	// Guest is somebody from outside: they search, and nothing of this machine can be named. Their output is never cut
+	// unless they ask for it. Of the doors only Decide and Explore are opened for them.
+	Guest bool
+
 	// Decide says where searches go. It opens nothing.
 	Decide func(where Where) (Target, error)
 	// Explore opens the explorer and returns when the person leaves it, or when ctx ends, with the terminal as it was.

@@ -73,6 +73,9 @@ func (a *app) root() *cobra.Command {
 		a.statusCommand(), a.serveCommand(), a.adminCommand(), a.configureCommand(), a.validateCommand(),
 		a.versionCommand(), a.completionCommand())
 	root.SetHelpCommand(a.helpCommand())
+	if a.doors.Guest {
+		a.restrict(root)
+	}
 	return root
 }
 
@@ -116,6 +119,9 @@ func (a *app) begin(command *cobra.Command) error {
 	}
 	if command.Flags().Changed("max-output") && a.flags.maxOutput < 0 {
 		return usage("Give a number of bytes, or 0 for no limit.", "--max-output must not be negative")
+	}
+	if err := a.refuseToGuest(command); err != nil {
+		return err
 	}
 	if err := emptyFlag(command); err != nil {
 		return err
@@ -255,7 +261,7 @@ func (a *app) maxOutput() int {
 	if a.flags.maxOutput >= 0 {
 		return a.flags.maxOutput
 	}
-	if a.io.OutTTY {
+	if a.io.OutTTY || a.doors.Guest {
 		return 0
 	}
 	return defaultMaxOutput

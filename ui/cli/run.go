@@ -78,6 +78,9 @@ func (a *app) execute(ctx context.Context, arguments []string) (err error) {
 				Do: "Please report this with the command that you ran."}
 		}
 	}()
+	if a.doors.Guest && len(arguments) > 0 && strings.HasPrefix(arguments[0], "__") { // the library's own, for shells
+		return refusedToGuests(arguments[0])
+	}
 	root := a.root()
 	root.SetArgs(append([]string{}, arguments...)) // nil would mean the arguments of the process
 	return root.ExecuteContext(ctx)
@@ -96,8 +99,12 @@ func (a *app) finish(ctx context.Context, err error) int {
 		return ExitSuccess
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.errs.Error.Render("error:"), printable(failure.What))
-	if failure.Do != "" {
-		fmt.Fprintf(a.err, "%s %s\n", a.errs.Muted.Render("what to do:"), printable(sentence(failure.Do)))
+	do := failure.Do
+	if a.doors.Guest {
+		do = guestAdvice(failure)
+	}
+	if do != "" {
+		fmt.Fprintf(a.err, "%s %s\n", a.errs.Muted.Render("what to do:"), printable(sentence(do)))
 	}
 	return failure.Code
 }

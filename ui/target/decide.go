@@ -139,6 +139,10 @@ func (d *decision) byServer() (*Choice, error) {
 	}
 	c := &Choice{Rule: RuleFlag, Kind: KindRemote, ServerURL: address, Profile: labelServer}
 	c.from("server_url", address, "--server")
+	if d.request.Visitors {
+		c.Reason = "--server names " + address
+		return c, d.completeForVisitors(c)
+	}
 	if env := d.Environment; !env.Token.IsZero() && (env.ServerURL == "" || sameOrigin(env.ServerURL, address)) {
 		c.Reason = fmt.Sprintf("--server names %s; the token is %s", address, env.Variable("PAT"))
 		if own, err := config.ServerURL(env.ServerURL); err == nil && own != address {
@@ -163,6 +167,23 @@ func (d *decision) byServer() (*Choice, error) {
 		return c, nil
 	}
 	return nil, d.noTokenFor(address)
+}
+
+// completeForVisitors adds the prefix and the agent that a profile or the environment gives this very address.
+func (d *decision) completeForVisitors(c *Choice) error {
+	for _, profile := range d.profilesOf(c.ServerURL) {
+		if profile.ServerURL == c.ServerURL {
+			c.Profile = profile.Name
+			c.setPrefix(profile.APIPrefix, "profile "+profile.Name)
+			c.setAgent(profile.Agent, "profile "+profile.Name)
+			return nil
+		}
+	}
+	env := d.Environment
+	if own, err := config.ServerURL(env.ServerURL); err != nil || own != c.ServerURL {
+		env = config.Environment{}
+	}
+	return c.completeFromEnvironment(env)
 }
 
 func (d *decision) noTokenFor(address string) error {
@@ -225,7 +246,7 @@ func (d *decision) byEnvironment() (*Choice, error) {
 		return nil, &Error{Kind: ErrNotConfigured, Problem: url + ": " + err.Error(),
 			Fix: "set " + url + " to an address such as https://onyx.example.com"}
 	}
-	if env.Token.IsZero() {
+	if env.Token.IsZero() && !d.request.Visitors {
 		return nil, &Error{Kind: ErrNotConfigured,
 			Problem: fmt.Sprintf("%s is set, but there is no token: %s is not", url, pat),
 			Fix:     fmt.Sprintf("set %s, or unset %s to use what is configured", pat, url)}
@@ -305,7 +326,7 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 
 // lacksToken is true only when no place is left where a token could be; the keyring is asked by the first request.
 func (d *decision) lacksToken(profile config.Profile) bool {
-	return profile.Token.IsZero() && profile.TokenCommand == "" && d.Keyring == nil
+	return !d.request.Visitors && profile.Token.IsZero() && profile.TokenCommand == "" && d.Keyring == nil
 }
 
 func (d *decision) byOnyxCLI() (*Choice, error) {

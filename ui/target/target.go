@@ -25,6 +25,9 @@ type Request struct {
 
 	Together bool     // others are searched in one go with the target: those of Also, and the search_also of its profile
 	Also     []string // --also
+
+	// Visitors tells that others will search there, with tokens of their own: none of this user is looked for.
+	Visitors bool
 }
 
 // The rules that decide, in their order.

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// What a guest is kept from, by name.
+const (
+	notForGuests = "not available over SSH"
+	guestRemedy  = "Run it where quarry is installed; over SSH there are: "
+)
+
+// guestCommands are those that a guest may run.
+func guestCommands() []string {
+	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "version", "help"}
+}
+
+// machineFlags name files, servers or profiles of the machine that quarry runs on.
+func machineFlags() []string {
+	return []string{"server", "library", "profile", "sample", "also", "history", "from"}
+}
+
+// restrict leaves a guest the commands that only search. The names of the others stay known, so that nobody searches for
+// the words of a command that is refused.
+func (a *app) restrict(root *cobra.Command) {
+	for _, command := range root.Commands() {
+		if slices.Contains(guestCommands(), command.Name()) {
+			hideMachineFlags(command.Flags())
+			continue
+		}
+		root.RemoveCommand(command)
+		root.AddCommand(&cobra.Command{
+			Use: command.Name(), Hidden: true, DisableFlagParsing: true,
+			RunE: func(command *cobra.Command, _ []string) error { return refusedToGuests(command.Name()) },
+		})
+	}
+	hideMachineFlags(root.Flags())
+	hideMachineFlags(root.PersistentFlags())
+}
+
+func hideMachineFlags(flags *pflag.FlagSet) {
+	for _, name := range machineFlags() {
+		if flag := flags.Lookup(name); flag != nil {
+			flag.Hidden = true
+		}
+	}
+}
+
+func refusedToGuests(name string) error {
+	return usage(guestRemedy+strings.Join(guestCommands(), ", ")+".", "%s is %s", name, notForGuests)
+}
+
+// refuseToGuest refuses what a guest asks of the machine.
+func (a *app) refuseToGuest(command *cobra.Command) error {
+	if !a.doors.Guest {
+		return nil
+	}
+	for _, name := range machineFlags() {
+		flag := command.Flags().Lookup(name)
+		if flag == nil || !flag.Changed || name == "from" && flag.Value.String() == "-" {
+			continue
+		}
+		do := "Leave it out: what is searched over SSH is up to who runs the server."
+		if name == "from" {
+			do = "Give the saved search on standard input: --from -"
+		}
+		return usage(do, "--%s is %s", name, notForGuests)
+	}
+	return nil
+}
+
+// guestAdvice is what a guest can do about a failure. How this machine is set up is not theirs to change.
+func guestAdvice(failure *Failure) string {
+	switch failure.Code {
+	case ExitAuth:
+		return "Come with another token, or ask who runs this server."
+	case ExitUnreachable, ExitNotConfigured:
+		return "Try again later, or tell who runs this server."
+	}
+	return failure.Do
+}
