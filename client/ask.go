@@ -103,6 +103,7 @@ type asking struct {
 // chatLine is any line of a chat's stream.
 type chatLine struct {
 	SessionID     *string             `json:"chat_session_id"`
+	Incognito     bool                `json:"incognito"`
 	UserMessageID *int                `json:"user_message_id"`
 	MessageID     *int                `json:"reserved_assistant_message_id"`
 	Placement     *wire.ChatPlacement `json:"placement"`
@@ -182,7 +183,7 @@ func (a *asking) packet(line chatLine, text []byte) (wire.ChatPacket, error) {
 			packet.UserMessageID = *line.UserMessageID
 		}
 	case line.SessionID != nil:
-		packet.Type, packet.SessionID = wire.ChatSessionCreated, *line.SessionID
+		packet.Type, packet.SessionID, packet.Incognito = wire.ChatSessionCreated, *line.SessionID, line.Incognito
 	}
 	sanitizeValue(&packet, a.client.options.Local)
 	return packet, nil
@@ -204,7 +205,7 @@ func readsChat(kind string) bool {
 func (a *asking) keep(packet *wire.ChatPacket) error {
 	switch packet.Type {
 	case wire.ChatSessionCreated:
-		a.so.SessionID = packet.SessionID
+		a.so.SessionID, a.so.Incognito = packet.SessionID, packet.Incognito
 	case wire.ChatMessageIDs:
 		a.so.UserMessageID, a.so.MessageID = packet.UserMessageID, packet.MessageID
 	case wire.ChatSearchDocuments:
@@ -247,7 +248,7 @@ next:
 func (a *asking) chatError(code, reason string) *Error {
 	e := &Error{Kind: Server, Code: shorten(code), Reason: shorten(reason)}
 	switch strings.ToUpper(e.Code) {
-	case "RATE_LIMIT", "RATE_LIMITED":
+	case "RATE_LIMIT", "RATE_LIMITED", "BUDGET_EXCEEDED":
 		e.Kind = RateLimited
 	case "TIMEOUT", "GATEWAY_TIMEOUT":
 		e.Kind = Timeout

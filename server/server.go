@@ -144,6 +144,7 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.api.Close()
 	var failed []error
 	for _, documents := range s.indexes {
 		failed = append(failed, documents.Close())

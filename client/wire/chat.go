@@ -27,10 +27,15 @@ type ChatRequest struct {
 	Stream            bool             `json:"stream"`
 }
 
-// ChatSessionInfo says what a new session is to be.
+// ChatSessionInfo says what a new session is to be. It is the body of POST /chat/create-chat-session, too.
 type ChatSessionInfo struct {
 	PersonaID   int    `json:"persona_id"`
 	Description string `json:"description,omitempty"`
+	ProjectID   *int   `json:"project_id,omitempty"`
+	// Incognito keeps the session out of every list, and from being stored.
+	Incognito bool `json:"incognito,omitempty"`
+	// IncognitoID is the id that an incognito session is to have, a UUID; empty: the server finds one.
+	IncognitoID string `json:"incognito_session_id,omitempty"`
 }
 
 // ChatFile is a file that was uploaded before and belongs to the message.
@@ -113,6 +118,7 @@ type ChatPacket struct {
 	Raw json.RawMessage
 
 	SessionID     string // of session_created
+	Incognito     bool   // of session_created: the session is neither listed nor stored
 	UserMessageID int    // of message_id_info
 	MessageID     int    // of message_id_info: of the answer that comes
 
@@ -170,6 +176,8 @@ type ChatAnswer struct {
 	SessionID     string
 	MessageID     int // of the answer
 	UserMessageID int
+	// Incognito tells that a new session is neither listed nor stored.
+	Incognito bool
 	// Stopped tells that the server ended the answer early because somebody asked it to.
 	Stopped bool
 }
@@ -266,12 +274,6 @@ type ChatMessage struct {
 	PreferredResponse  *int              `json:"preferred_response_id"`
 	ModelDisplayName   *string           `json:"model_display_name"`
 	RequestParams      any               `json:"request_params"`
-}
-
-// NewChatSession is the body of POST /chat/create-chat-session.
-type NewChatSession struct {
-	PersonaID   int    `json:"persona_id"`
-	Description string `json:"description,omitempty"`
 }
 
 // MadeChatSession is the answer of POST /chat/create-chat-session.

@@ -68,7 +68,9 @@ type Options struct {
 type Server struct {
 	Options
 	answers   answers
+	incognito *chat.Incognito
 	heartbeat time.Duration // between signs of life of an answer that takes long
+	stopCheck time.Duration // between looks at whether another process stopped an answer
 	measures  *measures
 	patience  patience
 	vectors   pipeline.QueryVectors // of queries that were asked lately
@@ -86,8 +88,12 @@ func New(options Options) *Server {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Server{Options: options, heartbeat: heartbeat, measures: newMeasures(), patience: usualPatience(), turns: newTurns()}
+	return &Server{Options: options, incognito: chat.NewIncognito(options.Now), heartbeat: heartbeat, stopCheck: stopCheck,
+		measures: newMeasures(), patience: usualPatience(), turns: newTurns()}
 }
+
+// Close forgets what is kept in memory alone. What Options opened is for others to close.
+func (s *Server) Close() { s.incognito.Close() }
 
 // handler answers one request of somebody who may make it. What it returns is written as an error by the caller, so it
 // must not have answered before.

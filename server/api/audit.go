@@ -53,7 +53,7 @@ func noteRoute(r *http.Request, pattern string) {
 	}
 }
 
-// audit becomes one line of the log, and the metrics, for each search of anybody but the local owner.
+// audit becomes one line of the log, and the metrics, for each search and each question of anybody but the local owner.
 type audit struct {
 	kind    string // for the metrics
 	server  *Server
@@ -64,6 +64,7 @@ type audit struct {
 	results int
 	stages  []wire.Stage
 	meter   *llm.Meter // of the models that it asked; nil: it did not come so far
+	secret  bool       // the question is not to be told
 	failed  string     // code of what went wrong after the answer had begun
 }
 
@@ -105,8 +106,12 @@ func (a *audit) end(err error) {
 	if a.meter != nil {
 		attributes = append(attributes, modelUse(a.meter)...)
 	}
-	if !a.server.OmitQueries {
+	if !a.server.OmitQueries && !a.secret {
 		attributes = append(attributes, slog.String("query", a.request.Query))
 	}
-	a.server.Log.LogAttrs(a.ctx, slog.LevelInfo, "search", attributes...)
+	line := "search"
+	if a.kind == kindAnswer {
+		line = "ask"
+	}
+	a.server.Log.LogAttrs(a.ctx, slog.LevelInfo, line, attributes...)
 }

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"quarry/client/wire"
 	"quarry/server/chat"
 	"quarry/server/directory"
@@ -24,6 +22,7 @@ import (
 const (
 	askTimeout = 5 * time.Minute
 	heartbeat  = 15 * time.Second
+	stopCheck  = 250 * time.Millisecond
 	maxChat    = 32 * megabyte // ten of piped text, and what JSON makes of them
 )
 
@@ -41,56 +40,12 @@ func (s *Server) chatting() []route {
 	}
 }
 
-var errStopped = errors.New("stopped by its user")
-
-// answers are the answers that are being written, so that they can be stopped.
-type answers struct {
-	mutex sync.Mutex
-	stops map[string]map[*turn]context.CancelCauseFunc // by session
-}
-
-func (a *answers) begin(t *turn, cancel context.CancelCauseFunc) (end func()) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	id := t.session.ID
-	if a.stops == nil {
-		a.stops = map[string]map[*turn]context.CancelCauseFunc{}
-	}
-	if a.stops[id] == nil {
-		a.stops[id] = map[*turn]context.CancelCauseFunc{}
-	}
-	a.stops[id][t] = cancel
-	return func() {
-		a.mutex.Lock()
-		defer a.mutex.Unlock()
-		if delete(a.stops[id], t); len(a.stops[id]) == 0 {
-			delete(a.stops, id)
-		}
-	}
-}
-
-// stop ends all answers of a session, and does not wait for them.
-func (a *answers) stop(session string) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	for _, cancel := range a.stops[session] {
-		cancel(errStopped)
-	}
-}
-
-// running tells whether an answer is being written in a session.
-func (a *answers) running(session string) bool {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	return len(a.stops[session]) > 0
-}
-
 // turn is one question and its answer.
 type turn struct {
 	server   *Server
 	who      directory.Principal
 	request  chatRequest
-	store    *chat.Store
+	store    chat.Keeper
 	session  chat.Session
 	isNew    bool
 	history  []chat.Message
@@ -125,8 +80,9 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Prin
 	defer s.answers.begin(t, cancel)()
 	t.questionID, t.answer.ID, err = t.store.Begin(ctx, t.session, t.isNew, t.parent(), kept(t.request.Message))
 	if err != nil {
-		return err
+		return sessionRefused(err)
 	}
+	defer t.watch(ctx, cancel)()
 	if t.request.Stream {
 		t.out = newLines(w, wire.MediaTypeEvents)
 	}
@@ -157,7 +113,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	search := t.request.search(t.session.PersonaID)
 	search.MessageHistory = chat.Conversation(t.history, search.Query)
 	search.Stream = true // so that the queries are known as soon as they are
-	t.audit.request = search
+	t.audit.request, t.audit.secret = search, t.session.Incognito
 	if t.prepared, err = t.server.prepare(ctx, t.who, search); err != nil {
 		return err
 	}
@@ -173,7 +129,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 		t.agent, err = t.server.agent(ctx, t.who, t.session.PersonaID)
 	}
 	if t.store == nil && err == nil {
-		t.store, err = t.server.Chats(ctx, t.who.Tenant, true)
+		t.store, err = t.server.keeper(ctx, t.who, t.session)
 	}
 	return err
 }
@@ -181,13 +137,13 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 // findSession finds the session that is continued, with what was said in it, or thinks of a new one.
 func (t *turn) findSession(ctx context.Context) (err error) {
 	if t.request.ChatSessionID == "" {
-		now := t.server.Now()
 		t.isNew = true
-		t.session = chat.Session{ID: uuid.NewString(), UserID: t.who.UserID, Created: now, Updated: now}
-		if info := t.request.ChatSessionInfo; info != nil {
-			t.session.PersonaID, t.session.Name = info.PersonaID, info.Description
+		info := t.request.ChatSessionInfo
+		if info == nil {
+			info = &wire.ChatSessionInfo{}
 		}
-		return nil
+		t.session, err = t.server.newSession(ctx, t.who, *info)
+		return err
 	}
 	t.store, t.session, err = t.server.ownSession(ctx, t.who, t.request.ChatSessionID)
 	if err != nil {
@@ -215,7 +171,7 @@ func (t *turn) parent() int {
 // run searches and answers, and tells each step.
 func (t *turn) run(ctx context.Context) error {
 	if t.isNew {
-		t.line(wire.MadeChatSession{ID: t.session.ID})
+		t.line(wire.MadeChatSession{ID: t.session.ID, Incognito: t.session.Incognito})
 	}
 	t.line(struct {
 		UserMessageID int `json:"user_message_id"`
@@ -404,7 +360,7 @@ func (t *turn) whole() wire.ChatFullResponse {
 	response := wire.ChatFullResponse{
 		Answer: t.answer.Text, AnswerCitationless: chat.Uncited(t.answer.Text), ToolCalls: []any{},
 		TopDocuments: t.answer.Documents, CitationInfo: []wire.ChatCitationAt{}, MessageID: t.answer.ID,
-		ChatSessionID: &t.session.ID,
+		ChatSessionID: &t.session.ID, Incognito: t.session.Incognito,
 	}
 	if response.TopDocuments == nil {
 		response.TopDocuments = []wire.SearchDoc{}

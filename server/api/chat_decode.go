@@ -84,14 +84,21 @@ func (f *fields) sessionInfo(raw json.RawMessage) *wire.ChatSessionInfo {
 	if inner == nil {
 		return nil
 	}
-	info := &wire.ChatSessionInfo{}
-	if id := readPersonaID(inner); id != nil {
+	info := inner.newSession()
+	f.problems = append(f.problems, inner.problems...)
+	return &info
+}
+
+// newSession reads what a new session is to be.
+func (f *fields) newSession() wire.ChatSessionInfo {
+	info := wire.ChatSessionInfo{ProjectID: f.whole("project_id", 0, 1<<53), Incognito: f.boolean("incognito", false),
+		IncognitoID: f.sessionID("incognito_session_id")}
+	if id := readPersonaID(f); id != nil {
 		info.PersonaID = *id
 	}
-	if text := inner.optionalText("description", maxItemRunes); text != nil {
+	if text := f.optionalText("description", maxItemRunes); text != nil {
 		info.Description = *text
 	}
-	f.problems = append(f.problems, inner.problems...)
 	return info
 }
 

@@ -17,23 +17,64 @@ import (
 const private = "private" // shared_status of every session: nothing is shared
 
 // ownSession opens a session of the caller.
-func (s *Server) ownSession(ctx context.Context, who directory.Principal, id string) (*chat.Store, chat.Session, error) {
-	absent := detailed(http.StatusNotFound, "Chat session not found")
-	if s.Chats == nil {
-		return nil, chat.Session{}, absent
-	}
-	store, err := s.Chats(ctx, who.Tenant, false)
-	if err != nil {
-		return nil, chat.Session{}, err
-	}
-	session, err := store.Session(ctx, id)
+func (s *Server) ownSession(ctx context.Context, who directory.Principal, id string) (chat.Keeper, chat.Session, error) {
+	store, session, err := s.findSession(ctx, who.Tenant, id)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
-		err = absent
+		err = detailed(http.StatusNotFound, "Chat session not found")
 	case err == nil && session.UserID != who.UserID:
 		return nil, chat.Session{}, detailed(http.StatusForbidden, "Access denied")
 	}
 	return store, session, err
+}
+
+// findSession finds a session of a tenant, be it kept in memory or stored.
+func (s *Server) findSession(ctx context.Context, tenant, id string) (chat.Keeper, chat.Session, error) {
+	hidden := s.incognito.Of(tenant)
+	if session, err := hidden.Session(ctx, id); err == nil || s.Chats == nil {
+		return hidden, session, err
+	}
+	store, err := s.Chats(ctx, tenant, false)
+	if err != nil {
+		return nil, chat.Session{}, err
+	}
+	session, err := store.Session(ctx, id)
+	return store, session, err
+}
+
+// newSession is a session as it is asked for, which is not kept yet.
+func (s *Server) newSession(ctx context.Context, who directory.Principal, info wire.ChatSessionInfo) (chat.Session, error) {
+	session := chat.NewSession(who.UserID, s.Now())
+	session.PersonaID, session.Name, session.Incognito = info.PersonaID, info.Description, info.Incognito
+	if info.ProjectID != nil {
+		return session, detailed(http.StatusNotFound, "Project not found")
+	}
+	if info.Incognito && info.IncognitoID != "" {
+		session.ID = info.IncognitoID
+		switch _, _, err := s.findSession(ctx, who.Tenant, session.ID); {
+		case err == nil:
+			return session, sessionRefused(chat.ErrExists)
+		case !errors.Is(err, chat.ErrNotFound):
+			return session, err
+		}
+	}
+	return session, nil
+}
+
+// keeper is what keeps a new session.
+func (s *Server) keeper(ctx context.Context, who directory.Principal, session chat.Session) (chat.Keeper, error) {
+	if session.Incognito {
+		return s.incognito.Of(who.Tenant), nil
+	}
+	return s.Chats(ctx, who.Tenant, true)
+}
+
+// sessionRefused tells the caller of a session that cannot be made.
+func sessionRefused(err error) error {
+	if errors.Is(err, chat.ErrExists) {
+		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "A chat session with this id already exists.")
+	}
+	return err
 }
 
 // chatSessions answers GET /chat/get-user-chat-sessions.
@@ -99,7 +140,7 @@ func (s *Server) chatSession(w http.ResponseWriter, r *http.Request, who directo
 	detail := wire.ChatSessionDetail{
 		ID: id, Description: nameOf(session), PersonaID: &session.PersonaID, PersonaName: s.personaName(r.Context(), who, session),
 		Messages: []wire.ChatMessage{}, TimeCreated: directory.Timestamp(session.Created), SharedStatus: private,
-		Packets: [][]any{},
+		Packets: [][]any{}, Incognito: session.Incognito,
 	}
 	if who.Name != "" {
 		detail.OwnerName = &who.Name
@@ -186,13 +227,7 @@ func (s *Server) createChatSession(w http.ResponseWriter, r *http.Request, who d
 	if err != nil {
 		return err
 	}
-	info := wire.NewChatSession{}
-	if id := readPersonaID(f); id != nil {
-		info.PersonaID = *id
-	}
-	if text := f.optionalText("description", maxItemRunes); text != nil {
-		info.Description = *text
-	}
+	info := f.newSession()
 	if err := f.failure(); err != nil {
 		return err
 	}
@@ -204,15 +239,18 @@ func (s *Server) createChatSession(w http.ResponseWriter, r *http.Request, who d
 			return err
 		}
 	}
-	store, err := s.Chats(r.Context(), who.Tenant, true)
+	session, err := s.newSession(r.Context(), who, info)
 	if err != nil {
 		return err
 	}
-	session, err := store.NewSession(r.Context(), who.UserID, info.PersonaID, info.Description)
+	store, err := s.keeper(r.Context(), who, session)
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.MadeChatSession{ID: session.ID})
+	if err := store.Add(r.Context(), session); err != nil {
+		return sessionRefused(err)
+	}
+	return answer(w, wire.MadeChatSession{ID: session.ID, Incognito: session.Incognito})
 }
 
 // renameChatSession answers PUT /chat/rename-chat-session. Without a name a model finds one, or else it is made of the
@@ -249,7 +287,7 @@ func (s *Server) renameChatSession(w http.ResponseWriter, r *http.Request, who d
 	return answer(w, wire.RenamedChatSession{NewName: found})
 }
 
-func (s *Server) findName(ctx context.Context, who directory.Principal, store *chat.Store, session chat.Session) (string,
+func (s *Server) findName(ctx context.Context, who directory.Principal, store chat.Keeper, session chat.Session) (string,
 	error) {
 	messages, err := store.Messages(ctx, session.ID)
 	if err != nil {
@@ -271,10 +309,14 @@ func (s *Server) stopChatSession(w http.ResponseWriter, r *http.Request, who dir
 	if err != nil {
 		return err
 	}
-	if _, _, err := s.ownSession(r.Context(), who, id); err != nil {
+	store, _, err := s.ownSession(r.Context(), who, id)
+	if err != nil {
 		return err
 	}
-	s.answers.stop(id)
+	here := s.answers.stop(id)
+	if err := store.Stop(r.Context(), id); err != nil && !here { // another process may write it
+		return err
+	}
 	return answer(w, wire.MessageError{Message: "Chat session stopped"})
 }
 

@@ -317,6 +317,56 @@ func TestConversation(t *testing.T) {
 	}
 }
 
+// TestIncognitoSessions: such a session is its user's alone, in no list, and nobody can take its id.
+func TestIncognitoSessions(t *testing.T) {
+	w := newWorld(t)
+	withChat(w, nil, llmtest.Text("Yes."))
+	const id = "0a6cb2de-3a53-4d5e-8f2e-6f8f3b9a1c11"
+	made := post[wire.MadeChatSession](w, "jo", "/chat/create-chat-session", fmt.Sprintf(`{"persona_id":%d,"description":"Mine",`+
+		`"project_id":null,"incognito":true,"incognito_session_id":%q}`, w.eng.ID, id))
+	if made.ID != id || !made.Incognito {
+		t.Errorf("%+v", made)
+	}
+	ask(w, "jo", fmt.Sprintf(`{"message":"deploy","chat_session_id":%q}`, id))
+	detail := get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+id)
+	if !detail.Incognito || len(detail.Messages) != 2 || *detail.Description != "Mine" || *detail.PersonaID != w.eng.ID {
+		t.Errorf("%+v", detail)
+	}
+	whole := post[wire.ChatFullResponse](w, "jo", "/chat/send-chat-message",
+		fmt.Sprintf(`{"message":"deploy","chat_session_id":%q,"stream":false}`, id))
+	if !whole.Incognito {
+		t.Errorf("%+v", whole)
+	}
+	if page := get[wire.ChatSessions](w, "jo", "/chat/get-user-chat-sessions"); len(page.Sessions) != 0 {
+		t.Errorf("it is listed: %+v", page)
+	}
+	stored := post[wire.MadeChatSession](w, "jo", "/chat/create-chat-session", fmt.Sprintf(`{"incognito_session_id":%q}`, id))
+	if stored.ID == id || stored.Incognito {
+		t.Errorf("an id of an incognito session is taken for one that is none: %+v", stored)
+	}
+	for _, test := range []conformanceCase{
+		{"its id again", "jo", "POST /chat/create-chat-session", `{"incognito":true,"incognito_session_id":"` + id + `"}`, 409, "DUPLICATE_RESOURCE"},
+		{"the id of a stored one", "kim", "POST /chat/send-chat-message",
+			`{"message":"x","chat_session_info":{"incognito":true,"incognito_session_id":"` + stored.ID + `"}}`, 409, "DUPLICATE_RESOURCE"},
+		{"another's", "kim", "GET /chat/get-chat-session/" + id, "", 403, "Access denied"},
+		{"no id", "jo", "POST /chat/create-chat-session", `{"incognito":true,"incognito_session_id":"x"}`, 422, "valid UUID"},
+		{"neither yes nor no", "jo", "POST /chat/create-chat-session", `{"incognito":"perhaps"}`, 422, "boolean"},
+		{"a project", "jo", "POST /chat/create-chat-session", `{"project_id":4}`, 404, "Project not found"},
+		{"a project of a question", "jo", "POST /chat/send-chat-message", `{"message":"x","chat_session_info":{"project_id":4}}`, 404,
+			"Project not found"},
+	} {
+		method, target, _ := strings.Cut(test.request, " ")
+		answer := w.call(w.public, test.who, method, target, test.body)
+		if text := answer.Body.String(); answer.Code != test.status || !strings.Contains(text, test.answer) {
+			t.Errorf("%s: HTTP %d %s", test.name, answer.Code, text)
+		}
+	}
+	if log := w.log.String(); !strings.Contains(log, "msg=ask") || strings.Contains(log, "msg=search ") ||
+		strings.Contains(log, "query=deploy") || !strings.Contains(log, "outcome=NOT_FOUND") || strings.Contains(log, "INTERNAL_ERROR") {
+		t.Errorf("a question is noted as another thing: %s", log)
+	}
+}
+
 // TestSessionsAreTheirUsers: nobody reads, continues, renames or stops another person's session.
 func TestSessionsAreTheirUsers(t *testing.T) {
 	w := newWorld(t)

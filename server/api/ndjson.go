@@ -55,6 +55,12 @@ func codeOf(f failure) (code, detail string) {
 	case wire.CodedError:
 		return body.ErrorCode, body.Detail
 	case wire.DetailError:
+		switch f.status {
+		case http.StatusNotFound:
+			return "NOT_FOUND", body.Detail
+		case http.StatusForbidden:
+			return "UNAUTHORIZED", body.Detail
+		}
 		return "INTERNAL_ERROR", body.Detail
 	case wire.ValidationError:
 		return "VALIDATION_ERROR", body.Message

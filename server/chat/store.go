@@ -20,8 +20,15 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// ErrNotFound: there is no such session or message.
-var ErrNotFound = errors.New("not found")
+var (
+	// ErrNotFound: there is no such session or message.
+	ErrNotFound = errors.New("not found")
+	// ErrExists: a session of that id is there already.
+	ErrExists = errors.New("a chat session of that id exists")
+)
+
+// MostSessions is how many sessions of one person are kept. With one more, the one that was used longest ago goes.
+const MostSessions = 1000
 
 // The types of messages.
 const (
@@ -35,7 +42,34 @@ type Session struct {
 	UserID           string
 	PersonaID        int
 	Name             string // empty: none yet
+	Incognito        bool   // it is never listed, and kept in memory alone
 	Created, Updated time.Time
+}
+
+// NewSession is a session of somebody, with an id of its own, that is not kept yet.
+func NewSession(userID string, now time.Time) Session {
+	return Session{ID: uuid.NewString(), UserID: userID, Created: now, Updated: now}
+}
+
+// Keeper keeps the sessions of one tenant. Its methods may be called from several goroutines.
+type Keeper interface {
+	// Add keeps a new session. The error is ErrExists where there is one of its id.
+	Add(ctx context.Context, session Session) error
+	// Session reads a session, whoever it belongs to, or gives ErrNotFound.
+	Session(ctx context.Context, id string) (Session, error)
+	// Rename gives a session a name.
+	Rename(ctx context.Context, id, name string) error
+	// Messages are all messages of a session, in the order in which they were sent.
+	Messages(ctx context.Context, session string) ([]Message, error)
+	// Begin notes a question behind a message of its session, 0 being none, and an answer to it that is still empty. A
+	// session that is new is added.
+	Begin(ctx context.Context, session Session, isNew bool, parent int, question string) (questionID, answerID int, err error)
+	// Finish completes an answer.
+	Finish(ctx context.Context, session string, answer Message) error
+	// Stop asks whoever writes an answer of a session, be it another process, to end it.
+	Stop(ctx context.Context, session string) error
+	// Stopped tells whether that was asked of an answer.
+	Stopped(ctx context.Context, session string, answer int) (bool, error)
 }
 
 // Message is one turn of one side.
@@ -76,21 +110,28 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 // Close releases the file.
 func (s *Store) Close() error { return s.db.Close() }
 
-// NewSession makes a session for somebody.
-func (s *Store) NewSession(ctx context.Context, userID string, personaID int, name string) (Session, error) {
-	now := s.now()
-	session := Session{ID: uuid.NewString(), UserID: userID, PersonaID: personaID, Name: name, Created: now, Updated: now}
+// Add implements Keeper.
+func (s *Store) Add(ctx context.Context, session Session) error {
 	err := s.db.Update(ctx, func(tx *sql.Tx) error { return insertSession(ctx, tx, session) })
 	if err != nil {
-		return Session{}, fmt.Errorf("make a chat session: %w", err)
+		return fmt.Errorf("make a chat session: %w", err)
 	}
-	return session, nil
+	return nil
 }
 
+// insertSession adds a session, and drops those of its user that are too many by now.
 func insertSession(ctx context.Context, tx *sql.Tx, session Session) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO sessions (id, user_id, persona_id, name, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?)`, session.ID, session.UserID, session.PersonaID, session.Name,
+	made, err := tx.ExecContext(ctx, `INSERT INTO sessions (id, user_id, persona_id, name, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, session.ID, session.UserID, session.PersonaID, session.Name,
 		session.Created.UnixMicro(), session.Updated.UnixMicro())
+	if err != nil {
+		return err
+	}
+	if rows, err := made.RowsAffected(); err != nil || rows == 0 {
+		return errors.Join(ErrExists, err)
+	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE user_id = ? AND id <> ?
+		ORDER BY updated_at DESC, id LIMIT -1 OFFSET ?)`, session.UserID, session.ID, MostSessions-1)
 	return err
 }
 
@@ -104,7 +145,7 @@ func scanSession(scan func(...any) error) (Session, error) {
 	return session, err
 }
 
-// Session reads a session, whoever it belongs to.
+// Session implements Keeper.
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	session, err := scanSession(s.db.Reader.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions WHERE id = ?", id).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -147,7 +188,7 @@ func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, m
 	return sessions, false, nil
 }
 
-// Rename gives a session a name.
+// Rename implements Keeper.
 func (s *Store) Rename(ctx context.Context, id, name string) error {
 	err := s.db.Update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE sessions SET name = ? WHERE id = ?", name, id)
@@ -159,7 +200,7 @@ func (s *Store) Rename(ctx context.Context, id, name string) error {
 	return nil
 }
 
-// Messages are all messages of a session, in the order in which they were sent.
+// Messages implements Keeper.
 func (s *Store) Messages(ctx context.Context, session string) ([]Message, error) {
 	rows, err := s.db.Reader.QueryContext(ctx, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, error,
 		model, sent_at, took FROM messages WHERE session_id = ? ORDER BY id`, session)
@@ -212,8 +253,7 @@ func Thread(messages []Message, last int) ([]Message, error) {
 	return thread, nil
 }
 
-// Begin notes a question behind a message of its session, 0 being none, and an answer to it that is still empty. A
-// session that is new is made.
+// Begin implements Keeper.
 func (s *Store) Begin(ctx context.Context, session Session, isNew bool, parent int, question string) (questionID,
 	answerID int, err error) {
 	now := s.now()
@@ -243,7 +283,7 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, parent i
 	return questionID, answerID, nil
 }
 
-// Finish completes an answer.
+// Finish implements Keeper.
 func (s *Store) Finish(ctx context.Context, session string, answer Message) error {
 	documents, err := json.Marshal(append([]wire.SearchDoc{}, answer.Documents...))
 	if err != nil {
@@ -267,4 +307,26 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 		return fmt.Errorf("note an answer: %w", err)
 	}
 	return nil
+}
+
+// Stop implements Keeper.
+func (s *Store) Stop(ctx context.Context, session string) error {
+	err := s.db.Update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE sessions SET stopped_at =
+			(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ?`, session)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("stop an answer: %w", err)
+	}
+	return nil
+}
+
+// Stopped implements Keeper.
+func (s *Store) Stopped(ctx context.Context, session string, answer int) (stopped bool, err error) {
+	err = s.db.Reader.QueryRowContext(ctx, "SELECT stopped_at >= ? FROM sessions WHERE id = ?", answer, session).Scan(&stopped)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, fmt.Errorf("see whether an answer is stopped: %w", sqlite.Explain(err))
+	}
+	return stopped, nil
 }

@@ -22,9 +22,13 @@ func TestStoreKeepsSessions(t *testing.T) {
 		return store
 	}
 	store := open()
-	session, err := store.NewSession(t.Context(), "jo", 7, "")
-	if err != nil {
+	session := NewSession("jo", clock())
+	session.PersonaID = 7
+	if err := store.Add(t.Context(), session); err != nil {
 		t.Fatal(err)
+	}
+	if err := store.Add(t.Context(), session); !errors.Is(err, ErrExists) {
+		t.Error(err)
 	}
 	parent, answers := 0, []int{}
 	for _, question := range []string{"one", "two"} {
@@ -67,6 +71,81 @@ func TestStoreKeepsSessions(t *testing.T) {
 	}
 	if list, more, err := store.Sessions(t.Context(), "kim", time.Time{}, 10); err != nil || len(list) != 0 || more {
 		t.Errorf("%+v, %t, %v", list, more, err)
+	}
+}
+
+// Of many sessions of one person those stay that were used last; other people's stay whatever happens.
+func TestOldSessionsGo(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { now = now.Add(time.Second); return now }
+	store, err := Open(t.Context(), "", clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	begin := func(user string) Session {
+		session := NewSession(user, clock())
+		if _, _, err := store.Begin(t.Context(), session, true, 0, "one"); err != nil {
+			t.Fatal(err)
+		}
+		return session
+	}
+	other, first, second := begin("kim"), begin("jo"), begin("jo")
+	for range MostSessions - 2 {
+		begin("jo")
+	}
+	if _, _, err := store.Begin(t.Context(), first, false, 0, "again"); err != nil { // so that it is not the oldest any more
+		t.Fatal(err)
+	}
+	begin("jo")
+	for id, want := range map[string]error{other.ID: nil, first.ID: nil, second.ID: ErrNotFound} {
+		if _, err := store.Session(t.Context(), id); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	if messages, err := store.Messages(t.Context(), second.ID); err != nil || len(messages) > 0 {
+		t.Errorf("what was said stays: %+v, %v", messages, err)
+	}
+	if list, more, err := store.Sessions(t.Context(), "jo", time.Time{}, 2*MostSessions); err != nil ||
+		len(list) != MostSessions || more {
+		t.Errorf("%d, %t, %v", len(list), more, err)
+	}
+}
+
+// Both kinds of keepers do the same with a session, but for how long they keep it.
+func TestKeepersStop(t *testing.T) {
+	t.Parallel()
+	store, err := Open(t.Context(), "", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	for name, keeper := range map[string]Keeper{"stored": store, "incognito": NewIncognito(time.Now).Of("acme")} {
+		session := NewSession("jo", time.Now())
+		asked := func(isNew bool) int {
+			_, answer, err := keeper.Begin(t.Context(), session, isNew, 0, "?")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer
+		}
+		first := asked(true)
+		if stopped, err := keeper.Stopped(t.Context(), session.ID, first); stopped || err != nil {
+			t.Errorf("%s: stopped before anybody asked for it, %v", name, err)
+		}
+		if err := keeper.Stop(t.Context(), session.ID); err != nil {
+			t.Fatal(err)
+		}
+		next := asked(false)
+		for answer, want := range map[int]bool{first: true, next: false} {
+			if stopped, err := keeper.Stopped(t.Context(), session.ID, answer); stopped != want || err != nil {
+				t.Errorf("%s: %t, %v; want %t", name, stopped, err, want)
+			}
+		}
+		if _, err := keeper.Stopped(t.Context(), "gone", next); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

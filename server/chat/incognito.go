@@ -1,0 +1,214 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The bounds of incognito sessions. One that was not used for IncognitoIdle is forgotten. With more than
+// MostIncognito of one person, or when there are too many or too large ones in all, those go that were used longest ago.
+const (
+	MostIncognito    = 20
+	IncognitoIdle    = time.Hour
+	incognitoInAll   = 2000
+	incognitoMemory  = 64 << 20 // bytes, about
+	memoryOfDocument = 1 << 10
+)
+
+// Incognito keeps incognito sessions of all tenants in memory: nothing of them is ever written to a file, and they end
+// with the process.
+type Incognito struct {
+	now func() time.Time
+
+	mutex    sync.Mutex
+	sessions map[hiddenKey]*hidden
+	messages int // that were ever noted: the last one's id
+	size     int // bytes, about
+	sweep    *time.Timer
+}
+
+type hiddenKey struct{ tenant, id string }
+
+// hidden is one incognito session.
+type hidden struct {
+	session  Session
+	messages []Message
+	stopped  int // the last message that is not to be written any further
+	size     int
+	used     time.Time
+}
+
+// NewIncognito keeps nothing yet.
+func NewIncognito(now func() time.Time) *Incognito {
+	return &Incognito{now: now, sessions: map[hiddenKey]*hidden{}}
+}
+
+// Of keeps the incognito sessions of one tenant.
+func (i *Incognito) Of(tenant string) Keeper { return incognitoOf{i, tenant} }
+
+// Close forgets all sessions.
+func (i *Incognito) Close() {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	clear(i.sessions)
+	i.size = 0
+	i.sweepLater()
+}
+
+// forget drops what was idle for too long, and of what is too much the sessions that were used longest ago. One is
+// spared: it is being used.
+func (i *Incognito) forget(spared hiddenKey) {
+	ofUser := map[[2]string]int{}
+	latest := slices.SortedFunc(maps.Keys(i.sessions), func(a, b hiddenKey) int {
+		return cmp.Or(i.sessions[b].used.Compare(i.sessions[a].used), cmp.Compare(a.id, b.id))
+	})
+	size := 0
+	for at, key := range latest {
+		h := i.sessions[key]
+		user := [2]string{key.tenant, h.session.UserID}
+		ofUser[user]++
+		size += h.size
+		idle := i.now().Sub(h.used) >= IncognitoIdle
+		if key != spared && (idle || at >= incognitoInAll || ofUser[user] > MostIncognito || size > incognitoMemory) {
+			size -= h.size
+			delete(i.sessions, key)
+		}
+	}
+	i.size = size
+	i.sweepLater()
+}
+
+// sweepLater forgets idle sessions also when nobody asks for any.
+func (i *Incognito) sweepLater() {
+	switch {
+	case len(i.sessions) == 0 && i.sweep != nil:
+		i.sweep.Stop()
+		i.sweep = nil
+	case len(i.sessions) > 0 && i.sweep == nil:
+		i.sweep = time.AfterFunc(IncognitoIdle/4, func() {
+			i.mutex.Lock()
+			defer i.mutex.Unlock()
+			i.sweep = nil
+			i.forget(hiddenKey{})
+		})
+	}
+}
+
+// incognitoOf is the Keeper of one tenant's incognito sessions.
+type incognitoOf struct {
+	*Incognito
+	tenant string
+}
+
+// use finds a session and does something with it.
+func (i incognitoOf) use(id string, do func(*hidden)) error {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	key := hiddenKey{i.tenant, id}
+	h := i.sessions[key]
+	if h == nil || i.now().Sub(h.used) >= IncognitoIdle {
+		return fmt.Errorf("chat session: %w", ErrNotFound)
+	}
+	h.used = i.now()
+	do(h)
+	h.measure()
+	i.forget(key)
+	return nil
+}
+
+func (h *hidden) measure() {
+	h.size = memoryOfDocument
+	for _, m := range h.messages {
+		h.size += len(m.Text) + len(m.Error) + (len(m.Documents)+1)*memoryOfDocument
+		for _, d := range m.Documents {
+			h.size += len(d.Blurb) + len(d.Title)
+		}
+	}
+}
+
+// Add implements Keeper.
+func (i incognitoOf) Add(_ context.Context, session Session) error {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	key := hiddenKey{i.tenant, session.ID}
+	if i.sessions[key] != nil {
+		return ErrExists
+	}
+	session.Incognito = true
+	i.sessions[key] = &hidden{session: session, size: memoryOfDocument, used: i.now()}
+	i.forget(key)
+	return nil
+}
+
+// Session implements Keeper.
+func (i incognitoOf) Session(_ context.Context, id string) (session Session, err error) {
+	err = i.use(id, func(h *hidden) { session = h.session })
+	return session, err
+}
+
+// Rename implements Keeper.
+func (i incognitoOf) Rename(_ context.Context, id, name string) error {
+	return i.use(id, func(h *hidden) { h.session.Name = name })
+}
+
+// Messages implements Keeper.
+func (i incognitoOf) Messages(_ context.Context, session string) (messages []Message, err error) {
+	err = i.use(session, func(h *hidden) { messages = slices.Clone(h.messages) })
+	return messages, err
+}
+
+// Begin implements Keeper.
+func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, parent int, question string) (questionID,
+	answerID int, err error) {
+	if isNew {
+		if err := i.Add(ctx, session); err != nil {
+			return 0, 0, err
+		}
+	}
+	err = i.use(session.ID, func(h *hidden) {
+		now := i.now()
+		i.messages += 2
+		questionID, answerID = i.messages-1, i.messages
+		h.session.Updated = now
+		h.messages = append(h.messages, Message{ID: questionID, Parent: parent, Type: TypeUser, Text: question, Sent: now},
+			Message{ID: answerID, Parent: questionID, Type: TypeAssistant, Sent: now})
+	})
+	return questionID, answerID, err
+}
+
+// Finish implements Keeper. That the session was forgotten meanwhile is no error: nobody can read it any more.
+func (i incognitoOf) Finish(_ context.Context, session string, answer Message) error {
+	_ = i.use(session, func(h *hidden) {
+		now := i.now()
+		for at := range h.messages {
+			if m := &h.messages[at]; m.ID == answer.ID {
+				answer.Parent, answer.Type, answer.Sent = m.Parent, m.Type, now
+				*m = answer
+				h.session.Updated = now
+			}
+		}
+	})
+	return nil
+}
+
+// Stop implements Keeper.
+func (i incognitoOf) Stop(_ context.Context, session string) error {
+	return i.use(session, func(h *hidden) {
+		if n := len(h.messages); n > 0 {
+			h.stopped = h.messages[n-1].ID
+		}
+	})
+}
+
+// Stopped implements Keeper.
+func (i incognitoOf) Stopped(_ context.Context, session string, answer int) (stopped bool, err error) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	h := i.sessions[hiddenKey{i.tenant, session}]
+	return h != nil && h.stopped >= answer, nil
+}

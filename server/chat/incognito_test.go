@@ -1,0 +1,90 @@
+package chat
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"quarry/client/wire"
+)
+
+func TestIncognitoSessions(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	all := NewIncognito(func() time.Time { return now })
+	defer all.Close()
+	keeper := all.Of("acme")
+	begin := func(user string) Session {
+		now = now.Add(time.Second)
+		session := NewSession(user, now)
+		_, answer, err := keeper.Begin(t.Context(), session, true, 0, "one")
+		if err == nil {
+			err = keeper.Finish(t.Context(), session.ID, Message{ID: answer, Text: "yes", Documents: []wire.SearchDoc{{DocumentID: "d"}}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return session
+	}
+	first := begin("jo")
+	kept, err := keeper.Session(t.Context(), first.ID)
+	if err != nil || !kept.Incognito || kept.UserID != "jo" {
+		t.Errorf("%+v, %v", kept, err)
+	}
+	messages, err := keeper.Messages(t.Context(), first.ID)
+	if err != nil || len(messages) != 2 || messages[1].Text != "yes" || messages[1].Parent != messages[0].ID ||
+		messages[1].Type != TypeAssistant || len(messages[1].Documents) != 1 {
+		t.Errorf("%+v, %v", messages, err)
+	}
+	if err := keeper.Rename(t.Context(), first.ID, "Mine"); err != nil {
+		t.Error(err)
+	}
+	if err := keeper.Add(t.Context(), first); !errors.Is(err, ErrExists) {
+		t.Error(err)
+	}
+	if _, err := all.Of("other").Session(t.Context(), first.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("another tenant's: %v", err)
+	}
+
+	other := begin("kim")
+	for range MostIncognito {
+		begin("jo")
+	}
+	for id, want := range map[string]error{other.ID: nil, first.ID: ErrNotFound} {
+		if _, err := keeper.Session(t.Context(), id); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	now = now.Add(IncognitoIdle)
+	if _, err := keeper.Session(t.Context(), other.ID); !errors.Is(err, ErrNotFound) {
+		t.Errorf("an idle one: %v", err)
+	}
+	if err := keeper.Finish(t.Context(), other.ID, Message{}); err != nil {
+		t.Errorf("an answer to a forgotten session: %v", err)
+	}
+	begin("jo")
+	if len(all.sessions) != 1 {
+		t.Errorf("%d sessions are left", len(all.sessions))
+	}
+}
+
+// What is said incognito takes a bounded part of the memory.
+func TestIncognitoMemory(t *testing.T) {
+	t.Parallel()
+	all := NewIncognito(time.Now)
+	defer all.Close()
+	long := strings.Repeat("x", 8<<20)
+	for range 30 {
+		session := NewSession("user"+NewSession("", time.Now()).ID, time.Now())
+		if _, _, err := all.Of("acme").Begin(t.Context(), session, true, 0, long); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := all.Of("acme").Session(t.Context(), session.ID); err != nil {
+			t.Errorf("the latest is gone: %v", err)
+		}
+	}
+	if all.size > incognitoMemory || len(all.sessions) < 2 {
+		t.Errorf("%d sessions of %d bytes", len(all.sessions), all.size)
+	}
+}
