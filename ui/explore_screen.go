@@ -13,6 +13,7 @@ import (
 
 	"github.com/atotto/clipboard"
 	"github.com/cli/browser"
+	"golang.org/x/term"
 
 	"quarry/theme"
 	"quarry/ui/cli"
@@ -41,6 +42,10 @@ func (d *doors) exploreScreen(ctx context.Context, e cli.Exploration) error {
 		defer debug.SetGCPercent(debug.SetGCPercent(remoteGarbage))
 	}
 	set := &settings{doors: d}
+	width, height, err := term.GetSize(int(d.process.Out.Fd()))
+	if err != nil {
+		width, height = 0, 0 // it tells when it can
+	}
 	return explorer.Run(ctx, explorer.Options{
 		Target: screenTarget(e.Target), Query: e.Query, Caps: d.capabilities(),
 		SetUp: explorer.SetUp{Doors: set.wizardDoors(), Target: func(ctx context.Context) (explorer.Target, error) {
@@ -49,6 +54,7 @@ func (d *doors) exploreScreen(ctx context.Context, e cli.Exploration) error {
 		}},
 		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Theme: host.Config.Theme, Keys: host.Config.Keys,
 		Profile: theme.Profile(true, e.NoColor, d.process.Env),
+		Width:   width, Height: height,
 	}, explorer.Terminal{In: d.process.In, Out: d.process.Out, Env: d.process.Env})
 }
 

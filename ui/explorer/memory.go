@@ -18,6 +18,7 @@ type memory struct {
 	answers map[string]remembered
 	order   []string // keys, the oldest first
 	size    int      // bytes
+	most    int      // bytes
 }
 
 // remembered is what was answered, and when.
@@ -28,7 +29,13 @@ type remembered struct {
 	kept     bool // until it is forgotten: a library tells when it changes
 }
 
-func newMemory() memory { return memory{answers: map[string]remembered{}} }
+// newMemory makes a memory of at most so many bytes; 0: as many as a person's own machine has to spare.
+func newMemory(most int) memory {
+	if most <= 0 {
+		most = rememberSize
+	}
+	return memory{answers: map[string]remembered{}, most: most}
+}
 
 func (m *memory) get(key string, now time.Time) (remembered, bool) {
 	found, ok := m.answers[key]
@@ -41,13 +48,13 @@ func (m *memory) get(key string, now time.Time) (remembered, bool) {
 func (m *memory) put(key string, a remembered) {
 	m.forget(key)
 	size := a.size()
-	if size > rememberSize/2 {
+	if size > m.most/2 {
 		return // it would push out all others
 	}
 	m.order = append(m.order, key)
 	m.answers[key] = a
 	m.size += size
-	for len(m.order) > rememberMost || m.size > rememberSize {
+	for len(m.order) > rememberMost || m.size > m.most {
 		m.forget(m.order[0])
 	}
 }
@@ -75,4 +82,4 @@ func (a remembered) size() int {
 	return size
 }
 
-func (m *memory) clear() { *m = newMemory() }
+func (m *memory) clear() { *m = newMemory(m.most) }

@@ -11,7 +11,7 @@ import (
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	m, start := newMemory(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	m, start := newMemory(0), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	m.put("remote", remembered{response: &wire.SearchResponse{}, at: start})
 	m.put("library", remembered{response: &wire.SearchResponse{}, at: start, kept: true})
 	for _, test := range []struct {

@@ -11,6 +11,7 @@ import (
 	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/answer"
+	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/palette"
 	"quarry/ui/explorer/picker"
 	"quarry/ui/explorer/querybox"
@@ -130,7 +131,8 @@ func New(ctx context.Context, options Options) *Model {
 	}
 	keys, problems := newKeymap(Bindings(), options.Keys)
 	m := &Model{ctx: ctx, options: options, keys: keys, focus: InBox, dark: true, themeMode: options.Theme,
-		target: painted(options.Target), width: options.Width, height: options.Height, memory: newMemory()}
+		target: painted(options.Target), width: options.Width, height: options.Height, memory: newMemory(options.CacheBytes)}
+	m.reader.KeepAtMost(options.CacheBytes)
 	if len(problems) > 0 {
 		m.warn(problems[0] + more(len(problems)-1))
 	}
@@ -154,6 +156,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
+	case noticeMsg:
+		m.warn(paint.Line(msg.text))
 	case tea.BackgroundColorMsg:
 		m.backgroundTold(msg)
 	case tea.ColorProfileMsg:

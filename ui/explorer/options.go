@@ -54,6 +54,8 @@ type Capabilities struct {
 	OpenReason string
 	// Suspend tells that there is a shell to go back to for a while.
 	Suspend bool
+	// NoHyperlinks keeps links that can be clicked from a terminal that does not know them.
+	NoHyperlinks bool
 }
 
 // SetUp leads to other targets.
@@ -81,6 +83,9 @@ type Options struct {
 	Theme   string // auto, dark, light, ansi16, mono
 	Profile colorprofile.Profile
 	Keys    map[string][]string // action → keys, in place of the usual ones
+
+	// CacheBytes bounds the answers that are remembered, and the rendered text; 0: 4 MB each.
+	CacheBytes int
 
 	// Width and Height are the terminal's, in cells, as far as they are known before it tells; 0 otherwise.
 	Width, Height int

@@ -4,34 +4,58 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"golang.org/x/term"
 )
 
-// framesPerSecond is the most that Bubble Tea allows: a key waits for the next frame, so this is what typing feels like.
-const framesPerSecond = 120
+// FramesPerSecond is the most that Bubble Tea allows: a key waits for the next frame, so this is what typing feels like.
+const FramesPerSecond = 120
 
-// Terminal is where an explorer runs.
+// resizePause is how long a change of size waits for the next one: who drags a window sends many.
+const resizePause = 16 * time.Millisecond
+
+// Terminal is where an explorer runs. A local one is a pair of files, and is asked for its size and heard for its signals.
 type Terminal struct {
-	In, Out *os.File
-	Env     []string // "KEY=value"
+	In  io.Reader
+	Out io.Writer
+	Env []string // "KEY=value"
+	// FramesPerSecond is how often the screen may change; 0: FramesPerSecond.
+	FramesPerSecond int
+
+	// Sizes tells how a terminal elsewhere is resized; it is closed when that one is. Nil: a local terminal.
+	Sizes <-chan Size
+	// Notices are told to the person at once, like keys that somebody else pressed. Nil: there are none.
+	Notices <-chan string
 }
+
+// Size is a terminal's, in cells.
+type Size struct{ Width, Height int }
+
+// noticeMsg is something that the person must hear of.
+type noticeMsg struct{ text string }
 
 // Run runs an explorer until the person leaves it or ctx ends; the terminal is restored in any case. The error is that
 // of ctx when it ended.
 func Run(ctx context.Context, options Options, terminal Terminal) error {
-	if width, height, err := term.GetSize(int(terminal.Out.Fd())); err == nil {
-		options.Width, options.Height = width, height
+	if terminal.FramesPerSecond == 0 {
+		terminal.FramesPerSecond = FramesPerSecond
 	}
 	session, stop := context.WithCancel(ctx)
+	defer stop()
 	model := New(session, options)
 	program := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(terminal.In), tea.WithOutput(terminal.Out),
-		tea.WithEnvironment(terminal.Env), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(),
+		tea.WithEnvironment(terminal.Env), tea.WithFPS(terminal.FramesPerSecond), tea.WithoutSignalHandler(),
 		tea.WithColorProfile(options.Profile), tea.WithWindowSize(options.Width, options.Height))
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		follow(session, program, terminal)
+	}()
 	_, err := program.Run()
 	stop()
+	<-followed
 	closed := model.Close()
 	switch {
 	case ctx.Err() != nil:
@@ -42,6 +66,37 @@ func Run(ctx context.Context, options Options, terminal Terminal) error {
 		return fmt.Errorf("run the explorer: %w", err)
 	}
 	return closed
+}
+
+// follow passes on what a terminal elsewhere tells. Of sizes that come one after the other only the last counts.
+func follow(ctx context.Context, program *tea.Program, terminal Terminal) {
+	sizes, notices := terminal.Sizes, terminal.Notices
+	var last Size
+	var pause <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case size, open := <-sizes:
+			if !open {
+				sizes = nil
+				continue
+			}
+			last = size
+			if pause == nil {
+				pause = time.After(resizePause)
+			}
+		case <-pause:
+			pause = nil
+			program.Send(tea.WindowSizeMsg{Width: last.Width, Height: last.Height})
+		case text, open := <-notices:
+			if !open {
+				notices = nil
+				continue
+			}
+			program.Send(noticeMsg{text})
+		}
+	}
 }
 
 // Close releases the target.

@@ -43,7 +43,11 @@ func (m *Model) View() tea.View {
 	if m.rects.Bar.H > 0 {
 		lines = append(lines, m.bar())
 	}
-	view.SetContent(strings.Join(lines, "\n"))
+	content := strings.Join(lines, "\n")
+	if m.options.Caps.NoHyperlinks {
+		content = paint.WithoutHyperlinks(content)
+	}
+	view.SetContent(content)
 	switch {
 	case cursorX >= 0:
 		view.Cursor = tea.NewCursor(cursorX, cursorY)

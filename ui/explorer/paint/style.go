@@ -139,3 +139,23 @@ func asciiOnly(address string) string {
 	}
 	return out.String()
 }
+
+// WithoutHyperlinks takes the links out of what Hyperlink made, and leaves their text.
+func WithoutHyperlinks(text string) string {
+	const begin = "\x1b]8;"
+	at := strings.Index(text, begin)
+	if at < 0 {
+		return text
+	}
+	var out strings.Builder
+	for ; at >= 0; at = strings.Index(text, begin) {
+		out.WriteString(text[:at])
+		_, rest, ended := strings.Cut(text[at+len(begin):], "\a")
+		if !ended {
+			return out.String()
+		}
+		text = rest
+	}
+	out.WriteString(text)
+	return out.String()
+}

@@ -2,11 +2,12 @@ package reader
 
 import "container/list"
 
-// mostCached is how many bytes of rendered text are kept.
+// mostCached is how many bytes of rendered text are kept, unless the reader is told otherwise.
 const mostCached = 4 << 20
 
-// cache keeps rendered text, the most recently used, up to mostCached.
+// cache keeps rendered text, the most recently used, up to most.
 type cache struct {
+	most    int // bytes; 0: mostCached
 	size    int
 	entries map[jobKey]*list.Element
 	order   list.List // of entry, the most recently used first
@@ -16,6 +17,9 @@ type entry struct {
 	key    jobKey
 	layout *layout
 }
+
+// KeepAtMost bounds the rendered text that is kept, in bytes; 0: 4 MB.
+func (r *Reader) KeepAtMost(bytes int) { r.cache.most = bytes }
 
 func (c *cache) get(key jobKey) (*layout, bool) {
 	element, found := c.entries[key]
@@ -40,7 +44,11 @@ func (c *cache) put(key jobKey, l *layout) {
 }
 
 func (c *cache) shrink() {
-	for c.size > mostCached && c.order.Len() > 1 {
+	most := c.most
+	if most <= 0 {
+		most = mostCached
+	}
+	for c.size > most && c.order.Len() > 1 {
 		c.drop(c.order.Back())
 	}
 }
