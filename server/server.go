@@ -22,6 +22,7 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/embedded"
 	"quarry/server/llm"
+	"quarry/server/metrics"
 	"quarry/server/pipeline"
 	"quarry/server/sample"
 )
@@ -115,6 +116,9 @@ func (s *Server) InProcess(who directory.Principal) http.Handler { return s.api.
 
 // Owner is the local user of the default tenant.
 func (s *Server) Owner() directory.Principal { return directory.Owner(directory.DefaultTenant) }
+
+// Metrics are where the server counts what it does; see api.Server.Metrics.
+func (s *Server) Metrics() *metrics.Registry { return s.api.Metrics() }
 
 // Directory opens the directory, which is made where it does not exist, for administration.
 func (s *Server) Directory(ctx context.Context) (*directory.Directory, error) {

@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"quarry/server/chat"
@@ -69,9 +70,9 @@ type Server struct {
 	Options
 	answers   answers
 	incognito *chat.Incognito
-	heartbeat time.Duration // between signs of life of an answer that takes long
-	stopCheck time.Duration // between looks at whether another process stopped an answer
-	measures  *measures
+	heartbeat time.Duration    // between signs of life of an answer that takes long
+	stopCheck time.Duration    // between looks at whether another process stopped an answer
+	measures  func() *measures // made when something is to be counted: most processes only ask themselves
 	patience  patience
 	vectors   pipeline.QueryVectors // of queries that were asked lately
 	turns     turns
@@ -88,8 +89,10 @@ func New(options Options) *Server {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Server{Options: options, incognito: chat.NewIncognito(options.Now), heartbeat: heartbeat, stopCheck: stopCheck,
-		measures: newMeasures(), patience: usualPatience(), turns: newTurns()}
+	return &Server{
+		Options: options, incognito: chat.NewIncognito(options.Now), heartbeat: heartbeat, stopCheck: stopCheck,
+		measures: sync.OnceValue(newMeasures), patience: usualPatience(), turns: newTurns(),
+	}
 }
 
 // Close forgets what is kept in memory alone. What Options opened is for others to close.
@@ -260,7 +263,7 @@ func (s *Server) serve(route route, who identify, guard guards) http.Handler {
 		}
 		give, ok := guard.fair.take(personOf(r, principal))
 		if !ok {
-			s.measures.refused.Add(1, refusedAsBusy)
+			s.measures().refused.Add(1, refusedAsBusy)
 			s.fail(w, r, busy())
 			return
 		}
@@ -276,7 +279,7 @@ func (s *Server) serve(route route, who identify, guard guards) http.Handler {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		if route.limited {
 			if err := guard.limits.admit(r, principal); err != nil {
-				s.measures.refused.Add(1, refusedByRate)
+				s.measures().refused.Add(1, refusedByRate)
 				s.fail(w, r, err)
 				return
 			}

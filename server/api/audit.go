@@ -97,7 +97,7 @@ func (a *audit) end(err error) {
 	if a.meter != nil {
 		used = a.meter.Snapshot()
 	}
-	a.server.measures.search(a.kind, outcome, took, a.stages, used)
+	a.server.measures().search(a.kind, outcome, took, a.stages, used)
 	attributes := []slog.Attr{
 		slog.String("tenant", a.who.Tenant), slog.String("user", a.who.Email), slog.Int("token_id", a.who.TokenID),
 		slog.Any("sources", append([]string{}, a.request.Sources...)), slog.Int("results", a.results),

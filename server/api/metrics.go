@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -19,7 +18,7 @@ import (
 // measures are the metrics of a server. Their labels are routes, statuses, codes, stages and purposes: nothing that a
 // caller can make up, and nothing about anybody in particular.
 type measures struct {
-	registry metrics.Registry
+	registry *metrics.Registry
 	inFlight atomic.Int64
 
 	requests, refused       *metrics.Counter
@@ -42,9 +41,16 @@ const (
 	refusedAsBusy   = "busy"
 )
 
+// measuringTimeout is well below the ten seconds that Prometheus waits.
+const measuringTimeout = 3 * time.Second
+
+// Metrics are where this server counts what it does, and what GET /metrics answers with. What else serves in its name
+// counts there too, once per name and server.
+func (s *Server) Metrics() *metrics.Registry { return s.measures().registry }
+
 func newMeasures() *measures {
-	m := new(measures)
-	r := &m.registry
+	r := metrics.New()
+	m := &measures{registry: r}
 	m.requests = r.Counter("quarry_http_requests_total", "Requests answered.", "method", "route", "status")
 	r.Gauge("quarry_http_requests_in_flight", "Requests being answered or waiting for it.",
 		func() float64 { return float64(m.inFlight.Load()) })
@@ -59,12 +65,6 @@ func newMeasures() *measures {
 	m.outcomes = r.Counter("quarry_search_stages_total", "Stages of searches by outcome.", "stage", "outcome")
 	m.modelCalls = r.Counter("quarry_model_calls_total", "Calls of language and embedding models.", "purpose")
 	m.modelTokens = r.Counter("quarry_model_tokens_total", "Tokens that went to models and came back.", "purpose", "kind")
-	r.Gauge("go_goroutines", "Goroutines that exist.", func() float64 { return float64(runtime.NumGoroutine()) })
-	r.Gauge("go_memstats_heap_inuse_bytes", "Memory of the heap in use.", func() float64 {
-		var now runtime.MemStats
-		runtime.ReadMemStats(&now)
-		return float64(now.HeapInuse)
-	})
 	return m
 }
 
@@ -110,18 +110,24 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request, who direct
 	if who.Tenant != "" && who.Tenant != directory.DefaultTenant {
 		return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS", "The metrics are of all tenants of this server.")
 	}
-	w.Header().Set("Content-Type", metrics.ContentType)
-	_ = s.measures.registry.Write(w) // a scraper that has left cannot be told
-	documents, chunks, err := s.librarySize(r.Context())
-	if err != nil { // the other metrics are needed all the more
-		s.Log.WarnContext(r.Context(), "the library cannot be measured", "error", err.Error())
-		return nil
+	metrics.Serve(w, r, s.Log, s.measures().registry, s.measureLibrary(r.Context()))
+	return nil
+}
+
+// measureLibrary tells how much is stored; nothing when that cannot be found out soon, because the other metrics are
+// needed all the more then.
+func (s *Server) measureLibrary(ctx context.Context) *metrics.Registry {
+	size := metrics.Empty()
+	ctx, cancel := context.WithTimeout(ctx, measuringTimeout)
+	defer cancel()
+	documents, chunks, err := s.librarySize(ctx)
+	if err != nil {
+		s.Log.WarnContext(ctx, "the library cannot be measured", "error", err.Error())
+		return size
 	}
-	var size metrics.Registry
 	size.Gauge("quarry_library_documents", "Documents of all tenants.", func() float64 { return float64(documents) })
 	size.Gauge("quarry_library_chunks", "Chunks of all tenants.", func() float64 { return float64(chunks) })
-	_ = size.Write(w)
-	return nil
+	return size
 }
 
 // librarySize counts the documents and chunks of all tenants.

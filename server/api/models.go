@@ -35,7 +35,7 @@ func (s *Server) metered(ctx context.Context, who directory.Principal, model llm
 	case request.SkipQueryExpansion && request.SkipDocumentSelection:
 		return nil, meter, nil
 	}
-	s.measures.refused.Add(1, refusedByBudget)
+	s.measures().refused.Add(1, refusedByBudget)
 	return nil, meter, usedUp(err)
 }
 

@@ -145,11 +145,11 @@ func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		who := &caller{}
-		s.measures.inFlight.Add(1)
+		s.measures().inFlight.Add(1)
 		recorder := &recorder{ResponseWriter: w}
 		defer func() {
-			s.measures.inFlight.Add(-1)
-			s.measures.request(r, who.route, recorder.status)
+			s.measures().inFlight.Add(-1)
+			s.measures().request(r, who.route, recorder.status)
 			level := slog.LevelInfo
 			if isHealth(r) {
 				level = slog.LevelDebug

@@ -61,7 +61,7 @@ func (s *Server) bounded(all room, next http.Handler) http.Handler {
 		leave, err := room.enter(r)
 		if err != nil {
 			if r.Context().Err() == nil {
-				s.measures.refused.Add(1, refusedAsBusy)
+				s.measures().refused.Add(1, refusedAsBusy)
 			}
 			f, _ := explain(err, false)
 			writeFailure(w, f)
