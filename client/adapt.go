@@ -64,3 +64,12 @@ func ignored(request wire.SearchRequest) []wire.Note {
 	note(request.Explain, "explain: this server does not tell how it searched")
 	return notes
 }
+
+// IgnoredInChat names the filters of a question that a server takes no notice of: a bare Onyx those that it does not know.
+func IgnoredInChat(features Features, filters *wire.ChatFilters) []wire.Note {
+	if filters == nil || features.API > 0 {
+		return nil
+	}
+	return ignored(wire.SearchRequest{Authors: filters.Authors, DocumentTypes: filters.DocumentTypes,
+		Phrases: filters.Phrases, Exclude: filters.Exclude})
+}

@@ -73,6 +73,36 @@ func (q Query) Request() wire.SearchRequest {
 	return request
 }
 
+// ChatFilters is what the query narrows the search for an answer to, nil for nothing.
+func (q Query) ChatFilters() *wire.ChatFilters {
+	if len(q.Chips)+len(q.Exclude)+len(q.Phrases) == 0 {
+		return nil
+	}
+	return ChatFilters(q.Request())
+}
+
+// ChatFilters are the filters of a search as those of a question.
+func ChatFilters(request wire.SearchRequest) *wire.ChatFilters {
+	filters := &wire.ChatFilters{Sources: request.Sources, DocumentSets: request.DocumentSets, Tags: request.Tags,
+		Authors: request.Authors, DocumentTypes: request.DocumentTypes, Exclude: request.Exclude, Phrases: request.Phrases}
+	if request.TimeCutoff != nil || request.TimeUntil != nil {
+		filters.UpdatedAt = &wire.ChatTimeRange{Start: request.TimeCutoff, End: request.TimeUntil}
+	}
+	return filters
+}
+
+// WithoutFilters is the typed text without its filters, with all else as it was typed, line ends too.
+func (q Query) WithoutFilters() string {
+	var text strings.Builder
+	at := 0
+	for _, chip := range q.Chips {
+		text.WriteString(strings.TrimRight(q.input[at:chip.Start], " \t"))
+		at = chip.End
+	}
+	text.WriteString(q.input[at:])
+	return strings.TrimSpace(text.String())
+}
+
 // InstantRequest is Request for a search while the query is being typed: the last word is a beginning of a word unless
 // something follows it.
 func (q Query) InstantRequest() wire.SearchRequest {

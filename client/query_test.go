@@ -211,3 +211,23 @@ func FuzzParseQuery(f *testing.F) {
 		}
 	})
 }
+
+func TestWithoutFilters(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                "",
+		"plain  words":                    "plain  words",
+		"source:slack deploy":             "deploy",
+		"deploy source:slack":             "deploy",
+		"a  source:slack b since:":        "a b since:",
+		"one\n  two source:slack\nthree":  "one\n  two\nthree",
+		`"a phrase" -not tag:a=b agent:x`: `"a phrase" -not`,
+	} {
+		if got := ParseQuery(text, time.Now()).WithoutFilters(); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if filters := ParseQuery("plain words", time.Now()).ChatFilters(); filters != nil {
+		t.Errorf("%+v", filters)
+	}
+}

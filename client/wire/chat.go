@@ -61,6 +61,12 @@ type ChatFilters struct {
 	Phrases       []string `json:"phrases,omitempty"`
 }
 
+// Empty tells that they narrow nothing.
+func (f ChatFilters) Empty() bool {
+	return len(f.Sources)+len(f.DocumentSets)+len(f.Tags)+len(f.Authors)+len(f.DocumentTypes)+len(f.Exclude)+len(f.Phrases) == 0 &&
+		f.UpdatedAt == nil && f.TimeCutoff == nil
+}
+
 // ChatTimeRange is a range of time, open where an end is nil.
 type ChatTimeRange struct {
 	Start *Time `json:"start,omitempty"`

@@ -1,13 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -52,9 +52,10 @@ func (a *app) askCommand() *cobra.Command {
 
 // asked is a question that is being answered.
 type asked struct {
-	question string
-	target   Target
-	session  string // as far as it is known
+	question  string
+	target    Target
+	session   string // as far as it is known
+	incognito bool   // as far as the server told
 }
 
 // answerPrinter prints an answer as it comes.
@@ -72,7 +73,11 @@ func (a *app) ask(ctx context.Context, arguments []string, options *askOptions) 
 	if err := checkAskFlags(arguments, options); err != nil {
 		return err
 	}
-	question, err := a.question(ctx, arguments, options)
+	words, piped, err := a.question(ctx, arguments, options)
+	if err != nil {
+		return err
+	}
+	plan, err := a.planAsk(words, piped, options, target)
 	if err != nil {
 		return err
 	}
@@ -83,16 +88,17 @@ func (a *app) ask(ctx context.Context, arguments []string, options *askOptions) 
 		return err
 	}
 	defer func() { _ = session.Close() }()
-	request := wire.ChatRequest{Message: question, ChatSessionID: options.session}
-	if options.session == "" {
-		persona, err := a.askedAgent(ctx, session.Client, options, target)
-		if err != nil {
-			return err
-		}
-		request.ChatSessionInfo = &wire.ChatSessionInfo{PersonaID: persona}
+	checks, err := a.checkFilters(ctx, session.Client, plan.search, target)
+	if err != nil {
+		return err
 	}
+	request := plan.request(options.session, target.Private)
+	a.noteIgnored(ctx, session.Client, request.Filters)
 	defer a.forgetCopies()
-	return a.printAsked(ctx, session.Client, request, &asked{question: question, target: target, session: options.session})
+	about := &asked{question: cmp.Or(words, piped), target: target, session: options.session}
+	err = a.printAsked(ctx, session.Client, request, about)
+	a.afterwards(ctx, checks, request, about)
+	return err
 }
 
 // printAsked puts the question and prints the answer.
@@ -110,7 +116,7 @@ func (a *app) printAsked(ctx context.Context, c *client.Client, request wire.Cha
 	var unprintable error
 	answer, err := c.Ask(ctx, request, func(packet wire.ChatPacket) {
 		if packet.Type == wire.ChatSessionCreated {
-			about.session = packet.SessionID
+			about.session, about.incognito = packet.SessionID, packet.Incognito
 		}
 		status.follow(packet)
 		if unprintable == nil {
@@ -192,55 +198,6 @@ func checkAskFlags(arguments []string, options *askOptions) error {
 		return usage("Leave the agent out: a conversation keeps its own.", "--session and an agent exclude each other")
 	}
 	return nil
-}
-
-// question puts together what is asked: the words, and behind a blank line what is piped in.
-func (a *app) question(ctx context.Context, arguments []string, options *askOptions) (string, error) {
-	text := strings.Join(arguments, " ")
-	if options.promptIsGiven {
-		text = options.prompt
-	}
-	if text == "-" {
-		text = ""
-	}
-	parts := []string{}
-	if text = strings.TrimSpace(text); text != "" {
-		parts = append(parts, text)
-	}
-	if !a.io.InTTY && a.io.In != nil {
-		piped, err := a.piped(ctx)
-		if err != nil {
-			return "", err
-		}
-		if piped = strings.TrimSpace(piped); piped != "" {
-			parts = append(parts, piped)
-		}
-	}
-	question := strings.Join(parts, "\n\n")
-	switch {
-	case question == "":
-		return "", usage(`Give a question: quarry ask "how do we roll back a deploy?"`, "no question")
-	case !utf8.ValidString(question):
-		return "", usage("Write it in UTF-8; give binary files to quarry add.", "the question is not text")
-	}
-	return question, nil
-}
-
-// askedAgent is the number of the agent that is asked, 0 for the server's usual one.
-func (a *app) askedAgent(ctx context.Context, c *client.Client, options *askOptions, target Target) (int, error) {
-	flags := wire.SearchRequest{}
-	if options.agentIDGiven {
-		flags.PersonaID = &options.agentID
-	}
-	plan := &searchPlan{queries: make([]plannedQuery, 1)}
-	a.planAgent(&plan.queries[0], "", flags, &searchOptions{agent: options.agent}, target)
-	if err := a.resolveAgents(ctx, c, plan); err != nil {
-		return 0, err
-	}
-	if id := plan.queries[0].request.PersonaID; id != nil {
-		return *id, nil
-	}
-	return 0, nil
 }
 
 // askLimit bounds lines of JSON only where that was asked for: each is whole by itself, and the answer comes last.

@@ -85,6 +85,74 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// The filters of a question narrow its search as they narrow a search, and are checked as there.
+func TestAskReadsFilters(t *testing.T) {
+	s, asked := answering(t, says("Yes."))
+	doors := testDoors(s.URL)
+	run(t, doors, terminal{in: "log\nauthor:x"}, "ask", "what went\n wrong?", "source:slack,Confluence", "since:2026-01-01",
+		"until:2026-02-01", `set:"Engineering handbook"`, "tag:team=infra", "agent:eng").check(t, ExitSuccess)
+	got := asked()
+	if got["message"] != "what went\n wrong?\n\nlog\nauthor:x" {
+		t.Errorf("message %q", got["message"])
+	}
+	const want = "map[document_set:[Engineering handbook] source_type:[slack confluence] tags:[map[tag_key:team tag_value:infra]] " +
+		"updated_at_range:map[end:2026-02-01T23:59:59.999999Z start:2026-01-01T00:00:00Z]]"
+	if filters := fmt.Sprint(got["internal_search_filters"]); filters != want {
+		t.Errorf("filters %s", filters)
+	}
+	if info := fmt.Sprint(got["chat_session_info"]); info != "map[persona_id:7]" {
+		t.Errorf("agent %s", info)
+	}
+	other := run(t, doors, terminal{}, "ask", `deploys "roll back" -friday author:jo type:md source:zulip`).check(t, ExitSuccess)
+	if got := asked(); got["message"] != `deploys "roll back" -friday` || fmt.Sprint(got["internal_search_filters"]) !=
+		"map[authors:[jo] document_types:[md] exclude:[friday] phrases:[roll back] source_type:[zulip]]" {
+		t.Errorf("asked %v", got)
+	}
+	for _, part := range []string{"author: this server ignores it", "type: this server ignores it", "zulip is not connected here"} {
+		if !strings.Contains(other.err, part) {
+			t.Errorf("does not say %q: %s", part, other.err)
+		}
+	}
+	run(t, doors, terminal{in: "piped"}, "ask", "source:slack").check(t, ExitSuccess)
+	if got := asked(); got["message"] != "piped" || got["internal_search_filters"] == nil {
+		t.Errorf("asked %v", got)
+	}
+	run(t, doors, terminal{}, "ask", "plain words").check(t, ExitSuccess)
+	if got := asked(); got["internal_search_filters"] != nil {
+		t.Errorf("asked %v", got)
+	}
+	for part, question := range map[string]string{"no words to search for": "source:slack", "unknown source": "x source:slakc",
+		"nothing can be updated after": "x since:2026-03-01 until:2026-01-01", "unknown document set": "x set:nowhere",
+		"unknown tag": "x tag:a=b", "unknown agent": "x agent:nobody"} {
+		run(t, doors, terminal{}, "ask", question).check(t, ExitUsage).twoLines(t, part)
+	}
+	run(t, doors, terminal{}, "ask", "x agent:Eng", "--session", "b").check(t, ExitUsage).twoLines(t, "exclude each other")
+}
+
+// What a configuration says is private is asked incognito, and it is told where a server keeps it nevertheless.
+func TestPrivateQuestions(t *testing.T) {
+	for _, private := range []bool{true, false} {
+		for _, kept := range []bool{true, false} {
+			s, asked := answering(t, append(fmt.Appendf(nil, `{"chat_session_id":"s1","incognito":%t}`+"\n", !kept), says("Yes.")...))
+			doors := testDoors(s.URL)
+			target, _ := doors.Decide(Where{})
+			target.Private = private
+			doors.Decide = func(Where) (Target, error) { return target, nil }
+			got := run(t, doors, terminal{}, "ask", "x", "--json").check(t, ExitSuccess)
+			info, _ := asked()["chat_session_info"].(map[string]any)
+			if (info["incognito"] == true) != private {
+				t.Errorf("private %t: asked %v", private, info)
+			}
+			if strings.Contains(got.err, "this server keeps the conversation") != (private && kept) {
+				t.Errorf("private %t, kept %t: %s", private, kept, got.err)
+			}
+			if strings.Contains(got.out, `"incognito":true`) != !kept {
+				t.Errorf("kept %t: %s", kept, got.out)
+			}
+		}
+	}
+}
+
 func TestAskJSONIsLines(t *testing.T) {
 	s, _ := answering(t, fixture(t, "chat-stream.ndjson"))
 	got := run(t, testDoors(s.URL), terminal{}, "ask", "x", "--json", "--max-output", "300").check(t, ExitSuccess)
@@ -147,6 +215,8 @@ func TestAskFails(t *testing.T) {
 		"at once":  {`{"error":"down"}`, ExitServer, ""},
 		"cut off":  {string(fixture(t, "chat-stream-cut.ndjson")), ExitServer, "Roll back with `deployctl rollback`\n"},
 		"an error": {string(fixture(t, "chat-stream-error.ndjson")), ExitRateLimited, ""},
+		"no budget": {`{"error":"The day's budget of language model tokens is used up.","error_code":"BUDGET_EXCEEDED"}`,
+			ExitRateLimited, ""},
 	} {
 		s, _ := answering(t, []byte(test.stream))
 		got := run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, test.code)

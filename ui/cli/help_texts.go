@@ -62,7 +62,14 @@ func askHelp() help {
 answer out of what was found, with the numbers of the documents behind what it says. The
 answer is printed as it is written; the documents that it cites are listed at the end. What
 is piped in is added to the question behind a blank line (10 MB at most): quarry ask "what
-went wrong here?" < build.log. A pipe on which nothing comes for 2 seconds is passed over.`,
+went wrong here?" < build.log. A pipe on which nothing comes for 2 seconds is passed over.
+
+Filters inside the question narrow what is searched, as in quarry search: source:slack,github
+since:2026-01-01 until: within:30d agent:"Eng" set:handbook tag:team=infra author: type:pdf,
+"exact phrase" and -word. In what is piped in nothing is a filter.
+
+The conversation is kept by the server under its id, for --session and for the explorer;
+with private: true in the configuration it is incognito: never listed, never stored.`,
 		not: `To judge for yourself, or to work with passages: quarry search generates nothing, and needs no
 language model. An answer can be wrong where its documents are; read them with quarry read.`,
 		output: `Text: the answer as Markdown with citations like [1], then "Sources:" and a line for each

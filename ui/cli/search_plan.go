@@ -142,15 +142,16 @@ func parseDate(flag, text string) (time.Time, error) {
 func (a *app) planQuery(text string, flags wire.SearchRequest, options *searchOptions,
 	target Target) (plannedQuery, error) {
 	parsed := client.ParseQuery(text, a.now())
+	if err := requireWords(parsed, text); err != nil {
+		return plannedQuery{}, err
+	}
+	return a.mergeQuery(parsed, text, flags, options, target)
+}
+
+// mergeQuery is planQuery for what was taken apart already.
+func (a *app) mergeQuery(parsed client.Query, text string, flags wire.SearchRequest, options *searchOptions,
+	target Target) (plannedQuery, error) {
 	planned := plannedQuery{text: text, words: passage.Words(parsed), request: parsed.Request()}
-	if !parsed.HasWords() && len(parsed.Chips)+len(parsed.Exclude) > 0 {
-		return planned, usage("Add what to look for to the filters; quarry sources and quarry tags show what is there.",
-			"%q has filters but no words to search for", text)
-	}
-	if !parsed.HasWords() {
-		return planned, usage(`Give what to search for: quarry search "how do we roll back a deploy".`,
-			"%q has no words to search for", text)
-	}
 	for _, filter := range parsed.Unread {
 		a.note("%q makes no sense as a filter and is searched for as text", filter)
 	}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// askPlan is a question with what narrows the search for its answer.
+type askPlan struct {
+	message string
+	search  *searchPlan // of one query, for what is checked as it is for a search
+}
+
+// question reads what is asked: the words, and what is piped in.
+func (a *app) question(ctx context.Context, arguments []string, options *askOptions) (words, piped string, err error) {
+	words = strings.Join(arguments, " ")
+	if options.promptIsGiven {
+		words = options.prompt
+	}
+	if words == "-" {
+		words = ""
+	}
+	words = strings.TrimSpace(words)
+	if !a.io.InTTY && a.io.In != nil {
+		if piped, err = a.piped(ctx); err != nil {
+			return "", "", err
+		}
+		piped = strings.TrimSpace(piped)
+	}
+	switch {
+	case words == "" && piped == "":
+		return "", "", usage(`Give a question: quarry ask "how do we roll back a deploy?"`, "no question")
+	case !utf8.ValidString(words) || !utf8.ValidString(piped):
+		return "", "", usage("Write it in UTF-8; give binary files to quarry add.", "the question is not text")
+	}
+	return words, piped, nil
+}
+
+// planAsk takes the filters out of the words, as search does. What is piped in is text, whatever it looks like, and
+// stands behind a blank line.
+func (a *app) planAsk(words, piped string, options *askOptions, target Target) (askPlan, error) {
+	parsed := client.ParseQuery(words, a.now())
+	if piped == "" {
+		if err := requireWords(parsed, words); err != nil {
+			return askPlan{}, err
+		}
+	}
+	if options.session != "" {
+		if parsed.Agent != "" {
+			return askPlan{}, usage("Leave the agent out: a conversation keeps its own.", "--session and an agent exclude each other")
+		}
+		target.Agent, target.AgentName = nil, ""
+	}
+	flags := wire.SearchRequest{}
+	if options.agentIDGiven {
+		flags.PersonaID = &options.agentID
+	}
+	planned, err := a.mergeQuery(parsed, words, flags, &searchOptions{agent: options.agent}, target)
+	if err != nil {
+		return askPlan{}, err
+	}
+	message := words
+	if len(parsed.Chips) > 0 {
+		message = parsed.WithoutFilters()
+	}
+	if message != "" && piped != "" {
+		message += "\n\n"
+	}
+	return askPlan{message: message + piped, search: &searchPlan{queries: []plannedQuery{planned}}}, nil
+}
+
+// request is the question, in a session or as the first of a new one.
+func (p askPlan) request(session string, incognito bool) wire.ChatRequest {
+	search := p.search.queries[0].request
+	request := wire.ChatRequest{Message: p.message, ChatSessionID: session}
+	if session == "" {
+		request.ChatSessionInfo = &wire.ChatSessionInfo{Incognito: incognito}
+		if search.PersonaID != nil {
+			request.ChatSessionInfo.PersonaID = *search.PersonaID
+		}
+	}
+	if filters := client.ChatFilters(search); !filters.Empty() {
+		request.Filters = filters
+	}
+	return request
+}
+
+// noteIgnored tells which filters the server will take no notice of.
+func (a *app) noteIgnored(ctx context.Context, c *client.Client, filters *wire.ChatFilters) {
+	if filters == nil || len(filters.Authors)+len(filters.DocumentTypes)+len(filters.Phrases)+len(filters.Exclude) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	features, err := c.Features(ctx)
+	if err != nil {
+		return // the question itself will tell what is wrong
+	}
+	for _, note := range client.IgnoredInChat(features, filters) {
+		a.note("%s", note.Text)
+	}
+}
+
+// afterwards says what is to be known beside an answer.
+func (a *app) afterwards(ctx context.Context, checks *filterCheck, request wire.ChatRequest, about *asked) {
+	if info := request.ChatSessionInfo; info != nil && info.Incognito && about.session != "" && !about.incognito {
+		a.note("the configuration says private, but this server keeps the conversation (%s)", about.session)
+	}
+	if len(checks.wanted) == 0 {
+		return
+	}
+	told := []outcome{{response: &wire.SearchResponse{}}}
+	checks.annotate(ctx, told)
+	for _, note := range told[0].response.Notes {
+		a.note("%s", note.Text)
+	}
+}
+
+// requireWords refuses a text in which there is nothing to search for.
+func requireWords(parsed client.Query, text string) error {
+	switch {
+	case parsed.HasWords():
+		return nil
+	case len(parsed.Chips)+len(parsed.Exclude) > 0:
+		return usage("Add what to look for to the filters; quarry sources and quarry tags show what is there.",
+			"%q has filters but no words to search for", text)
+	}
+	return usage(`Give what to search for: quarry search "how do we roll back a deploy".`,
+		"%q has no words to search for", text)
+}
