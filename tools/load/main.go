@@ -7,8 +7,8 @@
 // It starts BINARY serve on LIBRARY, with tokens of its own that it removes again. A closed loop is a number of clients
 // of which each asks again when it is answered. An open loop asks at random moments at a fixed rate, whatever is
 // answered, and counts from the moment at which a request was due: a server that stalls is not spared what it delayed.
-// Generator and server share the machine: the CPU that each takes is told, and what others take, by whom the tails are
-// lengthened most of all.
+// The queries of all files are mixed, always in the same way. Generator and server share the machine: the CPU that each
+// takes is told, and what others take, by whom the tails are lengthened most of all.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"math/rand/v2"
 	"os"
 	"time"
 )
@@ -50,6 +51,8 @@ func run(binary, library string, files []string, clients int, part float64, span
 	if err != nil {
 		return false, err
 	}
+	// In the order of the files, hundreds of the long questions come in a row, which are no load of a server but two.
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] })
 	s, err := start(binary, library)
 	if err != nil {
 		return false, err
