@@ -159,6 +159,8 @@ func FirstWords(question string) string {
 
 // shortName makes the first line of a text a name.
 func shortName(text string) string {
+	const looked = 4 << 10 // bytes
+	text = firstBytes(strings.TrimSpace(firstBytes(text, 64*looked)), looked)
 	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
 	text, _, _ = strings.Cut(text, "\n")
 	text = strings.Map(func(r rune) rune {

@@ -174,7 +174,7 @@ func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, par
 		now := i.now()
 		i.messages += 2
 		questionID, answerID = i.messages-1, i.messages
-		h.session.Updated = now
+		h.session.Updated, h.session.Name = now, cmp.Or(h.session.Name, FirstWords(question))
 		h.messages = append(h.messages, Message{ID: questionID, Parent: parent, Type: TypeUser, Text: question, Sent: now},
 			Message{ID: answerID, Parent: questionID, Type: TypeAssistant, Sent: now})
 	})

@@ -29,7 +29,7 @@ func TestIncognitoSessions(t *testing.T) {
 	}
 	first := begin("jo")
 	kept, err := keeper.Session(t.Context(), first.ID)
-	if err != nil || !kept.Incognito || kept.UserID != "jo" {
+	if err != nil || !kept.Incognito || kept.UserID != "jo" || kept.Name != "one" {
 		t.Errorf("%+v, %v", kept, err)
 	}
 	messages, err := keeper.Messages(t.Context(), first.ID)

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"embed"
@@ -62,7 +63,7 @@ type Keeper interface {
 	// Messages are all messages of a session, in the order in which they were sent.
 	Messages(ctx context.Context, session string) ([]Message, error)
 	// Begin notes a question behind a message of its session, 0 being none, and an answer to it that is still empty. A
-	// session that is new is added.
+	// session that is new is added. One without a name gets the first words of the question.
 	Begin(ctx context.Context, session Session, isNew bool, parent int, question string) (questionID, answerID int, err error)
 	// Finish completes an answer.
 	Finish(ctx context.Context, session string, answer Message) error
@@ -259,11 +260,12 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, parent i
 	now := s.now()
 	err = s.db.Update(ctx, func(tx *sql.Tx) error {
 		if isNew {
+			session.Name = cmp.Or(session.Name, FirstWords(question))
 			if err := insertSession(ctx, tx, session); err != nil {
 				return err
 			}
-		} else if _, err := tx.ExecContext(ctx, "UPDATE sessions SET updated_at = ? WHERE id = ?", now.UnixMicro(),
-			session.ID); err != nil {
+		} else if _, err := tx.ExecContext(ctx, "UPDATE sessions SET updated_at = ?, name = coalesce(nullif(name, ''), ?) WHERE id = ?",
+			now.UnixMicro(), FirstWords(question), session.ID); err != nil {
 			return err
 		}
 		insert := func(parent int, kind, text string) (id int, err error) {

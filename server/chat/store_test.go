@@ -50,7 +50,7 @@ func TestStoreKeepsSessions(t *testing.T) {
 	store = open()
 	defer func() { _ = store.Close() }()
 	kept, err := store.Session(t.Context(), session.ID)
-	if err != nil || kept.UserID != "jo" || kept.PersonaID != 7 || !kept.Updated.After(kept.Created) {
+	if err != nil || kept.Name != "one" || kept.UserID != "jo" || kept.PersonaID != 7 || !kept.Updated.After(kept.Created) {
 		t.Errorf("%+v, %v", kept, err)
 	}
 	messages, err := store.Messages(t.Context(), session.ID)
