@@ -21,8 +21,8 @@ const (
 	maxBundleBytes = 16 << 20
 )
 
-// NewTransport honours the environment's proxies, and its certificates on every system. How long an answer may
-// take is left to the deadline of each call.
+// NewTransport carries requests to servers: it honours the environment's proxies, and its certificates (see Roots) on
+// every system. How long an answer may take is left to the deadline of each call. The error is that of Roots.
 func NewTransport() (*http.Transport, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
@@ -30,7 +30,7 @@ func NewTransport() (*http.Transport, error) {
 	transport.MaxResponseHeaderBytes = maxHeaderBytes
 	transport.MaxIdleConnsPerHost = 8
 	transport.OnProxyConnectResponse = onProxyAnswer
-	roots, err := environmentRoots(os.Getenv, runtime.GOOS)
+	roots, err := Roots()
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +39,10 @@ func NewTransport() (*http.Transport, error) {
 	}
 	return transport, nil
 }
+
+// Roots are the authorities whose certificates are trusted, those of QUARRY_CA_BUNDLE among them; nil means the
+// system's alone. It fails where QUARRY_CA_BUNDLE names no certificates.
+func Roots() (*x509.CertPool, error) { return environmentRoots(os.Getenv, runtime.GOOS) }
 
 // environmentRoots adds the certificates that the environment names to the system's; nil means the system's alone.
 // Where Go reads SSL_CERT_FILE and SSL_CERT_DIR itself, they are left to it.

@@ -40,9 +40,10 @@ type Config struct {
 	readOnly bool
 }
 
-// Profile names one place to search: a server, or a library on this machine.
+// Profile names one place to search: a server, Slack, or a library on this machine.
 type Profile struct {
 	Name         string
+	Kind         string   // of server: KindSlack, or KindOnyx, which is meant by "" too
 	ServerURL    string   // http or https, without a trailing slash; "" for a library
 	APIPrefix    *string  // nil: the default "/api"
 	Token        Secret   // from the file
@@ -51,6 +52,15 @@ type Profile struct {
 	Library      string   // folder of a library, absolute; "" for a server
 	SearchAlso   []string // further profiles, or "local", to be searched in one go
 }
+
+// The kinds of server.
+const (
+	KindOnyx  = "onyx"  // Onyx's API, which quarry serves too
+	KindSlack = "slack" // Slack's own search
+)
+
+// SlackURL is where Slack's API is, unless a profile's server_url says otherwise.
+const SlackURL = "https://slack.com/api"
 
 // Agent refers to an agent by number or by name. The zero value is none.
 type Agent struct {

@@ -28,6 +28,13 @@ profiles:
     server_url: http://localhost:8080/base/
     token_command: pass show onyx | head -1
     agent: Engineering Support
+  chat:
+    kind: slack
+    token_command: pass show slack
+  gov:
+    kind: slack
+    server_url: https://slack-gov.com/api/
+    token: xoxp-1
 instant: on
 fast: true
 private: yes
@@ -64,6 +71,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 			"notes": {Name: "notes", Library: filepath.Join(filepath.Dir(paths.ConfigFile), "../notes")},
 			"by_command": {Name: "by_command", ServerURL: "http://localhost:8080/base",
 				TokenCommand: "pass show onyx | head -1", Agent: Agent{Name: "Engineering Support"}},
+			"chat": {Name: "chat", Kind: KindSlack, ServerURL: "https://slack.com/api", TokenCommand: "pass show slack"},
+			"gov":  {Name: "gov", Kind: KindSlack, ServerURL: "https://slack-gov.com/api", Token: NewSecret("xoxp-1")},
 		},
 		Instant: true, Fast: true, Private: true, Theme: "high-contrast",
 		Keys: map[string][]string{"Open.Source": {"O"}, "quit": {"q", "ctrl+c"}},
@@ -143,6 +152,12 @@ func TestMistakesNameKeyFileAndRemedy(t *testing.T) {
 		{"two tokens", "profiles: {a: {server_url: 'https://x', token: hunter2, token_command: c}}", []string{"one of them"}},
 		{"token with spaces", "profiles: {a: {server_url: 'https://x', token: hunter2 x}}", []string{"profiles.a.token"}},
 		{"long token", "profiles: {a: {server_url: 'https://x', token: " + strings.Repeat("x", 5000) + "}}", []string{"longer"}},
+		{"kind", "profiles: {a: {kind: slak, server_url: 'https://x'}}", []string{"profiles.a.kind", "onyx, slack"}},
+		{"kind without server", "profiles: {a: {kind: onyx, library: /l}}", []string{"profiles.a", "no server_url"}},
+		{"an agent of Slack", "profiles: {a: {kind: slack, agent: 7}}", []string{"profiles.a", "Slack"}},
+		{"a library of Slack", "profiles: {a: {kind: slack, library: /l}}", []string{"profiles.a", "Slack"}},
+		{"two tokens of Slack", "profiles: {a: {kind: slack, token: hunter2, token_command: c}}", []string{"one of them"}},
+		{"local as Slack", "profiles: {local: {kind: slack}}", []string{"profiles.local"}},
 		{"local as server", "profiles: {local: {server_url: 'https://x'}}", []string{"profiles.local"}},
 		{"local elsewhere", "profiles: {local: {library: /l}}", []string{"profiles.local", "data folder"}},
 		{"search_also unknown", "profiles: {work: {library: /l, search_also: [wrk]}}", []string{"search_also", "work"}},

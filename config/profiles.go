@@ -88,11 +88,17 @@ func (l *loader) readProfile(node *yaml.Node, name, path string) (Profile, error
 	if err := p.check(); err != nil {
 		return p, l.tree.badValue(node, path, err)
 	}
+	if p.Kind == KindSlack && p.ServerURL == "" {
+		p.ServerURL = SlackURL
+	}
 	return p, nil
 }
 
 func (l *loader) setProfile(p *Profile, key, text string) (err error) {
 	switch key {
+	case "kind":
+		p.Kind = text
+		err = oneOf(text, KindOnyx, KindSlack)
 	case "server_url":
 		p.ServerURL, err = ServerURL(text)
 	case "api_prefix":
@@ -115,7 +121,18 @@ func (l *loader) setProfile(p *Profile, key, text string) (err error) {
 // check looks at what the keys of a profile mean together.
 func (p Profile) check() error {
 	secret := !p.Token.IsZero() || p.TokenCommand != ""
+	slack := p.Kind == KindSlack
 	switch {
+	case slack && (p.APIPrefix != nil || !p.Agent.IsZero() || p.Library != ""):
+		return errors.New("is Slack, which has no api_prefix, agent or library")
+	case slack && p.Name == LocalProfile:
+		return errors.New("is the library of this machine; choose another name for Slack")
+	case slack && !p.Token.IsZero() && p.TokenCommand != "":
+		return errors.New("has a token and a token_command; one of them is enough")
+	case slack:
+		return nil
+	case p.Kind != "" && p.ServerURL == "":
+		return errors.New("has a kind, which is that of a server, but no server_url")
 	case p.ServerURL != "" && p.Library != "":
 		return errors.New("names a server_url and a library; a profile is one or the other")
 	case p.Name == LocalProfile && (p.ServerURL != "" || p.Library != ""):

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -207,7 +208,7 @@ func (c *Config) verify(data []byte) (*tree, error) {
 // to another server: then nothing of the old one is kept, its secret least of all.
 func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	p := request.Profile
-	if !sameServer(child(entry, "server_url"), p.ServerURL) {
+	if !sameServer(child(entry, "server_url"), p.ServerURL) || !sameKind(child(entry, "kind"), p.Kind) {
 		for _, key := range profileKeys() {
 			if key != "server_url" {
 				remove(entry, key)
@@ -218,7 +219,7 @@ func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 		remove(entry, "token")
 		remove(entry, "token_command")
 	}
-	given := map[string]string{"server_url": p.ServerURL, "token_command": p.TokenCommand, "agent": p.Agent.String(),
+	given := map[string]string{"kind": p.Kind, "server_url": p.ServerURL, "token_command": p.TokenCommand, "agent": p.Agent.String(),
 		"library": p.Library}
 	if token == TokenInFile {
 		given["token"] = request.Typed.Reveal()
@@ -242,6 +243,15 @@ func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 			list.Content = append(list.Content, item)
 		}
 	}
+}
+
+// sameKind takes a kind that is not given for that of Onyx.
+func sameKind(node *yaml.Node, kind string) bool {
+	old := ""
+	if node != nil && !isNull(node) {
+		old = node.Value
+	}
+	return cmp.Or(old, KindOnyx) == cmp.Or(kind, KindOnyx)
 }
 
 func sameServer(node *yaml.Node, address string) bool {

@@ -312,3 +312,16 @@ func TestASearchAlsoListIsKept(t *testing.T) {
 		t.Errorf("%+v\n%s", got, read(t, paths.ConfigFile))
 	}
 }
+
+func TestNothingOfSlackStaysWithAnotherServer(t *testing.T) {
+	paths := write(t, "profiles:\n  team: {kind: slack, server_url: 'https://chat.acme.com', token: xoxp-secret}\n")
+	save(t, loadFrom(t, paths), NewProfile{Profile: Profile{Name: "team", ServerURL: "https://chat.acme.com"},
+		Typed: NewSecret("fresh")}, nil)
+	if p := loadFrom(t, paths).Profiles["team"]; p.Kind != "" || p.Token.Reveal() != "fresh" {
+		t.Errorf("%+v", p)
+	}
+	save(t, loadFrom(t, paths), NewProfile{Profile: Profile{Name: "team", ServerURL: "https://chat.acme.com"}}, nil)
+	if p := loadFrom(t, paths).Profiles["team"]; p.Token.Reveal() != "fresh" {
+		t.Errorf("the token did not stay: %+v", p)
+	}
+}

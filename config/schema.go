@@ -60,7 +60,7 @@ func settings() []setting {
 
 // profileKeys are the keys of one profile, providerKeys those of one provider of models.
 func profileKeys() []string {
-	return []string{"server_url", "api_prefix", "token", "token_command", "agent", "library", "search_also"}
+	return []string{"kind", "server_url", "api_prefix", "token", "token_command", "agent", "library", "search_also"}
 }
 
 func providerKeys() []string { return []string{"base_url", "models", "key"} }

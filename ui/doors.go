@@ -104,6 +104,9 @@ func described(host *target.Host, choice target.Choice) cli.Target {
 		Beside: choice.Beside(),
 		Open:   func(ctx context.Context) (*cli.Session, error) { return session(host.Open(ctx, choice)) },
 	}
+	if choice.Kind == target.KindSlack {
+		found.Check = func(ctx context.Context) (string, error) { return host.CheckSlack(ctx, choice) }
+	}
 	if choice.Kind == target.KindRemote && len(choice.Also) > 0 {
 		found.Agent, found.AgentName = nil, "" // it is asked as that agent, which nobody else has
 	}

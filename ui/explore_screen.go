@@ -38,7 +38,7 @@ func (d *doors) exploreScreen(ctx context.Context, e cli.Exploration) error {
 	if err != nil {
 		return err
 	}
-	if e.Target.Kind == cli.KindRemote {
+	if e.Target.Kind == cli.KindRemote || e.Target.Kind == cli.KindSlack {
 		defer debug.SetGCPercent(debug.SetGCPercent(remoteGarbage))
 	}
 	set := &settings{doors: d}
@@ -60,7 +60,7 @@ func (d *doors) exploreScreen(ctx context.Context, e cli.Exploration) error {
 
 // screenTarget is a target as the explorer sees it.
 func screenTarget(found cli.Target) explorer.Target {
-	kinds := map[string]explorer.Kind{cli.KindRemote: explorer.Remote, cli.KindLibrary: explorer.Library,
+	kinds := map[string]explorer.Kind{cli.KindRemote: explorer.Remote, cli.KindSlack: explorer.Remote, cli.KindLibrary: explorer.Library,
 		cli.KindSample: explorer.Sample}
 	shown := explorer.Target{Kind: kinds[found.Kind], Where: targetLabel(found, " · "), Agent: found.Agent,
 		AgentName: found.AgentName, Beside: found.Beside,

@@ -24,9 +24,12 @@ type Federated interface {
 	// Patience is how long it may take; 0: as long as a call of a model.
 	Patience() time.Duration
 	// Search answers a request whose filters it applies itself; what it could not apply it says in its notes. The request
-	// names neither an agent nor a model.
+	// names neither an agent nor a model. ErrOutOfScope tells that nothing it has can be meant.
 	Search(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error)
 }
+
+// ErrOutOfScope is the answer of a federated source that holds nothing of the kind that is asked for.
+var ErrOutOfScope = errors.New("nothing there is in scope")
 
 // federatedWeight is that of a federated list in the fusion (Onyx: ORIGINAL_QUERY_WEIGHT).
 const federatedWeight = 0.5
@@ -177,6 +180,10 @@ func askFederated(ctx context.Context, source Federated, request wire.SearchRequ
 			return
 		}
 		response, err := source.Search(ctx, request)
+		if errors.Is(err, ErrOutOfScope) {
+			done <- replied{skipped: true}
+			return
+		}
 		if err == nil && response == nil {
 			err = errors.New("it answered nothing")
 		}

@@ -146,7 +146,7 @@ func TestWords(t *testing.T) {
 		{query: `"a" "a"`, phrases: []string{"a", "a"}, want: ""},
 	}
 	for _, c := range cases {
-		got := words(wire.SearchRequest{Query: c.query, Phrases: c.phrases, Exclude: c.exclude})
+		got := Words(wire.SearchRequest{Query: c.query, Phrases: c.phrases, Exclude: c.exclude})
 		if strings.Join(strings.Fields(got), " ") != c.want {
 			t.Errorf("%s: got %q, want %q", c.query, got, c.want)
 		}
@@ -157,7 +157,7 @@ func FuzzWords(f *testing.F) {
 	f.Add(`a "b c" -d`, "b c", "d")
 	f.Add("-", "", "")
 	f.Fuzz(func(t *testing.T, query, phrase, exclude string) {
-		got := words(wire.SearchRequest{Query: query, Phrases: []string{phrase}, Exclude: []string{exclude}})
+		got := Words(wire.SearchRequest{Query: query, Phrases: []string{phrase}, Exclude: []string{exclude}})
 		if len(got) > len(query) {
 			t.Fatalf("%q grew to %q", query, got)
 		}

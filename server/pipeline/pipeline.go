@@ -193,7 +193,7 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 		Phrases: r.Search.Phrases, Explain: r.Search.Explain,
 	}
 	if q.Kind == kindOriginal {
-		query.Text = words(r.Search)
+		query.Text = Words(r.Search)
 		query.Prefix = wantsPrefix(r.Search)
 		query.Count = true
 	}

@@ -173,9 +173,9 @@ func sinceSetBy(r Request, limit inferred) string {
 	return setByUser
 }
 
-// words is the query without the phrases and exclusions that the request lists beside it: one text serves servers
+// Words is the query without the phrases and exclusions that the request lists beside it: one text serves servers
 // that know those fields and servers that do not.
-func words(s wire.SearchRequest) string {
+func Words(s wire.SearchRequest) string {
 	text := s.Query
 	for _, phrase := range longestFirst(s.Exclude) {
 		text = cutOnce(text, `-"`+phrase+`"`, `-“`+phrase+`”`, `-`+phrase)
@@ -220,7 +220,7 @@ func standsAlone(text string, start, end int) bool {
 
 // wantsPrefix: while somebody types, the last word is unfinished unless a space, a phrase or an exclusion follows it.
 func wantsPrefix(s wire.SearchRequest) bool {
-	text := words(s)
+	text := Words(s)
 	last, size := utf8.DecodeLastRuneInString(text)
 	return s.Instant && size > 0 && !unicode.IsSpace(last) && last != '"'
 }

@@ -162,7 +162,7 @@ func fill(name string, material any, between ...llm.Message) ([]llm.Message, err
 func (r *run) words() string {
 	search := r.Search
 	search.Phrases = nil
-	return words(search)
+	return Words(search)
 }
 
 // understandingTold says in short what the model made of the question.

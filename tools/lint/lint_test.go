@@ -52,6 +52,7 @@ var mayImport = map[string][]string{
 	"server/chat":            {"server/llm", "server/sqlite", "server/tokens", "client/wire"},
 	"server/metrics":         {},
 	"server/pipeline":        {"server/index", "server/llm", "server/tokens", "client/wire"},
+	"server/slack":           {"server/index/analysis", "server/pipeline", "client/wire"},
 	"server/ingest":          {"server/index", "server/tokens", "client/wire"},
 	"server/sample":          {"server/index", "server/directory", "server/ingest", "client/wire"},
 	"server/api": {"server/index", "server/chat", "server/directory", "server/ingest", "server/llm", "server/metrics",

@@ -77,6 +77,7 @@ func (w Where) explicit() bool {
 // The kinds of targets.
 const (
 	KindRemote  = "remote"
+	KindSlack   = "slack"
 	KindLibrary = "library"
 	KindSample  = "sample"
 )
@@ -87,7 +88,7 @@ type Target struct {
 	Rule       int    // which of the rules decided, 1 to 6
 	Reason     string // the same for a person: "--server", "the profile work of …"
 	Profile    string // the name that answers carry in "searched"
-	ServerURL  string // of a remote target
+	ServerURL  string // of a remote target, and of Slack's API
 	Library    string // folder of a library
 	ConfigFrom string // file or environment that the target was read from
 	Agent      *int   // the agent that the profile searches with, nil: none
@@ -101,6 +102,9 @@ type Target struct {
 
 	// Open connects. Nothing is read or sent before it is called.
 	Open func(ctx context.Context) (*Session, error)
+	// Check asks Slack whose token it is, which it tells also with an error, and whether it may search; nil for what is no
+	// Slack.
+	Check func(ctx context.Context) (who string, err error)
 }
 
 // Origin says where one value of a target came from. A secret has no value.
@@ -115,6 +119,8 @@ func (t Target) describe() string {
 	switch t.Kind {
 	case KindRemote:
 		return t.ServerURL
+	case KindSlack:
+		return "Slack (" + t.ServerURL + ")"
 	case KindSample:
 		return "the sample library"
 	}
@@ -126,7 +132,7 @@ func (t Target) describe() string {
 
 // Named tells that a person gave the target its name, and not we to a server that stands in no configuration.
 func (t Target) Named() bool {
-	return t.Kind == KindRemote && t.Profile != "" && !slices.Contains(unnamedTargets(), t.Profile)
+	return (t.Kind == KindRemote || t.Kind == KindSlack) && t.Profile != "" && !slices.Contains(unnamedTargets(), t.Profile)
 }
 
 // Session is an open target.

@@ -257,10 +257,11 @@ func validateHelp() help {
 	return help{
 		short: "test the configuration and the connection",
 		purpose: `Tries one step after the other: configuration, server, reachability, identity, versions,
-what the token may do, and that search itself answers (which costs no model call).`,
+what the token may do, and that search itself answers (which costs no model call). Slack is
+asked for whose token it is, and for a word.`,
 		not: `To see where searches go without sending anything: quarry status.`,
 		output: `Lines a person can read; with --json {"ok", "exit_code", "config", "server", "version",
-"email", "permissions", "steps":[{name, outcome, detail, remedy}], "schema":1}. The exit
+"email", "user", "permissions", "steps":[{name, outcome, detail, remedy}], "schema":1}. The exit
 code says which step failed.`,
 		exits:    remoteExits(),
 		examples: []string{`quarry validate-config`, `quarry validate-config --sample --json`},

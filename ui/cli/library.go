@@ -83,7 +83,7 @@ func (a *app) mayChange() error {
 func (a *app) tellOtherTarget(does string) {
 	folder := a.doors.LibraryFolder(a.flags.library)
 	target, err := a.doors.Decide(Where{Library: a.flags.library})
-	if err == nil && target.Kind == KindRemote {
+	if err == nil && (target.Kind == KindRemote || target.Kind == KindSlack) {
 		a.note("%s the library in %s; searches go to %s (%s)", does, folder, target.describe(), target.Reason)
 	}
 }

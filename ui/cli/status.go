@@ -23,7 +23,7 @@ type jsonStatus struct {
 }
 
 type jsonTarget struct {
-	Kind       string   `json:"kind"` // remote, library, sample
+	Kind       string   `json:"kind"` // remote, slack, library, sample
 	Profile    string   `json:"profile"`
 	ServerURL  string   `json:"server_url,omitempty"`
 	Library    string   `json:"library,omitempty"`

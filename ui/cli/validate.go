@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type jsonValidation struct {
 	Server      string     `json:"server"`
 	Version     string     `json:"version,omitempty"`
 	Email       string     `json:"email,omitempty"`
+	User        string     `json:"user,omitempty"` // where no email is told
 	Permissions []string   `json:"permissions"`
 	Steps       []jsonStep `json:"steps"`
 	Schema      int        `json:"schema"`
@@ -105,6 +107,10 @@ func (v *validation) run(ctx context.Context) {
 		v.report.Server = target.describe()
 		return v.report.Server, err
 	})
+	if target.Check != nil {
+		v.slack(ctx, target)
+		return
+	}
 	v.step("reachable", func() (string, error) { return "answers", reach(ctx, session.Client) })
 	v.step("identity", func() (string, error) { return v.identity(ctx, session.Client) })
 	v.step("version", func() (string, error) { return v.version(ctx, session.Client, target.Kind) })
@@ -115,6 +121,15 @@ func (v *validation) run(ctx context.Context) {
 		return strings.Join(v.report.Permissions, ", "), nil
 	})
 	v.step("search", func() (string, error) { return "answers", searches(ctx, session.Client) })
+}
+
+// slack tries what there is of Slack: it tells no version and no permissions.
+func (v *validation) slack(ctx context.Context, target Target) {
+	who, err := target.Check(ctx)
+	if v.report.User = who; who != "" || err == nil {
+		v.step("identity", func() (string, error) { return who, nil })
+	}
+	v.step("search", func() (string, error) { return "answers", err })
 }
 
 // step runs one step unless one before it failed.
@@ -191,7 +206,7 @@ func (a *app) printValidation(report jsonValidation) error {
 		line("Status", "failed")
 	}
 	line("Version", report.Version)
-	line("User", report.Email)
+	line("User", cmp.Or(report.Email, report.User))
 	line("May", strings.Join(report.Permissions, ", "))
 	text.WriteString(a.stepsText(report.Steps))
 	return a.print([]byte(text.String()))

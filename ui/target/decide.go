@@ -204,7 +204,7 @@ func (d *decision) profilesOf(address string) []config.Profile {
 	for _, name := range d.Config.ProfileNames() {
 		profile := d.Config.Profiles[name]
 		switch {
-		case profile.ServerURL == "" || !sameOrigin(profile.ServerURL, address):
+		case profile.ServerURL == "" || profile.Kind == config.KindSlack || !sameOrigin(profile.ServerURL, address):
 		case name == active.Name:
 			matching = append([]config.Profile{profile}, matching...)
 		default:
@@ -311,14 +311,21 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 		return c, nil
 	}
 	if d.lacksToken(profile) {
+		fix := "store one with quarry configure, or give the profile a token_command"
+		if profile.Kind == config.KindSlack {
+			fix = "give the profile a token or a token_command: a user token of Slack (xoxp-…) with the scope search:read"
+		}
 		return nil, &Error{Kind: ErrNotConfigured,
-			Problem: fmt.Sprintf("the profile %s of %s has no token for %s", profile.Name, d.Config.File, profile.ServerURL),
-			Fix:     "store one with quarry configure, or give the profile a token_command"}
+			Problem: fmt.Sprintf("the profile %s of %s has no token for %s", profile.Name, d.Config.File, profile.ServerURL), Fix: fix}
 	}
 	c := &Choice{Rule: rule, Kind: KindRemote, Reason: reason, Profile: profile.Name, ServerURL: profile.ServerURL,
 		File: d.Config.File, searchAlso: profile.SearchAlso}
 	c.from("server_url", profile.ServerURL, source)
 	c.setToken(d, profile)
+	if profile.Kind == config.KindSlack {
+		c.Kind = KindSlack
+		return c, nil
+	}
 	c.setPrefix(profile.APIPrefix, source)
 	c.setAgent(profile.Agent, source)
 	return c, nil

@@ -33,7 +33,7 @@ func (o *Opened) Close() error {
 // Open makes a client for a choice. Nothing is read or sent before its first call: tokens and the files of a library
 // are opened then. A library that cannot be written, or is not to be (QUARRY_READONLY), is searched all the same.
 func (h *Host) Open(ctx context.Context, choice Choice) (*Opened, error) {
-	if len(choice.Also) > 0 {
+	if choice.isTogether() {
 		return h.openTogether(ctx, choice)
 	}
 	switch choice.Kind {

@@ -1,5 +1,5 @@
-// Package target decides where a run searches and opens it: a server over HTTPS, the library on this machine, or the
-// sample library. It is the one place that knows both the client and the server, and so also the door to serving a
+// Package target decides where a run searches and opens it: a server over HTTPS, Slack, the library on this machine, or
+// the sample library. It is the one place that knows both the client and the server, and so also the door to serving a
 // library and to administering its files.
 package target
 
@@ -11,6 +11,7 @@ type Kind string
 // The kinds of target.
 const (
 	KindRemote  Kind = "remote"
+	KindSlack   Kind = "slack" // searched by a server in this process, which asks Slack
 	KindLibrary Kind = "library"
 	KindSample  Kind = "sample"
 )
@@ -49,7 +50,7 @@ type Choice struct {
 	File   string   // configuration file that the values came from; "" if from none
 
 	Profile    string       // label of the answers: a profile's name, or server, environment, onyx-cli, local, sample
-	ServerURL  string       // of a remote
+	ServerURL  string       // of a remote, and of Slack's API
 	APIPrefix  string       // of a remote: "/api" or what replaces it
 	Agent      config.Agent // agent that searches go through, if one was chosen
 	LibraryDir string       // of a library: its data folder
@@ -59,7 +60,7 @@ type Choice struct {
 
 	Warnings []config.Warning // to be printed on stderr
 
-	token      config.TokenSource // of a remote; reads nothing until it is called
+	token      config.TokenSource // of a remote and of Slack; reads nothing until it is called
 	searchAlso []string           // of the profile
 }
 

@@ -13,6 +13,7 @@ import (
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/server"
+	"quarry/server/pipeline"
 )
 
 // labelLibrary names the library of --library where another one is searched beside it as local.
@@ -97,7 +98,7 @@ func (c *Choice) samePlace(other Choice) bool {
 func (c Choice) split() (base *Choice, asked []Choice) {
 	all := append([]Choice{c}, c.Also...)
 	for _, one := range all {
-		if base == nil && one.Kind != KindRemote {
+		if base == nil && one.Kind != KindRemote && one.Kind != KindSlack {
 			base = &one
 			continue
 		}
@@ -106,9 +107,13 @@ func (c Choice) split() (base *Choice, asked []Choice) {
 	return base, asked
 }
 
+// isTogether reports whether a server in this process asks others for a choice. Slack has no server of its own that
+// could be asked like one.
+func (c Choice) isTogether() bool { return len(c.Also) > 0 || c.Kind == KindSlack }
+
 // Beside names what is asked by a server in this process; empty where a target is searched by itself.
 func (c Choice) Beside() []string {
-	if len(c.Also) == 0 {
+	if !c.isTogether() {
 		return nil
 	}
 	var names []string
@@ -148,14 +153,17 @@ func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *Opened, err 
 		}
 	}()
 	for _, one := range asked {
-		source, err := h.openFederated(ctx, one)
+		patience := time.Duration(0)
+		if one.Profile == choice.Profile {
+			patience = mainPatience
+		}
+		source, opened, err := h.openFederated(ctx, one, patience)
 		if err != nil {
 			return nil, err
 		}
-		if one.Profile == choice.Profile {
-			source.patience = mainPatience
+		if opened != nil {
+			open = append(open, opened)
 		}
-		open = append(open, source.opened)
 		options.Federated = append(options.Federated, source)
 	}
 	whole, err := h.openServer(ctx, *base, options)
@@ -166,22 +174,27 @@ func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *Opened, err 
 	return &Opened{Client: whole.Client, Choice: choice, close: closeAll}, nil
 }
 
-// openFederated prepares a choice to be asked. A library that a flag names must be there.
-func (h *Host) openFederated(ctx context.Context, choice Choice) (*federated, error) {
-	f := &federated{check: func() error { return nil }}
+// openFederated prepares a choice to be asked, and what is to be closed afterwards, if anything. A library that a flag
+// names must be there.
+func (h *Host) openFederated(ctx context.Context, choice Choice, patience time.Duration) (pipeline.Federated, *Opened, error) {
+	f := &federated{patience: patience, check: func() error { return nil }}
 	var err error
-	if choice.Kind == KindRemote {
+	switch choice.Kind {
+	case KindSlack:
+		source, err := h.slack(choice, patience)
+		return source, nil, err
+	case KindRemote:
 		f.opened, err = h.openRemote(choice)
-		return f, err
+		return f, f.opened, err
 	}
 	f.check = func() error { return h.needLibrary(choice.LibraryDir) }
 	if choice.Rule == RuleFlag {
 		if err := f.check(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	f.opened, err = h.openServer(ctx, choice, server.Options{Home: choice.LibraryDir})
-	return f, err
+	return f, f.opened, err
 }
 
 // federated is a target that a server in this process asks.

@@ -1,0 +1,180 @@
+package slack
+
+import (
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"quarry/client/wire"
+)
+
+// What is taken of one message.
+const (
+	maxText        = 32 << 10 // bytes; Slack's own bound is some 40,000 characters
+	maxAttachments = 5
+	maxName        = 100 // characters
+	maxLink        = 2000
+)
+
+// identifiers are those of Slack: they become a part of names that are stored and compared.
+func identifiers() *regexp.Regexp { return regexp.MustCompile(`^[A-Z0-9]{1,32}$`) }
+
+// resultsOf turns messages into results, in their order, without those that the filters do not admit.
+func resultsOf(messages []slack.SearchMessage, q query) []wire.SearchResult {
+	known := people(messages)
+	identifier := identifiers()
+	var results []wire.SearchResult
+	for _, m := range messages {
+		at, dated := timeOf(m.Timestamp)
+		if !dated || !identifier.MatchString(m.Channel.ID) || !q.admits(m, at) || len(results) == wanted {
+			continue
+		}
+		author := authorOf(m, known)
+		stamp := at.Format(time.RFC3339)
+		result := wire.SearchResult{
+			Title: channelOf(m) + " · " + author, Content: textOf(m, known), Link: linkOf(m.Permalink), SourceType: sourceType,
+			UpdatedAt: &stamp, DocumentID: "slack:" + m.Channel.ID + ":" + m.Timestamp, ChunkCount: 1,
+			DocumentType: documentType, Authors: []string{author},
+			Metadata: map[string]wire.Metadata{channelKey: wire.One(strings.TrimPrefix(channelOf(m), "#"))},
+		}
+		if result.Content != "" {
+			results = append(results, result)
+		}
+	}
+	return results
+}
+
+// people are the names of those who wrote one of the messages, by their number.
+func people(messages []slack.SearchMessage) map[string]string {
+	known := map[string]string{}
+	for _, m := range messages {
+		if name := plain(m.Username); name != "" && m.User != "" {
+			known[m.User] = name
+		}
+	}
+	return known
+}
+
+func authorOf(m slack.SearchMessage, known map[string]string) string {
+	if name := plain(m.Username); name != "" {
+		return name
+	}
+	if name := plain(m.User); name != "" {
+		return name
+	}
+	return "somebody"
+}
+
+// channelOf names where a message stands. Of a conversation of two Slack gives the other's number for a name.
+func channelOf(m slack.SearchMessage) string {
+	name := plain(m.Channel.Name)
+	switch {
+	case m.Channel.IsMPIM || strings.HasPrefix(name, "mpdm-"):
+		return "Group message"
+	case strings.HasPrefix(m.Channel.ID, "D") || name == "":
+		return "Direct message"
+	}
+	return "#" + name
+}
+
+// admits looks after the filters that Slack could not be told exactly.
+func (q query) admits(m slack.SearchMessage, at time.Time) bool {
+	if !q.since.IsZero() && at.Before(q.since) || !q.until.IsZero() && at.After(q.until) {
+		return false
+	}
+	isAuthor := func(asked string) bool { return strings.EqualFold(asked, m.User) || sameName(asked, m.Username) }
+	if len(q.authors) > 0 && !slices.ContainsFunc(q.authors, isAuthor) {
+		return false
+	}
+	return len(q.channels) == 0 || slices.ContainsFunc(q.channels, func(asked string) bool {
+		return strings.EqualFold(asked, m.Channel.Name)
+	})
+}
+
+// sameName compares what is asked for, a name or an address, with the name that somebody has in Slack: "Jo Ortiz" and
+// jo.ortiz@acme.com are jo.ortiz, and jo is one of its words.
+func sameName(asked, name string) bool {
+	split := func(s string) []string {
+		s, _, _ = strings.Cut(strings.ToLower(s), "@")
+		return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" ._-", r) })
+	}
+	words, has := split(asked), split(name)
+	return len(words) > 0 && (slices.Equal(words, has) || len(words) == 1 && slices.Contains(has, words[0]))
+}
+
+// timeOf reads the time that Slack names a message by: seconds, a dot, and a counter.
+func timeOf(ts string) (time.Time, bool) {
+	seconds, counter, found := strings.Cut(ts, ".")
+	digits := func(s string, most int) bool {
+		return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+	}
+	if !found || !digits(seconds, 11) || !digits(counter, 9) {
+		return time.Time{}, false
+	}
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	fraction, err := strconv.ParseFloat("0."+counter, 64)
+	if err != nil {
+		return time.Time{}, false
+	}
+	return time.Unix(at, int64(math.Round(fraction*1e9))).UTC(), true
+}
+
+func linkOf(permalink string) *string {
+	u, err := url.Parse(permalink)
+	if err != nil || len(permalink) > maxLink || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return nil
+	}
+	link := u.String()
+	return &link
+}
+
+// textOf is the whole message as Markdown: its text, and what apps attach to it.
+func textOf(m slack.SearchMessage, known map[string]string) string {
+	parts := []string{markdown(m.Text, known)}
+	if m.Text == "" {
+		parts = append(parts, blocksOf(m.Blocks, known)...)
+	}
+	for _, a := range m.Attachments[:min(len(m.Attachments), maxAttachments)] {
+		title := plain(a.Title)
+		if title != "" && a.TitleLink != "" {
+			title = markdown("<"+strings.NewReplacer("<", "", ">", "", "|", "").Replace(a.TitleLink)+"|"+escape(title)+">", nil)
+		}
+		text := a.Text
+		if text == "" && title == "" && a.Pretext == "" {
+			text = a.Fallback
+		}
+		parts = append(parts, markdown(a.Pretext, known), title, markdown(text, known))
+	}
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+	return cut(strings.Join(parts, "\n\n"), maxText)
+}
+
+// blocksOf are the texts of the blocks of a message that has nothing else.
+func blocksOf(blocks slack.Blocks, known map[string]string) []string {
+	var texts []string
+	for _, block := range blocks.BlockSet {
+		var text *slack.TextBlockObject
+		switch b := block.(type) {
+		case *slack.SectionBlock:
+			text = b.Text
+		case *slack.HeaderBlock:
+			text = b.Text
+		}
+		if text != nil {
+			texts = append(texts, markdown(text.Text, known))
+		}
+		if len(texts) == maxAttachments {
+			break
+		}
+	}
+	return texts
+}
