@@ -3,8 +3,6 @@ package ui
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"net"
 	"strings"
 	"sync"
 
@@ -193,27 +191,6 @@ func (t tokenFiles) List(ctx context.Context) ([]cli.ListedToken, error) {
 		listed = append(listed, cli.ListedToken(token))
 	}
 	return listed, err
-}
-
-func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
-	host, err := d.host()
-	if err != nil {
-		return err
-	}
-	host.Log = logger(options)
-	served := target.ServeOptions{Where: target.Request{Library: options.Library}, HTTP: options.HTTP, Rate: options.Rate}
-	return host.Serve(ctx, served, func(address net.Addr) { options.Listening(address.String()) })
-}
-
-// logger writes to standard error, where operators and service managers look for it.
-func logger(options cli.ServeOptions) *slog.Logger {
-	switch {
-	case options.Log == nil:
-		return slog.New(slog.DiscardHandler)
-	case options.LogJSON:
-		return slog.New(slog.NewJSONHandler(options.Log, nil))
-	}
-	return slog.New(slog.NewTextHandler(options.Log, nil))
 }
 
 // try makes a target of a profile that is not saved.

@@ -72,9 +72,14 @@ func screenTarget(found cli.Target) explorer.Target {
 			return &explorer.Session{Client: session.Client, Close: session.Close}, nil
 		}}
 	if found.Kind == cli.KindSample {
-		shown.Examples = []string{"how do we roll back a deploy", "how many weeks of parental leave do we get", "what does ERR_BATT_005 mean"}
+		shown.Examples = sampleExamples()
 	}
 	return shown
+}
+
+// sampleExamples are questions that the sample library answers.
+func sampleExamples() []string {
+	return []string{"how do we roll back a deploy", "how many weeks of parental leave do we get", "what does ERR_BATT_005 mean"}
 }
 
 // capabilities are what may be done to this machine. Who came over SSH looks at another one: its clipboard and its

@@ -77,6 +77,9 @@ func (a *audit) answered(response *wire.SearchResponse) {
 	a.results, a.stages = len(response.Results), response.Stages
 }
 
+// complete tells that all was answered before the caller left, as one does who has read the last line of a stream.
+func (a *audit) complete() bool { return a.kind == kindSearch && a.stages != nil }
+
 // end writes the line. It never holds a token.
 func (a *audit) end(err error) {
 	if a.who.Owner {
@@ -86,7 +89,7 @@ func (a *audit) end(err error) {
 	switch {
 	case a.failed != "":
 		outcome = a.failed
-	case a.ctx.Err() == context.Canceled:
+	case a.ctx.Err() == context.Canceled && !a.complete():
 		outcome = "canceled"
 	case err != nil:
 		f, _ := explain(err, false)

@@ -27,6 +27,7 @@ var mayImport = map[string][]string{
 	"ui/cli":                 {"client/...", "config", "theme", "ui/passage"},
 	"ui/passage":             {"client/..."},
 	"ui/plain":               {"client/...", "theme", "ui/passage", "ui/explorer/paint"},
+	"ui/ssh":                 {"client", "theme", "ui/cli", "ui/explorer", "ui/plain"},
 	"ui/explorer":            {"client/...", "theme", "ui/passage", "ui/explorer/..."},
 	"ui/explorer/paint":      {"client/wire"},
 	"ui/explorer/line":       {"client/wire", "theme", "ui/explorer/paint"},

@@ -239,7 +239,7 @@ func TestTokensOfAServer(t *testing.T) {
 func TestServe(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
 	doors.Serve = func(ctx context.Context, options ServeOptions) error {
-		options.Listening(options.HTTP)
+		options.Listening(Listening{Address: options.HTTP})
 		<-ctx.Done()
 		return nil
 	}

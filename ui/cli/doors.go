@@ -166,16 +166,42 @@ type Tokens interface {
 
 // ServeOptions say what to serve.
 type ServeOptions struct {
-	HTTP    string // address of the API
-	Library string // folder; empty: the default one
-	// Rate limits the searches and questions of each token; zero: no limit; nil: as the configuration says.
+	Where Where    // the flags that choose what is served
+	HTTP  string   // address of the API; empty: it is not served
+	SSH   ServeSSH // without an address it is not served
+	// Rate limits the searches and questions of each token and visitor; zero: no limit; nil: as the configuration says.
 	Rate *config.Rate
-	// Listening is called once with the address when requests are answered.
-	Listening func(address string)
+	// Listening is called once for each listener when it answers.
+	Listening func(Listening)
 	// Log takes a line for every request and search; nil: none are written.
 	Log io.Writer
 	// LogJSON makes each line a JSON object.
 	LogJSON bool
+}
+
+// ServeSSH says how the explorer is served over SSH. What is not said here is as the configuration says.
+type ServeSSH struct {
+	Address     string
+	Keys        string // file of the keys that are let in
+	Token, Open bool
+	HostKey     string // file; empty: the usual one
+	Limits      Limits
+}
+
+// Limits bound what visitors over SSH take; 0: as usual.
+type Limits struct {
+	Sessions, PerPerson, Arrivals int
+	Idle, Total                   time.Duration
+}
+
+func (l Limits) negative() bool {
+	return l.Sessions < 0 || l.PerPerson < 0 || l.Arrivals < 0 || l.Idle < 0 || l.Total < 0
+}
+
+// Listening tells where something listens.
+type Listening struct {
+	Address     string
+	Fingerprint string // of the host key, over SSH; empty: HTTP
 }
 
 // NewProfile is what configure asks for.

@@ -228,15 +228,20 @@ reason},
 
 func serveHelp() help {
 	return help{
-		short: "answer the search API from the local library",
-		purpose: `Serves the library of this machine, or that of --library DIR, to others over HTTP, with the
-API of Onyx. Every request needs a token, also on this machine; quarry admin token add
-makes the first one.`,
-		not: `To search alone: quarry search needs no server. Put a proxy with TLS before it where
+		short: "serve the explorer over SSH, the search API over HTTP, or both",
+		purpose: `Over HTTP: the library of this machine, or that of --library DIR, with the API of Onyx. Every
+request needs a token, also on this machine; quarry admin token add makes the first one.
+Over SSH: the explorer for people, and search, ask, read and the lists as JSON for scripts,
+on that library or, without --http, wherever a search would go (also --server URL and
+--profile NAME, where each visitor brings a token of that server). At least one of
+--ssh-keys, --ssh-token and --ssh-open says who may come in.`,
+		not: `To search alone: quarry search needs no server. Put a proxy with TLS before --http where
 others can listen.`,
-		output:   `The address on standard error once it listens. Runs until Ctrl-C and finishes what it began.`,
-		exits:    []int{ExitNotConfigured},
-		examples: []string{`quarry serve --http 127.0.0.1:8080`, `quarry serve --http :8080 --library /srv/quarry --rate 60/h`},
+		output: `The addresses and the host key's fingerprint on standard error once it listens, then a line
+for every request, search and session. Runs until Ctrl-C and finishes what it began.`,
+		exits: []int{ExitNotConfigured},
+		examples: []string{`quarry serve --http 127.0.0.1:8080 --rate 60/h`, `quarry serve --ssh :2222 --ssh-keys visitors.keys`,
+			`quarry serve --ssh :2222 --ssh-open --sample`},
 	}
 }
 

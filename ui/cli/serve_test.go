@@ -31,7 +31,7 @@ func (ownedTokens) List(context.Context) ([]ListedToken, error) {
 func TestServeAsksForTheFirstTokenOnly(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
 	doors.Serve = func(_ context.Context, options ServeOptions) error {
-		options.Listening("127.0.0.1:8080")
+		options.Listening(Listening{Address: "127.0.0.1:8080"})
 		return nil
 	}
 	if got := run(t, doors, terminal{}, "serve", "--http", "8080"); !strings.Contains(got.err, "Make the first one") {

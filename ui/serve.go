@@ -1,0 +1,123 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"quarry/ui/cli"
+	"quarry/ui/ssh"
+	"quarry/ui/target"
+)
+
+// hostKeyFile is the host key's in the data folder.
+const hostKeyFile = "ssh_host_ed25519_key"
+
+// serve answers the API, visitors over SSH, or both, until ctx ends. What fails ends the other, too.
+func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
+	host, err := d.host()
+	if err != nil {
+		return err
+	}
+	host.Log = logger(options)
+	where := target.Request{Server: options.Where.Server, Library: options.Where.Library, Profile: options.Where.Profile,
+		Sample: options.Where.Sample}
+	served, err := host.OpenServed(ctx, target.ServeOptions{Where: where, HTTP: options.HTTP, Rate: options.Rate})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = served.Close() }()
+	listeners := map[string]func(context.Context) error{}
+	if options.HTTP != "" {
+		listeners["http"] = func(ctx context.Context) error {
+			return served.ListenHTTP(ctx, options.HTTP, func(at net.Addr) { options.Listening(cli.Listening{Address: at.String()}) })
+		}
+	}
+	if options.SSH.Address != "" {
+		visits := sshOptions(host, served, options)
+		visits.Version = d.process.Version
+		listeners["ssh"] = func(ctx context.Context) error {
+			if options.HTTP == "" { // which prepares by itself
+				if err := served.Prepare(ctx); err != nil {
+					return err
+				}
+			}
+			return ssh.Serve(ctx, visits, func(address, fingerprint string) {
+				options.Listening(cli.Listening{Address: address, Fingerprint: fingerprint})
+			})
+		}
+	}
+	return together(ctx, listeners)
+}
+
+// together runs all of them until ctx ends or one fails.
+func together(ctx context.Context, all map[string]func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, len(all))
+	for _, run := range all {
+		go func() {
+			defer stop()
+			ended <- run(ctx)
+		}()
+	}
+	var failed []error
+	for range all {
+		failed = append(failed, <-ended)
+	}
+	return errors.Join(failed...)
+}
+
+// sshOptions are what the command line says, and where it says nothing the configuration.
+func sshOptions(host *target.Host, served *target.Served, options cli.ServeOptions) ssh.Options {
+	asked, configured := options.SSH, host.Config.SSH
+	if asked.Keys == "" && !asked.Token && !asked.Open {
+		asked.Keys, asked.Token, asked.Open = configured.AuthorizedKeys, configured.Token, configured.Open
+	}
+	if asked.HostKey == "" {
+		asked.HostKey = filepath.Join(host.Paths.Data, hostKeyFile)
+	}
+	visits := ssh.Options{
+		Address: asked.Address, HostKey: asked.HostKey, AuthorizedKeys: asked.Keys, Tokens: asked.Token, Open: asked.Open,
+		People: served, Where: visitorsLabel(served), Agent: served.Choice.Agent.ID, AgentName: served.Choice.Agent.Name,
+		Limits: ssh.Limits{Sessions: asked.Limits.Sessions, PerPerson: asked.Limits.PerPerson, Arrivals: asked.Limits.Arrivals,
+			Idle: asked.Limits.Idle, Total: asked.Limits.Total},
+		Log: host.Log,
+	}
+	if served.Choice.Kind == target.KindSample {
+		visits.Examples = sampleExamples()
+	}
+	return visits
+}
+
+// visitorsLabel names what is served for somebody who is not at this machine.
+func visitorsLabel(served *target.Served) string {
+	switch served.Choice.Kind {
+	case target.KindSample:
+		return "the sample library"
+	case target.KindRemote:
+		if parsed, err := url.Parse(served.Choice.ServerURL); err == nil && parsed.Host != "" {
+			return parsed.Host
+		}
+		return served.Choice.ServerURL
+	}
+	if name, err := os.Hostname(); err == nil && name != "" {
+		return "the library on " + name
+	}
+	return "this library"
+}
+
+// logger writes to standard error, where operators and service managers look for it.
+func logger(options cli.ServeOptions) *slog.Logger {
+	switch {
+	case options.Log == nil:
+		return slog.New(slog.DiscardHandler)
+	case options.LogJSON:
+		return slog.New(slog.NewJSONHandler(options.Log, nil))
+	}
+	return slog.New(slog.NewTextHandler(options.Log, nil))
+}

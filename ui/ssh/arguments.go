@@ -1,0 +1,93 @@
+package ssh
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// commandNames are the words that begin a command; whoever begins with another one searches for what they wrote.
+func commandNames() []string {
+	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "version", "help", "mcp",
+		"add", "remove", "sync", "status", "serve", "admin", "configure", "validate-config", "completion", "install-skill",
+		"skill", "man"}
+}
+
+// arguments splits what a visitor gave to ssh, which joined it to one line. A question is taken as it stands, with the
+// quotes and minus signs that mean something in a query; a command line is split like a shell does.
+func arguments(line string) []string {
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return nil
+	}
+	flagged := slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "--") })
+	if !flagged && !strings.HasPrefix(words[0], "-") && !slices.Contains(commandNames(), words[0]) {
+		if strings.ContainsAny(line, `"'`) || slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") }) {
+			return []string{"--", strings.TrimSpace(line)}
+		}
+		return words
+	}
+	return split(line)
+}
+
+// split splits a line at spaces. Quotes hold words together where they begin a word, or a flag's value; an apostrophe
+// within a word is one. A quote that is not closed is only a character. A backslash takes the next character as it is,
+// but not within single quotes.
+func split(line string) []string {
+	var words []string
+	runes := []rune(line)
+	for i := 0; i < len(runes); {
+		if unicode.IsSpace(runes[i]) {
+			i++
+			continue
+		}
+		var word strings.Builder
+		for i < len(runes) && !unicode.IsSpace(runes[i]) {
+			opens := word.Len() == 0 || strings.HasSuffix(word.String(), "=")
+			end := -1
+			if c := runes[i]; opens && (c == '"' || c == '\'') {
+				end = closing(runes, i)
+			}
+			switch {
+			case end >= 0:
+				word.WriteString(unescaped(runes[i+1:end], runes[i]))
+				i = end + 1
+			case runes[i] == '\\' && i+1 < len(runes):
+				word.WriteRune(runes[i+1])
+				i += 2
+			default:
+				word.WriteRune(runes[i])
+				i++
+			}
+		}
+		words = append(words, word.String())
+	}
+	return words
+}
+
+// closing finds the quote that closes the one at start; -1: none does.
+func closing(runes []rune, start int) int {
+	for i := start + 1; i < len(runes); i++ {
+		switch {
+		case runes[i] == '\\' && runes[start] == '"':
+			i++
+		case runes[i] == runes[start]:
+			return i
+		}
+	}
+	return -1
+}
+
+func unescaped(text []rune, quote rune) string {
+	if quote == '\'' {
+		return string(text)
+	}
+	var out strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) && (text[i+1] == '"' || text[i+1] == '\\') {
+			i++
+		}
+		out.WriteRune(text[i])
+	}
+	return out.String()
+}

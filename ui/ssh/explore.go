@@ -1,0 +1,179 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	charm "charm.land/ssh"
+	"golang.org/x/term"
+
+	"quarry/client"
+	"quarry/theme"
+	"quarry/ui/cli"
+	"quarry/ui/explorer"
+	"quarry/ui/plain"
+)
+
+// What a terminal may be. A larger one shows this much, and is drawn no further.
+const (
+	mostColumns = 500
+	mostRows    = 200
+)
+
+// Frames per second: as few as typing over a network needs, and fewer when many are here.
+const (
+	framesPerSecond = 60
+	framesOfMany    = 30
+	many            = 100 // sessions
+)
+
+// cacheBytes bounds what an explorer remembers, for each visitor.
+const cacheBytes = 512 << 10
+
+// command runs a command line as a guest's. At a terminal a question, or nothing, opens the explorer.
+func (s *session) command(line string) int {
+	var in io.Reader = s.inner
+	if s.keyboard != nil {
+		in = s.keyboard
+	}
+	streams := cli.IO{In: in, Out: s, Err: s.stderr(), InTTY: s.arrival.hasPty, OutTTY: s.arrival.hasPty,
+		ErrTTY: s.arrival.hasPty, Env: s.environment(), Now: s.server.Now}
+	if s.arrival.hasPty {
+		streams.Width = min(s.arrival.pty.Window.Width, mostColumns)
+	}
+	code := cli.Run(s.ctx, streams, arguments(line), cli.Doors{
+		Version: s.server.Version, Guest: true,
+		Decide:  func(cli.Where) (cli.Target, error) { return s.target(), nil },
+		Explore: s.explore,
+	})
+	if cause := s.cause(); cause != nil {
+		s.say(cause.Error())
+	}
+	return code
+}
+
+// target is what is searched, as the visitor.
+func (s *session) target() cli.Target {
+	return cli.Target{Kind: cli.KindRemote, Rule: 1, Reason: "the server is asked over SSH", Profile: s.visitor.client.Profile(),
+		ServerURL: s.server.Where, Agent: s.server.Agent, AgentName: s.server.AgentName, Private: true,
+		Open: func(context.Context) (*cli.Session, error) {
+			return &cli.Session{Client: s.visitor.client, Close: nothing}, nil
+		}}
+}
+
+func nothing() error { return nil }
+
+// environment is what a visitor's variables may decide here: how their terminal is drawn on.
+func (s *session) environment() []string {
+	known := []string{"COLORTERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM_PROGRAM", "ACCESSIBLE"}
+	var kept []string
+	for _, entry := range s.arrival.env {
+		name, value, _ := strings.Cut(entry, "=")
+		if slices.Contains(known, name) && len(value) < 100 {
+			kept = append(kept, entry)
+		}
+	}
+	if s.arrival.hasPty {
+		kept = append(kept, "TERM="+s.arrival.pty.Term)
+	}
+	return kept
+}
+
+// theme is the one that the visitor's QUARRY_THEME names; else it follows their terminal's background.
+func (s *session) theme() string {
+	for _, entry := range s.arrival.env {
+		if name, found := strings.CutPrefix(entry, "QUARRY_THEME="); found && slices.Contains(theme.Modes(), name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// explore opens the explorer at the visitor's terminal.
+func (s *session) explore(ctx context.Context, e cli.Exploration) error {
+	if e.Plain {
+		return s.explorePlain(ctx, e)
+	}
+	s.keyboard.whole.Store(true)
+	environment := s.environment()
+	size := clamped(s.arrival.pty.Window)
+	frames := framesPerSecond
+	if s.server.guests.count() >= many {
+		frames = framesOfMany
+	}
+	err := explorer.Run(ctx, explorer.Options{
+		Target: explorer.Target{Kind: explorer.Remote, Where: s.server.Where, Agent: s.server.Agent,
+			AgentName: s.server.AgentName, Examples: s.server.Examples,
+			Open: func(context.Context) (*explorer.Session, error) {
+				return &explorer.Session{Client: s.visitor.client}, nil
+			}},
+		Query: e.Query, Results: e.Limit, Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
+		Caps:  capabilities(s.arrival.pty.Term),
+		SetUp: explorer.SetUp{Refused: "what is searched here is up to who runs the server"},
+		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.server.Now,
+	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames, Sizes: s.sizes, Notices: s.notices})
+	if errors.Is(err, context.Canceled) {
+		return context.Cause(s.ctx)
+	}
+	return err
+}
+
+// capabilities are what a visitor may do to their own terminal: nothing here is theirs.
+func capabilities(terminal string) explorer.Capabilities {
+	return explorer.Capabilities{
+		OpenReason:   "over SSH the browser is on your side: click the link, or copy it",
+		NoHyperlinks: slices.Contains([]string{"linux", "vt100", "vt220", "ansi"}, terminal),
+	}
+}
+
+// clamped keeps a terminal's size within what can be drawn.
+func clamped(window charm.Window) explorer.Size {
+	return explorer.Size{Width: max(0, min(window.Width, mostColumns)), Height: max(0, min(window.Height, mostRows))}
+}
+
+// follow takes the sizes of the terminal until it is gone, whoever wants them: the session's requests come after each other.
+func (s *session) follow() {
+	defer close(s.sizes)
+	for window := range s.arrival.resized {
+		select {
+		case <-s.sizes: // nobody wanted the one before
+		default:
+		}
+		s.sizes <- clamped(window)
+	}
+}
+
+// explorePlain explores line by line, with an editor for the line.
+func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
+	s.keyboard.whole.Store(true)
+	editor := term.NewTerminal(duplex{s.keyboard, s.inner}, "")
+	return plain.Run(ctx, plain.Options{
+		In: &lines{editor: editor}, Out: s, Err: s.stderr(),
+		Open:  func(context.Context) (*client.Client, func() error, error) { return s.visitor.client, nothing, nil },
+		Label: s.server.Where, Query: e.Query, Agent: e.Target.Agent, AgentName: e.Target.AgentName, Limit: e.Limit,
+		Width: clamped(s.arrival.pty.Window).Width, Interrupts: make(chan struct{}),
+	})
+}
+
+// lines are what is typed in an editor of lines, as a reader.
+type lines struct {
+	editor *term.Terminal
+	rest   string
+}
+
+// Read is io.Reader's.
+func (l *lines) Read(p []byte) (int, error) {
+	if l.rest == "" {
+		line, err := l.editor.ReadLine()
+		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
+			return 0, err
+		}
+		l.rest = line + "\n"
+	}
+	n := copy(p, l.rest)
+	l.rest = l.rest[n:]
+	return n, nil
+}

@@ -1,0 +1,217 @@
+package ssh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	charm "charm.land/ssh"
+
+	"quarry/ui/cli"
+	"quarry/ui/explorer"
+)
+
+// The kinds of session.
+const (
+	kindExplorer = "explorer"
+	kindCommand  = "command"
+)
+
+// Why a session ends that its person did not leave.
+var (
+	errStopping = errors.New("this server is being stopped; connect again in a little while")
+	errIdle     = errors.New("nobody pressed a key for a long time")
+	errOver     = errors.New("this session has lasted as long as one may")
+)
+
+// session is one visit.
+type session struct {
+	server   *server
+	inner    charm.Session
+	arrival  arrival
+	ctx      context.Context
+	stop     context.CancelCauseFunc
+	keyboard *keyboard // nil without a terminal
+	visitor  *visitor
+	notices  chan string
+	sizes    chan explorer.Size // of the terminal, the last one only
+	sent     atomic.Int64
+}
+
+// handled is what happens to every session that asks for a shell or a command.
+func (s *server) handled(charm.Handler) charm.Handler {
+	return func(inner charm.Session) {
+		found, ok := s.arrivals.LoadAndDelete(inner)
+		if !ok {
+			return
+		}
+		one := &session{server: s, inner: inner, arrival: found.(arrival), notices: make(chan string, 4),
+			sizes: make(chan explorer.Size, 1)}
+		one.ctx, one.stop = context.WithCancelCause(inner.Context())
+		defer one.stop(nil)
+		if !s.begin(one) {
+			one.say(errStopping.Error())
+			_ = inner.Exit(cli.ExitUnreachable)
+			return
+		}
+		defer s.ended(one)
+		_ = inner.Exit(one.run())
+	}
+}
+
+// begin counts a session that runs; false: the server stops.
+func (s *server) begin(one *session) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.stopping {
+		return false
+	}
+	if s.sessions == nil {
+		s.sessions = map[*session]struct{}{}
+	}
+	s.sessions[one] = struct{}{}
+	s.running.Add(1)
+	return true
+}
+
+func (s *server) ended(one *session) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	delete(s.sessions, one)
+	s.running.Done()
+}
+
+// run runs a session from its identity to its exit code. A panic ends this session only.
+func (s *session) run() (code int) {
+	started, kind := s.server.Now(), kindCommand
+	log := s.server.Log.With("remote", s.inner.RemoteAddr().String())
+	defer func() {
+		if cause := recover(); cause != nil {
+			log.Error("ssh session broke", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			s.say("something went wrong here, and this session is over; it was noted")
+			code = cli.ExitGeneral
+		}
+	}()
+	limit := time.AfterFunc(s.server.Limits.Total, func() { s.end(errOver) })
+	defer limit.Stop()
+	if s.arrival.hasPty {
+		go s.follow()
+		idle := watch(s.server.Limits.Idle, func() { s.tell("nobody pressed a key for long; this session ends in a minute") },
+			func() { s.end(errIdle) })
+		defer idle.stop()
+		s.keyboard = listen(s.ctx, s.inner, idle.heard, s.stop)
+		if s.arrival.raw == "" {
+			kind = kindExplorer
+		}
+	}
+	leave, err := s.enter()
+	if err != nil {
+		s.server.Meter.Refused("identity")
+		log.Info("ssh session refused", "error", err.Error())
+		return s.refused(err)
+	}
+	defer leave()
+	s.server.Meter.SessionBegan(kind)
+	code = s.command(s.arrival.raw)
+	s.server.Meter.SessionEnded(kind, s.server.Now().Sub(started))
+	word, _, _ := strings.Cut(strings.TrimSpace(s.arrival.raw), " ")
+	if !slices.Contains(commandNames(), word) {
+		word = "" // a query, which is nobody's business here
+	}
+	log.LogAttrs(context.Background(), slog.LevelInfo, "ssh session", slog.String("user", s.visitor.name),
+		slog.String("way", s.visitor.way), slog.String("kind", kind), slog.String("command", word),
+		slog.Bool("terminal", s.arrival.hasPty), slog.Int64("bytes", s.sent.Load()), slog.Int("exit", code),
+		slog.Int64("ms", s.server.Now().Sub(started).Milliseconds()))
+	return code
+}
+
+// enter finds out who it is and counts them.
+func (s *session) enter() (leave func(), err error) {
+	if s.visitor, err = s.identify(s.ctx); err != nil {
+		return nil, err
+	}
+	return s.server.guests.enter(s.visitor.person)
+}
+
+// refused tells why somebody does not come in.
+func (s *session) refused(err error) int {
+	if cause := s.cause(); cause != nil {
+		s.say(cause.Error())
+		return cli.ExitInterrupted
+	}
+	var no *refusal
+	switch {
+	case errors.As(err, &no):
+		fmt.Fprintf(s.stderr(), "error: %s\nwhat to do: %s\n", no.what, no.do)
+		return cli.ExitAuth
+	case errors.Is(err, errFull) || errors.Is(err, errPersonFull):
+		fmt.Fprintf(s.stderr(), "error: %s\n", err)
+		return cli.ExitRateLimited
+	}
+	failure := cli.Explain(err, s.server.Now())
+	fmt.Fprintf(s.stderr(), "error: %s\nwhat to do: try again later, or tell who runs this server.\n", failure.What)
+	return failure.Code
+}
+
+// end ends a session from outside. Who does not read what is sent is cut off.
+func (s *session) end(cause error) {
+	s.stop(cause)
+	if conn, ok := s.inner.Context().Value(connectionKey{}).(*connection); ok {
+		time.AfterFunc(lastCall, func() { s.cutOff(conn) })
+	}
+}
+
+// cutOff closes the connection if the session is not over yet.
+func (s *session) cutOff(conn io.Closer) {
+	s.server.mutex.Lock()
+	_, runs := s.server.sessions[s]
+	s.server.mutex.Unlock()
+	if runs {
+		_ = conn.Close()
+	}
+}
+
+// cause is why the session was ended from outside; nil: it was not.
+func (s *session) cause() error {
+	cause := context.Cause(s.ctx)
+	if errors.Is(cause, errStopping) || errors.Is(cause, errIdle) || errors.Is(cause, errOver) {
+		return cause
+	}
+	return nil
+}
+
+// tell shows a line to a person in the explorer.
+func (s *session) tell(text string) {
+	select {
+	case s.notices <- text:
+	default: // they have not read the ones before
+	}
+}
+
+// say prints a line after everything else.
+func (s *session) say(text string) { fmt.Fprintf(s.stderr(), "quarry: %s\n", text) }
+
+func (s *session) stderr() io.Writer { return s.inner.Stderr() }
+
+// Write is io.Writer's: it sends to the visitor, and counts.
+func (s *session) Write(p []byte) (int, error) {
+	n, err := s.inner.Write(p)
+	s.sent.Add(int64(n))
+	if errors.Is(err, io.EOF) { // of a channel that the other side closed
+		err = io.ErrClosedPipe
+	}
+	return n, err
+}
+
+// duplex is two ways of one terminal.
+type duplex struct {
+	io.Reader
+	io.Writer
+}

@@ -1,0 +1,167 @@
+// Package ssh serves the explorer to whoever knocks on a port, and the commands that search. Each session is one person
+// with rights, a theme, a size and a clipboard of their own; none of them reaches a file, a browser, an editor or a shell
+// of the machine that serves them.
+package ssh
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"quarry/client"
+)
+
+// People lets visitors in to what is served.
+type People interface {
+	// KnowsPeople tells that visitors can be let in without a token.
+	KnowsPeople() bool
+	// Token is the way in for a visitor with a token, which the first request checks. Remote is the address that they come
+	// from, "host:port".
+	Token(token, remote string) (*client.Client, error)
+	// Person is the way in for a visitor whose key belongs to a person.
+	Person(email, remote string) (*client.Client, error)
+	// Anybody is the way in for a visitor of whom nothing is known.
+	Anybody(remote string) (*client.Client, error)
+}
+
+// Meter counts what visitors do.
+type Meter interface {
+	// SessionBegan counts a session of a kind: "explorer", "command" or "help".
+	SessionBegan(kind string)
+	// SessionEnded tells how long one took.
+	SessionEnded(kind string, took time.Duration)
+	// Refused counts who was turned away, and why: "rate", "full", "handshake" or "identity".
+	Refused(reason string)
+}
+
+// Options say what is served to visitors, to whom, and how much of it.
+type Options struct {
+	Address string // to listen on, "host:port"
+	HostKey string // file of the host key, made where there is none
+
+	AuthorizedKeys string // file; empty: keys let nobody in
+	Tokens         bool   // visitors may bring a token
+	Open           bool   // anybody may come in
+
+	People People
+	// Where names what is searched, for a person; Examples are questions that it answers well.
+	Where    string
+	Examples []string
+	// Agent and AgentName are the agent that searches go through, nil and empty: none.
+	Agent     *int
+	AgentName string
+
+	Limits  Limits
+	Version string // of this program
+	Log     *slog.Logger
+	Meter   Meter            // nil: nothing is counted
+	Now     func() time.Time // nil: the system's clock
+}
+
+// Limits bound what visitors may take. Zero values are those of Defaults.
+type Limits struct {
+	Sessions  int           // at once, in all
+	PerPerson int           // at once, of one person, or of one address where nobody is known
+	Arrivals  int           // connections of one address in a minute
+	Idle      time.Duration // without a key
+	Total     time.Duration // of a session
+	Input     int64         // bytes of a connection
+}
+
+// Defaults are the usual limits: for a team on two cores.
+func Defaults() Limits {
+	return Limits{Sessions: 250, PerPerson: 10, Arrivals: 60, Idle: 30 * time.Minute, Total: 12 * time.Hour, Input: 16 << 20}
+}
+
+func (l Limits) orDefaults() Limits {
+	usual := Defaults()
+	for _, pair := range []struct{ given, usual *int }{
+		{&l.Sessions, &usual.Sessions}, {&l.PerPerson, &usual.PerPerson}, {&l.Arrivals, &usual.Arrivals},
+	} {
+		if *pair.given <= 0 {
+			*pair.given = *pair.usual
+		}
+	}
+	for _, pair := range []struct{ given, usual *time.Duration }{{&l.Idle, &usual.Idle}, {&l.Total, &usual.Total}} {
+		if *pair.given <= 0 {
+			*pair.given = *pair.usual
+		}
+	}
+	if l.Input <= 0 {
+		l.Input = usual.Input
+	}
+	return l
+}
+
+// Error is a reason not to start, with what to do about it.
+type Error struct {
+	Problem, Fix string // one line each
+	Err          error  // the cause, if any
+}
+
+// Error says what failed.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Problem
+	}
+	return e.Problem + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Remedy says what to do.
+func (e *Error) Remedy() string { return e.Fix }
+
+// ExitCode is that of something that is not configured.
+func (e *Error) ExitCode() int { return 3 }
+
+// silent is a Meter that counts nothing.
+type silent struct{}
+
+func (silent) SessionBegan(string)                {}
+func (silent) SessionEnded(string, time.Duration) {}
+func (silent) Refused(string)                     {}
+
+// complete fills in what may be left out, and refuses what nobody could use.
+func (o Options) complete() (Options, error) {
+	o.Limits = o.Limits.orDefaults()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Meter == nil {
+		o.Meter = silent{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	switch {
+	case o.AuthorizedKeys == "" && !o.Tokens && !o.Open:
+		return o, &Error{Problem: "nobody could come in over SSH: no way to authenticate is chosen",
+			Fix: "choose at least one: --ssh-keys FILE, --ssh-token or --ssh-open (ssh.authorized_keys, ssh.token and ssh.open in the configuration)"}
+	case o.Open && !o.People.KnowsPeople():
+		return o, &Error{Problem: "what is searched asks every visitor for a token, so it cannot be open to anybody",
+			Fix: "use --ssh-token, or --ssh-keys with a token for each key, instead of --ssh-open"}
+	}
+	return o, nil
+}
+
+// Serve serves until ctx ends. Then it lets nobody in any more, tells those who are in, and gives them a moment. Ready is
+// called with the address and the fingerprint of the host key once connections are accepted; it may be nil.
+func Serve(ctx context.Context, options Options, ready func(address, fingerprint string)) error {
+	options, err := options.complete()
+	if err != nil {
+		return err
+	}
+	s := &server{Options: options, guests: newGuests(options.Limits), rates: newRates(options.Limits.Arrivals)}
+	if options.AuthorizedKeys != "" {
+		if s.keys, err = openKeys(options.AuthorizedKeys, options.People.KnowsPeople(), options.Log); err != nil {
+			return err
+		}
+	}
+	signer, err := hostKey(options.HostKey)
+	if err != nil {
+		return err
+	}
+	return s.serve(ctx, signer, ready)
+}
