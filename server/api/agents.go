@@ -97,7 +97,7 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 	}
 	described := []wire.Persona{}
 	for _, a := range agents {
-		sources, err := s.knowledgeSources(ctx, who, a)
+		sources, attached, err := s.knowledge(ctx, who, a)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 		}
 		p := wire.Persona{
 			ID: a.ID, Name: a.Name, Description: a.Description, Tools: []any{}, StarterMessages: a.StarterMessages,
-			DocumentSets: sets, AttachedDocumentCount: len(a.Documents), KnowledgeSources: sources,
+			DocumentSets: sets, AttachedDocumentCount: attached, KnowledgeSources: sources,
 			IsPublic: a.Public, IsListed: a.Listed, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
 			Permissions: map[string]any{},
 		}
@@ -153,13 +153,13 @@ func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, visi
 	return byID, err
 }
 
-// knowledgeSources are the sources within an agent's scope that hold something the caller may see; none for an agent
-// without a scope of its own.
-func (s *Server) knowledgeSources(ctx context.Context, who directory.Principal, agent directory.Agent) (
-	sources []string, err error) {
+// knowledge tells of an agent's scope the sources that hold something the caller may see, and how many of the attached
+// documents they may; nothing for an agent without a scope of its own.
+func (s *Server) knowledge(ctx context.Context, who directory.Principal, agent directory.Agent) (
+	sources []string, attached int, err error) {
 	sources = []string{}
 	if len(agent.DocumentSets) == 0 && len(agent.Documents) == 0 {
-		return sources, nil
+		return sources, 0, nil
 	}
 	filter := index.Filter{Access: who.Access(), Documents: agent.Documents, Since: agent.SearchStart}
 	for _, set := range agent.DocumentSets {
@@ -167,10 +167,13 @@ func (s *Server) knowledgeSources(ctx context.Context, who directory.Principal, 
 	}
 	err = s.reading(ctx, who, func(snapshot index.Snapshot) error {
 		counts, err := snapshot.Facets(ctx, filter)
-		if err == nil {
-			sources = listed(counts.Sources)
+		if err != nil {
+			return err
 		}
+		sources = listed(counts.Sources)
+		seen, err := snapshot.Documents(ctx, agent.Documents, who.Access())
+		attached = len(seen)
 		return err
 	})
-	return sources, err
+	return sources, attached, err
 }

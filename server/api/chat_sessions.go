@@ -16,13 +16,22 @@ import (
 
 const private = "private" // shared_status of every session: nothing is shared
 
+// chatUser is whom the sessions of a caller belong to. The owner in process is told of all documents: nobody reads that over
+// a listener, not with the owner's token either.
+func chatUser(who directory.Principal) string {
+	if who.Owner {
+		return who.UserID + "/in process"
+	}
+	return who.UserID
+}
+
 // ownSession opens a session of the caller.
 func (s *Server) ownSession(ctx context.Context, who directory.Principal, id string) (chat.Keeper, chat.Session, error) {
 	store, session, err := s.findSession(ctx, who.Tenant, id)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		err = detailed(http.StatusNotFound, "Chat session not found")
-	case err == nil && session.UserID != who.UserID:
+	case err == nil && session.UserID != chatUser(who):
 		return nil, chat.Session{}, detailed(http.StatusForbidden, "Access denied")
 	}
 	return store, session, err
@@ -44,7 +53,7 @@ func (s *Server) findSession(ctx context.Context, tenant, id string) (chat.Keepe
 
 // newSession is a session as it is asked for, which is not kept yet.
 func (s *Server) newSession(ctx context.Context, who directory.Principal, info wire.ChatSessionInfo) (chat.Session, error) {
-	session := chat.NewSession(who.UserID, s.Now())
+	session := chat.NewSession(chatUser(who), s.Now())
 	session.PersonaID, session.Name, session.Incognito = info.PersonaID, info.Description, info.Incognito
 	if info.ProjectID != nil {
 		return session, detailed(http.StatusNotFound, "Project not found")
@@ -101,7 +110,7 @@ func (s *Server) chatSessions(w http.ResponseWriter, r *http.Request, who direct
 	if err != nil {
 		return err
 	}
-	sessions, more, err := store.Sessions(r.Context(), who.UserID, before, most)
+	sessions, more, err := store.Sessions(r.Context(), chatUser(who), before, most)
 	if err != nil {
 		return err
 	}

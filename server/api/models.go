@@ -41,9 +41,10 @@ func (s *Server) metered(ctx context.Context, who directory.Principal, model llm
 
 // byVector lets a search ask the embedding model too, if there is one. Without it, or when the budget does not allow it,
 // passages are found by words alone.
-func (s *Server) byVector(prepared *pipeline.Request, meter *llm.Meter) {
+func (s *Server) byVector(prepared *pipeline.Request, who directory.Principal, meter *llm.Meter) {
 	if embedder, ok := s.Models.Embedder(); ok {
 		prepared.Embedder, prepared.Vectors = llm.CountedEmbedder(embedder, meter, "embed_query"), &s.vectors
+		prepared.Caller = who.Tenant + "/" + chatUser(who)
 	}
 }
 

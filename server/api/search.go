@@ -30,7 +30,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if prepared.Model, audit.meter, err = s.metered(r.Context(), who, prepared.Model, request); err != nil {
 		return err
 	}
-	s.byVector(&prepared, audit.meter)
+	s.byVector(&prepared, who, audit.meter)
 	visible, err := s.visibleSets(r.Context(), who)
 	if err != nil {
 		return err

@@ -68,3 +68,24 @@ func TestVectorsOnTheBill(t *testing.T) {
 		t.Errorf("notes %v, then %v; %d results", first.Notes, second.Notes, len(second.Results))
 	}
 }
+
+// TestNobodyLearnsWhatOthersAsk: an answer does not tell that somebody else has asked the same before.
+func TestNobodyLearnsWhatOthersAsk(t *testing.T) {
+	w := newWorld(t)
+	withVectors(w, 0)
+	detail := func(who string) string {
+		for _, stage := range post[wire.SearchResponse](w, who, "/search", `{"query":"shall we merge","explain":true}`).Stages {
+			if stage.Name == "retrieve" {
+				return stage.Detail[strings.Index(stage.Detail, ";")+1:]
+			}
+		}
+		return ""
+	}
+	first, second := detail("jo"), detail("kim")
+	if !strings.Contains(first, "1 call") || first != second {
+		t.Errorf("the first to ask is told %q, the second %q", first, second)
+	}
+	if again := detail("jo"); strings.Contains(again, "1 call") {
+		t.Errorf("who asks again is told %q", again)
+	}
+}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"fmt"
 	"log/slog"
 	"sort"
 	"strings"
@@ -30,6 +29,7 @@ type Request struct {
 	Deadline time.Duration // of one call of the model; 0: 8 s
 	Embedder llm.Embedder  // nil: none
 	Vectors  *QueryVectors // that are known already; nil: none are remembered
+	Caller   string        // whose Vectors are used; no two callers have the same
 	// AutoDetectFilters lets the model limit the sources and the time that the question speaks of.
 	AutoDetectFilters bool
 	Sources           []string // those that hold what the caller may see, for AutoDetectFilters
@@ -149,8 +149,8 @@ func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 		if len(s.DocumentSets) == 0 {
 			add("document_sets", setByAgent, r.Agent.DocumentSets...)
 		}
-		if n := len(r.Agent.Documents); n > 0 { // their ids are not for everybody who may use the agent
-			add("documents", setByAgent, fmt.Sprintf("%d attached %s", n, plural(n, "document", "documents")))
+		if len(r.Agent.Documents) > 0 { // which they are, and how many, is not for everybody who may use the agent
+			add("documents", setByAgent, "the attached documents")
 		}
 	}
 	return applied

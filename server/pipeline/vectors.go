@@ -21,37 +21,39 @@ const (
 	byVector = " (vectors)"
 )
 
-// QueryVectors remembers the vectors of queries, by model: one question is asked several times while its filters
-// change. It is safe for concurrent use; the zero value is empty.
+// QueryVectors remembers the vectors of queries, by caller and model: one question is asked several times while its
+// filters change. What one caller has asked another is not told by an answer that takes less. It is safe for concurrent
+// use; the zero value is empty.
 type QueryVectors struct {
 	mutex   sync.Mutex
-	vectors map[[2]string][]float32
-	order   [][2]string // the oldest first
+	vectors map[vectorKey][]float32
+	order   []vectorKey // the oldest first
 }
 
-func (v *QueryVectors) get(model, text string) []float32 {
+type vectorKey struct{ caller, model, text string }
+
+func (v *QueryVectors) get(key vectorKey) []float32 {
 	if v == nil {
 		return nil
 	}
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
-	return v.vectors[[2]string{model, text}]
+	return v.vectors[key]
 }
 
-func (v *QueryVectors) put(model, text string, vector []float32) {
+func (v *QueryVectors) put(key vectorKey, vector []float32) {
 	if v == nil {
 		return
 	}
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
-	key := [2]string{model, text}
 	if v.vectors == nil {
-		v.vectors = map[[2]string][]float32{}
+		v.vectors = map[vectorKey][]float32{}
 	}
 	if _, known := v.vectors[key]; !known {
 		if v.order = append(v.order, key); len(v.order) > rememberedVectors {
 			delete(v.vectors, v.order[0])
-			v.order = append([][2]string{}, v.order[1:]...)
+			v.order = append([]vectorKey{}, v.order[1:]...)
 		}
 	}
 	v.vectors[key] = vector
@@ -100,7 +102,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 	answer := vectorAnswer{vectors: map[string][]float32{}}
 	var unknown []string
 	for _, text := range texts {
-		if known := r.Vectors.get(r.Embedder.Name(), text); known != nil {
+		if known := r.Vectors.get(vectorKey{r.Caller, r.Embedder.Name(), text}); known != nil {
 			answer.vectors[text] = known
 		} else if text != "" {
 			unknown = append(unknown, text)
@@ -121,7 +123,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 			answer.usage, answer.err = fresh.usage, fresh.err
 			for text, vector := range fresh.vectors {
 				answer.vectors[text] = vector
-				r.Vectors.put(r.Embedder.Name(), text, vector)
+				r.Vectors.put(vectorKey{r.Caller, r.Embedder.Name(), text}, vector)
 			}
 		case <-ctx.Done():
 			answer.err = ctx.Err()

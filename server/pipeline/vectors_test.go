@@ -184,13 +184,18 @@ func TestVectorsAreRemembered(t *testing.T) {
 		t.Errorf("embedded %q, searched %d times", asked, len(shelf.texts))
 	}
 	for i := range 2 * rememberedVectors {
-		request.Vectors.put("nomic", fmt.Sprint(i), []float32{1})
+		request.Vectors.put(vectorKey{"", "nomic", fmt.Sprint(i)}, []float32{1})
 	}
 	if n := len(request.Vectors.vectors); n != rememberedVectors || len(request.Vectors.order) != n {
 		t.Errorf("%d vectors are remembered", n)
 	}
-	if request.Vectors.get("nomic", "roll back") != nil || request.Vectors.get("other", "600") != nil {
-		t.Error("what is remembered is not the latest of one model")
+	if request.Vectors.get(vectorKey{"", "nomic", "600"}) == nil {
+		t.Error("the latest is forgotten")
+	}
+	for _, other := range []vectorKey{{"", "nomic", "roll back"}, {"", "other", "600"}, {"jo", "nomic", "600"}} {
+		if request.Vectors.get(other) != nil {
+			t.Errorf("%+v is remembered", other)
+		}
 	}
 }
 
