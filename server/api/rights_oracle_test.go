@@ -20,6 +20,25 @@ type ruleUser struct {
 	groups       map[string]bool
 	external     map[string]bool // "source:id", the id in lower case
 	full, scoped string          // tokens
+	narrow       string          // another one, with the scopes below
+	scopes       []string
+}
+
+// may tells whether a token with scopes, or one without for nil, may do what takes a permission.
+func (u *ruleUser) may(scopes []string, permission string) bool {
+	held := []string{"basic"}
+	if u.admin {
+		held = []string{"admin"}
+	}
+	return covers(held, permission) && (scopes == nil || covers(scopes, permission))
+}
+
+// covers: an administrator may do everything; basic brings searches and chats with it.
+func covers(held []string, permission string) bool {
+	brought := map[string][]string{"basic": {"read:search", "read:chat", "write:chat"}}
+	return slices.ContainsFunc(held, func(h string) bool {
+		return h == "admin" || h == permission || slices.Contains(brought[h], permission)
+	})
 }
 
 // rulePair is a connector with a credential.
@@ -53,10 +72,12 @@ type ruleAgent struct {
 	since         time.Time
 }
 
-// ruleDocument is a document. Its secret is a word that stands nowhere else, in its text, title, author and tags.
+// ruleDocument is a document. Its secret is a word that stands nowhere else, in each part of its text, in its title and
+// its tags.
 type ruleDocument struct {
 	id, secret, source, author, kind string
 	words                            []string
+	parts                            int // of its text, each as long as a chunk may be; 0: a line
 	tags                             []wire.Tag
 	updated                          time.Time
 	pair                             *rulePair // nil: none
@@ -77,14 +98,25 @@ type rules struct {
 	documents []*ruleDocument
 }
 
-// asker is somebody who asks: a user, nobody in particular, or the owner in process, who sees the whole tenant.
-// A token with scopes makes nobody an administrator.
+// asker is somebody who asks: a user, nobody in particular, or the owner in process, who sees the whole tenant. A token
+// with scopes makes nobody an administrator, and neither does a key that somebody else has recognised them by.
 type asker struct {
-	user        *ruleUser
-	scoped, all bool
+	user               *ruleUser
+	scoped, guest, all bool
 }
 
-func (a asker) admin() bool { return a.all || a.user != nil && a.user.admin && !a.scoped }
+func (a asker) admin() bool { return a.all || a.user != nil && a.user.admin && !a.scoped && !a.guest }
+
+// mayChat: nobody in particular holds no conversations.
+func (a asker) mayChat() bool { return a.all || a.user != nil && !a.scoped }
+
+// self is whose conversations they hold. Those in process are not those of the owner elsewhere.
+func (a asker) self() string {
+	if a.all {
+		return "the owner in process"
+	}
+	return a.user.email
+}
 
 // sees: everybody sees what is public; who is named, or is in a group that is named, sees the rest.
 func (a asker) sees(d *ruleDocument) bool {
@@ -147,6 +179,7 @@ func (r *rules) set(name string) *ruleSet {
 // ruleQuery is a search, or a count of everything when it has no word.
 type ruleQuery struct {
 	word           string
+	begins         bool // the word is the beginning of one
 	sources, kinds []string
 	authors, sets  []string
 	tags           []wire.Tag
@@ -172,10 +205,31 @@ func (r *rules) passes(d *ruleDocument, q ruleQuery, but string) bool {
 	inScope := len(scope)+len(attached) == 0 || slices.Contains(attached, d.id) ||
 		slices.ContainsFunc(r.setsOf(d), func(name string) bool { return slices.Contains(scope, name) })
 	tagged := len(q.tags) == 0 || slices.ContainsFunc(q.tags, func(t wire.Tag) bool { return slices.Contains(d.tags, t) })
-	return (q.word == "" || slices.Contains(d.words, q.word) || d.secret == q.word) &&
+	return d.holds(q) &&
 		(but == "source" || among(q.sources, d.source)) && (but == "author" || among(q.authors, d.author)) &&
 		(but == "type" || among(q.kinds, d.kind)) && (but == "tag" || tagged) && (but == "set" || inScope) &&
 		(but == "month" || !d.updated.Before(since) && (q.until.IsZero() || !d.updated.After(q.until)))
+}
+
+// holds: a document holds a word, or one that begins so, in its text.
+func (d *ruleDocument) holds(q ruleQuery) bool {
+	return q.word == "" || slices.ContainsFunc(append([]string{d.secret}, d.words...), func(word string) bool {
+		return word == q.word || q.begins && strings.HasPrefix(word, q.word)
+	})
+}
+
+// twins are words that are a letter apart, each of which stands in some documents.
+func twins() map[string]string { return map[string]string{"zanzibar": misspelt, misspelt: "zanzibar"} }
+
+// meant is the query that is answered: where nothing is found, and the asker sees no document with the word, the one with
+// its twin, if that finds something.
+func (r *rules) meant(a asker, q ruleQuery) ruleQuery {
+	sees := slices.ContainsFunc(r.documents, func(d *ruleDocument) bool { return a.sees(d) && d.holds(ruleQuery{word: q.word}) })
+	other := q
+	if other.word = twins()[q.word]; other.word == "" || sees || q.begins || len(r.found(a, q)) > 0 || len(r.found(a, other)) == 0 {
+		return q
+	}
+	return other
 }
 
 // found are the documents that an asker finds, by id.
@@ -190,8 +244,9 @@ func (r *rules) found(a asker, q ruleQuery) []string {
 	return ids
 }
 
-// counted are the facets: for each field, the documents that pass all other fields, by value.
-func (r *rules) counted(a asker, q ruleQuery) map[string]int {
+// counted are the facets: for each field, the documents that pass all other fields, by value. What is returned although
+// it does not hold the word, because it means something near, is counted with them.
+func (r *rules) counted(a asker, q ruleQuery, returned ...string) map[string]int {
 	counts := map[string]int{}
 	for _, d := range r.documents {
 		if !a.sees(d) {
@@ -208,7 +263,7 @@ func (r *rules) counted(a asker, q ruleQuery) map[string]int {
 		}
 		for field, list := range values {
 			for _, value := range list {
-				if r.passes(d, q, field) {
+				if r.passes(d, q, field) || slices.Contains(returned, d.id) {
 					counts[field+" "+value]++
 				}
 			}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,41 +21,91 @@ import (
 	"quarry/server/directory"
 )
 
-// TestRights arranges worlds of people, groups, connectors, sets, agents and documents at random, changes them, and
-// holds every answer to the rules. QUARRY_SLOW=1 asks for all worlds; QUARRY_WORLD=n for one.
+// TestRights arranges worlds of two tenants with people, groups, connectors, sets, agents and documents at random,
+// changes them, and holds every answer to the rules. QUARRY_SLOW=1 asks for all worlds; QUARRY_WORLD=n for one, which is
+// always the same.
 func TestRights(t *testing.T) {
-	const questions = 100
-	worlds := uint64(100)
-	first := uint64(0)
+	first, end := worldsToAsk(t)
+	asked := make([]atomic.Int64, len(kindsOfQuestion()))
+	t.Run("world", func(t *testing.T) {
+		for number := first; number < end; number++ {
+			t.Run(strconv.FormatUint(number, 10), func(t *testing.T) {
+				t.Parallel()
+				askWorld(t, number, asked)
+			})
+		}
+	})
+	told, total := "", int64(0)
+	for i, kind := range kindsOfQuestion() {
+		total += asked[i].Load()
+		told += fmt.Sprintf(" %s %d", kind.name, asked[i].Load())
+	}
+	summary := fmt.Sprintf("%d questions in %d worlds:%s", total, end-first, told)
+	t.Log(summary)
+	if os.Getenv("QUARRY_SLOW") != "" && !testing.Verbose() {
+		fmt.Println(summary) // for make rights
+	}
+}
+
+const questionsPerWorld = 100
+
+// worldsToAsk are the numbers of the worlds, from first up to end.
+func worldsToAsk(t *testing.T) (first, end uint64) {
+	t.Helper()
+	end = 100
 	if raceEnabled {
-		worlds = 10
+		end = 10
+		t.Log("with the race detector, 10 worlds in place of 100")
 	}
 	if os.Getenv("QUARRY_SLOW") != "" {
-		worlds = 1000
+		end = 1000
 	}
-	if n, err := strconv.ParseUint(os.Getenv("QUARRY_WORLD"), 10, 64); err == nil {
-		first, worlds = n, n+1
+	if text := os.Getenv("QUARRY_WORLD"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("QUARRY_WORLD=%s is not the number of a world", text)
+		}
+		first, end = n, n+1
 	}
-	for number := first; number < worlds; number++ {
-		t.Run(strconv.FormatUint(number, 10), func(t *testing.T) {
-			t.Parallel()
-			tenants := []string{directory.DefaultTenant}
-			if number%2 == 1 {
-				tenants = append(tenants, "acme")
-			}
-			w := newRuleWorld(t, number, tenants...)
-			defer w.close()
-			for i := range questions {
-				r := w.tenants[w.rand.IntN(len(w.tenants))]
-				if w.chance(15) {
-					w.change(r)
-				}
-				w.question(r, i)
-				if t.Failed() {
-					return
-				}
-			}
-		})
+	return first, end
+}
+
+func askWorld(t *testing.T, number uint64, asked []atomic.Int64) {
+	w := newRuleWorld(t, number, directory.DefaultTenant, "acme")
+	defer func() {
+		if t.Failed() {
+			t.Logf("the same again: QUARRY_WORLD=%d go test -run '^TestRights$' ./server/api", number)
+		}
+	}()
+	defer w.close()
+	for i := range questionsPerWorld {
+		r := w.tenants[w.rand.IntN(len(w.tenants))]
+		if w.chance(15) {
+			w.change(r)
+		}
+		asked[w.question(r, i)].Add(1)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// kindOfQuestion is one thing to ask.
+type kindOfQuestion struct {
+	name  string
+	often int
+	ask   func(*inquiry)
+}
+
+func kindsOfQuestion() []kindOfQuestion {
+	return []kindOfQuestion{
+		{"search", 4, (*inquiry).searches}, {"instant", 2, (*inquiry).types}, {"near", 3, (*inquiry).nearby},
+		{"model", 3, (*inquiry).thinks}, {"ask", 2, (*inquiry).asks}, {"sessions", 1, (*inquiry).talks},
+		{"typo", 2, (*inquiry).misspells}, {"facets", 2, (*inquiry).facets}, {"hidden word", 3, (*inquiry).hiddenWord},
+		{"unseen set", 1, (*inquiry).unseenSet}, {"unseen agent", 1, (*inquiry).unseenAgent}, {"read", 2, (*inquiry).reads},
+		{"list", 2, (*inquiry).lists}, {"agents", 2, (*inquiry).agents}, {"tags", 2, (*inquiry).tags},
+		{"complete", 2, (*inquiry).completes}, {"stream", 1, (*inquiry).streams}, {"administer", 1, (*inquiry).administers},
+		{"tokens", 1, (*inquiry).shows}, {"absent routes", 1, (*inquiry).absents}, {"other tenant", 2, (*inquiry).crosses},
 	}
 }
 
@@ -67,18 +119,40 @@ type inquiry struct {
 	others  []string // secrets of other tenants
 }
 
-// question asks something on somebody's behalf.
-func (w *ruleWorld) question(r *rules, number int) {
-	q := inquiry{ruleWorld: w, rules: r, handler: w.public}
+// through is the asker's way to a server: in process, as the owner or as nobody; over a listener with a token; or as a
+// guest, whom another listener has recognised or let in.
+func (q *inquiry) through(server *Server) http.Handler {
+	switch {
+	case q.all:
+		return server.Handler(directory.Owner(q.tenant))
+	case q.guest:
+		return q.gates[server].Visitor(Visitor{Remote: "192.0.2.1:7", Identify: func(ctx context.Context) (directory.Principal, error) {
+			if q.user == nil {
+				return directory.Anonymous(q.tenant), nil
+			}
+			return q.people.Person(ctx, q.tenant, q.user.email)
+		}})
+	case q.user == nil:
+		return server.Handler(directory.Anonymous(q.tenant))
+	}
+	return q.publics[server]
+}
+
+// question asks something on somebody's behalf, and returns the number of its kind.
+func (w *ruleWorld) question(r *rules, number int) int {
+	q := inquiry{ruleWorld: w, rules: r}
 	switch who := w.rand.IntN(12); who {
 	case 0:
-		q.asker, q.handler = asker{all: true}, w.server.Handler(directory.Owner(r.tenant))
-	case 1:
-		q.handler = w.server.Handler(directory.Anonymous(r.tenant))
+		q.asker = asker{all: true}
+	case 1: // nobody
+		q.guest = w.chance(50)
 	default:
 		q.user = r.users[w.rand.IntN(len(r.users))]
-		if q.token = q.user.full; w.chance(50) {
+		switch q.token = q.user.full; {
+		case w.chance(50):
 			q.token, q.scoped = q.user.scoped, true
+		case w.chance(20):
+			q.token, q.guest = "", true
 		}
 	}
 	for _, other := range w.tenants {
@@ -86,18 +160,21 @@ func (w *ruleWorld) question(r *rules, number int) {
 			q.others = append(q.others, other.secrets(asker{})...)
 		}
 	}
-	asked := []func(*inquiry){(*inquiry).searches, (*inquiry).searches, (*inquiry).searches, (*inquiry).facets, (*inquiry).hiddenWord,
-		(*inquiry).unseenSet, (*inquiry).unseenAgent, (*inquiry).reads, (*inquiry).lists, (*inquiry).agents, (*inquiry).tags,
-		(*inquiry).completes, (*inquiry).streams, (*inquiry).administers}
-	kind := w.rand.IntN(len(asked))
-	w.step = fmt.Sprintf("question %d, kind %d, by %s of %s", number, kind, q.name(), r.tenant)
-	if q.user != nil && !q.user.active {
-		if answer := q.get("/me"); answer.Code != http.StatusForbidden {
-			w.t.Errorf("%s: somebody who was shut out gets HTTP %d", w.step, answer.Code)
-		}
-		return
+	q.handler = q.through(w.server)
+	kinds := kindsOfQuestion()
+	var drawn []int
+	for i, kind := range kinds {
+		drawn = append(drawn, slices.Repeat([]int{i}, kind.often)...)
 	}
-	asked[kind](&q)
+	kind := drawn[w.rand.IntN(len(drawn))]
+	w.step = fmt.Sprintf("question %d, %s, by %s of %s", number, kinds[kind].name, q.name(), r.tenant)
+	if q.user != nil && !q.user.active {
+		answer := q.get("/me")
+		q.same("somebody who was shut out", strconv.Itoa(answer.Code)+answer.Body.String(), "403{\"detail\":\"Unauthorized\"}\n")
+		return kind
+	}
+	kinds[kind].ask(&q)
+	return kind
 }
 
 func (q *inquiry) name() string {
@@ -107,7 +184,7 @@ func (q *inquiry) name() string {
 	case q.user == nil:
 		return "nobody"
 	}
-	return q.user.email
+	return fmt.Sprint(q.user.email, map[bool]string{true: ", a guest"}[q.guest], map[bool]string{true: ", who may search"}[q.scoped])
 }
 
 func (q *inquiry) errorf(format string, args ...any) {
@@ -217,35 +294,68 @@ func body(q ruleQuery, more string) string {
 // searches compares what a search finds and counts with the rules.
 func (q *inquiry) searches() {
 	word := q.one(commonWords()...)
-	var own []*ruleDocument
+	if own := q.own(); len(own) > 0 && q.chance(20) {
+		word = own[q.rand.IntN(len(own))].secret
+	}
+	q.compare(q.random(word), "")
+}
+
+// own are the documents that the asker sees.
+func (q *inquiry) own() (own []*ruleDocument) {
 	for _, d := range q.documents {
 		if q.sees(d) {
 			own = append(own, d)
 		}
 	}
-	if len(own) > 0 && q.chance(20) {
-		word = own[q.rand.IntN(len(own))].secret
+	return own
+}
+
+// types searches with the beginning of a word, as one does while one types: by words alone, whatever there is beside them.
+func (q *inquiry) types() {
+	query := q.random(q.one(commonWords()...))
+	query.word, query.begins = query.word[:3+q.rand.IntN(3)], true
+	q.compare(query, "instant")
+}
+
+// compare holds what is found and counted to the rules.
+func (q *inquiry) compare(query ruleQuery, more string) wire.SearchResponse {
+	q.t.Helper()
+	server := q.server
+	if more == "instant" {
+		server = q.thinking
 	}
-	query := q.random(word)
-	var echoed []string
-	for _, t := range query.tags {
-		echoed = append(echoed, t.Value) // among the applied filters
-	}
-	answer := answerOf[wire.SearchResponse](q, q.send(http.MethodPost, "/search", body(query, ""), echoed...))
+	asked := body(query, more)
+	answer := q.search(server, query, more)
+	query = q.meant(query)
 	want := q.found(q.asker, query)
-	got := []string{}
 	for _, result := range answer.Results {
-		got = append(got, result.DocumentID)
 		for _, mark := range result.Highlights {
-			if marked := result.Content[mark[0]:mark[1]]; !strings.EqualFold(marked, word) {
-				q.errorf("%q is marked in the answer to %q", marked, word)
+			if marked := strings.ToLower(result.Content[mark[0]:mark[1]]); marked != query.word &&
+				!(query.begins && strings.HasPrefix(marked, query.word)) {
+				q.errorf("%q is marked in the answer to %q", marked, query.word)
 			}
 		}
 	}
-	slices.Sort(got)
-	q.same("found with "+body(query, ""), slices.Compact(got), want)
-	q.same("matches of "+body(query, ""), strconv.Itoa(answer.TotalMatches), strconv.Itoa(len(want)))
-	q.same("facets of "+body(query, ""), counts(told(answer.Facets)), counts(q.counted(q.asker, query)))
+	q.same("found with "+asked, documentsOf(answer), want)
+	q.same("matches of "+asked, strconv.Itoa(answer.TotalMatches), strconv.Itoa(len(want)))
+	q.same("facets of "+asked, counts(told(answer.Facets)), counts(q.counted(q.asker, query)))
+	return answer
+}
+
+// meant is the query that is answered.
+func (q *inquiry) meant(query ruleQuery) ruleQuery { return q.rules.meant(q.asker, query) }
+
+// misspells a word. Only what the asker sees corrects it, and only where they see nothing that is spelt like that.
+func (q *inquiry) misspells() {
+	query := q.random(misspelt)
+	meant := q.meant(query)
+	answer := q.compare(query, "")
+	noted := slices.ContainsFunc(answer.Notes, func(n wire.Note) bool {
+		return n.Code == wire.NoteTypoCorrected && strings.Contains(n.Text, meant.word)
+	})
+	if noted != (meant.word != query.word) {
+		q.errorf("%s: a correction is told of: %v", body(query, ""), noted)
+	}
 }
 
 func counts(of map[string]int) []string {
@@ -292,21 +402,32 @@ func (q *inquiry) alike(unseen, absent string, ask func(name string) *httptest.R
 	}
 }
 
-// hiddenWord looks for a word that only an unseen document has, by itself and beside others, whole and misspelt.
+// hiddenWord looks for a word that only unseen documents have, by itself and beside others, whole and misspelt.
 func (q *inquiry) hiddenWord() {
 	d := q.unseen()
 	if d == nil {
 		return
 	}
 	form := q.one(`{"query":"%s"}`, `{"query":"%s","instant":true}`, `{"query":"x","phrases":["%s"]}`, `{"query":"%s","explain":true}`,
-		`{"query":"\"%[1]s quokka\"","phrases":["%[1]s quokka"]}`)
+		`{"query":"\"%[1]s quokka\"","phrases":["%[1]s quokka"]}`, `{"query":"quokka","exclude":["%s"]}`,
+		`{"query":"quokka mirabel %s","explain":true}`, `{"query":"%s zanzibar ostrava tundra"}`,
+		`{"query":"ostrava %[1]s title-%[1]s","explain":true}`, `{"query":"tundra quokka %s","instant":true,"explain":true}`,
+		`{"query":"quokka mirabel %s","num_results":50,"stream":true}`)
 	whole := len(d.secret) - q.rand.IntN(3)
 	q.alike(d.secret[:whole], q.word()[:whole], func(word string) *httptest.ResponseRecorder {
 		return q.ask(q.handler, q.token, http.MethodPost, "/search", fmt.Sprintf(form, word))
 	})
+	target := q.one("/search/facets?tags=secret%%3D%s", "/search/suggest?prefix=%s", "/search/suggest?prefix=title%%20%s",
+		"/query/valid-tags?match_pattern=%s", "/query/valid-tags?match_pattern=secret%%3D%s", "/search/facets?authors=%s",
+		"/query/valid-tags?allow_prefix=false&match_pattern=%s")
 	q.alike(d.secret, q.word(), func(word string) *httptest.ResponseRecorder {
-		return q.ask(q.handler, q.token, http.MethodGet, "/search/facets?tags="+url.QueryEscape("secret="+word), "")
+		return q.ask(q.handler, q.token, http.MethodGet, fmt.Sprintf(target, word), "")
 	})
+	if !slices.ContainsFunc(q.own(), func(d *ruleDocument) bool { return slices.Contains(d.words, misspelt) }) {
+		q.alike(misspelt, "zanzibur", func(word string) *httptest.ResponseRecorder {
+			return q.ask(q.handler, q.token, http.MethodPost, "/search", fmt.Sprintf(q.one(`{"query":%q}`), word))
+		})
+	}
 }
 
 // unseenSet asks within sets, some of which the asker does not know.
@@ -421,7 +542,7 @@ func (q *inquiry) lists() {
 
 // agents asks for the agents, in all ways.
 func (q *inquiry) agents() {
-	want := []string{"0 Assistant [] []"}
+	want := []string{"0 Assistant [] [] 0"}
 	for _, g := range q.rules.agents {
 		if !q.knowsAgent(g) {
 			continue
@@ -436,7 +557,13 @@ func (q *inquiry) agents() {
 		if len(g.sets)+len(g.documents) > 0 {
 			sources = q.sources(q.asker, func(d *ruleDocument) bool { return q.passes(d, ruleQuery{agent: g}, "") })
 		}
-		want = append(want, fmt.Sprint(g.id, " ", g.name, " ", sets, " ", sources))
+		attached := 0
+		for _, d := range q.own() {
+			if slices.Contains(g.documents, d.id) {
+				attached++
+			}
+		}
+		want = append(want, fmt.Sprint(g.id, " ", g.name, " ", sets, " ", sources, " ", attached))
 	}
 	slices.Sort(want)
 	line := func(p wire.Persona) string {
@@ -444,13 +571,19 @@ func (q *inquiry) agents() {
 		for _, s := range p.DocumentSets {
 			sets = append(sets, s.Name)
 		}
-		return fmt.Sprint(p.ID, " ", p.Name, " ", sets, " ", p.KnowledgeSources)
+		return fmt.Sprint(p.ID, " ", p.Name, " ", sets, " ", p.KnowledgeSources, " ", p.AttachedDocumentCount)
 	}
 	got := []string{}
 	for _, p := range answerOf[[]wire.Persona](q, q.get("/persona")) {
 		got = append(got, line(p))
 		full := answerOf[wire.FullPersona](q, q.get("/persona/"+strconv.Itoa(p.ID)))
 		q.same("agent", line(full.Persona), line(p))
+		if i := slices.IndexFunc(q.rules.agents, func(g *ruleAgent) bool { return g.id == p.ID }); i >= 0 {
+			g, told := q.rules.agents[i], len(full.Users)+len(full.Groups)
+			if manages := q.admin() || q.user != nil && g.owner == q.user.email; !manages && told > 0 {
+				q.errorf("for whom agent %s is, is told to a visitor: %v %v", g.name, full.Users, full.Groups)
+			}
+		}
 	}
 	slices.Sort(got)
 	q.same("agents", got, want)
@@ -458,50 +591,85 @@ func (q *inquiry) agents() {
 	q.same("a page of agents", strconv.Itoa(page.TotalItems)+" "+strconv.Itoa(len(page.Items)), fmt.Sprint(len(want), " ", len(want)))
 }
 
-// tags asks for all tags, and for those of some sources.
+// tags asks for tags: all, or by what a key or a value is or begins with, of all sources or of some; the most frequent
+// come first.
 func (q *inquiry) tags() {
 	sources := some(q.ruleWorld, 50, ruleSources())
-	got, want := map[string]bool{}, map[string]bool{}
-	valid := answerOf[wire.ValidTags](q, q.get("/query/valid-tags?limit=1000&"+url.Values{"sources": sources}.Encode()))
-	for _, t := range valid.Tags {
-		got[t.Source+" "+t.Key+"="+t.Value] = true
+	pattern := q.one("", "", "t", "TEAM", "red", "team=b", "team=blue", "sec", "secret="+q.word(), "secret=")
+	if len(q.documents) > 0 && q.chance(30) {
+		secret := q.documents[q.rand.IntN(len(q.documents))].secret
+		pattern = q.one(secret, "secret="+secret, secret[:2], "secret="+secret[:1])
 	}
-	for _, d := range q.documents {
-		if q.sees(d) && (len(sources) == 0 || slices.Contains(sources, d.source)) {
-			for _, t := range d.tags {
-				want[d.source+" "+t.Key+"="+t.Value] = true
+	exact := q.chance(20)
+	key, value, both := strings.Cut(strings.ToLower(pattern), "=")
+	is := func(text, pattern string) bool { return text == pattern || !exact && strings.HasPrefix(text, pattern) }
+	counted := map[string]int{}
+	for _, d := range q.own() {
+		for _, t := range d.tags {
+			fits := is(t.Key, key) || is(t.Value, key)
+			if both {
+				fits = is(t.Key, key) && is(t.Value, value)
+			}
+			if (fits || pattern == "") && (len(sources) == 0 || slices.Contains(sources, d.source)) {
+				counted[d.source+" "+t.Key+"="+t.Value]++
 			}
 		}
 	}
-	q.same("tags", sortedKeys(got), sortedKeys(want))
+	values := url.Values{"sources": sources, "limit": {"1000"}, "allow_prefix": {strconv.FormatBool(!exact)}}
+	if pattern != "" {
+		values.Set("match_pattern", pattern)
+	}
+	ask := func() (list []string) {
+		for _, t := range answerOf[wire.ValidTags](q, q.send("GET", "/query/valid-tags?"+values.Encode(), "", pattern)).Tags {
+			list = append(list, t.Source+" "+t.Key+"="+t.Value)
+		}
+		return list
+	}
+	got := ask()
+	for i := range got[min(1, len(got)):] {
+		if counted[got[i]] < counted[got[i+1]] {
+			q.errorf("%s, of %d, stands before %s, of %d", got[i], counted[got[i]], got[i+1], counted[got[i+1]])
+		}
+	}
+	values.Set("limit", "2")
+	q.same("the first tags", ask(), got[:min(2, len(got))])
+	slices.Sort(got)
+	q.same("tags like "+pattern, append([]string{}, got...), sortedKeys(counted))
 }
 
-// completes types the beginning of a word.
+// completes types the beginning of a word. The words that most documents have come first: of those that the asker sees.
 func (q *inquiry) completes() {
-	if len(q.documents) == 0 {
-		return
+	word := q.one(append(commonWords(), misspelt)...)
+	if len(q.documents) > 0 && q.chance(60) {
+		word = q.documents[q.rand.IntN(len(q.documents))].secret
 	}
-	d := q.documents[q.rand.IntN(len(q.documents))]
-	prefix := d.secret[:1+q.rand.IntN(len(d.secret))]
-	found := answerOf[wire.Suggestions](q, q.get("/search/suggest?limit=50&prefix="+prefix))
-	words, titles := map[string]bool{}, map[string]bool{}
-	for _, word := range found.Words {
-		words[word] = true
+	prefix, before := word[:1+q.rand.IntN(len(word))], q.one("", "", "title ", "quokka ")
+	ask := func(limit string) wire.Suggestions {
+		return answerOf[wire.Suggestions](q, q.send("GET", "/search/suggest?limit="+limit+"&prefix="+url.QueryEscape(before+prefix), "", prefix))
 	}
-	for _, title := range found.Titles {
-		titles[title.DocumentID+title.Title] = true
-	}
-	wantTitles := map[string]bool{}
+	found := ask("50")
+	known, held := map[string]bool{}, map[string]int{}
+	wantTitles, titles := map[string]bool{}, map[string]bool{}
 	for _, d := range q.documents {
-		begins := strings.HasPrefix(d.secret, prefix)
-		if words[d.secret] != (begins && q.sees(d)) {
-			q.errorf("%s completes to %s: %v", prefix, d.secret, words[d.secret])
+		for _, word := range append([]string{d.secret}, d.words...) {
+			if known[word] = strings.HasPrefix(word, prefix); known[word] && q.sees(d) {
+				held[word]++
+			}
 		}
-		if q.sees(d) && (begins || strings.HasPrefix("title", prefix)) {
+		titled := strings.HasPrefix(d.secret, prefix) || strings.HasPrefix("title", prefix)
+		if q.sees(d) && titled && before != "quokka " {
 			wantTitles[d.id+"Title "+d.secret] = true
 		}
 	}
-	q.same("titles with "+prefix, sortedKeys(titles), sortedKeys(wantTitles))
+	words := slices.DeleteFunc(slices.Clone(found.Words), func(word string) bool { return !known[word] })
+	want := sortedKeys(held)
+	slices.SortStableFunc(want, func(a, b string) int { return held[b] - held[a] })
+	q.same("completions of "+prefix, append([]string{}, words...), want)
+	q.same("the first completion of "+prefix, ask("1").Words, append([]string{}, found.Words[:min(1, len(found.Words))]...))
+	for _, title := range found.Titles {
+		titles[title.DocumentID+title.Title] = true
+	}
+	q.same("titles with "+before+prefix, sortedKeys(titles), sortedKeys(wantTitles))
 }
 
 // streams searches as the explorer does, and misspells.
@@ -510,8 +678,8 @@ func (q *inquiry) streams() {
 		return
 	}
 	word := q.documents[q.rand.IntN(len(q.documents))].secret
-	misspelt := word[:5] + "e" + word[6:] // a letter that no secret has
-	for _, text := range []string{misspelt, misspelt + " zanzibor", "zanzibor"} {
+	wrong := word[:5] + "e" + word[6:] // a letter that no secret has
+	for _, text := range []string{wrong, wrong + " " + misspelt} {
 		answer := q.send(http.MethodPost, "/search", body(ruleQuery{word: text}, q.one("stream", "instant", "explain")))
 		if answer.Code != http.StatusOK {
 			q.errorf("HTTP %d %s", answer.Code, answer.Body)
@@ -534,8 +702,8 @@ func (q *inquiry) administers() {
 	}
 	if q.user != nil && q.token == q.user.full {
 		for _, token := range answerOf[[]wire.AccessToken](q, q.get("/user/pats")) {
-			if !strings.HasSuffix(q.user.full, token.TokenDisplay[len(token.TokenDisplay)-4:]) &&
-				!strings.HasSuffix(q.user.scoped, token.TokenDisplay[len(token.TokenDisplay)-4:]) {
+			if end := token.TokenDisplay[len(token.TokenDisplay)-4:]; !strings.HasSuffix(q.user.full, end) &&
+				!strings.HasSuffix(q.user.scoped, end) && !strings.HasSuffix(q.user.narrow, end) {
 				q.errorf("somebody else's token %+v", token)
 			}
 		}

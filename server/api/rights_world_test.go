@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"quarry/client/wire"
+	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
@@ -21,35 +23,62 @@ import (
 
 // ruleWorld is a server of one or two tenants that was arranged at random, and the rules of what it holds.
 type ruleWorld struct {
-	t       *testing.T
+	t       testing.TB
 	rand    *rand.Rand
-	server  *Server
+	server  *Server // without models
 	people  *directory.Directory
 	indexes map[string]index.Index
 	public  http.Handler
 	tenants []*rules
 	now     time.Time
 	step    string // what is being asked, for messages
+
+	near, thinking *Server // the same with vectors, and with a language model beside them
+	model          *ruleModel
+	gates          map[*Server]*Gate
+	publics        map[*Server]http.Handler // the listeners of the gates
+	chats          map[string]*chat.Store
+	sessions       []ruleSession
+	dead           []string // tokens that hold no more, or never did
 }
 
-func newRuleWorld(t *testing.T, number uint64, tenants ...string) *ruleWorld {
+func newRuleWorld(t testing.TB, number uint64, tenants ...string) *ruleWorld {
 	t.Helper()
-	w := &ruleWorld{t: t, rand: rand.New(rand.NewPCG(number, 7)), indexes: map[string]index.Index{}, now: today}
+	w := &ruleWorld{t: t, rand: rand.New(rand.NewPCG(number, 7)), now: today,
+		indexes: map[string]index.Index{}, chats: map[string]*chat.Store{}}
 	now := func() time.Time { return w.now }
 	var err error
-	w.people, err = directory.Open(t.Context(), "", false, directory.WithClock(now))
+	path := ""
+	if number%4 == 3 { // what is read of a file is remembered
+		path = filepath.Join(t.TempDir(), "directory.db")
+	}
+	w.people, err = directory.Open(t.Context(), path, false, directory.WithClock(now))
 	w.check(err)
 	for _, tenant := range tenants {
 		w.check(w.people.AddTenant(t.Context(), tenant))
 		w.indexes[tenant], err = embedded.Open(t.Context(), embedded.Options{Now: now})
 		w.check(err)
+		w.chats[tenant], err = chat.Open(t.Context(), "", now)
+		w.check(err)
 	}
-	w.server = New(Options{
+	w.model = new(ruleModel)
+	options := Options{
 		Directory: func(context.Context, bool) (*directory.Directory, error) { return w.people, nil },
 		Index:     func(_ context.Context, tenant string, _ bool) (index.Index, error) { return w.indexes[tenant], nil },
+		Chats:     func(_ context.Context, tenant string, _ bool) (*chat.Store, error) { return w.chats[tenant], nil },
 		Now:       now,
-	})
-	w.public = w.server.PublicHandler(PublicOptions{Loopback: true})
+	}
+	w.server = New(options)
+	options.Models = w.model.providers(w, "")
+	w.near = New(options)
+	options.Models = w.model.providers(w, "scripted/small")
+	w.thinking = New(options)
+	w.gates, w.publics = map[*Server]*Gate{}, map[*Server]http.Handler{}
+	for _, server := range []*Server{w.server, w.near, w.thinking} {
+		w.gates[server] = server.Gate(PublicOptions{})
+		w.publics[server] = w.gates[server].Listener(true)
+	}
+	w.public = w.publics[w.server]
 	for _, tenant := range tenants {
 		w.arrange(tenant)
 	}
@@ -59,6 +88,9 @@ func newRuleWorld(t *testing.T, number uint64, tenants ...string) *ruleWorld {
 func (w *ruleWorld) close() {
 	for _, documents := range w.indexes {
 		w.check(documents.Close())
+	}
+	for _, sessions := range w.chats {
+		w.check(sessions.Close())
 	}
 	w.check(w.people.Close())
 }
@@ -99,6 +131,10 @@ func some[T any](w *ruleWorld, percent int, of []T) (taken []T) {
 }
 
 func commonWords() []string { return []string{"zanzibar", "quokka", "ostrava", "mirabel", "tundra"} }
+
+// misspelt is a letter away from a common word, and stands in some documents as it is.
+const misspelt = "zanzibor"
+
 func ruleSources() []string { return []string{"confluence", "slack", "github", "web"} }
 func ruleGroups() []string  { return []string{"Legal", "Eng", "People"} }
 
@@ -141,13 +177,19 @@ func (w *ruleWorld) arrange(tenant string) {
 		known, err := w.people.UserNamed(ctx, tenant, email)
 		w.check(err)
 		u.id = known.ID
-		for _, scopes := range [][]string{nil, {"read:search"}} {
-			_, secret, err := w.people.AddToken(ctx, directory.TokenRequest{Tenant: tenant, Name: "t", Email: email, Scopes: scopes})
-			w.check(err)
-			u.full, u.scoped = u.scoped, secret
+		u.scopes = some(w, 30, []string{"basic", "read:chat", "write:chat", "read:search", "manage:connectors", "admin"})
+		if u.scopes == nil {
+			u.scopes = []string{"use:llm_gateway"}
 		}
+		request := directory.TokenRequest{Tenant: tenant, Name: "t", Email: email}
+		u.full = w.token(request)
+		request.Scopes = []string{"read:search"}
+		u.scoped = w.token(request)
+		request.Scopes = u.scopes
+		u.narrow = w.token(request)
 		r.users = append(r.users, u)
 	}
+	w.kill(r)
 	for _, name := range ruleGroups() {
 		w.addGroup(r, name, nil)
 	}
@@ -280,12 +322,22 @@ func (w *ruleWorld) date() time.Time {
 func (w *ruleWorld) describe(id string) *ruleDocument {
 	d := &ruleDocument{id: id, secret: w.word(), source: w.one(ruleSources()...), author: w.one("Ada Pohl", "Ben Ruiz", "Cho Park"),
 		kind: w.one("md", "pdf"), updated: w.date(), words: some(w, 50, commonWords())}
+	if w.chance(15) {
+		d.words = append(d.words, misspelt)
+	}
+	if w.chance(10) {
+		d.parts = 2
+	}
 	d.tags = []wire.Tag{{Key: "secret", Value: d.secret}, {Key: "team", Value: w.one("red", "blue")}}
 	return d
 }
 
 func (d *ruleDocument) text() string {
-	return "About " + strings.Join(d.words, " and ") + ". The word is " + d.secret + "."
+	text := "About " + strings.Join(d.words, " and ") + ". The word is " + d.secret + "."
+	for range d.parts {
+		text += strings.Repeat("\n\nLong, much longer, as long as a part of it may be, and then some.", 36) + " Still " + d.secret + "."
+	}
+	return text
 }
 
 func (d *ruleDocument) link() string { return "https://acme.example/" + d.secret + "." + d.kind }
