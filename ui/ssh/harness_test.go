@@ -26,7 +26,6 @@ type house struct {
 	t       *testing.T
 	address string
 	home    string // of the operator
-	host    gossh.PublicKey
 	log     *journal
 	stop    context.CancelFunc
 	done    chan error

@@ -1,0 +1,320 @@
+package ssh_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"quarry/server"
+	"quarry/server/directory"
+	"quarry/ui/ssh"
+	"quarry/ui/target"
+)
+
+// company is a library in a folder: a document for everybody, one for Jo and one for Ann, who has a token as well.
+type company struct {
+	folder string
+	token  string // of Ann
+}
+
+func newCompany(t *testing.T) company {
+	t.Helper()
+	ctx := t.Context()
+	c := company{folder: filepath.Join(t.TempDir(), "library")}
+	s, err := server.Open(ctx, server.Options{Home: c.folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	people, err := s.Directory(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, email := range []string{"jo@acme.com", "ann@acme.com"} {
+		if _, err := people.AddUser(ctx, directory.DefaultTenant, email, directory.RoleBasic); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := s.AddToken(ctx, directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop", Email: "ann@acme.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.token = made.Token
+	owner := s.InProcess(s.Owner())
+	for id, emails := range map[string][]string{"everybody": {}, "jo": {"jo@acme.com"}, "ann": {"ann@acme.com"}} {
+		body := fmt.Sprintf(`{"document":{"id":%q,"source":"web","semantic_identifier":"The plan of %s","sections":[{"text":"The plan of %s, which is to win."}],
+			"metadata":{},"from_ingestion_api":true,"external_access":{"external_user_emails":%s,"external_user_group_ids":[],"is_public":%v}}}`,
+			id, id, id, mustJSON(t, emails), len(emails) == 0)
+		w := httptest.NewRecorder()
+		owner.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/onyx-api/ingestion", strings.NewReader(body)))
+		if w.Code != http.StatusOK {
+			t.Fatalf("HTTP %d %s", w.Code, w.Body)
+		}
+	}
+	return c
+}
+
+func mustJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// keysFile writes a file of keys.
+func keysFile(t *testing.T, lines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(path, []byte("# visitors\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// found is what a visitor finds.
+func found(t *testing.T, conn *gossh.Client, env ...string) (documents []string, refused string) {
+	t.Helper()
+	got := run(t, conn, "search plan", "", env...)
+	if got.code != 0 {
+		return nil, fmt.Sprintf("exit %d: %s", got.code, got.err)
+	}
+	var answer struct {
+		Results []struct {
+			Document string `json:"document_id"`
+		}
+	}
+	if err := json.Unmarshal([]byte(got.out), &answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, result := range answer.Results {
+		documents = append(documents, result.Document)
+	}
+	slices.Sort(documents)
+	return documents, ""
+}
+
+func TestWhoComesIn(t *testing.T) {
+	c := newCompany(t)
+	jo, joLine := key(t)
+	ann, annLine := key(t)
+	stranger, _ := key(t)
+	owner, ownerLine := key(t)
+	gone, goneLine := key(t)
+	path := keysFile(t, `user="jo@acme.com" `+joLine+" Jo's laptop", `token="`+c.token+`",restrict `+annLine,
+		`user="owner@localhost" `+ownerLine, `user="gone@acme.com" `+goneLine)
+	with := func(signer gossh.Signer) []gossh.AuthMethod { return []gossh.AuthMethod{gossh.PublicKeys(signer)} }
+	silent := []gossh.AuthMethod{gossh.KeyboardInteractive(func(string, string, []string, []bool) ([]string, error) { return nil, nil })}
+	type ways struct{ keys, tokens, open bool }
+	tests := []struct {
+		name    string
+		ways    ways
+		auth    []gossh.AuthMethod
+		env     []string
+		finds   []string
+		refused string // by the session; "protocol": before it
+	}{
+		{"a person's key", ways{keys: true}, with(jo), nil, []string{"everybody", "jo"}, ""},
+		{"a token's key", ways{keys: true}, with(ann), nil, []string{"ann", "everybody"}, ""},
+		{"the owner's key", ways{keys: true}, with(owner), nil, []string{"everybody"}, ""},
+		{"a key of nobody", ways{keys: true}, with(gone), nil, nil, "belongs to nobody"},
+		{"a key that is not known", ways{keys: true}, with(stranger), nil, nil, "protocol"},
+		{"no key", ways{keys: true}, silent, nil, nil, "protocol"},
+		{"a key and another's token", ways{keys: true, tokens: true}, with(jo), []string{"ONYX_PAT=" + c.token}, []string{"everybody", "jo"}, ""},
+		{"a token", ways{tokens: true}, nil, []string{"ONYX_PAT=" + c.token}, []string{"ann", "everybody"}, ""},
+		{"a token beside keys", ways{keys: true, tokens: true}, silent, []string{"QUARRY_PAT=" + c.token}, []string{"ann", "everybody"}, ""},
+		{"a wrong token", ways{tokens: true}, nil, []string{"ONYX_PAT=onyx_pat_x"}, nil, "not valid"},
+		{"a token with a line break", ways{tokens: true}, nil, []string{"ONYX_PAT=onyx\r\nX: y"}, nil, "no token has"},
+		{"no token", ways{tokens: true}, nil, nil, nil, "asks for a token"},
+		{"anybody", ways{open: true}, nil, nil, []string{"everybody"}, ""},
+		{"anybody with a token that is not asked for", ways{open: true}, nil, []string{"ONYX_PAT=" + c.token}, []string{"everybody"}, ""},
+		{"anybody beside tokens", ways{tokens: true, open: true}, nil, nil, []string{"everybody"}, ""},
+		{"a token where anybody may come", ways{tokens: true, open: true}, nil, []string{"ONYX_PAT=" + c.token}, []string{"ann", "everybody"}, ""},
+		{"a wrong token where anybody may come", ways{tokens: true, open: true}, nil, []string{"ONYX_PAT=onyx_pat_x"}, nil, "not valid"},
+		{"a key that is not known where anybody may come", ways{keys: true, open: true}, append(with(stranger), silent...), nil, []string{"everybody"}, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
+				if test.ways.keys {
+					options.AuthorizedKeys = path
+				}
+				options.Tokens, options.Open = test.ways.tokens, test.ways.open
+			})
+			conn, err := h.connect(test.auth...)
+			if (err != nil) != (test.refused == "protocol") {
+				t.Fatalf("connected: %v", err)
+			}
+			if err != nil {
+				return
+			}
+			defer func() { _ = conn.Close() }()
+			documents, refused := found(t, conn, test.env...)
+			if !slices.Equal(documents, test.finds) || (refused == "") != (test.refused == "") || !strings.Contains(refused, test.refused) {
+				t.Errorf("found %v, want %v; refused %q, want %q", documents, test.finds, refused, test.refused)
+			}
+			if test.refused != "" && !strings.Contains(refused, "exit 4") {
+				t.Errorf("refused with %q", refused)
+			}
+			if strings.Contains(h.log.String(), c.token) {
+				t.Error("the token is in the log")
+			}
+		})
+	}
+}
+
+// pretender offers a key whose private half it does not have: it signs with its own, or not at all.
+type pretender struct {
+	gossh.Signer
+	offers gossh.PublicKey
+	silent bool
+}
+
+// PublicKey is that of somebody else.
+func (p pretender) PublicKey() gossh.PublicKey { return p.offers }
+
+// Sign signs with another key.
+func (p pretender) Sign(random io.Reader, data []byte) (*gossh.Signature, error) {
+	if p.silent {
+		return nil, errors.New("there is no private half")
+	}
+	return p.Signer.Sign(random, data)
+}
+
+// A server says that it knows a key before anybody has signed with it. Who does not sign does not come in as its owner,
+// nor in another way.
+func TestAKeyIsWhoeverSignsWithIt(t *testing.T) {
+	c := newCompany(t)
+	jo, line := key(t)
+	other, _ := key(t)
+	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
+		options.AuthorizedKeys, options.Open = keysFile(t, `user="jo@acme.com" `+line), true
+	})
+	for _, silent := range []bool{false, true} {
+		conn, err := h.connect(gossh.PublicKeys(pretender{other, jo.PublicKey(), silent}),
+			gossh.KeyboardInteractive(func(string, string, []string, []bool) ([]string, error) { return nil, nil }))
+		if err != nil {
+			continue
+		}
+		if documents, refused := found(t, conn); !slices.Equal(documents, []string{"everybody"}) {
+			t.Errorf("found %v (%s)", documents, refused)
+		}
+		_ = conn.Close()
+	}
+}
+
+func TestATokenIsTyped(t *testing.T) {
+	c := newCompany(t)
+	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) { options.Tokens = true })
+	v := sit(t, h.mustConnect(), 100, 30, "")
+	v.sees("Token")
+	v.Send("onyx_pat_wrong\r")
+	v.sees("not valid")
+	v.Send(c.token + "\r")
+	v.sees("type to search")
+	v.Send("plan")
+	v.sees("The plan of ann")
+	if screen := v.Text(); strings.Contains(screen, "The plan of jo") || strings.Contains(screen, c.token[:20]) {
+		t.Error(screen)
+	}
+	v.press("esc", "ctrl+c")
+	if code := v.leaves(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	v = sit(t, h.mustConnect(), 100, 30, "")
+	v.sees("Token")
+	v.Send("\r")
+	v.sees("no token was given")
+	if code := v.leaves(); code != 4 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// A key that is taken out of the file opens nothing any more, and one that is put into it does, without a restart.
+func TestKeysAreReadAnew(t *testing.T) {
+	c := newCompany(t)
+	jo, line := key(t)
+	path := keysFile(t)
+	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) { options.AuthorizedKeys = path })
+	if _, err := h.connect(gossh.PublicKeys(jo)); err == nil {
+		t.Fatal("a key came in that is not in the file")
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`user="jo@acme.com" ` + line + "\n")
+	conn := h.mustConnect(gossh.PublicKeys(jo))
+	if documents, refused := found(t, conn); len(documents) != 2 {
+		t.Fatalf("found %v (%s)", documents, refused)
+	}
+	write("# nobody any more\n")
+	if _, refused := found(t, conn); !strings.Contains(refused, "any more") {
+		t.Errorf("a connection from before: %q", refused)
+	}
+	write("not a key\n" + `user="jo@acme.com" ` + line + "\n")
+	if documents, refused := found(t, conn); len(documents) != 2 {
+		t.Errorf("found %v (%s)", documents, refused)
+	}
+	if !strings.Contains(h.log.String(), "line 1") {
+		t.Errorf("the log does not tell of the line: %s", h.log)
+	}
+}
+
+func TestStartIsRefused(t *testing.T) {
+	c := newCompany(t)
+	_, line := key(t)
+	served, err := machineIn(t, t.TempDir()).OpenServed(t.Context(), target.ServeOptions{Where: target.Request{Library: c.folder}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = served.Close() }()
+	loose := func(text string, mode os.FileMode) string {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	taken := sample(t, nil)
+	tests := map[string]struct {
+		change func(*ssh.Options)
+		says   string
+	}{
+		"no way in":          {func(o *ssh.Options) { o.Open = false }, "no way to authenticate"},
+		"a loose host key":   {func(o *ssh.Options) { o.HostKey = loose("x", 0o644) }, "can be read by others"},
+		"no host key":        {func(o *ssh.Options) { o.HostKey = loose("x", 0o600) }, "cannot be used"},
+		"no keys":            {func(o *ssh.Options) { o.AuthorizedKeys = filepath.Join(t.TempDir(), "none") }, "no such file"},
+		"keys others write":  {func(o *ssh.Options) { o.AuthorizedKeys = loose("", 0o666) }, "can be written by others"},
+		"tokens others read": {func(o *ssh.Options) { o.AuthorizedKeys = loose(`token="onyx_pat_x" `+line, 0o644) }, "holds tokens"},
+		"a key of nobody":    {func(o *ssh.Options) { o.AuthorizedKeys = loose(line, 0o600) }, "line 1"},
+		"a key with a rule":  {func(o *ssh.Options) { o.AuthorizedKeys = loose(`user="a@b.c",from="10.0.0.1" `+line, 0o600) }, `"from" is not known`},
+		"a taken port":       {func(o *ssh.Options) { o.Address = taken.address }, "address already in use"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			options := ssh.Options{Address: "127.0.0.1:0", HostKey: filepath.Join(t.TempDir(), "key"), Open: true, People: served}
+			test.change(&options)
+			err := ssh.Serve(t.Context(), options, func(string, string) { t.Error("it started") })
+			if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
