@@ -19,7 +19,7 @@ type Config struct {
 
 	Instant bool // search as one types against a remote server too
 	Fast    bool // ask a remote server without expansion as well, and paint that first
-	Private bool // keep no history, no state and no copies of output
+	Private bool // keep no history, no state, no copies of output, and no queries in the log of what is served
 
 	Theme string              // auto, dark, light, high-contrast, ansi16, mono, or the name of a user's theme
 	Keys  map[string][]string // action → keys

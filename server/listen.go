@@ -97,6 +97,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
+	s.options.Log.Info("stopping", "address", listener.Addr().String(), "grace", s.grace)
 	if err := s.shutDown(server, cutOff); err != nil {
 		return fmt.Errorf("stop serving on %s: %w", listener.Addr(), err)
 	}
@@ -109,14 +110,17 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.
 // shutDown lets nobody in any more, and waits for those who are in: as long as s.grace, after which they are cut off,
 // and then a moment for them to be told.
 func (s *Server) shutDown(server *http.Server, cutOff func()) error {
-	for _, patience := range []time.Duration{s.grace, farewell} {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+	for _, step := range []struct {
+		patience time.Duration
+		then     string
+	}{{s.grace, "requests are cut off"}, {farewell, "connections are closed on requests that do not end"}} {
+		ctx, cancel := context.WithTimeout(context.Background(), step.patience)
 		err := server.Shutdown(ctx)
 		cancel()
 		if err == nil || !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		s.options.Log.Warn("requests are cut off", "after", patience)
+		s.options.Log.Warn(step.then, "after", step.patience)
 		cutOff()
 	}
 	return server.Close()

@@ -161,13 +161,13 @@ func libraryFailure(err error) *knownFailure {
 // fail answers with an error, and records the ones that nobody expects.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == context.Canceled {
-		s.Log.DebugContext(r.Context(), "caller left", "path", r.URL.Path)
+		s.Log.DebugContext(r.Context(), "caller left", "path", clip(r.URL.Path))
 		writeFailure(w, brokenOff()) // a caller who is still there, as when the server stops, must not take it for success
 		return
 	}
 	f, known := explain(err, isTrusted(r.Context()))
 	if !known {
-		s.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err.Error())
+		s.Log.ErrorContext(r.Context(), "request failed", "method", clip(r.Method), "path", clip(r.URL.Path), "error", err.Error())
 	}
 	writeFailure(w, f)
 }
@@ -206,7 +206,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			if cause == http.ErrAbortHandler {
 				panic(cause)
 			}
-			s.Log.ErrorContext(r.Context(), "panic", "method", r.Method, "path", r.URL.Path,
+			s.Log.ErrorContext(r.Context(), "panic", "method", clip(r.Method), "path", clip(r.URL.Path),
 				"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 			if recorder.status != 0 {
 				// What was sent cannot be taken back; only cutting the answer off tells the caller that it is broken.

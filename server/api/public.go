@@ -155,7 +155,7 @@ func (s *Server) logged(next http.Handler) http.Handler {
 				level = slog.LevelDebug
 			}
 			s.Log.LogAttrs(r.Context(), level, "request",
-				slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", recorder.status),
+				slog.String("method", clip(r.Method)), slog.String("path", clip(r.URL.Path)), slog.Int("status", recorder.status),
 				slog.Int64("bytes", recorder.bytes), slog.Int64("ms", time.Since(start).Milliseconds()),
 				slog.String("remote", r.RemoteAddr), slog.String("user", who.principal.Email),
 				slog.Int("token_id", who.principal.TokenID))

@@ -123,6 +123,11 @@ func TestTheLogHoldsWhoButNoToken(t *testing.T) {
 			t.Errorf("the log holds %q", unwanted)
 		}
 	}
+	before := len(w.log.String())
+	w.call(w.public, "jo", "GET", "/made/up/"+strings.Repeat("x", 10_000), "")
+	if line := w.log.String()[before:]; !strings.Contains(line, "path=/made/up/xxx") || len(line) > 1000 {
+		t.Errorf("a path of 10 KB takes %d bytes of the log", len(line))
+	}
 	w.server.OmitQueries = true
 	post[wire.SearchResponse](w, "jo", "/search", `{"query":"hush"}`)
 	if strings.Contains(w.log.String(), "hush") {

@@ -1,8 +1,10 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -378,6 +380,49 @@ func TestTheRateOfTheConfigurationHolds(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestThePrivateLogHoldsNoQueries: who searched, and what came of it, is logged all the same.
+func TestThePrivateLogHoldsNoQueries(t *testing.T) {
+	for _, private := range []bool{false, true} {
+		var log bytes.Buffer
+		h := newHost(t, t.TempDir())
+		h.Log = slog.New(slog.NewTextHandler(&log, nil))
+		h.Config.Private = private
+		addNote(t, h, "The brass lantern hangs in the boathouse.")
+		tokens, err := h.Tokens(context.Background(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, _, err := tokens.Add(context.Background(), TokenRequest{Name: "laptop"})
+		if err != nil || tokens.Close() != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		ready, done := make(chan net.Addr, 1), make(chan error, 1)
+		go func() { done <- h.Serve(ctx, ServeOptions{HTTP: "127.0.0.1:0"}, func(a net.Addr) { ready <- a }) }()
+		other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+(<-ready).String(), "QUARRY_PAT", made.Token)
+		choice, err := other.Decide(Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened, err := other.Open(context.Background(), choice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		search(t, opened, "lantern")
+		stop()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		got := log.String()
+		if !strings.Contains(got, "msg=search tenant=default user=owner@localhost") || !strings.Contains(got, "results=1") {
+			t.Errorf("the search is not logged:\n%s", got)
+		}
+		if strings.Contains(got, "lantern") == private {
+			t.Errorf("private: %v, and the log:\n%s", private, got)
+		}
 	}
 }
 

@@ -130,6 +130,7 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	}
 	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
 	options.Version, options.Profile, options.Log = h.Version, label, h.Log
+	options.OmitQueries = h.Config.Private
 	s, err := server.Open(ctx, options)
 	if err != nil {
 		return nil, libraryError(err)
