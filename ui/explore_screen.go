@@ -52,7 +52,7 @@ func (d *doors) exploreScreen(ctx context.Context, e cli.Exploration) error {
 			found, err := set.target(ctx)
 			return screenTarget(found), err
 		}},
-		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Theme: host.Config.Theme, Keys: host.Config.Keys,
+		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Theme: host.Config.Theme, Keys: host.Config.Keys,
 		Profile: theme.Profile(true, e.NoColor, d.process.Env),
 		Width:   width, Height: height,
 	}, explorer.Terminal{In: d.process.In, Out: d.process.Out, Env: d.process.Env})

@@ -1,9 +1,9 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +26,7 @@ type asking struct {
 
 // thread is the conversation that the next question goes on with.
 type thread struct {
-	query   string // that it began with, filters included
+	query   string // asked last, filters included
 	session string
 }
 
@@ -45,17 +45,30 @@ type answeredMsg struct {
 
 type answerRenderedMsg struct{ rendered answer.Rendered }
 
-// openAnswer asks for an answer to the query, or shows the thread that began with it.
+// openAnswer asks for an answer to the query, or shows the thread that it belongs to.
 func (m *Model) openAnswer() tea.Cmd {
-	m.overlay = InAnswer
-	if m.thread.query == m.box.Query() && !m.answer.Empty() {
+	m.overlay, m.beneath = InAnswer, 0
+	query := m.box.Query()
+	if m.thread.query == query && !m.answer.Empty() {
 		return nil
 	}
 	m.asking.stop()
 	m.asking = nil
 	m.answer.Reset()
-	m.thread = thread{query: m.box.Query()}
-	return m.ask(client.ParseQuery(m.box.Query(), m.now()).Text)
+	m.thread = thread{}
+	return tea.Batch(m.wholeSearch(query), m.ask(query))
+}
+
+// wholeSearch has the list show what the answer rests on, where it shows less: what was found while typing, or for
+// another query.
+func (m *Model) wholeSearch(query string) tea.Cmd {
+	if m.searching != nil && !m.searching.instant && sameQuestion(m.searching.text, query) {
+		return nil
+	}
+	if s := m.shown; s != nil && !s.instant && !s.ofAnswer && sameQuestion(s.text, query) {
+		return nil
+	}
+	return m.startSearch(query, false, false)
 }
 
 // askFurther opens the line for the next question of the thread.
@@ -64,7 +77,8 @@ func (m *Model) askFurther() tea.Cmd {
 	return nil
 }
 
-// sendFurther asks what was typed.
+// sendFurther asks what was typed, under the filters of the question before. The question takes the place of the query,
+// so that the list shows what is found for it in the light of what was said before.
 func (m *Model) sendFurther() tea.Cmd {
 	question := strings.TrimSpace(m.answer.Typed())
 	if question == "" {
@@ -74,22 +88,28 @@ func (m *Model) sendFurther() tea.Cmd {
 		m.warn("the answer before is still being written")
 		return nil
 	}
-	return m.ask(question)
+	if !client.ParseQuery(question, m.now()).HasWords() {
+		m.warn("filters alone are no question: type a word")
+		return nil
+	}
+	said := m.answer.Conversation()
+	m.replaceQuery(question)
+	query := m.box.Query()
+	search := m.searchFurther(query, said)
+	return tea.Batch(search, m.ask(query))
 }
 
-// ask asks a question, as the next of the thread.
-func (m *Model) ask(question string) tea.Cmd {
-	m.answer.Begin(question)
+// ask asks a query, as the next question of the thread.
+func (m *Model) ask(text string) tea.Cmd {
+	query := client.ParseQuery(text, m.now())
+	m.thread.query = text
+	m.answer.Begin(query.WithoutFilters())
 	ctx, r := m.begin()
 	a := asking{request: r, packets: make(chan wire.ChatPacket, 64)}
 	m.asking = &a
 	c := m.client()
-	request, agent := m.chatRequest(question)
-	query := client.ParseQuery(m.thread.query, m.now())
-	if agent == "" {
-		agent = query.Agent
-	}
-	return tea.Batch(a.next(ctx), func() tea.Msg {
+	request, agent := m.chatRequest(query)
+	return tea.Batch(a.next(ctx), m.noteIgnored(ctx, r.id, request.Filters), func() tea.Msg {
 		defer close(a.packets)
 		request, err := chatAgent(ctx, c, request, agent)
 		if err != nil {
@@ -105,32 +125,52 @@ func (m *Model) ask(question string) tea.Cmd {
 	})
 }
 
-// chatRequest is the question with the filters of the query that the thread began with, and the agent of the target.
-func (m *Model) chatRequest(question string) (request wire.ChatRequest, agent string) {
+// ignoredMsg tells which filters of a question the server takes no notice of.
+type ignoredMsg struct {
+	id    int
+	notes []wire.Note
+}
+
+func (m *Model) noteIgnored(ctx context.Context, id int, filters *wire.ChatFilters) tea.Cmd {
+	if filters == nil {
+		return nil
+	}
+	c := m.client()
+	return func() tea.Msg {
+		features, err := c.Features(ctx)
+		if err != nil {
+			return nil // the question itself will tell what is wrong
+		}
+		return ignoredMsg{id, client.IgnoredInChat(features, filters)}
+	}
+}
+
+func (m *Model) ignoredTold(msg ignoredMsg) {
+	if m.asking == nil || !m.asking.is(msg.id) {
+		return
+	}
+	for _, note := range msg.notes {
+		m.answer.Note(note.Text)
+	}
+}
+
+// chatRequest is the question with its filters, and the agent of a new session: the query's, or else the target's.
+func (m *Model) chatRequest(query client.Query) (request wire.ChatRequest, agent string) {
 	latest := wire.LatestMessage
-	request = wire.ChatRequest{Message: question, IncludeCitations: true, Stream: true, ParentMessageID: &latest}
+	request = wire.ChatRequest{Message: query.WithoutFilters(), IncludeCitations: true, Stream: true, ParentMessageID: &latest,
+		Filters: query.ChatFilters()}
 	if m.thread.session != "" {
 		request.ChatSessionID = m.thread.session
-	} else {
-		request.ChatSessionInfo = &wire.ChatSessionInfo{}
-		if m.target.Agent != nil {
-			request.ChatSessionInfo.PersonaID = *m.target.Agent
-		}
-		agent = m.target.AgentName
+		return request, ""
 	}
-	query := client.ParseQuery(m.thread.query, m.now())
-	narrowed := query.Request()
-	if len(query.Chips)+len(query.Exclude)+len(query.Phrases) > 0 {
-		request.Filters = &wire.ChatFilters{Sources: narrowed.Sources, DocumentSets: narrowed.DocumentSets, Tags: narrowed.Tags,
-			Authors: narrowed.Authors, DocumentTypes: narrowed.DocumentTypes}
-		if m.thread.session == "" { // what must and must not be there is part of the first question alone
-			request.Filters.Exclude, request.Filters.Phrases = narrowed.Exclude, narrowed.Phrases
-		}
-		if narrowed.TimeCutoff != nil || narrowed.TimeUntil != nil {
-			request.Filters.UpdatedAt = &wire.ChatTimeRange{Start: narrowed.TimeCutoff, End: narrowed.TimeUntil}
-		}
+	request.ChatSessionInfo = &wire.ChatSessionInfo{Incognito: m.options.Private}
+	if query.Agent != "" {
+		return request, query.Agent
 	}
-	return request, agent
+	if m.target.Agent != nil {
+		request.ChatSessionInfo.PersonaID = *m.target.Agent
+	}
+	return request, m.target.AgentName
 }
 
 // chatAgent puts the number of an agent into a request that begins a session.
@@ -183,7 +223,7 @@ func (m *Model) packetsTold(msg packetsMsg) tea.Cmd {
 	for _, packet := range msg.packets {
 		switch packet.Type {
 		case wire.ChatSessionCreated:
-			m.thread.session = packet.SessionID
+			m.sessionMade(packet)
 		case wire.ChatSearchQueries:
 			m.answer.Queries(packet.Queries)
 		case wire.ChatSearchFilters:
@@ -233,32 +273,27 @@ func (m *Model) answered(msg answeredMsg) {
 		m.answerFailed(msg.err)
 		return
 	}
-	m.thread.session = msg.answer.SessionID
+	m.thread.session = cmp.Or(msg.answer.SessionID, m.thread.session)
 	if len(msg.answer.Documents) > 0 {
 		m.answer.Documents(len(msg.answer.Documents))
 	}
-	m.answer.Finish(msg.answer.Text, citedSources(msg.answer))
-}
-
-// citedSources are the documents that an answer cites, by number.
-func citedSources(got *wire.ChatAnswer) []answer.Source {
-	var sources []answer.Source
-	for number := 1; len(sources) < len(got.Citations) && number <= maxCitation; number++ {
-		document, ok := got.Document(number)
-		if !ok {
-			continue
-		}
-		source := answer.Source{Number: number, Title: document.Title, SourceType: document.SourceType, DocumentID: document.DocumentID}
-		if document.Link != nil {
-			source.Link = *document.Link
-		}
-		sources = append(sources, source)
+	m.answer.Finish(msg.answer.Text, citedSources(msg.answer), msg.answer.Documents)
+	if msg.answer.Stopped {
+		m.answer.Stop() // by somebody else
 	}
-	return sources
+	m.trail = m.answer.Conversation()
 }
 
-// maxCitation bounds the numbers that are looked for in an answer.
-const maxCitation = 500
+// sessionMade notes the conversation that a question began.
+func (m *Model) sessionMade(packet wire.ChatPacket) {
+	m.thread.session = packet.SessionID
+	switch {
+	case packet.Incognito:
+		m.answer.Incognito()
+	case m.options.Private:
+		m.answer.Note("the configuration says private, but this server keeps the conversation")
+	}
+}
 
 func (m *Model) answerFailed(err error) {
 	if client.KindOf(err) == client.Canceled {
@@ -290,42 +325,6 @@ func (m *Model) closeAnswer() tea.Cmd {
 		m.overlay = 0
 	}
 	return nil
-}
-
-// openCited shows the document that a number of the answer stands for: the passage in the list, or else its source.
-func (m *Model) openCited(number int) tea.Cmd {
-	source, ok := m.answer.Cited(number)
-	if !ok {
-		m.warn("the answer cites nothing by that number")
-		return nil
-	}
-	if i := m.resultOf(source); i >= 0 {
-		m.list.SelectIndex(i)
-		m.overlay = 0
-		return m.focusReader()
-	}
-	if !m.openable(source.Link) {
-		m.warn("that document is not among the results, and has no link to open")
-		return nil
-	}
-	return m.openLink(source.Link)
-}
-
-// resultOf finds the passage of a cited document in the list, by its id, or where the server names none by its link; -1
-// where it is not.
-func (m *Model) resultOf(source answer.Source) int {
-	if m.shown == nil {
-		return -1
-	}
-	results := m.shown.response.Results
-	if i := slices.IndexFunc(results, func(r wire.SearchResult) bool {
-		return r.DocumentID != "" && r.DocumentID == source.DocumentID
-	}); i >= 0 {
-		return i
-	}
-	return slices.IndexFunc(results, func(r wire.SearchResult) bool {
-		return source.Link != "" && r.DocumentID == "" && linkOf(r) == source.Link
-	})
 }
 
 // renderAnswer renders what the answer panel shows, one rendering at a time.

@@ -3,6 +3,7 @@ package explorer
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,8 +79,18 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	screen.Press("a")
 	screen.Type("and firmware?")
 	screen.Press("enter")
-	if body := <-asked; !strings.Contains(body, "11111111-2222") || !strings.Contains(body, "and firmware?") {
+	if body := <-asked; !strings.Contains(body, "11111111-2222") || !strings.Contains(body, "and firmware?") ||
+		!strings.Contains(body, `"source_type":["confluence"]`) {
 		t.Errorf("the thread was lost: %s", body)
+	}
+	screen.WaitText("│ and firmware?") // it is the query now, under the same filter
+	screen.WaitText("follow-up")
+	searches := server.asked()
+	last := searches[len(searches)-1]
+	want := []wire.Message{{Type: "user", Message: "roll back"}, {Type: "assistant", Message: "Use **kwctl rollback**."},
+		{Type: "user", Message: "and firmware?"}}
+	if last.Query != "and firmware?" || !slices.Equal(last.MessageHistory, want) || !slices.Equal(last.Sources, []string{"confluence"}) {
+		t.Errorf("the list shows %+v", last)
 	}
 	lines <- packet(`{"type":"message_delta","content":"Firmware cannot"}`)
 	screen.WaitText("Firmware cannot")
@@ -122,5 +133,108 @@ func TestALateAnswerOfAModelIsDropped(t *testing.T) {
 	m.overlay = InAnswer
 	if screen := m.View().Content; strings.Contains(screen, "late") {
 		t.Error(screen)
+	}
+}
+
+// said lets a chatty server say a whole answer.
+func said(lines chan string, first string, objects ...string) {
+	if first != "" {
+		lines <- first
+	}
+	for _, object := range objects {
+		lines <- packet(object)
+	}
+	lines <- packet(`{"type":"stop","stop_reason":null}`)
+}
+
+// What is cited and was not found is read all the same: the documents of the answer take the place of the results.
+func TestACitedDocumentThatWasNotFound(t *testing.T) {
+	t.Parallel()
+	lines := make(chan string)
+	server, asked := chatty(lines)
+	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back"})
+	screen.WaitText("Runbook")
+	screen.Press("a")
+	<-asked
+	const other = `{"document_id":"slack:9","semantic_identifier":"A thread","source_type":"slack","blurb":"We rolled back."}`
+	said(lines, `{"chat_session_id":"1","incognito":false}`, `{"type":"message_start","final_documents":[`+runbookDoc+`,`+other+`]}`,
+		`{"type":"message_delta","content":"So [[2]]()."}`, `{"type":"citation_info","citation_number":2,"document_id":"slack:9"}`)
+	screen.WaitText("[2] A thread · Slack")
+	screen.Press("2")
+	screen.WaitText("2 documents of the answer")
+	screen.WaitText("We rolled back.")
+	screen.WaitText("[1] Runbook")
+	screen.WaitText("the server does not give the passages") // it was asked for more than the answer tells
+	screen.Press("esc")
+	screen.Press("w")
+	screen.WaitText("these are the documents of an answer; r searches for them")
+	searched := len(server.asked())
+	screen.Press("r")
+	screen.WaitText("2 passages")
+	if n := len(server.asked()); n != searched+1 {
+		t.Errorf("%d searches, want one more than %d", n, searched)
+	}
+}
+
+func TestPrivateQuestionsAreIncognito(t *testing.T) {
+	t.Parallel()
+	for _, kept := range []bool{false, true} {
+		lines := make(chan string)
+		server, asked := chatty(lines)
+		server.routes["GET /version"] = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"backend_version":"4.2.0"}`) }
+		screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back author:jo", Private: true})
+		screen.WaitText("Runbook")
+		screen.Press("a")
+		if body := <-asked; !strings.Contains(body, `"incognito":true`) {
+			t.Errorf("asked %s", body)
+		}
+		lines <- fmt.Sprintf(`{"chat_session_id":"1","incognito":%t}`, !kept)
+		if kept {
+			screen.WaitText("this server keeps the")
+		} else {
+			screen.WaitText("Answer · incognito")
+		}
+		screen.WaitText("author: this server ignores it") // which a server without quarry's additions does
+	}
+}
+
+// A question typed in the box goes on with the searches before it.
+func TestAFollowUpSearch(t *testing.T) {
+	t.Parallel()
+	server, _ := chatty(nil)
+	screen := start(t, 140, 40, Options{Target: server.remote(t)})
+	screen.WaitText("type a question, then") // it is open
+	screen.Type("x")
+	screen.Press("ctrl+j")
+	screen.WaitText("there is no search yet to go on with: ↵ makes one")
+	screen.Press("backspace")
+	screen.Type("roll back ")
+	screen.Press("enter")
+	screen.WaitText("Runbook")
+	screen.Press("/")
+	screen.Press("ctrl+u")
+	screen.Type("and firmware? since:2026-01-01")
+	screen.Press("ctrl+j")
+	screen.WaitText("follow-up")
+	screen.Press("/")
+	screen.Press("ctrl+u")
+	screen.Type("and in beta?")
+	screen.Press("alt+enter")
+	screen.Wait("the third search", func(string) bool { return len(server.asked()) == 3 })
+	user := func(texts ...string) (said []wire.Message) {
+		for _, text := range texts {
+			said = append(said, wire.Message{Type: "user", Message: text})
+		}
+		return said
+	}
+	screen.Press("/")
+	screen.Press("ctrl+u")
+	screen.Type("another thing")
+	screen.Press("enter")
+	screen.Wait("the fourth search", func(string) bool { return len(server.asked()) == 4 })
+	for i, want := range [][]wire.Message{nil, user("roll back", "and firmware?"), user("roll back", "and firmware?", "and in beta?"), nil} {
+		if got := server.asked()[i].MessageHistory; !slices.Equal(got, want) {
+			t.Errorf("search %d: %+v, want %+v", i, got, want)
+		}
 	}
 }

@@ -22,6 +22,7 @@ const (
 	InSetUp
 	InWhy
 	InAnswer
+	InChats  // earlier conversations
 	InAsking // the line of the answer in which a further question is typed
 
 	// InPanes is the screen without anything laid over it.
@@ -29,7 +30,7 @@ const (
 	// InFields are the places where text is typed.
 	InFields = InBox | InPicker | InActions | InSetUp | InAsking
 	// InOverlays are the places that lie over the panes.
-	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InAsking
+	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InChats | InAsking
 	Everywhere = InPanes | InOverlays
 )
 
@@ -293,6 +294,8 @@ func (p Place) Name() string {
 		return "why these results"
 	case InAnswer:
 		return "the answer"
+	case InChats:
+		return "earlier conversations"
 	case InAsking:
 		return "the line of the answer"
 	}

@@ -13,6 +13,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/explorer/answer"
 )
 
 // awkward are texts whose width is easily got wrong.
@@ -163,6 +164,10 @@ func awkwardModel(t *testing.T, random *rand.Rand) *Model {
 	return m
 }
 
+func awkwardDocuments(text string) []wire.SearchDoc {
+	return []wire.SearchDoc{{DocumentID: "a", Title: text, Blurb: text, SourceType: "slack"}, {DocumentID: "b", Title: text}}
+}
+
 // states are what a screen can be in, each reached from one with results.
 func states(random *rand.Rand) map[string]func(*Model) {
 	texts := awkward()
@@ -181,6 +186,29 @@ func states(random *rand.Rand) map[string]func(*Model) {
 			m.answer.Append(text)
 			m.answer.Type()
 			m.overlay = InAnswer
+		},
+		"an earlier answer": func(m *Model) {
+			m.answer.Restore([]answer.Turn{{Question: text, Text: text, Found: awkwardDocuments(text)}, {Question: text, Problem: text}})
+			m.answer.Incognito()
+			m.answer.Note(text)
+			m.showDocuments(m.answer.Found())
+			m.overlay = InAnswer
+		},
+		"conversations": func(m *Model) {
+			m.chats.Open(today())
+			var sessions []wire.ChatSession
+			for i := range random.IntN(60) {
+				name := texts[random.IntN(len(texts))]
+				sessions = append(sessions, wire.ChatSession{ID: fmt.Sprint(i), Name: &name, TimeUpdated: "2026-03-12T09:00:00Z"})
+			}
+			m.chats.Add(sessions, random.IntN(2) == 0)
+			m.chats.Move(random.IntN(80))
+			m.overlay = InChats
+		},
+		"no conversations": func(m *Model) {
+			m.chats.Open(today())
+			m.chats.Fail(text, text)
+			m.overlay = InChats
 		},
 		"why":     func(m *Model) { m.openWhy(); m.reasons.Move(random.IntN(40)) },
 		"message": func(m *Model) { m.warn(text) },

@@ -11,6 +11,7 @@ import (
 	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/answer"
+	"quarry/ui/explorer/chats"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/palette"
 	"quarry/ui/explorer/picker"
@@ -38,7 +39,8 @@ type Model struct {
 	dividerX  int   // columns that the divider beside was moved by
 	dividerY  int   // rows that the divider below was moved by
 	focus     Place // InBox, InList or InReader
-	overlay   Place // InPicker, InActions or InSetUp; 0: none
+	overlay   Place // InPicker, InActions, InSetUp, InWhy, InAnswer or InChats; 0: none
+	beneath   Place // the overlay that the one which is shown goes back to; 0: the panes
 	message   message
 
 	box     querybox.Box
@@ -49,6 +51,7 @@ type Model struct {
 	wizard  setup.Wizard
 	reasons why.Panel
 	answer  answer.Panel
+	chats   chats.Panel
 
 	target    Target
 	session   *Session
@@ -60,7 +63,11 @@ type Model struct {
 	folder    *folder  // being read
 
 	thread          thread
-	asking          *asking // a model answers now; nil: none does
+	follow          following      // the question that goes on with others, if it is the query
+	trail           []wire.Message // what a question that is asked next can go on with
+	chatting        *request       // earlier conversations are being fetched
+	noChats         string         // why there are none here; empty: there may be
+	asking          *asking        // a model answers now; nil: none does
 	renderingAnswer bool
 
 	searching *search // in flight; nil: none
@@ -196,6 +203,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.answered(msg)
 	case answerRenderedMsg:
 		m.answerRendered(msg)
+	case ignoredMsg:
+		m.ignoredTold(msg)
+	case noChatsMsg:
+		m.noChatsTold(msg)
+	case chatsMsg:
+		m.chatsTold(msg)
+	case chatMsg:
+		m.chatTold(msg)
 	case chunksMsg:
 		m.chunksTold(msg)
 	case expandSlowMsg:

@@ -80,7 +80,7 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 		return nil
 	}
 	m.session, m.failure = msg.session, nil
-	commands := []tea.Cmd{m.askWelcome()}
+	commands := []tea.Cmd{m.askWelcome(), m.askChats()}
 	if m.target.Kind == Library {
 		commands = append(commands, m.askVersion(versionTickMsg{m.session}))
 	}
@@ -127,8 +127,10 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.expanding.stop()
 	m.expanding = nil
 	m.asking.stop()
-	m.asking, m.thread = nil, thread{}
+	m.asking, m.thread, m.follow, m.trail = nil, thread{}, following{}, nil
 	m.answer.Reset()
+	m.chatting.stop()
+	m.chatting, m.noChats = nil, ""
 	m.counting.stop()
 	m.counting, m.whole = nil, nil
 	before := closing(m.session)
@@ -223,7 +225,7 @@ func (m *Model) versionTold(msg versionMsg) tea.Cmd {
 	m.memory.clear()
 	m.whole = nil
 	commands := []tea.Cmd{again, m.askWelcome()}
-	if m.shown != nil && m.searching == nil {
+	if m.shown != nil && !m.shown.ofAnswer && m.searching == nil {
 		commands = append(commands, m.startSearch(m.shown.text, m.shown.instant, true))
 	}
 	return tea.Batch(commands...)

@@ -78,6 +78,7 @@ type Options struct {
 	Results int
 
 	Instant bool // search a remote server while typing, too
+	Private bool // questions are asked incognito: no server keeps the conversation
 	Fast    bool // ask a remote server without expansion as well, and show that first
 
 	Theme   string // auto, dark, light, ansi16, mono

@@ -113,7 +113,7 @@ func (m *Model) openActions() tea.Cmd {
 	slices.SortStableFunc(here, func(a, b palette.Entry) int { return compareTyping(a.Group, b.Group) })
 	slices.SortStableFunc(elsewhere, func(a, b palette.Entry) int { return strings.Compare(a.Group, b.Group) })
 	m.actions.Open(append(here, elsewhere...))
-	m.overlay = InActions
+	m.overlay, m.beneath = InActions, 0
 	return nil
 }
 
@@ -153,17 +153,24 @@ func (m *Model) closeOverlay() tea.Cmd {
 		return m.leaveSetUp()
 	case InAnswer:
 		return m.closeAnswer()
+	case InChats:
+		m.chatting.stop()
+		m.chatting = nil
 	}
 	if m.overlay == InPicker && m.picker.Back() {
 		return nil
 	}
-	m.overlay = 0
+	m.overlay, m.beneath = m.beneath, 0
 	return nil
 }
 
 // openWhy tells how the answer that is shown came about.
 func (m *Model) openWhy() tea.Cmd {
 	s := m.shown
+	m.beneath = 0
+	if m.overlay == InAnswer {
+		m.beneath = InAnswer
+	}
 	m.reasons.Show(why.Input{Text: s.text, Where: m.target.Where, Response: s.response, Took: s.took, Instant: s.instant})
 	m.overlay = InWhy
 	return nil
@@ -186,6 +193,9 @@ func (m *Model) overlayMove(lines int) tea.Cmd {
 		m.reasons.Move(lines)
 	case m.overlay == InAnswer:
 		m.answer.Move(lines)
+	case m.overlay == InChats:
+		m.chats.Move(lines)
+		return m.moreChats()
 	}
 	return nil
 }
@@ -201,6 +211,9 @@ func (m *Model) overlayPage(direction int) tea.Cmd {
 		m.reasons.Page(direction)
 	case m.overlay == InAnswer:
 		m.answer.Page(direction)
+	case m.overlay == InChats:
+		m.chats.Page(direction)
+		return m.moreChats()
 	case m.overlay == InPicker && direction > 0:
 		m.picker.PageDown()
 	case m.overlay == InPicker:

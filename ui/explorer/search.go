@@ -47,6 +47,7 @@ type shown struct {
 	response    *wire.SearchResponse
 	took        time.Duration
 	provisional bool // better ones are under way, or were given up
+	ofAnswer    bool // the documents of an answer; nothing was searched for
 	remembered  bool // not asked now
 }
 
@@ -127,7 +128,7 @@ func (m *Model) submit() tea.Cmd {
 		return m.reopen()
 	}
 	m.focus = InList
-	if s := m.shown; s != nil && s.text == text && !s.instant && !s.provisional && m.searching == nil && m.failure == nil {
+	if s := m.shown; s != nil && s.text == text && !s.instant && !s.provisional && !s.ofAnswer && m.searching == nil && m.failure == nil {
 		return nil
 	}
 	return m.startSearch(text, false, false)
@@ -148,7 +149,8 @@ func (m *Model) searchAgain() tea.Cmd {
 func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 	m.stopSearch()
 	m.stopBlaming()
-	s := search{text: text, version: m.version, query: client.ParseQuery(text, m.now()), instant: instant, started: m.now()}
+	s := m.searchOf(text)
+	s.instant = instant
 	s.wire = s.query.Request()
 	if instant {
 		s.wire = s.query.InstantRequest()
@@ -160,6 +162,13 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 	}
 	s.wire.NumResults = &wanted
 	s.wire.Explain = !instant
+	if !instant {
+		s.wire.MessageHistory = m.follow.of(s.query)
+		if m.trail = s.wire.MessageHistory; m.trail == nil {
+			m.follow = following{}
+			m.trail = []wire.Message{{Type: "user", Message: s.query.Text}}
+		}
+	}
 	s.agent = s.query.Agent
 	if s.agent == "" {
 		s.wire.PersonaID, s.agent = m.target.Agent, m.target.AgentName
@@ -177,6 +186,11 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 	id := s.id
 	slow := tea.Tick(slowAfter, func(time.Time) tea.Msg { return slowMsg{id} })
 	return tea.Batch(s.run(ctx, m.client()), s.next(ctx), slow, m.askFast(ctx, s))
+}
+
+// searchOf is the search of a query, before anything is asked.
+func (m *Model) searchOf(text string) search {
+	return search{text: text, version: m.version, query: client.ParseQuery(text, m.now()), started: m.now()}
 }
 
 // memoryKey tells requests apart. Bounds that count back from now are the same for a day, as dates are.

@@ -127,8 +127,11 @@ func (m *Model) progress() string {
 // facts tell of the answer that is shown.
 func (m *Model) facts() []string {
 	response := m.shown.response
-	facts := []string{counted(len(response.Results), "passage")}
 	documents := m.list.Documents()
+	if m.shown.ofAnswer {
+		return []string{counted(documents, "document") + " of the answer"}
+	}
+	facts := []string{counted(len(response.Results), "passage")}
 	switch {
 	case response.TotalMatches > documents:
 		facts = append(facts, fmt.Sprintf("%s of %s", paint.Number(documents), counted(response.TotalMatches, "document")))
@@ -140,6 +143,9 @@ func (m *Model) facts() []string {
 		facts = append(facts, "from memory")
 	case !m.shown.provisional:
 		facts = append(facts, duration(m.shown.took))
+	}
+	if len(m.shown.wire.MessageHistory) > 0 {
+		facts = append(facts, "follow-up")
 	}
 	if len(response.Queries) > 1 {
 		facts = append(facts, counted(len(response.Queries), "query"))

@@ -164,6 +164,8 @@ func (m *Model) overlayLines() (lines []string, cursorX, cursorY int) {
 		lines, x, y, visible = m.picker.View(r.W, r.H, m.theme, hints)
 	case InSetUp:
 		lines, x, y, visible = m.wizard.View(r.W, r.H, m.theme, hints)
+	case InChats:
+		lines = m.chats.View(r.W, r.H, m.theme, hints)
 	case InAnswer:
 		lines, x, y, visible = m.answer.View(r.W, r.H, m.theme, hints)
 	}

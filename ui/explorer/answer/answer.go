@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
@@ -41,9 +42,11 @@ type turn struct {
 	documents int
 	text      string // Markdown
 	sources   []Source
+	found     []wire.SearchDoc // that the answer rests on
 	state     State
 	problem   string
 	remedy    string
+	notes     []string
 
 	rendered     []string // lines of renderedText
 	renderedText string
@@ -59,6 +62,7 @@ type look struct {
 // Panel is the panel. Its zero value is empty.
 type Panel struct {
 	turns   []turn
+	secret  bool // the thread is kept nowhere
 	input   line.Editor
 	typing  bool
 	top     int
@@ -114,10 +118,20 @@ func (p *Panel) Append(text string) {
 	p.change(func(t *turn) { t.text, t.state = t.text+text, Writing })
 }
 
-// Finish ends the answer. The whole text replaces what came in pieces, unless it is empty.
-func (p *Panel) Finish(text string, sources []Source) {
+// Note tells something about the last question that is neither an answer nor a failure.
+func (p *Panel) Note(text string) { p.change(func(t *turn) { t.notes = append(t.notes, text) }) }
+
+// Incognito tells that the thread is kept nowhere.
+func (p *Panel) Incognito() {
+	p.secret = true
+	p.version++
+}
+
+// Finish ends the answer, with what it cites and all that it rests on. The whole text replaces what came in pieces,
+// unless it is empty.
+func (p *Panel) Finish(text string, sources []Source, found []wire.SearchDoc) {
 	p.change(func(t *turn) {
-		t.state, t.sources = Done, sources
+		t.state, t.sources, t.found = Done, sources, found
 		if text != "" {
 			t.text = text
 		}
@@ -130,18 +144,6 @@ func (p *Panel) Stop() { p.change(func(t *turn) { t.state = Stopped }) }
 // Fail ends the answer with what went wrong, and what to do about it.
 func (p *Panel) Fail(problem, remedy string) {
 	p.change(func(t *turn) { t.state, t.problem, t.remedy = Failed, problem, remedy })
-}
-
-// Cited finds the document that a number of the last answer stands for.
-func (p *Panel) Cited(number int) (Source, bool) {
-	for i := len(p.turns) - 1; i >= 0; i-- {
-		for _, source := range p.turns[i].sources {
-			if source.Number == number {
-				return source, true
-			}
-		}
-	}
-	return Source{}, false
 }
 
 // Type opens the line in which a further question is typed.
@@ -237,6 +239,9 @@ func (p *Panel) draw(width, height int, th theme.Theme, hints string) []string {
 		return nil
 	}
 	head := " " + th.Title.Render("Answer")
+	if p.secret {
+		head += th.Muted.Render(" · incognito")
+	}
 	if !p.Empty() {
 		head += th.Muted.Render(" · " + p.progress(p.turns[len(p.turns)-1]))
 	}
@@ -321,6 +326,9 @@ func (p *Panel) turn(t *turn, th theme.Theme) []string {
 	}
 	if t.filters != "" {
 		lines = append(lines, p.wrapped("narrowed to "+paint.Line(t.filters), th.Muted.Render)...)
+	}
+	for _, note := range t.notes {
+		lines = append(lines, p.wrapped("! "+paint.Line(note), th.Warning.Render)...)
 	}
 	lines = append(lines, "")
 	lines = append(lines, p.text(t, th)...)

@@ -57,12 +57,12 @@ func TestAThread(t *testing.T) {
 	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "Use kwctl rollback [1].") || !strings.Contains(screen, "And **then") {
 		t.Error("what came since the rendering stands as it came:\n" + screen)
 	}
-	p.Finish("Use **kwctl rollback** [[1]](https://wiki.acme.com/1).", []Source{{Number: 1, Title: "Runbook", SourceType: "confluence"}})
+	p.Finish("Use **kwctl rollback** [[1]](https://wiki.acme.com/1).", []Source{{Number: 1, Title: "Runbook", SourceType: "confluence"}}, nil)
 	render(&p)
 	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "[1] Runbook · Confluence") || strings.Contains(screen, "And") {
 		t.Error(screen)
 	}
-	if source, ok := p.Cited(1); !ok || source.Title != "Runbook" {
+	if source, _, _, ok := p.Cited(1); !ok || source.Title != "Runbook" {
 		t.Errorf("%+v", source)
 	}
 	p.Type()
@@ -128,7 +128,7 @@ func TestTheViewFillsItsRectangle(t *testing.T) {
 		for range random.IntN(3) {
 			p.Begin(texts[random.IntN(len(texts))])
 			p.Append(texts[random.IntN(len(texts))])
-			p.Finish("", []Source{{Number: 1, Title: texts[random.IntN(len(texts))]}})
+			p.Finish("", []Source{{Number: 1, Title: texts[random.IntN(len(texts))]}}, nil)
 		}
 		if random.IntN(2) == 0 {
 			p.Type()

@@ -1,0 +1,123 @@
+package explorer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client/wire"
+	"quarry/ui/explorer/answer"
+)
+
+// maxCitation bounds the numbers that are looked for in an answer.
+const maxCitation = 500
+
+// citedSources are the documents that an answer cites, by number.
+func citedSources(got *wire.ChatAnswer) []answer.Source {
+	var sources []answer.Source
+	for number := 1; len(sources) < len(got.Citations) && number <= maxCitation; number++ {
+		document, ok := got.Document(number)
+		if !ok {
+			continue
+		}
+		source := answer.Source{Number: number, Title: document.Title, SourceType: document.SourceType, DocumentID: document.DocumentID}
+		if document.Link != nil {
+			source.Link = *document.Link
+		}
+		sources = append(sources, source)
+	}
+	return sources
+}
+
+// openCited shows the document that a number of the answer stands for: the passage in the list, or else among the
+// documents of the answer, which take the list's place, or else its source.
+func (m *Model) openCited(number int) tea.Cmd {
+	source, sources, found, ok := m.answer.Cited(number)
+	if !ok {
+		m.warn("the answer cites nothing by that number")
+		return nil
+	}
+	at := m.resultOf(source)
+	if at < 0 && len(found) > 0 && slices.ContainsFunc(found, func(d wire.SearchDoc) bool { return d.DocumentID == source.DocumentID }) {
+		m.showDocuments(found, sources)
+		at = m.resultOf(source)
+	}
+	if at < 0 && !m.openable(source.Link) {
+		m.warn("that document is not among the results, and has no link to open")
+		return nil
+	}
+	if at < 0 {
+		return m.openLink(source.Link)
+	}
+	m.list.SelectIndex(at)
+	m.overlay = 0
+	m.focusReader()
+	m.followSelection()
+	if result, ok := m.result(); ok && m.shown.ofAnswer && m.unreadable(result) == "" && result.ChunkCount == 0 {
+		return m.expand() // an answer tells only the beginning of a passage
+	}
+	return nil
+}
+
+// resultOf finds the passage of a cited document in the list, by its id, or where the server names none by its link; -1
+// where it is not.
+func (m *Model) resultOf(source answer.Source) int {
+	if m.shown == nil {
+		return -1
+	}
+	results := m.shown.response.Results
+	if i := slices.IndexFunc(results, func(r wire.SearchResult) bool {
+		return r.DocumentID != "" && r.DocumentID == source.DocumentID
+	}); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(results, func(r wire.SearchResult) bool {
+		return source.Link != "" && r.DocumentID == "" && linkOf(r) == source.Link
+	})
+}
+
+// showDocuments has the list show the documents that an answer rests on.
+func (m *Model) showDocuments(found []wire.SearchDoc, sources []answer.Source) {
+	m.stopSearch()
+	m.stopBlaming()
+	m.failure = nil
+	response := &wire.SearchResponse{Results: documentResults(found, sources)}
+	response.FillEmpty()
+	m.show(shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true})
+}
+
+// documentResults are the documents of an answer as passages: under the numbers that the answer cites them by, and those
+// that it does not cite under numbers that are free.
+func documentResults(found []wire.SearchDoc, sources []answer.Source) []wire.SearchResult {
+	numbers, taken := map[string]int{}, map[int]bool{}
+	for _, source := range sources {
+		numbers[source.DocumentID], taken[source.Number] = source.Number, true
+	}
+	free := 0
+	var results []wire.SearchResult
+	for _, d := range found[:min(len(found), wire.MaxNumResults)] {
+		number, cited := numbers[d.DocumentID]
+		if !cited {
+			for free++; taken[free]; free++ {
+			}
+			number = free
+		}
+		result := wire.SearchResult{CitationID: &number, Title: d.Title, Content: d.Blurb, Link: d.Link, SourceType: d.SourceType,
+			UpdatedAt: d.UpdatedAt, DocumentID: d.DocumentID, Ref: d.DocumentID + "#" + strconv.Itoa(d.ChunkInd),
+			ChunkInd: d.ChunkInd, ChunkStart: d.ChunkInd, ChunkEnd: d.ChunkInd, Blurb: d.Blurb, Metadata: d.Metadata,
+			Authors: d.PrimaryOwners, Selected: true}
+		results = append(results, result)
+	}
+	slices.SortStableFunc(results, func(a, b wire.SearchResult) int { return *a.CitationID - *b.CitationID })
+	return results
+}
+
+// notOfAnswer says why there is nothing to tell about how the list came about.
+func notOfAnswer(m *Model) string {
+	if m.shown != nil && m.shown.ofAnswer {
+		return fmt.Sprintf("these are the documents of an answer; %s searches for them", m.keys.keyOf("search-again", InList))
+	}
+	return nothingAsked(m)
+}

@@ -1,0 +1,239 @@
+package explorer
+
+import (
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/explorer/answer"
+)
+
+// chatPage is how many earlier conversations are asked for at once.
+const chatPage = wire.MaxChatSessions
+
+// chatsMsg brings a page of earlier conversations.
+type chatsMsg struct {
+	id   int
+	page *wire.ChatSessions
+	err  error
+}
+
+// chatMsg brings an earlier conversation.
+type chatMsg struct {
+	id   int
+	chat *wire.ChatSessionDetail
+	err  error
+}
+
+// noChatsMsg says that a server keeps no conversations, or shows none to this token.
+type noChatsMsg struct {
+	session *Session
+	reason  string
+}
+
+// askChats finds out whether a server keeps conversations; a library always does.
+func (m *Model) askChats() tea.Cmd {
+	session, ctx := m.session, m.ctx
+	if session.Client.Local() {
+		return nil
+	}
+	return func() tea.Msg {
+		_, err := session.Client.ChatSessions(ctx, 1, "")
+		return noChatsMsg{session, whyNoChats(err)}
+	}
+}
+
+// whyNoChats tells of an error that will be the same the next time; "" of any other.
+func whyNoChats(err error) string {
+	switch client.KindOf(err) {
+	case client.NotAvailable:
+		return "this server keeps no conversations"
+	case client.Auth:
+		return "this token may not read conversations"
+	}
+	return ""
+}
+
+func (m *Model) noChatsTold(msg noChatsMsg) {
+	if msg.session == m.session {
+		m.noChats = msg.reason
+	}
+}
+
+func cannotListChats(m *Model) string {
+	if m.client() == nil {
+		return notOpen(m)
+	}
+	return m.noChats
+}
+
+// openChats lists earlier conversations.
+func (m *Model) openChats() tea.Cmd {
+	m.beneath = 0
+	if m.overlay == InAnswer {
+		m.beneath = InAnswer
+	}
+	m.overlay = InChats
+	m.chats.Open(m.now())
+	return m.fetchChats("")
+}
+
+// fetchChats asks for conversations that changed before a moment, or for the latest.
+func (m *Model) fetchChats(before string) tea.Cmd {
+	m.chatting.stop()
+	ctx, r := m.begin()
+	m.chatting = r
+	c := m.client()
+	return func() tea.Msg {
+		page, err := c.ChatSessions(ctx, chatPage, before)
+		return chatsMsg{id: r.id, page: page, err: err}
+	}
+}
+
+func (m *Model) chatsTold(msg chatsMsg) {
+	if !m.chatting.is(msg.id) {
+		return
+	}
+	m.chatting.stop()
+	m.chatting = nil
+	if msg.err == nil {
+		m.chats.Add(msg.page.Sessions, msg.page.HasMore)
+		return
+	}
+	m.noChats = whyNoChats(msg.err)
+	m.chats.Fail(reasonOf(msg.err), remedyOf(msg.err))
+}
+
+// moreChats asks for older conversations once the choice comes near the end of those that are known.
+func (m *Model) moreChats() tea.Cmd {
+	before := m.chats.Wanted()
+	if before == "" || m.chatting != nil {
+		return nil
+	}
+	m.chats.Doing("loading more")
+	return m.fetchChats(before)
+}
+
+// openChat asks for the chosen conversation.
+func (m *Model) openChat() tea.Cmd {
+	chosen, ok := m.chats.Chosen()
+	if !ok {
+		return nil
+	}
+	m.chats.Doing("opening")
+	m.chatting.stop()
+	ctx, r := m.begin()
+	m.chatting = r
+	c := m.client()
+	return func() tea.Msg {
+		detail, err := c.ChatSession(ctx, chosen.ID)
+		return chatMsg{id: r.id, chat: detail, err: err}
+	}
+}
+
+// chatTold shows an earlier conversation, to be gone on with: its last question is the query, and the list has the
+// documents that the last answer rests on.
+func (m *Model) chatTold(msg chatMsg) {
+	if !m.chatting.is(msg.id) {
+		return
+	}
+	m.chatting.stop()
+	m.chatting = nil
+	if msg.err != nil {
+		m.chats.Fail(reasonOf(msg.err), remedyOf(msg.err))
+		return
+	}
+	turns := chatTurns(msg.chat)
+	if len(turns) == 0 {
+		m.chats.Fail("nothing was said in that conversation", "")
+		return
+	}
+	m.asking.stop()
+	m.asking = nil
+	m.remember()
+	m.box.SetQuery(firstLine(turns[len(turns)-1].Question), m.now())
+	m.answer.Restore(turns)
+	if msg.chat.Incognito {
+		m.answer.Incognito()
+	}
+	m.thread = thread{query: m.box.Query(), session: msg.chat.ID}
+	m.trail = m.answer.Conversation()
+	m.followLast()
+	m.overlay, m.beneath, m.focus = InAnswer, 0, InList
+	if found, sources := m.answer.Found(); len(found) > 0 {
+		m.showDocuments(found, sources)
+	} else {
+		m.forgetResults()
+	}
+}
+
+// followLast makes the last question of the thread one that goes on with those before it, so that to search for it means
+// what it meant there.
+func (m *Model) followLast() {
+	last := len(m.trail) - 1
+	for last >= 0 && m.trail[last].Type != "user" {
+		last--
+	}
+	m.follow = following{}
+	if last > 0 {
+		question := client.ParseQuery(m.box.Query(), m.now()).Text
+		said := append([]wire.Message(nil), m.trail[:last]...)
+		m.follow = following{text: question, said: append(said, wire.Message{Type: "user", Message: question})}
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// chatTurns are the questions and answers of a conversation: of one that branches, those that lead to the last message.
+func chatTurns(chat *wire.ChatSessionDetail) []answer.Turn {
+	byID := map[int]wire.ChatMessage{}
+	for _, message := range chat.Messages {
+		byID[message.ID] = message
+	}
+	var thread []wire.ChatMessage // the last message first
+	if n := len(chat.Messages); n > 0 {
+		for message, ok := chat.Messages[n-1], true; ok; {
+			thread = append(thread, message)
+			delete(byID, message.ID)
+			if message.ParentMessage == nil {
+				break
+			}
+			message, ok = byID[*message.ParentMessage]
+		}
+	}
+	var turns []answer.Turn
+	for i := len(thread) - 1; i >= 0; i-- {
+		switch message := thread[i]; message.Type {
+		case "user":
+			turns = append(turns, answer.Turn{Question: message.Message})
+		case "assistant":
+			if n := len(turns); n > 0 {
+				addAnswer(&turns[n-1], message, chat.CurrentRun != nil && i == 0)
+			}
+		}
+	}
+	return turns
+}
+
+// addAnswer completes a turn with its answer.
+func addAnswer(turn *answer.Turn, message wire.ChatMessage, running bool) {
+	whole := &wire.ChatAnswer{Text: message.Message, Documents: message.ContextDocs, Citations: map[int]string{}}
+	for number, id := range message.Citations {
+		if n, err := strconv.Atoi(number); err == nil {
+			whole.Citations[n] = id
+		}
+	}
+	turn.Text, turn.Sources, turn.Found = message.Message, citedSources(whole), message.ContextDocs
+	switch {
+	case message.Error != nil && *message.Error != "":
+		turn.Problem = *message.Error
+	case running:
+		turn.Problem = "the answer is still being written"
+	}
+}

@@ -1,0 +1,130 @@
+package explorer
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+const earlier = "0a6cb2de-3a53-4d5e-8f2e-6f8f3b9a1c11"
+
+// remembering is a chatty server that keeps two conversations, on two pages.
+func remembering(lines chan string) (*script, chan string) {
+	server, asked := chatty(lines)
+	server.routes["GET /chat/get-user-chat-sessions"] = func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("before") == "" {
+			fmt.Fprintf(w, `{"sessions":[{"id":%q,"name":"Rolling back","time_updated":"2026-11-19T12:00:00Z"}],"has_more":true}`, earlier)
+			return
+		}
+		fmt.Fprintf(w, `{"sessions":[{"id":%q,"name":null,"time_updated":"2026-10-19T12:00:00Z"}],"has_more":false}`, "gone")
+	}
+	server.routes["GET /chat/get-chat-session/gone"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"detail":"Chat session not found"}`)
+	}
+	server.routes["GET /chat/get-chat-session/"+earlier] = func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"chat_session_id":%q,"messages":[
+			{"message_id":1,"message":"how do we roll back?","message_type":"user"},
+			{"message_id":2,"parent_message":1,"message":"An answer given up.","message_type":"assistant"},
+			{"message_id":3,"parent_message":1,"message":"Use **kwctl** [[1]](https://wiki.acme.com/1).","message_type":"assistant",
+				"context_docs":[%s],"citations":{"1":"confluence:1"}},
+			{"message_id":4,"parent_message":3,"message":"and firmware?","message_type":"user"},
+			{"message_id":5,"parent_message":4,"message":"Never [[2]](https://chat.acme.com/2).","message_type":"assistant",
+				"context_docs":[%s,{"document_id":"slack:2","semantic_identifier":"Firmware thread","source_type":"slack","blurb":"Never roll firmware back.",
+				"link":"https://chat.acme.com/2"}],"citations":{"2":"slack:2"}}]}`, earlier, runbookDoc, runbookDoc)
+	}
+	return server, asked
+}
+
+func TestAnEarlierConversationIsGoneOnWith(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{140, 40}, {80, 24}} {
+		lines := make(chan string)
+		server, asked := remembering(lines)
+		screen := start(t, size[0], size[1], Options{Target: server.remote(t)})
+		screen.WaitText("type a question, then") // it is open
+		screen.Press("f4")
+		screen.WaitText("Rolling back")
+		screen.WaitText("2 days ago")
+		screen.Press("down")
+		screen.WaitText("(no name)") // the next page
+		screen.Press("down", "enter")
+		screen.WaitText("Chat session not found")
+		screen.Press("up", "enter")
+		screen.WaitText("how do we roll back?")
+		screen.WaitText("Use kwctl [1].")
+		screen.WaitText("and firmware?")
+		screen.WaitText("[2] Firmware thread · Slack")
+		screen.WaitGone("An answer given up") // the conversation went on beside it
+		screen.Press("2")
+		screen.WaitText("Never roll firmware back.")
+		screen.Press("a")
+		screen.WaitText("[2] Firmware thread · Slack")
+		screen.Press("a")
+		screen.Type("and gateways?")
+		screen.Press("enter")
+		if body := <-asked; !strings.Contains(body, `"chat_session_id":"`+earlier) || !strings.Contains(body, "and gateways?") {
+			t.Errorf("asked %s", body)
+		}
+		said(lines, "", `{"type":"message_delta","content":"Gateways, yes."}`)
+		screen.WaitText("Gateways, yes.")
+		screen.Wait("the search", func(string) bool { return len(server.asked()) == 1 })
+		want := []wire.Message{{Type: "user", Message: "how do we roll back?"}, {Type: "assistant", Message: "Use **kwctl**."},
+			{Type: "user", Message: "and firmware?"}, {Type: "assistant", Message: "Never."}, {Type: "user", Message: "and gateways?"}}
+		if got := server.asked()[0]; !slices.Equal(got.MessageHistory, want) {
+			t.Errorf("searched with %+v", got.MessageHistory)
+		}
+		screen.Press("A") // from the answer, and back to it
+		screen.WaitText("Earlier conversations · the latest 1")
+		screen.Press("esc")
+		screen.WaitText("Gateways, yes.")
+		screen.Press("w")
+		screen.WaitText("Why these results")
+		screen.Press("esc")
+		screen.WaitText("Gateways, yes.")
+	}
+}
+
+// To search anew for the last question of a conversation means what it meant there.
+func TestTheQuestionOfAnEarlierConversationIsSearchedInItsLight(t *testing.T) {
+	t.Parallel()
+	server, _ := remembering(nil)
+	screen := start(t, 140, 40, Options{Target: server.remote(t)})
+	screen.WaitText("type a question, then")
+	screen.Press("f4")
+	screen.WaitText("Rolling back")
+	screen.Press("enter")
+	screen.WaitText("2 documents of the answer")
+	screen.Press("esc")
+	screen.Press("r")
+	screen.WaitText("follow-up")
+	if got := server.asked()[0]; got.Query != "and firmware?" || len(got.MessageHistory) != 3 ||
+		got.MessageHistory[2].Message != "and firmware?" {
+		t.Errorf("searched %+v", got)
+	}
+}
+
+func TestWithoutConversations(t *testing.T) {
+	t.Parallel()
+	server, _ := chatty(nil)
+	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back"})
+	screen.WaitText("Runbook")
+	screen.Press("A")
+	screen.WaitText("this server keeps no conversations")
+	screen.Press("f1")
+	screen.Type("earlier")
+	screen.WaitText("not now: this server keeps no conversations")
+
+	local := &script{search: server.search, routes: map[string]http.HandlerFunc{
+		"GET /chat/get-user-chat-sessions": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"sessions":[],"has_more":false}`) }}}
+	screen = start(t, 140, 40, Options{Target: local.library(t)})
+	screen.WaitText("type to search")
+	screen.Press("f4")
+	screen.WaitText("there are none yet")
+	screen.Press("enter", "down", "esc")
+	screen.WaitGone("Earlier conversations")
+}

@@ -1,0 +1,69 @@
+package explorer
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client"
+	"quarry/client/wire"
+)
+
+// following is a question that goes on with what was said before it.
+type following struct {
+	text string         // of the question, without filters
+	said []wire.Message // what was said before, and the question
+}
+
+// of gives what was said before a query and in it, for the search; nil where the query stands alone.
+func (f following) of(query client.Query) []wire.Message {
+	if f.text == "" || f.text != query.Text {
+		return nil
+	}
+	return f.said
+}
+
+// followUp searches for the query as a question that goes on with the searches and answers before it.
+func (m *Model) followUp() tea.Cmd {
+	m.box.Settle(m.now())
+	text := m.box.Query()
+	query := client.ParseQuery(text, m.now())
+	if !query.HasWords() {
+		m.warn("type a question that goes on with the one before")
+		return nil
+	}
+	m.focus = InList
+	if s := m.shown; s != nil && sameQuestion(s.text, text) && len(s.wire.MessageHistory) > 0 && m.searching == nil && m.failure == nil {
+		return nil
+	}
+	return m.searchFurther(text, m.trail)
+}
+
+// searchFurther searches for a query in the light of what was said before.
+func (m *Model) searchFurther(text string, said []wire.Message) tea.Cmd {
+	question := client.ParseQuery(text, m.now()).Text
+	m.follow = following{text: question, said: append(slices.Clone(said), wire.Message{Type: "user", Message: question})}
+	return m.startSearch(text, false, false)
+}
+
+// replaceQuery puts a question in place of the words of the query. Its filters stay, and undo brings the words back.
+func (m *Model) replaceQuery(question string) {
+	m.remember()
+	var filters []string
+	for _, chip := range m.box.Chips() {
+		filters = append(filters, chip.Raw)
+	}
+	m.box.SetQuery(strings.Join(append(filters, question), " "), m.now())
+}
+
+// noTrail says why there is nothing that a question could go on with.
+func noTrail(m *Model) string {
+	switch {
+	case m.client() == nil:
+		return notOpen(m)
+	case len(m.trail) == 0:
+		return "there is no search yet to go on with: " + m.keys.keyOf("search", InBox) + " makes one"
+	}
+	return ""
+}
