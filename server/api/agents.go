@@ -14,6 +14,7 @@ import (
 // personas answers GET /persona.
 func (s *Server) personas(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	f := queryFields(r.URL.Query(), "persona_ids")
+	f.boolean("include_deleted", false) // none is kept
 	var wanted []int
 	for i, raw := range f.list("persona_ids") {
 		id, err := strconv.Atoi(f.text(raw, 1, 20, "persona_ids", i))

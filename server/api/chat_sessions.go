@@ -91,6 +91,8 @@ func (s *Server) chatSessions(w http.ResponseWriter, r *http.Request, who direct
 	f := queryFields(r.URL.Query())
 	most := f.wholeOr("page_size", wire.DefaultChatSessions, 1, wire.MaxChatSessions)
 	project := f.whole("project_id", 0, 1<<53)
+	f.boolean("only_non_project_chats", true) // there are no others
+	f.boolean("include_failed_chats", true)   // they are listed, with what was said
 	if err := f.failure(); err != nil {
 		return err
 	}
@@ -198,7 +200,7 @@ func chatMessage(session string, m chat.Message, all []chat.Message) wire.ChatMe
 		return message
 	}
 	seconds := m.Took.Seconds()
-	message.Citations, message.ProcessingSeconds, message.ModelDisplayName = m.Citations, &seconds, &m.Model
+	message.Citations, message.ProcessingSeconds, message.ModelDisplayName = m.Citations, &seconds, orNil(m.Model)
 	if m.Error != "" {
 		message.Error = &m.Error
 	}

@@ -1,19 +1,442 @@
 package api
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
 	"net/http"
-	"slices"
-	"strconv"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/llm"
+	"quarry/server/llm/llmtest"
 )
+
+// story is a file of testdata/conformance: requests to one server, in their order, with what must come back.
+type story struct {
+	About  string     `json:"about"`
+	Server setting    `json:"server"`
+	Cases  []exchange `json:"cases"`
+}
+
+// setting is what is out of the ordinary about a server.
+type setting struct {
+	Model      bool              `json:"model"`      // a language model is configured
+	Replies    []reply           `json:"replies"`    // what it says to questions, the last one again and again
+	Stages     map[string]string `json:"stages"`     // what it says to the stages of a search; the usual where it is not given
+	Budget     int               `json:"budget"`     // tokens per day
+	Rate       int               `json:"rate"`       // requests per hour
+	Heartbeats bool              `json:"heartbeats"` // signs of life come at once, not after a quarter of a minute
+	Fault      string            `json:"fault"`      // what is wrong with the library
+	InProcess  bool              `json:"in_process"` // the owner's own, without a listener
+}
+
+// reply is what the model says.
+type reply struct {
+	Text   string `json:"text"`
+	Begins string `json:"begins"` // and then says nothing more
+	Half   string `json:"half"`   // and breaks off
+	Status int    `json:"status"` // refuses, with this status
+}
+
+// exchange is a request as Onyx's command line sends it, and the answer to it.
+type exchange struct {
+	Case string `json:"case"`
+	As   string `json:"as"`   // whose token is shown; empty: none
+	Send string `json:"send"` // method and target, without /api
+	// Header replaces what Onyx's command line would send; an empty value is not sent at all.
+	Header map[string]string `json:"header"`
+	Host   string            `json:"host"`
+	Body   json.RawMessage   `json:"body"`  // JSON, sent as it stands, without the spaces
+	Text   string            `json:"text"`  // a body that is no JSON
+	Parts  []part            `json:"parts"` // a body of several parts
+
+	Status int               `json:"status"`
+	Reply  map[string]string `json:"reply"`  // headers of the answer
+	Answer json.RawMessage   `json:"answer"` // pattern; see matcher
+	Lines  []json.RawMessage `json:"lines"`  // patterns of a stream
+	Plain  string            `json:"plain"`  // the answer where it is no JSON
+	// During are sent when lines like these have come, one after the other.
+	During *struct {
+		After []json.RawMessage `json:"after"`
+		Cases []exchange        `json:"cases"`
+	} `json:"during"`
+
+	// Exception is the point of testdata/exceptions.json that the answer differs from Onyx by, and Onyx what that says.
+	Exception string `json:"exception"`
+	Onyx      string `json:"onyx"`
+}
+
+// part is one of a body of several: a field, or the content of a file.
+type part struct {
+	Name string `json:"name"`
+	File string `json:"file"`
+	Text string `json:"text"`
+}
+
+// readTestdata decodes a file, in which nothing may be misspelt.
+func readTestdata(t *testing.T, path string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+func readStories(t *testing.T) map[string]story {
+	t.Helper()
+	files, err := filepath.Glob("testdata/conformance/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	stories := map[string]story{}
+	for _, file := range files {
+		var s story
+		readTestdata(t, file, &s)
+		stories[strings.TrimSuffix(filepath.Base(file), ".json")] = s
+	}
+	return stories
+}
+
+// TestConformance holds a listener to the API of Onyx, at the root and under /api, and to what it adds to it. What is
+// asked and answered stands in testdata/conformance, the shapes in testdata/shapes.json, where the server differs from
+// Onyx on purpose in testdata/exceptions.json. At last it looks whether anything was left out.
+func TestConformance(t *testing.T) {
+	stories := readStories(t)
+	seen := newCoverage(t)
+	for name, s := range stories {
+		for _, prefix := range []string{"", "/api"} {
+			t.Run(name+prefix, func(t *testing.T) {
+				c := newConversant(t, s.Server, prefix, seen)
+				for _, e := range s.Cases {
+					t.Run(e.Case, func(t *testing.T) { c.exchange(t, e) })
+				}
+			})
+		}
+	}
+	if want := 2 * countCases(stories); seen.cases != want {
+		t.Logf("%d of %d cases ran: what they cover is not counted", seen.cases, want)
+		return
+	}
+	seen.check(t, stories)
+}
+
+func countCases(stories map[string]story) (n int) {
+	var count func([]exchange)
+	count = func(cases []exchange) {
+		for _, e := range cases {
+			n++
+			if e.During != nil {
+				count(e.During.Cases)
+			}
+		}
+	}
+	for _, s := range stories {
+		count(s.Cases)
+	}
+	return n
+}
+
+// conversant talks to a server.
+type conversant struct {
+	world  *world
+	url    string
+	prefix string
+	client *http.Client
+	*matcher
+	seen *coverage
+}
+
+func newConversant(t *testing.T, is setting, prefix string, seen *coverage) *conversant {
+	w := newWorld(t)
+	w.addTokens()
+	w.addUndated()
+	stages := map[string]llmtest.Answer{}
+	for purpose, says := range is.Stages {
+		stages[purpose] = llmtest.Text(says)
+	}
+	scripted := withChat(w, stages, is.answers()...)
+	scripted.On(toName(), llmtest.Text(`"Rolling back deploys."`))
+	if !is.Model {
+		w.server.Models = nil
+	}
+	if is.Budget > 0 {
+		w.server.Budget = llm.NewBudget(is.Budget, nil, w.server.Now, nil)
+	}
+	if is.Heartbeats {
+		w.server.heartbeat = time.Millisecond
+	}
+	handler := w.server.PublicHandler(PublicOptions{Loopback: true, Rate: Rate{is.Rate, time.Hour}})
+	if is.InProcess {
+		handler = w.server.Handler(directory.Owner(directory.DefaultTenant))
+	}
+	w.breakLibrary(is.Fault)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	c := &conversant{world: w, url: server.URL, prefix: prefix, matcher: seen.matcher, seen: seen,
+		client: &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}}}
+	c.names = map[string]any{"eng": json.Number(fmt.Sprint(w.eng.ID)), "folder": filepath.ToSlash(w.folder())}
+	for who, secret := range w.tokens {
+		c.names["token_"+who] = secret
+	}
+	return c
+}
+
+// addTokens gives Jo tokens that end, have ended and were revoked.
+func (w *world) addTokens() {
+	add := func(who string, days int) directory.Token {
+		token, secret, err := w.people.AddToken(w.t.Context(),
+			directory.TokenRequest{Name: who, Email: "jo@acme.example", Days: &days})
+		w.check(err)
+		w.tokens[who] = secret
+		return token
+	}
+	w.now = today.AddDate(0, 0, -10)
+	add("over", 1)
+	w.now = today
+	add("brief", 30)
+	revoked := add("revoked", 30)
+	w.check(w.people.RevokeToken(w.t.Context(), directory.DefaultTenant, "jo@acme.example", revoked.ID))
+}
+
+// addUndated adds a document of which nothing is known but its text. Kim alone sees it.
+func (w *world) addUndated() {
+	d := document("notion:1", "Undated", "notion", "user_email:kim@acme.example", "An undated page about nothing.", "a", "b", "")
+	d.UpdatedAt, d.Link = time.Time{}, ""
+	_, err := w.documents.Write(w.t.Context(), index.Batch{Upsert: []index.Document{d}})
+	w.check(err)
+}
+
+// folder holds a file that a library could take in, and one that it could not.
+func (w *world) folder() string {
+	folder := w.t.TempDir()
+	w.check(os.WriteFile(filepath.Join(folder, "quokka.md"), []byte("# Quokkas\n\nThe quokka smiles.\n"), 0o600))
+	w.check(os.WriteFile(filepath.Join(folder, "quokka.bin"), []byte{0, 1, 2, 3}, 0o600))
+	return folder
+}
+
+func (s setting) answers() (answers []llmtest.Answer) {
+	for _, r := range s.Replies {
+		switch {
+		case r.Begins != "":
+			answers = append(answers, llmtest.HangAfter(r.Begins))
+		case r.Half != "":
+			answers = append(answers, llmtest.EndsEarly(r.Half))
+		case r.Status != 0:
+			answers = append(answers, llmtest.Status(r.Status, "because"))
+		default:
+			answers = append(answers, llmtest.Text(r.Text))
+		}
+	}
+	return answers
+}
+
+// breakLibrary makes the documents, or for a directory that cannot be written the people, unreachable.
+func (w *world) breakLibrary(fault string) {
+	failure, known := map[string]error{
+		"": nil, "busy": index.ErrBusy, "slow": context.DeadlineExceeded, "broken": errors.New("a secret of this machine"),
+		"panic": nil, "read-only": index.ErrReadOnly,
+	}[fault]
+	if !known {
+		w.t.Fatalf("unknown fault %q", fault)
+	}
+	if fault == "" {
+		return
+	}
+	w.server.Index = func(context.Context, string, bool) (index.Index, error) {
+		if fault == "panic" {
+			panic("a secret of this machine")
+		}
+		return nil, failure
+	}
+}
+
+// exchange sends a request and holds the answer to what is expected of it.
+func (c *conversant) exchange(t *testing.T, e exchange) {
+	t.Helper()
+	request, body := c.request(t, e)
+	response, err := c.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != e.Status {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, megabyte))
+		t.Fatalf("HTTP %d, not %d: %s", response.StatusCode, e.Status, text)
+	}
+	for name, want := range e.Reply {
+		for _, wrong := range c.match(name, want, response.Header.Get(name)) {
+			t.Error(wrong)
+		}
+	}
+	c.seen.request(request, e, body)
+	switch kind := response.Header.Get("Content-Type"); {
+	case len(e.Lines) > 0:
+		if kind != wire.MediaTypeNDJSON && kind != wire.MediaTypeEvents {
+			t.Errorf("media type %q", kind)
+		}
+		c.stream(t, e, request, response.Body)
+	case e.Plain != "":
+		text, err := io.ReadAll(response.Body)
+		if err != nil || !strings.Contains(string(text), c.expand(e.Plain)) {
+			t.Errorf("%.300q, %v", text, err)
+		}
+	default:
+		if kind != wire.MediaTypeJSON {
+			t.Errorf("media type %q", kind)
+		}
+		c.answer(t, e, request, response)
+	}
+}
+
+func (c *conversant) answer(t *testing.T, e exchange, request *http.Request, response *http.Response) {
+	t.Helper()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decodeJSON(text)
+	if err != nil {
+		t.Fatalf("%v: %.300q", err, text)
+	}
+	for _, wrong := range c.match("the answer", parsed(t, string(e.Answer)), got) {
+		t.Error(wrong)
+	}
+	c.seen.answer(request, response.StatusCode, got)
+}
+
+// stream reads a stream line by line, and does meanwhile what is to be done.
+func (c *conversant) stream(t *testing.T, e exchange, request *http.Request, body io.Reader) {
+	t.Helper()
+	var patterns, lines []any
+	for _, pattern := range e.Lines {
+		patterns = append(patterns, parsed(t, string(pattern)))
+	}
+	beats, awaited := 0, 0
+	decoder := json.NewDecoder(body)
+	decoder.UseNumber()
+	for {
+		var line any
+		if err := decoder.Decode(&line); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatalf("after %d lines: %v", len(lines), err)
+		}
+		c.seen.line(request, line)
+		if len(lines) == 0 { // so that what happens meanwhile knows the session
+			c.match("", patterns[0], line)
+		}
+		if e.During != nil && awaited < len(e.During.After) &&
+			len(c.match("", parsed(t, string(e.During.After[awaited])), line)) == 0 {
+			if awaited++; awaited == len(e.During.After) {
+				for _, meanwhile := range e.During.Cases {
+					t.Run(meanwhile.Case, func(t *testing.T) { c.exchange(t, meanwhile) })
+				}
+			}
+		}
+		if len(c.match("", "$Heartbeat", line)) == 0 {
+			beats++ // which stand anywhere
+			continue
+		}
+		lines = append(lines, line)
+	}
+	if e.During != nil && awaited < len(e.During.After) {
+		t.Errorf("no line is like %s", e.During.After[awaited])
+	}
+	c.seen.beats += beats
+	for _, wrong := range c.matchLines(patterns, lines) {
+		t.Error(wrong)
+	}
+}
+
+// request is what Onyx's command line would send: the token in two headers, no User-Agent of its own.
+func (c *conversant) request(t *testing.T, e exchange) (*http.Request, []byte) {
+	t.Helper()
+	method, target, _ := strings.Cut(c.expand(e.Send), " ")
+	body, kind := c.body(t, e)
+	var reader io.Reader
+	if len(body) > 0 {
+		reader = bytes.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, c.url+c.prefix+target, reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if secret := c.world.tokens[e.As]; secret != "" {
+		r.Header.Set("Authorization", "Bearer "+secret)
+		r.Header.Set("X-Onyx-Authorization", "Bearer "+secret)
+	} else if e.As != "" {
+		t.Fatalf("nobody is called %q", e.As)
+	}
+	if kind != "" {
+		r.Header.Set("Content-Type", kind)
+	}
+	for name, value := range e.Header {
+		r.Header.Del(name)
+		if value != "" {
+			r.Header.Set(name, c.expand(value))
+		}
+	}
+	if e.Host != "" {
+		r.Host = e.Host
+	}
+	return r, body
+}
+
+func (c *conversant) body(t *testing.T, e exchange) (body []byte, kind string) {
+	t.Helper()
+	var b bytes.Buffer
+	switch {
+	case len(e.Parts) > 0:
+		parts := multipart.NewWriter(&b)
+		for _, p := range e.Parts {
+			w, err := parts.CreateFormField(p.Name)
+			if p.File != "" {
+				w, err = parts.CreateFormFile(p.Name, p.File)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.WriteString(w, c.expand(p.Text))
+		}
+		if err := parts.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes(), parts.FormDataContentType()
+	case e.Text != "":
+		return []byte(c.expand(e.Text)), wire.MediaTypeJSON
+	case len(e.Body) > 0:
+		if err := json.Compact(&b, e.Body); err != nil {
+			t.Fatal(err)
+		}
+		return []byte(c.expandBody(b.Bytes())), wire.MediaTypeJSON
+	}
+	return nil, ""
+}
 
 const (
 	noAuth  = `{"detail":"Access denied. User is not authenticated."}`
 	noScope = `{"error_code":"INSUFFICIENT_PERMISSIONS","detail":"This token's scopes do not permit this endpoint."}`
+	noRight = `{"error_code":"INSUFFICIENT_PERMISSIONS","detail":"You do not have the required permissions for this action."}`
 )
 
 // conformanceCase is a request and what must come back.
@@ -21,245 +444,4 @@ type conformanceCase struct {
 	name, who, request, body string
 	status                   int
 	answer                   string // a part of it
-}
-
-// TestAnswersAreOnyxs holds statuses and bodies to those of the API, at the root and under /api.
-func TestAnswersAreOnyxs(t *testing.T) {
-	w := newWorld(t)
-	for _, test := range slices.Concat(openCases(), rightsCases(), searchCases(), agentCases(w), documentCases(),
-		ingestionCases(), tokenCases(), arrangeCases()) {
-		for _, prefix := range []string{"", "/api"} {
-			t.Run(test.name+prefix, func(t *testing.T) {
-				method, target, _ := strings.Cut(test.request, " ")
-				answer := w.call(w.public, test.who, method, prefix+target, test.body)
-				text := strings.TrimSuffix(answer.Body.String(), "\n")
-				if answer.Code != test.status || !strings.Contains(text, test.answer) {
-					t.Errorf("HTTP %d %s\nwant HTTP %d %s", answer.Code, text, test.status, test.answer)
-				}
-				if kind := answer.Header().Get("Content-Type"); kind != wire.MediaTypeJSON {
-					t.Errorf("media type %q", kind)
-				}
-				if !json.Valid([]byte(text)) {
-					t.Errorf("no JSON: %s", text)
-				}
-			})
-		}
-	}
-}
-
-func openCases() []conformanceCase {
-	return []conformanceCase{
-		{"root", "", "GET /", "", 404, `{"detail":"Not Found"}`},
-		{"health", "", "GET /health", "", 200, `{"success":true,"message":"ok","data":null}`},
-		{"auth type", "", "GET /auth/type", "", 200, `{"auth_type":"basic"}`},
-		{"version", "", "GET /version", "", 200, `"backend_version":"4.2.0"`},
-		{"unknown route", "jo", "GET /nowhere", "", 404, `{"detail":"Not Found"}`},
-		{"enterprise route", "jo", "POST /search/send-search-message", "{}", 404, `{"detail":"Not Found"}`},
-		{"unclean path", "jo", "GET //persona", "", 404, `{"detail":"Not Found"}`},
-		{"wrong method", "jo", "GET /search", "", 405, `{"detail":"Method Not Allowed"}`},
-		{"wrong method without token", "", "DELETE /me", "", 405, `{"detail":"Method Not Allowed"}`},
-		{"library", "owner", "GET /library/status", "", 404, `{"detail":"Not Found"}`},
-		{"library writing", "owner", "POST /library/add", `{"paths":["/"]}`, 404, `{"detail":"Not Found"}`},
-	}
-}
-
-func rightsCases() []conformanceCase {
-	return []conformanceCase{
-		{"no token", "", "POST /search", `{"query":"x"}`, 403, noAuth},
-		{"no token, bad body", "", "POST /search", `{`, 403, noAuth},
-		{"me without token", "", "GET /me", "", 403, `{"detail":"Unauthorized"}`},
-		{"me", "scoped", "GET /me", "", 200, `"effective_permissions":["read:search"]`},
-		{"scope on search", "chat", "POST /search", `{"query":"x"}`, 403, noScope},
-		{"scope on tokens", "scoped", "GET /user/pats", "", 403, noScope},
-		{"scope on federated", "scoped", "GET /federated", "", 403, noScope},
-		{"scope on chat", "scoped", "POST /chat/send-chat-message", "{}", 403, noScope},
-		{"scope on ingestion", "scoped", "POST /onyx-api/ingestion", "{}", 403, noScope},
-		{"no permission", "jo", "POST /onyx-api/ingestion", "{}", 403, `{"error_code":"INSUFFICIENT_PERMISSIONS"`},
-		{"no permission for tokens", "jo", "POST /user/pats", `{"name":"x"}`, 403, `"INSUFFICIENT_PERMISSIONS"`},
-		{"scoped sources", "scoped", "GET /manage/indexed-sources", "", 200, `{"sources":["confluence","file","google_drive"]}`},
-		{"scoped status", "scoped", "GET /manage/connector-status", "", 200, `[{"has_successful_run":true,"source":"confluence","status":"ACTIVE"}`},
-		{"scoped sets", "scoped", "GET /manage/document-set", "", 200, `"name":"Handbook"`},
-		{"scoped agents", "scoped", "GET /persona", "", 200, `"name":"Eng"`},
-		{"federated", "jo", "GET /federated", "", 200, `[]`},
-		{"federated status", "jo", "GET /federated/oauth-status", "", 200, `[]`},
-		{"chat", "jo", "POST /chat/send-chat-message", `{"message":"x"}`, 400, `{"message":"No default LLM model found"}`},
-	}
-}
-
-func searchCases() []conformanceCase {
-	long := `{"query":"` + strings.Repeat("ä", wire.MaxQueryRunes+1) + `"}`
-	return []conformanceCase{
-		{"empty object", "jo", "POST /search", `{}`, 422, `{"status_code":422,"message":"1 validation error: {'type': 'missing', 'loc': ('body', 'query'), 'msg': 'Field required', 'input': {…}}","data":null}`},
-		{"no body", "jo", "POST /search", ``, 422, `'type': 'missing'`},
-		{"half a body", "jo", "POST /search", `{"query":`, 422, `'type': 'json_invalid'`},
-		{"no object", "jo", "POST /search", `["query"]`, 422, `'type': 'model_attributes_type'`},
-		{"null", "jo", "POST /search", `null`, 422, `'type': 'model_attributes_type'`},
-		{"empty query", "jo", "POST /search", `{"query":""}`, 422, `String should have at least 1 character`},
-		{"long query", "jo", "POST /search", long, 422, `String should have at most 2048 characters`},
-		{"query null", "jo", "POST /search", `{"query":null}`, 422, `Input should be a valid string`},
-		{"unknown source", "jo", "POST /search", `{"query":"x","sources":["slak"]}`, 422, `1 validation error: {'type': 'enum', 'loc': ('body', 'sources', 0), 'msg': \"Input should be 'ingestion_api', 'slack', 'web'`},
-		{"two errors", "jo", "POST /search", `{"query":"","persona_id":"x"}`, 422, `2 validation errors: {'type': 'string_too_short'`},
-		{"unseen set", "jo", "POST /search", `{"query":"x","document_sets":["Handbook","Board","Nil"]}`, 403, `{"error_code":"INSUFFICIENT_PERMISSIONS","detail":"You do not have access to the following document sets: ['Board', 'Nil']"}`},
-		{"unknown agent", "jo", "POST /search", `{"query":"x","persona_id":77}`, 404, `{"error_code":"PERSONA_NOT_FOUND","detail":"Persona with id 77 not found"}`},
-		{"agent 0", "jo", "POST /search", `{"query":"x","persona_id":0}`, 200, `{"results":`},
-		{"provider alone", "jo", "POST /search", `{"query":"x","provider":"p"}`, 422, `provider and model must be given together`},
-		{"unknown provider", "jo", "POST /search", `{"query":"x","provider":"p","model":"m"}`, 404, `{"error_code":"NOT_FOUND"`},
-		{"history without question", "jo", "POST /search", `{"query":"x","message_history":[{"message":"a","message_type":"assistant"}]}`, 400, `{"message":"No user message found in message history"}`},
-		{"the same, unexpanded", "jo", "POST /search", `{"query":"x","skip_query_expansion":true,"message_history":[{"message":"a","message_type":"assistant"}]}`, 200, `{"results":`},
-		{"odd history", "jo", "POST /search", `{"query":"x","message_history":[{"message":"a","message_type":"robot"}]}`, 422, `'loc': ('body', 'message_history', 0, 'message_type')`},
-		{"two cutoffs", "jo", "POST /search", `{"query":"x","time_cutoff":"2026-01-01","time_cutoff_days":3}`, 422, `exclude each other`},
-		{"impossible date", "jo", "POST /search", `{"query":"x","time_cutoff":"2026-02-31"}`, 422, `valid datetime or date`},
-		{"no results asked", "jo", "POST /search", `{"query":"x","num_results":0}`, 422, `greater than or equal to 1`},
-		{"many results asked", "jo", "POST /search", `{"query":"x","num_results":101}`, 422, `less than or equal to 100`},
-		{"many days", "jo", "POST /search", `{"query":"x","time_cutoff_days":36501}`, 422, `less than or equal to 36500`},
-		{"context", "jo", "POST /search", `{"query":"x","max_context_chunks":0}`, 422, `'max_context_chunks'`},
-		{"numbers and words that will do", "jo", "POST /search", `{"query":"deploy","num_results":1.0,"skip_query_expansion":"true","explain":0}`, 200, `"selected":true`},
-		{"half a result", "jo", "POST /search", `{"query":"x","num_results":1.5}`, 422, `valid integer`},
-		{"odd flag", "jo", "POST /search", `{"query":"x","stream":"perhaps"}`, 422, `valid boolean`},
-		{"null flag", "jo", "POST /search", `{"query":"x","stream":null}`, 422, `'input': None`},
-		{"many phrases", "jo", "POST /search", `{"query":"x","phrases":["a b"` + strings.Repeat(`,"a b"`, 100) + `]}`, 422, `at most 100 items`},
-		{"long exclusions", "jo", "POST /search", `{"query":"x","exclude":["` + strings.Repeat("a ", 600) + `","` + strings.Repeat("b ", 600) + `"]}`, 422, `at most 2048 characters together`},
-		{"half a tag", "jo", "POST /search", `{"query":"x","tags":[{"tag_key":"team"}]}`, 422, `('body', 'tags', 0, 'tag_value')`},
-		{"nulls", "jo", "POST /search", `{"query":"x","sources":null,"document_sets":null,"tags":null,"time_cutoff":null,"persona_id":null,"provider":null,"model":null,"message_history":null,"num_results":null}`, 200, `{"results":`},
-		{"unknown field", "jo", "POST /search", `{"query":"x","colour":"red"}`, 200, `{"results":`},
-		{"no hits", "jo", "POST /search", `{"query":"qqqqqqqq"}`, 200, `{"results":[],`},
-		{"too large", "jo", "POST /search", `{"query":"` + strings.Repeat("a", megabyte) + `"}`, 413, `{"error_code":"PAYLOAD_TOO_LARGE","detail":"The request is too large."}`},
-	}
-}
-
-func agentCases(w *world) []conformanceCase {
-	return []conformanceCase{
-		{"one agent", "jo", "GET /persona/" + strconv.Itoa(w.eng.ID), "", 200, `"knowledge_sources":["confluence"]`},
-		{"no such agent", "jo", "GET /persona/77", "", 404, `{"error_code":"PERSONA_NOT_FOUND"`},
-		{"odd agent", "jo", "GET /persona/x", "", 422, `'int_parsing'`},
-		{"some agents", "jo", "GET /persona?persona_ids=0", "", 200, `[{"id":0,`},
-		{"a page of agents", "jo", "GET /agents?page_num=1&page_size=1", "", 200, `{"items":[{"id":` + strconv.Itoa(w.eng.ID)},
-		{"a page beyond", "jo", "GET /agents?page_num=9", "", 200, `{"items":[],"total_items":2}`},
-		{"a large page", "jo", "GET /agents?page_size=1001", "", 422, `'page_size'`},
-	}
-}
-
-func documentCases() []conformanceCase {
-	return []conformanceCase{
-		{"size", "jo", "GET /document/document-size-info?document_id=file:/handbook/travel.md", "", 200, `{"num_chunks":2,"num_tokens":27}`},
-		{"size of nothing", "jo", "GET /document/document-size-info?document_id=x", "", 404, `{"detail":"Document not found"}`},
-		{"size of what", "jo", "GET /document/document-size-info", "", 422, `('query', 'document_id')`},
-		{"chunk", "jo", "GET /document/chunk-info?document_id=file:/handbook/travel.md&chunk_id=1", "", 200, `{"content":"An end to Travel.","num_tokens":5}`},
-		{"no such chunk", "jo", "GET /document/chunk-info?document_id=file:/handbook/travel.md&chunk_id=2", "", 404, `{"detail":"Chunk not found"}`},
-		{"chunks", "jo", "GET /document/chunks?document_id=file:/handbook/travel.md&from=1", "", 200, `"chunks":[{"chunk_ind":1,"content":"An end to Travel.","heading_path":[]}]`},
-		{"chunks beyond", "jo", "GET /document/chunks?document_id=file:/handbook/travel.md&from=7", "", 200, `"chunks":[]`},
-		{"many chunks", "jo", "GET /document/chunks?document_id=x&from=0&to=200", "", 422, `'to'`},
-		{"chunks backwards", "jo", "GET /document/chunks?document_id=x&from=5&to=4", "", 422, `'to'`},
-		{"chunks of nothing", "jo", "GET /document/chunks?document_id=x", "", 404, `{"detail":"Document not found"}`},
-	}
-}
-
-func ingestionCases() []conformanceCase {
-	return []conformanceCase{
-		{"ingestion of what", "owner", "POST /onyx-api/ingestion", `{}`, 422, `('body', 'document')`},
-		{"ingestion of nothing", "owner", "POST /onyx-api/ingestion", `{"document":{}}`, 422, `('body', 'document', 'sections')`},
-		{"ingestion of an odd source", "owner", "POST /onyx-api/ingestion", `{"document":{"sections":[],"semantic_identifier":"x","source":"slak"}}`, 422, `('body', 'document', 'source')`},
-		{"unknown connector", "owner", "POST /onyx-api/ingestion", `{"document":{"sections":[{"text":"x"}],"semantic_identifier":"x","source":"web"},"cc_pair_id":5}`, 404, `{"error_code":"CONNECTOR_NOT_FOUND"`},
-	}
-}
-
-func tokenCases() []conformanceCase {
-	return []conformanceCase{
-		{"token without name", "owner", "POST /user/pats", `{}`, 422, `('body', 'name')`},
-		{"token without scopes", "owner", "POST /user/pats", `{"name":"x","scopes":[]}`, 400, `{"error_code":"INVALID_INPUT"`},
-		{"token of odd scope", "owner", "POST /user/pats", `{"name":"x","scopes":["admin"]}`, 400, `{"error_code":"INVALID_INPUT"`},
-		{"token of no days", "owner", "POST /user/pats", `{"name":"x","expiration_days":0}`, 422, `'expiration_days'`},
-		{"token beyond one's own", "maker", "POST /user/pats", `{"name":"x"}`, 403, `"INSUFFICIENT_PERMISSIONS"`},
-		{"no such token", "jo", "DELETE /user/pats/9999", "", 404, `{"error_code":"NOT_FOUND","detail":"Token not found"}`},
-		{"token scopes", "jo", "GET /user/pats/scopes", "", 200, `[{"scope":"read:search"`},
-	}
-}
-
-func arrangeCases() []conformanceCase {
-	const noRight = `{"error_code":"INSUFFICIENT_PERMISSIONS","detail":"You do not have the required permissions for this action."}`
-	const pair = "PUT /manage/connector/1/credential/1"
-	cases := []conformanceCase{
-		{"connector of what", "owner", "POST /manage/admin/connector", `{}`, 422, `2 validation errors: {'type': 'missing', 'loc': ('body', 'name')`},
-		{"connector of an odd source", "owner", "POST /manage/admin/connector", `{"name":"x","source":"slak"}`, 422, `('body', 'source')`},
-		{"credential of what", "owner", "POST /manage/credential", `{}`, 422, `('body', 'source')`},
-		{"odd credential", "owner", "POST /manage/credential", `{"source":"web","credential_json":[]}`, 422, `valid dictionary`},
-		{"pair without access", "owner", pair, `{}`, 422, `('body', 'access_type')`},
-		{"pair of odd access", "owner", pair, `{"access_type":"all"}`, 422, `Input should be 'public', 'private' or 'sync'`},
-		{"pair of nothing", "owner", pair, `{"name":"x","access_type":"public","groups":[]}`, 404, `{"error_code":"CONNECTOR_NOT_FOUND","detail":"Connector 1 not found"}`},
-		{"odd pair", "owner", "PUT /manage/connector/x/credential/1", `{}`, 422, `'connector_id'`},
-		{"set of an unknown connector", "owner", "POST /manage/admin/document-set", `{"name":"n","cc_pair_ids":[7]}`, 404, `{"error_code":"CONNECTOR_NOT_FOUND","detail":"Connector-credential pair 7 not found"}`},
-		{"set of an unknown user", "owner", "POST /manage/admin/document-set", `{"name":"n","users":["7"]}`, 404, `{"error_code":"USER_NOT_FOUND","detail":"User 7 not found"}`},
-		{"set of an unknown group", "owner", "POST /manage/admin/document-set", `{"name":"n","groups":[77]}`, 404, `{"error_code":"NOT_FOUND","detail":"User group 77 not found"}`},
-		{"set again", "owner", "POST /manage/admin/document-set", `{"name":"Board"}`, 409, `{"error_code":"DUPLICATE_RESOURCE","detail":"There is a document set called \"Board\" already"}`},
-		{"federated set", "owner", "POST /manage/admin/document-set", `{"name":"n","federated_connectors":[{"federated_connector_id":1}]}`, 404, `"CONNECTOR_NOT_FOUND"`},
-		{"odd number", "owner", "POST /manage/admin/document-set", `{"name":"n","cc_pair_ids":["x"]}`, 422, `('body', 'cc_pair_ids', 0)`},
-		{"group again", "owner", "POST /manage/admin/user-group", `{"name":"Legal","user_ids":[],"cc_pair_ids":[]}`, 409, `"DUPLICATE_RESOURCE"`},
-		{"groups", "owner", "GET /manage/admin/user-group", "", 200, `"name":"Legal","users":[{"id":"`},
-		{"agent without name", "jo", "POST /persona", `{}`, 422, `('body', 'name')`},
-		{"agent of a long name", "jo", "POST /persona", `{"name":"` + strings.Repeat("a", 101) + `"}`, 422, `at most 100 characters`},
-		{"agent of files", "jo", "POST /persona", `{"name":"n","user_file_ids":["f"]}`, 404, `"NOT_FOUND"`},
-		{"agent of folders", "jo", "POST /persona", `{"name":"n","hierarchy_node_ids":[1]}`, 404, `"NOT_FOUND"`},
-		{"agent of half a model", "jo", "POST /persona", `{"name":"n","llm_model_provider_override":"p"}`, 400, `"INVALID_INPUT"`},
-		{"agent by a scoped token", "scoped", "POST /persona", `{`, 403, noScope},
-	}
-	for _, request := range []string{"POST /manage/admin/connector", "POST /manage/credential", pair,
-		"POST /manage/admin/document-set", "POST /manage/admin/user-group", "GET /manage/admin/user-group"} {
-		cases = append(cases, conformanceCase{request + " by a user", "jo", request, "{", 403, noRight},
-			conformanceCase{request + " by a scoped token", "scoped", request, "{", 403, noScope},
-			conformanceCase{request + " by nobody", "", request, "{", 403, noAuth})
-	}
-	return cases
-}
-
-// TestOnyxsOwnCommandLine sends what Onyx's CLI sends, byte for byte: both token headers, no User-Agent.
-func TestOnyxsOwnCommandLine(t *testing.T) {
-	w := newWorld(t)
-	for _, body := range []string{
-		`{"query":"how do we roll back a deploy"}`,
-		`{"query":"how do we roll back a deploy","sources":["confluence","slack"],"time_cutoff":"2026-01-02T03:04:05Z"}`,
-		`{"query":"how do we roll back a deploy","persona_id":0,"skip_query_expansion":true}`,
-	} {
-		for _, path := range []string{"/search", "/api/search"} {
-			response := post[map[string]json.RawMessage](w, "jo", path, body)
-			var results []map[string]any
-			w.check(json.Unmarshal(response["results"], &results))
-			if len(results) == 0 {
-				t.Fatalf("%s %s finds nothing", path, body)
-			}
-			for _, field := range []string{"citation_id", "title", "content", "link", "source_type", "updated_at"} {
-				if _, ok := results[0][field]; !ok {
-					t.Errorf("a result has no %s", field)
-				}
-			}
-			if results[0]["updated_at"] != "2026-03-02T08:00:00+00:00" && results[0]["updated_at"] != "2026-03-02T08:00:00Z" {
-				t.Errorf("updated_at %v", results[0]["updated_at"])
-			}
-		}
-	}
-	// The connection check of its validate-config: anything but 403, then 200, then a version.
-	for path, status := range map[string]int{"/": 404, "/me": 200, "/version": 200, "/api/": 404, "/api": 404, "/api/me": 200} {
-		if answer := w.call(w.public, "jo", http.MethodGet, path, ""); answer.Code != status {
-			t.Errorf("GET %s: HTTP %d", path, answer.Code)
-		}
-	}
-}
-
-func TestEveryNullAndListIsThere(t *testing.T) {
-	w := newWorld(t)
-	for target, want := range map[string][]string{
-		"/me": {"token_expires_at", "team_name", "tenant_info", "admin_capabilities", "preferences"},
-		"/persona/0": {"starter_messages", "owner", "owner_group", "system_prompt", "task_prompt", "search_start_date",
-			"default_model_configuration_id", "labels", "tools", "knowledge_sources", "users", "groups"},
-	} {
-		object := get[map[string]any](w, "jo", target)
-		for _, field := range want {
-			if _, ok := object[field]; !ok {
-				t.Errorf("%s has no %s", target, field)
-			}
-		}
-	}
-	answer := w.call(w.public, "jo", http.MethodPost, "/search", `{"query":"nothing has this qqqq","instant":true}`)
-	if text := answer.Body.String(); strings.Contains(text, "null") {
-		t.Errorf("an empty answer holds null: %s", text)
-	}
 }

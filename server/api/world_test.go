@@ -30,6 +30,7 @@ type world struct {
 	log       *syncBuffer
 	tokens    map[string]string // by who holds them
 	eng       directory.Agent
+	now       time.Time // what its clock shows
 }
 
 // syncBuffer is a log that can be read while it is written.
@@ -52,8 +53,8 @@ func (b *syncBuffer) String() string {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, log: new(syncBuffer), tokens: map[string]string{}}
-	now := func() time.Time { return today }
+	w := &world{t: t, log: new(syncBuffer), tokens: map[string]string{}, now: today}
+	now := func() time.Time { return w.now }
 	var err error
 	w.people, err = directory.Open(t.Context(), "", false, directory.WithClock(now))
 	w.check(err)

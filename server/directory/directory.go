@@ -27,6 +27,8 @@ type Directory struct {
 	db       *sqlite.DB
 	readOnly bool
 	now      func() time.Time
+	lately   memory
+	noting   noting
 }
 
 // Option adjusts how a directory is opened.

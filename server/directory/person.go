@@ -13,13 +13,19 @@ import (
 // everybody may, and nothing that takes an administrator. It returns ErrUnauthenticated for who is not known or no
 // longer active.
 func (d *Directory) Person(ctx context.Context, tenant, email string) (Principal, error) {
+	email = address(email)
+	p, err := recall(ctx, d, personKey{tenant, email}, func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })
+	return p.own(), err
+}
+
+func (d *Directory) lookUpPerson(ctx context.Context, tenant, email string) (Principal, error) {
 	var (
 		p      Principal
 		role   Role
 		active bool
 	)
 	err := d.db.Reader.QueryRowContext(ctx, `SELECT id, tenant_id, email, name, role, is_active FROM users
-		WHERE tenant_id = ? AND email = ?`, tenant, address(email)).
+		WHERE tenant_id = ? AND email = ?`, tenant, email).
 		Scan(&p.UserID, &p.Tenant, &p.Email, &p.Name, &role, &active)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !active {
 		return Principal{}, ErrUnauthenticated

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 const (
@@ -159,6 +160,13 @@ func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) 
 
 // DocumentSets lists the sets that the caller may search within, by name.
 func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
+	sets, err := recall(ctx, d, setsKey{p.Tenant, p.UserID, p.Admin}, func() ([]DocumentSet, error) {
+		return d.visibleSets(ctx, p)
+	})
+	return slices.Clone(sets), err
+}
+
+func (d *Directory) visibleSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
 	sets := []DocumentSet{}
 	err := d.each(ctx, func(rows *sql.Rows) error {
 		var s DocumentSet

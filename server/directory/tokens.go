@@ -180,27 +180,38 @@ func tenantOf(secret string) (tenant string, ok bool) {
 	return tenant, err == nil && tenant != ""
 }
 
-// Authenticate finds out whose token it is. It returns ErrUnauthenticated for anything but a valid one.
+// Authenticate finds out whose token it is. It returns ErrUnauthenticated for anything but a valid one. What another
+// process changed holds from the next call on.
 func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	tenant, ok := tenantOf(secret)
 	if !ok {
 		return Principal{}, ErrUnauthenticated
 	}
-	p, row, err := d.lookUp(ctx, tenant, hash(secret))
+	digest := hash(secret)
+	known, err := recall(ctx, d, tokenKey{digest}, func() (holder, error) {
+		p, row, err := d.lookUp(ctx, tenant, digest)
+		if err == nil {
+			err = d.addGroups(ctx, &p)
+		}
+		return holder{p, row}, err
+	})
 	if err != nil {
 		return Principal{}, err
 	}
-	now := d.now()
+	p, row, now := known.principal.own(), known.row, d.now()
 	if row.revoked || !row.active || (!p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)) {
 		return Principal{}, ErrUnauthenticated
-	}
-	if err := d.addGroups(ctx, &p); err != nil {
-		return Principal{}, err
 	}
 	if !d.readOnly && now.Sub(row.lastUsed) >= lastUsedEvery {
 		d.noteUse(ctx, p.TokenID, now)
 	}
 	return p, nil
+}
+
+// holder is whose token it is, and whether it still holds.
+type holder struct {
+	principal Principal
+	row       tokenRow
 }
 
 // tokenRow is what decides whether a token still holds.
@@ -255,6 +266,10 @@ func readScopes(text sql.NullString) (scopes []string, err error) {
 // noteUse is bookkeeping that must not fail or hold up the request that it belongs to, so it waits only briefly for
 // the writer and leaves the next request to try again.
 func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
+	if !d.noting.begin(tokenID) {
+		return
+	}
+	defer d.noting.end(tokenID)
 	ctx, cancel := context.WithTimeout(ctx, lastUsedWait)
 	defer cancel()
 	_ = d.write(ctx, "note the use of a token", func(tx *sql.Tx) error {

@@ -47,12 +47,15 @@ func newEndpoint(name, baseURL string, key Key, limit int64, config Config) *end
 		turns: make(chan struct{}, config.Concurrency), config: config}
 }
 
-func newTransport(concurrency int) http.RoundTripper {
+func newTransport(concurrency int, roots *x509.CertPool) http.RoundTripper {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	transport.TLSHandshakeTimeout = dialTimeout
 	transport.MaxResponseHeaderBytes = maxHeaders
 	transport.MaxIdleConnsPerHost = concurrency
+	if roots != nil {
+		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	}
 	return transport
 }
 
@@ -191,7 +194,7 @@ func unreachable(err error) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		message = "nothing listens at its address"
 	case errors.As(err, &certificate) || errors.As(err, &authority):
-		message = "its certificate is not trusted"
+		message = "its certificate is not trusted; if it should be, name its authority's in QUARRY_CA_BUNDLE"
 	case errors.As(err, &header):
 		message = "it does not speak TLS"
 	}

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"slices"
@@ -46,7 +47,8 @@ type Config struct {
 	Pause         time.Duration // between two pieces of such a reply; 0: thirty seconds
 	Concurrency   int           // calls to one provider at the same time, others wait; 0: 32
 
-	Transport http.RoundTripper // nil: HTTPS with the environment's proxies
+	Roots     *x509.CertPool    // whose certificates are trusted; nil: the system's
+	Transport http.RoundTripper // nil: HTTPS with the environment's proxies and these Roots
 }
 
 // Providers are the models that a server can ask. A nil *Providers has none. It is safe for concurrent use.
@@ -116,7 +118,7 @@ func (c Config) filledIn() Config {
 		c.Concurrency = defaultConcurrency
 	}
 	if c.Transport == nil {
-		c.Transport = newTransport(c.Concurrency)
+		c.Transport = newTransport(c.Concurrency, c.Roots)
 	}
 	return c
 }

@@ -312,17 +312,32 @@ func withRemote(ranked []fusedChunk, query string, lists []remoteList) []fusedCh
 
 // fusedSections are the sections of everything that was found, in their order.
 func (r *run) fusedSections() []section {
-	ranked := fuse(r.rankings())
+	lists := r.rankings()
+	ranked := fuse(lists)
 	if len(r.remote) == 0 {
 		return sectionsOf(ranked, r.wanted())
 	}
-	ours := 0.0
-	for _, q := range r.queries {
-		ours += q.Weight
-	}
 	all := withRemote(ranked, r.Search.Query, r.remote)
-	return represent(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected),
-		federatedWeight/(ours+federatedWeight*float64(len(r.remote))))
+	return represent(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote))
+}
+
+// federatedShare is the part that one federated list has of the weight of all lists that found something.
+func federatedShare(ours []rankedList, remote []remoteList) float64 {
+	whole := 0.0
+	for _, list := range ours {
+		if len(list.hits) > 0 {
+			whole += list.weight
+		}
+	}
+	for _, list := range remote {
+		if len(list) > 0 {
+			whole += federatedWeight
+		}
+	}
+	if whole == 0 {
+		return 0
+	}
+	return federatedWeight / whole
 }
 
 // represent sees to it that each federated source has its share of the first places, which is that of its weight: by

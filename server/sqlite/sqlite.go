@@ -61,6 +61,7 @@ type DB struct {
 	readOnly bool
 	keeper   *sql.Conn // keeps a database in memory alive
 	newest   int
+	watch    watch
 }
 
 // Open opens a database and brings its schema up to date. Errors: index.ErrNewer, index.ErrBusy,
@@ -101,7 +102,7 @@ func (db *DB) Path() string { return db.path }
 
 // Close closes all connections. The last process to close a database folds its write-ahead log into it.
 func (db *DB) Close() error {
-	var errs []error
+	errs := []error{db.watch.close()}
 	if db.keeper != nil {
 		errs = append(errs, db.keeper.Close())
 	}

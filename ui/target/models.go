@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 
+	"quarry/client"
 	"quarry/config"
 	"quarry/server/llm"
 )
@@ -18,8 +19,13 @@ func (h *Host) models() (*llm.Providers, error) {
 	for name, p := range asked.Providers {
 		providers[name] = llm.Provider{BaseURL: p.BaseURL, Models: p.Models, Key: keyOf(p.Key)}
 	}
+	roots, err := client.Roots()
+	if err != nil {
+		return nil, &Error{Kind: ErrNotConfigured, Problem: "the models cannot be used", Err: err,
+			Fix: "correct QUARRY_CA_BUNDLE, or unset it"}
+	}
 	models, err := llm.New(llm.Config{
-		Default: asked.Default, Budget: asked.Budget, Providers: providers,
+		Default: asked.Default, Budget: asked.Budget, Providers: providers, Roots: roots,
 		Embedding: llm.Embedding{BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key)},
 	})
 	if err != nil {

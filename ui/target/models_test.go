@@ -3,6 +3,9 @@ package target
 import (
 	"context"
 	"fmt"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,4 +119,49 @@ func TestTheGuideToModelsIsRight(t *testing.T) {
 	if blocks != 3 {
 		t.Errorf("found %d configurations", blocks)
 	}
+}
+
+// behindTLS is a model's server behind one that shows a certificate of its own making.
+func behindTLS(t *testing.T, model *llmtest.Server) *httptest.Server {
+	t.Helper()
+	address, err := url.Parse(strings.TrimSuffix(model.BaseURL(), "/v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	encrypted := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(address))
+	t.Cleanup(encrypted.Close)
+	return encrypted
+}
+
+// TestModelsBehindOnesOwnCertificate: QUARRY_CA_BUNDLE holds for models and embedding models as it does for servers.
+func TestModelsBehindOnesOwnCertificate(t *testing.T) {
+	model := llmtest.New()
+	t.Cleanup(model.Close)
+	model.On(llmtest.Any(), llmtest.Text("lantern"))
+	model.OnVectors(llmtest.Vectors(llmtest.DefaultDimensions))
+	encrypted := behindTLS(t, model)
+	base := encrypted.URL + "/v1"
+	h := configured(t, fmt.Sprintf("llm: {default: own, providers: {own: {base_url: %q, models: [small]}}}\nembeddings: {base_url: %q, model: nomic}\n", base, base))
+	addNote(t, h, "The lantern is lit at dusk.")
+	tried := func() (notes string) {
+		opened, err := h.OpenLibrary(context.Background(), "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closed(t, opened)
+		if _, err := opened.Client.LibrarySync(context.Background(), wire.SyncRequest{}, func(event wire.LibraryEvent) { notes += event.Reason }); err != nil {
+			t.Error(err)
+		}
+		return notes + told(search(t, opened, "lantern"))
+	}
+	if got := tried(); strings.Count(got, "QUARRY_CA_BUNDLE") < 2 || len(model.Requests()) > 0 {
+		t.Errorf("without it: %s, %d requests", got, len(model.Requests()))
+	}
+	trusting(t, encrypted)
+	if got := tried(); strings.Contains(got, "certificate") || len(model.Requests()) < 2 {
+		t.Errorf("with it: %s, %d requests", got, len(model.Requests()))
+	}
+	t.Setenv("QUARRY_CA_BUNDLE", filepath.Join(t.TempDir(), "nowhere.pem"))
+	_, err := h.OpenLibrary(context.Background(), "", false)
+	wantKind(t, err, ErrNotConfigured, 3, "QUARRY_CA_BUNDLE", "nowhere.pem")
 }

@@ -156,7 +156,12 @@ func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 	}
 	where := options.Where
 	where.Visitors = true
-	return h.Decide(where)
+	choice, err := h.Decide(where)
+	if err == nil && choice.Kind == KindSlack {
+		return Choice{}, &Error{Kind: ErrUsage, Problem: "the profile " + choice.Profile + " is Slack, which is searched as its owner alone",
+			Fix: "serve a library with --library DIR, or a server with --server URL"}
+	}
+	return choice, err
 }
 
 // servedFolder finds the library to serve. Somebody else's server is not passed on: its token would answer for all who

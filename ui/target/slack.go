@@ -14,7 +14,7 @@ func (h *Host) slack(choice Choice, patience time.Duration) (*slack.Source, erro
 	transport, err := client.NewTransport()
 	if err != nil {
 		return nil, &Error{Kind: ErrNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
-			Fix: "correct QUARRY_CA_BUNDLE"}
+			Fix: "correct QUARRY_CA_BUNDLE, or unset it"}
 	}
 	return slack.New(slack.Options{Name: choice.Profile, BaseURL: choice.ServerURL, Token: choice.token, Transport: transport,
 		Patience: patience, UserAgent: h.userAgent()}), nil

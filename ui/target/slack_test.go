@@ -123,6 +123,15 @@ func TestSlackWithoutAToken(t *testing.T) {
 	wantKind(t, err, ErrNotConfigured, 3, "no token for https://slack.com")
 }
 
+// Slack answers as the owner of the token: nobody else may ask it through a server of ours.
+func TestSlackIsNotServed(t *testing.T) {
+	h := configured(t, "profiles:\n  team: {kind: slack, token: xoxp-1}\n")
+	for _, options := range []ServeOptions{{}, {Where: Request{Profile: "team"}}, {Where: Request{Profile: "team"}, HTTP: "127.0.0.1:0"}} {
+		_, err := h.OpenServed(context.Background(), options)
+		wantKind(t, err, ErrUsage, 2, "team", "serve a library")
+	}
+}
+
 // trusting makes the certificate of a server one that this machine trusts.
 func trusting(t *testing.T, server *httptest.Server) {
 	t.Helper()

@@ -16,6 +16,7 @@ type word struct {
 	terms   []string
 	weight  float64
 	matched bool
+	seen    bool // in a document that the caller may see; otherwise it counts like one that no document holds
 }
 
 // Answer is what the oracle says to a query.
@@ -69,7 +70,8 @@ func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words [
 				return
 			}
 		}
-		words = append(words, word{w, o.terms(w.Surface, w.Term, w.Prefix), weight, matched})
+		words = append(words, word{w, o.terms(w.Surface, w.Term, w.Prefix, seen), weight, matched, o.visible(analysis.QueryWord{
+			Surface: w.Surface, Term: w.Term, Prefix: w.Prefix}, seen)})
 	}
 	for _, w := range typed {
 		known := o.visible(analysis.QueryWord{Surface: w.Surface, Term: w.Term, Prefix: w.Prefix}, seen)
@@ -88,11 +90,18 @@ func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words [
 	return words
 }
 
-// terms are what a word stands for: its own, and with prefix those of the 64 surfaces that most documents hold.
-func (o *Oracle) terms(surface, own string, prefix bool) []string {
+// terms are what a word stands for: its own, and with prefix those of the 64 surfaces that most documents hold, and one
+// at least that may be seen.
+func (o *Oracle) terms(surface, own string, prefix bool, seen func(*document) bool) []string {
 	terms := map[string]bool{own: true}
 	if prefix {
-		for _, c := range o.surfacesWith(surface, func(*document) bool { return true }, 64) {
+		shown := map[string]bool{}
+		for _, c := range o.surfacesWith(surface, seen, 1<<30) {
+			shown[c.surface] = true
+		}
+		all := slices.DeleteFunc(o.surfacesWith(surface, func(*document) bool { return true }, 1<<30),
+			func(c counted) bool { return !shown[c.surface] })
+		for _, c := range all[:min(len(all), 64)] {
 			terms[c.term] = true
 		}
 	}
@@ -155,6 +164,9 @@ type numbers struct {
 func (o *Oracle) numbers(w *word) numbers {
 	chunks, titles := 0, 0
 	for _, d := range o.documents {
+		if !w.seen {
+			break
+		}
 		for _, term := range w.terms {
 			if d.titled[term] {
 				titles++
@@ -168,7 +180,11 @@ func (o *Oracle) numbers(w *word) numbers {
 	}
 	n := numbers{idf: idf(o.chunks, chunks), titleIDF: idf(len(o.documents), titles)}
 	if w.matched {
-		n.mass = max(1, uint32(math.Round(4096*idf(len(o.documents), o.holders(w.terms)))))
+		holders := 0
+		if w.seen {
+			holders = o.holders(w.terms)
+		}
+		n.mass = max(1, uint32(math.Round(4096*idf(len(o.documents), holders))))
 	}
 	return n
 }
@@ -207,7 +223,7 @@ func (o *Oracle) answer(words []word, q *index.Query) (*Answer, int) {
 			continue
 		}
 		for i := range d.chunks {
-			if len(phrasesOf(q.Phrases)) > 0 && !anyPhrase(&d.chunks[i], q.Phrases, o) {
+			if len(phrasesOf(q.Phrases)) > 0 && !o.anyPhrase(&d.chunks[i], q) {
 				continue
 			}
 			if score := o.score(d, &d.chunks[i], words, stats); score > 0 {
@@ -239,33 +255,34 @@ func phrasesOf(phrases []string) (out [][]analysis.PhraseWord) {
 // allowed reports whether d holds all phrases and nothing that is excluded.
 func (o *Oracle) allowed(d *document, q *index.Query) bool {
 	for _, phrase := range phrasesOf(q.Phrases) {
-		if !slices.ContainsFunc(d.chunks, func(c chunk) bool { return o.holds(&c, phrase) }) {
+		if !slices.ContainsFunc(d.chunks, func(c chunk) bool { return o.holds(&c, phrase, q.Filter.Access) }) {
 			return false
 		}
 	}
 	for _, phrase := range phrasesOf(q.Exclude) {
-		if slices.ContainsFunc(d.chunks, func(c chunk) bool { return o.holds(&c, phrase) }) {
+		if slices.ContainsFunc(d.chunks, func(c chunk) bool { return o.holds(&c, phrase, q.Filter.Access) }) {
 			return false
 		}
 	}
 	return true
 }
 
-func anyPhrase(c *chunk, phrases []string, o *Oracle) bool {
-	return slices.ContainsFunc(phrasesOf(phrases), func(p []analysis.PhraseWord) bool { return o.holds(c, p) })
+func (o *Oracle) anyPhrase(c *chunk, q *index.Query) bool {
+	return slices.ContainsFunc(phrasesOf(q.Phrases), func(p []analysis.PhraseWord) bool { return o.holds(c, p, q.Filter.Access) })
 }
 
 // holds reports whether the phrase stands in the chunk, its title or its headings.
-func (o *Oracle) holds(c *chunk, phrase []analysis.PhraseWord) bool {
+func (o *Oracle) holds(c *chunk, phrase []analysis.PhraseWord, access index.Access) bool {
+	seen := func(d *document) bool { return admitted(d, access) }
 	at := func(i, position int) bool {
-		for _, term := range o.terms(phrase[i].Surface, phrase[i].Term, phrase[i].Prefix) {
+		for _, term := range o.terms(phrase[i].Surface, phrase[i].Term, phrase[i].Prefix, seen) {
 			if slices.ContainsFunc(c.places[term], func(p place) bool { return p.position == position }) {
 				return true
 			}
 		}
 		return false
 	}
-	for _, term := range o.terms(phrase[0].Surface, phrase[0].Term, phrase[0].Prefix) {
+	for _, term := range o.terms(phrase[0].Surface, phrase[0].Term, phrase[0].Prefix, seen) {
 		for _, p := range c.places[term] {
 			all := true
 			for i := range phrase {

@@ -36,7 +36,7 @@ func plain(word []rune) bool {
 
 func (o *Oracle) visible(w analysis.QueryWord, seen func(*document) bool) bool {
 	for _, part := range append([]analysis.QueryWord{w}, w.Parts...) {
-		terms := o.terms(part.Surface, part.Term, part.Prefix)
+		terms := o.terms(part.Surface, part.Term, part.Prefix, seen)
 		for _, d := range o.documents {
 			if seen(d) && slices.ContainsFunc(terms, func(term string) bool { return d.terms[term] }) {
 				return true

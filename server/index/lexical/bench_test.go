@@ -41,6 +41,9 @@ func benchDocuments(b *testing.B) []index.Document {
 			ID: in.Document.ID, Title: in.Document.Title, Source: in.Document.Source, UpdatedAt: in.Document.Updated,
 			Type: "md", Access: []string{"PUBLIC"},
 		}
+		if len(documents)%20 == 0 {
+			d.Access = append(d.Access, "group:Few")
+		}
 		for key, value := range in.Document.Metadata {
 			d.Metadata = append(d.Metadata, index.Field{Key: key, Values: []string{value}})
 		}
@@ -86,7 +89,7 @@ func BenchmarkBuild(b *testing.B) {
 // BenchmarkSearch measures queries over all documents in one segment, with counting and facets.
 func BenchmarkSearch(b *testing.B) {
 	s := benchSearcher(b)
-	public := index.Access{Terms: []string{"PUBLIC"}}
+	public, few := index.Access{Terms: []string{"PUBLIC"}}, index.Access{Terms: []string{"group:Few"}}
 	for _, bench := range []struct {
 		name  string
 		query index.Query
@@ -104,10 +107,18 @@ func BenchmarkSearch(b *testing.B) {
 		{"prefix", index.Query{Text: "incident resp", Prefix: true}},
 		{"one letter", index.Query{Text: "s", Prefix: true}},
 		{"typo", index.Query{Text: "compensatoin"}},
+		{"question by who sees a twentieth", index.Query{
+			Text:   "how do we decide when a new version of the service is deployed to production?",
+			Filter: index.Filter{Access: few},
+		}},
+		{"prefix by who sees a twentieth", index.Query{Text: "incident resp", Prefix: true, Filter: index.Filter{Access: few}}},
+		{"one letter by who sees a twentieth", index.Query{Text: "s", Prefix: true, Filter: index.Filter{Access: few}}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			q := bench.query
-			q.Limit, q.Count, q.Filter.Access = 50, true, public
+			if q.Limit, q.Count = 50, true; q.Filter.Access.Terms == nil {
+				q.Filter.Access = public
+			}
 			b.ReportAllocs()
 			var took []time.Duration
 			defer func() {

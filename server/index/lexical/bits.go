@@ -10,13 +10,3 @@ func each(bitmap []uint64, yield func(i int)) {
 		}
 	}
 }
-
-// overlap reports whether a and b have a bit in common.
-func overlap(a, b []uint64) bool {
-	for i, word := range a {
-		if word&b[i] != 0 {
-			return true
-		}
-	}
-	return false
-}

@@ -79,19 +79,22 @@ func (r *run) visible(w analysis.QueryWord, rights [][]uint64) bool {
 	for _, w := range all {
 		terms := []string{w.Term}
 		if w.Prefix {
-			terms = r.expansions(w.Surface, w.Term)
+			terms = r.expansions(w.Surface, w.Term, rights)
 		}
-		for part := range r.s.parts {
-			reader := r.reader(part)
-			for _, term := range terms {
-				if _, ok := reader.Term(term); !ok {
-					continue
-				}
-				held := r.documents(part)
-				reader.TermDocuments(term, held)
-				if overlap(held, rights[part]) {
-					return true
-				}
+		if r.holds(terms, rights) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether a document that the caller may see holds one of the terms.
+func (r *run) holds(terms []string, rights [][]uint64) bool {
+	for part := range r.s.parts {
+		reader := r.reader(part)
+		for _, term := range terms {
+			if _, ok := reader.Term(term); ok && reader.TermHeldIn(term, rights[part]) {
+				return true
 			}
 		}
 	}

@@ -306,3 +306,47 @@ func TestLongDocumentDoesNotFillTheList(t *testing.T) {
 		t.Errorf("without a bound the best passages come first, whosever they are: %v", all.Hits)
 	}
 }
+
+// TestUnseenIsLikeAbsent: a word that only documents out of sight hold changes neither what is found, nor how much of it,
+// nor the scores; and however many words are out of sight, they take no place among those that a prefix stands for.
+func TestUnseenIsLikeAbsent(t *testing.T) {
+	var documents []index.Document
+	add := func(access, text string) {
+		documents = append(documents, index.Document{ID: fmt.Sprint("d", len(documents)), Title: "Title " + text, Access: []string{access},
+			Chunks: []index.Chunk{{Text: text}}})
+	}
+	for i := range 3 * maxExpansions {
+		add("secret", fmt.Sprintf("prefix%c%c hidden", 'a'+i/26, 'a'+i%26))
+		add("secret", fmt.Sprintf("prefix%c%c hidden", 'a'+i/26, 'a'+i%26))
+	}
+	add("PUBLIC", "prefixzz apple banana")
+	add("PUBLIC", "apple cherry")
+	s := newSearcher(t, []Part{{Segment: open(t, "unseen", documents)}})
+	public := index.Access{Terms: []string{"PUBLIC"}}
+	ask := func(text string, prefix bool) string {
+		result, err := s.Search(context.Background(), index.Query{Text: text, Prefix: prefix, Limit: 10, Count: true, Explain: true,
+			Filter: index.Filter{Access: public}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts, err := result.Matched.Count(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintln(counts.Documents, result.Hits)
+	}
+	for _, form := range []string{"%s", "apple %s", "apple %s banana", "apple %[1]s cherry 7-%[1]s"} {
+		for _, prefix := range []bool{false, true} {
+			if unseen, absent := ask(fmt.Sprintf(form, "hidden"), prefix), ask(fmt.Sprintf(form, "nowhere"), prefix); unseen != absent {
+				t.Errorf("%q: an unseen word\n%s an absent one\n%s", form, unseen, absent)
+			}
+		}
+	}
+	if found := ask("prefix", true); !strings.HasPrefix(found, "1 ") {
+		t.Errorf("behind a prefix: %s", found)
+	}
+	suggested, err := s.Suggest(context.Background(), "prefix", public, 10)
+	if err != nil || len(suggested.Titles) != 1 || len(suggested.Words) != 1 {
+		t.Errorf("suggested %v (%v)", suggested, err)
+	}
+}

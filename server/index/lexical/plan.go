@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"quarry/server/index"
@@ -86,12 +87,12 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 	p.words = p.words[:min(len(p.words), maxWords)]
 	p.finish()
 	for _, phrase := range q.Phrases {
-		if terms := r.phrase(a.Phrase(phrase)); len(terms) > 0 {
+		if terms := r.phrase(a.Phrase(phrase), rights); len(terms) > 0 {
 			p.phrases = append(p.phrases, terms)
 		}
 	}
 	for _, phrase := range q.Exclude {
-		if terms := r.phrase(a.Phrase(phrase)); len(terms) > 0 {
+		if terms := r.phrase(a.Phrase(phrase), rights); len(terms) > 0 {
 			p.exclude = append(p.exclude, terms)
 		}
 	}
@@ -102,7 +103,7 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 // is looked for by its parts.
 func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() [][]uint64) {
 	if len(w.Parts) == 0 {
-		r.add(p, w, 1, true)
+		r.add(p, w, 1, true, rights)
 		return
 	}
 	whole := w
@@ -110,38 +111,54 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() [][]uint64) {
 	if !r.visible(whole, rights()) {
 		for i, part := range w.Parts {
 			part.Prefix = w.Prefix && i == len(w.Parts)-1
-			r.add(p, part, 1, true)
+			r.add(p, part, 1, true, rights)
 		}
 		return
 	}
-	r.add(p, w, 1, true)
+	r.add(p, w, 1, true, rights)
 	for _, part := range w.Parts {
-		r.add(p, part, r.s.params.Part, false)
+		r.add(p, part, r.s.params.Part, false, rights)
 	}
 }
 
-// expand fills in the terms of a word and returns their summed statistics.
-func (r *run) expand(w *word) (n termStats) {
+// expand fills in the terms of a word and returns their summed statistics. A word that only documents hold which the
+// caller may not see counts like one that no document holds: neither numbers nor scores tell them apart.
+func (r *run) expand(w *word, rights func() [][]uint64) (n termStats) {
 	w.terms = []string{w.Term}
 	if w.Prefix {
-		w.terms = r.expansions(w.Surface, w.Term)
+		w.terms = r.expansions(w.Surface, w.Term, rights())
 	}
+	most := int64(0)
 	for _, term := range w.terms {
 		of := r.termStats(term)
 		n.chunks += of.chunks
 		n.documents += of.documents
 		n.titles += of.titles
+		most = max(most, of.documents)
+	}
+	if n.documents == 0 || most > r.s.stats.Documents-admitted(rights()) || r.holds(w.terms, rights()) {
+		return n // more documents hold it than are out of sight, or one was looked for and found
+	}
+	return termStats{}
+}
+
+// admitted is the number of documents that rights hold.
+func admitted(rights [][]uint64) (n int64) {
+	for _, bitmap := range rights {
+		for _, word := range bitmap {
+			n += int64(bits.OnesCount64(word))
+		}
 	}
 	return n
 }
 
 // add adds one word unless the plan has it already.
-func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool) {
+func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, rights func() [][]uint64) {
 	if slices.ContainsFunc(p.words, func(w word) bool { return w.Term == q.Term && w.Prefix == q.Prefix }) {
 		return
 	}
 	w := word{QueryWord: q, weight: weight}
-	n := r.expand(&w)
+	n := r.expand(&w, rights)
 	stats := &r.s.stats
 	w.idf = idf(stats.Chunks, n.chunks)
 	w.titleIDF = idf(stats.Documents, n.titles)
@@ -182,24 +199,25 @@ func (p *plan) finish() {
 }
 
 // phrase looks up what the words of a phrase stand for.
-func (r *run) phrase(words []analysis.PhraseWord) []phraseTerm {
+func (r *run) phrase(words []analysis.PhraseWord, rights func() [][]uint64) []phraseTerm {
 	terms := make([]phraseTerm, 0, len(words))
 	for _, w := range words[:min(len(words), maxWords)] {
 		t := phraseTerm{terms: []string{w.Term}, offset: uint32(w.Offset)}
 		if w.Prefix {
-			t.terms = r.expansions(w.Surface, w.Term)
+			t.terms = r.expansions(w.Surface, w.Term, rights())
 		}
 		terms = append(terms, t)
 	}
 	return terms
 }
 
-// expansions returns the terms that a prefix stands for: those of the surfaces that most documents hold, and the term
-// of the prefix itself.
-func (r *run) expansions(prefix, own string) []string {
+// expansions returns the terms that a prefix stands for: those of the surfaces that most documents hold, and one at least
+// that the caller may see, and the term of the prefix itself. What they may not see takes no place among them.
+func (r *run) expansions(prefix, own string, rights [][]uint64) []string {
 	best := bestSurfaces{limit: maxExpansions}
-	r.surfaces(prefix, func(_ []byte, documents int64, surface func() segment.Surface) {
-		if best.takes(documents) {
+	everything := admitted(rights) == r.s.stats.Documents
+	r.surfaces(prefix, func(key []byte, documents int64, surface func() segment.Surface) {
+		if best.takes(documents) && (everything || r.shows(string(key), rights)) {
 			s := surface()
 			best.add(counted{s.Surface, s.Term, documents})
 		}
@@ -210,4 +228,14 @@ func (r *run) expansions(prefix, own string) []string {
 	}
 	slices.Sort(terms)
 	return slices.Compact(terms)
+}
+
+// shows reports whether the caller may see a document with a surface.
+func (r *run) shows(surface string, rights [][]uint64) bool {
+	for part := range r.s.parts {
+		if s, ok := r.reader(part).Surface(surface); ok && s.HeldIn(rights[part]) {
+			return true
+		}
+	}
+	return false
 }

@@ -121,9 +121,9 @@ func (r *run) titles(t *typedTitle, rights [][]uint64, limit int) ([]index.Title
 	var terms []string
 	switch {
 	case len(t.complete) == 0:
-		terms = r.expansions(t.open, analysis.Stem(t.open))
+		terms = r.expansions(t.open, analysis.Stem(t.open), rights)
 	case t.complete[0].Prefix:
-		terms = r.expansions(t.complete[0].Surface, t.complete[0].Term)
+		terms = r.expansions(t.complete[0].Surface, t.complete[0].Term, rights)
 	default:
 		terms = []string{t.complete[0].Term}
 	}

@@ -130,7 +130,15 @@ func (s Surface) Union(bitmap []uint64) {
 		s.r.setAt(s.own).Union(bitmap)
 		return
 	}
-	s.r.eachDocument(s.Term, func(document int) { bitmap[document/64] |= 1 << (document % 64) })
+	s.r.TermDocuments(s.Term, bitmap)
+}
+
+// HeldIn reports whether a document of the surface is in bitmap.
+func (s Surface) HeldIn(bitmap []uint64) bool {
+	if len(s.own) > 0 {
+		return s.r.setAt(s.own).CountIn(bitmap) > 0
+	}
+	return s.r.TermHeldIn(s.Term, bitmap)
 }
 
 // CountIn is the number of documents of the surface that are in bitmap.
@@ -139,7 +147,10 @@ func (s Surface) CountIn(bitmap []uint64) int {
 		return s.r.setAt(s.own).CountIn(bitmap)
 	}
 	n := 0
-	s.r.eachDocument(s.Term, func(document int) { n += int(bitmap[document/64] >> (document % 64) & 1) })
+	s.r.eachDocument(s.Term, func(document int) bool {
+		n += int(bitmap[document/64] >> (document % 64) & 1)
+		return true
+	})
 	return n
 }
 
@@ -148,12 +159,15 @@ func (s Surface) documents(dst []uint32) []uint32 {
 	if len(s.own) > 0 {
 		return s.r.setAt(s.own).AppendTo(dst)
 	}
-	s.r.eachDocument(s.Term, func(document int) { dst = append(dst, uint32(document)) })
+	s.r.eachDocument(s.Term, func(document int) bool {
+		dst = append(dst, uint32(document))
+		return true
+	})
 	return dst
 }
 
-// eachDocument calls yield with every document that holds a term, in order.
-func (r *Reader) eachDocument(term string, yield func(document int)) {
+// eachDocument calls yield with every document that holds a term, in order, until it returns false.
+func (r *Reader) eachDocument(term string, yield func(document int) bool) {
 	t, ok := r.Term(term)
 	if !ok {
 		panic(r.damaged("a surface has no term"))
@@ -167,7 +181,9 @@ func (r *Reader) eachDocument(term string, yield func(document int)) {
 				continue
 			}
 			document, end = r.documentAfter(int(chunk), document+1)
-			yield(document)
+			if !yield(document) {
+				return
+			}
 		}
 	}
 }
@@ -198,7 +214,19 @@ func (r *Reader) documentAfter(chunk, from int) (document, end int) {
 
 // TermDocuments adds the documents that hold a term to a bitmap. The segment must hold the term.
 func (r *Reader) TermDocuments(term string, bitmap []uint64) {
-	r.eachDocument(term, func(document int) { bitmap[document/64] |= 1 << (document % 64) })
+	r.eachDocument(term, func(document int) bool {
+		bitmap[document/64] |= 1 << (document % 64)
+		return true
+	})
+}
+
+// TermHeldIn reports whether a document in bitmap holds a term. The segment must hold the term.
+func (r *Reader) TermHeldIn(term string, bitmap []uint64) (held bool) {
+	r.eachDocument(term, func(document int) bool {
+		held = bitmap[document/64]>>(document%64)&1 != 0
+		return !held
+	})
+	return held
 }
 
 // TitledDocuments adds the documents that hold a term in their title or path to a bitmap.
