@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"quarry/tools/measure"
 )
 
 // generator asks a server.
@@ -76,13 +78,13 @@ func (t *tally) add(took time.Duration, err error) {
 // measure runs a load and waits until all of it is answered.
 func (g *generator) measure(load func(t *tally)) result {
 	t := new(tally)
-	allCPU, serverCPU, ownCPU := busy(), cpu(g.server.command.Process.Pid), cpu(os.Getpid())
+	allCPU, serverCPU, ownCPU := measure.Busy(), measure.CPUOf(g.server.command.Process.Pid), measure.CPUOf(os.Getpid())
 	began := time.Now()
 	load(t)
 	t.span = time.Since(began)
-	t.serverCPU = (cpu(g.server.command.Process.Pid) - serverCPU).Seconds() / t.span.Seconds()
-	t.ownCPU = (cpu(os.Getpid()) - ownCPU).Seconds() / t.span.Seconds()
-	t.othersCPU = max(0, (busy()-allCPU).Seconds()/t.span.Seconds()-t.serverCPU-t.ownCPU)
+	t.serverCPU = (measure.CPUOf(g.server.command.Process.Pid) - serverCPU).Seconds() / t.span.Seconds()
+	t.ownCPU = (measure.CPUOf(os.Getpid()) - ownCPU).Seconds() / t.span.Seconds()
+	t.othersCPU = max(0, (measure.Busy()-allCPU).Seconds()/t.span.Seconds()-t.serverCPU-t.ownCPU)
 	slices.Sort(t.took)
 	return t.result
 }

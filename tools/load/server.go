@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // users are as many as a server needs to be filled: it gives each half of its places.
@@ -93,42 +92,4 @@ func (s *server) peak() string {
 		}
 	}
 	return ""
-}
-
-// tick is the unit of /proc.
-const tick = 10 * time.Millisecond
-
-// busy is the time that the machine's processors were not free; 0 where the system does not tell.
-func busy() time.Duration {
-	const idle, waiting = 4, 5 // the fields that are free time
-	stat, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0
-	}
-	first, _, _ := strings.Cut(string(stat), "\n")
-	sum := 0
-	for i, field := range strings.Fields(first) {
-		if i == 0 || i == idle || i == waiting || i > 8 { // guests are counted in what comes before
-			continue
-		}
-		ticks, _ := strconv.Atoi(field)
-		sum += ticks
-	}
-	return time.Duration(sum) * tick
-}
-
-// cpu is the time that a process has computed; 0 where the system does not tell.
-func cpu(pid int) time.Duration {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ") // after the name, which may hold anything
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * tick
 }

@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"quarry/tools/measure"
 )
 
 // bench is what is measured, and how long.
@@ -94,7 +96,7 @@ func (b *bench) run(names, binary string) (held bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", s.name, err)
 		}
-		ok, err := print(os.Stdout, s.name+": "+s.what, figures)
+		ok, err := measure.Print(os.Stdout, s.name+": "+s.what, figures)
 		if err != nil {
 			return false, err
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"quarry/tools/measure"
 )
 
 const (
@@ -118,18 +120,18 @@ func (s *session) ask(query string) error {
 func remoteQuery(n int) string { return fmt.Sprintf("deploy %c%c", 'a'+n/26%26, 'a'+n%26) }
 
 // openRemote starts the program at a server, with the query box in focus after a first search.
-func (b *bench) openRemote() (*remote, *session, memory, error) {
+func (b *bench) openRemote() (*remote, *session, measure.Memory, error) {
 	server := newRemote()
 	there := *b
 	there.extra = server.environ()
 	s, err := there.open(b.binary)
 	if err != nil {
 		server.Close()
-		return nil, nil, memory{}, err
+		return nil, nil, measure.Memory{}, err
 	}
-	first := memory{}
+	first := measure.Memory{}
 	if _, err = s.firstPaint(); err == nil {
-		first, err = memoryOf(s.Pid())
+		first, err = measure.MemoryOf(s.Pid())
 	}
 	if err == nil && !s.Wait(paintLimit, func(screen string) bool { return strings.Contains(screen, "5 sources") }) {
 		err = fmt.Errorf("the server was not reached; the screen is\n%s", s.Text())
@@ -140,14 +142,14 @@ func (b *bench) openRemote() (*remote, *session, memory, error) {
 	if err != nil {
 		s.Close()
 		server.Close()
-		return nil, nil, memory{}, err
+		return nil, nil, measure.Memory{}, err
 	}
 	return server, s, first, nil
 }
 
 // measureAnswer is about the time from the last byte of an answer to its frame. What follows that frame, such as a
 // rendering of the reader, does not count.
-func (b *bench) measureAnswer() ([]figure, error) {
+func (b *bench) measureAnswer() ([]measure.Figure, error) {
 	server, s, _, err := b.openRemote()
 	if err != nil {
 		return nil, err
@@ -163,17 +165,17 @@ func (b *bench) measureAnswer() ([]figure, error) {
 		seen := time.Now()
 		s.settle(quiet)
 		chunks := s.since(0)
-		painted = append(painted, milliseconds(max(0, seen.Sub(server.lastByte()))))
-		all = append(all, milliseconds(max(0, chunks[len(chunks)-1].at.Sub(server.lastByte()))))
+		painted = append(painted, measure.Milliseconds(max(0, seen.Sub(server.lastByte()))))
+		all = append(all, measure.Milliseconds(max(0, chunks[len(chunks)-1].at.Sub(server.lastByte()))))
 	}
-	return []figure{
-		{"last byte of the answer → painted", "ms", painted, []limit{p50(25)}},
-		{"  → rendered", "ms", all, nil},
+	return []measure.Figure{
+		measure.New("last byte of the answer → painted", "ms", painted, measure.P50(25)),
+		measure.New("  → rendered", "ms", all),
 	}, nil
 }
 
 // measureMemory looks at the results of many searches of a server, each of them once, with time for each to be rendered.
-func (b *bench) measureMemory() ([]figure, error) {
+func (b *bench) measureMemory() ([]measure.Figure, error) {
 	const rendering = 20 * time.Millisecond
 	server, s, first, err := b.openRemote()
 	if err != nil {
@@ -192,16 +194,16 @@ func (b *bench) measureMemory() ([]figure, error) {
 		}
 		seen += remoteHits
 	}
-	last, err := memoryOf(s.Pid())
+	last, err := measure.MemoryOf(s.Pid())
 	if err != nil {
 		return nil, err
 	}
 	after := fmt.Sprintf("after %d previews", b.previews)
-	return []figure{
-		{"VmRSS at the first paint", "MB", []float64{first.resident}, nil},
-		{"VmRSS " + after, "MB", []float64{last.resident}, nil},
-		{"VmRSS gained", "MB", []float64{last.resident - first.resident}, []limit{all(20)}},
-		{"RssAnon at the first paint", "MB", []float64{first.anonymous}, nil},
-		{"RssAnon " + after, "MB", []float64{last.anonymous}, []limit{all(25)}},
+	return []measure.Figure{
+		measure.New("VmRSS at the first paint", "MB", []float64{first.Resident}),
+		measure.New("VmRSS "+after, "MB", []float64{last.Resident}),
+		measure.New("VmRSS gained", "MB", []float64{last.Resident - first.Resident}, measure.Most(20)),
+		measure.New("RssAnon at the first paint", "MB", []float64{first.Anonymous}),
+		measure.New("RssAnon "+after, "MB", []float64{last.Anonymous}, measure.Most(25)),
 	}, nil
 }

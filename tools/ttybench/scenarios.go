@@ -7,6 +7,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"quarry/tools/measure"
 )
 
 // The questions that are typed, and what every scenario starts with.
@@ -19,7 +21,7 @@ const (
 type scenario struct {
 	name, what string
 	library    bool // needs a library of the caller
-	measure    func(*bench) ([]figure, error)
+	measure    func(*bench) ([]measure.Figure, error)
 }
 
 func scenarios() []scenario {
@@ -78,16 +80,16 @@ func (b *bench) starts(program string, args ...string) ([]float64, error) {
 			return nil, err
 		}
 		if i >= warm {
-			samples = append(samples, milliseconds(took))
+			samples = append(samples, measure.Milliseconds(took))
 		}
 	}
 	return samples, nil
 }
 
-func (b *bench) measureStart() ([]figure, error)        { return b.startsBeside(sample()) }
-func (b *bench) measureLibraryStart() ([]figure, error) { return b.startsBeside(b.local()) }
+func (b *bench) measureStart() ([]measure.Figure, error)        { return b.startsBeside(sample()) }
+func (b *bench) measureLibraryStart() ([]measure.Figure, error) { return b.startsBeside(b.local()) }
 
-func (b *bench) startsBeside(args []string) ([]figure, error) {
+func (b *bench) startsBeside(args []string) ([]measure.Figure, error) {
 	own, err := b.starts(b.binary, args...)
 	if err != nil {
 		return nil, err
@@ -96,9 +98,9 @@ func (b *bench) startsBeside(args []string) ([]figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []figure{
-		{"start → first paint", "ms", own, []limit{p50(40)}},
-		{"  an empty program", "ms", empty, nil},
+	return []measure.Figure{
+		measure.New("start → first paint", "ms", own, measure.P50(40)),
+		measure.New("  an empty program", "ms", empty),
 	}, nil
 }
 
@@ -130,14 +132,14 @@ func (b *bench) typeAndDelete(s *session, text string) ([]stroke, error) {
 	return strokes, nil
 }
 
-func (b *bench) measureTyping() ([]figure, error) { return b.typing(sample(), question, 20) }
+func (b *bench) measureTyping() ([]measure.Figure, error) { return b.typing(sample(), question, 20) }
 
-func (b *bench) measureLibraryTyping() ([]figure, error) {
+func (b *bench) measureLibraryTyping() ([]measure.Figure, error) {
 	return b.typing(b.local(), libraryQuestion, 30)
 }
 
 // typing measures keys that bring new results, keys that bring none, and those of an empty program.
-func (b *bench) typing(args []string, text string, painted float64) ([]figure, error) {
+func (b *bench) typing(args []string, text string, painted float64) ([]measure.Figure, error) {
 	changing, err := b.typed(b.binary, args, text)
 	if err != nil {
 		return nil, err
@@ -151,13 +153,13 @@ func (b *bench) typing(args []string, text string, painted float64) ([]figure, e
 		return nil, err
 	}
 	both := slices.Concat(changing, unchanged)
-	return []figure{
-		{"key → first byte", "ms", collect(both, firstByte), []limit{p50(8), p95(13)}},
-		{"  an empty program", "ms", collect(empty, firstByte), nil},
-		{"key → new results painted", "ms", collect(changing, lastByte), []limit{p50(painted)}},
-		{"bytes, results changed", "B", collect(changing, byteCount), []limit{p50(4000)}},
-		{"bytes, results unchanged", "B", collect(unchanged, byteCount), []limit{p50(25)}},
-		{"  an empty program", "B", collect(empty, byteCount), nil},
+	return []measure.Figure{
+		measure.New("key → first byte", "ms", collect(both, firstByte), measure.P50(8), measure.P95(13)),
+		measure.New("  an empty program", "ms", collect(empty, firstByte)),
+		measure.New("key → new results painted", "ms", collect(changing, lastByte), measure.P50(painted)),
+		measure.New("bytes, results changed", "B", collect(changing, byteCount), measure.P50(4000)),
+		measure.New("bytes, results unchanged", "B", collect(unchanged, byteCount), measure.P50(25)),
+		measure.New("  an empty program", "B", collect(empty, byteCount)),
 	}, nil
 }
 
@@ -199,7 +201,7 @@ func walk(steps int) []string {
 const walkSteps = 8
 
 // measureMoves goes down results that were not looked at yet, and then over them again.
-func (b *bench) measureMoves() ([]figure, error) {
+func (b *bench) measureMoves() ([]measure.Figure, error) {
 	var fresh, cached []stroke
 	for len(fresh) < b.keys/2 {
 		s, err := b.ready(b.binary, sample(question)...)
@@ -214,17 +216,17 @@ func (b *bench) measureMoves() ([]figure, error) {
 		fresh = append(fresh, strokes[:walkSteps]...)
 		cached = append(cached, strokes[walkSteps:]...)
 	}
-	return []figure{
-		{"move → first byte, cached", "ms", collect(cached, firstByte), []limit{p50(8), p95(17)}},
-		{"move → first byte, not cached", "ms", collect(fresh, firstByte), []limit{p50(8), p95(17)}},
-		{"move → rendered, not cached", "ms", collect(fresh, lastByte), []limit{p95(40)}},
-		{"bytes, reader cached", "B", collect(cached, byteCount), []limit{p50(3000)}},
-		{"bytes, reader not cached", "B", collect(fresh, byteCount), []limit{p50(6000)}},
+	return []measure.Figure{
+		measure.New("move → first byte, cached", "ms", collect(cached, firstByte), measure.P50(8), measure.P95(17)),
+		measure.New("move → first byte, not cached", "ms", collect(fresh, firstByte), measure.P50(8), measure.P95(17)),
+		measure.New("move → rendered, not cached", "ms", collect(fresh, lastByte), measure.P95(40)),
+		measure.New("bytes, reader cached", "B", collect(cached, byteCount), measure.P50(3000)),
+		measure.New("bytes, reader not cached", "B", collect(fresh, byteCount), measure.P50(6000)),
 	}, nil
 }
 
 // measureList moves the selection in a terminal too low for a reader.
-func (b *bench) measureList() ([]figure, error) {
+func (b *bench) measureList() ([]measure.Figure, error) {
 	narrow := *b
 	narrow.cols, narrow.rows = 100, 28
 	s, err := narrow.ready(b.binary, sample(question)...)
@@ -241,14 +243,14 @@ func (b *bench) measureList() ([]figure, error) {
 		}
 		strokes = append(strokes, more...)
 	}
-	return []figure{
-		{"move → first byte", "ms", collect(strokes, firstByte), []limit{p50(8), p95(13)}},
-		{"bytes", "B", collect(strokes, byteCount), []limit{p50(400)}},
+	return []measure.Figure{
+		measure.New("move → first byte", "ms", collect(strokes, firstByte), measure.P50(8), measure.P95(13)),
+		measure.New("bytes", "B", collect(strokes, byteCount), measure.P50(400)),
 	}, nil
 }
 
 // measureResize drags the window and comes back to where it was: the screen must be what it was.
-func (b *bench) measureResize() ([]figure, error) {
+func (b *bench) measureResize() ([]measure.Figure, error) {
 	const resizes, pause = 30, 500 * time.Millisecond / 30
 	var took []float64
 	for range max(5, b.runs/5) {
@@ -261,9 +263,9 @@ func (b *bench) measureResize() ([]figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		took = append(took, milliseconds(right))
+		took = append(took, measure.Milliseconds(right))
 	}
-	return []figure{{"last resize → right frame", "ms", took, []limit{p50(50)}}}, nil
+	return []measure.Figure{measure.New("last resize → right frame", "ms", took, measure.P50(50))}, nil
 }
 
 // storm resizes and gives the time from the last resize to the frame that was there before the first.
@@ -289,7 +291,7 @@ func (s *session) storm(cols, rows, resizes int, pause time.Duration) (time.Dura
 }
 
 // measureIdle watches the program and an empty one in turn.
-func (b *bench) measureIdle() ([]figure, error) {
+func (b *bench) measureIdle() ([]measure.Figure, error) {
 	var own, empty, ratio, bytes []float64
 	for range 3 {
 		mine, written, err := b.idleCost(b.binary, sample(question)...)
@@ -302,11 +304,11 @@ func (b *bench) measureIdle() ([]figure, error) {
 		}
 		own, empty, ratio, bytes = append(own, mine), append(empty, other), append(ratio, mine/other), append(bytes, written)
 	}
-	return []figure{
-		{"written", "B/s", bytes, []limit{all(0)}},
-		{"CPU", "ms/s", own, nil},
-		{"  an empty program", "ms/s", empty, nil},
-		{"CPU, of an empty program's", "×", ratio, []limit{p50(1.3)}},
+	return []measure.Figure{
+		measure.New("written", "B/s", bytes, measure.Most(0)),
+		measure.New("CPU", "ms/s", own),
+		measure.New("  an empty program", "ms/s", empty),
+		measure.New("CPU, of an empty program's", "×", ratio, measure.P50(1.3)),
 	}, nil
 }
 
@@ -318,22 +320,22 @@ func (b *bench) idleCost(program string, args ...string) (cpu, bytes float64, er
 	}
 	defer s.Close()
 	time.Sleep(time.Second) // what a start leaves behind, such as collecting its garbage
-	before, err := cpuOf(s.Pid())
+	before, err := measure.RunningOf(s.Pid())
 	if err != nil {
 		return 0, 0, err
 	}
 	written := s.BytesWritten()
 	time.Sleep(b.idle)
-	after, err := cpuOf(s.Pid())
+	after, err := measure.RunningOf(s.Pid())
 	if err != nil {
 		return 0, 0, err
 	}
 	seconds := b.idle.Seconds()
-	return milliseconds(after-before) / seconds, float64(s.BytesWritten()-written) / seconds, nil
+	return measure.Milliseconds(after-before) / seconds, float64(s.BytesWritten()-written) / seconds, nil
 }
 
 // measureQuit ends the program in each way, and looks at what it leaves.
-func (b *bench) measureQuit() ([]figure, error) {
+func (b *bench) measureQuit() ([]measure.Figure, error) {
 	ways := []struct {
 		what string
 		quit func(*session) (time.Duration, bool, error)
@@ -347,7 +349,7 @@ func (b *bench) measureQuit() ([]figure, error) {
 		}},
 		{"by SIGTERM", func(s *session) (time.Duration, bool, error) { return s.quitBySignal(syscall.SIGTERM) }},
 	}
-	var figures []figure
+	var figures []measure.Figure
 	for _, way := range ways {
 		var took, restored []float64
 		for range max(5, b.runs/3) {
@@ -360,10 +362,10 @@ func (b *bench) measureQuit() ([]figure, error) {
 			if err != nil {
 				return nil, fmt.Errorf("quit %s: %w", way.what, err)
 			}
-			took, restored = append(took, milliseconds(time)), append(restored, share(clean))
+			took, restored = append(took, measure.Milliseconds(time)), append(restored, share(clean))
 		}
-		figures = append(figures, figure{"quit " + way.what, "ms", took, []limit{p50(50)}},
-			figure{"  terminal restored", "", restored, []limit{every(1)}})
+		figures = append(figures, measure.New("quit "+way.what, "ms", took, measure.P50(50)),
+			measure.New("  terminal restored", "", restored, measure.Least(1)))
 	}
 	return figures, nil
 }
@@ -375,3 +377,16 @@ func share(yes bool) float64 {
 	}
 	return 0
 }
+
+// collect makes samples of strokes.
+func collect(strokes []stroke, value func(stroke) float64) []float64 {
+	samples := make([]float64, 0, len(strokes))
+	for _, s := range strokes {
+		samples = append(samples, value(s))
+	}
+	return samples
+}
+
+func firstByte(s stroke) float64 { return measure.Milliseconds(s.first) }
+func lastByte(s stroke) float64  { return measure.Milliseconds(s.last) }
+func byteCount(s stroke) float64 { return float64(s.bytes) }
