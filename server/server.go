@@ -30,6 +30,7 @@ import (
 const (
 	directoryFile = "directory.db"
 	tenantsFolder = "tenants"
+	hostKeyFile   = "ssh_host_ed25519_key" // which who serves visitors over SSH keeps here
 )
 
 // ErrClosed: the server was closed.
@@ -295,7 +296,7 @@ func openSample(ctx context.Context, options embedded.Options, tenant string) (i
 // ownFiles are what a server writes into its home, which may be a folder that holds other things too.
 func ownFiles(home string) []string {
 	people := filepath.Join(home, directoryFile)
-	return []string{filepath.Join(home, tenantsFolder), people, people + "-wal", people + "-shm", people + ".lock"}
+	return []string{filepath.Join(home, tenantsFolder), filepath.Join(home, hostKeyFile), people, people + "-wal", people + "-shm", people + ".lock"}
 }
 
 func tenantFolder(home, tenant string) string { return filepath.Join(home, tenantsFolder, tenant) }

@@ -88,6 +88,9 @@ func sshOptions(host *target.Host, served *target.Served, options cli.ServeOptio
 			Idle: asked.Limits.Idle, Total: asked.Limits.Total},
 		Log: host.Log,
 	}
+	if meter := served.VisitMeter(); meter != nil {
+		visits.Meter = meter
+	}
 	if served.Choice.Kind == target.KindSample {
 		visits.Examples = sampleExamples()
 	}

@@ -239,7 +239,7 @@ on that library or, without --http, wherever a search would go (also --server UR
 others can listen.`,
 		output: `The addresses and the host key's fingerprint on standard error once it listens, then a line
 for every request, search and session. Runs until Ctrl-C and finishes what it began.`,
-		exits: []int{ExitNotConfigured},
+		exits:    []int{ExitNotConfigured},
 		examples: []string{`quarry serve --http 127.0.0.1:8080 --rate 60/h`, `quarry serve --ssh :2222 --ssh-open --sample`},
 	}
 }

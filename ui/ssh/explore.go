@@ -110,7 +110,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 			Open: func(context.Context) (*explorer.Session, error) {
 				return &explorer.Session{Client: s.visitor.client}, nil
 			}},
-		Query: e.Query, Results: e.Limit, Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
+		Query: e.Query, Results: e.Limit, Private: true, Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "what is searched here is up to who runs the server"},
 		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.server.Now,

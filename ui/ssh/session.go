@@ -119,8 +119,8 @@ func (s *session) run() (code int) {
 	}
 	defer leave()
 	s.server.Meter.SessionBegan(kind)
+	defer func() { s.server.Meter.SessionEnded(kind, s.server.Now().Sub(started)) }()
 	code = s.command(s.arrival.raw)
-	s.server.Meter.SessionEnded(kind, s.server.Now().Sub(started))
 	word, _, _ := strings.Cut(strings.TrimSpace(s.arrival.raw), " ")
 	if !slices.Contains(commandNames(), word) {
 		word = "" // a query, which is nobody's business here

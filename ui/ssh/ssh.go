@@ -26,7 +26,7 @@ type People interface {
 
 // Meter counts what visitors do.
 type Meter interface {
-	// SessionBegan counts a session of a kind: "explorer", "command" or "help".
+	// SessionBegan counts a session of a kind: "explorer" or "command".
 	SessionBegan(kind string)
 	// SessionEnded tells how long one took.
 	SessionEnded(kind string, took time.Duration)
