@@ -98,6 +98,8 @@ type Embeddings struct {
 	BaseURL string
 	Model   string
 	Key     Secret
+
+	QueryPrefix, DocumentPrefix string // what the model wants before each text; all is embedded anew for the latter
 }
 
 // HTTP configures the served API.

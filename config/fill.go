@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"quarry/client/wire"
 )
@@ -23,6 +24,8 @@ func (l *loader) fill() error {
 	c.LLM.Default, c.LLM.Budget = v.GetString("llm.default"), v.GetInt("llm.budget")
 	c.Embeddings.BaseURL, c.Embeddings.Model = v.GetString("embeddings.base_url"), v.GetString("embeddings.model")
 	c.Embeddings.Key = NewSecret(v.GetString("embeddings.key"))
+	c.Embeddings.QueryPrefix = v.GetString("embeddings.query_prefix")
+	c.Embeddings.DocumentPrefix = v.GetString("embeddings.document_prefix")
 	c.HTTP.Hosts, c.HTTP.Metrics = v.GetStringSlice("http.hosts"), v.GetString("http.metrics")
 	c.SSH.AuthorizedKeys = v.GetString("ssh.authorized_keys")
 	c.SSH.Token, c.SSH.Open = v.GetBool("ssh.token"), v.GetBool("ssh.open")
@@ -37,6 +40,8 @@ func (l *loader) fill() error {
 		{"llm.budget", func() error { return notNegative(c.LLM.Budget) }},
 		{"embeddings.base_url", func() error { return optionalURL(&c.Embeddings.BaseURL) }},
 		{"embeddings.key", func() error { return checkSecret(c.Embeddings.Key) }},
+		{"embeddings.query_prefix", func() error { return checkPrefix(c.Embeddings.QueryPrefix) }},
+		{"embeddings.document_prefix", func() error { return checkPrefix(c.Embeddings.DocumentPrefix) }},
 		{"http.hosts", func() error { return checkHosts(c.HTTP.Hosts) }},
 		{"http.metrics", func() error { return oneOf(c.HTTP.Metrics, MetricsToken, MetricsOpen) }},
 		{"ssh.authorized_keys", func() error { return l.resolve(&c.SSH.AuthorizedKeys) }},
@@ -150,6 +155,14 @@ func optionalURL(address *string) error {
 		*address = checked
 	}
 	return err
+}
+
+func checkPrefix(text string) error {
+	const longest = 1000 // characters
+	if utf8.RuneCountInString(text) > longest {
+		return fmt.Errorf("is longer than %d characters", longest)
+	}
+	return nil
 }
 
 func checkHosts(hosts []string) error {

@@ -193,6 +193,9 @@ func (l *loader) readEnvironment(env Env) error {
 		if text == "" {
 			continue
 		}
+		if s.kind == exactValue {
+			text = env.Get(s.variable())
+		}
 		value, err := fromText(text, s.kind)
 		l.places[s.key] = place{variable: s.variable()}
 		if err != nil {

@@ -49,7 +49,7 @@ llm:
   providers:
     ollama: {base_url: "http://localhost:11434/v1", models: [llama3.1, qwen2]}
     hosted: {base_url: "https://api.example.com/v1", key: sk-key}
-embeddings: {base_url: "http://localhost:11434/v1", model: nomic, key: e-key}
+embeddings: {base_url: "http://localhost:11434/v1", model: nomic, key: e-key, query_prefix: "search_query: ", document_prefix: "search_document: "}
 http: {hosts: [search.acme.com, "search.acme.com:8443"], metrics: open}
 ssh: {authorized_keys: ~/keys, token: on, open: off}
 index: {engine: embedded}
@@ -81,7 +81,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 			"ollama": {BaseURL: "http://localhost:11434/v1", Models: []string{"llama3.1", "qwen2"}},
 			"hosted": {BaseURL: "https://api.example.com/v1", Key: NewSecret("sk-key")},
 		}},
-		Embeddings:  Embeddings{BaseURL: "http://localhost:11434/v1", Model: "nomic", Key: NewSecret("e-key")},
+		Embeddings: Embeddings{BaseURL: "http://localhost:11434/v1", Model: "nomic", Key: NewSecret("e-key"),
+			QueryPrefix: "search_query: ", DocumentPrefix: "search_document: "},
 		HTTP:        HTTP{Hosts: []string{"search.acme.com", "search.acme.com:8443"}, Metrics: MetricsOpen},
 		SSH:         SSH{AuthorizedKeys: "/home/ada/keys", Token: true},
 		IndexEngine: EngineEmbedded, DirectoryURL: NewSecret("postgres://user:pw@db/quarry"),

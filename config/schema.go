@@ -20,6 +20,7 @@ const (
 	numberValue
 	listValue
 	secretValue
+	exactValue // text whose spaces count
 )
 
 // setting is a key with one value, which the file, the environment and (for some) a flag can give.
@@ -48,6 +49,8 @@ func settings() []setting {
 		{"embeddings.base_url", textValue, ""},
 		{"embeddings.model", textValue, ""},
 		{"embeddings.key", secretValue, ""},
+		{"embeddings.query_prefix", exactValue, ""},
+		{"embeddings.document_prefix", exactValue, ""},
 		{"http.hosts", listValue, ""},
 		{"http.metrics", textValue, ""},
 		{"ssh.authorized_keys", textValue, ""},

@@ -48,7 +48,10 @@ type LibraryEvent struct {
 	// Stored is how many of the files that are done have documents in the library; skipped ones have none.
 	Stored int `json:"stored,omitempty"`
 
-	// Of skipped; of embedding, whose Done and Total are passages that have vectors: why it stopped before all had one.
+	// Of embedding, whose Done and Total are passages that have vectors: those that the model does not take.
+	Refused int `json:"refused,omitempty"`
+
+	// Of skipped; of embedding: why it stopped before all had a vector, or why the model does not take some.
 	Reason string `json:"reason,omitempty"`
 
 	// Of done, in documents; Skipped in files.
@@ -82,6 +85,8 @@ type LibraryStatus struct {
 	// Vectors is how many chunks can be found by vector, as VectorModel gave it; absent without one.
 	Vectors     int    `json:"vectors,omitempty"`
 	VectorModel string `json:"vector_model,omitempty"`
+	// VectorsRefused is how many texts that model does not take.
+	VectorsRefused int `json:"vectors_refused,omitempty"`
 }
 
 // LibraryRoot is a file or folder that was added.

@@ -231,7 +231,7 @@ func (s *Server) libraryStatus(w http.ResponseWriter, r *http.Request, who direc
 		return answer(w, wire.LibraryStatus{
 			Roots: append([]wire.LibraryRoot{}, roots...), Documents: stats.Documents, Chunks: stats.Chunks,
 			Bytes: stats.Bytes, Version: snapshot.Version(), Path: s.LibraryPath,
-			Vectors: stats.Vectors, VectorModel: stats.VectorModel,
+			Vectors: stats.Vectors, VectorModel: stats.VectorModel, VectorsRefused: stats.Refused,
 		})
 	})
 }

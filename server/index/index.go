@@ -38,7 +38,8 @@ type Index interface {
 	// Snapshot is a consistent view that stays as it is until it is closed. Many may be open at once.
 	Snapshot(ctx context.Context) (Snapshot, error)
 	// Embed gives a vector to every chunk that has none by the model: it hands their texts to vectors, a batch at a
-	// time, and stores what comes back, so that one text is embedded once. Vectors are durable by the batch and
+	// time, and stores what comes back, so that one text is embedded once, and one that is refused is asked for once.
+	// Vectors are durable by the batch and
 	// searched soon after; those of other models go when all chunks have one. report is told how far it has come. It
 	// returns when nothing is left, or with the first error; calling it again goes on from there.
 	Embed(ctx context.Context, model string, vectors Vectorise, report func(Embedded)) error
@@ -52,12 +53,14 @@ type Index interface {
 	Close() error
 }
 
-// Vectorise turns texts into vectors of Euclidean length 1, one for each, all of one number of dimensions.
+// Vectorise turns texts into vectors of Euclidean length 1, one for each, all of one number of dimensions. nil stands in
+// the place of the vector of a text that the model does not take.
 type Vectorise func(ctx context.Context, texts []string) ([][]float32, error)
 
 // Embedded tells how far Embed has come.
 type Embedded struct {
 	Done, Total int // chunks
+	Refused     int // chunks that the model does not take, as far as they were come across
 }
 
 // Vector is where a query points to, in the space of one model.
@@ -308,4 +311,6 @@ type Stats struct {
 	// Vectors is how many chunks have a vector by VectorModel, the model that was used last; empty without one.
 	Vectors     int
 	VectorModel string
+	// Refused is how many texts that model did not take when they were last looked at.
+	Refused int
 }

@@ -157,8 +157,11 @@ func TestCountedModels(t *testing.T) {
 			_, err := chat.Stream(ctx, question, func(string) error { return nil })
 			return err
 		},
-		"fail":  func() error { _, err := chat.Complete(ctx, bad); return err },
-		"embed": func() error { _, _, err := embedder.Embed(ctx, []string{"three little words"}); return err },
+		"fail": func() error { _, err := chat.Complete(ctx, bad); return err },
+		"embed": func() error {
+			_, _, err := embedder.Embed(ctx, ForDocuments, []string{"three little words"})
+			return err
+		},
 	}
 	for _, step := range []string{"complete", "stream", "embed"} {
 		if err := do[step](); err != nil {

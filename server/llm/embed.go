@@ -2,7 +2,11 @@ package llm
 
 import (
 	"context"
+	"errors"
 	"math"
+	"net/http"
+	"slices"
+	"strconv"
 
 	"github.com/sashabaranov/go-openai"
 )
@@ -17,15 +21,28 @@ const (
 // embedder is a model that turns text into vectors.
 type embedder struct {
 	*endpoint
-	model string
+	model    string
+	prefixes [2]string // by Use
 }
 
-// Name is the model's name alone: the same model elsewhere gives the same vectors.
-func (e *embedder) Name() string { return e.model }
+// Name is that of the model, wherever it is asked: the same model elsewhere gives the same vectors, unless other words
+// stand before the documents.
+func (e *embedder) Name() string {
+	if prefix := e.prefixes[ForDocuments]; prefix != "" {
+		return e.model + " with " + strconv.Quote(prefix)
+	}
+	return e.model
+}
 
 // Embed gives one vector of Euclidean length 1 for each text, all of the same number of dimensions.
-func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usage, error) {
+func (e *embedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
 	vectors, total := make([][]float32, 0, len(texts)), Usage{}
+	if prefix := e.prefixes[use]; prefix != "" {
+		texts = slices.Clone(texts)
+		for i := range texts {
+			texts[i] = prefix + texts[i]
+		}
+	}
 	for len(texts) > 0 {
 		n := batch(texts)
 		fresh, usage, err := e.embedBatch(ctx, texts[:n])
@@ -39,6 +56,20 @@ func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usag
 		vectors, texts = append(vectors, fresh...), texts[n:]
 	}
 	return vectors, total, nil
+}
+
+// RefusesText reports whether an error may lie in one of the texts that were sent, such as one that is too long for the
+// model. Servers answer that with several statuses, and some with a vector that is none.
+func RefusesText(err error) bool {
+	var known *Error
+	if !errors.As(err, &known) {
+		return false
+	}
+	switch known.Status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		return true
+	}
+	return known.Kind == ErrUnusable
 }
 
 // batch is how many texts go into the next request.

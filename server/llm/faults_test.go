@@ -284,7 +284,7 @@ func TestUnreachable(t *testing.T) {
 		}
 		noSecret(t, err, address)
 		embedder, _ := p.Embedder()
-		if _, _, err := embedder.Embed(context.Background(), []string{"a"}); !errors.Is(err, ErrUnavailable) {
+		if _, _, err := embedder.Embed(context.Background(), ForDocuments, []string{"a"}); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("%s: vectors: %v", address, err)
 		}
 	}

@@ -54,10 +54,19 @@ type Chat interface {
 	Name() string
 }
 
+// Use is what a vector is for: models put other words before a question than before what it is looked for in.
+type Use int
+
+// The uses of vectors.
+const (
+	ForDocuments Use = iota
+	ForQueries
+)
+
 // Embedder is an embedding model. It is safe for concurrent use.
 type Embedder interface {
 	// Embed gives one vector of Euclidean length 1 for each text.
-	Embed(ctx context.Context, texts []string) ([][]float32, Usage, error)
+	Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error)
 	// Name tells models apart whose vectors cannot be compared.
 	Name() string
 }

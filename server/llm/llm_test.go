@@ -234,7 +234,7 @@ func TestVectors(t *testing.T) {
 	for i := range 150 {
 		texts = append(texts, strings.Repeat("word ", i)+"end")
 	}
-	vectors, usage, err := embedder.Embed(context.Background(), texts)
+	vectors, usage, err := embedder.Embed(context.Background(), ForDocuments, texts)
 	if err != nil || len(vectors) != len(texts) || usage.Calls != 3 || usage.Prompt != 150*149/2+150 || usage.Completion != 0 {
 		t.Fatalf("%d vectors, %+v, %v", len(vectors), usage, err)
 	}
@@ -251,7 +251,7 @@ func TestVectors(t *testing.T) {
 			t.Fatalf("vector %d is another", i)
 		}
 	}
-	if none, usage, err := embedder.Embed(context.Background(), nil); len(none) != 0 || usage != (Usage{}) || err != nil {
+	if none, usage, err := embedder.Embed(context.Background(), ForDocuments, nil); len(none) != 0 || usage != (Usage{}) || err != nil {
 		t.Errorf("of nothing: %v, %+v, %v", none, usage, err)
 	}
 	if batch([]string{strings.Repeat("a", batchBytes*2), "b"}) != 1 || batch([]string{strings.Repeat("a", batchBytes), "b"}) != 1 {
@@ -290,7 +290,7 @@ func TestVectorsThatCannotBeUsed(t *testing.T) {
 		server, p := scripted(t, func(c *Config) { c.Timeout = 2 * time.Second })
 		server.OnVectors(c.answers...)
 		embedder, _ := p.Embedder()
-		got, _, err := embedder.Embed(context.Background(), c.texts)
+		got, _, err := embedder.Embed(context.Background(), ForDocuments, c.texts)
 		if !errors.Is(err, c.err) || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, %v", name, len(got), err)
 		}

@@ -93,11 +93,11 @@ type countedEmbedder struct {
 }
 
 // Embed is Embedder.Embed, counted.
-func (c countedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, Usage, error) {
+func (c countedEmbedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
 	if err := c.meter.check(ctx); err != nil {
 		return nil, Usage{}, err
 	}
-	vectors, usage, err := c.Embedder.Embed(ctx, texts)
+	vectors, usage, err := c.Embedder.Embed(ctx, use, texts)
 	c.meter.add(ctx, c.purpose, usage)
 	return vectors, usage, err
 }

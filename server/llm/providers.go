@@ -33,6 +33,8 @@ type Embedding struct {
 	BaseURL string
 	Model   string
 	Key     Key // nil: none is sent
+
+	QueryPrefix, DocumentPrefix string // put before each text, as the model was trained
 }
 
 // Config says which models there are, and what a call may take.
@@ -99,7 +101,8 @@ func New(config Config) (*Providers, error) {
 		if e.Model == "" {
 			return nil, fmt.Errorf("the endpoint of embeddings %s has no model", e.BaseURL)
 		}
-		p.embedder = &embedder{newEndpoint("embeddings", e.BaseURL, e.Key, maxVectors, config), e.Model}
+		p.embedder = &embedder{newEndpoint("embeddings", e.BaseURL, e.Key, maxVectors, config), e.Model,
+			[2]string{ForDocuments: e.DocumentPrefix, ForQueries: e.QueryPrefix}}
 	}
 	return p, nil
 }

@@ -140,7 +140,7 @@ func vectorsOf(ctx context.Context, model llm.Embedder, texts []string) (answer 
 			answer = vectorAnswer{err: fmt.Errorf("panic: %v", cause)}
 		}
 	}()
-	vectors, usage, err := model.Embed(ctx, texts)
+	vectors, usage, err := model.Embed(ctx, llm.ForQueries, texts)
 	answer.usage, answer.err = usage, err
 	if err == nil && len(vectors) != len(texts) {
 		answer.err = errUnusable

@@ -24,7 +24,7 @@ type meanings struct {
 
 func (m *meanings) Name() string { return "nomic" }
 
-func (m *meanings) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
+func (m *meanings) Embed(ctx context.Context, _ llm.Use, texts []string) ([][]float32, llm.Usage, error) {
 	m.mutex.Lock()
 	m.asked = append(m.asked, strings.Join(texts, "|"))
 	m.mutex.Unlock()

@@ -79,7 +79,8 @@ func (p *progress) event(event wire.LibraryEvent) {
 }
 
 // Lines of NDJSON, version 1: {"type":"progress","done","total","bytes","path"}, {"type":"skipped","path","reason"},
-// {"type":"embedding","done","total"} with passages that have vectors, and "reason" where that stopped early, and last {"type":"done","added","updated","removed","unchanged","skipped","searches_go_to"}, where the latter is what
+// {"type":"embedding","done","total"} with passages that have vectors, "refused" with those that the model does not take,
+// and "reason" for that or where it stopped early, and last {"type":"done","added","updated","removed","unchanged","skipped","searches_go_to"}, where the latter is what
 // "searched" of the next search says, or {"type":"stopped","done"} with the number of files that are stored.
 type (
 	jsonProgress struct {
@@ -95,10 +96,11 @@ type (
 		Reason string `json:"reason"`
 	}
 	jsonEmbedding struct {
-		Type   string `json:"type"`
-		Done   int    `json:"done"`
-		Total  int    `json:"total"`
-		Reason string `json:"reason,omitempty"`
+		Type    string `json:"type"`
+		Done    int    `json:"done"`
+		Total   int    `json:"total"`
+		Refused int    `json:"refused,omitempty"`
+		Reason  string `json:"reason,omitempty"`
 	}
 	jsonStopped struct {
 		Type string `json:"type"`
@@ -123,7 +125,7 @@ func (p *progress) line(event wire.LibraryEvent) {
 	case wire.LibrarySkipped:
 		value = jsonSkipped{event.Type, event.Path, event.Reason}
 	case wire.LibraryEmbedding:
-		value = jsonEmbedding{event.Type, event.Done, event.Total, event.Reason}
+		value = jsonEmbedding{event.Type, event.Done, event.Total, event.Refused, event.Reason}
 	default:
 		return
 	}
@@ -225,7 +227,12 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 		return p.err
 	}
 	p.tellSkips()
-	if reason := p.vectors.Reason; reason != "" {
+	switch reason := p.vectors.Reason; {
+	case reason == "":
+	case p.vectors.Done+p.vectors.Refused >= p.vectors.Total:
+		p.app.say("%s; the model does not take the rest, which is found by words: %s.", vectorsText(p.vectors),
+			strings.TrimSuffix(reason, "."))
+	default:
 		p.app.say("%s; the rest is found by words: %s. `quarry sync` goes on from there.", vectorsText(p.vectors),
 			strings.TrimSuffix(reason, "."))
 	}

@@ -40,6 +40,7 @@ type jsonLibraryStatus struct {
 	Chunks    int                `json:"chunks"`
 	Vectors   int                `json:"vectors,omitempty"`      // chunks that can be found by vector
 	Model     string             `json:"vector_model,omitempty"` // that they are by
+	Refused   int                `json:"vectors_refused,omitempty"`
 	Bytes     int64              `json:"bytes"`
 	Version   string             `json:"version,omitempty"`
 	Roots     []wire.LibraryRoot `json:"roots"`
@@ -123,7 +124,7 @@ func (a *app) libraryStatus(ctx context.Context) (jsonLibraryStatus, error) {
 		return status, err
 	}
 	status.Exists, status.Documents, status.Chunks = true, found.Documents, found.Chunks
-	status.Vectors, status.Model = found.Vectors, found.VectorModel
+	status.Vectors, status.Model, status.Refused = found.Vectors, found.VectorModel, found.VectorsRefused
 	status.Bytes, status.Version, status.Roots = found.Bytes, found.Version, filled(found.Roots)
 	return status, nil
 }
@@ -176,6 +177,9 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 	line("Documents", "%d, in %s, %s on disk", library.Documents, pieces(library.Chunks), friendlyBytes(library.Bytes))
 	if library.Model != "" {
 		line("Vectors", "%d of %s, by %s", library.Vectors, pieces(library.Chunks), library.Model)
+		if library.Refused > 0 {
+			line("", "%s not taken by the model (quarry serve and sync log why), found by words alone", pieces(library.Refused))
+		}
 	}
 	if len(library.Roots) == 0 {
 		return text.String()

@@ -26,7 +26,8 @@ func (h *Host) models() (*llm.Providers, error) {
 	}
 	models, err := llm.New(llm.Config{
 		Default: asked.Default, Budget: asked.Budget, Providers: providers, Roots: roots,
-		Embedding: llm.Embedding{BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key)},
+		Embedding: llm.Embedding{BaseURL: vectors.BaseURL, Model: vectors.Model, Key: keyOf(vectors.Key),
+			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix},
 	})
 	if err != nil {
 		return nil, &Error{Kind: ErrNotConfigured, Problem: h.Config.File + ": the models cannot be used", Err: err,

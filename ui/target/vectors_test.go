@@ -18,7 +18,7 @@ import (
 func TestVectorsOfTheLibrary(t *testing.T) {
 	model := llmtest.New()
 	t.Cleanup(model.Close)
-	model.OnVectors(llmtest.Status(http.StatusBadRequest, "no such model"), llmtest.Vectors(llmtest.DefaultDimensions))
+	model.OnVectors(llmtest.Status(http.StatusNotFound, "no such model"), llmtest.Vectors(llmtest.DefaultDimensions))
 	home := t.TempDir()
 	configure(t, home, fmt.Sprintf("embeddings: {base_url: %q, model: nomic, key: sk-0123456789}\n", model.BaseURL()))
 	h := newHost(t, home)
@@ -86,5 +86,88 @@ func TestVectorsOfTheLibrary(t *testing.T) {
 		if r.Authorization != "Bearer sk-0123456789" || r.Model != "nomic" {
 			t.Errorf("sent %+v", r)
 		}
+	}
+}
+
+// TestPassagesThatTheModelDoesNotTake: one text keeps no other from its vector, and is said; prefixes go before what is
+// embedded, and another one for documents means all is embedded anew.
+func TestPassagesThatTheModelDoesNotTake(t *testing.T) {
+	model := llmtest.New()
+	t.Cleanup(model.Close)
+	give, refuse := llmtest.Vectors(llmtest.DefaultDimensions), llmtest.Status(http.StatusInternalServerError, "input is too large to process")
+	model.OnVectors(func(w http.ResponseWriter, r *http.Request, asked llmtest.Request) {
+		if strings.Contains(strings.Join(asked.Input, " "), "poison") {
+			refuse(w, r, asked)
+			return
+		}
+		give(w, r, asked)
+	})
+	home := t.TempDir()
+	settings := fmt.Sprintf("embeddings: {base_url: %q, model: nomic, query_prefix: 'search_query: ', document_prefix: '%%s'}\n", model.BaseURL())
+	configure(t, home, fmt.Sprintf(settings, "search_document: "))
+	notes := filepath.Join(home, "notes")
+	if err := os.MkdirAll(notes, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"The lantern is lit at dusk.", "Ships come in.", "It is poison.", "Bread is baked at dawn."} {
+		if err := os.WriteFile(filepath.Join(notes, fmt.Sprintf("%d.md", i)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var last wire.LibraryEvent
+	sync := func(add ...string) (told bool, status *wire.LibraryStatus, found *wire.SearchResponse) {
+		opened, err := newHost(t, home).OpenLibrary(context.Background(), "", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closed(t, opened)
+		report := func(event wire.LibraryEvent) {
+			if event.Type == wire.LibraryEmbedding {
+				last, told = event, true
+			}
+		}
+		if len(add) > 0 {
+			_, err = opened.Client.LibraryAdd(context.Background(), wire.AddRequest{Paths: add}, report)
+		} else {
+			_, err = opened.Client.LibrarySync(context.Background(), wire.SyncRequest{}, report)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, err = opened.Client.LibraryStatus(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		return told, status, search(t, opened, "lantern")
+	}
+	_, status, found := sync(notes)
+	if last.Done != 3 || last.Total != 4 || last.Refused != 1 || !strings.Contains(last.Reason, "too large") {
+		t.Errorf("told %+v", last)
+	}
+	if status.Vectors != 3 || status.VectorsRefused != 1 || !strings.Contains(status.VectorModel, "search_document: ") || len(found.Results) == 0 {
+		t.Errorf("status %+v", status)
+	}
+	queries, documents := 0, 0
+	for _, r := range model.Requests() {
+		for _, text := range r.Input {
+			switch {
+			case strings.HasPrefix(text, "search_query: lantern"):
+				queries++
+			case strings.HasPrefix(text, "search_document: "):
+				documents++
+			default:
+				t.Errorf("embedded %q", text)
+			}
+		}
+	}
+	if queries != 1 || documents < 4 {
+		t.Errorf("%d queries, %d documents", queries, documents)
+	}
+	before := len(model.Requests())
+	if told, _, _ := sync(); told || len(model.Requests()) != before+1 { // that of the search
+		t.Errorf("nothing new: told %v, %d requests", last, len(model.Requests())-before)
+	}
+	configure(t, home, fmt.Sprintf(settings, "passage: "))
+	if _, status, _ := sync(); status.Vectors != 3 || status.VectorsRefused != 1 || !strings.Contains(status.VectorModel, "passage: ") {
+		t.Errorf("status %+v", status)
 	}
 }

@@ -38,7 +38,8 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 	if report == nil {
 		report = func(index.Embedded) {}
 	}
-	e := &embedding{x: x, model: model, vectors: vectors, report: report, tried: make(map[string]bool)}
+	e := &embedding{x: x, model: model, vectors: vectors, report: report, tried: make(map[string]bool),
+		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
 	if current, ok, err := currentModel(ctx, x.db.Reader); err != nil || ok && current.name != model {
 		if err == nil {
 			err = x.db.Update(ctx, func(tx *sql.Tx) error { return e.choose(ctx, tx) })
@@ -47,6 +48,11 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 			return fmt.Errorf("embed: %w", err)
 		}
 	}
+	before, err := refusedTexts(ctx, x.db.Reader, model)
+	if err != nil {
+		return fmt.Errorf("embed: %w", err)
+	}
+	e.known = len(before)
 	for repairs := 0; ; {
 		done, err := e.step(ctx)
 		if damaged := x.damageOf(err); damaged != nil && repairs < openRepairs {
@@ -71,9 +77,11 @@ func (e *embedding) step(ctx context.Context) (done bool, err error) {
 	case name != "":
 		return false, e.complete(ctx, name)
 	case len(e.tried) > 0:
-		return true, e.x.dropUnneeded(ctx, e.model)
+		if err := e.x.dropUnneeded(ctx, e.model); err != nil {
+			return true, err
+		}
 	}
-	return true, nil
+	return true, e.forgetRefused(ctx)
 }
 
 // embedding is one pass over all segments.
@@ -84,6 +92,10 @@ type embedding struct {
 	report  func(index.Embedded)
 	tried   map[string]bool // segments that were completed
 	so      index.Embedded
+
+	known   int                 // texts that the model did not take before
+	refused map[string]int      // chunks that the model does not take, by segment
+	seen    map[vector.Key]bool // texts of them
 }
 
 // choose makes the model the current one, if there are vectors by it; otherwise that waits for the first.
@@ -107,6 +119,7 @@ func (e *embedding) next(ctx context.Context) (name string, err error) {
 	}
 	defer seen.close()
 	e.so = index.Embedded{}
+	counted := 0
 	for _, p := range seen.state.parts {
 		chunks, err := p.liveChunks()
 		if err != nil {
@@ -119,9 +132,13 @@ func (e *embedding) next(ctx context.Context) (name string, err error) {
 			}
 		}
 		e.so.Done, e.so.Total = e.so.Done+have, e.so.Total+chunks
+		counted += e.refused[p.name]
 		if have < chunks && !e.tried[p.name] && name == "" {
 			name = p.name
 		}
+	}
+	if e.so.Refused = counted; name != "" {
+		e.so.Refused = max(counted, e.known)
 	}
 	e.report(e.so)
 	return name, nil
@@ -148,20 +165,28 @@ func (p *part) liveChunks() (n int, err error) {
 // often that they double.
 func (e *embedding) complete(ctx context.Context, name string) error {
 	fresh, written := 0, 0
+	e.refused[name] = 0
 	for ordinal := 0; ordinal >= 0; {
 		found, err := e.gather(ctx, name, ordinal)
 		if err != nil {
 			return err
 		}
-		if err := e.store(ctx, found.texts, found.keys); err != nil {
+		refused, err := e.store(ctx, found.texts, found.keys)
+		if err != nil {
 			// What is known is searched, in spite of the failure.
 			if fresh > written {
 				e.x.restoreVectors(context.WithoutCancel(ctx), name)
 			}
 			return err
 		}
-		fresh += found.settled
-		e.so.Done += found.settled
+		settled, without := found.count(refused)
+		fresh += settled
+		e.so.Done += settled
+		e.refused[name] += without
+		e.so.Refused = max(e.so.Refused, e.refused[name])
+		for key := range found.refused {
+			e.seen[key] = true
+		}
 		e.report(e.so)
 		ordinal = found.next
 		if ordinal >= 0 && fresh-written >= max(refreshAfter, written) {
@@ -172,6 +197,9 @@ func (e *embedding) complete(ctx context.Context, name string) error {
 		}
 	}
 	e.tried[name] = true
+	if fresh == written {
+		return nil
+	}
 	return e.x.refreshVectors(ctx, name, true)
 }
 
@@ -179,8 +207,9 @@ func (e *embedding) complete(ctx context.Context, name string) error {
 type gathered struct {
 	texts   []string
 	keys    []vector.Key
-	settled int // chunks that have a vector when these texts have, and had none in the segment's file
-	next    int // the ordinal of the document to go on with; −1 at the end
+	lacking map[vector.Key]int  // chunks that have no vector in the segment's file, by their text
+	refused map[vector.Key]bool // texts that the model does not take
+	next    int                 // the ordinal of the document to go on with; −1 at the end
 
 	known *embeddings // nil: there are none by the model
 	has   []bool      // by chunk: whether it has a vector in the file; nil: none has
@@ -199,7 +228,10 @@ func (e *embedding) gather(ctx context.Context, name string, from int) (*gathere
 	if p == nil {
 		return nil, errOvertaken
 	}
-	g := &gathered{next: from, batch: make(map[vector.Key]bool)}
+	g := &gathered{next: from, batch: make(map[vector.Key]bool), lacking: make(map[vector.Key]int)}
+	if g.refused, err = refusedTexts(ctx, e.x.db.Reader, e.model); err != nil {
+		return nil, err
+	}
 	model, ok, err := currentModel(ctx, e.x.db.Reader)
 	if err != nil {
 		return nil, err
@@ -242,9 +274,9 @@ func (g *gathered) take(ctx context.Context, first int, d *index.Document) error
 		key := keyOf(text)
 		g.bytes += len(text)
 		if g.has == nil || !g.has[first+i] {
-			g.settled++
+			g.lacking[key]++
 		}
-		if g.batch[key] {
+		if g.batch[key] || g.refused[key] {
 			continue
 		}
 		if g.known != nil {
@@ -260,6 +292,27 @@ func (g *gathered) take(ctx context.Context, first int, d *index.Document) error
 		g.texts, g.keys = append(g.texts, text), append(g.keys, key)
 	}
 	return nil
+}
+
+// count tells how many chunks have a vector now that had none, and how many go without one; refused are the texts that
+// were not taken just now.
+func (g *gathered) count(refused []vector.Key) (settled, without int) {
+	for _, key := range refused {
+		g.refused[key] = true
+	}
+	for key, chunks := range g.lacking {
+		if g.refused[key] {
+			without += chunks
+		} else {
+			settled += chunks
+		}
+	}
+	for key := range g.refused { // those of other documents are not looked at here
+		if g.lacking[key] == 0 {
+			delete(g.refused, key)
+		}
+	}
+	return settled, without
 }
 
 // vectored tells which chunks of a part have a vector by a model; nil when none has.
@@ -293,46 +346,77 @@ func all(has []bool, from, to int) bool {
 	return true
 }
 
-// store embeds texts and keeps what they become.
-func (e *embedding) store(ctx context.Context, texts []string, keys []vector.Key) error {
+// store embeds texts and keeps what they become. It returns those that the model does not take, which are remembered.
+func (e *embedding) store(ctx context.Context, texts []string, keys []vector.Key) (refused []vector.Key, err error) {
 	if len(texts) == 0 {
-		return nil
+		return nil, nil
 	}
 	values, err := e.vectors(ctx, texts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(values) != len(texts) {
-		return fmt.Errorf("%w: %d for %d texts", errVectors, len(values), len(texts))
+	dimensions, err := dimensionsOf(values, len(texts))
+	if err != nil {
+		return nil, err
 	}
-	dimensions := len(values[0])
-	for _, v := range values {
-		if len(v) != dimensions || dimensions == 0 || dimensions > vector.MaxDimensions {
-			return fmt.Errorf("%w: %d and %d dimensions", errVectors, dimensions, len(v))
+	err = e.x.db.Update(ctx, func(tx *sql.Tx) error {
+		refused = nil
+		for i, v := range values {
+			if v == nil {
+				refused = append(refused, keys[i])
+			}
 		}
-	}
-	return e.x.db.Update(ctx, func(tx *sql.Tx) error {
-		id, err := e.enter(ctx, tx, dimensions)
-		if err != nil {
+		if err := noteRefused(ctx, tx, e.model, refused); err != nil || len(refused) == len(values) {
 			return err
 		}
-		statement := context.WithoutCancel(ctx)
-		insert, err := tx.PrepareContext(statement, "INSERT OR IGNORE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)")
-		if err != nil {
+		return e.insert(ctx, tx, values, keys, dimensions)
+	})
+	return refused, err
+}
+
+// dimensionsOf is the length of vectors; nil ones, which are allowed, have none.
+func dimensionsOf(values [][]float32, texts int) (dimensions int, err error) {
+	if len(values) != texts {
+		return 0, fmt.Errorf("%w: %d for %d texts", errVectors, len(values), texts)
+	}
+	for _, v := range values {
+		switch {
+		case v == nil:
+			continue
+		case dimensions == 0:
+			dimensions = len(v)
+		}
+		if len(v) != dimensions || dimensions == 0 || dimensions > vector.MaxDimensions {
+			return 0, fmt.Errorf("%w: %d and %d dimensions", errVectors, dimensions, len(v))
+		}
+	}
+	return dimensions, nil
+}
+
+func (e *embedding) insert(ctx context.Context, tx *sql.Tx, values [][]float32, keys []vector.Key, dimensions int) error {
+	id, err := e.enter(ctx, tx, dimensions)
+	if err != nil {
+		return err
+	}
+	statement := context.WithoutCancel(ctx)
+	insert, err := tx.PrepareContext(statement, "INSERT OR IGNORE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)")
+	if err != nil {
+		return sqlite.Explain(fmt.Errorf("store vectors: %w", err))
+	}
+	defer func() { _ = insert.Close() }()
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		raw := make([]byte, 0, 4*dimensions)
+		for _, value := range v {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(value))
+		}
+		if _, err := insert.ExecContext(statement, id, keys[i][:], raw); err != nil {
 			return sqlite.Explain(fmt.Errorf("store vectors: %w", err))
 		}
-		defer func() { _ = insert.Close() }()
-		for i, v := range values {
-			raw := make([]byte, 0, 4*dimensions)
-			for _, value := range v {
-				raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(value))
-			}
-			if _, err := insert.ExecContext(statement, id, keys[i][:], raw); err != nil {
-				return sqlite.Explain(fmt.Errorf("store vectors: %w", err))
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // enter makes the model the current one and returns its row. A model whose vectors have another length than they had is

@@ -344,6 +344,9 @@ func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
 		return err
 	}
 	stats.VectorModel = model.name
+	if stats.Refused, err = countRefused(ctx, shown.tx, model.name); err != nil {
+		return err
+	}
 	for _, p := range shown.state.parts {
 		if p.vectors == nil {
 			continue

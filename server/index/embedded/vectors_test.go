@@ -534,3 +534,63 @@ func TestEmbeddingBesideWriters(t *testing.T) {
 	x.worker.idle.Wait()
 	checkNearest(t, x, "m", means, documents, random, true)
 }
+
+// TestRefusedTexts: a text that the model does not take keeps no other from its vector, and is asked for again only when
+// it or the model changes.
+func TestRefusedTexts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x, _ := filled(t, Options{Dir: dir}, 0)
+	write(t, x, index.Batch{Upsert: []index.Document{document("a", "good"), document("b", "poison"),
+		document("c", "better", "poison of another kind"), document("d", "best")}})
+	means := newMeaning(16, "")
+	asked := 0
+	picky := func(ctx context.Context, texts []string) ([][]float32, error) {
+		vectors, err := means.embed(ctx, texts)
+		for i, text := range texts {
+			asked++
+			if strings.Contains(text, "poison") {
+				vectors[i] = nil
+			}
+		}
+		return vectors, err
+	}
+	pass := func(model string, wantAsked int, want index.Embedded) {
+		t.Helper()
+		asked = 0
+		var last index.Embedded
+		if err := x.Embed(t.Context(), model, picky, func(so index.Embedded) { last = so }); err != nil {
+			t.Fatal(err)
+		}
+		if asked != wantAsked || last != want {
+			t.Errorf("asked for %d texts, told %+v", asked, last)
+		}
+		if s := stats(t, x); s.Vectors != want.Done || s.Refused != want.Refused || s.VectorModel != model {
+			t.Errorf("stats: %+v", s)
+		}
+	}
+	pass("m", 5, index.Embedded{Done: 3, Total: 5, Refused: 2})
+	before, err := x.Version(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass("m", 0, index.Embedded{Done: 3, Total: 5, Refused: 2})
+	if after, err := x.Version(t.Context()); err != nil || after != before {
+		t.Errorf("a pass without news: version %s, was %s, %v", after, before, err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if x, err = Open(t.Context(), Options{Dir: dir, Log: testLog(t)}); err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	write(t, x, index.Batch{Upsert: []index.Document{document("b", "cured"), document("e", "poison in a new place")}})
+	pass("m", 2, index.Embedded{Done: 4, Total: 6, Refused: 2})
+	pass("n", 6, index.Embedded{Done: 4, Total: 6, Refused: 2})
+	write(t, x, index.Batch{Delete: []string{"c", "e"}})
+	pass("n", 0, index.Embedded{Done: 3, Total: 3})
+	write(t, x, index.Batch{Upsert: []index.Document{document("f", "poison alone in a segment")}})
+	pass("n", 1, index.Embedded{Done: 3, Total: 4, Refused: 1})
+	pass("n", 0, index.Embedded{Done: 3, Total: 4, Refused: 1})
+}
