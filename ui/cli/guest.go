@@ -33,13 +33,28 @@ func (a *app) restrict(root *cobra.Command) {
 			continue
 		}
 		root.RemoveCommand(command)
-		root.AddCommand(&cobra.Command{
-			Use: command.Name(), Hidden: true, DisableFlagParsing: true,
-			RunE: func(command *cobra.Command, _ []string) error { return refusedToGuests(command.Name()) },
-		})
+		root.AddCommand(refusedCommand(command.Name()))
 	}
+	root.AddCommand(refusedCommand("mcp")) // which this program does not speak yet, and must not search for
 	hideMachineFlags(root.Flags())
 	hideMachineFlags(root.PersistentFlags())
+}
+
+func refusedCommand(name string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Hidden: true, DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error { return refusedToGuests(name) },
+	}
+}
+
+// oneQuestion takes the words that a guest gave to search as one question: ssh joins its arguments to a line, so that the
+// quotes around them are gone. Where some are left, each argument is searched on its own, as it is elsewhere.
+func (a *app) oneQuestion(words []string) []string {
+	quoted := func(word string) bool { return strings.ContainsAny(word, " \t") }
+	if !a.doors.Guest || len(words) < 2 || slices.ContainsFunc(words, quoted) {
+		return words
+	}
+	return []string{strings.Join(words, " ")}
 }
 
 func hideMachineFlags(flags *pflag.FlagSet) {

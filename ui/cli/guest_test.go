@@ -34,7 +34,7 @@ func TestGuestsMayOnlySearch(t *testing.T) {
 		"--library is not": {"search", "x", "--library", "/"}, "--profile is not": {"sources", "--profile", "other"},
 		"--sample is not": {"search", "x", "--sample"}, "--also is not": {"search", "x", "--also", "local"},
 		"--history is not": {"search", "x", "--history", secret}, "--from is not": {"read", "1", "--from", secret},
-		`no command "add x"`: {"help", "add", "x"}, "add is  not": {"add", "--help"},
+		"mcp is not": {"mcp"}, `no command "add x"`: {"help", "add", "x"}, "add is  not": {"add", "--help"},
 	}
 	for want, arguments := range tests {
 		got := run(t, guestDoors(t, s.URL), terminal{}, arguments...).check(t, ExitUsage)
@@ -99,5 +99,23 @@ func TestAdviceForGuests(t *testing.T) {
 	got := run(t, guestDoors(t, s.URL), terminal{}, "search", "deploy").check(t, ExitAuth)
 	if strings.Contains(got.err, "configure") || strings.Contains(got.err, "validate-config") {
 		t.Error(got.err)
+	}
+}
+
+// ssh takes the quotes off, so that words are one question.
+func TestAGuestsWordsAreOneQuestion(t *testing.T) {
+	s := newOnyx(t)
+	for want, arguments := range map[string][]string{
+		"roll back a deploy": {"search", "roll", "back", "a", "deploy", "--source", "slack"}, "one": {"search", "one"},
+	} {
+		s.searches = nil
+		run(t, guestDoors(t, s.URL), terminal{}, arguments...).check(t, ExitSuccess)
+		if got := s.asked(t)["query"]; got != want {
+			t.Errorf("%v searched for %q", arguments, got)
+		}
+	}
+	s.searches = nil
+	if run(t, guestDoors(t, s.URL), terminal{}, "search", "roll back", "deploy").check(t, ExitSuccess); len(s.searches) != 2 {
+		t.Errorf("%d searches", len(s.searches))
 	}
 }

@@ -56,6 +56,7 @@ func (a *app) searchCommand() *cobra.Command {
 		Use:  "search <query> [<query> <query>]",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
+			arguments = a.oneQuestion(arguments)
 			if len(arguments) > 1 && !slices.Contains(arguments, "-") && !strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
 				a.note("each argument is searched on its own; quote the words to search for them together: %q",
 					strings.Join(arguments, " "))
