@@ -168,10 +168,13 @@ func TestASessionWithoutCapabilities(t *testing.T) {
 		Caps: Capabilities{OpenReason: "links cannot be opened over SSH"}})
 	screen.WaitText("Runbook: rolling back a release")
 	screen.Press("y")
+	sent := func(n int) func(string) bool { return func(string) bool { return len(screen.Clipboard()) == n } }
 	screen.WaitText("citation [1] sent to your terminal's clipboard")
 	screen.WaitGone("copied")
+	screen.Wait("the citation", sent(1)) // what is sent is told before it is
 	screen.Press("o")
 	screen.WaitText("links cannot be opened over SSH; the link was sent to your terminal's clipboard")
+	screen.Wait("the link", sent(2))
 	if sent := screen.Clipboard(); len(sent) != 2 || !strings.HasPrefix(sent[1], "https://") {
 		t.Errorf("the terminal was sent %q", sent)
 	}

@@ -171,7 +171,16 @@ func (m *Model) openWhy() tea.Cmd {
 	if m.overlay == InAnswer {
 		m.beneath = InAnswer
 	}
-	m.reasons.Show(why.Input{Text: s.text, Where: m.target.Where, Response: s.response, Took: s.took, Instant: s.instant})
+	told := why.Input{Text: s.text, Where: m.target.Where, Response: s.response, Took: s.took, Instant: s.instant}
+	for _, chip := range s.query.Chips {
+		told.Filters = append(told.Filters, chip.Raw)
+	}
+	for _, message := range s.wire.MessageHistory[:max(0, len(s.wire.MessageHistory)-1)] {
+		if message.Type == "user" {
+			told.After = message.Message
+		}
+	}
+	m.reasons.Show(told)
 	m.overlay = InWhy
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"quarry/client"
-	"quarry/client/wire"
 	"quarry/ui/explorer/paint"
 )
 
@@ -102,7 +101,12 @@ func (m *Model) summaryText() (first, second string) {
 	if m.shown == nil {
 		return muted.Render(m.invitation()), ""
 	}
-	return muted.Render(" " + strings.Join(m.facts(), " · ")), m.notes()
+	facts := strings.Join(m.facts(), " · ")
+	if failed := m.failedParts(); len(failed) > 0 && m.rects.Summary.H < 2 { // there is no line for notes
+		return m.theme.Warning.Render(" ! "+m.failedText(failed, m.rects.Summary.W-paint.Width(facts)-len(" ! ")-len(" · "))) +
+			muted.Render(" · "+facts), ""
+	}
+	return muted.Render(" " + facts), m.notes()
 }
 
 // progress is what a slow search does now, and for how many seconds.
@@ -160,26 +164,6 @@ func (m *Model) facts() []string {
 		facts = append(facts, "for “"+paint.Line(m.shown.text)+"”") // the search for what the box says was stopped
 	}
 	return facts
-}
-
-// notes are what the server said about the search, in one line.
-func (m *Model) notes() string {
-	if m.shown == nil {
-		return ""
-	}
-	var told []string
-	for _, filter := range m.shown.query.Unread {
-		told = append(told, paint.Line(filter)+" is no filter; taken as words")
-	}
-	for _, note := range m.shown.response.Notes {
-		if note.Code != wire.NoteNoModel && ignoredField(note) == "" { // normal for a library; told by the chip
-			told = append(told, brief(note.Text))
-		}
-	}
-	if len(told) == 0 {
-		return ""
-	}
-	return m.theme.Warning.Render(" ! " + strings.Join(told, " · "))
 }
 
 // when says what failed, and since when.

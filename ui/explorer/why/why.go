@@ -19,10 +19,13 @@ import (
 // Input is an answer and what is known of how it was asked for.
 type Input struct {
 	Text     string // the query as it was typed
+	After    string // the question that it goes on with; empty: it stands alone
 	Where    string // was searched
 	Response *wire.SearchResponse
 	Took     time.Duration
 	Instant  bool // asked while typing
+	// Filters are those of the query as they were typed, for a server that does not tell which applied.
+	Filters []string
 }
 
 // Panel tells of one answer. The zero value tells nothing.
@@ -97,9 +100,13 @@ func (t tell) all(in Input) []string {
 	if in.Response == nil {
 		return []string{t.th.Muted.Render("nothing was searched yet")}
 	}
-	lines := []string{t.th.Muted.Render("“" + paint.Line(in.Text) + "” in " + in.Where + " · " + in.Took.Round(time.Millisecond).String()), ""}
+	lines := []string{t.th.Muted.Render("“" + paint.Line(in.Text) + "” in " + in.Where + " · " + in.Took.Round(time.Millisecond).String())}
+	if in.After != "" {
+		lines = append(lines, paint.Wrap(t.th.Muted.Render("searched as a question that goes on with “"+strings.TrimRight(paint.FitLine(in.After, 60), " ")+"”"), t.width)...)
+	}
+	lines = append(lines, "")
 	lines = append(lines, t.queries(in)...)
-	lines = append(lines, t.filters(in.Response.AppliedFilters)...)
+	lines = append(lines, t.filters(in)...)
 	lines = append(lines, t.stages(in.Response.Stages)...)
 	lines = append(lines, t.notes(in.Response.Notes)...)
 	return append(lines, t.ranks(in.Response)...)
@@ -129,9 +136,15 @@ func (t tell) queries(in Input) []string {
 	return t.section(heading, "this server does not tell which queries ran", lines)
 }
 
-func (t tell) filters(filters []wire.AppliedFilter) []string {
+func (t tell) filters(in Input) []string {
 	var lines []string
-	for _, filter := range filters {
+	if len(in.Response.Stages) == 0 { // such a server tells nothing of how it searched
+		for _, filter := range in.Filters {
+			lines = append(lines, "  "+paint.PenOf(t.th.Chip).Write(paint.Line(filter))+t.th.Muted.Render("  set by you"))
+		}
+		lines = append(lines, "  "+t.th.Muted.Render("whether an agent or a model narrowed it down further is not told"))
+	}
+	for _, filter := range in.Response.AppliedFilters {
 		by := "you"
 		if filter.SetBy != "user" {
 			by = "the " + paint.Line(filter.SetBy)
@@ -139,7 +152,7 @@ func (t tell) filters(filters []wire.AppliedFilter) []string {
 		lines = append(lines, "  "+paint.PenOf(t.th.Chip).Write(paint.Line(filter.Field)+" "+paint.Line(filter.Value))+
 			t.th.Muted.Render("  set by "+by))
 	}
-	return t.section("Filters", "", lines)
+	return t.section("Filters", "none", lines)
 }
 
 func (t tell) stages(stages []wire.Stage) []string {

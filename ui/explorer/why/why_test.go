@@ -84,3 +84,22 @@ func TestTheViewFillsItsRectangle(t *testing.T) {
 		}
 	}
 }
+
+// Of a server that tells nothing of how it searched it is said what is known, and that the rest is not.
+func TestASilentServer(t *testing.T) {
+	t.Parallel()
+	var p Panel
+	p.Show(Input{Text: "and firmware? source:slack", After: "roll back", Where: "acme", Filters: []string{"source:slack"},
+		Response: &wire.SearchResponse{}})
+	screen := text(&p, 90, 40)
+	for _, want := range []string{"goes on with “roll back”", "this server does not tell which queries ran", "source:slack  set by you",
+		"narrowed it down further is not told", "how long its stages took", "they were not told"} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("%q is not told:\n%s", want, screen)
+		}
+	}
+	p.Show(Input{Text: "x", Where: "the library", Response: &wire.SearchResponse{Stages: []wire.Stage{{Name: "retrieve"}}}})
+	if screen := text(&p, 90, 40); strings.Contains(screen, "not told: whether") || !strings.Contains(screen, "Filters\n") && !strings.Contains(screen, "none") {
+		t.Error(screen)
+	}
+}

@@ -1,0 +1,53 @@
+package explorer
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+// What a search went on without is told in a few words wherever there are results, with the key to the rest.
+func TestWhatFailedIsTold(t *testing.T) {
+	t.Parallel()
+	const (
+		source = "jira could not be searched (HTTP 502): its results are missing"
+		model  = "the language model did not answer in time (rephrase): the question was searched as it stands"
+	)
+	for _, test := range []struct {
+		notes []string
+		size  [2]int
+		want  string
+	}{
+		{[]string{source}, [2]int{120, 40}, "! jira could not be searched · w why"},
+		{[]string{source}, [2]int{80, 24}, "! jira could not be searched · w why"},
+		{[]string{source}, [2]int{50, 10}, "! a part failed · w why · 1 passage"},
+		{[]string{source}, [2]int{70, 12}, "! jira could not be searched · w why · 1 passage"},
+		{[]string{source, model}, [2]int{120, 40}, "! jira could not be searched · 1 more · w why"},
+		{[]string{source, model}, [2]int{160, 40}, "! jira could not be searched · 1 more · w why"},
+		{[]string{source, model}, [2]int{100, 40}, "! jira could not be searched · the language model did not answer in time · w why"},
+		{[]string{source, model}, [2]int{50, 10}, "! 2 parts failed · w why · 1 passage"},
+	} {
+		t.Run(fmt.Sprintf("%d at %v", len(test.notes), test.size), func(t *testing.T) {
+			t.Parallel()
+			server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+				var notes []wire.Note
+				for i, text := range test.notes {
+					notes = append(notes, wire.Note{Code: []string{wire.NoteSourceFailed, wire.NoteStageTimeout}[i], Text: text})
+				}
+				notes = append(notes, wire.Note{Code: wire.NoteNoModel, Text: "no language model"})
+				answer200(w, map[string]any{"results": []any{sixFields(1, "Runbook", "Roll back.")}, "notes": notes,
+					"stages": []any{map[string]any{"name": "retrieve", "outcome": "ok"}}})
+			}}
+			screen := start(t, test.size[0], test.size[1], Options{Target: server.remote(t), Query: "roll back"})
+			screen.WaitText("Runbook")
+			screen.WaitText(test.want)
+			screen.Press("w")
+			screen.Wait("why", func(text string) bool {
+				return strings.Contains(strings.Join(strings.Fields(text), " "), "jira could not be searched (HTTP 502)") || test.size[1] < 20
+			})
+		})
+	}
+}
