@@ -41,8 +41,10 @@ type ChatSessionInfo struct {
 // ChatFile is a file that was uploaded before and belongs to the message.
 type ChatFile struct {
 	ID   string `json:"id"`
-	Type string `json:"type"`
+	Type string `json:"type"` // ChatFileText or another of them
 	Name string `json:"name,omitempty"`
+	// UserFileID is the ID of the UserFile; an uploaded file has one id as both.
+	UserFileID string `json:"user_file_id,omitempty"`
 }
 
 // ChatFilters narrow what is searched for an answer.

@@ -130,7 +130,7 @@ const (
 // routes are those of every handler.
 func (s *Server) routes() []route {
 	const search, basic = directory.PermissionReadSearch, directory.PermissionBasic
-	return append(append(s.arranging(), s.chatting()...), []route{
+	return append(slices.Concat(s.arranging(), s.chatting(), s.filing()), []route{
 		{pattern: "GET /health", needs: open, handle: s.health},
 		{pattern: "GET /version", needs: open, handle: s.version},
 		{pattern: "GET /auth/type", needs: open, handle: s.authType},

@@ -51,6 +51,8 @@ type turn struct {
 	history  []chat.Message
 	prepared pipeline.Request
 	agent    directory.Agent
+	files    []chat.File     // attached to the question and to what was said before
+	named    []wire.ChatFile // attached to the question
 	audit    *audit
 	started  time.Time
 
@@ -79,6 +81,9 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Prin
 	}
 	defer s.answers.begin(t, cancel)()
 	t.questionID, t.answer.ID, err = t.store.Begin(ctx, t.session, t.isNew, t.parent(), kept(t.request.Message))
+	if err == nil && len(t.named) > 0 {
+		err = t.store.Attach(ctx, t.session.ID, t.questionID, t.named)
+	}
 	if err != nil {
 		return sessionRefused(err)
 	}
@@ -127,6 +132,9 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	t.answer.Model = t.prepared.Model.Name()
 	if t.session.PersonaID != 0 {
 		t.agent, err = t.server.agent(ctx, t.who, t.session.PersonaID)
+	}
+	if err == nil {
+		t.files, t.named, err = t.server.attached(ctx, t.who, t.request.FileDescriptors, t.history)
 	}
 	if t.store == nil && err == nil {
 		t.store, err = t.server.keeper(ctx, t.who, t.session)
@@ -192,6 +200,7 @@ func (t *turn) run(ctx context.Context) error {
 	t.answer.Citations = map[string]string{}
 	question := chat.Question{
 		Text: t.request.Message, Context: t.request.AdditionalContext, History: t.history, Today: t.server.Now(),
+		Files:            t.files,
 		Instructions:     strings.TrimSpace(t.agent.SystemPrompt + "\n\n" + t.agent.TaskPrompt),
 		WithoutCitations: !t.request.IncludeCitations,
 	}

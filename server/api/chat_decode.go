@@ -48,13 +48,8 @@ func decodeChat(r *http.Request) (chatRequest, error) {
 		request.AdditionalContext = *context
 	}
 	request.Filters, request.LLMOverride = f.chatFilters(), f.override()
-	if err := f.failure(); err != nil {
-		return request, err
-	}
-	if len(f.list("file_descriptors")) > 0 {
-		return request, message("This server takes no files: put their text into the message")
-	}
-	return request, nil
+	request.FileDescriptors = f.chatFiles()
+	return request, f.failure()
 }
 
 // sessionID reads the id of a session, which may be missing.

@@ -185,7 +185,7 @@ func (s *Server) personaName(ctx context.Context, who directory.Principal, sessi
 func chatMessage(session string, m chat.Message, all []chat.Message) wire.ChatMessage {
 	message := wire.ChatMessage{
 		SessionID: session, ID: m.ID, Message: m.Text, Type: m.Type, ContextDocs: append([]wire.SearchDoc{}, m.Documents...),
-		TimeSent: directory.Timestamp(m.Sent), Files: []wire.ChatFile{},
+		TimeSent: directory.Timestamp(m.Sent), Files: append([]wire.ChatFile{}, m.Files...),
 	}
 	if m.Parent != 0 {
 		message.ParentMessage = &m.Parent

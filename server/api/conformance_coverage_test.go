@@ -226,6 +226,8 @@ func responses() map[string]any {
 		"POST /chat/create-chat-session":    wire.MadeChatSession{},
 		"PUT /chat/rename-chat-session":     wire.RenamedChatSession{},
 		"POST /chat/stop-chat-session/{id}": wire.MessageError{},
+		"POST /user/projects/file/upload":   wire.UploadedFiles{},
+		"GET /chat/file/{id}":               nil, // the file
 		"GET /library/status":               wire.LibraryStatus{},
 		"GET /metrics":                      nil, // text
 
@@ -262,9 +264,6 @@ func packets() []any {
 // neverSeen are parts of the API that no story can show, with the reason.
 func neverSeen() map[string]string {
 	return map[string]string{
-		"POST /chat/send-chat-message with file_descriptors.id":   "files are refused",
-		"POST /chat/send-chat-message with file_descriptors.type": "files are refused",
-		"POST /chat/send-chat-message with file_descriptors.name": "files are refused",
 		"code TIMEOUT":               "a model is waited for longer than a test may take: TestAnswersFail",
 		"code VALIDATION_ERROR":      "a request is looked at before its stream begins",
 		"wire.LibraryStatus.vectors": "needs an embedding model", "wire.LibraryStatus.vector_model": "needs an embedding model",

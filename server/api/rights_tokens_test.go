@@ -96,7 +96,7 @@ func (q *inquiry) shows() {
 // absents asks for what this server has not, and Onyx has.
 func (q *inquiry) absents() {
 	for _, target := range []string{"GET /manage/connector", "GET /hierarchy-nodes", "POST /admin/search", "GET /chat/search",
-		"GET /search/search-history", "POST /search/send-search-message", "GET /chat/file/1", "POST /library/add",
+		"GET /search/search-history", "POST /search/send-search-message", "POST /image-generation/generate", "POST /library/add",
 		"GET /library/status", "GET /chat/chat-session/" + uuid.NewString() + "/resume-stream", "POST /federated/1"} {
 		if q.all && strings.Contains(target, "/library/") {
 			continue

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"quarry/client/wire"
 )
 
 // The bounds of incognito sessions. One that was not used for IncognitoIdle is forgotten. With more than
@@ -124,7 +126,7 @@ func (i incognitoOf) use(id string, do func(*hidden)) error {
 func (h *hidden) measure() {
 	h.size = memoryOfDocument
 	for _, m := range h.messages {
-		h.size += len(m.Text) + len(m.Error) + (len(m.Documents)+1)*memoryOfDocument
+		h.size += len(m.Text) + len(m.Error) + (len(m.Documents)+len(m.Files)+1)*memoryOfDocument
 		for _, d := range m.Documents {
 			h.size += len(d.Blurb) + len(d.Title)
 		}
@@ -179,6 +181,17 @@ func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, par
 			Message{ID: answerID, Parent: questionID, Type: TypeAssistant, Sent: now})
 	})
 	return questionID, answerID, err
+}
+
+// Attach implements Keeper.
+func (i incognitoOf) Attach(_ context.Context, session string, question int, files []wire.ChatFile) error {
+	return i.use(session, func(h *hidden) {
+		for at := range h.messages {
+			if h.messages[at].ID == question {
+				h.messages[at].Files = slices.Clone(files)
+			}
+		}
+	})
 }
 
 // Finish implements Keeper. That the session was forgotten meanwhile is no error: nobody can read it any more.

@@ -27,6 +27,7 @@ const (
 	historyTokens     = 4096
 	turnTokens        = 1024
 	documentTokens    = 12_800 // all passages together
+	fileTokens        = 24_000 // all attached files together
 	nameTokens        = 512
 )
 
@@ -77,6 +78,7 @@ type Question struct {
 	Text         string
 	Context      string    // that the caller gives beside the question; not searched for
 	History      []Message // what was said before, the oldest first
+	Files        []File    // attached to it and to what was said before
 	Instructions string    // of the agent
 	Today        time.Time
 	// WithoutCitations leaves the numbers of documents out of the answer.
@@ -104,12 +106,12 @@ func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
 		Today, Instructions string
 		Context, Question   quoted
 		Cut                 bool
-		Documents           []quoted
+		Documents, Files    []quoted
 	}{
 		Today:        q.Today.UTC().Format("Monday January 02, 2006"),
 		Instructions: clip(q.Instructions, instructionTokens),
 		Context:      context, Question: quote(text), Cut: len(text) < len(strings.ToValidUTF8(q.Text, "")),
-		Documents: shown(found),
+		Documents: shown(found), Files: q.shownFiles(),
 	}, turns(q.History)...)
 }
 
@@ -130,6 +132,29 @@ func shown(found []wire.SearchResult) []quoted {
 		}))
 	}
 	return documents
+}
+
+// shownFile is an attached file as the model is shown it.
+type shownFile struct {
+	File    string `json:"file"`
+	Content string `json:"content"`
+	Cut     bool   `json:"cut,omitempty"`
+}
+
+// shownFiles are the attached files as the model is shown them, as many as there is room for. The last one may be cut.
+func (q Question) shownFiles() []quoted {
+	const name = 64 // tokens
+	var files []quoted
+	room := fileTokens
+	for _, f := range q.Files {
+		if room -= name; room <= 0 {
+			break
+		}
+		content := clip(f.Text, room)
+		room -= tokens.Estimate(content)
+		files = append(files, quote(shownFile{File: clip(f.Name, name), Content: content, Cut: len(content) < len(f.Text)}))
+	}
+	return files
 }
 
 func firstAuthors(authors []string) []string {

@@ -65,6 +65,8 @@ type Keeper interface {
 	// Begin notes a question behind a message of its session, 0 being none, and an answer to it that is still empty. A
 	// session that is new is added. One without a name gets the first words of the question.
 	Begin(ctx context.Context, session Session, isNew bool, parent int, question string) (questionID, answerID int, err error)
+	// Attach notes the files that belong to a question.
+	Attach(ctx context.Context, session string, question int, files []wire.ChatFile) error
 	// Finish completes an answer.
 	Finish(ctx context.Context, session string, answer Message) error
 	// Stop asks whoever writes an answer of a session, be it another process, to end it.
@@ -81,6 +83,7 @@ type Message struct {
 	Text      string
 	Documents []wire.SearchDoc  // that an answer rests on
 	Citations map[string]string // number → document id
+	Files     []wire.ChatFile   // that a question is about
 	Error     string            // why an answer is not whole; empty: it is
 	Model     string            // that wrote it
 	Sent      time.Time
@@ -203,7 +206,7 @@ func (s *Store) Rename(ctx context.Context, id, name string) error {
 
 // Messages implements Keeper.
 func (s *Store) Messages(ctx context.Context, session string) ([]Message, error) {
-	rows, err := s.db.Reader.QueryContext(ctx, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, error,
+	rows, err := s.db.Reader.QueryContext(ctx, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, files, error,
 		model, sent_at, took FROM messages WHERE session_id = ? ORDER BY id`, session)
 	if err != nil {
 		return nil, fmt.Errorf("read a chat session: %w", sqlite.Explain(err))
@@ -211,10 +214,11 @@ func (s *Store) Messages(ctx context.Context, session string) ([]Message, error)
 	defer func() { _ = rows.Close() }()
 	var messages []Message
 	for rows.Next() {
-		m, documents, citations, sent, took := Message{}, "", "", int64(0), int64(0)
-		err := rows.Scan(&m.ID, &m.Parent, &m.Type, &m.Text, &documents, &citations, &m.Error, &m.Model, &sent, &took)
+		m, documents, citations, files, sent, took := Message{}, "", "", "", int64(0), int64(0)
+		err := rows.Scan(&m.ID, &m.Parent, &m.Type, &m.Text, &documents, &citations, &files, &m.Error, &m.Model, &sent, &took)
 		if err == nil {
-			err = errors.Join(json.Unmarshal([]byte(documents), &m.Documents), json.Unmarshal([]byte(citations), &m.Citations))
+			err = errors.Join(json.Unmarshal([]byte(documents), &m.Documents), json.Unmarshal([]byte(citations), &m.Citations),
+				json.Unmarshal([]byte(files), &m.Files))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read a chat session: %w", err)

@@ -1,0 +1,314 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"quarry/client/wire"
+	"quarry/server/chat"
+	"quarry/server/directory"
+	"quarry/server/ingest"
+	"quarry/server/tokens"
+)
+
+const (
+	maxFileName  = 255     // characters
+	maxFormField = 1 << 16 // bytes
+	plainText    = "text/plain; charset=utf-8"
+	fileNotFound = "File not found"
+)
+
+// filing are the routes of files that questions are asked about.
+func (s *Server) filing() []route {
+	return []route{
+		{pattern: "POST /user/projects/file/upload", needs: directory.PermissionBasic, timeout: ingestTimeout,
+			maxBody: wire.MaxUploadBytes, handle: s.uploadFiles},
+		{pattern: "GET /chat/file/{id}", needs: directory.PermissionBasic, handle: s.downloadFile},
+	}
+}
+
+// upload is the form that files come in.
+type upload struct {
+	files  []uploaded
+	fields *fields
+}
+
+// uploaded is a file as it came.
+type uploaded struct {
+	name, media string
+	data        []byte
+}
+
+// uploadFiles answers POST /user/projects/file/upload. What is a text is ready for questions when the answer comes;
+// nothing else is taken.
+func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	form, err := readUpload(r)
+	if err != nil {
+		return err
+	}
+	names := form.temporaryNames()
+	project := form.fields.whole("project_id", 0, 1<<53)
+	incognito := form.fields.sessionID("incognito_session_id")
+	if err := form.fields.failure(); err != nil {
+		return err
+	}
+	switch {
+	case project != nil:
+		return detailed(http.StatusNotFound, "Project not found")
+	case s.Chats == nil:
+		return message("No default LLM model found")
+	}
+	store, err := s.Chats(r.Context(), who.Tenant, true)
+	if err != nil {
+		return err
+	}
+	answered := wire.UploadedFiles{UserFiles: []wire.UserFile{}, RejectedFiles: []wire.RejectedFile{}}
+	for _, file := range form.files {
+		reject := func(reason string) {
+			answered.RejectedFiles = append(answered.RejectedFiles, wire.RejectedFile{FileName: file.name, Reason: reason})
+		}
+		if incognito != "" {
+			reject("what is uploaded is stored, and an incognito conversation stores nothing")
+			continue
+		}
+		text, err := ingest.TextOf(file.name, file.data)
+		if err != nil {
+			reject(err.Error())
+			continue
+		}
+		kept := s.newFile(who, file, text)
+		if err := store.AddFile(r.Context(), kept, file.data); err != nil {
+			return err
+		}
+		answered.UserFiles = append(answered.UserFiles, userFile(kept, names.of(file)))
+	}
+	return answer(w, answered)
+}
+
+func (s *Server) newFile(who directory.Principal, file uploaded, text string) chat.File {
+	now := s.Now()
+	return chat.File{ID: uuid.NewString(), UserID: who.UserID, Name: file.name, Media: file.media, Type: chatFileType(file.name),
+		Text: text, Tokens: tokens.Estimate(text), Created: now, Used: now}
+}
+
+func userFile(file chat.File, temporary *string) wire.UserFile {
+	used := directory.Timestamp(file.Used)
+	return wire.UserFile{ID: file.ID, TempID: temporary, Name: file.Name, UserID: &file.UserID, FileID: file.ID,
+		CreatedAt: directory.Timestamp(file.Created), Status: wire.FileCompleted, LastAccessedAt: &used, FileType: file.Media,
+		ChatFileType: file.Type, TokenCount: &file.Tokens}
+}
+
+// chatFileType tells tables and pages from plain text.
+func chatFileType(name string) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".csv", ".tsv":
+		return wire.ChatFileTable
+	case ".html", ".htm":
+		return wire.ChatFileDocument
+	}
+	return wire.ChatFileText
+}
+
+// readUpload reads the parts of a form.
+func readUpload(r *http.Request) (upload, error) {
+	form := upload{fields: newFields("body")}
+	missing := problem{kind: "missing", where: []any{"body", "files"}, text: "Field required", input: "None"}
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return form, invalid(missing)
+	}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return form, unreadable(err)
+		}
+		if err := form.add(part); err != nil {
+			return form, err
+		}
+	}
+	if len(form.files) == 0 {
+		return form, invalid(missing)
+	}
+	return form, nil
+}
+
+func (u *upload) add(part *multipart.Part) error {
+	if part.FileName() == "" {
+		text, err := io.ReadAll(io.LimitReader(part, maxFormField))
+		if err != nil {
+			return unreadable(err)
+		}
+		if len(text) > 0 { // an empty field is one that is not given
+			u.fields.raw[part.FormName()] = mustJSON(string(text))
+		}
+		return nil
+	}
+	if part.FormName() != "files" {
+		return nil
+	}
+	if len(u.files) == wire.MaxUploadFiles {
+		return invalid(problem{kind: "too_long", where: []any{"body", "files"},
+			text: fmt.Sprintf("List should have at most %d items", wire.MaxUploadFiles)})
+	}
+	data, err := io.ReadAll(part)
+	if err != nil {
+		return unreadable(err)
+	}
+	u.files = append(u.files, uploaded{name: fileName(part.FileName()), media: mediaType(part), data: data})
+	return nil
+}
+
+// fileName is a name without folders and without what could not be shown.
+func fileName(given string) string {
+	name := path.Base(strings.ReplaceAll(strings.ToValidUTF8(given, ""), `\`, "/"))
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7F {
+			return -1
+		}
+		return r
+	}, name))
+	if runes := []rune(name); len(runes) > maxFileName {
+		name = string(runes[:maxFileName])
+	}
+	if name == "" || name == "." || name == ".." || name == "/" {
+		return "file"
+	}
+	return name
+}
+
+// mediaType is what the sender says that a file is, where that is a media type.
+func mediaType(part *multipart.Part) string {
+	const longest = 100
+	media, _, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
+	if err != nil || len(media) > longest || media == "application/octet-stream" {
+		return "text/plain"
+	}
+	return media
+}
+
+// temporaryNames are the ids under which the sender knows its files.
+type temporaryNames map[string]string
+
+// temporaryNames reads temp_id_map, a JSON object in a text.
+func (u *upload) temporaryNames() temporaryNames {
+	names := temporaryNames{}
+	if text := u.fields.optionalText("temp_id_map", maxFormField); text != nil && json.Unmarshal([]byte(*text), &names) != nil {
+		u.fields.refuse(mustJSON(*text), "dict_type", "Input should be a valid dictionary", "temp_id_map")
+	}
+	return names
+}
+
+// of finds the id of a file by its name, or by its size and the beginning of its name; nil where there is none.
+func (n temporaryNames) of(file uploaded) *string {
+	const shortened = 50 // characters
+	beginning := file.name
+	if utf8.RuneCountInString(beginning) > shortened {
+		beginning = string([]rune(beginning)[:shortened])
+	}
+	for _, key := range []string{file.name, strconv.Itoa(len(file.data)) + "|" + beginning} {
+		if id, ok := n[key]; ok {
+			return &id
+		}
+	}
+	return nil
+}
+
+// downloadFile answers GET /chat/file/{id}: a file as it was uploaded, for who uploaded it. A browser keeps it and does
+// not show it, since it may be anything.
+func (s *Server) downloadFile(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	absent := detailed(http.StatusNotFound, fileNotFound)
+	if s.Chats == nil {
+		return absent
+	}
+	store, err := s.Chats(r.Context(), who.Tenant, false)
+	if err != nil {
+		return err
+	}
+	name, media, data, err := store.FileData(r.Context(), who.UserID, r.PathValue("id"))
+	if errors.Is(err, chat.ErrNotFound) {
+		return absent
+	}
+	if err != nil {
+		return err
+	}
+	if media == "text/plain" {
+		media = plainText
+	}
+	w.Header().Set("Content-Type", media)
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	_, _ = w.Write(data) // a caller who has left cannot be told
+	return nil
+}
+
+// attached reads the files that a question names, and of the conversation before it those that are still there.
+func (s *Server) attached(ctx context.Context, who directory.Principal, asked []wire.ChatFile, history []chat.Message) (
+	files []chat.File, named []wire.ChatFile, err error) {
+	wanted := append([]wire.ChatFile{}, asked...)
+	for _, m := range history {
+		wanted = append(wanted, m.Files...)
+	}
+	if len(wanted) == 0 {
+		return nil, nil, nil
+	}
+	store, err := s.Chats(ctx, who.Tenant, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	read := map[string]bool{}
+	for i, one := range wanted {
+		if read[one.ID] {
+			continue
+		}
+		read[one.ID] = true
+		file, err := store.File(ctx, who.UserID, one.ID)
+		switch {
+		case err == nil:
+			files = append(files, file)
+		case !errors.Is(err, chat.ErrNotFound):
+			return nil, nil, err
+		case i < len(asked):
+			return nil, nil, coded(http.StatusNotFound, "NOT_FOUND", "File %s not found", quoted(clip(one.ID)))
+		}
+		if err == nil && i < len(asked) {
+			named = append(named, wire.ChatFile{ID: file.ID, Type: file.Type, Name: file.Name, UserFileID: file.ID})
+		}
+	}
+	return files, named, nil
+}
+
+// chatFiles reads file_descriptors.
+func (f *fields) chatFiles() (files []wire.ChatFile) {
+	for i, raw := range f.list("file_descriptors") {
+		one := f.object(raw, "file_descriptors", i)
+		if one == nil {
+			continue
+		}
+		file := wire.ChatFile{ID: f.member(one, "id", maxItemRunes, "file_descriptors", i),
+			Type: f.member(one, "type", maxItemRunes, "file_descriptors", i)}
+		if file.Type != "" {
+			file.Type = f.enum(one.raw["type"], wire.ChatFileTypes(), "file_descriptors", i, "type")
+		}
+		files = append(files, file)
+	}
+	if len(files) > wire.MaxUploadFiles {
+		f.refuse(json.RawMessage(strconv.Itoa(len(files))), "too_long",
+			fmt.Sprintf("List should have at most %d items", wire.MaxUploadFiles), "file_descriptors")
+	}
+	return files
+}
