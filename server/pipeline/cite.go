@@ -128,7 +128,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		}
 	}
 	if r.Search.Explain {
-		result.Ranks = s.center.ranks
+		result.Ranks = ranksOf(s.center.chunkID, r.rankings())
 	}
 	return result
 }

@@ -295,14 +295,14 @@ func (p *remotePassage) bytes() int {
 
 // withRemote adds the passages of federated sources to a fused ranking, by the same formula. None of them is any of our
 // chunks, nor of another source, whatever its id.
-func withRemote(ranked []fusedChunk, query string, lists []remoteList) []fusedChunk {
+func withRemote(ranked []fusedChunk, lists []remoteList) []fusedChunk {
 	all := slices.Clone(ranked)
 	for l, list := range lists {
 		for i, p := range list {
 			rank := i + 1
 			all = append(all, fusedChunk{
 				chunkID: chunkID{p.DocumentID, p.ChunkInd}, remote: p, fused: federatedWeight / float64(rrfK+rank),
-				score: p.Score, weight: federatedWeight, ranks: map[string]int{query: rank}, firstAt: rank, firstIn: l,
+				score: p.Score, weight: federatedWeight, firstAt: rank, firstIn: l,
 			})
 		}
 	}
@@ -317,7 +317,7 @@ func (r *run) fusedSections() []section {
 	if len(r.remote) == 0 {
 		return sectionsOf(ranked, r.wanted())
 	}
-	all := withRemote(ranked, r.Search.Query, r.remote)
+	all := withRemote(ranked, r.remote)
 	return represent(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote))
 }
 
@@ -411,7 +411,7 @@ func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 		result.Blurb = blurb(result.Content)
 	}
 	if r.Search.Explain {
-		result.Ranks = s.center.ranks
+		result.Ranks = map[string]int{r.Search.Query: s.center.firstAt}
 	}
 	result.FillEmpty()
 	return result

@@ -29,7 +29,6 @@ type fusedChunk struct {
 	remote  *remotePassage // nil: ours
 	fused   float64        // Σ weight / (rrfK + rank)
 	score   float64        // the engine's, of the list that holds it at the highest weight
-	ranks   map[string]int // by query, from 1
 	weight  float64        // of the list that score comes from
 	firstAt int            // rank in the list where it first appeared
 	firstIn int            // index of that list
@@ -38,33 +37,42 @@ type fusedChunk struct {
 // fuse merges rankings by weighted reciprocal rank fusion: Σ weight / (50 + rank), ranks from 1. Ties go to the better
 // rank in the list where a chunk first appeared, then to the earlier list.
 func fuse(lists []rankedList) []fusedChunk {
-	byID := map[chunkID]*fusedChunk{}
-	var order []*fusedChunk
+	hits := 0
+	for _, list := range lists {
+		hits += len(list.hits)
+	}
+	fused, at := make([]fusedChunk, 0, hits), make(map[chunkID]int, hits)
 	for l, list := range lists {
 		for i, hit := range list.hits {
 			rank := i + 1
 			id := chunkID{hit.DocumentID, hit.Chunk}
-			c := byID[id]
-			if c == nil {
-				c = &fusedChunk{chunkID: id, ranks: map[string]int{}, firstAt: rank, firstIn: l}
-				byID[id] = c
-				order = append(order, c)
+			place, known := at[id]
+			if !known {
+				place = len(fused)
+				at[id] = place
+				fused = append(fused, fusedChunk{chunkID: id, firstAt: rank, firstIn: l})
 			}
+			c := &fused[place]
 			c.fused += list.weight / float64(rrfK+rank)
-			if _, seen := c.ranks[list.query]; !seen {
-				c.ranks[list.query] = rank
-			}
 			if list.weight > c.weight {
 				c.weight, c.score = list.weight, hit.Score
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b *fusedChunk) int {
+	slices.SortStableFunc(fused, func(a, b fusedChunk) int {
 		return cmp.Or(cmp.Compare(b.fused, a.fused), cmp.Compare(a.firstAt, b.firstAt), cmp.Compare(a.firstIn, b.firstIn))
 	})
-	fused := make([]fusedChunk, len(order))
-	for i, c := range order {
-		fused[i] = *c
-	}
 	return fused
+}
+
+// ranksOf are the ranks of a chunk, from 1, by the queries that found it.
+func ranksOf(id chunkID, lists []rankedList) map[string]int {
+	ranks := map[string]int{}
+	for _, list := range lists {
+		at := slices.IndexFunc(list.hits, func(hit index.Hit) bool { return chunkID{hit.DocumentID, hit.Chunk} == id })
+		if _, known := ranks[list.query]; at >= 0 && !known {
+			ranks[list.query] = at + 1
+		}
+	}
+	return ranks
 }

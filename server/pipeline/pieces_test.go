@@ -53,10 +53,13 @@ func TestFuse(t *testing.T) {
 }
 
 func TestFuseScoresAndRanks(t *testing.T) {
-	fused := fuse([]rankedList{{"q", 1.3, hits("a/0", "b/0")}, {"k", 1, hits("b/0")}})
-	b := fused[0]
-	if b.document != "b" || b.ranks["q"] != 2 || b.ranks["k"] != 1 {
-		t.Fatalf("b should lead with ranks 2 and 1, got %+v", b)
+	lists := []rankedList{{"q", 1.3, hits("a/0", "b/0")}, {"k", 1, hits("b/0")}, {"k", 0.5, hits("a/0", "b/0")}}
+	b := fuse(lists[:2])[0]
+	if ranks := ranksOf(b.chunkID, lists); b.document != "b" || !reflect.DeepEqual(ranks, map[string]int{"q": 2, "k": 1}) {
+		t.Fatalf("b should lead with ranks 2 and 1, got %+v, %v", b, ranks)
+	}
+	if ranks := ranksOf(chunkID{"a", 0}, lists[:2]); !reflect.DeepEqual(ranks, map[string]int{"q": 1}) {
+		t.Errorf("ranks of a: %v", ranks)
 	}
 	if want := 1.3/52 + 1.0/51; b.fused != want {
 		t.Errorf("fused score %v, want %v", b.fused, want)
@@ -240,6 +243,30 @@ func TestBlurb(t *testing.T) {
 	}
 	if got := blurb(" a\n\tb "); got != "a b" {
 		t.Errorf("got %q", got)
+	}
+	plainly := func(text string) string { // all of it at once
+		if len(text) > 16*blurbRunes {
+			text = strings.ToValidUTF8(text[:16*blurbRunes], "")
+		}
+		runes := []rune(strings.Join(strings.Fields(text), " "))
+		if len(runes) <= blurbRunes {
+			return string(runes)
+		}
+		cut := string(runes[:blurbRunes])
+		if space := strings.LastIndexByte(cut, ' '); space > blurbRunes/2 {
+			cut = cut[:space]
+		}
+		return cut + "…"
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		letters, text := []rune{' ', '\n', 'a', 'é', '語'}[random.IntN(2):], strings.Builder{}
+		for range random.IntN(1200) {
+			text.WriteString(strings.Repeat(string(letters[random.IntN(len(letters))]), 1+random.IntN(6)*random.IntN(2)))
+		}
+		if got, want := blurb(text.String()), plainly(text.String()); got != want {
+			t.Fatalf("%q:\n%q, not\n%q", text.String(), got, want)
+		}
 	}
 }
 

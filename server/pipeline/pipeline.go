@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -293,12 +294,28 @@ func blurb(text string) string {
 	if longest := 16 * blurbRunes; len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "")
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	runes := []rune(text)
-	if len(runes) <= blurbRunes {
+	var folded strings.Builder
+	runes := 0
+	for word := range strings.FieldsSeq(text) {
+		if runes > 0 {
+			folded.WriteByte(' ')
+			runes++
+		}
+		folded.WriteString(word)
+		if runes += utf8.RuneCountInString(word); runes > blurbRunes {
+			break
+		}
+	}
+	text = folded.String()
+	if runes <= blurbRunes {
 		return text
 	}
-	cut := string(runes[:blurbRunes])
+	end := 0
+	for range blurbRunes {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
+	}
+	cut := text[:end]
 	if space := strings.LastIndexByte(cut, ' '); space > blurbRunes/2 {
 		cut = cut[:space]
 	}

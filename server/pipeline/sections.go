@@ -73,7 +73,7 @@ func mergeAdjacent(ranked []fusedChunk, limit int) []section {
 		document string
 		remote   *remotePassage // each stands by itself
 	}
-	byDocument := map[whole][]placed{}
+	byDocument := make(map[whole][]placed, len(ranked))
 	for rank, c := range ranked {
 		of := whole{c.document, c.remote}
 		byDocument[of] = append(byDocument[of], placed{rank, c})
@@ -115,6 +115,7 @@ func choose(sections []section, picks []pick, wanted *int) (chosen, rest []secti
 		picks = picks[:min(len(picks), *wanted)]
 	}
 	taken := make([]bool, len(sections))
+	chosen, rest = make([]section, 0, len(picks)), make([]section, 0, len(sections))
 	for _, p := range picks {
 		s := sections[p.section]
 		s.selected, s.whole = true, p.whole
