@@ -20,6 +20,7 @@ import (
 func contractTypes() map[string]any {
 	return map[string]any{
 		"onyx/agents.json":                 wire.PersonaPage{},
+		"onyx/chat-session.json":           wire.ChatSessionDetail{},
 		"onyx/chat-sessions.json":          wire.ChatSessions{},
 		"onyx/chunk-info.json":             wire.ChunkInfo{},
 		"onyx/connector-status.json":       []wire.ConnectorStatus{},

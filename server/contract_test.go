@@ -10,7 +10,10 @@ import (
 	"quarry/client/contracttest"
 	"quarry/client/wire"
 	"quarry/server/directory"
+	"quarry/server/llm/llmtest"
 )
+
+const question = "how long is parental leave?"
 
 // TestContract holds the server to what its clients rely on, in process and over a listener.
 func TestContract(t *testing.T) {
@@ -34,7 +37,7 @@ func TestContract(t *testing.T) {
 	want := contracttest.Expectations{
 		Query: "parental leave", NoMatch: "xyzzyqwvb", Source: "confluence", PersonaID: &agent,
 		DocumentSet: "Incidents", Tag: "t", Document: search(t, s, "parental leave")[0].DocumentID,
-		Additions: true, Tokens: true, IngestionQuery: "wombat",
+		Additions: true, Tokens: true, IngestionQuery: "wombat", Unanswered: question,
 		Ingestion: &wire.IngestionRequest{Document: wire.IngestionDocument{
 			ID: "wombat-1", Source: "web", SemanticIdentifier: "Wombats", Metadata: map[string]wire.Metadata{},
 			Sections: []wire.IngestionSection{{Text: "The wombat digs."}},
@@ -53,6 +56,43 @@ func TestContract(t *testing.T) {
 				Transport: client.InProcess(s.InProcess(s.Owner()))})
 		}, local)
 	})
+}
+
+// TestContractOfAnswers holds the server to what its clients rely on of questions, where it has a model.
+func TestContractOfAnswers(t *testing.T) {
+	model := llmtest.New()
+	t.Cleanup(model.Close)
+	model.On(llmtest.Containing("Answer with one digit"), llmtest.Text("1")).
+		On(llmtest.Containing("You name conversations"), llmtest.Text("Parental leave")).
+		On(llmtest.Containing("break off"), llmtest.EndsEarly("Half of")).
+		On(llmtest.Containing("You answer questions"), llmtest.Text("As long as it says [1].")).
+		On(llmtest.Any(), llmtest.Text(question))
+	s := open(t, Options{Home: t.TempDir(), Models: modelsAt(t, model, 0)})
+	made, err := s.AddToken(t.Context(), directory.TokenRequest{Name: "contract"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, _ := listen(t, s)
+	remote := func(token string) func(*testing.T) *client.Client {
+		return func(t *testing.T) *client.Client {
+			return newClient(t, client.Options{BaseURL: address, APIPrefix: "/api", Profile: "served",
+				Token: func(context.Context) (string, error) { return token, nil }})
+		}
+	}
+	local := func(t *testing.T) *client.Client {
+		return newClient(t, client.Options{BaseURL: "http://library.invalid", Local: true, Profile: "local",
+			Transport: client.InProcess(s.InProcess(s.Owner()))})
+	}
+	if _, err := local(t).Ingest(t.Context(), wire.IngestionRequest{Document: wire.IngestionDocument{
+		ID: "leave-1", Source: "web", SemanticIdentifier: "Parental leave", Metadata: map[string]wire.Metadata{},
+		Sections: []wire.IngestionSection{{Text: "Parental leave is twenty weeks long.", Link: "https://hr.acme.example/leave"}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	want := contracttest.Expectations{Question: question, Failing: "break off", FailingAs: client.Server}
+	t.Run("in process", func(t *testing.T) { contracttest.RunChat(t, local, want) })
+	want.Refused = remote("onyx_pat_unknown")
+	t.Run("listener", func(t *testing.T) { contracttest.RunChat(t, remote(made.Token), want) })
 }
 
 func newClient(t *testing.T, options client.Options) *client.Client {

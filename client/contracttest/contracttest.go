@@ -36,6 +36,13 @@ type Expectations struct {
 	IngestionQuery string
 	// Tokens tells that the client may make and revoke access tokens.
 	Tokens bool
+	// Question is answered by the server's model, with citations; empty tests no questions.
+	Question string
+	// Failing is a question whose answer fails when its stream has begun, FailingAs the kind of that failure.
+	Failing   string
+	FailingAs client.Kind
+	// Unanswered is a question that is refused because there is no model for it.
+	Unanswered string
 	// LibraryPath is a file or folder that may be added to the library and removed again; LibraryQuery finds it.
 	LibraryPath, LibraryQuery string
 }
@@ -60,6 +67,7 @@ func Run(t *testing.T, newClient func(t *testing.T) *client.Client, want Expecta
 	t.Run("ingestion", s.ingestion)
 	t.Run("tokens", s.tokens)
 	t.Run("library", s.library)
+	RunChat(t, newClient, want)
 }
 
 type suite struct {

@@ -18,7 +18,8 @@ func expectations(additions bool) Expectations {
 		Query: "roll back", NoMatch: RecordedNoMatch, Source: "confluence", PersonaID: &persona,
 		DocumentSet: "Engineering handbook", Tag: "te", Document: RecordedDocument, Additions: additions,
 		Ingestion:      &wire.IngestionRequest{Document: wire.IngestionDocument{ID: "hr-001", Source: "ingestion_api"}},
-		IngestionQuery: "laptop",
+		IngestionQuery: "laptop", Question: RecordedQuestion, Failing: RecordedFailure, FailingAs: client.RateLimited,
+		Unanswered: RecordedWithoutModel,
 	}
 	if additions {
 		want.Tokens, want.LibraryPath, want.LibraryQuery = true, "/home/jo/notes", "notes"

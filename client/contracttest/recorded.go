@@ -25,6 +25,7 @@ func Recorded(bodies fs.FS, additions bool) http.Handler {
 	r.listings()
 	r.documents()
 	r.handle("POST /search", r.search)
+	r.chats()
 	r.handle("POST /onyx-api/ingestion", func(w http.ResponseWriter, _ *http.Request) {
 		r.write(w, http.StatusOK, fmt.Sprintf(`{"document_id":"hr-001","already_existed":%t}`, r.ingested.Swap(true)))
 	})
