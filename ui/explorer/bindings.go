@@ -6,7 +6,7 @@ func Bindings() []Binding {
 	var all []Binding
 	for _, group := range [][]Binding{
 		searchBindings(), listBindings(), readerBindings(), takeBindings(), filterBindings(), screenBindings(),
-		overlayBindings(), editingBindings(),
+		overlayBindings(), conversationBindings(), editingBindings(),
 	} {
 		all = append(all, group...)
 	}
@@ -130,8 +130,6 @@ func screenBindings() []Binding {
 			Long: "All actions with their keys; runs them, too", Run: (*Model).openActions},
 		{Action: "set-up", Keys: []string{"f3"}, In: InPanes, Group: group, Disabled: noSetUp,
 			Long: "Connect to an Onyx server, open a folder, or stay with what is open", Run: (*Model).openSetUp},
-		{Action: "conversations", Keys: []string{"A", "f4"}, In: InPanes | InAnswer, Short: "earlier", Group: group,
-			Disabled: cannotListChats, Long: "Earlier conversations: open one and go on with it", Run: (*Model).openChats},
 		{Action: "zoom", Keys: []string{"z"}, In: InList | InReader, Group: group, Disabled: noPanes,
 			Long: "Give the whole screen to the pane, or share it again", Run: (*Model).zoom},
 		{Action: "widen", Keys: []string{"ctrl+right", ">"}, In: InList | InReader, Group: group, Disabled: noPanes,
@@ -164,8 +162,6 @@ func overlayBindings() []Binding {
 			Disabled: cannotInvert, Long: "Choose all but the chosen values", Run: (*Model).pickerInvert},
 		{Action: "ask-further", Keys: []string{"a", "enter"}, In: InAnswer, Short: "ask further", Group: group,
 			Long: "A further question of the same thread", Run: (*Model).askFurther},
-		{Action: "open-conversation", Keys: []string{"enter"}, In: InChats, Short: "open", Group: group,
-			Long: "Show the conversation, to go on with it", Run: (*Model).openChat},
 		{Action: "send", Keys: []string{"enter"}, In: InAsking, Short: "ask", Group: group,
 			Long: "Ask what was typed", Run: (*Model).sendFurther},
 		{Action: "cited", Keys: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, In: InAnswer, Group: group,
@@ -198,5 +194,15 @@ func overlayBindings() []Binding {
 			Long: "A page down", Run: (*Model).overlayPageDown},
 		{Action: "panel-page-up", Keys: []string{"pgup"}, In: InOverlays, Group: group,
 			Long: "A page up", Run: (*Model).overlayPageUp},
+	}
+}
+
+func conversationBindings() []Binding {
+	const group = "Conversations"
+	return []Binding{
+		{Action: "conversations", Keys: []string{"A", "f4"}, In: InPanes | InAnswer, Short: "earlier", Group: group,
+			Disabled: cannotListChats, Long: "Earlier conversations: open one and go on with it", Run: (*Model).openChats},
+		{Action: "open-conversation", Keys: []string{"enter"}, In: InChats, Short: "open", Group: group,
+			Long: "Show the conversation, to go on with it", Run: (*Model).openChat},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/ui/explorer/answer"
+	"quarry/ui/passage"
 )
 
 // maxCitation bounds the numbers that are looked for in an answer.
@@ -53,12 +54,7 @@ func (m *Model) openCited(number int) tea.Cmd {
 	}
 	m.list.SelectIndex(at)
 	m.overlay = 0
-	m.focusReader()
-	m.followSelection()
-	if result, ok := m.result(); ok && m.shown.ofAnswer && m.unreadable(result) == "" && result.ChunkCount == 0 {
-		return m.expand() // an answer tells only the beginning of a passage
-	}
-	return nil
+	return m.focusReader()
 }
 
 // resultOf finds the passage of a cited document in the list, by its id, or where the server names none by its link; -1
@@ -85,7 +81,11 @@ func (m *Model) showDocuments(found []wire.SearchDoc, sources []answer.Source) {
 	m.failure = nil
 	response := &wire.SearchResponse{Results: documentResults(found, sources)}
 	response.FillEmpty()
-	m.show(shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true})
+	answered := shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true}
+	m.lastID++
+	answered.request = &request{id: m.lastID} // of nothing that could be stopped
+	m.completed = map[string]bool{}
+	m.show(answered)
 }
 
 // documentResults are the documents of an answer as passages: under the numbers that the answer cites them by, and those
@@ -112,6 +112,49 @@ func documentResults(found []wire.SearchDoc, sources []answer.Source) []wire.Sea
 	}
 	slices.SortStableFunc(results, func(a, b wire.SearchResult) int { return *a.CitationID - *b.CitationID })
 	return results
+}
+
+// passageMsg brings the whole of a passage of which an answer told the beginning.
+type passageMsg struct {
+	id       int
+	ref      string
+	document *wire.DocumentChunks
+}
+
+// completePassage fetches the whole of the selected passage, where the list shows the documents of an answer. What cannot
+// be fetched stays as it is.
+func (m *Model) completePassage() tea.Cmd {
+	result, ok := m.result()
+	if !ok || !m.shown.ofAnswer || m.client() == nil || result.DocumentID == "" || m.completed[result.Ref] {
+		return nil
+	}
+	m.completed[result.Ref] = true
+	ctx, r := m.begin()
+	c, id := m.client(), m.shown.id
+	return func() tea.Msg {
+		defer r.stop()
+		document, err := c.Chunks(ctx, result.DocumentID, result.ChunkInd, result.ChunkInd)
+		if err != nil || len(document.Chunks) != 1 {
+			return nil
+		}
+		return passageMsg{id: id, ref: result.Ref, document: document}
+	}
+}
+
+// passageCompleted puts the whole of a passage in place of its beginning.
+func (m *Model) passageCompleted(msg passageMsg) {
+	if m.shown == nil || !m.shown.ofAnswer || m.shown.id != msg.id {
+		return
+	}
+	results := m.shown.response.Results
+	i := slices.IndexFunc(results, func(r wire.SearchResult) bool { return r.Ref == msg.ref })
+	if i < 0 {
+		return
+	}
+	chunk := msg.document.Chunks[0]
+	results[i].Content, results[i].HeadingPath = chunk.Content, chunk.HeadingPath
+	results[i].ChunkCount = msg.document.Document.ChunkCount
+	m.list.Set(results, passage.Words(m.shown.query), true)
 }
 
 // notOfAnswer says why there is nothing to tell about how the list came about.

@@ -63,11 +63,12 @@ type Model struct {
 	folder    *folder  // being read
 
 	thread          thread
-	follow          following      // the question that goes on with others, if it is the query
-	trail           []wire.Message // what a question that is asked next can go on with
-	chatting        *request       // earlier conversations are being fetched
-	noChats         string         // why there are none here; empty: there may be
-	asking          *asking        // a model answers now; nil: none does
+	follow          following       // the question that goes on with others, if it is the query
+	trail           []wire.Message  // what a question that is asked next can go on with
+	completed       map[string]bool // refs of the passages of an answer that were asked for in whole
+	chatting        *request        // earlier conversations are being fetched
+	noChats         string          // why there are none here; empty: there may be
+	asking          *asking         // a model answers now; nil: none does
 	renderingAnswer bool
 
 	searching *search // in flight; nil: none
@@ -211,6 +212,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.chatsTold(msg)
 	case chatMsg:
 		m.chatTold(msg)
+	case passageMsg:
+		m.passageCompleted(msg)
 	case chunksMsg:
 		m.chunksTold(msg)
 	case expandSlowMsg:
@@ -239,7 +242,7 @@ func (m *Model) settle(cmd tea.Cmd) tea.Cmd {
 	m.arrangeScreen()
 	m.offerCompletions()
 	m.followSelection()
-	return tea.Batch(cmd, m.render(), m.renderAnswer())
+	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage())
 }
 
 // arrangeScreen lays the screen out anew.
