@@ -24,6 +24,12 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 		return err
 	}
 	host.Log = logger(options)
+	if options.LogJSON { // every line is an object then, also that one
+		options.Listening = func(at cli.Listening) {
+			host.Log.LogAttrs(ctx, slog.LevelInfo, "listening", slog.String("address", at.Address),
+				slog.String("host_key", at.Fingerprint))
+		}
+	}
 	where := target.Request{Server: options.Where.Server, Library: options.Where.Library, Profile: options.Where.Profile,
 		Sample: options.Where.Sample}
 	served, err := host.OpenServed(ctx, target.ServeOptions{Where: where, HTTP: options.HTTP, Rate: options.Rate})
