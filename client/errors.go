@@ -129,6 +129,9 @@ func (e *Error) localRemedy() string {
 		return "install the newer quarry that wrote this library, or use another one: QUARRY_HOME or --library DIR"
 	case wire.CodeNetworkFileSystem:
 		return "keep the library on a local disk: set QUARRY_HOME or --library DIR"
+	case wire.CodeLibraryOlder:
+		return "run quarry sync and quarry admin token list once where it may be written, without QUARRY_READONLY, or use " +
+			"the quarry that wrote it"
 	case wire.CodeLibraryReadOnly:
 		return "check who may write to the library's folder, or use another one: QUARRY_HOME or --library DIR"
 	case wire.CodeLibraryBusy:

@@ -12,7 +12,8 @@ func TestLocalLibraryErrorsSayWhatToDo(t *testing.T) {
 	for code, want := range map[string]string{
 		wire.CodeDiskFull: "free some space", wire.CodeLibraryNewer: "newer quarry",
 		wire.CodeNetworkFileSystem: "local disk", wire.CodeLibraryReadOnly: "who may write",
-		wire.CodeLibraryBusy: "wait", wire.CodeLibraryDamaged: "add your files again",
+		wire.CodeLibraryOlder: "quarry sync",
+		wire.CodeLibraryBusy:  "wait", wire.CodeLibraryDamaged: "add your files again",
 	} {
 		e := &Error{Kind: Server, Status: 500, Code: code, Reason: "what happened", Method: "POST", Path: "/library/add", Local: true}
 		if !strings.Contains(e.Remedy(), want) || strings.Contains(e.Remedy(), "administrator") {

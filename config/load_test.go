@@ -374,3 +374,11 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestSpacesOfAPrefixCount: models were trained with them.
+func TestSpacesOfAPrefixCount(t *testing.T) {
+	c := loadFrom(t, write(t, "embeddings: {document_prefix: 'passage: '}\n"), "QUARRY_EMBEDDINGS_QUERY_PREFIX", "query: ")
+	if got := c.Embeddings; got.QueryPrefix != "query: " || got.DocumentPrefix != "passage: " {
+		t.Errorf("%q", got)
+	}
+}

@@ -11,6 +11,7 @@ const (
 	CodeLibraryNewer      = "LIBRARY_NEWER"
 	CodeNetworkFileSystem = "NETWORK_FILE_SYSTEM"
 	CodeLibraryReadOnly   = "LIBRARY_READ_ONLY"
+	CodeLibraryOlder      = "LIBRARY_OLDER"
 	CodeLibraryBusy       = "LIBRARY_BUSY"
 	CodeLibraryDamaged    = "LIBRARY_DAMAGED"
 )

@@ -147,6 +147,7 @@ func libraryFailure(err error) *knownFailure {
 		{index.ErrDiskFull, http.StatusInternalServerError, wire.CodeDiskFull},
 		{index.ErrNewer, http.StatusInternalServerError, wire.CodeLibraryNewer},
 		{index.ErrNetworkFileSystem, http.StatusInternalServerError, wire.CodeNetworkFileSystem},
+		{index.ErrOlder, http.StatusForbidden, wire.CodeLibraryOlder},
 		{index.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly},
 		{index.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
 		{index.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},

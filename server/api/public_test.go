@@ -182,6 +182,7 @@ func TestFailuresOfTheLibrary(t *testing.T) {
 		wire.CodeLibraryNewer:      {index.ErrNewer, 500},
 		wire.CodeNetworkFileSystem: {index.ErrNetworkFileSystem, 500},
 		wire.CodeLibraryReadOnly:   {index.ErrReadOnly, 403},
+		wire.CodeLibraryOlder:      {fmt.Errorf("%w, and %w", index.ErrReadOnly, index.ErrOlder), 403},
 		wire.CodeLibraryBusy:       {index.ErrBusy, 503},
 		wire.CodeLibraryDamaged:    {index.ErrDamaged, 500},
 	} {

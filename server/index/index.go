@@ -23,6 +23,9 @@ var (
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrNewer: the store was written by a newer version of the program.
 	ErrNewer = errors.New("the library was written by a newer version of quarry")
+	// ErrOlder: the library has to be brought up to date before it can be read, and may not be written. ErrReadOnly is in
+	// the chain, too.
+	ErrOlder = errors.New("an older version of quarry wrote it")
 	// ErrNetworkFileSystem: the folder lies on a file system whose locks and maps cannot be trusted.
 	ErrNetworkFileSystem = errors.New("the library lies on a network file system")
 )

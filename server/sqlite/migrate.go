@@ -57,8 +57,7 @@ func (db *DB) migrate(ctx context.Context, options Options) error {
 	case current > db.newest:
 		return db.newer(current)
 	case db.readOnly:
-		return fmt.Errorf("open %s: %w, and its schema is to be brought from version %d to %d first",
-			db.name(), index.ErrReadOnly, current, db.newest)
+		return db.readOlder(ctx, options, current)
 	}
 	if db.path != "" {
 		unlock, err := lockWithin(ctx, db.path+".lock", options.BusyTimeout)

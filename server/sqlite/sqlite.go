@@ -59,14 +59,15 @@ type DB struct {
 
 	path     string
 	readOnly bool
-	keeper   *sql.Conn // keeps a database in memory alive
+	keeper   *sql.Conn       // keeps a database in memory alive
+	uris     map[bool]string // of a file that may not be written: the writer's and the reader's
 	newest   int
 	watch    watch
 }
 
 // Open opens a database and brings its schema up to date. Errors: index.ErrNewer, index.ErrBusy,
-// index.ErrNetworkFileSystem, index.ErrReadOnly when a migration is due and nothing may be written, ErrDamaged,
-// fs.ErrNotExist for a missing file that is to be opened read-only.
+// index.ErrNetworkFileSystem, index.ErrOlder when a migration is due that does more than add tables and nothing may be
+// written, ErrDamaged, fs.ErrNotExist for a missing file that is to be opened read-only.
 func Open(ctx context.Context, options Options) (*DB, error) {
 	if options.BusyTimeout == 0 {
 		options.BusyTimeout = DefaultBusyTimeout
@@ -249,9 +250,15 @@ func (db *DB) connect(readerURI, writerURI string) error {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", db.name(), err)
 	}
-	db.Reader = sql.OpenDB(reader)
-	db.Reader.SetMaxIdleConns(idleReaders)
-	db.Writer = sql.OpenDB(writer)
-	db.Writer.SetMaxOpenConns(1)
+	db.Reader, db.Writer = sql.OpenDB(reader), sql.OpenDB(writer)
+	db.limitPools()
+	if db.readOnly {
+		db.uris = map[bool]string{true: writerURI, false: readerURI}
+	}
 	return nil
+}
+
+func (db *DB) limitPools() {
+	db.Reader.SetMaxIdleConns(idleReaders)
+	db.Writer.SetMaxOpenConns(1)
 }

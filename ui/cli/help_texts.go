@@ -176,7 +176,7 @@ dot and links out of the folder are passed over. Ctrl-C keeps what was stored.`,
 that of --library DIR. To read changes of what was added before, use quarry sync.`,
 		output: `Progress on standard error, one line about what changed on standard output; with --json
 NDJSON: {"type":"progress",done,total,bytes,path}, a {"type":"skipped",path,reason} a file, with
-an embedding model {"type":"embedding",done,total} in passages, last
+an embedding model {"type":"embedding",done,total,refused,reason} in passages, last
 {"type":"done",added,updated,removed,unchanged,skipped,searches_go_to}.`,
 		exits:    []int{ExitNotAvailable},
 		examples: []string{`quarry add ~/notes`, `quarry add . --as github --set handbook --json`},

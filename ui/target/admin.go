@@ -153,6 +153,9 @@ func libraryError(err error) error {
 		e.Fix = "wait for the other quarry to finish, then try again"
 	case errors.Is(err, index.ErrNetworkFileSystem):
 		e.Fix = "set QUARRY_HOME to a folder on a disk of this machine"
+	case errors.Is(err, index.ErrOlder):
+		e.Fix = "run quarry sync and quarry admin token list once where it may be written, without QUARRY_READONLY, or use " +
+			"the quarry that wrote it"
 	case errors.Is(err, index.ErrReadOnly) || errors.Is(err, fs.ErrPermission):
 		e.Fix = "check who may write the library's folder, or set QUARRY_HOME to one that you can write"
 	case errors.Is(err, sqlite.ErrDiskFull):

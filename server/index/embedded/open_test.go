@@ -141,3 +141,36 @@ func TestChunksOfLongDocuments(t *testing.T) {
 		}
 	}
 }
+
+// TestALibraryOfAnOlderVersionIsRead: one that may not be written is searched as it is, before and since vectors.
+func TestALibraryOfAnOlderVersionIsRead(t *testing.T) {
+	for version, changes := range map[int][]string{
+		1: {"DROP TABLE refused_texts", "DROP TABLE vector_files", "DROP TABLE embeddings", "DROP TABLE embedding_models"},
+		2: {"DROP TABLE refused_texts"},
+	} {
+		dir := t.TempDir()
+		writer, err := Open(t.Context(), Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, writer, document("a", "walrus"))
+		for _, change := range append(changes, fmt.Sprint("PRAGMA user_version = ", version)) {
+			if _, err := writer.db.Writer.Exec(change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := writer.Close(); err != nil {
+			t.Fatal(err)
+		}
+		x := open(t, Options{Dir: dir, ReadOnly: true})
+		if got := find(t, snapshotOf(t, x), "walrus"); len(got) != 1 {
+			t.Errorf("version %d: found %v", version, got)
+		}
+		if s := stats(t, x); s.Documents != 1 || s.Vectors != 0 {
+			t.Errorf("version %d: %+v", version, s)
+		}
+		if _, err := x.Write(t.Context(), index.Batch{Upsert: []index.Document{document("b")}}); !errors.Is(err, index.ErrReadOnly) {
+			t.Errorf("version %d: writing: %v, want ErrReadOnly", version, err)
+		}
+	}
+}
