@@ -76,11 +76,13 @@ func (c *Client) chunksOneByOne(ctx context.Context, id string, from, to int) (*
 	group.SetLimit(chunkFetchers)
 	for i := range document.Chunks {
 		group.Go(func() error {
-			chunk, err := c.ChunkInfo(ctx, id, from+i)
-			if err == nil {
-				document.Chunks[i] = wire.Chunk{ChunkInd: from + i, Content: chunk.Content}
-			}
-			return err
+			return Guard(func() error {
+				chunk, err := c.ChunkInfo(ctx, id, from+i)
+				if err == nil {
+					document.Chunks[i] = wire.Chunk{ChunkInd: from + i, Content: chunk.Content}
+				}
+				return err
+			})
 		})
 	}
 	if err := group.Wait(); err != nil {

@@ -9,14 +9,16 @@ import (
 	"sync"
 )
 
-// PanicError is a panic of a handler that was called in process.
+// PanicError is a panic that was caught.
 type PanicError struct {
-	// Value is what the handler panicked with.
+	// Value is what was panicked with.
 	Value any
+	// Stack is where.
+	Stack []byte
 }
 
-// Error says that the library failed and with what.
-func (e *PanicError) Error() string { return fmt.Sprintf("the library failed: panic: %v", e.Value) }
+// Error says that the program failed and with what.
+func (e *PanicError) Error() string { return fmt.Sprintf("the program failed: panic: %v", e.Value) }
 
 // InProcess makes a transport that answers every request by calling a handler in a goroutine: headers before the body,
 // the body as it is written and flushed. Canceling the request's context, or closing the body, ends the handler's
@@ -64,16 +66,11 @@ func (t inProcess) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // serve calls the handler and gives its panic as an error.
-func serve(h http.Handler, w *pipeResponse, request *http.Request) (failure error) {
-	returned := false
-	defer func() {
-		if !returned {
-			failure = &PanicError{Value: recover()}
-		}
-	}()
-	h.ServeHTTP(w, request)
-	returned = true
-	return nil
+func serve(h http.Handler, w *pipeResponse, request *http.Request) error {
+	return Guard(func() error {
+		h.ServeHTTP(w, request)
+		return nil
+	})
 }
 
 // serverRequest is the request as a server would have read it.

@@ -220,6 +220,8 @@ type Doors struct {
 	// Guest is somebody from outside: they search, and nothing of this machine can be named. Their output is never cut
 	// unless they ask for it. Of the doors only Decide and Explore are opened for them.
 	Guest bool
+	// Broke is told of a panic, which ends the command; nil: only the person is.
+	Broke func(cause any, stack []byte)
 
 	// Decide says where searches go. It opens nothing.
 	Decide func(where Where) (Target, error)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quarry/client"
 	"quarry/theme"
 )
 
@@ -74,8 +76,7 @@ func Run(ctx context.Context, streams IO, arguments []string, doors Doors) int {
 func (a *app) execute(ctx context.Context, arguments []string) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = &Failure{Code: ExitGeneral, What: fmt.Sprintf("the program failed: %v", cause),
-				Do: "Please report this with the command that you ran."}
+			err = a.broke(cause, debug.Stack())
 		}
 	}()
 	if a.doors.Guest && len(arguments) > 0 && strings.HasPrefix(arguments[0], "__") { // the library's own, for shells
@@ -86,6 +87,18 @@ func (a *app) execute(ctx context.Context, arguments []string) (err error) {
 	return root.ExecuteContext(ctx)
 }
 
+// broke is the error of a panic. What went wrong inside is for who runs the program.
+func (a *app) broke(cause any, stack []byte) error {
+	if a.doors.Broke != nil {
+		a.doors.Broke(cause, stack)
+	}
+	do := "Please report this with the command that you ran."
+	if a.doors.Guest {
+		return &Failure{Code: ExitGeneral, What: "something went wrong here; it was noted", Do: do}
+	}
+	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the program failed: %v", cause), Do: do}
+}
+
 // finish prints the two lines of an error and returns the exit code.
 func (a *app) finish(ctx context.Context, err error) int {
 	if err != nil && ctx.Err() != nil && !errors.Is(err, errOutputClosed) {
@@ -93,6 +106,10 @@ func (a *app) finish(ctx context.Context, err error) int {
 		if !errors.As(err, &failure) || failure.Code != ExitInterrupted {
 			err = errInterrupted
 		}
+	}
+	var panicked *client.PanicError
+	if errors.As(err, &panicked) {
+		err = a.broke(panicked.Value, panicked.Stack)
 	}
 	failure := a.explain(err)
 	if failure == nil {

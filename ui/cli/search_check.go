@@ -60,7 +60,11 @@ func checkSources(ctx context.Context, c *client.Client, plan *searchPlan) (*fil
 	}
 	check.sources = make(chan sourceList, 1)
 	if len(strange) == 0 {
-		go func() { check.sources <- listSources(ctx, c) }()
+		go func() {
+			var list sourceList
+			_ = client.Guard(func() error { list = listSources(ctx, c); return nil }) // no list: the server decides
+			check.sources <- list
+		}()
 		return check, nil
 	}
 	list := listSources(ctx, c)

@@ -27,11 +27,14 @@ func runSearches(ctx context.Context, c *client.Client, plan *searchPlan, raw bo
 	for i, query := range plan.queries {
 		group.Go(func() {
 			o := outcome{query: query}
-			if raw {
-				o.raw, o.response, o.err = c.SearchRaw(ctx, query.request)
-			} else {
-				o.response, o.err = c.Search(ctx, query.request)
-			}
+			o.err = client.Guard(func() (err error) {
+				if raw {
+					o.raw, o.response, err = c.SearchRaw(ctx, query.request)
+				} else {
+					o.response, err = c.Search(ctx, query.request)
+				}
+				return err
+			})
 			if o.err == nil && o.response == nil {
 				o.response = &wire.SearchResponse{}
 			}

@@ -38,8 +38,12 @@ func listSources(ctx context.Context, c *client.Client) sourceList {
 	var connectors []wire.ConnectorStatus
 	var federated []wire.FederatedConnection
 	var connectorsErr, federatedErr error
-	group.Go(func() { connectors, connectorsErr = c.ConnectorStatus(ctx) })
-	group.Go(func() { federated, federatedErr = c.Federated(ctx) })
+	group.Go(func() {
+		connectorsErr = client.Guard(func() (err error) { connectors, err = c.ConnectorStatus(ctx); return err })
+	})
+	group.Go(func() {
+		federatedErr = client.Guard(func() (err error) { federated, err = c.Federated(ctx); return err })
+	})
 	group.Wait()
 	list := sourceList{status: map[string]string{}}
 	if connectorsErr == nil {

@@ -36,6 +36,9 @@ type Size struct{ Width, Height int }
 // noticeMsg is something that the person must hear of.
 type noticeMsg struct{ text string }
 
+// ErrBroke says that the program failed. What failed stands on standard error.
+var ErrBroke = errors.New("the explorer broke")
+
 // Run runs an explorer until the person leaves it or ctx ends; the terminal is restored in any case. The error is that
 // of ctx when it ended.
 func Run(ctx context.Context, options Options, terminal Terminal) error {
@@ -61,7 +64,7 @@ func Run(ctx context.Context, options Options, terminal Terminal) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, tea.ErrProgramPanic):
-		return fmt.Errorf("the explorer broke: %w", err)
+		return fmt.Errorf("%w: %w", ErrBroke, err)
 	case err != nil:
 		return fmt.Errorf("run the explorer: %w", err)
 	}

@@ -25,7 +25,12 @@ func (s *session) connect(ctx context.Context) *opening {
 	if s.opening == nil || s.opening.failed() {
 		o := &opening{done: make(chan struct{})}
 		s.opening = o
-		go func() { o.take(s.Open(ctx)) }()
+		go func() {
+			var c *client.Client
+			var closer func() error
+			err := client.Guard(func() (err error) { c, closer, err = s.Open(ctx); return err })
+			o.take(c, closer, err)
+		}()
 	}
 	return s.opening
 }

@@ -183,8 +183,9 @@ func waitFor[T any](ctx context.Context, s *session, doing string, work func(con
 	defer cancel()
 	done := make(chan outcome, 1)
 	go func() {
-		value, err := work(working)
-		done <- outcome{value, err}
+		var o outcome
+		o.err = client.Guard(func() (err error) { o.value, err = work(working); return err })
+		done <- o
 	}()
 	slow := time.NewTimer(s.patience)
 	defer slow.Stop()
