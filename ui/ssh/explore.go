@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	charm "charm.land/ssh"
 	"golang.org/x/term"
@@ -45,7 +46,7 @@ func (s *session) command(line string) int {
 		streams.Width = min(s.arrival.pty.Window.Width, mostColumns)
 	}
 	code := cli.Run(s.ctx, streams, arguments(line), cli.Doors{
-		Version: s.server.Version, Guest: true,
+		Version: s.server.Version, Guest: true, Broke: s.broke,
 		Decide:  func(cli.Where) (cli.Target, error) { return s.target(), nil },
 		Explore: s.explore,
 	})
@@ -77,9 +78,21 @@ func (s *session) environment() []string {
 		}
 	}
 	if s.arrival.hasPty {
-		kept = append(kept, "TERM="+s.arrival.pty.Term)
+		kept = append(kept, "TERM="+terminalName(s.arrival.pty.Term))
 	}
 	return kept
+}
+
+// terminalName is the name of a terminal as it may be used: one that could not be a name is that of no known terminal.
+func terminalName(given string) string {
+	const longest = 64
+	strange := func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-+._", r)
+	}
+	if len(given) > longest || strings.ContainsFunc(given, strange) {
+		return "unknown"
+	}
+	return given
 }
 
 // theme is the one that the visitor's QUARRY_THEME names; else it follows their terminal's background.
@@ -114,8 +127,12 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 		Caps:  capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "what is searched here is up to who runs the server"},
 		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.server.Now,
-	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames, Sizes: s.sizes, Notices: s.notices})
-	if errors.Is(err, context.Canceled) {
+	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames, Sizes: s.arrival.sizes, Notices: s.notices})
+	switch {
+	case errors.Is(err, explorer.ErrBroke):
+		s.broke(err, nil) // the stack stands on standard error
+		return errBroke
+	case errors.Is(err, context.Canceled):
 		return context.Cause(s.ctx)
 	}
 	return err
@@ -132,18 +149,6 @@ func capabilities(terminal string) explorer.Capabilities {
 // clamped keeps a terminal's size within what can be drawn.
 func clamped(window charm.Window) explorer.Size {
 	return explorer.Size{Width: max(0, min(window.Width, mostColumns)), Height: max(0, min(window.Height, mostRows))}
-}
-
-// follow takes the sizes of the terminal until it is gone, whoever wants them: the session's requests come after each other.
-func (s *session) follow() {
-	defer close(s.sizes)
-	for window := range s.arrival.resized {
-		select {
-		case <-s.sizes: // nobody wanted the one before
-		default:
-		}
-		s.sizes <- clamped(window)
-	}
 }
 
 // explorePlain explores line by line, with an editor for the line.

@@ -146,8 +146,11 @@ func parseKey(line []byte, knowsPeople bool) (key string, found owner, err error
 	}
 	for _, option := range options {
 		name, value, _ := strings.Cut(option, "=")
-		value = strings.Trim(value, `"`)
-		switch strings.ToLower(name) {
+		name, value = strings.ToLower(name), strings.Trim(value, `"`)
+		if (name == "user" || name == "token") && found != (owner{}) {
+			return "", owner{}, errors.New("it says twice whose the key is")
+		}
+		switch name {
 		case "user":
 			found.email, err = personAt(value, knowsPeople)
 		case "token":

@@ -15,9 +15,11 @@ import (
 
 const (
 	rememberedAddresses = 10_000
-	handshakeTime       = 20 * time.Second
+	handshakeTime       = 2 * time.Minute // a person compares a fingerprint, and types the passphrase of a key
 	spareConnections    = 100             // that have no session yet, or none any more
+	spareOfOne          = 50              // of them of one address
 	vacancy             = 1 * time.Minute // that a connection may be without a session
+	earlyInput          = 256 << 10       // bytes of a connection before its first session
 )
 
 // rates limit how often an address may connect.
@@ -52,23 +54,44 @@ type guests struct {
 
 	mutex       sync.Mutex
 	connections int
+	vacant      map[string]int // connections without a session, by address
 	sessions    int
 	persons     map[string]int
 }
 
-func newGuests(limits Limits) *guests { return &guests{limits: limits, persons: map[string]int{}} }
+func newGuests(limits Limits) *guests {
+	return &guests{limits: limits, vacant: map[string]int{}, persons: map[string]int{}}
+}
 
-// connected counts a connection; it is refused when there are too many.
-func (g *guests) connected() bool {
+// connected counts a connection, which has no session yet; it is refused when there are too many.
+func (g *guests) connected(address string) bool {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	if g.connections >= g.limits.Sessions+spareConnections {
+	if g.connections >= g.limits.Sessions+spareConnections || g.vacant[address] >= spareOfOne {
 		return false
 	}
 	g.connections++
+	g.vacant[address]++
 	return true
 }
 
+// vacated counts a connection of an address among those without a session.
+func (g *guests) vacated(address string) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	g.vacant[address]++
+}
+
+// occupied counts it there no longer.
+func (g *guests) occupied(address string) {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	if g.vacant[address]--; g.vacant[address] == 0 {
+		delete(g.vacant, address)
+	}
+}
+
+// disconnected forgets a connection that is counted nowhere else.
 func (g *guests) disconnected() {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -112,63 +135,102 @@ func (g *guests) count() int {
 // connection counts what a visitor sends, and ends when it is too much, or when nobody is there for a while.
 type connection struct {
 	net.Conn
-	left   atomic.Int64 // bytes that may still come
-	closed func()       // called once
+	host    string
+	limits  Limits
+	guests  *guests
+	left    atomic.Int64  // bytes that may still come
+	flooded func()        // called when too much came, if somebody is there
+	gone    chan struct{} // closed with the connection
 
 	mutex    sync.Mutex
+	channels int
 	sessions int
 	used     bool // had a session
+	closed   bool
 	vacant   *time.Timer
 }
 
-func newConnection(inner net.Conn, limits Limits, closed func()) *connection {
-	c := &connection{Conn: inner, closed: sync.OnceFunc(closed)}
-	c.left.Store(limits.Input)
+// newConnection begins to watch a connection that guests has counted.
+func newConnection(inner net.Conn, host string, g *guests) *connection {
+	c := &connection{Conn: inner, host: host, limits: g.limits, guests: g, flooded: func() {}, gone: make(chan struct{})}
+	c.left.Store(min(earlyInput, c.limits.Input))
 	c.vacant = time.AfterFunc(handshakeTime+vacancy, func() { _ = c.Close() })
 	return c
 }
 
-// Read is net.Conn's.
+// Read is net.Conn's. Once too much came nothing more is read, while whoever is there is told.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if c.left.Add(int64(-n)) < 0 && err == nil {
-		_ = c.Close()
-		return 0, io.ErrUnexpectedEOF
+	if c.left.Add(int64(-n)) >= 0 || err != nil {
+		return n, err
 	}
-	return n, err
+	c.mutex.Lock()
+	somebody := c.sessions > 0
+	c.mutex.Unlock()
+	if somebody {
+		c.flooded()
+		time.AfterFunc(lastCall, func() { _ = c.Close() })
+		<-c.gone
+	}
+	_ = c.Close()
+	return 0, io.ErrUnexpectedEOF
 }
 
 // Close is net.Conn's.
 func (c *connection) Close() error {
+	c.mutex.Lock()
+	first := !c.closed
+	c.closed = true
 	c.vacant.Stop()
-	defer c.closed()
+	vacant := c.sessions == 0
+	c.mutex.Unlock()
+	if first {
+		close(c.gone)
+		if vacant {
+			c.guests.occupied(c.host)
+		}
+		c.guests.disconnected()
+	}
 	return c.Conn.Close()
 }
 
-// opened counts a session of the connection until it is over. The first one runs first.
-func (c *connection) opened(first func()) (over func()) {
+// take takes one of the channels that a connection may have at once. It is given back by free.
+func (c *connection) take() (free func(), ok bool) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.channels >= mostChannels {
+		return nil, false
+	}
+	c.channels++
+	return sync.OnceFunc(func() {
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		c.channels--
+	}), true
+}
+
+// began counts a session of the connection until it is over. The first one runs first.
+func (c *connection) began(first func()) (over func()) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.sessions++
 	c.vacant.Stop()
+	if c.sessions == 1 && !c.closed {
+		c.guests.occupied(c.host)
+	}
 	if !c.used {
 		c.used = true
+		c.left.Add(c.limits.Input - min(earlyInput, c.limits.Input))
 		first()
 	}
 	return sync.OnceFunc(func() {
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
-		if c.sessions--; c.sessions == 0 {
+		if c.sessions--; c.sessions == 0 && !c.closed {
+			c.guests.vacated(c.host)
 			c.vacant.Reset(vacancy)
 		}
 	})
-}
-
-// busy is how many sessions the connection has.
-func (c *connection) busy() int {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	return c.sessions
 }
 
 // hostOf is where an address comes from, without its port. Of IPv6 it is the network: whoever has one address there has
@@ -179,8 +241,11 @@ func hostOf(address net.Addr) string {
 		text = host
 	}
 	ip, err := netip.ParseAddr(text)
-	if err != nil || ip.Unmap().Is4() {
+	if err != nil {
 		return text
+	}
+	if ip = ip.Unmap(); ip.Is4() {
+		return ip.String()
 	}
 	network, err := ip.WithZone("").Prefix(64)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	charm "charm.land/ssh"
 	"charm.land/wish/v2"
 	gossh "golang.org/x/crypto/ssh"
+
+	"quarry/ui/explorer"
 )
 
 // How long a server that stops waits.
@@ -27,7 +29,8 @@ type server struct {
 	guests *guests
 	rates  *rates
 
-	arrivals sync.Map // of arrival, by session: what it asked for before its handler ran
+	arrivals  sync.Map // of arrival, by session: what it asked for before its handler ran
+	terminals sync.Map // of chan explorer.Size, by session: how its terminal is resized
 
 	mutex    sync.Mutex
 	sessions map[*session]struct{} // that run
@@ -79,6 +82,7 @@ func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 	inner.RequestHandlers = map[string]charm.RequestHandler{}
 	inner.SubsystemHandlers = map[string]charm.SubsystemHandler{}
 	inner.SessionRequestCallback = s.arrived
+	inner.PtyHandler = s.follow(inner.PtyHandler)
 	inner.ConnectionFailedCallback = func(conn net.Conn, err error) {
 		if errors.Is(err, io.EOF) { // somebody looked what is here
 			return
@@ -100,6 +104,9 @@ func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 
 type connectionKey struct{}
 
+// connectionOf is the connection that a session belongs to.
+func connectionOf(ctx charm.Context) *connection { return ctx.Value(connectionKey{}).(*connection) }
+
 // accept turns connections away before they cost anything.
 func (s *server) accept(ctx charm.Context, inner net.Conn) net.Conn {
 	refuse := func(reason, text string) net.Conn {
@@ -109,13 +116,15 @@ func (s *server) accept(ctx charm.Context, inner net.Conn) net.Conn {
 		_, _ = io.WriteString(inner, text+"\r\n") // which a client shows, as the protocol has it
 		return nil
 	}
-	if !s.rates.allow(hostOf(inner.RemoteAddr())) {
+	host := hostOf(inner.RemoteAddr())
+	if !s.rates.allow(host) {
 		return refuse("rate", "Too many connections from your address. Try again in a minute.")
 	}
-	if !s.guests.connected() {
+	if !s.guests.connected(host) {
 		return refuse("full", "This server is full. Try again in a while.")
 	}
-	conn := newConnection(inner, s.Limits, s.guests.disconnected)
+	conn := newConnection(inner, host, s.guests)
+	conn.flooded = func() { s.endAll(conn, errFlood) }
 	ctx.SetValue(connectionKey{}, conn)
 	return conn
 }
@@ -125,14 +134,17 @@ const mostChannels = 10
 
 // openSession opens one more session of a connection.
 func (s *server) openSession(inner *charm.Server, conn *gossh.ServerConn, channel gossh.NewChannel, ctx charm.Context) {
-	ours, ok := ctx.Value(connectionKey{}).(*connection)
-	if !ok || ours.busy() >= mostChannels {
+	free, ok := connectionOf(ctx).take()
+	if !ok {
 		_ = channel.Reject(gossh.ResourceShortage, "too many sessions on one connection")
 		return
 	}
-	over := ours.opened(func() { go keepAlive(conn, ours) })
-	defer over()
+	defer free()
 	charm.DefaultSessionHandler(inner, conn, channel, ctx)
+}
+
+func serverConn(ctx charm.Context) *gossh.ServerConn {
+	return ctx.Value(charm.ContextKeyConn).(*gossh.ServerConn)
 }
 
 // How a connection is found to be dead.
@@ -167,11 +179,11 @@ func keepAlive(conn *gossh.ServerConn, ours *connection) {
 
 // arrival is what a session asked for before it began.
 type arrival struct {
-	raw     string // the command; empty: none
-	env     []string
-	pty     charm.Pty
-	resized <-chan charm.Window
-	hasPty  bool
+	raw    string // the command; empty: none
+	env    []string
+	pty    charm.Pty
+	hasPty bool
+	sizes  chan explorer.Size // of the terminal, the last one only
 }
 
 // arrived notes what a session asks for. It runs in between the session's requests, which change all of it.
@@ -180,9 +192,55 @@ func (s *server) arrived(inner charm.Session, kind string) bool {
 		return false
 	}
 	a := arrival{raw: inner.RawCommand(), env: inner.Environ()}
-	a.pty, a.resized, a.hasPty = inner.Pty()
+	a.pty, _, a.hasPty = inner.Pty()
+	if sizes, ok := s.terminals.Load(inner); ok {
+		a.sizes = sizes.(chan explorer.Size)
+	}
 	s.arrivals.Store(inner, a)
 	return true
+}
+
+// follow takes the sizes of a terminal from its first moment until it is gone, whoever wants them: the session's
+// requests come after each other, and one that nobody takes would hold up the connection for good.
+func (s *server) follow(emulate charm.PtyHandler) charm.PtyHandler {
+	return func(ctx charm.Context, inner charm.Session, pty charm.Pty) (func() error, error) {
+		end, err := emulate(ctx, inner, pty)
+		if err != nil {
+			return nil, err
+		}
+		sizes := make(chan explorer.Size, 1)
+		s.terminals.Store(inner, sizes)
+		_, resized, _ := inner.Pty()
+		go func() {
+			defer close(sizes)
+			for window := range resized {
+				select {
+				case <-sizes: // nobody wanted the one before
+				default:
+				}
+				sizes <- clamped(window)
+			}
+		}()
+		return func() error {
+			s.terminals.Delete(inner)
+			return end()
+		}, nil
+	}
+}
+
+// endAll ends the sessions of a connection.
+func (s *server) endAll(conn *connection, cause error) {
+	s.mutex.Lock()
+	var those []*session
+	for one := range s.sessions {
+		if one.conn == conn {
+			those = append(those, one)
+		}
+	}
+	s.mutex.Unlock()
+	for _, one := range those {
+		one.end(cause)
+	}
 }
 
 // stop lets nobody in any more. People are told and given a moment; commands may end.

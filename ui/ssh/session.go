@@ -15,7 +15,6 @@ import (
 	charm "charm.land/ssh"
 
 	"quarry/ui/cli"
-	"quarry/ui/explorer"
 )
 
 // The kinds of session.
@@ -29,19 +28,21 @@ var (
 	errStopping = errors.New("this server is being stopped; connect again in a little while")
 	errIdle     = errors.New("nobody pressed a key for a long time")
 	errOver     = errors.New("this session has lasted as long as one may")
+	errBroke    = errors.New("something went wrong here, and this session is over; it was noted")
+	errFlood    = errors.New("more came over this connection than one may send")
 )
 
 // session is one visit.
 type session struct {
 	server   *server
 	inner    charm.Session
+	conn     *connection
 	arrival  arrival
 	ctx      context.Context
 	stop     context.CancelCauseFunc
 	keyboard *keyboard // nil without a terminal
 	visitor  *visitor
 	notices  chan string
-	sizes    chan explorer.Size // of the terminal, the last one only
 	sent     atomic.Int64
 }
 
@@ -52,10 +53,11 @@ func (s *server) handled(charm.Handler) charm.Handler {
 		if !ok {
 			return
 		}
-		one := &session{server: s, inner: inner, arrival: found.(arrival), notices: make(chan string, 4),
-			sizes: make(chan explorer.Size, 1)}
+		one := &session{server: s, inner: inner, conn: connectionOf(inner.Context()), arrival: found.(arrival),
+			notices: make(chan string, 4)}
 		one.ctx, one.stop = context.WithCancelCause(inner.Context())
 		defer one.stop(nil)
+		defer one.conn.began(func() { go keepAlive(serverConn(inner.Context()), one.conn) })()
 		if !s.begin(one) {
 			one.say(errStopping.Error())
 			_ = inner.Exit(cli.ExitUnreachable)
@@ -94,15 +96,14 @@ func (s *session) run() (code int) {
 	log := s.server.Log.With("remote", s.inner.RemoteAddr().String())
 	defer func() {
 		if cause := recover(); cause != nil {
-			log.Error("ssh session broke", "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-			s.say("something went wrong here, and this session is over; it was noted")
+			s.broke(cause, debug.Stack())
+			s.say(errBroke.Error())
 			code = cli.ExitGeneral
 		}
 	}()
 	limit := time.AfterFunc(s.server.Limits.Total, func() { s.end(errOver) })
 	defer limit.Stop()
 	if s.arrival.hasPty {
-		go s.follow()
 		idle := watch(s.server.Limits.Idle, func() { s.tell("nobody pressed a key for long; this session ends in a minute") },
 			func() { s.end(errIdle) })
 		defer idle.stop()
@@ -130,6 +131,11 @@ func (s *session) run() (code int) {
 		slog.Bool("terminal", s.arrival.hasPty), slog.Int64("bytes", s.sent.Load()), slog.Int("exit", code),
 		slog.Int64("ms", s.server.Now().Sub(started).Milliseconds()))
 	return code
+}
+
+// broke tells who runs the server of a panic.
+func (s *session) broke(cause any, stack []byte) {
+	s.server.Log.Error("ssh session broke", "remote", s.inner.RemoteAddr().String(), "panic", fmt.Sprint(cause), "stack", string(stack))
 }
 
 // enter finds out who it is and counts them.
@@ -160,29 +166,38 @@ func (s *session) refused(err error) int {
 	return failure.Code
 }
 
-// end ends a session from outside. Who does not read what is sent is cut off.
+// end ends a session from outside. Of one whose person does not read, first its channel is closed, and then the
+// connection, which others of the same person may share.
 func (s *session) end(cause error) {
 	s.stop(cause)
-	if conn, ok := s.inner.Context().Value(connectionKey{}).(*connection); ok {
-		time.AfterFunc(lastCall, func() { s.cutOff(conn) })
-	}
+	time.AfterFunc(lastCall, func() {
+		if !s.runs() {
+			return
+		}
+		time.AfterFunc(lastCall, func() {
+			if s.runs() {
+				_ = s.conn.Close()
+			}
+		})
+		_ = s.inner.Close()
+	})
 }
 
-// cutOff closes the connection if the session is not over yet.
-func (s *session) cutOff(conn io.Closer) {
+// runs tells that the session is not over yet.
+func (s *session) runs() bool {
 	s.server.mutex.Lock()
+	defer s.server.mutex.Unlock()
 	_, runs := s.server.sessions[s]
-	s.server.mutex.Unlock()
-	if runs {
-		_ = conn.Close()
-	}
+	return runs
 }
 
 // cause is why the session was ended from outside; nil: it was not.
 func (s *session) cause() error {
 	cause := context.Cause(s.ctx)
-	if errors.Is(cause, errStopping) || errors.Is(cause, errIdle) || errors.Is(cause, errOver) {
-		return cause
+	for _, ours := range []error{errStopping, errIdle, errOver, errFlood} {
+		if errors.Is(cause, ours) {
+			return cause
+		}
 	}
 	return nil
 }

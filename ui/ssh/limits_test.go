@@ -1,0 +1,230 @@
+package ssh
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRates(3)
+		for i := range 3 {
+			if !r.allow("a") {
+				t.Errorf("connection %d is refused", i)
+			}
+		}
+		if r.allow("a") || !r.allow("b") {
+			t.Error("the limit is not that of an address")
+		}
+		time.Sleep(20 * time.Second)
+		if !r.allow("a") || r.allow("a") {
+			t.Error("the limit does not go with time")
+		}
+		for range rememberedAddresses {
+			r.allow(time.Now().String())
+		}
+		if r.known.Len() > rememberedAddresses {
+			t.Error("every address is remembered")
+		}
+	})
+}
+
+func TestGuests(t *testing.T) {
+	g := newGuests(Limits{Sessions: 3, PerPerson: 2})
+	var leave []func()
+	for range 2 {
+		one, err := g.enter("jo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave = append(leave, one)
+	}
+	if _, err := g.enter("jo"); !errors.Is(err, errPersonFull) {
+		t.Error(err)
+	}
+	if _, err := g.enter("ann"); err != nil {
+		t.Error(err)
+	}
+	if _, err := g.enter("al"); !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+	leave[0]()
+	leave[0]() // counts once
+	if _, err := g.enter("jo"); err != nil {
+		t.Error(err)
+	}
+	if _, err := g.enter("jo"); !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+	if g.count() != 3 {
+		t.Errorf("%d sessions", g.count())
+	}
+}
+
+// One address has only some of the connections that may be there without a session.
+func TestVacantConnections(t *testing.T) {
+	g := newGuests(Limits{Sessions: 100})
+	for range spareOfOne {
+		if !g.connected("a") {
+			t.Fatal("refused")
+		}
+	}
+	if g.connected("a") || !g.connected("b") {
+		t.Error("the limit is not that of an address")
+	}
+	g.occupied("a")
+	if !g.connected("a") || g.connected("a") {
+		t.Error("a connection with a session counts as vacant")
+	}
+	g.vacated("a")
+	if g.vacant["a"] != spareOfOne+1 {
+		t.Errorf("%d vacant", g.vacant["a"])
+	}
+}
+
+// wire is a connection and its other end.
+func wire(t *testing.T, limits Limits) (*connection, net.Conn, *guests) {
+	t.Helper()
+	g := newGuests(limits)
+	g.connected("a")
+	inner, other := net.Pipe()
+	c := newConnection(inner, "a", g)
+	t.Cleanup(func() { _, _ = c.Close(), other.Close() })
+	return c, other, g
+}
+
+func (g *guests) empty() bool {
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	return g.connections == 0 && len(g.vacant) == 0
+}
+
+// ends tells when the other end of a connection sees its end.
+func ends(t *testing.T, other net.Conn) time.Duration {
+	t.Helper()
+	start := time.Now()
+	if _, err := io.Copy(io.Discard, other); err != nil {
+		t.Error(err)
+	}
+	return time.Since(start)
+}
+
+// A channel that asks for nothing is no session.
+func TestAConnectionWithoutASessionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, other, g := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		if _, ok := c.take(); !ok {
+			t.Fatal("no channel")
+		}
+		if after := ends(t, other); after != handshakeTime+vacancy || !g.empty() {
+			t.Errorf("it ended after %s", after)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c, other, g := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		over := c.began(func() {})
+		second := c.began(func() { t.Error("the first of all runs twice") })
+		time.Sleep(time.Hour)
+		over()
+		over()
+		time.Sleep(time.Hour)
+		second()
+		if after := ends(t, other); after != vacancy || !g.empty() {
+			t.Errorf("it ended %s after its last session", after)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c, _, g := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		over := c.began(func() {})
+		_ = c.Close()
+		over()
+		_ = c.Close()
+		if !g.empty() {
+			t.Error("a connection that was closed in its session is still counted")
+		}
+	})
+}
+
+func TestChannelsOfAConnection(t *testing.T) {
+	c, _, _ := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+	var group sync.WaitGroup
+	given := make(chan func(), 1000)
+	for range 1000 {
+		group.Go(func() {
+			if free, ok := c.take(); ok {
+				given <- free
+			}
+		})
+	}
+	group.Wait()
+	if len(given) != mostChannels {
+		t.Errorf("%d channels", len(given))
+	}
+	free := <-given
+	free()
+	free()
+	if _, ok := c.take(); !ok {
+		t.Error("a channel is not given back")
+	}
+	if _, ok := c.take(); ok {
+		t.Error("a channel is given back twice")
+	}
+}
+
+func TestInputOfAConnection(t *testing.T) {
+	send := func(other net.Conn) <-chan int {
+		sent := make(chan int, 1)
+		go func() {
+			n, err := 0, error(nil)
+			for chunk := make([]byte, 1<<10); err == nil; n++ {
+				_, err = other.Write(chunk)
+			}
+			sent <- n << 10
+		}()
+		return sent
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c, other, _ := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		sent := send(other)
+		if n, _ := io.Copy(io.Discard, c); n != earlyInput {
+			t.Errorf("%d bytes came before a session", n)
+		}
+		if n := <-sent; n > earlyInput+2<<10 {
+			t.Errorf("%d bytes were taken", n)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c, other, _ := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		told := time.Time{}
+		c.flooded = func() { told = time.Now() }
+		c.began(func() {})
+		send(other)
+		if n, _ := io.Copy(io.Discard, c); n != 1<<20 {
+			t.Errorf("%d bytes came", n)
+		}
+		if time.Since(told) != lastCall {
+			t.Error("who is there is told, and given a moment")
+		}
+	})
+}
+
+func TestHostOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"192.0.2.1:22": "192.0.2.1", "[2001:db8:1:2:3::1]:22": "2001:db8:1:2::/64", "[fe80::1%eth0]:22": "fe80::/64", "pipe": "pipe",
+		"[::ffff:192.0.2.1]:22": "192.0.2.1",
+	} {
+		if got := hostOf(address(text)); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+type address string
+
+func (address) Network() string  { return "tcp" }
+func (a address) String() string { return string(a) }
