@@ -50,13 +50,16 @@ func (m *Model) failedParts() []string {
 	if m.shown == nil {
 		return nil
 	}
-	var failed []string
+	var failed, sources []string
 	for _, note := range m.shown.response.Notes {
-		if isFailure(note) {
+		switch {
+		case note.Code == wire.NoteSourceFailed:
+			sources = append(sources, gist(brief(note.Text)))
+		case isFailure(note):
 			failed = append(failed, gist(brief(note.Text)))
 		}
 	}
-	if len(failed) > 0 {
+	if failed = append(sources, failed...); len(failed) > 0 { // first whose results are missing
 		return failed
 	}
 	for _, stage := range m.shown.response.Stages { // of a server that says no more about it
@@ -67,7 +70,8 @@ func (m *Model) failedParts() []string {
 	return failed
 }
 
-// gist is a note without its consequences, which follow a colon, and without its particulars, in parentheses.
+// gist is a note without its consequences, which follow a colon, and without its particulars, in parentheses; what quarry's
+// own server says is said in fewer words.
 func gist(text string) string {
 	end := len(text)
 	for _, mark := range []string{": ", " (", "; "} {
@@ -75,7 +79,8 @@ func gist(text string) string {
 			end = min(end, at)
 		}
 	}
-	return text[:end]
+	return strings.NewReplacer("the language model", "the model", "could not be searched", "failed",
+		"did not answer in time", "was too late", "gave no answer that could be used", "gave nothing usable").Replace(text[:end])
 }
 
 // failedText names as many of the parts that failed as there is room for, and the key that tells the rest.

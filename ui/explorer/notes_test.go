@@ -21,21 +21,23 @@ func TestWhatFailedIsTold(t *testing.T) {
 		size  [2]int
 		want  string
 	}{
-		{[]string{source}, [2]int{120, 40}, "! jira could not be searched · w why"},
-		{[]string{source}, [2]int{80, 24}, "! jira could not be searched · w why"},
-		{[]string{source}, [2]int{50, 10}, "! a part failed · w why · 1 passage"},
-		{[]string{source}, [2]int{70, 12}, "! jira could not be searched · w why · 1 passage"},
-		{[]string{source, model}, [2]int{120, 40}, "! jira could not be searched · 1 more · w why"},
-		{[]string{source, model}, [2]int{160, 40}, "! jira could not be searched · 1 more · w why"},
-		{[]string{source, model}, [2]int{100, 40}, "! jira could not be searched · the language model did not answer in time · w why"},
-		{[]string{source, model}, [2]int{50, 10}, "! 2 parts failed · w why · 1 passage"},
+		{[]string{source}, [2]int{120, 40}, "! jira failed · w why"},
+		{[]string{source}, [2]int{80, 24}, "! jira failed · w why"},
+		{[]string{source}, [2]int{50, 10}, "! jira failed · w why · 1 passage"},
+		{[]string{source}, [2]int{70, 12}, "! jira failed · w why · 1 passage"},
+		{[]string{source, model}, [2]int{120, 40}, "! jira failed · the model was too late · w why"},
+		{[]string{source, model}, [2]int{160, 40}, "! jira failed · the model was too late · w why"},
+		{[]string{source, model}, [2]int{100, 40}, "! jira failed · the model was too late · w why"},
+		{[]string{model, source}, [2]int{58, 10}, "! jira failed · 1 more · w why · 1 passage"},
+		{[]string{model, source}, [2]int{40, 10}, "! 2 parts failed · w why · 1"},
 	} {
 		t.Run(fmt.Sprintf("%d at %v", len(test.notes), test.size), func(t *testing.T) {
 			t.Parallel()
 			server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
 				var notes []wire.Note
-				for i, text := range test.notes {
-					notes = append(notes, wire.Note{Code: []string{wire.NoteSourceFailed, wire.NoteStageTimeout}[i], Text: text})
+				for _, text := range test.notes {
+					code := map[string]string{source: wire.NoteSourceFailed, model: wire.NoteStageTimeout}[text]
+					notes = append(notes, wire.Note{Code: code, Text: text})
 				}
 				notes = append(notes, wire.Note{Code: wire.NoteNoModel, Text: "no language model"})
 				answer200(w, map[string]any{"results": []any{sixFields(1, "Runbook", "Roll back.")}, "notes": notes,

@@ -103,8 +103,9 @@ func (m *Model) summaryText() (first, second string) {
 	}
 	facts := strings.Join(m.facts(), " · ")
 	if failed := m.failedParts(); len(failed) > 0 && m.rects.Summary.H < 2 { // there is no line for notes
-		return m.theme.Warning.Render(" ! "+m.failedText(failed, m.rects.Summary.W-paint.Width(facts)-len(" ! ")-len(" · "))) +
-			muted.Render(" · "+facts), ""
+		facts = " · " + facts
+		return m.theme.Warning.Render(" ! "+m.failedText(failed, m.rects.Summary.W-paint.Width(facts)-len(" ! "))) +
+			muted.Render(facts), ""
 	}
 	return muted.Render(" " + facts), m.notes()
 }
