@@ -85,6 +85,27 @@ func (q *inquiry) nearby() {
 	q.same("found near "+body(query, ""), documentsOf(answer), want)
 	q.same("matches near "+body(query, ""), strconv.Itoa(answer.TotalMatches), strconv.Itoa(len(want)))
 	q.same("facets near "+body(query, ""), counts(told(answer.Facets)), counts(q.counted(q.asker, q.meant(query), want...)))
+	q.passages(answer, `(\d+) by vector`, want)
+}
+
+// passages holds the number of passages that a search says it found to the documents that the asker sees: retrieval itself
+// finds no others. It is not known beforehand of documents of several passages.
+func (q *inquiry) passages(answer wire.SearchResponse, told string, want []string) {
+	q.t.Helper()
+	for _, d := range q.documents {
+		if d.parts > 0 && slices.Contains(want, d.id) {
+			return
+		}
+	}
+	detail := ""
+	for _, stage := range answer.Stages {
+		if stage.Name == "retrieve" {
+			detail = stage.Detail
+		}
+	}
+	if found := regexp.MustCompile(told).FindStringSubmatch(detail); found == nil || found[1] != strconv.Itoa(len(want)) {
+		q.errorf("retrieval tells %q, of the %d documents %v", detail, len(want), want)
+	}
 }
 
 // search asks a server on the asker's behalf. What they ask for themselves is no secret to them.

@@ -339,6 +339,7 @@ func (q *inquiry) compare(query ruleQuery, more string) wire.SearchResponse {
 	q.same("found with "+asked, documentsOf(answer), want)
 	q.same("matches of "+asked, strconv.Itoa(answer.TotalMatches), strconv.Itoa(len(want)))
 	q.same("facets of "+asked, counts(told(answer.Facets)), counts(q.counted(q.asker, query)))
+	q.passages(answer, `^(\d+) passage`, want)
 	return answer
 }
 
