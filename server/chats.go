@@ -19,6 +19,9 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 	if s.closed {
 		return nil, ErrClosed
 	}
+	if err := s.leaveRemoved(tenant); err != nil {
+		return nil, fmt.Errorf("open the chats: %w", err)
+	}
 	if store := s.chats[tenant]; store != nil {
 		return store, nil
 	}
@@ -38,7 +41,7 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 		return nil, err
 	}
 	s.chats[tenant] = store
-	return store, nil
+	return store, s.noteFiles(tenant)
 }
 
 // openNoChats stands in for sessions that do not exist, and gives way as soon as somebody makes the first.

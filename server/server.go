@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -74,8 +75,10 @@ type Server struct {
 	nobody  *directory.Directory // stands for a directory that does not exist
 	indexes map[string]index.Index
 	chats   map[string]*chat.Store
-	noChats *chat.Store // stands for sessions that do not exist
-	nothing index.Index // stands for every library that does not exist
+	files   map[string]tenantFiles // by tenant, but for the default one, which is not removed
+	left    []io.Closer            // of tenants that were removed
+	noChats *chat.Store            // stands for sessions that do not exist
+	nothing index.Index            // stands for every library that does not exist
 }
 
 // Open prepares a server. It touches nothing on disk.
@@ -90,7 +93,8 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	s := &Server{options: options, grace: shutdownGrace, indexes: map[string]index.Index{}, chats: map[string]*chat.Store{}}
+	s := &Server{options: options, grace: shutdownGrace, indexes: map[string]index.Index{}, chats: map[string]*chat.Store{},
+		files: map[string]tenantFiles{}}
 	libraryPath, libraryFiles := "", []string(nil)
 	if !options.Sample && !options.Empty {
 		home, err := filepath.Abs(options.Home)
@@ -156,6 +160,9 @@ func (s *Server) Close() error {
 	}
 	for _, sessions := range s.chats {
 		failed = append(failed, sessions.Close())
+	}
+	for _, file := range s.left {
+		failed = append(failed, file.Close())
 	}
 	if s.noChats != nil {
 		failed = append(failed, s.noChats.Close())
@@ -231,6 +238,9 @@ func (s *Server) index(ctx context.Context, tenant string, create bool) (index.I
 	case create && s.options.ReadOnly:
 		return nil, index.ErrReadOnly
 	}
+	if err := s.leaveRemoved(tenant); err != nil {
+		return nil, fmt.Errorf("open the library: %w", err)
+	}
 	if documents := s.indexes[tenant]; documents != nil {
 		return documents, nil
 	}
@@ -238,10 +248,11 @@ func (s *Server) index(ctx context.Context, tenant string, create bool) (index.I
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
-	if documents != s.nothing {
-		s.indexes[tenant] = documents
+	if documents == s.nothing {
+		return documents, nil
 	}
-	return documents, nil
+	s.indexes[tenant] = documents
+	return documents, s.noteFiles(tenant)
 }
 
 func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (index.Index, error) {

@@ -151,24 +151,24 @@ func (d *doors) libraryFolder(dir string) string {
 	return host.LibraryFolder(dir)
 }
 
-func (d *doors) tokens(ctx context.Context, dir string) (cli.Tokens, error) {
+func (d *doors) tokens(ctx context.Context, dir, tenant string) (cli.Tokens, error) {
 	host, err := d.host()
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := host.Tokens(ctx, dir)
+	tokens, err := host.Tokens(ctx, dir, tenant)
 	if err != nil {
 		return nil, err
 	}
 	return tokenFiles{tokens}, nil
 }
 
-func (d *doors) directory(ctx context.Context, dir string) (cli.Directory, error) {
+func (d *doors) directory(ctx context.Context, dir, tenant string) (cli.Directory, error) {
 	host, err := d.host()
 	if err != nil {
 		return nil, err
 	}
-	directory, err := host.Directory(ctx, dir)
+	directory, err := host.Directory(ctx, dir, tenant)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,7 @@
 package wire
 
+import "fmt"
+
 // What follows is how `quarry admin` shows and takes what is arranged for a served library: by names, where the routes
 // of the API have numbers.
 
@@ -57,4 +59,39 @@ type DirectoryAgent struct {
 	SystemPrompt    string   `json:"system_prompt"`
 	Provider        string   `json:"provider"`
 	Model           string   `json:"model"`
+}
+
+// DirectoryTenant is a tenant with how much it has. Tokens are those that work.
+type DirectoryTenant struct {
+	Name          string `json:"name"`
+	CreatedAt     string `json:"created_at"`
+	Users         int    `json:"users"` // the owner among them
+	Tokens        int    `json:"tokens"`
+	Groups        int    `json:"groups"`
+	Connectors    int    `json:"connectors"`
+	DocumentSets  int    `json:"document_sets"`
+	Agents        int    `json:"agents"`
+	Documents     int    `json:"documents"`
+	Conversations int    `json:"conversations"`
+}
+
+// Holds tells in words what a tenant has, but for its owner; nothing for an empty one.
+func (t DirectoryTenant) Holds() (told []string) {
+	for _, what := range []struct {
+		n         int
+		one, many string
+	}{
+		{t.Documents, "document", "documents"}, {t.Users - 1, "user beside the owner", "users beside the owner"},
+		{t.Tokens, "token", "tokens"}, {t.Groups, "group", "groups"}, {t.Connectors, "connector", "connectors"},
+		{t.DocumentSets, "document set", "document sets"}, {t.Agents, "agent", "agents"},
+		{t.Conversations, "conversation", "conversations"},
+	} {
+		switch {
+		case what.n == 1:
+			told = append(told, "1 "+what.one)
+		case what.n > 1:
+			told = append(told, fmt.Sprintf("%d %s", what.n, what.many))
+		}
+	}
+	return told
 }

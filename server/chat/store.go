@@ -192,6 +192,14 @@ func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, m
 	return sessions, false, nil
 }
 
+// Count is how many sessions there are, of everybody.
+func (s *Store) Count(ctx context.Context) (n int, err error) {
+	if err := s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM sessions").Scan(&n); err != nil {
+		return 0, fmt.Errorf("count the chat sessions: %w", sqlite.Explain(err))
+	}
+	return n, nil
+}
+
 // Rename implements Keeper.
 func (s *Store) Rename(ctx context.Context, id, name string) error {
 	err := s.db.Update(ctx, func(tx *sql.Tx) error {

@@ -8,7 +8,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -63,33 +62,6 @@ func (d *Directory) Close() error {
 		return fmt.Errorf("close the directory: %w", err)
 	}
 	return nil
-}
-
-// AddTenant makes a tenant and its owner; one that exists already is left as it is. An id is 1 to 63 lower-case
-// letters, digits, "_" and "-", the first of them no punctuation.
-func (d *Directory) AddTenant(ctx context.Context, id string) error {
-	if !regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`).MatchString(id) {
-		return refuse("a tenant's id is made of lower-case letters, digits, - and _: %s", quote(id))
-	}
-	return d.write(ctx, "add tenant "+id, func(tx *sql.Tx) error {
-		now := d.now().UnixMicro()
-		if _, err := tx.ExecContext(ctx,
-			"INSERT INTO tenants (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", id, now); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO users (id, tenant_id, email, name, role, created_at)
-			VALUES (?, ?, ?, 'Owner', 'admin', ?) ON CONFLICT DO NOTHING`, OwnerID(id), id, OwnerEmail, now)
-		return err
-	})
-}
-
-// Tenants lists the ids of all tenants.
-func (d *Directory) Tenants(ctx context.Context) ([]string, error) {
-	tenants, err := d.names(ctx, "SELECT id FROM tenants ORDER BY id")
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	return tenants, nil
 }
 
 // write runs change in one transaction. Errors are those of sqlite.DB.Update.

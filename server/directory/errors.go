@@ -46,6 +46,7 @@ const (
 	KindCCPair      Kind = "connector-credential pair"
 	KindDocumentSet Kind = "document set"
 	KindAgent       Kind = "agent"
+	KindTenant      Kind = "tenant"
 )
 
 // MissingError names what is not there, or may not be seen by who named it. It is an ErrNotFound.

@@ -42,6 +42,13 @@ type Directory interface {
 	// RemoveAgent removes an agent that is named by its number or its name.
 	RemoveAgent(ctx context.Context, named string) error
 
+	Tenants(ctx context.Context) ([]wire.DirectoryTenant, error)
+	// AddTenant makes a tenant; made tells that there was none of that name.
+	AddTenant(ctx context.Context, name string) (tenant wire.DirectoryTenant, made bool, err error)
+	// RemoveTenant removes a tenant with all that it has, and returns what that was. One that is not empty is refused,
+	// unless force.
+	RemoveTenant(ctx context.Context, name string, force bool) (wire.DirectoryTenant, error)
+
 	Close() error
 }
 
@@ -83,17 +90,25 @@ func (a *app) directory(ctx context.Context) (Directory, error) {
 	}
 	if a.flags.server == "" && a.flags.profile == "" {
 		a.tellOtherTarget("this administers")
-		return a.doors.Directory(ctx, a.flags.library)
+		return a.doors.Directory(ctx, a.flags.library, a.flags.tenant)
+	}
+	session, err := a.administered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return remoteDirectory{session}, nil
+}
+
+// administered connects to the server that a flag names.
+func (a *app) administered(ctx context.Context) (*Session, error) {
+	if a.flags.tenant != "" {
+		return nil, usage("Leave --tenant out: a token names its tenant.", "--tenant is for a library of this machine")
 	}
 	target, err := a.decide()
 	if err != nil {
 		return nil, err
 	}
-	session, err := target.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return remoteDirectory{session}, nil
+	return target.Open(ctx)
 }
 
 // oneName is the one argument of a command.

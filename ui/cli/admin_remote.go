@@ -233,5 +233,20 @@ func (r remoteDirectory) RemoveAgent(context.Context, string) error {
 	return notOverTheAPI("remove agents")
 }
 
+// Tenants cannot be listed over the API: a token knows of its own alone.
+func (r remoteDirectory) Tenants(context.Context) ([]wire.DirectoryTenant, error) {
+	return nil, notOverTheAPI("list tenants")
+}
+
+// AddTenant cannot be done over the API.
+func (r remoteDirectory) AddTenant(context.Context, string) (wire.DirectoryTenant, bool, error) {
+	return wire.DirectoryTenant{}, false, notOverTheAPI("add tenants")
+}
+
+// RemoveTenant cannot be done over the API.
+func (r remoteDirectory) RemoveTenant(context.Context, string, bool) (wire.DirectoryTenant, error) {
+	return wire.DirectoryTenant{}, notOverTheAPI("remove tenants")
+}
+
 // Close ends the session.
 func (r remoteDirectory) Close() error { return r.session.Close() }

@@ -96,10 +96,23 @@ func (f *fakeDirectory) RemoveAgent(_ context.Context, named string) error {
 	return f.note("no agent %s", named)
 }
 
+func (f *fakeDirectory) Tenants(context.Context) ([]wire.DirectoryTenant, error) {
+	return []wire.DirectoryTenant{{Name: "acme", CreatedAt: "2026-08-20T10:00:00Z", Users: 3, Tokens: 2, Documents: 1200, Conversations: 4},
+		{Name: "default", CreatedAt: "2026-08-01T10:00:00Z", Users: 1}}, nil
+}
+
+func (f *fakeDirectory) AddTenant(_ context.Context, name string) (wire.DirectoryTenant, bool, error) {
+	return wire.DirectoryTenant{Name: name, Users: 1}, name != "old", f.note("tenant %s", name)
+}
+
+func (f *fakeDirectory) RemoveTenant(_ context.Context, name string, force bool) (wire.DirectoryTenant, error) {
+	return wire.DirectoryTenant{Name: name, Users: 1, Documents: 2}, f.note("no tenant %s %v", name, force)
+}
+
 func (f *fakeDirectory) Close() error { return nil }
 
 func TestAdminLists(t *testing.T) {
-	for _, what := range []string{"user", "group", "connector", "document-set", "agent"} {
+	for _, what := range []string{"user", "group", "connector", "document-set", "agent", "tenant"} {
 		t.Run(what+" json", func(t *testing.T) {
 			golden.RequireEqual(t, run(t, testDoors(""), terminal{}, "admin", what, "list").check(t, ExitSuccess).out)
 		})
@@ -131,16 +144,19 @@ func TestAdminChanges(t *testing.T) {
 		"document-set remove H": "no set H",
 		"agent add A --document-set H --since 2025-01-01 --provider p --model m": "agent A for true [] [] in [H] [] since 2025-01-01 by p m",
 		"agent add A --user a@b --document file:/a,b":                            "agent A for false [a@b] [] in [] [file:/a,b] since any time by  ",
-		"agent remove 3": "no agent 3",
+		"agent remove 3":             "no agent 3",
+		"tenant add acme":            "tenant acme",
+		"tenant remove acme":         "no tenant acme false",
+		"tenant remove acme --force": "no tenant acme true",
 	} {
 		t.Run(arguments, func(t *testing.T) {
 			doors, directory := testDoors(""), &fakeDirectory{}
-			doors.Directory = func(context.Context, string) (Directory, error) { return directory, nil }
+			doors.Directory = func(context.Context, string, string) (Directory, error) { return directory, nil }
 			got := run(t, doors, terminal{}, append([]string{"admin"}, strings.Fields(arguments)...)...).check(t, ExitSuccess)
 			if strings.Join(directory.asked, ";") != want {
 				t.Errorf("asked %q, want %q", directory.asked, want)
 			}
-			if adds := strings.Contains(arguments, " add "); adds != strings.HasPrefix(got.out, "{") || strings.Contains(got.out, "s\": null") {
+			if tells := strings.Contains(arguments, " add ") || strings.HasPrefix(arguments, "tenant "); tells != strings.HasPrefix(got.out, "{") || strings.Contains(got.out, "s\": null") {
 				t.Errorf("stdout %q", got.out)
 			}
 			onScreen := run(t, doors, terminal{tty: true, width: 80}, append([]string{"admin"}, strings.Fields(arguments)...)...).check(t, ExitSuccess)
@@ -177,6 +193,10 @@ func TestAdminUsage(t *testing.T) {
 		"agent add A --since yesterday":                           "date",
 		"agent add A --model m":                                   "provider",
 		"user list --sample":                                      "sample",
+		"tenant add":                                              "name",
+		"tenant list x":                                           "no arguments",
+		"tenant remove a b":                                       "one",
+		"tenant add acme --tenant acme":                           "--tenant",
 	} {
 		got := run(t, testDoors(""), terminal{}, append([]string{"admin"}, strings.Fields(arguments)...)...)
 		if word == "" {
@@ -212,9 +232,47 @@ func TestAdminOfAServer(t *testing.T) {
 		}
 	}
 	for _, arguments := range []string{"user list", "user add a@b", "user remove a@b", "user activate a@b", "group add G", "group remove G", "connector list",
-		"connector remove W", "document-set remove H", "agent remove A", "document-set add H --connector W", "agent add A --user a@b"} {
+		"connector remove W", "document-set remove H", "agent remove A", "document-set add H --connector W", "agent add A --user a@b",
+		"tenant list", "tenant add acme", "tenant remove acme"} {
 		run(t, testDoors(s.URL), terminal{}, append([]string{"admin", "--profile", "work"}, strings.Fields(arguments)...)...).
 			check(t, ExitUsage).twoLines(t, "where the library lies")
 	}
 	run(t, testDoors(s.URL), terminal{}, "admin", "document-set", "add", "H", "--group", "Nobody", "--profile", "work").check(t, ExitNotAvailable)
+	for _, what := range []string{"token", "group"} {
+		run(t, testDoors(s.URL), terminal{}, "admin", what, "list", "--profile", "work", "--tenant", "acme").
+			check(t, ExitUsage).twoLines(t, "a token names its tenant")
+	}
+}
+
+// TestAdminOfATenant hands on which tenant is meant, and repeats it where it tells what to do next.
+func TestAdminOfATenant(t *testing.T) {
+	doors, asked := testDoors(""), []string{}
+	doors.Directory = func(_ context.Context, dir, tenant string) (Directory, error) {
+		asked = append(asked, dir+":"+tenant)
+		return &fakeDirectory{}, nil
+	}
+	doors.Tokens = func(_ context.Context, dir, tenant string) (Tokens, error) {
+		asked = append(asked, dir+":"+tenant)
+		return &fakeTokens{}, nil
+	}
+	screen := terminal{tty: true, width: 100}
+	got := run(t, doors, screen, "admin", "user", "add", "jo@acme.example", "--tenant", "acme", "--library", "/srv").check(t, ExitSuccess)
+	if !strings.Contains(got.err, "--library /srv --tenant acme") {
+		t.Errorf("stderr %s", got.err)
+	}
+	run(t, doors, screen, "admin", "token", "--tenant", "acme", "add", "--name", "x").check(t, ExitSuccess)
+	run(t, doors, screen, "admin", "token", "list").check(t, ExitSuccess)
+	if fmt.Sprint(asked) != "[/srv:acme :acme :]" {
+		t.Errorf("asked for %v", asked)
+	}
+	if got := run(t, doors, screen, "admin", "tenant", "add", "acme").check(t, ExitSuccess); !strings.Contains(got.err, "--tenant acme") {
+		t.Errorf("stderr %s", got.err)
+	}
+	if got := run(t, doors, screen, "admin", "tenant", "add", "old").check(t, ExitSuccess); !strings.Contains(got.err, "already") {
+		t.Errorf("stderr %s", got.err)
+	}
+	if got := run(t, doors, screen, "admin", "tenant", "remove", "x", "--force").check(t, ExitSuccess); !strings.Contains(got.err, "2 documents") {
+		t.Errorf("stderr %s", got.err)
+	}
+	run(t, doors, terminal{}, "search", "x", "--tenant", "acme").check(t, ExitUsage)
 }

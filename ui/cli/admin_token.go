@@ -30,7 +30,8 @@ func (a *app) adminCommand() *cobra.Command {
 	a.document(token, adminTokenHelp())
 	token.AddCommand(a.tokenAddCommand(), a.tokenListCommand(), a.tokenRemoveCommand())
 	command.AddCommand(a.adminUserCommand(), a.adminGroupCommand(), token, a.adminConnectorCommand(), a.adminAgentCommand(),
-		a.adminSetCommand())
+		a.adminSetCommand(), a.adminTenantCommand())
+	command.PersistentFlags().StringVar(&a.flags.tenant, "tenant", "", "administer this tenant of the library (`NAME`) (default \"default\")")
 	return command
 }
 
@@ -123,13 +124,9 @@ func (a *app) tokenStore(ctx context.Context) (Tokens, error) {
 	}
 	if a.flags.server == "" && a.flags.profile == "" {
 		a.tellOtherTarget("these are the tokens of")
-		return a.doors.Tokens(ctx, a.flags.library)
+		return a.doors.Tokens(ctx, a.flags.library, a.flags.tenant)
 	}
-	target, err := a.decide()
-	if err != nil {
-		return nil, err
-	}
-	session, err := target.Open(ctx)
+	session, err := a.administered(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -208,7 +208,7 @@ func TestValidateConfig(t *testing.T) {
 func TestTokens(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
 	store := &fakeTokens{}
-	doors.Tokens = func(context.Context, string) (Tokens, error) { return store, nil }
+	doors.Tokens = func(context.Context, string, string) (Tokens, error) { return store, nil }
 	got := run(t, doors, terminal{}, "admin", "token", "add", "--name", "ci", "--scope", "read:search", "--expires", "30", "--json").check(t, ExitSuccess)
 	golden.RequireEqual(t, got.out)
 	onScreen := run(t, doors, terminal{tty: true, width: 80}, "admin", "token", "add", "--name", "ci").check(t, ExitSuccess)

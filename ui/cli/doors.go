@@ -240,10 +240,10 @@ type Doors struct {
 	MayWrite func(dir string) error
 	// LibraryFolder is where OpenLibrary looks.
 	LibraryFolder func(dir string) string
-	// Tokens opens the tokens of the library in dir.
-	Tokens func(ctx context.Context, dir string) (Tokens, error)
-	// Directory opens who may use the library in dir, and what is arranged for them.
-	Directory func(ctx context.Context, dir string) (Directory, error)
+	// Tokens opens the tokens of a tenant of the library in dir; "" is the default tenant.
+	Tokens func(ctx context.Context, dir, tenant string) (Tokens, error)
+	// Directory opens who may use the library in dir, and what is arranged for them, in a tenant.
+	Directory func(ctx context.Context, dir, tenant string) (Directory, error)
 	// Serve answers requests until ctx ends.
 	Serve func(ctx context.Context, options ServeOptions) error
 	// Try makes a target of a profile that is not saved.

@@ -263,3 +263,54 @@ func agentRemoveHelp() help {
 		examples: []string{`quarry admin agent remove 3`, `quarry admin agent remove Engineering`},
 	}
 }
+
+func adminTenantHelp() help {
+	return help{
+		short: "make, list and remove tenants",
+		purpose: `A tenant is a library of its own, behind the same server: nothing that one has is found, counted
+or named in another. A token names its tenant. The other commands of quarry admin work on the
+tenant that --tenant names. ` + overFiles,
+		not:      `To keep documents from people who share a library: quarry admin connector and quarry admin group.`,
+		output:   `See the commands.`,
+		examples: []string{`quarry admin tenant list`, `quarry admin tenant add acme`},
+	}
+}
+
+func tenantAddHelp() help {
+	return help{
+		short: "make a tenant",
+		purpose: `Makes a tenant, with an owner and nothing else. Give it a token with quarry admin token add
+--tenant NAME; documents are posted to the server's /onyx-api/ingestion with that.`,
+		not: `To add files of this machine: quarry add, which is for the tenant "default".`,
+		output: `A line on a terminal, else JSON: {name, created_at, users, tokens, groups, connectors,
+document_sets, agents, documents, conversations}.`,
+		exits:    remoteExits(),
+		examples: []string{`quarry admin tenant add acme`, `quarry admin tenant add acme --library /srv/quarry --json`},
+	}
+}
+
+func tenantListHelp() help {
+	return help{
+		short:   "list tenants",
+		purpose: `Lists the tenants with how much each has.`,
+		not:     `To see what one has: quarry admin user list --tenant NAME, and so on.`,
+		output: `A table on a terminal, else JSON: [{name, created_at, users, tokens, groups, connectors,
+document_sets, agents, documents, conversations}].`,
+		exits:    remoteExits(),
+		examples: []string{`quarry admin tenant list`, `quarry admin tenant list --json`},
+	}
+}
+
+func tenantRemoveHelp() help {
+	return help{
+		short: "remove a tenant and all that it has",
+		purpose: `Removes a tenant: its tokens stop working at once, and its users, what was arranged for it, its
+documents and its conversations are deleted, for good. One that has any of that is refused
+without --force. The tenant "default" stays.`,
+		not: `To shut one user out: quarry admin user deactivate.`,
+		output: `A line on a terminal, else JSON of what was deleted: {name, created_at, users, tokens, groups,
+connectors, document_sets, agents, documents, conversations}.`,
+		exits:    remoteExits(),
+		examples: []string{`quarry admin tenant remove acme`, `quarry admin tenant remove acme --force --json`},
+	}
+}

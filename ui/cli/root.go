@@ -21,6 +21,7 @@ const defaultMaxOutput = 50_000
 // globalFlags mean the same for every command.
 type globalFlags struct {
 	server, library, profile string
+	tenant                   string // of admin
 	sample                   bool
 	timeout                  time.Duration
 	maxOutput                int

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 
@@ -160,7 +159,7 @@ func listenAddress(flag, text string) (string, error) {
 
 // hasTokens tells that somebody can use what is served.
 func (a *app) hasTokens(ctx context.Context) bool {
-	store, err := a.doors.Tokens(ctx, a.flags.library)
+	store, err := a.doors.Tokens(ctx, a.flags.library, a.flags.tenant)
 	if err != nil {
 		return false
 	}
@@ -169,10 +168,13 @@ func (a *app) hasTokens(ctx context.Context) bool {
 	return err == nil && len(tokens) > 0
 }
 
-// libraryFlag repeats --library for a command to run next.
-func (a *app) libraryFlag() string {
-	if a.flags.library == "" {
-		return ""
+// libraryFlag repeats --library and --tenant for a command to run next.
+func (a *app) libraryFlag() (flags string) {
+	if a.flags.library != "" {
+		flags = " --library " + config.ShellQuote(a.flags.library)
 	}
-	return fmt.Sprintf(" --library %s", config.ShellQuote(a.flags.library))
+	if a.flags.tenant != "" {
+		flags += " --tenant " + config.ShellQuote(a.flags.tenant)
+	}
+	return flags
 }

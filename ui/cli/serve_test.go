@@ -37,7 +37,7 @@ func TestServeAsksForTheFirstTokenOnly(t *testing.T) {
 	if got := run(t, doors, terminal{}, "serve", "--http", "8080"); !strings.Contains(got.err, "Make the first one") {
 		t.Errorf("stderr %s", got.err)
 	}
-	doors.Tokens = func(context.Context, string) (Tokens, error) { return &ownedTokens{}, nil }
+	doors.Tokens = func(context.Context, string, string) (Tokens, error) { return &ownedTokens{}, nil }
 	if got := run(t, doors, terminal{}, "serve", "--http", "8080"); strings.Contains(got.err, "first one") {
 		t.Errorf("stderr %s", got.err)
 	}
@@ -45,7 +45,7 @@ func TestServeAsksForTheFirstTokenOnly(t *testing.T) {
 
 func TestTokensTellWhoseTheyAre(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
-	doors.Tokens = func(context.Context, string) (Tokens, error) { return &ownedTokens{}, nil }
+	doors.Tokens = func(context.Context, string, string) (Tokens, error) { return &ownedTokens{}, nil }
 	got := run(t, doors, terminal{tty: true, width: 120}, "admin", "token", "list").check(t, ExitSuccess)
 	if !strings.Contains(got.out, "jo@acme.example") || !strings.Contains(got.err, "tokens of the library in /home/jo") {
 		t.Errorf("stdout %s, stderr %s", got.out, got.err)

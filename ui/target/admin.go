@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strconv"
 
 	"quarry/client/wire"
 	"quarry/config"
@@ -33,18 +35,23 @@ type Tokens struct {
 	host   *Host
 	dir    string
 	named  bool // the folder was named, so that it has to be there
+	tenant string
 	server *server.Server
 }
 
-// Tokens opens the tokens of the library in dir, or of that of this machine. Nothing is made on disk before a token is.
-func (h *Host) Tokens(ctx context.Context, dir string) (*Tokens, error) {
+// Tokens opens the tokens of a tenant of the library in dir, or of that of this machine; "" is the default tenant. Nothing
+// is made on disk before a token is.
+func (h *Host) Tokens(ctx context.Context, dir, tenant string) (*Tokens, error) {
 	named := dir != ""
+	if tenant == "" {
+		tenant = directory.DefaultTenant
+	}
 	dir = h.LibraryFolder(dir)
 	s, err := h.server(ctx, server.Options{Home: dir}, config.LocalProfile)
 	if err != nil {
 		return nil, err
 	}
-	return &Tokens{host: h, dir: dir, named: named, server: s}, nil
+	return &Tokens{host: h, dir: dir, named: named, tenant: tenant, server: s}, nil
 }
 
 // Add makes a token. What it returns is the only place where the token itself is shown. newUser tells that its user was
@@ -56,12 +63,12 @@ func (t *Tokens) Add(ctx context.Context, request TokenRequest) (made *wire.NewA
 	}
 	known := request.User == ""
 	if !known && people != nil {
-		if known, err = people.HasUser(ctx, directory.DefaultTenant, request.User); err != nil {
+		if known, err = people.HasUser(ctx, t.tenant, request.User); err != nil {
 			return nil, false, libraryError(err)
 		}
 	}
 	token, err := t.server.AddToken(ctx, directory.TokenRequest{
-		Name: request.Name, Email: request.User, Scopes: request.Scopes, Days: request.Days,
+		Tenant: t.tenant, Name: request.Name, Email: request.User, Scopes: request.Scopes, Days: request.Days,
 	})
 	if err != nil {
 		return nil, false, libraryError(err)
@@ -92,7 +99,7 @@ func (t *Tokens) List(ctx context.Context) ([]ListedToken, error) {
 	if people == nil || err != nil {
 		return listed, err
 	}
-	tokens, err := people.ListTokens(ctx, directory.DefaultTenant, "")
+	tokens, err := people.ListTokens(ctx, t.tenant, "")
 	if err != nil {
 		return nil, libraryError(err)
 	}
@@ -109,7 +116,7 @@ func (t *Tokens) Remove(ctx context.Context, id int) error {
 		return err
 	}
 	if people != nil {
-		err = people.RevokeToken(ctx, directory.DefaultTenant, "", id)
+		err = people.RevokeToken(ctx, t.tenant, "", id)
 	}
 	if people == nil || errors.Is(err, directory.ErrNotFound) {
 		return &Error{Kind: ErrNotAvailable, Problem: fmt.Sprintf("there is no token %d", id),
@@ -127,14 +134,35 @@ func (t *Tokens) Close() error { return t.server.Close() }
 // people opens the directory; nil if there is none, because looking must not make one.
 func (t *Tokens) people(ctx context.Context) (*directory.Directory, error) {
 	exists, err := libraryExists(t.dir)
-	if err != nil || !exists {
+	if err != nil {
 		return nil, err
+	}
+	if !exists {
+		return nil, t.knowTenant(ctx, nil)
 	}
 	people, err := t.server.Directory(ctx)
 	if err != nil {
 		return nil, libraryError(err)
 	}
-	return people, nil
+	return people, t.knowTenant(ctx, people)
+}
+
+// knowTenant refuses a tenant that there is not; where there is no directory, there is the default one alone.
+func (t *Tokens) knowTenant(ctx context.Context, people *directory.Directory) error {
+	if t.tenant == directory.DefaultTenant {
+		return nil
+	}
+	var known []string
+	if people != nil {
+		var err error
+		if known, err = people.Tenants(ctx); err != nil {
+			return libraryError(err)
+		}
+	}
+	if slices.Contains(known, t.tenant) {
+		return nil
+	}
+	return arrangeError(directory.MissingError{Kind: directory.KindTenant, Named: strconv.Quote(t.tenant)})
 }
 
 // libraryError adds the remedy to what can be wrong with a library's files.

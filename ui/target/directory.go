@@ -13,17 +13,14 @@ import (
 	"quarry/server/directory"
 )
 
-// tenant is the one that commands administer.
-const tenant = directory.DefaultTenant
-
 // Directory administers who may use a served library, and what is arranged for them, on the library's files: who can
 // write them is its administrator.
 type Directory struct{ tokens *Tokens }
 
-// Directory opens the directory of the library in dir, or of that of this machine. Nothing is made on disk before
-// something is added.
-func (h *Host) Directory(ctx context.Context, dir string) (*Directory, error) {
-	tokens, err := h.Tokens(ctx, dir)
+// Directory opens what is arranged for a tenant of the library in dir, or of that of this machine; "" is the default
+// tenant. Nothing is made on disk before something is added.
+func (h *Host) Directory(ctx context.Context, dir, tenant string) (*Directory, error) {
+	tokens, err := h.Tokens(ctx, dir, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +56,13 @@ func (d *Directory) changing(ctx context.Context, change func(*directory.Directo
 	if err != nil {
 		return libraryError(err)
 	}
+	if err := d.tokens.knowTenant(ctx, people); err != nil {
+		return err
+	}
 	if err := change(people); err != nil {
 		return arrangeError(err)
 	}
-	return arrangeError(d.tokens.server.Settle(ctx, tenant))
+	return arrangeError(d.tokens.server.Settle(ctx, d.tokens.tenant))
 }
 
 // arrangeError adds the remedy to what can be wrong with what was asked.
@@ -94,6 +94,8 @@ func commandOf(kind directory.Kind) string {
 		return "document-set"
 	case directory.KindAgent:
 		return "agent"
+	case directory.KindTenant:
+		return "tenant"
 	}
 	return "connector"
 }
@@ -102,7 +104,7 @@ func commandOf(kind directory.Kind) string {
 func (d *Directory) Users(ctx context.Context) ([]wire.DirectoryUser, error) {
 	listed := []wire.DirectoryUser{}
 	err := d.looking(ctx, func(people *directory.Directory) error {
-		users, err := people.Users(ctx, tenant)
+		users, err := people.Users(ctx, d.tokens.tenant)
 		for _, user := range users {
 			listed = append(listed, wireUser(user))
 		}
@@ -119,7 +121,7 @@ func wireUser(user directory.User) wire.DirectoryUser {
 // AddUser makes a user. With a role, one who exists gets it; made tells that there was none.
 func (d *Directory) AddUser(ctx context.Context, email, role string) (added wire.DirectoryUser, made bool, err error) {
 	err = d.changing(ctx, func(people *directory.Directory) error {
-		known, err := people.HasUser(ctx, tenant, email)
+		known, err := people.HasUser(ctx, d.tokens.tenant, email)
 		if err != nil {
 			return err
 		}
@@ -128,12 +130,12 @@ func (d *Directory) AddUser(ctx context.Context, email, role string) (added wire
 		if role == "" {
 			wanted = directory.RoleBasic
 		}
-		user, err := people.AddUser(ctx, tenant, email, wanted)
+		user, err := people.AddUser(ctx, d.tokens.tenant, email, wanted)
 		if err != nil {
 			return err
 		}
 		if role != "" && user.Role != wanted {
-			if err := people.SetRole(ctx, tenant, email, wanted); err != nil {
+			if err := people.SetRole(ctx, d.tokens.tenant, email, wanted); err != nil {
 				return err
 			}
 			user.Role = wanted
@@ -146,19 +148,19 @@ func (d *Directory) AddUser(ctx context.Context, email, role string) (added wire
 
 // SetUserActive lets a user in or keeps them out, with all their tokens.
 func (d *Directory) SetUserActive(ctx context.Context, email string, active bool) error {
-	return d.changing(ctx, func(people *directory.Directory) error { return people.SetActive(ctx, tenant, email, active) })
+	return d.changing(ctx, func(people *directory.Directory) error { return people.SetActive(ctx, d.tokens.tenant, email, active) })
 }
 
 // RemoveUser removes a user with their tokens and memberships.
 func (d *Directory) RemoveUser(ctx context.Context, email string) error {
-	return d.changing(ctx, func(people *directory.Directory) error { return people.RemoveUser(ctx, tenant, email) })
+	return d.changing(ctx, func(people *directory.Directory) error { return people.RemoveUser(ctx, d.tokens.tenant, email) })
 }
 
 // Groups lists the groups of this server by name, and then those of other systems.
 func (d *Directory) Groups(ctx context.Context) ([]wire.DirectoryGroup, error) {
 	listed := []wire.DirectoryGroup{}
 	err := d.looking(ctx, func(people *directory.Directory) error {
-		known, err := namesOf(ctx, people)
+		known, err := namesOf(ctx, people, d.tokens.tenant)
 		if err != nil {
 			return err
 		}
@@ -169,7 +171,7 @@ func (d *Directory) Groups(ctx context.Context) ([]wire.DirectoryGroup, error) {
 			}
 			listed = append(listed, row)
 		}
-		members, err := people.ExternalMembers(ctx, tenant)
+		members, err := people.ExternalMembers(ctx, d.tokens.tenant)
 		for _, member := range members {
 			name := member.Group.Source + ":" + member.Group.ID
 			if last := len(listed) - 1; last < 0 || !listed[last].External || listed[last].Name != name {
@@ -188,7 +190,7 @@ func (d *Directory) Groups(ctx context.Context) ([]wire.DirectoryGroup, error) {
 func (d *Directory) AddGroup(ctx context.Context, group wire.DirectoryGroup) (made []string, err error) {
 	err = d.changing(ctx, func(people *directory.Directory) error {
 		for _, email := range group.Users {
-			known, err := people.HasUser(ctx, tenant, email)
+			known, err := people.HasUser(ctx, d.tokens.tenant, email)
 			if err != nil {
 				return err
 			}
@@ -202,13 +204,13 @@ func (d *Directory) AddGroup(ctx context.Context, group wire.DirectoryGroup) (ma
 				return err
 			}
 			for _, email := range group.Users {
-				if err := people.JoinExternalGroup(ctx, tenant, external, email); err != nil {
+				if err := people.JoinExternalGroup(ctx, d.tokens.tenant, external, email); err != nil {
 					return err
 				}
 			}
 			return nil
 		}
-		known, err := namesOf(ctx, people)
+		known, err := namesOf(ctx, people, d.tokens.tenant)
 		if err != nil {
 			return err
 		}
@@ -216,19 +218,19 @@ func (d *Directory) AddGroup(ctx context.Context, group wire.DirectoryGroup) (ma
 		if err != nil {
 			return err
 		}
-		found, err := people.GroupNamed(ctx, tenant, group.Name)
+		found, err := people.GroupNamed(ctx, d.tokens.tenant, group.Name)
 		if errors.Is(err, directory.ErrNotFound) {
-			found, err = people.AddGroup(ctx, tenant, group.Name, nil, nil)
+			found, err = people.AddGroup(ctx, d.tokens.tenant, group.Name, nil, nil)
 		}
 		if err != nil {
 			return err
 		}
 		for _, email := range group.Users {
-			if err := people.JoinGroup(ctx, tenant, group.Name, email); err != nil {
+			if err := people.JoinGroup(ctx, d.tokens.tenant, group.Name, email); err != nil {
 				return err
 			}
 		}
-		return people.GivePairs(ctx, tenant, found.ID, pairs)
+		return people.GivePairs(ctx, d.tokens.tenant, found.ID, pairs)
 	})
 	return made, err
 }
@@ -246,11 +248,11 @@ func externalGroup(name string) (directory.ExternalGroup, error) {
 func (d *Directory) RemoveGroup(ctx context.Context, group wire.DirectoryGroup) error {
 	return d.changing(ctx, func(people *directory.Directory) error {
 		if !group.External && len(group.Users) == 0 {
-			return people.RemoveGroup(ctx, tenant, group.Name)
+			return people.RemoveGroup(ctx, d.tokens.tenant, group.Name)
 		}
 		if !group.External {
 			for _, email := range group.Users {
-				if err := people.LeaveGroup(ctx, tenant, group.Name, email); err != nil {
+				if err := people.LeaveGroup(ctx, d.tokens.tenant, group.Name, email); err != nil {
 					return err
 				}
 			}
@@ -265,7 +267,7 @@ func (d *Directory) RemoveGroup(ctx context.Context, group wire.DirectoryGroup) 
 			users = []string{""} // everybody
 		}
 		for _, email := range users {
-			if err := people.LeaveExternalGroup(ctx, tenant, external, email); err != nil {
+			if err := people.LeaveExternalGroup(ctx, d.tokens.tenant, external, email); err != nil {
 				return err
 			}
 		}
@@ -277,7 +279,7 @@ func (d *Directory) RemoveGroup(ctx context.Context, group wire.DirectoryGroup) 
 func (d *Directory) Connectors(ctx context.Context) ([]wire.DirectoryConnector, error) {
 	listed := []wire.DirectoryConnector{}
 	err := d.looking(ctx, func(people *directory.Directory) error {
-		pairs, err := people.CCPairs(ctx, tenant)
+		pairs, err := people.CCPairs(ctx, d.tokens.tenant)
 		for _, pair := range pairs {
 			listed = append(listed, wire.DirectoryConnector{ID: pair.ID, Name: pair.Name, Source: pair.Source,
 				AccessType: string(pair.Access), Groups: append([]string{}, pair.Groups...), Creator: pair.Creator,
@@ -291,7 +293,7 @@ func (d *Directory) Connectors(ctx context.Context) ([]wire.DirectoryConnector, 
 // AddConnector makes a connector, which documents can be posted for, and completes it with its number and its creator.
 func (d *Directory) AddConnector(ctx context.Context, connector *wire.DirectoryConnector) error {
 	return d.changing(ctx, func(people *directory.Directory) error {
-		known, err := namesOf(ctx, people)
+		known, err := namesOf(ctx, people, d.tokens.tenant)
 		if err != nil {
 			return err
 		}
@@ -302,31 +304,31 @@ func (d *Directory) AddConnector(ctx context.Context, connector *wire.DirectoryC
 		if request.GroupIDs, err = known.groupIDs(connector.Groups); err != nil {
 			return err
 		}
-		if request.ConnectorID, err = people.AddConnector(ctx, tenant, connector.Name, connector.Source); err != nil {
+		if request.ConnectorID, err = people.AddConnector(ctx, d.tokens.tenant, connector.Name, connector.Source); err != nil {
 			return err
 		}
-		if request.CredentialID, err = people.AddCredential(ctx, tenant, connector.Name, connector.Source); err != nil {
+		if request.CredentialID, err = people.AddCredential(ctx, d.tokens.tenant, connector.Name, connector.Source); err != nil {
 			return err
 		}
-		connector.ID, _, err = people.AddCCPair(ctx, tenant, request)
+		connector.ID, _, err = people.AddCCPair(ctx, d.tokens.tenant, request)
 		return err
 	})
 }
 
 // RemoveConnector removes a connector with its documents.
 func (d *Directory) RemoveConnector(ctx context.Context, name string) error {
-	return d.changing(ctx, func(people *directory.Directory) error { return people.RemoveCCPair(ctx, tenant, name) })
+	return d.changing(ctx, func(people *directory.Directory) error { return people.RemoveCCPair(ctx, d.tokens.tenant, name) })
 }
 
 // DocumentSets lists the document sets by name.
 func (d *Directory) DocumentSets(ctx context.Context) ([]wire.DirectorySet, error) {
 	listed := []wire.DirectorySet{}
 	err := d.looking(ctx, func(people *directory.Directory) error {
-		known, err := namesOf(ctx, people)
+		known, err := namesOf(ctx, people, d.tokens.tenant)
 		if err != nil {
 			return err
 		}
-		sets, err := people.DocumentSets(ctx, directory.Owner(tenant))
+		sets, err := people.DocumentSets(ctx, directory.Owner(d.tokens.tenant))
 		if err != nil {
 			return err
 		}
@@ -348,7 +350,7 @@ func (d *Directory) DocumentSets(ctx context.Context) ([]wire.DirectorySet, erro
 // AddDocumentSet makes a document set and returns its number.
 func (d *Directory) AddDocumentSet(ctx context.Context, set wire.DirectorySet) (id int, err error) {
 	err = d.changing(ctx, func(people *directory.Directory) error {
-		known, err := namesOf(ctx, people)
+		known, err := namesOf(ctx, people, d.tokens.tenant)
 		if err != nil {
 			return err
 		}
@@ -359,7 +361,7 @@ func (d *Directory) AddDocumentSet(ctx context.Context, set wire.DirectorySet) (
 		if details.CCPairs, err = known.pairIDs(set.Connectors); err != nil {
 			return err
 		}
-		id, err = people.CreateDocumentSet(ctx, tenant, details)
+		id, err = people.CreateDocumentSet(ctx, d.tokens.tenant, details)
 		return err
 	})
 	return id, err
@@ -367,18 +369,18 @@ func (d *Directory) AddDocumentSet(ctx context.Context, set wire.DirectorySet) (
 
 // RemoveDocumentSet ends a document set; its documents stay.
 func (d *Directory) RemoveDocumentSet(ctx context.Context, name string) error {
-	return d.changing(ctx, func(*directory.Directory) error { return d.tokens.server.RemoveDocumentSet(ctx, tenant, name) })
+	return d.changing(ctx, func(*directory.Directory) error { return d.tokens.server.RemoveDocumentSet(ctx, d.tokens.tenant, name) })
 }
 
 // Agents lists the agents by number, without the one that is built in.
 func (d *Directory) Agents(ctx context.Context) ([]wire.DirectoryAgent, error) {
 	listed := []wire.DirectoryAgent{}
 	err := d.looking(ctx, func(people *directory.Directory) error {
-		known, err := namesOf(ctx, people)
+		known, err := namesOf(ctx, people, d.tokens.tenant)
 		if err != nil {
 			return err
 		}
-		agents, err := people.Agents(ctx, directory.Owner(tenant))
+		agents, err := people.Agents(ctx, directory.Owner(d.tokens.tenant))
 		if err != nil {
 			return err
 		}
@@ -400,7 +402,7 @@ func (d *Directory) Agents(ctx context.Context) ([]wire.DirectoryAgent, error) {
 // AddAgent makes an agent, of the owner's unless another owner is named, and completes it with its number and its owner.
 func (d *Directory) AddAgent(ctx context.Context, agent *wire.DirectoryAgent) error {
 	return d.changing(ctx, func(people *directory.Directory) error {
-		known, err := namesOf(ctx, people)
+		known, err := namesOf(ctx, people, d.tokens.tenant)
 		if err != nil {
 			return err
 		}
@@ -415,7 +417,7 @@ func (d *Directory) AddAgent(ctx context.Context, agent *wire.DirectoryAgent) er
 		if agent.Owner == "" {
 			agent.Owner = directory.OwnerEmail
 		}
-		user, err := people.UserNamed(ctx, tenant, agent.Owner)
+		user, err := people.UserNamed(ctx, d.tokens.tenant, agent.Owner)
 		if err != nil {
 			return err
 		}
@@ -425,7 +427,7 @@ func (d *Directory) AddAgent(ctx context.Context, agent *wire.DirectoryAgent) er
 				return directory.InputError{Reason: fmt.Sprintf("not a date: %q", *agent.SearchStartDate)}
 			}
 		}
-		made, err = people.AddAgent(ctx, tenant, made)
+		made, err = people.AddAgent(ctx, d.tokens.tenant, made)
 		agent.ID = made.ID
 		return err
 	})
@@ -434,7 +436,7 @@ func (d *Directory) AddAgent(ctx context.Context, agent *wire.DirectoryAgent) er
 // RemoveAgent removes an agent that is named by its number or its name.
 func (d *Directory) RemoveAgent(ctx context.Context, named string) error {
 	return d.changing(ctx, func(people *directory.Directory) error {
-		agents, err := people.Agents(ctx, directory.Owner(tenant))
+		agents, err := people.Agents(ctx, directory.Owner(d.tokens.tenant))
 		if err != nil {
 			return err
 		}
@@ -452,6 +454,6 @@ func (d *Directory) RemoveAgent(ctx context.Context, named string) error {
 		case len(ids) > 1:
 			return directory.InputError{Reason: fmt.Sprintf("%q names %d agents; give the number of one", named, len(ids))}
 		}
-		return people.RemoveAgent(ctx, tenant, ids[0])
+		return people.RemoveAgent(ctx, d.tokens.tenant, ids[0])
 	})
 }

@@ -17,7 +17,7 @@ type names struct {
 	pairs  []directory.CCPair
 }
 
-func namesOf(ctx context.Context, people *directory.Directory) (known names, err error) {
+func namesOf(ctx context.Context, people *directory.Directory, tenant string) (known names, err error) {
 	if known.users, err = people.Users(ctx, tenant); err != nil {
 		return known, err
 	}

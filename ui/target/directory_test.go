@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ func TestDirectoryOnFiles(t *testing.T) {
 	home := t.TempDir()
 	h := newHost(t, home)
 	ctx := context.Background()
-	d, err := h.Directory(ctx, "")
+	d, err := h.Directory(ctx, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestSetsOfAddedFilesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed(t, opened)
-	d, err := h.Directory(ctx, "")
+	d, err := h.Directory(ctx, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,5 +134,84 @@ func TestSetsOfAddedFilesStay(t *testing.T) {
 	}
 	if err := d.RemoveDocumentSet(ctx, "Empty"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTenantsOnFiles makes tenants, arranges the same in two of them, and removes one.
+func TestTenantsOnFiles(t *testing.T) {
+	home := t.TempDir()
+	h := newHost(t, home)
+	ctx := t.Context()
+	of := func(tenant string) *Directory {
+		t.Helper()
+		d, err := h.Directory(ctx, "", tenant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return d
+	}
+	fails := func(err error, kind ErrKind, words string) {
+		t.Helper()
+		var known *Error
+		if !errors.As(err, &known) || known.Kind != kind || !strings.Contains(known.Problem+" "+known.Fix, words) {
+			t.Errorf("%v, want one of %s that says %q", err, kind, words)
+		}
+	}
+	_, err := of("acme").Users(ctx)
+	fails(err, ErrNotAvailable, "quarry admin tenant list")
+	if tenants, err := of("").Tenants(ctx); err != nil || len(tenants) != 1 || tenants[0].Name != "default" {
+		t.Errorf("%+v, %v", tenants, err)
+	}
+	if entries, _ := os.ReadDir(home); len(entries) > 0 {
+		t.Errorf("looking made something: %v", entries)
+	}
+	_, _, err = of("acme").AddUser(ctx, "jo@acme.example", "")
+	fails(err, ErrNotAvailable, "acme")
+	for _, made := range []bool{true, false} {
+		tenant, first, err := of("").AddTenant(ctx, "acme")
+		if err != nil || first != made || tenant.Name != "acme" || tenant.Users != 1 {
+			t.Errorf("%+v, %v, %v", tenant, first, err)
+		}
+	}
+	_, _, err = of("").AddTenant(ctx, "A b")
+	fails(err, ErrUsage, "lower-case")
+	for _, tenant := range []string{"", "acme"} {
+		if _, made, err := of(tenant).AddUser(ctx, "jo@acme.example", ""); err != nil || !made {
+			t.Errorf("in %q: %v, %v", tenant, made, err)
+		}
+		if _, err := of(tenant).AddDocumentSet(ctx, wire.DirectorySet{Name: "Handbook", Users: []string{"jo@acme.example"}}); err != nil {
+			t.Error(err)
+		}
+	}
+	tokens, err := h.Tokens(ctx, "", "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tokens.Close() }()
+	token, unknown, err := tokens.Add(ctx, TokenRequest{Name: "x", User: "jo@acme.example"})
+	if err != nil || unknown || !strings.HasPrefix(token.Token, "onyx_pat_acme.") {
+		t.Errorf("%+v, %v, %v", token, unknown, err)
+	}
+	if listed, err := tokens.List(ctx); err != nil || len(listed) != 1 {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	_, err = of("").RemoveTenant(ctx, "acme", false)
+	fails(err, ErrUsage, "--force")
+	fails(err, ErrUsage, "1 user beside the owner, 1 token, 1 document set")
+	removed, err := of("").RemoveTenant(ctx, "acme", true)
+	if err != nil || removed.Users != 2 || removed.Tokens != 1 || removed.DocumentSets != 1 {
+		t.Errorf("%+v, %v", removed, err)
+	}
+	_, err = of("").RemoveTenant(ctx, "acme", true)
+	fails(err, ErrNotAvailable, "acme")
+	_, err = of("").RemoveTenant(ctx, "default", true)
+	fails(err, ErrUsage, "stays")
+	if sets, err := of("").DocumentSets(ctx); err != nil || len(sets) != 1 {
+		t.Errorf("in the other tenant: %+v, %v", sets, err)
 	}
 }

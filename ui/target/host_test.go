@@ -149,7 +149,7 @@ func TestReadOnlyIsHeldByTheDoors(t *testing.T) {
 	_, err = h.SaveProfile(ctx, config.NewProfile{Profile: config.Profile{Name: "a", ServerURL: "https://a"},
 		Typed: config.NewSecret("t")})
 	wantKind(t, err, ErrReadOnly, 9, "QUARRY_READONLY")
-	tokens, err := h.Tokens(ctx, "")
+	tokens, err := h.Tokens(ctx, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestTokens(t *testing.T) {
 	home := t.TempDir()
 	h := newHost(t, home)
 	ctx := context.Background()
-	tokens, err := h.Tokens(ctx, "")
+	tokens, err := h.Tokens(ctx, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestServe(t *testing.T) {
 	home := t.TempDir()
 	h := newHost(t, home)
 	addNote(t, h, "The brass lantern hangs in the boathouse.")
-	tokens, err := h.Tokens(context.Background(), "")
+	tokens, err := h.Tokens(context.Background(), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +348,7 @@ func TestTheRateOfTheConfigurationHolds(t *testing.T) {
 			h := newHost(t, t.TempDir())
 			h.Config.Rate = config.Rate{Count: 1, Per: time.Hour}
 			addNote(t, h, "The brass lantern hangs in the boathouse.")
-			tokens, err := h.Tokens(context.Background(), "")
+			tokens, err := h.Tokens(context.Background(), "", "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -391,7 +391,7 @@ func TestThePrivateLogHoldsNoQueries(t *testing.T) {
 		h.Log = slog.New(slog.NewTextHandler(&log, nil))
 		h.Config.Private = private
 		addNote(t, h, "The brass lantern hangs in the boathouse.")
-		tokens, err := h.Tokens(context.Background(), "")
+		tokens, err := h.Tokens(context.Background(), "", "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func TestLibraryThatCannotBeUsed(t *testing.T) {
 	absent := filepath.Join(home, "my library")
 	_, err = h.OpenLibrary(ctx, absent, false)
 	wantKind(t, err, ErrNotAvailable, 9, "nothing was added", "quarry add PATH --library '"+absent+"'")
-	tokens, err := h.Tokens(ctx, absent)
+	tokens, err := h.Tokens(ctx, absent, "")
 	if err != nil {
 		t.Fatal(err)
 	}

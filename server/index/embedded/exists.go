@@ -13,14 +13,21 @@ import (
 
 // Exists reports whether there is a library in a folder. It makes nothing on disk.
 func Exists(dir string) (bool, error) {
-	_, err := os.Stat(filepath.Join(dir, databaseName))
+	found, err := Stat(dir)
+	return found != nil, err
+}
+
+// Stat describes the file that a library in a folder is known by; nil if there is none. While a library is open, no other
+// one has the same file by os.SameFile.
+func Stat(dir string) (fs.FileInfo, error) {
+	found, err := os.Stat(filepath.Join(dir, databaseName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for a library: %w", err)
+		return nil, fmt.Errorf("look for a library: %w", err)
 	}
-	return true, nil
+	return found, nil
 }
 
 // HasDocuments reports whether there is a library in a folder that holds something. It makes nothing on disk, and reads

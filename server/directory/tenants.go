@@ -1,0 +1,116 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// AddTenant makes a tenant and its owner; one that exists already is left as it is. An id is 1 to 63 lower-case
+// letters, digits, "_" and "-", the first of them no punctuation.
+func (d *Directory) AddTenant(ctx context.Context, id string) error {
+	if !regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`).MatchString(id) {
+		return refuse("a tenant's name is 1 to 63 lower-case letters, digits, - and _: %s", quote(id))
+	}
+	return d.write(ctx, "add tenant "+id, func(tx *sql.Tx) error {
+		now := d.now().UnixMicro()
+		if _, err := tx.ExecContext(ctx,
+			"INSERT INTO tenants (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", id, now); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO users (id, tenant_id, email, name, role, created_at)
+			VALUES (?, ?, ?, 'Owner', 'admin', ?) ON CONFLICT DO NOTHING`, OwnerID(id), id, OwnerEmail, now)
+		return err
+	})
+}
+
+// Tenants lists the ids of all tenants.
+func (d *Directory) Tenants(ctx context.Context) ([]string, error) {
+	tenants, err := d.names(ctx, "SELECT id FROM tenants ORDER BY id")
+	if err != nil {
+		return nil, fmt.Errorf("list tenants: %w", err)
+	}
+	return tenants, nil
+}
+
+// Tenant is a tenant with how much a directory holds of it.
+type Tenant struct {
+	ID        string
+	CreatedAt time.Time
+	// Users are all, the owner among them. Tokens are those that hold.
+	Users, Tokens, Groups, Connectors, DocumentSets, Agents int
+}
+
+// Empty tells that nobody but the owner is there, without a token, and that nothing was arranged.
+func (t Tenant) Empty() bool {
+	return t.Users <= 1 && t.Tokens+t.Groups+t.Connectors+t.DocumentSets+t.Agents == 0
+}
+
+// DescribeTenants describes all tenants, by id.
+func (d *Directory) DescribeTenants(ctx context.Context) ([]Tenant, error) {
+	tenants := []Tenant{}
+	err := d.each(ctx, func(rows *sql.Rows) error {
+		var t Tenant
+		created := int64(0)
+		if err := rows.Scan(&t.ID, &created, &t.Users, &t.Tokens, &t.Groups, &t.Connectors, &t.DocumentSets, &t.Agents); err != nil {
+			return err
+		}
+		t.CreatedAt = time.UnixMicro(created).UTC()
+		tenants = append(tenants, t)
+		return nil
+	}, `SELECT t.id, t.created_at,
+		(SELECT count(*) FROM users u WHERE u.tenant_id = t.id),
+		(SELECT count(*) FROM tokens k JOIN users u ON u.id = k.user_id WHERE u.tenant_id = t.id AND NOT k.is_revoked
+			AND (k.expires_at IS NULL OR k.expires_at > ?)),
+		(SELECT count(*) FROM user_groups g WHERE g.tenant_id = t.id),
+		(SELECT count(*) FROM cc_pairs p WHERE p.tenant_id = t.id AND NOT p.is_deleting),
+		(SELECT count(*) FROM document_sets s WHERE s.tenant_id = t.id),
+		(SELECT count(*) FROM agents a WHERE a.tenant_id = t.id)
+		FROM tenants t ORDER BY t.id`, d.now().UnixMicro())
+	if err != nil {
+		return nil, fmt.Errorf("list tenants: %w", err)
+	}
+	return tenants, nil
+}
+
+// DescribeTenant describes one tenant; a MissingError if there is none of that id.
+func (d *Directory) DescribeTenant(ctx context.Context, id string) (Tenant, error) {
+	tenants, err := d.DescribeTenants(ctx)
+	if err != nil {
+		return Tenant{}, err
+	}
+	for _, t := range tenants {
+		if t.ID == id {
+			return t, nil
+		}
+	}
+	return Tenant{}, missing(KindTenant, quote(id))
+}
+
+// tenantTables are the tables whose rows belong to a tenant, in the order in which they can be emptied; what refers to
+// their rows goes with them.
+func tenantTables() []string {
+	return []string{"agents", "document_sets", "cc_pairs", "connectors", "credentials", "user_groups", "users", "model_tokens"}
+}
+
+// RemoveTenant ends a tenant with all that the directory holds of it: its tokens work no more. The default tenant stays.
+func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
+	if id == DefaultTenant {
+		return refuse("the tenant %s is built in and stays", quote(id))
+	}
+	return d.write(ctx, "remove tenant "+id, func(tx *sql.Tx) error {
+		for _, table := range tenantTables() {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE tenant_id = ?", id); err != nil {
+				return fmt.Errorf("empty %s: %w", strings.ReplaceAll(table, "_", " "), err)
+			}
+		}
+		result, err := tx.ExecContext(ctx, "DELETE FROM tenants WHERE id = ?", id)
+		if err != nil {
+			return err
+		}
+		return mustChange(result, missing(KindTenant, quote(id)))
+	})
+}

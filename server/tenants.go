@@ -1,0 +1,244 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"quarry/server/directory"
+	"quarry/server/index/embedded"
+)
+
+// removedPrefix begins the name of a folder of a tenant that is being removed; no tenant is called so.
+const removedPrefix = ".removed-"
+
+// Tenant is a tenant with how much is stored of it.
+type Tenant struct {
+	directory.Tenant
+	Documents     int
+	Conversations int // that are kept, of everybody
+}
+
+// Empty tells that nothing would be lost with it.
+func (t Tenant) Empty() bool { return t.Tenant.Empty() && t.Documents+t.Conversations == 0 }
+
+// NotEmptyError: a tenant that still holds something is not removed unasked.
+type NotEmptyError struct{ Tenant Tenant }
+
+// Error says so.
+func (e NotEmptyError) Error() string { return fmt.Sprintf("tenant %q is not empty", e.Tenant.ID) }
+
+// Tenants describes all tenants, by id. Where nothing was ever stored, that is the default one alone.
+func (s *Server) Tenants(ctx context.Context) ([]Tenant, error) {
+	people, err := s.directory(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	known, err := people.DescribeTenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tenants := make([]Tenant, len(known))
+	for i, tenant := range known {
+		if tenants[i], err = s.weigh(ctx, tenant); err != nil {
+			return nil, err
+		}
+	}
+	return tenants, nil
+}
+
+// weigh counts what is stored of a tenant.
+func (s *Server) weigh(ctx context.Context, tenant directory.Tenant) (Tenant, error) {
+	t := Tenant{Tenant: tenant}
+	documents, err := s.index(ctx, tenant.ID, false)
+	if err != nil {
+		return t, err
+	}
+	snapshot, err := documents.Snapshot(ctx)
+	if err != nil {
+		return t, fmt.Errorf("open the library: %w", err)
+	}
+	defer snapshot.Close()
+	stats, err := snapshot.Stats(ctx)
+	if err != nil {
+		return t, err
+	}
+	t.Documents = stats.Documents
+	sessions, err := s.openChats(ctx, tenant.ID, false)
+	if err == nil {
+		t.Conversations, err = sessions.Count(ctx)
+	}
+	return t, err
+}
+
+// RemoveTenant ends a tenant and deletes its people, its tokens, what was arranged for it, its documents and its
+// conversations, and returns what that was. One that is not empty is a NotEmptyError, unless force. Servers in other
+// processes, too, answer its tokens no more.
+func (s *Server) RemoveTenant(ctx context.Context, id string, force bool) (Tenant, error) {
+	people, err := s.directory(ctx, true)
+	if err != nil {
+		return Tenant{}, err
+	}
+	known, err := people.DescribeTenant(ctx, id)
+	if errors.Is(err, directory.ErrNotFound) {
+		return Tenant{}, errors.Join(err, s.sweepRemoved(id)) // of one that was broken off
+	}
+	if err != nil {
+		return Tenant{}, err
+	}
+	tenant, err := s.weigh(ctx, known)
+	if err != nil {
+		return Tenant{}, err
+	}
+	if !force && !tenant.Empty() {
+		return tenant, NotEmptyError{tenant}
+	}
+	restore, err := s.setAside(id)
+	if err != nil {
+		return tenant, err
+	}
+	if err := people.RemoveTenant(ctx, id); err != nil {
+		return tenant, errors.Join(err, restore())
+	}
+	return tenant, s.sweepRemoved(id)
+}
+
+// setAside closes the files of a tenant and gives its folder another name, so that a tenant of the same name begins with
+// nothing, whatever happens next. It returns what undoes it.
+func (s *Server) setAside(tenant string) (restore func() error, err error) {
+	if tenant == directory.DefaultTenant {
+		return func() error { return nil }, nil // the directory refuses it
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if err := s.closeTenant(tenant); err != nil {
+		return nil, err
+	}
+	folder := tenantFolder(s.options.Home, tenant)
+	aside, err := os.MkdirTemp(filepath.Join(s.options.Home, tenantsFolder), removedPrefix+tenant+"-")
+	if errors.Is(err, fs.ErrNotExist) {
+		return func() error { return nil }, nil // nothing was ever stored
+	}
+	if err != nil {
+		return nil, fmt.Errorf("set the tenant's folder aside: %w", err)
+	}
+	place := filepath.Join(aside, tenant)
+	if err := os.Rename(folder, place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(fmt.Errorf("set the tenant's folder aside: %w", err), os.Remove(aside))
+	}
+	return func() error {
+		if err := os.Rename(place, folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("put the tenant's folder back: %w", err)
+		}
+		return os.Remove(aside)
+	}, nil
+}
+
+// sweepRemoved deletes what was set aside of a tenant.
+func (s *Server) sweepRemoved(tenant string) error {
+	folder := filepath.Join(s.options.Home, tenantsFolder)
+	found, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for the folder of the removed tenant: %w", err)
+	}
+	for _, entry := range found {
+		if !strings.HasPrefix(entry.Name(), removedPrefix+tenant+"-") {
+			continue
+		}
+		aside := filepath.Join(folder, entry.Name())
+		within, err := os.ReadDir(aside)
+		if err != nil || len(within) > 0 && within[0].Name() != tenant {
+			continue // of a tenant whose name only begins like that
+		}
+		if err := os.RemoveAll(aside); err != nil {
+			return fmt.Errorf("delete the folder of the removed tenant: %w", err)
+		}
+	}
+	return nil
+}
+
+// closeTenant closes a tenant's files.
+func (s *Server) closeTenant(tenant string) error {
+	var failed []error
+	if documents := s.indexes[tenant]; documents != nil {
+		failed = append(failed, documents.Close())
+	}
+	if sessions := s.chats[tenant]; sessions != nil {
+		failed = append(failed, sessions.Close())
+	}
+	delete(s.indexes, tenant)
+	delete(s.chats, tenant)
+	delete(s.files, tenant)
+	return errors.Join(failed...)
+}
+
+// tenantFiles are the files that a tenant's documents and conversations were opened from; nil for what is not open.
+type tenantFiles struct{ documents, chats fs.FileInfo }
+
+// filesOf describes the files that a tenant has now.
+func (s *Server) filesOf(tenant string) (now tenantFiles, err error) {
+	folder := tenantFolder(s.options.Home, tenant)
+	if now.documents, err = embedded.Stat(folder); err != nil {
+		return now, err
+	}
+	now.chats, err = os.Stat(filepath.Join(folder, chatsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		now.chats, err = nil, nil
+	}
+	return now, err
+}
+
+// onDisk tells that a tenant's files can be removed by another process.
+func (s *Server) onDisk(tenant string) bool {
+	return tenant != directory.DefaultTenant && !s.options.Sample && !s.options.Empty
+}
+
+// noteFiles notes which files are open now.
+func (s *Server) noteFiles(tenant string) error {
+	if !s.onDisk(tenant) {
+		return nil
+	}
+	now, err := s.filesOf(tenant)
+	if err != nil {
+		return err
+	}
+	if s.indexes[tenant] == nil {
+		now.documents = nil
+	}
+	if s.chats[tenant] == nil {
+		now.chats = nil
+	}
+	s.files[tenant] = now
+	return nil
+}
+
+// leaveRemoved lets go of the files of a tenant that another process has removed: one of the same name that was made since
+// must not be answered out of them. They are closed with the server, as somebody may still be reading.
+func (s *Server) leaveRemoved(tenant string) error {
+	opened, open := s.files[tenant]
+	if !open {
+		return nil
+	}
+	now, err := s.filesOf(tenant)
+	if err != nil {
+		return err
+	}
+	same := func(then, now fs.FileInfo) bool { return then == nil || now != nil && os.SameFile(then, now) }
+	if same(opened.documents, now.documents) && same(opened.chats, now.chats) {
+		return nil
+	}
+	if documents := s.indexes[tenant]; documents != nil {
+		s.left = append(s.left, documents)
+	}
+	if sessions := s.chats[tenant]; sessions != nil {
+		s.left = append(s.left, sessions)
+	}
+	delete(s.indexes, tenant)
+	delete(s.chats, tenant)
+	delete(s.files, tenant)
+	return nil
+}

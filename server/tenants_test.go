@@ -1,0 +1,142 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+)
+
+// tenantOf describes a tenant.
+func tenantOf(t *testing.T, s *Server, id string) Tenant {
+	t.Helper()
+	tenants, err := s.Tenants(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tenant := range tenants {
+		if tenant.ID == id {
+			return tenant
+		}
+	}
+	return Tenant{}
+}
+
+// addTenant makes a tenant with a token of its owner.
+func addTenant(t *testing.T, s *Server, id string) (token string) {
+	t.Helper()
+	people, err := s.Directory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := people.AddTenant(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	made, err := s.AddToken(t.Context(), directory.TokenRequest{Tenant: id, Name: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made.Token
+}
+
+// TestARemovedTenantLeavesNothing: one process serves, another removes the tenant and makes one of the same name.
+func TestARemovedTenantLeavesNothing(t *testing.T) {
+	home := t.TempDir()
+	serving, admin := open(t, Options{Home: home}), open(t, Options{Home: home})
+	address, _ := listen(t, serving)
+	old := addTenant(t, admin, "acme")
+	if !strings.HasPrefix(old, "onyx_pat_acme.") {
+		t.Errorf("the token %s does not name its tenant", old)
+	}
+	post := func(token string) int {
+		return send(t, "POST", address+"/onyx-api/ingestion", token, `{"document":{"id":"d","sections":[{"text":"quokka"}],
+			"semantic_identifier":"x","source":"web","metadata":{}}}`).StatusCode
+	}
+	found := func(token string) int {
+		response := send(t, "POST", address+"/search", token, `{"query":"quokka"}`)
+		if response.StatusCode != 200 {
+			return -response.StatusCode
+		}
+		var answer wire.SearchResponse
+		if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+			t.Fatal(err)
+		}
+		return len(answer.Results)
+	}
+	if status, n := post(old), found(old); status != 200 || n != 1 {
+		t.Fatalf("HTTP %d, %d found", status, n)
+	}
+	var full NotEmptyError
+	if tenant := tenantOf(t, admin, "acme"); tenant.Documents != 1 || tenant.Tokens != 1 || tenant.Users != 1 || tenant.Empty() {
+		t.Errorf("described as %+v", tenant)
+	}
+	if _, err := admin.RemoveTenant(t.Context(), "acme", false); !errors.As(err, &full) || full.Tenant.Documents != 1 {
+		t.Errorf("removed while it is not empty: %v", err)
+	}
+	if found(old) != 1 {
+		t.Error("a refusal has changed something")
+	}
+	if removed, err := admin.RemoveTenant(t.Context(), "acme", true); err != nil || removed.Documents != 1 {
+		t.Fatalf("%+v, %v", removed, err)
+	}
+	if n := found(old); n != -403 {
+		t.Errorf("the token of a removed tenant: %d", n)
+	}
+	if left, err := os.ReadDir(filepath.Join(home, "tenants")); err != nil || len(left) > 0 {
+		t.Errorf("on disk: %v %v", left, err)
+	}
+	if _, err := admin.RemoveTenant(t.Context(), "acme", true); !errors.Is(err, directory.ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
+	}
+
+	fresh := addTenant(t, admin, "acme")
+	if n := found(fresh); n != 0 {
+		t.Errorf("a new tenant of the same name: %d", n)
+	}
+	if n := found(old); n != -403 {
+		t.Errorf("the token of the one before it: %d", n)
+	}
+	if status, n := post(fresh), found(fresh); status != 200 || n != 1 {
+		t.Errorf("the new one: HTTP %d, %d found", status, n)
+	}
+}
+
+// TestARemovalThatWasBrokenOff: what was set aside is nobody's, and goes with the next removal.
+func TestARemovalThatWasBrokenOff(t *testing.T) {
+	home := t.TempDir()
+	s := open(t, Options{Home: home})
+	for _, id := range []string{"a", "a-b"} {
+		addTenant(t, s, id)
+		if _, err := s.index(t.Context(), id, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.setAside("a-b"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.RemoveTenant(t.Context(), "a", true); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(filepath.Join(home, "tenants"))
+	if err != nil || len(left) != 1 || !strings.HasPrefix(left[0].Name(), ".removed-a-b-") {
+		t.Fatalf("on disk: %v %v", left, err)
+	}
+	if _, err := s.RemoveTenant(t.Context(), "a-b", true); err != nil {
+		t.Fatal(err)
+	}
+	if left, err = os.ReadDir(filepath.Join(home, "tenants")); err != nil || len(left) > 0 {
+		t.Errorf("on disk: %v %v", left, err)
+	}
+	var input directory.InputError
+	if _, err := s.RemoveTenant(t.Context(), "default", true); !errors.As(err, &input) {
+		t.Errorf("the default tenant is removed: %v", err)
+	}
+	if tenants, err := s.Tenants(t.Context()); err != nil || len(tenants) != 1 || tenants[0].ID != directory.DefaultTenant {
+		t.Errorf("left %v %v", tenants, err)
+	}
+}

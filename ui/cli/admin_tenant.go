@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"quarry/client/wire"
+	"quarry/ui/passage"
+)
+
+func (a *app) adminTenantCommand() *cobra.Command {
+	return a.adminGroup("tenant", adminTenantHelp(), a.tenantAddCommand(), a.tenantListCommand(), a.tenantRemoveCommand())
+}
+
+// tenantCommandOf is a command on tenants, which are named as its argument.
+func (a *app) tenantCommandOf(use string, text help, changes bool, run func(context.Context, Directory, []string) error) *cobra.Command {
+	return a.adminCommandOf(use, text, changes, func(ctx context.Context, d Directory, arguments []string) error {
+		if a.flags.tenant != "" {
+			return usage("Name the tenant without the flag, like this: quarry "+a.commandName()+" acme",
+				"--tenant says where the other commands work")
+		}
+		return run(ctx, d, arguments)
+	})
+}
+
+func (a *app) tenantAddCommand() *cobra.Command {
+	return a.tenantCommandOf("add NAME", tenantAddHelp(), true,
+		func(ctx context.Context, d Directory, arguments []string) error {
+			name, err := a.oneName(arguments, "name", "acme")
+			if err != nil {
+				return err
+			}
+			tenant, made, err := d.AddTenant(ctx, name)
+			if err != nil {
+				return err
+			}
+			if !made {
+				return a.tell(tenant, "Tenant %s was there already.", tenant.Name)
+			}
+			return a.tell(tenant, "Tenant %s is made. Its first token: quarry admin token add --name NAME --tenant %s%s",
+				tenant.Name, tenant.Name, a.libraryFlag())
+		})
+}
+
+func (a *app) tenantListCommand() *cobra.Command {
+	return a.tenantCommandOf("list", tenantListHelp(), false, func(ctx context.Context, d Directory, arguments []string) error {
+		if err := a.noArguments(arguments); err != nil {
+			return err
+		}
+		found, err := d.Tenants(ctx)
+		if err != nil {
+			return err
+		}
+		return adminList(a, "tenants", found, "No tenants.", []string{"TENANT", "SINCE", "DOCUMENTS", "USERS", "TOKENS", "CONVERSATIONS"},
+			func(t wire.DirectoryTenant) []string {
+				return []string{t.Name, passage.Day(t.CreatedAt), strconv.Itoa(t.Documents), strconv.Itoa(t.Users),
+					strconv.Itoa(t.Tokens), strconv.Itoa(t.Conversations)}
+			})
+	})
+}
+
+func (a *app) tenantRemoveCommand() *cobra.Command {
+	force := false
+	command := a.tenantCommandOf("remove NAME", tenantRemoveHelp(), true,
+		func(ctx context.Context, d Directory, arguments []string) error {
+			name, err := a.oneName(arguments, "name", "acme")
+			if err != nil {
+				return err
+			}
+			tenant, err := d.RemoveTenant(ctx, name, force)
+			if err != nil {
+				return err
+			}
+			held := tenant.Holds()
+			if len(held) == 0 {
+				return a.tell(tenant, "Tenant %s is removed; it was empty.", name)
+			}
+			return a.tell(tenant, "Tenant %s is removed, and with it: %s.", name, strings.Join(held, ", "))
+		})
+	command.Flags().BoolVar(&force, "force", false, "also if it is not empty: delete all that it has")
+	return command
+}
