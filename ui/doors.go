@@ -99,8 +99,8 @@ func described(host *target.Host, choice target.Choice) cli.Target {
 		Kind: string(choice.Kind), Rule: choice.Rule, Reason: choice.Reason, Profile: choice.Profile,
 		ServerURL: choice.ServerURL, Library: choice.LibraryDir, ConfigFrom: from, Agent: choice.Agent.ID,
 		AgentName: choice.Agent.Name, Private: host.Config.Private,
-		Beside: choice.Beside(),
-		Open:   func(ctx context.Context) (*cli.Session, error) { return session(host.Open(ctx, choice)) },
+		Beside: choice.Beside(), Elsewhere: choice.Elsewhere(),
+		Open: func(ctx context.Context) (*cli.Session, error) { return session(host.Open(ctx, choice)) },
 	}
 	if choice.Kind == target.KindSlack {
 		found.Check = func(ctx context.Context) (string, error) { return host.CheckSlack(ctx, choice) }

@@ -63,7 +63,7 @@ func screenTarget(found cli.Target) explorer.Target {
 	kinds := map[string]explorer.Kind{cli.KindRemote: explorer.Remote, cli.KindSlack: explorer.Remote, cli.KindLibrary: explorer.Library,
 		cli.KindSample: explorer.Sample}
 	shown := explorer.Target{Kind: kinds[found.Kind], Where: targetLabel(found, " · "), Agent: found.Agent,
-		AgentName: found.AgentName, Beside: found.Beside,
+		AgentName: found.AgentName, Beside: found.Beside, Elsewhere: found.Elsewhere, OwnModel: found.Kind == cli.KindRemote && len(found.Beside) > 0,
 		Open: func(ctx context.Context) (*explorer.Session, error) {
 			session, err := found.Open(ctx)
 			if err != nil {

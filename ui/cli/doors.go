@@ -96,9 +96,11 @@ type Target struct {
 	Private    bool   // no copies of what was printed
 	// Beside names the profiles that are searched in one go by a server in this process; empty where the target is
 	// searched by itself. Their documents can be read under their own profiles only.
-	Beside   []string
-	Origins  []Origin
-	Warnings []string // about the configuration, each with what to do
+	Beside []string
+	// Elsewhere tells that such a server holds nothing itself.
+	Elsewhere bool
+	Origins   []Origin
+	Warnings  []string // about the configuration, each with what to do
 
 	// Open connects. Nothing is read or sent before it is called.
 	Open func(ctx context.Context) (*Session, error)

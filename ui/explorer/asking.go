@@ -303,7 +303,12 @@ func (m *Model) answerFailed(err error) {
 	var told *client.Error
 	if errors.As(err, &told) && strings.Contains(told.Reason, "No default LLM model") {
 		remedy := "The server's administrator configures one. The passages found stand in the list."
-		if told.Local {
+		switch {
+		case told.Local && m.target.OwnModel:
+			remedy = "What is found in several places is shown to a model of this machine alone: set llm.default and " +
+				"llm.providers in the configuration file, or ask " + m.target.Where + " by itself with quarry ask. The passages " +
+				"found stand in the list."
+		case told.Local:
 			remedy = "Set llm.default and llm.providers in the configuration file. The passages found stand in the list."
 		}
 		m.answer.Fail("no language model is configured, so nothing can be answered", remedy)

@@ -122,6 +122,24 @@ func TestWithoutAModelTheResultsAreOffered(t *testing.T) {
 	screen.WaitText("All actions")
 }
 
+// Where several places are searched in one go, a target may have a model of its own, which quarry ask reaches.
+func TestWithoutAModelHereAnotherIsNamed(t *testing.T) {
+	t.Parallel()
+	server, _ := chatty(nil)
+	server.routes["POST /chat/send-chat-message"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"message":"No default LLM model found"}`)
+	}
+	target := server.library(t)
+	target.Kind, target.Where, target.Beside, target.OwnModel = Remote, "acme · onyx.acme.com", []string{"acme"}, true
+	screen := start(t, 140, 40, Options{Target: target, Query: "roll back"})
+	screen.WaitText("Runbook")
+	screen.Press("a")
+	screen.WaitText("no language model is configured")
+	screen.WaitText("llm.default")
+	screen.WaitText("quarry ask")
+}
+
 func TestALateAnswerOfAModelIsDropped(t *testing.T) {
 	t.Parallel()
 	m := New(t.Context(), Options{Target: Target{Kind: Remote}, Now: today, Width: 120, Height: 40})

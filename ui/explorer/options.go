@@ -33,6 +33,12 @@ type Target struct {
 	AgentName string
 	// Beside names the profiles whose documents are found here, though read elsewhere: by the origin of their results.
 	Beside []string
+	// Elsewhere tells that nothing of it is on this machine, though a server in this process asks for it: nothing can be
+	// found while one types.
+	Elsewhere bool
+	// OwnModel tells that the target may have a model of its own, though questions here are answered by one of this
+	// machine: what was found in several places is shown to nobody who does not hold it.
+	OwnModel bool
 	// Examples are questions that this target answers well.
 	Examples []string
 	// Open connects. It is called after the first paint, and again when it failed and the person asks.

@@ -87,7 +87,7 @@ func (m *Model) queryEdited() tea.Cmd {
 		return nil
 	}
 	switch {
-	case m.client() == nil:
+	case m.client() == nil || m.target.Elsewhere:
 		return nil
 	case m.client().Local():
 		return m.startSearch(text, true, false)

@@ -88,6 +88,24 @@ func TestARemoteServerIsSearchedOnEnter(t *testing.T) {
 	}
 }
 
+// What only others hold is not asked for while one types, so that nothing may be said of it yet.
+func TestWhatIsElsewhereTakesEnter(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, "Of the team", "x")}})
+	}}
+	target := server.library(t)
+	target.Kind, target.Elsewhere = Remote, true
+	screen := start(t, 120, 40, Options{Target: target, Instant: true})
+	screen.Type("deploy")
+	screen.WaitText("deploy")
+	screen.Press("enter")
+	screen.WaitText("Of the team")
+	if asked := server.asked(); len(asked) != 1 || asked[0].Instant {
+		t.Errorf("asked %+v", asked)
+	}
+}
+
 func TestInstantSearchOfARemoteServer(t *testing.T) {
 	t.Parallel()
 	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {

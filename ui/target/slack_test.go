@@ -60,6 +60,9 @@ func TestSlackInOneGo(t *testing.T) {
 			if beside := fmt.Sprint(opened.Choice.Beside()); beside != c.beside {
 				t.Errorf("beside %s", beside)
 			}
+			if elsewhere := !strings.Contains(c.want, "@local"); opened.Choice.Elsewhere() != elsewhere {
+				t.Errorf("elsewhere: %v", !elsewhere)
+			}
 			for _, r := range response.Results {
 				if r.Origin == "team" && (r.SourceType != "slack" || r.Link == nil || *r.Link != inSlack.Permalink ||
 					r.Content != "Who took the **brass lantern**? @jo.ortiz" || len(r.Highlights) == 0 && opened.Choice.Kind == KindLibrary) {

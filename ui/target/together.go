@@ -124,6 +124,12 @@ func (c Choice) Beside() []string {
 	return names
 }
 
+// Elsewhere reports whether a server in this process that asks others holds nothing itself.
+func (c Choice) Elsewhere() bool {
+	base, _ := c.split()
+	return c.isTogether() && base == nil
+}
+
 // openTogether opens a server in this process that asks the others. Each keeps its own token, which is read when a
 // search is sent there.
 func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *Opened, err error) {
