@@ -16,8 +16,8 @@ import (
 
 const private = "private" // shared_status of every session: nothing is shared
 
-// chatUser is whom the sessions of a caller belong to. The owner in process is told of all documents: nobody reads that over
-// a listener, not with the owner's token either.
+// chatUser is whom the sessions and files of a caller belong to. The owner in process is told of all documents: nobody reads
+// that over a listener, not with the owner's token either.
 func chatUser(who directory.Principal) string {
 	if who.Owner {
 		return who.UserID + "/in process"

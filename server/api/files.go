@@ -92,20 +92,20 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 		if err := store.AddFile(r.Context(), kept, file.data); err != nil {
 			return err
 		}
-		answered.UserFiles = append(answered.UserFiles, userFile(kept, names.of(file)))
+		answered.UserFiles = append(answered.UserFiles, userFile(who, kept, names.of(file)))
 	}
 	return answer(w, answered)
 }
 
 func (s *Server) newFile(who directory.Principal, file uploaded, text string) chat.File {
 	now := s.Now()
-	return chat.File{ID: uuid.NewString(), UserID: who.UserID, Name: file.name, Media: file.media, Type: chatFileType(file.name),
+	return chat.File{ID: uuid.NewString(), UserID: chatUser(who), Name: file.name, Media: file.media, Type: chatFileType(file.name),
 		Text: text, Tokens: tokens.Estimate(text), Created: now, Used: now}
 }
 
-func userFile(file chat.File, temporary *string) wire.UserFile {
+func userFile(who directory.Principal, file chat.File, temporary *string) wire.UserFile {
 	used := directory.Timestamp(file.Used)
-	return wire.UserFile{ID: file.ID, TempID: temporary, Name: file.Name, UserID: &file.UserID, FileID: file.ID,
+	return wire.UserFile{ID: file.ID, TempID: temporary, Name: file.Name, UserID: &who.UserID, FileID: file.ID,
 		CreatedAt: directory.Timestamp(file.Created), Status: wire.FileCompleted, LastAccessedAt: &used, FileType: file.Media,
 		ChatFileType: file.Type, TokenCount: &file.Tokens}
 }
@@ -239,7 +239,7 @@ func (s *Server) downloadFile(w http.ResponseWriter, r *http.Request, who direct
 	if err != nil {
 		return err
 	}
-	name, media, data, err := store.FileData(r.Context(), who.UserID, r.PathValue("id"))
+	name, media, data, err := store.FileData(r.Context(), chatUser(who), r.PathValue("id"))
 	if errors.Is(err, chat.ErrNotFound) {
 		return absent
 	}
@@ -276,7 +276,7 @@ func (s *Server) attached(ctx context.Context, who directory.Principal, asked []
 			continue
 		}
 		read[one.ID] = true
-		file, err := store.File(ctx, who.UserID, one.ID)
+		file, err := store.File(ctx, chatUser(who), one.ID)
 		switch {
 		case err == nil:
 			files = append(files, file)

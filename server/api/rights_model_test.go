@@ -3,9 +3,11 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -295,4 +297,56 @@ func (q *inquiry) talks() {
 		}
 		q.same("a session", got, want)
 	}
+}
+
+// upload gives the server a file.
+func (q *inquiry) upload(text string) *httptest.ResponseRecorder {
+	var form bytes.Buffer
+	parts := multipart.NewWriter(&form)
+	part, err := parts.CreateFormFile("files", "notes.txt")
+	q.check(err)
+	_, err = io.WriteString(part, text)
+	q.check(errors.Join(err, parts.Close()))
+	r := httptest.NewRequestWithContext(q.t.Context(), http.MethodPost, "/user/projects/file/upload", &form)
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", parts.FormDataContentType())
+	if q.token != "" {
+		r.Header.Set("Authorization", "Bearer "+q.token)
+	}
+	answer := httptest.NewRecorder()
+	q.handler.ServeHTTP(answer, r)
+	return answer
+}
+
+// keeps uploads files, and looks for those of others: by themselves, and as what a question is asked about.
+func (q *inquiry) keeps() {
+	q.handler = q.through(q.thinking)
+	if !q.mayChat() {
+		q.same("status", strconv.Itoa(q.upload("x").Code), "403")
+		q.same("status", strconv.Itoa(q.get("/chat/file/"+uuid.NewString()).Code), "403")
+		return
+	}
+	if q.chance(60) {
+		made := answerOf[wire.UploadedFiles](q, q.upload("It is of "+q.self()))
+		if len(made.UserFiles) != 1 {
+			q.errorf("uploaded %+v", made)
+			return
+		}
+		q.ruleWorld.files = append(q.ruleWorld.files, ruleSession{made.UserFiles[0].ID, q.tenant, q.self(), false})
+	}
+	looked := ruleSession{id: uuid.NewString()}
+	if len(q.files) > 0 && q.chance(90) {
+		looked = q.files[q.rand.IntN(len(q.files))]
+	}
+	read := q.get("/chat/file/" + looked.id)
+	asked := q.send(http.MethodPost, "/chat/send-chat-message", fmt.Sprintf(
+		`{"message":"x","chat_session_info":{"incognito":true},"file_descriptors":[{"id":%q,"type":"plain_text"}]}`, looked.id), q.inspire())
+	if looked.of == q.self() && looked.tenant == q.tenant {
+		q.same("a file", read.Body.String(), "It is of "+q.self())
+		q.same("a question about it", strconv.Itoa(asked.Code), "200")
+		return
+	}
+	q.same("a file of somebody else", strconv.Itoa(read.Code)+read.Body.String(), "404{\"detail\":\"File not found\"}\n")
+	q.same("a question about it", strconv.Itoa(asked.Code)+strings.ReplaceAll(asked.Body.String(), looked.id, "ID"),
+		`404{"error_code":"NOT_FOUND","detail":"File 'ID' not found"}`+"\n")
 }

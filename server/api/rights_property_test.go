@@ -100,7 +100,7 @@ type kindOfQuestion struct {
 func kindsOfQuestion() []kindOfQuestion {
 	return []kindOfQuestion{
 		{"search", 4, (*inquiry).searches}, {"instant", 2, (*inquiry).types}, {"near", 3, (*inquiry).nearby},
-		{"model", 3, (*inquiry).thinks}, {"ask", 2, (*inquiry).asks}, {"sessions", 1, (*inquiry).talks},
+		{"model", 3, (*inquiry).thinks}, {"ask", 2, (*inquiry).asks}, {"sessions", 1, (*inquiry).talks}, {"files", 1, (*inquiry).keeps},
 		{"typo", 2, (*inquiry).misspells}, {"facets", 2, (*inquiry).facets}, {"hidden word", 3, (*inquiry).hiddenWord},
 		{"unseen set", 1, (*inquiry).unseenSet}, {"unseen agent", 1, (*inquiry).unseenAgent}, {"read", 2, (*inquiry).reads},
 		{"list", 2, (*inquiry).lists}, {"agents", 2, (*inquiry).agents}, {"tags", 2, (*inquiry).tags},

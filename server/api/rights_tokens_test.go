@@ -48,7 +48,7 @@ func routesOfAPI() map[string][]string {
 			"GET /persona/0", "GET /agents", "GET /manage/indexed-sources", "GET /manage/connector-status",
 			"GET /manage/document-set", "GET /query/valid-tags"},
 		"basic": {"GET /federated", "GET /federated/oauth-status", "GET /user/pats", "GET /user/pats/scopes", "POST /persona",
-			"DELETE /user/pats/987654", "PUT /chat/rename-chat-session"},
+			"DELETE /user/pats/987654", "PUT /chat/rename-chat-session", "POST /user/projects/file/upload", "GET /chat/file/" + id},
 		"read:chat": {"GET /chat/get-user-chat-sessions", "GET /chat/get-chat-session/" + id},
 		"write:chat": {"POST /chat/send-chat-message", "POST /chat/create-chat-session",
 			"POST /chat/stop-chat-session/" + id},

@@ -39,7 +39,8 @@ type ruleWorld struct {
 	publics        map[*Server]http.Handler // the listeners of the gates
 	chats          map[string]*chat.Store
 	sessions       []ruleSession
-	dead           []string // tokens that hold no more, or never did
+	files          []ruleSession // that were uploaded
+	dead           []string      // tokens that hold no more, or never did
 }
 
 func newRuleWorld(t testing.TB, number uint64, tenants ...string) *ruleWorld {
