@@ -32,6 +32,9 @@ func TestSlackFromTheCommandLine(t *testing.T) {
 	if all := out + errs; !strings.Contains(all, "Lanterns") || !strings.Contains(all, "invalid_auth") || strings.Contains(all, "xoxb-1") {
 		t.Errorf("with a token that is not accepted: %s %s", out, errs)
 	}
+	if _, errs = p.run(9, "read", "slack:C1:1508284197.000015", "--profile", "team"); !strings.Contains(errs, "Open the link") {
+		t.Errorf("read: %s", errs)
+	}
 	out, _ = p.run(0, "status", "--profile", "team")
 	if !strings.Contains(out, `"kind": "slack"`) || !strings.Contains(out, s.URL) || strings.Contains(out, s.Token) {
 		t.Errorf("status: %s", out)

@@ -66,6 +66,10 @@ func (a *app) read(ctx context.Context, arguments []string, options *readOptions
 			target = there
 		}
 	}
+	if target.Kind == KindSlack {
+		return &Failure{Code: ExitNotAvailable, What: "Slack's search gives no more of a conversation than the message that it finds",
+			Do: "Open the link of the result, which leads into the conversation."}
+	}
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
 	session, err := target.Open(ctx)
