@@ -91,11 +91,14 @@ func (m *Model) queryEdited() tea.Cmd {
 		return nil
 	case m.client().Local():
 		return m.startSearch(text, true, false)
-	case m.options.Instant || m.welcome.instant:
+	case m.typingSearches():
 		return tea.Tick(pauseBefore, func(time.Time) tea.Msg { return instantMsg{text} })
 	}
 	return nil
 }
+
+// typingSearches tells that a remote server is asked while one types.
+func (m *Model) typingSearches() bool { return m.options.Instant || m.welcome.instant }
 
 // pauseOver asks a remote server once the keys rested.
 func (m *Model) pauseOver(msg instantMsg) tea.Cmd {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"quarry/client/wire"
 )
 
@@ -117,6 +119,45 @@ func TestInstantSearchOfARemoteServer(t *testing.T) {
 	screen.WaitText("rollback instant true")
 	if asked := server.asked(); len(asked) != 1 {
 		t.Errorf("%d searches for one pause of the keys", len(asked))
+	}
+}
+
+// A visitor over a network is sent each key that they type, and no more while the same is found.
+func TestTypingAtAServerChangesTheBoxAloneWhileTheSameIsFound(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+		answer200(w, map[string]any{"results": []any{sixFields(1, "Runbook", "how to go back")}})
+	}}
+	seconds := 0
+	ticking := func() time.Time { // so that no two searches take as long as each other
+		seconds++
+		return today().Add(time.Duration(seconds*seconds) * time.Millisecond)
+	}
+	m := New(t.Context(), Options{Target: server.remote(t), Instant: true, Theme: "dark", Width: 120, Height: 40, Now: ticking})
+	drive(t, m, m.Init())
+	typed := func(letter rune) []string {
+		_, cmd := m.Update(tea.KeyPressMsg{Text: string(letter), Code: letter})
+		drive(t, m, cmd)
+		return strings.Split(m.View().Content, "\n")
+	}
+	found := func() []string {
+		_, cmd := m.Update(instantMsg{m.box.InstantQuery(m.now())})
+		drive(t, m, cmd)
+		return strings.Split(m.View().Content, "\n")
+	}
+	typed('r')
+	before := found()
+	if !strings.Contains(strings.Join(before, "\n"), "Runbook") {
+		t.Fatal("nothing was found")
+	}
+	waiting, after := typed('x'), found()
+	for y := range before {
+		if (waiting[y] != before[y] || after[y] != before[y]) != (y == 0) {
+			t.Errorf("line %d was %q, while it is looked for %q, then %q", y, before[y], waiting[y], after[y])
+		}
+	}
+	if len(server.asked()) != 2 {
+		t.Errorf("%d searches", len(server.asked()))
 	}
 }
 

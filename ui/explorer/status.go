@@ -144,6 +144,7 @@ func (m *Model) facts() []string {
 		facts = append(facts, counted(documents, "document"))
 	}
 	switch {
+	case m.shown.instant && m.target.Kind == Remote: // what changes with every key is sent with every key
 	case m.shown.remembered:
 		facts = append(facts, "from memory")
 	case !m.shown.provisional:
@@ -159,7 +160,10 @@ func (m *Model) facts() []string {
 		facts = append(facts, "provisional")
 	}
 	if !sameQuestion(m.box.Query(), m.shown.text) && m.target.Kind == Remote {
-		if m.focus == InBox {
+		switch {
+		case m.focus == InBox && m.typingSearches(): // in a moment
+			return facts
+		case m.focus == InBox:
 			return append(facts, m.keys.keyOf("search", InBox)+" searches")
 		}
 		facts = append(facts, "for “"+paint.Line(m.shown.text)+"”") // the search for what the box says was stopped
