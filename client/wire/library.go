@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -64,6 +65,32 @@ type LibraryEvent struct {
 
 	ErrorCode string `json:"error_code,omitempty"`
 	Detail    string `json:"detail,omitempty"` // of error
+}
+
+// MarshalJSON writes the fields of the event's type and no others, also where they are zero.
+func (e LibraryEvent) MarshalJSON() ([]byte, error) {
+	type whole LibraryEvent
+	if e.Type == LibraryDone {
+		return json.Marshal(whole(e))
+	}
+	part := struct {
+		whole
+		Done      *int   `json:"done,omitempty"`
+		Total     *int   `json:"total,omitempty"`
+		Bytes     *int64 `json:"bytes,omitempty"`
+		Added     *int   `json:"added,omitempty"`
+		Updated   *int   `json:"updated,omitempty"`
+		Removed   *int   `json:"removed,omitempty"`
+		Unchanged *int   `json:"unchanged,omitempty"`
+		Skipped   *int   `json:"skipped,omitempty"`
+	}{whole: whole(e)}
+	switch e.Type {
+	case LibraryProgress:
+		part.Done, part.Total, part.Bytes = &e.Done, &e.Total, &e.Bytes
+	case LibraryEmbedding:
+		part.Done, part.Total = &e.Done, &e.Total
+	}
+	return json.Marshal(part)
 }
 
 // The types of library events.
