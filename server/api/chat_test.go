@@ -210,6 +210,39 @@ func TestAskFindsWhatSearchFinds(t *testing.T) {
 	}
 }
 
+// TestAFollowUpFindsWhatSearchFinds: the same holds of a further question, for a search with what was said before it.
+func TestAFollowUpFindsWhatSearchFinds(t *testing.T) {
+	w := newWorld(t)
+	withChat(w, map[string]llmtest.Answer{"rephrase": llmtest.Reply(func(r llmtest.Request) string {
+		if strings.Contains(r.Text(), "Use the release tool") {
+			return "travel budget"
+		}
+		return "how to roll back a deploy"
+	})}, llmtest.Text("Use the release tool [1]."))
+	first := ask(w, "jo", `{"message":"how to roll back a deploy?"}`)
+	followed := ask(w, "jo", fmt.Sprintf(`{"message":"and who pays?","chat_session_id":%q}`, first.lines[0].SessionID))
+	if queries := followed.of(wire.ChatSearchQueries).Object.Queries; !slices.Contains(queries, "travel budget") {
+		t.Fatalf("the question is not understood in the light of what was said before: %q", queries)
+	}
+	said := []wire.Message{{Type: "user", Message: "how to roll back a deploy?"}, {Type: "assistant", Message: chat.Uncited(first.text)},
+		{Type: "user", Message: "and who pays?"}}
+	history, err := json.Marshal(said)
+	w.check(err)
+	found := post[wire.SearchResponse](w, "jo", "/search", fmt.Sprintf(`{"query":"and who pays?","message_history":%s}`, history))
+	var want, got []string
+	for _, id := range ids(found) {
+		if !slices.Contains(want, id) {
+			want = append(want, id)
+		}
+	}
+	for _, d := range followed.of(wire.ChatSearchDocuments).Object.Documents {
+		got = append(got, d.DocumentID)
+	}
+	if len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("the answer rests on %q, the search finds %q", got, want)
+	}
+}
+
 // TestTheAnsweringModelSeesWhatTheCallerSees: nothing that somebody may not see goes into an answer for them.
 func TestTheAnsweringModelSeesWhatTheCallerSees(t *testing.T) {
 	w := newWorld(t)

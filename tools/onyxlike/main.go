@@ -5,12 +5,15 @@
 //	onyxlike -bodies client/testdata/onyx -scoped               403 on every listing, as for a read:search token
 //	onyxlike -bodies client/testdata/onyx -fail error-429.json  every search fails with that body and status
 //
+// A question is answered line by line from chat/chat-stream.ndjson beside the folder of bodies, -pause between two lines.
+//
 // It accepts any token and needs one.
 package main
 
 import (
 	"flag"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"os"
@@ -27,6 +30,7 @@ type options struct {
 	scoped bool
 	fail   string
 	search string
+	pause  time.Duration
 }
 
 func main() {
@@ -38,6 +42,7 @@ func main() {
 	flag.BoolVar(&o.scoped, "scoped", false, "403 on every listing route")
 	flag.StringVar(&o.fail, "fail", "", "an error body that every search is answered with; its status is in its name")
 	flag.StringVar(&o.search, "search", "search.json", "the body that a search is answered with")
+	flag.DurationVar(&o.pause, "pause", 100*time.Millisecond, "between two lines of an answer to a question")
 	flag.Parse()
 	if _, err := os.Stat(filepath.Join(o.bodies, o.search)); err != nil {
 		log.Fatalf("no recorded bodies: %v", err)
@@ -71,6 +76,12 @@ func (o options) routes() http.Handler {
 		mux.HandleFunc("GET "+route, needsToken(o.body(name)))
 	}
 	mux.HandleFunc("POST /search", needsToken(o.answerSearch))
+	mux.HandleFunc("POST /chat/send-chat-message", needsToken(o.answerQuestion))
+	mux.HandleFunc("GET /chat/get-user-chat-sessions", needsToken(o.body("chat-sessions.json")))
+	mux.HandleFunc("GET /chat/get-chat-session/{id}", needsToken(o.body("chat-session.json")))
+	mux.HandleFunc("POST /chat/stop-chat-session/{id}", needsToken(func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, []byte(`{"message":"Chat session stopped"}`))
+	}))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusNotFound, []byte(`{"detail":"Not Found"}`))
 	})
@@ -88,6 +99,29 @@ func (o options) answerSearch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.body(o.search)(w, r)
+}
+
+// answerQuestion sends the lines of a recorded answer one by one.
+func (o options) answerQuestion(w http.ResponseWriter, r *http.Request) {
+	data, err := os.ReadFile(filepath.Join(o.bodies, "..", "chat", "chat-stream.ndjson"))
+	if err != nil {
+		write(w, http.StatusInternalServerError, fmt.Appendf(nil, `{"detail":%q}`, err))
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for line := range strings.Lines(string(data)) {
+		if _, err := io.WriteString(w, line); err != nil {
+			return // the client went away
+		}
+		if flusher, ok := w.(http.Flusher); ok {
+			flusher.Flush()
+		}
+		select {
+		case <-time.After(o.pause):
+		case <-r.Context().Done():
+			return
+		}
+	}
 }
 
 var statusInName = regexp.MustCompile(`^error-(\d{3})`)

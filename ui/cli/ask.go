@@ -166,6 +166,10 @@ func (a *app) askFailure(err error, about *asked) error {
 			failure.Do = "Name one under llm in the configuration (docs/models.md); the search works without: " + instead
 		}
 		return failure
+	case usedUp(reply):
+		return &Failure{Code: ExitRateLimited, What: oneLine(err.Error()), Err: err,
+			Do: "Ask after midnight UTC; until then the search works without the model: " + instead +
+				" --no-query-expansion --no-document-selection"}
 	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled: // told within the answer: the model failed
 		return &Failure{Code: exitCodeOfKind(reply.Kind), What: oneLine(err.Error()), Err: err,
 			Do: "Ask again later; the search works without the model: " + instead + " --no-query-expansion --no-document-selection"}
@@ -174,6 +178,11 @@ func (a *app) askFailure(err error, about *asked) error {
 			Err: err}
 	}
 	return err
+}
+
+// usedUp tells that the day's budget of a language model is used up, before the answer or while it was written.
+func usedUp(reply *client.Error) bool {
+	return reply.Code == "BUDGET_EXCEEDED" || reply.Status == http.StatusTooManyRequests && strings.Contains(reply.Reason, "budget of language model")
 }
 
 // firstLine is a question without what was piped in.

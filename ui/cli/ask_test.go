@@ -204,6 +204,16 @@ func TestAskWithoutAModel(t *testing.T) {
 	run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, ExitNotAvailable).twoLines(t, "answers no questions", "quarry search x")
 }
 
+func TestAskWithoutABudget(t *testing.T) {
+	s := newOnyx(t)
+	s.on("/chat/send-chat-message", body(http.StatusTooManyRequests, []byte(
+		`{"error_code":"RATE_LIMITED","detail":"The day's budget of language model tokens is used up. It begins anew at midnight UTC."}`)))
+	run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, ExitRateLimited).
+		twoLines(t, "budget of language model tokens is used up", "after midnight UTC", "quarry search x --no-query-expansion")
+	s.on("/chat/send-chat-message", body(http.StatusTooManyRequests, []byte(`{"error_code":"RATE_LIMITED","detail":"Slow down."}`)))
+	run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, ExitRateLimited).twoLines(t, "Slow down", "37s")
+}
+
 func TestAskFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		stream string

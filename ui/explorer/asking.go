@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func (m *Model) wholeSearch(query string) tea.Cmd {
 	if m.searching != nil && !m.searching.instant && sameQuestion(m.searching.text, query) {
 		return nil
 	}
-	if s := m.shown; s != nil && !s.instant && !s.ofAnswer && sameQuestion(s.text, query) {
+	if s := m.shown; m.failing() || s != nil && !s.instant && !s.ofAnswer && sameQuestion(s.text, query) {
 		return nil
 	}
 	return m.startSearch(query, false, false)
@@ -312,6 +313,10 @@ func (m *Model) answerFailed(err error) {
 			remedy = "Set llm.default and llm.providers in the configuration file. The passages found stand in the list."
 		}
 		m.answer.Fail("no language model is configured, so nothing can be answered", remedy)
+		return
+	}
+	if errors.As(err, &told) && told.Status == http.StatusNotFound && told.Code == "" && strings.EqualFold(told.Reason, "Not Found") {
+		m.answer.Fail("this server answers no questions", "The passages found stand in the list.")
 		return
 	}
 	m.answer.Fail(reasonOf(err), remedyOf(err))

@@ -140,6 +140,16 @@ func TestWithoutAModelHereAnotherIsNamed(t *testing.T) {
 	screen.WaitText("quarry ask")
 }
 
+func TestAServerThatAnswersNoQuestions(t *testing.T) {
+	t.Parallel()
+	server, _ := chatty(nil)
+	delete(server.routes, "POST /chat/send-chat-message")
+	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back"})
+	screen.WaitText("Runbook")
+	screen.Press("a")
+	screen.WaitText("this server answers no questions")
+}
+
 func TestALateAnswerOfAModelIsDropped(t *testing.T) {
 	t.Parallel()
 	m := New(t.Context(), Options{Target: Target{Kind: Remote}, Now: today, Width: 120, Height: 40})

@@ -65,7 +65,7 @@ const (
 func (p *Panel) Conversation() []wire.Message {
 	var said []wire.Message
 	add := func(kind, text string) {
-		if text = strings.TrimSpace(text); text != "" {
+		if strings.TrimSpace(text) != "" {
 			said = append(said, wire.Message{Type: kind, Message: clip(text)})
 		}
 	}

@@ -142,7 +142,9 @@ func (t tell) filters(in Input) []string {
 		for _, filter := range in.Filters {
 			lines = append(lines, "  "+paint.PenOf(t.th.Chip).Write(paint.Line(filter))+t.th.Muted.Render("  set by you"))
 		}
-		lines = append(lines, "  "+t.th.Muted.Render("whether an agent or a model narrowed it down further is not told"))
+		for _, part := range paint.Wrap("whether an agent or a model narrowed it down further is not told", max(1, t.width-2)) {
+			lines = append(lines, "  "+t.th.Muted.Render(part))
+		}
 	}
 	for _, filter := range in.Response.AppliedFilters {
 		by := "you"
