@@ -27,7 +27,8 @@ func (s *Server) addPersona(w http.ResponseWriter, r *http.Request, who director
 	// Without these the agent would search more than was meant.
 	switch {
 	case len(files) > 0:
-		return coded(http.StatusNotFound, "NOT_FOUND", "User file %s not found", quoted(clip(files[0])))
+		return coded(http.StatusNotFound, "NOT_FOUND", "User file %s is nothing that an agent of this server can know: name document "+
+			"sets or documents", quoted(clip(files[0])))
 	case len(nodes) > 0:
 		return coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0])))
 	}
