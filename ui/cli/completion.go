@@ -56,7 +56,7 @@ type offer func(ctx context.Context, c *client.Client, typed string) []cobra.Com
 // completeAskFlags offers the agents of the server.
 func (a *app) completeAskFlags(command *cobra.Command) {
 	a.completeAgents(command)
-	fixed(command, "session", func() []cobra.Completion { return nil })
+	a.fixed(command, "session", func() []cobra.Completion { return nil })
 }
 
 // completeSearchFlags offers what the server has as values of the filters.
@@ -68,7 +68,7 @@ func (a *app) completeSearchFlags(command *cobra.Command) {
 	a.completeAgents(command)
 	register("document-set", offerSets)
 	register("tag", offerTags)
-	fixed(command, "format", func() []cobra.Completion { return searchFormats() })
+	a.fixed(command, "format", func() []cobra.Completion { return searchFormats() })
 }
 
 func (a *app) completeAgents(command *cobra.Command) {
@@ -91,7 +91,7 @@ func (a *app) completeLibraryFlags(command *cobra.Command) {
 		a.completeFlag(command, "source", open, offerSources)
 	}
 	if command.Flags().Lookup("as") != nil {
-		fixed(command, "as", allSources)
+		a.fixed(command, "as", allSources)
 	}
 }
 
@@ -107,13 +107,16 @@ func allSources() []cobra.Completion {
 }
 
 // fixed offers values that do not depend on a server.
-func fixed(command *cobra.Command, flag string, values func() []cobra.Completion) {
-	register(command, flag, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) fixed(command *cobra.Command, flag string, values func() []cobra.Completion) {
+	a.register(command, flag, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return values(), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-func register(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
+func (a *app) register(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if a.doors.Guest { // who completes nothing here, while the library remembers each flag for as long as the program runs
+		return
+	}
 	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err) // the flag does not exist: a mistake in the command that has it
 	}
@@ -122,7 +125,7 @@ func register(command *cobra.Command, flag string, complete cobra.CompletionFunc
 // completeFlag offers what a server or library has; whatever fails, there is nothing to offer.
 func (a *app) completeFlag(command *cobra.Command, flag string, open func(context.Context) (*Session, error),
 	values offer) {
-	register(command, flag, func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	a.register(command, flag, func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx := command.Context()
 		if ctx == nil {
 			ctx = context.Background() //nolint:contextcheck // the shell gives none

@@ -45,10 +45,10 @@ func Run(ctx context.Context, options Options, terminal Terminal) error {
 	if terminal.FramesPerSecond == 0 {
 		terminal.FramesPerSecond = FramesPerSecond
 	}
-	session, stop := context.WithCancel(ctx)
-	defer stop()
+	session, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	model := New(session, options)
-	program := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(terminal.In), tea.WithOutput(terminal.Out),
+	program := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(terminal.input(session)), tea.WithOutput(terminal.Out),
 		tea.WithEnvironment(terminal.Env), tea.WithFPS(terminal.FramesPerSecond), tea.WithoutSignalHandler(),
 		tea.WithColorProfile(options.Profile), tea.WithWindowSize(options.Width, options.Height))
 	followed := make(chan struct{})
@@ -56,13 +56,21 @@ func Run(ctx context.Context, options Options, terminal Terminal) error {
 		defer close(followed)
 		follow(session, program, terminal)
 	}()
+	if terminal.elsewhere() {
+		go readKeys(session, program, terminal, stop)
+	}
 	_, err := program.Run()
-	stop()
+	if cause := context.Cause(session); errors.Is(cause, ErrBroke) {
+		err = cause
+	}
+	stop(nil)
 	<-followed
 	closed := model.Close()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, ErrBroke):
+		return err
 	case errors.Is(err, tea.ErrProgramPanic):
 		return fmt.Errorf("%w: %w", ErrBroke, err)
 	case err != nil:
