@@ -18,10 +18,11 @@ import (
 	"quarry/ui/plain"
 )
 
-// What a terminal may be. A larger one shows this much, and is drawn no further.
+// What a terminal may be. A larger one shows this much, and is drawn no further: each cell is kept several times over.
 const (
 	mostColumns = 500
 	mostRows    = 200
+	mostCells   = 40_000
 )
 
 // Frames per second: as few as typing over a network needs, and fewer when many are here.
@@ -148,7 +149,8 @@ func capabilities(terminal string) explorer.Capabilities {
 
 // clamped keeps a terminal's size within what can be drawn.
 func clamped(window charm.Window) explorer.Size {
-	return explorer.Size{Width: max(0, min(window.Width, mostColumns)), Height: max(0, min(window.Height, mostRows))}
+	width := max(0, min(window.Width, mostColumns))
+	return explorer.Size{Width: width, Height: max(0, min(window.Height, mostRows, mostCells/max(1, width)))}
 }
 
 // explorePlain explores line by line, with an editor for the line.

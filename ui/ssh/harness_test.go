@@ -188,6 +188,7 @@ type visit struct {
 	*terminal.Terminal
 	t       *testing.T
 	session *gossh.Session
+	conn    *gossh.Client
 	ended   chan error
 }
 
@@ -205,7 +206,7 @@ func sit(t *testing.T, conn *gossh.Client, width, height int, command string, en
 	if err := session.RequestPty("xterm-256color", height, width, gossh.TerminalModes{}); err != nil {
 		t.Fatal(err)
 	}
-	v := &visit{Terminal: terminal.New(terminal.Options{Width: max(1, width), Height: max(1, height)}), t: t, session: session,
+	v := &visit{Terminal: terminal.New(terminal.Options{Width: max(1, width), Height: max(1, height)}), t: t, session: session, conn: conn,
 		ended: make(chan error, 1)}
 	t.Cleanup(func() {
 		_ = session.Close()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -102,8 +103,10 @@ func (k *keyboard) Read(p []byte) (int, error) {
 // idleness ends a session in which nobody presses a key.
 type idleness struct {
 	limit time.Duration
-	warn  *time.Timer
+	warn  *time.Timer // nil: there is no time for a warning
 	end   *time.Timer
+	mutex sync.Mutex
+	over  bool
 }
 
 const idleWarning = time.Minute // before the end
@@ -118,6 +121,11 @@ func watch(limit time.Duration, warn, end func()) *idleness {
 }
 
 func (i *idleness) heard() {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	if i.over { // and is not to be remembered until the limit
+		return
+	}
 	if i.warn != nil {
 		i.warn.Reset(i.limit - idleWarning)
 	}
@@ -125,6 +133,9 @@ func (i *idleness) heard() {
 }
 
 func (i *idleness) stop() {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	i.over = true
 	if i.warn != nil {
 		i.warn.Stop()
 	}

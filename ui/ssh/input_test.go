@@ -112,5 +112,12 @@ func TestIdleness(t *testing.T) {
 		if ended != 50*time.Minute {
 			t.Errorf("ended after %s", ended)
 		}
+		i.stop()
+		i.heard() // of a key that came too late
+		ended = 0
+		time.Sleep(time.Hour)
+		if ended != 0 {
+			t.Error("a session that is over ends again")
+		}
 	})
 }

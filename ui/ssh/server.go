@@ -184,6 +184,7 @@ type arrival struct {
 	pty    charm.Pty
 	hasPty bool
 	sizes  chan explorer.Size // of the terminal, the last one only
+	over   func()             // to be called at its end
 }
 
 // arrived notes what a session asks for. It runs in between the session's requests, which change all of it.
@@ -191,7 +192,10 @@ func (s *server) arrived(inner charm.Session, kind string) bool {
 	if kind == "subsystem" {
 		return false
 	}
-	a := arrival{raw: inner.RawCommand(), env: inner.Environ()}
+	ctx := inner.Context()
+	conn := connectionOf(ctx)
+	a := arrival{raw: inner.RawCommand(), env: inner.Environ(),
+		over: conn.began(func() { go keepAlive(serverConn(ctx), conn) })} // from now on there may be input
 	a.pty, _, a.hasPty = inner.Pty()
 	if sizes, ok := s.terminals.Load(inner); ok {
 		a.sizes = sizes.(chan explorer.Size)

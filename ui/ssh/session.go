@@ -57,7 +57,7 @@ func (s *server) handled(charm.Handler) charm.Handler {
 			notices: make(chan string, 4)}
 		one.ctx, one.stop = context.WithCancelCause(inner.Context())
 		defer one.stop(nil)
-		defer one.conn.began(func() { go keepAlive(serverConn(inner.Context()), one.conn) })()
+		defer one.arrival.over()
 		if !s.begin(one) {
 			one.say(errStopping.Error())
 			_ = inner.Exit(cli.ExitUnreachable)
