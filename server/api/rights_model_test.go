@@ -177,6 +177,12 @@ func (q *inquiry) within(what, text string, allowed []string, echoed ...string) 
 			q.errorf("%s: the model is told of %s", what, secret)
 		}
 	}
+	visible := q.sources(q.asker, func(*ruleDocument) bool { return true })
+	for _, offered := range regexp.MustCompile(`\\n- ([a-z_]+) \(`).FindAllStringSubmatch(heard, -1) {
+		if !slices.Contains(visible, offered[1]) {
+			q.errorf("%s: the model may choose %s, of %v", what, offered[1], visible)
+		}
+	}
 }
 
 // thinks searches with a model, whole or as a stream.

@@ -101,6 +101,7 @@ func kindsOfQuestion() []kindOfQuestion {
 	return []kindOfQuestion{
 		{"search", 4, (*inquiry).searches}, {"instant", 2, (*inquiry).types}, {"near", 3, (*inquiry).nearby},
 		{"model", 3, (*inquiry).thinks}, {"ask", 2, (*inquiry).asks}, {"sessions", 1, (*inquiry).talks}, {"files", 1, (*inquiry).keeps},
+		{"change", 2, (*inquiry).changes}, {"unseen scope", 1, (*inquiry).unseenScope},
 		{"typo", 2, (*inquiry).misspells}, {"facets", 2, (*inquiry).facets}, {"hidden word", 3, (*inquiry).hiddenWord},
 		{"unseen set", 1, (*inquiry).unseenSet}, {"unseen agent", 1, (*inquiry).unseenAgent}, {"read", 2, (*inquiry).reads},
 		{"list", 2, (*inquiry).lists}, {"agents", 2, (*inquiry).agents}, {"tags", 2, (*inquiry).tags},
@@ -473,6 +474,40 @@ func (q *inquiry) unseenAgent() {
 	} {
 		q.alike(strconv.Itoa(hidden[q.rand.IntN(len(hidden))].id), "987654", ask)
 	}
+}
+
+// unseenScope names sets and groups for a new agent that the asker may not know of.
+func (q *inquiry) unseenScope() {
+	if q.user == nil || q.token != q.user.full || q.admin() {
+		return
+	}
+	var forms, ids []string
+	for _, s := range q.sets {
+		if !q.knowsSet(s) {
+			forms, ids = append(forms, `{"name":"x","document_set_ids":[%s]}`), append(ids, strconv.Itoa(s.id))
+		}
+	}
+	for _, name := range sortedKeys(q.groups) {
+		if !q.user.groups[name] {
+			forms, ids = append(forms, `{"name":"x","groups":[%s]}`), append(ids, strconv.Itoa(q.groups[name]))
+		}
+	}
+	for i, form := range forms {
+		q.alike(ids[i], "987654", func(id string) *httptest.ResponseRecorder {
+			return q.send(http.MethodPost, "/persona", fmt.Sprintf(form, id))
+		})
+	}
+}
+
+// changes asks, changes something, and asks again: what is given and taken away is so at once.
+func (q *inquiry) changes() {
+	q.lists()
+	q.change(q.rules)
+	if q.user != nil && !q.user.active {
+		q.same("somebody who is shut out", strconv.Itoa(q.get("/manage/document-set").Code), "403")
+		return
+	}
+	q.lists()
 }
 
 // reads asks for the text of documents.

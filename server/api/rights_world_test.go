@@ -87,6 +87,9 @@ func newRuleWorld(t testing.TB, number uint64, tenants ...string) *ruleWorld {
 }
 
 func (w *ruleWorld) close() {
+	for server := range w.publics {
+		server.Close()
+	}
 	for _, documents := range w.indexes {
 		w.check(documents.Close())
 	}
