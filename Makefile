@@ -6,7 +6,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run test lint build cross bench bench-ui bench-serve bench-quality crash rights docs screens clean
+.PHONY: run test lint build cross bench bench-ui bench-serve bench-ssh bench-quality crash rights docs screens clean
 
 run: build
 	./bin/quarry --sample $(if $(Q),"$(Q)")
@@ -80,6 +80,17 @@ bench-serve: build
 	@test -f $(BENCH)/chunks.jsonl || $(GO) run ./tools/benchcorpus chunks 100000 "$$QUARRY_DATA" $(BENCH)/chunks.jsonl
 	@test -d $(BENCH)/large || ./bin/quarry add --quiet --library $(BENCH)/large $(BENCH)/chunks.jsonl
 	$(GO) run ./tools/load bin/quarry $(BENCH)/large "$$QUARRY_DATA"/qrels/handbook-sourcegraph/queries.jsonl "$$QUARRY_DATA"/qrels/scifact/queries.jsonl
+
+# The explorer over SSH: one visitor types, two hundred come in, search, read and stay, one floods the server, five hundred
+# come and go, with their budgets: at the sample library, and at a handbook.
+bench-ssh: build
+	@test -n "$$QUARRY_DATA" || { echo "set QUARRY_DATA to a folder with corpora/ and qrels/"; exit 1; }
+	@mkdir -p $(BENCH)
+	@test -d $(BENCH)/handbook || ./bin/quarry add --quiet --library $(BENCH)/handbook "$$QUARRY_DATA"/corpora/sourcegraph-handbook
+	@echo "== the sample library"
+	$(GO) run ./tools/sshload bin/quarry
+	@echo "== a handbook"
+	$(GO) run ./tools/sshload -scenario crowd -library $(BENCH)/handbook bin/quarry
 
 # Kills `quarry add` fifty times at random moments, and the store's own writers eighty times.
 crash:
