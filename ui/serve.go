@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"quarry/ui/cli"
 	"quarry/ui/ssh"
@@ -16,6 +17,10 @@ import (
 
 // hostKeyFile is the host key's in the data folder.
 const hostKeyFile = "ssh_host_ed25519_key"
+
+// visitorsGarbage is how much garbage, in percent of what is in use, may gather where people come in over SSH: what is in
+// use is mostly what their screens show, and there may be hundreds of them.
+const visitorsGarbage = 30
 
 // serve answers the API, visitors over SSH, or both, until ctx ends. What fails ends the other, too.
 func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
@@ -44,6 +49,7 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 		}
 	}
 	if options.SSH.Address != "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(visitorsGarbage))
 		visits := sshOptions(host, served, options)
 		visits.Version = d.process.Version
 		listeners["ssh"] = func(ctx context.Context) error {

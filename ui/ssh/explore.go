@@ -25,11 +25,12 @@ const (
 	mostCells   = 40_000
 )
 
-// Frames per second: as few as typing over a network needs, and fewer when many are here.
+// Frames per second: as few as typing over a network needs, and fewer when so many are here that waking up for them takes
+// half a processor.
 const (
 	framesPerSecond = 60
 	framesOfMany    = 30
-	many            = 100 // sessions
+	many            = 300 // sessions
 )
 
 // cacheBytes bounds what an explorer remembers, for each visitor.
