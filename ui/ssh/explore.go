@@ -61,7 +61,7 @@ func (s *session) command(line string) int {
 // target is what is searched, as the visitor.
 func (s *session) target() cli.Target {
 	return cli.Target{Kind: cli.KindRemote, Rule: 1, Reason: "the server is asked over SSH", Profile: s.visitor.client.Profile(),
-		ServerURL: s.server.Where, Agent: s.server.Agent, AgentName: s.server.AgentName, Private: true,
+		ServerURL: s.server.Where, Agent: s.server.Agent, AgentName: s.server.AgentName, Private: s.server.People.KnowsPeople(),
 		Open: func(context.Context) (*cli.Session, error) {
 			return &cli.Session{Client: s.visitor.client, Close: nothing}, nil
 		}}
@@ -125,7 +125,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 			Open: func(context.Context) (*explorer.Session, error) {
 				return &explorer.Session{Client: s.visitor.client}, nil
 			}},
-		Query: e.Query, Results: e.Limit, Private: true, Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
+		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "what is searched here is up to who runs the server"},
 		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.server.Now,
