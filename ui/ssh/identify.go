@@ -112,8 +112,7 @@ func (s *session) confirmed(ctx context.Context, way string, c *client.Client) (
 
 // askToken lets a person type a token, which is not shown.
 func (s *session) askToken(ctx context.Context) (*visitor, error) {
-	s.keyboard.whole.Store(true)
-	defer s.keyboard.whole.Store(false)
+	defer s.keyboard.whole.Store(s.keyboard.whole.Swap(true))
 	prompt := term.NewTerminal(duplex{s.keyboard, s.inner}, "")
 	fmt.Fprintf(s.inner, "This server searches for who has a token of %s.\n", s.server.Where)
 	var refused error

@@ -110,6 +110,7 @@ func (s *session) run() (code int) {
 		s.keyboard = listen(s.ctx, s.inner, idle.heard, s.stop)
 		if s.arrival.raw == "" {
 			kind = kindExplorer
+			s.keyboard.whole.Store(true) // also what is typed before it opens
 		}
 	}
 	leave, err := s.enter()
