@@ -48,6 +48,9 @@ func readKeys(ctx context.Context, program *tea.Program, terminal Terminal, brok
 	for {
 		select {
 		case event := <-events:
+			if terminal.Pace != nil && terminal.Pace(ctx) != nil {
+				continue // the reader ends with ctx, too
+			}
 			program.Send(event)
 		case <-ended:
 			program.Quit()

@@ -10,6 +10,7 @@ import (
 
 	charm "charm.land/ssh"
 	"golang.org/x/term"
+	"golang.org/x/time/rate"
 
 	"quarry/client"
 	"quarry/theme"
@@ -129,7 +130,8 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 		Caps:  capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "what is searched here is up to who runs the server"},
 		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.server.Now,
-	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames, Sizes: s.arrival.sizes, Notices: s.notices})
+	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames,
+		Pace: rate.NewLimiter(keyRate, keyBurst).Wait, Sizes: s.arrival.sizes, Notices: s.notices})
 	switch {
 	case errors.Is(err, explorer.ErrBroke):
 		s.broke(err, nil) // the stack stands on standard error

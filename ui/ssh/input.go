@@ -18,6 +18,11 @@ const (
 	typingBurst = 8 << 10
 	chunkSize   = 1 << 10
 	chunksAhead = 64 // that a command may leave unread
+
+	// A key costs the same whether it is one byte or ten, and a paste of any length costs about as much: the explorer draws
+	// its screen, and may search. Nobody holds down a key that repeats more often; a wheel turns faster only for a while.
+	keyRate  = 60 // a second
+	keyBurst = 300
 )
 
 const interruptKey = 0x03 // ctrl+c: nothing else turns it into a signal here
