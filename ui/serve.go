@@ -7,7 +7,9 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"runtime/debug"
 
 	"quarry/ui/cli"
@@ -42,6 +44,9 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 		return err
 	}
 	defer func() { _ = served.Close() }()
+	// While it finishes what it began, a second Ctrl-C is somebody who does not want to wait.
+	hurry := context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
+	defer hurry()
 	listeners := map[string]func(context.Context) error{}
 	if options.HTTP != "" {
 		listeners["http"] = func(ctx context.Context) error {
