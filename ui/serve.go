@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"syscall"
 	"runtime/debug"
+	"syscall"
 
 	"quarry/ui/cli"
 	"quarry/ui/ssh"
