@@ -203,6 +203,7 @@ func (q *inquiry) thinks() {
 type ruleSession struct {
 	id, tenant, of string
 	hidden         bool // in no list
+	agent          bool // it was begun with one, which may be gone
 }
 
 // asks lets a model answer, and keeps the session for others to look for.
@@ -215,7 +216,7 @@ func (q *inquiry) asks() {
 		"document_types": query.kinds, "updated_at_range": map[string]any{"start": momentOr(query.since), "end": momentOr(query.until)}}}
 	session := ""
 	for _, s := range q.sessions {
-		if q.mayChat() && s.of == q.self() && s.tenant == q.tenant && query.agent == nil && q.chance(20) {
+		if q.mayChat() && s.of == q.self() && s.tenant == q.tenant && query.agent == nil && !s.agent && q.chance(20) {
 			session, request["chat_session_id"] = s.id, s.id
 		}
 	}
@@ -241,7 +242,7 @@ func (q *inquiry) asks() {
 	}
 	q.within("an answer to "+asked, answer.Body.String(), q.admitted(query), echoed...)
 	if id := regexp.MustCompile(`"chat_session_id": ?"([^"]*)"`).FindStringSubmatch(answer.Body.String()); id != nil {
-		q.ruleWorld.sessions = append(q.ruleWorld.sessions, ruleSession{id[1], q.tenant, q.self(), info["incognito"] == true})
+		q.ruleWorld.sessions = append(q.ruleWorld.sessions, ruleSession{id[1], q.tenant, q.self(), info["incognito"] == true, query.agent != nil})
 	}
 }
 
@@ -338,7 +339,7 @@ func (q *inquiry) keeps() {
 			q.errorf("uploaded %+v", made)
 			return
 		}
-		q.ruleWorld.files = append(q.ruleWorld.files, ruleSession{made.UserFiles[0].ID, q.tenant, q.self(), false})
+		q.ruleWorld.files = append(q.ruleWorld.files, ruleSession{made.UserFiles[0].ID, q.tenant, q.self(), false, false})
 	}
 	looked := ruleSession{id: uuid.NewString()}
 	if len(q.files) > 0 && q.chance(90) {
