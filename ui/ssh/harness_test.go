@@ -198,15 +198,21 @@ const patience = 20 * time.Second
 // sit opens a session with a terminal: a shell, or a command.
 func sit(t *testing.T, conn *gossh.Client, width, height int, command string, env ...string) *visit {
 	t.Helper()
+	return sitAt(t, conn, terminal.Options{Width: width, Height: height}, command, env...)
+}
+
+// sitAt opens a session with a terminal of a kind.
+func sitAt(t *testing.T, conn *gossh.Client, options terminal.Options, command string, env ...string) *visit {
+	t.Helper()
 	session, err := conn.NewSession()
 	if err != nil {
 		t.Fatal(err)
 	}
 	setenv(t, session, env)
-	if err := session.RequestPty("xterm-256color", height, width, gossh.TerminalModes{}); err != nil {
+	if err := session.RequestPty("xterm-256color", options.Height, options.Width, gossh.TerminalModes{}); err != nil {
 		t.Fatal(err)
 	}
-	v := &visit{Terminal: terminal.New(terminal.Options{Width: max(1, width), Height: max(1, height)}), t: t, session: session, conn: conn,
+	v := &visit{Terminal: terminal.New(options), t: t, session: session, conn: conn,
 		ended: make(chan error, 1)}
 	t.Cleanup(func() {
 		_ = session.Close()

@@ -52,7 +52,7 @@ func newCompany(t *testing.T) company {
 	c.token = made.Token
 	owner := s.InProcess(s.Owner())
 	for id, emails := range map[string][]string{"everybody": {}, "jo": {"jo@acme.com"}, "ann": {"ann@acme.com"}} {
-		body := fmt.Sprintf(`{"document":{"id":%q,"source":"web","semantic_identifier":"The plan of %s","sections":[{"text":"The plan of %s, which is to win."}],
+		body := fmt.Sprintf(`{"document":{"id":%q,"source":"web","semantic_identifier":"The plan of %s","sections":[{"text":"The plan of %s, which is to win.\n\n~~~go\nfunc win() string { return \"yes\" } // soon\n~~~\n"}],
 			"metadata":{},"from_ingestion_api":true,"external_access":{"external_user_emails":%s,"external_user_group_ids":[],"is_public":%v}}}`,
 			id, id, id, mustJSON(t, emails), len(emails) == 0)
 		w := httptest.NewRecorder()
