@@ -436,7 +436,7 @@ func TestOpenSSHWhenTheServerStops(t *testing.T) {
 		t.Errorf("somebody new: exit %d\n%s", got.code, got.stderr)
 	}
 	wantExit(t, screen, 130)
-	if !strings.Contains(screen.Text(), "this server is being stopped; connect again in a little while") {
+	if !strings.Contains(screen.Text(), "error: this server is being stopped\n") {
 		t.Errorf("the person sees\n%s", screen.Text())
 	}
 	screen.RequireRestored()

@@ -87,6 +87,18 @@ func (a *app) execute(ctx context.Context, arguments []string) (err error) {
 	return root.ExecuteContext(ctx)
 }
 
+// stopped is why the command was stopped. Whoever stops it may say so.
+func stopped(ctx context.Context) error {
+	var told interface {
+		error
+		Remedy() string
+	}
+	if errors.As(context.Cause(ctx), &told) {
+		return &Failure{Code: ExitInterrupted, What: told.Error(), Do: told.Remedy()}
+	}
+	return errInterrupted
+}
+
 // broke is the error of a panic. What went wrong inside is for who runs the program.
 func (a *app) broke(cause any, stack []byte) error {
 	if a.doors.Broke != nil {
@@ -104,7 +116,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 	if err != nil && ctx.Err() != nil && !errors.Is(err, errOutputClosed) {
 		var failure *Failure
 		if !errors.As(err, &failure) || failure.Code != ExitInterrupted {
-			err = errInterrupted
+			err = stopped(ctx)
 		}
 	}
 	var panicked *client.PanicError

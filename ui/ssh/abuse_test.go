@@ -29,8 +29,8 @@ func (h *house) dialFrom(address string) (net.Conn, error) {
 }
 
 // client speaks SSH over a connection.
-func (h *house) client(conn net.Conn) (*gossh.Client, error) {
-	c, channels, requests, err := gossh.NewClientConn(conn, h.address, &gossh.ClientConfig{User: "visitor", HostKeyCallback: gossh.InsecureIgnoreHostKey()})
+func (h *house) client(conn net.Conn, auth ...gossh.AuthMethod) (*gossh.Client, error) {
+	c, channels, requests, err := gossh.NewClientConn(conn, h.address, &gossh.ClientConfig{User: "visitor", Auth: auth, HostKeyCallback: gossh.InsecureIgnoreHostKey()})
 	if err != nil {
 		_ = conn.Close()
 		return nil, err
@@ -39,13 +39,13 @@ func (h *house) client(conn net.Conn) (*gossh.Client, error) {
 }
 
 // stranger connects from an address that nobody else in the test has.
-func (h *house) stranger(address string) *gossh.Client {
+func (h *house) stranger(address string, auth ...gossh.AuthMethod) *gossh.Client {
 	h.t.Helper()
 	conn, err := h.dialFrom(address)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	client, err := h.client(conn)
+	client, err := h.client(conn, auth...)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -57,6 +57,7 @@ func (h *house) stranger(address string) *gossh.Client {
 type neighbour struct {
 	t       *testing.T
 	h       *house
+	auth    []gossh.AuthMethod
 	conn    *gossh.Client
 	v       *visit
 	slowest time.Duration
@@ -64,9 +65,9 @@ type neighbour struct {
 
 const theirAddress = "127.0.0.9" // the neighbour's
 
-func newNeighbour(h *house) *neighbour {
+func newNeighbour(h *house, auth ...gossh.AuthMethod) *neighbour {
 	h.t.Helper()
-	n := &neighbour{t: h.t, h: h, conn: h.stranger(theirAddress)}
+	n := &neighbour{t: h.t, h: h, auth: auth, conn: h.stranger(theirAddress, auth...)}
 	n.v = sit(h.t, n.conn, 100, 30, "")
 	n.v.sees("type to search")
 	n.works()
@@ -90,7 +91,7 @@ func (n *neighbour) works() {
 	if got := run(n.t, n.conn, "search rollback", ""); got.code != 0 || !strings.Contains(got.out, "Runbook") {
 		n.t.Errorf("a neighbour's search: exit %d\n%s", got.code, got.err)
 	}
-	conn := n.h.stranger("127.0.0.10")
+	conn := n.h.stranger("127.0.0.10", n.auth...)
 	if got := run(n.t, conn, "version", ""); got.code != 0 {
 		n.t.Errorf("somebody new: exit %d\n%s", got.code, got.err)
 	}

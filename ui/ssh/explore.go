@@ -48,15 +48,11 @@ func (s *session) command(line string) int {
 	if s.arrival.hasPty {
 		streams.Width = min(s.arrival.pty.Window.Width, mostColumns)
 	}
-	code := cli.Run(s.ctx, streams, arguments(line), cli.Doors{
+	return cli.Run(s.ctx, streams, arguments(line), cli.Doors{
 		Version: s.server.Version, Guest: true, Broke: s.broke,
 		Decide:  func(cli.Where) (cli.Target, error) { return s.target(), nil },
 		Explore: s.explore,
 	})
-	if cause := s.cause(); cause != nil {
-		s.say(cause.Error())
-	}
-	return code
 }
 
 // target is what is searched, as the visitor.

@@ -38,6 +38,9 @@ type refusal struct{ what, do string }
 // Error is the first line.
 func (r *refusal) Error() string { return r.what }
 
+// Remedy is the second.
+func (r *refusal) Remedy() string { return r.do }
+
 // identify finds out who a session is: by the key that was shown, else by the token that it brings, else it is anybody
 // where anybody may come in; at a terminal a token can be typed.
 func (s *session) identify(ctx context.Context) (*visitor, error) {

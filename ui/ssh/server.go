@@ -59,7 +59,8 @@ func (s *server) serve(ctx context.Context, host gossh.Signer, ready func(addres
 	case <-ctx.Done():
 	}
 	s.stop(inner)
-	if err := <-failed; !errors.Is(err, charm.ErrServerClosed) {
+	_ = listener.Close() // which the library does not know yet if it only just began
+	if err := <-failed; !errors.Is(err, charm.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
 	}
 	return nil

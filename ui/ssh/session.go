@@ -25,12 +25,14 @@ const (
 
 // Why a session ends that its person did not leave.
 var (
-	errStopping = errors.New("this server is being stopped; connect again in a little while")
-	errIdle     = errors.New("nobody pressed a key for a long time")
-	errOver     = errors.New("this session has lasted as long as one may")
-	errBroke    = errors.New("something went wrong here, and this session is over; it was noted")
-	errFlood    = errors.New("more came over this connection than one may send")
+	errStopping = &refusal{"this server is being stopped", "Connect again in a little while."}
+	errIdle     = &refusal{"nobody pressed a key for a long time, and the session is over", "Connect again."}
+	errOver     = &refusal{"this session has lasted as long as one may", "Connect again."}
+	errFlood    = &refusal{"more came over this connection than one may send", "Send less, or in several connections."}
 )
+
+// errBroke is all that a visitor hears of a panic.
+var errBroke = errors.New("something went wrong here, and this session is over; it was noted")
 
 // session is one visit.
 type session struct {
@@ -59,7 +61,7 @@ func (s *server) handled(charm.Handler) charm.Handler {
 		defer one.stop(nil)
 		defer one.arrival.over()
 		if !s.begin(one) {
-			one.say(errStopping.Error())
+			one.complain(errStopping)
 			_ = inner.Exit(cli.ExitUnreachable)
 			return
 		}
@@ -149,14 +151,13 @@ func (s *session) enter() (leave func(), err error) {
 
 // refused tells why somebody does not come in.
 func (s *session) refused(err error) int {
-	if cause := s.cause(); cause != nil {
-		s.say(cause.Error())
-		return cli.ExitInterrupted
-	}
 	var no *refusal
 	switch {
+	case errors.As(context.Cause(s.ctx), &no):
+		s.complain(no)
+		return cli.ExitInterrupted
 	case errors.As(err, &no):
-		fmt.Fprintf(s.stderr(), "error: %s\nwhat to do: %s\n", no.what, no.do)
+		s.complain(no)
 		return cli.ExitAuth
 	case errors.Is(err, errFull) || errors.Is(err, errPersonFull):
 		fmt.Fprintf(s.stderr(), "error: %s\n", err)
@@ -192,23 +193,17 @@ func (s *session) runs() bool {
 	return runs
 }
 
-// cause is why the session was ended from outside; nil: it was not.
-func (s *session) cause() error {
-	cause := context.Cause(s.ctx)
-	for _, ours := range []error{errStopping, errIdle, errOver, errFlood} {
-		if errors.Is(cause, ours) {
-			return cause
-		}
-	}
-	return nil
-}
-
 // tell shows a line to a person in the explorer.
 func (s *session) tell(text string) {
 	select {
 	case s.notices <- text:
 	default: // they have not read the ones before
 	}
+}
+
+// complain prints the two lines of a refusal.
+func (s *session) complain(no *refusal) {
+	fmt.Fprintf(s.stderr(), "error: %s\nwhat to do: %s\n", no.what, no.do)
 }
 
 // say prints a line after everything else.

@@ -1,0 +1,151 @@
+package ssh_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"quarry/ui/ssh"
+	"quarry/ui/target"
+)
+
+func TestSessionsAreLimited(t *testing.T) {
+	c := newCompany(t)
+	jo, joLine := key(t)
+	ann, annLine := key(t)
+	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
+		options.AuthorizedKeys, options.Open = keysFile(t, `user="jo@acme.com" `+joLine, `user="ann@acme.com" `+annLine), true
+		options.Limits.Sessions, options.Limits.PerPerson = 3, 2
+	})
+	conn := h.mustConnect(gossh.PublicKeys(jo))
+	first := sit(t, conn, 80, 24, "")
+	first.sees("type to search")
+	sit(t, h.mustConnect(gossh.PublicKeys(jo)), 80, 24, "").sees("type to search")
+	v := sit(t, conn, 80, 24, "")
+	v.sees("you have as many sessions as one person may have")
+	if code := v.leaves(); code != 6 {
+		t.Errorf("exit %d", code)
+	}
+	if got := run(t, conn, "search plan", ""); got.code != 6 || !strings.Contains(got.err, "error: you have as many sessions") || got.out != "" {
+		t.Errorf("exit %d: %s%s", got.code, got.out, got.err)
+	}
+	other := h.mustConnect(gossh.PublicKeys(ann))
+	theirs := sit(t, other, 80, 24, "")
+	theirs.sees("type to search")
+	for _, conn := range []*gossh.Client{other, h.mustConnect(interactive())} {
+		if got := run(t, conn, "search plan", ""); got.code != 6 || !strings.Contains(got.err, "error: this server is full; try again in a while") {
+			t.Errorf("exit %d: %s", got.code, got.err)
+		}
+	}
+	first.press("ctrl+c")
+	first.leaves()
+	if documents, refused := found(t, other); len(documents) != 2 {
+		t.Errorf("found %v (%s)", documents, refused)
+	}
+}
+
+func TestArrivalsAreLimited(t *testing.T) {
+	h := sample(t, func(options *ssh.Options) { options.Limits.Arrivals = 3 })
+	for range 3 {
+		_ = h.mustConnect().Close()
+	}
+	conn, err := h.dialFrom("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if text, _ := io.ReadAll(conn); string(text) != "Too many connections from your address. Try again in a minute.\r\n" {
+		t.Errorf("%q", text)
+	}
+	if _, err := h.connect(); err == nil {
+		t.Error("a client comes in")
+	}
+	if got := run(t, h.stranger("127.0.0.7"), "version", ""); got.code != 0 {
+		t.Errorf("another address: exit %d", got.code)
+	}
+	if !strings.Contains(h.log.String(), "reason=rate") {
+		t.Error(h.log)
+	}
+}
+
+func TestSessionsEnd(t *testing.T) {
+	tests := []struct {
+		name   string
+		limits ssh.Limits
+		says   string
+	}{
+		{"nobody presses a key", ssh.Limits{Idle: 300 * time.Millisecond}, "nobody pressed a key for a long time"},
+		{"it lasts too long", ssh.Limits{Total: 300 * time.Millisecond}, "this session has lasted as long as one may"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			h := sample(t, func(options *ssh.Options) {
+				options.Limits.Idle, options.Limits.Total = test.limits.Idle, test.limits.Total
+			})
+			for _, command := range []string{"", "--plain", "search -"} {
+				v := sit(t, h.mustConnect(), 80, 24, command)
+				if code := v.leaves(); code != 130 {
+					t.Errorf("%q: exit %d", command, code)
+				}
+				if !strings.Contains(v.Text(), test.says) || strings.Contains(v.Text(), "interrupted") {
+					t.Errorf("%q: they see\n%s", command, strings.TrimRight(v.Text(), " \n"))
+				}
+				if modes := v.Modes(); modes.AltScreen || !modes.CursorVisible {
+					t.Errorf("%q: the terminal is left as %+v", command, modes)
+				}
+			}
+		})
+	}
+	h := sample(t, func(options *ssh.Options) { options.Limits.Total = 300 * time.Millisecond })
+	session, err := h.mustConnect().NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	session.Stderr = &errs
+	if _, err := session.StdinPipe(); err != nil { // which is never closed
+		t.Fatal(err)
+	}
+	if code := exitCode(t, session.Run("search -")); code != 130 || !strings.Contains(errs.String(), "as long as one may") {
+		t.Errorf("without a terminal: exit %d: %s", code, errs.String())
+	}
+}
+
+func TestInputIsLimited(t *testing.T) {
+	h := sample(t, func(options *ssh.Options) { options.Limits.Input = 1 << 20 })
+	conn := h.mustConnect()
+	v := sit(t, conn, 80, 24, "")
+	v.sees("type to search")
+	session, err := conn.NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	session.Stderr, session.Stdin = &errs, io.LimitReader(endless("text "), 100<<20)
+	err = session.Run("ask --prompt this")
+	const says = "more came over this connection than one may send"
+	if !strings.Contains(errs.String(), says) {
+		t.Errorf("the one who sends sees %q, %v", errs.String(), err)
+	}
+	v.sees(says)
+	if got := run(t, h.mustConnect(), "version", ""); got.code != 0 {
+		t.Errorf("another connection: exit %d", got.code)
+	}
+	if got := run(t, h.mustConnect(), "read 1 --from -", strings.Repeat("x", 1<<19)); got.code != 2 {
+		t.Errorf("half of it: exit %d: %s", got.code, got.err)
+	}
+}
+
+// A command at a terminal is interrupted by ctrl+c, as nobody else turns it into a signal.
+func TestCommandsAreInterrupted(t *testing.T) {
+	conn := sample(t, nil).mustConnect()
+	v := sit(t, conn, 80, 24, "search -")
+	v.Send("roll back\r\x03")
+	if code := v.leaves(); code != 130 || !strings.Contains(v.Text(), "interrupted") {
+		t.Errorf("exit %d\n%s", code, v.Text())
+	}
+}
