@@ -22,7 +22,7 @@ const hostKeyFile = "ssh_host_ed25519_key"
 
 // visitorsGarbage is how much garbage, in percent of what is in use, may gather where people come in over SSH: what is in
 // use is mostly what their screens show, and there may be hundreds of them.
-const visitorsGarbage = 30
+const visitorsGarbage = 20
 
 // serve answers the API, visitors over SSH, or both, until ctx ends. What fails ends the other, too.
 func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -66,6 +67,13 @@ type keymap struct {
 	bindings []Binding
 	byKey    map[Place]map[string]int // one bit of Place → key → index into bindings
 }
+
+// usualKeys are those of everybody who configured none. They never change once they are made, so that all explorers of a
+// process share them.
+var usualKeys = sync.OnceValue(func() keymap {
+	keys, _ := newKeymap(Bindings(), nil)
+	return keys
+})
 
 // Places lists the single bits of a set.
 func (p Place) Places() []Place {

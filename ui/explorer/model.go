@@ -137,7 +137,10 @@ func New(ctx context.Context, options Options) *Model {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	keys, problems := newKeymap(Bindings(), options.Keys)
+	keys, problems := usualKeys(), []string(nil)
+	if len(options.Keys) > 0 {
+		keys, problems = newKeymap(Bindings(), options.Keys)
+	}
 	m := &Model{ctx: ctx, options: options, keys: keys, focus: InBox, dark: true, themeMode: options.Theme,
 		target: painted(options.Target), width: options.Width, height: options.Height, memory: newMemory(options.CacheBytes)}
 	m.reader.KeepAtMost(options.CacheBytes)
