@@ -57,11 +57,11 @@ func (v *visitor) types(enough int) (typed, error) {
 		}
 		t.spaces = append(t.spaces, more...)
 	}
-	if _, err := v.pressAll(letters(" -qx")...); err != nil {
+	if _, err := v.pressAll(letters(" -zqxjkvb")...); err != nil {
 		return t, err
 	}
 	for len(t.letters) < enough {
-		more, err := v.pressAll("z", "x", "q", "backspace", "backspace", "backspace")
+		more, err := v.pressAll("w", "q", "z", "backspace", "backspace", "backspace")
 		if err != nil {
 			return t, err
 		}
