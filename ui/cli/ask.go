@@ -254,7 +254,7 @@ func (s *statusLine) show(text string) {
 		return
 	}
 	s.shown = true
-	_, _ = fmt.Fprint(s.app.err, clearLine+s.app.errs.Muted.Render(ansi.Truncate(printable(oneLine(text)), max(1, s.app.io.columns()-1), "…")))
+	_, _ = fmt.Fprint(s.app.err, clearLine+s.app.errs().Muted.Render(ansi.Truncate(printable(oneLine(text)), max(1, s.app.io.columns()-1), "…")))
 }
 
 func (s *statusLine) clear() {

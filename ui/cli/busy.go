@@ -22,7 +22,7 @@ func (a *app) busy(text string) (stop func()) {
 		defer mu.Unlock()
 		if !over {
 			shown = true
-			_, _ = fmt.Fprint(a.err, a.errs.Muted.Render(text))
+			_, _ = fmt.Fprint(a.err, a.errs().Muted.Render(text))
 		}
 	})
 	return func() {

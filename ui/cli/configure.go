@@ -151,7 +151,7 @@ func (a *app) configureFolder(ctx context.Context, d *dialogue) error {
 // ask repeats a question until the answer passes the check.
 func (d *dialogue) ask(question, preset string, check func(string) error) (string, error) {
 	for range configureTries {
-		if err := d.prompt("%s [%s]: ", d.app.errs.Title.Render(question), printable(preset)); err != nil {
+		if err := d.prompt("%s [%s]: ", d.app.errs().Title.Render(question), printable(preset)); err != nil {
 			return "", err
 		}
 		line, err := d.lines.ReadString('\n')
@@ -184,7 +184,7 @@ func (d *dialogue) ask(question, preset string, check func(string) error) (strin
 // token asks for an access token, without showing it.
 func (d *dialogue) token() (string, error) {
 	for range configureTries {
-		if err := d.prompt("%s: ", d.app.errs.Title.Render("Access token (hidden)")); err != nil {
+		if err := d.prompt("%s: ", d.app.errs().Title.Render("Access token (hidden)")); err != nil {
 			return "", err
 		}
 		token, err := d.app.io.ReadSecret()
@@ -217,7 +217,7 @@ func (d *dialogue) endLine() {
 func (d *dialogue) tell(head string, failure *Failure) {
 	what := printable(failure.What)
 	if head != "" {
-		what = d.app.errs.Error.Render(head) + " " + what
+		what = d.app.errs().Error.Render(head) + " " + what
 	}
 	_, _ = fmt.Fprintf(d.app.err, "%s\n%s\n", what, printable(sentence(failure.Do)))
 }

@@ -195,12 +195,12 @@ func (p *progress) barText(now time.Time) string {
 	}
 	if at.Total > 0 && width > barWidth+len(text)+4 {
 		filled := min(barWidth, barWidth*at.Done/at.Total)
-		bar := p.app.errs.Success.Render(strings.Repeat("█", filled)) +
-			p.app.errs.Muted.Render(strings.Repeat("░", barWidth-filled))
+		bar := p.app.errs().Success.Render(strings.Repeat("█", filled)) +
+			p.app.errs().Muted.Render(strings.Repeat("░", barWidth-filled))
 		text = bar + " " + text
 	}
 	if room := width - ansi.StringWidth(text) - 2; room > 8 {
-		text += "  " + p.app.errs.Muted.Render(ansi.TruncateLeft(printable(at.Path),
+		text += "  " + p.app.errs().Muted.Render(ansi.TruncateLeft(printable(at.Path),
 			max(0, ansi.StringWidth(printable(at.Path))-room+1), "…"))
 	}
 	return ansi.Truncate(text, width, "…")

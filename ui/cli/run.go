@@ -33,7 +33,7 @@ type app struct {
 	out     *gate // results
 	err     *gate // everything else
 	style   theme.Palette
-	errs    theme.Palette // the palette of standard error
+	palette atomic.Pointer[theme.Palette] // of standard error, also for who no longer waits for the command
 	started time.Time
 	command *cobra.Command // the one that runs
 	patient atomic.Bool    // the command ends by itself when stopped: wait for it
@@ -127,13 +127,13 @@ func (a *app) finish(ctx context.Context, err error) int {
 	if failure == nil {
 		return ExitSuccess
 	}
-	fmt.Fprintf(a.err, "%s %s\n", a.errs.Error.Render("error:"), printable(failure.What))
+	fmt.Fprintf(a.err, "%s %s\n", a.errs().Error.Render("error:"), printable(failure.What))
 	do := failure.Do
 	if a.doors.Guest {
 		do = guestAdvice(failure)
 	}
 	if do != "" {
-		fmt.Fprintf(a.err, "%s %s\n", a.errs.Muted.Render("what to do:"), printable(sentence(do)))
+		fmt.Fprintf(a.err, "%s %s\n", a.errs().Muted.Render("what to do:"), printable(sentence(do)))
 	}
 	return failure.Code
 }
@@ -143,7 +143,7 @@ func (a *app) note(format string, arguments ...any) {
 	if a.flags.quiet {
 		return
 	}
-	fmt.Fprintf(a.err, "%s %s\n", a.errs.Warning.Render("note:"), printable(fmt.Sprintf(format, arguments...)))
+	fmt.Fprintf(a.err, "%s %s\n", a.errs().Warning.Render("note:"), printable(fmt.Sprintf(format, arguments...)))
 }
 
 // say prints a plain line on standard error, unless --quiet.
@@ -179,7 +179,16 @@ func (a *app) now() time.Time {
 
 func (a *app) usePalettes() {
 	a.style = theme.New(theme.Profile(a.io.OutTTY, a.flags.noColor, a.io.Env))
-	a.errs = theme.New(theme.Profile(a.io.ErrTTY, a.flags.noColor, a.io.Env))
+	errs := theme.New(theme.Profile(a.io.ErrTTY, a.flags.noColor, a.io.Env))
+	a.palette.Store(&errs)
+}
+
+// errs is the palette of standard error.
+func (a *app) errs() theme.Palette {
+	if set := a.palette.Load(); set != nil {
+		return *set
+	}
+	return theme.Palette{}
 }
 
 // commandName is the name of the running command as the user types it, without the program's own.

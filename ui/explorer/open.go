@@ -51,9 +51,8 @@ func (m *Model) open() tea.Cmd {
 	target := m.target
 	return func() tea.Msg {
 		session, err := target.Open(ctx)
-		if ctx.Err() != nil && session != nil { // nobody is there to take it any more
-			closing(session)()
-			return nil
+		if release := closing(session); ctx.Err() != nil && release != nil { // nobody is there to take it any more
+			return release()
 		}
 		return openedMsg{id: opening.id, session: session, err: err}
 	}

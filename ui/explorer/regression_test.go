@@ -218,3 +218,13 @@ func TestMoreResultsThanAskedForAreCut(t *testing.T) {
 		t.Errorf("%d results in the list", m.list.Len())
 	}
 }
+
+// A server that needs no closing may be opened for somebody who has left meanwhile.
+func TestOpenedTooLate(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	m := New(ctx, Options{Target: Target{Kind: Remote, Where: "a server", Open: func(context.Context) (*Session, error) {
+		leave()
+		return &Session{}, nil
+	}}})
+	m.open()() // which must not fail
+}

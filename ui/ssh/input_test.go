@@ -105,10 +105,12 @@ func TestIdleness(t *testing.T) {
 		time.Sleep(20 * time.Minute)
 		i.heard()
 		time.Sleep(29*time.Minute + time.Second)
+		synctest.Wait()
 		if warned != 49*time.Minute || ended != 0 {
 			t.Errorf("warned after %s, ended after %s", warned, ended)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if ended != 50*time.Minute {
 			t.Errorf("ended after %s", ended)
 		}
@@ -116,6 +118,7 @@ func TestIdleness(t *testing.T) {
 		i.heard() // of a key that came too late
 		ended = 0
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if ended != 0 {
 			t.Error("a session that is over ends again")
 		}

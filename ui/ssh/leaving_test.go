@@ -25,6 +25,10 @@ func TestVisitsLeaveNothing(t *testing.T) {
 			_ = conn.Close()
 		}
 	}
+	v := sit(t, h.mustConnect(), 80, 24, "") // what is opened once is open
+	v.sees("type to search")
+	v.Send("roll back a release")
+	v.sees("Runbook")
 	visits(20)
 	before, used := calm(), heap()
 	const more = 100

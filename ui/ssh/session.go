@@ -209,7 +209,13 @@ func (s *session) complain(no *refusal) {
 // say prints a line after everything else.
 func (s *session) say(text string) { fmt.Fprintf(s.stderr(), "quarry: %s\n", text) }
 
-func (s *session) stderr() io.Writer { return s.inner.Stderr() }
+// stderr is where all that is no result goes. A terminal has only one stream, in which things keep their order.
+func (s *session) stderr() io.Writer {
+	if s.arrival.hasPty {
+		return s
+	}
+	return s.inner.Stderr()
+}
 
 // Write is io.Writer's: it sends to the visitor, and counts.
 func (s *session) Write(p []byte) (int, error) {
