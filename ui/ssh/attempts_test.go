@@ -180,11 +180,6 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// interactive is how a visitor without a key comes in.
-func interactive() gossh.AuthMethod {
-	return gossh.KeyboardInteractive(func(string, string, []string, []bool) ([]string, error) { return nil, nil })
-}
-
 // innocent reports what a visitor should not have got.
 func innocent(t *testing.T, what string, got said) {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	charm "charm.land/ssh"
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 	"golang.org/x/time/rate"
 
@@ -128,6 +129,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.server.Now,
 	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames,
 		Pace: rate.NewLimiter(keyRate, keyBurst).Wait, Sizes: s.arrival.sizes, Notices: s.notices})
+	_, _ = io.WriteString(s, ansi.ShowCursor) // which a last frame that is cut short may leave hidden
 	switch {
 	case errors.Is(err, explorer.ErrBroke):
 		s.broke(err, nil) // the stack stands on standard error

@@ -98,28 +98,28 @@ func TestKeysEndWithTheSession(t *testing.T) {
 
 func TestIdleness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var warned, ended time.Duration
+		var warned, ended atomic.Int64
 		began := time.Now()
-		i := watch(30*time.Minute, func() { warned = time.Since(began) }, func() { ended = time.Since(began) })
+		i := watch(30*time.Minute, func() { warned.Store(int64(time.Since(began))) }, func() { ended.Store(int64(time.Since(began))) })
 		defer i.stop()
 		time.Sleep(20 * time.Minute)
 		i.heard()
 		time.Sleep(29*time.Minute + time.Second)
 		synctest.Wait()
-		if warned != 49*time.Minute || ended != 0 {
-			t.Errorf("warned after %s, ended after %s", warned, ended)
+		if warned.Load() != int64(49*time.Minute) || ended.Load() != 0 {
+			t.Errorf("warned after %s, ended after %s", time.Duration(warned.Load()), time.Duration(ended.Load()))
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if ended != 50*time.Minute {
-			t.Errorf("ended after %s", ended)
+		if ended.Load() != int64(50*time.Minute) {
+			t.Errorf("ended after %s", time.Duration(ended.Load()))
 		}
 		i.stop()
 		i.heard() // of a key that came too late
-		ended = 0
+		ended.Store(0)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if ended != 0 {
+		if ended.Load() != 0 {
 			t.Error("a session that is over ends again")
 		}
 	})
