@@ -9,6 +9,7 @@ import (
 	"quarry/client/wire"
 	"quarry/server/directory"
 	"quarry/server/index"
+	"quarry/server/pipeline"
 	"quarry/server/tokens"
 )
 
@@ -70,7 +71,7 @@ func (s *Server) documentChunks(w http.ResponseWriter, r *http.Request, who dire
 		if err != nil {
 			return err
 		}
-		answered := wire.DocumentChunks{Document: describe(document), Chunks: []wire.Chunk{}}
+		answered := wire.DocumentChunks{Document: describe(document, !isListener(r.Context())), Chunks: []wire.Chunk{}}
 		if from < document.ChunkCount {
 			chunks, err := readChunks(r.Context(), snapshot, id, from, to, who.Access())
 			if err != nil {
@@ -86,15 +87,13 @@ func (s *Server) documentChunks(w http.ResponseWriter, r *http.Request, who dire
 	})
 }
 
-// describe is what the API tells of a document.
-func describe(document index.Stored) wire.DocumentInfo {
+// describe is what the API tells of a document. Files are linked to for who is at their machine.
+func describe(document index.Stored, files bool) wire.DocumentInfo {
 	info := wire.DocumentInfo{
 		ID: document.ID, Title: document.Title, SourceType: document.Source, UpdatedAt: timestamp(document.UpdatedAt),
 		Authors: []string{}, ChunkCount: document.ChunkCount, Outline: []wire.OutlineHeading{},
 	}
-	if document.Link != "" {
-		info.Link = &document.Link
-	}
+	info.Link = pipeline.Link(files, document.Link)
 	for _, author := range document.Authors {
 		info.Authors = append(info.Authors, author.Display())
 	}

@@ -113,7 +113,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 // prepare checks a request against what the caller may use, and completes it with the agent's scope.
 func (s *Server) prepare(ctx context.Context, who directory.Principal, request wire.SearchRequest) (
 	pipeline.Request, error) {
-	prepared := pipeline.Request{Search: request, Access: who.Access(), Now: s.Now()}
+	prepared := pipeline.Request{Search: request, Access: who.Access(), Now: s.Now(), FileLinks: !isListener(ctx)}
 	if !isListener(ctx) && !s.Empty {
 		prepared.Profile = s.Profile
 	}

@@ -108,7 +108,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 	content, centerAt := joined(chunks, middle)
 	result := wire.SearchResult{
 		CitationID: &citation, Title: d.Title, Content: content, SourceType: d.Source,
-		Link: link(center.Link, d.Link), UpdatedAt: Timestamp(d.UpdatedAt),
+		Link: Link(r.FileLinks, center.Link, d.Link), UpdatedAt: Timestamp(d.UpdatedAt),
 		DocumentID: d.ID, Ref: d.ID + "#" + strconv.Itoa(s.center.chunk), ChunkInd: s.center.chunk,
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
 		Blurb: blurb(center.Text), Highlights: []wire.Span{}, HeadingPath: append([]string{}, center.Headings...),
@@ -150,10 +150,12 @@ func joined(chunks []index.Chunk, one int) (text string, at wire.Span) {
 	return text, wire.Span{min(at[0], len(text)), min(at[1], len(text))}
 }
 
-// link prefers the exact place of the passage to the document's own address.
-func link(candidates ...string) *string {
+// Link is the first of some links that leads somewhere for the caller, or null: the exact place of a passage comes before
+// the document's own address. A file is only where it lies: elsewhere
+// its path leads nowhere, and tells of a machine that is nobody's business.
+func Link(files bool, candidates ...string) *string {
 	for _, c := range candidates {
-		if c != "" {
+		if c != "" && (files || !strings.HasPrefix(strings.ToLower(c), "file:")) {
 			return &c
 		}
 	}

@@ -33,6 +33,7 @@ type Request struct {
 	// AutoDetectFilters lets the model limit the sources and the time that the question speaks of.
 	AutoDetectFilters bool
 	Sources           []string // those that hold what the caller may see, for AutoDetectFilters
+	FileLinks         bool     // the caller is at the machine that files lie on
 	Trusted           bool     // the caller may be told why the model or a federated source failed
 	// Federated are asked beside the documents here. Their rights are their own: only who owns them may ask them.
 	Federated []Federated

@@ -40,7 +40,7 @@ const cacheBytes = 512 << 10
 
 // command runs a command line as a guest's. At a terminal a question, or nothing, opens the explorer.
 func (s *session) command(line string) int {
-	var in io.Reader = s.inner
+	var in io.Reader = progressing{s.inner, s.idle.heard}
 	if s.keyboard != nil {
 		in = s.keyboard
 	}
@@ -69,11 +69,10 @@ func nothing() error { return nil }
 
 // environment is what a visitor's variables may decide here: how their terminal is drawn on.
 func (s *session) environment() []string {
-	known := []string{"COLORTERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM_PROGRAM", "ACCESSIBLE"}
 	var kept []string
 	for _, entry := range s.arrival.env {
 		name, value, _ := strings.Cut(entry, "=")
-		if slices.Contains(known, name) && len(value) < 100 {
+		if slices.Contains(terminalVariables(), name) && len(value) < 100 {
 			kept = append(kept, entry)
 		}
 	}
@@ -157,7 +156,7 @@ func clamped(window charm.Window) explorer.Size {
 // explorePlain explores line by line, with an editor for the line.
 func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
 	s.keyboard.whole.Store(true)
-	editor := term.NewTerminal(duplex{s.keyboard, s.inner}, "")
+	editor := term.NewTerminal(duplex{s.keyboard, s}, "")
 	return plain.Run(ctx, plain.Options{
 		In: &lines{editor: editor}, Out: s, Err: s.stderr(),
 		Open:  func(context.Context) (*client.Client, func() error, error) { return s.visitor.client, nothing, nil },

@@ -164,9 +164,7 @@ func setenv(t *testing.T, session *gossh.Session, env []string) {
 	t.Helper()
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		if err := session.Setenv(name, value); err != nil {
-			t.Fatal(err)
-		}
+		_ = session.Setenv(name, value) // what is not used here is refused
 	}
 }
 

@@ -27,6 +27,9 @@ func hostKey(path string) (gossh.Signer, error) {
 		}
 		text, err = readSecret(path, maxHostKey)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &Error{Problem: "the host key " + path + " leads nowhere", Fix: "remove it, or name another with --ssh-host-key FILE"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +66,13 @@ func makeHostKey(path string) (err error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", file.Name(), err)
 	}
-	return os.Link(file.Name(), path)
+	if err := os.Link(file.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, err := os.Lstat(path); err == nil { // a link that leads nowhere
+		return fs.ErrExist
+	}
+	return os.Rename(file.Name(), path) // where there are no hard links, and hardly two that start at once
 }
 
 // readSecret reads a file that nobody but its owner may read.

@@ -116,8 +116,8 @@ func (s *session) confirmed(ctx context.Context, way string, c *client.Client) (
 // askToken lets a person type a token, which is not shown.
 func (s *session) askToken(ctx context.Context) (*visitor, error) {
 	defer s.keyboard.whole.Store(s.keyboard.whole.Swap(true))
-	prompt := term.NewTerminal(duplex{s.keyboard, s.inner}, "")
-	fmt.Fprintf(s.inner, "This server searches for who has a token of %s.\n", s.server.Where)
+	prompt := term.NewTerminal(duplex{s.keyboard, s}, "")
+	fmt.Fprintf(s, "This server searches for who has a token of %s.\n", s.server.Where)
 	var refused error
 	for range tokenTries {
 		typed, err := prompt.ReadPassword("Token (it is not shown): ")
@@ -130,7 +130,7 @@ func (s *session) askToken(ctx context.Context) (*visitor, error) {
 			return who, err
 		}
 		refused = err
-		fmt.Fprintf(s.inner, "%s\n", no.what)
+		fmt.Fprintf(s, "%s\n", no.what)
 	}
 	return nil, refused
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gossh "golang.org/x/crypto/ssh"
 
@@ -317,4 +318,73 @@ func TestStartIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever has a session with a key that is taken away loses it.
+func TestAKeyThatIsTakenAwayEndsItsSession(t *testing.T) {
+	c := newCompany(t)
+	jo, line := key(t)
+	ann, annLine := key(t)
+	path := keysFile(t, `user="jo@acme.com" `+line, `user="ann@acme.com" `+annLine)
+	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
+		options.AuthorizedKeys, options.Limits.Keys = path, 10*time.Millisecond
+	})
+	v := sit(t, h.mustConnect(gossh.PublicKeys(jo)), 100, 30, "")
+	v.sees("type to search")
+	other := sit(t, h.mustConnect(gossh.PublicKeys(ann)), 100, 30, "")
+	other.sees("type to search")
+	if err := os.WriteFile(path, []byte(`user="ann@acme.com" `+annLine+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v.sees("your key does not open this server any more")
+	if code := v.leaves(); code != 130 {
+		t.Errorf("exit %d", code)
+	}
+	other.Send("plan")
+	other.sees("The plan of ann")
+}
+
+// Who only tries tokens is asked to connect again, and pays for it with the rate of arrivals.
+func TestTryingTokensEndsTheConnection(t *testing.T) {
+	h := open(t, target.Request{Library: newCompany(t).folder}, func(options *ssh.Options) { options.Tokens = true })
+	conn := h.mustConnect()
+	for range 3 {
+		if got := run(t, conn, "search plan", "", "ONYX_PAT=onyx_pat_guess"); got.code != 4 {
+			t.Fatalf("exit %d: %s", got.code, got.err)
+		}
+	}
+	if _, err := conn.NewSession(); err == nil {
+		t.Error("a fourth session is opened")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- conn.Wait() }()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("the connection goes on")
+	}
+}
+
+// A secret that stands in the wrong place of the file of keys is not told.
+func TestTokensInTheWrongPlaceAreNotTold(t *testing.T) {
+	c := newCompany(t)
+	_, line := key(t)
+	for _, wrong := range []string{`user="onyx_pat_secret" `, `onyx_pat_secret="x" `, `cert-authority `} {
+		options := ssh.Options{Address: "127.0.0.1:0", HostKey: filepath.Join(t.TempDir(), "key"), AuthorizedKeys: keysFile(t, wrong+line),
+			People: served(t, c.folder)}
+		if err := ssh.Serve(t.Context(), options, nil); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// served opens a library for visitors.
+func served(t *testing.T, folder string) *target.Served {
+	t.Helper()
+	opened, err := machineIn(t, t.TempDir()).OpenServed(t.Context(), target.ServeOptions{Where: target.Request{Library: folder}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = opened.Close() })
+	return opened
 }

@@ -30,8 +30,8 @@ type keys struct {
 
 	mutex  sync.Mutex
 	owners map[string]owner // by the key as it is sent
-	size   int64            // of the file that was read
-	at     time.Time        // it was written
+	as     fs.FileInfo      // the file was, when it was read; nil: it could not be
+	failed time.Time        // it could not be read
 }
 
 // openKeys reads a file of keys. At the start anything that is wrong with it is an error.
@@ -56,20 +56,25 @@ func (k *keys) owner(key gossh.PublicKey) (owner, bool) {
 	return found, ok
 }
 
+// unreadable is how long a file that cannot be read is not tried again: whoever knocks must not fill the log.
+const unreadable = time.Second
+
 // refresh reads the file anew if it was changed. A file that cannot be read lets nobody in; a line that is wrong, not
 // whom it is about.
 func (k *keys) refresh() {
 	info, err := os.Stat(k.path)
 	k.mutex.Lock()
-	same := err == nil && info.Size() == k.size && info.ModTime().Equal(k.at)
+	same := err == nil && k.as != nil && os.SameFile(info, k.as) && info.Size() == k.as.Size() &&
+		info.ModTime().Equal(k.as.ModTime())
+	wait := time.Since(k.failed) < unreadable
 	k.mutex.Unlock()
-	if same {
+	if same || wait {
 		return
 	}
 	problems, err := k.read()
 	if err != nil {
 		k.mutex.Lock()
-		k.owners, k.size = nil, -1
+		k.owners, k.as, k.failed = nil, nil, time.Now()
 		k.mutex.Unlock()
 		problems = append(problems, &Error{Problem: "the keys of visitors cannot be read, so that none is let in", Err: err})
 	}
@@ -96,7 +101,7 @@ func (k *keys) read() (problems []*Error, err error) {
 	}
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	k.owners, k.size, k.at = owners, info.Size(), info.ModTime()
+	k.owners, k.as, k.failed = owners, info, time.Time{}
 	return problems, nil
 }
 
@@ -144,6 +149,9 @@ func parseKey(line []byte, knowsPeople bool) (key string, found owner, err error
 	if err != nil {
 		return "", found, errors.New("there is no key")
 	}
+	if _, signed := parsed.(*gossh.Certificate); signed {
+		return "", found, errors.New("certificates are not used: give the key itself")
+	}
 	for _, option := range options {
 		name, value, _ := strings.Cut(option, "=")
 		name, value = strings.ToLower(name), strings.Trim(value, `"`)
@@ -158,7 +166,7 @@ func parseKey(line []byte, knowsPeople bool) (key string, found owner, err error
 		case "restrict", "no-agent-forwarding", "no-port-forwarding", "no-user-rc", "no-x11-forwarding":
 			// Nothing of that is ever allowed.
 		default:
-			err = fmt.Errorf("the option %.40q is not known", name)
+			err = fmt.Errorf("the option %s is not known", unlessToken(name))
 		}
 		if err != nil {
 			return "", owner{}, err
@@ -176,9 +184,17 @@ func personAt(email string, known bool) (string, error) {
 	}
 	address, err := mail.ParseAddress(email)
 	if err != nil || address.Address != email {
-		return "", fmt.Errorf("%.100q is not an email address", email)
+		return "", fmt.Errorf("%s is not an email address", unlessToken(email))
 	}
 	return email, nil
+}
+
+// unlessToken quotes what stands in the wrong place, but not if it is a token.
+func unlessToken(text string) string {
+	if strings.Contains(text, "onyx_pat_") || strings.Contains(text, "on_") {
+		return "a token in its place"
+	}
+	return fmt.Sprintf("%.100q", text)
 }
 
 // usableToken checks that a text can be a token.

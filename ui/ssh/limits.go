@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"container/list"
 	"errors"
 	"io"
 	"net"
@@ -16,10 +17,14 @@ import (
 const (
 	rememberedAddresses = 10_000
 	handshakeTime       = 2 * time.Minute // a person compares a fingerprint, and types the passphrase of a key
-	spareConnections    = 100             // that have no session yet, or none any more
-	spareOfOne          = 50              // of them of one address
-	vacancy             = 1 * time.Minute // that a connection may be without a session
+	mostWaiting         = 100             // connections of which nobody knows yet who it is, or with nobody in them any more
+	waitingOfOne        = 50              // of them of one address
+	vacancy             = 1 * time.Minute // that a connection may be without anybody in it
 	earlyInput          = 256 << 10       // bytes of a connection before its first session
+	anonymousInput      = 2 << 20         // and until somebody is in: what comes behind a command in the meantime
+	mostRefusals        = 3               // of sessions, until the connection ends
+	openingRate         = 20              // sessions of a connection in a second
+	openingBurst        = 100
 )
 
 // rates limit how often an address may connect.
@@ -48,54 +53,55 @@ func (r *rates) allow(address string) bool {
 	return limiter.Allow()
 }
 
-// guests counts who is in.
+// guests counts who is in, and which connections wait for somebody to be.
 type guests struct {
 	limits Limits
 
 	mutex       sync.Mutex
-	connections int
-	vacant      map[string]int // connections without a session, by address
+	waiting     list.List // of *connection, the longest first
+	waitingFrom map[string]int
 	sessions    int
 	persons     map[string]int
 }
 
 func newGuests(limits Limits) *guests {
-	return &guests{limits: limits, vacant: map[string]int{}, persons: map[string]int{}}
+	return &guests{limits: limits, waitingFrom: map[string]int{}, persons: map[string]int{}}
 }
 
-// connected counts a connection, which has no session yet; it is refused when there are too many.
-func (g *guests) connected(address string) bool {
+// waits counts a connection in which nobody is. It is refused when there are too many of its address. When there are too
+// many in all, the one that has waited longest is ended: who only stands there keeps nobody out.
+func (g *guests) waits(c *connection, mayRefuse bool) bool {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	if g.connections >= g.limits.Sessions+spareConnections || g.vacant[address] >= spareOfOne {
+	if mayRefuse && g.waitingFrom[c.host] >= waitingOfOne {
 		return false
 	}
-	g.connections++
-	g.vacant[address]++
+	if g.waiting.Len() >= mostWaiting {
+		longest := g.waiting.Front().Value.(*connection)
+		g.forget(longest)
+		go func() { _ = longest.Close() }()
+	}
+	c.place = g.waiting.PushBack(c)
+	g.waitingFrom[c.host]++
 	return true
 }
 
-// vacated counts a connection of an address among those without a session.
-func (g *guests) vacated(address string) {
+// waitsNoLonger counts it there no more.
+func (g *guests) waitsNoLonger(c *connection) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	g.vacant[address]++
-}
-
-// occupied counts it there no longer.
-func (g *guests) occupied(address string) {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	if g.vacant[address]--; g.vacant[address] == 0 {
-		delete(g.vacant, address)
+	if c.place != nil {
+		g.forget(c)
 	}
 }
 
-// disconnected forgets a connection that is counted nowhere else.
-func (g *guests) disconnected() {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	g.connections--
+// forget takes a connection from those that wait. The caller holds the mutex.
+func (g *guests) forget(c *connection) {
+	g.waiting.Remove(c.place)
+	c.place = nil
+	if g.waitingFrom[c.host]--; g.waitingFrom[c.host] == 0 {
+		delete(g.waitingFrom, c.host)
+	}
 }
 
 // What is full.
@@ -135,27 +141,45 @@ func (g *guests) count() int {
 // connection counts what a visitor sends, and ends when it is too much, or when nobody is there for a while.
 type connection struct {
 	net.Conn
-	host    string
-	limits  Limits
-	guests  *guests
-	left    atomic.Int64  // bytes that may still come
-	flooded func()        // called when too much came, if somebody is there
-	gone    chan struct{} // closed with the connection
+	host     string
+	limits   Limits
+	guests   *guests
+	place    *list.Element // among those that wait; guarded by guests
+	left     atomic.Int64  // bytes that may still come
+	flooded  func()        // called when too much came, if somebody is there
+	gone     chan struct{} // closed with the connection
+	openings *rate.Limiter
 
 	mutex    sync.Mutex
 	channels int
-	sessions int
-	used     bool // had a session
+	inside   int // sessions of who is known
+	refusals int
+	asked    bool  // for a session
+	granted  int64 // bytes that may come in all, so far
 	closed   bool
 	vacant   *time.Timer
 }
 
-// newConnection begins to watch a connection that guests has counted.
-func newConnection(inner net.Conn, host string, g *guests) *connection {
-	c := &connection{Conn: inner, host: host, limits: g.limits, guests: g, flooded: func() {}, gone: make(chan struct{})}
-	c.left.Store(min(earlyInput, c.limits.Input))
+// newConnection begins to watch a connection; false: its address has too many.
+func newConnection(inner net.Conn, host string, g *guests) (*connection, bool) {
+	c := &connection{Conn: inner, host: host, limits: g.limits, guests: g, flooded: func() {}, gone: make(chan struct{}),
+		openings: rate.NewLimiter(openingRate, openingBurst)}
+	c.grant(earlyInput)
+	if !g.waits(c, true) {
+		return nil, false
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	c.vacant = time.AfterFunc(handshakeTime+vacancy, func() { _ = c.Close() })
-	return c
+	return c, true
+}
+
+// grant lets so many bytes come in all.
+func (c *connection) grant(bytes int64) {
+	if bytes = min(bytes, c.limits.Input); bytes > c.granted {
+		c.left.Add(bytes - c.granted)
+		c.granted = bytes
+	}
 }
 
 // Read is net.Conn's. Once too much came nothing more is read, while whoever is there is told.
@@ -165,7 +189,7 @@ func (c *connection) Read(p []byte) (int, error) {
 		return n, err
 	}
 	c.mutex.Lock()
-	somebody := c.sessions > 0
+	somebody := c.channels > 0
 	c.mutex.Unlock()
 	if somebody {
 		c.flooded()
@@ -182,14 +206,10 @@ func (c *connection) Close() error {
 	first := !c.closed
 	c.closed = true
 	c.vacant.Stop()
-	vacant := c.sessions == 0
 	c.mutex.Unlock()
 	if first {
 		close(c.gone)
-		if vacant {
-			c.guests.occupied(c.host)
-		}
-		c.guests.disconnected()
+		c.guests.waitsNoLonger(c)
 	}
 	return c.Conn.Close()
 }
@@ -209,28 +229,51 @@ func (c *connection) take() (free func(), ok bool) {
 	}), true
 }
 
-// began counts a session of the connection until it is over. The first one runs first.
-func (c *connection) began(first func()) (over func()) {
+// asksSession notes that a session was asked for: behind it more may come before it is known whose it is. It reports
+// whether it is the first.
+func (c *connection) asksSession() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.sessions++
+	if c.asked {
+		return false
+	}
+	c.asked = true
+	c.grant(earlyInput + anonymousInput)
+	return true
+}
+
+// entered counts somebody who is in, until they leave.
+func (c *connection) entered() (left func()) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.inside++
 	c.vacant.Stop()
-	if c.sessions == 1 && !c.closed {
-		c.guests.occupied(c.host)
-	}
-	if !c.used {
-		c.used = true
-		c.left.Add(c.limits.Input - min(earlyInput, c.limits.Input))
-		first()
-	}
+	c.guests.waitsNoLonger(c)
+	c.grant(c.limits.Input)
 	return sync.OnceFunc(func() {
 		c.mutex.Lock()
 		defer c.mutex.Unlock()
-		if c.sessions--; c.sessions == 0 && !c.closed {
-			c.guests.vacated(c.host)
+		if c.inside--; c.inside == 0 && !c.closed {
+			c.guests.waits(c, false)
 			c.vacant.Reset(vacancy)
 		}
 	})
+}
+
+// refused counts a session that is not let in. A connection that only tries ends, after a moment to read why.
+func (c *connection) refused() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.refusals++; c.refusals == mostRefusals {
+		time.AfterFunc(lastCall, func() { _ = c.Close() })
+	}
+}
+
+// triesOnly tells that enough sessions were refused.
+func (c *connection) triesOnly() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.refusals >= mostRefusals
 }
 
 // hostOf is where an address comes from, without its port. Of IPv6 it is the network: whoever has one address there has

@@ -66,34 +66,85 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-// One address has only some of the connections that may be there without a session.
-func TestVacantConnections(t *testing.T) {
-	g := newGuests(Limits{Sessions: 100})
-	for range spareOfOne {
-		if !g.connected("a") {
-			t.Fatal("refused")
+// One address has only some of the connections that may be there with nobody in them, and nobody keeps others out by
+// standing there.
+func TestConnectionsThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuests(Limits{Sessions: 100, Input: 1 << 20})
+		from := func(host string) *connection {
+			inner, other := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, other) }()
+			c, ok := newConnection(inner, host, g)
+			if !ok {
+				_, _ = inner.Close(), other.Close()
+				return nil
+			}
+			return c
 		}
-	}
-	if g.connected("a") || !g.connected("b") {
-		t.Error("the limit is not that of an address")
-	}
-	g.occupied("a")
-	if !g.connected("a") || g.connected("a") {
-		t.Error("a connection with a session counts as vacant")
-	}
-	g.vacated("a")
-	if g.vacant["a"] != spareOfOne+1 {
-		t.Errorf("%d vacant", g.vacant["a"])
-	}
+		var all []*connection
+		for range waitingOfOne {
+			all = append(all, from("a"))
+		}
+		if from("a") != nil {
+			t.Error("the limit is not that of an address")
+		}
+		left := all[0].entered()
+		if all = append(all, from("a")); from("a") != nil {
+			t.Error("a connection with somebody in it counts as one that waits")
+		}
+		for i := range mostWaiting {
+			all = append(all, from(string(rune('b'+i%26))))
+		}
+		synctest.Wait()
+		if g.waiting.Len() != mostWaiting {
+			t.Errorf("%d connections wait", g.waiting.Len())
+		}
+		select {
+		case <-all[1].gone:
+		default:
+			t.Error("the one that waits longest is not ended")
+		}
+		select {
+		case <-all[0].gone:
+			t.Error("one with somebody in it is ended")
+		default:
+		}
+		left()
+		for _, c := range all {
+			_ = c.Close()
+		}
+		synctest.Wait()
+		if !g.empty() {
+			t.Error("closed connections are still counted")
+		}
+	})
+}
+
+// Who only tries tokens does not do so for long.
+func TestRefusalsEndAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, other, g := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		for range mostRefusals {
+			if c.triesOnly() {
+				t.Error("it ends too soon")
+			}
+			c.refused()
+		}
+		if after := ends(t, other); after != lastCall || !g.empty() || !c.triesOnly() {
+			t.Errorf("it ended after %s", after)
+		}
+	})
 }
 
 // wire is a connection and its other end.
 func wire(t *testing.T, limits Limits) (*connection, net.Conn, *guests) {
 	t.Helper()
 	g := newGuests(limits)
-	g.connected("a")
 	inner, other := net.Pipe()
-	c := newConnection(inner, "a", g)
+	c, ok := newConnection(inner, "a", g)
+	if !ok {
+		t.Fatal("refused")
+	}
 	t.Cleanup(func() { _, _ = c.Close(), other.Close() })
 	return c, other, g
 }
@@ -101,7 +152,7 @@ func wire(t *testing.T, limits Limits) (*connection, net.Conn, *guests) {
 func (g *guests) empty() bool {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	return g.connections == 0 && len(g.vacant) == 0
+	return g.waiting.Len() == 0 && len(g.waitingFrom) == 0
 }
 
 // ends tells when the other end of a connection sees its end.
@@ -127,8 +178,7 @@ func TestAConnectionWithoutASessionEnds(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c, other, g := wire(t, Limits{Sessions: 1, Input: 1 << 20})
-		over := c.began(func() {})
-		second := c.began(func() { t.Error("the first of all runs twice") })
+		over, second := c.entered(), c.entered()
 		time.Sleep(time.Hour)
 		over()
 		over()
@@ -140,7 +190,7 @@ func TestAConnectionWithoutASessionEnds(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c, _, g := wire(t, Limits{Sessions: 1, Input: 1 << 20})
-		over := c.began(func() {})
+		over := c.entered()
 		_ = c.Close()
 		over()
 		_ = c.Close()
@@ -202,7 +252,10 @@ func TestInputOfAConnection(t *testing.T) {
 		c, other, _ := wire(t, Limits{Sessions: 1, Input: 1 << 20})
 		told := time.Time{}
 		c.flooded = func() { told = time.Now() }
-		c.began(func() {})
+		if _, ok := c.take(); !ok || !c.asksSession() || c.asksSession() {
+			t.Error("a session cannot be asked for")
+		}
+		c.entered()
 		send(other)
 		if n, _ := io.Copy(io.Discard, c); n != 1<<20 {
 			t.Errorf("%d bytes came", n)

@@ -121,10 +121,10 @@ func (s *server) accept(ctx charm.Context, inner net.Conn) net.Conn {
 	if !s.rates.allow(host) {
 		return refuse("rate", "Too many connections from your address. Try again in a minute.")
 	}
-	if !s.guests.connected(host) {
-		return refuse("full", "This server is full. Try again in a while.")
+	conn, ok := newConnection(inner, host, s.guests)
+	if !ok {
+		return refuse("full", "Too many connections from your address are open. Try again in a minute.")
 	}
-	conn := newConnection(inner, host, s.guests)
 	conn.flooded = func() { s.endAll(conn, errFlood) }
 	ctx.SetValue(connectionKey{}, conn)
 	return conn
@@ -135,13 +135,17 @@ const mostChannels = 10
 
 // openSession opens one more session of a connection.
 func (s *server) openSession(inner *charm.Server, conn *gossh.ServerConn, channel gossh.NewChannel, ctx charm.Context) {
-	free, ok := connectionOf(ctx).take()
-	if !ok {
+	ours := connectionOf(ctx)
+	free, ok := ours.take()
+	if !ok || ours.triesOnly() || ours.openings.Wait(ctx) != nil {
 		_ = channel.Reject(gossh.ResourceShortage, "too many sessions on one connection")
+		if ok {
+			free()
+		}
 		return
 	}
 	defer free()
-	charm.DefaultSessionHandler(inner, conn, channel, ctx)
+	charm.DefaultSessionHandler(inner, conn, sifted{channel}, ctx)
 }
 
 func serverConn(ctx charm.Context) *gossh.ServerConn {
@@ -185,7 +189,6 @@ type arrival struct {
 	pty    charm.Pty
 	hasPty bool
 	sizes  chan explorer.Size // of the terminal, the last one only
-	over   func()             // to be called at its end
 }
 
 // arrived notes what a session asks for. It runs in between the session's requests, which change all of it.
@@ -194,9 +197,10 @@ func (s *server) arrived(inner charm.Session, kind string) bool {
 		return false
 	}
 	ctx := inner.Context()
-	conn := connectionOf(ctx)
-	a := arrival{raw: inner.RawCommand(), env: inner.Environ(),
-		over: conn.began(func() { go keepAlive(serverConn(ctx), conn) })} // from now on there may be input
+	if conn := connectionOf(ctx); conn.asksSession() {
+		go keepAlive(serverConn(ctx), conn)
+	}
+	a := arrival{raw: inner.RawCommand(), env: inner.Environ()}
 	a.pty, _, a.hasPty = inner.Pty()
 	if sizes, ok := s.terminals.Load(inner); ok {
 		a.sizes = sizes.(chan explorer.Size)

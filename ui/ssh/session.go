@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +29,7 @@ var (
 	errStopping = &refusal{"this server is being stopped", "Connect again in a little while."}
 	errIdle     = &refusal{"nobody pressed a key for a long time, and the session is over", "Connect again."}
 	errOver     = &refusal{"this session has lasted as long as one may", "Connect again."}
+	errKeyGone  = &refusal{"your key does not open this server any more", "Ask who runs it."}
 	errFlood    = &refusal{"more came over this connection than one may send", "Send less, or in several connections."}
 )
 
@@ -45,7 +47,10 @@ type session struct {
 	keyboard *keyboard // nil without a terminal
 	visitor  *visitor
 	notices  chan string
+	idle     *idleness
 	sent     atomic.Int64
+
+	outward, aside sync.Mutex // a channel's writers share a buffer for each of its two streams
 }
 
 // handled is what happens to every session that asks for a shell or a command.
@@ -59,7 +64,6 @@ func (s *server) handled(charm.Handler) charm.Handler {
 			notices: make(chan string, 4)}
 		one.ctx, one.stop = context.WithCancelCause(inner.Context())
 		defer one.stop(nil)
-		defer one.arrival.over()
 		if !s.begin(one) {
 			one.complain(errStopping)
 			_ = inner.Exit(cli.ExitUnreachable)
@@ -105,11 +109,11 @@ func (s *session) run() (code int) {
 	}()
 	limit := time.AfterFunc(s.server.Limits.Total, func() { s.end(errOver) })
 	defer limit.Stop()
+	s.idle = watch(s.server.Limits.Idle, func() { s.tell("nobody pressed a key for long; this session ends in a minute") },
+		func() { s.end(errIdle) })
+	defer s.idle.stop()
 	if s.arrival.hasPty {
-		idle := watch(s.server.Limits.Idle, func() { s.tell("nobody pressed a key for long; this session ends in a minute") },
-			func() { s.end(errIdle) })
-		defer idle.stop()
-		s.keyboard = listen(s.ctx, s.inner, idle.heard, s.stop)
+		s.keyboard = listen(s.ctx, s.inner, s.idle.heard, s.stop)
 		if s.arrival.raw == "" {
 			kind = kindExplorer
 			s.keyboard.whole.Store(true) // also what is typed before it opens
@@ -141,12 +145,40 @@ func (s *session) broke(cause any, stack []byte) {
 	s.server.Log.Error("ssh session broke", "remote", s.inner.RemoteAddr().String(), "panic", fmt.Sprint(cause), "stack", string(stack))
 }
 
-// enter finds out who it is and counts them.
+// enter finds out who it is and counts them. A key that is taken away meanwhile ends the session.
 func (s *session) enter() (leave func(), err error) {
 	if s.visitor, err = s.identify(s.ctx); err != nil {
+		s.conn.refused()
 		return nil, err
 	}
-	return s.server.guests.enter(s.visitor.person)
+	out, err := s.server.guests.enter(s.visitor.person)
+	if err != nil {
+		return nil, err
+	}
+	left := s.conn.entered()
+	if s.visitor.way == byKey {
+		go s.watchKey()
+	}
+	return func() { left(); out() }, nil
+}
+
+// watchKey ends the session when its key belongs to nobody any more, or to somebody else.
+func (s *session) watchKey() {
+	key := s.inner.PublicKey()
+	first, _ := s.server.keys.owner(key)
+	ticker := time.NewTicker(s.server.Limits.Keys)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if now, known := s.server.keys.owner(key); !known || now != first {
+			s.end(errKeyGone)
+			return
+		}
+	}
 }
 
 // refused tells why somebody does not come in.
@@ -214,15 +246,48 @@ func (s *session) stderr() io.Writer {
 	if s.arrival.hasPty {
 		return s
 	}
-	return s.inner.Stderr()
+	return stream{s.inner.Stderr(), &s.aside}
 }
 
-// Write is io.Writer's: it sends to the visitor, and counts.
+// stream is written to by one at a time.
+type stream struct {
+	io.Writer
+	mutex *sync.Mutex
+}
+
+// Write is io.Writer's.
+func (s stream) Write(p []byte) (int, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.Writer.Write(p)
+}
+
+// Write is io.Writer's: it sends to the visitor, and counts. A command that is read is not idle.
 func (s *session) Write(p []byte) (int, error) {
+	s.outward.Lock()
+	defer s.outward.Unlock()
 	n, err := s.inner.Write(p)
 	s.sent.Add(int64(n))
+	if !s.arrival.hasPty && n > 0 {
+		s.idle.heard()
+	}
 	if errors.Is(err, io.EOF) { // of a channel that the other side closed
 		err = io.ErrClosedPipe
+	}
+	return n, err
+}
+
+// progressing is what a command reads. While something comes it is not idle.
+type progressing struct {
+	io.Reader
+	heard func()
+}
+
+// Read is io.Reader's.
+func (p progressing) Read(into []byte) (int, error) {
+	n, err := p.Reader.Read(into)
+	if n > 0 {
+		p.heard()
 	}
 	return n, err
 }

@@ -66,11 +66,13 @@ type Limits struct {
 	Idle      time.Duration // without a key
 	Total     time.Duration // of a session
 	Input     int64         // bytes of a connection
+	Keys      time.Duration // how often it is looked whether the key of a session still opens the server
 }
 
 // Defaults are the usual limits: for a team on two cores.
 func Defaults() Limits {
-	return Limits{Sessions: 250, PerPerson: 10, Arrivals: 60, Idle: 30 * time.Minute, Total: 12 * time.Hour, Input: 16 << 20}
+	return Limits{Sessions: 250, PerPerson: 10, Arrivals: 60, Idle: 30 * time.Minute, Total: 12 * time.Hour, Input: 16 << 20,
+		Keys: 15 * time.Second}
 }
 
 func (l Limits) orDefaults() Limits {
@@ -82,7 +84,7 @@ func (l Limits) orDefaults() Limits {
 			*pair.given = *pair.usual
 		}
 	}
-	for _, pair := range []struct{ given, usual *time.Duration }{{&l.Idle, &usual.Idle}, {&l.Total, &usual.Total}} {
+	for _, pair := range []struct{ given, usual *time.Duration }{{&l.Idle, &usual.Idle}, {&l.Total, &usual.Total}, {&l.Keys, &usual.Keys}} {
 		if *pair.given <= 0 {
 			*pair.given = *pair.usual
 		}

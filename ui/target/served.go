@@ -2,7 +2,9 @@ package target
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 
@@ -98,7 +100,7 @@ func (s *Served) Token(token, remote string) (*client.Client, error) {
 	if s.admission != nil {
 		return s.inProcess(s.admission.Token(token, remote))
 	}
-	return client.New(client.Options{BaseURL: s.Choice.ServerURL, APIPrefix: s.Choice.APIPrefix, Transport: s.transport,
+	return client.New(client.Options{BaseURL: s.Choice.ServerURL, APIPrefix: s.Choice.APIPrefix, Transport: discreet{s.transport, s.host.logger()},
 		Token: config.FixedToken(config.NewSecret(token), "the visitor's token"), Profile: s.Choice.Profile,
 		UserAgent: s.host.userAgent()})
 }
@@ -127,6 +129,14 @@ func (s *Served) noPeople() error {
 func (s *Served) inProcess(handler http.Handler) (*client.Client, error) {
 	return client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(handler),
 		Profile: s.Choice.Profile, UserAgent: s.host.userAgent()})
+}
+
+// logger is where what goes wrong is told.
+func (h *Host) logger() *slog.Logger {
+	if h.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return h.Log
 }
 
 func (h *Host) hosts(options ServeOptions) []string {
@@ -188,4 +198,24 @@ func (h *Host) servedFolder(where Request) (string, error) {
 		return "", remote("the profile " + where.Profile)
 	}
 	return choice.LibraryDir, nil
+}
+
+// discreet keeps what is wrong on the way to the server elsewhere from visitors: names and addresses of a network that
+// they are not in. It is logged instead.
+type discreet struct {
+	http.RoundTripper
+	log *slog.Logger
+}
+
+// errBehind is all that a visitor hears.
+var errBehind = errors.New("the server behind this one cannot be reached")
+
+// RoundTrip is http.RoundTripper's.
+func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := d.RoundTripper.RoundTrip(r)
+	if err != nil && r.Context().Err() == nil {
+		d.log.Warn("the server that visitors search cannot be reached", "error", err.Error())
+		err = errBehind
+	}
+	return response, err
 }

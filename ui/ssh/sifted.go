@@ -1,0 +1,68 @@
+package ssh
+
+import (
+	"slices"
+
+	gossh "golang.org/x/crypto/ssh"
+)
+
+// What a channel may be asked before a session begins. More would be kept for nothing, for as long as it lasts.
+const (
+	longestVariable = 8 << 10
+	longestTerminal = 4 << 10
+	mostVariables   = 32
+)
+
+// usedVariables are all that a visitor's environment decides here.
+func usedVariables() []string {
+	return append([]string{"ONYX_PAT", "QUARRY_PAT", "QUARRY_THEME"}, terminalVariables()...)
+}
+
+// terminalVariables say how a terminal is drawn on.
+func terminalVariables() []string {
+	return []string{"COLORTERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM_PROGRAM", "ACCESSIBLE"}
+}
+
+// sifted is a channel that is asked for only as much as a session needs.
+type sifted struct{ gossh.NewChannel }
+
+// Accept accepts the channel. Requests that are too large, or for nothing that is used here, are refused on the way.
+func (s sifted) Accept() (gossh.Channel, <-chan *gossh.Request, error) {
+	channel, requests, err := s.NewChannel.Accept()
+	if err != nil {
+		return nil, nil, err
+	}
+	passed := make(chan *gossh.Request)
+	go func() {
+		defer close(passed)
+		variables := 0
+		for request := range requests {
+			if !bearable(request, &variables) {
+				_ = request.Reply(false, nil)
+				continue
+			}
+			passed <- request // whoever takes them takes all
+		}
+	}()
+	return channel, passed, nil
+}
+
+func bearable(request *gossh.Request, variables *int) bool {
+	switch request.Type {
+	case "env":
+		var variable struct{ Name, Value string }
+		if *variables >= mostVariables || len(request.Payload) > longestVariable ||
+			gossh.Unmarshal(request.Payload, &variable) != nil || !slices.Contains(usedVariables(), variable.Name) {
+			return false
+		}
+		*variables++
+		return true
+	case "exec": // one packet at most
+		return true
+	case "pty-req":
+		return len(request.Payload) <= longestTerminal
+	case "subsystem", "auth-agent-req@openssh.com", "x11-req":
+		return false
+	}
+	return len(request.Payload) <= longestVariable
+}
