@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"syscall"
 
 	"quarry/ui/cli"
@@ -19,10 +18,6 @@ import (
 
 // hostKeyFile is the host key's in the data folder.
 const hostKeyFile = "ssh_host_ed25519_key"
-
-// visitorsGarbage is how much garbage, in percent of what is in use, may gather where people come in over SSH: what is in
-// use is mostly what their screens show, and there may be hundreds of them.
-const visitorsGarbage = 20
 
 // serve answers the API, visitors over SSH, or both, until ctx ends. What fails ends the other, too.
 func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
@@ -54,8 +49,10 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 		}
 	}
 	if options.SSH.Address != "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(visitorsGarbage))
 		visits := sshOptions(host, served, options)
+		garbage := newGarbage()
+		defer garbage.among(0)
+		visits.Visitors = garbage.among
 		visits.Version = d.process.Version
 		listeners["ssh"] = func(ctx context.Context) error {
 			if options.HTTP == "" { // which prepares by itself

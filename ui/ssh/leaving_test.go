@@ -3,6 +3,8 @@ package ssh_test
 import (
 	"io"
 	"testing"
+
+	"quarry/ui/ssh"
 )
 
 // Who comes and goes leaves nothing behind, also when keys come with the last one.
@@ -36,5 +38,23 @@ func TestVisitsLeaveNothing(t *testing.T) {
 	settles(t, before)
 	if gained := (int64(heap()) - int64(used)) / more; gained > 4<<10 { // some of it is the log, which the test keeps
 		t.Errorf("each visit leaves %d bytes", gained)
+	}
+}
+
+func TestHowManyVisitorsAreInIsTold(t *testing.T) {
+	t.Parallel()
+	told := make(chan int, 10)
+	h := sample(t, func(options *ssh.Options) { options.Visitors = func(sessions int) { told <- sessions } })
+	first, second := sit(t, h.mustConnect(), 80, 24, ""), sit(t, h.mustConnect(), 80, 24, "")
+	first.sees("type to search")
+	second.sees("type to search")
+	first.press("ctrl+c")
+	first.leaves()
+	second.press("ctrl+c")
+	second.leaves()
+	for _, want := range []int{1, 2, 1, 0} {
+		if got := <-told; got != want {
+			t.Errorf("%d visitors, want %d", got, want)
+		}
 	}
 }

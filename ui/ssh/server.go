@@ -36,6 +36,7 @@ type server struct {
 	sessions map[*session]struct{} // that run
 	stopping bool
 	running  sync.WaitGroup // the same
+	telling  sync.Mutex     // how many visitors are in
 }
 
 // serve listens until ctx ends.

@@ -159,7 +159,12 @@ func (s *session) enter() (leave func(), err error) {
 	if s.visitor.way == byKey {
 		go s.watchKey()
 	}
-	return func() { left(); out() }, nil
+	s.server.tellVisitors()
+	return func() {
+		left()
+		out()
+		s.server.tellVisitors()
+	}, nil
 }
 
 // watchKey ends the session when its key belongs to nobody any more, or to somebody else.
@@ -179,6 +184,13 @@ func (s *session) watchKey() {
 			return
 		}
 	}
+}
+
+// tellVisitors tells how many are in. What is told last is how many there are.
+func (s *server) tellVisitors() {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	s.Visitors(s.guests.count())
 }
 
 // refused tells why somebody does not come in.

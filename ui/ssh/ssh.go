@@ -56,6 +56,8 @@ type Options struct {
 	Log     *slog.Logger
 	Meter   Meter            // nil: nothing is counted
 	Now     func() time.Time // nil: the system's clock
+	// Visitors is told how many sessions there are whenever one begins or ends, one call at a time; nil: it is not.
+	Visitors func(sessions int)
 }
 
 // Limits bound what visitors may take. Zero values are those of Defaults.
@@ -133,6 +135,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Meter == nil {
 		o.Meter = silent{}
+	}
+	if o.Visitors == nil {
+		o.Visitors = func(int) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now
