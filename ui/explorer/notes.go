@@ -60,7 +60,7 @@ func (m *Model) failedParts() []string {
 		}
 	}
 	if failed = append(sources, failed...); len(failed) > 0 { // first whose results are missing
-		return failed
+		return counting(failed)
 	}
 	for _, stage := range m.shown.response.Stages { // of a server that says no more about it
 		if stage.Outcome == wire.OutcomeFailed || stage.Outcome == wire.OutcomeTimeout {
@@ -68,6 +68,24 @@ func (m *Model) failedParts() []string {
 		}
 	}
 	return failed
+}
+
+// counting says the same only once, and how often it is so.
+func counting(texts []string) (told []string) {
+	often := map[string]int{}
+	for _, text := range texts {
+		often[text]++
+	}
+	for _, text := range texts {
+		switch n := often[text]; {
+		case n == 1:
+			told = append(told, text)
+		case n > 1:
+			told = append(told, fmt.Sprintf("%s (%d times)", text, n))
+		}
+		delete(often, text)
+	}
+	return told
 }
 
 // gist is a note without its consequences, which follow a colon, and without its particulars, in parentheses; what quarry's

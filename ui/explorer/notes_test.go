@@ -3,6 +3,7 @@ package explorer
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,5 +52,17 @@ func TestWhatFailedIsTold(t *testing.T) {
 				return strings.Contains(strings.Join(strings.Fields(text), " "), "jira could not be searched (HTTP 502)") || test.size[1] < 20
 			})
 		})
+	}
+}
+
+func TestTheSameIsSaidOnce(t *testing.T) {
+	for _, test := range []struct{ texts, want []string }{
+		{nil, nil},
+		{[]string{"a", "b"}, []string{"a", "b"}},
+		{[]string{"b", "a", "b", "c", "a", "b"}, []string{"b (3 times)", "a (2 times)", "c"}},
+	} {
+		if got := counting(test.texts); !slices.Equal(got, test.want) {
+			t.Errorf("%q became %q, want %q", test.texts, got, test.want)
+		}
 	}
 }
