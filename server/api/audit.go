@@ -65,6 +65,7 @@ type audit struct {
 	stages  []wire.Stage
 	meter   *llm.Meter // of the models that it asked; nil: it did not come so far
 	secret  bool       // the question is not to be told
+	whole   bool       // the answer came to its end
 	failed  string     // code of what went wrong after the answer had begun
 }
 
@@ -78,7 +79,7 @@ func (a *audit) answered(response *wire.SearchResponse) {
 }
 
 // complete tells that all was answered before the caller left, as one does who has read the last line of a stream.
-func (a *audit) complete() bool { return a.kind == kindSearch && a.stages != nil }
+func (a *audit) complete() bool { return a.whole || a.kind == kindSearch && a.stages != nil }
 
 // end writes the line. It never holds a token.
 func (a *audit) end(err error) {

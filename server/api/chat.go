@@ -208,6 +208,7 @@ func (t *turn) run(ctx context.Context) error {
 		return err
 	}
 	t.send(chat.SectionEnd())
+	t.audit.whole = true
 	return nil
 }
 
