@@ -210,9 +210,9 @@ func (w *world) addTokens() {
 		w.tokens[who] = secret
 		return token
 	}
-	w.now = today.AddDate(0, 0, -10)
+	w.now.Store(new(today.AddDate(0, 0, -10)))
 	add("over", 1)
-	w.now = today
+	w.now.Store(new(today))
 	add("brief", 30)
 	revoked := add("revoked", 30)
 	w.check(w.people.RevokeToken(w.t.Context(), directory.DefaultTenant, "jo@acme.example", revoked.ID))

@@ -24,9 +24,9 @@ func (w *ruleWorld) token(request directory.TokenRequest) string {
 // kill makes tokens that hold no more: one that has expired, one that was revoked, and some that never held.
 func (w *ruleWorld) kill(r *rules) {
 	u, days := r.users[w.rand.IntN(len(r.users))], 1
-	w.now = today.AddDate(0, 0, -3)
+	w.now.Store(new(today.AddDate(0, 0, -3)))
 	w.dead = append(w.dead, w.token(directory.TokenRequest{Tenant: r.tenant, Name: "late", Email: u.email, Days: &days}))
-	w.now = today
+	w.now.Store(new(today))
 	made, secret, err := w.people.AddToken(w.t.Context(), directory.TokenRequest{Tenant: r.tenant, Name: "gone", Email: u.email})
 	w.check(err)
 	w.check(w.people.RevokeToken(w.t.Context(), r.tenant, u.email, made.ID))

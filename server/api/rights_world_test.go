@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type ruleWorld struct {
 	indexes map[string]index.Index
 	public  http.Handler
 	tenants []*rules
-	now     time.Time
+	now     atomic.Pointer[time.Time]
 	step    string // what is being asked, for messages
 
 	near, thinking *Server // the same with vectors, and with a language model beside them
@@ -45,9 +46,10 @@ type ruleWorld struct {
 
 func newRuleWorld(t testing.TB, number uint64, tenants ...string) *ruleWorld {
 	t.Helper()
-	w := &ruleWorld{t: t, rand: rand.New(rand.NewPCG(number, 7)), now: today,
+	w := &ruleWorld{t: t, rand: rand.New(rand.NewPCG(number, 7)),
 		indexes: map[string]index.Index{}, chats: map[string]*chat.Store{}}
-	now := func() time.Time { return w.now }
+	w.now.Store(new(today))
+	now := func() time.Time { return *w.now.Load() }
 	var err error
 	path := ""
 	if number%4 == 3 { // what is read of a file is remembered

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type world struct {
 	log       *syncBuffer
 	tokens    map[string]string // by who holds them
 	eng       directory.Agent
-	now       time.Time // what its clock shows
+	now       *atomic.Pointer[time.Time] // what its clock shows; work in the background looks at it, too
 }
 
 // syncBuffer is a log that can be read while it is written.
@@ -53,8 +54,9 @@ func (b *syncBuffer) String() string {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, log: new(syncBuffer), tokens: map[string]string{}, now: today}
-	now := func() time.Time { return w.now }
+	w := &world{t: t, log: new(syncBuffer), tokens: map[string]string{}, now: new(atomic.Pointer[time.Time])}
+	w.now.Store(new(today))
+	now := func() time.Time { return *w.now.Load() }
 	var err error
 	w.people, err = directory.Open(t.Context(), "", false, directory.WithClock(now))
 	w.check(err)
