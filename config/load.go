@@ -43,7 +43,6 @@ func Load(paths Paths, env Env, flags *pflag.FlagSet) (*Config, error) {
 		return nil, err
 	}
 	c.exposed = facts.othersWrite
-	c.warnOfUnused()
 	if facts.othersRead && c.holdsSecret(t) {
 		c.Warnings = append(c.Warnings, Warning{
 			Text:   fmt.Sprintf("%s holds a token and others can read it (mode %04o)", c.File, facts.mode.Perm()),

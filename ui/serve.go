@@ -28,8 +28,12 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 	host.Log = logger(options)
 	if options.LogJSON { // every line is an object then, also that one
 		options.Listening = func(at cli.Listening) {
-			host.Log.LogAttrs(ctx, slog.LevelInfo, "listening", slog.String("address", at.Address),
-				slog.String("host_key", at.Fingerprint))
+			attributes := []slog.Attr{slog.String("protocol", "http"), slog.String("address", at.Address)}
+			if at.Fingerprint != "" {
+				attributes = []slog.Attr{slog.String("protocol", "ssh"), slog.String("address", at.Address),
+					slog.String("host_key", at.Fingerprint)}
+			}
+			host.Log.LogAttrs(ctx, slog.LevelInfo, "listening", attributes...)
 		}
 	}
 	where := target.Request{Server: options.Where.Server, Library: options.Where.Library, Profile: options.Where.Profile,

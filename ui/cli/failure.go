@@ -83,7 +83,7 @@ func (a *app) explain(err error) *Failure {
 		return a.timedOut(err)
 	case errors.Is(err, syscall.EADDRINUSE):
 		return &Failure{Code: ExitGeneral, What: err.Error(),
-			Do: "Something else listens there: stop it, or choose another address with --http."}
+			Do: "Something else listens there: stop it, or choose another address."}
 	case errors.Is(err, syscall.ENOSPC):
 		return &Failure{Code: ExitGeneral, What: err.Error(), Do: "Free some space; what was stored before is whole."}
 	case errors.Is(err, fs.ErrPermission):
@@ -98,6 +98,9 @@ func (a *app) explain(err error) *Failure {
 // explainReply tells what a server, or the way to it, answered.
 func (a *app) explainReply(err error, reply *client.Error) *Failure {
 	failure := &Failure{Code: exitCodeOf(reply), What: oneLine(err.Error()), Do: reply.Remedy(), Err: err}
+	if a.doors.Guest && reply.Reason != "" { // which route and status it was is of no use to them
+		failure.What = oneLine(reply.Reason)
+	}
 	switch {
 	case failure.Code == ExitTimeout && reply.Status == 0:
 		return a.timedOut(err)

@@ -77,6 +77,7 @@ func (m *Model) openChats() tea.Cmd {
 		m.beneath = InAnswer
 	}
 	m.overlay = InChats
+	m.chats.Private = m.options.Private
 	m.chats.Open(m.now())
 	return m.fetchChats("")
 }

@@ -21,13 +21,30 @@ func arguments(line string) []string {
 		return nil
 	}
 	flagged := slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "--") })
-	if !flagged && !strings.HasPrefix(words[0], "-") && !slices.Contains(commandNames(), words[0]) {
+	if !flagged && !strings.HasPrefix(words[0], "-") && !commands(words) {
+		if slices.Contains(commandNames(), words[0]) {
+			return []string{"--", strings.TrimSpace(line)}
+		}
 		if strings.ContainsAny(line, `"'`) || slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") }) {
 			return []string{"--", strings.TrimSpace(line)}
 		}
 		return words
 	}
 	return split(line)
+}
+
+// commands tells that words are a command and what belongs to it. Behind some of them nothing can stand, or no sentence:
+// "sources of revenue" is a question.
+func commands(words []string) bool {
+	switch words[0] {
+	case "sources", "agents", "document-sets", "tags", "version", "status", "mcp":
+		return len(words) == 1
+	case "help":
+		return len(words) == 1 || len(words) == 2 && slices.Contains(commandNames(), words[1])
+	case "read":
+		return len(words) <= 2
+	}
+	return slices.Contains(commandNames(), words[0])
 }
 
 // split splits a line at spaces. Quotes hold words together where they begin a word, or a flag's value; an apostrophe

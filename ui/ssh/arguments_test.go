@@ -30,6 +30,13 @@ func TestArguments(t *testing.T) {
 		{`search end\`, []string{"search", `end\`}},
 		{"searching for add", []string{"searching", "for", "add"}},
 		{"@/etc/passwd", []string{"@/etc/passwd"}},
+		{"sources", []string{"sources"}},
+		{"sources of revenue", []string{"--", "sources of revenue"}},
+		{"help me expense a laptop", []string{"--", "help me expense a laptop"}},
+		{"help search", []string{"help", "search"}},
+		{"read me a story", []string{"--", "read me a story"}},
+		{"read file:/a#1", []string{"read", "file:/a#1"}},
+		{"sources --json", []string{"sources", "--json"}},
 	}
 	for _, test := range tests {
 		if got := arguments(test.line); !slices.Equal(got, test.want) {

@@ -36,7 +36,7 @@ func hostKey(path string) (gossh.Signer, error) {
 	signer, err := gossh.ParsePrivateKey(text)
 	if err != nil {
 		return nil, &Error{Problem: "the host key " + path + " cannot be used", Err: err,
-			Fix: "give a private key in OpenSSH's format without a passphrase, or remove the file to have one made"}
+			Fix: "give a private key in OpenSSH's format without a passphrase, or name a file that does not exist, to have one made"}
 	}
 	return signer, nil
 }

@@ -69,7 +69,7 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 	case s.server.Tokens && s.keyboard != nil:
 		return s.askToken(ctx)
 	case s.server.Tokens:
-		return nil, &refusal{"this server asks for a token", "Send one with: ONYX_PAT=… ssh -o SendEnv=ONYX_PAT HOST"}
+		return nil, &refusal{"this server asks for a token", "Send one with: ONYX_PAT=… ssh -o SendEnv=ONYX_PAT HOST, or type it at a terminal: ssh -t HOST"}
 	}
 	return nil, &refusal{"only known keys open this server", "Ask who runs it to add yours."}
 }
@@ -117,12 +117,12 @@ func (s *session) confirmed(ctx context.Context, way string, c *client.Client) (
 func (s *session) askToken(ctx context.Context) (*visitor, error) {
 	defer s.keyboard.whole.Store(s.keyboard.whole.Swap(true))
 	prompt := term.NewTerminal(duplex{s.keyboard, s}, "")
-	fmt.Fprintf(s, "This server searches for who has a token of %s.\n", s.server.Where)
+	fmt.Fprintf(s, "A token of %s is needed to search it.\n", s.server.Where)
 	var refused error
 	for range tokenTries {
 		typed, err := prompt.ReadPassword("Token (it is not shown): ")
 		if err != nil || strings.TrimSpace(typed) == "" {
-			return nil, &refusal{"no token was given", "Make one in the settings of the server that you search."}
+			return nil, &refusal{"no token was given", "Ask who runs this server for one, or make one in its settings."}
 		}
 		who, err := s.withToken(ctx, byToken, typed)
 		var no *refusal

@@ -38,8 +38,15 @@ type keys struct {
 func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 	k := &keys{path: path, knowsPeople: knowsPeople, log: log}
 	problems, err := k.read()
+	var told *Error
+	if errors.As(err, &told) {
+		return nil, told
+	}
 	if err != nil {
 		return nil, &Error{Problem: "the keys of visitors cannot be read", Err: err, Fix: "check --ssh-keys, or ssh.authorized_keys"}
+	}
+	if len(k.owners) == 0 && len(problems) == 0 {
+		log.Warn("ssh keys", "problem", path+" holds no key yet")
 	}
 	if len(problems) > 0 {
 		return nil, problems[0]

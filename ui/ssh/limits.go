@@ -106,8 +106,8 @@ func (g *guests) forget(c *connection) {
 
 // What is full.
 var (
-	errFull       = errors.New("this server is full; try again in a while")
-	errPersonFull = errors.New("you have as many sessions as one person may have; leave one of them first")
+	errFull       = errors.New("this server is full")
+	errPersonFull = errors.New("you have as many sessions as one person, or one address, may have")
 )
 
 // enter counts a session of a person until leave is called.

@@ -121,7 +121,11 @@ func (s *session) run() (code int) {
 	}
 	leave, err := s.enter()
 	if err != nil {
-		s.server.Meter.Refused("identity")
+		reason := "identity"
+		if errors.Is(err, errFull) || errors.Is(err, errPersonFull) {
+			reason = "full"
+		}
+		s.server.Meter.Refused(reason)
 		log.Info("ssh session refused", "error", err.Error())
 		return s.refused(err)
 	}
@@ -135,9 +139,18 @@ func (s *session) run() (code int) {
 	}
 	log.LogAttrs(context.Background(), slog.LevelInfo, "ssh session", slog.String("user", s.visitor.name),
 		slog.String("way", s.visitor.way), slog.String("kind", kind), slog.String("command", word),
-		slog.Bool("terminal", s.arrival.hasPty), slog.Int64("bytes", s.sent.Load()), slog.Int("exit", code),
+		slog.Bool("terminal", s.arrival.hasPty), slog.String("ended", s.endedBy()), slog.Int64("bytes", s.sent.Load()), slog.Int("exit", code),
 		slog.Int64("ms", s.server.Now().Sub(started).Milliseconds()))
 	return code
+}
+
+// endedBy is why the session ended, where its person did not leave; else empty.
+func (s *session) endedBy() string {
+	var told *refusal
+	if errors.As(context.Cause(s.ctx), &told) {
+		return told.what
+	}
+	return ""
 }
 
 // broke tells who runs the server of a panic.
@@ -204,7 +217,7 @@ func (s *session) refused(err error) int {
 		s.complain(no)
 		return cli.ExitAuth
 	case errors.Is(err, errFull) || errors.Is(err, errPersonFull):
-		fmt.Fprintf(s.stderr(), "error: %s\n", err)
+		s.complain(&refusal{err.Error(), "Try again in a while."})
 		return cli.ExitRateLimited
 	}
 	failure := cli.Explain(err, s.server.Now())

@@ -13,6 +13,9 @@ import (
 
 // Panel is the panel. Its zero value is empty.
 type Panel struct {
+	// Private tells that what is asked here is not kept.
+	Private bool
+
 	sessions []wire.ChatSession
 	more     bool   // there are older ones
 	doing    string // what is under way; empty: nothing
@@ -153,7 +156,11 @@ func (p *Panel) said(width int, th theme.Theme) []string {
 	add(p.problem, th.Error.Render)
 	add(p.remedy, th.Muted.Render)
 	if len(p.sessions) == 0 && p.doing == "" && p.problem == "" {
-		add("there are none yet: what is asked is kept here, unless the configuration says private", th.Muted.Render)
+		none := "there are none yet: what is asked is kept here, unless the configuration says private"
+		if p.Private {
+			none = "there are none: what is asked from here is kept nowhere"
+		}
+		add(none, th.Muted.Render)
 	}
 	return lines
 }
