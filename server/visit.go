@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"quarry/server/api"
@@ -42,4 +43,19 @@ func (a *Admission) visitor(remote string,
 		}
 		return identify(ctx, people)
 	}})
+}
+
+// Knows tells whether a visitor with a token, or without one a person, would still be let in. Where that cannot be found
+// out, they would.
+func (a *Admission) Knows(ctx context.Context, secret, email string) bool {
+	people, err := a.server.directory(ctx, false)
+	if err != nil {
+		return true
+	}
+	if secret != "" {
+		_, err = people.Authenticate(ctx, secret)
+	} else {
+		_, err = people.Person(ctx, directory.DefaultTenant, email)
+	}
+	return !errors.Is(err, directory.ErrUnauthenticated)
 }

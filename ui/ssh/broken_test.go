@@ -94,6 +94,9 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { panic("the answer breaks") }
 
+// Knows is People's.
+func (*treacherous) Knows(context.Context, string, string) bool { return true }
+
 // treachery serves the sample library treacherously.
 func treachery(t *testing.T, change func(*ssh.Options)) (*house, *treacherous) {
 	t.Helper()

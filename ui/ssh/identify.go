@@ -27,6 +27,7 @@ const (
 // visitor is who a session is.
 type visitor struct {
 	way    string
+	owner  owner  // of the key, or of the token that was brought
 	name   string // for the log: an address, or "anonymous"
 	person string // tells people apart, for the limit of sessions
 	client *client.Client
@@ -57,7 +58,7 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.confirmed(ctx, byKey, c)
+		return s.confirmed(ctx, byKey, found, c)
 	}
 	token := s.token()
 	switch {
@@ -95,11 +96,11 @@ func (s *session) withToken(ctx context.Context, way, token string) (*visitor, e
 	if err != nil {
 		return nil, err
 	}
-	return s.confirmed(ctx, way, c)
+	return s.confirmed(ctx, way, owner{token: token}, c)
 }
 
 // confirmed asks the server behind who the visitor is.
-func (s *session) confirmed(ctx context.Context, way string, c *client.Client) (*visitor, error) {
+func (s *session) confirmed(ctx context.Context, way string, whose owner, c *client.Client) (*visitor, error) {
 	ctx, cancel := context.WithTimeout(ctx, identifyTime)
 	defer cancel()
 	me, err := c.Me(ctx)
@@ -110,7 +111,7 @@ func (s *session) confirmed(ctx context.Context, way string, c *client.Client) (
 	case err != nil:
 		return nil, fmt.Errorf("find out who you are: %w", err)
 	}
-	return &visitor{way: way, name: me.Email, person: strings.ToLower(me.Email), client: c}, nil
+	return &visitor{way: way, owner: whose, name: me.Email, person: strings.ToLower(me.Email), client: c}, nil
 }
 
 // askToken lets a person type a token, which is not shown.

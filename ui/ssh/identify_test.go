@@ -327,7 +327,7 @@ func TestAKeyThatIsTakenAwayEndsItsSession(t *testing.T) {
 	ann, annLine := key(t)
 	path := keysFile(t, `user="jo@acme.com" `+line, `user="ann@acme.com" `+annLine)
 	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
-		options.AuthorizedKeys, options.Limits.Keys = path, 10*time.Millisecond
+		options.AuthorizedKeys, options.Limits.Known = path, 10*time.Millisecond
 	})
 	v := sit(t, h.mustConnect(gossh.PublicKeys(jo)), 100, 30, "")
 	v.sees("type to search")
@@ -387,4 +387,46 @@ func served(t *testing.T, folder string) *target.Served {
 	}
 	t.Cleanup(func() { _ = opened.Close() })
 	return opened
+}
+
+// Who is deactivated, or whose token is revoked, does not stay either.
+func TestWhoIsNotToSearchAnyMoreDoesNotStay(t *testing.T) {
+	c := newCompany(t)
+	jo, line := key(t)
+	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
+		options.AuthorizedKeys, options.Tokens = keysFile(t, `user="jo@acme.com" `+line), true
+		options.Limits.Known = 10 * time.Millisecond
+	})
+	person := sit(t, h.mustConnect(gossh.PublicKeys(jo)), 100, 30, "")
+	person.sees("type to search")
+	holder := sit(t, h.mustConnect(interactive()), 100, 30, "", "ONYX_PAT="+c.token)
+	holder.sees("type to search")
+
+	s, err := server.Open(t.Context(), server.Options{Home: c.folder}) // as another process does
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	people, err := s.Directory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := people.SetActive(t.Context(), directory.DefaultTenant, "jo@acme.com", false); err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := people.ListTokens(t.Context(), directory.DefaultTenant, "ann@acme.com")
+	if err != nil || len(tokens) != 1 {
+		t.Fatal(tokens, err)
+	}
+	person.sees("you may not search here any more")
+	person.leaves()
+	holder.Send("plan")
+	holder.sees("The plan of ann")
+	if err := people.RevokeToken(t.Context(), directory.DefaultTenant, "ann@acme.com", tokens[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	holder.sees("you may not search here any more")
+	if code := holder.leaves(); code != 130 {
+		t.Errorf("exit %d", code)
+	}
 }

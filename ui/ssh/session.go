@@ -30,6 +30,7 @@ var (
 	errIdle     = &refusal{"nobody pressed a key for a long time, and the session is over", "Connect again."}
 	errOver     = &refusal{"this session has lasted as long as one may", "Connect again."}
 	errKeyGone  = &refusal{"your key does not open this server any more", "Ask who runs it."}
+	errGone     = &refusal{"you may not search here any more", "Ask who runs this server."}
 	errFlood    = &refusal{"more came over this connection than one may send", "Send less, or in several connections."}
 )
 
@@ -158,7 +159,7 @@ func (s *session) broke(cause any, stack []byte) {
 	s.server.Log.Error("ssh session broke", "remote", s.inner.RemoteAddr().String(), "panic", fmt.Sprint(cause), "stack", string(stack))
 }
 
-// enter finds out who it is and counts them. A key that is taken away meanwhile ends the session.
+// enter finds out who it is and counts them. Who is not to be let in any more meanwhile does not stay.
 func (s *session) enter() (leave func(), err error) {
 	if s.visitor, err = s.identify(s.ctx); err != nil {
 		s.conn.refused()
@@ -169,8 +170,8 @@ func (s *session) enter() (leave func(), err error) {
 		return nil, err
 	}
 	left := s.conn.entered()
-	if s.visitor.way == byKey {
-		go s.watchKey()
+	if s.visitor.way != openWay {
+		go s.watchIdentity()
 	}
 	s.server.tellVisitors()
 	return func() {
@@ -180,11 +181,10 @@ func (s *session) enter() (leave func(), err error) {
 	}, nil
 }
 
-// watchKey ends the session when its key belongs to nobody any more, or to somebody else.
-func (s *session) watchKey() {
-	key := s.inner.PublicKey()
-	first, _ := s.server.keys.owner(key)
-	ticker := time.NewTicker(s.server.Limits.Keys)
+// watchIdentity ends the session when its visitor would not be let in any more: the key is taken away or somebody else's,
+// the token revoked, the person gone.
+func (s *session) watchIdentity() {
+	ticker := time.NewTicker(s.server.Limits.Known)
 	defer ticker.Stop()
 	for {
 		select {
@@ -192,8 +192,14 @@ func (s *session) watchKey() {
 			return
 		case <-ticker.C:
 		}
-		if now, known := s.server.keys.owner(key); !known || now != first {
-			s.end(errKeyGone)
+		if s.visitor.way == byKey {
+			if now, known := s.server.keys.owner(s.inner.PublicKey()); !known || now != s.visitor.owner {
+				s.end(errKeyGone)
+				return
+			}
+		}
+		if !s.server.People.Knows(s.ctx, s.visitor.owner.token, s.visitor.owner.email) {
+			s.end(errGone)
 			return
 		}
 	}

@@ -22,6 +22,8 @@ type People interface {
 	Person(email, remote string) (*client.Client, error)
 	// Anybody is the way in for a visitor of whom nothing is known.
 	Anybody(remote string) (*client.Client, error)
+	// Knows tells whether a visitor with a token, or without one a person, would still be let in.
+	Knows(ctx context.Context, token, email string) bool
 }
 
 // Meter counts what visitors do.
@@ -68,13 +70,13 @@ type Limits struct {
 	Idle      time.Duration // without a key
 	Total     time.Duration // of a session
 	Input     int64         // bytes of a connection
-	Keys      time.Duration // how often it is looked whether the key of a session still opens the server
+	Known     time.Duration // how often it is looked whether a visitor would still be let in
 }
 
 // Defaults are the usual limits: for a team on two cores.
 func Defaults() Limits {
 	return Limits{Sessions: 250, PerPerson: 10, Arrivals: 60, Idle: 30 * time.Minute, Total: 12 * time.Hour, Input: 16 << 20,
-		Keys: 15 * time.Second}
+		Known: 15 * time.Second}
 }
 
 func (l Limits) orDefaults() Limits {
@@ -86,7 +88,7 @@ func (l Limits) orDefaults() Limits {
 			*pair.given = *pair.usual
 		}
 	}
-	for _, pair := range []struct{ given, usual *time.Duration }{{&l.Idle, &usual.Idle}, {&l.Total, &usual.Total}, {&l.Keys, &usual.Keys}} {
+	for _, pair := range []struct{ given, usual *time.Duration }{{&l.Idle, &usual.Idle}, {&l.Total, &usual.Total}, {&l.Known, &usual.Known}} {
 		if *pair.given <= 0 {
 			*pair.given = *pair.usual
 		}

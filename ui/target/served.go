@@ -121,6 +121,12 @@ func (s *Served) Anybody(remote string) (*client.Client, error) {
 	return s.inProcess(s.admission.Anybody(remote))
 }
 
+// Knows tells whether a visitor with a token, or without one a person, would still be let in. A server elsewhere is not
+// asked: it refuses their next request.
+func (s *Served) Knows(ctx context.Context, token, email string) bool {
+	return s.admission == nil || s.admission.Knows(ctx, token, email)
+}
+
 func (s *Served) noPeople() error {
 	return &Error{Kind: ErrUsage, Problem: "visitors of " + s.Choice.ServerURL + " need a token of their own",
 		Fix: "let them bring one"}
