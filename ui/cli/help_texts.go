@@ -344,8 +344,9 @@ last_used_at, scopes}]; [] for none.`,
 
 func tokenRemoveHelp() help {
 	return help{
-		short:    "revoke an access token",
-		purpose:  `Makes a token stop working at once. Its number is in quarry admin token list.`,
+		short: "revoke an access token",
+		purpose: `Makes a token stop working at once, and the tokens that were made with it over the API. Its number is
+in quarry admin token list.`,
 		not:      `To replace a token: make the new one first.`,
 		output:   `Nothing on standard output.`,
 		exits:    remoteExits(),
