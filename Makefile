@@ -6,7 +6,7 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run help test test-all race lint build cross bench bench-ui bench-serve bench-ssh bench-quality crash rights fuzz docs screens clean
+.PHONY: run help test test-all race lint build cross bench bench-ui bench-serve bench-ssh bench-quality crash rights fuzz docs man completions screens clean
 .DELETE_ON_ERROR:
 
 run: build ## Explore the sample library; Q="text" starts with a query
@@ -58,6 +58,13 @@ cross: ## Vet and build for Windows and macOS
 docs: build ## Write docs/commands.md and docs/keys.md
 	$(GO) run ./tools/docs bin/quarry > docs/commands.md.new && mv docs/commands.md.new docs/commands.md
 	$(GO) run ./tools/keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md
+
+man: build ## Write the manual page to bin/man
+	mkdir -p bin/man && ./bin/quarry man > bin/man/quarry.1
+
+completions: build ## Write shell completions to bin/completions
+	mkdir -p bin/completions && for shell in bash zsh fish powershell; do \
+		./bin/quarry completion $$shell > bin/completions/quarry.$$shell || exit 1; done
 
 SCREENS = docs
 screens: build ## Write the pictures of the README from the program's screen
