@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"quarry/client/wire"
 )
 
 const (
@@ -59,7 +61,7 @@ type errorBody struct {
 // the reason itself.
 func readErrorBody(body []byte) (code, reason, remedy string) {
 	var b errorBody
-	if json.Unmarshal(body, &b) != nil {
+	if wire.Unmarshal(body, &b) != nil {
 		if text := strings.TrimSpace(string(body)); !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 			return "", shorten(text), ""
 		}
@@ -85,7 +87,7 @@ func readErrorBody(body []byte) (code, reason, remedy string) {
 // textOf reads a reason: a string, an object that holds one, or a list of them.
 func textOf(raw json.RawMessage) string {
 	var value any
-	if json.Unmarshal(raw, &value) != nil {
+	if wire.Unmarshal(raw, &value) != nil {
 		return ""
 	}
 	return reasonOf(value, 0)

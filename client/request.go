@@ -220,7 +220,7 @@ func (a *answer) broken(err error, received int) *Error {
 
 // notJSON is the error of a body that does not decode.
 func (a *answer) notJSON(err error) *Error {
-	var shape *json.UnmarshalTypeError
+	var shape *wire.UnmarshalTypeError
 	media, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	what := fmt.Sprintf("an answer that is not JSON (%s)", shorten(err.Error()))
 	switch {
@@ -236,7 +236,7 @@ func (a *answer) notJSON(err error) *Error {
 	return e
 }
 
-func shapeName(shape *json.UnmarshalTypeError) string {
+func shapeName(shape *wire.UnmarshalTypeError) string {
 	if shape.Field != "" {
 		return clip(shape.Field)
 	}
@@ -257,5 +257,5 @@ func unmarshal(body []byte, into any) error {
 	if string(bytes.TrimSpace(body)) == "null" {
 		return errors.New("null")
 	}
-	return json.Unmarshal(body, into)
+	return wire.Unmarshal(body, into)
 }

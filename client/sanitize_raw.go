@@ -16,7 +16,7 @@ func sanitizeRaw(body []byte) (json.RawMessage, error) {
 			return value, nil
 		}
 		var results []json.RawMessage
-		if err := json.Unmarshal(value, &results); err != nil {
+		if err := wire.Unmarshal(value, &results); err != nil {
 			return nil, err
 		}
 		for i, raw := range results {
@@ -68,7 +68,7 @@ func rewriteObject(object []byte, value func(key string, value json.RawMessage) 
 // moveSpans moves the marked ranges of one result to where its text will be once it is sanitised.
 func moveSpans(raw json.RawMessage) (json.RawMessage, error) {
 	var result wire.SearchResult
-	if err := json.Unmarshal(raw, &result); err != nil {
+	if err := wire.Unmarshal(raw, &result); err != nil {
 		return nil, err
 	}
 	if Sanitize(result.Content) == result.Content || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
@@ -105,7 +105,7 @@ func sanitizeStrings(text []byte) []byte {
 		end = min(end+1, len(text))
 		literal := text[at:end]
 		var s string
-		if json.Unmarshal(literal, &s) == nil {
+		if wire.Unmarshal(literal, &s) == nil {
 			if clean, changed := sanitize(s, false, nil); changed || bytes.IndexByte(literal, '\\') >= 0 ||
 				!utf8.Valid(literal) {
 				literal = quote(clean)

@@ -1,10 +1,11 @@
 package config
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+
+	"quarry/client/wire"
 )
 
 // OnyxDefaultURL is the server of Onyx's own CLI when its configuration names none.
@@ -55,7 +56,7 @@ func parseOnyxCLI(data []byte) (OnyxCLI, error) {
 		APIKey    string `json:"api_key"`
 		Persona   int    `json:"default_persona_id"`
 	}
-	if err := json.Unmarshal(data, &raw); err != nil {
+	if err := wire.Unmarshal(data, &raw); err != nil {
 		return OnyxCLI{}, errors.New("not the JSON that onyx-cli writes")
 	}
 	read := OnyxCLI{ServerURL: OnyxDefaultURL, Token: NewSecret(strings.TrimSpace(raw.APIKey)), Persona: raw.Persona}

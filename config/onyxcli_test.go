@@ -17,6 +17,8 @@ func TestOnyxCLI(t *testing.T) {
 			"features":{"stream_markdown":true}}`,
 			OnyxCLI{ServerURL: "https://onyx.acme.com", Token: NewSecret("hunter2"), Persona: 4}, ""},
 		{"key only", `{"api_key":"hunter2"}`, OnyxCLI{ServerURL: OnyxDefaultURL, Token: NewSecret("hunter2")}, ""},
+		{"keys in another case", `{"api_key":"hunter2","API_KEY":"x","Server_URL":"https://elsewhere"}`,
+			OnyxCLI{ServerURL: OnyxDefaultURL, Token: NewSecret("hunter2")}, ""},
 		{"empty object", `{}`, OnyxCLI{ServerURL: OnyxDefaultURL}, ""},
 		{"empty file", ``, OnyxCLI{ServerURL: OnyxDefaultURL}, "JSON"},
 		{"half", `{"api_key":"hunter2"`, OnyxCLI{ServerURL: OnyxDefaultURL}, "JSON"},

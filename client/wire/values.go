@@ -65,7 +65,7 @@ func (t *Time) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	if strings.HasPrefix(text, `"`) {
-		if err := json.Unmarshal(data, &text); err != nil {
+		if err := Unmarshal(data, &text); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func One(value string) Metadata { return Metadata{Values: []string{value}} }
 // UnmarshalJSON accepts a string, a list of strings, and (leniently) numbers and booleans as their text.
 func (m *Metadata) UnmarshalJSON(data []byte) error {
 	var raw any
-	if err := json.Unmarshal(data, &raw); err != nil {
+	if err := Unmarshal(data, &raw); err != nil {
 		return err
 	}
 	m.Values, m.List = nil, false

@@ -42,7 +42,7 @@ func (f *fields) numbers(name string) []int {
 func (f *fields) dictionary(name string) {
 	if raw, ok := f.given(name); ok {
 		var object map[string]json.RawMessage
-		if json.Unmarshal(raw, &object) != nil {
+		if wire.Unmarshal(raw, &object) != nil {
 			f.refuse(raw, "dict_type", "Input should be a valid dictionary", name)
 		}
 	}

@@ -63,7 +63,7 @@ func (f *fields) sessionID(name string) string {
 
 func (f *fields) uuid(raw json.RawMessage, where ...any) string {
 	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
+	if err := wire.Unmarshal(raw, &text); err != nil {
 		text = ""
 	}
 	id, err := uuid.Parse(text)

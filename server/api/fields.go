@@ -65,7 +65,7 @@ func echo(raw json.RawMessage) string {
 		return "None"
 	}
 	var text string
-	if json.Unmarshal(raw, &text) == nil {
+	if wire.Unmarshal(raw, &text) == nil {
 		return quoted(clip(text))
 	}
 	return clip(string(raw))
@@ -123,8 +123,8 @@ func objectFields(body []byte) (*fields, error) {
 	if len(body) == 0 {
 		return nil, invalid(problem{kind: "missing", where: []any{"body"}, text: "Field required", input: "None"})
 	}
-	if err := json.Unmarshal(body, &f.raw); err != nil {
-		var syntax *json.SyntaxError
+	if err := wire.Unmarshal(body, &f.raw); err != nil {
+		var syntax *wire.SyntaxError
 		if errors.As(err, &syntax) {
 			return nil, invalid(problem{kind: "json_invalid", where: []any{"body", syntax.Offset}, text: "JSON decode error"})
 		}
@@ -199,7 +199,7 @@ func (f *fields) require(name string) bool {
 // text reads a string of min to max characters, wherever in the request it stands.
 func (f *fields) text(raw json.RawMessage, least, most int, where ...any) string {
 	var text string
-	if string(bytes.TrimSpace(raw)) == "null" || json.Unmarshal(raw, &text) != nil {
+	if string(bytes.TrimSpace(raw)) == "null" || wire.Unmarshal(raw, &text) != nil {
 		f.refuse(raw, "string_type", "Input should be a valid string", where...)
 		return ""
 	}
@@ -282,7 +282,7 @@ func (f *fields) list(name string) []json.RawMessage {
 		return nil
 	}
 	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
+	if wire.Unmarshal(raw, &items) != nil {
 		f.refuse(raw, "list_type", "Input should be a valid list", name)
 		return nil
 	}
@@ -313,7 +313,7 @@ func (f *fields) oneOf(name string, known []string) []string {
 
 func (f *fields) enum(raw json.RawMessage, known []string, where ...any) string {
 	var value string
-	if json.Unmarshal(raw, &value) == nil {
+	if wire.Unmarshal(raw, &value) == nil {
 		for _, k := range known {
 			if value == k {
 				return value
@@ -335,7 +335,7 @@ func (f *fields) enum(raw json.RawMessage, known []string, where ...any) string 
 // object reads an item of a list that must itself be an object.
 func (f *fields) object(raw json.RawMessage, where ...any) *fields {
 	inner := newFields(f.where)
-	if json.Unmarshal(raw, &inner.raw) != nil || inner.raw == nil {
+	if wire.Unmarshal(raw, &inner.raw) != nil || inner.raw == nil {
 		f.refuse(raw, "model_attributes_type",
 			"Input should be a valid dictionary or object to extract fields from", where...)
 		return nil

@@ -207,7 +207,7 @@ type temporaryNames map[string]string
 // temporaryNames reads temp_id_map, a JSON object in a text.
 func (u *upload) temporaryNames() temporaryNames {
 	names := temporaryNames{}
-	if text := u.fields.optionalText("temp_id_map", maxFormField); text != nil && json.Unmarshal([]byte(*text), &names) != nil {
+	if text := u.fields.optionalText("temp_id_map", maxFormField); text != nil && wire.Unmarshal([]byte(*text), &names) != nil {
 		u.fields.refuse(mustJSON(*text), "dict_type", "Input should be a valid dictionary", "temp_id_map")
 	}
 	return names

@@ -73,7 +73,7 @@ func decodeDocument(f *fields) (document wire.IngestionDocument) {
 	if len(f.problems) > 0 {
 		return document
 	}
-	if err := json.Unmarshal(raw, &document); err != nil {
+	if err := wire.Unmarshal(raw, &document); err != nil {
 		f.refuse(raw, "value_error", "Value error, "+strings.TrimPrefix(err.Error(), "json: "), "document")
 	}
 	return document

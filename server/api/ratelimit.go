@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"container/list"
-	"encoding/json"
 	"io"
 	"math"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/server/directory"
 )
 
@@ -120,7 +120,7 @@ func sessionOf(r *http.Request) string {
 	var body struct {
 		Session string `json:"chat_session_id"`
 	}
-	if err != nil || json.Unmarshal(text, &body) != nil || len(body.Session) > longest {
+	if err != nil || wire.Unmarshal(text, &body) != nil || len(body.Session) > longest {
 		return ""
 	}
 	return body.Session

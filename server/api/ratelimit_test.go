@@ -175,6 +175,7 @@ func TestABodyIsReadTwice(t *testing.T) {
 	for _, test := range []struct{ path, body, session string }{
 		{"/chat/send-chat-message", `{"message":"x","chat_session_id":"s"}`, "s"},
 		{"/chat/send-chat-message", `{"message":"x","chat_session_id":null}`, ""},
+		{"/chat/send-chat-message", `{"chat_session_id":"s","CHAT_SESSION_ID":"other"}`, "s"},
 		{"/chat/send-chat-message", `{"chat_session_id":"` + strings.Repeat("s", 201) + `"}`, ""},
 		{"/chat/send-chat-message", `{"chat_session_id":7}`, ""},
 		{"/chat/send-chat-message", `{`, ""},

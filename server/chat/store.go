@@ -225,8 +225,8 @@ func (s *Store) Messages(ctx context.Context, session string) ([]Message, error)
 		m, documents, citations, files, sent, took := Message{}, "", "", "", int64(0), int64(0)
 		err := rows.Scan(&m.ID, &m.Parent, &m.Type, &m.Text, &documents, &citations, &files, &m.Error, &m.Model, &sent, &took)
 		if err == nil {
-			err = errors.Join(json.Unmarshal([]byte(documents), &m.Documents), json.Unmarshal([]byte(citations), &m.Citations),
-				json.Unmarshal([]byte(files), &m.Files))
+			err = errors.Join(wire.Unmarshal([]byte(documents), &m.Documents), wire.Unmarshal([]byte(citations), &m.Citations),
+				wire.Unmarshal([]byte(files), &m.Files))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read a chat session: %w", err)

@@ -188,7 +188,7 @@ func (d *Directory) agents(ctx context.Context, query string, args ...any) ([]Ag
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal([]byte(starters), &a.StarterMessages); err != nil {
+		if err := wire.Unmarshal([]byte(starters), &a.StarterMessages); err != nil {
 			return fmt.Errorf("read starter messages: %w", err)
 		}
 		a.SearchStart = micros(start)

@@ -286,7 +286,7 @@ func readScopes(text sql.NullString) (scopes []string, err error) {
 		return nil, nil
 	}
 	scopes = []string{}
-	if err := json.Unmarshal([]byte(text.String), &scopes); err != nil {
+	if err := wire.Unmarshal([]byte(text.String), &scopes); err != nil {
 		return nil, fmt.Errorf("read a token's scopes: %w", err)
 	}
 	return scopes, nil

@@ -292,6 +292,24 @@ func TestIngestionIDsAreStable(t *testing.T) {
 	}
 }
 
+// TestKeysOfIngestionLines: a key in another case is another key, and every document has a title.
+func TestKeysOfIngestionLines(t *testing.T) {
+	for text, title := range map[string]string{
+		`{"sections":[{"text":"# a"}]}`:                                                "a",
+		`{"id":"x","sections":[{"text":"#"}]}`:                                         "x",
+		`{"document":{"id":"x","sections":[{"text":"- *"}],"Title":"y"}}`:              "x",
+		`{"title":"y","TITLE":"z","sections":[{"text":"a","Text":"b"}],"Sections":[]}`: "y",
+		`{"doCument":{"seCtions":[{"teXt":"#"}]}}`:                                     "",
+		`{"Document":{"sections":[{"text":"a"}]}}`:                                     "",
+		`{"Sections":[{"text":"a"}]}`:                                                  "",
+	} {
+		doc, err := parseLine(newMarkdownReader(), []byte(text), day(2026, 1, 1))
+		if doc.Title != title || (err == nil) != (title != "") {
+			t.Errorf("%s: title %q, want %q; %v", text, doc.Title, title, err)
+		}
+	}
+}
+
 func TestLongLines(t *testing.T) {
 	long := `{"sections":[{"text":"` + strings.Repeat("x", longestLine) + `"}]}`
 	lines := newLineReader(strings.NewReader("a\n" + long + "\nb\n\n" + strings.Repeat("c", 600_000) + "\nend"))
@@ -315,6 +333,9 @@ func FuzzIngestionLine(f *testing.F) {
 	f.Add([]byte(line("a", "text")))
 	f.Add([]byte(`{"sections":[{"text":"t","link":"http://x/a.md#b"}],"source":"github","metadata":{"a":["b",1,true,null]},"doc_updated_at":1e9}`))
 	f.Add([]byte(`{"document":{"sections":[{"text":"# a\n\n## b\n"}],"source":"web","external_access":{"external_user_emails":["A"]}}}`))
+	f.Add([]byte(`{"doCument":{"seCtions":[{"teXt":"#"}]}}`))
+	f.Add([]byte(`{"document":{"sections":[{"text":"#"}]}}`))
+	f.Add([]byte(`{"id":"\u200b","sections":[{"text":"*"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		doc, err := parseLine(newMarkdownReader(), data, day(2026, 1, 1))
 		if err == nil {

@@ -65,7 +65,7 @@ func fromIngestion(reader *markdownReader, in wire.IngestionDocument, now time.T
 	}
 	doc.ID = id
 	if doc.Title == "" {
-		doc.Title = oneLine(firstLine(doc.Chunks[0].Text), 120)
+		doc.Title = first(oneLine(firstLine(doc.Chunks[0].Text), 120), oneLine(doc.ID, longestTitle))
 	}
 	kind := ingestionMetadata(in.Metadata, &doc)
 	doc.Type = first(kind, typeOf(doc.Link, doc.Source))

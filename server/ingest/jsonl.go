@@ -3,7 +3,6 @@ package ingest
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -63,7 +62,7 @@ func parseLine(reader *markdownReader, line []byte, now time.Time) (index.Docume
 		Document *wire.IngestionDocument `json:"document"`
 		wire.IngestionDocument
 	}
-	if err := json.Unmarshal(line, &request); err != nil {
+	if err := wire.Unmarshal(line, &request); err != nil {
 		return index.Document{}, fmt.Errorf("not an ingestion document: %w", err)
 	}
 	document := request.IngestionDocument

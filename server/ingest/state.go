@@ -175,7 +175,7 @@ func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, erro
 	roots := make(map[string]rootState, len(entries))
 	for key, value := range entries {
 		var state rootState
-		if err := json.Unmarshal([]byte(value), &state); err != nil {
+		if err := wire.Unmarshal([]byte(value), &state); err != nil {
 			return nil, fmt.Errorf("read the entry of %s: %w", strings.TrimPrefix(key, rootPrefix), err)
 		}
 		roots[strings.TrimPrefix(key, rootPrefix)] = state

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/sashabaranov/go-openai"
+
+	"quarry/client/wire"
 )
 
 const (
@@ -133,6 +135,9 @@ func (d *door) Do(request *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(&bounded{ReadCloser: response.Body, left: d.limit})
 	if err != nil {
 		return nil, brokenOff(err)
+	}
+	if body, err = wire.LowerKeys(body); err != nil {
+		return nil, &Error{Kind: ErrUnusable, Message: "it is not what the API says"}
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, nil

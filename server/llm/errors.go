@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"quarry/client/wire"
 )
 
 // What can be wrong with a call. Every error of a Chat or an Embedder has one of these in its chain, or
@@ -88,16 +90,16 @@ func messageOf(body []byte) string {
 		Message json.RawMessage `json:"message"`
 		Detail  json.RawMessage `json:"detail"`
 	}
-	if json.Unmarshal(body, &outer) != nil {
+	if wire.Unmarshal(body, &outer) != nil {
 		return ""
 	}
 	var inner struct {
 		Message json.RawMessage `json:"message"`
 	}
-	_ = json.Unmarshal(outer.Error, &inner) // not an object: then the error may be a text itself
+	_ = wire.Unmarshal(outer.Error, &inner) // not an object: then the error may be a text itself
 	for _, candidate := range []json.RawMessage{inner.Message, outer.Error, outer.Message, outer.Detail} {
 		text := ""
-		if json.Unmarshal(candidate, &text) == nil && text != "" {
+		if wire.Unmarshal(candidate, &text) == nil && text != "" {
 			return text
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sashabaranov/go-openai"
+
+	"quarry/client/wire"
 )
 
 // lastEvents is how long the end of a reply is awaited that has told that it is complete.
@@ -61,7 +63,11 @@ var errRefusedByCaller = errors.New("the caller took no more")
 func (s *streamed) receive(events *openai.ChatCompletionStream) error {
 	var watch *time.Timer // from the first piece on: before it a model reads, which takes its time
 	for {
-		event, err := events.Recv()
+		var event openai.ChatCompletionStreamResponse
+		line, err := events.RecvRaw()
+		if err == nil {
+			err = wire.Unmarshal(line, &event)
+		}
 		if watch == nil {
 			watch = time.AfterFunc(s.pause, func() { s.stop(errPaused) })
 			defer watch.Stop()

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/slack-go/slack"
+
+	"quarry/client/wire"
 )
 
 const (
@@ -79,10 +82,18 @@ func (d *door) Do(request *http.Request) (*http.Response, error) {
 		_ = response.Body.Close() // nothing in it is needed
 		return nil, tooOften(waitOf(response.Header.Get("Retry-After")))
 	}
-	response.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(response.Body, maxAnswer), response.Body}
+	if response.StatusCode != http.StatusOK {
+		return response, nil // the library reads no more of it than the status
+	}
+	defer func() { _ = response.Body.Close() }() // what is needed of it is read
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, err
+	}
+	if body, err = wire.LowerKeys(body); err != nil {
+		return nil, notSlack()
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, nil
 }
 

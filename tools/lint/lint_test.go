@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"server/index/embedded":  {"server/index/...", "server/sqlite", "server/tokens"},
 	"server/index/indextest": {"server/index/...", "server/tokens"},
 	"server/directory":       {"server/index", "server/sqlite", "client/wire"},
-	"server/llm":             {},
+	"server/llm":             {"client/wire"},
 	"server/chat":            {"server/llm", "server/sqlite", "server/tokens", "client/wire"},
 	"server/metrics":         {},
 	"server/pipeline":        {"server/index", "server/llm", "server/tokens", "client/wire"},
@@ -172,6 +172,47 @@ func TestCommandsDoNotImportBubbleTea(t *testing.T) {
 			}
 		}
 	}
+}
+
+// plainJSON lists the files that may decode by encoding/json, which ignores the case of keys, and why.
+var plainJSON = map[string]string{
+	"client/sanitize_raw.go": "reads the keys of an object in their order, and no fields",
+}
+
+// TestKeysOfJSONAreMatchedExactly: what the program reads is decoded by wire.Unmarshal or wire.Decoder.
+func TestKeysOfJSONAreMatchedExactly(t *testing.T) {
+	for _, f := range moduleFiles(t) {
+		if f.isTest || plainJSON[f.path] != "" || strings.HasSuffix(f.dir, "test") || strings.HasPrefix(f.dir, "tools/") {
+			continue
+		}
+		name := importName(f.content, "encoding/json")
+		ast.Inspect(f.content, func(node ast.Node) bool {
+			selector, ok := node.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			of, ok := selector.X.(*ast.Ident)
+			if ok && of.Name == name && (selector.Sel.Name == "Unmarshal" || selector.Sel.Name == "NewDecoder") {
+				t.Errorf("%s: json.%s matches keys in any case: use wire.Unmarshal or wire.NewDecoder",
+					f.set.Position(node.Pos()), selector.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+// importName returns the name by which a file calls a package, or "" if it does not import it.
+func importName(content *ast.File, path string) string {
+	for _, spec := range content.Imports {
+		if spec.Path.Value != strconv.Quote(path) {
+			continue
+		}
+		if spec.Name != nil {
+			return spec.Name.Name
+		}
+		return path[strings.LastIndexByte(path, '/')+1:]
+	}
+	return ""
 }
 
 func TestFilesAndFunctionsStaySmall(t *testing.T) {

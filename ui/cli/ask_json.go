@@ -75,7 +75,7 @@ func (p *askJSON) packet(packet wire.ChatPacket) error {
 	}
 	event := map[string]any{}
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(packet.Raw, &fields); err != nil {
+	if err := wire.Unmarshal(packet.Raw, &fields); err != nil {
 		return fmt.Errorf("read an event: %w", err)
 	}
 	for name, value := range fields {

@@ -288,6 +288,15 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
+// TestKeysOfSavedSearches: a key in another case is another key.
+func TestKeysOfSavedSearches(t *testing.T) {
+	const saved = `{"results":[{"citation_id":1,"ref":"d#1","Ref":"e#1"}],"Results":[{"citation_id":2,"ref":"d#2"}]}`
+	results, err := decodeSaved(strings.NewReader(saved))
+	if err != nil || len(results) != 1 || results[0].Ref != "d#1" {
+		t.Errorf("%+v, %v", results, err)
+	}
+}
+
 func FuzzSavedSearch(f *testing.F) {
 	f.Add(`{"results":[{"citation_id":1,"ref":"d#1"}]}`)
 	f.Add(`{"searches":[{"query":"x","results":[{"citation_id":1,"ref":"d#1"}]},{"error":"x","results":null}]}`)

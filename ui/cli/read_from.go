@@ -1,12 +1,13 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
+
+	"quarry/client/wire"
 )
 
 const maxSavedSearch = 64 << 20 // bytes
@@ -94,7 +95,7 @@ func (a *app) savedResults(path string) ([]savedResult, error) {
 
 // decodeSaved reads one JSON value after the other.
 func decodeSaved(from io.Reader) ([]savedResult, error) {
-	decoder := json.NewDecoder(from)
+	decoder := wire.NewDecoder(from)
 	var results []savedResult
 	for values := 0; ; values++ {
 		var saved savedSearch

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -219,7 +218,7 @@ func readHistory(path string) ([]wire.Message, error) {
 		return nil, usage("Keep the last turns only.", "--history %s is larger than 1 MiB", path)
 	}
 	var messages []wire.Message
-	if err := json.Unmarshal(text, &messages); err != nil {
+	if err := wire.Unmarshal(text, &messages); err != nil {
 		return nil, usage(do, "--history %s: %v", path, err)
 	}
 	types := []string{"system", "user", "assistant", "tool_call_response", "user_reminder"}

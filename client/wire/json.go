@@ -1,0 +1,67 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
+
+// The errors of Unmarshal. They have the texts and the fields of encoding/json's.
+type (
+	SyntaxError        = jsonv1.SyntaxError
+	UnmarshalTypeError = jsonv1.UnmarshalTypeError
+)
+
+// Unmarshal decodes JSON as encoding/json does, except that it matches keys exactly: encoding/json also accepts "Title"
+// for "title", so that it reads other fields than the program that wrote them, or a check before it, saw.
+func Unmarshal(data []byte, into any) error {
+	return json.Unmarshal(data, into, jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false))
+}
+
+// Decoder decodes one JSON value after the other as Unmarshal does.
+type Decoder struct{ in *jsontext.Decoder }
+
+// NewDecoder returns a decoder of what r reads.
+func NewDecoder(r io.Reader) *Decoder {
+	return &Decoder{jsontext.NewDecoder(r, jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false))}
+}
+
+// Decode decodes the next value. At the end of the input its error is io.EOF.
+func (d *Decoder) Decode(into any) error { return json.UnmarshalDecode(d.in, into) }
+
+// LowerKeys returns JSON without the members of objects whose keys are not in lower case. Libraries of other APIs
+// decode by encoding/json; where an API has only lower-case names, they match the keys of what is left exactly.
+func LowerKeys(data []byte) ([]byte, error) {
+	var out bytes.Buffer
+	in := jsontext.NewDecoder(bytes.NewReader(data), jsonv1.DefaultOptionsV1())
+	to := jsontext.NewEncoder(&out, jsonv1.DefaultOptionsV1())
+	for {
+		container, members := in.StackIndex(in.StackDepth())
+		isKey := container == jsontext.KindBeginObject && members%2 == 0
+		token, err := in.ReadToken()
+		switch {
+		case errors.Is(err, io.EOF):
+			return out.Bytes(), nil
+		case err != nil:
+			return nil, err
+		case isKey && token.Kind() == jsontext.KindString && foldable(token.String()):
+			err = in.SkipValue()
+		default:
+			err = to.WriteToken(token)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// foldable reports whether encoding/json may match a key to a lower-case name that it differs from. Beyond ASCII, only
+// U+017F and U+212A fold to ASCII letters.
+func foldable(key string) bool {
+	return strings.ContainsFunc(key, func(r rune) bool { return r >= 'A' && r <= 'Z' || r == '\u017f' || r == '\u212a' })
+}

@@ -1,0 +1,124 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// bodyTransport answers each request with the same body.
+type bodyTransport struct{ media, body string }
+
+func (b bodyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {b.media}}, Request: r,
+		ContentLength: -1, Body: io.NopCloser(strings.NewReader(b.body))}, nil
+}
+
+func answeredBy(t *testing.T, media, body string) *Providers {
+	t.Helper()
+	return configured(t, "http://model.invalid/v1", func(c *Config) { c.Transport = bodyTransport{media, body} })
+}
+
+// TestKeysOfAnswersAreMatchedExactly: a key in another case is another key.
+func TestKeysOfAnswersAreMatchedExactly(t *testing.T) {
+	t.Parallel()
+	const (
+		choice = `{"choices":[{"message":{"role":"assistant","content":"kept","Content":"x","CONTENT":"y"}}],"Choices":[]}`
+		event  = `{"choices":[{"index":0,"delta":{"content":"kept","Content":"x"},"finish_reason":"stop"}],"Choices":[]}`
+		vector = `{"data":[{"index":0,"embedding":[3,4],"Embedding":[1,0]}],"Data":[]}`
+	)
+	reply, err := chatOf(t, answeredBy(t, "application/json", choice)).Complete(t.Context(), question)
+	if err != nil || reply.Text != "kept" {
+		t.Errorf("complete: %q, %v", reply.Text, err)
+	}
+	reply, err = chatOf(t, answeredBy(t, "text/event-stream", "data: "+event+"\n\ndata: [DONE]\n\n")).Stream(t.Context(), question,
+		func(string) error { return nil })
+	if err != nil || reply.Text != "kept" {
+		t.Errorf("stream: %q, %v", reply.Text, err)
+	}
+	embedder, _ := answeredBy(t, "application/json", vector).Embedder()
+	vectors, _, err := embedder.Embed(t.Context(), ForQueries, []string{"x"})
+	if err != nil || math.Abs(float64(vectors[0][0])-0.6) > 1e-6 {
+		t.Errorf("embed: %v, %v", vectors, err)
+	}
+}
+
+// checkCall fails where an error has no kind, or a call costs what cannot be.
+func checkCall(t *testing.T, used Usage, err error) {
+	t.Helper()
+	var known *Error
+	if err != nil && !errors.As(err, &known) {
+		t.Fatalf("an error without a kind: %v", err)
+	}
+	if used.Calls != 1 || used.Prompt < 0 || used.Prompt > mostTokens || used.Completion < 0 || used.Completion > mostTokens {
+		t.Fatalf("used %+v", used)
+	}
+}
+
+func FuzzCompleteAnswer(f *testing.F) {
+	f.Add(`{"choices":[{"message":{"role":"assistant","content":"a <think>b</think> c"}}],"usage":{"prompt_tokens":-1,"completion_tokens":1e9}}`)
+	f.Add(`{"choices":[{"message":{"content":null}}],"usage":null}`)
+	f.Add(`{"choices":[]}`)
+	f.Add(`{"Choices":[{"message":{"content":"x"}}]}`)
+	f.Add(`{"error":{"message":"no"}}`)
+	f.Add(`<html>`)
+	f.Fuzz(func(t *testing.T, body string) {
+		reply, err := chatOf(t, answeredBy(t, "application/json", body)).Complete(context.Background(), question)
+		checkCall(t, reply.Usage, err)
+		if err == nil && (strings.TrimSpace(reply.Text) == "" || len(reply.Text) > maxReply) {
+			t.Fatalf("%q of %q", reply.Text, body)
+		}
+	})
+}
+
+func FuzzStreamedAnswer(f *testing.F) {
+	f.Add("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"b\"}," +
+		"\"finish_reason\":\"stop\"}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":3}}\n\ndata: [DONE]\n\n")
+	f.Add("data: {\"error\":{\"message\":\"no\"}}\n\n")
+	f.Add(": ping\n\ndata:{}\n\n\x00")
+	f.Add("data: {\"Choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n")
+	f.Fuzz(func(t *testing.T, body string) {
+		var pieces strings.Builder
+		reply, err := chatOf(t, answeredBy(t, "text/event-stream", body)).Stream(context.Background(), question,
+			func(piece string) error {
+				_, err := pieces.WriteString(piece)
+				return err
+			})
+		checkCall(t, reply.Usage, err)
+		if reply.Text != pieces.String() || len(reply.Text) > maxReply || err == nil && strings.TrimSpace(reply.Text) == "" {
+			t.Fatalf("reply %q, in pieces %q: %v", reply.Text, &pieces, err)
+		}
+	})
+}
+
+func FuzzEmbeddings(f *testing.F) {
+	f.Add(`{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[3,4]}],"usage":{"prompt_tokens":7}}`)
+	f.Add(`{"data":[{"embedding":[1,2]},{"embedding":[3e38,3e38]}]}`)
+	f.Add(`{"data":[{"index":1,"embedding":[0]},{"index":-1,"embedding":[]}]}`)
+	f.Add(`{"data":[{"embedding":"AACAPw=="},{"embedding":[1e-45]}]}`)
+	f.Add(`{"Data":[{"embedding":[1]},{"embedding":[1]}]}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		embedder, _ := answeredBy(t, "application/json", body).Embedder()
+		vectors, used, err := embedder.Embed(context.Background(), ForDocuments, []string{"one", "two"})
+		checkCall(t, used, err)
+		if err != nil {
+			return
+		}
+		if len(vectors) != 2 || len(vectors[0]) != len(vectors[1]) || len(vectors[0]) > maxDimensions {
+			t.Fatalf("%d vectors of %q", len(vectors), body)
+		}
+		for _, vector := range vectors {
+			sum := 0.0
+			for _, x := range vector {
+				sum += float64(x) * float64(x)
+			}
+			if math.Abs(sum-1) > 1e-3 {
+				t.Fatalf("length² %v of %q", sum, body)
+			}
+		}
+	})
+}
