@@ -17,7 +17,7 @@ const (
 	shutdownGrace     = 10 * time.Second
 	farewell          = 2 * time.Second // to tell those who are cut off
 	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 30 * time.Second // of a body without a route; package api bounds the others, and all answers
+	readTimeout       = 10 * time.Second // of a body that no route reads; package api bounds the others, and all answers
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
 )
@@ -87,6 +87,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.
 		ReadTimeout:       readTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnState:         newConnections(maxConnections).changed,
 		ErrorLog:          slog.NewLogLogger(s.options.Log.Handler(), slog.LevelWarn),
 		BaseContext:       func(net.Listener) context.Context { return base },
 	}

@@ -40,7 +40,6 @@ func (d *doors) cli() cli.Doors {
 	return cli.Doors{
 		Version:       d.process.Version,
 		Commit:        d.process.Commit,
-		Date:          d.process.Date,
 		Decide:        d.decide,
 		Explore:       d.explore,
 		OpenLibrary:   d.openLibrary,

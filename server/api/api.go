@@ -116,6 +116,7 @@ type route struct {
 	maxBody int64         // bytes
 	handle  handler
 	limited bool    // counts against the limits of rate
+	apart   bool    // has room of its own: it is needed most when everything else is taken
 	denied  failure // the answer without a valid token; the usual one where it is empty
 }
 
@@ -169,7 +170,7 @@ func (s *Server) Handler(who directory.Principal) http.Handler {
 	if who.Owner {
 		routes = append(routes, s.libraryRoutes()...)
 	}
-	bound := s.recovered(s.mount(routes, func(*http.Request) (directory.Principal, error) { return who, nil }, guards{}))
+	bound := s.recovered(s.mount(routes, func(*http.Request) (directory.Principal, error) { return who, nil }, nil))
 	if !who.Owner {
 		return bound
 	}
@@ -181,14 +182,8 @@ func (s *Server) Handler(who directory.Principal) http.Handler {
 // identify finds out who makes a request.
 type identify func(*http.Request) (directory.Principal, error)
 
-// guards keep a listener's callers from taking more than their part; none of them is needed in this process.
-type guards struct {
-	fair   *shares
-	limits *limiter
-}
-
 // mount builds a handler that serves the routes at / and under /api.
-func (s *Server) mount(routes []route, who identify, guard guards) http.Handler {
+func (s *Server) mount(routes []route, who identify, guard *guards) http.Handler {
 	mux := http.NewServeMux()
 	byPattern := map[string]methods{}
 	for _, route := range routes {
@@ -245,49 +240,40 @@ func underPrefix(next http.Handler) http.Handler {
 	})
 }
 
-// serve guards one route: identity, then permission, then the caller's share, the bounds of body and time, and the rate.
-func (s *Server) serve(route route, who identify, guard guards) http.Handler {
-	timeout, maxBody := route.timeout, route.maxBody
-	if timeout == 0 && !strings.Contains(route.pattern, " /library/") {
-		timeout = quick
+// serve answers for one route. In this process, without guards, who asks is trusted to send and fetch what they say.
+func (s *Server) serve(route route, who identify, guard *guards) http.Handler {
+	if route.timeout == 0 && !strings.Contains(route.pattern, " /library/") {
+		route.timeout = quick
 	}
-	if maxBody == 0 {
-		maxBody = 64 * kilobyte
+	if route.maxBody == 0 {
+		route.maxBody = 64 * kilobyte
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		noteRoute(r, route.pattern)
 		principal, err := admit(r, route, who)
-		if err != nil {
+		switch {
+		case err != nil:
+			s.patience.dismissed(w, r)
 			s.fail(w, r, err)
-			return
-		}
-		give, ok := guard.fair.take(personOf(r, principal))
-		if !ok {
-			s.measures().refused.Add(1, refusedAsBusy)
-			s.fail(w, r, busy())
-			return
-		}
-		defer give()
-		if timeout > 0 {
-			ctx, cancel := context.WithTimeout(r.Context(), timeout)
-			defer cancel()
-			r = r.WithContext(ctx)
-		}
-		if isListener(r.Context()) {
-			s.patience.awaited(w, r, maxBody)
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		if route.limited {
-			if err := guard.limits.admit(r, principal); err != nil {
-				s.measures().refused.Add(1, refusedByRate)
-				s.fail(w, r, err)
-				return
-			}
-		}
-		if err := route.handle(w, r, principal); err != nil {
-			s.fail(w, r, err)
+		case guard == nil || route.needs == open && !route.apart:
+			r.Body = http.MaxBytesReader(w, r.Body, route.maxBody)
+			s.work(w, r, route, principal)
+		default:
+			s.guarded(w, r, route, principal, guard)
 		}
 	})
+}
+
+// work runs a route's handler, for as long as that may take.
+func (s *Server) work(w http.ResponseWriter, r *http.Request, route route, who directory.Principal) {
+	if route.timeout > 0 {
+		ctx, cancel := context.WithTimeout(r.Context(), route.timeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
+	if err := route.handle(w, r, who); err != nil {
+		s.fail(w, r, err)
+	}
 }
 
 // admit decides whether a request may reach its route.

@@ -12,8 +12,7 @@ import (
 type Gate struct {
 	server  *Server
 	options PublicOptions
-	guard   guards
-	room    room
+	guard   *guards
 	visits  http.Handler
 }
 
@@ -22,10 +21,8 @@ func (s *Server) Gate(options PublicOptions) *Gate {
 	if options.Concurrency <= 0 {
 		options.Concurrency = DefaultConcurrency
 	}
-	g := &Gate{server: s, options: options,
-		guard: guards{fair: newShares(options.Concurrency), limits: newLimiter(options.Rate, s.Now)},
-		room:  newRoom(options.Concurrency, options.Concurrency*queueFactor)}
-	g.visits = s.logged(s.recovered(s.bounded(g.room, s.mount(s.routes(), visiting, g.guard))))
+	g := &Gate{server: s, options: options, guard: newGuards(options, s.Now)}
+	g.visits = s.logged(s.recovered(s.mount(s.routes(), visiting, g.guard)))
 	return g
 }
 
@@ -36,7 +33,7 @@ func (g *Gate) Listener(loopback bool) http.Handler {
 	s := g.server
 	g.options.Loopback = loopback
 	routes := s.mount(append(s.routes(), s.metricsRoute(g.options.OpenMetrics)), s.authenticate, g.guard)
-	return s.logged(s.patience.taken(s.recovered(secured(g.options.guardNames(s.bounded(g.room, routes))))))
+	return s.logged(s.patience.taken(s.recovered(secured(g.options.guardNames(routes)))))
 }
 
 // PublicHandler is the listener of a gate that it has to itself.

@@ -99,7 +99,7 @@ func (m *measures) search(kind, outcome string, took time.Duration, stages []wir
 
 // metricsRoute is GET /metrics: for administrators of the default tenant, who run the server, or for everybody.
 func (s *Server) metricsRoute(everybody bool) route {
-	r := route{pattern: "GET /metrics", needs: directory.PermissionAdmin, handle: s.serveMetrics}
+	r := route{pattern: "GET /metrics", needs: directory.PermissionAdmin, handle: s.serveMetrics, apart: true}
 	if everybody {
 		r.needs = open
 	}

@@ -110,20 +110,15 @@ func TestMetricsOutliveTheLibrary(t *testing.T) {
 // TestMetricsHaveRoomOfTheirOwn: they are answered while everything else waits.
 func TestMetricsHaveRoomOfTheirOwn(t *testing.T) {
 	w := newWorld(t)
-	entered, release := make(chan struct{}), make(chan struct{})
-	handler := w.server.bounded(newRoom(1, queueFactor), http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
-		if isMetrics(r) {
-			_ = w.server.serveMetrics(answer, r, directory.Principal{})
-			return
-		}
-		close(entered)
-		<-release
-	}))
+	handler := w.server.PublicHandler(PublicOptions{Loopback: true, Concurrency: 1, OpenMetrics: true})
+	release := w.occupy()
 	ended := make(chan int)
-	go func() { ended <- w.call(handler, "", "GET", "/me", "").Code }()
-	<-entered
+	go func() { ended <- w.call(handler, "jo", "GET", "/manage/indexed-sources", "").Code }()
+	<-release.entered
+	w.server.Index = func(context.Context, string, bool) (index.Index, error) { return nil, errors.New("not now") }
 	w.metrics(handler, "")
-	close(release)
+	w.metrics(handler, "owner")
+	close(release.leave)
 	if got := <-ended; got != http.StatusOK {
 		t.Errorf("HTTP %d", got)
 	}

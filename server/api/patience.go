@@ -8,19 +8,24 @@ import (
 // patience is how long a listener waits for its callers. What costs the server time is bounded by the routes.
 type patience struct {
 	body, longBody time.Duration // for a whole request to come, with a body of up to a megabyte, and above
+	refused        time.Duration // for the body of a request that was refused before it was read
 	answer         time.Duration // for a part of the answer to be taken
 }
 
 func usualPatience() patience {
-	return patience{body: 30 * time.Second, longBody: 2 * time.Minute, answer: 30 * time.Second}
+	return patience{body: 30 * time.Second, longBody: 2 * time.Minute, refused: time.Second, answer: 30 * time.Second}
+}
+
+// dismissed bounds how long the connection of a refused request waits for a body that nobody reads.
+func (p patience) dismissed(w http.ResponseWriter, r *http.Request) {
+	if r.Body != nil && r.Body != http.NoBody {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(p.refused))
+	}
 }
 
 // awaited bounds the time that the body of a request may take to come. Once it is there, net/http takes the deadline
 // off: the caller may be silent for as long as the answer takes.
-func (p patience) awaited(w http.ResponseWriter, r *http.Request, maxBody int64) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return // it would be taken for a caller who has left
-	}
+func (p patience) awaited(w http.ResponseWriter, maxBody int64) {
 	patience := p.body
 	if maxBody > megabyte {
 		patience = p.longBody

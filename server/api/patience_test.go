@@ -19,8 +19,9 @@ const impatient = 200 * time.Millisecond
 // serveWorld listens with little patience.
 func serveWorld(t *testing.T, w *world, routes ...route) *httptest.Server {
 	t.Helper()
-	w.server.patience = patience{body: impatient, longBody: impatient, answer: impatient}
-	handler := w.server.mount(append(w.server.routes(), routes...), w.server.authenticate, guards{})
+	w.server.patience = patience{body: impatient, longBody: impatient, refused: impatient, answer: impatient}
+	guard := newGuards(PublicOptions{Concurrency: DefaultConcurrency}, w.server.Now)
+	handler := w.server.mount(append(w.server.routes(), routes...), w.server.authenticate, guard)
 	s := httptest.NewUnstartedServer(w.server.logged(w.server.patience.taken(w.server.recovered(handler))))
 	s.Config.ReadTimeout = impatient
 	s.Start()
@@ -28,7 +29,7 @@ func serveWorld(t *testing.T, w *world, routes ...route) *httptest.Server {
 	return s
 }
 
-func dial(t *testing.T, s *httptest.Server, request string) net.Conn {
+func dial(t testing.TB, s *httptest.Server, request string) net.Conn {
 	t.Helper()
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Listener.Addr().String())
 	if err != nil {
@@ -59,7 +60,7 @@ func outwait(w *world, s *httptest.Server) int {
 
 func TestABodyThatNeverComes(t *testing.T) {
 	w := newWorld(t)
-	if got := outwait(w, serveWorld(t, w)); got != http.StatusServiceUnavailable {
+	if got := outwait(w, serveWorld(t, w)); got != http.StatusRequestTimeout {
 		t.Errorf("HTTP %d", got)
 	}
 }

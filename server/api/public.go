@@ -22,7 +22,7 @@ type PublicOptions struct {
 	// Hosts are the host names, without port, under which the server is known; on a loopback listener they are added
 	// to the loopback names. Without any, other listeners answer to every name.
 	Hosts []string
-	// Concurrency bounds the requests that are served at the same time; 0 means DefaultConcurrency. Four times
+	// Concurrency bounds the requests that are worked on at the same time; 0 means DefaultConcurrency. Four times
 	// as many may wait, for up to ten seconds. One person has at most half of them, so that nobody shuts the others out.
 	Concurrency int
 	// Rate limits the searches and questions of each token, and of each chat session.
@@ -85,8 +85,6 @@ func (o PublicOptions) guardNames(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-func isMetrics(r *http.Request) bool { return r.URL.Path == "/metrics" || r.URL.Path == "/api/metrics" }
 
 func isHealth(r *http.Request) bool { return r.URL.Path == "/health" || r.URL.Path == "/api/health" }
 

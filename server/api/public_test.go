@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"quarry/client/wire"
@@ -218,26 +217,30 @@ func TestAPanicEndsOneRequest(t *testing.T) {
 	post[wire.SearchResponse](w, "jo", "/search", `{"query":"x"}`)
 }
 
+// occupied is work that lasts until leave is closed.
+type occupied struct{ entered, leave chan struct{} }
+
+// occupy holds up whoever looks at documents.
+func (w *world) occupy() occupied {
+	o := occupied{make(chan struct{}, 100), make(chan struct{})}
+	working := w.documents
+	w.breakWith(func(ctx context.Context) (index.Snapshot, error) {
+		o.entered <- struct{}{}
+		<-o.leave
+		return working.Snapshot(ctx)
+	})
+	return o
+}
+
 func TestTooManyRequestsWait(t *testing.T) {
 	w := newWorld(t)
 	handler := w.server.PublicHandler(PublicOptions{Loopback: true, Concurrency: 1})
-	working := w.documents
-	entered, leave := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	w.breakWith(func(ctx context.Context) (index.Snapshot, error) {
-		once.Do(func() {
-			close(entered)
-			<-leave
-		})
-		return working.Snapshot(ctx)
-	})
+	o := w.occupy()
 	done := make(chan int, 2)
-	for range 2 {
-		go func() {
-			done <- w.call(handler, "jo", "GET", "/manage/indexed-sources", "").Code
-		}()
+	for _, who := range []string{"jo", "kim"} {
+		go func() { done <- w.call(handler, who, "GET", "/manage/indexed-sources", "").Code }()
 	}
-	<-entered
+	<-o.entered
 	if answer := w.call(handler, "", "GET", "/health", ""); answer.Code != http.StatusOK {
 		t.Errorf("a busy server's health: HTTP %d", answer.Code)
 	}
@@ -251,11 +254,12 @@ func TestTooManyRequestsWait(t *testing.T) {
 	cancel()
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/me", nil)
 	r.Host = "localhost"
+	r.Header.Set("Authorization", "Bearer "+w.tokens["owner"])
 	left := httptest.NewRecorder()
 	if handler.ServeHTTP(left, r); left.Code != http.StatusServiceUnavailable {
 		t.Errorf("who left the queue: HTTP %d", left.Code)
 	}
-	close(leave)
+	close(o.leave)
 	for range 2 {
 		if status := <-done; status != http.StatusOK {
 			t.Errorf("HTTP %d", status)
@@ -263,29 +267,23 @@ func TestTooManyRequestsWait(t *testing.T) {
 	}
 }
 
-// TestNobodyShutsOthersOut: requests of one person whose bodies never come leave room for those of others.
+// TestNobodyShutsOthersOut: one person's work leaves room for that of others.
 func TestNobodyShutsOthersOut(t *testing.T) {
 	w := newWorld(t)
 	handler := w.server.PublicHandler(PublicOptions{Loopback: true, Concurrency: 4})
-	working := w.documents
-	entered, leave := make(chan struct{}, 2), make(chan struct{})
-	w.breakWith(func(ctx context.Context) (index.Snapshot, error) {
-		entered <- struct{}{}
-		<-leave
-		return working.Snapshot(ctx)
-	})
+	o := w.occupy()
 	done := make(chan int, 2)
 	for range 2 {
 		go func() { done <- w.call(handler, "jo", "GET", "/manage/indexed-sources", "").Code }()
-		<-entered
+		<-o.entered
 	}
-	for who, want := range map[string]int{"jo": 503, "scoped": 503, "kim": 200, "owner": 200} {
+	for who, want := range map[string]int{"jo": 429, "scoped": 429, "kim": 200, "owner": 200} {
 		answer := w.call(handler, who, "GET", "/me", "")
-		if answer.Code != want || want == 503 && answer.Header().Get("Retry-After") == "" {
+		if answer.Code != want || want == 429 && answer.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: HTTP %d %s", who, answer.Code, answer.Body)
 		}
 	}
-	close(leave)
+	close(o.leave)
 	for range 2 {
 		if status := <-done; status != http.StatusOK {
 			t.Errorf("HTTP %d", status)

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"container/list"
-	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -84,20 +82,20 @@ func (l *limiter) find(key string) *bucket {
 	return b
 }
 
-// admit counts a request of a token, or of a visitor who needs none, and of the chat session that it names. Tokens made
-// with a token share its limit. It is called once per request, after the caller is known.
-func (l *limiter) admit(r *http.Request, who directory.Principal) error {
+// admit counts a request of a token, or of a visitor who needs none, and of the chat session that its body names. It is
+// called once per request, after the caller is known.
+func (l *limiter) admit(r *http.Request, who directory.Principal, body []byte) error {
 	if l == nil {
 		return nil
 	}
-	whose, key := "This token has used up its", who.Tenant+"/token/"+strconv.Itoa(who.RootTokenID)
+	whose, key := "This token has used up its", who.Tenant+"/token/"+strconv.Itoa(who.TokenID)
 	if who.TokenID == 0 {
 		whose, key = "You have used up your", "visitor/"+personOf(r, who)
 	}
 	if wait, ok := l.take(key); !ok {
 		return tooMany(whose, l.rate, wait)
 	}
-	session := sessionOf(r)
+	session := sessionOf(r, body)
 	if session == "" {
 		return nil
 	}
@@ -109,41 +107,19 @@ func (l *limiter) admit(r *http.Request, who directory.Principal) error {
 }
 
 // sessionOf is the chat session that a request belongs to; empty for a new one, for a search, and for a body that is no
-// request. The body can still be read afterwards.
-func sessionOf(r *http.Request) string {
+// request.
+func sessionOf(r *http.Request, body []byte) string {
 	const longest = 200
-	if !isChat(r) {
-		return ""
-	}
-	text, err := io.ReadAll(r.Body)
-	r.Body = restored{io.MultiReader(bytes.NewReader(text), failing{err}), r.Body}
-	var body struct {
+	var named struct {
 		Session string `json:"chat_session_id"`
 	}
-	if err != nil || wire.Unmarshal(text, &body) != nil || len(body.Session) > longest {
+	if !isChat(r) || wire.Unmarshal(body, &named) != nil || len(named.Session) > longest {
 		return ""
 	}
-	return body.Session
+	return named.Session
 }
 
 func isChat(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/chat/") }
-
-// restored is a body that was read already.
-type restored struct {
-	io.Reader
-	io.Closer
-}
-
-// failing is the end of a body that could not be read whole.
-type failing struct{ err error }
-
-// Read is io.Reader's.
-func (f failing) Read([]byte) (int, error) {
-	if f.err == nil {
-		return 0, io.EOF
-	}
-	return 0, f.err
-}
 
 // tooMany says who has used up what is theirs, and when there is more.
 func tooMany(whose string, rate Rate, wait time.Duration) failure {

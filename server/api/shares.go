@@ -5,23 +5,21 @@ import (
 	"sync"
 )
 
-// shares keeps one person from taking all that a listener can serve at once: a body that never comes, and an answer that
-// is never read, hold their place for minutes.
+// shares bounds how many requests each person has in one stage.
 type shares struct {
 	limit int // requests of one person
 	mutex sync.Mutex
 	taken map[string]int // by person
 }
 
-// newShares gives each person half of what can be served at once.
-func newShares(concurrency int) *shares {
-	return &shares{limit: max(1, concurrency/2), taken: make(map[string]int)}
+func newShares(limit int) *shares {
+	return &shares{limit: limit, taken: make(map[string]int)}
 }
 
-// take counts a request of a person until give is called. It is refused when they have too many. Without a person it is
-// served at once, and not counted; nor is anything without shares.
+// take counts a request of a person until give is called. It reports false when they have too many. An empty person is
+// not counted.
 func (s *shares) take(person string) (give func(), ok bool) {
-	if s == nil || person == "" {
+	if person == "" {
 		return func() {}, true
 	}
 	s.mutex.Lock()
@@ -39,8 +37,19 @@ func (s *shares) take(person string) (give func(), ok bool) {
 	}, true
 }
 
+// retrySoon is how many seconds a caller is asked to wait for requests to end.
+const retrySoon = "5"
+
+// busy refuses what others leave no room for.
 func busy() failure {
 	f := coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The server is busy. Try again later.")
-	f.retryAfter = "5"
+	f.retryAfter = retrySoon
+	return f
+}
+
+// crowded refuses what the caller's own requests leave no room for.
+func crowded() failure {
+	f := coded(http.StatusTooManyRequests, "RATE_LIMITED", "Too many of your requests are in progress. Wait for some to finish.")
+	f.retryAfter = retrySoon
 	return f
 }

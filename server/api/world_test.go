@@ -23,7 +23,7 @@ var today = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // world is a server with people, documents and agents.
 type world struct {
-	t         *testing.T
+	t         testing.TB
 	server    *Server
 	people    *directory.Directory
 	documents index.Index
@@ -52,7 +52,7 @@ func (b *syncBuffer) String() string {
 	return b.text.String()
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, log: new(syncBuffer), tokens: map[string]string{}, now: new(atomic.Pointer[time.Time])}
 	w.now.Store(new(today))

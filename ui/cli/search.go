@@ -53,9 +53,8 @@ func searchFormats() []string {
 func (a *app) searchCommand() *cobra.Command {
 	options := &searchOptions{}
 	command := &cobra.Command{
-		Use:   "search <query> [<query> <query>]",
-		Short: "Search and print ranked, cited passages",
-		Args:  cobra.ArbitraryArgs,
+		Use:  "search <query> [<query> <query>]",
+		Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			arguments = a.oneQuestion(arguments)
 			if len(arguments) > 1 && !slices.Contains(arguments, "-") && !strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
@@ -65,6 +64,7 @@ func (a *app) searchCommand() *cobra.Command {
 			return a.search(command.Context(), arguments, options)
 		},
 	}
+	a.document(command, searchHelp())
 	a.searchFlags(command, options)
 	return command
 }

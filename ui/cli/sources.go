@@ -107,12 +107,12 @@ type jsonSource struct {
 
 func (a *app) sourcesCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:   "sources",
-		Short: "List the sources that can be searched",
+		Use: "sources",
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return a.list(command.Context(), arguments, a.printSources)
 		},
 	}
+	a.document(command, sourcesHelp())
 	return command
 }
 

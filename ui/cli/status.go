@@ -49,9 +49,8 @@ type jsonLibraryStatus struct {
 
 func (a *app) statusCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:   "status",
-		Short: "Show where searches go and what the local library contains",
-		Args:  cobra.ArbitraryArgs,
+		Use:  "status",
+		Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if len(arguments) > 0 {
 				return usage("See: quarry status --help", "%q: this command takes no arguments", arguments[0])
@@ -59,6 +58,7 @@ func (a *app) statusCommand() *cobra.Command {
 			return a.status(command.Context())
 		},
 	}
+	a.document(command, statusHelp())
 	return command
 }
 

@@ -98,7 +98,7 @@ func BenchmarkUpdateAndView(b *testing.B) {
 				id++
 				s := answers[i%2].search
 				s.request = &request{id: id, cancel: func() {}}
-				m.search.running = &s
+				m.searching = &s
 				return searchMsg{id: id, response: answers[i%2].response}
 			})
 		})

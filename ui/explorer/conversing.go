@@ -9,18 +9,10 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/ui/explorer/answer"
-	"quarry/ui/explorer/chats"
 )
 
 // chatPage is how many earlier conversations are asked for at once.
 const chatPage = wire.MaxChatSessions
-
-// conversations is the panel of earlier conversations.
-type conversations struct {
-	chats.Panel
-	fetching *request
-	refused  string // why there are none here; empty: there may be
-}
 
 // chatsMsg brings a page of earlier conversations.
 type chatsMsg struct {
@@ -44,7 +36,7 @@ type noChatsMsg struct {
 
 // askChats finds out whether a server keeps conversations; a library always does.
 func (m *Model) askChats() tea.Cmd {
-	session, ctx := m.conn.session, m.ctx
+	session, ctx := m.session, m.ctx
 	if session.Client.Local() {
 		return nil
 	}
@@ -66,8 +58,8 @@ func whyNoChats(err error) string {
 }
 
 func (m *Model) noChatsTold(msg noChatsMsg) {
-	if msg.session == m.conn.session {
-		m.chats.refused = msg.reason
+	if msg.session == m.session {
+		m.noChats = msg.reason
 	}
 }
 
@@ -75,7 +67,7 @@ func cannotListChats(m *Model) string {
 	if m.client() == nil {
 		return notOpen(m)
 	}
-	return m.chats.refused
+	return m.noChats
 }
 
 // openChats lists earlier conversations.
@@ -92,9 +84,9 @@ func (m *Model) openChats() tea.Cmd {
 
 // fetchChats asks for conversations that changed before a moment, or for the latest.
 func (m *Model) fetchChats(before string) tea.Cmd {
-	m.chats.fetching.stop()
+	m.chatting.stop()
 	ctx, r := m.begin()
-	m.chats.fetching = r
+	m.chatting = r
 	c := m.client()
 	return func() tea.Msg {
 		page, err := c.ChatSessions(ctx, chatPage, before)
@@ -103,23 +95,23 @@ func (m *Model) fetchChats(before string) tea.Cmd {
 }
 
 func (m *Model) chatsTold(msg chatsMsg) {
-	if !m.chats.fetching.is(msg.id) {
+	if !m.chatting.is(msg.id) {
 		return
 	}
-	m.chats.fetching.stop()
-	m.chats.fetching = nil
+	m.chatting.stop()
+	m.chatting = nil
 	if msg.err == nil {
 		m.chats.Add(msg.page.Sessions, msg.page.HasMore)
 		return
 	}
-	m.chats.refused = whyNoChats(msg.err)
+	m.noChats = whyNoChats(msg.err)
 	m.chats.Fail(reasonOf(msg.err), remedyOf(msg.err))
 }
 
 // moreChats asks for older conversations once the choice comes near the end of those that are known.
 func (m *Model) moreChats() tea.Cmd {
 	before := m.chats.Wanted()
-	if before == "" || m.chats.fetching != nil {
+	if before == "" || m.chatting != nil {
 		return nil
 	}
 	m.chats.Doing("loading more")
@@ -133,9 +125,9 @@ func (m *Model) openChat() tea.Cmd {
 		return nil
 	}
 	m.chats.Doing("opening")
-	m.chats.fetching.stop()
+	m.chatting.stop()
 	ctx, r := m.begin()
-	m.chats.fetching = r
+	m.chatting = r
 	c := m.client()
 	return func() tea.Msg {
 		detail, err := c.ChatSession(ctx, chosen.ID)
@@ -146,11 +138,11 @@ func (m *Model) openChat() tea.Cmd {
 // chatTold shows an earlier conversation, to be gone on with: its last question is the query, and the list has the
 // documents that the last answer rests on.
 func (m *Model) chatTold(msg chatMsg) {
-	if !m.chats.fetching.is(msg.id) {
+	if !m.chatting.is(msg.id) {
 		return
 	}
-	m.chats.fetching.stop()
-	m.chats.fetching = nil
+	m.chatting.stop()
+	m.chatting = nil
 	if msg.err != nil {
 		m.chats.Fail(reasonOf(msg.err), remedyOf(msg.err))
 		return
@@ -160,16 +152,16 @@ func (m *Model) chatTold(msg chatMsg) {
 		m.chats.Fail("nothing was said in that conversation", "")
 		return
 	}
-	m.answer.asking.stop()
-	m.answer.asking = nil
+	m.asking.stop()
+	m.asking = nil
 	m.remember()
 	m.box.SetQuery(firstLine(turns[len(turns)-1].Question), m.now())
 	m.answer.Restore(turns)
 	if msg.chat.Incognito {
 		m.answer.Incognito()
 	}
-	m.answer.thread = thread{query: m.box.Query(), session: msg.chat.ID}
-	m.follow.trail = m.answer.Conversation()
+	m.thread = thread{query: m.box.Query(), session: msg.chat.ID}
+	m.trail = m.answer.Conversation()
 	m.followLast()
 	m.overlay, m.beneath, m.focus = InAnswer, 0, InList
 	if found, sources := m.answer.Found(); len(found) > 0 {
@@ -182,15 +174,15 @@ func (m *Model) chatTold(msg chatMsg) {
 // followLast makes the last question of the thread one that goes on with those before it, so that to search for it means
 // what it meant there.
 func (m *Model) followLast() {
-	last := len(m.follow.trail) - 1
-	for last >= 0 && m.follow.trail[last].Type != "user" {
+	last := len(m.trail) - 1
+	for last >= 0 && m.trail[last].Type != "user" {
 		last--
 	}
-	m.follow.question = following{}
+	m.follow = following{}
 	if last > 0 {
 		question := client.ParseQuery(m.box.Query(), m.now()).Text
-		said := append([]wire.Message(nil), m.follow.trail[:last]...)
-		m.follow.question = following{text: question, said: append(said, wire.Message{Type: "user", Message: question})}
+		said := append([]wire.Message(nil), m.trail[:last]...)
+		m.follow = following{text: question, said: append(said, wire.Message{Type: "user", Message: question})}
 	}
 }
 

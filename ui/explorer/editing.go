@@ -45,11 +45,11 @@ func (m *Model) edit(change func(field) bool) tea.Cmd {
 			return m.queryEdited()
 		}
 	case InPicker:
-		m.filters.picker.Edit(inEditor)
+		m.picker.Edit(inEditor)
 	case InActions:
 		m.actions.Edit(inEditor)
 	case InSetUp:
-		m.setUp.Edit(inEditor)
+		m.wizard.Edit(inEditor)
 	case InAsking:
 		m.answer.Edit(inEditor)
 	}

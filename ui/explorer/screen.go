@@ -16,23 +16,13 @@ import (
 // dividerStep is how far the divider moves at once, in columns; rows move one by one.
 const dividerStep = 4
 
-// look is what the person chose of how the screen looks.
-type look struct {
-	mode     string // of the theme
-	dark     bool   // the terminal's background
-	mouse    bool
-	zoomed   bool
-	dividerX int // columns that the divider beside was moved by
-	dividerY int // rows that the divider below was moved by
-}
-
 // restyle makes the theme anew; widgets notice by its name.
 func (m *Model) restyle() {
-	m.theme = theme.ForScreen(theme.Options{Mode: m.look.mode, Dark: m.look.dark, Profile: m.options.Profile})
+	m.theme = theme.ForScreen(theme.Options{Mode: m.themeMode, Dark: m.dark, Profile: m.options.Profile})
 }
 
 func (m *Model) backgroundTold(msg tea.BackgroundColorMsg) {
-	m.look.dark = msg.IsDark()
+	m.dark = msg.IsDark()
 	m.restyle()
 }
 
@@ -53,23 +43,23 @@ func noColour(m *Model) string {
 
 func (m *Model) nextTheme() tea.Cmd {
 	modes := theme.Modes()
-	m.look.mode = modes[(slices.Index(modes, m.look.mode)+1)%len(modes)]
+	m.themeMode = modes[(slices.Index(modes, m.themeMode)+1)%len(modes)]
 	m.restyle()
-	m.say("theme: " + m.look.mode)
+	m.say("theme: " + m.themeMode)
 	return nil
 }
 
 func (m *Model) toggleMouse() tea.Cmd {
-	m.look.mouse = !m.look.mouse
+	m.mouse = !m.mouse
 	m.say("mouse off: the terminal selects text")
-	if m.look.mouse {
+	if m.mouse {
 		m.say("mouse on: click and scroll; select text with shift held")
 	}
 	return nil
 }
 
 func (m *Model) zoom() tea.Cmd {
-	m.look.zoomed = !m.look.zoomed
+	m.zoomed = !m.zoomed
 	return nil
 }
 
@@ -80,16 +70,16 @@ func (m *Model) narrow() tea.Cmd { return m.moveDivider(-1) }
 func (m *Model) moveDivider(direction int) tea.Cmd {
 	before := m.rects
 	if before.Arrangement == Stacked {
-		m.look.dividerY += direction
+		m.dividerY += direction
 	} else {
-		m.look.dividerX += direction * dividerStep
+		m.dividerX += direction * dividerStep
 	}
 	m.arrangeScreen()
 	if m.rects == before {
 		if before.Arrangement == Stacked {
-			m.look.dividerY -= direction
+			m.dividerY -= direction
 		} else {
-			m.look.dividerX -= direction * dividerStep
+			m.dividerX -= direction * dividerStep
 		}
 	}
 	return nil
@@ -164,10 +154,10 @@ func (m *Model) closeOverlay() tea.Cmd {
 	case InAnswer:
 		return m.closeAnswer()
 	case InChats:
-		m.chats.fetching.stop()
-		m.chats.fetching = nil
+		m.chatting.stop()
+		m.chatting = nil
 	}
-	if m.overlay == InPicker && m.filters.picker.Back() {
+	if m.overlay == InPicker && m.picker.Back() {
 		return nil
 	}
 	m.overlay, m.beneath = m.beneath, 0
@@ -176,7 +166,7 @@ func (m *Model) closeOverlay() tea.Cmd {
 
 // openWhy tells how the answer that is shown came about.
 func (m *Model) openWhy() tea.Cmd {
-	s := m.search.shown
+	s := m.shown
 	m.beneath = 0
 	if m.overlay == InAnswer {
 		m.beneath = InAnswer
@@ -203,11 +193,11 @@ func (m *Model) overlayMove(lines int) tea.Cmd {
 	case m.overlay == InActions:
 		m.actions.Move(lines)
 	case m.overlay == InPicker && lines > 0:
-		m.filters.picker.Down()
+		m.picker.Down()
 	case m.overlay == InPicker:
-		m.filters.picker.Up()
+		m.picker.Up()
 	case m.overlay == InSetUp:
-		m.setUp.Move(lines)
+		m.wizard.Move(lines)
 	case m.overlay == InWhy:
 		m.reasons.Move(lines)
 	case m.overlay == InAnswer:
@@ -234,33 +224,33 @@ func (m *Model) overlayPage(direction int) tea.Cmd {
 		m.chats.Page(direction)
 		return m.moreChats()
 	case m.overlay == InPicker && direction > 0:
-		m.filters.picker.PageDown()
+		m.picker.PageDown()
 	case m.overlay == InPicker:
-		m.filters.picker.PageUp()
+		m.picker.PageUp()
 	}
 	return nil
 }
 
-func (m *Model) pickerToggle() tea.Cmd      { m.filters.picker.Toggle(); return nil }
-func (m *Model) pickerInvert() tea.Cmd      { m.filters.picker.Invert(); return nil }
-func (m *Model) pickerNextTab() tea.Cmd     { m.filters.picker.NextTab(); return nil }
-func (m *Model) pickerPreviousTab() tea.Cmd { m.filters.picker.PrevTab(); return nil }
-func (m *Model) pickerLeft() tea.Cmd        { m.filters.picker.Left(); return nil }
-func (m *Model) pickerRight() tea.Cmd       { m.filters.picker.Right(); return nil }
-func (m *Model) pickerExtendLeft() tea.Cmd  { m.filters.picker.ExtendLeft(); return nil }
-func (m *Model) pickerExtendRight() tea.Cmd { m.filters.picker.ExtendRight(); return nil }
+func (m *Model) pickerToggle() tea.Cmd      { m.picker.Toggle(); return nil }
+func (m *Model) pickerInvert() tea.Cmd      { m.picker.Invert(); return nil }
+func (m *Model) pickerNextTab() tea.Cmd     { m.picker.NextTab(); return nil }
+func (m *Model) pickerPreviousTab() tea.Cmd { m.picker.PrevTab(); return nil }
+func (m *Model) pickerLeft() tea.Cmd        { m.picker.Left(); return nil }
+func (m *Model) pickerRight() tea.Cmd       { m.picker.Right(); return nil }
+func (m *Model) pickerExtendLeft() tea.Cmd  { m.picker.ExtendLeft(); return nil }
+func (m *Model) pickerExtendRight() tea.Cmd { m.picker.ExtendRight(); return nil }
 
 // The reasons why an action cannot run now.
 
 func nothingAsked(m *Model) string {
-	if m.search.shown == nil {
+	if m.shown == nil {
 		return "nothing was asked yet"
 	}
 	return ""
 }
 
 func noQuery(m *Model) string {
-	if m.box.Query() == "" && m.search.failure == nil {
+	if m.box.Query() == "" && m.failure == nil {
 		return "there is no query yet"
 	}
 	return ""
@@ -274,7 +264,7 @@ func noResult(m *Model) string {
 }
 
 func noUndo(m *Model) string {
-	if len(m.filters.undo) == 0 {
+	if len(m.undo) == 0 {
 		return "nothing was changed yet"
 	}
 	return ""
@@ -297,7 +287,7 @@ func notOpen(m *Model) string {
 func noSetUp(m *Model) string { return m.options.SetUp.Refused }
 
 func cannotInvert(m *Model) string {
-	if m.filters.picker.Tab() > 0 {
+	if m.picker.Tab() > 0 {
 		return "only the choice of values can be inverted"
 	}
 	return ""

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"quarry/server/directory"
+)
+
+// guards keep callers from outside this process from taking more than their part. What waits for a caller, a body or an
+// answer, is bounded apart from what works: a person who is slow, or means to be, takes no slot of the room.
+type guards struct {
+	pending *shares // requests of a person, from their first byte to the last of the answer
+	working *shares // those of them that are worked on, or wait for the room
+	flight  *flight
+	room    *room
+	apart   *room
+	limits  *limiter
+}
+
+func newGuards(options PublicOptions, now func() time.Time) *guards {
+	half := max(1, options.Concurrency/2)
+	return &guards{
+		pending: newShares(half * queueFactor), working: newShares(half),
+		flight: newFlight(flightOfPerson, flightInAll),
+		room:   newRoom(options.Concurrency, options.Concurrency*queueFactor),
+		apart:  newRoom(watchers, watchers*queueFactor),
+		limits: newLimiter(options.Rate, now),
+	}
+}
+
+// enter waits until a request may be worked on, until leave is called.
+func (g *guards) enter(r *http.Request, route route, person string) (leave func(), err error) {
+	if route.apart {
+		return g.apart.enter(r)
+	}
+	give, ok := g.working.take(person)
+	if !ok {
+		return nil, crowded()
+	}
+	out, err := g.room.enter(r)
+	if err != nil {
+		give()
+		return nil, err
+	}
+	return func() {
+		give()
+		out()
+	}, nil
+}
+
+// guarded serves a request from outside: its body is read before it counts as work, and its answer sent after.
+func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, who directory.Principal, guard *guards) {
+	person := personOf(r, who)
+	done, ok := guard.pending.take(person)
+	if !ok {
+		s.patience.dismissed(w, r)
+		s.refuse(w, crowded())
+		return
+	}
+	defer done()
+	held := &load{flight: guard.flight, person: person}
+	defer held.drop()
+	body, err := s.receive(w, r, route.maxBody, held)
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	if route.limited {
+		if err := guard.limits.admit(r, who, body); err != nil {
+			s.refuse(w, err)
+			return
+		}
+	}
+	leave, err := guard.enter(r, route, person)
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	r = r.WithContext(ctx)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	out, whole := newOutbox(w, held, cancel), false
+	defer func() {
+		leave()
+		out.end(whole)
+	}()
+	s.work(out, r, route, who)
+	whole = true
+}
+
+// refuse answers a request that was not worked on.
+func (s *Server) refuse(w http.ResponseWriter, err error) {
+	f, _ := explain(err, false)
+	switch f.status {
+	case http.StatusTooManyRequests:
+		s.measures().refused.Add(1, refusedByRate)
+	case http.StatusServiceUnavailable:
+		s.measures().refused.Add(1, refusedAsBusy)
+	}
+	writeFailure(w, f)
+}

@@ -1,0 +1,134 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+)
+
+// outbox holds an answer until its caller has taken it, so that no work waits for a slow caller. What the handler
+// flushes is sent while it goes on; the rest when it is done.
+type outbox struct {
+	http.ResponseWriter
+	cancel func() // ends the work when nobody can get its answer
+	status int
+
+	mutex   sync.Mutex
+	held    *load
+	waiting []byte
+	failed  error         // why nothing more can be sent
+	wake    chan struct{} // tells the sender that something waits; nil until the first flush
+	stopped chan struct{} // closed when the sender has ended
+}
+
+func newOutbox(w http.ResponseWriter, held *load, cancel func()) *outbox {
+	return &outbox{ResponseWriter: w, held: held, cancel: cancel}
+}
+
+// WriteHeader notes the status.
+func (o *outbox) WriteHeader(status int) {
+	if o.status == 0 {
+		o.status = status
+	}
+}
+
+// Write keeps data for the caller.
+func (o *outbox) Write(data []byte) (int, error) {
+	o.WriteHeader(http.StatusOK)
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if o.failed == nil {
+		o.fail(o.held.grow(len(data)))
+	}
+	if o.failed != nil {
+		return 0, o.failed
+	}
+	o.waiting = append(o.waiting, data...)
+	return len(data), nil
+}
+
+// fail notes that nothing more can be sent.
+func (o *outbox) fail(err error) {
+	if err != nil && o.failed == nil {
+		o.failed = err
+		o.cancel()
+	}
+}
+
+// FlushError begins to send what was written.
+func (o *outbox) FlushError() error {
+	o.WriteHeader(http.StatusOK)
+	if o.wake == nil {
+		o.wake, o.stopped = make(chan struct{}, 1), make(chan struct{})
+		o.ResponseWriter.WriteHeader(o.status)
+		go o.sendAll()
+	}
+	select {
+	case o.wake <- struct{}{}:
+	default: // the sender has not yet looked
+	}
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.failed
+}
+
+// sendAll sends whatever waits, whenever it is woken, until the handler is done.
+func (o *outbox) sendAll() {
+	defer close(o.stopped)
+	for range o.wake {
+		for o.send() {
+		}
+		if err := http.NewResponseController(o.ResponseWriter).Flush(); err != nil {
+			o.mutex.Lock()
+			o.fail(err)
+			o.mutex.Unlock()
+		}
+	}
+}
+
+// send sends what waits, and reports whether there was anything.
+func (o *outbox) send() bool {
+	const piece = 64 * kilobyte // each has its own time to be taken in
+	o.mutex.Lock()
+	data, err := o.waiting, o.failed
+	o.waiting = nil
+	o.mutex.Unlock()
+	for rest := data; len(rest) > 0 && err == nil; {
+		n := min(piece, len(rest))
+		_, err = o.ResponseWriter.Write(rest[:n])
+		rest = rest[n:]
+	}
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	_ = o.held.grow(-len(data))
+	o.fail(err)
+	return len(data) > 0
+}
+
+// end sends what is left, unless the handler broke off.
+func (o *outbox) end(whole bool) {
+	streamed := o.wake != nil
+	if streamed {
+		close(o.wake)
+		<-o.stopped
+	}
+	var refused failure
+	switch isRefused := errors.As(o.failed, &refused); {
+	case !whole:
+	case isRefused && streamed:
+		panic(http.ErrAbortHandler) // else what came would look like all of it
+	case isRefused:
+		o.Header().Del("Content-Length")
+		o.Header().Del("Content-Disposition")
+		writeFailure(o.ResponseWriter, refused)
+	default:
+		if o.status != 0 && !streamed {
+			o.ResponseWriter.WriteHeader(o.status)
+		}
+		for o.send() {
+		}
+	}
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (o *outbox) Unwrap() http.ResponseWriter { return o.ResponseWriter }
