@@ -8,7 +8,8 @@ import (
 
 func TestFindAgent(t *testing.T) {
 	t.Parallel()
-	personas := []wire.Persona{{ID: 3, Name: "Engineering"}, {ID: 4, Name: "12"}}
+	personas := []wire.Persona{{ID: 3, Name: "Engineering"}, {ID: 4, Name: "12"}, {ID: 5, Name: "hrbot"},
+		{ID: 6, Name: "HRBot"}}
 	for _, test := range []struct {
 		name  string
 		id    int
@@ -17,6 +18,7 @@ func TestFindAgent(t *testing.T) {
 	}{
 		{"engineering", 3, "", true}, {"12", 4, "", true}, {"7", 7, "", true}, {"Enginering", 0, "Engineering", false},
 		{"Sales", 0, "", false},
+		{"HRBot", 6, "", true}, {"hrbot", 5, "", true}, {"HRBOT", 0, "hrbot", false}, // which of the two is meant is not clear
 	} {
 		if id, near, found := FindAgent(personas, test.name); id != test.id || near != test.near || found != test.found {
 			t.Errorf("%s: %d, %q, %v", test.name, id, near, found)

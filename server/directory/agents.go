@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -47,8 +48,8 @@ func DefaultAgent() Agent {
 	}
 }
 
-// AddAgent makes an agent and returns it with its id. Its document sets are named; they must exist. Its name must differ
-// from those of public agents and of its owner's.
+// AddAgent makes an agent and returns it with its id. Its document sets are named; they must exist. Its name must not look
+// like that of a public agent or of one of its owner's; an administrator's yields only to administrators' and their own.
 func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (Agent, error) {
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err
@@ -59,16 +60,15 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 	}
 	err = d.write(ctx, "add agent "+agent.Name, func(tx *sql.Tx) error {
 		owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
-		taken := false
-		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM agents
-			WHERE tenant_id = ? AND name = ? AND (is_public OR owner_id IS ?))`, tenant, agent.Name, owner).
-			Scan(&taken); err != nil {
+		err := refuseAlike(ctx, tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
+				LEFT JOIN users u ON u.id = a.owner_id
+			WHERE a.tenant_id = ?1 AND (a.owner_id IS ?2 OR a.is_public AND (coalesce(u.role = ?3, 0)
+				OR NOT EXISTS (SELECT 1 FROM users WHERE id = ?2 AND role = ?3)))`,
+			tenant, owner, string(RoleAdmin), DefaultAgent().Name)
+		if err != nil {
 			return err
 		}
-		if taken {
-			return exists(KindAgent, agent.Name)
-		}
-		err := tx.QueryRowContext(ctx, `INSERT INTO agents (tenant_id, name, description, starter_messages,
+		err = tx.QueryRowContext(ctx, `INSERT INTO agents (tenant_id, name, description, starter_messages,
 				search_start_date, is_public, is_listed, owner_id, system_prompt, task_prompt, model_provider, model,
 				created_at)
 			SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM tenants WHERE id = ? RETURNING id`,
@@ -147,13 +147,18 @@ func attach(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error 
 func visibleAgents() string {
 	return `SELECT a.id, a.name, a.description, a.starter_messages, a.search_start_date, a.is_public,
 		a.is_listed, coalesce(u.id, ''), coalesce(u.email, ''), a.system_prompt, a.task_prompt, a.model_provider, a.model
-	FROM agents a LEFT JOIN users u ON u.id = a.owner_id
+	` + fromVisibleAgents()
+}
+
+func fromVisibleAgents() string {
+	return `FROM agents a LEFT JOIN users u ON u.id = a.owner_id
 	WHERE a.tenant_id = ?1 AND (a.is_public OR ?2 OR a.owner_id = ?3 OR ` + admits("agent", "a") + `)`
 }
 
-// Agents lists the agents that the caller may use: the default one first, then by id.
+// Agents lists the agents that the caller may use: the default one first, then by id. One that looks like another of them
+// has its id in its name, see shownNames.
 func (d *Directory) Agents(ctx context.Context, p Principal) ([]Agent, error) {
-	agents, err := d.agents(ctx, visibleAgents()+" ORDER BY a.id", p.Tenant, p.Admin, p.UserID)
+	agents, err := d.agents(ctx, p, visibleAgents()+" ORDER BY a.id", p.Tenant, p.Admin, p.UserID)
 	if err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
@@ -165,7 +170,7 @@ func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, erro
 	if id == 0 {
 		return DefaultAgent(), nil
 	}
-	agents, err := d.agents(ctx, visibleAgents()+" AND a.id = ?4", p.Tenant, p.Admin, p.UserID, id)
+	agents, err := d.agents(ctx, p, visibleAgents()+" AND a.id = ?4", p.Tenant, p.Admin, p.UserID, id)
 	if err != nil {
 		return Agent{}, fmt.Errorf("read agent %d: %w", id, err)
 	}
@@ -175,9 +180,13 @@ func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, erro
 	return agents[0], nil
 }
 
-func (d *Directory) agents(ctx context.Context, query string, args ...any) ([]Agent, error) {
+func (d *Directory) agents(ctx context.Context, p Principal, query string, args ...any) ([]Agent, error) {
+	shown, err := d.shownNames(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	var agents []Agent
-	err := d.each(ctx, func(rows *sql.Rows) error {
+	err = d.each(ctx, func(rows *sql.Rows) error {
 		var (
 			a        Agent
 			starters string
@@ -191,7 +200,7 @@ func (d *Directory) agents(ctx context.Context, query string, args ...any) ([]Ag
 		if err := wire.Unmarshal([]byte(starters), &a.StarterMessages); err != nil {
 			return fmt.Errorf("read starter messages: %w", err)
 		}
-		a.SearchStart = micros(start)
+		a.SearchStart, a.Name = micros(start), cmp.Or(shown[a.ID], a.Name)
 		agents = append(agents, a)
 		return nil
 	}, query, args...)

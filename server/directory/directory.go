@@ -80,12 +80,20 @@ func checkText(what, text string, most int) error {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
 		return refuse("%s may not contain control characters", what)
-	case strings.TrimSpace(text) == "":
+	case strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || invisible(r) }) == "":
 		return refuse("%s may not be empty", what)
+	case strings.ContainsFunc(text, hidden):
+		return refuse("%s may not contain invisible characters", what)
 	case n > most:
 		return refuse("%s may have at most %d characters, this has %d", what, most, n)
 	}
 	return nil
+}
+
+// hidden reports whether a character is invisible and no part of how emoji, and words of some scripts, are written.
+func hidden(r rune) bool {
+	const joiner, nonJoiner = '\u200d', '\u200c'
+	return unicode.Is(unicode.Cf, r) && r != joiner && r != nonJoiner
 }
 
 // quote shows a refused value without letting it fill the screen.

@@ -27,18 +27,22 @@ type Membership struct {
 	Email string
 }
 
-// AddGroup makes a group of users and of connector-credential pairs, both by their ids.
+// AddGroup makes a group of users and of connector-credential pairs, both by their ids. An ExistsError if the name looks
+// like that of another.
 func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []string, pairs []int) (Group, error) {
 	if err := checkText("a group's name", name, maxGroupName); err != nil {
 		return Group{}, err
 	}
 	group := Group{Name: name}
 	err := d.write(ctx, "add group "+name, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `INSERT INTO user_groups (tenant_id, name, created_at)
-			SELECT id, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
-			name, d.now().UnixMicro(), tenant).Scan(&group.ID)
+		err := refuseAlike(ctx, tx, KindGroup, name, "SELECT name FROM user_groups WHERE tenant_id = ?", tenant)
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRowContext(ctx, `INSERT INTO user_groups (tenant_id, name, created_at)
+			SELECT id, ?, ? FROM tenants WHERE id = ? RETURNING id`, name, d.now().UnixMicro(), tenant).Scan(&group.ID)
 		if errors.Is(err, sql.ErrNoRows) {
-			return exists(KindGroup, name)
+			return missing(KindTenant, quote(tenant))
 		}
 		if err != nil {
 			return err

@@ -152,7 +152,8 @@ func (d *Directory) users(ctx context.Context, where string, args ...any) ([]Use
 	return users, err
 }
 
-// JoinGroup puts a user into a group of this server. The group and a basic user are made where they do not exist.
+// JoinGroup puts a user into a group of this server. The group and a basic user are made where they do not exist; a name
+// that looks like that of another group is refused.
 func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) error {
 	if err := checkText("a group's name", group, maxGroupName); err != nil {
 		return err
@@ -164,6 +165,10 @@ func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) 
 	return d.write(ctx, "add "+email+" to group "+group, func(tx *sql.Tx) error {
 		user, err := d.ensureUser(ctx, tx, tenant, email, RoleBasic)
 		if err != nil {
+			return err
+		}
+		if err := refuseAlike(ctx, tx, KindGroup, group, `SELECT name FROM user_groups WHERE tenant_id = ?1
+			AND NOT EXISTS (SELECT 1 FROM user_groups WHERE tenant_id = ?1 AND name = ?2)`, tenant, group); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `INSERT INTO user_groups (tenant_id, name, created_at) VALUES (?, ?, ?)

@@ -85,8 +85,8 @@ func (d *Directory) insertSet(ctx context.Context, tx *sql.Tx, tenant string, se
 	return id, err
 }
 
-// CreateDocumentSet makes a document set of what details name, and returns its id. An ExistsError if there is one of
-// that name. Settle the pairs afterwards.
+// CreateDocumentSet makes a document set of what details name, and returns its id. An ExistsError if the
+// name looks like that of another. Settle the pairs afterwards.
 func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, details SetDetails) (id int, err error) {
 	if err := errors.Join(checkSet(details.DocumentSet), checkAudience(details.Audience)); err != nil {
 		return 0, err
@@ -95,11 +95,15 @@ func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, detail
 		return 0, refuse("a document set may have at most %d connectors", maxSetPairs)
 	}
 	err = d.write(ctx, "add document set "+details.Name, func(tx *sql.Tx) error {
+		if err := refuseAlike(ctx, tx, KindDocumentSet, details.Name,
+			"SELECT name FROM document_sets WHERE tenant_id = ?", tenant); err != nil {
+			return err
+		}
 		if id, err = d.insertSet(ctx, tx, tenant, details.DocumentSet, false); err != nil {
 			return err
 		}
 		if id == 0 {
-			return exists(KindDocumentSet, details.Name)
+			return missing(KindTenant, quote(tenant))
 		}
 		if err := admit(ctx, tx, "document_set", tenant, id, details.Audience); err != nil {
 			return err

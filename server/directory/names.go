@@ -1,0 +1,97 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"go.mau.fi/util/confusable"
+	"golang.org/x/text/unicode/norm"
+)
+
+// look is what people take a name for: its skeleton of Unicode's UTS 39, in which look-alike letters are the same,
+// regardless of case. Case is folded before the skeleton is taken, and after: "Info" looks like "info" in the one, and
+// like "lnfo" in the other.
+type look [2]string
+
+func lookOf(name string) look {
+	visible := strings.Map(func(r rune) rune {
+		if invisible(r) {
+			return -1
+		}
+		return r
+	}, norm.NFKC.String(name))
+	visible = strings.Join(strings.Fields(visible), " ")
+	return look{confusable.Skeleton(fold(visible)), fold(confusable.Skeleton(visible))}
+}
+
+// looksLike reports whether people would take one name for the other.
+func (l look) looksLike(other look) bool { return l[0] == other[0] || l[1] == other[1] }
+
+// fold makes letters the same that differ in case alone; some meet only in upper case.
+func fold(text string) string { return strings.ToLower(strings.ToUpper(text)) }
+
+// invisible reports whether a character shows nothing, or only changes how others are shown.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// refuseAlike refuses the name of a new thing of a kind that looks like one in a list of names.
+func refuseAlike(ctx context.Context, tx *sql.Tx, kind Kind, name, query string, args ...any) error {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	wanted := lookOf(name)
+	for rows.Next() {
+		known := ""
+		if err := rows.Scan(&known); err != nil {
+			return err
+		}
+		if known == name {
+			return exists(kind, name)
+		}
+		if wanted.looksLike(lookOf(known)) {
+			return ExistsError{Reason: fmt.Sprintf("%s looks like the %s %s that exists already", quote(name), kind, quote(known))}
+		}
+	}
+	return rows.Err()
+}
+
+// namesKey is the key of shownNames for one caller.
+type namesKey struct {
+	tenant, user string
+	admin        bool
+}
+
+// shownNames are the names by which a caller sees agents that look like another one, by id: only the first of them keeps
+// its name, those of administrators before others and then the oldest.
+func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string, error) {
+	read := func() (map[int]string, error) {
+		shown, seen := map[int]string{}, [2]map[string]bool{{}, {}}
+		show := func(id int, name string) {
+			l := lookOf(name)
+			if seen[0][l[0]] || seen[1][l[1]] {
+				shown[id] = fmt.Sprintf("%s (agent %d)", name, id)
+				return
+			}
+			seen[0][l[0]], seen[1][l[1]] = true, true
+		}
+		show(0, DefaultAgent().Name)
+		err := d.each(ctx, func(rows *sql.Rows) error {
+			id, name := 0, ""
+			err := rows.Scan(&id, &name)
+			show(id, name)
+			return err
+		}, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, 0) DESC, a.id",
+			p.Tenant, p.Admin, p.UserID, string(RoleAdmin))
+		return shown, err
+	}
+	if p.Owner { // asks once, and would open a connection for it
+		return read()
+	}
+	return recall(ctx, d, namesKey{p.Tenant, p.UserID, p.Admin}, read)
+}
