@@ -34,7 +34,7 @@ func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(
 	defer cancel(nil)
 	r := post("/chat/send-chat-message", completeChat(request))
 	r.stream, r.timeout = true, askTimeout
-	idle := time.AfterFunc(c.idle, func() { cancel(errIdle) })
+	idle := time.AfterFunc(askIdle, func() { cancel(errIdle) })
 	defer idle.Stop()
 	a, err := c.open(ctx, r)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(
 	reading := asking{answer: a, client: c, report: report,
 		so: &wire.ChatAnswer{Citations: map[int]string{}, Documents: []wire.SearchDoc{}}}
 	err = a.lines(func(line []byte) (last bool, err error) {
-		idle.Reset(c.idle)
+		idle.Reset(askIdle)
 		return reading.line(line)
 	})
 	reading.so.Text = reading.text.String()
@@ -63,7 +63,7 @@ func (c *Client) idleError(ctx context.Context, r call, err error) error {
 		return err
 	}
 	return &Error{Kind: Timeout, Method: r.method, Path: r.path, Local: c.options.Local, cause: errIdle,
-		Reason: fmt.Sprintf("nothing came for %s while the answer was written", round(c.idle)),
+		Reason: fmt.Sprintf("nothing came for %s while the answer was written", round(askIdle)),
 		remedy: "ask again; if it stays, the server's model does not answer: search works without one"}
 }
 

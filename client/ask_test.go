@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"quarry/client/wire"
 )
@@ -148,27 +148,27 @@ func TestAskIsClean(t *testing.T) {
 
 func TestAskFallsSilent(t *testing.T) {
 	t.Parallel()
-	c := serving(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", eventStream)
-		_, _ = io.WriteString(w, `{"obj":{"type":"message_delta","content":"half"}}`+"\n")
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
+	synctest.Test(t, func(t *testing.T) {
+		c := inMemory(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", eventStream)
+			_, _ = io.WriteString(w, `{"obj":{"type":"message_delta","content":"half"}}`+"\n")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		})
+		answer, err := c.Ask(t.Context(), wire.ChatRequest{Message: "x"}, nil)
+		if e := asError(t, err); e.Kind != Timeout || !strings.Contains(e.Reason, "nothing came for 1m0s") {
+			t.Error(e)
+		}
+		if answer == nil || answer.Text != "half" {
+			t.Errorf("%+v", answer)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		answer, err = c.Ask(ctx, wire.ChatRequest{Message: "x"}, func(wire.ChatPacket) { cancel() })
+		if KindOf(err) != Canceled || answer == nil || answer.Text != "half" {
+			t.Errorf("%+v, %v", answer, err)
+		}
 	})
-	c.idle = 30 * time.Millisecond
-	answer, err := c.Ask(t.Context(), wire.ChatRequest{Message: "x"}, nil)
-	if e := asError(t, err); e.Kind != Timeout || !strings.Contains(e.Reason, "nothing came for 30ms") {
-		t.Error(e)
-	}
-	if answer == nil || answer.Text != "half" {
-		t.Errorf("%+v", answer)
-	}
-	c.idle = time.Minute
-	ctx, cancel := context.WithCancel(t.Context())
-	answer, err = c.Ask(ctx, wire.ChatRequest{Message: "x"}, func(wire.ChatPacket) { cancel() })
-	if KindOf(err) != Canceled || answer == nil || answer.Text != "half" {
-		t.Errorf("%+v, %v", answer, err)
-	}
 }
 
 func TestAskRefused(t *testing.T) {

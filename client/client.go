@@ -44,7 +44,6 @@ type Client struct {
 	options Options
 	base    *url.URL // with prefix, without trailing slash
 	http    *http.Client
-	idle    time.Duration // how long an answer that is being written may be silent
 
 	featuresMu sync.Mutex
 	features   *Features // nil until the server was asked
@@ -69,7 +68,6 @@ func New(options Options) (*Client, error) {
 		options: options,
 		base:    base,
 		http:    &http.Client{Transport: transport, CheckRedirect: checkRedirect},
-		idle:    askIdle,
 	}, nil
 }
 

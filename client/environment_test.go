@@ -56,7 +56,7 @@ func callOnce(address string) (outcome childOutcome) {
 		}
 		return childOutcome{Kind: e.Kind.String(), Reason: e.Reason, Remedy: e.Remedy()}
 	}
-	ctx := WithTimeout(context.Background(), 20*time.Second)
+	ctx := WithTimeout(context.Background(), 5*time.Minute)
 	me, err := c.Me(ctx)
 	if err != nil {
 		return failed(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"quarry/client/wire"
+	"quarry/tools/memnet"
 )
 
 const testToken = "onyx_pat_0123456789abcdef"
@@ -28,6 +29,14 @@ func serving(t testing.TB, handler http.HandlerFunc) *Client {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return clientFor(t, Options{BaseURL: server.URL, APIPrefix: "/api", Profile: "acme", Token: fixedToken})
+}
+
+// inMemory is serving for a synctest bubble.
+func inMemory(t testing.TB, handler http.HandlerFunc) *Client {
+	t.Helper()
+	server, transport := memnet.Serve(handler)
+	t.Cleanup(func() { transport.CloseIdleConnections(); server.Close() })
+	return clientFor(t, Options{BaseURL: server.URL, APIPrefix: "/api", Profile: "acme", Token: fixedToken, Transport: transport})
 }
 
 func fixedToken(context.Context) (string, error) { return testToken, nil }

@@ -7,13 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quarry/client/wire"
@@ -29,7 +29,7 @@ func dripping(status int, contentType string, declared int) http.HandlerFunc {
 			w.Header().Set("Content-Length", strconv.Itoa(declared))
 		}
 		w.WriteHeader(status)
-		tick := time.NewTicker(5 * time.Millisecond)
+		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
 		text := `{"results":[{"title":"` + strings.Repeat("a", 1<<10)
 		for i := range text {
@@ -62,18 +62,20 @@ func TestDrippingServer(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := serving(t, dripping(test.status, test.contentType, test.declared))
-			for call, do := range everyCall(c) {
-				started := time.Now()
-				e := asError(t, do(WithTimeout(t.Context(), 60*time.Millisecond)))
-				if e.Kind != Timeout || !strings.HasPrefix(e.Reason, "no whole answer after 6") || // ms
-					!strings.Contains(e.Remedy(), "--timeout") {
-					t.Errorf("%s: kind %s, %v; %s", call, e.Kind, e, e.Remedy())
+			synctest.Test(t, func(t *testing.T) {
+				c := inMemory(t, dripping(test.status, test.contentType, test.declared))
+				for call, do := range everyCall(c) {
+					started := time.Now()
+					e := asError(t, do(WithTimeout(t.Context(), 40*time.Second)))
+					if e.Kind != Timeout || !strings.HasPrefix(e.Reason, "no whole answer after 40s") ||
+						!strings.Contains(e.Remedy(), "--timeout") {
+						t.Errorf("%s: kind %s, %v; %s", call, e.Kind, e, e.Remedy())
+					}
+					if took := time.Since(started); took > 42*time.Second { // a refusal is read for two seconds more
+						t.Errorf("%s: gave up after %s", call, took)
+					}
 				}
-				if took := time.Since(started); took > 4*time.Second { // what it would send takes 5 s
-					t.Errorf("%s: gave up after %s", call, took)
-				}
-			}
+			})
 		})
 	}
 }
@@ -285,16 +287,16 @@ func TestServersThatHangUp(t *testing.T) {
 // A server that takes connections and says nothing is given up when the call's time is over.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
-	var silent sync.WaitGroup
-	silent.Add(1)
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { silent.Wait() }))
-	defer server.Close()
-	defer silent.Done()
-	c := clientFor(t, Options{BaseURL: server.URL, Token: fixedToken})
-	for call, do := range everyCall(c) {
-		e := asError(t, do(WithTimeout(t.Context(), 40*time.Millisecond)))
-		if e.Kind != Timeout || !strings.HasPrefix(e.Reason, "no whole answer after 4") { // ms
-			t.Errorf("%s: kind %s, %v", call, e.Kind, e)
+	synctest.Test(t, func(t *testing.T) {
+		var silent sync.WaitGroup
+		silent.Add(1)
+		c := inMemory(t, func(http.ResponseWriter, *http.Request) { silent.Wait() })
+		defer silent.Done()
+		for call, do := range everyCall(c) {
+			e := asError(t, do(WithTimeout(t.Context(), 40*time.Second)))
+			if e.Kind != Timeout || !strings.HasPrefix(e.Reason, "no whole answer after 40s") {
+				t.Errorf("%s: kind %s, %v", call, e.Kind, e)
+			}
 		}
-	}
+	})
 }

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"quarry/client/wire"
 )
@@ -174,41 +174,36 @@ func TestInProcessCanceledBefore(t *testing.T) {
 	}
 }
 
-// This test counts goroutines, so it does not run beside others.
+// A bubble fails when one of its goroutines does not end.
 func TestInProcessLeavesNoGoroutine(t *testing.T) {
-	before := runtime.NumGoroutine()
-	for i := range 50 {
-		ctx, cancel := context.WithCancel(t.Context())
-		c, returned := inProcessClient(t, func(w http.ResponseWriter, r *http.Request) {
-			switch i % 5 {
-			case 0:
-				fmt.Fprint(w, `{"results":[]}`)
-			case 1:
-				panic("x")
-			case 2:
-				cancel()
-				<-r.Context().Done()
-			case 3:
-				for {
-					if _, err := w.Write(make([]byte, 1<<20)); err != nil {
-						return
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for i := range 50 {
+			ctx, cancel := context.WithCancel(t.Context())
+			c, returned := inProcessClient(t, func(w http.ResponseWriter, r *http.Request) {
+				switch i % 5 {
+				case 0:
+					fmt.Fprint(w, `{"results":[]}`)
+				case 1:
+					panic("x")
+				case 2:
+					cancel()
+					<-r.Context().Done()
+				case 3:
+					for {
+						if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+							return
+						}
 					}
+				case 4:
+					w.WriteHeader(http.StatusInternalServerError)
 				}
-			case 4:
-				w.WriteHeader(http.StatusInternalServerError)
-			}
-		})
-		_, _ = c.Search(ctx, searchFor("x"))
-		<-returned
-		cancel()
-	}
-	// A goroutine ends a moment after its last act that can be waited for.
-	for spins := 0; runtime.NumGoroutine() > before; spins++ {
-		if spins > 1_000_000 {
-			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
+			})
+			_, _ = c.Search(ctx, searchFor("x"))
+			<-returned
+			cancel()
 		}
-		runtime.Gosched()
-	}
+	})
 }
 
 func TestInProcessHeadersAreSnapshots(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -177,26 +178,28 @@ func TestProxyHangsUp(t *testing.T) {
 // A refusal whose body never ends is told with the part that came; so is one that the caller does not wait for.
 func TestReadForATime(t *testing.T) {
 	t.Parallel()
-	reader, writer := io.Pipe()
-	defer reader.Close()
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		_, _ = writer.Write([]byte("blocked, be"))
-	}()
-	if got := readFor(t.Context(), reader, 50*time.Millisecond); string(got) != "blocked, be" {
-		t.Errorf("in time came %q", got)
-	}
-	<-sent
-	canceled, cancel := context.WithCancel(t.Context())
-	cancel()
-	if got := readFor(canceled, reader, time.Hour); len(got) != 0 {
-		t.Errorf("after the end came %q", got)
-	}
-	whole := bytes.Repeat([]byte("x"), 10_000)
-	if got := readFor(t.Context(), bytes.NewReader(whole), time.Hour); !bytes.Equal(got, whole) {
-		t.Errorf("of %d bytes came %d", len(whole), len(got))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		reader, writer := io.Pipe()
+		defer reader.Close()
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			_, _ = writer.Write([]byte("blocked, be"))
+		}()
+		if got := readFor(t.Context(), reader, time.Minute); string(got) != "blocked, be" {
+			t.Errorf("in time came %q", got)
+		}
+		<-sent
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		if got := readFor(canceled, reader, time.Hour); len(got) != 0 {
+			t.Errorf("after the end came %q", got)
+		}
+		whole := bytes.Repeat([]byte("x"), 10_000)
+		if got := readFor(t.Context(), bytes.NewReader(whole), time.Hour); !bytes.Equal(got, whole) {
+			t.Errorf("of %d bytes came %d", len(whole), len(got))
+		}
+	})
 }
 
 // Steps with limits of their own must not be told as the end of the call's time.

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -298,32 +299,34 @@ func TestHungUp(t *testing.T) {
 
 func TestTimeLimits(t *testing.T) {
 	t.Parallel()
-	for _, headers := range []bool{false, true} {
-		arrived := make(chan struct{})
-		c := serving(t, func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the client went away
-			if headers {
-				w.Header().Set("Content-Type", "application/json")
-				_ = http.NewResponseController(w).Flush()
-			}
-			select {
-			case arrived <- struct{}{}:
-			case <-r.Context().Done():
-			}
-			<-r.Context().Done()
-		})
-		for call, do := range everyCall(c) {
-			e := asError(t, do(WithTimeout(t.Context(), 20*time.Millisecond)))
-			if e.Kind != Timeout || !strings.Contains(e.Reason, "after 20ms") || !errors.Is(e, context.DeadlineExceeded) {
-				t.Errorf("%s: %v", call, e)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			go func() { <-arrived; cancel() }()
-			if e := asError(t, do(ctx)); e.Kind != Canceled || !errors.Is(e, context.Canceled) {
-				t.Errorf("%s canceled: %v", call, e)
+	synctest.Test(t, func(t *testing.T) {
+		for _, headers := range []bool{false, true} {
+			arrived := make(chan struct{})
+			c := inMemory(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that the client went away
+				if headers {
+					w.Header().Set("Content-Type", "application/json")
+					_ = http.NewResponseController(w).Flush()
+				}
+				select {
+				case arrived <- struct{}{}:
+				case <-r.Context().Done():
+				}
+				<-r.Context().Done()
+			})
+			for call, do := range everyCall(c) {
+				e := asError(t, do(WithTimeout(t.Context(), 40*time.Second)))
+				if e.Kind != Timeout || !strings.Contains(e.Reason, "after 40s") || !errors.Is(e, context.DeadlineExceeded) {
+					t.Errorf("%s: %v", call, e)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				go func() { <-arrived; cancel() }()
+				if e := asError(t, do(ctx)); e.Kind != Canceled || !errors.Is(e, context.Canceled) {
+					t.Errorf("%s canceled: %v", call, e)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestDefaultTimeLimits(t *testing.T) {

@@ -40,7 +40,7 @@ func FuzzIgnore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, rules, path string) {
 		began := time.Now()
 		ignored([]*ignoreRules{parseIgnore(rules, "")}, path, len(path)%2 == 0)
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("took %v", took)
 		}
 	})

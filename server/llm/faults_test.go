@@ -8,9 +8,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quarry/server/llm/llmtest"
+	"quarry/tools/memnet"
 )
 
 const secret = "sk-very-secret-key-0123456789"
@@ -21,6 +23,21 @@ func scripted(t *testing.T, change func(*Config)) (*llmtest.Server, *Providers) 
 	server := llmtest.New()
 	t.Cleanup(server.Close)
 	return server, configured(t, server.BaseURL(), change)
+}
+
+// inMemory is scripted for a synctest bubble.
+func inMemory(t *testing.T, change func(*Config)) (*llmtest.Server, *Providers) {
+	t.Helper()
+	listener := memnet.Listen()
+	server := llmtest.NewOn(listener)
+	transport := listener.Transport()
+	t.Cleanup(func() { server.Close(); transport.CloseIdleConnections() })
+	return server, configured(t, server.BaseURL(), func(c *Config) {
+		c.Transport = transport
+		if change != nil {
+			change(c)
+		}
+	})
 }
 
 func configured(t *testing.T, address string, change func(*Config)) *Providers {
@@ -129,20 +146,18 @@ func TestEveryFault(t *testing.T) {
 		for kind, call := range calls {
 			t.Run(name+", "+kind, func(t *testing.T) {
 				t.Parallel()
-				limit := time.Minute
-				if c.whole == ErrTimeout {
-					limit = 300 * time.Millisecond
-				}
-				server, p := scripted(t, func(c *Config) { c.Timeout, c.StreamTimeout = limit, limit })
-				server.On(llmtest.Any(), c.answers...)
-				err := call.do(context.Background(), p)
-				if !errors.Is(err, call.want) {
-					t.Fatalf("got %v, want %v", err, call.want)
-				}
-				noSecret(t, err, server.BaseURL())
-				if n := len(server.Requests()); n != max(1, c.attempts) {
-					t.Errorf("%d requests arrived, want %d", n, max(1, c.attempts))
-				}
+				synctest.Test(t, func(t *testing.T) {
+					server, p := inMemory(t, nil)
+					server.On(llmtest.Any(), c.answers...)
+					err := call.do(context.Background(), p)
+					if !errors.Is(err, call.want) {
+						t.Fatalf("got %v, want %v", err, call.want)
+					}
+					noSecret(t, err, server.BaseURL())
+					if n := len(server.Requests()); n != max(1, c.attempts) {
+						t.Errorf("%d requests arrived, want %d", n, max(1, c.attempts))
+					}
+				})
 			})
 		}
 	}
@@ -162,29 +177,33 @@ func orWrong(right bool, err error) error {
 
 func TestAStreamThatPausesEnds(t *testing.T) {
 	t.Parallel()
-	server, p := scripted(t, func(c *Config) { c.Pause = 50 * time.Millisecond })
-	server.On(llmtest.Any(), llmtest.HangAfter("One two "))
-	got := ""
-	reply, err := chatOf(t, p).Stream(context.Background(), question, func(s string) error { got += s; return nil })
-	if !errors.Is(err, ErrTimeout) || got != "One two " || reply.Usage.Prompt == 0 || reply.Usage.Completion != 2 {
-		t.Errorf("got %q, %+v, %v", got, reply, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		server, p := inMemory(t, nil)
+		server.On(llmtest.Any(), llmtest.HangAfter("One two "))
+		got := ""
+		reply, err := chatOf(t, p).Stream(context.Background(), question, func(s string) error { got += s; return nil })
+		if !errors.Is(err, ErrTimeout) || got != "One two " || reply.Usage.Prompt == 0 || reply.Usage.Completion != 2 {
+			t.Errorf("got %q, %+v, %v", got, reply, err)
+		}
+	})
 }
 
 // TestALateEndCostsNothing has a server that says that it is done and then keeps the connection open.
 func TestALateEndCostsNothing(t *testing.T) {
 	t.Parallel()
-	server, p := scripted(t, func(c *Config) { c.Pause = 50 * time.Millisecond })
-	server.On(llmtest.Any(), func(w http.ResponseWriter, r *http.Request, asked llmtest.Request) {
-		llmtest.Raw(200, "text/event-stream",
-			`data: {"choices":[{"index":0,"delta":{"content":"Done."},"finish_reason":"stop"}]}`+"\n\n")(w, r, asked)
-		_ = http.NewResponseController(w).Flush()
-		llmtest.Hang()(w, r, asked)
+	synctest.Test(t, func(t *testing.T) {
+		server, p := inMemory(t, nil)
+		server.On(llmtest.Any(), func(w http.ResponseWriter, r *http.Request, asked llmtest.Request) {
+			llmtest.Raw(200, "text/event-stream",
+				`data: {"choices":[{"index":0,"delta":{"content":"Done."},"finish_reason":"stop"}]}`+"\n\n")(w, r, asked)
+			_ = http.NewResponseController(w).Flush()
+			llmtest.Hang()(w, r, asked)
+		})
+		reply, err := chatOf(t, p).Stream(context.Background(), question, func(string) error { return nil })
+		if err != nil || reply.Text != "Done." {
+			t.Errorf("got %+v, %v", reply, err)
+		}
 	})
-	reply, err := chatOf(t, p).Stream(context.Background(), question, func(string) error { return nil })
-	if err != nil || reply.Text != "Done." {
-		t.Errorf("got %+v, %v", reply, err)
-	}
 }
 
 func TestTheCallerEndsAStream(t *testing.T) {
@@ -215,36 +234,38 @@ func TestTheCallerLeaves(t *testing.T) {
 // TestACallWaitsForItsTurn keeps all places taken: a further call waits no longer than its context allows.
 func TestACallWaitsForItsTurn(t *testing.T) {
 	t.Parallel()
-	server, p := scripted(t, func(c *Config) { c.Concurrency = 2 })
-	arrived, release := make(chan struct{}, 6), make(chan struct{})
-	server.On(llmtest.Any(), func(w http.ResponseWriter, r *http.Request, asked llmtest.Request) {
-		arrived <- struct{}{}
-		llmtest.Held(release, well())(w, r, asked)
-	})
-	chat, done := chatOf(t, p), make(chan error)
-	for range 6 {
-		go func() {
-			_, err := chat.Complete(context.Background(), question)
-			done <- err
-		}()
-	}
-	<-arrived
-	<-arrived
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	reply, err := chat.Complete(ctx, question)
-	if !errors.Is(err, ErrTimeout) || reply.Usage != (Usage{}) {
-		t.Errorf("a call that found no place: %+v, %v", reply, err)
-	}
-	close(release)
-	for range 6 {
-		if err := <-done; err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		server, p := inMemory(t, func(c *Config) { c.Concurrency = 2 })
+		arrived, release := make(chan struct{}, 6), make(chan struct{})
+		server.On(llmtest.Any(), func(w http.ResponseWriter, r *http.Request, asked llmtest.Request) {
+			arrived <- struct{}{}
+			llmtest.Held(release, well())(w, r, asked)
+		})
+		chat, done := chatOf(t, p), make(chan error)
+		for range 6 {
+			go func() {
+				_, err := chat.Complete(context.Background(), question)
+				done <- err
+			}()
 		}
-	}
-	if most := server.MostAtOnce(); most != 2 {
-		t.Errorf("%d calls were under way at once, want 2", most)
-	}
+		<-arrived
+		<-arrived
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		reply, err := chat.Complete(ctx, question)
+		if !errors.Is(err, ErrTimeout) || reply.Usage != (Usage{}) {
+			t.Errorf("a call that found no place: %+v, %v", reply, err)
+		}
+		close(release)
+		for range 6 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if most := server.MostAtOnce(); most != 2 {
+			t.Errorf("%d calls were under way at once, want 2", most)
+		}
+	})
 }
 
 func TestRedirectsAreNotFollowedElsewhere(t *testing.T) {

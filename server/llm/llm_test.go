@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"quarry/server/llm/llmtest"
 )
@@ -139,21 +139,23 @@ func failingOnce(next llmtest.Answer) llmtest.Answer {
 // TestCallsThatFailCostWhatWasSent: a server that hung has read the prompt; one that refused has not.
 func TestCallsThatFailCostWhatWasSent(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		answer llmtest.Answer
-		want   Usage
-	}{
-		"hangs":   {llmtest.Hang(), Usage{1, 11, 0}},
-		"garbage": {llmtest.Garbage(), Usage{1, 11, 0}},
-		"refuses": {llmtest.Status(401, "no"), Usage{1, 0, 0}},
-		"breaks":  {llmtest.Status(500, "no"), Usage{2, 0, 0}},
-	} {
-		server, p := scripted(t, func(c *Config) { c.Timeout = 600 * time.Millisecond })
-		server.On(llmtest.Any(), c.answer)
-		if reply, err := chatOf(t, p).Complete(context.Background(), question); err == nil || reply != (Reply{Usage: c.want}) {
-			t.Errorf("%s: %+v, %v, want %+v", name, reply, err, c.want)
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]struct {
+			answer llmtest.Answer
+			want   Usage
+		}{
+			"hangs":   {llmtest.Hang(), Usage{1, 11, 0}},
+			"garbage": {llmtest.Garbage(), Usage{1, 11, 0}},
+			"refuses": {llmtest.Status(401, "no"), Usage{1, 0, 0}},
+			"breaks":  {llmtest.Status(500, "no"), Usage{2, 0, 0}},
+		} {
+			server, p := inMemory(t, nil)
+			server.On(llmtest.Any(), c.answer)
+			if reply, err := chatOf(t, p).Complete(context.Background(), question); err == nil || reply != (Reply{Usage: c.want}) {
+				t.Errorf("%s: %+v, %v, want %+v", name, reply, err, c.want)
+			}
 		}
-	}
+	})
 }
 
 func TestWhatIsSent(t *testing.T) {
@@ -261,39 +263,41 @@ func TestVectors(t *testing.T) {
 
 func TestVectorsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
-	body := func(data string) llmtest.Answer { return llmtest.Raw(200, "application/json", `{"data":[`+data+`]}`) }
-	two := []string{"a", "b"}
-	for name, c := range map[string]struct {
-		answers []llmtest.Answer
-		texts   []string
-		want    [][]float32
-		err     error
-	}{
-		"in another order": {list(body(`{"index":1,"embedding":[0,3]},{"index":0,"embedding":[4,0]}`)), two, [][]float32{{1, 0}, {0, 1}}, nil},
-		"without numbers":  {list(body(`{"embedding":[0,3]},{"embedding":[4,0]}`)), two, [][]float32{{0, 1}, {1, 0}}, nil},
-		"too few":          {list(body(`{"index":0,"embedding":[1]}`)), two, nil, ErrUnusable},
-		"none":             {list(body(``)), two, nil, ErrUnusable},
-		"twice the same":   {list(body(`{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}`)), two, nil, ErrUnusable},
-		"beyond":           {list(body(`{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}`)), two, nil, ErrUnusable},
-		"negative":         {list(body(`{"index":0,"embedding":[1]},{"index":-1,"embedding":[1]}`)), two, nil, ErrUnusable},
-		"ragged":           {list(body(`{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}`)), two, nil, ErrUnusable},
-		"empty":            {list(body(`{"embedding":[]},{"embedding":[]}`)), two, nil, ErrUnusable},
-		"of length 0":      {list(body(`{"embedding":[0]},{"embedding":[0]}`)), two, nil, ErrUnusable},
-		"too great":        {list(body(`{"embedding":[1e39]},{"embedding":[1]}`)), two, nil, ErrUnusable},
-		"not numbers":      {list(body(`{"embedding":["x"]},{"embedding":[1]}`)), two, nil, ErrUnusable},
-		"too long":         {list(llmtest.Vectors(maxDimensions + 1)), two, nil, ErrUnusable},
-		"too large":        {list(llmtest.Vectors(20_000)), make([]string, 64), nil, ErrUnusable},
-		"another model":    {list(llmtest.Vectors(8), llmtest.Vectors(9)), make([]string, 65), nil, ErrUnusable},
-		"busy":             {list(llmtest.Busy("900")), two, nil, ErrBusy},
-		"hanging":          {list(llmtest.Hang()), two, nil, ErrTimeout},
-	} {
-		server, p := scripted(t, func(c *Config) { c.Timeout = 2 * time.Second })
-		server.OnVectors(c.answers...)
-		embedder, _ := p.Embedder()
-		got, _, err := embedder.Embed(context.Background(), ForDocuments, c.texts)
-		if !errors.Is(err, c.err) || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %v, %v", name, len(got), err)
+	synctest.Test(t, func(t *testing.T) {
+		body := func(data string) llmtest.Answer { return llmtest.Raw(200, "application/json", `{"data":[`+data+`]}`) }
+		two := []string{"a", "b"}
+		for name, c := range map[string]struct {
+			answers []llmtest.Answer
+			texts   []string
+			want    [][]float32
+			err     error
+		}{
+			"in another order": {list(body(`{"index":1,"embedding":[0,3]},{"index":0,"embedding":[4,0]}`)), two, [][]float32{{1, 0}, {0, 1}}, nil},
+			"without numbers":  {list(body(`{"embedding":[0,3]},{"embedding":[4,0]}`)), two, [][]float32{{0, 1}, {1, 0}}, nil},
+			"too few":          {list(body(`{"index":0,"embedding":[1]}`)), two, nil, ErrUnusable},
+			"none":             {list(body(``)), two, nil, ErrUnusable},
+			"twice the same":   {list(body(`{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}`)), two, nil, ErrUnusable},
+			"beyond":           {list(body(`{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}`)), two, nil, ErrUnusable},
+			"negative":         {list(body(`{"index":0,"embedding":[1]},{"index":-1,"embedding":[1]}`)), two, nil, ErrUnusable},
+			"ragged":           {list(body(`{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}`)), two, nil, ErrUnusable},
+			"empty":            {list(body(`{"embedding":[]},{"embedding":[]}`)), two, nil, ErrUnusable},
+			"of length 0":      {list(body(`{"embedding":[0]},{"embedding":[0]}`)), two, nil, ErrUnusable},
+			"too great":        {list(body(`{"embedding":[1e39]},{"embedding":[1]}`)), two, nil, ErrUnusable},
+			"not numbers":      {list(body(`{"embedding":["x"]},{"embedding":[1]}`)), two, nil, ErrUnusable},
+			"too long":         {list(llmtest.Vectors(maxDimensions + 1)), two, nil, ErrUnusable},
+			"too large":        {list(llmtest.Vectors(20_000)), make([]string, 64), nil, ErrUnusable},
+			"another model":    {list(llmtest.Vectors(8), llmtest.Vectors(9)), make([]string, 65), nil, ErrUnusable},
+			"busy":             {list(llmtest.Busy("900")), two, nil, ErrBusy},
+			"hanging":          {list(llmtest.Hang()), two, nil, ErrTimeout},
+		} {
+			server, p := inMemory(t, nil)
+			server.OnVectors(c.answers...)
+			embedder, _ := p.Embedder()
+			got, _, err := embedder.Embed(context.Background(), ForDocuments, c.texts)
+			if !errors.Is(err, c.err) || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%s: %v, %v", name, len(got), err)
+			}
+			noSecret(t, err, server.BaseURL())
 		}
-		noSecret(t, err, server.BaseURL())
-	}
+	})
 }

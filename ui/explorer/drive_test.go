@@ -44,7 +44,7 @@ func run(t testing.TB, cmd tea.Cmd) tea.Msg {
 	select {
 	case msg := <-told:
 		return msg
-	case <-time.After(10 * time.Second):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("a command does not end")
 	}
 	return nil

@@ -38,7 +38,9 @@ func TestPictures(t *testing.T) {
 				}
 				screen.Golden("results")
 				screen.Press("enter")
-				screen.Wait("the reader", func(text string) bool { return !strings.Contains(text, "**") && strings.Contains(text, "hurry") })
+				screen.Wait("the reader", func(text string) bool {
+					return !strings.Contains(text, "**") && strings.Contains(text, "hurry") && !strings.Contains(text, "↵ open")
+				})
 				screen.Golden("reader")
 				screen.Press("?")
 				screen.WaitText("All actions")

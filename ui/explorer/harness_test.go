@@ -5,15 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/tools/memnet"
 	"quarry/ui/explorer/screentest"
 	"quarry/ui/target"
 )
@@ -44,6 +45,16 @@ func sampleTarget(t testing.TB) Target {
 			t.Cleanup(func() { _ = opened.Close() })
 			return &Session{Client: opened.Client}, nil
 		}}
+}
+
+// inBubble runs a test of the screen in a bubble, where time passes only while everybody waits. No code may be shown in
+// it: the regular expressions of its highlighting share a clock with the other tests.
+func inBubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Minute) }) // after all others: Bubble Tea's ticks outlive the program
+		test(t)
+	})
 }
 
 // script is a server that a test writes: it answers searches as the test says.
@@ -91,10 +102,10 @@ func answer200(w http.ResponseWriter, body any) {
 // remote is the target of a scripted server.
 func (s *script) remote(t testing.TB) Target {
 	t.Helper()
-	server := httptest.NewServer(s)
-	t.Cleanup(server.Close)
+	server, transport := memnet.Serve(s)
+	t.Cleanup(func() { transport.CloseIdleConnections(); server.Close() })
 	return Target{Kind: Remote, Where: "acme · onyx.acme.com", Open: func(context.Context) (*Session, error) {
-		c, err := client.New(client.Options{BaseURL: server.URL, Profile: "acme",
+		c, err := client.New(client.Options{BaseURL: server.URL, Profile: "acme", Transport: transport,
 			Token: func(context.Context) (string, error) { return "onyx_pat_test", nil }})
 		return &Session{Client: c}, err
 	}}

@@ -35,7 +35,7 @@ func TestKeysOfATerminalElsewhereComeAtTheirPace(t *testing.T) {
 	}()
 	sees := func(text string) {
 		t.Helper()
-		if !screen.Wait(20*time.Second, func(shown string) bool { return strings.Contains(shown, text) }) {
+		if !screen.Wait(5*time.Minute, func(shown string) bool { return strings.Contains(shown, text) }) {
 			t.Fatalf("%q does not come:\n%s", text, screen.Text())
 		}
 	}

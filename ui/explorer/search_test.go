@@ -21,10 +21,10 @@ func TestALibraryIsSearchedWhileTyping(t *testing.T) {
 	screen.Type("rolling back a relea")
 	screen.WaitText("Runbook: rolling back a release")
 	screen.WaitText("│[1]")
-	x, y, visible := screen.Cursor()
-	if want := len("┃ ") - 2 + len("rolling back a relea"); x != want || y != 0 || !visible {
-		t.Errorf("the cursor is at %d,%d (%v), want %d,0", x, y, visible, want)
-	}
+	screen.Wait("the cursor behind what is typed", func(string) bool {
+		x, y, visible := screen.Cursor()
+		return x == len("┃ ")-2+len("rolling back a relea") && y == 0 && visible
+	})
 	screen.Press("down")
 	screen.Press("enter")
 	screen.WaitText("open") // the bar of the list
@@ -110,16 +110,18 @@ func TestWhatIsElsewhereTakesEnter(t *testing.T) {
 
 func TestInstantSearchOfARemoteServer(t *testing.T) {
 	t.Parallel()
-	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
-		answer200(w, map[string]any{"results": []any{sixFields(1, fmt.Sprintf("%s instant %v", request.Query, request.Instant), "x")}})
-	}}
-	screen := start(t, 120, 40, Options{Target: server.remote(t), Instant: true})
-	screen.WaitText("type to search")
-	screen.Type("rollback")
-	screen.WaitText("rollback instant true")
-	if asked := server.asked(); len(asked) != 1 {
-		t.Errorf("%d searches for one pause of the keys", len(asked))
-	}
+	inBubble(t, func(t *testing.T) {
+		server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+			answer200(w, map[string]any{"results": []any{sixFields(1, fmt.Sprintf("%s instant %v", request.Query, request.Instant), "x")}})
+		}}
+		screen := start(t, 120, 40, Options{Target: server.remote(t), Instant: true})
+		screen.WaitText("type to search")
+		screen.Type("rollback")
+		screen.WaitText("rollback instant true")
+		if asked := server.asked(); len(asked) != 1 {
+			t.Errorf("%d searches for one pause of the keys", len(asked))
+		}
+	})
 }
 
 // A visitor over a network is sent each key that they type, and no more while the same is found.
@@ -189,20 +191,22 @@ func oneResult(request wire.SearchRequest) any {
 
 func TestASlowSearchTellsAndCanBeStopped(t *testing.T) {
 	t.Parallel()
-	server := holding(oneResult)
-	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback", Now: time.Now})
-	<-server.begun
-	screen.WaitText("searching")
-	screen.WaitText("esc stops")
-	screen.WaitText("searching · 1 s")
-	screen.Press("esc")
-	screen.WaitText("stopped")
-	screen.WaitGone("searching")
-	screen.Press("r")
-	<-server.begun
-	close(server.release)
-	screen.WaitText("About rollback")
-	screen.Wait("the first search to be given up", func(string) bool { return server.gone.Load() == 1 })
+	inBubble(t, func(t *testing.T) {
+		server := holding(oneResult)
+		screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback", Now: time.Now})
+		<-server.begun
+		screen.WaitText("searching")
+		screen.WaitText("esc stops")
+		screen.WaitText("searching · 1 s")
+		screen.Press("esc")
+		screen.WaitText("stopped")
+		screen.WaitGone("searching")
+		screen.Press("r")
+		<-server.begun
+		close(server.release)
+		screen.WaitText("About rollback")
+		screen.Wait("the first search to be given up", func(string) bool { return server.gone.Load() == 1 })
+	})
 }
 
 // The newest search wins: those before it are cancelled, and a late answer of theirs is not shown.

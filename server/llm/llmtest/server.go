@@ -5,6 +5,7 @@ package llmtest
 import (
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -76,10 +77,20 @@ type rule struct {
 	answers []Answer
 }
 
-// New starts a server. Without rules it has an answer to requests for vectors only.
+// New starts a server on this machine. Without rules it has an answer to requests for vectors only.
 func New() *Server {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err) // as httptest.NewServer does
+	}
+	return NewOn(listener)
+}
+
+// NewOn starts a server on a listener.
+func NewOn(listener net.Listener) *Server {
 	s := &Server{closing: make(chan struct{})}
-	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.http = &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(s.serve)}}
+	s.http.Start()
 	return s
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // limit bounds every wait. It is long because it only passes when a test fails.
-const limit = 20 * time.Second
+const limit = 5 * time.Minute
 
 // Cell, Style and Modes are those of the terminal.
 type (
