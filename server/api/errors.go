@@ -80,6 +80,7 @@ func explain(err error, trusted bool) (f failure, known bool) {
 		input    directory.InputError
 		taken    directory.ExistsError
 		absent   directory.MissingError
+		owned    *index.OwnedError
 	)
 	switch {
 	case errors.As(err, &f):
@@ -95,6 +96,8 @@ func explain(err error, trusted bool) (f failure, known bool) {
 		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", input.Reason), true
 	case errors.As(err, &taken):
 		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", sentence(taken.Reason)), true
+	case errors.As(err, &owned): // not whose, nor where: that is for the owner of the files
+		return coded(http.StatusConflict, "CONFLICT", "The id belongs to a document of a file; choose another one."), true
 	case errors.As(err, &absent):
 		return coded(http.StatusNotFound, codeOfMissing(absent.Kind), "%s", sentence(string(absent.Kind)+" "+absent.Named+
 			" not found")), true

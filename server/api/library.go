@@ -196,6 +196,9 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 		out.send(done)
 		return nil
 	}
+	if errors.Is(err, ingest.ErrOwned) {
+		err = coded(http.StatusConflict, "CONFLICT", "%s", err.Error())
+	}
 	if errors.Is(err, ingest.ErrNotAdded) || errors.Is(err, index.ErrNotFound) {
 		err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error()) // it names what was meant, perhaps
 	}

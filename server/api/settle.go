@@ -7,6 +7,7 @@ import (
 
 	"quarry/server/directory"
 	"quarry/server/index"
+	"quarry/server/ingest"
 )
 
 // settleBatch is how many documents follow their connector in one step.
@@ -50,11 +51,11 @@ func (s *Server) follow(ctx context.Context, tenant string, pair directory.CCPai
 	for from := 0; from < len(ids); from += settleBatch {
 		some := ids[from:min(from+settleBatch, len(ids))]
 		if pair.Deleting {
-			_, err = documents.Write(ctx, index.Batch{Delete: some})
+			_, err = documents.Write(ctx, index.Batch{Delete: some, Cursors: ingest.Freed(), Owns: ownedBy(pair)})
 		} else {
 			patches := make([]index.AccessPatch, len(some))
 			for i, id := range some {
-				patches[i] = index.AccessPatch{ID: id, Access: access, Sets: append([]string{}, pair.Sets...)}
+				patches[i] = index.AccessPatch{ID: id, Origin: pair.Origin(), Access: access, Sets: append([]string{}, pair.Sets...)}
 			}
 			_, err = documents.UpdateAccess(ctx, patches)
 		}
@@ -63,6 +64,11 @@ func (s *Server) follow(ctx context.Context, tenant string, pair directory.CCPai
 		}
 	}
 	return nil
+}
+
+// ownedBy returns the test for the documents of a pair. Another one may have taken one over since they were listed.
+func ownedBy(pair directory.CCPair) func(origin string) bool {
+	return func(origin string) bool { return origin == pair.Origin() }
 }
 
 func documentsFrom(ctx context.Context, documents index.Index, origin string) ([]string, error) {
@@ -96,7 +102,7 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 		if terms, decided := pair.Terms(); decided {
 			document.Access = terms
 		}
-		now, err := documents.Write(ctx, index.Batch{Upsert: []index.Document{document}})
+		now, err := documents.Write(ctx, index.Batch{Upsert: []index.Document{document}, Owns: directory.IsPosted})
 		if err != nil {
 			return written, err
 		}
@@ -105,7 +111,9 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 		}
 		again, err := d.CCPair(ctx, who.Tenant, pairID)
 		if errors.Is(err, directory.ErrNotFound) {
-			_, gone := documents.Write(ctx, index.Batch{Delete: []string{document.ID}})
+			_, gone := documents.Write(ctx, index.Batch{
+				Delete: []string{document.ID}, Cursors: ingest.Freed(), Owns: ownedBy(pair),
+			})
 			return written, errors.Join(err, gone)
 		}
 		if err != nil || again.Revision == pair.Revision {

@@ -116,15 +116,21 @@ func (w *world) populate() {
 	_, err = w.documents.Write(ctx, index.Batch{Upsert: []index.Document{
 		document("file:/handbook/rollback.md", "Rolling back a release", "confluence", "PUBLIC",
 			"Roll back a deploy with the release tool. Watch the error budget.", "team", "infra", "Handbook"),
-		document("file:/handbook/travel.md", "Travel", "file", "PUBLIC",
+		ofFile(document("file:/handbook/travel.md", "Travel", "file", "PUBLIC",
 			"Book travel early. The travel desk answers questions about a deploy to another office.", "team", "people",
-			"Board"),
+			"Board"), "/handbook/travel.md"),
 		document("file:/jo/notes.md", "Notes of Jo", "google_drive", "user_email:jo@acme.example",
 			"Zanzibar deploy secrets for Jo alone.", "mood", "zealous", ""),
 		document("file:/legal/contract.md", "Contract zebra", "sharepoint", "group:Legal",
 			"The zeppelin contract forbids a deploy on Fridays.", "matter", "zeta", ""),
 	}})
 	w.check(err)
+}
+
+// ofFile returns a document as adding a file stores it.
+func ofFile(d index.Document, path string) index.Document {
+	d.Origin = path
+	return d
 }
 
 func document(id, title, source, access, text, key, value, set string) index.Document {

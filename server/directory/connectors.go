@@ -63,6 +63,9 @@ const pairOrigin = "cc_pair:"
 // IsPairOrigin reports whether a document with that origin came from a connector.
 func IsPairOrigin(origin string) bool { return strings.HasPrefix(origin, pairOrigin) }
 
+// IsPosted reports whether a document with that origin came through the ingestion API, for a connector or for none.
+func IsPosted(origin string) bool { return origin == "" || IsPairOrigin(origin) }
+
 // AddConnector names something that documents of one source come from, and returns its id.
 func (d *Directory) AddConnector(ctx context.Context, tenant, name, source string) (id int, err error) {
 	if err := checkConnector("a connector's name", name, source); err != nil {

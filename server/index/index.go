@@ -6,6 +6,7 @@ package index
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -78,6 +79,19 @@ type Batch struct {
 	Delete []string // document ids; unknown ones are passed over
 	// Cursors are bookkeeping entries of the caller, stored with the batch; an empty value deletes the entry.
 	Cursors map[string]string
+	// Owns reports whether the caller may replace or delete a document that is stored under an origin; nil: any. Delete
+	// passes over the documents of others; an Upsert in their place fails the batch with an *OwnedError.
+	Owns func(origin string) bool
+}
+
+// OwnedError is returned by Write when documents of the batch are stored already and belong to others. Nothing of the
+// batch was stored.
+type OwnedError struct {
+	Origins map[string]string // by id of the document
+}
+
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("documents that belong to others: %d", len(e.Origins))
 }
 
 // Written counts what a batch changed, in documents. A document that was stored already, the same in every field, is
@@ -142,6 +156,7 @@ type Chunk struct {
 // as it is.
 type AccessPatch struct {
 	ID     string
+	Origin string // the document is left alone when it has another one; empty: any
 	Access []string
 	Sets   []string
 	Hidden *bool
@@ -216,6 +231,8 @@ type Snapshot interface {
 	// DocumentIDs lists the ids of documents by Document.Origin, or by source or set where origin is empty; for
 	// administration, without access control.
 	DocumentIDs(ctx context.Context, by Selector) ([]string, error)
+	// Origins returns how many documents are stored under each origin that is not empty.
+	Origins(ctx context.Context) (map[string]int, error)
 	// Stats are of the whole tenant.
 	Stats(ctx context.Context) (Stats, error)
 	// Version names the state that the snapshot shows.

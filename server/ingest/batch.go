@@ -2,7 +2,9 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"quarry/client/wire"
@@ -21,9 +23,14 @@ type batcher struct {
 	ctx    context.Context
 	idx    index.Index
 	report func(wire.LibraryEvent)
+	roots  map[string]rootState
+	owns   func(origin string) bool // of every batch
+	quiet  bool                     // what is skipped was reported before
 
 	batch   index.Batch
-	upserts map[string]int // ids in batch.Upsert
+	upserts map[string]int       // ids in batch.Upsert
+	intakes map[string][]*intake // the files that those documents came out of
+	settled map[string]*intake   // files whose states are in the batch, by cursor
 	deletes map[string]bool
 	bytes   int
 	started time.Time
@@ -33,23 +40,34 @@ type batcher struct {
 	reported         time.Time
 }
 
-func newBatcher(ctx context.Context, idx index.Index, report func(wire.LibraryEvent)) *batcher {
+func newBatcher(ctx context.Context, idx index.Index, roots map[string]rootState,
+	report func(wire.LibraryEvent)) *batcher {
 	if report == nil {
 		report = func(wire.LibraryEvent) {}
 	}
-	b := &batcher{ctx: ctx, idx: idx, report: report}
+	b := &batcher{ctx: ctx, idx: idx, roots: roots, report: report}
 	b.durable.Type, b.done.Type = wire.LibraryProgress, wire.LibraryDone
 	b.reset()
 	return b
 }
 
 func (b *batcher) reset() {
-	b.batch, b.bytes = index.Batch{Cursors: map[string]string{}}, 0
+	b.batch, b.bytes = index.Batch{Cursors: map[string]string{}, Owns: b.owns}, 0
 	b.upserts, b.deletes = map[string]int{}, map[string]bool{}
+	b.intakes, b.settled = map[string][]*intake{}, map[string]*intake{}
+}
+
+// workFor changes whose documents the following batches may touch.
+func (b *batcher) workFor(owns func(origin string) bool) error {
+	if err := b.flush(); err != nil {
+		return err
+	}
+	b.owns, b.batch.Owns = owns, owns
+	return nil
 }
 
 func (b *batcher) empty() bool {
-	return len(b.batch.Upsert) == 0 && len(b.batch.Delete) == 0 && len(b.batch.Cursors) == 0
+	return len(b.batch.Upsert) == 0 && len(b.batch.Delete) == 0 && len(b.batch.Cursors) == 0 && len(b.settled) == 0
 }
 
 // begin notes when work on the next batch starts.
@@ -59,13 +77,18 @@ func (b *batcher) begin() {
 	}
 }
 
-func (b *batcher) upsert(doc index.Document) error {
+// upsert stores a document of a file, and with it the state of the file if that was read to its end.
+func (b *batcher) upsert(doc index.Document, in *intake) error {
 	if b.deletes[doc.ID] {
 		if err := b.flush(); err != nil {
 			return err
 		}
 	}
 	b.begin()
+	if in.read {
+		b.settle(in)
+	}
+	b.intakes[doc.ID] = append(b.intakes[doc.ID], in)
 	if at, again := b.upserts[doc.ID]; again {
 		b.batch.Upsert[at] = doc
 	} else {
@@ -93,12 +116,19 @@ func (b *batcher) remove(id string) error {
 // cursor sets a bookkeeping entry; an empty value deletes it.
 func (b *batcher) cursor(key, value string) {
 	b.begin()
+	delete(b.settled, key)
 	b.batch.Cursors[key] = value
+}
+
+// settle notes the state of a file, as it will be when the batch is written.
+func (b *batcher) settle(in *intake) {
+	b.begin()
+	b.settled[filePrefix+in.path] = in
 }
 
 func (b *batcher) flushIfFull() error {
 	if len(b.batch.Upsert)+len(b.batch.Delete) >= batchDocuments || b.bytes >= batchBytes ||
-		len(b.batch.Cursors) >= 4*batchDocuments || !b.started.IsZero() && time.Since(b.started) >= batchTime {
+		len(b.batch.Cursors)+len(b.settled) >= 4*batchDocuments || !b.started.IsZero() && time.Since(b.started) >= batchTime {
 		return b.flush()
 	}
 	return nil
@@ -130,7 +160,7 @@ func (b *batcher) flush() error {
 		return err
 	}
 	if !b.empty() {
-		written, err := b.idx.Write(b.ctx, b.batch)
+		written, err := b.write()
 		if err != nil {
 			return fmt.Errorf("write to the library: %w", err)
 		}
@@ -144,6 +174,64 @@ func (b *batcher) flush() error {
 	b.started = time.Time{}
 	b.advance()
 	return nil
+}
+
+// write stores the batch without the documents that belong to others.
+func (b *batcher) write() (index.Written, error) {
+	if len(b.batch.Delete) > 0 {
+		b.batch.Cursors[refillKey] = refillDue
+	}
+	for {
+		for key, in := range b.settled {
+			b.batch.Cursors[key] = in.state().encode()
+		}
+		written, err := b.idx.Write(b.ctx, b.batch)
+		var owned *index.OwnedError
+		if !errors.As(err, &owned) {
+			return written, err
+		}
+		before := len(b.batch.Upsert)
+		b.batch.Upsert = slices.DeleteFunc(b.batch.Upsert, func(doc index.Document) bool {
+			origin, others := owned.Origins[doc.ID]
+			if others {
+				for _, in := range b.intakes[doc.ID] {
+					b.refuse(in, doc.ID, origin)
+				}
+			}
+			return others
+		})
+		if len(b.batch.Upsert) == before {
+			return written, err
+		}
+	}
+}
+
+// refuse notes that a document of a file is not stored, because it belongs to others.
+func (b *batcher) refuse(in *intake, id, origin string) {
+	line, came := in.came[id]
+	if !came || in.group(origin) { // another file of the root has it
+		return
+	}
+	delete(in.came, id)
+	reason := ownedReason(id, origin, !in.whole, b.roots)
+	if in.whole {
+		in.owned = badLines{count: 1, reasons: []string{reason}}
+	} else if reason = in.owned.add(line, reason); in.owned.count <= mostBadLines {
+		b.skipLines(in.path, []string{reason})
+	}
+	if in.counted && len(in.came) == 0 {
+		in.counted = false
+		b.pending.Stored--
+	}
+	b.skipUnstored(in)
+}
+
+// skipUnstored reports a file of which nothing can be stored, because all of it belongs to others.
+func (b *batcher) skipUnstored(in *intake) {
+	if in.read && !in.told && len(in.came) == 0 && in.owned.count > 0 {
+		in.told = true
+		b.skip(in.path, in.state().reason)
+	}
 }
 
 // advance makes what is pending durable and tells about it, at most every tenth of a second for files that cost no
@@ -169,13 +257,18 @@ func (b *batcher) stored() int { return b.durable.Stored + b.pending.Stored }
 
 // skip reports a file that is not stored.
 func (b *batcher) skip(path, reason string) {
-	b.done.Skipped++
+	if !b.quiet {
+		b.done.Skipped++
+	}
 	b.skipLines(path, []string{reason})
 }
 
 // skipLines reports lines of a file that are not stored, though the file may be.
 func (b *batcher) skipLines(path string, reasons []string) {
 	for _, reason := range reasons {
+		if b.quiet {
+			return
+		}
 		b.report(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: path, Reason: reason})
 	}
 }

@@ -44,8 +44,17 @@ func (m *memoryIndex) Write(ctx context.Context, batch index.Batch) (w index.Wri
 		}
 	}
 	m.check(batch)
+	owned := map[string]string{}
+	for _, doc := range batch.Upsert {
+		if old, ok := m.documents[doc.ID]; ok && batch.Owns != nil && !batch.Owns(old.Origin) {
+			owned[doc.ID] = old.Origin
+		}
+	}
+	if len(owned) > 0 {
+		return w, &index.OwnedError{Origins: owned}
+	}
 	for _, id := range batch.Delete {
-		if _, ok := m.documents[id]; ok {
+		if old, ok := m.documents[id]; ok && (batch.Owns == nil || batch.Owns(old.Origin)) {
 			delete(m.documents, id)
 			w.Removed++
 		}
@@ -137,6 +146,16 @@ func (s *memorySnapshot) DocumentIDs(_ context.Context, by index.Selector) ([]st
 	}
 	slices.Sort(ids)
 	return ids, nil
+}
+
+func (s *memorySnapshot) Origins(context.Context) (map[string]int, error) {
+	origins := map[string]int{}
+	for _, doc := range s.documents {
+		if doc.Origin != "" {
+			origins[doc.Origin]++
+		}
+	}
+	return origins, nil
 }
 
 func (s *memorySnapshot) Documents(_ context.Context, ids []string, _ index.Access) ([]index.Stored, error) {

@@ -72,7 +72,10 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options,
 		}
 		targets = append(targets, t)
 	}
-	r := &run{idx: idx, roots: roots, own: options.Own, now: options.Now, batcher: newBatcher(ctx, idx, report)}
+	r := newRun(ctx, idx, roots, options.Own, report)
+	if options.Now != nil {
+		r.now = options.Now
+	}
 	return r.run(ctx, withoutCovered(targets))
 }
 
@@ -165,8 +168,7 @@ func Sync(ctx context.Context, idx index.Index, paths, own []string,
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	r := &run{idx: idx, roots: roots, own: own, batcher: newBatcher(ctx, idx, report)}
-	return r.run(ctx, withoutCovered(targets))
+	return newRun(ctx, idx, roots, own, report).run(ctx, withoutCovered(targets))
 }
 
 func planSync(paths []string, roots map[string]rootState) ([]*target, error) {

@@ -35,9 +35,14 @@ type task struct {
 	parts  chan part
 }
 
+func newTask(file foundFile, t *target, known fileState) *task {
+	return &task{file: file, target: t, known: known, parts: make(chan part, 2)}
+}
+
 // part is some of what came out of a file.
 type part struct {
 	documents []index.Document
+	numbers   []int // of their lines; nil: it is the whole file
 	bytes     int64
 	skipped   []string // reasons of lines
 	last      bool
@@ -110,7 +115,7 @@ func (t *task) send(ctx context.Context, p part) bool {
 // comparable reports whether the same content would give the documents that are stored: it was read in the same way, and
 // they are not dated by a time that the file no longer has.
 func (t *task) comparable() bool {
-	return t.known.hash != "" && t.known.flag == "" && t.known.config == t.target.config(t.file) &&
+	return t.known.hash != "" && t.known.flag == "" && !t.target.refill && t.known.config == t.target.config(t.file) &&
 		(t.known.ownDates || sameTime(t.known.print, t.file.info))
 }
 
@@ -274,7 +279,7 @@ func (c *lineCollector) line(number int, line []byte, err error) {
 	if len(t.state.Access) > 0 && slices.Equal(doc.Access, []string{AccessPublic}) {
 		doc.Access = t.state.Access
 	}
-	c.part.documents = append(c.part.documents, doc)
+	c.part.documents, c.part.numbers = append(c.part.documents, doc), append(c.part.numbers, number)
 	c.text += documentBytes(&doc)
 	c.total++
 	c.datedByFile = c.datedByFile || c.task.datedByFile(&doc)
@@ -315,6 +320,7 @@ type target struct {
 	state  rootState
 	start  string // from the root; "" for all of it
 	force  bool   // also what was removed by hand
+	refill bool   // store what the library lacks and replace nothing of other files
 	fresh  bool   // the root was not known before
 	absorb []string
 	folder *os.Root // nil if the root is a file

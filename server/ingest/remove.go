@@ -22,11 +22,16 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest,
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		return wire.LibraryEvent{}, errors.New("nothing to remove was named")
 	}
-	r := &removal{idx: idx, batcher: newBatcher(ctx, idx, report), ids: map[string]bool{}}
+	r := &removal{idx: idx, ids: map[string]bool{}}
 	var err error
 	if r.roots, err = loadRoots(ctx, idx); err != nil {
 		return wire.LibraryEvent{}, err
 	}
+	r.run = newRun(ctx, idx, r.roots, nil, report)
+	if r.run.gone, err = loadGone(ctx, idx); err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	r.batcher = r.run.batcher
 	if r.files, err = loadFiles(ctx, idx, ""); err != nil {
 		return wire.LibraryEvent{}, err
 	}
@@ -34,10 +39,16 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest,
 		return wire.LibraryEvent{}, fmt.Errorf("open the library: %w", err)
 	}
 	defer r.snapshot.Close()
+	if r.stored, err = r.snapshot.Origins(ctx); err != nil {
+		return wire.LibraryEvent{}, err
+	}
 	if err := r.resolve(ctx, request); err != nil {
 		return wire.LibraryEvent{}, err
 	}
 	if err := r.carryOut(ctx); err != nil {
+		return r.batcher.done, err
+	}
+	if err := r.run.refill(ctx, nil); err != nil {
 		return r.batcher.done, err
 	}
 	r.batcher.report(r.batcher.done)
@@ -53,8 +64,10 @@ func (a absent) Unwrap() error { return index.ErrNotFound }
 
 type removal struct {
 	idx      index.Index
+	run      *run // stores what other files hold of what is removed
 	batcher  *batcher
 	snapshot index.Snapshot
+	stored   map[string]int // documents by origin
 	roots    map[string]rootState
 	files    map[string]fileState
 
@@ -116,7 +129,7 @@ func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) err
 // ref finds what a path or document id names.
 func (r *removal) ref(ctx context.Context, ref string) error {
 	if file, isFile := strings.CutPrefix(ref, "file:"); isFile {
-		if state, known := r.files[file]; known && state.flag != flagRemoved && fileID(file) == ref {
+		if r.files[file].flag != flagRemoved && fileID(file) == ref && r.stored[originOf(file)] > 0 {
 			r.paths = append(r.paths, file)
 			return nil
 		}
@@ -131,6 +144,9 @@ func (r *removal) ref(ctx context.Context, ref string) error {
 	}
 	if len(found) == 0 {
 		return r.notFound(ref)
+	}
+	if origin := found[0].Origin; ofConnector(origin) {
+		return ownedError(ref, origin)
 	}
 	r.ids[ref] = true
 	return nil
@@ -165,6 +181,9 @@ func (r *removal) notFound(ref string) error {
 }
 
 func (r *removal) carryOut(ctx context.Context) error {
+	if err := r.batcher.workFor(func(origin string) bool { return !ofConnector(origin) }); err != nil {
+		return err
+	}
 	for _, path := range r.paths {
 		for root := range r.roots {
 			if within(path, root) {
@@ -192,6 +211,11 @@ func (r *removal) carryOut(ctx context.Context) error {
 	}
 	for _, root := range r.forgotten {
 		r.batcher.cursor(rootPrefix+root, "")
+	}
+	if len(r.roots) == 0 {
+		for id := range r.run.gone {
+			r.batcher.cursor(gonePrefix+id, "")
+		}
 	}
 	return r.batcher.flush()
 }
@@ -227,11 +251,11 @@ func (r *removal) removePath(ctx context.Context, path string) error {
 }
 
 func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error) {
-	state := r.files[file]
-	if f, _ := formatOf(path.Base(file)); f != formatJSONL && state.documents == 1 {
+	stored := r.stored[originOf(file)]
+	if f, _ := formatOf(path.Base(file)); f != formatJSONL && stored == 1 {
 		return []string{fileID(file)}, nil
 	}
-	if state.documents == 0 && state.flag == "" {
+	if stored == 0 {
 		return nil, nil
 	}
 	ids, err := r.snapshot.DocumentIDs(ctx, index.Selector{Origin: originOf(file)})
@@ -244,6 +268,7 @@ func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error
 // removeIDs removes single documents, and notes with their files that they are missing.
 func (r *removal) removeIDs(ctx context.Context) error {
 	const together = 500
+	connectors := map[string]int{}                 // documents that are left to them, by origin
 	files := make(map[string]string, len(r.files)) // by origin
 	for file := range r.files {
 		files[originOf(file)] = file
@@ -258,7 +283,11 @@ func (r *removal) removeIDs(ctx context.Context) error {
 			origins[found[i].ID] = found[i].Origin
 		}
 		for _, id := range ids {
-			r.noteMissing(files[origins[id]])
+			if origin := origins[id]; ofConnector(origin) {
+				connectors[origin]++
+				continue
+			}
+			r.noteMissing(id, files[origins[id]])
 			if err := r.batcher.remove(id); err != nil {
 				return err
 			}
@@ -267,18 +296,25 @@ func (r *removal) removeIDs(ctx context.Context) error {
 			}
 		}
 	}
+	for _, origin := range slices.Sorted(maps.Keys(connectors)) {
+		r.batcher.skipLines(connectorName(origin), []string{fmt.Sprintf(
+			"documents that it stored and still owns: %d; `quarry admin connector remove` removes them", connectors[origin])})
+	}
 	return nil
 }
 
-func (r *removal) noteMissing(file string) {
+func (r *removal) noteMissing(id, file string) {
+	r.run.gone[id] = true
 	state, known := r.files[file]
 	if !known {
 		return
 	}
-	if state.documents--; state.documents <= 0 {
+	r.batcher.cursor(gonePrefix+id, goneByHand)
+	if f, _ := formatOf(path.Base(file)); f != formatJSONL {
 		state = fileState{flag: flagRemoved}
 	} else {
-		state.flag = flagIncomplete
+		state.documents--
+		state.flag = flagLeft
 	}
 	r.files[file] = state
 	r.batcher.cursor(filePrefix+file, state.encode())

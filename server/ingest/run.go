@@ -22,9 +22,15 @@ import (
 type run struct {
 	idx     index.Index
 	roots   map[string]rootState
+	gone    map[string]bool // ids of documents that were removed by hand
 	own     []string
 	now     func() time.Time
 	batcher *batcher
+}
+
+func newRun(ctx context.Context, idx index.Index, roots map[string]rootState, own []string,
+	report func(wire.LibraryEvent)) *run {
+	return &run{idx: idx, roots: roots, own: own, now: time.Now, batcher: newBatcher(ctx, idx, roots, report)}
 }
 
 // plan is what is to be done for one target: its files in order, and what has gone.
@@ -45,11 +51,13 @@ type plannedFile struct {
 }
 
 func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, error) {
-	if r.now == nil {
-		r.now = time.Now
+	var err error
+	if r.gone, err = loadGone(ctx, r.idx); err != nil {
+		return r.batcher.done, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	if err := r.refill(ctx, nil); err != nil { // before files are reported as skipped for documents that are free by now
+		return r.batcher.done, err
+	}
 	var plans []*plan
 	for _, t := range targets {
 		p, err := r.plan(ctx, t)
@@ -61,22 +69,39 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 		}
 		if p != nil {
 			plans = append(plans, p)
-			r.batcher.durable.Total += len(p.files)
 		}
 	}
-	tasks := r.startReaders(ctx, plans)
-	defer tasks.Wait()
-	defer cancel()
-	for _, p := range plans {
-		if err := r.carryOut(ctx, p); err != nil {
-			return r.batcher.done, err
-		}
-	}
-	if err := r.batcher.flush(); err != nil {
+	if err := r.carryOutAll(ctx, plans, true); err != nil {
 		return r.batcher.done, err
 	}
 	r.batcher.report(r.batcher.done)
 	return r.batcher.done, nil
+}
+
+// carryOutAll reads and writes what plans ask for. With refill, documents that one of them removes are stored from other
+// files before the next plan, so that they stay with their root.
+func (r *run) carryOutAll(ctx context.Context, plans []*plan, refill bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	tasks := r.startReaders(ctx, plans)
+	defer tasks.Wait()
+	defer cancel()
+	for _, p := range plans {
+		r.batcher.durable.Total += len(p.files)
+	}
+	for _, p := range plans {
+		if err := r.carryOut(ctx, p); err != nil {
+			return err
+		}
+		if err := r.batcher.flush(); err != nil {
+			return err
+		}
+		if refill {
+			if err := r.refill(ctx, p.target); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // plan lists a target and compares it with what is known. It returns nil for a root that is absent.
@@ -168,7 +193,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 			continue
 		case p.unchanged(file, state):
 		default:
-			planned.task = &task{file: file, target: p.target, known: state, parts: make(chan part, 2)}
+			planned.task = newTask(file, p.target, state)
 		}
 		p.files = append(p.files, planned)
 	}
@@ -182,10 +207,16 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 }
 
 func (p *plan) unchanged(file foundFile, state fileState) bool {
-	if state.print != fingerprint(file.info) || state.config != p.target.config(file) {
+	if state.print != fingerprint(file.info) {
 		return false
 	}
-	return state.flag == "" || state.flag == flagIncomplete && !p.target.force
+	switch state.flag {
+	case flagIncomplete: // reading it again would bring back what was removed
+		return !p.target.force
+	case flagLeft:
+		return !p.target.force && state.config == p.target.config(file)
+	}
+	return state.flag == "" && state.config == p.target.config(file)
 }
 
 // vanish notes files that are not there any more, in a stable order.
@@ -234,11 +265,17 @@ func (r *run) startReaders(ctx context.Context, plans []*plan) *sync.WaitGroup {
 // carryOut writes what a plan asks for.
 func (r *run) carryOut(ctx context.Context, p *plan) error {
 	t, b := p.target, r.batcher
+	if err := b.workFor(t.owns(r.roots)); err != nil {
+		return err
+	}
 	for _, inner := range t.absorb {
 		b.cursor(rootPrefix+inner, "")
+		b.cursor(refillKey, refillDue) // what others owned may be the root's own now
 	}
-	// Known from the first batch on, so that a run that is broken off can be continued or removed.
-	b.cursor(rootPrefix+t.path, t.state.encode())
+	if !t.refill {
+		// Known from the first batch on, so that a run that is broken off can be continued or removed.
+		b.cursor(rootPrefix+t.path, t.state.encode())
+	}
 	storedBefore := b.stored()
 	for _, folder := range p.unread {
 		b.skip(folder.path, folder.reason)
@@ -256,6 +293,11 @@ func (r *run) carryOut(ctx context.Context, p *plan) error {
 	}
 	for _, file := range p.forget {
 		b.cursor(filePrefix+file, "")
+	}
+	if t.fresh && t.state.File {
+		if err := b.flush(); err != nil { // only then it is known whether the document belongs to others
+			return err
+		}
 	}
 	if t.fresh && t.state.File && b.stored() == storedBefore {
 		// A file that was named and gives nothing is no part of the library: every sync would speak of it again.
@@ -292,8 +334,10 @@ func (r *run) file(ctx context.Context, p *plannedFile) error {
 // task writes what comes out of a file as it comes.
 func (r *run) task(ctx context.Context, t *task) error {
 	b := r.batcher
-	came := map[string]bool{}
-	settled := false
+	in := &intake{
+		path: t.file.path, whole: t.file.format != formatJSONL, group: ownsBelow(outermost(r.roots, t.target.path)),
+		came: map[string]int{},
+	}
 	for {
 		p, open, err := nextPart(ctx, t.parts)
 		if err != nil {
@@ -303,32 +347,52 @@ func (r *run) task(ctx context.Context, t *task) error {
 			return fmt.Errorf("read %s: %w", t.file.path, context.Canceled)
 		}
 		b.skipLines(t.file.path, p.skipped)
-		if len(p.documents) > 0 && !p.last && len(came) == 0 {
+		if len(p.documents) > 0 && !p.last && len(in.came) == 0 {
 			b.cursor(filePrefix+t.file.path, fileState{flag: flagPartial, documents: 1}.encode())
 		}
-		if p.last && len(p.documents) == 1 && len(came) == 0 && t.file.format != formatJSONL {
-			// The whole of an ordinary file: its document and its fingerprint must not be torn apart.
-			came[p.documents[0].ID], settled = true, true
-			r.settle(t, p, came)
+		if in.whole && p.last && len(p.documents) > 0 {
+			// The document of an ordinary file and its fingerprint must not be torn apart.
+			in.finish(t, p)
 		}
-		for _, doc := range p.documents {
-			came[doc.ID] = true
-			if err := b.upsert(doc); err != nil {
-				return err
-			}
+		if err := r.documents(t, in, p); err != nil {
+			return err
 		}
 		if p.last {
-			if !settled {
-				if err := r.finish(ctx, t, p, came); err != nil {
-					return err
-				}
+			if err := r.finish(ctx, t, p, in); err != nil {
+				return err
 			}
-			return b.finished(t.file.path, p.bytes, len(came) > 0 || (p.same || p.unknown) && t.known.documents > 0)
+			in.counted = len(in.came) > 0 || (p.same || p.unknown) && t.known.documents > 0
+			return b.finished(t.file.path, p.bytes, in.counted)
 		}
 		if err := b.readOn(t.file.path, p.bytes); err != nil {
 			return err
 		}
 	}
+}
+
+// documents writes the documents of a part, but those that were removed by hand.
+func (r *run) documents(t *task, in *intake, p part) error {
+	for i, doc := range p.documents {
+		switch gone := r.gone[doc.ID]; {
+		case gone && !t.target.force:
+			in.left = true
+			r.batcher.cursor(gonePrefix+doc.ID, goneByHand)
+			continue
+		case gone:
+			delete(r.gone, doc.ID)
+			r.batcher.cursor(gonePrefix+doc.ID, "")
+			r.batcher.cursor(refillKey, refillDue) // for other files that hold it
+		}
+		line := 0
+		if !in.whole {
+			line = p.numbers[i]
+		}
+		in.came[doc.ID] = line
+		if err := r.batcher.upsert(doc, in); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func nextPart(ctx context.Context, parts <-chan part) (part, bool, error) {
@@ -341,7 +405,7 @@ func nextPart(ctx context.Context, parts <-chan part) (part, bool, error) {
 }
 
 // finish settles a file that was read to its end.
-func (r *run) finish(ctx context.Context, t *task, last part, came map[string]bool) error {
+func (r *run) finish(ctx context.Context, t *task, last part, in *intake) error {
 	b := r.batcher
 	if last.same {
 		b.skipLines(t.file.path, t.known.lines.told())
@@ -358,27 +422,22 @@ func (r *run) finish(ctx context.Context, t *task, last part, came map[string]bo
 		state.print = last.print
 		b.cursor(filePrefix+t.file.path, state.encode())
 		return nil
+	case in.read && !in.left: // settled with its document
+		return nil
 	}
-	if t.file.format == formatJSONL || len(came) == 0 && t.known.documents > 0 {
-		if err := r.removeStale(ctx, t.file.path, came); err != nil {
+	if t.file.format == formatJSONL || len(in.came) == 0 && t.known.documents > 0 {
+		if err := r.removeStale(ctx, t.file.path, in.came); err != nil {
 			return err
 		}
 	}
-	r.settle(t, last, came)
+	in.finish(t, last)
+	b.settle(in)
+	b.skipUnstored(in)
 	return nil
 }
 
-// settle notes that everything of a file is written, or in the batch.
-func (r *run) settle(t *task, last part, came map[string]bool) {
-	state := fileState{
-		print: last.print, config: t.target.config(t.file), hash: last.hash, documents: len(came), reason: last.reason,
-		ownDates: last.ownDates, lines: last.lines,
-	}
-	r.batcher.cursor(filePrefix+t.file.path, state.encode())
-}
-
 // removeStale removes the stored documents of a file but those that came out of it now.
-func (r *run) removeStale(ctx context.Context, file string, came map[string]bool) error {
+func (r *run) removeStale(ctx context.Context, file string, came map[string]int) error {
 	stale, err := staleDocuments(ctx, r.idx, file, came)
 	if err != nil || len(stale) == 0 {
 		return err
@@ -400,12 +459,15 @@ func (r *run) removeStale(ctx context.Context, file string, came map[string]bool
 	return nil
 }
 
-func staleDocuments(ctx context.Context, idx index.Index, file string, came map[string]bool) ([]string, error) {
+func staleDocuments(ctx context.Context, idx index.Index, file string, came map[string]int) ([]string, error) {
 	stored, err := documentIDs(ctx, idx, index.Selector{Origin: originOf(file)})
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(stored, func(id string) bool { return came[id] }), nil
+	return slices.DeleteFunc(stored, func(id string) bool {
+		_, kept := came[id]
+		return kept
+	}), nil
 }
 
 func documentIDs(ctx context.Context, idx index.Index, by index.Selector) ([]string, error) {

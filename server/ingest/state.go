@@ -21,6 +21,11 @@ import (
 const (
 	rootPrefix = "ingest/root/" // + path: a rootState
 	filePrefix = "ingest/file/" // + path: a fileState
+	gonePrefix = "ingest/gone/" // + id: a document that was removed by hand, which stays out until it is added again
+	goneByHand = "removed"
+	// refillKey is set in the transaction that removes documents, until files that hold others of that id were read again.
+	refillKey = "ingest/refill"
+	refillDue = "due"
 )
 
 // readerVersion is part of what files are compared by: raising it makes the next sync read every file again.
@@ -62,7 +67,8 @@ func (r rootState) plain() bool { return r.As == "" && r.Set == "" && len(r.Acce
 const (
 	flagPartial    = "partial"    // its documents are being written; a crash left some of them
 	flagRemoved    = "removed"    // stays out until it is added again
-	flagIncomplete = "incomplete" // some of its documents were removed by hand
+	flagLeft       = "left"       // it holds documents that were removed by hand: those below gonePrefix
+	flagIncomplete = "incomplete" // likewise, but which is unknown: earlier programs did not remember
 )
 
 // fileState is what is known of a file that was read.
@@ -76,6 +82,8 @@ type fileState struct {
 	// ownDates: no document of it is dated by the file's time, so that a new time changes nothing.
 	ownDates bool
 	lines    badLines
+	foreign  int    // documents that it holds and others own
+	encoding string // that its text was assumed to have; empty: UTF-8, or declared
 }
 
 // badLines are the lines of a JSONL file that gave no document.
@@ -104,18 +112,44 @@ func (l *badLines) told() []string {
 	return l.reasons
 }
 
+const stateVersion = "1"
+
+// The attributes of a state, in one field so that earlier programs can read the others.
 const (
-	stateVersion = "1"
 	withOwnDates = "own"
+	withForeign  = "foreign="
+	withEncoding = "encoding="
 )
 
-func (s fileState) encode() string {
-	dates := ""
+func (s fileState) attributes() string {
+	var attributes []string
 	if s.ownDates {
-		dates = withOwnDates
+		attributes = append(attributes, withOwnDates)
 	}
+	if s.foreign > 0 {
+		attributes = append(attributes, withForeign+strconv.Itoa(s.foreign))
+	}
+	if s.encoding != "" {
+		attributes = append(attributes, withEncoding+s.encoding)
+	}
+	return strings.Join(attributes, " ")
+}
+
+func (s *fileState) setAttributes(text string) {
+	for attribute := range strings.FieldsSeq(text) {
+		if attribute == withOwnDates {
+			s.ownDates = true
+		} else if count, ok := strings.CutPrefix(attribute, withForeign); ok {
+			s.foreign, _ = strconv.Atoi(count)
+		} else if encoding, ok := strings.CutPrefix(attribute, withEncoding); ok {
+			s.encoding = encoding
+		}
+	}
+}
+
+func (s fileState) encode() string {
 	fields := []string{
-		stateVersion, s.print, s.config, s.hash, strconv.Itoa(s.documents), s.flag, s.reason, dates,
+		stateVersion, s.print, s.config, s.hash, strconv.Itoa(s.documents), s.flag, s.reason, s.attributes(),
 		strconv.Itoa(s.lines.count),
 	}
 	fields = append(fields, s.lines.reasons...)
@@ -137,7 +171,7 @@ func decodeFile(text string) (fileState, bool) {
 		print: parts[1], config: parts[2], hash: parts[3], documents: documents, flag: parts[5], reason: parts[6],
 	}
 	if len(parts) > 7 {
-		s.ownDates = parts[7] == withOwnDates
+		s.setAttributes(parts[7])
 	}
 	if len(parts) > 8 && err == nil {
 		s.lines.count, err = strconv.Atoi(parts[8])

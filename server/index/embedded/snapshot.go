@@ -310,6 +310,23 @@ func (s *snapshot) DocumentIDs(ctx context.Context, by index.Selector) ([]string
 	return ids, err
 }
 
+// Origins implements index.Snapshot.
+func (s *snapshot) Origins(ctx context.Context) (map[string]int, error) {
+	origins := make(map[string]int)
+	err := s.read(func(shown *view, _ *library) error {
+		rows, err := shown.tx.QueryContext(context.WithoutCancel(ctx),
+			"SELECT origin FROM documents WHERE origin <> '' ORDER BY origin")
+		if err != nil {
+			return sqlite.Explain(fmt.Errorf("count documents by origin: %w", err))
+		}
+		return eachText(ctx, rows, func(origin string) error {
+			origins[origin]++
+			return nil
+		})
+	})
+	return origins, err
+}
+
 // Stats implements index.Snapshot.
 func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	var stats index.Stats

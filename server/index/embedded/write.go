@@ -30,6 +30,12 @@ type change struct {
 	put    *index.Document
 	patch  *index.AccessPatch
 	remove bool
+	owns   func(origin string) bool // see index.Batch; nil: any
+}
+
+// excludes reports whether a stored document belongs to others than who wants the change.
+func (c *change) excludes(old *stored) bool {
+	return old != nil && c.owns != nil && !c.owns(old.document.Origin)
 }
 
 // Write implements index.Index. A document that the batch both stores and deletes is stored; of two with one id the
@@ -54,6 +60,9 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 		places := make(map[string]int)
 		for i := range some {
 			c := change{id: some[i].ID, patch: &some[i]}
+			if origin := some[i].Origin; origin != "" {
+				c.owns = func(stored string) bool { return stored == origin }
+			}
 			if at, again := places[c.id]; again {
 				merged := mergePatches(*changes[at].patch, some[i])
 				changes[at].patch = &merged
@@ -113,7 +122,7 @@ func plan(batch index.Batch) ([]change, error) {
 		changes = append(changes, c)
 	}
 	for _, id := range batch.Delete {
-		set(change{id: valid(id), remove: true})
+		set(change{id: valid(id), remove: true, owns: batch.Owns})
 	}
 	size := 0
 	for i := range batch.Upsert {
@@ -124,7 +133,7 @@ func plan(batch index.Batch) ([]change, error) {
 		for _, chunk := range document.Chunks {
 			size += len(chunk.Text)
 		}
-		set(change{id: document.ID, put: &document})
+		set(change{id: document.ID, put: &document, owns: batch.Owns})
 	}
 	if size > MaxBatchBytes {
 		return nil, fmt.Errorf("%d bytes of text: %w", size, ErrTooLarge)
@@ -228,7 +237,8 @@ func (x *Index) cursorsChange(ctx context.Context, cursors map[string]string) (b
 type prepared struct {
 	items   []item
 	written index.Written
-	segment string // the file that holds the new documents; empty: none
+	owned   map[string]string // origins of the documents of others that the write would replace, by id
+	segment string            // the file that holds the new documents; empty: none
 	bytes   int64
 	data    []byte      // of the segment
 	vectors *vectorFile // of the new documents' chunks, as far as they are known; nil: none
@@ -260,6 +270,9 @@ func (x *Index) prepare(ctx context.Context, q querier, changes []change) (*prep
 			return ready, err
 		}
 	}
+	if len(ready.owned) > 0 {
+		return ready, fmt.Errorf("write to the library: %w", &index.OwnedError{Origins: ready.owned})
+	}
 	var group errgroup.Group
 	group.Go(func() error { return x.packTexts(ctx, ready) })
 	group.Go(func() error { return x.buildSegment(ctx, ready) })
@@ -275,6 +288,16 @@ func (p *prepared) add(ctx context.Context, library *library, c change) error {
 		return err
 	}
 	i := item{id: c.id, old: old, put: c.put}
+	if c.excludes(old) {
+		if c.put != nil {
+			if p.owned == nil {
+				p.owned = make(map[string]string)
+			}
+			p.owned[c.id] = old.document.Origin
+		}
+		p.items = append(p.items, item{id: c.id, old: old, keep: true})
+		return nil
+	}
 	var whole index.Document
 	if old != nil && c.patch != nil {
 		if whole, err = library.whole(ctx, old); err != nil {

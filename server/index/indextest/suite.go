@@ -19,6 +19,7 @@ func Run(t *testing.T, params Params, open func(t *testing.T) index.Index) {
 	for name, test := range map[string]func(*testing.T, *library){
 		"questions":    testQuestions,
 		"written":      testWritten,
+		"owners":       testOwners,
 		"access":       testAccess,
 		"snapshots":    testSnapshots,
 		"documents":    testDocuments,
@@ -142,6 +143,57 @@ func testWritten(t *testing.T, l *library) {
 		}
 	}
 	ask(t, l.oracle(), l.snapshot(t), w, 10)
+}
+
+// testOwners writes batches that may touch the documents of some origins only.
+func testOwners(t *testing.T, l *library) {
+	w := NewWorld(18)
+	at := func(n int, origin string) index.Document {
+		d := w.Document(n)
+		d.Origin = origin
+		return d
+	}
+	mine, theirs, posted := at(1, "/mine/1.md"), at(2, "/theirs/2.md"), at(3, "")
+	l.write(t, index.Batch{Upsert: []index.Document{mine, theirs, posted}, Cursors: map[string]string{"c": "1"}})
+	owns := func(origin string) bool { return strings.HasPrefix(origin, "/mine/") }
+
+	fresh, same := at(4, "/mine/4.md"), at(2, "/theirs/2.md")
+	moved := mine
+	moved.Origin, moved.Title = "/mine/other.md", "moved within what is mine"
+	_, err := l.Write(context.Background(), index.Batch{Owns: owns, Cursors: map[string]string{"c": "2"}, Delete: []string{mine.ID},
+		Upsert: []index.Document{fresh, same, at(3, "/mine/3.md")}})
+	var owned *index.OwnedError
+	if !errors.As(err, &owned) || !maps.Equal(owned.Origins, map[string]string{theirs.ID: theirs.Origin, posted.ID: ""}) {
+		t.Fatalf("error %v, %+v", err, owned)
+	}
+	if cursors, err := l.Cursors(context.Background(), ""); err != nil || cursors["c"] != "1" {
+		t.Errorf("a batch that failed changed cursors to %v (%v)", cursors, err)
+	}
+	ask(t, l.oracle(), l.snapshot(t), w, 5)
+
+	got := l.write(t, index.Batch{Owns: owns, Upsert: []index.Document{fresh, moved}})
+	if want := (index.Written{Added: 1, Updated: 1}); got != want {
+		t.Errorf("wrote %+v, want %+v", got, want)
+	}
+	got, err = l.Write(context.Background(), index.Batch{Owns: owns, Delete: []string{moved.ID, theirs.ID, posted.ID}})
+	if want := (index.Written{Removed: 1}); got != want || err != nil {
+		t.Errorf("deleted %+v, want %+v (%v)", got, want, err)
+	}
+	delete(l.stored, moved.ID)
+	changed, err := l.UpdateAccess(context.Background(), []index.AccessPatch{
+		{ID: theirs.ID, Origin: "/theirs/old.md", Access: []string{"group:nobody"}},
+		{ID: fresh.ID, Origin: fresh.Origin, Access: []string{"group:nobody"}},
+	})
+	if err != nil || changed != 1 {
+		t.Errorf("changed the access of %d (%v), want 1", changed, err)
+	}
+	fresh.Access = []string{"group:nobody"}
+	l.stored[fresh.ID] = fresh
+	ask(t, l.oracle(), l.snapshot(t), w, 10)
+	origins, err := l.snapshot(t).Origins(context.Background())
+	if want := map[string]int{theirs.Origin: 1, fresh.Origin: 1}; err != nil || !maps.Equal(origins, want) {
+		t.Errorf("origins %v (%v), want %v", origins, err, want)
+	}
 }
 
 func testAccess(t *testing.T, l *library) {

@@ -1,0 +1,73 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// A document belongs to the outermost root around the file in its origin, or to the connector or the ingestion API that
+// stored it. Nothing else says whose it is: origins are written in the transaction that writes the document.
+
+// isFileOrigin reports whether a document with that origin came from a file.
+func isFileOrigin(origin string) bool {
+	return path.IsAbs(origin) || len(origin) > 2 && origin[1] == ':' && origin[2] == '/' // a drive letter
+}
+
+// ofConnector reports whether a document with that origin came from a connector. Posted documents without one have no
+// origin.
+func ofConnector(origin string) bool { return origin != "" && !isFileOrigin(origin) }
+
+func connectorName(origin string) string {
+	_, number, _ := strings.Cut(origin, ":")
+	return "connector " + number
+}
+
+// ErrOwned is returned by Remove for a document that belongs to a connector.
+var ErrOwned = errors.New("`quarry admin connector remove` removes the documents of a connector")
+
+func ownedError(id, origin string) error {
+	return fmt.Errorf("document %q belongs to %s; %w", clip(id, longestID), connectorName(origin), ErrOwned)
+}
+
+// outermost returns the root around path that no other root is around; "" for none.
+func outermost(roots map[string]rootState, path string) string {
+	best := ""
+	for root := range roots {
+		if within(root, path) && (best == "" || len(root) < len(best)) {
+			best = root
+		}
+	}
+	return best
+}
+
+// ownsBelow returns the test for documents whose origin is a file at or below folder.
+func ownsBelow(folder string) func(origin string) bool {
+	escaped := escapePath(folder) // in the origins of files whose names are not UTF-8
+	return func(origin string) bool { return within(folder, origin) || within(escaped, origin) }
+}
+
+// ownedReason says who owns the document that a file would replace. line is false if it is the file's only one.
+func ownedReason(id, origin string, line bool, roots map[string]rootState) string {
+	document := "its document"
+	if line {
+		document = fmt.Sprintf("document %q", clip(id, longestValue))
+	}
+	switch {
+	case isFileOrigin(origin):
+		return fmt.Sprintf("%s belongs to %s, which was added too", document, first(outermost(roots, origin), origin))
+	case ofConnector(origin):
+		return fmt.Sprintf("%s belongs to %s", document, connectorName(origin))
+	}
+	return document + " was stored through the ingestion API"
+}
+
+// owns returns the test for the documents that the target's files may replace and remove.
+func (t *target) owns(roots map[string]rootState) func(origin string) bool {
+	if t.refill {
+		file := originOf(path.Join(t.path, t.start))
+		return func(origin string) bool { return origin == file }
+	}
+	return ownsBelow(outermost(roots, t.path))
+}

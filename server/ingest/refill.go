@@ -1,0 +1,116 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"quarry/server/index"
+)
+
+// Freed returns the bookkeeping to be written with a batch that removes documents: the next Sync stores the documents of
+// the same ids that files hold.
+func Freed() map[string]string { return map[string]string{refillKey: refillDue} }
+
+// loadGone reads which documents were removed by hand.
+func loadGone(ctx context.Context, idx index.Index) (map[string]bool, error) {
+	entries, err := idx.Cursors(ctx, gonePrefix)
+	if err != nil {
+		return nil, fmt.Errorf("read what was removed by hand: %w", err)
+	}
+	gone := make(map[string]bool, len(entries))
+	for key := range entries {
+		gone[strings.TrimPrefix(key, gonePrefix)] = true
+	}
+	return gone, nil
+}
+
+// refill stores documents whose ids became free, by removals in this run or in one that was broken off: files that did
+// not change may hold them too. Files of the root of the target that removed them, if there is one, come first.
+func (r *run) refill(ctx context.Context, removed *target) error {
+	if due, err := r.idx.Cursors(ctx, refillKey); err != nil || len(due) == 0 {
+		return err
+	}
+	lacking, err := lackingFiles(ctx, r.idx)
+	if err != nil {
+		return err
+	}
+	sorted := slices.Sorted(maps.Keys(lacking))
+	if removed != nil {
+		mine := ownsBelow(outermost(r.roots, removed.path))
+		sorted = slices.Concat(slices.DeleteFunc(slices.Clone(sorted), func(file string) bool { return !mine(file) }),
+			slices.DeleteFunc(slices.Clone(sorted), mine))
+	}
+	var plans []*plan
+	for _, file := range sorted {
+		p, err := r.planRefill(ctx, file, lacking[file])
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			plans = append(plans, p)
+			if p.target.folder != nil {
+				defer p.target.folder.Close()
+			}
+		}
+	}
+	b := r.batcher
+	done := b.done
+	b.quiet = true
+	if err := r.carryOutAll(ctx, plans, false); err != nil {
+		return err
+	}
+	b.quiet = false
+	b.done.Unchanged, b.done.Skipped = done.Unchanged, done.Skipped // counted before
+	b.cursor(refillKey, "")
+	return b.flush()
+}
+
+// lackingFiles returns the files that hold more documents than are stored of them, by path.
+func lackingFiles(ctx context.Context, idx index.Index) (map[string]fileState, error) {
+	files, err := loadFiles(ctx, idx, "")
+	if err != nil {
+		return nil, err
+	}
+	stored, err := storedByOrigin(ctx, idx)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(files, func(file string, state fileState) bool {
+		lacking := state.flag == "" && state.documents+state.foreign > stored[originOf(file)]
+		return !lacking && state.flag != flagLeft
+	})
+	return files, nil
+}
+
+func storedByOrigin(ctx context.Context, idx index.Index) (map[string]int, error) {
+	snapshot, err := idx.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open the library: %w", err)
+	}
+	defer snapshot.Close()
+	return snapshot.Origins(ctx)
+}
+
+// planRefill plans to read a file again; nil if it cannot be read or is about to be read anyway because it changed.
+func (r *run) planRefill(ctx context.Context, file string, state fileState) (*plan, error) {
+	root := owner(r.roots, file)
+	if root == "" {
+		return nil, nil
+	}
+	t := &target{
+		path: root, state: r.roots[root], start: strings.TrimPrefix(strings.TrimPrefix(file, root), "/"), refill: true,
+	}
+	w := &walker{root: t.path, own: r.own}
+	if err := w.walk(ctx, t.start); err != nil {
+		return nil, ctx.Err()
+	}
+	p := &plan{target: t}
+	if len(w.files) != 1 || w.files[0].reason != "" || !p.unchanged(w.files[0], state) || t.prepare(w) != nil {
+		return nil, nil
+	}
+	p.files = []plannedFile{{file: w.files[0], known: state, task: newTask(w.files[0], t, state)}}
+	return p, nil
+}
