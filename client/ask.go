@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 const (
@@ -34,7 +35,7 @@ func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(
 	defer cancel(nil)
 	r := post("/chat/send-chat-message", completeChat(request))
 	r.stream, r.timeout = true, askTimeout
-	idle := time.AfterFunc(askIdle, func() { cancel(errIdle) })
+	idle := time.AfterFunc(askIdle, guard.Func(func() { cancel(errIdle) }, cancel))
 	defer idle.Stop()
 	a, err := c.open(ctx, r)
 	if err != nil {

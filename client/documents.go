@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 const chunkFetchers = 4 // at once, where a server gives only one chunk per request
@@ -75,15 +76,13 @@ func (c *Client) chunksOneByOne(ctx context.Context, id string, from, to int) (*
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(chunkFetchers)
 	for i := range document.Chunks {
-		group.Go(func() error {
-			return Guard(func() error {
-				chunk, err := c.ChunkInfo(ctx, id, from+i)
-				if err == nil {
-					document.Chunks[i] = wire.Chunk{ChunkInd: from + i, Content: chunk.Content}
-				}
-				return err
-			})
-		})
+		group.Go(guard.Err(func() error {
+			chunk, err := c.ChunkInfo(ctx, id, from+i)
+			if err == nil {
+				document.Chunks[i] = wire.Chunk{ChunkInd: from + i, Content: chunk.Content}
+			}
+			return err
+		}))
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"quarry/internal/guard"
 )
 
 const (
@@ -44,9 +46,9 @@ func transportError(ctx context.Context, err error, target *url.URL, route strin
 		return &Error{Kind: Unreachable, Reason: shorten("the server " + redirect.Error()),
 			remedy: redirect.remedy(route), cause: err}
 	}
-	var panicked *PanicError
+	var panicked *guard.PanicError
 	if errors.As(err, &panicked) {
-		return &Error{Kind: Server, Reason: shorten(panicked.Error()), cause: err}
+		return &Error{Kind: Server, Reason: shorten("the program failed: " + panicked.Error()), cause: err}
 	}
 	if e := tlsError(err, target); e != nil {
 		return e

@@ -7,18 +7,9 @@ import (
 	"io"
 	"net/http"
 	"sync"
+
+	"quarry/internal/guard"
 )
-
-// PanicError is a panic that was caught.
-type PanicError struct {
-	// Value is what was panicked with.
-	Value any
-	// Stack is where.
-	Stack []byte
-}
-
-// Error says that the program failed and with what.
-func (e *PanicError) Error() string { return fmt.Sprintf("the program failed: panic: %v", e.Value) }
 
 // InProcess makes a transport that answers every request by calling a handler in a goroutine: headers before the body,
 // the body as it is written and flushed. Canceling the request's context, or closing the body, ends the handler's
@@ -43,13 +34,13 @@ func (t inProcess) RoundTrip(request *http.Request) (*http.Response, error) {
 		ready:  make(chan struct{}),
 	}
 	stop := context.AfterFunc(ctx, func() { writer.CloseWithError(ctx.Err()) })
-	go func() {
+	guard.Go(func() {
 		defer cancel()
 		defer closeBody(request)
 		failure := serve(t.handler, w, serverRequest(ctx, request))
 		w.finish(failure)
 		stop()
-	}()
+	}, w.finish)
 
 	select {
 	case <-w.ready:
@@ -67,7 +58,7 @@ func (t inProcess) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // serve calls the handler and gives its panic as an error.
 func serve(h http.Handler, w *pipeResponse, request *http.Request) error {
-	return Guard(func() error {
+	return guard.Call(func() error {
 		h.ServeHTTP(w, request)
 		return nil
 	})

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // inProcessClient calls a handler, and says when it returned.
@@ -116,7 +117,7 @@ func TestInProcessPanics(t *testing.T) {
 		c, returned := inProcessClient(t, handler)
 		_, err := c.Search(t.Context(), searchFor("x"))
 		<-returned
-		var panicked *PanicError
+		var panicked *guard.PanicError
 		e := asError(t, err)
 		if e.Kind != Server || !strings.Contains(e.Reason, "index is broken") || !errors.As(err, &panicked) {
 			t.Errorf("%s: %v", name, e)

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"quarry/internal/guard"
 )
 
 // proxyPatience is how long a refusing proxy may take to tell its reason: nothing else bounds that.
@@ -72,7 +74,7 @@ func readFor(ctx context.Context, from io.Reader, patience time.Duration) []byte
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	parts := make(chan []byte)
-	go func() {
+	guard.Go(func() {
 		defer close(parts)
 		for {
 			part := make([]byte, 4<<10)
@@ -86,7 +88,7 @@ func readFor(ctx context.Context, from io.Reader, patience time.Duration) []byte
 				return
 			}
 		}
-	}()
+	}, func(error) { cancel() })
 	var whole []byte
 	for {
 		select {

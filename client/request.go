@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 const (
@@ -205,9 +206,9 @@ func (a *answer) unusable(what, remedy string) *Error {
 
 // broken is the error of a body that ended early.
 func (a *answer) broken(err error, received int) *Error {
-	var panicked *PanicError
+	var panicked *guard.PanicError
 	if errors.As(err, &panicked) {
-		return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: shorten(panicked.Error()), cause: err})
+		return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: shorten("the program failed: " + panicked.Error()), cause: err})
 	}
 	if e := contextError(a.ctx, err, a.had); e != nil {
 		return a.named(e)

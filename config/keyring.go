@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/zalando/go-keyring"
+
+	"quarry/internal/guard"
 )
 
 const (
@@ -91,10 +93,10 @@ func (k systemKeyring) wait(ctx context.Context, ask func() (string, error)) (st
 		err    error
 	}
 	answers := make(chan answer, 1)
-	go func() {
+	guard.Go(func() {
 		secret, err := ask()
 		answers <- answer{secret, err}
-	}()
+	}, func(err error) { answers <- answer{err: err} })
 	timer := time.NewTimer(keyringLimit)
 	defer timer.Stop()
 	select {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -44,12 +45,12 @@ func (e *embedding) changed(tenant string) {
 		return
 	}
 	e.due[tenant] = false
-	e.working.Go(func() { e.work(tenant) })
+	e.working.Go(guard.Func(func() { e.work(tenant) }, func(err error) { e.log(tenant, err) }))
 }
 
 func (e *embedding) work(tenant string) {
 	for {
-		if err := e.embed(e.ctx, tenant); err != nil && e.ctx.Err() == nil && !errors.Is(err, index.ErrReadOnly) {
+		if err := guard.Call(func() error { return e.embed(e.ctx, tenant) }); err != nil && e.ctx.Err() == nil && !errors.Is(err, index.ErrReadOnly) {
 			e.log(tenant, err)
 			select {
 			case <-time.After(embedAgain):
@@ -90,6 +91,6 @@ func (s *Server) newEmbedding() *embedding {
 		}
 		return s.api.Embed(ctx, tenant, documents, nil)
 	}, func(tenant string, err error) {
-		s.options.Log.Warn("embedding failed; documents are found by words meanwhile", "tenant", tenant, "error", err.Error())
+		s.options.Log.Warn("embedding failed; documents are found by words meanwhile", "tenant", tenant, guard.Attr(err))
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/api"
 )
 
@@ -92,7 +93,7 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.
 		BaseContext:       func(net.Listener) context.Context { return base },
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	guard.Go(func() { failed <- server.Serve(listener) }, func(err error) { failed <- err })
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)

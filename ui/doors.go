@@ -3,11 +3,13 @@ package ui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/ui/cli"
 	"quarry/ui/target"
 )
@@ -38,6 +40,7 @@ func newDoors(process Process) *doors {
 
 func (d *doors) cli() cli.Doors {
 	return cli.Doors{
+		Broke:         d.printStack,
 		Version:       d.process.Version,
 		Commit:        d.process.Commit,
 		Decide:        d.decide,
@@ -52,6 +55,14 @@ func (d *doors) cli() cli.Doors {
 		Try:           d.try,
 		Save:          d.save,
 		Warnings:      d.warnings,
+	}
+}
+
+// printStack prints where a panic happened, for the report of it.
+func (d *doors) printStack(err error) {
+	var caught *guard.PanicError
+	if errors.As(err, &caught) {
+		fmt.Fprintln(d.process.Err, caught.Stack)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"quarry/client"
+	"quarry/internal/guard"
 	"quarry/ui/cli"
 	"quarry/ui/plain"
 )
@@ -42,7 +43,7 @@ func takeInterrupts() (interrupts <-chan struct{}, stop func()) {
 	signal.Ignore(os.Interrupt) // also tells all who were notified so far nothing more
 	signal.Notify(signals, os.Interrupt)
 	told, done := make(chan struct{}), make(chan struct{})
-	go func() {
+	guard.Go(func() {
 		for {
 			select {
 			case <-signals:
@@ -55,7 +56,7 @@ func takeInterrupts() (interrupts <-chan struct{}, stop func()) {
 				return
 			}
 		}
-	}()
+	}, func(error) { signal.Stop(signals) })
 	return told, func() {
 		signal.Stop(signals)
 		close(done)

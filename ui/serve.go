@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"quarry/internal/guard"
 	"quarry/ui/cli"
 	"quarry/ui/ssh"
 	"quarry/ui/target"
@@ -78,10 +79,10 @@ func together(ctx context.Context, all map[string]func(context.Context) error) e
 	defer stop()
 	ended := make(chan error, len(all))
 	for _, run := range all {
-		go func() {
+		guard.Go(func() {
 			defer stop()
 			ended <- run(ctx)
-		}()
+		}, func(err error) { ended <- err })
 	}
 	var failed []error
 	for range all {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/internal/guard"
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
@@ -90,7 +91,8 @@ func New(options Options) *Server {
 		options.Now = time.Now
 	}
 	return &Server{
-		Options: options, incognito: chat.NewIncognito(options.Now), heartbeat: heartbeat, stopCheck: stopCheck,
+		Options: options, incognito: chat.NewIncognito(options.Now, guard.Log(options.Log, "forget incognito sessions")),
+		heartbeat: heartbeat, stopCheck: stopCheck,
 		measures: sync.OnceValue(newMeasures), patience: usualPatience(), turns: newTurns(),
 	}
 }

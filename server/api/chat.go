@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
@@ -328,7 +329,7 @@ func (t *turn) at(place int) {
 func (t *turn) beat(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	go func() {
+	guard.Go(func() {
 		defer close(done)
 		tick := time.NewTicker(t.server.heartbeat)
 		defer tick.Stop()
@@ -340,7 +341,7 @@ func (t *turn) beat(ctx context.Context) (end func()) {
 				return
 			}
 		}
-	}()
+	}, guard.Log(t.server.Log, "send signs of life"))
 	return func() {
 		cancel()
 		<-done
@@ -401,7 +402,7 @@ func (s *Server) chatError(ctx context.Context, err error) chatFailure {
 	if !errors.As(err, &known) {
 		f, expected := explain(err, isTrusted(ctx))
 		if !expected {
-			s.Log.ErrorContext(ctx, "an answer failed", slog.String("error", err.Error()))
+			s.Log.ErrorContext(ctx, "an answer failed", guard.Attr(err))
 		}
 		code, detail := codeOf(f)
 		return chatFailure{Error: detail, Code: code, Retryable: f.status >= http.StatusInternalServerError}

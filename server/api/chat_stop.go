@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"quarry/internal/guard"
 )
 
 var errStopped = errors.New("stopped by its user")
@@ -57,7 +59,7 @@ func (a *answers) running(session string) bool {
 func (t *turn) watch(ctx context.Context, cancel context.CancelCauseFunc) (end func()) {
 	ctx, enough := context.WithCancel(ctx)
 	done := make(chan struct{})
-	go func() {
+	guard.Go(func() {
 		defer close(done)
 		tick := time.NewTicker(t.server.stopCheck)
 		defer tick.Stop()
@@ -77,7 +79,7 @@ func (t *turn) watch(ctx context.Context, cancel context.CancelCauseFunc) (end f
 				return
 			}
 		}
-	}()
+	}, guard.Log(t.server.Log, "watch for a request to stop the answer"))
 	return func() {
 		enough()
 		<-done

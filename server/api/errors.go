@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/directory"
 	"quarry/server/index"
 )
@@ -171,7 +171,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	f, known := explain(err, isTrusted(r.Context()))
 	if !known {
-		s.Log.ErrorContext(r.Context(), "request failed", "method", clip(r.Method), "path", clip(r.URL.Path), "error", err.Error())
+		s.Log.ErrorContext(r.Context(), "request failed", "method", clip(r.Method), "path", clip(r.URL.Path), guard.Attr(err))
 	}
 	writeFailure(w, f)
 }
@@ -211,7 +211,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 				panic(cause)
 			}
 			s.Log.ErrorContext(r.Context(), "panic", "method", clip(r.Method), "path", clip(r.URL.Path),
-				"cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+				guard.Attr(guard.Caught(cause)))
 			if recorder.status != 0 {
 				// What was sent cannot be taken back; only cutting the answer off tells the caller that it is broken.
 				panic(http.ErrAbortHandler)

@@ -84,7 +84,7 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, wh
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	out, whole := newOutbox(w, held, cancel), false
+	out, whole := newOutbox(w, held, cancel, s.Log), false
 	defer func() {
 		leave()
 		out.end(whole)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/ingest"
@@ -207,7 +208,7 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	}
 	f, known := explain(err, true)
 	if !known && !errors.Is(err, context.Canceled) {
-		s.Log.ErrorContext(r.Context(), "library work failed", "path", r.URL.Path, "error", err.Error())
+		s.Log.ErrorContext(r.Context(), "library work failed", "path", r.URL.Path, guard.Attr(err))
 	}
 	// What was done before it failed is done, and is told.
 	done.Type = wire.LibraryError

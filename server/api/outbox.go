@@ -2,8 +2,11 @@ package api
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"sync"
+
+	"quarry/internal/guard"
 )
 
 // outbox holds an answer until its caller has taken it, so that no work waits for a slow caller. What the handler
@@ -11,6 +14,7 @@ import (
 type outbox struct {
 	http.ResponseWriter
 	cancel func() // ends the work when nobody can get its answer
+	log    *slog.Logger
 	status int
 
 	mutex   sync.Mutex
@@ -21,8 +25,8 @@ type outbox struct {
 	stopped chan struct{} // closed when the sender has ended
 }
 
-func newOutbox(w http.ResponseWriter, held *load, cancel func()) *outbox {
-	return &outbox{ResponseWriter: w, held: held, cancel: cancel}
+func newOutbox(w http.ResponseWriter, held *load, cancel func(), log *slog.Logger) *outbox {
+	return &outbox{ResponseWriter: w, held: held, cancel: cancel, log: log}
 }
 
 // WriteHeader notes the status.
@@ -61,7 +65,12 @@ func (o *outbox) FlushError() error {
 	if o.wake == nil {
 		o.wake, o.stopped = make(chan struct{}, 1), make(chan struct{})
 		o.ResponseWriter.WriteHeader(o.status)
-		go o.sendAll()
+		guard.Go(o.sendAll, func(err error) {
+			guard.Log(o.log, "send an answer")(err)
+			o.mutex.Lock()
+			defer o.mutex.Unlock()
+			o.fail(err)
+		})
 	}
 	select {
 	case o.wake <- struct{}{}:

@@ -202,19 +202,34 @@ func TestFailuresOfTheLibrary(t *testing.T) {
 	}
 }
 
+// panicking is a snapshot that breaks in whatever goroutine searches it.
+type panicking struct{ index.Snapshot }
+
+func (panicking) Search(context.Context, index.Query) (index.Result, error) { panic("at /secret/path") }
+
 func TestAPanicEndsOneRequest(t *testing.T) {
-	w := newWorld(t)
-	working := w.server.Index
-	w.breakWith(func(context.Context) (index.Snapshot, error) { panic("at /secret/path") })
-	answer := w.call(w.public, "jo", "POST", "/search", `{"query":"x"}`)
-	if answer.Code != http.StatusInternalServerError || answer.Body.String() != `{"detail":"Internal server error"}`+"\n" {
-		t.Errorf("HTTP %d %s", answer.Code, answer.Body)
+	for name, snapshot := range map[string]func(context.Context, index.Index) (index.Snapshot, error){
+		"of its goroutine": func(context.Context, index.Index) (index.Snapshot, error) { panic("at /secret/path") },
+		"of another": func(ctx context.Context, working index.Index) (index.Snapshot, error) {
+			opened, err := working.Snapshot(ctx)
+			return panicking{opened}, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			working := w.server.Index
+			w.breakWith(func(ctx context.Context) (index.Snapshot, error) { return snapshot(ctx, w.documents) })
+			answer := w.call(w.public, "jo", "POST", "/search", `{"query":"x"}`)
+			if answer.Code != http.StatusInternalServerError || answer.Body.String() != `{"detail":"Internal server error"}`+"\n" {
+				t.Errorf("HTTP %d %s", answer.Code, answer.Body)
+			}
+			if strings.Count(w.log.String(), "/secret/path") != 1 || !strings.Contains(w.log.String(), "public_test.go") {
+				t.Errorf("the log does not tell once what happened, and where: %s", w.log)
+			}
+			w.server.Index = working
+			post[wire.SearchResponse](w, "jo", "/search", `{"query":"x"}`)
+		})
 	}
-	if !strings.Contains(w.log.String(), "/secret/path") || !strings.Contains(w.log.String(), "public_test.go") {
-		t.Error("the log does not tell where")
-	}
-	w.server.Index = working
-	post[wire.SearchResponse](w, "jo", "/search", `{"query":"x"}`)
 }
 
 // occupied is work that lasts until leave is closed.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/llm"
@@ -102,7 +103,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 	case r.Context().Err() == context.Canceled: // the server stops, or nobody listens any more
 		f = brokenOff()
 	case !known:
-		s.Log.ErrorContext(r.Context(), "search failed", "error", err.Error())
+		s.Log.ErrorContext(r.Context(), "search failed", guard.Attr(err))
 	}
 	code, detail := codeOf(f)
 	out.send(wire.SearchEvent{Type: wire.EventError, ErrorCode: code, Detail: detail})

@@ -90,7 +90,7 @@ func TestFilesAreBounded(t *testing.T) {
 func TestFilesOfMessages(t *testing.T) {
 	now := func() time.Time { return time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC) }
 	files := []wire.ChatFile{{ID: "f1", Type: wire.ChatFileText, Name: "notes.md", UserFileID: "f1"}}
-	for name, keeper := range map[string]Keeper{"stored": openMemory(t, now), "incognito": NewIncognito(now).Of("default")} {
+	for name, keeper := range map[string]Keeper{"stored": openMemory(t, now), "incognito": NewIncognito(now, nil).Of("default")} {
 		session := NewSession("jo", now())
 		question, _, err := keeper.Begin(t.Context(), session, true, 0, "what do they say?")
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // The bounds of incognito sessions. One that was not used for IncognitoIdle is forgotten. With more than
@@ -25,7 +26,8 @@ const (
 // Incognito keeps incognito sessions of all tenants in memory: nothing of them is ever written to a file, and they end
 // with the process.
 type Incognito struct {
-	now func() time.Time
+	now   func() time.Time
+	broke func(error) // is told of a panic while idle sessions are forgotten
 
 	mutex    sync.Mutex
 	sessions map[hiddenKey]*hidden
@@ -45,9 +47,9 @@ type hidden struct {
 	used     time.Time
 }
 
-// NewIncognito keeps nothing yet.
-func NewIncognito(now func() time.Time) *Incognito {
-	return &Incognito{now: now, sessions: map[hiddenKey]*hidden{}}
+// NewIncognito returns a keeper of no sessions. A panic in the background goes to broke.
+func NewIncognito(now func() time.Time, broke func(error)) *Incognito {
+	return &Incognito{now: now, broke: broke, sessions: map[hiddenKey]*hidden{}}
 }
 
 // Of keeps the incognito sessions of one tenant.
@@ -92,12 +94,12 @@ func (i *Incognito) sweepLater() {
 		i.sweep.Stop()
 		i.sweep = nil
 	case len(i.sessions) > 0 && i.sweep == nil:
-		i.sweep = time.AfterFunc(IncognitoIdle/4, func() {
+		i.sweep = time.AfterFunc(IncognitoIdle/4, guard.Func(func() {
 			i.mutex.Lock()
 			defer i.mutex.Unlock()
 			i.sweep = nil
 			i.forget(hiddenKey{})
-		})
+		}, i.broke))
 	}
 }
 

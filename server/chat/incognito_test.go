@@ -12,7 +12,7 @@ import (
 func TestIncognitoSessions(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	all := NewIncognito(func() time.Time { return now })
+	all := NewIncognito(func() time.Time { return now }, nil)
 	defer all.Close()
 	keeper := all.Of("acme")
 	begin := func(user string) Session {
@@ -72,7 +72,7 @@ func TestIncognitoSessions(t *testing.T) {
 // What is said incognito takes a bounded part of the memory.
 func TestIncognitoMemory(t *testing.T) {
 	t.Parallel()
-	all := NewIncognito(time.Now)
+	all := NewIncognito(time.Now, nil)
 	defer all.Close()
 	long := strings.Repeat("x", 8<<20)
 	for range 30 {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 )
 
@@ -81,15 +82,19 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 // carryOutAll reads and writes what plans ask for. With refill, documents that one of them removes are stored from other
 // files before the next plan, so that they stay with their root.
 func (r *run) carryOutAll(ctx context.Context, plans []*plan, refill bool) error {
-	ctx, cancel := context.WithCancel(ctx)
-	tasks := r.startReaders(ctx, plans)
+	ctx, cancel := context.WithCancelCause(ctx)
+	tasks := r.startReaders(ctx, plans, cancel)
 	defer tasks.Wait()
-	defer cancel()
+	defer cancel(nil)
 	for _, p := range plans {
 		r.batcher.durable.Total += len(p.files)
 	}
 	for _, p := range plans {
 		if err := r.carryOut(ctx, p); err != nil {
+			var panicked *guard.PanicError
+			if errors.As(context.Cause(ctx), &panicked) { // of a reader, for which this waited
+				return panicked
+			}
 			return err
 		}
 		if err := r.batcher.flush(); err != nil {
@@ -232,11 +237,12 @@ func (p *plan) vanish(files map[string]fileState) {
 	slices.Sort(p.forget)
 }
 
-// startReaders reads the tasks of all plans in their order, on all processors, not far ahead of what is written.
-func (r *run) startReaders(ctx context.Context, plans []*plan) *sync.WaitGroup {
+// startReaders reads the tasks of all plans in their order, on all processors, not far ahead of what is written. A panic
+// ends the run with its error.
+func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)) *sync.WaitGroup {
 	var group sync.WaitGroup
 	queue := make(chan *task)
-	group.Go(func() {
+	group.Go(guard.Func(func() {
 		defer close(queue)
 		for _, p := range plans {
 			for i := range p.files {
@@ -250,14 +256,14 @@ func (r *run) startReaders(ctx context.Context, plans []*plan) *sync.WaitGroup {
 				}
 			}
 		}
-	})
+	}, broke))
 	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() {
+		group.Go(guard.Func(func() {
 			reader := newFileReader()
 			for t := range queue {
 				reader.read(ctx, t)
 			}
-		})
+		}, broke))
 	}
 	return &group
 }

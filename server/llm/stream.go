@@ -10,6 +10,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // lastEvents is how long the end of a reply is awaited that has told that it is complete.
@@ -69,7 +70,7 @@ func (s *streamed) receive(events *openai.ChatCompletionStream) error {
 			err = wire.Unmarshal(line, &event)
 		}
 		if watch == nil {
-			watch = time.AfterFunc(s.pause, func() { s.stop(errPaused) })
+			watch = time.AfterFunc(s.pause, guard.Func(func() { s.stop(errPaused) }, s.stop))
 			defer watch.Stop()
 		}
 		switch {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/tokens"
 )
 
@@ -100,7 +101,8 @@ func (r *run) retrieveEverywhere(ctx context.Context) (string, string, error) {
 	request := r.federatedRequest()
 	for i, source := range sources {
 		deadline := r.patience(ctx, source)
-		calls.Go(func() { replies[i] = askFederated(asking, source, request, deadline) })
+		calls.Go(guard.Func(func() { replies[i] = askFederated(asking, source, request, deadline) },
+			func(err error) { replies[i] = replied{err: err} }))
 	}
 	outcome, detail, err := r.retrieve(ctx)
 	if err != nil {
@@ -169,12 +171,7 @@ func askFederated(ctx context.Context, source Federated, request wire.SearchRequ
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	done := make(chan replied, 1)
-	go func() {
-		defer func() {
-			if cause := recover(); cause != nil {
-				done <- replied{err: fmt.Errorf("panic: %v", cause)}
-			}
-		}()
+	guard.Go(func() {
 		if len(request.Sources) > 0 && outOfScope(source.Sources(ctx), request.Sources) {
 			done <- replied{skipped: true}
 			return
@@ -191,7 +188,7 @@ func askFederated(ctx context.Context, source Federated, request wire.SearchRequ
 			err = ctx.Err()
 		}
 		done <- replied{response: response, err: err}
-	}()
+	}, func(err error) { done <- replied{err: err} })
 	select {
 	case reply := <-done:
 		return reply
@@ -213,7 +210,7 @@ func (r *run) takeReply(ctx context.Context, name string, reply replied, most in
 	r.response.Searched = append(r.response.Searched, name)
 	if reply.err != nil {
 		if r.Log != nil {
-			r.Log.WarnContext(ctx, "federated search failed", "source", name, "error", reply.err.Error())
+			r.Log.WarnContext(ctx, "federated search failed", "source", name, guard.Attr(reply.err))
 		}
 		if errors.Is(reply.err, context.DeadlineExceeded) {
 			r.note(wire.NoteSourceFailed, "%s did not answer in time: its results are missing", name)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/llm"
 )
 
@@ -51,11 +52,11 @@ func (r *run) start(ctx context.Context, inquiries []inquiry) func() []answered 
 	deadline := r.callDeadline(ctx)
 	var calls sync.WaitGroup
 	for i, q := range inquiries {
-		calls.Go(func() {
+		calls.Go(guard.Func(func() {
 			answers[i] = complete(ctx, r.Model, llm.Request{
 				Messages: q.messages, MaxTokens: replyTokens, Purpose: q.purpose,
 			}, deadline)
-		})
+		}, func(err error) { answers[i] = answered{err: err} }))
 	}
 	return func() []answered {
 		calls.Wait()
@@ -82,15 +83,10 @@ func complete(ctx context.Context, model llm.Chat, request llm.Request, deadline
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	done := make(chan answered, 1)
-	go func() {
-		defer func() {
-			if cause := recover(); cause != nil {
-				done <- answered{err: fmt.Errorf("panic: %v", cause)}
-			}
-		}()
+	guard.Go(func() {
 		reply, err := model.Complete(ctx, request)
 		done <- answered{reply, err}
-	}()
+	}, func(err error) { done <- answered{err: err} })
 	select {
 	case answer := <-done:
 		return answer
@@ -137,7 +133,7 @@ func (r *run) ask(ctx context.Context, inquiries []inquiry, meanwhile func() err
 		}
 		t.count(q.purpose, err)
 		if err != nil && r.Log != nil {
-			r.Log.WarnContext(ctx, "model call failed", "purpose", q.purpose, "model", r.Model.Name(), "error", err.Error())
+			r.Log.WarnContext(ctx, "model call failed", "purpose", q.purpose, "model", r.Model.Name(), guard.Attr(err))
 		}
 	}
 	return t, nil

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -116,20 +117,20 @@ func (r *run) note(code, format string, args ...any) {
 func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	r.found = make([]index.Result, len(r.queries))
 	group, within := errgroup.WithContext(ctx)
-	group.Go(func() error {
+	group.Go(guard.Err(func() error {
 		r.retrieveByVector(within)
 		return nil
-	})
+	}))
 	for i, q := range r.queries {
 		if i == r.question && r.early != nil && !r.narrowed() {
 			r.found[i] = *r.early
 			continue
 		}
-		group.Go(func() error {
+		group.Go(guard.Err(func() error {
 			result, err := r.snapshot.Search(within, r.indexQuery(q))
 			r.found[i] = result
 			return err
-		})
+		}))
 	}
 	if err := group.Wait(); err != nil {
 		return "", "", err

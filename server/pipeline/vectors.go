@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -115,8 +116,8 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(embedDeadline, r.callDeadline(ctx)))
 	done := make(chan vectorAnswer, 1)
-	go func() { done <- vectorsOf(ctx, r.Embedder, unknown) }()
-	go func() {
+	guard.Go(func() { done <- vectorsOf(ctx, r.Embedder, unknown) }, func(err error) { done <- vectorAnswer{err: err} })
+	guard.Go(func() {
 		defer cancel()
 		select {
 		case fresh := <-done:
@@ -129,17 +130,12 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 			answer.err = ctx.Err()
 		}
 		asked <- answer
-	}()
+	}, func(err error) { asked <- vectorAnswer{err: err} })
 	return asked
 }
 
-// vectorsOf calls a model. A panic of its client is an error like others.
+// vectorsOf calls a model.
 func vectorsOf(ctx context.Context, model llm.Embedder, texts []string) (answer vectorAnswer) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			answer = vectorAnswer{err: fmt.Errorf("panic: %v", cause)}
-		}
-	}()
 	vectors, usage, err := model.Embed(ctx, llm.ForQueries, texts)
 	answer.usage, answer.err = usage, err
 	if err == nil && len(vectors) != len(texts) {
@@ -178,19 +174,22 @@ func (r *run) retrieveByVector(ctx context.Context) {
 	var mutex sync.Mutex
 	var searches sync.WaitGroup
 	near := make([][]index.Hit, len(r.queries))
+	note := func(err error) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		failed = err
+	}
 	for i, q := range r.queries {
 		vector := asked.vectors[r.meant(q)]
 		if vector == nil || r.weights.byVector(q) == 0 {
 			continue
 		}
-		searches.Go(func() {
+		searches.Go(guard.Func(func() {
 			hits, err := r.snapshot.Nearest(ctx, index.Vector{Model: r.Embedder.Name(), Values: vector}, r.indexQuery(q))
-			mutex.Lock()
-			defer mutex.Unlock()
 			if near[i] = hits; err != nil {
-				failed = err
+				note(err)
 			}
-		})
+		}, note))
 	}
 	searches.Wait()
 	r.near = near
@@ -203,7 +202,7 @@ func (r *run) noteVectors(ctx context.Context, err error) {
 		return
 	}
 	if r.Log != nil {
-		r.Log.WarnContext(ctx, "search by vector failed", "model", r.Embedder.Name(), "error", err.Error())
+		r.Log.WarnContext(ctx, "search by vector failed", "model", r.Embedder.Name(), guard.Attr(err))
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, llm.ErrTimeout) {
 		r.note(wire.NoteStageTimeout, "the embedding model did not answer in time: passages were found by words")

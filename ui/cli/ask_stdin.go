@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"quarry/internal/guard"
 )
 
 const (
@@ -21,10 +23,10 @@ func (a *app) piped(ctx context.Context) (string, error) {
 		err  error
 	}
 	begun, done := make(chan struct{}), make(chan read, 1)
-	go func() {
+	guard.Go(func() {
 		text, err := readPiped(a.io.In, begun)
 		done <- read{text, err}
-	}()
+	}, func(err error) { done <- read{err: err} })
 	timer := time.NewTimer(pipeWait)
 	defer timer.Stop()
 	for {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"quarry/internal/guard"
 )
 
 // busyAfter is how long a command may be silent before a person is told that it works.
@@ -17,14 +19,14 @@ func (a *app) busy(text string) (stop func()) {
 	}
 	var mu sync.Mutex
 	shown, over := false, false
-	timer := time.AfterFunc(busyAfter, func() {
+	timer := time.AfterFunc(busyAfter, guard.Func(func() {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {
 			shown = true
 			_, _ = fmt.Fprint(a.err, a.errs().Muted.Render(text))
 		}
-	})
+	}, func(error) {})) // nobody misses the line
 	return func() {
 		timer.Stop()
 		mu.Lock()

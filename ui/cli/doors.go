@@ -223,7 +223,7 @@ type Doors struct {
 	// unless they ask for it. Of the doors only Decide and Explore are opened for them.
 	Guest bool
 	// Broke is told of a panic, which ends the command; nil: only the person is.
-	Broke func(cause any, stack []byte)
+	Broke func(error)
 
 	// Decide says where searches go. It opens nothing.
 	Decide func(where Where) (Target, error)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"quarry/client"
+	"quarry/internal/guard"
 	"quarry/theme"
 )
 
@@ -48,7 +47,7 @@ func Run(ctx context.Context, streams IO, arguments []string, doors Doors) int {
 	a.started = a.now()
 	a.usePalettes()
 	done := make(chan error, 1)
-	go func() { done <- a.execute(ctx, arguments) }()
+	guard.Go(func() { done <- a.execute(ctx, arguments) }, func(err error) { done <- err })
 	select {
 	case err := <-done:
 		return a.finish(ctx, err)
@@ -73,12 +72,7 @@ func Run(ctx context.Context, streams IO, arguments []string, doors Doors) int {
 	}
 }
 
-func (a *app) execute(ctx context.Context, arguments []string) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = a.broke(cause, debug.Stack())
-		}
-	}()
+func (a *app) execute(ctx context.Context, arguments []string) error {
 	if a.doors.Guest && len(arguments) > 0 && strings.HasPrefix(arguments[0], "__") { // the library's own, for shells
 		return refusedToGuests(arguments[0])
 	}
@@ -100,28 +94,28 @@ func stopped(ctx context.Context) error {
 }
 
 // broke is the error of a panic. What went wrong inside is for who runs the program.
-func (a *app) broke(cause any, stack []byte) error {
+func (a *app) broke(panicked *guard.PanicError) error {
 	if a.doors.Broke != nil {
-		a.doors.Broke(cause, stack)
+		a.doors.Broke(panicked)
 	}
 	do := "Please report this with the command that you ran."
 	if a.doors.Guest {
 		return &Failure{Code: ExitGeneral, What: "something went wrong here; it was noted", Do: do}
 	}
-	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the program failed: %v", cause), Do: do}
+	return &Failure{Code: ExitGeneral, What: "the program failed: " + panicked.Value, Do: do}
 }
 
 // finish prints the two lines of an error and returns the exit code.
 func (a *app) finish(ctx context.Context, err error) int {
+	var panicked *guard.PanicError
+	if errors.As(err, &panicked) {
+		err = a.broke(panicked)
+	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, errOutputClosed) {
 		var failure *Failure
 		if !errors.As(err, &failure) || failure.Code != ExitInterrupted {
 			err = stopped(ctx)
 		}
-	}
-	var panicked *client.PanicError
-	if errors.As(err, &panicked) {
-		err = a.broke(panicked.Value, panicked.Stack)
 	}
 	failure := a.explain(err)
 	if failure == nil {

@@ -10,6 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // checkTime bounds the listings that are asked for before or beside a search. Without an answer in time the server
@@ -60,11 +61,8 @@ func checkSources(ctx context.Context, c *client.Client, plan *searchPlan) (*fil
 	}
 	check.sources = make(chan sourceList, 1)
 	if len(strange) == 0 {
-		go func() {
-			var list sourceList
-			_ = client.Guard(func() error { list = listSources(ctx, c); return nil }) // no list: the server decides
-			check.sources <- list
-		}()
+		guard.Go(func() { check.sources <- listSources(ctx, c) },
+			func(error) { check.sources <- sourceList{} }) // no list: the server decides
 		return check, nil
 	}
 	list := listSources(ctx, c)

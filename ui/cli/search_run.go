@@ -9,6 +9,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // outcome is what one query came to: an answer or an error.
@@ -25,21 +26,18 @@ func runSearches(ctx context.Context, c *client.Client, plan *searchPlan, raw bo
 	outcomes := make([]outcome, len(plan.queries))
 	var group sync.WaitGroup
 	for i, query := range plan.queries {
-		group.Go(func() {
+		group.Go(guard.Func(func() {
 			o := outcome{query: query}
-			o.err = client.Guard(func() (err error) {
-				if raw {
-					o.raw, o.response, err = c.SearchRaw(ctx, query.request)
-				} else {
-					o.response, err = c.Search(ctx, query.request)
-				}
-				return err
-			})
+			if raw {
+				o.raw, o.response, o.err = c.SearchRaw(ctx, query.request)
+			} else {
+				o.response, o.err = c.Search(ctx, query.request)
+			}
 			if o.err == nil && o.response == nil {
 				o.response = &wire.SearchResponse{}
 			}
 			outcomes[i] = o
-		})
+		}, func(err error) { outcomes[i] = outcome{query: query, err: err} }))
 	}
 	group.Wait()
 	return outcomes

@@ -11,6 +11,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // sourceList is what a server can be searched for, as far as this token can learn.
@@ -38,12 +39,8 @@ func listSources(ctx context.Context, c *client.Client) sourceList {
 	var connectors []wire.ConnectorStatus
 	var federated []wire.FederatedConnection
 	var connectorsErr, federatedErr error
-	group.Go(func() {
-		connectorsErr = client.Guard(func() (err error) { connectors, err = c.ConnectorStatus(ctx); return err })
-	})
-	group.Go(func() {
-		federatedErr = client.Guard(func() (err error) { federated, err = c.Federated(ctx); return err })
-	})
+	group.Go(guard.Func(func() { connectors, connectorsErr = c.ConnectorStatus(ctx) }, func(err error) { connectorsErr = err }))
+	group.Go(guard.Func(func() { federated, federatedErr = c.Federated(ctx) }, func(err error) { federatedErr = err }))
 	group.Wait()
 	list := sourceList{status: map[string]string{}}
 	if connectorsErr == nil {

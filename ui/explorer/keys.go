@@ -2,12 +2,12 @@ package explorer
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"runtime/debug"
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
+
+	"quarry/internal/guard"
 )
 
 // elsewhere tells that the terminal is not of this machine.
@@ -36,15 +36,10 @@ func (s silence) Read([]byte) (int, error) {
 func readKeys(ctx context.Context, program *tea.Program, terminal Terminal, broke func(error)) {
 	reader := uv.NewTerminalReader(terminal.In, uv.Environ(terminal.Env).Getenv("TERM"))
 	events, ended := make(chan uv.Event), make(chan struct{})
-	go func() {
+	guard.Go(func() {
 		defer close(ended)
-		defer func() {
-			if cause := recover(); cause != nil {
-				broke(fmt.Errorf("%w over keys: %v\n%s", ErrBroke, cause, debug.Stack()))
-			}
-		}()
 		_ = reader.StreamEvents(ctx, events) // whose end says all that matters
-	}()
+	}, broke)
 	for {
 		select {
 		case event := <-events:

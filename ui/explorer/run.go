@@ -8,6 +8,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"quarry/internal/guard"
 )
 
 // FramesPerSecond is the most that Bubble Tea allows: a key waits for the next frame, so this is what typing feels like.
@@ -39,7 +41,8 @@ type Size struct{ Width, Height int }
 // noticeMsg is something that the person must hear of.
 type noticeMsg struct{ text string }
 
-// ErrBroke says that the program failed. What failed stands on standard error.
+// ErrBroke is the error of a panic. Unless Bubble Tea caught it, and printed it on standard error, it wraps a
+// *guard.PanicError.
 var ErrBroke = errors.New("the explorer broke")
 
 // Run runs an explorer until the person leaves it or ctx ends; the terminal is restored in any case. The error is that
@@ -51,16 +54,21 @@ func Run(ctx context.Context, options Options, terminal Terminal) error {
 	session, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	model := New(session, options)
-	program := tea.NewProgram(model, tea.WithContext(ctx), tea.WithInput(terminal.input(session)), tea.WithOutput(terminal.Out),
+	var program *tea.Program
+	broke := func(err error) {
+		stop(fmt.Errorf("%w: %w", ErrBroke, err))
+		guard.Go(func() { program.Quit() }, func(error) { program.Kill() }) // which waits for who calls this
+	}
+	program = tea.NewProgram(guarded{model, broke}, tea.WithContext(ctx), tea.WithInput(terminal.input(session)), tea.WithOutput(terminal.Out),
 		tea.WithEnvironment(terminal.Env), tea.WithFPS(terminal.FramesPerSecond), tea.WithoutSignalHandler(),
 		tea.WithColorProfile(options.Profile), tea.WithWindowSize(options.Width, options.Height))
 	followed := make(chan struct{})
-	go func() {
+	guard.Go(func() {
 		defer close(followed)
 		follow(session, program, terminal)
-	}()
+	}, broke)
 	if terminal.elsewhere() {
-		go readKeys(session, program, terminal, stop)
+		guard.Go(func() { readKeys(session, program, terminal, broke) }, broke)
 	}
 	_, err := program.Run()
 	if cause := context.Cause(session); errors.Is(cause, ErrBroke) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"quarry/client"
+	"quarry/internal/guard"
 )
 
 // opening is the one attempt to connect, or what came of it. Whoever cancels a search that waits for it leaves it to
@@ -25,12 +26,10 @@ func (s *session) connect(ctx context.Context) *opening {
 	if s.opening == nil || s.opening.failed() {
 		o := &opening{done: make(chan struct{})}
 		s.opening = o
-		go func() {
-			var c *client.Client
-			var closer func() error
-			err := client.Guard(func() (err error) { c, closer, err = s.Open(ctx); return err })
+		guard.Go(func() {
+			c, closer, err := s.Open(ctx)
 			o.take(c, closer, err)
-		}()
+		}, func(err error) { o.take(nil, nil, err) })
 	}
 	return s.opening
 }

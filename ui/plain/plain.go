@@ -13,6 +13,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/guard"
 	"quarry/ui/explorer/paint"
 )
 
@@ -182,11 +183,10 @@ func waitFor[T any](ctx context.Context, s *session, doing string, work func(con
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan outcome, 1)
-	go func() {
-		var o outcome
-		o.err = client.Guard(func() (err error) { o.value, err = work(working); return err })
-		done <- o
-	}()
+	guard.Go(func() {
+		value, err := work(working)
+		done <- outcome{value, err}
+	}, func(err error) { done <- outcome{err: err} })
 	slow := time.NewTimer(s.patience)
 	defer slow.Stop()
 	var none T
@@ -250,7 +250,7 @@ var errTooLong = errors.New("the line is too long")
 func readLines(from io.Reader, done <-chan struct{}) <-chan typed {
 	lines := make(chan typed)
 	reader := bufio.NewReaderSize(from, longest*wire.MaxQueryRunes)
-	go func() {
+	guard.Go(func() {
 		for {
 			line := readLine(reader)
 			select {
@@ -262,7 +262,12 @@ func readLines(from io.Reader, done <-chan struct{}) <-chan typed {
 				return
 			}
 		}
-	}()
+	}, func(err error) {
+		select {
+		case lines <- typed{err: err}:
+		case <-done:
+		}
+	})
 	return lines
 }
 

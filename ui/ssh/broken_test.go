@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -117,8 +118,20 @@ func treachery(t *testing.T, change func(*ssh.Options)) (*house, *treacherous) {
 
 const noted = "something went wrong here"
 
-// What breaks the program for one visitor breaks it for nobody else, and who runs the server is told.
+// What breaks the program for one visitor breaks it for nobody else, and who runs the server finds it in the log alone.
 func TestPanicsEndOneSession(t *testing.T) {
+	stderr := os.Stderr
+	raw, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Stderr = raw
+	defer func() {
+		os.Stderr = stderr
+		if text, err := os.ReadFile(raw.Name()); err != nil || len(text) > 0 {
+			t.Errorf("on standard error: %s (%v)", text, err)
+		}
+	}()
 	broken, line := key(t)
 	h, _ := treachery(t, func(options *ssh.Options) {
 		options.Tokens, options.AuthorizedKeys = true, keysFile(t, `user="panic@acme.com" `+line)
@@ -128,10 +141,10 @@ func TestPanicsEndOneSession(t *testing.T) {
 	logged := 0
 	told := func(what string) {
 		t.Helper()
-		if now := strings.Count(h.log.String(), "ssh session broke"); now <= logged {
-			t.Errorf("%s: the log does not tell", what)
-		} else {
-			logged = now
+		text := h.log.String()[logged:]
+		logged += len(text)
+		if strings.Count(text, "ssh session broke") == 0 || strings.Count(text, "stack=\"goroutine") != strings.Count(text, "ssh session broke") {
+			t.Errorf("%s: the log does not tell what broke, and where: %s", what, text)
 		}
 	}
 	for _, how := range []string{breaksRequest, breaksAnswer} {

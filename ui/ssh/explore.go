@@ -131,7 +131,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 	_, _ = io.WriteString(s, ansi.ShowCursor) // which a last frame that is cut short may leave hidden
 	switch {
 	case errors.Is(err, explorer.ErrBroke):
-		s.broke(err, nil) // the stack stands on standard error
+		s.broke(err)
 		return errBroke
 	case errors.Is(err, context.Canceled):
 		return context.Cause(s.ctx)

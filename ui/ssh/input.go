@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"quarry/internal/guard"
 )
 
 // What a person at a terminal can type and paste. A flood waits in the connection, at the cost of who sends it.
@@ -42,9 +44,9 @@ type keyboard struct {
 }
 
 // listen reads keys until ctx ends or there are no more.
-func listen(ctx context.Context, from io.Reader, heard func(), stop func(error)) *keyboard {
+func listen(ctx context.Context, from io.Reader, heard func(), stop, broke func(error)) *keyboard {
 	k := &keyboard{ctx: ctx, chunks: make(chan []byte, chunksAhead), heard: heard, stop: stop}
-	go k.pump(from)
+	guard.Go(func() { k.pump(from) }, broke)
 	return k
 }
 
@@ -117,10 +119,10 @@ type idleness struct {
 const idleWarning = time.Minute // before the end
 
 // watch begins to wait for keys.
-func watch(limit time.Duration, warn, end func()) *idleness {
-	i := &idleness{limit: limit, end: time.AfterFunc(limit, end)}
+func watch(limit time.Duration, warn, end func(), broke func(error)) *idleness {
+	i := &idleness{limit: limit, end: time.AfterFunc(limit, guard.Func(end, broke))}
 	if limit > 2*idleWarning {
-		i.warn = time.AfterFunc(limit-idleWarning, warn)
+		i.warn = time.AfterFunc(limit-idleWarning, guard.Func(warn, broke))
 	}
 	return i
 }

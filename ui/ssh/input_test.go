@@ -18,7 +18,7 @@ func typing(t *testing.T) (*keyboard, io.WriteCloser, context.Context) {
 	t.Cleanup(func() { stop(nil) })
 	from, to := io.Pipe()
 	t.Cleanup(func() { _, _ = from.Close(), to.Close() })
-	return listen(ctx, from, func() {}, stop), to, ctx
+	return listen(ctx, from, func() {}, stop, stop), to, ctx
 }
 
 func TestKeysOfACommand(t *testing.T) {
@@ -84,7 +84,7 @@ func TestKeysEndWithTheSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		from, to := io.Pipe()
-		k := listen(ctx, from, func() {}, stop)
+		k := listen(ctx, from, func() {}, stop, stop)
 		ended := make(chan error, 1)
 		go func() { ended <- func() error { _, err := k.Read(make([]byte, 1)); return err }() }()
 		synctest.Wait()
@@ -100,7 +100,8 @@ func TestIdleness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var warned, ended atomic.Int64
 		began := time.Now()
-		i := watch(30*time.Minute, func() { warned.Store(int64(time.Since(began))) }, func() { ended.Store(int64(time.Since(began))) })
+		i := watch(30*time.Minute, func() { warned.Store(int64(time.Since(began))) }, func() { ended.Store(int64(time.Since(began))) },
+			func(err error) { t.Error(err) })
 		defer i.stop()
 		time.Sleep(20 * time.Minute)
 		i.heard()

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
@@ -12,6 +13,8 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/time/rate"
+
+	"quarry/internal/guard"
 )
 
 const (
@@ -55,7 +58,9 @@ func (r *rates) allow(address string) bool {
 
 // guests counts who is in, and which connections wait for somebody to be.
 type guests struct {
-	limits Limits
+	limits      Limits
+	mostWaiting int
+	broke       func(error) // logs a panic
 
 	mutex       sync.Mutex
 	waiting     list.List // of *connection, the longest first
@@ -64,26 +69,26 @@ type guests struct {
 	persons     map[string]int
 }
 
-func newGuests(limits Limits) *guests {
-	return &guests{limits: limits, waitingFrom: map[string]int{}, persons: map[string]int{}}
+func newGuests(limits Limits, log *slog.Logger) *guests {
+	return &guests{limits: limits, mostWaiting: mostWaiting, broke: guard.Log(log, "serve an SSH connection"),
+		waitingFrom: map[string]int{}, persons: map[string]int{}}
 }
 
 // waits counts a connection in which nobody is. It is refused when there are too many of its address. When there are too
-// many in all, the one that has waited longest is ended: who only stands there keeps nobody out.
-func (g *guests) waits(c *connection, mayRefuse bool) bool {
+// many in all, the one that has waited longest makes room: the caller closes it, holding no lock of another connection.
+func (g *guests) waits(c *connection, mayRefuse bool) (evicted *connection, ok bool) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	if mayRefuse && g.waitingFrom[c.host] >= waitingOfOne {
-		return false
+		return nil, false
 	}
-	if g.waiting.Len() >= mostWaiting {
-		longest := g.waiting.Front().Value.(*connection)
-		g.forget(longest)
-		go func() { _ = longest.Close() }()
+	if g.waiting.Len() >= g.mostWaiting {
+		evicted = g.waiting.Front().Value.(*connection)
+		g.forget(evicted)
 	}
 	c.place = g.waiting.PushBack(c)
 	g.waitingFrom[c.host]++
-	return true
+	return evicted, true
 }
 
 // waitsNoLonger counts it there no more.
@@ -165,13 +170,21 @@ func newConnection(inner net.Conn, host string, g *guests) (*connection, bool) {
 	c := &connection{Conn: inner, host: host, limits: g.limits, guests: g, flooded: func() {}, gone: make(chan struct{}),
 		openings: rate.NewLimiter(openingRate, openingBurst)}
 	c.grant(earlyInput)
-	if !g.waits(c, true) {
+	c.vacant = c.closeAfter(handshakeTime + vacancy) // before anybody else knows of the connection, and closes it
+	evicted, ok := g.waits(c, true)
+	if !ok {
+		c.vacant.Stop()
 		return nil, false
 	}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	c.vacant = time.AfterFunc(handshakeTime+vacancy, func() { _ = c.Close() })
+	if evicted != nil {
+		_ = evicted.Close()
+	}
 	return c, true
+}
+
+// closeAfter closes the connection after a while, unless the timer is stopped.
+func (c *connection) closeAfter(d time.Duration) *time.Timer {
+	return time.AfterFunc(d, guard.Func(func() { _ = c.Close() }, c.guests.broke))
 }
 
 // grant lets so many bytes come in all.
@@ -182,8 +195,17 @@ func (c *connection) grant(bytes int64) {
 	}
 }
 
-// Read is net.Conn's. Once too much came nothing more is read, while whoever is there is told.
-func (c *connection) Read(p []byte) (int, error) {
+// Read is net.Conn's. Once too much came nothing more is read, while whoever is there is told. The SSH library calls it
+// in a goroutine that recovers from nothing.
+func (c *connection) Read(p []byte) (n int, err error) {
+	if broken := guard.Call(func() error { n, err = c.read(p); return nil }); broken != nil {
+		c.guests.broke(broken)
+		return 0, broken
+	}
+	return n, err
+}
+
+func (c *connection) read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if c.left.Add(int64(-n)) >= 0 || err != nil {
 		return n, err
@@ -193,7 +215,7 @@ func (c *connection) Read(p []byte) (int, error) {
 	c.mutex.Unlock()
 	if somebody {
 		c.flooded()
-		time.AfterFunc(lastCall, func() { _ = c.Close() })
+		c.closeAfter(lastCall)
 		<-c.gone
 	}
 	_ = c.Close()
@@ -202,16 +224,21 @@ func (c *connection) Read(p []byte) (int, error) {
 
 // Close is net.Conn's.
 func (c *connection) Close() error {
-	c.mutex.Lock()
-	first := !c.closed
-	c.closed = true
-	c.vacant.Stop()
-	c.mutex.Unlock()
-	if first {
+	if c.ends() {
 		close(c.gone)
 		c.guests.waitsNoLonger(c)
 	}
 	return c.Conn.Close()
+}
+
+// ends notes that the connection is closed, and reports whether this is the first time.
+func (c *connection) ends() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	first := !c.closed
+	c.closed = true
+	c.vacant.Stop()
+	return first
 }
 
 // take takes one of the channels that a connection may have at once. It is given back by free.
@@ -251,13 +278,21 @@ func (c *connection) entered() (left func()) {
 	c.guests.waitsNoLonger(c)
 	c.grant(c.limits.Input)
 	return sync.OnceFunc(func() {
-		c.mutex.Lock()
-		defer c.mutex.Unlock()
-		if c.inside--; c.inside == 0 && !c.closed {
-			c.guests.waits(c, false)
-			c.vacant.Reset(vacancy)
+		if evicted := c.leaves(); evicted != nil {
+			_ = evicted.Close()
 		}
 	})
+}
+
+// leaves counts one person less, and returns a connection that makes room for this one among those that wait.
+func (c *connection) leaves() (evicted *connection) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.inside--; c.inside == 0 && !c.closed {
+		evicted, _ = c.guests.waits(c, false)
+		c.vacant.Reset(vacancy)
+	}
+	return evicted
 }
 
 // refused counts a session that is not let in. A connection that only tries ends, after a moment to read why.
@@ -265,7 +300,7 @@ func (c *connection) refused() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.refusals++; c.refusals == mostRefusals {
-		time.AfterFunc(lastCall, func() { _ = c.Close() })
+		c.closeAfter(lastCall)
 	}
 }
 

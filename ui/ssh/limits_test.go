@@ -3,11 +3,15 @@ package ssh
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"quarry/internal/guard"
 )
 
 func TestRates(t *testing.T) {
@@ -35,7 +39,7 @@ func TestRates(t *testing.T) {
 }
 
 func TestGuests(t *testing.T) {
-	g := newGuests(Limits{Sessions: 3, PerPerson: 2})
+	g := newGuests(Limits{Sessions: 3, PerPerson: 2}, slog.New(slog.DiscardHandler))
 	var leave []func()
 	for range 2 {
 		one, err := g.enter("jo")
@@ -70,7 +74,7 @@ func TestGuests(t *testing.T) {
 // standing there.
 func TestConnectionsThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuests(Limits{Sessions: 100, Input: 1 << 20})
+		g := newGuests(Limits{Sessions: 100, Input: 1 << 20}, slog.New(slog.DiscardHandler))
 		from := func(host string) *connection {
 			inner, other := net.Pipe()
 			go func() { _, _ = io.Copy(io.Discard, other) }()
@@ -120,6 +124,34 @@ func TestConnectionsThatWait(t *testing.T) {
 	})
 }
 
+// A connection may have to make room as soon as others know of it.
+func TestAConnectionMakesRoomAtOnce(t *testing.T) {
+	var broken atomic.Pointer[error]
+	g := newGuests(Limits{Sessions: 1, Input: 1 << 20}, slog.New(slog.DiscardHandler))
+	g.mostWaiting, g.broke = 1, func(err error) { broken.Store(&err) }
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(guard.Func(func() {
+			for range 5_000 {
+				inner, other := net.Pipe()
+				c, ok := newConnection(inner, "a", g)
+				if !ok {
+					t.Error("refused")
+				}
+				c.entered()()
+				_, _ = c.Close(), other.Close()
+			}
+		}, g.broke))
+	}
+	group.Wait()
+	if err := broken.Load(); err != nil {
+		t.Error(*err)
+	}
+	if !g.empty() {
+		t.Error("closed connections are still counted")
+	}
+}
+
 // Who only tries tokens does not do so for long.
 func TestRefusalsEndAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +171,7 @@ func TestRefusalsEndAConnection(t *testing.T) {
 // wire is a connection and its other end.
 func wire(t *testing.T, limits Limits) (*connection, net.Conn, *guests) {
 	t.Helper()
-	g := newGuests(limits)
+	g := newGuests(limits, slog.New(slog.DiscardHandler))
 	inner, other := net.Pipe()
 	c, ok := newConnection(inner, "a", g)
 	if !ok {

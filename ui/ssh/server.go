@@ -13,6 +13,7 @@ import (
 	"charm.land/wish/v2"
 	gossh "golang.org/x/crypto/ssh"
 
+	"quarry/internal/guard"
 	"quarry/ui/explorer"
 )
 
@@ -50,7 +51,7 @@ func (s *server) serve(ctx context.Context, host gossh.Signer, ready func(addres
 		return fmt.Errorf("listen on %s: %w", s.Address, err)
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- inner.Serve(listener) }()
+	guard.Go(func() { failed <- inner.Serve(listener) }, func(err error) { failed <- err })
 	if ready != nil {
 		ready(listener.Addr().String(), gossh.FingerprintSHA256(host.PublicKey()))
 	}
@@ -146,7 +147,7 @@ func (s *server) openSession(inner *charm.Server, conn *gossh.ServerConn, channe
 		return
 	}
 	defer free()
-	charm.DefaultSessionHandler(inner, conn, sifted{channel}, ctx)
+	charm.DefaultSessionHandler(inner, conn, sifted{channel, s.guests.broke}, ctx)
 }
 
 func serverConn(ctx charm.Context) *gossh.ServerConn {
@@ -162,10 +163,10 @@ const (
 // keepAlive asks the other side for a sign of life every now and then, and ends the connection without one.
 func keepAlive(conn *gossh.ServerConn, ours *connection) {
 	gone := make(chan struct{})
-	go func() {
+	guard.Go(func() {
 		_ = conn.Wait()
 		close(gone)
-	}()
+	}, ours.guests.broke)
 	ticker := time.NewTicker(keepAliveEvery)
 	defer ticker.Stop()
 	for {
@@ -174,7 +175,7 @@ func keepAlive(conn *gossh.ServerConn, ours *connection) {
 			return
 		case <-ticker.C:
 		}
-		dead := time.AfterFunc(keepAliveWait, func() { _ = ours.Close() })
+		dead := ours.closeAfter(keepAliveWait)
 		_, _, err := conn.SendRequest("keepalive@openssh.com", true, nil)
 		dead.Stop()
 		if err != nil {
@@ -199,7 +200,7 @@ func (s *server) arrived(inner charm.Session, kind string) bool {
 	}
 	ctx := inner.Context()
 	if conn := connectionOf(ctx); conn.asksSession() {
-		go keepAlive(serverConn(ctx), conn)
+		guard.Go(func() { keepAlive(serverConn(ctx), conn) }, s.guests.broke)
 	}
 	a := arrival{raw: inner.RawCommand(), env: inner.Environ()}
 	a.pty, _, a.hasPty = inner.Pty()
@@ -221,7 +222,7 @@ func (s *server) follow(emulate charm.PtyHandler) charm.PtyHandler {
 		sizes := make(chan explorer.Size, 1)
 		s.terminals.Store(inner, sizes)
 		_, resized, _ := inner.Pty()
-		go func() {
+		guard.Go(func() {
 			defer close(sizes)
 			for window := range resized {
 				select {
@@ -230,7 +231,12 @@ func (s *server) follow(emulate charm.PtyHandler) charm.PtyHandler {
 				}
 				sizes <- clamped(window)
 			}
-		}()
+		}, func(err error) {
+			s.guests.broke(err)
+			_ = inner.Close()
+			for range resized { // the connection waits for somebody to take them
+			}
+		})
 		return func() error {
 			s.terminals.Delete(inner)
 			return end()
@@ -266,10 +272,11 @@ func (s *server) stop(inner *charm.Server) {
 		one.tell(fmt.Sprintf("this server is being stopped; you will be disconnected in %d seconds", farewell/time.Second))
 	}
 	empty := make(chan struct{})
-	go func() {
+	broke := guard.Log(s.Log, "stop the SSH server")
+	guard.Go(func() {
 		s.running.Wait()
 		close(empty)
-	}()
+	}, broke)
 	waitFor := func(patience time.Duration) bool {
 		select {
 		case <-empty:
@@ -278,10 +285,13 @@ func (s *server) stop(inner *charm.Server) {
 			return false
 		}
 	}
-	shut := make(chan error, 1)
+	shut := make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go func() { shut <- inner.Shutdown(ctx) }() // closes the listener
+	guard.Go(func() {
+		defer close(shut)
+		_ = inner.Shutdown(ctx) // closes the listener
+	}, broke)
 	if len(running) > 0 && !waitFor(farewell) {
 		for _, one := range running {
 			one.end(errStopping)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	charm "charm.land/ssh"
 
+	"quarry/internal/guard"
 	"quarry/ui/cli"
 )
 
@@ -35,7 +35,7 @@ var (
 )
 
 // errBroke is all that a visitor hears of a panic.
-var errBroke = errors.New("something went wrong here, and this session is over; it was noted")
+var errBroke = &refusal{"something went wrong here, and this session is over; it was noted", "Connect again."}
 
 // session is one visit.
 type session struct {
@@ -103,18 +103,18 @@ func (s *session) run() (code int) {
 	log := s.server.Log.With("remote", s.inner.RemoteAddr().String())
 	defer func() {
 		if cause := recover(); cause != nil {
-			s.broke(cause, debug.Stack())
+			s.broke(guard.Caught(cause))
 			s.say(errBroke.Error())
 			code = cli.ExitGeneral
 		}
 	}()
-	limit := time.AfterFunc(s.server.Limits.Total, func() { s.end(errOver) })
+	limit := time.AfterFunc(s.server.Limits.Total, guard.Func(func() { s.end(errOver) }, s.fail))
 	defer limit.Stop()
 	s.idle = watch(s.server.Limits.Idle, func() { s.tell("nobody pressed a key for long; this session ends in a minute") },
-		func() { s.end(errIdle) })
+		func() { s.end(errIdle) }, s.fail)
 	defer s.idle.stop()
 	if s.arrival.hasPty {
-		s.keyboard = listen(s.ctx, s.inner, s.idle.heard, s.stop)
+		s.keyboard = listen(s.ctx, s.inner, s.idle.heard, s.stop, s.fail)
 		if s.arrival.raw == "" {
 			kind = kindExplorer
 			s.keyboard.whole.Store(true) // also what is typed before it opens
@@ -154,9 +154,15 @@ func (s *session) endedBy() string {
 	return ""
 }
 
-// broke tells who runs the server of a panic.
-func (s *session) broke(cause any, stack []byte) {
-	s.server.Log.Error("ssh session broke", "remote", s.inner.RemoteAddr().String(), "panic", fmt.Sprint(cause), "stack", string(stack))
+// broke logs a panic.
+func (s *session) broke(err error) {
+	s.server.Log.Error("ssh session broke", "remote", s.inner.RemoteAddr().String(), guard.Attr(err))
+}
+
+// fail logs a panic of a goroutine that works for the session, and ends it.
+func (s *session) fail(err error) {
+	s.broke(err)
+	s.end(errBroke)
 }
 
 // enter finds out who it is and counts them. Who is not to be let in any more meanwhile does not stay.
@@ -171,7 +177,7 @@ func (s *session) enter() (leave func(), err error) {
 	}
 	left := s.conn.entered()
 	if s.visitor.way != openWay {
-		go s.watchIdentity()
+		guard.Go(s.watchIdentity, s.fail)
 	}
 	s.server.tellVisitors()
 	return func() {
@@ -235,17 +241,19 @@ func (s *session) refused(err error) int {
 // connection, which others of the same person may share.
 func (s *session) end(cause error) {
 	s.stop(cause)
-	time.AfterFunc(lastCall, func() {
-		if !s.runs() {
-			return
-		}
-		time.AfterFunc(lastCall, func() {
-			if s.runs() {
-				_ = s.conn.Close()
-			}
-		})
+	s.ifRunsAfter(lastCall, func() {
+		s.ifRunsAfter(lastCall, func() { _ = s.conn.Close() })
 		_ = s.inner.Close()
 	})
+}
+
+// ifRunsAfter calls f after a while if the session is not over by then.
+func (s *session) ifRunsAfter(d time.Duration, f func()) {
+	time.AfterFunc(d, guard.Func(func() {
+		if s.runs() {
+			f()
+		}
+	}, s.broke))
 }
 
 // runs tells that the session is not over yet.
@@ -293,8 +301,17 @@ func (s stream) Write(p []byte) (int, error) {
 	return s.Writer.Write(p)
 }
 
-// Write is io.Writer's: it sends to the visitor, and counts. A command that is read is not idle.
-func (s *session) Write(p []byte) (int, error) {
+// Write is io.Writer's: it sends to the visitor, and counts. A command that is read is not idle. Bubble Tea calls it in a
+// goroutine that recovers from nothing.
+func (s *session) Write(p []byte) (n int, err error) {
+	if broken := guard.Call(func() error { n, err = s.write(p); return nil }); broken != nil {
+		s.fail(broken)
+		return 0, broken
+	}
+	return n, err
+}
+
+func (s *session) write(p []byte) (int, error) {
 	s.outward.Lock()
 	defer s.outward.Unlock()
 	n, err := s.inner.Write(p)

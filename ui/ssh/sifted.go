@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	gossh "golang.org/x/crypto/ssh"
+
+	"quarry/internal/guard"
 )
 
 // What a channel may be asked before a session begins. More would be kept for nothing, for as long as it lasts.
@@ -24,7 +26,10 @@ func terminalVariables() []string {
 }
 
 // sifted is a channel that is asked for only as much as a session needs.
-type sifted struct{ gossh.NewChannel }
+type sifted struct {
+	gossh.NewChannel
+	broke func(error) // logs a panic
+}
 
 // Accept accepts the channel. Requests that are too large, or for nothing that is used here, are refused on the way.
 func (s sifted) Accept() (gossh.Channel, <-chan *gossh.Request, error) {
@@ -33,7 +38,7 @@ func (s sifted) Accept() (gossh.Channel, <-chan *gossh.Request, error) {
 		return nil, nil, err
 	}
 	passed := make(chan *gossh.Request)
-	go func() {
+	guard.Go(func() {
 		defer close(passed)
 		variables := 0
 		for request := range requests {
@@ -43,7 +48,11 @@ func (s sifted) Accept() (gossh.Channel, <-chan *gossh.Request, error) {
 			}
 			passed <- request // whoever takes them takes all
 		}
-	}()
+	}, func(err error) {
+		s.broke(err)
+		_ = channel.Close()
+		gossh.DiscardRequests(requests)
+	})
 	return channel, passed, nil
 }
 

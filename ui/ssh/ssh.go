@@ -162,7 +162,7 @@ func Serve(ctx context.Context, options Options, ready func(address, fingerprint
 	if err != nil {
 		return err
 	}
-	s := &server{Options: options, guests: newGuests(options.Limits), rates: newRates(options.Limits.Arrivals)}
+	s := &server{Options: options, guests: newGuests(options.Limits, options.Log), rates: newRates(options.Limits.Arrivals)}
 	if options.AuthorizedKeys != "" {
 		if s.keys, err = openKeys(options.AuthorizedKeys, options.People.KnowsPeople(), options.Log); err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"quarry/internal/guard"
 )
 
 // closeGrace is how long Close waits for a merge to end by itself.
@@ -54,7 +56,7 @@ func (w *worker) kick() {
 	}
 	if !w.started {
 		w.started = true
-		go w.run()
+		guard.Go(w.run, guard.Log(w.index.log, "tidy segments"))
 	}
 	w.idle.Add(1)
 	select {
@@ -95,18 +97,22 @@ func (w *worker) run() {
 	for {
 		select {
 		case <-w.wake:
-			w.tidy()
-			w.idle.Done()
+			w.work()
 		case <-w.stopping:
 			select {
 			case <-w.wake:
-				w.tidy()
-				w.idle.Done()
+				w.work()
 			default:
 			}
 			return
 		}
 	}
+}
+
+// work tidies once. A panic costs only that: the next write tries again.
+func (w *worker) work() {
+	defer w.idle.Done()
+	guard.Func(w.tidy, guard.Log(w.index.log, "tidy segments"))()
 }
 
 // tidy merges for as long as there is something to merge, then sweeps. Its failures cost speed and space, not

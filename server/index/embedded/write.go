@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/sqlite"
@@ -274,8 +275,8 @@ func (x *Index) prepare(ctx context.Context, q querier, changes []change) (*prep
 		return ready, fmt.Errorf("write to the library: %w", &index.OwnedError{Origins: ready.owned})
 	}
 	var group errgroup.Group
-	group.Go(func() error { return x.packTexts(ctx, ready) })
-	group.Go(func() error { return x.buildSegment(ctx, ready) })
+	group.Go(guard.Err(func() error { return x.packTexts(ctx, ready) }))
+	group.Go(guard.Err(func() error { return x.buildSegment(ctx, ready) }))
 	if err := group.Wait(); err != nil {
 		return ready, err
 	}

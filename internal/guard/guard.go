@@ -1,0 +1,84 @@
+// Package guard runs functions so that a panic ends only the session, request or job they work for. Go has no recover
+// for a whole program: a panic in any goroutine without one of its own ends the process with everybody in it.
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+)
+
+// Bounds of what a panic leaves in the log. The innermost frames come first, and matter most.
+const (
+	maxStack = 8 << 10
+	maxValue = 1 << 10
+)
+
+// PanicError is a panic that was caught.
+type PanicError struct {
+	// Value is the panic's value as text, and Stack the goroutine's stack; both are bounded.
+	Value string
+	Stack string
+}
+
+// Error returns the panic's value.
+func (e *PanicError) Error() string { return "panic: " + e.Value }
+
+// Caught returns the error of a recovered value. The deferred function that recovers calls it, for the stack.
+func Caught(value any) *PanicError {
+	stack := make([]byte, maxStack)
+	text := fmt.Sprint(value)
+	if len(text) > maxValue {
+		text = text[:maxValue]
+	}
+	return &PanicError{Value: text, Stack: string(stack[:runtime.Stack(stack, false)])}
+}
+
+// Call calls f and returns its panic as a *PanicError.
+func Call(f func() error) (failure error) {
+	returned := false
+	defer func() {
+		if !returned {
+			failure = Caught(recover())
+		}
+	}()
+	failure = f()
+	returned = true
+	return failure
+}
+
+// Go calls f in a goroutine of its own. A panic of f goes to broke.
+func Go(f func(), broke func(error)) { go Func(f, broke)() }
+
+// Func returns f for somebody else's goroutine: a timer's, or a sync.WaitGroup's. A panic of f goes to broke, whose own
+// panic has nobody left to report it.
+func Func(f func(), broke func(error)) func() {
+	return func() {
+		if err := Call(func() error { f(); return nil }); err != nil {
+			_ = Call(func() error { broke(err); return nil })
+		}
+	}
+}
+
+// Err returns f for an errgroup.Group: a panic of f is its error.
+func Err(f func() error) func() error { return func() error { return Call(f) } }
+
+// Log returns a function that logs a panic as a failure of what was being done, and then calls each of then.
+func Log(log *slog.Logger, what string, then ...func()) func(error) {
+	return func(err error) {
+		log.Error("panic", "doing", what, Attr(err))
+		for _, f := range then {
+			f()
+		}
+	}
+}
+
+// Attr returns what a log says of an error: of a panic its value and stack.
+func Attr(err error) slog.Attr {
+	var caught *PanicError
+	if errors.As(err, &caught) {
+		return slog.Group("", "panic", caught.Value, "stack", caught.Stack) // without a name, a group is its attributes
+	}
+	return slog.String("error", err.Error())
+}

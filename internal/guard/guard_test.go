@@ -1,0 +1,67 @@
+package guard_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"quarry/internal/guard"
+)
+
+func TestCall(t *testing.T) {
+	own := errors.New("own")
+	if err := guard.Call(func() error { return own }); !errors.Is(err, own) {
+		t.Error(err)
+	}
+	var caught *guard.PanicError
+	err := guard.Call(func() error { panic(strings.Repeat("x", 1<<20)) })
+	if !errors.As(err, &caught) || len(caught.Value) > 1<<10 || len(caught.Stack) > 8<<10 {
+		t.Fatalf("%.100v", err)
+	}
+	if !strings.Contains(caught.Stack, "TestCall") {
+		t.Errorf("the stack does not reach the panic:\n%s", caught.Stack)
+	}
+	for _, value := range []any{nil, 7, own} {
+		if err := guard.Call(func() error { panic(value) }); !errors.As(err, &caught) {
+			t.Errorf("panic(%v): %v", value, err)
+		}
+	}
+}
+
+// A panic in a goroutine is logged once and ends nothing else, even if the function that handles it panics, too.
+func TestGo(t *testing.T) {
+	var text bytes.Buffer
+	ended := make(chan struct{})
+	guard.Go(func() { panic("here") }, guard.Log(slog.New(slog.NewJSONHandler(&text, nil)), "a test", func() { close(ended) }))
+	<-ended
+	if lines := strings.Count(text.String(), "\n"); lines != 1 || !strings.Contains(text.String(), `"doing":"a test","panic":"here","stack":"goroutine`) {
+		t.Errorf("%d lines: %s", lines, &text)
+	}
+	var group sync.WaitGroup
+	handled := 0
+	group.Go(guard.Func(func() { panic("one") }, func(error) { handled++; panic("two") }))
+	group.Wait()
+	if handled != 1 {
+		t.Errorf("handled %d times", handled)
+	}
+	if err := guard.Err(func() error { panic("x") })(); err == nil {
+		t.Error("no error")
+	}
+}
+
+// A goroutine that ends itself, as a failed test does, is no panic and still ends.
+func TestGoexit(t *testing.T) {
+	ended, broke := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(ended)
+		guard.Func(runtime.Goexit, func(err error) { broke <- err })()
+	}()
+	<-ended
+	if len(broke) > 0 {
+		t.Error(<-broke)
+	}
+}
