@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"quarry/client/wire"
 	"quarry/server/chat"
@@ -17,6 +18,7 @@ import (
 	"quarry/server/index"
 	"quarry/server/llm"
 	"quarry/server/llm/llmtest"
+	"quarry/tools/memnet"
 )
 
 func toAnswer() llmtest.Match {
@@ -532,83 +534,65 @@ func TestHostileReplies(t *testing.T) {
 }
 
 func TestAnswersAreStopped(t *testing.T) {
-	w := newWorld(t)
-	withChat(w, nil, llmtest.HangAfter("The beginning "))
-	w.server.heartbeat = time.Millisecond
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		r.Host = "localhost:8080"
-		w.public.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(server.Close)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	begin := func(ctx context.Context) (*json.Decoder, func(), chatLine) {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/chat/send-chat-message",
-			strings.NewReader(`{"message":"deploy"}`))
-		w.check(err)
-		r.Header.Set("Authorization", "Bearer "+w.tokens["jo"])
-		answer, err := http.DefaultClient.Do(r)
-		w.check(err)
-		lines := json.NewDecoder(answer.Body)
-		first, l, beats := chatLine{}, chatLine{}, 0
-		for l.Object.Type != wire.ChatMessageDelta || beats == 0 {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		withChat(w, nil, llmtest.HangAfter("The beginning "))
+		server, transport := memnet.Serve(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			r.Host = "localhost:8080"
+			w.public.ServeHTTP(rw, r)
+		}))
+		t.Cleanup(func() { transport.CloseIdleConnections(); server.Close() })
+		// begin asks, and reads up to the first words of the answer and a heartbeat after them.
+		begin := func(ctx context.Context) (lines *json.Decoder, session string) {
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/chat/send-chat-message",
+				strings.NewReader(`{"message":"deploy"}`))
+			w.check(err)
+			r.Header.Set("Authorization", "Bearer "+w.tokens["jo"])
+			answer, err := (&http.Client{Transport: transport}).Do(r)
+			w.check(err)
+			t.Cleanup(func() { _ = answer.Body.Close() })
+			lines = json.NewDecoder(answer.Body)
+			for content, beats := "", 0; content == "" || beats == 0; {
+				var l chatLine
+				w.check(lines.Decode(&l))
+				session, content = cmp.Or(session, l.SessionID), content+l.Object.Content
+				if content != "" && l.Object.Type == wire.ChatHeartbeat {
+					beats++
+				}
+			}
+			return lines, session
+		}
+		lines, session := begin(t.Context())
+		if detail := get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+session); detail.CurrentRun == nil {
+			t.Error("an answer that is being written is not told")
+		}
+		post[wire.MessageError](w, "jo", "/chat/stop-chat-session/"+session, "")
+		var l chatLine
+		for l.Object.Type != wire.ChatStop {
 			l = chatLine{}
 			w.check(lines.Decode(&l))
-			if first.SessionID == "" {
-				first = l
-			}
-			if l.Object.Type == wire.ChatHeartbeat {
-				beats++
-			}
-			if l.Object.Content != "" {
-				break
-			}
 		}
-		return lines, func() { _ = answer.Body.Close() }, first
-	}
-	lines, end, first := begin(ctx)
-	defer end()
-	for beats := 0; beats < 3; {
-		var l chatLine
-		w.check(lines.Decode(&l))
-		if l.Object.Type == wire.ChatHeartbeat {
-			beats++
+		if l.Object.StopReason == nil || *l.Object.StopReason != wire.StopCancelled {
+			t.Errorf("%+v", l)
 		}
-	}
-	if detail := get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+first.SessionID); detail.CurrentRun == nil {
-		t.Error("an answer that is being written is not told")
-	}
-	post[wire.MessageError](w, "jo", "/chat/stop-chat-session/"+first.SessionID, "")
-	var l chatLine
-	for l.Object.Type != wire.ChatStop {
-		l = chatLine{}
-		w.check(lines.Decode(&l))
-	}
-	if l.Object.StopReason == nil || *l.Object.StopReason != wire.StopCancelled {
-		t.Errorf("%+v", l)
-	}
-	detail := get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+first.SessionID)
-	if m := detail.Messages[1]; !strings.HasPrefix(m.Message, "The beginning") || m.Error != nil {
-		t.Errorf("kept %+v", m)
-	}
+		detail := get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+session)
+		if m := detail.Messages[1]; !strings.HasPrefix(m.Message, "The beginning") || m.Error != nil {
+			t.Errorf("kept %+v", m)
+		}
 
-	leaving, leave := context.WithCancel(ctx)
-	_, end, first = begin(leaving)
-	defer end()
-	leave()
-	for { // until the server has noticed that its reader is gone
-		detail := get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+first.SessionID)
-		if m := detail.Messages[1]; m.Message != "" && detail.CurrentRun == nil {
-			break
+		leaving, leave := context.WithCancel(t.Context())
+		_, session = begin(leaving)
+		leave()
+		synctest.Wait() // until the server has noticed that its reader is gone
+		detail = get[wire.ChatSessionDetail](w, "jo", "/chat/get-chat-session/"+session)
+		if m := detail.Messages[1]; !strings.HasPrefix(m.Message, "The beginning") || detail.CurrentRun != nil {
+			t.Errorf("kept %+v", m)
 		}
-		w.check(ctx.Err())
-	}
-	for !strings.Contains(w.log.String(), "outcome=canceled") {
-		w.check(ctx.Err())
-	}
-	if log := w.log.String(); strings.Contains(log, "level=ERROR") {
-		t.Errorf("log %s", log)
-	}
+		if log := w.log.String(); !strings.Contains(log, "outcome=canceled") || strings.Contains(log, "level=ERROR") {
+			t.Errorf("log %s", log)
+		}
+	})
 }
 
 // Another tenant has its own sessions.

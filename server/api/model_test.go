@@ -14,6 +14,7 @@ import (
 	"quarry/server/directory"
 	"quarry/server/llm"
 	"quarry/server/llm/llmtest"
+	"quarry/tools/memnet"
 )
 
 // askedFor picks the calls of one purpose by what stands in its prompt alone.
@@ -28,7 +29,8 @@ func askedFor(purpose string) llmtest.Match {
 // withModel gives a world a scripted model, which answers well what no other answer is given for.
 func withModel(w *world, answers map[string]llmtest.Answer) *llmtest.Server {
 	w.t.Helper()
-	scripted := llmtest.New()
+	listener := memnet.Listen()
+	scripted := llmtest.NewOn(listener)
 	w.t.Cleanup(scripted.Close)
 	for purpose, reply := range map[string]string{
 		"rephrase": "how to roll back a deploy", "keywords": "rollback", "sources": "[]", "time": "updated (None, None)",
@@ -41,7 +43,7 @@ func withModel(w *world, answers map[string]llmtest.Answer) *llmtest.Server {
 		scripted.On(askedFor(purpose), answer)
 	}
 	models, err := llm.New(llm.Config{Default: "local/small", Providers: map[string]llm.Provider{
-		"local": {BaseURL: scripted.BaseURL(), Models: []string{"small", "large"}}}, Transport: &http.Transport{}})
+		"local": {BaseURL: scripted.BaseURL(), Models: []string{"small", "large"}}}, Transport: listener.Transport()})
 	w.check(err)
 	w.server.Models = models
 	return scripted

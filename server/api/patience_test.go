@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -9,29 +10,29 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quarry/server/directory"
+	"quarry/tools/memnet"
 )
 
-const impatient = 200 * time.Millisecond
-
-// serveWorld listens with little patience.
-func serveWorld(t *testing.T, w *world, routes ...route) *httptest.Server {
+// serveWorld listens with the patience of a real server, in a bubble.
+func serveWorld(t *testing.T, w *world, routes ...route) *memnet.Listener {
 	t.Helper()
-	w.server.patience = patience{body: impatient, longBody: impatient, refused: impatient, answer: impatient}
 	guard := newGuards(PublicOptions{Concurrency: DefaultConcurrency}, w.server.Now)
 	handler := w.server.mount(append(w.server.routes(), routes...), w.server.authenticate, guard)
-	s := httptest.NewUnstartedServer(w.server.logged(w.server.patience.taken(w.server.recovered(handler))))
-	s.Config.ReadTimeout = impatient
+	listener := memnet.Listen()
+	s := &httptest.Server{Listener: listener, Config: &http.Server{ReadTimeout: time.Minute,
+		Handler: w.server.logged(w.server.patience.taken(w.server.recovered(handler)))}}
 	s.Start()
 	t.Cleanup(s.Close)
-	return s
+	return listener
 }
 
-func dial(t testing.TB, s *httptest.Server, request string) net.Conn {
+func dial(t testing.TB, listener *memnet.Listener, request string) net.Conn {
 	t.Helper()
-	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.Listener.Addr().String())
+	c, err := listener.Dial(t.Context(), "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,76 +49,74 @@ func neverSent(w *world) string {
 		"Content-Length: 100\r\n\r\n{", w.tokens["jo"])
 }
 
-// outwait returns when the server has lost its patience with a body.
-func outwait(w *world, s *httptest.Server) int {
-	answer, err := http.ReadResponse(bufio.NewReader(dial(w.t, s, neverSent(w))), nil)
-	w.check(err)
-	defer answer.Body.Close()
-	_, err = io.Copy(io.Discard, answer.Body)
-	w.check(err)
-	return answer.StatusCode
-}
-
 func TestABodyThatNeverComes(t *testing.T) {
-	w := newWorld(t)
-	if got := outwait(w, serveWorld(t, w)); got != http.StatusRequestTimeout {
-		t.Errorf("HTTP %d", got)
-	}
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		connection := dial(t, serveWorld(t, w), neverSent(w))
+		got, err := http.ReadResponse(bufio.NewReader(connection), nil)
+		w.check(err)
+		_, err = io.Copy(io.Discard, got.Body)
+		w.check(errors.Join(err, got.Body.Close()))
+		if got.StatusCode != http.StatusRequestTimeout {
+			t.Errorf("HTTP %d", got.StatusCode)
+		}
+	})
 }
 
-// TestAnAnswerMayTakeLonger than its request: the deadline of one is not that of the other. A second request whose body
-// never comes shows that the time is over.
+// TestAnAnswerMayTakeLonger than its request: the deadline of one is not that of the other.
 func TestAnAnswerMayTakeLonger(t *testing.T) {
-	for _, body := range []string{"", "{}"} {
-		w := newWorld(t)
-		begun, over := make(chan struct{}), make(chan struct{})
-		s := serveWorld(t, w, route{pattern: "POST /slow", needs: identity,
-			handle: func(answered http.ResponseWriter, r *http.Request, _ directory.Principal) error {
-				if _, err := io.ReadAll(r.Body); err != nil {
-					return err
-				}
-				close(begun)
-				select {
-				case <-r.Context().Done():
-					return r.Context().Err()
-				case <-over:
-					return answer(answered, "done")
-				}
-			}})
-		go func() {
-			<-begun
-			outwait(w, s)
-			close(over)
-		}()
-		r, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+"/slow", strings.NewReader(body))
-		w.check(err)
-		r.Header.Set("Authorization", "Bearer "+w.tokens["jo"])
-		got, err := s.Client().Do(r)
-		w.check(err)
-		text, _ := io.ReadAll(got.Body)
-		_ = got.Body.Close()
-		if got.StatusCode != 200 || !strings.Contains(string(text), "done") {
-			t.Errorf("body %q: HTTP %d %s", body, got.StatusCode, text)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, body := range []string{"", "{}"} {
+			w := newWorld(t)
+			listener := serveWorld(t, w, route{pattern: "POST /slow", needs: identity, timeout: searchTimeout,
+				handle: func(answered http.ResponseWriter, r *http.Request, _ directory.Principal) error {
+					if _, err := io.ReadAll(r.Body); err != nil {
+						return err
+					}
+					select {
+					case <-r.Context().Done():
+						return r.Context().Err()
+					case <-time.After(90 * time.Second): // longer than ReadTimeout and the patience with bodies
+						return answer(answered, "done")
+					}
+				}})
+			transport := listener.Transport()
+			t.Cleanup(transport.CloseIdleConnections)
+			r, err := http.NewRequestWithContext(t.Context(), "POST", "http://localhost/slow", strings.NewReader(body))
+			w.check(err)
+			r.Header.Set("Authorization", "Bearer "+w.tokens["jo"])
+			got, err := (&http.Client{Transport: transport}).Do(r)
+			w.check(err)
+			text, _ := io.ReadAll(got.Body)
+			_ = got.Body.Close()
+			if got.StatusCode != 200 || !strings.Contains(string(text), "done") {
+				t.Errorf("body %q: HTTP %d %s", body, got.StatusCode, text)
+			}
 		}
-	}
+	})
 }
 
 // TestAnAnswerThatIsNeverRead ends its request.
 func TestAnAnswerThatIsNeverRead(t *testing.T) {
-	w := newWorld(t)
-	ended := make(chan error, 1)
-	s := serveWorld(t, w, route{pattern: "GET /endless", needs: open,
-		handle: func(w http.ResponseWriter, r *http.Request, _ directory.Principal) error {
-			for {
-				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
-					<-r.Context().Done()
-					ended <- err
-					return nil
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ended := make(chan error, 1)
+		listener := serveWorld(t, w, route{pattern: "GET /endless", needs: open,
+			handle: func(w http.ResponseWriter, r *http.Request, _ directory.Principal) error {
+				for {
+					if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+						<-r.Context().Done()
+						ended <- err
+						return nil
+					}
 				}
-			}
-		}})
-	dial(t, s, "GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	if err := <-ended; err == nil {
-		t.Error("written to nobody without end")
-	}
+			}})
+		dial(t, listener, "GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if err := <-ended; err == nil {
+			t.Error("written to nobody without end")
+		}
+	})
 }
