@@ -16,9 +16,10 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"quarry/client/wire"
 	"quarry/server/api"
-	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
@@ -69,16 +70,15 @@ type Server struct {
 	grace   time.Duration // for requests to end when the server does
 	vectors *embedding
 
-	mutex   sync.Mutex
+	// How files are looked at and opened; tests make it wait.
+	stat func(tenant string) (tenantFiles, error)
+	open func(context.Context, embedded.Options) (index.Index, error)
+
+	mutex   sync.Mutex // never held over input and output
 	closed  bool
-	people  *directory.Directory // nil: not opened yet
-	nobody  *directory.Directory // stands for a directory that does not exist
-	indexes map[string]index.Index
-	chats   map[string]*chat.Store
-	files   map[string]tenantFiles // by tenant, but for the default one, which is not removed
-	left    []io.Closer            // of tenants that were removed
-	noChats *chat.Store            // stands for sessions that do not exist
-	nothing index.Index            // stands for every library that does not exist
+	shared  sharedState
+	tenants map[string]*tenantState
+	left    []io.Closer // of tenants that were removed
 }
 
 // Open prepares a server. It touches nothing on disk.
@@ -93,8 +93,9 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	s := &Server{options: options, grace: shutdownGrace, indexes: map[string]index.Index{}, chats: map[string]*chat.Store{},
-		files: map[string]tenantFiles{}}
+	s := &Server{options: options, grace: shutdownGrace, open: openEmbedded, tenants: map[string]*tenantState{},
+		shared: sharedState{lane: semaphore.NewWeighted(1), standIns: semaphore.NewWeighted(1)}}
+	s.stat = s.filesOf
 	libraryPath, libraryFiles := "", []string(nil)
 	if !options.Sample && !options.Empty {
 		home, err := filepath.Abs(options.Home)
@@ -148,71 +149,47 @@ func (s *Server) Close() error {
 	s.vectors.stop()
 	s.budget.Flush(context.Background())
 	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.closed {
+	closed := s.closed
+	s.closed = true
+	s.mutex.Unlock()
+	if closed {
 		return nil
 	}
-	s.closed = true
 	s.api.Close()
-	var failed []error
-	for _, documents := range s.indexes {
-		failed = append(failed, documents.Close())
-	}
-	for _, sessions := range s.chats {
-		failed = append(failed, sessions.Close())
-	}
-	for _, file := range s.left {
-		failed = append(failed, file.Close())
-	}
-	if s.noChats != nil {
-		failed = append(failed, s.noChats.Close())
-	}
-	if s.nothing != nil {
-		failed = append(failed, s.nothing.Close())
-	}
-	for _, d := range []*directory.Directory{s.people, s.nobody} {
-		if d != nil {
-			failed = append(failed, d.Close())
-		}
-	}
-	return errors.Join(failed...)
+	return s.closeAll()
 }
 
-// directory opens the directory once. What is opened outlives the request that needed it first, so that it must not
-// end with that request.
+// directory opens the directory once.
 func (s *Server) directory(ctx context.Context, create bool) (*directory.Directory, error) {
-	ctx = context.WithoutCancel(ctx)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	switch {
-	case s.closed:
-		return nil, ErrClosed
-	case s.people != nil:
-		return s.people, nil
-	case s.options.Sample:
-		return s.openSamplePeople(ctx)
-	case s.options.Empty:
+	if s.options.Empty {
 		return s.openNobody(ctx)
 	}
-	path := filepath.Join(s.options.Home, directoryFile)
-	found, err := exists(path)
-	if err != nil {
-		return nil, fmt.Errorf("open the directory: %w", err)
-	}
-	if !found && (!create || s.options.ReadOnly) {
+	people, err := obtain(ctx, s, s.shared.lane, &s.shared.people, func(ctx context.Context) (*directory.Directory, error) {
+		if s.options.Sample {
+			return s.openSamplePeople(ctx)
+		}
+		path := filepath.Join(s.options.Home, directoryFile)
+		found, err := exists(path)
+		if err != nil {
+			return nil, fmt.Errorf("open the directory: %w", err)
+		}
+		if !found && (!create || s.options.ReadOnly) {
+			return nil, errAbsent
+		}
+		return directory.Open(ctx, path, s.options.ReadOnly, directory.WithClock(s.options.Now))
+	})
+	if errors.Is(err, errAbsent) {
 		return s.openNobody(ctx)
 	}
-	s.people, err = directory.Open(ctx, path, s.options.ReadOnly, directory.WithClock(s.options.Now))
-	return s.people, err
+	return people, err
 }
 
 // openNobody stands in for a directory that does not exist. It cannot be changed, and gives way as soon as another
 // process makes the real one.
-func (s *Server) openNobody(ctx context.Context) (people *directory.Directory, err error) {
-	if s.nobody == nil {
-		s.nobody, err = directory.Open(ctx, "", true, directory.WithClock(s.options.Now))
-	}
-	return s.nobody, err
+func (s *Server) openNobody(ctx context.Context) (*directory.Directory, error) {
+	return obtain(ctx, s, s.shared.standIns, &s.shared.nobody, func(ctx context.Context) (*directory.Directory, error) {
+		return directory.Open(ctx, "", true, directory.WithClock(s.options.Now))
+	})
 }
 
 func (s *Server) openSamplePeople(ctx context.Context) (*directory.Directory, error) {
@@ -223,45 +200,42 @@ func (s *Server) openSamplePeople(ctx context.Context) (*directory.Directory, er
 	if err := sample.LoadDirectory(ctx, people); err != nil {
 		return nil, errors.Join(err, people.Close())
 	}
-	s.people = people
 	return people, nil
 }
 
-// index opens a tenant's documents once, like directory.
+// index opens a tenant's documents once.
 func (s *Server) index(ctx context.Context, tenant string, create bool) (index.Index, error) {
-	ctx = context.WithoutCancel(ctx)
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	switch {
-	case s.closed:
-		return nil, ErrClosed
-	case create && s.options.ReadOnly:
+	if create && s.options.ReadOnly {
 		return nil, index.ErrReadOnly
 	}
-	if err := s.leaveRemoved(tenant); err != nil {
-		return nil, fmt.Errorf("open the library: %w", err)
-	}
-	if documents := s.indexes[tenant]; documents != nil {
-		return documents, nil
-	}
-	documents, err := s.openIndex(ctx, tenant, create)
+	state, err := s.current(ctx, tenant)
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
-	if documents == s.nothing {
+	documents, err := obtain(ctx, s, state.lane, &state.documents, func(ctx context.Context) (index.Index, error) {
+		documents, err := s.openIndex(ctx, tenant, create)
+		if err != nil {
+			return nil, fmt.Errorf("open the library: %w", err)
+		}
+		if err := s.noteFiles(tenant, func(now tenantFiles) { state.files.documents = now.documents }); err != nil {
+			return nil, errors.Join(fmt.Errorf("open the library: %w", err), documents.Close())
+		}
 		return documents, nil
+	})
+	if errors.Is(err, errAbsent) {
+		return s.openNothing(ctx)
 	}
-	s.indexes[tenant] = documents
-	return documents, s.noteFiles(tenant)
+	return documents, err
 }
 
+// openIndex opens a tenant's documents; errAbsent if there are none.
 func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (index.Index, error) {
 	options := embedded.Options{ReadOnly: s.options.ReadOnly, Log: s.options.Log, Now: s.options.Now}
 	switch {
 	case s.options.Sample:
 		return openSample(ctx, options, tenant)
 	case s.options.Empty:
-		return s.openNothing(ctx)
+		return nil, errAbsent
 	}
 	options.Dir = tenantFolder(s.options.Home, tenant)
 	found, err := embedded.Exists(options.Dir)
@@ -269,9 +243,9 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 	case err != nil:
 		return nil, err
 	case !found && !create:
-		return s.openNothing(ctx)
+		return nil, errAbsent
 	}
-	return openEmbedded(ctx, options)
+	return s.open(ctx, options)
 }
 
 // openEmbedded keeps a nil *embedded.Index from becoming an index that is not nil.
@@ -284,11 +258,10 @@ func openEmbedded(ctx context.Context, options embedded.Options) (index.Index, e
 }
 
 // openNothing stands in for a library that does not exist, and gives way as soon as somebody makes the real one.
-func (s *Server) openNothing(ctx context.Context) (documents index.Index, err error) {
-	if s.nothing == nil {
-		s.nothing, err = openEmbedded(ctx, embedded.Options{Now: s.options.Now})
-	}
-	return s.nothing, err
+func (s *Server) openNothing(ctx context.Context) (index.Index, error) {
+	return obtain(ctx, s, s.shared.standIns, &s.shared.nothing, func(ctx context.Context) (index.Index, error) {
+		return openEmbedded(ctx, embedded.Options{Now: s.options.Now})
+	})
 }
 
 // openSample indexes the sample library in memory. Only the default tenant has it.

@@ -238,8 +238,8 @@ func TestManyAtOnceOpenOneLibrary(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if len(s.indexes) != 1 {
-		t.Errorf("%d libraries are open", len(s.indexes))
+	if len(s.tenants) != 1 {
+		t.Errorf("%d libraries are open", len(s.tenants))
 	}
 }
 

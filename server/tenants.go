@@ -97,7 +97,7 @@ func (s *Server) RemoveTenant(ctx context.Context, id string, force bool) (Tenan
 	if !force && !tenant.Empty() {
 		return tenant, NotEmptyError{tenant}
 	}
-	restore, err := s.setAside(id)
+	restore, err := s.setAside(ctx, id)
 	if err != nil {
 		return tenant, err
 	}
@@ -109,13 +109,16 @@ func (s *Server) RemoveTenant(ctx context.Context, id string, force bool) (Tenan
 
 // setAside closes the files of a tenant and gives its folder another name, so that a tenant of the same name begins with
 // nothing, whatever happens next. It returns what undoes it.
-func (s *Server) setAside(tenant string) (restore func() error, err error) {
+func (s *Server) setAside(ctx context.Context, tenant string) (restore func() error, err error) {
 	if tenant == directory.DefaultTenant {
 		return func() error { return nil }, nil // the directory refuses it
 	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if err := s.closeTenant(tenant); err != nil {
+	state := s.state(tenant)
+	if err := state.lane.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer state.lane.Release(1)
+	if err := s.closeTenant(state); err != nil {
 		return nil, err
 	}
 	folder := tenantFolder(s.options.Home, tenant)
@@ -161,23 +164,26 @@ func (s *Server) sweepRemoved(tenant string) error {
 	return nil
 }
 
-// closeTenant closes a tenant's files.
-func (s *Server) closeTenant(tenant string) error {
+// closeTenant closes what is open of a tenant, whose lane the caller is in.
+func (s *Server) closeTenant(state *tenantState) error {
+	s.mutex.Lock()
+	files := state.take()
+	s.mutex.Unlock()
 	var failed []error
-	if documents := s.indexes[tenant]; documents != nil {
-		failed = append(failed, documents.Close())
+	for _, file := range files {
+		failed = append(failed, file.Close())
 	}
-	if sessions := s.chats[tenant]; sessions != nil {
-		failed = append(failed, sessions.Close())
-	}
-	delete(s.indexes, tenant)
-	delete(s.chats, tenant)
-	delete(s.files, tenant)
 	return errors.Join(failed...)
 }
 
 // tenantFiles are the files that a tenant's documents and conversations were opened from; nil for what is not open.
 type tenantFiles struct{ documents, chats fs.FileInfo }
+
+// replaced reports whether a file that was opened is not the one that is there now.
+func (t tenantFiles) replaced(now tenantFiles) bool {
+	same := func(then, now fs.FileInfo) bool { return then == nil || now != nil && os.SameFile(then, now) }
+	return !same(t.documents, now.documents) || !same(t.chats, now.chats)
+}
 
 // filesOf describes the files that a tenant has now.
 func (s *Server) filesOf(tenant string) (now tenantFiles, err error) {
@@ -198,47 +204,49 @@ func (s *Server) onDisk(tenant string) bool {
 }
 
 // noteFiles notes which files are open now.
-func (s *Server) noteFiles(tenant string) error {
+func (s *Server) noteFiles(tenant string, note func(now tenantFiles)) error {
 	if !s.onDisk(tenant) {
 		return nil
 	}
-	now, err := s.filesOf(tenant)
+	now, err := s.stat(tenant)
 	if err != nil {
 		return err
 	}
-	if s.indexes[tenant] == nil {
-		now.documents = nil
-	}
-	if s.chats[tenant] == nil {
-		now.chats = nil
-	}
-	s.files[tenant] = now
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	note(now)
 	return nil
 }
 
-// leaveRemoved lets go of the files of a tenant that another process has removed: one of the same name that was made since
-// must not be answered out of them. They are closed with the server, as somebody may still be reading.
-func (s *Server) leaveRemoved(tenant string) error {
-	opened, open := s.files[tenant]
-	if !open {
-		return nil
+// current returns what is open of a tenant. It lets go of files that another process has removed: a tenant of the same
+// name that was made since must not be answered out of them. They are closed with the server, as somebody may still be
+// reading.
+func (s *Server) current(ctx context.Context, tenant string) (*tenantState, error) {
+	state := s.state(tenant)
+	s.mutex.Lock()
+	then := state.files
+	s.mutex.Unlock()
+	if then == (tenantFiles{}) {
+		return state, nil
 	}
-	now, err := s.filesOf(tenant)
+	now, err := s.stat(tenant)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	same := func(then, now fs.FileInfo) bool { return then == nil || now != nil && os.SameFile(then, now) }
-	if same(opened.documents, now.documents) && same(opened.chats, now.chats) {
-		return nil
+	if !then.replaced(now) {
+		return state, nil
 	}
-	if documents := s.indexes[tenant]; documents != nil {
-		s.left = append(s.left, documents)
+	if err := state.lane.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
-	if sessions := s.chats[tenant]; sessions != nil {
-		s.left = append(s.left, sessions)
+	defer state.lane.Release(1)
+	if now, err = s.stat(tenant); err != nil {
+		return nil, err
 	}
-	delete(s.indexes, tenant)
-	delete(s.chats, tenant)
-	delete(s.files, tenant)
-	return nil
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if state.files.replaced(now) {
+		s.left = append(s.left, state.take()...)
+	}
+	return state, nil
 }

@@ -116,7 +116,7 @@ func TestARemovalThatWasBrokenOff(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.setAside("a-b"); err != nil {
+	if _, err := s.setAside(t.Context(), "a-b"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.RemoveTenant(t.Context(), "a", true); err != nil {

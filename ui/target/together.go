@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/server"
@@ -209,7 +210,12 @@ type federated struct {
 	patience time.Duration
 	check    func() error // whether it can be asked by now
 
-	mutex   sync.Mutex // guards what was learnt of it
+	mutex sync.Mutex // never held over a request: who asks meanwhile asks as well
+	known learnt
+}
+
+// learnt is what is remembered of a target.
+type learnt struct {
 	sources []string
 	agent   *int
 }
@@ -225,10 +231,8 @@ func (f *federated) Sources(ctx context.Context) []string {
 	if f.opened.Choice.Kind != KindRemote {
 		return nil
 	}
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	if f.sources != nil {
-		return f.sources
+	if known := f.learnt().sources; known != nil {
+		return known
 	}
 	indexed, err := f.opened.Client.IndexedSources(ctx)
 	if err != nil {
@@ -246,8 +250,16 @@ func (f *federated) Sources(ctx context.Context) []string {
 			indexed = append(indexed, source.Value)
 		}
 	}
-	f.sources = indexed
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.known.sources = indexed
 	return indexed
+}
+
+func (f *federated) learnt() learnt {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.known
 }
 
 // Search asks as the agent of the profile, if it has one.
@@ -269,20 +281,19 @@ func (f *federated) agentID(ctx context.Context) (*int, error) {
 	if agent.IsZero() || agent.ID != nil {
 		return agent.ID, nil
 	}
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	if f.agent != nil {
-		return f.agent, nil
+	if known := f.learnt().agent; known != nil {
+		return known, nil
 	}
 	personas, err := f.opened.Client.Personas(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look up the agent %q: %w", agent.Name, err)
 	}
-	for _, p := range personas {
-		if strings.EqualFold(p.Name, agent.Name) {
-			f.agent = &p.ID
-			return f.agent, nil
-		}
+	id, _, found := client.FindAgent(personas, agent.Name)
+	if !found {
+		return nil, fmt.Errorf("there is no agent %q", agent.Name)
 	}
-	return nil, fmt.Errorf("there is no agent %q", agent.Name)
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.known.agent = &id
+	return &id, nil
 }

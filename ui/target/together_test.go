@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -240,5 +241,64 @@ func TestHostileServersBesideTheLibrary(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A server that does not answer one search keeps no other one waiting, though both ask what is connected to it and what
+// number its agent has.
+func TestASlowServerKeepsNoOtherSearchWaiting(t *testing.T) {
+	slow, goOn := make(chan string, 2), make(chan struct{})
+	var asked sync.Map
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, again := asked.LoadOrStore(r.URL.Path, true); !again {
+			slow <- r.URL.Path
+			<-goOn
+		}
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/api/persona":
+			_, _ = io.WriteString(w, `[{"id":7,"name":"Eng"}]`)
+		case "/api/manage/indexed-sources":
+			_, _ = io.WriteString(w, `{"sources":["slack"]}`)
+		case "/api/federated":
+			_, _ = io.WriteString(w, `[]`)
+		default:
+			finds("Found")(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	h := configured(t, "profiles:\n  acme:\n    server_url: "+s.URL+"\n    token: acme-token\n    agent: Eng\n")
+	choice, err := h.Decide(Request{Profile: "acme"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks, opened, err := h.openFederated(t.Context(), choice, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = opened.Close() })
+	asked.Store("/api/search", true)
+	search := func() error {
+		_, err := asks.Search(t.Context(), wire.SearchRequest{Query: "lantern"})
+		return err
+	}
+	for path, ask := range map[string]func() error{
+		"/api/persona":                search,
+		"/api/manage/indexed-sources": func() error { asks.Sources(t.Context()); return nil },
+	} {
+		first := make(chan error, 1)
+		asked.Delete(path)
+		go func() { first <- ask() }()
+		if at := <-slow; at != path {
+			t.Fatalf("waits at %s", at)
+		}
+		asked.Store("/api/federated", true)
+		if err := ask(); err != nil {
+			t.Error(err)
+		}
+		goOn <- struct{}{}
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
 	}
 }
