@@ -8,7 +8,6 @@ import (
 
 	"quarry/client/wire"
 	"quarry/server/directory"
-	"quarry/server/index"
 )
 
 // personas answers GET /persona.
@@ -96,20 +95,21 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 	if err != nil {
 		return nil, err
 	}
+	scopes, err := s.scopesOf(ctx, who, agents)
+	if err != nil {
+		return nil, err
+	}
 	described := []wire.Persona{}
 	for _, a := range agents {
-		sources, attached, err := s.knowledge(ctx, who, a)
-		if err != nil {
-			return nil, err
-		}
 		sets := []wire.DocumentSet{}
 		for _, set := range visible.of(a.DocumentSets) {
 			sets = append(sets, byID[set.ID])
 		}
 		p := wire.Persona{
 			ID: a.ID, Name: a.Name, Description: a.Description, Tools: []any{}, StarterMessages: a.StarterMessages,
-			DocumentSets: sets, AttachedDocumentCount: attached, KnowledgeSources: sources,
-			IsPublic: a.Public, IsListed: a.Listed, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
+			DocumentSets: sets, AttachedDocumentCount: scopes[a.ID].attached,
+			KnowledgeSources: append([]string{}, scopes[a.ID].sources...),
+			IsPublic:         a.Public, IsListed: a.Listed, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
 			Permissions: map[string]any{},
 		}
 		if len(p.StarterMessages) == 0 {
@@ -152,29 +152,4 @@ func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, visi
 		byID[set.ID] = set
 	}
 	return byID, err
-}
-
-// knowledge tells of an agent's scope the sources that hold something the caller may see, and how many of the attached
-// documents they may; nothing for an agent without a scope of its own.
-func (s *Server) knowledge(ctx context.Context, who directory.Principal, agent directory.Agent) (
-	sources []string, attached int, err error) {
-	sources = []string{}
-	if len(agent.DocumentSets) == 0 && len(agent.Documents) == 0 {
-		return sources, 0, nil
-	}
-	filter := index.Filter{Access: who.Access(), Documents: agent.Documents, Since: agent.SearchStart}
-	for _, set := range agent.DocumentSets {
-		filter.Sets = append(filter.Sets, set.Name)
-	}
-	err = s.reading(ctx, who, func(snapshot index.Snapshot) error {
-		counts, err := snapshot.Facets(ctx, filter)
-		if err != nil {
-			return err
-		}
-		sources = listed(counts.Sources)
-		seen, err := snapshot.Documents(ctx, agent.Documents, who.Access())
-		attached = len(seen)
-		return err
-	})
-	return sources, attached, err
 }

@@ -77,6 +77,7 @@ type Server struct {
 	patience  patience
 	vectors   pipeline.QueryVectors // of queries that were asked lately
 	turns     turns
+	counted   counted
 }
 
 // New makes a server. It opens nothing.
@@ -94,6 +95,7 @@ func New(options Options) *Server {
 		Options: options, incognito: chat.NewIncognito(options.Now, guard.Log(options.Log, "forget incognito sessions")),
 		heartbeat: heartbeat, stopCheck: stopCheck,
 		measures: sync.OnceValue(newMeasures), patience: usualPatience(), turns: newTurns(),
+		counted: newCounted(),
 	}
 }
 

@@ -172,11 +172,12 @@ func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets
 		return nil, err
 	}
 	known = slices.DeleteFunc(known, func(pair directory.CCPair) bool { return !mayKnow(who, pair) })
-	for _, set := range sets {
-		details, err := d.DescribeSet(ctx, set)
-		if err != nil {
-			return nil, err
-		}
+	details, err := d.DescribeSets(ctx, sets)
+	if err != nil {
+		return nil, err
+	}
+	for _, details := range details {
+		set := details.DocumentSet
 		described := wire.DocumentSet{
 			ID: set.ID, Name: set.Name, IsUpToDate: true, IsPublic: set.Public,
 			CCPairSummaries: summaries(details.CCPairs, known), Users: []string{}, Groups: []int{},

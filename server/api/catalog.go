@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,48 +12,23 @@ import (
 	"quarry/server/index"
 )
 
-// visibleSources lists the sources that hold a document that the caller may see, sorted; internal ones are left out.
-func (s *Server) visibleSources(ctx context.Context, who directory.Principal) ([]string, error) {
-	values := []string{}
-	err := s.reading(ctx, who, func(snapshot index.Snapshot) error {
-		counts, err := snapshot.Facets(ctx, index.Filter{Access: who.Access()})
-		if err != nil {
-			return err
-		}
-		values = listed(counts.Sources)
-		return nil
-	})
-	return values, err
-}
-
-func listed(counts []index.ValueCount) []string {
-	values := []string{}
-	for _, c := range counts {
-		if source, ok := wire.LookupSource(c.Value); !ok || !source.Internal {
-			values = append(values, c.Value)
-		}
-	}
-	slices.Sort(values)
-	return values
-}
-
 // indexedSources answers GET /manage/indexed-sources.
 func (s *Server) indexedSources(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	sources, err := s.visibleSources(r.Context(), who)
+	known, err := s.catalog(r.Context(), who)
 	if err != nil {
 		return err
 	}
-	return answer(w, wire.IndexedSources{Sources: sources})
+	return answer(w, wire.IndexedSources{Sources: known.sources})
 }
 
 // connectorStatus answers GET /manage/connector-status: what is indexed can be searched, so every source is active.
 func (s *Server) connectorStatus(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	sources, err := s.visibleSources(r.Context(), who)
+	known, err := s.catalog(r.Context(), who)
 	if err != nil {
 		return err
 	}
 	rows := []wire.ConnectorStatus{}
-	for _, source := range sources {
+	for _, source := range known.sources {
 		rows = append(rows, wire.ConnectorStatus{HasSuccessfulRun: true, Source: source, Status: "ACTIVE"})
 	}
 	return answer(w, rows)
@@ -126,18 +100,17 @@ func (s *Server) validTags(w http.ResponseWriter, r *http.Request, who directory
 	if err := f.failure(); err != nil {
 		return err
 	}
-	var tags []countedTag
-	err := s.reading(r.Context(), who, func(snapshot index.Snapshot) (err error) {
-		tags, err = tagsBySource(r.Context(), snapshot, who.Access(), asked)
-		return err
-	})
+	known, err := s.catalog(r.Context(), who)
 	if err != nil {
 		return err
 	}
 	valid := wire.ValidTags{Tags: []wire.SourceTag{}}
-	for _, tag := range tags {
+	for _, tag := range known.tags {
 		if len(valid.Tags) == limit {
 			break
+		}
+		if len(asked) > 0 && !slices.Contains(asked, tag.source) {
+			continue
 		}
 		if pattern == nil || *pattern == "" || newTagPattern(*pattern, prefix).matches(tag.Tag) {
 			valid.Tags = append(valid.Tags, wire.SourceTag{Key: tag.Key, Value: tag.Value, Source: tag.source})
@@ -152,31 +125,10 @@ type countedTag struct {
 	count  int
 }
 
-// tagsBySource counts the tags of each source by itself, because the index counts them over all.
-func tagsBySource(ctx context.Context, snapshot index.Snapshot, access index.Access, asked []string) (
-	[]countedTag, error) {
-	counts, err := snapshot.Facets(ctx, index.Filter{Access: access})
-	if err != nil {
-		return nil, err
-	}
-	var tags []countedTag
-	for _, source := range counts.Sources {
-		if len(asked) > 0 && !slices.Contains(asked, source.Value) {
-			continue
-		}
-		own, err := snapshot.Facets(ctx, index.Filter{Access: access, Sources: []string{source.Value}})
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range own.Tags {
-			tags = append(tags, countedTag{Tag: t.Tag, source: source.Value, count: t.Count})
-		}
-	}
-	slices.SortFunc(tags, func(a, b countedTag) int {
-		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
-			cmp.Compare(a.source, b.source))
-	})
-	return tags, nil
+// compareTags puts the most frequent first.
+func compareTags(a, b countedTag) int {
+	return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
+		cmp.Compare(a.source, b.source))
 }
 
 // boolean reads a boolean as FastAPI does.

@@ -24,6 +24,11 @@ func (t turns) wait(ctx context.Context, request pipeline.Request) (done func(),
 	if asks || request.Search.Stream {
 		return func() {}, nil
 	}
+	return t.take(ctx)
+}
+
+// take waits for a turn.
+func (t turns) take(ctx context.Context) (done func(), err error) {
 	select {
 	case t <- struct{}{}:
 		return sync.OnceFunc(func() { <-t }), nil

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"quarry/client/wire"
@@ -16,8 +18,9 @@ import (
 const (
 	maxPrompt           = 100_000 // bytes
 	maxStarterMessages  = 20
-	maxAgentDocuments   = 10_000
-	maxAgentDocumentSet = 1_000
+	maxStarterBytes     = 32 << 10 // of all of them, as JSON
+	maxAgentDocuments   = 1_000
+	maxAgentDocumentSet = 100
 )
 
 // Agent is a scope and a manner of searching that people choose by name.
@@ -58,8 +61,15 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 	if err != nil {
 		return Agent{}, fmt.Errorf("write starter messages: %w", err)
 	}
+	if len(starters) > maxStarterBytes {
+		return Agent{}, refuse("an agent's starter messages may have at most %d bytes together", maxStarterBytes)
+	}
 	err = d.write(ctx, "add agent "+agent.Name, func(tx *sql.Tx) error {
 		owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
+		if err := refuseMore(ctx, tx, KindAgent, agent.OwnerID, MostAgents,
+			"SELECT count(*) FROM agents WHERE owner_id = ?1"); err != nil {
+			return err
+		}
 		err := refuseAlike(ctx, tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
 				LEFT JOIN users u ON u.id = a.owner_id
 			WHERE a.tenant_id = ?1 AND (a.owner_id IS ?2 OR a.is_public AND (coalesce(u.role = ?3, 0)
@@ -144,9 +154,10 @@ func attach(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error 
 	return nil
 }
 
-func visibleAgents() string {
-	return `SELECT a.id, a.name, a.description, a.starter_messages, a.search_start_date, a.is_public,
-		a.is_listed, coalesce(u.id, ''), coalesce(u.email, ''), a.system_prompt, a.task_prompt, a.model_provider, a.model
+// visibleAgents selects agents with the columns of their prompts, which are long, or texts in the place of them.
+func visibleAgents(systemPrompt, taskPrompt string) string {
+	return `SELECT a.id, a.name, a.description, a.starter_messages, a.search_start_date, a.is_public, a.is_listed,
+		coalesce(u.id, ''), coalesce(u.email, ''), ` + systemPrompt + ", " + taskPrompt + `, a.model_provider, a.model
 	` + fromVisibleAgents()
 }
 
@@ -155,10 +166,10 @@ func fromVisibleAgents() string {
 	WHERE a.tenant_id = ?1 AND (a.is_public OR ?2 OR a.owner_id = ?3 OR ` + admits("agent", "a") + `)`
 }
 
-// Agents lists the agents that the caller may use: the default one first, then by id. One that looks like another of them
-// has its id in its name, see shownNames.
+// Agents lists the agents that the caller may use, without their prompts and attached documents: the default one first,
+// then by id. One that looks like another of them has its id in its name, see shownNames.
 func (d *Directory) Agents(ctx context.Context, p Principal) ([]Agent, error) {
-	agents, err := d.agents(ctx, p, visibleAgents()+" ORDER BY a.id", p.Tenant, p.Admin, p.UserID)
+	agents, err := d.agents(ctx, p, visibleAgents("''", "''")+" ORDER BY a.id", p.Tenant, p.Admin, p.UserID)
 	if err != nil {
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
@@ -170,14 +181,14 @@ func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, erro
 	if id == 0 {
 		return DefaultAgent(), nil
 	}
-	agents, err := d.agents(ctx, p, visibleAgents()+" AND a.id = ?4", p.Tenant, p.Admin, p.UserID, id)
+	agents, err := d.agents(ctx, p, visibleAgents("a.system_prompt", "a.task_prompt")+" AND a.id = ?4", p.Tenant, p.Admin, p.UserID, id)
 	if err != nil {
 		return Agent{}, fmt.Errorf("read agent %d: %w", id, err)
 	}
 	if len(agents) == 0 {
 		return Agent{}, fmt.Errorf("agent %d: %w", id, ErrNotFound)
 	}
-	return agents[0], nil
+	return agents[0], d.ReadDocuments(ctx, agents)
 }
 
 func (d *Directory) agents(ctx context.Context, p Principal, query string, args ...any) ([]Agent, error) {
@@ -207,34 +218,63 @@ func (d *Directory) agents(ctx context.Context, p Principal, query string, args 
 	if err != nil {
 		return nil, err
 	}
-	for i := range agents {
-		if err := d.readScope(ctx, &agents[i]); err != nil {
-			return nil, err
-		}
-	}
-	return agents, nil
+	return agents, d.readSets(ctx, agents)
 }
 
-// readScope reads an agent's sets and documents.
-func (d *Directory) readScope(ctx context.Context, agent *Agent) error {
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		var s DocumentSet
-		if err := rows.Scan(&s.ID, &s.Name, &s.Description, &s.Public); err != nil {
-			return err
-		}
-		agent.DocumentSets = append(agent.DocumentSets, s)
-		return nil
-	}, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
-		JOIN agent_document_sets a ON a.document_set_id = s.id WHERE a.agent_id = ? ORDER BY s.name`, agent.ID)
-	if err != nil {
-		return fmt.Errorf("read the document sets of agent %d: %w", agent.ID, err)
+// byID finds agents by their ids.
+func byID(agents []Agent) map[int]*Agent {
+	found := make(map[int]*Agent, len(agents))
+	for i := range agents {
+		found[agents[i].ID] = &agents[i]
 	}
-	agent.Documents, err = d.names(ctx,
-		"SELECT document_id FROM agent_documents WHERE agent_id = ? ORDER BY document_id", agent.ID)
+	return found
+}
+
+// readSets reads the document sets of agents.
+func (d *Directory) readSets(ctx context.Context, agents []Agent) error {
+	found := byID(agents)
+	err := d.each(ctx, func(rows *sql.Rows) error {
+		var (
+			id int
+			s  DocumentSet
+		)
+		err := rows.Scan(&id, &s.ID, &s.Name, &s.Description, &s.Public)
+		found[id].DocumentSets = append(found[id].DocumentSets, s)
+		return err
+	}, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public FROM document_sets s
+		JOIN agent_document_sets a ON a.document_set_id = s.id WHERE a.agent_id IN (SELECT value FROM json_each(?)) ORDER BY s.name`, idList(found))
 	if err != nil {
-		return fmt.Errorf("read the documents of agent %d: %w", agent.ID, err)
+		return fmt.Errorf("read the document sets of agents: %w", err)
 	}
 	return nil
+}
+
+// ReadDocuments reads the attached documents of agents that Agents listed.
+func (d *Directory) ReadDocuments(ctx context.Context, agents []Agent) error {
+	found := byID(agents)
+	for _, agent := range found {
+		agent.Documents = nil
+	}
+	err := d.each(ctx, func(rows *sql.Rows) error {
+		id, document := 0, ""
+		err := rows.Scan(&id, &document)
+		found[id].Documents = append(found[id].Documents, document)
+		return err
+	}, "SELECT agent_id, document_id FROM agent_documents WHERE agent_id IN (SELECT value FROM json_each(?)) ORDER BY document_id",
+		idList(found))
+	if err != nil {
+		return fmt.Errorf("read the documents of agents: %w", err)
+	}
+	return nil
+}
+
+// idList is a list of ids as a parameter of json_each.
+func idList[T any](byID map[int]T) string {
+	var list []byte
+	for id := range byID {
+		list = strconv.AppendInt(append(list, ','), int64(id), 10)
+	}
+	return "[" + strings.TrimPrefix(string(list), ",") + "]"
 }
 
 // AgentAudience reads for whom an agent is, beside its owner and the administrators.

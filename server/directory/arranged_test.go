@@ -128,6 +128,7 @@ func TestSetsAndAgentsForSome(t *testing.T) {
 		}
 		for _, a := range must[[]Agent](t)(d.Agents(ctx, test.who))[1:] {
 			agents = append(agents, a.Name)
+			a = must[Agent](t)(d.Agent(ctx, test.who, a.ID))
 			if a.SystemPrompt != "Be brief." || a.Provider != "p" || a.Model != "m" {
 				t.Errorf("read back as %+v", a)
 			}

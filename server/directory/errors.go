@@ -47,6 +47,7 @@ const (
 	KindDocumentSet Kind = "document set"
 	KindAgent       Kind = "agent"
 	KindTenant      Kind = "tenant"
+	KindToken       Kind = "token"
 )
 
 // MissingError names what is not there, or may not be seen by who named it. It is an ErrNotFound.

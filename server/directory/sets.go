@@ -191,16 +191,39 @@ func (d *Directory) visibleSets(ctx context.Context, p Principal) ([]DocumentSet
 	return sets, nil
 }
 
-// DescribeSet reads what a set is made of.
-func (d *Directory) DescribeSet(ctx context.Context, set DocumentSet) (details SetDetails, err error) {
-	details.DocumentSet = set
-	details.Audience, err = d.audience(ctx, "document_set", set.ID)
-	if err == nil {
-		details.CCPairs, err = d.ids(ctx,
-			"SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ? ORDER BY cc_pair_id", set.ID)
+// DescribeSets reads what sets are made of, in their order.
+func (d *Directory) DescribeSets(ctx context.Context, sets []DocumentSet) ([]SetDetails, error) {
+	described, byID := make([]SetDetails, len(sets)), make(map[int]*SetDetails, len(sets))
+	for i, set := range sets {
+		described[i].DocumentSet, byID[set.ID] = set, &described[i]
 	}
-	if err != nil {
-		return SetDetails{}, fmt.Errorf("read document set %s: %w", set.Name, err)
+	ids := idList(byID)
+	for _, column := range []struct {
+		table, name string
+		of          func(*SetDetails) any
+	}{
+		{"document_set_users", "user_id", func(s *SetDetails) any { return appended(&s.Audience.Users) }},
+		{"document_set_groups", "group_id", func(s *SetDetails) any { return appended(&s.Audience.Groups) }},
+		{"document_set_cc_pairs", "cc_pair_id", func(s *SetDetails) any { return appended(&s.CCPairs) }},
+	} {
+		err := d.each(ctx, func(rows *sql.Rows) error {
+			id := 0
+			var value any
+			if err := rows.Scan(&id, &value); err != nil {
+				return err
+			}
+			return rows.Scan(&id, column.of(byID[id]))
+		}, fmt.Sprintf(`SELECT document_set_id, %[1]s FROM %[2]s WHERE document_set_id IN (SELECT value FROM json_each(?))
+			ORDER BY %[1]s`, column.name, column.table), ids)
+		if err != nil {
+			return nil, fmt.Errorf("read document sets: %w", err)
+		}
 	}
-	return details, nil
+	return described, nil
+}
+
+// appended appends a value to a list and returns the place of it.
+func appended[T any](list *[]T) *T {
+	*list = append(*list, *new(T))
+	return &(*list)[len(*list)-1]
 }

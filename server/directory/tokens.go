@@ -99,6 +99,11 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 		if err != nil {
 			return err
 		}
+		err = refuseMore(ctx, tx, KindToken, user.ID, MostTokens, `SELECT count(*) FROM tokens WHERE user_id = ?1 AND NOT is_revoked
+			AND (expires_at IS NULL OR expires_at > ?2)`, token.CreatedAt.UnixMicro())
+		if err != nil {
+			return err
+		}
 		return tx.QueryRowContext(ctx, `INSERT INTO tokens
 			(user_id, name, kind, hash, display, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			RETURNING id`, user.ID, token.Name, kindUser, hash(secret), token.Display, scopes,

@@ -332,11 +332,12 @@ func (d *Directory) DocumentSets(ctx context.Context) ([]wire.DirectorySet, erro
 		if err != nil {
 			return err
 		}
-		for _, set := range sets {
-			details, err := people.DescribeSet(ctx, set)
-			if err != nil {
-				return err
-			}
+		described, err := people.DescribeSets(ctx, sets)
+		if err != nil {
+			return err
+		}
+		for _, details := range described {
+			set := details.DocumentSet
 			row := wire.DirectorySet{ID: set.ID, Name: set.Name, Description: set.Description, IsPublic: set.Public,
 				Connectors: known.pairNames(details.CCPairs)}
 			row.Users, row.Groups = known.audience(details.Audience)
@@ -387,6 +388,9 @@ func (d *Directory) Agents(ctx context.Context) ([]wire.DirectoryAgent, error) {
 		for _, agent := range agents {
 			if agent.Builtin {
 				continue
+			}
+			if agent, err = people.Agent(ctx, directory.Owner(d.tokens.tenant), agent.ID); err != nil {
+				return err
 			}
 			audience, err := people.AgentAudience(ctx, agent)
 			if err != nil {

@@ -1,0 +1,256 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+)
+
+// The bounds of what is remembered of libraries: about 5 MB of agents' scopes, and at most about 50 MB of catalogs.
+const (
+	maxScopes      = 10_000
+	maxCatalogs    = 50
+	maxCatalogTags = 10_000 // a catalog with more tags is counted again each time
+)
+
+// counted remembers what listings counted in a library, for as long as the library stays as it is: a listing costs the
+// same however many documents there are and however often it is asked for.
+type counted struct {
+	scopes   *lru.Cache[scopeKey, atVersion[scopeCount]]
+	catalogs *lru.Cache[callerKeyed, atVersion[catalog]]
+}
+
+// callerKeyed is a tenant and what a caller may see of it.
+type callerKeyed struct{ tenant, access string }
+
+// scopeKey is an agent's scope, as a caller sees it. Agents do not change, and their numbers do not come again.
+type scopeKey struct {
+	callerKeyed
+	agent int
+}
+
+// atVersion is what was counted at a version of a library.
+type atVersion[T any] struct {
+	version string
+	value   T
+}
+
+// scopeCount is what an agent's scope holds: the sources, and how many of the attached documents.
+type scopeCount struct {
+	sources  []string
+	attached int
+}
+
+// catalog is what a library holds.
+type catalog struct {
+	sources []string
+	tags    []countedTag // the most frequent first
+}
+
+func newCounted() counted {
+	scopes, err := lru.New[scopeKey, atVersion[scopeCount]](maxScopes)
+	if err != nil {
+		panic(err) // the size is positive
+	}
+	catalogs, err := lru.New[callerKeyed, atVersion[catalog]](maxCatalogs)
+	if err != nil {
+		panic(err)
+	}
+	return counted{scopes, catalogs}
+}
+
+func keyOf(who directory.Principal) callerKeyed {
+	access := who.Access()
+	if access.All {
+		return callerKeyed{who.Tenant, "*"}
+	}
+	return callerKeyed{who.Tenant, strings.Join(access.Terms, "\x00")}
+}
+
+// catalog counts the sources and tags of the documents that the caller may see.
+func (s *Server) catalog(ctx context.Context, who directory.Principal) (known catalog, err error) {
+	key := keyOf(who)
+	err = s.reading(ctx, who, func(snapshot index.Snapshot) error {
+		remembered := func() bool {
+			kept, ok := s.counted.catalogs.Get(key)
+			known = kept.value
+			return ok && kept.version == snapshot.Version()
+		}
+		if remembered() {
+			return nil
+		}
+		done, err := s.turns.take(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		if remembered() { // somebody else counted meanwhile
+			return nil
+		}
+		if known, err = countCatalog(ctx, snapshot, who.Access()); err == nil && len(known.tags) <= maxCatalogTags {
+			s.counted.catalogs.Add(key, atVersion[catalog]{snapshot.Version(), known})
+		}
+		return err
+	})
+	return known, err
+}
+
+// scopesOf counts what the scopes of agents hold that the caller may see, by the agents' numbers.
+func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents []directory.Agent) (map[int]scopeCount, error) {
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	key, known := keyOf(who), make(map[int]scopeCount, len(agents))
+	err = s.reading(ctx, who, func(snapshot index.Snapshot) error {
+		missing := func() (missing []directory.Agent) {
+			for _, a := range agents {
+				if a.Builtin {
+					continue // it has no scope
+				}
+				kept, ok := s.counted.scopes.Get(scopeKey{key, a.ID})
+				if ok && kept.version == snapshot.Version() {
+					known[a.ID] = kept.value
+				} else {
+					missing = append(missing, a)
+				}
+			}
+			return missing
+		}
+		if len(missing()) == 0 {
+			return nil
+		}
+		done, err := s.turns.take(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		rest := missing() // somebody else may have counted meanwhile
+		if err := d.ReadDocuments(ctx, rest); err != nil {
+			return err
+		}
+		counts, err := countScopes(ctx, snapshot, who.Access(), rest)
+		for id, count := range counts {
+			known[id] = count
+			s.counted.scopes.Add(scopeKey{key, id}, atVersion[scopeCount]{snapshot.Version(), count})
+		}
+		return err
+	})
+	return known, err
+}
+
+// countScopes counts each document set once and looks at each attached document once, whichever agents have them.
+func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
+	map[int]scopeCount, error) {
+	documents, err := attachedDocuments(ctx, snapshot, access, agents)
+	if err != nil {
+		return nil, err
+	}
+	type part struct {
+		set   string
+		since time.Time
+	}
+	parts, counts := map[part][]string{}, make(map[int]scopeCount, len(agents))
+	for _, a := range agents {
+		count := scopeCount{sources: []string{}}
+		for _, set := range a.DocumentSets {
+			part := part{set.Name, a.SearchStart}
+			if _, known := parts[part]; !known {
+				facets, err := snapshot.Facets(ctx, index.Filter{Access: access, Sets: []string{set.Name}, Since: a.SearchStart})
+				if err != nil {
+					return nil, err
+				}
+				parts[part] = listed(facets.Sources)
+			}
+			count.sources = append(count.sources, parts[part]...)
+		}
+		for _, id := range a.Documents {
+			seen, ok := documents[id]
+			if !ok {
+				continue
+			}
+			count.attached++
+			if a.SearchStart.IsZero() || !seen.updated.IsZero() && !seen.updated.Before(a.SearchStart) {
+				count.sources = append(count.sources, listed([]index.ValueCount{{Value: seen.source}})...)
+			}
+		}
+		slices.Sort(count.sources)
+		count.sources = slices.Compact(count.sources)
+		counts[a.ID] = count
+	}
+	return counts, nil
+}
+
+// attachedDocument is what an agent's scope needs to know of a document.
+type attachedDocument struct {
+	source  string
+	updated time.Time
+}
+
+// attachedDocuments reads those of the documents attached to agents that the caller may see.
+func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
+	map[string]attachedDocument, error) {
+	seen := map[string]attachedDocument{}
+	ids := map[string]bool{}
+	for _, a := range agents {
+		for _, id := range a.Documents {
+			ids[id] = true
+		}
+	}
+	batch := make([]string, 0, settleBatch)
+	read := func() error {
+		stored, err := snapshot.Documents(ctx, batch, access)
+		for _, d := range stored {
+			seen[d.ID] = attachedDocument{d.Source, d.UpdatedAt}
+		}
+		batch = batch[:0]
+		return err
+	}
+	for id := range ids {
+		if batch = append(batch, id); len(batch) == cap(batch) {
+			if err := read(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return seen, read()
+}
+
+// countCatalog counts the tags of each source by itself, because the index counts them over all.
+func countCatalog(ctx context.Context, snapshot index.Snapshot, access index.Access) (catalog, error) {
+	counts, err := snapshot.Facets(ctx, index.Filter{Access: access})
+	if err != nil {
+		return catalog{}, err
+	}
+	known := catalog{sources: listed(counts.Sources)}
+	for _, source := range counts.Sources {
+		own, err := snapshot.Facets(ctx, index.Filter{Access: access, Sources: []string{source.Value}})
+		if err != nil {
+			return catalog{}, err
+		}
+		for _, t := range own.Tags {
+			known.tags = append(known.tags, countedTag{Tag: t.Tag, source: source.Value, count: t.Count})
+		}
+	}
+	slices.SortFunc(known.tags, compareTags)
+	return known, nil
+}
+
+// listed are the sources that are no internal ones, sorted.
+func listed(counts []index.ValueCount) []string {
+	values := []string{}
+	for _, c := range counts {
+		if source, ok := wire.LookupSource(c.Value); !ok || !source.Internal {
+			values = append(values, c.Value)
+		}
+	}
+	slices.Sort(values)
+	return values
+}
