@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/charmbracelet/x/exp/golden"
 
@@ -213,38 +214,40 @@ func TestIngestionCanBeFoundAtOnce(t *testing.T) {
 }
 
 func TestTokensByTheAPI(t *testing.T) {
-	w := newWorld(t)
-	made := post[wire.NewAccessToken](w, "owner", "/user/pats", `{"name":"ci","expiration_days":30,"scopes":["read:search"]}`)
-	if made.Token == "" || made.ExpiresAt == nil || *made.ExpiresAt != "2026-07-01T23:59:59.999999+00:00" {
-		t.Fatalf("made %+v", made)
-	}
-	w.tokens["new"] = made.Token
-	if len(post[wire.SearchResponse](w, "new", "/search", `{"query":"deploy"}`).Results) == 0 {
-		t.Error("the new token finds nothing")
-	}
-	list := get[[]wire.AccessToken](w, "owner", "/user/pats")
-	if !slices.ContainsFunc(list, func(a wire.AccessToken) bool { return a.ID == made.ID && a.LastUsedAt != nil }) {
-		t.Errorf("listed %+v", list)
-	}
-	for _, a := range get[[]wire.AccessToken](w, "jo", "/user/pats") {
-		if a.ID == made.ID {
-			t.Error("somebody else's token is listed")
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		made := post[wire.NewAccessToken](w, "owner", "/user/pats", `{"name":"ci","expiration_days":30,"scopes":["read:search"]}`)
+		if made.Token == "" || made.ExpiresAt == nil || *made.ExpiresAt != "2026-07-01T23:59:59.999999+00:00" {
+			t.Fatalf("made %+v", made)
 		}
-	}
-	target := "/user/pats/" + url.PathEscape(strings.TrimSpace(jsonNumber(t, made.ID)))
-	for _, step := range []struct {
-		who    string
-		status int
-		body   string
-	}{{"jo", 404, "Token not found"}, {"owner", 200, "Token deleted successfully"}, {"owner", 404, "Token not found"}} {
-		answer := w.call(w.public, step.who, http.MethodDelete, target, "")
-		if answer.Code != step.status || !strings.Contains(answer.Body.String(), step.body) {
-			t.Errorf("%s deletes: HTTP %d %s", step.who, answer.Code, answer.Body)
+		w.tokens["new"] = made.Token
+		if len(post[wire.SearchResponse](w, "new", "/search", `{"query":"deploy"}`).Results) == 0 {
+			t.Error("the new token finds nothing")
 		}
-	}
-	if answer := w.call(w.public, "new", "POST", "/search", `{"query":"deploy"}`); answer.Code != http.StatusForbidden {
-		t.Errorf("a deleted token: HTTP %d", answer.Code)
-	}
+		list := get[[]wire.AccessToken](w, "owner", "/user/pats")
+		if !slices.ContainsFunc(list, func(a wire.AccessToken) bool { return a.ID == made.ID && a.LastUsedAt != nil }) {
+			t.Errorf("listed %+v", list)
+		}
+		for _, a := range get[[]wire.AccessToken](w, "jo", "/user/pats") {
+			if a.ID == made.ID {
+				t.Error("somebody else's token is listed")
+			}
+		}
+		target := "/user/pats/" + url.PathEscape(strings.TrimSpace(jsonNumber(t, made.ID)))
+		for _, step := range []struct {
+			who    string
+			status int
+			body   string
+		}{{"jo", 404, "Token not found"}, {"owner", 200, "Token deleted successfully"}, {"owner", 404, "Token not found"}} {
+			answer := w.call(w.public, step.who, http.MethodDelete, target, "")
+			if answer.Code != step.status || !strings.Contains(answer.Body.String(), step.body) {
+				t.Errorf("%s deletes: HTTP %d %s", step.who, answer.Code, answer.Body)
+			}
+		}
+		if answer := w.call(w.public, "new", "POST", "/search", `{"query":"deploy"}`); answer.Code != http.StatusForbidden {
+			t.Errorf("a deleted token: HTTP %d", answer.Code)
+		}
+	})
 }
 
 func jsonNumber(t *testing.T, n int) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quarry/client/wire"
@@ -185,28 +186,30 @@ func TestTokensEnd(t *testing.T) {
 }
 
 func TestLastUse(t *testing.T) {
-	d, c := open(t, "", false)
-	_, secret := token(t, d, TokenRequest{})
-	lastUse := func() time.Time { return must[[]Token](t)(d.ListTokens(t.Context(), DefaultTenant, ""))[0].LastUsed }
-	use := func() { must[Principal](t)(d.Authenticate(t.Context(), secret)) }
-	if !lastUse().IsZero() {
-		t.Error("used before it was used")
-	}
-	use()
-	first := lastUse()
-	if !first.Equal(c.Now()) {
-		t.Errorf("last used %v", first)
-	}
-	c.advance(lastUsedEvery - time.Second)
-	use()
-	if !lastUse().Equal(first) {
-		t.Error("written again within five minutes")
-	}
-	c.advance(time.Second)
-	use()
-	if !lastUse().Equal(c.Now()) {
-		t.Error("not written after five minutes")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d, c := open(t, "", false)
+		_, secret := token(t, d, TokenRequest{})
+		lastUse := func() time.Time { return must[[]Token](t)(d.ListTokens(t.Context(), DefaultTenant, ""))[0].LastUsed }
+		use := func() { must[Principal](t)(d.Authenticate(t.Context(), secret)) }
+		if !lastUse().IsZero() {
+			t.Error("used before it was used")
+		}
+		use()
+		first := lastUse()
+		if !first.Equal(c.Now()) {
+			t.Errorf("last used %v", first)
+		}
+		c.advance(lastUsedEvery - time.Second)
+		use()
+		if !lastUse().Equal(first) {
+			t.Error("written again within five minutes")
+		}
+		c.advance(time.Second)
+		use()
+		if !lastUse().Equal(c.Now()) {
+			t.Error("not written after five minutes")
+		}
+	})
 }
 
 func TestScopesAndPermissions(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -194,31 +195,33 @@ func TestRememberedListsAreNotShared(t *testing.T) {
 
 // TestUseIsNotedOnce: of many requests at once, one waits for the writer.
 func TestUseIsNotedOnce(t *testing.T) {
-	var n noting
-	if !n.begin(1) || n.begin(1) || !n.begin(2) {
-		t.Error("one token, one note")
-	}
-	n.end(1)
-	if !n.begin(1) {
-		t.Error("a note that ended is not made again")
-	}
-	d, _ := open(t, filepath.Join(t.TempDir(), "directory.db"), false)
-	_, secret := token(t, d, TokenRequest{})
-	var group sync.WaitGroup
-	for range 32 {
-		group.Go(func() {
-			if _, err := d.Authenticate(context.Background(), secret); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	if list := must[[]Token](t)(d.ListTokens(t.Context(), DefaultTenant, "")); list[0].LastUsed.IsZero() {
-		t.Error("the use is not noted")
-	}
-	if len(d.noting.tokens) != 0 {
-		t.Error("a note goes on for ever")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var n noting
+		if !n.begin(1) || n.begin(1) || !n.begin(2) {
+			t.Error("one token, one note")
+		}
+		n.end(1)
+		if !n.begin(1) {
+			t.Error("a note that ended is not made again")
+		}
+		d, _ := open(t, filepath.Join(t.TempDir(), "directory.db"), false)
+		_, secret := token(t, d, TokenRequest{})
+		var group sync.WaitGroup
+		for range 32 {
+			group.Go(func() {
+				if _, err := d.Authenticate(context.Background(), secret); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if list := must[[]Token](t)(d.ListTokens(t.Context(), DefaultTenant, "")); list[0].LastUsed.IsZero() {
+			t.Error("the use is not noted")
+		}
+		if len(d.noting.tokens) != 0 {
+			t.Error("a note goes on for ever")
+		}
+	})
 }
 
 func BenchmarkAuthenticate(b *testing.B) {

@@ -20,7 +20,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
 
-	"quarry/client"
 	"quarry/client/wire"
 	"quarry/theme"
 )
@@ -276,31 +275,33 @@ func TestAskIsCut(t *testing.T) {
 
 // TestAskIsInterrupted: what there is is printed, the server is told, and it is over at once.
 func TestAskIsInterrupted(t *testing.T) {
-	for _, json := range []bool{false, true} {
-		s := newOnyx(t)
-		ctx, interrupt := context.WithCancel(t.Context())
-		stopped := make(chan string, 1)
-		s.on("/chat/stop-chat-session/abc", func(_ http.ResponseWriter, r *http.Request) { stopped <- r.Method })
-		s.on("/chat/send-chat-message", func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			w.Header().Set("Content-Type", wire.MediaTypeEvents)
-			_, _ = io.WriteString(w, `{"chat_session_id":"abc"}`+"\n"+`{"obj":{"type":"message_delta","content":"One two thr"}}`+"\n")
-			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
-		})
-		out := &waiting{for_: "thr", found: interrupt}
-		code := Run(ctx, IO{In: strings.NewReader(""), Out: out, Err: io.Discard, Now: today},
-			append([]string{"ask", "x"}, map[bool][]string{true: {"--json"}}[json]...), testDoors(s.URL))
-		if code != ExitInterrupted {
-			t.Errorf("exit code %d", code)
+	s := newOnyx(t)
+	synctest.Test(t, func(t *testing.T) {
+		for _, json := range []bool{false, true} {
+			ctx, interrupt := context.WithCancel(t.Context())
+			stopped := make(chan string, 1)
+			s.on("/chat/stop-chat-session/abc", func(_ http.ResponseWriter, r *http.Request) { stopped <- r.Method })
+			s.on("/chat/send-chat-message", func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header().Set("Content-Type", wire.MediaTypeEvents)
+				_, _ = io.WriteString(w, `{"chat_session_id":"abc"}`+"\n"+`{"obj":{"type":"message_delta","content":"One two thr"}}`+"\n")
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			})
+			out := &waiting{for_: "thr", found: interrupt}
+			code := Run(ctx, IO{In: strings.NewReader(""), Out: out, Err: io.Discard, Now: today},
+				append([]string{"ask", "x"}, map[bool][]string{true: {"--json"}}[json]...), s.inProcess())
+			if code != ExitInterrupted {
+				t.Errorf("exit code %d", code)
+			}
+			if got := out.String(); !json && got != "One two thr\n" || json && !strings.Contains(got, `"answer":"One two thr"`) {
+				t.Errorf("stdout %q", got)
+			}
+			if method := <-stopped; method != http.MethodPost {
+				t.Errorf("stopped with %s", method)
+			}
 		}
-		if got := out.String(); !json && got != "One two thr\n" || json && !strings.Contains(got, `"answer":"One two thr"`) {
-			t.Errorf("stdout %q", got)
-		}
-		if method := <-stopped; method != http.MethodPost {
-			t.Errorf("stopped with %s", method)
-		}
-	}
+	})
 }
 
 // waiting is an output that tells when a text is there.
@@ -331,21 +332,11 @@ func TestAskPassesASilentPipeOver(t *testing.T) {
 	t.Parallel()
 	s, asked := answering(t, says("yes"))
 	synctest.Test(t, func(t *testing.T) {
-		doors := testDoors(s.URL)
-		target, err := doors.Decide(Where{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		target.Open = func(context.Context) (*Session, error) { // no socket: time stands still while one is read
-			c, err := client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(s.Config.Handler)})
-			return &Session{Client: c, Close: func() error { return nil }}, err
-		}
-		doors.Decide = func(Where) (Target, error) { return target, nil }
 		silent, keep := io.Pipe()
 		defer keep.Close()
 		var out, errs bytes.Buffer
 		started := time.Now()
-		code := Run(t.Context(), IO{In: silent, Out: &out, Err: &errs, Now: today}, []string{"ask", "x"}, doors)
+		code := Run(t.Context(), IO{In: silent, Out: &out, Err: &errs, Now: today}, []string{"ask", "x"}, s.inProcess())
 		if code != ExitSuccess || out.String() != "yes\n" || asked()["message"] != "x" || !strings.Contains(errs.String(), "nothing came") {
 			t.Errorf("%d %q %q", code, out.String(), errs.String())
 		}

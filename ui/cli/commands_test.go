@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/charmbracelet/x/exp/golden"
 	"github.com/spf13/cobra"
@@ -343,24 +344,26 @@ func TestConfigure(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	s := newOnyx(t)
-	for _, shell := range shells() {
-		if got := run(t, testDoors(s.URL), terminal{}, "completion", shell).check(t, ExitSuccess); !strings.Contains(got.out, "quarry") {
-			t.Errorf("%s: %q", shell, got.out)
+	synctest.Test(t, func(t *testing.T) {
+		for _, shell := range shells() {
+			if got := run(t, s.inProcess(), terminal{}, "completion", shell).check(t, ExitSuccess); !strings.Contains(got.out, "quarry") {
+				t.Errorf("%s: %q", shell, got.out)
+			}
 		}
-	}
-	for flag, want := range map[string]string{
-		"--source": "slack\t", "--agent": "Eng\t", "--agent-id": "7\t", "--document-set": "Engineering handbook\t", "--tag": "team=infra\t", "--format": "ndjson",
-	} {
-		got := run(t, testDoors(s.URL), terminal{}, "__complete", "search", flag, "").check(t, ExitSuccess)
-		if !strings.Contains(got.out, want) {
-			t.Errorf("%s offers %q", flag, got.out)
+		for flag, want := range map[string]string{
+			"--source": "slack\t", "--agent": "Eng\t", "--agent-id": "7\t", "--document-set": "Engineering handbook\t", "--tag": "team=infra\t", "--format": "ndjson",
+		} {
+			got := run(t, s.inProcess(), terminal{}, "__complete", "search", flag, "").check(t, ExitSuccess)
+			if !strings.Contains(got.out, want) {
+				t.Errorf("%s offers %q", flag, got.out)
+			}
 		}
-	}
-	if got := run(t, failing(errNotConfigured), terminal{}, "__complete", "search", "--source", "").check(t, ExitSuccess); !strings.Contains(got.out, ":4") {
-		t.Errorf("without a server: %q", got.out)
-	}
-	s.on("/manage/connector-status", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	run(t, testDoors(s.URL), terminal{}, "__complete", "search", "--source", "").check(t, ExitSuccess)
+		if got := run(t, failing(errNotConfigured), terminal{}, "__complete", "search", "--source", "").check(t, ExitSuccess); !strings.Contains(got.out, ":4") {
+			t.Errorf("without a server: %q", got.out)
+		}
+		s.on("/manage/connector-status", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		run(t, s.inProcess(), terminal{}, "__complete", "search", "--source", "").check(t, ExitSuccess)
+	})
 }
 
 // What a person types first after installing the program.

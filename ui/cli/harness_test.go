@@ -110,8 +110,17 @@ func (s *fakeServer) asked(t testing.TB) map[string]any {
 
 // testDoors lead to a server, and to a library behind the same server.
 func testDoors(address string) Doors {
+	return doorsTo(client.Options{BaseURL: address, Profile: "test"})
+}
+
+// inProcess is testDoors for a synctest bubble, in which nothing may wait for a socket.
+func (s *fakeServer) inProcess() Doors {
+	return doorsTo(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(http.HandlerFunc(s.serve)), Profile: "test"})
+}
+
+func doorsTo(options client.Options) Doors {
 	open := func(context.Context) (*Session, error) {
-		c, err := client.New(client.Options{BaseURL: address, Profile: "test"})
+		c, err := client.New(options)
 		if err != nil {
 			return nil, err
 		}

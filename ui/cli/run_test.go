@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
@@ -53,21 +54,23 @@ func TestOneEdit(t *testing.T) {
 
 func TestInterruption(t *testing.T) {
 	s := newOnyx(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	s.on("/search", func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(queryHeader) == "slow query" {
-			cancel()
-			<-r.Context().Done()
-			return
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s.on("/search", func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get(queryHeader) == "slow query" {
+				cancel()
+				<-r.Context().Done()
+				return
+			}
+			body(http.StatusOK, fixture(t, "search.json"))(w, r)
+		})
+		started := time.Now()
+		got := runContext(t, ctx, s.inProcess(), terminal{}, "search", "slow query")
+		got.check(t, ExitInterrupted).twoLines(t, "interrupted")
+		if took := time.Since(started); took > unwindTime {
+			t.Errorf("it took %v", took)
 		}
-		body(http.StatusOK, fixture(t, "search.json"))(w, r)
 	})
-	started := time.Now()
-	got := runContext(t, ctx, testDoors(s.URL), terminal{}, "search", "slow query")
-	got.check(t, ExitInterrupted).twoLines(t, "interrupted")
-	if took := time.Since(started); took > time.Minute {
-		t.Errorf("it took %v", took)
-	}
 }
 
 func TestCommandThatDoesNotUnwindIsLeft(t *testing.T) {
@@ -91,26 +94,28 @@ func TestPanicIsAnError(t *testing.T) {
 
 func TestInterruptionPrintsWhatFinished(t *testing.T) {
 	s := newOnyx(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	first := make(chan struct{})
-	quick := func(w http.ResponseWriter, r *http.Request) {
-		body(http.StatusOK, fixture(t, "search-empty.json"))(w, r)
-		close(first)
-	}
-	s.on("/search", func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get(queryHeader) != "slow query" {
-			quick(w, r)
-			return
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		first := make(chan struct{})
+		quick := func(w http.ResponseWriter, r *http.Request) {
+			body(http.StatusOK, fixture(t, "search-empty.json"))(w, r)
+			close(first)
 		}
-		<-first
-		cancel()
-		<-r.Context().Done()
+		s.on("/search", func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get(queryHeader) != "slow query" {
+				quick(w, r)
+				return
+			}
+			<-first
+			cancel()
+			<-r.Context().Done()
+		})
+		got := runContext(t, ctx, s.inProcess(), terminal{}, "search", "quick query", "slow query")
+		got.check(t, ExitInterrupted)
+		if got.out != "" && !strings.Contains(got.out, `"query": "quick query"`) {
+			t.Errorf("stdout: %s", got.out)
+		}
 	})
-	got := runContext(t, ctx, testDoors(s.URL), terminal{}, "search", "quick query", "slow query")
-	got.check(t, ExitInterrupted)
-	if got.out != "" && !strings.Contains(got.out, `"query": "quick query"`) {
-		t.Errorf("stdout: %s", got.out)
-	}
 }
 
 // TestFinishedQueriesArePrintedWhenOthersAreInterrupted holds what the run above may or may not reach in time.
