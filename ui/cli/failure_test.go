@@ -220,3 +220,31 @@ func TestFriendlyDuration(t *testing.T) {
 		}
 	}
 }
+
+// stuck is a reader of results that never reads.
+type stuck struct{ begun, release chan struct{} }
+
+// Write is called once.
+func (s stuck) Write(data []byte) (int, error) {
+	close(s.begun)
+	<-s.release
+	return len(data), nil
+}
+
+// A command is stopped also while what reads its results does not.
+func TestAStuckReaderKeepsNoCommandFromEnding(t *testing.T) {
+	s := newOnyx(t)
+	out := stuck{make(chan struct{}), make(chan struct{})}
+	defer close(out.release)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var errs strings.Builder
+	go func() {
+		<-out.begun
+		stop()
+	}()
+	code := Run(ctx, IO{In: strings.NewReader(""), Out: out, Err: &errs, Now: today}, []string{"search", "deploy"}, testDoors(s.URL))
+	if code != ExitInterrupted || !strings.Contains(errs.String(), "interrupted") {
+		t.Errorf("exit code %d, stderr %q", code, errs.String())
+	}
+}

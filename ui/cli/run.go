@@ -194,30 +194,40 @@ func (a *app) commandName() string {
 	return name
 }
 
-// gate is a writer that can be closed while somebody still writes to it.
+// gate is a writer that can be closed while somebody still writes to it, also for ever.
 type gate struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // of who writes
 	to   io.Writer
-	over bool
+	over atomic.Bool
 }
 
 // Write passes on, or fails with errOutputClosed when the reader went away or the run is over.
 func (g *gate) Write(data []byte) (int, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.over {
+	if g.over.Load() {
 		return 0, errOutputClosed
 	}
 	n, err := g.to.Write(data)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
-		g.over = true
+		g.over.Store(true)
 		return n, errOutputClosed
 	}
 	return n, err
 }
 
+// shut lets nothing through any more. It waits a moment for a write that has begun; a reader who does not read must not
+// keep the program from ending.
 func (g *gate) shut() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.over = true
+	g.over.Store(true)
+	written := make(chan struct{})
+	guard.Go(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		close(written)
+	}, func(error) {}) // nothing in it panics
+	select {
+	case <-written:
+	case <-time.After(unwindTime):
+	}
 }

@@ -33,8 +33,10 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 	if x.ReadOnly() {
 		return fmt.Errorf("embed: %w", index.ErrReadOnly)
 	}
-	x.embeds.Lock()
-	defer x.embeds.Unlock()
+	if err := x.embeds.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("embed: %w", err)
+	}
+	defer x.embeds.Release(1)
 	if report == nil {
 		report = func(index.Embedded) {}
 	}

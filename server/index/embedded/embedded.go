@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
@@ -60,7 +62,7 @@ type Index struct {
 	worker     *worker
 	staleNoted atomic.Int64 // the manifest that was last looked through for segments of an older analyser
 	repairs    sync.Mutex
-	embeds     sync.Mutex // one pass at a time: two would embed the same texts
+	embeds     *semaphore.Weighted // of 1: two passes would embed the same texts
 
 	frozen frozen // in memory: the copies that snapshots read
 }
@@ -99,7 +101,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if options.policy != nil {
 		policy = *options.policy
 	}
-	x.worker = newWorker(x, policy)
+	x.worker, x.embeds = newWorker(x, policy), semaphore.NewWeighted(1)
 	x.staleNoted.Store(-1)
 	return x, nil
 }

@@ -594,3 +594,33 @@ func TestRefusedTexts(t *testing.T) {
 	pass("n", 1, index.Embedded{Done: 3, Total: 4, Refused: 1})
 	pass("n", 0, index.Embedded{Done: 3, Total: 4, Refused: 1})
 }
+
+// A pass of embeddings that waits for its model keeps neither searches nor writers waiting, and another pass only as long
+// as its caller stays.
+func TestEmbeddingKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	x, _ := filled(t, Options{Dir: t.TempDir()}, 3)
+	asked, goOn, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	means := newMeaning(16, "")
+	means.fail = func([]string) error {
+		close(asked)
+		<-goOn
+		return nil
+	}
+	go func() { done <- x.Embed(t.Context(), "m", means.embed, nil) }()
+	<-asked
+	write(t, x, index.Batch{Upsert: []index.Document{document("late", "late text")}})
+	if found := stats(t, x); found.Documents != 4 {
+		t.Errorf("%d documents", found.Documents)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := x.Embed(gone, "m", means.embed, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second pass whose caller left: %v", err)
+	}
+	means.fail = nil
+	close(goOn)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
