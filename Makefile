@@ -1,4 +1,4 @@
-# Everything is pure Go: no C compiler is needed, except for the race detector, which `make test` uses where there is one.
+# Everything is pure Go: no C compiler is needed, except for the race detector, which `make test-all` uses where there is one.
 export CGO_ENABLED = 0
 GO ?= go
 Q ?=
@@ -6,100 +6,133 @@ VERSION ?= 0.1.0
 LDFLAGS = -s -w -X main.version=$(VERSION)
 BUILD = $(GO) build -trimpath -ldflags "$(LDFLAGS)"
 
-.PHONY: run test lint build cross bench bench-ui bench-serve bench-ssh bench-quality crash rights docs screens clean
+.PHONY: run help test test-all race lint build cross bench bench-ui bench-serve bench-ssh bench-quality crash rights fuzz docs man completions screens clean
+.DELETE_ON_ERROR:
 
-run: build
+run: build ## Explore the sample library; Q="text" starts with a query
 	./bin/quarry --sample $(if $(Q),"$(Q)")
 
-build:
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+build: ## Build bin/quarry
 	$(BUILD) -o bin/quarry .
 
-test:
-	@if [ -n "$$($(GO) env CC)" ] && command -v $$($(GO) env CC) >/dev/null 2>&1; then \
-		echo "with the race detector"; CGO_ENABLED=1 $(GO) test -race -shuffle=on ./...; \
-	else \
-		echo "no C compiler: without the race detector"; $(GO) test -shuffle=on ./...; \
-	fi
+# go's own limit of 10 minutes a package is too short for a loaded machine.
+TEST = $(GO) test -shuffle=on -timeout 60m
 
-lint:
+test: ## Test every behaviour once
+	$(TEST) ./...
+
+test-all: rights crash fuzz race ## Test longer: random worlds, kills, fuzzing, the race detector
+
+race: ## Test with the race detector, where there is a C compiler
+	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then CGO_ENABLED=1 $(TEST) -race ./...; \
+	else echo "no C compiler: without the race detector"; $(TEST) ./...; fi
+
+# A thousand random worlds of two tenants, a hundred queries in each, checked against the rules of access. `make test`
+# does fewer worlds. QUARRY_WORLD=7 runs the seventh alone.
+rights: ## Check the rights in a thousand random worlds
+	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run '^TestRights$$' ./server/api
+
+crash: ## Kill `quarry add` fifty times at random moments, and the store's writers eighty times
+	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run 'Kill' -v . ./server/index/embedded
+
+# `make test` runs the seeds of the fuzz targets only. The number of runs bounds this, not a time.
+FUZZ = 2000x
+fuzz: ## Run each fuzz target on FUZZ new inputs
+	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | sed 's|/[^/]*:func | |' | while read -r dir name; do \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZ) -timeout 60m "$$dir" </dev/null || exit 1; done
+
+lint: ## Check formatting, vet, staticcheck, and the structure of the code
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test ./tools/lint
+	cd tools/compare && $(GO) vet ./...
 
-cross:
+cross: ## Vet and build for Windows and macOS
 	GOOS=windows GOARCH=amd64 $(GO) vet ./... && GOOS=windows GOARCH=amd64 $(BUILD) -o bin/quarry-windows-amd64.exe .
 	GOOS=darwin GOARCH=arm64 $(GO) vet ./... && GOOS=darwin GOARCH=arm64 $(BUILD) -o bin/quarry-darwin-arm64 .
 
-docs: build
+docs: build ## Write docs/commands.md and docs/keys.md
 	$(GO) run ./tools/docs bin/quarry > docs/commands.md.new && mv docs/commands.md.new docs/commands.md
 	$(GO) run ./tools/keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md
 
-# The pictures of the README, from the screen of the program itself.
-screens: build
-	$(GO) run ./tools/screens bin/quarry docs
+man: build ## Write the manual page to bin/man
+	mkdir -p bin/man && ./bin/quarry man > bin/man/quarry.1
 
-# What is measured needs real text: QUARRY_DATA is a folder with corpora/ and qrels/.
-bench-quality:
-	$(GO) run ./tools/quality
+completions: build ## Write shell completions to bin/completions
+	mkdir -p bin/completions && for shell in bash zsh fish powershell; do \
+		./bin/quarry completion $$shell > bin/completions/quarry.$$shell || exit 1; done
 
+SCREENS = docs
+screens: build ## Write the pictures of the README from the program's screen
+	$(GO) run ./tools/screens bin/quarry $(SCREENS)
+
+# Measurements need real text: QUARRY_DATA names a folder with corpora/ and qrels/. TINY=1 tries them on a small stand-in
+# made from the sample library, in seconds; budgets are then printed, but not judged.
+ifdef TINY
+BENCH = $(or $(TMPDIR),/tmp)/quarry-bench-tiny
+DATA = $(BENCH)/data
+CHUNKS = 500
+QUICK = -judge=false
+QUICK_LOAD = -judge=false -clients 4 -time 1s
+QUICK_UI = -judge=false -runs 2 -keys 4 -previews 20 -idle 200ms
+QUICK_SSH = -judge=false -sessions 4 -within 1s -idle 200ms -keys 4 -warm 2 -cycles 4
+BENCHTIME = 1x
+else
 BENCH = $(or $(TMPDIR),/tmp)/quarry-bench
-bench: build
-	@test -n "$$QUARRY_DATA" || { echo "set QUARRY_DATA to a folder with corpora/ and qrels/"; exit 1; }
-	@mkdir -p $(BENCH)
-	@test -f $(BENCH)/chunks.jsonl || $(GO) run ./tools/benchcorpus chunks 100000 "$$QUARRY_DATA" $(BENCH)/chunks.jsonl
-	@echo "== questions over 100,000 chunks, in one process"
-	cd tools/compare && $(GO) run . $(BENCH)/chunks.jsonl "$$QUARRY_DATA"/qrels/handbook-sourcegraph/queries.jsonl "$$QUARRY_DATA"/qrels/scifact/queries.jsonl
+DATA = $(or $(QUARRY_DATA),$(error set QUARRY_DATA to a folder with corpora/ and qrels/, or TINY=1 to try without))
+CHUNKS = 100000
+BENCHTIME = 100x
+endif
+QUERIES = "$(DATA)"/qrels/handbook-sourcegraph/queries.jsonl "$(DATA)"/qrels/scifact/queries.jsonl
+
+$(BENCH)/data:
+	$(GO) run ./tools/benchcorpus tiny $@
+
+$(BENCH)/chunks.jsonl: | $(if $(TINY),$(BENCH)/data)
+	mkdir -p $(BENCH)
+	$(GO) run ./tools/benchcorpus chunks $(CHUNKS) "$(DATA)" $@
+
+$(BENCH)/handbook: | build $(if $(TINY),$(BENCH)/data)
+	./bin/quarry add --quiet --library $@ "$(DATA)"/corpora/sourcegraph-handbook
+
+$(BENCH)/large: | build $(BENCH)/chunks.jsonl
+	./bin/quarry add --quiet --library $@ $(BENCH)/chunks.jsonl
+
+bench-quality: | $(if $(TINY),$(BENCH)/data) ## Measure the ranking on judged queries
+	QUARRY_DATA="$(DATA)" $(GO) run ./tools/quality $(QUICK)
+
+bench: build $(BENCH)/chunks.jsonl ## Measure searching, starting and adding
+	@echo "== queries over $(CHUNKS) chunks, in one process"
+	cd tools/compare && $(GO) run . $(QUICK) $(BENCH)/chunks.jsonl $(QUERIES)
 	@echo "== ranking and counting over them, in one segment"
-	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(GO) test -run '^$$' -bench Search -benchtime 100x ./server/index/lexical
+	QUARRY_CHUNKS=$(BENCH)/chunks.jsonl $(GO) test -run '^$$' -bench Search -benchtime $(BENCHTIME) ./server/index/lexical
 	@echo "== before main"
 	$(GO) run ./tools/inits bin/quarry
 	@echo "== a cold search beside version, and adding a handbook"
-	$(GO) run ./tools/coldstart bin/quarry "$$QUARRY_DATA"/corpora/sourcegraph-handbook
+	$(GO) run ./tools/coldstart $(QUICK) bin/quarry "$(DATA)"/corpora/sourcegraph-handbook
 
-# The screen: what Update and View cost, and the built program behind a terminal, with its budgets beside the figures.
-bench-ui: build
-	@test -n "$$QUARRY_DATA" || { echo "set QUARRY_DATA to a folder with corpora/ and qrels/"; exit 1; }
-	@mkdir -p $(BENCH)
-	@test -f $(BENCH)/chunks.jsonl || $(GO) run ./tools/benchcorpus chunks 100000 "$$QUARRY_DATA" $(BENCH)/chunks.jsonl
-	@test -d $(BENCH)/handbook || ./bin/quarry add --quiet --library $(BENCH)/handbook "$$QUARRY_DATA"/corpora/sourcegraph-handbook
-	@test -d $(BENCH)/large || ./bin/quarry add --quiet --library $(BENCH)/large $(BENCH)/chunks.jsonl
+bench-ui: build $(BENCH)/handbook $(BENCH)/large ## Measure the explorer, in process and behind a terminal
 	@echo "== Update and View, in one process"
-	$(GO) test -run '^$$' -bench 'UpdateAndView|Rendering' ./ui/explorer
+	$(GO) test -run '^$$' -bench 'UpdateAndView|Rendering' $(if $(TINY),-benchtime 1x) ./ui/explorer
 	@echo "== the program behind a terminal: the sample library"
-	$(GO) run ./tools/ttybench bin/quarry
+	$(GO) run ./tools/ttybench $(QUICK_UI) bin/quarry
 	@echo "== a handbook"
-	$(GO) run ./tools/ttybench -scenario library-start,library-typing -library $(BENCH)/handbook bin/quarry
-	@echo "== 100,000 documents"
-	$(GO) run ./tools/ttybench -scenario library-start,library-typing -library $(BENCH)/large bin/quarry
+	$(GO) run ./tools/ttybench $(QUICK_UI) -scenario library-start,library-typing -library $(BENCH)/handbook bin/quarry
+	@echo "== $(CHUNKS) documents"
+	$(GO) run ./tools/ttybench $(QUICK_UI) -scenario library-start,library-typing -library $(BENCH)/large bin/quarry
 
-# A library of 100,000 documents over HTTP: one client, sixty-four, and an open loop, with their budgets.
-bench-serve: build
-	@test -n "$$QUARRY_DATA" || { echo "set QUARRY_DATA to a folder with corpora/ and qrels/"; exit 1; }
-	@mkdir -p $(BENCH)
-	@test -f $(BENCH)/chunks.jsonl || $(GO) run ./tools/benchcorpus chunks 100000 "$$QUARRY_DATA" $(BENCH)/chunks.jsonl
-	@test -d $(BENCH)/large || ./bin/quarry add --quiet --library $(BENCH)/large $(BENCH)/chunks.jsonl
-	$(GO) run ./tools/load bin/quarry $(BENCH)/large "$$QUARRY_DATA"/qrels/handbook-sourcegraph/queries.jsonl "$$QUARRY_DATA"/qrels/scifact/queries.jsonl
+bench-serve: build $(BENCH)/large ## Measure a served library over HTTP: one client, many, and an open loop
+	$(GO) run ./tools/load $(QUICK_LOAD) bin/quarry $(BENCH)/large $(QUERIES)
 
-# The explorer over SSH: one visitor types, two hundred come in, search, read and stay, one floods the server, five hundred
-# come and go, with their budgets: at the sample library, and at a handbook.
-bench-ssh: build
-	@test -n "$$QUARRY_DATA" || { echo "set QUARRY_DATA to a folder with corpora/ and qrels/"; exit 1; }
-	@mkdir -p $(BENCH)
-	@test -d $(BENCH)/handbook || ./bin/quarry add --quiet --library $(BENCH)/handbook "$$QUARRY_DATA"/corpora/sourcegraph-handbook
+bench-ssh: build $(BENCH)/handbook ## Measure the explorer over SSH: typing, a crowd, a flood, coming and going
 	@echo "== the sample library"
-	$(GO) run ./tools/sshload bin/quarry
+	$(GO) run ./tools/sshload $(QUICK_SSH) bin/quarry
 	@echo "== a handbook"
-	$(GO) run ./tools/sshload -scenario crowd -library $(BENCH)/handbook bin/quarry
+	$(GO) run ./tools/sshload $(QUICK_SSH) -scenario crowd -library $(BENCH)/handbook bin/quarry
 
-# Kills `quarry add` fifty times at random moments, and the store's own writers eighty times.
-crash:
-	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 30m -run 'Kill' -v . ./server/index/embedded | grep -v '^=== '
-
-# A thousand worlds of two tenants with people, groups, connectors, sets, agents and documents; a hundred questions in each,
-# held to the rules. `make test` asks a hundred worlds, or ten with the race detector. QUARRY_WORLD=7 asks the seventh alone.
-rights:
-	cd server/api && QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run '^TestRights$$'
-
-clean:
+clean: ## Remove what was built
 	rm -rf bin

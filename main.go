@@ -25,18 +25,18 @@ func main() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(ui.Run(ctx, ui.Process{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Arguments: os.Args[1:], Env: os.Environ(), Version: version,
-		Commit: commit(),
+		Commit: buildSetting("vcs.revision"), Date: buildSetting("vcs.time"),
 	}))
 }
 
-// commit is the revision that the program was built from, as far as the build knows it.
-func commit() string {
+// buildSetting returns what the Go toolchain recorded under key, or "" if it recorded nothing.
+func buildSetting(key string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
 	}
 	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
+		if setting.Key == key {
 			return setting.Value
 		}
 	}

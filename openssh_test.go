@@ -165,14 +165,14 @@ func TestOpenSSHWithoutATerminal(t *testing.T) {
 		stdout    string // how it begins; empty: nothing
 		stderr    string // what it holds
 	}{
-		{"nothing", []string{"127.0.0.1"}, "", 0, "quarry", ""},
-		{"-T", []string{"-T", "127.0.0.1"}, "", 0, "quarry", ""},
+		{"nothing", []string{"127.0.0.1"}, "", 0, "Search the documents", ""},
+		{"-T", []string{"-T", "127.0.0.1"}, "", 0, "Search the documents", ""},
 		{"words", []string{"127.0.0.1", "roll", "back", "a release"}, "", 0, isJSON, ""},
 		{"-T and words", []string{"-T", "127.0.0.1", "roll back"}, "", 0, isJSON, ""},
 		{"a question in quotes", []string{"127.0.0.1", `"roll back" -slack`}, "", 0, isJSON, ""},
 		{"a command", []string{"127.0.0.1", "search", "--source", "confluence", "rollback"}, "", 0, isJSON, ""},
 		{"queries on standard input", []string{"127.0.0.1", "search", "-"}, "rollback\nrelease\n", 0, isJSON, ""},
-		{"help", []string{"127.0.0.1", "search", "--help"}, "", 0, "quarry search", ""},
+		{"help", []string{"127.0.0.1", "search", "--help"}, "", 0, "Search and print", ""},
 		{"sources", []string{"127.0.0.1", "sources"}, "", 0, "[", ""},
 		{"no command for guests", []string{"127.0.0.1", "add", "/etc/passwd"}, "", 2, "", "add is not available over SSH"},
 		{"mcp", []string{"127.0.0.1", "mcp"}, "", 2, "", "mcp is not available over SSH"},

@@ -43,6 +43,7 @@ func (d *doors) cli() cli.Doors {
 		Broke:         d.printStack,
 		Version:       d.process.Version,
 		Commit:        d.process.Commit,
+		Date:          d.process.Date,
 		Decide:        d.decide,
 		Explore:       d.explore,
 		OpenLibrary:   d.openLibrary,

@@ -27,6 +27,7 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 		return err
 	}
 	host.Log = logger(options)
+	defer catchDefaultLog(host.Log)()
 	if options.LogJSON { // every line is an object then, also that one
 		options.Listening = func(at cli.Listening) {
 			attributes := []slog.Attr{slog.String("protocol", "http"), slog.String("address", at.Address)}
@@ -131,15 +132,4 @@ func visitorsLabel(served *target.Served) string {
 		return "the library on " + name
 	}
 	return "this library"
-}
-
-// logger writes to standard error, where operators and service managers look for it.
-func logger(options cli.ServeOptions) *slog.Logger {
-	switch {
-	case options.Log == nil:
-		return slog.New(slog.DiscardHandler)
-	case options.LogJSON:
-		return slog.New(slog.NewJSONHandler(options.Log, nil))
-	}
-	return slog.New(slog.NewTextHandler(options.Log, nil))
 }

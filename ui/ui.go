@@ -19,7 +19,7 @@ type Process struct {
 	Arguments    []string // without the program's name
 	Env          []string // "KEY=value"
 	Version      string
-	Commit       string
+	Commit, Date string // of the build; may be empty
 }
 
 // Run runs one command line and returns its exit code. When ctx ends the command stops.

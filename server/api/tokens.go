@@ -58,14 +58,14 @@ func (s *Server) listTokens(w http.ResponseWriter, r *http.Request, who director
 	return answer(w, list)
 }
 
-// addToken answers POST /user/pats: a token for the caller, never one that may do more than the caller's own.
+// addToken answers POST /user/pats: a token for the caller, never one that may do more than the caller's own, or longer.
 func (s *Server) addToken(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	const mostDays, mostName = 36_500, 100
 	f, err := bodyFields(r)
 	if err != nil {
 		return err
 	}
-	request := directory.TokenRequest{Tenant: who.Tenant, Email: who.Email}
+	request := directory.TokenRequest{Tenant: who.Tenant, Email: who.Email, Parent: who.TokenID}
 	if f.require("name") {
 		request.Name = f.text(f.raw["name"], 1, mostName, "name")
 	}

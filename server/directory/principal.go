@@ -48,6 +48,7 @@ type Principal struct {
 	Permissions []string  // with all that they imply, in the order of AllPermissions
 	Scoped      bool      // the token narrows what its user may do
 	TokenID     int       // 0: no token
+	RootTokenID int       // the first of the tokens that TokenID was made with; itself if none was
 	ExpiresAt   time.Time // of the token; zero: never
 }
 

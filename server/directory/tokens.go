@@ -72,10 +72,12 @@ type TokenRequest struct {
 	Email  string // empty: the owner; somebody unknown becomes a basic user
 	Days   *int   // until it expires, counted from the end of today (UTC); nil: never
 	Scopes []string
+	Parent int // the token that the request was made with; 0: none
 }
 
 // AddToken makes a token and returns it with its secret, which is stored nowhere. Scopes nil grants all that the user
-// may do; an unknown scope, and a list of none, are refused.
+// may do; an unknown scope, and a list of none, are refused. A token with a parent expires no later than the parent and
+// is revoked with it; ErrUnauthenticated if the parent is no longer valid. Its scopes are the caller's to check.
 func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, string, error) {
 	token, err := d.newToken(&request)
 	if err != nil {
@@ -104,15 +106,39 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 		if err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, `INSERT INTO tokens
+		if err := limitToParent(ctx, tx, request.Parent, user.ID, &token); err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, `INSERT INTO tokens
 			(user_id, name, kind, hash, display, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			RETURNING id`, user.ID, token.Name, kindUser, hash(secret), token.Display, scopes,
-			token.CreatedAt.UnixMicro(), stored(token.ExpiresAt)).Scan(&token.ID)
+			token.CreatedAt.UnixMicro(), stored(token.ExpiresAt)).Scan(&token.ID); err != nil || request.Parent == 0 {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, "INSERT INTO token_parents (token_id, parent_id) VALUES (?, ?)", token.ID, request.Parent)
+		return err
 	})
 	if err != nil {
 		return Token{}, "", err
 	}
 	return token, secret, nil
+}
+
+// limitToParent lets a token expire no later than its parent, which must be a valid token of the same user.
+func limitToParent(ctx context.Context, tx *sql.Tx, parent int, user string, token *Token) error {
+	if parent == 0 {
+		return nil
+	}
+	var expires sql.NullInt64
+	err := tx.QueryRowContext(ctx, `SELECT expires_at FROM tokens WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked
+		AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, token.CreatedAt.UnixMicro()).Scan(&expires)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrUnauthenticated
+	}
+	if limit := micros(expires); !limit.IsZero() && (token.ExpiresAt.IsZero() || token.ExpiresAt.After(limit)) {
+		token.ExpiresAt = limit
+	}
+	return err
 }
 
 // newToken checks a request, fills in what it leaves out, and describes the token that it asks for.
@@ -232,11 +258,14 @@ func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (p Princi
 		scopes            sql.NullString
 		expires, lastUsed sql.NullInt64
 	)
+	// Ids rise, so that the first token of a family has the lowest.
 	err = d.db.Reader.QueryRowContext(ctx, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
-			u.id, u.tenant_id, u.email, u.name, u.role, u.is_active
+			u.id, u.tenant_id, u.email, u.name, u.role, u.is_active,
+			(WITH RECURSIVE up (id) AS (SELECT t.id UNION SELECT parent_id FROM token_parents JOIN up ON token_id = up.id)
+				SELECT min(id) FROM up)
 		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant).
 		Scan(&p.TokenID, &storedHash, &scopes, &expires, &lastUsed, &row.revoked,
-			&p.UserID, &p.Tenant, &p.Email, &p.Name, &role, &row.active)
+			&p.UserID, &p.Tenant, &p.Email, &p.Name, &role, &row.active, &p.RootTokenID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, row, ErrUnauthenticated
 	}
@@ -315,13 +344,15 @@ func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Tok
 	return tokens, nil
 }
 
-// RevokeToken ends a token at once: a user's, or with no address anybody's of the tenant. ErrNotFound if there is no
-// such token, or it was revoked before.
+// RevokeToken ends a token at once, with the tokens that were made with it: a user's, or with no address anybody's of
+// the tenant. ErrNotFound if there is no such token, or it was revoked before.
 func (d *Directory) RevokeToken(ctx context.Context, tenant, email string, id int) error {
 	return d.write(ctx, fmt.Sprintf("revoke token %d", id), func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `UPDATE tokens SET is_revoked = 1, expires_at = ?1
-			WHERE id = ?2 AND NOT is_revoked AND kind = ?3
-				AND user_id IN (SELECT id FROM users WHERE tenant_id = ?4 AND (?5 = '' OR email = ?5))`,
+		result, err := tx.ExecContext(ctx, `WITH RECURSIVE family (id) AS (
+				SELECT id FROM tokens WHERE id = ?2 AND NOT is_revoked AND kind = ?3
+					AND user_id IN (SELECT id FROM users WHERE tenant_id = ?4 AND (?5 = '' OR email = ?5))
+				UNION SELECT token_id FROM token_parents JOIN family ON parent_id = family.id)
+			UPDATE tokens SET is_revoked = 1, expires_at = ?1 WHERE id IN (SELECT id FROM family) AND NOT is_revoked`,
 			d.now().UnixMicro(), id, kindUser, tenant, strings.ToLower(email))
 		if err != nil {
 			return err

@@ -1,111 +1,100 @@
 // Coldstart times whole runs of the program, from exec to exit: `version` and `search` in turn, so that the noise of the
-// machine falls on both alike, and adding a folder for the first and for the second time. It fails when a median is over
-// its budget.
+// machine falls on both alike, and adding a folder for the first and for the second time. It exits with 1 when a budget
+// is missed.
 //
-//	coldstart BINARY FOLDER
+//	coldstart [-judge=false] BINARY FOLDER
 package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"time"
+
+	"quarry/tools/measure"
 )
 
 const (
 	pairs = 60
 	adds  = 5
-
-	searchBudget = 10 * time.Millisecond // beyond version
-	addBudget    = time.Second
-	syncBudget   = 100 * time.Millisecond
 )
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 3 {
-		log.Fatal("usage: coldstart BINARY FOLDER")
+	judge := flag.Bool("judge", true, "fail when a budget is missed")
+	flag.Parse()
+	if flag.NArg() != 2 {
+		log.Fatal("usage: coldstart [-judge=false] BINARY FOLDER")
 	}
-	binary, err := filepath.Abs(os.Args[1])
+	held, err := measureRuns(flag.Arg(0), flag.Arg(1))
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := measure(binary, os.Args[2]); err != nil {
-		log.Fatal(err)
+	if !held && *judge {
+		os.Exit(1)
 	}
 }
 
-func measure(binary, folder string) error {
+func measureRuns(binary, folder string) (held bool, err error) {
+	if binary, err = filepath.Abs(binary); err != nil {
+		return false, err
+	}
 	scratch, err := os.MkdirTemp("", "coldstart-")
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer os.RemoveAll(scratch)
-	if err := timeAdds(binary, folder, scratch); err != nil {
-		return err
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	first, second, err := timeAdds(binary, folder, scratch)
+	if err != nil {
+		return false, err
 	}
-	home := filepath.Join(scratch, "0")
-	var versions, searches, differences []time.Duration
+	var versions, searches, differences []float64
 	for range pairs {
+		home := filepath.Join(scratch, "0")
 		version, err := run(binary, home, "version")
 		if err != nil {
-			return err
+			return false, err
 		}
 		search, err := run(binary, home, "search", "how do I expense a laptop")
 		if err != nil {
-			return err
+			return false, err
 		}
-		versions, searches = append(versions, version), append(searches, search)
-		differences = append(differences, search-version)
+		versions, searches, differences = append(versions, version), append(searches, search), append(differences, search-version)
 	}
-	report("version", versions)
-	report("search", searches)
-	return within(searchBudget, report("search − version, pair by pair (budget 10 ms)", differences), "search")
+	return measure.Print(os.Stdout, "whole runs", []measure.Figure{
+		measure.New("add, first run", "ms", first, measure.P50(1000)),
+		measure.New("add, nothing changed", "ms", second, measure.P50(100)),
+		measure.New("version", "ms", versions),
+		measure.New("search", "ms", searches),
+		measure.New("search − version, pair by pair", "ms", differences, measure.P50(10)),
+	})
 }
 
-func within(budget, median time.Duration, what string) error {
-	if median > budget {
-		return fmt.Errorf("%s takes %v, over its budget of %v", what, median, budget)
-	}
-	return nil
-}
-
-func timeAdds(binary, folder, scratch string) error {
-	var first, second []time.Duration
+func timeAdds(binary, folder, scratch string) (first, second []float64, err error) {
 	for i := range adds {
 		home := filepath.Join(scratch, fmt.Sprint(i))
-		for _, times := range []*[]time.Duration{&first, &second} {
+		for _, times := range []*[]float64{&first, &second} {
 			took, err := run(binary, home, "add", "--quiet", folder)
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
 			*times = append(*times, took)
 		}
 	}
-	return errors.Join(
-		within(addBudget, report("add, first run (budget 1 s)", first), "the first add"),
-		within(syncBudget, report("add, nothing changed (budget 100 ms)", second), "the second add"),
-	)
+	return first, second, nil
 }
 
-func run(binary, home string, args ...string) (time.Duration, error) {
+// run returns the milliseconds from exec to exit.
+func run(binary, home string, args ...string) (float64, error) {
 	command := exec.Command(binary, args...)
 	command.Env = []string{"HOME=" + home, "QUARRY_HOME=" + home, "XDG_CONFIG_HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	start := time.Now()
 	if out, err := command.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%v: %w\n%s", args, err, out)
 	}
-	return time.Since(start), nil
-}
-
-// report prints a row and returns the median.
-func report(what string, times []time.Duration) time.Duration {
-	slices.Sort(times)
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	fmt.Printf("%-48s p50 %8.1f ms   p95 %8.1f ms\n", what, ms(times[len(times)/2]), ms(times[len(times)*95/100]))
-	return times[len(times)/2]
+	return measure.Milliseconds(time.Since(start)), nil
 }

@@ -2,7 +2,7 @@
 // and how long searches take then, and at a part of that. Each figure stands beside its budget; it fails when one is
 // over, or when a request is lost.
 //
-//	load [-clients N] [-part P] [-time D] BINARY LIBRARY QUERIES.jsonl…
+//	load [-judge=false] [-clients N] [-part P] [-time D] BINARY LIBRARY QUERIES.jsonl…
 //
 // It starts BINARY serve on LIBRARY, with tokens of its own that it removes again. A closed loop is a number of clients
 // of which each asks again when it is answered. An open loop asks at random moments at a fixed rate, whatever is
@@ -33,15 +33,16 @@ func main() {
 	clients := flag.Int("clients", 64, "clients of the closed loop")
 	part := flag.Float64("part", 0.6, "rate of the open loop, as a part of what the closed loop reached")
 	span := flag.Duration("time", 15*time.Second, "of each measurement")
+	judge := flag.Bool("judge", true, "fail when a budget is missed")
 	flag.Parse()
 	if flag.NArg() < 3 || *clients < 1 || *part <= 0 {
-		log.Fatal("usage: load [-clients N] [-part P] [-time D] BINARY LIBRARY QUERIES.jsonl…")
+		log.Fatal("usage: load [flags] BINARY LIBRARY QUERIES.jsonl… (-h lists the flags)")
 	}
 	within, err := run(flag.Arg(0), flag.Arg(1), flag.Args()[2:], *clients, *part, *span)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if !within {
+	if !within && *judge {
 		log.Fatal("over budget")
 	}
 }

@@ -1,7 +1,7 @@
 // Quality measures how well the embedded engine ranks, on judged sets of queries, through the product's own readers,
 // chunker and index: the best chunk of each document stands for it, without a model.
 //
-//	QUARRY_DATA=DIR quality        the sets under DIR/qrels, each with corpus.jsonl, queries.jsonl and qrels.tsv
+//	QUARRY_DATA=DIR quality [-judge=false]        the sets under DIR/qrels, each with corpus.jsonl, queries.jsonl and qrels.tsv
 //
 // It fails when a set falls below its bar or a query finds nothing.
 package main
@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"os"
@@ -46,6 +47,8 @@ const passagesPerQuery = 2000
 
 func main() {
 	log.SetFlags(0)
+	judge := flag.Bool("judge", true, "fail when a set is below its bar")
+	flag.Parse()
 	data := os.Getenv("QUARRY_DATA")
 	if data == "" {
 		log.Fatal("set QUARRY_DATA to the folder that holds qrels/")
@@ -60,7 +63,7 @@ func main() {
 		}
 		failed = failed || !ok
 	}
-	if failed {
+	if failed && *judge {
 		log.Fatal("below the bar")
 	}
 }

@@ -63,6 +63,7 @@ func main() {
 	flag.IntVar(&b.keys, "keys", 60, "how many keys are typed, at least")
 	flag.IntVar(&b.warm, "warm", 200, "visits before those of which is asked what they leave behind")
 	flag.IntVar(&b.cycles, "cycles", 500, "visits of which is asked what they leave behind")
+	judge := flag.Bool("judge", true, "fail when a budget is missed")
 	flag.Parse()
 	if flag.NArg() != 1 || b.sessions < 1 || b.cycles < 2 || b.warm < 1 || b.keys < 1 || b.within <= 0 || b.idle <= 0 {
 		log.Fatal("usage: sshload [flags] BINARY (-h tells the flags)")
@@ -71,7 +72,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if !held {
+	if !held && *judge {
 		os.Exit(1)
 	}
 }

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	paintLimit = 20 * time.Second // for what must come
-	keyLimit   = 10 * time.Second // for the first byte after a key that changes something
+	paintLimit = time.Minute // for what must come
+	keyLimit   = time.Minute // for the first byte after a key that changes something
 	quiet      = 150 * time.Millisecond
 	columns    = 120
 	rows       = 40

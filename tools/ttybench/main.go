@@ -48,6 +48,7 @@ func main() {
 	flag.IntVar(&b.keys, "keys", 60, "how many keys are typed and how often the selection is moved, at least")
 	flag.IntVar(&b.previews, "previews", 1000, "how many results are looked at before memory is read")
 	flag.DurationVar(&b.idle, "idle", 5*time.Second, "how long an idle program is watched")
+	judge := flag.Bool("judge", true, "fail when a budget is missed")
 	flag.Parse()
 	if *names == "list" {
 		list(os.Stdout)
@@ -60,7 +61,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if !held {
+	if !held && *judge {
 		os.Exit(1)
 	}
 }

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	paintLimit = 5 * time.Second // for a first frame, and for a program to end
-	keyLimit   = time.Second     // for the first byte after a key that changes something
+	paintLimit = time.Minute // for a first frame, and for a program to end
+	keyLimit   = time.Minute // for the first byte after a key that changes something
 	quiet      = 150 * time.Millisecond
 )
 

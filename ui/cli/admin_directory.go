@@ -53,17 +53,16 @@ type Directory interface {
 }
 
 // adminGroup is a command that holds those for one kind of thing.
-func (a *app) adminGroup(name string, text help, children ...*cobra.Command) *cobra.Command {
-	command := &cobra.Command{Use: name, Args: cobra.ArbitraryArgs, RunE: a.group}
-	a.document(command, text)
+func (a *app) adminGroup(name, short string, children ...*cobra.Command) *cobra.Command {
+	command := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs, RunE: a.group}
 	command.AddCommand(children...)
 	return command
 }
 
 // adminCommandOf is a command that works on the directory. Flags are added by the caller.
-func (a *app) adminCommandOf(use string, text help, changes bool,
+func (a *app) adminCommandOf(use, short string, changes bool,
 	run func(context.Context, Directory, []string) error) *cobra.Command {
-	command := &cobra.Command{Use: use, Args: cobra.ArbitraryArgs,
+	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if changes {
 				if err := a.mayChange(); err != nil {
@@ -79,7 +78,6 @@ func (a *app) adminCommandOf(use string, text help, changes bool,
 			defer func() { _ = directory.Close() }()
 			return run(ctx, directory, arguments)
 		}}
-	a.document(command, text)
 	return command
 }
 

@@ -12,15 +12,15 @@ import (
 )
 
 func (a *app) adminConnectorCommand() *cobra.Command {
-	return a.adminGroup("connector", adminConnectorHelp(), a.connectorAddCommand(), a.connectorListCommand(),
-		a.removeByName("remove NAME", connectorRemoveHelp(), "connector", "Wiki", "Connector %s is removed, with its documents.",
+	return a.adminGroup("connector", "Create, list and remove connectors", a.connectorAddCommand(), a.connectorListCommand(),
+		a.removeByName("remove NAME", "Remove a connector and its documents", "connector", "Wiki", "Connector %s is removed, with its documents.",
 			func(ctx context.Context, d Directory, name string) error { return d.RemoveConnector(ctx, name) }))
 }
 
 // removeByName is a command that removes what one argument names.
-func (a *app) removeByName(use string, text help, what, example, said string,
+func (a *app) removeByName(use, short string, what, example, said string,
 	remove func(context.Context, Directory, string) error) *cobra.Command {
-	return a.adminCommandOf(use, text, true, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf(use, short, true, func(ctx context.Context, d Directory, arguments []string) error {
 		name, err := a.oneName(arguments, what, example)
 		if err == nil {
 			err = remove(ctx, d, name)
@@ -35,7 +35,7 @@ func (a *app) removeByName(use string, text help, what, example, said string,
 
 func (a *app) connectorAddCommand() *cobra.Command {
 	made := wire.DirectoryConnector{DocumentSets: []string{}}
-	command := a.adminCommandOf("add NAME --source SOURCE", connectorAddHelp(), true,
+	command := a.adminCommandOf("add NAME --source SOURCE", "Create a connector", true,
 		func(ctx context.Context, d Directory, arguments []string) (err error) {
 			if made.Name, err = a.oneName(arguments, "name", "Wiki --source confluence"); err != nil {
 				return err
@@ -71,7 +71,7 @@ func (a *app) connectorAddCommand() *cobra.Command {
 }
 
 func (a *app) connectorListCommand() *cobra.Command {
-	return a.adminCommandOf("list", connectorListHelp(), false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf("list", "List connectors", false, func(ctx context.Context, d Directory, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
@@ -91,15 +91,15 @@ func (a *app) connectorListCommand() *cobra.Command {
 }
 
 func (a *app) adminSetCommand() *cobra.Command {
-	return a.adminGroup("document-set", adminSetHelp(), a.setAddCommand(), a.setListCommand(),
-		a.removeByName("remove NAME", setRemoveHelp(), "document set", "Handbook", "Document set %s is removed; its documents stay.",
+	return a.adminGroup("document-set", "Create, list and remove document sets", a.setAddCommand(), a.setListCommand(),
+		a.removeByName("remove NAME", "Remove a document set", "document set", "Handbook", "Document set %s is removed; its documents stay.",
 			func(ctx context.Context, d Directory, name string) error { return d.RemoveDocumentSet(ctx, name) }))
 }
 
 func (a *app) setAddCommand() *cobra.Command {
 	made := wire.DirectorySet{}
 	restricted := false
-	command := a.adminCommandOf("add NAME [--connector NAME]", setAddHelp(), true,
+	command := a.adminCommandOf("add NAME [--connector NAME]", "Create a document set", true,
 		func(ctx context.Context, d Directory, arguments []string) (err error) {
 			if made.Name, err = a.oneName(arguments, "name", "Handbook --connector Wiki"); err != nil {
 				return err
@@ -130,7 +130,7 @@ func audienceFlags(command *cobra.Command, users, groups *[]string, restricted *
 }
 
 func (a *app) setListCommand() *cobra.Command {
-	return a.adminCommandOf("list", setListHelp(), false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf("list", "List document sets", false, func(ctx context.Context, d Directory, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
@@ -146,15 +146,15 @@ func (a *app) setListCommand() *cobra.Command {
 }
 
 func (a *app) adminAgentCommand() *cobra.Command {
-	return a.adminGroup("agent", adminAgentHelp(), a.agentAddCommand(), a.agentListCommand(),
-		a.removeByName("remove ID|NAME", agentRemoveHelp(), "agent", "Engineering", "Agent %s is removed.",
+	return a.adminGroup("agent", "Create, list and remove agents", a.agentAddCommand(), a.agentListCommand(),
+		a.removeByName("remove ID|NAME", "Remove an agent", "agent", "Engineering", "Agent %s is removed.",
 			func(ctx context.Context, d Directory, name string) error { return d.RemoveAgent(ctx, name) }))
 }
 
 func (a *app) agentAddCommand() *cobra.Command {
 	made := wire.DirectoryAgent{}
 	since, restricted := "", false
-	command := a.adminCommandOf("add NAME [--document-set NAME]", agentAddHelp(), true,
+	command := a.adminCommandOf("add NAME [--document-set NAME]", "Create an agent", true,
 		func(ctx context.Context, d Directory, arguments []string) (err error) {
 			if made.Name, err = a.oneName(arguments, "name", "Engineering --document-set Handbook"); err != nil {
 				return err
@@ -192,7 +192,7 @@ func (a *app) agentAddCommand() *cobra.Command {
 }
 
 func (a *app) agentListCommand() *cobra.Command {
-	return a.adminCommandOf("list", agentListHelp(), false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf("list", "List agents", false, func(ctx context.Context, d Directory, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}

@@ -12,18 +12,18 @@ import (
 )
 
 func (a *app) adminUserCommand() *cobra.Command {
-	return a.adminGroup("user", adminUserHelp(), a.userAddCommand(), a.userListCommand(),
-		a.userChangeCommand("deactivate EMAIL", userDeactivateHelp(), "%s is kept out, with all tokens.",
+	return a.adminGroup("user", "Add, list, deactivate and remove users", a.userAddCommand(), a.userListCommand(),
+		a.userChangeCommand("deactivate EMAIL", "Deactivate a user", "%s is kept out, with all tokens.",
 			func(ctx context.Context, d Directory, email string) error { return d.SetUserActive(ctx, email, false) }),
-		a.userChangeCommand("activate EMAIL", userActivateHelp(), "%s is let in again.",
+		a.userChangeCommand("activate EMAIL", "Activate a deactivated user", "%s is let in again.",
 			func(ctx context.Context, d Directory, email string) error { return d.SetUserActive(ctx, email, true) }),
-		a.userChangeCommand("remove EMAIL", userRemoveHelp(), "%s is removed, with all tokens.",
+		a.userChangeCommand("remove EMAIL", "Remove a user", "%s is removed, with all tokens.",
 			func(ctx context.Context, d Directory, email string) error { return d.RemoveUser(ctx, email) }))
 }
 
 func (a *app) userAddCommand() *cobra.Command {
 	role := ""
-	command := a.adminCommandOf("add EMAIL", userAddHelp(), true,
+	command := a.adminCommandOf("add EMAIL", "Add a user, or change the role of one", true,
 		func(ctx context.Context, d Directory, arguments []string) error {
 			email, err := a.oneName(arguments, "email address", "jo@acme.com")
 			if err == nil {
@@ -50,7 +50,7 @@ func (a *app) userAddCommand() *cobra.Command {
 }
 
 func (a *app) userListCommand() *cobra.Command {
-	return a.adminCommandOf("list", userListHelp(), false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf("list", "List users", false, func(ctx context.Context, d Directory, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
@@ -69,9 +69,9 @@ func (a *app) userListCommand() *cobra.Command {
 	})
 }
 
-func (a *app) userChangeCommand(use string, text help, said string,
+func (a *app) userChangeCommand(use, short string, said string,
 	change func(context.Context, Directory, string) error) *cobra.Command {
-	return a.adminCommandOf(use, text, true, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf(use, short, true, func(ctx context.Context, d Directory, arguments []string) error {
 		email, err := a.oneName(arguments, "email address", "jo@acme.com")
 		if err == nil {
 			err = checkEmails(email)
@@ -88,7 +88,7 @@ func (a *app) userChangeCommand(use string, text help, said string,
 }
 
 func (a *app) adminGroupCommand() *cobra.Command {
-	return a.adminGroup("group", adminGroupHelp(), a.groupAddCommand(), a.groupListCommand(), a.groupRemoveCommand())
+	return a.adminGroup("group", "Create, list and remove groups, and their members", a.groupAddCommand(), a.groupListCommand(), a.groupRemoveCommand())
 }
 
 // groupOf reads which group a command is about: a name, or --external SOURCE:ID.
@@ -130,7 +130,7 @@ func unknownSource(source string) error {
 
 func (a *app) groupAddCommand() *cobra.Command {
 	external, users, connectors := "", []string(nil), []string(nil)
-	command := a.adminCommandOf("add NAME [--user EMAIL]", groupAddHelp(), true,
+	command := a.adminCommandOf("add NAME [--user EMAIL]", "Create a group, or add members to it", true,
 		func(ctx context.Context, d Directory, arguments []string) error {
 			group, err := a.groupOf(arguments, external, users)
 			if err != nil {
@@ -161,7 +161,7 @@ func (a *app) groupAddCommand() *cobra.Command {
 }
 
 func (a *app) groupListCommand() *cobra.Command {
-	return a.adminCommandOf("list", groupListHelp(), false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf("list", "List groups", false, func(ctx context.Context, d Directory, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (a *app) groupListCommand() *cobra.Command {
 
 func (a *app) groupRemoveCommand() *cobra.Command {
 	external, users := "", []string(nil)
-	command := a.adminCommandOf("remove NAME [--user EMAIL]", groupRemoveHelp(), true,
+	command := a.adminCommandOf("remove NAME [--user EMAIL]", "Remove a group, or members of it", true,
 		func(ctx context.Context, d Directory, arguments []string) error {
 			group, err := a.groupOf(arguments, external, users)
 			if err != nil {

@@ -12,12 +12,12 @@ import (
 )
 
 func (a *app) adminTenantCommand() *cobra.Command {
-	return a.adminGroup("tenant", adminTenantHelp(), a.tenantAddCommand(), a.tenantListCommand(), a.tenantRemoveCommand())
+	return a.adminGroup("tenant", "Create, list and remove tenants", a.tenantAddCommand(), a.tenantListCommand(), a.tenantRemoveCommand())
 }
 
 // tenantCommandOf is a command on tenants, which are named as its argument.
-func (a *app) tenantCommandOf(use string, text help, changes bool, run func(context.Context, Directory, []string) error) *cobra.Command {
-	return a.adminCommandOf(use, text, changes, func(ctx context.Context, d Directory, arguments []string) error {
+func (a *app) tenantCommandOf(use, short string, changes bool, run func(context.Context, Directory, []string) error) *cobra.Command {
+	return a.adminCommandOf(use, short, changes, func(ctx context.Context, d Directory, arguments []string) error {
 		if a.flags.tenant != "" {
 			return usage("Name the tenant without the flag, like this: quarry "+a.commandName()+" acme",
 				"--tenant says where the other commands work")
@@ -27,7 +27,7 @@ func (a *app) tenantCommandOf(use string, text help, changes bool, run func(cont
 }
 
 func (a *app) tenantAddCommand() *cobra.Command {
-	return a.tenantCommandOf("add NAME", tenantAddHelp(), true,
+	return a.tenantCommandOf("add NAME", "Create a tenant", true,
 		func(ctx context.Context, d Directory, arguments []string) error {
 			name, err := a.oneName(arguments, "name", "acme")
 			if err != nil {
@@ -46,7 +46,7 @@ func (a *app) tenantAddCommand() *cobra.Command {
 }
 
 func (a *app) tenantListCommand() *cobra.Command {
-	return a.tenantCommandOf("list", tenantListHelp(), false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.tenantCommandOf("list", "List tenants", false, func(ctx context.Context, d Directory, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (a *app) tenantListCommand() *cobra.Command {
 
 func (a *app) tenantRemoveCommand() *cobra.Command {
 	force := false
-	command := a.tenantCommandOf("remove NAME", tenantRemoveHelp(), true,
+	command := a.tenantCommandOf("remove NAME", "Remove a tenant with all its content", true,
 		func(ctx context.Context, d Directory, arguments []string) error {
 			name, err := a.oneName(arguments, "name", "acme")
 			if err != nil {

@@ -17,17 +17,17 @@ const longestTokenName = 100 // characters
 
 func (a *app) adminCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:  "admin",
-		Args: cobra.ArbitraryArgs,
-		RunE: a.group,
+		Use:   "admin",
+		Short: "Administer a served library",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  a.group,
 	}
-	a.document(command, adminHelp())
 	token := &cobra.Command{
-		Use:  "token",
-		Args: cobra.ArbitraryArgs,
-		RunE: a.group,
+		Use:   "token",
+		Short: "Create, list and revoke access tokens",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  a.group,
 	}
-	a.document(token, adminTokenHelp())
 	token.AddCommand(a.tokenAddCommand(), a.tokenListCommand(), a.tokenRemoveCommand())
 	command.AddCommand(a.adminUserCommand(), a.adminGroupCommand(), token, a.adminConnectorCommand(), a.adminAgentCommand(),
 		a.adminSetCommand(), a.adminTenantCommand())
@@ -55,8 +55,9 @@ func (a *app) tokenAddCommand() *cobra.Command {
 	request := TokenRequest{}
 	days := 0
 	command := &cobra.Command{
-		Use:  "add --name NAME",
-		Args: cobra.ArbitraryArgs,
+		Use:   "add --name NAME",
+		Short: "Create an access token",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if command.Flags().Changed("expires") {
 				request.Days = &days
@@ -79,7 +80,6 @@ func (a *app) tokenAddCommand() *cobra.Command {
 			})
 		},
 	}
-	a.document(command, tokenAddHelp())
 	flags := command.Flags()
 	flags.StringVar(&request.Name, "name", "", "what the token is for (`NAME`), 1 to 100 characters")
 	flags.StringVar(&request.User, "user", "", "whose token it is (`EMAIL`) (default the owner)")
@@ -189,8 +189,9 @@ func (a *app) printToken(token *wire.NewAccessToken) error {
 
 func (a *app) tokenListCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:  "list",
-		Args: cobra.ArbitraryArgs,
+		Use:   "list",
+		Short: "List access tokens",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return a.tokens(command.Context(), func(ctx context.Context, store Tokens) error {
 				if len(arguments) > 0 {
@@ -204,7 +205,6 @@ func (a *app) tokenListCommand() *cobra.Command {
 			})
 		},
 	}
-	a.document(command, tokenListHelp())
 	return command
 }
 
@@ -247,8 +247,9 @@ func dayOr(moment *string, otherwise string) string {
 
 func (a *app) tokenRemoveCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:  "remove ID",
-		Args: cobra.ArbitraryArgs,
+		Use:   "remove ID",
+		Short: "Revoke an access token",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if err := a.mayChange(); err != nil {
 				return err
@@ -269,6 +270,5 @@ func (a *app) tokenRemoveCommand() *cobra.Command {
 			})
 		},
 	}
-	a.document(command, tokenRemoveHelp())
 	return command
 }

@@ -24,12 +24,12 @@ type jsonAgent struct {
 
 func (a *app) agentsCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use: "agents",
+		Use:   "agents",
+		Short: "List the agents that can be used",
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return a.list(command.Context(), arguments, a.printAgents)
 		},
 	}
-	a.document(command, agentsHelp())
 	return command
 }
 

@@ -32,15 +32,15 @@ type askOptions struct {
 func (a *app) askCommand() *cobra.Command {
 	options := &askOptions{}
 	command := &cobra.Command{
-		Use:  "ask <question>",
-		Args: cobra.ArbitraryArgs,
+		Use:   "ask <question>",
+		Short: "Answer a question from the search results",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			options.agentIDGiven = command.Flags().Changed("agent-id")
 			options.promptIsGiven = command.Flags().Changed("prompt")
 			return a.ask(command.Context(), arguments, options)
 		},
 	}
-	a.document(command, askHelp())
 	flags := command.Flags()
 	flags.StringVar(&options.prompt, "prompt", "", "the question (`TEXT`), in place of the argument")
 	flags.IntVar(&options.agentID, "agent-id", 0, "ask the agent with this number (`N`)")

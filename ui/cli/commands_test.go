@@ -27,7 +27,7 @@ func TestHelp(t *testing.T) {
 		path := strings.Fields(command.CommandPath())
 		t.Run(strings.Join(path, "_"), func(t *testing.T) {
 			got := run(t, failing(errNotConfigured), terminal{}, append(path[1:], "--help")...).check(t, ExitSuccess)
-			for _, section := range []string{"Usage:", "Purpose:", "When not to use it:", "Output:", "Flags of every command:", "Exit codes:", "Examples:"} {
+			for _, section := range []string{"Usage:", "Purpose:", "When not to use it:", "Output:", "Global flags:", "Exit codes:", "Examples:"} {
 				if !strings.Contains(got.out, "\n"+section+"\n") {
 					t.Errorf("no section %q", section)
 				}
@@ -51,7 +51,7 @@ func TestHelpCommand(t *testing.T) {
 		t.Error("quarry help search and quarry search --help differ")
 	}
 	group := run(t, failing(errNotConfigured), terminal{}, "admin", "token").check(t, ExitSuccess)
-	if !strings.Contains(group.out, "revoke an access token") {
+	if !strings.Contains(group.out, "Revoke an access token") {
 		t.Errorf("stdout: %s", group.out)
 	}
 }
@@ -381,5 +381,32 @@ func TestSampleIsAnnounced(t *testing.T) {
 	}
 	if got := run(t, doors, terminal{tty: true}, "search", "x", "--sample").check(t, ExitSuccess); strings.Contains(got.err, "sample library") {
 		t.Errorf("stderr: %s", got.err)
+	}
+}
+
+func TestTheManualNamesEveryCommand(t *testing.T) {
+	page := run(t, failing(errNotConfigured), terminal{}, "man").check(t, ExitSuccess).out
+	for _, part := range []string{".TH QUARRY 1", "validate\\-config", "deactivate", "document\\-set", "max\\-output", "rate limited"} {
+		if !strings.Contains(page, part) && !strings.Contains(page, strings.ReplaceAll(part, "\\-", "-")) {
+			t.Errorf("no %q in the page", part)
+		}
+	}
+	run(t, failing(errNotConfigured), terminal{}, "man", "ls").check(t, ExitUsage)
+}
+
+func TestContactsThatAreNotSetAreLeftOut(t *testing.T) {
+	for _, test := range []struct{ repository, security, want string }{
+		{"", "", ""},
+		{"https://git.example/quarry", "", "Report bugs: https://git.example/quarry/issues"},
+		{"https://git.example/quarry", "security@example.com",
+			"Report bugs: https://git.example/quarry/issues\nReport vulnerabilities: security@example.com"},
+	} {
+		if got := contacts(test.repository, test.security); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+	if help := run(t, failing(errNotConfigured), terminal{}, "--help").check(t, ExitSuccess).out; strings.Contains(help, "Contact") !=
+		(repository+securityContact != "") {
+		t.Errorf("help:\n%s", help)
 	}
 }

@@ -19,6 +19,7 @@ func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 func (a *app) completionCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:       "completion bash|zsh|fish|powershell",
+		Short:     "Print a shell completion script",
 		Args:      cobra.ArbitraryArgs,
 		ValidArgs: shells(),
 		RunE: func(command *cobra.Command, arguments []string) error {
@@ -28,7 +29,6 @@ func (a *app) completionCommand() *cobra.Command {
 			return a.printCompletion(command.Root(), arguments[0])
 		},
 	}
-	a.document(command, completionHelp())
 	return command
 }
 

@@ -25,13 +25,13 @@ const (
 
 func (a *app) configureCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:  "configure",
-		Args: cobra.ArbitraryArgs,
+		Use:   "configure",
+		Short: "Set up a server or a library interactively",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return a.configure(command.Context(), arguments)
 		},
 	}
-	a.document(command, configureHelp())
 	return command
 }
 

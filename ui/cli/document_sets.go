@@ -23,12 +23,12 @@ type jsonSet struct {
 
 func (a *app) documentSetsCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use: "document-sets",
+		Use:   "document-sets",
+		Short: "List the document sets that can be searched",
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return a.list(command.Context(), arguments, a.printSets)
 		},
 	}
-	a.document(command, documentSetsHelp())
 	return command
 }
 

@@ -217,7 +217,8 @@ type NewProfile struct {
 // Doors are the ways out of the command line.
 type Doors struct {
 	Version string // of this program
-	Commit  string // that it was built from; may be empty
+	Commit  string // of the build; may be empty
+	Date    string // of the commit, RFC 3339; may be empty
 
 	// Guest is somebody from outside: they search, and nothing of this machine can be named. Their output is never cut
 	// unless they ask for it. Of the doors only Decide and Explore are opened for them.

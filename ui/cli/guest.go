@@ -36,24 +36,9 @@ func (a *app) restrict(root *cobra.Command) {
 		root.AddCommand(refusedCommand(command.Name()))
 	}
 	root.AddCommand(refusedCommand("mcp")) // which this program does not speak yet, and must not search for
-	a.document(root, guestHelp())
+	root.Short = "Search the documents of this server"
 	hideMachineFlags(root.Flags())
 	hideMachineFlags(root.PersistentFlags())
-}
-
-// guestHelp is what the program says about itself to a guest.
-func guestHelp() help {
-	return help{
-		short: "search what this server knows",
-		purpose: `At a terminal it opens the explorer; with a question and no terminal it prints what is found, as
-JSON with citations, for scripts. The commands below are the same as where quarry is installed,
-but nothing of the serving machine can be named.`,
-		not:    `For a server's own settings: ask who runs it.`,
-		output: `JSON on standard output, everything else on standard error.`,
-		exits:  remoteExits(),
-		examples: []string{`ssh HOST "how do we roll back a deploy" | jq -r '.results[].title'`,
-			`ssh HOST search --source slack --days 30 roll back`},
-	}
 }
 
 func refusedCommand(name string) *cobra.Command {

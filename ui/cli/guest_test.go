@@ -72,7 +72,7 @@ func TestGuestsSearch(t *testing.T) {
 	}
 	help := run(t, guestDoors(t, s.URL), terminal{}).check(t, ExitSuccess).out
 	for _, hidden := range []string{"--server", "--library", "--profile", "configure", "admin", "serve"} {
-		if strings.Contains(help, "  "+hidden) {
+		if strings.Contains(help, "  "+hidden+" ") {
 			t.Errorf("the help of a guest offers %s:\n%s", hidden, help)
 		}
 	}

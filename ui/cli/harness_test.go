@@ -217,7 +217,7 @@ func (r result) check(t *testing.T, code int) result {
 func (r result) twoLines(t *testing.T, parts ...string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(r.err, "\n"), "\n")
-	if len(lines) < 2 || !strings.HasPrefix(lines[len(lines)-2], "error: ") || !strings.HasPrefix(lines[len(lines)-1], "what to do: ") {
+	if len(lines) < 2 || !strings.HasPrefix(lines[len(lines)-2], "error: ") || !strings.HasPrefix(lines[len(lines)-1], "hint: ") {
 		t.Errorf("an error is two lines, got:\n%s", r.err)
 	}
 	for _, part := range parts {

@@ -1,29 +1,63 @@
 package cli
 
 import (
+	"embed"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// help is what a command says about itself, for a person and for a model alike.
-type help struct {
-	short    string   // one line, without a full stop
-	purpose  string   // what it is for
-	not      string   // when to use something else
-	output   string   // what is printed
-	exits    []int    // codes beside 0, 1, 2 and 130
-	examples []string // commands that run as they stand
+// helpFiles hold the prose of every command: "# quarry search", a line "exits: 3 9" or "exits: remote", and the sections.
+//
+//go:embed help/*.txt
+var helpFiles embed.FS
+
+const (
+	sshHelp   = "ssh" // the entry of the root command over SSH
+	helpWidth = 110   // columns of lists of flags
+)
+
+// helpEntry is the prose of one command.
+type helpEntry struct {
+	sections string // each with its title, without the examples
+	exits    []int  // codes beside 0, 1, 2 and 130
+	examples string
 }
 
-// document gives a command its help.
-func (a *app) document(command *cobra.Command, text help) {
-	command.Short = text.short
-	command.DisableFlagsInUseLine = true
-	command.SetHelpFunc(func(command *cobra.Command, _ []string) {
-		_ = a.print([]byte(helpText(command, text))) // a closed pipe is all that can fail
-	})
+// lookupHelp returns the prose of the command with this path. Tests hold that every command has some.
+func lookupHelp(path string) helpEntry {
+	files, _ := helpFiles.ReadDir("help") // an embedded folder can be read
+	for _, file := range files {
+		text, _ := helpFiles.ReadFile("help/" + file.Name())
+		_, entry, found := strings.Cut("\n"+string(text), "\n# "+path+"\n")
+		if !found {
+			continue
+		}
+		entry, _, _ = strings.Cut(entry, "\n# ")
+		sections, examples, _ := strings.Cut(strings.TrimSpace(entry), "\nExamples:\n")
+		var exits []int
+		if rest, ok := strings.CutPrefix(sections, "exits: "); ok {
+			codes, after, _ := strings.Cut(rest, "\n")
+			exits, sections = parseExits(codes), after
+		}
+		return helpEntry{strings.TrimSpace(sections), exits, examples}
+	}
+	return helpEntry{}
+}
+
+// parseExits reads a list of exit codes; "remote" stands for those of commands that talk to a server.
+func parseExits(text string) (codes []int) {
+	if text == "remote" {
+		return []int{ExitNotConfigured, ExitAuth, ExitUnreachable, ExitRateLimited, ExitTimeout, ExitServer, ExitNotAvailable}
+	}
+	for _, field := range strings.Fields(text) {
+		if code, err := strconv.Atoi(field); err == nil {
+			codes = append(codes, code)
+		}
+	}
+	return codes
 }
 
 // help prints a command's own help.
@@ -34,7 +68,7 @@ func (a *app) help(command *cobra.Command) error {
 func (a *app) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "help [command]",
-		Short:  "print the help of a command",
+		Short:  "Print the help of a command",
 		Hidden: true,
 		Args:   cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
@@ -48,17 +82,26 @@ func (a *app) helpCommand() *cobra.Command {
 	}
 }
 
-func helpText(command *cobra.Command, h help) string {
+func (a *app) helpText(command *cobra.Command) string {
+	path := command.CommandPath()
+	if a.doors.Guest && !command.HasParent() {
+		path = sshHelp
+	}
+	entry := lookupHelp(path)
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %s.\n\nUsage:\n  %s\n", command.CommandPath(), h.short, usageLine(command))
+	fmt.Fprintf(&text, "%s\n\nUsage:\n  %s\n", command.Short, usageLine(command))
 	section := func(title, body string) {
 		if body != "" {
 			fmt.Fprintf(&text, "\n%s:\n%s\n", title, indented(body))
 		}
 	}
-	section("Purpose", h.purpose)
-	section("When not to use it", h.not)
-	section("Output", h.output)
+	for part := range strings.SplitSeq(entry.sections, "\n\n") {
+		if title, body, isTitle := strings.Cut(part, ":\n"); isTitle && !strings.Contains(title, "\n") {
+			section(title, body)
+		} else {
+			fmt.Fprintf(&text, "\n%s\n", indented(part))
+		}
+	}
 	if command.HasAvailableSubCommands() {
 		section("Commands", commandList(command))
 	}
@@ -69,13 +112,31 @@ func helpText(command *cobra.Command, h help) string {
 	if !command.HasParent() {
 		global = command.PersistentFlags()
 	}
-	section("Flags of every command", strings.Trim(global.FlagUsagesWrapped(helpWidth), "\n"))
-	section("Exit codes", exitCodeList(h.exits))
-	section("Examples", strings.Join(h.examples, "\n"))
+	section("Global flags", strings.Trim(global.FlagUsagesWrapped(helpWidth), "\n"))
+	section("Exit codes", exitCodeList(entry.exits))
+	section("Examples", entry.examples)
+	if !command.HasParent() {
+		section("Contact", contacts(repository, securityContact))
+	}
 	return text.String()
 }
 
-const helpWidth = 110
+// Where to report bugs and vulnerabilities. Nothing is printed while they are not set.
+const (
+	repository      = "" // the URL of the repository
+	securityContact = "" // an email address
+)
+
+func contacts(repository, security string) string {
+	var lines []string
+	if repository != "" {
+		lines = append(lines, "Report bugs: "+repository+"/issues")
+	}
+	if security != "" {
+		lines = append(lines, "Report vulnerabilities: "+security)
+	}
+	return strings.Join(lines, "\n")
+}
 
 func usageLine(command *cobra.Command) string {
 	if command.HasParent() {
@@ -117,30 +178,25 @@ func exitCodeList(special []int) string {
 func exitMeaning(code int) string {
 	switch code {
 	case ExitSuccess:
-		return "success, also when nothing was found"
+		return "success, including a search without results"
 	case ExitGeneral:
-		return "failed for another reason"
+		return "any other failure"
 	case ExitUsage:
 		return "bad request or usage"
 	case ExitNotConfigured:
 		return "not configured"
 	case ExitAuth:
-		return "the token is missing, wrong, expired or not enough"
+		return "authentication failed, or the token lacks permission"
 	case ExitUnreachable:
-		return "the server cannot be reached"
+		return "server unreachable"
 	case ExitRateLimited:
-		return "too many requests; wait"
+		return "rate limited"
 	case ExitTimeout:
-		return "no answer in time"
+		return "timeout"
 	case ExitServer:
-		return "the server failed"
+		return "server error"
 	case ExitNotAvailable:
-		return "not there: document, agent, library or route"
+		return "not found or not available: document, agent, library or route"
 	}
 	return "interrupted"
-}
-
-// remoteExits are the codes of commands that talk to a server.
-func remoteExits() []int {
-	return []int{ExitNotConfigured, ExitAuth, ExitUnreachable, ExitRateLimited, ExitTimeout, ExitServer, ExitNotAvailable}
 }

@@ -132,8 +132,9 @@ func notEmpty(arguments []string) error {
 func (a *app) addCommand() *cobra.Command {
 	var as, set string
 	command := &cobra.Command{
-		Use:  "add PATH…",
-		Args: cobra.ArbitraryArgs,
+		Use:   "add PATH…",
+		Short: "Add files to the local library",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			paths, err := a.addPaths(arguments)
 			if err != nil {
@@ -148,7 +149,6 @@ func (a *app) addCommand() *cobra.Command {
 			return a.addToLibrary(command.Context(), request)
 		},
 	}
-	a.document(command, addHelp())
 	command.Flags().StringVar(&as, "as", "", "the `SOURCE` that the documents come from, like slack (default: found out)")
 	command.Flags().StringVar(&set, "set", "", "put the documents into this document set (`NAME`)")
 	a.completeLibraryFlags(command)
@@ -232,8 +232,9 @@ func addableSource(as string) (string, error) {
 func (a *app) removeCommand() *cobra.Command {
 	var set, source string
 	command := &cobra.Command{
-		Use:  "remove PATH|ID…",
-		Args: cobra.ArbitraryArgs,
+		Use:   "remove PATH|ID…",
+		Short: "Remove documents from the local library",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if len(arguments) == 0 && set == "" && source == "" {
 				return usage("Give paths, document ids, --set NAME or --source SOURCE.", "nothing to remove")
@@ -250,7 +251,6 @@ func (a *app) removeCommand() *cobra.Command {
 				})
 		},
 	}
-	a.document(command, removeHelp())
 	command.Flags().StringVar(&set, "set", "", "remove everything in this document set (`NAME`)")
 	command.Flags().StringVar(&source, "source", "", "remove everything of this source (`SOURCE`)")
 	a.completeLibraryFlags(command)
@@ -299,8 +299,9 @@ func isDocumentID(text string) bool {
 func (a *app) syncCommand() *cobra.Command {
 	var watch bool
 	command := &cobra.Command{
-		Use:  "sync [PATH…]",
-		Args: cobra.ArbitraryArgs,
+		Use:   "sync [PATH…]",
+		Short: "Update the local library from its files",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			paths, err := absolute(arguments)
 			if err != nil {
@@ -319,7 +320,6 @@ func (a *app) syncCommand() *cobra.Command {
 			return sync(verbSynced)
 		},
 	}
-	a.document(command, syncHelp())
 	command.Flags().BoolVar(&watch, "watch", false, "stay, and take up changes as they are made")
 	return command
 }

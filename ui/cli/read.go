@@ -28,14 +28,14 @@ type readOptions struct {
 func (a *app) readCommand() *cobra.Command {
 	options := &readOptions{}
 	command := &cobra.Command{
-		Use:  "read <ref>",
-		Args: cobra.ArbitraryArgs,
+		Use:   "read <ref>",
+		Short: "Print a passage or a whole document",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			options.aroundGiven = command.Flags().Changed("around")
 			return a.read(command.Context(), arguments, options)
 		},
 	}
-	a.document(command, readHelp())
 	command.Flags().IntVar(&options.around, "around", 0,
 		"add this many pieces (`K`) before and after the passage, at most 99")
 	command.Flags().StringVar(&options.from, "from", "",

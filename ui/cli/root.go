@@ -34,6 +34,7 @@ func (a *app) root() *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:           "quarry [query…]",
+		Short:         "Search company knowledge from the terminal",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.ArbitraryArgs,
@@ -55,7 +56,6 @@ func (a *app) root() *cobra.Command {
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	a.document(root, rootHelp())
 	a.globalFlags(root.PersistentFlags())
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the versions of client and server")
 	root.Flags().BoolVar(&a.flags.plain, "plain", false,
@@ -72,8 +72,11 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.searchCommand(), a.askCommand(), a.readCommand(), a.sourcesCommand(), a.agentsCommand(),
 		a.documentSetsCommand(), a.tagsCommand(), a.addCommand(), a.removeCommand(), a.syncCommand(),
 		a.statusCommand(), a.serveCommand(), a.adminCommand(), a.configureCommand(), a.validateCommand(),
-		a.versionCommand(), a.completionCommand())
+		a.versionCommand(), a.completionCommand(), a.manCommand())
 	root.SetHelpCommand(a.helpCommand())
+	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
+		_ = a.print([]byte(a.helpText(command))) // a closed pipe is all that can fail
+	})
 	if a.doors.Guest {
 		a.restrict(root)
 	}

@@ -127,7 +127,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 		do = guestAdvice(failure)
 	}
 	if do != "" {
-		fmt.Fprintf(a.err, "%s %s\n", a.errs().Muted.Render("what to do:"), printable(sentence(do)))
+		fmt.Fprintf(a.err, "%s %s\n", a.errs().Muted.Render("hint:"), printable(sentence(do)))
 	}
 	return failure.Code
 }

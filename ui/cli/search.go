@@ -53,8 +53,9 @@ func searchFormats() []string {
 func (a *app) searchCommand() *cobra.Command {
 	options := &searchOptions{}
 	command := &cobra.Command{
-		Use:  "search <query> [<query> <query>]",
-		Args: cobra.ArbitraryArgs,
+		Use:   "search <query> [<query> <query>]",
+		Short: "Search and print ranked, cited passages",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			arguments = a.oneQuestion(arguments)
 			if len(arguments) > 1 && !slices.Contains(arguments, "-") && !strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
@@ -64,7 +65,6 @@ func (a *app) searchCommand() *cobra.Command {
 			return a.search(command.Context(), arguments, options)
 		},
 	}
-	a.document(command, searchHelp())
 	a.searchFlags(command, options)
 	return command
 }

@@ -21,8 +21,9 @@ type serving struct {
 func (a *app) serveCommand() *cobra.Command {
 	asked := &serving{}
 	command := &cobra.Command{
-		Use:  "serve [--ssh ADDR] [--http ADDR]",
-		Args: cobra.ArbitraryArgs,
+		Use:   "serve [--ssh ADDR] [--http ADDR]",
+		Short: "Serve the explorer over SSH and the search API over HTTP",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) (err error) {
 			if asked.options.Rate, err = givenRate(command, asked.rate); err != nil {
 				return err
@@ -30,7 +31,6 @@ func (a *app) serveCommand() *cobra.Command {
 			return a.serve(command.Context(), arguments, asked.options)
 		},
 	}
-	a.document(command, serveHelp())
 	flags := command.Flags()
 	flags.StringVar(&asked.options.HTTP, "http", "",
 		"answer the search API at this address (`ADDR`), like 127.0.0.1:8080 or :8080")

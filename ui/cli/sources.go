@@ -104,12 +104,12 @@ type jsonSource struct {
 
 func (a *app) sourcesCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use: "sources",
+		Use:   "sources",
+		Short: "List the sources that can be searched",
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return a.list(command.Context(), arguments, a.printSources)
 		},
 	}
-	a.document(command, sourcesHelp())
 	return command
 }
 

@@ -49,8 +49,9 @@ type jsonLibraryStatus struct {
 
 func (a *app) statusCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:  "status",
-		Args: cobra.ArbitraryArgs,
+		Use:   "status",
+		Short: "Show where searches go and what the local library contains",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if len(arguments) > 0 {
 				return usage("See: quarry status --help", "%q: this command takes no arguments", arguments[0])
@@ -58,7 +59,6 @@ func (a *app) statusCommand() *cobra.Command {
 			return a.status(command.Context())
 		},
 	}
-	a.document(command, statusHelp())
 	return command
 }
 

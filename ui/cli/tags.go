@@ -26,15 +26,15 @@ const defaultTags = 50
 func (a *app) tagsCommand() *cobra.Command {
 	limit := defaultTags
 	command := &cobra.Command{
-		Use:  "tags [prefix]",
-		Args: cobra.ArbitraryArgs,
+		Use:   "tags [prefix]",
+		Short: "List the tags that can be searched",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return a.list(command.Context(), nil, func(ctx context.Context, c *client.Client, target Target) error {
 				return a.printTags(ctx, c, target, arguments, limit)
 			})
 		},
 	}
-	a.document(command, tagsHelp())
 	command.Flags().IntVar(&limit, "limit", defaultTags, "at most this many tags (`N`), 1 to 1000")
 	return command
 }

@@ -44,8 +44,9 @@ const (
 
 func (a *app) validateCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:  "validate-config",
-		Args: cobra.ArbitraryArgs,
+		Use:   "validate-config",
+		Short: "Test the configuration and the connection",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if len(arguments) > 0 {
 				return usage("See: quarry validate-config --help", "%q: this command takes no arguments", arguments[0])
@@ -53,7 +54,6 @@ func (a *app) validateCommand() *cobra.Command {
 			return a.validate(command.Context())
 		},
 	}
-	a.document(command, validateHelp())
 	return command
 }
 

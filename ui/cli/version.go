@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,35 +15,39 @@ const versionTime = 5 * time.Second
 // jsonVersion is version --json, version 1.
 type jsonVersion struct {
 	Client string `json:"client_version"`
+	Commit string `json:"commit,omitempty"`
+	Date   string `json:"date,omitempty"`
 	Server string `json:"server_version"`
 	Schema int    `json:"schema"`
 }
 
 func (a *app) versionCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:  "version",
-		Args: cobra.ArbitraryArgs,
+		Use:   "version",
+		Short: "Print the versions of client and server",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return a.printVersion(command.Context())
 		},
 	}
-	a.document(command, versionHelp())
 	return command
 }
 
 // printVersion never fails: a version is asked for when something else already did.
 func (a *app) printVersion(ctx context.Context) error {
-	own := a.doors.Version
-	if a.doors.Commit != "" {
-		own += " (" + string(clipBytes([]byte(a.doors.Commit), 7)) + ")"
-	}
 	server := a.serverVersion(ctx)
 	if a.flags.json {
-		text, err := encodeJSON(jsonVersion{Client: own, Server: server, Schema: schemaVersion})
+		text, err := encodeJSON(jsonVersion{Client: a.doors.Version, Commit: a.doors.Commit, Date: a.doors.Date, Server: server,
+			Schema: schemaVersion})
 		if err != nil {
 			return err
 		}
 		return a.print(text)
+	}
+	own := a.doors.Version
+	if a.doors.Commit != "" {
+		day, _, _ := strings.Cut(a.doors.Date, "T")
+		own += " (" + strings.TrimSpace(string(clipBytes([]byte(a.doors.Commit), 7))+" "+day) + ")"
 	}
 	return a.print(fmt.Appendf(nil, "Client version: %s\nServer version: %s\n", own, server))
 }

@@ -19,6 +19,15 @@ import (
 // more often than a terminal shows.
 const together = 16 * time.Millisecond
 
+// answering is the panel of answers and the conversation in it.
+type answering struct {
+	answer.Panel
+	asking    *asking // nil: no model answers now
+	thread    thread
+	rendering bool
+	completed map[string]bool // refs of the answer's documents whose whole passage was asked for
+}
+
 // asking is a question that a model answers now.
 type asking struct {
 	*request
@@ -50,23 +59,23 @@ type answerRenderedMsg struct{ rendered answer.Rendered }
 func (m *Model) openAnswer() tea.Cmd {
 	m.overlay, m.beneath = InAnswer, 0
 	query := m.box.Query()
-	if m.thread.query == query && !m.answer.Empty() {
+	if m.answer.thread.query == query && !m.answer.Empty() {
 		return nil
 	}
-	m.asking.stop()
-	m.asking = nil
+	m.answer.asking.stop()
+	m.answer.asking = nil
 	m.answer.Reset()
-	m.thread = thread{}
+	m.answer.thread = thread{}
 	return tea.Batch(m.wholeSearch(query), m.ask(query))
 }
 
 // wholeSearch has the list show what the answer rests on, where it shows less: what was found while typing, or for
 // another query.
 func (m *Model) wholeSearch(query string) tea.Cmd {
-	if m.searching != nil && !m.searching.instant && sameQuestion(m.searching.text, query) {
+	if m.search.running != nil && !m.search.running.instant && sameQuestion(m.search.running.text, query) {
 		return nil
 	}
-	if s := m.shown; m.failing() || s != nil && !s.instant && !s.ofAnswer && sameQuestion(s.text, query) {
+	if s := m.search.shown; m.failing() || s != nil && !s.instant && !s.ofAnswer && sameQuestion(s.text, query) {
 		return nil
 	}
 	return m.startSearch(query, false, false)
@@ -85,7 +94,7 @@ func (m *Model) sendFurther() tea.Cmd {
 	if question == "" {
 		return nil
 	}
-	if m.asking != nil {
+	if m.answer.asking != nil {
 		m.warn("the answer before is still being written")
 		return nil
 	}
@@ -103,11 +112,11 @@ func (m *Model) sendFurther() tea.Cmd {
 // ask asks a query, as the next question of the thread.
 func (m *Model) ask(text string) tea.Cmd {
 	query := client.ParseQuery(text, m.now())
-	m.thread.query = text
+	m.answer.thread.query = text
 	m.answer.Begin(query.WithoutFilters())
 	ctx, r := m.begin()
 	a := asking{request: r, packets: make(chan wire.ChatPacket, 64)}
-	m.asking = &a
+	m.answer.asking = &a
 	c := m.client()
 	request, agent := m.chatRequest(query)
 	return tea.Batch(a.next(ctx), m.noteIgnored(ctx, r.id, request.Filters), func() tea.Msg {
@@ -147,7 +156,7 @@ func (m *Model) noteIgnored(ctx context.Context, id int, filters *wire.ChatFilte
 }
 
 func (m *Model) ignoredTold(msg ignoredMsg) {
-	if m.asking == nil || !m.asking.is(msg.id) {
+	if m.answer.asking == nil || !m.answer.asking.is(msg.id) {
 		return
 	}
 	for _, note := range msg.notes {
@@ -160,8 +169,8 @@ func (m *Model) chatRequest(query client.Query) (request wire.ChatRequest, agent
 	latest := wire.LatestMessage
 	request = wire.ChatRequest{Message: query.WithoutFilters(), IncludeCitations: true, Stream: true, ParentMessageID: &latest,
 		Filters: query.ChatFilters()}
-	if m.thread.session != "" {
-		request.ChatSessionID = m.thread.session
+	if m.answer.thread.session != "" {
+		request.ChatSessionID = m.answer.thread.session
 		return request, ""
 	}
 	request.ChatSessionInfo = &wire.ChatSessionInfo{Incognito: m.options.Private}
@@ -216,7 +225,7 @@ func (a asking) next(ctx context.Context) tea.Cmd {
 
 // packetsTold shows what the model said.
 func (m *Model) packetsTold(msg packetsMsg) tea.Cmd {
-	a := m.asking
+	a := m.answer.asking
 	if a == nil || !a.is(msg.id) {
 		return nil
 	}
@@ -265,16 +274,16 @@ func day(moment string) string {
 
 // answered ends an answer.
 func (m *Model) answered(msg answeredMsg) {
-	if m.asking == nil || !m.asking.is(msg.id) {
+	if m.answer.asking == nil || !m.answer.asking.is(msg.id) {
 		return
 	}
-	m.asking.stop()
-	m.asking = nil
+	m.answer.asking.stop()
+	m.answer.asking = nil
 	if msg.err != nil {
 		m.answerFailed(msg.err)
 		return
 	}
-	m.thread.session = cmp.Or(msg.answer.SessionID, m.thread.session)
+	m.answer.thread.session = cmp.Or(msg.answer.SessionID, m.answer.thread.session)
 	if len(msg.answer.Documents) > 0 {
 		m.answer.Documents(len(msg.answer.Documents))
 	}
@@ -282,12 +291,12 @@ func (m *Model) answered(msg answeredMsg) {
 	if msg.answer.Stopped {
 		m.answer.Stop() // by somebody else
 	}
-	m.trail = m.answer.Conversation()
+	m.follow.trail = m.answer.Conversation()
 }
 
 // sessionMade notes the conversation that a question began.
 func (m *Model) sessionMade(packet wire.ChatPacket) {
-	m.thread.session = packet.SessionID
+	m.answer.thread.session = packet.SessionID
 	switch {
 	case packet.Incognito:
 		m.answer.Incognito()
@@ -327,9 +336,9 @@ func (m *Model) closeAnswer() tea.Cmd {
 	switch {
 	case m.answer.Typing():
 		m.answer.StopTyping()
-	case m.asking != nil:
-		m.asking.stop()
-		m.asking = nil
+	case m.answer.asking != nil:
+		m.answer.asking.stop()
+		m.answer.asking = nil
 		m.answer.Stop()
 	default:
 		m.overlay = 0
@@ -339,7 +348,7 @@ func (m *Model) closeAnswer() tea.Cmd {
 
 // renderAnswer renders what the answer panel shows, one rendering at a time.
 func (m *Model) renderAnswer() tea.Cmd {
-	if m.overlay != InAnswer || m.renderingAnswer {
+	if m.overlay != InAnswer || m.answer.rendering {
 		return nil
 	}
 	r := m.overlayRect()
@@ -348,12 +357,12 @@ func (m *Model) renderAnswer() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	m.renderingAnswer = true
+	m.answer.rendering = true
 	return func() tea.Msg { return answerRenderedMsg{job.Render()} }
 }
 
 func (m *Model) answerRendered(msg answerRenderedMsg) {
-	m.renderingAnswer = false
+	m.answer.rendering = false
 	m.answer.Apply(msg.rendered)
 }
 

@@ -98,7 +98,7 @@ func BenchmarkUpdateAndView(b *testing.B) {
 				id++
 				s := answers[i%2].search
 				s.request = &request{id: id, cancel: func() {}}
-				m.searching = &s
+				m.search.running = &s
 				return searchMsg{id: id, response: answers[i%2].response}
 			})
 		})

@@ -60,10 +60,10 @@ func (m *Model) openCited(number int) tea.Cmd {
 // resultOf finds the passage of a cited document in the list, by its id, or where the server names none by its link; -1
 // where it is not.
 func (m *Model) resultOf(source answer.Source) int {
-	if m.shown == nil {
+	if m.search.shown == nil {
 		return -1
 	}
-	results := m.shown.response.Results
+	results := m.search.shown.response.Results
 	if i := slices.IndexFunc(results, func(r wire.SearchResult) bool {
 		return r.DocumentID != "" && r.DocumentID == source.DocumentID
 	}); i >= 0 {
@@ -78,13 +78,13 @@ func (m *Model) resultOf(source answer.Source) int {
 func (m *Model) showDocuments(found []wire.SearchDoc, sources []answer.Source) {
 	m.stopSearch()
 	m.stopBlaming()
-	m.failure = nil
+	m.search.failure = nil
 	response := &wire.SearchResponse{Results: documentResults(found, sources)}
 	response.FillEmpty()
 	answered := shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true}
 	m.lastID++
 	answered.request = &request{id: m.lastID} // of nothing that could be stopped
-	m.completed = map[string]bool{}
+	m.answer.completed = map[string]bool{}
 	m.show(answered)
 }
 
@@ -125,12 +125,12 @@ type passageMsg struct {
 // be fetched stays as it is.
 func (m *Model) completePassage() tea.Cmd {
 	result, ok := m.result()
-	if !ok || !m.shown.ofAnswer || m.client() == nil || result.DocumentID == "" || m.completed[result.Ref] {
+	if !ok || !m.search.shown.ofAnswer || m.client() == nil || result.DocumentID == "" || m.answer.completed[result.Ref] {
 		return nil
 	}
-	m.completed[result.Ref] = true
+	m.answer.completed[result.Ref] = true
 	ctx, r := m.begin()
-	c, id := m.client(), m.shown.id
+	c, id := m.client(), m.search.shown.id
 	return func() tea.Msg {
 		defer r.stop()
 		document, err := c.Chunks(ctx, result.DocumentID, result.ChunkInd, result.ChunkInd)
@@ -143,10 +143,10 @@ func (m *Model) completePassage() tea.Cmd {
 
 // passageCompleted puts the whole of a passage in place of its beginning.
 func (m *Model) passageCompleted(msg passageMsg) {
-	if m.shown == nil || !m.shown.ofAnswer || m.shown.id != msg.id {
+	if m.search.shown == nil || !m.search.shown.ofAnswer || m.search.shown.id != msg.id {
 		return
 	}
-	results := m.shown.response.Results
+	results := m.search.shown.response.Results
 	i := slices.IndexFunc(results, func(r wire.SearchResult) bool { return r.Ref == msg.ref })
 	if i < 0 {
 		return
@@ -154,12 +154,12 @@ func (m *Model) passageCompleted(msg passageMsg) {
 	chunk := msg.document.Chunks[0]
 	results[i].Content, results[i].HeadingPath = chunk.Content, chunk.HeadingPath
 	results[i].ChunkCount = msg.document.Document.ChunkCount
-	m.list.Set(results, passage.Words(m.shown.query), true)
+	m.list.Set(results, passage.Words(m.search.shown.query), true)
 }
 
 // notOfAnswer says why there is nothing to tell about how the list came about.
 func notOfAnswer(m *Model) string {
-	if m.shown != nil && m.shown.ofAnswer {
+	if m.search.shown != nil && m.search.shown.ofAnswer {
 		return fmt.Sprintf("these are the documents of an answer; %s searches for them", m.keys.keyOf("search-again", InList))
 	}
 	return nothingAsked(m)

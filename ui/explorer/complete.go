@@ -30,6 +30,12 @@ func filterNames() []string {
 	return []string{"source", "since", "until", "within", "agent", "set", "tag", "author", "type"}
 }
 
+// completing is what tab does in the query box.
+type completing struct {
+	offered offered
+	example int // number of the example question to ask next
+}
+
 // offered are the completions of what is typed, as long as nothing that they depend on changes.
 type offered struct {
 	typed       uint64 // version of the box
@@ -41,12 +47,12 @@ type offered struct {
 
 // offerCompletions finds the completions of what is typed, once for each change.
 func (m *Model) offerCompletions() {
-	now := offered{typed: m.box.Version(), shown: m.shown, session: m.session, listed: len(m.welcome.sources)}
-	if o := m.offered; o.typed == now.typed && o.shown == now.shown && o.session == now.session && o.listed == now.listed {
+	now := offered{typed: m.box.Version(), shown: m.search.shown, session: m.conn.session, listed: len(m.conn.welcome.sources)}
+	if o := m.completion.offered; o.typed == now.typed && o.shown == now.shown && o.session == now.session && o.listed == now.listed {
 		return
 	}
 	now.completions = m.findCompletions()
-	m.offered = now
+	m.completion.offered = now
 }
 
 // completions go on with the filter that is being typed, the likeliest first.
@@ -54,7 +60,7 @@ func (m *Model) completions() []completion {
 	if m.place() != InBox {
 		return nil
 	}
-	return m.offered.completions
+	return m.completion.offered.completions
 }
 
 func (m *Model) findCompletions() []completion {
@@ -93,9 +99,9 @@ func completedNames(typed string) []completion {
 
 // values are those that are known of a filter, with their counts.
 func (m *Model) values(field string) []completion {
-	facets := m.welcome.facets
-	if m.shown != nil {
-		facets = m.shown.response.Facets
+	facets := m.conn.welcome.facets
+	if m.search.shown != nil {
+		facets = m.search.shown.response.Facets
 	}
 	var found []completion
 	add := func(values []wire.FacetValue, label func(string) string) {
@@ -132,7 +138,7 @@ func (m *Model) knownSources(counted []wire.FacetValue) []wire.FacetValue {
 	for _, source := range counted {
 		known[source.Value] = true
 	}
-	for _, source := range m.welcome.sources {
+	for _, source := range m.conn.welcome.sources {
 		if !known[source.Value] {
 			all = append(all, wire.FacetValue{Value: source.Value})
 		}
@@ -180,7 +186,7 @@ func (m *Model) complete() tea.Cmd {
 // showsExample tells that the query is the example question that was asked last.
 func (m *Model) showsExample() bool {
 	examples := m.target.Examples
-	return m.example > 0 && len(examples) > 0 && m.box.Query() == examples[(m.example-1)%len(examples)]
+	return m.completion.example > 0 && len(examples) > 0 && m.box.Query() == examples[(m.completion.example-1)%len(examples)]
 }
 
 func cannotComplete(m *Model) string {

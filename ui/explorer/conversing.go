@@ -9,10 +9,18 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/ui/explorer/answer"
+	"quarry/ui/explorer/chats"
 )
 
 // chatPage is how many earlier conversations are asked for at once.
 const chatPage = wire.MaxChatSessions
+
+// conversations is the panel of earlier conversations.
+type conversations struct {
+	chats.Panel
+	fetching *request
+	refused  string // why there are none here; empty: there may be
+}
 
 // chatsMsg brings a page of earlier conversations.
 type chatsMsg struct {
@@ -36,7 +44,7 @@ type noChatsMsg struct {
 
 // askChats finds out whether a server keeps conversations; a library always does.
 func (m *Model) askChats() tea.Cmd {
-	session, ctx := m.session, m.ctx
+	session, ctx := m.conn.session, m.ctx
 	if session.Client.Local() {
 		return nil
 	}
@@ -58,8 +66,8 @@ func whyNoChats(err error) string {
 }
 
 func (m *Model) noChatsTold(msg noChatsMsg) {
-	if msg.session == m.session {
-		m.noChats = msg.reason
+	if msg.session == m.conn.session {
+		m.chats.refused = msg.reason
 	}
 }
 
@@ -67,7 +75,7 @@ func cannotListChats(m *Model) string {
 	if m.client() == nil {
 		return notOpen(m)
 	}
-	return m.noChats
+	return m.chats.refused
 }
 
 // openChats lists earlier conversations.
@@ -84,9 +92,9 @@ func (m *Model) openChats() tea.Cmd {
 
 // fetchChats asks for conversations that changed before a moment, or for the latest.
 func (m *Model) fetchChats(before string) tea.Cmd {
-	m.chatting.stop()
+	m.chats.fetching.stop()
 	ctx, r := m.begin()
-	m.chatting = r
+	m.chats.fetching = r
 	c := m.client()
 	return func() tea.Msg {
 		page, err := c.ChatSessions(ctx, chatPage, before)
@@ -95,23 +103,23 @@ func (m *Model) fetchChats(before string) tea.Cmd {
 }
 
 func (m *Model) chatsTold(msg chatsMsg) {
-	if !m.chatting.is(msg.id) {
+	if !m.chats.fetching.is(msg.id) {
 		return
 	}
-	m.chatting.stop()
-	m.chatting = nil
+	m.chats.fetching.stop()
+	m.chats.fetching = nil
 	if msg.err == nil {
 		m.chats.Add(msg.page.Sessions, msg.page.HasMore)
 		return
 	}
-	m.noChats = whyNoChats(msg.err)
+	m.chats.refused = whyNoChats(msg.err)
 	m.chats.Fail(reasonOf(msg.err), remedyOf(msg.err))
 }
 
 // moreChats asks for older conversations once the choice comes near the end of those that are known.
 func (m *Model) moreChats() tea.Cmd {
 	before := m.chats.Wanted()
-	if before == "" || m.chatting != nil {
+	if before == "" || m.chats.fetching != nil {
 		return nil
 	}
 	m.chats.Doing("loading more")
@@ -125,9 +133,9 @@ func (m *Model) openChat() tea.Cmd {
 		return nil
 	}
 	m.chats.Doing("opening")
-	m.chatting.stop()
+	m.chats.fetching.stop()
 	ctx, r := m.begin()
-	m.chatting = r
+	m.chats.fetching = r
 	c := m.client()
 	return func() tea.Msg {
 		detail, err := c.ChatSession(ctx, chosen.ID)
@@ -138,11 +146,11 @@ func (m *Model) openChat() tea.Cmd {
 // chatTold shows an earlier conversation, to be gone on with: its last question is the query, and the list has the
 // documents that the last answer rests on.
 func (m *Model) chatTold(msg chatMsg) {
-	if !m.chatting.is(msg.id) {
+	if !m.chats.fetching.is(msg.id) {
 		return
 	}
-	m.chatting.stop()
-	m.chatting = nil
+	m.chats.fetching.stop()
+	m.chats.fetching = nil
 	if msg.err != nil {
 		m.chats.Fail(reasonOf(msg.err), remedyOf(msg.err))
 		return
@@ -152,16 +160,16 @@ func (m *Model) chatTold(msg chatMsg) {
 		m.chats.Fail("nothing was said in that conversation", "")
 		return
 	}
-	m.asking.stop()
-	m.asking = nil
+	m.answer.asking.stop()
+	m.answer.asking = nil
 	m.remember()
 	m.box.SetQuery(firstLine(turns[len(turns)-1].Question), m.now())
 	m.answer.Restore(turns)
 	if msg.chat.Incognito {
 		m.answer.Incognito()
 	}
-	m.thread = thread{query: m.box.Query(), session: msg.chat.ID}
-	m.trail = m.answer.Conversation()
+	m.answer.thread = thread{query: m.box.Query(), session: msg.chat.ID}
+	m.follow.trail = m.answer.Conversation()
 	m.followLast()
 	m.overlay, m.beneath, m.focus = InAnswer, 0, InList
 	if found, sources := m.answer.Found(); len(found) > 0 {
@@ -174,15 +182,15 @@ func (m *Model) chatTold(msg chatMsg) {
 // followLast makes the last question of the thread one that goes on with those before it, so that to search for it means
 // what it meant there.
 func (m *Model) followLast() {
-	last := len(m.trail) - 1
-	for last >= 0 && m.trail[last].Type != "user" {
+	last := len(m.follow.trail) - 1
+	for last >= 0 && m.follow.trail[last].Type != "user" {
 		last--
 	}
-	m.follow = following{}
+	m.follow.question = following{}
 	if last > 0 {
 		question := client.ParseQuery(m.box.Query(), m.now()).Text
-		said := append([]wire.Message(nil), m.trail[:last]...)
-		m.follow = following{text: question, said: append(said, wire.Message{Type: "user", Message: question})}
+		said := append([]wire.Message(nil), m.follow.trail[:last]...)
+		m.follow.question = following{text: question, said: append(said, wire.Message{Type: "user", Message: question})}
 	}
 }
 

@@ -45,11 +45,11 @@ func (m *Model) edit(change func(field) bool) tea.Cmd {
 			return m.queryEdited()
 		}
 	case InPicker:
-		m.picker.Edit(inEditor)
+		m.filters.picker.Edit(inEditor)
 	case InActions:
 		m.actions.Edit(inEditor)
 	case InSetUp:
-		m.wizard.Edit(inEditor)
+		m.setUp.Edit(inEditor)
 	case InAsking:
 		m.answer.Edit(inEditor)
 	}

@@ -12,11 +12,11 @@ import (
 // invitation is the first line of an empty screen.
 func (m *Model) invitation() string {
 	switch {
-	case m.opening != nil:
+	case m.conn.opening != nil:
 		return " opening " + m.target.Where + "…"
 	case m.box.Query() != "" && m.target.Kind == Remote:
 		return " " + m.keys.keyOf("search", InBox) + " searches " + m.target.Where
-	case m.target.Kind == Remote && !m.options.Instant && !m.welcome.instant:
+	case m.target.Kind == Remote && !m.options.Instant && !m.conn.welcome.instant:
 		return " type a question, then " + m.keys.keyOf("search", InBox)
 	}
 	return " type to search"
@@ -26,11 +26,11 @@ func (m *Model) invitation() string {
 func (m *Model) emptyPane(width, height int) []string {
 	var lines []string
 	switch {
-	case m.failure != nil && m.searching == nil && m.opening == nil:
+	case m.search.failure != nil && m.search.running == nil && m.conn.opening == nil:
 		lines = m.whatFailed()
-	case m.shown != nil:
+	case m.search.shown != nil:
 		lines = m.nothingFound()
-	case m.failure == nil && m.searching == nil:
+	case m.search.failure == nil && m.search.running == nil:
 		lines = m.welcomeLines(width)
 	}
 	padded := make([]string, 0, height)
@@ -56,8 +56,8 @@ func (m *Model) emptyPane(width, height int) []string {
 
 // whatFailed says in full what the summary above has room to begin, and what to do about it.
 func (m *Model) whatFailed() []string {
-	lines := []string{" " + m.theme.Text.Render(reasonOf(m.failure.err))}
-	if remedy := remedyOf(m.failure.err); remedy != "" {
+	lines := []string{" " + m.theme.Text.Render(reasonOf(m.search.failure.err))}
+	if remedy := remedyOf(m.search.failure.err); remedy != "" {
 		lines = append(lines, "", " "+m.theme.Muted.Render(remedy))
 	}
 	return lines
@@ -65,7 +65,7 @@ func (m *Model) whatFailed() []string {
 
 // nothingFound says what was searched, and what to try.
 func (m *Model) nothingFound() []string {
-	s := m.shown
+	s := m.search.shown
 	lines := []string{" " + m.theme.Title.Render("Nothing was found") + " " + m.theme.Text.Render("in "+m.target.Where+" for"),
 		"   " + paint.PenOf(m.theme.Match).Write(paint.Line(s.query.Text))}
 	if len(s.query.Chips) == 0 {
@@ -73,19 +73,19 @@ func (m *Model) nothingFound() []string {
 	}
 	for i, chip := range s.query.Chips {
 		line := "   with " + paint.PenOf(m.theme.Chip).Write(paint.Line(chip.Raw))
-		if m.cut != nil && i < len(m.cut.counts) {
-			line += " " + m.theme.Muted.Render("· without it "+counted(m.cut.counts[i], "document"))
+		if m.filters.cut != nil && i < len(m.filters.cut.counts) {
+			line += " " + m.theme.Muted.Render("· without it "+counted(m.filters.cut.counts[i], "document"))
 		}
 		lines = append(lines, line)
 	}
 	key := m.keys.keyOf("drop-filter", m.focus)
 	switch {
-	case m.cut == nil:
+	case m.filters.cut == nil:
 		lines = append(lines, "", " "+m.theme.Text.Render(key+" drops the last filter."))
-	case m.cut.worst < 0:
+	case m.filters.cut.worst < 0:
 		lines = append(lines, "", " "+m.theme.Text.Render("Dropping one filter is not enough; "+key+" drops the last."))
 	default:
-		chip := s.query.Chips[m.cut.worst]
+		chip := s.query.Chips[m.filters.cut.worst]
 		lines = append(lines, "", " "+m.theme.Text.Render(paint.Line(chip.Raw)+" cut the most: "+key+" drops it."))
 	}
 	return lines
@@ -98,7 +98,7 @@ func (m *Model) welcomeLines(width int) []string {
 	if len(chips) > 0 {
 		lines = append(lines, " "+m.theme.Text.Render("The filters hold. Now type a word to search for."), "")
 	}
-	w := m.welcome
+	w := m.conn.welcome
 	if len(w.sources) > 0 {
 		head := fmt.Sprintf("%s in %s", counted(w.documents, "document"), counted(len(w.sources), "source"))
 		if !w.exact {
@@ -121,17 +121,17 @@ func (m *Model) welcomeLines(width int) []string {
 // sourceLines are the sources with bars for their share.
 func (m *Model) sourceLines(width int) []string {
 	most, name := 0, 0
-	for _, source := range m.welcome.sources {
+	for _, source := range m.conn.welcome.sources {
 		most = max(most, source.Count)
 		name = max(name, paint.Width(client.SourceName(source.Value)))
 	}
 	name = min(name, max(4, width/3))
 	bar := bounded(width-name-18, 0, 30)
 	var lines []string
-	for _, source := range m.welcome.sources[:min(len(m.welcome.sources), m.height)] {
+	for _, source := range m.conn.welcome.sources[:min(len(m.conn.welcome.sources), m.height)] {
 		line := "   " + m.theme.SourceStyle(source.Value).Render(theme.SourceGlyph(source.Value)+" "+
 			paint.Fit(client.SourceName(source.Value), name))
-		if m.welcome.exact && most > 0 {
+		if m.conn.welcome.exact && most > 0 {
 			filled := max(1, source.Count*bar/most)
 			line += " " + m.theme.Bar.Render(strings.Repeat("▄", min(filled, bar))) + strings.Repeat(" ", max(0, bar-filled)) +
 				m.theme.Muted.Render(fmt.Sprintf(" %7s", paint.Number(source.Count)))

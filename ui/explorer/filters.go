@@ -16,6 +16,15 @@ import (
 // mostUndo is how many states of the query can be brought back.
 const mostUndo = 100
 
+// filtering is the choice of filters.
+type filtering struct {
+	picker   picker.Picker
+	counting *request // facets for the picker
+	undo     []querybox.State
+	cut      *blame // which filter cut the most; nil: not known, or there are results
+	blaming  *request
+}
+
 type facetsMsg struct {
 	id     int
 	facets *wire.FacetCounts
@@ -38,25 +47,25 @@ type blameMsg struct {
 func (m *Model) openPicker() tea.Cmd {
 	m.box.Settle(m.now())
 	m.overlay = InPicker
-	m.counting.stop()
-	m.counting = nil
-	m.picker.Open(m.facets())
+	m.filters.counting.stop()
+	m.filters.counting = nil
+	m.filters.picker.Open(m.facets())
 	return m.askFacets()
 }
 
 // facets is what is known now about the values of filters and their counts.
 func (m *Model) facets() picker.Input {
 	in := picker.Input{Query: client.ParseQuery(m.box.Query(), m.now()), Now: m.now()}
-	for _, source := range m.welcome.sources {
+	for _, source := range m.conn.welcome.sources {
 		in.Known = append(in.Known, source.Value)
 	}
 	switch {
-	case m.shown != nil && len(m.shown.response.Facets.Sources)+len(m.shown.response.Facets.Months) > 0:
-		in.Facets, in.Exact = m.shown.response.Facets, true
-	case m.shown != nil && m.welcome.exact:
-		in.Facets, in.Exact = m.shown.response.Facets, true // nothing matches
-	case m.shown != nil:
-		in.Facets, in.InHand = countResults(m.shown.response.Results), len(m.shown.response.Results)
+	case m.search.shown != nil && len(m.search.shown.response.Facets.Sources)+len(m.search.shown.response.Facets.Months) > 0:
+		in.Facets, in.Exact = m.search.shown.response.Facets, true
+	case m.search.shown != nil && m.conn.welcome.exact:
+		in.Facets, in.Exact = m.search.shown.response.Facets, true // nothing matches
+	case m.search.shown != nil:
+		in.Facets, in.InHand = countResults(m.search.shown.response.Results), len(m.search.shown.response.Results)
 	}
 	return in
 }
@@ -79,11 +88,11 @@ func countResults(results []wire.SearchResult) wire.Facets {
 
 // askFacets counts everything where no search told counts, so that the first filter can be chosen before a word.
 func (m *Model) askFacets() tea.Cmd {
-	if m.shown != nil || !m.welcome.exact {
+	if m.search.shown != nil || !m.conn.welcome.exact {
 		return nil
 	}
 	ctx, r := m.begin()
-	m.counting = r
+	m.filters.counting = r
 	c, request := m.client(), client.ParseQuery(m.box.Query(), m.now()).Request()
 	return func() tea.Msg {
 		counts, err := c.Facets(ctx, request)
@@ -92,28 +101,28 @@ func (m *Model) askFacets() tea.Cmd {
 }
 
 func (m *Model) facetsTold(msg facetsMsg) {
-	if !m.counting.is(msg.id) || m.overlay != InPicker {
+	if !m.filters.counting.is(msg.id) || m.overlay != InPicker {
 		return
 	}
-	m.counting.stop()
-	m.counting = nil
+	m.filters.counting.stop()
+	m.filters.counting = nil
 	if msg.err != nil {
 		m.fail("could not count: " + reasonOf(msg.err))
 		return
 	}
 	in := m.facets()
 	in.Facets, in.Exact = msg.facets.Facets, true
-	m.picker.Update(in)
+	m.filters.picker.Update(in)
 }
 
 // applyPicker puts the chosen filters in place of the former ones and searches.
 func (m *Model) applyPicker() tea.Cmd {
-	m.picker.Confirm() // what is typed counts as chosen
-	if problem := m.picker.Problem(); problem != "" {
+	m.filters.picker.Confirm() // what is typed counts as chosen
+	if problem := m.filters.picker.Problem(); problem != "" {
 		m.warn(problem)
 		return nil
 	}
-	changes := m.picker.Result()
+	changes := m.filters.picker.Result()
 	m.overlay = 0
 	if changes.Empty() {
 		return nil
@@ -133,17 +142,17 @@ func (m *Model) filtersChanged() tea.Cmd {
 
 // remember keeps the query as it is, for undo.
 func (m *Model) remember() {
-	m.undo = append(m.undo, m.box.Snapshot())
-	if len(m.undo) > mostUndo {
-		m.undo = m.undo[1:]
+	m.filters.undo = append(m.filters.undo, m.box.Snapshot())
+	if len(m.filters.undo) > mostUndo {
+		m.filters.undo = m.filters.undo[1:]
 	}
 }
 
 // undoQuery brings the query back as it was before the last change from outside the box.
 func (m *Model) undoQuery() tea.Cmd {
-	last := len(m.undo) - 1
-	m.box.Restore(m.undo[last])
-	m.undo = m.undo[:last]
+	last := len(m.filters.undo) - 1
+	m.box.Restore(m.filters.undo[last])
+	m.filters.undo = m.filters.undo[:last]
 	return m.filtersChanged()
 }
 
@@ -152,8 +161,8 @@ func (m *Model) dropFilter() tea.Cmd {
 	m.box.Settle(m.now())
 	chips := m.box.Chips()
 	dropped := len(chips) - 1
-	if m.cut != nil && m.cut.worst >= 0 && m.shown != nil && m.cut.worst < len(m.shown.query.Chips) {
-		worst := m.shown.query.Chips[m.cut.worst].Raw
+	if m.filters.cut != nil && m.filters.cut.worst >= 0 && m.search.shown != nil && m.filters.cut.worst < len(m.search.shown.query.Chips) {
+		worst := m.search.shown.query.Chips[m.filters.cut.worst].Raw
 		if i := slices.IndexFunc(chips, func(c querybox.Chip) bool { return c.Raw == worst }); i >= 0 {
 			dropped = i
 		}
@@ -170,12 +179,12 @@ func (m *Model) removeChip(i int) tea.Cmd {
 // findBlame asks what would be found without each of the filters, when nothing was found with all of them.
 func (m *Model) findBlame() tea.Cmd {
 	m.stopBlaming()
-	if m.shown == nil || len(m.shown.response.Results) > 0 || len(m.shown.query.Chips) == 0 {
+	if m.search.shown == nil || len(m.search.shown.response.Results) > 0 || len(m.search.shown.query.Chips) == 0 {
 		return nil
 	}
 	ctx, r := m.begin()
-	m.blaming = r
-	c, query, now := m.client(), m.shown.query, m.now()
+	m.filters.blaming = r
+	c, query, now := m.client(), m.search.shown.query, m.now()
 	return func() tea.Msg {
 		features, err := c.Features(ctx)
 		if err != nil || !features.Has(wire.FeatureInstant) {
@@ -205,13 +214,13 @@ func countWithout(ctx context.Context, c *client.Client, id int, query client.Qu
 
 // stopBlaming forgets which filter cut the most, and gives up finding out.
 func (m *Model) stopBlaming() {
-	m.blaming.stop()
-	m.blaming, m.cut = nil, nil
+	m.filters.blaming.stop()
+	m.filters.blaming, m.filters.cut = nil, nil
 }
 
 // blamed tells which filter cut the most. That nothing is known about it is nothing to bother anybody with.
 func (m *Model) blamed(msg blameMsg) {
-	if !m.blaming.is(msg.id) {
+	if !m.filters.blaming.is(msg.id) {
 		return
 	}
 	m.stopBlaming()
@@ -224,5 +233,5 @@ func (m *Model) blamed(msg blameMsg) {
 			worst = i
 		}
 	}
-	m.cut = &blame{counts: msg.counts, worst: worst}
+	m.filters.cut = &blame{counts: msg.counts, worst: worst}
 }

@@ -10,6 +10,12 @@ import (
 	"quarry/client/wire"
 )
 
+// followUps is what the next question can refer to.
+type followUps struct {
+	question following      // the follow-up, if it is the query
+	trail    []wire.Message // the conversation that the next question continues
+}
+
 // following is a question that goes on with what was said before it.
 type following struct {
 	text string         // of the question, without filters
@@ -34,16 +40,16 @@ func (m *Model) followUp() tea.Cmd {
 		return nil
 	}
 	m.focus = InList
-	if s := m.shown; s != nil && sameQuestion(s.text, text) && len(s.wire.MessageHistory) > 0 && m.searching == nil && m.failure == nil {
+	if s := m.search.shown; s != nil && sameQuestion(s.text, text) && len(s.wire.MessageHistory) > 0 && m.search.running == nil && m.search.failure == nil {
 		return nil
 	}
-	return m.searchFurther(text, m.trail)
+	return m.searchFurther(text, m.follow.trail)
 }
 
 // searchFurther searches for a query in the light of what was said before.
 func (m *Model) searchFurther(text string, said []wire.Message) tea.Cmd {
 	question := client.ParseQuery(text, m.now()).Text
-	m.follow = following{text: question, said: append(slices.Clone(said), wire.Message{Type: "user", Message: question})}
+	m.follow.question = following{text: question, said: append(slices.Clone(said), wire.Message{Type: "user", Message: question})}
 	return m.startSearch(text, false, false)
 }
 
@@ -62,7 +68,7 @@ func noTrail(m *Model) string {
 	switch {
 	case m.client() == nil:
 		return notOpen(m)
-	case len(m.trail) == 0:
+	case len(m.follow.trail) == 0:
 		return "there is no search yet to go on with: " + m.keys.keyOf("search", InBox) + " makes one"
 	}
 	return ""

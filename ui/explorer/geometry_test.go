@@ -126,15 +126,15 @@ func TestRandomKeysKeepTheFrameWhole(t *testing.T) {
 
 // shownSearch is the search of what is shown, or none.
 func (m *Model) shownSearch() search {
-	if m.shown == nil {
+	if m.search.shown == nil {
 		return search{}
 	}
-	return m.shown.search
+	return m.search.shown.search
 }
 
 // finishRendering does what the running program does in the background.
 func finishRendering(m *Model) {
-	m.rendering = false
+	m.reading.rendering = false
 	for range 5 {
 		if m.rects.Reader.H == 0 {
 			return
@@ -145,7 +145,7 @@ func finishRendering(m *Model) {
 			return
 		}
 		m.Update(renderedMsg{job.Render()})
-		m.rendering = false
+		m.reading.rendering = false
 	}
 }
 
@@ -157,7 +157,7 @@ func awkwardModel(t *testing.T, random *rand.Rand) *Model {
 		Open: func(context.Context) (*Session, error) { return nil, fmt.Errorf("never") }}
 	m := New(t.Context(), Options{Target: target, Now: today, Profile: profile, Theme: "auto", Width: 120, Height: 40,
 		Query: texts[random.IntN(10)]})
-	m.welcome = welcome{sources: []wire.FacetValue{{Value: "slack", Count: 3}, {Value: "日本語", Count: 1}}, exact: true, documents: 4}
+	m.conn.welcome = welcome{sources: []wire.FacetValue{{Value: "slack", Count: 3}, {Value: "日本語", Count: 1}}, exact: true, documents: 4}
 	answer := awkwardResponse(random)
 	m.show(shown{search: search{text: m.box.Query(), query: client.ParseQuery(m.box.Query(), today())}, response: answer})
 	m.Update(nil)
@@ -176,11 +176,11 @@ func states(random *rand.Rand) map[string]func(*Model) {
 		"results": func(m *Model) { m.focus = InList },
 		"typing":  func(m *Model) { m.focus = InBox; m.box.SetQuery(text+" source:slack set:\"日本 語\" ", today()) },
 		"reading": func(m *Model) { m.focus = InReader; m.reader.NextMatch() },
-		"zoomed":  func(m *Model) { m.focus = InReader; m.zoomed = true },
+		"zoomed":  func(m *Model) { m.focus = InReader; m.look.zoomed = true },
 		"welcome": func(m *Model) { m.box.SetQuery("", today()); m.forgetResults() },
 		"actions": func(m *Model) { m.openActions(); m.actions.Move(random.IntN(60)) },
-		"filters": func(m *Model) { m.overlay = InPicker; m.picker.Open(m.facets()) },
-		"time":    func(m *Model) { m.overlay = InPicker; m.picker.Open(m.facets()); m.picker.NextTab() },
+		"filters": func(m *Model) { m.overlay = InPicker; m.filters.picker.Open(m.facets()) },
+		"time":    func(m *Model) { m.overlay = InPicker; m.filters.picker.Open(m.facets()); m.filters.picker.NextTab() },
 		"answer": func(m *Model) {
 			m.answer.Begin(text)
 			m.answer.Append(text)
@@ -214,12 +214,12 @@ func states(random *rand.Rand) map[string]func(*Model) {
 		"message": func(m *Model) { m.warn(text) },
 		"failure": func(m *Model) { m.forgetResults(); m.note("search", fmt.Errorf("%s", client.Sanitize(text))) },
 		"searching": func(m *Model) {
-			m.searching = &search{request: &request{id: 1}, slow: true, stage: "retrieve", started: today()}
+			m.search.running = &search{request: &request{id: 1}, slow: true, stage: "retrieve", started: today()}
 		},
 		"nothing": func(m *Model) {
 			query := client.ParseQuery("字 source:slack", today())
 			m.show(shown{search: search{text: "字", query: query}, response: &wire.SearchResponse{}})
-			m.cut = &blame{counts: []int{3}, worst: 0}
+			m.filters.cut = &blame{counts: []int{3}, worst: 0}
 		},
 	}
 }

@@ -48,8 +48,8 @@ func TestHostileContentStaysText(t *testing.T) {
 	}}}
 	m := New(t.Context(), Options{Target: server.remote(t), Now: today, Profile: 4, Width: 120, Height: 40, Query: attacks()[0] + "rollback"})
 	drive(t, m, m.Init())
-	if len(m.shown.response.Results) != len(attacks()) {
-		t.Fatalf("%d results", len(m.shown.response.Results))
+	if len(m.search.shown.response.Results) != len(attacks()) {
+		t.Fatalf("%d results", len(m.search.shown.response.Results))
 	}
 	for range attacks() {
 		requireClean(t, m)

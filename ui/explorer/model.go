@@ -10,19 +10,16 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/theme"
-	"quarry/ui/explorer/answer"
-	"quarry/ui/explorer/chats"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/palette"
-	"quarry/ui/explorer/picker"
 	"quarry/ui/explorer/querybox"
 	"quarry/ui/explorer/reader"
 	"quarry/ui/explorer/results"
-	"quarry/ui/explorer/setup"
 	"quarry/ui/explorer/why"
 )
 
-// Model is the explorer of one session. All of its state changes in Update.
+// Model is the explorer of one session. All of its state changes in Update; what belongs to one topic is a struct in the
+// file that handles its messages.
 type Model struct {
 	ctx     context.Context
 	options Options
@@ -30,68 +27,31 @@ type Model struct {
 	width   int
 	height  int
 	rects   Rects
+	theme   theme.Theme
+	lastID  int // of requests; every asynchronous result carries one
 
-	theme     theme.Theme
-	themeMode string
-	dark      bool
-	mouse     bool
-	zoomed    bool
-	dividerX  int   // columns that the divider beside was moved by
-	dividerY  int   // rows that the divider below was moved by
-	focus     Place // InBox, InList or InReader
-	overlay   Place // InPicker, InActions, InSetUp, InWhy, InAnswer or InChats; 0: none
-	beneath   Place // the overlay that the one which is shown goes back to; 0: the panes
-	message   message
+	focus   Place // InBox, InList or InReader
+	overlay Place // InPicker, InActions, InSetUp, InWhy, InAnswer or InChats; 0: none
+	beneath Place // the overlay that the one which is shown goes back to; 0: the panes
+	message message
 
 	box     querybox.Box
 	list    results.List
 	reader  reader.Reader
-	picker  picker.Picker
 	actions palette.Palette
-	wizard  setup.Wizard
 	reasons why.Panel
-	answer  answer.Panel
-	chats   chats.Panel
 
-	target    Target
-	session   *Session
-	opening   *request // the target is being opened
-	welcome   welcome
-	version   string   // of the library, as last told
-	settingUp *request // a connection is being tested or saved
-	saving    bool     // what is under way writes a profile
-	folder    *folder  // being read
-
-	thread          thread
-	follow          following       // the question that goes on with others, if it is the query
-	trail           []wire.Message  // what a question that is asked next can go on with
-	completed       map[string]bool // refs of the passages of an answer that were asked for in whole
-	chatting        *request        // earlier conversations are being fetched
-	noChats         string          // why there are none here; empty: there may be
-	asking          *asking         // a model answers now; nil: none does
-	renderingAnswer bool
-
-	searching *search // in flight; nil: none
-	shown     *shown  // what the list shows; nil: nothing was found yet
-	failure   *failure
-	memory    memory
-	undo      []querybox.State
-	offered   offered
-	cut       *blame // which filter cut the most; nil: not known, or there are results
-
-	rendering  bool               // a rendering of the reader is under way
-	expanding  *request           // chunks are being fetched
-	whole      *chunksMsg         // the document that was fetched whole last, for its other passages
-	reading    *wire.SearchResult // what the reader shows
-	readingFor string             // the query whose words are marked in it
-	counting   *request           // facets for the picker
-	blaming    *request           // counts without each filter
-
-	again   bool   // the query is to be asked anew where the target is now
-	arrival string // the query that the person came with
-	example int    // number of the example question to ask next
-	pending bool   // the query is to be run as soon as the target is open
-	lastID  int    // of requests; every asynchronous result carries one
+	look       look
+	target     Target
+	conn       connection
+	search     searching
+	completion completing
+	follow     followUps
+	filters    filtering
+	reading    reading
+	answer     answering
+	chats      conversations
+	setUp      settingUp
 }
 
 // message is one line for the person, until the next key.
@@ -141,8 +101,9 @@ func New(ctx context.Context, options Options) *Model {
 	if len(options.Keys) > 0 {
 		keys, problems = newKeymap(Bindings(), options.Keys)
 	}
-	m := &Model{ctx: ctx, options: options, keys: keys, focus: InBox, dark: true, themeMode: options.Theme,
-		target: painted(options.Target), width: options.Width, height: options.Height, memory: newMemory(options.CacheBytes)}
+	m := &Model{ctx: ctx, options: options, keys: keys, focus: InBox, look: look{mode: options.Theme, dark: true},
+		target: painted(options.Target), width: options.Width, height: options.Height}
+	m.search.memory = newMemory(options.CacheBytes)
 	m.reader.KeepAtMost(options.CacheBytes)
 	if len(problems) > 0 {
 		m.warn(problems[0] + more(len(problems)-1))
@@ -151,7 +112,7 @@ func New(ctx context.Context, options Options) *Model {
 	m.reader.ExpandKey = keys.keyOf("expand", InReader)
 	m.box.Placeholder = "Search " + m.target.Where
 	m.box.SetQuery(options.Query, options.Now())
-	m.arrival = m.box.Query()
+	m.conn.arrival = m.box.Query()
 	m.arrangeScreen()
 	return m
 }
@@ -226,7 +187,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case setUpMsg:
 		cmd = m.setUpTold(msg)
 	case completedMsg:
-		m.wizard.Completed(msg.typed, msg.completed)
+		m.setUp.Completed(msg.typed, msg.completed)
 	case pathMsg:
 		cmd = m.pathTold(msg)
 	case folderMsg:
@@ -251,10 +212,10 @@ func (m *Model) settle(cmd tea.Cmd) tea.Cmd {
 // arrangeScreen lays the screen out anew.
 func (m *Model) arrangeScreen() {
 	shape := Shape{Chips: len(m.box.Chips()) > 0, Banner: m.bannerText() != "", Reading: m.focus == InReader,
-		Zoomed: m.zoomed && m.focus != InBox, Empty: m.list.Len() == 0, Panel: m.overlay != 0,
-		Failed: m.failing() && m.list.Len() > 0, Wide: m.dividerX}
+		Zoomed: m.look.zoomed && m.focus != InBox, Empty: m.list.Len() == 0, Panel: m.overlay != 0,
+		Failed: m.failing() && m.list.Len() > 0, Wide: m.look.dividerX}
 	if arrange(m.width, m.height) == Stacked {
-		shape.Wide = m.dividerY
+		shape.Wide = m.look.dividerY
 	}
 	m.rects = Layout(m.width, m.height, shape)
 }
@@ -303,10 +264,10 @@ func (m *Model) now() time.Time { return m.options.Now() }
 
 // client is the way to the target; nil until it is open.
 func (m *Model) client() *client.Client {
-	if m.session == nil {
+	if m.conn.session == nil {
 		return nil
 	}
-	return m.session.Client
+	return m.conn.session.Client
 }
 
 // result is the selected passage.

@@ -24,16 +24,16 @@ func (m *Model) focusReader() tea.Cmd {
 // back goes one step back: it stops the search under way, then leaves the reader, the list, and last empties the query.
 func (m *Model) back() tea.Cmd {
 	switch {
-	case m.searching != nil && m.searching.slow: // one that nobody sees is nothing to step back from
+	case m.search.running != nil && m.search.running.slow: // one that nobody sees is nothing to step back from
 		m.stopSearch()
 		m.message = message{"stopped; what was found so far stays", told}
 		return nil
-	case m.expanding != nil && m.message.text != "":
-		m.expanding.stop()
-		m.expanding = nil
+	case m.reading.expanding != nil && m.message.text != "":
+		m.reading.expanding.stop()
+		m.reading.expanding = nil
 		m.message = message{"stopped", told}
 		return nil
-	case m.zoomed && m.focus != InBox:
+	case m.look.zoomed && m.focus != InBox:
 		return m.zoom()
 	case m.focus == InReader:
 		return m.focusList()
@@ -66,8 +66,8 @@ func (m *Model) jump(citation int) tea.Cmd {
 // askExample asks the next of the target's example questions.
 func (m *Model) askExample() tea.Cmd {
 	examples := m.target.Examples
-	m.box.SetQuery(examples[m.example%len(examples)], m.now())
-	m.example++
+	m.box.SetQuery(examples[m.completion.example%len(examples)], m.now())
+	m.completion.example++
 	return m.queryEdited()
 }
 

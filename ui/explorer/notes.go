@@ -10,14 +10,14 @@ import (
 
 // notes are what the server said about the search, in one line: first what failed, as briefly as the line asks for.
 func (m *Model) notes() string {
-	if m.shown == nil {
+	if m.search.shown == nil {
 		return ""
 	}
 	var told []string
-	for _, filter := range m.shown.query.Unread {
+	for _, filter := range m.search.shown.query.Unread {
 		told = append(told, paint.Line(filter)+" is no filter; taken as words")
 	}
-	for _, note := range m.shown.response.Notes {
+	for _, note := range m.search.shown.response.Notes {
 		if note.Code != wire.NoteNoModel && ignoredField(note) == "" && !isFailure(note) { // normal for a library; told by the chip
 			told = append(told, brief(note.Text))
 		}
@@ -47,11 +47,11 @@ func isFailure(note wire.Note) bool {
 
 // failedParts name what the search went on without, each in a few words.
 func (m *Model) failedParts() []string {
-	if m.shown == nil {
+	if m.search.shown == nil {
 		return nil
 	}
 	var failed, sources []string
-	for _, note := range m.shown.response.Notes {
+	for _, note := range m.search.shown.response.Notes {
 		switch {
 		case note.Code == wire.NoteSourceFailed:
 			sources = append(sources, gist(brief(note.Text)))
@@ -62,7 +62,7 @@ func (m *Model) failedParts() []string {
 	if failed = append(sources, failed...); len(failed) > 0 { // first whose results are missing
 		return counting(failed)
 	}
-	for _, stage := range m.shown.response.Stages { // of a server that says no more about it
+	for _, stage := range m.search.shown.response.Stages { // of a server that says no more about it
 		if stage.Outcome == wire.OutcomeFailed || stage.Outcome == wire.OutcomeTimeout {
 			failed = append(failed, paint.Line(stage.Name)+" failed")
 		}

@@ -24,6 +24,17 @@ type welcome struct {
 	err       error
 }
 
+// connection is the open target, and what waits for it.
+type connection struct {
+	session *Session // nil until the target is open
+	opening *request
+	welcome welcome
+	version string // of the library, as last reported
+	arrival string // the query that the program was started with
+	pending bool   // the query runs as soon as the target is open
+	again   bool   // the query runs again in the target switched to
+}
+
 type openedMsg struct {
 	id      int
 	session *Session
@@ -45,9 +56,9 @@ type versionMsg struct {
 
 // open connects to the target.
 func (m *Model) open() tea.Cmd {
-	m.opening.stop()
+	m.conn.opening.stop()
 	ctx, opening := m.begin()
-	m.opening = opening
+	m.conn.opening = opening
 	target := m.target
 	return func() tea.Msg {
 		session, err := target.Open(ctx)
@@ -60,7 +71,7 @@ func (m *Model) open() tea.Cmd {
 
 // reopen tries again to connect, unless that is under way.
 func (m *Model) reopen() tea.Cmd {
-	if m.opening != nil {
+	if m.conn.opening != nil {
 		m.message = message{"opening " + m.target.Where + "; the search runs as soon as it is open", told}
 		return nil
 	}
@@ -69,19 +80,19 @@ func (m *Model) reopen() tea.Cmd {
 
 // opened goes on where the person is by now: with the query that they came with, or that they typed meanwhile.
 func (m *Model) opened(msg openedMsg) tea.Cmd {
-	if !m.opening.is(msg.id) {
+	if !m.conn.opening.is(msg.id) {
 		return closing(msg.session)
 	}
-	m.opening.stop()
-	m.opening = nil
+	m.conn.opening.stop()
+	m.conn.opening = nil
 	if msg.err != nil {
 		m.note("open", msg.err)
 		return nil
 	}
-	m.session, m.failure = msg.session, nil
+	m.conn.session, m.search.failure = msg.session, nil
 	commands := []tea.Cmd{m.askWelcome(), m.askChats()}
 	if m.target.Kind == Library {
-		commands = append(commands, m.askVersion(versionTickMsg{m.session}))
+		commands = append(commands, m.askVersion(versionTickMsg{m.conn.session}))
 	}
 	return tea.Batch(append(commands, m.askOnArrival())...)
 }
@@ -89,13 +100,13 @@ func (m *Model) opened(msg openedMsg) tea.Cmd {
 // askOnArrival asks what was to be asked as soon as the target is open. The results take the keys only of somebody who
 // waits for them.
 func (m *Model) askOnArrival() tea.Cmd {
-	arrived := m.arrival != "" && m.box.Query() == m.arrival
-	m.arrival = ""
+	arrived := m.conn.arrival != "" && m.box.Query() == m.conn.arrival
+	m.conn.arrival = ""
 	switch {
-	case m.pending || arrived:
-		m.pending = false
+	case m.conn.pending || arrived:
+		m.conn.pending = false
 		return m.submit()
-	case m.again && client.ParseQuery(m.box.Query(), m.now()).HasWords():
+	case m.conn.again && client.ParseQuery(m.box.Query(), m.now()).HasWords():
 		return m.startSearch(m.box.Query(), false, false)
 	}
 	return m.queryEdited()
@@ -103,8 +114,8 @@ func (m *Model) askOnArrival() tea.Cmd {
 
 // openingFailure is the failure to open the target, which outlives searches.
 func (m *Model) openingFailure() *failure {
-	if m.failure != nil && m.failure.what == "open" {
-		return m.failure
+	if m.search.failure != nil && m.search.failure.what == "open" {
+		return m.search.failure
 	}
 	return nil
 }
@@ -123,28 +134,28 @@ func closing(session *Session) tea.Cmd {
 // switchTo leaves the target for another. The query stays, and is asked there.
 func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
-	m.expanding.stop()
-	m.expanding = nil
-	m.asking.stop()
-	m.asking, m.thread, m.follow, m.trail = nil, thread{}, following{}, nil
+	m.reading.expanding.stop()
+	m.reading.expanding = nil
+	m.answer.asking.stop()
+	m.answer.asking, m.answer.thread, m.follow = nil, thread{}, followUps{}
 	m.answer.Reset()
-	m.chatting.stop()
-	m.chatting, m.noChats = nil, ""
-	m.counting.stop()
-	m.counting, m.whole = nil, nil
-	before := closing(m.session)
-	m.target, m.session, m.welcome, m.version = painted(target), nil, welcome{}, ""
+	m.chats.fetching.stop()
+	m.chats.fetching, m.chats.refused = nil, ""
+	m.filters.counting.stop()
+	m.filters.counting, m.reading.whole = nil, nil
+	before := closing(m.conn.session)
+	m.target, m.conn.session, m.conn.welcome, m.conn.version = painted(target), nil, welcome{}, ""
 	m.box.Placeholder = "Search " + m.target.Where
-	m.memory.clear()
-	m.failure = nil
+	m.search.memory.clear()
+	m.search.failure = nil
 	m.forgetResults()
-	m.again = true
+	m.conn.again = true
 	return tea.Batch(before, m.open())
 }
 
 // askWelcome asks what there is to search.
 func (m *Model) askWelcome() tea.Cmd {
-	session, ctx := m.session, m.ctx
+	session, ctx := m.conn.session, m.ctx
 	return func() tea.Msg {
 		return welcomeMsg{session, whatThereIs(ctx, session.Client)}
 	}
@@ -177,15 +188,15 @@ func listed(ctx context.Context, c *client.Client) welcome {
 }
 
 func (m *Model) welcomed(msg welcomeMsg) {
-	if msg.session != m.session {
+	if msg.session != m.conn.session {
 		return
 	}
-	m.welcome = msg.welcome
+	m.conn.welcome = msg.welcome
 	var told *client.Error
 	switch {
-	case msg.welcome.err == nil && m.failure != nil && m.failure.what == "listing":
-		m.failure = nil
-	case m.failure != nil && m.failure.what != "listing" || !errors.As(msg.welcome.err, &told):
+	case msg.welcome.err == nil && m.search.failure != nil && m.search.failure.what == "listing":
+		m.search.failure = nil
+	case m.search.failure != nil && m.search.failure.what != "listing" || !errors.As(msg.welcome.err, &told):
 	case told.Code == "INSUFFICIENT_PERMISSIONS": // a token that may only search is none the worse for it
 	case told.Kind == client.Unreachable || told.Kind == client.Auth:
 		m.note("listing", msg.welcome.err)
@@ -195,7 +206,7 @@ func (m *Model) welcomed(msg welcomeMsg) {
 // askVersion asks a library for its version.
 func (m *Model) askVersion(msg versionTickMsg) tea.Cmd {
 	session, ctx := msg.session, m.ctx
-	if session != m.session || session == nil {
+	if session != m.conn.session || session == nil {
 		return nil
 	}
 	return func() tea.Msg {
@@ -209,23 +220,23 @@ func (m *Model) askVersion(msg versionTickMsg) tea.Cmd {
 
 // versionTold forgets remembered answers and asks again when another process changed the library.
 func (m *Model) versionTold(msg versionMsg) tea.Cmd {
-	if msg.session != m.session {
+	if msg.session != m.conn.session {
 		return nil
 	}
 	again := tea.Tick(versionEvery, func(time.Time) tea.Msg { return versionTickMsg{msg.session} })
-	if msg.err != nil || msg.version == m.version {
+	if msg.err != nil || msg.version == m.conn.version {
 		return again
 	}
-	first := m.version == ""
-	m.version = msg.version
+	first := m.conn.version == ""
+	m.conn.version = msg.version
 	if first {
 		return again
 	}
-	m.memory.clear()
-	m.whole = nil
+	m.search.memory.clear()
+	m.reading.whole = nil
 	commands := []tea.Cmd{again, m.askWelcome()}
-	if m.shown != nil && !m.shown.ofAnswer && m.searching == nil {
-		commands = append(commands, m.startSearch(m.shown.text, m.shown.instant, true))
+	if m.search.shown != nil && !m.search.shown.ofAnswer && m.search.running == nil {
+		commands = append(commands, m.startSearch(m.search.shown.text, m.search.shown.instant, true))
 	}
 	return tea.Batch(commands...)
 }

@@ -19,6 +19,15 @@ const wholeChunks = 2000
 // noDocumentIDs is why a passage cannot be read on at a server with Onyx's own answers.
 const noDocumentIDs = "this server names no documents; o opens the source"
 
+// reading is what the reader shows.
+type reading struct {
+	result    *wire.SearchResult
+	query     string     // whose words are marked
+	rendering bool       // a rendering is under way
+	expanding *request   // for chunks
+	whole     *chunksMsg // the document fetched whole last, for its other passages
+}
+
 // chunksMsg brings chunks around a passage, or the whole document.
 type chunksMsg struct {
 	id       int
@@ -32,7 +41,7 @@ type chunksMsg struct {
 type expandSlowMsg struct{ id int }
 
 func (m *Model) expandIsSlow(msg expandSlowMsg) {
-	if m.expanding.is(msg.id) {
+	if m.reading.expanding.is(msg.id) {
 		m.message = message{"reading on · " + m.keys.keyOf("back", m.focus) + " stops", told}
 	}
 }
@@ -43,16 +52,16 @@ type renderedMsg struct{ rendered reader.Rendered }
 func (m *Model) followSelection() {
 	result, ok := m.result()
 	switch {
-	case !ok && m.reading != nil:
-		m.reading = nil
+	case !ok && m.reading.result != nil:
+		m.reading.result = nil
 		m.reader.Clear()
-	case ok && (m.reading == nil || !sameReading(*m.reading, result) || m.wordsChanged(result)):
-		m.expanding.stop()
-		m.expanding = nil
-		m.reading, m.readingFor = &result, m.shown.text
+	case ok && (m.reading.result == nil || !sameReading(*m.reading.result, result) || m.wordsChanged(result)):
+		m.reading.expanding.stop()
+		m.reading.expanding = nil
+		m.reading.result, m.reading.query = &result, m.search.shown.text
 		m.reader.SetNow(m.now())
 		m.reader.Show(m.document(result))
-		if w := m.whole; w != nil && w.document.ID == result.DocumentID {
+		if w := m.reading.whole; w != nil && w.document.ID == result.DocumentID {
 			m.reader.SetWhole(w.document, w.chunks)
 		}
 	}
@@ -60,7 +69,7 @@ func (m *Model) followSelection() {
 
 // wordsChanged tells that other words are looked for in a passage whose server does not mark them.
 func (m *Model) wordsChanged(r wire.SearchResult) bool {
-	return len(r.Highlights) == 0 && m.shown.text != m.readingFor
+	return len(r.Highlights) == 0 && m.search.shown.text != m.reading.query
 }
 
 func sameReading(a, b wire.SearchResult) bool {
@@ -71,8 +80,8 @@ func sameReading(a, b wire.SearchResult) bool {
 // document is a result as the reader shows it.
 func (m *Model) document(r wire.SearchResult) reader.Document {
 	var words []string
-	if m.shown != nil {
-		words = passage.Words(m.shown.query)
+	if m.search.shown != nil {
+		words = passage.Words(m.search.shown.query)
 	}
 	d := reader.OfResult(r, words, m.unreadable(r))
 	d.FileLinks = m.target.Kind == Library
@@ -92,7 +101,7 @@ func (m *Model) unreadable(r wire.SearchResult) string {
 
 // render renders what the reader shows, one rendering at a time.
 func (m *Model) render() tea.Cmd {
-	if m.rendering || m.rects.Reader.H == 0 {
+	if m.reading.rendering || m.rects.Reader.H == 0 {
 		return nil
 	}
 	m.reader.View(m.rects.Reader.W, m.rects.Reader.H, m.theme, m.focus == InReader) // a job is for the size shown last
@@ -100,12 +109,12 @@ func (m *Model) render() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	m.rendering = true
+	m.reading.rendering = true
 	return func() tea.Msg { return renderedMsg{job.Render()} }
 }
 
 func (m *Model) rendered(msg renderedMsg) {
-	m.rendering = false
+	m.reading.rendering = false
 	m.reader.Apply(msg.rendered)
 }
 
@@ -151,13 +160,13 @@ func wholeDocument(ctx context.Context, c *client.Client, id string) chunksMsg {
 
 // fetch asks for chunks of the document that the reader shows.
 func (m *Model) fetch(ask func(context.Context, *client.Client, string) chunksMsg) tea.Cmd {
-	if m.reading == nil || m.client() == nil {
+	if m.reading.result == nil || m.client() == nil {
 		return nil
 	}
-	m.expanding.stop()
+	m.reading.expanding.stop()
 	ctx, r := m.begin()
-	m.expanding = r
-	c, id := m.client(), m.reading.DocumentID
+	m.reading.expanding = r
+	c, id := m.client(), m.reading.result.DocumentID
 	slow := tea.Tick(slowAfter, func(time.Time) tea.Msg { return expandSlowMsg{r.id} })
 	return tea.Batch(slow, func() tea.Msg {
 		msg := ask(ctx, c, id)
@@ -168,18 +177,18 @@ func (m *Model) fetch(ask func(context.Context, *client.Client, string) chunksMs
 
 // chunksTold puts fetched chunks into the reader; what was looked at stays in place.
 func (m *Model) chunksTold(msg chunksMsg) {
-	if !m.expanding.is(msg.id) {
+	if !m.reading.expanding.is(msg.id) {
 		return
 	}
-	m.expanding.stop()
-	m.expanding = nil
+	m.reading.expanding.stop()
+	m.reading.expanding = nil
 	switch {
 	case client.KindOf(msg.err) == client.NotAvailable:
 		m.warn("the server does not give the passages around this one")
 	case msg.err != nil:
 		m.fail("could not read on: " + reasonOf(msg.err) + "; " + m.keys.keyOf("expand", InList) + " tries again")
 	case msg.whole:
-		m.whole = &msg
+		m.reading.whole = &msg
 		m.reader.SetWhole(msg.document, msg.chunks)
 		if len(msg.chunks) < msg.document.ChunkCount {
 			m.warn("the document is very long; its first part is shown")

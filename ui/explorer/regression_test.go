@@ -40,12 +40,12 @@ func TestASlowSearchAfterOneFromMemory(t *testing.T) {
 	ask(t, m, "a")
 	ask(t, m, "b")
 	ask(t, m, "a")
-	if !m.shown.remembered {
+	if !m.search.shown.remembered {
 		t.Fatal("not from memory")
 	}
 	m.box.SetQuery("c", today())
 	m.submit() // under way
-	m.Update(slowMsg{m.searching.id})
+	m.Update(slowMsg{m.search.running.id})
 }
 
 func TestAFastAnswerAfterOneFromMemory(t *testing.T) {
@@ -56,7 +56,7 @@ func TestAFastAnswerAfterOneFromMemory(t *testing.T) {
 	ask(t, m, "a")
 	m.box.SetQuery("c", today())
 	m.submit()
-	m.Update(searchMsg{id: m.searching.id, fast: true, response: &wire.SearchResponse{}})
+	m.Update(searchMsg{id: m.search.running.id, fast: true, response: &wire.SearchResponse{}})
 }
 
 func TestABlameThatComesTooLate(t *testing.T) {
@@ -67,11 +67,11 @@ func TestABlameThatComesTooLate(t *testing.T) {
 	m := ready(t, nothing, Options{})
 	m.box.SetQuery("x source:slack within:30d", today())
 	m.submit()
-	m.Update(searchMsg{id: m.searching.id, response: &wire.SearchResponse{}})
-	if m.blaming == nil {
+	m.Update(searchMsg{id: m.search.running.id, response: &wire.SearchResponse{}})
+	if m.filters.blaming == nil {
 		t.Fatal("not blaming")
 	}
-	id := m.blaming.id
+	id := m.filters.blaming.id
 	m.box.SetQuery("source:slack within:30d", today())
 	m.queryEdited()
 	m.Update(blameMsg{id: id, counts: []int{0, 5}})
@@ -113,7 +113,7 @@ func TestASpanOfTimeIsRemembered(t *testing.T) {
 	ask(t, m, "a within:30d")
 	ask(t, m, "b")
 	ask(t, m, "a within:30d")
-	if !m.shown.remembered {
+	if !m.search.shown.remembered {
 		t.Errorf("asked anew: %d searches", len(s.asked()))
 	}
 }
@@ -145,13 +145,13 @@ func TestAnAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	s := oneAbout()
 	m := ready(t, s, Options{})
-	m.version = "1"
+	m.conn.version = "1"
 	m.box.SetQuery("a", today())
 	m.submit()
-	key, id := m.searching.key, m.searching.id
-	m.Update(versionMsg{session: m.session, version: "2"})
+	key, id := m.search.running.key, m.search.running.id
+	m.Update(versionMsg{session: m.conn.session, version: "2"})
 	m.Update(searchMsg{id: id, response: &wire.SearchResponse{}})
-	if _, ok := m.memory.get(key, today()); ok {
+	if _, ok := m.search.memory.get(key, today()); ok {
 		t.Error("an answer from before the change is remembered")
 	}
 }
@@ -187,16 +187,16 @@ func TestATargetThatOpensAfterTheEndIsClosed(t *testing.T) {
 func TestCountsOfAFormerQueryAreNotAwaited(t *testing.T) {
 	t.Parallel()
 	m := ready(t, oneAbout(), Options{})
-	m.welcome.exact = true
+	m.conn.welcome.exact = true
 	m.openPicker()
-	if m.counting == nil {
+	if m.filters.counting == nil {
 		t.Fatal("nothing is counted")
 	}
-	id := m.counting.id
+	id := m.filters.counting.id
 	m.closeOverlay()
 	ask(t, m, "rollback")
 	m.openPicker()
-	if m.counting.is(id) {
+	if m.filters.counting.is(id) {
 		t.Error("counts of the former query are still awaited")
 	}
 }

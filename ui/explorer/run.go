@@ -123,10 +123,10 @@ func follow(ctx context.Context, program *tea.Program, terminal Terminal) {
 
 // Close releases the target.
 func (m *Model) Close() error {
-	if m.session == nil || m.session.Close == nil {
+	if m.conn.session == nil || m.conn.session.Close == nil {
 		return nil
 	}
-	if err := m.session.Close(); err != nil {
+	if err := m.conn.session.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", m.target.Where, err)
 	}
 	return nil

@@ -16,13 +16,23 @@ import (
 // dividerStep is how far the divider moves at once, in columns; rows move one by one.
 const dividerStep = 4
 
+// look is what the person chose of how the screen looks.
+type look struct {
+	mode     string // of the theme
+	dark     bool   // the terminal's background
+	mouse    bool
+	zoomed   bool
+	dividerX int // columns that the divider beside was moved by
+	dividerY int // rows that the divider below was moved by
+}
+
 // restyle makes the theme anew; widgets notice by its name.
 func (m *Model) restyle() {
-	m.theme = theme.ForScreen(theme.Options{Mode: m.themeMode, Dark: m.dark, Profile: m.options.Profile})
+	m.theme = theme.ForScreen(theme.Options{Mode: m.look.mode, Dark: m.look.dark, Profile: m.options.Profile})
 }
 
 func (m *Model) backgroundTold(msg tea.BackgroundColorMsg) {
-	m.dark = msg.IsDark()
+	m.look.dark = msg.IsDark()
 	m.restyle()
 }
 
@@ -43,23 +53,23 @@ func noColour(m *Model) string {
 
 func (m *Model) nextTheme() tea.Cmd {
 	modes := theme.Modes()
-	m.themeMode = modes[(slices.Index(modes, m.themeMode)+1)%len(modes)]
+	m.look.mode = modes[(slices.Index(modes, m.look.mode)+1)%len(modes)]
 	m.restyle()
-	m.say("theme: " + m.themeMode)
+	m.say("theme: " + m.look.mode)
 	return nil
 }
 
 func (m *Model) toggleMouse() tea.Cmd {
-	m.mouse = !m.mouse
+	m.look.mouse = !m.look.mouse
 	m.say("mouse off: the terminal selects text")
-	if m.mouse {
+	if m.look.mouse {
 		m.say("mouse on: click and scroll; select text with shift held")
 	}
 	return nil
 }
 
 func (m *Model) zoom() tea.Cmd {
-	m.zoomed = !m.zoomed
+	m.look.zoomed = !m.look.zoomed
 	return nil
 }
 
@@ -70,16 +80,16 @@ func (m *Model) narrow() tea.Cmd { return m.moveDivider(-1) }
 func (m *Model) moveDivider(direction int) tea.Cmd {
 	before := m.rects
 	if before.Arrangement == Stacked {
-		m.dividerY += direction
+		m.look.dividerY += direction
 	} else {
-		m.dividerX += direction * dividerStep
+		m.look.dividerX += direction * dividerStep
 	}
 	m.arrangeScreen()
 	if m.rects == before {
 		if before.Arrangement == Stacked {
-			m.dividerY -= direction
+			m.look.dividerY -= direction
 		} else {
-			m.dividerX -= direction * dividerStep
+			m.look.dividerX -= direction * dividerStep
 		}
 	}
 	return nil
@@ -154,10 +164,10 @@ func (m *Model) closeOverlay() tea.Cmd {
 	case InAnswer:
 		return m.closeAnswer()
 	case InChats:
-		m.chatting.stop()
-		m.chatting = nil
+		m.chats.fetching.stop()
+		m.chats.fetching = nil
 	}
-	if m.overlay == InPicker && m.picker.Back() {
+	if m.overlay == InPicker && m.filters.picker.Back() {
 		return nil
 	}
 	m.overlay, m.beneath = m.beneath, 0
@@ -166,7 +176,7 @@ func (m *Model) closeOverlay() tea.Cmd {
 
 // openWhy tells how the answer that is shown came about.
 func (m *Model) openWhy() tea.Cmd {
-	s := m.shown
+	s := m.search.shown
 	m.beneath = 0
 	if m.overlay == InAnswer {
 		m.beneath = InAnswer
@@ -193,11 +203,11 @@ func (m *Model) overlayMove(lines int) tea.Cmd {
 	case m.overlay == InActions:
 		m.actions.Move(lines)
 	case m.overlay == InPicker && lines > 0:
-		m.picker.Down()
+		m.filters.picker.Down()
 	case m.overlay == InPicker:
-		m.picker.Up()
+		m.filters.picker.Up()
 	case m.overlay == InSetUp:
-		m.wizard.Move(lines)
+		m.setUp.Move(lines)
 	case m.overlay == InWhy:
 		m.reasons.Move(lines)
 	case m.overlay == InAnswer:
@@ -224,33 +234,33 @@ func (m *Model) overlayPage(direction int) tea.Cmd {
 		m.chats.Page(direction)
 		return m.moreChats()
 	case m.overlay == InPicker && direction > 0:
-		m.picker.PageDown()
+		m.filters.picker.PageDown()
 	case m.overlay == InPicker:
-		m.picker.PageUp()
+		m.filters.picker.PageUp()
 	}
 	return nil
 }
 
-func (m *Model) pickerToggle() tea.Cmd      { m.picker.Toggle(); return nil }
-func (m *Model) pickerInvert() tea.Cmd      { m.picker.Invert(); return nil }
-func (m *Model) pickerNextTab() tea.Cmd     { m.picker.NextTab(); return nil }
-func (m *Model) pickerPreviousTab() tea.Cmd { m.picker.PrevTab(); return nil }
-func (m *Model) pickerLeft() tea.Cmd        { m.picker.Left(); return nil }
-func (m *Model) pickerRight() tea.Cmd       { m.picker.Right(); return nil }
-func (m *Model) pickerExtendLeft() tea.Cmd  { m.picker.ExtendLeft(); return nil }
-func (m *Model) pickerExtendRight() tea.Cmd { m.picker.ExtendRight(); return nil }
+func (m *Model) pickerToggle() tea.Cmd      { m.filters.picker.Toggle(); return nil }
+func (m *Model) pickerInvert() tea.Cmd      { m.filters.picker.Invert(); return nil }
+func (m *Model) pickerNextTab() tea.Cmd     { m.filters.picker.NextTab(); return nil }
+func (m *Model) pickerPreviousTab() tea.Cmd { m.filters.picker.PrevTab(); return nil }
+func (m *Model) pickerLeft() tea.Cmd        { m.filters.picker.Left(); return nil }
+func (m *Model) pickerRight() tea.Cmd       { m.filters.picker.Right(); return nil }
+func (m *Model) pickerExtendLeft() tea.Cmd  { m.filters.picker.ExtendLeft(); return nil }
+func (m *Model) pickerExtendRight() tea.Cmd { m.filters.picker.ExtendRight(); return nil }
 
 // The reasons why an action cannot run now.
 
 func nothingAsked(m *Model) string {
-	if m.shown == nil {
+	if m.search.shown == nil {
 		return "nothing was asked yet"
 	}
 	return ""
 }
 
 func noQuery(m *Model) string {
-	if m.box.Query() == "" && m.failure == nil {
+	if m.box.Query() == "" && m.search.failure == nil {
 		return "there is no query yet"
 	}
 	return ""
@@ -264,7 +274,7 @@ func noResult(m *Model) string {
 }
 
 func noUndo(m *Model) string {
-	if len(m.undo) == 0 {
+	if len(m.filters.undo) == 0 {
 		return "nothing was changed yet"
 	}
 	return ""
@@ -287,7 +297,7 @@ func notOpen(m *Model) string {
 func noSetUp(m *Model) string { return m.options.SetUp.Refused }
 
 func cannotInvert(m *Model) string {
-	if m.picker.Tab() > 0 {
+	if m.filters.picker.Tab() > 0 {
 		return "only the choice of values can be inverted"
 	}
 	return ""

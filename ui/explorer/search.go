@@ -24,6 +24,14 @@ const (
 	pauseBefore = 100 * time.Millisecond
 )
 
+// searching is the search in flight and the results of the last one.
+type searching struct {
+	running *search // nil: none
+	shown   *shown  // what the list shows; nil: nothing was found yet
+	failure *failure
+	memory  memory
+}
+
 // search is one search under way.
 type search struct {
 	*request
@@ -79,7 +87,7 @@ type instantMsg struct{ text string }
 
 // queryEdited searches as one types, where a search costs nothing.
 func (m *Model) queryEdited() tea.Cmd {
-	m.pending = false
+	m.conn.pending = false
 	text := m.box.InstantQuery(m.now())
 	if !client.ParseQuery(text, m.now()).HasWords() {
 		m.stopSearch()
@@ -98,7 +106,7 @@ func (m *Model) queryEdited() tea.Cmd {
 }
 
 // typingSearches tells that a remote server is asked while one types.
-func (m *Model) typingSearches() bool { return m.options.Instant || m.welcome.instant }
+func (m *Model) typingSearches() bool { return m.options.Instant || m.conn.welcome.instant }
 
 // pauseOver asks a remote server once the keys rested.
 func (m *Model) pauseOver(msg instantMsg) tea.Cmd {
@@ -112,7 +120,7 @@ func (m *Model) pauseOver(msg instantMsg) tea.Cmd {
 func (m *Model) forgetResults() {
 	m.list.Clear()
 	m.stopBlaming()
-	m.shown, m.failure = nil, m.openingFailure()
+	m.search.shown, m.search.failure = nil, m.openingFailure()
 }
 
 // submit runs the whole search and moves to the list.
@@ -127,11 +135,11 @@ func (m *Model) submit() tea.Cmd {
 	case !query.HasWords():
 		return nil
 	case m.client() == nil:
-		m.pending = true
+		m.conn.pending = true
 		return m.reopen()
 	}
 	m.focus = InList
-	if s := m.shown; s != nil && s.text == text && !s.instant && !s.provisional && !s.ofAnswer && m.searching == nil && m.failure == nil {
+	if s := m.search.shown; s != nil && s.text == text && !s.instant && !s.provisional && !s.ofAnswer && m.search.running == nil && m.search.failure == nil {
 		return nil
 	}
 	return m.startSearch(text, false, false)
@@ -157,7 +165,7 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 	s.wire = s.query.Request()
 	if instant {
 		s.wire = s.query.InstantRequest()
-		s.wire.SkipQueryExpansion = m.target.Kind == Remote && !m.welcome.instant // as little as such a server can do
+		s.wire.SkipQueryExpansion = m.target.Kind == Remote && !m.conn.welcome.instant // as little as such a server can do
 	}
 	wanted := wantedResults
 	if m.options.Results > 0 {
@@ -166,10 +174,10 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 	s.wire.NumResults = &wanted
 	s.wire.Explain = !instant
 	if !instant {
-		s.wire.MessageHistory = m.follow.of(s.query)
-		if m.trail = s.wire.MessageHistory; m.trail == nil {
-			m.follow = following{}
-			m.trail = []wire.Message{{Type: "user", Message: s.query.Text}}
+		s.wire.MessageHistory = m.follow.question.of(s.query)
+		if m.follow.trail = s.wire.MessageHistory; m.follow.trail == nil {
+			m.follow.question = following{}
+			m.follow.trail = []wire.Message{{Type: "user", Message: s.query.Text}}
 		}
 	}
 	s.agent = s.query.Agent
@@ -177,15 +185,15 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 		s.wire.PersonaID, s.agent = m.target.Agent, m.target.AgentName
 	}
 	s.key = memoryKey(s.wire, s.agent, m.now())
-	if answer, ok := m.memory.get(s.key, m.now()); ok && !anew {
-		m.failure = nil
+	if answer, ok := m.search.memory.get(s.key, m.now()); ok && !anew {
+		m.search.failure = nil
 		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
 		return m.findBlame()
 	}
 	var ctx context.Context
 	ctx, s.request = m.begin()
 	s.events = make(chan searchMsg)
-	m.searching = &s
+	m.search.running = &s
 	id := s.id
 	slow := tea.Tick(slowAfter, func(time.Time) tea.Msg { return slowMsg{id} })
 	return tea.Batch(s.run(ctx, m.client()), s.next(ctx), slow, m.askFast(ctx, s))
@@ -193,7 +201,7 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 
 // searchOf is the search of a query, before anything is asked.
 func (m *Model) searchOf(text string) search {
-	return search{text: text, version: m.version, query: client.ParseQuery(text, m.now()), started: m.now()}
+	return search{text: text, version: m.conn.version, query: client.ParseQuery(text, m.now()), started: m.now()}
 }
 
 // memoryKey tells requests apart. Bounds that count back from now are the same for a day, as dates are.
@@ -293,7 +301,7 @@ func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest
 
 // searchTold takes news of the search under way; those of any other are late.
 func (m *Model) searchTold(msg searchMsg) tea.Cmd {
-	s := m.searching
+	s := m.search.running
 	if s == nil || !s.is(msg.id) {
 		return nil
 	}
@@ -301,25 +309,25 @@ func (m *Model) searchTold(msg searchMsg) tea.Cmd {
 	case msg.event != nil:
 		return m.onTheWay(s, msg.event)
 	case msg.err != nil:
-		m.searching = nil
+		m.search.running = nil
 		s.stop()
 		m.searchFailed(s, msg.err)
 		return nil
 	case msg.fast:
-		if !m.shown.of(s) {
+		if !m.search.shown.of(s) {
 			m.show(shown{search: *s, response: msg.response, took: m.now().Sub(s.started), provisional: true})
 		}
 		return nil
 	}
-	m.searching = nil
+	m.search.running = nil
 	s.stop()
 	took := m.now().Sub(s.started)
-	m.failure = nil
-	if s.version == m.version { // what a library answered before it changed is of no use
-		m.memory.put(s.key, remembered{response: msg.response, took: took, at: m.now(), kept: m.target.Kind != Remote})
+	m.search.failure = nil
+	if s.version == m.conn.version { // what a library answered before it changed is of no use
+		m.search.memory.put(s.key, remembered{response: msg.response, took: took, at: m.now(), kept: m.target.Kind != Remote})
 	}
 	m.show(shown{search: *s, response: msg.response, took: took})
-	if client.KindOf(m.welcome.err) == client.Unreachable {
+	if client.KindOf(m.conn.welcome.err) == client.Unreachable {
 		return tea.Batch(m.findBlame(), m.askWelcome()) // it can be reached again
 	}
 	return m.findBlame()
@@ -340,14 +348,14 @@ func (m *Model) onTheWay(s *search, event *wire.SearchEvent) tea.Cmd {
 
 // show puts an answer into the list. When the same question was asked again, a selection that the person made stays.
 func (m *Model) show(answer shown) {
-	keep := m.shown != nil && sameQuestion(m.shown.text, answer.text) && m.list.SelectedIndex() > 0
+	keep := m.search.shown != nil && sameQuestion(m.search.shown.text, answer.text) && m.list.SelectedIndex() > 0
 	if results := answer.response.Results; len(results) > wire.MaxNumResults { // a server that minds no number
 		cut := *answer.response
 		cut.Results = results[:wire.MaxNumResults]
 		answer.response = &cut
 	}
-	fromTop := m.shown != nil && m.shown.instant && !answer.instant
-	m.shown = &answer
+	fromTop := m.search.shown != nil && m.search.shown.instant && !answer.instant
+	m.search.shown = &answer
 	m.list.SetNow(m.now())
 	m.reader.SetNow(m.now())
 	m.list.Set(answer.response.Results, passage.Words(answer.query), keep)
@@ -357,7 +365,7 @@ func (m *Model) show(answer shown) {
 	}
 	m.box.SetIgnored(ignoredFields(answer.response.Notes))
 	if m.overlay == InPicker {
-		m.picker.Update(m.facets())
+		m.filters.picker.Update(m.facets())
 	}
 }
 
@@ -386,7 +394,7 @@ func ignoredField(note wire.Note) string {
 
 // searchFailed keeps what is shown and says what failed, and since when.
 func (m *Model) searchFailed(s *search, err error) {
-	m.list.SetStale(m.shown != nil && !sameQuestion(m.shown.text, s.text))
+	m.list.SetStale(m.search.shown != nil && !sameQuestion(m.search.shown.text, s.text))
 	if client.KindOf(err) == client.Canceled || errors.Is(err, context.Canceled) {
 		return
 	}
@@ -396,31 +404,31 @@ func (m *Model) searchFailed(s *search, err error) {
 // note keeps a failure; the first of several in a row says since when.
 func (m *Model) note(what string, err error) {
 	f := failure{what: what, err: err, since: m.now(), tries: 1}
-	if m.failure != nil && m.failure.what == what {
-		f.since, f.tries = m.failure.since, m.failure.tries+1
+	if m.search.failure != nil && m.search.failure.what == what {
+		f.since, f.tries = m.search.failure.since, m.search.failure.tries+1
 	}
-	m.failure = &f
+	m.search.failure = &f
 }
 
 // stopSearch gives up the search under way; what it brought stays.
 func (m *Model) stopSearch() bool {
-	if m.searching == nil {
+	if m.search.running == nil {
 		return false
 	}
-	m.searching.stop()
-	m.searching = nil
+	m.search.running.stop()
+	m.search.running = nil
 	m.list.SetStale(false)
 	return true
 }
 
 // searchIsSlow shows that a search is under way, and from then on its seconds.
 func (m *Model) searchIsSlow(msg slowMsg) tea.Cmd {
-	if m.searching == nil || !m.searching.is(msg.id) {
+	if m.search.running == nil || !m.search.running.is(msg.id) {
 		return nil
 	}
-	m.searching.slow = true
-	m.searching.seconds = int(m.now().Sub(m.searching.started) / time.Second)
-	if !m.shown.of(m.searching) {
+	m.search.running.slow = true
+	m.search.running.seconds = int(m.now().Sub(m.search.running.started) / time.Second)
+	if !m.search.shown.of(m.search.running) {
 		m.list.SetStale(true)
 	}
 	return tea.Tick(time.Second, func(time.Time) tea.Msg { return msg })

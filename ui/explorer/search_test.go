@@ -227,24 +227,24 @@ func TestTheNewestSearchWins(t *testing.T) {
 func TestALateAnswerIsDropped(t *testing.T) {
 	t.Parallel()
 	m := New(t.Context(), Options{Target: Target{Kind: Remote, Where: "acme"}, Now: today, Width: 120, Height: 40})
-	m.searching = &search{request: &request{id: 7, cancel: func() {}}, text: "new", started: today()}
+	m.search.running = &search{request: &request{id: 7, cancel: func() {}}, text: "new", started: today()}
 	late := &wire.SearchResponse{Results: []wire.SearchResult{{Title: "late"}}}
 	for _, msg := range []searchMsg{{id: 6, response: late}, {id: 6, err: context.DeadlineExceeded},
 		{id: 6, event: &wire.SearchEvent{Type: wire.EventProvisional, Response: late}}, {id: 6, response: late, fast: true}} {
 		m.Update(msg)
-		if m.shown != nil || m.failure != nil || m.searching == nil {
+		if m.search.shown != nil || m.search.failure != nil || m.search.running == nil {
 			t.Fatalf("a late %+v was taken", msg)
 		}
 	}
 	m.Update(slowMsg{6})
-	if m.searching.slow {
+	if m.search.running.slow {
 		t.Error("a late tick was taken")
 	}
 	m.Update(chunksMsg{id: 6, whole: true})
 	m.Update(blameMsg{id: 6, counts: []int{1}})
 	m.Update(facetsMsg{id: 6, facets: &wire.FacetCounts{}})
 	m.Update(openedMsg{id: 6, session: &Session{}})
-	if m.cut != nil || m.session != nil {
+	if m.filters.cut != nil || m.conn.session != nil {
 		t.Error("a late count or session was taken")
 	}
 }

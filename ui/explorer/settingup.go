@@ -12,6 +12,14 @@ import (
 	"quarry/ui/explorer/setup"
 )
 
+// settingUp is the set-up and the work that it started.
+type settingUp struct {
+	setup.Wizard
+	running *request // a connection is being tested or saved
+	saving  bool     // running writes a profile
+	folder  *folder  // being read
+}
+
 // setUpMsg is what came of something that the wizard asked for.
 type setUpMsg struct {
 	id   int
@@ -71,38 +79,38 @@ func (r *rate) update(done int, now time.Time) {
 
 // openSetUp lays the wizard over the panes. A folder that is being read is shown as it is.
 func (m *Model) openSetUp() tea.Cmd {
-	m.wizard.Open(setup.Input{Sample: m.target.Kind == Sample, Current: m.target.Where,
+	m.setUp.Open(setup.Input{Sample: m.target.Kind == Sample, Current: m.target.Where,
 		ConnectRefused: m.options.SetUp.ConnectRefused, FolderRefused: m.options.SetUp.FolderRefused})
 	m.overlay = InSetUp
 	return nil
 }
 
-func (m *Model) setUpEnter() tea.Cmd { return m.carryOut(m.wizard.Enter()) }
-func (m *Model) setUpNext() tea.Cmd  { return m.carryOut(m.wizard.Next()) }
+func (m *Model) setUpEnter() tea.Cmd { return m.carryOut(m.setUp.Enter()) }
+func (m *Model) setUpNext() tea.Cmd  { return m.carryOut(m.setUp.Next()) }
 
 // leaveSetUp goes one level back. What is being saved is waited for: it is as good as written.
 func (m *Model) leaveSetUp() tea.Cmd {
-	if m.saving && m.settingUp != nil {
+	if m.setUp.saving && m.setUp.running != nil {
 		m.warn("the connection is being saved; a moment")
 		return nil
 	}
-	m.settingUp.stop()
-	m.settingUp = nil
-	if !m.wizard.Back() {
+	m.setUp.running.stop()
+	m.setUp.running = nil
+	if !m.setUp.Back() {
 		m.overlay = 0
 	}
 	return nil
 }
 
 func (m *Model) setUpPrevious() tea.Cmd {
-	m.wizard.Previous()
+	m.setUp.Previous()
 	return nil
 }
 
 // carryOut does what the wizard wants.
 func (m *Model) carryOut(intent setup.Intent) tea.Cmd {
 	doors := m.options.SetUp.Doors
-	m.saving = intent.Kind == setup.Save
+	m.setUp.saving = intent.Kind == setup.Save
 	switch intent.Kind {
 	case setup.Test:
 		return m.setUpCall(func(ctx context.Context) setUpMsg {
@@ -121,9 +129,9 @@ func (m *Model) carryOut(intent setup.Intent) tea.Cmd {
 			return setUpMsg{tell: func(w *setup.Wizard) { w.Saved(told) }, arrived: true}
 		})
 	case setup.Folder:
-		m.settingUp.stop()
+		m.setUp.running.stop()
 		_, r := m.begin()
-		m.settingUp = r
+		m.setUp.running = r
 		return func() tea.Msg {
 			path, err := doors.Path(intent.Path)
 			return pathMsg{id: r.id, path: path, err: err}
@@ -134,7 +142,7 @@ func (m *Model) carryOut(intent setup.Intent) tea.Cmd {
 			return completedMsg{typed: intent.Path, completed: completed}
 		}
 	case setup.Stop:
-		m.folder.stop()
+		m.setUp.folder.stop()
 	case setup.Leave:
 		m.overlay = 0
 	}
@@ -146,9 +154,9 @@ type completedMsg struct{ typed, completed string }
 
 // setUpCall does one thing for the wizard; what was under way before is given up.
 func (m *Model) setUpCall(call func(context.Context) setUpMsg) tea.Cmd {
-	m.settingUp.stop()
+	m.setUp.running.stop()
 	ctx, r := m.begin()
-	m.settingUp = r
+	m.setUp.running = r
 	return func() tea.Msg {
 		msg := call(ctx)
 		msg.id = r.id
@@ -157,12 +165,12 @@ func (m *Model) setUpCall(call func(context.Context) setUpMsg) tea.Cmd {
 }
 
 func (m *Model) setUpTold(msg setUpMsg) tea.Cmd {
-	if !m.settingUp.is(msg.id) {
+	if !m.setUp.running.is(msg.id) {
 		return nil
 	}
-	m.settingUp.stop()
-	m.settingUp = nil
-	msg.tell(&m.wizard)
+	m.setUp.running.stop()
+	m.setUp.running = nil
+	msg.tell(&m.setUp.Wizard)
 	if !msg.arrived {
 		return nil
 	}
@@ -188,21 +196,21 @@ func (m *Model) arrived(msg arrivedMsg) tea.Cmd {
 
 // pathTold begins to read a folder.
 func (m *Model) pathTold(msg pathMsg) tea.Cmd {
-	if !m.settingUp.is(msg.id) {
+	if !m.setUp.running.is(msg.id) {
 		return nil
 	}
-	m.settingUp.stop()
-	m.settingUp = nil
+	m.setUp.running.stop()
+	m.setUp.running = nil
 	if msg.err != nil {
-		m.wizard.Refused(msg.err.Error())
+		m.setUp.Refused(msg.err.Error())
 		return nil
 	}
-	if !m.wizard.Adding(msg.path) {
+	if !m.setUp.Adding(msg.path) {
 		return nil
 	}
 	ctx, r := m.begin()
 	f := folder{request: r, events: make(chan folderMsg)}
-	m.folder = &f
+	m.setUp.folder = &f
 	add := m.options.SetUp.AddFolder
 	return tea.Batch(f.next(), func() tea.Msg {
 		defer close(f.events)
@@ -235,24 +243,24 @@ func (f *folder) stop() {
 
 // folderTold follows the reading of a folder. From its first document on, searches go to the library.
 func (m *Model) folderTold(msg folderMsg) tea.Cmd {
-	f := m.folder
+	f := m.setUp.folder
 	if f == nil || !f.is(msg.id) {
 		return nil
 	}
 	if msg.event != nil {
 		f.rate.update(msg.event.Done, m.now())
-		m.wizard.Progress(*msg.event, f.rate.perSecond)
+		m.setUp.Progress(*msg.event, f.rate.perSecond)
 		if f.arrived || msg.event.Stored == 0 {
 			return f.next()
 		}
 		f.arrived = true
 		return tea.Batch(f.next(), m.arrive())
 	}
-	m.folder = nil
+	m.setUp.folder = nil
 	f.stop()
 	switch {
 	case msg.err == nil:
-		m.wizard.Added(msg.done, msg.told)
+		m.setUp.Added(msg.done, msg.told)
 		if m.overlay != InSetUp {
 			m.say(msg.told)
 		}
@@ -260,9 +268,9 @@ func (m *Model) folderTold(msg folderMsg) tea.Cmd {
 			return m.arrive()
 		}
 	case errors.Is(msg.err, context.Canceled) || client.KindOf(msg.err) == client.Canceled:
-		m.wizard.Stopped()
+		m.setUp.Stopped()
 	default:
-		m.wizard.Failed(reasonOf(msg.err), remedyOf(msg.err))
+		m.setUp.Failed(reasonOf(msg.err), remedyOf(msg.err))
 		if m.overlay != InSetUp {
 			m.fail("the folder was not read whole: " + reasonOf(msg.err))
 		}

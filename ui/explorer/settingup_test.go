@@ -14,7 +14,7 @@ import (
 )
 
 // answering is a target whose searches find one passage with a title of its own.
-func answering(t *testing.T, title string) Target {
+func answeringServer(t *testing.T, title string) Target {
 	t.Helper()
 	server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
 		answer200(w, map[string]any{"results": []any{sixFields(1, title, "x")}})
@@ -27,7 +27,7 @@ func answering(t *testing.T, title string) Target {
 func TestConnectingToAServer(t *testing.T) {
 	t.Parallel()
 	tried := make(chan setup.Connection, 10)
-	before, after := sampleTarget(t), answering(t, "the new server")
+	before, after := sampleTarget(t), answeringServer(t, "the new server")
 	screen := start(t, 120, 40, Options{Target: before, Query: "roll back", SetUp: SetUp{
 		Doors: setup.Doors{
 			Test: func(_ context.Context, c setup.Connection) (setup.Tested, error) {
@@ -119,7 +119,7 @@ func openFolder(t *testing.T, i *importing) (screen interface {
 
 func TestOpeningAFolder(t *testing.T) {
 	t.Parallel()
-	i := &importing{next: make(chan wire.LibraryEvent), target: answering(t, "my own notes")}
+	i := &importing{next: make(chan wire.LibraryEvent), target: answeringServer(t, "my own notes")}
 	screen := openFolder(t, i)
 	screen.Type("/nowhere")
 	screen.Press("enter")
@@ -144,7 +144,7 @@ func TestOpeningAFolder(t *testing.T) {
 
 func TestAFolderThatIsGivenUp(t *testing.T) {
 	t.Parallel()
-	i := &importing{next: make(chan wire.LibraryEvent), target: answering(t, "my own notes")}
+	i := &importing{next: make(chan wire.LibraryEvent), target: answeringServer(t, "my own notes")}
 	screen := openFolder(t, i)
 	screen.Type("/notes")
 	screen.Press("enter")
@@ -172,7 +172,7 @@ func TestALateSetUpIsDropped(t *testing.T) {
 		setUpMsg{id: 9, tell: func(*setup.Wizard) { t.Error("a late test was told") }, arrived: true},
 		pathMsg{id: 9, path: "/x"}, folderMsg{id: 9, event: &wire.LibraryEvent{}}, folderMsg{id: 9},
 	} {
-		if _, cmd := m.Update(msg); m.folder != nil {
+		if _, cmd := m.Update(msg); m.setUp.folder != nil {
 			t.Errorf("%T began to read, %v", msg, cmd)
 		}
 	}

@@ -75,16 +75,16 @@ func (m *Model) summary(width, height int) []string {
 
 // failing tells that the last attempt failed, and none is under way.
 func (m *Model) failing() bool {
-	return m.failure != nil && m.searching == nil && m.opening == nil
+	return m.search.failure != nil && m.search.running == nil && m.conn.opening == nil
 }
 
 // whyFailed is the reason and what to do about it, for above the results of a search before.
 func (m *Model) whyFailed(width int) []string {
 	var lines []string
-	for _, line := range paint.Wrap(reasonOf(m.failure.err), max(1, width)) {
+	for _, line := range paint.Wrap(reasonOf(m.search.failure.err), max(1, width)) {
 		lines = append(lines, m.theme.Error.Render("   "+line))
 	}
-	for _, line := range paint.Wrap(remedyOf(m.failure.err), max(1, width)) {
+	for _, line := range paint.Wrap(remedyOf(m.search.failure.err), max(1, width)) {
 		lines = append(lines, m.theme.Muted.Render("   "+line))
 	}
 	return lines
@@ -93,12 +93,12 @@ func (m *Model) whyFailed(width int) []string {
 func (m *Model) summaryText() (first, second string) {
 	muted := m.theme.Muted
 	if m.failing() { // the empty pane below says why
-		return m.theme.Error.Render(" ✕ "+m.failure.when()) + muted.Render(" · "+m.retryHint()), ""
+		return m.theme.Error.Render(" ✕ "+m.search.failure.when()) + muted.Render(" · "+m.retryHint()), ""
 	}
 	if progress := m.progress(); progress != "" {
 		return m.theme.Warning.Render(" "+progress) + muted.Render(" · "+m.keys.keyOf("back", m.focus)+" stops"), m.notes()
 	}
-	if m.shown == nil {
+	if m.search.shown == nil {
 		return muted.Render(m.invitation()), ""
 	}
 	facts := strings.Join(m.facts(), " · ")
@@ -112,7 +112,7 @@ func (m *Model) summaryText() (first, second string) {
 
 // progress is what a slow search does now, and for how many seconds.
 func (m *Model) progress() string {
-	s := m.searching
+	s := m.search.running
 	if s == nil || !s.slow {
 		return ""
 	}
@@ -123,7 +123,7 @@ func (m *Model) progress() string {
 	if s.seconds > 0 {
 		text += fmt.Sprintf(" · %d s", s.seconds)
 	}
-	if m.shown.of(s) {
+	if m.search.shown.of(s) {
 		text += fmt.Sprintf(" · %s so far", counted(m.list.Len(), "passage"))
 	}
 	return text
@@ -131,9 +131,9 @@ func (m *Model) progress() string {
 
 // facts tell of the answer that is shown.
 func (m *Model) facts() []string {
-	response := m.shown.response
+	response := m.search.shown.response
 	documents := m.list.Documents()
-	if m.shown.ofAnswer {
+	if m.search.shown.ofAnswer {
 		return []string{counted(documents, "document") + " of the answer"}
 	}
 	facts := []string{counted(len(response.Results), "passage")}
@@ -144,29 +144,29 @@ func (m *Model) facts() []string {
 		facts = append(facts, counted(documents, "document"))
 	}
 	switch {
-	case m.shown.instant && m.target.Kind == Remote: // what changes with every key is sent with every key
-	case m.shown.remembered:
+	case m.search.shown.instant && m.target.Kind == Remote: // what changes with every key is sent with every key
+	case m.search.shown.remembered:
 		facts = append(facts, "from memory")
-	case !m.shown.provisional:
-		facts = append(facts, duration(m.shown.took))
+	case !m.search.shown.provisional:
+		facts = append(facts, duration(m.search.shown.took))
 	}
-	if len(m.shown.wire.MessageHistory) > 0 {
+	if len(m.search.shown.wire.MessageHistory) > 0 {
 		facts = append(facts, "follow-up")
 	}
 	if len(response.Queries) > 1 {
 		facts = append(facts, counted(len(response.Queries), "query"))
 	}
-	if m.shown.provisional && (m.searching == nil || m.searching.slow) { // else the better ones are there in a moment
+	if m.search.shown.provisional && (m.search.running == nil || m.search.running.slow) { // else the better ones are there in a moment
 		facts = append(facts, "provisional")
 	}
-	if !sameQuestion(m.box.Query(), m.shown.text) && m.target.Kind == Remote {
+	if !sameQuestion(m.box.Query(), m.search.shown.text) && m.target.Kind == Remote {
 		switch {
 		case m.focus == InBox && m.typingSearches(): // in a moment
 			return facts
 		case m.focus == InBox:
 			return append(facts, m.keys.keyOf("search", InBox)+" searches")
 		}
-		facts = append(facts, "for “"+paint.Line(m.shown.text)+"”") // the search for what the box says was stopped
+		facts = append(facts, "for “"+paint.Line(m.search.shown.text)+"”") // the search for what the box says was stopped
 	}
 	return facts
 }

@@ -13,7 +13,7 @@ func (m *Model) View() tea.View {
 	view := tea.NewView("")
 	view.AltScreen = true
 	view.WindowTitle = m.title()
-	if m.mouse {
+	if m.look.mouse {
 		view.MouseMode = tea.MouseModeCellMotion
 	}
 	if m.width <= 0 || m.height <= 0 {
@@ -62,10 +62,10 @@ func (m *Model) View() tea.View {
 
 // title is the terminal's window title.
 func (m *Model) title() string {
-	if m.shown == nil || m.shown.instant { // a title for each key is more than a terminal wants to hear
+	if m.search.shown == nil || m.search.shown.instant { // a title for each key is more than a terminal wants to hear
 		return "quarry"
 	}
-	return "quarry: " + paint.Line(m.shown.query.Text)
+	return "quarry: " + paint.Line(m.search.shown.query.Text)
 }
 
 func (m *Model) tooSmall() []string {
@@ -161,9 +161,9 @@ func (m *Model) overlayLines() (lines []string, cursorX, cursorY int) {
 		lines, x, y = m.actions.View(r.W, r.H, m.theme, hints)
 		visible = true
 	case InPicker:
-		lines, x, y, visible = m.picker.View(r.W, r.H, m.theme, hints)
+		lines, x, y, visible = m.filters.picker.View(r.W, r.H, m.theme, hints)
 	case InSetUp:
-		lines, x, y, visible = m.wizard.View(r.W, r.H, m.theme, hints)
+		lines, x, y, visible = m.setUp.View(r.W, r.H, m.theme, hints)
 	case InChats:
 		lines = m.chats.View(r.W, r.H, m.theme, hints)
 	case InAnswer:

@@ -233,7 +233,7 @@ func (s *session) refused(err error) int {
 		return cli.ExitRateLimited
 	}
 	failure := cli.Explain(err, s.server.Now())
-	fmt.Fprintf(s.stderr(), "error: %s\nwhat to do: try again later, or tell who runs this server.\n", failure.What)
+	fmt.Fprintf(s.stderr(), "error: %s\nhint: try again later, or tell who runs this server.\n", failure.What)
 	return failure.Code
 }
 
@@ -274,7 +274,7 @@ func (s *session) tell(text string) {
 
 // complain prints the two lines of a refusal.
 func (s *session) complain(no *refusal) {
-	fmt.Fprintf(s.stderr(), "error: %s\nwhat to do: %s\n", no.what, no.do)
+	fmt.Fprintf(s.stderr(), "error: %s\nhint: %s\n", no.what, no.do)
 }
 
 // say prints a line after everything else.

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"strings"
+
+	mango "github.com/muesli/mango-cobra"
+	"github.com/muesli/roff"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "man",
+		Short: "Print the manual page",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(command *cobra.Command, arguments []string) error {
+			if err := a.noArguments(arguments); err != nil {
+				return err
+			}
+			return a.printManual(command.Root())
+		},
+	}
+}
+
+// printManual prints the page of all commands. A command's own prose stays in its --help.
+func (a *app) printManual(root *cobra.Command) error {
+	entry := lookupHelp(root.CommandPath())
+	purpose, _, _ := strings.Cut(strings.TrimPrefix(entry.sections, "Purpose:\n"), "\n\nWhen not to use it:")
+	paragraphs := strings.Split(purpose, "\n\n")
+	for i, paragraph := range paragraphs {
+		paragraphs[i] = strings.ReplaceAll(paragraph, "\n", " ")
+	}
+	root.Long = strings.Join(paragraphs, "\n")
+	page, err := mango.NewManPage(1, root)
+	if err != nil {
+		return err
+	}
+	page = page.WithSection("Exit status", exitCodeList(parseExits("remote"))).WithSection("Examples", entry.examples)
+	return a.print([]byte(page.Build(roff.NewDocument())))
+}
