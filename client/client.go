@@ -95,3 +95,10 @@ func timeoutOf(ctx context.Context, byDefault time.Duration) time.Duration {
 	}
 	return byDefault
 }
+
+// Session is a client of an opened server or library.
+type Session struct {
+	Client *Client
+	// Close releases the library's files. The client must not be used afterwards.
+	Close func() error
+}

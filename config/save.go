@@ -39,6 +39,14 @@ type Saved struct {
 	Token TokenPlace // "" if no token was given
 }
 
+// Describe says where a profile and its token went.
+func (s Saved) Describe() string {
+	if s.Token == TokenInKeyring {
+		return s.File + ", with the token in the system keyring"
+	}
+	return s.File + ", with the token in the file because no system keyring is available; only you can read it"
+}
+
 // SaveProfile adds a profile to the file or changes it, keeping the rest of the file with its comments. Of a profile
 // that exists, what the request leaves out stays as it is, unless it moves to another server; then nothing of the old
 // one is kept, its token least of all. The file is replaced as a whole or not at all. A file that cannot be understood

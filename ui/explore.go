@@ -12,27 +12,23 @@ import (
 	"quarry/internal/guard"
 	"quarry/ui/cli"
 	"quarry/ui/plain"
+	"quarry/ui/target"
 )
 
 // explorePlain talks line by line. Ctrl-C is not the end of it, as it is of a command: the first one cancels a search.
-func (d *doors) explorePlain(ctx context.Context, e cli.Exploration) error {
+func (r *run) explorePlain(ctx context.Context, host *target.Host, e cli.Exploration) error {
 	interrupts, stop := takeInterrupts()
 	defer stop()
-	width, _, err := term.GetSize(int(d.process.Out.Fd()))
+	width, _, err := term.GetSize(int(r.process.Out.Fd()))
 	if err != nil {
 		width = 0
 	}
+	agent := e.Target.SearchAgent()
 	return plain.Run(ctx, plain.Options{
-		In: d.process.In, Out: d.process.Out, Err: d.process.Err,
-		Open: func(ctx context.Context) (*client.Client, func() error, error) {
-			session, err := e.Target.Open(ctx)
-			if err != nil {
-				return nil, nil, err
-			}
-			return session.Client, session.Close, nil
-		},
-		Label: targetLabel(e.Target, ", "), Beside: e.Target.Beside, Sample: e.Target.Kind == cli.KindSample, Query: e.Query,
-		Agent: e.Target.Agent, AgentName: e.Target.AgentName, Limit: e.Limit, Width: width, Interrupts: interrupts,
+		In: r.process.In, Out: r.process.Out, Err: r.process.Err,
+		Open:  func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, e.Target) },
+		Label: targetLabel(e.Target, ", "), Beside: e.Target.Beside(), Sample: e.Target.Kind == target.KindSample, Query: e.Query,
+		Agent: agent.ID, AgentName: agent.Name, Limit: e.Limit, Width: width, Interrupts: interrupts,
 	})
 }
 
@@ -64,22 +60,22 @@ func takeInterrupts() (interrupts <-chan struct{}, stop func()) {
 }
 
 // targetLabel names a target for a person: "acme, onyx.acme.com".
-func targetLabel(target cli.Target, separator string) string {
-	switch target.Kind {
-	case cli.KindSample:
+func targetLabel(choice target.Choice, separator string) string {
+	switch choice.Kind {
+	case target.KindSample:
 		return "the sample library"
-	case cli.KindLibrary:
-		if target.Library == "" || target.Rule > 1 {
+	case target.KindLibrary:
+		if choice.LibraryDir == "" || choice.Rule > target.RuleFlag {
 			return "the library on this machine"
 		}
-		return "the library in " + target.Library
+		return choice.Describe()
 	}
-	host := target.ServerURL
+	host := choice.ServerURL
 	if parsed, err := url.Parse(host); err == nil && parsed.Host != "" {
 		host = parsed.Host
 	}
-	if !target.Named() {
+	if !choice.IsNamed() {
 		return host
 	}
-	return target.Profile + separator + host
+	return choice.Profile + separator + host
 }

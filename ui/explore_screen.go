@@ -15,17 +15,23 @@ import (
 	"github.com/cli/browser"
 	"golang.org/x/term"
 
+	"quarry/client"
 	"quarry/theme"
 	"quarry/ui/cli"
 	"quarry/ui/explorer"
+	"quarry/ui/target"
 )
 
 // explore opens the explorer. It returns when the person leaves it or ctx ends, with the terminal as it was found.
-func (d *doors) explore(ctx context.Context, e cli.Exploration) error {
-	if e.Plain {
-		return d.explorePlain(ctx, e)
+func (r *run) explore(ctx context.Context, e cli.Exploration) error {
+	host, err := r.host()
+	if err != nil {
+		return err
 	}
-	return d.exploreScreen(ctx, e)
+	if e.Plain {
+		return r.explorePlain(ctx, host, e)
+	}
+	return r.exploreScreen(ctx, host, e)
 }
 
 // remoteGarbage is how much garbage, in percent of what is in use, may gather at a server's screen: rendering makes a lot
@@ -33,45 +39,36 @@ func (d *doors) explore(ctx context.Context, e cli.Exploration) error {
 const remoteGarbage = 20
 
 // exploreScreen opens the full screen.
-func (d *doors) exploreScreen(ctx context.Context, e cli.Exploration) error {
-	host, err := d.host()
-	if err != nil {
-		return err
-	}
-	if e.Target.Kind == cli.KindRemote || e.Target.Kind == cli.KindSlack {
+func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Exploration) error {
+	if e.Target.Kind == target.KindRemote || e.Target.Kind == target.KindSlack {
 		defer debug.SetGCPercent(debug.SetGCPercent(remoteGarbage))
 	}
-	set := &settings{doors: d}
-	width, height, err := term.GetSize(int(d.process.Out.Fd()))
+	set := &settings{run: r}
+	width, height, err := term.GetSize(int(r.process.Out.Fd()))
 	if err != nil {
 		width, height = 0, 0 // it tells when it can
 	}
 	return explorer.Run(ctx, explorer.Options{
-		Target: screenTarget(e.Target), Query: e.Query, Caps: d.capabilities(),
+		Target: screenTarget(host, e.Target), Query: e.Query, Caps: r.capabilities(),
 		SetUp: explorer.SetUp{Doors: set.wizardDoors(), Target: func(ctx context.Context) (explorer.Target, error) {
 			found, err := set.target(ctx)
-			return screenTarget(found), err
+			return screenTarget(host, found), err
 		}},
 		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Theme: host.Config.Theme, Keys: host.Config.Keys,
-		Profile: theme.Profile(true, e.NoColor, d.process.Env),
+		Profile: theme.Profile(true, e.NoColor, r.process.Env),
 		Width:   width, Height: height,
-	}, explorer.Terminal{In: d.process.In, Out: d.process.Out, Env: d.process.Env})
+	}, explorer.Terminal{In: r.process.In, Out: r.process.Out, Env: r.process.Env})
 }
 
-// screenTarget is a target as the explorer sees it.
-func screenTarget(found cli.Target) explorer.Target {
-	kinds := map[string]explorer.Kind{cli.KindRemote: explorer.Remote, cli.KindSlack: explorer.Remote, cli.KindLibrary: explorer.Library,
-		cli.KindSample: explorer.Sample}
-	shown := explorer.Target{Kind: kinds[found.Kind], Where: targetLabel(found, " · "), Agent: found.Agent,
-		AgentName: found.AgentName, Beside: found.Beside, Elsewhere: found.Elsewhere, OwnModel: found.Kind == cli.KindRemote && len(found.Beside) > 0,
-		Open: func(ctx context.Context) (*explorer.Session, error) {
-			session, err := found.Open(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return &explorer.Session{Client: session.Client, Close: session.Close}, nil
-		}}
-	if found.Kind == cli.KindSample {
+// screenTarget returns a target as the explorer shows it.
+func screenTarget(host *target.Host, choice target.Choice) explorer.Target {
+	kinds := map[target.Kind]explorer.Kind{target.KindRemote: explorer.Remote, target.KindSlack: explorer.Remote,
+		target.KindLibrary: explorer.Library, target.KindSample: explorer.Sample}
+	agent, beside := choice.SearchAgent(), choice.Beside()
+	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "), Agent: agent.ID, AgentName: agent.Name,
+		Beside: beside, Elsewhere: choice.Elsewhere(), OwnModel: choice.Kind == target.KindRemote && len(beside) > 0,
+		Open: func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, choice) }}
+	if choice.Kind == target.KindSample {
 		shown.Examples = sampleExamples()
 	}
 	return shown
@@ -84,8 +81,8 @@ func sampleExamples() []string {
 
 // capabilities are what may be done to this machine. Who came over SSH looks at another one: its clipboard and its
 // browser are out of reach, and those of this machine are nobody's business.
-func (d *doors) capabilities() explorer.Capabilities {
-	if d.overSSH() {
+func (r *run) capabilities() explorer.Capabilities {
+	if r.overSSH() {
 		return explorer.Capabilities{Suspend: true, OpenReason: "over SSH the browser is on your side: click the link, or copy it"}
 	}
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard // the screen is not theirs to write on
@@ -96,9 +93,9 @@ func (d *doors) capabilities() explorer.Capabilities {
 	return caps
 }
 
-func (d *doors) overSSH() bool {
+func (r *run) overSSH() bool {
 	for _, variable := range []string{"SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT"} {
-		if value, _ := d.lookup(variable); value != "" {
+		if value, _ := r.lookup(variable); value != "" {
 			return true
 		}
 	}

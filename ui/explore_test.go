@@ -9,6 +9,7 @@ import (
 
 	"quarry/ui/cli"
 	"quarry/ui/explorer"
+	"quarry/ui/target"
 )
 
 func TestPlainExplorerOfTheSampleLibrary(t *testing.T) {
@@ -24,8 +25,12 @@ func TestPlainExplorerOfTheSampleLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stdout.Close()
-	d := newDoors(Process{In: stdin, Out: stdout, Err: stdout, Env: p.env, Version: "1.2.3"})
-	found, err := d.decide(cli.Where{Terminal: true})
+	d := newRun(Process{In: stdin, Out: stdout, Err: stdout, Env: p.env, Version: "1.2.3"})
+	host, err := d.host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := host.Decide(target.Request{Terminal: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,17 +56,17 @@ func TestPlainExplorerOfTheSampleLibrary(t *testing.T) {
 
 func TestTargetsOfTheScreen(t *testing.T) {
 	for _, test := range []struct {
-		target cli.Target
+		target target.Choice
 		kind   explorer.Kind
 		where  string
 	}{
-		{cli.Target{Kind: cli.KindRemote, Profile: "acme", ServerURL: "https://onyx.acme.com/x"}, explorer.Remote, "acme · onyx.acme.com"},
-		{cli.Target{Kind: cli.KindRemote, Profile: "environment", ServerURL: "https://onyx.acme.com"}, explorer.Remote, "onyx.acme.com"},
-		{cli.Target{Kind: cli.KindLibrary, Rule: 5, Library: "/home/jo/q"}, explorer.Library, "the library on this machine"},
-		{cli.Target{Kind: cli.KindLibrary, Rule: 1, Library: "/srv/q"}, explorer.Library, "the library in /srv/q"},
-		{cli.Target{Kind: cli.KindSample}, explorer.Sample, "the sample library"},
+		{target.Choice{Kind: target.KindRemote, Profile: "acme", ServerURL: "https://onyx.acme.com/x"}, explorer.Remote, "acme · onyx.acme.com"},
+		{target.Choice{Kind: target.KindRemote, Profile: "environment", Rule: target.RuleEnvironment, ServerURL: "https://onyx.acme.com"}, explorer.Remote, "onyx.acme.com"},
+		{target.Choice{Kind: target.KindLibrary, Rule: 5, LibraryDir: "/home/jo/q"}, explorer.Library, "the library on this machine"},
+		{target.Choice{Kind: target.KindLibrary, Rule: 1, LibraryDir: "/srv/q"}, explorer.Library, "the library in /srv/q"},
+		{target.Choice{Kind: target.KindSample}, explorer.Sample, "the sample library"},
 	} {
-		got := screenTarget(test.target)
+		got := screenTarget(nil, test.target)
 		if got.Kind != test.kind || got.Where != test.where || (len(got.Examples) > 0) != (test.kind == explorer.Sample) {
 			t.Errorf("%+v: %+v", test.target, got)
 		}
@@ -69,11 +74,11 @@ func TestTargetsOfTheScreen(t *testing.T) {
 }
 
 func TestNothingOfThisMachineOverSSH(t *testing.T) {
-	d := newDoors(Process{Env: []string{"SSH_CONNECTION=10.0.0.1 1 10.0.0.2 22"}})
+	d := newRun(Process{Env: []string{"SSH_CONNECTION=10.0.0.1 1 10.0.0.2 22"}})
 	if caps := d.capabilities(); caps.Copy != nil || caps.Open != nil || caps.OpenReason == "" || !caps.Suspend {
 		t.Errorf("%+v", caps)
 	}
-	if caps := newDoors(Process{}).capabilities(); caps.Open == nil || !caps.Suspend {
+	if caps := newRun(Process{}).capabilities(); caps.Open == nil || !caps.Suspend {
 		t.Errorf("%+v", caps)
 	}
 }

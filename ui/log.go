@@ -8,14 +8,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"quarry/ui/cli"
+	"quarry/ui/target"
 )
 
 // longestLogged bounds one text of a log line, in bytes; a stack of many frames fits.
 const longestLogged = 16 << 10
 
 // logger writes to standard error, where operators and service managers look for it.
-func logger(options cli.ServeOptions) *slog.Logger {
+func logger(options target.ServeOptions) *slog.Logger {
 	handling := &slog.HandlerOptions{ReplaceAttr: printableAttr}
 	switch {
 	case options.Log == nil:

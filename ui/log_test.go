@@ -22,7 +22,7 @@ import (
 
 	gossh "golang.org/x/crypto/ssh"
 
-	"quarry/ui/cli"
+	"quarry/ui/target"
 )
 
 // hostileText holds escapes, C1 controls, DEL, direction marks, invisible characters, line separators and no UTF-8.
@@ -58,7 +58,7 @@ func FuzzLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, asJSON := range []bool{true, false} {
 			var out bytes.Buffer
-			to := logger(cli.ServeOptions{Log: &out, LogJSON: asJSON})
+			to := logger(target.ServeOptions{Log: &out, LogJSON: asJSON})
 			to.With(text, text).WithGroup("group").Warn(text, "text", text, "error", errors.New(text), "list", []string{text},
 				"bytes", []byte(text), "any", struct{ Text string }{text}, slog.Group("inner", "text", text), "count", 3)
 			slog.NewLogLogger(to.Handler(), slog.LevelWarn).Print(text)
@@ -92,7 +92,7 @@ func TestAnEscapeShowsWhatWasSent(t *testing.T) {
 // Libraries that know no logger of ours write to the default ones.
 func TestDefaultLogsAreCaught(t *testing.T) {
 	var out bytes.Buffer
-	undo := catchDefaultLog(logger(cli.ServeOptions{Log: &out, LogJSON: true}))
+	undo := catchDefaultLog(logger(target.ServeOptions{Log: &out, LogJSON: true}))
 	slog.Warn("ssh: failed to accept session channel", "err", hostileText)
 	log.Print(hostileText)
 	undo()

@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"quarry/internal/guard"
-	"quarry/ui/cli"
 	"quarry/ui/ssh"
 	"quarry/ui/target"
 )
@@ -21,15 +20,15 @@ import (
 const hostKeyFile = "ssh_host_ed25519_key"
 
 // serve answers the API, visitors over SSH, or both, until ctx ends. What fails ends the other, too.
-func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
-	host, err := d.host()
+func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
+	host, err := r.host()
 	if err != nil {
 		return err
 	}
 	host.Log = logger(options)
 	defer catchDefaultLog(host.Log)()
 	if options.LogJSON { // every line is an object then, also that one
-		options.Listening = func(at cli.Listening) {
+		options.Listening = func(at target.Listening) {
 			attributes := []slog.Attr{slog.String("protocol", "http"), slog.String("address", at.Address)}
 			if at.Fingerprint != "" {
 				attributes = []slog.Attr{slog.String("protocol", "ssh"), slog.String("address", at.Address),
@@ -38,9 +37,8 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 			host.Log.LogAttrs(ctx, slog.LevelInfo, "listening", attributes...)
 		}
 	}
-	where := target.Request{Server: options.Where.Server, Library: options.Where.Library, Profile: options.Where.Profile,
-		Sample: options.Where.Sample}
-	served, err := host.OpenServed(ctx, target.ServeOptions{Where: where, HTTP: options.HTTP, Rate: options.Rate})
+	options.Request.Terminal = false // the sample library is served only if a flag asks for it
+	served, err := host.OpenServed(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -51,7 +49,7 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 	listeners := map[string]func(context.Context) error{}
 	if options.HTTP != "" {
 		listeners["http"] = func(ctx context.Context) error {
-			return served.ListenHTTP(ctx, options.HTTP, func(at net.Addr) { options.Listening(cli.Listening{Address: at.String()}) })
+			return served.ListenHTTP(ctx, options.HTTP, func(at net.Addr) { options.Listening(target.Listening{Address: at.String()}) })
 		}
 	}
 	if options.SSH.Address != "" {
@@ -59,7 +57,7 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 		garbage := newGarbage()
 		defer garbage.among(0)
 		visits.Visitors = garbage.among
-		visits.Version = d.process.Version
+		visits.Version = r.process.Version
 		listeners["ssh"] = func(ctx context.Context) error {
 			if options.HTTP == "" { // which prepares by itself
 				if err := served.Prepare(ctx); err != nil {
@@ -67,7 +65,7 @@ func (d *doors) serve(ctx context.Context, options cli.ServeOptions) error {
 				}
 			}
 			return ssh.Serve(ctx, visits, func(address, fingerprint string) {
-				options.Listening(cli.Listening{Address: address, Fingerprint: fingerprint})
+				options.Listening(target.Listening{Address: address, Fingerprint: fingerprint})
 			})
 		}
 	}
@@ -93,7 +91,7 @@ func together(ctx context.Context, all map[string]func(context.Context) error) e
 }
 
 // sshOptions are what the command line says, and where it says nothing the configuration.
-func sshOptions(host *target.Host, served *target.Served, options cli.ServeOptions) ssh.Options {
+func sshOptions(host *target.Host, served *target.Served, options target.ServeOptions) ssh.Options {
 	asked, configured := options.SSH, host.Config.SSH
 	if asked.Keys == "" && !asked.Token && !asked.Open {
 		asked.Keys, asked.Token, asked.Open = configured.AuthorizedKeys, configured.Token, configured.Open

@@ -30,38 +30,37 @@ const (
 
 // settings set an explorer up on this machine, and remember what was set up last.
 type settings struct {
-	doors *doors
+	run *run
 
 	mu     sync.Mutex
-	tested cli.NewProfile                                // what the last test that passed tested
-	last   func(ctx context.Context) (cli.Target, error) // nil: nothing was set up
+	tested config.NewProfile // what the last test that passed tested
+	last   *target.Choice    // nil: nothing was set up
 }
 
 // wizardDoors are the doors of the wizard.
 func (s *settings) wizardDoors() setup.Doors {
 	refused := ""
-	if target.ReadOnly(s.doors.lookup) {
+	if target.ReadOnly(s.run.lookup) {
 		refused = "QUARRY_READONLY is set: nothing on this machine may be changed"
 	}
 	return setup.Doors{Test: s.test, Save: s.save, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,
 		ConnectRefused: refused, FolderRefused: refused}
 }
 
-// target is what was set up last.
-func (s *settings) target(ctx context.Context) (cli.Target, error) {
-	s.mu.Lock()
-	last := s.last
-	s.mu.Unlock()
-	if last == nil {
-		return cli.Target{}, errors.New("nothing was set up yet")
-	}
-	return last(ctx)
-}
-
-func (s *settings) setLast(last func(ctx context.Context) (cli.Target, error)) {
+// target returns what was set up last.
+func (s *settings) target(context.Context) (target.Choice, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = last
+	if s.last == nil {
+		return target.Choice{}, errors.New("nothing was set up yet")
+	}
+	return *s.last, nil
+}
+
+func (s *settings) setLast(last target.Choice) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = &last
 }
 
 // test tries a connection as configure and validate-config do.
@@ -69,17 +68,21 @@ func (s *settings) test(ctx context.Context, typed setup.Connection) (setup.Test
 	started := time.Now()
 	limited, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
-	profile := cli.NewProfile{Name: usualProfile, ServerURL: strings.TrimSpace(typed.URL), APIPrefix: typed.Prefix,
-		Token: strings.TrimSpace(typed.Token)}
-	if profile.APIPrefix == "" {
-		profile.APIPrefix = config.DefaultAPIPrefix
+	host, err := s.run.host()
+	if err != nil {
+		return setup.Tested{}, err
 	}
-	profile, steps, err := cli.TryConnection(limited, s.doors.try, profile)
+	profile := config.NewProfile{Profile: config.Profile{Name: usualProfile, ServerURL: strings.TrimSpace(typed.URL)},
+		Typed: config.NewSecret(strings.TrimSpace(typed.Token)), Activate: true}
+	if typed.Prefix != "" {
+		profile.Profile.APIPrefix = &typed.Prefix
+	}
+	profile, steps, err := cli.TryConnection(limited, host, profile)
 	if ctx.Err() != nil {
 		return setup.Tested{}, ctx.Err()
 	}
-	found := setup.Tested{Connection: setup.Connection{URL: profile.ServerURL, Prefix: profile.APIPrefix, Token: profile.Token}}
-	blamed, told := inFormWords(err, profile.ServerURL)
+	found := setup.Tested{Connection: formConnection(profile)}
+	blamed, told := inFormWords(err, profile.Profile.ServerURL)
 	found.Steps = formSteps(steps, blamed)
 	if failure := cli.Explain(told, started); failure != nil {
 		found.Problem, found.Remedy = failure.What, failure.Do
@@ -191,21 +194,35 @@ func (s *settings) save(ctx context.Context, connection setup.Connection) (strin
 	s.mu.Lock()
 	profile := s.tested
 	s.mu.Unlock()
-	if connection != (setup.Connection{URL: profile.ServerURL, Prefix: profile.APIPrefix, Token: profile.Token}) {
+	if connection != formConnection(profile) {
 		return "", errors.New("this is not the connection that was tested")
 	}
-	host, err := s.doors.fresh()
+	host, err := s.run.fresh()
 	if err != nil {
 		return "", err
 	}
-	profile.Name = profileName(host.Config, profile.ServerURL)
-	where, err := s.doors.save(ctx, profile)
+	name := profileName(host.Config, profile.Profile.ServerURL)
+	profile.Profile.Name = name
+	saved, err := host.SaveProfile(ctx, profile)
 	if err != nil {
 		return "", err
 	}
-	s.setLast(func(context.Context) (cli.Target, error) { return s.doors.try(profile) })
-	told := "Saved as the profile " + profile.Name + ": " + where + "."
-	return told + s.nextStart(func(choice target.Choice) bool { return choice.Profile == profile.Name }), nil
+	choice, err := host.Trial(profile.Profile, profile.Typed)
+	if err != nil {
+		return "", err
+	}
+	s.setLast(choice)
+	said := "Saved as the profile " + name + ": " + saved.Describe() + "."
+	return said + s.nextStart(func(choice target.Choice) bool { return choice.Profile == name }), nil
+}
+
+// formConnection returns what the form shows of a profile.
+func formConnection(profile config.NewProfile) setup.Connection {
+	prefix := config.DefaultAPIPrefix
+	if profile.Profile.APIPrefix != nil {
+		prefix = *profile.Profile.APIPrefix
+	}
+	return setup.Connection{URL: profile.Profile.ServerURL, Prefix: prefix, Token: profile.Typed.Reveal()}
 }
 
 // profileName finds a name for a server that takes none from another: the usual one, that of a profile of the same
@@ -235,13 +252,13 @@ func profileName(read *config.Config, address string) string {
 }
 
 // fresh reads the configuration as it is now, which may be newer than when this run began.
-func (d *doors) fresh() (*target.Host, error) {
-	return target.NewHost(d.lookup, nil, d.process.Version)
+func (r *run) fresh() (*target.Host, error) {
+	return target.NewHost(r.lookup, r.process.Version)
 }
 
 // nextStart says where the next start of the program goes, if not to what was set up.
 func (s *settings) nextStart(there func(target.Choice) bool) string {
-	host, err := s.doors.fresh()
+	host, err := s.run.fresh()
 	if err != nil {
 		return ""
 	}
@@ -255,7 +272,7 @@ func (s *settings) nextStart(there func(target.Choice) bool) string {
 // addFolder reads a file or folder into the library of this machine, which can be searched from its first document on.
 func (s *settings) addFolder(ctx context.Context, path string, report func(wire.LibraryEvent)) (wire.LibraryEvent, string,
 	error) {
-	host, err := s.doors.host()
+	host, err := s.run.host()
 	if err != nil {
 		return wire.LibraryEvent{}, "", err
 	}
@@ -264,17 +281,14 @@ func (s *settings) addFolder(ctx context.Context, path string, report func(wire.
 		return wire.LibraryEvent{}, "", err
 	}
 	defer func() { _ = opened.Close() }()
-	s.setLast(func(context.Context) (cli.Target, error) {
-		library := described(host, opened.Choice)
-		library.Rule = target.RuleLibrary
-		return library, nil
-	})
+	library := host.LibraryChoice()
+	s.setLast(library)
 	done, err := opened.Client.LibraryAdd(ctx, wire.AddRequest{Paths: []string{path}}, report)
 	if err != nil || done.Added+done.Updated+done.Unchanged == 0 {
 		return done, "", err // nothing was read: searches go where they went
 	}
 	return done, strings.TrimSpace("The library is searched from now on." + s.nextStart(func(choice target.Choice) bool {
-		return choice.Kind == target.KindLibrary && filepath.Clean(choice.LibraryDir) == filepath.Clean(opened.Choice.LibraryDir)
+		return choice.Kind == target.KindLibrary && filepath.Clean(choice.LibraryDir) == filepath.Clean(library.LibraryDir)
 	})), nil
 }
 
@@ -308,7 +322,7 @@ func (s *settings) expanded(typed string) string {
 	}
 	if rest, home := strings.CutPrefix(path, "~"); home && (rest == "" || os.IsPathSeparator(rest[0])) {
 		for _, variable := range []string{"HOME", "USERPROFILE"} {
-			if folder, _ := s.doors.lookup(variable); folder != "" {
+			if folder, _ := s.run.lookup(variable); folder != "" {
 				return filepath.Join(folder, rest) + trailing(rest)
 			}
 		}

@@ -16,13 +16,14 @@ import (
 	"quarry/config"
 	"quarry/ui/cli"
 	"quarry/ui/explorer/setup"
+	"quarry/ui/target"
 )
 
 // newSettings are the settings of a person with a home of their own.
 func newSettings(t *testing.T, env ...string) (person, *settings) {
 	t.Helper()
 	p := newPerson(t, env...)
-	return p, &settings{doors: newDoors(Process{Env: p.env, Version: "1.2.3"})}
+	return p, &settings{run: newRun(Process{Env: p.env, Version: "1.2.3"})}
 }
 
 // onyx is a server that knows one token and answers under a prefix.
@@ -181,10 +182,14 @@ func TestAConnectionIsSavedAndUsed(t *testing.T) {
 		t.Errorf("%q, %v", told, err)
 	}
 	to, err := s.target(t.Context())
-	if err != nil || to.Kind != cli.KindRemote || to.ServerURL != address || to.Profile != "default" {
+	if err != nil || to.Kind != target.KindRemote || to.ServerURL != address || to.Profile != "default" {
 		t.Fatalf("%+v, %v", to, err)
 	}
-	session, err := to.Open(t.Context())
+	host, err := s.run.host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := host.Open(t.Context(), to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,10 +249,14 @@ func TestAFolderIsReadAndSearched(t *testing.T) {
 		t.Fatalf("%+v, %q, %v", done, told, err)
 	}
 	to, err := s.target(t.Context())
-	if err != nil || to.Kind != cli.KindLibrary || targetLabel(to, " · ") != "the library on this machine" {
+	if err != nil || to.Kind != target.KindLibrary || targetLabel(to, " · ") != "the library on this machine" {
 		t.Fatalf("%+v, %v", to, err)
 	}
-	session, err := to.Open(t.Context())
+	host, err := s.run.host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := host.Open(t.Context(), to)
 	if err != nil {
 		t.Fatal(err)
 	}

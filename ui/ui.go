@@ -1,16 +1,22 @@
-// Package ui wires the rooms of the program together: it hands the command line what opens targets, libraries and
-// listeners, and tells it about the streams that it was started with.
+// Package ui wires the parts of the program together: it gives the command line a machine to work on, the explorer, and
+// the listeners.
 package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
+	"sync"
 
 	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
 
+	"quarry/config"
+	"quarry/internal/guard"
 	"quarry/ui/cli"
+	"quarry/ui/target"
 )
 
 // Process is what the operating system gives a program.
@@ -37,10 +43,78 @@ func Run(ctx context.Context, process Process) int {
 	if streams.InTTY {
 		streams.ReadSecret = func() (string, error) { return readSecret(ctx, int(process.In.Fd())) }
 	}
-	return cli.Run(ctx, streams, process.Arguments, newDoors(process).cli())
+	return cli.Run(ctx, streams, process.Arguments, newRun(process).program())
 }
 
-// readSecret reads a line without showing it. Whoever interrupts gets a terminal back that shows what is typed.
+// run is one run of the program. The configuration is read when it is first needed.
+type run struct {
+	process Process
+	lookup  config.Env
+	host    func() (*target.Host, error)
+}
+
+func newRun(process Process) *run {
+	environment := map[string]string{}
+	for _, entry := range process.Env {
+		if key, value, found := strings.Cut(entry, "="); found {
+			environment[key] = value
+		}
+	}
+	lookup := func(key string) (string, bool) {
+		value, found := environment[key]
+		return value, found
+	}
+	return &run{process: process, lookup: lookup, host: sync.OnceValues(func() (*target.Host, error) {
+		return target.NewHost(lookup, process.Version)
+	})}
+}
+
+func (r *run) program() cli.Program {
+	return cli.Program{
+		Version: r.process.Version, Commit: r.process.Commit, Date: r.process.Date,
+		ReadOnly: target.ReadOnly(r.lookup),
+		Host: func() (cli.Host, error) {
+			host, err := r.host()
+			if err != nil {
+				return nil, err
+			}
+			return host, nil
+		},
+		Broke: r.printStack, Explore: r.explore, Serve: r.serve,
+		Tokens: func(ctx context.Context, dir, tenant string) (cli.Tokens, error) {
+			host, err := r.host()
+			if err != nil {
+				return nil, err
+			}
+			tokens, err := host.Tokens(ctx, dir, tenant)
+			if err != nil {
+				return nil, err
+			}
+			return tokens, nil
+		},
+		Directory: func(ctx context.Context, dir, tenant string) (cli.Directory, error) {
+			host, err := r.host()
+			if err != nil {
+				return nil, err
+			}
+			directory, err := host.Directory(ctx, dir, tenant)
+			if err != nil {
+				return nil, err
+			}
+			return directory, nil
+		},
+	}
+}
+
+// printStack prints where a panic happened, for the report of it.
+func (r *run) printStack(err error) {
+	var caught *guard.PanicError
+	if errors.As(err, &caught) {
+		fmt.Fprintln(r.process.Err, caught.Stack)
+	}
+}
+
+// readSecret reads a line without showing it. An interruption restores the terminal's echo.
 func readSecret(ctx context.Context, terminal int) (string, error) {
 	state, err := term.GetState(terminal)
 	if err != nil {

@@ -24,10 +24,10 @@ const (
 var mayImport = map[string][]string{
 	"":                       {"ui"},
 	"ui":                     {"ui/...", "client/...", "config", "theme"},
-	"ui/cli":                 {"client/...", "config", "theme", "ui/passage"},
+	"ui/cli":                 {"client/...", "config", "theme", "ui/passage", "ui/target"},
 	"ui/passage":             {"client/..."},
 	"ui/plain":               {"client/...", "theme", "ui/passage", "ui/explorer/paint"},
-	"ui/ssh":                 {"client", "theme", "ui/cli", "ui/explorer", "ui/plain"},
+	"ui/ssh":                 {"client", "config", "theme", "ui/cli", "ui/explorer", "ui/plain", "ui/target"},
 	"ui/explorer":            {"client/...", "theme", "ui/passage", "ui/explorer/..."},
 	"ui/explorer/paint":      {"client/wire"},
 	"ui/explorer/line":       {"client/wire", "theme", "ui/explorer/paint"},

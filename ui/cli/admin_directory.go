@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quarry/client"
 	"quarry/client/wire"
 )
 
@@ -88,7 +89,7 @@ func (a *app) directory(ctx context.Context) (Directory, error) {
 	}
 	if a.flags.server == "" && a.flags.profile == "" {
 		a.tellOtherTarget("this administers")
-		return a.doors.Directory(ctx, a.flags.library, a.flags.tenant)
+		return a.program.Directory(ctx, a.flags.library, a.flags.tenant)
 	}
 	session, err := a.administered(ctx)
 	if err != nil {
@@ -98,15 +99,15 @@ func (a *app) directory(ctx context.Context) (Directory, error) {
 }
 
 // administered connects to the server that a flag names.
-func (a *app) administered(ctx context.Context) (*Session, error) {
+func (a *app) administered(ctx context.Context) (*client.Session, error) {
 	if a.flags.tenant != "" {
 		return nil, usage("Leave --tenant out: a token names its tenant.", "--tenant is for a library of this machine")
 	}
-	target, err := a.decide()
+	choice, err := a.decide()
 	if err != nil {
 		return nil, err
 	}
-	return target.Open(ctx)
+	return a.open(ctx, choice)
 }
 
 // oneName is the one argument of a command.

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strconv"
 
+	"quarry/client"
 	"quarry/client/wire"
 )
 
 // remoteDirectory administers a server over its API, as far as that has routes for it.
-type remoteDirectory struct{ session *Session }
+type remoteDirectory struct{ session *client.Session }
 
 // notOverTheAPI refuses what a server has no route for.
 func notOverTheAPI(what string) error {

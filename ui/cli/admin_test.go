@@ -163,7 +163,7 @@ func TestAdminChanges(t *testing.T) {
 			if onScreen.out != "" || onScreen.err == "" {
 				t.Errorf("stdout %q, stderr %q", onScreen.out, onScreen.err)
 			}
-			doors.ReadOnly = func() bool { return true }
+			doors.ReadOnly = true
 			run(t, doors, terminal{}, append([]string{"admin"}, strings.Fields(arguments)...)...).check(t, ExitNotAvailable).
 				twoLines(t, "QUARRY_READONLY")
 		})

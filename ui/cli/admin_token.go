@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/ui/passage"
+	"quarry/ui/target"
 )
 
 const longestTokenName = 100 // characters
@@ -52,7 +54,7 @@ func (a *app) group(command *cobra.Command, arguments []string) error {
 }
 
 func (a *app) tokenAddCommand() *cobra.Command {
-	request := TokenRequest{}
+	request := target.TokenRequest{}
 	days := 0
 	command := &cobra.Command{
 		Use:   "add --name NAME",
@@ -89,7 +91,7 @@ func (a *app) tokenAddCommand() *cobra.Command {
 	return command
 }
 
-func checkTokenRequest(request TokenRequest, arguments []string) error {
+func checkTokenRequest(request target.TokenRequest, arguments []string) error {
 	name := strings.TrimSpace(request.Name)
 	switch {
 	case len(arguments) > 0:
@@ -124,7 +126,7 @@ func (a *app) tokenStore(ctx context.Context) (Tokens, error) {
 	}
 	if a.flags.server == "" && a.flags.profile == "" {
 		a.tellOtherTarget("these are the tokens of")
-		return a.doors.Tokens(ctx, a.flags.library, a.flags.tenant)
+		return a.program.Tokens(ctx, a.flags.library, a.flags.tenant)
 	}
 	session, err := a.administered(ctx)
 	if err != nil {
@@ -134,10 +136,10 @@ func (a *app) tokenStore(ctx context.Context) (Tokens, error) {
 }
 
 // remoteTokens are the tokens of the caller on a server.
-type remoteTokens struct{ session *Session }
+type remoteTokens struct{ session *client.Session }
 
 // Add makes a token for the caller; a server makes none for anybody else.
-func (r remoteTokens) Add(ctx context.Context, request TokenRequest) (*wire.NewAccessToken, bool, error) {
+func (r remoteTokens) Add(ctx context.Context, request target.TokenRequest) (*wire.NewAccessToken, bool, error) {
 	if request.User != "" {
 		return nil, false, usage("Run the command where the library lies, without --server and --profile.",
 			"a server makes tokens only for the one who asks, not for --user %s", request.User)
@@ -149,11 +151,11 @@ func (r remoteTokens) Add(ctx context.Context, request TokenRequest) (*wire.NewA
 }
 
 // List lists the caller's tokens.
-func (r remoteTokens) List(ctx context.Context) ([]ListedToken, error) {
+func (r remoteTokens) List(ctx context.Context) ([]target.ListedToken, error) {
 	tokens, err := r.session.Client.ListTokens(ctx)
-	listed := make([]ListedToken, 0, len(tokens))
+	listed := make([]target.ListedToken, 0, len(tokens))
 	for _, token := range tokens {
-		listed = append(listed, ListedToken{AccessToken: token})
+		listed = append(listed, target.ListedToken{AccessToken: token})
 	}
 	return listed, err
 }
@@ -208,15 +210,15 @@ func (a *app) tokenListCommand() *cobra.Command {
 	return command
 }
 
-func (a *app) printTokens(found []ListedToken) error {
+func (a *app) printTokens(found []target.ListedToken) error {
 	if a.wantsJSON() {
-		return a.printAnswer("tokens", rows[ListedToken](found), true, false)
+		return a.printAnswer("tokens", rows[target.ListedToken](found), true, false)
 	}
 	if len(found) == 0 {
 		a.say("No tokens. Make one with: quarry admin token add --name NAME%s", a.libraryFlag())
 		return nil
 	}
-	whose := slices.ContainsFunc(found, func(token ListedToken) bool { return token.User != "" })
+	whose := slices.ContainsFunc(found, func(token target.ListedToken) bool { return token.User != "" })
 	t := table{header: tokenCells(whose, "ID", "NAME", "USER", "TOKEN", "CREATED", "EXPIRES", "LAST USED", "SCOPES"),
 		style: a.style, width: a.io.columns()}
 	for _, token := range found {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client"
+	"quarry/ui/target"
 )
 
 // jsonAgent is a row of agents --json, version 1: the keys of Onyx's CLI first. is_default_persona is always false, as
@@ -33,7 +34,7 @@ func (a *app) agentsCommand() *cobra.Command {
 	return command
 }
 
-func (a *app) printAgents(ctx context.Context, c *client.Client, target Target) error {
+func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.Choice) error {
 	personas, err := c.Personas(ctx)
 	if err != nil {
 		return err
@@ -44,14 +45,14 @@ func (a *app) printAgents(ctx context.Context, c *client.Client, target Target) 
 			continue
 		}
 		agent := jsonAgent{ID: persona.ID, Name: persona.Name, Description: persona.Description, IsListed: true,
-			DocumentSets: []string{}, Sources: filled(persona.KnowledgeSources), Origin: target.Profile}
+			DocumentSets: []string{}, Sources: filled(persona.KnowledgeSources), Origin: choice.Profile}
 		for _, set := range persona.DocumentSets {
 			agent.DocumentSets = append(agent.DocumentSets, set.Name)
 		}
 		found = append(found, agent)
 	}
 	if a.wantsJSON() {
-		return a.printAnswer("agents", found, target.Private, false)
+		return a.printAnswer("agents", found, a.private(), false)
 	}
 	if len(found) == 0 {
 		a.say("No agents available.")

@@ -15,6 +15,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/ui/target"
 )
 
 // stopTime is how long an interrupted command tries to tell the server to stop. It is part of unwindTime.
@@ -53,7 +54,7 @@ func (a *app) askCommand() *cobra.Command {
 // asked is a question that is being answered.
 type asked struct {
 	question  string
-	target    Target
+	choice    target.Choice
 	session   string // as far as it is known
 	incognito bool   // as far as the server told
 }
@@ -66,7 +67,7 @@ type answerPrinter interface {
 }
 
 func (a *app) ask(ctx context.Context, arguments []string, options *askOptions) error {
-	target, err := a.decide()
+	choice, err := a.decide()
 	if err != nil {
 		return err
 	}
@@ -77,25 +78,25 @@ func (a *app) ask(ctx context.Context, arguments []string, options *askOptions) 
 	if err != nil {
 		return err
 	}
-	plan, err := a.planAsk(words, piped, options, target)
+	plan, err := a.planAsk(words, piped, options, choice)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
-	session, err := target.Open(ctx)
+	session, err := a.open(ctx, choice)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = session.Close() }()
-	checks, err := a.checkFilters(ctx, session.Client, plan.search, target)
+	checks, err := a.checkFilters(ctx, session.Client, plan.search, choice)
 	if err != nil {
 		return err
 	}
-	request := plan.request(options.session, target.Private)
+	request := plan.request(options.session, a.private())
 	a.noteIgnored(ctx, session.Client, request.Filters)
 	defer a.forgetCopies()
-	about := &asked{question: cmp.Or(words, piped), target: target, session: options.session}
+	about := &asked{question: cmp.Or(words, piped), choice: choice, session: options.session}
 	err = a.printAsked(ctx, session.Client, request, about)
 	a.afterwards(ctx, checks, request, about)
 	return err
@@ -226,7 +227,7 @@ type statusLine struct {
 }
 
 func (a *app) statusLine() *statusLine {
-	return &statusLine{app: a, on: a.io.ErrTTY && !a.flags.quiet && !a.io.dumb()}
+	return &statusLine{app: a, on: a.io.ErrTTY && !a.flags.quiet && !a.io.isDumb()}
 }
 
 func (s *statusLine) follow(packet wire.ChatPacket) {

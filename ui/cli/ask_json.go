@@ -110,7 +110,7 @@ func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 	}
 	summary := askSummary{Answer: answer.Text, Sources: citedSources(answer), Documents: len(answer.Documents),
 		ChatSessionID: p.about.session, MessageID: answer.MessageID, Complete: failure == nil && !answer.Stopped,
-		Searched: []string{p.about.target.Profile}, Schema: schemaVersion}
+		Searched: []string{p.about.choice.Profile}, Schema: schemaVersion}
 	if err := p.line("summary", summary, false); err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/config"
+	"quarry/ui/target"
 )
 
 // askPlan is a question with what narrows the search for its answer.
@@ -42,7 +44,7 @@ func (a *app) question(ctx context.Context, arguments []string, options *askOpti
 
 // planAsk takes the filters out of the words, as search does. What is piped in is text, whatever it looks like, and
 // stands behind a blank line.
-func (a *app) planAsk(words, piped string, options *askOptions, target Target) (askPlan, error) {
+func (a *app) planAsk(words, piped string, options *askOptions, choice target.Choice) (askPlan, error) {
 	parsed := client.ParseQuery(words, a.now())
 	if piped == "" {
 		if err := requireWords(parsed, words); err != nil {
@@ -53,13 +55,13 @@ func (a *app) planAsk(words, piped string, options *askOptions, target Target) (
 		if parsed.Agent != "" {
 			return askPlan{}, usage("Leave the agent out: a conversation keeps its own.", "--session and an agent exclude each other")
 		}
-		target.Agent, target.AgentName = nil, ""
+		choice.Agent = config.Agent{}
 	}
 	flags := wire.SearchRequest{}
 	if options.agentIDGiven {
 		flags.PersonaID = &options.agentID
 	}
-	planned, err := a.mergeQuery(parsed, words, flags, &searchOptions{agent: options.agent}, target)
+	planned, err := a.mergeQuery(parsed, words, flags, &searchOptions{agent: options.agent}, choice)
 	if err != nil {
 		return askPlan{}, err
 	}

@@ -136,9 +136,7 @@ func TestPrivateQuestions(t *testing.T) {
 		for _, kept := range []bool{true, false} {
 			s, asked := answering(t, append(fmt.Appendf(nil, `{"chat_session_id":"s1","incognito":%t}`+"\n", !kept), says("Yes.")...))
 			doors := testDoors(s.URL)
-			target, _ := doors.Decide(Where{})
-			target.Private = private
-			doors.Decide = func(Where) (Target, error) { return target, nil }
+			doors.private = private
 			got := run(t, doors, terminal{}, "ask", "x", "--json").check(t, ExitSuccess)
 			info, _ := asked()["chat_session_info"].(map[string]any)
 			if (info["incognito"] == true) != private {
@@ -264,9 +262,7 @@ func TestAskIsCut(t *testing.T) {
 	}
 	dir := t.TempDir()
 	private := testDoors(s.URL)
-	target, _ := private.Decide(Where{})
-	target.Private = true
-	private.Decide = func(Where) (Target, error) { return target, nil }
+	private.private = true
 	got := run(t, private, terminal{dir: dir}, "ask", "x", "--max-output", "10").check(t, ExitSuccess)
 	if files, _ := filepath.Glob(dir + "/*"); len(files) > 0 || !strings.Contains(got.out, "Full response: not kept") {
 		t.Errorf("files %q; %s", files, got.out)
@@ -290,7 +286,7 @@ func TestAskIsInterrupted(t *testing.T) {
 			})
 			out := &waiting{for_: "thr", found: interrupt}
 			code := Run(ctx, IO{In: strings.NewReader(""), Out: out, Err: io.Discard, Now: today},
-				append([]string{"ask", "x"}, map[bool][]string{true: {"--json"}}[json]...), s.inProcess())
+				append([]string{"ask", "x"}, map[bool][]string{true: {"--json"}}[json]...), s.inProcess().Program)
 			if code != ExitInterrupted {
 				t.Errorf("exit code %d", code)
 			}
@@ -336,7 +332,7 @@ func TestAskPassesASilentPipeOver(t *testing.T) {
 		defer keep.Close()
 		var out, errs bytes.Buffer
 		started := time.Now()
-		code := Run(t.Context(), IO{In: silent, Out: &out, Err: &errs, Now: today}, []string{"ask", "x"}, s.inProcess())
+		code := Run(t.Context(), IO{In: silent, Out: &out, Err: &errs, Now: today}, []string{"ask", "x"}, s.inProcess().Program)
 		if code != ExitSuccess || out.String() != "yes\n" || asked()["message"] != "x" || !strings.Contains(errs.String(), "nothing came") {
 			t.Errorf("%d %q %q", code, out.String(), errs.String())
 		}
@@ -350,7 +346,7 @@ func TestAskStopsWhenNobodyReads(t *testing.T) {
 	s, _ := answering(t, fixture(t, "chat-stream.ndjson"))
 	reader, writer := io.Pipe()
 	_ = reader.Close()
-	if code := Run(t.Context(), IO{Out: writer, Err: io.Discard, Now: today}, []string{"ask", "x"}, testDoors(s.URL)); code != ExitSuccess {
+	if code := Run(t.Context(), IO{Out: writer, Err: io.Discard, Now: today}, []string{"ask", "x"}, testDoors(s.URL).Program); code != ExitSuccess {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -82,7 +82,7 @@ func (p *askText) end(answer *wire.ChatAnswer, failure error) error {
 	if failure == nil && answer.Stopped {
 		p.app.note("the answer was stopped before its end")
 	}
-	return p.out.finish(p.about.target.Private)
+	return p.out.finish(p.app.private())
 }
 
 // sources lists what the answer cites.

@@ -14,7 +14,7 @@ const busyAfter = 200 * time.Millisecond
 // busy shows a dim line on a terminal if the work takes longer than a moment. The returned function takes it away; it
 // may be called once.
 func (a *app) busy(text string) (stop func()) {
-	if !a.io.ErrTTY || a.flags.quiet || a.io.dumb() {
+	if !a.io.ErrTTY || a.flags.quiet || a.io.isDumb() {
 		return func() {}
 	}
 	var mu sync.Mutex

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client"
+	"quarry/config"
+	"quarry/ui/target"
 )
 
 // Every command says the same things about itself: purpose, limits, output, flags, exit codes, examples.
@@ -119,7 +121,7 @@ func TestVersion(t *testing.T) {
 	s := newOnyx(t)
 	doors := testDoors(s.URL)
 	doors.Commit = "0123456789abcdef"
-	expect := func(t *testing.T, doors Doors, server string) {
+	expect := func(t *testing.T, doors testMachine, server string) {
 		t.Helper()
 		for _, arguments := range [][]string{{"version"}, {"--version"}, {"-v"}} {
 			got := run(t, doors, terminal{}, arguments...).check(t, ExitSuccess)
@@ -154,26 +156,24 @@ func TestOlderThan(t *testing.T) {
 func TestValidateConfig(t *testing.T) {
 	tests := []struct {
 		name   string
-		change func(*fakeServer, *Doors)
+		change func(*fakeServer, *testMachine)
 		code   int
 		failed string
 	}{
-		{"ok", func(s *fakeServer, _ *Doors) {
+		{"ok", func(s *fakeServer, _ *testMachine) {
 			s.on("/search", body(422, fixture(t, "error-422-source.json")))
 		}, ExitSuccess, ""},
-		{"not configured", func(_ *fakeServer, d *Doors) { d.Decide = failing(errNotConfigured).Decide }, ExitNotConfigured, "config"},
-		{"cannot open", func(_ *fakeServer, d *Doors) {
-			d.Decide = func(Where) (Target, error) {
-				return Target{Kind: KindRemote, Open: func(context.Context) (*Session, error) { return nil, errNotConfigured }}, nil
-			}
+		{"not configured", func(_ *fakeServer, d *testMachine) { d.decide = failing(errNotConfigured).decide }, ExitNotConfigured, "config"},
+		{"cannot open", func(_ *fakeServer, d *testMachine) {
+			d.open = func(context.Context, target.Choice) (*client.Session, error) { return nil, errNotConfigured }
 		}, ExitNotConfigured, "server"},
-		{"blocked", func(s *fakeServer, _ *Doors) { s.on("/", body(403, []byte("<html>Forbidden</html>"))) }, ExitAuth, "reachable"},
-		{"not there", func(s *fakeServer, _ *Doors) { s.Close() }, ExitUnreachable, "reachable"},
-		{"bad token", func(s *fakeServer, _ *Doors) { s.on("/me", body(403, fixture(t, "error-403-me.json"))) }, ExitAuth, "identity"},
-		{"anonymous", func(s *fakeServer, _ *Doors) { s.on("/me", body(200, fixture(t, "me-anonymous.json"))) }, ExitAuth, "identity"},
-		{"no search for this token", func(s *fakeServer, _ *Doors) { s.on("/search", body(403, fixture(t, "error-403-scope.json"))) }, ExitAuth, "search"},
-		{"too old", func(s *fakeServer, _ *Doors) { s.on("/search", body(404, []byte(`{"detail":"Not Found"}`))) }, ExitNotAvailable, "search"},
-		{"no index", func(s *fakeServer, _ *Doors) { s.on("/search", body(501, fixture(t, "error-501.json"))) }, ExitServer, "search"},
+		{"blocked", func(s *fakeServer, _ *testMachine) { s.on("/", body(403, []byte("<html>Forbidden</html>"))) }, ExitAuth, "reachable"},
+		{"not there", func(s *fakeServer, _ *testMachine) { s.Close() }, ExitUnreachable, "reachable"},
+		{"bad token", func(s *fakeServer, _ *testMachine) { s.on("/me", body(403, fixture(t, "error-403-me.json"))) }, ExitAuth, "identity"},
+		{"anonymous", func(s *fakeServer, _ *testMachine) { s.on("/me", body(200, fixture(t, "me-anonymous.json"))) }, ExitAuth, "identity"},
+		{"no search for this token", func(s *fakeServer, _ *testMachine) { s.on("/search", body(403, fixture(t, "error-403-scope.json"))) }, ExitAuth, "search"},
+		{"too old", func(s *fakeServer, _ *testMachine) { s.on("/search", body(404, []byte(`{"detail":"Not Found"}`))) }, ExitNotAvailable, "search"},
+		{"no index", func(s *fakeServer, _ *testMachine) { s.on("/search", body(501, fixture(t, "error-501.json"))) }, ExitServer, "search"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -239,8 +239,8 @@ func TestTokensOfAServer(t *testing.T) {
 
 func TestServe(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
-	doors.Serve = func(ctx context.Context, options ServeOptions) error {
-		options.Listening(Listening{Address: options.HTTP})
+	doors.Serve = func(ctx context.Context, options target.ServeOptions) error {
+		options.Listening(target.Listening{Address: options.HTTP})
 		<-ctx.Done()
 		return nil
 	}
@@ -251,7 +251,7 @@ func TestServe(t *testing.T) {
 		cancel()
 	}()
 	var out strings.Builder
-	code := Run(ctx, IO{In: strings.NewReader(""), Out: &out, Err: errs, Now: today}, []string{"serve", "--http", "127.0.0.1:8080", "--library", "/srv/my lib"}, doors)
+	code := Run(ctx, IO{In: strings.NewReader(""), Out: &out, Err: errs, Now: today}, []string{"serve", "--http", "127.0.0.1:8080", "--library", "/srv/my lib"}, doors.Program)
 	if code != ExitSuccess || out.String() != "" || !strings.Contains(errs.text.String(), "http://127.0.0.1:8080") ||
 		!strings.Contains(errs.text.String(), "--library '/srv/my lib'") || strings.Contains(errs.text.String(), "onyx_pat") {
 		t.Errorf("exit code %d, stdout %q, stderr %q", code, out.String(), errs.text.String())
@@ -259,12 +259,12 @@ func TestServe(t *testing.T) {
 }
 
 func TestConfigure(t *testing.T) {
-	configure := func(t *testing.T, doors Doors, in string, secrets ...string) (result, []NewProfile) {
+	configure := func(t *testing.T, doors testMachine, in string, secrets ...string) (result, []config.NewProfile) {
 		t.Helper()
-		var saved []NewProfile
-		doors.Save = func(_ context.Context, profile NewProfile) (string, error) {
+		var saved []config.NewProfile
+		doors.save = func(_ context.Context, profile config.NewProfile) (config.Saved, error) {
 			saved = append(saved, profile)
-			return "the keyring", nil
+			return config.Saved{}, nil
 		}
 		var out, errs strings.Builder
 		code := Run(t.Context(), IO{In: strings.NewReader(in), Out: &out, Err: &errs, InTTY: true, OutTTY: true, ErrTTY: true,
@@ -275,14 +275,15 @@ func TestConfigure(t *testing.T) {
 				secret := secrets[0]
 				secrets = secrets[1:]
 				return secret, nil
-			}}, []string{"configure", "--profile", "work"}, doors)
+			}}, []string{"configure", "--profile", "work"}, doors.Program)
 		return result{code, out.String(), errs.String()}, saved
 	}
 	t.Run("a server", func(t *testing.T) {
 		s := newOnyx(t)
 		got, saved := configure(t, testDoors(s.URL), "\nonyx.acme.com\n", "onyx_pat_secret")
 		got.check(t, ExitSuccess)
-		if len(saved) != 1 || saved[0] != (NewProfile{Name: "work", ServerURL: "https://onyx.acme.com", APIPrefix: "/api", Token: "onyx_pat_secret"}) {
+		if len(saved) != 1 || saved[0].Profile.Name != "work" || saved[0].Profile.ServerURL != "https://onyx.acme.com" ||
+			saved[0].Profile.APIPrefix != nil || saved[0].Typed.Reveal() != "onyx_pat_secret" || !saved[0].Activate {
 			t.Errorf("saved %+v", saved)
 		}
 		if strings.Contains(got.err+got.out, "secret\n") || got.out != "" {
@@ -292,21 +293,20 @@ func TestConfigure(t *testing.T) {
 	t.Run("a server without the usual prefix", func(t *testing.T) {
 		s := newOnyx(t)
 		doors := testDoors(s.URL)
-		usual := doors.Try
-		doors.Try = func(profile NewProfile) (Target, error) {
-			if profile.APIPrefix == "" {
-				return usual(profile)
+		doors.trial = func(profile config.NewProfile) (target.Choice, error) {
+			choice := target.Choice{Kind: target.KindRemote, APIPrefix: "/api"}
+			if profile.Profile.APIPrefix != nil {
+				choice.APIPrefix = *profile.Profile.APIPrefix
 			}
-			target, err := usual(profile)
-			target.Open = func(context.Context) (*Session, error) {
-				c, err := client.New(client.Options{BaseURL: s.URL, APIPrefix: profile.APIPrefix})
-				return &Session{Client: c, Close: func() error { return nil }}, err
-			}
-			return target, err
+			return choice, nil
+		}
+		doors.open = func(_ context.Context, choice target.Choice) (*client.Session, error) {
+			c, err := client.New(client.Options{BaseURL: s.URL, APIPrefix: choice.APIPrefix})
+			return &client.Session{Client: c, Close: func() error { return nil }}, err
 		}
 		got, saved := configure(t, doors, "1\nhttp://onyx.acme.com\n", "token")
 		got.check(t, ExitSuccess)
-		if len(saved) != 1 || saved[0].APIPrefix != "" || saved[0].ServerURL != "http://onyx.acme.com" {
+		if len(saved) != 1 || saved[0].Profile.APIPrefix == nil || *saved[0].Profile.APIPrefix != "" || saved[0].Profile.ServerURL != "http://onyx.acme.com" {
 			t.Errorf("saved %+v", saved)
 		}
 	})
@@ -331,7 +331,7 @@ func TestConfigure(t *testing.T) {
 		s.on("/library/add", stream(doneLine))
 		doors := localDoors(s.URL)
 		got := Run(t.Context(), IO{In: strings.NewReader("2\n" + t.TempDir() + "\n"), Out: io.Discard, Err: io.Discard, InTTY: true, ErrTTY: true,
-			Now: today, ReadSecret: func() (string, error) { return "", errors.New("not asked for") }}, []string{"configure"}, doors)
+			Now: today, ReadSecret: func() (string, error) { return "", errors.New("not asked for") }}, []string{"configure"}, doors.Program)
 		if got != ExitSuccess {
 			t.Errorf("exit code %d", got)
 		}
@@ -370,11 +370,11 @@ func TestCompletion(t *testing.T) {
 func TestSampleIsAnnounced(t *testing.T) {
 	s := newOnyx(t)
 	doors := testDoors(s.URL)
-	decide := doors.Decide
-	doors.Decide = func(where Where) (Target, error) {
-		target, err := decide(where)
-		target.Kind = KindSample
-		return target, err
+	decide := doors.decide
+	doors.decide = func(where target.Request) (target.Choice, error) {
+		choice, err := decide(where)
+		choice.Kind = target.KindSample
+		return choice, err
 	}
 	if got := run(t, doors, terminal{tty: true}, "search", "x").check(t, ExitSuccess); !strings.Contains(got.err, "sample library") {
 		t.Errorf("stderr: %s", got.err)

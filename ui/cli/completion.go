@@ -62,7 +62,7 @@ func (a *app) completeAskFlags(command *cobra.Command) {
 // completeSearchFlags offers what the server has as values of the filters.
 func (a *app) completeSearchFlags(command *cobra.Command) {
 	register := func(flag string, values offer) {
-		a.completeFlag(command, flag, a.doors.openDecided(a.where), values)
+		a.completeFlag(command, flag, a.openDecided, values)
 	}
 	register("source", offerSources)
 	a.completeAgents(command)
@@ -73,7 +73,7 @@ func (a *app) completeSearchFlags(command *cobra.Command) {
 
 func (a *app) completeAgents(command *cobra.Command) {
 	register := func(flag string, values offer) {
-		a.completeFlag(command, flag, a.doors.openDecided(a.where), values)
+		a.completeFlag(command, flag, a.openDecided, values)
 	}
 	register("agent", func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 		return offerAgents(ctx, c, func(_ int, name string) string { return name })
@@ -85,7 +85,9 @@ func (a *app) completeAgents(command *cobra.Command) {
 
 // completeLibraryFlags offers what the library of this machine has. A flag that the command lacks is left out.
 func (a *app) completeLibraryFlags(command *cobra.Command) {
-	open := func(ctx context.Context) (*Session, error) { return a.doors.OpenLibrary(ctx, a.flags.library, false) }
+	open := func(ctx context.Context) (*client.Session, error) {
+		return a.openLibrary(ctx, false)
+	}
 	a.completeFlag(command, "set", open, offerSets)
 	if command.Flags().Lookup("source") != nil {
 		a.completeFlag(command, "source", open, offerSources)
@@ -114,7 +116,7 @@ func (a *app) fixed(command *cobra.Command, flag string, values func() []cobra.C
 }
 
 func (a *app) register(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	if a.doors.Guest { // who completes nothing here, while the library remembers each flag for as long as the program runs
+	if a.program.Guest { // who completes nothing here, while the library remembers each flag for as long as the program runs
 		return
 	}
 	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
@@ -123,7 +125,7 @@ func (a *app) register(command *cobra.Command, flag string, complete cobra.Compl
 }
 
 // completeFlag offers what a server or library has; whatever fails, there is nothing to offer.
-func (a *app) completeFlag(command *cobra.Command, flag string, open func(context.Context) (*Session, error),
+func (a *app) completeFlag(command *cobra.Command, flag string, open func(context.Context) (*client.Session, error),
 	values offer) {
 	a.register(command, flag, func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ctx := command.Context()
@@ -142,14 +144,12 @@ func (a *app) completeFlag(command *cobra.Command, flag string, open func(contex
 }
 
 // openDecided opens where a search would go.
-func (d Doors) openDecided(where func() Where) func(context.Context) (*Session, error) {
-	return func(ctx context.Context) (*Session, error) {
-		target, err := d.Decide(where())
-		if err != nil {
-			return nil, err
-		}
-		return target.Open(ctx)
+func (a *app) openDecided(ctx context.Context) (*client.Session, error) {
+	choice, err := a.decideTarget(a.request())
+	if err != nil {
+		return nil, err
 	}
+	return a.open(ctx, choice)
 }
 
 func offerSources(ctx context.Context, c *client.Client, _ string) []cobra.Completion {

@@ -13,13 +13,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client/wire"
+	"quarry/config"
 )
 
 const (
 	configureTries = 5
 	longestAnswer  = 4096 // bytes of a typed line
 	defaultServer  = "https://cloud.onyx.app"
-	defaultPrefix  = "/api"
 	defaultProfile = "default"
 )
 
@@ -92,6 +92,10 @@ func (a *app) configure(ctx context.Context, arguments []string) error {
 // configureServer asks for a server until its connection works, and saves it then. Of a server that refuses the token,
 // only the token is asked for again.
 func (a *app) configureServer(ctx context.Context, d *dialogue, name string) error {
+	host, err := a.program.Host()
+	if err != nil {
+		return err
+	}
 	address, known := a.flags.server, a.flags.server != ""
 	if !known {
 		address = defaultServer
@@ -108,11 +112,11 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 			return err
 		}
 		stop := a.busy("Testing the connection…")
-		profile, _, err := TryConnection(ctx, a.doors.Try,
-			NewProfile{Name: name, ServerURL: address, APIPrefix: defaultPrefix, Token: token})
+		profile, _, err := TryConnection(ctx, host, config.NewProfile{
+			Profile: config.Profile{Name: name, ServerURL: address}, Typed: config.NewSecret(token), Activate: true})
 		stop()
 		if err == nil {
-			return a.saveProfile(ctx, profile)
+			return a.saveProfile(ctx, host, profile)
 		}
 		if ctx.Err() != nil {
 			return errInterrupted
@@ -125,12 +129,12 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 		Do: "Check the address and the token, then run quarry configure again."}
 }
 
-func (a *app) saveProfile(ctx context.Context, profile NewProfile) error {
-	where, err := a.doors.Save(ctx, profile)
+func (a *app) saveProfile(ctx context.Context, host Host, profile config.NewProfile) error {
+	saved, err := host.SaveProfile(ctx, profile)
 	if err != nil {
 		return err
 	}
-	a.say("Connected. Saved as the profile %s: %s.", profile.Name, where)
+	a.say("Connected. Saved as the profile %s: %s.", profile.Profile.Name, saved.Describe())
 	a.say(`Searches now go there: quarry search "how do we roll back a deploy"`)
 	return nil
 }

@@ -6,15 +6,17 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"quarry/config"
 )
 
 // typing runs configure for somebody who types lines and tokens on a coloured terminal.
-func typing(t *testing.T, doors Doors, in string, tokens []string, arguments ...string) (result, []NewProfile) {
+func typing(t *testing.T, doors testMachine, in string, tokens []string, arguments ...string) (result, []config.NewProfile) {
 	t.Helper()
-	var saved []NewProfile
-	doors.Save = func(_ context.Context, profile NewProfile) (string, error) {
+	var saved []config.NewProfile
+	doors.save = func(_ context.Context, profile config.NewProfile) (config.Saved, error) {
 		saved = append(saved, profile)
-		return "the keyring", nil
+		return config.Saved{}, nil
 	}
 	var out, errs strings.Builder
 	code := Run(t.Context(), IO{In: strings.NewReader(in), Out: &out, Err: &errs, InTTY: true, OutTTY: true, ErrTTY: true,
@@ -25,7 +27,7 @@ func typing(t *testing.T, doors Doors, in string, tokens []string, arguments ...
 			token := tokens[0]
 			tokens = tokens[1:]
 			return token, nil
-		}}, append([]string{"configure"}, arguments...), doors)
+		}}, append([]string{"configure"}, arguments...), doors.Program)
 	return result{code, out.String(), errs.String()}, saved
 }
 
@@ -42,7 +44,7 @@ func TestConfigureAsksOnlyForTheTokenAgain(t *testing.T) {
 	})
 	got, saved := typing(t, testDoors(s.URL), "1\nonyx.acme.com\n", []string{"", "wrong", "right"})
 	got.check(t, ExitSuccess)
-	if len(saved) != 1 || saved[0].Token != "right" || saved[0].ServerURL != "https://onyx.acme.com" {
+	if len(saved) != 1 || saved[0].Typed.Reveal() != "right" || saved[0].Profile.ServerURL != "https://onyx.acme.com" {
 		t.Errorf("saved %+v", saved)
 	}
 	if strings.Count(got.err, "Address of the server") != 1 || !strings.Contains(got.err, "No token was typed") ||
@@ -55,7 +57,7 @@ func TestConfigureTakesProfileAndServer(t *testing.T) {
 	s := newOnyx(t)
 	got, saved := typing(t, testDoors(s.URL), "", []string{"token"}, "--profile", "work", "--server", "https://onyx.acme.com")
 	got.check(t, ExitSuccess)
-	if len(saved) != 1 || saved[0].Name != "work" || saved[0].ServerURL != "https://onyx.acme.com" {
+	if len(saved) != 1 || saved[0].Profile.Name != "work" || saved[0].Profile.ServerURL != "https://onyx.acme.com" {
 		t.Errorf("saved %+v", saved)
 	}
 	typing(t, testDoors(s.URL), "", nil, "--profile", "work", "--library", "/srv")

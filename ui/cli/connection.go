@@ -10,6 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/config"
 )
 
 // ConnectionStep is one thing that a test of a connection looked at.
@@ -22,22 +23,20 @@ type ConnectionStep struct {
 // TryConnection tests a server that is not saved yet: that it is there, knows the token, and searches, which costs no
 // model call. The profile that is returned is the one to save: its address has a scheme, and where the usual prefix
 // leads nowhere and none does, it has none. Steps after one that failed are missing; its error is returned, too.
-func TryConnection(ctx context.Context, try func(NewProfile) (Target, error), profile NewProfile) (NewProfile,
-	[]ConnectionStep, error) {
-	profile.ServerURL = withScheme(profile.ServerURL)
-	steps, err := testConnection(ctx, try, profile)
+func TryConnection(ctx context.Context, host Host, profile config.NewProfile) (config.NewProfile, []ConnectionStep, error) {
+	profile.Profile.ServerURL = withScheme(profile.Profile.ServerURL)
+	steps, err := testConnection(ctx, host, profile)
 	if kind := client.KindOf(err); kind == client.NotAvailable || kind == client.Server {
 		bare := profile
-		bare.APIPrefix = ""
-		if bareSteps, bareErr := testConnection(ctx, try, bare); bareErr == nil {
+		bare.Profile.APIPrefix = new(string)
+		if bareSteps, bareErr := testConnection(ctx, host, bare); bareErr == nil {
 			return bare, bareSteps, nil
 		}
 	}
 	return profile, steps, err
 }
 
-func testConnection(ctx context.Context, try func(NewProfile) (Target, error), profile NewProfile) (steps []ConnectionStep,
-	err error) {
+func testConnection(ctx context.Context, host Host, profile config.NewProfile) (steps []ConnectionStep, err error) {
 	step := func(name string, test func() (string, error)) {
 		if err != nil {
 			return
@@ -46,13 +45,13 @@ func testConnection(ctx context.Context, try func(NewProfile) (Target, error), p
 		detail, err = test()
 		steps = append(steps, ConnectionStep{Name: name, Detail: detail, Err: err})
 	}
-	var session *Session
+	var session *client.Session
 	step("server", func() (string, error) {
-		target, err := try(profile)
+		choice, err := host.Trial(profile.Profile, profile.Typed)
 		if err != nil {
 			return "", err
 		}
-		if session, err = target.Open(ctx); err != nil {
+		if session, err = host.Open(ctx, choice); err != nil {
 			return "", err
 		}
 		return "answers", reach(ctx, session.Client)

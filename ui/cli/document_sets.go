@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client"
+	"quarry/ui/target"
 )
 
 // jsonSet is a row of document-sets --json, version 1.
@@ -32,7 +33,7 @@ func (a *app) documentSetsCommand() *cobra.Command {
 	return command
 }
 
-func (a *app) printSets(ctx context.Context, c *client.Client, target Target) error {
+func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Choice) error {
 	sets, err := c.DocumentSets(ctx)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func (a *app) printSets(ctx context.Context, c *client.Client, target Target) er
 	found := rows[jsonSet]{}
 	for _, set := range sets {
 		row := jsonSet{ID: set.ID, Name: set.Name, Description: deref(set.Description), Sources: []string{},
-			IsPublic: set.IsPublic, Origin: target.Profile}
+			IsPublic: set.IsPublic, Origin: choice.Profile}
 		for _, connector := range set.CCPairSummaries {
 			row.Sources = union(row.Sources, []string{connector.Source})
 		}
@@ -51,7 +52,7 @@ func (a *app) printSets(ctx context.Context, c *client.Client, target Target) er
 		found = append(found, row)
 	}
 	if a.wantsJSON() {
-		return a.printAnswer("document-sets", found, target.Private, false)
+		return a.printAnswer("document-sets", found, a.private(), false)
 	}
 	if len(found) == 0 {
 		a.say("No document sets. Make one with: quarry add PATH --set NAME")

@@ -11,11 +11,12 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/target"
 )
 
 // Exploration is what a person wants to explore, and how.
 type Exploration struct {
-	Target  Target
+	Target  target.Choice
 	Query   string // with the flags as its filters; it runs at once. Empty: the person is asked
 	Limit   int    // of results; 0: the explorer's own
 	Plain   bool   // line by line instead of a full screen, for screen readers
@@ -36,7 +37,7 @@ func (a *app) plain() bool {
 // explores tells that words that follow no command are for the explorer. It takes a person at both ends, a terminal that
 // can be drawn on unless lines will do, and no flag that asks for print.
 func (a *app) explores(command *cobra.Command, words []string) bool {
-	if !a.io.InTTY || !a.io.OutTTY || a.io.dumb() && !a.plain() {
+	if !a.io.InTTY || !a.io.OutTTY || a.io.isDumb() && !a.plain() {
 		return false
 	}
 	printed := slices.ContainsFunc(printingFlags(), command.Flags().Changed)
@@ -47,9 +48,9 @@ func (a *app) explores(command *cobra.Command, words []string) bool {
 func (a *app) explore(command *cobra.Command, words []string, options *searchOptions) error {
 	options.changed(command)
 	a.noteNearCommand(command, words)
-	where := a.where()
+	where := a.request()
 	where.Terminal = true
-	target, err := a.chosen(a.together(where, options))
+	choice, err := a.chosen(a.together(where, options))
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (a *app) explore(command *cobra.Command, words []string, options *searchOpt
 		ctx = client.WithTimeout(ctx, a.flags.timeout) // of each search, not of the session
 	}
 	a.patient.Store(true) // the terminal must be given back as it was
-	err = a.doors.Explore(ctx, Exploration{Target: target, Query: query, Limit: options.limit, Plain: a.plain(),
+	err = a.program.Explore(ctx, Exploration{Target: choice, Query: query, Limit: options.limit, Plain: a.plain(),
 		NoColor: a.flags.noColor})
 	if err == nil {
 		err = context.Cause(ctx)

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"quarry/client"
+	"quarry/ui/target"
 )
 
 // exploring are doors that note what the explorer was opened with.
-func exploring(t *testing.T) (doors Doors, opened *[]Exploration) {
+func exploring(t *testing.T) (doors testMachine, opened *[]Exploration) {
 	t.Helper()
 	opened = &[]Exploration{}
 	doors = testDoors("http://127.0.0.1:1")
@@ -142,14 +143,14 @@ func TestTheExplorerDoesNotOpen(t *testing.T) {
 func TestTheSampleLibraryStandsIn(t *testing.T) {
 	for _, env := range [][]string{{"TERM=xterm"}, {"TERM=dumb", "ACCESSIBLE=1"}} {
 		doors, opened := exploring(t)
-		doors.Decide = func(where Where) (Target, error) {
+		doors.decide = func(where target.Request) (target.Choice, error) {
 			if !where.Terminal {
-				return Target{}, errNotConfigured
+				return target.Choice{}, errNotConfigured
 			}
-			return Target{Kind: KindSample}, nil
+			return target.Choice{Kind: target.KindSample}, nil
 		}
 		got := run(t, doors, terminal{tty: true, env: env}).check(t, ExitSuccess)
-		if len(*opened) != 1 || (*opened)[0].Target.Kind != KindSample || got.err != "" {
+		if len(*opened) != 1 || (*opened)[0].Target.Kind != target.KindSample || got.err != "" {
 			t.Errorf("%v: %+v, stderr %q", env, *opened, got.err)
 		}
 	}

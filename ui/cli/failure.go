@@ -29,9 +29,6 @@ const (
 	ExitInterrupted   = 130
 )
 
-// ErrNoLibrary says that nothing was added on this machine yet.
-var ErrNoLibrary = errors.New("there is no local library yet")
-
 // Failure is an error with all that a person needs: what failed, what to do, and the exit code.
 type Failure struct {
 	Code int
@@ -98,7 +95,7 @@ func (a *app) explain(err error) *Failure {
 // explainReply tells what a server, or the way to it, answered.
 func (a *app) explainReply(err error, reply *client.Error) *Failure {
 	failure := &Failure{Code: exitCodeOf(reply), What: oneLine(err.Error()), Do: reply.Remedy(), Err: err}
-	if a.doors.Guest && reply.Reason != "" { // which route and status it was is of no use to them
+	if a.program.Guest && reply.Reason != "" { // which route and status it was is of no use to them
 		failure.What = oneLine(reply.Reason)
 	}
 	switch {

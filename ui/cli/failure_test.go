@@ -166,7 +166,7 @@ func TestClosedPipe(t *testing.T) {
 		reader, writer := io.Pipe()
 		_ = reader.Close()
 		var errs strings.Builder
-		code := Run(t.Context(), IO{In: strings.NewReader(""), Out: writer, Err: &errs, Now: today}, arguments, testDoors(s.URL))
+		code := Run(t.Context(), IO{In: strings.NewReader(""), Out: writer, Err: &errs, Now: today}, arguments, testDoors(s.URL).Program)
 		if code != ExitSuccess || errs.String() != "" {
 			t.Errorf("%v: exit code %d, stderr %q", arguments, code, errs.String())
 		}
@@ -187,7 +187,7 @@ func TestBusyLineComesAndGoes(t *testing.T) {
 		close(release)
 	}()
 	code := Run(t.Context(), IO{In: strings.NewReader(""), Out: io.Discard, Err: errs, OutTTY: true, ErrTTY: true, InTTY: true,
-		Env: []string{"TERM=xterm"}, Now: today}, []string{"search", "x"}, testDoors(s.URL))
+		Env: []string{"TERM=xterm"}, Now: today}, []string{"search", "x"}, testDoors(s.URL).Program)
 	if code != ExitSuccess || !strings.Contains(errs.text.String(), clearLine) {
 		t.Errorf("exit code %d, stderr %q", code, errs.text.String())
 	}
@@ -243,7 +243,7 @@ func TestAStuckReaderKeepsNoCommandFromEnding(t *testing.T) {
 		<-out.begun
 		stop()
 	}()
-	code := Run(ctx, IO{In: strings.NewReader(""), Out: out, Err: &errs, Now: today}, []string{"search", "deploy"}, testDoors(s.URL))
+	code := Run(ctx, IO{In: strings.NewReader(""), Out: out, Err: &errs, Now: today}, []string{"search", "deploy"}, testDoors(s.URL).Program)
 	if code != ExitInterrupted || !strings.Contains(errs.String(), "interrupted") {
 		t.Errorf("exit code %d, stderr %q", code, errs.String())
 	}

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"quarry/config"
 )
 
 func TestEmptyValuesAreRefused(t *testing.T) {
@@ -26,7 +28,7 @@ func TestEmptyValuesAreRefused(t *testing.T) {
 func TestWarningsOfTheConfiguration(t *testing.T) {
 	s := newOnyx(t)
 	doors := testDoors(s.URL)
-	doors.Warnings = func() []string { return []string{"config.yaml is open to others; chmod 600 it"} }
+	doors.warnings = []config.Warning{{Text: "config.yaml is open to others", Remedy: "chmod 600 it"}}
 	for _, arguments := range [][]string{{"search", "x"}, {"agents"}, {"validate-config"}, {"version"}, {"sources", "--json"}} {
 		got := run(t, doors, terminal{}, arguments...).check(t, ExitSuccess)
 		if strings.Count(got.err, "note: config.yaml is open to others") != 1 {

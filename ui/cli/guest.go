@@ -52,7 +52,7 @@ func refusedCommand(name string) *cobra.Command {
 // quotes around them are gone. Where some are left, each argument is searched on its own, as it is elsewhere.
 func (a *app) oneQuestion(words []string) []string {
 	quoted := func(word string) bool { return strings.ContainsAny(word, " \t") }
-	if !a.doors.Guest || len(words) < 2 || slices.ContainsFunc(words, quoted) {
+	if !a.program.Guest || len(words) < 2 || slices.ContainsFunc(words, quoted) {
 		return words
 	}
 	return []string{strings.Join(words, " ")}
@@ -72,7 +72,7 @@ func refusedToGuests(name string) error {
 
 // refuseToGuest refuses what a guest asks of the machine.
 func (a *app) refuseToGuest(command *cobra.Command) error {
-	if !a.doors.Guest {
+	if !a.program.Guest {
 		return nil
 	}
 	for _, name := range machineFlags() {

@@ -6,18 +6,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quarry/ui/target"
 )
 
 // guestDoors lead to a server, and to nothing else: any other door that is opened ends the run with a panic.
-func guestDoors(t *testing.T, address string) Doors {
+func guestDoors(t *testing.T, address string) testMachine {
 	t.Helper()
 	all := testDoors(address)
-	return Doors{Version: all.Version, Guest: true, Explore: all.Explore, Decide: func(where Where) (Target, error) {
-		if where.explicit() || len(where.Also) > 0 {
-			t.Errorf("a guest names a target: %+v", where)
+	host := &fakeHost{open: all.open, decide: func(request target.Request) (target.Choice, error) {
+		if request.Explicit() || len(request.Also) > 0 {
+			t.Errorf("a guest names a target: %+v", request)
 		}
-		return all.Decide(where)
+		return all.decide(request)
 	}}
+	return testMachine{fakeHost: host, Program: Program{Version: all.Version, Guest: true, Explore: all.Explore,
+		Host: func() (Host, error) { return host, nil }}}
 }
 
 func TestGuestsMayOnlySearch(t *testing.T) {
@@ -51,7 +55,7 @@ func TestGuestsMayOnlySearch(t *testing.T) {
 // Every command there is, now and later, is either searched with or refused.
 func TestEveryCommandIsDecidedAboutForGuests(t *testing.T) {
 	s := newOnyx(t)
-	whole := (&app{doors: testDoors(s.URL), out: &gate{}, err: &gate{}}).root()
+	whole := (&app{program: testDoors(s.URL).Program, out: &gate{}, err: &gate{}}).root()
 	for _, command := range whole.Commands() {
 		got := run(t, guestDoors(t, s.URL), terminal{}, command.Name())
 		allowed := strings.Contains(strings.Join(guestCommands(), " "), command.Name())

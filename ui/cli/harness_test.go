@@ -16,6 +16,8 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/config"
+	"quarry/ui/target"
 )
 
 // fakeServer answers routes with fixed bodies and records the searches that it was asked for.
@@ -108,50 +110,87 @@ func (s *fakeServer) asked(t testing.TB) map[string]any {
 	return s.searches[0]
 }
 
+// testMachine is a program and the machine it runs on, in a test.
+type testMachine struct {
+	Program
+	*fakeHost
+}
+
+// fakeHost is a machine whose every answer a test can replace.
+type fakeHost struct {
+	decide      func(target.Request) (target.Choice, error)
+	open        func(context.Context, target.Choice) (*client.Session, error)
+	openLibrary func(ctx context.Context, dir string, create bool) (*client.Session, error)
+	trial       func(config.NewProfile) (target.Choice, error)
+	save        func(context.Context, config.NewProfile) (config.Saved, error)
+	check       func() (string, error)
+	warnings    []config.Warning
+	private     bool
+}
+
+func (f *fakeHost) Decide(request target.Request) (target.Choice, error) { return f.decide(request) }
+func (f *fakeHost) Open(ctx context.Context, choice target.Choice) (*client.Session, error) {
+	return f.open(ctx, choice)
+}
+func (f *fakeHost) CheckSlack(context.Context, target.Choice) (string, error) { return f.check() }
+func (f *fakeHost) Private() bool                                             { return f.private }
+func (f *fakeHost) Warnings() []config.Warning                                { return f.warnings }
+func (f *fakeHost) OpenLibrary(ctx context.Context, dir string, create bool) (*client.Session, error) {
+	return f.openLibrary(ctx, dir, create)
+}
+func (f *fakeHost) LibraryFolder(string) string { return "/home/jo/.local/share/quarry" }
+func (f *fakeHost) MayWrite(string) error       { return nil }
+func (f *fakeHost) Trial(profile config.Profile, typed config.Secret) (target.Choice, error) {
+	return f.trial(config.NewProfile{Profile: profile, Typed: typed})
+}
+func (f *fakeHost) SaveProfile(ctx context.Context, profile config.NewProfile) (config.Saved, error) {
+	return f.save(ctx, profile)
+}
+
 // testDoors lead to a server, and to a library behind the same server.
-func testDoors(address string) Doors {
+func testDoors(address string) testMachine {
 	return doorsTo(client.Options{BaseURL: address, Profile: "test"})
 }
 
 // inProcess is testDoors for a synctest bubble, in which nothing may wait for a socket.
-func (s *fakeServer) inProcess() Doors {
+func (s *fakeServer) inProcess() testMachine {
 	return doorsTo(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(http.HandlerFunc(s.serve)), Profile: "test"})
 }
 
-func doorsTo(options client.Options) Doors {
-	open := func(context.Context) (*Session, error) {
+func doorsTo(options client.Options) testMachine {
+	open := func() (*client.Session, error) {
 		c, err := client.New(options)
-		if err != nil {
-			return nil, err
-		}
-		return &Session{Client: c, Close: func() error { return nil }}, nil
+		return &client.Session{Client: c, Close: func() error { return nil }}, err
 	}
-	target := Target{Kind: KindRemote, Rule: 1, Reason: "--server", Profile: "test", ServerURL: "https://onyx.example",
-		ConfigFrom: "environment variables", Open: open}
-	return Doors{
-		Version:       "1.2.3",
-		Decide:        func(Where) (Target, error) { return target, nil },
-		Explore:       func(context.Context, Exploration) error { return nil },
-		OpenLibrary:   func(ctx context.Context, _ string, _ bool) (*Session, error) { return open(ctx) },
-		ReadOnly:      func() bool { return false },
-		MayWrite:      func(string) error { return nil },
-		LibraryFolder: func(string) string { return "/home/jo/.local/share/quarry" },
-		Tokens:        func(context.Context, string, string) (Tokens, error) { return &fakeTokens{}, nil },
-		Directory:     func(context.Context, string, string) (Directory, error) { return &fakeDirectory{}, nil },
-		Try:           func(NewProfile) (Target, error) { return target, nil },
-		Save:          func(context.Context, NewProfile) (string, error) { return "the keyring", nil },
-		Serve:         func(context.Context, ServeOptions) error { return nil },
+	choice := target.Choice{Kind: target.KindRemote, Rule: target.RuleFlag, File: "environment variables", Reason: "--server", Profile: "test",
+		ServerURL: "https://onyx.example"}
+	host := &fakeHost{
+		decide:      func(target.Request) (target.Choice, error) { return choice, nil },
+		open:        func(context.Context, target.Choice) (*client.Session, error) { return open() },
+		openLibrary: func(context.Context, string, bool) (*client.Session, error) { return open() },
+		trial:       func(config.NewProfile) (target.Choice, error) { return choice, nil },
+		save: func(context.Context, config.NewProfile) (config.Saved, error) {
+			return config.Saved{File: "config.yaml", Token: config.TokenInKeyring}, nil
+		},
 	}
+	return testMachine{fakeHost: host, Program: Program{
+		Version:   "1.2.3",
+		Host:      func() (Host, error) { return host, nil },
+		Explore:   func(context.Context, Exploration) error { return nil },
+		Tokens:    func(context.Context, string, string) (Tokens, error) { return &fakeTokens{}, nil },
+		Directory: func(context.Context, string, string) (Directory, error) { return &fakeDirectory{}, nil },
+		Serve:     func(context.Context, target.ServeOptions) error { return nil },
+	}}
 }
 
 type fakeTokens struct{ removed []int }
 
-func (f *fakeTokens) Add(_ context.Context, request TokenRequest) (*wire.NewAccessToken, bool, error) {
+func (f *fakeTokens) Add(_ context.Context, request target.TokenRequest) (*wire.NewAccessToken, bool, error) {
 	return &wire.NewAccessToken{AccessToken: wire.AccessToken{ID: 4, Name: request.Name, TokenDisplay: "onyx_pat_abc****wxyz",
 		CreatedAt: "2026-08-22T10:00:00Z", Scopes: request.Scopes}, Token: "onyx_pat_abcdefgh"}, request.User == "new@acme.example", nil
 }
 
-func (f *fakeTokens) List(context.Context) ([]ListedToken, error) { return nil, nil }
+func (f *fakeTokens) List(context.Context) ([]target.ListedToken, error) { return nil, nil }
 
 func (f *fakeTokens) Remove(_ context.Context, id int) error {
 	f.removed = append(f.removed, id)
@@ -178,12 +217,12 @@ type terminal struct {
 // today is the day on which the tests run.
 func today() time.Time { return time.Date(2026, 8, 22, 12, 0, 0, 0, time.UTC) }
 
-func run(t testing.TB, doors Doors, screen terminal, arguments ...string) result {
+func run(t testing.TB, doors testMachine, screen terminal, arguments ...string) result {
 	t.Helper()
 	return runContext(t, t.Context(), doors, screen, arguments...)
 }
 
-func runContext(t testing.TB, ctx context.Context, doors Doors, screen terminal, arguments ...string) result {
+func runContext(t testing.TB, ctx context.Context, doors testMachine, screen terminal, arguments ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
 	if screen.env == nil && screen.tty {
@@ -192,14 +231,14 @@ func runContext(t testing.TB, ctx context.Context, doors Doors, screen terminal,
 	code := Run(ctx, IO{
 		In: strings.NewReader(screen.in), Out: &out, Err: &errs, InTTY: screen.tty, OutTTY: screen.tty, ErrTTY: screen.tty,
 		Width: screen.width, Env: screen.env, TempDir: screen.dir, Now: today,
-	}, arguments, doors)
+	}, arguments, doors.Program)
 	return result{code: code, out: out.String(), err: errs.String()}
 }
 
 // failing are doors behind which nothing is configured.
-func failing(err error) Doors {
+func failing(err error) testMachine {
 	doors := testDoors("http://127.0.0.1:1")
-	doors.Decide = func(Where) (Target, error) { return Target{}, err }
+	doors.decide = func(target.Request) (target.Choice, error) { return target.Choice{}, err }
 	return doors
 }
 

@@ -84,7 +84,7 @@ func (a *app) helpCommand() *cobra.Command {
 
 func (a *app) helpText(command *cobra.Command) string {
 	path := command.CommandPath()
-	if a.doors.Guest && !command.HasParent() {
+	if a.program.Guest && !command.HasParent() {
 		path = sshHelp
 	}
 	entry := lookupHelp(path)

@@ -14,6 +14,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/ui/target"
 )
 
 // libraryChange runs one of the calls that change the library.
@@ -30,12 +31,16 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 	a.tellOtherTarget("this changes")
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
-	session, err := a.doors.OpenLibrary(ctx, a.flags.library, create)
+	host, err := a.program.Host()
+	if err != nil {
+		return err
+	}
+	session, err := host.OpenLibrary(ctx, a.flags.library, create)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = session.Close() }()
-	if err := a.doors.MayWrite(a.flags.library); err != nil {
+	if err := host.MayWrite(a.flags.library); err != nil {
 		return err
 	}
 	p := a.newProgress(verb)
@@ -72,7 +77,7 @@ func (a *app) localOnly() error {
 
 // mayChange refuses what would change something where nothing may be changed.
 func (a *app) mayChange() error {
-	if !a.doors.ReadOnly() {
+	if !a.program.ReadOnly {
 		return nil
 	}
 	return &Failure{Code: ExitNotAvailable, What: "quarry " + a.commandName() + " changes nothing: QUARRY_READONLY is set",
@@ -81,25 +86,25 @@ func (a *app) mayChange() error {
 
 // tellOtherTarget says so when a command works somewhere else than searches go.
 func (a *app) tellOtherTarget(does string) {
-	folder := a.doors.LibraryFolder(a.flags.library)
-	target, err := a.doors.Decide(Where{Library: a.flags.library})
-	if err == nil && (target.Kind == KindRemote || target.Kind == KindSlack) {
-		a.note("%s the library in %s; searches go to %s (%s)", does, folder, target.describe(), target.Reason)
+	folder := a.libraryFolder()
+	choice, err := a.decideTarget(target.Request{Library: a.flags.library})
+	if err == nil && (choice.Kind == target.KindRemote || choice.Kind == target.KindSlack) {
+		a.note("%s the library in %s; searches go to %s (%s)", does, folder, choice.Describe(), choice.Reason)
 	}
 }
 
 // searchesGo says where the next search goes, after something was added, in words and as answers name it.
 func (a *app) searchesGo() (words, label string) {
-	folder := a.doors.LibraryFolder(a.flags.library)
-	target, err := a.doors.Decide(Where{Terminal: a.io.interactive()})
+	folder := a.libraryFolder()
+	choice, err := a.decideTarget(target.Request{Terminal: a.io.interactive()})
 	switch {
 	case err != nil:
 		return fmt.Sprintf("Search it with: quarry search --library %s \"…\"", config.ShellQuote(folder)), ""
-	case target.Kind == KindLibrary && samePath(target.Library, folder):
-		return "Searches now go to this library: quarry search \"…\"", target.Profile
+	case choice.Kind == target.KindLibrary && samePath(choice.LibraryDir, folder):
+		return "Searches now go to this library: quarry search \"…\"", choice.Profile
 	}
 	return fmt.Sprintf("Searches still go to %s (%s). Search this library with: quarry search --library %s \"…\"",
-		target.describe(), target.Reason, config.ShellQuote(folder)), target.Profile
+		choice.Describe(), choice.Reason, config.ShellQuote(folder)), choice.Profile
 }
 
 func samePath(a, b string) bool {

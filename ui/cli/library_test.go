@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/exp/golden"
+
+	"quarry/client"
+	"quarry/ui/target"
 )
 
 // stream answers with lines of NDJSON.
@@ -27,14 +30,14 @@ const (
 )
 
 // localDoors search the library that they add to.
-func localDoors(address string) Doors {
+func localDoors(address string) testMachine {
 	doors := testDoors(address)
-	decide := doors.Decide
-	doors.Decide = func(where Where) (Target, error) {
-		target, err := decide(where)
-		target.Kind, target.Rule, target.Reason, target.ServerURL = KindLibrary, 5, "files were added", ""
-		target.Library, target.Profile = "/home/jo/.local/share/quarry", "local"
-		return target, err
+	decide := doors.decide
+	doors.decide = func(where target.Request) (target.Choice, error) {
+		choice, err := decide(where)
+		choice.Kind, choice.Rule, choice.Reason, choice.ServerURL = target.KindLibrary, 5, "files were added", ""
+		choice.LibraryDir, choice.Profile = "/home/jo/.local/share/quarry", "local"
+		return choice, err
 	}
 	return doors
 }
@@ -122,7 +125,7 @@ func TestInterruptedAddSaysWhatIsStored(t *testing.T) {
 			close(reported)
 		}()
 		var errs strings.Builder
-		code := Run(ctx, IO{In: strings.NewReader(""), Out: out, Err: &errs, Now: today}, arguments, localDoors(s.URL))
+		code := Run(ctx, IO{In: strings.NewReader(""), Out: out, Err: &errs, Now: today}, arguments, localDoors(s.URL).Program)
 		if code != ExitInterrupted || !strings.Contains(errs.String(), "Stopped") {
 			t.Errorf("%v: exit code %d, stderr %s", arguments, code, errs.String())
 		}
@@ -177,8 +180,8 @@ func TestRemoveAndSync(t *testing.T) {
 
 func TestWithoutALibrary(t *testing.T) {
 	doors := localDoors("http://127.0.0.1:1")
-	doors.OpenLibrary = func(context.Context, string, bool) (*Session, error) {
-		return nil, &Failure{Code: ExitNotAvailable, What: "nothing was added to /x", Do: "add something with quarry add PATH", Err: ErrNoLibrary}
+	doors.openLibrary = func(context.Context, string, bool) (*client.Session, error) {
+		return nil, &Failure{Code: ExitNotAvailable, What: "nothing was added to /x", Do: "add something with quarry add PATH", Err: target.ErrNoLibrary}
 	}
 	for _, arguments := range [][]string{{"sync"}, {"remove", "x"}} {
 		run(t, doors, terminal{}, arguments...).check(t, ExitNotAvailable).twoLines(t, "quarry add PATH")
@@ -202,7 +205,7 @@ func TestStatus(t *testing.T) {
 	})
 	t.Run("not configured", func(t *testing.T) {
 		doors := testDoors(s.URL)
-		doors.Decide = failing(errNotConfigured).Decide
+		doors.decide = failing(errNotConfigured).decide
 		golden.RequireEqual(t, run(t, doors, terminal{}, "status").check(t, ExitSuccess).out)
 		run(t, doors, terminal{}, "status", "--profile", "nope").check(t, ExitNotConfigured)
 	})
@@ -281,7 +284,7 @@ func TestWholeDocumentInPages(t *testing.T) {
 
 func TestReadOnlyRefusesEveryChange(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
-	doors.ReadOnly = func() bool { return true }
+	doors.ReadOnly = true
 	for _, arguments := range [][]string{{"add", "."}, {"remove", "x"}, {"sync"}, {"admin", "token", "add", "--name", "x"},
 		{"admin", "token", "remove", "1"}} {
 		run(t, doors, terminal{}, arguments...).check(t, ExitNotAvailable).twoLines(t, "QUARRY_READONLY")

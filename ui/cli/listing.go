@@ -5,12 +5,13 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/target"
 )
 
 // list opens the target of a listing command.
 func (a *app) list(ctx context.Context, arguments []string,
-	show func(context.Context, *client.Client, Target) error) error {
-	target, err := a.decide()
+	show func(context.Context, *client.Client, target.Choice) error) error {
+	choice, err := a.decide()
 	if err != nil {
 		return err
 	}
@@ -19,12 +20,12 @@ func (a *app) list(ctx context.Context, arguments []string,
 	}
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
-	session, err := target.Open(ctx)
+	session, err := a.open(ctx, choice)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = session.Close() }()
-	return show(ctx, session.Client, target)
+	return show(ctx, session.Client, choice)
 }
 
 // reachable tells a server that is not there, or refuses the token, from one that only keeps its lists to itself.

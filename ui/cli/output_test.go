@@ -208,12 +208,7 @@ func TestMaxOutput(t *testing.T) {
 func TestPrivateKeepsNoCopy(t *testing.T) {
 	s := newOnyx(t)
 	doors := testDoors(s.URL)
-	decide := doors.Decide
-	doors.Decide = func(w Where) (Target, error) {
-		target, err := decide(w)
-		target.Private = true
-		return target, err
-	}
+	doors.private = true
 	dir := t.TempDir()
 	got := run(t, doors, terminal{dir: dir}, "search", "x", "--max-output", "500").check(t, ExitSuccess)
 	entries, err := os.ReadDir(dir)

@@ -51,7 +51,7 @@ type progress struct {
 
 func (a *app) newProgress(verb string) *progress {
 	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.json, kinds: map[string]int{},
-		bar: a.io.ErrTTY && !a.io.dumb() && !a.flags.quiet && !a.flags.json}
+		bar: a.io.ErrTTY && !a.io.isDumb() && !a.flags.quiet && !a.flags.json}
 }
 
 // event takes one event.

@@ -12,6 +12,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/ui/passage"
+	"quarry/ui/target"
 )
 
 const (
@@ -52,7 +53,7 @@ type reading struct {
 }
 
 func (a *app) read(ctx context.Context, arguments []string, options *readOptions) error {
-	target, err := a.decide()
+	choice, err := a.decide()
 	if err != nil {
 		return err
 	}
@@ -60,19 +61,19 @@ func (a *app) read(ctx context.Context, arguments []string, options *readOptions
 	if err != nil {
 		return err
 	}
-	if origin != "" && origin != target.Profile && !a.where().explicit() {
+	if origin != "" && origin != choice.Profile && !a.request().Explicit() {
 		// Found beside the target: it is read where it was found, if that has a name.
-		if there, err := a.doors.Decide(Where{Profile: origin}); err == nil {
-			target = there
+		if there, err := a.decideTarget(target.Request{Profile: origin}); err == nil {
+			choice = there
 		}
 	}
-	if target.Kind == KindSlack {
+	if choice.Kind == target.KindSlack {
 		return &Failure{Code: ExitNotAvailable, What: "Slack's search gives no more of a conversation than the message that it finds",
 			Do: "Open the link of the result, which leads into the conversation."}
 	}
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
-	session, err := target.Open(ctx)
+	session, err := a.open(ctx, choice)
 	if err != nil {
 		return err
 	}
@@ -83,15 +84,15 @@ func (a *app) read(ctx context.Context, arguments []string, options *readOptions
 	if err != nil {
 		return err
 	}
-	found.searched = []string{target.Profile}
+	found.searched = []string{choice.Profile}
 	defer a.forgetCopies()
 	if a.flags.json {
-		return a.printAnswer("read", found, target.Private, false)
+		return a.printAnswer("read", found, a.private(), false)
 	}
 	if a.io.OutTTY {
 		return a.print([]byte(a.readingText(found)))
 	}
-	return a.printPlain("read", "md", []byte(found.markdown()), target.Private)
+	return a.printPlain("read", "md", []byte(found.markdown()), a.private())
 }
 
 // readRef finds what to read, and for a saved search where it was found.

@@ -13,6 +13,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/target"
 )
 
 // defaultMaxOutput bounds what a script gets, in bytes, unless it asks for another bound.
@@ -77,7 +78,7 @@ func (a *app) root() *cobra.Command {
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
 		_ = a.print([]byte(a.helpText(command))) // a closed pipe is all that can fail
 	})
-	if a.doors.Guest {
+	if a.program.Guest {
 		a.restrict(root)
 	}
 	return root
@@ -211,45 +212,43 @@ func (a *app) oneTarget(command *cobra.Command) error {
 // look at it say nothing about it.
 func (a *app) tellWarnings(command *cobra.Command) {
 	if command.Name() == "help" || command.Name() == "completion" || strings.HasPrefix(command.Name(), "__") ||
-		a.doors.Warnings == nil {
+		a.program.Guest {
 		return
 	}
-	for _, warning := range a.doors.Warnings() {
-		a.note("%s", warning)
+	host, err := a.program.Host()
+	if err != nil {
+		return // whoever needs the configuration says what is wrong with it
 	}
-}
-
-// where collects the flags that choose a target.
-func (a *app) where() Where {
-	return Where{Server: a.flags.server, Library: a.flags.library, Profile: a.flags.profile, Sample: a.flags.sample,
-		Terminal: a.io.interactive()}
+	for _, warning := range host.Warnings() {
+		a.note("%s; %s", warning.Text, warning.Remedy)
+	}
 }
 
 // chosen finds the target.
-func (a *app) chosen(where Where) (Target, error) {
-	target, err := a.doors.Decide(where)
-	for _, warning := range target.Warnings {
-		a.note("%s", warning)
+func (a *app) chosen(where target.Request) (target.Choice, error) {
+	choice, err := a.decideTarget(where)
+	for _, warning := range choice.Warnings {
+		a.note("%s; %s", warning.Text, warning.Remedy)
 	}
-	return target, err
+	return choice, err
 }
 
 // together adds what a search takes in beside the target.
-func (a *app) together(where Where, options *searchOptions) Where {
+func (a *app) together(where target.Request, options *searchOptions) target.Request {
 	where.Together, where.Also = true, cleanList(options.also)
 	return where
 }
 
 // decide finds the target of a command that asks one place.
-func (a *app) decide() (Target, error) { return a.decideOn(a.where()) }
+func (a *app) decide() (target.Choice, error) { return a.decideOn(a.request()) }
 
 // decideOn finds the target, and tells a person who got the sample library how to leave it.
-func (a *app) decideOn(where Where) (Target, error) {
-	target, err := a.chosen(where)
-	if err == nil && target.Kind == KindSample && !a.flags.sample {
+func (a *app) decideOn(where target.Request) (target.Choice, error) {
+	choice, err := a.chosen(where)
+	if err == nil && choice.Kind == target.KindSample && !a.flags.sample {
 		a.note("this is the bundled sample library; search your own with quarry add PATH or quarry configure")
 	}
-	return target, err
+	return choice, err
 }
 
 // deadline bounds a command by --timeout.
@@ -265,7 +264,7 @@ func (a *app) maxOutput() int {
 	if a.flags.maxOutput >= 0 {
 		return a.flags.maxOutput
 	}
-	if a.io.OutTTY || a.doors.Guest {
+	if a.io.OutTTY || a.program.Guest {
 		return 0
 	}
 	return defaultMaxOutput

@@ -27,7 +27,7 @@ const unwindTime = 60 * time.Millisecond
 // app is one run of the program.
 type app struct {
 	io      IO
-	doors   Doors
+	program Program
 	flags   globalFlags
 	out     *gate // results
 	err     *gate // everything else
@@ -42,8 +42,8 @@ type app struct {
 
 // Run executes one command line and returns the exit code. When ctx ends, the command prints what it has and the code
 // is 130.
-func Run(ctx context.Context, streams IO, arguments []string, doors Doors) int {
-	a := &app{io: streams, doors: doors, out: &gate{to: streams.Out}, err: &gate{to: streams.Err}}
+func Run(ctx context.Context, streams IO, arguments []string, program Program) int {
+	a := &app{io: streams, program: program, out: &gate{to: streams.Out}, err: &gate{to: streams.Err}}
 	a.started = a.now()
 	a.usePalettes()
 	done := make(chan error, 1)
@@ -73,7 +73,7 @@ func Run(ctx context.Context, streams IO, arguments []string, doors Doors) int {
 }
 
 func (a *app) execute(ctx context.Context, arguments []string) error {
-	if a.doors.Guest && len(arguments) > 0 && strings.HasPrefix(arguments[0], "__") { // the library's own, for shells
+	if a.program.Guest && len(arguments) > 0 && strings.HasPrefix(arguments[0], "__") { // the library's own, for shells
 		return refusedToGuests(arguments[0])
 	}
 	root := a.root()
@@ -95,11 +95,11 @@ func stopped(ctx context.Context) error {
 
 // broke is the error of a panic. What went wrong inside is for who runs the program.
 func (a *app) broke(panicked *guard.PanicError) error {
-	if a.doors.Broke != nil {
-		a.doors.Broke(panicked)
+	if a.program.Broke != nil {
+		a.program.Broke(panicked)
 	}
 	do := "Please report this with the command that you ran."
-	if a.doors.Guest {
+	if a.program.Guest {
 		return &Failure{Code: ExitGeneral, What: "something went wrong here; it was noted", Do: do}
 	}
 	return &Failure{Code: ExitGeneral, What: "the program failed: " + panicked.Value, Do: do}
@@ -123,7 +123,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 	}
 	fmt.Fprintf(a.err, "%s %s\n", a.errs().Error.Render("error:"), printable(failure.What))
 	do := failure.Do
-	if a.doors.Guest {
+	if a.program.Guest {
 		do = guestAdvice(failure)
 	}
 	if do != "" {

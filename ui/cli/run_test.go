@@ -15,6 +15,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/theme"
+	"quarry/ui/target"
 )
 
 func TestBareQuery(t *testing.T) {
@@ -78,17 +79,17 @@ func TestCommandThatDoesNotUnwindIsLeft(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	ctx, cancel := context.WithCancel(t.Context())
-	doors.Decide = func(Where) (Target, error) {
+	doors.decide = func(target.Request) (target.Choice, error) {
 		cancel()
 		<-release
-		return Target{}, errNotConfigured
+		return target.Choice{}, errNotConfigured
 	}
 	runContext(t, ctx, doors, terminal{}, "search", "x").check(t, ExitInterrupted).twoLines(t, "interrupted")
 }
 
 func TestPanicIsAnError(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
-	doors.Decide = func(Where) (Target, error) { panic("boom") }
+	doors.decide = func(target.Request) (target.Choice, error) { panic("boom") }
 	run(t, doors, terminal{}, "search", "x").check(t, ExitGeneral).twoLines(t, "boom")
 }
 
@@ -121,12 +122,12 @@ func TestInterruptionPrintsWhatFinished(t *testing.T) {
 // TestFinishedQueriesArePrintedWhenOthersAreInterrupted holds what the run above may or may not reach in time.
 func TestFinishedQueriesArePrintedWhenOthersAreInterrupted(t *testing.T) {
 	var out, notes bytes.Buffer
-	a := &app{io: IO{Now: today}, out: &gate{to: &out}, err: &gate{to: &notes}, style: theme.New(colorprofile.NoTTY)}
+	a := &app{program: testDoors("").Program, io: IO{Now: today}, out: &gate{to: &out}, err: &gate{to: &notes}, style: theme.New(colorprofile.NoTTY)}
 	outcomes := []outcome{
 		{query: plannedQuery{text: "quick query"}, response: &wire.SearchResponse{}},
 		{query: plannedQuery{text: "slow query"}, err: &client.Error{Kind: client.Canceled}},
 	}
-	if err := a.printSearch(outcomes, formatJSON, &searchOptions{}, Target{}); !errors.Is(err, errInterrupted) {
+	if err := a.printSearch(outcomes, formatJSON, &searchOptions{}, target.Choice{}); !errors.Is(err, errInterrupted) {
 		t.Errorf("the run ends with %v", err)
 	}
 	if !strings.Contains(out.String(), `"query": "quick query"`) || !strings.Contains(out.String(), `"results": []`) {

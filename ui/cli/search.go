@@ -104,7 +104,7 @@ func (o *searchOptions) changed(command *cobra.Command) {
 // search runs queries and prints what came back.
 func (a *app) search(ctx context.Context, queries []string, options *searchOptions) error {
 	options.changed(a.command)
-	target, err := a.decideOn(a.together(a.where(), options))
+	choice, err := a.decideOn(a.together(a.request(), options))
 	if err != nil {
 		return err
 	}
@@ -115,18 +115,18 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 	if queries, err = a.gatherQueries(queries); err != nil {
 		return err
 	}
-	plan, err := a.planSearch(queries, options, target)
+	plan, err := a.planSearch(queries, options, choice)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
-	session, err := target.Open(ctx)
+	session, err := a.open(ctx, choice)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = session.Close() }()
-	checks, err := a.checkFilters(ctx, session.Client, plan, target)
+	checks, err := a.checkFilters(ctx, session.Client, plan, choice)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 	stop()
 	checks.annotate(ctx, outcomes)
 	defer a.forgetCopies()
-	return a.printSearch(outcomes, format, options, target)
+	return a.printSearch(outcomes, format, options, choice)
 }
 
 // searchFormat decides what is printed.

@@ -11,6 +11,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/ui/target"
 )
 
 // checkTime bounds the listings that are asked for before or beside a search. Without an answer in time the server
@@ -27,11 +28,11 @@ type filterCheck struct {
 
 // checkFilters refuses what the server surely does not have, and names the nearest that it has. A source that exists
 // somewhere, though not on this server, is searched and spoken of afterwards: its list is fetched beside the search.
-func (a *app) checkFilters(ctx context.Context, c *client.Client, plan *searchPlan, target Target) (*filterCheck, error) {
+func (a *app) checkFilters(ctx context.Context, c *client.Client, plan *searchPlan, choice target.Choice) (*filterCheck, error) {
 	if err := a.resolveAgents(ctx, c, plan); err != nil {
 		return nil, err
 	}
-	if len(target.Beside) > 0 { // what one of them does not have, another may
+	if len(choice.Beside()) > 0 { // what one of them does not have, another may
 		return &filterCheck{}, nil
 	}
 	if err := checkSets(ctx, c, plan); err != nil {

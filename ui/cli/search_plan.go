@@ -11,6 +11,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/ui/passage"
+	"quarry/ui/target"
 )
 
 // plannedQuery is a query with the request that it becomes.
@@ -30,14 +31,14 @@ const maxHistory = 1 << 20 // bytes
 
 // planSearch checks every value and merges the filters inside the queries with those of the flags. Values of one field
 // add up; of two dates, the flag holds.
-func (a *app) planSearch(queries []string, options *searchOptions, target Target) (*searchPlan, error) {
+func (a *app) planSearch(queries []string, options *searchOptions, choice target.Choice) (*searchPlan, error) {
 	base, err := a.flagRequest(options)
 	if err != nil {
 		return nil, err
 	}
 	plan := &searchPlan{}
 	for _, text := range queries {
-		planned, err := a.planQuery(text, base, options, target)
+		planned, err := a.planQuery(text, base, options, choice)
 		if err != nil {
 			return nil, err
 		}
@@ -139,17 +140,17 @@ func parseDate(flag, text string) (time.Time, error) {
 
 // planQuery merges one query's own filters with those of the flags.
 func (a *app) planQuery(text string, flags wire.SearchRequest, options *searchOptions,
-	target Target) (plannedQuery, error) {
+	choice target.Choice) (plannedQuery, error) {
 	parsed := client.ParseQuery(text, a.now())
 	if err := requireWords(parsed, text); err != nil {
 		return plannedQuery{}, err
 	}
-	return a.mergeQuery(parsed, text, flags, options, target)
+	return a.mergeQuery(parsed, text, flags, options, choice)
 }
 
 // mergeQuery is planQuery for what was taken apart already.
 func (a *app) mergeQuery(parsed client.Query, text string, flags wire.SearchRequest, options *searchOptions,
-	target Target) (plannedQuery, error) {
+	choice target.Choice) (plannedQuery, error) {
 	planned := plannedQuery{text: text, words: passage.Words(parsed), request: parsed.Request()}
 	for _, filter := range parsed.Unread {
 		a.note("%q makes no sense as a filter and is searched for as text", filter)
@@ -166,14 +167,15 @@ func (a *app) mergeQuery(parsed client.Query, text string, flags wire.SearchRequ
 	if err := checkDates(*request); err != nil {
 		return planned, err
 	}
-	a.planAgent(&planned, parsed.Agent, flags, options, target)
+	a.planAgent(&planned, parsed.Agent, flags, options, choice)
 	request.MessageHistory = withQuestion(flags.MessageHistory, request.Query)
 	return planned, nil
 }
 
 // planAgent takes the agent of the flags, else of the query, else of the profile.
 func (a *app) planAgent(planned *plannedQuery, asked string, flags wire.SearchRequest, options *searchOptions,
-	target Target) {
+	choice target.Choice) {
+	agent := choice.SearchAgent()
 	switch {
 	case flags.PersonaID != nil || options.agent != "":
 		if asked != "" && !strings.EqualFold(asked, options.agent) {
@@ -182,10 +184,10 @@ func (a *app) planAgent(planned *plannedQuery, asked string, flags wire.SearchRe
 		planned.request.PersonaID, planned.agent = flags.PersonaID, options.agent
 	case asked != "":
 		planned.agent = asked
-	case target.Agent != nil && *target.Agent != 0:
-		planned.request.PersonaID = target.Agent
+	case agent.ID != nil && *agent.ID != 0:
+		planned.request.PersonaID = agent.ID
 	default:
-		planned.agent = target.AgentName
+		planned.agent = agent.Name
 	}
 }
 

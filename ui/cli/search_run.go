@@ -10,6 +10,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/ui/target"
 )
 
 // outcome is what one query came to: an answer or an error.
@@ -44,7 +45,7 @@ func runSearches(ctx context.Context, c *client.Client, plan *searchPlan, raw bo
 }
 
 // printSearch prints what finished. One query's error is the run's; of several, only when none finished.
-func (a *app) printSearch(outcomes []outcome, format string, options *searchOptions, target Target) error {
+func (a *app) printSearch(outcomes []outcome, format string, options *searchOptions, choice target.Choice) error {
 	var first error
 	finished, interrupted := 0, false
 	for _, o := range outcomes {
@@ -66,7 +67,7 @@ func (a *app) printSearch(outcomes []outcome, format string, options *searchOpti
 		}
 		return first
 	}
-	if err := a.printOutcomes(outcomes, format, options, target); err != nil {
+	if err := a.printOutcomes(outcomes, format, options, choice); err != nil {
 		return err
 	}
 	for _, o := range outcomes {
@@ -80,23 +81,23 @@ func (a *app) printSearch(outcomes []outcome, format string, options *searchOpti
 	return nil
 }
 
-func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOptions, target Target) error {
+func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOptions, choice target.Choice) error {
 	if options.raw {
-		return a.printAnswer("search", rawAnswer(outcomes), target.Private, true)
+		return a.printAnswer("search", rawAnswer(outcomes), a.private(), true)
 	}
 	if format == formatJSON {
-		return a.printAnswer("search", newSearchAnswer(outcomes, options.explain), target.Private, false)
+		return a.printAnswer("search", newSearchAnswer(outcomes, options.explain), a.private(), false)
 	}
 	a.tellNotes(outcomes)
 	switch format {
 	case formatNDJSON:
-		return a.printNDJSON(outcomes, options.explain, target.Private)
+		return a.printNDJSON(outcomes, options.explain, a.private())
 	case formatTSV:
-		return a.printLines("search", "tsv", tsvLines(outcomes), target.Private)
+		return a.printLines("search", "tsv", tsvLines(outcomes), a.private())
 	case formatMD:
-		return a.printPlain("search", "md", markdown(outcomes), target.Private)
+		return a.printPlain("search", "md", markdown(outcomes), a.private())
 	}
-	return a.printPlain("search", "txt", []byte(a.searchText(outcomes, options.explain, target)), target.Private)
+	return a.printPlain("search", "txt", []byte(a.searchText(outcomes, options.explain, choice)), a.private())
 }
 
 // tellNotes says on standard error, once each, what JSON says in the answer.

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/exp/golden"
+
+	"quarry/ui/target"
 )
 
 func TestSearchSendsWhatTheFlagsSay(t *testing.T) {
@@ -77,16 +79,16 @@ func TestFiltersOfQueryAndFlagsAddUp(t *testing.T) {
 func TestProfileAgent(t *testing.T) {
 	s := newOnyx(t)
 	doors := testDoors(s.URL)
-	decide := doors.Decide
+	decide := doors.decide
 	for _, test := range []struct {
 		agent int
 		want  any
 	}{{7, 7.0}, {0, nil}} {
 		s.searches = nil
-		doors.Decide = func(w Where) (Target, error) {
-			target, err := decide(w)
-			target.Agent = &test.agent
-			return target, err
+		doors.decide = func(w target.Request) (target.Choice, error) {
+			choice, err := decide(w)
+			choice.Agent.ID = &test.agent
+			return choice, err
 		}
 		run(t, doors, terminal{}, "search", "deploy").check(t, ExitSuccess)
 		if got := s.asked(t)["persona_id"]; got != test.want {

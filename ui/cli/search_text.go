@@ -14,6 +14,7 @@ import (
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/ui/passage"
+	"quarry/ui/target"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 )
 
 // searchText lays results out for a person.
-func (a *app) searchText(outcomes []outcome, explain bool, target Target) string {
+func (a *app) searchText(outcomes []outcome, explain bool, choice target.Choice) string {
 	var text strings.Builder
 	width := max(10, min(a.io.columns(), widestText+textIndent))
 	for i, o := range outcomes {
@@ -43,7 +44,7 @@ func (a *app) searchText(outcomes []outcome, explain bool, target Target) string
 			}
 			text.WriteString(a.resultText(result, o.query.words, width, len(o.response.Searched) > 1))
 		}
-		text.WriteString(a.footer(o.response, width, explain, target))
+		text.WriteString(a.footer(o.response, width, explain, choice))
 	}
 	return text.String()
 }
@@ -160,7 +161,7 @@ func (a *app) mark(content string, marks []wire.Span) string {
 }
 
 // footer tells what else there is and how to read on.
-func (a *app) footer(response *wire.SearchResponse, width int, explain bool, target Target) string {
+func (a *app) footer(response *wire.SearchResponse, width int, explain bool, choice target.Choice) string {
 	var text strings.Builder
 	results := response.Results
 	if len(results) == 0 {
@@ -174,13 +175,13 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool, tar
 		told += fmt.Sprintf(", %d documents match", response.TotalMatches)
 	}
 	if len(response.Searched) > 0 {
-		told += " in " + strings.Join(searchedNames(response.Searched, target), ", ")
+		told += " in " + strings.Join(searchedNames(response.Searched, choice), ", ")
 	}
 	line := func(line string) { text.WriteString(a.style.Muted.Render(line) + "\n") }
 	text.WriteString("\n")
 	line(ansi.Truncate(told, width, "…"))
 	if results[0].Ref != "" { // whole, however narrow the terminal: half a command cannot be run
-		line("read on: quarry read " + config.ShellQuote(results[0].Ref) + " --around 2" + a.readFlags(results[0], target))
+		line("read on: quarry read " + config.ShellQuote(results[0].Ref) + " --around 2" + a.readFlags(results[0], choice))
 	}
 	if explain {
 		for _, detail := range explained(response) {
@@ -191,22 +192,19 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool, tar
 }
 
 // searchedNames names where was searched. A server that no profile stands for has an address and no name.
-func searchedNames(searched []string, target Target) []string {
+func searchedNames(searched []string, choice target.Choice) []string {
 	names := slices.Clone(searched)
 	for i, name := range names {
-		if name == target.Profile && target.Kind == KindRemote && slices.Contains(unnamedTargets(), name) {
-			names[i] = target.ServerURL
+		if name == choice.Profile && choice.Kind == target.KindRemote && !choice.IsNamed() {
+			names[i] = choice.ServerURL
 		}
 	}
 	return names
 }
 
-// unnamedTargets are the labels of servers that stand in no configuration.
-func unnamedTargets() []string { return []string{"environment", "server", "onyx-cli"} }
-
 // readFlags are those with which a result can be read: of what was searched beside the target, its own profile.
-func (a *app) readFlags(result wire.SearchResult, target Target) string {
-	if len(target.Beside) > 0 && result.Origin != target.Profile {
+func (a *app) readFlags(result wire.SearchResult, choice target.Choice) string {
+	if len(choice.Beside()) > 0 && result.Origin != choice.Profile {
 		return " --profile " + config.ShellQuote(result.Origin)
 	}
 	return a.targetFlags()

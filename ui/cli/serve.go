@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"quarry/config"
+	"quarry/ui/target"
 )
 
 // serving is what serve is asked for.
 type serving struct {
-	options ServeOptions
+	options target.ServeOptions
 	rate    string
 }
 
@@ -40,7 +41,7 @@ func (a *app) serveCommand() *cobra.Command {
 	return command
 }
 
-func sshFlags(flags *pflag.FlagSet, ssh *ServeSSH) {
+func sshFlags(flags *pflag.FlagSet, ssh *target.SSHOptions) {
 	flags.StringVar(&ssh.Address, "ssh", "", "serve the explorer over SSH at this address (`ADDR`), like :2222")
 	flags.StringVar(&ssh.Keys, "ssh-keys", "",
 		"let in the keys of this `FILE`, each line with user=\"EMAIL\" or token=\"…\" first (also ssh.authorized_keys)")
@@ -68,18 +69,18 @@ func givenRate(command *cobra.Command, text string) (*config.Rate, error) {
 	return &rate, nil
 }
 
-func (a *app) serve(ctx context.Context, arguments []string, options ServeOptions) error {
+func (a *app) serve(ctx context.Context, arguments []string, options target.ServeOptions) error {
 	options, err := a.checkServing(arguments, options)
 	if err != nil {
 		return err
 	}
 	a.patient.Store(true)
-	options.Where, options.LogJSON = a.where(), a.flags.json
-	options.Listening = func(at Listening) { a.tellListening(ctx, at) }
+	options.Request, options.LogJSON = a.request(), a.flags.json
+	options.Listening = func(at target.Listening) { a.tellListening(ctx, at) }
 	if !a.flags.quiet {
 		options.Log = a.io.Err
 	}
-	err = a.doors.Serve(ctx, options)
+	err = a.program.Serve(ctx, options)
 	var unknown *net.DNSError
 	if errors.As(err, &unknown) {
 		return usage(listenRemedy, "%s is no address of this machine: %s", unknown.Name, unknown.Err)
@@ -88,7 +89,7 @@ func (a *app) serve(ctx context.Context, arguments []string, options ServeOption
 }
 
 // checkServing checks all that can be wrong about a command line.
-func (a *app) checkServing(arguments []string, options ServeOptions) (ServeOptions, error) {
+func (a *app) checkServing(arguments []string, options target.ServeOptions) (target.ServeOptions, error) {
 	ssh := &options.SSH
 	if options.HTTP != "" || ssh.Address == "" {
 		if err := a.localOnly(); err != nil {
@@ -100,9 +101,9 @@ func (a *app) checkServing(arguments []string, options ServeOptions) (ServeOptio
 		return options, usage("Give the address with --http or --ssh.", "%q: serve takes no arguments", arguments[0])
 	case options.HTTP == "" && ssh.Address == "":
 		return options, usage("Say where to listen: quarry serve --http 127.0.0.1:8080, or --ssh :2222", "nothing to serve")
-	case ssh.Address == "" && (ssh.Keys != "" || ssh.Token || ssh.Open || ssh.HostKey != "" || ssh.Limits != Limits{}):
+	case ssh.Address == "" && (ssh.Keys != "" || ssh.Token || ssh.Open || ssh.HostKey != "" || ssh.Limits != target.SSHLimits{}):
 		return options, usage("Say where to listen: --ssh :2222", "--ssh is missing")
-	case ssh.Limits.negative():
+	case ssh.Limits.Negative():
 		return options, usage("Give a number or a duration above 0, or leave the flag out.", "a limit must be more than 0")
 	}
 	for _, listener := range []struct {
@@ -122,7 +123,7 @@ func (a *app) checkServing(arguments []string, options ServeOptions) (ServeOptio
 }
 
 // tellListening tells where something listens, and how to use it.
-func (a *app) tellListening(ctx context.Context, at Listening) {
+func (a *app) tellListening(ctx context.Context, at target.Listening) {
 	if at.Fingerprint != "" {
 		host, port, _ := net.SplitHostPort(at.Address)
 		if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
@@ -159,7 +160,7 @@ func listenAddress(flag, text string) (string, error) {
 
 // hasTokens tells that somebody can use what is served.
 func (a *app) hasTokens(ctx context.Context) bool {
-	store, err := a.doors.Tokens(ctx, a.flags.library, a.flags.tenant)
+	store, err := a.program.Tokens(ctx, a.flags.library, a.flags.tenant)
 	if err != nil {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quarry/config"
+	"quarry/ui/target"
 )
 
 func TestServeRefusesAddresses(t *testing.T) {
@@ -15,7 +16,7 @@ func TestServeRefusesAddresses(t *testing.T) {
 	for _, address := range []string{"nope", ":99999", ":80a", "[::1", "1.2.3.4:5:6"} {
 		run(t, doors, terminal{}, "serve", "--http", address).check(t, ExitUsage).twoLines(t, address, "127.0.0.1:8080")
 	}
-	doors.Serve = func(context.Context, ServeOptions) error {
+	doors.Serve = func(context.Context, target.ServeOptions) error {
 		return &net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", Name: "nowhere.invalid"}}
 	}
 	run(t, doors, terminal{}, "serve", "--http", "nowhere.invalid:80").check(t, ExitUsage).twoLines(t, "no address of this machine")
@@ -24,14 +25,14 @@ func TestServeRefusesAddresses(t *testing.T) {
 // ownedTokens are those of a library that has some.
 type ownedTokens struct{ fakeTokens }
 
-func (ownedTokens) List(context.Context) ([]ListedToken, error) {
-	return []ListedToken{{User: "jo@acme.example"}}, nil
+func (ownedTokens) List(context.Context) ([]target.ListedToken, error) {
+	return []target.ListedToken{{User: "jo@acme.example"}}, nil
 }
 
 func TestServeAsksForTheFirstTokenOnly(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
-	doors.Serve = func(_ context.Context, options ServeOptions) error {
-		options.Listening(Listening{Address: "127.0.0.1:8080"})
+	doors.Serve = func(_ context.Context, options target.ServeOptions) error {
+		options.Listening(target.Listening{Address: "127.0.0.1:8080"})
 		return nil
 	}
 	if got := run(t, doors, terminal{}, "serve", "--http", "8080"); !strings.Contains(got.err, "Make the first one") {
@@ -64,7 +65,7 @@ func TestServeTakesARate(t *testing.T) {
 		"--rate=0":     {},
 		"--rate=5/m":   {Count: 5, Per: time.Minute},
 	} {
-		doors.Serve = func(_ context.Context, options ServeOptions) error {
+		doors.Serve = func(_ context.Context, options target.ServeOptions) error {
 			if (options.Rate == nil) != (want == nil) || want != nil && *options.Rate != *want {
 				t.Errorf("%s: %+v, want %+v", text, options.Rate, want)
 			}

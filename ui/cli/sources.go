@@ -12,6 +12,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/ui/target"
 )
 
 // sourceList is what a server can be searched for, as far as this token can learn.
@@ -113,7 +114,7 @@ func (a *app) sourcesCommand() *cobra.Command {
 	return command
 }
 
-func (a *app) printSources(ctx context.Context, c *client.Client, target Target) error {
+func (a *app) printSources(ctx context.Context, c *client.Client, choice target.Choice) error {
 	list := listSources(ctx, c)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -132,14 +133,14 @@ func (a *app) printSources(ctx context.Context, c *client.Client, target Target)
 	found := rows[jsonSource]{}
 	for _, source := range list.values {
 		row := jsonSource{Source: source, Name: client.SourceName(source), Description: client.SourceDescription(source),
-			Status: list.status[source], ListedBy: list.origin, Origin: target.Profile}
+			Status: list.status[source], ListedBy: list.origin, Origin: choice.Profile}
 		if count, counted := counts[source]; counted || counts != nil {
 			row.Documents = &count
 		}
 		found = append(found, row)
 	}
 	if a.wantsJSON() {
-		return a.printAnswer("sources", found, target.Private, false)
+		return a.printAnswer("sources", found, a.private(), false)
 	}
 	a.tellListing(list.origin)
 	return a.printSourceTable(found, counts != nil)

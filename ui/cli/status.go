@@ -10,6 +10,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/ui/passage"
+	"quarry/ui/target"
 )
 
 // The JSON of status, version 1. target is null, with target_error, when nothing is configured.
@@ -23,14 +24,14 @@ type jsonStatus struct {
 }
 
 type jsonTarget struct {
-	Kind       string   `json:"kind"` // remote, slack, library, sample
-	Profile    string   `json:"profile"`
-	ServerURL  string   `json:"server_url,omitempty"`
-	Library    string   `json:"library,omitempty"`
-	Rule       int      `json:"rule"`
-	Reason     string   `json:"reason"`
-	ConfigFrom string   `json:"config_from,omitempty"`
-	Origins    []Origin `json:"origins"`
+	Kind       string          `json:"kind"` // remote, slack, library, sample
+	Profile    string          `json:"profile"`
+	ServerURL  string          `json:"server_url,omitempty"`
+	Library    string          `json:"library,omitempty"`
+	Rule       int             `json:"rule"`
+	Reason     string          `json:"reason"`
+	ConfigFrom string          `json:"config_from,omitempty"`
+	Origins    []target.Origin `json:"origins"`
 }
 
 type jsonLibraryStatus struct {
@@ -64,15 +65,15 @@ func (a *app) statusCommand() *cobra.Command {
 
 // status prints what can be known, also when something cannot: then the exit code is that of the reason.
 func (a *app) status(ctx context.Context) error {
-	target, decideErr := a.decide()
+	choice, decideErr := a.decide()
 	status := jsonStatus{Searched: []string{}, Schema: schemaVersion}
 	if decideErr != nil {
 		status.TargetError = a.reasonOf(decideErr)
 	} else {
-		status.Searched = append(status.Searched, target.Profile)
-		status.Target = &jsonTarget{Kind: target.Kind, Profile: target.Profile, ServerURL: target.ServerURL,
-			Library: target.Library, Rule: target.Rule, Reason: target.Reason, ConfigFrom: target.ConfigFrom,
-			Origins: filled(target.Origins)}
+		status.Searched = append(status.Searched, choice.Profile)
+		status.Target = &jsonTarget{Kind: string(choice.Kind), Profile: choice.Profile, ServerURL: choice.ServerURL,
+			Library: choice.LibraryDir, Rule: choice.Rule, Reason: choice.Reason, ConfigFrom: choice.ConfigFrom(),
+			Origins: filled(choice.Origin)}
 	}
 	var libraryErr error
 	if status.Library, libraryErr = a.libraryStatus(ctx); libraryErr != nil {
@@ -83,7 +84,7 @@ func (a *app) status(ctx context.Context) error {
 	}
 	var err error
 	if a.wantsJSON() {
-		err = a.printAnswer("status", statusAnswer(status), target.Private, false)
+		err = a.printAnswer("status", statusAnswer(status), a.private(), false)
 	} else {
 		err = a.print([]byte(a.statusText(status, decideErr)))
 	}
@@ -92,7 +93,7 @@ func (a *app) status(ctx context.Context) error {
 		return err
 	case libraryErr != nil:
 		return libraryErr
-	case a.where().explicit():
+	case a.request().Explicit():
 		return decideErr
 	}
 	return nil
@@ -108,11 +109,11 @@ func (a *app) reasonOf(err error) string {
 
 // libraryStatus looks at the library without making one.
 func (a *app) libraryStatus(ctx context.Context) (jsonLibraryStatus, error) {
-	status := jsonLibraryStatus{Path: a.doors.LibraryFolder(a.flags.library), Roots: []wire.LibraryRoot{}}
+	status := jsonLibraryStatus{Path: a.libraryFolder(), Roots: []wire.LibraryRoot{}}
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
-	session, err := a.doors.OpenLibrary(ctx, a.flags.library, false)
-	if errors.Is(err, ErrNoLibrary) {
+	session, err := a.openLibrary(ctx, false)
+	if errors.Is(err, target.ErrNoLibrary) {
 		return status, nil
 	}
 	if err != nil {
@@ -156,8 +157,8 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 			line("What to do", "%s", sentence(failure.Do))
 		}
 	} else {
-		target := Target{Kind: status.Target.Kind, ServerURL: status.Target.ServerURL, Library: status.Target.Library}
-		line("Searches go to", "%s", target.describe())
+		shown := target.Choice{Kind: target.Kind(status.Target.Kind), ServerURL: status.Target.ServerURL, LibraryDir: status.Target.Library}
+		line("Searches go to", "%s", shown.Describe())
 		line("Because", "%s", status.Target.Reason)
 		line("Profile", "%s", status.Target.Profile)
 		for _, origin := range status.Target.Origins {

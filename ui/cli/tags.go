@@ -10,6 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/target"
 )
 
 // jsonTag is a row of tags --json, version 1.
@@ -30,8 +31,8 @@ func (a *app) tagsCommand() *cobra.Command {
 		Short: "List the tags that can be searched",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return a.list(command.Context(), nil, func(ctx context.Context, c *client.Client, target Target) error {
-				return a.printTags(ctx, c, target, arguments, limit)
+			return a.list(command.Context(), nil, func(ctx context.Context, c *client.Client, choice target.Choice) error {
+				return a.printTags(ctx, c, choice, arguments, limit)
 			})
 		},
 	}
@@ -39,7 +40,7 @@ func (a *app) tagsCommand() *cobra.Command {
 	return command
 }
 
-func (a *app) printTags(ctx context.Context, c *client.Client, target Target, arguments []string, limit int) error {
+func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Choice, arguments []string, limit int) error {
 	if len(arguments) > 1 {
 		return usage("Give one prefix, like team or team=in", "%d prefixes; at most one is allowed", len(arguments))
 	}
@@ -57,7 +58,7 @@ func (a *app) printTags(ctx context.Context, c *client.Client, target Target, ar
 	counts := tagCounts(ctx, c, tags)
 	found := rows[jsonTag]{}
 	for _, tag := range tags {
-		row := jsonTag{Key: tag.Key, Value: tag.Value, Source: tag.Source, Origin: target.Profile}
+		row := jsonTag{Key: tag.Key, Value: tag.Value, Source: tag.Source, Origin: choice.Profile}
 		if count, counted := counts[tag]; counted {
 			row.Documents = &count
 		}
@@ -68,7 +69,7 @@ func (a *app) printTags(ctx context.Context, c *client.Client, target Target, ar
 			cmp.Compare(a.Source, b.Source))
 	})
 	if a.wantsJSON() {
-		return a.printAnswer("tags", found, target.Private, false)
+		return a.printAnswer("tags", found, a.private(), false)
 	}
 	if len(found) == 0 {
 		a.say("No tags.")

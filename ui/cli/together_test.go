@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/exp/golden"
+
+	"quarry/ui/target"
 )
 
 // together answers as a server in this process that searched the library and a bare Onyx.
@@ -24,27 +26,27 @@ const together = `{"results":[
 func TestSeveralInOneGo(t *testing.T) {
 	s := newOnyx(t)
 	s.on("/search", body(http.StatusOK, []byte(together)))
-	var asked []Where
+	var asked []target.Request
 	doors := testDoors(s.URL)
-	decide := doors.Decide
-	doors.Decide = func(where Where) (Target, error) {
+	decide := doors.decide
+	doors.decide = func(where target.Request) (target.Choice, error) {
 		asked = append(asked, where)
-		target, err := decide(where)
-		target.Profile = "acme"
+		choice, err := decide(where)
+		choice.Profile = "acme"
 		if where.Together {
-			target.Beside = []string{"acme", "wiki"}
+			choice.Also = []target.Choice{{Kind: target.KindRemote, Profile: "wiki"}}
 		}
 		if where.Profile != "" {
-			target.Profile = where.Profile
+			choice.Profile = where.Profile
 		}
-		return target, err
+		return choice, err
 	}
 	for _, format := range []string{"json", "text"} {
 		t.Run(format, func(t *testing.T) {
 			asked = nil
 			got := run(t, doors, terminal{}, "search", "roll back", "--also", "local,wiki", "--source", "nowhere", "--format", format).check(t, ExitSuccess)
 			golden.RequireEqual(t, got.out)
-			if want := (Where{Together: true, Also: []string{"local", "wiki"}}); len(asked) != 1 || !reflect.DeepEqual(asked[0], want) {
+			if want := (target.Request{Together: true, Also: []string{"local", "wiki"}}); len(asked) != 1 || !reflect.DeepEqual(asked[0], want) {
 				t.Errorf("asked for %+v, want %+v", asked, want)
 			}
 			if format == "text" && !strings.Contains(got.err, "wiki did not answer in time") {
@@ -70,9 +72,9 @@ func TestSeveralInOneGo(t *testing.T) {
 
 func TestTheExplorerTakesAlso(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
-	var asked Where
-	decide := doors.Decide
-	doors.Decide = func(where Where) (Target, error) {
+	var asked target.Request
+	decide := doors.decide
+	doors.decide = func(where target.Request) (target.Choice, error) {
 		asked = where
 		return decide(where)
 	}

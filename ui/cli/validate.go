@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client"
+	"quarry/ui/target"
 )
 
 // The JSON of validate-config, version 1. Steps come in the order in which they are tried; those after a failed one are
@@ -90,30 +91,30 @@ func (a *app) validate(ctx context.Context) error {
 
 // run tries one step after the other until one fails.
 func (v *validation) run(ctx context.Context) {
-	var target Target
-	var session *Session
+	var choice target.Choice
+	var session *client.Session
 	defer func() {
 		if session != nil {
 			_ = session.Close()
 		}
 	}()
 	v.step("config", func() (detail string, err error) {
-		target, err = v.app.doors.Decide(v.app.where())
-		v.report.Config = target.ConfigFrom
-		return target.Reason, err
+		choice, err = v.app.decideTarget(v.app.request())
+		v.report.Config = choice.ConfigFrom()
+		return choice.Reason, err
 	})
 	v.step("server", func() (detail string, err error) {
-		session, err = target.Open(ctx)
-		v.report.Server = target.describe()
+		session, err = v.app.open(ctx, choice)
+		v.report.Server = choice.Describe()
 		return v.report.Server, err
 	})
-	if target.Check != nil {
-		v.slack(ctx, target)
+	if choice.Kind == target.KindSlack {
+		v.slack(ctx, choice)
 		return
 	}
 	v.step("reachable", func() (string, error) { return "answers", reach(ctx, session.Client) })
 	v.step("identity", func() (string, error) { return v.identity(ctx, session.Client) })
-	v.step("version", func() (string, error) { return v.version(ctx, session.Client, target.Kind) })
+	v.step("version", func() (string, error) { return v.version(ctx, session.Client, choice.Kind) })
 	v.step("permissions", func() (string, error) {
 		if len(v.report.Permissions) == 0 {
 			return "the server does not tell", nil
@@ -124,8 +125,12 @@ func (v *validation) run(ctx context.Context) {
 }
 
 // slack tries what there is of Slack: it tells no version and no permissions.
-func (v *validation) slack(ctx context.Context, target Target) {
-	who, err := target.Check(ctx)
+func (v *validation) slack(ctx context.Context, choice target.Choice) {
+	host, err := v.app.program.Host()
+	if err != nil {
+		return // the first step failed with it
+	}
+	who, err := host.CheckSlack(ctx, choice)
 	if v.report.User = who; who != "" || err == nil {
 		v.step("identity", func() (string, error) { return who, nil })
 	}
@@ -166,7 +171,7 @@ func (v *validation) identity(ctx context.Context, c *client.Client) (string, er
 	return me.Email, nil
 }
 
-func (v *validation) version(ctx context.Context, c *client.Client, kind string) (string, error) {
+func (v *validation) version(ctx context.Context, c *client.Client, kind target.Kind) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	version, err := c.Version(ctx)
@@ -177,7 +182,7 @@ func (v *validation) version(ctx context.Context, c *client.Client, kind string)
 	if version.Quarry != nil {
 		return fmt.Sprintf("%s (quarry %s)", version.BackendVersion, version.Quarry.Version), nil
 	}
-	if kind == KindRemote && olderThan(version.BackendVersion, oldestTested) {
+	if kind == target.KindRemote && olderThan(version.BackendVersion, oldestTested) {
 		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest that was tested",
 			version.BackendVersion, oldestTested))
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"quarry/ui/target"
 )
 
 // versionTime is how long a server may take to tell its version.
@@ -37,17 +39,17 @@ func (a *app) versionCommand() *cobra.Command {
 func (a *app) printVersion(ctx context.Context) error {
 	server := a.serverVersion(ctx)
 	if a.flags.json {
-		text, err := encodeJSON(jsonVersion{Client: a.doors.Version, Commit: a.doors.Commit, Date: a.doors.Date, Server: server,
+		text, err := encodeJSON(jsonVersion{Client: a.program.Version, Commit: a.program.Commit, Date: a.program.Date, Server: server,
 			Schema: schemaVersion})
 		if err != nil {
 			return err
 		}
 		return a.print(text)
 	}
-	own := a.doors.Version
-	if a.doors.Commit != "" {
-		day, _, _ := strings.Cut(a.doors.Date, "T")
-		own += " (" + strings.TrimSpace(string(clipBytes([]byte(a.doors.Commit), 7))+" "+day) + ")"
+	own := a.program.Version
+	if a.program.Commit != "" {
+		day, _, _ := strings.Cut(a.program.Date, "T")
+		own += " (" + strings.TrimSpace(string(clipBytes([]byte(a.program.Commit), 7))+" "+day) + ")"
 	}
 	return a.print(fmt.Appendf(nil, "Client version: %s\nServer version: %s\n", own, server))
 }
@@ -59,11 +61,11 @@ func (a *app) serverVersion(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	target, err := a.doors.Decide(a.where())
+	choice, err := a.decideTarget(a.request())
 	if err != nil {
 		return "unknown (not configured)"
 	}
-	session, err := target.Open(ctx)
+	session, err := a.open(ctx, choice)
 	if err != nil {
 		return "unknown (could not reach server)"
 	}
@@ -77,7 +79,7 @@ func (a *app) serverVersion(ctx context.Context) string {
 	case version.Quarry != nil && version.Quarry.Version != "":
 		return fmt.Sprintf("%s (quarry %s)", version.BackendVersion, version.Quarry.Version)
 	}
-	if target.Kind == KindRemote && olderThan(version.BackendVersion, oldestTested) {
+	if choice.Kind == target.KindRemote && olderThan(version.BackendVersion, oldestTested) {
 		a.note("this server is older than %d.0, the oldest that was tested", oldestTested)
 	}
 	return version.BackendVersion

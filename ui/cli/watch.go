@@ -148,7 +148,7 @@ func folders(n int) string {
 
 // libraryRoots lists what was added to the local library.
 func (a *app) libraryRoots(ctx context.Context) ([]string, error) {
-	session, err := a.doors.OpenLibrary(ctx, a.flags.library, false)
+	session, err := a.openLibrary(ctx, false)
 	if err != nil {
 		return nil, err
 	}

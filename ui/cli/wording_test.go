@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/target"
 )
 
 func TestFlagErrorsSayWhatIsExpected(t *testing.T) {
@@ -56,7 +58,7 @@ func TestReadOnRepeatsTheTarget(t *testing.T) {
 }
 
 func TestServersWithoutAProfileAreNamed(t *testing.T) {
-	target := Target{Kind: KindRemote, Profile: "environment", ServerURL: "https://onyx.example"}
+	target := target.Choice{Kind: target.KindRemote, Profile: "environment", ServerURL: "https://onyx.example"}
 	if got := searchedNames([]string{"environment", "local"}, target); got[0] != "https://onyx.example" || got[1] != "local" {
 		t.Errorf("%v", got)
 	}
@@ -65,8 +67,8 @@ func TestServersWithoutAProfileAreNamed(t *testing.T) {
 func TestStatusAlwaysPrints(t *testing.T) {
 	s := newOnyx(t)
 	doors := testDoors(s.URL)
-	doors.Decide = failing(errNotConfigured).Decide
-	doors.OpenLibrary = func(context.Context, string, bool) (*Session, error) { return nil, ErrNoLibrary }
+	doors.decide = failing(errNotConfigured).decide
+	doors.openLibrary = func(context.Context, string, bool) (*client.Session, error) { return nil, target.ErrNoLibrary }
 	got := run(t, doors, terminal{}, "status").check(t, ExitSuccess)
 	if !strings.Contains(got.out, `"target_error": "no server is configured"`) {
 		t.Errorf("stdout %s", got.out)
@@ -75,7 +77,7 @@ func TestStatusAlwaysPrints(t *testing.T) {
 	if !strings.Contains(got.out, `"target": null`) {
 		t.Errorf("stdout %s", got.out)
 	}
-	doors.OpenLibrary = func(context.Context, string, bool) (*Session, error) {
+	doors.openLibrary = func(context.Context, string, bool) (*client.Session, error) {
 		return nil, &Failure{Code: ExitGeneral, What: "cannot read the library", Do: "Ask.", Err: errors.New("no")}
 	}
 	got = run(t, doors, terminal{}, "status").check(t, ExitGeneral)

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"quarry/client"
 	"quarry/internal/guard"
 	"quarry/ui/explorer/screentest/terminal"
 )
@@ -76,7 +77,7 @@ func TestRunReturnsAPanic(t *testing.T) {
 	screen := terminal.New(terminal.Options{Width: 80, Height: 24})
 	defer screen.Close()
 	target := sampleTarget(t)
-	target.Open = func(context.Context) (*Session, error) { panic("while opening") }
+	target.Open = func(context.Context) (*client.Session, error) { panic("while opening") }
 	err := Run(t.Context(), Options{Target: target, Theme: "dark", Width: 80, Height: 24},
 		Terminal{In: screen.Input(), Out: screen.Cooked(), Env: []string{"TERM=xterm-256color"}, Sizes: make(chan Size)})
 	var caught *guard.PanicError
@@ -93,14 +94,14 @@ func TestAPanicRestoresTheTerminal(t *testing.T) {
 	t.Parallel()
 	target := longLibrary().library(t)
 	open := target.Open
-	target.Open = func(ctx context.Context) (*Session, error) {
+	target.Open = func(ctx context.Context) (*client.Session, error) {
 		session, err := open(ctx)
 		session.Close = func() error { panic("while closing") }
 		return session, err
 	}
 	screen := start(t, 120, 30, Options{Target: target, Query: "rollback"})
 	screen.WaitText("2 passages")
-	screen.Message(arrivedMsg{target: Target{Open: func(context.Context) (*Session, error) { panic("while opening") }}})
+	screen.Message(arrivedMsg{target: Target{Open: func(context.Context) (*client.Session, error) { panic("while opening") }}})
 	if err := screen.WaitEnd(); !errors.Is(err, tea.ErrProgramPanic) {
 		t.Errorf("the program ended with %v", err)
 	}

@@ -40,7 +40,7 @@ type completing struct {
 type offered struct {
 	typed       uint64 // version of the box
 	shown       *shown
-	session     *Session
+	session     *client.Session
 	listed      int // sources
 	completions []completion
 }

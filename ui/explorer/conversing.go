@@ -38,7 +38,7 @@ type chatMsg struct {
 
 // noChatsMsg says that a server keeps no conversations, or shows none to this token.
 type noChatsMsg struct {
-	session *Session
+	session *client.Session
 	reason  string
 }
 

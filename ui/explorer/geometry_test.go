@@ -154,7 +154,7 @@ func awkwardModel(t *testing.T, random *rand.Rand) *Model {
 	profile := []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI, colorprofile.ASCII}[random.IntN(3)]
 	texts := awkward()
 	target := Target{Kind: Kind(random.IntN(3)), Where: texts[random.IntN(8)], Examples: texts[:3],
-		Open: func(context.Context) (*Session, error) { return nil, fmt.Errorf("never") }}
+		Open: func(context.Context) (*client.Session, error) { return nil, fmt.Errorf("never") }}
 	m := New(t.Context(), Options{Target: target, Now: today, Profile: profile, Theme: "auto", Width: 120, Height: 40,
 		Query: texts[random.IntN(10)]})
 	m.conn.welcome = welcome{sources: []wire.FacetValue{{Value: "slack", Count: 3}, {Value: "日本語", Count: 1}}, exact: true, documents: 4}

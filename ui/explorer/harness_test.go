@@ -28,7 +28,7 @@ func sampleTarget(t testing.TB) Target {
 	home := t.TempDir()
 	env := map[string]string{"HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home, "XDG_CACHE_HOME": home,
 		"QUARRY_HOME": home + "/library"}
-	host, err := target.NewHost(func(key string) (string, bool) { value, ok := env[key]; return value, ok }, nil, "test")
+	host, err := target.NewHost(func(key string) (string, bool) { value, ok := env[key]; return value, ok }, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +37,13 @@ func sampleTarget(t testing.TB) Target {
 		t.Fatal(err)
 	}
 	return Target{Kind: Sample, Where: "the sample library", Examples: []string{"how do we roll back a deploy"},
-		Open: func(ctx context.Context) (*Session, error) {
+		Open: func(ctx context.Context) (*client.Session, error) {
 			opened, err := host.Open(ctx, choice)
 			if err != nil {
 				return nil, err
 			}
 			t.Cleanup(func() { _ = opened.Close() })
-			return &Session{Client: opened.Client}, nil
+			return &client.Session{Client: opened.Client}, nil
 		}}
 }
 
@@ -104,19 +104,19 @@ func (s *script) remote(t testing.TB) Target {
 	t.Helper()
 	server, transport := memnet.Serve(s)
 	t.Cleanup(func() { transport.CloseIdleConnections(); server.Close() })
-	return Target{Kind: Remote, Where: "acme · onyx.acme.com", Open: func(context.Context) (*Session, error) {
+	return Target{Kind: Remote, Where: "acme · onyx.acme.com", Open: func(context.Context) (*client.Session, error) {
 		c, err := client.New(client.Options{BaseURL: server.URL, Profile: "acme", Transport: transport,
 			Token: func(context.Context) (string, error) { return "onyx_pat_test", nil }})
-		return &Session{Client: c}, err
+		return &client.Session{Client: c}, err
 	}}
 }
 
 // library is the target of a scripted server that stands for a library of this machine.
 func (s *script) library(t testing.TB) Target {
 	t.Helper()
-	return Target{Kind: Library, Where: "the library", Open: func(context.Context) (*Session, error) {
+	return Target{Kind: Library, Where: "the library", Open: func(context.Context) (*client.Session, error) {
 		c, err := client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(s), Local: true})
-		return &Session{Client: c}, err
+		return &client.Session{Client: c}, err
 	}}
 }
 

@@ -26,7 +26,7 @@ type welcome struct {
 
 // connection is the open target, and what waits for it.
 type connection struct {
-	session *Session // nil until the target is open
+	session *client.Session // nil until the target is open
 	opening *request
 	welcome welcome
 	version string // of the library, as last reported
@@ -37,19 +37,19 @@ type connection struct {
 
 type openedMsg struct {
 	id      int
-	session *Session
+	session *client.Session
 	err     error
 }
 
 type welcomeMsg struct {
-	session *Session
+	session *client.Session
 	welcome welcome
 }
 
-type versionTickMsg struct{ session *Session }
+type versionTickMsg struct{ session *client.Session }
 
 type versionMsg struct {
-	session *Session
+	session *client.Session
 	version string
 	err     error
 }
@@ -121,7 +121,7 @@ func (m *Model) openingFailure() *failure {
 }
 
 // closing releases a session that is not wanted any more.
-func closing(session *Session) tea.Cmd {
+func closing(session *client.Session) tea.Cmd {
 	if session == nil || session.Close == nil {
 		return nil
 	}

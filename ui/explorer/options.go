@@ -42,13 +42,7 @@ type Target struct {
 	// Examples are questions that this target answers well.
 	Examples []string
 	// Open connects. It is called after the first paint, and again when it failed and the person asks.
-	Open func(ctx context.Context) (*Session, error)
-}
-
-// Session is an open target. Close may be nil.
-type Session struct {
-	Client *client.Client
-	Close  func() error
+	Open func(ctx context.Context) (*client.Session, error)
 }
 
 // Capabilities is all that a session may do to the machine that it runs on. A nil function is refused with its reason.

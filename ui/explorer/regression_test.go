@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"quarry/client"
 	"quarry/client/wire"
 )
 
@@ -173,8 +174,8 @@ func TestATargetThatOpensAfterTheEndIsClosed(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	closed := 0
-	m := New(ctx, Options{Target: Target{Kind: Library, Where: "x", Open: func(context.Context) (*Session, error) {
-		return &Session{Close: func() error { closed++; return nil }}, nil
+	m := New(ctx, Options{Target: Target{Kind: Library, Where: "x", Open: func(context.Context) (*client.Session, error) {
+		return &client.Session{Close: func() error { closed++; return nil }}, nil
 	}}, Now: today, Width: 120, Height: 40})
 	command := m.open()
 	cancel()  // the person quits
@@ -222,9 +223,9 @@ func TestMoreResultsThanAskedForAreCut(t *testing.T) {
 // A server that needs no closing may be opened for somebody who has left meanwhile.
 func TestOpenedTooLate(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	m := New(ctx, Options{Target: Target{Kind: Remote, Where: "a server", Open: func(context.Context) (*Session, error) {
+	m := New(ctx, Options{Target: Target{Kind: Remote, Where: "a server", Open: func(context.Context) (*client.Session, error) {
 		leave()
-		return &Session{}, nil
+		return &client.Session{}, nil
 	}}})
 	m.open()() // which must not fail
 }

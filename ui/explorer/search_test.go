@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"quarry/client"
 	"quarry/client/wire"
 )
 
@@ -243,7 +244,7 @@ func TestALateAnswerIsDropped(t *testing.T) {
 	m.Update(chunksMsg{id: 6, whole: true})
 	m.Update(blameMsg{id: 6, counts: []int{1}})
 	m.Update(facetsMsg{id: 6, facets: &wire.FacetCounts{}})
-	m.Update(openedMsg{id: 6, session: &Session{}})
+	m.Update(openedMsg{id: 6, session: &client.Session{}})
 	if m.filters.cut != nil || m.conn.session != nil {
 		t.Error("a late count or session was taken")
 	}
@@ -343,7 +344,7 @@ func TestATargetThatCannotBeOpened(t *testing.T) {
 	}}
 	working := server.remote(t)
 	broken := working
-	broken.Open = func(ctx context.Context) (*Session, error) {
+	broken.Open = func(ctx context.Context) (*client.Session, error) {
 		if tries.Add(1) == 1 {
 			return nil, fmt.Errorf("the library was written by a newer quarry")
 		}

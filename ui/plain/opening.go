@@ -27,18 +27,21 @@ func (s *session) connect(ctx context.Context) *opening {
 		o := &opening{done: make(chan struct{})}
 		s.opening = o
 		guard.Go(func() {
-			c, closer, err := s.Open(ctx)
-			o.take(c, closer, err)
-		}, func(err error) { o.take(nil, nil, err) })
+			opened, err := s.Open(ctx)
+			o.finish(opened, err)
+		}, func(err error) { o.finish(nil, err) })
 	}
 	return s.opening
 }
 
-// take keeps what was opened, or releases it where the conversation is over.
-func (o *opening) take(c *client.Client, closer func() error, err error) {
-	o.client, o.err = c, err
+// finish keeps what was opened, or releases it where the conversation is over.
+func (o *opening) finish(opened *client.Session, err error) {
+	if err != nil {
+		opened = &client.Session{}
+	}
+	o.client, o.err = opened.Client, err
 	o.mu.Lock()
-	o.close = closer
+	o.close = opened.Close
 	left := o.left
 	o.mu.Unlock()
 	close(o.done)

@@ -21,8 +21,8 @@ import (
 type Options struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Open connects. It is called once, before the first search; the function that it returns releases what was opened.
-	Open func(ctx context.Context) (*client.Client, func() error, error)
+	// Open connects. It is called once, before the first search.
+	Open func(ctx context.Context) (*client.Session, error)
 	// Label names what is searched, such as "acme, onyx.acme.com".
 	Label string
 	// Beside names the profiles whose documents are found here, though read elsewhere: by the origin of their results.

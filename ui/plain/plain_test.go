@@ -38,9 +38,9 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) open(context.Context) (*client.Client, func() error, error) {
+func (w *world) open(context.Context) (*client.Session, error) {
 	c, err := client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(http.HandlerFunc(w.serve))})
-	return c, func() error { return nil }, err
+	return &client.Session{Client: c, Close: func() error { return nil }}, err
 }
 
 func (w *world) serve(answer http.ResponseWriter, r *http.Request) {
@@ -173,8 +173,8 @@ func TestFailures(t *testing.T) {
 		}
 	}
 	w = newWorld(t)
-	w.options.Open = func(context.Context) (*client.Client, func() error, error) {
-		return nil, nil, &problem{"nothing was added", "quarry add PATH"}
+	w.options.Open = func(context.Context) (*client.Session, error) {
+		return nil, &problem{"nothing was added", "quarry add PATH"}
 	}
 	if said := w.transcript("deploy"); !strings.Contains(said, "Error: Nothing was added.\nWhat to do: quarry add PATH.") {
 		t.Errorf("%s", said)
@@ -347,12 +347,13 @@ func TestACancelledSearchOpensNothingTwice(t *testing.T) {
 	w := newWorld(t)
 	var opened, closed atomic.Int32
 	proceed, begun := make(chan struct{}), make(chan struct{}, 9)
-	w.options.Open = func(ctx context.Context) (*client.Client, func() error, error) {
+	w.options.Open = func(ctx context.Context) (*client.Session, error) {
 		opened.Add(1)
 		begun <- struct{}{}
 		<-proceed
-		c, _, err := w.open(ctx)
-		return c, func() error { closed.Add(1); return nil }, err
+		opened, err := w.open(ctx)
+		opened.Close = func() error { closed.Add(1); return nil }
+		return opened, err
 	}
 	p := w.sit(time.Hour)
 	fmt.Fprintln(p.in, "deploy")
@@ -375,11 +376,12 @@ func TestACancelledSearchOpensNothingTwice(t *testing.T) {
 func TestLeavingWhileOpening(t *testing.T) {
 	w := newWorld(t)
 	proceed, begun, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	w.options.Open = func(context.Context) (*client.Client, func() error, error) {
+	w.options.Open = func(context.Context) (*client.Session, error) {
 		close(begun)
 		<-proceed
-		c, _, err := w.open(context.WithoutCancel(t.Context()))
-		return c, func() error { close(closed); return nil }, err
+		opened, err := w.open(context.WithoutCancel(t.Context()))
+		opened.Close = func() error { close(closed); return nil }
+		return opened, err
 	}
 	p := w.sit(time.Hour)
 	fmt.Fprintln(p.in, "deploy")

@@ -14,10 +14,12 @@ import (
 	"golang.org/x/time/rate"
 
 	"quarry/client"
+	"quarry/config"
 	"quarry/theme"
 	"quarry/ui/cli"
 	"quarry/ui/explorer"
 	"quarry/ui/plain"
+	"quarry/ui/target"
 )
 
 // What a terminal may be. A larger one shows this much, and is drawn no further: each cell is kept several times over.
@@ -49,20 +51,38 @@ func (s *session) command(line string) int {
 	if s.arrival.hasPty {
 		streams.Width = min(s.arrival.pty.Window.Width, mostColumns)
 	}
-	return cli.Run(s.ctx, streams, arguments(line), cli.Doors{
+	return cli.Run(s.ctx, streams, arguments(line), cli.Program{
 		Version: s.server.Version, Guest: true, Broke: s.broke,
-		Decide:  func(cli.Where) (cli.Target, error) { return s.target(), nil },
+		Host:    func() (cli.Host, error) { return visited{session: s}, nil },
 		Explore: s.explore,
 	})
 }
 
-// target is what is searched, as the visitor.
-func (s *session) target() cli.Target {
-	return cli.Target{Kind: cli.KindRemote, Rule: 1, Reason: "the server is asked over SSH", Profile: s.visitor.client.Profile(),
-		ServerURL: s.server.Where, Agent: s.server.Agent, AgentName: s.server.AgentName, Private: s.server.People.KnowsPeople(),
-		Open: func(context.Context) (*cli.Session, error) {
-			return &cli.Session{Client: s.visitor.client, Close: nothing}, nil
-		}}
+// visited is what a visitor's commands work on. They reach what is declared here only.
+type visited struct {
+	cli.Host
+	session *session
+}
+
+// Decide returns what is searched, whatever the flags say.
+func (v visited) Decide(target.Request) (target.Choice, error) {
+	server := v.session.server
+	return target.Choice{Kind: target.KindRemote, Rule: target.RuleFlag, Reason: "the server is asked over SSH",
+		Profile: v.session.visitor.client.Profile(), ServerURL: server.Where,
+		Agent: config.Agent{ID: server.Agent, Name: server.AgentName}}, nil
+}
+
+// Open returns the visitor's client.
+func (v visited) Open(context.Context, target.Choice) (*client.Session, error) {
+	return v.session.opened()
+}
+
+// Private reports whether the visitor's questions are kept nowhere.
+func (v visited) Private() bool { return v.session.server.People.KnowsPeople() }
+
+// opened is the visitor's client, which outlives the command.
+func (s *session) opened() (*client.Session, error) {
+	return &client.Session{Client: s.visitor.client, Close: nothing}, nil
 }
 
 func nothing() error { return nil }
@@ -119,9 +139,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 	err := explorer.Run(ctx, explorer.Options{
 		Target: explorer.Target{Kind: explorer.Remote, Where: s.server.Where, Agent: s.server.Agent,
 			AgentName: s.server.AgentName, Examples: s.server.Examples,
-			Open: func(context.Context) (*explorer.Session, error) {
-				return &explorer.Session{Client: s.visitor.client}, nil
-			}},
+			Open: func(context.Context) (*client.Session, error) { return s.opened() }},
 		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "what is searched here is up to who runs the server"},
@@ -159,8 +177,8 @@ func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
 	editor := term.NewTerminal(duplex{s.keyboard, s}, "")
 	return plain.Run(ctx, plain.Options{
 		In: &lines{editor: editor}, Out: s, Err: s.stderr(),
-		Open:  func(context.Context) (*client.Client, func() error, error) { return s.visitor.client, nothing, nil },
-		Label: s.server.Where, Query: e.Query, Agent: e.Target.Agent, AgentName: e.Target.AgentName, Limit: e.Limit,
+		Open:  func(context.Context) (*client.Session, error) { return s.opened() },
+		Label: s.server.Where, Query: e.Query, Agent: e.Target.Agent.ID, AgentName: e.Target.Agent.Name, Limit: e.Limit,
 		Width: clamped(s.arrival.pty.Window).Width, Interrupts: make(chan struct{}),
 	})
 }

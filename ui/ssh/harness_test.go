@@ -56,7 +56,7 @@ func machineIn(t *testing.T, home string) *target.Host {
 	t.Helper()
 	environment := map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, "config"), "XDG_DATA_HOME": filepath.Join(home, "data"),
 		"XDG_STATE_HOME": filepath.Join(home, "state"), "XDG_CACHE_HOME": filepath.Join(home, "cache")}
-	machine, err := target.NewHost(func(key string) (string, bool) { value, ok := environment[key]; return value, ok }, nil, "1.2.3")
+	machine, err := target.NewHost(func(key string) (string, bool) { value, ok := environment[key]; return value, ok }, "1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func open(t *testing.T, where target.Request, change func(*ssh.Options)) *house 
 	home := t.TempDir()
 	h := &house{t: t, home: home, log: &journal{}, done: make(chan error, 1), machine: machineIn(t, home)}
 	h.machine.Log = slog.New(slog.NewTextHandler(h.log, nil))
-	served, err := h.machine.OpenServed(t.Context(), target.ServeOptions{Where: where})
+	served, err := h.machine.OpenServed(t.Context(), target.ServeOptions{Request: where})
 	if err != nil {
 		t.Fatal(err)
 	}

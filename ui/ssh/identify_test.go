@@ -278,7 +278,7 @@ func TestKeysAreReadAnew(t *testing.T) {
 func TestStartIsRefused(t *testing.T) {
 	c := newCompany(t)
 	_, line := key(t)
-	served, err := machineIn(t, t.TempDir()).OpenServed(t.Context(), target.ServeOptions{Where: target.Request{Library: c.folder}})
+	served, err := machineIn(t, t.TempDir()).OpenServed(t.Context(), target.ServeOptions{Request: target.Request{Library: c.folder}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,7 @@ func TestTokensInTheWrongPlaceAreNotTold(t *testing.T) {
 // served opens a library for visitors.
 func served(t *testing.T, folder string) *target.Served {
 	t.Helper()
-	opened, err := machineIn(t, t.TempDir()).OpenServed(t.Context(), target.ServeOptions{Where: target.Request{Library: folder}})
+	opened, err := machineIn(t, t.TempDir()).OpenServed(t.Context(), target.ServeOptions{Request: target.Request{Library: folder}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type TokenRequest struct {
 // ListedToken is a token and whose it is.
 type ListedToken struct {
 	wire.AccessToken
-	User string // email
+	User string `json:"user,omitempty"` // email
 }
 
 // Tokens administers the tokens of a library on its files: who can write them is its administrator.

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"github.com/spf13/pflag"
-
 	"quarry/config"
 	"quarry/server"
 )
@@ -22,14 +20,13 @@ type Host struct {
 	Log     *slog.Logger   // nil: nothing is logged
 }
 
-// NewHost finds the folders, reads the configuration, and binds the flags of this run to it (nil: none). The error
-// names what is wrong with the configuration.
-func NewHost(env config.Env, flags *pflag.FlagSet, version string) (*Host, error) {
+// NewHost finds the folders and reads the configuration. The error names what is wrong with it.
+func NewHost(env config.Env, version string) (*Host, error) {
 	paths, err := config.Locate(env)
 	if err != nil {
 		return nil, err
 	}
-	read, err := config.Load(paths, env, flags)
+	read, err := config.Load(paths, env, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +39,12 @@ func NewHost(env config.Env, flags *pflag.FlagSet, version string) (*Host, error
 
 // ReadOnly reports whether QUARRY_READONLY forbids every change to a library, directory, token or profile.
 func ReadOnly(env config.Env) bool { return config.ReadOnly(env) }
+
+// Private reports whether the configuration forbids copies of results and stored conversations.
+func (h *Host) Private() bool { return h.Config.Private }
+
+// Warnings returns what is wrong with the configuration as a whole.
+func (h *Host) Warnings() []config.Warning { return h.Config.Warnings }
 
 // Decide says where a run searches, and why. It opens nothing.
 func (h *Host) Decide(request Request) (Choice, error) {

@@ -23,7 +23,7 @@ import (
 func newHost(t *testing.T, home string, pairs ...string) *Host {
 	t.Helper()
 	h, err := NewHost(environment(append([]string{"HOME", home, "XDG_CONFIG_HOME", filepath.Join(home, "config"),
-		"QUARRY_HOME", filepath.Join(home, "data")}, pairs...)), nil, "1.2.3")
+		"QUARRY_HOME", filepath.Join(home, "data")}, pairs...)), "1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +62,23 @@ func addNote(t *testing.T, h *Host, text string) string {
 	return path
 }
 
-func closed(t *testing.T, opened *Opened) {
+func serveHTTP(h *Host, ctx context.Context, options ServeOptions, ready func(net.Addr)) error {
+	served, err := h.OpenServed(ctx, options)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = served.Close() }()
+	return served.ListenHTTP(ctx, options.HTTP, ready)
+}
+
+func closed(t *testing.T, opened *client.Session) {
 	t.Helper()
 	if err := opened.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
 }
 
-func search(t *testing.T, opened *Opened, query string) *wire.SearchResponse {
+func search(t *testing.T, opened *client.Session, query string) *wire.SearchResponse {
 	t.Helper()
 	response, err := opened.Client.Search(context.Background(), wire.SearchRequest{Query: query})
 	if err != nil {
@@ -310,7 +319,7 @@ func TestServe(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ready, done := make(chan net.Addr, 1), make(chan error, 1)
-	go func() { done <- h.Serve(ctx, ServeOptions{HTTP: "127.0.0.1:0"}, func(a net.Addr) { ready <- a }) }()
+	go func() { done <- serveHTTP(h, ctx, ServeOptions{HTTP: "127.0.0.1:0"}, func(a net.Addr) { ready <- a }) }()
 	address := <-ready
 
 	other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+address.String(), "QUARRY_PAT", made.Token)
@@ -359,7 +368,7 @@ func TestTheRateOfTheConfigurationHolds(t *testing.T) {
 			ctx, stop := context.WithCancel(context.Background())
 			ready, done := make(chan net.Addr, 1), make(chan error, 1)
 			go func() {
-				done <- h.Serve(ctx, ServeOptions{HTTP: "127.0.0.1:0", Rate: test.told}, func(a net.Addr) { ready <- a })
+				done <- serveHTTP(h, ctx, ServeOptions{HTTP: "127.0.0.1:0", Rate: test.told}, func(a net.Addr) { ready <- a })
 			}()
 			other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+(<-ready).String(), "QUARRY_PAT", made.Token)
 			choice, err := other.Decide(Request{})
@@ -401,7 +410,7 @@ func TestThePrivateLogHoldsNoQueries(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(context.Background())
 		ready, done := make(chan net.Addr, 1), make(chan error, 1)
-		go func() { done <- h.Serve(ctx, ServeOptions{HTTP: "127.0.0.1:0"}, func(a net.Addr) { ready <- a }) }()
+		go func() { done <- serveHTTP(h, ctx, ServeOptions{HTTP: "127.0.0.1:0"}, func(a net.Addr) { ready <- a }) }()
 		other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+(<-ready).String(), "QUARRY_PAT", made.Token)
 		choice, err := other.Decide(Request{})
 		if err != nil {
@@ -429,9 +438,9 @@ func TestThePrivateLogHoldsNoQueries(t *testing.T) {
 func TestWhatIsNotServed(t *testing.T) {
 	h := newHost(t, t.TempDir())
 	h.Config.Profiles = map[string]config.Profile{"work": {Name: "work", ServerURL: "https://w", Token: config.NewSecret("t")}}
-	serve := func(options ServeOptions) error { return h.Serve(context.Background(), options, nil) }
+	serve := func(options ServeOptions) error { return serveHTTP(h, context.Background(), options, nil) }
 	for _, where := range []Request{{Server: "https://w"}, {Profile: "work"}, {Sample: true}, {Profile: "wrok"}} {
-		wantKind(t, serve(ServeOptions{Where: where, HTTP: "127.0.0.1:0"}), ErrUsage, 2)
+		wantKind(t, serve(ServeOptions{Request: where, HTTP: "127.0.0.1:0"}), ErrUsage, 2)
 	}
 	h.Config.IndexEngine = "weaviate://w"
 	wantKind(t, serve(ServeOptions{HTTP: "127.0.0.1:0"}), ErrNotAvailable, 9, "index.engine")
@@ -445,7 +454,7 @@ func TestABrokenConfigurationIsToldAtOnce(t *testing.T) {
 	if err := os.WriteFile(file, []byte("them: dark"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := NewHost(environment([]string{"HOME", home, "QUARRY_CONFIG", file}), nil, "")
+	_, err := NewHost(environment([]string{"HOME", home, "QUARRY_CONFIG", file}), "")
 	var e *config.Error
 	if !errors.As(err, &e) || e.ExitCode() != 3 || e.File != file {
 		t.Errorf("%v", err)

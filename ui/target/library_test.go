@@ -18,7 +18,7 @@ func TestLibraryThatCannotBeUsed(t *testing.T) {
 	inFile := filepath.Join(file, "library")
 	_, err := h.OpenLibrary(ctx, inFile, true)
 	wantKind(t, err, ErrGeneral, 1, "cannot write to "+file, "QUARRY_HOME", "--library")
-	err = h.Serve(ctx, ServeOptions{Where: Request{Library: inFile}, HTTP: "127.0.0.1:0"}, nil)
+	err = serveHTTP(h, ctx, ServeOptions{Request: Request{Library: inFile}, HTTP: "127.0.0.1:0"}, nil)
 	wantKind(t, err, ErrGeneral, 1, "cannot write to "+file)
 	if err := h.MayWrite(filepath.Join(home, "new", "library")); err != nil {
 		t.Error(err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/server/llm/llmtest"
@@ -44,9 +45,9 @@ func TestTheConfiguredModelIsAsked(t *testing.T) {
 		t.Errorf("warned of %v", h.Config.Warnings)
 	}
 	addNote(t, h, "The lantern is lit at dusk.")
-	for _, open := range []func() (*Opened, error){
-		func() (*Opened, error) { return h.OpenLibrary(context.Background(), "", false) },
-		func() (*Opened, error) {
+	for _, open := range []func() (*client.Session, error){
+		func() (*client.Session, error) { return h.OpenLibrary(context.Background(), "", false) },
+		func() (*client.Session, error) {
 			choice, err := h.Decide(Request{Sample: true})
 			if err != nil {
 				return nil, err
@@ -89,7 +90,7 @@ func TestModelsThatAreNotConfigured(t *testing.T) {
 	} {
 		home := t.TempDir()
 		configure(t, home, text)
-		_, err := NewHost(environment([]string{"HOME", home, "XDG_CONFIG_HOME", filepath.Join(home, "config")}), nil, "1.2.3")
+		_, err := NewHost(environment([]string{"HOME", home, "XDG_CONFIG_HOME", filepath.Join(home, "config")}), "1.2.3")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -14,25 +14,9 @@ import (
 // ErrNoLibrary is in the chain of the error about a library that nobody made yet.
 var ErrNoLibrary = errors.New("there is no library yet")
 
-// Opened is a choice that can be searched.
-type Opened struct {
-	Client *client.Client
-	Choice Choice
-
-	close func() error
-}
-
-// Close releases the library's files. The client must not be used afterwards.
-func (o *Opened) Close() error {
-	if o.close == nil {
-		return nil
-	}
-	return o.close()
-}
-
 // Open makes a client for a choice. Nothing is read or sent before its first call: tokens and the files of a library
 // are opened then. A library that cannot be written, or is not to be (QUARRY_READONLY), is searched all the same.
-func (h *Host) Open(ctx context.Context, choice Choice) (*Opened, error) {
+func (h *Host) Open(ctx context.Context, choice Choice) (*client.Session, error) {
 	if choice.isTogether() {
 		return h.openTogether(ctx, choice)
 	}
@@ -53,7 +37,7 @@ func (h *Host) Open(ctx context.Context, choice Choice) (*Opened, error) {
 
 // OpenLibrary opens the library in dir, or that of this machine, whatever the active target is. With create it need not
 // exist; its folder is made by the first thing that is added.
-func (h *Host) OpenLibrary(ctx context.Context, dir string, create bool) (*Opened, error) {
+func (h *Host) OpenLibrary(ctx context.Context, dir string, create bool) (*client.Session, error) {
 	dir = h.LibraryFolder(dir)
 	if create {
 		if err := h.refuseChange("the library in " + dir); err != nil {
@@ -69,6 +53,11 @@ func (h *Host) OpenLibrary(ctx context.Context, dir string, create bool) (*Opene
 	return h.openServer(ctx, *choice, server.Options{Home: dir})
 }
 
+// LibraryChoice returns the choice of the library of this machine.
+func (h *Host) LibraryChoice() Choice {
+	return *localChoice(RuleLibrary, "the library in "+h.Paths.Data, config.LocalProfile, h.Paths.Data, "the data folder")
+}
+
 // needLibrary refuses a folder in which nothing was made yet, or that cannot be read.
 func (h *Host) needLibrary(dir string) error {
 	exists, err := libraryExists(dir)
@@ -82,7 +71,7 @@ func (h *Host) needLibrary(dir string) error {
 	return &Error{Kind: ErrNotAvailable, Problem: "nothing was added to " + dir, Err: ErrNoLibrary, Fix: fix}
 }
 
-func (h *Host) openRemote(choice Choice) (*Opened, error) {
+func (h *Host) openRemote(choice Choice) (*client.Session, error) {
 	c, err := client.New(client.Options{
 		BaseURL: choice.ServerURL, APIPrefix: choice.APIPrefix, Token: choice.token, Profile: choice.Profile,
 		UserAgent: h.userAgent(),
@@ -91,7 +80,7 @@ func (h *Host) openRemote(choice Choice) (*Opened, error) {
 		return nil, &Error{Kind: ErrNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
 			Fix: "correct the address or the prefix; quarry status says where they come from"}
 	}
-	return &Opened{Client: c, Choice: choice}, nil
+	return &client.Session{Client: c, Close: func() error { return nil }}, nil
 }
 
 func (h *Host) userAgent() string {
@@ -102,7 +91,7 @@ func (h *Host) userAgent() string {
 }
 
 // openServer opens a server in this process, for its owner.
-func (h *Host) openServer(ctx context.Context, choice Choice, options server.Options) (*Opened, error) {
+func (h *Host) openServer(ctx context.Context, choice Choice, options server.Options) (*client.Session, error) {
 	s, err := h.server(ctx, options, choice.Profile)
 	if err != nil {
 		return nil, err
@@ -114,7 +103,7 @@ func (h *Host) openServer(ctx context.Context, choice Choice, options server.Opt
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", choice.LibraryDir, err), s.Close())
 	}
-	return &Opened{Client: c, Choice: choice, close: s.Close}, nil
+	return &client.Session{Client: c, Close: s.Close}, nil
 }
 
 // server prepares a server over a library's files; it touches none of them yet.

@@ -164,13 +164,13 @@ func (h *Host) hosts(options ServeOptions) []string {
 // another; visitors over SSH are led wherever a run would search.
 func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 	if options.HTTP != "" {
-		dir, err := h.servedFolder(options.Where)
+		dir, err := h.servedFolder(options.Request)
 		if err != nil {
 			return Choice{}, err
 		}
 		return *localChoice(RuleFlag, "the library in "+dir, config.LocalProfile, dir, "the command"), nil
 	}
-	where := options.Where
+	where := options.Request
 	where.Visitors = true
 	choice, err := h.Decide(where)
 	if err == nil && choice.Kind == KindSlack {

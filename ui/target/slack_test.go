@@ -49,7 +49,7 @@ func TestSlackInOneGo(t *testing.T) {
 			"#boats · jo.ortiz@team", "[acme stranger team]", Request{Profile: "acme", Also: []string{"stranger"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			opened := openedTogether(t, h, c.request)
+			opened, choice := openedTogether(t, h, c.request)
 			response := search(t, opened, "brass lantern")
 			got := told(response)
 			for part := range strings.SplitSeq(c.want, "; ") {
@@ -57,22 +57,22 @@ func TestSlackInOneGo(t *testing.T) {
 					t.Errorf("got %s\nwithout %s", got, part)
 				}
 			}
-			if beside := fmt.Sprint(opened.Choice.Beside()); beside != c.beside {
+			if beside := fmt.Sprint(choice.Beside()); beside != c.beside {
 				t.Errorf("beside %s", beside)
 			}
-			if elsewhere := !strings.Contains(c.want, "@local"); opened.Choice.Elsewhere() != elsewhere {
+			if elsewhere := !strings.Contains(c.want, "@local"); choice.Elsewhere() != elsewhere {
 				t.Errorf("elsewhere: %v", !elsewhere)
 			}
 			for _, r := range response.Results {
 				if r.Origin == "team" && (r.SourceType != "slack" || r.Link == nil || *r.Link != inSlack.Permalink ||
-					r.Content != "Who took the **brass lantern**? @jo.ortiz" || len(r.Highlights) == 0 && opened.Choice.Kind == KindLibrary) {
+					r.Content != "Who took the **brass lantern**? @jo.ortiz" || len(r.Highlights) == 0 && choice.Kind == KindLibrary) {
 					t.Errorf("%+v", r)
 				}
 			}
 		})
 	}
 	asked := len(s.Queries())
-	opened := openedTogether(t, h, Request{})
+	opened, _ := openedTogether(t, h, Request{})
 	if response, err := opened.Client.Search(context.Background(), wire.SearchRequest{Query: "lantern", Sources: []string{"file"}}); err != nil ||
 		strings.Contains(told(response), "team") || len(s.Queries()) != asked {
 		t.Errorf("%v: %s; asked %q", err, told(response), s.Queries()[asked:])
@@ -129,7 +129,7 @@ func TestSlackWithoutAToken(t *testing.T) {
 // Slack answers as the owner of the token: nobody else may ask it through a server of ours.
 func TestSlackIsNotServed(t *testing.T) {
 	h := configured(t, "profiles:\n  team: {kind: slack, token: xoxp-1}\n")
-	for _, options := range []ServeOptions{{}, {Where: Request{Profile: "team"}}, {Where: Request{Profile: "team"}, HTTP: "127.0.0.1:0"}} {
+	for _, options := range []ServeOptions{{}, {Request: Request{Profile: "team"}}, {Request: Request{Profile: "team"}, HTTP: "127.0.0.1:0"}} {
 		_, err := h.OpenServed(context.Background(), options)
 		wantKind(t, err, ErrUsage, 2, "team", "serve a library")
 	}
@@ -153,11 +153,17 @@ func TestSlackBehindOnesOwnCertificate(t *testing.T) {
 	h := configured(t, fmt.Sprintf("profiles:\n  team: {kind: slack, server_url: %q, token: %s}\n", encrypted.URL+"/api", plain.Token))
 	addNote(t, h, "The brass lantern hangs in the boathouse.")
 	request := Request{Profile: "team"}
-	if got := told(search(t, openedTogether(t, h, request), "lantern")); !strings.Contains(got, "QUARRY_CA_BUNDLE") {
+	if got := told(lanterns(t, h, request)); !strings.Contains(got, "QUARRY_CA_BUNDLE") {
 		t.Errorf("without it: %s", got)
 	}
 	trusting(t, encrypted)
-	if got := told(search(t, openedTogether(t, h, request), "lantern")); got != "#boats · jo.ortiz@team" {
+	if got := told(lanterns(t, h, request)); got != "#boats · jo.ortiz@team" {
 		t.Errorf("with it: %s", got)
 	}
+}
+
+func lanterns(t *testing.T, h *Host, request Request) *wire.SearchResponse {
+	t.Helper()
+	opened, _ := openedTogether(t, h, request)
+	return search(t, opened, "lantern")
 }

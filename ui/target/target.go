@@ -3,7 +3,11 @@
 // library and to administering its files.
 package target
 
-import "quarry/config"
+import (
+	"slices"
+
+	"quarry/config"
+)
 
 // Kind says what a choice leads to.
 type Kind string
@@ -29,6 +33,11 @@ type Request struct {
 
 	// Visitors tells that others will search there, with tokens of their own: none of this user is looked for.
 	Visitors bool
+}
+
+// Explicit reports whether a flag names the target.
+func (r Request) Explicit() bool {
+	return r.Server != "" || r.Library != "" || r.Profile != "" || r.Sample
 }
 
 // The rules that decide, in their order.
@@ -63,6 +72,48 @@ type Choice struct {
 	token      config.TokenSource // of a remote and of Slack; reads nothing until it is called
 	searchAlso []string           // of the profile
 }
+
+// ConfigFrom names the file or the environment that the choice was read from.
+func (c Choice) ConfigFrom() string {
+	switch {
+	case c.File != "":
+		return c.File
+	case c.Rule == RuleEnvironment:
+		return "environment variables"
+	}
+	return "none: " + c.Reason
+}
+
+// SearchAgent returns the agent that searches name. A server that is searched through this process applies the agent of
+// its own profile, which the others do not know.
+func (c Choice) SearchAgent() config.Agent {
+	if c.Kind == KindRemote && len(c.Also) > 0 {
+		return config.Agent{}
+	}
+	return c.Agent
+}
+
+// Describe names the target for a person.
+func (c Choice) Describe() string {
+	switch {
+	case c.Kind == KindRemote:
+		return c.ServerURL
+	case c.Kind == KindSlack:
+		return "Slack (" + c.ServerURL + ")"
+	case c.Kind == KindSample:
+		return "the sample library"
+	case c.LibraryDir == "":
+		return "the local library"
+	}
+	return "the library in " + c.LibraryDir
+}
+
+// IsNamed reports whether the choice carries a name that a person gave it: that of a profile.
+func (c Choice) IsNamed() bool {
+	return (c.Kind == KindRemote || c.Kind == KindSlack) && c.Profile != "" && !slices.Contains(unnamed(), c.Profile)
+}
+
+func unnamed() []string { return []string{labelServer, labelEnvironment, labelOnyxCLI} }
 
 // Origin says where one value of a choice came from. A secret's Value is empty.
 type Origin struct {

@@ -133,7 +133,7 @@ func (c Choice) Elsewhere() bool {
 
 // openTogether opens a server in this process that asks the others. Each keeps its own token, which is read when a
 // search is sent there.
-func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *Opened, err error) {
+func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *client.Session, err error) {
 	base, asked := choice.split()
 	options := server.Options{Empty: true}
 	if base != nil {
@@ -146,7 +146,7 @@ func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *Opened, err 
 	} else {
 		base = &Choice{}
 	}
-	var open []*Opened
+	var open []*client.Session
 	closeAll := func() error {
 		var failed []error
 		for _, o := range slices.Backward(open) {
@@ -178,13 +178,13 @@ func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *Opened, err 
 		return nil, err
 	}
 	open = append(open, whole)
-	return &Opened{Client: whole.Client, Choice: choice, close: closeAll}, nil
+	return &client.Session{Client: whole.Client, Close: closeAll}, nil
 }
 
 // openFederated prepares a choice to be asked, and what is to be closed afterwards, if anything. A library that a flag
 // names must be there.
-func (h *Host) openFederated(ctx context.Context, choice Choice, patience time.Duration) (pipeline.Federated, *Opened, error) {
-	f := &federated{patience: patience, check: func() error { return nil }}
+func (h *Host) openFederated(ctx context.Context, choice Choice, patience time.Duration) (pipeline.Federated, *client.Session, error) {
+	f := &federated{choice: choice, patience: patience, check: func() error { return nil }}
 	var err error
 	switch choice.Kind {
 	case KindSlack:
@@ -206,7 +206,8 @@ func (h *Host) openFederated(ctx context.Context, choice Choice, patience time.D
 
 // federated is a target that a server in this process asks.
 type federated struct {
-	opened   *Opened
+	choice   Choice
+	opened   *client.Session
 	patience time.Duration
 	check    func() error // whether it can be asked by now
 
@@ -221,14 +222,14 @@ type learnt struct {
 }
 
 // Name is the profile.
-func (f *federated) Name() string { return f.opened.Choice.Profile }
+func (f *federated) Name() string { return f.choice.Profile }
 
 // Patience is how long it may take.
 func (f *federated) Patience() time.Duration { return f.patience }
 
 // Sources lists what a server says that is connected to it, once; nil where it does not say, or only a part.
 func (f *federated) Sources(ctx context.Context) []string {
-	if f.opened.Choice.Kind != KindRemote {
+	if f.choice.Kind != KindRemote {
 		return nil
 	}
 	if known := f.learnt().sources; known != nil {
@@ -277,7 +278,7 @@ func (f *federated) Search(ctx context.Context, request wire.SearchRequest) (*wi
 
 // agentID is the number of the profile's agent; one that has a name only is looked up once.
 func (f *federated) agentID(ctx context.Context) (*int, error) {
-	agent := f.opened.Choice.Agent
+	agent := f.choice.Agent
 	if agent.IsZero() || agent.ID != nil {
 		return agent.ID, nil
 	}

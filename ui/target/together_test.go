@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"quarry/client"
 	"quarry/client/wire"
 )
 
@@ -60,7 +61,7 @@ func configured(t *testing.T, text string) *Host {
 	return newHost(t, home)
 }
 
-func openedTogether(t *testing.T, h *Host, request Request) *Opened {
+func openedTogether(t *testing.T, h *Host, request Request) (*client.Session, Choice) {
 	t.Helper()
 	request.Together = true
 	choice, err := h.Decide(request)
@@ -72,7 +73,7 @@ func openedTogether(t *testing.T, h *Host, request Request) *Opened {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closed(t, opened) })
-	return opened
+	return opened, choice
 }
 
 // told lists titles with origins, and then the notes but that no model is there.
@@ -113,7 +114,7 @@ profiles:
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			opened := openedTogether(t, h, c.request)
+			opened, choice := openedTogether(t, h, c.request)
 			response := search(t, opened, "brass lantern")
 			if got := told(response); got != c.want {
 				t.Errorf("got %s\nwant %s", got, c.want)
@@ -121,7 +122,7 @@ profiles:
 			if got := fmt.Sprint(response.Searched); got != c.searched {
 				t.Errorf("searched %s, want %s", got, c.searched)
 			}
-			if got := fmt.Sprint(opened.Choice.Beside()); got != c.beside {
+			if got := fmt.Sprint(choice.Beside()); got != c.beside {
 				t.Errorf("beside %s, want %s", got, c.beside)
 			}
 		})
@@ -140,7 +141,7 @@ func TestNobodyElseIsAskedWhileOneTypes(t *testing.T) {
 	if err != nil || len(choice.Also) != 1 {
 		t.Fatalf("%+v, %v", choice, err)
 	}
-	opened := openedTogether(t, h, Request{Profile: "local"})
+	opened, _ := openedTogether(t, h, Request{Profile: "local"})
 	if _, err := opened.Client.Facets(context.Background(), wire.SearchRequest{}); err != nil {
 		t.Error(err)
 	}
@@ -189,7 +190,7 @@ func TestAnotherLibraryOfTheSameLabel(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "second")
 	second := newHost(t, t.TempDir(), "QUARRY_HOME", dir)
 	addNote(t, second, "A lantern of tin.")
-	opened := openedTogether(t, h, Request{Library: dir, Also: []string{"local"}})
+	opened, _ := openedTogether(t, h, Request{Library: dir, Also: []string{"local"}})
 	if got := told(search(t, opened, "lantern")); got != "Lanterns@library; Lanterns@local" {
 		t.Errorf("found %s", got)
 	}
@@ -227,7 +228,8 @@ func TestHostileServersBesideTheLibrary(t *testing.T) {
 			acme, _ := newServer(t, "t", answer)
 			h := configured(t, fmt.Sprintf("profiles:\n  acme: {server_url: %q, token: t}\n", acme))
 			addNote(t, h, "The brass lantern hangs in the boathouse.")
-			response := search(t, openedTogether(t, h, Request{Profile: "local", Also: []string{"acme"}}), "brass lantern")
+			opened, _ := openedTogether(t, h, Request{Profile: "local", Also: []string{"acme"}})
+			response := search(t, opened, "brass lantern")
 			got := told(response)
 			if !strings.HasPrefix(got, "Lanterns@local") || strings.ContainsAny(got, "\x1b\x00\x07") {
 				t.Errorf("found %q", got)

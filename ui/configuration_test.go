@@ -6,17 +6,21 @@ import (
 	"strings"
 	"testing"
 
-	"quarry/ui/cli"
+	"quarry/config"
 )
 
 func TestSaveWhereThereIsNoKeyring(t *testing.T) {
 	p := newPerson(t)
-	d := newDoors(Process{Env: p.env, Version: "1.2.3"})
-	where, err := d.save(t.Context(), cli.NewProfile{Name: "work", ServerURL: "https://onyx.acme.com", APIPrefix: "/api",
-		Token: "onyx_pat_typed"})
+	host, err := newRun(Process{Env: p.env, Version: "1.2.3"}).host()
 	if err != nil {
 		t.Fatal(err)
 	}
+	saved, err := host.SaveProfile(t.Context(), config.NewProfile{Activate: true, Typed: config.NewSecret("onyx_pat_typed"),
+		Profile: config.Profile{Name: "work", ServerURL: "https://onyx.acme.com"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	where := saved.Describe()
 	file := filepath.Join(p.home, "config", "quarry", "config.yaml")
 	if !strings.Contains(where, file) || !strings.Contains(where, "no system keyring") {
 		t.Errorf("saved in %s", where)
