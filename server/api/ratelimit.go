@@ -82,13 +82,13 @@ func (l *limiter) find(key string) *bucket {
 	return b
 }
 
-// admit counts a request of a token, or of a visitor who needs none, and of the chat session that its body names. It is
-// called once per request, after the caller is known.
+// admit counts a request of a token, or of a visitor who needs none, and of the chat session that its body names. Tokens
+// made with a token share its limit. It is called once per request, after the caller is known.
 func (l *limiter) admit(r *http.Request, who directory.Principal, body []byte) error {
 	if l == nil {
 		return nil
 	}
-	whose, key := "This token has used up its", who.Tenant+"/token/"+strconv.Itoa(who.TokenID)
+	whose, key := "This token has used up its", who.Tenant+"/token/"+strconv.Itoa(who.RootTokenID)
 	if who.TokenID == 0 {
 		whose, key = "You have used up your", "visitor/"+personOf(r, who)
 	}
