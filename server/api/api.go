@@ -120,6 +120,7 @@ type route struct {
 	maxBody int64         // bytes
 	handle  handler
 	limited bool    // counts against the limits of rate
+	changes bool    // counts against the rate of changes; not needed for what only administrators change
 	apart   bool    // has room of its own: it is needed most when everything else is taken
 	denied  failure // the answer without a valid token; the usual one where it is empty
 }
@@ -162,8 +163,8 @@ func (s *Server) routes() []route {
 		{pattern: "POST /onyx-api/ingestion", needs: directory.PermissionManageConnectors, timeout: ingestTimeout,
 			maxBody: 32 * megabyte, handle: s.ingest},
 		{pattern: "GET /user/pats", needs: basic, handle: s.listTokens},
-		{pattern: "POST /user/pats", needs: directory.PermissionCreateTokens, handle: s.addToken},
-		{pattern: "DELETE /user/pats/{id}", needs: basic, handle: s.deleteToken},
+		{pattern: "POST /user/pats", needs: directory.PermissionCreateTokens, changes: true, handle: s.addToken},
+		{pattern: "DELETE /user/pats/{id}", needs: basic, changes: true, handle: s.deleteToken},
 		{pattern: "GET /user/pats/scopes", needs: basic, handle: s.tokenScopes},
 	}...)
 }

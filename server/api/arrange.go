@@ -21,7 +21,8 @@ func (s *Server) arranging() []route {
 		{pattern: "POST /manage/admin/document-set", needs: admin, maxBody: megabyte, handle: s.addDocumentSet},
 		{pattern: "POST /manage/admin/user-group", needs: admin, maxBody: megabyte, handle: s.addGroup},
 		{pattern: "GET /manage/admin/user-group", needs: admin, handle: s.groups},
-		{pattern: "POST /persona", needs: directory.PermissionBasic, maxBody: megabyte, handle: s.addPersona},
+		{pattern: "POST /persona", needs: directory.PermissionBasic, maxBody: megabyte, changes: true, handle: s.addPersona},
+		{pattern: "DELETE /persona/{id}", needs: directory.PermissionBasic, changes: true, handle: s.removePersona},
 	}
 }
 

@@ -54,6 +54,29 @@ func (s *Server) addPersona(w http.ResponseWriter, r *http.Request, who director
 	return answer(w, described)
 }
 
+// removePersona answers DELETE /persona/{id}: an agent's owner or an administrator removes it for good.
+func (s *Server) removePersona(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	id, err := pathNumber(r, "id", "persona_id")
+	if err != nil {
+		return err
+	}
+	agent, err := s.agent(r.Context(), who, id)
+	if err != nil {
+		return err
+	}
+	if agent.Builtin || !who.Admin && agent.OwnerID != who.UserID {
+		return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS", "You can remove only your own agents.")
+	}
+	d, err := s.Directory(r.Context(), true)
+	if err != nil {
+		return err
+	}
+	if err := d.RemoveAgent(r.Context(), who.Tenant, id); err != nil {
+		return err
+	}
+	return answer(w, nil)
+}
+
 // readAgent reads an agent, and the numbers of its document sets.
 func readAgent(f *fields) (agent directory.Agent, sets []int) {
 	agent = directory.Agent{

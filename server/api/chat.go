@@ -32,12 +32,13 @@ func (s *Server) chatting() []route {
 	const read, write = directory.PermissionReadChat, directory.PermissionWriteChat
 	return []route{
 		{pattern: "POST /chat/send-chat-message", needs: write, timeout: askTimeout, maxBody: maxChat, limited: true,
-			handle: s.chat},
+			changes: true, handle: s.chat},
 		{pattern: "GET /chat/get-user-chat-sessions", needs: read, handle: s.chatSessions},
 		{pattern: "GET /chat/get-chat-session/{id}", needs: read, handle: s.chatSession},
-		{pattern: "POST /chat/create-chat-session", needs: write, handle: s.createChatSession},
-		{pattern: "PUT /chat/rename-chat-session", needs: directory.PermissionBasic, handle: s.renameChatSession},
-		{pattern: "POST /chat/stop-chat-session/{id}", needs: write, handle: s.stopChatSession},
+		{pattern: "POST /chat/create-chat-session", needs: write, changes: true, handle: s.createChatSession},
+		{pattern: "PUT /chat/rename-chat-session", needs: directory.PermissionBasic, changes: true,
+			handle: s.renameChatSession},
+		{pattern: "POST /chat/stop-chat-session/{id}", needs: write, changes: true, handle: s.stopChatSession},
 	}
 }
 

@@ -78,10 +78,15 @@ func (s *Server) keeper(ctx context.Context, who directory.Principal, session ch
 	return s.Chats(ctx, who.Tenant, true)
 }
 
-// sessionRefused tells the caller of a session that cannot be made.
+// sessionRefused explains why a session cannot be made or continued.
 func sessionRefused(err error) error {
-	if errors.Is(err, chat.ErrExists) {
+	switch {
+	case errors.Is(err, chat.ErrExists):
 		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "A chat session with this id already exists.")
+	case errors.Is(err, chat.ErrFull):
+		return coded(http.StatusBadRequest, "INVALID_INPUT", "This chat session is full. Start a new one.")
+	case errors.Is(err, chat.ErrNotFound): // it was dropped meanwhile
+		return detailed(http.StatusNotFound, "Chat session not found")
 	}
 	return err
 }

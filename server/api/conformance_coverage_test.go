@@ -210,6 +210,7 @@ func responses() map[string]any {
 		"GET /document/chunk-info": wire.ChunkInfo{},
 		"GET /persona":             []wire.Persona{}, "GET /persona/{id}": wire.FullPersona{}, "GET /agents": wire.PersonaPage{},
 		"POST /persona":                wire.FullPersona{},
+		"DELETE /persona/{id}":         (*wire.FullPersona)(nil), // null
 		"GET /manage/indexed-sources":  wire.IndexedSources{},
 		"GET /manage/connector-status": []wire.ConnectorStatus{}, "GET /manage/document-set": []wire.DocumentSet{},
 		"GET /query/valid-tags": wire.ValidTags{},

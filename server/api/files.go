@@ -34,7 +34,7 @@ const (
 func (s *Server) filing() []route {
 	return []route{
 		{pattern: "POST /user/projects/file/upload", needs: directory.PermissionBasic, timeout: ingestTimeout,
-			maxBody: wire.MaxUploadBytes, handle: s.uploadFiles},
+			maxBody: wire.MaxUploadBytes, changes: true, handle: s.uploadFiles},
 		{pattern: "GET /chat/file/{id}", needs: directory.PermissionBasic, handle: s.downloadFile},
 	}
 }

@@ -19,6 +19,7 @@ type guards struct {
 	room    *room
 	apart   *room
 	limits  *limiter
+	changes *limiter
 }
 
 func newGuards(options PublicOptions, now func() time.Time) *guards {
@@ -28,8 +29,21 @@ func newGuards(options PublicOptions, now func() time.Time) *guards {
 		flight: newFlight(flightOfPerson, flightInAll),
 		room:   newRoom(options.Concurrency, options.Concurrency*queueFactor),
 		apart:  newRoom(watchers, watchers*queueFactor),
-		limits: newLimiter(options.Rate, now),
+		limits: newLimiter(options.Rate, now), changes: newLimiter(changeRate(), now),
 	}
+}
+
+// admit counts a request against the limits of rate that its route has.
+func (g *guards) admit(r *http.Request, route route, who directory.Principal, body []byte) error {
+	if route.changes {
+		if err := g.changes.admitChange(r, who); err != nil {
+			return err
+		}
+	}
+	if route.limited {
+		return g.limits.admit(r, who, body)
+	}
+	return nil
 }
 
 // enter waits until a request may be worked on, until leave is called.
@@ -69,11 +83,9 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, wh
 		s.refuse(w, err)
 		return
 	}
-	if route.limited {
-		if err := guard.limits.admit(r, who, body); err != nil {
-			s.refuse(w, err)
-			return
-		}
+	if err := guard.admit(r, route, who, body); err != nil {
+		s.refuse(w, err)
+		return
 	}
 	leave, err := guard.enter(r, route, person)
 	if err != nil {

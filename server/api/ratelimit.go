@@ -19,6 +19,13 @@ type Rate struct {
 	Per   time.Duration
 }
 
+// searches are what a limiter of tokens counts.
+const searches = "searches and questions"
+
+// changeRate is how many requests that change something a person may make, as many at once and then one every half
+// second: more than anybody types, and less than fills a disk unnoticed.
+func changeRate() Rate { return Rate{Count: 120, Per: time.Minute} }
+
 // maxBuckets bounds what a limiter remembers: about 2 MB. Whoever was not heard of for longest is forgotten first, and
 // then begins anew.
 const maxBuckets = 10_000
@@ -93,7 +100,7 @@ func (l *limiter) admit(r *http.Request, who directory.Principal, body []byte) e
 		whose, key = "You have used up your", "visitor/"+personOf(r, who)
 	}
 	if wait, ok := l.take(key); !ok {
-		return tooMany(whose, l.rate, wait)
+		return tooMany(whose, searches, l.rate, wait)
 	}
 	session := sessionOf(r, body)
 	if session == "" {
@@ -101,7 +108,7 @@ func (l *limiter) admit(r *http.Request, who directory.Principal, body []byte) e
 	}
 	// A session is its person's, whatever tokens they use: nobody can use up somebody else's.
 	if wait, ok := l.take(who.Tenant + "/session/" + who.UserID + "/" + session); !ok {
-		return tooMany("This chat session has used up its", l.rate, wait)
+		return tooMany("This chat session has used up its", searches, l.rate, wait)
 	}
 	return nil
 }
@@ -121,12 +128,24 @@ func sessionOf(r *http.Request, body []byte) string {
 
 func isChat(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/chat/") }
 
+// admitChange counts a request of a person that changes something, whatever tokens they use. Administrators are not
+// limited: filling a server is their work.
+func (l *limiter) admitChange(r *http.Request, who directory.Principal) error {
+	if who.Admin {
+		return nil
+	}
+	if wait, ok := l.take(personOf(r, who)); !ok {
+		return tooMany("You have used up your", "changes and questions", l.rate, wait)
+	}
+	return nil
+}
+
 // tooMany says who has used up what is theirs, and when there is more.
-func tooMany(whose string, rate Rate, wait time.Duration) failure {
+func tooMany(whose, what string, rate Rate, wait time.Duration) failure {
 	seconds := max(1, int(math.Ceil(wait.Seconds()-1e-6)))
 	f := coded(http.StatusTooManyRequests, "RATE_LIMITED",
-		"%s %d searches and questions per %s. Try again in %s.",
-		whose, rate.Count, period(rate.Per), time.Duration(seconds)*time.Second)
+		"%s %d %s per %s. Try again in %s.",
+		whose, rate.Count, what, period(rate.Per), time.Duration(seconds)*time.Second)
 	f.retryAfter = strconv.Itoa(seconds)
 	return f
 }

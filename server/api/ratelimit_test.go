@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quarry/server/directory"
 )
 
 // clock is a clock that the test moves.
@@ -183,6 +185,61 @@ func TestSessionOfABody(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", test.path, nil)
 		if got := sessionOf(r, []byte(test.body)); got != test.session {
 			t.Errorf("%.60s: session %q", test.body, got)
+		}
+	}
+}
+
+// TestChangesAreLimitedPerPerson whatever tokens they use; administrators' are not.
+func TestChangesAreLimitedPerPerson(t *testing.T) {
+	w := newWorld(t)
+	handler, c := limited(w, Rate{})
+	change := func(who string, i int) *httptest.ResponseRecorder {
+		w.t.Helper()
+		route := []string{"POST /chat/create-chat-session", "DELETE /persona/987", "DELETE /user/pats/987"}[i%3]
+		if who == "chat" {
+			route = "POST /chat/create-chat-session"
+		}
+		method, target, _ := strings.Cut(route, " ")
+		return w.call(handler, who, method, target, "{}")
+	}
+	rate := changeRate()
+	for i := range rate.Count {
+		if got := change("jo", i); got.Code == http.StatusTooManyRequests {
+			t.Fatalf("change %d: HTTP %d %s", i, got.Code, got.Body)
+		}
+	}
+	for _, who := range []string{"jo", "chat"} {
+		refused := change(who, 0)
+		want := `{"error_code":"RATE_LIMITED","detail":"You have used up your 120 changes and questions per minute. Try again in 1s."}`
+		if got := strings.TrimSpace(refused.Body.String()); got != want || refused.Header().Get("Retry-After") != "1" {
+			t.Errorf("%s: %s, Retry-After %q", who, got, refused.Header().Get("Retry-After"))
+		}
+	}
+	if got := w.call(handler, "jo", "POST", "/search", `{"query":"deploy"}`).Code; got != http.StatusOK {
+		t.Errorf("a search: HTTP %d", got)
+	}
+	if got := change("kim", 0).Code; got == http.StatusTooManyRequests {
+		t.Error("somebody else is limited, too")
+	}
+	for i := range 2 * rate.Count {
+		if got := change("owner", i).Code; got == http.StatusTooManyRequests {
+			t.Fatalf("an administrator's change %d: HTTP %d", i, got)
+		}
+	}
+	c.now = c.now.Add(time.Second)
+	if got := change("jo", 0).Code; got == http.StatusTooManyRequests {
+		t.Error("after Retry-After")
+	}
+}
+
+// TestWhatChangesIsLimited: every route by which others than administrators change something.
+func TestWhatChangesIsLimited(t *testing.T) {
+	w := newWorld(t)
+	for _, r := range w.server.routes() {
+		method, _, _ := strings.Cut(r.pattern, " ")
+		forAdmins := r.needs == directory.PermissionAdmin || r.needs == directory.PermissionManageConnectors
+		if reads := method == "GET" || r.pattern == "POST /search"; r.changes == (reads || forAdmins) {
+			t.Errorf("%s: limited: %t", r.pattern, r.changes)
 		}
 	}
 }

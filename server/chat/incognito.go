@@ -15,11 +15,14 @@ import (
 
 // The bounds of incognito sessions. One that was not used for IncognitoIdle is forgotten. With more than
 // MostIncognito of one person, or when there are too many or too large ones in all, those go that were used longest ago.
+// One person's fill an eighth of the memory, so that they do not displace everybody else's.
 const (
 	MostIncognito    = 20
 	IncognitoIdle    = time.Hour
 	incognitoInAll   = 2000
 	incognitoMemory  = 64 << 20 // bytes, about
+	incognitoPerson  = incognitoMemory / 8
+	incognitoSession = incognitoPerson / 2
 	memoryOfDocument = 1 << 10
 )
 
@@ -67,7 +70,8 @@ func (i *Incognito) Close() {
 // forget drops what was idle for too long, and of what is too much the sessions that were used longest ago. One is
 // spared: it is being used.
 func (i *Incognito) forget(spared hiddenKey) {
-	ofUser := map[[2]string]int{}
+	type share struct{ sessions, size int }
+	ofUser := map[[2]string]share{}
 	latest := slices.SortedFunc(maps.Keys(i.sessions), func(a, b hiddenKey) int {
 		return cmp.Or(i.sessions[b].used.Compare(i.sessions[a].used), cmp.Compare(a.id, b.id))
 	})
@@ -75,13 +79,17 @@ func (i *Incognito) forget(spared hiddenKey) {
 	for at, key := range latest {
 		h := i.sessions[key]
 		user := [2]string{key.tenant, h.session.UserID}
-		ofUser[user]++
+		own := ofUser[user]
+		own.sessions, own.size = own.sessions+1, own.size+h.size
 		size += h.size
 		idle := i.now().Sub(h.used) >= IncognitoIdle
-		if key != spared && (idle || at >= incognitoInAll || ofUser[user] > MostIncognito || size > incognitoMemory) {
+		if key != spared && (idle || at >= incognitoInAll || own.sessions > MostIncognito || own.size > incognitoPerson ||
+			size > incognitoMemory) {
 			size -= h.size
+			own.size -= h.size
 			delete(i.sessions, key)
 		}
+		ofUser[user] = own
 	}
 	i.size = size
 	i.sweepLater()
@@ -174,7 +182,11 @@ func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, par
 			return 0, 0, err
 		}
 	}
+	full := false
 	err = i.use(session.ID, func(h *hidden) {
+		if full = len(h.messages)+2 > MostMessages || h.size+len(question) > incognitoSession; full {
+			return
+		}
 		now := i.now()
 		i.messages += 2
 		questionID, answerID = i.messages-1, i.messages
@@ -182,6 +194,9 @@ func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, par
 		h.messages = append(h.messages, Message{ID: questionID, Parent: parent, Type: TypeUser, Text: question, Sent: now},
 			Message{ID: answerID, Parent: questionID, Type: TypeAssistant, Sent: now})
 	})
+	if full {
+		err = ErrFull
+	}
 	return questionID, answerID, err
 }
 

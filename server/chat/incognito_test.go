@@ -74,7 +74,7 @@ func TestIncognitoMemory(t *testing.T) {
 	t.Parallel()
 	all := NewIncognito(time.Now, nil)
 	defer all.Close()
-	long := strings.Repeat("x", 8<<20)
+	long := strings.Repeat("x", 3<<20)
 	for range 30 {
 		session := NewSession("user"+NewSession("", time.Now()).ID, time.Now())
 		if _, _, err := all.Of("acme").Begin(t.Context(), session, true, 0, long); err != nil {
@@ -85,6 +85,30 @@ func TestIncognitoMemory(t *testing.T) {
 		}
 	}
 	if all.size > incognitoMemory || len(all.sessions) < 2 {
+		t.Errorf("%d sessions of %d bytes", len(all.sessions), all.size)
+	}
+}
+
+// TestOnePersonsIncognito leaves those of others alone, however much is said in it.
+func TestOnePersonsIncognito(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	all := NewIncognito(func() time.Time { now = now.Add(time.Millisecond); return now }, nil)
+	defer all.Close()
+	keeper := all.Of("acme")
+	kim, long := NewSession("kim", now), strings.Repeat("x", 3<<20)
+	if _, _, err := keeper.Begin(t.Context(), kim, true, 0, "one"); err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		if _, _, err := keeper.Begin(t.Context(), NewSession("jo", now), true, 0, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := keeper.Session(t.Context(), kim.ID); err != nil {
+		t.Errorf("another person's is gone: %v", err)
+	}
+	if all.size > incognitoPerson+memoryOfDocument*4 || len(all.sessions) < 3 {
 		t.Errorf("%d sessions of %d bytes", len(all.sessions), all.size)
 	}
 }

@@ -26,10 +26,21 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrExists: a session of that id is there already.
 	ErrExists = errors.New("a chat session of that id exists")
+	// ErrFull: nothing more can be said in a session.
+	ErrFull = errors.New("the chat session is full")
 )
 
-// MostSessions is how many sessions of one person are kept. With one more, the one that was used longest ago goes.
-const MostSessions = 1000
+// The bounds of what is kept of one person. With more sessions or bytes of them, those go that were used longest ago.
+const (
+	MostSessions  = 1000
+	MostChatBytes = 256 << 20
+)
+
+// The bounds of one session, which whoever reads it gets whole.
+const (
+	MostMessages     = 2000
+	MostSessionBytes = 16 << 20
+)
 
 // The types of messages.
 const (
@@ -63,7 +74,8 @@ type Keeper interface {
 	// Messages are all messages of a session, in the order in which they were sent.
 	Messages(ctx context.Context, session string) ([]Message, error)
 	// Begin notes a question behind a message of its session, 0 being none, and an answer to it that is still empty. A
-	// session that is new is added. One without a name gets the first words of the question.
+	// session that is new is added. One without a name gets the first words of the question. The error is ErrFull where
+	// nothing more can be said.
 	Begin(ctx context.Context, session Session, isNew bool, parent int, question string) (questionID, answerID int, err error)
 	// Attach notes the files that belong to a question.
 	Attach(ctx context.Context, session string, question int, files []wire.ChatFile) error
@@ -116,14 +128,19 @@ func (s *Store) Close() error { return s.db.Close() }
 
 // Add implements Keeper.
 func (s *Store) Add(ctx context.Context, session Session) error {
-	err := s.db.Update(ctx, func(tx *sql.Tx) error { return insertSession(ctx, tx, session) })
+	err := s.db.Update(ctx, func(tx *sql.Tx) error {
+		if err := insertSession(ctx, tx, session); err != nil {
+			return err
+		}
+		return dropSessions(ctx, tx, session)
+	})
 	if err != nil {
 		return fmt.Errorf("make a chat session: %w", err)
 	}
 	return nil
 }
 
-// insertSession adds a session, and drops those of its user that are too many by now.
+// insertSession adds a session.
 func insertSession(ctx context.Context, tx *sql.Tx, session Session) error {
 	made, err := tx.ExecContext(ctx, `INSERT INTO sessions (id, user_id, persona_id, name, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, session.ID, session.UserID, session.PersonaID, session.Name,
@@ -134,9 +151,46 @@ func insertSession(ctx context.Context, tx *sql.Tx, session Session) error {
 	if rows, err := made.RowsAffected(); err != nil || rows == 0 {
 		return errors.Join(ErrExists, err)
 	}
-	_, err = tx.ExecContext(ctx, `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE user_id = ? AND id <> ?
-		ORDER BY updated_at DESC, id LIMIT -1 OFFSET ?)`, session.UserID, session.ID, MostSessions-1)
+	return nil
+}
+
+// dropSessions drops those sessions of a session's user that are too many by now, but not the session itself.
+func dropSessions(ctx context.Context, tx *sql.Tx, session Session) error {
+	sessions, bytes := 0, 0
+	if err := tx.QueryRowContext(ctx, "SELECT count(*), sum(bytes) FROM sessions WHERE user_id = ?", session.UserID).
+		Scan(&sessions, &bytes); err != nil {
+		return err
+	}
+	if sessions <= MostSessions && bytes <= MostChatBytes {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE id IN (SELECT id FROM (
+		SELECT id, row_number() OVER latest AS place, sum(bytes) OVER latest AS bytes
+		FROM sessions WHERE user_id = ?1 AND id <> ?2 WINDOW latest AS (ORDER BY updated_at DESC, id))
+		WHERE place >= ?3 OR bytes > ?4)`, session.UserID, session.ID, MostSessions, MostChatBytes)
 	return err
+}
+
+// addTo counts a question as part of its session, unless that is full.
+func addTo(ctx context.Context, tx *sql.Tx, session Session, question string, now time.Time) error {
+	bytes, messages := 0, 0
+	err := tx.QueryRowContext(ctx, `SELECT bytes, (SELECT count(*) FROM messages WHERE session_id = sessions.id)
+		FROM sessions WHERE id = ?`, session.ID).Scan(&bytes, &messages)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	if messages+2 > MostMessages || bytes+len(question) > MostSessionBytes {
+		return ErrFull
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE sessions SET updated_at = ?, name = coalesce(nullif(name, ''), ?), bytes = bytes + ?
+		WHERE id = ?`, now.UnixMicro(), FirstWords(question), len(question), session.ID)
+	if err != nil {
+		return err
+	}
+	return dropSessions(ctx, tx, session)
 }
 
 const sessionColumns = "id, user_id, persona_id, name, created_at, updated_at"
@@ -276,8 +330,8 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, parent i
 			if err := insertSession(ctx, tx, session); err != nil {
 				return err
 			}
-		} else if _, err := tx.ExecContext(ctx, "UPDATE sessions SET updated_at = ?, name = coalesce(nullif(name, ''), ?) WHERE id = ?",
-			now.UnixMicro(), FirstWords(question), session.ID); err != nil {
+		}
+		if err := addTo(ctx, tx, session, question, now); err != nil {
 			return err
 		}
 		insert := func(parent int, kind, text string) (id int, err error) {
@@ -314,7 +368,8 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 			answer.Error, answer.Model, now, answer.Took.Microseconds(), answer.ID, session); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE sessions SET updated_at = ? WHERE id = ?", now, session)
+		_, err := tx.ExecContext(ctx, "UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ?", now,
+			len(answer.Text)+len(documents)+len(citations), session)
 		return err
 	})
 	if err != nil {

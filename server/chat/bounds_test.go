@@ -1,0 +1,95 @@
+package chat
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestASessionIsBounded in messages, wherever it is kept, and in bytes.
+func TestASessionIsBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	store, err := Open(t.Context(), "", clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	hidden := NewIncognito(clock, nil)
+	defer hidden.Close()
+	for name, keeper := range map[string]Keeper{"stored": store, "incognito": hidden.Of("acme")} {
+		session := NewSession("jo", now)
+		for i := range MostMessages / 2 {
+			if _, _, err := keeper.Begin(t.Context(), session, i == 0, 0, "?"); err != nil {
+				t.Fatalf("%s: question %d: %v", name, i, err)
+			}
+		}
+		if _, _, err := keeper.Begin(t.Context(), session, false, 0, "?"); !errors.Is(err, ErrFull) {
+			t.Errorf("%s: one question more: %v", name, err)
+		}
+		session, long := NewSession("jo", now), strings.Repeat("x", incognitoSession/3)
+		var answer int
+		for i := range 2 {
+			if _, answer, err = keeper.Begin(t.Context(), session, i == 0, 0, long); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := keeper.Finish(t.Context(), session.ID, Message{ID: answer, Text: strings.Repeat("x", MostSessionBytes)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := keeper.Begin(t.Context(), session, false, 0, "?"); !errors.Is(err, ErrFull) {
+			t.Errorf("%s: after a long answer: %v", name, err)
+		}
+		if _, _, err := keeper.Begin(t.Context(), NewSession("jo", now), false, 0, "?"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: a session that is gone: %v", name, err)
+		}
+	}
+}
+
+// TestBytesOfAPersonAreBounded: the sessions used longest ago go, and nobody else's.
+func TestBytesOfAPersonAreBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	store, err := Open(t.Context(), "", func() time.Time { now = now.Add(time.Second); return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	begin := func(user string) Session {
+		session := NewSession(user, now)
+		if _, _, err := store.Begin(t.Context(), session, true, 0, "?"); err != nil {
+			t.Fatal(err)
+		}
+		return session
+	}
+	kim, first, second := begin("kim"), begin("jo"), begin("jo")
+	if err := store.db.Update(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), "UPDATE sessions SET bytes = ? WHERE id <> ?", MostChatBytes/2+1, second.ID)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	third := begin("jo")
+	for _, step := range []struct{ bytes, left int }{{MostChatBytes/2 - 1, 4}, {MostChatBytes / 2, 3}} {
+		if err := store.db.Update(t.Context(), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(t.Context(), "UPDATE sessions SET bytes = ? WHERE id = ?", step.bytes, second.ID)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := store.Begin(t.Context(), third, false, 0, "?"); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := store.Count(t.Context()); err != nil || n != step.left {
+			t.Errorf("%d bytes leave %d sessions (%v)", step.bytes, n, err)
+		}
+	}
+	for id, want := range map[string]error{kim.ID: nil, first.ID: ErrNotFound, second.ID: nil, third.ID: nil} {
+		if _, err := store.Session(t.Context(), id); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+}
