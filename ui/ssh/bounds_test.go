@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gossh "golang.org/x/crypto/ssh"
@@ -78,41 +79,56 @@ func TestSessionsEnd(t *testing.T) {
 		limits ssh.Limits
 		says   string
 	}{
-		{"nobody presses a key", ssh.Limits{Idle: 300 * time.Millisecond}, "nobody pressed a key for a long time"},
-		{"it lasts too long", ssh.Limits{Total: 300 * time.Millisecond}, "this session has lasted as long as one may"},
+		{"nobody presses a key", ssh.Limits{}, "nobody pressed a key for a long time"},
+		{"it lasts too long", ssh.Limits{Total: 10 * time.Minute}, "this session has lasted as long as one may"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			h := sample(t, func(options *ssh.Options) {
-				options.Limits.Idle, options.Limits.Total = test.limits.Idle, test.limits.Total
+			synctest.Test(t, func(t *testing.T) {
+				h := sample(t, func(options *ssh.Options) {
+					inMemory(options)
+					options.Limits.Total = test.limits.Total
+				})
+				for _, command := range []string{"", "--plain", "search -"} {
+					v := sitOut(t, h.mustConnect(), command)
+					if !strings.Contains(v.Text(), test.says) || strings.Contains(v.Text(), "interrupted") {
+						t.Errorf("%q: they see\n%s", command, strings.TrimRight(v.Text(), " \n"))
+					}
+				}
+				if got := waitOut(t, h.mustConnect(), "search -"); got.code != 130 || !strings.Contains(got.err, test.says) {
+					t.Errorf("without a terminal: exit %d: %s", got.code, got.err)
+				}
 			})
-			for _, command := range []string{"", "--plain", "search -"} {
-				v := sit(t, h.mustConnect(), 80, 24, command)
-				if code := v.leaves(); code != 130 {
-					t.Errorf("%q: exit %d", command, code)
-				}
-				if !strings.Contains(v.Text(), test.says) || strings.Contains(v.Text(), "interrupted") {
-					t.Errorf("%q: they see\n%s", command, strings.TrimRight(v.Text(), " \n"))
-				}
-				if modes := v.Modes(); modes.AltScreen || !modes.CursorVisible {
-					t.Errorf("%q: the terminal is left as %+v", command, modes)
-				}
-			}
 		})
 	}
-	h := sample(t, func(options *ssh.Options) { options.Limits.Total = 300 * time.Millisecond })
-	session, err := h.mustConnect().NewSession()
+}
+
+// sitOut sits at a terminal until the server ends the session.
+func sitOut(t *testing.T, conn *gossh.Client, command string) *visit {
+	t.Helper()
+	v := sit(t, conn, 80, 24, command)
+	if code := exitCode(t, <-v.ended); code != 130 {
+		t.Errorf("%q: exit %d", command, code)
+	}
+	if modes := v.Modes(); modes.AltScreen || !modes.CursorVisible {
+		t.Errorf("%q: the terminal is left as %+v", command, modes)
+	}
+	return v
+}
+
+// waitOut runs a command whose input never ends.
+func waitOut(t *testing.T, conn *gossh.Client, command string) said {
+	t.Helper()
+	session, err := conn.NewSession()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var errs bytes.Buffer
 	session.Stderr = &errs
-	if _, err := session.StdinPipe(); err != nil { // which is never closed
+	if _, err := session.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if code := exitCode(t, session.Run("search -")); code != 130 || !strings.Contains(errs.String(), "as long as one may") {
-		t.Errorf("without a terminal: exit %d: %s", code, errs.String())
-	}
+	return said{code: exitCode(t, session.Run(command)), err: errs.String()}
 }
 
 func TestInputIsLimited(t *testing.T) {

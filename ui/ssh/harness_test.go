@@ -16,6 +16,7 @@ import (
 
 	gossh "golang.org/x/crypto/ssh"
 
+	"quarry/tools/memnet"
 	"quarry/ui/explorer/screentest/terminal"
 	"quarry/ui/ssh"
 	"quarry/ui/target"
@@ -25,7 +26,8 @@ import (
 type house struct {
 	t       *testing.T
 	address string
-	home    string // of the operator
+	memory  *memnet.Listener // nil: a real network
+	home    string           // of the operator
 	log     *journal
 	stop    context.CancelFunc
 	done    chan error
@@ -77,6 +79,7 @@ func open(t *testing.T, where target.Request, change func(*ssh.Options)) *house 
 	options := ssh.Options{Address: "127.0.0.1:0", HostKey: filepath.Join(home, "host_key"), People: served, Where: "the library",
 		Version: "1.2.3", Log: h.machine.Log, Limits: ssh.Limits{Arrivals: 100_000}}
 	change(&options)
+	h.memory, _ = options.Listener.(*memnet.Listener)
 	var ctx context.Context
 	ctx, h.stop = context.WithCancel(context.Background())
 	listening := make(chan string, 1)
@@ -94,9 +97,15 @@ func open(t *testing.T, where target.Request, change func(*ssh.Options)) *house 
 		if err := served.Close(); err != nil {
 			t.Error(err)
 		}
+		if h.memory != nil {
+			time.Sleep(time.Hour) // Bubble Tea waits for its ticks to the end
+		}
 	})
 	return h
 }
+
+// inMemory serves in a synctest bubble, where everybody's time passes while all of them wait.
+func inMemory(options *ssh.Options) { options.Listener = memnet.Listen() }
 
 // sample serves the sample library to anybody.
 func sample(t *testing.T, change func(*ssh.Options)) *house {
@@ -125,8 +134,11 @@ func key(t *testing.T) (gossh.Signer, string) {
 
 // connect connects with the given ways to authenticate.
 func (h *house) connect(methods ...gossh.AuthMethod) (*gossh.Client, error) {
-	return gossh.Dial("tcp", h.address, &gossh.ClientConfig{User: "visitor", Auth: methods,
-		HostKeyCallback: gossh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second})
+	conn, err := h.dialFrom("127.0.0.1")
+	if err != nil {
+		return nil, err
+	}
+	return h.client(conn, methods...)
 }
 
 func (h *house) mustConnect(methods ...gossh.AuthMethod) *gossh.Client {
@@ -190,8 +202,8 @@ type visit struct {
 	ended   chan error
 }
 
-// patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+// patience is how long a test that fails waits for what must come.
+const patience = 5 * time.Minute
 
 // sit opens a session with a terminal: a shell, or a command.
 func sit(t *testing.T, conn *gossh.Client, width, height int, command string, env ...string) *visit {

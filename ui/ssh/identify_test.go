@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gossh "golang.org/x/crypto/ssh"
@@ -346,23 +347,23 @@ func TestAKeyThatIsTakenAwayEndsItsSession(t *testing.T) {
 
 // Who only tries tokens is asked to connect again, and pays for it with the rate of arrivals.
 func TestTryingTokensEndsTheConnection(t *testing.T) {
-	h := open(t, target.Request{Library: newCompany(t).folder}, func(options *ssh.Options) { options.Tokens = true })
-	conn := h.mustConnect()
-	for range 3 {
-		if got := run(t, conn, "search plan", "", "ONYX_PAT=onyx_pat_guess"); got.code != 4 {
-			t.Fatalf("exit %d: %s", got.code, got.err)
+	c := newCompany(t)
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
+			inMemory(options)
+			options.Tokens = true
+		})
+		conn := h.mustConnect()
+		for range 3 {
+			if got := run(t, conn, "search plan", "", "ONYX_PAT=onyx_pat_guess"); got.code != 4 {
+				t.Fatalf("exit %d: %s", got.code, got.err)
+			}
 		}
-	}
-	if _, err := conn.NewSession(); err == nil {
-		t.Error("a fourth session is opened")
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- conn.Wait() }()
-	select {
-	case <-ended:
-	case <-time.After(patience):
-		t.Error("the connection goes on")
-	}
+		if _, err := conn.NewSession(); err == nil {
+			t.Error("a fourth session is opened")
+		}
+		_ = conn.Wait() // which ends
+	})
 }
 
 // A secret that stands in the wrong place of the file of keys is not told.

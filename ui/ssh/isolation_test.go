@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	gossh "golang.org/x/crypto/ssh"
 
@@ -61,102 +63,117 @@ func (p *person) code() string {
 	return styles.String()
 }
 
-// reads opens the passage of a person that only they may see.
+// reads opens the passage of a person that only they may see, and gives the colours of its code.
 func (p *person) reads() string {
 	p.t.Helper()
 	p.Send("plan of " + p.name)
-	p.sees("The plan of " + p.name)
+	p.quiet()
 	p.press("enter")
-	p.sees("y cite")
 	for range 3 { // the own passage may not be the first
-		if strings.Contains(p.Text(), "The plan of "+p.name+", which is to win.") && strings.Contains(p.Text(), "func win()") {
-			break
+		if p.quiet(); strings.Contains(p.Text(), "The plan of "+p.name+", which is to win.") {
+			return p.code()
 		}
 		p.press("j")
 	}
-	return p.code()
+	p.t.Fatalf("%s does not find the own plan:\n%s", p.name, p.Text())
+	return ""
+}
+
+// quiet waits until nothing is under way any more: in a bubble, time passes only then.
+func (p *person) quiet() {
+	time.Sleep(time.Minute)
+	synctest.Wait()
 }
 
 func TestTwoPeopleNeverSeeEachOthersAnything(t *testing.T) {
 	c := newCompany(t)
-	jo, joLine := key(t)
-	ann, annLine := key(t)
-	path := keysFile(t, `user="jo@acme.com" `+joLine, `user="ann@acme.com" `+annLine)
-	serve := func(t *testing.T) *house {
-		return open(t, target.Request{Library: c.folder}, func(options *ssh.Options) { options.AuthorizedKeys = path })
+	keys := map[string]gossh.Signer{}
+	var lines []string
+	for _, name := range []string{"jo", "ann"} {
+		signer, line := key(t)
+		keys[name], lines = signer, append(lines, fmt.Sprintf(`user="%s@acme.com" %s`, name, line))
 	}
-	dark, light := color.Color(color.Black), color.Color(color.White)
-	// What each sees who is alone here.
-	var alone [2]string
-	t.Run("alone", func(t *testing.T) {
-		alone[0] = newPerson(t, serve(t), "jo", dark, 120, 40, jo).reads()
-	})
-	t.Run("alone", func(t *testing.T) {
-		alone[1] = newPerson(t, serve(t), "ann", light, 90, 50, ann).reads()
-	})
-	if alone[0] == "" || alone[0] == alone[1] {
-		t.Fatalf("code is coloured alike on dark and light:\n%s", alone[0])
+	path := keysFile(t, lines...)
+	inside := func(name string, test func(t *testing.T, visit func(name string) *person)) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
+					inMemory(options)
+					options.AuthorizedKeys = path
+				})
+				test(t, func(name string) *person {
+					if name == "jo" {
+						return newPerson(t, h, name, color.Black, 120, 40, keys[name])
+					}
+					return newPerson(t, h, name, color.White, 90, 50, keys[name])
+				})
+			})
+		})
 	}
-	for _, first := range []string{"jo", "ann"} { // whoever comes first sets nothing for the other
-		t.Run(first+" first", func(t *testing.T) {
-			h := serve(t)
-			var a, b *person
-			if first == "jo" {
-				a = newPerson(t, h, "jo", dark, 120, 40, jo)
-				b = newPerson(t, h, "ann", light, 90, 50, ann)
-			} else {
-				b = newPerson(t, h, "ann", light, 90, 50, ann)
-				a = newPerson(t, h, "jo", dark, 120, 40, jo)
-			}
-			two := map[string]*person{"jo": a, "ann": b}
-			order := []*person{two[first], two[map[string]string{"jo": "ann", "ann": "jo"}[first]]}
-			seen := map[string]string{}
-			for _, p := range order {
-				seen[p.name] = p.reads()
-			}
-			if seen["jo"] != alone[0] || seen["ann"] != alone[1] {
+	alone := map[string]string{} // the colours that each sees who is alone here
+	for name := range keys {
+		inside(name+" alone", func(_ *testing.T, visit func(string) *person) { alone[name] = visit(name).reads() })
+	}
+	if alone["jo"] == "" || alone["jo"] == alone["ann"] {
+		t.Fatalf("code is coloured alike on dark and light:\n%s", alone["jo"])
+	}
+	for _, names := range [][2]string{{"jo", "ann"}, {"ann", "jo"}} { // whoever comes first sets nothing for the other
+		inside(names[0]+" first", func(t *testing.T, visit func(string) *person) {
+			first, second := visit(names[0]), visit(names[1])
+			if first.reads() != alone[first.name] || second.reads() != alone[second.name] {
 				t.Error("the colours of code are not those of a person who is alone")
 			}
-			order[0].press("y")
-			order[0].sees("sent to your terminal's clipboard")
-			order[0].press("T") // a theme of one's own
-			order[1].press("f")
-			order[1].sees("Sources")
-			order[1].press("esc")
-			order[1].sees("y cite")
-			order[0].press("/")
-			order[0].Send("\x15everybody")
-			order[0].sees("The plan of everybody")
-			order[0].press("enter", "u")
-			order[0].sees("plan of " + order[0].name)
-			if got := order[1].code(); got != seen[order[1].name] {
-				t.Error("the other's theme changed")
+			visitTogether(t, first, second, alone[second.name])
+			again := visit(first.name) // the same person again begins anew
+			if again.quiet(); strings.Contains(again.Text(), "plan of") {
+				t.Errorf("a new session knows of another:\n%s", again.Text())
 			}
-			if len(order[1].Clipboard()) != 0 || len(order[0].Clipboard()) != 1 || !strings.Contains(order[0].Clipboard()[0], "The plan of "+order[0].name) {
-				t.Errorf("clipboards: %q, %q", order[0].Clipboard(), order[1].Clipboard())
-			}
-			order[1].press("u") // nothing was changed there yet
-			order[1].press("y")
-			order[1].sees("sent to your terminal's clipboard")
-			third := newPerson(t, h, "jo", dark, 100, 30, jo) // the same person again begins anew
-			if text := third.Text(); strings.Contains(text, "The plan of") || strings.Contains(text, "plan of jo") {
-				t.Errorf("a new session knows of another:\n%s", text)
-			}
-			for _, p := range order {
-				other := map[string]string{"jo": "ann", "ann": "jo"}[p.name]
-				if strings.Contains(p.all(), "plan of "+other) || strings.Contains(p.Title(), "plan of "+other) || strings.Contains(strings.Join(p.Clipboard(), ""), "of "+other) {
-					t.Errorf("%s sees what is %s's:\n%s", p.name, other, p.Text())
-				}
-				width, height := p.Size()
-				if want := map[string][2]int{"jo": {120, 40}, "ann": {90, 50}}[p.name]; want != [2]int{width, height} {
-					t.Errorf("%s has %d x %d", p.name, width, height)
-				}
-				p.press("esc", "esc", "ctrl+c")
-				if code := p.leaves(); code != 0 {
-					t.Errorf("exit %d", code)
-				}
+			for _, p := range []*person{first, second} {
+				apart(t, p, map[string]string{"jo": "ann", "ann": "jo"}[p.name])
 			}
 		})
+	}
+}
+
+// visitTogether has two people, each of whom reads a passage, do what could reach the other.
+func visitTogether(t *testing.T, first, second *person, code string) {
+	t.Helper()
+	first.press("y")
+	first.sees("sent to your terminal's clipboard")
+	first.press("T") // a theme of one's own
+	second.press("f")
+	second.sees("Sources")
+	second.press("esc")
+	second.sees("y cite")
+	first.press("/")
+	first.Send("\x15everybody")
+	first.sees("The plan of everybody")
+	first.press("enter", "u")
+	first.sees("plan of " + first.name)
+	if second.quiet(); second.code() != code {
+		t.Error("the other's theme changed")
+	}
+	if len(second.Clipboard()) != 0 || len(first.Clipboard()) != 1 || !strings.Contains(first.Clipboard()[0], "The plan of "+first.name) {
+		t.Errorf("clipboards: %q, %q", first.Clipboard(), second.Clipboard())
+	}
+	second.press("u") // nothing was changed there yet
+	second.press("y")
+	second.sees("sent to your terminal's clipboard")
+}
+
+// apart looks for another person in all that one was sent.
+func apart(t *testing.T, p *person, other string) {
+	t.Helper()
+	if strings.Contains(p.all(), "plan of "+other) || strings.Contains(p.Title(), "plan of "+other) || strings.Contains(strings.Join(p.Clipboard(), ""), "of "+other) {
+		t.Errorf("%s sees what is %s's:\n%s", p.name, other, p.Text())
+	}
+	width, height := p.Size()
+	if want := map[string][2]int{"jo": {120, 40}, "ann": {90, 50}}[p.name]; want != [2]int{width, height} {
+		t.Errorf("%s has %d x %d", p.name, width, height)
+	}
+	p.press("esc", "esc", "ctrl+c")
+	if code := p.leaves(); code != 0 {
+		t.Errorf("exit %d", code)
 	}
 }
 

@@ -46,9 +46,11 @@ func (s *server) serve(ctx context.Context, host gossh.Signer, ready func(addres
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Address)
-	if err != nil {
-		return fmt.Errorf("listen on %s: %w", s.Address, err)
+	listener := s.Listener
+	if listener == nil {
+		if listener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.Address); err != nil {
+			return fmt.Errorf("listen on %s: %w", s.Address, err)
+		}
 	}
 	failed := make(chan error, 1)
 	guard.Go(func() { failed <- inner.Serve(listener) }, func(err error) { failed <- err })

@@ -6,6 +6,7 @@ package ssh
 import (
 	"context"
 	"log/slog"
+	"net"
 	"time"
 
 	"quarry/client"
@@ -39,7 +40,9 @@ type Meter interface {
 // Options say what is served to visitors, to whom, and how much of it.
 type Options struct {
 	Address string // to listen on, "host:port"
-	HostKey string // file of the host key, made where there is none
+	// Listener is used instead of listening on Address; nil: it is not.
+	Listener net.Listener
+	HostKey  string // file of the host key, made where there is none
 
 	AuthorizedKeys string // file; empty: keys let nobody in
 	Tokens         bool   // visitors may bring a token
