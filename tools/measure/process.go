@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Memory is what a process holds, in megabytes.
-type Memory struct{ Resident, Anonymous float64 }
+// Memory is what a process holds, and the most that it has held, in megabytes.
+type Memory struct{ Resident, Anonymous, Peak float64 }
 
 // MemoryOf reads the memory of a process from /proc.
 func MemoryOf(pid int) (Memory, error) {
@@ -28,6 +28,8 @@ func MemoryOf(pid int) (Memory, error) {
 		switch fields[0] {
 		case "VmRSS:":
 			m.Resident = kilobytes / 1024
+		case "VmHWM:":
+			m.Peak = kilobytes / 1024
 		case "RssAnon:":
 			m.Anonymous = kilobytes / 1024
 		}

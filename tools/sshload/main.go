@@ -48,6 +48,7 @@ func scenarios() []scenario {
 		{"typing", "one visitor types", (*bench).measureTyping},
 		{"crowd", "many come in, search, read, and leave their terminals open", (*bench).measureCrowd},
 		{"flood", "one visitor floods the server while another types", (*bench).measureFlood},
+		{"screens", "many have terminals larger than is drawn, and resize them", (*bench).measureScreens},
 		{"cycles", "visitors come and go, one after the other", (*bench).measureCycles},
 	}
 }
@@ -55,7 +56,7 @@ func scenarios() []scenario {
 func main() {
 	log.SetFlags(0)
 	b := &bench{}
-	names := flag.String("scenario", "typing,crowd,flood,cycles", "scenarios to run, separated by commas")
+	names := flag.String("scenario", "typing,crowd,flood,screens,cycles", "scenarios to run, separated by commas")
 	flag.StringVar(&b.library, "library", "", "folder of the library that is served; the sample library otherwise")
 	flag.IntVar(&b.sessions, "sessions", 200, "visitors at once")
 	flag.DurationVar(&b.within, "within", 20*time.Second, "in which they all arrive")

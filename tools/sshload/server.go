@@ -23,6 +23,7 @@ import (
 type server struct {
 	command *exec.Cmd
 	address string // of SSH
+	window  window // of visitors
 	http    string // URL of the API; empty: it is not served
 
 	mutex sync.Mutex
@@ -50,7 +51,7 @@ func (b *bench) serve(more ...string) (*server, error) {
 			more = []string{"--library", b.library}
 		}
 	}
-	s := &server{command: exec.Command(b.binary, append(args, more...)...)}
+	s := &server{command: exec.Command(b.binary, append(args, more...)...), window: window{columns, rows}}
 	s.command.Env = b.environ()
 	lines, err := s.command.StderrPipe()
 	if err != nil {

@@ -26,6 +26,9 @@ const (
 	rows       = 40
 )
 
+// window is the size of a terminal, in cells.
+type window struct{ columns, rows int }
+
 // The ciphers of visitors: OpenSSH's first choice, and that of clients with a processor made for it.
 const (
 	chacha = ssh.CipherChaCha20Poly1305
@@ -79,7 +82,7 @@ func (s *server) visit(cipher string) (*visitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := v.sit(); err != nil {
+	if err := v.sit(s.window); err != nil {
 		v.leave()
 		return nil, err
 	}
@@ -104,16 +107,16 @@ func (s *server) connect(cipher string) (*visitor, error) {
 		return nil, errors.Join(err, inner.Close())
 	}
 	v.conn = ssh.NewClient(conn, channels, requests)
-	v.Terminal = terminal.New(terminal.Options{Width: columns, Height: rows, Tap: v.note})
+	v.Terminal = terminal.New(terminal.Options{Width: min(s.window.columns, mostColumns), Height: min(s.window.rows, mostRows), Tap: v.note})
 	return v, nil
 }
 
 // sit opens a session with a terminal.
-func (v *visitor) sit() (err error) {
+func (v *visitor) sit(w window) (err error) {
 	if v.session, err = v.conn.NewSession(); err != nil {
 		return err
 	}
-	if err := v.session.RequestPty("xterm-256color", rows, columns, ssh.TerminalModes{}); err != nil {
+	if err := v.session.RequestPty("xterm-256color", w.rows, w.columns, ssh.TerminalModes{}); err != nil {
 		return err
 	}
 	keys, err := v.session.StdinPipe()

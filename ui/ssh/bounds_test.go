@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	gossh "golang.org/x/crypto/ssh"
 
 	"quarry/ui/ssh"
@@ -164,4 +165,34 @@ func TestCommandsAreInterrupted(t *testing.T) {
 	if code := v.leaves(); code != 130 || !strings.Contains(v.Text(), "interrupted") {
 		t.Errorf("exit %d\n%s", code, v.Text())
 	}
+}
+
+// A screen is drawn at most so large, in the upper left corner of a larger terminal, whatever sizes it had before.
+func TestScreensAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := sit(t, sample(t, inMemory).mustConnect(), 300, 100, "roll back a release")
+		for _, size := range []struct{ width, height, drawnWidth, drawnHeight int }{
+			{300, 100, 250, 80}, {65535, 65535, 250, 80}, {0, 0, 0, 0}, {65535, 1, 0, 0}, {1, 65535, 0, 0}, {120, 40, 120, 40}, {260, 40, 250, 40}, {300, 81, 250, 80},
+		} {
+			v.Resize(min(size.width, 300), min(size.height, 100))
+			if err := v.session.WindowChange(size.height, size.width); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			lines := strings.Split(v.Text(), "\n")
+			width, height := 0, 0
+			for y, line := range lines {
+				if line = strings.TrimRight(line, " "); line != "" {
+					width, height = max(width, ansi.StringWidth(line)), y+1
+				}
+			}
+			if size.drawnWidth == 0 { // there is no room for anything
+				continue
+			}
+			if width > size.drawnWidth || height != size.drawnHeight || !strings.Contains(v.Text(), "Runbook: rolling back a release") {
+				t.Errorf("at %d x %d a screen of %d x %d is drawn:\n%s", size.width, size.height, width, height, v.Text())
+			}
+		}
+	})
 }

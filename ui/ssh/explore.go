@@ -22,11 +22,12 @@ import (
 	"quarry/ui/target"
 )
 
-// What a terminal may be. A larger one shows this much, and is drawn no further: each cell is kept several times over.
+// What of a terminal is drawn, from its upper left corner. Each cell takes memory for as long as the session lasts:
+// Bubble Tea keeps two grids of cells, and of lines and columns that a terminal had before it became smaller, too. So
+// lines and columns have a bound of their own, and not only their product.
 const (
-	mostColumns = 500
-	mostRows    = 200
-	mostCells   = 40_000
+	mostColumns = 250
+	mostRows    = 80
 )
 
 // Frames per second: a key waits for the next one, which is most of what a visitor waits for it here; fewer when so many
@@ -167,8 +168,7 @@ func capabilities(terminal string) explorer.Capabilities {
 
 // clamped keeps a terminal's size within what can be drawn.
 func clamped(window charm.Window) explorer.Size {
-	width := max(0, min(window.Width, mostColumns))
-	return explorer.Size{Width: width, Height: max(0, min(window.Height, mostRows, mostCells/max(1, width)))}
+	return explorer.Size{Width: max(0, min(window.Width, mostColumns)), Height: max(0, min(window.Height, mostRows))}
 }
 
 // explorePlain explores line by line, with an editor for the line.
