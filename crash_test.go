@@ -20,7 +20,7 @@ func killRounds() int {
 	if os.Getenv("QUARRY_SLOW") != "" {
 		return 50
 	}
-	return 5
+	return 3
 }
 
 const crashFiles = 4000

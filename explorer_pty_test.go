@@ -107,7 +107,7 @@ func TestExplorerInTerminalsWithoutRoom(t *testing.T) {
 func TestExplorerComesBackFromResizes(t *testing.T) {
 	t.Parallel()
 	screen := newHome(t).explore(usual(), "--sample", "roll back")
-	screen.WaitText(found)
+	screen.Wait("the end of the search", regexp.MustCompile(`· \d+ ms`).MatchString)
 	screen.Press("down", "down", "down")
 	screen.WaitText("▌[4]")
 	before := listOf(screen.Text())
