@@ -37,7 +37,7 @@ type RemoveRequest struct {
 	Set    string   `json:"set,omitempty"`
 }
 
-// LibraryEvent is one line of the answer of the /library routes that write. Type is progress, skipped, embedding, done or
+// LibraryEvent is one line of the answer of the /library routes that write. Type is progress, skipped, assumed, embedding, done or
 // error; done or error comes last, exactly once. What a progress line counts as done is stored durably.
 type LibraryEvent struct {
 	Type string `json:"type"`
@@ -52,6 +52,8 @@ type LibraryEvent struct {
 
 	// Of embedding, whose Done and Total are passages that have vectors: those that the model does not take.
 	Refused int `json:"refused,omitempty"`
+
+	Encoding string `json:"encoding,omitempty"` // of assumed: what the text of the file at Path was taken to be
 
 	// Of skipped; of embedding: why it stopped before all had a vector, or why the model does not take some.
 	Reason string `json:"reason,omitempty"`
@@ -97,6 +99,7 @@ func (e LibraryEvent) MarshalJSON() ([]byte, error) {
 const (
 	LibraryProgress  = "progress"
 	LibrarySkipped   = "skipped"
+	LibraryAssumed   = "assumed"
 	LibraryEmbedding = "embedding"
 	LibraryDone      = "done"
 	LibraryError     = "error"
@@ -110,11 +113,32 @@ type LibraryStatus struct {
 	Bytes     int64         `json:"bytes"`   // on disk
 	Version   string        `json:"version"` // changes with every commit
 	Path      string        `json:"path"`    // folder of the library; empty in memory
+	// Assumed are the files whose encoding was found out, and Skipped those that were read and hold what is not stored: of
+	// each the first MaxStatusFiles by path, and their number.
+	Assumed      []AssumedFile `json:"assumed"`
+	AssumedFiles int           `json:"assumed_files"`
+	Skipped      []SkippedFile `json:"skipped"`
+	SkippedFiles int           `json:"skipped_files"`
 	// Vectors is how many chunks can be found by vector, as VectorModel gave it; absent without one.
 	Vectors     int    `json:"vectors,omitempty"`
 	VectorModel string `json:"vector_model,omitempty"`
 	// VectorsRefused is how many texts that model does not take.
 	VectorsRefused int `json:"vectors_refused,omitempty"`
+}
+
+// MaxStatusFiles bounds the lists of files in LibraryStatus.
+const MaxStatusFiles = 50
+
+// AssumedFile is a file whose text was converted from an encoding that it does not declare.
+type AssumedFile struct {
+	Path     string `json:"path"`
+	Encoding string `json:"encoding"`
+}
+
+// SkippedFile is a file that is not stored, or not all of it.
+type SkippedFile struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"` // of the first line, where only lines are skipped
 }
 
 // LibraryRoot is a file or folder that was added.

@@ -226,11 +226,13 @@ func (w *world) addUndated() {
 	w.check(err)
 }
 
-// folder holds a file that a library could take in, and one that it could not.
+// folder holds a file that a library could take in, one of an encoding to be assumed, and two that it could not.
 func (w *world) folder() string {
 	folder := w.t.TempDir()
 	w.check(os.WriteFile(filepath.Join(folder, "quokka.md"), []byte("# Quokkas\n\nThe quokka smiles.\n"), 0o600))
 	w.check(os.WriteFile(filepath.Join(folder, "quokka.bin"), []byte{0, 1, 2, 3}, 0o600))
+	w.check(os.WriteFile(filepath.Join(folder, "zoo.txt"), []byte("The caf\xe9 of the zoo."), 0o600))
+	w.check(os.WriteFile(filepath.Join(folder, "broken.txt"), []byte("\xc8\xcb"), 0o600))
 	return folder
 }
 

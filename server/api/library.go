@@ -188,7 +188,8 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	}
 	out := newLines(w, wire.MediaTypeNDJSON)
 	done, err := do(r.Context(), documents, func(event wire.LibraryEvent) {
-		if event.Type == wire.LibraryProgress || event.Type == wire.LibrarySkipped || event.Type == wire.LibraryEmbedding {
+		switch event.Type {
+		case wire.LibraryProgress, wire.LibrarySkipped, wire.LibraryAssumed, wire.LibraryEmbedding:
 			out.send(event)
 		}
 	})
@@ -223,7 +224,7 @@ func (s *Server) libraryStatus(w http.ResponseWriter, r *http.Request, who direc
 	if err != nil {
 		return err
 	}
-	roots, err := ingest.Roots(r.Context(), documents)
+	status, err := ingest.Status(r.Context(), documents)
 	if err != nil {
 		return fmt.Errorf("list what was added: %w", err)
 	}
@@ -232,10 +233,9 @@ func (s *Server) libraryStatus(w http.ResponseWriter, r *http.Request, who direc
 		if err != nil {
 			return err
 		}
-		return answer(w, wire.LibraryStatus{
-			Roots: append([]wire.LibraryRoot{}, roots...), Documents: stats.Documents, Chunks: stats.Chunks,
-			Bytes: stats.Bytes, Version: snapshot.Version(), Path: s.LibraryPath,
-			Vectors: stats.Vectors, VectorModel: stats.VectorModel, VectorsRefused: stats.Refused,
-		})
+		status.Documents, status.Chunks, status.Bytes = stats.Documents, stats.Chunks, stats.Bytes
+		status.Version, status.Path = snapshot.Version(), s.LibraryPath
+		status.Vectors, status.VectorModel, status.VectorsRefused = stats.Vectors, stats.VectorModel, stats.Refused
+		return answer(w, status)
 	})
 }

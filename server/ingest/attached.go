@@ -15,10 +15,11 @@ func TextOf(name string, data []byte) (text string, err error) {
 	if reason := mismatch(data); reason != "" {
 		return "", errors.New(reason)
 	}
-	if text, err = decodeText(data); err != nil {
+	format, _ := formatOf(path.Base(name))
+	if text, _, err = decodeText(data, format == formatHTML); err != nil {
 		return "", err
 	}
-	if format, _ := formatOf(strings.ToLower(path.Base(name))); format == formatHTML {
+	if format == formatHTML {
 		if _, body, err := newHTMLReader().read(text); err == nil {
 			text = cleanText(body)
 		}

@@ -255,6 +255,13 @@ func (b *batcher) advance() {
 // stored counts the files that have, or will have with the next batch, documents in the library.
 func (b *batcher) stored() int { return b.durable.Stored + b.pending.Stored }
 
+// assume reports what encoding a file was taken to have; empty: it is known.
+func (b *batcher) assume(path, encoding string) {
+	if encoding != "" && !b.quiet {
+		b.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: encoding})
+	}
+}
+
 // skip reports a file that is not stored.
 func (b *batcher) skip(path, reason string) {
 	if !b.quiet {

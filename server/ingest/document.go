@@ -37,7 +37,7 @@ type Defaults struct {
 // categories; every other key with simple values becomes metadata. Trusted texts also give id, source, link, type,
 // sets, and tags as a map. The error says why the text cannot be stored: binary, without an id, of an unknown source.
 func FromMarkdown(data []byte, defaults Defaults) (index.Document, error) {
-	text, err := decodeText(data)
+	text, _, err := decodeText(data, false)
 	if err != nil {
 		return index.Document{}, err
 	}

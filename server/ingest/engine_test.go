@@ -80,7 +80,8 @@ func TestWithTheEmbeddedEngine(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	roots, err := ingest.Roots(ctx, idx)
+	status, err := ingest.Status(ctx, idx)
+	roots := status.Roots
 	if err != nil || len(roots) != 1 || roots[0].Documents != 2 || roots[0].Set != "Ops" {
 		t.Errorf("roots %+v, %v", roots, err)
 	}

@@ -20,7 +20,7 @@ func (in *intake) finish(t *task, last part) {
 	in.read = true
 	in.base = fileState{
 		print: last.print, config: t.target.config(t.file), hash: last.hash, reason: last.reason,
-		ownDates: last.ownDates, lines: last.lines,
+		ownDates: last.ownDates, lines: last.lines, encoding: last.encoding,
 	}
 }
 

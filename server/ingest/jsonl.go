@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"quarry/client/wire"
 	"quarry/server/index"
+
+	"golang.org/x/text/encoding/unicode"
 )
 
 // longestLine bounds one line of JSONL, in bytes.
@@ -19,12 +23,68 @@ var errLongLine = fmt.Errorf("the line is longer than %d MB", longestLine>>20)
 
 // lineReader reads lines of bounded length from a stream of any length.
 type lineReader struct {
-	in   *bufio.Reader
-	line []byte
+	in    *bufio.Reader
+	line  []byte
+	utf16 string // the byte order that was read; empty: it is another encoding
 }
 
-func newLineReader(in io.Reader) *lineReader {
-	return &lineReader{in: bufio.NewReaderSize(in, 256<<10)}
+// newLineReader reads UTF-8, or UTF-16 that it takes for it, whose byte order is returned if nothing marks it. Other
+// encodings share their newline with ASCII; lineDecoder converts them.
+func newLineReader(in io.Reader) (l *lineReader, assumed string) {
+	const buffered, looked = 256 << 10, 4 << 10
+	file := bufio.NewReaderSize(in, buffered)
+	start, _ := file.Peek(looked)
+	order, marked := "", false
+	if len(start) > 1 {
+		order, marked = marksOfUTF16[string(start[:2])]
+	}
+	if !marked && bytes.IndexByte(start, 0) >= 0 {
+		order = unmarkedUTF16(start[:len(start)&^1], true)
+		assumed = order
+	}
+	if order == "" {
+		return &lineReader{in: file}, ""
+	}
+	endian := unicode.LittleEndian
+	if order == "utf-16be" {
+		endian = unicode.BigEndian
+	}
+	decoded := unicode.UTF16(endian, unicode.UseBOM).NewDecoder().Reader(file)
+	return &lineReader{in: bufio.NewReaderSize(decoded, buffered), utf16: order}, assumed
+}
+
+// ahead returns what can be read without waiting, after the line that next returned.
+func (l *lineReader) ahead() []byte {
+	rest, _ := l.in.Peek(min(l.in.Buffered(), detectionSample))
+	return rest
+}
+
+// lineDecoder converts the lines of one file, whose encoding shows in the first line that is not UTF-8.
+type lineDecoder struct {
+	lines    *lineReader
+	encoding string // assumed
+	isUTF8   bool   // a line has proved it
+}
+
+func (d *lineDecoder) decode(line []byte) ([]byte, error) {
+	if d.lines.utf16 != "" && bytes.Contains(line, replacement) {
+		return nil, fmt.Errorf("it is not valid %s", d.lines.utf16)
+	}
+	if utf8.Valid(line) {
+		d.isUTF8 = d.isUTF8 || d.encoding == "" && bytes.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })
+		return line, nil
+	}
+	if d.isUTF8 {
+		return nil, errors.New("it is not valid UTF-8")
+	}
+	if d.encoding == "" {
+		encoding, err := detect(append(slices.Clip(line), d.lines.ahead()...))
+		if err != nil {
+			return nil, err
+		}
+		d.encoding = encoding
+	}
+	return decodeAs(line, d.encoding)
 }
 
 // next returns the next line without its newline, valid until the next call. The line after one of errLongLine can be

@@ -23,7 +23,8 @@ func TestNamedFileThatGivesNothingIsNoRoot(t *testing.T) {
 	if done := l.add(Options{}, "good.md"); done.Removed != 1 {
 		t.Errorf("emptied: %+v", done)
 	}
-	roots, err := Roots(context.Background(), l.idx)
+	status, err := Status(context.Background(), l.idx)
+	roots := status.Roots
 	if err != nil || len(roots) != 1 || roots[0].Path != filepath.ToSlash(l.path("good.md")) {
 		t.Errorf("a root that was known is forgotten: %v, %v", roots, err)
 	}

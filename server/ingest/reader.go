@@ -56,6 +56,7 @@ type part struct {
 	// ownDates: none of its documents is dated by the file's time.
 	ownDates bool
 	lines    badLines
+	encoding string // see fileState
 }
 
 // fileReader reads tasks. Each goroutine has its own.
@@ -145,7 +146,7 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 	if last.reason = mismatch(data); last.reason != "" {
 		return last
 	}
-	text, err := decodeText(data)
+	text, assumed, err := decodeText(data, t.file.format == formatHTML)
 	if err == nil && strings.TrimSpace(text) == "" {
 		err = errEmpty
 	}
@@ -157,6 +158,7 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 		last.reason = oneLine(err.Error(), longestValue)
 		return last
 	}
+	last.encoding = assumed
 	last.documents, last.ownDates = []index.Document{doc}, !t.datedByFile(&doc)
 	return last
 }
@@ -216,8 +218,9 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		}
 		sum.Reset()
 	}
-	lines := newLineReader(io.TeeReader(handle, sum))
-	collect := lineCollector{task: t, reader: r}
+	lines, assumed := newLineReader(io.TeeReader(handle, sum))
+	decoder := lineDecoder{lines: lines, encoding: assumed}
+	collect := lineCollector{task: t, reader: r, decoder: &decoder}
 	for number := 1; ; number++ {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
@@ -233,6 +236,7 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 	}
 	last = collect.take()
 	last.last, last.hash, last.ownDates, last.lines = true, hashText(sum), !collect.datedByFile, collect.bad
+	last.encoding = decoder.encoding
 	if collect.total == 0 {
 		last.reason = errEmpty.Error()
 		if collect.bad.count > 0 {
@@ -246,8 +250,9 @@ func hashText(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)[:16
 
 // lineCollector gathers the documents of JSONL lines into parts.
 type lineCollector struct {
-	task   *task
-	reader *fileReader
+	task    *task
+	reader  *fileReader
+	decoder *lineDecoder
 
 	part        part
 	text        int
@@ -263,6 +268,9 @@ func (c *lineCollector) line(number int, line []byte, err error) {
 	}
 	if err == nil && strings.TrimSpace(string(line)) == "" {
 		return
+	}
+	if err == nil {
+		line, err = c.decoder.decode(line)
 	}
 	var doc index.Document
 	if err == nil {

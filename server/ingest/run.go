@@ -364,6 +364,7 @@ func (r *run) task(ctx context.Context, t *task) error {
 			return err
 		}
 		if p.last {
+			b.assume(t.file.path, p.encoding)
 			if err := r.finish(ctx, t, p, in); err != nil {
 				return err
 			}

@@ -29,7 +29,7 @@ const (
 )
 
 // readerVersion is part of what files are compared by: raising it makes the next sync read every file again.
-const readerVersion = "1"
+const readerVersion = "2"
 
 // rootState is a file or folder that was added, and how.
 type rootState struct {
@@ -253,16 +253,43 @@ func owner(roots map[string]rootState, path string) string {
 	return best
 }
 
-// Roots lists the files and folders that were added, ordered by path, with the number of documents that they gave.
-func Roots(ctx context.Context, idx index.Index) ([]wire.LibraryRoot, error) {
+// Status lists what was added, ordered by path, with the number of documents that came of it, and the files whose
+// encoding was assumed or that are skipped.
+func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
+	status := wire.LibraryStatus{Roots: []wire.LibraryRoot{}, Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{}}
 	roots, err := loadRoots(ctx, idx)
 	if err != nil {
-		return nil, err
+		return status, err
 	}
 	files, err := loadFiles(ctx, idx, "")
 	if err != nil {
-		return nil, err
+		return status, err
 	}
+	counts := countByRoot(roots, files)
+	for _, path := range slices.Sorted(maps.Keys(roots)) {
+		state := roots[path]
+		status.Roots = append(status.Roots, wire.LibraryRoot{
+			Path: path, Source: state.Source, Set: state.Set, Documents: counts[path], SyncedAt: state.SyncedAt,
+		})
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		state := files[path]
+		if state.encoding != "" {
+			if status.AssumedFiles++; status.AssumedFiles <= wire.MaxStatusFiles {
+				status.Assumed = append(status.Assumed, wire.AssumedFile{Path: path, Encoding: state.encoding})
+			}
+		}
+		reasons := append([]string{state.reason}, state.lines.reasons...)
+		if reason := first(reasons...); reason != "" {
+			if status.SkippedFiles++; status.SkippedFiles <= wire.MaxStatusFiles {
+				status.Skipped = append(status.Skipped, wire.SkippedFile{Path: path, Reason: reason})
+			}
+		}
+	}
+	return status, nil
+}
+
+func countByRoot(roots map[string]rootState, files map[string]fileState) map[string]int {
 	counts := map[string]int{}
 	owners := map[string]string{} // by folder: many files share one
 	for file, state := range files {
@@ -281,14 +308,7 @@ func Roots(ctx context.Context, idx index.Index) ([]wire.LibraryRoot, error) {
 		}
 		counts[root] += state.documents
 	}
-	list := make([]wire.LibraryRoot, 0, len(roots))
-	for _, path := range slices.Sorted(maps.Keys(roots)) {
-		state := roots[path]
-		list = append(list, wire.LibraryRoot{
-			Path: path, Source: state.Source, Set: state.Set, Documents: counts[path], SyncedAt: state.SyncedAt,
-		})
-	}
-	return list, nil
+	return counts
 }
 
 // Sets are the names of the document sets that files are put in as they are added or synchronised, in order.

@@ -207,7 +207,8 @@ func TestSettings(t *testing.T) {
 		t.Errorf("inner root: %s %q", doc.Source, doc.Sets)
 	}
 	l.counts(l.sync(), 0, 0, 0, 2) // the outer root leaves the inner one alone
-	roots, err := Roots(context.Background(), l.idx)
+	status, err := Status(context.Background(), l.idx)
+	roots := status.Roots
 	must(t, err)
 	if len(roots) != 2 || roots[0].Documents != 1 || roots[1].Documents != 1 || roots[1].Source != "confluence" ||
 		roots[0].Source != "file" || roots[0].Set != "S" || roots[0].SyncedAt == "" {
@@ -230,7 +231,8 @@ func TestSettings(t *testing.T) {
 func TestNestedRoots(t *testing.T) {
 	files := map[string]string{"a/x.md": "x", "a/b/y.md": "y", "a/.hidden/z.md": "z"}
 	rootsOf := func(l *library) []string {
-		roots, err := Roots(context.Background(), l.idx)
+		status, err := Status(context.Background(), l.idx)
+		roots := status.Roots
 		must(t, err)
 		var names []string
 		for _, r := range roots {

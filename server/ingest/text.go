@@ -1,14 +1,9 @@
 package ingest
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	encoding "golang.org/x/text/encoding/unicode"
 )
 
 // longestEscape bounds what one terminal sequence may take with it, so that an unfinished one does not swallow the
@@ -18,23 +13,13 @@ const longestEscape = 1024
 // mostBlankLines bounds runs of newlines; longer ones carry no meaning and make Markdown parsers quadratic.
 const mostBlankLines = 8
 
-var errBinary = errors.New("it holds binary data, not text")
-
-// decodeText turns the bytes of a file into clean UTF-8: byte order marks are obeyed, broken sequences become U+FFFD.
-// Text with NUL in it is errBinary.
-func decodeText(data []byte) (string, error) {
-	if bytes.HasPrefix(data, []byte{0xFF, 0xFE}) || bytes.HasPrefix(data, []byte{0xFE, 0xFF}) {
-		decoded, err := encoding.UTF16(encoding.LittleEndian, encoding.ExpectBOM).NewDecoder().Bytes(data)
-		if err != nil {
-			return "", fmt.Errorf("decode UTF-16: %w", err)
-		}
-		data = decoded
+// decodeText turns the bytes of a file into clean UTF-8. assumed is as of decode. Text that cannot be decoded is an error.
+func decodeText(data []byte, page bool) (text, assumed string, err error) {
+	decoded, assumed, err := decode(data, page)
+	if err != nil {
+		return "", "", err
 	}
-	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
-	if bytes.IndexByte(data, 0) >= 0 {
-		return "", errBinary
-	}
-	return cleanText(string(data)), nil
+	return cleanText(string(decoded)), assumed, nil
 }
 
 // cleanText makes text safe to store: valid UTF-8, newlines as \n, no control characters but tab and newline, no

@@ -43,6 +43,8 @@ type progress struct {
 	last    wire.LibraryEvent   // the latest of type progress
 	vectors wire.LibraryEvent   // the latest of type embedding
 	skips   []wire.LibraryEvent // without those of kinds that are not read
+	assumed []wire.LibraryEvent // the first of them
+	guessed int                 // files whose encoding was assumed
 	kinds   map[string]int      // files of each such kind
 	skipped int
 	over    bool
@@ -63,6 +65,10 @@ func (p *progress) event(event wire.LibraryEvent) {
 		p.last = event
 	case wire.LibraryEmbedding:
 		p.vectors = event
+	case wire.LibraryAssumed:
+		if p.guessed++; p.guessed <= skipsShown {
+			p.assumed = append(p.assumed, event)
+		}
 	case wire.LibrarySkipped:
 		p.skipped++
 		if kind, notRead := wire.KindNotRead(event.Reason); notRead {
@@ -79,6 +85,7 @@ func (p *progress) event(event wire.LibraryEvent) {
 }
 
 // Lines of NDJSON, version 1: {"type":"progress","done","total","bytes","path"}, {"type":"skipped","path","reason"},
+// {"type":"assumed","path","encoding"},
 // {"type":"embedding","done","total"} with passages that have vectors, "refused" with those that the model does not take,
 // and "reason" for that or where it stopped early, and last {"type":"done","added","updated","removed","unchanged","skipped","searches_go_to"}, where the latter is what
 // "searched" of the next search says, or {"type":"stopped","done"} with the number of files that are stored.
@@ -94,6 +101,11 @@ type (
 		Type   string `json:"type"`
 		Path   string `json:"path"`
 		Reason string `json:"reason"`
+	}
+	jsonAssumed struct {
+		Type     string `json:"type"`
+		Path     string `json:"path"`
+		Encoding string `json:"encoding"`
 	}
 	jsonEmbedding struct {
 		Type    string `json:"type"`
@@ -124,6 +136,8 @@ func (p *progress) line(event wire.LibraryEvent) {
 		value = jsonProgress{event.Type, event.Done, event.Total, event.Bytes, event.Path}
 	case wire.LibrarySkipped:
 		value = jsonSkipped{event.Type, event.Path, event.Reason}
+	case wire.LibraryAssumed:
+		value = jsonAssumed{event.Type, event.Path, event.Encoding}
 	case wire.LibraryEmbedding:
 		value = jsonEmbedding{event.Type, event.Done, event.Total, event.Refused, event.Reason}
 	default:
@@ -149,7 +163,7 @@ func (p *progress) draw(event wire.LibraryEvent) {
 	if p.bar {
 		every = barEvery
 	}
-	if event.Type == wire.LibrarySkipped || now.Sub(p.drawn) < every {
+	if event.Type == wire.LibrarySkipped || event.Type == wire.LibraryAssumed || now.Sub(p.drawn) < every {
 		return
 	}
 	p.drawn = now
@@ -227,6 +241,7 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 		return p.err
 	}
 	p.tellSkips()
+	p.tellAssumed()
 	switch reason := p.vectors.Reason; {
 	case reason == "":
 	case p.vectors.Done+p.vectors.Refused >= p.vectors.Total:
@@ -290,6 +305,16 @@ func (p *progress) tellSkips() {
 	}
 	if more := rest - len(p.skips); more > 0 {
 		p.app.say("and %d more skipped; --json lists all of them", more)
+	}
+}
+
+// tellAssumed lists files whose encoding was assumed.
+func (p *progress) tellAssumed() {
+	for _, event := range p.assumed {
+		p.app.say("assumed %s: %s", event.Encoding, event.Path)
+	}
+	if more := p.guessed - len(p.assumed); more > 0 {
+		p.app.say("and %d more assumed encodings; --json lists all of them", more)
 	}
 }
 

@@ -55,3 +55,23 @@ func TestUnknownSourceOfAddNamesTheOthers(t *testing.T) {
 	run(t, localDoors(s.URL), terminal{}, "add", ".", "--as", "nope").check(t, ExitUsage).twoLines(t, "confluence, ", "slack")
 	run(t, localDoors(s.URL), terminal{}, "add", ".", "--as", "slak").check(t, ExitUsage).twoLines(t, `Did you mean "slack"?`)
 }
+
+func TestAssumedEncodingsAreListed(t *testing.T) {
+	var lines []string
+	for range skipsShown + 3 {
+		lines = append(lines, `{"type":"assumed","path":"/n/caf.txt","encoding":"windows-1252"}`)
+	}
+	lines = append(lines, `{"type":"done","added":23}`)
+	s := newOnyx(t)
+	s.on("/library/add", stream(lines...))
+	folder := t.TempDir()
+	got := run(t, localDoors(s.URL), terminal{}, "add", folder).check(t, ExitSuccess)
+	if strings.Count(got.err, "assumed windows-1252: /n/caf.txt\n") != skipsShown ||
+		!strings.Contains(got.err, "and 3 more assumed encodings; --json lists all of them") {
+		t.Errorf("stderr %s", got.err)
+	}
+	got = run(t, localDoors(s.URL), terminal{}, "add", folder, "--json").check(t, ExitSuccess)
+	if strings.Count(got.out, lines[0]) != skipsShown+3 {
+		t.Errorf("stdout %s", got.out)
+	}
+}

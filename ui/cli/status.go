@@ -45,7 +45,12 @@ type jsonLibraryStatus struct {
 	Bytes     int64              `json:"bytes"`
 	Version   string             `json:"version,omitempty"`
 	Roots     []wire.LibraryRoot `json:"roots"`
-	Error     string             `json:"error,omitempty"` // why it cannot be looked at
+	// The first of the files whose encoding was assumed, and of those of which something is not stored, and how many.
+	Assumed      []wire.AssumedFile `json:"assumed"`
+	AssumedFiles int                `json:"assumed_files"`
+	Skipped      []wire.SkippedFile `json:"skipped"`
+	SkippedFiles int                `json:"skipped_files"`
+	Error        string             `json:"error,omitempty"` // why it cannot be looked at
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -109,7 +114,8 @@ func (a *app) reasonOf(err error) string {
 
 // libraryStatus looks at the library without making one.
 func (a *app) libraryStatus(ctx context.Context) (jsonLibraryStatus, error) {
-	status := jsonLibraryStatus{Path: a.libraryFolder(), Roots: []wire.LibraryRoot{}}
+	status := jsonLibraryStatus{Path: a.libraryFolder(), Roots: []wire.LibraryRoot{},
+		Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{}}
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
 	session, err := a.openLibrary(ctx, false)
@@ -127,6 +133,8 @@ func (a *app) libraryStatus(ctx context.Context) (jsonLibraryStatus, error) {
 	status.Exists, status.Documents, status.Chunks = true, found.Documents, found.Chunks
 	status.Vectors, status.Model, status.Refused = found.Vectors, found.VectorModel, found.VectorsRefused
 	status.Bytes, status.Version, status.Roots = found.Bytes, found.Version, filled(found.Roots)
+	status.Assumed, status.AssumedFiles = filled(found.Assumed), found.AssumedFiles
+	status.Skipped, status.SkippedFiles = filled(found.Skipped), found.SkippedFiles
 	return status, nil
 }
 
@@ -193,5 +201,33 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 		t.rows = append(t.rows, []string{root.Source, fmt.Sprint(root.Documents), root.Set, synced, printable(root.Path)})
 	}
 	text.WriteString(t.String())
+	text.WriteString(a.statusFiles(library))
+	return text.String()
+}
+
+// statusFiles lists some of the files whose encoding was assumed, and of those that are skipped, in the words of add.
+func (a *app) statusFiles(library jsonLibraryStatus) string {
+	var text strings.Builder
+	list := func(what string, total int, lines []string) {
+		if total == 0 {
+			return
+		}
+		text.WriteByte('\n')
+		for _, line := range lines[:min(len(lines), skipsShown)] {
+			text.WriteString(printable(line) + "\n")
+		}
+		if more := total - skipsShown; more > 0 {
+			fmt.Fprintf(&text, "and %d more %s\n", more, what)
+		}
+	}
+	var assumed, skipped []string
+	for _, file := range library.Assumed {
+		assumed = append(assumed, fmt.Sprintf("assumed %s: %s", file.Encoding, file.Path))
+	}
+	for _, file := range library.Skipped {
+		skipped = append(skipped, fmt.Sprintf("skipped %s: %s", file.Path, file.Reason))
+	}
+	list("assumed encodings", library.AssumedFiles, assumed)
+	list("skipped", library.SkippedFiles, skipped)
 	return text.String()
 }

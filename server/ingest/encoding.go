@@ -1,0 +1,342 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/wlynxg/chardet"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/htmlindex"
+)
+
+const (
+	// detectionSample bounds the bytes that statistics look at, taken from lines that are not ASCII.
+	detectionSample = 16 << 10
+	// enoughConfidence is what the detector must be sure of, from 0 to 1. Two Chinese characters alone stay below it, a
+	// sentence is near 1.
+	enoughConfidence = 0.5
+
+	latinEncoding = "windows-1252" // every byte of ISO 8859-1 that text uses means the same in it
+)
+
+var (
+	errBinary    = errors.New("it holds binary data, not text")
+	errUnknown   = errors.New("its encoding cannot be determined; convert it to UTF-8")
+	replacement  = []byte("\uFFFD")
+	markUTF8     = []byte("\xEF\xBB\xBF")
+	marksOfUTF16 = map[string]string{"\xFF\xFE": "utf-16le", "\xFE\xFF": "utf-16be"}
+)
+
+// decode returns data as UTF-8. assumed names the encoding if neither the data nor page, which is set for HTML, declares
+// it. What is valid UTF-8 is returned as it is.
+func decode(data []byte, page bool) (text []byte, assumed string, err error) {
+	if len(data) >= 2 {
+		if order, marked := marksOfUTF16[string(data[:2])]; marked {
+			text, err = decodeUTF16(data[2:], order)
+			return text, "", err
+		}
+	}
+	data = bytes.TrimPrefix(data, markUTF8)
+	hasNUL := bytes.IndexByte(data, 0) >= 0
+	if utf8.Valid(data) && !hasNUL {
+		return data, "", nil
+	}
+	if order := unmarkedUTF16(data, hasNUL); order != "" {
+		text, err = decodeUTF16(data, order)
+		return text, order, err
+	}
+	if hasNUL || isMostlyControls(data) {
+		return nil, "", errBinary
+	}
+	if page {
+		if declared := declaredEncoding(data); declared != "" {
+			if text, err = decodeAs(data, declared); err == nil {
+				return text, "", nil
+			}
+		}
+	}
+	assumed, err = detect(data)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err = decodeAs(data, assumed)
+	return text, assumed, err
+}
+
+// declaredEncoding returns what a page says in its first 1,024 bytes, by the rules of browsers; "" for nothing.
+func declaredEncoding(page []byte) string {
+	const prescanned = 1024
+	// The end makes the rules fall back to UTF-8 where nothing is declared, instead of to windows-1252.
+	const end = "é."
+	start := bytes.ToValidUTF8(page[:min(len(page), prescanned-len(end))], nil)
+	if _, name, _ := charset.DetermineEncoding(append(start, end...), ""); name != "utf-8" {
+		return name
+	}
+	return ""
+}
+
+// decodeAs converts the whole of data. Decoders put U+FFFD in the place of what is invalid, and text in the encodings
+// that they are used for cannot hold that character itself.
+func decodeAs(data []byte, name string) ([]byte, error) {
+	encoding, err := htmlindex.Get(name)
+	if err != nil {
+		return nil, errUnknown
+	}
+	text, err := encoding.NewDecoder().Bytes(data)
+	if err != nil || bytes.Contains(text, replacement) || bytes.ContainsFunc(text, isC1) {
+		return nil, fmt.Errorf("it is not valid %s; convert it to UTF-8", name)
+	}
+	return text, nil
+}
+
+// isC1 reports whether a character is a control that no text has; in windows-1252 its byte means nothing.
+func isC1(r rune) bool { return r >= 0x80 && r < 0xA0 && r != 0x85 }
+
+// detect names the encoding of bytes that are not valid UTF-8 and hold no NUL.
+func detect(data []byte) (string, error) {
+	if at, damaged := damagedUTF8(data); damaged {
+		return "", fmt.Errorf("it is UTF-8 with invalid bytes, the first at byte %d", at)
+	}
+	sample := sampleOf(data)
+	if looksLatin(sample) {
+		return latinEncoding, nil
+	}
+	if name := detectByScript(sample); name != "" {
+		return name, nil
+	}
+	for _, result := range chardet.DetectAll(sample) {
+		if name := detected[strings.ToLower(result.Encoding)]; name != "" && result.Confidence >= enoughConfidence {
+			if _, err := decodeAs(data, name); err == nil {
+				return name, nil
+			}
+		}
+	}
+	return "", errUnknown
+}
+
+// detectByScript names the encodings that the detector knows badly, where the characters leave no doubt; else "".
+func detectByScript(sample []byte) string {
+	count := func(name string, tables ...*unicode.RangeTable) (inTables, others int) {
+		text, err := decodeAs(sample, name)
+		if err != nil {
+			return 0, 0
+		}
+		for _, r := range string(text) {
+			switch {
+			case r >= 0xFF61 && r < 0xFFA0: // half-width kana: how the bytes of other encodings read in Shift JIS
+				return 0, 0
+			case unicode.In(r, tables...):
+				inTables++
+			case r >= utf8.RuneSelf && unicode.IsLetter(r):
+				others++
+			}
+		}
+		return inTables, others
+	}
+	const enough = 8 // Hangul, as the commonest Chinese characters have bytes of Hangul
+	if kana, han := count("shift_jis", unicode.Hiragana, unicode.Katakana); kana > 0 && 8*kana >= han {
+		return "shift_jis"
+	}
+	if hangul, others := count("euc-kr", unicode.Hangul); hangul >= enough && others == 0 {
+		return "euc-kr"
+	}
+	return ""
+}
+
+// detected names the results of the detector that count, as WHATWG does. Its Latin ones do not: it gives them a fixed
+// confidence for most bytes whatever; looksLatin decides there.
+var detected = map[string]string{
+	"shift_jis": "shift_jis", "cp932": "shift_jis", "euc-jp": "euc-jp", "euc-kr": "euc-kr", "cp949": "euc-kr",
+	"gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030", "big5": "big5",
+	"koi8-r": "koi8-r", "windows-1251": "windows-1251", "iso-8859-5": "iso-8859-5",
+	"iso-8859-7": "windows-1253", "windows-1253": "windows-1253", "windows-1255": "windows-1255",
+}
+
+// damagedUTF8 reports whether most of what is not ASCII is UTF-8, and where the first invalid byte is.
+func damagedUTF8(data []byte) (at int, damaged bool) {
+	valid, invalid := 0, 0
+	for i := 0; i < len(data); {
+		if data[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, width := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && width == 1 {
+			if invalid++; invalid == 1 {
+				at = i
+			}
+		} else {
+			valid++
+		}
+		i += width
+	}
+	return at, valid > invalid
+}
+
+// sampleOf returns lines that are not ASCII, from the whole of data.
+func sampleOf(data []byte) []byte {
+	var sample []byte
+	for line := range bytes.Lines(data) {
+		if len(sample) >= detectionSample {
+			break
+		}
+		if at := bytes.IndexFunc(line, func(r rune) bool { return r >= utf8.RuneSelf }); at >= 0 {
+			line = line[max(0, at-detectionSample/4):] // also of a line without end
+			sample = append(sample, line[:min(len(line), detectionSample-len(sample))]...)
+		}
+	}
+	return sample
+}
+
+// looksLatin reports whether the bytes that are not ASCII stand singly among Latin letters, as accented letters and
+// typographic quotes do. In the encodings of other scripts they come in rows.
+func looksLatin(sample []byte) bool {
+	letters, single, rows := 0, 0, 0
+	for i := 0; i < len(sample); {
+		if sample[i] < utf8.RuneSelf {
+			if isASCIILetter(sample[i]) {
+				letters++
+			}
+			i++
+			continue
+		}
+		start := i
+		for i < len(sample) && sample[i] >= utf8.RuneSelf {
+			switch sample[i] {
+			case 0x81, 0x83, 0x8D, 0x8F, 0x90, 0x9D: // unused, and a florin sign that Shift JIS writes katakana with
+				return false
+			}
+			i++
+		}
+		switch beside := start > 0 && isASCIILetter(sample[start-1]) || i < len(sample) && isASCIILetter(sample[i]); {
+		case i-start == 1, i-start == 2 && beside:
+			single += i - start
+		default:
+			rows += i - start
+		}
+	}
+	return single >= 9*rows && 3*(single+rows) <= 7*letters
+}
+
+func isASCIILetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+func isMostlyControls(data []byte) bool {
+	const perThousand = 5
+	controls := 0
+	for _, b := range data {
+		if b < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", rune(b)) {
+			controls++
+		}
+	}
+	return controls*1000 > len(data)*perThousand
+}
+
+// unmarkedUTF16 names the byte order of UTF-16 without a byte order mark; "" if data is something else.
+func unmarkedUTF16(data []byte, hasNUL bool) string {
+	if len(data)%2 != 0 || len(data) == 0 {
+		return ""
+	}
+	little, big := isPlainUTF16(data, "utf-16le", hasNUL), isPlainUTF16(data, "utf-16be", hasNUL)
+	if little == big {
+		return ""
+	}
+	if little {
+		return "utf-16le"
+	}
+	return "utf-16be"
+}
+
+// isPlainUTF16 reports whether data in that byte order holds characters of everyday text only. With zeros, which no other
+// encoding of text has, most of it is Latin, or its bytes are not. Without, it holds kana or Chinese punctuation, as such
+// text has no space or newline.
+func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
+	units, latin, round, telling := 0, 0, 0, false
+	if !unitsOf(data, order, func(r rune) bool {
+		units++
+		if r > 0 && r < 0x100 {
+			latin++
+		}
+		if r&0xFF == 0 {
+			round++
+		}
+		telling = telling || r >= 0x3000 && r < 0x3100
+		return isEveryday(r) && (hasNUL || r >= 0x3000)
+	}) {
+		return false
+	}
+	if !hasNUL {
+		return telling
+	}
+	zeros, printable := 0, 0
+	for _, b := range data {
+		if b == 0 {
+			zeros++
+		} else if b >= ' ' && b < 0x7F {
+			printable++
+		}
+	}
+	// ASCII with a stray zero in it would read as Chinese, and small numbers as the first characters of scripts.
+	return 10*round <= units+10 && (4*latin >= 3*units || 5*printable <= 4*(len(data)-zeros))
+}
+
+// isEveryday reports whether text of living languages uses a character: read in the wrong byte order, or from other
+// data, about every second one is not.
+func isEveryday(r rune) bool {
+	switch {
+	case r < ' ':
+		return r == '\t' || r == '\n' || r == '\r' || r == '\f'
+	case r < 0x700, r >= 0x900 && r < 0xE80, r >= 0x1E00 && r < 0x2000, r >= 0x2000 && r < 0x2100, r >= 0x2190 && r < 0x2600,
+		r >= 0x3000 && r < 0x3100, r >= 0x4E00 && r < 0xA000, r >= 0xAC00 && r < 0xD7A4, r >= 0xFF00 && r < 0xFFF0:
+		return unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r)
+	}
+	return r >= 0x1F300 && r < 0x20000 || r == 0xFEFF || r == unicode.ReplacementChar
+}
+
+// unitsOf calls each for the characters of UTF-16 until it returns false; a lone surrogate is utf8.RuneError.
+func unitsOf(data []byte, order string, each func(r rune) bool) bool {
+	unit := func(i int) rune {
+		if order == "utf-16be" {
+			return rune(data[i])<<8 | rune(data[i+1])
+		}
+		return rune(data[i+1])<<8 | rune(data[i])
+	}
+	for i := 0; i+1 < len(data); i += 2 {
+		r := unit(i)
+		if utf16.IsSurrogate(r) {
+			second := rune(0)
+			if i+3 < len(data) {
+				second = unit(i + 2)
+			}
+			if r = utf16.DecodeRune(r, second); r != utf8.RuneError {
+				i += 2
+			} else {
+				r = -1
+			}
+		}
+		if !each(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// decodeUTF16 decodes strictly: a lone surrogate or half a character is an error.
+func decodeUTF16(data []byte, order string) ([]byte, error) {
+	text := make([]byte, 0, len(data))
+	whole := unitsOf(data, order, func(r rune) bool {
+		text = utf8.AppendRune(text, r)
+		return r >= 0
+	})
+	switch {
+	case !whole || len(data)%2 != 0:
+		return nil, fmt.Errorf("it is not valid %s; convert it to UTF-8", order)
+	case bytes.IndexByte(text, 0) >= 0:
+		return nil, errBinary
+	}
+	return text, nil
+}
