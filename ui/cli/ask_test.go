@@ -137,10 +137,13 @@ func TestPrivateQuestions(t *testing.T) {
 			s, asked := answering(t, append(fmt.Appendf(nil, `{"chat_session_id":"s1","incognito":%t}`+"\n", !kept), says("Yes.")...))
 			doors := testDoors(s.URL)
 			doors.private = private
-			got := run(t, doors, terminal{}, "ask", "x", "--json").check(t, ExitSuccess)
-			info, _ := asked()["chat_session_info"].(map[string]any)
-			if (info["incognito"] == true) != private {
-				t.Errorf("private %t: asked %v", private, info)
+			var got result
+			for _, agent := range [][]string{nil, {"--agent-id", "7"}, {"--agent", "Eng"}} {
+				got = run(t, doors, terminal{}, append([]string{"ask", "x", "--json"}, agent...)...).check(t, ExitSuccess)
+				info, _ := asked()["chat_session_info"].(map[string]any)
+				if (info["incognito"] == true) != private || (info["persona_id"] == 0.0) != (agent == nil) {
+					t.Errorf("private %t, agent %v: asked %v", private, agent, info)
+				}
 			}
 			if strings.Contains(got.err, "this server keeps the conversation") != (private && kept) {
 				t.Errorf("private %t, kept %t: %s", private, kept, got.err)

@@ -188,11 +188,13 @@ func chatAgent(ctx context.Context, c *client.Client, request wire.ChatRequest, 
 	if agent == "" || request.ChatSessionInfo == nil {
 		return request, nil
 	}
-	found, err := withAgent(ctx, c, wire.SearchRequest{}, agent)
+	id, err := agentID(ctx, c, agent)
 	if err != nil {
 		return request, err
 	}
-	request.ChatSessionInfo = &wire.ChatSessionInfo{PersonaID: *found.PersonaID}
+	info := *request.ChatSessionInfo
+	info.PersonaID = id
+	request.ChatSessionInfo = &info
 	return request, nil
 }
 

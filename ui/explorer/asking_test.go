@@ -234,6 +234,47 @@ func TestPrivateQuestionsAreIncognito(t *testing.T) {
 	}
 }
 
+// TestQuestionsKeepTheirOptions: whoever is asked, a private question is incognito, with the agent that was meant.
+func TestQuestionsKeepTheirOptions(t *testing.T) {
+	t.Parallel()
+	seven := 7
+	for name, test := range map[string]struct {
+		query, profile string
+		number         *int
+		want           string
+	}{
+		"no agent":                         {query: "roll back", want: `{"persona_id":0,"incognito":true}`},
+		"the query's agent":                {query: "roll back agent:Eng", want: `{"persona_id":4,"incognito":true}`},
+		"the query's, by number":           {query: "roll back agent:9", want: `{"persona_id":9,"incognito":true}`},
+		"the profile's, by name":           {query: "roll back", profile: "eng", want: `{"persona_id":4,"incognito":true}`},
+		"the profile's, by number":         {query: "roll back", number: &seven, want: `{"persona_id":7,"incognito":true}`},
+		"the query's before the profile's": {query: "roll back agent:Eng", number: &seven, want: `{"persona_id":4,"incognito":true}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lines := make(chan string)
+			server, asked := chatty(lines)
+			server.routes["GET /persona"] = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `[{"id":4,"name":"Eng"}]`) }
+			target := server.remote(t)
+			target.Agent, target.AgentName = test.number, test.profile
+			screen := start(t, 140, 40, Options{Target: target, Query: test.query, Private: true})
+			screen.WaitText("Runbook")
+			screen.Press("a")
+			if body := <-asked; !strings.Contains(body, `"chat_session_info":`+test.want) {
+				t.Errorf("asked %s", body)
+			}
+			said(lines, `{"chat_session_id":"1","incognito":true}`, `{"type":"message_delta","content":"Done."}`)
+			screen.WaitText("Done.")
+			screen.Press("a")
+			screen.Type("and then")
+			screen.Press("enter")
+			if body := <-asked; !strings.Contains(body, `"chat_session_id":"1"`) {
+				t.Errorf("the follow-up asked %s", body)
+			}
+		})
+	}
+}
+
 // A question typed in the box goes on with the searches before it.
 func TestAFollowUpSearch(t *testing.T) {
 	t.Parallel()

@@ -284,19 +284,25 @@ func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest
 	if agent == "" {
 		return request, nil
 	}
+	id, err := agentID(ctx, c, agent)
+	request.PersonaID = &id
+	return request, err
+}
+
+// agentID looks up the number of an agent by its name.
+func agentID(ctx context.Context, c *client.Client, agent string) (int, error) {
 	personas, err := c.Personas(ctx)
 	if err != nil {
-		return request, fmt.Errorf("find the agent %q: %w", agent, err)
+		return 0, fmt.Errorf("find the agent %q: %w", agent, err)
 	}
 	id, near, found := client.FindAgent(personas, agent)
 	switch {
 	case found:
-		request.PersonaID = &id
-		return request, nil
+		return id, nil
 	case near != "":
-		return request, fmt.Errorf("no agent is called %q; did you mean agent:%q?", agent, near)
+		return 0, fmt.Errorf("no agent is called %q; did you mean agent:%q?", agent, near)
 	}
-	return request, fmt.Errorf("no agent is called %q", agent)
+	return 0, fmt.Errorf("no agent is called %q", agent)
 }
 
 // searchTold takes news of the search under way; those of any other are late.
