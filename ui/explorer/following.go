@@ -40,7 +40,8 @@ func (m *Model) followUp() tea.Cmd {
 		return nil
 	}
 	m.focus = InList
-	if s := m.search.shown; s != nil && sameQuestion(s.text, text) && len(s.wire.MessageHistory) > 0 && m.search.running == nil && m.search.failure == nil {
+	if s := m.search.shown; s != nil && sameQuestion(s.text, text) && len(s.wire.MessageHistory) > 0 && m.search.running == nil &&
+		m.search.failure == nil && !m.outdated() {
 		return nil
 	}
 	return m.searchFurther(text, m.follow.trail)

@@ -3,16 +3,12 @@ package explorer
 import (
 	"context"
 	"errors"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client"
 	"quarry/client/wire"
 )
-
-// versionEvery is how often a library is asked whether another process changed it.
-const versionEvery = time.Second
 
 // welcome is what the empty screen says about the target.
 type welcome struct {
@@ -30,6 +26,7 @@ type connection struct {
 	opening *request
 	welcome welcome
 	version string // of the library, as last reported
+	vectors bool   // an embedding model made vectors for the library
 	arrival string // the query that the program was started with
 	pending bool   // the query runs as soon as the target is open
 	again   bool   // the query runs again in the target switched to
@@ -44,14 +41,6 @@ type openedMsg struct {
 type welcomeMsg struct {
 	session *client.Session
 	welcome welcome
-}
-
-type versionTickMsg struct{ session *client.Session }
-
-type versionMsg struct {
-	session *client.Session
-	version string
-	err     error
 }
 
 // open connects to the target.
@@ -201,42 +190,4 @@ func (m *Model) welcomed(msg welcomeMsg) {
 	case told.Kind == client.Unreachable || told.Kind == client.Auth:
 		m.note("listing", msg.welcome.err)
 	}
-}
-
-// askVersion asks a library for its version.
-func (m *Model) askVersion(msg versionTickMsg) tea.Cmd {
-	session, ctx := msg.session, m.ctx
-	if session != m.conn.session || session == nil {
-		return nil
-	}
-	return func() tea.Msg {
-		status, err := session.Client.LibraryStatus(ctx)
-		if err != nil {
-			return versionMsg{session: session, err: err}
-		}
-		return versionMsg{session: session, version: status.Version}
-	}
-}
-
-// versionTold forgets remembered answers and asks again when another process changed the library.
-func (m *Model) versionTold(msg versionMsg) tea.Cmd {
-	if msg.session != m.conn.session {
-		return nil
-	}
-	again := tea.Tick(versionEvery, func(time.Time) tea.Msg { return versionTickMsg{msg.session} })
-	if msg.err != nil || msg.version == m.conn.version {
-		return again
-	}
-	first := m.conn.version == ""
-	m.conn.version = msg.version
-	if first {
-		return again
-	}
-	m.search.memory.clear()
-	m.reading.whole = nil
-	commands := []tea.Cmd{again, m.askWelcome()}
-	if m.search.shown != nil && !m.search.shown.ofAnswer && m.search.running == nil {
-		commands = append(commands, m.startSearch(m.search.shown.text, m.search.shown.instant, true))
-	}
-	return tea.Batch(commands...)
 }

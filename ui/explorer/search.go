@@ -139,7 +139,8 @@ func (m *Model) submit() tea.Cmd {
 		return m.reopen()
 	}
 	m.focus = InList
-	if s := m.search.shown; s != nil && s.text == text && !s.instant && !s.provisional && !s.ofAnswer && m.search.running == nil && m.search.failure == nil {
+	if s := m.search.shown; s != nil && s.text == text && !s.instant && !s.provisional && !s.ofAnswer && m.search.running == nil &&
+		m.search.failure == nil && !m.outdated() {
 		return nil
 	}
 	return m.startSearch(text, false, false)
@@ -160,6 +161,17 @@ func (m *Model) searchAgain() tea.Cmd {
 func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 	m.stopSearch()
 	m.stopBlaming()
+	s := m.requestOf(text, instant)
+	if answer, ok := m.search.memory.get(s.key, m.now()); ok && !anew {
+		m.search.failure = nil
+		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
+		return m.findBlame()
+	}
+	return m.send(s)
+}
+
+// requestOf is the search of a query with its request.
+func (m *Model) requestOf(text string, instant bool) search {
 	s := m.searchOf(text)
 	s.instant = instant
 	s.wire = s.query.Request()
@@ -185,11 +197,11 @@ func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
 		s.wire.PersonaID, s.agent = m.target.Agent, m.target.AgentName
 	}
 	s.key = memoryKey(s.wire, s.agent, m.now())
-	if answer, ok := m.search.memory.get(s.key, m.now()); ok && !anew {
-		m.search.failure = nil
-		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
-		return m.findBlame()
-	}
+	return s
+}
+
+// send asks the server.
+func (m *Model) send(s search) tea.Cmd {
 	var ctx context.Context
 	ctx, s.request = m.begin()
 	s.events = make(chan searchMsg)
@@ -333,6 +345,9 @@ func (m *Model) searchTold(msg searchMsg) tea.Cmd {
 		m.search.memory.put(s.key, remembered{response: msg.response, took: took, at: m.now(), kept: m.target.Kind != Remote})
 	}
 	m.show(shown{search: *s, response: msg.response, took: took})
+	if again := m.refresh(); again != nil { // the library changed meanwhile
+		return again
+	}
 	if client.KindOf(m.conn.welcome.err) == client.Unreachable {
 		return tea.Batch(m.findBlame(), m.askWelcome()) // it can be reached again
 	}

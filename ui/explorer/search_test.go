@@ -434,12 +434,16 @@ func TestALibraryThatAnotherProcessChanged(t *testing.T) {
 	server := &script{routes: map[string]http.HandlerFunc{"GET /library/status": func(w http.ResponseWriter, _ *http.Request) {
 		answer200(w, map[string]any{"version": fmt.Sprint(version.Load())})
 	}}, search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
-		answer200(w, map[string]any{"results": []any{sixFields(1, fmt.Sprint("version ", version.Load()), "x")}})
+		answer200(w, map[string]any{"results": []any{sixFields(1, fmt.Sprint("version ", version.Load()), "x")},
+			"stages": []any{}, "notes": []any{map[string]any{"code": wire.NoteNoModel, "text": "no language model is configured"}}})
 	}}
 	screen := start(t, 120, 40, Options{Target: server.library(t), Query: "rollback"})
 	screen.WaitText("version 0")
 	version.Store(1)
 	screen.WaitText("version 1")
+	if asked := server.asked(); len(asked) != 2 || asked[0].Instant || !asked[1].Instant || asked[1].Query != "rollback " {
+		t.Errorf("asked %+v", asked)
+	}
 }
 
 // A server that answers without a model while one types is asked while one types; one that cannot is spared the model as

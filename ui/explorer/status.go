@@ -143,6 +143,9 @@ func (m *Model) facts() []string {
 	case documents < len(response.Results):
 		facts = append(facts, counted(documents, "document"))
 	}
+	if m.outdated() {
+		return append(facts[:1], "library changed · "+m.keys.keyOf("search-again", InList)+" searches again")
+	}
 	switch {
 	case m.search.shown.instant && m.target.Kind == Remote: // what changes with every key is sent with every key
 	case m.search.shown.remembered:
