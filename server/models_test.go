@@ -3,9 +3,11 @@ package server
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +72,77 @@ func TestTheBudgetOutlivesTheServer(t *testing.T) {
 	now = now.Add(2 * time.Hour)
 	if status, body := ask(t, s, "POST", "/search", `{"query":"lantern"}`); status != http.StatusOK {
 		t.Errorf("the next day: HTTP %d %s", status, body)
+	}
+}
+
+// TestALedgerThatCannotBeRead: a search goes without the model and says so, and a question is answered by 503; neither is
+// taken for a budget that is used up. Once the ledger works again the model is asked.
+func TestALedgerThatCannotBeRead(t *testing.T) {
+	model := llmtest.New()
+	t.Cleanup(model.Close)
+	model.On(llmtest.Any(), llmtest.Text("lantern"))
+	options := Options{Home: t.TempDir(), Models: modelsAt(t, model, 1_000_000)}
+	s := open(t, options)
+	if _, err := s.Directory(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rename := func(from, to string) {
+		t.Helper()
+		db, err := sql.Open("sqlite", filepath.Join(options.Home, directoryFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename("model_tokens", "gone")
+	status, body := ask(t, s, "POST", "/search", `{"query":"lantern"}`)
+	if status != http.StatusOK || !strings.Contains(body, `"code":"stage_failed","text":"the language model was not asked`) {
+		t.Errorf("search: HTTP %d %s", status, body)
+	}
+	for _, streamed := range []string{"true", "false"} {
+		status, body := ask(t, s, "POST", "/chat/send-chat-message", `{"message":"lantern","stream":`+streamed+`}`)
+		if status != http.StatusServiceUnavailable || !strings.Contains(body, "SERVICE_UNAVAILABLE") {
+			t.Errorf("chat: HTTP %d %s", status, body)
+		}
+	}
+	if n := len(model.Requests()); n > 0 {
+		t.Errorf("%d calls that could not be counted", n)
+	}
+	rename("gone", "model_tokens")
+	if status, body := ask(t, s, "POST", "/search", `{"query":"lantern"}`); status != http.StatusOK || len(model.Requests()) == 0 {
+		t.Errorf("HTTP %d, %d calls: %s", status, len(model.Requests()), body)
+	}
+}
+
+// TestALibraryThatCannotBeWrittenCounts what others used, and in memory what this process uses.
+func TestALibraryThatCannotBeWrittenCounts(t *testing.T) {
+	model := llmtest.New()
+	t.Cleanup(model.Close)
+	model.On(llmtest.Any(), llmtest.Text("lantern"))
+	home := t.TempDir()
+	now := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	writer := open(t, Options{Home: home, Models: modelsAt(t, model, 1), Now: clock})
+	if status, body := ask(t, writer, "POST", "/search", `{"query":"lantern"}`); status != http.StatusOK {
+		t.Fatalf("HTTP %d %s", status, body)
+	}
+	reader := open(t, Options{Home: home, ReadOnly: true, Models: modelsAt(t, model, 1), Now: clock})
+	if status, body := ask(t, reader, "POST", "/search", `{"query":"lantern"}`); status != http.StatusTooManyRequests {
+		t.Errorf("HTTP %d %s", status, body)
+	}
+	sums, l, today := []int{}, &ledger{server: reader}, now.Format(time.DateOnly)
+	for _, tokens := range []int{0, 7, 0} {
+		sum, err := l.AddTokens(t.Context(), directory.DefaultTenant, today, tokens)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, sum)
+	}
+	if sums[0] == 0 || sums[1] != sums[0]+7 || sums[2] != sums[1] {
+		t.Errorf("sums %v", sums)
 	}
 }
 

@@ -147,7 +147,7 @@ func (s *Server) AddToken(ctx context.Context, request directory.TokenRequest) (
 // Close ends work in the background and closes all files. Requests that are still being served fail.
 func (s *Server) Close() error {
 	s.vectors.stop()
-	s.budget.Flush(context.Background())
+	s.budget.Close(context.Background())
 	s.mutex.Lock()
 	closed := s.closed
 	s.closed = true

@@ -424,7 +424,7 @@ func (s *Server) chatError(ctx context.Context, err error) chatFailure {
 		if known.Status == http.StatusUnauthorized || known.Status == http.StatusForbidden {
 			failure.Code = "AUTH_ERROR"
 		}
-	case llm.ErrUnavailable:
+	case llm.ErrUnavailable, llm.ErrUncounted:
 		failure.Code = "SERVICE_UNAVAILABLE"
 	default:
 		failure.Code = "API_ERROR"

@@ -12,6 +12,7 @@ import (
 	"quarry/internal/guard"
 	"quarry/server/directory"
 	"quarry/server/index"
+	"quarry/server/llm"
 )
 
 // failure is an answer that is an error, in one of the shapes of the API.
@@ -105,6 +106,11 @@ func explain(err error, trusted bool) (f failure, known bool) {
 		return coded(http.StatusGatewayTimeout, "GATEWAY_TIMEOUT", "The search engine did not answer in time."), true
 	case errors.Is(err, index.ErrBusy):
 		f = coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "Another process is writing to the library.")
+		f.retryAfter = "5"
+		return f, true
+	case errors.Is(err, llm.ErrUncounted):
+		f = coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
+			"The use of language models cannot be counted, so none is asked. Search works without one.")
 		f.retryAfter = "5"
 		return f, true
 	case errors.Is(err, index.ErrReadOnly):

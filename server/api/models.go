@@ -17,7 +17,8 @@ import (
 )
 
 // metered makes a model count what a search costs its tenant; nil stays nil. Once the budget of the day is used up
-// the search is refused, unless it would not ask the model, or asks for no more of it than it can go without.
+// the search is refused, unless it would not ask the model, or asks for no more of it than it can go without. The error
+// is llm.ErrUncounted where the budget cannot be held.
 func (s *Server) metered(ctx context.Context, who directory.Principal, model llm.Chat, request wire.SearchRequest) (
 	llm.Chat, *llm.Meter, error) {
 	meter := s.Budget.Meter(who.Tenant)
@@ -34,6 +35,8 @@ func (s *Server) metered(ctx context.Context, who directory.Principal, model llm
 		return model, meter, nil
 	case request.SkipQueryExpansion && request.SkipDocumentSelection:
 		return nil, meter, nil
+	case errors.Is(err, llm.ErrUncounted):
+		return nil, meter, err
 	}
 	s.measures().refused.Add(1, refusedByBudget)
 	return nil, meter, usedUp(err)

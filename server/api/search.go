@@ -28,7 +28,11 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if err != nil {
 		return err
 	}
-	if prepared.Model, audit.meter, err = s.metered(r.Context(), who, prepared.Model, request); err != nil {
+	prepared.Model, audit.meter, err = s.metered(r.Context(), who, prepared.Model, request)
+	if errors.Is(err, llm.ErrUncounted) {
+		prepared.Withheld, err = err.Error(), nil
+	}
+	if err != nil {
 		return err
 	}
 	s.byVector(&prepared, who, audit.meter)

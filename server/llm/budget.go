@@ -2,29 +2,54 @@ package llm
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
 
 const (
-	// syncEvery is how far the sum of a tenant may lag behind what other processes spent, and what is lost at most when
-	// this one is killed.
-	syncEvery = 5 * time.Second
-	// syncWait is how long a search waits for the ledger.
-	syncWait = 500 * time.Millisecond
+	// ledgerWait is how long a call of a model waits for the ledger.
+	ledgerWait = 2 * time.Second
+	// callsWait and closeWait are how long the end of the program waits for the calls under way, which were canceled by
+	// then, and for the ledger.
+	callsWait = 5 * time.Second
+	closeWait = 10 * time.Second
 )
 
-// Ledger keeps the sums of tenants beyond the life of a process. It is safe for concurrent use.
+// Ledger keeps the sums of tenants beyond the life of a process. Several processes may share it. It is safe for
+// concurrent use.
 type Ledger interface {
 	// AddTokens adds to what a tenant used on a day, such as "2026-08-01", and returns the day's sum of all processes.
-	// Adding 0 only reads.
+	// Adding 0 only reads. When it returns an error nothing was added.
 	AddTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error)
 }
+
+// MemoryLedger is a Ledger that ends with the process. The zero value is empty.
+type MemoryLedger struct {
+	mutex sync.Mutex
+	sums  map[account]int
+}
+
+// AddTokens is Ledger's. It does not fail.
+func (l *MemoryLedger) AddTokens(_ context.Context, tenant, day string, tokens int) (sum int, err error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.sums == nil {
+		l.sums = map[account]int{}
+	}
+	l.sums[account{tenant, day}] += tokens
+	return l.sums[account{tenant, day}], nil
+}
+
+// account is a day of a tenant.
+type account struct{ tenant, day string }
 
 // Budget limits what each tenant may use on a day. Days begin at midnight UTC. A nil Budget has no limit. It is safe for
 // concurrent use.
 //
-// Calls that are under way are not stopped when the budget is used up, so that the sum may end somewhat above it.
+// The ledger is read before each call of a model and written after it, so that a process which is killed loses the
+// calls under way at most. While the ledger fails, models are not called. Calls that are under way are not stopped when
+// the budget is used up, so that the sum may end somewhat above it.
 type Budget struct {
 	daily  int
 	ledger Ledger
@@ -32,99 +57,164 @@ type Budget struct {
 	report func(error)
 
 	mutex    sync.Mutex
-	accounts map[string]*account
+	unstored map[account]int // tokens that the ledger did not take so far
+	failing  bool            // the ledger, since its last success
+	underWay int             // calls
+	ended    chan struct{}   // closed when no call is under way any more; nil before Close
 }
 
-// account is what one tenant used.
-type account struct {
-	mutex   sync.Mutex
-	day     string
-	sum     int // of the day, as far as it is known here
-	unsaved int // part of the sum that the ledger does not have
-	synced  time.Time
-}
-
-// NewBudget makes a budget of tokens per tenant and day; nil where there is no limit. Without a ledger it is forgotten
-// with the process. Errors of the ledger are given to report and do not stop anybody from searching: the sum goes on
-// in memory.
+// NewBudget makes a budget of tokens per tenant and day; nil where there is no limit. The first of several errors of
+// the ledger in a row is given to report.
 func NewBudget(daily int, ledger Ledger, now func() time.Time, report func(error)) *Budget {
 	if daily <= 0 {
 		return nil
 	}
-	return &Budget{daily: daily, ledger: ledger, now: now, report: report, accounts: map[string]*account{}}
+	return &Budget{daily: daily, ledger: ledger, now: now, report: report, unstored: map[account]int{}}
 }
 
-// Check tells whether a tenant may use a model now. The error is an *Error of kind ErrBudget whose RetryAfter lasts
-// until midnight UTC.
+// Check returns an error where a tenant may not use a model now: an *Error of kind ErrBudget whose RetryAfter lasts
+// until midnight UTC, or of kind ErrUncounted when the ledger fails.
 func (b *Budget) Check(ctx context.Context, tenant string) error {
 	if b == nil {
 		return nil
 	}
 	now := b.now().UTC()
-	if b.count(ctx, tenant, now, 0) < b.daily {
+	sum, err := b.store(ctx, tenant, now)
+	switch {
+	case err != nil:
+		return &Error{Kind: ErrUncounted}
+	case sum < b.daily:
 		return nil
 	}
 	midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, time.UTC)
 	return &Error{Kind: ErrBudget, RetryAfter: midnight.Sub(now)}
 }
 
-// Flush stores what is not stored yet.
-func (b *Budget) Flush(ctx context.Context) {
+// begin is Check for a call that follows. The call ends with end.
+func (b *Budget) begin(ctx context.Context, tenant string) error {
+	if b == nil {
+		return nil
+	}
+	b.mutex.Lock()
+	closed := b.ended != nil
+	if !closed {
+		b.underWay++
+	}
+	b.mutex.Unlock()
+	if closed {
+		return &Error{Kind: ErrUncounted}
+	}
+	err := b.Check(ctx, tenant)
+	if err != nil {
+		b.leave()
+	}
+	return err
+}
+
+// leave ends a call.
+func (b *Budget) leave() {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.underWay--
+	if b.underWay == 0 && b.ended != nil {
+		close(b.ended)
+	}
+}
+
+// end counts the tokens of a call.
+func (b *Budget) end(ctx context.Context, tenant string, tokens int) {
+	if b == nil {
+		return
+	}
+	defer b.leave()
+	if tokens == 0 {
+		return
+	}
+	now := b.now().UTC()
+	b.mutex.Lock()
+	b.unstored[account{tenant, now.Format(time.DateOnly)}] += tokens
+	b.mutex.Unlock()
+	_, _ = b.store(ctx, tenant, now) // what is not stored is kept for the next time
+}
+
+// store writes what a tenant used and returns the sum of a day. Its time is bounded, also where the caller left.
+func (b *Budget) store(ctx context.Context, tenant string, now time.Time) (sum int, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerWait)
+	defer cancel()
+	today := account{tenant, now.Format(time.DateOnly)}
+	for _, before := range b.kept() {
+		if before.tenant == tenant && before != today && err == nil {
+			_, err = b.write(ctx, before)
+		}
+	}
+	if err == nil {
+		sum, err = b.write(ctx, today)
+	}
+	b.mutex.Lock()
+	first := err != nil && !b.failing
+	b.failing = err != nil
+	b.mutex.Unlock()
+	if first {
+		b.report(err)
+	}
+	return sum, err
+}
+
+// kept are the accounts of which something is not stored.
+func (b *Budget) kept() []account {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	accounts := make([]account, 0, len(b.unstored))
+	for a := range b.unstored {
+		accounts = append(accounts, a)
+	}
+	return accounts
+}
+
+// write gives the ledger what it does not have of an account, and takes it back if that fails.
+func (b *Budget) write(ctx context.Context, a account) (sum int, err error) {
+	b.mutex.Lock()
+	tokens := b.unstored[a]
+	delete(b.unstored, a)
+	b.mutex.Unlock()
+	sum, err = b.ledger.AddTokens(ctx, a.tenant, a.day, tokens)
+	if err != nil && tokens > 0 {
+		b.mutex.Lock()
+		b.unstored[a] += tokens
+		b.mutex.Unlock()
+	}
+	return sum, err
+}
+
+// Close waits for the calls under way and stores what is not stored yet, both for a bounded time. Afterwards no model is
+// called. What could not be stored is reported.
+func (b *Budget) Close(ctx context.Context) {
 	if b == nil {
 		return
 	}
 	b.mutex.Lock()
-	tenants := make(map[string]*account, len(b.accounts))
-	for tenant, a := range b.accounts {
-		tenants[tenant] = a
+	ended := b.ended
+	if ended == nil {
+		ended = make(chan struct{})
+		if b.ended = ended; b.underWay == 0 {
+			close(ended)
+		}
 	}
 	b.mutex.Unlock()
-	for tenant, a := range tenants {
-		a.mutex.Lock()
-		if a.unsaved > 0 {
-			b.sync(ctx, tenant, a)
-		}
-		a.mutex.Unlock()
+	timer := time.NewTimer(callsWait)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
 	}
-}
-
-// count adds tokens to a tenant's day and returns the sum.
-func (b *Budget) count(ctx context.Context, tenant string, now time.Time, tokens int) int {
-	b.mutex.Lock()
-	a := b.accounts[tenant]
-	if a == nil {
-		a = &account{}
-		b.accounts[tenant] = a
-	}
-	b.mutex.Unlock()
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	if day := now.Format(time.DateOnly); a.day != day {
-		if a.unsaved > 0 {
-			b.sync(ctx, tenant, a)
-		}
-		a.day, a.sum, a.unsaved, a.synced = day, 0, 0, time.Time{}
-	}
-	a.sum += tokens
-	a.unsaved += tokens
-	if since := now.Sub(a.synced); since >= syncEvery || since < 0 {
-		b.sync(ctx, tenant, a)
-		a.synced = now
-	}
-	return a.sum
-}
-
-// sync brings the ledger and an account up to date, which the caller has locked.
-func (b *Budget) sync(ctx context.Context, tenant string, a *account) {
-	if b.ledger == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), syncWait)
+	ctx, cancel := context.WithTimeout(ctx, closeWait)
 	defer cancel()
-	sum, err := b.ledger.AddTokens(ctx, tenant, a.day, a.unsaved)
-	if err != nil {
-		b.report(err)
-		return
+	for _, a := range b.kept() {
+		if _, err := b.write(ctx, a); err != nil {
+			b.mutex.Lock()
+			tokens := b.unstored[a]
+			b.mutex.Unlock()
+			b.report(fmt.Errorf("%d tokens of %s that tenant %s used are not recorded: %w", tokens, a.day, a.tenant, err))
+		}
 	}
-	a.sum, a.unsaved = sum, 0
 }

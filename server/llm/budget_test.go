@@ -3,136 +3,231 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"quarry/server/llm/llmtest"
 )
 
-// memoryLedger is a Ledger that can fail.
-type memoryLedger struct {
-	mutex sync.Mutex
-	sums  map[string]int
-	calls int
-	err   error
+// faultyLedger is a Ledger that fails, or waits, when it is told to.
+type faultyLedger struct {
+	MemoryLedger
+	mutex    sync.Mutex
+	err      error            // of every use
+	writeErr error            // of writing
+	hang     func(tokens int) // before each use; nil: does not
+	calls    []int            // what was to be added
 }
 
-func (l *memoryLedger) AddTokens(_ context.Context, tenant, day string, tokens int) (int, error) {
+func (l *faultyLedger) AddTokens(ctx context.Context, tenant, day string, tokens int) (int, error) {
+	l.mutex.Lock()
+	l.calls = append(l.calls, tokens)
+	err, hang := l.err, l.hang
+	if tokens != 0 && err == nil {
+		err = l.writeErr
+	}
+	l.mutex.Unlock()
+	if hang != nil {
+		hang(tokens)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return 0, err
+	}
+	return l.MemoryLedger.AddTokens(ctx, tenant, day, tokens)
+}
+
+func (l *faultyLedger) set(err, writeErr error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.calls++
-	if l.err != nil {
-		return 0, l.err
-	}
-	l.sums[tenant+" "+day] += tokens
-	return l.sums[tenant+" "+day], nil
+	l.err, l.writeErr = err, writeErr
+}
+
+func (l *faultyLedger) sum(day string) int {
+	sum, _ := l.MemoryLedger.AddTokens(context.Background(), "acme", day, 0) // never fails
+	return sum
 }
 
 type clock struct{ now time.Time }
 
 func (c *clock) read() time.Time { return c.now }
 
+// use makes a call of so many tokens, if it is allowed.
+func use(b *Budget, tokens int) error {
+	meter := b.Meter("acme")
+	if err := meter.begin(context.Background()); err != nil {
+		return err
+	}
+	meter.end(context.Background(), "select", Usage{1, tokens, 0})
+	return nil
+}
+
 func TestABudgetThroughItsDays(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	ledger := &memoryLedger{sums: map[string]int{"acme 2026-08-01": 40}}
+	ctx := t.Context()
+	const first, second = "2026-08-01", "2026-08-02"
+	ledger := &faultyLedger{}
 	at := &clock{time.Date(2026, 8, 1, 23, 0, 0, 0, time.FixedZone("", 3600))} // 22:00 UTC
-	failures := 0
-	b := NewBudget(100, ledger, at.read, func(error) { failures++ })
-	meter := b.Meter("acme")
-	allowed := func(want bool, tenant string) {
-		t.Helper()
-		if err := b.Check(ctx, tenant); (err == nil) != want || (err != nil && !errors.Is(err, ErrBudget)) {
-			t.Errorf("%s: %v, want allowed %v", tenant, err, want)
+	b := NewBudget(100, ledger, at.read, func(err error) { t.Error(err) })
+	steps := []struct {
+		tokens, others int // of this process; of other processes before that
+		hours          int // that pass before
+		want           error
+		sum            int
+	}{
+		{tokens: 50, others: 40, sum: 90},
+		{tokens: 10, sum: 100},
+		{tokens: 1, want: ErrBudget, sum: 100},
+		{hours: 2, tokens: 10, sum: 10}, // the next day
+		{tokens: 10, others: 85, sum: 105},
+		{tokens: 1, want: ErrBudget, sum: 105},
+	}
+	day := first
+	for i, step := range steps {
+		if step.hours > 0 {
+			at.now, day = at.now.Add(time.Duration(step.hours)*time.Hour), second
+		}
+		_, _ = ledger.MemoryLedger.AddTokens(ctx, "acme", day, step.others)
+		if err := use(b, step.tokens); !errors.Is(err, step.want) || ledger.sum(day) != step.sum {
+			t.Errorf("step %d: %v, %d tokens stored, want %d", i, err, ledger.sum(day), step.sum)
 		}
 	}
-	allowed(true, "acme")
-	meter.add(ctx, "select", Usage{1, 50, 9})
-	allowed(true, "acme") // 99, with what was spent before
-	meter.add(ctx, "rephrase", Usage{1, 1, 0})
-	allowed(false, "acme")
-	allowed(true, "other")
 	var known *Error
-	if err := b.Check(ctx, "acme"); !errors.As(err, &known) || known.RetryAfter != 2*time.Hour {
+	if err := b.Check(ctx, "acme"); !errors.As(err, &known) || known.RetryAfter != 24*time.Hour {
 		t.Errorf("%v: try again after %v", err, known)
 	}
-	if ledger.sums["acme 2026-08-01"] != 40 {
-		t.Error("stored within five seconds")
-	}
-	b.Flush(ctx)
-	if ledger.sums["acme 2026-08-01"] != 100 {
-		t.Errorf("stored %v", ledger.sums)
-	}
-	at.now = at.now.Add(2 * time.Hour)
-	allowed(true, "acme")
-	meter.add(ctx, "select", Usage{1, 10, 0})
-	at.now = at.now.Add(syncEvery)
-	ledger.sums["acme 2026-08-02"] = 85 // another process
-	allowed(true, "acme")
-	if ledger.sums["acme 2026-08-02"] != 95 {
-		t.Errorf("stored %v", ledger.sums)
-	}
-	meter.add(ctx, "select", Usage{1, 10, 0})
-	at.now = at.now.Add(24 * time.Hour) // what is not stored when a day ends belongs to that day
-	allowed(true, "acme")
-	if ledger.sums["acme 2026-08-02"] != 105 || failures != 0 {
-		t.Errorf("stored %v, %d failures", ledger.sums, failures)
-	}
-	want := map[string]Usage{"select": {3, 70, 9}, "rephrase": {1, 1, 0}}
-	if got := meter.Snapshot(); !maps.Equal(got, want) || meter.Total() != (Usage{4, 71, 9}) {
-		t.Errorf("metered %v, %v", got, meter.Total())
+	if err := b.Check(ctx, "other"); err != nil {
+		t.Errorf("another tenant: %v", err)
 	}
 }
 
-// TestALedgerThatFails: nobody is kept from searching, and nothing is forgotten.
+// TestALedgerThatFails: no model is called, the failure is reported once, and nothing is forgotten.
 func TestALedgerThatFails(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	ledger := &memoryLedger{sums: map[string]int{}, err: errors.New("busy")}
+	const day = "2026-08-01"
 	at := &clock{time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)}
-	failures := 0
-	b := NewBudget(100, ledger, at.read, func(error) { failures++ })
-	meter := b.Meter("acme")
-	for range 9 {
-		if err := b.Check(ctx, "acme"); err != nil {
+	locked := errors.New("locked")
+	var ledger *faultyLedger
+	var reported []error
+	var b *Budget
+	for name, steps := range map[string][]func() (got, want any){
+		"when it is first read": {
+			func() (any, any) { ledger.set(locked, nil); return use(b, 10), &Error{Kind: ErrUncounted} },
+			func() (any, any) { return use(b, 10), &Error{Kind: ErrUncounted} },
+			func() (any, any) { return len(reported), 1 },
+			func() (any, any) { ledger.set(nil, nil); return use(b, 10), nil },
+			func() (any, any) { return ledger.sum(day), 10 },
+		},
+		"when it is written": {
+			func() (any, any) { ledger.set(nil, locked); return use(b, 10), nil },
+			func() (any, any) { return use(b, 10), &Error{Kind: ErrUncounted} }, // although it could be read
+			func() (any, any) { return ledger.sum(day), 0 },
+			func() (any, any) { ledger.set(nil, nil); return use(b, 5), nil },
+			func() (any, any) { return ledger.sum(day), 15 },
+			func() (any, any) { ledger.set(locked, nil); return use(b, 1), &Error{Kind: ErrUncounted} },
+			func() (any, any) { return len(reported), 2 },
+		},
+		"until the next day": {
+			func() (any, any) { ledger.set(nil, locked); return use(b, 10), nil },
+			func() (any, any) { at.now = at.now.Add(24 * time.Hour); ledger.set(nil, nil); return use(b, 7), nil },
+			func() (any, any) { return [2]int{ledger.sum(day), ledger.sum("2026-08-02")}, [2]int{10, 7} },
+		},
+		"until the end": {
+			func() (any, any) { ledger.set(nil, locked); return use(b, 10), nil },
+			func() (any, any) { ledger.set(nil, nil); b.Close(context.Background()); return ledger.sum(day), 10 },
+			func() (any, any) { return use(b, 10), &Error{Kind: ErrUncounted} },
+			func() (any, any) { b.Close(context.Background()); return ledger.sum(day), 10 },
+		},
+		"at the end": {
+			func() (any, any) { ledger.set(nil, locked); return use(b, 10), nil },
+			func() (any, any) { b.Close(context.Background()); return len(reported), 2 },
+			func() (any, any) {
+				return reported[1].Error(), "10 tokens of " + day + " that tenant acme used are not recorded: locked"
+			},
+		},
+	} {
+		ledger, reported, at.now = &faultyLedger{}, nil, time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+		b = NewBudget(100, ledger, at.read, func(err error) { reported = append(reported, err) })
+		for i, step := range steps {
+			if got, want := step(); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s, step %d: %v, want %v", name, i, got, want)
+			}
+		}
+	}
+}
+
+// TestASlowLedger: what it takes longer for than a call waits is stored at the end.
+func TestASlowLedger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ledger := &faultyLedger{}
+		b := NewBudget(100, ledger, time.Now, func(error) {})
+		if err := use(b, 10); err != nil {
 			t.Fatal(err)
 		}
-		meter.add(ctx, "select", Usage{1, 10, 0})
-	}
-	if failures != 1 {
-		t.Errorf("asked and reported %d times within five seconds", failures)
-	}
-	ledger.err = nil
-	b.Flush(ctx)
-	meter.add(ctx, "select", Usage{1, 10, 0})
-	if err := b.Check(ctx, "acme"); !errors.Is(err, ErrBudget) || ledger.sums["acme 2026-08-01"] != 90 {
-		t.Errorf("%v, stored %v", err, ledger.sums)
-	}
-	calls := ledger.calls
-	b.Flush(ctx)
-	b.Flush(ctx)
-	if ledger.calls != calls+1 {
-		t.Error("flushed what was stored already")
-	}
+		ledger.hang = func(tokens int) {
+			if tokens > 0 {
+				time.Sleep(closeWait / 2)
+			}
+		}
+		if err := use(b, 20); err != nil {
+			t.Fatal(err)
+		}
+		day := time.Now().UTC().Format(time.DateOnly)
+		if ledger.sum(day) != 10 {
+			t.Error("a call waited for the ledger")
+		}
+		b.Close(context.Background())
+		if ledger.sum(day) != 30 {
+			t.Errorf("stored %d", ledger.sum(day))
+		}
+	})
+}
+
+// TestCloseWaitsForCalls that are under way, and not for ever.
+func TestCloseWaitsForCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ledger := &faultyLedger{}
+		b := NewBudget(100, ledger, time.Now, func(error) {})
+		for _, takes := range []time.Duration{time.Second, time.Hour} {
+			if err := b.begin(t.Context(), "acme"); err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				time.Sleep(takes)
+				b.end(context.Background(), "acme", 10)
+			}()
+		}
+		began := time.Now()
+		b.Close(context.Background())
+		if waited := time.Since(began); waited != callsWait || ledger.sum(began.UTC().Format(time.DateOnly)) != 10 {
+			t.Errorf("waited %v", waited)
+		}
+		time.Sleep(time.Hour) // the other call ends late
+		synctest.Wait()
+	})
 }
 
 func TestWithoutABudget(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	none := NewBudget(0, nil, time.Now, nil)
-	none.Flush(ctx)
 	meter := none.Meter("acme")
-	meter.add(ctx, "select", Usage{1, 1 << 40, 0})
+	if err := meter.begin(ctx); err != nil {
+		t.Error(err)
+	}
+	meter.end(ctx, "select", Usage{1, 1 << 40, 0})
+	none.Close(ctx)
 	if err := none.Check(ctx, "acme"); err != nil || none != nil || meter.Total().Prompt != 1<<40 {
 		t.Errorf("%v, %v", err, meter.Total())
-	}
-	memory := NewBudget(10, nil, time.Now, nil)
-	memory.Meter("acme").add(ctx, "select", Usage{1, 10, 0})
-	memory.Flush(ctx)
-	if err := memory.Check(ctx, "acme"); !errors.Is(err, ErrBudget) {
-		t.Errorf("in memory: %v", err)
 	}
 }
 
@@ -142,7 +237,7 @@ func TestCountedModels(t *testing.T) {
 	ctx := context.Background()
 	server, p := scripted(t, func(c *Config) { c.Timeout = time.Minute })
 	server.On(llmtest.Containing("garbage"), llmtest.Garbage()).On(llmtest.Any(), well())
-	b := NewBudget(47, nil, time.Now, nil)
+	b := NewBudget(47, &MemoryLedger{}, time.Now, nil)
 	meter := b.Meter("acme")
 	chat := Counted(chatOf(t, p), meter)
 	inner, _ := p.Embedder()
@@ -194,23 +289,26 @@ func TestCountedModels(t *testing.T) {
 
 func TestABudgetIsSafe(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	ledger := &memoryLedger{sums: map[string]int{}}
-	b := NewBudget(1000, ledger, time.Now, nil)
+	ledger := &faultyLedger{}
+	at := &clock{time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)}
+	b := NewBudget(10_000, ledger, at.read, func(error) {})
 	var group sync.WaitGroup
-	for range 20 {
+	var used atomic.Int64
+	for i := range 20 {
 		group.Go(func() {
-			meter := b.Meter("acme")
-			for range 10 {
-				_ = b.Check(ctx, "acme") // whether it is allowed depends on the others
-				meter.add(ctx, "select", Usage{1, 4, 1})
-				b.Flush(ctx)
+			for j := range 10 {
+				if i == 0 {
+					ledger.set(nil, []error{errors.New("locked"), nil}[j%2])
+				}
+				if use(b, 5) == nil {
+					used.Add(5)
+				}
 			}
 		})
 	}
 	group.Wait()
-	b.Flush(ctx)
-	if got := b.count(ctx, "acme", time.Now().UTC(), 0); got != 1000 {
-		t.Errorf("counted %d", got)
+	b.Close(context.Background())
+	if got := ledger.sum("2026-08-01"); int64(got) != used.Load() || got == 0 {
+		t.Errorf("counted %d of %d", got, used.Load())
 	}
 }

@@ -33,6 +33,8 @@ var (
 	ErrUnusable = errors.New("the answer cannot be used")
 	// ErrBudget: the tenant's tokens of the day are used up.
 	ErrBudget = errors.New("the day's budget of model tokens is used up")
+	// ErrUncounted: what the tenant used today cannot be read or written, so that the budget cannot be held.
+	ErrUncounted = errors.New("the use of models cannot be counted")
 )
 
 const (
@@ -43,7 +45,7 @@ const (
 // Error is a call that failed. It never holds a key, an address, or what was asked.
 type Error struct {
 	Kind       error         // one of the errors above
-	Provider   string        // name in the configuration; "" with ErrBudget
+	Provider   string        // name in the configuration; "" with ErrBudget and ErrUncounted
 	Status     int           // of HTTP; 0 if there was no answer
 	Message    string        // the server's own words or ours, one line of at most 300 characters; may be empty
 	RetryAfter time.Duration // when to ask again: as the server says, or when the next budget begins; 0 if unknown

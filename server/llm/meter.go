@@ -38,19 +38,17 @@ func (m *Meter) Total() Usage {
 	return total
 }
 
-// check refuses a call that the budget does not allow.
-func (m *Meter) check(ctx context.Context) error { return m.budget.Check(ctx, m.tenant) }
+// begin refuses a call that the budget does not allow.
+func (m *Meter) begin(ctx context.Context) error { return m.budget.begin(ctx, m.tenant) }
 
-func (m *Meter) add(ctx context.Context, purpose string, usage Usage) {
-	if usage == (Usage{}) {
-		return
+// end counts a call that began.
+func (m *Meter) end(ctx context.Context, purpose string, usage Usage) {
+	if usage != (Usage{}) {
+		m.mutex.Lock()
+		m.used[purpose] = m.used[purpose].Add(usage)
+		m.mutex.Unlock()
 	}
-	m.mutex.Lock()
-	m.used[purpose] = m.used[purpose].Add(usage)
-	m.mutex.Unlock()
-	if m.budget != nil {
-		m.budget.count(ctx, m.tenant, m.budget.now().UTC(), usage.Prompt+usage.Completion)
-	}
+	m.budget.end(ctx, m.tenant, usage.Prompt+usage.Completion)
 }
 
 // Counted is a model whose calls are counted, and refused with ErrBudget once the tenant's day is used up.
@@ -62,23 +60,22 @@ type countedChat struct {
 }
 
 // Complete is Chat.Complete, counted.
-func (c countedChat) Complete(ctx context.Context, request Request) (Reply, error) {
-	if err := c.meter.check(ctx); err != nil {
+func (c countedChat) Complete(ctx context.Context, request Request) (reply Reply, err error) {
+	if err := c.meter.begin(ctx); err != nil {
 		return Reply{}, err
 	}
-	reply, err := c.Chat.Complete(ctx, request)
-	c.meter.add(ctx, request.Purpose, reply.Usage)
-	return reply, err
+	defer func() { c.meter.end(ctx, request.Purpose, reply.Usage) }()
+	return c.Chat.Complete(ctx, request)
 }
 
 // Stream is Chat.Stream, counted.
-func (c countedChat) Stream(ctx context.Context, request Request, delta func(string) error) (Reply, error) {
-	if err := c.meter.check(ctx); err != nil {
+func (c countedChat) Stream(ctx context.Context, request Request, delta func(string) error) (reply Reply,
+	err error) {
+	if err := c.meter.begin(ctx); err != nil {
 		return Reply{}, err
 	}
-	reply, err := c.Chat.Stream(ctx, request, delta)
-	c.meter.add(ctx, request.Purpose, reply.Usage)
-	return reply, err
+	defer func() { c.meter.end(ctx, request.Purpose, reply.Usage) }()
+	return c.Chat.Stream(ctx, request, delta)
 }
 
 // CountedEmbedder is Counted for a model of vectors; its calls are counted under the purpose.
@@ -93,11 +90,11 @@ type countedEmbedder struct {
 }
 
 // Embed is Embedder.Embed, counted.
-func (c countedEmbedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
-	if err := c.meter.check(ctx); err != nil {
+func (c countedEmbedder) Embed(ctx context.Context, use Use, texts []string) (vectors [][]float32,
+	usage Usage, err error) {
+	if err := c.meter.begin(ctx); err != nil {
 		return nil, Usage{}, err
 	}
-	vectors, usage, err := c.Embedder.Embed(ctx, use, texts)
-	c.meter.add(ctx, c.purpose, usage)
-	return vectors, usage, err
+	defer func() { c.meter.end(ctx, c.purpose, usage) }()
+	return c.Embedder.Embed(ctx, use, texts)
 }

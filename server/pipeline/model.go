@@ -161,7 +161,8 @@ func isLasting(err error) bool {
 		known.Status) {
 		return true
 	}
-	return errors.Is(err, llm.ErrUnavailable) || errors.Is(err, llm.ErrBusy) || errors.Is(err, llm.ErrBudget)
+	return errors.Is(err, llm.ErrUnavailable) || errors.Is(err, llm.ErrBusy) || errors.Is(err, llm.ErrBudget) ||
+		errors.Is(err, llm.ErrUncounted)
 }
 
 // settle notes what the model did not do, with what happens instead, and says how the stage ended. A stage in which
@@ -220,6 +221,8 @@ func (r *run) withoutModel(skip bool) string {
 		return "instant search"
 	case skip:
 		return "asked to skip"
+	case r.Model == nil && r.Withheld != "":
+		return r.Withheld
 	case r.Model == nil:
 		return "no model"
 	case r.modelIsSilent:

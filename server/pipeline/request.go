@@ -26,6 +26,7 @@ type Request struct {
 	Now     time.Time
 
 	Model    llm.Chat      // nil: none
+	Withheld string        // why the configured model is not asked, where Model is nil for that
 	Deadline time.Duration // of one call of the model; 0: 8 s
 	Embedder llm.Embedder  // nil: none
 	Vectors  *QueryVectors // that are known already; nil: none are remembered

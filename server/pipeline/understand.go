@@ -27,7 +27,11 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 		return "", "", err
 	}
 	if why := r.withoutModel(r.Model == nil && r.Search.SkipQueryExpansion); why != "" {
-		if !r.Search.Instant && !r.Search.SkipQueryExpansion {
+		switch {
+		case r.Search.Instant:
+		case r.Withheld != "":
+			r.note(wire.NoteStageFailed, "the language model was not asked (%s): the question was searched as it stands", r.Withheld)
+		case !r.Search.SkipQueryExpansion:
 			r.note(wire.NoteNoModel, "no language model is configured: the question was searched as it stands")
 		}
 		return wire.OutcomeSkipped, why, nil
