@@ -52,10 +52,10 @@ const questionsPerWorld = 100
 // worldsToAsk are the numbers of the worlds, from first up to end.
 func worldsToAsk(t *testing.T) (first, end uint64) {
 	t.Helper()
-	end = 100
+	end = 40
 	if raceEnabled {
 		end = 10
-		t.Log("with the race detector, 10 worlds in place of 100")
+		t.Log("with the race detector, 10 worlds in place of 40")
 	}
 	if os.Getenv("QUARRY_SLOW") != "" {
 		end = 1000
