@@ -12,7 +12,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
-	"quarry/ui/explorer/answer"
+	"quarry/ui/explorer/panel"
 )
 
 // together is how long pieces of an answer are gathered before they are painted, so that a fast model does not paint
@@ -21,7 +21,7 @@ const together = 16 * time.Millisecond
 
 // answering is the panel of answers and the conversation in it.
 type answering struct {
-	answer.Panel
+	panel.Answer
 	asking    *asking // nil: no model answers now
 	thread    thread
 	rendering bool
@@ -53,11 +53,11 @@ type answeredMsg struct {
 	err    error
 }
 
-type answerRenderedMsg struct{ rendered answer.Rendered }
+type answerRenderedMsg struct{ rendered panel.Rendered }
 
 // openAnswer asks for an answer to the query, or shows the thread that it belongs to.
 func (m *Model) openAnswer() tea.Cmd {
-	m.overlay, m.beneath = InAnswer, 0
+	m.lay(InAnswer, &m.answer)
 	query := m.box.Query()
 	if m.answer.thread.query == query && !m.answer.Empty() {
 		return nil
@@ -333,28 +333,23 @@ func (m *Model) answerFailed(err error) {
 	m.answer.Fail(reasonOf(err), remedyOf(err))
 }
 
-// closeAnswer goes one step back: it leaves the line, stops the answer, or closes the panel.
-func (m *Model) closeAnswer() tea.Cmd {
-	switch {
-	case m.answer.Typing():
-		m.answer.StopTyping()
-	case m.answer.asking != nil:
-		m.answer.asking.stop()
-		m.answer.asking = nil
-		m.answer.Stop()
-	default:
-		m.overlay = 0
+// Back leaves the line, stops the answer, or closes the panel.
+func (a *answering) Back() bool {
+	if !a.Typing() {
+		a.asking.stop()
+		a.asking = nil
 	}
-	return nil
+	return a.Answer.Back()
 }
 
 // renderAnswer renders what the answer panel shows, one rendering at a time.
 func (m *Model) renderAnswer() tea.Cmd {
-	if m.overlay != InAnswer || m.answer.rendering {
+	if m.overlay() != InAnswer || m.answer.rendering {
 		return nil
 	}
 	r := m.overlayRect()
-	m.answer.View(r.W, r.H, m.theme, "") // a job is for the size shown last
+	_, _, width, height := panel.Inside(r.W, r.H)
+	m.answer.View(width, height, m.theme) // a job is for the size shown last
 	job, ok := m.answer.RenderJob(m.theme)
 	if !ok {
 		return nil

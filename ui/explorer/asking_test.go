@@ -54,7 +54,7 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back source:confluence"})
 	screen.WaitText("Runbook")
 	screen.Press("a")
-	screen.WaitText("Answer · searching")
+	screen.WaitText("searching ╮")
 	if body := <-asked; !strings.Contains(body, `"message":"roll back"`) || !strings.Contains(body, `"source_type":["confluence"]`) {
 		t.Errorf("asked %s", body)
 	}
@@ -74,7 +74,7 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	lines <- packet(`{"type":"citation_info","citation_number":1,"document_id":"confluence:1"}`)
 	lines <- packet(`{"type":"stop","stop_reason":null}`)
 	screen.WaitText("[1] Runbook · Confluence")
-	screen.WaitText("Answer · 1 document")
+	screen.WaitText("1 document ╮")
 
 	screen.Press("a")
 	screen.Type("and firmware?")
@@ -95,11 +95,11 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	lines <- packet(`{"type":"message_delta","content":"Firmware cannot"}`)
 	screen.WaitText("Firmware cannot")
 	screen.Press("esc")
-	screen.WaitText("Answer · stopped")
+	screen.WaitText("stopped ╮")
 	screen.WaitText("Firmware cannot")
 	screen.Press("1")
 	screen.WaitText("│[1] Runbook") // the reader has the keys
-	screen.WaitGone("Answer ·")
+	screen.WaitGone("╭ Answer")
 }
 
 func TestWithoutAModelTheResultsAreOffered(t *testing.T) {
@@ -158,7 +158,7 @@ func TestALateAnswerOfAModelIsDropped(t *testing.T) {
 		answeredMsg{id: 5, answer: &wire.ChatAnswer{Text: "late"}}} {
 		m.Update(msg)
 	}
-	m.overlay = InAnswer
+	m.lay(InAnswer, &m.answer)
 	if screen := m.View().Content; strings.Contains(screen, "late") {
 		t.Error(screen)
 	}
@@ -228,7 +228,7 @@ func TestPrivateQuestionsAreIncognito(t *testing.T) {
 		if kept {
 			screen.WaitText("this server keeps the")
 		} else {
-			screen.WaitText("Answer · incognito")
+			screen.WaitText("─ incognito · ")
 		}
 		screen.WaitText("author: this server ignores it") // which a server without quarry's additions does
 	}

@@ -1,5 +1,10 @@
 package explorer
 
+import (
+	"quarry/ui/explorer/panel"
+	"quarry/ui/explorer/picker"
+)
+
 // Bindings is the table of all actions, in the order in which they are listed. Where two places hold the same key, the
 // action fits the place.
 func Bindings() []Binding {
@@ -152,14 +157,14 @@ func screenBindings() []Binding {
 func overlayBindings() []Binding {
 	const group = "Panels"
 	return []Binding{
-		{Action: "close", Keys: []string{"esc", "q"}, In: InOverlays, Short: "leave as it was", Group: group,
-			Long: "Close the panel; nothing changes", Run: (*Model).closeOverlay},
+		{Action: "close", Keys: []string{"esc", "q"}, In: InOverlays, Short: panel.Close, Group: group,
+			Long: "Close the panel; nothing changes", Disabled: cannotClose, Run: (*Model).closePanel},
 		{Action: "apply", Keys: []string{"enter"}, In: InPicker, Short: "apply", Group: group,
 			Long: "Search with the chosen filters", Run: (*Model).applyPicker},
 		{Action: "toggle", Keys: []string{"space"}, In: InPicker, Typed: true, Short: "choose", Group: group,
-			Long: "Choose a value or leave it out; in Time, begin and end a range", Run: (*Model).pickerToggle},
+			Long: "Choose a value or leave it out; in Time, begin and end a range", Run: onPicker(func(p *picker.Picker) { p.Toggle() })},
 		{Action: "invert", Keys: []string{"!"}, In: InPicker, Typed: true, Short: "invert", Group: group,
-			Disabled: cannotInvert, Long: "Choose all but the chosen values", Run: (*Model).pickerInvert},
+			Disabled: cannotInvert, Long: "Choose all but the chosen values", Run: onPicker(func(p *picker.Picker) { p.Invert() })},
 		{Action: "ask-further", Keys: []string{"a", "enter"}, In: InAnswer, Short: "ask further", Group: group,
 			Long: "A further question of the same thread", Run: (*Model).askFurther},
 		{Action: "send", Keys: []string{"enter"}, In: InAsking, Short: "ask", Group: group,
@@ -167,17 +172,17 @@ func overlayBindings() []Binding {
 		{Action: "cited", Keys: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, In: InAnswer, Group: group,
 			Long: "Read the document that the answer cites by that number", Numbered: (*Model).openCited},
 		{Action: "next-tab", Keys: []string{"tab"}, In: InPicker, Short: "next tab", Group: group,
-			Long: "Sources, Time", Run: (*Model).pickerNextTab},
+			Long: "Sources, Time", Run: onPicker(func(p *picker.Picker) { p.Turn(1) })},
 		{Action: "previous-tab", Keys: []string{"shift+tab"}, In: InPicker, Group: group,
-			Long: "The tab before", Run: (*Model).pickerPreviousTab},
+			Long: "The tab before", Run: onPicker(func(p *picker.Picker) { p.Turn(-1) })},
 		{Action: "month-before", Keys: []string{"left"}, In: InPicker, Group: group,
-			Long: "In Time: the month before; else the cursor to the left", Run: (*Model).pickerLeft},
+			Long: "In Time: the month before; else the cursor to the left", Run: onPicker(func(p *picker.Picker) { p.Sideways(-1, false) })},
 		{Action: "month-after", Keys: []string{"right"}, In: InPicker, Group: group,
-			Long: "In Time: the month after; else the cursor to the right", Run: (*Model).pickerRight},
+			Long: "In Time: the month after; else the cursor to the right", Run: onPicker(func(p *picker.Picker) { p.Sideways(1, false) })},
 		{Action: "extend-before", Keys: []string{"shift+left"}, In: InPicker, Group: group,
-			Long: "In Time: stretch the range to the month before", Run: (*Model).pickerExtendLeft},
+			Long: "In Time: stretch the range to the month before", Run: onPicker(func(p *picker.Picker) { p.Sideways(-1, true) })},
 		{Action: "extend-after", Keys: []string{"shift+right"}, In: InPicker, Group: group,
-			Long: "In Time: stretch the range to the month after", Run: (*Model).pickerExtendRight},
+			Long: "In Time: stretch the range to the month after", Run: onPicker(func(p *picker.Picker) { p.Sideways(1, true) })},
 		{Action: "run", Keys: []string{"enter"}, In: InActions, Short: "run", Group: group,
 			Long: "Run the action", Run: (*Model).runAction},
 		{Action: "continue", Keys: []string{"enter"}, In: InSetUp, Short: "go on", Group: group,
@@ -187,13 +192,13 @@ func overlayBindings() []Binding {
 		{Action: "field-before", Keys: []string{"shift+tab"}, In: InSetUp, Group: group,
 			Long: "The field before", Run: (*Model).setUpPrevious},
 		{Action: "down", Keys: []string{"down", "ctrl+n", "j"}, In: InOverlays, Group: group,
-			Long: "Next line", Run: (*Model).overlayDown},
+			Long: "Next line", Run: (*Model).panelDown},
 		{Action: "up", Keys: []string{"up", "ctrl+p", "k"}, In: InOverlays, Group: group,
-			Long: "Line before", Run: (*Model).overlayUp},
+			Long: "Line before", Run: (*Model).panelUp},
 		{Action: "panel-page-down", Keys: []string{"pgdown"}, In: InOverlays, Group: group,
-			Long: "A page down", Run: (*Model).overlayPageDown},
+			Long: "A page down", Run: (*Model).panelPageDown},
 		{Action: "panel-page-up", Keys: []string{"pgup"}, In: InOverlays, Group: group,
-			Long: "A page up", Run: (*Model).overlayPageUp},
+			Long: "A page up", Run: (*Model).panelPageUp},
 	}
 }
 

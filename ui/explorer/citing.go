@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client/wire"
-	"quarry/ui/explorer/answer"
+	"quarry/ui/explorer/panel"
 	"quarry/ui/passage"
 )
 
@@ -16,14 +16,14 @@ import (
 const maxCitation = 500
 
 // citedSources are the documents that an answer cites, by number.
-func citedSources(got *wire.ChatAnswer) []answer.Source {
-	var sources []answer.Source
+func citedSources(got *wire.ChatAnswer) []panel.Source {
+	var sources []panel.Source
 	for number := 1; len(sources) < len(got.Citations) && number <= maxCitation; number++ {
 		document, ok := got.Document(number)
 		if !ok {
 			continue
 		}
-		source := answer.Source{Number: number, Title: document.Title, SourceType: document.SourceType, DocumentID: document.DocumentID}
+		source := panel.Source{Number: number, Title: document.Title, SourceType: document.SourceType, DocumentID: document.DocumentID}
 		if document.Link != nil {
 			source.Link = *document.Link
 		}
@@ -53,13 +53,13 @@ func (m *Model) openCited(number int) tea.Cmd {
 		return m.openLink(source.Link)
 	}
 	m.list.SelectIndex(at)
-	m.overlay = 0
+	m.panels = nil
 	return m.focusReader()
 }
 
 // resultOf finds the passage of a cited document in the list, by its id, or where the server names none by its link; -1
 // where it is not.
-func (m *Model) resultOf(source answer.Source) int {
+func (m *Model) resultOf(source panel.Source) int {
 	if m.search.shown == nil {
 		return -1
 	}
@@ -75,7 +75,7 @@ func (m *Model) resultOf(source answer.Source) int {
 }
 
 // showDocuments has the list show the documents that an answer rests on.
-func (m *Model) showDocuments(found []wire.SearchDoc, sources []answer.Source) {
+func (m *Model) showDocuments(found []wire.SearchDoc, sources []panel.Source) {
 	m.stopSearch()
 	m.stopBlaming()
 	m.search.failure = nil
@@ -90,7 +90,7 @@ func (m *Model) showDocuments(found []wire.SearchDoc, sources []answer.Source) {
 
 // documentResults are the documents of an answer as passages: under the numbers that the answer cites them by, and those
 // that it does not cite under numbers that are free.
-func documentResults(found []wire.SearchDoc, sources []answer.Source) []wire.SearchResult {
+func documentResults(found []wire.SearchDoc, sources []panel.Source) []wire.SearchResult {
 	numbers, taken := map[string]int{}, map[int]bool{}
 	for _, source := range sources {
 		numbers[source.DocumentID], taken[source.Number] = source.Number, true

@@ -8,8 +8,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
-	"quarry/ui/explorer/answer"
-	"quarry/ui/explorer/chats"
+	"quarry/ui/explorer/panel"
 )
 
 // chatPage is how many earlier conversations are asked for at once.
@@ -17,7 +16,7 @@ const chatPage = wire.MaxChatSessions
 
 // conversations is the panel of earlier conversations.
 type conversations struct {
-	chats.Panel
+	panel.Chats
 	fetching *request
 	refused  string // why there are none here; empty: there may be
 }
@@ -80,14 +79,17 @@ func cannotListChats(m *Model) string {
 
 // openChats lists earlier conversations.
 func (m *Model) openChats() tea.Cmd {
-	m.beneath = 0
-	if m.overlay == InAnswer {
-		m.beneath = InAnswer
-	}
-	m.overlay = InChats
+	m.lay(InChats, &m.chats)
 	m.chats.Private = m.options.Private
 	m.chats.Open(m.now())
 	return m.fetchChats("")
+}
+
+// Back gives up what is being fetched, and closes the panel.
+func (c *conversations) Back() bool {
+	c.fetching.stop()
+	c.fetching = nil
+	return false
 }
 
 // fetchChats asks for conversations that changed before a moment, or for the latest.
@@ -119,7 +121,7 @@ func (m *Model) chatsTold(msg chatsMsg) {
 // moreChats asks for older conversations once the choice comes near the end of those that are known.
 func (m *Model) moreChats() tea.Cmd {
 	before := m.chats.Wanted()
-	if before == "" || m.chats.fetching != nil {
+	if m.overlay() != InChats || before == "" || m.chats.fetching != nil {
 		return nil
 	}
 	m.chats.Doing("loading more")
@@ -171,7 +173,8 @@ func (m *Model) chatTold(msg chatMsg) {
 	m.answer.thread = thread{query: m.box.Query(), session: msg.chat.ID}
 	m.follow.trail = m.answer.Conversation()
 	m.followLast()
-	m.overlay, m.beneath, m.focus = InAnswer, 0, InList
+	m.panels, m.focus = nil, InList
+	m.lay(InAnswer, &m.answer)
 	if found, sources := m.answer.Found(); len(found) > 0 {
 		m.showDocuments(found, sources)
 	} else {
@@ -200,7 +203,7 @@ func firstLine(text string) string {
 }
 
 // chatTurns are the questions and answers of a conversation: of one that branches, those that lead to the last message.
-func chatTurns(chat *wire.ChatSessionDetail) []answer.Turn {
+func chatTurns(chat *wire.ChatSessionDetail) []panel.Turn {
 	byID := map[int]wire.ChatMessage{}
 	for _, message := range chat.Messages {
 		byID[message.ID] = message
@@ -216,11 +219,11 @@ func chatTurns(chat *wire.ChatSessionDetail) []answer.Turn {
 			message, ok = byID[*message.ParentMessage]
 		}
 	}
-	var turns []answer.Turn
+	var turns []panel.Turn
 	for i := len(thread) - 1; i >= 0; i-- {
 		switch message := thread[i]; message.Type {
 		case "user":
-			turns = append(turns, answer.Turn{Question: message.Message})
+			turns = append(turns, panel.Turn{Question: message.Message})
 		case "assistant":
 			if n := len(turns); n > 0 {
 				addAnswer(&turns[n-1], message, chat.CurrentRun != nil && i == 0)
@@ -231,7 +234,7 @@ func chatTurns(chat *wire.ChatSessionDetail) []answer.Turn {
 }
 
 // addAnswer completes a turn with its answer.
-func addAnswer(turn *answer.Turn, message wire.ChatMessage, running bool) {
+func addAnswer(turn *panel.Turn, message wire.ChatMessage, running bool) {
 	whole := &wire.ChatAnswer{Text: message.Message, Documents: message.ContextDocs, Citations: map[int]string{}}
 	for number, id := range message.Citations {
 		if n, err := strconv.Atoi(number); err == nil {

@@ -79,7 +79,7 @@ func TestAnEarlierConversationIsGoneOnWith(t *testing.T) {
 			t.Errorf("searched with %+v", got.MessageHistory)
 		}
 		screen.Press("A") // from the answer, and back to it
-		screen.WaitText("Earlier conversations · the latest 1")
+		screen.WaitText("─ the latest 1 ╮")
 		screen.Press("esc")
 		screen.WaitText("Gateways, yes.")
 		screen.Press("w")

@@ -38,20 +38,12 @@ func editing(edit func(field) bool) func(*Model) tea.Cmd {
 
 // edit changes what is typed, and follows the change.
 func (m *Model) edit(change func(field) bool) tea.Cmd {
-	inEditor := func(editor *line.Editor) bool { return change(editor) }
-	switch m.place() {
-	case InBox:
+	if top, ok := m.top(); ok {
+		top.Edit(func(editor *line.Editor) bool { return change(editor) })
+	} else if m.focus == InBox {
 		if before := m.box.Query(); change(&m.box) && m.box.Query() != before {
 			return m.queryEdited()
 		}
-	case InPicker:
-		m.filters.picker.Edit(inEditor)
-	case InActions:
-		m.actions.Edit(inEditor)
-	case InSetUp:
-		m.setUp.Edit(inEditor)
-	case InAsking:
-		m.answer.Edit(inEditor)
 	}
 	return nil
 }

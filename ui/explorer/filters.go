@@ -46,11 +46,19 @@ type blameMsg struct {
 // openPicker lays the filters over the panes.
 func (m *Model) openPicker() tea.Cmd {
 	m.box.Settle(m.now())
-	m.overlay = InPicker
 	m.filters.counting.stop()
 	m.filters.counting = nil
 	m.filters.picker.Open(m.facets())
+	m.lay(InPicker, &m.filters.picker)
 	return m.askFacets()
+}
+
+// onPicker makes a handler of a key of the picker.
+func onPicker(key func(*picker.Picker)) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd {
+		key(&m.filters.picker)
+		return nil
+	}
 }
 
 // facets is what is known now about the values of filters and their counts.
@@ -101,7 +109,7 @@ func (m *Model) askFacets() tea.Cmd {
 }
 
 func (m *Model) facetsTold(msg facetsMsg) {
-	if !m.filters.counting.is(msg.id) || m.overlay != InPicker {
+	if !m.filters.counting.is(msg.id) || m.overlay() != InPicker {
 		return
 	}
 	m.filters.counting.stop()
@@ -123,7 +131,7 @@ func (m *Model) applyPicker() tea.Cmd {
 		return nil
 	}
 	changes := m.filters.picker.Result()
-	m.overlay = 0
+	m.panels = nil
 	if changes.Empty() {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
-	"quarry/ui/explorer/answer"
+	"quarry/ui/explorer/panel"
 )
 
 // awkward are texts whose width is easily got wrong.
@@ -179,20 +179,24 @@ func states(random *rand.Rand) map[string]func(*Model) {
 		"zoomed":  func(m *Model) { m.focus = InReader; m.look.zoomed = true },
 		"welcome": func(m *Model) { m.box.SetQuery("", today()); m.forgetResults() },
 		"actions": func(m *Model) { m.openActions(); m.actions.Move(random.IntN(60)) },
-		"filters": func(m *Model) { m.overlay = InPicker; m.filters.picker.Open(m.facets()) },
-		"time":    func(m *Model) { m.overlay = InPicker; m.filters.picker.Open(m.facets()); m.filters.picker.NextTab() },
+		"filters": func(m *Model) { m.filters.picker.Open(m.facets()); m.lay(InPicker, &m.filters.picker) },
+		"time": func(m *Model) {
+			m.filters.picker.Open(m.facets())
+			m.lay(InPicker, &m.filters.picker)
+			m.filters.picker.Turn(1)
+		},
 		"answer": func(m *Model) {
 			m.answer.Begin(text)
 			m.answer.Append(text)
 			m.answer.Type()
-			m.overlay = InAnswer
+			m.lay(InAnswer, &m.answer)
 		},
 		"an earlier answer": func(m *Model) {
-			m.answer.Restore([]answer.Turn{{Question: text, Text: text, Found: awkwardDocuments(text)}, {Question: text, Problem: text}})
+			m.answer.Restore([]panel.Turn{{Question: text, Text: text, Found: awkwardDocuments(text)}, {Question: text, Problem: text}})
 			m.answer.Incognito()
 			m.answer.Note(text)
 			m.showDocuments(m.answer.Found())
-			m.overlay = InAnswer
+			m.lay(InAnswer, &m.answer)
 		},
 		"conversations": func(m *Model) {
 			m.chats.Open(today())
@@ -203,14 +207,14 @@ func states(random *rand.Rand) map[string]func(*Model) {
 			}
 			m.chats.Add(sessions, random.IntN(2) == 0)
 			m.chats.Move(random.IntN(80))
-			m.overlay = InChats
+			m.lay(InChats, &m.chats)
 		},
 		"no conversations": func(m *Model) {
 			m.chats.Open(today())
 			m.chats.Fail(text, text)
-			m.overlay = InChats
+			m.lay(InChats, &m.chats)
 		},
-		"why":     func(m *Model) { m.openWhy(); m.reasons.Move(random.IntN(40)) },
+		"why":     func(m *Model) { m.openWhy(); m.why.Move(random.IntN(40)) },
 		"message": func(m *Model) { m.warn(text) },
 		"failure": func(m *Model) { m.forgetResults(); m.note("search", fmt.Errorf("%s", client.Sanitize(text))) },
 		"searching": func(m *Model) {

@@ -11,11 +11,10 @@ import (
 	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
-	"quarry/ui/explorer/palette"
+	"quarry/ui/explorer/panel"
 	"quarry/ui/explorer/querybox"
 	"quarry/ui/explorer/reader"
 	"quarry/ui/explorer/results"
-	"quarry/ui/explorer/why"
 )
 
 // Model is the explorer of one session. All of its state changes in Update; what belongs to one topic is a struct in the
@@ -31,15 +30,14 @@ type Model struct {
 	lastID  int // of requests; every asynchronous result carries one
 
 	focus   Place // InBox, InList or InReader
-	overlay Place // InPicker, InActions, InSetUp, InWhy, InAnswer or InChats; 0: none
-	beneath Place // the overlay that the one which is shown goes back to; 0: the panes
+	panels  []overlay
 	message message
 
 	box     querybox.Box
 	list    results.List
 	reader  reader.Reader
-	actions palette.Palette
-	reasons why.Panel
+	actions panel.Actions
+	why     panel.Why
 
 	look       look
 	target     Target
@@ -206,13 +204,13 @@ func (m *Model) settle(cmd tea.Cmd) tea.Cmd {
 	m.arrangeScreen()
 	m.offerCompletions()
 	m.followSelection()
-	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage())
+	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats())
 }
 
 // arrangeScreen lays the screen out anew.
 func (m *Model) arrangeScreen() {
 	shape := Shape{Chips: len(m.box.Chips()) > 0, Banner: m.bannerText() != "", Reading: m.focus == InReader,
-		Zoomed: m.look.zoomed && m.focus != InBox, Empty: m.list.Len() == 0, Panel: m.overlay != 0,
+		Zoomed: m.look.zoomed && m.focus != InBox, Empty: m.list.Len() == 0, Panel: m.overlay() != 0,
 		Failed: m.failing() && m.list.Len() > 0, Wide: m.look.dividerX}
 	if arrange(m.width, m.height) == Stacked {
 		shape.Wide = m.look.dividerY
@@ -222,13 +220,36 @@ func (m *Model) arrangeScreen() {
 
 // place is where keys go now.
 func (m *Model) place() Place {
-	if m.overlay == InAnswer && m.answer.Typing() {
+	switch overlay := m.overlay(); {
+	case overlay == InAnswer && m.answer.Typing():
 		return InAsking
-	}
-	if m.overlay != 0 {
-		return m.overlay
+	case overlay != 0:
+		return overlay
 	}
 	return m.focus
+}
+
+// overlay is a panel over the panes, with the place of its keys.
+type overlay struct {
+	place Place
+	panel.Panel
+}
+
+// lay puts a panel over what is shown, which comes back when the panel closes.
+func (m *Model) lay(place Place, p panel.Panel) { m.panels = append(m.panels, overlay{place, p}) }
+
+// top is the panel that is shown; false: the panes are.
+func (m *Model) top() (overlay, bool) {
+	if len(m.panels) == 0 {
+		return overlay{}, false
+	}
+	return m.panels[len(m.panels)-1], true
+}
+
+// overlay is the place of the panel that is shown; 0: none is.
+func (m *Model) overlay() Place {
+	top, _ := m.top()
+	return top.place
 }
 
 // keyPressed runs the binding of a key, or types it.

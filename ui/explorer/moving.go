@@ -79,8 +79,10 @@ func (m *Model) wheelTurned(wheel tea.MouseWheelMsg) tea.Cmd {
 	}
 	inReader, inList := m.rects.Reader.holds(wheel.X, wheel.Y), m.rects.List.holds(wheel.X, wheel.Y)
 	switch {
-	case m.overlay != 0:
-		return m.overlayMove(map[bool]int{true: -1, false: 1}[up])
+	case m.overlay() != 0 && up:
+		return m.panelUp()
+	case m.overlay() != 0:
+		return m.panelDown()
 	case inReader && up:
 		m.reader.Up(lines)
 	case inReader:
@@ -95,7 +97,7 @@ func (m *Model) wheelTurned(wheel tea.MouseWheelMsg) tea.Cmd {
 
 func (m *Model) clicked(click tea.MouseClickMsg) tea.Cmd {
 	switch {
-	case m.overlay != 0 || click.Button != tea.MouseLeft:
+	case m.overlay() != 0 || click.Button != tea.MouseLeft:
 	case m.rects.Query.holds(click.X, click.Y):
 		m.focus = InBox
 	case m.rects.Chips.holds(click.X, click.Y):

@@ -194,7 +194,7 @@ func TestCountsOfAFormerQueryAreNotAwaited(t *testing.T) {
 		t.Fatal("nothing is counted")
 	}
 	id := m.filters.counting.id
-	m.closeOverlay()
+	m.closePanel()
 	ask(t, m, "rollback")
 	m.openPicker()
 	if m.filters.counting.is(id) {

@@ -9,8 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"quarry/theme"
-	"quarry/ui/explorer/palette"
-	"quarry/ui/explorer/why"
+	"quarry/ui/explorer/panel"
 )
 
 // dividerStep is how far the divider moves at once, in columns; rows move one by one.
@@ -106,24 +105,24 @@ func (m *Model) quit() tea.Cmd {
 // openActions lays the list of all actions over the panes: first those of the place that the person is in, then those of
 // the other places, which lead there when they are run.
 func (m *Model) openActions() tea.Cmd {
-	var here, elsewhere []palette.Entry
+	var here, elsewhere []panel.Entry
 	for _, b := range m.keys.bindings {
 		switch {
 		case b.Numbered != nil || b.In&InPanes == 0:
 			continue
 		case b.In&m.focus != 0:
-			here = append(here, palette.Entry{Action: b.Action, Group: b.Group, Text: b.Long, Keys: b.KeysText(m.focus),
+			here = append(here, panel.Entry{Action: b.Action, Group: b.Group, Text: b.Long, Keys: b.KeysText(m.focus),
 				Reason: b.reason(m)})
 		default:
 			place := b.In.Places()[0]
-			elsewhere = append(elsewhere, palette.Entry{Action: b.Action, Group: "In " + place.Name(), Text: b.Long,
+			elsewhere = append(elsewhere, panel.Entry{Action: b.Action, Group: "In " + place.Name(), Text: b.Long,
 				Keys: b.KeysText(place)})
 		}
 	}
-	slices.SortStableFunc(here, func(a, b palette.Entry) int { return compareTyping(a.Group, b.Group) })
-	slices.SortStableFunc(elsewhere, func(a, b palette.Entry) int { return strings.Compare(a.Group, b.Group) })
+	slices.SortStableFunc(here, func(a, b panel.Entry) int { return compareTyping(a.Group, b.Group) })
+	slices.SortStableFunc(elsewhere, func(a, b panel.Entry) int { return strings.Compare(a.Group, b.Group) })
 	m.actions.Open(append(here, elsewhere...))
-	m.overlay, m.beneath = InActions, 0
+	m.lay(InActions, &m.actions)
 	return nil
 }
 
@@ -150,38 +149,25 @@ func (m *Model) runAction() tea.Cmd {
 		m.warn(reason)
 		return nil
 	}
-	m.overlay = 0
+	m.panels = nil
 	if b.In&m.focus == 0 {
 		m.focus = b.In.Places()[0]
 	}
 	return b.Run(m)
 }
 
-func (m *Model) closeOverlay() tea.Cmd {
-	switch m.overlay {
-	case InSetUp:
-		return m.leaveSetUp()
-	case InAnswer:
-		return m.closeAnswer()
-	case InChats:
-		m.chats.fetching.stop()
-		m.chats.fetching = nil
+// closePanel takes one step back inside the panel, or closes it.
+func (m *Model) closePanel() tea.Cmd {
+	if top, ok := m.top(); ok && !top.Back() {
+		m.panels = m.panels[:len(m.panels)-1]
 	}
-	if m.overlay == InPicker && m.filters.picker.Back() {
-		return nil
-	}
-	m.overlay, m.beneath = m.beneath, 0
 	return nil
 }
 
-// openWhy tells how the answer that is shown came about.
+// openWhy opens the panel that explains the shown results.
 func (m *Model) openWhy() tea.Cmd {
 	s := m.search.shown
-	m.beneath = 0
-	if m.overlay == InAnswer {
-		m.beneath = InAnswer
-	}
-	told := why.Input{Text: s.text, Where: m.target.Where, Response: s.response, Took: s.took, Instant: s.instant}
+	told := panel.Explained{Text: s.text, Where: m.target.Where, Response: s.response, Took: s.took, Instant: s.instant}
 	for _, chip := range s.query.Chips {
 		told.Filters = append(told.Filters, chip.Raw)
 	}
@@ -190,65 +176,30 @@ func (m *Model) openWhy() tea.Cmd {
 			told.After = message.Message
 		}
 	}
-	m.reasons.Show(told)
-	m.overlay = InWhy
+	m.why.Show(told)
+	m.lay(InWhy, &m.why)
 	return nil
 }
 
-func (m *Model) overlayDown() tea.Cmd { return m.overlayMove(1) }
-func (m *Model) overlayUp() tea.Cmd   { return m.overlayMove(-1) }
+func (m *Model) panelDown() tea.Cmd { return m.scrollPanel(1) }
+func (m *Model) panelUp() tea.Cmd   { return m.scrollPanel(-1) }
 
-func (m *Model) overlayMove(lines int) tea.Cmd {
-	switch {
-	case m.overlay == InActions:
-		m.actions.Move(lines)
-	case m.overlay == InPicker && lines > 0:
-		m.filters.picker.Down()
-	case m.overlay == InPicker:
-		m.filters.picker.Up()
-	case m.overlay == InSetUp:
-		m.setUp.Move(lines)
-	case m.overlay == InWhy:
-		m.reasons.Move(lines)
-	case m.overlay == InAnswer:
-		m.answer.Move(lines)
-	case m.overlay == InChats:
-		m.chats.Move(lines)
-		return m.moreChats()
+func (m *Model) scrollPanel(lines int) tea.Cmd {
+	if top, ok := m.top(); ok {
+		top.Move(lines)
 	}
 	return nil
 }
 
-func (m *Model) overlayPageDown() tea.Cmd { return m.overlayPage(1) }
-func (m *Model) overlayPageUp() tea.Cmd   { return m.overlayPage(-1) }
+func (m *Model) panelPageDown() tea.Cmd { return m.pagePanel(1) }
+func (m *Model) panelPageUp() tea.Cmd   { return m.pagePanel(-1) }
 
-func (m *Model) overlayPage(direction int) tea.Cmd {
-	switch {
-	case m.overlay == InActions:
-		m.actions.Page(direction)
-	case m.overlay == InWhy:
-		m.reasons.Page(direction)
-	case m.overlay == InAnswer:
-		m.answer.Page(direction)
-	case m.overlay == InChats:
-		m.chats.Page(direction)
-		return m.moreChats()
-	case m.overlay == InPicker && direction > 0:
-		m.filters.picker.PageDown()
-	case m.overlay == InPicker:
-		m.filters.picker.PageUp()
+func (m *Model) pagePanel(pages int) tea.Cmd {
+	if top, ok := m.top(); ok {
+		top.Page(pages)
 	}
 	return nil
 }
-
-func (m *Model) pickerToggle() tea.Cmd      { m.filters.picker.Toggle(); return nil }
-func (m *Model) pickerInvert() tea.Cmd      { m.filters.picker.Invert(); return nil }
-func (m *Model) pickerNextTab() tea.Cmd     { m.filters.picker.NextTab(); return nil }
-func (m *Model) pickerPreviousTab() tea.Cmd { m.filters.picker.PrevTab(); return nil }
-func (m *Model) pickerLeft() tea.Cmd        { m.filters.picker.Left(); return nil }
-func (m *Model) pickerRight() tea.Cmd       { m.filters.picker.Right(); return nil }
-func (m *Model) pickerExtendLeft() tea.Cmd  { m.filters.picker.ExtendLeft(); return nil }
-func (m *Model) pickerExtendRight() tea.Cmd { m.filters.picker.ExtendRight(); return nil }
 
 // The reasons why an action cannot run now.
 

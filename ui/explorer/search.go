@@ -385,7 +385,7 @@ func (m *Model) show(answer shown) {
 		m.list.ScrollToTop()
 	}
 	m.box.SetIgnored(ignoredFields(answer.response.Notes))
-	if m.overlay == InPicker {
+	if m.overlay() == InPicker {
 		m.filters.picker.Update(m.facets())
 	}
 }

@@ -81,25 +81,26 @@ func (r *rate) update(done int, now time.Time) {
 func (m *Model) openSetUp() tea.Cmd {
 	m.setUp.Open(setup.Input{Sample: m.target.Kind == Sample, Current: m.target.Where,
 		ConnectRefused: m.options.SetUp.ConnectRefused, FolderRefused: m.options.SetUp.FolderRefused})
-	m.overlay = InSetUp
+	m.lay(InSetUp, &m.setUp)
 	return nil
 }
 
 func (m *Model) setUpEnter() tea.Cmd { return m.carryOut(m.setUp.Enter()) }
 func (m *Model) setUpNext() tea.Cmd  { return m.carryOut(m.setUp.Next()) }
 
-// leaveSetUp goes one level back. What is being saved is waited for: it is as good as written.
-func (m *Model) leaveSetUp() tea.Cmd {
-	if m.setUp.saving && m.setUp.running != nil {
-		m.warn("the connection is being saved; a moment")
-		return nil
+// Back goes one level back, and gives up a test.
+func (s *settingUp) Back() bool {
+	s.running.stop()
+	s.running = nil
+	return s.Wizard.Back()
+}
+
+// cannotClose keeps the set-up open for what is as good as written.
+func cannotClose(m *Model) string {
+	if m.overlay() == InSetUp && m.setUp.saving && m.setUp.running != nil {
+		return "the connection is being saved; a moment"
 	}
-	m.setUp.running.stop()
-	m.setUp.running = nil
-	if !m.setUp.Back() {
-		m.overlay = 0
-	}
-	return nil
+	return ""
 }
 
 func (m *Model) setUpPrevious() tea.Cmd {
@@ -144,7 +145,7 @@ func (m *Model) carryOut(intent setup.Intent) tea.Cmd {
 	case setup.Stop:
 		m.setUp.folder.stop()
 	case setup.Leave:
-		m.overlay = 0
+		m.panels = nil
 	}
 	return nil
 }
@@ -261,7 +262,7 @@ func (m *Model) folderTold(msg folderMsg) tea.Cmd {
 	switch {
 	case msg.err == nil:
 		m.setUp.Added(msg.done, msg.told)
-		if m.overlay != InSetUp {
+		if m.overlay() != InSetUp {
 			m.say(msg.told)
 		}
 		if !f.arrived && msg.done.Added+msg.done.Updated+msg.done.Unchanged > 0 {
@@ -271,7 +272,7 @@ func (m *Model) folderTold(msg folderMsg) tea.Cmd {
 		m.setUp.Stopped()
 	default:
 		m.setUp.Failed(reasonOf(msg.err), remedyOf(msg.err))
-		if m.overlay != InSetUp {
+		if m.overlay() != InSetUp {
 			m.fail("the folder was not read whole: " + reasonOf(msg.err))
 		}
 	}

@@ -10,10 +10,11 @@ import (
 
 	"quarry/client"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 func (m *Model) border() lipgloss.Style {
-	if m.focus == InReader || m.overlay != 0 {
+	if m.focus == InReader || m.overlay() != 0 {
 		return m.theme.BorderFocused
 	}
 	return m.theme.Border
@@ -247,8 +248,11 @@ func (m *Model) bar() string {
 	if m.message.text != "" {
 		return paint.Fit(" "+m.messageStyle().Render(paint.Line(m.message.text)), m.width)
 	}
+	if r := m.overlayRect(); m.overlay() != 0 && panel.Framed(r.W, r.H) {
+		return paint.Blank(m.width) // the keys stand in the frame
+	}
 	right := ""
-	if m.rects.Reader.H > 0 && m.overlay == 0 && m.list.Len() > 0 {
+	if m.rects.Reader.H > 0 && m.overlay() == 0 && m.list.Len() > 0 {
 		right = m.theme.Muted.Render(fmt.Sprintf("%d%% ", m.reader.Percent()))
 	}
 	room := m.width - paint.Width(right)
@@ -277,11 +281,14 @@ func (m *Model) hints(place Place, room int) string {
 	}
 	hints, left := "", room-paint.Width(last)
 	for _, b := range m.keys.bindings {
-		key := b.keyIn(place)
-		if b.Short == "" || key == "" || b.Action == "actions" || b.reason(m) != "" {
+		key, short := b.keyIn(place), b.Short
+		if top, ok := m.top(); ok && b.Action == "close" {
+			short = top.Escape()
+		}
+		if short == "" || key == "" || b.Action == "actions" || b.reason(m) != "" {
 			continue
 		}
-		hint := m.hint(key, b.Short) + gap
+		hint := m.hint(key, short) + gap
 		if left -= paint.Width(hint); left < 0 {
 			break
 		}

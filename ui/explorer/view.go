@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 // View draws the screen: exactly as many lines as the terminal has, each exactly as wide.
@@ -79,7 +80,7 @@ func (m *Model) tooSmall() []string {
 
 // dividerColumn is where the line between list and reader meets the rules; -1: nowhere.
 func (m *Model) dividerColumn() int {
-	if m.overlayRect() == m.rects.Body && m.overlay != 0 || m.rects.Arrangement != Side || m.rects.Divider.H == 0 {
+	if m.overlay() != 0 && m.overlayRect() == m.rects.Body || m.rects.Arrangement != Side || m.rects.Divider.H == 0 {
 		return -1
 	}
 	return m.rects.Divider.X
@@ -96,14 +97,14 @@ func (m *Model) rule(joint rune, at int) string {
 
 // body is what lies between the rules: list and reader, or a panel over one or both of them. A negative cursor is none.
 func (m *Model) body() (lines []string, cursorX, cursorY int) {
-	if m.overlay != 0 && m.overlayRect() == m.rects.Body {
+	if m.overlay() != 0 && m.overlayRect() == m.rects.Body {
 		return m.overlayLines()
 	}
 	list := m.listPane()
 	right := m.rects.Reader
 	var reader []string
 	cursorX = -1
-	if m.overlay != 0 {
+	if m.overlay() != 0 {
 		reader, cursorX, cursorY = m.overlayLines()
 	} else if right.H > 0 {
 		reader = m.reader.View(right.W, right.H, m.theme, m.focus == InReader)
@@ -134,13 +135,13 @@ func (m *Model) listPane() []string {
 	if m.list.Len() == 0 {
 		return append(lines, m.emptyPane(w, m.rects.List.H)...)
 	}
-	return append(lines, m.list.View(w, m.rects.List.H, m.theme, m.focus == InList && m.overlay == 0)...)
+	return append(lines, m.list.View(w, m.rects.List.H, m.theme, m.focus == InList && m.overlay() == 0)...)
 }
 
 // overlayRect is where a panel lies: over the reader where that leaves it enough room, else over all.
 func (m *Model) overlayRect() Rect {
 	r := m.rects.Reader
-	if m.overlay != InSetUp && m.rects.Divider.H > 0 && r.W >= 50 && r.H >= 14 {
+	if m.overlay() != InSetUp && m.rects.Divider.H > 0 && r.W >= 50 && r.H >= 14 {
 		return r
 	}
 	return m.rects.Body
@@ -148,29 +149,11 @@ func (m *Model) overlayRect() Rect {
 
 // overlayLines draws the panel and gives the cursor's place on the screen; a negative column is none.
 func (m *Model) overlayLines() (lines []string, cursorX, cursorY int) {
+	top, _ := m.top()
 	r := m.overlayRect()
-	hints := ""
-	if m.rects.Bar.H == 0 {
-		hints = m.hints(m.place(), r.W-2)
+	body := panel.Draw(top, r.W, r.H, m.theme, m.hints(m.place(), r.W-len("╭  ╮")))
+	if !body.Cursor {
+		return body.Lines, -1, 0
 	}
-	x, y, visible := 0, 0, false
-	switch m.overlay {
-	case InWhy:
-		lines = m.reasons.View(r.W, r.H, m.theme, hints)
-	case InActions:
-		lines, x, y = m.actions.View(r.W, r.H, m.theme, hints)
-		visible = true
-	case InPicker:
-		lines, x, y, visible = m.filters.picker.View(r.W, r.H, m.theme, hints)
-	case InSetUp:
-		lines, x, y, visible = m.setUp.View(r.W, r.H, m.theme, hints)
-	case InChats:
-		lines = m.chats.View(r.W, r.H, m.theme, hints)
-	case InAnswer:
-		lines, x, y, visible = m.answer.View(r.W, r.H, m.theme, hints)
-	}
-	if !visible {
-		return lines, -1, 0
-	}
-	return lines, x + r.X, y + r.Y
+	return body.Lines, body.X + r.X, body.Y + r.Y
 }

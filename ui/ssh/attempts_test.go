@@ -366,7 +366,7 @@ func (g *guarded) tryActions(t *testing.T, jo gossh.Signer) {
 	}
 	g.each(t, jo, names, func(v *visit, name string) {
 		v.press("?")
-		v.sees("leave as it was")
+		v.sees("esc close")
 		v.Send(name)
 		v.press("enter")
 		v.Send(g.secret + "\t\r")

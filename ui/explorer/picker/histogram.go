@@ -81,9 +81,9 @@ func (d drawing) caption() string {
 	}
 	parts = append(parts, "by "+unitName(p.unit))
 	if d.t.months.undated > 0 {
-		parts = append(parts, comma(d.t.months.undated)+" undated")
+		parts = append(parts, paint.Number(d.t.months.undated)+" undated")
 	}
-	parts = append(parts, "most "+comma(p.largest()))
+	parts = append(parts, "most "+paint.Number(p.largest()))
 	for len(parts) > 1 && paint.Width(strings.Join(parts, " · ")) > d.width {
 		parts = parts[:len(parts)-1]
 	}

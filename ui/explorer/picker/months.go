@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/ui/explorer/paint"
 )
 
 // months counts documents by month. A month is its number since the year 0: 12 × year + month, January being 0.
@@ -88,9 +89,9 @@ func (m months) inside(s span, now time.Time) (least, most int) {
 // between writes the bounds of a number.
 func between(least, most int) string {
 	if least == most {
-		return comma(most)
+		return paint.Number(most)
 	}
-	return comma(least) + " to " + comma(most)
+	return paint.Number(least) + " to " + paint.Number(most)
 }
 
 // chart is the months put together into bars of one width in time.

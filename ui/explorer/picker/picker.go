@@ -11,7 +11,7 @@ import (
 	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/line"
-	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 // Input is what a picker shows and starts from.
@@ -40,13 +40,7 @@ func (c Changes) Empty() bool { return len(c.Fields) == 0 }
 type Picker struct {
 	tabs    []tab
 	active  int
-	version uint64
 	message string // answers the last key, until the next one
-
-	frames  paint.Cache[frameKey]
-	cursorX int
-	cursorY int
-	cursor  bool
 }
 
 // tab is one page of a picker. What changes state tells whether it did; what answers a key may leave a message.
@@ -57,34 +51,37 @@ type tab interface {
 	update(in Input)
 	changes() Changes // empty as long as the choice is the one that the query came with
 
-	move(rows int) bool
-	page(pages int) bool
-	sideways(columns int, extend bool) bool
+	move(rows int)
+	page(pages int)
+	sideways(columns int, extend bool)
 	toggle() (changed bool, message string)
 	invert() (changed bool, message string)
 	back() bool
+	escape() string // what back does, or panel.Close
 	confirm() bool
 	typed() // the text of the editor has changed
 	editor() *line.Editor
 	problem() string
 
-	view(width, height int, th theme.Theme, message string) body
+	view(width, height int, th theme.Theme, message string) panel.Body
 }
 
-// body is what a tab draws: exactly the lines that it was asked for, and where the terminal's cursor stands in them.
-type body struct {
-	lines  []string
-	x, y   int
-	cursor bool
-	// thumb is the part of the lines, from one to before another, that stands for what is shown of a longer list.
-	thumbFrom, thumbTo int
+// clearing is what esc does to a typed text.
+const clearing = "clear"
+
+// sideways moves the cursor in a typed text.
+func sideways(text *line.Editor, columns int) {
+	if columns < 0 {
+		text.Left()
+	} else {
+		text.Right()
+	}
 }
 
 // Open shows what a query holds, on the first tab.
 func (p *Picker) Open(in Input) {
 	p.tabs = []tab{newValues(sourceField(), in), newTimes(in)}
 	p.active, p.message = 0, ""
-	p.version++
 }
 
 // Update takes the counts and sources of a new answer. What was chosen and typed since the opening stays, and
@@ -93,43 +90,25 @@ func (p *Picker) Update(in Input) {
 	for _, t := range p.tabs {
 		t.update(in)
 	}
-	p.version++
 }
 
 // Tab is the index of the tab that is shown.
 func (p *Picker) Tab() int { return p.active }
 
-// showTab shows a tab by its index; false if there is none or it is the one that is shown.
-func (p *Picker) showTab(index int) bool {
-	if index < 0 || index >= len(p.tabs) || index == p.active {
-		return false
+// Turn shows a tab further on, around the ends.
+func (p *Picker) Turn(by int) {
+	if len(p.tabs) > 0 {
+		p.active, p.message = (p.active+by+len(p.tabs))%len(p.tabs), ""
 	}
-	p.active, p.message = index, ""
-	p.version++
-	return true
 }
 
-// NextTab shows the next tab, the first after the last.
-func (p *Picker) NextTab() bool { return p.step(1) }
-
-// PrevTab shows the tab before, the last before the first.
-func (p *Picker) PrevTab() bool { return p.step(-1) }
-
-func (p *Picker) step(by int) bool {
-	if len(p.tabs) == 0 {
-		return false
-	}
-	return p.showTab((p.active + by + len(p.tabs)) % len(p.tabs))
-}
-
-// act lets the shown tab do something. It is drawn anew even if its choice stays: what enter would take may differ.
+// act lets the shown tab do something, and reports whether its choice changed.
 func (p *Picker) act(do func(tab) (changed bool, message string)) bool {
 	if len(p.tabs) == 0 {
 		return false
 	}
 	var changed bool
 	changed, p.message = do(p.tabs[p.active])
-	p.version++
 	return changed
 }
 
@@ -137,32 +116,15 @@ func (p *Picker) quietly(do func(tab) bool) bool {
 	return p.act(func(t tab) (bool, string) { return do(t), "" })
 }
 
-// Up moves to the row before.
-func (p *Picker) Up() bool { return p.quietly(func(t tab) bool { return t.move(-1) }) }
+// Move implements panel.Panel.
+func (p *Picker) Move(rows int) { p.quietly(func(t tab) bool { t.move(rows); return false }) }
 
-// Down moves to the next row.
-func (p *Picker) Down() bool { return p.quietly(func(t tab) bool { return t.move(1) }) }
+// Page implements panel.Panel.
+func (p *Picker) Page(pages int) { p.quietly(func(t tab) bool { t.page(pages); return false }) }
 
-// PageUp moves by what was seen last.
-func (p *Picker) PageUp() bool { return p.quietly(func(t tab) bool { return t.page(-1) }) }
-
-// PageDown moves by what was seen last.
-func (p *Picker) PageDown() bool { return p.quietly(func(t tab) bool { return t.page(1) }) }
-
-// Left moves to the bar on the left in the histogram, and in the typed text otherwise.
-func (p *Picker) Left() bool { return p.quietly(func(t tab) bool { return t.sideways(-1, false) }) }
-
-// Right moves to the bar on the right in the histogram, and in the typed text otherwise.
-func (p *Picker) Right() bool { return p.quietly(func(t tab) bool { return t.sideways(1, false) }) }
-
-// ExtendLeft is Left with the range drawn along.
-func (p *Picker) ExtendLeft() bool {
-	return p.quietly(func(t tab) bool { return t.sideways(-1, true) })
-}
-
-// ExtendRight is Right with the range drawn along.
-func (p *Picker) ExtendRight() bool {
-	return p.quietly(func(t tab) bool { return t.sideways(1, true) })
+// Sideways moves by bars in the histogram, with the range drawn along if it is to be extended; elsewhere in the typed text.
+func (p *Picker) Sideways(columns int, extend bool) {
+	p.quietly(func(t tab) bool { t.sideways(columns, extend); return false })
 }
 
 // Toggle is the space key: it chooses or drops a value, begins and ends a range in the histogram, chooses a preset,
@@ -172,9 +134,16 @@ func (p *Picker) Toggle() bool { return p.act(tab.toggle) }
 // Invert chooses all values but the chosen ones. Where that makes no sense the panel says why.
 func (p *Picker) Invert() bool { return p.act(tab.invert) }
 
-// Back takes back what was begun and not finished, a range or a typed text; false if there is nothing such, so that
-// the caller closes the panel.
+// Back takes back what was begun and not finished, a range or a typed text.
 func (p *Picker) Back() bool { return p.quietly(tab.back) }
+
+// Escape implements panel.Panel.
+func (p *Picker) Escape() string {
+	if len(p.tabs) == 0 {
+		return panel.Close
+	}
+	return p.tabs[p.active].escape()
+}
 
 // Confirm is for the enter key, before Result: a value that was narrowed down to and not toggled, and a preset that was
 // moved to and not chosen, are chosen. The panel has announced that applying takes them, so the caller goes on to apply

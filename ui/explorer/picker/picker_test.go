@@ -1,7 +1,6 @@
 package picker
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"quarry/client"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 func bare(s string) string { return ansi.Strip(s) }
@@ -46,7 +46,7 @@ func TestAnyChoiceComesBackFromTheQuery(t *testing.T) {
 		for range r.IntN(40) {
 			press(&p, r)
 			if r.IntN(5) == 0 {
-				p.View(r.IntN(120), r.IntN(40), themes()[1], "")
+				panel.Draw(&p, r.IntN(120), r.IntN(40), themes()[1], "")
 			}
 		}
 		sources, chosen := asked(&p)
@@ -89,7 +89,8 @@ func TestEveryLineIsAsWideAsThePanel(t *testing.T) {
 			press(&p, r)
 			for _, size := range sizes {
 				for _, th := range themes() {
-					lines, x, y, cursor := p.View(size[0], size[1], th, "space choose · 日本語 \x1b[1menter\x1b[m")
+					drawn := panel.Draw(&p, size[0], size[1], th, "space choose · 日本語 \x1b[1menter\x1b[m")
+					lines, x, y, cursor := drawn.Lines, drawn.X, drawn.Y, drawn.Cursor
 					if len(lines) != size[1] {
 						t.Fatalf("seed %d at %v: %d lines", seed, size, len(lines))
 					}
@@ -107,25 +108,6 @@ func TestEveryLineIsAsWideAsThePanel(t *testing.T) {
 	}
 }
 
-// What View keeps must never be older than the state.
-func TestViewShowsTheStateAsItIs(t *testing.T) {
-	t.Parallel()
-	th := themes()[0]
-	for seed := range uint64(100) {
-		r := random(seed)
-		var p Picker
-		p.Open(randomInput(r))
-		width, height := 20+r.IntN(80), 4+r.IntN(30)
-		for step := range 40 {
-			press(&p, r)
-			kept, _, _, _ := p.View(width, height, th, "")
-			if fresh := p.draw(width, height, th, ""); !reflect.DeepEqual(kept, fresh) {
-				t.Fatalf("seed %d, step %d: kept\n%s\nfresh\n%s", seed, step, strings.Join(kept, "\n"), strings.Join(fresh, "\n"))
-			}
-		}
-	}
-}
-
 func TestPickerBeforeItIsOpened(t *testing.T) {
 	t.Parallel()
 	r := random(1)
@@ -136,7 +118,7 @@ func TestPickerBeforeItIsOpened(t *testing.T) {
 			t.Fatal("a key opened it")
 		}
 	}
-	if lines, _, _, _ := p.View(10, 3, themes()[0], ""); len(lines) != 3 || !p.Result().Empty() {
+	if lines := panel.Draw(&p, 10, 3, themes()[0], "").Lines; len(lines) != 3 || !p.Result().Empty() {
 		t.Errorf("%q %v", lines, p.Result())
 	}
 }
@@ -144,11 +126,30 @@ func TestPickerBeforeItIsOpened(t *testing.T) {
 func TestTabs(t *testing.T) {
 	t.Parallel()
 	p := opened("")
-	if !p.NextTab() || p.Tab() != 1 || !p.NextTab() || p.Tab() != 0 || !p.PrevTab() || p.Tab() != 1 {
-		t.Errorf("on tab %d", p.Tab())
+	for _, step := range []struct{ by, tab int }{{1, 1}, {1, 0}, {-1, 1}, {-1, 0}} {
+		if p.Turn(step.by); p.Tab() != step.tab {
+			t.Errorf("on tab %d, not %d", p.Tab(), step.tab)
+		}
 	}
-	if p.showTab(1) || p.showTab(2) || p.showTab(-1) || !p.showTab(0) {
-		t.Error("showTab tells whether the tab is another one")
+}
+
+// The word for esc is what esc does.
+func TestEscapeNamesWhatBackDoes(t *testing.T) {
+	t.Parallel()
+	p := opened("")
+	insert(p, "sla")
+	for _, want := range []struct {
+		word string
+		back bool
+	}{{"clear", true}, {"close", false}} {
+		if word := p.Escape(); word != want.word || p.Back() != want.back {
+			t.Errorf("esc is %q, want %q", word, want.word)
+		}
+	}
+	p.Turn(1)
+	p.Sideways(-1, true)
+	if word := p.Escape(); word != panel.Cancel || !p.Back() || p.Escape() != panel.Close {
+		t.Errorf("esc is %q while a range is drawn", word)
 	}
 }
 
@@ -161,7 +162,7 @@ func TestTheTitleTellsTheChoice(t *testing.T) {
 			t.Errorf("no %q in %q", want, top)
 		}
 	}
-	p.NextTab()
+	p.Turn(1)
 	if top, _, _ = strings.Cut(screen(p, 20, 4), "\n"); !strings.Contains(top, "[Time ●]") {
 		t.Errorf("a narrow title is without the tab that is shown: %q", top)
 	}
@@ -179,19 +180,10 @@ func BenchmarkView(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var p Picker
 			p.Open(in)
-			p.showTab(tab)
+			p.Turn(tab)
 			for b.Loop() {
-				p.version++
-				p.View(120, 40, th, "space choose")
+				panel.Draw(&p, 120, 40, th, "space choose")
 			}
 		})
 	}
-	b.Run("unchanged", func(b *testing.B) {
-		var p Picker
-		p.Open(in)
-		b.ReportAllocs()
-		for b.Loop() {
-			p.View(120, 40, th, "space choose")
-		}
-	})
 }

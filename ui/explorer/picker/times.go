@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/panel"
 )
 
 // area is the part of the tab of times that keys go to.
@@ -32,10 +33,8 @@ type times struct {
 	anchor  int  // the month that a range being drawn began with
 	before  span // what was chosen until then
 	drawing bool
-	preset  int  // the cursor in the list
-	settled bool // chosen since the cursor came into the list: enter takes nothing more
-	room    [3]bool
-	top     int
+	preset  panel.Choice // the cursor in the list
+	settled bool         // chosen since the cursor came into the list: enter takes nothing more
 }
 
 func newTimes(in Input) *times {
@@ -47,10 +46,9 @@ func newTimes(in Input) *times {
 	if !t.months.none() {
 		t.area = bars
 	}
-	t.room = [3]bool{true, true, true}
 	for i, preset := range t.presets() {
 		if preset.equal(t.choice) {
-			t.preset = i
+			t.preset.At = i
 		}
 	}
 	return t
@@ -102,74 +100,51 @@ func (t *times) choose(s span) {
 	t.settled = true
 }
 
-// hasRoom tells whether an area is there and drawn.
-func (t *times) hasRoom(a area) bool {
-	return t.room[a] && (a != bars || !t.months.none())
-}
+// has reports whether there is an area.
+func (t *times) has(a area) bool { return a != bars || !t.months.none() }
 
-func (t *times) move(rows int) bool {
-	moved := false
+// move goes row by row through the presets, and from area to area.
+func (t *times) move(rows int) {
 	for ; rows < 0; rows++ {
-		moved = t.up() || moved
+		t.step(-1)
 	}
 	for ; rows > 0; rows-- {
-		moved = t.down() || moved
+		t.step(1)
 	}
-	return moved
 }
 
-func (t *times) up() bool {
-	if t.area == presets && t.preset > 0 {
-		t.preset--
-		t.settled = false
-		return true
+func (t *times) step(by int) {
+	if at := t.preset.At + by; t.area == presets && at >= 0 {
+		if at < len(t.presets()) {
+			t.preset.At, t.settled = at, false
+		}
+		return
 	}
-	return t.enter(t.area-1, -1)
-}
-
-func (t *times) down() bool {
-	if t.area != presets {
-		return t.enter(t.area+1, 1)
-	}
-	if t.preset+1 >= len(t.presets()) {
-		return false
-	}
-	t.preset++
-	t.settled = false
-	return true
-}
-
-// enter moves into an area, or into the next one in the same direction that is there.
-func (t *times) enter(a area, direction area) bool {
-	for ; a >= typing && a <= presets; a += direction {
-		if t.hasRoom(a) {
+	for a := t.area + area(by); a >= typing && a <= presets; a += area(by) {
+		if t.has(a) {
 			t.area, t.settled = a, true
 			t.drawing = t.drawing && a == bars
-			return true
+			return
 		}
 	}
-	return false
 }
 
-func (t *times) page(pages int) bool { return t.move(pages * len(t.presets())) }
+func (t *times) page(pages int) { t.move(pages * len(t.presets())) }
 
-func (t *times) sideways(columns int, extend bool) bool {
+func (t *times) sideways(columns int, extend bool) {
 	switch {
-	case t.area == bars || extend && t.hasRoom(bars):
+	case t.area == bars || extend && t.has(bars):
 		t.area = bars
-		return t.along(columns, extend)
-	case t.area == typing && columns < 0:
-		return t.text.Left()
+		t.along(columns, extend)
 	case t.area == typing:
-		return t.text.Right()
+		sideways(&t.text, columns)
 	}
-	return false
 }
 
 func (t *times) chart() chart { return t.months.chart(t.columns) }
 
 // along moves the cursor of the histogram by bars. A range that is being drawn follows.
-func (t *times) along(steps int, extend bool) bool {
+func (t *times) along(steps int, extend bool) {
 	chart := t.chart()
 	before := chart.bar(t.month)
 	at := max(0, min(before+steps, len(chart.bars)-1))
@@ -177,7 +152,7 @@ func (t *times) along(steps int, extend bool) bool {
 		t.begin()
 	}
 	if at == before && !extend {
-		return false
+		return
 	}
 	if at != before {
 		first, last := t.months.ends()
@@ -186,7 +161,6 @@ func (t *times) along(steps int, extend bool) bool {
 	if t.drawing {
 		t.choose(t.drawn(chart))
 	}
-	return true
 }
 
 // begin begins a range at the cursor.
@@ -207,7 +181,7 @@ func (t *times) toggle() (changed bool, message string) {
 		t.typed()
 		return true, ""
 	case presets:
-		t.choose(t.presets()[t.preset])
+		t.choose(t.presets()[t.preset.At])
 		return true, ""
 	}
 	chart := t.chart()
@@ -242,12 +216,22 @@ func (t *times) back() bool {
 	return true
 }
 
+func (t *times) escape() string {
+	switch {
+	case t.drawing:
+		return panel.Cancel
+	case t.text.Text() != "":
+		return clearing
+	}
+	return panel.Close
+}
+
 // pending is the preset that enter would choose, because the cursor was moved to it.
 func (t *times) pending() (span, bool) {
 	if t.area != presets || t.settled {
 		return span{}, false
 	}
-	at := t.presets()[t.preset]
+	at := t.presets()[t.preset.At]
 	return at, !at.equal(t.chosen())
 }
 

@@ -5,14 +5,15 @@ import (
 
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 // view draws the field for dates, what the choice means, the histogram and the list. Where there is no room for both
 // of the latter, the one that keys go to is drawn.
-func (t *times) view(width, height int, th theme.Theme, message string) body {
+func (t *times) view(width, height int, th theme.Theme, message string) panel.Body {
 	const withField, axis, leastBars = 4, 2, 2
 	if height <= 0 {
-		return body{}
+		return panel.Body{}
 	}
 	t.columns = max(1, width)
 	d := drawing{t: t, th: th, width: width, message: message}
@@ -37,7 +38,7 @@ func (t *times) view(width, height int, th theme.Theme, message string) body {
 	default:
 		lines = append(lines, d.either(rest)...)
 	}
-	return body{lines: fill(lines, width, height), x: x, y: 0, cursor: t.area == typing}
+	return panel.Body{Lines: lines, X: x, Cursor: t.area == typing}
 }
 
 // noHistogram says why there is none.
@@ -63,15 +64,15 @@ type drawing struct {
 }
 
 // small draws what fits into three lines or fewer: what is typed or chosen, and the part that keys go to.
-func (d drawing) small(height int) body {
-	var drawn body
+func (d drawing) small(height int) panel.Body {
+	var drawn panel.Body
 	head := d.says()
 	if d.t.area == bars && !d.t.drawing && d.message == "" {
 		head = d.caption()
 	}
 	if d.t.area == typing {
-		head, drawn.x = d.t.fieldLine(d.width, d.th)
-		drawn.cursor = true
+		head, drawn.X = d.t.fieldLine(d.width, d.th)
+		drawn.Cursor = true
 	}
 	lines := []string{head}
 	if height == 1 && d.t.area != typing {
@@ -86,7 +87,7 @@ func (d drawing) small(height int) body {
 	default:
 		lines = append(lines, d.list(rest)...)
 	}
-	drawn.lines = fill(lines, d.width, height)
+	drawn.Lines = lines
 	return drawn
 }
 
@@ -162,7 +163,7 @@ func documents(n int) string {
 	if n == 1 {
 		return "1 document"
 	}
-	return comma(n) + " documents"
+	return paint.Number(n) + " documents"
 }
 
 // taking announces what enter would choose.
@@ -181,14 +182,14 @@ func (d drawing) list(rows int) []string {
 	}
 	t := d.t
 	all := t.presets()
-	t.top = scrolled(t.top, t.preset, len(all), rows)
+	from, to := t.preset.Window(len(all), rows)
 	label := 0
 	for _, preset := range all {
 		label = max(label, paint.Width(preset.String()))
 	}
 	var lines []string
-	for i := t.top; i < min(len(all), t.top+rows); i++ {
-		lines = append(lines, d.row(all[i], label, t.area == presets && i == t.preset))
+	for i := from; i < to; i++ {
+		lines = append(lines, d.row(all[i], label, t.area == presets && i == t.preset.At))
 	}
 	return lines
 }

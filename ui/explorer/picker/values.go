@@ -8,6 +8,7 @@ import (
 
 	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 func noMoment() time.Time { return time.Time{} }
@@ -26,10 +27,8 @@ type value struct {
 type values struct {
 	field  valueField
 	all    []value
-	shown  []int // indices of all, what the typed text leaves
-	cursor int   // into shown
-	top    int   // of shown, the first row that was drawn last
-	rows   int   // how many rows were drawn last
+	shown  []int        // indices of all, what the typed text leaves
+	cursor panel.Choice // into shown
 
 	exact   bool
 	limited bool // inexact counts come from results of some values only
@@ -138,45 +137,35 @@ func (t *values) narrow() {
 			t.shown = append(t.shown, i)
 		}
 	}
-	t.cursor = min(t.cursor, max(0, len(t.shown)-1))
+	t.cursor.Move(0, len(t.shown))
 }
 
 // under is the value that the cursor stands on.
 func (t *values) under() (string, bool) {
-	if t.cursor >= len(t.shown) {
+	if t.cursor.At >= len(t.shown) {
 		return "", false
 	}
-	return t.all[t.shown[t.cursor]].value, true
+	return t.all[t.shown[t.cursor.At]].value, true
 }
 
 func (t *values) moveTo(wanted string) {
 	for at, i := range t.shown {
 		if t.all[i].value == wanted {
-			t.cursor = at
+			t.cursor.At = at
 		}
 	}
 }
 
-func (t *values) move(rows int) bool {
-	before := t.cursor
-	t.cursor = max(0, min(t.cursor+rows, len(t.shown)-1))
-	return t.cursor != before
-}
+func (t *values) move(rows int)  { t.cursor.Move(rows, len(t.shown)) }
+func (t *values) page(pages int) { t.cursor.Page(pages, len(t.shown)) }
 
-func (t *values) page(pages int) bool { return t.move(pages * max(1, t.rows-1)) }
-
-func (t *values) sideways(columns int, _ bool) bool {
-	if columns < 0 {
-		return t.text.Left()
-	}
-	return t.text.Right()
-}
+func (t *values) sideways(columns int, _ bool) { sideways(&t.text, columns) }
 
 func (t *values) toggle() (changed bool, message string) {
-	if t.cursor >= len(t.shown) {
+	if t.cursor.At >= len(t.shown) {
 		return false, ""
 	}
-	v := &t.all[t.shown[t.cursor]]
+	v := &t.all[t.shown[t.cursor.At]]
 	v.chosen = !v.chosen
 	t.touched, t.settled = true, true
 	return true, ""
@@ -205,13 +194,20 @@ func (t *values) back() bool {
 	return true
 }
 
+func (t *values) escape() string {
+	if t.text.Text() != "" {
+		return clearing
+	}
+	return panel.Close
+}
+
 // pending is the index of the value that enter would choose: the one that a text was typed for, if none was toggled
 // since. Enter never takes a choice away.
 func (t *values) pending() (index int, ok bool) {
-	if t.settled || t.text.Text() == "" || t.cursor >= len(t.shown) {
+	if t.settled || t.text.Text() == "" || t.cursor.At >= len(t.shown) {
 		return 0, false
 	}
-	index = t.shown[t.cursor]
+	index = t.shown[t.cursor.At]
 	return index, !t.all[index].chosen
 }
 
@@ -228,7 +224,7 @@ func (t *values) typed() {
 	under, hasCursor := t.under()
 	t.settled = false
 	t.narrow()
-	t.cursor, t.top = 0, 0
+	t.cursor = panel.Choice{}
 	if hasCursor && t.text.Text() == "" {
 		t.moveTo(under)
 	}
@@ -273,12 +269,12 @@ func (t *values) summary() string {
 	if chosen == 0 {
 		return "any " + t.field.one
 	}
-	return comma(chosen) + " of " + comma(len(t.all)) + " " + t.field.many
+	return paint.Number(chosen) + " of " + paint.Number(len(t.all)) + " " + t.field.many
 }
 
 func (t *values) mark() string {
 	if chosen := t.chosen(); chosen > 0 {
-		return comma(chosen)
+		return paint.Number(chosen)
 	}
 	return ""
 }

@@ -41,18 +41,20 @@ func TestASourceOfTheQueryIsShownThoughNobodyKnowsIt(t *testing.T) {
 	if toEnd(p); !p.Toggle() {
 		t.Fatal("it cannot be reached")
 	}
-	for p.Up(); !slices.Contains(rows(p, 60, 20), "[ ] My"); {
+	for steps := 0; steps < 5 && !slices.Contains(rows(p, 60, 20), "[ ] My"); steps++ {
 		p.Toggle()
-		if !p.Up() {
-			break
-		}
+		p.Move(-1)
+		p.Toggle()
+	}
+	if got := rows(p, 60, 20); !slices.Contains(got, "[ ] My") {
+		t.Errorf("%q", got)
 	}
 }
 
 func TestToggledRowsKeepTheirPlaces(t *testing.T) {
 	t.Parallel()
 	p := opened("")
-	p.Down()
+	p.Move(1)
 	p.Toggle()
 	p.Update(Input{Facets: facetsOf(map[string]int{"confluence": 99, "web": 3}), Exact: true, Now: clock()})
 	want := []string{"[ ] Github", "[x] Jira", "[ ] Slack", "[ ] Confluence", "[ ] Web"}
@@ -89,8 +91,8 @@ func TestResultReplacesOnlyWhatChanged(t *testing.T) {
 	if got := p.Result(); !got.Empty() {
 		t.Errorf("back at the beginning, still %v", got)
 	}
-	p.Down()
-	p.Down()
+	p.Move(1)
+	p.Move(1)
 	p.Toggle() // slack
 	if got := p.Result(); !slices.Equal(got.Fields, []string{"source"}) || len(got.Raw) != 0 {
 		t.Errorf("without a source: %v", got)
@@ -198,7 +200,7 @@ func TestCountsOfResultsInHandSaySo(t *testing.T) {
 	if got := screen(&p, 70, 20); strings.Count(got, "not asked for") != 1 {
 		t.Errorf("what was not searched is unknown, not none:\n%s", got)
 	}
-	p.NextTab()
+	p.Turn(1)
 	if got := screen(&p, 70, 20); !strings.Contains(got, "does not count by month") {
 		t.Errorf("no word about the missing histogram:\n%s", got)
 	}
@@ -214,18 +216,17 @@ func TestLongListsScrollWithTheCursor(t *testing.T) {
 	p.Open(in)
 	cursor := regexp.MustCompile(`▌\[`)
 	for _, size := range [][2]int{{60, 20}, {20, 4}, {40, 9}} {
-		for p.Up() {
-		}
-		for steps := 0; ; steps++ {
+		p.Move(-1 << 10)
+		values, last := p.tabs[0].(*values), -1
+		for steps := 0; values.cursor.At > last; steps++ {
+			last = values.cursor.At
 			if !cursor.MatchString(screen(&p, size[0], size[1])) {
 				t.Fatalf("at %v after %d steps the cursor is out of sight:\n%s", size, steps, screen(&p, size[0], size[1]))
 			}
-			if !p.PageDown() {
-				break
-			}
+			p.Page(1)
 		}
-		if !p.Up() || !p.Down() || p.Down() {
-			t.Error("the end was not reached")
+		if last != len(in.Known)-1 {
+			t.Errorf("the end was not reached: %d", last)
 		}
 	}
 	if !strings.Contains(screen(&p, 60, 20), "┃") {
@@ -237,7 +238,12 @@ func TestEditingKeysWorkInTheNarrowingField(t *testing.T) {
 	t.Parallel()
 	p := opened("")
 	insert(p, "ji rax")
-	if !p.Left() || !p.Edit((*line.Editor).DeleteBack) || typed(p) != "ji rx" || !p.Right() {
+	p.Sideways(-1, false)
+	if !p.Edit((*line.Editor).DeleteBack) || typed(p) != "ji rx" {
+		t.Errorf("%q", typed(p))
+	}
+	p.Sideways(1, false)
+	if insert(p, "y"); typed(p) != "ji rxy" {
 		t.Errorf("%q", typed(p))
 	}
 	if !p.Edit((*line.Editor).DeleteWordBack) || typed(p) != "ji " || !p.Edit((*line.Editor).Undo) || !p.Edit((*line.Editor).Clear) || typed(p) != "" {

@@ -6,21 +6,22 @@ import (
 	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 // view draws the field that narrows, a line that tells where one stands, and the values.
-func (t *values) view(width, height int, th theme.Theme, message string) body {
+func (t *values) view(width, height int, th theme.Theme, message string) panel.Body {
 	const withState, withGap = 5, 9
-	var drawn body
+	var drawn panel.Body
 	if height <= 0 {
 		return drawn
 	}
 	var lines []string
 	if height > 1 {
 		field, x := t.fieldLine(width, th)
-		drawn.x, drawn.cursor = x, true
+		drawn.X, drawn.Cursor = x, true
 		if height < withState && message != "" {
-			field, drawn.cursor = th.Warning.Render(message), false
+			field, drawn.Cursor = th.Warning.Render(message), false
 		}
 		lines = append(lines, field)
 	}
@@ -31,18 +32,16 @@ func (t *values) view(width, height int, th theme.Theme, message string) body {
 		lines = append(lines, "")
 	}
 	rows := height - len(lines)
-	from := t.scroll(rows)
-	if len(t.shown) > rows {
-		drawn.thumbFrom, drawn.thumbTo = thumb(len(lines), rows, from, len(t.shown))
-	}
+	from, to := t.cursor.Window(len(t.shown), rows)
+	drawn.ThumbFrom, drawn.ThumbTo = panel.Thumb(len(lines), rows, from, len(t.shown))
 	table := t.columns(width, th)
-	for at := from; at < min(from+rows, len(t.shown)); at++ {
-		lines = append(lines, table.row(&t.all[t.shown[at]], at == t.cursor))
+	for at := from; at < to; at++ {
+		lines = append(lines, table.row(&t.all[t.shown[at]], at == t.cursor.At))
 	}
 	if len(t.shown) == 0 {
 		lines = append(lines, t.nothing(th))
 	}
-	drawn.lines = fill(lines, width, height)
+	drawn.Lines = lines
 	return drawn
 }
 
@@ -71,7 +70,7 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 	}
 	var parts []string
 	if !t.exact {
-		told := "counts of the " + comma(t.inHand) + " results in hand"
+		told := "counts of the " + paint.Number(t.inHand) + " results in hand"
 		if t.limited {
 			told += ", of the " + t.field.many + " asked for"
 		}
@@ -86,41 +85,13 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 	case rest == 1:
 		parts = append(parts, "inverting chooses the other one")
 	default:
-		parts = append(parts, "inverting chooses the other "+comma(rest))
+		parts = append(parts, "inverting chooses the other "+paint.Number(rest))
 	}
 	said := strings.Join(parts, " · ")
 	if paint.Width(said) > width {
 		said = parts[0]
 	}
 	return th.Muted.Render(said)
-}
-
-// scroll finds the first row to draw: the one of the last time, moved as little as shows the cursor and a row beyond.
-func (t *values) scroll(rows int) int {
-	t.rows = rows
-	t.top = scrolled(t.top, t.cursor, len(t.shown), rows)
-	return t.top
-}
-
-// scrolled moves the first row of a list as little as shows the cursor and, where there is room, a row beyond it.
-func scrolled(top, cursor, count, rows int) int {
-	margin := 0
-	if rows >= 4 {
-		margin = 1
-	}
-	top = min(top, cursor-margin)
-	top = max(top, cursor+margin-rows+1)
-	return max(0, min(top, count-rows))
-}
-
-// thumb is the part of so many rows that stands for what is shown of a longer list.
-func thumb(start, rows, from, count int) (int, int) {
-	size := max(1, rows*rows/count)
-	at := start
-	if count > rows {
-		at += (rows - size) * from / (count - rows)
-	}
-	return at, at + size
 }
 
 // table is where the parts of a row stand, in columns, and the pens to write them with.
@@ -164,11 +135,11 @@ func (c *table) counted(v *value) string {
 	case v.unknown:
 		return "not asked for"
 	case c.t.exact:
-		return comma(v.count)
+		return paint.Number(v.count)
 	case c.short:
-		return comma(v.count) + "/" + comma(c.t.inHand)
+		return paint.Number(v.count) + "/" + paint.Number(c.t.inHand)
 	}
-	return comma(v.count) + " of " + comma(c.t.inHand) + " shown"
+	return paint.Number(v.count) + " of " + paint.Number(c.t.inHand) + " shown"
 }
 
 // row draws a value. What has no match is dimmed and can be chosen all the same.

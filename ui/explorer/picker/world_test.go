@@ -12,6 +12,7 @@ import (
 	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/panel"
 )
 
 func clock() time.Time { return time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC) }
@@ -52,8 +53,7 @@ func opened(query string) *Picker {
 
 // screen is a drawn panel as text.
 func screen(p *Picker, width, height int) string {
-	lines, _, _, _ := p.View(width, height, themes()[1], "keys")
-	return bare(strings.Join(lines, "\n"))
+	return bare(strings.Join(panel.Draw(p, width, height, themes()[1], "keys").Lines, "\n"))
 }
 
 // randomValue makes the name of a source as a server might call it.
@@ -105,18 +105,17 @@ func typed(p *Picker) string { return p.tabs[p.active].editor().Text() }
 
 // toEnd goes to the last row.
 func toEnd(p *Picker) {
-	for p.Down() {
-	}
+	p.Move(1 << 10)
 }
 
 // press does something that a person may do.
 func press(p *Picker, r *rand.Rand) {
 	texts := []string{"2026", "-0", "1", "..", "30d", "s", "since:", " ", "日", "until:2025-03", "x", "2024-02..", "within:2w", "o", "march"}
 	keys := []func(){
-		func() { p.Up() }, func() { p.Down() }, func() { p.PageUp() }, func() { p.PageDown() }, func() { p.Left() },
-		func() { p.Right() }, func() { p.ExtendLeft() }, func() { p.ExtendRight() },
-		func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Invert() }, func() { p.NextTab() },
-		func() { p.PrevTab() }, func() { p.Edit((*line.Editor).DeleteBack) }, func() { p.Back() }, func() { p.Confirm() },
+		func() { p.Move(-1) }, func() { p.Move(1) }, func() { p.Page(-1) }, func() { p.Page(1) }, func() { p.Sideways(-1, false) },
+		func() { p.Sideways(1, false) }, func() { p.Sideways(-1, true) }, func() { p.Sideways(1, true) },
+		func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Toggle() }, func() { p.Invert() }, func() { p.Turn(1) },
+		func() { p.Turn(-1) }, func() { p.Edit((*line.Editor).DeleteBack) }, func() { p.Back() }, func() { p.Confirm() },
 		func() { insert(p, texts[r.IntN(len(texts))]) }, func() { p.Edit((*line.Editor).DeleteWordBack) },
 		func() {
 			if r.IntN(3) == 0 {

@@ -9,27 +9,14 @@ import (
 	"quarry/theme"
 	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 const (
-	leastFramedHeight = 5  // below, the lines are worth more than a border
-	widestForm        = 72 // columns of a text that is read
-	labelWidth        = 9  // of the fields
-	shownSkips        = 5  // while a folder is read
+	widestForm = 72 // columns of a text that is read
+	labelWidth = 9  // of the fields
+	shownSkips = 5  // while a folder is read
 )
-
-// drawing is the panel as it was drawn last, with the place of the cursor in it.
-type drawing struct {
-	cache  paint.Cache[drawingKey]
-	x, y   int
-	cursor bool
-}
-
-type drawingKey struct {
-	version       uint64
-	width, height int
-	theme, hints  string
-}
 
 // row is one line of the panel's inside.
 type row struct {
@@ -39,30 +26,29 @@ type row struct {
 	cursor int  // column of the cursor; negative: it is not here
 }
 
-// View draws the panel, height lines of width columns, and tells where the terminal's cursor stands, if it does. The
-// hints are the keys that may be pressed, styled.
-func (w *Wizard) View(width, height int, th theme.Theme, hints string) (lines []string, cursorX, cursorY int, cursor bool) {
-	key := drawingKey{w.version, width, height, th.Name, hints}
-	lines = w.drawn.cache.Lines(key, func() []string { return w.draw(width, height, th, hints) })
-	return lines, w.drawn.x, w.drawn.y, w.drawn.cursor
+// Title implements panel.Panel.
+func (w *Wizard) Title(_ int, th theme.Theme) (title, beside string) {
+	return th.Title.Render(w.title()), ""
 }
 
-func (w *Wizard) draw(width, height int, th theme.Theme, hints string) []string {
-	w.drawn.x, w.drawn.y, w.drawn.cursor = 0, 0, false
-	if height <= 0 {
-		return nil
+// View draws the rows of the page, those around the focus where there is no room for all.
+func (w *Wizard) View(width, height int, th theme.Theme) panel.Body {
+	rows := fitted(w.rows(width, th), height)
+	if w.page == over {
+		w.report.Set(width, height, drawn{width, height, th.Name}, func() []string { return texts(rows) })
+		return w.report.Body()
 	}
-	if width <= 0 {
-		return make([]string, height)
+	focus := panel.Choice{At: max(0, slices.IndexFunc(rows, func(r row) bool { return r.focus }))}
+	from, to := focus.Window(len(rows), height)
+	var body panel.Body
+	for i, r := range rows[from:to] {
+		body.Lines = append(body.Lines, r.text)
+		if r.cursor >= 0 && r.cursor < width {
+			body.X, body.Y, body.Cursor = r.cursor, i, true
+		}
 	}
-	frame := paint.Frame{Width: width, Height: height, Border: paint.PenOf(th.BorderFocused),
-		Title: th.Title.Render(w.title()), Hints: hints}
-	if !frame.Fits() || height < leastFramedHeight {
-		return w.inside(width, height, 0, 0, th)
-	}
-	x, y := frame.Inset()
-	innerWidth, innerHeight := frame.Inside()
-	return frame.Around(w.inside(innerWidth, innerHeight, x, y, th), 0, 0)
+	body.ThumbFrom, body.ThumbTo = panel.Thumb(0, height, from, len(rows))
+	return body
 }
 
 func (w *Wizard) title() string {
@@ -79,21 +65,16 @@ func (w *Wizard) title() string {
 	return "What do you want to search?"
 }
 
-// inside lays out the rows of the page in an area whose corner stands at x, y of the panel.
-func (w *Wizard) inside(width, height, x, y int, th theme.Theme) []string {
-	rows := fitted(w.rows(width, th), height)
-	first := w.firstRow(rows, height)
-	lines := make([]string, height)
-	for i := range lines {
-		if first+i >= len(rows) {
-			lines[i] = paint.Blank(width)
-			continue
-		}
-		r := rows[first+i]
-		lines[i] = paint.Fit(r.text, width)
-		if r.cursor >= 0 && r.cursor < width {
-			w.drawn.x, w.drawn.y, w.drawn.cursor = x+r.cursor, y+i, true
-		}
+// drawn is what the last page depends on besides what is reported there.
+type drawn struct {
+	width, height int
+	theme         string
+}
+
+func texts(rows []row) []string {
+	lines := make([]string, len(rows))
+	for i, r := range rows {
+		lines[i] = r.text
 	}
 	return lines
 }
@@ -101,33 +82,13 @@ func (w *Wizard) inside(width, height, x, y int, th theme.Theme) []string {
 // fitted takes rows out that can be missed, as many as are too many, from the end.
 func fitted(rows []row, height int) []row {
 	excess := len(rows) - height
-	kept := make([]row, 0, len(rows))
-	for i := len(rows) - 1; i >= 0; i-- {
-		if rows[i].spare && excess > 0 {
+	for i := len(rows) - 1; i >= 0 && excess > 0; i-- {
+		if rows[i].spare {
+			rows = slices.Delete(rows, i, i+1)
 			excess--
-			continue
-		}
-		kept = append(kept, rows[i])
-	}
-	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
-		kept[i], kept[j] = kept[j], kept[i]
-	}
-	return kept
-}
-
-// firstRow scrolls so that what has the focus is seen.
-func (w *Wizard) firstRow(rows []row, height int) int {
-	last := max(0, len(rows)-height)
-	if w.page == over {
-		w.scroll = min(w.scroll, last)
-		return w.scroll
-	}
-	for i, r := range rows {
-		if r.focus {
-			return min(max(0, i-height/2), last)
 		}
 	}
-	return 0
+	return rows
 }
 
 func (w *Wizard) rows(width int, th theme.Theme) []row {

@@ -6,6 +6,7 @@ import (
 	"quarry/client/wire"
 	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 // IntentKind is what the wizard wants to happen.
@@ -81,19 +82,17 @@ type Wizard struct {
 	address line.Editor
 	token   line.Editor
 	path    line.Editor
-	scroll  int // of the page that tells what came of it
+	report  panel.Text // the last page
 
 	busy    IntentKind // what runs: Test, Save or Folder; None
 	tested  *Tested    // of what stands in the form
 	problem string
 	remedy  string
 
-	folder  folder
-	told    []string // on the last page
-	skips   []string // on it, below: what was left out
-	unread  bool     // nothing of the folder was read; its skips say why
-	version uint64
-	drawn   drawing
+	folder folder
+	told   []string // on the last page
+	skips  []string // on it, below: what was left out
+	unread bool     // nothing of the folder was read; its skips say why
 }
 
 // folder is how reading a folder goes.
@@ -114,15 +113,11 @@ func (w *Wizard) Open(input Input) {
 		w.show(choosing)
 		w.chosen = 0
 	}
-	w.changed()
 }
 
-func (w *Wizard) changed() { w.version++ }
-
 func (w *Wizard) show(next page) {
-	w.page, w.field, w.button, w.scroll = next, 0, 0, 0
+	w.page, w.field, w.button, w.report = next, 0, 0, panel.Text{}
 	w.problem, w.remedy, w.unread = "", "", false
-	w.changed()
 }
 
 // choices lists what can be chosen.
@@ -142,9 +137,8 @@ func (w *Wizard) choices() []choice {
 	return list
 }
 
-// Move goes to another choice, field or button, or scrolls what is told.
-func (w *Wizard) Move(by int) bool {
-	before := [4]int{w.chosen, w.field, w.button, w.scroll}
+// Move goes to another choice, field or button, or scrolls the last page.
+func (w *Wizard) Move(by int) {
 	switch w.page {
 	case choosing:
 		w.chosen = min(max(0, w.chosen+by), len(w.choices())-1)
@@ -153,14 +147,12 @@ func (w *Wizard) Move(by int) bool {
 	case adding:
 		w.button = min(max(0, w.button+by), 1)
 	case over:
-		w.scroll = max(0, w.scroll+by) // drawing stops it at the end
+		w.report.Move(by)
 	}
-	if before == [4]int{w.chosen, w.field, w.button, w.scroll} {
-		return false
-	}
-	w.changed()
-	return true
 }
+
+// Page implements panel.Panel.
+func (w *Wizard) Page(pages int) { w.Move(pages * len(w.choices())) }
 
 // Next goes to the next field, around; in a path it asks for its completion.
 func (w *Wizard) Next() Intent {
@@ -184,7 +176,6 @@ func (w *Wizard) turn(by int) {
 	case adding:
 		w.button = around(w.button, 2)
 	}
-	w.changed()
 }
 
 // editor is the line that is typed into; nil: none is.
@@ -215,23 +206,32 @@ func (w *Wizard) Edit(change func(*line.Editor) bool) bool {
 	if editor.Text() != before {
 		w.tested, w.problem, w.remedy, w.unread = nil, "", "", false
 	}
-	w.changed()
 	return true
 }
 
-// Back goes one level back. False means that there is none and the wizard is to be closed; a folder is read on then. What
-// ran otherwise is to be cancelled, and its result not to be told any more.
-func (w *Wizard) Back() bool {
+// Escape implements panel.Panel.
+func (w *Wizard) Escape() string {
 	switch {
 	case w.busy == Test || w.busy == Save:
-		w.busy = None
-		w.changed()
-		return true
+		return panel.Cancel
 	case w.page == connecting || w.page == naming:
-		w.show(choosing)
-		return true
+		return "back"
 	}
-	return false
+	return panel.Close
+}
+
+// Back goes one level back; a folder is read on meanwhile. What ran otherwise is to be cancelled, and its result not to be
+// told any more.
+func (w *Wizard) Back() bool {
+	switch w.Escape() {
+	case panel.Cancel:
+		w.busy = None
+	case panel.Close:
+		return false
+	default:
+		w.show(choosing)
+	}
+	return true
 }
 
 // Enter takes what stands there.
@@ -266,7 +266,6 @@ func (w *Wizard) choose() Intent {
 // connect goes on in the form: to the next field, to the test, to saving.
 func (w *Wizard) connect() Intent {
 	typed := Connection{URL: strings.TrimSpace(w.address.Text()), Token: strings.TrimSpace(w.token.Text())}
-	defer w.changed()
 	switch {
 	case w.busy != None:
 		return Intent{}
@@ -295,7 +294,6 @@ func (w *Wizard) open() Intent {
 	typed := strings.TrimSpace(w.path.Text())
 	if typed == "" {
 		w.problem, w.remedy = "there is no path", "Type the path of a folder or a file, such as ~/notes"
-		w.changed()
 		return Intent{}
 	}
 	return Intent{Kind: Folder, Path: typed}
@@ -312,7 +310,6 @@ func (w *Wizard) Tested(found Tested) {
 		w.problem, w.remedy = found.Problem, found.Remedy
 		w.field = blamedField(found.Steps)
 	}
-	w.changed()
 }
 
 // blamedField is the field to correct after a failed test: what else than the server failed depends on the token.
@@ -346,7 +343,6 @@ func (w *Wizard) Failed(problem, remedy string) {
 		w.show(naming)
 	}
 	w.busy, w.problem, w.remedy = None, problem, remedy
-	w.changed()
 }
 
 // Stopped tells that what ran was cancelled. Of a folder, what was read until then stays.
@@ -357,7 +353,6 @@ func (w *Wizard) Stopped() {
 		w.show(over)
 		w.told, w.skips = []string{stoppedText(w.folder.progress)}, w.skipLines(0)
 	}
-	w.changed()
 }
 
 // Completed tells the completion of a path, unless something else was typed meanwhile.
@@ -365,7 +360,6 @@ func (w *Wizard) Completed(typed, completed string) {
 	if w.page == naming && w.path.Text() == typed && completed != typed {
 		w.path.SetText(completed)
 		w.problem, w.remedy, w.unread = "", "", false
-		w.changed()
 	}
 }
 
@@ -373,7 +367,6 @@ func (w *Wizard) Completed(typed, completed string) {
 func (w *Wizard) Refused(problem string) {
 	if w.page == naming {
 		w.problem, w.remedy, w.unread = problem, "Correct the path; tab completes it", false
-		w.changed()
 	}
 }
 
@@ -407,7 +400,6 @@ func (w *Wizard) Progress(event wire.LibraryEvent, rate float64) {
 	default:
 		return
 	}
-	w.changed()
 }
 
 // Added tells that a folder was read, and where searches go from now on. Where there was nothing to read, nothing has

@@ -12,6 +12,7 @@ import (
 	"quarry/theme"
 	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 func dark() theme.Theme {
@@ -54,8 +55,7 @@ func failed(at int) Tested {
 }
 
 func shown(w *Wizard) string {
-	lines, _, _, _ := w.View(80, 24, mono(), "enter go on")
-	return ansi.Strip(strings.Join(lines, "\n"))
+	return ansi.Strip(strings.Join(panel.Draw(w, 80, 24, mono(), "enter go on").Lines, "\n"))
 }
 
 func says(t *testing.T, w *Wizard, texts ...string) {
@@ -143,9 +143,9 @@ func TestTheFieldThatIsToBlameHasTheFocus(t *testing.T) {
 			found.Steps = append(found.Steps, Step{Name: []string{StepServer, StepToken, StepSearch}[i], Mark: mark})
 		}
 		w.Tested(found)
-		lines, _, y, cursor := w.View(80, 24, mono(), "")
-		if !cursor || !strings.Contains(lines[y], test.want) {
-			t.Errorf("%s: the cursor stands in %q", name, lines[y])
+		drawn := panel.Draw(w, 80, 24, mono(), "")
+		if !drawn.Cursor || !strings.Contains(drawn.Lines[drawn.Y], test.want) {
+			t.Errorf("%s: the cursor stands in %q", name, drawn.Lines[drawn.Y])
 		}
 	}
 }
@@ -296,7 +296,8 @@ func TestGeometry(t *testing.T) {
 		for state, w := range states(text) {
 			for _, size := range sizes {
 				for _, th := range []theme.Theme{dark(), mono()} {
-					lines, x, y, cursor := w.View(size[0], size[1], th, th.Key.Render("enter")+" go on")
+					drawn := panel.Draw(w, size[0], size[1], th, th.Key.Render("enter")+" go on")
+					lines, x, y, cursor := drawn.Lines, drawn.X, drawn.Y, drawn.Cursor
 					if len(lines) != size[1] {
 						t.Fatalf("%s/%s %v: %d lines", state, name, size, len(lines))
 					}
@@ -367,22 +368,12 @@ func TestTheFocusIsAlwaysSeen(t *testing.T) {
 		w.Tested(failed(0))
 		for field := range connectFields {
 			w.field = field
-			w.changed()
-			lines, _, _, cursor := w.View(40, height, mono(), "")
-			seen := cursor || field == connectButton && strings.Contains(strings.Join(lines, ""), "▌")
+			drawn := panel.Draw(w, 40, height, mono(), "")
+			lines, seen := drawn.Lines, drawn.Cursor || field == connectButton && strings.Contains(strings.Join(drawn.Lines, ""), "▌")
 			if !seen {
 				t.Errorf("height %d, field %d:\n%s", height, field, strings.Join(lines, "\n"))
 			}
 		}
-	}
-}
-
-func TestDrawingAgainCostsNothing(t *testing.T) {
-	w := connected("onyx.acme.com", "x")
-	th := dark()
-	w.View(80, 24, th, "")
-	if n := testing.AllocsPerRun(100, func() { w.View(80, 24, th, "") }); n > 0 {
-		t.Errorf("%v allocations", n)
 	}
 }
 

@@ -1,6 +1,4 @@
-// Package answer is the panel in which a model answers: what it searches for, the answer as it comes, the documents that
-// it cites, and the thread of questions so far. It draws and keeps state; asking is its owner's.
-package answer
+package panel
 
 import (
 	"fmt"
@@ -14,15 +12,15 @@ import (
 	"quarry/ui/explorer/reader"
 )
 
-// State is how far an answer is.
-type State int
+// state is how far an answer is.
+type state int
 
 const (
-	Searching State = iota
-	Writing
-	Done
-	Stopped
-	Failed
+	searching state = iota
+	writing
+	done
+	stopped
+	failed
 )
 
 // Source is a document that an answer cites.
@@ -43,7 +41,7 @@ type turn struct {
 	text      string // Markdown
 	sources   []Source
 	found     []wire.SearchDoc // that the answer rests on
-	state     State
+	state     state
 	problem   string
 	remedy    string
 	notes     []string
@@ -59,44 +57,35 @@ type look struct {
 	theme string
 }
 
-// Panel is the panel. Its zero value is empty.
-type Panel struct {
+// Answer is the panel in which a model answers: what it searches for, the answer as it comes, the documents that it cites,
+// and the thread of questions so far. Asking is its owner's. The zero value is empty.
+type Answer struct {
+	Text
 	turns   []turn
 	secret  bool // the thread is kept nowhere
 	input   line.Editor
 	typing  bool
-	top     int
-	held    bool // the person scrolled up: new text does not move what is read
 	version uint64
-	body    int // lines of the body when it was last drawn
-	total   int
-	look    look
-	cache   paint.Cache[key]
-	cursorX int
-}
-
-type key struct {
-	version, typed uint64
-	width, height  int
-	theme, hints   string
+	look    look // as drawn last
 }
 
 // Begin adds a question to the thread.
-func (p *Panel) Begin(question string) {
+func (p *Answer) Begin(question string) {
 	p.turns = append(p.turns, turn{question: question})
-	p.held, p.typing = false, false
+	p.typing = false
+	p.toEnd()
 	p.input.SetText("")
 	p.version++
 }
 
 // Reset forgets the thread.
-func (p *Panel) Reset() { *p = Panel{version: p.version + 1} }
+func (p *Answer) Reset() { *p = Answer{version: p.version + 1} }
 
 // Empty tells that nothing was asked yet.
-func (p *Panel) Empty() bool { return len(p.turns) == 0 }
+func (p *Answer) Empty() bool { return len(p.turns) == 0 }
 
 // change changes the last turn; before the first there is none.
-func (p *Panel) change(do func(*turn)) {
+func (p *Answer) change(do func(*turn)) {
 	if p.Empty() {
 		return
 	}
@@ -105,33 +94,30 @@ func (p *Panel) change(do func(*turn)) {
 }
 
 // Queries tells what is searched for.
-func (p *Panel) Queries(queries []string) { p.change(func(t *turn) { t.queries = queries }) }
+func (p *Answer) Queries(queries []string) { p.change(func(t *turn) { t.queries = queries }) }
 
 // Filters tells which filters were inferred.
-func (p *Panel) Filters(text string) { p.change(func(t *turn) { t.filters = text }) }
+func (p *Answer) Filters(text string) { p.change(func(t *turn) { t.filters = text }) }
 
 // Documents tells how many documents the answer rests on.
-func (p *Panel) Documents(n int) { p.change(func(t *turn) { t.documents = n }) }
+func (p *Answer) Documents(n int) { p.change(func(t *turn) { t.documents = n }) }
 
 // Append goes on with the answer.
-func (p *Panel) Append(text string) {
-	p.change(func(t *turn) { t.text, t.state = t.text+text, Writing })
+func (p *Answer) Append(text string) {
+	p.change(func(t *turn) { t.text, t.state = t.text+text, writing })
 }
 
 // Note tells something about the last question that is neither an answer nor a failure.
-func (p *Panel) Note(text string) { p.change(func(t *turn) { t.notes = append(t.notes, text) }) }
+func (p *Answer) Note(text string) { p.change(func(t *turn) { t.notes = append(t.notes, text) }) }
 
-// Incognito tells that the thread is kept nowhere.
-func (p *Panel) Incognito() {
-	p.secret = true
-	p.version++
-}
+// Incognito marks the thread as kept nowhere.
+func (p *Answer) Incognito() { p.secret = true }
 
 // Finish ends the answer, with what it cites and all that it rests on. The whole text replaces what came in pieces,
 // unless it is empty.
-func (p *Panel) Finish(text string, sources []Source, found []wire.SearchDoc) {
+func (p *Answer) Finish(text string, sources []Source, found []wire.SearchDoc) {
 	p.change(func(t *turn) {
-		t.state, t.sources, t.found = Done, sources, found
+		t.state, t.sources, t.found = done, sources, found
 		if text != "" {
 			t.text = text
 		}
@@ -139,43 +125,47 @@ func (p *Panel) Finish(text string, sources []Source, found []wire.SearchDoc) {
 }
 
 // Stop ends the answer where it is.
-func (p *Panel) Stop() { p.change(func(t *turn) { t.state = Stopped }) }
+func (p *Answer) Stop() { p.change(func(t *turn) { t.state = stopped }) }
 
 // Fail ends the answer with what went wrong, and what to do about it.
-func (p *Panel) Fail(problem, remedy string) {
-	p.change(func(t *turn) { t.state, t.problem, t.remedy = Failed, problem, remedy })
+func (p *Answer) Fail(problem, remedy string) {
+	p.change(func(t *turn) { t.state, t.problem, t.remedy = failed, problem, remedy })
 }
 
 // Type opens the line in which a further question is typed.
-func (p *Panel) Type() {
-	p.typing = true
-	p.version++
-}
+func (p *Answer) Type() { p.typing = true }
 
 // Typing tells that a question is being typed.
-func (p *Panel) Typing() bool { return p.typing }
+func (p *Answer) Typing() bool { return p.typing }
 
 // Typed is the question that is being typed.
-func (p *Panel) Typed() string { return p.input.Text() }
+func (p *Answer) Typed() string { return p.input.Text() }
 
-// StopTyping closes the line; what was typed stays in it.
-func (p *Panel) StopTyping() {
-	p.typing = false
-	p.version++
+// Edit implements Panel.
+func (p *Answer) Edit(change func(*line.Editor) bool) bool { return p.typing && change(&p.input) }
+
+// Escape implements Panel.
+func (p *Answer) Escape() string {
+	if !p.typing && p.answering() {
+		return Cancel
+	}
+	return Close
 }
 
-// Edit changes what is typed.
-func (p *Panel) Edit(change func(*line.Editor) bool) bool { return p.typing && change(&p.input) }
-
-// Move scrolls by lines, up when negative.
-func (p *Panel) Move(lines int) {
-	p.top = max(0, min(p.top+lines, p.total-p.body))
-	p.held = p.top < p.total-p.body
-	p.version++
+// Back leaves the line, or else stops the answer.
+func (p *Answer) Back() bool {
+	switch {
+	case p.typing:
+		p.typing = false // what was typed stays in the line
+	case p.answering():
+		p.Stop()
+	default:
+		return false
+	}
+	return true
 }
 
-// Page scrolls by a page down (1) or up (-1).
-func (p *Panel) Page(direction int) { p.Move(direction * max(1, p.body-1)) }
+func (p *Answer) answering() bool { return !p.Empty() && p.turns[len(p.turns)-1].state < done }
 
 // Job is an answer to be rendered elsewhere.
 type Job struct {
@@ -195,7 +185,7 @@ type Rendered struct {
 func (j Job) Render() Rendered { return Rendered{j, reader.Lines(j.text, j.look.width, j.theme)} }
 
 // RenderJob gives the next answer to render for the size that was drawn last; ok is false when none is needed.
-func (p *Panel) RenderJob(th theme.Theme) (job Job, ok bool) {
+func (p *Answer) RenderJob(th theme.Theme) (job Job, ok bool) {
 	for i := len(p.turns) - 1; i >= 0; i-- {
 		t := &p.turns[i]
 		if t.text != "" && p.look.width > 0 && (t.renderedText != t.text || t.renderedFor != p.look) {
@@ -206,7 +196,7 @@ func (p *Panel) RenderJob(th theme.Theme) (job Job, ok bool) {
 }
 
 // Apply shows what was rendered, unless the thread or the size is another one by now.
-func (p *Panel) Apply(r Rendered) {
+func (p *Answer) Apply(r Rendered) {
 	if r.turn >= len(p.turns) || r.look != p.look || !strings.HasPrefix(p.turns[r.turn].text, r.text) {
 		return
 	}
@@ -215,79 +205,60 @@ func (p *Panel) Apply(r Rendered) {
 	p.version++
 }
 
-// View draws the panel and tells where the cursor stands, if something is typed.
-func (p *Panel) View(width, height int, th theme.Theme, hints string) (lines []string, x, y int, cursor bool) {
-	if wanted := (look{max(1, width-2), th.Name}); wanted != p.look {
-		p.look = wanted
-		p.version++
+// Title implements Panel.
+func (p *Answer) Title(_ int, th theme.Theme) (title, beside string) {
+	if p.Empty() {
+		return th.Title.Render("Answer"), ""
 	}
-	lines = p.cache.Lines(key{p.version, p.input.Version(), width, height, th.Name, hints}, func() []string {
-		return p.draw(width, height, th, hints)
-	})
-	if !p.typing || height < 2 || width < 4 {
-		return lines, 0, 0, false
+	beside = p.progress(p.turns[len(p.turns)-1])
+	if p.secret {
+		beside = "incognito · " + beside
 	}
-	below := 1
-	if hints != "" && height >= 5 {
-		below = 2
-	}
-	return lines, p.cursorX, height - below, true
+	return th.Title.Render("Answer"), th.Muted.Render(beside)
 }
 
-func (p *Panel) draw(width, height int, th theme.Theme, hints string) []string {
-	if height <= 0 {
-		return nil
-	}
-	head := " " + th.Title.Render("Answer")
-	if p.secret {
-		head += th.Muted.Render(" · incognito")
-	}
-	if !p.Empty() {
-		head += th.Muted.Render(" · " + p.progress(p.turns[len(p.turns)-1]))
-	}
-	var below []string
+// View implements Panel.
+func (p *Answer) View(width, height int, th theme.Theme) Body {
+	rows := height
 	if p.typing {
-		typed, x := p.input.View(max(0, width-3), th, "ask further", false)
-		p.cursorX = min(x+3, max(0, width-1))
-		below = append(below, " "+th.Prompt.Render("┃")+" "+typed)
+		rows--
 	}
-	if hints != "" && height >= 5 {
-		below = append(below, " "+th.Muted.Render(hints))
+	p.look = look{max(1, width), th.Name}
+	followed := p.view.AtBottom() // new text moves what is read only for somebody who reads the end
+	p.Set(width, rows, versioned{p.version, p.look}, func() []string { return p.all(th) })
+	if followed {
+		p.toEnd()
 	}
-	below = below[:min(len(below), height-1)]
-	all := p.all(th)
-	p.total, p.body = len(all), max(0, height-1-len(below))
-	if !p.held {
-		p.top = p.total - p.body
+	body := p.Body()
+	if p.typing {
+		typed, x := p.input.View(max(0, width-2), th, "ask further", false)
+		body.Lines = append(body.Lines, th.Prompt.Render("┃")+" "+typed)
+		body.X, body.Y, body.Cursor = min(x+2, max(0, width-1)), rows, true
 	}
-	p.top = max(0, min(p.top, p.total-p.body))
-	lines := []string{paint.Fit(head, width)}
-	for i := range p.body {
-		text := ""
-		if p.top+i < len(all) {
-			text = " " + all[p.top+i]
-		}
-		lines = append(lines, paint.Fit(text, width))
-	}
-	for _, text := range below {
-		lines = append(lines, paint.Fit(text, width))
-	}
-	return lines
+	return body
 }
+
+// versioned is a look at something that changes.
+type versioned struct {
+	version uint64
+	look    look
+}
+
+func (p *Answer) toEnd() { p.view.GotoBottom() }
 
 // progress says in a few words how far an answer is.
-func (p *Panel) progress(t turn) string {
+func (p *Answer) progress(t turn) string {
 	switch t.state {
-	case Searching:
+	case searching:
 		if t.documents > 0 {
 			return "reading " + counted(t.documents)
 		}
 		return "searching"
-	case Writing:
+	case writing:
 		return "writing"
-	case Stopped:
+	case stopped:
 		return "stopped"
-	case Failed:
+	case failed:
 		return "failed"
 	}
 	return counted(t.documents)
@@ -301,7 +272,7 @@ func counted(documents int) string {
 }
 
 // all are the lines of the thread.
-func (p *Panel) all(th theme.Theme) []string {
+func (p *Answer) all(th theme.Theme) []string {
 	var lines []string
 	for i := range p.turns {
 		if i > 0 {
@@ -312,7 +283,7 @@ func (p *Panel) all(th theme.Theme) []string {
 	return lines
 }
 
-func (p *Panel) turn(t *turn, th theme.Theme) []string {
+func (p *Answer) turn(t *turn, th theme.Theme) []string {
 	var lines []string
 	for _, part := range paint.Wrap(paint.Line(t.question), max(1, p.look.width-2)) {
 		lines = append(lines, th.BorderFocused.Render("▌")+" "+th.Title.Render(part))
@@ -348,7 +319,7 @@ func (p *Panel) turn(t *turn, th theme.Theme) []string {
 }
 
 // text is the answer: rendered as far as it is, and what came since as plain text.
-func (p *Panel) text(t *turn, th theme.Theme) []string {
+func (p *Answer) text(t *turn, th theme.Theme) []string {
 	lines, rest := []string(nil), t.text
 	if t.renderedFor == p.look && strings.HasPrefix(t.text, t.renderedText) {
 		lines, rest = t.rendered, t.text[len(t.renderedText):]
@@ -363,7 +334,7 @@ func (p *Panel) text(t *turn, th theme.Theme) []string {
 	return lines
 }
 
-func (p *Panel) wrapped(text string, style func(...string) string) []string {
+func (p *Answer) wrapped(text string, style func(...string) string) []string {
 	if text == "" {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package palette
+package panel
 
 import (
 	"fmt"
@@ -26,15 +26,11 @@ func entries() []Entry {
 	}
 }
 
-func typing(p *Palette, text string) { p.Edit(func(e *line.Editor) bool { return e.Insert(text) }) }
-
-func look() theme.Theme {
-	return theme.ForScreen(theme.Options{Mode: "dark", Profile: colorprofile.TrueColor})
-}
+func typing(p *Actions, text string) { p.Edit(func(e *line.Editor) bool { return e.Insert(text) }) }
 
 func TestTypingNarrows(t *testing.T) {
 	t.Parallel()
-	var p Palette
+	var p Actions
 	p.Open(entries())
 	typing(&p, "copy cit")
 	chosen, ok := p.Chosen()
@@ -45,7 +41,7 @@ func TestTypingNarrows(t *testing.T) {
 	if _, ok := p.Chosen(); ok {
 		t.Error("something is chosen though nothing matches")
 	}
-	lines, _, _ := p.View(60, 20, look(), "")
+	lines := Draw(&p, 60, 20, dark(), "").Lines
 	if !strings.Contains(strings.Join(lines, "\n"), "no action matches") {
 		t.Errorf("%q", lines)
 	}
@@ -57,7 +53,7 @@ func TestTypingNarrows(t *testing.T) {
 
 func TestTheChoiceStaysInSight(t *testing.T) {
 	t.Parallel()
-	var p Palette
+	var p Actions
 	var many []Entry
 	for i := range 60 {
 		many = append(many, Entry{Action: fmt.Sprint(i), Group: fmt.Sprint("group ", i/7), Text: fmt.Sprintf("action number %d.", i)})
@@ -72,7 +68,7 @@ func TestTheChoiceStaysInSight(t *testing.T) {
 			p.Page(random.IntN(3) - 1)
 		}
 		chosen, _ := p.Chosen()
-		lines, _, _ := p.View(60, 2+random.IntN(30), look(), "")
+		lines := Draw(&p, 60, 2+random.IntN(30), dark(), "").Lines
 		if !strings.Contains(strings.Join(lines, "\n"), chosen.Text) {
 			t.Fatalf("%q is not in sight of %q", chosen.Text, lines)
 		}
@@ -81,46 +77,37 @@ func TestTheChoiceStaysInSight(t *testing.T) {
 
 func TestAReasonIsTold(t *testing.T) {
 	t.Parallel()
-	var p Palette
+	var p Actions
 	p.Open(entries())
 	p.Move(1)
 	for _, width := range []int{60, 40} {
-		lines, _, _ := p.View(width, 20, look(), "")
+		lines := Draw(&p, width, 20, dark(), "").Lines
 		if !strings.Contains(strings.Join(lines, "\n"), "not now: nothing was changed yet") {
 			t.Errorf("%q", lines)
 		}
 	}
 }
 
-func TestTheViewFillsItsRectangle(t *testing.T) {
+func TestActionsFillTheirRectangle(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(2, 2))
-	for range 2000 {
-		var p Palette
+	for range 300 {
+		var p Actions
 		p.Open(entries())
 		typing(&p, []string{"", "copy", "広", "q"}[random.IntN(4)])
 		p.Move(random.IntN(6))
-		width, height := random.IntN(120), random.IntN(40)
-		lines, x, y := p.View(width, height, look(), []string{"", "esc leave"}[random.IntN(2)])
-		if len(lines) != height || width > 0 && x >= width || height > 0 && y >= height {
-			t.Fatalf("%d×%d: %d lines, cursor at %d,%d", width, height, len(lines), x, y)
-		}
-		for _, line := range lines {
-			if paint.Width(line) != width {
-				t.Fatalf("%d×%d: %q is %d wide", width, height, line, paint.Width(line))
-			}
-		}
+		requireFilled(t, &p, random)
 	}
 }
 
 // The ground of the chosen row has no holes.
 func TestTheChosenRowIsOneGround(t *testing.T) {
 	t.Parallel()
-	var p Palette
+	var p Actions
 	p.Open(entries())
 	th := theme.ForScreen(theme.Options{Mode: "dark", Dark: true, Profile: colorprofile.TrueColor})
 	for range entries() {
-		lines, _, _ := p.View(60, 20, th, "")
+		lines := Draw(&p, 60, 20, th, "").Lines
 		for _, line := range lines {
 			from, to := strings.Index(line, "▌"), strings.LastIndex(line, "\x1b[m ") // between the borders
 			if from < 0 {
@@ -137,7 +124,7 @@ func TestTheChosenRowIsOneGround(t *testing.T) {
 
 func TestWhatIsTypedNarrowsTheList(t *testing.T) {
 	t.Parallel()
-	var p Palette
+	var p Actions
 	p.Open([]Entry{
 		{Action: "search", Group: "Search", Text: "Run the whole search", Keys: "↵"},
 		{Action: "whole", Group: "Reader", Text: "Bring in the whole document", Keys: "E"},
@@ -175,17 +162,18 @@ func TestTheCursorFollowsWhatIsTyped(t *testing.T) {
 		width, height int
 		before        string
 		y             int
-	}{{60, 20, "│ › copy", 1}, {20, 4, "│› copy", 1}, {60, 3, "All actions  copy", 0}} {
-		var p Palette
+	}{{60, 20, "│ › copy", 1}, {20, 4, "│› copy", 1}, {60, 3, "› copy", 1}} {
+		var p Actions
 		p.Open(entries())
 		typing(&p, "copy")
-		lines, x, y := p.View(test.width, test.height, mono, "")
-		text := ansi.Strip(lines[y])
+		body := Draw(&p, test.width, test.height, mono, "")
+		x, y := body.X, body.Y
+		text := ansi.Strip(body.Lines[y])
 		if y != test.y || !strings.HasPrefix(text, test.before) || x != paint.Width(test.before) {
 			t.Errorf("%d×%d: the cursor is at %d,%d of %q", test.width, test.height, x, y, text)
 		}
-		if framed := strings.HasPrefix(ansi.Strip(lines[0]), "┌ All actions ─"); framed != (y > 0) {
-			t.Errorf("%d×%d: %q", test.width, test.height, lines[0])
+		if framed := strings.HasPrefix(ansi.Strip(body.Lines[0]), "╭ All actions ─"); framed != (test.height > 3) {
+			t.Errorf("%d×%d: %q", test.width, test.height, body.Lines[0])
 		}
 	}
 }

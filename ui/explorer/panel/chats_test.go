@@ -1,4 +1,4 @@
-package chats
+package panel
 
 import (
 	"fmt"
@@ -7,16 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
-
 	"quarry/client/wire"
-	"quarry/theme"
 )
-
-func look() theme.Theme {
-	return theme.ForScreen(theme.Options{Mode: "dark", Profile: colorprofile.TrueColor})
-}
 
 func today() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
 
@@ -31,9 +23,9 @@ func sessions(from, to int) []wire.ChatSession {
 
 func TestPagesFollowTheChoice(t *testing.T) {
 	t.Parallel()
-	var p Panel
+	var p Chats
 	p.Open(today())
-	screen := func() string { return ansi.Strip(strings.Join(p.View(60, 12, look(), ""), "\n")) }
+	screen := func() string { return textOf(&p, 60, 12) }
 	if text := screen(); !strings.Contains(text, "loading") || p.Wanted() != "" {
 		t.Error(text)
 	}
@@ -50,7 +42,7 @@ func TestPagesFollowTheChoice(t *testing.T) {
 		t.Error("older ones are asked for twice")
 	}
 	p.Add(sessions(28, 40), false) // two of them are known
-	if text := screen(); !strings.Contains(text, "▌ Conversation 29") || !strings.Contains(text, "· 40") || p.Wanted() != "" {
+	if text := screen(); !strings.Contains(text, "▌ Conversation 29") || !strings.Contains(text, "─ 40 ╮") || p.Wanted() != "" {
 		t.Error(text)
 	}
 	p.Fail("the server is gone", "try later")
@@ -59,12 +51,12 @@ func TestPagesFollowTheChoice(t *testing.T) {
 	}
 }
 
-func TestTheViewFillsItsRectangle(t *testing.T) {
+func TestChatsFillTheirRectangle(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	names := []string{"plain words", "回滚发布的运行手册", "👩‍👩‍👧‍👦 family", strings.Repeat("x", 300), "", "tab\tand\nline"}
 	for range 600 {
-		var p Panel
+		var p Chats
 		p.Open(today())
 		all := sessions(0, random.IntN(40))
 		for i := range all {
@@ -75,15 +67,6 @@ func TestTheViewFillsItsRectangle(t *testing.T) {
 			p.Fail(names[random.IntN(len(names))], names[random.IntN(len(names))])
 		}
 		p.Move(random.IntN(50))
-		width, height := random.IntN(120), random.IntN(40)
-		lines := p.View(width, height, look(), []string{"", "↵ open"}[random.IntN(2)])
-		if len(lines) != height {
-			t.Fatalf("%d lines, want %d", len(lines), height)
-		}
-		for _, line := range lines {
-			if got := ansi.StringWidth(line); got != width {
-				t.Fatalf("%d wide, want %d: %q", got, width, line)
-			}
-		}
+		requireFilled(t, &p, random)
 	}
 }

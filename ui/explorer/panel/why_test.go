@@ -1,4 +1,4 @@
-package why
+package panel
 
 import (
 	"math/rand/v2"
@@ -6,21 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
-
 	"quarry/client/wire"
-	"quarry/theme"
-	"quarry/ui/explorer/paint"
 )
 
-func look() theme.Theme {
-	return theme.ForScreen(theme.Options{Mode: "dark", Profile: colorprofile.TrueColor})
-}
-
-func answered() Input {
+func answered() Explained {
 	one := 1
-	return Input{Text: "roll back", Where: "the library", Took: 184 * time.Millisecond, Response: &wire.SearchResponse{
+	return Explained{Text: "roll back", Where: "the library", Took: 184 * time.Millisecond, Response: &wire.SearchResponse{
 		Queries:        []wire.ExecutedQuery{{Query: "roll back", Kind: "original", Weight: 1.2}, {Query: "rollback 字", Kind: "keyword", Weight: 1}},
 		AppliedFilters: []wire.AppliedFilter{{Field: "source", Value: "slack", SetBy: "user"}, {Field: "since", Value: "2026-01-01", SetBy: "model"}},
 		Stages: []wire.Stage{{Name: "understand", MS: 120, Outcome: "ok", Detail: "2 calls"}, {Name: "retrieve", MS: 3, Outcome: "ok"},
@@ -30,15 +21,11 @@ func answered() Input {
 	}}
 }
 
-func text(p *Panel, width, height int) string {
-	return ansi.Strip(strings.Join(p.View(width, height, look(), ""), "\n"))
-}
-
 func TestWhatIsTold(t *testing.T) {
 	t.Parallel()
-	var p Panel
+	var p Why
 	p.Show(answered())
-	screen := text(&p, 100, 60)
+	screen := textOf(&p, 100, 60)
 	for _, want := range []string{"“roll back” in the library · 184ms", "1.20  original  roll back", "source slack  set by you",
 		"since 2026-01-01  set by the model", "understand ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄    120.0 ms  ok · 2 calls", "timeout",
 		"the selection took too long", "[1] Runbook · Slack", "1. for “rollback 字” · 2. for “roll back”"} {
@@ -51,12 +38,12 @@ func TestWhatIsTold(t *testing.T) {
 // What a server does not tell is said to be unknown.
 func TestWhatIsNotTold(t *testing.T) {
 	t.Parallel()
-	var p Panel
-	if screen := text(&p, 80, 10); !strings.Contains(screen, "nothing was searched yet") {
+	var p Why
+	if screen := textOf(&p, 80, 10); !strings.Contains(screen, "nothing was searched yet") {
 		t.Error(screen)
 	}
-	p.Show(Input{Text: "x", Response: &wire.SearchResponse{Results: make([]wire.SearchResult, 3)}})
-	screen := text(&p, 80, 30)
+	p.Show(Explained{Text: "x", Response: &wire.SearchResponse{Results: make([]wire.SearchResult, 3)}})
+	screen := textOf(&p, 80, 30)
 	for _, want := range []string{"does not tell which queries ran", "does not tell how long", "they were not told"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("%q is not said:\n%s", want, screen)
@@ -64,42 +51,34 @@ func TestWhatIsNotTold(t *testing.T) {
 	}
 }
 
-func TestTheViewFillsItsRectangle(t *testing.T) {
+func TestWhyFillsItsRectangle(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 1000 {
-		var p Panel
+	for range 150 {
+		var p Why
 		p.Show(answered())
+		requireFilled(t, &p, random)
 		p.Move(random.IntN(60) - 10)
 		p.Page(random.IntN(3) - 1)
-		width, height := random.IntN(130), random.IntN(50)
-		lines := p.View(width, height, look(), []string{"", "esc leave"}[random.IntN(2)])
-		if len(lines) != height {
-			t.Fatalf("%d×%d: %d lines", width, height, len(lines))
-		}
-		for _, line := range lines {
-			if paint.Width(line) != width {
-				t.Fatalf("%d×%d: %q is %d wide", width, height, line, paint.Width(line))
-			}
-		}
+		requireFilled(t, &p, random)
 	}
 }
 
 // Of a server that tells nothing of how it searched it is said what is known, and that the rest is not.
 func TestASilentServer(t *testing.T) {
 	t.Parallel()
-	var p Panel
-	p.Show(Input{Text: "and firmware? source:slack", After: "roll back", Where: "acme", Filters: []string{"source:slack"},
+	var p Why
+	p.Show(Explained{Text: "and firmware? source:slack", After: "roll back", Where: "acme", Filters: []string{"source:slack"},
 		Response: &wire.SearchResponse{}})
-	screen := text(&p, 90, 40)
+	screen := textOf(&p, 90, 40)
 	for _, want := range []string{"goes on with “roll back”", "this server does not tell which queries ran", "source:slack  set by you",
 		"narrowed it down further is not told", "how long its stages took", "they were not told"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("%q is not told:\n%s", want, screen)
 		}
 	}
-	p.Show(Input{Text: "x", Where: "the library", Response: &wire.SearchResponse{Stages: []wire.Stage{{Name: "retrieve"}}}})
-	if screen := text(&p, 90, 40); strings.Contains(screen, "not told: whether") || !strings.Contains(screen, "Filters\n") && !strings.Contains(screen, "none") {
+	p.Show(Explained{Text: "x", Where: "the library", Response: &wire.SearchResponse{Stages: []wire.Stage{{Name: "retrieve"}}}})
+	if screen := textOf(&p, 90, 40); strings.Contains(screen, "not told: whether") || !strings.Contains(screen, "Filters\n") && !strings.Contains(screen, "none") {
 		t.Error(screen)
 	}
 }

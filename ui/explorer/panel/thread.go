@@ -1,4 +1,4 @@
-package answer
+package panel
 
 import (
 	"regexp"
@@ -17,16 +17,16 @@ type Turn struct {
 }
 
 // Restore shows an earlier thread in place of the one that is shown.
-func (p *Panel) Restore(turns []Turn) {
+func (p *Answer) Restore(turns []Turn) {
 	p.Reset()
 	for _, past := range turns {
 		t := turn{question: past.Question, text: past.Text, sources: past.Sources, found: past.Found,
-			documents: len(past.Found), state: Done}
+			documents: len(past.Found), state: done}
 		switch {
 		case past.Problem != "":
-			t.state, t.problem = Failed, past.Problem
+			t.state, t.problem = failed, past.Problem
 		case past.Text == "":
-			t.state = Stopped
+			t.state = stopped
 		}
 		p.turns = append(p.turns, t)
 	}
@@ -34,7 +34,7 @@ func (p *Panel) Restore(turns []Turn) {
 
 // Cited finds the document that a number stands for in the last answer that cites something by it, and all documents
 // that this answer rests on.
-func (p *Panel) Cited(number int) (source Source, sources []Source, found []wire.SearchDoc, ok bool) {
+func (p *Answer) Cited(number int) (source Source, sources []Source, found []wire.SearchDoc, ok bool) {
 	for i := len(p.turns) - 1; i >= 0; i-- {
 		for _, source := range p.turns[i].sources {
 			if source.Number == number {
@@ -46,7 +46,7 @@ func (p *Panel) Cited(number int) (source Source, sources []Source, found []wire
 }
 
 // Found are the documents that the last answer which has any rests on, and which of them it cites.
-func (p *Panel) Found() (found []wire.SearchDoc, sources []Source) {
+func (p *Answer) Found() (found []wire.SearchDoc, sources []Source) {
 	for i := len(p.turns) - 1; i >= 0; i-- {
 		if t := &p.turns[i]; len(t.found) > 0 {
 			return t.found, t.sources
@@ -62,7 +62,7 @@ const (
 )
 
 // Conversation is what was said so far, as a search takes it: without the citations, whose numbers mean nothing there.
-func (p *Panel) Conversation() []wire.Message {
+func (p *Answer) Conversation() []wire.Message {
 	var said []wire.Message
 	add := func(kind, text string) {
 		if strings.TrimSpace(text) != "" {

@@ -1,4 +1,4 @@
-package answer
+package panel
 
 import (
 	"fmt"
@@ -6,26 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
-
-	"quarry/theme"
 	"quarry/ui/explorer/line"
-	"quarry/ui/explorer/paint"
 )
 
-func look1() theme.Theme {
-	return theme.ForScreen(theme.Options{Mode: "dark", Profile: colorprofile.TrueColor})
-}
-
-func screenOf(p *Panel, width, height int) string {
-	lines, _, _, _ := p.View(width, height, look1(), "")
-	return ansi.Strip(strings.Join(lines, "\n"))
-}
-
-func render(p *Panel) {
+func render(p *Answer) {
 	for {
-		job, ok := p.RenderJob(look1())
+		job, ok := p.RenderJob(dark())
 		if !ok {
 			return
 		}
@@ -35,31 +21,31 @@ func render(p *Panel) {
 
 func TestAThread(t *testing.T) {
 	t.Parallel()
-	var p Panel
+	var p Answer
 	p.Begin("how do we roll back?")
 	p.Queries([]string{"roll back", "rollback 字"})
 	p.Filters("source slack")
-	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "Answer · searching") ||
+	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "Answer ─") ||
 		!strings.Contains(screen, "searched for “roll back”, “rollback 字”") || !strings.Contains(screen, "narrowed to source slack") {
 		t.Error(screen)
 	}
 	p.Documents(3)
-	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "reading 3 documents") {
+	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "reading 3 documents") {
 		t.Error(screen)
 	}
 	p.Append("Use **kwctl")
 	p.Append(" rollback** [[1]](https://wiki.acme.com/1).")
 	render(&p)
-	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "Use kwctl rollback [1].") || !strings.Contains(screen, "writing") {
+	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "Use kwctl rollback [1].") || !strings.Contains(screen, "writing") {
 		t.Error(screen)
 	}
 	p.Append("\n\nAnd **then")
-	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "Use kwctl rollback [1].") || !strings.Contains(screen, "And **then") {
+	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "Use kwctl rollback [1].") || !strings.Contains(screen, "And **then") {
 		t.Error("what came since the rendering stands as it came:\n" + screen)
 	}
 	p.Finish("Use **kwctl rollback** [[1]](https://wiki.acme.com/1).", []Source{{Number: 1, Title: "Runbook", SourceType: "confluence"}}, nil)
 	render(&p)
-	if screen := screenOf(&p, 60, 20); !strings.Contains(screen, "[1] Runbook · Confluence") || strings.Contains(screen, "And") {
+	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "[1] Runbook · Confluence") || strings.Contains(screen, "And") {
 		t.Error(screen)
 	}
 	if source, _, _, ok := p.Cited(1); !ok || source.Title != "Runbook" {
@@ -67,12 +53,12 @@ func TestAThread(t *testing.T) {
 	}
 	p.Type()
 	p.Edit(func(e *line.Editor) bool { return e.Insert("and firmware?") })
-	if _, x, y, cursor := p.View(60, 20, look1(), ""); !cursor || x != 3+len("and firmware?") || y != 19 {
-		t.Errorf("cursor at %d,%d: %v", x, y, cursor)
+	if at := Draw(&p, 60, 20, dark(), ""); !at.Cursor || at.X != 4+len("and firmware?") || at.Y != 18 {
+		t.Errorf("cursor at %d,%d: %v", at.X, at.Y, at.Cursor)
 	}
 	p.Begin(p.Typed())
 	p.Fail("no model is configured", "Set llm.default.")
-	if screen := screenOf(&p, 60, 30); !strings.Contains(screen, "how do we roll back?") || !strings.Contains(screen, "and firmware?") ||
+	if screen := textOf(&p, 60, 30); !strings.Contains(screen, "how do we roll back?") || !strings.Contains(screen, "and firmware?") ||
 		!strings.Contains(screen, "Set llm.default.") || !strings.Contains(screen, "failed") {
 		t.Error(screen)
 	}
@@ -81,50 +67,50 @@ func TestAThread(t *testing.T) {
 // New text is followed, unless somebody reads further up.
 func TestNewTextIsFollowedUnlessSomebodyReads(t *testing.T) {
 	t.Parallel()
-	var p Panel
+	var p Answer
 	p.Begin("q")
 	for i := range 50 {
 		p.Append(fmt.Sprintf("line %d\n\n", i))
 	}
-	if screen := screenOf(&p, 40, 10); !strings.Contains(screen, "line 49") {
+	if screen := textOf(&p, 40, 10); !strings.Contains(screen, "line 49") {
 		t.Error(screen)
 	}
 	p.Move(-30)
-	before := screenOf(&p, 40, 10)
+	before := textOf(&p, 40, 10)
 	p.Append("line 50\n\n")
-	if after := screenOf(&p, 40, 10); after != before {
+	if after := textOf(&p, 40, 10); after != before {
 		t.Errorf("what was read moved from\n%s\nto\n%s", before, after)
 	}
 	p.Move(1000)
 	p.Append("line 51\n\n")
-	if screen := screenOf(&p, 40, 10); !strings.Contains(screen, "line 51") {
+	if screen := textOf(&p, 40, 10); !strings.Contains(screen, "line 51") {
 		t.Error(screen)
 	}
 }
 
 func TestALateRenderingIsDropped(t *testing.T) {
 	t.Parallel()
-	var p Panel
+	var p Answer
 	p.Begin("q")
 	p.Append("one")
-	screenOf(&p, 40, 10)
-	job, _ := p.RenderJob(look1())
+	textOf(&p, 40, 10)
+	job, _ := p.RenderJob(dark())
 	p.Reset()
 	p.Begin("another")
 	p.Append("two")
-	screenOf(&p, 40, 10)
+	textOf(&p, 40, 10)
 	p.Apply(job.Render())
-	if screen := screenOf(&p, 40, 10); strings.Contains(screen, "one") {
+	if screen := textOf(&p, 40, 10); strings.Contains(screen, "one") {
 		t.Error(screen)
 	}
 }
 
-func TestTheViewFillsItsRectangle(t *testing.T) {
+func TestAnswersFillTheirRectangle(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	texts := []string{"plain words", "回滚 **发布** 的运行手册", "👩‍👩‍👧‍👦 family", "```go\nfunc main() {}\n```", strings.Repeat("x", 3000), "| a | b |\n|---|---|\n| 1 | 字 |"}
-	for range 600 {
-		var p Panel
+	for range 150 {
+		var p Answer
 		for range random.IntN(3) {
 			p.Begin(texts[random.IntN(len(texts))])
 			p.Append(texts[random.IntN(len(texts))])
@@ -134,18 +120,9 @@ func TestTheViewFillsItsRectangle(t *testing.T) {
 			p.Type()
 			p.Edit(func(e *line.Editor) bool { return e.Insert("字字") })
 		}
-		width, height := random.IntN(120), random.IntN(40)
-		p.View(width, height, look1(), "")
+		requireFilled(t, &p, random)
 		render(&p)
 		p.Move(random.IntN(40) - 20)
-		lines, x, y, cursor := p.View(width, height, look1(), []string{"", "esc leave"}[random.IntN(2)])
-		if len(lines) != height || cursor && (x >= width || y >= height) {
-			t.Fatalf("%d×%d: %d lines, cursor at %d,%d", width, height, len(lines), x, y)
-		}
-		for _, line := range lines {
-			if paint.Width(line) != width {
-				t.Fatalf("%d×%d: %q is %d wide", width, height, line, paint.Width(line))
-			}
-		}
+		requireFilled(t, &p, random)
 	}
 }

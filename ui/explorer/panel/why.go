@@ -1,6 +1,4 @@
-// Package why is the panel that tells how an answer came about: the queries that ran, the filters that applied and who
-// set them, the stages with their times, and where each query ranked each result.
-package why
+package panel
 
 import (
 	"cmp"
@@ -16,78 +14,38 @@ import (
 	"quarry/ui/passage"
 )
 
-// Input is an answer and what is known of how it was asked for.
-type Input struct {
+// Explained is a search and what is known of how it was asked for.
+type Explained struct {
 	Text     string // the query as it was typed
-	After    string // the question that it goes on with; empty: it stands alone
+	After    string // the question that it follows up; empty: none
 	Where    string // was searched
 	Response *wire.SearchResponse
 	Took     time.Duration
 	Instant  bool // asked while typing
-	// Filters are those of the query as they were typed, for a server that does not tell which applied.
+	// Filters are those of the query as they were typed, for a server that does not report which applied.
 	Filters []string
 }
 
-// Panel tells of one answer. The zero value tells nothing.
-type Panel struct {
-	input   Input
-	top     int
-	page    int
-	version uint64
-	cache   paint.Cache[key]
+// Why explains the shown results: the queries that ran, the filters and who set them, the stages with their times, and
+// where each query ranked each result.
+type Why struct {
+	Static
+	Text
+	search Explained
 }
 
-type key struct {
-	version       uint64
-	width, height int
-	theme, hints  string
+// Show explains a search, from the beginning.
+func (w *Why) Show(search Explained) { *w = Why{search: search} }
+
+// Title implements Panel.
+func (w *Why) Title(_ int, th theme.Theme) (title, beside string) {
+	return th.Title.Render("Why these results"), ""
 }
 
-// Show tells of an answer, from the beginning.
-func (p *Panel) Show(input Input) {
-	p.input, p.top = input, 0
-	p.version++
-}
-
-// Move scrolls by lines, up when negative.
-func (p *Panel) Move(lines int) {
-	p.top = max(0, p.top+lines)
-	p.version++
-}
-
-// Page scrolls by a page down (1) or up (-1).
-func (p *Panel) Page(direction int) { p.Move(direction * max(1, p.page-1)) }
-
-// View draws the panel.
-func (p *Panel) View(width, height int, th theme.Theme, hints string) []string {
-	return p.cache.Lines(key{p.version, width, height, th.Name, hints}, func() []string {
-		return p.draw(width, height, th, hints)
-	})
-}
-
-func (p *Panel) draw(width, height int, th theme.Theme, hints string) []string {
-	if height <= 0 {
-		return nil
-	}
-	lines := []string{paint.Fit(" "+th.Title.Render("Why these results"), width)}
-	below := 0
-	if hints != "" && height >= 4 {
-		below = 1
-	}
-	p.page = max(0, height-1-below)
-	body := tell{th: th, width: max(1, width-2)}.all(p.input)
-	p.top = max(0, min(p.top, len(body)-p.page))
-	for i := range p.page {
-		line := ""
-		if p.top+i < len(body) {
-			line = " " + body[p.top+i]
-		}
-		lines = append(lines, paint.Fit(line, width))
-	}
-	if below > 0 {
-		lines = append(lines, paint.Fit(" "+th.Muted.Render(hints), width))
-	}
-	return lines
+// View implements Panel.
+func (w *Why) View(width, height int, th theme.Theme) Body {
+	w.Set(width, height, look{width, th.Name}, func() []string { return tell{th: th, width: max(1, width)}.all(w.search) })
+	return w.Body()
 }
 
 // tell writes what is known as lines.
@@ -96,7 +54,7 @@ type tell struct {
 	width int
 }
 
-func (t tell) all(in Input) []string {
+func (t tell) all(in Explained) []string {
 	if in.Response == nil {
 		return []string{t.th.Muted.Render("nothing was searched yet")}
 	}
@@ -123,7 +81,7 @@ func (t tell) section(heading, none string, lines []string) []string {
 	return append(append([]string{t.th.Title.Render(heading)}, lines...), "")
 }
 
-func (t tell) queries(in Input) []string {
+func (t tell) queries(in Explained) []string {
 	var lines []string
 	for _, query := range in.Response.Queries {
 		lines = append(lines, "  "+t.th.Number.Render(fmt.Sprintf("%4.2f", query.Weight))+"  "+
@@ -136,7 +94,7 @@ func (t tell) queries(in Input) []string {
 	return t.section(heading, "this server does not tell which queries ran", lines)
 }
 
-func (t tell) filters(in Input) []string {
+func (t tell) filters(in Explained) []string {
 	var lines []string
 	if len(in.Response.Stages) == 0 { // such a server tells nothing of how it searched
 		for _, filter := range in.Filters {

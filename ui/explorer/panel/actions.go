@@ -1,0 +1,184 @@
+package panel
+
+import (
+	"slices"
+	"strings"
+
+	"quarry/theme"
+	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/paint"
+)
+
+// Entry is one action.
+type Entry struct {
+	Action string // its name, which is what the owner runs
+	Group  string
+	Text   string // what it does
+	Keys   string // that run it, as people read them
+	Reason string // why it cannot run now; empty: it can
+}
+
+// Actions lists all actions: what can be done, with which key, and why not now. It is narrowed by typing; its owner runs
+// what is chosen.
+type Actions struct {
+	Static
+	entries  []Entry
+	shown    []int // indices into entries that match what is typed
+	choice   int   // index into shown
+	widest   int   // keys of a shown entry, in columns
+	list     Text
+	filter   line.Editor
+	filtered string
+	version  uint64 // of what is shown
+}
+
+// Open shows entries, in the order given, those of a group together.
+func (p *Actions) Open(entries []Entry) {
+	p.entries = entries
+	p.filter.SetText("")
+	p.filtered = ""
+	p.narrow()
+}
+
+// Edit implements Panel: what is typed narrows the list.
+func (p *Actions) Edit(change func(*line.Editor) bool) bool {
+	changed := change(&p.filter)
+	if text := p.filter.Text(); text != p.filtered {
+		p.filtered = text
+		p.narrow()
+	}
+	return changed
+}
+
+// narrow keeps the entries that hold every typed word: first the one whose key was typed, then those with words that
+// begin so.
+func (p *Actions) narrow() {
+	words := strings.Fields(strings.ToLower(p.filtered))
+	p.shown, p.choice, p.widest = p.shown[:0], 0, 0
+	p.version++
+	ranks := make([]int, len(p.entries))
+	for i, entry := range p.entries {
+		text := strings.ToLower(entry.Text + " " + entry.Action + " " + entry.Group + " " + entry.Keys)
+		if !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) }) {
+			p.shown = append(p.shown, i)
+			p.widest = max(p.widest, paint.Width(entry.Keys))
+			ranks[i] = rank(entry, text, p.filtered, words)
+		}
+	}
+	slices.SortStableFunc(p.shown, func(a, b int) int { return ranks[a] - ranks[b] })
+}
+
+// rank is how well an entry fits what is typed, 0 the best.
+func rank(entry Entry, text, typed string, words []string) int {
+	switch {
+	case len(words) == 0 || slices.Contains(strings.Fields(entry.Keys), strings.TrimSpace(typed)):
+		return 0
+	case !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(" "+text, " "+word) }):
+		return 1
+	}
+	return 2
+}
+
+// Move implements Panel.
+func (p *Actions) Move(lines int) { p.choice = max(0, min(p.choice+lines, len(p.shown)-1)) }
+
+// Page implements Panel.
+func (p *Actions) Page(pages int) { p.Move(pages * max(1, p.list.view.Height()-1)) }
+
+// Chosen is the entry that the choice is on.
+func (p *Actions) Chosen() (Entry, bool) {
+	if p.choice >= len(p.shown) {
+		return Entry{}, false
+	}
+	return p.entries[p.shown[p.choice]], true
+}
+
+// Title implements Panel.
+func (p *Actions) Title(_ int, th theme.Theme) (title, beside string) {
+	return th.Title.Render("All actions"), ""
+}
+
+// View draws the line that is typed into, and the list with the chosen action in full below it.
+func (p *Actions) View(width, height int, th theme.Theme) Body {
+	typed, x := p.filter.View(max(0, width-2), th, "type to narrow", false)
+	below := p.details(width, height, th)
+	p.list.Set(width, height-1-len(below), versioned{p.version, look{width, th.Name}}, func() []string { return p.rows(width, th) })
+	line := p.choice + p.headings(p.choice)
+	if p.choice == 0 {
+		p.list.Reveal(0) // with the heading above it
+	}
+	p.list.Reveal(line)
+	body := p.list.Body()
+	if at := line - p.list.view.YOffset(); at < len(body.Lines) && len(p.shown) > 0 {
+		body.Lines[at] = paint.Under(p.row(p.entries[p.shown[p.choice]], th.Prompt.Render("▌")+" ", width, th), th.Selected)
+	}
+	body.Lines = slices.Concat([]string{th.Prompt.Render("›") + " " + typed}, body.Lines, below)
+	body.X, body.Cursor = min(x+2, max(0, width-1)), true
+	if body.ThumbTo > 0 {
+		body.ThumbFrom, body.ThumbTo = body.ThumbFrom+1, body.ThumbTo+1
+	}
+	return body
+}
+
+// details are the chosen action in full, below the list whose rows are cut, where there is room.
+func (p *Actions) details(width, height int, th theme.Theme) []string {
+	const most, least = 3, 10
+	entry, ok := p.Chosen()
+	if !ok || height < least || width < 20 {
+		return nil
+	}
+	lines := []string{th.Border.Render(strings.Repeat("─", width))}
+	text := paint.Wrap(paint.Line(entry.Text), width)
+	style := th.Text
+	if entry.Reason != "" { // it matters more than the end of the text
+		text = append([]string{paint.Fit(paint.Line(entry.Text), width)}, paint.Wrap("not now: "+paint.Line(entry.Reason), width)...)
+		style = th.Warning
+	}
+	for len(text) < most-1 {
+		text = append(text, "")
+	}
+	for _, line := range text[:most-1] {
+		lines = append(lines, style.Render(line))
+	}
+	return lines
+}
+
+// rows are all lines of the list. Groups have headings unless the list is narrowed.
+func (p *Actions) rows(width int, th theme.Theme) []string {
+	if len(p.shown) == 0 {
+		return []string{th.Muted.Render("no action matches “" + paint.Line(p.filtered) + "”")}
+	}
+	var rows []string
+	for n, i := range p.shown {
+		if p.begins(n) {
+			rows = append(rows, th.Muted.Render(p.entries[i].Group))
+		}
+		rows = append(rows, p.row(p.entries[i], "  ", width, th))
+	}
+	return rows
+}
+
+// begins reports whether a heading stands above a shown entry.
+func (p *Actions) begins(n int) bool {
+	return p.filtered == "" && (n == 0 || p.entries[p.shown[n-1]].Group != p.entries[p.shown[n]].Group)
+}
+
+// headings counts the headings down to a shown entry.
+func (p *Actions) headings(last int) int {
+	count := 0
+	for n := range min(last+1, len(p.shown)) {
+		if p.begins(n) {
+			count++
+		}
+	}
+	return count
+}
+
+func (p *Actions) row(entry Entry, mark string, width int, th theme.Theme) string {
+	text, key := th.Text, th.Key
+	if entry.Reason != "" {
+		text, key = th.Disabled, th.Disabled
+	}
+	keys := key.Render(paint.Fit(entry.Keys, min(p.widest, max(6, width/4))) + "  ")
+	return paint.Fit(mark+keys+text.Render(paint.Line(entry.Text)), width)
+}

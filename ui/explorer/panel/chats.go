@@ -1,0 +1,167 @@
+package panel
+
+import (
+	"time"
+
+	"quarry/client/wire"
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
+)
+
+// Chats lists earlier conversations with their names and ages. Its owner asks for them, and opens the chosen one. The
+// zero value is empty.
+type Chats struct {
+	Static
+	// Private marks that what is asked here is not kept.
+	Private bool
+
+	sessions []wire.ChatSession
+	more     bool   // there are older ones
+	doing    string // what is under way; empty: nothing
+	problem  string
+	remedy   string
+	choice   Choice
+	moved    bool // since conversations were added
+	now      time.Time
+}
+
+// Open empties the panel, which waits for conversations from now on.
+func (p *Chats) Open(now time.Time) {
+	*p = Chats{Private: p.Private, doing: "loading", now: now}
+}
+
+// Add appends a page of conversations, the latest first, and tells whether there are older ones.
+func (p *Chats) Add(sessions []wire.ChatSession, more bool) {
+	known := map[string]bool{}
+	for _, session := range p.sessions {
+		known[session.ID] = true
+	}
+	for _, session := range sessions {
+		if !known[session.ID] {
+			p.sessions = append(p.sessions, session)
+		}
+	}
+	p.more = more && len(sessions) > 0
+	p.doing, p.problem, p.remedy, p.moved = "", "", "", false
+}
+
+// Doing tells what is under way.
+func (p *Chats) Doing(what string) {
+	p.doing, p.problem, p.remedy = what, "", ""
+}
+
+// Fail tells what went wrong, and what to do about it.
+func (p *Chats) Fail(problem, remedy string) {
+	p.doing, p.problem, p.remedy = "", problem, remedy
+}
+
+// Chosen is the conversation that the choice is on.
+func (p *Chats) Chosen() (wire.ChatSession, bool) {
+	if p.choice.At >= len(p.sessions) {
+		return wire.ChatSession{}, false
+	}
+	return p.sessions[p.choice.At], true
+}
+
+// Wanted gives the time before which older conversations are to be asked for, once the choice comes near the end of
+// those that are known; empty: none are wanted.
+func (p *Chats) Wanted() string {
+	if !p.more || !p.moved || p.doing != "" || p.problem != "" || p.choice.At < len(p.sessions)-max(1, p.choice.rows) {
+		return ""
+	}
+	return p.sessions[len(p.sessions)-1].TimeUpdated
+}
+
+// Move implements Panel.
+func (p *Chats) Move(lines int) {
+	p.moved = true
+	p.choice.Move(lines, len(p.sessions))
+}
+
+// Page implements Panel.
+func (p *Chats) Page(pages int) {
+	p.moved = true
+	p.choice.Page(pages, len(p.sessions))
+}
+
+// Title implements Panel.
+func (p *Chats) Title(_ int, th theme.Theme) (title, beside string) {
+	return th.Title.Render("Earlier conversations"), th.Muted.Render(p.count())
+}
+
+// View implements Panel.
+func (p *Chats) View(width, height int, th theme.Theme) Body {
+	body := Body{Lines: p.said(width, th)}
+	above, count := len(body.Lines), len(p.sessions)
+	from, to := p.choice.Window(count, max(0, height-above))
+	for i := from; i < to; i++ {
+		body.Lines = append(body.Lines, p.row(p.sessions[i], i == p.choice.At, width, th))
+	}
+	body.ThumbFrom, body.ThumbTo = Thumb(above, height-above, from, count)
+	return body
+}
+
+func (p *Chats) count() string {
+	switch {
+	case p.doing != "":
+		return p.doing
+	case len(p.sessions) == 0:
+		return ""
+	case p.more:
+		return "the latest " + paint.Number(len(p.sessions))
+	}
+	return paint.Number(len(p.sessions))
+}
+
+// said is what stands above the rows: that something failed, or that there are none.
+func (p *Chats) said(width int, th theme.Theme) []string {
+	var lines []string
+	add := func(text string, style func(...string) string) {
+		if text == "" {
+			return
+		}
+		for _, part := range paint.Wrap(paint.Line(text), max(1, width)) {
+			lines = append(lines, style(part))
+		}
+	}
+	add(p.problem, th.Error.Render)
+	add(p.remedy, th.Muted.Render)
+	if len(p.sessions) == 0 && p.doing == "" && p.problem == "" {
+		none := "there are none yet: what is asked is kept here, unless the configuration says private"
+		if p.Private {
+			none = "there are none: what is asked from here is kept nowhere"
+		}
+		add(none, th.Muted.Render)
+	}
+	return lines
+}
+
+// row is the name of a conversation and its age.
+func (p *Chats) row(session wire.ChatSession, chosen bool, width int, th theme.Theme) string {
+	const gap = 2
+	name := "(no name)"
+	if session.Name != nil && paint.Line(*session.Name) != "" {
+		name = paint.Line(*session.Name)
+	}
+	age := passage.Age(session.TimeUpdated, p.now)
+	if width < 60 {
+		age = passage.ShortAge(session.TimeUpdated, p.now)
+	}
+	mark := "  "
+	if chosen {
+		mark = th.Prompt.Render("▌") + " "
+	}
+	room := width - 2 - gap - paint.Width(age)
+	if room < 8 {
+		age, room = "", width-2
+	}
+	row := mark + th.Text.Render(paint.Fit(name, max(0, room)))
+	if age != "" {
+		row += paint.Blank(gap-1) + th.Muted.Render(age) + " "
+	}
+	if !chosen {
+		return row
+	}
+	return paint.Under(paint.Fit(row, width), th.Selected)
+}

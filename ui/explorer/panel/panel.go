@@ -1,0 +1,135 @@
+// Package panel draws what lies over the panes: one frame, two ways to scroll, and the panels that are small. The filters
+// and the set-up are panels in packages of their own.
+package panel
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"quarry/theme"
+	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/paint"
+)
+
+// Panel is the inside of a frame. Its methods are the keys that all panels have; what a single panel can do besides is in
+// the explorer's table of bindings.
+type Panel interface {
+	// Title returns what stands at the left and at the right of the upper border, styled.
+	Title(width int, th theme.Theme) (title, beside string)
+	View(width, height int, th theme.Theme) Body
+	// Move moves the choice, or scrolls, by lines; up when negative.
+	Move(lines int)
+	// Page moves by so many times what was seen last.
+	Page(pages int)
+	// Edit changes the text being typed, and reports whether there was one and it changed.
+	Edit(change func(*line.Editor) bool) bool
+	// Escape names what Back does: Close, Cancel or another word for the key's hint.
+	Escape() string
+	// Back takes one step back inside the panel. False means that there is none and the panel closes.
+	Back() bool
+}
+
+// What esc does in a panel.
+const (
+	Close  = "close"
+	Cancel = "cancel"
+)
+
+// Static has the methods of a panel in which nothing is typed and which esc closes.
+type Static struct{}
+
+func (Static) Edit(func(*line.Editor) bool) bool { return false }
+func (Static) Escape() string                    { return Close }
+func (Static) Back() bool                        { return false }
+
+// Body is what a panel draws: at most the lines that there is room for, in any width.
+type Body struct {
+	Lines  []string
+	X, Y   int // of the terminal's cursor
+	Cursor bool
+	// The lines from ThumbFrom to before ThumbTo stand for what is seen of something longer.
+	ThumbFrom, ThumbTo int
+}
+
+const (
+	leastWidth, leastHeight = 12, 4 // below either there is no border
+	paddedWidth             = 30    // from here on the text stands off the border by a column
+)
+
+// Framed reports whether a panel has room for a border.
+func Framed(width, height int) bool { return width >= leastWidth && height >= leastHeight }
+
+// Inside returns the size of a panel's inside, and where it begins.
+func Inside(width, height int) (x, y, innerWidth, innerHeight int) {
+	switch {
+	case !Framed(width, height):
+		if height > 2 {
+			y = 1 // the title
+		}
+		return 0, y, width, height - y
+	case width < paddedWidth:
+		x = 1
+	default:
+		x = 2
+	}
+	return x, 1, width - 2*x, height - 2
+}
+
+// Draw draws a panel in its frame, exactly height lines of width columns, with the keys that can be pressed in the lower
+// border. A panel without room for a border has its title above it.
+func Draw(p Panel, width, height int, th theme.Theme, keys string) Body {
+	if width <= 0 || height <= 0 {
+		return Body{Lines: make([]string, max(0, height))}
+	}
+	x, y, innerWidth, innerHeight := Inside(width, height)
+	body := p.View(innerWidth, innerHeight, th)
+	title, beside := p.Title(width-len("╭  ╮"), th)
+	lines := make([]string, 0, height)
+	if !Framed(width, height) {
+		if y > 0 {
+			lines = append(lines, paint.Fit(title, width))
+		}
+		for i := range innerHeight {
+			lines = append(lines, paint.Fit(body.at(i), width))
+		}
+	} else {
+		pen, edges := paint.PenOf(th.BorderFocused), lipgloss.RoundedBorder()
+		pad := paint.Blank(x - 1)
+		left, right, thumb := pen.Write(edges.Left)+pad, pad+pen.Write(edges.Right), pad+pen.Write("┃")
+		lines = append(lines, edge(pen, edges.TopLeft, title, beside, edges.TopRight, width))
+		for i := range innerHeight {
+			end := right
+			if i >= body.ThumbFrom && i < body.ThumbTo {
+				end = thumb
+			}
+			lines = append(lines, left+paint.Fit(body.at(i), innerWidth)+end)
+		}
+		lines = append(lines, edge(pen, edges.BottomLeft, keys, "", edges.BottomRight, width))
+	}
+	body.Lines, body.X, body.Y = lines, min(body.X+x, width-1), body.Y+y
+	return body
+}
+
+func (b *Body) at(i int) string {
+	if i < len(b.Lines) {
+		return b.Lines[i]
+	}
+	return ""
+}
+
+// edge is a border line with a text at its left, cut if need be, and another at its right if it fits.
+func edge(pen paint.Pen, start, left, right, end string, width int) string {
+	room := width - 2
+	if left != "" {
+		left = " " + paint.Fit(left, min(paint.Width(left), room-2)) + " "
+	}
+	if right != "" {
+		right = " " + right + " "
+	}
+	rule := room - paint.Width(left) - paint.Width(right)
+	if rule < 0 {
+		rule, right = rule+paint.Width(right), ""
+	}
+	return pen.Write(start) + left + pen.Write(strings.Repeat("─", rule)) + right + pen.Write(end)
+}
