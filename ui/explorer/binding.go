@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client/wire"
@@ -38,10 +39,11 @@ const (
 // Binding is one action: what it is called, the keys that run it, where, and how. The bar of keys, the list of all
 // actions and docs/keys.md are made from the table of them, so that to add an action is to add an entry and a handler.
 type Binding struct {
-	Action string   // its name in the configuration
-	Keys   []string // as Bubble Tea names them; the first is the one that is shown
+	// Binding is Bubbles': the keys as Bubble Tea names them, the first of which is shown, and the label for the bar of
+	// keys; without a label the action is not there.
+	key.Binding
+	Action string // its name in the configuration
 	In     Place
-	Short  string // for the bar of keys; empty: not there
 	Long   string // a sentence for the list of all actions
 	Group  string
 	// Typed keeps keys that type a character for the action even where text is typed. Elsewhere such a key types there,
@@ -52,6 +54,10 @@ type Binding struct {
 	Run      func(*Model) tea.Cmd
 	// Numbered stands in place of Run where the key is a digit that matters.
 	Numbered func(m *Model, number int) tea.Cmd
+}
+
+func bind(label string, keys ...string) key.Binding {
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(KeyName(keys[0]), label))
 }
 
 // reason is why a binding cannot run now, or "".
@@ -110,7 +116,7 @@ func newKeymap(bindings []Binding, configured map[string][]string) (keymap, []st
 			problems = append(problems, fmt.Sprintf("keys.%s: %q cannot be used there", name, key))
 		}
 		if len(keys) > 0 || len(configured[name]) == 0 {
-			bindings[i].Keys = keys
+			bindings[i].SetKeys(keys...)
 		}
 	}
 	k := keymap{bindings: bindings, byKey: map[Place]map[string]int{}}
@@ -148,8 +154,8 @@ func unknownAction(name string, actions []string) string {
 func (k *keymap) take(i int, configured map[string][]string) []string {
 	var problems []string
 	b := &k.bindings[i]
-	kept := b.Keys[:0:0]
-	for _, key := range b.Keys {
+	kept := b.Keys()[:0:0]
+	for _, key := range b.Keys() {
 		held, told := false, false
 		for _, place := range b.In.Places() {
 			if !b.holds(key, place) {
@@ -172,7 +178,7 @@ func (k *keymap) take(i int, configured map[string][]string) []string {
 			kept = append(kept, key)
 		}
 	}
-	b.Keys = kept
+	b.SetKeys(kept...)
 	return problems
 }
 
@@ -231,7 +237,7 @@ func (k *keymap) find(place Place, key string) (Binding, bool) {
 
 // keyIn is the key to show for a binding in a place; "" when none acts there.
 func (b Binding) keyIn(place Place) string {
-	for _, key := range b.Keys {
+	for _, key := range b.Keys() {
 		if b.holds(key, place) {
 			return KeyName(key)
 		}
@@ -239,14 +245,24 @@ func (b Binding) keyIn(place Place) string {
 	return ""
 }
 
+// hint is the binding as the bar of keys shows it in a place.
+func (b Binding) hint(place Place, label string) key.Binding {
+	shown := b.Binding
+	shown.SetHelp(b.keyIn(place), label)
+	shown.SetEnabled(shown.Help().Key != "")
+	return shown
+}
+
 // keyOf is the key to show for an action in a place; "" when it has none there.
-func (k *keymap) keyOf(action string, place Place) string {
-	for _, b := range k.bindings {
-		if b.Action == action {
-			return b.keyIn(place)
-		}
+func (k *keymap) keyOf(action string, place Place) string { return k.named(action).keyIn(place) }
+
+// named is the binding of an action; the zero value when there is none.
+func (k *keymap) named(action string) Binding {
+	i := slices.IndexFunc(k.bindings, func(b Binding) bool { return b.Action == action })
+	if i < 0 {
+		return Binding{}
 	}
-	return ""
+	return k.bindings[i]
 }
 
 // KeyName is how a key is written for a person.
@@ -277,7 +293,7 @@ func KeyName(key string) string {
 // KeysText names all keys of a binding that act in a place.
 func (b Binding) KeysText(place Place) string {
 	var names []string
-	for _, key := range b.Keys {
+	for _, key := range b.Keys() {
 		if b.holds(key, place) {
 			names = append(names, KeyName(key))
 		}

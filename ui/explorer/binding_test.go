@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"quarry/ui/explorer/paint"
 )
 
 // Every action has a name of its own, says what it does, and can be reached: by a key in each of its places, or from the
@@ -14,7 +17,7 @@ func TestBindingsAreWhole(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, b := range Bindings() {
-		if b.Action == "" || b.Long == "" || b.Group == "" || b.In == 0 || len(b.Keys) == 0 {
+		if b.Action == "" || b.Long == "" || b.Group == "" || b.In == 0 || len(b.Keys()) == 0 {
 			t.Errorf("incomplete: %+v", b)
 		}
 		if (b.Run == nil) == (b.Numbered == nil) {
@@ -40,7 +43,7 @@ func TestNoKeyIsHeldTwiceInOnePlace(t *testing.T) {
 			if held[place] == nil {
 				held[place] = map[string]string{}
 			}
-			for _, key := range b.Keys {
+			for _, key := range b.Keys() {
 				if !b.holds(key, place) {
 					continue
 				}
@@ -57,7 +60,7 @@ func TestNoKeyIsHeldTwiceInOnePlace(t *testing.T) {
 func TestKeysAreNamedAsBubbleTeaNamesThem(t *testing.T) {
 	t.Parallel()
 	for _, b := range Bindings() {
-		for _, key := range b.Keys {
+		for _, key := range b.Keys() {
 			if !validKey(key) {
 				t.Errorf("%s: %q is not a key", b.Action, key)
 			}
@@ -141,5 +144,22 @@ func TestTheKeyOfAnActionFitsThePlace(t *testing.T) {
 		keys.keyOf("search", InBox), keys.keyOf("nothing", InBox)}
 	if want := []string{"ctrl+f", "f", "F1", "↵", ""}; !slices.Equal(got, want) {
 		t.Errorf("keys %q, want %q", got, want)
+	}
+}
+
+// The keys of every place fit the room that they get, and the key to all others is among them where it acts.
+func TestTheKeysFitTheBar(t *testing.T) {
+	t.Parallel()
+	m := ready(t, oneAbout(), Options{})
+	for _, place := range Everywhere.Places() {
+		for room := 20; room < 240; room++ {
+			text := ansi.Strip(m.hints(place, room))
+			if paint.Width(text) > room || strings.HasSuffix(text, " ") {
+				t.Fatalf("%s in %d columns: %q", place.Name(), room, text)
+			}
+			if all := m.keys.keyOf("actions", place); all != "" && !strings.HasSuffix(text, all+" all keys") {
+				t.Fatalf("%s in %d columns: %q", place.Name(), room, text)
+			}
+		}
 	}
 }

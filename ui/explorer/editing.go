@@ -66,7 +66,7 @@ func (m *Model) pasted(paste tea.PasteMsg) tea.Cmd {
 // editingBindings are readline's keys.
 func editingBindings() []Binding {
 	edit := func(action, long string, run func(field) bool, keys ...string) Binding {
-		return Binding{Action: action, Keys: keys, In: InFields, Group: typingGroup, Long: long, Run: editing(run)}
+		return Binding{Action: action, Binding: bind("", keys...), In: InFields, Group: typingGroup, Long: long, Run: editing(run)}
 	}
 	return []Binding{
 		except(InPicker, edit("left", "Character to the left", field.Left, "left", "ctrl+b")),

@@ -96,7 +96,7 @@ func TestRandomKeysKeepTheFrameWhole(t *testing.T) {
 	var keys []string
 	for _, b := range Bindings() {
 		if b.Action != "quit" && b.Action != "leave" && b.Action != "suspend" {
-			keys = append(keys, b.Keys...)
+			keys = append(keys, b.Keys()...)
 		}
 	}
 	rounds := 40

@@ -143,8 +143,7 @@ func (m *Model) runAction() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	i := slices.IndexFunc(m.keys.bindings, func(b Binding) bool { return b.Action == entry.Action })
-	b := m.keys.bindings[i]
+	b := m.keys.named(entry.Action)
 	if reason := b.reason(m); reason != "" {
 		m.warn(reason)
 		return nil

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/bubbles/v2/help"
+	"charm.land/bubbles/v2/key"
 	"charm.land/lipgloss/v2"
 
 	"quarry/client"
@@ -272,31 +274,32 @@ func (m *Model) messageStyle() lipgloss.Style {
 }
 
 // hints are the keys of a place that there is room for, without those that cannot act now. The key to all others comes
-// last and always stays.
+// last and always stays. They are chosen before Bubbles' help draws them: once less than two columns are left, it draws
+// all that follow.
 func (m *Model) hints(place Place, room int) string {
-	const gap = "   "
-	last := ""
-	if key := m.keys.keyOf("actions", place); key != "" {
-		last = m.hint(key, "all keys")
+	bar := help.Model{ShortSeparator: "   ", Styles: help.Styles{ShortKey: m.theme.Key, ShortDesc: m.theme.Muted}}
+	columns := func(b key.Binding) int { return paint.Width(b.Help().Key + " " + b.Help().Desc + bar.ShortSeparator) }
+	room += len(bar.ShortSeparator)
+	var shown, last []key.Binding
+	if all := m.keys.named("actions").hint(place, "all keys"); all.Enabled() {
+		last, room = []key.Binding{all}, room-columns(all)
 	}
-	hints, left := "", room-paint.Width(last)
 	for _, b := range m.keys.bindings {
-		key, short := b.keyIn(place), b.Short
-		if top, ok := m.top(); ok && b.Action == "close" {
-			short = top.Escape()
-		}
-		if short == "" || key == "" || b.Action == "actions" || b.reason(m) != "" {
+		if b.Help().Desc == "" || b.In&place == 0 || b.Action == "actions" || b.reason(m) != "" {
 			continue
 		}
-		hint := m.hint(key, short) + gap
-		if left -= paint.Width(hint); left < 0 {
+		label := b.Help().Desc
+		if top, ok := m.top(); ok && b.Action == "close" {
+			label = top.Escape()
+		}
+		hint := b.hint(place, label)
+		if !hint.Enabled() {
+			continue
+		}
+		if room -= columns(hint); room < 0 {
 			break
 		}
-		hints += hint
+		shown = append(shown, hint)
 	}
-	return strings.TrimRight(hints+last, " ")
-}
-
-func (m *Model) hint(key, does string) string {
-	return m.theme.Key.Render(key) + " " + m.theme.Muted.Render(does)
+	return bar.ShortHelpView(append(shown, last...))
 }

@@ -342,7 +342,7 @@ func (g *guarded) tryProtocol(t *testing.T, conn *gossh.Client) {
 func (g *guarded) tryKeys(t *testing.T, jo gossh.Signer) {
 	keys := []string{"ctrl+v", "ctrl+y", "ctrl+\\", "ctrl+]", "ctrl+s", "!", ":", "|", "ctrl+g", "f12"}
 	for _, binding := range explorer.Bindings() {
-		keys = append(keys, binding.Keys...)
+		keys = append(keys, binding.Keys()...)
 	}
 	slices.Sort(keys)
 	g.each(t, jo, slices.Compact(keys), func(v *visit, name string) {
