@@ -119,7 +119,7 @@ func (m *Model) ask(text string) tea.Cmd {
 	m.answer.asking = &a
 	c := m.client()
 	request, agent := m.chatRequest(query)
-	return tea.Batch(a.next(ctx), m.noteIgnored(ctx, r.id, request.Filters), func() tea.Msg {
+	return tea.Batch(a.watch.Start(), a.next(ctx), m.noteIgnored(ctx, r.id, request.Filters), func() tea.Msg {
 		defer close(a.packets)
 		request, err := chatAgent(ctx, c, request, agent)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/client/wire"
 )
@@ -54,7 +55,7 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back source:confluence"})
 	screen.WaitText("Runbook")
 	screen.Press("a")
-	screen.WaitText("searching ╮")
+	screen.WaitText("─ searching")
 	if body := <-asked; !strings.Contains(body, `"message":"roll back"`) || !strings.Contains(body, `"source_type":["confluence"]`) {
 		t.Errorf("asked %s", body)
 	}
@@ -314,4 +315,23 @@ func TestAFollowUpSearch(t *testing.T) {
 			t.Errorf("search %d: %+v, want %+v", i, got, want)
 		}
 	}
+}
+
+// Until the first word, the seconds that an answer takes are counted.
+func TestTheSecondsBeforeAnAnswerAreCounted(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		lines := make(chan string)
+		server, asked := chatty(lines)
+		screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back", Now: time.Now})
+		screen.WaitText("Runbook")
+		screen.Press("a")
+		<-asked
+		screen.WaitText("─ searching · 1 s")
+		screen.WaitText("─ searching · 2 s")
+		lines <- packet(`{"type":"message_delta","content":"Use kwctl."}`)
+		screen.WaitText("─ writing ╮")
+		close(lines)
+		screen.WaitGone("writing")
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"charm.land/bubbles/v2/stopwatch"
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/client"
@@ -71,6 +72,7 @@ const (
 type request struct {
 	id     int
 	cancel context.CancelFunc
+	watch  stopwatch.Model // runs where somebody sees the seconds
 }
 
 // stop gives up what is under way; a nil request is none.
@@ -87,7 +89,20 @@ func (r *request) is(id int) bool { return r != nil && r.id == id }
 func (m *Model) begin() (context.Context, *request) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.lastID++
-	return ctx, &request{id: m.lastID, cancel: cancel}
+	return ctx, &request{id: m.lastID, cancel: cancel, watch: stopwatch.New(stopwatch.WithInterval(time.Second))}
+}
+
+// countSeconds follows the stopwatches of what somebody waits for; those of anything else end with their next tick.
+func (m *Model) countSeconds(msg tea.Msg) tea.Cmd {
+	var search, answer tea.Cmd
+	if s := m.search.running; s != nil {
+		s.watch, search = s.watch.Update(msg)
+	}
+	if a := m.answer.asking; a != nil {
+		a.watch, answer = a.watch.Update(msg)
+		m.answer.Waited(a.watch.Elapsed())
+	}
+	return tea.Batch(search, answer)
 }
 
 // New makes an explorer. Nothing is opened or asked before Init. When ctx ends, so does all that is under way.
@@ -152,6 +167,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.searchTold(msg)
 	case slowMsg:
 		cmd = m.searchIsSlow(msg)
+	case stopwatch.StartStopMsg, stopwatch.TickMsg:
+		cmd = m.countSeconds(msg)
 	case instantMsg:
 		cmd = m.pauseOver(msg)
 	case blameMsg:

@@ -44,7 +44,6 @@ type search struct {
 	instant bool   // lexical only, while typing
 	started time.Time
 	slow    bool   // it took longer than slowAfter
-	seconds int    // since it started, as last told
 	stage   string // of the pipeline, once told
 	events  chan searchMsg
 }
@@ -442,15 +441,14 @@ func (m *Model) stopSearch() bool {
 	return true
 }
 
-// searchIsSlow shows that a search is under way, and from then on its seconds.
+// searchIsSlow shows that a search is under way, and from then on the seconds.
 func (m *Model) searchIsSlow(msg slowMsg) tea.Cmd {
 	if m.search.running == nil || !m.search.running.is(msg.id) {
 		return nil
 	}
 	m.search.running.slow = true
-	m.search.running.seconds = int(m.now().Sub(m.search.running.started) / time.Second)
 	if !m.search.shown.of(m.search.running) {
 		m.list.SetStale(true)
 	}
-	return tea.Tick(time.Second, func(time.Time) tea.Msg { return msg })
+	return m.search.running.watch.Start()
 }

@@ -123,9 +123,7 @@ func (m *Model) progress() string {
 	if s.stage != "" {
 		text = s.stage
 	}
-	if s.seconds > 0 {
-		text += fmt.Sprintf(" · %d s", s.seconds)
-	}
+	text += panel.Seconds(s.watch.Elapsed())
 	if m.search.shown.of(s) {
 		text += fmt.Sprintf(" · %s so far", counted(m.list.Len(), "passage"))
 	}

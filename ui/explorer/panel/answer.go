@@ -3,6 +3,7 @@ package panel
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -65,6 +66,7 @@ type Answer struct {
 	secret  bool // the thread is kept nowhere
 	input   line.Editor
 	typing  bool
+	waited  time.Duration // for the last answer
 	version uint64
 	look    look // as drawn last
 }
@@ -72,7 +74,7 @@ type Answer struct {
 // Begin adds a question to the thread.
 func (p *Answer) Begin(question string) {
 	p.turns = append(p.turns, turn{question: question})
-	p.typing = false
+	p.typing, p.waited = false, 0
 	p.toEnd()
 	p.input.SetText("")
 	p.version++
@@ -246,14 +248,25 @@ type versioned struct {
 
 func (p *Answer) toEnd() { p.view.GotoBottom() }
 
+// Waited sets for how long the last answer has been under way.
+func (p *Answer) Waited(d time.Duration) { p.waited = d }
+
+// Seconds is how long something takes already, behind what it is; nothing in its first second.
+func Seconds(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	return fmt.Sprintf(" · %d s", int(d.Seconds()))
+}
+
 // progress says in a few words how far an answer is.
 func (p *Answer) progress(t turn) string {
 	switch t.state {
 	case searching:
 		if t.documents > 0 {
-			return "reading " + counted(t.documents)
+			return "reading " + counted(t.documents) + Seconds(p.waited)
 		}
-		return "searching"
+		return "searching" + Seconds(p.waited)
 	case writing:
 		return "writing"
 	case stopped:

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/ui/explorer/line"
 )
@@ -29,8 +30,9 @@ func TestAThread(t *testing.T) {
 		!strings.Contains(screen, "searched for “roll back”, “rollback 字”") || !strings.Contains(screen, "narrowed to source slack") {
 		t.Error(screen)
 	}
+	p.Waited(4 * time.Second)
 	p.Documents(3)
-	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "reading 3 documents") {
+	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "reading 3 documents · 4 s") {
 		t.Error(screen)
 	}
 	p.Append("Use **kwctl")

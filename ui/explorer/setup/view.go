@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"charm.land/bubbles/v2/progress"
 	"charm.land/lipgloss/v2"
 
 	"quarry/theme"
@@ -283,9 +284,10 @@ func (w *Wizard) bar(b *builder) string {
 	if event.Total <= 0 || room < least {
 		return b.th.Text.Render(text)
 	}
-	filled := min(room, max(0, int(int64(room)*int64(event.Done)/int64(event.Total))))
-	return b.th.Bar.Render(strings.Repeat("█", filled)) + b.th.Border.Render(strings.Repeat("─", room-filled)) + " " +
-		b.th.Text.Render(text)
+	bar := progress.New(progress.WithWidth(room), progress.WithoutPercentage(), progress.WithFillCharacters('█', '─'),
+		progress.WithColors(b.th.Bar.GetForeground()))
+	bar.EmptyColor = b.th.Border.GetForeground()
+	return bar.ViewAs(float64(event.Done)/float64(event.Total)) + " " + b.th.Text.Render(text)
 }
 
 // tail is the end of a path that fits.
