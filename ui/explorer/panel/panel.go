@@ -121,15 +121,14 @@ func (b *Body) at(i int) string {
 // edge is a border line with a text at its left, cut if need be, and another at its right if it fits.
 func edge(pen paint.Pen, start, left, right, end string, width int) string {
 	room := width - 2
-	if left != "" {
-		left = " " + paint.Fit(left, min(paint.Width(left), room-2)) + " "
+	if columns := paint.Width(left); columns > 0 { // a style of nothing has none
+		left = " " + paint.Fit(left, min(columns, room-2)) + " "
 	}
-	if right != "" {
+	if columns := paint.Width(right); columns > 0 && paint.Width(left)+columns+2 <= room {
 		right = " " + right + " "
+	} else {
+		right = ""
 	}
 	rule := room - paint.Width(left) - paint.Width(right)
-	if rule < 0 {
-		rule, right = rule+paint.Width(right), ""
-	}
 	return pen.Write(start) + left + pen.Write(strings.Repeat("─", rule)) + right + pen.Write(end)
 }

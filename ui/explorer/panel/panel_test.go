@@ -65,6 +65,8 @@ func TestFramesAreDrawn(t *testing.T) {
 			[]string{"╭ A long … ╮", "│          │", "│          │", "╰──────────╯"}},
 		{fixed{title: "Title", beside: "3 of 4"}, 30, 4, "",
 			[]string{"╭ Title ───────────── 3 of 4 ╮", "│" + paint.Blank(28) + "│", "│" + paint.Blank(28) + "│", "╰" + strings.Repeat("─", 28) + "╯"}},
+		{fixed{title: "Title", beside: "\x1b[2m\x1b[m"}, 14, 4, "\x1b[2m\x1b[m", // nothing, in a style
+			[]string{"╭ Title ─────╮", "│            │", "│            │", "╰────────────╯"}},
 		{fixed{title: "Title", body: Body{Lines: []string{"one", "two", "three"}}}, 14, 3, "esc",
 			[]string{"Title         ", "one           ", "two           "}},
 		{fixed{title: "Title", body: Body{Lines: []string{"one"}}}, 14, 1, "esc", []string{"one           "}},
