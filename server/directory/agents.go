@@ -67,7 +67,7 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 	err = d.write(ctx, "add agent "+agent.Name, func(tx *sql.Tx) error {
 		owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
 		if err := refuseMore(ctx, tx, KindAgent, agent.OwnerID, MostAgents,
-			"SELECT count(*) FROM agents WHERE owner_id = ?1"); err != nil {
+			"SELECT count(*) FROM agents WHERE owner_id = ?"); err != nil {
 			return err
 		}
 		err := refuseAlike(ctx, tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a

@@ -13,9 +13,9 @@ const (
 	adminFactor = 10
 )
 
-// refuseMore refuses one more thing of a kind to a user who has as many as a user may have. The query counts them, with
-// the user's id as ?1. What belongs to nobody, as what is arranged on the files, is not bounded.
-func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most int, query string, args ...any) error {
+// refuseMore refuses one more thing of a kind to a user who has as many as a user may have. The query counts them by
+// the user's id. What belongs to nobody, as what is arranged on the files, is not bounded.
+func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most int, query string) error {
 	role := Role("")
 	err := tx.QueryRowContext(ctx, "SELECT role FROM users WHERE id = ?", userID).Scan(&role)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -28,7 +28,7 @@ func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most 
 		most *= adminFactor
 	}
 	has := 0
-	if err := tx.QueryRowContext(ctx, query, append([]any{userID}, args...)...).Scan(&has); err != nil {
+	if err := tx.QueryRowContext(ctx, query, userID).Scan(&has); err != nil {
 		return err
 	}
 	if has >= most {

@@ -53,4 +53,8 @@ func TestPeopleHaveBounds(t *testing.T) {
 	if _, err := token(); err != nil {
 		t.Errorf("after one was revoked: %v", err)
 	}
+	rows := 0
+	if err := d.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM tokens").Scan(&rows); err != nil || rows != MostTokens {
+		t.Errorf("%d tokens are stored, %v", rows, err)
+	}
 }

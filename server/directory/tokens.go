@@ -101,9 +101,12 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 		if err != nil {
 			return err
 		}
-		err = refuseMore(ctx, tx, KindToken, user.ID, MostTokens, `SELECT count(*) FROM tokens WHERE user_id = ?1 AND NOT is_revoked
-			AND (expires_at IS NULL OR expires_at > ?2)`, token.CreatedAt.UnixMicro())
-		if err != nil {
+		// Tokens made with one that has ended have ended, too, and go with it.
+		if _, err := tx.ExecContext(ctx, "DELETE FROM tokens WHERE user_id = ? AND kind = ? AND (is_revoked OR expires_at <= ?)",
+			user.ID, kindUser, token.CreatedAt.UnixMicro()); err != nil {
+			return err
+		}
+		if err := refuseMore(ctx, tx, KindToken, user.ID, MostTokens, "SELECT count(*) FROM tokens WHERE user_id = ?"); err != nil {
 			return err
 		}
 		if err := limitToParent(ctx, tx, request.Parent, user.ID, &token); err != nil {
