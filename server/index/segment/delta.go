@@ -145,3 +145,54 @@ func (in *deltaReader) counts(yield func(key string)) {
 		yield(key)
 	}
 }
+
+// DeltaOf reads the statistics of one document back out of the segment, for a document whose text is gone. It walks
+// over all terms.
+func (r *Reader) DeltaOf(ordinal int) (d Delta, err error) {
+	err = r.protect(func() {
+		from, to := r.DocumentChunks(ordinal)
+		d = Delta{Terms: make(map[string]TermCounts), Surfaces: make(map[string]int64)}
+		d.Stats = Stats{Documents: 1, Chunks: int64(to - from), TitleTokens: int64(r.TitleLength(ordinal))}
+		d.Stats.ChunkTitleTokens = d.Stats.TitleTokens * d.Stats.Chunks
+		for chunk := from; chunk < to; chunk++ {
+			d.Stats.BodyTokens += int64(r.BodyLength(chunk))
+			d.Stats.HeadingTokens += int64(r.HeadingLength(chunk))
+		}
+		var b Block
+		alone := make([]uint64, (r.Documents()+63)/64)
+		alone[ordinal/64] = 1 << (ordinal % 64)
+		for e := r.terms.from(0); e.next(); {
+			term := r.termOf(e.value)
+			if n := term.countIn(uint32(from), uint32(to), &b); n.Chunks > 0 {
+				d.Terms[string(e.key)] = n
+			}
+		}
+		for e := r.surfaces.from(0); e.next(); {
+			surface := r.surfaceOf(e.key, e.value)
+			if _, held := d.Terms[surface.Term]; held && (len(surface.own) == 0 || surface.HeldIn(alone)) {
+				d.Surfaces[surface.Surface] = 1
+			}
+		}
+	})
+	return d, err
+}
+
+// countIn counts a term in the chunks from ≤ chunk < to of one document; b is scratch space.
+func (t *Term) countIn(from, to uint32, b *Block) (n TermCounts) {
+	for i := t.BlockOf(from, 0); i < t.Blocks(); i++ {
+		t.Load(i, b)
+		for j, chunk := range b.Chunks[:b.N] {
+			if chunk >= to {
+				return n
+			}
+			if chunk < from {
+				continue
+			}
+			n.Chunks, n.Documents = n.Chunks+1, 1
+			if b.Titles[j] > 0 {
+				n.Titles = 1
+			}
+		}
+	}
+	return n
+}

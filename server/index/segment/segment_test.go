@@ -202,6 +202,21 @@ func TestDeltaCountsSurfaces(t *testing.T) {
 	}
 }
 
+func TestDeltaIsReadBackOutOfASegment(t *testing.T) {
+	documents := append(world(5, 80), index.Document{ID: "~", Title: "a title without chunks"})
+	r := build(t, documents)
+	for _, document := range documents {
+		ordinal, ok, err := r.Find(document.ID)
+		if err != nil || !ok {
+			t.Fatalf("%s: found %v, %v", document.ID, ok, err)
+		}
+		got, err := r.DeltaOf(ordinal)
+		if want := DeltaOf(document); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v (%v), want %+v", document.ID, got, err, want)
+		}
+	}
+}
+
 func TestBuilderRefuses(t *testing.T) {
 	b := NewBuilder()
 	if err := b.Add(index.Document{ID: "a"}); err != nil {
