@@ -1,5 +1,7 @@
 package wire
 
+import "fmt"
+
 // Me is the answer of GET /me.
 type Me struct {
 	ID                   string          `json:"id"`
@@ -268,6 +270,15 @@ type Chunk struct {
 	ChunkInd    int      `json:"chunk_ind"`
 	Content     string   `json:"content"`
 	HeadingPath []string `json:"heading_path"`
+	Damaged     bool     `json:"damaged,omitempty"` // it is stored and cannot be read: Content is empty
+}
+
+// Text is what a person is shown of a chunk: its content, or that there is none to show.
+func (c Chunk) Text() string {
+	if c.Damaged {
+		return fmt.Sprintf("[Passage %d is damaged and cannot be read.]", c.ChunkInd+1)
+	}
+	return c.Content
 }
 
 // Suggestions is the answer of GET /search/suggest.

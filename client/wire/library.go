@@ -15,6 +15,8 @@ const (
 	CodeLibraryOlder      = "LIBRARY_OLDER"
 	CodeLibraryBusy       = "LIBRARY_BUSY"
 	CodeLibraryDamaged    = "LIBRARY_DAMAGED"
+	CodeLibraryLost       = "LIBRARY_LOST"
+	CodeDocumentDamaged   = "DOCUMENT_DAMAGED"
 )
 
 // AddRequest is the body of POST /library/add. Paths are absolute.
@@ -27,6 +29,22 @@ type AddRequest struct {
 // SyncRequest is the body of POST /library/sync; without paths every root is synchronised.
 type SyncRequest struct {
 	Paths []string `json:"paths,omitempty"`
+	// Check is how much of what is stored is checked for damage, and repaired: CheckPart, the default, CheckFull or
+	// CheckNone.
+	Check string `json:"check,omitempty"`
+}
+
+// How much of a library is checked for damage.
+const (
+	CheckPart = "part" // of a large library; all of a small one
+	CheckFull = "full"
+	CheckNone = "none"
+)
+
+// CheckRequest is the body of POST /library/check, which checks all of the library. With Repair it makes again what can be
+// made from the rest of what is stored; damaged documents are restored by POST /library/sync.
+type CheckRequest struct {
+	Repair bool `json:"repair,omitempty"`
 }
 
 // RemoveRequest is the body of POST /library/remove. Refs are paths or document ids; Source and Set remove what holds
@@ -37,12 +55,13 @@ type RemoveRequest struct {
 	Set    string   `json:"set,omitempty"`
 }
 
-// LibraryEvent is one line of the answer of the /library routes that write. Type is progress, skipped, assumed, embedding, done or
-// error; done or error comes last, exactly once. What a progress line counts as done is stored durably.
+// LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped, assumed,
+// embedding, checking, damaged, repaired, done or error; done or error comes last, exactly once. What a progress line
+// counts as done is stored durably.
 type LibraryEvent struct {
 	Type string `json:"type"`
 
-	// Of progress. Total is 0 until it is known.
+	// Of progress. Total is 0 until it is known. Of checking, Done and Total are documents.
 	Done  int    `json:"done,omitempty"`  // files
 	Total int    `json:"total,omitempty"` // files
 	Bytes int64  `json:"bytes,omitempty"` // read so far
@@ -55,7 +74,11 @@ type LibraryEvent struct {
 
 	Encoding string `json:"encoding,omitempty"` // of assumed: what the text of the file at Path was taken to be
 
-	// Of skipped; of embedding: why it stopped before all had a vector, or why the model does not take some.
+	// Of damaged and repaired: the document, if it is one, and Path the file that it was read from.
+	ID string `json:"id,omitempty"`
+
+	// Of damaged and repaired: what is wrong. Of skipped; of embedding: why it stopped before all had a vector, or why
+	// the model does not take some.
 	Reason string `json:"reason,omitempty"`
 
 	// Of done, in documents; Skipped in files.
@@ -64,6 +87,9 @@ type LibraryEvent struct {
 	Removed   int `json:"removed"`
 	Unchanged int `json:"unchanged"`
 	Skipped   int `json:"skipped"`
+	// Of done: how much was found damaged and was repaired, and how much still is.
+	Repaired int `json:"repaired,omitempty"`
+	Damaged  int `json:"damaged,omitempty"`
 
 	ErrorCode string `json:"error_code,omitempty"`
 	Detail    string `json:"detail,omitempty"` // of error
@@ -89,7 +115,7 @@ func (e LibraryEvent) MarshalJSON() ([]byte, error) {
 	switch e.Type {
 	case LibraryProgress:
 		part.Done, part.Total, part.Bytes = &e.Done, &e.Total, &e.Bytes
-	case LibraryEmbedding:
+	case LibraryEmbedding, LibraryChecking:
 		part.Done, part.Total = &e.Done, &e.Total
 	}
 	return json.Marshal(part)
@@ -101,6 +127,9 @@ const (
 	LibrarySkipped   = "skipped"
 	LibraryAssumed   = "assumed"
 	LibraryEmbedding = "embedding"
+	LibraryChecking  = "checking"
+	LibraryDamaged   = "damaged"
+	LibraryRepaired  = "repaired"
 	LibraryDone      = "done"
 	LibraryError     = "error"
 )

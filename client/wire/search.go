@@ -188,6 +188,7 @@ const (
 	NoteSourceEmpty   = "source_empty"
 	NoteFilterIgnored = "filter_ignored"
 	NoteTypoCorrected = "typo_corrected"
+	NoteDamaged       = "damaged" // something stored could not be read: the answer lacks it
 )
 
 // SearchEvent is one line of a streamed search. Type is stage, provisional, final or error; final or error comes last,

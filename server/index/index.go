@@ -22,6 +22,8 @@ var (
 	ErrDiskFull = errors.New("the disk is full")
 	// ErrDamaged: what is stored cannot be read as it was written, and cannot be rebuilt.
 	ErrDamaged = errors.New("the database is damaged")
+	// ErrLost: the database is gone or empty, though the index of its documents is still there.
+	ErrLost = errors.New("the database of the library is missing or empty")
 	// ErrNewer: the store was written by a newer version of the program.
 	ErrNewer = errors.New("the library was written by a newer version of quarry")
 	// ErrOlder: the library has to be brought up to date before it can be read, and may not be written. ErrReadOnly is in
@@ -51,6 +53,9 @@ type Index interface {
 	Version(ctx context.Context) (string, error)
 	// Cursors returns the bookkeeping entries whose key begins with prefix.
 	Cursors(ctx context.Context, prefix string) (map[string]string, error)
+	// Check reads what is stored as a whole, and returns what cannot be read as it was written, and what it repaired.
+	// report, which may be nil, is called with the number of documents that were checked.
+	Check(ctx context.Context, options CheckOptions, report func(done, total int)) ([]Damage, error)
 	// Health says whether the engine can answer and what is wrong if not.
 	Health(ctx context.Context) error
 	// Close waits for work in the background and releases everything.
@@ -83,6 +88,9 @@ type Batch struct {
 	// passes over the documents of others; an Upsert in their place fails the batch with an *OwnedError.
 	Owns func(origin string) bool
 }
+
+// LostOrigin is what Batch.Owns is asked of a damaged document whose origin cannot be read.
+const LostOrigin = "?"
 
 // OwnedError is returned by Write when documents of the batch are stored already and belong to others. Nothing of the
 // batch was stored.
@@ -147,6 +155,8 @@ type Heading struct {
 
 // Chunk is a piece of a document of at most 512 tokens. Its number is its place in Document.Chunks, from 0.
 type Chunk struct {
+	// Damaged: the stored chunk cannot be read; the other fields are empty.
+	Damaged  bool
 	Text     string
 	Headings []string // the path of headings that it stands under, outermost first
 	Link     string   // to this very place; empty: the document's
@@ -224,9 +234,10 @@ type Snapshot interface {
 	// Suggest completes the last word of prefix from the words and titles of documents that access admits.
 	Suggest(ctx context.Context, prefix string, access Access, limit int) (Suggestions, error)
 	// Documents describes documents, in the order of the ids; those that do not exist or that access does not admit
-	// are left out. Chunks are not filled; ChunkCount is.
+	// are left out. Chunks are not filled; ChunkCount is. Of damaged ones only the id is returned.
 	Documents(ctx context.Context, ids []string, access Access) ([]Stored, error)
-	// Chunks reads chunks from to to, inclusive, clipped to those there are. ErrNotFound as in Documents.
+	// Chunks reads chunks from to to, inclusive, clipped to those there are. ErrNotFound as in Documents; ErrDamaged
+	// when the document itself is damaged.
 	Chunks(ctx context.Context, id string, from, to int, access Access) ([]Chunk, error)
 	// DocumentIDs lists the ids of documents by Document.Origin, or by source or set where origin is empty; for
 	// administration, without access control.
@@ -235,6 +246,8 @@ type Snapshot interface {
 	Origins(ctx context.Context) (map[string]int, error)
 	// Stats are of the whole tenant.
 	Stats(ctx context.Context) (Stats, error)
+	// Damage lists what the answers of the snapshot lack so far because it cannot be read.
+	Damage() []Damage
 	// Version names the state that the snapshot shows.
 	Version() string
 	Close()
@@ -244,6 +257,39 @@ type Snapshot interface {
 type Stored struct {
 	Document
 	ChunkCount int
+	// Damaged: the document cannot be read; only its ID is known.
+	Damaged bool
+}
+
+// CheckOptions say how much Check does.
+type CheckOptions struct {
+	// Full checks everything; otherwise only a part of a large library is read, another one each time.
+	Full bool
+	// Repair makes again what can be made of the rest of what is stored. Documents that cannot be read are to be stored
+	// again by the caller; Write does so even if they did not change.
+	Repair bool
+	// Documents limits the check to the text of these documents, by id.
+	Documents []string
+}
+
+// The kinds of damage.
+const (
+	DamagedDocument = "document" // what is stored of a document beside its text; ID is the document's
+	DamagedText     = "text"     // some of a document's chunks; ID is the document's
+	DamagedSegment  = "segment"  // a file of the index; ID is its name
+	DamagedVectors  = "vectors"  // a file of vectors; ID is its name
+	DamagedDatabase = "database" // pages of the database
+)
+
+// Damage is something stored that cannot be read as it was written.
+type Damage struct {
+	Kind   string
+	ID     string
+	Origin string // of a document, if it is known: see Document.Origin
+	Chunks []int  // of DamagedText, ascending
+	Reason string
+	// Repaired: it was made again from the rest of what is stored.
+	Repaired bool
 }
 
 // Selector names documents for administration; the set fields must all hold, an empty one names nothing.

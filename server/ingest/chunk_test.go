@@ -78,7 +78,7 @@ func TestChunksFollowSections(t *testing.T) {
 		{"### Tip\n\nShort.\n\n### Hint", "Guide/Use/Tip", "#tip"},
 	}
 	if len(chunks) != len(want) {
-		t.Fatalf("%d chunks: %q", len(chunks), chunks)
+		t.Fatalf("%d chunks: %+v", len(chunks), chunks)
 	}
 	for i, w := range want {
 		if !strings.HasPrefix(chunks[i].Text, w.begins) || strings.Join(chunks[i].Headings, "/") != w.headings ||

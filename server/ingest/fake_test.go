@@ -127,6 +127,10 @@ func (m *memoryIndex) Cursors(_ context.Context, prefix string) (map[string]stri
 	return found, nil
 }
 
+func (m *memoryIndex) Check(context.Context, index.CheckOptions, func(done, total int)) ([]index.Damage, error) {
+	return nil, errors.ErrUnsupported
+}
+
 func (m *memoryIndex) Health(context.Context) error { return nil }
 func (m *memoryIndex) Close() error                 { return nil }
 

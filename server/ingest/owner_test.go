@@ -27,7 +27,7 @@ func (l *library) wantText(id, text string) {
 	l.t.Helper()
 	doc, ok := l.idx.documents[id]
 	if !ok || !strings.Contains(doc.Chunks[0].Text, text) {
-		l.t.Errorf("%s holds %q, want %q", id, doc.Chunks, text)
+		l.t.Errorf("%s holds %+v, want %+v", id, doc.Chunks, text)
 	}
 }
 

@@ -23,6 +23,7 @@ func (r *run) cite(ctx context.Context) (string, string, error) {
 	if err := r.noteEmptySources(ctx); err != nil {
 		return "", "", err
 	}
+	r.noteDamage()
 	n := len(r.response.CitationMapping)
 	return wire.OutcomeOK, fmt.Sprintf("%d %s", n, plural(n, "document", "documents")), nil
 }
@@ -67,11 +68,15 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 			continue
 		}
 		chunks, err := r.snapshot.Chunks(ctx, s.document, s.start, s.end, r.Access)
-		if errors.Is(err, index.ErrNotFound) {
+		if errors.Is(err, index.ErrNotFound) || errors.Is(err, index.ErrDamaged) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", s.document, err)
+		}
+		s, readable := aroundDamage(s, chunks)
+		if !readable {
+			continue
 		}
 		number := cited(documentKey{id: s.document}, s.document)
 		response.Results = append(response.Results, r.result(s, *document, chunks, number))
@@ -97,7 +102,9 @@ func (r *run) documents(ctx context.Context, sections []section) (map[string]*in
 		return nil, fmt.Errorf("describe the documents found: %w", err)
 	}
 	for _, d := range stored {
-		r.described[d.ID] = &d
+		if !d.Damaged {
+			r.described[d.ID] = &d
+		}
 	}
 	return r.described, nil
 }
@@ -134,13 +141,18 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 }
 
 // joined gives a run of chunks back as one text, and the range of one of them in it. Chunks of files keep the line
-// breaks that stood behind them; others get one.
+// breaks that stood behind them; others get one. Damaged ones are left out.
 func joined(chunks []index.Chunk, one int) (text string, at wire.Span) {
 	var all strings.Builder
+	before := "\n"
 	for i, c := range chunks {
-		if i > 0 && !strings.HasSuffix(chunks[i-1].Text, "\n") {
+		if c.Damaged {
+			continue
+		}
+		if !strings.HasSuffix(before, "\n") {
 			all.WriteByte('\n')
 		}
+		before = c.Text
 		if i == one {
 			at = wire.Span{all.Len(), all.Len() + len(c.Text)}
 		}

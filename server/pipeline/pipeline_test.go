@@ -22,6 +22,7 @@ type shelf struct {
 	chunks    map[string][]index.Chunk
 	hits      []index.Hit
 	fixed     []index.Correction
+	damage    []index.Damage
 	byText    map[string][]index.Hit // where they are others
 	err       error
 	mutex     sync.Mutex // guards asked
@@ -67,6 +68,8 @@ func (s *shelf) Chunks(_ context.Context, id string, from, to int, _ index.Acces
 	return s.chunks[id][from : to+1], nil
 }
 
+func (s *shelf) Damage() []index.Damage { return s.damage }
+
 func newShelf() *shelf {
 	updated := time.Date(2026, 3, 12, 9, 14, 5, 0, time.UTC)
 	return &shelf{
@@ -91,6 +94,40 @@ func search(t *testing.T, s *shelf, request wire.SearchRequest) *wire.SearchResp
 		t.Fatal(err)
 	}
 	return response
+}
+
+func TestDamageIsLeftOutAndNoted(t *testing.T) {
+	tests := map[string]struct {
+		damage  func(s *shelf)
+		results []string // ref and content
+		note    string
+	}{
+		"a passage": {func(s *shelf) {
+			s.chunks["b"][0] = index.Chunk{Damaged: true}
+			s.damage = []index.Damage{{Kind: index.DamagedText, ID: "b", Chunks: []int{0}}}
+		}, []string{"a#1 roll 1\nroll 2"}, "1 passage could not be read"},
+		"the best passage of a section": {func(s *shelf) {
+			s.chunks["a"][1] = index.Chunk{Damaged: true}
+			s.damage = []index.Damage{{Kind: index.DamagedText, ID: "a", Chunks: []int{1}}}
+		}, []string{"a#2 roll 2", "b#0 policy"}, "1 passage could not be read"},
+		"a document": {func(s *shelf) {
+			s.documents["a"] = index.Stored{Document: index.Document{ID: "a"}, Damaged: true}
+			s.damage = []index.Damage{{Kind: index.DamagedDocument, ID: "a"}, {Kind: index.DamagedSegment}}
+		}, []string{"b#0 policy"}, "1 document and a part of the index could not be read"},
+	}
+	for name, test := range tests {
+		s := newShelf()
+		test.damage(s)
+		response := search(t, s, wire.SearchRequest{Query: "roll back"})
+		var results []string
+		for _, r := range response.Results {
+			results = append(results, r.Ref+" "+r.Content)
+		}
+		last := response.Notes[len(response.Notes)-1]
+		if !slices.Equal(results, test.results) || last.Code != wire.NoteDamaged || !strings.Contains(last.Text, test.note) {
+			t.Errorf("%s: %q, note %+v", name, results, last)
+		}
+	}
 }
 
 func TestRunCitesPerDocument(t *testing.T) {

@@ -121,7 +121,7 @@ func describe(id int, d index.Stored) shownSection {
 // text is a run of chunks as one text of at most so many tokens; empty where the document has vanished.
 func (r *run) text(ctx context.Context, document string, from, to, most int) (string, error) {
 	chunks, err := r.snapshot.Chunks(ctx, document, from, to, r.Access)
-	if errors.Is(err, index.ErrNotFound) || err == nil && len(chunks) == 0 {
+	if errors.Is(err, index.ErrNotFound) || errors.Is(err, index.ErrDamaged) || err == nil && len(chunks) == 0 {
 		return "", nil
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"quarry/server/index"
@@ -40,6 +41,10 @@ func meaningOf(err error) error {
 	if !errors.As(err, &failure) {
 		return nil
 	}
+	switch failure.Code() {
+	case codes.SQLITE_IOERR_READ, codes.SQLITE_IOERR_SHORT_READ, codes.SQLITE_IOERR_CORRUPTFS, codes.SQLITE_IOERR_DATA:
+		return ErrDamaged
+	}
 	switch failure.Code() & primaryCode {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
 		return index.ErrBusy
@@ -49,6 +54,12 @@ func meaningOf(err error) error {
 		return ErrDiskFull
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
 		return ErrDamaged
+	case codes.SQLITE_ERROR:
+		// The statements of this program fit its schema.
+		if strings.Contains(failure.Error(), "no such column") || strings.Contains(failure.Error(), "no such table") {
+			return ErrDamaged
+		}
+		return nil
 	default:
 		return nil
 	}

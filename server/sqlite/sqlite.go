@@ -220,7 +220,8 @@ func canBeImmutable(path string) (bool, error) {
 
 func (db *DB) openPools(options Options, immutable bool) error {
 	timeout := strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)
-	reader := parameters{"_busy_timeout": timeout, "_query_only": "1", "pragmas": "temp_store(MEMORY)"}
+	// Without writable_schema nothing could be read from a file that is cut off.
+	reader := parameters{"_busy_timeout": timeout, "_query_only": "1", "pragmas": "temp_store(MEMORY),writable_schema(1)"}
 	writer := parameters{"_busy_timeout": timeout, "_foreign_keys": "1", "_synchronous": "FULL", "_txlock": "immediate",
 		"pragmas": "temp_store(MEMORY),cache_size(-" + strconv.Itoa(writerCacheKB) + "),fullfsync(1)," +
 			"checkpoint_fullfsync(1)"}

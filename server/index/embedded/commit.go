@@ -40,7 +40,7 @@ func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors 
 			err = writer.remove(ctx, i.old)
 		} else {
 			documents, chunks, indexed = documents+1, chunks+len(i.put.Chunks), indexed+1
-			err = writer.put(ctx, i.put, i.hash, i.groups, i.old)
+			err = writer.put(ctx, i)
 		}
 		if err != nil {
 			return err
@@ -78,6 +78,9 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sql.Tx, manifest int64, re
 		return err
 	}
 	defer x.states.drop(current)
+	if current.lost != nil {
+		return current.lost
+	}
 	type removal struct {
 		bitmap *roaring.Bitmap
 		delta  segment.Delta
@@ -95,6 +98,11 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sql.Tx, manifest int64, re
 		if p == nil {
 			x.log.Warn("a stored document was not in the index", "document", i.id)
 			continue
+		}
+		if i.unread {
+			if i.gone, err = p.segment.reader.DeltaOf(ordinal); err != nil {
+				return (*damagedError)(nil).add(p.id, err)
+			}
 		}
 		if removals[p] == nil {
 			removals[p] = &removal{bitmap: roaring.New()}
@@ -160,6 +168,8 @@ func insertDeletes(ctx context.Context, tx *sql.Tx, id int64, record deleteRecor
 	if err != nil {
 		return fmt.Errorf("note deletes: %w", err)
 	}
+	bitmap = seal(bitmap, deletesKey(id, record.number, 'b'))
+	statistics = seal(statistics, deletesKey(id, record.number, 'd'))
 	_, err = tx.ExecContext(context.WithoutCancel(ctx),
 		"INSERT INTO deletes (segment, number, since, bitmap, delta) VALUES (?, ?, ?, ?, ?)",
 		id, record.number, record.since, bitmap, statistics)

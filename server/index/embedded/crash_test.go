@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		exit(writeForever(os.Getenv(dirVariable)))
 	case "read":
 		exit(readForever(os.Getenv(dirVariable)))
+	case "repair":
+		exit(repairOnce(os.Getenv(dirVariable)))
 	default:
 		exit(fmt.Errorf("unknown role %q", role))
 	}
@@ -86,6 +88,17 @@ func writeForever(dir string) error {
 			}
 		}
 	}
+}
+
+// repairOnce says when it begins to repair.
+func repairOnce(dir string) error {
+	x, err := Open(context.Background(), Options{Dir: dir})
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	_, err = x.Check(context.Background(), index.CheckOptions{Full: true, Repair: true}, nil)
+	return errors.Join(err, x.Close())
 }
 
 // readForever searches until its input ends, and fails at the first error or torn state.

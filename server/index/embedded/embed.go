@@ -272,6 +272,9 @@ func (e *embedding) gather(ctx context.Context, name string, from int) (*gathere
 // take adds the texts of a document that have no vector, each once.
 func (g *gathered) take(ctx context.Context, first int, d *index.Document) error {
 	for i := range d.Chunks {
+		if d.Chunks[i].Damaged {
+			continue
+		}
 		text := embeddedText(d, i)
 		key := keyOf(text)
 		g.bytes += len(text)
@@ -401,7 +404,7 @@ func (e *embedding) insert(ctx context.Context, tx *sql.Tx, values [][]float32, 
 		return err
 	}
 	statement := context.WithoutCancel(ctx)
-	insert, err := tx.PrepareContext(statement, "INSERT OR IGNORE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)")
+	insert, err := tx.PrepareContext(statement, "INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)")
 	if err != nil {
 		return sqlite.Explain(fmt.Errorf("store vectors: %w", err))
 	}
@@ -414,7 +417,7 @@ func (e *embedding) insert(ctx context.Context, tx *sql.Tx, values [][]float32, 
 		for _, value := range v {
 			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(value))
 		}
-		if _, err := insert.ExecContext(statement, id, keys[i][:], raw); err != nil {
+		if _, err := insert.ExecContext(statement, id, keys[i][:], seal(raw, keys[i][:])); err != nil {
 			return sqlite.Explain(fmt.Errorf("store vectors: %w", err))
 		}
 	}

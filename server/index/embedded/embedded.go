@@ -51,13 +51,14 @@ type Options struct {
 
 // Index is an open library. Any number of them, in any number of processes, may be open on one folder.
 type Index struct {
-	db     *sqlite.DB
-	packer *packer
-	pool   *pool[*segment.Reader]
-	states *states
-	files  segmentFiles
-	now    func() time.Time
-	log    *slog.Logger
+	db         *sqlite.DB
+	packer     *packer
+	migrations fs.FS
+	pool       *pool[*segment.Reader]
+	states     *states
+	files      segmentFiles
+	now        func() time.Time
+	log        *slog.Logger
 
 	worker     *worker
 	staleNoted atomic.Int64 // the manifest that was last looked through for segments of an older analyser
@@ -77,6 +78,9 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	}
 	settings := sqlite.Options{Migrations: migrations, PageSize: pageSize}
 	if options.Dir != "" {
+		if err := refuseLoss(options.Dir); err != nil {
+			return nil, err
+		}
 		settings.ReadOnly = options.ReadOnly
 		settings.Path = filepath.Join(options.Dir, databaseName)
 	}
@@ -84,7 +88,7 @@ func Open(ctx context.Context, options Options) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
-	x := &Index{db: db, packer: newPacker(), now: options.Now, log: options.Log}
+	x := &Index{db: db, packer: newPacker(), migrations: migrations, now: options.Now, log: options.Log}
 	if x.now == nil {
 		x.now = time.Now
 	}
@@ -142,11 +146,15 @@ func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, 
 	}
 	defer func() { _ = rows.Close() }()
 	found := make(map[string]string)
-	for rows.Next() {
+	for last := ""; rows.Next(); {
 		key, value := "", ""
 		if err := rows.Scan(&key, &value); err != nil {
 			return nil, sqlite.Explain(fmt.Errorf("read cursors: %w", err))
 		}
+		if key <= last {
+			return nil, fmt.Errorf("read cursors: %w", errOrder)
+		}
+		last = key
 		if !strings.HasPrefix(key, prefix) {
 			return found, nil
 		}

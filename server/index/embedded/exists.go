@@ -11,10 +11,10 @@ import (
 	"quarry/server/sqlite"
 )
 
-// Exists reports whether there is a library in a folder. It makes nothing on disk.
+// Exists reports whether there is a library in a folder, also one whose database is lost. It makes nothing on disk.
 func Exists(dir string) (bool, error) {
 	found, err := Stat(dir)
-	return found != nil, err
+	return found != nil || refuseLoss(dir) != nil, err
 }
 
 // Stat describes the file that a library in a folder is known by; nil if there is none. While a library is open, no other

@@ -2,9 +2,11 @@ package embedded
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -14,12 +16,16 @@ import (
 	"sync"
 	"time"
 
+	"quarry/server/index/segment"
 	"quarry/server/sqlite"
 )
 
 const (
 	segmentSuffix = ".seg"
 	nameBytes     = 16
+	// A name ends with the checksum of the end of the file, which holds the checksums of the rest: a file in the place of
+	// another one is damage. Names of older versions do not.
+	tailBytes = 40
 	// segmentMode keeps everybody, this program included, from changing a segment.
 	segmentMode = 0o400
 )
@@ -35,16 +41,34 @@ type segmentFiles interface {
 	List() (map[string]time.Time, error)
 }
 
-func newSegmentName() string {
+func newSegmentName(data []byte) string {
 	var random [nameBytes]byte
 	_, _ = rand.Read(random[:])
-	return hex.EncodeToString(random[:])
+	return hex.EncodeToString(binary.LittleEndian.AppendUint32(random[:], tailSum(data)))
+}
+
+// tailSum has another polynomial than the checksums inside of the file: that of a text with its own checksum behind it
+// would be the same for all.
+func tailSum(data []byte) uint32 { return crc32.ChecksumIEEE(data[max(0, len(data)-tailBytes):]) }
+
+// checkName returns an error when a file is not the one that its name was made for.
+func checkName(name string, data []byte) error {
+	decoded, err := hex.DecodeString(name)
+	if err != nil || len(decoded) == nameBytes {
+		return err
+	}
+	return segment.Protect(func() string { return name }, func() error {
+		if tailSum(data) != binary.LittleEndian.Uint32(decoded[nameBytes:]) {
+			return segment.Damage(name, "it is cut off or another file")
+		}
+		return nil
+	})
 }
 
 // validSegmentName keeps a damaged manifest from naming files elsewhere.
 func validSegmentName(name string) bool {
 	decoded, err := hex.DecodeString(name)
-	return err == nil && len(decoded) == nameBytes
+	return err == nil && (len(decoded) == nameBytes || len(decoded) == nameBytes+crc32.Size)
 }
 
 // system is the part of the operating system that segments are written through, so that tests can let it fail and see
@@ -83,7 +107,7 @@ func (d *diskFiles) path(name string) string { return filepath.Join(d.folder, na
 
 // Create needs no second name to write under: nobody looks at a file before a manifest names it.
 func (d *diskFiles) Create(data []byte) (string, error) {
-	name := newSegmentName()
+	name := newSegmentName(data)
 	path := d.path(name)
 	file, err := d.system.CreateFile(path)
 	if err != nil {
@@ -169,7 +193,7 @@ type memoryFile struct {
 }
 
 func (m *memoryFiles) Create(data []byte) (string, error) {
-	name := newSegmentName()
+	name := newSegmentName(data)
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.files[name] = memoryFile{slices.Clip(data), m.now()}

@@ -143,7 +143,7 @@ func addStored(ctx context.Context, library *library, builder *segment.Builder, 
 	if found == nil {
 		return fmt.Errorf("%w: document %q is in the index but not stored", segment.ErrDamaged, id)
 	}
-	whole, err := library.whole(ctx, found)
+	whole, _, err := library.whole(ctx, found) // what is damaged is indexed without its words
 	if err != nil {
 		return err
 	}

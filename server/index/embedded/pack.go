@@ -87,7 +87,13 @@ func (p *packer) unpack(packed []byte) ([]byte, error) {
 // packedGroup is a row of the table chunks: neighbouring chunks of a document, which shrink more together.
 type packedGroup struct {
 	first int // number of the first chunk
+	count int
 	body  []byte
+}
+
+// sealed is the value of the row: the number of chunks and the packed chunks.
+func (g packedGroup) sealed(row int64, hash []byte) []byte {
+	return seal(append(appendNumber(nil, g.count), g.body...), groupKey(chunkKey(row, g.first), hash))
 }
 
 // packChunks packs the chunks of a document in groups of about groupBytes.
@@ -108,7 +114,7 @@ func (p *packer) packChunks(ctx context.Context, chunks []index.Chunk) ([]packed
 		if err != nil {
 			return nil, err
 		}
-		groups = append(groups, packedGroup{first, body})
+		groups = append(groups, packedGroup{first, next - first, body})
 		first = next
 	}
 	return groups, nil
@@ -118,7 +124,32 @@ func appendChunk(data []byte, chunk *index.Chunk) []byte {
 	return appendText(appendText(appendTexts(data, chunk.Headings), chunk.Link), chunk.Text)
 }
 
-// unpackChunks is the reverse of what packChunks does for one group.
+// openGroup checks the seal of a row of the table chunks. count is -1 in a row without a seal.
+func openGroup(value []byte, key int64, hash []byte) (packed []byte, count int, err error) {
+	if !isSealed(value) {
+		return value, -1, nil
+	}
+	data, err := unseal(value, groupKey(key, hash))
+	if err != nil {
+		return nil, 0, err
+	}
+	n, width := binary.Uvarint(data)
+	if width <= 0 || n > MaxChunks {
+		return nil, 0, errPacked
+	}
+	return data[width:], int(n), nil
+}
+
+// unpackGroup returns the chunks of a row of the table chunks.
+func (p *packer) unpackGroup(value []byte, key int64, hash []byte) ([]index.Chunk, error) {
+	packed, _, err := openGroup(value, key, hash)
+	if err != nil {
+		return nil, err
+	}
+	return p.unpackChunks(packed)
+}
+
+// unpackChunks returns the chunks of a packed group.
 func (p *packer) unpackChunks(packed []byte) ([]index.Chunk, error) {
 	data, err := p.unpack(packed)
 	if err != nil {

@@ -59,38 +59,44 @@ func (x *Index) repair(ctx context.Context, suspects *damagedError) error {
 		return fmt.Errorf("%w; it is rebuilt when the library is opened with the right to write: %w",
 			suspects, index.ErrReadOnly)
 	}
+	x.log.Warn("the index is damaged and will be rebuilt from the stored documents", "cause", suspects)
+	_, err := x.rebuildIndex(ctx, suspects)
+	return err
+}
+
+// rebuildIndex replaces damaged segments. Without suspects it also makes index and documents agree. nil: there was nothing
+// to do.
+func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) (made *rebuilt, err error) {
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
-	x.log.Warn("the index is damaged and will be rebuilt from the stored documents", "cause", suspects)
-	var names []string
-	var err error
 	for range freeRepairs {
-		if names, err = x.repairFree(ctx, suspects); !errors.Is(err, errOvertaken) {
+		if made, err = x.repairFree(ctx, suspects); !errors.Is(err, errOvertaken) {
 			break
 		}
 	}
 	if errors.Is(err, errOvertaken) {
-		var made *rebuilt
 		err = x.db.Update(ctx, func(tx *sql.Tx) (err error) {
 			if made, err = x.rebuild(ctx, tx, suspects); err != nil || made == nil {
 				return err
 			}
 			return made.swap(ctx, tx)
 		})
-		names = x.discardUnless(err == nil, made)
+		x.discardUnless(err == nil, made)
 	}
 	if err != nil {
-		return fmt.Errorf("rebuild the index: %w", err)
+		return nil, fmt.Errorf("rebuild the index: %w", err)
 	}
 	x.states.forget()
-	for _, name := range names {
-		x.restoreVectors(ctx, name)
+	if made != nil {
+		for _, p := range made.segments {
+			x.restoreVectors(ctx, p.name)
+		}
 	}
-	return nil
+	return made, nil
 }
 
-// repairFree returns the names of the new segments.
-func (x *Index) repairFree(ctx context.Context, suspects *damagedError) ([]string, error) {
+// repairFree rebuilds without the lock. errOvertaken: somebody wrote meanwhile.
+func (x *Index) repairFree(ctx context.Context, suspects *damagedError) (*rebuilt, error) {
 	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
 		return nil, sqlite.Explain(fmt.Errorf("read the library: %w", err))
@@ -111,14 +117,14 @@ func (x *Index) repairFree(ctx context.Context, suspects *damagedError) ([]strin
 		}
 		return made.swap(ctx, tx)
 	})
-	return x.discardUnless(err == nil, made), err
+	x.discardUnless(err == nil, made)
+	return made, err
 }
 
-// discardUnless removes rebuilt segments that were not put to use, or else those that they replaced. It returns the
-// names of those that are used.
-func (x *Index) discardUnless(used bool, made *rebuilt) (names []string) {
+// discardUnless removes rebuilt segments that were not put to use, or else those that they replaced.
+func (x *Index) discardUnless(used bool, made *rebuilt) {
 	if made == nil {
-		return nil
+		return
 	}
 	unneeded := made.damaged
 	if !used {
@@ -130,13 +136,6 @@ func (x *Index) discardUnless(used bool, made *rebuilt) (names []string) {
 		}
 		x.discard(p.name, p.vectors)
 	}
-	if !used {
-		return nil
-	}
-	for _, p := range made.segments {
-		names = append(names, p.name)
-	}
-	return names
 }
 
 // rebuilt are segments that hold the documents of damaged ones.
@@ -144,6 +143,7 @@ type rebuilt struct {
 	meta     meta
 	damaged  []*part
 	segments []*part
+	disagreement
 }
 
 func (r *rebuilt) swap(ctx context.Context, tx *sql.Tx) error {
@@ -160,6 +160,9 @@ func (r *rebuilt) swap(ctx context.Context, tx *sql.Tx) error {
 			return sqlite.Explain(fmt.Errorf("replace segments: %w", err))
 		}
 	}
+	if err := r.settle(ctx, tx); err != nil {
+		return err
+	}
 	return bumpManifest(ctx, tx)
 }
 
@@ -169,32 +172,43 @@ func (x *Index) rebuild(ctx context.Context, q querier, suspects *damagedError) 
 	if made.meta, err = readMeta(ctx, q); err != nil {
 		return nil, err
 	}
-	sound, present, err := x.inspect(ctx, q, suspects.ids, made)
+	sound, present, err := x.inspect(ctx, q, suspects, made)
 	defer x.dropAll(sound)
 	switch {
 	case err != nil:
 		return nil, err
-	case !present:
+	case suspects != nil && !present:
 		return nil, nil
-	case len(made.damaged) == 0:
+	case suspects != nil && len(made.damaged) == 0:
 		return nil, suspects.cause // the file is sound: making it again would change nothing
 	}
-	if err := x.rebuildMissing(ctx, q, sound, made); err != nil {
-		return made, err
+	if made.disagreement, err = compareIDs(ctx, newLibrary(q, x.packer), sound); err != nil {
+		return nil, x.blame(sound, err)
 	}
-	return made, nil
+	if suspects != nil {
+		made.disagreement = disagreement{missing: made.missing}
+	} else if made.counters, err = miscounted(ctx, q, made.meta); err != nil || len(made.damaged) == 0 && made.none() {
+		return nil, err
+	}
+	for i := range made.doubled {
+		t := &made.doubled[i]
+		if t.delta, err = t.part.segment.reader.DeltaOf(t.ordinal); err != nil {
+			return nil, x.blame(sound, err)
+		}
+	}
+	return made, x.rebuildMissing(ctx, q, made)
 }
 
 // inspect sorts the manifest into sound parts and damaged ones. All are read from beginning to end: damage seldom comes
 // alone, and the search that met it is tried only once more.
-func (x *Index) inspect(ctx context.Context, q querier, suspects []int64, made *rebuilt) (sound []*part, present bool,
-	err error) {
+func (x *Index) inspect(ctx context.Context, q querier, suspects *damagedError, made *rebuilt) (sound []*part,
+	present bool, err error) {
 	parts, err := readManifest(ctx, q)
 	if err != nil {
 		return nil, false, err
 	}
 	for _, p := range parts {
-		present = present || slices.Contains(suspects, p.id)
+		present = present || suspects != nil && slices.Contains(suspects.ids, p.id)
 		err := x.inspectPart(ctx, q, p)
 		switch {
 		case err == nil:
@@ -239,6 +253,9 @@ func (x *Index) verifyFile(name string) error {
 		return err
 	}
 	defer release()
+	if err := checkName(name, data); err != nil {
+		return err
+	}
 	reader, err := segment.Open(name, data)
 	if err != nil {
 		return err
@@ -253,11 +270,7 @@ func (x *Index) dropAll(parts []*part) {
 }
 
 // rebuildMissing indexes the stored documents that are live in none of the sound parts.
-func (x *Index) rebuildMissing(ctx context.Context, q querier, sound []*part, made *rebuilt) error {
-	missing, err := missingIDs(ctx, newLibrary(q, x.packer), sound)
-	if err != nil {
-		return x.blame(sound, err)
-	}
+func (x *Index) rebuildMissing(ctx context.Context, q querier, made *rebuilt) error {
 	library := newLibrary(q, x.packer)
 	defer library.close()
 	builder := segment.NewBuilder()
@@ -278,7 +291,7 @@ func (x *Index) rebuildMissing(ctx context.Context, q querier, sound []*part, ma
 		builder = segment.NewBuilder()
 		return nil
 	}
-	for _, id := range missing {
+	for _, id := range made.missing {
 		if err := addStored(ctx, library, builder, id); err != nil {
 			return err
 		}
@@ -289,31 +302,4 @@ func (x *Index) rebuildMissing(ctx context.Context, q querier, sound []*part, ma
 		}
 	}
 	return flush()
-}
-
-// missingIDs lists the stored documents that no part has. Both sides ascend by id, so each part is read along once.
-func missingIDs(ctx context.Context, library *library, sound []*part) ([]string, error) {
-	next := make([]int, len(sound))
-	var missing []string
-	err := library.ids(ctx, func(id string) error {
-		for i, p := range sound {
-			for next[i] < p.documents {
-				there, err := p.segment.reader.DocumentID(next[i])
-				if err != nil {
-					return err
-				}
-				if there > id {
-					break
-				}
-				ordinal := next[i]
-				next[i]++
-				if there == id && !p.isDeleted(ordinal) {
-					return nil
-				}
-			}
-		}
-		missing = append(missing, id)
-		return nil
-	})
-	return missing, err
 }

@@ -13,20 +13,15 @@ import (
 	"quarry/server/sqlite"
 )
 
-// lostVectors returns the segments whose vectors by a model cannot be read, as opening them or err says, and why.
-func lostVectors(shown *state, model string, err error) (names []string, cause error) {
+// lostVectors returns the segment whose vectors err says are damaged; "" for other errors.
+func lostVectors(shown *state, err error) (segmentName string) {
 	damaged, _ := segment.NameOf(err)
 	for _, p := range shown.parts {
-		if p.vectors == nil || p.vectors.model != model {
-			continue
-		}
-		if p.vectors.file == nil {
-			names, cause = append(names, p.name), p.vectors.failed
-		} else if err != nil && p.vectors.name == damaged {
-			names, cause = append(names, p.name), err
+		if damaged != "" && p.vectors.fileName() == damaged {
+			return p.name
 		}
 	}
-	return names, cause
+	return ""
 }
 
 // healVectors makes the vectors of segments again from what is stored, and those of others of the state that turn out to
@@ -57,6 +52,9 @@ func (x *Index) verifyVectors(name string) error {
 		return err
 	}
 	defer release()
+	if err := checkName(name, data); err != nil {
+		return err
+	}
 	file, err := vector.Open(name, data)
 	if err != nil {
 		return err
@@ -79,7 +77,7 @@ func (x *Index) refreshVectors(ctx context.Context, name string, news bool) erro
 	if err != nil || !ok {
 		return err
 	}
-	seen, err := x.openView(ctx)
+	seen, err := x.openSound(ctx)
 	if err != nil {
 		return err
 	}
@@ -145,7 +143,8 @@ func storedDocument(ctx context.Context, library *library, p *part, ordinal int)
 	if found == nil {
 		return index.Document{}, fmt.Errorf("%w: document %q is in the index but not stored", segment.ErrDamaged, id)
 	}
-	return library.whole(ctx, found)
+	whole, _, err := library.whole(ctx, found)
+	return whole, err
 }
 
 // replaceVectors names made, which may be nil, in the place of a part's vectors.

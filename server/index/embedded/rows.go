@@ -1,10 +1,12 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"quarry/server/index"
 	"quarry/server/sqlite"
@@ -39,6 +41,9 @@ func readMeta(ctx context.Context, q querier) (meta, error) {
 	row := q.QueryRowContext(context.WithoutCancel(ctx),
 		"SELECT store, generation, manifest, documents, chunks FROM meta WHERE id = 1")
 	if err := row.Scan(&m.store, &m.generation, &m.manifest, &m.documents, &m.chunks); err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			err = index.ErrDamaged
+		}
 		return meta{}, sqlite.Explain(fmt.Errorf("read the state of the library: %w", err))
 	}
 	return m, nil
@@ -51,6 +56,15 @@ type stored struct {
 	chunks   int
 	document index.Document // without chunks
 	packed   []byte         // what is not in document yet; nil when all is
+	damaged  error          // why the row cannot be read; only the id is certain then, and the row's number if not 0
+}
+
+// origin is that of the document, as far as it is known.
+func (s *stored) origin() string {
+	if s.damaged != nil && s.document.Origin == "" {
+		return index.LostOrigin
+	}
+	return s.document.Origin
 }
 
 const documentColumns = `row, hash, id, source, origin, title, link, type, created_at, updated_at, hidden, chunks, detail`
@@ -95,7 +109,8 @@ func (l *library) find(ctx context.Context, id string) (*stored, error) {
 	if err != nil || found == nil {
 		return nil, err
 	}
-	return found, l.complete(found)
+	l.complete(found)
+	return found, nil
 }
 
 // recall is find that remembers: an answer describes its documents first and then reads their chunks. It serves a
@@ -120,19 +135,26 @@ func (l *library) look(ctx context.Context, id string) (*stored, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := l.prepare(ctx, &l.byID, "SELECT "+documentColumns+" FROM documents WHERE id = ?"); err != nil {
-		return nil, err
+	var found *stored
+	err := l.prepare(ctx, &l.byID, "SELECT "+documentColumns+" FROM documents WHERE id = ?")
+	if err == nil {
+		found, err = l.scan(l.byID.QueryRowContext(context.WithoutCancel(ctx), id))
 	}
-	found, err := l.scan(l.byID.QueryRowContext(context.WithoutCancel(ctx), id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
+	if err = sqlite.Explain(err); err != nil && !unreadable(err) {
+		return nil, fmt.Errorf("read document %q: %w", id, err)
+	}
 	if err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read document %q: %w", id, err))
+		// The index on ids may know the row's number although the row cannot be read.
+		found = &stored{document: index.Document{ID: id}, damaged: err}
+		_ = l.q.QueryRowContext(context.WithoutCancel(ctx), "SELECT row FROM documents WHERE id = ?", id).Scan(&found.row)
 	}
 	return found, nil
 }
 
+// scan reads a row and checks its seal.
 func (l *library) scan(row interface{ Scan(...any) error }) (*stored, error) {
 	var s stored
 	var created, updated *int64
@@ -140,78 +162,117 @@ func (l *library) scan(row interface{ Scan(...any) error }) (*stored, error) {
 	err := row.Scan(&s.row, &s.hash, &d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type, &created, &updated,
 		&d.Hidden, &s.chunks, &s.packed)
 	d.CreatedAt, d.UpdatedAt = fromMicros(created), fromMicros(updated)
+	if err == nil && isSealed(s.packed) {
+		s.packed, s.damaged = unseal(s.packed, documentKey(&s))
+	} else if err == nil {
+		l.completeOld(&s)
+	}
 	return &s, err
 }
 
-func (l *library) complete(s *stored) error {
-	if s.packed == nil {
-		return nil
+// complete unpacks what the row holds beside its columns.
+func (l *library) complete(s *stored) {
+	if s.packed == nil || s.damaged != nil {
+		return
 	}
-	if err := l.packer.unpackDetail(s.packed, &s.document); err != nil {
-		return fmt.Errorf("read document %q: %w", s.document.ID, err)
-	}
+	s.damaged = l.packer.unpackDetail(s.packed, &s.document)
 	s.packed = nil
-	return nil
 }
 
-// readChunks reads the chunks from to to, inclusive, of those that there are.
+// completeOld is complete for a row without a seal, which is checked by the document's hash.
+func (l *library) completeOld(s *stored) {
+	l.complete(s)
+	if s.damaged == nil && (s.chunks < 0 || s.chunks > MaxChunks || len(s.hash) != 2*hashBytes ||
+		!bytes.Equal(hashOf(&s.document)[:hashBytes], s.hash[:hashBytes])) {
+		s.damaged = fmt.Errorf("%w: its hash is wrong", errPacked)
+	}
+}
+
+// readChunks reads the chunks from to to, inclusive, of those that there are. Those that cannot be read are marked.
 func (l *library) readChunks(ctx context.Context, s *stored, from, to int) ([]index.Chunk, error) {
 	from, to = max(from, 0), min(to, s.chunks-1)
 	if from > to {
 		return nil, nil
 	}
+	chunks := make([]index.Chunk, to-from+1)
+	for i := range chunks {
+		chunks[i].Damaged = true
+	}
+	return chunks, l.fillChunks(ctx, s, from, chunks)
+}
+
+// fillChunks reads the chunks from from on into chunks. Where the database itself is damaged, each half is tried alone.
+func (l *library) fillChunks(ctx context.Context, s *stored, from int, chunks []index.Chunk) error {
+	err := l.eachGroup(ctx, s, from, from+len(chunks)-1, func(key int64, body []byte) {
+		group, err := l.packer.unpackGroup(body, key, s.hash)
+		if err != nil {
+			return
+		}
+		first := int(key&ordinalMask) - from
+		for i := max(0, -first); i < len(group) && first+i < len(chunks); i++ {
+			chunks[first+i] = group[i]
+		}
+	})
+	if !unreadable(err) {
+		return err
+	}
+	if len(chunks) == 1 {
+		chunks[0] = index.Chunk{Damaged: true}
+		return nil
+	}
+	half := len(chunks) / 2
+	if err := l.fillChunks(ctx, s, from, chunks[:half]); err != nil {
+		return err
+	}
+	return l.fillChunks(ctx, s, from+half, chunks[half:])
+}
+
+// eachGroup calls each for the rows that hold the chunks from to to.
+func (l *library) eachGroup(ctx context.Context, s *stored, from, to int, each func(key int64, body []byte)) error {
 	// The first group is the last one that begins at or before from.
 	if err := l.prepare(ctx, &l.chunksOf, `SELECT key, body FROM chunks WHERE key >= coalesce(
 		(SELECT max(key) FROM chunks WHERE key BETWEEN ? AND ?), 0) AND key BETWEEN ? AND ? ORDER BY key`); err != nil {
-		return nil, err
+		return err
 	}
 	begin := chunkKey(s.row, 0)
 	rows, err := l.chunksOf.QueryContext(context.WithoutCancel(ctx), begin, chunkKey(s.row, from), begin,
 		chunkKey(s.row, to))
 	if err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read chunks of document %q: %w", s.document.ID, err))
+		return sqlite.Explain(fmt.Errorf("read chunks of document %q: %w", s.document.ID, err))
 	}
 	defer func() { _ = rows.Close() }()
-	chunks := make([]index.Chunk, 0, to-from+1)
-	var key int64
+	var key, last int64
 	var body sql.RawBytes
 	for rows.Next() {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		if err := rows.Scan(&key, &body); err != nil {
-			return nil, sqlite.Explain(fmt.Errorf("read chunks of document %q: %w", s.document.ID, err))
+			return sqlite.Explain(fmt.Errorf("read chunks of document %q: %w", s.document.ID, err))
 		}
-		group, err := l.packer.unpackChunks(body)
-		if err != nil {
-			return nil, fmt.Errorf("read chunks of document %q: %w", s.document.ID, err)
+		if key <= last {
+			return errOrder
 		}
-		for i := range group {
-			if number := int(key&ordinalMask) + i; number >= from && number <= to {
-				chunks = append(chunks, group[i])
-			}
-		}
+		last = key
+		each(key, body)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read chunks of document %q: %w", s.document.ID, err))
+		return sqlite.Explain(fmt.Errorf("read chunks of document %q: %w", s.document.ID, err))
 	}
-	if len(chunks) != to-from+1 {
-		return nil, fmt.Errorf("read chunks of document %q: %w: %d of %d are there", s.document.ID, errPacked,
-			len(chunks), to-from+1)
-	}
-	return chunks, nil
+	return nil
 }
 
-// whole reads a document with all its chunks.
-func (l *library) whole(ctx context.Context, s *stored) (index.Document, error) {
-	if err := l.complete(s); err != nil {
-		return index.Document{}, err
+// whole reads a document with all its chunks. lost: some of it, or all but its id, cannot be read.
+func (l *library) whole(ctx context.Context, s *stored) (document index.Document, lost bool, err error) {
+	if l.complete(s); s.damaged != nil {
+		return index.Document{ID: s.document.ID}, true, nil
 	}
-	document := s.document
-	chunks, err := l.readChunks(ctx, s, 0, s.chunks-1)
-	document.Chunks = chunks
-	return document, err
+	document = s.document
+	document.Chunks, err = l.readChunks(ctx, s, 0, s.chunks-1)
+	return document, slices.ContainsFunc(document.Chunks, isDamaged), err
 }
+
+func isDamaged(chunk index.Chunk) bool { return chunk.Damaged }
 
 // ids calls each for the id of every document, ascending.
 func (l *library) ids(ctx context.Context, each func(id string) error) error {
@@ -219,7 +280,14 @@ func (l *library) ids(ctx context.Context, each func(id string) error) error {
 	if err != nil {
 		return sqlite.Explain(fmt.Errorf("list documents: %w", err))
 	}
-	return eachText(ctx, rows, each)
+	last := ""
+	return eachText(ctx, rows, func(id string) error {
+		if id <= last {
+			return errOrder
+		}
+		last = id
+		return each(id)
+	})
 }
 
 func eachText(ctx context.Context, rows *sql.Rows, each func(text string) error) error {
@@ -275,13 +343,15 @@ func (s *storer) exec(ctx context.Context, text string, args ...any) (sql.Result
 	return result, nil
 }
 
-// put stores a document in the place of old (nil: it is new). groups are its packed chunks.
-func (s *storer) put(ctx context.Context, d *index.Document, hash []byte, groups []packedGroup, old *stored) error {
+// put stores the document of an item.
+func (s *storer) put(ctx context.Context, i *item) error {
+	d, old := i.put, i.old
 	packed, err := s.packer.packDetail(d)
 	if err != nil {
 		return err
 	}
-	values := []any{hash, d.ID, d.Source, d.Origin, d.Title, d.Link, d.Type, micros(d.CreatedAt), micros(d.UpdatedAt),
+	packed = seal(packed, documentKey(&stored{hash: i.hash, chunks: len(d.Chunks), document: *d}))
+	values := []any{i.hash, d.ID, d.Source, d.Origin, d.Title, d.Link, d.Type, micros(d.CreatedAt), micros(d.UpdatedAt),
 		d.Hidden, len(d.Chunks), packed}
 	var row int64
 	if old == nil {
@@ -310,21 +380,21 @@ func (s *storer) put(ctx context.Context, d *index.Document, hash []byte, groups
 			return err
 		}
 	}
-	if old != nil && sameChunks(old.hash, hash) {
+	if i.sameText {
 		return nil
 	}
-	return s.putChunks(ctx, row, groups, old)
+	return s.putChunks(ctx, row, i)
 }
 
-func (s *storer) putChunks(ctx context.Context, row int64, groups []packedGroup, old *stored) error {
-	if old != nil {
+func (s *storer) putChunks(ctx context.Context, row int64, i *item) error {
+	if i.old != nil {
 		if err := s.removeChunks(ctx, row); err != nil {
 			return err
 		}
 	}
-	for _, group := range groups {
+	for _, group := range i.groups {
 		if _, err := s.exec(ctx, "INSERT INTO chunks (key, body) VALUES (?, ?)", chunkKey(row, group.first),
-			group.body); err != nil {
+			group.sealed(row, i.hash)); err != nil {
 			return err
 		}
 	}

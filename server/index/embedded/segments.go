@@ -41,7 +41,10 @@ func (p *pool[T]) acquire(name string) (*openFile[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the index: %w", err)
 	}
-	reader, err := p.read(name, data)
+	var reader T
+	if err = checkName(name, data); err == nil {
+		reader, err = p.read(name, data)
+	}
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("open the index: %w", err)
@@ -67,7 +70,8 @@ func (p *pool[T]) drop(file *openFile[T]) {
 // damagedError names the segments of a manifest that cannot be used.
 type damagedError struct {
 	ids     []int64
-	missing bool // all of them for want of the file, as when another process has just merged them
+	names   []string // of the files, as far as the error was made with the manifest at hand
+	missing bool     // all of them for want of the file, as when another process has just merged them
 	cause   error
 	// manifest is the number of the manifest that names them; -1 when they were found by searching.
 	manifest int64

@@ -31,6 +31,8 @@ type snapshot struct {
 	retired []*view // views that turned out to be damaged; what was found through them may still be in use
 
 	reading sync.Mutex // held while the transaction of a view is used
+
+	damaged damages
 }
 
 // Snapshot implements index.Index.
@@ -83,26 +85,31 @@ func (s *snapshot) renew(ctx context.Context, damaged *view) error {
 	return nil
 }
 
-// search runs ask, and once again after the index was repaired if it was damaged.
+// search runs ask, and again after the index was repaired if it was damaged, or without the damaged segments if it cannot
+// be repaired.
 func (s *snapshot) search(ctx context.Context, ask func(*lexical.Searcher) error) error {
 	s.open.RLock()
 	defer s.open.RUnlock()
 	if s.closed {
 		return errClosed
 	}
-	shown := s.current()
-	err := askSafely(shown, ask)
-	damaged := s.index.damageIn(shown.state, err)
-	if damaged == nil {
-		return err
+	for tries := 0; ; tries++ {
+		shown := s.current()
+		err := askSafely(shown, ask)
+		damaged := s.index.damageIn(shown.state, err)
+		if damaged == nil || tries > len(shown.state.parts)+openRepairs {
+			return err
+		}
+		if err := s.index.repair(ctx, damaged); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s.index.states.exclude(shown.state, damaged)
+		}
+		if err := s.renew(ctx, shown); err != nil {
+			return err
+		}
 	}
-	if err := s.index.repair(ctx, damaged); err != nil {
-		return err
-	}
-	if err := s.renew(ctx, shown); err != nil {
-		return err
-	}
-	return askSafely(s.current(), ask)
 }
 
 // askSafely turns a fault in a mapped file that was cut off into an error.
@@ -132,40 +139,39 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (index.Result,
 	return result, nil
 }
 
-// Nearest implements index.Snapshot. Vectors that turn out to be damaged are restored first.
+// Nearest implements index.Snapshot. Vectors that turn out to be damaged are restored first; where that is not possible
+// the other segments' are searched.
 func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) ([]index.Hit, error) {
-	hits, lost, err := s.nearest(ctx, wanted, query)
-	if len(lost) > 0 {
+	for tries := 0; ; tries++ {
 		shown := s.current()
-		if err := s.index.healVectors(ctx, shown.state, lost, err); err != nil {
-			return nil, fmt.Errorf("search by vector: %w", err)
+		var hits []index.Hit
+		var lost string
+		var damage error
+		err := s.search(ctx, func(searcher *lexical.Searcher) error {
+			var err error
+			hits, err = searcher.Nearest(ctx, wanted, query)
+			if lost = lostVectors(shown.state, err); lost != "" {
+				damage = err
+				return nil // the segments are sound
+			}
+			return err
+		})
+		if err != nil || lost != "" && tries > len(shown.state.parts) {
+			return nil, fmt.Errorf("search by vector: %w", errors.Join(err, damage))
+		}
+		if lost == "" {
+			return hits, nil
+		}
+		if err := s.index.healVectors(ctx, shown.state, []string{lost}, damage); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			s.index.states.excludeVectors(shown.state, []string{lost}, damage)
 		}
 		if err := s.renew(ctx, shown); err != nil {
 			return nil, fmt.Errorf("search by vector: %w", err)
 		}
-		hits, _, err = s.nearest(ctx, wanted, query)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("search by vector: %w", err)
-	}
-	return hits, nil
-}
-
-// nearest returns the segments whose vectors could not be read beside the error.
-func (s *snapshot) nearest(ctx context.Context, wanted index.Vector, query index.Query) (hits []index.Hit,
-	lost []string, err error) {
-	var damage error
-	err = s.search(ctx, func(searcher *lexical.Searcher) (err error) {
-		if lost, damage = lostVectors(s.current().state, wanted.Model, nil); lost != nil {
-			return nil
-		}
-		hits, err = searcher.Nearest(ctx, wanted, query)
-		if lost, damage = lostVectors(s.current().state, wanted.Model, err); lost != nil {
-			return nil // the segments are sound
-		}
-		return err
-	})
-	return hits, lost, errors.Join(err, damage)
 }
 
 // matched counts under the protection of its snapshot.
@@ -244,14 +250,15 @@ func (s *snapshot) read(ask func(*view, *library) error) error {
 // Documents implements index.Snapshot.
 func (s *snapshot) Documents(ctx context.Context, ids []string, access index.Access) ([]index.Stored, error) {
 	found := make([]index.Stored, 0, len(ids))
-	err := s.read(func(_ *view, library *library) error {
+	err := s.read(func(shown *view, _ *library) error {
 		for _, id := range ids {
-			document, err := library.recall(ctx, id)
+			document, err := s.admitted(ctx, shown, id, access)
 			if err != nil {
 				return err
 			}
-			if document != nil && admits(access, &document.document) {
-				found = append(found, index.Stored{Document: document.document, ChunkCount: document.chunks})
+			if document != nil {
+				found = append(found, index.Stored{Document: document.document, ChunkCount: document.chunks,
+					Damaged: document.damaged != nil})
 			}
 		}
 		return nil
@@ -265,15 +272,20 @@ func (s *snapshot) Documents(ctx context.Context, ids []string, access index.Acc
 // Chunks implements index.Snapshot.
 func (s *snapshot) Chunks(ctx context.Context, id string, from, to int, access index.Access) ([]index.Chunk, error) {
 	var chunks []index.Chunk
-	err := s.read(func(_ *view, library *library) error {
-		document, err := library.recall(ctx, id)
-		if err != nil {
+	err := s.read(func(shown *view, library *library) error {
+		document, err := s.admitted(ctx, shown, id, access)
+		switch {
+		case err != nil:
 			return err
-		}
-		if document == nil || !admits(access, &document.document) {
+		case document == nil:
 			return fmt.Errorf("document %q: %w", id, index.ErrNotFound)
+		case document.damaged != nil:
+			return fmt.Errorf("document %q: %w: %w", id, index.ErrDamaged, document.damaged)
 		}
 		chunks, err = library.readChunks(ctx, document, from, to)
+		if damage, ok := damageOf(document, max(from, 0), chunks); ok {
+			s.damaged.add(damage)
+		}
 		return err
 	})
 	return chunks, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 
 	"quarry/server/index/lexical"
@@ -67,6 +68,7 @@ func (p *part) statistics() (*segment.Delta, error) {
 type state struct {
 	manifest int64
 	parts    []*part
+	lost     *damagedError // segments that the manifest names and that cannot be used; nil: none
 	searcher func() (*lexical.Searcher, error)
 	users    int // guarded by states.mutex
 }
@@ -120,8 +122,9 @@ type states struct {
 	pool    *pool[*segment.Reader]
 	vectors *pool[*vector.File]
 
-	mutex  sync.Mutex
-	newest *state
+	mutex    sync.Mutex
+	newest   *state
+	excluded map[string]error // files that are damaged and cannot be repaired now, and why
 }
 
 // acquire returns the state that a manifest describes, which is read through q, to be given back with drop. Errors:
@@ -133,7 +136,7 @@ func (s *states) acquire(ctx context.Context, q querier, manifest int64) (*state
 		s.newest.users++
 		return s.newest, nil
 	}
-	parts, err := s.load(ctx, q)
+	parts, lost, err := s.load(ctx, q)
 	if err != nil {
 		s.dropParts(parts)
 		var damaged *damagedError
@@ -143,6 +146,7 @@ func (s *states) acquire(ctx context.Context, q querier, manifest int64) (*state
 		return nil, err
 	}
 	loaded := newState(manifest, parts)
+	loaded.lost = lost
 	if s.newest == nil || s.newest.manifest < manifest {
 		if s.newest != nil {
 			s.release(s.newest)
@@ -187,29 +191,80 @@ func (s *states) dropParts(parts []*part) {
 	}
 }
 
-// load reads the manifest and opens its segments. When some cannot be used it returns the others with a *damagedError.
-func (s *states) load(ctx context.Context, q querier) ([]*part, error) {
+// exclude lets searches go on without damaged segments that cannot be repaired now.
+func (s *states) exclude(shown *state, damaged *damagedError) {
+	s.excludeFiles(damaged.names, damaged)
+	for _, p := range shown.parts {
+		if slices.Contains(damaged.ids, p.id) {
+			s.excludeFiles([]string{p.name}, damaged)
+		}
+	}
+}
+
+// excludeVectors lets searches go on without the damaged vectors of segments.
+func (s *states) excludeVectors(shown *state, segments []string, cause error) {
+	for _, p := range shown.parts {
+		if p.vectors != nil && slices.Contains(segments, p.name) {
+			s.excludeFiles([]string{p.vectors.name}, cause)
+		}
+	}
+}
+
+// include tries the excluded files again.
+func (s *states) include() {
+	s.mutex.Lock()
+	s.excluded = nil
+	s.mutex.Unlock()
+	s.forget()
+}
+
+func (s *states) isExcluded(name string) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.excluded[name] != nil
+}
+
+func (s *states) excludeFiles(names []string, cause error) {
+	s.mutex.Lock()
+	if s.excluded == nil {
+		s.excluded = make(map[string]error)
+	}
+	for _, name := range names {
+		s.excluded[name] = cause
+	}
+	s.mutex.Unlock()
+	s.forget()
+}
+
+// load reads the manifest and opens its segments, but for those that are excluded, which it returns as lost. When others
+// cannot be used it returns the rest with a *damagedError.
+func (s *states) load(ctx context.Context, q querier) (usable []*part, lost *damagedError, err error) {
 	parts, err := readManifest(ctx, q)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var damaged *damagedError
-	usable := parts[:0]
 	for _, p := range parts {
+		if cause := s.excluded[p.name]; cause != nil {
+			lost = lost.add(p.id, cause)
+			lost.names = append(lost.names, p.name)
+			continue
+		}
 		if err := s.complete(ctx, q, p); err != nil {
 			if !isDamage(err) {
 				s.dropParts(usable)
-				return nil, err
+				return nil, nil, err
 			}
 			damaged = damaged.add(p.id, err)
+			damaged.names = append(damaged.names, p.name)
 			continue
 		}
 		usable = append(usable, p)
 	}
 	if damaged != nil {
-		return usable, damaged
+		return usable, lost, damaged
 	}
-	return usable, nil
+	return usable, lost, nil
 }
 
 // complete opens a part's segment and reads its records, as far as the newest state does not have them.
@@ -286,8 +341,8 @@ func readDeletes(ctx context.Context, q querier, p *part) error {
 		if err := rows.Scan(&record.number, &record.since, &bitmap, &record.delta); err != nil {
 			return sqlite.Explain(fmt.Errorf("read deletes: %w", err))
 		}
-		if err := readBitmap(record.bitmap, bitmap, p.documents); err != nil {
-			return fmt.Errorf("read what was deleted from segment %s: %w", p.name, err)
+		if err := record.read(bitmap, p); err != nil {
+			return fmt.Errorf("read what was deleted from segment %s: %w: %w", p.name, segment.ErrDamaged, err)
 		}
 		p.records = append(p.records, record)
 		p.deleted.Or(record.bitmap)
@@ -301,15 +356,22 @@ func readDeletes(ctx context.Context, q querier, p *part) error {
 	return nil
 }
 
-func readBitmap(bitmap *roaring.Bitmap, data []byte, documents int) error {
-	if err := bitmap.UnmarshalBinary(data); err != nil {
-		return fmt.Errorf("%w: %w", segment.ErrDamaged, err)
+// read takes the bitmap and the statistics out of their seals.
+func (r *deleteRecord) read(bitmap []byte, p *part) (err error) {
+	if r.delta, err = unsealOld(r.delta, deletesKey(p.id, r.number, 'd')); err != nil {
+		return err
 	}
-	if err := bitmap.Validate(); err != nil {
-		return fmt.Errorf("%w: %w", segment.ErrDamaged, err)
+	if bitmap, err = unsealOld(bitmap, deletesKey(p.id, r.number, 'b')); err != nil {
+		return err
 	}
-	if !bitmap.IsEmpty() && int64(bitmap.Maximum()) >= int64(documents) {
-		return fmt.Errorf("%w: a deleted document that is not there", segment.ErrDamaged)
+	if err := r.bitmap.UnmarshalBinary(bitmap); err != nil {
+		return err
+	}
+	if err := r.bitmap.Validate(); err != nil {
+		return err
+	}
+	if !r.bitmap.IsEmpty() && int64(r.bitmap.Maximum()) >= int64(p.documents) {
+		return errors.New("a deleted document that is not there")
 	}
 	return nil
 }

@@ -37,6 +37,9 @@ func (s *states) openVectors(p *part) error {
 	if p.vectors == nil {
 		return nil
 	}
+	if p.vectors.failed = s.excluded[p.vectors.name]; p.vectors.failed != nil {
+		return nil
+	}
 	p.vectors.file, p.vectors.failed = s.vectors.acquire(p.vectors.name)
 	if p.vectors.failed != nil && !isDamage(p.vectors.failed) {
 		s.pool.drop(p.segment)
@@ -104,8 +107,11 @@ func (e *embeddings) close() { _ = e.statement.Close() }
 func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error) {
 	var raw []byte
 	err := e.statement.QueryRowContext(context.WithoutCancel(ctx), e.model.id, key[:]).Scan(&raw)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && len(raw) != 4*e.model.dimensions {
-		return nil, nil
+	if err == nil && len(raw) != 4*e.model.dimensions {
+		raw, err = unseal(raw, key[:])
+	}
+	if errors.Is(err, sql.ErrNoRows) || errors.Is(err, errPacked) || err == nil && len(raw) != 4*e.model.dimensions {
+		return nil, nil // what is damaged is embedded again
 	}
 	if err != nil {
 		return nil, sqlite.Explain(fmt.Errorf("read vectors: %w", err))
@@ -120,6 +126,10 @@ func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error
 // add puts the vectors of a document's chunks into a file; first is the number of its first chunk in the segment.
 func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *index.Document) error {
 	for i := range d.Chunks {
+		if d.Chunks[i].Damaged {
+			b.Missing++
+			continue
+		}
 		key := keyOf(embeddedText(d, i))
 		values, err := e.find(ctx, key)
 		if err != nil {

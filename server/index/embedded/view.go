@@ -27,7 +27,8 @@ type view struct {
 	close   func()
 }
 
-// openView opens a view of the newest state. A damaged index is repaired first.
+// openView opens a view of the newest state. A damaged index is repaired first; where that is not possible the view does
+// without the damaged files.
 func (x *Index) openView(ctx context.Context) (*view, error) {
 	var failure error
 	before, repairs := int64(-1), 0
@@ -35,6 +36,11 @@ func (x *Index) openView(ctx context.Context) (*view, error) {
 		opened, err := x.tryView(ctx)
 		damaged := x.damageOf(err)
 		if damaged == nil {
+			if err == nil && repairs < openRepairs && x.healsVectors(ctx, opened) {
+				repairs++
+				opened.close()
+				continue
+			}
 			return opened, err
 		}
 		if failure = err; ctx.Err() != nil {
@@ -46,12 +52,50 @@ func (x *Index) openView(ctx context.Context) (*view, error) {
 			before = damaged.manifest
 			continue
 		}
-		if repairs == openRepairs {
-			break
+		if repairs++; repairs <= openRepairs {
+			err = x.repair(ctx, damaged)
 		}
-		repairs++
-		if err := x.repair(ctx, damaged); err != nil {
-			return nil, err
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			x.log.Warn("searching goes on without the damaged part of the index", "error", err)
+			x.states.exclude(&state{}, damaged)
+		}
+	}
+	return nil, fmt.Errorf("open the index: %w", failure)
+}
+
+// healsVectors restores the vectors of a view that cannot be read, and reports whether the view should be opened again.
+func (x *Index) healsVectors(ctx context.Context, shown *view) bool {
+	var lost []string
+	var cause error
+	for _, p := range shown.state.parts {
+		if p.vectors != nil && p.vectors.file == nil && !x.states.isExcluded(p.vectors.name) {
+			lost, cause = append(lost, p.name), p.vectors.failed
+		}
+	}
+	if len(lost) == 0 {
+		return false
+	}
+	if err := x.healVectors(ctx, shown.state, lost, cause); err != nil {
+		x.log.Warn("searching goes on without the damaged vectors", "error", err)
+		x.states.excludeVectors(shown.state, lost, cause)
+	}
+	return true
+}
+
+// openSound opens a view for a repair: what is damaged is an error.
+func (x *Index) openSound(ctx context.Context) (*view, error) {
+	var failure error
+	for range openAttempts {
+		opened, err := x.tryView(ctx)
+		damaged := x.damageOf(err)
+		if damaged == nil || !damaged.missing {
+			return opened, err
+		}
+		if failure = err; ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 	}
 	return nil, fmt.Errorf("open the index: %w", failure)

@@ -36,7 +36,7 @@ type change struct {
 
 // excludes reports whether a stored document belongs to others than who wants the change.
 func (c *change) excludes(old *stored) bool {
-	return old != nil && c.owns != nil && !c.owns(old.document.Origin)
+	return old != nil && c.owns != nil && !c.owns(old.origin())
 }
 
 // Write implements index.Index. A document that the batch both stores and deletes is stored; of two with one id the
@@ -247,13 +247,15 @@ type prepared struct {
 
 // item is one document of a write.
 type item struct {
-	id     string
-	old    *stored // nil: not stored yet
-	gone   segment.Delta
-	keep   bool // nothing changes; old must still be what was seen
-	put    *index.Document
-	hash   []byte
-	groups []packedGroup
+	id       string
+	old      *stored // nil: not stored yet
+	gone     segment.Delta
+	unread   bool // old is damaged: gone is to be read out of the index
+	keep     bool // nothing changes; old must still be what was seen
+	put      *index.Document
+	hash     []byte
+	groups   []packedGroup
+	sameText bool // the stored chunks stay
 }
 
 func (p *prepared) nothing() bool {
@@ -288,43 +290,63 @@ func (p *prepared) add(ctx context.Context, library *library, c change) error {
 	if err != nil {
 		return err
 	}
-	i := item{id: c.id, old: old, put: c.put}
 	if c.excludes(old) {
 		if c.put != nil {
 			if p.owned == nil {
 				p.owned = make(map[string]string)
 			}
-			p.owned[c.id] = old.document.Origin
+			p.owned[c.id] = old.origin()
 		}
 		p.items = append(p.items, item{id: c.id, old: old, keep: true})
 		return nil
 	}
-	var whole index.Document
-	if old != nil && c.patch != nil {
-		if whole, err = library.whole(ctx, old); err != nil {
-			return err
-		}
-		document := patched(whole, c.patch)
-		i.put = &document
-	}
-	if i.put != nil {
+	i := item{id: c.id, old: old, put: c.put, keep: old == nil && c.put == nil}
+	if old != nil {
+		err = i.compare(ctx, library, c)
+	} else if i.put != nil {
 		i.hash = hashOf(i.put)
 	}
-	switch {
-	case old == nil:
-		i.keep = i.put == nil
-	case i.put != nil && slices.Equal(i.hash, old.hash):
-		i.keep = true
-	case c.patch == nil:
-		if whole, err = library.whole(ctx, old); err != nil {
-			return err
-		}
-	}
-	if old != nil && !i.keep {
-		i.gone = segment.DeltaOf(whole)
+	if err != nil {
+		return err
 	}
 	p.count(&i)
 	p.items = append(p.items, i)
+	return nil
+}
+
+// compare fills an item whose document is stored. What is stored and damaged is stored again even if it is the same; but
+// a patch keeps the chunks as they are: the ones that cannot be read stay known as damaged.
+func (i *item) compare(ctx context.Context, library *library, c change) error {
+	if c.put != nil {
+		i.hash = hashOf(c.put)
+		if i.old.damaged == nil && slices.Equal(i.hash, i.old.hash) {
+			var err error
+			if i.keep, err = library.intact(ctx, i.old); err != nil || i.keep {
+				return err
+			}
+			i.unread = true
+			return nil
+		}
+	}
+	whole, lost, err := library.whole(ctx, i.old)
+	if err != nil {
+		return err
+	}
+	i.unread = lost
+	switch {
+	case c.patch != nil && i.old.damaged != nil:
+		i.keep = true // nothing is known of it that could be kept
+	case c.patch != nil:
+		document := patched(whole, c.patch)
+		i.put = &document
+		i.hash = slices.Concat(hashOf(&document)[:hashBytes], i.old.hash[hashBytes:])
+		i.keep, i.sameText = slices.Equal(i.hash, i.old.hash), true
+	case c.put != nil:
+		i.sameText = !lost && sameChunks(i.old.hash, i.hash)
+	}
+	if !i.keep && !i.unread {
+		i.gone = segment.DeltaOf(whole)
+	}
 	return nil
 }
 
@@ -345,7 +367,7 @@ func (p *prepared) count(i *item) {
 func (x *Index) packTexts(ctx context.Context, ready *prepared) error {
 	for n := range ready.items {
 		i := &ready.items[n]
-		if i.keep || i.put == nil || i.old != nil && sameChunks(i.old.hash, i.hash) {
+		if i.keep || i.put == nil || i.sameText {
 			continue
 		}
 		groups, err := x.packer.packChunks(ctx, i.put.Chunks)

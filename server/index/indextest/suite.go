@@ -274,8 +274,8 @@ func checkDocuments(t *testing.T, s index.Snapshot, stored map[string]index.Docu
 			}
 			continue
 		}
-		if err != nil || fmt.Sprintf("%q", chunks) != fmt.Sprintf("%q", d.Chunks) {
-			t.Errorf("chunks of %s: %q (%v), want %q", id, chunks, err, d.Chunks)
+		if err != nil || fmt.Sprintf("%+v", chunks) != fmt.Sprintf("%+v", d.Chunks) {
+			t.Errorf("chunks of %s: %+v (%v), want %+v", id, chunks, err, d.Chunks)
 		}
 		if len(got) == 0 || got[0].ID != id {
 			t.Fatalf("%s is missing or out of order", id)

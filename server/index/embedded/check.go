@@ -1,0 +1,380 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"quarry/internal/guard"
+	"quarry/server/index"
+	"quarry/server/sqlite"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// checkedRows of documents are checked when not everything is: about half a second's work.
+	checkedRows = 100_000
+	// checkSlice rows are read in one transaction, so that a check holds up no checkpoint.
+	checkSlice   = 4096
+	checkWorkers = 2
+)
+
+// examination looks whether the chunks of a document are all there and as they were written, without unpacking them.
+type examination struct {
+	document *stored
+	next     int  // the chunk that the next group has to begin with
+	broken   bool // a group is not as it was written
+	old      bool // the groups have no seals: only the document's hash tells
+}
+
+func (e *examination) group(key int64, value []byte) {
+	_, count, err := openGroup(value, key, e.document.hash)
+	switch {
+	case err != nil:
+		e.broken = true
+	case count < 0:
+		e.old = true
+	case int(key&ordinalMask) != e.next:
+		e.broken = true
+	default:
+		e.next += count
+	}
+}
+
+// finish returns the damage of the document; ok is false when there is none.
+func (e *examination) finish(ctx context.Context, library *library) (damage index.Damage, ok bool, err error) {
+	if e.document.damaged == nil && !e.old && !e.broken && e.next == e.document.chunks {
+		return damage, false, nil
+	}
+	whole, _, err := library.whole(ctx, e.document)
+	if err != nil {
+		return damage, false, err
+	}
+	if damage, ok = damageOf(e.document, 0, whole.Chunks); ok {
+		return damage, true, nil
+	}
+	if e.old && !e.broken && slices.Equal(hashOf(&whole), e.document.hash) {
+		return damage, false, nil
+	}
+	damage.Reason = "its text is not what was stored"
+	return damage, true, nil
+}
+
+// intact reports whether a stored document can be read as it was written.
+func (l *library) intact(ctx context.Context, s *stored) (bool, error) {
+	_, damaged, err := l.examine(ctx, s)
+	return !damaged, err
+}
+
+func (l *library) examine(ctx context.Context, s *stored) (damage index.Damage, damaged bool, err error) {
+	e := examination{document: s}
+	if s.damaged == nil && s.chunks > 0 {
+		if err := l.eachGroup(ctx, s, 0, s.chunks-1, e.group); err != nil {
+			if !unreadable(err) {
+				return damage, false, err
+			}
+			e.broken = true
+		}
+	}
+	return e.finish(ctx, l)
+}
+
+// checkRun is one run of Check.
+type checkRun struct {
+	x       *Index
+	options index.CheckOptions
+	report  func(done, total int)
+
+	mutex    sync.Mutex
+	found    []index.Damage
+	done     int
+	total    int
+	pageLost error // the database cannot read one of its pages
+}
+
+// Check implements index.Index.
+func (x *Index) Check(ctx context.Context, options index.CheckOptions, report func(done, total int)) ([]index.Damage,
+	error) {
+	if report == nil {
+		report = func(int, int) {}
+	}
+	options.Repair = options.Repair && !x.ReadOnly()
+	c := &checkRun{x: x, options: options, report: report}
+	x.states.include()
+	var err error
+	if options.Documents != nil {
+		err = c.named(ctx)
+	} else {
+		err = c.everything(ctx)
+	}
+	if err != nil {
+		return c.found, fmt.Errorf("check the library: %w", err)
+	}
+	return c.found, nil
+}
+
+// named checks some documents.
+func (c *checkRun) named(ctx context.Context) error {
+	return c.x.reading(ctx, func(tx *sql.Tx) error {
+		library := newLibrary(tx, c.x.packer)
+		defer library.close()
+		for _, id := range c.options.Documents {
+			found, err := library.look(ctx, id)
+			if err != nil {
+				return err
+			}
+			if found == nil {
+				continue
+			}
+			damage, damaged, err := library.examine(ctx, found)
+			if err != nil {
+				return err
+			}
+			if damaged {
+				c.found = append(c.found, damage)
+			}
+		}
+		return nil
+	})
+}
+
+// everything checks all parts, and again after the database was repaired, as all that was found may have changed.
+func (c *checkRun) everything(ctx context.Context) error {
+	for tries := 0; ; tries++ {
+		err := c.pass(ctx)
+		if err != nil && !c.unreadable(err) {
+			return err
+		}
+		if c.pageLost == nil {
+			return nil
+		}
+		damage := index.Damage{Kind: index.DamagedDatabase, Reason: c.pageLost.Error(), Repaired: c.options.Repair}
+		switch {
+		case !c.options.Repair:
+			c.note(damage)
+			return nil
+		case tries == 0 && c.x.reindexed(ctx):
+		case tries <= 1:
+			if err := c.x.salvage(ctx); err != nil {
+				return err
+			}
+			damage.Reason += "; the damaged file is kept as " + c.x.db.Path() + damagedSuffix
+		default:
+			return c.pageLost
+		}
+		c.found, c.pageLost, c.done, c.options.Full = []index.Damage{damage}, nil, 0, true
+	}
+}
+
+// pass checks the database, then the files that are derived from it, then that both hold the same documents.
+func (c *checkRun) pass(ctx context.Context) error {
+	if err := c.database(ctx); err != nil || c.pageLost != nil {
+		return err
+	}
+	if err := c.files(ctx); err != nil {
+		return err
+	}
+	return c.agreement(ctx)
+}
+
+// reading runs f in a transaction that only reads.
+func (x *Index) reading(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return sqlite.Explain(fmt.Errorf("read the library: %w", err))
+	}
+	defer func() { _ = tx.Rollback() }()
+	return f(tx)
+}
+
+// database checks the rows of all documents, or of a part of them.
+func (c *checkRun) database(ctx context.Context) error {
+	if c.options.Full {
+		if err := c.structure(ctx); err != nil {
+			return err
+		}
+	}
+	var first, last, from int64
+	err := c.x.reading(ctx, func(tx *sql.Tx) error {
+		row := tx.QueryRowContext(context.WithoutCancel(ctx),
+			"SELECT coalesce(min(row), 0), coalesce(max(row), -1) FROM documents")
+		if err := row.Scan(&first, &last); err != nil {
+			return sqlite.Explain(fmt.Errorf("look for documents: %w", err))
+		}
+		row = tx.QueryRowContext(context.WithoutCancel(ctx), "SELECT next FROM checks WHERE part = 'documents'")
+		if err := row.Scan(&from); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return sqlite.Explain(fmt.Errorf("look how far the check is: %w", err))
+		}
+		return nil
+	})
+	if c.unreadable(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	end := last + 1
+	if !c.options.Full && end-first > checkedRows {
+		if from < first || from >= end {
+			from = first
+		}
+		first, end = from, min(end, from+checkedRows)
+		defer func() { c.noteProgress(ctx, end) }()
+	}
+	c.total = int(end - first)
+	return c.rows(ctx, first, end)
+}
+
+// noteProgress remembers where the next check goes on. Without it the same part is checked again.
+func (c *checkRun) noteProgress(ctx context.Context, next int64) {
+	if c.x.ReadOnly() || ctx.Err() != nil {
+		return
+	}
+	err := c.x.db.Update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(context.WithoutCancel(ctx), `INSERT INTO checks (part, next) VALUES ('documents', ?)
+			ON CONFLICT (part) DO UPDATE SET next = excluded.next`, next)
+		return err
+	})
+	if err != nil {
+		c.x.log.Warn("the progress of the check could not be noted", "error", err)
+	}
+}
+
+// unreadable notes that a page of the database is damaged.
+func (c *checkRun) unreadable(err error) bool {
+	if !unreadable(err) {
+		return false
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.pageLost == nil {
+		c.pageLost = err
+	}
+	return true
+}
+
+// reindexed makes the indexes of the database again, and reports whether that was enough.
+func (x *Index) reindexed(ctx context.Context) bool {
+	again := checkRun{x: x}
+	return x.reindex(ctx) == nil && again.structure(ctx) == nil && again.pageLost == nil
+}
+
+// structure has the database check itself: its pages, and that its indexes agree with its tables.
+func (c *checkRun) structure(ctx context.Context) error {
+	rows, err := c.x.db.Reader.QueryContext(ctx, "PRAGMA integrity_check(1)")
+	if err == nil {
+		err = eachText(ctx, rows, func(problem string) error {
+			if problem != "ok" {
+				c.unreadable(fmt.Errorf("%w: %s", index.ErrDamaged, problem))
+			}
+			return nil
+		})
+	}
+	if err = sqlite.Explain(err); err != nil && !c.unreadable(err) {
+		return fmt.Errorf("check the database: %w", err)
+	}
+	return nil
+}
+
+// rows checks the documents with row numbers from first to end, exclusive.
+func (c *checkRun) rows(ctx context.Context, first, end int64) error {
+	group, ctx := errgroup.WithContext(ctx)
+	begins := make(chan int64)
+	group.Go(guard.Err(func() error {
+		defer close(begins)
+		for from := first; from < end; from += checkSlice {
+			select {
+			case begins <- from:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	}))
+	for range checkWorkers {
+		group.Go(guard.Err(func() error {
+			for from := range begins {
+				to := min(from+checkSlice, end)
+				err := c.x.reading(ctx, func(tx *sql.Tx) error { return c.slice(ctx, tx, from, to) })
+				if err != nil && !c.unreadable(err) {
+					return err
+				}
+				c.mutex.Lock()
+				c.done += int(to - from)
+				c.report(c.done, c.total)
+				c.mutex.Unlock()
+			}
+			return nil
+		}))
+	}
+	return group.Wait()
+}
+
+// slice checks the documents of some rows: their rows and the groups of their chunks are read along each other.
+func (c *checkRun) slice(ctx context.Context, tx *sql.Tx, from, to int64) error {
+	library := newLibrary(tx, c.x.packer)
+	defer library.close()
+	statement := context.WithoutCancel(ctx)
+	groups, err := tx.QueryContext(statement, "SELECT key, body FROM chunks WHERE key >= ? AND key < ? ORDER BY key",
+		chunkKey(from, 0), chunkKey(to, 0))
+	if err != nil {
+		return sqlite.Explain(fmt.Errorf("read chunks: %w", err))
+	}
+	defer func() { _ = groups.Close() }()
+	documents, err := tx.QueryContext(statement, "SELECT "+documentColumns+" FROM documents WHERE row >= ? AND row < ? ORDER BY row",
+		from, to)
+	if err != nil {
+		return sqlite.Explain(fmt.Errorf("read documents: %w", err))
+	}
+	defer func() { _ = documents.Close() }()
+	var key, last int64 = -1, -1
+	var body sql.RawBytes
+	for documents.Next() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		found, err := library.scan(documents)
+		if err != nil {
+			return sqlite.Explain(fmt.Errorf("read documents: %w", err))
+		}
+		if found.row <= last {
+			return errOrder
+		}
+		last = found.row
+		e := examination{document: found}
+		for key < chunkKey(found.row+1, 0) {
+			if key >= chunkKey(found.row, 0) {
+				e.group(key, body)
+			}
+			if !groups.Next() {
+				key = 1<<63 - 1
+				break
+			}
+			before := key
+			if err := groups.Scan(&key, &body); err != nil {
+				return sqlite.Explain(fmt.Errorf("read chunks: %w", err))
+			}
+			if key <= before {
+				return errOrder
+			}
+		}
+		damage, damaged, err := e.finish(ctx, library)
+		if err != nil {
+			return err
+		}
+		if damaged {
+			c.note(damage)
+		}
+	}
+	return sqlite.Explain(errors.Join(documents.Err(), groups.Err()))
+}
+
+func (c *checkRun) note(damage index.Damage) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.found = append(c.found, damage)
+}

@@ -1,0 +1,132 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"quarry/server/index"
+	"quarry/server/index/segment"
+)
+
+// damages collects the damage that the answers of a snapshot met. Safe for concurrent use.
+type damages struct {
+	mutex sync.Mutex
+	all   []index.Damage
+}
+
+func (d *damages) add(found index.Damage) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	for i := range d.all {
+		known := &d.all[i]
+		if known.Kind == found.Kind && known.ID == found.ID {
+			known.Chunks = append(known.Chunks, found.Chunks...)
+			slices.Sort(known.Chunks)
+			known.Chunks = slices.Compact(known.Chunks)
+			return
+		}
+	}
+	d.all = append(d.all, found)
+}
+
+func (d *damages) list() []index.Damage {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	return slices.Clone(d.all)
+}
+
+// Damage implements index.Snapshot.
+func (s *snapshot) Damage() []index.Damage {
+	s.open.RLock()
+	defer s.open.RUnlock()
+	if s.closed {
+		return nil
+	}
+	for _, damage := range s.current().damage() {
+		s.damaged.add(damage)
+	}
+	return s.damaged.list()
+}
+
+// damage lists what of the index a view has to do without.
+func (v *view) damage() (all []index.Damage) {
+	live := 0
+	if lost := v.state.lost; lost != nil {
+		for _, name := range lost.names {
+			all = append(all, index.Damage{Kind: index.DamagedSegment, ID: name, Reason: lost.Error()})
+		}
+	}
+	for _, p := range v.state.parts {
+		live += p.live()
+		if p.vectors != nil && p.vectors.file == nil {
+			all = append(all, index.Damage{Kind: index.DamagedVectors, ID: p.vectors.name, Reason: p.vectors.failed.Error()})
+		}
+	}
+	if v.state.lost == nil && live != v.meta.documents {
+		all = append(all, index.Damage{Kind: index.DamagedSegment,
+			Reason: fmt.Sprintf("the index holds %d of %d documents", live, v.meta.documents)})
+	}
+	return all
+}
+
+// damageOf describes a stored document that cannot be read, all of it or some chunks; ok is false when it can.
+func damageOf(s *stored, from int, chunks []index.Chunk) (damage index.Damage, ok bool) {
+	if s.damaged != nil {
+		return index.Damage{Kind: index.DamagedDocument, ID: s.document.ID, Reason: s.damaged.Error()}, true
+	}
+	damage = index.Damage{Kind: index.DamagedText, ID: s.document.ID, Origin: s.document.Origin, Reason: errPacked.Error()}
+	for i := range chunks {
+		if chunks[i].Damaged {
+			damage.Chunks = append(damage.Chunks, from+i)
+		}
+	}
+	return damage, len(damage.Chunks) > 0
+}
+
+// indexed returns a document that the index holds for somebody although it cannot be read; nil when the index does not
+// hold it either. Its rights are those in the index.
+func (v *view) indexed(id string, access index.Access) *stored {
+	p, ordinal, err := v.state.locate(id)
+	if err != nil || p == nil {
+		return nil // searches report the damage of a segment
+	}
+	admitted := false
+	err = segment.Protect(p.segment.reader.Name, func() error {
+		alone := make([]uint64, (p.documents+63)/64)
+		alone[ordinal/64] = 1 << (ordinal % 64)
+		holds := func(kind segment.FilterKind, value string) bool {
+			set, ok := p.segment.reader.Filter(kind, value)
+			return ok && set.CountIn(alone) > 0
+		}
+		admitted = !holds(segment.FilterHidden, "") && (access.All || slices.ContainsFunc(access.Terms, func(term string) bool {
+			return holds(segment.FilterAccess, term)
+		}))
+		return nil
+	})
+	if err != nil || !admitted {
+		return nil
+	}
+	return &stored{document: index.Document{ID: id}, damaged: fmt.Errorf("%w: it is indexed but not stored", errPacked)}
+}
+
+// admitted reads a document that somebody may see; nil when there is none. A damaged one has its id alone.
+func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access index.Access) (*stored, error) {
+	found, err := shown.library.recall(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if found != nil && found.damaged == nil {
+		if !admits(access, &found.document) {
+			return nil, nil
+		}
+		return found, nil
+	}
+	if found = shown.indexed(id, access); found == nil {
+		return nil, nil
+	}
+	damage, _ := damageOf(found, 0, nil)
+	s.damaged.add(damage)
+	return found, nil
+}

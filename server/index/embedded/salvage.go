@@ -1,0 +1,397 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/sqlite"
+)
+
+const (
+	salvageSuffix = ".salvage" // of the database that is made of what can be read
+	damagedSuffix = ".damaged" // of the copy that is kept of the damaged database
+	salvageTries  = 3
+	// maxSalvaged rows are read of a table without numbered rows: damaged pages may lead in circles.
+	maxSalvaged = 10_000_000
+	// namedLost documents of a lost library are named in the error.
+	namedLost = 10
+)
+
+// salvageTable is a table whose rows are copied. Rows of tables with a whole number as their key can be read behind a
+// damaged page; of others what comes before the first and after the last damaged page is.
+type salvageTable struct {
+	name, columns string
+	number        bool // the first column is the key, a whole number
+}
+
+// salvageTables are in the order in which rows refer to each other. The sets of documents are made again from these.
+func salvageTables() []salvageTable {
+	return []salvageTable{
+		{"documents", "row, hash, id, source, origin, title, link, type, created_at, updated_at, hidden, chunks, detail", true},
+		{"chunks", "key, body", true},
+		{"cursors", "key, value", false},
+		{"segments", "id, name, documents, bytes, deletes", true},
+		{"deletes", "segment, number, since, bitmap, delta", false},
+		{"embedding_models", "id, name, dimensions, current", true},
+		{"embeddings", "row, model, hash, vector", true},
+		{"vector_files", "segment, name, model, bytes", true},
+		{"refused_texts", "model, hash", false},
+	}
+}
+
+// salvage replaces a database with damaged pages by one that holds all rows that can be read. A copy of the damaged one is
+// kept beside it. A crash leaves the old one or the new one.
+func (x *Index) salvage(ctx context.Context) error {
+	path := x.db.Path()
+	if path == "" {
+		return fmt.Errorf("repair the library in memory: %w", index.ErrDamaged)
+	}
+	x.repairs.Lock()
+	defer x.repairs.Unlock()
+	x.log.Warn("the database is damaged; what can be read is kept", "database", path)
+	var err error
+	for range salvageTries {
+		if err = x.trySalvage(ctx, path); !errors.Is(err, errOvertaken) {
+			break
+		}
+	}
+	x.states.forget()
+	if err != nil {
+		return fmt.Errorf("repair the database: %w", err)
+	}
+	return nil
+}
+
+func (x *Index) trySalvage(ctx context.Context, path string) error {
+	made := path + salvageSuffix
+	if err := removeDatabase(made); err != nil {
+		return err
+	}
+	defer func() { _ = removeDatabase(made) }()
+	connection, err := x.db.Reader.Conn(ctx)
+	if err != nil {
+		return sqlite.Explain(err)
+	}
+	defer func() { _ = connection.Close() }()
+	before, err := dataVersion(ctx, connection)
+	if err != nil {
+		return err
+	}
+	if err := x.copyReadable(ctx, made); err != nil {
+		return err
+	}
+	return x.db.Replace(ctx, made, func() error {
+		after, err := dataVersion(ctx, connection)
+		if err == nil && after != before {
+			err = errOvertaken
+		}
+		return err
+	})
+}
+
+// dataVersion changes when another connection commits.
+func dataVersion(ctx context.Context, connection *sql.Conn) (version int64, err error) {
+	err = connection.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
+	return version, sqlite.Explain(err)
+}
+
+func removeDatabase(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove an unfinished repair: %w", err)
+		}
+	}
+	return nil
+}
+
+// copyReadable makes a database at path with all rows that can be read.
+func (x *Index) copyReadable(ctx context.Context, path string) error {
+	made, err := sqlite.Open(ctx, sqlite.Options{Path: path, Migrations: x.migrations, PageSize: pageSize})
+	if err != nil {
+		return err
+	}
+	return errors.Join(x.fillSalvage(ctx, made), made.Close())
+}
+
+func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
+	kept := x.db.Path() + damagedSuffix
+	if err := removeDatabase(kept); err != nil {
+		return err
+	}
+	damaged, err := x.db.CopyDamaged(ctx, kept, made)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = damaged.Close() }()
+	from, err := damaged.BeginTx(ctx, nil)
+	if err != nil {
+		return sqlite.Explain(err)
+	}
+	defer func() { _ = from.Rollback() }()
+	return made.Update(ctx, func(to *sql.Tx) error {
+		unlisted := false
+		for _, table := range salvageTables() {
+			lost, err := table.copy(ctx, from, to)
+			if err != nil {
+				return fmt.Errorf("copy table %s: %w", table.name, err)
+			}
+			unlisted = unlisted || lost && table.name == "segments"
+		}
+		if unlisted {
+			if err := x.nameUnlisted(ctx, to); err != nil {
+				return err
+			}
+		}
+		return x.completeSalvage(ctx, from, to)
+	})
+}
+
+// completeSalvage fills the tables that are made of others.
+func (x *Index) completeSalvage(ctx context.Context, from, to *sql.Tx) error {
+	if m, err := readMeta(ctx, from); err == nil {
+		if _, err := to.ExecContext(ctx, "UPDATE meta SET store = ?, generation = ?, manifest = ?", m.store,
+			m.generation+1, m.manifest+1); err != nil {
+			return err
+		}
+	}
+	if _, err := to.ExecContext(ctx, `UPDATE meta SET (documents, chunks) =
+		(SELECT count(*), coalesce(sum(chunks), 0) FROM documents)`); err != nil {
+		return err
+	}
+	rows, err := to.QueryContext(ctx, "SELECT "+documentColumns+" FROM documents ORDER BY row")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	library := newLibrary(to, x.packer)
+	for rows.Next() {
+		found, err := library.scan(rows)
+		if err != nil {
+			return err
+		}
+		library.complete(found)
+		for _, set := range found.document.Sets {
+			if _, err := to.ExecContext(ctx, "INSERT OR IGNORE INTO document_sets (name, document) VALUES (?, ?)", set,
+				found.row); err != nil {
+				return err
+			}
+		}
+	}
+	return rows.Err()
+}
+
+// nameUnlisted looks into segments that the manifest has lost for documents that are lost, too. Some of them may have been
+// removed before: that is not known any more.
+func (x *Index) nameUnlisted(ctx context.Context, to *sql.Tx) error {
+	files, err := x.files.List()
+	if err != nil {
+		return err
+	}
+	parts, err := readManifest(ctx, to)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		delete(files, p.name)
+	}
+	for name := range files {
+		opened, err := x.pool.acquire(name)
+		if err != nil {
+			continue // damaged, or no segment
+		}
+		for ordinal := range opened.reader.Documents() {
+			id, err := opened.reader.DocumentID(ordinal)
+			if err != nil {
+				break
+			}
+			if err := insertDamaged(ctx, to, id); err != nil {
+				x.pool.drop(opened)
+				return err
+			}
+		}
+		x.pool.drop(opened)
+	}
+	return nil
+}
+
+// copy copies the rows that can be read and that the table takes; lost: there were others.
+func (t salvageTable) copy(ctx context.Context, from, to *sql.Tx) (lost bool, err error) {
+	columns := strings.Split(t.columns, ", ")
+	insert, err := to.PrepareContext(ctx, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES (?"+
+		strings.Repeat(", ?", len(columns)-1)+")")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = insert.Close() }()
+	store := func(values []any) {
+		_, err := insert.ExecContext(ctx, values...)
+		lost = lost || err != nil // a row that the table does not take is damaged
+	}
+	if t.number {
+		unread, err := t.copyNumbered(ctx, from, columns[0], len(columns), store)
+		return lost || unread, err
+	}
+	if _, err = eachRow(ctx, from, len(columns), nil, store, "SELECT "+t.columns+" FROM "+t.name); !unreadable(err) {
+		return lost, err
+	}
+	_, err = eachRow(ctx, from, len(columns), nil, store, "SELECT "+t.columns+" FROM "+t.name+" ORDER BY "+
+		strings.ReplaceAll(t.key(), ",", " DESC,")+" DESC")
+	if unreadable(err) {
+		err = nil
+	}
+	return true, err
+}
+
+// key names the columns of the key of a table that is kept in the order of it.
+func (t salvageTable) key() string {
+	switch t.name {
+	case "deletes":
+		return "segment, number"
+	case "refused_texts":
+		return "model, hash"
+	default:
+		return "key"
+	}
+}
+
+// copyNumbered reads on behind each row or page that cannot be read.
+func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, key string, columns int, store func([]any)) (
+	lost bool, err error) {
+	after := int64(math.MinInt64)
+	for {
+		last, err := eachRow(ctx, from, columns, &after, store, "SELECT "+t.columns+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key,
+			after)
+		if err == nil || !unreadable(err) {
+			return lost, err
+		}
+		after, lost = last, true
+		var more bool
+		if after, more, err = t.behind(ctx, from, key, after); err != nil || !more {
+			return true, err
+		}
+	}
+}
+
+// behind returns a key behind the first row after a key that cannot be read. Keys on a page that cannot be read are not
+// known, so it looks further and further, and then back.
+func (t salvageTable) behind(ctx context.Context, from *sql.Tx, key string, after int64) (next int64, more bool, err error) {
+	probe := func(key64 int64) (found int64, some, sound bool, err error) {
+		if ctx.Err() != nil {
+			return 0, false, false, ctx.Err()
+		}
+		row := from.QueryRowContext(ctx, "SELECT "+key+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key+" LIMIT 1", key64)
+		err = sqlite.Explain(row.Scan(&found))
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return 0, false, true, nil
+		case unreadable(err), err == nil && found <= key64:
+			return 0, false, false, nil
+		}
+		return found, err == nil, err == nil, err
+	}
+	found, some, sound, err := probe(after)
+	if err != nil || sound {
+		return found, some, err // its key can be read, the row cannot
+	}
+	after = max(after, 0)
+	bad, good := after, int64(math.MaxInt64)
+	for step := int64(1); step > 0 && after+step > 0; step *= 2 {
+		if _, _, sound, err = probe(after + step); err != nil {
+			return 0, false, err
+		}
+		if sound {
+			good = after + step
+			break
+		}
+		bad = after + step
+	}
+	for good-bad > 1 {
+		middle := bad + (good-bad)/2
+		if _, _, sound, err = probe(middle); err != nil {
+			return 0, false, err
+		}
+		if sound {
+			good = middle
+		} else {
+			bad = middle
+		}
+	}
+	return good, good < math.MaxInt64, nil
+}
+
+// eachRow yields the rows of a query. If they are numbered by their first column, after is the number that they come
+// behind, and the number of the last one is returned.
+func eachRow(ctx context.Context, q querier, columns int, after *int64, yield func([]any), query string, args ...any) (
+	last int64, err error) {
+	if after != nil {
+		last = *after
+	}
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return last, sqlite.Explain(err)
+	}
+	defer func() { _ = rows.Close() }()
+	values := make([]any, columns)
+	pointers := make([]any, columns)
+	for i := range values {
+		pointers[i] = &values[i]
+	}
+	for seen := 0; rows.Next(); {
+		if err := rows.Scan(pointers...); err != nil {
+			return last, sqlite.Explain(err)
+		}
+		if key, ok := values[0].(int64); ok && after != nil {
+			if key <= last {
+				return last, errOrder
+			}
+			last = key
+		}
+		if seen++; seen > maxSalvaged {
+			return last, errOrder
+		}
+		yield(values)
+	}
+	return last, sqlite.Explain(rows.Err())
+}
+
+// refuseLoss returns index.ErrLost when the database is missing or empty although there are segments: an empty library in
+// its place would hide that everything is lost. It names some of the documents that are still indexed.
+func refuseLoss(dir string) error {
+	info, err := os.Stat(filepath.Join(dir, databaseName))
+	if err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil // opening says what is wrong
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, segmentsFolder, "*"+segmentSuffix))
+	if err != nil || len(paths) == 0 {
+		return nil
+	}
+	var some []string
+	count := 0
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		reader, err := segment.Open(path, data)
+		if err != nil {
+			continue // vectors, or damaged
+		}
+		count += reader.Documents()
+		for n := 0; n < reader.Documents() && len(some) < namedLost; n++ {
+			if id, err := reader.DocumentID(n); err == nil {
+				some = append(some, id)
+			}
+		}
+	}
+	return fmt.Errorf("%w: %s; %d documents were in it, among them %s", index.ErrLost, filepath.Join(dir, databaseName), count,
+		strings.Join(some, ", "))
+}

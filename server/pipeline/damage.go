@@ -1,0 +1,60 @@
+package pipeline
+
+import (
+	"fmt"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// aroundDamage moves the center of a section to the nearest chunk that can be read; readable is false when none can.
+func aroundDamage(s section, chunks []index.Chunk) (_ section, readable bool) {
+	best := -1
+	distance := func(i int) int { return max(s.start+i-s.center.chunk, s.center.chunk-s.start-i) }
+	for i := range chunks {
+		if !chunks[i].Damaged && (best < 0 || distance(i) < distance(best)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return s, false
+	}
+	s.center.chunk = s.start + best
+	return s, true
+}
+
+// noteDamage tells what the answer lacks because it cannot be read.
+func (r *run) noteDamage() {
+	damage := r.snapshot.Damage()
+	if len(damage) == 0 {
+		return
+	}
+	var passages, documents int
+	var parts []string
+	files := false
+	for _, d := range damage {
+		switch d.Kind {
+		case index.DamagedText:
+			passages += len(d.Chunks)
+		case index.DamagedDocument:
+			documents++
+		default:
+			files = true
+		}
+	}
+	if passages > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s", passages, plural(passages, "passage", "passages")))
+	}
+	if documents > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s", documents, plural(documents, "document", "documents")))
+	}
+	if files {
+		parts = append(parts, "a part of the index")
+	}
+	remedy := ""
+	if r.Trusted {
+		remedy = "; repair it with: quarry sync --check"
+	}
+	r.note(wire.NoteDamaged, "the library is damaged: %s could not be read%s", strings.Join(parts, " and "), remedy)
+}

@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	driver "modernc.org/sqlite"
+)
+
+// Replace puts the content of the database at path into the place of this one, in one durable transaction: other
+// processes see either the old content or the new. It is for a database whose pages are damaged, which a transaction
+// could not write. unchanged is called while the write lock is held, before anything is replaced; its error ends the
+// replacement.
+func (db *DB) Replace(ctx context.Context, path string, unchanged func() error) error {
+	timeout := strconv.FormatInt(DefaultBusyTimeout.Milliseconds(), 10)
+	connector, err := driver.NewConnector(fileURI(db.path, parameters{"mode": "rw", "_busy_timeout": timeout,
+		"_synchronous": "FULL", "pragmas": "writable_schema(1),fullfsync(1),checkpoint_fullfsync(1)"}))
+	if err != nil {
+		return fmt.Errorf("replace %s: %w", db.path, err)
+	}
+	connection, err := connector.Connect(ctx)
+	if err != nil {
+		return Explain(fmt.Errorf("replace %s: %w", db.path, err))
+	}
+	err = restore(connection, fileURI(path, parameters{"mode": "ro"}), unchanged)
+	if err = errors.Join(err, connection.Close()); err != nil {
+		return Explain(fmt.Errorf("replace %s: %w", db.path, err))
+	}
+	return nil
+}
+
+func restore(connection any, source string, unchanged func() error) error {
+	target, ok := connection.(interface {
+		NewRestore(string) (*driver.Backup, error)
+	})
+	if !ok {
+		return errors.New("the driver cannot restore a database")
+	}
+	copying, err := target.NewRestore(source)
+	if err != nil {
+		return err
+	}
+	// The first step takes the write lock. What it and the others write counts when the last one is done.
+	more, err := copying.Step(1)
+	if err == nil {
+		err = unchanged()
+	}
+	if err == nil && more {
+		_, err = copying.Step(-1)
+	}
+	return errors.Join(err, copying.Finish())
+}
+
+// CopyDamaged copies a database page by page, whatever is on the pages, to a file at path, and opens the copy for
+// reading. The tables of the copy have the columns of those of schema, whatever the damaged schema says.
+func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB, error) {
+	source, err := db.Reader.Conn(ctx)
+	if err != nil {
+		return nil, Explain(fmt.Errorf("copy %s: %w", db.name(), err))
+	}
+	defer func() { _ = source.Close() }()
+	err = source.Raw(func(connection any) error { return backup(connection, fileURI(path, parameters{"mode": "rwc"})) })
+	if err != nil {
+		return nil, Explain(fmt.Errorf("copy %s: %w", db.name(), err))
+	}
+	if err := mendSchema(ctx, path, schema); err != nil {
+		return nil, Explain(fmt.Errorf("mend the schema of %s: %w", path, err))
+	}
+	connector, err := driver.NewConnector(fileURI(path, parameters{"mode": "ro", "pragmas": "writable_schema(1)"}))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// mendSchema gives the tables of the database at path the definitions that they have in another one.
+func mendSchema(ctx context.Context, path string, schema *DB) error {
+	connector, err := driver.NewConnector(fileURI(path, parameters{"mode": "rw", "_journal_mode": "DELETE", "pragmas": "writable_schema(1)"}))
+	if err != nil {
+		return err
+	}
+	damaged := sql.OpenDB(connector)
+	defer func() { _ = damaged.Close() }()
+	rows, err := schema.Reader.QueryContext(ctx, "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return err
+		}
+		if _, err := damaged.ExecContext(ctx, "UPDATE sqlite_schema SET type = 'table', tbl_name = name, sql = ? WHERE name = ?", text,
+			name); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
