@@ -44,9 +44,11 @@ func contractTypes() map[string]any {
 		"onyx/version.json":                wire.Version{},
 
 		"quarry/chunks.json":             wire.DocumentChunks{},
+		"quarry/chunks-damaged.json":     wire.DocumentChunks{},
 		"quarry/document-size-info.json": wire.DocumentSize{},
 		"quarry/facets.json":             wire.FacetCounts{},
 		"quarry/library-add.ndjson":      wire.LibraryEvent{},
+		"quarry/library-check.ndjson":    wire.LibraryEvent{},
 		"quarry/library-status.json":     wire.LibraryStatus{},
 		"quarry/new-token.json":          wire.NewAccessToken{},
 		"quarry/search.json":             wire.SearchResponse{},
@@ -316,7 +318,7 @@ func TestAdditionsByName(t *testing.T) {
 		{wire.DocumentChunks{}, "document chunks"},
 		{wire.DocumentInfo{}, "id title link source_type updated_at authors chunk_count outline"},
 		{wire.OutlineHeading{}, "level text chunk_ind"},
-		{wire.Chunk{}, "chunk_ind content heading_path"},
+		{wire.Chunk{}, "chunk_ind content heading_path damaged"},
 	}
 	for _, test := range tests {
 		got, want := slices.Sorted(maps.Keys(fieldsByKey(reflect.TypeOf(test.typ)))), strings.Fields(test.keys)

@@ -136,7 +136,12 @@ func (e *Error) localRemedy() string {
 		return "check who may write to the library's folder, or use another one: QUARRY_HOME or --library DIR"
 	case wire.CodeLibraryBusy:
 		return "wait for the other quarry to finish, then run it again"
+	case wire.CodeLibraryLost:
+		return "restore the database from a backup, or move the library's folder away and add your files again: quarry add PATH"
 	case wire.CodeLibraryDamaged:
+		if e.Path != "/library/sync" {
+			return "repair the library: quarry sync --check"
+		}
 		return "move the library's folder away and add your files again; quarry status shows where it is"
 	}
 	switch {

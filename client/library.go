@@ -26,6 +26,12 @@ func (c *Client) LibraryRemove(ctx context.Context, request wire.RemoveRequest,
 	return c.changeLibrary(ctx, "/library/remove", request, report)
 }
 
+// LibraryCheck looks for damage in the library; it reports as LibraryAdd does.
+func (c *Client) LibraryCheck(ctx context.Context, request wire.CheckRequest,
+	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	return c.changeLibrary(ctx, "/library/check", request, report)
+}
+
 // LibraryStatus tells what the library of this machine holds.
 func (c *Client) LibraryStatus(ctx context.Context) (*wire.LibraryStatus, error) {
 	status, err := fetched[wire.LibraryStatus](ctx, c, get("/library/status", nil))

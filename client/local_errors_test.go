@@ -13,7 +13,7 @@ func TestLocalLibraryErrorsSayWhatToDo(t *testing.T) {
 		wire.CodeDiskFull: "free some space", wire.CodeLibraryNewer: "newer quarry",
 		wire.CodeNetworkFileSystem: "local disk", wire.CodeLibraryReadOnly: "who may write",
 		wire.CodeLibraryOlder: "quarry sync",
-		wire.CodeLibraryBusy:  "wait", wire.CodeLibraryDamaged: "add your files again",
+		wire.CodeLibraryBusy:  "wait", wire.CodeLibraryDamaged: "sync --check", wire.CodeLibraryLost: "backup",
 	} {
 		e := &Error{Kind: Server, Status: 500, Code: code, Reason: "what happened", Method: "POST", Path: "/library/add", Local: true}
 		if !strings.Contains(e.Remedy(), want) || strings.Contains(e.Remedy(), "administrator") {

@@ -196,6 +196,7 @@ func requestTypes() map[string]any {
 		"POST /library/add":               wire.AddRequest{},
 		"POST /library/sync":              wire.SyncRequest{},
 		"POST /library/remove":            wire.RemoveRequest{},
+		"POST /library/check":             wire.CheckRequest{},
 
 		"PUT /manage/connector/{connector}/credential/{credential}": wire.PairRequest{},
 	}
@@ -241,7 +242,7 @@ func streams() map[string]any {
 	return map[string]any{
 		"POST /search": wire.SearchEvent{}, "POST /chat/send-chat-message": chatFailureOrStart{},
 		"POST /library/add": wire.LibraryEvent{}, "POST /library/sync": wire.LibraryEvent{},
-		"POST /library/remove": wire.LibraryEvent{},
+		"POST /library/remove": wire.LibraryEvent{}, "POST /library/check": wire.LibraryEvent{},
 	}
 }
 

@@ -187,14 +187,19 @@ func newConversant(t *testing.T, is setting, prefix string, seen *coverage) *con
 	if is.InProcess {
 		handler = w.server.Handler(directory.Owner(directory.DefaultTenant))
 	}
-	w.breakLibrary(is.Fault)
+	folder := w.folder()
+	if is.Fault == "damaged" {
+		w.damage(folder, garbled)
+	} else {
+		w.breakLibrary(is.Fault)
+	}
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	c := &conversant{world: w, url: server.URL, prefix: prefix, matcher: seen.matcher, seen: seen,
 		client: &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}}}
-	c.names = map[string]any{"eng": json.Number(fmt.Sprint(w.eng.ID)), "folder": filepath.ToSlash(w.folder())}
+	c.names = map[string]any{"eng": json.Number(fmt.Sprint(w.eng.ID)), "folder": filepath.ToSlash(folder)}
 	for who, secret := range w.tokens {
 		c.names["token_"+who] = secret
 	}

@@ -34,10 +34,19 @@ func stored(ctx context.Context, snapshot index.Snapshot, id string, access inde
 	if err != nil {
 		return index.Stored{}, err
 	}
-	if len(found) == 0 {
+	switch {
+	case len(found) == 0:
 		return index.Stored{}, detailed(http.StatusNotFound, documentNotFound)
+	case found[0].Damaged:
+		return index.Stored{}, damagedDocument()
 	}
 	return found[0], nil
+}
+
+// damagedDocument is the answer for a document, or a chunk of one, that is stored and cannot be read.
+func damagedDocument() failure {
+	return coded(http.StatusInternalServerError, wire.CodeDocumentDamaged,
+		"The document is damaged: it is stored, but cannot be read.")
 }
 
 // readChunks reads chunks from to to of a document that the caller may see.
@@ -79,7 +88,7 @@ func (s *Server) documentChunks(w http.ResponseWriter, r *http.Request, who dire
 			}
 			for i, c := range chunks {
 				answered.Chunks = append(answered.Chunks, wire.Chunk{
-					ChunkInd: from + i, Content: c.Text, HeadingPath: append([]string{}, c.Headings...),
+					ChunkInd: from + i, Content: c.Text, HeadingPath: append([]string{}, c.Headings...), Damaged: c.Damaged,
 				})
 			}
 		}
@@ -154,10 +163,12 @@ func (s *Server) chunkInfo(w http.ResponseWriter, r *http.Request, who directory
 			return detailed(http.StatusNotFound, chunkNotFound)
 		}
 		chunks, err := snapshot.Chunks(r.Context(), id, number, number, who.Access())
-		if err != nil && !errors.Is(err, index.ErrNotFound) {
+		switch {
+		case errors.Is(err, index.ErrDamaged) || len(chunks) > 0 && chunks[0].Damaged:
+			return damagedDocument()
+		case err != nil && !errors.Is(err, index.ErrNotFound):
 			return err
-		}
-		if len(chunks) == 0 {
+		case len(chunks) == 0:
 			return detailed(http.StatusNotFound, chunkNotFound)
 		}
 		return answer(w, wire.ChunkInfo{Content: chunks[0].Text, NumTokens: tokens.Estimate(chunks[0].Text)})

@@ -159,6 +159,7 @@ func libraryFailure(err error) *knownFailure {
 		{index.ErrOlder, http.StatusForbidden, wire.CodeLibraryOlder},
 		{index.ErrReadOnly, http.StatusForbidden, wire.CodeLibraryReadOnly},
 		{index.ErrBusy, http.StatusServiceUnavailable, wire.CodeLibraryBusy},
+		{index.ErrLost, http.StatusInternalServerError, wire.CodeLibraryLost},
 		{index.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},
 	} {
 		if errors.Is(err, known.err) {

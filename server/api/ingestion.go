@@ -49,7 +49,7 @@ func (s *Server) store(ctx context.Context, who directory.Principal, document in
 	if err != nil {
 		return index.Written{}, err
 	}
-	return documents.Write(ctx, index.Batch{Upsert: []index.Document{document}, Owns: directory.IsPosted})
+	return documents.Write(ctx, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
 }
 
 // decodeDocument reads the document of an ingestion request.

@@ -22,6 +22,7 @@ func (s *Server) libraryRoutes() []route {
 		{pattern: "POST /library/add", needs: identity, maxBody: 32 * megabyte, handle: s.libraryAdd},
 		{pattern: "POST /library/sync", needs: identity, maxBody: 32 * megabyte, handle: s.librarySync},
 		{pattern: "POST /library/remove", needs: identity, maxBody: 32 * megabyte, handle: s.libraryRemove},
+		{pattern: "POST /library/check", needs: identity, handle: s.libraryCheck},
 		{pattern: "GET /library/status", needs: identity, handle: s.libraryStatus},
 	}
 }
@@ -69,7 +70,7 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 			return err
 		}
 	}
-	return s.libraryWork(w, r, who, func(ctx context.Context, documents index.Index,
+	return s.libraryWork(w, r, who, true, func(ctx context.Context, documents index.Index,
 		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 		done, err := ingest.Add(ctx, documents, paths, options, report)
 		if err == nil {
@@ -110,12 +111,28 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 		return err
 	}
 	paths := absolutePaths(f, "paths")
+	much := checkAmount(f)
 	if err := f.failure(); err != nil {
 		return err
 	}
-	return s.libraryWork(w, r, who, func(ctx context.Context, documents index.Index,
+	return s.libraryWork(w, r, who, true, func(ctx context.Context, documents index.Index,
 		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+		if err := ingest.CheckAdded(ctx, documents, paths); err != nil && !errors.Is(err, index.ErrDamaged) {
+			return wire.LibraryEvent{}, err
+		}
+		mended, err := s.mend(ctx, documents, much, report)
+		if err != nil {
+			return mended, err
+		}
 		done, err := ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
+		if errors.Is(err, index.ErrDamaged) && much == wire.CheckPart {
+			// What was not looked at before is damaged.
+			if mended, err = s.mend(ctx, documents, wire.CheckFull, report); err == nil {
+				done, err = ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
+			}
+		}
+		done.Repaired, done.Damaged, done.Updated = mended.Repaired, mended.Damaged, done.Updated+mended.Updated
+		done.Removed, done.Unchanged = done.Removed+mended.Removed, max(0, done.Unchanged-mended.Updated)
 		if err == nil && done.Added+done.Updated+done.Removed > 0 {
 			err = s.matchSets(ctx, who, documents, "")
 		}
@@ -150,7 +167,7 @@ func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who direc
 	if err := f.failure(); err != nil {
 		return err
 	}
-	return s.libraryWork(w, r, who, func(ctx context.Context, documents index.Index,
+	return s.libraryWork(w, r, who, true, func(ctx context.Context, documents index.Index,
 		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 		return s.remove(ctx, who, documents, request, report)
 	})
@@ -180,16 +197,16 @@ func (s *Server) remove(ctx context.Context, who directory.Principal, documents 
 	return done, s.matchSets(ctx, who, documents, removed)
 }
 
-// libraryWork streams the progress of work, and at last what it did or what went wrong, exactly once.
-func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directory.Principal, do work) error {
-	documents, err := s.Index(r.Context(), who.Tenant, true)
+// libraryWork streams the progress of work, and at last what it did or what went wrong, exactly once. writes: it changes
+// the library.
+func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directory.Principal, writes bool, do work) error {
+	documents, err := s.Index(r.Context(), who.Tenant, writes)
 	if err != nil {
 		return err
 	}
 	out := newLines(w, wire.MediaTypeNDJSON)
 	done, err := do(r.Context(), documents, func(event wire.LibraryEvent) {
-		switch event.Type {
-		case wire.LibraryProgress, wire.LibrarySkipped, wire.LibraryAssumed, wire.LibraryEmbedding:
+		if event.Type != wire.LibraryDone && event.Type != wire.LibraryError {
 			out.send(event)
 		}
 	})

@@ -150,7 +150,8 @@ func TestInProcessRoutes(t *testing.T) {
 		directory.Anonymous(directory.DefaultTenant),
 		{Tenant: directory.DefaultTenant, UserID: "x", Email: "jo@acme.example", Admin: true, Permissions: directory.AllPermissions()},
 	} {
-		for _, target := range []string{"GET /library/status", "POST /library/add", "POST /library/sync", "POST /library/remove"} {
+		for _, target := range []string{"GET /library/status", "POST /library/add", "POST /library/sync", "POST /library/remove",
+			"POST /library/check"} {
 			method, path, _ := strings.Cut(target, " ")
 			if answer := w.call(w.server.Handler(who), "", method, path, `{}`); answer.Code != http.StatusNotFound {
 				t.Errorf("%s for %s: HTTP %d", target, who.Email, answer.Code)

@@ -71,6 +71,11 @@ func ownedBy(pair directory.CCPair) func(origin string) bool {
 	return func(origin string) bool { return origin == pair.Origin() }
 }
 
+// ownedByPosts reports whether a posted document may replace one with that origin; a damaged one may have been posted.
+func ownedByPosts(origin string) bool {
+	return origin == index.LostOrigin || directory.IsPosted(origin)
+}
+
 func documentsFrom(ctx context.Context, documents index.Index, origin string) ([]string, error) {
 	snapshot, err := documents.Snapshot(ctx)
 	if err != nil {
@@ -102,7 +107,7 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 		if terms, decided := pair.Terms(); decided {
 			document.Access = terms
 		}
-		now, err := documents.Write(ctx, index.Batch{Upsert: []index.Document{document}, Owns: directory.IsPosted})
+		now, err := documents.Write(ctx, index.Batch{Upsert: []index.Document{document}, Owns: ownedByPosts})
 		if err != nil {
 			return written, err
 		}

@@ -171,6 +171,15 @@ func Sync(ctx context.Context, idx index.Index, paths, own []string,
 	return newRun(ctx, idx, roots, own, report).run(ctx, withoutCovered(targets))
 }
 
+// CheckAdded returns ErrNotAdded for a path that Sync would refuse.
+func CheckAdded(ctx context.Context, idx index.Index, paths []string) error {
+	roots, err := loadRoots(ctx, idx)
+	if err == nil {
+		_, err = planSync(paths, roots)
+	}
+	return err
+}
+
 func planSync(paths []string, roots map[string]rootState) ([]*target, error) {
 	sorted := slices.Sorted(maps.Keys(roots))
 	var targets []*target

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"quarry/server/index"
 )
 
 // A document belongs to the outermost root around the file in its origin, or to the connector or the ingestion API that
@@ -69,5 +71,9 @@ func (t *target) owns(roots map[string]rootState) func(origin string) bool {
 		file := originOf(path.Join(t.path, t.start))
 		return func(origin string) bool { return origin == file }
 	}
-	return ownsBelow(outermost(roots, t.path))
+	owned := ownsBelow(outermost(roots, t.path))
+	if t.again {
+		return func(origin string) bool { return origin == index.LostOrigin || owned(origin) }
+	}
+	return owned
 }

@@ -330,6 +330,7 @@ type target struct {
 	force  bool   // also what was removed by hand
 	refill bool   // store what the library lacks and replace nothing of other files
 	fresh  bool   // the root was not known before
+	again  bool   // files are read even if they did not change
 	absorb []string
 	folder *os.Root // nil if the root is a file
 }

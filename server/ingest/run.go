@@ -188,6 +188,9 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 	for _, file := range files {
 		seen[file.path] = true
 		state, wasKnown := known[file.path]
+		if p.target.again {
+			state.print, state.hash = "", ""
+		}
 		planned := plannedFile{file: file, known: state}
 		switch {
 		case file.reason != "":

@@ -63,7 +63,7 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 	if goes != "" && !p.json && done.Added+done.Updated+done.Unchanged > 0 {
 		a.say("%s", goes)
 	}
-	return nil
+	return damageFailure(p.damage)
 }
 
 // localOnly refuses flags that name another place than this machine's library.
@@ -281,7 +281,8 @@ func isStoredID(ctx context.Context, c *client.Client, text string) bool {
 		return false
 	}
 	_, err := c.DocumentSize(ctx, text)
-	return err == nil
+	var failure *client.Error
+	return err == nil || errors.As(err, &failure) && failure.Code == wire.CodeDocumentDamaged
 }
 
 // isDocumentID tells an id, which begins with a scheme, from a path.
@@ -302,7 +303,7 @@ func isDocumentID(text string) bool {
 }
 
 func (a *app) syncCommand() *cobra.Command {
-	var watch bool
+	var watch, check bool
 	command := &cobra.Command{
 		Use:   "sync [PATH…]",
 		Short: "Update the local library from its files",
@@ -316,7 +317,14 @@ func (a *app) syncCommand() *cobra.Command {
 			sync := func(verb string) error {
 				return a.changeLibrary(ctx, verb, false,
 					func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-						return c.LibrarySync(ctx, wire.SyncRequest{Paths: paths}, report)
+						request := wire.SyncRequest{Paths: paths}
+						switch {
+						case verb == verbWatched:
+							request.Check = wire.CheckNone
+						case check:
+							request.Check = wire.CheckFull
+						}
+						return c.LibrarySync(ctx, request, report)
 					})
 			}
 			if watch {
@@ -325,6 +333,7 @@ func (a *app) syncCommand() *cobra.Command {
 			return sync(verbSynced)
 		},
 	}
+	command.Flags().BoolVar(&check, "check", false, "check all of a large library for damage, not only a part of it")
 	command.Flags().BoolVar(&watch, "watch", false, "stay, and take up changes as they are made")
 	return command
 }

@@ -27,6 +27,7 @@ const (
 	verbRemoved = "removed"
 	verbSynced  = "synchronised"
 	verbWatched = "synchronised again" // tells only what changed
+	verbChecked = "checked"
 )
 
 // progress shows the events of a change to the library: as JSON lines on standard output, as a bar on a terminal, or as
@@ -46,6 +47,8 @@ type progress struct {
 	assumed []wire.LibraryEvent // the first of them
 	guessed int                 // files whose encoding was assumed
 	kinds   map[string]int      // files of each such kind
+	checked wire.LibraryEvent   // the latest of type checking
+	damage  []jsonDamage
 	skipped int
 	over    bool
 	err     error // of writing
@@ -69,6 +72,10 @@ func (p *progress) event(event wire.LibraryEvent) {
 		if p.guessed++; p.guessed <= skipsShown {
 			p.assumed = append(p.assumed, event)
 		}
+	case wire.LibraryChecking:
+		p.checked = event
+	case wire.LibraryDamaged, wire.LibraryRepaired:
+		p.damage = append(p.damage, p.app.damageOf(event, true))
 	case wire.LibrarySkipped:
 		p.skipped++
 		if kind, notRead := wire.KindNotRead(event.Reason); notRead {
@@ -114,6 +121,11 @@ type (
 		Refused int    `json:"refused,omitempty"`
 		Reason  string `json:"reason,omitempty"`
 	}
+	jsonChecking struct {
+		Type  string `json:"type"`
+		Done  int    `json:"done"`
+		Total int    `json:"total"`
+	}
 	jsonStopped struct {
 		Type string `json:"type"`
 		Done int    `json:"done"`
@@ -125,6 +137,8 @@ type (
 		Removed   int    `json:"removed"`
 		Unchanged int    `json:"unchanged"`
 		Skipped   int    `json:"skipped"`
+		Repaired  int    `json:"repaired,omitempty"`
+		Damaged   int    `json:"damaged,omitempty"`
 		Searched  string `json:"searches_go_to,omitempty"`
 	}
 )
@@ -138,6 +152,10 @@ func (p *progress) line(event wire.LibraryEvent) {
 		value = jsonSkipped{event.Type, event.Path, event.Reason}
 	case wire.LibraryAssumed:
 		value = jsonAssumed{event.Type, event.Path, event.Encoding}
+	case wire.LibraryChecking:
+		value = jsonChecking{event.Type, event.Done, event.Total}
+	case wire.LibraryDamaged, wire.LibraryRepaired:
+		value = p.app.damageOf(event, true)
 	case wire.LibraryEmbedding:
 		value = jsonEmbedding{event.Type, event.Done, event.Total, event.Refused, event.Reason}
 	default:
@@ -179,6 +197,9 @@ func (p *progress) counts(now time.Time) string {
 	if p.vectors.Total > 0 {
 		return vectorsText(p.vectors)
 	}
+	if p.last.Type == "" && p.checked.Type != "" {
+		return fmt.Sprintf("%d of %d documents checked", p.checked.Done, p.checked.Total)
+	}
 	files := fmt.Sprintf("%d files", p.last.Done)
 	if p.last.Total > 0 {
 		files = fmt.Sprintf("%d of %d files", p.last.Done, p.last.Total)
@@ -206,6 +227,8 @@ func (p *progress) barText(now time.Time) string {
 	at := p.last
 	if p.vectors.Total > 0 {
 		at = p.vectors
+	} else if p.last.Type == "" {
+		at = p.checked
 	}
 	if at.Total > 0 && width > barWidth+len(text)+4 {
 		filled := min(barWidth, barWidth*at.Done/at.Total)
@@ -233,15 +256,19 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 	defer p.mu.Unlock()
 	p.over = true
 	p.clear()
-	if p.verb == verbWatched && done.Added+done.Updated+done.Removed == 0 {
+	if p.verb == verbWatched && done.Added+done.Updated+done.Removed+done.Damaged == 0 {
 		return nil
 	}
 	if p.json {
-		p.write(jsonDone{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, goes})
+		p.write(jsonDone{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, done.Repaired,
+			done.Damaged, goes})
 		return p.err
 	}
 	p.tellSkips()
 	p.tellAssumed()
+	for _, line := range damageLines(p.damage) {
+		p.app.say("%s", line)
+	}
 	switch reason := p.vectors.Reason; {
 	case reason == "":
 	case p.vectors.Done+p.vectors.Refused >= p.vectors.Total:
@@ -354,6 +381,8 @@ func doneText(done wire.LibraryEvent) string {
 	add(done.Updated, "%d updated")
 	add(done.Removed, "%d removed")
 	add(done.Unchanged, "%d unchanged")
+	add(done.Repaired, "%d repaired")
+	add(done.Damaged, "%d damaged")
 	if len(parts) == 0 {
 		parts = append(parts, "nothing changed")
 	}

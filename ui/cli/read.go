@@ -85,6 +85,9 @@ func (a *app) read(ctx context.Context, arguments []string, options *readOptions
 		return err
 	}
 	found.searched = []string{choice.Profile}
+	if lost := found.damaged(); lost > 0 {
+		a.note("the document is damaged: %s of it cannot be read", pieces(lost))
+	}
 	defer a.forgetCopies()
 	if a.flags.json {
 		return a.printAnswer("read", found, a.private(), false)
@@ -214,6 +217,16 @@ func (r *reading) encode(c cut) ([]byte, error) {
 		Searched: r.searched, Schema: schemaVersion, Truncation: c.note})
 }
 
+// damaged is the number of chunks that cannot be read.
+func (r *reading) damaged() (n int) {
+	for _, chunk := range r.chunks {
+		if chunk.Damaged {
+			n++
+		}
+	}
+	return n
+}
+
 // about is the line below the title.
 func (r *reading) about() string {
 	var parts []string
@@ -250,7 +263,7 @@ func (r *reading) body() string {
 		if i > 0 {
 			text.WriteString("\n\n")
 		}
-		text.WriteString(strings.Trim(chunk.Content, "\n"))
+		text.WriteString(strings.Trim(chunk.Text(), "\n"))
 	}
 	return text.String() + "\n"
 }

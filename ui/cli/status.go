@@ -18,6 +18,7 @@ type jsonStatus struct {
 	Target      *jsonTarget       `json:"target"`
 	TargetError string            `json:"target_error,omitempty"`
 	Library     jsonLibraryStatus `json:"library"`
+	Check       *jsonCheck        `json:"check,omitempty"` // with --check
 	Searched    []string          `json:"searched"`
 	Schema      int               `json:"schema"`
 	Truncation  *truncation       `json:"truncation,omitempty"`
@@ -54,6 +55,7 @@ type jsonLibraryStatus struct {
 }
 
 func (a *app) statusCommand() *cobra.Command {
+	var check bool
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "Show where searches go and what the local library contains",
@@ -62,14 +64,15 @@ func (a *app) statusCommand() *cobra.Command {
 			if len(arguments) > 0 {
 				return usage("See: quarry status --help", "%q: this command takes no arguments", arguments[0])
 			}
-			return a.status(command.Context())
+			return a.status(command.Context(), check)
 		},
 	}
+	command.Flags().BoolVar(&check, "check", false, "check the whole library for damage; repair the index")
 	return command
 }
 
 // status prints what can be known, also when something cannot: then the exit code is that of the reason.
-func (a *app) status(ctx context.Context) error {
+func (a *app) status(ctx context.Context, check bool) error {
 	choice, decideErr := a.decide()
 	status := jsonStatus{Searched: []string{}, Schema: schemaVersion}
 	if decideErr != nil {
@@ -81,7 +84,7 @@ func (a *app) status(ctx context.Context) error {
 			Origins: filled(choice.Origin)}
 	}
 	var libraryErr error
-	if status.Library, libraryErr = a.libraryStatus(ctx); libraryErr != nil {
+	if status.Library, status.Check, libraryErr = a.libraryStatus(ctx, check); libraryErr != nil {
 		if ctx.Err() != nil {
 			return libraryErr
 		}
@@ -98,6 +101,8 @@ func (a *app) status(ctx context.Context) error {
 		return err
 	case libraryErr != nil:
 		return libraryErr
+	case status.Check != nil && status.Check.Damaged > 0:
+		return damageFailure(status.Check.Found)
 	case a.request().Explicit():
 		return decideErr
 	}
@@ -112,30 +117,35 @@ func (a *app) reasonOf(err error) string {
 	return oneLine(err.Error())
 }
 
-// libraryStatus looks at the library without making one.
-func (a *app) libraryStatus(ctx context.Context) (jsonLibraryStatus, error) {
-	status := jsonLibraryStatus{Path: a.libraryFolder(), Roots: []wire.LibraryRoot{},
+// libraryStatus looks at the library without making one, and checks it first if asked to.
+func (a *app) libraryStatus(ctx context.Context, check bool) (status jsonLibraryStatus, checked *jsonCheck, err error) {
+	status = jsonLibraryStatus{Path: a.libraryFolder(), Roots: []wire.LibraryRoot{},
 		Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{}}
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
 	session, err := a.openLibrary(ctx, false)
 	if errors.Is(err, target.ErrNoLibrary) {
-		return status, nil
+		return status, nil, nil
 	}
 	if err != nil {
-		return status, err
+		return status, nil, err
 	}
 	defer func() { _ = session.Close() }()
+	if check {
+		if checked, err = a.checkLibrary(ctx, session); err != nil {
+			return status, checked, err
+		}
+	}
 	found, err := session.Client.LibraryStatus(ctx)
 	if err != nil {
-		return status, err
+		return status, checked, err
 	}
 	status.Exists, status.Documents, status.Chunks = true, found.Documents, found.Chunks
 	status.Vectors, status.Model, status.Refused = found.Vectors, found.VectorModel, found.VectorsRefused
 	status.Bytes, status.Version, status.Roots = found.Bytes, found.Version, filled(found.Roots)
 	status.Assumed, status.AssumedFiles = filled(found.Assumed), found.AssumedFiles
 	status.Skipped, status.SkippedFiles = filled(found.Skipped), found.SkippedFiles
-	return status, nil
+	return status, checked, nil
 }
 
 type statusAnswer jsonStatus
@@ -188,6 +198,12 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 		line("Vectors", "%d of %s, by %s", library.Vectors, pieces(library.Chunks), library.Model)
 		if library.Refused > 0 {
 			line("", "%s not taken by the model (quarry serve and sync log why), found by words alone", pieces(library.Refused))
+		}
+	}
+	if check := status.Check; check != nil {
+		line("Check", "%d documents checked, %d repaired, %d damaged", check.Documents, check.Repaired, check.Damaged)
+		for _, text := range damageLines(check.Found) {
+			line("", "%s", text)
 		}
 	}
 	if len(library.Roots) == 0 {

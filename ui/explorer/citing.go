@@ -152,6 +152,9 @@ func (m *Model) passageCompleted(msg passageMsg) {
 		return
 	}
 	chunk := msg.document.Chunks[0]
+	if chunk.Damaged {
+		return
+	}
 	results[i].Content, results[i].HeadingPath = chunk.Content, chunk.HeadingPath
 	results[i].ChunkCount = msg.document.Document.ChunkCount
 	m.list.Set(results, passage.Words(m.search.shown.query), true)

@@ -39,7 +39,7 @@ func (m *Model) notes() string {
 // isFailure tells that a part of the search failed, which the rest went on without.
 func isFailure(note wire.Note) bool {
 	switch note.Code {
-	case wire.NoteStageFailed, wire.NoteStageTimeout, wire.NoteSourceFailed:
+	case wire.NoteStageFailed, wire.NoteStageTimeout, wire.NoteSourceFailed, wire.NoteDamaged:
 		return true
 	}
 	return false

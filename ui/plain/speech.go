@@ -124,7 +124,7 @@ func (s *session) tellChunks(at int, found *wire.DocumentChunks) {
 	total := max(found.Document.ChunkCount, last+1, s.results[at].ChunkCount)
 	s.say(fmt.Sprintf("Pieces %d to %d of %d.", first+1, last+1, total))
 	for _, chunk := range found.Chunks {
-		s.say(strings.Join(spoken(chunk.Content), "\n"))
+		s.say(strings.Join(spoken(chunk.Text()), "\n"))
 	}
 	if first == 0 && last+1 >= total {
 		s.say("That was the whole document.")

@@ -169,7 +169,7 @@ func piecesOf(units []unit) []*piece {
 
 func (r *Reader) piecesOfChunk(chunk wire.Chunk) []*piece {
 	from := unit{first: chunk.ChunkInd, last: chunk.ChunkInd, files: r.document.FileLinks}
-	return piecesOf(unitsOf(chunk.Content, nil, r.document.Words, from))
+	return piecesOf(unitsOf(chunk.Text(), nil, r.document.Words, from))
 }
 
 // widestText is the longest line of running text in columns: longer ones are hard to read.

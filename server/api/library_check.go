@@ -1,0 +1,131 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+	"quarry/server/index"
+	"quarry/server/ingest"
+)
+
+// checkedEvery is how often the progress of a check is reported.
+const checkedEvery = 100 * time.Millisecond
+
+// checkAmount reads how much a synchronisation checks.
+func checkAmount(f *fields) string {
+	much := f.optionalText("check", maxItemRunes)
+	if much == nil {
+		return wire.CheckPart
+	}
+	if !slices.Contains([]string{wire.CheckPart, wire.CheckFull, wire.CheckNone}, *much) {
+		f.refuse(f.raw["check"], "enum", "Input should be 'part', 'full' or 'none'", "check")
+	}
+	return *much
+}
+
+// libraryCheck answers POST /library/check.
+func (s *Server) libraryCheck(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	f, err := libraryFields(r)
+	if err != nil {
+		return err
+	}
+	repair := f.flag("repair")
+	if err := f.failure(); err != nil {
+		return err
+	}
+	return s.libraryWork(w, r, who, repair, func(ctx context.Context, documents index.Index,
+		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+		found, err := documents.Check(ctx, index.CheckOptions{Full: true, Repair: repair}, checking(report))
+		return tellDamage(found, report), err
+	})
+}
+
+// mend checks the library, makes again what is derived, and reads the files of damaged documents again.
+func (s *Server) mend(ctx context.Context, documents index.Index, much string, report func(wire.LibraryEvent)) (
+	wire.LibraryEvent, error) {
+	if much == wire.CheckNone {
+		return wire.LibraryEvent{}, nil
+	}
+	options := index.CheckOptions{Full: much == wire.CheckFull, Repair: true}
+	found, err := documents.Check(ctx, options, checking(report))
+	if err != nil {
+		return tellDamage(found, report), err
+	}
+	var ids []string
+	var damaged []index.Damage
+	for _, damage := range found {
+		if damage.Kind == index.DamagedDocument || damage.Kind == index.DamagedText {
+			ids, damaged = append(ids, damage.ID), append(damaged, damage)
+		}
+	}
+	if len(damaged) == 0 {
+		return tellDamage(found, report), nil
+	}
+	restored, err := ingest.Restore(ctx, documents, damaged, s.LibraryFiles, report)
+	if err != nil {
+		return restored, err
+	}
+	left, err := documents.Check(ctx, index.CheckOptions{Documents: ids}, nil)
+	if err != nil {
+		return restored, err
+	}
+	for i := range found {
+		damage := &found[i]
+		damage.Repaired = damage.Repaired || slices.Contains(ids, damage.ID) &&
+			!slices.ContainsFunc(left, func(d index.Damage) bool { return d.ID == damage.ID })
+	}
+	told := tellDamage(found, report)
+	restored.Repaired, restored.Damaged = told.Repaired, told.Damaged
+	return restored, nil
+}
+
+// checking reports how far a check has come.
+func checking(report func(wire.LibraryEvent)) func(done, total int) {
+	var last time.Time
+	return func(done, total int) {
+		if now := time.Now(); done == total || now.Sub(last) >= checkedEvery {
+			last = now
+			report(wire.LibraryEvent{Type: wire.LibraryChecking, Done: done, Total: total})
+		}
+	}
+}
+
+// tellDamage reports what a check found, and counts it.
+func tellDamage(found []index.Damage, report func(wire.LibraryEvent)) (done wire.LibraryEvent) {
+	for _, damage := range found {
+		event := wire.LibraryEvent{Type: wire.LibraryDamaged, Reason: describeDamage(damage)}
+		if damage.Kind == index.DamagedDocument || damage.Kind == index.DamagedText {
+			event.ID, event.Path = damage.ID, ingest.PathOf(damage)
+		}
+		if done.Damaged++; damage.Repaired {
+			event.Type = wire.LibraryRepaired
+			done.Damaged--
+			done.Repaired++
+		}
+		report(event)
+	}
+	return done
+}
+
+// describeDamage says what is damaged.
+func describeDamage(damage index.Damage) string {
+	switch damage.Kind {
+	case index.DamagedText:
+		if n := len(damage.Chunks); n > 0 {
+			return plural(n, "passage") + " cannot be read"
+		}
+		return damage.Reason
+	case index.DamagedDocument:
+		return "the document cannot be read"
+	case index.DamagedSegment:
+		return "a file of the index: " + damage.Reason
+	case index.DamagedVectors:
+		return "a file of vectors: " + damage.Reason
+	default:
+		return "the database: " + damage.Reason
+	}
+}

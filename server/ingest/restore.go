@@ -1,0 +1,96 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// Restore reads the files of damaged documents again and stores what comes out of them, even if the files did not change.
+// Documents of files that are gone from a root that is still there are removed, as Sync does. Files that cannot be read
+// now are passed over: their documents stay as they are. own is Options.Own.
+func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own []string,
+	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	roots, err := loadRoots(ctx, idx)
+	if err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	known, err := loadFiles(ctx, idx, "")
+	if err != nil {
+		return wire.LibraryEvent{}, err
+	}
+	r := newRun(ctx, idx, roots, own, func(event wire.LibraryEvent) {
+		if event.Type == wire.LibraryProgress && report != nil {
+			report(event)
+		}
+	})
+	var targets []*target
+	for file, ids := range filesOf(damaged, known) {
+		root := owner(roots, file)
+		if root == "" {
+			continue
+		}
+		if vanished(root, file) {
+			for _, id := range ids {
+				if err := r.batcher.remove(id); err != nil {
+					return r.batcher.done, err
+				}
+			}
+		}
+		targets = append(targets, &target{path: root, state: roots[root], again: true,
+			start: strings.TrimPrefix(strings.TrimPrefix(file, root), "/")})
+	}
+	return r.run(ctx, targets)
+}
+
+// filesOf returns the files that damaged documents were read from, with the ids of those that are known to be of the file
+// alone. A document whose origin is not known any more, and whose id names no file, may be of any JSONL file.
+func filesOf(damaged []index.Damage, known map[string]fileState) map[string][]string {
+	byID, byOrigin := make(map[string]string, len(known)), make(map[string]string, len(known))
+	for file := range known {
+		byID[fileID(file)], byOrigin[originOf(file)] = file, file
+	}
+	files := make(map[string][]string)
+	unknown := false
+	for _, d := range damaged {
+		file, found := byID[d.ID]
+		if found {
+			files[file] = append(files[file], d.ID)
+		} else if file, found = byOrigin[d.Origin]; found {
+			files[file] = append(files[file], d.ID)
+		} else if d.Kind == index.DamagedDocument {
+			unknown = true
+		}
+	}
+	for file, state := range known {
+		if kind, _ := formatOf(file); unknown && kind == formatJSONL && state.documents > 0 && files[file] == nil {
+			files[file] = []string{}
+		}
+	}
+	return files
+}
+
+// vanished reports whether a file does not exist any more although its root does.
+func vanished(root, file string) bool {
+	_, rootErr := os.Stat(filepath.FromSlash(root))
+	_, err := os.Lstat(filepath.FromSlash(file))
+	return rootErr == nil && root != file && errors.Is(err, fs.ErrNotExist)
+}
+
+// PathOf is the file that a damaged document was read from, as far as its origin or its id tells; "" for none.
+func PathOf(damage index.Damage) string {
+	if damage.Origin != "" {
+		return damage.Origin
+	}
+	file, _ := strings.CutPrefix(damage.ID, "file:")
+	if file == damage.ID {
+		return ""
+	}
+	return file
+}
