@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -62,10 +64,17 @@ func Run(ctx context.Context, options Options, terminal Terminal) error {
 	program = tea.NewProgram(guarded{model, broke}, tea.WithContext(ctx), tea.WithInput(terminal.input(session)), tea.WithOutput(terminal.Out),
 		tea.WithEnvironment(terminal.Env), tea.WithFPS(terminal.FramesPerSecond), tea.WithoutSignalHandler(),
 		tea.WithColorProfile(options.Profile), tea.WithWindowSize(options.Width, options.Height))
+	// Bubble Tea begins to listen for changes of size some time after the first frame: one before that would be lost.
+	resized := make(chan os.Signal, 1)
+	if !terminal.elsewhere() {
+		notifyResize(resized)
+		defer signal.Stop(resized)
+		resized <- nil // the size may have changed since it was read
+	}
 	followed := make(chan struct{})
 	guard.Go(func() {
 		defer close(followed)
-		follow(session, program, terminal)
+		follow(session, program, terminal, resized)
 	}, broke)
 	if terminal.elsewhere() {
 		guard.Go(func() { readKeys(session, program, terminal, broke) }, broke)
@@ -90,10 +99,10 @@ func Run(ctx context.Context, options Options, terminal Terminal) error {
 	return closed
 }
 
-// follow passes on what a terminal elsewhere tells. Of sizes that come one after the other only the last counts.
-func follow(ctx context.Context, program *tea.Program, terminal Terminal) {
+// follow sends changes of size and notices to the program. Of sizes in quick succession only the last counts.
+func follow(ctx context.Context, program *tea.Program, terminal Terminal, resized <-chan os.Signal) {
 	sizes, notices := terminal.Sizes, terminal.Notices
-	var last Size
+	var last tea.Msg
 	var pause <-chan time.Time
 	for {
 		select {
@@ -104,13 +113,18 @@ func follow(ctx context.Context, program *tea.Program, terminal Terminal) {
 				sizes = nil
 				continue
 			}
-			last = size
+			last = tea.WindowSizeMsg{Width: size.Width, Height: size.Height}
+			if pause == nil {
+				pause = time.After(resizePause)
+			}
+		case <-resized:
+			last = tea.RequestWindowSize()
 			if pause == nil {
 				pause = time.After(resizePause)
 			}
 		case <-pause:
 			pause = nil
-			program.Send(tea.WindowSizeMsg{Width: last.Width, Height: last.Height})
+			program.Send(last)
 		case text, open := <-notices:
 			if !open {
 				notices = nil

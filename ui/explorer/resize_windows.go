@@ -1,0 +1,6 @@
+package explorer
+
+import "os"
+
+// notifyResize does nothing: the console reports its size among its input.
+func notifyResize(chan<- os.Signal) {}
