@@ -110,7 +110,7 @@ func (s *sshHost) ssh(port string, arguments ...string) *exec.Cmd {
 	options := []string{"-F", "/dev/null", "-p", port, "-l", "visitor"}
 	for _, option := range []string{"UserKnownHostsFile=" + filepath.Join(s.dir, "known_hosts"), "GlobalKnownHostsFile=/dev/null",
 		"StrictHostKeyChecking=accept-new", "IdentitiesOnly=yes", "IdentityAgent=none", "ControlPath=none", "LogLevel=ERROR",
-		"ConnectTimeout=20"} {
+		"ConnectTimeout=300"} {
 		options = append(options, "-o", option)
 	}
 	if !strings.Contains(strings.Join(arguments, " "), "-i ") {
@@ -408,13 +408,12 @@ func TestOpenSSHCutOffInASearch(t *testing.T) {
 			t.Errorf("the person sees\n%s", screen.Text())
 		}
 	}
-	const often = 100
-	for i := range often { // until the server has noticed
+	for deadline := time.Now().Add(5 * time.Minute); ; { // until the server has noticed
 		got := s.visit(t, "", nil, "127.0.0.1", "search", "roll back")
 		if got.code == 0 {
 			break
 		}
-		if i == often-1 || got.code != 6 {
+		if time.Now().After(deadline) || got.code != 6 {
 			t.Fatalf("afterwards: exit %d\n%s", got.code, got.stderr)
 		}
 	}
@@ -431,7 +430,7 @@ func TestOpenSSHWhenTheServerStops(t *testing.T) {
 	began := time.Now()
 	stopped := make(chan int, 1)
 	go func() { stopped <- s.stop(t, syscall.SIGTERM) }()
-	screen.WaitText("this server is being stopped; you will be disconnected")
+	screen.WaitText("this server is being stopped") // in the explorer, or of a slow machine when it is over
 	if got := s.visit(t, "", nil, "127.0.0.1", "version"); got.code != 255 {
 		t.Errorf("somebody new: exit %d\n%s", got.code, got.stderr)
 	}

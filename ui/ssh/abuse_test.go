@@ -59,7 +59,7 @@ func (h *house) stranger(address string, auth ...gossh.AuthMethod) *gossh.Client
 
 // neighbour is somebody who works while others misbehave.
 type neighbour struct {
-	t    *testing.T
+	t    testing.TB
 	h    *house
 	auth []gossh.AuthMethod
 	conn *gossh.Client

@@ -178,8 +178,7 @@ func TestScreensAreBounded(t *testing.T) {
 			if err := v.session.WindowChange(size.height, size.width); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Minute)
-			synctest.Wait()
+			quiet()
 			lines := strings.Split(v.Text(), "\n")
 			width, height := 0, 0
 			for y, line := range lines {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	gossh "golang.org/x/crypto/ssh"
@@ -24,7 +25,7 @@ import (
 
 // house is a library with people, served over SSH.
 type house struct {
-	t       *testing.T
+	t       testing.TB
 	address string
 	memory  *memnet.Listener // nil: a real network
 	home    string           // of the operator
@@ -54,7 +55,7 @@ func (j *journal) String() string {
 }
 
 // machineIn is a machine whose user's folders are all in one.
-func machineIn(t *testing.T, home string) *target.Host {
+func machineIn(t testing.TB, home string) *target.Host {
 	t.Helper()
 	environment := map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, "config"), "XDG_DATA_HOME": filepath.Join(home, "data"),
 		"XDG_STATE_HOME": filepath.Join(home, "state"), "XDG_CACHE_HOME": filepath.Join(home, "cache")}
@@ -66,7 +67,7 @@ func machineIn(t *testing.T, home string) *target.Host {
 }
 
 // open serves a library that arrange fills, until the test ends. change adapts the options.
-func open(t *testing.T, where target.Request, change func(*ssh.Options)) *house {
+func open(t testing.TB, where target.Request, change func(*ssh.Options)) *house {
 	t.Helper()
 	home := t.TempDir()
 	h := &house{t: t, home: home, log: &journal{}, done: make(chan error, 1), machine: machineIn(t, home)}
@@ -104,11 +105,17 @@ func open(t *testing.T, where target.Request, change func(*ssh.Options)) *house 
 	return h
 }
 
+// quiet waits until nothing is under way any more: in a bubble, time passes only then.
+func quiet() {
+	time.Sleep(time.Minute)
+	synctest.Wait()
+}
+
 // inMemory serves in a synctest bubble, where everybody's time passes while all of them wait.
 func inMemory(options *ssh.Options) { options.Listener = memnet.Listen() }
 
 // sample serves the sample library to anybody.
-func sample(t *testing.T, change func(*ssh.Options)) *house {
+func sample(t testing.TB, change func(*ssh.Options)) *house {
 	t.Helper()
 	return open(t, target.Request{Sample: true}, func(options *ssh.Options) {
 		options.Open = true
@@ -158,7 +165,7 @@ type said struct {
 }
 
 // run runs a command without a terminal.
-func run(t *testing.T, conn *gossh.Client, command, in string, env ...string) said {
+func run(t testing.TB, conn *gossh.Client, command, in string, env ...string) said {
 	t.Helper()
 	session, err := conn.NewSession()
 	if err != nil {
@@ -172,7 +179,7 @@ func run(t *testing.T, conn *gossh.Client, command, in string, env ...string) sa
 	return said{out: out.String(), err: errs.String(), code: code}
 }
 
-func setenv(t *testing.T, session *gossh.Session, env []string) {
+func setenv(t testing.TB, session *gossh.Session, env []string) {
 	t.Helper()
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
@@ -180,7 +187,7 @@ func setenv(t *testing.T, session *gossh.Session, env []string) {
 	}
 }
 
-func exitCode(t *testing.T, err error) int {
+func exitCode(t testing.TB, err error) int {
 	t.Helper()
 	var exit *gossh.ExitError
 	switch {
@@ -196,7 +203,7 @@ func exitCode(t *testing.T, err error) int {
 // visit is somebody at a terminal.
 type visit struct {
 	*terminal.Terminal
-	t       *testing.T
+	t       testing.TB
 	session *gossh.Session
 	conn    *gossh.Client
 	ended   chan error
@@ -206,13 +213,13 @@ type visit struct {
 const patience = 5 * time.Minute
 
 // sit opens a session with a terminal: a shell, or a command.
-func sit(t *testing.T, conn *gossh.Client, width, height int, command string, env ...string) *visit {
+func sit(t testing.TB, conn *gossh.Client, width, height int, command string, env ...string) *visit {
 	t.Helper()
 	return sitAt(t, conn, terminal.Options{Width: width, Height: height}, command, env...)
 }
 
 // sitAt opens a session with a terminal of a kind.
-func sitAt(t *testing.T, conn *gossh.Client, options terminal.Options, command string, env ...string) *visit {
+func sitAt(t testing.TB, conn *gossh.Client, options terminal.Options, command string, env ...string) *visit {
 	t.Helper()
 	session, err := conn.NewSession()
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	gossh "golang.org/x/crypto/ssh"
 
@@ -67,22 +66,16 @@ func (p *person) code() string {
 func (p *person) reads() string {
 	p.t.Helper()
 	p.Send("plan of " + p.name)
-	p.quiet()
+	quiet()
 	p.press("enter")
 	for range 3 { // the own passage may not be the first
-		if p.quiet(); strings.Contains(p.Text(), "The plan of "+p.name+", which is to win.") {
+		if quiet(); strings.Contains(p.Text(), "The plan of "+p.name+", which is to win.") {
 			return p.code()
 		}
 		p.press("j")
 	}
 	p.t.Fatalf("%s does not find the own plan:\n%s", p.name, p.Text())
 	return ""
-}
-
-// quiet waits until nothing is under way any more: in a bubble, time passes only then.
-func (p *person) quiet() {
-	time.Sleep(time.Minute)
-	synctest.Wait()
 }
 
 func TestTwoPeopleNeverSeeEachOthersAnything(t *testing.T) {
@@ -125,7 +118,7 @@ func TestTwoPeopleNeverSeeEachOthersAnything(t *testing.T) {
 			}
 			visitTogether(t, first, second, alone[second.name])
 			again := visit(first.name) // the same person again begins anew
-			if again.quiet(); strings.Contains(again.Text(), "plan of") {
+			if quiet(); strings.Contains(again.Text(), "plan of") {
 				t.Errorf("a new session knows of another:\n%s", again.Text())
 			}
 			for _, p := range []*person{first, second} {
@@ -150,7 +143,7 @@ func visitTogether(t *testing.T, first, second *person, code string) {
 	first.sees("The plan of everybody")
 	first.press("enter", "u")
 	first.sees("plan of " + first.name)
-	if second.quiet(); second.code() != code {
+	if quiet(); second.code() != code {
 		t.Error("the other's theme changed")
 	}
 	if len(second.Clipboard()) != 0 || len(first.Clipboard()) != 1 || !strings.Contains(first.Clipboard()[0], "The plan of "+first.name) {

@@ -3,13 +3,16 @@ package ssh_test
 import (
 	"io"
 	"testing"
+	"testing/synctest"
 
 	"quarry/ui/ssh"
 )
 
-// Who comes and goes leaves nothing behind, also when keys come with the last one.
-func TestVisitsLeaveNothing(t *testing.T) {
-	h := sample(t, nil)
+// Who comes and goes leaves nothing behind, also when keys come with the last one. The bubble fails when a goroutine is left.
+func TestVisitsLeaveNothing(t *testing.T) { synctest.Test(t, visitsLeaveNothing) }
+
+func visitsLeaveNothing(t *testing.T) {
+	h := sample(t, inMemory)
 	visits := func(count int) {
 		for range count {
 			conn, err := h.connect()
@@ -32,10 +35,11 @@ func TestVisitsLeaveNothing(t *testing.T) {
 	v.Send("roll back a release")
 	v.sees("Runbook")
 	visits(20)
-	before, used := calm(), heap()
+	quiet()
+	used := heap()
 	const more = 100
 	visits(more)
-	settles(t, before)
+	quiet()
 	if gained := (int64(heap()) - int64(used)) / more; gained > 4<<10 { // some of it is the log, which the test keeps
 		t.Errorf("each visit leaves %d bytes", gained)
 	}
