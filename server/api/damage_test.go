@@ -144,3 +144,30 @@ func TestSyncRestoresFromFiles(t *testing.T) {
 		})
 	}
 }
+
+// TestLostRoots: what was added is named when its entry is damaged or lost, and adding it again mends that.
+func TestLostRoots(t *testing.T) {
+	for name, test := range map[string]struct{ statement, event string }{
+		"damaged": {"UPDATE cursors SET value = 'x' WHERE key LIKE 'ingest/root/%'", wire.LibrarySkipped},
+		"lost": {`DELETE FROM cursors WHERE key LIKE 'ingest/root/%';
+			UPDATE meta SET documents = documents + 1`, wire.LibraryDamaged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			folder := w.folder()
+			w.damage(folder, test.statement)
+			names := func() bool {
+				return slices.ContainsFunc(w.events("/library/sync", wire.SyncRequest{}), func(event wire.LibraryEvent) bool {
+					return event.Type == test.event && event.Path == folder
+				})
+			}
+			if !names() {
+				t.Error("the folder is not named")
+			}
+			w.events("/library/add", wire.AddRequest{Paths: []string{folder}})
+			if names() {
+				t.Error("the folder is still named")
+			}
+		})
+	}
+}

@@ -52,6 +52,9 @@ func (s *Server) mend(ctx context.Context, documents index.Index, much string, r
 	}
 	options := index.CheckOptions{Full: much == wire.CheckFull, Repair: true}
 	found, err := documents.Check(ctx, options, checking(report))
+	if err == nil {
+		found, err = addUnfollowed(ctx, documents, found)
+	}
 	if err != nil {
 		return tellDamage(found, report), err
 	}
@@ -83,6 +86,22 @@ func (s *Server) mend(ctx context.Context, documents index.Index, much string, r
 	return restored, nil
 }
 
+// kindUnfollowed is the damage of files whose root was lost with the database.
+const kindUnfollowed = "unfollowed"
+
+// addUnfollowed adds the files that are not followed any more after the database was repaired.
+func addUnfollowed(ctx context.Context, documents index.Index, found []index.Damage) ([]index.Damage, error) {
+	if !slices.ContainsFunc(found, func(d index.Damage) bool { return d.Kind == index.DamagedDatabase }) {
+		return found, nil
+	}
+	folder, err := ingest.Unfollowed(ctx, documents)
+	if err == nil && folder != "" {
+		found = append(found, index.Damage{Kind: kindUnfollowed, ID: folder, Origin: folder,
+			Reason: "files in it are in the library, but sync does not know any more that they were added"})
+	}
+	return found, err
+}
+
 // checking reports how far a check has come.
 func checking(report func(wire.LibraryEvent)) func(done, total int) {
 	var last time.Time
@@ -98,7 +117,7 @@ func checking(report func(wire.LibraryEvent)) func(done, total int) {
 func tellDamage(found []index.Damage, report func(wire.LibraryEvent)) (done wire.LibraryEvent) {
 	for _, damage := range found {
 		event := wire.LibraryEvent{Type: wire.LibraryDamaged, Reason: describeDamage(damage)}
-		if damage.Kind == index.DamagedDocument || damage.Kind == index.DamagedText {
+		if slices.Contains([]string{index.DamagedDocument, index.DamagedText, kindUnfollowed}, damage.Kind) {
 			event.ID, event.Path = damage.ID, ingest.PathOf(damage)
 		}
 		if done.Damaged++; damage.Repaired {
@@ -118,6 +137,8 @@ func describeDamage(damage index.Damage) string {
 		if n := len(damage.Chunks); n > 0 {
 			return plural(n, "passage") + " cannot be read"
 		}
+		return damage.Reason
+	case kindUnfollowed:
 		return damage.Reason
 	case index.DamagedDocument:
 		return "the document cannot be read"

@@ -89,6 +89,9 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 	if err != nil {
 		return nil, errors.New(reasonOf(err))
 	}
+	if roots[absolute].damaged {
+		delete(roots, absolute)
+	}
 	state, known := roots[absolute]
 	outer := owner(roots, absolute)
 	if !known && outer != "" {
@@ -224,6 +227,9 @@ func didYouMean(value string, candidates []string) string {
 // missing says why a root cannot be synchronised now; "" if it can. gone tells that it is a file that was deleted while
 // its folder is still there, which is no absent disk.
 func (t *target) missing() (reason string, gone bool) {
+	if t.state.damaged {
+		return "how it was added is not known any more; its documents are kept, `add` it again with its options", false
+	}
 	info, err := os.Stat(filepath.FromSlash(t.path))
 	if err == nil {
 		_, _, device := statIdentity(info)

@@ -97,7 +97,7 @@ func storedByOrigin(ctx context.Context, idx index.Index) (map[string]int, error
 // planRefill plans to read a file again; nil if it cannot be read or is about to be read anyway because it changed.
 func (r *run) planRefill(ctx context.Context, file string, state fileState) (*plan, error) {
 	root := owner(r.roots, file)
-	if root == "" {
+	if root == "" || r.roots[root].damaged {
 		return nil, nil
 	}
 	t := &target{

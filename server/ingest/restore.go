@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -33,7 +34,7 @@ func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own [
 	var targets []*target
 	for file, ids := range filesOf(damaged, known) {
 		root := owner(roots, file)
-		if root == "" {
+		if root == "" || roots[root].damaged {
 			continue
 		}
 		if vanished(root, file) {
@@ -93,4 +94,29 @@ func PathOf(damage index.Damage) string {
 		return ""
 	}
 	return file
+}
+
+// Unfollowed returns the innermost folder around all files that have documents and are in no root any more, as after
+// entries of roots were lost; "" for none.
+func Unfollowed(ctx context.Context, idx index.Index) (folder string, err error) {
+	roots, err := loadRoots(ctx, idx)
+	if err != nil {
+		return "", err
+	}
+	origins, err := storedByOrigin(ctx, idx)
+	if err != nil {
+		return "", err
+	}
+	for origin := range origins {
+		if !isFileOrigin(origin) || owner(roots, origin) != "" {
+			continue
+		}
+		if folder == "" {
+			folder = path.Dir(origin)
+		}
+		for !within(folder, origin) {
+			folder = path.Dir(folder)
+		}
+	}
+	return folder, nil
 }

@@ -40,6 +40,8 @@ type rootState struct {
 	SyncedAt string   `json:"synced_at,omitempty"` // empty until it was read to the end once
 	File     bool     `json:"file,omitempty"`
 	Device   uint64   `json:"device,omitempty"` // file system that it was on; 0 unknown
+
+	damaged bool // the entry cannot be read
 }
 
 func (r rootState) encode() string {
@@ -210,7 +212,7 @@ func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, erro
 	for key, value := range entries {
 		var state rootState
 		if err := wire.Unmarshal([]byte(value), &state); err != nil {
-			return nil, fmt.Errorf("read the entry of %s: %w", strings.TrimPrefix(key, rootPrefix), err)
+			state = rootState{damaged: true}
 		}
 		roots[strings.TrimPrefix(key, rootPrefix)] = state
 	}
