@@ -121,6 +121,9 @@ func (e *Error) Remedy() string {
 	return "see the reason above"
 }
 
+// isAdmin reports whether a library in this process refused to administer something.
+func (e *Error) isAdmin() bool { return e.Local && strings.HasPrefix(e.Path, "/admin/") }
+
 func (e *Error) localRemedy() string {
 	switch e.Code {
 	case wire.CodeDiskFull:
@@ -144,7 +147,12 @@ func (e *Error) localRemedy() string {
 		}
 		return "move the library's folder away and add your files again; quarry status shows where it is"
 	}
+	missing, found := strings.CutSuffix(e.Code, "_NOT_FOUND")
 	switch {
+	case found && e.isAdmin():
+		return "see quarry admin " + strings.ToLower(strings.ReplaceAll(missing, "_", "-")) + " list for those that there are"
+	case e.isAdmin() && e.Status == http.StatusConflict:
+		return "choose another name, or remove that one first"
 	case e.Kind == BadRequest:
 		return "correct what was given"
 	case e.Kind == NotAvailable && strings.HasPrefix(e.Path, "/library"):

@@ -1,6 +1,9 @@
 package client
 
 import (
+	"errors"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,6 +24,32 @@ func TestLocalLibraryErrorsSayWhatToDo(t *testing.T) {
 		}
 		if text := e.Error(); strings.Contains(text, "HTTP") || strings.Contains(text, "/library") {
 			t.Errorf("%s: %s", code, text)
+		}
+	}
+}
+
+// TestAdministrationErrorsNameTheCommand: the list that helps is that of what is missing, not of what was asked for.
+func TestAdministrationErrorsNameTheCommand(t *testing.T) {
+	for body, want := range map[string]string{
+		`404 {"error_code":"USER_NOT_FOUND","detail":"x"}`:         "see quarry admin user list for those that there are",
+		`404 {"error_code":"DOCUMENT_SET_NOT_FOUND","detail":"x"}`: "see quarry admin document-set list for those that there are",
+		`404 {"detail":"Not Found"}`:                               "check the name or id",
+		`409 {"error_code":"DUPLICATE_RESOURCE","detail":"x"}`:     "choose another name, or remove that one first",
+		`400 {"error_code":"INVALID_INPUT","detail":"x"}`:          "correct what was given",
+	} {
+		status, text, _ := strings.Cut(body, " ")
+		handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			code, _ := strconv.Atoi(status)
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(text))
+		})
+		c, err := New(Options{BaseURL: InProcessURL, Transport: InProcess(handler), Local: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e *Error
+		if _, err = c.AdminUsers(t.Context()); !errors.As(err, &e) || e.Remedy() != want || (e.Kind == BadRequest) == (status == "404") {
+			t.Errorf("%s: %v, %s", body, err, e.Remedy())
 		}
 	}
 }

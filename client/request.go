@@ -84,6 +84,9 @@ func (a *answer) named(e *Error) *Error {
 		}
 	}
 	e.Method, e.Path, e.Local = a.method, a.path, a.local
+	if e.isAdmin() && e.Status == http.StatusConflict {
+		e.Kind = BadRequest // the name is taken, or what it names is not to be removed
+	}
 	return e
 }
 

@@ -50,11 +50,8 @@ func serveAll(t *testing.T) *served {
 	a := &served{t: t, tokens: map[string]string{}, log: new(lockedText)}
 	a.server = open(t, Options{Sample: true, Log: slog.New(slog.NewTextHandler(a.log, nil))})
 	for _, who := range []string{"jo", "kim", "ann"} {
-		made, err := a.server.AddToken(t.Context(), directory.TokenRequest{Name: who, Email: who + "@acme.com"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.tokens[who] = made.Token
+		made := addToken(t, a.server, directory.TokenRequest{Name: who, Email: who + "@acme.com"})
+		a.tokens[who] = made
 	}
 	a.admission = a.server.Admit(ServeOptions{})
 	ctx, stop := context.WithCancel(t.Context())

@@ -18,10 +18,7 @@ const question = "how long is parental leave?"
 // TestContract holds the server to what its clients rely on, in process and over a listener.
 func TestContract(t *testing.T) {
 	s := open(t, Options{Sample: true, Version: "1.2.3"})
-	made, err := s.AddToken(t.Context(), directory.TokenRequest{Name: "contract"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := addToken(t, s, directory.TokenRequest{Name: "contract"})
 	address, _ := listen(t, s)
 	file := filepath.Join(t.TempDir(), "quokka.md")
 	if err := os.WriteFile(file, []byte("# Quokkas\n\nThe quokka smiles.\n"), 0o600); err != nil {
@@ -46,7 +43,7 @@ func TestContract(t *testing.T) {
 	t.Run("listener", func(t *testing.T) {
 		served := want
 		served.Refused = remote("onyx_pat_unknown")
-		contracttest.Run(t, remote(made.Token), served)
+		contracttest.Run(t, remote(made), served)
 	})
 	t.Run("in process", func(t *testing.T) {
 		local := want
@@ -68,10 +65,7 @@ func TestContractOfAnswers(t *testing.T) {
 		On(llmtest.Containing("You answer questions"), llmtest.Text("As long as it says [1].")).
 		On(llmtest.Any(), llmtest.Text(question))
 	s := open(t, Options{Home: t.TempDir(), Models: modelsAt(t, model, 0)})
-	made, err := s.AddToken(t.Context(), directory.TokenRequest{Name: "contract"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := addToken(t, s, directory.TokenRequest{Name: "contract"})
 	address, _ := listen(t, s)
 	remote := func(token string) func(*testing.T) *client.Client {
 		return func(t *testing.T) *client.Client {
@@ -92,7 +86,7 @@ func TestContractOfAnswers(t *testing.T) {
 	want := contracttest.Expectations{Question: question, Failing: "break off", FailingAs: client.Server}
 	t.Run("in process", func(t *testing.T) { contracttest.RunChat(t, local, want) })
 	want.Refused = remote("onyx_pat_unknown")
-	t.Run("listener", func(t *testing.T) { contracttest.RunChat(t, remote(made.Token), want) })
+	t.Run("listener", func(t *testing.T) { contracttest.RunChat(t, remote(made), want) })
 }
 
 func newClient(t *testing.T, options client.Options) *client.Client {

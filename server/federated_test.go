@@ -31,10 +31,7 @@ func (c *colleague) Search(context.Context, wire.SearchRequest) (*wire.SearchRes
 func TestOnlyTheOwnerAsksFederatedSources(t *testing.T) {
 	acme := &colleague{}
 	s := open(t, Options{Home: t.TempDir(), Federated: []pipeline.Federated{acme}})
-	made, err := s.AddToken(t.Context(), directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := addToken(t, s, directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop"})
 	stranger := s.Owner()
 	stranger.Owner = false
 	callers := map[string]struct {
@@ -51,7 +48,7 @@ func TestOnlyTheOwnerAsksFederatedSources(t *testing.T) {
 			before := acme.asked.Load()
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/search", strings.NewReader(body))
 			r.Host = "127.0.0.1"
-			r.Header.Set("Authorization", "Bearer "+made.Token)
+			r.Header.Set("Authorization", "Bearer "+made)
 			w := httptest.NewRecorder()
 			caller.handler.ServeHTTP(w, r)
 			text, _ := io.ReadAll(w.Body)

@@ -83,7 +83,7 @@ func TestALedgerThatCannotBeRead(t *testing.T) {
 	model.On(llmtest.Any(), llmtest.Text("lantern"))
 	options := Options{Home: t.TempDir(), Models: modelsAt(t, model, 1_000_000)}
 	s := open(t, options)
-	if _, err := s.Directory(t.Context()); err != nil {
+	if _, err := s.directory(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
 	rename := func(from, to string) {

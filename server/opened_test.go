@@ -20,7 +20,7 @@ type slowServer struct {
 func newSlowServer(t *testing.T) *slowServer {
 	t.Helper()
 	s := &slowServer{Server: open(t, Options{Home: filepath.Join(t.TempDir(), "quarry")}), slow: make(chan struct{}), goOn: make(chan struct{})}
-	people, err := s.Directory(t.Context())
+	people, err := s.directory(t.Context(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func (s *slowServer) others(t *testing.T) {
 		if _, err := s.openChats(t.Context(), "globex", true); err != nil {
 			t.Error(err)
 		}
-		if _, err := s.Directory(t.Context()); err != nil {
+		if _, err := s.directory(t.Context(), true); err != nil {
 			t.Error(err)
 		}
 		if _, err := s.index(t.Context(), "initech", false); err != nil { // which has nothing yet
@@ -129,8 +129,7 @@ func TestOpeningMeetsTheEndAndRemoval(t *testing.T) {
 	}()
 	<-s.slow
 	go func() {
-		_, err := s.RemoveTenant(t.Context(), "acme", true)
-		removed <- err
+		removed <- s.removeTenant(t.Context(), "acme")
 	}()
 	close(s.goOn)
 	if err := <-opened; err != nil {
@@ -144,7 +143,7 @@ func TestOpeningMeetsTheEndAndRemoval(t *testing.T) {
 	}
 
 	s.slow, s.goOn = make(chan struct{}), make(chan struct{})
-	people, err := s.Directory(t.Context())
+	people, err := s.directory(t.Context(), true)
 	if err == nil {
 		err = people.AddTenant(t.Context(), "acme")
 	}

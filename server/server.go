@@ -18,7 +18,6 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"quarry/client/wire"
 	"quarry/server/api"
 	"quarry/server/directory"
 	"quarry/server/index"
@@ -107,7 +106,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	}
 	s.budget, s.vectors = s.newBudget(), s.newEmbedding()
 	s.api = api.New(api.Options{
-		Directory: s.directory, Index: s.index, Chats: s.openChats, Models: options.Models, Budget: s.budget,
+		Directory: s.directory, Index: s.index, Chats: s.openChats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,
@@ -125,24 +124,6 @@ func (s *Server) Owner() directory.Principal { return directory.Owner(directory.
 
 // Metrics are where the server counts what it does; see api.Server.Metrics.
 func (s *Server) Metrics() *metrics.Registry { return s.api.Metrics() }
-
-// Directory opens the directory, which is made where it does not exist, for administration.
-func (s *Server) Directory(ctx context.Context) (*directory.Directory, error) {
-	return s.directory(ctx, true)
-}
-
-// AddToken makes a token, and returns it as POST /user/pats does: the only time that it is shown.
-func (s *Server) AddToken(ctx context.Context, request directory.TokenRequest) (wire.NewAccessToken, error) {
-	people, err := s.directory(ctx, true)
-	if err != nil {
-		return wire.NewAccessToken{}, err
-	}
-	token, secret, err := people.AddToken(ctx, request)
-	if err != nil {
-		return wire.NewAccessToken{}, err
-	}
-	return wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, nil
-}
 
 // Close ends work in the background and closes all files. Requests that are still being served fail.
 func (s *Server) Close() error {

@@ -8,9 +8,6 @@ import (
 	"quarry/server/index"
 )
 
-// Settle brings the documents of a tenant in step with connectors, groups and sets that were changed in the directory.
-func (s *Server) Settle(ctx context.Context, tenant string) error { return s.api.Settle(ctx, tenant) }
-
 // settleAll ends what an earlier process broke off: documents that do not follow their connector yet, or have no vectors. A library that
 // cannot be written is served as it is.
 func (s *Server) settleAll(ctx context.Context) error {
@@ -35,10 +32,4 @@ func (s *Server) settleAll(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// RemoveDocumentSet ends a document set; its documents stay. One that added files are in is refused: the next sync would
-// make it again.
-func (s *Server) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
-	return s.api.RemoveDocumentSet(ctx, tenant, name)
 }

@@ -16,95 +16,26 @@ import (
 // removedPrefix begins the name of a folder of a tenant that is being removed; no tenant is called so.
 const removedPrefix = ".removed-"
 
-// Tenant is a tenant with how much is stored of it.
-type Tenant struct {
-	directory.Tenant
-	Documents     int
-	Conversations int // that are kept, of everybody
-}
-
-// Empty tells that nothing would be lost with it.
-func (t Tenant) Empty() bool { return t.Tenant.Empty() && t.Documents+t.Conversations == 0 }
-
-// NotEmptyError: a tenant that still holds something is not removed unasked.
-type NotEmptyError struct{ Tenant Tenant }
-
-// Error says so.
-func (e NotEmptyError) Error() string { return fmt.Sprintf("tenant %q is not empty", e.Tenant.ID) }
-
-// Tenants describes all tenants, by id. Where nothing was ever stored, that is the default one alone.
-func (s *Server) Tenants(ctx context.Context) ([]Tenant, error) {
-	people, err := s.directory(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	known, err := people.DescribeTenants(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tenants := make([]Tenant, len(known))
-	for i, tenant := range known {
-		if tenants[i], err = s.weigh(ctx, tenant); err != nil {
-			return nil, err
-		}
-	}
-	return tenants, nil
-}
-
-// weigh counts what is stored of a tenant.
-func (s *Server) weigh(ctx context.Context, tenant directory.Tenant) (Tenant, error) {
-	t := Tenant{Tenant: tenant}
-	documents, err := s.index(ctx, tenant.ID, false)
-	if err != nil {
-		return t, err
-	}
-	snapshot, err := documents.Snapshot(ctx)
-	if err != nil {
-		return t, fmt.Errorf("open the library: %w", err)
-	}
-	defer snapshot.Close()
-	stats, err := snapshot.Stats(ctx)
-	if err != nil {
-		return t, err
-	}
-	t.Documents = stats.Documents
-	sessions, err := s.openChats(ctx, tenant.ID, false)
-	if err == nil {
-		t.Conversations, err = sessions.Count(ctx)
-	}
-	return t, err
-}
-
-// RemoveTenant ends a tenant and deletes its people, its tokens, what was arranged for it, its documents and its
-// conversations, and returns what that was. One that is not empty is a NotEmptyError, unless force. Servers in other
-// processes, too, answer its tokens no more.
-func (s *Server) RemoveTenant(ctx context.Context, id string, force bool) (Tenant, error) {
+// removeTenant ends a tenant and deletes its people, its tokens, what was arranged for it, its documents and its
+// conversations. Servers in other processes, too, answer its tokens no more.
+func (s *Server) removeTenant(ctx context.Context, id string) error {
 	people, err := s.directory(ctx, true)
 	if err != nil {
-		return Tenant{}, err
+		return err
 	}
-	known, err := people.DescribeTenant(ctx, id)
-	if errors.Is(err, directory.ErrNotFound) {
-		return Tenant{}, errors.Join(err, s.sweepRemoved(id)) // of one that was broken off
-	}
-	if err != nil {
-		return Tenant{}, err
-	}
-	tenant, err := s.weigh(ctx, known)
-	if err != nil {
-		return Tenant{}, err
-	}
-	if !force && !tenant.Empty() {
-		return tenant, NotEmptyError{tenant}
+	if _, err := people.DescribeTenant(ctx, id); errors.Is(err, directory.ErrNotFound) {
+		return errors.Join(err, s.sweepRemoved(id)) // of one that was broken off
+	} else if err != nil {
+		return err
 	}
 	restore, err := s.setAside(ctx, id)
 	if err != nil {
-		return tenant, err
+		return err
 	}
 	if err := people.RemoveTenant(ctx, id); err != nil {
-		return tenant, errors.Join(err, restore())
+		return errors.Join(err, restore())
 	}
-	return tenant, s.sweepRemoved(id)
+	return s.sweepRemoved(id)
 }
 
 // setAside closes the files of a tenant and gives its folder another name, so that a tenant of the same name begins with

@@ -40,7 +40,7 @@ func ingest(t *testing.T, handler http.Handler, id string, emails ...string) {
 func TestVisitors(t *testing.T) {
 	ctx := t.Context()
 	s := open(t, Options{Home: t.TempDir()})
-	people, err := s.Directory(ctx)
+	people, err := s.directory(ctx, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +52,7 @@ func TestVisitors(t *testing.T) {
 	if err := people.SetActive(ctx, directory.DefaultTenant, "gone@acme.com", false); err != nil {
 		t.Fatal(err)
 	}
-	token, err := s.AddToken(ctx, directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop", Email: "jo@acme.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := addToken(t, s, directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop", Email: "jo@acme.com"})
 	owner := s.InProcess(s.Owner())
 	ingest(t, owner, "everybody")
 	ingest(t, owner, "jo", "jo@acme.com")
@@ -69,7 +66,7 @@ func TestVisitors(t *testing.T) {
 	}{
 		"anybody":              {admission.Anybody("192.0.2.7:4000"), 200, []string{"everybody"}},
 		"a person":             {admission.Person("Jo@Acme.com", "192.0.2.7:4000"), 200, []string{"everybody", "jo"}},
-		"a token":              {admission.Token(token.Token, "192.0.2.7:4000"), 200, []string{"everybody", "jo"}},
+		"a token":              {admission.Token(token, "192.0.2.7:4000"), 200, []string{"everybody", "jo"}},
 		"the owner":            {admission.Person(directory.OwnerEmail, "192.0.2.7:4000"), 200, []string{"everybody"}},
 		"who is not active":    {admission.Person("gone@acme.com", "192.0.2.7:4000"), 403, nil},
 		"who is not known":     {admission.Person("stranger@acme.com", "192.0.2.7:4000"), 403, nil},
@@ -91,6 +88,7 @@ func TestVisitors(t *testing.T) {
 				t.Errorf("found %v, want %v", found, test.found)
 			}
 			for _, way := range []string{"POST /library/add", "POST /library/remove", "POST /library/sync", "GET /library/status",
+				"GET /admin/users", "POST /admin/tokens", "DELETE /admin/tenants",
 				"GET /metrics", "POST /manage/admin/user-group", "POST /onyx-api/ingestion", "POST /user/pats"} {
 				method, target, _ := strings.Cut(way, " ")
 				if status, body := visit(t, test.handler, method, target, `{}`); status != 404 && status != 403 && !strings.HasPrefix(name, "a token") {

@@ -81,28 +81,6 @@ func (r *run) program() cli.Program {
 			return host, nil
 		},
 		Broke: r.printStack, Explore: r.explore, Serve: r.serve,
-		Tokens: func(ctx context.Context, dir, tenant string) (cli.Tokens, error) {
-			host, err := r.host()
-			if err != nil {
-				return nil, err
-			}
-			tokens, err := host.Tokens(ctx, dir, tenant)
-			if err != nil {
-				return nil, err
-			}
-			return tokens, nil
-		},
-		Directory: func(ctx context.Context, dir, tenant string) (cli.Directory, error) {
-			host, err := r.host()
-			if err != nil {
-				return nil, err
-			}
-			directory, err := host.Directory(ctx, dir, tenant)
-			if err != nil {
-				return nil, err
-			}
-			return directory, nil
-		},
 	}
 }
 

@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -272,6 +273,48 @@ func (s suite) library(t *testing.T) {
 	if err != nil || removed.Removed == 0 {
 		t.Errorf("removed %+v, %v", removed, err)
 	}
+}
+
+// administration holds what is administered by names: all of it in process, and what no server's API offers is refused
+// before anything is sent.
+func (s suite) administration(t *testing.T) {
+	c := s.newClient(t)
+	if !c.Local() {
+		_, err := c.AdminUsers(t.Context())
+		for what, err := range map[string]error{
+			"listing users": err, "removing a group": c.AdminRemoveGroup(t.Context(), wire.DirectoryGroup{Name: "x"}),
+			"removing a connector": c.AdminRemoveConnector(t.Context(), "x"), "deactivating": c.AdminSetUserActive(t.Context(), "x@y", false),
+		} {
+			refused(t, what, err, client.BadRequest)
+			if !errors.Is(err, client.ErrNotOffered) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		return
+	}
+	if s.want.LibraryPath == "" {
+		t.Skip("no library to change is given")
+	}
+	const email = "contract@acme.example"
+	user := must[*wire.Added[wire.DirectoryUser]](t)(c.AdminAddUser(t.Context(), email, ""))
+	if !user.IsNew || user.Item.Email != email || user.Item.Role != "basic" {
+		t.Errorf("added %+v", user)
+	}
+	group := wire.DirectoryGroup{Name: "Contract", Users: []string{email}, Connectors: []string{}}
+	added := must[*wire.Added[wire.DirectoryGroup]](t)(c.AdminAddGroup(t.Context(), group))
+	if !added.IsNew || added.NewUsers == nil || len(added.NewUsers) > 0 {
+		t.Errorf("added %+v", added)
+	}
+	groups := must[[]wire.DirectoryGroup](t)(c.AdminGroups(t.Context()))
+	if !slices.ContainsFunc(groups, func(g wire.DirectoryGroup) bool { return g.Name == "Contract" && slices.Contains(g.Users, email) }) {
+		t.Errorf("groups %+v", groups)
+	}
+	if err := errors.Join(c.AdminRemoveGroup(t.Context(), wire.DirectoryGroup{Name: "Contract"}), c.AdminRemoveUser(t.Context(), email)); err != nil {
+		t.Error(err)
+	}
+	refused(t, "removing nobody", c.AdminRemoveUser(t.Context(), email), client.NotAvailable)
+	_, err := c.AdminRemoveTenant(t.Context(), "default", true)
+	refused(t, "removing the tenant that stays", err, client.BadRequest)
 }
 
 func (s suite) checkEvent(t *testing.T) func(wire.LibraryEvent) {

@@ -67,6 +67,7 @@ func Run(t *testing.T, newClient func(t *testing.T) *client.Client, want Expecta
 	t.Run("ingestion", s.ingestion)
 	t.Run("tokens", s.tokens)
 	t.Run("library", s.library)
+	t.Run("administration", s.administration)
 	RunChat(t, newClient, want)
 }
 

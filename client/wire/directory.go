@@ -2,8 +2,14 @@ package wire
 
 import "fmt"
 
-// What follows is how `quarry admin` shows and takes what is arranged for a served library: by names, where the routes
-// of the API have numbers.
+// The types of the /admin routes name users, groups and connectors by name, where the other routes use numbers.
+
+// Added is the answer of the /admin routes that add something.
+type Added[T any] struct {
+	Item     T        `json:"item"`
+	IsNew    bool     `json:"is_new"`    // false: it existed before
+	NewUsers []string `json:"new_users"` // addresses of users that were made for it
+}
 
 // DirectoryUser is a user.
 type DirectoryUser struct {
@@ -11,6 +17,24 @@ type DirectoryUser struct {
 	Role      string `json:"role"` // basic or admin
 	IsActive  bool   `json:"is_active"`
 	CreatedAt string `json:"created_at,omitempty"`
+}
+
+// DirectoryUserState is the body of PATCH /admin/users.
+type DirectoryUserState struct {
+	Email    string `json:"email"`
+	IsActive bool   `json:"is_active"`
+}
+
+// DirectoryToken is an access token with the address of its user.
+type DirectoryToken struct {
+	AccessToken
+	User string `json:"user,omitempty"` // empty: the caller's own
+}
+
+// DirectoryTokenRequest is the body of POST /admin/tokens.
+type DirectoryTokenRequest struct {
+	AccessTokenRequest
+	User string `json:"user"` // address; empty: the owner, or over the API the caller
 }
 
 // DirectoryGroup is a group of this server, or of another system that documents come from, which is called SOURCE:ID.
@@ -61,6 +85,11 @@ type DirectoryAgent struct {
 	Model           string   `json:"model"`
 }
 
+// DirectoryTenantRequest is the body of POST /admin/tenants.
+type DirectoryTenantRequest struct {
+	Name string `json:"name"`
+}
+
 // DirectoryTenant is a tenant with how much it has. Tokens are those that work.
 type DirectoryTenant struct {
 	Name          string `json:"name"`
@@ -75,7 +104,7 @@ type DirectoryTenant struct {
 	Conversations int    `json:"conversations"`
 }
 
-// Holds tells in words what a tenant has, but for its owner; nothing for an empty one.
+// Holds returns in words what a tenant has, but for its owner; nothing for an empty one.
 func (t DirectoryTenant) Holds() (told []string) {
 	for _, what := range []struct {
 		n         int

@@ -17,6 +17,7 @@ const (
 	CodeLibraryDamaged    = "LIBRARY_DAMAGED"
 	CodeLibraryLost       = "LIBRARY_LOST"
 	CodeDocumentDamaged   = "DOCUMENT_DAMAGED"
+	CodeTenantNotEmpty    = "TENANT_NOT_EMPTY"
 )
 
 // AddRequest is the body of POST /library/add. Paths are absolute.

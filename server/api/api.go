@@ -36,6 +36,8 @@ type Options struct {
 	// Chats opens a tenant's chat sessions, or returns the open ones. Where there are none, empty ones that nothing is
 	// written to are returned, unless create asks to make them. Nil: no questions are answered.
 	Chats func(ctx context.Context, tenant string, create bool) (*chat.Store, error)
+	// RemoveTenant deletes a tenant with all that is stored of it; see server.Server.
+	RemoveTenant func(ctx context.Context, id string) error
 	// Changed is told when a request has stored documents whose vectors are to be made; nil: they are made by the next
 	// add or sync.
 	Changed func(tenant string)
@@ -169,11 +171,20 @@ func (s *Server) routes() []route {
 	}...)
 }
 
-// Handler answers for one identity, in this process, without tokens. The owner's also changes the library.
+// ownerRoutes exist on the owner's in-process handler only: no listener serves them. They may take as long as the caller
+// waits.
+func (s *Server) ownerRoutes() []route { return append(s.libraryRoutes(), s.adminRoutes()...) }
+
+func isOwnerRoute(pattern string) bool {
+	return strings.Contains(pattern, " /library/") || strings.Contains(pattern, " /admin/")
+}
+
+// Handler answers for one identity, in this process, without tokens. The owner's also changes the library and administers
+// the owner's tenant.
 func (s *Server) Handler(who directory.Principal) http.Handler {
 	routes := s.routes()
 	if who.Owner {
-		routes = append(routes, s.libraryRoutes()...)
+		routes = append(routes, s.ownerRoutes()...)
 	}
 	bound := s.recovered(s.mount(routes, func(*http.Request) (directory.Principal, error) { return who, nil }, nil))
 	if !who.Owner {
@@ -247,7 +258,7 @@ func underPrefix(next http.Handler) http.Handler {
 
 // serve answers for one route. In this process, without guards, who asks is trusted to send and fetch what they say.
 func (s *Server) serve(route route, who identify, guard *guards) http.Handler {
-	if route.timeout == 0 && !strings.Contains(route.pattern, " /library/") {
+	if route.timeout == 0 && !isOwnerRoute(route.pattern) {
 		route.timeout = quick
 	}
 	if route.maxBody == 0 {

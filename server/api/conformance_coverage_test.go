@@ -43,7 +43,7 @@ func newCoverage(t *testing.T) *coverage {
 		sent: map[string]map[string]bool{}, fields: map[reflect.Type]map[string]bool{}, codes: map[string]bool{},
 		exceptions: map[string]bool{}}
 	s := New(Options{})
-	for _, r := range slices.Concat(s.routes(), s.libraryRoutes(), []route{s.metricsRoute(false)}) {
+	for _, r := range slices.Concat(s.routes(), s.ownerRoutes(), []route{s.metricsRoute(false)}) {
 		c.mux.Handle(r.pattern, http.NotFoundHandler())
 		c.patterns = append(c.patterns, r.pattern)
 	}
@@ -197,6 +197,14 @@ func requestTypes() map[string]any {
 		"POST /library/sync":              wire.SyncRequest{},
 		"POST /library/remove":            wire.RemoveRequest{},
 		"POST /library/check":             wire.CheckRequest{},
+		"POST /admin/users":               wire.DirectoryUser{},
+		"PATCH /admin/users":              wire.DirectoryUserState{},
+		"POST /admin/groups":              wire.DirectoryGroup{},
+		"POST /admin/connectors":          wire.DirectoryConnector{},
+		"POST /admin/document-sets":       wire.DirectorySet{},
+		"POST /admin/agents":              wire.DirectoryAgent{},
+		"POST /admin/tenants":             wire.DirectoryTenantRequest{},
+		"POST /admin/tokens":              wire.DirectoryTokenRequest{},
 
 		"PUT /manage/connector/{connector}/credential/{credential}": wire.PairRequest{},
 	}
@@ -232,6 +240,21 @@ func responses() map[string]any {
 		"GET /chat/file/{id}":               nil, // the file
 		"GET /library/status":               wire.LibraryStatus{},
 		"GET /metrics":                      nil, // text
+
+		"GET /admin/users": []wire.DirectoryUser{}, "POST /admin/users": wire.Added[wire.DirectoryUser]{},
+		"PATCH /admin/users": wire.MessageError{}, "DELETE /admin/users": wire.MessageError{},
+		"GET /admin/groups": []wire.DirectoryGroup{}, "POST /admin/groups": wire.Added[wire.DirectoryGroup]{},
+		"DELETE /admin/groups":  wire.MessageError{},
+		"GET /admin/connectors": []wire.DirectoryConnector{}, "POST /admin/connectors": wire.Added[wire.DirectoryConnector]{},
+		"DELETE /admin/connectors": wire.MessageError{},
+		"GET /admin/document-sets": []wire.DirectorySet{}, "POST /admin/document-sets": wire.Added[wire.DirectorySet]{},
+		"DELETE /admin/document-sets": wire.MessageError{},
+		"GET /admin/agents":           []wire.DirectoryAgent{}, "POST /admin/agents": wire.Added[wire.DirectoryAgent]{},
+		"DELETE /admin/agents": wire.MessageError{},
+		"GET /admin/tenants":   []wire.DirectoryTenant{}, "POST /admin/tenants": wire.Added[wire.DirectoryTenant]{},
+		"DELETE /admin/tenants": wire.DirectoryTenant{},
+		"GET /admin/tokens":     []wire.DirectoryToken{}, "POST /admin/tokens": wire.Added[wire.NewAccessToken]{},
+		"DELETE /admin/tokens/{id}": wire.MessageError{},
 
 		"PUT /manage/connector/{connector}/credential/{credential}": wire.PairResponse{},
 	}

@@ -150,11 +150,13 @@ func TestInProcessRoutes(t *testing.T) {
 		directory.Anonymous(directory.DefaultTenant),
 		{Tenant: directory.DefaultTenant, UserID: "x", Email: "jo@acme.example", Admin: true, Permissions: directory.AllPermissions()},
 	} {
-		for _, target := range []string{"GET /library/status", "POST /library/add", "POST /library/sync", "POST /library/remove",
-			"POST /library/check"} {
-			method, path, _ := strings.Cut(target, " ")
-			if answer := w.call(w.server.Handler(who), "", method, path, `{}`); answer.Code != http.StatusNotFound {
-				t.Errorf("%s for %s: HTTP %d", target, who.Email, answer.Code)
+		for _, route := range w.server.ownerRoutes() {
+			method, path, _ := strings.Cut(route.pattern, " ")
+			for at, handler := range map[string]http.Handler{"in process": w.server.Handler(who), "over a listener": w.public} {
+				answer := w.call(handler, "owner", method, path, `{}`)
+				if answer.Code != http.StatusNotFound || strings.TrimSpace(answer.Body.String()) != `{"detail":"Not Found"}` {
+					t.Errorf("%s for %s %s: HTTP %d %s", route.pattern, who.Email, at, answer.Code, answer.Body)
+				}
 			}
 		}
 	}

@@ -95,12 +95,15 @@ func (q *inquiry) shows() {
 
 // absents asks for what this server has not, and Onyx has.
 func (q *inquiry) absents() {
-	for _, target := range []string{"GET /manage/connector", "GET /hierarchy-nodes", "POST /admin/search", "GET /chat/search",
-		"GET /search/search-history", "POST /search/send-search-message", "POST /image-generation/generate", "POST /library/add",
-		"GET /library/status", "GET /chat/chat-session/" + uuid.NewString() + "/resume-stream", "POST /federated/1"} {
-		if q.all && strings.Contains(target, "/library/") {
-			continue
+	targets := []string{"GET /manage/connector", "GET /hierarchy-nodes", "POST /admin/search", "GET /chat/search",
+		"GET /search/search-history", "POST /search/send-search-message", "POST /image-generation/generate",
+		"GET /chat/chat-session/" + uuid.NewString() + "/resume-stream", "POST /federated/1"}
+	if !q.all {
+		for _, route := range q.server.ownerRoutes() {
+			targets = append(targets, route.pattern)
 		}
+	}
+	for _, target := range targets {
 		method, path, _ := strings.Cut(target, " ")
 		answer := q.send(method, path, "{}")
 		if got := strconv.Itoa(answer.Code) + answer.Body.String(); got != "404{\"detail\":\"Not Found\"}\n" && path != "/federated/1" {

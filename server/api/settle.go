@@ -128,13 +128,9 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 	}
 }
 
-// RemoveDocumentSet ends a document set; its documents stay. One that added files are in is refused: the next sync would
+// removeDocumentSet ends a document set; its documents stay. One that added files are in is refused: the next sync would
 // make it again.
-func (s *Server) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return err
-	}
+func (s *Server) removeDocumentSet(ctx context.Context, d *directory.Directory, tenant, name string) error {
 	added, err := s.addedTo(ctx, tenant, name)
 	if err != nil {
 		return err
@@ -143,10 +139,7 @@ func (s *Server) RemoveDocumentSet(ctx context.Context, tenant, name string) err
 		return directory.InputError{Reason: fmt.Sprintf("%s that were added are in document set %q; remove them with "+
 			"quarry remove --set, and it goes with them", plural(added, "document"), name)}
 	}
-	if err := d.RemoveDocumentSet(ctx, tenant, name); err != nil {
-		return err
-	}
-	return s.Settle(ctx, tenant)
+	return d.RemoveDocumentSet(ctx, tenant, name)
 }
 
 // addedTo counts the documents of a set that no connector brought.

@@ -25,6 +25,7 @@ var migrations embed.FS
 type Directory struct {
 	db       *sqlite.DB
 	readOnly bool
+	absent   bool
 	now      func() time.Time
 	lately   memory
 	noting   noting
@@ -39,7 +40,7 @@ func WithClock(now func() time.Time) Option { return func(d *Directory) { d.now 
 // Open opens the directory in the file at path, which it makes or brings up to date first; without a path it is kept
 // in memory. Read-only, the file must exist and is left as it is. Errors are those of sqlite.Open.
 func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*Directory, error) {
-	d := &Directory{now: time.Now}
+	d := &Directory{now: time.Now, absent: readOnly && path == ""}
 	for _, option := range options {
 		option(d)
 	}
@@ -55,6 +56,9 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 	d.readOnly = readOnly || d.db.ReadOnly()
 	return d, nil
 }
+
+// IsAbsent reports whether the directory only stands for one that was never made: nothing can be in it.
+func (d *Directory) IsAbsent() bool { return d.absent }
 
 // Close releases the file.
 func (d *Directory) Close() error {

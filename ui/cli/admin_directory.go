@@ -8,50 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/client"
-	"quarry/client/wire"
+	"quarry/ui/target"
 )
-
-// Directory administers who may use a served library, and what is arranged for them. Things are named as people name
-// them.
-type Directory interface {
-	Users(ctx context.Context) ([]wire.DirectoryUser, error)
-	// AddUser makes a user. With a role, one who exists gets it; made tells that there was none.
-	AddUser(ctx context.Context, email, role string) (user wire.DirectoryUser, made bool, err error)
-	// SetUserActive lets a user in or keeps them out.
-	SetUserActive(ctx context.Context, email string, active bool) error
-	RemoveUser(ctx context.Context, email string) error
-
-	Groups(ctx context.Context) ([]wire.DirectoryGroup, error)
-	// AddGroup makes a group, or adds users and connectors to the one of that name; made lists new users.
-	AddGroup(ctx context.Context, group wire.DirectoryGroup) (made []string, err error)
-	// RemoveGroup takes users out of a group, or removes the group if none are given.
-	RemoveGroup(ctx context.Context, group wire.DirectoryGroup) error
-
-	Connectors(ctx context.Context) ([]wire.DirectoryConnector, error)
-	// AddConnector makes a connector and completes it with its number and its creator.
-	AddConnector(ctx context.Context, connector *wire.DirectoryConnector) error
-	// RemoveConnector removes a connector with its documents.
-	RemoveConnector(ctx context.Context, name string) error
-
-	DocumentSets(ctx context.Context) ([]wire.DirectorySet, error)
-	AddDocumentSet(ctx context.Context, set wire.DirectorySet) (id int, err error)
-	RemoveDocumentSet(ctx context.Context, name string) error
-
-	Agents(ctx context.Context) ([]wire.DirectoryAgent, error)
-	// AddAgent makes an agent and completes it with its number and its owner.
-	AddAgent(ctx context.Context, agent *wire.DirectoryAgent) error
-	// RemoveAgent removes an agent that is named by its number or its name.
-	RemoveAgent(ctx context.Context, named string) error
-
-	Tenants(ctx context.Context) ([]wire.DirectoryTenant, error)
-	// AddTenant makes a tenant; made tells that there was none of that name.
-	AddTenant(ctx context.Context, name string) (tenant wire.DirectoryTenant, made bool, err error)
-	// RemoveTenant removes a tenant with all that it has, and returns what that was. One that is not empty is refused,
-	// unless force.
-	RemoveTenant(ctx context.Context, name string, force bool) (wire.DirectoryTenant, error)
-
-	Close() error
-}
 
 // adminGroup is a command that holds those for one kind of thing.
 func (a *app) adminGroup(name, short string, children ...*cobra.Command) *cobra.Command {
@@ -60,52 +18,51 @@ func (a *app) adminGroup(name, short string, children ...*cobra.Command) *cobra.
 	return command
 }
 
-// adminCommandOf is a command that works on the directory. Flags are added by the caller.
-func (a *app) adminCommandOf(use, short string, changes bool,
-	run func(context.Context, Directory, []string) error) *cobra.Command {
-	command := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
+// administration is what a command of admin does with a client.
+type administration func(ctx context.Context, c *client.Client, arguments []string) error
+
+// adminCommandOf makes a command that looks at the directory, or changes it. Flags are added by the caller.
+func (a *app) adminCommandOf(use, short string, change bool, run administration) *cobra.Command {
+	return a.administering("this administers", use, short, change, run)
+}
+
+// administering makes a command of admin. What it does is told where searches go elsewhere.
+func (a *app) administering(does, use, short string, change bool, run administration) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
-			if changes {
+			if change {
 				if err := a.mayChange(); err != nil {
 					return err
 				}
 			}
 			ctx, cancel := a.deadline(command.Context())
 			defer cancel()
-			directory, err := a.directory(ctx)
+			session, err := a.administered(ctx, does, change)
 			if err != nil {
 				return err
 			}
-			defer func() { _ = directory.Close() }()
-			return run(ctx, directory, arguments)
+			defer func() { _ = session.Close() }()
+			return run(ctx, session.Client, arguments)
 		}}
-	return command
 }
 
-// directory opens that of this machine's library, or of a server that a flag names.
-func (a *app) directory(ctx context.Context) (Directory, error) {
-	if a.flags.sample {
+// administered opens this machine's library, or what a flag names.
+func (a *app) administered(ctx context.Context, does string, change bool) (*client.Session, error) {
+	switch {
+	case a.flags.sample:
 		return nil, usage("Leave --sample out.", "the sample library is not administered")
-	}
-	if a.flags.server == "" && a.flags.profile == "" {
-		a.tellOtherTarget("this administers")
-		return a.program.Directory(ctx, a.flags.library, a.flags.tenant)
-	}
-	session, err := a.administered(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return remoteDirectory{session}, nil
-}
-
-// administered connects to the server that a flag names.
-func (a *app) administered(ctx context.Context) (*client.Session, error) {
-	if a.flags.tenant != "" {
+	case a.flags.server == "" && a.flags.profile == "":
+		a.tellOtherTarget(does)
+		return a.administer(ctx, change)
+	case a.flags.tenant != "":
 		return nil, usage("Leave --tenant out: a token names its tenant.", "--tenant is for a library of this machine")
 	}
 	choice, err := a.decide()
 	if err != nil {
 		return nil, err
+	}
+	if choice.Kind == target.KindSample || choice.Kind == target.KindSlack {
+		return nil, usage("Name a server or a library.", "%s is not administered", choice.Describe())
 	}
 	return a.open(ctx, choice)
 }

@@ -8,22 +8,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quarry/client"
 	"quarry/client/wire"
 )
 
 func (a *app) adminConnectorCommand() *cobra.Command {
 	return a.adminGroup("connector", "Create, list and remove connectors", a.connectorAddCommand(), a.connectorListCommand(),
 		a.removeByName("remove NAME", "Remove a connector and its documents", "connector", "Wiki", "Connector %s is removed, with its documents.",
-			func(ctx context.Context, d Directory, name string) error { return d.RemoveConnector(ctx, name) }))
+			(*client.Client).AdminRemoveConnector))
 }
 
 // removeByName is a command that removes what one argument names.
 func (a *app) removeByName(use, short string, what, example, said string,
-	remove func(context.Context, Directory, string) error) *cobra.Command {
-	return a.adminCommandOf(use, short, true, func(ctx context.Context, d Directory, arguments []string) error {
+	remove func(*client.Client, context.Context, string) error) *cobra.Command {
+	return a.adminCommandOf(use, short, true, func(ctx context.Context, c *client.Client, arguments []string) error {
 		name, err := a.oneName(arguments, what, example)
 		if err == nil {
-			err = remove(ctx, d, name)
+			err = remove(c, ctx, name)
 		}
 		if err != nil {
 			return err
@@ -36,7 +37,7 @@ func (a *app) removeByName(use, short string, what, example, said string,
 func (a *app) connectorAddCommand() *cobra.Command {
 	made := wire.DirectoryConnector{DocumentSets: []string{}}
 	command := a.adminCommandOf("add NAME --source SOURCE", "Create a connector", true,
-		func(ctx context.Context, d Directory, arguments []string) (err error) {
+		func(ctx context.Context, c *client.Client, arguments []string) (err error) {
 			if made.Name, err = a.oneName(arguments, "name", "Wiki --source confluence"); err != nil {
 				return err
 			}
@@ -55,11 +56,12 @@ func (a *app) connectorAddCommand() *cobra.Command {
 				}
 			}
 			present(&made.Groups)
-			if err := d.AddConnector(ctx, &made); err != nil {
+			added, err := c.AdminAddConnector(ctx, made)
+			if err != nil {
 				return err
 			}
-			return a.tell(made, "Connector %s has the number %d: post documents to /onyx-api/ingestion with \"cc_pair_id\":%d.",
-				made.Name, made.ID, made.ID)
+			return a.tell(added.Item, "Connector %s has the number %d: post documents to /onyx-api/ingestion with \"cc_pair_id\":%d.",
+				made.Name, added.Item.ID, added.Item.ID)
 		})
 	flags := command.Flags()
 	flags.StringVar(&made.Source, "source", "", "where its documents come from (`SOURCE`), like confluence; needed")
@@ -71,11 +73,11 @@ func (a *app) connectorAddCommand() *cobra.Command {
 }
 
 func (a *app) connectorListCommand() *cobra.Command {
-	return a.adminCommandOf("list", "List connectors", false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf("list", "List connectors", false, func(ctx context.Context, c *client.Client, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
-		found, err := d.Connectors(ctx)
+		found, err := c.AdminConnectors(ctx)
 		if err != nil {
 			return err
 		}
@@ -93,14 +95,14 @@ func (a *app) connectorListCommand() *cobra.Command {
 func (a *app) adminSetCommand() *cobra.Command {
 	return a.adminGroup("document-set", "Create, list and remove document sets", a.setAddCommand(), a.setListCommand(),
 		a.removeByName("remove NAME", "Remove a document set", "document set", "Handbook", "Document set %s is removed; its documents stay.",
-			func(ctx context.Context, d Directory, name string) error { return d.RemoveDocumentSet(ctx, name) }))
+			(*client.Client).AdminRemoveDocumentSet))
 }
 
 func (a *app) setAddCommand() *cobra.Command {
 	made := wire.DirectorySet{}
 	restricted := false
 	command := a.adminCommandOf("add NAME [--connector NAME]", "Create a document set", true,
-		func(ctx context.Context, d Directory, arguments []string) (err error) {
+		func(ctx context.Context, c *client.Client, arguments []string) (err error) {
 			if made.Name, err = a.oneName(arguments, "name", "Handbook --connector Wiki"); err != nil {
 				return err
 			}
@@ -109,10 +111,11 @@ func (a *app) setAddCommand() *cobra.Command {
 			}
 			made.IsPublic = !restricted && len(made.Users)+len(made.Groups) == 0
 			present(&made.Users, &made.Groups, &made.Connectors)
-			if made.ID, err = d.AddDocumentSet(ctx, made); err != nil {
+			added, err := c.AdminAddDocumentSet(ctx, made)
+			if err != nil {
 				return err
 			}
-			return a.tell(made, "Document set %s is made, for %s.", made.Name, audienceOf(made.IsPublic, made.Users, made.Groups))
+			return a.tell(added.Item, "Document set %s is made, for %s.", made.Name, audienceOf(made.IsPublic, made.Users, made.Groups))
 		})
 	flags := command.Flags()
 	flags.StringVar(&made.Description, "description", "", "what is in it (`TEXT`)")
@@ -130,11 +133,11 @@ func audienceFlags(command *cobra.Command, users, groups *[]string, restricted *
 }
 
 func (a *app) setListCommand() *cobra.Command {
-	return a.adminCommandOf("list", "List document sets", false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf("list", "List document sets", false, func(ctx context.Context, c *client.Client, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
-		found, err := d.DocumentSets(ctx)
+		found, err := c.AdminDocumentSets(ctx)
 		if err != nil {
 			return err
 		}
@@ -148,14 +151,14 @@ func (a *app) setListCommand() *cobra.Command {
 func (a *app) adminAgentCommand() *cobra.Command {
 	return a.adminGroup("agent", "Create, list and remove agents", a.agentAddCommand(), a.agentListCommand(),
 		a.removeByName("remove ID|NAME", "Remove an agent", "agent", "Engineering", "Agent %s is removed.",
-			func(ctx context.Context, d Directory, name string) error { return d.RemoveAgent(ctx, name) }))
+			(*client.Client).AdminRemoveAgent))
 }
 
 func (a *app) agentAddCommand() *cobra.Command {
 	made := wire.DirectoryAgent{}
 	since, restricted := "", false
 	command := a.adminCommandOf("add NAME [--document-set NAME]", "Create an agent", true,
-		func(ctx context.Context, d Directory, arguments []string) (err error) {
+		func(ctx context.Context, c *client.Client, arguments []string) (err error) {
 			if made.Name, err = a.oneName(arguments, "name", "Engineering --document-set Handbook"); err != nil {
 				return err
 			}
@@ -173,11 +176,12 @@ func (a *app) agentAddCommand() *cobra.Command {
 			}
 			made.IsPublic = !restricted && len(made.Users)+len(made.Groups) == 0
 			present(&made.Users, &made.Groups, &made.DocumentSets, &made.Documents)
-			if err := d.AddAgent(ctx, &made); err != nil {
+			added, err := c.AdminAddAgent(ctx, made)
+			if err != nil {
 				return err
 			}
-			return a.tell(made, "Agent %s has the number %d and is for %s. Search with it: --agent-id %d", made.Name, made.ID,
-				audienceOf(made.IsPublic, made.Users, made.Groups), made.ID)
+			return a.tell(added.Item, "Agent %s has the number %d and is for %s. Search with it: --agent-id %d", made.Name,
+				added.Item.ID, audienceOf(made.IsPublic, made.Users, made.Groups), added.Item.ID)
 		})
 	flags := command.Flags()
 	flags.StringVar(&made.Description, "description", "", "what it is for (`TEXT`)")
@@ -192,11 +196,11 @@ func (a *app) agentAddCommand() *cobra.Command {
 }
 
 func (a *app) agentListCommand() *cobra.Command {
-	return a.adminCommandOf("list", "List agents", false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf("list", "List agents", false, func(ctx context.Context, c *client.Client, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
-		found, err := d.Agents(ctx)
+		found, err := c.AdminAgents(ctx)
 		if err != nil {
 			return err
 		}

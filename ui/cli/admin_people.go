@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/ui/passage"
 )
@@ -14,17 +15,21 @@ import (
 func (a *app) adminUserCommand() *cobra.Command {
 	return a.adminGroup("user", "Add, list, deactivate and remove users", a.userAddCommand(), a.userListCommand(),
 		a.userChangeCommand("deactivate EMAIL", "Deactivate a user", "%s is kept out, with all tokens.",
-			func(ctx context.Context, d Directory, email string) error { return d.SetUserActive(ctx, email, false) }),
+			func(c *client.Client, ctx context.Context, email string) error {
+				return c.AdminSetUserActive(ctx, email, false)
+			}),
 		a.userChangeCommand("activate EMAIL", "Activate a deactivated user", "%s is let in again.",
-			func(ctx context.Context, d Directory, email string) error { return d.SetUserActive(ctx, email, true) }),
+			func(c *client.Client, ctx context.Context, email string) error {
+				return c.AdminSetUserActive(ctx, email, true)
+			}),
 		a.userChangeCommand("remove EMAIL", "Remove a user", "%s is removed, with all tokens.",
-			func(ctx context.Context, d Directory, email string) error { return d.RemoveUser(ctx, email) }))
+			(*client.Client).AdminRemoveUser))
 }
 
 func (a *app) userAddCommand() *cobra.Command {
 	role := ""
 	command := a.adminCommandOf("add EMAIL", "Add a user, or change the role of one", true,
-		func(ctx context.Context, d Directory, arguments []string) error {
+		func(ctx context.Context, c *client.Client, arguments []string) error {
 			email, err := a.oneName(arguments, "email address", "jo@acme.com")
 			if err == nil {
 				err = checkEmails(email)
@@ -35,11 +40,12 @@ func (a *app) userAddCommand() *cobra.Command {
 			if role != "" && role != "basic" && role != "admin" {
 				return usage("Give --role basic or --role admin.", "%q is not a role", role)
 			}
-			user, made, err := d.AddUser(ctx, email, role)
+			added, err := c.AdminAddUser(ctx, email, role)
 			if err != nil {
 				return err
 			}
-			if !made {
+			user := added.Item
+			if !added.IsNew {
 				return a.tell(user, "%s was there already: %s.", user.Email, user.Role)
 			}
 			return a.tell(user, "%s may use this library now (%s). A token for them: quarry admin token add --name NAME --user %s%s",
@@ -50,11 +56,11 @@ func (a *app) userAddCommand() *cobra.Command {
 }
 
 func (a *app) userListCommand() *cobra.Command {
-	return a.adminCommandOf("list", "List users", false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf("list", "List users", false, func(ctx context.Context, c *client.Client, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
-		found, err := d.Users(ctx)
+		found, err := c.AdminUsers(ctx)
 		if err != nil {
 			return err
 		}
@@ -70,14 +76,14 @@ func (a *app) userListCommand() *cobra.Command {
 }
 
 func (a *app) userChangeCommand(use, short string, said string,
-	change func(context.Context, Directory, string) error) *cobra.Command {
-	return a.adminCommandOf(use, short, true, func(ctx context.Context, d Directory, arguments []string) error {
+	change func(*client.Client, context.Context, string) error) *cobra.Command {
+	return a.adminCommandOf(use, short, true, func(ctx context.Context, c *client.Client, arguments []string) error {
 		email, err := a.oneName(arguments, "email address", "jo@acme.com")
 		if err == nil {
 			err = checkEmails(email)
 		}
 		if err == nil {
-			err = change(ctx, d, email)
+			err = change(c, ctx, email)
 		}
 		if err != nil {
 			return err
@@ -89,6 +95,12 @@ func (a *app) userChangeCommand(use, short string, said string,
 
 func (a *app) adminGroupCommand() *cobra.Command {
 	return a.adminGroup("group", "Create, list and remove groups, and their members", a.groupAddCommand(), a.groupListCommand(), a.groupRemoveCommand())
+}
+
+func (a *app) noteNewUsers(emails []string) {
+	for _, email := range emails {
+		a.note("there was no user %s, so one was made", email)
+	}
 }
 
 // groupOf reads which group a command is about: a name, or --external SOURCE:ID.
@@ -131,7 +143,7 @@ func unknownSource(source string) error {
 func (a *app) groupAddCommand() *cobra.Command {
 	external, users, connectors := "", []string(nil), []string(nil)
 	command := a.adminCommandOf("add NAME [--user EMAIL]", "Create a group, or add members to it", true,
-		func(ctx context.Context, d Directory, arguments []string) error {
+		func(ctx context.Context, c *client.Client, arguments []string) error {
 			group, err := a.groupOf(arguments, external, users)
 			if err != nil {
 				return err
@@ -143,14 +155,12 @@ func (a *app) groupAddCommand() *cobra.Command {
 				return usage("A synced connector knows its groups by itself.", "--connector is for groups of this library")
 			}
 			group.Connectors = append(group.Connectors, connectors...)
-			made, err := d.AddGroup(ctx, group)
+			added, err := c.AdminAddGroup(ctx, group)
 			if err != nil {
 				return err
 			}
-			for _, email := range made {
-				a.note("there was no user %s, so one was made", email)
-			}
-			return a.tell(group, "Group %s: added %s.", group.Name,
+			a.noteNewUsers(added.NewUsers)
+			return a.tell(added.Item, "Group %s: added %s.", group.Name,
 				listOr(slices.Concat(group.Users, group.Connectors), "with nobody in it"))
 		})
 	flags := command.Flags()
@@ -161,11 +171,11 @@ func (a *app) groupAddCommand() *cobra.Command {
 }
 
 func (a *app) groupListCommand() *cobra.Command {
-	return a.adminCommandOf("list", "List groups", false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.adminCommandOf("list", "List groups", false, func(ctx context.Context, c *client.Client, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
-		found, err := d.Groups(ctx)
+		found, err := c.AdminGroups(ctx)
 		if err != nil {
 			return err
 		}
@@ -183,12 +193,12 @@ func (a *app) groupListCommand() *cobra.Command {
 func (a *app) groupRemoveCommand() *cobra.Command {
 	external, users := "", []string(nil)
 	command := a.adminCommandOf("remove NAME [--user EMAIL]", "Remove a group, or members of it", true,
-		func(ctx context.Context, d Directory, arguments []string) error {
+		func(ctx context.Context, c *client.Client, arguments []string) error {
 			group, err := a.groupOf(arguments, external, users)
 			if err != nil {
 				return err
 			}
-			if err := d.RemoveGroup(ctx, group); err != nil {
+			if err := c.AdminRemoveGroup(ctx, group); err != nil {
 				return err
 			}
 			if len(users) > 0 {

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/ui/passage"
 )
@@ -16,28 +18,29 @@ func (a *app) adminTenantCommand() *cobra.Command {
 }
 
 // tenantCommandOf is a command on tenants, which are named as its argument.
-func (a *app) tenantCommandOf(use, short string, changes bool, run func(context.Context, Directory, []string) error) *cobra.Command {
-	return a.adminCommandOf(use, short, changes, func(ctx context.Context, d Directory, arguments []string) error {
+func (a *app) tenantCommandOf(use, short string, changes bool, run administration) *cobra.Command {
+	return a.adminCommandOf(use, short, changes, func(ctx context.Context, c *client.Client, arguments []string) error {
 		if a.flags.tenant != "" {
 			return usage("Name the tenant without the flag, like this: quarry "+a.commandName()+" acme",
 				"--tenant says where the other commands work")
 		}
-		return run(ctx, d, arguments)
+		return run(ctx, c, arguments)
 	})
 }
 
 func (a *app) tenantAddCommand() *cobra.Command {
 	return a.tenantCommandOf("add NAME", "Create a tenant", true,
-		func(ctx context.Context, d Directory, arguments []string) error {
+		func(ctx context.Context, c *client.Client, arguments []string) error {
 			name, err := a.oneName(arguments, "name", "acme")
 			if err != nil {
 				return err
 			}
-			tenant, made, err := d.AddTenant(ctx, name)
+			added, err := c.AdminAddTenant(ctx, name)
 			if err != nil {
 				return err
 			}
-			if !made {
+			tenant := added.Item
+			if !added.IsNew {
 				return a.tell(tenant, "Tenant %s was there already.", tenant.Name)
 			}
 			return a.tell(tenant, "Tenant %s is made. Its first token: quarry admin token add --name NAME --tenant %s%s",
@@ -46,11 +49,11 @@ func (a *app) tenantAddCommand() *cobra.Command {
 }
 
 func (a *app) tenantListCommand() *cobra.Command {
-	return a.tenantCommandOf("list", "List tenants", false, func(ctx context.Context, d Directory, arguments []string) error {
+	return a.tenantCommandOf("list", "List tenants", false, func(ctx context.Context, c *client.Client, arguments []string) error {
 		if err := a.noArguments(arguments); err != nil {
 			return err
 		}
-		found, err := d.Tenants(ctx)
+		found, err := c.AdminTenants(ctx)
 		if err != nil {
 			return err
 		}
@@ -65,12 +68,16 @@ func (a *app) tenantListCommand() *cobra.Command {
 func (a *app) tenantRemoveCommand() *cobra.Command {
 	force := false
 	command := a.tenantCommandOf("remove NAME", "Remove a tenant with all its content", true,
-		func(ctx context.Context, d Directory, arguments []string) error {
+		func(ctx context.Context, c *client.Client, arguments []string) error {
 			name, err := a.oneName(arguments, "name", "acme")
 			if err != nil {
 				return err
 			}
-			tenant, err := d.RemoveTenant(ctx, name, force)
+			tenant, err := c.AdminRemoveTenant(ctx, name, force)
+			var refused *client.Error
+			if errors.As(err, &refused) && refused.Code == wire.CodeTenantNotEmpty {
+				return usage("To delete all of that: quarry admin tenant remove "+name+" --force", "%s", refused.Error())
+			}
 			if err != nil {
 				return err
 			}

@@ -1,8 +1,9 @@
 package cli
 
 import (
-	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,104 +13,76 @@ import (
 	"quarry/client/wire"
 )
 
-// fakeDirectory notes what it is asked to change.
-type fakeDirectory struct{ asked []string }
-
-func (f *fakeDirectory) note(format string, args ...any) error {
-	f.asked = append(f.asked, fmt.Sprintf(format, args...))
-	return nil
+// fakeAdmin answers the owner's routes of a library, and notes what it is asked to change.
+type fakeAdmin struct {
+	opened []string // "folder:tenant"
+	tokens []wire.DirectoryToken
+	asked  []string
 }
 
-func (f *fakeDirectory) Users(context.Context) ([]wire.DirectoryUser, error) {
-	return []wire.DirectoryUser{{Email: "jo@acme.example", Role: "basic", IsActive: true, CreatedAt: "2026-08-22T10:00:00Z"},
-		{Email: "owner@localhost", Role: "admin", CreatedAt: "2026-08-01T10:00:00Z"}}, nil
-}
-
-func (f *fakeDirectory) AddUser(_ context.Context, email, role string) (wire.DirectoryUser, bool, error) {
-	return wire.DirectoryUser{Email: email, Role: "basic", IsActive: true}, role == "", f.note("user %s %q", email, role)
-}
-
-func (f *fakeDirectory) SetUserActive(_ context.Context, email string, active bool) error {
-	return f.note("user %s active %v", email, active)
-}
-
-func (f *fakeDirectory) RemoveUser(_ context.Context, email string) error {
-	return f.note("no user %s", email)
-}
-
-func (f *fakeDirectory) Groups(context.Context) ([]wire.DirectoryGroup, error) {
-	return []wire.DirectoryGroup{{ID: 1, Name: "Engineering", Users: []string{"jo@acme.example", "kim@acme.example"}, Connectors: []string{"Wiki"}},
-		{Name: "slack:c024be91l", External: true, Users: []string{"jo@acme.example"}, Connectors: []string{}}}, nil
-}
-
-func (f *fakeDirectory) AddGroup(_ context.Context, group wire.DirectoryGroup) ([]string, error) {
-	return []string{"new@acme.example"}, f.note("group %+v", group)
-}
-
-func (f *fakeDirectory) RemoveGroup(_ context.Context, group wire.DirectoryGroup) error {
-	return f.note("no group %+v", group)
-}
-
-func (f *fakeDirectory) Connectors(context.Context) ([]wire.DirectoryConnector, error) {
-	return []wire.DirectoryConnector{{ID: 1, Name: "Wiki", Source: "confluence", AccessType: "private", Groups: []string{"Engineering"},
-		Creator: "owner@localhost", DocumentSets: []string{"Handbook"}},
-		{ID: 2, Name: "Chat", Source: "slack", AccessType: "sync", Groups: []string{}, DocumentSets: []string{}}}, nil
-}
-
-func (f *fakeDirectory) AddConnector(_ context.Context, connector *wire.DirectoryConnector) error {
-	return f.note("connector %+v", *connector)
-}
-
-func (f *fakeDirectory) RemoveConnector(_ context.Context, name string) error {
-	return f.note("no connector %s", name)
-}
-
-func (f *fakeDirectory) DocumentSets(context.Context) ([]wire.DirectorySet, error) {
-	return []wire.DirectorySet{{ID: 1, Name: "Contracts", Users: []string{}, Groups: []string{"Legal"}, Connectors: []string{}},
-		{ID: 2, Name: "Handbook", Description: "How we work", IsPublic: true, Users: []string{}, Groups: []string{}, Connectors: []string{"Wiki"}}}, nil
-}
-
-func (f *fakeDirectory) AddDocumentSet(_ context.Context, set wire.DirectorySet) (int, error) {
-	return 4, f.note("set %+v", set)
-}
-
-func (f *fakeDirectory) RemoveDocumentSet(_ context.Context, name string) error {
-	return f.note("no set %s", name)
-}
-
-func (f *fakeDirectory) Agents(context.Context) ([]wire.DirectoryAgent, error) {
-	since := "2025-01-01T00:00:00+00:00"
-	return []wire.DirectoryAgent{{ID: 1, Name: "Engineering", IsPublic: true, Owner: "owner@localhost", Users: []string{}, Groups: []string{},
-		DocumentSets: []string{"Handbook"}, Documents: []string{}, SearchStartDate: &since}}, nil
-}
-
-func (f *fakeDirectory) AddAgent(_ context.Context, agent *wire.DirectoryAgent) error {
-	since := "any time"
-	if agent.SearchStartDate != nil {
-		since = *agent.SearchStartDate
+func (f *fakeAdmin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/admin/")
+	sent, err := io.ReadAll(r.Body)
+	if r.Method != http.MethodGet && err == nil {
+		f.asked = append(f.asked, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+string(sent)))
 	}
-	return f.note("agent %s for %v %v %v in %v %v since %s by %s %s", agent.Name, agent.IsPublic, agent.Users, agent.Groups,
-		agent.DocumentSets, agent.Documents, since, agent.Provider, agent.Model)
+	answer := f.changed(r, path, sent)
+	if r.Method == http.MethodGet {
+		answer = f.list(path)
+	}
+	w.Header().Set("Content-Type", wire.MediaTypeJSON)
+	if answer == nil || err != nil {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
-func (f *fakeDirectory) RemoveAgent(_ context.Context, named string) error {
-	return f.note("no agent %s", named)
+func (f *fakeAdmin) list(path string) any {
+	since := "2025-01-01T00:00:00+00:00"
+	return map[string]any{
+		"users": []wire.DirectoryUser{{Email: "jo@acme.example", Role: "basic", IsActive: true, CreatedAt: "2026-08-22T10:00:00Z"},
+			{Email: "owner@localhost", Role: "admin", CreatedAt: "2026-08-01T10:00:00Z"}},
+		"groups": []wire.DirectoryGroup{{ID: 1, Name: "Engineering", Users: []string{"jo@acme.example", "kim@acme.example"}, Connectors: []string{"Wiki"}},
+			{Name: "slack:c024be91l", External: true, Users: []string{"jo@acme.example"}, Connectors: []string{}}},
+		"connectors": []wire.DirectoryConnector{{ID: 1, Name: "Wiki", Source: "confluence", AccessType: "private", Groups: []string{"Engineering"},
+			Creator: "owner@localhost", DocumentSets: []string{"Handbook"}},
+			{ID: 2, Name: "Chat", Source: "slack", AccessType: "sync", Groups: []string{}, DocumentSets: []string{}}},
+		"document-sets": []wire.DirectorySet{{ID: 1, Name: "Contracts", Users: []string{}, Groups: []string{"Legal"}, Connectors: []string{}},
+			{ID: 2, Name: "Handbook", Description: "How we work", IsPublic: true, Users: []string{}, Groups: []string{}, Connectors: []string{"Wiki"}}},
+		"agents": []wire.DirectoryAgent{{ID: 1, Name: "Engineering", IsPublic: true, Owner: "owner@localhost", Users: []string{}, Groups: []string{},
+			DocumentSets: []string{"Handbook"}, Documents: []string{}, SearchStartDate: &since}},
+		"tenants": []wire.DirectoryTenant{{Name: "acme", CreatedAt: "2026-08-20T10:00:00Z", Users: 3, Tokens: 2, Documents: 1200, Conversations: 4},
+			{Name: "default", CreatedAt: "2026-08-01T10:00:00Z", Users: 1}},
+		"tokens": append([]wire.DirectoryToken{}, f.tokens...),
+	}[path]
 }
 
-func (f *fakeDirectory) Tenants(context.Context) ([]wire.DirectoryTenant, error) {
-	return []wire.DirectoryTenant{{Name: "acme", CreatedAt: "2026-08-20T10:00:00Z", Users: 3, Tokens: 2, Documents: 1200, Conversations: 4},
-		{Name: "default", CreatedAt: "2026-08-01T10:00:00Z", Users: 1}}, nil
+// changed echoes what was sent. What is called old exists; whom only new@acme.example names is made.
+func (f *fakeAdmin) changed(r *http.Request, path string, sent []byte) any {
+	switch {
+	case r.Method == http.MethodDelete && path == "tenants":
+		return wire.DirectoryTenant{Name: r.URL.Query().Get("name"), Users: 1, Documents: 2}
+	case r.Method != http.MethodPost:
+		return wire.MessageError{Message: "Done"}
+	}
+	item := map[string]any{}
+	if err := json.Unmarshal(sent, &item); err != nil {
+		return nil
+	}
+	newUsers := []string{}
+	if item["user"] == "new@acme.example" {
+		newUsers = append(newUsers, "new@acme.example")
+	}
+	switch path {
+	case "users":
+		item["is_active"], item["role"] = true, "basic"
+	case "tokens":
+		item["id"], item["token_display"], item["created_at"] = 4, "onyx_pat_abc****wxyz", "2026-08-22T10:00:00Z"
+		item["token"] = "onyx_pat_abcdefgh"
+	}
+	return wire.Added[any]{Item: item, IsNew: item["name"] != "old", NewUsers: newUsers}
 }
-
-func (f *fakeDirectory) AddTenant(_ context.Context, name string) (wire.DirectoryTenant, bool, error) {
-	return wire.DirectoryTenant{Name: name, Users: 1}, name != "old", f.note("tenant %s", name)
-}
-
-func (f *fakeDirectory) RemoveTenant(_ context.Context, name string, force bool) (wire.DirectoryTenant, error) {
-	return wire.DirectoryTenant{Name: name, Users: 1, Documents: 2}, f.note("no tenant %s %v", name, force)
-}
-
-func (f *fakeDirectory) Close() error { return nil }
 
 func TestAdminLists(t *testing.T) {
 	for _, what := range []string{"user", "group", "connector", "document-set", "agent", "tenant"} {
@@ -123,38 +96,44 @@ func TestAdminLists(t *testing.T) {
 }
 
 func TestAdminChanges(t *testing.T) {
+	const noSet = `"description":"","is_public":false,"users":[],"groups":[],"connectors":[]}`
 	for arguments, want := range map[string]string{
-		"user add jo@acme.example":                 `user jo@acme.example ""`,
-		"user add jo@acme.example --role admin":    `user jo@acme.example "admin"`,
-		"user deactivate jo@acme.example":          "user jo@acme.example active false",
-		"user activate jo@acme.example":            "user jo@acme.example active true",
-		"user remove jo@acme.example":              "no user jo@acme.example",
-		"group add Eng --user jo@acme.example":     "group {ID:0 Name:Eng External:false Users:[jo@acme.example] Connectors:[]}",
-		"group add Eng --connector Wiki":           "group {ID:0 Name:Eng External:false Users:[] Connectors:[Wiki]}",
-		"group add --external slack:C1 --user a@b": "group {ID:0 Name:slack:C1 External:true Users:[a@b] Connectors:[]}",
-		"group remove Eng":                         "no group {ID:0 Name:Eng External:false Users:[] Connectors:[]}",
-		"group remove --external slack:C1":         "no group {ID:0 Name:slack:C1 External:true Users:[] Connectors:[]}",
-		"connector add Wiki --source confluence --group Eng": "connector {ID:0 Name:Wiki Source:confluence AccessType:private " +
-			"Groups:[Eng] Creator: DocumentSets:[]}",
-		"connector remove Wiki":           "no connector Wiki",
-		"document-set add H":              "set {ID:0 Name:H Description: IsPublic:true Users:[] Groups:[] Connectors:[]}",
-		"document-set add H --restricted": "set {ID:0 Name:H Description: IsPublic:false Users:[] Groups:[] Connectors:[]}",
-		"document-set add H --group Legal --connector Wiki": "set {ID:0 Name:H Description: IsPublic:false Users:[] Groups:[Legal] " +
-			"Connectors:[Wiki]}",
-		"document-set remove H": "no set H",
-		"agent add A --document-set H --since 2025-01-01 --provider p --model m": "agent A for true [] [] in [H] [] since 2025-01-01 by p m",
-		"agent add A --user a@b --document file:/a,b":                            "agent A for false [a@b] [] in [] [file:/a,b] since any time by  ",
-		"agent remove 3":             "no agent 3",
-		"tenant add acme":            "tenant acme",
-		"tenant remove acme":         "no tenant acme false",
-		"tenant remove acme --force": "no tenant acme true",
+		"user add jo@acme.example":              `POST /admin/users {"email":"jo@acme.example","role":"","is_active":false}`,
+		"user add jo@acme.example --role admin": `POST /admin/users {"email":"jo@acme.example","role":"admin","is_active":false}`,
+		"user deactivate jo@acme.example":       `PATCH /admin/users {"email":"jo@acme.example","is_active":false}`,
+		"user activate jo@acme.example":         `PATCH /admin/users {"email":"jo@acme.example","is_active":true}`,
+		"user remove jo@acme.example":           `DELETE /admin/users?name=jo%40acme.example`,
+		"group add Eng --user jo@acme.example":  `POST /admin/groups {"name":"Eng","external":false,"users":["jo@acme.example"],"connectors":[]}`,
+		"group add Eng --connector Wiki":        `POST /admin/groups {"name":"Eng","external":false,"users":[],"connectors":["Wiki"]}`,
+		"group add --external slack:C1 --user a@b": `POST /admin/groups {"name":"slack:C1","external":true,"users":["a@b"],` +
+			`"connectors":[]}`,
+		"group remove Eng":                 `DELETE /admin/groups?external=false&name=Eng`,
+		"group remove Eng --user a@b":      `DELETE /admin/groups?external=false&name=Eng&user=a%40b`,
+		"group remove --external slack:C1": `DELETE /admin/groups?external=true&name=slack%3AC1`,
+		"connector add Wiki --source confluence --group Eng": `POST /admin/connectors {"id":0,"name":"Wiki","source":"confluence",` +
+			`"access_type":"private","groups":["Eng"],"creator":"","document_sets":[]}`,
+		"connector remove Wiki":           `DELETE /admin/connectors?name=Wiki`,
+		"document-set add H":              `POST /admin/document-sets {"id":0,"name":"H",` + strings.Replace(noSet, "false", "true", 1),
+		"document-set add H --restricted": `POST /admin/document-sets {"id":0,"name":"H",` + noSet,
+		"document-set add H --group Legal --connector Wiki": `POST /admin/document-sets {"id":0,"name":"H","description":"",` +
+			`"is_public":false,"users":[],"groups":["Legal"],"connectors":["Wiki"]}`,
+		"document-set remove H": `DELETE /admin/document-sets?name=H`,
+		"agent add A --document-set H --since 2025-01-01 --provider p --model m": `POST /admin/agents {"id":0,"name":"A","description":"",` +
+			`"is_public":true,"owner":"","users":[],"groups":[],"document_sets":["H"],"documents":[],"search_start_date":"2025-01-01",` +
+			`"system_prompt":"","provider":"p","model":"m"}`,
+		"agent add A --user a@b --document file:/a,b": `POST /admin/agents {"id":0,"name":"A","description":"","is_public":false,` +
+			`"owner":"","users":["a@b"],"groups":[],"document_sets":[],"documents":["file:/a,b"],"search_start_date":null,` +
+			`"system_prompt":"","provider":"","model":""}`,
+		"agent remove 3":             `DELETE /admin/agents?name=3`,
+		"tenant add acme":            `POST /admin/tenants {"name":"acme"}`,
+		"tenant remove acme":         `DELETE /admin/tenants?force=false&name=acme`,
+		"tenant remove acme --force": `DELETE /admin/tenants?force=true&name=acme`,
 	} {
 		t.Run(arguments, func(t *testing.T) {
-			doors, directory := testDoors(""), &fakeDirectory{}
-			doors.Directory = func(context.Context, string, string) (Directory, error) { return directory, nil }
+			doors := testDoors("")
 			got := run(t, doors, terminal{}, append([]string{"admin"}, strings.Fields(arguments)...)...).check(t, ExitSuccess)
-			if strings.Join(directory.asked, ";") != want {
-				t.Errorf("asked %q, want %q", directory.asked, want)
+			if strings.Join(doors.admin.asked, ";") != want {
+				t.Errorf("asked %q, want %q", doors.admin.asked, want)
 			}
 			if tells := strings.Contains(arguments, " add ") || strings.HasPrefix(arguments, "tenant "); tells != strings.HasPrefix(got.out, "{") || strings.Contains(got.out, "s\": null") {
 				t.Errorf("stdout %q", got.out)
@@ -246,15 +225,7 @@ func TestAdminOfAServer(t *testing.T) {
 
 // TestAdminOfATenant hands on which tenant is meant, and repeats it where it tells what to do next.
 func TestAdminOfATenant(t *testing.T) {
-	doors, asked := testDoors(""), []string{}
-	doors.Directory = func(_ context.Context, dir, tenant string) (Directory, error) {
-		asked = append(asked, dir+":"+tenant)
-		return &fakeDirectory{}, nil
-	}
-	doors.Tokens = func(_ context.Context, dir, tenant string) (Tokens, error) {
-		asked = append(asked, dir+":"+tenant)
-		return &fakeTokens{}, nil
-	}
+	doors := testDoors("")
 	screen := terminal{tty: true, width: 100}
 	got := run(t, doors, screen, "admin", "user", "add", "jo@acme.example", "--tenant", "acme", "--library", "/srv").check(t, ExitSuccess)
 	if !strings.Contains(got.err, "--library /srv --tenant acme") {
@@ -262,8 +233,8 @@ func TestAdminOfATenant(t *testing.T) {
 	}
 	run(t, doors, screen, "admin", "token", "--tenant", "acme", "add", "--name", "x").check(t, ExitSuccess)
 	run(t, doors, screen, "admin", "token", "list").check(t, ExitSuccess)
-	if fmt.Sprint(asked) != "[/srv:acme :acme :]" {
-		t.Errorf("asked for %v", asked)
+	if opened := fmt.Sprint(doors.admin.opened); opened != "[/srv:acme :acme :]" {
+		t.Errorf("opened %v", opened)
 	}
 	if got := run(t, doors, screen, "admin", "tenant", "add", "acme").check(t, ExitSuccess); !strings.Contains(got.err, "--tenant acme") {
 		t.Errorf("stderr %s", got.err)

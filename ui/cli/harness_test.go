@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"quarry/client"
-	"quarry/client/wire"
 	"quarry/config"
 	"quarry/ui/target"
 )
@@ -121,6 +120,7 @@ type fakeHost struct {
 	decide      func(target.Request) (target.Choice, error)
 	open        func(context.Context, target.Choice) (*client.Session, error)
 	openLibrary func(ctx context.Context, dir string, create bool) (*client.Session, error)
+	admin       *fakeAdmin
 	trial       func(config.NewProfile) (target.Choice, error)
 	save        func(context.Context, config.NewProfile) (config.Saved, error)
 	check       func() (string, error)
@@ -137,6 +137,11 @@ func (f *fakeHost) Private() bool                                             { 
 func (f *fakeHost) Warnings() []config.Warning                                { return f.warnings }
 func (f *fakeHost) OpenLibrary(ctx context.Context, dir string, create bool) (*client.Session, error) {
 	return f.openLibrary(ctx, dir, create)
+}
+func (f *fakeHost) Administer(_ context.Context, dir, tenant string, _ bool) (*client.Session, error) {
+	f.admin.opened = append(f.admin.opened, dir+":"+tenant)
+	c, err := client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(f.admin), Local: true})
+	return &client.Session{Client: c, Close: func() error { return nil }}, err
 }
 func (f *fakeHost) LibraryFolder(string) string { return "/home/jo/.local/share/quarry" }
 func (f *fakeHost) MayWrite(string) error       { return nil }
@@ -168,36 +173,19 @@ func doorsTo(options client.Options) testMachine {
 		decide:      func(target.Request) (target.Choice, error) { return choice, nil },
 		open:        func(context.Context, target.Choice) (*client.Session, error) { return open() },
 		openLibrary: func(context.Context, string, bool) (*client.Session, error) { return open() },
+		admin:       &fakeAdmin{},
 		trial:       func(config.NewProfile) (target.Choice, error) { return choice, nil },
 		save: func(context.Context, config.NewProfile) (config.Saved, error) {
 			return config.Saved{File: "config.yaml", Token: config.TokenInKeyring}, nil
 		},
 	}
 	return testMachine{fakeHost: host, Program: Program{
-		Version:   "1.2.3",
-		Host:      func() (Host, error) { return host, nil },
-		Explore:   func(context.Context, Exploration) error { return nil },
-		Tokens:    func(context.Context, string, string) (Tokens, error) { return &fakeTokens{}, nil },
-		Directory: func(context.Context, string, string) (Directory, error) { return &fakeDirectory{}, nil },
-		Serve:     func(context.Context, target.ServeOptions) error { return nil },
+		Version: "1.2.3",
+		Host:    func() (Host, error) { return host, nil },
+		Explore: func(context.Context, Exploration) error { return nil },
+		Serve:   func(context.Context, target.ServeOptions) error { return nil },
 	}}
 }
-
-type fakeTokens struct{ removed []int }
-
-func (f *fakeTokens) Add(_ context.Context, request target.TokenRequest) (*wire.NewAccessToken, bool, error) {
-	return &wire.NewAccessToken{AccessToken: wire.AccessToken{ID: 4, Name: request.Name, TokenDisplay: "onyx_pat_abc****wxyz",
-		CreatedAt: "2026-08-22T10:00:00Z", Scopes: request.Scopes}, Token: "onyx_pat_abcdefgh"}, request.User == "new@acme.example", nil
-}
-
-func (f *fakeTokens) List(context.Context) ([]target.ListedToken, error) { return nil, nil }
-
-func (f *fakeTokens) Remove(_ context.Context, id int) error {
-	f.removed = append(f.removed, id)
-	return nil
-}
-
-func (f *fakeTokens) Close() error { return nil }
 
 // result is what a run left behind.
 type result struct {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"quarry/client"
-	"quarry/client/wire"
 	"quarry/config"
 	"quarry/ui/target"
 )
@@ -77,11 +76,6 @@ type Program struct {
 	Explore func(ctx context.Context, exploration Exploration) error
 	// Serve answers requests until ctx ends.
 	Serve func(ctx context.Context, options target.ServeOptions) error
-
-	// Tokens opens the tokens of a tenant of the library in dir; "" is the default tenant.
-	Tokens func(ctx context.Context, dir, tenant string) (Tokens, error)
-	// Directory opens the people and what is arranged for them in a tenant of the library in dir.
-	Directory func(ctx context.Context, dir, tenant string) (Directory, error)
 }
 
 // Host is a machine with its configuration, its libraries and its way to servers. *target.Host is the real one. Guests
@@ -100,6 +94,9 @@ type Host interface {
 	// OpenLibrary opens the library of this machine, in dir or in its usual place. Without create, a library that does
 	// not exist is target.ErrNoLibrary.
 	OpenLibrary(ctx context.Context, dir string, create bool) (*client.Session, error)
+	// Administer opens the library of this machine, or that in dir, for the owner of a tenant; "" is the default tenant.
+	// Looking makes nothing on disk.
+	Administer(ctx context.Context, dir, tenant string, change bool) (*client.Session, error)
 	// LibraryFolder returns the folder that OpenLibrary opens.
 	LibraryFolder(dir string) string
 	// MayWrite checks that the library in dir can be written, or made there.
@@ -108,15 +105,6 @@ type Host interface {
 	// Trial returns the choice of a profile that is not saved.
 	Trial(profile config.Profile, typed config.Secret) (target.Choice, error)
 	SaveProfile(ctx context.Context, profile config.NewProfile) (config.Saved, error)
-}
-
-// Tokens administers the tokens of a served library.
-type Tokens interface {
-	// Add makes a token; newUser reports that its user was not known before.
-	Add(ctx context.Context, request target.TokenRequest) (token *wire.NewAccessToken, newUser bool, err error)
-	List(ctx context.Context) ([]target.ListedToken, error)
-	Remove(ctx context.Context, id int) error
-	Close() error
 }
 
 // decideTarget returns where a request leads.
@@ -144,6 +132,15 @@ func (a *app) openLibrary(ctx context.Context, create bool) (*client.Session, er
 		return nil, err
 	}
 	return host.OpenLibrary(ctx, a.flags.library, create)
+}
+
+// administer opens the library of this machine, or that of --library, to look at what is arranged in it or to change it.
+func (a *app) administer(ctx context.Context, change bool) (*client.Session, error) {
+	host, err := a.program.Host()
+	if err != nil {
+		return nil, err
+	}
+	return host.Administer(ctx, a.flags.library, a.flags.tenant, change)
 }
 
 // libraryFolder returns the folder of the library that openLibrary opens.

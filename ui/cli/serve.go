@@ -158,14 +158,14 @@ func listenAddress(flag, text string) (string, error) {
 	return address, nil
 }
 
-// hasTokens tells that somebody can use what is served.
+// hasTokens reports whether somebody can use what is served.
 func (a *app) hasTokens(ctx context.Context) bool {
-	store, err := a.program.Tokens(ctx, a.flags.library, a.flags.tenant)
+	session, err := a.administer(ctx, false)
 	if err != nil {
 		return false
 	}
-	defer func() { _ = store.Close() }()
-	tokens, err := store.List(ctx)
+	defer func() { _ = session.Close() }()
+	tokens, err := session.Client.AdminTokens(ctx)
 	return err == nil && len(tokens) > 0
 }
 

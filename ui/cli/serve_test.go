@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/config"
 	"quarry/ui/target"
 )
@@ -22,13 +23,6 @@ func TestServeRefusesAddresses(t *testing.T) {
 	run(t, doors, terminal{}, "serve", "--http", "nowhere.invalid:80").check(t, ExitUsage).twoLines(t, "no address of this machine")
 }
 
-// ownedTokens are those of a library that has some.
-type ownedTokens struct{ fakeTokens }
-
-func (ownedTokens) List(context.Context) ([]target.ListedToken, error) {
-	return []target.ListedToken{{User: "jo@acme.example"}}, nil
-}
-
 func TestServeAsksForTheFirstTokenOnly(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
 	doors.Serve = func(_ context.Context, options target.ServeOptions) error {
@@ -38,7 +32,7 @@ func TestServeAsksForTheFirstTokenOnly(t *testing.T) {
 	if got := run(t, doors, terminal{}, "serve", "--http", "8080"); !strings.Contains(got.err, "Make the first one") {
 		t.Errorf("stderr %s", got.err)
 	}
-	doors.Tokens = func(context.Context, string, string) (Tokens, error) { return &ownedTokens{}, nil }
+	doors.admin.tokens = []wire.DirectoryToken{{User: "jo@acme.example"}}
 	if got := run(t, doors, terminal{}, "serve", "--http", "8080"); strings.Contains(got.err, "first one") {
 		t.Errorf("stderr %s", got.err)
 	}
@@ -46,7 +40,7 @@ func TestServeAsksForTheFirstTokenOnly(t *testing.T) {
 
 func TestTokensTellWhoseTheyAre(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
-	doors.Tokens = func(context.Context, string, string) (Tokens, error) { return &ownedTokens{}, nil }
+	doors.admin.tokens = []wire.DirectoryToken{{User: "jo@acme.example"}}
 	got := run(t, doors, terminal{tty: true, width: 120}, "admin", "token", "list").check(t, ExitSuccess)
 	if !strings.Contains(got.out, "jo@acme.example") || !strings.Contains(got.err, "tokens of the library in /home/jo") {
 		t.Errorf("stdout %s, stderr %s", got.out, got.err)

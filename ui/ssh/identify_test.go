@@ -17,8 +17,9 @@ import (
 
 	gossh "golang.org/x/crypto/ssh"
 
+	"quarry/client"
+	"quarry/client/wire"
 	"quarry/server"
-	"quarry/server/directory"
 	"quarry/ui/ssh"
 	"quarry/ui/target"
 )
@@ -38,20 +39,18 @@ func newCompany(t *testing.T) company {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	people, err := s.Directory(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	admin := administrator(t, s)
 	for _, email := range []string{"jo@acme.com", "ann@acme.com"} {
-		if _, err := people.AddUser(ctx, directory.DefaultTenant, email, directory.RoleBasic); err != nil {
+		if _, err := admin.AdminAddUser(ctx, email, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	made, err := s.AddToken(ctx, directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop", Email: "ann@acme.com"})
+	request := wire.DirectoryTokenRequest{AccessTokenRequest: wire.AccessTokenRequest{Name: "laptop"}, User: "ann@acme.com"}
+	made, err := admin.AdminAddToken(ctx, request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.token = made.Token
+	c.token = made.Item.Token
 	owner := s.InProcess(s.Owner())
 	for id, emails := range map[string][]string{"everybody": {}, "jo": {"jo@acme.com"}, "ann": {"ann@acme.com"}} {
 		body := fmt.Sprintf(`{"document":{"id":%q,"source":"web","semantic_identifier":"The plan of %s","sections":[{"text":"The plan of %s, which is to win.\n\n~~~go\nfunc win() string { return \"yes\" } // soon\n~~~\n"}],
@@ -62,6 +61,16 @@ func newCompany(t *testing.T) company {
 		if w.Code != http.StatusOK {
 			t.Fatalf("HTTP %d %s", w.Code, w.Body)
 		}
+	}
+	return c
+}
+
+// administrator administers a library on its files.
+func administrator(t *testing.T, s *server.Server) *client.Client {
+	t.Helper()
+	c, err := client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(s.InProcess(s.Owner())), Local: true})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return c
 }
@@ -408,14 +417,11 @@ func TestWhoIsNotToSearchAnyMoreDoesNotStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	people, err := s.Directory(t.Context())
-	if err != nil {
+	admin := administrator(t, s)
+	if err := admin.AdminSetUserActive(t.Context(), "jo@acme.com", false); err != nil {
 		t.Fatal(err)
 	}
-	if err := people.SetActive(t.Context(), directory.DefaultTenant, "jo@acme.com", false); err != nil {
-		t.Fatal(err)
-	}
-	tokens, err := people.ListTokens(t.Context(), directory.DefaultTenant, "ann@acme.com")
+	tokens, err := admin.AdminTokens(t.Context())
 	if err != nil || len(tokens) != 1 {
 		t.Fatal(tokens, err)
 	}
@@ -423,7 +429,7 @@ func TestWhoIsNotToSearchAnyMoreDoesNotStay(t *testing.T) {
 	person.leaves()
 	holder.Send("plan")
 	holder.sees("The plan of ann")
-	if err := people.RevokeToken(t.Context(), directory.DefaultTenant, "ann@acme.com", tokens[0].ID); err != nil {
+	if err := admin.AdminRemoveToken(t.Context(), tokens[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	holder.sees("you may not search here any more")

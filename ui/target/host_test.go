@@ -158,14 +158,10 @@ func TestReadOnlyIsHeldByTheDoors(t *testing.T) {
 	_, err = h.SaveProfile(ctx, config.NewProfile{Profile: config.Profile{Name: "a", ServerURL: "https://a"},
 		Typed: config.NewSecret("t")})
 	wantKind(t, err, ErrReadOnly, 9, "QUARRY_READONLY")
-	tokens, err := h.Tokens(ctx, "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tokens.Close() }()
-	_, _, err = tokens.Add(ctx, TokenRequest{Name: "a"})
-	wantKind(t, err, ErrReadOnly, 9)
-	wantKind(t, tokens.Remove(ctx, 1), ErrReadOnly, 9)
+	_, err = h.Administer(ctx, "", "", true)
+	wantKind(t, err, ErrReadOnly, 9, "QUARRY_READONLY")
+	_, err = administer(t, h, "").AdminAddToken(ctx, wire.DirectoryTokenRequest{AccessTokenRequest: wire.AccessTokenRequest{Name: "a"}})
+	wantRefusal(t, err, client.Auth, "read-only")
 
 	opened, err := h.OpenLibrary(ctx, "", false)
 	if err != nil {
@@ -269,60 +265,50 @@ func TestSavedProfilesAreDecidedOn(t *testing.T) {
 func TestTokens(t *testing.T) {
 	home := t.TempDir()
 	h := newHost(t, home)
-	ctx := context.Background()
-	tokens, err := h.Tokens(ctx, "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := tokens.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if listed, err := tokens.List(ctx); err != nil || listed == nil || len(listed) != 0 {
+	ctx := t.Context()
+	admin := administer(t, h, "")
+	if listed, err := admin.AdminTokens(ctx); err != nil || listed == nil || len(listed) != 0 {
 		t.Errorf("%v, %v", listed, err)
 	}
-	wantKind(t, tokens.Remove(ctx, 7), ErrNotAvailable, 9, "token 7")
+	wantRefusal(t, admin.AdminRemoveToken(ctx, 7), client.NotAvailable, "token 7", "quarry admin token list")
 	if entries, _ := os.ReadDir(home); len(entries) > 0 {
 		t.Errorf("looking made something: %v", entries)
 	}
-	_, _, err = tokens.Add(ctx, TokenRequest{Name: "laptop", Scopes: []string{"no:such"}})
-	wantKind(t, err, ErrUsage, 2)
-	made, newUser, err := tokens.Add(ctx, TokenRequest{Name: "laptop", User: "ada@example.com", Scopes: []string{"read:search"}})
-	if err != nil || !strings.HasPrefix(made.Token, "onyx_pat_") || !newUser {
-		t.Fatalf("%+v, new user %v, %v", made, newUser, err)
+	request := func(name, user string) wire.DirectoryTokenRequest {
+		return wire.DirectoryTokenRequest{AccessTokenRequest: wire.AccessTokenRequest{Name: name}, User: user}
 	}
-	listed, err := tokens.List(ctx)
-	if err != nil || len(listed) != 1 || listed[0].User != "ada@example.com" || listed[0].Name != "laptop" || strings.Contains(listed[0].TokenDisplay, made.Token) {
+	odd := request("laptop", "")
+	odd.Scopes = []string{"no:such"}
+	_, err := admin.AdminAddToken(ctx, odd)
+	wantRefusal(t, err, client.BadRequest)
+	made, err := admin.AdminAddToken(ctx, request("laptop", "ada@example.com"))
+	if err != nil || !strings.HasPrefix(made.Item.Token, "onyx_pat_") || len(made.NewUsers) != 1 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	listed, err := admin.AdminTokens(ctx)
+	if err != nil || len(listed) != 1 || listed[0].User != "ada@example.com" || listed[0].Name != "laptop" || strings.Contains(listed[0].TokenDisplay, made.Item.Token) {
 		t.Errorf("%+v, %v", listed, err)
 	}
-	if _, newUser, err = tokens.Add(ctx, TokenRequest{Name: "desk", User: "Ada@example.com"}); err != nil || newUser {
-		t.Errorf("the second token made a user (%v): %v", newUser, err)
+	if again, err := admin.AdminAddToken(ctx, request("desk", "Ada@example.com")); err != nil || len(again.NewUsers) > 0 {
+		t.Errorf("the second token made a user: %+v, %v", again, err)
 	}
-	if err := tokens.Remove(ctx, made.ID); err != nil {
+	if err := admin.AdminRemoveToken(ctx, made.Item.ID); err != nil {
 		t.Error(err)
 	}
-	wantKind(t, tokens.Remove(ctx, made.ID), ErrNotAvailable, 9)
+	wantRefusal(t, admin.AdminRemoveToken(ctx, made.Item.ID), client.NotAvailable)
 }
 
 func TestServe(t *testing.T) {
 	home := t.TempDir()
 	h := newHost(t, home)
 	addNote(t, h, "The brass lantern hangs in the boathouse.")
-	tokens, err := h.Tokens(context.Background(), "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, _, err := tokens.Add(context.Background(), TokenRequest{Name: "laptop"})
-	if err != nil || tokens.Close() != nil {
-		t.Fatal(err)
-	}
+	made := makeToken(t, h)
 	ctx, stop := context.WithCancel(context.Background())
 	ready, done := make(chan net.Addr, 1), make(chan error, 1)
 	go func() { done <- serveHTTP(h, ctx, ServeOptions{HTTP: "127.0.0.1:0"}, func(a net.Addr) { ready <- a }) }()
 	address := <-ready
 
-	other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+address.String(), "QUARRY_PAT", made.Token)
+	other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+address.String(), "QUARRY_PAT", made)
 	choice, err := other.Decide(Request{})
 	if err != nil {
 		t.Fatal(err)
@@ -357,20 +343,13 @@ func TestTheRateOfTheConfigurationHolds(t *testing.T) {
 			h := newHost(t, t.TempDir())
 			h.Config.Rate = config.Rate{Count: 1, Per: time.Hour}
 			addNote(t, h, "The brass lantern hangs in the boathouse.")
-			tokens, err := h.Tokens(context.Background(), "", "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			made, _, err := tokens.Add(context.Background(), TokenRequest{Name: "laptop"})
-			if err != nil || tokens.Close() != nil {
-				t.Fatal(err)
-			}
+			made := makeToken(t, h)
 			ctx, stop := context.WithCancel(context.Background())
 			ready, done := make(chan net.Addr, 1), make(chan error, 1)
 			go func() {
 				done <- serveHTTP(h, ctx, ServeOptions{HTTP: "127.0.0.1:0", Rate: test.told}, func(a net.Addr) { ready <- a })
 			}()
-			other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+(<-ready).String(), "QUARRY_PAT", made.Token)
+			other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+(<-ready).String(), "QUARRY_PAT", made)
 			choice, err := other.Decide(Request{})
 			if err != nil {
 				t.Fatal(err)
@@ -400,18 +379,11 @@ func TestThePrivateLogHoldsNoQueries(t *testing.T) {
 		h.Log = slog.New(slog.NewTextHandler(&log, nil))
 		h.Config.Private = private
 		addNote(t, h, "The brass lantern hangs in the boathouse.")
-		tokens, err := h.Tokens(context.Background(), "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		made, _, err := tokens.Add(context.Background(), TokenRequest{Name: "laptop"})
-		if err != nil || tokens.Close() != nil {
-			t.Fatal(err)
-		}
+		made := makeToken(t, h)
 		ctx, stop := context.WithCancel(context.Background())
 		ready, done := make(chan net.Addr, 1), make(chan error, 1)
 		go func() { done <- serveHTTP(h, ctx, ServeOptions{HTTP: "127.0.0.1:0"}, func(a net.Addr) { ready <- a }) }()
-		other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+(<-ready).String(), "QUARRY_PAT", made.Token)
+		other := newHost(t, t.TempDir(), "QUARRY_SERVER_URL", "http://"+(<-ready).String(), "QUARRY_PAT", made)
 		choice, err := other.Decide(Request{})
 		if err != nil {
 			t.Fatal(err)

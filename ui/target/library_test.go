@@ -27,12 +27,7 @@ func TestLibraryThatCannotBeUsed(t *testing.T) {
 	absent := filepath.Join(home, "my library")
 	_, err = h.OpenLibrary(ctx, absent, false)
 	wantKind(t, err, ErrNotAvailable, 9, "nothing was added", "quarry add PATH --library '"+absent+"'")
-	tokens, err := h.Tokens(ctx, absent, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tokens.Close() }()
-	_, err = tokens.List(ctx)
+	_, err = h.Administer(ctx, absent, "", false)
 	wantKind(t, err, ErrNotAvailable, 9, "nothing was added")
 }
 

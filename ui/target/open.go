@@ -9,6 +9,7 @@ import (
 	"quarry/client"
 	"quarry/config"
 	"quarry/server"
+	"quarry/server/directory"
 )
 
 // ErrNoLibrary is in the chain of the error about a library that nobody made yet.
@@ -24,12 +25,12 @@ func (h *Host) Open(ctx context.Context, choice Choice) (*client.Session, error)
 	case KindRemote:
 		return h.openRemote(choice)
 	case KindSample:
-		return h.openServer(ctx, choice, server.Options{Sample: true})
+		return h.openServer(ctx, choice, server.Options{Sample: true}, directory.DefaultTenant)
 	case KindLibrary:
 		if err := h.needLibrary(choice.LibraryDir); err != nil {
 			return nil, err
 		}
-		return h.openServer(ctx, choice, server.Options{Home: choice.LibraryDir})
+		return h.openServer(ctx, choice, server.Options{Home: choice.LibraryDir}, directory.DefaultTenant)
 	}
 	return nil, &Error{Kind: ErrGeneral, Problem: fmt.Sprintf("cannot open a target of kind %q", choice.Kind),
 		Fix: "decide on a target first"}
@@ -49,8 +50,37 @@ func (h *Host) OpenLibrary(ctx context.Context, dir string, create bool) (*clien
 	} else if err := h.needLibrary(dir); err != nil {
 		return nil, err
 	}
+	return h.openOwned(ctx, dir, directory.DefaultTenant)
+}
+
+// Administer opens the library in dir, or that of this machine, for the owner of a tenant; "" is the default tenant. To
+// look, only a library that dir names need exist; to change, none, as the first addition makes it.
+func (h *Host) Administer(ctx context.Context, dir, tenant string, change bool) (*client.Session, error) {
+	if tenant == "" {
+		tenant = directory.DefaultTenant
+	}
+	folder := h.LibraryFolder(dir)
+	var err error
+	switch {
+	case change:
+		if err = h.refuseChange("the library in " + folder); err == nil {
+			err = h.MayWrite(folder)
+		}
+	case dir != "":
+		err = h.needLibrary(folder)
+	default:
+		_, err = libraryExists(folder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return h.openOwned(ctx, folder, tenant)
+}
+
+// openOwned opens the library in a folder for the owner of a tenant.
+func (h *Host) openOwned(ctx context.Context, dir, tenant string) (*client.Session, error) {
 	choice := localChoice(RuleFlag, "the library in "+dir, config.LocalProfile, dir, "the command")
-	return h.openServer(ctx, *choice, server.Options{Home: dir})
+	return h.openServer(ctx, *choice, server.Options{Home: dir}, tenant)
 }
 
 // LibraryChoice returns the choice of the library of this machine.
@@ -90,14 +120,14 @@ func (h *Host) userAgent() string {
 	return "quarry/" + h.Version
 }
 
-// openServer opens a server in this process, for its owner.
-func (h *Host) openServer(ctx context.Context, choice Choice, options server.Options) (*client.Session, error) {
+// openServer opens a server in this process, for the owner of a tenant.
+func (h *Host) openServer(ctx context.Context, choice Choice, options server.Options, tenant string) (*client.Session, error) {
 	s, err := h.server(ctx, options, choice.Profile)
 	if err != nil {
 		return nil, err
 	}
 	c, err := client.New(client.Options{
-		BaseURL: client.InProcessURL, Transport: client.InProcess(s.InProcess(s.Owner())), Profile: choice.Profile,
+		BaseURL: client.InProcessURL, Transport: client.InProcess(s.InProcess(directory.Owner(tenant))), Profile: choice.Profile,
 		UserAgent: h.userAgent(), Local: true,
 	})
 	if err != nil {
@@ -120,11 +150,7 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	options.Models, options.ReadOnly = models, ReadOnly(h.Env)
 	options.Version, options.Profile, options.Log = h.Version, label, h.Log
 	options.OmitQueries = h.Config.Private
-	s, err := server.Open(ctx, options)
-	if err != nil {
-		return nil, libraryError(err)
-	}
-	return s, nil
+	return server.Open(ctx, options)
 }
 
 // checkEngine refuses what the configuration asks for and this program does not have, rather than quietly searching

@@ -14,6 +14,7 @@ import (
 	"quarry/client/wire"
 	"quarry/config"
 	"quarry/server"
+	"quarry/server/directory"
 	"quarry/server/pipeline"
 )
 
@@ -173,7 +174,7 @@ func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *client.Sessi
 		}
 		options.Federated = append(options.Federated, source)
 	}
-	whole, err := h.openServer(ctx, *base, options)
+	whole, err := h.openServer(ctx, *base, options, directory.DefaultTenant)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (h *Host) openFederated(ctx context.Context, choice Choice, patience time.D
 			return nil, nil, err
 		}
 	}
-	f.opened, err = h.openServer(ctx, choice, server.Options{Home: choice.LibraryDir})
+	f.opened, err = h.openServer(ctx, choice, server.Options{Home: choice.LibraryDir}, directory.DefaultTenant)
 	return f, f.opened, err
 }
 

@@ -1,0 +1,367 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+)
+
+func userKey(u directory.User) (name, id string)       { return u.Email, u.ID }
+func groupKey(g directory.Group) (name string, id int) { return g.Name, g.ID }
+func pairKey(p directory.CCPair) (name string, id int) { return p.Name, p.ID }
+
+// idsOf finds the ids of things by their names.
+func idsOf[T, ID any](all []T, key func(T) (string, ID), kind directory.Kind, names []string) ([]ID, error) {
+	var ids []ID
+	for _, name := range names {
+		at := slices.IndexFunc(all, func(one T) bool { known, _ := key(one); return known == name })
+		if at < 0 {
+			return nil, directory.MissingError{Kind: kind, Named: strconv.Quote(name)}
+		}
+		_, id := key(all[at])
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// namesOf names those of the things whose ids are given.
+func namesOf[T any, ID comparable](all []T, key func(T) (string, ID), ids []ID) []string {
+	names := []string{}
+	for _, one := range all {
+		if name, id := key(one); slices.Contains(ids, id) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// audienceNames names the users and groups that something is for.
+func audienceNames(users []directory.User, groups []directory.Group, a directory.Audience) (emails, names []string) {
+	return namesOf(users, userKey, a.Users), namesOf(groups, groupKey, a.Groups)
+}
+
+// audienceOf finds the users and groups that something is to be for.
+func audienceOf(ctx context.Context, d *directory.Directory, tenant string, emails, names []string) (a directory.Audience, err error) {
+	users, err := d.Users(ctx, tenant)
+	if err != nil {
+		return a, err
+	}
+	var plain []string
+	for _, email := range emails {
+		plain = append(plain, strings.ToLower(strings.TrimSpace(email)))
+	}
+	if a.Users, err = idsOf(users, userKey, directory.KindUser, plain); err != nil {
+		return a, err
+	}
+	a.Groups, err = groupIDs(ctx, d, tenant, names)
+	return a, err
+}
+
+func groupIDs(ctx context.Context, d *directory.Directory, tenant string, names []string) ([]int, error) {
+	groups, err := d.Groups(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return idsOf(groups, groupKey, directory.KindGroup, names)
+}
+
+func pairIDs(ctx context.Context, d *directory.Directory, tenant string, names []string) ([]int, error) {
+	pairs, err := d.CCPairs(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	return idsOf(pairs, pairKey, directory.KindConnector, names)
+}
+
+// adminGroups lists the groups of this server by name, and then those of other systems.
+func adminGroups(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+	ctx := r.Context()
+	listed := []wire.DirectoryGroup{}
+	groups, err := d.Groups(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := d.CCPairs(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range groups {
+		row := wire.DirectoryGroup{ID: group.ID, Name: group.Name, Users: []string{}, Connectors: namesOf(pairs, pairKey, group.CCPairs)}
+		for _, member := range group.Members {
+			row.Users = append(row.Users, member.Email)
+		}
+		listed = append(listed, row)
+	}
+	members, err := d.ExternalMembers(ctx, tenant)
+	for _, member := range members {
+		name := member.Group.Source + ":" + member.Group.ID
+		if last := len(listed) - 1; last < 0 || !listed[last].External || listed[last].Name != name {
+			listed = append(listed, wire.DirectoryGroup{Name: name, External: true, Users: []string{}, Connectors: []string{}})
+		}
+		last := &listed[len(listed)-1]
+		last.Users = append(last.Users, member.Email)
+	}
+	return listed, err
+}
+
+// addAdminGroup makes a group, or adds users and connectors to the one of that name. Users who were not known are made.
+func addAdminGroup(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+	ctx := r.Context()
+	group, err := adminBody[wire.DirectoryGroup](r)
+	if err != nil {
+		return nil, err
+	}
+	added := wire.Added[wire.DirectoryGroup]{Item: group}
+	if added.NewUsers, err = newUsers(ctx, d, tenant, group.Users); err != nil {
+		return nil, err
+	}
+	if group.External {
+		external, err := externalGroup(group.Name)
+		for i := 0; err == nil && i < len(group.Users); i++ {
+			err = d.JoinExternalGroup(ctx, tenant, external, group.Users[i])
+		}
+		return added, err
+	}
+	pairs, err := pairIDs(ctx, d, tenant, group.Connectors)
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.GroupNamed(ctx, tenant, group.Name)
+	if added.IsNew = errors.Is(err, directory.ErrNotFound); added.IsNew {
+		found, err = d.AddGroup(ctx, tenant, group.Name, nil, nil)
+	}
+	for i := 0; err == nil && i < len(group.Users); i++ {
+		err = d.JoinGroup(ctx, tenant, group.Name, group.Users[i])
+	}
+	if err == nil {
+		err = d.GivePairs(ctx, tenant, found.ID, pairs)
+	}
+	return added, err
+}
+
+// externalGroup reads SOURCE:ID.
+func externalGroup(name string) (directory.ExternalGroup, error) {
+	source, id, found := strings.Cut(name, ":")
+	if !found {
+		return directory.ExternalGroup{}, directory.InputError{Reason: fmt.Sprintf("a group of another system is written SOURCE:ID, not %q", name)}
+	}
+	return directory.ExternalGroup{Source: source, ID: id}, nil
+}
+
+// removeAdminGroup takes users out of a group, or removes the group if none are named.
+func removeAdminGroup(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+	f := queryFields(r.URL.Query(), "user")
+	name, users := f.requireText("name", longestPrompt), f.texts("user")
+	isExternal := f.flag("external")
+	if err := f.failure(); err != nil {
+		return nil, err
+	}
+	if !isExternal && len(users) == 0 {
+		return done(d.RemoveGroup(r.Context(), tenant, name))
+	}
+	var err error
+	leave := func(email string) error { return d.LeaveGroup(r.Context(), tenant, name, email) }
+	if isExternal {
+		var group directory.ExternalGroup
+		if group, err = externalGroup(name); len(users) == 0 {
+			users = []string{""} // everybody
+		}
+		leave = func(email string) error { return d.LeaveExternalGroup(r.Context(), tenant, group, email) }
+	}
+	for i := 0; err == nil && i < len(users); i++ {
+		err = leave(users[i])
+	}
+	return done(err)
+}
+
+// adminConnectors lists the connectors by number.
+func adminConnectors(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+	listed := []wire.DirectoryConnector{}
+	pairs, err := d.CCPairs(r.Context(), tenant)
+	for _, pair := range pairs {
+		listed = append(listed, wire.DirectoryConnector{ID: pair.ID, Name: pair.Name, Source: pair.Source,
+			AccessType: string(pair.Access), Groups: append([]string{}, pair.Groups...), Creator: pair.Creator,
+			DocumentSets: append([]string{}, pair.Sets...)})
+	}
+	return listed, err
+}
+
+// addAdminConnector makes a connector with a credential, which documents can be posted for.
+func addAdminConnector(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+	ctx := r.Context()
+	connector, err := adminBody[wire.DirectoryConnector](r)
+	if err != nil {
+		return nil, err
+	}
+	if connector.Creator == "" {
+		connector.Creator = directory.OwnerEmail
+	}
+	request := directory.PairRequest{Name: connector.Name, Access: directory.AccessType(connector.AccessType), Creator: connector.Creator}
+	if request.GroupIDs, err = groupIDs(ctx, d, tenant, connector.Groups); err != nil {
+		return nil, err
+	}
+	if request.ConnectorID, err = d.AddConnector(ctx, tenant, connector.Name, connector.Source); err != nil {
+		return nil, err
+	}
+	if request.CredentialID, err = d.AddCredential(ctx, tenant, connector.Name, connector.Source); err != nil {
+		return nil, err
+	}
+	connector.ID, _, err = d.AddCCPair(ctx, tenant, request)
+	return wire.Added[wire.DirectoryConnector]{Item: connector, IsNew: true, NewUsers: []string{}}, err
+}
+
+func removeConnector(ctx context.Context, d *directory.Directory, tenant, name string) error {
+	return d.RemoveCCPair(ctx, tenant, name)
+}
+
+// adminSets lists the document sets by name.
+func adminSets(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+	ctx := r.Context()
+	sets, err := d.DocumentSets(ctx, directory.Owner(tenant))
+	if err != nil {
+		return nil, err
+	}
+	described, err := d.DescribeSets(ctx, sets)
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := d.CCPairs(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	users, groups, err := usersAndGroups(ctx, d, tenant)
+	listed := []wire.DirectorySet{}
+	for _, details := range described {
+		set := details.DocumentSet
+		row := wire.DirectorySet{ID: set.ID, Name: set.Name, Description: set.Description, IsPublic: set.Public,
+			Connectors: namesOf(pairs, pairKey, details.CCPairs)}
+		row.Users, row.Groups = audienceNames(users, groups, details.Audience)
+		listed = append(listed, row)
+	}
+	return listed, err
+}
+
+func usersAndGroups(ctx context.Context, d *directory.Directory, tenant string) ([]directory.User, []directory.Group, error) {
+	users, err := d.Users(ctx, tenant)
+	if err != nil {
+		return nil, nil, err
+	}
+	groups, err := d.Groups(ctx, tenant)
+	return users, groups, err
+}
+
+func addAdminSet(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+	ctx := r.Context()
+	set, err := adminBody[wire.DirectorySet](r)
+	if err != nil {
+		return nil, err
+	}
+	details := directory.SetDetails{DocumentSet: directory.DocumentSet{Name: set.Name, Description: set.Description, Public: set.IsPublic}}
+	if details.Audience, err = audienceOf(ctx, d, tenant, set.Users, set.Groups); err != nil {
+		return nil, err
+	}
+	if details.CCPairs, err = pairIDs(ctx, d, tenant, set.Connectors); err != nil {
+		return nil, err
+	}
+	set.ID, err = d.CreateDocumentSet(ctx, tenant, details)
+	return wire.Added[wire.DirectorySet]{Item: set, IsNew: true, NewUsers: []string{}}, err
+}
+
+// adminAgents lists the agents by number, without the one that is built in.
+func adminAgents(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+	ctx, owner := r.Context(), directory.Owner(tenant)
+	users, groups, err := usersAndGroups(ctx, d, tenant)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := d.Agents(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	listed := []wire.DirectoryAgent{}
+	for _, agent := range agents {
+		if agent.Builtin {
+			continue
+		}
+		if agent, err = d.Agent(ctx, owner, agent.ID); err != nil {
+			return nil, err
+		}
+		audience, err := d.AgentAudience(ctx, agent)
+		if err != nil {
+			return nil, err
+		}
+		row := wire.DirectoryAgent{ID: agent.ID, Name: agent.Name, Description: agent.Description, IsPublic: agent.Public,
+			Owner: agent.OwnerEmail, DocumentSets: []string{}, Documents: append([]string{}, agent.Documents...),
+			SearchStartDate: timestamp(agent.SearchStart), SystemPrompt: agent.SystemPrompt, Provider: agent.Provider, Model: agent.Model}
+		row.Users, row.Groups = audienceNames(users, groups, audience)
+		for _, set := range agent.DocumentSets {
+			row.DocumentSets = append(row.DocumentSets, set.Name)
+		}
+		listed = append(listed, row)
+	}
+	return listed, nil
+}
+
+// addAdminAgent makes an agent, of the owner's unless another owner is named.
+func addAdminAgent(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+	ctx := r.Context()
+	agent, err := adminBody[wire.DirectoryAgent](r)
+	if err != nil {
+		return nil, err
+	}
+	made := directory.Agent{Name: agent.Name, Description: agent.Description, Public: agent.IsPublic, Listed: true,
+		Documents: agent.Documents, SystemPrompt: agent.SystemPrompt, Provider: agent.Provider, Model: agent.Model}
+	for _, name := range agent.DocumentSets {
+		made.DocumentSets = append(made.DocumentSets, directory.DocumentSet{Name: name})
+	}
+	if made.Audience, err = audienceOf(ctx, d, tenant, agent.Users, agent.Groups); err != nil {
+		return nil, err
+	}
+	if agent.Owner == "" {
+		agent.Owner = directory.OwnerEmail
+	}
+	owner, err := d.UserNamed(ctx, tenant, agent.Owner)
+	if err != nil {
+		return nil, err
+	}
+	made.OwnerID = owner.ID
+	if agent.SearchStartDate != nil {
+		if made.SearchStart, err = time.Parse(time.DateOnly, *agent.SearchStartDate); err != nil {
+			return nil, directory.InputError{Reason: fmt.Sprintf("not a date: %q", *agent.SearchStartDate)}
+		}
+	}
+	made, err = d.AddAgent(ctx, tenant, made)
+	agent.ID = made.ID
+	return wire.Added[wire.DirectoryAgent]{Item: agent, IsNew: true, NewUsers: []string{}}, err
+}
+
+// removeAdminAgent removes an agent that is named by its number or its name.
+func removeAdminAgent(ctx context.Context, d *directory.Directory, tenant, name string) error {
+	agents, err := d.Agents(ctx, directory.Owner(tenant))
+	if err != nil {
+		return err
+	}
+	var ids []int
+	for _, agent := range agents {
+		if agent.Name == name || strconv.Itoa(agent.ID) == name {
+			ids = append(ids, agent.ID)
+		}
+	}
+	switch {
+	case slices.Equal(ids, []int{0}):
+		return directory.InputError{Reason: "agent 0 is built in and stays"}
+	case len(ids) == 0:
+		return directory.MissingError{Kind: directory.KindAgent, Named: strconv.Quote(name)}
+	case len(ids) > 1:
+		return directory.InputError{Reason: fmt.Sprintf("%q names %d agents; give the number of one", name, len(ids))}
+	}
+	return d.RemoveAgent(ctx, tenant, ids[0])
+}

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/directory"
+)
+
+// adminTenants lists the tenants by name. Where nothing was ever stored, that is the default one alone.
+func (s *Server) adminTenants(r *http.Request, d *directory.Directory, _ string) (any, error) {
+	known, err := d.DescribeTenants(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	listed := make([]wire.DirectoryTenant, len(known))
+	for i, tenant := range known {
+		if listed[i], err = s.weigh(r.Context(), tenant); err != nil {
+			return nil, err
+		}
+	}
+	return listed, nil
+}
+
+// weigh counts what is stored of a tenant.
+func (s *Server) weigh(ctx context.Context, t directory.Tenant) (wire.DirectoryTenant, error) {
+	described := wire.DirectoryTenant{Name: t.ID, CreatedAt: directory.Timestamp(t.CreatedAt), Users: t.Users, Tokens: t.Tokens,
+		Groups: t.Groups, Connectors: t.Connectors, DocumentSets: t.DocumentSets, Agents: t.Agents}
+	documents, err := s.Index(ctx, t.ID, false)
+	if err != nil {
+		return described, err
+	}
+	snapshot, err := documents.Snapshot(ctx)
+	if err != nil {
+		return described, fmt.Errorf("open the library: %w", err)
+	}
+	defer snapshot.Close()
+	stats, err := snapshot.Stats(ctx)
+	described.Documents = stats.Documents
+	if err != nil || s.Chats == nil {
+		return described, err
+	}
+	sessions, err := s.Chats(ctx, t.ID, false)
+	if err == nil {
+		described.Conversations, err = sessions.Count(ctx)
+	}
+	return described, err
+}
+
+func (s *Server) addTenant(r *http.Request, d *directory.Directory, _ string) (any, error) {
+	ctx := r.Context()
+	asked, err := adminBody[wire.DirectoryTenantRequest](r)
+	if err != nil {
+		return nil, err
+	}
+	known, err := d.Tenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.AddTenant(ctx, asked.Name); err != nil {
+		return nil, err
+	}
+	added := wire.Added[wire.DirectoryTenant]{IsNew: !slices.Contains(known, asked.Name), NewUsers: []string{}}
+	tenant, err := d.DescribeTenant(ctx, asked.Name)
+	if err == nil {
+		added.Item, err = s.weigh(ctx, tenant)
+	}
+	return added, err
+}
+
+// dropTenant removes a tenant with all that it has, and answers what that was. One that is not empty is refused, unless
+// force is set.
+func (s *Server) dropTenant(r *http.Request, d *directory.Directory, _ string) (any, error) {
+	ctx := r.Context()
+	f := queryFields(r.URL.Query())
+	name, force := f.requireText("name", longestPrompt), f.flag("force")
+	if err := f.failure(); err != nil {
+		return nil, err
+	}
+	known, err := d.DescribeTenant(ctx, name)
+	if errors.Is(err, directory.ErrNotFound) {
+		return nil, s.RemoveTenant(ctx, name) // which also deletes the files of a removal that was broken off
+	}
+	if err != nil {
+		return nil, err
+	}
+	tenant, err := s.weigh(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	if held := tenant.Holds(); len(held) > 0 && !force {
+		return nil, coded(http.StatusConflict, wire.CodeTenantNotEmpty, "tenant %s is not empty: it has %s", name, strings.Join(held, ", "))
+	}
+	return tenant, s.RemoveTenant(ctx, name)
+}
