@@ -21,6 +21,9 @@ import (
 // DefaultBusyTimeout is how long a statement waits for another process's lock before it fails with index.ErrBusy.
 const DefaultBusyTimeout = 10 * time.Second
 
+// lockWait is how long a write waits for another process's lock after its caller left.
+const lockWait = 100 * time.Millisecond
+
 const (
 	idleReaders   = 4
 	folderMode    = 0o700
@@ -62,7 +65,9 @@ type DB struct {
 	keeper   *sql.Conn       // keeps a database in memory alive
 	uris     map[bool]string // of a file that may not be written: the writer's and the reader's
 	newest   int
-	watch    watch
+
+	busyTimeout time.Duration
+	watch       watch
 }
 
 // Open opens a database and brings its schema up to date. Errors: index.ErrNewer, index.ErrBusy,
@@ -85,7 +90,7 @@ func Open(ctx context.Context, options Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.newest = newest
+	db.newest, db.busyTimeout = newest, options.BusyTimeout
 	if err := db.migrate(ctx, options); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -123,7 +128,12 @@ func (db *DB) Close() error {
 // returns an error nothing was changed. Errors: index.ErrBusy, index.ErrReadOnly, index.ErrNewer when a newer version
 // of the program migrated the database meanwhile, ErrDiskFull, and those of change.
 func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
-	tx, err := db.Writer.BeginTx(ctx, nil)
+	conn, err := db.Writer.Conn(ctx)
+	if err != nil {
+		return Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
+	}
+	defer func() { _ = conn.Close() }()
+	tx, err := db.begin(ctx, conn)
 	if err != nil {
 		return Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
 	}
@@ -138,6 +148,25 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 		return Explain(fmt.Errorf("commit to %s: %w", db.name(), err))
 	}
 	return nil
+}
+
+// begin takes the write lock. SQLite does not heed ctx while it waits for the lock, so it waits for lockWait at a time.
+func (db *DB) begin(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
+	wait := min(lockWait, db.busyTimeout)
+	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(wait.Milliseconds(), 10)); err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(db.busyTimeout); ; {
+		tx, err := conn.BeginTx(ctx, nil)
+		switch {
+		case err == nil:
+			return tx, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case !errors.Is(Explain(err), index.ErrBusy) || time.Now().After(deadline):
+			return nil, err
+		}
+	}
 }
 
 func (db *DB) name() string {

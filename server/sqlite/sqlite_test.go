@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -357,6 +358,42 @@ func TestBusy(t *testing.T) {
 	}
 	if err := addNote(second, "x"); !errors.Is(err, index.ErrBusy) {
 		t.Errorf("writing beside a writer: %v, want ErrBusy", err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := addNote(second, "x"); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}
+
+// leaving is a context that ends when it is asked for the third time whether it did.
+type leaving struct {
+	context.Context
+	asked *atomic.Int32
+}
+
+func (l leaving) Done() <-chan struct{} { return nil }
+
+func (l leaving) Err() error {
+	if l.asked.Add(1) < 3 {
+		return nil
+	}
+	return context.Canceled
+}
+
+// TestAWriteEndsWithItsContext, and not with the patience of the database, while another process holds the lock.
+func TestAWriteEndsWithItsContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data.db")
+	first := open(t, Options{Path: path, Migrations: migrations()})
+	second := open(t, Options{Path: path, Migrations: migrations(), BusyTimeout: time.Hour})
+	tx, err := first.Writer.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = second.Update(leaving{t.Context(), new(atomic.Int32)}, func(*sql.Tx) error { return errors.New("beside a writer") })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
