@@ -2,9 +2,17 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/google/uuid"
+
+	"quarry/client/wire"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -23,23 +31,90 @@ type ledger struct {
 	unstored llm.MemoryLedger
 }
 
+// postponed is what a process could not store of a tenant's day before it ended, in a file of its own.
+type postponed struct {
+	Tenant string `json:"tenant"`
+	Day    string `json:"day"`
+	Tokens int    `json:"tokens"`
+}
+
+const postponedPrefix = "model-tokens-"
+
 // AddTokens is llm.Ledger's. Reading makes no directory.
 func (l *ledger) AddTokens(ctx context.Context, tenant, day string, tokens int) (int, error) {
 	people, err := l.server.directory(ctx, tokens > 0)
 	if err != nil {
 		return 0, err
 	}
+	if err := l.addPostponed(ctx); err != nil {
+		return 0, err
+	}
 	stored, err := people.AddModelTokens(ctx, tenant, day, tokens)
+	kept := 0
 	if errors.Is(err, index.ErrReadOnly) {
-		if stored, err = people.AddModelTokens(ctx, tenant, day, 0); err != nil {
-			return 0, err
-		}
-		unstored, err := l.unstored.AddTokens(ctx, tenant, day, tokens)
-		return stored + unstored, err
+		kept = tokens
+		stored, err = people.AddModelTokens(ctx, tenant, day, 0)
 	}
 	if err != nil {
 		return 0, err
 	}
-	unstored, err := l.unstored.AddTokens(ctx, tenant, day, 0)
+	unstored, err := l.unstored.AddTokens(ctx, tenant, day, kept)
 	return stored + unstored, err
+}
+
+// Postpone is llm.Ledger's.
+func (l *ledger) Postpone(tenant, day string, tokens int) error {
+	text, err := json.Marshal(postponed{tenant, day, tokens})
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(l.server.options.Home, postponedPrefix+uuid.NewString())
+	if err := os.WriteFile(path+".tmp", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".tmp", path+".json")
+}
+
+// addPostponed stores what other processes postponed. A file is renamed first, so that one process counts it.
+func (l *ledger) addPostponed(ctx context.Context) error {
+	if l.server.options.ReadOnly || l.server.options.Home == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(l.server.options.Home)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), postponedPrefix) || !strings.HasSuffix(entry.Name(), ".json") {
+			continue
+		}
+		path := filepath.Join(l.server.options.Home, entry.Name())
+		taken := path + ".taken"
+		if os.Rename(path, taken) != nil {
+			continue // another process was faster
+		}
+		if err := l.addFile(ctx, taken); err != nil {
+			return errors.Join(err, os.Rename(taken, path))
+		}
+		if err := os.Remove(taken); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *ledger) addFile(ctx context.Context, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var p postponed
+	if err := wire.Unmarshal(text, &p); err != nil || p.Tokens <= 0 {
+		return nil // cut off by a power cut
+	}
+	people, err := l.server.directory(ctx, true)
+	if err == nil {
+		_, err = people.AddModelTokens(ctx, p.Tenant, p.Day, p.Tokens)
+	}
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,6 +115,44 @@ func TestALedgerThatCannotBeRead(t *testing.T) {
 	rename("gone", "model_tokens")
 	if status, body := ask(t, s, "POST", "/search", `{"query":"lantern"}`); status != http.StatusOK || len(model.Requests()) == 0 {
 		t.Errorf("HTTP %d, %d calls: %s", status, len(model.Requests()), body)
+	}
+}
+
+// TestPostponedTokensAreCountedOnce, by whichever process comes first, and kept while that fails.
+func TestPostponedTokensAreCountedOnce(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home [1]*")
+	const day = "2026-08-01"
+	first, second := &ledger{server: open(t, Options{Home: home})}, &ledger{server: open(t, Options{Home: home})}
+	add := func(l *ledger, tokens int) int {
+		t.Helper()
+		sum, err := l.AddTokens(t.Context(), directory.DefaultTenant, day, tokens)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	add(first, 1)
+	for _, tokens := range []int{10, 100} {
+		if err := first.Postpone(directory.DefaultTenant, day, tokens); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := second.AddTokens(ended, directory.DefaultTenant, day, 1000); err == nil {
+		t.Fatal("added after the end")
+	}
+	var both sync.WaitGroup
+	for _, l := range []*ledger{first, second} {
+		both.Go(func() { add(l, 0) })
+	}
+	both.Wait()
+	if sums := [2]int{add(first, 0), add(second, 0)}; sums != [2]int{111, 111} {
+		t.Errorf("sums %v", sums)
+	}
+	left, err := filepath.Glob(filepath.Join(strings.NewReplacer("[", `\[`, "*", `\*`).Replace(home), "model-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

@@ -8,12 +8,10 @@ import (
 )
 
 const (
-	// ledgerWait is how long a call of a model waits for the ledger.
+	// ledgerWait is how long a call of a model waits for the ledger, and the end of the program.
 	ledgerWait = 2 * time.Second
-	// callsWait and closeWait are how long the end of the program waits for the calls under way, which were canceled by
-	// then, and for the ledger.
+	// callsWait is how long the end of the program waits for the calls under way, which were canceled by then.
 	callsWait = 5 * time.Second
-	closeWait = 10 * time.Second
 )
 
 // Ledger keeps the sums of tenants beyond the life of a process. Several processes may share it. It is safe for
@@ -22,6 +20,8 @@ type Ledger interface {
 	// AddTokens adds to what a tenant used on a day, such as "2026-08-01", and returns the day's sum of all processes.
 	// Adding 0 only reads. When it returns an error nothing was added.
 	AddTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error)
+	// Postpone keeps tokens that could not be added before the program ends. The next AddTokens of any process adds them.
+	Postpone(tenant, day string, tokens int) error
 }
 
 // MemoryLedger is a Ledger that ends with the process. The zero value is empty.
@@ -39,6 +39,12 @@ func (l *MemoryLedger) AddTokens(_ context.Context, tenant, day string, tokens i
 	}
 	l.sums[account{tenant, day}] += tokens
 	return l.sums[account{tenant, day}], nil
+}
+
+// Postpone is Ledger's. It does not fail.
+func (l *MemoryLedger) Postpone(tenant, day string, tokens int) error {
+	_, err := l.AddTokens(context.Background(), tenant, day, tokens)
+	return err
 }
 
 // account is a day of a tenant.
@@ -186,8 +192,8 @@ func (b *Budget) write(ctx context.Context, a account) (sum int, err error) {
 	return sum, err
 }
 
-// Close waits for the calls under way and stores what is not stored yet, both for a bounded time. Afterwards no model is
-// called. What could not be stored is reported.
+// Close waits for the calls under way and stores what is not stored yet, both for a bounded time; what the ledger does
+// not take is postponed. Afterwards no model is called.
 func (b *Budget) Close(ctx context.Context) {
 	if b == nil {
 		return
@@ -207,14 +213,21 @@ func (b *Budget) Close(ctx context.Context) {
 	case <-ended:
 	case <-timer.C:
 	}
-	ctx, cancel := context.WithTimeout(ctx, closeWait)
+	ctx, cancel := context.WithTimeout(ctx, ledgerWait)
 	defer cancel()
 	for _, a := range b.kept() {
 		if _, err := b.write(ctx, a); err != nil {
-			b.mutex.Lock()
-			tokens := b.unstored[a]
-			b.mutex.Unlock()
-			b.report(fmt.Errorf("%d tokens of %s that tenant %s used are not recorded: %w", tokens, a.day, a.tenant, err))
+			b.postpone(a)
 		}
+	}
+}
+
+func (b *Budget) postpone(a account) {
+	b.mutex.Lock()
+	tokens := b.unstored[a]
+	delete(b.unstored, a)
+	b.mutex.Unlock()
+	if err := b.ledger.Postpone(a.tenant, a.day, tokens); err != nil {
+		b.report(fmt.Errorf("%d tokens of %s that tenant %s used are lost: %w", tokens, a.day, a.tenant, err))
 	}
 }

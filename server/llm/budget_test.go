@@ -21,12 +21,11 @@ type faultyLedger struct {
 	err      error            // of every use
 	writeErr error            // of writing
 	hang     func(tokens int) // before each use; nil: does not
-	calls    []int            // what was to be added
+	full     error            // of postponing
 }
 
 func (l *faultyLedger) AddTokens(ctx context.Context, tenant, day string, tokens int) (int, error) {
 	l.mutex.Lock()
-	l.calls = append(l.calls, tokens)
 	err, hang := l.err, l.hang
 	if tokens != 0 && err == nil {
 		err = l.writeErr
@@ -42,6 +41,15 @@ func (l *faultyLedger) AddTokens(ctx context.Context, tenant, day string, tokens
 		return 0, err
 	}
 	return l.MemoryLedger.AddTokens(ctx, tenant, day, tokens)
+}
+
+func (l *faultyLedger) Postpone(tenant, day string, tokens int) error {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.full != nil {
+		return l.full
+	}
+	return l.MemoryLedger.Postpone(tenant, day, tokens)
 }
 
 func (l *faultyLedger) set(err, writeErr error) {
@@ -147,9 +155,18 @@ func TestALedgerThatFails(t *testing.T) {
 		},
 		"at the end": {
 			func() (any, any) { ledger.set(nil, locked); return use(b, 10), nil },
+			func() (any, any) { b.Close(context.Background()); return ledger.sum(day), 10 },
+			func() (any, any) { return len(reported), 1 },
+		},
+		"at the end, without room to note it": {
+			func() (any, any) {
+				ledger.set(nil, locked)
+				ledger.full = errors.New("no room")
+				return use(b, 10), nil
+			},
 			func() (any, any) { b.Close(context.Background()); return len(reported), 2 },
 			func() (any, any) {
-				return reported[1].Error(), "10 tokens of " + day + " that tenant acme used are not recorded: locked"
+				return reported[1].Error(), "10 tokens of " + day + " that tenant acme used are lost: no room"
 			},
 		},
 	} {
@@ -163,7 +180,7 @@ func TestALedgerThatFails(t *testing.T) {
 	}
 }
 
-// TestASlowLedger: what it takes longer for than a call waits is stored at the end.
+// TestASlowLedger: what it takes longer for than a call waits is stored at the end, or postponed.
 func TestASlowLedger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -172,20 +189,26 @@ func TestASlowLedger(t *testing.T) {
 		if err := use(b, 10); err != nil {
 			t.Fatal(err)
 		}
+		takes := ledgerWait * 2
 		ledger.hang = func(tokens int) {
 			if tokens > 0 {
-				time.Sleep(closeWait / 2)
+				time.Sleep(takes)
 			}
 		}
-		if err := use(b, 20); err != nil {
+		day := time.Now().UTC().Format(time.DateOnly)
+		if err := use(b, 20); err != nil || ledger.sum(day) != 10 {
+			t.Fatalf("%v, stored %d", err, ledger.sum(day))
+		}
+		takes = ledgerWait / 2
+		if err := use(b, 30); err != nil || ledger.sum(day) != 60 {
+			t.Fatalf("%v, stored %d", err, ledger.sum(day))
+		}
+		takes = ledgerWait * 2
+		if err := use(b, 1); err != nil {
 			t.Fatal(err)
 		}
-		day := time.Now().UTC().Format(time.DateOnly)
-		if ledger.sum(day) != 10 {
-			t.Error("a call waited for the ledger")
-		}
 		b.Close(context.Background())
-		if ledger.sum(day) != 30 {
+		if ledger.sum(day) != 61 {
 			t.Errorf("stored %d", ledger.sum(day))
 		}
 	})
