@@ -194,7 +194,7 @@ func (c *Client) AdminAddToken(ctx context.Context, request wire.DirectoryTokenR
 	case c.options.Local:
 		return adminAdd[wire.NewAccessToken](ctx, c, "tokens", "tokens", request)
 	case request.User != "":
-		return nil, notOffered("a server makes tokens only for the one who asks, not for " + request.User)
+		return nil, notOffered("a server makes tokens only for the one who asks, not for --user " + request.User)
 	}
 	token, err := c.CreateToken(ctx, request.AccessTokenRequest)
 	if err != nil {

@@ -111,7 +111,7 @@ func FuzzAnswers(f *testing.F) {
 			"features":  func() (any, error) { return c.Features(ctx) },
 			"ingest":    func() (any, error) { return c.Ingest(ctx, wire.IngestionRequest{}) },
 			"token":     func() (any, error) { return c.CreateToken(ctx, wire.AccessTokenRequest{}) },
-			"tokens":    func() (any, error) { return c.ListTokens(ctx) },
+			"tokens":    func() (any, error) { return c.AdminTokens(ctx) },
 			"groups":    func() (any, error) { return c.UserGroups(ctx) },
 			"library":   func() (any, error) { return c.LibraryStatus(ctx) },
 			"sessions":  func() (any, error) { return c.ChatSessions(ctx, 0, "") },

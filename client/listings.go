@@ -205,11 +205,6 @@ func (c *Client) CreateToken(ctx context.Context, request wire.AccessTokenReques
 	return fetched[wire.NewAccessToken](ctx, c, post("/user/pats", request))
 }
 
-// ListTokens lists the caller's own access tokens, without their secrets.
-func (c *Client) ListTokens(ctx context.Context) ([]wire.AccessToken, error) {
-	return listed[wire.AccessToken](ctx, c, get("/user/pats", nil))
-}
-
 // DeleteToken revokes one of the caller's own access tokens; an unknown one is NotAvailable.
 func (c *Client) DeleteToken(ctx context.Context, id int) error {
 	r := get(fmt.Sprintf("/user/pats/%d", id), nil)

@@ -236,7 +236,7 @@ func (s suite) tokens(t *testing.T) {
 	if made.Token == "" || made.Name == "" || made.ID == 0 {
 		t.Errorf("token %+v", made.AccessToken)
 	}
-	for _, token := range must[[]wire.AccessToken](t)(c.ListTokens(t.Context())) {
+	for _, token := range must[[]wire.DirectoryToken](t)(c.AdminTokens(t.Context())) {
 		if strings.Contains(token.TokenDisplay, made.Token) || token.TokenDisplay == "" {
 			t.Errorf("token %+v", token)
 		}

@@ -23,20 +23,20 @@ func (s *Server) adminRoutes() []route {
 		return route{pattern: pattern, needs: identity, maxBody: megabyte, handle: s.administer(true, s.settling(do))}
 	}
 	return []route{
-		look("GET /admin/users", adminUsers), change("POST /admin/users", addAdminUser),
-		change("PATCH /admin/users", setUserState), change("DELETE /admin/users", named(removeUser)),
-		look("GET /admin/groups", adminGroups), change("POST /admin/groups", addAdminGroup),
+		look("GET /admin/users", listing(storedUsers, wireUser)), change("POST /admin/users", adding(addAdminUser)),
+		change("PATCH /admin/users", setUserState), change("DELETE /admin/users", removing((*directory.Directory).RemoveUser)),
+		look("GET /admin/groups", adminGroups), change("POST /admin/groups", adding(addAdminGroup)),
 		change("DELETE /admin/groups", removeAdminGroup),
-		look("GET /admin/connectors", adminConnectors), change("POST /admin/connectors", addAdminConnector),
-		change("DELETE /admin/connectors", named(removeConnector)),
-		look("GET /admin/document-sets", adminSets), change("POST /admin/document-sets", addAdminSet),
-		change("DELETE /admin/document-sets", named(s.removeDocumentSet)),
-		look("GET /admin/agents", adminAgents), change("POST /admin/agents", addAdminAgent),
-		change("DELETE /admin/agents", named(removeAdminAgent)),
-		look("GET /admin/tenants", s.adminTenants), change("POST /admin/tenants", s.addTenant),
+		look("GET /admin/connectors", listing((*directory.Directory).CCPairs, wireConnector)), change("POST /admin/connectors", adding(addAdminConnector)),
+		change("DELETE /admin/connectors", removing((*directory.Directory).RemoveCCPair)),
+		look("GET /admin/document-sets", adminSets), change("POST /admin/document-sets", adding(addAdminSet)),
+		change("DELETE /admin/document-sets", removing(s.removeDocumentSet)),
+		look("GET /admin/agents", adminAgents), change("POST /admin/agents", adding(addAdminAgent)),
+		change("DELETE /admin/agents", removing(removeAdminAgent)),
+		look("GET /admin/tenants", s.adminTenants), change("POST /admin/tenants", adding(s.addTenant)),
 		change("DELETE /admin/tenants", s.dropTenant),
 		// No document follows a token.
-		look("GET /admin/tokens", adminTokens), look("DELETE /admin/tokens/{id}", removeAdminToken),
+		look("GET /admin/tokens", listing(everybodysTokens, wireToken)), look("DELETE /admin/tokens/{id}", removeAdminToken),
 		{pattern: "POST /admin/tokens", needs: identity, handle: s.administer(true, addAdminToken)},
 	}
 }
@@ -124,31 +124,51 @@ func adminBody[T any](r *http.Request) (value T, err error) {
 	return value, nil
 }
 
-// named makes an answer of what changes the one thing that the request names.
-func named(change func(ctx context.Context, d *directory.Directory, tenant, name string) error) administering {
+// adding makes an answer of what adds the thing that the body describes, and completes the description.
+func adding[T any](add func(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[T]) error) administering {
+	return func(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+		item, err := adminBody[T](r)
+		added := wire.Added[T]{Item: item, IsNew: true, NewUsers: []string{}}
+		if err == nil {
+			err = add(r.Context(), d, tenant, &added)
+		}
+		return added, err
+	}
+}
+
+// listing makes an answer of what a directory lists.
+func listing[T, W any](list func(d *directory.Directory, ctx context.Context, tenant string) ([]T, error), describe func(T) W) administering {
+	return func(r *http.Request, d *directory.Directory, tenant string) (any, error) {
+		listed := []W{}
+		found, err := list(d, r.Context(), tenant)
+		for _, one := range found {
+			listed = append(listed, describe(one))
+		}
+		return listed, err
+	}
+}
+
+// removing makes an answer of what removes the one thing that the request names.
+func removing(remove func(d *directory.Directory, ctx context.Context, tenant, name string) error) administering {
 	return func(r *http.Request, d *directory.Directory, tenant string) (any, error) {
 		f := queryFields(r.URL.Query())
 		name := f.requireText("name", longestPrompt)
 		if err := f.failure(); err != nil {
 			return nil, err
 		}
-		return done(change(r.Context(), d, tenant, name))
+		return done(remove(d, r.Context(), tenant, name))
 	}
 }
 
 // done is the answer of routes that have nothing to tell.
 func done(err error) (any, error) { return wire.MessageError{Message: "Done"}, err }
 
-func adminUsers(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	listed := []wire.DirectoryUser{}
-	if d.IsAbsent() { // its owner was not stored either
-		return listed, nil
+// storedUsers are none where the directory was never made: its owner was not stored either.
+func storedUsers(d *directory.Directory, ctx context.Context, tenant string) ([]directory.User, error) {
+	if d.IsAbsent() {
+		return nil, nil
 	}
-	users, err := d.Users(r.Context(), tenant)
-	for _, user := range users {
-		listed = append(listed, wireUser(user))
-	}
-	return listed, err
+	return d.Users(ctx, tenant)
 }
 
 func wireUser(user directory.User) wire.DirectoryUser {
@@ -157,25 +177,22 @@ func wireUser(user directory.User) wire.DirectoryUser {
 }
 
 // addAdminUser makes a user. With a role, one who exists gets it.
-func addAdminUser(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	ctx := r.Context()
-	asked, err := adminBody[wire.DirectoryUser](r)
-	if err != nil {
-		return nil, err
-	}
+func addAdminUser(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectoryUser]) error {
+	asked := added.Item
 	known, err := d.HasUser(ctx, tenant, asked.Email)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	wanted := directory.Role(asked.Role)
-	if wanted == "" {
-		wanted = directory.RoleBasic
+	role := directory.Role(asked.Role)
+	if role == "" {
+		role = directory.RoleBasic
 	}
-	user, err := d.AddUser(ctx, tenant, asked.Email, wanted)
-	if err == nil && asked.Role != "" && user.Role != wanted {
-		user.Role, err = wanted, d.SetRole(ctx, tenant, asked.Email, wanted)
+	user, err := d.AddUser(ctx, tenant, asked.Email, role)
+	if err == nil && asked.Role != "" && user.Role != role {
+		user.Role, err = role, d.SetRole(ctx, tenant, asked.Email, role)
 	}
-	return wire.Added[wire.DirectoryUser]{Item: wireUser(user), IsNew: !known, NewUsers: []string{}}, err
+	added.Item, added.IsNew = wireUser(user), !known
+	return err
 }
 
 func setUserState(r *http.Request, d *directory.Directory, tenant string) (any, error) {
@@ -186,17 +203,12 @@ func setUserState(r *http.Request, d *directory.Directory, tenant string) (any, 
 	return done(d.SetActive(r.Context(), tenant, asked.Email, asked.IsActive))
 }
 
-func removeUser(ctx context.Context, d *directory.Directory, tenant, email string) error {
-	return d.RemoveUser(ctx, tenant, email)
+func everybodysTokens(d *directory.Directory, ctx context.Context, tenant string) ([]directory.Token, error) {
+	return d.ListTokens(ctx, tenant, "")
 }
 
-func adminTokens(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	tokens, err := d.ListTokens(r.Context(), tenant, "")
-	listed := []wire.DirectoryToken{}
-	for _, token := range tokens {
-		listed = append(listed, wire.DirectoryToken{AccessToken: token.Wire(), User: token.Email})
-	}
-	return listed, err
+func wireToken(token directory.Token) wire.DirectoryToken {
+	return wire.DirectoryToken{AccessToken: token.Wire(), User: token.Email}
 }
 
 func addAdminToken(r *http.Request, d *directory.Directory, tenant string) (any, error) {

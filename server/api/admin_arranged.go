@@ -14,6 +14,24 @@ import (
 	"quarry/server/directory"
 )
 
+// known are the things of a tenant that others are named for.
+type known struct {
+	users  []directory.User
+	groups []directory.Group
+	pairs  []directory.CCPair
+}
+
+func readKnown(ctx context.Context, d *directory.Directory, tenant string) (k known, err error) {
+	if k.users, err = d.Users(ctx, tenant); err != nil {
+		return k, err
+	}
+	if k.groups, err = d.Groups(ctx, tenant); err != nil {
+		return k, err
+	}
+	k.pairs, err = d.CCPairs(ctx, tenant)
+	return k, err
+}
+
 func userKey(u directory.User) (name, id string)       { return u.Email, u.ID }
 func groupKey(g directory.Group) (name string, id int) { return g.Name, g.ID }
 func pairKey(p directory.CCPair) (name string, id int) { return p.Name, p.ID }
@@ -43,64 +61,39 @@ func namesOf[T any, ID comparable](all []T, key func(T) (string, ID), ids []ID) 
 	return names
 }
 
-// audienceNames names the users and groups that something is for.
-func audienceNames(users []directory.User, groups []directory.Group, a directory.Audience) (emails, names []string) {
-	return namesOf(users, userKey, a.Users), namesOf(groups, groupKey, a.Groups)
-}
-
-// audienceOf finds the users and groups that something is to be for.
-func audienceOf(ctx context.Context, d *directory.Directory, tenant string, emails, names []string) (a directory.Audience, err error) {
-	users, err := d.Users(ctx, tenant)
-	if err != nil {
-		return a, err
-	}
-	var plain []string
+// audience finds the users and groups that something is to be for.
+func (k known) audience(emails, groups []string) (a directory.Audience, err error) {
+	var addresses []string
 	for _, email := range emails {
-		plain = append(plain, strings.ToLower(strings.TrimSpace(email)))
+		addresses = append(addresses, strings.ToLower(strings.TrimSpace(email)))
 	}
-	if a.Users, err = idsOf(users, userKey, directory.KindUser, plain); err != nil {
+	if a.Users, err = idsOf(k.users, userKey, directory.KindUser, addresses); err != nil {
 		return a, err
 	}
-	a.Groups, err = groupIDs(ctx, d, tenant, names)
+	a.Groups, err = idsOf(k.groups, groupKey, directory.KindGroup, groups)
 	return a, err
 }
 
-func groupIDs(ctx context.Context, d *directory.Directory, tenant string, names []string) ([]int, error) {
-	groups, err := d.Groups(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	return idsOf(groups, groupKey, directory.KindGroup, names)
-}
-
-func pairIDs(ctx context.Context, d *directory.Directory, tenant string, names []string) ([]int, error) {
-	pairs, err := d.CCPairs(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	return idsOf(pairs, pairKey, directory.KindConnector, names)
+// names names the users and groups that something is for.
+func (k known) names(a directory.Audience) (emails, groups []string) {
+	return namesOf(k.users, userKey, a.Users), namesOf(k.groups, groupKey, a.Groups)
 }
 
 // adminGroups lists the groups of this server by name, and then those of other systems.
 func adminGroups(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	ctx := r.Context()
+	k, err := readKnown(r.Context(), d, tenant)
+	if err != nil {
+		return nil, err
+	}
 	listed := []wire.DirectoryGroup{}
-	groups, err := d.Groups(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	pairs, err := d.CCPairs(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	for _, group := range groups {
-		row := wire.DirectoryGroup{ID: group.ID, Name: group.Name, Users: []string{}, Connectors: namesOf(pairs, pairKey, group.CCPairs)}
+	for _, group := range k.groups {
+		row := wire.DirectoryGroup{ID: group.ID, Name: group.Name, Users: []string{}, Connectors: namesOf(k.pairs, pairKey, group.CCPairs)}
 		for _, member := range group.Members {
 			row.Users = append(row.Users, member.Email)
 		}
 		listed = append(listed, row)
 	}
-	members, err := d.ExternalMembers(ctx, tenant)
+	members, err := d.ExternalMembers(r.Context(), tenant)
 	for _, member := range members {
 		name := member.Group.Source + ":" + member.Group.ID
 		if last := len(listed) - 1; last < 0 || !listed[last].External || listed[last].Name != name {
@@ -113,26 +106,26 @@ func adminGroups(r *http.Request, d *directory.Directory, tenant string) (any, e
 }
 
 // addAdminGroup makes a group, or adds users and connectors to the one of that name. Users who were not known are made.
-func addAdminGroup(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	ctx := r.Context()
-	group, err := adminBody[wire.DirectoryGroup](r)
-	if err != nil {
-		return nil, err
-	}
-	added := wire.Added[wire.DirectoryGroup]{Item: group}
+func addAdminGroup(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectoryGroup]) (err error) {
+	group := added.Item
 	if added.NewUsers, err = newUsers(ctx, d, tenant, group.Users); err != nil {
-		return nil, err
+		return err
 	}
 	if group.External {
 		external, err := externalGroup(group.Name)
 		for i := 0; err == nil && i < len(group.Users); i++ {
 			err = d.JoinExternalGroup(ctx, tenant, external, group.Users[i])
 		}
-		return added, err
+		added.IsNew = false // it is its system's
+		return err
 	}
-	pairs, err := pairIDs(ctx, d, tenant, group.Connectors)
+	k, err := readKnown(ctx, d, tenant)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	pairs, err := idsOf(k.pairs, pairKey, directory.KindConnector, group.Connectors)
+	if err != nil {
+		return err
 	}
 	found, err := d.GroupNamed(ctx, tenant, group.Name)
 	if added.IsNew = errors.Is(err, directory.ErrNotFound); added.IsNew {
@@ -144,7 +137,7 @@ func addAdminGroup(r *http.Request, d *directory.Directory, tenant string) (any,
 	if err == nil {
 		err = d.GivePairs(ctx, tenant, found.ID, pairs)
 	}
-	return added, err
+	return err
 }
 
 // externalGroup reads SOURCE:ID.
@@ -182,44 +175,33 @@ func removeAdminGroup(r *http.Request, d *directory.Directory, tenant string) (a
 	return done(err)
 }
 
-// adminConnectors lists the connectors by number.
-func adminConnectors(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	listed := []wire.DirectoryConnector{}
-	pairs, err := d.CCPairs(r.Context(), tenant)
-	for _, pair := range pairs {
-		listed = append(listed, wire.DirectoryConnector{ID: pair.ID, Name: pair.Name, Source: pair.Source,
-			AccessType: string(pair.Access), Groups: append([]string{}, pair.Groups...), Creator: pair.Creator,
-			DocumentSets: append([]string{}, pair.Sets...)})
-	}
-	return listed, err
+func wireConnector(pair directory.CCPair) wire.DirectoryConnector {
+	return wire.DirectoryConnector{ID: pair.ID, Name: pair.Name, Source: pair.Source, AccessType: string(pair.Access),
+		Groups: append([]string{}, pair.Groups...), Creator: pair.Creator, DocumentSets: append([]string{}, pair.Sets...)}
 }
 
 // addAdminConnector makes a connector with a credential, which documents can be posted for.
-func addAdminConnector(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	ctx := r.Context()
-	connector, err := adminBody[wire.DirectoryConnector](r)
-	if err != nil {
-		return nil, err
-	}
+func addAdminConnector(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectoryConnector]) error {
+	connector := &added.Item
 	if connector.Creator == "" {
 		connector.Creator = directory.OwnerEmail
 	}
 	request := directory.PairRequest{Name: connector.Name, Access: directory.AccessType(connector.AccessType), Creator: connector.Creator}
-	if request.GroupIDs, err = groupIDs(ctx, d, tenant, connector.Groups); err != nil {
-		return nil, err
+	k, err := readKnown(ctx, d, tenant)
+	if err != nil {
+		return err
+	}
+	if request.GroupIDs, err = idsOf(k.groups, groupKey, directory.KindGroup, connector.Groups); err != nil {
+		return err
 	}
 	if request.ConnectorID, err = d.AddConnector(ctx, tenant, connector.Name, connector.Source); err != nil {
-		return nil, err
+		return err
 	}
 	if request.CredentialID, err = d.AddCredential(ctx, tenant, connector.Name, connector.Source); err != nil {
-		return nil, err
+		return err
 	}
 	connector.ID, _, err = d.AddCCPair(ctx, tenant, request)
-	return wire.Added[wire.DirectoryConnector]{Item: connector, IsNew: true, NewUsers: []string{}}, err
-}
-
-func removeConnector(ctx context.Context, d *directory.Directory, tenant, name string) error {
-	return d.RemoveCCPair(ctx, tenant, name)
+	return err
 }
 
 // adminSets lists the document sets by name.
@@ -233,52 +215,39 @@ func adminSets(r *http.Request, d *directory.Directory, tenant string) (any, err
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := d.CCPairs(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	users, groups, err := usersAndGroups(ctx, d, tenant)
+	k, err := readKnown(ctx, d, tenant)
 	listed := []wire.DirectorySet{}
 	for _, details := range described {
 		set := details.DocumentSet
 		row := wire.DirectorySet{ID: set.ID, Name: set.Name, Description: set.Description, IsPublic: set.Public,
-			Connectors: namesOf(pairs, pairKey, details.CCPairs)}
-		row.Users, row.Groups = audienceNames(users, groups, details.Audience)
+			Connectors: namesOf(k.pairs, pairKey, details.CCPairs)}
+		row.Users, row.Groups = k.names(details.Audience)
 		listed = append(listed, row)
 	}
 	return listed, err
 }
 
-func usersAndGroups(ctx context.Context, d *directory.Directory, tenant string) ([]directory.User, []directory.Group, error) {
-	users, err := d.Users(ctx, tenant)
-	if err != nil {
-		return nil, nil, err
-	}
-	groups, err := d.Groups(ctx, tenant)
-	return users, groups, err
-}
-
-func addAdminSet(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	ctx := r.Context()
-	set, err := adminBody[wire.DirectorySet](r)
-	if err != nil {
-		return nil, err
-	}
+func addAdminSet(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectorySet]) error {
+	set := &added.Item
 	details := directory.SetDetails{DocumentSet: directory.DocumentSet{Name: set.Name, Description: set.Description, Public: set.IsPublic}}
-	if details.Audience, err = audienceOf(ctx, d, tenant, set.Users, set.Groups); err != nil {
-		return nil, err
+	k, err := readKnown(ctx, d, tenant)
+	if err != nil {
+		return err
 	}
-	if details.CCPairs, err = pairIDs(ctx, d, tenant, set.Connectors); err != nil {
-		return nil, err
+	if details.Audience, err = k.audience(set.Users, set.Groups); err != nil {
+		return err
+	}
+	if details.CCPairs, err = idsOf(k.pairs, pairKey, directory.KindConnector, set.Connectors); err != nil {
+		return err
 	}
 	set.ID, err = d.CreateDocumentSet(ctx, tenant, details)
-	return wire.Added[wire.DirectorySet]{Item: set, IsNew: true, NewUsers: []string{}}, err
+	return err
 }
 
 // adminAgents lists the agents by number, without the one that is built in.
 func adminAgents(r *http.Request, d *directory.Directory, tenant string) (any, error) {
 	ctx, owner := r.Context(), directory.Owner(tenant)
-	users, groups, err := usersAndGroups(ctx, d, tenant)
+	k, err := readKnown(ctx, d, tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +270,7 @@ func adminAgents(r *http.Request, d *directory.Directory, tenant string) (any, e
 		row := wire.DirectoryAgent{ID: agent.ID, Name: agent.Name, Description: agent.Description, IsPublic: agent.Public,
 			Owner: agent.OwnerEmail, DocumentSets: []string{}, Documents: append([]string{}, agent.Documents...),
 			SearchStartDate: timestamp(agent.SearchStart), SystemPrompt: agent.SystemPrompt, Provider: agent.Provider, Model: agent.Model}
-		row.Users, row.Groups = audienceNames(users, groups, audience)
+		row.Users, row.Groups = k.names(audience)
 		for _, set := range agent.DocumentSets {
 			row.DocumentSets = append(row.DocumentSets, set.Name)
 		}
@@ -311,40 +280,40 @@ func adminAgents(r *http.Request, d *directory.Directory, tenant string) (any, e
 }
 
 // addAdminAgent makes an agent, of the owner's unless another owner is named.
-func addAdminAgent(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	ctx := r.Context()
-	agent, err := adminBody[wire.DirectoryAgent](r)
-	if err != nil {
-		return nil, err
-	}
+func addAdminAgent(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectoryAgent]) error {
+	agent := &added.Item
 	made := directory.Agent{Name: agent.Name, Description: agent.Description, Public: agent.IsPublic, Listed: true,
 		Documents: agent.Documents, SystemPrompt: agent.SystemPrompt, Provider: agent.Provider, Model: agent.Model}
 	for _, name := range agent.DocumentSets {
 		made.DocumentSets = append(made.DocumentSets, directory.DocumentSet{Name: name})
 	}
-	if made.Audience, err = audienceOf(ctx, d, tenant, agent.Users, agent.Groups); err != nil {
-		return nil, err
+	k, err := readKnown(ctx, d, tenant)
+	if err != nil {
+		return err
+	}
+	if made.Audience, err = k.audience(agent.Users, agent.Groups); err != nil {
+		return err
 	}
 	if agent.Owner == "" {
 		agent.Owner = directory.OwnerEmail
 	}
 	owner, err := d.UserNamed(ctx, tenant, agent.Owner)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	made.OwnerID = owner.ID
 	if agent.SearchStartDate != nil {
 		if made.SearchStart, err = time.Parse(time.DateOnly, *agent.SearchStartDate); err != nil {
-			return nil, directory.InputError{Reason: fmt.Sprintf("not a date: %q", *agent.SearchStartDate)}
+			return directory.InputError{Reason: fmt.Sprintf("not a date: %q", *agent.SearchStartDate)}
 		}
 	}
 	made, err = d.AddAgent(ctx, tenant, made)
 	agent.ID = made.ID
-	return wire.Added[wire.DirectoryAgent]{Item: agent, IsNew: true, NewUsers: []string{}}, err
+	return err
 }
 
 // removeAdminAgent removes an agent that is named by its number or its name.
-func removeAdminAgent(ctx context.Context, d *directory.Directory, tenant, name string) error {
+func removeAdminAgent(d *directory.Directory, ctx context.Context, tenant, name string) error {
 	agents, err := d.Agents(ctx, directory.Owner(tenant))
 	if err != nil {
 		return err

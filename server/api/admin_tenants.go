@@ -52,25 +52,20 @@ func (s *Server) weigh(ctx context.Context, t directory.Tenant) (wire.DirectoryT
 	return described, err
 }
 
-func (s *Server) addTenant(r *http.Request, d *directory.Directory, _ string) (any, error) {
-	ctx := r.Context()
-	asked, err := adminBody[wire.DirectoryTenantRequest](r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) addTenant(ctx context.Context, d *directory.Directory, _ string, added *wire.Added[wire.DirectoryTenant]) error {
 	known, err := d.Tenants(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := d.AddTenant(ctx, asked.Name); err != nil {
-		return nil, err
+	added.IsNew = !slices.Contains(known, added.Item.Name)
+	if err := d.AddTenant(ctx, added.Item.Name); err != nil {
+		return err
 	}
-	added := wire.Added[wire.DirectoryTenant]{IsNew: !slices.Contains(known, asked.Name), NewUsers: []string{}}
-	tenant, err := d.DescribeTenant(ctx, asked.Name)
+	tenant, err := d.DescribeTenant(ctx, added.Item.Name)
 	if err == nil {
 		added.Item, err = s.weigh(ctx, tenant)
 	}
-	return added, err
+	return err
 }
 
 // dropTenant removes a tenant with all that it has, and answers what that was. One that is not empty is refused, unless

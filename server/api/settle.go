@@ -130,7 +130,7 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 
 // removeDocumentSet ends a document set; its documents stay. One that added files are in is refused: the next sync would
 // make it again.
-func (s *Server) removeDocumentSet(ctx context.Context, d *directory.Directory, tenant, name string) error {
+func (s *Server) removeDocumentSet(d *directory.Directory, ctx context.Context, tenant, name string) error {
 	added, err := s.addedTo(ctx, tenant, name)
 	if err != nil {
 		return err

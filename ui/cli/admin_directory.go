@@ -105,6 +105,21 @@ func (a *app) tell(value any, format string, args ...any) error {
 	return a.print(text)
 }
 
+// listing makes what a command does that lists one kind of thing.
+func listing[T any](a *app, kind, none string, list func(*client.Client, context.Context) ([]T, error), header []string,
+	cells func(T) []string) administration {
+	return func(ctx context.Context, c *client.Client, arguments []string) error {
+		if err := a.noArguments(arguments); err != nil {
+			return err
+		}
+		found, err := list(c, ctx)
+		if err != nil {
+			return err
+		}
+		return adminList(a, kind, found, none, header, cells)
+	}
+}
+
 // adminList prints rows.
 func adminList[T any](a *app, kind string, found []T, none string, header []string, cells func(T) []string) error {
 	if a.wantsJSON() {

@@ -73,23 +73,15 @@ func (a *app) connectorAddCommand() *cobra.Command {
 }
 
 func (a *app) connectorListCommand() *cobra.Command {
-	return a.adminCommandOf("list", "List connectors", false, func(ctx context.Context, c *client.Client, arguments []string) error {
-		if err := a.noArguments(arguments); err != nil {
-			return err
-		}
-		found, err := c.AdminConnectors(ctx)
-		if err != nil {
-			return err
-		}
-		return adminList(a, "connectors", found, "No connectors. Make one with: quarry admin connector add NAME --source SOURCE",
-			[]string{"ID", "NAME", "SOURCE", "ACCESS", "SETS", "SEEN BY"}, func(c wire.DirectoryConnector) []string {
-				seen := map[string]string{"public": "everybody", "sync": "whom each document names"}[c.AccessType]
-				if seen == "" {
-					seen = listOr(append(slices.Clone(c.Groups), c.Creator), "nobody")
-				}
-				return []string{strconv.Itoa(c.ID), c.Name, c.Source, c.AccessType, listOr(c.DocumentSets, "none"), seen}
-			})
-	})
+	return a.adminCommandOf("list", "List connectors", false, listing(a, "connectors",
+		"No connectors. Make one with: quarry admin connector add NAME --source SOURCE",
+		(*client.Client).AdminConnectors, []string{"ID", "NAME", "SOURCE", "ACCESS", "SETS", "SEEN BY"}, func(c wire.DirectoryConnector) []string {
+			seen := map[string]string{"public": "everybody", "sync": "whom each document names"}[c.AccessType]
+			if seen == "" {
+				seen = listOr(append(slices.Clone(c.Groups), c.Creator), "nobody")
+			}
+			return []string{strconv.Itoa(c.ID), c.Name, c.Source, c.AccessType, listOr(c.DocumentSets, "none"), seen}
+		}))
 }
 
 func (a *app) adminSetCommand() *cobra.Command {
@@ -133,19 +125,11 @@ func audienceFlags(command *cobra.Command, users, groups *[]string, restricted *
 }
 
 func (a *app) setListCommand() *cobra.Command {
-	return a.adminCommandOf("list", "List document sets", false, func(ctx context.Context, c *client.Client, arguments []string) error {
-		if err := a.noArguments(arguments); err != nil {
-			return err
-		}
-		found, err := c.AdminDocumentSets(ctx)
-		if err != nil {
-			return err
-		}
-		return adminList(a, "document-sets", found, "No document sets. Make one with: quarry admin document-set add NAME",
-			[]string{"NAME", "CONNECTORS", "FOR", "DESCRIPTION"}, func(s wire.DirectorySet) []string {
-				return []string{s.Name, listOr(s.Connectors, "none"), audienceOf(s.IsPublic, s.Users, s.Groups), s.Description}
-			})
-	})
+	return a.adminCommandOf("list", "List document sets", false, listing(a, "document-sets",
+		"No document sets. Make one with: quarry admin document-set add NAME",
+		(*client.Client).AdminDocumentSets, []string{"NAME", "CONNECTORS", "FOR", "DESCRIPTION"}, func(s wire.DirectorySet) []string {
+			return []string{s.Name, listOr(s.Connectors, "none"), audienceOf(s.IsPublic, s.Users, s.Groups), s.Description}
+		}))
 }
 
 func (a *app) adminAgentCommand() *cobra.Command {
@@ -196,19 +180,11 @@ func (a *app) agentAddCommand() *cobra.Command {
 }
 
 func (a *app) agentListCommand() *cobra.Command {
-	return a.adminCommandOf("list", "List agents", false, func(ctx context.Context, c *client.Client, arguments []string) error {
-		if err := a.noArguments(arguments); err != nil {
-			return err
-		}
-		found, err := c.AdminAgents(ctx)
-		if err != nil {
-			return err
-		}
-		return adminList(a, "agents", found, "No agents but the one that is built in. Make one with: quarry admin agent add NAME",
-			[]string{"ID", "NAME", "SEARCHES IN", "SINCE", "FOR"}, func(g wire.DirectoryAgent) []string {
-				scope := listOr(slices.Concat(g.DocumentSets, g.Documents), "everything")
-				return []string{strconv.Itoa(g.ID), g.Name, scope, dayOr(g.SearchStartDate, "any time"),
-					audienceOf(g.IsPublic, g.Users, g.Groups)}
-			})
-	})
+	return a.adminCommandOf("list", "List agents", false, listing(a, "agents",
+		"No agents but the one that is built in. Make one with: quarry admin agent add NAME",
+		(*client.Client).AdminAgents, []string{"ID", "NAME", "SEARCHES IN", "SINCE", "FOR"}, func(g wire.DirectoryAgent) []string {
+			scope := listOr(slices.Concat(g.DocumentSets, g.Documents), "everything")
+			return []string{strconv.Itoa(g.ID), g.Name, scope, dayOr(g.SearchStartDate, "any time"),
+				audienceOf(g.IsPublic, g.Users, g.Groups)}
+		}))
 }

@@ -56,23 +56,15 @@ func (a *app) userAddCommand() *cobra.Command {
 }
 
 func (a *app) userListCommand() *cobra.Command {
-	return a.adminCommandOf("list", "List users", false, func(ctx context.Context, c *client.Client, arguments []string) error {
-		if err := a.noArguments(arguments); err != nil {
-			return err
-		}
-		found, err := c.AdminUsers(ctx)
-		if err != nil {
-			return err
-		}
-		return adminList(a, "users", found, "No users. Add one with: quarry admin user add EMAIL",
-			[]string{"EMAIL", "ROLE", "SINCE", "STATE"}, func(u wire.DirectoryUser) []string {
-				state := "active"
-				if !u.IsActive {
-					state = "kept out"
-				}
-				return []string{u.Email, u.Role, passage.Day(u.CreatedAt), state}
-			})
-	})
+	return a.adminCommandOf("list", "List users", false, listing(a, "users",
+		"No users. Add one with: quarry admin user add EMAIL",
+		(*client.Client).AdminUsers, []string{"EMAIL", "ROLE", "SINCE", "STATE"}, func(u wire.DirectoryUser) []string {
+			state := "active"
+			if !u.IsActive {
+				state = "kept out"
+			}
+			return []string{u.Email, u.Role, passage.Day(u.CreatedAt), state}
+		}))
 }
 
 func (a *app) userChangeCommand(use, short string, said string,
@@ -171,23 +163,15 @@ func (a *app) groupAddCommand() *cobra.Command {
 }
 
 func (a *app) groupListCommand() *cobra.Command {
-	return a.adminCommandOf("list", "List groups", false, func(ctx context.Context, c *client.Client, arguments []string) error {
-		if err := a.noArguments(arguments); err != nil {
-			return err
-		}
-		found, err := c.AdminGroups(ctx)
-		if err != nil {
-			return err
-		}
-		return adminList(a, "groups", found, "No groups. Make one with: quarry admin group add NAME --user EMAIL",
-			[]string{"GROUP", "CONNECTORS", "USERS"}, func(g wire.DirectoryGroup) []string {
-				connectors := listOr(g.Connectors, "none")
-				if g.External {
-					connectors = "of its own system"
-				}
-				return []string{g.Name, connectors, listOr(g.Users, "nobody")}
-			})
-	})
+	return a.adminCommandOf("list", "List groups", false, listing(a, "groups",
+		"No groups. Make one with: quarry admin group add NAME --user EMAIL",
+		(*client.Client).AdminGroups, []string{"GROUP", "CONNECTORS", "USERS"}, func(g wire.DirectoryGroup) []string {
+			connectors := listOr(g.Connectors, "none")
+			if g.External {
+				connectors = "of its own system"
+			}
+			return []string{g.Name, connectors, listOr(g.Users, "nobody")}
+		}))
 }
 
 func (a *app) groupRemoveCommand() *cobra.Command {

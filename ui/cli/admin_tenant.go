@@ -49,20 +49,13 @@ func (a *app) tenantAddCommand() *cobra.Command {
 }
 
 func (a *app) tenantListCommand() *cobra.Command {
-	return a.tenantCommandOf("list", "List tenants", false, func(ctx context.Context, c *client.Client, arguments []string) error {
-		if err := a.noArguments(arguments); err != nil {
-			return err
-		}
-		found, err := c.AdminTenants(ctx)
-		if err != nil {
-			return err
-		}
-		return adminList(a, "tenants", found, "No tenants.", []string{"TENANT", "SINCE", "DOCUMENTS", "USERS", "TOKENS", "CONVERSATIONS"},
-			func(t wire.DirectoryTenant) []string {
-				return []string{t.Name, passage.Day(t.CreatedAt), strconv.Itoa(t.Documents), strconv.Itoa(t.Users),
-					strconv.Itoa(t.Tokens), strconv.Itoa(t.Conversations)}
-			})
-	})
+	return a.tenantCommandOf("list", "List tenants", false, listing(a, "tenants",
+		"No tenants.",
+		(*client.Client).AdminTenants, []string{"TENANT", "SINCE", "DOCUMENTS", "USERS", "TOKENS", "CONVERSATIONS"},
+		func(t wire.DirectoryTenant) []string {
+			return []string{t.Name, passage.Day(t.CreatedAt), strconv.Itoa(t.Documents), strconv.Itoa(t.Users),
+				strconv.Itoa(t.Tokens), strconv.Itoa(t.Conversations)}
+		}))
 }
 
 func (a *app) tenantRemoveCommand() *cobra.Command {
