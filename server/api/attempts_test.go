@@ -174,7 +174,7 @@ func (w *world) contents() string {
 	return string(text)
 }
 
-// TestAttempts: everybody tries every route with every body. Who may not use it gets the same refusal whatever they send;
+// TestAttempts sends every body to every route as everybody. A caller without access gets the same refusal for all of them;
 // who may gets one that says what is wrong; nothing breaks, and nothing is changed.
 func TestAttempts(t *testing.T) {
 	w := newWorld(t)
@@ -210,7 +210,7 @@ func TestAttempts(t *testing.T) {
 		})
 	}
 	if strings.Contains(w.log.String(), "panic") || strings.Contains(w.log.String(), "level=ERROR") {
-		t.Errorf("the log tells of more than refusals:\n%.2000s", w.log)
+		t.Errorf("the log holds more than refusals:\n%.2000s", w.log)
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 // with the process.
 type Incognito struct {
 	now   func() time.Time
-	broke func(error) // is told of a panic while idle sessions are forgotten
+	broke func(error) // is called with a panic of the sweep of idle sessions
 
 	mutex    sync.Mutex
 	sessions map[hiddenKey]*hidden

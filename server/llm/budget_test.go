@@ -14,7 +14,7 @@ import (
 	"quarry/server/llm/llmtest"
 )
 
-// faultyLedger is a Ledger that fails, or waits, when it is told to.
+// faultyLedger is a Ledger that a test can make fail or wait.
 type faultyLedger struct {
 	MemoryLedger
 	mutex    sync.Mutex

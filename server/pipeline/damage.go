@@ -24,7 +24,7 @@ func aroundDamage(s section, chunks []index.Chunk) (_ section, readable bool) {
 	return s, true
 }
 
-// noteDamage tells what the answer lacks because it cannot be read.
+// noteDamage adds a note that names what the answer lacks because it cannot be read.
 func (r *run) noteDamage() {
 	damage := r.snapshot.Damage()
 	if len(damage) == 0 {

@@ -26,7 +26,7 @@ func (a *app) adminCommandOf(use, short string, change bool, run administration)
 	return a.administering("this administers", use, short, change, run)
 }
 
-// administering makes a command of admin. What it does is told where searches go elsewhere.
+// administering makes a command of admin. The word for what it does appears in the note about searches that go elsewhere.
 func (a *app) administering(does, use, short string, change bool, run administration) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {

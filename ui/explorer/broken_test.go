@@ -13,7 +13,7 @@ import (
 	"quarry/ui/explorer/screentest/terminal"
 )
 
-// fragile breaks where it is told to.
+// fragile panics at the named place.
 type fragile struct{ at string }
 
 func (f fragile) Init() tea.Cmd {

@@ -195,7 +195,7 @@ func (c *connection) grant(bytes int64) {
 	}
 }
 
-// Read is net.Conn's. Once too much came nothing more is read, while whoever is there is told. The SSH library calls it
+// Read is net.Conn's. Over the limit it reads nothing more, while the visitor gets a message. The SSH library calls it
 // in a goroutine that recovers from nothing.
 func (c *connection) Read(p []byte) (n int, err error) {
 	if broken := guard.Call(func() error { n, err = c.read(p); return nil }); broken != nil {

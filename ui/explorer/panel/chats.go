@@ -31,7 +31,7 @@ func (p *Chats) Open(now time.Time) {
 	*p = Chats{Private: p.Private, doing: "loading", now: now}
 }
 
-// Add appends a page of conversations, the latest first, and tells whether there are older ones.
+// Add appends a page of conversations, the latest first, and records whether older ones exist.
 func (p *Chats) Add(sessions []wire.ChatSession, more bool) {
 	known := map[string]bool{}
 	for _, session := range p.sessions {
@@ -46,12 +46,12 @@ func (p *Chats) Add(sessions []wire.ChatSession, more bool) {
 	p.doing, p.problem, p.remedy, p.moved = "", "", "", false
 }
 
-// Doing tells what is under way.
+// Doing shows the operation under way.
 func (p *Chats) Doing(what string) {
 	p.doing, p.problem, p.remedy = what, "", ""
 }
 
-// Fail tells what went wrong, and what to do about it.
+// Fail shows an error and its hint.
 func (p *Chats) Fail(problem, remedy string) {
 	p.doing, p.problem, p.remedy = "", problem, remedy
 }
