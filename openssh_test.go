@@ -214,6 +214,7 @@ func TestOpenSSHAtATerminal(t *testing.T) {
 		})
 		screen.Press("enter", "y")
 		screen.WaitText("sent to your terminal's clipboard")
+		screen.Wait("the clipboard, which is sent beside the screen", func(string) bool { return len(screen.Clipboard()) > 0 })
 		if copied := screen.Clipboard(); len(copied) != 1 || !strings.Contains(copied[0], "rolling back a release") {
 			t.Errorf("copied %q", copied)
 		}

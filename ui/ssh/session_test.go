@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAPersonExplores(t *testing.T) {
@@ -13,6 +14,7 @@ func TestAPersonExplores(t *testing.T) {
 	v.sees("Runbook: rolling back a release")
 	v.press("enter", "y")
 	v.sees("sent to your terminal's clipboard")
+	v.Wait(time.Minute, func(string) bool { return len(v.Clipboard()) > 0 }) // which is sent beside the screen
 	if copied := v.Clipboard(); len(copied) != 1 || !strings.Contains(copied[0], "rolling back a release") {
 		t.Errorf("copied %q", copied)
 	}
