@@ -158,7 +158,7 @@ func (e *Error) localRemedy() string {
 	case e.Kind == NotAvailable && strings.HasPrefix(e.Path, "/library"):
 		return "quarry status lists what was added"
 	case e.Kind == NotAvailable && strings.HasPrefix(e.Path, "/document/"):
-		return "search again for a reference that is fresh"
+		return "give the ref of a result (DOCUMENT_ID#N) or its document_id"
 	case e.Kind == NotAvailable:
 		return "check the name or id"
 	case e.Kind == RateLimited:

@@ -59,7 +59,7 @@ func Decide(request Request, from Sources) (Choice, error) {
 			return *choice, nil
 		}
 	}
-	return Choice{}, &Error{Kind: ErrNotConfigured, Problem: "nothing says where to search", Fix: remedyNoTarget}
+	return Choice{}, &Error{Kind: ErrNotConfigured, Problem: "no server or library is configured", Fix: remedyNoTarget}
 }
 
 type decision struct {

@@ -242,7 +242,7 @@ func laterTests() []decideTest {
 		{"library", world{library: true, flags: Request{Terminal: true}}, "5 library local DATA agent="},
 		{"library that cannot be looked at", world{broken: true}, "5 library local DATA agent="},
 		{"sample for a person", world{flags: Request{Terminal: true}}, "6 sample sample"},
-		{"nothing for a script", world{}, "3 nothing says where to search"},
+		{"nothing for a script", world{}, "3 no server or library is configured"},
 	}
 }
 
