@@ -36,7 +36,7 @@ rights: ## Check the rights in a thousand random worlds
 	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run '^TestRights$$' ./server/api
 
 crash: ## Kill `quarry add` fifty times at random moments, and the store's writers eighty times
-	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run 'Kill' -v . ./server/index/embedded
+	QUARRY_SLOW=1 $(GO) test -count=1 -timeout 60m -run 'Kill' -v ./internal/e2e ./server/index/embedded
 
 # `make test` runs the seeds of the fuzz targets only. The number of runs bounds this, not a time.
 FUZZ = 2000x
@@ -49,6 +49,7 @@ lint: ## Check formatting, vet, staticcheck, and the structure of the code
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test ./tools/lint
+	@$(GO) test -count=1 -v -run "^TestSizeOfTheProduct$$" ./tools/lint | sed -n "s/^ *size_test.go:[0-9]*: //p"
 	cd tools/compare && $(GO) vet ./...
 
 cross: ## Vet and build for Windows and macOS

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"quarry/client/wire"
-	"quarry/tools/memnet"
+	"quarry/internal/testkit/memnet"
 )
 
 const testToken = "onyx_pat_0123456789abcdef"

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"quarry/internal/testkit/llmtest"
 	"quarry/server/llm"
-	"quarry/server/llm/llmtest"
 )
 
 // answering are models that answer every question in the same way, and are quickly done with what is asked before it.

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"quarry/client"
-	"quarry/client/contracttest"
 	"quarry/client/wire"
+	"quarry/internal/testkit/contracttest"
+	"quarry/internal/testkit/llmtest"
 	"quarry/server/directory"
-	"quarry/server/llm/llmtest"
 )
 
 const question = "how long is parental leave?"

@@ -4,9 +4,9 @@ import (
 	"net/http"
 	"testing"
 
+	"quarry/internal/testkit/llmtest"
 	"quarry/server/directory"
 	"quarry/server/llm"
-	"quarry/server/llm/llmtest"
 )
 
 // TestPostedDocumentsAreEmbedded: in the background, without holding up the request; Close ends it, and the vectors stay.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"quarry/internal/testkit/llmtest"
 	"quarry/server/directory"
 	"quarry/server/llm"
-	"quarry/server/llm/llmtest"
 )
 
 // modelsAt are those of a scripted server, with a budget of tokens a day.

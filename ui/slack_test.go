@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"quarry/server/slack/slacktest"
+	"quarry/internal/testkit/slacktest"
 )
 
 // TestSlackFromTheCommandLine goes the whole way: what a person types, and what they see.

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/internal/testkit/llmtest"
 	"quarry/server/directory"
-	"quarry/server/llm/llmtest"
 )
 
 // someone is a caller of the list of attempts.

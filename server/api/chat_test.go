@@ -13,12 +13,12 @@ import (
 	"testing/synctest"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/llmtest"
+	"quarry/internal/testkit/memnet"
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/llm"
-	"quarry/server/llm/llmtest"
-	"quarry/tools/memnet"
 )
 
 func toAnswer() llmtest.Match {

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/llmtest"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/llm"
-	"quarry/server/llm/llmtest"
 )
 
 // story is a file of testdata/conformance: requests to one server, in their order, with what must come back.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"quarry/client/wire"
-	"quarry/server/llm/llmtest"
+	"quarry/internal/testkit/llmtest"
 )
 
 // uploadFile sends a file as a form.

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/llmtest"
+	"quarry/internal/testkit/memnet"
 	"quarry/server/directory"
 	"quarry/server/llm"
-	"quarry/server/llm/llmtest"
-	"quarry/tools/memnet"
 )
 
 // askedFor picks the calls of one purpose by what stands in its prompt alone.

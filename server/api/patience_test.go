@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"quarry/internal/testkit/memnet"
 	"quarry/server/directory"
-	"quarry/tools/memnet"
 )
 
 // serveWorld listens with the patience of a real server, in a bubble.

@@ -19,8 +19,8 @@ import (
 	"github.com/google/uuid"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/llmtest"
 	"quarry/server/llm"
-	"quarry/server/llm/llmtest"
 )
 
 // ruleModel answers like a server of language models, without a network, and keeps what it was told. A text's vector

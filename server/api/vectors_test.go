@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/llmtest"
 	"quarry/server/directory"
 	"quarry/server/llm"
-	"quarry/server/llm/llmtest"
 )
 
 // withVectors gives a world an embedding model and every passage a vector.

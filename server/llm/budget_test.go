@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"quarry/server/llm/llmtest"
+	"quarry/internal/testkit/llmtest"
 )
 
 // faultyLedger is a Ledger that a test can make fail or wait.

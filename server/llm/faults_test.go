@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"quarry/server/llm/llmtest"
-	"quarry/tools/memnet"
+	"quarry/internal/testkit/llmtest"
+	"quarry/internal/testkit/memnet"
 )
 
 const secret = "sk-very-secret-key-0123456789"

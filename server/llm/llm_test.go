@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"quarry/server/llm/llmtest"
+	"quarry/internal/testkit/llmtest"
 )
 
 func TestWhichModelIsAsked(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/testkit/slacktest"
 	"quarry/server/pipeline"
-	"quarry/server/slack/slacktest"
 )
 
 var _ pipeline.Federated = (*Source)(nil)

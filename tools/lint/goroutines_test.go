@@ -18,8 +18,7 @@ var unguarded = map[string]string{
 }
 
 // testDoubles are packages of which no program is made.
-var testDoubles = []string{"tools", "ui/explorer/screentest", "client/contracttest", "server/llm/llmtest",
-	"server/slack/slacktest", "server/index/indextest"}
+var testDoubles = []string{"tools", "internal/testkit", "internal/e2e"}
 
 // A panic in a goroutine that does not recover ends the process, and with it everybody's session. So goroutines are
 // started by guard.Go, and what sync.WaitGroup, errgroup and timers run comes from guard.Func or guard.Err.

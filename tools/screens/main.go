@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/screentest/terminal"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"image/color"
 	"strings"
 
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/screentest/terminal"
 )
 
 // Sizes of a cell and of what is around the screen, in the units of the picture.

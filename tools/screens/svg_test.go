@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/screentest/terminal"
 )
 
 // drawn is the picture of a screen with this output on it.

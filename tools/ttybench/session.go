@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/screentest/terminal"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/internal/guard"
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/screentest/terminal"
 )
 
 // fragile panics at the named place.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
-	"quarry/ui/explorer/screentest"
+	"quarry/internal/testkit/screentest"
 )
 
 // looks are the terminals that the pictures are taken in.

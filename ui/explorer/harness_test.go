@@ -14,8 +14,8 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
-	"quarry/tools/memnet"
-	"quarry/ui/explorer/screentest"
+	"quarry/internal/testkit/memnet"
+	"quarry/internal/testkit/screentest"
 	"quarry/ui/target"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
-	"quarry/ui/explorer/screentest"
+	"quarry/internal/testkit/screentest"
 )
 
 func TestFiltersAreChosenFromThePicker(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/testkit/llmtest"
 	"quarry/server"
 	"quarry/server/llm"
-	"quarry/server/llm/llmtest"
 )
 
 // watched is an explorer of a real library whose models are counted.

@@ -23,8 +23,8 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 	"golang.org/x/sync/errgroup"
 
+	"quarry/internal/testkit/screentest/terminal"
 	"quarry/ui/explorer"
-	"quarry/ui/explorer/screentest/terminal"
 	"quarry/ui/ssh"
 	"quarry/ui/target"
 )

@@ -16,8 +16,8 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"quarry/client"
+	"quarry/internal/testkit/screentest/terminal"
 	"quarry/server"
-	"quarry/ui/explorer/screentest/terminal"
 	"quarry/ui/ssh"
 )
 

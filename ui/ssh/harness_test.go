@@ -17,8 +17,8 @@ import (
 
 	gossh "golang.org/x/crypto/ssh"
 
-	"quarry/tools/memnet"
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/memnet"
+	"quarry/internal/testkit/screentest/terminal"
 	"quarry/ui/ssh"
 	"quarry/ui/target"
 )

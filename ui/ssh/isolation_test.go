@@ -11,7 +11,7 @@ import (
 
 	gossh "golang.org/x/crypto/ssh"
 
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/screentest/terminal"
 	"quarry/ui/ssh"
 	"quarry/ui/target"
 )

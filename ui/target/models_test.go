@@ -14,7 +14,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
-	"quarry/server/llm/llmtest"
+	"quarry/internal/testkit/llmtest"
 )
 
 // configure writes the configuration file of a home.

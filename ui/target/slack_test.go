@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"quarry/client/wire"
-	"quarry/server/slack/slacktest"
+	"quarry/internal/testkit/slacktest"
 )
 
 var inSlack = slacktest.Message{Channel: "C1", ChannelName: "boats", User: "U1", Username: "jo.ortiz",

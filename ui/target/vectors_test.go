@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"quarry/client/wire"
-	"quarry/server/llm/llmtest"
+	"quarry/internal/testkit/llmtest"
 )
 
 // TestVectorsOfTheLibrary: what is added is embedded, a failing endpoint is told and stops nothing, the next sync goes

@@ -3,8 +3,8 @@ package embedded
 import (
 	"testing"
 
+	"quarry/internal/testkit/indextest"
 	"quarry/server/index"
-	"quarry/server/index/indextest"
 	"quarry/server/index/lexical"
 )
 

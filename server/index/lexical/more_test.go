@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"quarry/internal/testkit/indextest"
 	"quarry/server/index"
-	"quarry/server/index/indextest"
 	"quarry/server/index/segment"
 )
 

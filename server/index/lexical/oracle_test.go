@@ -10,8 +10,8 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"quarry/internal/testkit/indextest"
 	"quarry/server/index"
-	"quarry/server/index/indextest"
 	"quarry/server/index/segment"
 )
 

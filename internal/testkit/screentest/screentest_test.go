@@ -9,8 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"quarry/ui/explorer/screentest"
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/screentest"
+	"quarry/internal/testkit/screentest/terminal"
 )
 
 // echo shows what it was told: a program just large enough to try every side of a terminal.

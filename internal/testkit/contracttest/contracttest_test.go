@@ -44,7 +44,7 @@ func makeClient(t *testing.T, options client.Options) *client.Client {
 func TestRecorded(t *testing.T) {
 	for name, additions := range map[string]bool{"bare Onyx": false, "with additions": true} {
 		t.Run(name, func(t *testing.T) {
-			handler := Recorded(os.DirFS("../testdata"), additions)
+			handler := Recorded(os.DirFS("../../../client/testdata"), additions)
 			server := httptest.NewServer(http.StripPrefix("/api", handler))
 			defer server.Close()
 			want := expectations(additions)
@@ -58,7 +58,7 @@ func TestRecorded(t *testing.T) {
 
 			want.Refused = nil
 			t.Run("in process", func(t *testing.T) {
-				handler := Recorded(os.DirFS("../testdata"), additions)
+				handler := Recorded(os.DirFS("../../../client/testdata"), additions)
 				Run(t, func(t *testing.T) *client.Client {
 					return makeClient(t, client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(handler),
 						Token: token(RecordedToken)})

@@ -8,7 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/screentest/terminal"
 )
 
 // StartCommand runs a program of its own behind a pseudo-terminal until the test ends. The profile of the options is not

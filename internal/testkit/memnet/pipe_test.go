@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/net/nettest"
 
-	"quarry/tools/memnet"
+	"quarry/internal/testkit/memnet"
 )
 
 func TestPipe(t *testing.T) {

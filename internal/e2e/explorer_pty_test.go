@@ -1,6 +1,6 @@
 //go:build unix
 
-package main_test
+package e2e
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"quarry/ui/explorer/screentest"
+	"quarry/internal/testkit/screentest"
 )
 
 // found is the best answer of the sample library to "roll back".

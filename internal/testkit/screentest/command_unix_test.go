@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"quarry/ui/explorer/screentest"
+	"quarry/internal/testkit/screentest"
 )
 
 func TestCommandBehindATerminal(t *testing.T) {

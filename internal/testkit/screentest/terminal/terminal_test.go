@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/screentest/terminal"
 )
 
 // write is a terminal with this on its screen.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main_test
+package e2e
 
 import (
 	"bufio"
@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"quarry/ui/explorer/screentest"
-	"quarry/ui/explorer/screentest/terminal"
+	"quarry/internal/testkit/screentest"
+	"quarry/internal/testkit/screentest/terminal"
 )
 
 // sshHost is the program serving over SSH, and OpenSSH's client to reach it with.

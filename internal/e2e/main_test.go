@@ -1,4 +1,5 @@
-package main_test
+// Package e2e tests the built binary as a person or a script runs it.
+package e2e
 
 import (
 	"bytes"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 		if runtime.GOOS == "windows" {
 			binary += ".exe"
 		}
-		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, ".")
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "../..")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
