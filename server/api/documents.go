@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/pipeline"
-	"quarry/server/tokens"
 )
 
 const (
@@ -140,7 +140,7 @@ func (s *Server) documentSize(w http.ResponseWriter, r *http.Request, who direct
 				return err
 			}
 			for _, c := range chunks {
-				size.NumTokens += tokens.Estimate(c.Text)
+				size.NumTokens += text.EstimateTokens(c.Text)
 			}
 		}
 		return answer(w, size)
@@ -171,6 +171,6 @@ func (s *Server) chunkInfo(w http.ResponseWriter, r *http.Request, who directory
 		case len(chunks) == 0:
 			return detailed(http.StatusNotFound, chunkNotFound)
 		}
-		return answer(w, wire.ChunkInfo{Content: chunks[0].Text, NumTokens: tokens.Estimate(chunks[0].Text)})
+		return answer(w, wire.ChunkInfo{Content: chunks[0].Text, NumTokens: text.EstimateTokens(chunks[0].Text)})
 	})
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/google/uuid"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/ingest"
-	"quarry/server/tokens"
 )
 
 const (
@@ -97,10 +97,10 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 	return answer(w, answered)
 }
 
-func (s *Server) newFile(who directory.Principal, file uploaded, text string) chat.File {
+func (s *Server) newFile(who directory.Principal, file uploaded, content string) chat.File {
 	now := s.Now()
 	return chat.File{ID: uuid.NewString(), UserID: chatUser(who), Name: file.name, Media: file.media, Type: chatFileType(file.name),
-		Text: text, Tokens: tokens.Estimate(text), Created: now, Used: now}
+		Text: content, Tokens: text.EstimateTokens(content), Created: now, Used: now}
 }
 
 func userFile(who directory.Principal, file chat.File, temporary *string) wire.UserFile {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"quarry/internal/text"
 	"strings"
 	"time"
 	"unicode"
@@ -135,7 +136,7 @@ func Name(ctx context.Context, model llm.Chat, thread []Message) string {
 	}
 	if model != nil && strings.TrimSpace(question) != "" {
 		messages, err := fill("name", struct{ Question, Answer quoted }{
-			quote(clip(question, nameTokens)), quote(clip(answer, nameTokens)),
+			quote(text.ClipTokens(question, nameTokens)), quote(text.ClipTokens(answer, nameTokens)),
 		})
 		ctx, cancel := context.WithTimeout(ctx, nameDeadline)
 		defer cancel()

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/llm"
-	"quarry/server/tokens"
 )
 
 // scripted is a model that says what it is told to, in pieces.
@@ -100,7 +100,7 @@ func TestPromptsAreBounded(t *testing.T) {
 	}
 	total := 0
 	for i, m := range messages {
-		total += tokens.Estimate(m.Content)
+		total += text.EstimateTokens(m.Content)
 		if i > 0 && messages[i-1].Role == m.Role {
 			t.Errorf("two turns of %s", m.Role)
 		}

@@ -9,11 +9,10 @@ import (
 	"strings"
 	"text/template"
 	"time"
-	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/llm"
-	"quarry/server/tokens"
 )
 
 //go:embed prompts/*.md
@@ -41,19 +40,6 @@ func quote(value any) quoted {
 		return `""` // strings and numbers always encode
 	}
 	return quoted(data)
-}
-
-// clip keeps the beginning of a text, of at most so many tokens, without what is not UTF-8.
-func clip(text string, most int) string {
-	text = strings.ToValidUTF8(text, "")
-	for tokens.Estimate(text) > most {
-		n := min(4*most, len(text)*9/10)
-		for n > 0 && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text = text[:n]
-	}
-	return text
 }
 
 // fill makes the messages of a prompt; between, the turns of a conversation, stand before what is asked.
@@ -97,10 +83,10 @@ type shownDocument struct {
 
 // prompt asks for an answer out of what was found.
 func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
-	text := clip(q.Text, questionTokens)
+	question := text.ClipTokens(q.Text, questionTokens)
 	context := quoted("")
 	if q.Context != "" {
-		context = quote(clip(q.Context, contextTokens))
+		context = quote(text.ClipTokens(q.Context, contextTokens))
 	}
 	return fill("answer", struct {
 		Today, Instructions string
@@ -109,8 +95,8 @@ func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
 		Documents, Files    []quoted
 	}{
 		Today:        q.Today.UTC().Format("Monday January 02, 2006"),
-		Instructions: clip(q.Instructions, instructionTokens),
-		Context:      context, Question: quote(text), Cut: len(text) < len(strings.ToValidUTF8(q.Text, "")),
+		Instructions: text.ClipTokens(q.Instructions, instructionTokens),
+		Context:      context, Question: quote(question), Cut: len(question) < len(strings.ToValidUTF8(q.Text, "")),
 		Documents: shown(found), Files: q.shownFiles(),
 	}, turns(q.History)...)
 }
@@ -124,10 +110,10 @@ func shown(found []wire.SearchResult) []quoted {
 		if room -= cited; room <= cited || r.CitationID == nil {
 			break
 		}
-		content := clip(r.Content, room)
-		room -= tokens.Estimate(content)
+		content := text.ClipTokens(r.Content, room)
+		room -= text.EstimateTokens(content)
 		documents = append(documents, quote(shownDocument{
-			Document: *r.CitationID, Title: clip(r.Title, title), Source: r.SourceType, UpdatedAt: r.UpdatedAt,
+			Document: *r.CitationID, Title: text.ClipTokens(r.Title, title), Source: r.SourceType, UpdatedAt: r.UpdatedAt,
 			Authors: firstAuthors(r.Authors), Content: content,
 		}))
 	}
@@ -150,9 +136,9 @@ func (q Question) shownFiles() []quoted {
 		if room -= name; room <= 0 {
 			break
 		}
-		content := clip(f.Text, room)
-		room -= tokens.Estimate(content)
-		files = append(files, quote(shownFile{File: clip(f.Name, name), Content: content, Cut: len(content) < len(f.Text)}))
+		content := text.ClipTokens(f.Text, room)
+		room -= text.EstimateTokens(content)
+		files = append(files, quote(shownFile{File: text.ClipTokens(f.Name, name), Content: content, Cut: len(content) < len(f.Text)}))
 	}
 	return files
 }
@@ -161,7 +147,7 @@ func firstAuthors(authors []string) []string {
 	const most, longest = 3, 16
 	var few []string
 	for _, author := range authors[:min(len(authors), most)] {
-		few = append(few, clip(author, longest))
+		few = append(few, text.ClipTokens(author, longest))
 	}
 	return few
 }
@@ -172,21 +158,21 @@ func turns(history []Message) []llm.Message {
 	var said []llm.Message
 	room := historyTokens
 	for _, m := range slices.Backward(history) {
-		role, text := llm.RoleUser, m.Text
+		role, content := llm.RoleUser, m.Text
 		if m.Type == TypeAssistant {
-			role, text = llm.RoleAssistant, Uncited(text)
+			role, content = llm.RoleAssistant, Uncited(content)
 		}
-		if text = clip(strings.TrimSpace(text), turnTokens); text == "" {
+		if content = text.ClipTokens(strings.TrimSpace(content), turnTokens); content == "" {
 			continue
 		}
-		if room -= tokens.Estimate(text); room < 0 {
+		if room -= text.EstimateTokens(content); room < 0 {
 			break
 		}
 		if n := len(said) - 1; n >= 0 && said[n].Role == role {
-			said[n].Content = text + "\n\n" + said[n].Content
+			said[n].Content = content + "\n\n" + said[n].Content
 			continue
 		}
-		said = append(said, llm.Message{Role: role, Content: text})
+		said = append(said, llm.Message{Role: role, Content: content})
 	}
 	if n := len(said); n > 0 && said[n-1].Role == llm.RoleAssistant {
 		said = said[:n-1]

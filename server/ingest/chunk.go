@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/internal/text"
 	"quarry/server/index"
-	"quarry/server/tokens"
 )
 
 const (
@@ -183,7 +183,7 @@ func (c *chunker) addRepeating(b *block, first bool) {
 	if c.current.open && !c.current.headingsOnly && c.current.tokens > chunkLimit-smallSection {
 		c.flush()
 	}
-	head, tail := tokens.Estimate(prefix), tokens.Estimate(suffix)+1
+	head, tail := text.EstimateTokens(prefix), text.EstimateTokens(suffix)+1
 	for i, s := range c.rows(b, chunkLimit-2*head-2*tail-16) {
 		size := c.size(s.start, s.end)
 		if c.current.tokens+size+tail > chunkLimit {
@@ -204,7 +204,7 @@ func (c *chunker) addRepeating(b *block, first bool) {
 func (c *chunker) frame(b *block) (prefix, suffix string) {
 	opening := c.source[b.start:b.body]
 	if b.kind == kindTable {
-		if b.body-b.start > shortestCut/2 || tokens.Estimate(opening) > chunkLimit/4 {
+		if b.body-b.start > shortestCut/2 || text.EstimateTokens(opening) > chunkLimit/4 {
 			return "", ""
 		}
 		return opening, ""
@@ -262,7 +262,7 @@ func (c *chunker) size(start, end int) int {
 	if end-start > 4*chunkLimit {
 		return chunkLimit + 1
 	}
-	return tokens.Estimate(c.source[start:end])
+	return text.EstimateTokens(c.source[start:end])
 }
 
 // extend puts the piece, which follows the last one, into the current chunk.

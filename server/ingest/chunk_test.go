@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quarry/internal/text"
 	"quarry/server/index"
-	"quarry/server/tokens"
 )
 
 // checkDocument holds a document to what every engine may rely on.
@@ -21,7 +21,7 @@ func checkDocument(t testing.TB, doc *index.Document) {
 		t.Errorf("document %q has no chunks", doc.ID)
 	}
 	for i, chunk := range doc.Chunks {
-		if n := tokens.Estimate(chunk.Text); n > chunkLimit {
+		if n := text.EstimateTokens(chunk.Text); n > chunkLimit {
 			t.Errorf("chunk %d of %q has %d tokens", i, doc.ID, n)
 		}
 		if strings.TrimSpace(chunk.Text) == "" || !utf8.ValidString(chunk.Text) {
@@ -276,16 +276,16 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 		"heading": "# " + fill("a*b "), "info": "```" + fill("x") + "\ncode\n```\n", "rules": fill("* * *\n"),
 		"code line": "```\n" + fill("y") + "\n```", "marks": "a" + fill("\u0301"),
 	}
-	for name, text := range texts {
+	for name, body := range texts {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
-			text = cleanText(text)
-			chunks, _ := chunkBlocks(text, newMarkdownReader().parse(text), "", "")
+			body = cleanText(body)
+			chunks, _ := chunkBlocks(body, newMarkdownReader().parse(body), "", "")
 			if took := time.Since(began); took > time.Minute {
-				t.Errorf("took %v for %d KB", took, len(text)>>10)
+				t.Errorf("took %v for %d KB", took, len(body)>>10)
 			}
 			for i := range chunks {
-				if n := tokens.Estimate(chunks[i].Text); n > chunkLimit {
+				if n := text.EstimateTokens(chunks[i].Text); n > chunkLimit {
 					t.Fatalf("chunk %d has %d tokens", i, n)
 				}
 			}

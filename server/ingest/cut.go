@@ -8,7 +8,7 @@ import (
 
 	"github.com/clipperhouse/uax29/v2/sentences"
 
-	"quarry/server/tokens"
+	"quarry/internal/text"
 )
 
 // span is a range of bytes of a source.
@@ -81,7 +81,7 @@ func wordsEnd(source string, start, end, limit int) int {
 	for i := start; i < end; {
 		r, width := utf8.DecodeRuneInString(source[i:end])
 		switch {
-		case tokens.IsCJK(r):
+		case text.IsCJK(r):
 			words++
 			inWord = false
 		case unicode.IsSpace(r):

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/llm"
-	"quarry/server/tokens"
 )
 
 // maxUserTurns is how many of a person's turns the scopes are decided by (Onyx: MAX_SOURCE_FILTER_USER_TURNS).
@@ -34,18 +34,18 @@ func before(s wire.SearchRequest) []llm.Message {
 	room := historyTokens
 	for i := last; i >= 0; i-- {
 		role := roleOf(history[i].Type)
-		text := clip(strings.TrimSpace(history[i].Message), turnTokens)
-		if role == "" || text == "" {
+		content := text.ClipTokens(strings.TrimSpace(history[i].Message), turnTokens)
+		if role == "" || content == "" {
 			continue
 		}
-		if room -= tokens.Estimate(text); room < 0 {
+		if room -= text.EstimateTokens(content); room < 0 {
 			break
 		}
 		if n := len(turns) - 1; n >= 0 && turns[n].Role == role {
-			turns[n].Content = text + "\n\n" + turns[n].Content
+			turns[n].Content = content + "\n\n" + turns[n].Content
 			continue
 		}
-		turns = append(turns, llm.Message{Role: role, Content: text})
+		turns = append(turns, llm.Message{Role: role, Content: content})
 	}
 	if n := len(turns); n > 0 && turns[n-1].Role == llm.RoleAssistant {
 		turns = turns[:n-1]
@@ -75,13 +75,13 @@ func roleOf(messageType string) string {
 
 // userTurns are the last turns of the user, bounded, the question last.
 func userTurns(s wire.SearchRequest) []string {
-	turns := []string{clip(s.Query, questionTokens)}
+	turns := []string{text.ClipTokens(s.Query, questionTokens)}
 	for i := lastOfUser(s.MessageHistory); i >= 0 && len(turns) < maxUserTurns; i-- {
 		m := s.MessageHistory[i]
 		if m.Type != typeUser || strings.TrimSpace(m.Message) == "" || len(turns) == 1 && sameQuery(m.Message, s.Query) {
 			continue
 		}
-		turns = append(turns, clip(m.Message, turnTokens))
+		turns = append(turns, text.ClipTokens(m.Message, turnTokens))
 	}
 	slices.Reverse(turns)
 	return turns

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/llm"
-	"quarry/server/tokens"
 )
 
 func said(turns ...string) []wire.Message {
@@ -61,7 +61,7 @@ func TestBeforeIsBounded(t *testing.T) {
 	turns := before(wire.SearchRequest{Query: "x", MessageHistory: append(history, said("user: x")...)})
 	total := 0
 	for _, m := range turns {
-		total += tokens.Estimate(m.Content)
+		total += text.EstimateTokens(m.Content)
 	}
 	if total > historyTokens || total < historyTokens/2 || turns[0].Role != llm.RoleUser {
 		t.Errorf("%d turns of %d tokens, the first of %s", len(turns), total, turns[0].Role)

@@ -12,7 +12,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
-	"quarry/server/tokens"
+	"quarry/internal/text"
 )
 
 // Federated is somebody else's search that is asked while ours runs, under its own rights. It is safe for concurrent
@@ -68,7 +68,7 @@ func (p *remotePassage) document() documentKey {
 
 // chunks is about how many of our chunks it would fill.
 func (p *remotePassage) chunks() int {
-	return max(1, (tokens.Estimate(p.Content)+chunkTokens-1)/chunkTokens)
+	return max(1, (text.EstimateTokens(p.Content)+chunkTokens-1)/chunkTokens)
 }
 
 // documentKey names a document whatever it came from.
@@ -218,7 +218,7 @@ func (r *run) takeReply(ctx context.Context, name string, reply replied, most in
 		}
 		reason := ""
 		if r.Trusted {
-			reason = " (" + clip(strings.Join(strings.Fields(reply.err.Error()), " "), titleTokens) + ")"
+			reason = " (" + text.ClipTokens(strings.Join(strings.Fields(reply.err.Error()), " "), titleTokens) + ")"
 		}
 		r.note(wire.NoteSourceFailed, "%s could not be searched%s: its results are missing", name, reason)
 		return name + ": failed"
@@ -417,8 +417,8 @@ func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 // describeRemote bounds what is told of a passage beside its text, as describe does.
 func describeRemote(id int, p *remotePassage) shownSection {
 	shown := shownSection{
-		ID: id, Title: clip(oneLine(p.Title), titleTokens), SourceType: clip(oneLine(p.SourceType), titleTokens),
-		Content: clip(p.Content, passageTokens),
+		ID: id, Title: text.ClipTokens(oneLine(p.Title), titleTokens), SourceType: text.ClipTokens(oneLine(p.SourceType), titleTokens),
+		Content: text.ClipTokens(p.Content, passageTokens),
 	}
 	if p.UpdatedAt != nil && len(*p.UpdatedAt) <= len(time.RFC3339Nano) {
 		shown.UpdatedAt = p.UpdatedAt

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"quarry/internal/text"
 	"slices"
 	"strings"
 	"sync"
@@ -174,7 +175,7 @@ func (r *run) settle(t tally, instead string) (outcome string) {
 	if len(t.failed) > 0 {
 		reason := ""
 		if r.Trusted && t.reason != nil {
-			reason = "; " + clip(strings.Join(strings.Fields(t.reason.Error()), " "), titleTokens)
+			reason = "; " + text.ClipTokens(strings.Join(strings.Fields(t.reason.Error()), " "), titleTokens)
 		}
 		r.note(wire.NoteStageFailed, "the language model gave no answer that could be used (%s%s): %s", listed(t.failed),
 			reason, instead)

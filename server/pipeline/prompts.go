@@ -8,10 +8,9 @@ import (
 	"strings"
 	"text/template"
 	"time"
-	"unicode/utf8"
 
+	"quarry/internal/text"
 	"quarry/server/llm"
-	"quarry/server/tokens"
 )
 
 //go:embed prompts/*.md
@@ -63,7 +62,7 @@ const (
 type quoted string
 
 // quote bounds a text and quotes it.
-func quote(text string, most int) quoted { return encode(clip(text, most)) }
+func quote(s string, most int) quoted { return encode(text.ClipTokens(s, most)) }
 
 // encode writes a value whose texts are bounded already.
 func encode(value any) quoted {
@@ -74,29 +73,6 @@ func encode(value any) quoted {
 	return quoted(data)
 }
 
-// clip keeps the beginning of a text, of at most so many tokens, without what is not UTF-8.
-func clip(text string, most int) string {
-	text = strings.ToValidUTF8(text, "")
-	if len(text) > 8*most || tokens.Estimate(text) > most {
-		text = cutAt(text, 4*most)
-		for count := tokens.Estimate(text); count > most; count = tokens.Estimate(text) {
-			text = cutAt(text, min(len(text)*most/count, len(text)-1))
-		}
-	}
-	return text
-}
-
-// cutAt keeps at most so many bytes of a text, and whole characters.
-func cutAt(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
-}
-
 // longDate is the day as prompts tell it.
 func longDate(now time.Time) string { return now.UTC().Format("Monday January 02, 2006") }
 
@@ -105,5 +81,5 @@ const maxReply = 32 << 10
 
 // spoken is what of a reply is read.
 func spoken(reply string) string {
-	return strings.TrimSpace(strings.ToValidUTF8(cutAt(reply, maxReply), ""))
+	return strings.TrimSpace(strings.ToValidUTF8(text.Clip(reply, maxReply), ""))
 }

@@ -8,16 +8,16 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"quarry/internal/text"
 	"quarry/server/llm"
-	"quarry/server/tokens"
 )
 
 // everyPrompt fills in every prompt with one foreign text in every place that has one.
 func everyPrompt(t *testing.T, foreign string) map[string][]llm.Message {
 	t.Helper()
 	question := quote(foreign, questionTokens)
-	turns := encode([]string{clip(foreign, turnTokens), clip(foreign, turnTokens)})
-	passage := encode(shownSection{Title: clip(foreign, titleTokens), Content: clip(foreign, passageTokens), SourceType: "file"})
+	turns := encode([]string{text.ClipTokens(foreign, turnTokens), text.ClipTokens(foreign, turnTokens)})
+	passage := encode(shownSection{Title: text.ClipTokens(foreign, titleTokens), Content: text.ClipTokens(foreign, passageTokens), SourceType: "file"})
 	all := map[string]any{
 		purposeRephrase: struct {
 			Today    string
@@ -93,8 +93,8 @@ func FuzzMaterialStaysWithinItsFence(f *testing.F) {
 		if strings.ContainsAny(got, "<>\n\r\u2028\u2029") || json.Unmarshal([]byte(got), &back) != nil {
 			t.Fatalf("%q", got)
 		}
-		if tokens.Estimate(back) > titleTokens {
-			t.Fatalf("%d tokens", tokens.Estimate(back))
+		if text.EstimateTokens(back) > titleTokens {
+			t.Fatalf("%d tokens", text.EstimateTokens(back))
 		}
 	})
 }
@@ -115,23 +115,5 @@ func TestPromptsSayWhatTheyAreToSay(t *testing.T) {
 	}
 	if got := longDate(time.Date(2026, 3, 2, 23, 0, 0, 0, time.FixedZone("", -7200))); got != "Tuesday March 03, 2026" {
 		t.Errorf("the day is %s", got)
-	}
-}
-
-func TestClip(t *testing.T) {
-	for _, text := range hostile() {
-		for _, most := range []int{1, 16, 1000} {
-			got := clip(text, most)
-			text := strings.ToValidUTF8(text, "")
-			if !strings.HasPrefix(text, got) || tokens.Estimate(got) > most {
-				t.Errorf("%.20q at %d: %d tokens", text, most, tokens.Estimate(got))
-			}
-			if tokens.Estimate(text) <= most && got != text {
-				t.Errorf("%.20q was cut though it fits %d", text, most)
-			}
-			if tokens.Estimate(text) > most && tokens.Estimate(got) < most/2 {
-				t.Errorf("%.20q was cut to %d of %d tokens", text, tokens.Estimate(got), most)
-			}
-		}
 	}
 }

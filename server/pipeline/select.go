@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/index"
-	"quarry/server/tokens"
 )
 
 const (
@@ -90,7 +90,7 @@ func (r *run) shownSections(ctx context.Context) ([]quoted, error) {
 				return nil, err
 			}
 		}
-		if room -= tokens.Estimate(one.Content) + sectionTokens; room < 0 && i > 0 {
+		if room -= text.EstimateTokens(one.Content) + sectionTokens; room < 0 && i > 0 {
 			break
 		}
 		shown = append(shown, encode(one))
@@ -102,10 +102,10 @@ func (r *run) shownSections(ctx context.Context) ([]quoted, error) {
 func describe(id int, d index.Stored) shownSection {
 	const mostAuthors, authorTokens, metadataBytes = 3, 16, 160
 	shown := shownSection{
-		ID: id, Title: clip(oneLine(d.Title), titleTokens), SourceType: d.Source, UpdatedAt: Timestamp(d.UpdatedAt),
+		ID: id, Title: text.ClipTokens(oneLine(d.Title), titleTokens), SourceType: d.Source, UpdatedAt: Timestamp(d.UpdatedAt),
 	}
 	for _, name := range AuthorNames(d.Authors[:min(len(d.Authors), mostAuthors)]) {
-		shown.Authors = append(shown.Authors, clip(oneLine(name), authorTokens))
+		shown.Authors = append(shown.Authors, text.ClipTokens(oneLine(name), authorTokens))
 	}
 	room, fits := metadataBytes, 0
 	for _, f := range d.Metadata {
@@ -127,8 +127,8 @@ func (r *run) text(ctx context.Context, document string, from, to, most int) (st
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", document, err)
 	}
-	text, _ := joined(chunks, 0)
-	return clip(text, most), nil
+	whole, _ := joined(chunks, 0)
+	return text.ClipTokens(whole, most), nil
 }
 
 // pick is a section that a model chose; whole asks for all of its document.

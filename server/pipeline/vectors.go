@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"quarry/internal/text"
 	"sync"
 	"time"
 
@@ -210,7 +211,7 @@ func (r *run) noteVectors(ctx context.Context, err error) {
 	}
 	reason := ""
 	if r.Trusted {
-		reason = " (" + clip(oneLine(err.Error()), titleTokens) + ")"
+		reason = " (" + text.ClipTokens(oneLine(err.Error()), titleTokens) + ")"
 	}
 	r.note(wire.NoteStageFailed, "the search by vector failed%s: passages were found by words", reason)
 }

@@ -4,7 +4,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"quarry/server/tokens"
+	"quarry/internal/text"
 )
 
 // class sorts bytes for the scanner.
@@ -92,7 +92,7 @@ func Unspaced(r rune) bool {
 	if r < 0x0E00 || r >= 0x2000 && r < 0x2E80 { // the latter are punctuation and symbols
 		return false
 	}
-	if tokens.IsCJK(r) || r == 'ー' || r == 'ｰ' {
+	if text.IsCJK(r) || r == 'ー' || r == 'ｰ' {
 		return true
 	}
 	return r < 0x1800 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Myanmar, unicode.Khmer)

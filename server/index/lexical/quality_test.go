@@ -15,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/segment"
-	"quarry/server/tokens"
 )
 
 // judged is a collection with queries and judgements.
@@ -110,7 +110,7 @@ func unmarshal(t testing.TB, line []byte, v any) {
 }
 
 // split cuts a text into chunks of at most 512 tokens at paragraphs, each below the last heading.
-func split(text string) []index.Chunk {
+func split(body string) []index.Chunk {
 	var chunks []index.Chunk
 	var current []string
 	var headings []string
@@ -121,13 +121,13 @@ func split(text string) []index.Chunk {
 		}
 		current, size = nil, 0
 	}
-	for paragraph := range strings.SplitSeq(text, "\n\n") {
+	for paragraph := range strings.SplitSeq(body, "\n\n") {
 		if level := len(paragraph) - len(strings.TrimLeft(paragraph, "#")); level > 0 && level < 7 {
 			flush()
 			headings = append(slices.Clip(headings[:min(len(headings), level-1)]),
 				strings.TrimSpace(strings.SplitN(paragraph[level:], "\n", 2)[0]))
 		}
-		n := tokens.Estimate(paragraph)
+		n := text.EstimateTokens(paragraph)
 		if size+n > 512 {
 			flush()
 		}
@@ -136,7 +136,7 @@ func split(text string) []index.Chunk {
 	}
 	flush()
 	if chunks == nil {
-		chunks = []index.Chunk{{Text: text}}
+		chunks = []index.Chunk{{Text: body}}
 	}
 	return chunks
 }

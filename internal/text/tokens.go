@@ -1,14 +1,14 @@
-// Package tokens estimates how many tokens a language model would make of a text.
-package tokens
+package text
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Estimate is the larger of bytes ÷ 4 and the number of words, where a CJK character counts as one word. It is the one
-// measure of chunk sizes, context budgets and num_tokens.
-func Estimate(text string) int {
+// EstimateTokens estimates the tokens that a language model makes of text: the larger of bytes ÷ 4 and the number of
+// words, where a CJK character counts as one word. It is the one measure of chunk sizes, context budgets and num_tokens.
+func EstimateTokens(text string) int {
 	words, inWord := 0, false
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -43,4 +43,17 @@ func IsCJK(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+// ClipTokens returns the beginning of s as valid UTF-8, with at most limit estimated tokens.
+func ClipTokens(s string, limit int) string {
+	s = strings.ToValidUTF8(s, "")
+	if len(s) <= 8*limit && EstimateTokens(s) <= limit {
+		return s
+	}
+	s = Clip(s, 4*limit)
+	for count := EstimateTokens(s); count > limit; count = EstimateTokens(s) {
+		s = Clip(s, min(len(s)*limit/count, len(s)-1))
+	}
+	return s
 }

@@ -1,0 +1,59 @@
+package text
+
+import (
+	"math"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestClip(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		limit int
+		want  string
+	}{{"", 0, ""}, {"abc", 3, "abc"}, {"abc", 2, "ab"}, {"abc", -1, ""}, {"aé", 2, "a"}, {"aé", 3, "aé"}, {"東京", 5, "東"}} {
+		if got := Clip(c.text, c.limit); got != c.want {
+			t.Errorf("Clip(%q, %d) = %q, want %q", c.text, c.limit, got, c.want)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		limit int
+		want  string
+	}{{"", 0, ""}, {"abc", 3, "abc"}, {"abc", 2, "ab…"}, {"東京都", 3, "東京都"}, {"東京都", 2, "東京…"}, {"\xff\xff\xff", 2, "\xff\xff…"}} {
+		if got := Shorten(c.text, c.limit); got != c.want {
+			t.Errorf("Shorten(%q, %d) = %q, want %q", c.text, c.limit, got, c.want)
+		}
+	}
+}
+
+func FuzzShorten(f *testing.F) {
+	f.Add("東京 \xff", 2)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		limit = min(max(0, limit), 1000)
+		short := Shorten(text, limit)
+		if n := utf8.RuneCountInString(text); n <= limit && short != text || n > limit && utf8.RuneCountInString(short) != limit+1 {
+			t.Errorf("Shorten(%q, %d) = %q", text, limit, short)
+		}
+		if clip := Clip(text, limit); len(clip) > limit || utf8.ValidString(text) && !utf8.ValidString(clip) {
+			t.Errorf("Clip(%q, %d) = %q", text, limit, clip)
+		}
+	})
+}
+
+func TestNumbers(t *testing.T) {
+	for got, want := range map[string]string{
+		Count(1, "query"): "1 query", Count(0, "query"): "0 queries", Count(1470, "passage"): "1,470 passages", Count(2, "day"): "2 days",
+		Count(3, "match"): "3 matches", Count(2, "address"): "2 addresses",
+		Number(-1234567): "-1,234,567", Number(math.MinInt64): "-9,223,372,036,854,775,808", Number(999): "999",
+		Size(0): "0 B", Size(999): "999 B", Size(8_300_000): "8.3 MB", Size(-1): "0 B",
+		OneLine(" a\n\tb  c "): "a b c",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
