@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"quarry/tools/drive"
 	"quarry/tools/measure"
 )
 
@@ -134,7 +135,7 @@ func (b *bench) typeInCrowd(s *server, crowd []*visitor, _ measure.Memory) ([]me
 		return nil, err
 	}
 	defer v.leave()
-	v.settle(2 * quiet)
+	v.Settle(2 * drive.Quiet)
 	t, err := v.types(b.keys)
 	if err != nil {
 		return nil, err
@@ -148,8 +149,8 @@ func (b *bench) typeInCrowd(s *server, crowd []*visitor, _ measure.Memory) ([]me
 		left = append(left, measure.Milliseconds(took))
 	}
 	return []measure.Figure{
-		measure.New(fmt.Sprintf("key → first byte, %d others idle", len(crowd)), "ms", collect(t.all(), firstByte), measure.P95(20)),
-		measure.New("  down the wire, a letter, results unchanged", "B", collect(t.letters, downWire), measure.P50(60)),
+		measure.New(fmt.Sprintf("key → first byte, %d others idle", len(crowd)), "ms", drive.Collect(t.all(), firstByte), measure.P95(20)),
+		measure.New("  down the wire, a letter, results unchanged", "B", drive.Collect(t.letters, downWire), measure.P50(60)),
 		measure.New("quit by ctrl+c", "ms", left, measure.P50(50)),
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/tools/drive"
 	"quarry/tools/measure"
 )
 
@@ -56,7 +57,7 @@ func (b *bench) measureFlood() ([]measure.Figure, error) {
 		return nil, err
 	}
 	defer typist.leave()
-	typist.settle(2 * quiet)
+	typist.Settle(2 * drive.Quiet)
 	figures, err := b.beside(s, typist, "nobody else")
 	if err != nil {
 		return nil, err
@@ -89,26 +90,26 @@ func (b *bench) flooded(s *server, typist *visitor, f flood) ([]measure.Figure, 
 	figures, err := b.beside(s, typist, f.what)
 	v.leave()
 	<-ended
-	typist.settle(2 * quiet)
+	typist.Settle(2 * drive.Quiet)
 	return figures, err
 }
 
 // beside has the typist type while something else happens.
 func (b *bench) beside(s *server, typist *visitor, what string) ([]measure.Figure, error) {
-	keys := letters(question)
+	keys := drive.Letters(question)
 	at := s.load()
-	var strokes []stroke
+	var strokes []drive.Stroke
 	for len(strokes) < b.keys/2 {
-		there, err := typist.pressAll(keys...)
+		there, err := typist.TypeAll(keys, drive.Quiet)
 		if err != nil {
 			return nil, err
 		}
-		back, err := typist.pressAll(slices.Repeat([]string{"backspace"}, len(keys))...)
+		back, err := typist.TypeAll(slices.Repeat([]string{"backspace"}, len(keys)), drive.Quiet)
 		if err != nil {
 			return nil, err
 		}
 		strokes = append(append(strokes, there...), back...)
 	}
-	waited := measure.New("key → first byte beside "+what, "ms", collect(strokes, firstByte), measure.P95(20))
+	waited := measure.New("key → first byte beside "+what, "ms", drive.Collect(strokes, firstByte), measure.P95(20))
 	return append([]measure.Figure{waited}, s.taken(at)...), nil
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"slices"
 
+	"quarry/tools/drive"
 	"quarry/tools/measure"
 )
 
@@ -12,56 +13,47 @@ import (
 // not where that word is one to leave out, and neither do spaces.
 const question = "roll back a deploy"
 
-func firstByte(s stroke) float64  { return measure.Milliseconds(s.first) }
-func ofTerminal(s stroke) float64 { return float64(s.bytes) }
-func downWire(s stroke) float64   { return float64(s.down) }
-func upWire(s stroke) float64     { return float64(s.up) }
-
-// collect makes samples of strokes.
-func collect(strokes []stroke, value func(stroke) float64) []float64 {
-	samples := make([]float64, 0, len(strokes))
-	for _, s := range strokes {
-		samples = append(samples, value(s))
-	}
-	return samples
-}
+func firstByte(s drive.Stroke) float64  { return measure.Milliseconds(s.First) }
+func ofTerminal(s drive.Stroke) float64 { return float64(s.Bytes) }
+func downWire(s drive.Stroke) float64   { return float64(s.Down) }
+func upWire(s drive.Stroke) float64     { return float64(s.Up) }
 
 // typed are the keys of a visitor: those that change the results, and those that do not.
-type typed struct{ changing, letters, spaces []stroke }
+type typed struct{ changing, letters, spaces []drive.Stroke }
 
-func (t typed) all() []stroke { return slices.Concat(t.changing, t.letters, t.spaces) }
+func (t typed) all() []drive.Stroke { return slices.Concat(t.changing, t.letters, t.spaces) }
 
 // types has a visitor type a question and take it back, and letters and spaces after one that change nothing, until there
 // are enough keys of each kind.
 func (v *visitor) types(enough int) (typed, error) {
 	var t typed
-	keys := letters(question)
+	keys := drive.Letters(question)
 	for len(t.changing) < enough {
-		there, err := v.pressAll(keys...)
+		there, err := v.TypeAll(keys, drive.Quiet)
 		if err != nil {
 			return t, err
 		}
-		back, err := v.pressAll(slices.Repeat([]string{"backspace"}, len(keys))...)
+		back, err := v.TypeAll(slices.Repeat([]string{"backspace"}, len(keys)), drive.Quiet)
 		if err != nil {
 			return t, err
 		}
 		t.changing = slices.Concat(t.changing, there, back)
 	}
-	if _, err := v.pressAll(keys...); err != nil {
+	if _, err := v.TypeAll(keys, drive.Quiet); err != nil {
 		return t, err
 	}
 	for len(t.spaces) < enough {
-		more, err := v.pressAll("space", "space", "space", "backspace", "backspace", "backspace")
+		more, err := v.TypeAll([]string{"space", "space", "space", "backspace", "backspace", "backspace"}, drive.Quiet)
 		if err != nil {
 			return t, err
 		}
 		t.spaces = append(t.spaces, more...)
 	}
-	if _, err := v.pressAll(letters(" -zqxjkvb")...); err != nil {
+	if _, err := v.TypeAll(drive.Letters(" -zqxjkvb"), drive.Quiet); err != nil {
 		return t, err
 	}
 	for len(t.letters) < enough {
-		more, err := v.pressAll("w", "q", "z", "backspace", "backspace", "backspace")
+		more, err := v.TypeAll([]string{"w", "q", "z", "backspace", "backspace", "backspace"}, drive.Quiet)
 		if err != nil {
 			return t, err
 		}
@@ -83,7 +75,7 @@ func (b *bench) measureTyping() ([]measure.Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.settle(2 * quiet)
+		v.Settle(2 * drive.Quiet)
 		before := s.load()
 		t, err := v.types(b.keys)
 		cpus := s.taken(before)
@@ -92,12 +84,12 @@ func (b *bench) measureTyping() ([]measure.Figure, error) {
 			return nil, err
 		}
 		figures = append(figures,
-			measure.New("key → first byte, "+cipher, "ms", collect(t.all(), firstByte), measure.P95(20)),
-			measure.New("  down the wire, a letter, results unchanged", "B", collect(t.letters, downWire), measure.P50(60)),
-			measure.New("    to the terminal", "B", collect(t.letters, ofTerminal), measure.P50(25)),
-			measure.New("    up the wire", "B", collect(t.letters, upWire)),
-			measure.New("  down the wire, a space, results unchanged", "B", collect(t.spaces, downWire)),
-			measure.New("  down the wire, results changed", "B", collect(t.changing, downWire)))
+			measure.New("key → first byte, "+cipher, "ms", drive.Collect(t.all(), firstByte), measure.P95(20)),
+			measure.New("  down the wire, a letter, results unchanged", "B", drive.Collect(t.letters, downWire), measure.P50(60)),
+			measure.New("    to the terminal", "B", drive.Collect(t.letters, ofTerminal), measure.P50(25)),
+			measure.New("    up the wire", "B", drive.Collect(t.letters, upWire)),
+			measure.New("  down the wire, a space, results unchanged", "B", drive.Collect(t.spaces, downWire)),
+			measure.New("  down the wire, results changed", "B", drive.Collect(t.changing, downWire)))
 		figures = append(figures, cpus...)
 	}
 	return figures, nil

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"quarry/tools/drive"
 	"quarry/tools/measure"
 )
 
@@ -103,14 +104,14 @@ func (s *session) ask(query string) error {
 			return err
 		}
 	}
-	s.settle(quiet)
-	for _, key := range append(letters(query), "enter") {
+	s.Settle(drive.Quiet)
+	for _, key := range append(drive.Letters(query), "enter") {
 		if err := s.Press(key); err != nil {
 			return err
 		}
 	}
 	first := query + ", part 1 of"
-	if !s.Wait(paintLimit, func(screen string) bool { return strings.Contains(screen, first) }) {
+	if !s.Wait(drive.Limit, func(screen string) bool { return strings.Contains(screen, first) }) {
 		return fmt.Errorf("no results for %q; the screen is\n%s", query, s.Text())
 	}
 	return nil
@@ -133,11 +134,11 @@ func (b *bench) openRemote() (*remote, *session, measure.Memory, error) {
 	if _, err = s.firstPaint(); err == nil {
 		first, err = measure.MemoryOf(s.Pid())
 	}
-	if err == nil && !s.Wait(paintLimit, func(screen string) bool { return strings.Contains(screen, "5 sources") }) {
+	if err == nil && !s.Wait(drive.Limit, func(screen string) bool { return strings.Contains(screen, "5 sources") }) {
 		err = fmt.Errorf("the server was not reached; the screen is\n%s", s.Text())
 	}
 	if err == nil { // the query box is in focus: a slash would be text
-		_, err = s.pressAll(append(letters(remoteQuery(0)), "enter"), quiet)
+		_, err = s.TypeAll(append(drive.Letters(remoteQuery(0)), "enter"), drive.Quiet)
 	}
 	if err != nil {
 		s.Close()
@@ -163,10 +164,10 @@ func (b *bench) measureAnswer() ([]measure.Figure, error) {
 			return nil, err
 		}
 		seen := time.Now()
-		s.settle(quiet)
-		chunks := s.since(0)
+		s.Settle(drive.Quiet)
+		chunks := s.Since(0)
 		painted = append(painted, measure.Milliseconds(max(0, seen.Sub(server.lastByte()))))
-		all = append(all, measure.Milliseconds(max(0, chunks[len(chunks)-1].at.Sub(server.lastByte()))))
+		all = append(all, measure.Milliseconds(max(0, chunks[len(chunks)-1].At.Sub(server.lastByte()))))
 	}
 	return []measure.Figure{
 		measure.New("last byte of the answer → painted", "ms", painted, measure.P50(25)),

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"quarry/tools/drive"
 	"quarry/tools/measure"
 )
 
@@ -55,13 +56,13 @@ func (b *bench) ready(program string, args ...string) (*session, error) {
 		return nil, err
 	}
 	if _, err = s.firstPaint(); err == nil && program == b.binary && slices.Contains(args, question) {
-		err = s.results()
+		err = s.Results()
 	}
 	if err != nil {
 		s.Close()
 		return nil, err
 	}
-	s.settle(2 * quiet)
+	s.Settle(2 * drive.Quiet)
 	return s, nil
 }
 
@@ -104,26 +105,13 @@ func (b *bench) startsBeside(args []string) ([]measure.Figure, error) {
 	}, nil
 }
 
-// letters are the keys of a text, spaces by their name.
-func letters(text string) []string {
-	var keys []string
-	for _, r := range text {
-		if r == ' ' {
-			keys = append(keys, "space")
-			continue
-		}
-		keys = append(keys, string(r))
-	}
-	return keys
-}
-
 // typeAndDelete types a text and takes it back, until enough keys were typed.
-func (b *bench) typeAndDelete(s *session, text string) ([]stroke, error) {
-	var strokes []stroke
-	keys := letters(text)
+func (b *bench) typeAndDelete(s *session, text string) ([]drive.Stroke, error) {
+	var strokes []drive.Stroke
+	keys := drive.Letters(text)
 	keys = append(keys, slices.Repeat([]string{"backspace"}, len(keys))...)
 	for len(strokes) < b.keys {
-		more, err := s.pressAll(keys, quiet)
+		more, err := s.TypeAll(keys, drive.Quiet)
 		if err != nil {
 			return nil, err
 		}
@@ -154,16 +142,16 @@ func (b *bench) typing(args []string, text string, painted float64) ([]measure.F
 	}
 	both := slices.Concat(changing, unchanged)
 	return []measure.Figure{
-		measure.New("key → first byte", "ms", collect(both, firstByte), measure.P50(8), measure.P95(13)),
-		measure.New("  an empty program", "ms", collect(empty, firstByte)),
-		measure.New("key → new results painted", "ms", collect(changing, lastByte), measure.P50(painted)),
-		measure.New("bytes, results changed", "B", collect(changing, byteCount), measure.P50(4000)),
-		measure.New("bytes, results unchanged", "B", collect(unchanged, byteCount), measure.P50(25)),
-		measure.New("  an empty program", "B", collect(empty, byteCount)),
+		measure.New("key → first byte", "ms", drive.Collect(both, firstByte), measure.P50(8), measure.P95(13)),
+		measure.New("  an empty program", "ms", drive.Collect(empty, firstByte)),
+		measure.New("key → new results painted", "ms", drive.Collect(changing, lastByte), measure.P50(painted)),
+		measure.New("bytes, results changed", "B", drive.Collect(changing, byteCount), measure.P50(4000)),
+		measure.New("bytes, results unchanged", "B", drive.Collect(unchanged, byteCount), measure.P50(25)),
+		measure.New("  an empty program", "B", drive.Collect(empty, byteCount)),
 	}, nil
 }
 
-func (b *bench) typed(program string, args []string, text string) ([]stroke, error) {
+func (b *bench) typed(program string, args []string, text string) ([]drive.Stroke, error) {
 	s, err := b.ready(program, args...)
 	if err != nil {
 		return nil, err
@@ -173,18 +161,18 @@ func (b *bench) typed(program string, args []string, text string) ([]stroke, err
 }
 
 // spaces are typed after a query, where they do not change what is looked for.
-func (b *bench) spaces(args []string, text string) ([]stroke, error) {
+func (b *bench) spaces(args []string, text string) ([]drive.Stroke, error) {
 	s, err := b.ready(b.binary, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	if _, err := s.pressAll(letters(text), quiet); err != nil {
+	if _, err := s.TypeAll(drive.Letters(text), drive.Quiet); err != nil {
 		return nil, err
 	}
-	var strokes []stroke
+	var strokes []drive.Stroke
 	for len(strokes) < b.keys/2 {
-		more, err := s.pressAll([]string{"space", "space", "backspace", "backspace"}, quiet)
+		more, err := s.TypeAll([]string{"space", "space", "backspace", "backspace"}, drive.Quiet)
 		if err != nil {
 			return nil, err
 		}
@@ -202,13 +190,13 @@ const walkSteps = 8
 
 // measureMoves goes down results that were not looked at yet, and then over them again.
 func (b *bench) measureMoves() ([]measure.Figure, error) {
-	var fresh, cached []stroke
+	var fresh, cached []drive.Stroke
 	for len(fresh) < b.keys/2 {
 		s, err := b.ready(b.binary, sample(question)...)
 		if err != nil {
 			return nil, err
 		}
-		strokes, err := s.pressAll(slices.Concat(walk(walkSteps), walk(walkSteps)), quiet)
+		strokes, err := s.TypeAll(slices.Concat(walk(walkSteps), walk(walkSteps)), drive.Quiet)
 		s.Close()
 		if err != nil {
 			return nil, err
@@ -217,11 +205,11 @@ func (b *bench) measureMoves() ([]measure.Figure, error) {
 		cached = append(cached, strokes[walkSteps:]...)
 	}
 	return []measure.Figure{
-		measure.New("move → first byte, cached", "ms", collect(cached, firstByte), measure.P50(8), measure.P95(17)),
-		measure.New("move → first byte, not cached", "ms", collect(fresh, firstByte), measure.P50(8), measure.P95(17)),
-		measure.New("move → rendered, not cached", "ms", collect(fresh, lastByte), measure.P95(40)),
-		measure.New("bytes, reader cached", "B", collect(cached, byteCount), measure.P50(3000)),
-		measure.New("bytes, reader not cached", "B", collect(fresh, byteCount), measure.P50(6000)),
+		measure.New("move → first byte, cached", "ms", drive.Collect(cached, firstByte), measure.P50(8), measure.P95(17)),
+		measure.New("move → first byte, not cached", "ms", drive.Collect(fresh, firstByte), measure.P50(8), measure.P95(17)),
+		measure.New("move → rendered, not cached", "ms", drive.Collect(fresh, lastByte), measure.P95(40)),
+		measure.New("bytes, reader cached", "B", drive.Collect(cached, byteCount), measure.P50(3000)),
+		measure.New("bytes, reader not cached", "B", drive.Collect(fresh, byteCount), measure.P50(6000)),
 	}, nil
 }
 
@@ -234,18 +222,18 @@ func (b *bench) measureList() ([]measure.Figure, error) {
 		return nil, err
 	}
 	defer s.Close()
-	var strokes []stroke
+	var strokes []drive.Stroke
 	for len(strokes) < b.keys {
 		// Three rows fit without scrolling at any size.
-		more, err := s.pressAll(walk(3), quiet)
+		more, err := s.TypeAll(walk(3), drive.Quiet)
 		if err != nil {
 			return nil, err
 		}
 		strokes = append(strokes, more...)
 	}
 	return []measure.Figure{
-		measure.New("move → first byte", "ms", collect(strokes, firstByte), measure.P50(8), measure.P95(13)),
-		measure.New("bytes", "B", collect(strokes, byteCount), measure.P50(400)),
+		measure.New("move → first byte", "ms", drive.Collect(strokes, firstByte), measure.P50(8), measure.P95(13)),
+		measure.New("bytes", "B", drive.Collect(strokes, byteCount), measure.P50(400)),
 	}, nil
 }
 
@@ -282,12 +270,12 @@ func (s *session) storm(cols, rows, resizes int, pause time.Duration) (time.Dura
 		return 0, err
 	}
 	// The emulator may show a right frame by chance, before the program has heard of the new size: the last frame counts.
-	s.settle(quiet)
+	s.Settle(drive.Quiet)
 	if after := s.Text(); after != before {
 		return 0, fmt.Errorf("the frame after the resizes is not the one before them:\n%s\nbefore:\n%s", after, before)
 	}
-	chunks := s.since(0)
-	return max(0, chunks[len(chunks)-1].at.Sub(at)), nil
+	chunks := s.Since(0)
+	return max(0, chunks[len(chunks)-1].At.Sub(at)), nil
 }
 
 // measureIdle watches the program and an empty one in turn.
@@ -342,7 +330,7 @@ func (b *bench) measureQuit() ([]measure.Figure, error) {
 	}{
 		{"by ctrl+c", (*session).quitByKey},
 		{"by q from the list", func(s *session) (time.Duration, bool, error) {
-			if _, err := s.press("enter", quiet); err != nil {
+			if _, err := s.Type("enter", drive.Quiet); err != nil {
 				return 0, false, err
 			}
 			return s.quit(func() error { return s.Press("q") })
@@ -378,15 +366,6 @@ func share(yes bool) float64 {
 	return 0
 }
 
-// collect makes samples of strokes.
-func collect(strokes []stroke, value func(stroke) float64) []float64 {
-	samples := make([]float64, 0, len(strokes))
-	for _, s := range strokes {
-		samples = append(samples, value(s))
-	}
-	return samples
-}
-
-func firstByte(s stroke) float64 { return measure.Milliseconds(s.first) }
-func lastByte(s stroke) float64  { return measure.Milliseconds(s.last) }
-func byteCount(s stroke) float64 { return float64(s.bytes) }
+func firstByte(s drive.Stroke) float64 { return measure.Milliseconds(s.First) }
+func lastByte(s drive.Stroke) float64  { return measure.Milliseconds(s.Last) }
+func byteCount(s drive.Stroke) float64 { return float64(s.Bytes) }
