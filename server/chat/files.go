@@ -3,8 +3,6 @@ package chat
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -33,16 +31,15 @@ type File struct {
 // AddFile keeps a file and its bytes.
 func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 	err := s.db.Update(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO files (id, user_id, name, media, type, data, text, tokens, created_at,
+		if err := sqlite.Exec(ctx, tx, nil, `INSERT INTO files (id, user_id, name, media, type, data, text, tokens, created_at,
 			used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, file.ID, file.UserID, file.Name, file.Media, file.Type, data, file.Text,
-			file.Tokens, file.Created.UnixMicro(), file.Used.UnixMicro()); err != nil {
+			file.Tokens, sqlite.Micros(file.Created), sqlite.Micros(file.Used)); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM files WHERE id IN (SELECT id FROM (
+		return sqlite.Exec(ctx, tx, nil, `DELETE FROM files WHERE id IN (SELECT id FROM (
 			SELECT id, row_number() OVER latest AS place, sum(length(data) + length(text)) OVER latest AS bytes
 			FROM files WHERE user_id = ? WINDOW latest AS (ORDER BY used_at DESC, rowid DESC))
 			WHERE id <> ? AND (place > ? OR bytes > ?))`, file.UserID, file.ID, MostFiles, MostFileBytes)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("keep a file: %w", err)
@@ -52,49 +49,30 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 
 // File reads a file of somebody, and notes that it was used; ErrNotFound where they have none of this id.
 func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
-	file := File{ID: id, UserID: userID}
-	var created int64
-	now := s.now()
+	file := File{ID: id, UserID: userID, Used: s.now().UTC()}
 	err := s.db.Update(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `UPDATE files SET used_at = max(used_at, ?) WHERE id = ? AND user_id = ?
-			RETURNING name, media, type, text, tokens, created_at`, now.UnixMicro(), id, userID).
-			Scan(&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, &created)
+		return sqlite.Scan(tx.QueryRowContext(ctx, `UPDATE files SET used_at = max(used_at, ?) WHERE id = ? AND user_id = ?
+			RETURNING name, media, type, text, tokens, created_at`, sqlite.Micros(file.Used), id, userID), ErrNotFound,
+			&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, (*sqlite.Micros)(&file.Created))
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return File{}, fmt.Errorf("file: %w", ErrNotFound)
-	}
 	if err != nil {
 		return File{}, fmt.Errorf("read a file: %w", err)
 	}
-	file.Created, file.Used = time.UnixMicro(created).UTC(), now.UTC()
 	return file, nil
 }
 
 // FileData reads a file of somebody as it was uploaded; ErrNotFound where they have none of this id.
 func (s *Store) FileData(ctx context.Context, userID, id string) (name, media string, data []byte, err error) {
-	err = s.db.Reader.QueryRowContext(ctx, "SELECT name, media, data FROM files WHERE id = ? AND user_id = ?", id, userID).
-		Scan(&name, &media, &data)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		err = fmt.Errorf("file: %w", ErrNotFound)
-	case err != nil:
-		err = fmt.Errorf("read a file: %w", sqlite.Explain(err))
+	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT name, media, data FROM files WHERE id = ? AND user_id = ?",
+		id, userID), ErrNotFound, &name, &media, &data)
+	if err != nil {
+		err = fmt.Errorf("read a file: %w", err)
 	}
 	return name, media, data, err
 }
 
 // Attach implements Keeper.
 func (s *Store) Attach(ctx context.Context, session string, message int, files []wire.ChatFile) error {
-	text, err := json.Marshal(files)
-	if err != nil {
-		return fmt.Errorf("attach files: %w", err)
-	}
-	err = s.db.Update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE messages SET files = ? WHERE id = ? AND session_id = ?", string(text), message, session)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("attach files: %w", err)
-	}
-	return nil
+	return s.change(ctx, "attach files", "UPDATE messages SET files = ? WHERE id = ? AND session_id = ?",
+		sqlite.JSON{V: files}, message, session)
 }

@@ -142,16 +142,9 @@ func (s *Store) Add(ctx context.Context, session Session) error {
 
 // insertSession adds a session.
 func insertSession(ctx context.Context, tx *sql.Tx, session Session) error {
-	made, err := tx.ExecContext(ctx, `INSERT INTO sessions (id, user_id, persona_id, name, created_at, updated_at)
+	return sqlite.Exec(ctx, tx, ErrExists, `INSERT INTO sessions (id, user_id, persona_id, name, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, session.ID, session.UserID, session.PersonaID, session.Name,
-		session.Created.UnixMicro(), session.Updated.UnixMicro())
-	if err != nil {
-		return err
-	}
-	if rows, err := made.RowsAffected(); err != nil || rows == 0 {
-		return errors.Join(ErrExists, err)
-	}
-	return nil
+		sqlite.Micros(session.Created), sqlite.Micros(session.Updated))
 }
 
 // dropSessions drops those sessions of a session's user that are too many by now, but not the session itself.
@@ -164,21 +157,17 @@ func dropSessions(ctx context.Context, tx *sql.Tx, session Session) error {
 	if sessions <= MostSessions && bytes <= MostChatBytes {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE id IN (SELECT id FROM (
+	return sqlite.Exec(ctx, tx, nil, `DELETE FROM sessions WHERE id IN (SELECT id FROM (
 		SELECT id, row_number() OVER latest AS place, sum(bytes) OVER latest AS bytes
 		FROM sessions WHERE user_id = ?1 AND id <> ?2 WINDOW latest AS (ORDER BY updated_at DESC, id))
 		WHERE place >= ?3 OR bytes > ?4)`, session.UserID, session.ID, MostSessions, MostChatBytes)
-	return err
 }
 
 // addTo counts a question as part of its session, unless that is full.
 func addTo(ctx context.Context, tx *sql.Tx, session Session, question string, now time.Time) error {
 	bytes, messages := 0, 0
-	err := tx.QueryRowContext(ctx, `SELECT bytes, (SELECT count(*) FROM messages WHERE session_id = sessions.id)
-		FROM sessions WHERE id = ?`, session.ID).Scan(&bytes, &messages)
-	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNotFound
-	}
+	err := sqlite.Scan(tx.QueryRowContext(ctx, `SELECT bytes, (SELECT count(*) FROM messages WHERE session_id = sessions.id)
+		FROM sessions WHERE id = ?`, session.ID), ErrNotFound, &bytes, &messages)
 	if err != nil {
 		return err
 	}
@@ -195,22 +184,16 @@ func addTo(ctx context.Context, tx *sql.Tx, session Session, question string, no
 
 const sessionColumns = "id, user_id, persona_id, name, created_at, updated_at"
 
-func scanSession(scan func(...any) error) (Session, error) {
-	var session Session
-	var created, updated int64
-	err := scan(&session.ID, &session.UserID, &session.PersonaID, &session.Name, &created, &updated)
-	session.Created, session.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
-	return session, err
+func columnsOfSession(s *Session) []any {
+	return []any{&s.ID, &s.UserID, &s.PersonaID, &s.Name, (*sqlite.Micros)(&s.Created), (*sqlite.Micros)(&s.Updated)}
 }
 
 // Session implements Keeper.
-func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	session, err := scanSession(s.db.Reader.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions WHERE id = ?", id).Scan)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Session{}, fmt.Errorf("chat session: %w", ErrNotFound)
-	}
+func (s *Store) Session(ctx context.Context, id string) (session Session, err error) {
+	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions WHERE id = ?", id),
+		ErrNotFound, columnsOfSession(&session)...)
 	if err != nil {
-		return Session{}, fmt.Errorf("read a chat session: %w", sqlite.Explain(err))
+		return Session{}, fmt.Errorf("read a chat session: %w", err)
 	}
 	return session, nil
 }
@@ -223,22 +206,11 @@ func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, m
 	if !before.IsZero() {
 		bound = before.UnixMicro()
 	}
-	rows, err := s.db.Reader.QueryContext(ctx, "SELECT "+sessionColumns+` FROM sessions
+	sessions, err = sqlite.Select(ctx, s.db.Reader, columnsOfSession, "SELECT "+sessionColumns+` FROM sessions
 		WHERE user_id = ? AND updated_at < ? AND EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
 		ORDER BY updated_at DESC, id LIMIT ?`, userID, bound, most+1)
 	if err != nil {
-		return nil, false, fmt.Errorf("list chat sessions: %w", sqlite.Explain(err))
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		session, err := scanSession(rows.Scan)
-		if err != nil {
-			return nil, false, fmt.Errorf("list chat sessions: %w", err)
-		}
-		sessions = append(sessions, session)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, false, fmt.Errorf("list chat sessions: %w", sqlite.Explain(err))
+		return nil, false, fmt.Errorf("list chat sessions: %w", err)
 	}
 	if len(sessions) > most {
 		return sessions[:most], true, nil
@@ -256,40 +228,27 @@ func (s *Store) Count(ctx context.Context) (n int, err error) {
 
 // Rename implements Keeper.
 func (s *Store) Rename(ctx context.Context, id, name string) error {
-	err := s.db.Update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE sessions SET name = ? WHERE id = ?", name, id)
-		return err
-	})
+	return s.change(ctx, "rename a chat session", "UPDATE sessions SET name = ? WHERE id = ?", name, id)
+}
+
+// change runs one statement in a transaction.
+func (s *Store) change(ctx context.Context, what, query string, args ...any) error {
+	err := s.db.Update(ctx, func(tx *sql.Tx) error { return sqlite.Exec(ctx, tx, nil, query, args...) })
 	if err != nil {
-		return fmt.Errorf("rename a chat session: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
 // Messages implements Keeper.
 func (s *Store) Messages(ctx context.Context, session string) ([]Message, error) {
-	rows, err := s.db.Reader.QueryContext(ctx, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, files, error,
-		model, sent_at, took FROM messages WHERE session_id = ? ORDER BY id`, session)
+	messages, err := sqlite.Select(ctx, s.db.Reader, func(m *Message) []any {
+		return []any{&m.ID, &m.Parent, &m.Type, &m.Text, sqlite.JSON{V: &m.Documents}, sqlite.JSON{V: &m.Citations},
+			sqlite.JSON{V: &m.Files}, &m.Error, &m.Model, (*sqlite.Micros)(&m.Sent), &m.Took}
+	}, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, files, error, model, sent_at, took * 1000
+		FROM messages WHERE session_id = ? ORDER BY id`, session) // a time.Duration is in nanoseconds
 	if err != nil {
-		return nil, fmt.Errorf("read a chat session: %w", sqlite.Explain(err))
-	}
-	defer func() { _ = rows.Close() }()
-	var messages []Message
-	for rows.Next() {
-		m, documents, citations, files, sent, took := Message{}, "", "", "", int64(0), int64(0)
-		err := rows.Scan(&m.ID, &m.Parent, &m.Type, &m.Text, &documents, &citations, &files, &m.Error, &m.Model, &sent, &took)
-		if err == nil {
-			err = errors.Join(wire.Unmarshal([]byte(documents), &m.Documents), wire.Unmarshal([]byte(citations), &m.Citations),
-				wire.Unmarshal([]byte(files), &m.Files))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read a chat session: %w", err)
-		}
-		m.Sent, m.Took = time.UnixMicro(sent).UTC(), time.Duration(took)*time.Microsecond
-		messages = append(messages, m)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read a chat session: %w", sqlite.Explain(err))
+		return nil, fmt.Errorf("read a chat session: %w", err)
 	}
 	return messages, nil
 }
@@ -363,14 +322,13 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 	}
 	err = s.db.Update(ctx, func(tx *sql.Tx) error {
 		now := s.now().UnixMicro()
-		if _, err := tx.ExecContext(ctx, `UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
+		if err := sqlite.Exec(ctx, tx, nil, `UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
 			sent_at = ?, took = ? WHERE id = ? AND session_id = ?`, answer.Text, string(documents), string(citations),
 			answer.Error, answer.Model, now, answer.Took.Microseconds(), answer.ID, session); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ?", now,
+		return sqlite.Exec(ctx, tx, nil, "UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ?", now,
 			len(answer.Text)+len(documents)+len(citations), session)
-		return err
 	})
 	if err != nil {
 		return fmt.Errorf("note an answer: %w", err)
@@ -380,22 +338,16 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 
 // Stop implements Keeper.
 func (s *Store) Stop(ctx context.Context, session string) error {
-	err := s.db.Update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE sessions SET stopped_at =
-			(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ?`, session)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("stop an answer: %w", err)
-	}
-	return nil
+	return s.change(ctx, "stop an answer", `UPDATE sessions SET stopped_at =
+		(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ?`, session)
 }
 
 // Stopped implements Keeper.
 func (s *Store) Stopped(ctx context.Context, session string, answer int) (stopped bool, err error) {
-	err = s.db.Reader.QueryRowContext(ctx, "SELECT stopped_at >= ? FROM sessions WHERE id = ?", answer, session).Scan(&stopped)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return false, fmt.Errorf("see whether an answer is stopped: %w", sqlite.Explain(err))
+	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT stopped_at >= ? FROM sessions WHERE id = ?", answer, session),
+		nil, &stopped)
+	if err != nil {
+		return false, fmt.Errorf("see whether an answer is stopped: %w", err)
 	}
 	return stopped, nil
 }

@@ -5,14 +5,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"quarry/client/wire"
+	"quarry/server/sqlite"
 )
 
 const (
@@ -57,15 +55,9 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err
 	}
-	starters, err := json.Marshal(append([]wire.StarterMessage{}, agent.StarterMessages...))
-	if err != nil {
-		return Agent{}, fmt.Errorf("write starter messages: %w", err)
-	}
-	if len(starters) > maxStarterBytes {
-		return Agent{}, refuse("an agent's starter messages may have at most %d bytes together", maxStarterBytes)
-	}
-	err = d.write(ctx, "add agent "+agent.Name, func(tx *sql.Tx) error {
+	err := d.write(ctx, "add agent "+agent.Name, func(tx *sql.Tx) error {
 		owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
+		starters := sqlite.JSON{V: append([]wire.StarterMessage{}, agent.StarterMessages...)}
 		if err := refuseMore(ctx, tx, KindAgent, agent.OwnerID, MostAgents,
 			"SELECT count(*) FROM agents WHERE owner_id = ?"); err != nil {
 			return err
@@ -78,17 +70,13 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, `INSERT INTO agents (tenant_id, name, description, starter_messages,
+		made := tx.QueryRowContext(ctx, `INSERT INTO agents (tenant_id, name, description, starter_messages,
 				search_start_date, is_public, is_listed, owner_id, system_prompt, task_prompt, model_provider, model,
 				created_at)
 			SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM tenants WHERE id = ? RETURNING id`,
-			agent.Name, agent.Description, string(starters), stored(agent.SearchStart), agent.Public, agent.Listed,
-			owner, agent.SystemPrompt, agent.TaskPrompt, agent.Provider, agent.Model, d.now().UnixMicro(), tenant).
-			Scan(&agent.ID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("tenant %s: %w", quote(tenant), ErrNotFound)
-		}
-		if err != nil {
+			agent.Name, agent.Description, starters, sqlite.Micros(agent.SearchStart), agent.Public, agent.Listed,
+			owner, agent.SystemPrompt, agent.TaskPrompt, agent.Provider, agent.Model, d.now().UnixMicro(), tenant)
+		if err := sqlite.Scan(made, noTenant(tenant), &agent.ID); err != nil {
 			return err
 		}
 		if err := admit(ctx, tx, "agent", tenant, agent.ID, agent.Audience); err != nil {
@@ -109,7 +97,10 @@ func checkAgent(agent Agent) error {
 	if err := checkAudience(agent.Audience); err != nil {
 		return err
 	}
+	starters, err := json.Marshal(agent.StarterMessages)
 	switch {
+	case err != nil:
+		return fmt.Errorf("write starter messages: %w", err)
 	case len(agent.Description) > maxDescription:
 		return refuse("a description may have at most %d bytes", maxDescription)
 	case len(agent.SystemPrompt) > maxPrompt || len(agent.TaskPrompt) > maxPrompt:
@@ -122,6 +113,8 @@ func checkAgent(agent Agent) error {
 		return refuse("an agent may have at most %d attached documents", maxAgentDocuments)
 	case len(agent.DocumentSets) > maxAgentDocumentSet:
 		return refuse("an agent may have at most %d document sets", maxAgentDocumentSet)
+	case len(starters) > maxStarterBytes:
+		return refuse("an agent's starter messages may have at most %d bytes together", maxStarterBytes)
 	}
 	return nil
 }
@@ -130,13 +123,7 @@ func checkAgent(agent Agent) error {
 func attach(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error {
 	agent.DocumentSets = slices.Clone(agent.DocumentSets)
 	for i, set := range agent.DocumentSets {
-		err := tx.QueryRowContext(ctx,
-			"SELECT id, description, is_public FROM document_sets WHERE tenant_id = ? AND name = ?", tenant, set.Name).
-			Scan(&set.ID, &set.Description, &set.Public)
-		if errors.Is(err, sql.ErrNoRows) {
-			return missing(KindDocumentSet, quote(set.Name))
-		}
-		if err != nil {
+		if err := findSet(ctx, tx, tenant, &set, missing(KindDocumentSet, quote(set.Name))); err != nil {
 			return err
 		}
 		agent.DocumentSets[i] = set
@@ -196,103 +183,59 @@ func (d *Directory) agents(ctx context.Context, p Principal, query string, args 
 	if err != nil {
 		return nil, err
 	}
-	var agents []Agent
-	err = d.each(ctx, func(rows *sql.Rows) error {
-		var (
-			a        Agent
-			starters string
-			start    sql.NullInt64
-		)
-		err := rows.Scan(&a.ID, &a.Name, &a.Description, &starters, &start, &a.Public, &a.Listed,
-			&a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model)
-		if err != nil {
-			return err
-		}
-		if err := wire.Unmarshal([]byte(starters), &a.StarterMessages); err != nil {
-			return fmt.Errorf("read starter messages: %w", err)
-		}
-		a.SearchStart, a.Name = micros(start), cmp.Or(shown[a.ID], a.Name)
-		agents = append(agents, a)
-		return nil
+	agents, err := sqlite.Select(ctx, d.db.Reader, func(a *Agent) []any {
+		return []any{&a.ID, &a.Name, &a.Description, sqlite.JSON{V: &a.StarterMessages}, (*sqlite.Micros)(&a.SearchStart),
+			&a.Public, &a.Listed, &a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model}
 	}, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	return agents, d.readSets(ctx, agents)
-}
-
-// byID finds agents by their ids.
-func byID(agents []Agent) map[int]*Agent {
-	found := make(map[int]*Agent, len(agents))
-	for i := range agents {
-		found[agents[i].ID] = &agents[i]
-	}
-	return found
-}
-
-// readSets reads the document sets of agents.
-func (d *Directory) readSets(ctx context.Context, agents []Agent) error {
-	found := byID(agents)
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		var (
-			id int
-			s  DocumentSet
-		)
-		err := rows.Scan(&id, &s.ID, &s.Name, &s.Description, &s.Public)
-		found[id].DocumentSets = append(found[id].DocumentSets, s)
-		return err
-	}, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public FROM document_sets s
-		JOIN agent_document_sets a ON a.document_set_id = s.id WHERE a.agent_id IN (SELECT value FROM json_each(?)) ORDER BY s.name`, idList(found))
+	sets, err := sqlite.Group(ctx, d.db.Reader, setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
+		FROM document_sets s JOIN agent_document_sets a ON a.document_set_id = s.id
+		WHERE a.agent_id IN (SELECT value FROM json_each(?)) ORDER BY s.name`, agentIDs(agents))
 	if err != nil {
-		return fmt.Errorf("read the document sets of agents: %w", err)
+		return nil, fmt.Errorf("read the document sets of agents: %w", err)
 	}
-	return nil
+	for i := range agents {
+		a := &agents[i]
+		a.Name, a.DocumentSets = cmp.Or(shown[a.ID], a.Name), sets[a.ID]
+	}
+	return agents, nil
+}
+
+// agentIDs is a parameter of json_each.
+func agentIDs(agents []Agent) sqlite.JSON {
+	ids := []int{}
+	for _, agent := range agents {
+		ids = append(ids, agent.ID)
+	}
+	return sqlite.JSON{V: ids}
 }
 
 // ReadDocuments reads the attached documents of agents that Agents listed.
 func (d *Directory) ReadDocuments(ctx context.Context, agents []Agent) error {
-	found := byID(agents)
-	for _, agent := range found {
-		agent.Documents = nil
-	}
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		id, document := 0, ""
-		err := rows.Scan(&id, &document)
-		found[id].Documents = append(found[id].Documents, document)
-		return err
-	}, "SELECT agent_id, document_id FROM agent_documents WHERE agent_id IN (SELECT value FROM json_each(?)) ORDER BY document_id",
-		idList(found))
+	documents, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[string], `SELECT agent_id, document_id
+		FROM agent_documents WHERE agent_id IN (SELECT value FROM json_each(?)) ORDER BY document_id`, agentIDs(agents))
 	if err != nil {
 		return fmt.Errorf("read the documents of agents: %w", err)
+	}
+	for i := range agents {
+		agents[i].Documents = documents[agents[i].ID]
 	}
 	return nil
 }
 
-// idList is a list of ids as a parameter of json_each.
-func idList[T any](byID map[int]T) string {
-	var list []byte
-	for id := range byID {
-		list = strconv.AppendInt(append(list, ','), int64(id), 10)
-	}
-	return "[" + strings.TrimPrefix(string(list), ",") + "]"
-}
-
 // AgentAudience reads for whom an agent is, beside its owner and the administrators.
 func (d *Directory) AgentAudience(ctx context.Context, agent Agent) (Audience, error) {
-	audience, err := d.audience(ctx, "agent", agent.ID)
+	all, err := d.audiences(ctx, "agent", sqlite.JSON{V: []int{agent.ID}})
 	if err != nil {
 		return Audience{}, fmt.Errorf("read who may use agent %d: %w", agent.ID, err)
 	}
-	return audience, nil
+	return all(agent.ID), nil
 }
 
 // RemoveAgent removes an agent for good.
 func (d *Directory) RemoveAgent(ctx context.Context, tenant string, id int) error {
-	return d.write(ctx, fmt.Sprintf("remove agent %d", id), func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, "DELETE FROM agents WHERE tenant_id = ? AND id = ?", tenant, id)
-		if err != nil {
-			return err
-		}
-		return mustChange(result, missing(KindAgent, id))
-	})
+	return d.change(ctx, fmt.Sprintf("remove agent %d", id), missing(KindAgent, id),
+		"DELETE FROM agents WHERE tenant_id = ? AND id = ?", tenant, id)
 }

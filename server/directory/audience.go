@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"quarry/server/sqlite"
 )
 
 // Audience names who may use something that is not for everybody, beside its owner and the administrators.
@@ -37,11 +39,19 @@ func admits(thing, alias string) string {
 			WHERE x.%[1]s_id = %[2]s.id AND m.user_id = ?3))`, thing, alias)
 }
 
-// audience reads an audience back.
-func (d *Directory) audience(ctx context.Context, thing string, id int) (a Audience, err error) {
-	a.Users, err = d.names(ctx, fmt.Sprintf("SELECT user_id FROM %[1]s_users WHERE %[1]s_id = ? ORDER BY user_id", thing), id)
-	if err == nil {
-		a.Groups, err = d.ids(ctx, fmt.Sprintf("SELECT group_id FROM %[1]s_groups WHERE %[1]s_id = ? ORDER BY group_id", thing), id)
+// audiences reads the audiences of things. It returns a function that looks up the audience of an id.
+func (d *Directory) audiences(ctx context.Context, thing string, ids sqlite.JSON) (of func(id int) Audience, err error) {
+	users, err := related[string](ctx, d, thing, thing+"_users", "user_id", ids)
+	if err != nil {
+		return nil, err
 	}
-	return a, err
+	groups, err := related[int](ctx, d, thing, thing+"_groups", "group_id", ids)
+	return func(id int) Audience { return Audience{Users: users[id], Groups: groups[id]} }, err
+}
+
+// related reads a column of a table that relates things to others, by the ids of the things.
+func related[T string | int](ctx context.Context, d *Directory, thing, table, column string, ids sqlite.JSON) (
+	map[int][]T, error) {
+	return sqlite.Group(ctx, d.db.Reader, sqlite.Column[T], fmt.Sprintf(`SELECT %[1]s_id, %[2]s FROM %[3]s
+		WHERE %[1]s_id IN (SELECT value FROM json_each(?)) ORDER BY %[2]s`, thing, column, table), ids)
 }

@@ -3,7 +3,8 @@ package directory
 import (
 	"context"
 	"database/sql"
-	"errors"
+
+	"quarry/server/sqlite"
 )
 
 // The most that one person may have of a kind. Administrators may have adminFactor times as many.
@@ -17,22 +18,16 @@ const (
 // the user's id. What belongs to nobody, as what is arranged on the files, is not bounded.
 func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most int, query string) error {
 	role := Role("")
-	err := tx.QueryRowContext(ctx, "SELECT role FROM users WHERE id = ?", userID).Scan(&role)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
+	err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT role FROM users WHERE id = ?", userID), nil, &role)
+	if err != nil || role == "" {
 		return err
 	}
 	if role == RoleAdmin {
 		most *= adminFactor
 	}
 	has := 0
-	if err := tx.QueryRowContext(ctx, query, userID).Scan(&has); err != nil {
+	if err := tx.QueryRowContext(ctx, query, userID).Scan(&has); err != nil || has < most {
 		return err
 	}
-	if has >= most {
-		return refuse("a user may have at most %d %ss; remove one first", most, kind)
-	}
-	return nil
+	return refuse("a user may have at most %d %ss; remove one first", most, kind)
 }

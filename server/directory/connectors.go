@@ -1,14 +1,16 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/server/sqlite"
 )
 
 const maxConnectorName = 200 // characters
@@ -72,13 +74,9 @@ func (d *Directory) AddConnector(ctx context.Context, tenant, name, source strin
 		return 0, err
 	}
 	err = d.write(ctx, "add connector "+name, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `INSERT INTO connectors (tenant_id, name, source, created_at)
+		return sqlite.Scan(tx.QueryRowContext(ctx, `INSERT INTO connectors (tenant_id, name, source, created_at)
 			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
-			name, source, d.now().UnixMicro(), tenant).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return exists(KindConnector, name)
-		}
-		return err
+			name, source, d.now().UnixMicro(), tenant), exists(KindConnector, name), &id)
 	})
 	return id, err
 }
@@ -117,9 +115,7 @@ type PairRequest struct {
 // AddCCPair makes a pair and returns its id. Where there is one of this connector and credential, it returns that one's
 // id, and made is false.
 func (d *Directory) AddCCPair(ctx context.Context, tenant string, request PairRequest) (id int, made bool, err error) {
-	switch request.Access {
-	case AccessPublic, AccessPrivate, AccessSync:
-	default:
+	if !slices.Contains(AccessTypes(), string(request.Access)) {
 		return 0, false, refuse("unknown access type %s", quote(string(request.Access)))
 	}
 	if request.Name != "" {
@@ -136,38 +132,28 @@ func (d *Directory) AddCCPair(ctx context.Context, tenant string, request PairRe
 
 func (d *Directory) addCCPair(ctx context.Context, tx *sql.Tx, tenant string, request PairRequest) (
 	id int, made bool, err error) {
-	var name string
-	err = tx.QueryRowContext(ctx, "SELECT name FROM connectors WHERE id = ? AND tenant_id = ?", request.ConnectorID, tenant).
-		Scan(&name)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, missing(KindConnector, request.ConnectorID)
-	}
-	known := false
-	if err == nil {
-		err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM credentials WHERE id = ? AND tenant_id = ?)",
-			request.CredentialID, tenant).Scan(&known)
-	}
+	name, credential := "", 0
+	err = sqlite.Scan(tx.QueryRowContext(ctx, "SELECT name FROM connectors WHERE id = ? AND tenant_id = ?",
+		request.ConnectorID, tenant), missing(KindConnector, request.ConnectorID), &name)
 	if err != nil {
 		return 0, false, err
 	}
-	if !known {
-		return 0, false, missing(KindCredential, request.CredentialID)
+	err = sqlite.Scan(tx.QueryRowContext(ctx, "SELECT id FROM credentials WHERE id = ? AND tenant_id = ?",
+		request.CredentialID, tenant), missing(KindCredential, request.CredentialID), &credential)
+	if err != nil {
+		return 0, false, err
 	}
-	err = tx.QueryRowContext(ctx, "SELECT id FROM cc_pairs WHERE connector_id = ? AND credential_id = ?",
-		request.ConnectorID, request.CredentialID).Scan(&id)
-	if !errors.Is(err, sql.ErrNoRows) {
+	err = sqlite.Scan(tx.QueryRowContext(ctx, "SELECT id FROM cc_pairs WHERE connector_id = ? AND credential_id = ?",
+		request.ConnectorID, request.CredentialID), nil, &id)
+	if err != nil || id != 0 {
 		return id, false, err
 	}
-	if request.Name != "" {
-		name = request.Name
-	}
-	err = tx.QueryRowContext(ctx, `INSERT INTO cc_pairs
+	name = cmp.Or(request.Name, name)
+	err = sqlite.Scan(tx.QueryRowContext(ctx, `INSERT INTO cc_pairs
 		(tenant_id, connector_id, credential_id, name, access_type, creator_email, settled, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING RETURNING id`, tenant, request.ConnectorID,
-		request.CredentialID, name, string(request.Access), address(request.Creator), d.now().UnixMicro()).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, exists(KindConnector, name)
-	}
+		request.CredentialID, name, string(request.Access), address(request.Creator), d.now().UnixMicro()),
+		exists(KindConnector, name), &id)
 	if err != nil {
 		return 0, false, err
 	}
@@ -182,13 +168,7 @@ func (d *Directory) CCPairs(ctx context.Context, tenant string) ([]CCPair, error
 // CCPair reads a pair. A MissingError if there is none of that id.
 func (d *Directory) CCPair(ctx context.Context, tenant string, id int) (CCPair, error) {
 	pairs, err := d.pairs(ctx, "p.tenant_id = ? AND p.id = ? AND NOT p.is_deleting", tenant, id)
-	if err != nil {
-		return CCPair{}, err
-	}
-	if len(pairs) == 0 {
-		return CCPair{}, missing(KindCCPair, id)
-	}
-	return pairs[0], nil
+	return first(pairs, err, missing(KindCCPair, id))
 }
 
 // Unsettled lists the pairs whose stored documents do not follow the last change yet, with those that were removed.
@@ -200,29 +180,23 @@ func (d *Directory) Unsettled(ctx context.Context, tenant string) ([]CCPair, err
 // since: then it must be settled again. A pair that was removed is forgotten, with its connector if that has no other.
 func (d *Directory) Settled(ctx context.Context, pair CCPair) (still bool, err error) {
 	err = d.write(ctx, "settle connector "+pair.Name, func(tx *sql.Tx) error {
-		revision := 0
-		err := tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID).Scan(&revision)
-		if errors.Is(err, sql.ErrNoRows) {
-			still = true // another process was faster
-			return nil
-		}
+		revision := pair.Revision // of one that another process has settled and removed
+		err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID), nil, &revision)
 		if still = revision == pair.Revision; err != nil || !still {
 			return err
 		}
 		if !pair.Deleting {
-			_, err = tx.ExecContext(ctx, "UPDATE cc_pairs SET settled = revision WHERE id = ?", pair.ID)
+			return sqlite.Exec(ctx, tx, nil, "UPDATE cc_pairs SET settled = revision WHERE id = ?", pair.ID)
+		}
+		if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM cc_pairs WHERE id = ?", pair.ID); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM cc_pairs WHERE id = ?", pair.ID); err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM connectors WHERE id = ?1
+		if err := sqlite.Exec(ctx, tx, nil, `DELETE FROM connectors WHERE id = ?1
 			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = ?1)`, pair.ConnectorID); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM credentials WHERE id = ?1
+		return sqlite.Exec(ctx, tx, nil, `DELETE FROM credentials WHERE id = ?1
 			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE credential_id = ?1)`, pair.CredentialID)
-		return err
 	})
 	return still, err
 }
@@ -239,74 +213,40 @@ func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error
 		if n, err := result.RowsAffected(); err != nil || n > 0 {
 			return err
 		}
-		result, err = tx.ExecContext(ctx, `DELETE FROM connectors WHERE tenant_id = ? AND name = ?
+		return sqlite.Exec(ctx, tx, missing(KindConnector, quote(name)), `DELETE FROM connectors WHERE tenant_id = ? AND name = ?
 			AND NOT EXISTS (SELECT 1 FROM cc_pairs WHERE connector_id = connectors.id)`, tenant, name)
-		if err != nil {
-			return err
-		}
-		return mustChange(result, missing(KindConnector, quote(name)))
 	})
 }
 
 // touchPairs notes that the documents of pairs must follow a change.
 func touchPairs(ctx context.Context, tx *sql.Tx, where string, args ...any) error {
-	_, err := tx.ExecContext(ctx, "UPDATE cc_pairs SET revision = revision + 1 WHERE "+where, args...)
-	return err
+	return sqlite.Exec(ctx, tx, nil, "UPDATE cc_pairs SET revision = revision + 1 WHERE "+where, args...)
 }
 
 func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCPair, error) {
-	pairs := []CCPair{}
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		var p CCPair
-		err := rows.Scan(&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting,
-			&p.Revision)
-		pairs = append(pairs, p)
-		return err
+	pairs, err := sqlite.Select(ctx, d.db.Reader, func(p *CCPair) []any {
+		return []any{&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting, &p.Revision}
 	}, `SELECT p.id, p.connector_id, p.credential_id, p.name, c.source, p.access_type, p.creator_email, p.is_deleting,
 			p.revision FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id WHERE `+where+" ORDER BY p.id", args...)
-	if err == nil {
-		err = d.addNames(ctx, pairs, func(p *CCPair) *[]string { return &p.Groups }, `SELECT x.cc_pair_id, g.name
-			FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id
-			WHERE `+where+" ORDER BY g.name", args...)
-	}
-	if err == nil {
-		err = d.addNames(ctx, pairs, func(p *CCPair) *[]string { return &p.Sets }, `SELECT x.cc_pair_id, s.name
-			FROM document_set_cc_pairs x JOIN document_sets s ON s.id = x.document_set_id JOIN cc_pairs p ON p.id = x.cc_pair_id
-			WHERE `+where+" ORDER BY s.name", args...)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read connectors: %w", err)
 	}
-	return pairs, nil
-}
-
-// addNames adds names that a query gives by the ids of pairs. A change that is made between the queries raises the
-// revision over the one that was read first.
-func (d *Directory) addNames(ctx context.Context, pairs []CCPair, list func(*CCPair) *[]string, query string,
-	args ...any) error {
-	byID := make(map[int]*CCPair, len(pairs))
-	for i := range pairs {
-		byID[pairs[i].ID] = &pairs[i]
+	// A change that is made between the queries raises the revision over the one that was read first.
+	groups, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[string], `SELECT x.cc_pair_id, g.name
+		FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id
+		WHERE `+where+" ORDER BY g.name", args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the groups of connectors: %w", err)
 	}
-	return d.each(ctx, func(rows *sql.Rows) error {
-		id, name := 0, ""
-		err := rows.Scan(&id, &name)
-		if pair := byID[id]; pair != nil {
-			*list(pair) = append(*list(pair), name)
-		}
-		return err
-	}, query, args...)
-}
-
-// names reads a column of texts.
-func (d *Directory) names(ctx context.Context, query string, args ...any) (names []string, err error) {
-	err = d.each(ctx, func(rows *sql.Rows) error {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return err
-		}
-		names = append(names, name)
-		return nil
-	}, query, args...)
-	return names, err
+	sets, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[string], `SELECT x.cc_pair_id, s.name
+		FROM document_set_cc_pairs x JOIN document_sets s ON s.id = x.document_set_id JOIN cc_pairs p ON p.id = x.cc_pair_id
+		WHERE `+where+" ORDER BY s.name", args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the document sets of connectors: %w", err)
+	}
+	for i := range pairs {
+		p := &pairs[i]
+		p.Groups, p.Sets = groups[p.ID], sets[p.ID]
+	}
+	return pairs, nil
 }

@@ -9,9 +9,12 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"quarry/server/index"
 	"quarry/server/sqlite"
@@ -27,8 +30,8 @@ type Directory struct {
 	readOnly bool
 	absent   bool
 	now      func() time.Time
-	lately   memory
-	noting   noting
+	recent   *lru.Cache[versioned, any]
+	noting   sync.Map // ids of tokens: of many requests at once, only one waits for the writer to note the use of a token
 }
 
 // Option adjusts how a directory is opened.
@@ -54,7 +57,8 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
 	d.readOnly = readOnly || d.db.ReadOnly()
-	return d, nil
+	d.recent, err = lru.New[versioned, any](maxRemembered)
+	return d, err
 }
 
 // IsAbsent reports whether the directory only stands for one that was never made: nothing can be in it.
@@ -77,6 +81,11 @@ func (d *Directory) write(ctx context.Context, what string, change func(*sql.Tx)
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
+}
+
+// change runs one statement as write does. The error is otherwise if the statement changes nothing.
+func (d *Directory) change(ctx context.Context, what string, otherwise error, query string, args ...any) error {
+	return d.write(ctx, what, func(tx *sql.Tx) error { return sqlite.Exec(ctx, tx, otherwise, query, args...) })
 }
 
 // checkText refuses text that is empty, too long or not fit to be shown.
@@ -107,17 +116,4 @@ func quote(text string) string {
 		text = string(runes[:longest]) + "…"
 	}
 	return fmt.Sprintf("%q", text)
-}
-
-// micros reads a stored time; NULL is the zero time.
-func micros(stored sql.NullInt64) time.Time {
-	if !stored.Valid {
-		return time.Time{}
-	}
-	return time.UnixMicro(stored.Int64).UTC()
-}
-
-// stored is the reverse of micros.
-func stored(t time.Time) sql.NullInt64 {
-	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
 }

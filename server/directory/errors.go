@@ -62,4 +62,6 @@ func (e MissingError) Error() string { return fmt.Sprintf("there is no %s %s", e
 // Unwrap is ErrNotFound.
 func (e MissingError) Unwrap() error { return ErrNotFound }
 
+func noTenant(tenant string) error { return fmt.Errorf("tenant %s: %w", quote(tenant), ErrNotFound) }
+
 func missing(kind Kind, id any) error { return MissingError{Kind: kind, Named: fmt.Sprint(id)} }

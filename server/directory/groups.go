@@ -1,14 +1,15 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/server/sqlite"
 )
 
 const maxGroupName = 100 // characters
@@ -39,11 +40,9 @@ func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []s
 		if err != nil {
 			return err
 		}
-		err = tx.QueryRowContext(ctx, `INSERT INTO user_groups (tenant_id, name, created_at)
-			SELECT id, ?, ? FROM tenants WHERE id = ? RETURNING id`, name, d.now().UnixMicro(), tenant).Scan(&group.ID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return missing(KindTenant, quote(tenant))
-		}
+		err = sqlite.Scan(tx.QueryRowContext(ctx, `INSERT INTO user_groups (tenant_id, name, created_at)
+			SELECT id, ?, ? FROM tenants WHERE id = ? RETURNING id`, name, d.now().UnixMicro(), tenant),
+			missing(KindTenant, quote(tenant)), &group.ID)
 		if err != nil {
 			return err
 		}
@@ -55,7 +54,8 @@ func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []s
 	if err != nil {
 		return Group{}, err
 	}
-	return d.group(ctx, tenant, group.ID)
+	groups, err := d.groups(ctx, "tenant_id = ? AND id = ?", tenant, group.ID)
+	return first(groups, err, missing(KindGroup, group.ID))
 }
 
 // GivePairs lets the members of a group see the documents of private connectors. Settle the pairs afterwards.
@@ -74,70 +74,45 @@ func givePairs(ctx context.Context, tx *sql.Tx, tenant string, group int, pairs 
 
 // Groups lists the groups of a tenant by name, with their members and pairs.
 func (d *Directory) Groups(ctx context.Context, tenant string) ([]Group, error) {
-	groups, err := d.groups(ctx, "tenant_id = ?", tenant)
-	if err != nil {
-		return nil, fmt.Errorf("list groups: %w", err)
-	}
-	return groups, nil
+	return d.groups(ctx, "tenant_id = ?", tenant)
 }
 
 // GroupNamed finds a group by its name.
 func (d *Directory) GroupNamed(ctx context.Context, tenant, name string) (Group, error) {
 	groups, err := d.groups(ctx, "tenant_id = ? AND name = ?", tenant, name)
-	if err == nil && len(groups) == 0 {
-		err = missing(KindGroup, quote(name))
-	}
-	if err != nil {
-		return Group{}, fmt.Errorf("find a group: %w", err)
-	}
-	return groups[0], nil
+	return first(groups, err, missing(KindGroup, quote(name)))
 }
 
-func (d *Directory) group(ctx context.Context, tenant string, id int) (Group, error) {
-	groups, err := d.groups(ctx, "tenant_id = ? AND id = ?", tenant, id)
-	if err == nil && len(groups) == 0 {
-		err = missing(KindGroup, id)
+// first returns the first of the things that were found. The error is otherwise if there is none.
+func first[T any](found []T, err, otherwise error) (T, error) {
+	if err == nil && len(found) > 0 {
+		return found[0], nil
 	}
-	if err != nil {
-		return Group{}, fmt.Errorf("read a group: %w", err)
-	}
-	return groups[0], nil
+	return *new(T), cmp.Or(err, otherwise)
 }
 
 func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Group, error) {
-	groups := []Group{}
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		var g Group
-		if err := rows.Scan(&g.ID, &g.Name); err != nil {
-			return err
-		}
-		groups = append(groups, g)
-		return nil
-	}, "SELECT id, name FROM user_groups WHERE "+where+" ORDER BY name", args...)
-	for i := range groups {
-		if err != nil {
-			return nil, err
-		}
-		g := &groups[i]
-		g.Members, err = d.users(ctx, "u.id IN (SELECT user_id FROM user_group_members WHERE group_id = ?)", g.ID)
-		if err == nil {
-			g.CCPairs, err = d.ids(ctx, "SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ? ORDER BY cc_pair_id", g.ID)
-		}
+	groups, err := sqlite.Select(ctx, d.db.Reader, func(g *Group) []any { return []any{&g.ID, &g.Name} },
+		"SELECT id, name FROM user_groups WHERE "+where+" ORDER BY name", args...)
+	if err != nil {
+		return nil, fmt.Errorf("read groups: %w", err)
 	}
-	return groups, err
-}
-
-// ids reads a column of numbers.
-func (d *Directory) ids(ctx context.Context, query string, args ...any) (ids []int, err error) {
-	err = d.each(ctx, func(rows *sql.Rows) error {
-		id := 0
-		if err := rows.Scan(&id); err != nil {
-			return err
-		}
-		ids = append(ids, id)
-		return nil
-	}, query, args...)
-	return ids, err
+	members, err := sqlite.Group(ctx, d.db.Reader, userColumns, `SELECT m.group_id, `+userSelection+`
+		FROM user_group_members m JOIN users u ON u.id = m.user_id
+		WHERE m.group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY u.email", args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the members of groups: %w", err)
+	}
+	pairs, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[int], `SELECT group_id, cc_pair_id FROM cc_pair_groups
+		WHERE group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY cc_pair_id", args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the connectors of groups: %w", err)
+	}
+	for i := range groups {
+		g := &groups[i]
+		g.Members, g.CCPairs = members[g.ID], pairs[g.ID]
+	}
+	return groups, nil
 }
 
 // RemoveGroup ends a group: what was given to it, nobody has through it any more. Settle the pairs afterwards.
@@ -147,37 +122,23 @@ func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error 
 			WHERE g.tenant_id = ? AND g.name = ?)`, tenant, name); err != nil {
 			return err
 		}
-		result, err := tx.ExecContext(ctx, "DELETE FROM user_groups WHERE tenant_id = ? AND name = ?", tenant, name)
-		if err != nil {
-			return err
-		}
-		return mustChange(result, missing(KindGroup, quote(name)))
+		return sqlite.Exec(ctx, tx, missing(KindGroup, quote(name)),
+			"DELETE FROM user_groups WHERE tenant_id = ? AND name = ?", tenant, name)
 	})
 }
 
 // LeaveGroup takes a user out of a group.
 func (d *Directory) LeaveGroup(ctx context.Context, tenant, group, email string) error {
-	return d.write(ctx, "take "+email+" out of group "+group, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `DELETE FROM user_group_members
+	return d.change(ctx, "take "+email+" out of group "+group, refuse("%s is no member of group %s", email, quote(group)),
+		`DELETE FROM user_group_members
 			WHERE group_id = (SELECT id FROM user_groups WHERE tenant_id = ?1 AND name = ?2)
 				AND user_id = (SELECT id FROM users WHERE tenant_id = ?1 AND email = ?3)`, tenant, group, address(email))
-		if err != nil {
-			return err
-		}
-		return mustChange(result, refuse("%s is no member of group %s", email, quote(group)))
-	})
 }
 
 // ExternalMembers lists who belongs to the groups of other systems, by source, group and address.
 func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membership, error) {
-	members := []Membership{}
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		var m Membership
-		if err := rows.Scan(&m.Group.Source, &m.Group.ID, &m.Email); err != nil {
-			return err
-		}
-		members = append(members, m)
-		return nil
+	members, err := sqlite.Select(ctx, d.db.Reader, func(m *Membership) []any {
+		return []any{&m.Group.Source, &m.Group.ID, &m.Email}
 	}, `SELECT m.source, m.external_id, u.email FROM external_group_members m JOIN users u ON u.id = m.user_id
 		WHERE u.tenant_id = ? ORDER BY m.source, m.external_id, u.email`, tenant)
 	if err != nil {
@@ -188,15 +149,11 @@ func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membe
 
 // LeaveExternalGroup takes a user, or with no address everybody, out of a group of another system.
 func (d *Directory) LeaveExternalGroup(ctx context.Context, tenant string, group ExternalGroup, email string) error {
-	return d.write(ctx, "leave group "+group.Source+":"+group.ID, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `DELETE FROM external_group_members WHERE source = ?2 AND external_id = ?3
+	return d.change(ctx, "leave group "+group.Source+":"+group.ID,
+		refuse("nobody of that name is a member of %s:%s", group.Source, group.ID),
+		`DELETE FROM external_group_members WHERE source = ?2 AND external_id = ?3
 			AND user_id IN (SELECT id FROM users WHERE tenant_id = ?1 AND (?4 = '' OR email = ?4))`,
-			tenant, group.Source, externalID(group.ID), address(email))
-		if err != nil {
-			return err
-		}
-		return mustChange(result, refuse("nobody of that name is a member of %s:%s", group.Source, group.ID))
-	})
+		tenant, group.Source, externalID(group.ID), address(email))
 }
 
 func checkExternalGroup(group ExternalGroup) error {
@@ -239,17 +196,14 @@ func pairLinks(table, left, tenant string) relation {
 // link stores pairs of one thing with others, which must be of the tenant; those of another are as good as absent.
 func link[T string | int](ctx context.Context, tx *sql.Tx, r relation, left int, right []T) error {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(right))) {
-		found := false
-		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+r.target+" WHERE id = ? AND tenant_id = ? AND "+r.live+")",
-			id, r.tenant).Scan(&found)
+		found := 0
+		err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT 1 FROM "+r.target+" WHERE id = ? AND tenant_id = ? AND "+r.live,
+			id, r.tenant), missing(r.kind, id), &found)
+		if err == nil {
+			err = sqlite.Exec(ctx, tx, nil, "INSERT INTO "+r.table+" ("+r.left+", "+r.right+
+				") VALUES (?, ?) ON CONFLICT DO NOTHING", left, id)
+		}
 		if err != nil {
-			return err
-		}
-		if !found {
-			return missing(r.kind, id)
-		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO "+r.table+" ("+r.left+", "+r.right+
-			") VALUES (?, ?) ON CONFLICT DO NOTHING", left, id); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"quarry/server/sqlite"
 )
@@ -11,12 +10,11 @@ import (
 // maxRemembered bounds what is kept of one directory, so that it does not grow with the people who come by.
 const maxRemembered = 1_000
 
-// memory keeps what was read lately until anybody changes the directory, in whatever process: then all of it is
-// forgotten. Whether that happened is asked each time, so that nothing holds for longer than it is true.
-type memory struct {
-	mutex sync.Mutex
-	at    sqlite.Version
-	known map[any]any
+// versioned is the key of what was read from the directory at a version. After a change by any process the version is
+// another one, and values of the old version are never returned again.
+type versioned struct {
+	at  sqlite.Version
+	key any
 }
 
 // What can be remembered; the values of different types do not meet.
@@ -35,41 +33,14 @@ func recall[T any](ctx context.Context, d *Directory, key any, read func() (T, e
 	if !ok {
 		return read()
 	}
-	if known, ok := d.lately.find(at, key); ok {
+	if known, ok := d.recent.Get(versioned{at, key}); ok {
 		return known.(T), nil
 	}
 	value, err := read()
 	if err == nil {
-		d.lately.keep(at, key, value)
+		d.recent.Add(versioned{at, key}, value)
 	}
 	return value, err
-}
-
-func (m *memory) find(at sqlite.Version, key any) (value any, ok bool) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if m.at != at {
-		return nil, false
-	}
-	value, ok = m.known[key]
-	return value, ok
-}
-
-// keep notes what was read after the directory was at a version. If it was changed meanwhile, that version does not come
-// again, and neither does the value.
-func (m *memory) keep(at sqlite.Version, key, value any) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	if m.at != at || m.known == nil {
-		m.at, m.known = at, make(map[any]any)
-	}
-	if len(m.known) >= maxRemembered {
-		for any := range m.known { // whichever comes first: all of them are read again in no time
-			delete(m.known, any)
-			break
-		}
-	}
-	m.known[key] = value
 }
 
 // own returns a principal whose lists nobody else has.
@@ -77,29 +48,4 @@ func (p Principal) own() Principal {
 	p.Permissions, p.Groups = slices.Clone(p.Permissions), slices.Clone(p.Groups)
 	p.ExternalGroups = slices.Clone(p.ExternalGroups)
 	return p
-}
-
-// noting are the tokens whose use is being noted, so that of many requests at once only one waits for the writer.
-type noting struct {
-	mutex  sync.Mutex
-	tokens map[int]struct{}
-}
-
-func (n *noting) begin(token int) bool {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	if _, busy := n.tokens[token]; busy {
-		return false
-	}
-	if n.tokens == nil {
-		n.tokens = make(map[int]struct{})
-	}
-	n.tokens[token] = struct{}{}
-	return true
-}
-
-func (n *noting) end(token int) {
-	n.mutex.Lock()
-	defer n.mutex.Unlock()
-	delete(n.tokens, token)
 }

@@ -154,7 +154,7 @@ func TestMemory(t *testing.T) {
 	for i := range 3 * maxRemembered {
 		remembers(t, d, i)
 	}
-	if n := len(d.lately.known); n != maxRemembered {
+	if n := d.recent.Len(); n != maxRemembered {
 		t.Errorf("%d are remembered", n)
 	}
 }
@@ -196,16 +196,14 @@ func TestRememberedListsAreNotShared(t *testing.T) {
 // TestUseIsNotedOnce: of many requests at once, one waits for the writer.
 func TestUseIsNotedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var n noting
-		if !n.begin(1) || n.begin(1) || !n.begin(2) {
-			t.Error("one token, one note")
-		}
-		n.end(1)
-		if !n.begin(1) {
-			t.Error("a note that ended is not made again")
-		}
 		d, _ := open(t, filepath.Join(t.TempDir(), "directory.db"), false)
-		_, secret := token(t, d, TokenRequest{})
+		made, secret := token(t, d, TokenRequest{})
+		lastUse := func() time.Time { return must[[]Token](t)(d.ListTokens(t.Context(), DefaultTenant, ""))[0].LastUsed }
+		d.noting.Store(made.ID, nil) // another request is at it
+		if _, err := d.Authenticate(t.Context(), secret); err != nil || !lastUse().IsZero() {
+			t.Errorf("the use is noted twice at once, %v", err)
+		}
+		d.noting.Delete(made.ID)
 		var group sync.WaitGroup
 		for range 32 {
 			group.Go(func() {
@@ -215,12 +213,13 @@ func TestUseIsNotedOnce(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if list := must[[]Token](t)(d.ListTokens(t.Context(), DefaultTenant, "")); list[0].LastUsed.IsZero() {
+		if lastUse().IsZero() {
 			t.Error("the use is not noted")
 		}
-		if len(d.noting.tokens) != 0 {
-			t.Error("a note goes on for ever")
-		}
+		d.noting.Range(func(id, _ any) bool {
+			t.Errorf("token %v is still being noted", id)
+			return true
+		})
 	})
 }
 

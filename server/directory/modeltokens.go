@@ -3,17 +3,18 @@ package directory
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+
+	"quarry/server/sqlite"
 )
 
 // AddModelTokens adds to what a tenant used of language models on a day, such as "2026-08-01", and returns the day's
 // sum. Adding 0 only reads.
 func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error) {
 	if tokens == 0 {
-		err := d.db.Reader.QueryRowContext(ctx, "SELECT tokens FROM model_tokens WHERE tenant_id = ? AND day = ?",
-			tenant, day).Scan(&sum)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		err := sqlite.Scan(d.db.Reader.QueryRowContext(ctx,
+			"SELECT tokens FROM model_tokens WHERE tenant_id = ? AND day = ?", tenant, day), nil, &sum)
+		if err != nil {
 			return 0, fmt.Errorf("read the tokens of %s: %w", day, err)
 		}
 		return sum, nil

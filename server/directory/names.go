@@ -9,6 +9,8 @@ import (
 
 	"go.mau.fi/util/confusable"
 	"golang.org/x/text/unicode/norm"
+
+	"quarry/server/sqlite"
 )
 
 // look is what people take a name for: its skeleton of Unicode's UTS 39, in which look-alike letters are the same,
@@ -40,17 +42,12 @@ func invisible(r rune) bool {
 
 // refuseAlike refuses the name of a new thing of a kind that looks like one in a list of names.
 func refuseAlike(ctx context.Context, tx *sql.Tx, kind Kind, name, query string, args ...any) error {
-	rows, err := tx.QueryContext(ctx, query, args...)
+	names, err := sqlite.Select(ctx, tx, sqlite.Column[string], query, args...)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }()
 	wanted := lookOf(name)
-	for rows.Next() {
-		known := ""
-		if err := rows.Scan(&known); err != nil {
-			return err
-		}
+	for _, known := range names {
 		if known == name {
 			return exists(kind, name)
 		}
@@ -58,7 +55,7 @@ func refuseAlike(ctx context.Context, tx *sql.Tx, kind Kind, name, query string,
 			return ExistsError{Reason: fmt.Sprintf("%s looks like the %s %s that exists already", quote(name), kind, quote(known))}
 		}
 	}
-	return rows.Err()
+	return nil
 }
 
 // namesKey is the key of shownNames for one caller.
@@ -81,9 +78,9 @@ func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string
 			seen[0][l[0]], seen[1][l[1]] = true, true
 		}
 		show(0, DefaultAgent().Name)
-		err := d.each(ctx, func(rows *sql.Rows) error {
+		err := sqlite.Each(ctx, d.db.Reader, func(row *sql.Rows) error {
 			id, name := 0, ""
-			err := rows.Scan(&id, &name)
+			err := row.Scan(&id, &name)
 			show(id, name)
 			return err
 		}, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, 0) DESC, a.id",

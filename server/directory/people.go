@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/mail"
 	"time"
@@ -64,25 +63,14 @@ func checkRole(role Role) error {
 
 // HasUser reports whether a tenant has a user of that address.
 func (d *Directory) HasUser(ctx context.Context, tenant, email string) (found bool, err error) {
-	err = d.each(ctx, func(rows *sql.Rows) error { return rows.Scan(&found) },
-		"SELECT EXISTS (SELECT 1 FROM users WHERE tenant_id = ? AND email = ?)", tenant,
-		address(email))
-	if err != nil {
-		return false, fmt.Errorf("look for user %s: %w", quote(email), err)
-	}
-	return found, nil
+	users, err := d.users(ctx, "u.tenant_id = ? AND u.email = ?", tenant, address(email))
+	return len(users) > 0, err
 }
 
 // SetActive lets a user in or keeps them out, with all their tokens.
 func (d *Directory) SetActive(ctx context.Context, tenant, email string, active bool) error {
-	return d.write(ctx, "change user "+email, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, "UPDATE users SET is_active = ? WHERE tenant_id = ? AND email = ?",
-			active, tenant, address(email))
-		if err != nil {
-			return err
-		}
-		return mustChange(result, missing(KindUser, quote(email)))
-	})
+	return d.change(ctx, "change user "+email, missing(KindUser, quote(email)),
+		"UPDATE users SET is_active = ? WHERE tenant_id = ? AND email = ?", active, tenant, address(email))
 }
 
 // SetRole changes what kind of user somebody is, for all their tokens at once.
@@ -93,14 +81,8 @@ func (d *Directory) SetRole(ctx context.Context, tenant, email string, role Role
 	if address(email) == OwnerEmail && role != RoleAdmin {
 		return refuse("the owner is always an administrator")
 	}
-	return d.write(ctx, "change user "+email, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, "UPDATE users SET role = ? WHERE tenant_id = ? AND email = ?",
-			string(role), tenant, address(email))
-		if err != nil {
-			return err
-		}
-		return mustChange(result, missing(KindUser, quote(email)))
-	})
+	return d.change(ctx, "change user "+email, missing(KindUser, quote(email)),
+		"UPDATE users SET role = ? WHERE tenant_id = ? AND email = ?", string(role), tenant, address(email))
 }
 
 // RemoveUser removes a user with their tokens and memberships. Their agents stay, as nobody's.
@@ -108,48 +90,34 @@ func (d *Directory) RemoveUser(ctx context.Context, tenant, email string) error 
 	if address(email) == OwnerEmail {
 		return refuse("the owner cannot be removed")
 	}
-	return d.write(ctx, "remove user "+email, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, "DELETE FROM users WHERE tenant_id = ? AND email = ?", tenant, address(email))
-		if err != nil {
-			return err
-		}
-		return mustChange(result, missing(KindUser, quote(email)))
-	})
+	return d.change(ctx, "remove user "+email, missing(KindUser, quote(email)),
+		"DELETE FROM users WHERE tenant_id = ? AND email = ?", tenant, address(email))
 }
 
 // Users lists the users of a tenant by address.
 func (d *Directory) Users(ctx context.Context, tenant string) ([]User, error) {
-	users, err := d.users(ctx, "u.tenant_id = ?", tenant)
-	if err != nil {
-		return nil, fmt.Errorf("list users: %w", err)
-	}
-	return users, nil
+	return d.users(ctx, "u.tenant_id = ?", tenant)
 }
 
 // UserNamed finds a user by address.
 func (d *Directory) UserNamed(ctx context.Context, tenant, email string) (User, error) {
 	users, err := d.users(ctx, "u.tenant_id = ? AND u.email = ?", tenant, address(email))
-	if err == nil && len(users) == 0 {
-		err = missing(KindUser, quote(email))
-	}
-	if err != nil {
-		return User{}, fmt.Errorf("find a user: %w", err)
-	}
-	return users[0], nil
+	return first(users, err, missing(KindUser, quote(email)))
 }
 
 func (d *Directory) users(ctx context.Context, where string, args ...any) ([]User, error) {
-	users := []User{}
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		var u User
-		var created int64
-		err := rows.Scan(&u.ID, &u.Tenant, &u.Email, &u.Name, &u.Role, &u.Active, &created)
-		u.CreatedAt = time.UnixMicro(created).UTC()
-		users = append(users, u)
-		return err
-	}, `SELECT u.id, u.tenant_id, u.email, u.name, u.role, u.is_active, u.created_at FROM users u WHERE `+where+
-		" ORDER BY u.email", args...)
-	return users, err
+	users, err := sqlite.Select(ctx, d.db.Reader, userColumns,
+		"SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email", args...)
+	if err != nil {
+		return nil, fmt.Errorf("read users: %w", err)
+	}
+	return users, nil
+}
+
+const userSelection = "u.id, u.tenant_id, u.email, u.name, u.role, u.is_active, u.created_at"
+
+func userColumns(u *User) []any {
+	return []any{&u.ID, &u.Tenant, &u.Email, &u.Name, &u.Role, &u.Active, (*sqlite.Micros)(&u.CreatedAt)}
 }
 
 // JoinGroup puts a user into a group of this server. The group and a basic user are made where they do not exist; a name
@@ -171,13 +139,12 @@ func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) 
 			AND NOT EXISTS (SELECT 1 FROM user_groups WHERE tenant_id = ?1 AND name = ?2)`, tenant, group); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO user_groups (tenant_id, name, created_at) VALUES (?, ?, ?)
+		if err := sqlite.Exec(ctx, tx, nil, `INSERT INTO user_groups (tenant_id, name, created_at) VALUES (?, ?, ?)
 			ON CONFLICT DO NOTHING`, tenant, group, d.now().UnixMicro()); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO user_group_members (group_id, user_id)
+		return sqlite.Exec(ctx, tx, nil, `INSERT INTO user_group_members (group_id, user_id)
 			SELECT id, ? FROM user_groups WHERE tenant_id = ? AND name = ? ON CONFLICT DO NOTHING`, user.ID, tenant, group)
-		return err
 	})
 }
 
@@ -196,28 +163,21 @@ func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group 
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
+		return sqlite.Exec(ctx, tx, nil, `INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
 			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
-		return err
 	})
 }
 
 // ensureUser finds a user by address, or makes one. The address has been checked.
-func (d *Directory) ensureUser(ctx context.Context, tx *sql.Tx, tenant, email string, role Role) (User, error) {
-	if _, err := tx.ExecContext(ctx, `INSERT INTO users (id, tenant_id, email, role, created_at)
+func (d *Directory) ensureUser(ctx context.Context, tx *sql.Tx, tenant, email string, role Role) (user User, err error) {
+	err = sqlite.Exec(ctx, tx, nil, `INSERT INTO users (id, tenant_id, email, role, created_at)
 		SELECT ?, id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING`,
-		uuid.NewString(), email, string(role), d.now().UnixMicro(), tenant); err != nil {
+		uuid.NewString(), email, string(role), d.now().UnixMicro(), tenant)
+	if err != nil {
 		return User{}, err
 	}
-	user := User{Tenant: tenant}
-	var created int64
-	err := tx.QueryRowContext(ctx,
-		"SELECT id, email, name, role, is_active, created_at FROM users WHERE tenant_id = ? AND email = ?", tenant, email).
-		Scan(&user.ID, &user.Email, &user.Name, &user.Role, &user.Active, &created)
-	user.CreatedAt = time.UnixMicro(created).UTC()
-	if errors.Is(err, sql.ErrNoRows) {
-		return User{}, fmt.Errorf("tenant %s: %w", quote(tenant), ErrNotFound)
-	}
+	err = sqlite.Scan(tx.QueryRowContext(ctx, "SELECT "+userSelection+" FROM users u WHERE u.tenant_id = ? AND u.email = ?",
+		tenant, email), noTenant(tenant), userColumns(&user)...)
 	return user, err
 }
 
@@ -228,50 +188,4 @@ func checkEmail(email string) (string, error) {
 		return "", refuse("not an e-mail address: %s", quote(email))
 	}
 	return email, nil
-}
-
-// mustChange is otherwise when a change found nothing to change.
-func mustChange(result sql.Result, otherwise error) error {
-	n, err := result.RowsAffected()
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		return otherwise
-	}
-	return nil
-}
-
-// groupsOf lists the names of a user's groups.
-func (d *Directory) groupsOf(ctx context.Context, userID string) ([]string, error) {
-	return d.names(ctx, `SELECT g.name FROM user_groups g JOIN user_group_members m ON m.group_id = g.id
-		WHERE m.user_id = ? ORDER BY g.name`, userID)
-}
-
-// externalGroupsOf lists a user's groups in the systems that documents come from.
-func (d *Directory) externalGroupsOf(ctx context.Context, userID string) (groups []ExternalGroup, err error) {
-	err = d.each(ctx, func(rows *sql.Rows) error {
-		var g ExternalGroup
-		if err := rows.Scan(&g.Source, &g.ID); err != nil {
-			return err
-		}
-		groups = append(groups, g)
-		return nil
-	}, "SELECT source, external_id FROM external_group_members WHERE user_id = ? ORDER BY source, external_id", userID)
-	return groups, err
-}
-
-// each calls read for every row of a query.
-func (d *Directory) each(ctx context.Context, read func(*sql.Rows) error, query string, args ...any) (err error) {
-	rows, err := d.db.Reader.QueryContext(ctx, query, args...)
-	if err != nil {
-		return sqlite.Explain(err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := read(rows); err != nil {
-			return err
-		}
-	}
-	return sqlite.Explain(rows.Err())
 }

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -19,30 +18,29 @@ func (d *Directory) Person(ctx context.Context, tenant, email string) (Principal
 }
 
 func (d *Directory) lookUpPerson(ctx context.Context, tenant, email string) (Principal, error) {
-	var (
-		p      Principal
-		role   Role
-		active bool
-	)
-	err := d.db.Reader.QueryRowContext(ctx, `SELECT id, tenant_id, email, name, role, is_active FROM users
-		WHERE tenant_id = ? AND email = ?`, tenant, email).
-		Scan(&p.UserID, &p.Tenant, &p.Email, &p.Name, &role, &active)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && !active {
+	user, err := d.UserNamed(ctx, tenant, email)
+	if errors.Is(err, ErrNotFound) || err == nil && !user.Active {
 		return Principal{}, ErrUnauthenticated
 	}
 	if err != nil {
-		return Principal{}, fmt.Errorf("look up %s: %w", quote(email), sqlite.Explain(err))
+		return Principal{}, fmt.Errorf("look up %s: %w", quote(email), err)
 	}
-	p.Permissions = effective(role.permissions(), []string{PermissionBasic})
-	return p, d.addGroups(ctx, &p)
+	p := Principal{UserID: user.ID, Tenant: user.Tenant, Email: user.Email, Name: user.Name,
+		Permissions: effective(user.Role.permissions(), []string{PermissionBasic})}
+	err = d.addGroups(ctx, &p)
+	return p, err
 }
 
 // addGroups adds the groups that a principal is in.
 func (d *Directory) addGroups(ctx context.Context, p *Principal) (err error) {
-	if p.Groups, err = d.groupsOf(ctx, p.UserID); err != nil {
+	p.Groups, err = sqlite.Select(ctx, d.db.Reader, sqlite.Column[string], `SELECT g.name
+		FROM user_groups g JOIN user_group_members m ON m.group_id = g.id WHERE m.user_id = ? ORDER BY g.name`, p.UserID)
+	if err != nil {
 		return fmt.Errorf("read the groups of a user: %w", err)
 	}
-	if p.ExternalGroups, err = d.externalGroupsOf(ctx, p.UserID); err != nil {
+	p.ExternalGroups, err = sqlite.Select(ctx, d.db.Reader, func(g *ExternalGroup) []any { return []any{&g.Source, &g.ID} },
+		"SELECT source, external_id FROM external_group_members WHERE user_id = ? ORDER BY source, external_id", p.UserID)
+	if err != nil {
 		return fmt.Errorf("read the external groups of a user: %w", err)
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"quarry/server/sqlite"
 )
 
 const (
@@ -48,19 +50,21 @@ func (d *Directory) keepDocumentSet(ctx context.Context, tenant string, set Docu
 		if _, err := d.insertSet(ctx, tx, tenant, set, automatic); err != nil {
 			return err
 		}
-		err := tx.QueryRowContext(ctx,
-			"SELECT id, description, is_public FROM document_sets WHERE tenant_id = ? AND name = ?", tenant, set.Name).
-			Scan(&set.ID, &set.Description, &set.Public)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("tenant %s: %w", quote(tenant), ErrNotFound)
-		}
-		return err
+		return findSet(ctx, tx, tenant, &set, noTenant(tenant))
 	})
 	if err != nil {
 		return DocumentSet{}, err
 	}
 	return set, nil
 }
+
+// findSet reads what is stored of a set by its name.
+func findSet(ctx context.Context, tx *sql.Tx, tenant string, set *DocumentSet, otherwise error) error {
+	return sqlite.Scan(tx.QueryRowContext(ctx, `SELECT id, name, description, is_public FROM document_sets
+		WHERE tenant_id = ? AND name = ?`, tenant, set.Name), otherwise, setColumns(set)...)
+}
+
+func setColumns(s *DocumentSet) []any { return []any{&s.ID, &s.Name, &s.Description, &s.Public} }
 
 func checkSet(set DocumentSet) error {
 	if err := checkText("a document set's name", set.Name, maxSetName); err != nil {
@@ -75,13 +79,10 @@ func checkSet(set DocumentSet) error {
 // insertSet makes a set and returns its id; 0 if there is one of that name.
 func (d *Directory) insertSet(ctx context.Context, tx *sql.Tx, tenant string, set DocumentSet, automatic bool) (
 	id int, err error) {
-	err = tx.QueryRowContext(ctx, `INSERT INTO document_sets
+	err = sqlite.Scan(tx.QueryRowContext(ctx, `INSERT INTO document_sets
 		(tenant_id, name, description, is_public, is_automatic, created_at)
 		SELECT id, ?, ?, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
-		set.Name, set.Description, set.Public, automatic, d.now().UnixMicro(), tenant).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
+		set.Name, set.Description, set.Public, automatic, d.now().UnixMicro(), tenant), nil, &id)
 	return id, err
 }
 
@@ -126,40 +127,31 @@ func touchSet(ctx context.Context, tx *sql.Tx, id int) error {
 // the agent would search everywhere. Settle the pairs afterwards.
 func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
 	return d.write(ctx, "remove document set "+name, func(tx *sql.Tx) error {
-		id := 0
-		err := tx.QueryRowContext(ctx, "SELECT id FROM document_sets WHERE tenant_id = ? AND name = ?", tenant, name).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return missing(KindDocumentSet, quote(name))
+		set, agent := DocumentSet{Name: name}, ""
+		if err := findSet(ctx, tx, tenant, &set, missing(KindDocumentSet, quote(name))); err != nil {
+			return err
 		}
+		err := sqlite.Scan(tx.QueryRowContext(ctx, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
+			WHERE s.document_set_id = ? ORDER BY a.id LIMIT 1`, set.ID), nil, &agent)
 		if err != nil {
 			return err
 		}
-		agent := ""
-		err = tx.QueryRowContext(ctx, `SELECT a.name FROM agents a JOIN agent_document_sets s ON s.agent_id = a.id
-			WHERE s.document_set_id = ? ORDER BY a.id LIMIT 1`, id).Scan(&agent)
-		if err == nil {
+		if agent != "" {
 			return refuse("agent %s searches within document set %s; remove the agent first", quote(agent), quote(name))
 		}
-		if !errors.Is(err, sql.ErrNoRows) {
+		if err := touchSet(ctx, tx, set.ID); err != nil {
 			return err
 		}
-		if err := touchSet(ctx, tx, id); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, "DELETE FROM document_sets WHERE id = ?", id)
-		return err
+		return sqlite.Exec(ctx, tx, nil, "DELETE FROM document_sets WHERE id = ?", set.ID)
 	})
 }
 
 // ForgetDocumentSet removes a document set that adding files made, when nothing is in it any more. One that somebody
 // arranged, or gave to an agent, was meant to be there, and stays.
 func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) error {
-	return d.write(ctx, "remove document set "+name, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM document_sets WHERE tenant_id = ? AND name = ? AND is_automatic
-			AND NOT EXISTS (SELECT 1 FROM agent_document_sets WHERE document_set_id = document_sets.id)`,
-			tenant, name)
-		return err
-	})
+	return d.change(ctx, "remove document set "+name, nil, `DELETE FROM document_sets
+		WHERE tenant_id = ? AND name = ? AND is_automatic
+			AND NOT EXISTS (SELECT 1 FROM agent_document_sets WHERE document_set_id = document_sets.id)`, tenant, name)
 }
 
 // DocumentSets lists the sets that the caller may search within, by name.
@@ -174,15 +166,7 @@ func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSe
 }
 
 func (d *Directory) visibleSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
-	sets := []DocumentSet{}
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		var s DocumentSet
-		if err := rows.Scan(&s.ID, &s.Name, &s.Description, &s.Public); err != nil {
-			return err
-		}
-		sets = append(sets, s)
-		return nil
-	}, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
+	sets, err := sqlite.Select(ctx, d.db.Reader, setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
 		WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+admits("document_set", "s")+`) ORDER BY s.name`,
 		p.Tenant, p.Admin, p.UserID)
 	if err != nil {
@@ -193,37 +177,22 @@ func (d *Directory) visibleSets(ctx context.Context, p Principal) ([]DocumentSet
 
 // DescribeSets reads what sets are made of, in their order.
 func (d *Directory) DescribeSets(ctx context.Context, sets []DocumentSet) ([]SetDetails, error) {
-	described, byID := make([]SetDetails, len(sets)), make(map[int]*SetDetails, len(sets))
-	for i, set := range sets {
-		described[i].DocumentSet, byID[set.ID] = set, &described[i]
+	list := []int{}
+	for _, set := range sets {
+		list = append(list, set.ID)
 	}
-	ids := idList(byID)
-	for _, column := range []struct {
-		table, name string
-		of          func(*SetDetails) any
-	}{
-		{"document_set_users", "user_id", func(s *SetDetails) any { return appended(&s.Audience.Users) }},
-		{"document_set_groups", "group_id", func(s *SetDetails) any { return appended(&s.Audience.Groups) }},
-		{"document_set_cc_pairs", "cc_pair_id", func(s *SetDetails) any { return appended(&s.CCPairs) }},
-	} {
-		err := d.each(ctx, func(rows *sql.Rows) error {
-			id := 0
-			var value any
-			if err := rows.Scan(&id, &value); err != nil {
-				return err
-			}
-			return rows.Scan(&id, column.of(byID[id]))
-		}, fmt.Sprintf(`SELECT document_set_id, %[1]s FROM %[2]s WHERE document_set_id IN (SELECT value FROM json_each(?))
-			ORDER BY %[1]s`, column.name, column.table), ids)
-		if err != nil {
-			return nil, fmt.Errorf("read document sets: %w", err)
-		}
+	ids := sqlite.JSON{V: list}
+	audience, err := d.audiences(ctx, "document_set", ids)
+	if err != nil {
+		return nil, fmt.Errorf("read document sets: %w", err)
+	}
+	pairs, err := related[int](ctx, d, "document_set", "document_set_cc_pairs", "cc_pair_id", ids)
+	if err != nil {
+		return nil, fmt.Errorf("read document sets: %w", err)
+	}
+	var described []SetDetails
+	for _, set := range sets {
+		described = append(described, SetDetails{DocumentSet: set, Audience: audience(set.ID), CCPairs: pairs[set.ID]})
 	}
 	return described, nil
-}
-
-// appended appends a value to a list and returns the place of it.
-func appended[T any](list *[]T) *T {
-	*list = append(*list, *new(T))
-	return &(*list)[len(*list)-1]
 }

@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
+
+	"quarry/server/sqlite"
 )
 
 // AddTenant makes a tenant and its owner; one that exists already is left as it is. An id is 1 to 63 lower-case
@@ -17,19 +20,18 @@ func (d *Directory) AddTenant(ctx context.Context, id string) error {
 	}
 	return d.write(ctx, "add tenant "+id, func(tx *sql.Tx) error {
 		now := d.now().UnixMicro()
-		if _, err := tx.ExecContext(ctx,
-			"INSERT INTO tenants (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", id, now); err != nil {
+		err := sqlite.Exec(ctx, tx, nil, "INSERT INTO tenants (id, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", id, now)
+		if err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO users (id, tenant_id, email, name, role, created_at)
+		return sqlite.Exec(ctx, tx, nil, `INSERT INTO users (id, tenant_id, email, name, role, created_at)
 			VALUES (?, ?, ?, 'Owner', 'admin', ?) ON CONFLICT DO NOTHING`, OwnerID(id), id, OwnerEmail, now)
-		return err
 	})
 }
 
 // Tenants lists the ids of all tenants.
 func (d *Directory) Tenants(ctx context.Context) ([]string, error) {
-	tenants, err := d.names(ctx, "SELECT id FROM tenants ORDER BY id")
+	tenants, err := sqlite.Select(ctx, d.db.Reader, sqlite.Column[string], "SELECT id FROM tenants ORDER BY id")
 	if err != nil {
 		return nil, fmt.Errorf("list tenants: %w", err)
 	}
@@ -44,23 +46,10 @@ type Tenant struct {
 	Users, Tokens, Groups, Connectors, DocumentSets, Agents int
 }
 
-// Empty tells that nobody but the owner is there, without a token, and that nothing was arranged.
-func (t Tenant) Empty() bool {
-	return t.Users <= 1 && t.Tokens+t.Groups+t.Connectors+t.DocumentSets+t.Agents == 0
-}
-
 // DescribeTenants describes all tenants, by id.
 func (d *Directory) DescribeTenants(ctx context.Context) ([]Tenant, error) {
-	tenants := []Tenant{}
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		var t Tenant
-		created := int64(0)
-		if err := rows.Scan(&t.ID, &created, &t.Users, &t.Tokens, &t.Groups, &t.Connectors, &t.DocumentSets, &t.Agents); err != nil {
-			return err
-		}
-		t.CreatedAt = time.UnixMicro(created).UTC()
-		tenants = append(tenants, t)
-		return nil
+	tenants, err := sqlite.Select(ctx, d.db.Reader, func(t *Tenant) []any {
+		return []any{&t.ID, (*sqlite.Micros)(&t.CreatedAt), &t.Users, &t.Tokens, &t.Groups, &t.Connectors, &t.DocumentSets, &t.Agents}
 	}, `SELECT t.id, t.created_at,
 		(SELECT count(*) FROM users u WHERE u.tenant_id = t.id),
 		(SELECT count(*) FROM tokens k JOIN users u ON u.id = k.user_id WHERE u.tenant_id = t.id AND NOT k.is_revoked
@@ -79,15 +68,8 @@ func (d *Directory) DescribeTenants(ctx context.Context) ([]Tenant, error) {
 // DescribeTenant describes one tenant; a MissingError if there is none of that id.
 func (d *Directory) DescribeTenant(ctx context.Context, id string) (Tenant, error) {
 	tenants, err := d.DescribeTenants(ctx)
-	if err != nil {
-		return Tenant{}, err
-	}
-	for _, t := range tenants {
-		if t.ID == id {
-			return t, nil
-		}
-	}
-	return Tenant{}, missing(KindTenant, quote(id))
+	tenants = slices.DeleteFunc(tenants, func(t Tenant) bool { return t.ID != id })
+	return first(tenants, err, missing(KindTenant, quote(id)))
 }
 
 // tenantTables are the tables whose rows belong to a tenant, in the order in which they can be emptied; what refers to
@@ -103,14 +85,10 @@ func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 	}
 	return d.write(ctx, "remove tenant "+id, func(tx *sql.Tx) error {
 		for _, table := range tenantTables() {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE tenant_id = ?", id); err != nil {
+			if err := sqlite.Exec(ctx, tx, nil, "DELETE FROM "+table+" WHERE tenant_id = ?", id); err != nil {
 				return fmt.Errorf("empty %s: %w", strings.ReplaceAll(table, "_", " "), err)
 			}
 		}
-		result, err := tx.ExecContext(ctx, "DELETE FROM tenants WHERE id = ?", id)
-		if err != nil {
-			return err
-		}
-		return mustChange(result, missing(KindTenant, quote(id)))
+		return sqlite.Exec(ctx, tx, missing(KindTenant, quote(id)), "DELETE FROM tenants WHERE id = ?", id)
 	})
 }

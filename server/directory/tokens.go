@@ -8,8 +8,6 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -88,22 +86,15 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 		return Token{}, "", err
 	}
 	token.Display = secret[:12] + "****" + secret[len(secret)-4:]
-	scopes := sql.NullString{}
-	if token.Scopes != nil {
-		text, err := json.Marshal(token.Scopes)
-		if err != nil {
-			return Token{}, "", fmt.Errorf("write the token's scopes: %w", err)
-		}
-		scopes = sql.NullString{String: string(text), Valid: true}
-	}
 	err = d.write(ctx, "add a token", func(tx *sql.Tx) error {
 		user, err := d.ensureUser(ctx, tx, request.Tenant, token.Email, RoleBasic)
 		if err != nil {
 			return err
 		}
 		// Tokens made with one that has ended have ended, too, and go with it.
-		if _, err := tx.ExecContext(ctx, "DELETE FROM tokens WHERE user_id = ? AND kind = ? AND (is_revoked OR expires_at <= ?)",
-			user.ID, kindUser, token.CreatedAt.UnixMicro()); err != nil {
+		err = sqlite.Exec(ctx, tx, nil, "DELETE FROM tokens WHERE user_id = ? AND kind = ? AND (is_revoked OR expires_at <= ?)",
+			user.ID, kindUser, sqlite.Micros(token.CreatedAt))
+		if err != nil {
 			return err
 		}
 		if err := refuseMore(ctx, tx, KindToken, user.ID, MostTokens, "SELECT count(*) FROM tokens WHERE user_id = ?"); err != nil {
@@ -114,12 +105,11 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 		}
 		if err := tx.QueryRowContext(ctx, `INSERT INTO tokens
 			(user_id, name, kind, hash, display, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			RETURNING id`, user.ID, token.Name, kindUser, hash(secret), token.Display, scopes,
-			token.CreatedAt.UnixMicro(), stored(token.ExpiresAt)).Scan(&token.ID); err != nil || request.Parent == 0 {
+			RETURNING id`, user.ID, token.Name, kindUser, hash(secret), token.Display, sqlite.JSON{V: token.Scopes},
+			sqlite.Micros(token.CreatedAt), sqlite.Micros(token.ExpiresAt)).Scan(&token.ID); err != nil || request.Parent == 0 {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO token_parents (token_id, parent_id) VALUES (?, ?)", token.ID, request.Parent)
-		return err
+		return sqlite.Exec(ctx, tx, nil, "INSERT INTO token_parents (token_id, parent_id) VALUES (?, ?)", token.ID, request.Parent)
 	})
 	if err != nil {
 		return Token{}, "", err
@@ -132,13 +122,11 @@ func limitToParent(ctx context.Context, tx *sql.Tx, parent int, user string, tok
 	if parent == 0 {
 		return nil
 	}
-	var expires sql.NullInt64
-	err := tx.QueryRowContext(ctx, `SELECT expires_at FROM tokens WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked
-		AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, token.CreatedAt.UnixMicro()).Scan(&expires)
-	if errors.Is(err, sql.ErrNoRows) {
-		return ErrUnauthenticated
-	}
-	if limit := micros(expires); !limit.IsZero() && (token.ExpiresAt.IsZero() || token.ExpiresAt.After(limit)) {
+	var limit time.Time
+	err := sqlite.Scan(tx.QueryRowContext(ctx, `SELECT expires_at FROM tokens WHERE id = ?1 AND user_id = ?2 AND NOT is_revoked
+		AND (expires_at IS NULL OR expires_at > ?3)`, parent, user, sqlite.Micros(token.CreatedAt)),
+		ErrUnauthenticated, (*sqlite.Micros)(&limit))
+	if !limit.IsZero() && (token.ExpiresAt.IsZero() || token.ExpiresAt.After(limit)) {
 		token.ExpiresAt = limit
 	}
 	return err
@@ -256,86 +244,49 @@ type tokenRow struct {
 
 func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (p Principal, row tokenRow, err error) {
 	var (
-		storedHash        string
-		role              Role
-		scopes            sql.NullString
-		expires, lastUsed sql.NullInt64
+		storedHash string
+		role       Role
+		scopes     []string
 	)
 	// Ids rise, so that the first token of a family has the lowest.
-	err = d.db.Reader.QueryRowContext(ctx, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
+	err = sqlite.Scan(d.db.Reader.QueryRowContext(ctx, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
 			u.id, u.tenant_id, u.email, u.name, u.role, u.is_active,
 			(WITH RECURSIVE up (id) AS (SELECT t.id UNION SELECT parent_id FROM token_parents JOIN up ON token_id = up.id)
 				SELECT min(id) FROM up)
-		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant).
-		Scan(&p.TokenID, &storedHash, &scopes, &expires, &lastUsed, &row.revoked,
-			&p.UserID, &p.Tenant, &p.Email, &p.Name, &role, &row.active, &p.RootTokenID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, row, ErrUnauthenticated
-	}
+		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant),
+		ErrUnauthenticated, &p.TokenID, &storedHash, sqlite.JSON{V: &scopes}, (*sqlite.Micros)(&p.ExpiresAt),
+		(*sqlite.Micros)(&row.lastUsed), &row.revoked,
+		&p.UserID, &p.Tenant, &p.Email, &p.Name, &role, &row.active, &p.RootTokenID)
 	if err != nil {
-		return p, row, fmt.Errorf("look up a token: %w", sqlite.Explain(err))
+		return p, row, fmt.Errorf("look up a token: %w", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(storedHash), []byte(digest)) != 1 {
 		return p, row, ErrUnauthenticated
 	}
-	granted, err := readScopes(scopes)
-	if err != nil {
-		return p, row, err
-	}
-	p.ExpiresAt, row.lastUsed = micros(expires), micros(lastUsed)
-	p.Scoped = granted != nil
-	p.Permissions = effective(role.permissions(), granted)
+	p.Scoped = scopes != nil
+	p.Permissions = effective(role.permissions(), scopes)
 	p.Admin = p.Can(PermissionAdmin)
 	return p, row, nil
-}
-
-func readScopes(text sql.NullString) (scopes []string, err error) {
-	if !text.Valid {
-		return nil, nil
-	}
-	scopes = []string{}
-	if err := wire.Unmarshal([]byte(text.String), &scopes); err != nil {
-		return nil, fmt.Errorf("read a token's scopes: %w", err)
-	}
-	return scopes, nil
 }
 
 // noteUse is bookkeeping that must not fail or hold up the request that it belongs to, so it waits only briefly for
 // the writer and leaves the next request to try again.
 func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
-	if !d.noting.begin(tokenID) {
+	if _, busy := d.noting.LoadOrStore(tokenID, nil); busy {
 		return
 	}
-	defer d.noting.end(tokenID)
+	defer d.noting.Delete(tokenID)
 	ctx, cancel := context.WithTimeout(ctx, lastUsedWait)
 	defer cancel()
-	_ = d.write(ctx, "note the use of a token", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE tokens SET last_used_at = ?1
-			WHERE id = ?2 AND coalesce(last_used_at, 0) <= ?1 - ?3`, now.UnixMicro(), tokenID, lastUsedEvery.Microseconds())
-		return err
-	})
+	_ = d.change(ctx, "note the use of a token", nil, `UPDATE tokens SET last_used_at = ?1
+		WHERE id = ?2 AND coalesce(last_used_at, 0) <= ?1 - ?3`, now.UnixMicro(), tokenID, lastUsedEvery.Microseconds())
 }
 
 // ListTokens lists a user's tokens that still hold, the oldest first; with no address, those of the whole tenant.
 func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Token, error) {
-	tokens := []Token{}
-	err := d.each(ctx, func(rows *sql.Rows) error {
-		var (
-			t                 Token
-			scopes            sql.NullString
-			created           int64
-			expires, lastUsed sql.NullInt64
-		)
-		err := rows.Scan(&t.ID, &t.Name, &t.Email, &t.Display, &scopes, &created, &expires, &lastUsed)
-		if err != nil {
-			return err
-		}
-		t.CreatedAt, t.ExpiresAt, t.LastUsed = time.UnixMicro(created).UTC(), micros(expires), micros(lastUsed)
-		if t.Scopes, err = readScopes(scopes); err != nil {
-			return err
-		}
-		tokens = append(tokens, t)
-		return nil
+	tokens, err := sqlite.Select(ctx, d.db.Reader, func(t *Token) []any {
+		return []any{&t.ID, &t.Name, &t.Email, &t.Display, sqlite.JSON{V: &t.Scopes}, (*sqlite.Micros)(&t.CreatedAt),
+			(*sqlite.Micros)(&t.ExpiresAt), (*sqlite.Micros)(&t.LastUsed)}
 	}, `SELECT t.id, t.name, u.email, t.display, t.scopes, t.created_at, t.expires_at, t.last_used_at
 		FROM tokens t JOIN users u ON u.id = t.user_id
 		WHERE u.tenant_id = ?1 AND (?2 = '' OR u.email = ?2) AND t.kind = ?3 AND NOT t.is_revoked
@@ -350,16 +301,10 @@ func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Tok
 // RevokeToken ends a token at once, with the tokens that were made with it: a user's, or with no address anybody's of
 // the tenant. ErrNotFound if there is no such token, or it was revoked before.
 func (d *Directory) RevokeToken(ctx context.Context, tenant, email string, id int) error {
-	return d.write(ctx, fmt.Sprintf("revoke token %d", id), func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `WITH RECURSIVE family (id) AS (
-				SELECT id FROM tokens WHERE id = ?2 AND NOT is_revoked AND kind = ?3
-					AND user_id IN (SELECT id FROM users WHERE tenant_id = ?4 AND (?5 = '' OR email = ?5))
-				UNION SELECT token_id FROM token_parents JOIN family ON parent_id = family.id)
-			UPDATE tokens SET is_revoked = 1, expires_at = ?1 WHERE id IN (SELECT id FROM family) AND NOT is_revoked`,
-			d.now().UnixMicro(), id, kindUser, tenant, strings.ToLower(email))
-		if err != nil {
-			return err
-		}
-		return mustChange(result, ErrNotFound)
-	})
+	return d.change(ctx, fmt.Sprintf("revoke token %d", id), ErrNotFound, `WITH RECURSIVE family (id) AS (
+			SELECT id FROM tokens WHERE id = ?2 AND NOT is_revoked AND kind = ?3
+				AND user_id IN (SELECT id FROM users WHERE tenant_id = ?4 AND (?5 = '' OR email = ?5))
+			UNION SELECT token_id FROM token_parents JOIN family ON parent_id = family.id)
+		UPDATE tokens SET is_revoked = 1, expires_at = ?1 WHERE id IN (SELECT id FROM family) AND NOT is_revoked`,
+		d.now().UnixMicro(), id, kindUser, tenant, strings.ToLower(email))
 }

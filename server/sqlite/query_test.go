@@ -3,29 +3,72 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
-	"slices"
+	"reflect"
 	"testing"
+	"time"
 
 	"quarry/server/index"
 )
 
-func TestSelect(t *testing.T) {
-	db := open(t, Options{Migrations: migrations()})
-	for _, note := range []string{"one", "two", "three"} {
-		if err := addNote(db, note); err != nil {
-			t.Fatal(err)
+type note struct {
+	text string
+	at   time.Time
+	tags []string
+}
+
+func columnsOfNote(n *note) []any { return []any{&n.text, (*Micros)(&n.at), JSON{&n.tags}} }
+
+func TestQueries(t *testing.T) {
+	db, err := Open(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	ctx, at := t.Context(), time.Date(2026, 8, 1, 9, 30, 0, 123_000, time.UTC)
+	notes := []note{{"a", at, []string{"x", "y"}}, {"b", time.Time{}, nil}, {"c", at, []string{}}}
+	absent := errors.New("absent")
+	err = db.Update(ctx, func(tx *sql.Tx) error {
+		if err := Exec(ctx, tx, nil, "CREATE TABLE notes (book INTEGER, text TEXT, at INTEGER, tags TEXT)"); err != nil {
+			return err
+		}
+		for i, n := range notes {
+			if err := Exec(ctx, tx, absent, "INSERT INTO notes VALUES (?, ?, ?, ?)", i/2, n.text, Micros(n.at), JSON{n.tags}); err != nil {
+				return err
+			}
+		}
+		if err := Exec(ctx, tx, absent, "DELETE FROM notes WHERE text = 'd'"); !errors.Is(err, absent) {
+			t.Errorf("a statement that changes nothing: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Select(ctx, db.Reader, columnsOfNote, "SELECT text, at, tags FROM notes ORDER BY text")
+	if err != nil || !reflect.DeepEqual(got, notes) {
+		t.Errorf("rows %v, %v", got, err)
+	}
+	books, err := Group(ctx, db.Reader, columnsOfNote, "SELECT book, text, at, tags FROM notes ORDER BY text")
+	if err != nil || !reflect.DeepEqual(books, map[int][]note{0: notes[:2], 1: notes[2:]}) {
+		t.Errorf("groups %v, %v", books, err)
+	}
+	count := 0
+	if err := Scan(db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM notes WHERE at IS NULL"), absent, &count); err != nil || count != 1 {
+		t.Errorf("%d without a time, %v", count, err)
+	}
+	for _, otherwise := range []error{absent, nil} {
+		if err := Scan(db.Reader.QueryRowContext(ctx, "SELECT 1 FROM notes WHERE text = 'd'"), otherwise, &count); err != otherwise {
+			t.Errorf("no row: %v, want %v", err, otherwise)
 		}
 	}
-	scan := func(row *sql.Rows) (note string, err error) { return note, row.Scan(&note) }
-	notes, err := Select(t.Context(), db.Reader, scan, "SELECT text FROM notes WHERE id > ? ORDER BY id", 1)
-	if err != nil || !slices.Equal(notes, []string{"two", "three"}) {
-		t.Errorf("Select = %q, %v", notes, err)
+	for _, query := range []string{"SELECT nothing FROM notes", "SELECT text FROM notes", "SELECT text, text, tags FROM notes",
+		"SELECT text, at, '{' FROM notes"} {
+		if got, err := Select(ctx, db.Reader, columnsOfNote, query); err == nil || got != nil {
+			t.Errorf("%s: %v, %v", query, got, err)
+		}
 	}
-	if _, err := Select(t.Context(), db.Reader, scan, "SELECT text FROM missing"); !errors.Is(err, index.ErrDamaged) {
+	if _, err := Select(ctx, db.Reader, Column[string], "SELECT text FROM missing"); !errors.Is(err, index.ErrDamaged) {
 		t.Errorf("Select from a missing table: %v", err)
-	}
-	if _, err := Select(t.Context(), db.Reader, scan, "SELECT id, text FROM notes"); err == nil {
-		t.Error("Select with a scan that does not fit: no error")
 	}
 }
 

@@ -84,20 +84,13 @@ func mendSchema(ctx context.Context, path string, schema *DB) error {
 	}
 	damaged := sql.OpenDB(connector)
 	defer func() { _ = damaged.Close() }()
-	rows, err := schema.Reader.QueryContext(ctx, "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	return Each(ctx, schema.Reader, func(row *sql.Rows) error {
 		var name, text string
-		if err := rows.Scan(&name, &text); err != nil {
+		if err := row.Scan(&name, &text); err != nil {
 			return err
 		}
-		if _, err := damaged.ExecContext(ctx, "UPDATE sqlite_schema SET type = 'table', tbl_name = name, sql = ? WHERE name = ?", text,
-			name); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		_, err := damaged.ExecContext(ctx, "UPDATE sqlite_schema SET type = 'table', tbl_name = name, sql = ? WHERE name = ?",
+			text, name)
+		return err
+	}, "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND sql IS NOT NULL")
 }

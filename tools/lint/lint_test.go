@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"internal/e2e":          {"internal/testkit/..."},
 	"server":                {"server/...", "client/wire"},
 	"server/index":          {},
-	"server/sqlite":         {"server/index"},
+	"server/sqlite":         {"server/index", "client/wire"},
 	"server/index/analysis": {"server/index"},
 	"server/index/segment":  {"server/index", "server/index/analysis"},
 	"server/index/lexical":  {"server/index/..."},
