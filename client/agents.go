@@ -1,32 +1,75 @@
 package client
 
 import (
+	"context"
+	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"quarry/client/wire"
 )
 
-// FindAgent finds the number of an agent by its name. Another case will do if only one agent has the name in it. A number
-// that no agent is called is taken as it is: the server knows agents that it does not list. Where nothing is found, near
-// is the name that comes closest, if any does.
-func FindAgent(personas []wire.Persona, name string) (id int, near string, found bool) {
-	names := make([]string, 0, len(personas))
+const (
+	agentTimeout  = 10 * time.Second
+	agentsExpire  = 5 * time.Minute
+	agentsRefresh = 10 * time.Second // age of a list from which a name that is not in it is looked up again
+)
+
+// AgentID returns the number of the agent with a name. A name that differs in case is accepted if only one agent has it,
+// and a number if no agent has it as its name: servers also accept agents that they do not list. An unknown agent is a
+// BadRequest. The list of agents is cached, so that a search on each key does not fetch it each time.
+func (c *Client) AgentID(ctx context.Context, name string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
+	defer cancel()
+	agents, err := c.agents.get(ctx, agentsExpire, c.Personas)
+	if id, found := findAgent(agents, name); found && err == nil {
+		return id, nil
+	}
+	if err == nil {
+		agents, err = c.agents.get(ctx, agentsRefresh, c.Personas)
+	}
+	if id, found := findAgent(agents, name); found {
+		return id, nil
+	}
+	if number, notNumber := strconv.Atoi(name); notNumber == nil && KindOf(err) != Canceled {
+		return number, nil
+	}
+	return 0, agentError(name, agents, err)
+}
+
+func agentError(name string, agents []wire.Persona, err error) error {
+	switch {
+	case KindOf(err) == Auth:
+		return &Error{Kind: Auth, Reason: fmt.Sprintf("the token may not list agents, so %q cannot be looked up", name),
+			remedy: "give the agent's number: agent:N or --agent-id N", cause: err}
+	case err != nil:
+		return fmt.Errorf("look up the agent %q: %w", name, err)
+	}
+	names := make([]string, 0, len(agents))
+	for _, agent := range agents {
+		names = append(names, agent.Name)
+	}
+	e := &Error{Kind: BadRequest, Reason: fmt.Sprintf("unknown agent %q", name), remedy: "see quarry agents"}
+	if near := wire.Nearest(name, names); near != "" {
+		e.remedy = fmt.Sprintf("did you mean %q? See quarry agents", near)
+	}
+	return e
+}
+
+// findAgent prefers the exact name to one that differs in case.
+func findAgent(agents []wire.Persona, name string) (id int, found bool) {
 	var folded []int
-	for _, persona := range personas {
-		if persona.Name == name {
-			return persona.ID, "", true
+	for _, agent := range agents {
+		if agent.Name == name {
+			return agent.ID, true
 		}
-		if strings.EqualFold(persona.Name, name) {
-			folded = append(folded, persona.ID)
+		if strings.EqualFold(agent.Name, name) {
+			folded = append(folded, agent.ID)
 		}
-		names = append(names, persona.Name)
 	}
 	if len(folded) == 1 {
-		return folded[0], "", true
+		return folded[0], true
 	}
-	if number, err := strconv.Atoi(name); err == nil {
-		return number, "", true
-	}
-	return 0, wire.Nearest(name, names), false
+	return 0, false
 }

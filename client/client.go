@@ -7,8 +7,9 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
+
+	"quarry/client/wire"
 )
 
 // InProcessURL is the BaseURL of a client whose transport is InProcess.
@@ -45,8 +46,8 @@ type Client struct {
 	base    *url.URL // with prefix, without trailing slash
 	http    *http.Client
 
-	featuresMu sync.Mutex
-	features   *Features // nil until the server was asked
+	features cached[Features]
+	agents   cached[[]wire.Persona]
 }
 
 // New checks the options and makes a client. It sends nothing.

@@ -20,24 +20,17 @@ type Features struct {
 // Has tells whether the server has an addition.
 func (f Features) Has(name string) bool { return slices.Contains(f.Names, name) }
 
-// Features asks the server once for its additions and remembers the answer. Failures are not remembered.
+// Features fetches the server's extensions on the first call and caches them.
 func (c *Client) Features(ctx context.Context) (Features, error) {
-	c.featuresMu.Lock()
-	known := c.features
-	c.featuresMu.Unlock()
-	if known != nil {
-		return *known, nil
-	}
-	version, err := c.Version(ctx)
-	if err != nil {
-		return Features{}, err
-	}
-	found := Features{Backend: version.BackendVersion}
-	if version.Quarry != nil {
-		found.Quarry, found.API, found.Names = version.Quarry.Version, version.Quarry.API, version.Quarry.Features
-	}
-	c.featuresMu.Lock()
-	c.features = &found
-	c.featuresMu.Unlock()
-	return found, nil
+	return c.features.get(ctx, forever, func(ctx context.Context) (Features, error) {
+		version, err := c.Version(ctx)
+		if err != nil {
+			return Features{}, err
+		}
+		found := Features{Backend: version.BackendVersion}
+		if version.Quarry != nil {
+			found.Quarry, found.API, found.Names = version.Quarry.Version, version.Quarry.API, version.Quarry.Features
+		}
+		return found, nil
+	})
 }

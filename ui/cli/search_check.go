@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +28,7 @@ type filterCheck struct {
 // checkFilters refuses what the server surely does not have, and names the nearest that it has. A source that exists
 // somewhere, though not on this server, is searched and spoken of afterwards: its list is fetched beside the search.
 func (a *app) checkFilters(ctx context.Context, c *client.Client, plan *searchPlan, choice target.Choice) (*filterCheck, error) {
-	if err := a.resolveAgents(ctx, c, plan); err != nil {
+	if err := resolveAgents(ctx, c, plan); err != nil {
 		return nil, err
 	}
 	if len(choice.Beside()) > 0 { // what one of them does not have, another may
@@ -136,52 +135,20 @@ func unknownValue(what, value, near, list string) error {
 	return usage("See what there is: "+list, "unknown %s %q", what, value)
 }
 
-// resolveAgents finds the numbers of agents that were named. A number that was given goes as it is: the server knows.
-func (a *app) resolveAgents(ctx context.Context, c *client.Client, plan *searchPlan) error {
-	var personas []wire.Persona
-	asked := false
+// resolveAgents looks up the agents that queries name. A number that was given is left to the server.
+func resolveAgents(ctx context.Context, c *client.Client, plan *searchPlan) error {
 	for i := range plan.queries {
 		query := &plan.queries[i]
 		if query.agent == "" {
 			continue
 		}
-		if !asked {
-			asked = true
-			limited, cancel := context.WithTimeout(ctx, checkTime)
-			defer cancel()
-			var err error
-			if personas, err = c.Personas(limited); err != nil {
-				if number, numeric := strconv.Atoi(query.agent); numeric == nil && ctx.Err() == nil {
-					query.request.PersonaID = &number
-					asked = false
-					continue
-				}
-				return agentsUnknown(query.agent, err, ctx)
-			}
-		}
-		id, err := findAgent(query.agent, personas)
+		id, err := c.AgentID(ctx, query.agent)
 		if err != nil {
 			return err
 		}
 		query.request.PersonaID = &id
 	}
 	return nil
-}
-
-func agentsUnknown(name string, err error, ctx context.Context) error {
-	if client.KindOf(err) != client.Auth || ctx.Err() != nil {
-		return fmt.Errorf("look up the agent %q: %w", name, err)
-	}
-	return &Failure{Code: ExitAuth, What: fmt.Sprintf("this token may not list agents, so the name %q has no number", name),
-		Do: "Give the agent's number: --agent-id N", Err: err}
-}
-
-func findAgent(name string, personas []wire.Persona) (int, error) {
-	id, near, found := client.FindAgent(personas, name)
-	if !found {
-		return 0, unknownValue("agent", name, near, "quarry agents")
-	}
-	return id, nil
 }
 
 func checkSets(ctx context.Context, c *client.Client, plan *searchPlan) error {

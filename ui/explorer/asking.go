@@ -188,7 +188,7 @@ func chatAgent(ctx context.Context, c *client.Client, request wire.ChatRequest, 
 	if agent == "" || request.ChatSessionInfo == nil {
 		return request, nil
 	}
-	id, err := agentID(ctx, c, agent)
+	id, err := c.AgentID(ctx, agent)
 	if err != nil {
 		return request, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -290,30 +289,14 @@ func (m *Model) askFast(ctx context.Context, s search) tea.Cmd {
 	}
 }
 
-// withAgent puts the number of the agent that a query names into its request.
+// withAgent sets the number of the agent that a query names.
 func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest, agent string) (wire.SearchRequest, error) {
 	if agent == "" {
 		return request, nil
 	}
-	id, err := agentID(ctx, c, agent)
+	id, err := c.AgentID(ctx, agent)
 	request.PersonaID = &id
 	return request, err
-}
-
-// agentID looks up the number of an agent by its name.
-func agentID(ctx context.Context, c *client.Client, agent string) (int, error) {
-	personas, err := c.Personas(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("find the agent %q: %w", agent, err)
-	}
-	id, near, found := client.FindAgent(personas, agent)
-	switch {
-	case found:
-		return id, nil
-	case near != "":
-		return 0, fmt.Errorf("no agent is called %q; did you mean agent:%q?", agent, near)
-	}
-	return 0, fmt.Errorf("no agent is called %q", agent)
 }
 
 // searchTold takes news of the search under way; those of any other are late.

@@ -420,7 +420,7 @@ func TestAnAgentThatDoesNotExist(t *testing.T) {
 		answer200(w, map[string]any{"results": []any{sixFields(1, fmt.Sprint("agent ", *request.PersonaID), "x")}})
 	}}
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: `rollback agent:Enginering`})
-	screen.WaitText(`agent:"Engineering"?`)
+	screen.WaitText(`"Engineering"?`)
 	screen.Press("/", "ctrl+u")
 	screen.Press("backspace", "ctrl+u")
 	screen.Type("rollback agent:engineering")

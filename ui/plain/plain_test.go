@@ -159,6 +159,12 @@ func TestSampleTranscript(t *testing.T) {
 	golden.RequireEqual(t, w.transcript())
 }
 
+// problem is a failure with what to do about it.
+type problem struct{ what, remedy string }
+
+func (p *problem) Error() string  { return p.what }
+func (p *problem) Remedy() string { return p.remedy }
+
 func TestFailures(t *testing.T) {
 	w := newWorld(t)
 	w.handler = func(answer http.ResponseWriter, _ *http.Request) {

@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"quarry/client"
 	"quarry/client/wire"
 )
-
-// agentTime bounds the look-up of an agent's number.
-const agentTime = 5 * time.Second
 
 // search asks one question and tells the first results. Errors are told and not returned, except those that end the
 // conversation.
@@ -75,26 +71,9 @@ func (s *session) agent(ctx context.Context, c *client.Client, asked string) (*i
 	if asked == "" {
 		return nil, nil
 	}
-	limited, cancel := context.WithTimeout(ctx, agentTime)
-	defer cancel()
-	personas, err := c.Personas(limited)
-	id, near, found := client.FindAgent(personas, asked)
-	switch {
-	case found:
-		return &id, nil
-	case err != nil:
-		return nil, fmt.Errorf("look up the agent %q: %w", asked, err)
-	case near != "":
-		return nil, &problem{fmt.Sprintf("there is no agent %q", asked), fmt.Sprintf("Did you mean %q?", near)}
-	}
-	return nil, &problem{fmt.Sprintf("there is no agent %q", asked), "Leave the agent out. quarry agents lists those that exist"}
+	id, err := c.AgentID(ctx, asked)
+	return &id, err
 }
-
-// problem is a failure with what to do about it.
-type problem struct{ what, remedy string }
-
-func (p *problem) Error() string  { return p.what }
-func (p *problem) Remedy() string { return p.remedy }
 
 // ranked puts what the server selected before the rest.
 func ranked(results []wire.SearchResult) []wire.SearchResult {

@@ -212,14 +212,8 @@ type federated struct {
 	patience time.Duration
 	check    func() error // whether it can be asked by now
 
-	mutex sync.Mutex // never held over a request: who asks meanwhile asks as well
-	known learnt
-}
-
-// learnt is what is remembered of a target.
-type learnt struct {
-	sources []string
-	agent   *int
+	mutex   sync.Mutex // not held during a request
+	sources []string   // nil: not fetched yet
 }
 
 // Name is the profile.
@@ -233,7 +227,10 @@ func (f *federated) Sources(ctx context.Context) []string {
 	if f.choice.Kind != KindRemote {
 		return nil
 	}
-	if known := f.learnt().sources; known != nil {
+	f.mutex.Lock()
+	known := f.sources
+	f.mutex.Unlock()
+	if known != nil {
 		return known
 	}
 	indexed, err := f.opened.Client.IndexedSources(ctx)
@@ -254,14 +251,8 @@ func (f *federated) Sources(ctx context.Context) []string {
 	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	f.known.sources = indexed
+	f.sources = indexed
 	return indexed
-}
-
-func (f *federated) learnt() learnt {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	return f.known
 }
 
 // Search asks as the agent of the profile, if it has one.
@@ -277,25 +268,12 @@ func (f *federated) Search(ctx context.Context, request wire.SearchRequest) (*wi
 	return f.opened.Client.Search(ctx, request)
 }
 
-// agentID is the number of the profile's agent; one that has a name only is looked up once.
+// agentID is the number of the profile's agent.
 func (f *federated) agentID(ctx context.Context) (*int, error) {
 	agent := f.choice.Agent
 	if agent.IsZero() || agent.ID != nil {
 		return agent.ID, nil
 	}
-	if known := f.learnt().agent; known != nil {
-		return known, nil
-	}
-	personas, err := f.opened.Client.Personas(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("look up the agent %q: %w", agent.Name, err)
-	}
-	id, _, found := client.FindAgent(personas, agent.Name)
-	if !found {
-		return nil, fmt.Errorf("there is no agent %q", agent.Name)
-	}
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.known.agent = &id
-	return &id, nil
+	id, err := f.opened.Client.AgentID(ctx, agent.Name)
+	return &id, err
 }
