@@ -176,7 +176,7 @@ func TestOpenSSHWithoutATerminal(t *testing.T) {
 		{"sources", []string{"127.0.0.1", "sources"}, "", 0, "[", ""},
 		{"no command for guests", []string{"127.0.0.1", "add", "/etc/passwd"}, "", 2, "", "add is not available over SSH"},
 		{"mcp", []string{"127.0.0.1", "mcp"}, "", 2, "", "mcp is not available over SSH"},
-		{"no such flag", []string{"127.0.0.1", "search", "--sauce", "x"}, "", 2, "", "there is no flag --sauce"},
+		{"no such flag", []string{"127.0.0.1", "search", "--sauce", "x"}, "", 2, "", "unknown flag --sauce"},
 		{"no such source", []string{"127.0.0.1", "search", "--source", "nowhere", "x"}, "", 2, "", "nowhere"},
 		{"a flag of the machine", []string{"127.0.0.1", "search", "--server", "http://127.0.0.1:1", "x"}, "", 2, "", "--server is not available over SSH"},
 		{"a shell's words", []string{"127.0.0.1", "search", "x; touch /tmp/x; $(id) `id`"}, "", 0, isJSON, ""},

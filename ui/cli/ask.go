@@ -15,6 +15,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/text"
 	"quarry/ui/target"
 )
 
@@ -22,30 +23,21 @@ import (
 const stopTime = 30 * time.Millisecond
 
 type askOptions struct {
+	searchOptions // of which ask has only the agent
 	prompt        string
-	agentID       int
-	agentIDGiven  bool
-	agent         string
 	session       string
-	promptIsGiven bool
 }
 
 func (a *app) askCommand() *cobra.Command {
 	options := &askOptions{}
-	command := &cobra.Command{
-		Use:   "ask <question>",
-		Short: "Answer a question from the search results",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			options.agentIDGiven = command.Flags().Changed("agent-id")
-			options.promptIsGiven = command.Flags().Changed("prompt")
-			return a.ask(command.Context(), arguments, options)
-		},
-	}
+	command := a.targetCommand("ask QUESTION…", "Answer a question from the search results",
+		func(ctx context.Context, choice target.Choice, arguments []string) error {
+			return a.ask(ctx, choice, arguments, options)
+		})
 	flags := command.Flags()
+	options.given = flags.Changed
 	flags.StringVar(&options.prompt, "prompt", "", "the question (`TEXT`), in place of the argument")
-	flags.IntVar(&options.agentID, "agent-id", 0, "ask the agent with this number (`N`)")
-	flags.StringVar(&options.agent, "agent", "", "ask the agent of this name (`NAME`)")
+	agentFlags(flags, &options.searchOptions, "ask")
 	flags.StringVar(&options.session, "session", "", "go on with the conversation of this `ID`, which --json tells")
 	a.completeAskFlags(command)
 	return command
@@ -66,11 +58,7 @@ type answerPrinter interface {
 	end(answer *wire.ChatAnswer, failure error) error
 }
 
-func (a *app) ask(ctx context.Context, arguments []string, options *askOptions) error {
-	choice, err := a.decide()
-	if err != nil {
-		return err
-	}
+func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string, options *askOptions) error {
 	if err := checkAskFlags(arguments, options); err != nil {
 		return err
 	}
@@ -82,24 +70,19 @@ func (a *app) ask(ctx context.Context, arguments []string, options *askOptions) 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := a.deadline(ctx)
-	defer cancel()
-	session, err := a.open(ctx, choice)
-	if err != nil {
+	return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
+		checks, err := a.checkFilters(ctx, c, plan.search, choice)
+		if err != nil {
+			return err
+		}
+		request := plan.request(options.session, a.private())
+		a.noteIgnored(ctx, c, request.Filters)
+		defer a.forgetCopies()
+		about := &asked{question: cmp.Or(words, piped), choice: choice, session: options.session}
+		err = a.printAsked(ctx, c, request, about)
+		a.afterwards(ctx, checks, request, about)
 		return err
-	}
-	defer func() { _ = session.Close() }()
-	checks, err := a.checkFilters(ctx, session.Client, plan.search, choice)
-	if err != nil {
-		return err
-	}
-	request := plan.request(options.session, a.private())
-	a.noteIgnored(ctx, session.Client, request.Filters)
-	defer a.forgetCopies()
-	about := &asked{question: cmp.Or(words, piped), choice: choice, session: options.session}
-	err = a.printAsked(ctx, session.Client, request, about)
-	a.afterwards(ctx, checks, request, about)
-	return err
+	})
 }
 
 // printAsked puts the question and prints the answer.
@@ -107,12 +90,9 @@ func (a *app) printAsked(ctx context.Context, c *client.Client, request wire.Cha
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	status := a.statusLine()
-	var printer answerPrinter
-	switch {
-	case a.flags.json:
-		printer = &askJSON{app: a, about: about, limit: a.askLimit()}
-	default:
-		printer = a.newAskText(about)
+	var printer answerPrinter = a.newAskText(about)
+	if a.flags.json { // a limit holds only if it was asked for: each line is whole by itself, and the answer comes last
+		printer = &askJSON{app: a, about: about, limit: max(0, a.flags.maxOutput)}
 	}
 	var unprintable error
 	answer, err := c.Ask(ctx, request, func(packet wire.ChatPacket) {
@@ -153,69 +133,53 @@ func (a *app) stopAnswer(c *client.Client, session string) {
 
 // askFailure explains an error, and offers the search where no model answers.
 func (a *app) askFailure(err error, about *asked) error {
-	var reply *client.Error
-	if !errors.As(err, &reply) {
+	reply, ok := errors.AsType[*client.Error](err)
+	if !ok {
 		return err
 	}
 	instead := "quarry search " + config.ShellQuote(firstLine(about.question)) + a.targetFlags()
+	plainly := instead + " --no-query-expansion --no-document-selection"
+	failure := &Failure{What: text.OneLine(err.Error()), Err: err}
 	switch {
 	case reply.Status == http.StatusBadRequest && strings.Contains(reply.Reason, "No default LLM model"):
-		failure := &Failure{Code: ExitUsage, What: "the server has no language model that could answer", Err: err,
-			Do: "Ask its administrator to configure one; the search works without: " + instead}
+		failure.Code, failure.What = ExitUsage, "the server has no language model that could answer"
+		failure.Do = "Ask its administrator to configure one; the search works without: " + instead
 		if reply.Local {
 			failure.Code, failure.What = ExitNotConfigured, "no language model is configured that could answer"
 			failure.Do = "Name one under llm in the configuration (docs/models.md); the search works without: " + instead
 		}
-		return failure
-	case usedUp(reply):
-		return &Failure{Code: ExitRateLimited, What: oneLine(err.Error()), Err: err,
-			Do: "Ask after midnight UTC; until then the search works without the model: " + instead +
-				" --no-query-expansion --no-document-selection"}
-	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled: // told within the answer: the model failed
-		return &Failure{Code: exitCodeOfKind(reply.Kind), What: oneLine(err.Error()), Err: err,
-			Do: "Ask again later; the search works without the model: " + instead + " --no-query-expansion --no-document-selection"}
+	case isUsedUp(reply):
+		failure.Code, failure.Do = ExitRateLimited, "Ask after midnight UTC; until then the search works without the model: "+plainly
+	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled: // within the answer: the model failed
+		failure.Code, failure.Do = exitCodeOfKind(reply.Kind), "Ask again later; the search works without the model: "+plainly
 	case reply.Status == http.StatusNotFound && reply.Code == "" && strings.EqualFold(reply.Reason, "Not Found"):
-		return &Failure{Code: ExitNotAvailable, What: "this server answers no questions", Do: "Search instead: " + instead,
-			Err: err}
+		failure.Code, failure.What, failure.Do = ExitNotAvailable, "this server answers no questions", "Search instead: "+instead
+	default:
+		return err
 	}
-	return err
+	return failure
 }
 
-// usedUp tells that the day's budget of a language model is used up, before the answer or while it was written.
-func usedUp(reply *client.Error) bool {
+// isUsedUp reports whether the day's budget of a language model is used up, before the answer or while it was written.
+func isUsedUp(reply *client.Error) bool {
 	return reply.Code == "BUDGET_EXCEEDED" || reply.Status == http.StatusTooManyRequests && strings.Contains(reply.Reason, "budget of language model")
 }
 
 // firstLine is a question without what was piped in.
 func firstLine(question string) string {
-	const longest = 200
 	line, _, _ := strings.Cut(strings.TrimSpace(question), "\n")
-	if runes := []rune(line); len(runes) > longest {
-		line = string(runes[:longest])
-	}
-	return strings.TrimSpace(line)
+	runes := []rune(line)
+	return strings.TrimSpace(string(runes[:min(len(runes), 200)]))
 }
 
 func checkAskFlags(arguments []string, options *askOptions) error {
 	switch {
-	case options.promptIsGiven && len(arguments) > 0:
+	case options.given("prompt") && len(arguments) > 0:
 		return usage("Give one of them.", "the question is given twice: as an argument and with --prompt")
-	case options.agentIDGiven && options.agent != "":
-		return usage("Give one of them.", "--agent and --agent-id exclude each other")
-	case options.agentIDGiven && options.agentID < 0:
-		return usage("quarry agents lists the numbers.", "--agent-id %d is not the number of an agent", options.agentID)
-	case options.session != "" && (options.agentIDGiven || options.agent != ""):
+	case options.session != "" && (options.given("agent-id") || options.agent != ""):
 		return usage("Leave the agent out: a conversation keeps its own.", "--session and an agent exclude each other")
 	}
 	return nil
-}
-
-// askLimit bounds lines of JSON only where that was asked for: each is whole by itself, and the answer comes last.
-func (a *app) askLimit() int {
-	if a.flags.maxOutput > 0 {
-		return a.flags.maxOutput
-	}
-	return 0
 }
 
 // statusLine tells a person what is going on until the answer begins.
@@ -237,10 +201,8 @@ func (s *statusLine) follow(packet wire.ChatPacket) {
 	case wire.ChatSearchQueries:
 		s.show("Searching: " + strings.Join(packet.Queries, " · "))
 	case wire.ChatSearchDocuments:
-		if n := len(packet.Documents); n == 1 {
-			s.show("Reading 1 document…")
-		} else if n > 1 {
-			s.show(fmt.Sprintf("Reading %d documents…", n))
+		if n := len(packet.Documents); n > 0 {
+			s.show("Reading " + text.Count(n, "document") + "…")
 		}
 	case wire.ChatReasoningStart:
 		s.show("Thinking…")
@@ -250,12 +212,13 @@ func (s *statusLine) follow(packet wire.ChatPacket) {
 	}
 }
 
-func (s *statusLine) show(text string) {
+func (s *statusLine) show(doing string) {
 	if !s.on || s.over {
 		return
 	}
 	s.shown = true
-	_, _ = fmt.Fprint(s.app.err, clearLine+s.app.errs().Muted.Render(ansi.Truncate(printable(oneLine(text)), max(1, s.app.io.columns()-1), "…")))
+	doing = ansi.Truncate(printable(text.OneLine(doing)), max(1, s.app.io.columns()-1), "…")
+	_, _ = fmt.Fprint(s.app.err, clearLine+s.app.errs().Muted.Render(doing))
 }
 
 func (s *statusLine) clear() {

@@ -20,7 +20,7 @@ type askPlan struct {
 // question reads what is asked: the words, and what is piped in.
 func (a *app) question(ctx context.Context, arguments []string, options *askOptions) (words, piped string, err error) {
 	words = strings.Join(arguments, " ")
-	if options.promptIsGiven {
+	if options.given("prompt") {
 		words = options.prompt
 	}
 	if words == "-" {
@@ -57,11 +57,11 @@ func (a *app) planAsk(words, piped string, options *askOptions, choice target.Ch
 		}
 		choice.Agent = config.Agent{}
 	}
-	flags := wire.SearchRequest{}
-	if options.agentIDGiven {
-		flags.PersonaID = &options.agentID
+	flags, err := a.flagRequest(&options.searchOptions)
+	if err != nil {
+		return askPlan{}, err
 	}
-	planned, err := a.mergeQuery(parsed, words, flags, &searchOptions{agent: options.agent}, choice)
+	planned, err := a.mergeQuery(parsed, words, flags, &options.searchOptions, choice)
 	if err != nil {
 		return askPlan{}, err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/text"
 	"quarry/ui/passage"
 )
 
@@ -67,12 +69,11 @@ func (p *askText) end(answer *wire.ChatAnswer, failure error) error {
 			return err
 		}
 	}
+	rest := p.sources(answer)
 	if p.last != '\n' && p.last != 0 {
-		if err := p.put("\n"); err != nil {
-			return err
-		}
+		rest = "\n" + rest
 	}
-	if err := p.put(p.sources(answer)); err != nil {
+	if err := p.put(rest); err != nil {
 		return err
 	}
 	if failure == nil && len(answer.Citations) == 0 && len(answer.Documents) > 0 {
@@ -91,25 +92,20 @@ func (p *askText) sources(answer *wire.ChatAnswer) string {
 	if len(cited) == 0 {
 		return ""
 	}
-	var text strings.Builder
-	text.WriteString("\n")
+	var b strings.Builder
+	b.WriteString("\n")
 	if p.flow == nil {
-		text.WriteString("Sources:\n")
+		b.WriteString("Sources:\n")
 	}
 	for _, source := range cited {
-		text.WriteString(p.source(source))
+		b.WriteString(p.source(source))
 	}
-	return text.String()
+	return b.String()
 }
 
 func (p *askText) source(source askSource) string {
-	title, link := oneLine(source.Title), oneLine(deref(source.URL))
-	if title == "" {
-		title = oneLine(source.DocumentID)
-	}
-	if link == "" {
-		link = oneLine(source.DocumentID)
-	}
+	id := text.OneLine(source.DocumentID)
+	title, link := cmp.Or(text.OneLine(source.Title), id), cmp.Or(text.OneLine(deref(source.URL)), id)
 	number := fmt.Sprintf("[%d]", source.CitationID)
 	if p.flow == nil {
 		return fmt.Sprintf("%s %s — %s\n", number, title, link)
@@ -202,17 +198,17 @@ type capped struct {
 	size  int // of what was printed
 }
 
-func (c *capped) write(text string) error {
+func (c *capped) write(piece string) error {
 	over := c.all.Len() > c.size
-	c.all.WriteString(text)
+	c.all.WriteString(piece)
 	if over {
 		return nil
 	}
 	if c.limit > 0 {
-		text = string(clipBytes([]byte(text), c.limit-c.size))
+		piece = text.Clip(piece, c.limit-c.size)
 	}
-	c.size += len(text)
-	return c.app.print([]byte(text))
+	c.size += len(piece)
+	return c.app.print([]byte(piece))
 }
 
 // finish tells what was cut, in the words of Onyx's CLI.

@@ -9,48 +9,33 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // completionTime is how long a shell waits for values of a server; after that there are none.
 const completionTime = time.Second
 
-func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
-
 func (a *app) completionCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:       "completion bash|zsh|fish|powershell",
-		Short:     "Print a shell completion script",
-		Args:      cobra.ArbitraryArgs,
-		ValidArgs: shells(),
-		RunE: func(command *cobra.Command, arguments []string) error {
-			if len(arguments) != 1 {
-				return usage("Name one of bash, zsh, fish, powershell.", "completion takes one shell, not %d", len(arguments))
-			}
-			return a.printCompletion(command.Root(), arguments[0])
-		},
-	}
+	var command *cobra.Command
+	command = a.newCommand("completion SHELL", "Print a shell completion script", func(_ context.Context, arguments []string) error {
+		root := command.Root()
+		switch arguments[0] {
+		case "bash":
+			return root.GenBashCompletionV2(a.out, true)
+		case "zsh":
+			return root.GenZshCompletion(a.out)
+		case "fish":
+			return root.GenFishCompletion(a.out, true)
+		case "powershell":
+			return root.GenPowerShellCompletionWithDesc(a.out)
+		}
+		return usage(nearestOf(arguments[0], command.ValidArgs, "Name one of bash, zsh, fish, powershell."), "unknown shell %q", arguments[0])
+	})
+	command.ValidArgs = []cobra.Completion{"bash", "zsh", "fish", "powershell"}
 	return command
 }
 
-func (a *app) printCompletion(root *cobra.Command, shell string) error {
-	switch shell {
-	case "bash":
-		return root.GenBashCompletionV2(a.out, true)
-	case "zsh":
-		return root.GenZshCompletion(a.out)
-	case "fish":
-		return root.GenFishCompletion(a.out, true)
-	case "powershell":
-		return root.GenPowerShellCompletionWithDesc(a.out)
-	}
-	do := "Name one of bash, zsh, fish, powershell."
-	if near := wire.Nearest(shell, shells()); near != "" {
-		do = "Did you mean " + near + "?"
-	}
-	return usage(do, "unknown shell %q", shell)
-}
-
-// offer lists what a server has, as far as it begins with what is typed.
+// offer lists what a server has, as far as it begins with what is typed; nothing if it cannot be listed.
 type offer func(ctx context.Context, c *client.Client, typed string) []cobra.Completion
 
 // completeAskFlags offers the agents of the server.
@@ -61,36 +46,23 @@ func (a *app) completeAskFlags(command *cobra.Command) {
 
 // completeSearchFlags offers what the server has as values of the filters.
 func (a *app) completeSearchFlags(command *cobra.Command) {
-	register := func(flag string, values offer) {
-		a.completeFlag(command, flag, a.openDecided, values)
-	}
-	register("source", offerSources)
+	a.completeFlag(command, "source", a.openDecided, offerSources)
 	a.completeAgents(command)
-	register("document-set", offerSets)
-	register("tag", offerTags)
+	a.completeFlag(command, "document-set", a.openDecided, offerSets)
+	a.completeFlag(command, "tag", a.openDecided, offerTags)
 	a.fixed(command, "format", func() []cobra.Completion { return searchFormats() })
 }
 
 func (a *app) completeAgents(command *cobra.Command) {
-	register := func(flag string, values offer) {
-		a.completeFlag(command, flag, a.openDecided, values)
-	}
-	register("agent", func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
-		return offerAgents(ctx, c, func(_ int, name string) string { return name })
-	})
-	register("agent-id", func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
-		return offerAgents(ctx, c, func(id int, _ string) string { return strconv.Itoa(id) })
-	})
+	a.completeFlag(command, "agent", a.openDecided, offerAgents(func(agent wire.Persona) string { return agent.Name }))
+	a.completeFlag(command, "agent-id", a.openDecided, offerAgents(func(agent wire.Persona) string { return strconv.Itoa(agent.ID) }))
 }
 
 // completeLibraryFlags offers what the library of this machine has. A flag that the command lacks is left out.
 func (a *app) completeLibraryFlags(command *cobra.Command) {
-	open := func(ctx context.Context) (*client.Session, error) {
-		return a.openLibrary(ctx, false)
-	}
-	a.completeFlag(command, "set", open, offerSets)
+	a.completeFlag(command, "set", a.openLibrary, offerSets)
 	if command.Flags().Lookup("source") != nil {
-		a.completeFlag(command, "source", open, offerSources)
+		a.completeFlag(command, "source", a.openLibrary, offerSources)
 	}
 	if command.Flags().Lookup("as") != nil {
 		a.fixed(command, "as", allSources)
@@ -98,8 +70,7 @@ func (a *app) completeLibraryFlags(command *cobra.Command) {
 }
 
 // allSources are those that documents can be said to come from.
-func allSources() []cobra.Completion {
-	var found []cobra.Completion
+func allSources() (found []cobra.Completion) {
 	for _, source := range wire.Sources() {
 		if isOffered(source.Value) {
 			found = append(found, cobra.CompletionWithDesc(source.Value, client.SourceDescription(source.Value)))
@@ -125,21 +96,19 @@ func (a *app) register(command *cobra.Command, flag string, complete cobra.Compl
 }
 
 // completeFlag offers what a server or library has; whatever fails, there is nothing to offer.
-func (a *app) completeFlag(command *cobra.Command, flag string, open func(context.Context) (*client.Session, error),
-	values offer) {
-	a.register(command, flag, func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a *app) completeFlag(command *cobra.Command, flag string, open opener, values offer) {
+	a.register(command, flag, func(_ *cobra.Command, _ []string, typed string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 		ctx := command.Context()
 		if ctx == nil {
 			ctx = context.Background() //nolint:contextcheck // the shell gives none
 		}
 		ctx, cancel := context.WithTimeout(ctx, completionTime)
 		defer cancel()
-		session, err := open(ctx)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer func() { _ = session.Close() }()
-		return values(ctx, session.Client, typed), cobra.ShellCompDirectiveNoFileComp
+		_ = a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
+			found = values(ctx, c, typed)
+			return nil
+		})
+		return found, cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
@@ -152,47 +121,36 @@ func (a *app) openDecided(ctx context.Context) (*client.Session, error) {
 	return a.open(ctx, choice)
 }
 
-func offerSources(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
-	var found []cobra.Completion
+func offerSources(ctx context.Context, c *client.Client, _ string) (found []cobra.Completion) {
 	for _, source := range listSources(ctx, c).values {
 		found = append(found, cobra.CompletionWithDesc(source, client.SourceDescription(source)))
 	}
 	return found
 }
 
-func offerAgents(ctx context.Context, c *client.Client, value func(id int, name string) string) []cobra.Completion {
-	personas, err := c.Personas(ctx)
-	if err != nil {
-		return nil
-	}
-	var found []cobra.Completion
-	for _, persona := range personas {
-		if persona.IsListed {
-			about := oneLine(persona.Name + ": " + persona.Description)
-			found = append(found, cobra.CompletionWithDesc(value(persona.ID, persona.Name), about))
+func offerAgents(value func(wire.Persona) string) offer {
+	return func(ctx context.Context, c *client.Client, _ string) (found []cobra.Completion) {
+		personas, _ := c.Personas(ctx)
+		for _, persona := range personas {
+			if persona.IsListed {
+				about := text.OneLine(persona.Name + ": " + persona.Description)
+				found = append(found, cobra.CompletionWithDesc(value(persona), about))
+			}
 		}
+		return found
 	}
-	return found
 }
 
-func offerSets(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
-	sets, err := c.DocumentSets(ctx)
-	if err != nil {
-		return nil
-	}
-	var found []cobra.Completion
+func offerSets(ctx context.Context, c *client.Client, _ string) (found []cobra.Completion) {
+	sets, _ := c.DocumentSets(ctx)
 	for _, set := range sets {
-		found = append(found, cobra.CompletionWithDesc(set.Name, oneLine(deref(set.Description))))
+		found = append(found, cobra.CompletionWithDesc(set.Name, text.OneLine(deref(set.Description))))
 	}
 	return found
 }
 
-func offerTags(ctx context.Context, c *client.Client, typed string) []cobra.Completion {
-	tags, err := c.ValidTags(ctx, typed, true, defaultTags)
-	if err != nil {
-		return nil
-	}
-	var found []cobra.Completion
+func offerTags(ctx context.Context, c *client.Client, typed string) (found []cobra.Completion) {
+	tags, _ := c.ValidTags(ctx, typed, true, defaultTags)
 	for _, tag := range tags {
 		found = append(found, cobra.CompletionWithDesc(tag.Key+"="+tag.Value, tag.Source))
 	}

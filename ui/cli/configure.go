@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"sync/atomic"
-
-	"github.com/spf13/cobra"
 
 	"quarry/client/wire"
 	"quarry/config"
@@ -23,18 +22,6 @@ const (
 	defaultProfile = "default"
 )
 
-func (a *app) configureCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "configure",
-		Short: "Set up a server or a library interactively",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			return a.configure(command.Context(), arguments)
-		},
-	}
-	return command
-}
-
 // dialogue asks a person at the terminal. Questions go to standard error, as they are no result.
 type dialogue struct {
 	app     *app
@@ -42,21 +29,15 @@ type dialogue struct {
 	waiting atomic.Bool // a question stands at the end of its line
 }
 
-func (a *app) configure(ctx context.Context, arguments []string) error {
-	switch {
-	case !a.io.InTTY || !a.io.ErrTTY || a.io.ReadSecret == nil:
+func (a *app) configure(ctx context.Context, _ []string) error {
+	if !a.io.InTTY || !a.io.ErrTTY || a.io.ReadSecret == nil {
 		return usage("Set ONYX_SERVER_URL and ONYX_PAT instead, or run it in a terminal.",
 			"configure asks questions and needs a terminal")
-	case len(arguments) > 0:
-		return usage("See: quarry configure --help", "%q: configure takes no arguments", arguments[0])
 	}
 	if err := a.mayChange(); err != nil {
 		return err
 	}
-	name := a.flags.profile
-	if name == "" {
-		name = defaultProfile
-	}
+	name := cmp.Or(a.flags.profile, defaultProfile)
 	if !regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString(name) {
 		return usage("Use small letters, digits, - and _.", "--profile %q is not a name", name)
 	}
@@ -72,7 +53,7 @@ func (a *app) configure(ctx context.Context, arguments []string) error {
 	a.say("  3  the bundled sample library, to look around")
 	choice, err := d.ask("Choose", "1", func(answer string) error {
 		if answer != "1" && answer != "2" && answer != "3" {
-			return errors.New("please type 1, 2 or 3")
+			return usage("Type 1, 2 or 3.", "%q is not one of the choices", answer)
 		}
 		return nil
 	})
@@ -96,14 +77,11 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 	if err != nil {
 		return err
 	}
-	address, known := a.flags.server, a.flags.server != ""
-	if !known {
-		address = defaultServer
-	}
+	address, known := cmp.Or(a.flags.server, defaultServer), a.flags.server != ""
 	for range configureTries {
 		var err error
 		if !known {
-			if address, err = d.ask("Address of the server", address, nil); err != nil {
+			if address, err = d.ask("Address of the server", address, func(string) error { return nil }); err != nil {
 				return err
 			}
 		}
@@ -164,23 +142,11 @@ func (d *dialogue) ask(question, preset string, check func(string) error) (strin
 			return "", d.over(err)
 		}
 		d.waiting.Store(false)
-		answer := strings.TrimSpace(line)
-		if answer == "" {
-			answer = preset
-		}
-		if check == nil {
+		answer := cmp.Or(strings.TrimSpace(line), preset)
+		if err = check(answer); err == nil {
 			return answer, nil
 		}
-		err = check(answer)
-		if err == nil {
-			return answer, nil
-		}
-		var failure *Failure
-		if errors.As(err, &failure) {
-			d.tell("", failure)
-		} else {
-			d.app.say("%v", err)
-		}
+		d.tell("", d.app.explain(err))
 	}
 	return "", usage("Run quarry configure again.", "no usable answer after %d tries", configureTries)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/text"
 )
 
 // ConnectionStep is one thing that a test of a connection looked at.
@@ -88,9 +90,8 @@ func Explain(err error, started time.Time) *Failure {
 // reach checks that something answers at a server's address.
 func reach(ctx context.Context, c *client.Client) error {
 	err := c.Root(ctx)
-	var reply *client.Error
-	if errors.As(err, &reply) && reply.Kind == client.Auth {
-		return &Failure{Code: ExitAuth, What: "something before the server blocks all requests: " + oneLine(reply.Error()),
+	if reply, ok := errors.AsType[*client.Error](err); ok && reply.Kind == client.Auth {
+		return &Failure{Code: ExitAuth, What: "something before the server blocks all requests: " + text.OneLine(reply.Error()),
 			Do: "Ask who runs the firewall or proxy before the server to let you through.", Err: err}
 	}
 	return err
@@ -113,14 +114,13 @@ func identity(ctx context.Context, c *client.Client) (*wire.Me, error) {
 // searches asks for nothing: a server that would search refuses the empty request, which costs no model call.
 func searches(ctx context.Context, c *client.Client) error {
 	_, err := c.Search(ctx, wire.SearchRequest{})
-	var reply *client.Error
-	if !errors.As(err, &reply) {
+	reply, ok := errors.AsType[*client.Error](err)
+	switch {
+	case !ok:
 		return err
-	}
-	switch reply.Status {
-	case 422:
+	case reply.Status == http.StatusUnprocessableEntity:
 		return nil
-	case 404:
+	case reply.Status == http.StatusNotFound:
 		return &Failure{Code: ExitNotAvailable, What: "this server has no search API", Err: err,
 			Do: "Check the address and the API prefix (often /api); an Onyx older than 3.0 cannot be searched."}
 	}

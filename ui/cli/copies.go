@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,11 +20,11 @@ const (
 
 // keepCopy stores what was not printed and returns the path; nil when nothing is to be kept or it cannot be. A full
 // disk must not cost the user the part that fits.
-func (a *app) keepCopy(kind, extension string, text []byte, private bool) *string {
+func (a *app) keepCopy(kind, extension string, whole []byte, private bool) *string {
 	if private || a.io.TempDir == "" {
 		return nil
 	}
-	path, err := writeCopy(a.io.TempDir, kind, extension, text)
+	path, err := writeCopy(a.io.TempDir, kind, extension, whole)
 	if err != nil {
 		a.note("no complete copy was kept: %v", err)
 		return nil
@@ -33,7 +32,7 @@ func (a *app) keepCopy(kind, extension string, text []byte, private bool) *strin
 	return &path
 }
 
-func writeCopy(dir, kind, extension string, text []byte) (path string, err error) {
+func writeCopy(dir, kind, extension string, whole []byte) (path string, err error) {
 	file, err := os.CreateTemp(dir, copyPrefix+kind+"-*"+copyMark+extension) // creates with mode 0600
 	if err != nil {
 		return "", fmt.Errorf("create a copy: %w", err)
@@ -46,7 +45,7 @@ func writeCopy(dir, kind, extension string, text []byte) (path string, err error
 			err = errors.Join(err, os.Remove(file.Name()))
 		}
 	}()
-	if _, err := file.Write(text); err != nil {
+	if _, err := file.Write(whole); err != nil {
 		return "", fmt.Errorf("write %s: %w", file.Name(), err)
 	}
 	return file.Name(), nil
@@ -64,18 +63,9 @@ func (a *app) forgetCopies() {
 		return
 	}
 	defer func() { _ = dir.Close() }()
-	for seen := 0; seen < copyLook; {
-		entries, err := dir.ReadDir(500)
-		for _, entry := range entries {
-			forgetCopy(filepath.Join(a.io.TempDir, entry.Name()), entry, a.now())
-		}
-		seen += len(entries)
-		if err != nil || len(entries) == 0 {
-			if err != nil && !errors.Is(err, io.EOF) {
-				return
-			}
-			break
-		}
+	entries, _ := dir.ReadDir(copyLook)
+	for _, entry := range entries {
+		forgetCopy(filepath.Join(a.io.TempDir, entry.Name()), entry, a.now())
 	}
 }
 

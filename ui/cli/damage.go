@@ -106,11 +106,11 @@ func damageFailure(found []jsonDamage) error {
 }
 
 // checkLibrary checks the library that a session works on. What is derived is repaired, unless nothing may be changed.
-func (a *app) checkLibrary(ctx context.Context, session *client.Session) (*jsonCheck, error) {
+func (a *app) checkLibrary(ctx context.Context, c *client.Client) (*jsonCheck, error) {
 	check := &jsonCheck{Found: []jsonDamage{}}
 	p := a.newProgress(verbChecked)
 	p.json = false // the answer is the JSON
-	done, err := session.Client.LibraryCheck(ctx, wire.CheckRequest{Repair: !a.program.ReadOnly},
+	done, err := c.LibraryCheck(ctx, wire.CheckRequest{Repair: !a.program.ReadOnly},
 		func(event wire.LibraryEvent) {
 			switch event.Type {
 			case wire.LibraryChecking:

@@ -46,7 +46,6 @@ func (a *app) explores(command *cobra.Command, words []string) bool {
 
 // explore opens the explorer. All that can be wrong before it draws is told as by any other command.
 func (a *app) explore(command *cobra.Command, words []string, options *searchOptions) error {
-	options.changed(command)
 	a.noteNearCommand(command, words)
 	where := a.request()
 	where.Terminal = true
@@ -126,7 +125,7 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 		add("tag", "tag", tag.Key+"="+tag.Value)
 	}
 	switch {
-	case options.daysGiven:
+	case options.given("days"):
 		add("days", "within", strconv.Itoa(options.days)+"d")
 	case request.TimeCutoff != nil:
 		add("since", "since", momentOf(options.since, request.TimeCutoff))

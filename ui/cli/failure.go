@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client"
+	"quarry/internal/text"
 )
 
 // Exit codes.
@@ -73,7 +74,7 @@ func (a *app) explain(err error) *Failure {
 	case errors.As(err, &reply):
 		return a.explainReply(err, reply)
 	case errors.As(err, &guided):
-		return &Failure{Code: guided.ExitCode(), What: oneLine(err.Error()), Do: guided.Remedy(), Err: err}
+		return &Failure{Code: guided.ExitCode(), What: text.OneLine(err.Error()), Do: guided.Remedy(), Err: err}
 	case errors.Is(err, context.Canceled):
 		return interruption()
 	case errors.Is(err, context.DeadlineExceeded):
@@ -94,9 +95,9 @@ func (a *app) explain(err error) *Failure {
 
 // explainReply tells what a server, or the way to it, answered.
 func (a *app) explainReply(err error, reply *client.Error) *Failure {
-	failure := &Failure{Code: exitCodeOf(reply), What: oneLine(err.Error()), Do: reply.Remedy(), Err: err}
+	failure := &Failure{Code: exitCodeOf(reply), What: text.OneLine(err.Error()), Do: reply.Remedy(), Err: err}
 	if a.program.Guest && reply.Reason != "" { // which route and status it was is of no use to them
-		failure.What = oneLine(reply.Reason)
+		failure.What = text.OneLine(reply.Reason)
 	}
 	switch {
 	case failure.Code == ExitTimeout && reply.Status == 0:
@@ -192,6 +193,3 @@ func friendlyDuration(d time.Duration) string {
 	}
 	return d.Round(time.Millisecond).String()
 }
-
-// oneLine folds line breaks, so that an error stays one line whatever a server wrote.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

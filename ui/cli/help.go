@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"strconv"
@@ -60,26 +61,18 @@ func parseExits(text string) (codes []int) {
 	return codes
 }
 
-// help prints a command's own help.
-func (a *app) help(command *cobra.Command) error {
-	return command.Help()
-}
-
 func (a *app) helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    "help [command]",
-		Short:  "Print the help of a command",
-		Hidden: true,
-		Args:   cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			found, rest, err := command.Root().Find(arguments)
-			if err != nil || len(rest) > 0 {
-				return usage("See: quarry --help", "there is no command %q", strings.Join(arguments, " "))
-			}
-			found.InitDefaultHelpFlag()
-			return found.Help()
-		},
-	}
+	var command *cobra.Command
+	command = a.newCommand("help [COMMAND]…", "Print the help of a command", func(_ context.Context, arguments []string) error {
+		found, rest, err := command.Root().Find(arguments)
+		if err != nil || len(rest) > 0 {
+			return usage("See: quarry --help", "unknown command %q", strings.Join(arguments, " "))
+		}
+		found.InitDefaultHelpFlag()
+		return found.Help()
+	})
+	command.Hidden = true
+	return command
 }
 
 func (a *app) helpText(command *cobra.Command) string {
@@ -88,18 +81,18 @@ func (a *app) helpText(command *cobra.Command) string {
 		path = sshHelp
 	}
 	entry := lookupHelp(path)
-	var text strings.Builder
-	fmt.Fprintf(&text, "%s\n\nUsage:\n  %s\n", command.Short, usageLine(command))
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", command.Short, usageLine(command))
 	section := func(title, body string) {
 		if body != "" {
-			fmt.Fprintf(&text, "\n%s:\n%s\n", title, indented(body))
+			fmt.Fprintf(&b, "\n%s:\n%s\n", title, indented(body))
 		}
 	}
 	for part := range strings.SplitSeq(entry.sections, "\n\n") {
 		if title, body, isTitle := strings.Cut(part, ":\n"); isTitle && !strings.Contains(title, "\n") {
 			section(title, body)
 		} else {
-			fmt.Fprintf(&text, "\n%s\n", indented(part))
+			fmt.Fprintf(&b, "\n%s\n", indented(part))
 		}
 	}
 	if command.HasAvailableSubCommands() {
@@ -118,7 +111,7 @@ func (a *app) helpText(command *cobra.Command) string {
 	if !command.HasParent() {
 		section("Contact", contacts(repository, securityContact))
 	}
-	return text.String()
+	return b.String()
 }
 
 // Where to report bugs and vulnerabilities. Nothing is printed while they are not set.
@@ -176,27 +169,17 @@ func exitCodeList(special []int) string {
 }
 
 func exitMeaning(code int) string {
-	switch code {
-	case ExitSuccess:
-		return "success, including a search without results"
-	case ExitGeneral:
-		return "any other failure"
-	case ExitUsage:
-		return "bad request or usage"
-	case ExitNotConfigured:
-		return "not configured"
-	case ExitAuth:
-		return "authentication failed, or the token lacks permission"
-	case ExitUnreachable:
-		return "server unreachable"
-	case ExitRateLimited:
-		return "rate limited"
-	case ExitTimeout:
-		return "timeout"
-	case ExitServer:
-		return "server error"
-	case ExitNotAvailable:
-		return "not found or not available: document, agent, library or route"
-	}
-	return "interrupted"
+	return map[int]string{
+		ExitSuccess:       "success, including a search without results",
+		ExitGeneral:       "any other failure",
+		ExitUsage:         "bad request or usage",
+		ExitNotConfigured: "not configured",
+		ExitAuth:          "authentication failed, or the token lacks permission",
+		ExitUnreachable:   "server unreachable",
+		ExitRateLimited:   "rate limited",
+		ExitTimeout:       "timeout",
+		ExitServer:        "server error",
+		ExitNotAvailable:  "not found or not available: document, agent, library or route",
+		ExitInterrupted:   "interrupted",
+	}[code]
 }

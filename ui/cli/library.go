@@ -28,42 +28,36 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 	if err := a.mayChange(); err != nil {
 		return err
 	}
-	a.tellOtherTarget("this changes")
-	ctx, cancel := a.deadline(ctx)
-	defer cancel()
-	host, err := a.program.Host()
-	if err != nil {
-		return err
+	a.noteOtherTarget("this changes")
+	open := func(ctx context.Context) (*client.Session, error) {
+		return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.library, create) })
 	}
-	session, err := host.OpenLibrary(ctx, a.flags.library, create)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = session.Close() }()
-	if err := host.MayWrite(a.flags.library); err != nil {
-		return err
-	}
-	p := a.newProgress(verb)
-	farewell := p.stopped
-	a.farewell.Store(&farewell)
-	done, err := change(ctx, session.Client, p.event)
-	if err != nil {
-		if p.began() || client.KindOf(err) == client.Canceled {
-			p.stopped()
+	return a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
+		if _, err := onHost(a, func(host Host) (any, error) { return nil, host.MayWrite(a.flags.library) }); err != nil {
+			return err
 		}
-		return err
-	}
-	var goes, label string
-	if verb == verbAdded {
-		goes, label = a.searchesGo()
-	}
-	if err := p.finish(done, label); err != nil {
-		return err
-	}
-	if goes != "" && !p.json && done.Added+done.Updated+done.Unchanged > 0 {
-		a.say("%s", goes)
-	}
-	return damageFailure(p.damage)
+		p := a.newProgress(verb)
+		farewell := p.stopped
+		a.farewell.Store(&farewell)
+		done, err := change(ctx, c, p.event)
+		if err != nil {
+			if p.began() || client.KindOf(err) == client.Canceled {
+				p.stopped()
+			}
+			return err
+		}
+		var goes, label string
+		if verb == verbAdded {
+			goes, label = a.searchesGo()
+		}
+		if err := p.finish(done, label); err != nil {
+			return err
+		}
+		if goes != "" && !p.json && done.Added+done.Updated+done.Unchanged > 0 {
+			a.say("%s", goes)
+		}
+		return damageFailure(p.damage)
+	})
 }
 
 // localOnly refuses flags that name another place than this machine's library.
@@ -84,8 +78,8 @@ func (a *app) mayChange() error {
 		Do: "Unset QUARRY_READONLY if this machine may be changed."}
 }
 
-// tellOtherTarget says so when a command works somewhere else than searches go.
-func (a *app) tellOtherTarget(does string) {
+// noteOtherTarget says so when a command works somewhere else than searches go.
+func (a *app) noteOtherTarget(does string) {
 	folder := a.libraryFolder()
 	choice, err := a.decideTarget(target.Request{Library: a.flags.library})
 	if err == nil && (choice.Kind == target.KindRemote || choice.Kind == target.KindSlack) {
@@ -136,24 +130,16 @@ func notEmpty(arguments []string) error {
 
 func (a *app) addCommand() *cobra.Command {
 	var as, set string
-	command := &cobra.Command{
-		Use:   "add PATH…",
-		Short: "Add files to the local library",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			paths, err := a.addPaths(arguments)
-			if err != nil {
-				return err
-			}
-			request := wire.AddRequest{Paths: paths, As: as, Set: set}
-			if as != "" {
-				if request.As, err = addableSource(as); err != nil {
-					return err
-				}
-			}
-			return a.addToLibrary(command.Context(), request)
-		},
-	}
+	command := a.newCommand("add PATH…", "Add files to the local library", func(ctx context.Context, arguments []string) error {
+		paths, err := a.addPaths(arguments)
+		if err == nil && as != "" {
+			as, err = addableSource(as)
+		}
+		if err != nil {
+			return err
+		}
+		return a.addToLibrary(ctx, wire.AddRequest{Paths: paths, As: as, Set: set})
+	})
 	command.Flags().StringVar(&as, "as", "", "the `SOURCE` that the documents come from, like slack (default: found out)")
 	command.Flags().StringVar(&set, "set", "", "put the documents into this document set (`NAME`)")
 	a.completeLibraryFlags(command)
@@ -172,8 +158,7 @@ func (a *app) addPaths(arguments []string) ([]string, error) {
 	for i, path := range paths {
 		if _, err := os.Lstat(path); err != nil {
 			reason := err
-			var detail *os.PathError
-			if errors.As(err, &detail) {
+			if detail, ok := errors.AsType[*os.PathError](err); ok {
 				reason = detail.Err
 			}
 			return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("cannot add %s: %v", arguments[i], reason),
@@ -214,48 +199,33 @@ func onlyFiles(paths []string) bool {
 
 func addableSource(as string) (string, error) {
 	value := sourceValue(as)
-	source, known := wire.LookupSource(value)
-	if known && !source.Internal {
-		return value, nil
-	}
 	var values []string
-	for _, other := range wire.Sources() {
-		if !other.Internal {
-			values = append(values, other.Value)
+	for _, source := range wire.Sources() {
+		if isOffered(source.Value) {
+			values = append(values, source.Value)
 		}
 	}
-	near := wire.Nearest(value, values)
-	values = slices.DeleteFunc(values, func(value string) bool { return !isOffered(value) })
-	slices.Sort(values)
-	do := "Choose one of " + strings.Join(values, ", ")
-	if near != "" {
-		do = fmt.Sprintf("Did you mean %q? %s", near, do)
+	if slices.Contains(values, value) {
+		return value, nil
 	}
-	return "", usage(do, "unknown source %q", as)
+	all := strings.Join(slices.Sorted(slices.Values(values)), ", ")
+	return "", usage(nearestOf(value, values, "Choose one of "+all), "unknown source %q", as)
 }
 
 func (a *app) removeCommand() *cobra.Command {
 	var set, source string
-	command := &cobra.Command{
-		Use:   "remove PATH|ID…",
-		Short: "Remove documents from the local library",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			if len(arguments) == 0 && set == "" && source == "" {
-				return usage("Give paths, document ids, --set NAME or --source SOURCE.", "nothing to remove")
-			}
-			if err := notEmpty(arguments); err != nil {
-				return err
-			}
-			return a.changeLibrary(command.Context(), verbRemoved, false,
-				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-					request := wire.RemoveRequest{
-						Refs: removeRefs(ctx, c, arguments), Source: sourceValue(source), Set: set,
-					}
-					return c.LibraryRemove(ctx, request, report)
-				})
-		},
-	}
+	command := a.newCommand("remove PATH|ID…", "Remove documents from the local library", func(ctx context.Context, arguments []string) error {
+		if len(arguments) == 0 && set == "" && source == "" {
+			return usage("Give paths, document ids, --set NAME or --source SOURCE.", "nothing to remove")
+		}
+		if err := notEmpty(arguments); err != nil {
+			return err
+		}
+		return a.changeLibrary(ctx, verbRemoved, false,
+			func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+				return c.LibraryRemove(ctx, wire.RemoveRequest{Refs: removeRefs(ctx, c, arguments), Source: sourceValue(source), Set: set}, report)
+			})
+	})
 	command.Flags().StringVar(&set, "set", "", "remove everything in this document set (`NAME`)")
 	command.Flags().StringVar(&source, "source", "", "remove everything of this source (`SOURCE`)")
 	a.completeLibraryFlags(command)
@@ -281,58 +251,47 @@ func isStoredID(ctx context.Context, c *client.Client, text string) bool {
 		return false
 	}
 	_, err := c.DocumentSize(ctx, text)
-	var failure *client.Error
-	return err == nil || errors.As(err, &failure) && failure.Code == wire.CodeDocumentDamaged
+	failure, ok := errors.AsType[*client.Error](err)
+	return err == nil || ok && failure.Code == wire.CodeDocumentDamaged
 }
 
-// isDocumentID tells an id, which begins with a scheme, from a path.
-func isDocumentID(text string) bool {
-	if _, err := os.Lstat(text); err == nil {
+// isDocumentID tells an id, which begins with a scheme, from a path. One letter is a drive.
+func isDocumentID(name string) bool {
+	if _, err := os.Lstat(name); err == nil {
 		return false
 	}
-	for i, r := range text {
-		switch {
-		case r == ':':
-			return i > 1 // one letter is a drive
-		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '+' || r == '-' || r == '.' || r == '_':
-		default:
-			return false
-		}
+	scheme, _, found := strings.Cut(name, ":")
+	isNoScheme := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+-._", r))
 	}
-	return false
+	return found && len(scheme) > 1 && !strings.ContainsFunc(scheme, isNoScheme)
 }
 
 func (a *app) syncCommand() *cobra.Command {
 	var watch, check bool
-	command := &cobra.Command{
-		Use:   "sync [PATH…]",
-		Short: "Update the local library from its files",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			paths, err := absolute(arguments)
-			if err != nil {
-				return err
+	command := a.newCommand("sync [PATH…]", "Update the local library from its files", func(ctx context.Context, arguments []string) error {
+		paths, err := absolute(arguments)
+		if err != nil {
+			return err
+		}
+		sync := func(verb string) error {
+			request := wire.SyncRequest{Paths: paths}
+			switch {
+			case verb == verbWatched:
+				request.Check = wire.CheckNone
+			case check:
+				request.Check = wire.CheckFull
 			}
-			ctx := command.Context()
-			sync := func(verb string) error {
-				return a.changeLibrary(ctx, verb, false,
-					func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-						request := wire.SyncRequest{Paths: paths}
-						switch {
-						case verb == verbWatched:
-							request.Check = wire.CheckNone
-						case check:
-							request.Check = wire.CheckFull
-						}
-						return c.LibrarySync(ctx, request, report)
-					})
-			}
-			if watch {
-				return a.syncForever(ctx, paths, sync)
-			}
-			return sync(verbSynced)
-		},
-	}
+			return a.changeLibrary(ctx, verb, false,
+				func(ctx context.Context, c *client.Client, report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+					return c.LibrarySync(ctx, request, report)
+				})
+		}
+		if watch {
+			return a.syncForever(ctx, paths, sync)
+		}
+		return sync(verbSynced)
+	})
 	command.Flags().BoolVar(&check, "check", false, "check all of a large library for damage, not only a part of it")
 	command.Flags().BoolVar(&watch, "watch", false, "stay, and take up changes as they are made")
 	return command

@@ -101,7 +101,7 @@ func TestAdd(t *testing.T) {
 	})
 	t.Run("error", func(t *testing.T) {
 		s.on("/library/add", stream(progressLine, `{"type":"error","error_code":"INTERNAL_ERROR","detail":"disk full"}`))
-		run(t, localDoors(s.URL), terminal{}, "add", notes).check(t, ExitServer).twoLines(t, "disk full", "2 files are stored")
+		run(t, localDoors(s.URL), terminal{}, "add", notes).check(t, ExitServer).twoLines(t, "disk full", "2 files stored")
 	})
 }
 

@@ -8,20 +8,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) manCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "man",
-		Short: "Print the manual page",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			if err := a.noArguments(arguments); err != nil {
-				return err
-			}
-			return a.printManual(command.Root())
-		},
-	}
-}
-
 // printManual prints the page of all commands. A command's own prose stays in its --help.
 func (a *app) printManual(root *cobra.Command) error {
 	entry := lookupHelp(root.CommandPath())

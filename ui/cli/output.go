@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
+	"strings"
+
+	"quarry/internal/text"
 )
 
 // schemaVersion counts the incompatible changes of the JSON that commands print. Keys are only ever added within one
@@ -13,11 +14,11 @@ const schemaVersion = 1
 
 // encodeJSON prints as Onyx's CLI does: two spaces, and <, > and & escaped.
 func encodeJSON(value any) ([]byte, error) {
-	text, err := json.MarshalIndent(value, "", "  ")
+	encoded, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
-	return append(text, '\n'), nil
+	return append(encoded, '\n'), nil
 }
 
 // cut says how much of an answer is kept.
@@ -63,15 +64,12 @@ func cutTo(a answer, limit int, note truncation) ([]byte, error) {
 		told.ContentTruncated = content >= 0
 		return a.encode(cut{shown: shown, content: content, note: &told})
 	}
-	text, err := largest(1, a.most(), limit, func(n int) ([]byte, error) { return render(n, -1) })
-	if text != nil || err != nil {
-		return text, err
+	best, err := largest(1, a.most(), limit, func(n int) ([]byte, error) { return render(n, -1) })
+	if best == nil && err == nil && a.most() > 0 {
+		best, err = largest(0, note.TotalBytes, limit, func(n int) ([]byte, error) { return render(1, n) })
 	}
-	if a.most() > 0 {
-		text, err = largest(0, note.TotalBytes, limit, func(n int) ([]byte, error) { return render(1, n) })
-		if text != nil || err != nil {
-			return text, err
-		}
+	if best != nil || err != nil {
+		return best, err
 	}
 	return render(0, -1)
 }
@@ -82,12 +80,12 @@ func largest(low, high, limit int, render func(int) ([]byte, error)) ([]byte, er
 	var best []byte
 	for low <= high {
 		middle := low + (high-low)/2
-		text, err := render(middle)
+		rendered, err := render(middle)
 		switch {
 		case err != nil:
 			return nil, err
-		case len(text) <= limit:
-			best, low = text, middle+1
+		case len(rendered) <= limit:
+			best, low = rendered, middle+1
 		default:
 			high = middle - 1
 		}
@@ -95,57 +93,63 @@ func largest(low, high, limit int, render func(int) ([]byte, error)) ([]byte, er
 	return best, nil
 }
 
-// printAnswer prints an answer, cut to the run's limit. kind names the copy's file; neverCut is --raw.
-func (a *app) printAnswer(kind string, value answer, private, neverCut bool) error {
-	text, err := value.encode(whole())
+// printAnswer prints an answer, cut to the run's limit. kind names the copy's file.
+func (a *app) printAnswer(kind string, value answer, private bool) error {
+	encoded, err := value.encode(whole())
 	if err != nil {
 		return err
 	}
-	limit := a.maxOutput()
-	if limit > 0 && len(text) > limit && !neverCut {
-		note := truncation{TotalBytes: len(text)}
-		note.FullResponsePath = a.keepCopy(kind, "json", text, private)
-		note.Hint = cutHint(note.FullResponsePath)
-		total := len(text)
-		if text, err = cutTo(value, limit, note); err != nil {
-			return err
-		}
-		a.tellCut(total, note.FullResponsePath)
-	}
-	return a.print(text)
+	return a.printCut(kind, "json", encoded, private, func(limit int, path *string) ([]byte, error) {
+		return cutTo(value, limit, truncation{TotalBytes: len(encoded), FullResponsePath: path, Hint: cutHint(path)})
+	})
 }
 
 // printPlain prints text that is no JSON, cut at a character's boundary.
-func (a *app) printPlain(kind, extension string, text []byte, private bool) error {
-	limit := a.maxOutput()
-	if limit > 0 && len(text) > limit {
-		path := a.keepCopy(kind, extension, text, private)
-		total := len(text)
-		text = clipBytes(text, limit)
-		a.tellCut(total, path)
-	}
-	return a.print(text)
+func (a *app) printPlain(kind, extension, plain string, private bool) error {
+	return a.printCut(kind, extension, []byte(plain), private, func(limit int, _ *string) ([]byte, error) {
+		return []byte(text.Clip(plain, limit)), nil
+	})
 }
 
 // printLines prints lines of which each is whole by itself, and drops lines from the end to fit.
-func (a *app) printLines(kind, extension string, lines [][]byte, private bool) error {
-	text := bytes.Join(lines, nil)
-	limit := a.maxOutput()
-	if limit > 0 && len(text) > limit {
-		path := a.keepCopy(kind, extension, text, private)
-		total, size, kept := len(text), 0, 0
-		for kept < len(lines) && size+len(lines[kept]) <= limit {
-			size += len(lines[kept])
-			kept++
-		}
-		text = bytes.Join(lines[:kept], nil)
-		a.tellCut(total, path)
-	}
-	return a.print(text)
+func (a *app) printLines(kind, extension, lines string, private bool) error {
+	return a.printCut(kind, extension, []byte(lines), private, func(limit int, _ *string) ([]byte, error) {
+		return []byte(lines[:strings.LastIndexByte(lines[:limit], '\n')+1]), nil
+	})
 }
 
-func (a *app) print(text []byte) error {
-	if _, err := a.out.Write(text); err != nil {
+// printCut prints output. Where that is larger than the run's limit, shorten makes what is printed; path is that of the
+// complete copy, nil for none.
+func (a *app) printCut(kind, extension string, whole []byte, private bool,
+	shorten func(limit int, path *string) ([]byte, error)) error {
+	limit := a.maxOutput()
+	if limit <= 0 || len(whole) <= limit {
+		return a.print(whole)
+	}
+	path := a.keepCopy(kind, extension, whole, private)
+	short, err := shorten(limit, path)
+	if err != nil {
+		return err
+	}
+	if path == nil {
+		a.say("response truncated (%d bytes total); --max-output 0 prints all of it", len(whole))
+	} else {
+		a.say("response truncated (%d bytes total); full response: %s", len(whole), *path)
+	}
+	return a.print(short)
+}
+
+// printJSON prints a value that is never cut.
+func (a *app) printJSON(value any) error {
+	encoded, err := encodeJSON(value)
+	if err != nil {
+		return err
+	}
+	return a.print(encoded)
+}
+
+func (a *app) print(output []byte) error {
+	if _, err := a.out.Write(output); err != nil {
 		return fmt.Errorf("print the answer: %w", err)
 	}
 	return nil
@@ -158,25 +162,6 @@ func cutHint(path *string) string {
 	return "The complete answer is in full_response_path; --max-output 0 prints all of it."
 }
 
-func (a *app) tellCut(total int, path *string) {
-	if path == nil {
-		a.say("response truncated (%d bytes total); --max-output 0 prints all of it", total)
-		return
-	}
-	a.say("response truncated (%d bytes total); full response: %s", total, *path)
-}
-
-// clipBytes keeps at most limit bytes and never half a character.
-func clipBytes(text []byte, limit int) []byte {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
-}
-
 // rows is a list that is printed as a JSON array. A cut drops rows; an array has no place to say so, which is why
 // standard error does.
 type rows[T any] []T
@@ -185,6 +170,8 @@ func (r rows[T]) most() int           { return len(r) }
 func (r rows[T]) count(shown int) int { return min(shown, len(r)) }
 
 func (r rows[T]) encode(c cut) ([]byte, error) {
-	kept := append([]T{}, r[:min(c.shown, len(r))]...)
-	return encodeJSON(kept)
+	return encodeJSON(firstOf(r, c.shown))
 }
+
+// firstOf returns a copy of the first items of a list; JSON shows one without items as [].
+func firstOf[T any](list []T, most int) []T { return append([]T{}, list[:min(most, len(list))]...) }

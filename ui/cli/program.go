@@ -107,40 +107,35 @@ type Host interface {
 	SaveProfile(ctx context.Context, profile config.NewProfile) (config.Saved, error)
 }
 
-// decideTarget returns where a request leads.
-func (a *app) decideTarget(request target.Request) (target.Choice, error) {
+// onHost calls a method of the host, once there is one.
+func onHost[T any](a *app, call func(Host) (T, error)) (result T, err error) {
 	host, err := a.program.Host()
 	if err != nil {
-		return target.Choice{}, err
+		return result, err
 	}
-	return host.Decide(request)
+	return call(host)
+}
+
+// decideTarget returns where a request leads.
+func (a *app) decideTarget(request target.Request) (target.Choice, error) {
+	return onHost(a, func(host Host) (target.Choice, error) { return host.Decide(request) })
 }
 
 // open connects to a target.
 func (a *app) open(ctx context.Context, choice target.Choice) (*client.Session, error) {
-	host, err := a.program.Host()
-	if err != nil {
-		return nil, err
-	}
-	return host.Open(ctx, choice)
+	return onHost(a, func(host Host) (*client.Session, error) { return host.Open(ctx, choice) })
 }
 
-// openLibrary opens the library of this machine, or that of --library.
-func (a *app) openLibrary(ctx context.Context, create bool) (*client.Session, error) {
-	host, err := a.program.Host()
-	if err != nil {
-		return nil, err
-	}
-	return host.OpenLibrary(ctx, a.flags.library, create)
+// openLibrary opens the library of this machine, or that of --library, if it exists.
+func (a *app) openLibrary(ctx context.Context) (*client.Session, error) {
+	return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.library, false) })
 }
 
-// administer opens the library of this machine, or that of --library, to look at what is arranged in it or to change it.
-func (a *app) administer(ctx context.Context, change bool) (*client.Session, error) {
-	host, err := a.program.Host()
-	if err != nil {
-		return nil, err
-	}
-	return host.Administer(ctx, a.flags.library, a.flags.tenant, change)
+// openAdmin opens the library of this machine, or that of --library, to look at what is arranged in it or to change it.
+func (a *app) openAdmin(ctx context.Context, change bool) (*client.Session, error) {
+	return onHost(a, func(host Host) (*client.Session, error) {
+		return host.Administer(ctx, a.flags.library, a.flags.tenant, change)
+	})
 }
 
 // libraryFolder returns the folder of the library that openLibrary opens.

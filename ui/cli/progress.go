@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 const (
@@ -104,28 +105,6 @@ type (
 		Bytes int64  `json:"bytes"`
 		Path  string `json:"path"`
 	}
-	jsonSkipped struct {
-		Type   string `json:"type"`
-		Path   string `json:"path"`
-		Reason string `json:"reason"`
-	}
-	jsonAssumed struct {
-		Type     string `json:"type"`
-		Path     string `json:"path"`
-		Encoding string `json:"encoding"`
-	}
-	jsonEmbedding struct {
-		Type    string `json:"type"`
-		Done    int    `json:"done"`
-		Total   int    `json:"total"`
-		Refused int    `json:"refused,omitempty"`
-		Reason  string `json:"reason,omitempty"`
-	}
-	jsonChecking struct {
-		Type  string `json:"type"`
-		Done  int    `json:"done"`
-		Total int    `json:"total"`
-	}
 	jsonStopped struct {
 		Type string `json:"type"`
 		Done int    `json:"done"`
@@ -144,33 +123,23 @@ type (
 )
 
 func (p *progress) line(event wire.LibraryEvent) {
-	var value any
 	switch event.Type {
 	case wire.LibraryProgress:
-		value = jsonProgress{event.Type, event.Done, event.Total, event.Bytes, event.Path}
-	case wire.LibrarySkipped:
-		value = jsonSkipped{event.Type, event.Path, event.Reason}
-	case wire.LibraryAssumed:
-		value = jsonAssumed{event.Type, event.Path, event.Encoding}
-	case wire.LibraryChecking:
-		value = jsonChecking{event.Type, event.Done, event.Total}
+		p.write(jsonProgress{event.Type, event.Done, event.Total, event.Bytes, event.Path})
 	case wire.LibraryDamaged, wire.LibraryRepaired:
-		value = p.app.damageOf(event, true)
-	case wire.LibraryEmbedding:
-		value = jsonEmbedding{event.Type, event.Done, event.Total, event.Refused, event.Reason}
-	default:
-		return
+		p.write(p.app.damageOf(event, true))
+	case wire.LibrarySkipped, wire.LibraryAssumed, wire.LibraryChecking, wire.LibraryEmbedding:
+		p.write(event)
 	}
-	p.write(value)
 }
 
 func (p *progress) write(value any) {
 	if p.err != nil {
 		return
 	}
-	text, err := json.Marshal(value)
+	line, err := json.Marshal(value)
 	if err == nil {
-		_, err = p.app.out.Write(append(text, '\n'))
+		_, err = p.app.out.Write(append(line, '\n'))
 	}
 	p.err = err
 }
@@ -194,53 +163,58 @@ func (p *progress) draw(event wire.LibraryEvent) {
 
 // counts is "120 of 456 files, 40 files/s, 12.3 MB", or after that "120 of 456 passages have vectors".
 func (p *progress) counts(now time.Time) string {
-	if p.vectors.Total > 0 {
-		return vectorsText(p.vectors)
+	at := p.current()
+	switch at.Type {
+	case wire.LibraryEmbedding:
+		return vectorsText(at)
+	case wire.LibraryChecking:
+		return fmt.Sprintf("%d of %d documents checked", at.Done, at.Total)
 	}
-	if p.last.Type == "" && p.checked.Type != "" {
-		return fmt.Sprintf("%d of %d documents checked", p.checked.Done, p.checked.Total)
-	}
-	files := fmt.Sprintf("%d files", p.last.Done)
-	if p.last.Total > 0 {
-		files = fmt.Sprintf("%d of %d files", p.last.Done, p.last.Total)
+	files := text.Count(at.Done, "file")
+	if at.Total > 0 {
+		files = fmt.Sprintf("%s of %s", text.Number(at.Done), text.Count(at.Total, "file"))
 	}
 	parts := []string{files}
 	if elapsed := now.Sub(p.started).Seconds(); elapsed >= 1 {
-		parts = append(parts, fmt.Sprintf("%.0f files/s", float64(p.last.Done)/elapsed))
+		parts = append(parts, fmt.Sprintf("%.0f files/s", float64(at.Done)/elapsed))
 	}
-	parts = append(parts, friendlyBytes(p.last.Bytes))
+	parts = append(parts, text.Size(at.Bytes))
 	if p.skipped > 0 {
-		parts = append(parts, fmt.Sprintf("%d skipped", p.skipped))
+		parts = append(parts, text.Number(p.skipped)+" skipped")
 	}
 	return strings.Join(parts, ", ")
 }
 
+// current returns the latest event of the stage that runs.
+func (p *progress) current() wire.LibraryEvent {
+	switch {
+	case p.vectors.Total > 0:
+		return p.vectors
+	case p.last.Type == "" && p.checked.Type != "":
+		return p.checked
+	}
+	return p.last
+}
+
 // vectorsText is "120 of 456 passages have vectors".
 func vectorsText(event wire.LibraryEvent) string {
-	return fmt.Sprintf("%d of %d passages have vectors", event.Done, event.Total)
+	return fmt.Sprintf("%s of %s have vectors", text.Number(event.Done), text.Count(event.Total, "passage"))
 }
 
 func (p *progress) barText(now time.Time) string {
 	const barWidth = 24
 	width := p.app.io.columns() - 1
-	text := p.counts(now)
-	at := p.last
-	if p.vectors.Total > 0 {
-		at = p.vectors
-	} else if p.last.Type == "" {
-		at = p.checked
-	}
-	if at.Total > 0 && width > barWidth+len(text)+4 {
+	line, at := p.counts(now), p.current()
+	if at.Total > 0 && width > barWidth+len(line)+4 {
 		filled := min(barWidth, barWidth*at.Done/at.Total)
-		bar := p.app.errs().Success.Render(strings.Repeat("█", filled)) +
-			p.app.errs().Muted.Render(strings.Repeat("░", barWidth-filled))
-		text = bar + " " + text
+		line = p.app.errs().Success.Render(strings.Repeat("█", filled)) +
+			p.app.errs().Muted.Render(strings.Repeat("░", barWidth-filled)) + " " + line
 	}
-	if room := width - ansi.StringWidth(text) - 2; room > 8 {
-		text += "  " + p.app.errs().Muted.Render(ansi.TruncateLeft(printable(at.Path),
-			max(0, ansi.StringWidth(printable(at.Path))-room+1), "…"))
+	if room := width - ansi.StringWidth(line) - 2; room > 8 {
+		path := printable(at.Path)
+		line += "  " + p.app.errs().Muted.Render(ansi.TruncateLeft(path, max(0, ansi.StringWidth(path)-room+1), "…"))
 	}
-	return ansi.Truncate(text, width, "…")
+	return ansi.Truncate(line, width, "…")
 }
 
 // clear takes the bar away.
@@ -265,18 +239,16 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 		return p.err
 	}
 	p.tellSkips()
-	p.tellAssumed()
+	p.tell("assumed encodings", p.guessed, p.assumed, assumedLine)
 	for _, line := range damageLines(p.damage) {
 		p.app.say("%s", line)
 	}
 	switch reason := p.vectors.Reason; {
 	case reason == "":
 	case p.vectors.Done+p.vectors.Refused >= p.vectors.Total:
-		p.app.say("%s; the model does not take the rest, which is found by words: %s.", vectorsText(p.vectors),
-			strings.TrimSuffix(reason, "."))
+		p.app.say("%s; the model does not take the rest, which is found by words: %s", vectorsText(p.vectors), sentence(reason))
 	default:
-		p.app.say("%s; the rest is found by words: %s. `quarry sync` goes on from there.", vectorsText(p.vectors),
-			strings.TrimSuffix(reason, "."))
+		p.app.say("%s; the rest is found by words: %s `quarry sync` goes on from there.", vectorsText(p.vectors), sentence(reason))
 	}
 	return p.app.print([]byte(doneText(done) + "\n"))
 }
@@ -300,9 +272,9 @@ func (p *progress) stopped() {
 	}
 	p.over = true
 	p.clear()
-	count, what := p.last.Stored, "stored and can be searched"
+	count, what := p.last.Stored, "stored"
 	if p.verb == verbRemoved {
-		count, what = p.last.Done, "out of the library"
+		count, what = p.last.Done, "removed"
 	}
 	if p.json {
 		p.write(jsonStopped{"stopped", count})
@@ -310,39 +282,38 @@ func (p *progress) stopped() {
 	switch {
 	case p.last.Done == 0:
 		p.app.say("Stopped before anything was %s.", p.verb)
-	case count == 1:
-		p.app.say("Stopped: 1 file is %s; the same command goes on from there.", what)
 	default:
-		p.app.say("Stopped: %d files are %s; the same command goes on from there.", count, what)
+		p.app.say("Stopped: %s %s; run the same command to continue.", text.Count(count, "file"), what)
 	}
 }
 
 // tellSkips says what was not read: kinds of files in one line, and the rest file by file. What is not read at all is
 // no news when the same folders are read again.
 func (p *progress) tellSkips() {
-	if text := kindsText(p.kinds); text != "" && p.verb != verbSynced && p.verb != verbWatched {
-		p.app.say("%s", text)
+	if kinds := kindsText(p.kinds); kinds != "" && p.verb != verbSynced && p.verb != verbWatched {
+		p.app.say("%s", kinds)
 	}
 	rest := p.skipped
 	for _, count := range p.kinds {
 		rest -= count
 	}
-	for _, skip := range p.skips {
-		p.app.say("skipped %s: %s", skip.Path, skip.Reason)
+	p.tell("skipped", rest, p.skips, skipLine)
+}
+
+// tell lists the first events of a kind, and how many more there are.
+func (p *progress) tell(what string, total int, events []wire.LibraryEvent, line func(wire.LibraryEvent) string) {
+	for _, event := range events {
+		p.app.say("%s", line(event))
 	}
-	if more := rest - len(p.skips); more > 0 {
-		p.app.say("and %d more skipped; --json lists all of them", more)
+	if more := total - len(events); more > 0 {
+		p.app.say("and %d more %s; --json lists all of them", more, what)
 	}
 }
 
-// tellAssumed lists files whose encoding was assumed.
-func (p *progress) tellAssumed() {
-	for _, event := range p.assumed {
-		p.app.say("assumed %s: %s", event.Encoding, event.Path)
-	}
-	if more := p.guessed - len(p.assumed); more > 0 {
-		p.app.say("and %d more assumed encodings; --json lists all of them", more)
-	}
+func skipLine(event wire.LibraryEvent) string { return "skipped " + event.Path + ": " + event.Reason }
+
+func assumedLine(event wire.LibraryEvent) string {
+	return "assumed " + event.Encoding + ": " + event.Path
 }
 
 // kindsText is "82 skipped: 60 .svg, 22 .png — quarry does not read them", the most frequent first.
@@ -369,43 +340,18 @@ func kindsText(kinds map[string]int) string {
 	return fmt.Sprintf("%d skipped: %s — quarry does not read them", total, strings.Join(parts, ", "))
 }
 
-// doneText is "Added 3 documents, updated 1, removed 2, 5 unchanged, 1 file skipped."
+// doneText is "Documents: 3 added, 1 updated, 5 unchanged. 1 file skipped."
 func doneText(done wire.LibraryEvent) string {
-	parts := []string{}
-	add := func(count int, format string) {
+	var parts []string
+	for i, count := range []int{done.Added, done.Updated, done.Removed, done.Unchanged, done.Repaired, done.Damaged} {
 		if count > 0 {
-			parts = append(parts, fmt.Sprintf(format, count))
+			what := []string{"added", "updated", "removed", "unchanged", "repaired", "damaged"}[i]
+			parts = append(parts, text.Number(count)+" "+what)
 		}
 	}
-	add(done.Added, "%d added")
-	add(done.Updated, "%d updated")
-	add(done.Removed, "%d removed")
-	add(done.Unchanged, "%d unchanged")
-	add(done.Repaired, "%d repaired")
-	add(done.Damaged, "%d damaged")
-	if len(parts) == 0 {
-		parts = append(parts, "nothing changed")
+	line := "Documents: " + cmp.Or(strings.Join(parts, ", "), "nothing changed") + "."
+	if done.Skipped > 0 {
+		line += " " + text.Count(done.Skipped, "file") + " skipped."
 	}
-	text := "Documents: " + strings.Join(parts, ", ") + "."
-	if done.Skipped == 1 {
-		text += " 1 file skipped."
-	} else if done.Skipped > 1 {
-		text += fmt.Sprintf(" %d files skipped.", done.Skipped)
-	}
-	return text
-}
-
-// friendlyBytes writes a size with three digits at most.
-func friendlyBytes(size int64) string {
-	const unit = 1000
-	if size < unit {
-		return fmt.Sprintf("%d B", size)
-	}
-	value, names := float64(size)/unit, "kMGTPE"
-	at := 0
-	for value >= unit && at < len(names)-1 {
-		value /= unit
-		at++
-	}
-	return fmt.Sprintf("%.1f %cB", value, names[at])
+	return line
 }

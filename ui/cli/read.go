@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
 )
@@ -21,26 +23,20 @@ const (
 )
 
 type readOptions struct {
-	around      int
-	aroundGiven bool
-	from        string
+	around int
+	from   string
 }
 
 func (a *app) readCommand() *cobra.Command {
-	options := &readOptions{}
-	command := &cobra.Command{
-		Use:   "read <ref>",
-		Short: "Print a passage or a whole document",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			options.aroundGiven = command.Flags().Changed("around")
-			return a.read(command.Context(), arguments, options)
-		},
-	}
+	options := readOptions{}
+	command := a.targetCommand("read REF", "Print a passage or a whole document",
+		func(ctx context.Context, choice target.Choice, arguments []string) error {
+			return a.read(ctx, choice, arguments[0], options)
+		})
 	command.Flags().IntVar(&options.around, "around", 0,
 		"add this many pieces (`K`) before and after the passage, at most 99")
 	command.Flags().StringVar(&options.from, "from", "",
-		"take the reference from a saved search: a JSON `FILE`, or - for standard input; <ref> is then a citation number")
+		"take the reference from a saved search: a JSON `FILE`, or - for standard input; REF is then a citation number")
 	return command
 }
 
@@ -52,74 +48,52 @@ type reading struct {
 	searched []string
 }
 
-func (a *app) read(ctx context.Context, arguments []string, options *readOptions) error {
-	choice, err := a.decide()
-	if err != nil {
-		return err
+func (a *app) read(ctx context.Context, choice target.Choice, ref string, options readOptions) (err error) {
+	if options.around < 0 || options.around > maxAround {
+		return usage("Give a number from 0 to 99; without a passage's number the whole document is printed.",
+			"--around %d is out of range", options.around)
 	}
-	ref, origin, err := a.readRef(arguments, options)
-	if err != nil {
-		return err
-	}
-	if origin != "" && origin != choice.Profile && !a.request().Explicit() {
-		// Found beside the target: it is read where it was found, if that has a name.
-		if there, err := a.decideTarget(target.Request{Profile: origin}); err == nil {
-			choice = there
+	if options.from != "" {
+		origin := ""
+		if ref, origin, err = a.refFrom(options.from, ref); err != nil {
+			return err
+		}
+		if origin != "" && origin != choice.Profile && !a.request().Explicit() {
+			// Found beside the target: it is read where it was found, if that has a name.
+			if there, err := a.decideTarget(target.Request{Profile: origin}); err == nil {
+				choice = there
+			}
 		}
 	}
 	if choice.Kind == target.KindSlack {
 		return &Failure{Code: ExitNotAvailable, What: "Slack's search gives no more of a conversation than the message that it finds",
 			Do: "Open the link of the result, which leads into the conversation."}
 	}
-	ctx, cancel := a.deadline(ctx)
-	defer cancel()
-	session, err := a.open(ctx, choice)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = session.Close() }()
-	stop := a.busy("Reading…")
-	found, err := fetchReading(ctx, session.Client, ref, options)
-	stop()
-	if err != nil {
-		return err
-	}
-	found.searched = []string{choice.Profile}
-	if lost := found.damaged(); lost > 0 {
-		a.note("the document is damaged: %s of it cannot be read", pieces(lost))
-	}
-	defer a.forgetCopies()
-	if a.flags.json {
-		return a.printAnswer("read", found, a.private(), false)
-	}
-	if a.io.OutTTY {
-		return a.print([]byte(a.readingText(found)))
-	}
-	return a.printPlain("read", "md", []byte(found.markdown()), a.private())
-}
-
-// readRef finds what to read, and for a saved search where it was found.
-func (a *app) readRef(arguments []string, options *readOptions) (ref, origin string, err error) {
-	if options.around < 0 || options.around > maxAround {
-		return "", "", usage("Give a number from 0 to 99; without a passage's number the whole document is printed.",
-			"--around %d is out of range", options.around)
-	}
-	const do = `Give one "ref" of a search result, in quotes, or a citation number with --from FILE.`
-	if len(arguments) != 1 {
-		return "", "", usage(do, "read takes one reference, not %d", len(arguments))
-	}
-	if strings.TrimSpace(arguments[0]) == "" {
-		return "", "", usage(do, "the reference is empty")
-	}
-	if options.from == "" {
-		return arguments[0], "", nil
-	}
-	return a.refFrom(options.from, arguments[0])
+	return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
+		stop := a.busy("Reading…")
+		found, err := fetchReading(ctx, c, ref, options)
+		stop()
+		if err != nil {
+			return err
+		}
+		found.searched = []string{choice.Profile}
+		if lost := found.damaged(); lost > 0 {
+			a.note("the document is damaged: %s of it cannot be read", text.Count(lost, "piece"))
+		}
+		defer a.forgetCopies()
+		switch {
+		case a.flags.json:
+			return a.printAnswer("read", found, a.private())
+		case a.io.OutTTY:
+			return a.print([]byte(a.readingText(found)))
+		}
+		return a.printPlain("read", "md", found.markdown(), a.private())
+	})
 }
 
 // fetchReading gets the passage that a ref names, or the whole document. An id that exists whole wins over the reading
 // of its end as a passage's number.
-func fetchReading(ctx context.Context, c *client.Client, ref string, options *readOptions) (*reading, error) {
+func fetchReading(ctx context.Context, c *client.Client, ref string, options readOptions) (*reading, error) {
 	id, chunk, passage := client.SplitRef(ref)
 	if passage {
 		_, err := c.Chunks(ctx, ref, 0, 0)
@@ -134,7 +108,7 @@ func fetchReading(ctx context.Context, c *client.Client, ref string, options *re
 	if err != nil {
 		return nil, err
 	}
-	if options.aroundGiven && options.around > 0 {
+	if options.around > 0 {
 		return nil, usage("Leave --around out to read the whole document, or end the reference with #number.",
 			"--around needs a passage, and %q names a document", ref)
 	}
@@ -148,16 +122,9 @@ func fetchPassage(ctx context.Context, c *client.Client, id string, chunk, aroun
 	}
 	if len(found.Chunks) == 0 {
 		return nil, &Failure{Code: ExitNotAvailable, Do: "Search again to get a fresh reference.",
-			What: fmt.Sprintf("the document has %s, none with the number %d", pieces(found.Document.ChunkCount), chunk)}
+			What: fmt.Sprintf("the document has %s, none with the number %d", text.Count(found.Document.ChunkCount, "piece"), chunk)}
 	}
 	return &reading{document: found.Document, chunks: found.Chunks}, nil
-}
-
-func pieces(count int) string {
-	if count == 1 {
-		return "1 piece"
-	}
-	return fmt.Sprintf("%d pieces", count)
 }
 
 // wholeDocument fetches what the first request left.
@@ -205,9 +172,9 @@ func (r *reading) most() int           { return len(r.chunks) }
 func (r *reading) count(shown int) int { return min(shown, len(r.chunks)) }
 
 func (r *reading) encode(c cut) ([]byte, error) {
-	kept := append([]wire.Chunk{}, r.chunks[:min(c.shown, len(r.chunks))]...)
+	kept := firstOf(r.chunks, c.shown)
 	if c.content >= 0 && len(kept) > 0 {
-		kept[0].Content = string(clipBytes([]byte(kept[0].Content), c.content))
+		kept[0].Content = text.Clip(kept[0].Content, c.content)
 	}
 	document := r.document
 	if c.note != nil && len(kept) < len(r.chunks) {
@@ -237,7 +204,7 @@ func (r *reading) about() string {
 		parts = append(parts, passage.Day(*r.document.UpdatedAt))
 	}
 	if len(r.document.Authors) > 0 {
-		parts = append(parts, oneLine(strings.Join(r.document.Authors, ", ")))
+		parts = append(parts, text.OneLine(strings.Join(r.document.Authors, ", ")))
 	}
 	if !r.whole && len(r.chunks) > 0 {
 		first, last := r.chunks[0].ChunkInd+1, r.chunks[len(r.chunks)-1].ChunkInd+1
@@ -251,51 +218,48 @@ func (r *reading) about() string {
 }
 
 func (r *reading) title() string {
-	if title := oneLine(r.document.Title); title != "" {
-		return title
-	}
-	return oneLine(r.document.ID)
+	return cmp.Or(text.OneLine(r.document.Title), text.OneLine(r.document.ID))
 }
 
 func (r *reading) body() string {
-	var text strings.Builder
+	var b strings.Builder
 	for i, chunk := range r.chunks {
 		if i > 0 {
-			text.WriteString("\n\n")
+			b.WriteString("\n\n")
 		}
-		text.WriteString(strings.Trim(chunk.Text(), "\n"))
+		b.WriteString(strings.Trim(chunk.Text(), "\n"))
 	}
-	return text.String() + "\n"
+	return b.String() + "\n"
 }
 
 func (r *reading) markdown() string {
-	var text strings.Builder
-	fmt.Fprintf(&text, "# %s\n\n", r.title())
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n", r.title())
 	if about := r.about(); about != "" {
-		fmt.Fprintf(&text, "%s\n", about)
+		fmt.Fprintf(&b, "%s\n", about)
 	}
 	if link := deref(r.document.Link); link != "" {
-		fmt.Fprintf(&text, "<%s>\n", oneLine(link))
+		fmt.Fprintf(&b, "<%s>\n", text.OneLine(link))
 	}
-	if text.Len() > len(r.title())+len("# \n\n") {
-		text.WriteString("\n")
+	if b.Len() > len(r.title())+len("# \n\n") {
+		b.WriteString("\n")
 	}
-	return text.String() + r.body()
+	return b.String() + r.body()
 }
 
 // readingText is markdown for a person: the same text, wrapped, under a styled head.
 func (a *app) readingText(r *reading) string {
 	width := max(10, min(a.io.columns(), widestText))
-	var text strings.Builder
-	text.WriteString(a.style.Title.Render(ansi.Truncate(r.title(), width, "…")) + "\n")
+	var b strings.Builder
+	b.WriteString(a.style.Title.Render(ansi.Truncate(r.title(), width, "…")) + "\n")
 	if about := r.about(); about != "" {
-		text.WriteString(a.style.Muted.Render(ansi.Truncate(about, width, "…")) + "\n")
+		b.WriteString(a.style.Muted.Render(ansi.Truncate(about, width, "…")) + "\n")
 	}
 	if link := deref(r.document.Link); link != "" {
-		text.WriteString(a.style.Muted.Render(oneLine(link)) + "\n")
+		b.WriteString(a.style.Muted.Render(text.OneLine(link)) + "\n")
 	}
-	text.WriteString("\n" + wrappedProse(strings.ReplaceAll(r.body(), "\t", "    "), width))
-	return text.String()
+	b.WriteString("\n" + wrappedProse(strings.ReplaceAll(r.body(), "\t", "    "), width))
+	return b.String()
 }
 
 // wrappedProse wraps Markdown but for what loses its meaning with other line breaks: code and the rows of tables.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -47,11 +48,8 @@ func (a *app) refFrom(path, citationText string) (ref, origin string, err error)
 		if result.CitationID == nil || *result.CitationID != number {
 			continue
 		}
-		switch {
-		case result.Ref != "":
-			return result.Ref, result.Origin, nil
-		case result.DocumentID != "":
-			return result.DocumentID, result.Origin, nil
+		if ref := cmp.Or(result.Ref, result.DocumentID); ref != "" {
+			return ref, result.Origin, nil
 		}
 		return "", "", withoutID(result)
 	}
@@ -60,12 +58,8 @@ func (a *app) refFrom(path, citationText string) (ref, origin string, err error)
 
 // withoutID explains a result of a server that gives no document ids.
 func withoutID(result savedResult) error {
-	link := deref(result.URL)
-	if link == "" {
-		link = deref(result.Link)
-	}
 	do := "Search on a server that names documents, or ask for more content with --limit."
-	if link != "" {
+	if link := cmp.Or(deref(result.URL), deref(result.Link)); link != "" {
 		do = "Open it instead: " + link
 	}
 	return &Failure{Code: ExitNotAvailable, Do: do,

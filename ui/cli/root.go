@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/config"
 	"quarry/ui/target"
 )
 
@@ -45,11 +47,11 @@ func (a *app) root() *cobra.Command {
 		RunE: func(command *cobra.Command, arguments []string) error {
 			switch {
 			case version:
-				return a.printVersion(command.Context())
+				return a.printVersion(command.Context(), nil)
 			case a.explores(command, arguments):
 				return a.explore(command, arguments, options)
 			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !filtered(command):
-				return a.help(command)
+				return command.Help()
 			case len(arguments) == 0:
 				return a.search(command.Context(), nil, options)
 			}
@@ -70,10 +72,15 @@ func (a *app) root() *cobra.Command {
 		a.command = command
 		return flagFailure(command, err)
 	})
-	root.AddCommand(a.searchCommand(), a.askCommand(), a.readCommand(), a.sourcesCommand(), a.agentsCommand(),
-		a.documentSetsCommand(), a.tagsCommand(), a.addCommand(), a.removeCommand(), a.syncCommand(),
-		a.statusCommand(), a.serveCommand(), a.adminCommand(), a.configureCommand(), a.validateCommand(),
-		a.versionCommand(), a.completionCommand(), a.manCommand())
+	root.AddCommand(a.searchCommand(), a.askCommand(), a.readCommand(),
+		a.listing("sources", "List the sources that can be searched", a.printSources),
+		a.listing("agents", "List the agents that can be used", a.printAgents),
+		a.listing("document-sets", "List the document sets that can be searched", a.printSets), a.tagsCommand(),
+		a.addCommand(), a.removeCommand(), a.syncCommand(), a.statusCommand(), a.serveCommand(), a.adminCommand(),
+		a.newCommand("configure", "Set up a server or a library interactively", a.configure),
+		a.newCommand("validate-config", "Test the configuration and the connection", a.validate),
+		a.newCommand("version", "Print the versions of client and server", a.printVersion), a.completionCommand(),
+		a.newCommand("man", "Print the manual page", func(context.Context, []string) error { return a.printManual(root) }))
 	root.SetHelpCommand(a.helpCommand())
 	root.SetHelpFunc(func(command *cobra.Command, _ []string) {
 		_ = a.print([]byte(a.helpText(command))) // a closed pipe is all that can fail
@@ -108,11 +115,7 @@ func filtered(root *cobra.Command) bool {
 
 // hideFlags keeps flags working without listing them.
 func hideFlags(flags *pflag.FlagSet, shown ...string) {
-	keep := map[string]bool{}
-	for _, name := range shown {
-		keep[name] = true
-	}
-	flags.VisitAll(func(flag *pflag.Flag) { flag.Hidden = !keep[flag.Name] })
+	flags.VisitAll(func(flag *pflag.Flag) { flag.Hidden = !slices.Contains(shown, flag.Name) })
 }
 
 // begin runs before every command, when its flags are known.
@@ -125,51 +128,38 @@ func (a *app) begin(command *cobra.Command) error {
 	if command.Flags().Changed("max-output") && a.flags.maxOutput < 0 {
 		return usage("Give a number of bytes, or 0 for no limit.", "--max-output must not be negative")
 	}
-	if err := a.refuseToGuest(command); err != nil {
-		return err
+	for _, check := range []func(*cobra.Command) error{a.refuseToGuest, emptyFlag, oneTarget} {
+		if err := check(command); err != nil {
+			return err
+		}
 	}
-	if err := emptyFlag(command); err != nil {
-		return err
-	}
-	if err := a.oneTarget(command); err != nil {
-		return err
-	}
-	a.tellWarnings(command)
+	a.noteWarnings(command)
 	return nil
 }
 
 // flagFailure says what is wrong with a flag in words of the command line, not in those of the library that reads it.
 func flagFailure(command *cobra.Command, err error) error {
 	do := "See: " + command.CommandPath() + " --help"
-	var unknown *pflag.NotExistError
-	var invalid *pflag.InvalidValueError
-	switch {
-	case errors.As(err, &invalid):
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		flag := invalid.GetFlag()
-		expected := "Give " + flagValue(flag.Value.Type()) + "."
-		return usage(expected+" "+do, "--%s %q is not %s", flag.Name, invalid.GetValue(), flagValue(flag.Value.Type()))
-	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		expected := flagValue(flag.Value.Type())
+		return usage("Give "+expected+". "+do, "--%s %q is not %s", flag.Name, invalid.GetValue(), expected)
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		command.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 		if near := wire.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 			do = fmt.Sprintf("Did you mean --%s? %s", near, do)
 		}
-		return usage(do, "there is no flag --%s", unknown.GetSpecifiedName())
+		return usage(do, "unknown flag --%s", unknown.GetSpecifiedName())
 	}
 	return usage(do, "%s", err)
 }
 
 // flagValue names what a flag of a type takes.
 func flagValue(kind string) string {
-	switch kind {
-	case "int":
-		return "a whole number"
-	case "duration":
-		return "a duration like 30s or 10m"
-	case "bool":
-		return "true or false"
-	}
-	return "a value that it takes"
+	names := map[string]string{"int": "a whole number", "duration": "a duration like 30s or 10m", "bool": "true or false"}
+	return cmp.Or(names[kind], "a valid value")
 }
 
 // emptyFlag refuses a flag with an empty value: a variable that is not set, more often than not, and what it should
@@ -195,7 +185,7 @@ func emptyFlag(command *cobra.Command) (err error) {
 }
 
 // oneTarget refuses flags that name different places. configure asks for the server of a profile and may get both.
-func (a *app) oneTarget(command *cobra.Command) error {
+func oneTarget(command *cobra.Command) error {
 	var given []string
 	for _, name := range []string{"server", "library", "profile", "sample"} {
 		if flag := command.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() != "false" {
@@ -208,18 +198,20 @@ func (a *app) oneTarget(command *cobra.Command) error {
 	return usage("Give only one of them.", "%s exclude each other", strings.Join(given, " and "))
 }
 
-// tellWarnings tells what is wrong with the configuration, though not so wrong that nothing works. Commands that do not
+// noteWarnings tells what is wrong with the configuration, though not so wrong that nothing works. Commands that do not
 // look at it say nothing about it.
-func (a *app) tellWarnings(command *cobra.Command) {
+func (a *app) noteWarnings(command *cobra.Command) {
 	if command.Name() == "help" || command.Name() == "completion" || strings.HasPrefix(command.Name(), "__") ||
 		a.program.Guest {
 		return
 	}
-	host, err := a.program.Host()
-	if err != nil {
-		return // whoever needs the configuration says what is wrong with it
+	if host, err := a.program.Host(); err == nil { // whoever needs the configuration says what is wrong with it
+		a.noteAll(host.Warnings())
 	}
-	for _, warning := range host.Warnings() {
+}
+
+func (a *app) noteAll(warnings []config.Warning) {
+	for _, warning := range warnings {
 		a.note("%s; %s", warning.Text, warning.Remedy)
 	}
 }
@@ -227,9 +219,7 @@ func (a *app) tellWarnings(command *cobra.Command) {
 // chosen finds the target.
 func (a *app) chosen(where target.Request) (target.Choice, error) {
 	choice, err := a.decideTarget(where)
-	for _, warning := range choice.Warnings {
-		a.note("%s; %s", warning.Text, warning.Remedy)
-	}
+	a.noteAll(choice.Warnings)
 	return choice, err
 }
 

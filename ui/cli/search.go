@@ -11,7 +11,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"quarry/client"
 	"quarry/client/wire"
 )
 
@@ -23,18 +25,17 @@ type searchOptions struct {
 	sources, sets, tags []string
 	also                []string
 	days                int
-	daysGiven           bool
 	since, until        string
 	agentID             int
-	agentIDGiven        bool
 	agent               string
 	noExpansion         bool
 	noSelection         bool
 	limit               int
-	limitGiven          bool
 	history             string
 	raw, explain        bool
 	format              string
+
+	given func(flag string) bool // tells numbers that were written from those that were not; zero may be one
 }
 
 // The formats of search.
@@ -52,33 +53,28 @@ func searchFormats() []string {
 
 func (a *app) searchCommand() *cobra.Command {
 	options := &searchOptions{}
-	command := &cobra.Command{
-		Use:   "search <query> [<query> <query>]",
-		Short: "Search and print ranked, cited passages",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			arguments = a.oneQuestion(arguments)
-			if len(arguments) > 1 && !slices.Contains(arguments, "-") && !strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
-				a.note("each argument is searched on its own; quote the words to search for them together: %q",
-					strings.Join(arguments, " "))
-			}
-			return a.search(command.Context(), arguments, options)
-		},
-	}
+	command := a.newCommand("search QUERY…", "Search and print ranked, cited passages", func(ctx context.Context, arguments []string) error {
+		arguments = a.oneQuestion(arguments)
+		if len(arguments) > 1 && !slices.Contains(arguments, "-") && !strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
+			a.note("each argument is searched on its own; quote the words to search for them together: %q",
+				strings.Join(arguments, " "))
+		}
+		return a.search(ctx, arguments, options)
+	})
 	a.searchFlags(command, options)
 	return command
 }
 
 func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags := command.Flags()
+	options.given = flags.Changed
 	flags.StringSliceVar(&options.sources, "source", nil, "only these `sources`, separated by commas, like slack,github")
 	flags.StringSliceVar(&options.also, "also", nil,
 		"search these profiles, too, in one go (`NAMES`, separated by commas; local is this machine)")
 	flags.IntVar(&options.days, "days", 0, "only what was updated in the last `N` days, 1 to 36500")
 	flags.StringVar(&options.since, "since", "", "only what was updated on this `DATE` or later, like 2026-01-31")
 	flags.StringVar(&options.until, "until", "", "only what was updated on this `DATE` or earlier")
-	flags.IntVar(&options.agentID, "agent-id", 0, "search as the agent with this number (`N`)")
-	flags.StringVar(&options.agent, "agent", "", "search as the agent of this `NAME`")
+	agentFlags(flags, options, "search as")
 	flags.StringArrayVar(&options.sets, "document-set", nil, "only this document set (`NAME`); repeatable")
 	flags.StringArrayVar(&options.tags, "tag", nil, "only documents with this tag (`key=value`); repeatable")
 	flags.BoolVar(&options.noExpansion, "no-query-expansion", false, "search for the words as they are (faster)")
@@ -93,17 +89,14 @@ func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	a.completeSearchFlags(command)
 }
 
-// changed notes which numbers were written, because zero may be one of them.
-func (o *searchOptions) changed(command *cobra.Command) {
-	flags := command.Flags()
-	o.daysGiven = flags.Changed("days")
-	o.agentIDGiven = flags.Changed("agent-id")
-	o.limitGiven = flags.Changed("limit")
+// agentFlags choose an agent.
+func agentFlags(flags *pflag.FlagSet, options *searchOptions, does string) {
+	flags.IntVar(&options.agentID, "agent-id", 0, does+" the agent with this number (`N`)")
+	flags.StringVar(&options.agent, "agent", "", does+" the agent of this `NAME`")
 }
 
 // search runs queries and prints what came back.
 func (a *app) search(ctx context.Context, queries []string, options *searchOptions) error {
-	options.changed(a.command)
 	choice, err := a.decideOn(a.together(a.request(), options))
 	if err != nil {
 		return err
@@ -119,23 +112,18 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 	if err != nil {
 		return err
 	}
-	ctx, cancel := a.deadline(ctx)
-	defer cancel()
-	session, err := a.open(ctx, choice)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = session.Close() }()
-	checks, err := a.checkFilters(ctx, session.Client, plan, choice)
-	if err != nil {
-		return err
-	}
-	stop := a.busy("Searching…")
-	outcomes := runSearches(ctx, session.Client, plan, options.raw)
-	stop()
-	checks.annotate(ctx, outcomes)
-	defer a.forgetCopies()
-	return a.printSearch(outcomes, format, options, choice)
+	return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
+		checks, err := a.checkFilters(ctx, c, plan, choice)
+		if err != nil {
+			return err
+		}
+		stop := a.busy("Searching…")
+		outcomes := runSearches(ctx, c, plan, options.raw)
+		stop()
+		checks.annotate(ctx, outcomes)
+		defer a.forgetCopies()
+		return a.printSearch(outcomes, format, options, choice)
+	})
 }
 
 // searchFormat decides what is printed.
@@ -153,16 +141,11 @@ func (a *app) searchFormat(options *searchOptions) (string, error) {
 	case format == "":
 		return formatJSON, nil
 	}
-	for _, known := range searchFormats() {
-		if format == known {
-			return format, nil
-		}
+	if slices.Contains(searchFormats(), format) {
+		return format, nil
 	}
 	do := "Choose one of " + strings.Join(searchFormats(), ", ") + "."
-	if near := wire.Nearest(format, searchFormats()); near != "" {
-		do = fmt.Sprintf("Did you mean %s? %s", near, do)
-	}
-	return "", usage(do, "unknown format %q", format)
+	return "", usage(nearestOf(format, searchFormats(), do), "unknown format %q", format)
 }
 
 // gatherQueries reads queries from standard input where "-" stands for them, and checks them.

@@ -17,8 +17,6 @@ import (
 // decides.
 const checkTime = 5 * time.Second
 
-const tagsAsked = 1000
-
 // filterCheck knows what to say about a search once its results are there.
 type filterCheck struct {
 	sources chan sourceList // nil: nothing to say; else delivers once
@@ -129,10 +127,11 @@ func brief(values []string) string {
 }
 
 func unknownValue(what, value, near, list string) error {
+	hint := "See: " + list
 	if near != "" {
-		return usage(fmt.Sprintf("Did you mean %q? All of them: %s", near, list), "unknown %s %q", what, value)
+		hint = fmt.Sprintf("Did you mean %q? %s", near, hint)
 	}
-	return usage("See what there is: "+list, "unknown %s %q", what, value)
+	return usage(hint, "unknown %s %q", what, value)
 }
 
 // resolveAgents looks up the agents that queries name. A number that was given is left to the server.
@@ -186,14 +185,14 @@ func checkTags(ctx context.Context, c *client.Client, plan *searchPlan) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	for _, tag := range wanted {
-		found, err := c.ValidTags(ctx, tag.Key+"="+tag.Value, true, tagsAsked)
+		found, err := c.ValidTags(ctx, tag.Key+"="+tag.Value, true, mostTags)
 		if err != nil {
 			return nil //nolint:nilerr // without a list the server decides
 		}
 		listed := slices.ContainsFunc(found, func(other wire.SourceTag) bool {
 			return other.Key == tag.Key && other.Value == tag.Value
 		})
-		if listed || len(found) >= tagsAsked {
+		if listed || len(found) >= mostTags {
 			continue
 		}
 		return unknownValue("tag", tag.Key+"="+tag.Value, nearestTag(ctx, c, tag), "quarry tags")
@@ -202,7 +201,7 @@ func checkTags(ctx context.Context, c *client.Client, plan *searchPlan) error {
 }
 
 func nearestTag(ctx context.Context, c *client.Client, tag wire.Tag) string {
-	all, err := c.ValidTags(ctx, "", true, tagsAsked)
+	all, err := c.ValidTags(ctx, "", true, mostTags)
 	if err != nil {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // The JSON of search, version 1. One query:
@@ -162,16 +163,10 @@ type searchAnswer struct {
 	explain  bool
 }
 
-func newSearchAnswer(outcomes []outcome, explain bool) searchAnswer {
-	return searchAnswer{outcomes: outcomes, explain: explain}
-}
-
 func (s searchAnswer) most() int {
 	most := 0
 	for _, o := range s.outcomes {
-		if o.err == nil {
-			most = max(most, len(o.response.Results))
-		}
+		most = max(most, len(o.results()))
 	}
 	return most
 }
@@ -179,9 +174,7 @@ func (s searchAnswer) most() int {
 func (s searchAnswer) count(shown int) int {
 	total := 0
 	for _, o := range s.outcomes {
-		if o.err == nil {
-			total += min(shown, len(o.response.Results))
-		}
+		total += min(shown, len(o.results()))
 	}
 	return total
 }
@@ -223,7 +216,7 @@ func clipResult(result wire.SearchResult, limit int) wire.SearchResult {
 	if limit < 0 || len(result.Content) <= limit {
 		return result
 	}
-	result.Content = string(clipBytes([]byte(result.Content), limit))
+	result.Content = text.Clip(result.Content, limit)
 	end := len(result.Content)
 	var spans []wire.Span
 	for _, span := range result.Highlights {
@@ -233,7 +226,7 @@ func clipResult(result wire.SearchResult, limit int) wire.SearchResult {
 	}
 	result.Highlights = spans
 	result.BestPassage = wire.Span{min(result.BestPassage[0], end), min(result.BestPassage[1], end)}
-	result.Blurb = string(clipBytes([]byte(result.Blurb), limit))
+	result.Blurb = text.Clip(result.Blurb, limit)
 	return result
 }
 
@@ -251,25 +244,20 @@ func searchedBy(outcomes []outcome) []string {
 // clampError bounds an error inside an answer, as Onyx's CLI does.
 func clampError(err error) string {
 	const longest = 2000
-	text := oneLine(err.Error())
+	reason := text.OneLine(err.Error())
 	for {
-		encoded, encodeErr := json.Marshal(text)
-		if encodeErr != nil || len(encoded) <= longest || text == "" {
-			return text
+		encoded, encodeErr := json.Marshal(reason)
+		if encodeErr != nil || len(encoded) <= longest || reason == "" {
+			return reason
 		}
-		text = string(clipBytes([]byte(text), len(text)-max(1, (len(encoded)-longest)/6)))
+		reason = text.Clip(reason, len(reason)-max(1, (len(encoded)-longest)/6))
 	}
 }
 
-// rawAnswer is what the servers answered. It is never cut.
-type rawAnswer []outcome
-
-func (r rawAnswer) most() int     { return 0 }
-func (r rawAnswer) count(int) int { return 0 }
-
-func (r rawAnswer) encode(cut) ([]byte, error) {
-	if len(r) == 1 {
-		return encodeJSON(r[0].raw)
+// printRaw prints what the servers answered. It is never cut.
+func (a *app) printRaw(outcomes []outcome) error {
+	if len(outcomes) == 1 {
+		return a.printJSON(outcomes[0].raw)
 	}
 	type one struct {
 		Query    string          `json:"query"`
@@ -279,12 +267,12 @@ func (r rawAnswer) encode(cut) ([]byte, error) {
 	answer := struct {
 		Searches []one `json:"searches"`
 	}{}
-	for _, o := range r {
+	for _, o := range outcomes {
 		item := one{Query: o.query.text, Response: o.raw}
 		if o.err != nil {
 			item.Error, item.Response = clampError(o.err), nil
 		}
 		answer.Searches = append(answer.Searches, item)
 	}
-	return encodeJSON(answer)
+	return a.printJSON(answer)
 }

@@ -65,13 +65,13 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 		}
 		request.Tags = append(request.Tags, wire.Tag{Key: key, Value: value})
 	}
-	if options.limitGiven {
+	if options.given("limit") {
 		if options.limit < 1 || options.limit > wire.MaxNumResults {
 			return request, usage("Give a number from 1 to 100.", "--limit %d is out of range", options.limit)
 		}
 		request.NumResults = &options.limit
 	}
-	if options.agentIDGiven {
+	if options.given("agent-id") {
 		if options.agent != "" {
 			return request, usage("Give one of them.", "--agent and --agent-id exclude each other")
 		}
@@ -91,7 +91,7 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 
 func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) error {
 	now := a.now()
-	if options.daysGiven {
+	if options.given("days") {
 		if options.since != "" {
 			return usage("Give one of them.", "--days and --since exclude each other")
 		}

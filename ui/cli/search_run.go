@@ -10,6 +10,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/internal/text"
 	"quarry/ui/target"
 )
 
@@ -19,6 +20,14 @@ type outcome struct {
 	response *wire.SearchResponse
 	raw      json.RawMessage // the server's own body
 	err      error
+}
+
+// results returns what was found; nothing for an error.
+func (o outcome) results() []wire.SearchResult {
+	if o.err != nil {
+		return nil
+	}
+	return o.response.Results
 }
 
 // runSearches runs every query at the same time and waits for all of them. The servers' own bodies are kept only for
@@ -63,7 +72,7 @@ func (a *app) printSearch(outcomes []outcome, format string, options *searchOpti
 			if client.KindOf(o.err) == client.Canceled {
 				continue
 			}
-			a.note("%q: %s", o.query.text, oneLine(o.err.Error()))
+			a.note("%q: %s", o.query.text, text.OneLine(o.err.Error()))
 		}
 		return first
 	}
@@ -72,7 +81,7 @@ func (a *app) printSearch(outcomes []outcome, format string, options *searchOpti
 	}
 	for _, o := range outcomes {
 		if o.err != nil && !interrupted {
-			a.note("%q failed: %s", o.query.text, oneLine(o.err.Error()))
+			a.note("%q failed: %s", o.query.text, text.OneLine(o.err.Error()))
 		}
 	}
 	if interrupted {
@@ -83,21 +92,21 @@ func (a *app) printSearch(outcomes []outcome, format string, options *searchOpti
 
 func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOptions, choice target.Choice) error {
 	if options.raw {
-		return a.printAnswer("search", rawAnswer(outcomes), a.private(), true)
+		return a.printRaw(outcomes)
 	}
 	if format == formatJSON {
-		return a.printAnswer("search", newSearchAnswer(outcomes, options.explain), a.private(), false)
+		return a.printAnswer("search", searchAnswer{outcomes, options.explain}, a.private())
 	}
 	a.tellNotes(outcomes)
 	switch format {
 	case formatNDJSON:
-		return a.printNDJSON(outcomes, options.explain, a.private())
+		return a.printAnswer("search", ndjsonAnswer{searchAnswer{outcomes, options.explain}}, a.private())
 	case formatTSV:
 		return a.printLines("search", "tsv", tsvLines(outcomes), a.private())
 	case formatMD:
 		return a.printPlain("search", "md", markdown(outcomes), a.private())
 	}
-	return a.printPlain("search", "txt", []byte(a.searchText(outcomes, options.explain, choice)), a.private())
+	return a.printPlain("search", "txt", a.searchText(outcomes, options.explain, choice), a.private())
 }
 
 // tellNotes says on standard error, once each, what JSON says in the answer.

@@ -141,7 +141,7 @@ func TestUsageErrors(t *testing.T) {
 		{"near a command", []string{"serach", "x"}, `"search"`},
 		{"near a command, alone", []string{"statsu"}, `"status"`},
 		{"argument of a listing", []string{"sources", "x"}, `"x"`},
-		{"read nothing", []string{"read"}, "one reference"},
+		{"read nothing", []string{"read"}, "missing argument REF"},
 		{"read around", []string{"read", "x#1", "--around", "100"}, "--around"},
 		{"read citation", []string{"read", "--from", "-", "x"}, "citation"},
 		{"add nothing", []string{"add"}, "nothing to add"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
 )
@@ -25,57 +27,53 @@ const (
 
 // searchText lays results out for a person.
 func (a *app) searchText(outcomes []outcome, explain bool, choice target.Choice) string {
-	var text strings.Builder
+	var b strings.Builder
 	width := max(10, min(a.io.columns(), widestText+textIndent))
 	for i, o := range outcomes {
 		if len(outcomes) > 1 {
 			if i > 0 {
-				text.WriteString("\n")
+				b.WriteString("\n")
 			}
-			text.WriteString(a.style.Title.Render(ansi.Truncate(oneLine(o.query.text), width, "…")) + "\n\n")
+			b.WriteString(a.style.Title.Render(ansi.Truncate(text.OneLine(o.query.text), width, "…")) + "\n\n")
 		}
 		if o.err != nil {
-			text.WriteString(a.style.Error.Render("failed: ") + oneLine(o.err.Error()) + "\n")
+			b.WriteString(a.style.Error.Render("failed: ") + text.OneLine(o.err.Error()) + "\n")
 			continue
 		}
 		for j, result := range o.response.Results {
 			if j > 0 {
-				text.WriteString("\n")
+				b.WriteString("\n")
 			}
-			text.WriteString(a.resultText(result, o.query.words, width, len(o.response.Searched) > 1))
+			b.WriteString(a.resultText(result, o.query.words, width, len(o.response.Searched) > 1))
 		}
-		text.WriteString(a.footer(o.response, width, explain, choice))
+		b.WriteString(a.footer(o.response, width, explain, choice))
 	}
-	return text.String()
+	return b.String()
 }
 
 // resultText is one result: number and title, where it comes from, where it stands, the passage, the link. Of several
 // servers that were searched its own is named.
 func (a *app) resultText(r wire.SearchResult, words []string, width int, several bool) string {
-	var text strings.Builder
+	var b strings.Builder
 	number := "[" + passage.Citation(r) + "]"
 	indent := strings.Repeat(" ", max(textIndent, ansi.StringWidth(number)+1))
 	room := max(1, width-len(indent))
 	title := a.style.Title.Render(ansi.Truncate(passage.Title(r), room, "…"))
-	fmt.Fprintf(&text, "%s%s%s\n", a.style.Number.Render(number), indent[ansi.StringWidth(number):], title)
-	fmt.Fprintf(&text, "%s%s\n", indent, ansi.Truncate(a.about(r, several), room, "…"))
+	fmt.Fprintf(&b, "%s%s%s\n", a.style.Number.Render(number), indent[ansi.StringWidth(number):], title)
+	fmt.Fprintf(&b, "%s%s\n", indent, ansi.Truncate(a.about(r, several), room, "…"))
 	if path := strings.Join(r.HeadingPath, " › "); path != "" {
-		fmt.Fprintf(&text, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(oneLine(path), room, "…")))
+		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(ansi.Truncate(text.OneLine(path), room, "…")))
 	}
 	for i, line := range a.passage(r, words, room) {
-		if i == 0 && len(r.HeadingPath) > 0 && passage.Heading(ansi.Strip(line)) == oneLine(r.HeadingPath[len(r.HeadingPath)-1]) {
+		if i == 0 && len(r.HeadingPath) > 0 && passage.Heading(ansi.Strip(line)) == text.OneLine(r.HeadingPath[len(r.HeadingPath)-1]) {
 			continue // stands above already
 		}
-		text.WriteString(strings.TrimRight(indent+line, " ") + "\n")
+		b.WriteString(strings.TrimRight(indent+line, " ") + "\n")
 	}
-	link := deref(r.Link)
-	if link == "" {
-		link = r.Ref
+	if link := cmp.Or(deref(r.Link), r.Ref); link != "" {
+		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(text.OneLine(link)))
 	}
-	if link != "" {
-		fmt.Fprintf(&text, "%s%s\n", indent, a.style.Muted.Render(oneLine(link)))
-	}
-	return text.String()
+	return b.String()
 }
 
 // about is source, age and authors, as far as the server told them.
@@ -85,10 +83,10 @@ func (a *app) about(r wire.SearchResult, several bool) string {
 		parts = append(parts, age)
 	}
 	if len(r.Authors) > 0 {
-		parts = append(parts, oneLine(strings.Join(r.Authors, ", ")))
+		parts = append(parts, text.OneLine(strings.Join(r.Authors, ", ")))
 	}
 	if several {
-		parts = append(parts, "from "+oneLine(r.Origin))
+		parts = append(parts, "from "+text.OneLine(r.Origin))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -141,44 +139,41 @@ func wrapped(text string, width int) string {
 // mark styles every span, word by word and never across a line, so that wrapping does not tear a style apart.
 func (a *app) mark(content string, marks []wire.Span) string {
 	slices.SortFunc(marks, func(x, y wire.Span) int { return x[0] - y[0] })
-	var text strings.Builder
+	var b strings.Builder
 	at := 0
 	for _, mark := range marks {
 		if mark[0] < at || mark[1] > len(content) {
 			continue
 		}
-		text.WriteString(content[at:mark[0]])
+		b.WriteString(content[at:mark[0]])
 		for i, word := range strings.FieldsFunc(content[mark[0]:mark[1]], unicode.IsSpace) {
 			if i > 0 {
-				text.WriteString(" ")
+				b.WriteString(" ")
 			}
-			text.WriteString(a.style.Match.Render(word))
+			b.WriteString(a.style.Match.Render(word))
 		}
 		at = mark[1]
 	}
-	text.WriteString(content[at:])
-	return text.String()
+	b.WriteString(content[at:])
+	return b.String()
 }
 
 // footer tells what else there is and how to read on.
 func (a *app) footer(response *wire.SearchResponse, width int, explain bool, choice target.Choice) string {
-	var text strings.Builder
+	var b strings.Builder
 	results := response.Results
 	if len(results) == 0 {
 		return ""
 	}
-	told := fmt.Sprintf("%d results", len(results))
-	if len(results) == 1 {
-		told = "1 result"
-	}
+	told := text.Count(len(results), "result")
 	if fromQuarry(response) && response.TotalMatches > len(results) {
-		told += fmt.Sprintf(", %d documents match", response.TotalMatches)
+		told += ", " + text.Count(response.TotalMatches, "document") + " match"
 	}
 	if len(response.Searched) > 0 {
 		told += " in " + strings.Join(searchedNames(response.Searched, choice), ", ")
 	}
-	line := func(line string) { text.WriteString(a.style.Muted.Render(line) + "\n") }
-	text.WriteString("\n")
+	line := func(line string) { b.WriteString(a.style.Muted.Render(line) + "\n") }
+	b.WriteString("\n")
 	line(ansi.Truncate(told, width, "…"))
 	if results[0].Ref != "" { // whole, however narrow the terminal: half a command cannot be run
 		line("read on: quarry read " + config.ShellQuote(results[0].Ref) + " --around 2" + a.readFlags(results[0], choice))
@@ -188,7 +183,7 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool, cho
 			line(ansi.Truncate(detail, width, "…"))
 		}
 	}
-	return text.String()
+	return b.String()
 }
 
 // searchedNames names where was searched. A server that no profile stands for has an address and no name.
@@ -212,31 +207,32 @@ func (a *app) readFlags(result wire.SearchResult, choice target.Choice) string {
 
 // targetFlags repeats the flags that chose the target, for a command to run next.
 func (a *app) targetFlags() string {
-	switch {
-	case a.flags.sample:
+	if a.flags.sample {
 		return " --sample"
-	case a.flags.library != "":
-		return " --library " + config.ShellQuote(a.flags.library)
-	case a.flags.profile != "":
-		return " --profile " + config.ShellQuote(a.flags.profile)
-	case a.flags.server != "":
-		return " --server " + config.ShellQuote(a.flags.server)
 	}
-	return ""
+	return repeatFlag("library", a.flags.library) + repeatFlag("profile", a.flags.profile) + repeatFlag("server", a.flags.server)
+}
+
+// repeatFlag writes a flag that was given, for a command to run next.
+func repeatFlag(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	return " --" + name + " " + config.ShellQuote(value)
 }
 
 // explained lists the stages and queries of a search.
 func explained(response *wire.SearchResponse) []string {
 	var lines []string
 	for _, query := range response.Queries {
-		lines = append(lines, fmt.Sprintf("query (%s, weight %g): %s", query.Kind, query.Weight, oneLine(query.Query)))
+		lines = append(lines, fmt.Sprintf("query (%s, weight %g): %s", query.Kind, query.Weight, text.OneLine(query.Query)))
 	}
 	for _, filter := range response.AppliedFilters {
-		lines = append(lines, fmt.Sprintf("filter %s = %s (set by %s)", filter.Field, oneLine(filter.Value), filter.SetBy))
+		lines = append(lines, fmt.Sprintf("filter %s = %s (set by %s)", filter.Field, text.OneLine(filter.Value), filter.SetBy))
 	}
 	for _, stage := range response.Stages {
 		line := fmt.Sprintf("%s: %s, %.1f ms", stage.Name, stage.Outcome, stage.MS)
-		if detail := oneLine(stage.Detail); detail != "" {
+		if detail := text.OneLine(stage.Detail); detail != "" {
 			line += ": " + detail
 		}
 		lines = append(lines, line)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -9,35 +10,31 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"quarry/client"
 	"quarry/config"
 	"quarry/ui/target"
 )
 
-// serving is what serve is asked for.
-type serving struct {
-	options target.ServeOptions
-	rate    string
-}
-
 func (a *app) serveCommand() *cobra.Command {
-	asked := &serving{}
-	command := &cobra.Command{
-		Use:   "serve [--ssh ADDR] [--http ADDR]",
-		Short: "Serve the explorer over SSH and the search API over HTTP",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) (err error) {
-			if asked.options.Rate, err = givenRate(command, asked.rate); err != nil {
-				return err
+	var options target.ServeOptions
+	var rate string
+	command := a.newCommand("serve [--ssh ADDR] [--http ADDR]", "Serve the explorer over SSH and the search API over HTTP",
+		func(ctx context.Context, _ []string) error {
+			if rate != "" {
+				limit, err := config.ParseRate(rate)
+				if err != nil {
+					return usage("Write it as 60/h, or 0 for no limit.", "--rate %q: %s", rate, err)
+				}
+				options.Rate = &limit
 			}
-			return a.serve(command.Context(), arguments, asked.options)
-		},
-	}
+			return a.serve(ctx, options)
+		})
 	flags := command.Flags()
-	flags.StringVar(&asked.options.HTTP, "http", "",
+	flags.StringVar(&options.HTTP, "http", "",
 		"answer the search API at this address (`ADDR`), like 127.0.0.1:8080 or :8080")
-	flags.StringVar(&asked.rate, "rate", "",
+	flags.StringVar(&rate, "rate", "",
 		"searches and questions of each token and visitor, like 60/h (`LIMIT`; per s, m, h, d; 0: no limit)")
-	sshFlags(flags, &asked.options.SSH)
+	sshFlags(flags, &options.SSH)
 	return command
 }
 
@@ -57,20 +54,8 @@ func sshFlags(flags *pflag.FlagSet, ssh *target.SSHOptions) {
 	flags.DurationVar(&ssh.Limits.Total, "ssh-total", 0, "end a session after this `DURATION` (default 12h)")
 }
 
-// givenRate is what --rate says; nil without it.
-func givenRate(command *cobra.Command, text string) (*config.Rate, error) {
-	if !command.Flags().Changed("rate") {
-		return nil, nil
-	}
-	rate, err := config.ParseRate(text)
-	if err != nil {
-		return nil, usage("Write it as 60/h, or 0 for no limit.", "--rate %q: %s", text, err)
-	}
-	return &rate, nil
-}
-
-func (a *app) serve(ctx context.Context, arguments []string, options target.ServeOptions) error {
-	options, err := a.checkServing(arguments, options)
+func (a *app) serve(ctx context.Context, options target.ServeOptions) error {
+	options, err := a.checkServing(options)
 	if err != nil {
 		return err
 	}
@@ -81,15 +66,14 @@ func (a *app) serve(ctx context.Context, arguments []string, options target.Serv
 		options.Log = a.io.Err
 	}
 	err = a.program.Serve(ctx, options)
-	var unknown *net.DNSError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
 		return usage(listenRemedy, "%s is no address of this machine: %s", unknown.Name, unknown.Err)
 	}
 	return err
 }
 
 // checkServing checks all that can be wrong about a command line.
-func (a *app) checkServing(arguments []string, options target.ServeOptions) (target.ServeOptions, error) {
+func (a *app) checkServing(options target.ServeOptions) (target.ServeOptions, error) {
 	ssh := &options.SSH
 	if options.HTTP != "" || ssh.Address == "" {
 		if err := a.localOnly(); err != nil {
@@ -97,8 +81,6 @@ func (a *app) checkServing(arguments []string, options target.ServeOptions) (tar
 		}
 	}
 	switch {
-	case len(arguments) > 0:
-		return options, usage("Give the address with --http or --ssh.", "%q: serve takes no arguments", arguments[0])
 	case options.HTTP == "" && ssh.Address == "":
 		return options, usage("Say where to listen: quarry serve --http 127.0.0.1:8080, or --ssh :2222", "nothing to serve")
 	case ssh.Address == "" && (ssh.Keys != "" || ssh.Token || ssh.Open || ssh.HostKey != "" || ssh.Limits != target.SSHLimits{}):
@@ -106,20 +88,8 @@ func (a *app) checkServing(arguments []string, options target.ServeOptions) (tar
 	case ssh.Limits.Negative():
 		return options, usage("Give a number or a duration above 0, or leave the flag out.", "a limit must be more than 0")
 	}
-	for _, listener := range []struct {
-		flag    string
-		address *string
-	}{{"--http", &options.HTTP}, {"--ssh", &ssh.Address}} {
-		if *listener.address == "" {
-			continue
-		}
-		checked, err := listenAddress(listener.flag, *listener.address)
-		if err != nil {
-			return options, err
-		}
-		*listener.address = checked
-	}
-	return options, nil
+	err := cmp.Or(checkListenAddress("--http", &options.HTTP), checkListenAddress("--ssh", &ssh.Address))
+	return options, err
 }
 
 // tellListening tells where something listens, and how to use it.
@@ -142,40 +112,37 @@ func (a *app) tellListening(ctx context.Context, at target.Listening) {
 
 const listenRemedy = "Write it as 127.0.0.1:8080, or :8080 for every address of this machine."
 
-// listenAddress checks what a flag gives. A number alone is a port.
-func listenAddress(flag, text string) (string, error) {
-	address := text
-	if !strings.Contains(address, ":") {
-		address = ":" + address
+// checkListenAddress checks what a flag gives, and completes a number alone, which is a port.
+func checkListenAddress(flag string, address *string) error {
+	given := *address
+	if given == "" {
+		return nil
 	}
-	_, port, err := net.SplitHostPort(address)
+	if !strings.Contains(given, ":") {
+		*address = ":" + given
+	}
+	_, port, err := net.SplitHostPort(*address)
 	if err != nil {
-		return "", usage(listenRemedy, "%s %q is not an address", flag, text)
+		return usage(listenRemedy, "%s %q is not an address", flag, given)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return "", usage(listenRemedy, "%s %q: %q is not a port, a number up to 65535", flag, text, port)
+		return usage(listenRemedy, "%s %q: %q is not a port, a number up to 65535", flag, given, port)
 	}
-	return address, nil
+	return nil
 }
 
 // hasTokens reports whether somebody can use what is served.
-func (a *app) hasTokens(ctx context.Context) bool {
-	session, err := a.administer(ctx, false)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = session.Close() }()
-	tokens, err := session.Client.AdminTokens(ctx)
-	return err == nil && len(tokens) > 0
+func (a *app) hasTokens(ctx context.Context) (found bool) {
+	open := func(ctx context.Context) (*client.Session, error) { return a.openAdmin(ctx, false) }
+	err := a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
+		tokens, err := c.AdminTokens(ctx)
+		found = len(tokens) > 0
+		return err
+	})
+	return err == nil && found
 }
 
 // libraryFlag repeats --library and --tenant for a command to run next.
-func (a *app) libraryFlag() (flags string) {
-	if a.flags.library != "" {
-		flags = " --library " + config.ShellQuote(a.flags.library)
-	}
-	if a.flags.tenant != "" {
-		flags += " --tenant " + config.ShellQuote(a.flags.tenant)
-	}
-	return flags
+func (a *app) libraryFlag() string {
+	return repeatFlag("library", a.flags.library) + repeatFlag("tenant", a.flags.tenant)
 }

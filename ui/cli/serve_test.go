@@ -42,7 +42,7 @@ func TestTokensTellWhoseTheyAre(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
 	doors.admin.tokens = []wire.DirectoryToken{{User: "jo@acme.example"}}
 	got := run(t, doors, terminal{tty: true, width: 120}, "admin", "token", "list").check(t, ExitSuccess)
-	if !strings.Contains(got.out, "jo@acme.example") || !strings.Contains(got.err, "tokens of the library in /home/jo") {
+	if !strings.Contains(got.out, "jo@acme.example") || !strings.Contains(got.err, "administers the library in /home/jo") {
 		t.Errorf("stdout %s, stderr %s", got.out, got.err)
 	}
 	got = run(t, doors, terminal{}, "admin", "token", "add", "--name", "ci", "--user", "new@acme.example").check(t, ExitSuccess)

@@ -3,11 +3,8 @@ package cli
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/spf13/cobra"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -56,7 +53,7 @@ func listSources(ctx context.Context, c *client.Client) sourceList {
 		for _, source := range sources {
 			list.add(source, "")
 		}
-	} else if tags, err := c.ValidTags(ctx, "", true, tagsAsked); err == nil && len(tags) > 0 {
+	} else if tags, err := c.ValidTags(ctx, "", true, mostTags); err == nil && len(tags) > 0 {
 		list.origin = listedByTags
 		for _, tag := range tags {
 			list.add(tag.Source, "")
@@ -103,24 +100,13 @@ type jsonSource struct {
 	Origin      string `json:"origin"`              // where was asked
 }
 
-func (a *app) sourcesCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "sources",
-		Short: "List the sources that can be searched",
-		RunE: func(command *cobra.Command, arguments []string) error {
-			return a.list(command.Context(), arguments, a.printSources)
-		},
-	}
-	return command
-}
-
-func (a *app) printSources(ctx context.Context, c *client.Client, choice target.Choice) error {
+func (a *app) printSources(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
 	list := listSources(ctx, c)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if list.origin == "" {
-		if err := reachable(ctx, c); err != nil {
+		if _, err := c.Me(ctx); err != nil { // a server that is not there, or refuses the token
 			return err
 		}
 		list.origin = listedByNothing
@@ -129,67 +115,35 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 		}
 		slices.Sort(list.values)
 	}
-	counts := sourceCounts(ctx, c)
-	found := rows[jsonSource]{}
+	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.Sources })
+	var found []jsonSource
 	for _, source := range list.values {
 		row := jsonSource{Source: source, Name: client.SourceName(source), Description: client.SourceDescription(source),
 			Status: list.status[source], ListedBy: list.origin, Origin: choice.Profile}
-		if count, counted := counts[source]; counted || counts != nil {
+		if count := counts[source]; counts != nil {
 			row.Documents = &count
 		}
 		found = append(found, row)
 	}
-	if a.wantsJSON() {
-		return a.printAnswer("sources", found, a.private(), false)
+	if note := listingNote(list.origin); note != "" && !a.wantsJSON() {
+		a.note("%s", note)
 	}
-	a.tellListing(list.origin)
-	return a.printSourceTable(found, counts != nil)
+	cells := rowMaker(2, counts != nil)
+	return printList(a, "sources", found, "Nothing is connected yet. Add files with: quarry add PATH", a.private(),
+		countedTable(2, counts != nil, "SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"), func(row jsonSource) []string {
+			description := row.Description
+			if row.Status != "" && row.Status != "ACTIVE" {
+				description = strings.TrimSpace(description + " (" + strings.ToLower(strings.ReplaceAll(row.Status, "_", " ")) + ")")
+			}
+			return cells(row.Source, row.Name, countCell(row.Documents), description)
+		})
 }
 
-// sourceCounts counts documents by source; nil where the server does not count.
-func sourceCounts(ctx context.Context, c *client.Client) map[string]int {
-	facets := countFacets(ctx, c)
-	if facets == nil {
-		return nil
-	}
-	counts := map[string]int{}
-	for _, value := range facets.Sources {
-		counts[value.Value] = value.Count
-	}
-	return counts
-}
-
-func (a *app) tellListing(origin string) {
-	switch origin {
-	case listedForAll:
-		a.note("these are connected in this workspace, maybe not to you")
-	case listedByTags:
-		a.note("this token may not list connectors; these sources have tagged documents, there may be more")
-	case listedByNothing:
-		a.note("this token may not list anything; these are all sources that exist, not those connected here")
-	}
-}
-
-func (a *app) printSourceTable(found rows[jsonSource], counted bool) error {
-	if len(found) == 0 {
-		a.say("Nothing is connected yet. Add files with: quarry add PATH")
-		return nil
-	}
-	t := table{header: []string{"SOURCE", "NAME", "DESCRIPTION"}, style: a.style, width: a.io.columns()}
-	if counted {
-		t.header = []string{"SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"}
-		t.right = 2
-	}
-	for _, row := range found {
-		cells := []string{row.Source, row.Name}
-		if counted {
-			cells = append(cells, strconv.Itoa(*row.Documents))
-		}
-		description := row.Description
-		if row.Status != "" && row.Status != "ACTIVE" {
-			description = strings.TrimSpace(description + " (" + strings.ToLower(strings.ReplaceAll(row.Status, "_", " ")) + ")")
-		}
-		t.rows = append(t.rows, append(cells, description))
-	}
-	return a.print([]byte(t.String()))
+// listingNote says what a list of sources does not show; nothing if it is what the caller can search.
+func listingNote(origin string) string {
+	return map[string]string{
+		listedForAll:    "these are connected in this workspace, maybe not to you",
+		listedByTags:    "this token may not list connectors; these sources have tagged documents, there may be more",
+		listedByNothing: "this token may not list anything; these are all sources that exist, not those connected here",
+	}[origin]
 }

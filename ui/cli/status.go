@@ -8,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
 )
@@ -36,37 +38,16 @@ type jsonTarget struct {
 }
 
 type jsonLibraryStatus struct {
-	Path      string             `json:"path"`
-	Exists    bool               `json:"exists"`
-	Documents int                `json:"documents"`
-	Chunks    int                `json:"chunks"`
-	Vectors   int                `json:"vectors,omitempty"`      // chunks that can be found by vector
-	Model     string             `json:"vector_model,omitempty"` // that they are by
-	Refused   int                `json:"vectors_refused,omitempty"`
-	Bytes     int64              `json:"bytes"`
-	Version   string             `json:"version,omitempty"`
-	Roots     []wire.LibraryRoot `json:"roots"`
-	// The first of the files whose encoding was assumed, and of those of which something is not stored, and how many.
-	Assumed      []wire.AssumedFile `json:"assumed"`
-	AssumedFiles int                `json:"assumed_files"`
-	Skipped      []wire.SkippedFile `json:"skipped"`
-	SkippedFiles int                `json:"skipped_files"`
-	Error        string             `json:"error,omitempty"` // why it cannot be looked at
+	Path   string `json:"path"`
+	Exists bool   `json:"exists"`
+	wire.LibraryStatus
+	Error string `json:"error,omitempty"` // why it cannot be looked at
 }
 
 func (a *app) statusCommand() *cobra.Command {
 	var check bool
-	command := &cobra.Command{
-		Use:   "status",
-		Short: "Show where searches go and what the local library contains",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			if len(arguments) > 0 {
-				return usage("See: quarry status --help", "%q: this command takes no arguments", arguments[0])
-			}
-			return a.status(command.Context(), check)
-		},
-	}
+	command := a.newCommand("status", "Show where searches go and what the local library contains",
+		func(ctx context.Context, _ []string) error { return a.status(ctx, check) })
 	command.Flags().BoolVar(&check, "check", false, "check the whole library for damage; repair the index")
 	return command
 }
@@ -92,7 +73,7 @@ func (a *app) status(ctx context.Context, check bool) error {
 	}
 	var err error
 	if a.wantsJSON() {
-		err = a.printAnswer("status", statusAnswer(status), a.private(), false)
+		err = a.printAnswer("status", statusAnswer(status), a.private())
 	} else {
 		err = a.print([]byte(a.statusText(status, decideErr)))
 	}
@@ -112,40 +93,31 @@ func (a *app) status(ctx context.Context, check bool) error {
 // reasonOf is what an error says to a person.
 func (a *app) reasonOf(err error) string {
 	if failure := a.explain(err); failure != nil {
-		return oneLine(failure.What)
+		return text.OneLine(failure.What)
 	}
-	return oneLine(err.Error())
+	return text.OneLine(err.Error())
 }
 
 // libraryStatus looks at the library without making one, and checks it first if asked to.
 func (a *app) libraryStatus(ctx context.Context, check bool) (status jsonLibraryStatus, checked *jsonCheck, err error) {
-	status = jsonLibraryStatus{Path: a.libraryFolder(), Roots: []wire.LibraryRoot{},
-		Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{}}
-	ctx, cancel := a.deadline(ctx)
-	defer cancel()
-	session, err := a.openLibrary(ctx, false)
-	if errors.Is(err, target.ErrNoLibrary) {
-		return status, nil, nil
-	}
-	if err != nil {
-		return status, nil, err
-	}
-	defer func() { _ = session.Close() }()
-	if check {
-		if checked, err = a.checkLibrary(ctx, session); err != nil {
-			return status, checked, err
+	status = jsonLibraryStatus{Path: a.libraryFolder()}
+	err = a.with(ctx, a.openLibrary, func(ctx context.Context, c *client.Client) (err error) {
+		if check {
+			if checked, err = a.checkLibrary(ctx, c); err != nil {
+				return err
+			}
 		}
+		found, err := c.LibraryStatus(ctx)
+		if err == nil {
+			status.Exists, status.LibraryStatus = true, *found
+		}
+		return err
+	})
+	if errors.Is(err, target.ErrNoLibrary) {
+		err = nil
 	}
-	found, err := session.Client.LibraryStatus(ctx)
-	if err != nil {
-		return status, checked, err
-	}
-	status.Exists, status.Documents, status.Chunks = true, found.Documents, found.Chunks
-	status.Vectors, status.Model, status.Refused = found.Vectors, found.VectorModel, found.VectorsRefused
-	status.Bytes, status.Version, status.Roots = found.Bytes, found.Version, filled(found.Roots)
-	status.Assumed, status.AssumedFiles = filled(found.Assumed), found.AssumedFiles
-	status.Skipped, status.SkippedFiles = filled(found.Skipped), found.SkippedFiles
-	return status, checked, nil
+	status.Roots, status.Assumed, status.Skipped = filled(status.Roots), filled(status.Assumed), filled(status.Skipped)
+	return status, checked, err
 }
 
 type statusAnswer jsonStatus
@@ -154,21 +126,21 @@ func (s statusAnswer) most() int           { return len(s.Library.Roots) }
 func (s statusAnswer) count(shown int) int { return min(shown, len(s.Library.Roots)) }
 
 func (s statusAnswer) encode(c cut) ([]byte, error) {
-	s.Library.Roots = append([]wire.LibraryRoot{}, s.Library.Roots[:min(c.shown, len(s.Library.Roots))]...)
+	s.Library.Roots = firstOf(s.Library.Roots, c.shown)
 	s.Truncation = c.note
 	return encodeJSON(jsonStatus(s))
 }
 
 func (a *app) statusText(status jsonStatus, decideErr error) string {
-	var text strings.Builder
+	var b strings.Builder
 	line := func(label, format string, arguments ...any) {
 		value := printable(fmt.Sprintf(format, arguments...))
-		fmt.Fprintf(&text, "%s %s\n", a.style.Muted.Render(fmt.Sprintf("%-14s", label)), value)
+		fmt.Fprintf(&b, "%s %s\n", a.style.Muted.Render(fmt.Sprintf("%-14s", label)), value)
 	}
 	if status.Target == nil {
 		line("Searches go to", "nowhere yet")
 		if status.TargetError == status.Library.Error {
-			return text.String() + "\n"
+			return b.String() + "\n"
 		}
 		line("Because", "%s", status.TargetError)
 		if failure := a.explain(decideErr); failure != nil {
@@ -183,21 +155,21 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 			line("", "%s", strings.Join(strings.Fields(origin.Field+" "+origin.Value), " ")+" from "+origin.From)
 		}
 	}
-	text.WriteString("\n")
+	b.WriteString("\n")
 	library := status.Library
 	line("Local library", "%s", library.Path)
 	if library.Error != "" {
-		return text.String() // the error follows
+		return b.String() // the error follows
 	}
 	if !library.Exists {
 		line("", "nothing was added yet (quarry add PATH%s)", a.libraryFlag())
-		return text.String()
+		return b.String()
 	}
-	line("Documents", "%d, in %s, %s on disk", library.Documents, pieces(library.Chunks), friendlyBytes(library.Bytes))
-	if library.Model != "" {
-		line("Vectors", "%d of %s, by %s", library.Vectors, pieces(library.Chunks), library.Model)
-		if library.Refused > 0 {
-			line("", "%s not taken by the model (quarry serve and sync log why), found by words alone", pieces(library.Refused))
+	line("Documents", "%d, in %s, %s on disk", library.Documents, text.Count(library.Chunks, "piece"), text.Size(library.Bytes))
+	if library.VectorModel != "" {
+		line("Vectors", "%d of %s, by %s", library.Vectors, text.Count(library.Chunks, "piece"), library.VectorModel)
+		if library.VectorsRefused > 0 {
+			line("", "%s not taken by the model (quarry serve and sync log why), found by words alone", text.Count(library.VectorsRefused, "piece"))
 		}
 	}
 	if check := status.Check; check != nil {
@@ -207,43 +179,39 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 		}
 	}
 	if len(library.Roots) == 0 {
-		return text.String()
+		return b.String()
 	}
-	text.WriteString("\n")
+	b.WriteString("\n")
 	t := table{header: []string{"SOURCE", "DOCUMENTS", "SET", "SYNCED", "ADDED FROM"}, right: 1, style: a.style,
 		width: a.io.columns()}
 	for _, root := range library.Roots {
 		synced := passage.Age(root.SyncedAt, a.now())
 		t.rows = append(t.rows, []string{root.Source, fmt.Sprint(root.Documents), root.Set, synced, printable(root.Path)})
 	}
-	text.WriteString(t.String())
-	text.WriteString(a.statusFiles(library))
-	return text.String()
+	b.WriteString(t.String())
+	b.WriteString(a.statusFiles(library))
+	return b.String()
 }
 
 // statusFiles lists some of the files whose encoding was assumed, and of those that are skipped, in the words of add.
 func (a *app) statusFiles(library jsonLibraryStatus) string {
-	var text strings.Builder
+	var b strings.Builder
 	list := func(what string, total int, lines []string) {
-		if total == 0 {
-			return
+		if total > 0 {
+			b.WriteString("\n" + printable(strings.Join(lines, "\n")) + "\n")
 		}
-		text.WriteByte('\n')
-		for _, line := range lines[:min(len(lines), skipsShown)] {
-			text.WriteString(printable(line) + "\n")
-		}
-		if more := total - skipsShown; more > 0 {
-			fmt.Fprintf(&text, "and %d more %s\n", more, what)
+		if more := total - len(lines); more > 0 {
+			fmt.Fprintf(&b, "and %d more %s\n", more, what)
 		}
 	}
 	var assumed, skipped []string
-	for _, file := range library.Assumed {
-		assumed = append(assumed, fmt.Sprintf("assumed %s: %s", file.Encoding, file.Path))
+	for _, file := range firstOf(library.Assumed, skipsShown) {
+		assumed = append(assumed, assumedLine(wire.LibraryEvent{Path: file.Path, Encoding: file.Encoding}))
 	}
-	for _, file := range library.Skipped {
-		skipped = append(skipped, fmt.Sprintf("skipped %s: %s", file.Path, file.Reason))
+	for _, file := range firstOf(library.Skipped, skipsShown) {
+		skipped = append(skipped, skipLine(wire.LibraryEvent{Path: file.Path, Reason: file.Reason}))
 	}
 	list("assumed encodings", library.AssumedFiles, assumed)
 	list("skipped", library.SkippedFiles, skipped)
-	return text.String()
+	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"quarry/internal/text"
 	"quarry/theme"
 )
 
@@ -31,21 +32,21 @@ func (t table) String() string {
 	widths := make([]int, len(t.header))
 	for _, row := range append([][]string{t.header}, t.rows...) {
 		for i, cell := range row {
-			widths[i] = min(widestCell, max(widths[i], ansi.StringWidth(oneLine(cell))))
+			widths[i] = min(widestCell, max(widths[i], ansi.StringWidth(text.OneLine(cell))))
 		}
 	}
 	t.fit(widths)
-	var text strings.Builder
-	t.line(&text, t.header, widths, func(_ int, cell string) string { return t.style.Muted.Render(cell) })
+	var b strings.Builder
+	t.line(&b, t.header, widths, func(_ int, cell string) string { return t.style.Muted.Render(cell) })
 	for _, row := range t.rows {
-		t.line(&text, row, widths, func(column int, cell string) string {
+		t.line(&b, row, widths, func(column int, cell string) string {
 			if column == 0 {
 				return t.style.Source.Render(cell)
 			}
 			return cell
 		})
 	}
-	return text.String()
+	return b.String()
 }
 
 // fit gives the last column what is left of the terminal, and takes from the widest of the others when that is too
@@ -72,10 +73,10 @@ func (t table) fit(widths []int) {
 	widths[last] = max(1, room)
 }
 
-func (t table) line(text *strings.Builder, cells []string, widths []int, paint func(int, string) string) {
+func (t table) line(b *strings.Builder, cells []string, widths []int, paint func(int, string) string) {
 	var line strings.Builder
 	for i, cell := range cells {
-		cell = ansi.Truncate(oneLine(cell), widths[i], "…")
+		cell = ansi.Truncate(text.OneLine(cell), widths[i], "…")
 		room := strings.Repeat(" ", max(0, widths[i]-ansi.StringWidth(cell)))
 		switch {
 		case i > 0 && i == t.right:
@@ -90,5 +91,5 @@ func (t table) line(text *strings.Builder, cells []string, widths []int, paint f
 		}
 	}
 	// What is still too long is cut as a whole: a terminal would go on with it in the next line.
-	text.WriteString(strings.TrimRight(ansi.Truncate(line.String(), t.width, "…"), " ") + "\n")
+	b.WriteString(strings.TrimRight(ansi.Truncate(line.String(), t.width, "…"), " ") + "\n")
 }

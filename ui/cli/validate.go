@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"quarry/client"
+	"quarry/internal/text"
 	"quarry/ui/target"
 )
 
@@ -43,21 +42,6 @@ const (
 	stepSkipped = "skipped"
 )
 
-func (a *app) validateCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "validate-config",
-		Short: "Test the configuration and the connection",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			if len(arguments) > 0 {
-				return usage("See: quarry validate-config --help", "%q: this command takes no arguments", arguments[0])
-			}
-			return a.validate(command.Context())
-		},
-	}
-	return command
-}
-
 // validation is a run through the steps.
 type validation struct {
 	app    *app
@@ -65,7 +49,7 @@ type validation struct {
 	failed error // of the step that failed
 }
 
-func (a *app) validate(ctx context.Context) error {
+func (a *app) validate(ctx context.Context, _ []string) error {
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
 	stop := a.busy("Checking…")
@@ -114,7 +98,7 @@ func (v *validation) run(ctx context.Context) {
 	}
 	v.step("reachable", func() (string, error) { return "answers", reach(ctx, session.Client) })
 	v.step("identity", func() (string, error) { return v.identity(ctx, session.Client) })
-	v.step("version", func() (string, error) { return v.version(ctx, session.Client, choice.Kind) })
+	v.step("version", func() (string, error) { return v.version(ctx, session.Client, choice) })
 	v.step("permissions", func() (string, error) {
 		if len(v.report.Permissions) == 0 {
 			return "the server does not tell", nil
@@ -145,11 +129,9 @@ func (v *validation) step(name string, try func() (string, error)) {
 	}
 	detail, err := try()
 	step := jsonStep{Name: name, Outcome: stepOK, Detail: detail}
-	var warning warning
-	switch {
-	case errors.As(err, &warning):
-		step.Outcome, step.Detail = stepWarning, string(warning)
-	case err != nil:
+	if warned, ok := errors.AsType[warning](err); ok {
+		step.Outcome, step.Detail = stepWarning, string(warned)
+	} else if err != nil {
 		v.failed = err
 		failure := v.app.explain(err)
 		step.Outcome, step.Detail, step.Remedy = stepFailed, failure.What, sentence(failure.Do)
@@ -171,73 +153,58 @@ func (v *validation) identity(ctx context.Context, c *client.Client) (string, er
 	return me.Email, nil
 }
 
-func (v *validation) version(ctx context.Context, c *client.Client, kind target.Kind) (string, error) {
+func (v *validation) version(ctx context.Context, c *client.Client, choice target.Choice) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	version, err := c.Version(ctx)
 	if err != nil {
-		return "", warning("the server does not tell its version: " + oneLine(err.Error()))
+		return "", warning("the server does not tell its version: " + text.OneLine(err.Error()))
 	}
 	v.report.Version = version.BackendVersion
-	if version.Quarry != nil {
-		return fmt.Sprintf("%s (quarry %s)", version.BackendVersion, version.Quarry.Version), nil
+	if isTooOld(version, choice) {
+		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest that was tested", version.BackendVersion, oldestTested))
 	}
-	if kind == target.KindRemote && olderThan(version.BackendVersion, oldestTested) {
-		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest that was tested",
-			version.BackendVersion, oldestTested))
-	}
-	return version.BackendVersion, nil
+	return versionText(version), nil
 }
 
 func (a *app) printValidation(report jsonValidation) error {
 	if a.flags.json {
-		text, err := encodeJSON(report)
-		if err != nil {
-			return err
-		}
-		return a.print(text)
+		return a.printJSON(report)
 	}
-	var text strings.Builder
+	var b strings.Builder
 	line := func(label, value string) {
 		if value != "" {
-			fmt.Fprintf(&text, "%-8s %s\n", label+":", printable(value))
+			fmt.Fprintf(&b, "%-8s %s\n", label+":", printable(value))
 		}
 	}
 	line("Config", report.Config)
 	line("Server", report.Server)
-	if report.OK {
-		line("Status", "connected and authenticated")
-	} else {
-		line("Status", "failed")
-	}
+	line("Status", map[bool]string{true: "connected and authenticated", false: "failed"}[report.OK])
 	line("Version", report.Version)
 	line("User", cmp.Or(report.Email, report.User))
 	line("May", strings.Join(report.Permissions, ", "))
-	text.WriteString(a.stepsText(report.Steps))
-	return a.print([]byte(text.String()))
+	b.WriteString(a.stepsText(report.Steps))
+	return a.print([]byte(b.String()))
 }
 
 // stepsText lists the steps that are not as they should be; what the others found stands above. Why a step failed
 // follows as the error.
 func (a *app) stepsText(steps []jsonStep) string {
-	var text strings.Builder
+	var b strings.Builder
+	marks := map[string]string{stepWarning: a.style.Warning.Render("!"), stepFailed: a.style.Error.Render("✗"),
+		stepSkipped: a.style.Muted.Render("-")}
 	for _, step := range steps {
-		var mark string
-		detail := step.Detail
-		switch step.Outcome {
-		case stepOK:
+		if step.Outcome == stepOK {
 			continue
-		case stepWarning:
-			mark = a.style.Warning.Render("!")
-		case stepFailed:
-			mark, detail = a.style.Error.Render("✗"), "failed"
-		case stepSkipped:
-			mark = a.style.Muted.Render("-")
 		}
-		if text.Len() == 0 {
-			text.WriteString("\n")
+		detail := step.Detail
+		if step.Outcome == stepFailed {
+			detail = "failed"
 		}
-		fmt.Fprintf(&text, "%s %-12s%s\n", mark, step.Name, printable(detail))
+		if b.Len() == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "%s %-12s%s\n", marks[step.Outcome], step.Name, printable(detail))
 	}
-	return text.String()
+	return b.String()
 }

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/target"
 )
 
@@ -23,33 +26,17 @@ type jsonVersion struct {
 	Schema int    `json:"schema"`
 }
 
-func (a *app) versionCommand() *cobra.Command {
-	command := &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of client and server",
-		Args:  cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return a.printVersion(command.Context())
-		},
-	}
-	return command
-}
-
 // printVersion never fails: a version is asked for when something else already did.
-func (a *app) printVersion(ctx context.Context) error {
+func (a *app) printVersion(ctx context.Context, _ []string) error {
 	server := a.serverVersion(ctx)
 	if a.flags.json {
-		text, err := encodeJSON(jsonVersion{Client: a.program.Version, Commit: a.program.Commit, Date: a.program.Date, Server: server,
+		return a.printJSON(jsonVersion{Client: a.program.Version, Commit: a.program.Commit, Date: a.program.Date, Server: server,
 			Schema: schemaVersion})
-		if err != nil {
-			return err
-		}
-		return a.print(text)
 	}
 	own := a.program.Version
 	if a.program.Commit != "" {
 		day, _, _ := strings.Cut(a.program.Date, "T")
-		own += " (" + strings.TrimSpace(string(clipBytes([]byte(a.program.Commit), 7))+" "+day) + ")"
+		own += " (" + strings.TrimSpace(text.Clip(a.program.Commit, 7)+" "+day) + ")"
 	}
 	return a.print(fmt.Appendf(nil, "Client version: %s\nServer version: %s\n", own, server))
 }
@@ -65,24 +52,31 @@ func (a *app) serverVersion(ctx context.Context) string {
 	if err != nil {
 		return "unknown (not configured)"
 	}
-	session, err := a.open(ctx, choice)
-	if err != nil {
-		return "unknown (could not reach server)"
-	}
-	defer func() { _ = session.Close() }()
-	version, err := session.Client.Version(ctx)
-	switch {
-	case err != nil:
-		return "unknown (could not reach server)"
-	case version.BackendVersion == "":
-		return "unknown (empty response)"
-	case version.Quarry != nil && version.Quarry.Version != "":
+	found := "unknown (could not reach server)"
+	_ = a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error { // found says that it failed
+		version, err := c.Version(ctx)
+		if err != nil {
+			return err
+		}
+		found = versionText(version)
+		if isTooOld(version, choice) {
+			a.note("this server is older than %d.0, the oldest that was tested", oldestTested)
+		}
+		return nil
+	})
+	return found
+}
+
+func versionText(version *wire.Version) string {
+	if version.Quarry != nil && version.Quarry.Version != "" {
 		return fmt.Sprintf("%s (quarry %s)", version.BackendVersion, version.Quarry.Version)
 	}
-	if choice.Kind == target.KindRemote && olderThan(version.BackendVersion, oldestTested) {
-		a.note("this server is older than %d.0, the oldest that was tested", oldestTested)
-	}
-	return version.BackendVersion
+	return cmp.Or(version.BackendVersion, "unknown (empty response)")
+}
+
+// isTooOld reports whether a server is an Onyx older than the oldest that was tested.
+func isTooOld(version *wire.Version, choice target.Choice) bool {
+	return version.Quarry == nil && choice.Kind == target.KindRemote && olderThan(version.BackendVersion, oldestTested)
 }
 
 // oldestTested is the oldest major version of Onyx that was tested.
@@ -90,12 +84,7 @@ const oldestTested = 3
 
 // olderThan compares the major number of a version; text that is none, like Development, is not older.
 func olderThan(version string, major int) bool {
-	var found int
-	if n, err := fmt.Sscanf(version, "%d.", &found); n != 1 || err != nil {
-		n, err = fmt.Sscanf(version, "v%d.", &found)
-		if n != 1 || err != nil {
-			return false
-		}
-	}
-	return found < major
+	first, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	found, err := strconv.Atoi(first)
+	return err == nil && found < major
 }

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"quarry/client"
+	"quarry/internal/text"
 )
 
 const (
@@ -131,7 +134,7 @@ func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb st
 			return err
 		}
 		if verb == verbSynced {
-			a.say("Following changes in %s. Stop with Ctrl-C.", folders(w.count))
+			a.say("Following changes in %s. Stop with Ctrl-C.", text.Count(w.count, "folder"))
 		}
 		if err := w.wait(ctx, settling); err != nil {
 			return err
@@ -139,29 +142,19 @@ func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb st
 	}
 }
 
-func folders(n int) string {
-	if n == 1 {
-		return "1 folder"
-	}
-	return fmt.Sprintf("%d folders", n)
-}
-
 // libraryRoots lists what was added to the local library.
-func (a *app) libraryRoots(ctx context.Context) ([]string, error) {
-	session, err := a.openLibrary(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = session.Close() }()
-	status, err := session.Client.LibraryStatus(ctx)
-	if err != nil {
-		return nil, err
-	}
-	roots := make([]string, 0, len(status.Roots))
-	for _, root := range status.Roots {
-		roots = append(roots, root.Path)
-	}
-	return roots, nil
+func (a *app) libraryRoots(ctx context.Context) (roots []string, err error) {
+	err = a.with(ctx, a.openLibrary, func(ctx context.Context, c *client.Client) error {
+		status, err := c.LibraryStatus(ctx)
+		if err != nil {
+			return err
+		}
+		for _, root := range status.Roots {
+			roots = append(roots, root.Path)
+		}
+		return nil
+	})
+	return roots, err
 }
 
 func (w *folderWatch) close() error { return w.watcher.Close() }

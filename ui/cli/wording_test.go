@@ -22,8 +22,8 @@ func TestFlagErrorsSayWhatIsExpected(t *testing.T) {
 		{[]string{"search", "x", "--limit", "1e3"}, []string{`--limit "1e3" is not a whole number`}},
 		{[]string{"search", "x", "--timeout", "5"}, []string{`--timeout "5"`, "30s"}},
 		{[]string{"search", "x", "--json=maybe"}, []string{"true or false"}},
-		{[]string{"search", "x", "--limt", "3"}, []string{"no flag --limt", "Did you mean --limit?"}},
-		{[]string{"search", "x", "--zzzzzzzz"}, []string{"no flag --zzzzzzzz", "search --help"}},
+		{[]string{"search", "x", "--limt", "3"}, []string{"unknown flag --limt", "Did you mean --limit?"}},
+		{[]string{"search", "x", "--zzzzzzzz"}, []string{"unknown flag --zzzzzzzz", "search --help"}},
 		{[]string{"search", `""`}, []string{"no words"}},
 		{[]string{"search", "deploy", ""}, []string{"empty"}},
 	} {

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/passage"
+	"quarry/ui/target"
+)
+
+func (a *app) adminCommand() *cobra.Command {
+	command := a.group("admin", "Administer a served library", a.adminUsers(), a.adminGroups(), a.adminTokens(),
+		a.adminConnectors(), a.adminAgents(), a.adminSets(), a.adminTenants())
+	command.PersistentFlags().StringVar(&a.flags.tenant, "tenant", "", "administer this tenant of the library (`NAME`) (default \"default\")")
+	return command
+}
+
+// administration is what a command of admin does, with its argument, if it takes one.
+type administration func(ctx context.Context, c *client.Client, name string) error
+
+// administer returns a command of admin. All but lists change something.
+func (a *app) administer(use, short string, run administration) *cobra.Command {
+	change := use != "list"
+	return a.newCommand(use, short, func(ctx context.Context, arguments []string) error {
+		if change {
+			if err := a.mayChange(); err != nil {
+				return err
+			}
+		}
+		open := func(ctx context.Context) (*client.Session, error) { return a.openAdministered(ctx, change) }
+		return a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
+			return run(ctx, c, strings.Join(arguments, ""))
+		})
+	})
+}
+
+// openAdministered opens this machine's library, or what a flag names.
+func (a *app) openAdministered(ctx context.Context, change bool) (*client.Session, error) {
+	isTenant := a.command.Parent().Name() == "tenant"
+	switch {
+	case a.flags.sample:
+		return nil, usage("Leave --sample out.", "the sample library is not administered")
+	case isTenant && a.flags.tenant != "":
+		return nil, usage("Name the tenant without the flag: "+a.command.CommandPath()+" NAME", "--tenant is for the other commands of admin")
+	case a.flags.server == "" && a.flags.profile == "":
+		a.noteOtherTarget("this administers")
+		return a.openAdmin(ctx, change)
+	case a.flags.tenant != "":
+		return nil, usage("Leave --tenant out: a token names its tenant.", "--tenant is for a library of this machine")
+	}
+	choice, err := a.decide()
+	if err != nil {
+		return nil, err
+	}
+	if choice.Kind == target.KindSample || choice.Kind == target.KindSlack {
+		return nil, usage("Name a server or a library.", "%s is not administered", choice.Describe())
+	}
+	return a.open(ctx, choice)
+}
+
+// addCommand returns a command that makes a thing and prints it: as JSON for scripts, in a line for people.
+func addCommand[T any](a *app, use, short string, add func(ctx context.Context, c *client.Client, name string) (*wire.Added[T], error),
+	describe func(*wire.Added[T]) string) *cobra.Command {
+	return a.administer(use, short, func(ctx context.Context, c *client.Client, name string) error {
+		added, err := add(ctx, c, name)
+		if err != nil {
+			return err
+		}
+		a.noteNewUsers(added.NewUsers)
+		return a.report(added.Item, describe(added))
+	})
+}
+
+func (a *app) noteNewUsers(emails []string) {
+	for _, email := range emails {
+		a.note("there was no user %s, so one was made", email)
+	}
+}
+
+// report prints a value as JSON for scripts, or a line about it for people.
+func (a *app) report(value any, line string) error {
+	if a.wantsJSON() {
+		return a.printJSON(value)
+	}
+	a.say("%s", line)
+	return nil
+}
+
+// listCommand returns a command that lists the things of a kind.
+func listCommand[T any](a *app, kind, none string, list func(*client.Client, context.Context) ([]T, error), header []string,
+	cells func(T) []string) *cobra.Command {
+	return a.administer("list", "List "+strings.ReplaceAll(kind, "-", " "), func(ctx context.Context, c *client.Client, _ string) error {
+		found, err := list(c, ctx)
+		if err != nil {
+			return err
+		}
+		return printList(a, kind, found, none+a.libraryFlag(), true, table{header: header}, cells)
+	})
+}
+
+// changeCommand returns a command that changes what its argument names, and says so in a line with that name.
+func (a *app) changeCommand(use, short, done string, change func(*client.Client, context.Context, string) error) *cobra.Command {
+	return a.administer(use, short, func(ctx context.Context, c *client.Client, name string) error {
+		if strings.HasSuffix(use, "EMAIL") {
+			if err := checkEmails(name); err != nil {
+				return err
+			}
+		}
+		if err := change(c, ctx, name); err != nil {
+			return err
+		}
+		a.say(done, name)
+		return nil
+	})
+}
+
+// checkEmails refuses what is no address.
+func checkEmails(emails ...string) error {
+	for _, email := range emails {
+		if !strings.Contains(email, "@") {
+			return usage("Give the user's email address.", "%q is not an email address", email)
+		}
+	}
+	return nil
+}
+
+// unknownSource names the source that was probably meant.
+func unknownSource(source string) error {
+	var values []string
+	for _, known := range wire.Sources() {
+		values = append(values, known.Value)
+	}
+	return usage(nearestOf(source, values, "See: quarry sources"), "%q is not a source", source)
+}
+
+// audience is for whom something is: everybody, unless flags name users or groups.
+type audience struct {
+	users, groups []string
+	restricted    bool
+}
+
+func (o *audience) addFlags(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&o.users, "user", []string{}, "only for this user (`EMAIL`), and others that are named; repeatable")
+	flags.StringSliceVar(&o.groups, "group", []string{}, "only for this group (`NAME`), and others that are named; repeatable")
+	flags.BoolVar(&o.restricted, "restricted", false, "not for everybody, even if nobody is named")
+}
+
+func (o *audience) isPublic() bool { return !o.restricted && len(o.users)+len(o.groups) == 0 }
+
+// audienceText names for whom something is.
+func audienceText(public bool, users, groups []string) string {
+	if public {
+		return "everybody"
+	}
+	return listOr("administrators", groups, users)
+}
+
+// listOr joins names for a cell.
+func listOr(none string, lists ...[]string) string {
+	var names []string
+	for _, list := range lists {
+		names = append(names, list...)
+	}
+	if len(names) == 0 {
+		return none
+	}
+	return strings.Join(names, ", ")
+}
+
+func dayOr(moment *string, otherwise string) string {
+	if moment == nil {
+		return otherwise
+	}
+	return passage.Day(*moment)
+}
+
+func (a *app) adminTenants() *cobra.Command {
+	var force bool
+	remove := a.administer("remove NAME", "Remove a tenant with all its content", func(ctx context.Context, c *client.Client, name string) error {
+		tenant, err := c.AdminRemoveTenant(ctx, name, force)
+		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == wire.CodeTenantNotEmpty {
+			return usage("To delete all of that: quarry admin tenant remove "+name+" --force", "%s", refused.Error())
+		}
+		if err != nil {
+			return err
+		}
+		return a.report(tenant, fmt.Sprintf("Tenant %s is removed, with %s.", name, listOr("nothing in it", tenant.Holds())))
+	})
+	remove.Flags().BoolVar(&force, "force", false, "also if it is not empty: delete all that it has")
+	add := addCommand(a, "add NAME", "Create a tenant",
+		func(ctx context.Context, c *client.Client, name string) (*wire.Added[wire.DirectoryTenant], error) {
+			return c.AdminAddTenant(ctx, name)
+		},
+		func(added *wire.Added[wire.DirectoryTenant]) string {
+			name := added.Item.Name
+			if !added.IsNew {
+				return "Tenant " + name + " exists already."
+			}
+			return fmt.Sprintf("Tenant %s is made. Its first token: quarry admin token add --name NAME --tenant %s%s", name, name, a.libraryFlag())
+		})
+	list := listCommand(a, "tenants", "No tenants.", (*client.Client).AdminTenants,
+		[]string{"TENANT", "SINCE", "DOCUMENTS", "USERS", "TOKENS", "CONVERSATIONS"}, func(t wire.DirectoryTenant) []string {
+			return []string{t.Name, passage.Day(t.CreatedAt), fmt.Sprint(t.Documents), fmt.Sprint(t.Users), fmt.Sprint(t.Tokens),
+				fmt.Sprint(t.Conversations)}
+		})
+	return a.group("tenant", "Create, list and remove tenants", add, list, remove)
+}

@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/ui/target"
+)
+
+// listing returns a command that lists something of the target.
+func (a *app) listing(use, short string,
+	show func(ctx context.Context, c *client.Client, choice target.Choice, arguments []string) error) *cobra.Command {
+	return a.targetCommand(use, short, func(ctx context.Context, choice target.Choice, arguments []string) error {
+		return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
+			return show(ctx, c, choice, arguments)
+		})
+	})
+}
+
+// wantsJSON reports whether a listing is JSON: asked for, or without a terminal.
+func (a *app) wantsJSON() bool { return a.flags.json || !a.io.OutTTY }
+
+// printList prints rows as JSON or as a table. For people, none says that there are no rows.
+func printList[T any](a *app, kind string, found []T, none string, private bool, t table, cells func(T) []string) error {
+	if a.wantsJSON() {
+		return a.printAnswer(kind, rows[T](found), private)
+	}
+	if len(found) == 0 {
+		a.say("%s", none)
+		return nil
+	}
+	t.style, t.width = a.style, a.io.columns()
+	for _, row := range found {
+		t.rows = append(t.rows, cells(row))
+	}
+	return a.print([]byte(t.String()))
+}
+
+// rowMaker returns a function that makes rows, without the cell of one column if that is not shown.
+func rowMaker(column int, shown bool) func(cells ...string) []string {
+	return func(cells ...string) []string {
+		if shown {
+			return cells
+		}
+		return slices.Delete(cells, column, column+1)
+	}
+}
+
+// countedTable has a column of numbers if something was counted.
+func countedTable(column int, counted bool, header ...string) table {
+	t := table{header: rowMaker(column, counted)(header...)}
+	if counted {
+		t.right = column
+	}
+	return t
+}
+
+func countCell(count *int) string {
+	if count == nil {
+		return ""
+	}
+	return strconv.Itoa(*count)
+}
+
+// documentCounts counts the documents that the caller may see by the values of a facet; nil if the server does not count.
+func documentCounts(ctx context.Context, c *client.Client, facet func(wire.Facets) []wire.FacetValue) map[string]int {
+	features, err := c.Features(ctx)
+	if err != nil || !features.Has(wire.FeatureFacets) {
+		return nil
+	}
+	found, err := c.Facets(ctx, wire.SearchRequest{})
+	if err != nil {
+		return nil
+	}
+	counts := map[string]int{}
+	for _, value := range facet(found.Facets) {
+		counts[value.Value] = value.Count
+	}
+	return counts
+}
+
+// jsonAgent is a row of agents --json, version 1: the keys of Onyx's CLI first. is_default_persona is always false, as
+// no server tells it any more; scripts still read it.
+type jsonAgent struct {
+	ID               int      `json:"id"`
+	Name             string   `json:"name"`
+	Description      string   `json:"description"`
+	IsDefaultPersona bool     `json:"is_default_persona"`
+	IsListed         bool     `json:"is_listed"`
+	DocumentSets     []string `json:"document_sets"`
+	Sources          []string `json:"knowledge_sources"`
+	Origin           string   `json:"origin"`
+}
+
+func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
+	personas, err := c.Personas(ctx)
+	if err != nil {
+		return err
+	}
+	var found []jsonAgent
+	for _, persona := range personas {
+		if !persona.IsListed {
+			continue
+		}
+		agent := jsonAgent{ID: persona.ID, Name: persona.Name, Description: persona.Description, IsListed: true,
+			DocumentSets: []string{}, Sources: filled(persona.KnowledgeSources), Origin: choice.Profile}
+		for _, set := range persona.DocumentSets {
+			agent.DocumentSets = append(agent.DocumentSets, set.Name)
+		}
+		found = append(found, agent)
+	}
+	return printList(a, "agents", found, "No agents available.", a.private(), table{header: []string{"ID", "NAME", "DESCRIPTION"}},
+		func(agent jsonAgent) []string { return []string{strconv.Itoa(agent.ID), agent.Name, agent.Description} })
+}
+
+// jsonSet is a row of document-sets --json, version 1.
+type jsonSet struct {
+	ID          int      `json:"id"`
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Sources     []string `json:"sources"`
+	Documents   *int     `json:"documents,omitempty"` // where the server counts
+	IsPublic    bool     `json:"is_public"`
+	Origin      string   `json:"origin"`
+}
+
+func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
+	sets, err := c.DocumentSets(ctx)
+	if err != nil {
+		return err
+	}
+	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.DocumentSets })
+	var found []jsonSet
+	for _, set := range sets {
+		row := jsonSet{ID: set.ID, Name: set.Name, Description: deref(set.Description), Sources: []string{},
+			IsPublic: set.IsPublic, Origin: choice.Profile}
+		for _, connector := range set.CCPairSummaries {
+			row.Sources = union(row.Sources, []string{connector.Source})
+		}
+		if count := counts[set.Name]; counts != nil {
+			row.Documents = &count
+		}
+		found = append(found, row)
+	}
+	cells := rowMaker(1, counts != nil)
+	return printList(a, "document-sets", found, "No document sets. Make one with: quarry add PATH --set NAME", a.private(),
+		countedTable(1, counts != nil, "NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"), func(set jsonSet) []string {
+			return cells(set.Name, countCell(set.Documents), strings.Join(set.Sources, ", "), set.Description)
+		})
+}
+
+// jsonTag is a row of tags --json, version 1.
+type jsonTag struct {
+	Key       string `json:"key"`
+	Value     string `json:"value"`
+	Source    string `json:"source"`
+	Documents *int   `json:"documents,omitempty"` // of this source, where the server counts
+	Origin    string `json:"origin"`
+}
+
+const (
+	defaultTags    = 50
+	mostTags       = 1000
+	mostTagSources = 20 // that are counted, with a request each
+)
+
+func (a *app) tagsCommand() *cobra.Command {
+	var limit int
+	command := a.listing("tags [PREFIX]", "List the tags that can be searched",
+		func(ctx context.Context, c *client.Client, choice target.Choice, arguments []string) error {
+			return a.printTags(ctx, c, choice, strings.Join(arguments, ""), limit)
+		})
+	command.Flags().IntVar(&limit, "limit", defaultTags, "at most this many tags (`N`), 1 to 1000")
+	return command
+}
+
+func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Choice, prefix string, limit int) error {
+	if limit < 1 || limit > mostTags {
+		return usage("Give a number from 1 to 1000.", "--limit %d is out of range", limit)
+	}
+	tags, err := c.ValidTags(ctx, prefix, true, limit)
+	if err != nil {
+		return err
+	}
+	counts := tagCounts(ctx, c, tags)
+	slices.SortStableFunc(tags, func(a, b wire.SourceTag) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
+			cmp.Compare(a.Source, b.Source))
+	})
+	var found []jsonTag
+	for _, tag := range tags {
+		row := jsonTag{Key: tag.Key, Value: tag.Value, Source: tag.Source, Origin: choice.Profile}
+		if count, counted := counts[tag]; counted {
+			row.Documents = &count
+		}
+		found = append(found, row)
+	}
+	if len(found) >= limit && !a.wantsJSON() {
+		a.note("only the first %d; narrow them with a prefix or raise --limit", limit)
+	}
+	cells := rowMaker(1, len(counts) > 0)
+	return printList(a, "tags", found, "No tags.", a.private(), countedTable(1, len(counts) > 0, "TAG", "DOCUMENTS", "SOURCE"),
+		func(tag jsonTag) []string { return cells(tag.Key+"="+tag.Value, countCell(tag.Documents), tag.Source) })
+}
+
+// tagCounts counts documents by tag and source; empty if the server does not count. A server counts tags over all
+// sources at once, so each source needs a request.
+func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map[wire.SourceTag]int {
+	counts := map[wire.SourceTag]int{}
+	features, err := c.Features(ctx)
+	if err != nil || !features.Has(wire.FeatureFacets) {
+		return counts
+	}
+	var sources []string
+	for _, tag := range tags {
+		sources = union(sources, []string{tag.Source})
+	}
+	if len(sources) > mostTagSources {
+		return counts
+	}
+	for _, source := range sources {
+		found, err := c.Facets(ctx, wire.SearchRequest{Sources: []string{source}})
+		if err != nil {
+			return map[wire.SourceTag]int{}
+		}
+		for _, tag := range found.Facets.Tags {
+			counts[wire.SourceTag{Key: tag.Key, Value: tag.Value, Source: source}] = tag.Count
+		}
+	}
+	return counts
+}
