@@ -8,7 +8,6 @@ import (
 
 	"quarry/server/index"
 	"quarry/server/index/segment"
-	"quarry/server/sqlite"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -96,29 +95,22 @@ func (h *head) advance() (err error) {
 }
 
 // miscounted reports whether the counters differ from what is stored.
-func miscounted(ctx context.Context, q querier, m meta) (bool, error) {
+func miscounted(ctx context.Context, tx *sql.Tx, m meta) (bool, error) {
 	documents, chunks := 0, 0
-	row := q.QueryRowContext(context.WithoutCancel(ctx), "SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
-	if err := row.Scan(&documents, &chunks); err != nil {
-		return false, sqlite.Explain(fmt.Errorf("count documents: %w", err))
-	}
-	return documents != m.documents || chunks != m.chunks, nil
+	err := get(ctx, tx, []any{&documents, &chunks}, "SELECT count(*), coalesce(sum(chunks), 0) FROM documents")
+	return documents != m.documents || chunks != m.chunks, err
 }
 
 // insertDamaged inserts a row that cannot be read for a document that is not stored: so it stays known, can be removed,
 // and is stored again like other damaged ones.
 func insertDamaged(ctx context.Context, tx *sql.Tx, id string) error {
-	_, err := tx.ExecContext(context.WithoutCancel(ctx), `INSERT OR IGNORE INTO documents (hash, id, source, origin, title,
+	_, err := execute(ctx, tx, `INSERT OR IGNORE INTO documents (hash, id, source, origin, title,
 		link, type, hidden, chunks, detail) VALUES (zeroblob(32), ?, '', '', '', '', '', 0, 0, zeroblob(1))`, id)
-	if err != nil {
-		return sqlite.Explain(fmt.Errorf("note a document that is not stored: %w", err))
-	}
-	return nil
+	return err
 }
 
 // settle makes the database agree with the index.
 func (d *disagreement) settle(ctx context.Context, tx *sql.Tx) error {
-	statement := context.WithoutCancel(ctx)
 	for _, id := range d.orphans {
 		if err := insertDamaged(ctx, tx, id); err != nil {
 			return err
@@ -132,11 +124,9 @@ func (d *disagreement) settle(ctx context.Context, tx *sql.Tx) error {
 	if d.none() {
 		return nil
 	}
-	if _, err := tx.ExecContext(statement, `UPDATE meta SET generation = generation + 1, (documents, chunks) =
-		(SELECT count(*), coalesce(sum(chunks), 0) FROM documents)`); err != nil {
-		return sqlite.Explain(fmt.Errorf("count documents: %w", err))
-	}
-	return nil
+	_, err := execute(ctx, tx, `UPDATE meta SET generation = generation + 1, (documents, chunks) =
+		(SELECT count(*), coalesce(sum(chunks), 0) FROM documents)`)
+	return err
 }
 
 // agreement checks that the index and the database hold the same documents.
@@ -156,7 +146,7 @@ func (c *checkRun) agreement(ctx context.Context) error {
 		}
 	}
 	if c.options.Repair {
-		if _, err := c.x.rebuildIndex(ctx, nil); err != nil {
+		if err := c.x.rebuildIndex(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -176,10 +166,8 @@ func (c *checkRun) agreement(ctx context.Context) error {
 // reindex makes the indexes of the database again.
 func (x *Index) reindex(ctx context.Context) error {
 	return x.db.Update(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(context.WithoutCancel(ctx), "REINDEX"); err != nil {
-			return sqlite.Explain(fmt.Errorf("make the indexes of the database again: %w", err))
-		}
-		return nil
+		_, err := execute(ctx, tx, "REINDEX")
+		return err
 	})
 }
 
@@ -204,67 +192,73 @@ func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error)
 
 // files checks the files of the index and of vectors from beginning to end.
 func (c *checkRun) files(ctx context.Context) error {
-	segments, vectors, err := c.damagedFiles(ctx)
+	found, err := c.damagedFiles(ctx)
 	if err != nil {
 		return err
 	}
-	if segments != nil {
-		repaired := c.options.Repair && c.x.repair(ctx, segments) == nil
-		for _, name := range segments.names {
-			c.note(index.Damage{Kind: index.DamagedSegment, ID: name, Reason: segments.Error(), Repaired: repaired})
+	for _, suspects := range found {
+		kind := index.DamagedSegment
+		if suspects.vectors {
+			kind = index.DamagedVectors
 		}
-	}
-	for _, p := range vectors {
-		repaired := c.options.Repair && c.x.healVectors(ctx, &state{parts: []*part{p}}, []string{p.name}, p.vectors.failed) == nil
-		c.note(index.Damage{Kind: index.DamagedVectors, ID: p.vectors.name, Reason: p.vectors.failed.Error(), Repaired: repaired})
+		repaired := c.options.Repair && c.x.repair(ctx, suspects) == nil
+		for _, name := range suspects.files {
+			c.note(index.Damage{Kind: kind, ID: name, Reason: suspects.Error(), Repaired: repaired})
+		}
 	}
 	return nil
 }
 
-// damagedFiles lists the files that cannot be read. A merge may remove some while they are checked.
-func (c *checkRun) damagedFiles(ctx context.Context) (segments *damagedError, vectors []*part, err error) {
+// damagedFiles lists the files that cannot be read: all segments together, then each file of vectors. A merge may remove
+// some while they are checked.
+func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err error) {
 	for range openAttempts {
-		segments, vectors = nil, nil
 		var before, after meta
 		err = c.x.reading(ctx, func(tx *sql.Tx) error {
-			if before, err = readMeta(ctx, tx); err != nil {
-				return err
+			if before, err = readMeta(ctx, tx); err == nil {
+				found, err = c.inspectFiles(ctx, tx)
 			}
-			parts, err := readManifest(ctx, tx)
-			if err != nil {
-				return err
-			}
-			for _, p := range parts {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				err := c.x.inspectPart(ctx, tx, p)
-				switch {
-				case err == nil:
-					c.x.pool.drop(p.segment)
-				case isDamage(err):
-					segments = segments.add(p.id, err)
-					segments.names = append(segments.names, p.name)
-				default:
-					return err
-				}
-				if p.vectors == nil {
-					continue
-				}
-				if p.vectors.failed = c.x.verifyVectors(p.vectors.name); isDamage(p.vectors.failed) {
-					vectors = append(vectors, p)
-				} else if p.vectors.failed != nil {
-					return p.vectors.failed
-				}
-			}
-			return nil
+			return err
 		})
-		if err != nil || segments == nil && vectors == nil {
-			return segments, vectors, err
+		if err != nil || len(found) == 0 {
+			return nil, err
 		}
 		if after, err = readMeta(ctx, c.x.db.Reader); err != nil || after.manifest == before.manifest {
-			return segments, vectors, err
+			break
 		}
 	}
-	return segments, vectors, err
+	return found, err
+}
+
+func (c *checkRun) inspectFiles(ctx context.Context, tx *sql.Tx) (found []*damagedError, err error) {
+	parts, err := readManifest(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	var segments *damagedError
+	for _, p := range parts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := c.x.inspectPart(ctx, tx, p); isDamage(err) {
+			segments = segments.add(p.name, err)
+		} else if err != nil {
+			return nil, err
+		}
+		c.x.pool.drop(p.segment)
+		if p.vectors == nil {
+			continue
+		}
+		if err := c.x.states.vectors.verify(p.vectors.name); isDamage(err) {
+			unread := damaged(p.vectors.name, err)
+			unread.vectors = true
+			found = append(found, unread)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if segments != nil {
+		found = slices.Insert(found, 0, segments)
+	}
+	return found, nil
 }

@@ -54,7 +54,7 @@ func (e *examination) finish(ctx context.Context, library *library) (damage inde
 	if err != nil {
 		return damage, false, err
 	}
-	if damage, ok = damageOf(e.document, 0, whole.Chunks); ok {
+	if damage, ok = describe(e.document, 0, whole.Chunks); ok {
 		return damage, true, nil
 	}
 	if e.old && !e.broken && slices.Equal(hashOf(&whole), e.document.hash) {
@@ -181,16 +181,6 @@ func (c *checkRun) pass(ctx context.Context) error {
 	return c.agreement(ctx)
 }
 
-// reading runs f in a transaction that only reads.
-func (x *Index) reading(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
-	if err != nil {
-		return sqlite.Explain(fmt.Errorf("read the library: %w", err))
-	}
-	defer func() { _ = tx.Rollback() }()
-	return f(tx)
-}
-
 // database checks the rows of all documents, or of a part of them.
 func (c *checkRun) database(ctx context.Context) error {
 	if c.options.Full {
@@ -200,16 +190,11 @@ func (c *checkRun) database(ctx context.Context) error {
 	}
 	var first, last, from int64
 	err := c.x.reading(ctx, func(tx *sql.Tx) error {
-		row := tx.QueryRowContext(context.WithoutCancel(ctx),
-			"SELECT coalesce(min(row), 0), coalesce(max(row), -1) FROM documents")
-		if err := row.Scan(&first, &last); err != nil {
-			return sqlite.Explain(fmt.Errorf("look for documents: %w", err))
+		err := get(ctx, tx, []any{&first, &last}, "SELECT coalesce(min(row), 0), coalesce(max(row), -1) FROM documents")
+		if err == nil {
+			err = get(ctx, tx, []any{&from}, "SELECT coalesce(max(next), 0) FROM checks WHERE part = 'documents'")
 		}
-		row = tx.QueryRowContext(context.WithoutCancel(ctx), "SELECT next FROM checks WHERE part = 'documents'")
-		if err := row.Scan(&from); err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return sqlite.Explain(fmt.Errorf("look how far the check is: %w", err))
-		}
-		return nil
+		return err
 	})
 	if c.unreadable(err) {
 		return nil
@@ -235,8 +220,7 @@ func (c *checkRun) noteProgress(ctx context.Context, next int64) {
 		return
 	}
 	err := c.x.db.Update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(context.WithoutCancel(ctx), `INSERT INTO checks (part, next) VALUES ('documents', ?)
-			ON CONFLICT (part) DO UPDATE SET next = excluded.next`, next)
+		_, err := execute(ctx, tx, "INSERT OR REPLACE INTO checks (part, next) VALUES ('documents', ?)", next)
 		return err
 	})
 	if err != nil {
@@ -265,16 +249,15 @@ func (x *Index) reindexed(ctx context.Context) bool {
 
 // structure has the database check itself: its pages, and that its indexes agree with its tables.
 func (c *checkRun) structure(ctx context.Context) error {
-	rows, err := c.x.db.Reader.QueryContext(ctx, "PRAGMA integrity_check(1)")
-	if err == nil {
-		err = eachText(ctx, rows, func(problem string) error {
-			if problem != "ok" {
-				c.unreadable(fmt.Errorf("%w: %s", index.ErrDamaged, problem))
-			}
-			return nil
-		})
-	}
-	if err = sqlite.Explain(err); err != nil && !c.unreadable(err) {
+	// Unlike other statements this one runs long on a connection of its own, so it may be interrupted.
+	err := sqlite.Each(ctx, c.x.db.Reader, func(row *sql.Rows) error {
+		problem := ""
+		if err := row.Scan(&problem); err != nil || problem == "ok" {
+			return err
+		}
+		return fmt.Errorf("%w: %s", index.ErrDamaged, problem)
+	}, "PRAGMA integrity_check(1)")
+	if err != nil && !c.unreadable(err) {
 		return fmt.Errorf("check the database: %w", err)
 	}
 	return nil

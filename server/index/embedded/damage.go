@@ -2,13 +2,69 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 
 	"quarry/server/index"
 	"quarry/server/index/segment"
 )
+
+// damagedError names files of the index that cannot be used: segments, or files of vectors.
+type damagedError struct {
+	files   []string
+	vectors bool
+	missing bool // all of them are missing, as when another process has just merged them
+	cause   error
+	// manifest is the number of the manifest that names them; -1 when they were found by searching.
+	manifest int64
+}
+
+func (d *damagedError) Error() string { return d.cause.Error() }
+func (d *damagedError) Unwrap() error { return d.cause }
+
+func damaged(file string, cause error) *damagedError { return (*damagedError)(nil).add(file, cause) }
+
+// add adds a file; a nil receiver begins.
+func (d *damagedError) add(file string, cause error) *damagedError {
+	missing := errors.Is(cause, fs.ErrNotExist)
+	if d == nil {
+		return &damagedError{files: []string{file}, missing: missing, cause: cause, manifest: -1}
+	}
+	d.files, d.missing = append(d.files, file), d.missing && missing
+	return d
+}
+
+// damageOf returns the files that an error says are damaged; nil for other errors.
+func damageOf(err error) (found *damagedError) {
+	_ = errors.As(err, &found)
+	return found
+}
+
+// isDamage reports whether rebuilding a file of the index heals an error.
+func isDamage(err error) bool {
+	return errors.Is(err, segment.ErrDamaged) || errors.Is(err, fs.ErrNotExist) || damageOf(err) != nil
+}
+
+// blame adds to the error of a damaged file which one of parts it belongs to; all of them when it does not say.
+func blame(parts []*part, err error) error {
+	if !errors.Is(err, segment.ErrDamaged) || damageOf(err) != nil || len(parts) == 0 {
+		return err
+	}
+	name, _ := segment.NameOf(err)
+	var all *damagedError
+	for _, p := range parts {
+		if name != "" && (name == p.name || name == p.vectors.fileName()) {
+			found := damaged(name, err)
+			found.vectors = name != p.name
+			return found
+		}
+		all = all.add(p.name, err)
+	}
+	return all
+}
 
 // damages collects the damage that the answers of a snapshot met. Safe for concurrent use.
 type damages struct {
@@ -54,7 +110,7 @@ func (s *snapshot) Damage() []index.Damage {
 func (v *view) damage() (all []index.Damage) {
 	live := 0
 	if lost := v.state.lost; lost != nil {
-		for _, name := range lost.names {
+		for _, name := range lost.files {
 			all = append(all, index.Damage{Kind: index.DamagedSegment, ID: name, Reason: lost.Error()})
 		}
 	}
@@ -71,8 +127,8 @@ func (v *view) damage() (all []index.Damage) {
 	return all
 }
 
-// damageOf describes a stored document that cannot be read, all of it or some chunks; ok is false when it can.
-func damageOf(s *stored, from int, chunks []index.Chunk) (damage index.Damage, ok bool) {
+// describe describes a stored document that cannot be read, all of it or some chunks; ok is false when it can.
+func describe(s *stored, from int, chunks []index.Chunk) (damage index.Damage, ok bool) {
 	if s.damaged != nil {
 		return index.Damage{Kind: index.DamagedDocument, ID: s.document.ID, Reason: s.damaged.Error()}, true
 	}
@@ -126,7 +182,7 @@ func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access 
 	if found = shown.indexed(id, access); found == nil {
 		return nil, nil
 	}
-	damage, _ := damageOf(found, 0, nil)
+	damage, _ := describe(found, 0, nil)
 	s.damaged.add(damage)
 	return found, nil
 }

@@ -3,14 +3,9 @@ package embedded
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
-	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"quarry/server/index"
 )
@@ -37,52 +32,16 @@ const hashBytes = 16
 // canonical is the document as it will be read back: valid UTF-8, dates in UTC and whole microseconds. What is the same
 // in this form is stored, hashed and indexed the same.
 func canonical(document index.Document) index.Document {
-	for _, text := range []*string{&document.ID, &document.Source, &document.Title, &document.Link, &document.Type,
-		&document.Origin} {
-		*text = valid(*text)
-	}
+	clean := cleaner{}
+	identity(clean, &document)
 	document.CreatedAt = fromMicros(micros(document.CreatedAt))
 	document.UpdatedAt = fromMicros(micros(document.UpdatedAt))
-	document.Path, document.Sets = validAll(document.Path), validAll(document.Sets)
-	document.Access = validAll(document.Access)
-	document.Authors = mapped(document.Authors, func(person index.Person) index.Person {
-		return index.Person{Name: valid(person.Name), Email: valid(person.Email)}
-	})
-	document.Metadata = mapped(document.Metadata, func(field index.Field) index.Field {
-		return index.Field{Key: valid(field.Key), Values: validAll(field.Values), List: field.List}
-	})
-	document.Outline = mapped(document.Outline, func(heading index.Heading) index.Heading {
-		return index.Heading{Level: heading.Level, Text: valid(heading.Text), Chunk: heading.Chunk}
-	})
-	document.Chunks = mapped(document.Chunks, func(chunk index.Chunk) index.Chunk {
-		return index.Chunk{Text: valid(chunk.Text), Headings: validAll(chunk.Headings), Link: valid(chunk.Link)}
+	detail(clean, &document)
+	list(clean, &document.Chunks, func(chunk *index.Chunk) {
+		chunkFields(clean, chunk)
+		chunk.Damaged = false
 	})
 	return document
-}
-
-func valid(text string) string {
-	if utf8.ValidString(text) {
-		return text
-	}
-	return strings.ToValidUTF8(text, string(utf8.RuneError))
-}
-
-func validAll(texts []string) []string {
-	if !slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) }) {
-		return texts
-	}
-	return mapped(texts, valid)
-}
-
-func mapped[T any](values []T, change func(T) T) []T {
-	if len(values) == 0 {
-		return nil
-	}
-	result := make([]T, len(values))
-	for i, value := range values {
-		result[i] = change(value)
-	}
-	return result
 }
 
 // micros is how a date is stored; nil for an unknown one.
@@ -123,80 +82,27 @@ func check(document *index.Document) error {
 // hashOf identifies what a document says: the first half everything but its chunks, the second half those.
 func hashOf(document *index.Document) []byte {
 	head := digest{sha256.New()}
-	for _, text := range []string{document.ID, document.Source, document.Title, document.Link, document.Type,
-		document.Origin} {
-		head.text(text)
+	identity(head, document)
+	for _, date := range []*int64{micros(document.CreatedAt), micros(document.UpdatedAt)} {
+		known := date != nil
+		if head.flag(&known); known {
+			head.int64(*date)
+		}
 	}
-	head.date(document.CreatedAt)
-	head.date(document.UpdatedAt)
-	head.flag(document.Hidden)
-	head.texts(document.Path)
-	head.texts(document.Sets)
-	head.texts(document.Access)
-	head.number(len(document.Authors))
-	for _, person := range document.Authors {
-		head.text(person.Name)
-		head.text(person.Email)
-	}
-	head.number(len(document.Metadata))
-	for _, field := range document.Metadata {
-		head.text(field.Key)
-		head.texts(field.Values)
-		head.flag(field.List)
-	}
-	head.number(len(document.Outline))
-	for _, heading := range document.Outline {
-		head.number(heading.Level)
-		head.number(heading.Chunk)
-		head.text(heading.Text)
-	}
+	head.flag(&document.Hidden)
+	detail(head, document)
 	body := digest{sha256.New()}
-	body.number(len(document.Chunks))
+	body.length(len(document.Chunks))
 	for i := range document.Chunks {
-		body.text(document.Chunks[i].Text)
-		body.text(document.Chunks[i].Link)
-		body.texts(document.Chunks[i].Headings)
+		chunk := &document.Chunks[i]
+		body.text(&chunk.Text)
+		body.text(&chunk.Link)
+		list(body, &chunk.Headings, body.text)
 	}
 	return append(head.Sum(nil)[:hashBytes:hashBytes], body.Sum(nil)[:hashBytes]...)
 }
 
-// sameChunks tells from two hashes whether the chunks of the documents are equal.
+// sameChunks reports whether the chunks of two documents are equal, given their hashes.
 func sameChunks(a, b []byte) bool {
 	return len(a) == 2*hashBytes && len(b) == 2*hashBytes && bytes.Equal(a[hashBytes:], b[hashBytes:])
-}
-
-// digest hashes values with their lengths, so that no two documents run together to the same bytes.
-type digest struct{ hash.Hash }
-
-func (d digest) number(value int) {
-	var buffer [binary.MaxVarintLen64]byte
-	_, _ = d.Write(buffer[:binary.PutVarint(buffer[:], int64(value))])
-}
-
-func (d digest) text(value string) {
-	d.number(len(value))
-	_, _ = d.Write([]byte(value))
-}
-
-func (d digest) texts(values []string) {
-	d.number(len(values))
-	for _, value := range values {
-		d.text(value)
-	}
-}
-
-func (d digest) flag(value bool) {
-	if value {
-		d.number(1)
-		return
-	}
-	d.number(0)
-}
-
-func (d digest) date(value time.Time) {
-	stored := micros(value)
-	d.flag(stored != nil)
-	if stored != nil {
-		d.number(int(*stored))
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
-	"quarry/server/sqlite"
 )
 
 const (
@@ -42,30 +41,33 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 	}
 	e := &embedding{x: x, model: model, vectors: vectors, report: report, tried: make(map[string]bool),
 		refused: make(map[string]int), seen: make(map[vector.Key]bool)}
-	if current, ok, err := currentModel(ctx, x.db.Reader); err != nil || ok && current.name != model {
-		if err == nil {
-			err = x.db.Update(ctx, func(tx *sql.Tx) error { return e.choose(ctx, tx) })
-		}
-		if err != nil {
-			return fmt.Errorf("embed: %w", err)
-		}
-	}
-	before, err := refusedTexts(ctx, x.db.Reader, model)
-	if err != nil {
+	if err := e.run(ctx); err != nil {
 		return fmt.Errorf("embed: %w", err)
+	}
+	return nil
+}
+
+func (e *embedding) run(ctx context.Context) error {
+	current, ok, err := currentModel(ctx, e.x.db.Reader)
+	if err == nil && ok && current.name != e.model {
+		err = e.x.db.Update(ctx, func(tx *sql.Tx) error { return e.choose(ctx, tx) })
+	}
+	if err != nil {
+		return err
+	}
+	before, err := refusedTexts(ctx, e.x.db.Reader, e.model)
+	if err != nil {
+		return err
 	}
 	e.known = len(before)
 	for repairs := 0; ; {
 		done, err := e.step(ctx)
-		if damaged := x.damageOf(err); damaged != nil && repairs < openRepairs {
+		if suspects := damageOf(err); suspects != nil && repairs < openRepairs {
 			repairs++
-			err = x.repair(ctx, damaged)
+			err = e.x.repair(ctx, suspects)
 		}
-		if err != nil && !errors.Is(err, errOvertaken) {
-			return fmt.Errorf("embed: %w", err)
-		}
-		if done {
-			return nil
+		if err != nil && !errors.Is(err, errOvertaken) || err == nil && done {
+			return err
 		}
 	}
 }
@@ -102,12 +104,9 @@ type embedding struct {
 
 // choose makes the model the current one, if there are vectors by it; otherwise that waits for the first.
 func (e *embedding) choose(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(context.WithoutCancel(ctx), `UPDATE embedding_models SET current = (name = ?1)
+	_, err := execute(ctx, tx, `UPDATE embedding_models SET current = (name = ?1)
 		WHERE current <> (name = ?1) AND EXISTS (SELECT 1 FROM embedding_models WHERE name = ?1)`, e.model)
-	if err != nil {
-		return sqlite.Explain(fmt.Errorf("choose the embedding model: %w", err))
-	}
-	return nil
+	return err
 }
 
 // next finds a segment with chunks that have no vector; "" if there is none. It also counts how far all is.
@@ -125,7 +124,7 @@ func (e *embedding) next(ctx context.Context) (name string, err error) {
 	for _, p := range seen.state.parts {
 		chunks, err := p.liveChunks()
 		if err != nil {
-			return "", e.x.blame([]*part{p}, err)
+			return "", blame([]*part{p}, err)
 		}
 		have := 0
 		if p.vectors != nil && p.vectors.model == e.model {
@@ -239,9 +238,7 @@ func (e *embedding) gather(ctx context.Context, name string, from int) (*gathere
 		return nil, err
 	}
 	if ok && model.name == e.model {
-		if g.known, err = newEmbeddings(ctx, e.x.db.Reader, model); err != nil {
-			return nil, err
-		}
+		g.known = newEmbeddings(e.x.db.Reader, model)
 		defer g.known.close()
 	}
 	if g.has, err = p.vectored(e.model); err != nil {
@@ -266,7 +263,7 @@ func (e *embedding) gather(ctx context.Context, name string, from int) (*gathere
 	if g.next == p.documents {
 		g.next = -1
 	}
-	return g, e.x.blame([]*part{p}, err)
+	return g, blame([]*part{p}, err)
 }
 
 // take adds the texts of a document that have no vector, each once.
@@ -403,12 +400,8 @@ func (e *embedding) insert(ctx context.Context, tx *sql.Tx, values [][]float32, 
 	if err != nil {
 		return err
 	}
-	statement := context.WithoutCancel(ctx)
-	insert, err := tx.PrepareContext(statement, "INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)")
-	if err != nil {
-		return sqlite.Explain(fmt.Errorf("store vectors: %w", err))
-	}
-	defer func() { _ = insert.Close() }()
+	to := newStatements(tx)
+	defer to.close()
 	for i, v := range values {
 		if v == nil {
 			continue
@@ -417,8 +410,9 @@ func (e *embedding) insert(ctx context.Context, tx *sql.Tx, values [][]float32, 
 		for _, value := range v {
 			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(value))
 		}
-		if _, err := insert.ExecContext(statement, id, keys[i][:], seal(raw, keys[i][:])); err != nil {
-			return sqlite.Explain(fmt.Errorf("store vectors: %w", err))
+		if _, err := execute(ctx, to, "INSERT OR REPLACE INTO embeddings (model, hash, vector) VALUES (?, ?, ?)", id,
+			keys[i][:], seal(raw, keys[i][:])); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -427,11 +421,9 @@ func (e *embedding) insert(ctx context.Context, tx *sql.Tx, values [][]float32, 
 // enter makes the model the current one and returns its row. A model whose vectors have another length than they had is
 // another model: the old ones go.
 func (e *embedding) enter(ctx context.Context, tx *sql.Tx, dimensions int) (id int64, err error) {
-	statement := context.WithoutCancel(ctx)
-	result, err := tx.ExecContext(statement, "DELETE FROM embedding_models WHERE name = ? AND dimensions <> ?", e.model,
-		dimensions)
+	result, err := execute(ctx, tx, "DELETE FROM embedding_models WHERE name = ? AND dimensions <> ?", e.model, dimensions)
 	if err != nil {
-		return 0, sqlite.Explain(fmt.Errorf("note the embedding model: %w", err))
+		return 0, err
 	}
 	if n, err := result.RowsAffected(); err == nil && n > 0 {
 		e.tried = make(map[string]bool)
@@ -443,13 +435,10 @@ func (e *embedding) enter(ctx context.Context, tx *sql.Tx, dimensions int) (id i
 		"INSERT INTO embedding_models (name, dimensions, current) VALUES (?1, ?2, 0) ON CONFLICT (name) DO NOTHING",
 		"UPDATE embedding_models SET current = (name = ?1) WHERE current <> (name = ?1) AND ?2 > 0",
 	} {
-		if _, err := tx.ExecContext(statement, change, e.model, dimensions); err != nil {
-			return 0, sqlite.Explain(fmt.Errorf("note the embedding model: %w", err))
+		if _, err := execute(ctx, tx, change, e.model, dimensions); err != nil {
+			return 0, err
 		}
 	}
-	row := tx.QueryRowContext(statement, "SELECT id FROM embedding_models WHERE name = ?", e.model)
-	if err := row.Scan(&id); err != nil {
-		return 0, sqlite.Explain(fmt.Errorf("note the embedding model: %w", err))
-	}
-	return id, nil
+	err = get(ctx, tx, []any{&id}, "SELECT id FROM embedding_models WHERE name = ?", e.model)
+	return id, err
 }

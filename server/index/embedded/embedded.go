@@ -6,7 +6,9 @@ package embedded
 
 import (
 	"context"
+	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -138,30 +140,28 @@ func (x *Index) Version(ctx context.Context) (string, error) {
 	return m.version(), nil
 }
 
+// errEnough ends a query before its last row.
+var errEnough = errors.New("the rest is not needed")
+
 // Cursors implements index.Index.
 func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, error) {
-	rows, err := x.db.Reader.QueryContext(ctx, "SELECT key, value FROM cursors WHERE key >= ? ORDER BY key", prefix)
-	if err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read cursors: %w", err))
-	}
-	defer func() { _ = rows.Close() }()
-	found := make(map[string]string)
-	for last := ""; rows.Next(); {
+	found, last := make(map[string]string), ""
+	err := each(ctx, x.db.Reader, func(row *sql.Rows) error {
 		key, value := "", ""
-		if err := rows.Scan(&key, &value); err != nil {
-			return nil, sqlite.Explain(fmt.Errorf("read cursors: %w", err))
+		if err := row.Scan(&key, &value); err != nil {
+			return err
 		}
 		if key <= last {
-			return nil, fmt.Errorf("read cursors: %w", errOrder)
+			return errOrder
 		}
-		last = key
-		if !strings.HasPrefix(key, prefix) {
-			return found, nil
+		if last = key; !strings.HasPrefix(key, prefix) {
+			return errEnough
 		}
 		found[key] = value
-	}
-	if err := rows.Err(); err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read cursors: %w", err))
+		return nil
+	}, "SELECT key, value FROM cursors WHERE key >= ? ORDER BY key", prefix)
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
 	}
 	return found, nil
 }

@@ -421,13 +421,13 @@ func TestSoundSegmentsAreNotRebuilt(t *testing.T) {
 	x := open(t, Options{Dir: dir})
 	before := segmentsOf(t, x)
 	cause := fmt.Errorf("%w: so it seems", segment.ErrDamaged)
-	if err := x.repair(t.Context(), (*damagedError)(nil).add(before[0].id, cause)); !errors.Is(err, cause) {
+	if err := x.repair(t.Context(), damaged(before[0].name, cause)); !errors.Is(err, cause) {
 		t.Errorf("got %v, want the cause", err)
 	}
 	if after := segmentsOf(t, x); len(after) != len(before) || after[0].name != before[0].name {
 		t.Error("segments were replaced")
 	}
-	if err := x.repair(t.Context(), (*damagedError)(nil).add(4711, cause)); err != nil {
+	if err := x.repair(t.Context(), damaged("replaced", cause)); err != nil {
 		t.Errorf("a segment that somebody else replaced: %v", err)
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"quarry/server/index/segment"
-	"quarry/server/sqlite"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -15,12 +13,9 @@ import (
 // merged is a segment that replaces others.
 type merged struct {
 	parts   []*part
-	name    string // empty: nothing was left
-	bytes   int64
-	vectors *vectorFile // nil: none
-	lost    bool        // vectors of the inputs could not be read
+	made    *part // nil: nothing was left
+	lost    bool  // vectors of the inputs could not be read
 	ordinal func(input, old int) (ordinal int, ok bool)
-	live    int
 }
 
 // mergeOnce does the most useful job that the policy finds. more says that there was one. errOvertaken means that
@@ -41,26 +36,24 @@ func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, e
 	}
 	err = x.db.Update(ctx, func(tx *sql.Tx) error { return result.swap(ctx, tx) })
 	if err != nil {
-		x.discard(result.name, result.vectors)
+		x.discard(result.made)
 		return false, err
 	}
-	for _, p := range work.parts {
-		x.discard(p.name, p.vectors)
-	}
+	x.discard(work.parts...)
 	if result.lost {
-		x.restoreVectors(ctx, result.name)
+		x.restoreVectors(ctx, result.made.name)
 	}
 	return true, nil
 }
 
 // merge makes the segment that replaces those of the job. The lock is not held.
 func (x *Index) merge(ctx context.Context, work job) (*merged, error) {
-	result := &merged{parts: work.parts}
+	live := 0
 	for _, p := range work.parts {
-		result.live += p.live()
+		live += p.live()
 	}
-	if result.live == 0 {
-		result.ordinal = func(int, int) (int, bool) { return 0, false }
+	result := &merged{parts: work.parts, ordinal: func(int, int) (int, bool) { return 0, false }}
+	if live == 0 {
 		return result, nil
 	}
 	var data []byte
@@ -71,17 +64,58 @@ func (x *Index) merge(ctx context.Context, work job) (*merged, error) {
 		data, result.ordinal, err = mergeSegments(ctx, work.parts)
 	}
 	if err != nil {
-		return nil, x.blame(work.parts, err)
+		return nil, blame(work.parts, err)
 	}
-	result.bytes = int64(len(data))
-	if result.name, err = x.files.Create(data); err != nil {
+	if result.made, err = x.createSegment(data, live); err != nil {
 		return nil, err
 	}
 	if err := x.mergeVectors(ctx, result, data); err != nil {
-		x.discard(result.name, result.vectors)
+		x.discard(result.made)
 		return nil, err
 	}
 	return result, nil
+}
+
+// createSegment stores a segment; no manifest names it yet.
+func (x *Index) createSegment(data []byte, documents int) (*part, error) {
+	name, err := x.files.Create(data)
+	if err != nil {
+		return nil, err
+	}
+	return &part{name: name, documents: documents, bytes: int64(len(data))}, nil
+}
+
+// buildSegment stores the segment of a builder; nil when it is empty.
+func (x *Index) buildSegment(builder *segment.Builder) (*part, []byte, error) {
+	count := builder.Len()
+	if count == 0 {
+		return nil, nil, nil
+	}
+	data, err := builder.Build()
+	if err != nil {
+		return nil, nil, err
+	}
+	made, err := x.createSegment(data, count)
+	return made, data, err
+}
+
+// discard removes the files of segments that no manifest names; nil is none.
+func (x *Index) discard(parts ...*part) {
+	for _, p := range parts {
+		if p != nil {
+			x.remove(p.name)
+			x.remove(p.vectors.fileName())
+		}
+	}
+}
+
+func (x *Index) remove(name string) {
+	if name == "" || !validSegmentName(name) {
+		return
+	}
+	if err := x.files.Remove(name); err != nil {
+		x.log.Warn("an unused file of the index could not be removed yet", "file", name, "error", err)
+	}
 }
 
 func mergeSegments(ctx context.Context, parts []*part) ([]byte, func(input, old int) (int, bool), error) {
@@ -110,19 +144,17 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, func(input, 
 	if now := seen.state.named(p.name); now == nil || now.deletes != p.deletes {
 		return nil, nil, errOvertaken // the texts may no longer be those of the documents that are live in p
 	}
-	library := newLibrary(seen.tx, x.packer)
-	defer library.close()
 	builder := segment.NewBuilder()
 	ordinals := make(map[int]int, p.live())
 	for old := range p.documents {
 		if p.isDeleted(old) {
 			continue
 		}
-		id, err := p.segment.reader.DocumentID(old)
-		if err != nil {
-			return nil, nil, err
+		whole, err := storedDocument(ctx, seen.library, p, old)
+		if err == nil {
+			err = builder.Add(whole)
 		}
-		if err := addStored(ctx, library, builder, id); err != nil {
+		if err != nil {
 			return nil, nil, err
 		}
 		ordinals[old] = len(ordinals)
@@ -134,26 +166,7 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, func(input, 
 	}, err
 }
 
-// addStored adds a stored document to a segment.
-func addStored(ctx context.Context, library *library, builder *segment.Builder, id string) error {
-	found, err := library.find(ctx, id)
-	if err != nil {
-		return err
-	}
-	if found == nil {
-		return fmt.Errorf("%w: document %q is in the index but not stored", segment.ErrDamaged, id)
-	}
-	whole, _, err := library.whole(ctx, found) // what is damaged is indexed without its words
-	if err != nil {
-		return err
-	}
-	if err := builder.Add(whole); err != nil {
-		return fmt.Errorf("index document %q: %w", id, err)
-	}
-	return nil
-}
-
-// swap names the merged segment in the place of its inputs, with the deletes that arrived since they were read.
+// swap names the merged segment in the place of its inputs, with the deletes that were added since they were read.
 func (m *merged) swap(ctx context.Context, tx *sql.Tx) error {
 	bitmap, delta := roaring.New(), segment.Delta{}
 	for input, p := range m.parts {
@@ -161,53 +174,33 @@ func (m *merged) swap(ctx context.Context, tx *sql.Tx) error {
 			return err
 		}
 	}
-	statement := context.WithoutCancel(ctx)
-	for _, p := range m.parts {
-		if _, err := tx.ExecContext(statement, "DELETE FROM segments WHERE id = ?", p.id); err != nil {
-			return sqlite.Explain(fmt.Errorf("replace segments: %w", err))
-		}
+	if m.made == nil {
+		return replaceParts(ctx, tx, m.parts, nil)
 	}
-	if m.name != "" {
-		result, err := tx.ExecContext(statement,
-			"INSERT INTO segments (name, documents, bytes, deletes) VALUES (?, ?, ?, 0)", m.name, m.live, m.bytes)
-		if err != nil {
-			return sqlite.Explain(fmt.Errorf("replace segments: %w", err))
-		}
-		if err := nameVectors(ctx, tx, result, m.vectors); err != nil {
-			return err
-		}
-		id, err := result.LastInsertId()
-		if err != nil {
-			return fmt.Errorf("replace segments: %w", err)
-		}
-		if !bitmap.IsEmpty() {
-			if err := addDeletes(ctx, tx, id, bitmap, delta); err != nil {
-				return err
-			}
-		}
+	if err := replaceParts(ctx, tx, m.parts, []*part{m.made}); err != nil || bitmap.IsEmpty() {
+		return err
 	}
-	return bumpManifest(ctx, tx)
+	return addDeletes(ctx, tx, m.made.id, bitmap, delta)
 }
 
 // replay collects what was deleted from an input since it was read, by its ordinals in the merged segment.
 func (m *merged) replay(ctx context.Context, tx *sql.Tx, input int, p *part, bitmap *roaring.Bitmap,
 	delta *segment.Delta) error {
 	now := &part{id: p.id, name: p.name, documents: p.documents}
-	row := tx.QueryRowContext(context.WithoutCancel(ctx), `SELECT deletes, coalesce(v.name, '') FROM segments
-		LEFT JOIN vector_files v ON v.segment = id WHERE id = ? AND segments.name = ?`, p.id, p.name)
 	vectors := ""
-	err := row.Scan(&now.deletes, &vectors)
+	err := get(ctx, tx, []any{&now.deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments
+		LEFT JOIN vector_files v ON v.segment = id WHERE id = ? AND segments.name = ?`, p.id, p.name)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && vectors != p.vectors.fileName() {
 		return errOvertaken
 	}
 	if err != nil {
-		return sqlite.Explain(fmt.Errorf("replace segments: %w", err))
+		return err
 	}
 	if now.deletes == p.deletes {
 		return nil
 	}
 	if err := readDeletes(ctx, tx, now); err != nil {
-		return (*damagedError)(nil).add(p.id, err)
+		return damaged(p.name, err)
 	}
 	later := &part{id: p.id, name: p.name}
 	for _, record := range now.records {
@@ -230,14 +223,6 @@ func (m *merged) replay(ctx context.Context, tx *sql.Tx, input int, p *part, bit
 	}
 	if statistics != nil {
 		delta.Add(*statistics)
-	}
-	return nil
-}
-
-func bumpManifest(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(context.WithoutCancel(ctx), "UPDATE meta SET manifest = manifest + 1")
-	if err != nil {
-		return sqlite.Explain(fmt.Errorf("note the change of the manifest: %w", err))
 	}
 	return nil
 }

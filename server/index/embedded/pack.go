@@ -93,24 +93,24 @@ type packedGroup struct {
 
 // sealed is the value of the row: the number of chunks and the packed chunks.
 func (g packedGroup) sealed(row int64, hash []byte) []byte {
-	return seal(append(appendNumber(nil, g.count), g.body...), groupKey(chunkKey(row, g.first), hash))
+	return seal(append(appendLength(nil, g.count), g.body...), groupKey(chunkKey(row, g.first), hash))
 }
 
 // packChunks packs the chunks of a document in groups of about groupBytes.
 func (p *packer) packChunks(ctx context.Context, chunks []index.Chunk) ([]packedGroup, error) {
 	var groups []packedGroup
-	var data []byte
+	var group encoder
 	for first := 0; first < len(chunks); {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		data = data[:0]
+		group.data = group.data[:0]
 		next := first
-		for next < len(chunks) && (next == first || len(data)+len(chunks[next].Text) <= groupBytes) {
-			data = appendChunk(data, &chunks[next])
+		for next < len(chunks) && (next == first || len(group.data)+len(chunks[next].Text) <= groupBytes) {
+			chunkFields(&group, &chunks[next])
 			next++
 		}
-		body, err := p.pack(data)
+		body, err := p.pack(group.data)
 		if err != nil {
 			return nil, err
 		}
@@ -118,10 +118,6 @@ func (p *packer) packChunks(ctx context.Context, chunks []index.Chunk) ([]packed
 		first = next
 	}
 	return groups, nil
-}
-
-func appendChunk(data []byte, chunk *index.Chunk) []byte {
-	return appendText(appendText(appendTexts(data, chunk.Headings), chunk.Link), chunk.Text)
 }
 
 // openGroup checks the seal of a row of the table chunks. count is -1 in a row without a seal.
@@ -156,9 +152,9 @@ func (p *packer) unpackChunks(packed []byte) ([]index.Chunk, error) {
 		return nil, err
 	}
 	var chunks []index.Chunk
-	for from := (values{data: data}); len(from.data) > 0; {
-		chunk := index.Chunk{Headings: from.texts(), Link: from.text(), Text: from.text()}
-		if from.broken {
+	for from := (&decoder{data: data}); len(from.data) > 0; {
+		var chunk index.Chunk
+		if chunkFields(from, &chunk); from.broken {
 			return nil, errPacked
 		}
 		chunks = append(chunks, chunk)
@@ -168,24 +164,9 @@ func (p *packer) unpackChunks(packed []byte) ([]index.Chunk, error) {
 
 // packDetail packs what is stored of a document beside its columns and chunks.
 func (p *packer) packDetail(document *index.Document) ([]byte, error) {
-	data := appendTexts(nil, document.Path)
-	data = appendTexts(data, document.Sets)
-	data = appendTexts(data, document.Access)
-	data = appendNumber(data, len(document.Authors))
-	for _, person := range document.Authors {
-		data = appendText(appendText(data, person.Name), person.Email)
-	}
-	data = appendNumber(data, len(document.Metadata))
-	for _, field := range document.Metadata {
-		data = appendTexts(appendText(data, field.Key), field.Values)
-		data = appendFlag(data, field.List)
-	}
-	data = appendNumber(data, len(document.Outline))
-	for _, heading := range document.Outline {
-		data = binary.AppendVarint(binary.AppendVarint(data, int64(heading.Level)), int64(heading.Chunk))
-		data = appendText(data, heading.Text)
-	}
-	return p.pack(data)
+	var to encoder
+	detail(&to, document)
+	return p.pack(to.data)
 }
 
 func (p *packer) unpackDetail(packed []byte, document *index.Document) error {
@@ -193,88 +174,9 @@ func (p *packer) unpackDetail(packed []byte, document *index.Document) error {
 	if err != nil {
 		return err
 	}
-	from := values{data: data}
-	document.Path, document.Sets, document.Access = from.texts(), from.texts(), from.texts()
-	for n := from.count(); n > 0 && !from.broken; n-- {
-		document.Authors = append(document.Authors, index.Person{Name: from.text(), Email: from.text()})
-	}
-	for n := from.count(); n > 0 && !from.broken; n-- {
-		document.Metadata = append(document.Metadata,
-			index.Field{Key: from.text(), Values: from.texts(), List: from.count() != 0})
-	}
-	for n := from.count(); n > 0 && !from.broken; n-- {
-		document.Outline = append(document.Outline,
-			index.Heading{Level: from.number(), Chunk: from.number(), Text: from.text()})
-	}
-	if from.broken || len(from.data) > 0 {
+	from := &decoder{data: data}
+	if detail(from, document); from.broken || len(from.data) > 0 {
 		return errPacked
 	}
 	return nil
-}
-
-func appendNumber(data []byte, value int) []byte { return binary.AppendUvarint(data, uint64(value)) }
-
-func appendFlag(data []byte, value bool) []byte {
-	if value {
-		return append(data, 1)
-	}
-	return append(data, 0)
-}
-
-func appendText(data []byte, text string) []byte {
-	return append(appendNumber(data, len(text)), text...)
-}
-
-func appendTexts(data []byte, texts []string) []byte {
-	data = appendNumber(data, len(texts))
-	for _, text := range texts {
-		data = appendText(data, text)
-	}
-	return data
-}
-
-// values reads what the append functions wrote, in the same order. What cannot be read is zero, and broken is set.
-type values struct {
-	data   []byte
-	broken bool
-}
-
-// count reads a number that cannot exceed what is left, as everything that is counted takes at least a byte.
-func (v *values) count() int {
-	value, width := binary.Uvarint(v.data)
-	if width <= 0 || value > uint64(len(v.data)) {
-		v.data, v.broken = nil, true
-		return 0
-	}
-	v.data = v.data[width:]
-	return int(value)
-}
-
-func (v *values) number() int {
-	value, width := binary.Varint(v.data)
-	if width <= 0 {
-		v.data, v.broken = nil, true
-		return 0
-	}
-	v.data = v.data[width:]
-	return int(value)
-}
-
-func (v *values) text() string {
-	length := v.count()
-	if length > len(v.data) {
-		v.data, v.broken = nil, true
-		return ""
-	}
-	text := string(v.data[:length])
-	v.data = v.data[length:]
-	return text
-}
-
-func (v *values) texts() []string {
-	var texts []string
-	for n := v.count(); n > 0 && !v.broken; n-- {
-		texts = append(texts, v.text())
-	}
-	return texts
 }

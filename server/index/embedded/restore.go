@@ -10,32 +10,19 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
-	"quarry/server/sqlite"
 )
 
-// lostVectors returns the segment whose vectors err says are damaged; "" for other errors.
-func lostVectors(shown *state, err error) (segmentName string) {
-	damaged, _ := segment.NameOf(err)
-	for _, p := range shown.parts {
-		if damaged != "" && p.vectors.fileName() == damaged {
-			return p.name
-		}
-	}
-	return ""
-}
-
-// healVectors makes the vectors of segments again from what is stored, and those of others of the state that turn out to
-// be damaged too: damage seldom comes alone, and a search is tried only once more.
-func (x *Index) healVectors(ctx context.Context, shown *state, names []string, cause error) error {
-	if x.ReadOnly() {
-		return fmt.Errorf("%w; they are restored when the library is opened with the right to write: %w", cause,
-			index.ErrReadOnly)
-	}
+// repairVectors makes damaged files of vectors again from what is stored, and all others that turn out to be damaged:
+// damage seldom comes alone, and a search is repeated only once.
+func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error {
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
-	x.log.Warn("vectors are damaged and will be restored from the stored ones", "cause", cause)
-	for _, p := range shown.parts {
-		if p.vectors == nil || !slices.Contains(names, p.name) && x.verifyVectors(p.vectors.name) == nil {
+	parts, err := readManifest(ctx, x.db.Reader)
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p.vectors == nil || !slices.Contains(suspects.files, p.vectors.name) && x.states.vectors.verify(p.vectors.name) == nil {
 			continue
 		}
 		if err := x.refreshVectors(ctx, p.name, false); err != nil && !errors.Is(err, errOvertaken) {
@@ -43,23 +30,6 @@ func (x *Index) healVectors(ctx context.Context, shown *state, names []string, c
 		}
 	}
 	return nil
-}
-
-// verifyVectors reads all of a file afresh.
-func (x *Index) verifyVectors(name string) error {
-	data, release, err := x.files.Open(name)
-	if err != nil {
-		return err
-	}
-	defer release()
-	if err := checkName(name, data); err != nil {
-		return err
-	}
-	file, err := vector.Open(name, data)
-	if err != nil {
-		return err
-	}
-	return file.Verify()
 }
 
 // restoreVectors gives a new segment the vectors that are stored. Without them searching by words goes on, and the next
@@ -70,8 +40,8 @@ func (x *Index) restoreVectors(ctx context.Context, name string) {
 	}
 }
 
-// refreshVectors makes the file of a segment's vectors anew from all that are stored by the current model. news says
-// that what is found changes by it. errOvertaken: the segment or its vectors were replaced meanwhile.
+// refreshVectors writes the file of a segment's vectors again, with all that are stored by the current model. news says
+// that search results change by it. errOvertaken: the segment or its vectors were replaced meanwhile.
 func (x *Index) refreshVectors(ctx context.Context, name string, news bool) error {
 	model, ok, err := currentModel(ctx, x.db.Reader)
 	if err != nil || !ok {
@@ -94,24 +64,21 @@ func (x *Index) refreshVectors(ctx context.Context, name string, news bool) erro
 	if err != nil {
 		return err
 	}
+	unused := p.vectors
 	err = x.db.Update(ctx, func(tx *sql.Tx) error { return replaceVectors(ctx, tx, p, made, news) })
 	if err != nil {
-		x.discard("", made)
-		return err
+		unused = made
 	}
-	x.discard("", p.vectors)
-	return nil
+	x.remove(unused.fileName())
+	return err
 }
 
 // storedVectors looks up the vectors of all live chunks of a part.
 func (x *Index) storedVectors(ctx context.Context, seen *view, p *part, model embeddingModel) (*vector.Builder, error) {
-	known, err := newEmbeddings(ctx, x.db.Reader, model) // newer than the view: what was embedded since counts too
-	if err != nil {
-		return nil, err
-	}
+	known := newEmbeddings(x.db.Reader, model) // newer than the view: what was embedded since counts too
 	defer known.close()
 	b := vector.NewBuilder(model.dimensions, p.segment.reader.Chunks())
-	err = segment.Protect(p.segment.reader.Name, func() error {
+	err := segment.Protect(p.segment.reader.Name, func() error {
 		for ordinal := range p.documents {
 			if p.isDeleted(ordinal) {
 				continue
@@ -127,7 +94,7 @@ func (x *Index) storedVectors(ctx context.Context, seen *view, p *part, model em
 		}
 		return nil
 	})
-	return b, x.blame([]*part{p}, err)
+	return b, blame([]*part{p}, err)
 }
 
 // storedDocument reads the document that a live ordinal of a part stands for.
@@ -136,41 +103,28 @@ func storedDocument(ctx context.Context, library *library, p *part, ordinal int)
 	if err != nil {
 		return index.Document{}, err
 	}
-	found, err := library.find(ctx, id)
-	if err != nil {
-		return index.Document{}, err
-	}
-	if found == nil {
-		return index.Document{}, fmt.Errorf("%w: document %q is in the index but not stored", segment.ErrDamaged, id)
-	}
-	whole, _, err := library.whole(ctx, found)
-	return whole, err
+	return library.indexed(ctx, id)
 }
 
 // replaceVectors names made, which may be nil, in the place of a part's vectors.
 func replaceVectors(ctx context.Context, tx *sql.Tx, p *part, made *vectorFile, news bool) error {
-	statement, now := context.WithoutCancel(ctx), ""
-	row := tx.QueryRowContext(statement, `SELECT coalesce(v.name, '') FROM segments s
+	now := ""
+	err := get(ctx, tx, []any{&now}, `SELECT coalesce(v.name, '') FROM segments s
 		LEFT JOIN vector_files v ON v.segment = s.id WHERE s.id = ? AND s.name = ?`, p.id, p.name)
-	err := row.Scan(&now)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && now != p.vectors.fileName() {
 		return errOvertaken
 	}
 	if err == nil {
-		_, err = tx.ExecContext(statement, "DELETE FROM vector_files WHERE segment = ?", p.id)
+		_, err = execute(ctx, tx, "DELETE FROM vector_files WHERE segment = ?", p.id)
+	}
+	if err == nil && made != nil {
+		err = made.insert(ctx, tx, p.id)
+	}
+	if err == nil && news {
+		_, err = execute(ctx, tx, "UPDATE meta SET generation = generation + 1")
 	}
 	if err != nil {
-		return sqlite.Explain(fmt.Errorf("replace vectors: %w", err))
-	}
-	if made != nil {
-		if err := insertVectors(ctx, tx, p.id, made); err != nil {
-			return err
-		}
-	}
-	if news {
-		if _, err := tx.ExecContext(statement, "UPDATE meta SET generation = generation + 1"); err != nil {
-			return sqlite.Explain(fmt.Errorf("replace vectors: %w", err))
-		}
+		return err
 	}
 	return bumpManifest(ctx, tx)
 }

@@ -26,25 +26,27 @@ const (
 	namedLost = 10
 )
 
-// salvageTable is a table whose rows are copied. Rows of tables with a whole number as their key can be read behind a
-// damaged page; of others what comes before the first and after the last damaged page is.
+// salvageTable is a table whose rows are copied.
 type salvageTable struct {
 	name, columns string
-	number        bool // the first column is the key, a whole number
+	// backwards is the descending order of the table's key. Empty: the first column is the key, a whole number. Rows of
+	// such tables can be read behind a damaged page; of others what comes before the first and after the last damaged
+	// page is.
+	backwards string
 }
 
 // salvageTables are in the order in which rows refer to each other. The sets of documents are made again from these.
 func salvageTables() []salvageTable {
 	return []salvageTable{
-		{"documents", "row, hash, id, source, origin, title, link, type, created_at, updated_at, hidden, chunks, detail", true},
-		{"chunks", "key, body", true},
-		{"cursors", "key, value", false},
-		{"segments", "id, name, documents, bytes, deletes", true},
-		{"deletes", "segment, number, since, bitmap, delta", false},
-		{"embedding_models", "id, name, dimensions, current", true},
-		{"embeddings", "row, model, hash, vector", true},
-		{"vector_files", "segment, name, model, bytes", true},
-		{"refused_texts", "model, hash", false},
+		{"documents", documentColumns, ""},
+		{"chunks", "key, body", ""},
+		{"cursors", "key, value", "key DESC"},
+		{"segments", "id, name, documents, bytes, deletes", ""},
+		{"deletes", "segment, number, since, bitmap, delta", "segment DESC, number DESC"},
+		{"embedding_models", "id, name, dimensions, current", ""},
+		{"embeddings", "row, model, hash, vector", ""},
+		{"vector_files", "segment, name, model, bytes", ""},
+		{"refused_texts", "model, hash", "model DESC, hash DESC"},
 	}
 }
 
@@ -158,35 +160,31 @@ func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
 // completeSalvage fills the tables that are made of others.
 func (x *Index) completeSalvage(ctx context.Context, from, to *sql.Tx) error {
 	if m, err := readMeta(ctx, from); err == nil {
-		if _, err := to.ExecContext(ctx, "UPDATE meta SET store = ?, generation = ?, manifest = ?", m.store,
+		if _, err := execute(ctx, to, "UPDATE meta SET store = ?, generation = ?, manifest = ?", m.store,
 			m.generation+1, m.manifest+1); err != nil {
 			return err
 		}
 	}
-	if _, err := to.ExecContext(ctx, `UPDATE meta SET (documents, chunks) =
+	if _, err := execute(ctx, to, `UPDATE meta SET (documents, chunks) =
 		(SELECT count(*), coalesce(sum(chunks), 0) FROM documents)`); err != nil {
 		return err
 	}
-	rows, err := to.QueryContext(ctx, "SELECT "+documentColumns+" FROM documents ORDER BY row")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
 	library := newLibrary(to, x.packer)
-	for rows.Next() {
-		found, err := library.scan(rows)
+	defer library.close()
+	return each(ctx, to, func(row *sql.Rows) error {
+		found, err := library.scan(row)
 		if err != nil {
 			return err
 		}
 		library.complete(found)
 		for _, set := range found.document.Sets {
-			if _, err := to.ExecContext(ctx, "INSERT OR IGNORE INTO document_sets (name, document) VALUES (?, ?)", set,
+			if _, err := execute(ctx, library, "INSERT OR IGNORE INTO document_sets (name, document) VALUES (?, ?)", set,
 				found.row); err != nil {
 				return err
 			}
 		}
-	}
-	return rows.Err()
+		return nil
+	}, "SELECT "+documentColumns+" FROM documents ORDER BY row")
 }
 
 // nameUnlisted looks into segments that the manifest has lost for documents that are lost, too. Some of them may have been
@@ -225,71 +223,57 @@ func (x *Index) nameUnlisted(ctx context.Context, to *sql.Tx) error {
 
 // copy copies the rows that can be read and that the table takes; lost: there were others.
 func (t salvageTable) copy(ctx context.Context, from, to *sql.Tx) (lost bool, err error) {
-	columns := strings.Split(t.columns, ", ")
-	insert, err := to.PrepareContext(ctx, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES (?"+
-		strings.Repeat(", ?", len(columns)-1)+")")
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = insert.Close() }()
-	store := func(values []any) {
-		_, err := insert.ExecContext(ctx, values...)
+	insert := newStatements(to)
+	defer insert.close()
+	store := func(values []any) error {
+		_, err := execute(ctx, insert, "INSERT OR IGNORE INTO "+t.name+" ("+t.columns+") VALUES (?"+
+			strings.Repeat(", ?", len(values)-1)+")", values...)
 		lost = lost || err != nil // a row that the table does not take is damaged
+		return ctx.Err()
 	}
-	if t.number {
-		unread, err := t.copyNumbered(ctx, from, columns[0], len(columns), store)
+	if t.backwards == "" {
+		unread, err := t.copyNumbered(ctx, from, store)
 		return lost || unread, err
 	}
-	if _, err = eachRow(ctx, from, len(columns), nil, store, "SELECT "+t.columns+" FROM "+t.name); !unreadable(err) {
+	all := "SELECT " + t.columns + " FROM " + t.name
+	if err = t.read(ctx, from, store, all); !unreadable(err) {
 		return lost, err
 	}
-	_, err = eachRow(ctx, from, len(columns), nil, store, "SELECT "+t.columns+" FROM "+t.name+" ORDER BY "+
-		strings.ReplaceAll(t.key(), ",", " DESC,")+" DESC")
-	if unreadable(err) {
+	if err = t.read(ctx, from, store, all+" ORDER BY "+t.backwards); unreadable(err) {
 		err = nil
 	}
 	return true, err
 }
 
-// key names the columns of the key of a table that is kept in the order of it.
-func (t salvageTable) key() string {
-	switch t.name {
-	case "deletes":
-		return "segment, number"
-	case "refused_texts":
-		return "model, hash"
-	default:
-		return "key"
-	}
-}
-
 // copyNumbered reads on behind each row or page that cannot be read.
-func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, key string, columns int, store func([]any)) (
-	lost bool, err error) {
-	after := int64(math.MinInt64)
-	for {
-		last, err := eachRow(ctx, from, columns, &after, store, "SELECT "+t.columns+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key,
-			after)
+func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, store func([]any) error) (lost bool, err error) {
+	after, more := int64(math.MinInt64), true
+	key, _, _ := strings.Cut(t.columns, ",")
+	for more {
+		err := t.read(ctx, from, func(values []any) error {
+			number, ok := values[0].(int64)
+			if !ok || number <= after {
+				return errOrder
+			}
+			after = number
+			return store(values)
+		}, "SELECT "+t.columns+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key, after)
 		if err == nil || !unreadable(err) {
 			return lost, err
 		}
-		after, lost = last, true
-		var more bool
-		if after, more, err = t.behind(ctx, from, key, after); err != nil || !more {
+		lost = true
+		if after, more, err = t.behind(ctx, from, key, after); err != nil {
 			return true, err
 		}
 	}
+	return lost, nil
 }
 
 // behind returns a key behind the first row after a key that cannot be read. Keys on a page that cannot be read are not
 // known, so it looks further and further, and then back.
 func (t salvageTable) behind(ctx context.Context, from *sql.Tx, key string, after int64) (next int64, more bool, err error) {
 	probe := func(key64 int64) (found int64, some, sound bool, err error) {
-		if ctx.Err() != nil {
-			return 0, false, false, ctx.Err()
-		}
-		row := from.QueryRowContext(ctx, "SELECT "+key+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key+" LIMIT 1", key64)
-		err = sqlite.Explain(row.Scan(&found))
+		err = get(ctx, from, []any{&found}, "SELECT "+key+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key+" LIMIT 1", key64)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return 0, false, true, nil
@@ -328,39 +312,23 @@ func (t salvageTable) behind(ctx context.Context, from *sql.Tx, key string, afte
 	return good, good < math.MaxInt64, nil
 }
 
-// eachRow yields the rows of a query. If they are numbered by their first column, after is the number that they come
-// behind, and the number of the last one is returned.
-func eachRow(ctx context.Context, q querier, columns int, after *int64, yield func([]any), query string, args ...any) (
-	last int64, err error) {
-	if after != nil {
-		last = *after
-	}
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return last, sqlite.Explain(err)
-	}
-	defer func() { _ = rows.Close() }()
-	values := make([]any, columns)
-	pointers := make([]any, columns)
+// read yields the values of the rows of a query for all columns.
+func (t salvageTable) read(ctx context.Context, from *sql.Tx, yield func([]any) error, query string, args ...any) error {
+	values := make([]any, strings.Count(t.columns, ",")+1)
+	pointers := make([]any, len(values))
 	for i := range values {
 		pointers[i] = &values[i]
 	}
-	for seen := 0; rows.Next(); {
-		if err := rows.Scan(pointers...); err != nil {
-			return last, sqlite.Explain(err)
-		}
-		if key, ok := values[0].(int64); ok && after != nil {
-			if key <= last {
-				return last, errOrder
-			}
-			last = key
+	seen := 0
+	return each(ctx, from, func(row *sql.Rows) error {
+		if err := row.Scan(pointers...); err != nil {
+			return err
 		}
 		if seen++; seen > maxSalvaged {
-			return last, errOrder
+			return errOrder
 		}
-		yield(values)
-	}
-	return last, sqlite.Explain(rows.Err())
+		return yield(values)
+	}, query, args...)
 }
 
 // refuseLoss returns index.ErrLost when the database is missing or empty although there are segments: an empty library in

@@ -64,16 +64,19 @@ var errOrder = fmt.Errorf("%w: its rows are out of order", index.ErrDamaged)
 // documentKey is the key of the seal of a document's detail: all other columns of its row.
 func documentKey(s *stored) []byte {
 	d := &s.document
-	key := append(make([]byte, 0, 256), s.hash...)
-	for _, text := range []string{d.ID, d.Source, d.Origin, d.Title, d.Link, d.Type} {
-		key = appendText(key, text)
+	key := encoder{append(make([]byte, 0, 256), s.hash...)}
+	for _, field := range []*string{&d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type} {
+		key.text(field)
 	}
 	for _, date := range []*int64{micros(d.CreatedAt), micros(d.UpdatedAt)} {
-		if key = appendFlag(key, date != nil); date != nil {
-			key = binary.AppendVarint(key, *date)
+		known := date != nil
+		if key.flag(&known); known {
+			key.data = binary.AppendVarint(key.data, *date)
 		}
 	}
-	return appendNumber(appendFlag(key, d.Hidden), s.chunks)
+	key.flag(&d.Hidden)
+	key.length(s.chunks)
+	return key.data
 }
 
 // groupKey is the key of the seal of a group of chunks: its place, and the half of the document's hash that stands for

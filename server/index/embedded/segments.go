@@ -1,14 +1,15 @@
 package embedded
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
 )
 
+// verifier is a reader of a file of the index. Verify checks all of the file.
+type verifier interface{ Verify() error }
+
 // openFile is a file of the index in use. It is shared by all states that have it and released with the last.
-type openFile[T any] struct {
+type openFile[T verifier] struct {
 	name    string
 	reader  T
 	release func()
@@ -16,7 +17,7 @@ type openFile[T any] struct {
 }
 
 // pool opens files once.
-type pool[T any] struct {
+type pool[T verifier] struct {
 	files segmentFiles
 	read  func(name string, data []byte) (T, error)
 
@@ -24,7 +25,7 @@ type pool[T any] struct {
 	open  map[string]*openFile[T]
 }
 
-func newPool[T any](files segmentFiles, read func(name string, data []byte) (T, error)) *pool[T] {
+func newPool[T verifier](files segmentFiles, read func(name string, data []byte) (T, error)) *pool[T] {
 	return &pool[T]{files: files, read: read, open: make(map[string]*openFile[T])}
 }
 
@@ -37,24 +38,45 @@ func (p *pool[T]) acquire(name string) (*openFile[T], error) {
 		found.users++
 		return found, nil
 	}
-	data, release, err := p.files.Open(name)
+	opened, err := p.openFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("open the index: %w", err)
 	}
-	var reader T
-	if err = checkName(name, data); err == nil {
-		reader, err = p.read(name, data)
-	}
-	if err != nil {
-		release()
-		return nil, fmt.Errorf("open the index: %w", err)
-	}
-	opened := &openFile[T]{name: name, reader: reader, release: release, users: 1}
 	p.open[name] = opened
 	return opened, nil
 }
 
+func (p *pool[T]) openFile(name string) (*openFile[T], error) {
+	data, release, err := p.files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	opened := &openFile[T]{name: name, release: release, users: 1}
+	if err = checkName(name, data); err == nil {
+		opened.reader, err = p.read(name, data)
+	}
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return opened, nil
+}
+
+// verify opens a file afresh, as blocks that were once found sound are not checked again, and checks all of it.
+func (p *pool[T]) verify(name string) error {
+	opened, err := p.openFile(name)
+	if err != nil {
+		return err
+	}
+	defer opened.release()
+	return opened.reader.Verify()
+}
+
+// drop gives a share back; nil is none.
 func (p *pool[T]) drop(file *openFile[T]) {
+	if file == nil {
+		return
+	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	file.users--
@@ -65,27 +87,4 @@ func (p *pool[T]) drop(file *openFile[T]) {
 		delete(p.open, file.name)
 	}
 	file.release()
-}
-
-// damagedError names the segments of a manifest that cannot be used.
-type damagedError struct {
-	ids     []int64
-	names   []string // of the files, as far as the error was made with the manifest at hand
-	missing bool     // all of them for want of the file, as when another process has just merged them
-	cause   error
-	// manifest is the number of the manifest that names them; -1 when they were found by searching.
-	manifest int64
-}
-
-func (d *damagedError) Error() string { return d.cause.Error() }
-func (d *damagedError) Unwrap() error { return d.cause }
-
-// add notes one more; a nil receiver begins.
-func (d *damagedError) add(id int64, cause error) *damagedError {
-	missing := errors.Is(cause, fs.ErrNotExist)
-	if d == nil {
-		return &damagedError{ids: []int64{id}, missing: missing, cause: cause, manifest: -1}
-	}
-	d.ids, d.missing = append(d.ids, id), d.missing && missing
-	return d
 }

@@ -11,7 +11,6 @@ import (
 	"quarry/server/index"
 	"quarry/server/index/lexical"
 	"quarry/server/index/segment"
-	"quarry/server/sqlite"
 )
 
 var errClosed = errors.New("the snapshot is closed")
@@ -85,93 +84,56 @@ func (s *snapshot) renew(ctx context.Context, damaged *view) error {
 	return nil
 }
 
-// search runs ask, and again after the index was repaired if it was damaged, or without the damaged segments if it cannot
-// be repaired.
-func (s *snapshot) search(ctx context.Context, ask func(*lexical.Searcher) error) error {
+// ask calls search, and again after the index was repaired if it was damaged, or without the damaged files if it cannot be
+// repaired.
+func ask[T any](ctx context.Context, s *snapshot, search func(*lexical.Searcher) (T, error)) (answer T, err error) {
 	s.open.RLock()
 	defer s.open.RUnlock()
 	if s.closed {
-		return errClosed
+		return answer, errClosed
 	}
 	for tries := 0; ; tries++ {
 		shown := s.current()
-		err := askSafely(shown, ask)
-		damaged := s.index.damageIn(shown.state, err)
-		if damaged == nil || tries > len(shown.state.parts)+openRepairs {
-			return err
-		}
-		if err := s.index.repair(ctx, damaged); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
+		// A fault in a mapped file that was cut off becomes an error.
+		err := segment.Protect(func() string { return "" }, func() error {
+			searcher, err := shown.state.searcher()
+			if err == nil {
+				answer, err = search(searcher)
 			}
-			s.index.states.exclude(shown.state, damaged)
+			return err
+		})
+		suspects := damageOf(blame(shown.state.parts, err))
+		if suspects == nil || tries > len(shown.state.parts)+openRepairs {
+			return answer, err
+		}
+		if err := s.index.repair(ctx, suspects); err != nil {
+			if ctx.Err() != nil {
+				return answer, ctx.Err()
+			}
+			s.index.states.exclude(suspects)
 		}
 		if err := s.renew(ctx, shown); err != nil {
-			return err
+			return answer, err
 		}
 	}
-}
-
-// askSafely turns a fault in a mapped file that was cut off into an error.
-func askSafely(v *view, ask func(*lexical.Searcher) error) error {
-	return segment.Protect(func() string { return "" }, func() error {
-		searcher, err := v.state.searcher()
-		if err != nil {
-			return err
-		}
-		return ask(searcher)
-	})
 }
 
 // Search implements index.Snapshot.
 func (s *snapshot) Search(ctx context.Context, query index.Query) (index.Result, error) {
-	var result index.Result
-	err := s.search(ctx, func(searcher *lexical.Searcher) (err error) {
-		result, err = searcher.Search(ctx, query)
-		return err
+	result, err := ask(ctx, s, func(searcher *lexical.Searcher) (index.Result, error) {
+		return searcher.Search(ctx, query)
 	})
-	if err != nil {
-		return index.Result{}, fmt.Errorf("search: %w", err)
-	}
 	if result.Matched != nil {
 		result.Matched = &matched{snapshot: s, view: s.current(), inner: result.Matched, query: query}
 	}
-	return result, nil
+	return result, err
 }
 
-// Nearest implements index.Snapshot. Vectors that turn out to be damaged are restored first; where that is not possible
-// the other segments' are searched.
+// Nearest implements index.Snapshot.
 func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) ([]index.Hit, error) {
-	for tries := 0; ; tries++ {
-		shown := s.current()
-		var hits []index.Hit
-		var lost string
-		var damage error
-		err := s.search(ctx, func(searcher *lexical.Searcher) error {
-			var err error
-			hits, err = searcher.Nearest(ctx, wanted, query)
-			if lost = lostVectors(shown.state, err); lost != "" {
-				damage = err
-				return nil // the segments are sound
-			}
-			return err
-		})
-		if err != nil || lost != "" && tries > len(shown.state.parts) {
-			return nil, fmt.Errorf("search by vector: %w", errors.Join(err, damage))
-		}
-		if lost == "" {
-			return hits, nil
-		}
-		if err := s.index.healVectors(ctx, shown.state, []string{lost}, damage); err != nil {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			s.index.states.excludeVectors(shown.state, []string{lost}, damage)
-		}
-		if err := s.renew(ctx, shown); err != nil {
-			return nil, fmt.Errorf("search by vector: %w", err)
-		}
-	}
+	return ask(ctx, s, func(searcher *lexical.Searcher) ([]index.Hit, error) {
+		return searcher.Nearest(ctx, wanted, query)
+	})
 }
 
 // matched counts under the protection of its snapshot.
@@ -184,58 +146,39 @@ type matched struct {
 
 // Count implements index.Matched.
 func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, error) {
-	var counts index.Counts
-	err := m.snapshot.search(ctx, func(searcher *lexical.Searcher) error {
+	return ask(ctx, m.snapshot, func(searcher *lexical.Searcher) (index.Counts, error) {
 		counting := m.inner
 		if m.snapshot.current() != m.view {
-			// The index was repaired since: what was found is looked for again.
+			// The index was repaired since: the query is searched again.
 			query := m.query
 			query.Count = true
 			result, err := searcher.Search(ctx, query)
 			if err != nil {
-				return err
+				return index.Counts{}, err
 			}
 			counting = result.Matched
 		}
-		var err error
-		counts, err = counting.Count(ctx, returned)
-		return err
+		return counting.Count(ctx, returned)
 	})
-	if err != nil {
-		return index.Counts{}, fmt.Errorf("count what matched: %w", err)
-	}
-	return counts, nil
 }
 
 // Facets implements index.Snapshot.
 func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (index.Counts, error) {
-	var counts index.Counts
-	err := s.search(ctx, func(searcher *lexical.Searcher) (err error) {
-		counts, err = searcher.Facets(ctx, filter)
-		return err
+	return ask(ctx, s, func(searcher *lexical.Searcher) (index.Counts, error) {
+		return searcher.Facets(ctx, filter)
 	})
-	if err != nil {
-		return index.Counts{}, fmt.Errorf("count documents: %w", err)
-	}
-	return counts, nil
 }
 
 // Suggest implements index.Snapshot.
 func (s *snapshot) Suggest(ctx context.Context, prefix string, access index.Access, limit int) (index.Suggestions,
 	error) {
-	var suggestions index.Suggestions
-	err := s.search(ctx, func(searcher *lexical.Searcher) (err error) {
-		suggestions, err = searcher.Suggest(ctx, prefix, access, limit)
-		return err
+	return ask(ctx, s, func(searcher *lexical.Searcher) (index.Suggestions, error) {
+		return searcher.Suggest(ctx, prefix, access, limit)
 	})
-	if err != nil {
-		return index.Suggestions{}, fmt.Errorf("suggest: %w", err)
-	}
-	return suggestions, nil
 }
 
-// read runs ask in the snapshot's transaction.
-func (s *snapshot) read(ask func(*view, *library) error) error {
+// read calls f with the snapshot's view, whose transaction it may use.
+func (s *snapshot) read(f func(*view) error) error {
 	s.open.RLock()
 	defer s.open.RUnlock()
 	if s.closed {
@@ -243,14 +186,13 @@ func (s *snapshot) read(ask func(*view, *library) error) error {
 	}
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	shown := s.current()
-	return ask(shown, shown.library)
+	return f(s.current())
 }
 
 // Documents implements index.Snapshot.
 func (s *snapshot) Documents(ctx context.Context, ids []string, access index.Access) ([]index.Stored, error) {
 	found := make([]index.Stored, 0, len(ids))
-	err := s.read(func(shown *view, _ *library) error {
+	err := s.read(func(shown *view) error {
 		for _, id := range ids {
 			document, err := s.admitted(ctx, shown, id, access)
 			if err != nil {
@@ -272,7 +214,7 @@ func (s *snapshot) Documents(ctx context.Context, ids []string, access index.Acc
 // Chunks implements index.Snapshot.
 func (s *snapshot) Chunks(ctx context.Context, id string, from, to int, access index.Access) ([]index.Chunk, error) {
 	var chunks []index.Chunk
-	err := s.read(func(shown *view, library *library) error {
+	err := s.read(func(shown *view) error {
 		document, err := s.admitted(ctx, shown, id, access)
 		switch {
 		case err != nil:
@@ -282,8 +224,8 @@ func (s *snapshot) Chunks(ctx context.Context, id string, from, to int, access i
 		case document.damaged != nil:
 			return fmt.Errorf("document %q: %w: %w", id, index.ErrDamaged, document.damaged)
 		}
-		chunks, err = library.readChunks(ctx, document, from, to)
-		if damage, ok := damageOf(document, max(from, 0), chunks); ok {
+		chunks, err = shown.library.readChunks(ctx, document, from, to)
+		if damage, ok := describe(document, max(from, 0), chunks); ok {
 			s.damaged.add(damage)
 		}
 		return err
@@ -308,16 +250,11 @@ func (s *snapshot) DocumentIDs(ctx context.Context, by index.Selector) ([]string
 		return nil, nil
 	}
 	var ids []string
-	err := s.read(func(shown *view, _ *library) error {
-		rows, err := shown.tx.QueryContext(context.WithoutCancel(ctx),
-			"SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
-		if err != nil {
-			return sqlite.Explain(fmt.Errorf("list documents: %w", err))
-		}
-		return eachText(ctx, rows, func(id string) error {
+	err := s.read(func(shown *view) error {
+		return eachText(ctx, shown.tx, func(id string) error {
 			ids = append(ids, id)
 			return nil
-		})
+		}, "SELECT id FROM documents WHERE "+where+" ORDER BY id", args...)
 	})
 	return ids, err
 }
@@ -325,16 +262,11 @@ func (s *snapshot) DocumentIDs(ctx context.Context, by index.Selector) ([]string
 // Origins implements index.Snapshot.
 func (s *snapshot) Origins(ctx context.Context) (map[string]int, error) {
 	origins := make(map[string]int)
-	err := s.read(func(shown *view, _ *library) error {
-		rows, err := shown.tx.QueryContext(context.WithoutCancel(ctx),
-			"SELECT origin FROM documents WHERE origin <> '' ORDER BY origin")
-		if err != nil {
-			return sqlite.Explain(fmt.Errorf("count documents by origin: %w", err))
-		}
-		return eachText(ctx, rows, func(origin string) error {
+	err := s.read(func(shown *view) error {
+		return eachText(ctx, shown.tx, func(origin string) error {
 			origins[origin]++
 			return nil
-		})
+		}, "SELECT origin FROM documents WHERE origin <> '' ORDER BY origin")
 	})
 	return origins, err
 }
@@ -342,12 +274,11 @@ func (s *snapshot) Origins(ctx context.Context) (map[string]int, error) {
 // Stats implements index.Snapshot.
 func (s *snapshot) Stats(ctx context.Context) (index.Stats, error) {
 	var stats index.Stats
-	err := s.read(func(shown *view, _ *library) error {
+	err := s.read(func(shown *view) error {
 		stats.Documents, stats.Chunks = shown.meta.documents, shown.meta.chunks
-		row := shown.tx.QueryRowContext(context.WithoutCancel(ctx),
-			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
-		if err := row.Scan(&stats.Bytes); err != nil {
-			return sqlite.Explain(fmt.Errorf("measure the library: %w", err))
+		if err := get(ctx, shown.tx, []any{&stats.Bytes},
+			"SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"); err != nil {
+			return err
 		}
 		for _, p := range shown.state.parts {
 			stats.Bytes += p.bytes

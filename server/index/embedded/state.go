@@ -2,10 +2,8 @@ package embedded
 
 import (
 	"context"
-	"errors"
+	"database/sql"
 	"fmt"
-	"io/fs"
-	"slices"
 	"sync"
 
 	"quarry/server/index/lexical"
@@ -29,13 +27,6 @@ type part struct {
 	vectors   *vectorFile // nil: none
 }
 
-// deleteRecord is a row of deletes.
-type deleteRecord struct {
-	number, since int64
-	bitmap        *roaring.Bitmap
-	delta         []byte
-}
-
 func (p *part) live() int {
 	if p.deleted == nil {
 		return p.documents
@@ -47,21 +38,37 @@ func (p *part) isDeleted(ordinal int) bool {
 	return p.deleted != nil && p.deleted.ContainsInt(ordinal)
 }
 
-// statistics sums the records' statistics; nil without records.
-func (p *part) statistics() (*segment.Delta, error) {
-	if len(p.records) == 0 {
-		return nil, nil
+// insert names a new segment and its vectors in the manifest.
+func (p *part) insert(ctx context.Context, tx *sql.Tx) error {
+	result, err := execute(ctx, tx, "INSERT INTO segments (name, documents, bytes, deletes) VALUES (?, ?, ?, 0)", p.name,
+		p.documents, p.bytes)
+	if err != nil {
+		return err
 	}
-	total := new(segment.Delta)
-	for _, record := range p.records {
-		var delta segment.Delta
-		if err := delta.UnmarshalBinary(record.delta); err != nil {
-			return nil, (*damagedError)(nil).add(p.id, fmt.Errorf("read what was deleted from segment %s: %w", p.name,
-				err))
+	if p.id, err = result.LastInsertId(); err != nil || p.vectors == nil {
+		return err
+	}
+	return p.vectors.insert(ctx, tx, p.id)
+}
+
+// replaceParts names segments in the manifest in the place of others.
+func replaceParts(ctx context.Context, tx *sql.Tx, old, made []*part) error {
+	for _, p := range old {
+		if _, err := execute(ctx, tx, "DELETE FROM segments WHERE id = ?", p.id); err != nil {
+			return err
 		}
-		total.Add(delta)
 	}
-	return total, nil
+	for _, p := range made {
+		if err := p.insert(ctx, tx); err != nil {
+			return err
+		}
+	}
+	return bumpManifest(ctx, tx)
+}
+
+func bumpManifest(ctx context.Context, tx *sql.Tx) error {
+	_, err := execute(ctx, tx, "UPDATE meta SET manifest = manifest + 1")
+	return err
 }
 
 // state is the index as a manifest describes it: open segments, and a searcher over them when one is asked for.
@@ -108,7 +115,7 @@ func (s *state) locate(id string) (p *part, ordinal int, err error) {
 		p := s.parts[i]
 		ordinal, ok, err := p.segment.reader.Find(id)
 		if err != nil {
-			return nil, 0, (*damagedError)(nil).add(p.id, err)
+			return nil, 0, damaged(p.name, err)
 		}
 		if ok && !p.isDeleted(ordinal) {
 			return p, ordinal, nil
@@ -127,21 +134,20 @@ type states struct {
 	excluded map[string]error // files that are damaged and cannot be repaired now, and why
 }
 
-// acquire returns the state that a manifest describes, which is read through q, to be given back with drop. Errors:
+// acquire returns the state that a manifest describes, which is read through db, to be given back with drop. Errors:
 // *damagedError.
-func (s *states) acquire(ctx context.Context, q querier, manifest int64) (*state, error) {
+func (s *states) acquire(ctx context.Context, db sqlite.Querier, manifest int64) (*state, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.newest != nil && s.newest.manifest == manifest {
 		s.newest.users++
 		return s.newest, nil
 	}
-	parts, lost, err := s.load(ctx, q)
+	parts, lost, err := s.load(ctx, db)
 	if err != nil {
 		s.dropParts(parts)
-		var damaged *damagedError
-		if errors.As(err, &damaged) {
-			damaged.manifest = manifest
+		if suspects := damageOf(err); suspects != nil {
+			suspects.manifest = manifest
 		}
 		return nil, err
 	}
@@ -182,32 +188,24 @@ func (s *states) release(released *state) {
 
 func (s *states) dropParts(parts []*part) {
 	for _, p := range parts {
-		if p.segment != nil {
-			s.pool.drop(p.segment)
-		}
-		if p.vectors != nil && p.vectors.file != nil {
+		s.pool.drop(p.segment)
+		if p.vectors != nil {
 			s.vectors.drop(p.vectors.file)
 		}
 	}
 }
 
-// exclude lets searches go on without damaged segments that cannot be repaired now.
-func (s *states) exclude(shown *state, damaged *damagedError) {
-	s.excludeFiles(damaged.names, damaged)
-	for _, p := range shown.parts {
-		if slices.Contains(damaged.ids, p.id) {
-			s.excludeFiles([]string{p.name}, damaged)
-		}
+// exclude lets searches go on without damaged files that cannot be repaired now.
+func (s *states) exclude(cause *damagedError) {
+	s.mutex.Lock()
+	if s.excluded == nil {
+		s.excluded = make(map[string]error)
 	}
-}
-
-// excludeVectors lets searches go on without the damaged vectors of segments.
-func (s *states) excludeVectors(shown *state, segments []string, cause error) {
-	for _, p := range shown.parts {
-		if p.vectors != nil && slices.Contains(segments, p.name) {
-			s.excludeFiles([]string{p.vectors.name}, cause)
-		}
+	for _, name := range cause.files {
+		s.excluded[name] = cause
 	}
+	s.mutex.Unlock()
+	s.forget()
 }
 
 // include tries the excluded files again.
@@ -218,160 +216,91 @@ func (s *states) include() {
 	s.forget()
 }
 
-func (s *states) isExcluded(name string) bool {
+// unreadVectors names the files of vectors that a state has to do without and that were not excluded; nil: there are none.
+func (s *states) unreadVectors(shown *state) (unread *damagedError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.excluded[name] != nil
-}
-
-func (s *states) excludeFiles(names []string, cause error) {
-	s.mutex.Lock()
-	if s.excluded == nil {
-		s.excluded = make(map[string]error)
+	for _, p := range shown.parts {
+		if p.vectors != nil && p.vectors.file == nil && s.excluded[p.vectors.name] == nil {
+			unread = unread.add(p.vectors.name, p.vectors.failed)
+			unread.vectors, unread.manifest = true, shown.manifest
+		}
 	}
-	for _, name := range names {
-		s.excluded[name] = cause
-	}
-	s.mutex.Unlock()
-	s.forget()
+	return unread
 }
 
 // load reads the manifest and opens its segments, but for those that are excluded, which it returns as lost. When others
 // cannot be used it returns the rest with a *damagedError.
-func (s *states) load(ctx context.Context, q querier) (usable []*part, lost *damagedError, err error) {
-	parts, err := readManifest(ctx, q)
+func (s *states) load(ctx context.Context, db sqlite.Querier) (usable []*part, lost *damagedError, err error) {
+	parts, err := readManifest(ctx, db)
 	if err != nil {
 		return nil, nil, err
 	}
-	var damaged *damagedError
+	var unusable *damagedError
 	for _, p := range parts {
 		if cause := s.excluded[p.name]; cause != nil {
-			lost = lost.add(p.id, cause)
-			lost.names = append(lost.names, p.name)
+			lost = lost.add(p.name, cause)
 			continue
 		}
-		if err := s.complete(ctx, q, p); err != nil {
-			if !isDamage(err) {
-				s.dropParts(usable)
-				return nil, nil, err
-			}
-			damaged = damaged.add(p.id, err)
-			damaged.names = append(damaged.names, p.name)
-			continue
+		err := s.complete(ctx, db, p)
+		switch {
+		case err == nil:
+			usable = append(usable, p)
+		case isDamage(err):
+			unusable = unusable.add(p.name, err)
+		default:
+			return usable, nil, err
 		}
-		usable = append(usable, p)
 	}
-	if damaged != nil {
-		return usable, lost, damaged
+	if unusable != nil {
+		return usable, lost, unusable
 	}
 	return usable, lost, nil
 }
 
 // complete opens a part's segment and reads its records, as far as the newest state does not have them.
-func (s *states) complete(ctx context.Context, q querier, p *part) error {
+func (s *states) complete(ctx context.Context, db sqlite.Querier, p *part) error {
 	var known *part
 	if s.newest != nil {
 		known = s.newest.named(p.name)
 	}
 	if known != nil && known.deletes == p.deletes {
 		p.records, p.deleted = known.records, known.deleted
-	} else if err := readDeletes(ctx, q, p); err != nil {
+	} else if err := readDeletes(ctx, db, p); err != nil {
 		return err
 	}
+	if err := s.openSegment(p); err != nil {
+		return err
+	}
+	return s.openVectors(p)
+}
+
+func (s *states) openSegment(p *part) error {
 	opened, err := s.pool.acquire(p.name)
 	if err != nil {
 		return err
 	}
-	if opened.reader.Documents() != p.documents {
+	if found := opened.reader.Documents(); found != p.documents {
 		s.pool.drop(opened)
-		return fmt.Errorf("%w: segment %s has %d documents, the manifest says %d", segment.ErrDamaged, p.name,
-			opened.reader.Documents(), p.documents)
+		return fmt.Errorf("%w: segment %s has %d documents, the manifest says %d", segment.ErrDamaged, p.name, found,
+			p.documents)
 	}
 	p.segment = opened
-	return s.openVectors(p)
-}
-
-// isDamage tells errors that rebuilding a segment heals from others.
-func isDamage(err error) bool {
-	var damaged *damagedError
-	return errors.Is(err, segment.ErrDamaged) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged)
+	return nil
 }
 
 // readManifest reads the rows of the manifest, oldest first.
-func readManifest(ctx context.Context, q querier) ([]*part, error) {
-	rows, err := q.QueryContext(context.WithoutCancel(ctx), `SELECT s.id, s.name, s.documents, s.bytes, s.deletes,
-		coalesce(v.name, ''), coalesce(v.bytes, 0), coalesce(m.name, '') FROM segments s
-		LEFT JOIN vector_files v ON v.segment = s.id LEFT JOIN embedding_models m ON m.id = v.model ORDER BY s.id`)
-	if err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read the manifest: %w", err))
-	}
-	defer func() { _ = rows.Close() }()
-	var parts []*part
-	for rows.Next() {
+func readManifest(ctx context.Context, db sqlite.Querier) (parts []*part, err error) {
+	err = each(ctx, db, func(row *sql.Rows) error {
 		p, v := new(part), new(vectorFile)
-		if err := rows.Scan(&p.id, &p.name, &p.documents, &p.bytes, &p.deletes, &v.name, &v.bytes, &v.model); err != nil {
-			return nil, sqlite.Explain(fmt.Errorf("read the manifest: %w", err))
-		}
+		err := row.Scan(&p.id, &p.name, &p.documents, &p.bytes, &p.deletes, &v.name, &v.bytes, &v.model)
 		if v.name != "" {
 			p.vectors = v
 		}
 		parts = append(parts, p)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read the manifest: %w", err))
-	}
-	return parts, nil
-}
-
-// readDeletes fills the records of a part and their union.
-func readDeletes(ctx context.Context, q querier, p *part) error {
-	if p.deletes == 0 {
-		return nil
-	}
-	rows, err := q.QueryContext(context.WithoutCancel(ctx),
-		"SELECT number, since, bitmap, delta FROM deletes WHERE segment = ? ORDER BY number", p.id)
-	if err != nil {
-		return sqlite.Explain(fmt.Errorf("read deletes: %w", err))
-	}
-	defer func() { _ = rows.Close() }()
-	p.deleted = roaring.New()
-	for rows.Next() {
-		record := deleteRecord{bitmap: roaring.New()}
-		var bitmap []byte
-		if err := rows.Scan(&record.number, &record.since, &bitmap, &record.delta); err != nil {
-			return sqlite.Explain(fmt.Errorf("read deletes: %w", err))
-		}
-		if err := record.read(bitmap, p); err != nil {
-			return fmt.Errorf("read what was deleted from segment %s: %w: %w", p.name, segment.ErrDamaged, err)
-		}
-		p.records = append(p.records, record)
-		p.deleted.Or(record.bitmap)
-	}
-	if err := rows.Err(); err != nil {
-		return sqlite.Explain(fmt.Errorf("read deletes: %w", err))
-	}
-	if len(p.records) == 0 || p.records[len(p.records)-1].number != p.deletes {
-		return fmt.Errorf("%w: records of what was deleted from segment %s are missing", segment.ErrDamaged, p.name)
-	}
-	return nil
-}
-
-// read takes the bitmap and the statistics out of their seals.
-func (r *deleteRecord) read(bitmap []byte, p *part) (err error) {
-	if r.delta, err = unsealOld(r.delta, deletesKey(p.id, r.number, 'd')); err != nil {
 		return err
-	}
-	if bitmap, err = unsealOld(bitmap, deletesKey(p.id, r.number, 'b')); err != nil {
-		return err
-	}
-	if err := r.bitmap.UnmarshalBinary(bitmap); err != nil {
-		return err
-	}
-	if err := r.bitmap.Validate(); err != nil {
-		return err
-	}
-	if !r.bitmap.IsEmpty() && int64(r.bitmap.Maximum()) >= int64(p.documents) {
-		return errors.New("a deleted document that is not there")
-	}
-	return nil
+	}, `SELECT s.id, s.name, s.documents, s.bytes, s.deletes,
+		coalesce(v.name, ''), coalesce(v.bytes, 0), coalesce(m.name, '') FROM segments s
+		LEFT JOIN vector_files v ON v.segment = s.id LEFT JOIN embedding_models m ON m.id = v.model ORDER BY s.id`)
+	return parts, err
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
-	"quarry/server/sqlite"
 )
 
 const (
@@ -44,9 +42,9 @@ func (x *Index) dropUnneeded(ctx context.Context, model string) error {
 		return err
 	}
 	stored := 0
-	row := x.db.Reader.QueryRowContext(ctx, "SELECT COUNT(*) FROM embeddings WHERE model = ?", current.id)
-	if err := row.Scan(&stored); err != nil {
-		return sqlite.Explain(fmt.Errorf("count vectors: %w", err))
+	if err := get(ctx, x.db.Reader, []any{&stored}, "SELECT COUNT(*) FROM embeddings WHERE model = ?",
+		current.id); err != nil {
+		return err
 	}
 	if stored <= len(used)+len(used)/4+spareVectors {
 		return nil
@@ -56,14 +54,11 @@ func (x *Index) dropUnneeded(ctx context.Context, model string) error {
 
 func (x *Index) drop(ctx context.Context, statement string, args ...any) (n int64, err error) {
 	err = x.db.Update(ctx, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(context.WithoutCancel(ctx), statement, args...)
+		result, err := execute(ctx, tx, statement, args...)
 		if err == nil {
 			n, err = result.RowsAffected()
 		}
-		if err != nil {
-			return sqlite.Explain(fmt.Errorf("remove vectors: %w", err))
-		}
-		return nil
+		return err
 	})
 	return n, err
 }
@@ -97,15 +92,23 @@ func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool
 func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[vector.Key]bool) error {
 	for last, more := int64(0), true; more; {
 		var unneeded []int64
-		var err error
-		if unneeded, last, more, err = x.unused(ctx, model, used, last); err != nil {
+		more = false
+		err := each(ctx, x.db.Reader, func(row *sql.Rows) error {
+			var hash []byte
+			err := row.Scan(&last, &hash)
+			if len(hash) != vector.KeyBytes || !used[vector.Key(hash)] {
+				unneeded = append(unneeded, last)
+			}
+			more = true
+			return err
+		}, "SELECT row, hash FROM embeddings WHERE model = ? AND row > ? ORDER BY row LIMIT ?", model.id, last, dropAtOnce)
+		if err != nil {
 			return err
 		}
 		err = x.db.Update(ctx, func(tx *sql.Tx) error {
 			for _, row := range unneeded {
-				if _, err := tx.ExecContext(context.WithoutCancel(ctx), "DELETE FROM embeddings WHERE row = ?",
-					row); err != nil {
-					return sqlite.Explain(fmt.Errorf("remove vectors: %w", err))
+				if _, err := execute(ctx, tx, "DELETE FROM embeddings WHERE row = ?", row); err != nil {
+					return err
 				}
 			}
 			return nil
@@ -115,29 +118,4 @@ func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[v
 		}
 	}
 	return nil
-}
-
-// unused looks through some rows after last.
-func (x *Index) unused(ctx context.Context, model embeddingModel, used map[vector.Key]bool, last int64) (
-	unneeded []int64, end int64, more bool, err error) {
-	rows, err := x.db.Reader.QueryContext(ctx,
-		"SELECT row, hash FROM embeddings WHERE model = ? AND row > ? ORDER BY row LIMIT ?", model.id, last, dropAtOnce)
-	if err != nil {
-		return nil, 0, false, sqlite.Explain(fmt.Errorf("look for unneeded vectors: %w", err))
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var hash []byte
-		if err := rows.Scan(&end, &hash); err != nil {
-			return nil, 0, false, sqlite.Explain(fmt.Errorf("look for unneeded vectors: %w", err))
-		}
-		more = true
-		if len(hash) != vector.KeyBytes || !used[vector.Key(hash)] {
-			unneeded = append(unneeded, end)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, 0, false, sqlite.Explain(fmt.Errorf("look for unneeded vectors: %w", err))
-	}
-	return unneeded, end, more, nil
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -57,17 +56,13 @@ type embeddingModel struct {
 }
 
 // currentModel is the model that was used last; ok is false when there never was one.
-func currentModel(ctx context.Context, q querier) (m embeddingModel, ok bool, err error) {
-	row := q.QueryRowContext(context.WithoutCancel(ctx),
+func currentModel(ctx context.Context, db sqlite.Querier) (m embeddingModel, ok bool, err error) {
+	err = get(ctx, db, []any{&m.id, &m.name, &m.dimensions},
 		"SELECT id, name, dimensions FROM embedding_models WHERE current = 1")
-	err = row.Scan(&m.id, &m.name, &m.dimensions)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, false, nil
 	}
-	if err != nil {
-		return m, false, sqlite.Explain(fmt.Errorf("read the embedding model: %w", err))
-	}
-	return m, true, nil
+	return m, err == nil, err
 }
 
 // embeddedText is what is embedded of a chunk: its text under the titles that it stands under.
@@ -86,27 +81,20 @@ func keyOf(text string) (key vector.Key) {
 	return key
 }
 
-// embeddings looks up vectors of one model. Not safe for concurrent use.
+// embeddings looks up vectors of one model. It is not safe for concurrent use.
 type embeddings struct {
-	model     embeddingModel
-	statement *sql.Stmt
+	model embeddingModel
+	*statements
 }
 
-func newEmbeddings(ctx context.Context, q querier, model embeddingModel) (*embeddings, error) {
-	statement, err := q.PrepareContext(context.WithoutCancel(ctx),
-		"SELECT vector FROM embeddings WHERE model = ? AND hash = ?")
-	if err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("prepare to read vectors: %w", err))
-	}
-	return &embeddings{model, statement}, nil
+func newEmbeddings(db database, model embeddingModel) *embeddings {
+	return &embeddings{model, newStatements(db)}
 }
-
-func (e *embeddings) close() { _ = e.statement.Close() }
 
 // find returns the vector of a text; nil when it has none.
 func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error) {
 	var raw []byte
-	err := e.statement.QueryRowContext(context.WithoutCancel(ctx), e.model.id, key[:]).Scan(&raw)
+	err := get(ctx, e, []any{&raw}, "SELECT vector FROM embeddings WHERE model = ? AND hash = ?", e.model.id, key[:])
 	if err == nil && len(raw) != 4*e.model.dimensions {
 		raw, err = unseal(raw, key[:])
 	}
@@ -114,7 +102,7 @@ func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error
 		return nil, nil // what is damaged is embedded again
 	}
 	if err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read vectors: %w", err))
+		return nil, err
 	}
 	values := make([]float32, e.model.dimensions)
 	for i := range values {
@@ -159,21 +147,18 @@ func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, err
 
 // buildVectors gives the segment of a write the vectors that are known: of texts that were stored before, as when only
 // the rights of a document change.
-func (x *Index) buildVectors(ctx context.Context, q querier, ready *prepared) error {
+func (x *Index) buildVectors(ctx context.Context, tx *sql.Tx, ready *prepared) error {
 	data := ready.data
 	ready.data = nil
-	model, ok, err := currentModel(ctx, q)
+	model, ok, err := currentModel(ctx, tx)
 	if err != nil || !ok || data == nil {
 		return err
 	}
-	reader, err := segment.Open(ready.segment, data)
+	reader, err := segment.Open(ready.segment.name, data)
 	if err != nil {
 		return err
 	}
-	known, err := newEmbeddings(ctx, q, model)
-	if err != nil {
-		return err
-	}
+	known := newEmbeddings(tx, model)
 	defer known.close()
 	var documents []*index.Document
 	for n := range ready.items {
@@ -195,45 +180,22 @@ func (x *Index) buildVectors(ctx context.Context, q querier, ready *prepared) er
 	if err != nil {
 		return err
 	}
-	ready.vectors, err = x.createVectors(b, model.name)
+	ready.segment.vectors, err = x.createVectors(b, model.name)
 	return err
 }
 
-// nameVectors names a file in the manifest, beside the segment that was just inserted.
-func nameVectors(ctx context.Context, tx *sql.Tx, inserted sql.Result, v *vectorFile) error {
-	if v == nil {
-		return nil
-	}
-	id, err := inserted.LastInsertId()
-	if err != nil {
-		return fmt.Errorf("name vectors: %w", err)
-	}
-	return insertVectors(ctx, tx, id, v)
-}
-
-// insertVectors fails with errOvertaken when the model was dropped meanwhile.
-func insertVectors(ctx context.Context, tx *sql.Tx, segment int64, v *vectorFile) error {
-	result, err := tx.ExecContext(context.WithoutCancel(ctx), `INSERT INTO vector_files (segment, name, model, bytes)
+// insert names the file in the manifest beside its segment. It fails with errOvertaken when the model was dropped
+// meanwhile.
+func (v *vectorFile) insert(ctx context.Context, tx *sql.Tx, segment int64) error {
+	result, err := execute(ctx, tx, `INSERT INTO vector_files (segment, name, model, bytes)
 		SELECT ?, ?, id, ? FROM embedding_models WHERE name = ?`, segment, v.name, v.bytes, v.model)
 	if err != nil {
-		return sqlite.Explain(fmt.Errorf("name vectors: %w", err))
+		return err
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return errors.Join(err, errOvertaken)
 	}
 	return nil
-}
-
-// discard removes files that nothing names.
-func (x *Index) discard(segment string, v *vectorFile) {
-	for _, name := range []string{segment, v.fileName()} {
-		if name == "" || !validSegmentName(name) {
-			continue
-		}
-		if err := x.files.Remove(name); err != nil {
-			x.log.Warn("a file of the index that is not needed could not be removed yet", "file", name, "error", err)
-		}
-	}
 }
 
 // carried is a vector on its way from an input of a merge into the merged file.
@@ -252,7 +214,7 @@ func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) e
 	if err != nil || !ok {
 		return err
 	}
-	reader, err := segment.Open(result.name, data)
+	reader, err := segment.Open(result.made.name, data)
 	if err != nil {
 		return err
 	}
@@ -266,8 +228,7 @@ func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) e
 		}
 		some, err := result.carry(input, reader)
 		if err != nil {
-			x.log.Warn("vectors are damaged and will be restored", "error", err)
-			result.lost = true
+			result.loseVectors(x, err)
 			continue
 		}
 		all = append(all, some...)
@@ -275,19 +236,23 @@ func (x *Index) mergeVectors(ctx context.Context, result *merged, data []byte) e
 	slices.SortFunc(all, func(a, b carried) int { return int(a.chunk) - int(b.chunk) })
 	b := vector.NewBuilder(model.dimensions, len(all))
 	b.Missing = reader.Chunks() - len(all)
-	err = segment.Protect(func() string { return result.name }, func() error {
+	err = segment.Protect(reader.Name, func() error {
 		for _, c := range all {
 			b.Copy(c.chunk, c.from, c.index)
 		}
 		return nil
 	})
 	if err != nil {
-		x.log.Warn("vectors are damaged and will be restored", "error", err)
-		result.lost = true
+		result.loseVectors(x, err)
 		return nil
 	}
-	result.vectors, err = x.createVectors(b, model.name)
+	result.made.vectors, err = x.createVectors(b, model.name)
 	return err
+}
+
+func (m *merged) loseVectors(x *Index, err error) {
+	x.log.Warn("vectors are damaged and will be restored", "error", err)
+	m.lost = true
 }
 
 // carry lists the vectors of an input's live chunks with their place in the merged segment.
@@ -354,7 +319,8 @@ func countVectors(ctx context.Context, shown *view, stats *index.Stats) error {
 		return err
 	}
 	stats.VectorModel = model.name
-	if stats.Refused, err = countRefused(ctx, shown.tx, model.name); err != nil {
+	if err := get(ctx, shown.tx, []any{&stats.Refused}, "SELECT COUNT(*) FROM refused_texts WHERE model = ?",
+		model.name); err != nil {
 		return err
 	}
 	for _, p := range shown.state.parts {

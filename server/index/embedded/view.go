@@ -34,55 +34,38 @@ func (x *Index) openView(ctx context.Context) (*view, error) {
 	before, repairs := int64(-1), 0
 	for range openAttempts {
 		opened, err := x.tryView(ctx)
-		damaged := x.damageOf(err)
-		if damaged == nil {
-			if err == nil && repairs < openRepairs && x.healsVectors(ctx, opened) {
-				repairs++
-				opened.close()
-				continue
+		suspects := damageOf(err)
+		if err == nil {
+			if suspects = x.states.unreadVectors(opened.state); suspects == nil {
+				return opened, nil
 			}
-			return opened, err
+			opened.close()
+			err = suspects
+		}
+		if suspects == nil {
+			return nil, err
 		}
 		if failure = err; ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		// A segment that is missing has most likely just been merged, and the next manifest names another. When the
-		// same manifest names it again it is lost.
-		if damaged.missing && damaged.manifest != before {
-			before = damaged.manifest
+		// A file that is missing has most likely just been merged, and the next manifest names another. When the same
+		// manifest names it again it is lost.
+		if suspects.missing && suspects.manifest != before {
+			before = suspects.manifest
 			continue
 		}
 		if repairs++; repairs <= openRepairs {
-			err = x.repair(ctx, damaged)
+			err = x.repair(ctx, suspects)
 		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			x.log.Warn("searching goes on without the damaged part of the index", "error", err)
-			x.states.exclude(&state{}, damaged)
+			x.states.exclude(suspects)
 		}
 	}
 	return nil, fmt.Errorf("open the index: %w", failure)
-}
-
-// healsVectors restores the vectors of a view that cannot be read, and reports whether the view should be opened again.
-func (x *Index) healsVectors(ctx context.Context, shown *view) bool {
-	var lost []string
-	var cause error
-	for _, p := range shown.state.parts {
-		if p.vectors != nil && p.vectors.file == nil && !x.states.isExcluded(p.vectors.name) {
-			lost, cause = append(lost, p.name), p.vectors.failed
-		}
-	}
-	if len(lost) == 0 {
-		return false
-	}
-	if err := x.healVectors(ctx, shown.state, lost, cause); err != nil {
-		x.log.Warn("searching goes on without the damaged vectors", "error", err)
-		x.states.excludeVectors(shown.state, lost, cause)
-	}
-	return true
 }
 
 // openSound opens a view for a repair: what is damaged is an error.
@@ -90,8 +73,8 @@ func (x *Index) openSound(ctx context.Context) (*view, error) {
 	var failure error
 	for range openAttempts {
 		opened, err := x.tryView(ctx)
-		damaged := x.damageOf(err)
-		if damaged == nil || !damaged.missing {
+		suspects := damageOf(err)
+		if suspects == nil || !suspects.missing {
 			return opened, err
 		}
 		if failure = err; ctx.Err() != nil {
@@ -146,17 +129,15 @@ func (x *Index) noteStale(shown *state) {
 }
 
 // currentState opens the newest state without the documents.
-func (x *Index) currentState(ctx context.Context) (*state, error) {
-	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
-	if err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read the library: %w", err))
-	}
-	defer func() { _ = tx.Rollback() }()
-	m, err := readMeta(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	return x.states.acquire(ctx, tx, m.manifest)
+func (x *Index) currentState(ctx context.Context) (current *state, err error) {
+	err = x.reading(ctx, func(tx *sql.Tx) error {
+		m, err := readMeta(ctx, tx)
+		if err == nil {
+			current, err = x.states.acquire(ctx, tx, m.manifest)
+		}
+		return err
+	})
+	return current, err
 }
 
 // readSource is where a view reads: the database, or in memory, where readers would keep writers waiting, a copy.

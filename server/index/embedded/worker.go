@@ -120,8 +120,8 @@ func (w *worker) work() {
 func (w *worker) tidy() {
 	for setbacks := 0; w.ctx.Err() == nil && setbacks < maxSetbacks; {
 		more, err := w.index.mergeOnce(w.ctx, w.policy)
-		if damaged := w.index.damageOf(err); damaged != nil {
-			if err = w.index.repair(w.ctx, damaged); err == nil {
+		if suspects := damageOf(err); suspects != nil {
+			if err = w.index.repair(w.ctx, suspects); err == nil {
 				err = errOvertaken
 			}
 		}

@@ -10,28 +10,21 @@ import (
 	"quarry/internal/guard"
 	"quarry/server/index"
 	"quarry/server/index/segment"
-	"quarry/server/sqlite"
 
 	"golang.org/x/sync/errgroup"
 )
 
 const (
-	// freeAttempts are made to prepare a write without the lock; after that it is prepared under it.
-	freeAttempts = 2
 	// patchesAtOnce bounds the memory of UpdateAccess, which holds the documents that it changes.
 	patchesAtOnce = 256
 )
 
-// errOvertaken: another writer changed the same documents between the preparation of a write and its transaction.
-var errOvertaken = errors.New("another writer changed the same documents")
-
-// change is what a write wants of one document: exactly one of put, patch and remove.
+// change is what a write does to one document: put or patch it, or remove it if both are nil.
 type change struct {
-	id     string
-	put    *index.Document
-	patch  *index.AccessPatch
-	remove bool
-	owns   func(origin string) bool // see index.Batch; nil: any
+	id    string
+	put   *index.Document
+	patch *index.AccessPatch
+	owns  func(origin string) bool // see index.Batch; nil: any
 }
 
 // excludes reports whether a stored document belongs to others than who wants the change.
@@ -123,7 +116,8 @@ func plan(batch index.Batch) ([]change, error) {
 		changes = append(changes, c)
 	}
 	for _, id := range batch.Delete {
-		set(change{id: valid(id), remove: true, owns: batch.Owns})
+		cleaner{}.text(&id)
+		set(change{id: id, owns: batch.Owns})
 	}
 	size := 0
 	for i := range batch.Upsert {
@@ -142,15 +136,15 @@ func plan(batch index.Batch) ([]change, error) {
 	return changes, nil
 }
 
-// apply stores changes in one transaction, healing the index when it turns out to be damaged.
+// apply stores changes in one transaction. An index that turns out to be damaged is repaired first.
 func (x *Index) apply(ctx context.Context, changes []change, cursors map[string]string) (index.Written, error) {
 	if x.ReadOnly() {
 		return index.Written{}, fmt.Errorf("write to the library: %w", index.ErrReadOnly)
 	}
 	x.worker.begin()
 	written, err := x.tryApply(ctx, changes, cursors)
-	if damaged := x.damageOf(err); damaged != nil {
-		if err := x.repair(ctx, damaged); err != nil {
+	if suspects := damageOf(err); suspects != nil {
+		if err := x.repair(ctx, suspects); err != nil {
 			return index.Written{}, err
 		}
 		written, err = x.tryApply(ctx, changes, cursors)
@@ -163,69 +157,34 @@ func (x *Index) apply(ctx context.Context, changes []change, cursors map[string]
 }
 
 func (x *Index) tryApply(ctx context.Context, changes []change, cursors map[string]string) (index.Written, error) {
-	for range freeAttempts {
-		written, err := x.applyFree(ctx, changes, cursors)
-		if !errors.Is(err, errOvertaken) {
-			return written, err
-		}
-	}
-	var ready *prepared
-	err := x.db.Update(ctx, func(tx *sql.Tx) (err error) {
-		if ready, err = x.prepare(ctx, tx, changes); err != nil {
+	ready := new(prepared)
+	err := x.commit(ctx, func(tx *sql.Tx) (err error) {
+		x.discard(ready.segment)
+		if ready, err = x.prepare(ctx, tx, changes); err != nil || !ready.nothing() {
 			return err
 		}
-		return x.store(ctx, tx, ready, cursors)
-	})
-	return x.finish(ready, err)
-}
-
-// applyFree prepares the changes without any lock and stores them unless somebody changed the same documents meanwhile.
-func (x *Index) applyFree(ctx context.Context, changes []change, cursors map[string]string) (index.Written, error) {
-	ready, err := x.prepareFree(ctx, changes)
-	if err != nil {
-		return x.finish(ready, err)
-	}
-	if ready.nothing() {
-		changed, err := x.cursorsChange(ctx, cursors)
-		if err != nil || !changed {
-			return ready.written, err
-		}
-	}
-	err = x.db.Update(ctx, func(tx *sql.Tx) error {
-		if err := ready.verify(ctx, tx, x.packer); err != nil {
+		if changed, err := cursorsChange(ctx, tx, cursors); err != nil || changed {
 			return err
 		}
+		return errUnchanged
+	}, func(tx *sql.Tx) error {
+		return ready.verify(ctx, tx, x.packer)
+	}, func(tx *sql.Tx) error {
 		return x.store(ctx, tx, ready, cursors)
 	})
-	return x.finish(ready, err)
-}
-
-func (x *Index) prepareFree(ctx context.Context, changes []change) (*prepared, error) {
-	tx, err := x.db.Reader.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
-		return nil, sqlite.Explain(fmt.Errorf("read the library: %w", err))
+		x.discard(ready.segment)
+		return index.Written{}, err
 	}
-	defer func() { _ = tx.Rollback() }()
-	return x.prepare(ctx, tx, changes)
+	return ready.written, nil
 }
 
-// finish removes the segment of a write that failed; nothing names it.
-func (x *Index) finish(ready *prepared, err error) (index.Written, error) {
-	if err == nil {
-		return ready.written, nil
-	}
-	if ready != nil {
-		x.discard(ready.segment, ready.vectors)
-	}
-	return index.Written{}, err
-}
-
-func (x *Index) cursorsChange(ctx context.Context, cursors map[string]string) (bool, error) {
+func cursorsChange(ctx context.Context, tx *sql.Tx, cursors map[string]string) (bool, error) {
 	for key, value := range cursors {
 		current := ""
-		err := x.db.Reader.QueryRowContext(ctx, "SELECT value FROM cursors WHERE key = ?", key).Scan(&current)
+		err := get(ctx, tx, []any{&current}, "SELECT value FROM cursors WHERE key = ?", key)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return false, sqlite.Explain(fmt.Errorf("read cursors: %w", err))
+			return false, err
 		}
 		if current != value {
 			return true, nil
@@ -239,20 +198,17 @@ type prepared struct {
 	items   []item
 	written index.Written
 	owned   map[string]string // origins of the documents of others that the write would replace, by id
-	segment string            // the file that holds the new documents; empty: none
-	bytes   int64
-	data    []byte      // of the segment
-	vectors *vectorFile // of the new documents' chunks, as far as they are known; nil: none
+	segment *part             // of the new documents; nil: there are none
+	data    []byte            // of the segment
 }
 
 // item is one document of a write.
 type item struct {
-	id       string
+	change
 	old      *stored // nil: not stored yet
 	gone     segment.Delta
 	unread   bool // old is damaged: gone is to be read out of the index
 	keep     bool // nothing changes; old must still be what was seen
-	put      *index.Document
 	hash     []byte
 	groups   []packedGroup
 	sameText bool // the stored chunks stay
@@ -264,9 +220,9 @@ func (p *prepared) nothing() bool {
 
 // prepare looks up what is stored, and makes everything that takes time: packed texts, statistics of what goes, and a
 // durable segment of what comes.
-func (x *Index) prepare(ctx context.Context, q querier, changes []change) (*prepared, error) {
+func (x *Index) prepare(ctx context.Context, tx *sql.Tx, changes []change) (*prepared, error) {
 	ready := &prepared{items: make([]item, 0, len(changes))}
-	library := newLibrary(q, x.packer)
+	library := newLibrary(tx, x.packer)
 	defer library.close()
 	for _, c := range changes {
 		if err := ready.add(ctx, library, c); err != nil {
@@ -278,11 +234,11 @@ func (x *Index) prepare(ctx context.Context, q querier, changes []change) (*prep
 	}
 	var group errgroup.Group
 	group.Go(guard.Err(func() error { return x.packTexts(ctx, ready) }))
-	group.Go(guard.Err(func() error { return x.buildSegment(ctx, ready) }))
+	group.Go(guard.Err(func() error { return x.indexTexts(ctx, ready) }))
 	if err := group.Wait(); err != nil {
 		return ready, err
 	}
-	return ready, x.buildVectors(ctx, q, ready)
+	return ready, x.buildVectors(ctx, tx, ready)
 }
 
 func (p *prepared) add(ctx context.Context, library *library, c change) error {
@@ -297,12 +253,12 @@ func (p *prepared) add(ctx context.Context, library *library, c change) error {
 			}
 			p.owned[c.id] = old.origin()
 		}
-		p.items = append(p.items, item{id: c.id, old: old, keep: true})
+		p.items = append(p.items, item{change: c, old: old, keep: true})
 		return nil
 	}
-	i := item{id: c.id, old: old, put: c.put, keep: old == nil && c.put == nil}
+	i := item{change: c, old: old, keep: old == nil && c.put == nil}
 	if old != nil {
-		err = i.compare(ctx, library, c)
+		err = i.compare(ctx, library)
 	} else if i.put != nil {
 		i.hash = hashOf(i.put)
 	}
@@ -316,9 +272,9 @@ func (p *prepared) add(ctx context.Context, library *library, c change) error {
 
 // compare fills an item whose document is stored. What is stored and damaged is stored again even if it is the same; but
 // a patch keeps the chunks as they are: the ones that cannot be read stay known as damaged.
-func (i *item) compare(ctx context.Context, library *library, c change) error {
-	if c.put != nil {
-		i.hash = hashOf(c.put)
+func (i *item) compare(ctx context.Context, library *library) error {
+	if i.put != nil {
+		i.hash = hashOf(i.put)
 		if i.old.damaged == nil && slices.Equal(i.hash, i.old.hash) {
 			var err error
 			if i.keep, err = library.intact(ctx, i.old); err != nil || i.keep {
@@ -334,14 +290,14 @@ func (i *item) compare(ctx context.Context, library *library, c change) error {
 	}
 	i.unread = lost
 	switch {
-	case c.patch != nil && i.old.damaged != nil:
+	case i.patch != nil && i.old.damaged != nil:
 		i.keep = true // nothing is known of it that could be kept
-	case c.patch != nil:
-		document := patched(whole, c.patch)
+	case i.patch != nil:
+		document := patched(whole, i.patch)
 		i.put = &document
 		i.hash = slices.Concat(hashOf(&document)[:hashBytes], i.old.hash[hashBytes:])
 		i.keep, i.sameText = slices.Equal(i.hash, i.old.hash), true
-	case c.put != nil:
+	case i.put != nil:
 		i.sameText = !lost && sameChunks(i.old.hash, i.hash)
 	}
 	if !i.keep && !i.unread {
@@ -379,7 +335,7 @@ func (x *Index) packTexts(ctx context.Context, ready *prepared) error {
 	return nil
 }
 
-func (x *Index) buildSegment(ctx context.Context, ready *prepared) error {
+func (x *Index) indexTexts(ctx context.Context, ready *prepared) error {
 	builder := segment.NewBuilder()
 	for n := range ready.items {
 		i := &ready.items[n]
@@ -396,12 +352,8 @@ func (x *Index) buildSegment(ctx context.Context, ready *prepared) error {
 	if builder.Len() == 0 {
 		return nil
 	}
-	data, err := builder.Build()
-	if err != nil {
-		return fmt.Errorf("build a segment: %w", err)
-	}
-	ready.segment, err = x.files.Create(data)
-	ready.bytes, ready.data = int64(len(data)), data
+	var err error
+	ready.segment, ready.data, err = x.buildSegment(builder)
 	return err
 }
 

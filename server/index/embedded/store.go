@@ -1,0 +1,197 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"quarry/server/index/segment"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// store writes what was prepared within a transaction that holds the write lock.
+func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors map[string]string) error {
+	m, err := readMeta(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if err := x.storeDeletes(ctx, tx, m.manifest, ready); err != nil {
+		return err
+	}
+	writer := &storer{newStatements(tx), x.packer}
+	if err := writer.putCursors(ctx, cursors); err != nil {
+		return err
+	}
+	documents, chunks, indexed := 0, 0, 0
+	for n := range ready.items {
+		i := &ready.items[n]
+		if i.keep {
+			continue
+		}
+		if i.old != nil {
+			documents, chunks = documents-1, chunks-i.old.chunks
+		}
+		if i.put == nil {
+			err = writer.remove(ctx, i.old)
+		} else {
+			documents, chunks, indexed = documents+1, chunks+len(i.put.Chunks), indexed+1
+			err = writer.put(ctx, i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if ready.segment != nil {
+		ready.segment.documents = indexed
+		if err := ready.segment.insert(ctx, tx); err != nil {
+			return err
+		}
+	}
+	if ready.nothing() {
+		return nil // bookkeeping alone shows nobody anything new
+	}
+	_, err = execute(ctx, tx, `UPDATE meta SET generation = generation + 1, manifest = manifest + 1,
+		documents = documents + ?, chunks = chunks + ?`, documents, chunks)
+	return err
+}
+
+// storeDeletes marks the documents that are replaced or removed in the segments where they are live.
+func (x *Index) storeDeletes(ctx context.Context, tx *sql.Tx, manifest int64, ready *prepared) error {
+	var gone []*item
+	for n := range ready.items {
+		if i := &ready.items[n]; i.old != nil && !i.keep {
+			gone = append(gone, i)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	current, err := x.states.acquire(ctx, tx, manifest)
+	if err != nil {
+		return err
+	}
+	defer x.states.drop(current)
+	if current.lost != nil {
+		return current.lost
+	}
+	type removal struct {
+		bitmap *roaring.Bitmap
+		delta  segment.Delta
+	}
+	removals := make(map[*part]*removal)
+	for _, i := range gone {
+		p, ordinal, err := current.locate(i.id)
+		if err != nil {
+			return err
+		}
+		if p == nil {
+			x.log.Warn("a stored document was not in the index", "document", i.id)
+			continue
+		}
+		if i.unread {
+			if i.gone, err = p.segment.reader.DeltaOf(ordinal); err != nil {
+				return damaged(p.name, err)
+			}
+		}
+		if removals[p] == nil {
+			removals[p] = &removal{bitmap: roaring.New()}
+		}
+		removals[p].bitmap.AddInt(ordinal)
+		removals[p].delta.Add(i.gone)
+	}
+	for _, p := range current.parts {
+		if r := removals[p]; r != nil {
+			if err := addDeletes(ctx, tx, p.id, r.bitmap, r.delta); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// storer writes documents within one transaction, which closes its statements.
+type storer struct {
+	*statements
+	packer *packer
+}
+
+// put stores the document of an item.
+func (s *storer) put(ctx context.Context, i *item) error {
+	d := i.put
+	packed, err := s.packer.packDetail(d)
+	if err != nil {
+		return err
+	}
+	packed = seal(packed, documentKey(&stored{hash: i.hash, chunks: len(d.Chunks), document: *d}))
+	var number any // nil: a new one
+	if i.old != nil {
+		number = i.old.row
+		if _, err := execute(ctx, s, "DELETE FROM documents WHERE row = ?", number); err != nil {
+			return err
+		}
+	}
+	result, err := execute(ctx, s, "INSERT INTO documents ("+documentColumns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, number, i.hash, d.ID, d.Source, d.Origin, d.Title, d.Link, d.Type,
+		micros(d.CreatedAt), micros(d.UpdatedAt), d.Hidden, len(d.Chunks), packed)
+	if err != nil {
+		return err
+	}
+	row, err := result.LastInsertId()
+	if err != nil {
+		return fmt.Errorf("write document %q: %w", d.ID, err)
+	}
+	for _, name := range d.Sets {
+		if _, err := execute(ctx, s, "INSERT OR IGNORE INTO document_sets (name, document) VALUES (?, ?)", name,
+			row); err != nil {
+			return err
+		}
+	}
+	if i.sameText {
+		return nil
+	}
+	return s.putChunks(ctx, row, i)
+}
+
+func (s *storer) putChunks(ctx context.Context, row int64, i *item) error {
+	if i.old != nil {
+		if err := s.removeChunks(ctx, row); err != nil {
+			return err
+		}
+	}
+	for _, group := range i.groups {
+		if _, err := execute(ctx, s, "INSERT INTO chunks (key, body) VALUES (?, ?)", chunkKey(row, group.first),
+			group.sealed(row, i.hash)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *storer) removeChunks(ctx context.Context, row int64) error {
+	_, err := execute(ctx, s, "DELETE FROM chunks WHERE key BETWEEN ? AND ?", chunkKey(row, 0), chunkKey(row, ordinalMask))
+	return err
+}
+
+func (s *storer) remove(ctx context.Context, old *stored) error {
+	if err := s.removeChunks(ctx, old.row); err != nil {
+		return err
+	}
+	_, err := execute(ctx, s, "DELETE FROM documents WHERE row = ?", old.row)
+	return err
+}
+
+func (s *storer) putCursors(ctx context.Context, cursors map[string]string) error {
+	for key, value := range cursors {
+		var err error
+		if value == "" {
+			_, err = execute(ctx, s, "DELETE FROM cursors WHERE key = ?", key)
+		} else {
+			_, err = execute(ctx, s, "INSERT OR REPLACE INTO cursors (key, value) VALUES (?, ?)", key, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
