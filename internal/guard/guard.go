@@ -3,10 +3,12 @@
 package guard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
+	"time"
 )
 
 // Bounds of what a panic leaves in the log. The innermost frames come first, and matter most.
@@ -63,6 +65,29 @@ func Func(f func(), broke func(error)) func() {
 
 // Err returns f for an errgroup.Group: a panic of f is its error.
 func Err(f func() error) func() error { return func() error { return Call(f) } }
+
+// Within calls f with a context that ends after limit, and returns what f returns. It does not wait longer than that, even
+// if f ignores its context: then the error is the context's. A panic of f is an error.
+func Within[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	done := make(chan result, 1)
+	Go(func() {
+		value, err := f(ctx)
+		done <- result{value, err}
+	}, func(err error) { done <- result{err: err} })
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
 
 // Log returns a function that logs a panic as a failure of what was being done, and then calls each of then.
 func Log(log *slog.Logger, what string, then ...func()) func(error) {

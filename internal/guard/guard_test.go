@@ -2,12 +2,14 @@ package guard_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"quarry/internal/guard"
 )
@@ -50,6 +52,30 @@ func TestGo(t *testing.T) {
 	}
 	if err := guard.Err(func() error { panic("x") })(); err == nil {
 		t.Error("no error")
+	}
+}
+
+// Within returns results, errors, panics, and the context's error as soon as that ends.
+func TestWithin(t *testing.T) {
+	own := errors.New("own")
+	got, err := guard.Within(t.Context(), time.Minute, func(context.Context) (int, error) { return 7, own })
+	if got != 7 || !errors.Is(err, own) {
+		t.Errorf("got %d, %v", got, err)
+	}
+	var caught *guard.PanicError
+	if _, err := guard.Within(t.Context(), time.Minute, func(context.Context) (int, error) { panic("here") }); !errors.As(err, &caught) {
+		t.Error(err)
+	}
+	never := make(chan struct{})
+	defer close(never)
+	deaf := func(context.Context) (int, error) { <-never; return 7, nil }
+	if got, err := guard.Within(t.Context(), time.Nanosecond, deaf); got != 0 || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %d, %v", got, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := guard.Within(ended, time.Minute, deaf); got != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %d, %v", got, err)
 	}
 }
 

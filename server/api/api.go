@@ -77,7 +77,7 @@ type Server struct {
 	stopCheck time.Duration    // between looks at whether another process stopped an answer
 	measures  func() *measures // made when something is to be counted: most processes only ask themselves
 	patience  patience
-	vectors   pipeline.QueryVectors // of queries that were asked lately
+	vectors   *pipeline.QueryVectors // of queries that were asked lately
 	turns     turns
 	counted   counted
 }
@@ -97,7 +97,7 @@ func New(options Options) *Server {
 		Options: options, incognito: chat.NewIncognito(options.Now, guard.Log(options.Log, "forget incognito sessions")),
 		heartbeat: heartbeat, stopCheck: stopCheck,
 		measures: sync.OnceValue(newMeasures), patience: usualPatience(), turns: newTurns(),
-		counted: newCounted(),
+		counted: newCounted(), vectors: pipeline.NewQueryVectors(),
 	}
 }
 

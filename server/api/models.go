@@ -46,7 +46,7 @@ func (s *Server) metered(ctx context.Context, who directory.Principal, model llm
 // passages are found by words alone.
 func (s *Server) byVector(prepared *pipeline.Request, who directory.Principal, meter *llm.Meter) {
 	if embedder, ok := s.Models.Embedder(); ok {
-		prepared.Embedder, prepared.Vectors = llm.CountedEmbedder(embedder, meter, "embed_query"), &s.vectors
+		prepared.Embedder, prepared.Vectors = llm.CountedEmbedder(embedder, meter, "embed_query"), s.vectors
 		prepared.Caller = who.Tenant + "/" + chatUser(who)
 	}
 }

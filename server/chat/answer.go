@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"quarry/internal/text"
 	"strings"
 	"time"
 	"unicode"
@@ -135,8 +134,8 @@ func Name(ctx context.Context, model llm.Chat, thread []Message) string {
 		}
 	}
 	if model != nil && strings.TrimSpace(question) != "" {
-		messages, err := fill("name", struct{ Question, Answer quoted }{
-			quote(text.ClipTokens(question, nameTokens)), quote(text.ClipTokens(answer, nameTokens)),
+		messages, err := llm.Prompt(promptFiles, "name", struct{ Question, Answer llm.Quoted }{
+			llm.QuoteText(question, nameTokens), llm.QuoteText(answer, nameTokens),
 		})
 		ctx, cancel := context.WithTimeout(ctx, nameDeadline)
 		defer cancel()

@@ -1,13 +1,8 @@
 package chat
 
 import (
-	"bytes"
 	"embed"
-	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
-	"text/template"
 	"time"
 
 	"quarry/client/wire"
@@ -29,35 +24,6 @@ const (
 	fileTokens        = 24_000 // all attached files together
 	nameTokens        = 512
 )
-
-// quoted is foreign text in the only form in which it may enter a prompt: JSON on one line, in which quotation marks,
-// line ends, < and > are escaped, so that it can neither end its own fence nor look like another part.
-type quoted string
-
-func quote(value any) quoted {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return `""` // strings and numbers always encode
-	}
-	return quoted(data)
-}
-
-// fill makes the messages of a prompt; between, the turns of a conversation, stand before what is asked.
-func fill(name string, material any, between ...llm.Message) ([]llm.Message, error) {
-	prompt, err := template.New(name).Option("missingkey=error").ParseFS(promptFiles, "prompts/"+name+".md")
-	if err != nil {
-		return nil, fmt.Errorf("prompt: %w", err)
-	}
-	var system, user bytes.Buffer
-	if err := prompt.ExecuteTemplate(&system, "system", material); err != nil {
-		return nil, fmt.Errorf("prompt: %w", err)
-	}
-	if err := prompt.ExecuteTemplate(&user, "user", material); err != nil {
-		return nil, fmt.Errorf("prompt: %w", err)
-	}
-	messages := append([]llm.Message{{Role: llm.RoleSystem, Content: system.String()}}, between...)
-	return append(messages, llm.Message{Role: llm.RoleUser, Content: user.String()}), nil
-}
 
 // Question is what an answer is asked for.
 type Question struct {
@@ -84,27 +50,27 @@ type shownDocument struct {
 // prompt asks for an answer out of what was found.
 func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
 	question := text.ClipTokens(q.Text, questionTokens)
-	context := quoted("")
+	context := llm.Quoted("")
 	if q.Context != "" {
-		context = quote(text.ClipTokens(q.Context, contextTokens))
+		context = llm.QuoteText(q.Context, contextTokens)
 	}
-	return fill("answer", struct {
+	return llm.Prompt(promptFiles, "answer", struct {
 		Today, Instructions string
-		Context, Question   quoted
+		Context, Question   llm.Quoted
 		Cut                 bool
-		Documents, Files    []quoted
+		Documents, Files    []llm.Quoted
 	}{
-		Today:        q.Today.UTC().Format("Monday January 02, 2006"),
+		Today:        llm.LongDate(q.Today),
 		Instructions: text.ClipTokens(q.Instructions, instructionTokens),
-		Context:      context, Question: quote(question), Cut: len(question) < len(strings.ToValidUTF8(q.Text, "")),
+		Context:      context, Question: llm.Quote(question), Cut: len(question) < len(strings.ToValidUTF8(q.Text, "")),
 		Documents: shown(found), Files: q.shownFiles(),
 	}, turns(q.History)...)
 }
 
 // shown are the passages as the model is shown them, as many as there is room for. The last one may be cut.
-func shown(found []wire.SearchResult) []quoted {
+func shown(found []wire.SearchResult) []llm.Quoted {
 	const cited, title = 75, 64 // tokens: what else is told of a passage; its title
-	var documents []quoted
+	var documents []llm.Quoted
 	room := documentTokens
 	for _, r := range found {
 		if room -= cited; room <= cited || r.CitationID == nil {
@@ -112,7 +78,7 @@ func shown(found []wire.SearchResult) []quoted {
 		}
 		content := text.ClipTokens(r.Content, room)
 		room -= text.EstimateTokens(content)
-		documents = append(documents, quote(shownDocument{
+		documents = append(documents, llm.Quote(shownDocument{
 			Document: *r.CitationID, Title: text.ClipTokens(r.Title, title), Source: r.SourceType, UpdatedAt: r.UpdatedAt,
 			Authors: firstAuthors(r.Authors), Content: content,
 		}))
@@ -128,9 +94,9 @@ type shownFile struct {
 }
 
 // shownFiles are the attached files as the model is shown them, as many as there is room for. The last one may be cut.
-func (q Question) shownFiles() []quoted {
+func (q Question) shownFiles() []llm.Quoted {
 	const name = 64 // tokens
-	var files []quoted
+	var files []llm.Quoted
 	room := fileTokens
 	for _, f := range q.Files {
 		if room -= name; room <= 0 {
@@ -138,7 +104,7 @@ func (q Question) shownFiles() []quoted {
 		}
 		content := text.ClipTokens(f.Text, room)
 		room -= text.EstimateTokens(content)
-		files = append(files, quote(shownFile{File: text.ClipTokens(f.Name, name), Content: content, Cut: len(content) < len(f.Text)}))
+		files = append(files, llm.Quote(shownFile{File: text.ClipTokens(f.Name, name), Content: content, Cut: len(content) < len(f.Text)}))
 	}
 	return files
 }
@@ -152,32 +118,18 @@ func firstAuthors(authors []string) []string {
 	return few
 }
 
-// turns are the newest of what was said before that there is room for. The first is the user's and sides alternate,
-// since models insist on both; an answer's citations are left out, for its numbers mean other documents now.
+// turns are the newest of what was said before that there is room for. An answer's citations are left out, for its
+// numbers mean other documents now.
 func turns(history []Message) []llm.Message {
 	var said []llm.Message
-	room := historyTokens
-	for _, m := range slices.Backward(history) {
+	for _, m := range history {
 		role, content := llm.RoleUser, m.Text
 		if m.Type == TypeAssistant {
 			role, content = llm.RoleAssistant, Uncited(content)
 		}
-		if content = text.ClipTokens(strings.TrimSpace(content), turnTokens); content == "" {
-			continue
-		}
-		if room -= text.EstimateTokens(content); room < 0 {
-			break
-		}
-		if n := len(said) - 1; n >= 0 && said[n].Role == role {
-			said[n].Content = content + "\n\n" + said[n].Content
-			continue
-		}
 		said = append(said, llm.Message{Role: role, Content: content})
 	}
-	if n := len(said); n > 0 && said[n-1].Role == llm.RoleAssistant {
-		said = said[:n-1]
-	}
-	slices.Reverse(said)
+	said = llm.Turns(said, historyTokens, turnTokens)
 	if n := len(said); n > 0 && said[n-1].Role == llm.RoleUser { // a question that got no answer
 		said = append(said, llm.Message{Role: llm.RoleAssistant, Content: "(no answer)"})
 	}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"unicode"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/index"
 )
 
@@ -24,8 +24,7 @@ func (r *run) cite(ctx context.Context) (string, string, error) {
 		return "", "", err
 	}
 	r.noteDamage()
-	n := len(r.response.CitationMapping)
-	return wire.OutcomeOK, fmt.Sprintf("%d %s", n, plural(n, "document", "documents")), nil
+	return wire.OutcomeOK, text.Count(len(r.response.CitationMapping), "document"), nil
 }
 
 // provisional sends a ranking as it is so far, for whoever wants to read while stages are still to come.
@@ -142,7 +141,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 
 // joined gives a run of chunks back as one text, and the range of one of them in it. Chunks of files keep the line
 // breaks that stood behind them; others get one. Damaged ones are left out.
-func joined(chunks []index.Chunk, one int) (text string, at wire.Span) {
+func joined(chunks []index.Chunk, one int) (whole string, at wire.Span) {
 	var all strings.Builder
 	before := "\n"
 	for i, c := range chunks {
@@ -158,8 +157,8 @@ func joined(chunks []index.Chunk, one int) (text string, at wire.Span) {
 		}
 		all.WriteString(c.Text)
 	}
-	text = strings.TrimRightFunc(all.String(), unicode.IsSpace)
-	return text, wire.Span{min(at[0], len(text)), min(at[1], len(text))}
+	whole = strings.TrimRightFunc(all.String(), unicode.IsSpace)
+	return whole, wire.Span{min(at[0], len(whole)), min(at[1], len(whole))}
 }
 
 // Link is the first of some links that leads somewhere for the caller, or null: the exact place of a passage comes before
@@ -179,8 +178,7 @@ func Timestamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	text := t.UTC().Format("2006-01-02T15:04:05.999999-07:00")
-	return &text
+	return new(t.UTC().Format("2006-01-02T15:04:05.999999-07:00"))
 }
 
 // WireMetadata brings metadata into the form in which it travels.
@@ -226,11 +224,11 @@ func llmFacingText(results []wire.SearchResult) string {
 			UpdatedAt: r.UpdatedAt, Authors: r.Authors, Metadata: r.Metadata,
 		})
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(shown); err != nil {
 		return `{"results":[]}` // strings and numbers always encode
 	}
-	return strings.TrimSpace(text.String())
+	return strings.TrimSpace(out.String())
 }

@@ -1,10 +1,10 @@
 package pipeline
 
 import (
-	"fmt"
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/index"
 )
 
@@ -44,10 +44,10 @@ func (r *run) noteDamage() {
 		}
 	}
 	if passages > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s", passages, plural(passages, "passage", "passages")))
+		parts = append(parts, text.Count(passages, "passage"))
 	}
 	if documents > 0 {
-		parts = append(parts, fmt.Sprintf("%d %s", documents, plural(documents, "document", "documents")))
+		parts = append(parts, text.Count(documents, "document"))
 	}
 	if files {
 		parts = append(parts, "a part of the index")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/server/llm"
 )
 
 // class is how much of a document a model wants to be shown around a section.
@@ -61,10 +62,6 @@ func (r *run) classifying(ctx context.Context, classes []class) ([]inquiry, erro
 	if err != nil {
 		return nil, err
 	}
-	p, err := loadPrompt(purposeClassify)
-	if err != nil {
-		return nil, err
-	}
 	var inquiries []inquiry
 	for i, s := range r.chosen {
 		classes[i] = sectionOnly
@@ -76,8 +73,8 @@ func (r *run) classifying(ctx context.Context, classes []class) ([]inquiry, erro
 		if err != nil {
 			return nil, err
 		}
-		around.Title = quote(oneLine(d.Title), titleTokens)
-		messages, err := p.messages(around)
+		around.Title = llm.QuoteText(oneLine(d.Title), titleTokens)
+		messages, err := fill(purposeClassify, around)
 		if err != nil {
 			return nil, err
 		}
@@ -94,14 +91,14 @@ func (r *run) classifying(ctx context.Context, classes []class) ([]inquiry, erro
 
 // surroundings are a section and what stands around it, as a model is shown them.
 type surroundings struct {
-	Question, Title, Before, Passage, After quoted
+	Question, Title, Before, Passage, After llm.Quoted
 }
 
 func (r *run) around(ctx context.Context, s section, chunkCount int) (surroundings, error) {
-	shown := surroundings{Question: quote(r.Search.Query, questionTokens), Before: `"N/A"`, After: `"N/A"`}
+	shown := surroundings{Question: llm.QuoteText(r.Search.Query, questionTokens), Before: `"N/A"`, After: `"N/A"`}
 	parts := []struct {
 		from, to, most int
-		shown          *quoted
+		shown          *llm.Quoted
 	}{
 		{s.start - neighbourChunks, s.start - 1, aroundTokens, &shown.Before},
 		{s.start, s.end, passageTokens, &shown.Passage},
@@ -116,7 +113,7 @@ func (r *run) around(ctx context.Context, s section, chunkCount int) (surroundin
 		if err != nil {
 			return shown, err
 		}
-		*part.shown = quote(text, part.most)
+		*part.shown = llm.QuoteText(text, part.most)
 	}
 	return shown, nil
 }

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,7 +83,6 @@ type remoteList []*remotePassage
 
 // replied is how a federated source ended.
 type replied struct {
-	skipped  bool // nothing there is in scope
 	response *wire.SearchResponse
 	err      error
 }
@@ -101,8 +101,11 @@ func (r *run) retrieveEverywhere(ctx context.Context) (string, string, error) {
 	request := r.federatedRequest()
 	for i, source := range sources {
 		deadline := r.patience(ctx, source)
-		calls.Go(guard.Func(func() { replies[i] = askFederated(asking, source, request, deadline) },
-			func(err error) { replies[i] = replied{err: err} }))
+		calls.Go(guard.Func(func() {
+			replies[i].response, replies[i].err = guard.Within(asking, deadline, func(ctx context.Context) (*wire.SearchResponse, error) {
+				return askFederated(ctx, source, request)
+			})
+		}, func(err error) { replies[i].err = err }))
 	}
 	outcome, detail, err := r.retrieve(ctx)
 	if err != nil {
@@ -165,36 +168,19 @@ func (r *run) patience(ctx context.Context, source Federated) time.Duration {
 	return limit
 }
 
-// askFederated asks a source and does not wait for it longer than the deadline, even if it minds no context. A panic of
-// it is an error like others.
-func askFederated(ctx context.Context, source Federated, request wire.SearchRequest, deadline time.Duration) replied {
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	defer cancel()
-	done := make(chan replied, 1)
-	guard.Go(func() {
-		if len(request.Sources) > 0 && outOfScope(source.Sources(ctx), request.Sources) {
-			done <- replied{skipped: true}
-			return
-		}
-		response, err := source.Search(ctx, request)
-		if errors.Is(err, ErrOutOfScope) {
-			done <- replied{skipped: true}
-			return
-		}
-		if err == nil && response == nil {
-			err = errors.New("it answered nothing")
-		}
-		if err != nil && ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		done <- replied{response: response, err: err}
-	}, func(err error) { done <- replied{err: err} })
-	select {
-	case reply := <-done:
-		return reply
-	case <-ctx.Done():
-		return replied{err: ctx.Err()}
+// askFederated asks a source, unless it is known to have nothing in scope.
+func askFederated(ctx context.Context, source Federated, request wire.SearchRequest) (*wire.SearchResponse, error) {
+	if len(request.Sources) > 0 && outOfScope(source.Sources(ctx), request.Sources) {
+		return nil, ErrOutOfScope
 	}
+	response, err := source.Search(ctx, request)
+	switch {
+	case err != nil && ctx.Err() != nil && !errors.Is(err, ErrOutOfScope):
+		return nil, ctx.Err()
+	case err == nil && response == nil:
+		return nil, errors.New("it answered nothing")
+	}
+	return response, err
 }
 
 // outOfScope reports whether nothing of what is asked for can be among what there is.
@@ -204,7 +190,7 @@ func outOfScope(there, asked []string) bool {
 
 // takeReply takes what a source found, or notes that it is missing, and says in short what came of it.
 func (r *run) takeReply(ctx context.Context, name string, reply replied, most int) string {
-	if reply.skipped {
+	if errors.Is(reply.err, ErrOutOfScope) {
 		return name + ": not in scope"
 	}
 	r.response.Searched = append(r.response.Searched, name)
@@ -218,7 +204,7 @@ func (r *run) takeReply(ctx context.Context, name string, reply replied, most in
 		}
 		reason := ""
 		if r.Trusted {
-			reason = " (" + text.ClipTokens(strings.Join(strings.Fields(reply.err.Error()), " "), titleTokens) + ")"
+			reason = " (" + text.ClipTokens(text.OneLine(reply.err.Error()), titleTokens) + ")"
 		}
 		r.note(wire.NoteSourceFailed, "%s could not be searched%s: its results are missing", name, reason)
 		return name + ": failed"
@@ -233,7 +219,7 @@ func (r *run) takeReply(ctx context.Context, name string, reply replied, most in
 		r.note(wire.NoteSourceFailed, "%s sent more than is taken of one source: %d of its passages are missing", name, left)
 	}
 	r.remote = append(r.remote, list)
-	return fmt.Sprintf("%s: %d %s", name, len(list), plural(len(list), "passage", "passages"))
+	return name + ": " + text.Count(len(list), "passage")
 }
 
 // takePassages takes what is in scope of what a source sent, and no more than fits: at most so many bytes. left are
@@ -270,24 +256,11 @@ func bounded(result wire.SearchResult) wire.SearchResult {
 
 // bytes is about how much a passage adds to an answer.
 func (p *remotePassage) bytes() int {
-	size := len(p.Content) + len(p.Title) + len(p.Blurb) + len(p.DocumentID) + len(p.Ref) + len(p.DocumentType) +
-		len(p.SourceType) + 16*len(p.Highlights)
-	if p.Link != nil {
-		size += len(*p.Link)
+	data, err := json.Marshal(p.SearchResult)
+	if err != nil {
+		return len(p.Content) // strings and finite numbers always encode
 	}
-	if p.UpdatedAt != nil {
-		size += len(*p.UpdatedAt)
-	}
-	for _, s := range slices.Concat(p.HeadingPath, p.Authors) {
-		size += len(s)
-	}
-	for key, m := range p.Metadata {
-		size += len(key)
-		for _, v := range m.Values {
-			size += len(v)
-		}
-	}
-	return size
+	return len(data)
 }
 
 // withRemote adds the passages of federated sources to a fused ranking, by the same formula. None of them is any of our

@@ -34,6 +34,14 @@ type fusedChunk struct {
 	firstIn int            // index of that list
 }
 
+// side is 0 for our chunks and 1 for passages of federated sources.
+func (c fusedChunk) side() int {
+	if c.remote == nil {
+		return 0
+	}
+	return 1
+}
+
 // fuse merges rankings by weighted reciprocal rank fusion: Σ weight / (50 + rank), ranks from 1. Ties go to the better
 // rank in the list where a chunk first appeared, then to the earlier list.
 func fuse(lists []rankedList) []fusedChunk {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"quarry/internal/text"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/internal/text"
 	"quarry/server/llm"
 )
 
@@ -54,9 +54,9 @@ func (r *run) start(ctx context.Context, inquiries []inquiry) func() []answered 
 	var calls sync.WaitGroup
 	for i, q := range inquiries {
 		calls.Go(guard.Func(func() {
-			answers[i] = complete(ctx, r.Model, llm.Request{
-				Messages: q.messages, MaxTokens: replyTokens, Purpose: q.purpose,
-			}, deadline)
+			answers[i].reply, answers[i].err = guard.Within(ctx, deadline, func(ctx context.Context) (llm.Reply, error) {
+				return r.Model.Complete(ctx, llm.Request{Messages: q.messages, MaxTokens: replyTokens, Purpose: q.purpose})
+			})
 		}, func(err error) { answers[i] = answered{err: err} }))
 	}
 	return func() []answered {
@@ -76,24 +76,6 @@ func (r *run) callDeadline(ctx context.Context) time.Duration {
 		limit = min(limit, time.Until(end)/2)
 	}
 	return limit
-}
-
-// complete calls a model and does not wait for it longer than the deadline, even if it minds no context. A panic of the
-// model's client is an error like others.
-func complete(ctx context.Context, model llm.Chat, request llm.Request, deadline time.Duration) answered {
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	defer cancel()
-	done := make(chan answered, 1)
-	guard.Go(func() {
-		reply, err := model.Complete(ctx, request)
-		done <- answered{reply, err}
-	}, func(err error) { done <- answered{err: err} })
-	select {
-	case answer := <-done:
-		return answer
-	case <-ctx.Done():
-		return answered{err: ctx.Err()}
-	}
 }
 
 // tally is what came of the calls of a stage.
@@ -175,7 +157,7 @@ func (r *run) settle(t tally, instead string) (outcome string) {
 	if len(t.failed) > 0 {
 		reason := ""
 		if r.Trusted && t.reason != nil {
-			reason = "; " + text.ClipTokens(strings.Join(strings.Fields(t.reason.Error()), " "), titleTokens)
+			reason = "; " + text.ClipTokens(text.OneLine(t.reason.Error()), titleTokens)
 		}
 		r.note(wire.NoteStageFailed, "the language model gave no answer that could be used (%s%s): %s", listed(t.failed),
 			reason, instead)
@@ -193,14 +175,15 @@ func (r *run) settle(t tally, instead string) (outcome string) {
 // listed names purposes, each once with how often it occurs.
 func listed(purposes []string) string {
 	var names []string
+	counts := map[string]int{}
 	for _, p := range purposes {
-		if !slices.Contains(names, p) {
+		if counts[p]++; counts[p] == 1 {
 			names = append(names, p)
 		}
 	}
 	for i, name := range names {
-		if n := len(slices.DeleteFunc(slices.Clone(purposes), func(p string) bool { return p != name })); n > 1 {
-			names[i] = fmt.Sprintf("%d × %s", n, name)
+		if counts[name] > 1 {
+			names[i] = fmt.Sprintf("%d × %s", counts[name], name)
 		}
 	}
 	return strings.Join(names, ", ")
@@ -211,8 +194,8 @@ func (r *run) spent(detail string, u llm.Usage) string {
 	if !r.Search.Explain {
 		return detail
 	}
-	return fmt.Sprintf("%s; %s: %d %s, %d tokens in, %d out", detail, r.Model.Name(), u.Calls,
-		plural(u.Calls, "call", "calls"), u.Prompt, u.Completion)
+	return fmt.Sprintf("%s; %s: %s, %d tokens in, %d out", detail, r.Model.Name(), text.Count(u.Calls, "call"),
+		u.Prompt, u.Completion)
 }
 
 // withoutModel says why a stage goes without the model; empty when it does not. skip is the request's own wish.

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -142,8 +142,7 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	for _, c := range r.found[r.question].Corrections {
 		r.note(wire.NoteTypoCorrected, "nothing matched “%s”; searched for “%s”", c.From, c.To)
 	}
-	detail := fmt.Sprintf("%d %s from %d %s", hits, plural(hits, "passage", "passages"),
-		len(r.queries), plural(len(r.queries), "query", "queries"))
+	detail := text.Count(hits, "passage") + " from " + text.Count(len(r.queries), "query")
 	return wire.OutcomeOK, r.vectorsTold(detail), nil
 }
 
@@ -158,8 +157,8 @@ func (r *run) vectorsTold(detail string) string {
 	}
 	detail += fmt.Sprintf(", %d by vector", near)
 	if r.Search.Explain && r.embedding != (llm.Usage{}) {
-		detail += fmt.Sprintf("; %s: %d %s, %d tokens in", r.Embedder.Name(), r.embedding.Calls,
-			plural(r.embedding.Calls, "call", "calls"), r.embedding.Prompt)
+		detail += fmt.Sprintf("; %s: %s, %d tokens in", r.Embedder.Name(), text.Count(r.embedding.Calls, "call"),
+			r.embedding.Prompt)
 	}
 	return detail
 }
@@ -211,8 +210,7 @@ func (r *run) fuse(ctx context.Context) (string, string, error) {
 			return "", "", err
 		}
 	}
-	n := len(r.sections)
-	return wire.OutcomeOK, fmt.Sprintf("%d %s, weights %s", n, plural(n, "section", "sections"), r.weights.name), nil
+	return wire.OutcomeOK, text.Count(len(r.sections), "section") + ", weights " + r.weights.name, nil
 }
 
 // count fills the totals and facets; what is returned of this library is always among what is counted. What others hold
@@ -281,44 +279,14 @@ func facetValues(counts []index.ValueCount) []wire.FacetValue {
 	return values
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
 // blurbRunes is about 128 tokens, the length of Onyx's blurbs.
 const blurbRunes = 400
 
-func blurb(text string) string {
-	if longest := 16 * blurbRunes; len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "")
+func blurb(passage string) string {
+	whole := text.OneLine(strings.ToValidUTF8(text.Clip(passage, 16*blurbRunes), ""))
+	short := text.Shorten(whole, blurbRunes)
+	if space := strings.LastIndexByte(short, ' '); short != whole && space > blurbRunes/2 {
+		return short[:space] + "…"
 	}
-	var folded strings.Builder
-	runes := 0
-	for word := range strings.FieldsSeq(text) {
-		if runes > 0 {
-			folded.WriteByte(' ')
-			runes++
-		}
-		folded.WriteString(word)
-		if runes += utf8.RuneCountInString(word); runes > blurbRunes {
-			break
-		}
-	}
-	text = folded.String()
-	if runes <= blurbRunes {
-		return text
-	}
-	end := 0
-	for range blurbRunes {
-		_, size := utf8.DecodeRuneInString(text[end:])
-		end += size
-	}
-	cut := text[:end]
-	if space := strings.LastIndexByte(cut, ' '); space > blurbRunes/2 {
-		cut = cut[:space]
-	}
-	return cut + "…"
+	return short
 }

@@ -15,31 +15,31 @@ import (
 // everyPrompt fills in every prompt with one foreign text in every place that has one.
 func everyPrompt(t *testing.T, foreign string) map[string][]llm.Message {
 	t.Helper()
-	question := quote(foreign, questionTokens)
-	turns := encode([]string{text.ClipTokens(foreign, turnTokens), text.ClipTokens(foreign, turnTokens)})
-	passage := encode(shownSection{Title: text.ClipTokens(foreign, titleTokens), Content: text.ClipTokens(foreign, passageTokens), SourceType: "file"})
+	question := llm.QuoteText(foreign, questionTokens)
+	turns := llm.Quote([]string{text.ClipTokens(foreign, turnTokens), text.ClipTokens(foreign, turnTokens)})
+	passage := llm.Quote(shownSection{Title: text.ClipTokens(foreign, titleTokens), Content: text.ClipTokens(foreign, passageTokens), SourceType: "file"})
 	all := map[string]any{
 		purposeRephrase: struct {
 			Today    string
-			Question quoted
+			Question llm.Quoted
 		}{"today", question},
 		purposeKeywords: struct {
 			Today    string
-			Question quoted
+			Question llm.Quoted
 		}{"today", question},
 		purposeSources: struct {
 			Sources []sourceLine
-			Turns   quoted
+			Turns   llm.Quoted
 		}{sourceLines([]string{"slack", "github"}), turns},
 		purposeTime: struct {
 			Today, Date string
-			Turns       quoted
+			Turns       llm.Quoted
 		}{"today", "date", turns},
 		purposeSelect: struct {
-			Question quoted
-			Passages []quoted
+			Question llm.Quoted
+			Passages []llm.Quoted
 			Most     int
-		}{question, []quoted{passage, passage}, maxSelected},
+		}{question, []llm.Quoted{passage, passage}, maxSelected},
 		purposeClassify: surroundings{question, question, question, question, question},
 	}
 	prompts := map[string][]llm.Message{}
@@ -88,7 +88,7 @@ func FuzzMaterialStaysWithinItsFence(f *testing.F) {
 		f.Add(text[:min(len(text), 1000)])
 	}
 	f.Fuzz(func(t *testing.T, foreign string) {
-		got := string(quote(foreign, titleTokens))
+		got := string(llm.QuoteText(foreign, titleTokens))
 		var back string
 		if strings.ContainsAny(got, "<>\n\r\u2028\u2029") || json.Unmarshal([]byte(got), &back) != nil {
 			t.Fatalf("%q", got)
@@ -113,7 +113,7 @@ func TestPromptsSayWhatTheyAreToSay(t *testing.T) {
 			}
 		}
 	}
-	if got := longDate(time.Date(2026, 3, 2, 23, 0, 0, 0, time.FixedZone("", -7200))); got != "Tuesday March 03, 2026" {
+	if got := llm.LongDate(time.Date(2026, 3, 2, 23, 0, 0, 0, time.FixedZone("", -7200))); got != "Tuesday March 03, 2026" {
 		t.Errorf("the day is %s", got)
 	}
 }

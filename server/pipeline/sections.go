@@ -3,6 +3,7 @@ package pipeline
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"quarry/client/wire"
 )
@@ -65,47 +66,38 @@ func sectionsOf(ranked []fusedChunk, wanted int) []section {
 // mergeAdjacent joins chunks of one document with consecutive numbers to sections. The center of a section is its
 // best-ranked chunk, and its place is that chunk's. At most limit sections are returned.
 func mergeAdjacent(ranked []fusedChunk, limit int) []section {
-	type placed struct {
-		rank int
-		fusedChunk
+	ranks := make([]int, len(ranked)) // by document, ours first, and chunk
+	for i := range ranks {
+		ranks[i] = i
 	}
-	type whole struct {
-		document string
-		remote   *remotePassage // each stands by itself
-	}
-	byDocument := make(map[whole][]placed, len(ranked))
-	for rank, c := range ranked {
-		of := whole{c.document, c.remote}
-		byDocument[of] = append(byDocument[of], placed{rank, c})
-	}
-	type placedSection struct {
-		rank int
-		section
-	}
-	var all []placedSection
-	for of, chunks := range byDocument {
-		slices.SortFunc(chunks, func(a, b placed) int { return cmp.Compare(a.chunk, b.chunk) })
-		for i := 0; i < len(chunks); {
-			best, j := chunks[i], i+1
-			for j < len(chunks) && chunks[j].chunk == chunks[j-1].chunk+1 {
-				if chunks[j].rank < best.rank {
-					best = chunks[j]
-				}
-				j++
+	slices.SortFunc(ranks, func(i, j int) int {
+		a, b := ranked[i], ranked[j]
+		return cmp.Or(strings.Compare(a.document, b.document), a.side()-b.side(), a.chunk-b.chunk, i-j)
+	})
+	var sections []section
+	for _, rank := range ranks {
+		c := ranked[rank]
+		if n := len(sections); n > 0 && sections[n-1].precedes(c) {
+			s := &sections[n-1]
+			if s.end = c.chunk; rank < s.rank {
+				s.center, s.rank = c, rank
 			}
-			all = append(all, placedSection{best.rank, section{
-				document: of.document, start: chunks[i].chunk, end: chunks[j-1].chunk, center: best.fusedChunk,
-			}})
-			i = j
+			continue
 		}
+		sections = append(sections, section{document: c.document, start: c.chunk, end: c.chunk, center: c, rank: rank})
 	}
-	slices.SortFunc(all, func(a, b placedSection) int { return cmp.Compare(a.rank, b.rank) })
-	sections := make([]section, 0, min(len(all), limit))
-	for i, s := range all[:min(len(all), limit)] {
-		s.section.rank = i
-		sections = append(sections, s.section)
+	sections = inFusedOrder(sections)
+	sections = sections[:min(len(sections), limit)]
+	for i := range sections {
+		sections[i].rank = i
 	}
 	return sections
+}
+
+// precedes reports whether a chunk is the next of the section's document. Passages of federated sources stand by
+// themselves.
+func (s section) precedes(c fusedChunk) bool {
+	return s.document == c.document && s.end+1 == c.chunk && s.center.remote == nil && c.remote == nil
 }
 
 // choose splits sections into those that were picked, in the order of the picks, and the others in their own order. Of
@@ -172,28 +164,28 @@ func arrange(chosen, rest []section, search wire.SearchRequest) []section {
 func mergeOverlapping(sections []section) []section {
 	var merged []section
 	for _, s := range sections {
-		// What s bridges may be several sections that were apart until now; it goes to the first of them.
-		at := -1
-		for i := 0; i < len(merged); i++ {
-			switch m := &merged[i]; {
-			case !m.meets(s):
-			case at < 0:
-				at = i
-				m.start, m.end = min(m.start, s.start), max(m.end, s.end)
-				s = *m
-			default:
-				first := &merged[at]
-				first.start, first.end = min(first.start, m.start), max(first.end, m.end)
-				s = *first
-				merged = slices.Delete(merged, i, i+1)
-				i--
-			}
-		}
+		at := slices.IndexFunc(merged, s.meets)
 		if at < 0 {
 			merged = append(merged, s)
+			continue
+		}
+		first := &merged[at]
+		first.absorb(s)
+		// What s bridges may be several sections that were apart until now; they go to the first of them.
+		for i := at + 1; i < len(merged); {
+			if !merged[i].meets(*first) {
+				i++
+				continue
+			}
+			first.absorb(merged[i])
+			merged = slices.Delete(merged, i, i+1)
 		}
 	}
 	return merged
+}
+
+func (s *section) absorb(other section) {
+	s.start, s.end = min(s.start, other.start), max(s.end, other.end)
 }
 
 // meets reports whether two sections overlap or touch.

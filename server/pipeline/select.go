@@ -12,6 +12,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/server/index"
+	"quarry/server/llm"
 )
 
 const (
@@ -35,10 +36,10 @@ func (r *run) selectSections(ctx context.Context) (string, string, error) {
 		return "", "", err
 	}
 	messages, err := fill(purposeSelect, struct {
-		Question quoted
-		Passages []quoted
+		Question llm.Quoted
+		Passages []llm.Quoted
 		Most     int
-	}{quote(r.Search.Query, questionTokens), shown, maxSelected})
+	}{llm.QuoteText(r.Search.Query, questionTokens), shown, maxSelected})
 	if err != nil {
 		return "", "", err
 	}
@@ -72,12 +73,12 @@ type shownSection struct {
 
 // shownSections writes the sections that fit the budget of the selection, in their order. A document that vanished
 // meanwhile is shown as an empty passage, so that the numbers stay.
-func (r *run) shownSections(ctx context.Context) ([]quoted, error) {
+func (r *run) shownSections(ctx context.Context) ([]llm.Quoted, error) {
 	documents, err := r.documents(ctx, r.sections)
 	if err != nil {
 		return nil, err
 	}
-	var shown []quoted
+	var shown []llm.Quoted
 	room := selectionTokens
 	for i, s := range r.sections {
 		one := shownSection{ID: i}
@@ -93,7 +94,7 @@ func (r *run) shownSections(ctx context.Context) ([]quoted, error) {
 		if room -= text.EstimateTokens(one.Content) + sectionTokens; room < 0 && i > 0 {
 			break
 		}
-		shown = append(shown, encode(one))
+		shown = append(shown, llm.Quote(one))
 	}
 	return shown, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"quarry/server/index"
+	"quarry/server/llm"
 )
 
 func TestParseSelection(t *testing.T) {
@@ -143,7 +144,7 @@ func TestDescribeIsBounded(t *testing.T) {
 		d.Authors = append(d.Authors, index.Person{Name: strings.Repeat("n", 900)})
 		d.Metadata = append(d.Metadata, index.Field{Key: "key", Values: []string{"some value"}})
 	}
-	if size := len(encode(describe(0, d))); size > 1024 {
+	if size := len(llm.Quote(describe(0, d))); size > 1024 {
 		t.Errorf("%d bytes", size)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/llm"
 )
 
@@ -91,8 +92,8 @@ func (r *run) understanding(u *understood) ([]inquiry, error) {
 	if words := oneLine(r.words()); !r.Search.SkipQueryExpansion && words != "" {
 		material := struct {
 			Today    string
-			Question quoted
-		}{longDate(r.Now), quote(words, questionTokens)}
+			Question llm.Quoted
+		}{llm.LongDate(r.Now), llm.QuoteText(words, questionTokens)}
 		turns := before(r.Search)
 		if !isQuoted(r.Search) {
 			messages, err := fill(purposeRephrase, material, turns...)
@@ -125,12 +126,12 @@ func (r *run) understanding(u *understood) ([]inquiry, error) {
 
 // scopes lists what the model is asked about the limits that the question speaks of.
 func (r *run) scopes(u *understood) ([]inquiry, error) {
-	turns := encode(userTurns(r.Search))
+	turns := llm.Quote(userTurns(r.Search))
 	var inquiries []inquiry
 	if candidates := candidateSources(r.Request); len(candidates) > 1 {
 		messages, err := fill(purposeSources, struct {
 			Sources []sourceLine
-			Turns   quoted
+			Turns   llm.Quoted
 		}{sourceLines(candidates), turns})
 		if err != nil {
 			return nil, err
@@ -142,8 +143,8 @@ func (r *run) scopes(u *understood) ([]inquiry, error) {
 	}
 	messages, err := fill(purposeTime, struct {
 		Today, Date string
-		Turns       quoted
-	}{longDate(r.Now), r.Now.UTC().Format(time.DateOnly), turns})
+		Turns       llm.Quoted
+	}{llm.LongDate(r.Now), r.Now.UTC().Format(time.DateOnly), turns})
 	if err != nil {
 		return nil, err
 	}
@@ -151,15 +152,6 @@ func (r *run) scopes(u *understood) ([]inquiry, error) {
 		u.limit.window, ok = parseTime(reply, r.Now)
 		return ok
 	}}), nil
-}
-
-// fill loads a prompt and fills it in.
-func fill(name string, material any, between ...llm.Message) ([]llm.Message, error) {
-	p, err := loadPrompt(name)
-	if err != nil {
-		return nil, err
-	}
-	return p.messages(material, between...)
 }
 
 // words are those of the question that are looked for: what it excludes would only lead a model to look for it.
@@ -180,7 +172,7 @@ func (r *run) understandingTold(u understood) string {
 		told = append(told, "rephrased")
 	}
 	if n := len(u.keywords); n > 0 {
-		told = append(told, fmt.Sprintf("%d keyword %s", n, plural(n, "query", "queries")))
+		told = append(told, text.Count(n, "keyword query"))
 	}
 	if len(r.limit.sources) > 0 {
 		told = append(told, "only "+strings.Join(r.limit.sources, ", "))

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"quarry/internal/text"
-	"sync"
+	"maps"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/errgroup"
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -23,42 +26,19 @@ const (
 	byVector = " (vectors)"
 )
 
-// QueryVectors remembers the vectors of queries, by caller and model: one question is asked several times while its
-// filters change. What one caller has asked another is not told by an answer that takes less. It is safe for concurrent
-// use; the zero value is empty.
-type QueryVectors struct {
-	mutex   sync.Mutex
-	vectors map[vectorKey][]float32
-	order   []vectorKey // the oldest first
-}
+// QueryVectors caches the vectors of queries, by caller and model: one question is asked several times while its filters
+// change. Callers share nothing: how fast an answer comes must not show what others have asked.
+type QueryVectors = lru.Cache[vectorKey, []float32]
 
 type vectorKey struct{ caller, model, text string }
 
-func (v *QueryVectors) get(key vectorKey) []float32 {
-	if v == nil {
-		return nil
+// NewQueryVectors returns an empty cache.
+func NewQueryVectors() *QueryVectors {
+	cache, err := lru.New[vectorKey, []float32](rememberedVectors)
+	if err != nil {
+		panic(err) // of a size that is not positive
 	}
-	v.mutex.Lock()
-	defer v.mutex.Unlock()
-	return v.vectors[key]
-}
-
-func (v *QueryVectors) put(key vectorKey, vector []float32) {
-	if v == nil {
-		return
-	}
-	v.mutex.Lock()
-	defer v.mutex.Unlock()
-	if v.vectors == nil {
-		v.vectors = map[vectorKey][]float32{}
-	}
-	if _, known := v.vectors[key]; !known {
-		if v.order = append(v.order, key); len(v.order) > rememberedVectors {
-			delete(v.vectors, v.order[0])
-			v.order = append([]vectorKey{}, v.order[1:]...)
-		}
-	}
-	v.vectors[key] = vector
+	return cache
 }
 
 // vectorAnswer is what became of asking for the vectors of some texts.
@@ -104,7 +84,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 	answer := vectorAnswer{vectors: map[string][]float32{}}
 	var unknown []string
 	for _, text := range texts {
-		if known := r.Vectors.get(vectorKey{r.Caller, r.Embedder.Name(), text}); known != nil {
+		if known, ok := r.remembered(text); ok {
 			answer.vectors[text] = known
 		} else if text != "" {
 			unknown = append(unknown, text)
@@ -115,40 +95,46 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 		asked <- answer
 		return asked
 	}
-	ctx, cancel := context.WithTimeout(ctx, min(embedDeadline, r.callDeadline(ctx)))
-	done := make(chan vectorAnswer, 1)
-	guard.Go(func() { done <- vectorsOf(ctx, r.Embedder, unknown) }, func(err error) { done <- vectorAnswer{err: err} })
+	deadline := min(embedDeadline, r.callDeadline(ctx))
 	guard.Go(func() {
-		defer cancel()
-		select {
-		case fresh := <-done:
-			answer.usage, answer.err = fresh.usage, fresh.err
-			for text, vector := range fresh.vectors {
-				answer.vectors[text] = vector
-				r.Vectors.put(vectorKey{r.Caller, r.Embedder.Name(), text}, vector)
+		var fresh vectorAnswer
+		fresh, answer.err = guard.Within(ctx, deadline, func(ctx context.Context) (vectorAnswer, error) {
+			return vectorsOf(ctx, r.Embedder, unknown)
+		})
+		answer.usage = fresh.usage
+		for text, vector := range fresh.vectors {
+			answer.vectors[text] = vector
+			if r.Vectors != nil {
+				r.Vectors.Add(vectorKey{r.Caller, r.Embedder.Name(), text}, vector)
 			}
-		case <-ctx.Done():
-			answer.err = ctx.Err()
 		}
 		asked <- answer
 	}, func(err error) { asked <- vectorAnswer{err: err} })
 	return asked
 }
 
+// remembered returns the vector of a text that the caller had embedded before.
+func (r *run) remembered(text string) ([]float32, bool) {
+	if r.Vectors == nil {
+		return nil, false
+	}
+	return r.Vectors.Get(vectorKey{r.Caller, r.Embedder.Name(), text})
+}
+
 // vectorsOf calls a model.
-func vectorsOf(ctx context.Context, model llm.Embedder, texts []string) (answer vectorAnswer) {
+func vectorsOf(ctx context.Context, model llm.Embedder, texts []string) (answer vectorAnswer, err error) {
 	vectors, usage, err := model.Embed(ctx, llm.ForQueries, texts)
-	answer.usage, answer.err = usage, err
-	if err == nil && len(vectors) != len(texts) {
-		answer.err = errUnusable
+	answer = vectorAnswer{usage: usage, vectors: map[string][]float32{}}
+	if err != nil {
+		return answer, err
 	}
-	if answer.err == nil {
-		answer.vectors = map[string][]float32{}
-		for i, text := range texts {
-			answer.vectors[text] = vectors[i]
-		}
+	if len(vectors) != len(texts) {
+		return answer, errUnusable
 	}
-	return answer
+	for i, text := range texts {
+		answer.vectors[text] = vectors[i]
+	}
+	return answer, nil
 }
 
 // retrieveByVector searches for every query that has a weight by vector; what fails is noted, and found by words alone.
@@ -165,36 +151,23 @@ func (r *run) retrieveByVector(ctx context.Context) {
 	}
 	if len(texts) > 0 {
 		more := <-r.embed(ctx, texts)
-		for text, vector := range more.vectors {
-			asked.vectors[text] = vector
-		}
+		maps.Copy(asked.vectors, more.vectors)
 		asked.err, asked.usage = more.err, asked.usage.Add(more.usage)
 	}
 	r.embedding = asked.usage
-	var failed error
-	var mutex sync.Mutex
-	var searches sync.WaitGroup
-	near := make([][]index.Hit, len(r.queries))
-	note := func(err error) {
-		mutex.Lock()
-		defer mutex.Unlock()
-		failed = err
-	}
+	r.near = make([][]index.Hit, len(r.queries))
+	var searches errgroup.Group
 	for i, q := range r.queries {
 		vector := asked.vectors[r.meant(q)]
 		if vector == nil || r.weights.byVector(q) == 0 {
 			continue
 		}
-		searches.Go(guard.Func(func() {
-			hits, err := r.snapshot.Nearest(ctx, index.Vector{Model: r.Embedder.Name(), Values: vector}, r.indexQuery(q))
-			if near[i] = hits; err != nil {
-				note(err)
-			}
-		}, note))
+		searches.Go(guard.Err(func() (err error) {
+			r.near[i], err = r.snapshot.Nearest(ctx, index.Vector{Model: r.Embedder.Name(), Values: vector}, r.indexQuery(q))
+			return err
+		}))
 	}
-	searches.Wait()
-	r.near = near
-	r.noteVectors(ctx, errors.Join(asked.err, failed))
+	r.noteVectors(ctx, errors.Join(asked.err, searches.Wait()))
 }
 
 // noteVectors says what could not be done.

@@ -174,7 +174,7 @@ func TestVectorsFailOpen(t *testing.T) {
 func TestVectorsAreRemembered(t *testing.T) {
 	t.Parallel()
 	shelf, request := withVectors(), vectorSearch("roll back")
-	request.Vectors = new(QueryVectors)
+	request.Vectors = NewQueryVectors()
 	for range 3 {
 		if _, err := Run(t.Context(), shelf, request, nil); err != nil {
 			t.Fatal(err)
@@ -184,16 +184,16 @@ func TestVectorsAreRemembered(t *testing.T) {
 		t.Errorf("embedded %q, searched %d times", asked, len(shelf.texts))
 	}
 	for i := range 2 * rememberedVectors {
-		request.Vectors.put(vectorKey{"", "nomic", fmt.Sprint(i)}, []float32{1})
+		request.Vectors.Add(vectorKey{"", "nomic", fmt.Sprint(i)}, []float32{1})
 	}
-	if n := len(request.Vectors.vectors); n != rememberedVectors || len(request.Vectors.order) != n {
+	if n := request.Vectors.Len(); n != rememberedVectors {
 		t.Errorf("%d vectors are remembered", n)
 	}
-	if request.Vectors.get(vectorKey{"", "nomic", "600"}) == nil {
+	if !request.Vectors.Contains(vectorKey{"", "nomic", "600"}) {
 		t.Error("the latest is forgotten")
 	}
 	for _, other := range []vectorKey{{"", "nomic", "roll back"}, {"", "other", "600"}, {"jo", "nomic", "600"}} {
-		if request.Vectors.get(other) != nil {
+		if request.Vectors.Contains(other) {
 			t.Errorf("%+v is remembered", other)
 		}
 	}
