@@ -82,11 +82,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Prin
 		return err
 	}
 	defer s.answers.begin(t, cancel)()
-	t.questionID, t.answer.ID, err = t.store.Begin(ctx, t.session, t.isNew, t.parent(), kept(t.request.Message))
-	if err == nil && len(t.named) > 0 {
-		err = t.store.Attach(ctx, t.session.ID, t.questionID, t.named)
-	}
-	if err != nil {
+	question := chat.Message{Parent: t.parent(), Text: kept(t.request.Message), Files: t.named}
+	if t.questionID, t.answer.ID, err = t.store.Begin(ctx, t.session, t.isNew, question); err != nil {
 		return sessionRefused(err)
 	}
 	defer t.watch(ctx, cancel)()

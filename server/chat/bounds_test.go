@@ -23,27 +23,27 @@ func TestASessionIsBounded(t *testing.T) {
 	for name, keeper := range map[string]Keeper{"stored": store, "incognito": hidden.Of("acme")} {
 		session := NewSession("jo", now)
 		for i := range MostMessages / 2 {
-			if _, _, err := keeper.Begin(t.Context(), session, i == 0, 0, "?"); err != nil {
+			if _, _, err := keeper.Begin(t.Context(), session, i == 0, Message{Text: "?"}); err != nil {
 				t.Fatalf("%s: question %d: %v", name, i, err)
 			}
 		}
-		if _, _, err := keeper.Begin(t.Context(), session, false, 0, "?"); !errors.Is(err, ErrFull) {
+		if _, _, err := keeper.Begin(t.Context(), session, false, Message{Text: "?"}); !errors.Is(err, ErrFull) {
 			t.Errorf("%s: one question more: %v", name, err)
 		}
 		session, long := NewSession("jo", now), strings.Repeat("x", incognitoSession/3)
 		var answer int
 		for i := range 2 {
-			if _, answer, err = keeper.Begin(t.Context(), session, i == 0, 0, long); err != nil {
+			if _, answer, err = keeper.Begin(t.Context(), session, i == 0, Message{Text: long}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := keeper.Finish(t.Context(), session.ID, Message{ID: answer, Text: strings.Repeat("x", MostSessionBytes)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := keeper.Begin(t.Context(), session, false, 0, "?"); !errors.Is(err, ErrFull) {
+		if _, _, err := keeper.Begin(t.Context(), session, false, Message{Text: "?"}); !errors.Is(err, ErrFull) {
 			t.Errorf("%s: after a long answer: %v", name, err)
 		}
-		if _, _, err := keeper.Begin(t.Context(), NewSession("jo", now), false, 0, "?"); !errors.Is(err, ErrNotFound) {
+		if _, _, err := keeper.Begin(t.Context(), NewSession("jo", now), false, Message{Text: "?"}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: a session that is gone: %v", name, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestBytesOfAPersonAreBounded(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	begin := func(user string) Session {
 		session := NewSession(user, now)
-		if _, _, err := store.Begin(t.Context(), session, true, 0, "?"); err != nil {
+		if _, _, err := store.Begin(t.Context(), session, true, Message{Text: "?"}); err != nil {
 			t.Fatal(err)
 		}
 		return session
@@ -80,7 +80,7 @@ func TestBytesOfAPersonAreBounded(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := store.Begin(t.Context(), third, false, 0, "?"); err != nil {
+		if _, _, err := store.Begin(t.Context(), third, false, Message{Text: "?"}); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := store.Count(t.Context()); err != nil || n != step.left {

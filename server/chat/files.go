@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"quarry/client/wire"
 	"quarry/server/sqlite"
 )
 
@@ -30,7 +29,7 @@ type File struct {
 
 // AddFile keeps a file and its bytes.
 func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
-	err := s.db.Update(ctx, func(tx *sql.Tx) error {
+	return s.update(ctx, "keep a file", func(tx *sql.Tx) error {
 		if err := sqlite.Exec(ctx, tx, nil, `INSERT INTO files (id, user_id, name, media, type, data, text, tokens, created_at,
 			used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, file.ID, file.UserID, file.Name, file.Media, file.Type, data, file.Text,
 			file.Tokens, sqlite.Micros(file.Created), sqlite.Micros(file.Used)); err != nil {
@@ -41,10 +40,6 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 			FROM files WHERE user_id = ? WINDOW latest AS (ORDER BY used_at DESC, rowid DESC))
 			WHERE id <> ? AND (place > ? OR bytes > ?))`, file.UserID, file.ID, MostFiles, MostFileBytes)
 	})
-	if err != nil {
-		return fmt.Errorf("keep a file: %w", err)
-	}
-	return nil
 }
 
 // File reads a file of somebody, and notes that it was used; ErrNotFound where they have none of this id.
@@ -69,10 +64,4 @@ func (s *Store) FileData(ctx context.Context, userID, id string) (name, media st
 		err = fmt.Errorf("read a file: %w", err)
 	}
 	return name, media, data, err
-}
-
-// Attach implements Keeper.
-func (s *Store) Attach(ctx context.Context, session string, message int, files []wire.ChatFile) error {
-	return s.change(ctx, "attach files", "UPDATE messages SET files = ? WHERE id = ? AND session_id = ?",
-		sqlite.JSON{V: files}, message, session)
 }

@@ -92,11 +92,7 @@ func TestFilesOfMessages(t *testing.T) {
 	files := []wire.ChatFile{{ID: "f1", Type: wire.ChatFileText, Name: "notes.md", UserFileID: "f1"}}
 	for name, keeper := range map[string]Keeper{"stored": openMemory(t, now), "incognito": NewIncognito(now, nil).Of("default")} {
 		session := NewSession("jo", now())
-		question, _, err := keeper.Begin(t.Context(), session, true, 0, "what do they say?")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := keeper.Attach(t.Context(), session.ID, question, files); err != nil {
+		if _, _, err := keeper.Begin(t.Context(), session, true, Message{Text: "what do they say?", Files: files}); err != nil {
 			t.Fatal(err)
 		}
 		messages, err := keeper.Messages(t.Context(), session.ID)

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"quarry/client/wire"
 	"quarry/internal/guard"
 )
 
@@ -175,8 +174,8 @@ func (i incognitoOf) Messages(_ context.Context, session string) (messages []Mes
 }
 
 // Begin implements Keeper.
-func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, parent int, question string) (questionID,
-	answerID int, err error) {
+func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int,
+	err error) {
 	if isNew {
 		if err := i.Add(ctx, session); err != nil {
 			return 0, 0, err
@@ -184,31 +183,20 @@ func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, par
 	}
 	full := false
 	err = i.use(session.ID, func(h *hidden) {
-		if full = len(h.messages)+2 > MostMessages || h.size+len(question) > incognitoSession; full {
+		if full = len(h.messages)+2 > MostMessages || h.size+len(question.Text) > incognitoSession; full {
 			return
 		}
 		now := i.now()
 		i.messages += 2
 		questionID, answerID = i.messages-1, i.messages
-		h.session.Updated, h.session.Name = now, cmp.Or(h.session.Name, FirstWords(question))
-		h.messages = append(h.messages, Message{ID: questionID, Parent: parent, Type: TypeUser, Text: question, Sent: now},
+		h.session.Updated, h.session.Name = now, cmp.Or(h.session.Name, FirstWords(question.Text))
+		h.messages = append(h.messages, Message{ID: questionID, Parent: question.Parent, Type: TypeUser, Text: question.Text, Files: slices.Clone(question.Files), Sent: now},
 			Message{ID: answerID, Parent: questionID, Type: TypeAssistant, Sent: now})
 	})
 	if full {
 		err = ErrFull
 	}
 	return questionID, answerID, err
-}
-
-// Attach implements Keeper.
-func (i incognitoOf) Attach(_ context.Context, session string, question int, files []wire.ChatFile) error {
-	return i.use(session, func(h *hidden) {
-		for at := range h.messages {
-			if h.messages[at].ID == question {
-				h.messages[at].Files = slices.Clone(files)
-			}
-		}
-	})
 }
 
 // Finish implements Keeper. That the session was forgotten meanwhile is no error: nobody can read it any more.

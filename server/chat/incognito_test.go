@@ -18,7 +18,7 @@ func TestIncognitoSessions(t *testing.T) {
 	begin := func(user string) Session {
 		now = now.Add(time.Second)
 		session := NewSession(user, now)
-		_, answer, err := keeper.Begin(t.Context(), session, true, 0, "one")
+		_, answer, err := keeper.Begin(t.Context(), session, true, Message{Text: "one"})
 		if err == nil {
 			err = keeper.Finish(t.Context(), session.ID, Message{ID: answer, Text: "yes", Documents: []wire.SearchDoc{{DocumentID: "d"}}})
 		}
@@ -77,7 +77,7 @@ func TestIncognitoMemory(t *testing.T) {
 	long := strings.Repeat("x", 3<<20)
 	for range 30 {
 		session := NewSession("user"+NewSession("", time.Now()).ID, time.Now())
-		if _, _, err := all.Of("acme").Begin(t.Context(), session, true, 0, long); err != nil {
+		if _, _, err := all.Of("acme").Begin(t.Context(), session, true, Message{Text: long}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := all.Of("acme").Session(t.Context(), session.ID); err != nil {
@@ -97,11 +97,11 @@ func TestOnePersonsIncognito(t *testing.T) {
 	defer all.Close()
 	keeper := all.Of("acme")
 	kim, long := NewSession("kim", now), strings.Repeat("x", 3<<20)
-	if _, _, err := keeper.Begin(t.Context(), kim, true, 0, "one"); err != nil {
+	if _, _, err := keeper.Begin(t.Context(), kim, true, Message{Text: "one"}); err != nil {
 		t.Fatal(err)
 	}
 	for range 30 {
-		if _, _, err := keeper.Begin(t.Context(), NewSession("jo", now), true, 0, long); err != nil {
+		if _, _, err := keeper.Begin(t.Context(), NewSession("jo", now), true, Message{Text: long}); err != nil {
 			t.Fatal(err)
 		}
 	}

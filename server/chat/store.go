@@ -73,12 +73,9 @@ type Keeper interface {
 	Rename(ctx context.Context, id, name string) error
 	// Messages are all messages of a session, in the order in which they were sent.
 	Messages(ctx context.Context, session string) ([]Message, error)
-	// Begin notes a question behind a message of its session, 0 being none, and an answer to it that is still empty. A
-	// session that is new is added. One without a name gets the first words of the question. The error is ErrFull where
-	// nothing more can be said.
-	Begin(ctx context.Context, session Session, isNew bool, parent int, question string) (questionID, answerID int, err error)
-	// Attach notes the files that belong to a question.
-	Attach(ctx context.Context, session string, question int, files []wire.ChatFile) error
+	// Begin adds a question, of which Parent, Text and Files count, and an empty answer to it. A session that is new is
+	// added. One without a name gets the first words of the question. The error is ErrFull if the session is.
+	Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int, err error)
 	// Finish completes an answer.
 	Finish(ctx context.Context, session string, answer Message) error
 	// Stop asks whoever writes an answer of a session, be it another process, to end it.
@@ -128,16 +125,25 @@ func (s *Store) Close() error { return s.db.Close() }
 
 // Add implements Keeper.
 func (s *Store) Add(ctx context.Context, session Session) error {
-	err := s.db.Update(ctx, func(tx *sql.Tx) error {
+	return s.update(ctx, "make a chat session", func(tx *sql.Tx) error {
 		if err := insertSession(ctx, tx, session); err != nil {
 			return err
 		}
 		return dropSessions(ctx, tx, session)
 	})
-	if err != nil {
-		return fmt.Errorf("make a chat session: %w", err)
+}
+
+// update changes the sessions in one transaction. An error says what was being done.
+func (s *Store) update(ctx context.Context, doing string, change func(*sql.Tx) error) error {
+	if err := s.db.Update(ctx, change); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return nil
+}
+
+// change is update with one statement.
+func (s *Store) change(ctx context.Context, doing, query string, args ...any) error {
+	return s.update(ctx, doing, func(tx *sql.Tx) error { return sqlite.Exec(ctx, tx, nil, query, args...) })
 }
 
 // insertSession adds a session.
@@ -231,15 +237,6 @@ func (s *Store) Rename(ctx context.Context, id, name string) error {
 	return s.change(ctx, "rename a chat session", "UPDATE sessions SET name = ? WHERE id = ?", name, id)
 }
 
-// change runs one statement in a transaction.
-func (s *Store) change(ctx context.Context, what, query string, args ...any) error {
-	err := s.db.Update(ctx, func(tx *sql.Tx) error { return sqlite.Exec(ctx, tx, nil, query, args...) })
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
 // Messages implements Keeper.
 func (s *Store) Messages(ctx context.Context, session string) ([]Message, error) {
 	messages, err := sqlite.Select(ctx, s.db.Reader, func(m *Message) []any {
@@ -280,32 +277,33 @@ func Thread(messages []Message, last int) ([]Message, error) {
 }
 
 // Begin implements Keeper.
-func (s *Store) Begin(ctx context.Context, session Session, isNew bool, parent int, question string) (questionID,
-	answerID int, err error) {
+func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int,
+	err error) {
 	now := s.now()
-	err = s.db.Update(ctx, func(tx *sql.Tx) error {
+	err = s.update(ctx, "note a question", func(tx *sql.Tx) error {
 		if isNew {
-			session.Name = cmp.Or(session.Name, FirstWords(question))
+			session.Name = cmp.Or(session.Name, FirstWords(question.Text))
 			if err := insertSession(ctx, tx, session); err != nil {
 				return err
 			}
 		}
-		if err := addTo(ctx, tx, session, question, now); err != nil {
+		if err := addTo(ctx, tx, session, question.Text, now); err != nil {
 			return err
 		}
-		insert := func(parent int, kind, text string) (id int, err error) {
-			err = tx.QueryRowContext(ctx, `INSERT INTO messages (session_id, parent_id, type, text, sent_at)
-				VALUES (?, nullif(?, 0), ?, ?, ?) RETURNING id`, session.ID, parent, kind, text, now.UnixMicro()).Scan(&id)
+		insert := func(parent int, kind, text string, files []wire.ChatFile) (id int, err error) {
+			err = tx.QueryRowContext(ctx, `INSERT INTO messages (session_id, parent_id, type, text, files, sent_at)
+				VALUES (?, nullif(?, 0), ?, ?, ?, ?) RETURNING id`, session.ID, parent, kind, text,
+				sqlite.JSON{V: append([]wire.ChatFile{}, files...)}, now.UnixMicro()).Scan(&id)
 			return id, err
 		}
-		if questionID, err = insert(parent, TypeUser, question); err != nil {
+		if questionID, err = insert(question.Parent, TypeUser, question.Text, question.Files); err != nil {
 			return err
 		}
-		answerID, err = insert(questionID, TypeAssistant, "")
+		answerID, err = insert(questionID, TypeAssistant, "", nil)
 		return err
 	})
 	if err != nil {
-		return 0, 0, fmt.Errorf("note a question: %w", err)
+		return 0, 0, err
 	}
 	return questionID, answerID, nil
 }
@@ -320,8 +318,8 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 	if err != nil {
 		return fmt.Errorf("note an answer: %w", err)
 	}
-	err = s.db.Update(ctx, func(tx *sql.Tx) error {
-		now := s.now().UnixMicro()
+	now := s.now().UnixMicro()
+	return s.update(ctx, "note an answer", func(tx *sql.Tx) error {
 		if err := sqlite.Exec(ctx, tx, nil, `UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
 			sent_at = ?, took = ? WHERE id = ? AND session_id = ?`, answer.Text, string(documents), string(citations),
 			answer.Error, answer.Model, now, answer.Took.Microseconds(), answer.ID, session); err != nil {
@@ -330,10 +328,6 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 		return sqlite.Exec(ctx, tx, nil, "UPDATE sessions SET updated_at = ?, bytes = bytes + ? WHERE id = ?", now,
 			len(answer.Text)+len(documents)+len(citations), session)
 	})
-	if err != nil {
-		return fmt.Errorf("note an answer: %w", err)
-	}
-	return nil
 }
 
 // Stop implements Keeper.

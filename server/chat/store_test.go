@@ -32,7 +32,7 @@ func TestStoreKeepsSessions(t *testing.T) {
 	}
 	parent, answers := 0, []int{}
 	for _, question := range []string{"one", "two"} {
-		asked, answered, err := store.Begin(t.Context(), session, false, parent, question)
+		asked, answered, err := store.Begin(t.Context(), session, false, Message{Parent: parent, Text: question})
 		if err != nil || answered <= asked {
 			t.Fatal(asked, answered, err)
 		}
@@ -86,7 +86,7 @@ func TestOldSessionsGo(t *testing.T) {
 	defer func() { _ = store.Close() }()
 	begin := func(user string) Session {
 		session := NewSession(user, clock())
-		if _, _, err := store.Begin(t.Context(), session, true, 0, "one"); err != nil {
+		if _, _, err := store.Begin(t.Context(), session, true, Message{Text: "one"}); err != nil {
 			t.Fatal(err)
 		}
 		return session
@@ -95,7 +95,7 @@ func TestOldSessionsGo(t *testing.T) {
 	for range MostSessions - 2 {
 		begin("jo")
 	}
-	if _, _, err := store.Begin(t.Context(), first, false, 0, "again"); err != nil { // so that it is not the oldest any more
+	if _, _, err := store.Begin(t.Context(), first, false, Message{Text: "again"}); err != nil { // so that it is not the oldest any more
 		t.Fatal(err)
 	}
 	begin("jo")
@@ -124,7 +124,7 @@ func TestKeepersStop(t *testing.T) {
 	for name, keeper := range map[string]Keeper{"stored": store, "incognito": NewIncognito(time.Now, nil).Of("acme")} {
 		session := NewSession("jo", time.Now())
 		asked := func(isNew bool) int {
-			_, answer, err := keeper.Begin(t.Context(), session, isNew, 0, "?")
+			_, answer, err := keeper.Begin(t.Context(), session, isNew, Message{Text: "?"})
 			if err != nil {
 				t.Fatal(err)
 			}
