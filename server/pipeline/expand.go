@@ -74,11 +74,7 @@ func (r *run) classifying(ctx context.Context, classes []class) ([]inquiry, erro
 			return nil, err
 		}
 		around.Title = llm.QuoteText(oneLine(d.Title), titleTokens)
-		messages, err := fill(purposeClassify, around)
-		if err != nil {
-			return nil, err
-		}
-		inquiries = append(inquiries, inquiry{purposeClassify, messages, func(reply string) bool {
+		inquiries = append(inquiries, inquiry{purposeClassify, around, nil, func(reply string) bool {
 			given, ok := parseClass(reply)
 			if ok {
 				classes[i] = given

@@ -202,11 +202,7 @@ func (r *run) takeReply(ctx context.Context, name string, reply replied, most in
 			r.note(wire.NoteSourceFailed, "%s did not answer in time: its results are missing", name)
 			return name + ": no answer in time"
 		}
-		reason := ""
-		if r.Trusted {
-			reason = " (" + text.ClipTokens(text.OneLine(reply.err.Error()), titleTokens) + ")"
-		}
-		r.note(wire.NoteSourceFailed, "%s could not be searched%s: its results are missing", name, reason)
+		r.note(wire.NoteSourceFailed, "%s could not be searched%s: its results are missing", name, r.reason(" (", reply.err, ")"))
 		return name + ": failed"
 	}
 	for _, n := range reply.response.Notes {

@@ -34,8 +34,9 @@ const (
 
 // inquiry is one call of the model, and what is made of its reply.
 type inquiry struct {
-	purpose  string
-	messages []llm.Message
+	purpose  string // and name of the prompt
+	material any    // for the prompt
+	turns    []llm.Message
 	// use takes the reply; false says that nothing in it can be used.
 	use func(reply string) bool
 }
@@ -48,21 +49,27 @@ type answered struct {
 
 // start asks the model everything at once. The function that it returns waits for the answers, which come in the order
 // of the inquiries, each within the deadline of a call whatever the model does.
-func (r *run) start(ctx context.Context, inquiries []inquiry) func() []answered {
+func (r *run) start(ctx context.Context, inquiries []inquiry) (wait func() []answered, err error) {
 	answers := make([]answered, len(inquiries))
+	prompts := make([][]llm.Message, len(inquiries))
+	for i, q := range inquiries {
+		if prompts[i], err = llm.Prompt(promptFiles, q.purpose, q.material, q.turns...); err != nil {
+			return nil, err
+		}
+	}
 	deadline := r.callDeadline(ctx)
 	var calls sync.WaitGroup
 	for i, q := range inquiries {
 		calls.Go(guard.Func(func() {
 			answers[i].reply, answers[i].err = guard.Within(ctx, deadline, func(ctx context.Context) (llm.Reply, error) {
-				return r.Model.Complete(ctx, llm.Request{Messages: q.messages, MaxTokens: replyTokens, Purpose: q.purpose})
+				return r.Model.Complete(ctx, llm.Request{Messages: prompts[i], MaxTokens: replyTokens, Purpose: q.purpose})
 			})
 		}, func(err error) { answers[i] = answered{err: err} }))
 	}
 	return func() []answered {
 		calls.Wait()
 		return answers
-	}
+	}, nil
 }
 
 // callDeadline is how long a call may take: as the request says, but at most half of the time that is left for the
@@ -95,7 +102,10 @@ var errUnusable = errors.New("the reply does not have the form that was asked fo
 func (r *run) ask(ctx context.Context, inquiries []inquiry, meanwhile func() error) (tally, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	wait := r.start(ctx, inquiries)
+	wait, err := r.start(ctx, inquiries)
+	if err != nil {
+		return tally{}, err
+	}
 	if meanwhile != nil {
 		if err := meanwhile(); err != nil {
 			return tally{}, err
@@ -155,12 +165,8 @@ func (r *run) settle(t tally, instead string) (outcome string) {
 		r.note(wire.NoteStageTimeout, "the language model did not answer in time (%s): %s", listed(t.late), instead)
 	}
 	if len(t.failed) > 0 {
-		reason := ""
-		if r.Trusted && t.reason != nil {
-			reason = "; " + text.ClipTokens(text.OneLine(t.reason.Error()), titleTokens)
-		}
 		r.note(wire.NoteStageFailed, "the language model gave no answer that could be used (%s%s): %s", listed(t.failed),
-			reason, instead)
+			r.reason("; ", t.reason, ""), instead)
 	}
 	if t.useful > 0 {
 		return wire.OutcomeOK
@@ -170,6 +176,14 @@ func (r *run) settle(t tally, instead string) (outcome string) {
 		return wire.OutcomeFailed
 	}
 	return wire.OutcomeTimeout
+}
+
+// reason words an error for a note, between before and after; it is empty for callers who may not see it.
+func (r *run) reason(before string, err error, after string) string {
+	if !r.Trusted || err == nil {
+		return ""
+	}
+	return before + text.ClipTokens(oneLine(err.Error()), titleTokens) + after
 }
 
 // listed names purposes, each once with how often it occurs.

@@ -5,16 +5,10 @@ import (
 	"strings"
 
 	"quarry/internal/text"
-	"quarry/server/llm"
 )
 
 //go:embed prompts/*.md
 var promptFiles embed.FS
-
-// fill renders one of the embedded prompts.
-func fill(name string, material any, turns ...llm.Message) ([]llm.Message, error) {
-	return llm.Prompt(promptFiles, name, material, turns...)
-}
 
 // The tokens that each piece of foreign text may take in a prompt.
 const (

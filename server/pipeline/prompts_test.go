@@ -44,7 +44,7 @@ func everyPrompt(t *testing.T, foreign string) map[string][]llm.Message {
 	}
 	prompts := map[string][]llm.Message{}
 	for name, material := range all {
-		messages, err := fill(name, material)
+		messages, err := llm.Prompt(promptFiles, name, material)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,7 @@ package pipeline
 
 import (
 	"log/slog"
-	"sort"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -179,21 +179,17 @@ func sinceSetBy(r Request, limit inferred) string {
 // that know those fields and servers that do not.
 func Words(s wire.SearchRequest) string {
 	text := s.Query
-	for _, phrase := range longestFirst(s.Exclude) {
+	for _, phrase := range slices.SortedStableFunc(slices.Values(s.Exclude), longestFirst) {
 		text = cutOnce(text, `-"`+phrase+`"`, `-“`+phrase+`”`, `-`+phrase)
 	}
-	for _, phrase := range longestFirst(s.Phrases) {
+	for _, phrase := range slices.SortedStableFunc(slices.Values(s.Phrases), longestFirst) {
 		text = cutOnce(text, `"`+phrase+`"`, `“`+phrase+`”`)
 	}
 	return text
 }
 
 // longestFirst keeps a short exclusion from being cut out of the front of a longer one.
-func longestFirst(list []string) []string {
-	sorted := append([]string(nil), list...)
-	sort.SliceStable(sorted, func(i, j int) bool { return len(sorted[i]) > len(sorted[j]) })
-	return sorted
-}
+func longestFirst(a, b string) int { return len(b) - len(a) }
 
 // cutOnce removes the first occurrence of the first spelling that stands by itself.
 func cutOnce(text string, spellings ...string) string {

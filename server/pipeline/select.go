@@ -35,16 +35,13 @@ func (r *run) selectSections(ctx context.Context) (string, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	messages, err := fill(purposeSelect, struct {
+	material := struct {
 		Question llm.Quoted
 		Passages []llm.Quoted
 		Most     int
-	}{llm.QuoteText(r.Search.Query, questionTokens), shown, maxSelected})
-	if err != nil {
-		return "", "", err
-	}
+	}{llm.QuoteText(r.Search.Query, questionTokens), shown, maxSelected}
 	var picks []pick
-	tally, err := r.ask(ctx, []inquiry{{purposeSelect, messages, func(reply string) bool {
+	tally, err := r.ask(ctx, []inquiry{{purposeSelect, material, nil, func(reply string) bool {
 		picks = parseSelection(reply, len(shown))
 		return len(picks) > 0
 	}}}, nil)

@@ -38,10 +38,7 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 		return wire.OutcomeSkipped, why, nil
 	}
 	var u understood
-	inquiries, err := r.understanding(&u)
-	if err != nil {
-		return "", "", err
-	}
+	inquiries := r.understanding(&u)
 	if len(inquiries) == 0 {
 		return wire.OutcomeSkipped, "nothing to ask", nil
 	}
@@ -87,7 +84,7 @@ func (r *run) searchAtOnce(ctx context.Context) error {
 }
 
 // understanding lists what the model is asked about the question; what it answers goes to u.
-func (r *run) understanding(u *understood) ([]inquiry, error) {
+func (r *run) understanding(u *understood) []inquiry {
 	var inquiries []inquiry
 	if words := oneLine(r.words()); !r.Search.SkipQueryExpansion && words != "" {
 		material := struct {
@@ -96,11 +93,7 @@ func (r *run) understanding(u *understood) ([]inquiry, error) {
 		}{llm.LongDate(r.Now), llm.QuoteText(words, questionTokens)}
 		turns := before(r.Search)
 		if !isQuoted(r.Search) {
-			messages, err := fill(purposeRephrase, material, turns...)
-			if err != nil {
-				return nil, err
-			}
-			inquiries = append(inquiries, inquiry{purposeRephrase, messages, func(reply string) bool {
+			inquiries = append(inquiries, inquiry{purposeRephrase, material, turns, func(reply string) bool {
 				u.rephrase = parseRephrase(reply)
 				if sameQuery(u.rephrase, words) {
 					u.rephrase = r.Search.Query
@@ -108,50 +101,39 @@ func (r *run) understanding(u *understood) ([]inquiry, error) {
 				return u.rephrase != ""
 			}})
 		}
-		messages, err := fill(purposeKeywords, material, turns...)
-		if err != nil {
-			return nil, err
-		}
-		inquiries = append(inquiries, inquiry{purposeKeywords, messages, func(reply string) bool {
+		inquiries = append(inquiries, inquiry{purposeKeywords, material, turns, func(reply string) bool {
 			u.keywords = parseKeywords(reply)
 			return len(u.keywords) > 0
 		}})
 	}
-	if !r.AutoDetectFilters {
-		return inquiries, nil
+	if r.AutoDetectFilters {
+		inquiries = append(inquiries, r.scopes(u)...)
 	}
-	scopes, err := r.scopes(u)
-	return append(inquiries, scopes...), err
+	return inquiries
 }
 
 // scopes lists what the model is asked about the limits that the question speaks of.
-func (r *run) scopes(u *understood) ([]inquiry, error) {
+func (r *run) scopes(u *understood) []inquiry {
 	turns := llm.Quote(userTurns(r.Search))
 	var inquiries []inquiry
 	if candidates := candidateSources(r.Request); len(candidates) > 1 {
-		messages, err := fill(purposeSources, struct {
+		material := struct {
 			Sources []sourceLine
 			Turns   llm.Quoted
-		}{sourceLines(candidates), turns})
-		if err != nil {
-			return nil, err
-		}
-		inquiries = append(inquiries, inquiry{purposeSources, messages, func(reply string) (ok bool) {
+		}{sourceLines(candidates), turns}
+		inquiries = append(inquiries, inquiry{purposeSources, material, nil, func(reply string) (ok bool) {
 			u.limit.sources, ok = parseSources(reply, candidates)
 			return ok
 		}})
 	}
-	messages, err := fill(purposeTime, struct {
+	material := struct {
 		Today, Date string
 		Turns       llm.Quoted
-	}{llm.LongDate(r.Now), r.Now.UTC().Format(time.DateOnly), turns})
-	if err != nil {
-		return nil, err
-	}
-	return append(inquiries, inquiry{purposeTime, messages, func(reply string) (ok bool) {
+	}{llm.LongDate(r.Now), r.Now.UTC().Format(time.DateOnly), turns}
+	return append(inquiries, inquiry{purposeTime, material, nil, func(reply string) (ok bool) {
 		u.limit.window, ok = parseTime(reply, r.Now)
 		return ok
-	}}), nil
+	}})
 }
 
 // words are those of the question that are looked for: what it excludes would only lead a model to look for it.

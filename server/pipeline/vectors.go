@@ -12,7 +12,6 @@ import (
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
-	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/llm"
 )
@@ -182,9 +181,5 @@ func (r *run) noteVectors(ctx context.Context, err error) {
 		r.note(wire.NoteStageTimeout, "the embedding model did not answer in time: passages were found by words")
 		return
 	}
-	reason := ""
-	if r.Trusted {
-		reason = " (" + text.ClipTokens(oneLine(err.Error()), titleTokens) + ")"
-	}
-	r.note(wire.NoteStageFailed, "the search by vector failed%s: passages were found by words", reason)
+	r.note(wire.NoteStageFailed, "the search by vector failed%s: passages were found by words", r.reason(" (", err, ")"))
 }
