@@ -41,22 +41,25 @@ func FromMarkdown(data []byte, defaults Defaults) (index.Document, error) {
 	if err != nil {
 		return index.Document{}, err
 	}
-	return fromMarkdown(newMarkdownReader(), text, defaults)
+	return fromMarkdown(newFileReader(), text, defaults)
 }
 
-func fromMarkdown(reader *markdownReader, text string, defaults Defaults) (index.Document, error) {
+func fromMarkdown(r *fileReader, text string, defaults Defaults) (index.Document, error) {
 	fields, body := splitFrontMatter(text)
 	m := readMeta(fields, defaults.Trusted)
 	body = strings.TrimLeft(body, "\n")
-	return build(body, reader.parse(body), m, defaults)
+	return build(body, r.markdown.parse(body), m, defaults)
 }
 
-// fromPlainText makes a document of text without markup. lines tells that each line stands for itself, as in a log.
-func fromPlainText(text string, lines bool, defaults Defaults) (index.Document, error) {
-	kind := kindProse
-	if lines {
-		kind = kindLines
-	}
+func fromProse(_ *fileReader, text string, defaults Defaults) (index.Document, error) {
+	return fromPlainText(text, kindProse, defaults)
+}
+
+func fromLog(_ *fileReader, text string, defaults Defaults) (index.Document, error) {
+	return fromPlainText(text, kindLines, defaults)
+}
+
+func fromPlainText(text string, kind blockKind, defaults Defaults) (index.Document, error) {
 	text = strings.TrimLeft(text, "\n")
 	return build(text, paragraphs(text, 0, kind), meta{}, defaults)
 }

@@ -140,7 +140,7 @@ func FuzzFrontMatter(f *testing.F) {
 }
 
 func page(text string) (index.Document, error) {
-	return fromHTML(newMarkdownReader(), newHTMLReader(), text, Defaults{ID: "x", Title: "name", Type: "html"})
+	return fromHTML(newFileReader(), text, Defaults{ID: "x", Title: "name", Type: "html"})
 }
 
 func TestHTML(t *testing.T) {
@@ -364,7 +364,7 @@ func TestRealPages(t *testing.T) {
 			return err
 		}
 		f, reason := formatOf(path)
-		if reason != "" || f == formatJSONL {
+		if reason != "" || f.lines {
 			return nil
 		}
 		info, err := entry.Info()

@@ -1,77 +1,114 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/server/index"
 )
 
-// format is how a file is read.
-type format uint8
+// format is a kind of file. A new one needs an entry in formats and a function that makes a document of the bytes of a
+// file; encoding is the one that the text was assumed to have, if it was assumed.
+type format struct {
+	name       string // and document type; empty: that is the extension
+	extensions []string
+	read       func(r *fileReader, data []byte, d Defaults) (doc index.Document, encoding string, err error)
+	lines      bool // JSONL: the file is read line by line, and each line is a document
+}
 
-const (
-	formatNone format = iota
-	formatMarkdown
-	formatText
-	formatLog
-	formatHTML
-	formatJSONL
-)
+var formats = [...]format{
+	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, read: readText(false, fromMarkdown)},
+	{name: "txt", extensions: []string{"", ".txt", ".text"}, read: readText(false, fromProse)},
+	{extensions: []string{".rst", ".org"}, read: readText(false, fromProse)},
+	{name: "log", extensions: []string{".log"}, read: readText(false, fromLog)},
+	{name: "html", extensions: []string{".html", ".htm"}, read: readText(true, fromHTML)},
+	{name: "jsonl", extensions: []string{".jsonl", ".ndjson"}, lines: true},
+}
 
 // largestFile bounds files that are read at once, in bytes.
 const largestFile = 64 << 20
 
-var reasonTooLarge = fmt.Sprintf("it is larger than %d MB", largestFile>>20)
+var errTooLarge = fmt.Errorf("it is larger than %d MB", largestFile>>20)
 
 // formatOf decides by the extension; a file without one is text until its content says otherwise.
 func formatOf(file string) (f format, reason string) {
 	extension := strings.ToLower(path.Ext(file))
-	switch extension {
-	case ".md", ".markdown", ".mdx":
-		return formatMarkdown, ""
-	case "", ".txt", ".text", ".rst", ".org":
-		return formatText, ""
-	case ".log":
-		return formatLog, ""
-	case ".html", ".htm":
-		return formatHTML, ""
-	case ".jsonl", ".ndjson":
-		return formatJSONL, ""
-	}
-	return formatNone, wire.ReasonNotRead(oneLine(extension, 32))
-}
-
-// typeName is the document type of a file.
-func typeName(f format, file string) string {
-	switch extension := strings.ToLower(strings.TrimPrefix(path.Ext(file), ".")); f {
-	case formatMarkdown:
-		return "md"
-	case formatHTML:
-		return "html"
-	default:
-		if extension == "" || extension == "text" {
-			return "txt"
+	for _, f := range formats {
+		if slices.Contains(f.extensions, extension) {
+			f.name = cmp.Or(f.name, strings.TrimPrefix(extension, "."))
+			return f, ""
 		}
-		return extension
+	}
+	return format{}, wire.ReasonNotRead(oneLine(extension, 32))
+}
+
+// readText returns the read function of a format that is text.
+func readText(page bool, fromText func(r *fileReader, text string, d Defaults) (index.Document, error)) func(*fileReader, []byte,
+	Defaults) (index.Document, string, error) {
+	return func(r *fileReader, data []byte, d Defaults) (index.Document, string, error) {
+		text, encoding, err := decodeText(data, page)
+		if err != nil {
+			return index.Document{}, "", err
+		}
+		doc, err := fromText(r, text, d)
+		return doc, encoding, err
 	}
 }
 
-// mismatch says what a file really holds when its content is not the text that its name promises.
-func mismatch(data []byte) string {
+// decodeText turns the bytes of a file into clean UTF-8. assumed is as of decode. The error says why that is impossible.
+func decodeText(data []byte, page bool) (text, assumed string, err error) {
+	if err := mismatch(data); err != nil {
+		return "", "", err
+	}
+	decoded, assumed, err := decode(data, page)
+	if err != nil {
+		return "", "", err
+	}
+	if text = cleanText(string(decoded)); strings.TrimSpace(text) == "" {
+		return "", "", errEmpty
+	}
+	return text, assumed, nil
+}
+
+// TextOf reads the text of a file that somebody hands over by itself: of a page its Markdown, of anything else that is
+// text the text, cleaned. The error says in the words of a skipped file why it cannot be read.
+func TextOf(name string, data []byte) (string, error) {
+	if len(data) > largestFile {
+		return "", errTooLarge
+	}
+	f, _ := formatOf(path.Base(name))
+	isPage := f.name == "html"
+	text, _, err := decodeText(data, isPage)
+	if err != nil || !isPage {
+		return text, err
+	}
+	if _, body, err := newHTMLReader().read(text); err == nil {
+		text = cleanText(body)
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", errEmpty
+	}
+	return text, nil
+}
+
+// mismatch returns an error that names what a file really is when its content is not the text that its name promises.
+func mismatch(data []byte) error {
 	data = data[:min(len(data), 512)]
 	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
 	switch {
 	case kind == "application/pdf" || kind == "application/postscript":
 	case strings.HasPrefix(kind, "text/") || kind == "application/octet-stream" || looksLikeText(data):
-		return "" // some signatures are plain letters: a text may begin with "BM" and be no bitmap
+		return nil // some signatures are plain letters: a text may begin with "BM" and be no bitmap
 	}
-	return fmt.Sprintf("it holds %s, not text", kind)
+	return fmt.Errorf("it holds %s, not text", kind)
 }
 
 func looksLikeText(data []byte) bool {

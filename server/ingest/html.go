@@ -37,14 +37,14 @@ func newHTMLReader() *htmlReader {
 
 // fromHTML makes a document of a page. Pages that cannot be read as a tree, because they are too large or nested too
 // deeply, are stored as plain text.
-func fromHTML(markdown *markdownReader, pages *htmlReader, text string, defaults Defaults) (index.Document, error) {
-	m, body, err := pages.read(text)
+func fromHTML(r *fileReader, text string, defaults Defaults) (index.Document, error) {
+	m, body, err := r.pages.read(text)
 	if err != nil {
 		m, body = meta{}, tokenText(text)
 		return build(body, paragraphs(body, 0, kindProse), m, defaults)
 	}
 	body = strings.TrimLeft(cleanText(body), "\n")
-	return build(body, markdown.parse(body), m, defaults)
+	return build(body, r.markdown.parse(body), m, defaults)
 }
 
 // read converts a page to Markdown and takes its title, dates and authors.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -93,7 +94,7 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 		return
 	}
 	t.file.info = info
-	if t.file.format == formatJSONL {
+	if t.file.format.lines {
 		last = r.readLines(ctx, t, handle)
 	} else {
 		last = r.readWhole(t, handle)
@@ -134,7 +135,7 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 	}
 	last.bytes = int64(len(data))
 	if len(data) > largestFile {
-		last.reason = reasonTooLarge
+		last.reason = errTooLarge.Error()
 		return last
 	}
 	sum := sha256.Sum256(data)
@@ -143,57 +144,22 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 		last.same, last.reason = true, t.known.reason
 		return last
 	}
-	if last.reason = mismatch(data); last.reason != "" {
-		return last
-	}
-	text, assumed, err := decodeText(data, t.file.format == formatHTML)
-	if err == nil && strings.TrimSpace(text) == "" {
-		err = errEmpty
-	}
-	var doc index.Document
-	if err == nil {
-		doc, err = r.document(t, text)
-	}
+	doc, encoding, err := t.file.format.read(r, data, t.target.defaults(t.file))
 	if err != nil {
 		last.reason = oneLine(err.Error(), longestValue)
 		return last
 	}
-	last.encoding = assumed
+	last.encoding = encoding
 	last.documents, last.ownDates = []index.Document{doc}, !t.datedByFile(&doc)
 	return last
 }
 
 // readAll reads a file whose size is known, and one byte beyond the limit if it is too large.
 func readAll(in io.Reader, size int64) ([]byte, error) {
-	data := make([]byte, 0, min(size, largestFile)+1)
-	limited := io.LimitReader(in, largestFile+1)
-	for {
-		n, err := limited.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		if errors.Is(err, io.EOF) {
-			return data, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(data) == cap(data) {
-			data = slices.Grow(data, 64<<10)
-		}
-	}
-}
-
-func (r *fileReader) document(t *task, text string) (index.Document, error) {
-	d := t.target.defaults(t.file)
-	switch t.file.format {
-	case formatMarkdown:
-		return fromMarkdown(r.markdown, text, d)
-	case formatHTML:
-		return fromHTML(r.markdown, r.pages, text, d)
-	case formatLog:
-		return fromPlainText(text, true, d)
-	default:
-		return fromPlainText(text, false, d)
-	}
+	var data bytes.Buffer
+	data.Grow(int(min(size, largestFile)) + bytes.MinRead)
+	_, err := data.ReadFrom(io.LimitReader(in, largestFile+1))
+	return data.Bytes(), err
 }
 
 // readLines reads JSONL of any length, part by part.
@@ -264,9 +230,9 @@ type lineCollector struct {
 func (c *lineCollector) line(number int, line []byte, err error) {
 	c.part.bytes += int64(len(line)) + 1
 	if number == 1 {
-		line = []byte(strings.TrimPrefix(string(line), "\uFEFF"))
+		line = bytes.TrimPrefix(line, markUTF8)
 	}
-	if err == nil && strings.TrimSpace(string(line)) == "" {
+	if err == nil && len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
 	if err == nil {
@@ -359,7 +325,7 @@ func (t *target) defaults(file foundFile) Defaults {
 		Title:     titleFromName(path.Base(file.path)),
 		Path:      t.folders(file),
 		Link:      fileLink(file.path),
-		Type:      typeName(file.format, file.path),
+		Type:      file.format.name,
 		UpdatedAt: file.info.ModTime().UTC(),
 		Sets:      t.sets(),
 		Access:    t.state.Access,

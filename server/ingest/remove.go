@@ -252,7 +252,7 @@ func (r *removal) removePath(ctx context.Context, path string) error {
 
 func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error) {
 	stored := r.stored[originOf(file)]
-	if f, _ := formatOf(path.Base(file)); f != formatJSONL && stored == 1 {
+	if f, _ := formatOf(path.Base(file)); !f.lines && stored == 1 {
 		return []string{fileID(file)}, nil
 	}
 	if stored == 0 {
@@ -310,7 +310,7 @@ func (r *removal) noteMissing(id, file string) {
 		return
 	}
 	r.batcher.cursor(gonePrefix+id, goneByHand)
-	if f, _ := formatOf(path.Base(file)); f != formatJSONL {
+	if f, _ := formatOf(path.Base(file)); !f.lines {
 		state = fileState{flag: flagRemoved}
 	} else {
 		state.documents--

@@ -70,7 +70,7 @@ func filesOf(damaged []index.Damage, known map[string]fileState) map[string][]st
 		}
 	}
 	for file, state := range known {
-		if kind, _ := formatOf(file); unknown && kind == formatJSONL && state.documents > 0 && files[file] == nil {
+		if kind, _ := formatOf(file); unknown && kind.lines && state.documents > 0 && files[file] == nil {
 			files[file] = []string{}
 		}
 	}

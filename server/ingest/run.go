@@ -344,7 +344,7 @@ func (r *run) file(ctx context.Context, p *plannedFile) error {
 func (r *run) task(ctx context.Context, t *task) error {
 	b := r.batcher
 	in := &intake{
-		path: t.file.path, whole: t.file.format != formatJSONL, group: ownsBelow(outermost(r.roots, t.target.path)),
+		path: t.file.path, whole: !t.file.format.lines, group: ownsBelow(outermost(r.roots, t.target.path)),
 		came: map[string]int{},
 	}
 	for {
@@ -435,7 +435,7 @@ func (r *run) finish(ctx context.Context, t *task, last part, in *intake) error 
 	case in.read && !in.left: // settled with its document
 		return nil
 	}
-	if t.file.format == formatJSONL || len(in.came) == 0 && t.known.documents > 0 {
+	if t.file.format.lines || len(in.came) == 0 && t.known.documents > 0 {
 		if err := r.removeStale(ctx, t.file.path, in.came); err != nil {
 			return err
 		}

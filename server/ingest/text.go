@@ -13,15 +13,6 @@ const longestEscape = 1024
 // mostBlankLines bounds runs of newlines; longer ones carry no meaning and make Markdown parsers quadratic.
 const mostBlankLines = 8
 
-// decodeText turns the bytes of a file into clean UTF-8. assumed is as of decode. Text that cannot be decoded is an error.
-func decodeText(data []byte, page bool) (text, assumed string, err error) {
-	decoded, assumed, err := decode(data, page)
-	if err != nil {
-		return "", "", err
-	}
-	return cleanText(string(decoded)), assumed, nil
-}
-
 // cleanText makes text safe to store: valid UTF-8, newlines as \n, no control characters but tab and newline, no
 // terminal sequences, no long runs of blank lines. Everything else stays, also what changes the direction of writing.
 func cleanText(text string) string {

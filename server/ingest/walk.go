@@ -220,8 +220,8 @@ func (w *walker) addFile(path, name string, info fs.FileInfo, source string) {
 	} else {
 		file.reason = specialReason(mode)
 	}
-	if file.reason == "" && file.format != formatJSONL && info.Size() > largestFile {
-		file.reason = reasonTooLarge
+	if file.reason == "" && !file.format.lines && info.Size() > largestFile {
+		file.reason = errTooLarge.Error()
 	}
 	w.files = append(w.files, file)
 }

@@ -162,7 +162,7 @@ func TestHugeFiles(t *testing.T) {
 	must(t, huge.Truncate(1<<30))
 	must(t, huge.Close())
 	l.counts(l.add(Options{}, "d"), 1, 0, 0, 0)
-	if reason := l.events.skipped()[l.path("d/huge.md")]; reason != reasonTooLarge {
+	if reason := l.events.skipped()[l.path("d/huge.md")]; reason != errTooLarge.Error() {
 		t.Errorf("reason %q", reason)
 	}
 }
