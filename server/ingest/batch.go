@@ -183,7 +183,7 @@ func (b *batcher) write() (index.Written, error) {
 	}
 	for {
 		for key, in := range b.settled {
-			b.batch.Cursors[key] = in.state().encode()
+			b.batch.Cursors[key] = encode(in.state())
 		}
 		written, err := b.idx.Write(b.ctx, b.batch)
 		var owned *index.OwnedError
@@ -215,8 +215,8 @@ func (b *batcher) refuse(in *intake, id, origin string) {
 	delete(in.came, id)
 	reason := ownedReason(id, origin, !in.whole, b.roots)
 	if in.whole {
-		in.owned = badLines{count: 1, reasons: []string{reason}}
-	} else if reason = in.owned.add(line, reason); in.owned.count <= mostBadLines {
+		in.owned = badLines{Count: 1, Reasons: []string{reason}}
+	} else if reason = in.owned.add(line, reason); in.owned.Count <= mostBadLines {
 		b.skipLines(in.path, []string{reason})
 	}
 	if in.counted && len(in.came) == 0 {
@@ -228,9 +228,9 @@ func (b *batcher) refuse(in *intake, id, origin string) {
 
 // skipUnstored reports a file of which nothing can be stored, because all of it belongs to others.
 func (b *batcher) skipUnstored(in *intake) {
-	if in.read && !in.told && len(in.came) == 0 && in.owned.count > 0 {
+	if in.read && !in.told && len(in.came) == 0 && in.owned.Count > 0 {
 		in.told = true
-		b.skip(in.path, in.state().reason)
+		b.skip(in.path, in.state().Reason)
 	}
 }
 

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -8,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"quarry/client/wire"
 	"quarry/server/index"
 )
 
@@ -67,8 +69,8 @@ func fromPlainText(text string, kind blockKind, defaults Defaults) (index.Docume
 // build puts a document together from its text, cut into blocks, and what it says of itself.
 func build(body string, blocks []block, m meta, d Defaults) (index.Document, error) {
 	doc := index.Document{
-		ID: first(m.id, d.ID), Source: first(m.source, d.Source, "file"), Type: first(m.kind, d.Type, "md"),
-		Link: first(m.link, d.Link), Path: d.Path, Origin: d.Origin,
+		ID: cmp.Or(m.id, d.ID), Source: cmp.Or(m.source, d.Source, "file"), Type: cmp.Or(m.kind, d.Type, "md"),
+		Link: cmp.Or(m.link, d.Link), Path: d.Path, Origin: d.Origin,
 		CreatedAt: m.created, UpdatedAt: m.updated,
 		Authors: m.authors, Metadata: m.fields, Sets: m.sets, Access: d.Access,
 	}
@@ -92,7 +94,7 @@ func build(body string, blocks []block, m meta, d Defaults) (index.Document, err
 	if len(doc.Access) == 0 {
 		doc.Access = []string{AccessPublic}
 	}
-	doc.Title = first(m.title, firstHeading(blocks), d.Title, doc.ID)
+	doc.Title = cmp.Or(m.title, firstHeading(blocks), d.Title, doc.ID)
 	doc.Chunks, doc.Outline = chunkBlocks(body, blocks, doc.Title, doc.Link)
 	if len(doc.Chunks) == 0 {
 		if m.title == "" {
@@ -117,15 +119,6 @@ func firstHeading(blocks []block) string {
 	for i := range blocks[:min(near, len(blocks))] {
 		if b := &blocks[i]; b.kind == kindHeading && b.level == 1 && b.title != "" {
 			return b.title
-		}
-	}
-	return ""
-}
-
-func first(values ...string) string {
-	for _, value := range values {
-		if value != "" {
-			return value
 		}
 	}
 	return ""
@@ -157,8 +150,14 @@ func titleFromName(name string) string {
 // CheckSource returns an error that names the nearest value when source is not one that documents can be stored under:
 // unknown, or internal to the server.
 func CheckSource(source string) error {
-	if known, near := lookupSource(source); !known {
-		return fmt.Errorf("unknown source %q; did you mean %q?", clip(source, 64), near)
+	if s, ok := wire.LookupSource(source); ok && !s.Internal {
+		return nil
 	}
-	return nil
+	var values []string
+	for _, s := range wire.Sources() {
+		if !s.Internal {
+			values = append(values, s.Value)
+		}
+	}
+	return fmt.Errorf("unknown source %q; did you mean %q?", clip(source, 64), wire.Nearest(source, values))
 }

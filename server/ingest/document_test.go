@@ -378,8 +378,8 @@ func TestRealPages(t *testing.T) {
 		for i := range last.documents {
 			checkDocument(t, &last.documents[i])
 		}
-		if took := time.Since(began); took > 2*time.Second || last.reason != "" {
-			t.Logf("%s (%d KB): %v %s", path, info.Size()>>10, took, last.reason)
+		if took := time.Since(began); took > 2*time.Second || last.Reason != "" {
+			t.Logf("%s (%d KB): %v %s", path, info.Size()>>10, took, last.Reason)
 		}
 		return nil
 	}))

@@ -3,7 +3,6 @@ package ingest
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -52,37 +51,36 @@ func splitFrontMatter(text string) (fields []field, body string) {
 // parseFrontMatter reports false when the text between the fences holds no key at all: then it is no front matter but
 // text between two rules.
 func parseFrontMatter(fence, text string) ([]field, bool) {
-	var fields []field
-	var err error
-	if fence == "+++" {
-		fields, err = parseTOML(text)
-	} else {
-		fields, err = parseYAML(text)
-	}
+	fields, err := parseFields(fence, text)
 	if err != nil {
 		fields = parsePlainLines(text)
 	}
 	return fields, len(fields) > 0 || strings.TrimSpace(text) == ""
 }
 
-func parseYAML(text string) (fields []field, err error) {
-	defer func() { // the library has panicked on hostile input before; a document must not end the run
+func parseFields(fence, text string) (fields []field, err error) {
+	defer func() { // the libraries have panicked on hostile input before; a document must not end the run
 		if p := recover(); p != nil {
-			fields, err = nil, fmt.Errorf("read YAML: %v", p)
+			fields, err = nil, fmt.Errorf("read front matter: %v", p)
 		}
 	}()
-	var document yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
-		return nil, fmt.Errorf("read YAML: %w", err)
+	var node yaml.Node
+	if fence == "+++" {
+		var table map[string]any
+		if err = toml.Unmarshal([]byte(text), &table); err == nil {
+			err = node.Encode(table) // with sorted keys, so that a document compares equal to itself
+		}
+	} else if err = yaml.Unmarshal([]byte(text), &node); len(node.Content) > 0 {
+		node = *node.Content[0]
 	}
-	if len(document.Content) == 0 {
-		return nil, nil
+	if err != nil || node.IsZero() {
+		return nil, err
 	}
-	if document.Content[0].Kind != yaml.MappingNode {
-		return nil, errors.New("read YAML: not a mapping")
+	if node.Kind != yaml.MappingNode {
+		return nil, errors.New("front matter is not a mapping")
 	}
 	budget := mostValues
-	value, err := yamlValue(document.Content[0], 0, &budget)
+	value, err := yamlValue(&node, 0, &budget)
 	if err != nil {
 		return nil, err
 	}
@@ -122,60 +120,6 @@ func yamlValue(node *yaml.Node, depth int, budget *int) (any, error) {
 		return "", nil
 	}
 	return node.Value, nil
-}
-
-func parseTOML(text string) (fields []field, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			fields, err = nil, fmt.Errorf("read TOML: %v", p)
-		}
-	}()
-	var table map[string]any
-	if err := toml.Unmarshal([]byte(text), &table); err != nil {
-		return nil, fmt.Errorf("read TOML: %w", err)
-	}
-	budget := mostValues
-	value, err := tomlValue(table, 0, &budget)
-	if err != nil {
-		return nil, err
-	}
-	return value.([]field), nil
-}
-
-func tomlValue(value any, depth int, budget *int) (any, error) {
-	if *budget--; *budget < 0 || depth > deepestValue {
-		return nil, errFrontMatter
-	}
-	switch value := value.(type) {
-	case []any:
-		list := make([]any, 0, len(value))
-		for _, item := range value {
-			v, err := tomlValue(item, depth+1, budget)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
-		}
-		return list, nil
-	case map[string]any:
-		fields := make([]field, 0, len(value))
-		for key, item := range value {
-			v, err := tomlValue(item, depth+1, budget)
-			if err != nil {
-				return nil, err
-			}
-			fields = append(fields, field{key, v})
-		}
-		// The library keeps no order; a stable one is needed so that a document compares equal to itself.
-		slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.key, b.key) })
-		return fields, nil
-	case fmt.Stringer: // local dates and times
-		return value.String(), nil
-	}
-	if t, ok := value.(interface{ Format(string) string }); ok {
-		return t.Format("2006-01-02T15:04:05.999999999Z07:00"), nil
-	}
-	return fmt.Sprint(value), nil
 }
 
 // parsePlainLines saves what it can from front matter that is not quite YAML, such as a title with a colon.

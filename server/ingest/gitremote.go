@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 )
@@ -23,7 +24,7 @@ func remoteSource(config string) string {
 		if strings.HasPrefix(section, `[remote"origin"`) {
 			return source
 		}
-		found = first(found, source)
+		found = cmp.Or(found, source)
 	}
 	return found
 }

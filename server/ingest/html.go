@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -85,7 +86,7 @@ func pageMeta(tree *html.Node) meta {
 				m.title = oneLine(node.FirstChild.Data, longestTitle)
 			}
 		case atom.Meta:
-			m.pageMeta(strings.ToLower(first(attribute(node, "name"), attribute(node, "property"))),
+			m.pageMeta(strings.ToLower(cmp.Or(attribute(node, "name"), attribute(node, "property"))),
 				attribute(node, "content"))
 		}
 	}

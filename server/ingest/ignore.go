@@ -126,7 +126,7 @@ func ignored(chain []*ignoreRules, path string, isFolder bool) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	for i := len(chain) - 1; i >= 0; i-- {
 		rules := chain[i]
-		relative := strings.TrimPrefix(strings.TrimPrefix(path, rules.folder), "/")
+		relative := below(rules.folder, path)
 		for j := len(rules.patterns) - 1; j >= 0; j-- {
 			p := &rules.patterns[j]
 			if (!p.folderOnly || isFolder) && p.matches(relative, name) {

@@ -3,6 +3,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,12 +98,12 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 	if !known && outer != "" {
 		state = rootState{As: roots[outer].As, Set: roots[outer].Set, Access: roots[outer].Access}
 	}
-	state.As, state.Set = first(options.As, state.As), first(options.Set, state.Set)
+	state.As, state.Set = cmp.Or(options.As, state.As), cmp.Or(options.Set, state.Set)
 	if len(options.Access) > 0 {
 		state.Access = options.Access
 	}
 	if !known && outer != "" && state.sameSettings(roots[outer]) {
-		start := strings.TrimPrefix(strings.TrimPrefix(absolute, outer), "/")
+		start := below(outer, absolute)
 		if reachable(outer, start) {
 			return &target{path: outer, state: roots[outer], start: start, force: true}, nil
 		}
@@ -114,7 +115,7 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 		if inner == absolute || !within(absolute, inner) || !other.plain() && !other.sameSettings(state) {
 			continue
 		}
-		if reachable(absolute, strings.TrimPrefix(strings.TrimPrefix(inner, absolute), "/")) {
+		if reachable(absolute, below(absolute, inner)) {
 			t.absorb = append(t.absorb, inner)
 			delete(roots, inner)
 		}
@@ -201,7 +202,7 @@ func planSync(paths []string, roots map[string]rootState) ([]*target, error) {
 		}
 		outer := owner(roots, absolute)
 		if outer != "" {
-			add(outer, strings.TrimPrefix(strings.TrimPrefix(absolute, outer), "/"))
+			add(outer, below(outer, absolute))
 		}
 		found := outer != ""
 		for _, root := range sorted { // a folder around roots means them all

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -65,10 +66,10 @@ func fromIngestion(reader *markdownReader, in wire.IngestionDocument, now time.T
 	}
 	doc.ID = id
 	if doc.Title == "" {
-		doc.Title = first(oneLine(firstLine(doc.Chunks[0].Text), 120), oneLine(doc.ID, longestTitle))
+		doc.Title = cmp.Or(oneLine(firstLine(doc.Chunks[0].Text), 120), oneLine(doc.ID, longestTitle))
 	}
 	kind := ingestionMetadata(in.Metadata, &doc)
-	doc.Type = first(kind, typeOf(doc.Link, doc.Source))
+	doc.Type = cmp.Or(kind, typeOf(doc.Link, doc.Source))
 	doc.Access = ingestionAccess(in.ExternalAccess, doc.Source)
 	return doc, nil
 }
@@ -99,7 +100,7 @@ func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *
 		body := strings.TrimLeft(text.String(), "\n")
 		chunks, outline := chunkBlocks(body, reader.parse(body), doc.Title, link)
 		for j := range chunks {
-			chunks[j].Link = first(chunks[j].Link, link)
+			chunks[j].Link = cmp.Or(chunks[j].Link, link)
 		}
 		for j := range outline {
 			outline[j].Chunk += len(doc.Chunks)

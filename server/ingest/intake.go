@@ -18,28 +18,26 @@ type intake struct {
 // finish notes the last part of the file.
 func (in *intake) finish(t *task, last part) {
 	in.read = true
-	in.base = fileState{
-		print: last.print, config: t.target.config(t.file), hash: last.hash, reason: last.reason,
-		ownDates: last.ownDates, lines: last.lines, encoding: last.encoding,
-	}
+	in.base = last.fileState
+	in.base.Config = t.target.config(t.file)
 }
 
 // state is what is to be remembered of the file, as far as it was written.
 func (in *intake) state() fileState {
 	state := in.base
-	state.documents, state.foreign = len(in.came), in.owned.count
-	state.lines.count += in.owned.count
+	state.Documents, state.Foreign = len(in.came), in.owned.Count
+	state.Lines.Count += in.owned.Count
 	if in.whole {
-		state.lines = badLines{}
+		state.Lines = badLines{}
 	} else {
-		reasons := append(state.lines.reasons[:len(state.lines.reasons):len(state.lines.reasons)], in.owned.reasons...)
-		state.lines.reasons = reasons[:min(len(reasons), mostRemembered)]
+		reasons := append(state.Lines.Reasons[:len(state.Lines.Reasons):len(state.Lines.Reasons)], in.owned.Reasons...)
+		state.Lines.Reasons = reasons[:min(len(reasons), mostRemembered)]
 	}
 	if in.left {
-		state.flag = flagLeft
+		state.Flag = flagLeft
 	}
-	if state.documents == 0 && state.reason == "" && state.foreign > 0 {
-		state.reason = in.owned.reasons[0]
+	if state.Documents == 0 && state.Reason == "" && state.Foreign > 0 {
+		state.Reason = in.owned.Reasons[0]
 	}
 	return state
 }

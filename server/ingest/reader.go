@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -49,15 +50,9 @@ type part struct {
 	last      bool
 
 	// Of the last part.
-	print   string
-	hash    string
-	reason  string // why the file is skipped
-	same    bool   // its content is what was stored
-	unknown bool   // it could not be read now: what is stored of it stays
-	// ownDates: none of its documents is dated by the file's time.
-	ownDates bool
-	lines    badLines
-	encoding string // see fileState
+	fileState
+	same    bool // its content is what was stored
+	unknown bool // it could not be read now: what is stored of it stays
 }
 
 // fileReader reads tasks. Each goroutine has its own.
@@ -74,23 +69,24 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	last := part{last: true}
 	defer func() {
 		if p := recover(); p != nil { // one document must not end the run
-			last = part{last: true, print: fingerprint(t.file.info), reason: fmt.Sprintf("reading it failed: %v", p)}
+			last = part{last: true}
+			last.Print, last.Reason = fingerprint(t.file.info), fmt.Sprintf("reading it failed: %v", p)
 		}
 		t.send(ctx, last)
 	}()
 	handle, err := t.target.open(t.file)
 	if err != nil {
-		last.reason, last.unknown = reasonOf(err), true
+		last.Reason, last.unknown = reasonOf(err), true
 		return
 	}
 	defer handle.Close()
 	info, err := handle.Stat()
 	if err != nil {
-		last.reason, last.unknown = reasonOf(err), true
+		last.Reason, last.unknown = reasonOf(err), true
 		return
 	}
 	if !info.Mode().IsRegular() {
-		last.print, last.reason = fingerprint(info), specialReason(info.Mode())
+		last.Print, last.Reason = fingerprint(info), specialReason(info.Mode())
 		return
 	}
 	t.file.info = info
@@ -99,8 +95,8 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	} else {
 		last = r.readWhole(t, handle)
 	}
-	if last.print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
-		last.print = "racy" // equal to no fingerprint: a write in the same tick of the clock would not show
+	if last.Print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
+		last.Print = "racy" // equal to no fingerprint: a write in the same tick of the clock would not show
 	}
 }
 
@@ -117,8 +113,8 @@ func (t *task) send(ctx context.Context, p part) bool {
 // comparable reports whether the same content would give the documents that are stored: it was read in the same way, and
 // they are not dated by a time that the file no longer has.
 func (t *task) comparable() bool {
-	return t.known.hash != "" && t.known.flag == "" && !t.target.refill && t.known.config == t.target.config(t.file) &&
-		(t.known.ownDates || sameTime(t.known.print, t.file.info))
+	return t.known.Hash != "" && t.known.Flag == "" && !t.target.refill && t.known.Config == t.target.config(t.file) &&
+		(t.known.OwnDates || sameTime(t.known.Print, t.file.info))
 }
 
 // datedByFile reports whether a document may have its date from its file.
@@ -130,27 +126,27 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 	last := part{last: true}
 	data, err := readAll(handle, t.file.info.Size())
 	if err != nil {
-		last.reason, last.unknown = reasonOf(err), true
+		last.Reason, last.unknown = reasonOf(err), true
 		return last
 	}
 	last.bytes = int64(len(data))
 	if len(data) > largestFile {
-		last.reason = errTooLarge.Error()
+		last.Reason = errTooLarge.Error()
 		return last
 	}
 	sum := sha256.Sum256(data)
-	last.hash = hex.EncodeToString(sum[:16])
-	if t.comparable() && last.hash == t.known.hash {
-		last.same, last.reason = true, t.known.reason
+	last.Hash = hex.EncodeToString(sum[:16])
+	if t.comparable() && last.Hash == t.known.Hash {
+		last.same, last.Reason = true, t.known.Reason
 		return last
 	}
 	doc, encoding, err := t.file.format.read(r, data, t.target.defaults(t.file))
 	if err != nil {
-		last.reason = oneLine(err.Error(), longestValue)
+		last.Reason = oneLine(err.Error(), longestValue)
 		return last
 	}
-	last.encoding = encoding
-	last.documents, last.ownDates = []index.Document{doc}, !t.datedByFile(&doc)
+	last.Encoding = encoding
+	last.documents, last.OwnDates = []index.Document{doc}, !t.datedByFile(&doc)
 	return last
 }
 
@@ -166,7 +162,7 @@ func readAll(in io.Reader, size int64) ([]byte, error) {
 func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeker) part {
 	last := part{last: true}
 	failed := func(err error) part {
-		last.reason, last.unknown = reasonOf(err), true
+		last.Reason, last.unknown = reasonOf(err), true
 		return last
 	}
 	sum := sha256.New()
@@ -175,8 +171,8 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		if err != nil {
 			return failed(err)
 		}
-		if last.hash = hashText(sum); last.hash == t.known.hash {
-			last.same, last.reason, last.bytes = true, t.known.reason, size
+		if last.Hash = hashText(sum); last.Hash == t.known.Hash {
+			last.same, last.Reason, last.bytes = true, t.known.Reason, size
 			return last
 		}
 		if _, err := handle.Seek(0, io.SeekStart); err != nil {
@@ -201,12 +197,12 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		}
 	}
 	last = collect.take()
-	last.last, last.hash, last.ownDates, last.lines = true, hashText(sum), !collect.datedByFile, collect.bad
-	last.encoding = decoder.encoding
+	last.last, last.Hash, last.OwnDates, last.Lines = true, hashText(sum), !collect.datedByFile, collect.bad
+	last.Encoding = decoder.encoding
 	if collect.total == 0 {
-		last.reason = errEmpty.Error()
-		if collect.bad.count > 0 {
-			last.reason = collect.bad.reasons[0]
+		last.Reason = errEmpty.Error()
+		if collect.bad.Count > 0 {
+			last.Reason = collect.bad.Reasons[0]
 		}
 	}
 	return last
@@ -248,7 +244,7 @@ func (c *lineCollector) line(number int, line []byte, err error) {
 	}
 	t := c.task.target
 	doc.Origin = originOf(c.task.file.path)
-	doc.Source = first(t.state.As, doc.Source)
+	doc.Source = cmp.Or(t.state.As, doc.Source)
 	doc.Sets = t.sets()
 	if len(t.state.Access) > 0 && slices.Equal(doc.Access, []string{AccessPublic}) {
 		doc.Access = t.state.Access
@@ -262,9 +258,9 @@ func (c *lineCollector) line(number int, line []byte, err error) {
 func (c *lineCollector) problem(number int, err error) {
 	reason := c.bad.add(number, oneLine(err.Error(), longestValue))
 	switch {
-	case c.bad.count > mostBadLines:
+	case c.bad.Count > mostBadLines:
 		return
-	case c.bad.count == mostBadLines:
+	case c.bad.Count == mostBadLines:
 		reason += "; further lines are not listed"
 	}
 	c.part.skipped = append(c.part.skipped, reason)
@@ -321,7 +317,7 @@ func (t *target) sets() []string {
 func (t *target) defaults(file foundFile) Defaults {
 	return Defaults{
 		ID:        fileID(file.path),
-		Source:    first(t.state.As, file.source, "file"),
+		Source:    cmp.Or(t.state.As, file.source, "file"),
 		Title:     titleFromName(path.Base(file.path)),
 		Path:      t.folders(file),
 		Link:      fileLink(file.path),

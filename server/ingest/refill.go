@@ -79,8 +79,8 @@ func lackingFiles(ctx context.Context, idx index.Index) (map[string]fileState, e
 		return nil, err
 	}
 	maps.DeleteFunc(files, func(file string, state fileState) bool {
-		lacking := state.flag == "" && state.documents+state.foreign > stored[originOf(file)]
-		return !lacking && state.flag != flagLeft
+		lacking := state.Flag == "" && state.Documents+state.Foreign > stored[originOf(file)]
+		return !lacking && state.Flag != flagLeft
 	})
 	return files, nil
 }
@@ -101,7 +101,7 @@ func (r *run) planRefill(ctx context.Context, file string, state fileState) (*pl
 		return nil, nil
 	}
 	t := &target{
-		path: root, state: r.roots[root], start: strings.TrimPrefix(strings.TrimPrefix(file, root), "/"), refill: true,
+		path: root, state: r.roots[root], start: below(root, file), refill: true,
 	}
 	w := &walker{root: t.path, own: r.own}
 	if err := w.walk(ctx, t.start); err != nil {

@@ -89,8 +89,8 @@ func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error
 		return nil
 	}
 	if request.Source != "" {
-		if known, near := lookupSource(request.Source); !known {
-			return absent{fmt.Sprintf("source %q; did you mean %q?", clip(request.Source, 64), near)}
+		if err := CheckSource(request.Source); err != nil {
+			return absent{err.Error()}
 		}
 	}
 	ids, err := r.snapshot.DocumentIDs(ctx, index.Selector{Source: request.Source, Set: request.Set})
@@ -129,7 +129,7 @@ func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) err
 // ref finds what a path or document id names.
 func (r *removal) ref(ctx context.Context, ref string) error {
 	if file, isFile := strings.CutPrefix(ref, "file:"); isFile {
-		if r.files[file].flag != flagRemoved && fileID(file) == ref && r.stored[originOf(file)] > 0 {
+		if r.files[file].Flag != flagRemoved && fileID(file) == ref && r.stored[originOf(file)] > 0 {
 			r.paths = append(r.paths, file)
 			return nil
 		}
@@ -160,7 +160,7 @@ func (r *removal) holds(path string) bool {
 		}
 	}
 	for file, state := range r.files {
-		if state.flag != flagRemoved && within(path, file) {
+		if state.Flag != flagRemoved && within(path, file) {
 			return true
 		}
 	}
@@ -239,7 +239,7 @@ func (r *removal) removePath(ctx context.Context, path string) error {
 		}
 		kept := ""
 		if owner(r.roots, file) != "" {
-			kept = fileState{flag: flagRemoved}.encode()
+			kept = encode(fileState{Flag: flagRemoved})
 		}
 		r.batcher.cursor(filePrefix+file, kept)
 		if err := r.batcher.finished(file, 0, false); err != nil {
@@ -311,11 +311,11 @@ func (r *removal) noteMissing(id, file string) {
 	}
 	r.batcher.cursor(gonePrefix+id, goneByHand)
 	if f, _ := formatOf(path.Base(file)); !f.lines {
-		state = fileState{flag: flagRemoved}
+		state = fileState{Flag: flagRemoved}
 	} else {
-		state.documents--
-		state.flag = flagLeft
+		state.Documents--
+		state.Flag = flagLeft
 	}
 	r.files[file] = state
-	r.batcher.cursor(filePrefix+file, state.encode())
+	r.batcher.cursor(filePrefix+file, encode(state))
 }

@@ -45,7 +45,7 @@ func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own [
 			}
 		}
 		targets = append(targets, &target{path: root, state: roots[root], again: true,
-			start: strings.TrimPrefix(strings.TrimPrefix(file, root), "/")})
+			start: below(root, file)})
 	}
 	return r.run(ctx, targets)
 }
@@ -70,7 +70,7 @@ func filesOf(damaged []index.Damage, known map[string]fileState) map[string][]st
 		}
 	}
 	for file, state := range known {
-		if kind, _ := formatOf(file); unknown && kind.lines && state.documents > 0 && files[file] == nil {
+		if kind, _ := formatOf(file); unknown && kind.lines && state.Documents > 0 && files[file] == nil {
 			files[file] = []string{}
 		}
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,7 +151,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 
 // prepare opens the root's folder and notes what the walk learned of it.
 func (t *target) prepare(w *walker) error {
-	t.state.Source = first(t.state.As, w.source, "file")
+	t.state.Source = cmp.Or(t.state.As, w.source, "file")
 	info, err := os.Stat(filepath.FromSlash(t.path))
 	if err == nil {
 		t.state.File = !info.IsDir()
@@ -189,7 +190,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 		seen[file.path] = true
 		state, wasKnown := known[file.path]
 		if p.target.again {
-			state.print, state.hash = "", ""
+			state.Print, state.Hash = "", ""
 		}
 		planned := plannedFile{file: file, known: state}
 		switch {
@@ -197,7 +198,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 			if wasKnown && file.info != nil { // it gave documents once, and cannot any more
 				p.vanished = append(p.vanished, file.path)
 			}
-		case !p.target.force && state.flag == flagRemoved:
+		case !p.target.force && state.Flag == flagRemoved:
 			continue
 		case p.unchanged(file, state):
 		default:
@@ -215,22 +216,22 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 }
 
 func (p *plan) unchanged(file foundFile, state fileState) bool {
-	if state.print != fingerprint(file.info) {
+	if state.Print != fingerprint(file.info) {
 		return false
 	}
-	switch state.flag {
+	switch state.Flag {
 	case flagIncomplete: // reading it again would bring back what was removed
 		return !p.target.force
 	case flagLeft:
-		return !p.target.force && state.config == p.target.config(file)
+		return !p.target.force && state.Config == p.target.config(file)
 	}
-	return state.flag == "" && state.config == p.target.config(file)
+	return state.Flag == "" && state.Config == p.target.config(file)
 }
 
 // vanish notes files that are not there any more, in a stable order.
 func (p *plan) vanish(files map[string]fileState) {
 	for path, state := range files {
-		if state.flag == "" && state.documents == 0 || state.flag == flagRemoved {
+		if state.Flag == "" && state.Documents == 0 || state.Flag == flagRemoved {
 			p.forget = append(p.forget, path)
 		} else {
 			p.vanished = append(p.vanished, path)
@@ -283,7 +284,7 @@ func (r *run) carryOut(ctx context.Context, p *plan) error {
 	}
 	if !t.refill {
 		// Known from the first batch on, so that a run that is broken off can be continued or removed.
-		b.cursor(rootPrefix+t.path, t.state.encode())
+		b.cursor(rootPrefix+t.path, encode(t.state))
 	}
 	storedBefore := b.stored()
 	for _, folder := range p.unread {
@@ -318,7 +319,7 @@ func (r *run) carryOut(ctx context.Context, p *plan) error {
 	}
 	if p.complete {
 		t.state.SyncedAt = stamp(r.now())
-		b.cursor(rootPrefix+t.path, t.state.encode())
+		b.cursor(rootPrefix+t.path, encode(t.state))
 	}
 	return b.flushIfFull()
 }
@@ -332,12 +333,12 @@ func (r *run) file(ctx context.Context, p *plannedFile) error {
 	case p.task != nil:
 		return r.task(ctx, p.task)
 	}
-	b.skipLines(p.file.path, p.known.lines.told())
-	if p.known.reason != "" {
-		b.skip(p.file.path, p.known.reason)
+	b.skipLines(p.file.path, p.known.Lines.told())
+	if p.known.Reason != "" {
+		b.skip(p.file.path, p.known.Reason)
 	}
-	b.done.Unchanged += p.known.documents
-	return b.finished(p.file.path, 0, p.known.documents > 0)
+	b.done.Unchanged += p.known.Documents
+	return b.finished(p.file.path, 0, p.known.Documents > 0)
 }
 
 // task writes what comes out of a file as it comes.
@@ -357,7 +358,7 @@ func (r *run) task(ctx context.Context, t *task) error {
 		}
 		b.skipLines(t.file.path, p.skipped)
 		if len(p.documents) > 0 && !p.last && len(in.came) == 0 {
-			b.cursor(filePrefix+t.file.path, fileState{flag: flagPartial, documents: 1}.encode())
+			b.cursor(filePrefix+t.file.path, encode(fileState{Flag: flagPartial, Documents: 1}))
 		}
 		if in.whole && p.last && len(p.documents) > 0 {
 			// The document of an ordinary file and its fingerprint must not be torn apart.
@@ -367,11 +368,11 @@ func (r *run) task(ctx context.Context, t *task) error {
 			return err
 		}
 		if p.last {
-			b.assume(t.file.path, p.encoding)
+			b.assume(t.file.path, p.Encoding)
 			if err := r.finish(ctx, t, p, in); err != nil {
 				return err
 			}
-			in.counted = len(in.came) > 0 || (p.same || p.unknown) && t.known.documents > 0
+			in.counted = len(in.came) > 0 || (p.same || p.unknown) && t.known.Documents > 0
 			return b.finished(t.file.path, p.bytes, in.counted)
 		}
 		if err := b.readOn(t.file.path, p.bytes); err != nil {
@@ -418,24 +419,24 @@ func nextPart(ctx context.Context, parts <-chan part) (part, bool, error) {
 func (r *run) finish(ctx context.Context, t *task, last part, in *intake) error {
 	b := r.batcher
 	if last.same {
-		b.skipLines(t.file.path, t.known.lines.told())
+		b.skipLines(t.file.path, t.known.Lines.told())
 	}
-	if last.reason != "" {
-		b.skip(t.file.path, last.reason)
+	if last.Reason != "" {
+		b.skip(t.file.path, last.Reason)
 	}
 	switch {
 	case last.unknown:
 		return nil
 	case last.same:
-		b.done.Unchanged += t.known.documents
+		b.done.Unchanged += t.known.Documents
 		state := t.known
-		state.print = last.print
-		b.cursor(filePrefix+t.file.path, state.encode())
+		state.Print = last.Print
+		b.cursor(filePrefix+t.file.path, encode(state))
 		return nil
 	case in.read && !in.left: // settled with its document
 		return nil
 	}
-	if t.file.format.lines || len(in.came) == 0 && t.known.documents > 0 {
+	if t.file.format.lines || len(in.came) == 0 && t.known.Documents > 0 {
 		if err := r.removeStale(ctx, t.file.path, in.came); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -44,10 +45,11 @@ type rootState struct {
 	damaged bool // the entry cannot be read
 }
 
-func (r rootState) encode() string {
-	data, err := json.Marshal(r)
+// encode writes a rootState or a fileState.
+func encode(state any) string {
+	data, err := json.Marshal(state)
 	if err != nil {
-		return "" // cannot be: there is nothing in it that JSON lacks
+		return "" // strings and numbers always encode
 	}
 	return string(data)
 }
@@ -75,23 +77,22 @@ const (
 
 // fileState is what is known of a file that was read.
 type fileState struct {
-	print     string // of its inode: size and times
-	config    string
-	hash      string // of its content
-	documents int
-	flag      string
-	reason    string // why it is skipped
-	// ownDates: no document of it is dated by the file's time, so that a new time changes nothing.
-	ownDates bool
-	lines    badLines
-	foreign  int    // documents that it holds and others own
-	encoding string // that its text was assumed to have; empty: UTF-8, or declared
+	Print     string   `json:"print,omitempty"` // of its inode: size and times
+	Config    string   `json:"config,omitempty"`
+	Hash      string   `json:"hash,omitempty"` // of its content
+	Documents int      `json:"documents,omitempty"`
+	Flag      string   `json:"flag,omitempty"`
+	Reason    string   `json:"reason,omitempty"`    // why it is skipped
+	OwnDates  bool     `json:"own_dates,omitempty"` // no document has its date from the file's time: a new time changes nothing
+	Lines     badLines `json:"lines,omitzero"`
+	Foreign   int      `json:"foreign,omitempty"`  // documents that it holds and others own
+	Encoding  string   `json:"encoding,omitempty"` // that its text was assumed to have; empty: UTF-8, or declared
 }
 
 // badLines are the lines of a JSONL file that gave no document.
 type badLines struct {
-	count   int
-	reasons []string // of the first of them, with their numbers
+	Count   int      `json:"count"`
+	Reasons []string `json:"reasons"` // of the first of them, with their numbers
 }
 
 // mostRemembered is how many reasons of lines are kept with a file.
@@ -100,100 +101,45 @@ const mostRemembered = 20
 // add notes one more line, and returns what to tell of it.
 func (l *badLines) add(number int, problem string) (reason string) {
 	reason = fmt.Sprintf("line %d: %s", number, problem)
-	if l.count++; len(l.reasons) < mostRemembered {
-		l.reasons = append(l.reasons, reason)
+	if l.Count++; len(l.Reasons) < mostRemembered {
+		l.Reasons = append(l.Reasons, reason)
 	}
 	return reason
 }
 
 // told are the reasons to tell of a file that is not read again.
 func (l *badLines) told() []string {
-	if further := l.count - len(l.reasons); further > 0 {
-		return append(slices.Clip(l.reasons), fmt.Sprintf("further lines: %d", further))
+	if further := l.Count - len(l.Reasons); further > 0 {
+		return append(slices.Clip(l.Reasons), fmt.Sprintf("further lines: %d", further))
 	}
-	return l.reasons
+	return l.Reasons
 }
 
-const stateVersion = "1"
-
-// The attributes of a state, in one field so that earlier programs can read the others.
-const (
-	withOwnDates = "own"
-	withForeign  = "foreign="
-	withEncoding = "encoding="
-)
-
-func (s fileState) attributes() string {
-	var attributes []string
-	if s.ownDates {
-		attributes = append(attributes, withOwnDates)
-	}
-	if s.foreign > 0 {
-		attributes = append(attributes, withForeign+strconv.Itoa(s.foreign))
-	}
-	if s.encoding != "" {
-		attributes = append(attributes, withEncoding+s.encoding)
-	}
-	return strings.Join(attributes, " ")
-}
-
-func (s *fileState) setAttributes(text string) {
-	for attribute := range strings.FieldsSeq(text) {
-		if attribute == withOwnDates {
-			s.ownDates = true
-		} else if count, ok := strings.CutPrefix(attribute, withForeign); ok {
-			s.foreign, _ = strconv.Atoi(count)
-		} else if encoding, ok := strings.CutPrefix(attribute, withEncoding); ok {
-			s.encoding = encoding
+// decodeFile reads a fileState; one that cannot be read is zero. Earlier versions separated the fields by tabs: those
+// that say whether the file changed and what was removed are read.
+func decodeFile(text string) (s fileState) {
+	if fields := strings.Split(text, "\t"); len(fields) > 6 {
+		documents, err := strconv.Atoi(fields[4])
+		if err != nil {
+			return fileState{}
 		}
+		return fileState{Print: fields[1], Config: fields[2], Hash: fields[3], Documents: documents, Flag: fields[5],
+			Reason: fields[6]}
 	}
-}
-
-func (s fileState) encode() string {
-	fields := []string{
-		stateVersion, s.print, s.config, s.hash, strconv.Itoa(s.documents), s.flag, s.reason, s.attributes(),
-		strconv.Itoa(s.lines.count),
+	if wire.Unmarshal([]byte(text), &s) != nil {
+		return fileState{}
 	}
-	fields = append(fields, s.lines.reasons...)
-	for i, field := range fields {
-		fields[i] = strings.NewReplacer("\t", " ", "\n", " ").Replace(field)
-	}
-	return strings.Join(fields, "\t")
-}
-
-// decodeFile reads what encode wrote, now or when there were fewer fields.
-func decodeFile(text string) (fileState, bool) {
-	const atFirst = 7
-	parts := strings.Split(text, "\t")
-	if len(parts) < atFirst || parts[0] != stateVersion {
-		return fileState{}, false
-	}
-	documents, err := strconv.Atoi(parts[4])
-	s := fileState{
-		print: parts[1], config: parts[2], hash: parts[3], documents: documents, flag: parts[5], reason: parts[6],
-	}
-	if len(parts) > 7 {
-		s.setAttributes(parts[7])
-	}
-	if len(parts) > 8 && err == nil {
-		s.lines.count, err = strconv.Atoi(parts[8])
-		s.lines.reasons = parts[9:]
-	}
-	return s, err == nil
+	return s
 }
 
 // fingerprint changes when a file does, as far as its inode can tell.
 func fingerprint(info fs.FileInfo) string {
 	inode, changed, _ := statIdentity(info)
-	parts := []int64{info.Size(), info.ModTime().UnixNano(), inode, changed}
-	text := make([]byte, 0, 64)
-	for i, n := range parts {
-		if i > 0 {
-			text = append(text, '.')
-		}
-		text = strconv.AppendInt(text, n, 36)
+	var parts []string
+	for _, n := range []int64{info.Size(), info.ModTime().UnixNano(), inode, changed} {
+		parts = append(parts, strconv.FormatInt(n, 36))
 	}
-	return string(text)
+	return strings.Join(parts, ".")
 }
 
 // sameTime reports whether a file has the time that it had when its fingerprint was taken.
@@ -230,7 +176,7 @@ func loadFiles(ctx context.Context, idx index.Index, path string) (map[string]fi
 	for key, value := range entries {
 		file := strings.TrimPrefix(key, filePrefix)
 		if within(path, file) {
-			files[file], _ = decodeFile(value)
+			files[file] = decodeFile(value)
 		}
 	}
 	return files, nil
@@ -242,6 +188,11 @@ func within(folder, path string) bool {
 		return true
 	}
 	return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// below is path as it is named from folder, which it lies in; "" if it is folder itself.
+func below(folder, path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, folder), "/")
 }
 
 // owner is the innermost root that path belongs to; "" for none.
@@ -276,13 +227,13 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		state := files[path]
-		if state.encoding != "" {
+		if state.Encoding != "" {
 			if status.AssumedFiles++; status.AssumedFiles <= wire.MaxStatusFiles {
-				status.Assumed = append(status.Assumed, wire.AssumedFile{Path: path, Encoding: state.encoding})
+				status.Assumed = append(status.Assumed, wire.AssumedFile{Path: path, Encoding: state.Encoding})
 			}
 		}
-		reasons := append([]string{state.reason}, state.lines.reasons...)
-		if reason := first(reasons...); reason != "" {
+		reasons := append([]string{state.Reason}, state.Lines.Reasons...)
+		if reason := cmp.Or(reasons...); reason != "" {
 			if status.SkippedFiles++; status.SkippedFiles <= wire.MaxStatusFiles {
 				status.Skipped = append(status.Skipped, wire.SkippedFile{Path: path, Reason: reason})
 			}
@@ -295,11 +246,11 @@ func countByRoot(roots map[string]rootState, files map[string]fileState) map[str
 	counts := map[string]int{}
 	owners := map[string]string{} // by folder: many files share one
 	for file, state := range files {
-		if state.documents == 0 {
+		if state.Documents == 0 {
 			continue
 		}
 		if _, isRoot := roots[file]; isRoot {
-			counts[file] += state.documents
+			counts[file] += state.Documents
 			continue
 		}
 		folder := file[:max(0, strings.LastIndexByte(file, '/'))]
@@ -308,7 +259,7 @@ func countByRoot(roots map[string]rootState, files map[string]fileState) map[str
 			root = owner(roots, folder+"/")
 			owners[folder] = root
 		}
-		counts[root] += state.documents
+		counts[root] += state.Documents
 	}
 	return counts
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -171,14 +172,15 @@ func TestDatesFollowTheFiles(t *testing.T) {
 	}
 }
 
-// TestStateOfEarlierLibraries reads bookkeeping from before it told whose the dates are.
+// TestStateOfEarlierLibraries reads bookkeeping in the form that earlier versions wrote.
 func TestStateOfEarlierLibraries(t *testing.T) {
 	l := newLibrary(t, map[string]string{"docs/a.md": "# A\n\ntext", "docs/b.md": "b"})
 	l.add(Options{}, "docs")
 	l.remove(wire.RemoveRequest{Refs: []string{l.path("docs/b.md")}})
 	for key, value := range l.idx.cursors {
 		if strings.HasPrefix(key, filePrefix) {
-			l.idx.cursors[key] = strings.Join(strings.Split(value, "\t")[:7], "\t")
+			s := decodeFile(value)
+			l.idx.cursors[key] = strings.Join([]string{"1", s.Print, s.Config, s.Hash, strconv.Itoa(s.Documents), s.Flag, s.Reason}, "\t")
 		}
 	}
 	l.counts(l.sync(), 0, 0, 0, 1)
@@ -408,7 +410,7 @@ func TestCrashesRepeatAndDoubleNothing(t *testing.T) {
 		if !errors.Is(err, crash) || len(l.idx.documents) != stored {
 			t.Fatalf("stop %d: %v, %d documents", stop, err, len(l.idx.documents))
 		}
-		if state, _ := decodeFile(l.idx.cursors[filePrefix+l.path("d/big.jsonl")]); state.print != "" {
+		if state := decodeFile(l.idx.cursors[filePrefix+l.path("d/big.jsonl")]); state.Print != "" {
 			t.Errorf("stop %d: the fingerprint is written before the end", stop)
 		}
 		for _, event := range l.events.all {
