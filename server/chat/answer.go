@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/llm"
 )
 
@@ -93,13 +94,13 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 			hand(piece)
 		}
 	}
-	_, err = model.Stream(ctx, llm.Request{Messages: messages, Purpose: purposeAnswer}, func(text string) error {
-		for text = strings.ToValidUTF8(text, ""); text != ""; {
+	_, err = model.Stream(ctx, llm.Request{Messages: messages, Purpose: purposeAnswer}, func(delta string) error {
+		for delta = strings.ToValidUTF8(delta, ""); delta != ""; {
 			if length > maxAnswer {
 				return errTooLong
 			}
-			part := firstBytes(text, atOnce)
-			text = text[len(part):]
+			part := text.Clip(delta, atOnce)
+			delta = delta[len(part):]
 			give(citer.Write(part))
 		}
 		return ctx.Err()
@@ -109,17 +110,6 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 		return fmt.Errorf("answer: %w", err)
 	}
 	return nil
-}
-
-// firstBytes is the beginning of a text, of about so many bytes and whole characters.
-func firstBytes(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most < len(text) && !utf8.RuneStart(text[most]) {
-		most++
-	}
-	return text[:most]
 }
 
 // Name finds a name for a conversation: the model's, or without one the first words of the question.
@@ -158,25 +148,23 @@ func FirstWords(question string) string {
 }
 
 // shortName makes the first line of a text a name.
-func shortName(text string) string {
+func shortName(s string) string {
 	const looked = 4 << 10 // bytes
-	text = firstBytes(strings.TrimSpace(firstBytes(text, 64*looked)), looked)
-	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
-	text, _, _ = strings.Cut(text, "\n")
-	text = strings.Map(func(r rune) rune {
+	s = text.Clip(strings.TrimSpace(text.Clip(s, 64*looked)), looked)
+	s, _, _ = strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "")), "\n")
+	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return ' '
 		}
 		return r
-	}, text)
-	text = strings.Trim(strings.Join(strings.Fields(text), " "), "\"'“”«»`*#. ")
-	runes := []rune(text)
-	if len(runes) <= maxName {
-		return text
+	}, s)
+	s = strings.Trim(text.OneLine(s), "\"'“”«»`*#. ")
+	if utf8.RuneCountInString(s) <= maxName {
+		return s
 	}
-	cut := string(runes[:maxName-1])
-	if space := strings.LastIndexByte(cut, ' '); space > maxName/2 {
-		cut = cut[:space]
+	short := text.Shorten(s, maxName-1)
+	if space := strings.LastIndexByte(short, ' '); space > maxName/2 {
+		return short[:space] + "…"
 	}
-	return cut + "…"
+	return short
 }

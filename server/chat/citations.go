@@ -3,6 +3,8 @@
 package chat
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -155,21 +157,18 @@ func (c *Citer) blank(last bool) bool {
 	if open {
 		return false
 	}
-	if length == 0 || !c.known(numbers) {
+	unknown := func(number int) bool { return !c.known(number) }
+	if length == 0 || slices.ContainsFunc(numbers, unknown) {
 		return c.passed(n)
 	}
 	c.held, c.previous = c.held[n:], ' '
 	return true
 }
 
-// known tells whether all of some numbers are sources.
-func (c *Citer) known(numbers []int) bool {
-	for _, n := range numbers {
-		if _, ok := c.sources[n]; !ok {
-			return false
-		}
-	}
-	return true
+// known reports whether a number is that of a source.
+func (c *Citer) known(number int) bool {
+	_, ok := c.sources[number]
+	return ok
 }
 
 // bracket rewrites a citation, if it is one.
@@ -181,7 +180,7 @@ func (c *Citer) bracket(last bool) bool {
 	if length == 0 {
 		return c.passed(1)
 	}
-	if !c.anyKnown(numbers) {
+	if !slices.ContainsFunc(numbers, c.known) {
 		return c.passed(length)
 	}
 	c.held, c.previous, c.inLine = c.held[length:], ']', true
@@ -203,23 +202,14 @@ func (c *Citer) bracket(last bool) bool {
 	return true
 }
 
-func (c *Citer) anyKnown(numbers []int) bool {
-	for _, n := range numbers {
-		if _, ok := c.sources[n]; ok {
-			return true
-		}
-	}
-	return false
-}
-
 // citation reads a citation at the beginning of a text: its numbers and its length, 0 if it is none. Open: the text
 // ends before that can be told.
 func citation(text string, last bool) (numbers []int, length int, open bool) {
-	double := strings.HasPrefix(text, "[[")
-	at := 1
-	if double {
-		at = 2
+	start := 1
+	if strings.HasPrefix(text, "[[") {
+		start = 2
 	}
+	at := start
 	for {
 		at += spaces(text[at:])
 		digits := len(text[at:]) - len(strings.TrimLeft(text[at:], "0123456789"))
@@ -244,15 +234,14 @@ func citation(text string, last bool) (numbers []int, length int, open bool) {
 		}
 		at++
 	}
-	for range map[bool]int{false: 1, true: 2}[double] {
-		if at == len(text) {
-			return nil, 0, !last
-		}
-		if text[at] != ']' {
-			return nil, 0, false
-		}
-		at++
+	closing := text[at:min(len(text), at+start)]
+	switch {
+	case !strings.HasPrefix("]]", closing):
+		return nil, 0, false
+	case len(closing) < start:
+		return nil, 0, !last
 	}
+	at += start
 	extra, open := linkTarget(text[at:], last)
 	if open {
 		return nil, 0, true
@@ -292,10 +281,7 @@ func target(link string) string {
 	for i := range len(link) {
 		switch ch := link[i]; {
 		case ch <= ' ' || ch == 0x7f || strings.IndexByte(`()<>[]\`+"`", ch) >= 0:
-			const hex = "0123456789ABCDEF"
-			b.WriteByte('%')
-			b.WriteByte(hex[ch>>4])
-			b.WriteByte(hex[ch&15])
+			fmt.Fprintf(&b, "%%%02X", ch)
 		default:
 			b.WriteByte(ch)
 		}

@@ -3,8 +3,12 @@ package llm
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"quarry/internal/guard"
 )
 
 const (
@@ -65,8 +69,8 @@ type Budget struct {
 	mutex    sync.Mutex
 	unstored map[account]int // tokens that the ledger did not take so far
 	failing  bool            // the ledger, since its last success
-	underWay int             // calls
-	ended    chan struct{}   // closed when no call is under way any more; nil before Close
+	calls    sync.WaitGroup
+	closed   bool
 }
 
 // NewBudget makes a budget of tokens per tenant and day; nil where there is no limit. The first of several errors of
@@ -102,9 +106,9 @@ func (b *Budget) begin(ctx context.Context, tenant string) error {
 		return nil
 	}
 	b.mutex.Lock()
-	closed := b.ended != nil
+	closed := b.closed
 	if !closed {
-		b.underWay++
+		b.calls.Add(1)
 	}
 	b.mutex.Unlock()
 	if closed {
@@ -112,19 +116,9 @@ func (b *Budget) begin(ctx context.Context, tenant string) error {
 	}
 	err := b.Check(ctx, tenant)
 	if err != nil {
-		b.leave()
+		b.calls.Done()
 	}
 	return err
-}
-
-// leave ends a call.
-func (b *Budget) leave() {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	b.underWay--
-	if b.underWay == 0 && b.ended != nil {
-		close(b.ended)
-	}
 }
 
 // end counts the tokens of a call.
@@ -132,14 +126,12 @@ func (b *Budget) end(ctx context.Context, tenant string, tokens int) {
 	if b == nil {
 		return
 	}
-	defer b.leave()
+	defer b.calls.Done()
 	if tokens == 0 {
 		return
 	}
 	now := b.now().UTC()
-	b.mutex.Lock()
-	b.unstored[account{tenant, now.Format(time.DateOnly)}] += tokens
-	b.mutex.Unlock()
+	b.keep(account{tenant, now.Format(time.DateOnly)}, tokens)
 	_, _ = b.store(ctx, tenant, now) // what is not stored is kept for the next time
 }
 
@@ -170,24 +162,31 @@ func (b *Budget) store(ctx context.Context, tenant string, now time.Time) (sum i
 func (b *Budget) kept() []account {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	accounts := make([]account, 0, len(b.unstored))
-	for a := range b.unstored {
-		accounts = append(accounts, a)
-	}
-	return accounts
+	return slices.Collect(maps.Keys(b.unstored))
+}
+
+// unkept removes and returns the tokens of an account that are not stored.
+func (b *Budget) unkept(a account) (tokens int) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	tokens = b.unstored[a]
+	delete(b.unstored, a)
+	return tokens
+}
+
+// keep adds tokens that are to be stored.
+func (b *Budget) keep(a account, tokens int) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.unstored[a] += tokens
 }
 
 // write gives the ledger what it does not have of an account, and takes it back if that fails.
 func (b *Budget) write(ctx context.Context, a account) (sum int, err error) {
-	b.mutex.Lock()
-	tokens := b.unstored[a]
-	delete(b.unstored, a)
-	b.mutex.Unlock()
+	tokens := b.unkept(a)
 	sum, err = b.ledger.AddTokens(ctx, a.tenant, a.day, tokens)
 	if err != nil && tokens > 0 {
-		b.mutex.Lock()
-		b.unstored[a] += tokens
-		b.mutex.Unlock()
+		b.keep(a, tokens)
 	}
 	return sum, err
 }
@@ -199,20 +198,12 @@ func (b *Budget) Close(ctx context.Context) {
 		return
 	}
 	b.mutex.Lock()
-	ended := b.ended
-	if ended == nil {
-		ended = make(chan struct{})
-		if b.ended = ended; b.underWay == 0 {
-			close(ended)
-		}
-	}
+	b.closed = true
 	b.mutex.Unlock()
-	timer := time.NewTimer(callsWait)
-	defer timer.Stop()
-	select {
-	case <-ended:
-	case <-timer.C:
-	}
+	_, _ = guard.Within(context.WithoutCancel(ctx), callsWait, func(context.Context) (struct{}, error) {
+		b.calls.Wait()
+		return struct{}{}, nil
+	})
 	ctx, cancel := context.WithTimeout(ctx, ledgerWait)
 	defer cancel()
 	for _, a := range b.kept() {
@@ -223,10 +214,7 @@ func (b *Budget) Close(ctx context.Context) {
 }
 
 func (b *Budget) postpone(a account) {
-	b.mutex.Lock()
-	tokens := b.unstored[a]
-	delete(b.unstored, a)
-	b.mutex.Unlock()
+	tokens := b.unkept(a)
 	if err := b.ledger.Postpone(a.tenant, a.day, tokens); err != nil {
 		b.report(fmt.Errorf("%d tokens of %s that tenant %s used are lost: %w", tokens, a.day, a.tenant, err))
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -119,15 +120,11 @@ func vectorsOf(data []openai.Embedding, texts int) (vectors [][]float32, problem
 	if len(data) != texts {
 		return nil, "it has another number of vectors than there were texts"
 	}
-	vectors = make([][]float32, texts)
-	ordered := numberless(data)
+	slices.SortStableFunc(data, func(a, b openai.Embedding) int { return cmp.Compare(a.Index, b.Index) })
+	numbered := data[texts-1].Index != 0 // some servers leave out which text a vector belongs to
 	for i, d := range data {
-		at := d.Index
-		if ordered {
-			at = i
-		}
 		switch n := len(d.Embedding); {
-		case at < 0 || at >= texts || vectors[at] != nil:
+		case d.Index != i && (numbered || d.Index != 0):
 			return nil, "its vectors are not numbered as the texts were"
 		case n == 0 || n > maxDimensions || n != len(data[0].Embedding):
 			return nil, "its vectors have no common number of dimensions"
@@ -136,19 +133,9 @@ func vectorsOf(data []openai.Embedding, texts int) (vectors [][]float32, problem
 		if unit == nil {
 			return nil, "a vector has no direction"
 		}
-		vectors[at] = unit
+		vectors = append(vectors, unit)
 	}
 	return vectors, ""
-}
-
-// numberless reports whether a server leaves out which text a vector belongs to.
-func numberless(data []openai.Embedding) bool {
-	for _, d := range data {
-		if d.Index != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // toUnit gives the vector of length 1 in the same direction; nil if there is none.

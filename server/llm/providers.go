@@ -1,11 +1,11 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
@@ -55,18 +55,16 @@ type Config struct {
 
 // Providers are the models that a server can ask. A nil *Providers has none. It is safe for concurrent use.
 type Providers struct {
-	chats        map[string]map[string]*chat // provider → model
-	first        map[string]string           // provider → the model that is taken where none is named
-	defaultNames [2]string                   // provider and model
-	embedder     *embedder
-	budget       int
+	chats    map[string]*chat // by "provider/model", by "provider", and the default by ""
+	embedder *embedder
+	budget   int
 }
 
 // New prepares the models of a configuration. It connects to nothing and reads no key. An error says which part of the
 // configuration cannot be used.
 func New(config Config) (*Providers, error) {
 	config = config.filledIn()
-	p := &Providers{chats: map[string]map[string]*chat{}, first: map[string]string{}, budget: config.Budget}
+	p := &Providers{chats: map[string]*chat{}, budget: config.Budget}
 	provider, model, _ := strings.Cut(config.Default, "/")
 	if _, exists := config.Providers[provider]; provider != "" && !exists {
 		return nil, fmt.Errorf("the default model %s: there is no provider %s", config.Default, provider)
@@ -76,26 +74,21 @@ func New(config Config) (*Providers, error) {
 			return nil, fmt.Errorf("provider %s has no base URL", name)
 		}
 		models := given.Models
-		if name == provider && model != "" && !slices.Contains(models, model) {
+		if name == provider && model != "" { // without a name of a model, the provider's is the default
 			models = append([]string{model}, models...)
 		}
 		at := newEndpoint(name, given.BaseURL, given.Key, maxReply, config)
-		p.chats[name] = map[string]*chat{}
 		for _, m := range models {
-			p.chats[name][m] = &chat{endpoint: at, model: m}
-		}
-		if len(models) > 0 {
-			p.first[name] = models[0]
+			if p.chats[name+"/"+m] == nil {
+				c := &chat{endpoint: at, model: m}
+				p.chats[name+"/"+m], p.chats[name] = c, cmp.Or(p.chats[name], c)
+			}
 		}
 	}
 	if provider != "" {
-		if model == "" {
-			model = p.first[provider]
-		}
-		if model == "" {
+		if p.chats[""] = p.chats[provider]; p.chats[""] == nil {
 			return nil, fmt.Errorf("the default model %s names no model, and the provider lists none", config.Default)
 		}
-		p.defaultNames = [2]string{provider, model}
 	}
 	if e := config.Embedding; e.BaseURL != "" {
 		if e.Model == "" {
@@ -108,18 +101,10 @@ func New(config Config) (*Providers, error) {
 }
 
 func (c Config) filledIn() Config {
-	if c.Timeout <= 0 {
-		c.Timeout = defaultTimeout
-	}
-	if c.StreamTimeout <= 0 {
-		c.StreamTimeout = defaultStreamTimeout
-	}
-	if c.Pause <= 0 {
-		c.Pause = defaultPause
-	}
-	if c.Concurrency <= 0 {
-		c.Concurrency = defaultConcurrency
-	}
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.StreamTimeout = cmp.Or(c.StreamTimeout, defaultStreamTimeout)
+	c.Pause = cmp.Or(c.Pause, defaultPause)
+	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
 	if c.Transport == nil {
 		c.Transport = newTransport(c.Concurrency, c.Roots)
 	}
@@ -129,23 +114,24 @@ func (c Config) filledIn() Config {
 // Chat finds a model. Without names it is the default, or ErrNone; a provider alone gives its first model. ErrUnknown
 // is the answer for a provider or model that is not configured: what is not listed cannot be asked.
 func (p *Providers) Chat(provider, model string) (Chat, error) {
-	switch {
-	case provider == "" && model == "":
-		if p.Default() == "" {
-			return nil, ErrNone
-		}
-		return p.chats[p.defaultNames[0]][p.defaultNames[1]], nil
-	case p == nil:
-		return nil, ErrUnknown
-	case model == "" && provider == p.defaultNames[0]:
-		model = p.defaultNames[1]
-	case model == "":
-		model = p.first[provider]
+	name := provider
+	if model != "" {
+		name += "/" + model
 	}
-	if found := p.chats[provider][model]; found != nil {
+	switch found := p.chat(name); {
+	case found != nil:
 		return found, nil
+	case name == "":
+		return nil, ErrNone
 	}
 	return nil, ErrUnknown
+}
+
+func (p *Providers) chat(name string) *chat {
+	if p == nil {
+		return nil
+	}
+	return p.chats[name]
 }
 
 // Embedder is the model that turns text into vectors, if there is one.
@@ -158,10 +144,10 @@ func (p *Providers) Embedder() (Embedder, bool) {
 
 // Default is the name of the default model, such as "local/llama3.1"; "" if there is none.
 func (p *Providers) Default() string {
-	if p == nil || p.defaultNames[0] == "" {
-		return ""
+	if found := p.chat(""); found != nil {
+		return found.Name()
 	}
-	return p.defaultNames[0] + "/" + p.defaultNames[1]
+	return ""
 }
 
 // DailyTokens is the configured budget of a tenant, in tokens per day; 0 is no limit.

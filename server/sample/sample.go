@@ -3,14 +3,11 @@
 package sample
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"embed"
 	"fmt"
 	"io/fs"
 	"path"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -117,24 +114,4 @@ func LoadDirectory(ctx context.Context, people *directory.Directory) error {
 		}
 	}
 	return nil
-}
-
-// Question is a question with the document that answers it.
-type Question struct{ Text, DocumentID string }
-
-// Questions lists what a newcomer may ask of the sample library.
-func Questions() ([]Question, error) {
-	text, err := library.ReadFile("library/questions.tsv")
-	if err != nil {
-		return nil, fmt.Errorf("read the sample's questions: %w", err)
-	}
-	var questions []Question
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		question, document, ok := strings.Cut(lines.Text(), "\t")
-		if !ok {
-			return nil, fmt.Errorf("read the sample's questions: no document in %q", lines.Text())
-		}
-		questions = append(questions, Question{question, document})
-	}
-	return questions, nil
 }

@@ -1,17 +1,16 @@
 package slack
 
 import (
-	"math"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/slack-go/slack"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // What is taken of one message.
@@ -108,24 +107,15 @@ func sameName(asked, name string) bool {
 	return len(words) > 0 && (slices.Equal(words, has) || len(words) == 1 && slices.Contains(has, words[0]))
 }
 
+func timestamps() *regexp.Regexp { return regexp.MustCompile(`^\d{1,10}\.\d{1,9}$`) }
+
 // timeOf reads the time that Slack names a message by: seconds, a dot, and a counter.
 func timeOf(ts string) (time.Time, bool) {
-	seconds, counter, found := strings.Cut(ts, ".")
-	digits := func(s string, most int) bool {
-		return s != "" && len(s) <= most && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
-	}
-	if !found || !digits(seconds, 11) || !digits(counter, 9) {
+	if !timestamps().MatchString(ts) {
 		return time.Time{}, false
 	}
-	at, err := strconv.ParseInt(seconds, 10, 64)
-	if err != nil {
-		return time.Time{}, false
-	}
-	fraction, err := strconv.ParseFloat("0."+counter, 64)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return time.Unix(at, int64(math.Round(fraction*1e9))).UTC(), true
+	since, err := time.ParseDuration(ts + "s")
+	return time.Unix(0, int64(since)).UTC(), err == nil
 }
 
 func linkOf(permalink string) *string {
@@ -155,7 +145,7 @@ func textOf(m slack.SearchMessage, known map[string]string) string {
 		parts = append(parts, markdown(a.Pretext, known), title, markdown(text, known))
 	}
 	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
-	return cut(strings.Join(parts, "\n\n"), maxText)
+	return text.Clip(strings.Join(parts, "\n\n"), maxText)
 }
 
 // blocksOf are the texts of the blocks of a message that has nothing else.

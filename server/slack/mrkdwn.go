@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"quarry/internal/text"
 )
 
 const (
@@ -16,9 +18,8 @@ const (
 // markdown translates the text of a message out of Slack's own marks, which look like Markdown and are not: *bold*,
 // ~struck~, <https://example.com|a link>, <@U1>, &lt;. Names are those of people by their number. It takes what a
 // message may hold and leaves out the rest.
-func markdown(text string, names map[string]string) string {
-	text = cut(visible(text), maxText)
-	parts := strings.Split(text, fence)
+func markdown(message string, names map[string]string) string {
+	parts := strings.Split(text.Clip(visible(message), maxText), fence)
 	var out strings.Builder
 	for i, part := range parts {
 		isCode := i%2 == 1 && i < len(parts)-1
@@ -263,21 +264,6 @@ func visible(text string) string {
 }
 
 // plain is a foreign text of one short line.
-func plain(text string) string {
-	text = strings.Join(strings.Fields(visible(cut(text, 4*maxName))), " ")
-	if runes := []rune(text); len(runes) > maxName {
-		text = string(runes[:maxName-1]) + "…"
-	}
-	return text
-}
-
-// cut bounds a text, at the end of a character.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
+func plain(s string) string {
+	return text.Shorten(text.OneLine(visible(text.Clip(s, 4*maxName))), maxName)
 }
