@@ -9,48 +9,47 @@ import (
 )
 
 // Config is the whole configuration with its defaults filled in. It is read once and not changed afterwards; the
-// methods that save write to the file only.
+// methods that save write to the file only. Fields with a mapstructure tag are keys of the file.
 type Config struct {
-	File   string // the configuration file, whether it exists or not
-	Loaded bool   // the file was there and was read
+	File   string `mapstructure:"-"` // the configuration file, whether it exists or not
+	Loaded bool   `mapstructure:"-"` // the file exists and was read
 
-	Active   string             // name of the profile that searches go to; "" if none was chosen
-	Profiles map[string]Profile // by name
+	Active   string             `mapstructure:"active"` // profile that searches go to; "" if none was chosen
+	Profiles map[string]Profile `mapstructure:"profiles"`
 
-	Instant bool // search as one types against a remote server too
-	Fast    bool // ask a remote server without expansion as well, and paint that first
-	Private bool // keep no history, no state, no copies of output, and no queries in the log of what is served
+	Instant bool `mapstructure:"instant"` // search while typing against a remote server too
+	Fast    bool `mapstructure:"fast"`    // first show what a remote server finds without expansion
+	Private bool `mapstructure:"private"` // keep no history, no state, no copies of output, and no queries in server logs
 
-	Theme string              // auto, dark, light, high-contrast, ansi16, mono, or the name of a user's theme
-	Keys  map[string][]string // action → keys
-	Rate  Rate                // limit of a served library; zero is none
+	Theme string              `mapstructure:"theme"` // one of Themes or the name of a user's theme
+	Keys  map[string][]string `mapstructure:"keys"`  // action → keys
+	Rate  Rate                `mapstructure:"rate"`  // limit of a served library; zero is none
 
-	LLM        LLM
-	Embeddings Embeddings
-	HTTP       HTTP
-	SSH        SSH
+	LLM        LLM        `mapstructure:"llm"`
+	Embeddings Embeddings `mapstructure:"embeddings"`
+	HTTP       HTTP       `mapstructure:"http"`
+	SSH        SSH        `mapstructure:"ssh"`
+	Index      Index      `mapstructure:"index"`
+	Directory  Directory  `mapstructure:"directory"`
 
-	IndexEngine  string // "embedded" or the URL of a distributed engine
-	DirectoryURL Secret // database of people and tokens; empty is the file beside the library
-
-	Warnings []Warning // what the caller should print on stderr
+	Warnings []Warning `mapstructure:"-"` // to be printed on stderr
 
 	exposed  bool // others than the owner may write the file: its commands are not run
-	sandbox  bool // the file was left alone on purpose
+	sandbox  bool // the file was not read, see Load
 	readOnly bool
 }
 
 // Profile names one place to search: a server, Slack, or a library on this machine.
 type Profile struct {
-	Name         string
-	Kind         string   // of server: KindSlack, or KindOnyx, which is meant by "" too
-	ServerURL    string   // http or https, without a trailing slash; "" for a library
-	APIPrefix    *string  // nil: the default "/api"
-	Token        Secret   // from the file
-	TokenCommand string   // command line that prints the token
-	Agent        Agent    // agent that searches go through
-	Library      string   // folder of a library, absolute; "" for a server
-	SearchAlso   []string // further profiles, or "local", to be searched in one go
+	Name         string   `mapstructure:"-"`
+	Kind         string   `mapstructure:"kind"`          // of server: KindSlack, or KindOnyx, which "" means too
+	ServerURL    string   `mapstructure:"server_url"`    // as ServerURL returns it; "" for a library
+	APIPrefix    *string  `mapstructure:"api_prefix"`    // nil: the default "/api"
+	Token        Secret   `mapstructure:"token"`         // from the file
+	TokenCommand string   `mapstructure:"token_command"` // command line that prints the token
+	Agent        Agent    `mapstructure:"agent"`         // agent that searches go through
+	Library      string   `mapstructure:"library"`       // folder of a library, absolute; "" for a server
+	SearchAlso   []string `mapstructure:"search_also"`   // further profiles, or "local", to search together with this one
 }
 
 // The kinds of server.
@@ -81,44 +80,56 @@ func (a Agent) String() string {
 
 // LLM says which models a library of this machine asks.
 type LLM struct {
-	Default   string // "provider" or "provider/model"
-	Budget    int    // tokens per tenant and day; 0 is no limit
-	Providers map[string]Provider
+	Default   string              `mapstructure:"default"` // "provider" or "provider/model"
+	Budget    int                 `mapstructure:"budget"`  // tokens per tenant and day; 0 is no limit
+	Providers map[string]Provider `mapstructure:"providers"`
 }
 
 // Provider is one OpenAI-compatible endpoint.
 type Provider struct {
-	BaseURL string
-	Models  []string
-	Key     Secret
+	BaseURL string   `mapstructure:"base_url"`
+	Models  []string `mapstructure:"models"`
+	Key     Secret   `mapstructure:"key"`
 }
 
 // Embeddings is the endpoint that turns text into vectors; empty without one.
 type Embeddings struct {
-	BaseURL string
-	Model   string
-	Key     Secret
+	BaseURL string `mapstructure:"base_url"`
+	Model   string `mapstructure:"model"`
+	Key     Secret `mapstructure:"key"`
 
-	QueryPrefix, DocumentPrefix string // what the model wants before each text; all is embedded anew for the latter
+	// The prefixes are put before each text. Changing the latter embeds all documents again.
+	QueryPrefix    string `mapstructure:"query_prefix"`
+	DocumentPrefix string `mapstructure:"document_prefix"`
 }
 
 // HTTP configures the served API.
 type HTTP struct {
-	Hosts   []string // accepted values of the Host header, beside loopback names on a loopback listener
-	Metrics string   // MetricsToken or MetricsOpen
+	Hosts   []string `mapstructure:"hosts"`   // accepted Host headers, beside loopback names on a loopback listener
+	Metrics string   `mapstructure:"metrics"` // MetricsToken or MetricsOpen
 }
 
 // Values of http.metrics.
 const (
-	MetricsToken = "token" // an administrator's token is asked
+	MetricsToken = "token" // requires an administrator's token
 	MetricsOpen  = "open"
 )
 
 // SSH configures the served explorer.
 type SSH struct {
-	AuthorizedKeys string // path of an authorized_keys file
-	Token          bool   // a token is accepted
-	Open           bool   // anyone may enter
+	AuthorizedKeys string `mapstructure:"authorized_keys"` // path of an authorized_keys file
+	Token          bool   `mapstructure:"token"`           // tokens are accepted
+	Open           bool   `mapstructure:"open"`            // visitors need neither key nor token
+}
+
+// Index configures where a library is indexed.
+type Index struct {
+	Engine string `mapstructure:"engine"` // EngineEmbedded or the URL of a distributed engine
+}
+
+// Directory configures where people and tokens are stored.
+type Directory struct {
+	URL Secret `mapstructure:"url"` // of a database; empty: a file beside the library
 }
 
 // Rate is a number of requests per period. The zero value is no limit.

@@ -36,7 +36,7 @@ func write(t *testing.T, text string) Paths {
 
 func load(t *testing.T, text string, pairs ...string) *Config {
 	t.Helper()
-	c, err := Load(write(t, text), env(pairs...), nil)
+	c, err := Load(write(t, text), env(pairs...))
 	if err != nil {
 		t.Fatalf("Load: %v", err)
 	}

@@ -6,19 +6,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
+	"unicode"
 
-	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
-	"go.yaml.in/yaml/v3"
 )
 
-// Load reads the configuration: the defaults, over them the file, the environment (QUARRY_THEME and so on), and the
-// flags of this run that are set (those of instant, fast, private, theme and rate that exist in flags, which may be
-// nil). A missing file is no error. Everything is checked; the first mistake is an *Error.
+// Load reads the configuration: the defaults, over them the file, and over that the environment (QUARRY_THEME and so
+// on). A missing file is no error. All values are checked; the first mistake is an *Error.
 //
 // In a sandbox, that is when QUARRY_READONLY is set and the environment names where to search, the file is not opened.
-func Load(paths Paths, env Env, flags *pflag.FlagSet) (*Config, error) {
+func Load(paths Paths, env Env) (*Config, error) {
 	c := &Config{File: paths.ConfigFile, readOnly: ReadOnly(env)}
 	c.sandbox = c.readOnly && ReadEnvironment(env).NamesTarget()
 	t := &tree{file: c.File}
@@ -39,13 +39,13 @@ func Load(paths Paths, env Env, flags *pflag.FlagSet) (*Config, error) {
 		}
 	}
 	l := newLoader(c, t, homeOf(env))
-	if err := l.load(env, flags); err != nil {
+	if err := l.load(env); err != nil {
 		return nil, err
 	}
 	c.exposed = facts.othersWrite
-	if facts.othersRead && c.holdsSecret(t) {
+	if facts.othersRead && l.secretInFile {
 		c.Warnings = append(c.Warnings, Warning{
-			Text:   fmt.Sprintf("%s holds a token and others can read it (mode %04o)", c.File, facts.mode.Perm()),
+			Text:   fmt.Sprintf("%s contains a token and others can read it (mode %04o)", c.File, facts.mode.Perm()),
 			Remedy: "chmod 600 " + ShellQuote(c.File)})
 	}
 	return c, nil
@@ -99,158 +99,84 @@ func unwrapPath(err error) error {
 	return err
 }
 
-// place is where a setting was given.
-type place struct {
-	line     int
-	variable string
-	flag     string
-}
-
+// loader sets the values of a configuration and checks them.
 type loader struct {
-	config *Config
-	tree   *tree
-	home   string
-	v      *viper.Viper
-	places map[string]place
+	config       *Config
+	tree         *tree
+	home         string
+	variables    map[string]string // key → the environment variable that sets it
+	secretInFile bool
 }
 
 func newLoader(c *Config, t *tree, home string) *loader {
-	return &loader{config: c, tree: t, home: home, v: viper.New(), places: map[string]place{}}
+	return &loader{config: c, tree: t, home: home, variables: map[string]string{}}
 }
 
-func (l *loader) load(env Env, flags *pflag.FlagSet) error {
-	l.v.SetDefault("theme", "auto")
-	l.v.SetDefault("http.metrics", MetricsToken)
-	l.v.SetDefault("index.engine", EngineEmbedded)
-	if l.tree.root != nil {
-		if err := l.readTree(); err != nil {
-			return err
-		}
-	}
-	if err := l.readEnvironment(env); err != nil {
+func (l *loader) load(env Env) error {
+	values := l.tree.values()
+	if err := l.decode(values); err != nil {
 		return err
 	}
-	if err := l.bindFlags(flags); err != nil {
+	l.secretInFile = l.config.hasSecret()
+	if err := l.decodeLayers(values, env); err != nil {
 		return err
 	}
-	if err := l.fill(); err != nil {
-		return err
-	}
-	return l.checkReferences()
+	return l.check()
 }
 
-// readTree gives viper the settings of the file. Profiles, keys and providers are read here and not by viper, which
-// would fold the case of their names and split them at dots.
-func (l *loader) readTree() error {
-	file := map[string]any{}
-	known := map[string]setting{}
-	for _, s := range settings() {
-		known[s.key] = s
+// decodeLayers lets viper decide between default, file and environment for the keys that all of them have. The others,
+// whose names viper would fold and split at dots, keep the values of the file. The environment is handed to viper
+// because viper itself reads the process's own only.
+func (l *loader) decodeLayers(file map[string]any, env Env) error {
+	v := viper.New()
+	v.SetDefault("theme", "auto")
+	v.SetDefault("http.metrics", MetricsToken)
+	v.SetDefault("index.engine", EngineEmbedded)
+	delete(file, "profiles")
+	delete(file, "keys")
+	if llm, ok := file["llm"].(map[string]any); ok {
+		delete(llm, "providers")
 	}
-	store := func(key string, node *yaml.Node) error {
-		value, err := l.tree.value(node, known[key])
-		if err != nil {
-			return err
-		}
-		l.places[key] = place{line: node.Line}
-		put(file, key, value)
-		return nil
+	if err := v.MergeConfigMap(file); err != nil {
+		return fmt.Errorf("merge the configuration: %w", err)
 	}
-	err := l.tree.fields(l.tree.root, "", topKeys(), func(key string, node *yaml.Node) error {
-		switch key {
-		case "active":
-			name, err := l.tree.scalar(node, key)
-			l.config.Active, l.places[key] = name, place{line: node.Line}
-			return err
-		case "profiles":
-			return l.readProfiles(node)
-		case "keys":
-			return l.readKeys(node)
-		}
-		if _, single := known[key]; single {
-			return store(key, node)
-		}
-		return l.tree.fields(node, key, sectionKeys(key), func(inner string, node *yaml.Node) error {
-			if key == "llm" && inner == "providers" {
-				return l.readProviders(node)
-			}
-			return store(key+"."+inner, node)
-		})
-	})
-	if err != nil {
-		return err
-	}
-	return l.v.MergeConfigMap(file)
-}
-
-// readEnvironment lays the variables over the file. They are handed to viper instead of bound, because viper reads the
-// process's own environment only.
-func (l *loader) readEnvironment(env Env) error {
-	values := map[string]any{}
-	for _, s := range settings() {
-		text := strings.TrimSpace(env.Get(s.variable()))
-		if text == "" {
+	for _, k := range environmentKeys() {
+		variable := "QUARRY_" + strings.ToUpper(strings.ReplaceAll(k.path, ".", "_"))
+		text := env.Get(variable)
+		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		if s.kind == exactValue {
-			text = env.Get(s.variable())
+		l.variables[k.path] = variable
+		switch {
+		case k.value == reflect.TypeFor[[]string]():
+			v.Set(k.path, strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }))
+		case strings.HasSuffix(k.path, "_prefix"): // whose spaces count
+			v.Set(k.path, text)
+		default:
+			v.Set(k.path, strings.TrimSpace(text))
 		}
-		value, err := fromText(text, s.kind)
-		l.places[s.key] = place{variable: s.variable()}
-		if err != nil {
-			return l.invalid(s.key, err)
-		}
-		put(values, s.key, value)
 	}
-	return l.v.MergeConfigMap(values)
+	return l.decode(v.AllSettings())
 }
 
-func (l *loader) bindFlags(flags *pflag.FlagSet) error {
-	if flags == nil {
-		return nil
+// hasSecret reports whether any key holds a secret.
+func (c *Config) hasSecret() bool {
+	secrets := []Secret{c.Embeddings.Key, c.Directory.URL}
+	for _, p := range c.Profiles {
+		secrets = append(secrets, p.Token)
 	}
-	for _, s := range settings() {
-		if s.flag == "" {
-			continue
-		}
-		flag := flags.Lookup(s.flag)
-		if flag == nil {
-			continue
-		}
-		if err := l.v.BindPFlag(s.key, flag); err != nil {
-			return fmt.Errorf("bind --%s: %w", s.flag, err)
-		}
-		if flag.Changed {
-			l.places[s.key] = place{flag: s.flag}
-		}
+	for _, p := range c.LLM.Providers {
+		secrets = append(secrets, p.Key)
 	}
-	return nil
+	return slices.ContainsFunc(secrets, func(s Secret) bool { return !s.IsZero() })
 }
 
-func put(into map[string]any, key string, value any) {
-	section, rest, nested := strings.Cut(key, ".")
-	if !nested {
-		into[key] = value
-		return
+// invalid reports a bad value where it was given.
+func (l *loader) invalid(path string, err error) *Error {
+	if variable := l.variables[path]; variable != "" {
+		return &Error{Key: variable, Problem: err.Error(), Fix: "correct or unset the environment variable " + variable}
 	}
-	inner, ok := into[section].(map[string]any)
-	if !ok {
-		inner = map[string]any{}
-		into[section] = inner
-	}
-	inner[rest] = value
-}
-
-// invalid reports a bad value at the place where it was given.
-func (l *loader) invalid(key string, err error) error {
-	at := l.places[key]
-	switch {
-	case at.flag != "":
-		return &Error{Key: "--" + at.flag, Problem: err.Error(), Fix: "correct --" + at.flag, exit: exitUsage}
-	case at.variable != "":
-		return &Error{Key: at.variable, Problem: err.Error(), Fix: "correct or unset the environment variable " + at.variable}
-	}
-	return &Error{File: l.tree.file, Line: at.line, Key: key, Problem: err.Error(), Fix: "correct " + key}
+	return &Error{File: l.tree.file, Line: l.tree.lines[path], Key: clip(path), Problem: err.Error(), Fix: "correct " + clip(path)}
 }
 
 // configDir is the folder that relative paths of the file start at.

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/spf13/pflag"
 )
 
 const everything = `# my configuration
@@ -58,7 +56,7 @@ directory: {url: "postgres://user:pw@db/quarry"}
 
 func TestEveryKeyIsRead(t *testing.T) {
 	paths := write(t, everything)
-	c, err := Load(paths, env("HOME", "/home/ada"), nil)
+	c, err := Load(paths, env("HOME", "/home/ada"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,9 +81,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 		}},
 		Embeddings: Embeddings{BaseURL: "http://localhost:11434/v1", Model: "nomic", Key: NewSecret("e-key"),
 			QueryPrefix: "search_query: ", DocumentPrefix: "search_document: "},
-		HTTP:        HTTP{Hosts: []string{"search.acme.com", "search.acme.com:8443"}, Metrics: MetricsOpen},
-		SSH:         SSH{AuthorizedKeys: "/home/ada/keys", Token: true},
-		IndexEngine: EngineEmbedded, DirectoryURL: NewSecret("postgres://user:pw@db/quarry"),
+		HTTP:  HTTP{Hosts: []string{"search.acme.com", "search.acme.com:8443"}, Metrics: MetricsOpen},
+		SSH:   SSH{AuthorizedKeys: "/home/ada/keys", Token: true},
+		Index: Index{Engine: EngineEmbedded}, Directory: Directory{URL: NewSecret("postgres://user:pw@db/quarry")},
 	}
 	c.Warnings = nil
 	if !reflect.DeepEqual(c, want) {
@@ -101,16 +99,16 @@ func TestMissingAndEmptyFilesAreDefaults(t *testing.T) {
 	for name, paths := range map[string]Paths{
 		"missing": missing, "empty": write(t, ""), "comments": write(t, "# nothing yet\n"), "null": write(t, "---\n~\n"),
 	} {
-		c, err := Load(paths, env(), nil)
+		c, err := Load(paths, env())
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if c.Theme != "auto" || c.HTTP.Metrics != MetricsToken || c.IndexEngine != EngineEmbedded || c.Active != "" ||
+		if c.Theme != "auto" || c.HTTP.Metrics != MetricsToken || c.Index.Engine != EngineEmbedded || c.Active != "" ||
 			c.Instant || len(c.Warnings) > 0 || c.Loaded == (name == "missing") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	c, err := Load(missing, env("QUARRY_CONFIG", missing.ConfigFile), nil)
+	c, err := Load(missing, env("QUARRY_CONFIG", missing.ConfigFile))
 	if err != nil || len(c.Warnings) != 1 {
 		t.Errorf("a file that was asked for and is not there: %v, %+v", err, c)
 	}
@@ -190,12 +188,15 @@ func TestMistakesNameKeyFileAndRemedy(t *testing.T) {
 		{"not utf-8", "theme: \xff\xfe", []string{"UTF-8"}},
 		{"huge", "theme: dark #" + strings.Repeat("x", maxFile), []string{"larger"}},
 		{"deep", "keys: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), []string{"deeply"}},
+		{"first of several", "rate: 1/s\ninstant: maybe\nprofiles: {a: b}\nthem: dark\nhttp: open", []string{":2:", "instant"}},
+		{"unknown without a value", "them:", []string{"them", "nearest is theme"}},
+		{"long key", strings.Repeat("x", 101) + ": 1", []string{"too long"}},
 		{"complex key", "? [a]\n: b", []string{"plain word"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			paths := write(t, test.text)
-			_, err := Load(paths, env(), nil)
+			_, err := Load(paths, env())
 			wantError(t, err, 3, append(test.words, paths.ConfigFile)...)
 			if strings.Contains(err.Error()+err.(*Error).Remedy(), "hunter2") {
 				t.Errorf("the error shows a secret: %v", err)
@@ -204,16 +205,23 @@ func TestMistakesNameKeyFileAndRemedy(t *testing.T) {
 	}
 }
 
+func TestNamesWithoutAValueAreIgnored(t *testing.T) {
+	c := load(t, "profiles:\n  work:\n  local: {}\nkeys: {quit: }\nllm: {providers: {a: }}\ntheme:\n")
+	if len(c.Profiles) != 1 || len(c.Keys) != 0 || len(c.LLM.Providers) != 0 || c.Theme != "auto" {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestAliasBombIsRefusedQuickly(t *testing.T) {
 	bomb := "a0: &a0 [x,x,x,x,x,x,x,x,x]\n"
 	for i := 1; i < 20; i++ {
 		bomb += strings.NewReplacer("N", string(rune('a'+i)), "P", string(rune('a'+i-1))).Replace("N0: &N0 [*P0,*P0,*P0,*P0]\n")
 	}
-	_, err := Load(write(t, bomb), env(), nil)
+	_, err := Load(write(t, bomb), env())
 	wantError(t, err, 3, "anchors")
 }
 
-func TestEnvironmentAndFlagsLieOverTheFile(t *testing.T) {
+func TestEnvironmentOverridesTheFile(t *testing.T) {
 	const text = "theme: dark\ninstant: on\nrate: 1/s\nhttp: {hosts: [a], metrics: open}\n"
 	c := load(t, text, "QUARRY_THEME", "light", "QUARRY_INSTANT", "off", "QUARRY_HTTP_HOSTS", "b, c.d", "QUARRY_FAST", "")
 	if c.Theme != "light" || c.Instant || c.Fast || !reflect.DeepEqual(c.HTTP.Hosts, []string{"b", "c.d"}) ||
@@ -221,32 +229,15 @@ func TestEnvironmentAndFlagsLieOverTheFile(t *testing.T) {
 		t.Errorf("environment over file: %+v", c)
 	}
 
-	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	flags.String("theme", "flag-default", "")
-	flags.Bool("private", false, "")
-	flags.String("rate", "", "")
-	if err := flags.Parse([]string{"--theme=mono", "--private"}); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Load(write(t, text), env("QUARRY_THEME", "light"), flags)
-	if err != nil || c.Theme != "mono" || !c.Private || c.Rate != (Rate{1, time.Second}) {
-		t.Errorf("flags over environment: %v, %+v", err, c)
-	}
-
-	_, err = Load(write(t, text), env("QUARRY_THEME", "lihgt"), nil)
+	_, err := Load(write(t, text), env("QUARRY_THEME", "lihgt"))
 	wantError(t, err, 3, "QUARRY_THEME", "light")
-	_, err = Load(write(t, text), env("QUARRY_INSTANT", "perhaps"), nil)
+	_, err = Load(write(t, text), env("QUARRY_INSTANT", "perhaps"))
 	wantError(t, err, 3, "QUARRY_INSTANT")
-	if err := flags.Parse([]string{"--rate=x"}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = Load(write(t, text), env(), flags)
-	wantError(t, err, 2, "--rate")
 }
 
 func TestUserThemes(t *testing.T) {
 	paths := write(t, "theme: solar")
-	_, err := Load(paths, env(), nil)
+	_, err := Load(paths, env())
 	wantError(t, err, 3, "solar")
 	themes := filepath.Join(filepath.Dir(paths.ConfigFile), "themes")
 	if err := os.Mkdir(themes, 0o700); err != nil {
@@ -255,21 +246,21 @@ func TestUserThemes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(themes, "solar.toml"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := Load(paths, env(), nil); err != nil || c.Theme != "solar" {
+	if c, err := Load(paths, env()); err != nil || c.Theme != "solar" {
 		t.Errorf("%v, %+v", err, c)
 	}
 }
 
 func TestWhatIsNoRegularFile(t *testing.T) {
 	folder := t.TempDir()
-	_, err := Load(Paths{ConfigFile: folder}, env(), nil)
+	_, err := Load(Paths{ConfigFile: folder}, env())
 	wantError(t, err, 3, folder, "regular")
 	// A file where a folder should be: what lies below it does not exist.
 	file := filepath.Join(folder, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(Paths{ConfigFile: filepath.Join(file, "config.yaml")}, env(), nil); err != nil {
+	if _, err := Load(Paths{ConfigFile: filepath.Join(file, "config.yaml")}, env()); err != nil {
 		t.Errorf("below a file: %v", err)
 	}
 }
@@ -298,7 +289,7 @@ func TestReadableByOthersIsAWarning(t *testing.T) {
 			if err := os.Chmod(paths.ConfigFile, test.mode); err != nil {
 				t.Fatal(err)
 			}
-			c, err := Load(paths, env(), nil)
+			c, err := Load(paths, env())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -314,14 +305,14 @@ func TestReadableByOthersIsAWarning(t *testing.T) {
 
 func TestSandboxReadsNoFile(t *testing.T) {
 	paths := write(t, "this: is [broken")
-	c, err := Load(paths, env("QUARRY_READONLY", "1", "ONYX_PAT", "x", "QUARRY_THEME", "mono"), nil)
+	c, err := Load(paths, env("QUARRY_READONLY", "1", "ONYX_PAT", "x", "QUARRY_THEME", "mono"))
 	if err != nil || !c.Sandbox() || c.Theme != "mono" || c.Loaded {
 		t.Errorf("%v, %+v", err, c)
 	}
-	if _, err := Load(paths, env("QUARRY_READONLY", "1"), nil); err == nil {
+	if _, err := Load(paths, env("QUARRY_READONLY", "1")); err == nil {
 		t.Error("without a target in the environment the file is read")
 	}
-	if _, err := Load(paths, env("ONYX_PAT", "x"), nil); err == nil {
+	if _, err := Load(paths, env("ONYX_PAT", "x")); err == nil {
 		t.Error("without QUARRY_READONLY the file is read")
 	}
 }
@@ -349,7 +340,7 @@ func TestActiveProfile(t *testing.T) {
 
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{everything, "", "a: *b", "? :", "theme: !!binary aGk=", "- - - a", "a: &a {<<: *a}",
-		"\ufefftheme: dark", "profiles: {a: ", "%YAML 9.9\n---\nx", "keys: {\"\\u0000\": \"\\x1b\"}", "rate: !!int 3\n...\n"} {
+		"\ufefftheme: dark", "profiles: {a: ", "%YAML 9.9\n---\nx", "keys: {\"\\u0000\": \"\\x1b\"}", "rate: !!int 3\n...\n", "http: {metrics}"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 
 	"go.yaml.in/yaml/v3"
@@ -209,15 +210,19 @@ func (c *Config) verify(data []byte) (*tree, error) {
 		return nil, err
 	}
 	l := newLoader(&Config{File: c.File}, t, homeOf(os.LookupEnv))
-	return t, l.load(nil, nil)
+	return t, l.load(nil)
 }
 
 // fill writes the keys of a profile. What the request leaves out stays as it is in the file, unless the profile moves
 // to another server: then nothing of the old one is kept, its secret least of all.
 func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	p := request.Profile
+	var keys []string
+	for _, k := range keysOf(reflect.TypeFor[Profile](), "") {
+		keys = append(keys, k.path)
+	}
 	if !sameServer(child(entry, "server_url"), p.ServerURL) || !sameKind(child(entry, "kind"), p.Kind) {
-		for _, key := range profileKeys() {
+		for _, key := range keys {
 			if key != "server_url" {
 				remove(entry, key)
 			}
@@ -232,7 +237,7 @@ func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	if token == TokenInFile {
 		given["token"] = request.Typed.Reveal()
 	}
-	for _, key := range profileKeys() {
+	for _, key := range keys {
 		switch {
 		case key == "api_prefix" && p.APIPrefix != nil:
 			set(entry, key, *p.APIPrefix)

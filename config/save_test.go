@@ -26,7 +26,7 @@ theme: dark # easier at night
 
 func loadFrom(t *testing.T, paths Paths, pairs ...string) *Config {
 	t.Helper()
-	c, err := Load(paths, env(pairs...), nil)
+	c, err := Load(paths, env(pairs...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,7 @@ func TestTokenCommandOfAFileThatOthersWrite(t *testing.T) {
 	const text = "profiles: {work: {server_url: 'https://a', token_command: echo tok}}"
 	token := func(t *testing.T, paths Paths) (string, error) {
 		t.Helper()
-		c, err := Load(paths, env(), nil)
+		c, err := Load(paths, env())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,12 +11,15 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"quarry/internal/text"
 )
 
 const (
 	maxFile  = 1 << 20 // bytes
 	maxDepth = 12      // of nested maps and lists; the keys need five
 	maxNodes = 50_000
+	maxKey   = 100 // bytes
 )
 
 // tree is a YAML file before its values are understood.
@@ -24,6 +27,41 @@ type tree struct {
 	file     string
 	document yaml.Node  // as read, comments included
 	root     *yaml.Node // its mapping; nil in an empty file
+	lines    map[string]int
+}
+
+// values returns the file as maps, lists and texts, and keeps the line of each key. Numbers are texts too: a token or a
+// name may look like one. A name without a value is left out.
+func (t *tree) values() map[string]any {
+	t.lines = map[string]int{}
+	if t.root == nil {
+		return map[string]any{}
+	}
+	return t.valuesOf(t.root, "").(map[string]any)
+}
+
+func (t *tree) valuesOf(node *yaml.Node, path string) any {
+	switch {
+	case isNull(node):
+		return nil
+	case node.Kind == yaml.MappingNode:
+		values := map[string]any{}
+		for i := 0; i < len(node.Content); i += 2 {
+			name := joinKey(path, node.Content[i].Value)
+			t.lines[name] = node.Content[i].Line
+			if !hasNames(path) || !isNull(node.Content[i+1]) {
+				values[node.Content[i].Value] = t.valuesOf(node.Content[i+1], name)
+			}
+		}
+		return values
+	case node.Kind == yaml.SequenceNode:
+		list := []any{}
+		for _, item := range node.Content {
+			list = append(list, t.valuesOf(item, path))
+		}
+		return list
+	}
+	return node.Value
 }
 
 // parseTree reads YAML that may be anything. Aliases are refused, so that no text grows beyond its size.
@@ -77,6 +115,9 @@ func (t *tree) check(node *yaml.Node, depth int, budget *int) error {
 		}
 	}
 	for _, child := range node.Content {
+		if node.Style&yaml.FlowStyle != 0 && isNull(child) {
+			child.Value = "null" // the encoder writes an empty one as '', which is a text
+		}
 		if err := t.check(child, depth+1, budget); err != nil {
 			return err
 		}
@@ -90,6 +131,9 @@ func (t *tree) checkKeys(mapping *yaml.Node) error {
 		key := mapping.Content[i]
 		if key.Kind != yaml.ScalarNode {
 			return &Error{File: t.file, Line: key.Line, Problem: "a key must be a plain word", Fix: "rename the key"}
+		}
+		if len(key.Value) > maxKey {
+			return &Error{File: t.file, Line: key.Line, Key: clip(key.Value), Problem: "the key is too long", Fix: "rename the key"}
 		}
 		if first, twice := seen[key.Value]; twice {
 			return &Error{File: t.file, Line: key.Line, Key: clip(key.Value),
@@ -107,13 +151,13 @@ func (t *tree) broken(problem string, cause error) *Error {
 	if cause == nil {
 		return e
 	}
-	text := strings.TrimPrefix(cause.Error(), "yaml: ")
-	if match := regexp.MustCompile(`line (\d+): (.*)`).FindStringSubmatch(text); match != nil {
+	reason := strings.TrimPrefix(cause.Error(), "yaml: ")
+	if match := regexp.MustCompile(`line (\d+): (.*)`).FindStringSubmatch(reason); match != nil {
 		e.Line, _ = strconv.Atoi(match[1])
-		text = match[2]
+		reason = match[2]
 	}
-	if !strings.ContainsAny(text, "'\"`\n") {
-		e.Problem += ": " + text
+	if !strings.ContainsAny(reason, "'\"`\n") {
+		e.Problem += ": " + reason
 	}
 	return e
 }
@@ -135,31 +179,9 @@ func child(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// kindName is how a person calls what stands in the file.
-func kindName(node *yaml.Node) string {
-	switch node.Kind {
-	case yaml.MappingNode:
-		return "a group of keys"
-	case yaml.SequenceNode:
-		return "a list"
-	}
-	switch node.ShortTag() {
-	case "!!bool":
-		return "on or off"
-	case "!!int", "!!float":
-		return "a number"
-	case "!!null":
-		return "nothing"
-	}
-	return "text"
-}
-
-// clip keeps a foreign text short and on one line inside a message.
-func clip(text string) string {
+// clip shortens a foreign text and puts it on one line inside a message.
+func clip(foreign string) string {
 	const longest = 60
-	if r := []rune(text); len(r) > longest {
-		text = string(r[:longest]) + "…"
-	}
-	quoted := strconv.QuoteToGraphic(text)
+	quoted := strconv.QuoteToGraphic(text.Shorten(foreign, longest))
 	return quoted[1 : len(quoted)-1]
 }

@@ -19,7 +19,7 @@ func TestSettingsWithoutEffectAreTold(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Load(Paths{ConfigFile: file}, func(string) (string, bool) { return "", false }, nil)
+		c, err := Load(Paths{ConfigFile: file}, func(string) (string, bool) { return "", false })
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -84,7 +84,7 @@ func decide(t *testing.T, w world) (choice Choice, asked []string, err error) {
 		}
 	}
 	env := environment(w.env)
-	c, err := config.Load(paths, env, nil)
+	c, err := config.Load(paths, env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func NewHost(env config.Env, version string) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := config.Load(paths, env, nil)
+	read, err := config.Load(paths, env)
 	if err != nil {
 		return nil, err
 	}

@@ -414,7 +414,7 @@ func TestWhatIsNotServed(t *testing.T) {
 	for _, where := range []Request{{Server: "https://w"}, {Profile: "work"}, {Sample: true}, {Profile: "wrok"}} {
 		wantKind(t, serve(ServeOptions{Request: where, HTTP: "127.0.0.1:0"}), ErrUsage, 2)
 	}
-	h.Config.IndexEngine = "weaviate://w"
+	h.Config.Index.Engine = "weaviate://w"
 	wantKind(t, serve(ServeOptions{HTTP: "127.0.0.1:0"}), ErrNotAvailable, 9, "index.engine")
 	_, err := h.OpenLibrary(context.Background(), "", true)
 	wantKind(t, err, ErrNotAvailable, 9, "index.engine")

@@ -158,9 +158,9 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 func (h *Host) checkEngine() error {
 	key := ""
 	switch {
-	case h.Config.IndexEngine != config.EngineEmbedded:
+	case h.Config.Index.Engine != config.EngineEmbedded:
 		key = "index.engine"
-	case !h.Config.DirectoryURL.IsZero():
+	case !h.Config.Directory.URL.IsZero():
 		key = "directory.url"
 	default:
 		return nil

@@ -1,0 +1,322 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"quarry/client/wire"
+)
+
+// Themes are the names that theme takes beside those of the user's own themes.
+func Themes() []string { return []string{"auto", "dark", "light", "high-contrast", "ansi16", "mono"} }
+
+// check is a test of one key's value, which may also replace the value by its one spelling.
+type check struct {
+	key  string
+	test func() error
+}
+
+// run returns the error of the first check of a group that fails.
+func (l *loader) run(group string, checks []check) error {
+	for _, c := range checks {
+		if err := c.test(); err != nil {
+			return l.invalid(joinKey(group, c.key), err)
+		}
+	}
+	return nil
+}
+
+// check tests each value, and then the names that keys give of others.
+func (l *loader) check() error {
+	c := l.config
+	err := l.run("", []check{
+		{"theme", l.checkTheme},
+		{"llm.budget", func() error { return notNegative(c.LLM.Budget) }},
+		{"embeddings.base_url", func() error { return optionalURL(&c.Embeddings.BaseURL) }},
+		{"embeddings.query_prefix", func() error { return checkPrefix(c.Embeddings.QueryPrefix) }},
+		{"embeddings.document_prefix", func() error { return checkPrefix(c.Embeddings.DocumentPrefix) }},
+		{"http.hosts", func() error { return checkHosts(c.HTTP.Hosts) }},
+		{"http.metrics", func() error { return oneOf(c.HTTP.Metrics, MetricsToken, MetricsOpen) }},
+		{"ssh.authorized_keys", func() error { return l.resolve(&c.SSH.AuthorizedKeys) }},
+		{"index.engine", func() error { return checkEngine(c.Index.Engine) }},
+		{"directory.url", func() error { return checkDatabase(c.Directory.URL) }},
+	})
+	for _, test := range []func() error{l.checkProfiles, l.checkKeys, l.checkProviders, l.checkActive, l.checkModels} {
+		if err == nil {
+			err = test()
+		}
+	}
+	return err
+}
+
+func (l *loader) checkProfiles() error {
+	c := l.config
+	for _, name := range c.ProfileNames() {
+		group, p := "profiles."+name, c.Profiles[name]
+		p.Name, p.TokenCommand = name, strings.TrimSpace(p.TokenCommand)
+		if err := CheckName(name); err != nil {
+			e := l.invalid(group, err)
+			e.Fix = "rename the profile"
+			return e
+		}
+		err := l.run(group, []check{
+			{"kind", func() error { return oneOf(p.Kind, "", KindOnyx, KindSlack) }},
+			{"server_url", func() error { return optionalURL(&p.ServerURL) }},
+			{"api_prefix", func() error { return optionalPrefix(&p.APIPrefix) }},
+			{"library", func() error { return l.resolve(&p.Library) }},
+			{"search_also", func() error { return c.checkSearchAlso(p) }},
+		})
+		if err != nil {
+			return err
+		}
+		if err := p.check(); err != nil {
+			return l.invalid(group, err)
+		}
+		if p.Kind == KindSlack && p.ServerURL == "" {
+			p.ServerURL = SlackURL
+		}
+		c.Profiles[name] = p
+	}
+	return nil
+}
+
+// check tests what the keys of a profile mean together.
+func (p Profile) check() error {
+	secret := !p.Token.IsZero() || p.TokenCommand != ""
+	slack := p.Kind == KindSlack
+	for _, mistake := range []struct {
+		found   bool
+		problem string
+	}{
+		{slack && (p.APIPrefix != nil || !p.Agent.IsZero() || p.Library != ""), "is Slack, which has no api_prefix, agent or library"},
+		{slack && p.Name == LocalProfile, "is the library of this machine; choose another name for Slack"},
+		{!slack && p.Kind != "" && p.ServerURL == "", "has a kind, which is that of a server, but no server_url"},
+		{p.ServerURL != "" && p.Library != "", "names a server_url and a library; a profile is one or the other"},
+		{p.Name == LocalProfile && (p.ServerURL != "" || p.Library != ""),
+			"is the library of this machine, which is in the data folder; choose another name"},
+		{!slack && p.ServerURL == "" && p.Library == "" && p.Name != LocalProfile, "names neither a server_url nor a library"},
+		{!slack && p.ServerURL == "" && (secret || p.APIPrefix != nil), "has a token or an api_prefix but no server_url"},
+		{!p.Token.IsZero() && p.TokenCommand != "", "has a token and a token_command; one of them is enough"},
+	} {
+		if mistake.found {
+			return errors.New(mistake.problem)
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkSearchAlso(p Profile) error {
+	for i, name := range p.SearchAlso {
+		_, exists := c.Lookup(name)
+		switch {
+		case !exists:
+			return unknownProfile(name, append(c.ProfileNames(), LocalProfile))
+		case name == p.Name:
+			return fmt.Errorf("names its own profile %s", name)
+		case slices.Contains(p.SearchAlso[:i], name):
+			return fmt.Errorf("names %s twice", name)
+		}
+	}
+	return nil
+}
+
+func (l *loader) checkKeys() error {
+	for action, keys := range l.config.Keys {
+		if action == "" || len(action) > longestName || strings.ContainsAny(action, " \t\n") {
+			return l.invalid("keys."+action, errors.New("is not the name of an action"))
+		}
+		if slices.ContainsFunc(keys, func(key string) bool { return key == "" || len(key) > longestName }) {
+			return l.invalid("keys."+action, errors.New("is not a key such as q or ctrl+c"))
+		}
+	}
+	return nil
+}
+
+func (l *loader) checkProviders() error {
+	providers := l.config.LLM.Providers
+	for name, p := range providers {
+		err := l.run("llm.providers", []check{
+			{name, func() error { return CheckName(name) }},
+			{name + ".base_url", func() error { return optionalURL(&p.BaseURL) }},
+			{name, func() error {
+				if p.BaseURL == "" {
+					return errors.New("has no base_url")
+				}
+				return nil
+			}},
+		})
+		if err != nil {
+			return err
+		}
+		providers[name] = p
+	}
+	return nil
+}
+
+func (l *loader) checkActive() error {
+	c := l.config
+	if _, exists := c.Lookup(c.Active); exists || c.Active == "" {
+		return nil
+	}
+	e := l.invalid("active", unknownProfile(c.Active, c.ProfileNames()))
+	e.Fix = "set active to one of " + strings.Join(append(c.ProfileNames(), LocalProfile), ", ") +
+		", or remove it; quarry configure makes a profile"
+	return e
+}
+
+// checkModels tests that the models that are named exist.
+func (l *loader) checkModels() error {
+	c := l.config
+	if c.Embeddings.BaseURL != "" && c.Embeddings.Model == "" {
+		return l.invalid("embeddings.model", errors.New("is missing: embeddings.base_url is set"))
+	}
+	if c.LLM.Default == "" {
+		return nil
+	}
+	name, model, _ := strings.Cut(c.LLM.Default, "/")
+	provider, exists := c.LLM.Providers[name]
+	var err error
+	switch {
+	case !exists:
+		err = fmt.Errorf("no provider %q is configured%s", clip(name), hint(name, sortedKeys(c.LLM.Providers)))
+	case model == "" && len(provider.Models) == 0:
+		err = fmt.Errorf("provider %s lists no models: write %s/MODEL", name, name)
+	case model != "" && len(provider.Models) > 0 && !slices.Contains(provider.Models, model):
+		err = fmt.Errorf("provider %s has no model %q%s", name, clip(model), hint(model, provider.Models))
+	default:
+		return nil
+	}
+	return l.invalid("llm.default", err)
+}
+
+func unknownProfile(name string, known []string) error {
+	return fmt.Errorf("no profile %q is configured%s", clip(name), hint(name, known))
+}
+
+// hint names the nearest of the known values, or all of them if there are few.
+func hint(value string, known []string) string {
+	if nearest := wire.Nearest(value, known); nearest != "" {
+		return "; the nearest is " + clip(nearest)
+	}
+	if len(known) == 0 || len(known) > 10 {
+		return ""
+	}
+	return "; there are " + strings.Join(known, ", ")
+}
+
+func (l *loader) checkTheme() error {
+	name := l.config.Theme
+	if slices.Contains(Themes(), name) {
+		return nil
+	}
+	problem := fmt.Errorf("no theme %q%s", clip(name), hint(name, Themes()))
+	if CheckName(name) != nil || l.config.sandbox {
+		return problem
+	}
+	entries, err := os.ReadDir(filepath.Join(l.configDir(), "themes"))
+	if err != nil {
+		return problem
+	}
+	for _, entry := range entries {
+		if strings.TrimSuffix(entry.Name(), filepath.Ext(entry.Name())) == name {
+			return nil
+		}
+	}
+	return problem
+}
+
+func notNegative(number int) error {
+	if number < 0 {
+		return errors.New("is negative")
+	}
+	return nil
+}
+
+func oneOf(value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("is %q, not one of %s", clip(value), strings.Join(allowed, ", "))
+}
+
+func optionalURL(address *string) error {
+	if *address == "" {
+		return nil
+	}
+	checked, err := ServerURL(*address)
+	if err == nil {
+		*address = checked
+	}
+	return err
+}
+
+func optionalPrefix(prefix **string) error {
+	if *prefix == nil {
+		return nil
+	}
+	checked, err := APIPrefix(**prefix)
+	*prefix = &checked
+	return err
+}
+
+func checkPrefix(text string) error {
+	const longest = 1000 // characters
+	if utf8.RuneCountInString(text) > longest {
+		return fmt.Errorf("is longer than %d characters", longest)
+	}
+	return nil
+}
+
+func checkHosts(hosts []string) error {
+	for _, host := range hosts {
+		u, err := url.Parse("//" + host)
+		if err != nil || host == "" || u.Host != host || u.User != nil || strings.ContainsAny(host, " \t/\\@,*") {
+			return fmt.Errorf("%q is not a host name such as search.example.com", clip(host))
+		}
+	}
+	return nil
+}
+
+// checkEngine allows the embedded engine and the addresses of others; whether one can be reached is found out later.
+func checkEngine(engine string) error {
+	if engine == EngineEmbedded {
+		return nil
+	}
+	u, err := url.Parse(engine)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return fmt.Errorf("is neither %q nor the address of an engine", EngineEmbedded)
+	}
+	if u.User != nil {
+		return errors.New("holds a user name or password")
+	}
+	return nil
+}
+
+// checkDatabase never quotes the address: it holds the password of the database.
+func checkDatabase(address Secret) error {
+	if address.IsZero() {
+		return nil
+	}
+	u, err := url.Parse(address.Reveal())
+	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Host == "" {
+		return errors.New("is not the address of a database such as postgres://db.example.com/quarry")
+	}
+	return nil
+}
+
+func (l *loader) resolve(path *string) error {
+	if *path == "" {
+		return nil
+	}
+	resolved, err := absolute(*path, l.home, l.configDir())
+	if err == nil {
+		*path = resolved
+	}
+	return err
+}
