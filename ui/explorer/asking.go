@@ -15,23 +15,17 @@ import (
 	"quarry/ui/explorer/panel"
 )
 
-// together is how long pieces of an answer are gathered before they are painted, so that a fast model does not paint
-// more often than a terminal shows.
-const together = 16 * time.Millisecond
+// answerPause is how long pieces of an answer are gathered before they are drawn, so that a fast model does not draw more
+// often than a terminal shows.
+const answerPause = 16 * time.Millisecond
 
 // answering is the panel of answers and the conversation in it.
 type answering struct {
 	panel.Answer
-	asking    *asking // nil: no model answers now
+	asking    *request
 	thread    thread
 	rendering bool
 	completed map[string]bool // refs of the answer's documents whose whole passage was asked for
-}
-
-// asking is a question that a model answers now.
-type asking struct {
-	*request
-	packets chan wire.ChatPacket
 }
 
 // thread is the conversation that the next question goes on with.
@@ -39,21 +33,6 @@ type thread struct {
 	query   string // asked last, filters included
 	session string
 }
-
-// packetsMsg brings what a model said since the last one.
-type packetsMsg struct {
-	id      int
-	packets []wire.ChatPacket
-}
-
-// answeredMsg ends an answer.
-type answeredMsg struct {
-	id     int
-	answer *wire.ChatAnswer
-	err    error
-}
-
-type answerRenderedMsg struct{ rendered panel.Rendered }
 
 // openAnswer asks for an answer to the query, or shows the thread that it belongs to.
 func (m *Model) openAnswer() tea.Cmd {
@@ -63,7 +42,6 @@ func (m *Model) openAnswer() tea.Cmd {
 		return nil
 	}
 	m.answer.asking.stop()
-	m.answer.asking = nil
 	m.answer.Reset()
 	m.answer.thread = thread{}
 	return tea.Batch(m.wholeSearch(query), m.ask(query))
@@ -94,7 +72,7 @@ func (m *Model) sendFurther() tea.Cmd {
 	if question == "" {
 		return nil
 	}
-	if m.answer.asking != nil {
+	if m.answer.asking.running() {
 		m.warn("the answer before is still being written")
 		return nil
 	}
@@ -114,54 +92,32 @@ func (m *Model) ask(text string) tea.Cmd {
 	query := client.ParseQuery(text, m.now())
 	m.answer.thread.query = text
 	m.answer.Begin(query.WithoutFilters())
-	ctx, r := m.begin()
-	a := asking{request: r, packets: make(chan wire.ChatPacket, 64)}
-	m.answer.asking = &a
 	c := m.client()
 	request, agent := m.chatRequest(query)
-	return tea.Batch(a.watch.Start(), a.next(ctx), m.noteIgnored(ctx, r.id, request.Filters), func() tea.Msg {
-		defer close(a.packets)
+	answer := stream(m, &m.answer.asking, answerPause, func(ctx context.Context, report func(wire.ChatPacket)) (*wire.ChatAnswer, error) {
 		request, err := chatAgent(ctx, c, request, agent)
 		if err != nil {
-			return answeredMsg{id: r.id, err: err}
+			return nil, err
 		}
-		got, err := c.Ask(ctx, request, func(packet wire.ChatPacket) {
-			select {
-			case a.packets <- packet:
-			case <-ctx.Done():
-			}
-		})
-		return answeredMsg{id: r.id, answer: got, err: err}
-	})
+		return c.Ask(ctx, request, report)
+	}, m.handlePackets, m.handleAnswer)
+	return tea.Batch(m.answer.asking.watch.Start(), m.noteIgnored(request.Filters), answer)
 }
 
-// ignoredMsg tells which filters of a question the server takes no notice of.
-type ignoredMsg struct {
-	id    int
-	notes []wire.Note
-}
-
-func (m *Model) noteIgnored(ctx context.Context, id int, filters *wire.ChatFilters) tea.Cmd {
+// noteIgnored notes the filters of a question that the server ignores.
+func (m *Model) noteIgnored(filters *wire.ChatFilters) tea.Cmd {
 	if filters == nil {
 		return nil
 	}
-	c := m.client()
-	return func() tea.Msg {
-		features, err := c.Features(ctx)
+	return during(m.answer.asking, m.client().Features, func(features client.Features, err error) tea.Cmd {
 		if err != nil {
-			return nil // the question itself will tell what is wrong
+			return nil // the question itself reports it
 		}
-		return ignoredMsg{id, client.IgnoredInChat(features, filters)}
-	}
-}
-
-func (m *Model) ignoredTold(msg ignoredMsg) {
-	if m.answer.asking == nil || !m.answer.asking.is(msg.id) {
-		return
-	}
-	for _, note := range msg.notes {
-		m.answer.Note(note.Text)
-	}
+		for _, note := range client.IgnoredInChat(features, filters) {
+			m.answer.Note(note.Text)
+		}
+		return nil
+	})
 }
 
 // chatRequest is the question with its filters, and the agent of a new session: the query's, or else the target's.
@@ -198,41 +154,10 @@ func chatAgent(ctx context.Context, c *client.Client, request wire.ChatRequest, 
 	return request, nil
 }
 
-// next waits for what the model says, and gathers what comes shortly after.
-func (a asking) next(ctx context.Context) tea.Cmd {
-	return func() tea.Msg {
-		msg := packetsMsg{id: a.id}
-		packet, ok := <-a.packets
-		if !ok {
-			return nil
-		}
-		msg.packets = append(msg.packets, packet)
-		gathered := time.NewTimer(together)
-		defer gathered.Stop()
-		for {
-			select {
-			case packet, ok := <-a.packets:
-				if !ok {
-					return msg
-				}
-				msg.packets = append(msg.packets, packet)
-			case <-gathered.C:
-				return msg
-			case <-ctx.Done():
-				return msg
-			}
-		}
-	}
-}
-
-// packetsTold shows what the model said.
-func (m *Model) packetsTold(msg packetsMsg) tea.Cmd {
-	a := m.answer.asking
-	if a == nil || !a.is(msg.id) {
-		return nil
-	}
+// handlePackets shows what the model said.
+func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
 	var text strings.Builder
-	for _, packet := range msg.packets {
+	for _, packet := range packets {
 		switch packet.Type {
 		case wire.ChatSessionCreated:
 			m.sessionMade(packet)
@@ -251,7 +176,7 @@ func (m *Model) packetsTold(msg packetsMsg) tea.Cmd {
 	if text.Len() > 0 {
 		m.answer.Append(text.String())
 	}
-	return a.next(m.ctx)
+	return nil
 }
 
 // filterText tells which filters a model set.
@@ -274,26 +199,22 @@ func day(moment string) string {
 	return date
 }
 
-// answered ends an answer.
-func (m *Model) answered(msg answeredMsg) {
-	if m.answer.asking == nil || !m.answer.asking.is(msg.id) {
-		return
+// handleAnswer ends an answer.
+func (m *Model) handleAnswer(answer *wire.ChatAnswer, err error) tea.Cmd {
+	if err != nil {
+		m.answerFailed(err)
+		return nil
 	}
-	m.answer.asking.stop()
-	m.answer.asking = nil
-	if msg.err != nil {
-		m.answerFailed(msg.err)
-		return
+	m.answer.thread.session = cmp.Or(answer.SessionID, m.answer.thread.session)
+	if len(answer.Documents) > 0 {
+		m.answer.Documents(len(answer.Documents))
 	}
-	m.answer.thread.session = cmp.Or(msg.answer.SessionID, m.answer.thread.session)
-	if len(msg.answer.Documents) > 0 {
-		m.answer.Documents(len(msg.answer.Documents))
-	}
-	m.answer.Finish(msg.answer.Text, citedSources(msg.answer), msg.answer.Documents)
-	if msg.answer.Stopped {
+	m.answer.Finish(answer.Text, citedSources(answer), answer.Documents)
+	if answer.Stopped {
 		m.answer.Stop() // by somebody else
 	}
 	m.follow.trail = m.answer.Conversation()
+	return nil
 }
 
 // sessionMade notes the conversation that a question began.
@@ -337,7 +258,6 @@ func (m *Model) answerFailed(err error) {
 func (a *answering) Back() bool {
 	if !a.Typing() {
 		a.asking.stop()
-		a.asking = nil
 	}
 	return a.Answer.Back()
 }
@@ -355,12 +275,14 @@ func (m *Model) renderAnswer() tea.Cmd {
 		return nil
 	}
 	m.answer.rendering = true
-	return func() tea.Msg { return answerRenderedMsg{job.Render()} }
-}
-
-func (m *Model) answerRendered(msg answerRenderedMsg) {
-	m.answer.rendering = false
-	m.answer.Apply(msg.rendered)
+	return func() tea.Msg {
+		rendered := job.Render()
+		return resultMsg{handle: func() tea.Cmd {
+			m.answer.rendering = false
+			m.answer.Apply(rendered)
+			return nil
+		}}
+	}
 }
 
 func cannotAnswer(m *Model) string {
@@ -371,11 +293,4 @@ func cannotAnswer(m *Model) string {
 		return "type a question first"
 	}
 	return ""
-}
-
-// stop gives up an answer; what was written stays. A nil one is none.
-func (a *asking) stop() {
-	if a != nil {
-		a.request.stop()
-	}
 }

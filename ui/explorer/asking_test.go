@@ -151,20 +151,6 @@ func TestAServerThatAnswersNoQuestions(t *testing.T) {
 	screen.WaitText("this server answers no questions")
 }
 
-func TestALateAnswerOfAModelIsDropped(t *testing.T) {
-	t.Parallel()
-	m := New(t.Context(), Options{Target: Target{Kind: Remote}, Now: today, Width: 120, Height: 40})
-	m.answer.Begin("q")
-	for _, msg := range []any{packetsMsg{id: 5, packets: []wire.ChatPacket{{Type: wire.ChatMessageDelta, ChatObject: wire.ChatObject{Content: "late"}}}},
-		answeredMsg{id: 5, answer: &wire.ChatAnswer{Text: "late"}}} {
-		m.Update(msg)
-	}
-	m.lay(InAnswer, &m.answer)
-	if screen := m.View().Content; strings.Contains(screen, "late") {
-		t.Error(screen)
-	}
-}
-
 // said lets a chatty server say a whole answer.
 func said(lines chan string, first string, objects ...string) {
 	if first != "" {

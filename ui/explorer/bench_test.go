@@ -93,13 +93,11 @@ func BenchmarkUpdateAndView(b *testing.B) {
 			m := benchModel(b, size[0], size[1])
 			m.focus = InBox
 			answers := []shown{benchAnswer(m, 1), benchAnswer(m, 2)}
-			id := 0
 			measure(b, m, func(i int) tea.Msg {
-				id++
 				s := answers[i%2].search
-				s.request = &request{id: id, cancel: func() {}}
+				m.begin(&s.request)
 				m.search.running = &s
-				return searchMsg{id: id, response: answers[i%2].response}
+				return resultMsg{handle: func() tea.Cmd { return m.handleSearch(&s, answers[i%2].response, nil) }}
 			})
 		})
 		b.Run(name+"actions", func(b *testing.B) {

@@ -10,6 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/internal/guard"
+	"quarry/internal/testkit/screentest"
 	"quarry/internal/testkit/screentest/terminal"
 )
 
@@ -99,9 +100,11 @@ func TestAPanicRestoresTheTerminal(t *testing.T) {
 		session.Close = func() error { panic("while closing") }
 		return session, err
 	}
-	screen := start(t, 120, 30, Options{Target: target, Query: "rollback"})
+	model := New(t.Context(), Options{Target: target, Query: "rollback", Now: today, Theme: "auto"})
+	screen := screentest.Start(t, model, screentest.Options{Width: 120, Height: 30})
 	screen.WaitText("2 passages")
-	screen.Message(arrivedMsg{target: Target{Open: func(context.Context) (*client.Session, error) { panic("while opening") }}})
+	broken := Target{Open: func(context.Context) (*client.Session, error) { panic("while opening") }}
+	screen.Message(resultMsg{handle: func() tea.Cmd { return model.handleTarget(broken, nil) }})
 	if err := screen.WaitEnd(); !errors.Is(err, tea.ErrProgramPanic) {
 		t.Errorf("the program ended with %v", err)
 	}

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -82,8 +83,7 @@ func (m *Model) showDocuments(found []wire.SearchDoc, sources []panel.Source) {
 	response := &wire.SearchResponse{Results: documentResults(found, sources)}
 	response.FillEmpty()
 	answered := shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true}
-	m.lastID++
-	answered.request = &request{id: m.lastID} // of nothing that could be stopped
+	m.begin(&answered.request) // for the passages that are completed
 	m.answer.completed = map[string]bool{}
 	m.show(answered)
 }
@@ -114,13 +114,6 @@ func documentResults(found []wire.SearchDoc, sources []panel.Source) []wire.Sear
 	return results
 }
 
-// passageMsg brings the whole of a passage of which an answer told the beginning.
-type passageMsg struct {
-	id       int
-	ref      string
-	document *wire.DocumentChunks
-}
-
 // completePassage fetches the whole of the selected passage, where the list shows the documents of an answer. What cannot
 // be fetched stays as it is.
 func (m *Model) completePassage() tea.Cmd {
@@ -129,34 +122,26 @@ func (m *Model) completePassage() tea.Cmd {
 		return nil
 	}
 	m.answer.completed[result.Ref] = true
-	ctx, r := m.begin()
-	c, id := m.client(), m.search.shown.id
-	return func() tea.Msg {
-		defer r.stop()
-		document, err := c.Chunks(ctx, result.DocumentID, result.ChunkInd, result.ChunkInd)
-		if err != nil || len(document.Chunks) != 1 {
-			return nil
+	c, shown := m.client(), m.search.shown
+	return during(shown.request, func(ctx context.Context) (*wire.DocumentChunks, error) {
+		return c.Chunks(ctx, result.DocumentID, result.ChunkInd, result.ChunkInd)
+	}, func(document *wire.DocumentChunks, err error) tea.Cmd {
+		if err == nil && len(document.Chunks) == 1 && m.search.shown == shown {
+			m.handlePassage(result.Ref, document)
 		}
-		return passageMsg{id: id, ref: result.Ref, document: document}
-	}
+		return nil
+	})
 }
 
-// passageCompleted puts the whole of a passage in place of its beginning.
-func (m *Model) passageCompleted(msg passageMsg) {
-	if m.search.shown == nil || !m.search.shown.ofAnswer || m.search.shown.id != msg.id {
-		return
-	}
-	results := m.search.shown.response.Results
-	i := slices.IndexFunc(results, func(r wire.SearchResult) bool { return r.Ref == msg.ref })
-	if i < 0 {
-		return
-	}
-	chunk := msg.document.Chunks[0]
-	if chunk.Damaged {
+// handlePassage puts the whole of a passage in place of its beginning.
+func (m *Model) handlePassage(ref string, document *wire.DocumentChunks) {
+	results, chunk := m.search.shown.response.Results, document.Chunks[0]
+	i := slices.IndexFunc(results, func(r wire.SearchResult) bool { return r.Ref == ref })
+	if i < 0 || chunk.Damaged {
 		return
 	}
 	results[i].Content, results[i].HeadingPath = chunk.Content, chunk.HeadingPath
-	results[i].ChunkCount = msg.document.Document.ChunkCount
+	results[i].ChunkCount = document.Document.ChunkCount
 	m.list.Set(results, passage.Words(m.search.shown.query), true)
 }
 

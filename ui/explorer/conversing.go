@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -21,36 +22,18 @@ type conversations struct {
 	refused  string // why there are none here; empty: there may be
 }
 
-// chatsMsg brings a page of earlier conversations.
-type chatsMsg struct {
-	id   int
-	page *wire.ChatSessions
-	err  error
-}
-
-// chatMsg brings an earlier conversation.
-type chatMsg struct {
-	id   int
-	chat *wire.ChatSessionDetail
-	err  error
-}
-
-// noChatsMsg says that a server keeps no conversations, or shows none to this token.
-type noChatsMsg struct {
-	session *client.Session
-	reason  string
-}
-
 // askChats finds out whether a server keeps conversations; a library always does.
 func (m *Model) askChats() tea.Cmd {
-	session, ctx := m.conn.session, m.ctx
-	if session.Client.Local() {
+	c := m.client()
+	if c.Local() {
 		return nil
 	}
-	return func() tea.Msg {
-		_, err := session.Client.ChatSessions(ctx, 1, "")
-		return noChatsMsg{session, whyNoChats(err)}
-	}
+	return during(m.conn.request, func(ctx context.Context) (*wire.ChatSessions, error) {
+		return c.ChatSessions(ctx, 1, "")
+	}, func(_ *wire.ChatSessions, err error) tea.Cmd {
+		m.chats.refused = whyNoChats(err)
+		return nil
+	})
 }
 
 // whyNoChats tells of an error that will be the same the next time; "" of any other.
@@ -62,12 +45,6 @@ func whyNoChats(err error) string {
 		return "this token may not read conversations"
 	}
 	return ""
-}
-
-func (m *Model) noChatsTold(msg noChatsMsg) {
-	if msg.session == m.conn.session {
-		m.chats.refused = msg.reason
-	}
 }
 
 func cannotListChats(m *Model) string {
@@ -88,40 +65,31 @@ func (m *Model) openChats() tea.Cmd {
 // Back gives up what is being fetched, and closes the panel.
 func (c *conversations) Back() bool {
 	c.fetching.stop()
-	c.fetching = nil
 	return false
 }
 
-// fetchChats asks for conversations that changed before a moment, or for the latest.
+// fetchChats fetches conversations that changed before a moment, or the latest.
 func (m *Model) fetchChats(before string) tea.Cmd {
-	m.chats.fetching.stop()
-	ctx, r := m.begin()
-	m.chats.fetching = r
 	c := m.client()
-	return func() tea.Msg {
-		page, err := c.ChatSessions(ctx, chatPage, before)
-		return chatsMsg{id: r.id, page: page, err: err}
-	}
+	return background(m, &m.chats.fetching, func(ctx context.Context) (*wire.ChatSessions, error) {
+		return c.ChatSessions(ctx, chatPage, before)
+	}, m.handleChats)
 }
 
-func (m *Model) chatsTold(msg chatsMsg) {
-	if !m.chats.fetching.is(msg.id) {
-		return
+func (m *Model) handleChats(page *wire.ChatSessions, err error) tea.Cmd {
+	if err == nil {
+		m.chats.Add(page.Sessions, page.HasMore)
+		return nil
 	}
-	m.chats.fetching.stop()
-	m.chats.fetching = nil
-	if msg.err == nil {
-		m.chats.Add(msg.page.Sessions, msg.page.HasMore)
-		return
-	}
-	m.chats.refused = whyNoChats(msg.err)
-	m.chats.Fail(reasonOf(msg.err), remedyOf(msg.err))
+	m.chats.refused = whyNoChats(err)
+	m.chats.Fail(reasonOf(err), remedyOf(err))
+	return nil
 }
 
 // moreChats asks for older conversations once the choice comes near the end of those that are known.
 func (m *Model) moreChats() tea.Cmd {
 	before := m.chats.Wanted()
-	if m.overlay() != InChats || before == "" || m.chats.fetching != nil {
+	if m.overlay() != InChats || before == "" || m.chats.fetching.running() {
 		return nil
 	}
 	m.chats.Doing("loading more")
@@ -135,42 +103,32 @@ func (m *Model) openChat() tea.Cmd {
 		return nil
 	}
 	m.chats.Doing("opening")
-	m.chats.fetching.stop()
-	ctx, r := m.begin()
-	m.chats.fetching = r
 	c := m.client()
-	return func() tea.Msg {
-		detail, err := c.ChatSession(ctx, chosen.ID)
-		return chatMsg{id: r.id, chat: detail, err: err}
-	}
+	return background(m, &m.chats.fetching, func(ctx context.Context) (*wire.ChatSessionDetail, error) {
+		return c.ChatSession(ctx, chosen.ID)
+	}, m.handleChat)
 }
 
-// chatTold shows an earlier conversation, to be gone on with: its last question is the query, and the list has the
+// handleChat shows an earlier conversation, to continue it: its last question is the query, and the list has the
 // documents that the last answer rests on.
-func (m *Model) chatTold(msg chatMsg) {
-	if !m.chats.fetching.is(msg.id) {
-		return
+func (m *Model) handleChat(chat *wire.ChatSessionDetail, err error) tea.Cmd {
+	if err != nil {
+		m.chats.Fail(reasonOf(err), remedyOf(err))
+		return nil
 	}
-	m.chats.fetching.stop()
-	m.chats.fetching = nil
-	if msg.err != nil {
-		m.chats.Fail(reasonOf(msg.err), remedyOf(msg.err))
-		return
-	}
-	turns := chatTurns(msg.chat)
+	turns := chatTurns(chat)
 	if len(turns) == 0 {
 		m.chats.Fail("nothing was said in that conversation", "")
-		return
+		return nil
 	}
 	m.answer.asking.stop()
-	m.answer.asking = nil
 	m.remember()
 	m.box.SetQuery(firstLine(turns[len(turns)-1].Question), m.now())
 	m.answer.Restore(turns)
-	if msg.chat.Incognito {
+	if chat.Incognito {
 		m.answer.Incognito()
 	}
-	m.answer.thread = thread{query: m.box.Query(), session: msg.chat.ID}
+	m.answer.thread = thread{query: m.box.Query(), session: chat.ID}
 	m.follow.trail = m.answer.Conversation()
 	m.followLast()
 	m.panels, m.focus = nil, InList
@@ -180,6 +138,7 @@ func (m *Model) chatTold(msg chatMsg) {
 	} else {
 		m.forgetResults()
 	}
+	return nil
 }
 
 // followLast makes the last question of the thread one that goes on with those before it, so that to search for it means

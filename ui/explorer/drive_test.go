@@ -23,7 +23,7 @@ func drive(t testing.TB, m *Model, cmd tea.Cmd) {
 			continue
 		}
 		switch msg := run(t, next).(type) {
-		case nil, versionTickMsg, slowMsg, instantMsg:
+		case nil, tickMsg:
 		case tea.BatchMsg:
 			queue = append(queue, msg...)
 		default:

@@ -12,7 +12,7 @@ import (
 // invitation is the first line of an empty screen.
 func (m *Model) invitation() string {
 	switch {
-	case m.conn.opening != nil:
+	case m.conn.opening.running():
 		return " opening " + m.target.Where + "…"
 	case m.box.Query() != "" && m.target.Kind == Remote:
 		return " " + m.keys.keyOf("search", InBox) + " searches " + m.target.Where
@@ -26,7 +26,7 @@ func (m *Model) invitation() string {
 func (m *Model) emptyPane(width, height int) []string {
 	var lines []string
 	switch {
-	case m.search.failure != nil && m.search.running == nil && m.conn.opening == nil:
+	case m.failing():
 		lines = m.whatFailed()
 	case m.search.shown != nil:
 		lines = m.nothingFound()

@@ -25,29 +25,16 @@ type filtering struct {
 	blaming  *request
 }
 
-type facetsMsg struct {
-	id     int
-	facets *wire.FacetCounts
-	err    error
-}
-
 // blame says how many documents would match without each of the filters.
 type blame struct {
 	counts []int // per chip
 	worst  int   // index of the chip that cut the most; -1: dropping one is not enough
 }
 
-type blameMsg struct {
-	id     int
-	counts []int
-	err    error
-}
-
 // openPicker lays the filters over the panes.
 func (m *Model) openPicker() tea.Cmd {
 	m.box.Settle(m.now())
 	m.filters.counting.stop()
-	m.filters.counting = nil
 	m.filters.picker.Open(m.facets())
 	m.lay(InPicker, &m.filters.picker)
 	return m.askFacets()
@@ -99,28 +86,23 @@ func (m *Model) askFacets() tea.Cmd {
 	if m.search.shown != nil || !m.conn.welcome.exact {
 		return nil
 	}
-	ctx, r := m.begin()
-	m.filters.counting = r
 	c, request := m.client(), client.ParseQuery(m.box.Query(), m.now()).Request()
-	return func() tea.Msg {
-		counts, err := c.Facets(ctx, request)
-		return facetsMsg{id: r.id, facets: counts, err: err}
-	}
+	return background(m, &m.filters.counting, func(ctx context.Context) (*wire.FacetCounts, error) {
+		return c.Facets(ctx, request)
+	}, m.handleFacets)
 }
 
-func (m *Model) facetsTold(msg facetsMsg) {
-	if !m.filters.counting.is(msg.id) || m.overlay() != InPicker {
-		return
+func (m *Model) handleFacets(counts *wire.FacetCounts, err error) tea.Cmd {
+	switch {
+	case m.overlay() != InPicker:
+	case err != nil:
+		m.fail("could not count: " + reasonOf(err))
+	default:
+		in := m.facets()
+		in.Facets, in.Exact = counts.Facets, true
+		m.filters.picker.Update(in)
 	}
-	m.filters.counting.stop()
-	m.filters.counting = nil
-	if msg.err != nil {
-		m.fail("could not count: " + reasonOf(msg.err))
-		return
-	}
-	in := m.facets()
-	in.Facets, in.Exact = msg.facets.Facets, true
-	m.filters.picker.Update(in)
+	return nil
 }
 
 // applyPicker puts the chosen filters in place of the former ones and searches.
@@ -190,56 +172,52 @@ func (m *Model) findBlame() tea.Cmd {
 	if m.search.shown == nil || len(m.search.shown.response.Results) > 0 || len(m.search.shown.query.Chips) == 0 {
 		return nil
 	}
-	ctx, r := m.begin()
-	m.filters.blaming = r
 	c, query, now := m.client(), m.search.shown.query, m.now()
-	return func() tea.Msg {
+	return background(m, &m.filters.blaming, func(ctx context.Context) ([]int, error) {
 		features, err := c.Features(ctx)
 		if err != nil || !features.Has(wire.FeatureInstant) {
-			return blameMsg{id: r.id, err: err}
+			return nil, err
 		}
-		return countWithout(ctx, c, r.id, query, now)
-	}
+		return countWithout(ctx, c, query, now)
+	}, m.handleBlame)
 }
 
-// mostBlamed is how many filters are tried, so that a long query does not ask for ever.
+// mostBlamed is how many filters are tried, so that a long query does not cost any number of searches.
 const mostBlamed = 8
 
-func countWithout(ctx context.Context, c *client.Client, id int, query client.Query, now time.Time) blameMsg {
-	msg := blameMsg{id: id}
+// countWithout counts the documents that match without each of the filters.
+func countWithout(ctx context.Context, c *client.Client, query client.Query, now time.Time) ([]int, error) {
+	var counts []int
 	one := 1
 	for i := range min(len(query.Chips), mostBlamed) {
 		request := client.ParseQuery(query.Without(i), now).Request()
 		request.Instant, request.NumResults = true, &one
 		response, err := c.Search(ctx, request)
 		if err != nil {
-			return blameMsg{id: id, err: err}
+			return nil, err
 		}
-		msg.counts = append(msg.counts, response.TotalMatches)
+		counts = append(counts, response.TotalMatches)
 	}
-	return msg
+	return counts, nil
 }
 
-// stopBlaming forgets which filter cut the most, and gives up finding out.
+// stopBlaming forgets which filter cut the most, and stops finding out.
 func (m *Model) stopBlaming() {
 	m.filters.blaming.stop()
-	m.filters.blaming, m.filters.cut = nil, nil
+	m.filters.cut = nil
 }
 
-// blamed tells which filter cut the most. That nothing is known about it is nothing to bother anybody with.
-func (m *Model) blamed(msg blameMsg) {
-	if !m.filters.blaming.is(msg.id) {
-		return
-	}
-	m.stopBlaming()
-	if msg.err != nil || len(msg.counts) == 0 {
-		return
+// handleBlame keeps which filter cut the most. Without counts nothing is said about it.
+func (m *Model) handleBlame(counts []int, err error) tea.Cmd {
+	if err != nil || len(counts) == 0 {
+		return nil
 	}
 	worst := -1
-	for i, count := range msg.counts {
-		if count > 0 && (worst < 0 || count > msg.counts[worst]) {
+	for i, count := range counts {
+		if count > 0 && (worst < 0 || count > counts[worst]) {
 			worst = i
 		}
 	}
-	m.filters.cut = &blame{counts: msg.counts, worst: worst}
+	m.filters.cut = &blame{counts: counts, worst: worst}
+	return nil
 }

@@ -144,7 +144,8 @@ func finishRendering(m *Model) {
 		if !ok {
 			return
 		}
-		m.Update(renderedMsg{job.Render()})
+		m.reader.Apply(job.Render())
+		m.Update(nil)
 		m.reading.rendering = false
 	}
 }
@@ -218,7 +219,8 @@ func states(random *rand.Rand) map[string]func(*Model) {
 		"message": func(m *Model) { m.warn(text) },
 		"failure": func(m *Model) { m.forgetResults(); m.note("search", fmt.Errorf("%s", client.Sanitize(text))) },
 		"searching": func(m *Model) {
-			m.search.running = &search{request: &request{id: 1}, slow: true, stage: "retrieve", started: today()}
+			m.search.running = &search{slow: true, stage: "retrieve", started: today()}
+			m.begin(&m.search.running.request)
 		},
 		"nothing": func(m *Model) {
 			query := client.ParseQuery("字 source:slack", today())

@@ -28,7 +28,6 @@ type Model struct {
 	height  int
 	rects   Rects
 	theme   theme.Theme
-	lastID  int // of requests; every asynchronous result carries one
 
 	focus   Place // InBox, InList or InReader
 	panels  []overlay
@@ -62,35 +61,11 @@ type message struct {
 type level int
 
 const (
-	told level = iota
+	info level = iota
 	done
 	warned
 	failed
 )
-
-// request is something asynchronous under way.
-type request struct {
-	id     int
-	cancel context.CancelFunc
-	watch  stopwatch.Model // runs where somebody sees the seconds
-}
-
-// stop gives up what is under way; a nil request is none.
-func (r *request) stop() {
-	if r != nil && r.cancel != nil {
-		r.cancel()
-	}
-}
-
-// is tells that a result is of this request.
-func (r *request) is(id int) bool { return r != nil && r.id == id }
-
-// begin makes a request whose context ends when it is stopped, or with the session.
-func (m *Model) begin() (context.Context, *request) {
-	ctx, cancel := context.WithCancel(m.ctx)
-	m.lastID++
-	return ctx, &request{id: m.lastID, cancel: cancel, watch: stopwatch.New(stopwatch.WithInterval(time.Second))}
-}
 
 // countSeconds follows the stopwatches of what somebody waits for; those of anything else end with their next tick.
 func (m *Model) countSeconds(msg tea.Msg) tea.Cmd {
@@ -98,9 +73,9 @@ func (m *Model) countSeconds(msg tea.Msg) tea.Cmd {
 	if s := m.search.running; s != nil {
 		s.watch, search = s.watch.Update(msg)
 	}
-	if a := m.answer.asking; a != nil {
-		a.watch, answer = a.watch.Update(msg)
-		m.answer.Waited(a.watch.Elapsed())
+	if r := m.answer.asking; r.running() {
+		r.watch, answer = r.watch.Update(msg)
+		m.answer.Waited(r.watch.Elapsed())
 	}
 	return tea.Batch(search, answer)
 }
@@ -154,60 +129,12 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 		cmd = m.wheelTurned(msg)
 	case tea.MouseClickMsg:
 		cmd = m.clicked(msg)
-	case openedMsg:
-		cmd = m.opened(msg)
-	case welcomeMsg:
-		m.welcomed(msg)
-	case versionTickMsg:
-		cmd = m.askVersion(msg)
-	case versionMsg:
-		cmd = m.versionTold(msg)
-	case searchMsg:
-		cmd = m.searchTold(msg)
-	case slowMsg:
-		cmd = m.searchIsSlow(msg)
 	case stopwatch.StartStopMsg, stopwatch.TickMsg:
 		cmd = m.countSeconds(msg)
-	case instantMsg:
-		cmd = m.pauseOver(msg)
-	case blameMsg:
-		m.blamed(msg)
-	case facetsMsg:
-		m.facetsTold(msg)
-	case renderedMsg:
-		m.rendered(msg)
-	case packetsMsg:
-		cmd = m.packetsTold(msg)
-	case answeredMsg:
-		m.answered(msg)
-	case answerRenderedMsg:
-		m.answerRendered(msg)
-	case ignoredMsg:
-		m.ignoredTold(msg)
-	case noChatsMsg:
-		m.noChatsTold(msg)
-	case chatsMsg:
-		m.chatsTold(msg)
-	case chatMsg:
-		m.chatTold(msg)
-	case passageMsg:
-		m.passageCompleted(msg)
-	case chunksMsg:
-		m.chunksTold(msg)
-	case expandSlowMsg:
-		m.expandIsSlow(msg)
-	case actedMsg:
-		m.acted(msg)
-	case setUpMsg:
-		cmd = m.setUpTold(msg)
-	case completedMsg:
-		m.setUp.Completed(msg.typed, msg.completed)
-	case pathMsg:
-		cmd = m.pathTold(msg)
-	case folderMsg:
-		cmd = m.folderTold(msg)
-	case arrivedMsg:
-		cmd = m.arrived(msg)
+	case resultMsg:
+		cmd = m.handleResult(msg)
+	case tickMsg:
+		cmd = m.handleResult(resultMsg(msg))
 	}
 	return m, m.settle(cmd)
 }

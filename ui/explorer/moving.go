@@ -26,12 +26,11 @@ func (m *Model) back() tea.Cmd {
 	switch {
 	case m.search.running != nil && m.search.running.slow: // one that nobody sees is nothing to step back from
 		m.stopSearch()
-		m.message = message{"stopped; what was found so far stays", told}
+		m.message = message{"stopped; what was found so far stays", info}
 		return nil
-	case m.reading.expanding != nil && m.message.text != "":
+	case m.reading.expanding.running() && m.message.text != "":
 		m.reading.expanding.stop()
-		m.reading.expanding = nil
-		m.message = message{"stopped", told}
+		m.message = message{"stopped", info}
 		return nil
 	case m.look.zoomed && m.focus != InBox:
 		return m.zoom()
@@ -42,7 +41,7 @@ func (m *Model) back() tea.Cmd {
 	case m.box.Query() != "":
 		m.remember()
 		m.box.SetQuery("", m.now())
-		m.message = message{m.keys.keyOf("undo", InBox) + " brings the query back", told}
+		m.message = message{m.keys.keyOf("undo", InBox) + " brings the query back", info}
 		return m.queryEdited()
 	}
 	return nil

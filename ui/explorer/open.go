@@ -23,6 +23,7 @@ type welcome struct {
 // connection is the open target, and what waits for it.
 type connection struct {
 	session *client.Session // nil until the target is open
+	request *request        // what is fetched from the session, until another is opened
 	opening *request
 	welcome welcome
 	version string // of the library, as last reported
@@ -32,56 +33,44 @@ type connection struct {
 	again   bool   // the query runs again in the target switched to
 }
 
-type openedMsg struct {
-	id      int
-	session *client.Session
-	err     error
-}
-
-type welcomeMsg struct {
-	session *client.Session
-	welcome welcome
-}
-
 // open connects to the target.
 func (m *Model) open() tea.Cmd {
-	m.conn.opening.stop()
-	ctx, opening := m.begin()
-	m.conn.opening = opening
-	target := m.target
+	r, target := m.begin(&m.conn.opening), m.target
 	return func() tea.Msg {
-		session, err := target.Open(ctx)
-		if release := closing(session); ctx.Err() != nil && release != nil { // nobody is there to take it any more
+		session, err := target.Open(r.ctx)
+		if release := closing(session); r.ctx.Err() != nil && release != nil { // the program has ended
 			return release()
 		}
-		return openedMsg{id: opening.id, session: session, err: err}
+		return resultMsg{handle: func() tea.Cmd {
+			if !r.active {
+				return closing(session)
+			}
+			r.stop()
+			return m.handleOpened(session, err)
+		}}
 	}
 }
 
 // reopen tries again to connect, unless that is under way.
 func (m *Model) reopen() tea.Cmd {
-	if m.conn.opening != nil {
-		m.message = message{"opening " + m.target.Where + "; the search runs as soon as it is open", told}
+	if m.conn.opening.running() {
+		m.message = message{"opening " + m.target.Where + "; the search runs as soon as it is open", info}
 		return nil
 	}
 	return m.open()
 }
 
-// opened goes on where the person is by now: with the query that they came with, or that they typed meanwhile.
-func (m *Model) opened(msg openedMsg) tea.Cmd {
-	if !m.conn.opening.is(msg.id) {
-		return closing(msg.session)
-	}
-	m.conn.opening.stop()
-	m.conn.opening = nil
-	if msg.err != nil {
-		m.note("open", msg.err)
+// handleOpened runs the query that the person came with, or typed meanwhile.
+func (m *Model) handleOpened(session *client.Session, err error) tea.Cmd {
+	if err != nil {
+		m.note("open", err)
 		return nil
 	}
-	m.conn.session, m.search.failure = msg.session, nil
+	m.conn.session, m.search.failure = session, nil
+	m.begin(&m.conn.request)
 	commands := []tea.Cmd{m.askWelcome(), m.askChats()}
 	if m.target.Kind == Library {
-		commands = append(commands, m.askVersion(versionTickMsg{m.conn.session}))
+		commands = append(commands, m.askVersion())
 	}
 	return tea.Batch(append(commands, m.askOnArrival())...)
 }
@@ -123,15 +112,12 @@ func closing(session *client.Session) tea.Cmd {
 // switchTo leaves the target for another. The query stays, and is asked there.
 func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
-	m.reading.expanding.stop()
-	m.reading.expanding = nil
-	m.answer.asking.stop()
-	m.answer.asking, m.answer.thread, m.follow = nil, thread{}, followUps{}
+	for _, r := range []*request{m.conn.request, m.reading.expanding, m.answer.asking, m.chats.fetching, m.filters.counting} {
+		r.stop()
+	}
+	m.answer.thread, m.follow = thread{}, followUps{}
 	m.answer.Reset()
-	m.chats.fetching.stop()
-	m.chats.fetching, m.chats.refused = nil, ""
-	m.filters.counting.stop()
-	m.filters.counting, m.reading.whole = nil, nil
+	m.chats.refused, m.reading.whole = "", nil
 	before := closing(m.conn.session)
 	m.target, m.conn.session, m.conn.welcome, m.conn.version = painted(target), nil, welcome{}, ""
 	m.box.Placeholder = "Search " + m.target.Where
@@ -142,12 +128,10 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	return tea.Batch(before, m.open())
 }
 
-// askWelcome asks what there is to search.
+// askWelcome fetches what there is to search.
 func (m *Model) askWelcome() tea.Cmd {
-	session, ctx := m.conn.session, m.ctx
-	return func() tea.Msg {
-		return welcomeMsg{session, whatThereIs(ctx, session.Client)}
-	}
+	c := m.client()
+	return during(m.conn.request, func(ctx context.Context) (welcome, error) { return whatThereIs(ctx, c), nil }, m.handleWelcome)
 }
 
 func whatThereIs(ctx context.Context, c *client.Client) welcome {
@@ -176,18 +160,16 @@ func listed(ctx context.Context, c *client.Client) welcome {
 	return w
 }
 
-func (m *Model) welcomed(msg welcomeMsg) {
-	if msg.session != m.conn.session {
-		return
-	}
-	m.conn.welcome = msg.welcome
-	var told *client.Error
+func (m *Model) handleWelcome(w welcome, _ error) tea.Cmd {
+	m.conn.welcome = w
+	var failed *client.Error
 	switch {
-	case msg.welcome.err == nil && m.search.failure != nil && m.search.failure.what == "listing":
+	case w.err == nil && m.search.failure != nil && m.search.failure.what == "listing":
 		m.search.failure = nil
-	case m.search.failure != nil && m.search.failure.what != "listing" || !errors.As(msg.welcome.err, &told):
-	case told.Code == "INSUFFICIENT_PERMISSIONS": // a token that may only search is none the worse for it
-	case told.Kind == client.Unreachable || told.Kind == client.Auth:
-		m.note("listing", msg.welcome.err)
+	case m.search.failure != nil && m.search.failure.what != "listing" || !errors.As(w.err, &failed):
+	case failed.Code == "INSUFFICIENT_PERMISSIONS": // a token that may only search is none the worse for it
+	case failed.Kind == client.Unreachable || failed.Kind == client.Auth:
+		m.note("listing", w.err)
 	}
+	return nil
 }

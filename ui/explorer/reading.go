@@ -3,7 +3,6 @@ package explorer
 import (
 	"context"
 	"slices"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -22,31 +21,18 @@ const noDocumentIDs = "this server names no documents; o opens the source"
 // reading is what the reader shows.
 type reading struct {
 	result    *wire.SearchResult
-	query     string     // whose words are marked
-	rendering bool       // a rendering is under way
-	expanding *request   // for chunks
-	whole     *chunksMsg // the document fetched whole last, for its other passages
+	query     string   // whose words are marked
+	rendering bool     // a rendering is under way
+	expanding *request // for chunks
+	whole     *fetched // the document fetched whole last, for its other passages
 }
 
-// chunksMsg brings chunks around a passage, or the whole document.
-type chunksMsg struct {
-	id       int
+// fetched are chunks around a passage, or the whole document.
+type fetched struct {
 	whole    bool
 	document wire.DocumentInfo
 	chunks   []wire.Chunk
-	err      error
 }
-
-// expandSlowMsg comes when fetching takes long enough to be told.
-type expandSlowMsg struct{ id int }
-
-func (m *Model) expandIsSlow(msg expandSlowMsg) {
-	if m.reading.expanding.is(msg.id) {
-		m.message = message{"reading on · " + m.keys.keyOf("back", m.focus) + " stops", told}
-	}
-}
-
-type renderedMsg struct{ rendered reader.Rendered }
 
 // followSelection shows the selected passage in the reader, unless it stands there already.
 func (m *Model) followSelection() {
@@ -57,7 +43,6 @@ func (m *Model) followSelection() {
 		m.reader.Clear()
 	case ok && (m.reading.result == nil || !sameReading(*m.reading.result, result) || m.wordsChanged(result)):
 		m.reading.expanding.stop()
-		m.reading.expanding = nil
 		m.reading.result, m.reading.query = &result, m.search.shown.text
 		m.reader.SetNow(m.now())
 		m.reader.Show(m.document(result))
@@ -110,12 +95,14 @@ func (m *Model) render() tea.Cmd {
 		return nil
 	}
 	m.reading.rendering = true
-	return func() tea.Msg { return renderedMsg{job.Render()} }
-}
-
-func (m *Model) rendered(msg renderedMsg) {
-	m.reading.rendering = false
-	m.reader.Apply(msg.rendered)
+	return func() tea.Msg {
+		rendered := job.Render()
+		return resultMsg{handle: func() tea.Cmd {
+			m.reading.rendering = false
+			m.reader.Apply(rendered)
+			return nil
+		}}
+	}
 }
 
 // expand fetches the chunks around what the reader shows.
@@ -126,12 +113,12 @@ func (m *Model) expand() tea.Cmd {
 		m.say("that is the whole document")
 		return nil
 	}
-	return m.fetch(func(ctx context.Context, c *client.Client, id string) chunksMsg {
+	return m.fetch(func(ctx context.Context, c *client.Client, id string) (fetched, error) {
 		answer, err := c.Chunks(ctx, id, from, to)
 		if err != nil {
-			return chunksMsg{err: err}
+			return fetched{}, err
 		}
-		return chunksMsg{document: answer.Document, chunks: answer.Chunks}
+		return fetched{document: answer.Document, chunks: answer.Chunks}, nil
 	})
 }
 
@@ -141,62 +128,55 @@ func (m *Model) expandWhole() tea.Cmd {
 	return m.fetch(wholeDocument)
 }
 
-func wholeDocument(ctx context.Context, c *client.Client, id string) chunksMsg {
-	msg := chunksMsg{whole: true}
-	for len(msg.chunks) < wholeChunks {
-		from := len(msg.chunks)
+func wholeDocument(ctx context.Context, c *client.Client, id string) (fetched, error) {
+	whole := fetched{whole: true}
+	for len(whole.chunks) < wholeChunks {
+		from := len(whole.chunks)
 		answer, err := c.Chunks(ctx, id, from, from+wire.MaxChunksPerRequest-1)
 		if err != nil {
-			return chunksMsg{whole: true, err: err}
+			return fetched{}, err
 		}
-		msg.document = answer.Document
-		msg.chunks = append(msg.chunks, answer.Chunks...)
-		if len(answer.Chunks) == 0 || len(msg.chunks) >= answer.Document.ChunkCount {
+		whole.document = answer.Document
+		whole.chunks = append(whole.chunks, answer.Chunks...)
+		if len(answer.Chunks) == 0 || len(whole.chunks) >= answer.Document.ChunkCount {
 			break
 		}
 	}
-	return msg
+	return whole, nil
 }
 
-// fetch asks for chunks of the document that the reader shows.
-func (m *Model) fetch(ask func(context.Context, *client.Client, string) chunksMsg) tea.Cmd {
+// fetch fetches chunks of the document that the reader shows.
+func (m *Model) fetch(chunks func(context.Context, *client.Client, string) (fetched, error)) tea.Cmd {
 	if m.reading.result == nil || m.client() == nil {
 		return nil
 	}
-	m.reading.expanding.stop()
-	ctx, r := m.begin()
-	m.reading.expanding = r
 	c, id := m.client(), m.reading.result.DocumentID
-	slow := tea.Tick(slowAfter, func(time.Time) tea.Msg { return expandSlowMsg{r.id} })
-	return tea.Batch(slow, func() tea.Msg {
-		msg := ask(ctx, c, id)
-		msg.id = r.id
-		return msg
+	found := background(m, &m.reading.expanding, func(ctx context.Context) (fetched, error) { return chunks(ctx, c, id) }, m.handleChunks)
+	slow := after(m.reading.expanding, slowAfter, func() tea.Cmd {
+		m.message = message{"reading on · " + m.keys.keyOf("back", m.focus) + " stops", info}
+		return nil
 	})
+	return tea.Batch(slow, found)
 }
 
-// chunksTold puts fetched chunks into the reader; what was looked at stays in place.
-func (m *Model) chunksTold(msg chunksMsg) {
-	if !m.reading.expanding.is(msg.id) {
-		return
-	}
-	m.reading.expanding.stop()
-	m.reading.expanding = nil
+// handleChunks puts fetched chunks into the reader, which keeps its place.
+func (m *Model) handleChunks(got fetched, err error) tea.Cmd {
 	switch {
-	case client.KindOf(msg.err) == client.NotAvailable:
+	case client.KindOf(err) == client.NotAvailable:
 		m.warn("the server does not give the passages around this one")
-	case msg.err != nil:
-		m.fail("could not read on: " + reasonOf(msg.err) + "; " + m.keys.keyOf("expand", InList) + " tries again")
-	case msg.whole:
-		m.reading.whole = &msg
-		m.reader.SetWhole(msg.document, msg.chunks)
-		if len(msg.chunks) < msg.document.ChunkCount {
+	case err != nil:
+		m.fail("could not read on: " + reasonOf(err) + "; " + m.keys.keyOf("expand", InList) + " tries again")
+	case got.whole:
+		m.reading.whole = &got
+		m.reader.SetWhole(got.document, got.chunks)
+		if len(got.chunks) < got.document.ChunkCount {
 			m.warn("the document is very long; its first part is shown")
 		}
 	default:
-		m.reader.AddAbove(msg.chunks)
-		m.reader.AddBelow(msg.chunks)
+		m.reader.AddAbove(got.chunks)
+		m.reader.AddBelow(got.chunks)
 	}
+	return nil
 }
 
 // showReader makes the reader visible where only one pane fits.
@@ -228,7 +208,7 @@ func (m *Model) toMatch(move func() bool) tea.Cmd {
 	m.showReader()
 	move()
 	if _, total := m.reader.Match(); total == 0 {
-		m.message = message{"the query's words do not stand in this passage", told}
+		m.message = message{"the query's words do not stand in this passage", info}
 	}
 	return nil
 }
@@ -238,7 +218,7 @@ func (m *Model) previousOfDocument() tea.Cmd { return m.ofDocument(-1) }
 
 func (m *Model) ofDocument(direction int) tea.Cmd {
 	if !m.list.NextOfDocument(direction) {
-		m.message = message{"no further passage of this document was found", told}
+		m.message = message{"no further passage of this document was found", info}
 	}
 	return nil
 }

@@ -7,54 +7,31 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"quarry/client"
 	"quarry/client/wire"
 )
 
 // versionEvery is how often a library is asked whether another process changed it.
 const versionEvery = time.Second
 
-type versionTickMsg struct{ session *client.Session }
-
-type versionMsg struct {
-	session *client.Session
-	version string
-	vectors bool
-	err     error
+// askVersion fetches the library's status.
+func (m *Model) askVersion() tea.Cmd {
+	return during(m.conn.request, m.client().LibraryStatus, m.handleVersion)
 }
 
-// askVersion asks a library for its version.
-func (m *Model) askVersion(msg versionTickMsg) tea.Cmd {
-	session, ctx := msg.session, m.ctx
-	if session != m.conn.session || session == nil {
-		return nil
-	}
-	return func() tea.Msg {
-		status, err := session.Client.LibraryStatus(ctx)
-		if err != nil {
-			return versionMsg{session: session, err: err}
-		}
-		return versionMsg{session: session, version: status.Version, vectors: status.VectorModel != ""}
-	}
-}
-
-// versionTold forgets remembered answers and refreshes the results when another process changed the library.
-func (m *Model) versionTold(msg versionMsg) tea.Cmd {
-	if msg.session != m.conn.session {
-		return nil
-	}
-	again := tea.Tick(versionEvery, func(time.Time) tea.Msg { return versionTickMsg{msg.session} })
-	if msg.err != nil || msg.version == m.conn.version {
+// handleVersion forgets remembered answers and refreshes the results when another process changed the library.
+func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
+	again := after(m.conn.request, versionEvery, m.askVersion)
+	if err != nil || status.Version == m.conn.version {
 		return again
 	}
 	first := m.conn.version == ""
-	m.conn.version, m.conn.vectors = msg.version, msg.vectors
+	m.conn.version, m.conn.vectors = status.Version, status.VectorModel != ""
 	if first { // a search may have been faster
 		if m.search.shown != nil {
-			m.search.shown.version = msg.version
+			m.search.shown.version = status.Version
 		}
 		if m.search.running != nil {
-			m.search.running.version = msg.version
+			m.search.running.version = status.Version
 		}
 		return again
 	}

@@ -59,6 +59,7 @@ func watch(t *testing.T, config llm.Config) *watched {
 		Open: func(context.Context) (*client.Session, error) { return &client.Session{Client: w.client}, nil }}
 	w.screen = New(t.Context(), Options{Target: w.target, Now: today, Width: 160, Height: 40})
 	w.screen.conn.session = &client.Session{Client: w.client}
+	w.screen.begin(&w.screen.conn.request)
 	w.tick()
 	return w
 }
@@ -66,7 +67,7 @@ func watch(t *testing.T, config llm.Config) *watched {
 // tick has the explorer know the version of the library, and answers what it asks then.
 func (w *watched) tick() {
 	w.t.Helper()
-	w.screen.Update(w.screen.askVersion(versionTickMsg{w.screen.conn.session})())
+	w.screen.Update(w.screen.askVersion()())
 	w.answer()
 }
 
@@ -75,7 +76,7 @@ func (w *watched) answer() {
 	w.t.Helper()
 	if running := w.screen.search.running; running != nil {
 		response, err := w.client.Search(w.t.Context(), running.wire)
-		w.screen.Update(searchMsg{id: running.id, response: response, err: err})
+		handled(w.screen, func() tea.Cmd { return w.screen.handleSearch(running, response, err) })
 	}
 }
 
@@ -179,15 +180,15 @@ func TestAChangeDuringASearch(t *testing.T) {
 		w := watch(t, config)
 		w.screen.box.SetQuery("lantern", today())
 		w.screen.submit()
-		running := *w.screen.search.running
+		running := w.screen.search.running
 		response, err := w.client.Search(t.Context(), running.wire)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.add("second", "A second lantern stands on the pier.")
-		w.screen.Update(w.screen.askVersion(versionTickMsg{w.screen.conn.session})())
+		w.screen.Update(w.screen.askVersion()())
 		before := len(w.model.Requests())
-		w.screen.Update(searchMsg{id: running.id, response: response})
+		handled(w.screen, func() tea.Cmd { return w.screen.handleSearch(running, response, nil) })
 		w.answer()
 		if config.Default == "" {
 			w.shows("2 passages ", false)

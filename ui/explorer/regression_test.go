@@ -46,7 +46,7 @@ func TestASlowSearchAfterOneFromMemory(t *testing.T) {
 	}
 	m.box.SetQuery("c", today())
 	m.submit() // under way
-	m.Update(slowMsg{m.search.running.id})
+	handled(m, func() tea.Cmd { return m.handleSlowSearch(m.search.running) })
 }
 
 func TestAFastAnswerAfterOneFromMemory(t *testing.T) {
@@ -57,7 +57,7 @@ func TestAFastAnswerAfterOneFromMemory(t *testing.T) {
 	ask(t, m, "a")
 	m.box.SetQuery("c", today())
 	m.submit()
-	m.Update(searchMsg{id: m.search.running.id, fast: true, response: &wire.SearchResponse{}})
+	drive(t, m, m.askFast(m.search.running))
 }
 
 func TestABlameThatComesTooLate(t *testing.T) {
@@ -68,14 +68,13 @@ func TestABlameThatComesTooLate(t *testing.T) {
 	m := ready(t, nothing, Options{})
 	m.box.SetQuery("x source:slack within:30d", today())
 	m.submit()
-	m.Update(searchMsg{id: m.search.running.id, response: &wire.SearchResponse{}})
-	if m.filters.blaming == nil {
+	blame := m.handleSearch(m.search.running, &wire.SearchResponse{}, nil)
+	if !m.filters.blaming.running() {
 		t.Fatal("not blaming")
 	}
-	id := m.filters.blaming.id
 	m.box.SetQuery("source:slack within:30d", today())
 	m.queryEdited()
-	m.Update(blameMsg{id: id, counts: []int{0, 5}})
+	drive(t, m, blame)
 	m.dropFilter()
 }
 
@@ -149,10 +148,10 @@ func TestAnAnswerFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	m.conn.version = "1"
 	m.box.SetQuery("a", today())
 	m.submit()
-	key, id := m.search.running.key, m.search.running.id
-	m.Update(versionMsg{session: m.conn.session, version: "2"})
-	m.Update(searchMsg{id: id, response: &wire.SearchResponse{}})
-	if _, ok := m.search.memory.get(key, today()); ok {
+	asked := m.search.running
+	handled(m, func() tea.Cmd { return m.handleVersion(&wire.LibraryStatus{Version: "2"}, nil) })
+	handled(m, func() tea.Cmd { return m.handleSearch(asked, &wire.SearchResponse{}, nil) })
+	if _, ok := m.search.memory.get(asked.key, today()); ok {
 		t.Error("an answer from before the change is remembered")
 	}
 }
@@ -190,14 +189,13 @@ func TestCountsOfAFormerQueryAreNotAwaited(t *testing.T) {
 	m := ready(t, oneAbout(), Options{})
 	m.conn.welcome.exact = true
 	m.openPicker()
-	if m.filters.counting == nil {
+	if !m.filters.counting.running() {
 		t.Fatal("nothing is counted")
 	}
-	id := m.filters.counting.id
 	m.closePanel()
 	ask(t, m, "rollback")
 	m.openPicker()
-	if m.filters.counting.is(id) {
+	if m.filters.counting.running() {
 		t.Error("counts of the former query are still awaited")
 	}
 }

@@ -44,7 +44,6 @@ type search struct {
 	started time.Time
 	slow    bool   // it took longer than slowAfter
 	stage   string // of the pipeline, once told
-	events  chan searchMsg
 }
 
 // shown is the answer that the list shows.
@@ -59,7 +58,7 @@ type shown struct {
 
 // of tells that an answer came of a search; nil is none, and an answer from memory came of no search.
 func (s *shown) of(asked *search) bool {
-	return s != nil && s.request != nil && s.id == asked.id
+	return s != nil && s.request != nil && s.request == asked.request
 }
 
 // failure is what keeps failing, and since when.
@@ -69,19 +68,6 @@ type failure struct {
 	since time.Time
 	tries int
 }
-
-// searchMsg is news of a search: an event on the way, an answer, or an error.
-type searchMsg struct {
-	id       int
-	event    *wire.SearchEvent
-	response *wire.SearchResponse
-	err      error
-	fast     bool // the answer without expansion
-}
-
-type slowMsg struct{ id int }
-
-type instantMsg struct{ text string }
 
 // queryEdited searches as one types, where a search costs nothing.
 func (m *Model) queryEdited() tea.Cmd {
@@ -98,7 +84,7 @@ func (m *Model) queryEdited() tea.Cmd {
 	case m.client().Local():
 		return m.startSearch(text, true, false)
 	case m.typingSearches():
-		return tea.Tick(pauseBefore, func(time.Time) tea.Msg { return instantMsg{text} })
+		return after(nil, pauseBefore, func() tea.Cmd { return m.handlePause(text) })
 	}
 	return nil
 }
@@ -106,12 +92,12 @@ func (m *Model) queryEdited() tea.Cmd {
 // typingSearches tells that a remote server is asked while one types.
 func (m *Model) typingSearches() bool { return m.options.Instant || m.conn.welcome.instant }
 
-// pauseOver asks a remote server once the keys rested.
-func (m *Model) pauseOver(msg instantMsg) tea.Cmd {
-	if m.client() == nil || m.box.InstantQuery(m.now()) != msg.text || m.focus != InBox {
+// handlePause searches a remote server if no key was pressed since.
+func (m *Model) handlePause(text string) tea.Cmd {
+	if m.client() == nil || m.box.InstantQuery(m.now()) != text || m.focus != InBox {
 		return nil
 	}
-	return m.startSearch(msg.text, true, false)
+	return m.startSearch(text, true, false)
 }
 
 // forgetResults empties the list, since nothing is asked any more.
@@ -198,15 +184,27 @@ func (m *Model) requestOf(text string, instant bool) search {
 	return s
 }
 
-// send asks the server.
+// send sends a search to the server.
 func (m *Model) send(s search) tea.Cmd {
-	var ctx context.Context
-	ctx, s.request = m.begin()
-	s.events = make(chan searchMsg)
 	m.search.running = &s
-	id := s.id
-	slow := tea.Tick(slowAfter, func(time.Time) tea.Msg { return slowMsg{id} })
-	return tea.Batch(s.run(ctx, m.client()), s.next(ctx), slow, m.askFast(ctx, s))
+	c := m.client()
+	work := func(ctx context.Context, report func(wire.SearchEvent)) (*wire.SearchResponse, error) {
+		request, err := withAgent(ctx, c, s.wire, s.agent)
+		if err != nil {
+			return nil, err
+		}
+		var response *wire.SearchResponse
+		if s.instant {
+			response, err = c.Search(ctx, request)
+		} else {
+			response, err = c.SearchStream(ctx, request, report)
+		}
+		return response, explained(err, request.Sources)
+	}
+	handle := func(response *wire.SearchResponse, err error) tea.Cmd { return m.handleSearch(&s, response, err) }
+	found := stream(m, &s.request, 0, work, func(events []wire.SearchEvent) tea.Cmd { return m.handleSearchEvents(&s, events) }, handle)
+	slow := after(s.request, slowAfter, func() tea.Cmd { return m.handleSlowSearch(&s) })
+	return tea.Batch(found, slow, m.askFast(&s))
 }
 
 // searchOf is the search of a query, before anything is asked.
@@ -227,66 +225,25 @@ func memoryKey(request wire.SearchRequest, agent string, now time.Time) string {
 	return agent + "\x00" + string(encoded)
 }
 
-// run asks; news on the way go through the channel that next reads.
-func (s search) run(ctx context.Context, c *client.Client) tea.Cmd {
-	return func() tea.Msg {
-		defer close(s.events)
-		request, err := withAgent(ctx, c, s.wire, s.agent)
-		if err != nil {
-			return searchMsg{id: s.id, err: err}
-		}
-		if s.instant {
-			response, err := c.Search(ctx, request)
-			return searchMsg{id: s.id, response: response, err: explained(err, request.Sources)}
-		}
-		response, err := c.SearchStream(ctx, request, func(event wire.SearchEvent) {
-			if event.Type == wire.EventFinal {
-				return // it is what the call returns
-			}
-			select {
-			case s.events <- searchMsg{id: s.id, event: &event}:
-			case <-ctx.Done():
-			}
-		})
-		return searchMsg{id: s.id, response: response, err: explained(err, request.Sources)}
-	}
-}
-
-// next waits for news on the way.
-func (s search) next(ctx context.Context) tea.Cmd {
-	if s.instant {
-		return nil
-	}
-	return func() tea.Msg {
-		select {
-		case msg, ok := <-s.events:
-			if ok {
-				return msg
-			}
-		case <-ctx.Done():
-		}
-		return nil
-	}
-}
-
-// askFast asks a remote server for the answer without expansion as well, to have something to show.
-func (m *Model) askFast(ctx context.Context, s search) tea.Cmd {
+// askFast fetches the answer without expansion from a remote server as well, to have something to show.
+func (m *Model) askFast(s *search) tea.Cmd {
 	if !m.options.Fast || s.instant || m.client().Local() {
 		return nil
 	}
 	c, request := m.client(), s.wire
 	request.SkipQueryExpansion = true
-	return func() tea.Msg {
+	return during(s.request, func(ctx context.Context) (*wire.SearchResponse, error) {
 		request, err := withAgent(ctx, c, request, s.agent)
 		if err != nil {
-			return nil
+			return nil, err
 		}
-		response, err := c.Search(ctx, request)
-		if err != nil {
-			return nil // the whole search tells what is wrong
+		return c.Search(ctx, request)
+	}, func(response *wire.SearchResponse, err error) tea.Cmd {
+		if err == nil && !m.search.shown.of(s) { // the whole search reports an error
+			m.showProvisional(s, response)
 		}
-		return searchMsg{id: s.id, response: response, fast: true}
-	}
+		return nil
+	})
 }
 
 // withAgent sets the number of the agent that a query names.
@@ -299,34 +256,19 @@ func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest
 	return request, err
 }
 
-// searchTold takes news of the search under way; those of any other are late.
-func (m *Model) searchTold(msg searchMsg) tea.Cmd {
-	s := m.search.running
-	if s == nil || !s.is(msg.id) {
-		return nil
-	}
-	switch {
-	case msg.event != nil:
-		return m.onTheWay(s, msg.event)
-	case msg.err != nil:
-		m.search.running = nil
-		s.stop()
-		m.searchFailed(s, msg.err)
-		return nil
-	case msg.fast:
-		if !m.search.shown.of(s) {
-			m.show(shown{search: *s, response: msg.response, took: m.now().Sub(s.started), provisional: true})
-		}
-		return nil
-	}
+// handleSearch shows the answer to a search.
+func (m *Model) handleSearch(s *search, response *wire.SearchResponse, err error) tea.Cmd {
 	m.search.running = nil
-	s.stop()
+	if err != nil {
+		m.searchFailed(s, err)
+		return nil
+	}
 	took := m.now().Sub(s.started)
 	m.search.failure = nil
 	if s.version == m.conn.version { // what a library answered before it changed is of no use
-		m.search.memory.put(s.key, remembered{response: msg.response, took: took, at: m.now(), kept: m.target.Kind != Remote})
+		m.search.memory.put(s.key, remembered{response: response, took: took, at: m.now(), kept: m.target.Kind != Remote})
 	}
-	m.show(shown{search: *s, response: msg.response, took: took})
+	m.show(shown{search: *s, response: response, took: took})
 	if again := m.refresh(); again != nil { // the library changed meanwhile
 		return again
 	}
@@ -336,17 +278,21 @@ func (m *Model) searchTold(msg searchMsg) tea.Cmd {
 	return m.findBlame()
 }
 
-// onTheWay takes an event of the stream.
-func (m *Model) onTheWay(s *search, event *wire.SearchEvent) tea.Cmd {
-	switch event.Type {
-	case wire.EventStage:
-		s.stage = event.Name
-	case wire.EventProvisional:
-		if event.Response != nil && len(event.Response.Results) > 0 {
-			m.show(shown{search: *s, response: event.Response, took: m.now().Sub(s.started), provisional: true})
+// handleSearchEvents shows the stage of a search and its provisional results.
+func (m *Model) handleSearchEvents(s *search, events []wire.SearchEvent) tea.Cmd {
+	for _, event := range events {
+		switch {
+		case event.Type == wire.EventStage:
+			s.stage = event.Name
+		case event.Type == wire.EventProvisional && event.Response != nil && len(event.Response.Results) > 0:
+			m.showProvisional(s, event.Response)
 		}
 	}
-	return s.next(m.ctx)
+	return nil
+}
+
+func (m *Model) showProvisional(s *search, response *wire.SearchResponse) {
+	m.show(shown{search: *s, response: response, took: m.now().Sub(s.started), provisional: true})
 }
 
 // show puts an answer into the list. When the same question was asked again, a selection that the person made stays.
@@ -424,14 +370,11 @@ func (m *Model) stopSearch() bool {
 	return true
 }
 
-// searchIsSlow shows that a search is under way, and from then on the seconds.
-func (m *Model) searchIsSlow(msg slowMsg) tea.Cmd {
-	if m.search.running == nil || !m.search.running.is(msg.id) {
-		return nil
-	}
-	m.search.running.slow = true
-	if !m.search.shown.of(m.search.running) {
+// handleSlowSearch shows that a search is running, and from then on its seconds.
+func (m *Model) handleSlowSearch(s *search) tea.Cmd {
+	s.slow = true
+	if !m.search.shown.of(s) {
 		m.list.SetStale(true)
 	}
-	return m.search.running.watch.Start()
+	return s.watch.Start()
 }

@@ -144,8 +144,7 @@ func TestTypingAtAServerChangesTheBoxAloneWhileTheSameIsFound(t *testing.T) {
 		return strings.Split(m.View().Content, "\n")
 	}
 	found := func() []string {
-		_, cmd := m.Update(instantMsg{m.box.InstantQuery(m.now())})
-		drive(t, m, cmd)
+		drive(t, m, m.handlePause(m.box.InstantQuery(m.now())))
 		return strings.Split(m.View().Content, "\n")
 	}
 	typed('r')
@@ -227,26 +226,18 @@ func TestTheNewestSearchWins(t *testing.T) {
 
 func TestALateAnswerIsDropped(t *testing.T) {
 	t.Parallel()
-	m := New(t.Context(), Options{Target: Target{Kind: Remote, Where: "acme"}, Now: today, Width: 120, Height: 40})
-	m.search.running = &search{request: &request{id: 7, cancel: func() {}}, text: "new", started: today()}
-	late := &wire.SearchResponse{Results: []wire.SearchResult{{Title: "late"}}}
-	for _, msg := range []searchMsg{{id: 6, response: late}, {id: 6, err: context.DeadlineExceeded},
-		{id: 6, event: &wire.SearchEvent{Type: wire.EventProvisional, Response: late}}, {id: 6, response: late, fast: true}} {
-		m.Update(msg)
-		if m.search.shown != nil || m.search.failure != nil || m.search.running == nil {
-			t.Fatalf("a late %+v was taken", msg)
-		}
+	m := ready(t, oneAbout(), Options{})
+	m.box.SetQuery("old", today())
+	old := m.submit()
+	m.box.SetQuery("new", today())
+	latest := m.submit()
+	drive(t, m, old)
+	if m.search.shown != nil || m.search.failure != nil || m.search.running == nil || m.search.running.slow {
+		t.Error("the answer to the old search was shown")
 	}
-	m.Update(slowMsg{6})
-	if m.search.running.slow {
-		t.Error("a late tick was taken")
-	}
-	m.Update(chunksMsg{id: 6, whole: true})
-	m.Update(blameMsg{id: 6, counts: []int{1}})
-	m.Update(facetsMsg{id: 6, facets: &wire.FacetCounts{}})
-	m.Update(openedMsg{id: 6, session: &client.Session{}})
-	if m.filters.cut != nil || m.conn.session != nil {
-		t.Error("a late count or session was taken")
+	drive(t, m, latest)
+	if m.search.shown == nil || m.search.shown.text != "new" {
+		t.Error("the answer to the new search is not shown")
 	}
 }
 

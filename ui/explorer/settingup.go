@@ -17,44 +17,8 @@ type settingUp struct {
 	setup.Wizard
 	running *request // a connection is being tested or saved
 	saving  bool     // running writes a profile
-	folder  *folder  // being read
-}
-
-// setUpMsg is what came of something that the wizard asked for.
-type setUpMsg struct {
-	id   int
-	tell func(*setup.Wizard)
-	// arrived tells that there is somewhere else to search now.
-	arrived bool
-}
-
-// pathMsg brings the path that a folder is to be read from.
-type pathMsg struct {
-	id   int
-	path string
-	err  error
-}
-
-// folderMsg is news of the folder that is being read.
-type folderMsg struct {
-	id    int
-	event *wire.LibraryEvent // on the way
-	done  wire.LibraryEvent
-	told  string
-	err   error
-}
-
-// arrivedMsg brings the target that was set up.
-type arrivedMsg struct {
-	target Target
-	err    error
-}
-
-// folder is one that is read into the library.
-type folder struct {
-	*request
-	events  chan folderMsg
-	arrived bool // the library is searched already
+	folder  *request // being read
+	arrived bool     // the library that the folder is read into is searched already
 	rate    rate
 }
 
@@ -91,13 +55,12 @@ func (m *Model) setUpNext() tea.Cmd  { return m.carryOut(m.setUp.Next()) }
 // Back goes one level back, and gives up a test.
 func (s *settingUp) Back() bool {
 	s.running.stop()
-	s.running = nil
 	return s.Wizard.Back()
 }
 
 // cannotClose keeps the set-up open for what is as good as written.
 func cannotClose(m *Model) string {
-	if m.overlay() == InSetUp && m.setUp.saving && m.setUp.running != nil {
+	if m.overlay() == InSetUp && m.setUp.saving && m.setUp.running.running() {
 		return "the connection is being saved; a moment"
 	}
 	return ""
@@ -114,166 +77,120 @@ func (m *Model) carryOut(intent setup.Intent) tea.Cmd {
 	m.setUp.saving = intent.Kind == setup.Save
 	switch intent.Kind {
 	case setup.Test:
-		return m.setUpCall(func(ctx context.Context) setUpMsg {
-			found, err := doors.Test(ctx, intent.Connection)
-			if err != nil {
-				return setUpMsg{tell: (*setup.Wizard).Stopped}
-			}
-			return setUpMsg{tell: func(w *setup.Wizard) { w.Tested(found) }}
-		})
+		return background(m, &m.setUp.running, func(ctx context.Context) (setup.Tested, error) {
+			return doors.Test(ctx, intent.Connection)
+		}, m.handleTested)
 	case setup.Save:
-		return m.setUpCall(func(ctx context.Context) setUpMsg {
-			told, err := doors.Save(ctx, intent.Connection)
-			if err != nil {
-				return setUpMsg{tell: func(w *setup.Wizard) { w.Failed(reasonOf(err), remedyOf(err)) }}
-			}
-			return setUpMsg{tell: func(w *setup.Wizard) { w.Saved(told) }, arrived: true}
-		})
+		return background(m, &m.setUp.running, func(ctx context.Context) (string, error) {
+			return doors.Save(ctx, intent.Connection)
+		}, m.handleSaved)
 	case setup.Folder:
-		m.setUp.running.stop()
-		_, r := m.begin()
-		m.setUp.running = r
-		return func() tea.Msg {
-			path, err := doors.Path(intent.Path)
-			return pathMsg{id: r.id, path: path, err: err}
-		}
+		return background(m, &m.setUp.running, func(context.Context) (string, error) {
+			return doors.Path(intent.Path)
+		}, m.handlePath)
 	case setup.Complete:
 		return func() tea.Msg {
 			completed := doors.Complete(intent.Path)
-			return completedMsg{typed: intent.Path, completed: completed}
+			return resultMsg{handle: func() tea.Cmd {
+				m.setUp.Completed(intent.Path, completed)
+				return nil
+			}}
 		}
 	case setup.Stop:
-		m.setUp.folder.stop()
+		m.setUp.folder.cancel() // what was read so far is still reported
 	case setup.Leave:
 		m.panels = nil
 	}
 	return nil
 }
 
-// completedMsg goes on with a typed path.
-type completedMsg struct{ typed, completed string }
-
-// setUpCall does one thing for the wizard; what was under way before is given up.
-func (m *Model) setUpCall(call func(context.Context) setUpMsg) tea.Cmd {
-	m.setUp.running.stop()
-	ctx, r := m.begin()
-	m.setUp.running = r
-	return func() tea.Msg {
-		msg := call(ctx)
-		msg.id = r.id
-		return msg
+func (m *Model) handleTested(found setup.Tested, err error) tea.Cmd {
+	if err != nil {
+		m.setUp.Stopped()
+	} else {
+		m.setUp.Tested(found)
 	}
+	return nil
 }
 
-func (m *Model) setUpTold(msg setUpMsg) tea.Cmd {
-	if !m.setUp.running.is(msg.id) {
+func (m *Model) handleSaved(where string, err error) tea.Cmd {
+	if err != nil {
+		m.setUp.Failed(reasonOf(err), remedyOf(err))
 		return nil
 	}
-	m.setUp.running.stop()
-	m.setUp.running = nil
-	msg.tell(&m.setUp.Wizard)
-	if !msg.arrived {
-		return nil
-	}
-	return m.arrive()
+	m.setUp.Saved(where)
+	return m.findTarget()
 }
 
-// arrive asks for the target that was set up, to search there from now on.
-func (m *Model) arrive() tea.Cmd {
+// findTarget looks for the target that was set up, to search there from now on.
+func (m *Model) findTarget() tea.Cmd {
 	ctx, find := m.ctx, m.options.SetUp.Target
 	return func() tea.Msg {
-		found, err := find(ctx)
-		return arrivedMsg{found, err}
+		target, err := find(ctx)
+		return resultMsg{handle: func() tea.Cmd { return m.handleTarget(target, err) }}
 	}
 }
 
-func (m *Model) arrived(msg arrivedMsg) tea.Cmd {
-	if msg.err != nil {
-		m.fail("could not go there: " + reasonOf(msg.err))
+func (m *Model) handleTarget(target Target, err error) tea.Cmd {
+	if err != nil {
+		m.fail("could not go there: " + reasonOf(err))
 		return nil
 	}
-	return m.switchTo(msg.target)
+	return m.switchTo(target)
 }
 
-// pathTold begins to read a folder.
-func (m *Model) pathTold(msg pathMsg) tea.Cmd {
-	if !m.setUp.running.is(msg.id) {
+// handlePath begins to read a folder.
+func (m *Model) handlePath(path string, err error) tea.Cmd {
+	if err != nil {
+		m.setUp.Refused(err.Error())
 		return nil
 	}
-	m.setUp.running.stop()
-	m.setUp.running = nil
-	if msg.err != nil {
-		m.setUp.Refused(msg.err.Error())
+	if !m.setUp.Adding(path) {
 		return nil
 	}
-	if !m.setUp.Adding(msg.path) {
-		return nil
-	}
-	ctx, r := m.begin()
-	f := folder{request: r, events: make(chan folderMsg)}
-	m.setUp.folder = &f
+	m.setUp.arrived, m.setUp.rate = false, rate{}
 	add := m.options.SetUp.AddFolder
-	return tea.Batch(f.next(), func() tea.Msg {
-		defer close(f.events)
-		done, told, err := add(ctx, msg.path, func(event wire.LibraryEvent) {
-			select {
-			case f.events <- folderMsg{id: r.id, event: &event}:
-			case <-ctx.Done():
-			}
-		})
-		return folderMsg{id: r.id, done: done, told: told, err: err}
-	})
+	return stream(m, &m.setUp.folder, 0, func(ctx context.Context, report func(wire.LibraryEvent)) (added, error) {
+		done, where, err := add(ctx, path, report)
+		return added{done, where}, err
+	}, m.handleFolderEvents, m.handleAdded)
 }
 
-// next waits for news on the way; none come after the folder was read.
-func (f folder) next() tea.Cmd {
-	return func() tea.Msg {
-		if msg, ok := <-f.events; ok {
-			return msg
+// added is a folder that was read, and where searches go from now on.
+type added struct {
+	done  wire.LibraryEvent
+	where string
+}
+
+// handleFolderEvents shows how far the reading is. From its first document on, searches go to the library.
+func (m *Model) handleFolderEvents(events []wire.LibraryEvent) tea.Cmd {
+	var found tea.Cmd
+	for _, event := range events {
+		m.setUp.rate.update(event.Done, m.now())
+		m.setUp.Progress(event, m.setUp.rate.perSecond)
+		if !m.setUp.arrived && event.Stored > 0 {
+			m.setUp.arrived, found = true, m.findTarget()
 		}
-		return nil
 	}
+	return found
 }
 
-// stop gives up the reading; what was read stays. A nil folder is none.
-func (f *folder) stop() {
-	if f != nil {
-		f.request.stop()
-	}
-}
-
-// folderTold follows the reading of a folder. From its first document on, searches go to the library.
-func (m *Model) folderTold(msg folderMsg) tea.Cmd {
-	f := m.setUp.folder
-	if f == nil || !f.is(msg.id) {
-		return nil
-	}
-	if msg.event != nil {
-		f.rate.update(msg.event.Done, m.now())
-		m.setUp.Progress(*msg.event, f.rate.perSecond)
-		if f.arrived || msg.event.Stored == 0 {
-			return f.next()
-		}
-		f.arrived = true
-		return tea.Batch(f.next(), m.arrive())
-	}
-	m.setUp.folder = nil
-	f.stop()
+func (m *Model) handleAdded(folder added, err error) tea.Cmd {
 	switch {
-	case msg.err == nil:
-		m.setUp.Added(msg.done, msg.told)
+	case err == nil:
+		m.setUp.Added(folder.done, folder.where)
 		if m.overlay() != InSetUp {
-			m.say(msg.told)
+			m.say(folder.where)
 		}
-		if !f.arrived && msg.done.Added+msg.done.Updated+msg.done.Unchanged > 0 {
-			return m.arrive()
+		if done := folder.done; !m.setUp.arrived && done.Added+done.Updated+done.Unchanged > 0 {
+			return m.findTarget()
 		}
-	case errors.Is(msg.err, context.Canceled) || client.KindOf(msg.err) == client.Canceled:
+	case errors.Is(err, context.Canceled) || client.KindOf(err) == client.Canceled:
 		m.setUp.Stopped()
 	default:
-		m.setUp.Failed(reasonOf(msg.err), remedyOf(msg.err))
+		m.setUp.Failed(reasonOf(err), remedyOf(err))
 		if m.overlay() != InSetUp {
-			m.fail("the folder was not read whole: " + reasonOf(msg.err))
+			m.fail("the folder was not read whole: " + reasonOf(err))
 		}
 	}
 	return nil

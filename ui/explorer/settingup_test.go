@@ -165,18 +165,10 @@ func TestSetUpThatIsRefused(t *testing.T) {
 	}
 }
 
-func TestALateSetUpIsDropped(t *testing.T) {
+func TestATargetThatIsNotFound(t *testing.T) {
 	t.Parallel()
 	m := New(t.Context(), Options{Target: Target{Kind: Sample}, Now: today, Width: 120, Height: 40})
-	for _, msg := range []any{
-		setUpMsg{id: 9, tell: func(*setup.Wizard) { t.Error("a late test was told") }, arrived: true},
-		pathMsg{id: 9, path: "/x"}, folderMsg{id: 9, event: &wire.LibraryEvent{}}, folderMsg{id: 9},
-	} {
-		if _, cmd := m.Update(msg); m.setUp.folder != nil {
-			t.Errorf("%T began to read, %v", msg, cmd)
-		}
-	}
-	m.Update(arrivedMsg{err: fmt.Errorf("no such profile")})
+	m.handleTarget(Target{}, fmt.Errorf("no such profile"))
 	if !strings.Contains(m.message.text, "no such profile") {
 		t.Errorf("the message is %q", m.message.text)
 	}

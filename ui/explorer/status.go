@@ -78,7 +78,7 @@ func (m *Model) summary(width, height int) []string {
 
 // failing tells that the last attempt failed, and none is under way.
 func (m *Model) failing() bool {
-	return m.search.failure != nil && m.search.running == nil && m.conn.opening == nil
+	return m.search.failure != nil && m.search.running == nil && !m.conn.opening.running()
 }
 
 // whyFailed is the reason and what to do about it, for above the results of a search before.

@@ -1,7 +1,6 @@
 package explorer
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -10,21 +9,6 @@ import (
 	"quarry/client/wire"
 	"quarry/ui/passage"
 )
-
-// actedMsg tells what became of something done to the machine.
-type actedMsg struct {
-	done      string // what to say when it worked
-	otherwise string // what to say when it did not, before the reason
-	err       error
-}
-
-func (m *Model) acted(msg actedMsg) {
-	if msg.err != nil {
-		m.warn(msg.otherwise + ": " + msg.err.Error())
-		return
-	}
-	m.say(msg.done)
-}
 
 func (m *Model) copyCitation() tea.Cmd {
 	result, ok := m.result()
@@ -52,7 +36,15 @@ func (m *Model) copy(text, what string) tea.Cmd {
 		return tea.SetClipboard(text)
 	}
 	return tea.Batch(tea.SetClipboard(text), func() tea.Msg {
-		return actedMsg{done: what + " copied to the clipboard", otherwise: what + sent + "; the system's own said", err: native(text)}
+		err := native(text)
+		return resultMsg{handle: func() tea.Cmd {
+			if err != nil {
+				m.warn(what + sent + "; the system's own said: " + err.Error())
+			} else {
+				m.say(what + " copied to the clipboard")
+			}
+			return nil
+		}}
 	})
 }
 
@@ -70,12 +62,13 @@ func (m *Model) openLink(link string) tea.Cmd {
 	}
 	return func() tea.Msg {
 		err := open(link)
-		if err == nil {
-			return actedMsg{done: "opened " + link}
-		}
-		err = fmt.Errorf("%w; the link was sent to your terminal's clipboard", err)
-		return tea.BatchMsg{tea.SetClipboard(link), func() tea.Msg {
-			return actedMsg{otherwise: "could not open it", err: err}
+		return resultMsg{handle: func() tea.Cmd {
+			if err != nil {
+				m.warn("could not open it: " + err.Error() + "; the link was sent to your terminal's clipboard")
+				return tea.SetClipboard(link)
+			}
+			m.say("opened " + link)
+			return nil
 		}}
 	}
 }
