@@ -59,12 +59,6 @@ func (m *Model) wholeSearch(query string) tea.Cmd {
 	return m.startSearch(query, false, false)
 }
 
-// askFurther opens the line for the next question of the thread.
-func (m *Model) askFurther() tea.Cmd {
-	m.answer.Type()
-	return nil
-}
-
 // sendFurther asks what was typed, under the filters of the question before. The question takes the place of the query,
 // so that the list shows what is found for it in the light of what was said before.
 func (m *Model) sendFurther() tea.Cmd {
@@ -286,11 +280,5 @@ func (m *Model) renderAnswer() tea.Cmd {
 }
 
 func cannotAnswer(m *Model) string {
-	switch {
-	case m.client() == nil:
-		return notOpen(m)
-	case !client.ParseQuery(m.box.Query(), m.now()).HasWords():
-		return "type a question first"
-	}
-	return ""
+	return cmp.Or(notOpen(m), unless(client.ParseQuery(m.box.Query(), m.now()).HasWords(), "type a question first"))
 }

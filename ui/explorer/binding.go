@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -48,24 +49,51 @@ type Binding struct {
 	Group  string
 	// Typed keeps keys that type a character for the action even where text is typed. Elsewhere such a key types there,
 	// and an action needs another one to be reached from a field.
-	Typed bool
-	// Disabled says why the action cannot run now; nil or "" means that it can.
-	Disabled func(*Model) string
+	Typed    bool
+	Disabled func(*Model) string // returns why the action cannot run now; "" means that it can
 	Run      func(*Model) tea.Cmd
 	// Numbered stands in place of Run where the key is a digit that matters.
 	Numbered func(m *Model, number int) tea.Cmd
 }
 
-func bind(label string, keys ...string) key.Binding {
-	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(KeyName(keys[0]), label))
+// action returns the binding of an action, with its keys separated by spaces. disabled returns why it cannot run now; ""
+// means that it can.
+func action(name, keys string, in Place, label, long string, run func(*Model) tea.Cmd, disabled ...func(*Model) string) Binding {
+	all := strings.Fields(keys)
+	b := Binding{Action: name, In: in, Long: long, Run: run, Disabled: func(*Model) string { return "" },
+		Binding: key.NewBinding(key.WithKeys(all...), key.WithHelp(KeyName(all[0]), label))}
+	if len(disabled) > 0 {
+		b.Disabled = disabled[0]
+	}
+	return b
 }
 
-// reason is why a binding cannot run now, or "".
-func (b Binding) reason(m *Model) string {
-	if b.Disabled == nil {
-		return ""
+// digits returns the binding of an action that the keys 1 to 9 run with their number.
+func digits(name string, in Place, long string, run func(*Model, int) tea.Cmd, disabled ...func(*Model) string) Binding {
+	b := action(name, "1 2 3 4 5 6 7 8 9", in, "", long, nil, disabled...)
+	b.Numbered = run
+	return b
+}
+
+// typed keeps keys that type a character for the action even where text is typed.
+func typed(b Binding) Binding {
+	b.Typed = true
+	return b
+}
+
+func group(name string, bindings ...Binding) []Binding {
+	for i := range bindings {
+		bindings[i].Group = name
 	}
-	return b.Disabled(m)
+	return bindings
+}
+
+// do makes a handler of what only changes the model.
+func do(change func(*Model)) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd {
+		change(m)
+		return nil
+	}
 }
 
 // keymap finds bindings by key.
@@ -92,20 +120,15 @@ func (p Place) Places() []Place {
 	return single
 }
 
-// newKeymap puts the configured keys in place of the usual ones. What cannot be used is told and left out: an unknown
-// action, a key that has no meaning, or one that another action holds in the same place.
+// newKeymap puts the configured keys in place of the usual ones. It reports and leaves out what cannot be used: an unknown
+// action, a key that has no meaning, or one that another action has in the same place.
 func newKeymap(bindings []Binding, configured map[string][]string) (keymap, []string) {
 	var problems []string
 	actions := make([]string, len(bindings))
 	for i, b := range bindings {
 		actions[i] = b.Action
 	}
-	names := make([]string, 0, len(configured))
-	for name := range configured {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
 		i := slices.Index(actions, name)
 		if i < 0 {
 			problems = append(problems, unknownAction(name, actions))
@@ -120,25 +143,17 @@ func newKeymap(bindings []Binding, configured map[string][]string) (keymap, []st
 		}
 	}
 	k := keymap{bindings: bindings, byKey: map[Place]map[string]int{}}
-	// Configured keys are taken first, so that they win over the usual ones of other actions.
-	order := make([]int, len(bindings))
-	for i := range order {
-		order[i] = i
+	for i, action := range actions {
+		if _, ok := configured[action]; ok {
+			problems = append(problems, k.assign(i)...)
+		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return rank(configured, bindings[a].Action) - rank(configured, bindings[b].Action)
-	})
-	for _, i := range order {
-		problems = append(problems, k.take(i, configured)...)
+	for i, action := range actions { // whose keys give way to configured ones
+		if _, ok := configured[action]; !ok {
+			k.assign(i)
+		}
 	}
 	return k, problems
-}
-
-func rank(configured map[string][]string, action string) int {
-	if _, ok := configured[action]; ok {
-		return 0
-	}
-	return 1
 }
 
 func unknownAction(name string, actions []string) string {
@@ -149,33 +164,30 @@ func unknownAction(name string, actions []string) string {
 	return text
 }
 
-// take enters the keys of one binding. A usual key that a configured one displaced is silently gone; that is what was
-// asked for.
-func (k *keymap) take(i int, configured map[string][]string) []string {
-	var problems []string
+// assign enters the keys of one binding, except those that are assigned already. It reports these, each once.
+func (k *keymap) assign(i int) (problems []string) {
 	b := &k.bindings[i]
-	kept := b.Keys()[:0:0]
+	var kept []string
 	for _, key := range b.Keys() {
-		held, told := false, false
+		assigned, holder := false, -1
 		for _, place := range b.In.Places() {
-			if !b.holds(key, place) {
+			if !b.acts(key, place) {
 				continue
 			}
 			if k.byKey[place] == nil {
 				k.byKey[place] = map[string]int{}
 			}
-			if holder, taken := k.byKey[place][key]; taken {
-				if !told && rank(configured, b.Action) == 0 && rank(configured, k.bindings[holder].Action) == 0 {
-					problems = append(problems, fmt.Sprintf("keys.%s: %s is the key of %s already", b.Action, key,
-						k.bindings[holder].Action))
-					told = true
-				}
+			if other, taken := k.byKey[place][key]; taken {
+				holder = other
 				continue
 			}
-			k.byKey[place][key], held = i, true
+			k.byKey[place][key], assigned = i, true
 		}
-		if held {
+		if assigned {
 			kept = append(kept, key)
+		}
+		if holder >= 0 {
+			problems = append(problems, fmt.Sprintf("keys.%s: %s is the key of %s already", b.Action, key, k.bindings[holder].Action))
 		}
 	}
 	b.SetKeys(kept...)
@@ -195,8 +207,8 @@ func usableKeys(keys []string, b Binding) (usable, bad []string) {
 	return usable, bad
 }
 
-// holds tells that a key of the binding acts in a single place.
-func (b Binding) holds(key string, place Place) bool {
+// acts reports whether a key of the binding acts in a single place.
+func (b Binding) acts(key string, place Place) bool {
 	return b.In&place != 0 && (b.Typed || place&InFields == 0 || !types(key))
 }
 
@@ -238,7 +250,7 @@ func (k *keymap) find(place Place, key string) (Binding, bool) {
 // keyIn is the key to show for a binding in a place; "" when none acts there.
 func (b Binding) keyIn(place Place) string {
 	for _, key := range b.Keys() {
-		if b.holds(key, place) {
+		if b.acts(key, place) {
 			return KeyName(key)
 		}
 	}
@@ -265,27 +277,17 @@ func (k *keymap) named(action string) Binding {
 	return k.bindings[i]
 }
 
-// KeyName is how a key is written for a person.
+// KeyName returns how a key is written for a person.
 func KeyName(key string) string {
-	switch key {
-	case "enter":
+	last := strings.LastIndexByte(key[:len(key)-1], '+') + 1
+	if arrow := map[string]string{"up": "↑", "down": "↓", "left": "←", "right": "→"}[key[last:]]; arrow != "" {
+		return key[:last] + arrow
+	}
+	switch {
+	case key == "enter":
 		return "↵"
-	case "up":
-		return "↑"
-	case "down":
-		return "↓"
-	case "left":
-		return "←"
-	case "right":
-		return "→"
-	}
-	if len(key) > 1 && key[0] == 'f' && key[1] <= '9' {
+	case len(key) > 1 && key[0] == 'f' && key[1] <= '9':
 		return strings.ToUpper(key)
-	}
-	for _, arrow := range []string{"up", "down", "left", "right"} {
-		if before, ok := strings.CutSuffix(key, "+"+arrow); ok {
-			return before + "+" + KeyName(arrow)
-		}
 	}
 	return key
 }
@@ -294,34 +296,18 @@ func KeyName(key string) string {
 func (b Binding) KeysText(place Place) string {
 	var names []string
 	for _, key := range b.Keys() {
-		if b.holds(key, place) {
+		if b.acts(key, place) {
 			names = append(names, KeyName(key))
 		}
 	}
 	return strings.Join(names, " ")
 }
 
-// Name is what people call a single place.
+// Name returns what people call a single place.
 func (p Place) Name() string {
-	switch p {
-	case InBox:
-		return "the query"
-	case InList:
-		return "the results"
-	case InReader:
-		return "the reader"
-	case InPicker:
-		return "the filters"
-	case InActions:
-		return "the list of actions"
-	case InWhy:
-		return "why these results"
-	case InAnswer:
-		return "the answer"
-	case InChats:
-		return "earlier conversations"
-	case InAsking:
-		return "the line of the answer"
-	}
-	return "the set-up"
+	return map[Place]string{
+		InBox: "the query", InList: "the results", InReader: "the reader", InPicker: "the filters",
+		InActions: "the list of actions", InSetUp: "the set-up", InWhy: "why these results", InAnswer: "the answer",
+		InChats: "earlier conversations", InAsking: "the line of the answer",
+	}[p]
 }

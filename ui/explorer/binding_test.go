@@ -44,7 +44,7 @@ func TestNoKeyIsHeldTwiceInOnePlace(t *testing.T) {
 				held[place] = map[string]string{}
 			}
 			for _, key := range b.Keys() {
-				if !b.holds(key, place) {
+				if !b.acts(key, place) {
 					continue
 				}
 				if other := held[place][key]; other != "" {

@@ -55,7 +55,8 @@ func (m *Model) openCited(number int) tea.Cmd {
 	}
 	m.list.SelectIndex(at)
 	m.panels = nil
-	return m.focusReader()
+	m.focus = InReader
+	return nil
 }
 
 // resultOf finds the passage of a cited document in the list, by its id, or where the server names none by its link; -1

@@ -190,13 +190,9 @@ func (m *Model) showsExample() bool {
 }
 
 func cannotComplete(m *Model) string {
-	switch {
-	case len(m.completions()) > 0:
+	if len(m.completions()) > 0 {
 		return ""
-	case m.box.Query() != "" && !m.showsExample():
-		return "there is nothing to complete here"
-	case len(m.target.Examples) == 0:
-		return "there are no example questions here"
 	}
-	return ""
+	return cmp.Or(unless(m.box.Query() == "" || m.showsExample(), "there is nothing to complete here"),
+		unless(len(m.target.Examples) > 0, "there are no example questions here"))
 }

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -47,12 +48,7 @@ func whyNoChats(err error) string {
 	return ""
 }
 
-func cannotListChats(m *Model) string {
-	if m.client() == nil {
-		return notOpen(m)
-	}
-	return m.chats.refused
-}
+func cannotListChats(m *Model) string { return cmp.Or(notOpen(m), m.chats.refused) }
 
 // openChats lists earlier conversations.
 func (m *Model) openChats() tea.Cmd {

@@ -31,11 +31,6 @@ type field interface {
 // typingGroup is the group of the keys that edit a line.
 const typingGroup = "Typing"
 
-// editing makes a handler of one edit.
-func editing(edit func(field) bool) func(*Model) tea.Cmd {
-	return func(m *Model) tea.Cmd { return m.edit(edit) }
-}
-
 // edit changes what is typed, and follows the change.
 func (m *Model) edit(change func(field) bool) tea.Cmd {
 	if top, ok := m.top(); ok {
@@ -65,33 +60,28 @@ func (m *Model) pasted(paste tea.PasteMsg) tea.Cmd {
 
 // editingBindings are readline's keys.
 func editingBindings() []Binding {
-	edit := func(action, long string, run func(field) bool, keys ...string) Binding {
-		return Binding{Action: action, Binding: bind("", keys...), In: InFields, Group: typingGroup, Long: long, Run: editing(run)}
+	edit := func(name, keys, long string, run func(field) bool) Binding {
+		return action(name, keys, InFields, "", long, func(m *Model) tea.Cmd { return m.edit(run) })
 	}
-	return []Binding{
-		except(InPicker, edit("left", "Character to the left", field.Left, "left", "ctrl+b")),
-		except(InPicker, edit("right", "Character to the right", field.Right, "right")),
-		edit("word-left", "Word to the left", field.WordLeft, "ctrl+left", "alt+left", "alt+b"),
-		edit("word-right", "Word to the right", field.WordRight, "ctrl+right", "alt+right", "alt+f"),
-		edit("line-start", "To the beginning of the line", field.Home, "ctrl+a", "home"),
-		edit("line-end", "To the end of the line", field.End, "ctrl+e", "end"),
-		edit("delete-back", "Delete the character before; at the beginning, take the last filter back into the text",
-			field.DeleteBack, "backspace", "ctrl+h"),
-		edit("delete-forward", "Delete the character after", field.DeleteForward, "delete", "ctrl+d"),
-		edit("delete-word", "Delete to the space before", field.DeleteWordBack, "ctrl+w"),
-		edit("delete-word-back", "Delete the word before", field.DeleteWordBackAlt, "alt+backspace"),
-		edit("delete-word-forward", "Delete the word after", field.DeleteWordForward, "alt+d"),
-		edit("kill-to-end", "Delete to the end of the line", field.KillToEnd, "ctrl+k"),
-		edit("kill-to-start", "Delete to the beginning of the line", field.KillToStart, "ctrl+u"),
-		edit("yank", "Put back what was deleted last", field.Yank, "ctrl+y"),
-		edit("transpose", "Swap two characters", field.Transpose, "ctrl+t"),
-		edit("undo", "Undo", field.Undo, "ctrl+_", "ctrl+/"),
-		edit("redo", "Redo", field.Redo, "alt+/"),
-	}
-}
-
-// except takes a binding out of a place where its keys mean something else.
-func except(place Place, b Binding) Binding {
-	b.In &^= place
-	return b
+	left := edit("left", "left ctrl+b", "Character to the left", field.Left)
+	right := edit("right", "right", "Character to the right", field.Right)
+	left.In, right.In = InFields&^InPicker, InFields&^InPicker // which has its own
+	return group(typingGroup, left, right,
+		edit("word-left", "ctrl+left alt+left alt+b", "Word to the left", field.WordLeft),
+		edit("word-right", "ctrl+right alt+right alt+f", "Word to the right", field.WordRight),
+		edit("line-start", "ctrl+a home", "To the beginning of the line", field.Home),
+		edit("line-end", "ctrl+e end", "To the end of the line", field.End),
+		edit("delete-back", "backspace ctrl+h", "Delete the character before; at the beginning, take the last filter back into the text",
+			field.DeleteBack),
+		edit("delete-forward", "delete ctrl+d", "Delete the character after", field.DeleteForward),
+		edit("delete-word", "ctrl+w", "Delete to the space before", field.DeleteWordBack),
+		edit("delete-word-back", "alt+backspace", "Delete the word before", field.DeleteWordBackAlt),
+		edit("delete-word-forward", "alt+d", "Delete the word after", field.DeleteWordForward),
+		edit("kill-to-end", "ctrl+k", "Delete to the end of the line", field.KillToEnd),
+		edit("kill-to-start", "ctrl+u", "Delete to the beginning of the line", field.KillToStart),
+		edit("yank", "ctrl+y", "Put back what was deleted last", field.Yank),
+		edit("transpose", "ctrl+t", "Swap two characters", field.Transpose),
+		edit("undo", "ctrl+_ ctrl+/", "Undo", field.Undo),
+		edit("redo", "alt+/", "Redo", field.Redo),
+	)
 }

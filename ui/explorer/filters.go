@@ -40,14 +40,6 @@ func (m *Model) openPicker() tea.Cmd {
 	return m.askFacets()
 }
 
-// onPicker makes a handler of a key of the picker.
-func onPicker(key func(*picker.Picker)) func(*Model) tea.Cmd {
-	return func(m *Model) tea.Cmd {
-		key(&m.filters.picker)
-		return nil
-	}
-}
-
 // facets is what is known now about the values of filters and their counts.
 func (m *Model) facets() picker.Input {
 	in := picker.Input{Query: client.ParseQuery(m.box.Query(), m.now()), Now: m.now()}

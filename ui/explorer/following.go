@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -66,11 +67,6 @@ func (m *Model) replaceQuery(question string) {
 
 // noTrail says why there is nothing that a question could go on with.
 func noTrail(m *Model) string {
-	switch {
-	case m.client() == nil:
-		return notOpen(m)
-	case len(m.follow.trail) == 0:
-		return "there is no search yet to go on with: " + m.keys.keyOf("search", InBox) + " makes one"
-	}
-	return ""
+	return cmp.Or(notOpen(m), unless(len(m.follow.trail) > 0,
+		"there is no search yet to go on with: "+m.keys.keyOf("search", InBox)+" makes one"))
 }

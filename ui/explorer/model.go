@@ -189,6 +189,12 @@ func (m *Model) top() (overlay, bool) {
 	return m.panels[len(m.panels)-1], true
 }
 
+// panel is the panel that is shown, where keys or the wheel go to one.
+func (m *Model) panel() panel.Panel {
+	top, _ := m.top()
+	return top.Panel
+}
+
 // overlay is the place of the panel that is shown; 0: none is.
 func (m *Model) overlay() Place {
 	top, _ := m.top()
@@ -209,7 +215,7 @@ func (m *Model) keyPressed(key tea.KeyPressMsg) tea.Cmd {
 
 // run runs an action, or says why it cannot run.
 func (m *Model) run(b Binding, key tea.KeyPressMsg) tea.Cmd {
-	if reason := b.reason(m); reason != "" {
+	if reason := b.Disabled(m); reason != "" {
 		m.warn(reason)
 		return nil
 	}

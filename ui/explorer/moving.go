@@ -6,21 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-func (m *Model) focusBox() tea.Cmd {
-	m.focus = InBox
-	return nil
-}
-
-func (m *Model) focusList() tea.Cmd {
-	m.focus = InList
-	return nil
-}
-
-func (m *Model) focusReader() tea.Cmd {
-	m.focus = InReader
-	return nil
-}
-
 // back goes one step back: it stops the search under way, then leaves the reader, the list, and last empties the query.
 func (m *Model) back() tea.Cmd {
 	switch {
@@ -33,11 +18,11 @@ func (m *Model) back() tea.Cmd {
 		m.message = message{"stopped", info}
 		return nil
 	case m.look.zoomed && m.focus != InBox:
-		return m.zoom()
+		m.look.zoomed = false
 	case m.focus == InReader:
-		return m.focusList()
+		m.focus = InList
 	case m.focus == InList:
-		return m.focusBox()
+		m.focus = InBox
 	case m.box.Query() != "":
 		m.remember()
 		m.box.SetQuery("", m.now())
@@ -46,13 +31,6 @@ func (m *Model) back() tea.Cmd {
 	}
 	return nil
 }
-
-func (m *Model) selectNext() tea.Cmd     { m.list.Move(1); return nil }
-func (m *Model) selectPrevious() tea.Cmd { m.list.Move(-1); return nil }
-func (m *Model) selectFirst() tea.Cmd    { m.list.First(); return nil }
-func (m *Model) selectLast() tea.Cmd     { m.list.Last(); return nil }
-func (m *Model) listDown() tea.Cmd       { m.list.HalfPage(1); return nil }
-func (m *Model) listUp() tea.Cmd         { m.list.HalfPage(-1); return nil }
 
 // jump goes to a citation.
 func (m *Model) jump(citation int) tea.Cmd {
@@ -72,24 +50,20 @@ func (m *Model) askExample() tea.Cmd {
 
 func (m *Model) wheelTurned(wheel tea.MouseWheelMsg) tea.Cmd {
 	const lines = 3
-	up := wheel.Button == tea.MouseWheelUp
-	if !up && wheel.Button != tea.MouseWheelDown {
+	by, known := map[tea.MouseButton]int{tea.MouseWheelUp: -1, tea.MouseWheelDown: 1}[wheel.Button]
+	if !known {
 		return nil
 	}
 	inReader, inList := m.rects.Reader.holds(wheel.X, wheel.Y), m.rects.List.holds(wheel.X, wheel.Y)
 	switch {
-	case m.overlay() != 0 && up:
-		return m.panelUp()
 	case m.overlay() != 0:
-		return m.panelDown()
-	case inReader && up:
+		m.panel().Move(by)
+	case inReader && by < 0:
 		m.reader.Up(lines)
 	case inReader:
 		m.reader.Down(lines)
-	case inList && up:
-		m.list.Move(-1)
 	case inList:
-		m.list.Move(1)
+		m.list.Move(by)
 	}
 	return nil
 }

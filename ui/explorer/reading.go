@@ -186,39 +186,22 @@ func (m *Model) showReader() {
 	}
 }
 
-func (m *Model) readerLineDown() tea.Cmd { m.reader.Down(1); return nil }
-func (m *Model) readerLineUp() tea.Cmd   { m.reader.Up(1); return nil }
-func (m *Model) readerHalfDown() tea.Cmd { m.reader.HalfPage(1); return nil }
-func (m *Model) readerHalfUp() tea.Cmd   { m.reader.HalfPage(-1); return nil }
-func (m *Model) readerPageDown() tea.Cmd { m.reader.Page(1); return nil }
-func (m *Model) readerPageUp() tea.Cmd   { m.reader.Page(-1); return nil }
-func (m *Model) readerTop() tea.Cmd      { m.reader.Top(); return nil }
-func (m *Model) readerBottom() tea.Cmd   { m.reader.Bottom(); return nil }
-
 func (m *Model) toggleRaw() tea.Cmd {
 	m.showReader()
 	m.reader.SetRaw(!m.reader.Raw())
 	return nil
 }
 
-func (m *Model) nextMatch() tea.Cmd     { return m.toMatch(m.reader.NextMatch) }
-func (m *Model) previousMatch() tea.Cmd { return m.toMatch(m.reader.PrevMatch) }
-
-func (m *Model) toMatch(move func() bool) tea.Cmd {
+func (m *Model) toMatch(move func() bool) {
 	m.showReader()
 	move()
 	if _, total := m.reader.Match(); total == 0 {
 		m.message = message{"the query's words do not stand in this passage", info}
 	}
-	return nil
 }
 
-func (m *Model) nextOfDocument() tea.Cmd     { return m.ofDocument(1) }
-func (m *Model) previousOfDocument() tea.Cmd { return m.ofDocument(-1) }
-
-func (m *Model) ofDocument(direction int) tea.Cmd {
+func (m *Model) ofDocument(direction int) {
 	if !m.list.NextOfDocument(direction) {
 		m.message = message{"no further passage of this document was found", info}
 	}
-	return nil
 }

@@ -131,7 +131,7 @@ func TestNoResultsAreNotRead(t *testing.T) {
 	m := ready(t, s, Options{})
 	m.Update(tea.WindowSizeMsg{Width: 70, Height: 24})
 	ask(t, m, "rollback")
-	m.focusReader()
+	m.focus = InReader
 	m.Update(nil)
 	empty = true
 	drive(t, m, m.startSearch("other", false, true))

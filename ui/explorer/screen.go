@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,10 +45,7 @@ func (m *Model) profileTold(msg tea.ColorProfileMsg) {
 }
 
 func noColour(m *Model) string {
-	if m.options.Profile != 0 && m.options.Profile < colorprofile.ANSI {
-		return "this terminal shows no colour"
-	}
-	return ""
+	return unless(m.options.Profile == 0 || m.options.Profile >= colorprofile.ANSI, "this terminal shows no colour")
 }
 
 func (m *Model) nextTheme() tea.Cmd {
@@ -67,31 +65,18 @@ func (m *Model) toggleMouse() tea.Cmd {
 	return nil
 }
 
-func (m *Model) zoom() tea.Cmd {
-	m.look.zoomed = !m.look.zoomed
-	return nil
-}
-
-func (m *Model) widen() tea.Cmd  { return m.moveDivider(1) }
-func (m *Model) narrow() tea.Cmd { return m.moveDivider(-1) }
-
 // moveDivider moves it within what the layout allows, so that a key pressed too often need not be pressed back.
-func (m *Model) moveDivider(direction int) tea.Cmd {
-	before := m.rects
-	if before.Arrangement == Stacked {
+func (m *Model) moveDivider(direction int) {
+	rects, look := m.rects, m.look
+	if rects.Arrangement == Stacked {
 		m.look.dividerY += direction
 	} else {
 		m.look.dividerX += direction * dividerStep
 	}
 	m.arrangeScreen()
-	if m.rects == before {
-		if before.Arrangement == Stacked {
-			m.look.dividerY -= direction
-		} else {
-			m.look.dividerX -= direction * dividerStep
-		}
+	if m.rects == rects {
+		m.look = look
 	}
-	return nil
 }
 
 func (m *Model) redraw() tea.Cmd  { return tea.ClearScreen }
@@ -112,7 +97,7 @@ func (m *Model) openActions() tea.Cmd {
 			continue
 		case b.In&m.focus != 0:
 			here = append(here, panel.Entry{Action: b.Action, Group: b.Group, Text: b.Long, Keys: b.KeysText(m.focus),
-				Reason: b.reason(m)})
+				Reason: b.Disabled(m)})
 		default:
 			place := b.In.Places()[0]
 			elsewhere = append(elsewhere, panel.Entry{Action: b.Action, Group: "In " + place.Name(), Text: b.Long,
@@ -144,7 +129,7 @@ func (m *Model) runAction() tea.Cmd {
 		return nil
 	}
 	b := m.keys.named(entry.Action)
-	if reason := b.reason(m); reason != "" {
+	if reason := b.Disabled(m); reason != "" {
 		m.warn(reason)
 		return nil
 	}
@@ -180,118 +165,50 @@ func (m *Model) openWhy() tea.Cmd {
 	return nil
 }
 
-func (m *Model) panelDown() tea.Cmd { return m.scrollPanel(1) }
-func (m *Model) panelUp() tea.Cmd   { return m.scrollPanel(-1) }
-
-func (m *Model) scrollPanel(lines int) tea.Cmd {
-	if top, ok := m.top(); ok {
-		top.Move(lines)
-	}
-	return nil
-}
-
-func (m *Model) panelPageDown() tea.Cmd { return m.pagePanel(1) }
-func (m *Model) panelPageUp() tea.Cmd   { return m.pagePanel(-1) }
-
-func (m *Model) pagePanel(pages int) tea.Cmd {
-	if top, ok := m.top(); ok {
-		top.Page(pages)
-	}
-	return nil
-}
-
 // The reasons why an action cannot run now.
 
-func nothingAsked(m *Model) string {
-	if m.search.shown == nil {
-		return "nothing was asked yet"
-	}
-	return ""
-}
+func nothingAsked(m *Model) string { return unless(m.search.shown != nil, "nothing was asked yet") }
+func noResult(m *Model) string     { return unless(m.list.Len() > 0, "there are no results") }
+func noUndo(m *Model) string       { return unless(len(m.filters.undo) > 0, "nothing was changed yet") }
+func noChip(m *Model) string       { return unless(len(m.box.Chips()) > 0, "there is no filter") }
+func notOpen(m *Model) string      { return unless(m.client() != nil, m.target.Where+" is not open yet") }
+func noSetUp(m *Model) string      { return m.options.SetUp.Refused }
 
 func noQuery(m *Model) string {
-	if m.box.Query() == "" && m.search.failure == nil {
-		return "there is no query yet"
-	}
-	return ""
+	return unless(m.box.Query() != "" || m.search.failure != nil, "there is no query yet")
 }
-
-func noResult(m *Model) string {
-	if m.list.Len() == 0 {
-		return "there are no results"
-	}
-	return ""
-}
-
-func noUndo(m *Model) string {
-	if len(m.filters.undo) == 0 {
-		return "nothing was changed yet"
-	}
-	return ""
-}
-
-func noChip(m *Model) string {
-	if len(m.box.Chips()) == 0 {
-		return "there is no filter"
-	}
-	return ""
-}
-
-func notOpen(m *Model) string {
-	if m.client() == nil {
-		return m.target.Where + " is not open yet"
-	}
-	return ""
-}
-
-func noSetUp(m *Model) string { return m.options.SetUp.Refused }
 
 func cannotInvert(m *Model) string {
-	if m.filters.picker.Tab() > 0 {
-		return "only the choice of values can be inverted"
-	}
-	return ""
+	return unless(m.filters.picker.Tab() == 0, "only the choice of values can be inverted")
 }
 
 func noPanes(m *Model) string {
-	if m.rects.Arrangement < Stacked {
-		return "the terminal is too small for two panes"
-	}
-	return ""
+	return unless(m.rects.Arrangement >= Stacked, "the terminal is too small for two panes")
 }
 
 func noReaderBeside(m *Model) string {
-	if m.rects.Reader.H == 0 {
-		return "the reader is not open"
-	}
-	return noResult(m)
+	return cmp.Or(unless(m.rects.Reader.H > 0, "the reader is not open"), noResult(m))
 }
 
 func cannotSuspend(m *Model) string {
-	if !m.options.Caps.Suspend {
-		return "there is no shell to go back to"
-	}
-	return ""
+	return unless(m.options.Caps.Suspend, "there is no shell to go back to")
 }
 
 func cannotExpand(m *Model) string {
-	result, ok := m.result()
-	if !ok {
-		return noResult(m)
-	}
-	return m.unreadable(result)
+	result, _ := m.result()
+	return cmp.Or(noResult(m), m.unreadable(result))
 }
 
 func cannotOpen(m *Model) string {
-	result, ok := m.result()
+	result, _ := m.result()
 	link := linkOf(result)
-	switch {
-	case !ok:
-		return noResult(m)
-	case link == "":
-		return "this document has no link"
-	case !m.openable(link):
-		return fmt.Sprintf("links like %.60q are not opened from here", link)
+	return cmp.Or(noResult(m), unless(link != "", "this document has no link"),
+		unless(m.openable(link), fmt.Sprintf("links like %.60q are not opened from here", link)))
+}
+
+func unless(ok bool, reason string) string {
+	if ok {
+		return ""
 	}
-	return ""
+	return reason
 }

@@ -60,15 +60,8 @@ func (s *settingUp) Back() bool {
 
 // cannotClose keeps the set-up open for what is as good as written.
 func cannotClose(m *Model) string {
-	if m.overlay() == InSetUp && m.setUp.saving && m.setUp.running.running() {
-		return "the connection is being saved; a moment"
-	}
-	return ""
-}
-
-func (m *Model) setUpPrevious() tea.Cmd {
-	m.setUp.Previous()
-	return nil
+	saving := m.overlay() == InSetUp && m.setUp.saving && m.setUp.running.running()
+	return unless(!saving, "the connection is being saved; a moment")
 }
 
 // carryOut does what the wizard wants.

@@ -283,7 +283,7 @@ func (m *Model) hints(place Place, room int) string {
 		last, room = []key.Binding{all}, room-columns(all)
 	}
 	for _, b := range m.keys.bindings {
-		if b.Help().Desc == "" || b.In&place == 0 || b.Action == "actions" || b.reason(m) != "" {
+		if b.Help().Desc == "" || b.In&place == 0 || b.Action == "actions" || b.Disabled(m) != "" {
 			continue
 		}
 		label := b.Help().Desc
