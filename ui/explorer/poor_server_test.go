@@ -41,7 +41,7 @@ func TestATokenThatMayOnlySearch(t *testing.T) {
 	}
 	screen.Type(" agent:Eng")
 	screen.Press("enter")
-	screen.WaitText(`find the agent "Eng": This token's scopes`)
+	screen.WaitText(`the token may not list agents, so "Eng"`)
 }
 
 // What went wrong is said in full beside the results of the search before, and so is what to do.
