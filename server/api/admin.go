@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,10 +16,14 @@ import (
 // owner's in-process handler only.
 func (s *Server) adminRoutes() []route {
 	look := func(pattern string, do administering) route {
-		return route{pattern: pattern, needs: identity, handle: s.administer(false, do)}
+		return route{pattern: pattern, needs: identity, handle: s.query(administer(false, do))}
 	}
 	change := func(pattern string, do administering) route {
-		return route{pattern: pattern, needs: identity, maxBody: megabyte, handle: s.administer(true, s.settling(do))}
+		handle := s.query(administer(true, settling(do)))
+		if !strings.HasPrefix(pattern, http.MethodDelete) {
+			handle = s.body(administer(true, settling(do)))
+		}
+		return route{pattern: pattern, needs: identity, maxBody: megabyte, handle: handle}
 	}
 	return []route{
 		look("GET /admin/users", listing(storedUsers, wireUser)), change("POST /admin/users", adding(addAdminUser)),
@@ -37,37 +40,34 @@ func (s *Server) adminRoutes() []route {
 		change("DELETE /admin/tenants", s.dropTenant),
 		// No document follows a token.
 		look("GET /admin/tokens", listing(everybodysTokens, wireToken)), look("DELETE /admin/tokens/{id}", removeAdminToken),
-		{pattern: "POST /admin/tokens", needs: identity, handle: s.administer(true, addAdminToken)},
+		{pattern: "POST /admin/tokens", needs: identity, handle: s.body(administer(true, addAdminToken))},
 	}
 }
 
 // administering answers a route of /admin with a value.
-type administering func(r *http.Request, d *directory.Directory, tenant string) (any, error)
+type administering func(c *call, d *directory.Directory) (any, error)
 
-// administer makes a handler of a route of /admin. With create, a directory that does not exist is made.
-func (s *Server) administer(create bool, do administering) handler {
-	return func(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-		if err := s.knowTenant(r.Context(), who.Tenant); err != nil {
-			return adminError(err)
+// administer makes a responder of a route of /admin. With create, a directory that does not exist is made.
+func administer(create bool, do administering) responder {
+	return func(c *call) (any, error) {
+		if err := c.server.knowTenant(c.Context(), c.who.Tenant); err != nil {
+			return nil, adminError(err)
 		}
-		d, err := s.Directory(r.Context(), create)
+		d, err := c.server.Directory(c.Context(), create)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		value, err := do(r, d, who.Tenant)
-		if err != nil {
-			return adminError(err)
-		}
-		return answer(w, value)
+		value, err := do(c, d)
+		return value, adminError(err)
 	}
 }
 
 // settling brings the documents in step with what do has changed.
-func (s *Server) settling(do administering) administering {
-	return func(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-		value, err := do(r, d, tenant)
+func settling(do administering) administering {
+	return func(c *call, d *directory.Directory) (any, error) {
+		value, err := do(c, d)
 		if err == nil {
-			err = s.Settle(r.Context(), tenant)
+			err = c.server.Settle(c.Context(), c.who.Tenant)
 		}
 		return value, err
 	}
@@ -110,15 +110,11 @@ func adminError(err error) error {
 }
 
 // adminBody reads the body of a route of /admin.
-func adminBody[T any](r *http.Request) (value T, err error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return value, unreadable(err)
-	}
-	if _, err := objectFields(body); err != nil {
+func adminBody[T any](c *call) (value T, err error) {
+	if err := c.failure(); err != nil {
 		return value, err
 	}
-	if err := wire.Unmarshal(body, &value); err != nil {
+	if err := wire.Unmarshal(c.body, &value); err != nil {
 		return value, invalid(problem{kind: "model_attributes_type", where: []any{"body"}, text: err.Error()})
 	}
 	return value, nil
@@ -126,11 +122,11 @@ func adminBody[T any](r *http.Request) (value T, err error) {
 
 // adding makes an answer of what adds the thing that the body describes, and completes the description.
 func adding[T any](add func(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[T]) error) administering {
-	return func(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-		item, err := adminBody[T](r)
+	return func(c *call, d *directory.Directory) (any, error) {
+		item, err := adminBody[T](c)
 		added := wire.Added[T]{Item: item, IsNew: true, NewUsers: []string{}}
 		if err == nil {
-			err = add(r.Context(), d, tenant, &added)
+			err = add(c.Context(), d, c.who.Tenant, &added)
 		}
 		return added, err
 	}
@@ -138,25 +134,20 @@ func adding[T any](add func(ctx context.Context, d *directory.Directory, tenant 
 
 // listing makes an answer of what a directory lists.
 func listing[T, W any](list func(d *directory.Directory, ctx context.Context, tenant string) ([]T, error), describe func(T) W) administering {
-	return func(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-		listed := []W{}
-		found, err := list(d, r.Context(), tenant)
-		for _, one := range found {
-			listed = append(listed, describe(one))
-		}
-		return listed, err
+	return func(c *call, d *directory.Directory) (any, error) {
+		found, err := list(d, c.Context(), c.who.Tenant)
+		return mapped(found, describe), err
 	}
 }
 
 // removing makes an answer of what removes the one thing that the request names.
 func removing(remove func(d *directory.Directory, ctx context.Context, tenant, name string) error) administering {
-	return func(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-		f := queryFields(r.URL.Query())
-		name := f.requireText("name", longestPrompt)
-		if err := f.failure(); err != nil {
+	return func(c *call, d *directory.Directory) (any, error) {
+		name := c.requireText("name", 1, longestPrompt)
+		if err := c.failure(); err != nil {
 			return nil, err
 		}
-		return done(remove(d, r.Context(), tenant, name))
+		return done(remove(d, c.Context(), c.who.Tenant, name))
 	}
 }
 
@@ -195,12 +186,12 @@ func addAdminUser(ctx context.Context, d *directory.Directory, tenant string, ad
 	return err
 }
 
-func setUserState(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	asked, err := adminBody[wire.DirectoryUserState](r)
+func setUserState(c *call, d *directory.Directory) (any, error) {
+	asked, err := adminBody[wire.DirectoryUserState](c)
 	if err != nil {
 		return nil, err
 	}
-	return done(d.SetActive(r.Context(), tenant, asked.Email, asked.IsActive))
+	return done(d.SetActive(c.Context(), c.who.Tenant, asked.Email, asked.IsActive))
 }
 
 func everybodysTokens(d *directory.Directory, ctx context.Context, tenant string) ([]directory.Token, error) {
@@ -211,16 +202,16 @@ func wireToken(token directory.Token) wire.DirectoryToken {
 	return wire.DirectoryToken{AccessToken: token.Wire(), User: token.Email}
 }
 
-func addAdminToken(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	asked, err := adminBody[wire.DirectoryTokenRequest](r)
+func addAdminToken(c *call, d *directory.Directory) (any, error) {
+	asked, err := adminBody[wire.DirectoryTokenRequest](c)
 	if err != nil {
 		return nil, err
 	}
-	made, err := newUsers(r.Context(), d, tenant, nonEmpty([]string{asked.User}))
+	made, err := newUsers(c.Context(), d, c.who.Tenant, nonEmpty([]string{asked.User}))
 	if err != nil {
 		return nil, err
 	}
-	token, secret, err := d.AddToken(r.Context(), directory.TokenRequest{Tenant: tenant, Name: asked.Name, Email: asked.User,
+	token, secret, err := d.AddToken(c.Context(), directory.TokenRequest{Tenant: c.who.Tenant, Name: asked.Name, Email: asked.User,
 		Scopes: asked.Scopes, Days: asked.ExpirationDays})
 	return wire.Added[wire.NewAccessToken]{Item: wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, IsNew: true,
 		NewUsers: made}, err
@@ -241,14 +232,14 @@ func newUsers(ctx context.Context, d *directory.Directory, tenant string, emails
 	return unknown, nil
 }
 
-func removeAdminToken(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	id, err := pathNumber(r, "id", "token_id")
-	if err != nil {
+func removeAdminToken(c *call, d *directory.Directory) (any, error) {
+	id := c.pathNumber("id", "token_id")
+	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	err = directory.ErrNotFound
+	err := directory.ErrNotFound
 	if !d.IsAbsent() {
-		err = d.RevokeToken(r.Context(), tenant, "", id)
+		err = d.RevokeToken(c.Context(), c.who.Tenant, "", id)
 	}
 	if errors.Is(err, directory.ErrNotFound) {
 		err = directory.MissingError{Kind: directory.KindToken, Named: strconv.Itoa(id)}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,29 +79,25 @@ func (k known) names(a directory.Audience) (emails, groups []string) {
 }
 
 // adminGroups lists the groups of this server by name, and then those of other systems.
-func adminGroups(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	k, err := readKnown(r.Context(), d, tenant)
+func adminGroups(c *call, d *directory.Directory) (any, error) {
+	k, err := readKnown(c.Context(), d, c.who.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	listed := []wire.DirectoryGroup{}
-	for _, group := range k.groups {
-		row := wire.DirectoryGroup{ID: group.ID, Name: group.Name, Users: []string{}, Connectors: namesOf(k.pairs, pairKey, group.CCPairs)}
-		for _, member := range group.Members {
-			row.Users = append(row.Users, member.Email)
-		}
-		listed = append(listed, row)
-	}
-	members, err := d.ExternalMembers(r.Context(), tenant)
+	rows := mapped(k.groups, func(group directory.Group) wire.DirectoryGroup {
+		return wire.DirectoryGroup{ID: group.ID, Name: group.Name, Connectors: namesOf(k.pairs, pairKey, group.CCPairs),
+			Users: mapped(group.Members, func(member directory.User) string { return member.Email })}
+	})
+	members, err := d.ExternalMembers(c.Context(), c.who.Tenant)
 	for _, member := range members {
 		name := member.Group.Source + ":" + member.Group.ID
-		if last := len(listed) - 1; last < 0 || !listed[last].External || listed[last].Name != name {
-			listed = append(listed, wire.DirectoryGroup{Name: name, External: true, Users: []string{}, Connectors: []string{}})
+		if last := len(rows) - 1; last < 0 || !rows[last].External || rows[last].Name != name {
+			rows = append(rows, wire.DirectoryGroup{Name: name, External: true, Connectors: []string{}})
 		}
-		last := &listed[len(listed)-1]
+		last := &rows[len(rows)-1]
 		last.Users = append(last.Users, member.Email)
 	}
-	return listed, err
+	return rows, err
 }
 
 // addAdminGroup makes a group, or adds users and connectors to the one of that name. Users who were not known are made.
@@ -150,24 +145,23 @@ func externalGroup(name string) (directory.ExternalGroup, error) {
 }
 
 // removeAdminGroup takes users out of a group, or removes the group if none are named.
-func removeAdminGroup(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	f := queryFields(r.URL.Query(), "user")
-	name, users := f.requireText("name", longestPrompt), f.texts("user")
-	isExternal := f.flag("external")
-	if err := f.failure(); err != nil {
+func removeAdminGroup(c *call, d *directory.Directory) (any, error) {
+	name, users := c.requireText("name", 1, longestPrompt), c.texts("user")
+	isExternal := c.flag("external")
+	if err := c.failure(); err != nil {
 		return nil, err
 	}
 	if !isExternal && len(users) == 0 {
-		return done(d.RemoveGroup(r.Context(), tenant, name))
+		return done(d.RemoveGroup(c.Context(), c.who.Tenant, name))
 	}
 	var err error
-	leave := func(email string) error { return d.LeaveGroup(r.Context(), tenant, name, email) }
+	leave := func(email string) error { return d.LeaveGroup(c.Context(), c.who.Tenant, name, email) }
 	if isExternal {
 		var group directory.ExternalGroup
 		if group, err = externalGroup(name); len(users) == 0 {
 			users = []string{""} // everybody
 		}
-		leave = func(email string) error { return d.LeaveExternalGroup(r.Context(), tenant, group, email) }
+		leave = func(email string) error { return d.LeaveExternalGroup(c.Context(), c.who.Tenant, group, email) }
 	}
 	for i := 0; err == nil && i < len(users); i++ {
 		err = leave(users[i])
@@ -177,7 +171,7 @@ func removeAdminGroup(r *http.Request, d *directory.Directory, tenant string) (a
 
 func wireConnector(pair directory.CCPair) wire.DirectoryConnector {
 	return wire.DirectoryConnector{ID: pair.ID, Name: pair.Name, Source: pair.Source, AccessType: string(pair.Access),
-		Groups: append([]string{}, pair.Groups...), Creator: pair.Creator, DocumentSets: append([]string{}, pair.Sets...)}
+		Groups: listed(pair.Groups), Creator: pair.Creator, DocumentSets: listed(pair.Sets)}
 }
 
 // addAdminConnector makes a connector with a credential, which documents can be posted for.
@@ -205,9 +199,9 @@ func addAdminConnector(ctx context.Context, d *directory.Directory, tenant strin
 }
 
 // adminSets lists the document sets by name.
-func adminSets(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	ctx := r.Context()
-	sets, err := d.DocumentSets(ctx, directory.Owner(tenant))
+func adminSets(c *call, d *directory.Directory) (any, error) {
+	ctx := c.Context()
+	sets, err := d.DocumentSets(ctx, directory.Owner(c.who.Tenant))
 	if err != nil {
 		return nil, err
 	}
@@ -215,16 +209,13 @@ func adminSets(r *http.Request, d *directory.Directory, tenant string) (any, err
 	if err != nil {
 		return nil, err
 	}
-	k, err := readKnown(ctx, d, tenant)
-	listed := []wire.DirectorySet{}
-	for _, details := range described {
-		set := details.DocumentSet
+	k, err := readKnown(ctx, d, c.who.Tenant)
+	return mapped(described, func(set directory.SetDetails) wire.DirectorySet {
 		row := wire.DirectorySet{ID: set.ID, Name: set.Name, Description: set.Description, IsPublic: set.Public,
-			Connectors: namesOf(k.pairs, pairKey, details.CCPairs)}
-		row.Users, row.Groups = k.names(details.Audience)
-		listed = append(listed, row)
-	}
-	return listed, err
+			Connectors: namesOf(k.pairs, pairKey, set.CCPairs)}
+		row.Users, row.Groups = k.names(set.Audience)
+		return row
+	}), err
 }
 
 func addAdminSet(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectorySet]) error {
@@ -245,9 +236,9 @@ func addAdminSet(ctx context.Context, d *directory.Directory, tenant string, add
 }
 
 // adminAgents lists the agents by number, without the one that is built in.
-func adminAgents(r *http.Request, d *directory.Directory, tenant string) (any, error) {
-	ctx, owner := r.Context(), directory.Owner(tenant)
-	k, err := readKnown(ctx, d, tenant)
+func adminAgents(c *call, d *directory.Directory) (any, error) {
+	ctx, owner := c.Context(), directory.Owner(c.who.Tenant)
+	k, err := readKnown(ctx, d, c.who.Tenant)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +246,7 @@ func adminAgents(r *http.Request, d *directory.Directory, tenant string) (any, e
 	if err != nil {
 		return nil, err
 	}
-	listed := []wire.DirectoryAgent{}
+	rows := []wire.DirectoryAgent{}
 	for _, agent := range agents {
 		if agent.Builtin {
 			continue
@@ -268,15 +259,13 @@ func adminAgents(r *http.Request, d *directory.Directory, tenant string) (any, e
 			return nil, err
 		}
 		row := wire.DirectoryAgent{ID: agent.ID, Name: agent.Name, Description: agent.Description, IsPublic: agent.Public,
-			Owner: agent.OwnerEmail, DocumentSets: []string{}, Documents: append([]string{}, agent.Documents...),
-			SearchStartDate: timestamp(agent.SearchStart), SystemPrompt: agent.SystemPrompt, Provider: agent.Provider, Model: agent.Model}
+			Owner: agent.OwnerEmail, DocumentSets: mapped(agent.DocumentSets, setName), Documents: listed(agent.Documents),
+			SearchStartDate: directory.TimestampOrNil(agent.SearchStart), SystemPrompt: agent.SystemPrompt,
+			Provider: agent.Provider, Model: agent.Model}
 		row.Users, row.Groups = k.names(audience)
-		for _, set := range agent.DocumentSets {
-			row.DocumentSets = append(row.DocumentSets, set.Name)
-		}
-		listed = append(listed, row)
+		rows = append(rows, row)
 	}
-	return listed, nil
+	return rows, nil
 }
 
 // addAdminAgent makes an agent, of the owner's unless another owner is named.
@@ -284,9 +273,9 @@ func addAdminAgent(ctx context.Context, d *directory.Directory, tenant string, a
 	agent := &added.Item
 	made := directory.Agent{Name: agent.Name, Description: agent.Description, Public: agent.IsPublic, Listed: true,
 		Documents: agent.Documents, SystemPrompt: agent.SystemPrompt, Provider: agent.Provider, Model: agent.Model}
-	for _, name := range agent.DocumentSets {
-		made.DocumentSets = append(made.DocumentSets, directory.DocumentSet{Name: name})
-	}
+	made.DocumentSets = mapped(agent.DocumentSets, func(name string) directory.DocumentSet {
+		return directory.DocumentSet{Name: name}
+	})
 	k, err := readKnown(ctx, d, tenant)
 	if err != nil {
 		return err

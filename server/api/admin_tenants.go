@@ -3,45 +3,39 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
+	"quarry/server/index"
 )
 
 // adminTenants lists the tenants by name. Where nothing was ever stored, that is the default one alone.
-func (s *Server) adminTenants(r *http.Request, d *directory.Directory, _ string) (any, error) {
-	known, err := d.DescribeTenants(r.Context())
+func (s *Server) adminTenants(c *call, d *directory.Directory) (any, error) {
+	known, err := d.DescribeTenants(c.Context())
 	if err != nil {
 		return nil, err
 	}
-	listed := make([]wire.DirectoryTenant, len(known))
+	described := make([]wire.DirectoryTenant, len(known))
 	for i, tenant := range known {
-		if listed[i], err = s.weigh(r.Context(), tenant); err != nil {
+		if described[i], err = s.weigh(c.Context(), tenant); err != nil {
 			return nil, err
 		}
 	}
-	return listed, nil
+	return described, nil
 }
 
 // weigh counts what is stored of a tenant.
 func (s *Server) weigh(ctx context.Context, t directory.Tenant) (wire.DirectoryTenant, error) {
 	described := wire.DirectoryTenant{Name: t.ID, CreatedAt: directory.Timestamp(t.CreatedAt), Users: t.Users, Tokens: t.Tokens,
 		Groups: t.Groups, Connectors: t.Connectors, DocumentSets: t.DocumentSets, Agents: t.Agents}
-	documents, err := s.Index(ctx, t.ID, false)
-	if err != nil {
-		return described, err
-	}
-	snapshot, err := documents.Snapshot(ctx)
-	if err != nil {
-		return described, fmt.Errorf("open the library: %w", err)
-	}
-	defer snapshot.Close()
-	stats, err := snapshot.Stats(ctx)
-	described.Documents = stats.Documents
+	err := s.reading(ctx, t.ID, func(snapshot index.Snapshot) error {
+		stats, err := snapshot.Stats(ctx)
+		described.Documents = stats.Documents
+		return err
+	})
 	if err != nil || s.Chats == nil {
 		return described, err
 	}
@@ -70,11 +64,10 @@ func (s *Server) addTenant(ctx context.Context, d *directory.Directory, _ string
 
 // dropTenant removes a tenant with all that it has, and answers what that was. One that is not empty is refused, unless
 // force is set.
-func (s *Server) dropTenant(r *http.Request, d *directory.Directory, _ string) (any, error) {
-	ctx := r.Context()
-	f := queryFields(r.URL.Query())
-	name, force := f.requireText("name", longestPrompt), f.flag("force")
-	if err := f.failure(); err != nil {
+func (s *Server) dropTenant(c *call, d *directory.Directory) (any, error) {
+	ctx := c.Context()
+	name, force := c.requireText("name", 1, longestPrompt), c.flag("force")
+	if err := c.failure(); err != nil {
 		return nil, err
 	}
 	known, err := d.DescribeTenant(ctx, name)

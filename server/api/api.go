@@ -139,35 +139,35 @@ const (
 func (s *Server) routes() []route {
 	const search, basic = directory.PermissionReadSearch, directory.PermissionBasic
 	return append(slices.Concat(s.arranging(), s.chatting(), s.filing()), []route{
-		{pattern: "GET /health", needs: open, handle: s.health},
-		{pattern: "GET /version", needs: open, handle: s.version},
-		{pattern: "GET /auth/type", needs: open, handle: s.authType},
-		{pattern: "GET /me", needs: identity, handle: s.me, denied: detailed(http.StatusForbidden, "Unauthorized")},
+		{pattern: "GET /health", needs: open, handle: s.query(health)},
+		{pattern: "GET /version", needs: open, handle: s.query(s.version)},
+		{pattern: "GET /auth/type", needs: open, handle: s.query(authType)},
+		{pattern: "GET /me", needs: identity, handle: s.query(me), denied: detailed(http.StatusForbidden, "Unauthorized")},
 
 		{pattern: "POST /search", needs: search, timeout: searchTimeout, maxBody: megabyte, limited: true,
 			handle: s.search},
-		{pattern: "GET /search/suggest", needs: search, handle: s.suggest},
-		{pattern: "GET /search/facets", needs: search, handle: s.facets},
-		{pattern: "GET /document/chunks", needs: search, handle: s.documentChunks},
-		{pattern: "GET /document/document-size-info", needs: search, handle: s.documentSize},
-		{pattern: "GET /document/chunk-info", needs: search, handle: s.chunkInfo},
+		{pattern: "GET /search/suggest", needs: search, handle: s.query(suggest)},
+		{pattern: "GET /search/facets", needs: search, handle: s.query(s.facets)},
+		{pattern: "GET /document/chunks", needs: search, handle: s.query(documentChunks)},
+		{pattern: "GET /document/document-size-info", needs: search, handle: s.query(documentSize)},
+		{pattern: "GET /document/chunk-info", needs: search, handle: s.query(chunkInfo)},
 
-		{pattern: "GET /persona", needs: search, handle: s.personas},
-		{pattern: "GET /persona/{id}", needs: search, handle: s.persona},
-		{pattern: "GET /agents", needs: search, handle: s.agentPage},
-		{pattern: "GET /manage/indexed-sources", needs: search, handle: s.indexedSources},
-		{pattern: "GET /manage/connector-status", needs: search, handle: s.connectorStatus},
-		{pattern: "GET /manage/document-set", needs: search, handle: s.documentSets},
-		{pattern: "GET /query/valid-tags", needs: search, handle: s.validTags},
-		{pattern: "GET /federated", needs: basic, handle: s.federated},
-		{pattern: "GET /federated/oauth-status", needs: basic, handle: s.federated},
+		{pattern: "GET /persona", needs: search, handle: s.query(s.personas)},
+		{pattern: "GET /persona/{id}", needs: search, handle: s.query(s.persona)},
+		{pattern: "GET /agents", needs: search, handle: s.query(s.agentPage)},
+		{pattern: "GET /manage/indexed-sources", needs: search, handle: s.query(s.indexedSources)},
+		{pattern: "GET /manage/connector-status", needs: search, handle: s.query(s.connectorStatus)},
+		{pattern: "GET /manage/document-set", needs: search, handle: s.query(s.documentSets)},
+		{pattern: "GET /query/valid-tags", needs: search, handle: s.query(s.validTags)},
+		{pattern: "GET /federated", needs: basic, handle: s.query(federated)},
+		{pattern: "GET /federated/oauth-status", needs: basic, handle: s.query(federated)},
 
 		{pattern: "POST /onyx-api/ingestion", needs: directory.PermissionManageConnectors, timeout: ingestTimeout,
-			maxBody: 32 * megabyte, handle: s.ingest},
-		{pattern: "GET /user/pats", needs: basic, handle: s.listTokens},
-		{pattern: "POST /user/pats", needs: directory.PermissionCreateTokens, changes: true, handle: s.addToken},
-		{pattern: "DELETE /user/pats/{id}", needs: basic, changes: true, handle: s.deleteToken},
-		{pattern: "GET /user/pats/scopes", needs: basic, handle: s.tokenScopes},
+			maxBody: 32 * megabyte, handle: s.body(s.ingest)},
+		{pattern: "GET /user/pats", needs: basic, handle: s.query(listTokens)},
+		{pattern: "POST /user/pats", needs: directory.PermissionCreateTokens, changes: true, handle: s.body(addToken)},
+		{pattern: "DELETE /user/pats/{id}", needs: basic, changes: true, handle: s.query(deleteToken)},
+		{pattern: "GET /user/pats/scopes", needs: basic, handle: s.query(tokenScopes)},
 	}...)
 }
 
@@ -309,20 +309,22 @@ func admit(r *http.Request, route route, who identify) (directory.Principal, err
 	case route.needs == identity || principal.Can(route.needs):
 		return principal, nil
 	case principal.Scoped:
-		return principal, coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS",
-			"This token's scopes do not permit this endpoint.")
+		return principal, forbidden("This token's scopes do not permit this endpoint.")
 	default:
-		return principal, coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS",
-			"You do not have the required permissions for this action.")
+		return principal, forbidden("You do not have the required permissions for this action.")
 	}
 }
 
-// reading runs do on a view of the caller's documents.
-func (s *Server) reading(ctx context.Context, who directory.Principal, do func(index.Snapshot) error) error {
-	documents, err := s.Index(ctx, who.Tenant, false)
+// reading runs do on a view of a tenant's documents.
+func (s *Server) reading(ctx context.Context, tenant string, do func(index.Snapshot) error) error {
+	documents, err := s.Index(ctx, tenant, false)
 	if err != nil {
 		return err
 	}
+	return view(ctx, documents, do)
+}
+
+func view(ctx context.Context, documents index.Index, do func(index.Snapshot) error) error {
 	snapshot, err := documents.Snapshot(ctx)
 	if err != nil {
 		return err

@@ -1,11 +1,8 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
@@ -15,52 +12,16 @@ import (
 func (s *Server) arranging() []route {
 	const admin = directory.PermissionAdmin
 	return []route{
-		{pattern: "POST /manage/admin/connector", needs: admin, maxBody: megabyte, handle: s.addConnector},
-		{pattern: "POST /manage/credential", needs: admin, maxBody: megabyte, handle: s.addCredential},
-		{pattern: "PUT /manage/connector/{connector}/credential/{credential}", needs: admin, handle: s.addPair},
-		{pattern: "POST /manage/admin/document-set", needs: admin, maxBody: megabyte, handle: s.addDocumentSet},
-		{pattern: "POST /manage/admin/user-group", needs: admin, maxBody: megabyte, handle: s.addGroup},
-		{pattern: "GET /manage/admin/user-group", needs: admin, handle: s.groups},
-		{pattern: "POST /persona", needs: directory.PermissionBasic, maxBody: megabyte, changes: true, handle: s.addPersona},
-		{pattern: "DELETE /persona/{id}", needs: directory.PermissionBasic, changes: true, handle: s.removePersona},
+		{pattern: "POST /manage/admin/connector", needs: admin, maxBody: megabyte, handle: s.body(addConnector)},
+		{pattern: "POST /manage/credential", needs: admin, maxBody: megabyte, handle: s.body(addCredential)},
+		{pattern: "PUT /manage/connector/{connector}/credential/{credential}", needs: admin, handle: s.body(addPair)},
+		{pattern: "POST /manage/admin/document-set", needs: admin, maxBody: megabyte, handle: s.body(s.addDocumentSet)},
+		{pattern: "POST /manage/admin/user-group", needs: admin, maxBody: megabyte, handle: s.body(s.addGroup)},
+		{pattern: "GET /manage/admin/user-group", needs: admin, handle: s.query(groups)},
+		{pattern: "POST /persona", needs: directory.PermissionBasic, maxBody: megabyte, changes: true,
+			handle: s.body(s.addPersona)},
+		{pattern: "DELETE /persona/{id}", needs: directory.PermissionBasic, changes: true, handle: s.query(removePersona)},
 	}
-}
-
-// numbers reads a list of whole numbers.
-func (f *fields) numbers(name string) []int {
-	var numbers []int
-	for i, raw := range f.list(name) {
-		n, err := strconv.Atoi(strings.Trim(string(raw), `" `))
-		if err != nil {
-			f.refuse(raw, "int_parsing", "Input should be a valid integer", name, i)
-		}
-		numbers = append(numbers, n)
-	}
-	return numbers
-}
-
-// dictionary checks that a field, if it is given, is an object. What is in it is not for this server.
-func (f *fields) dictionary(name string) {
-	if raw, ok := f.given(name); ok {
-		var object map[string]json.RawMessage
-		if wire.Unmarshal(raw, &object) != nil {
-			f.refuse(raw, "dict_type", "Input should be a valid dictionary", name)
-		}
-	}
-}
-
-func (f *fields) requireText(name string, most int) string {
-	if !f.require(name) {
-		return ""
-	}
-	return f.text(f.raw[name], 1, most, name)
-}
-
-func (f *fields) textOr(name, otherwise string, most int) string {
-	if text := f.optionalText(name, most); text != nil {
-		return *text
-	}
-	return otherwise
 }
 
 const (
@@ -69,176 +30,110 @@ const (
 	longestPrompt = 100_000 // characters
 )
 
-func accessType(f *fields, required bool) directory.AccessType {
-	raw, given := f.given("access_type")
-	if !given {
-		if required {
-			f.require("access_type")
-		}
+func (f *fields) accessType() directory.AccessType {
+	if _, given := f.given("access_type"); !given {
 		return directory.AccessPrivate
 	}
-	return directory.AccessType(f.enum(raw, directory.AccessTypes(), "access_type"))
+	return directory.AccessType(f.enum(f.raw["access_type"], directory.AccessTypes(), "access_type"))
+}
+
+// source reads the source that a request must name.
+func (f *fields) source() string {
+	if !f.require("source") {
+		return ""
+	}
+	return f.enum(f.raw["source"], sourceValues(), "source")
 }
 
 // addConnector answers POST /manage/admin/connector. Documents are posted to this server, so that it keeps no more of a
 // connector than its name and its source.
-func (s *Server) addConnector(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := bodyFields(r)
+func addConnector(c *call) (any, error) {
+	name, source := c.requireText("name", 1, longestName), c.source()
+	c.dictionary("connector_specific_config")
+	c.accessType()
+	c.numbers("groups")
+	d, err := c.directory(true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	name := f.requireText("name", longestName)
-	source := ""
-	if f.require("source") {
-		source = f.enum(f.raw["source"], sourceValues(), "source")
-	}
-	f.dictionary("connector_specific_config")
-	accessType(f, false)
-	f.numbers("groups")
-	if err := f.failure(); err != nil {
-		return err
-	}
-	d, err := s.Directory(r.Context(), true)
-	if err != nil {
-		return err
-	}
-	id, err := d.AddConnector(r.Context(), who.Tenant, name, source)
-	if err != nil {
-		return err
-	}
-	return answer(w, wire.Created{ID: id})
+	id, err := d.AddConnector(c.Context(), c.who.Tenant, name, source)
+	return wire.Created{ID: id}, err
 }
 
 // addCredential answers POST /manage/credential. The secret in it is dropped: this server never signs in anywhere with
 // it, and what is not kept cannot be lost.
-func (s *Server) addCredential(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := bodyFields(r)
+func addCredential(c *call) (any, error) {
+	source := c.source()
+	name := c.textOr("name", source, longestName)
+	c.dictionary("credential_json")
+	d, err := c.directory(true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	source := ""
-	if f.require("source") {
-		source = f.enum(f.raw["source"], sourceValues(), "source")
-	}
-	name := f.textOr("name", source, longestName)
-	f.dictionary("credential_json")
-	if err := f.failure(); err != nil {
-		return err
-	}
-	d, err := s.Directory(r.Context(), true)
-	if err != nil {
-		return err
-	}
-	id, err := d.AddCredential(r.Context(), who.Tenant, name, source)
-	if err != nil {
-		return err
-	}
-	return answer(w, wire.Created{ID: id})
-}
-
-// pathNumber reads a number out of the path of a route.
-func pathNumber(r *http.Request, name, field string) (int, error) {
-	id, err := strconv.Atoi(r.PathValue(name))
-	if err != nil {
-		f := newFields("path")
-		f.refuse(mustJSON(r.PathValue(name)), "int_parsing", "Input should be a valid integer", field)
-		return 0, f.failure()
-	}
-	return id, nil
+	id, err := d.AddCredential(c.Context(), c.who.Tenant, name, source)
+	return wire.Created{ID: id}, err
 }
 
 // addPair answers PUT /manage/connector/{connector}/credential/{credential}.
-func (s *Server) addPair(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	connector, err := pathNumber(r, "connector", "connector_id")
-	if err != nil {
-		return err
-	}
-	credential, err := pathNumber(r, "credential", "credential_id")
-	if err != nil {
-		return err
-	}
-	f, err := bodyFields(r)
-	if err != nil {
-		return err
-	}
+func addPair(c *call) (any, error) {
+	credential := c.pathNumber("credential", "credential_id")
+	connector := c.pathNumber("connector", "connector_id") // its error comes first
 	request := directory.PairRequest{
-		ConnectorID: connector, CredentialID: credential, Creator: who.Email,
-		Name: f.textOr("name", "", longestName), Access: accessType(f, true), GroupIDs: f.numbers("groups"),
+		ConnectorID: connector, CredentialID: credential, Creator: c.who.Email, Name: c.textOr("name", "", longestName),
 	}
-	if err := f.failure(); err != nil {
-		return err
+	if _, given := c.given("access_type"); !given {
+		c.require("access_type")
 	}
-	d, err := s.Directory(r.Context(), true)
+	request.Access, request.GroupIDs = c.accessType(), c.numbers("groups")
+	d, err := c.directory(true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	id, made, err := d.AddCCPair(r.Context(), who.Tenant, request)
-	if err != nil {
-		return err
-	}
+	id, made, err := d.AddCCPair(c.Context(), c.who.Tenant, request)
 	said := "Created new association between connector and credential"
 	if !made {
 		said = "The connector already has this credential"
 	}
-	return answer(w, wire.PairResponse{Success: made, Message: said, Data: id})
+	return wire.PairResponse{Success: made, Message: said, Data: id}, err
 }
 
 // addGroup answers POST /manage/admin/user-group.
-func (s *Server) addGroup(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := bodyFields(r)
+func (s *Server) addGroup(c *call) (any, error) {
+	name, users, pairs := c.requireText("name", 1, longestLabel), c.texts("user_ids"), c.numbers("cc_pair_ids")
+	d, err := c.directory(true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	name, users, pairs := f.requireText("name", longestLabel), f.texts("user_ids"), f.numbers("cc_pair_ids")
-	if err := f.failure(); err != nil {
-		return err
-	}
-	d, err := s.Directory(r.Context(), true)
+	group, err := d.AddGroup(c.Context(), c.who.Tenant, name, users, pairs)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	group, err := d.AddGroup(r.Context(), who.Tenant, name, users, pairs)
-	if err != nil {
-		return err
+	if err := s.Settle(c.Context(), c.who.Tenant); err != nil {
+		return nil, err
 	}
-	if err := s.Settle(r.Context(), who.Tenant); err != nil {
-		return err
-	}
-	known, err := d.CCPairs(r.Context(), who.Tenant)
-	if err != nil {
-		return err
-	}
-	return answer(w, wireGroup(group, known))
+	known, err := d.CCPairs(c.Context(), c.who.Tenant)
+	return wireGroup(group, known), err
 }
 
 // groups answers GET /manage/admin/user-group.
-func (s *Server) groups(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	d, err := s.Directory(r.Context(), false)
+func groups(c *call) (any, error) {
+	d, err := c.directory(false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	groups, err := d.Groups(r.Context(), who.Tenant)
+	groups, err := d.Groups(c.Context(), c.who.Tenant)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	known, err := d.CCPairs(r.Context(), who.Tenant)
-	if err != nil {
-		return err
-	}
-	list := []wire.UserGroup{}
-	for _, group := range groups {
-		list = append(list, wireGroup(group, known))
-	}
-	return answer(w, list)
+	known, err := d.CCPairs(c.Context(), c.who.Tenant)
+	return mapped(groups, func(group directory.Group) wire.UserGroup { return wireGroup(group, known) }), err
 }
 
 func wireGroup(group directory.Group, known []directory.CCPair) wire.UserGroup {
-	described := wire.UserGroup{ID: group.ID, Name: group.Name, Users: []wire.GroupMember{}, IsUpToDate: true,
-		CCPairs: summaries(group.CCPairs, known)}
-	for _, member := range group.Members {
-		described.Users = append(described.Users, wire.GroupMember{ID: member.ID, Email: member.Email, IsActive: member.Active})
-	}
-	return described
+	return wire.UserGroup{ID: group.ID, Name: group.Name, IsUpToDate: true, CCPairs: summaries(group.CCPairs, known),
+		Users: mapped(group.Members, func(member directory.User) wire.GroupMember {
+			return wire.GroupMember{ID: member.ID, Email: member.Email, IsActive: member.Active}
+		})}
 }
 
 // summaries name those of the known pairs whose ids are given.
@@ -254,36 +149,29 @@ func summaries(ids []int, known []directory.CCPair) []wire.ConnectorSummary {
 }
 
 // addDocumentSet answers POST /manage/admin/document-set.
-func (s *Server) addDocumentSet(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := bodyFields(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) addDocumentSet(c *call) (any, error) {
 	details := directory.SetDetails{
 		DocumentSet: directory.DocumentSet{
-			Name: f.requireText("name", longestName), Description: f.textOr("description", "", longestPrompt),
-			Public: f.flag("is_public"),
+			Name: c.requireText("name", 1, longestName), Description: c.textOr("description", "", longestPrompt),
+			Public: c.flag("is_public"),
 		},
-		Audience: directory.Audience{Users: f.texts("users"), Groups: f.numbers("groups")},
-		CCPairs:  f.numbers("cc_pair_ids"),
+		Audience: directory.Audience{Users: c.texts("users"), Groups: c.numbers("groups")},
+		CCPairs:  c.numbers("cc_pair_ids"),
 	}
-	federated := f.list("federated_connectors")
-	if err := f.failure(); err != nil {
-		return err
+	federated := c.list("federated_connectors")
+	if err := c.failure(); err != nil {
+		return nil, err
 	}
 	if len(federated) > 0 {
-		return coded(http.StatusNotFound, "CONNECTOR_NOT_FOUND", "This server has no federated connectors")
+		return nil, coded(http.StatusNotFound, "CONNECTOR_NOT_FOUND", "This server has no federated connectors")
 	}
-	d, err := s.Directory(r.Context(), true)
+	d, err := c.directory(true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	id, err := d.CreateDocumentSet(r.Context(), who.Tenant, details)
-	if err != nil {
-		return err
+	id, err := d.CreateDocumentSet(c.Context(), c.who.Tenant, details)
+	if err == nil {
+		err = s.Settle(c.Context(), c.who.Tenant)
 	}
-	if err := s.Settle(r.Context(), who.Tenant); err != nil {
-		return err
-	}
-	return answer(w, id)
+	return id, err
 }

@@ -13,74 +13,60 @@ import (
 
 // addPersona answers POST /persona: an agent of the caller's own. What the caller cannot see they cannot name either;
 // it is answered like what does not exist.
-func (s *Server) addPersona(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := bodyFields(r)
-	if err != nil {
-		return err
-	}
-	agent, sets := readAgent(f)
-	files := f.texts("user_file_ids")
-	nodes := f.list("hierarchy_node_ids")
-	if err := f.failure(); err != nil {
-		return err
+func (s *Server) addPersona(c *call) (any, error) {
+	ctx, who := c.Context(), c.who
+	agent, sets := readAgent(c.fields)
+	files := c.texts("user_file_ids")
+	nodes := c.list("hierarchy_node_ids")
+	if err := c.failure(); err != nil {
+		return nil, err
 	}
 	// Without these the agent would search more than was meant.
 	switch {
 	case len(files) > 0:
-		return coded(http.StatusNotFound, "NOT_FOUND", "User file %s is nothing that an agent of this server can know: name document "+
+		return nil, coded(http.StatusNotFound, "NOT_FOUND", "User file %s is nothing that an agent of this server can know: name document "+
 			"sets or documents", quoted(clip(files[0])))
 	case len(nodes) > 0:
-		return coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0])))
+		return nil, coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0])))
 	}
-	d, err := s.Directory(r.Context(), true)
+	d, err := c.directory(true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if agent.DocumentSets, err = setsByID(r.Context(), d, who, sets); err != nil {
-		return err
+	if agent.DocumentSets, err = setsByID(ctx, d, who, sets); err != nil {
+		return nil, err
 	}
-	if err := ownGroups(r.Context(), d, who, agent.Audience.Groups); err != nil {
-		return err
+	if err := ownGroups(ctx, d, who, agent.Audience.Groups); err != nil {
+		return nil, err
 	}
 	agent.OwnerID, agent.OwnerEmail = who.UserID, who.Email
-	agent, err = d.AddAgent(r.Context(), who.Tenant, agent)
+	agent, err = d.AddAgent(ctx, who.Tenant, agent)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	described, err := s.describeFully(r.Context(), who, agent)
-	if err != nil {
-		return err
-	}
-	return answer(w, described)
+	return s.describeFully(ctx, who, agent)
 }
 
 // removePersona answers DELETE /persona/{id}: an agent's owner or an administrator removes it for good.
-func (s *Server) removePersona(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	id, err := pathNumber(r, "id", "persona_id")
+func removePersona(c *call) (any, error) {
+	agent, err := c.agentOfPath()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	agent, err := s.agent(r.Context(), who, id)
+	if agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID {
+		return nil, forbidden("You can remove only your own agents.")
+	}
+	d, err := c.directory(true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if agent.Builtin || !who.Admin && agent.OwnerID != who.UserID {
-		return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS", "You can remove only your own agents.")
-	}
-	d, err := s.Directory(r.Context(), true)
-	if err != nil {
-		return err
-	}
-	if err := d.RemoveAgent(r.Context(), who.Tenant, id); err != nil {
-		return err
-	}
-	return answer(w, nil)
+	return nil, d.RemoveAgent(c.Context(), c.who.Tenant, agent.ID)
 }
 
 // readAgent reads an agent, and the numbers of its document sets.
 func readAgent(f *fields) (agent directory.Agent, sets []int) {
 	agent = directory.Agent{
-		Name: f.requireText("name", longestLabel), Description: f.textOr("description", "", longestPrompt),
+		Name: f.requireText("name", 1, longestLabel), Description: f.textOr("description", "", longestPrompt),
 		SystemPrompt: f.textOr("system_prompt", "", longestPrompt), TaskPrompt: f.textOr("task_prompt", "", longestPrompt),
 		Public: f.flag("is_public"), Listed: true, Documents: nonEmpty(f.texts("document_ids")),
 		Audience: directory.Audience{Users: f.texts("users"), Groups: f.numbers("groups")},
@@ -90,14 +76,9 @@ func readAgent(f *fields) (agent directory.Agent, sets []int) {
 	if start := f.moment("search_start_date"); start != nil {
 		agent.SearchStart = start.Time
 	}
-	for i, raw := range f.list("starter_messages") {
-		if starter := f.object(raw, "starter_messages", i); starter != nil {
-			agent.StarterMessages = append(agent.StarterMessages, wire.StarterMessage{
-				Name:    f.member(starter, "name", longestName, "starter_messages", i),
-				Message: f.member(starter, "message", longestPrompt, "starter_messages", i),
-			})
-		}
-	}
+	agent.StarterMessages = objects(f, "starter_messages", func(i item) wire.StarterMessage {
+		return wire.StarterMessage{Name: i.text("name", longestName), Message: i.text("message", longestPrompt)}
+	})
 	for _, name := range []string{"tool_ids", "label_ids"} { // of which this server has none
 		f.numbers(name)
 	}
@@ -150,7 +131,7 @@ func (s *Server) describeFully(ctx context.Context, who directory.Principal, age
 		return wire.FullPersona{}, err
 	}
 	full := wire.FullPersona{
-		Persona: described[0], Users: []wire.Owner{}, Groups: []int{}, SearchStartDate: timestamp(agent.SearchStart),
+		Persona: described[0], Users: []wire.Owner{}, Groups: []int{}, SearchStartDate: directory.TimestampOrNil(agent.SearchStart),
 		SystemPrompt: orNil(agent.SystemPrompt), TaskPrompt: orNil(agent.TaskPrompt),
 	}
 	if agent.Builtin || !who.Admin && (agent.OwnerID == "" || agent.OwnerID != who.UserID) {
@@ -164,10 +145,8 @@ func (s *Server) describeFully(ctx context.Context, who directory.Principal, age
 	if err != nil {
 		return full, err
 	}
-	full.Groups = append(full.Groups, audience.Groups...)
-	for _, id := range audience.Users {
-		full.Users = append(full.Users, wire.Owner{ID: id})
-	}
+	full.Groups = listed(audience.Groups)
+	full.Users = mapped(audience.Users, func(id string) wire.Owner { return wire.Owner{ID: id} })
 	return full, nil
 }
 
@@ -182,9 +161,8 @@ func orNil(text string) *string {
 // to them, and, for administrators, the audience.
 func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets []directory.DocumentSet) (
 	[]wire.DocumentSet, error) {
-	all := []wire.DocumentSet{}
 	if len(sets) == 0 {
-		return all, nil
+		return []wire.DocumentSet{}, nil
 	}
 	d, err := s.Directory(ctx, false)
 	if err != nil {
@@ -196,10 +174,7 @@ func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets
 	}
 	known = slices.DeleteFunc(known, func(pair directory.CCPair) bool { return !mayKnow(who, pair) })
 	details, err := d.DescribeSets(ctx, sets)
-	if err != nil {
-		return nil, err
-	}
-	for _, details := range details {
+	return mapped(details, func(details directory.SetDetails) wire.DocumentSet {
 		set := details.DocumentSet
 		described := wire.DocumentSet{
 			ID: set.ID, Name: set.Name, IsUpToDate: true, IsPublic: set.Public,
@@ -208,12 +183,10 @@ func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets
 			Description: orNil(set.Description),
 		}
 		if who.Admin {
-			described.Users = append(described.Users, details.Audience.Users...)
-			described.Groups = append(described.Groups, details.Audience.Groups...)
+			described.Users, described.Groups = listed(details.Audience.Users), listed(details.Audience.Groups)
 		}
-		all = append(all, described)
-	}
-	return all, nil
+		return described
+	}), err
 }
 
 // mayKnow reports whether somebody may know that a connector is there.

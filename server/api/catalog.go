@@ -1,9 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
-	"net/http"
+	"context"
 	"slices"
 	"strings"
 
@@ -13,48 +12,39 @@ import (
 )
 
 // indexedSources answers GET /manage/indexed-sources.
-func (s *Server) indexedSources(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	known, err := s.catalog(r.Context(), who)
-	if err != nil {
-		return err
-	}
-	return answer(w, wire.IndexedSources{Sources: known.sources})
+func (s *Server) indexedSources(c *call) (any, error) {
+	known, err := s.catalog(c.Context(), c.who)
+	return wire.IndexedSources{Sources: known.sources}, err
 }
 
 // connectorStatus answers GET /manage/connector-status: what is indexed can be searched, so every source is active.
-func (s *Server) connectorStatus(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	known, err := s.catalog(r.Context(), who)
-	if err != nil {
-		return err
-	}
-	rows := []wire.ConnectorStatus{}
-	for _, source := range known.sources {
-		rows = append(rows, wire.ConnectorStatus{HasSuccessfulRun: true, Source: source, Status: "ACTIVE"})
-	}
-	return answer(w, rows)
+func (s *Server) connectorStatus(c *call) (any, error) {
+	known, err := s.catalog(c.Context(), c.who)
+	return mapped(known.sources, func(source string) wire.ConnectorStatus {
+		return wire.ConnectorStatus{HasSuccessfulRun: true, Source: source, Status: "ACTIVE"}
+	}), err
 }
 
 // documentSets answers GET /manage/document-set.
-func (s *Server) documentSets(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	d, err := s.Directory(r.Context(), false)
+func (s *Server) documentSets(c *call) (any, error) {
+	sets, err := s.sets(c.Context(), c.who)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sets, err := d.DocumentSets(r.Context(), who)
+	return s.describeSets(c.Context(), c.who, sets)
+}
+
+// sets lists the document sets that somebody may search within.
+func (s *Server) sets(ctx context.Context, who directory.Principal) ([]directory.DocumentSet, error) {
+	d, err := s.Directory(ctx, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	described, err := s.describeSets(r.Context(), who, sets)
-	if err != nil {
-		return err
-	}
-	return answer(w, described)
+	return d.DocumentSets(ctx, who)
 }
 
 // federated answers GET /federated and its status: this server asks no other at query time.
-func (s *Server) federated(w http.ResponseWriter, _ *http.Request, _ directory.Principal) error {
-	return answer(w, []wire.FederatedConnection{})
-}
+func federated(*call) (any, error) { return []wire.FederatedConnection{}, nil }
 
 // tagPattern decides which tags are asked for.
 type tagPattern struct {
@@ -86,23 +76,18 @@ func (p tagPattern) holds(text, pattern string) bool {
 }
 
 // validTags answers GET /query/valid-tags: the most frequent tags first, each with the source that carries it.
-func (s *Server) validTags(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+func (s *Server) validTags(c *call) (any, error) {
 	const usual, most = 50, 1000
-	f := queryFields(r.URL.Query(), "sources")
-	var pattern *string
-	if raw, ok := f.given("match_pattern"); ok {
-		text := f.text(raw, 0, wire.MaxQueryRunes, "match_pattern")
-		pattern = &text
+	pattern := c.textOr("match_pattern", "", wire.MaxQueryRunes)
+	prefix := c.boolean("allow_prefix", true)
+	limit := c.wholeOr("limit", usual, 1, most)
+	asked := c.oneOf("sources", sourceValues())
+	if err := c.failure(); err != nil {
+		return nil, err
 	}
-	prefix := f.boolean("allow_prefix", true)
-	limit := f.wholeOr("limit", usual, 1, most)
-	asked := f.oneOf("sources", sourceValues())
-	if err := f.failure(); err != nil {
-		return err
-	}
-	known, err := s.catalog(r.Context(), who)
+	known, err := s.catalog(c.Context(), c.who)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	valid := wire.ValidTags{Tags: []wire.SourceTag{}}
 	for _, tag := range known.tags {
@@ -112,11 +97,11 @@ func (s *Server) validTags(w http.ResponseWriter, r *http.Request, who directory
 		if len(asked) > 0 && !slices.Contains(asked, tag.source) {
 			continue
 		}
-		if pattern == nil || *pattern == "" || newTagPattern(*pattern, prefix).matches(tag.Tag) {
+		if pattern == "" || newTagPattern(pattern, prefix).matches(tag.Tag) {
 			valid.Tags = append(valid.Tags, wire.SourceTag{Key: tag.Key, Value: tag.Value, Source: tag.source})
 		}
 	}
-	return answer(w, valid)
+	return valid, nil
 }
 
 type countedTag struct {
@@ -129,20 +114,4 @@ type countedTag struct {
 func compareTags(a, b countedTag) int {
 	return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
 		cmp.Compare(a.source, b.source))
-}
-
-// boolean reads a boolean as FastAPI does.
-func (f *fields) boolean(name string, otherwise bool) bool {
-	raw, ok := f.given(name)
-	if !ok {
-		return otherwise
-	}
-	switch strings.ToLower(strings.Trim(string(bytes.TrimSpace(raw)), `"`)) {
-	case "true", "1", "on", "yes", "t", "y":
-		return true
-	case "false", "0", "off", "no", "f", "n":
-		return false
-	}
-	f.refuse(raw, "bool_parsing", "Input should be a valid boolean, unable to interpret input", name)
-	return otherwise
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -33,12 +34,12 @@ func (s *Server) chatting() []route {
 	return []route{
 		{pattern: "POST /chat/send-chat-message", needs: write, timeout: askTimeout, maxBody: maxChat, limited: true,
 			changes: true, handle: s.chat},
-		{pattern: "GET /chat/get-user-chat-sessions", needs: read, handle: s.chatSessions},
-		{pattern: "GET /chat/get-chat-session/{id}", needs: read, handle: s.chatSession},
-		{pattern: "POST /chat/create-chat-session", needs: write, changes: true, handle: s.createChatSession},
+		{pattern: "GET /chat/get-user-chat-sessions", needs: read, handle: s.query(s.chatSessions)},
+		{pattern: "GET /chat/get-chat-session/{id}", needs: read, handle: s.query(s.chatSession)},
+		{pattern: "POST /chat/create-chat-session", needs: write, changes: true, handle: s.body(s.createChatSession)},
 		{pattern: "PUT /chat/rename-chat-session", needs: directory.PermissionBasic, changes: true,
-			handle: s.renameChatSession},
-		{pattern: "POST /chat/stop-chat-session/{id}", needs: write, changes: true, handle: s.stopChatSession},
+			handle: s.body(s.renameChatSession)},
+		{pattern: "POST /chat/stop-chat-session/{id}", needs: write, changes: true, handle: s.query(s.stopChatSession)},
 	}
 }
 
@@ -96,7 +97,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Prin
 		if r.Context().Err() == context.Canceled {
 			return r.Context().Err()
 		}
-		return answer(w, t.whole())
+		writeJSON(w, http.StatusOK, t.whole())
+		return nil
 	}
 	switch {
 	case failure == nil:
@@ -122,7 +124,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if t.prepared.Model == nil || t.server.Chats == nil {
-		return message("No default LLM model found")
+		return noModel()
 	}
 	if t.prepared.Model, t.audit.meter, err = t.server.metered(ctx, t.who, t.prepared.Model, search); err != nil {
 		return err
@@ -240,7 +242,7 @@ func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err e
 		}
 	}
 	var provisional *wire.SearchResponse
-	err = t.server.reading(ctx, t.who, func(snapshot index.Snapshot) error {
+	err = t.server.reading(ctx, t.who.Tenant, func(snapshot index.Snapshot) error {
 		if err := findSources(ctx, snapshot, &t.prepared); err != nil {
 			return err
 		}
@@ -263,15 +265,7 @@ func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err e
 // queryTexts are the queries by weight, each once.
 func queryTexts(queries []wire.ExecutedQuery) []string {
 	queries = slices.Clone(queries)
-	slices.SortStableFunc(queries, func(a, b wire.ExecutedQuery) int {
-		switch {
-		case a.Weight > b.Weight:
-			return -1
-		case a.Weight < b.Weight:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(queries, func(a, b wire.ExecutedQuery) int { return cmp.Compare(b.Weight, a.Weight) })
 	texts := []string{}
 	for _, q := range queries {
 		if !slices.ContainsFunc(texts, func(known string) bool { return strings.EqualFold(known, q.Query) }) {
@@ -368,17 +362,12 @@ func (t *turn) keep(ctx context.Context, failure error) {
 func (t *turn) whole() wire.ChatFullResponse {
 	response := wire.ChatFullResponse{
 		Answer: t.answer.Text, AnswerCitationless: chat.Uncited(t.answer.Text), ToolCalls: []any{},
-		TopDocuments: t.answer.Documents, CitationInfo: []wire.ChatCitationAt{}, MessageID: t.answer.ID,
-		ChatSessionID: &t.session.ID, Incognito: t.session.Incognito,
+		TopDocuments: listed(t.answer.Documents), MessageID: t.answer.ID, ChatSessionID: &t.session.ID,
+		Incognito: t.session.Incognito,
+		CitationInfo: mapped(sortedNumbers(t.answer.Citations), func(number int) wire.ChatCitationAt {
+			return wire.ChatCitationAt{CitationNumber: number, DocumentID: t.answer.Citations[strconv.Itoa(number)]}
+		}),
 	}
-	if response.TopDocuments == nil {
-		response.TopDocuments = []wire.SearchDoc{}
-	}
-	for number, id := range t.answer.Citations {
-		n, _ := strconv.Atoi(number) // it was written as one
-		response.CitationInfo = append(response.CitationInfo, wire.ChatCitationAt{CitationNumber: n, DocumentID: id})
-	}
-	slices.SortFunc(response.CitationInfo, func(a, b wire.ChatCitationAt) int { return a.CitationNumber - b.CitationNumber })
 	if t.answer.Error != "" {
 		response.ErrorMessage = &t.answer.Error
 	}

@@ -92,43 +92,36 @@ func sessionRefused(err error) error {
 }
 
 // chatSessions answers GET /chat/get-user-chat-sessions.
-func (s *Server) chatSessions(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f := queryFields(r.URL.Query())
-	most := f.wholeOr("page_size", wire.DefaultChatSessions, 1, wire.MaxChatSessions)
-	project := f.whole("project_id", 0, 1<<53)
-	f.boolean("only_non_project_chats", true) // there are no others
-	f.boolean("include_failed_chats", true)   // they are listed, with what was said
-	if err := f.failure(); err != nil {
-		return err
+func (s *Server) chatSessions(c *call) (any, error) {
+	most := c.wholeOr("page_size", wire.DefaultChatSessions, 1, wire.MaxChatSessions)
+	project := c.whole("project_id", 0, 1<<53)
+	c.boolean("only_non_project_chats", true) // there are no others
+	c.boolean("include_failed_chats", true)   // they are listed, with what was said
+	if err := c.failure(); err != nil {
+		return nil, err
 	}
 	var before time.Time
-	if text := r.URL.Query().Get("before"); text != "" {
+	if text := c.values.Get("before"); text != "" {
 		parsed, err := wire.ParseTime(text)
 		if err != nil {
-			return detailed(http.StatusUnprocessableEntity, "Invalid 'before' timestamp. Expected ISO 8601 format.")
+			return nil, detailed(http.StatusUnprocessableEntity, "Invalid 'before' timestamp. Expected ISO 8601 format.")
 		}
 		before = parsed
 	}
-	page := wire.ChatSessions{Sessions: []wire.ChatSession{}}
 	if s.Chats == nil || project != nil { // there are no projects that a session could be in
-		return answer(w, page)
+		return wire.ChatSessions{Sessions: []wire.ChatSession{}}, nil
 	}
-	store, err := s.Chats(r.Context(), who.Tenant, false)
+	store, err := s.Chats(c.Context(), c.who.Tenant, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sessions, more, err := store.Sessions(r.Context(), chatUser(who), before, most)
-	if err != nil {
-		return err
-	}
-	for _, session := range sessions {
-		page.Sessions = append(page.Sessions, wire.ChatSession{
+	sessions, more, err := store.Sessions(c.Context(), chatUser(c.who), before, most)
+	return wire.ChatSessions{HasMore: more, Sessions: mapped(sessions, func(session chat.Session) wire.ChatSession {
+		return wire.ChatSession{
 			ID: session.ID, Name: nameOf(session), PersonaID: &session.PersonaID, SharedStatus: private,
 			TimeCreated: directory.Timestamp(session.Created), TimeUpdated: directory.Timestamp(session.Updated),
-		})
-	}
-	page.HasMore = more
-	return answer(w, page)
+		}
+	})}, err
 }
 
 // nameOf is a session's name, nil for none.
@@ -140,26 +133,23 @@ func nameOf(session chat.Session) *string {
 }
 
 // chatSession answers GET /chat/get-chat-session/{id}.
-func (s *Server) chatSession(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	id, err := pathUUID(r)
+func (s *Server) chatSession(c *call) (any, error) {
+	id := c.pathSession()
+	store, session, err := c.session(id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	store, session, err := s.ownSession(r.Context(), who, id)
+	messages, err := store.Messages(c.Context(), id)
 	if err != nil {
-		return err
-	}
-	messages, err := store.Messages(r.Context(), id)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	detail := wire.ChatSessionDetail{
-		ID: id, Description: nameOf(session), PersonaID: &session.PersonaID, PersonaName: s.personaName(r.Context(), who, session),
+		ID: id, Description: nameOf(session), PersonaID: &session.PersonaID, PersonaName: s.personaName(c.Context(), c.who, session),
 		Messages: []wire.ChatMessage{}, TimeCreated: directory.Timestamp(session.Created), SharedStatus: private,
 		Packets: [][]any{}, Incognito: session.Incognito,
 	}
-	if who.Name != "" {
-		detail.OwnerName = &who.Name
+	if c.who.Name != "" {
+		detail.OwnerName = &c.who.Name
 	}
 	if len(messages) > 0 && s.answers.running(id) {
 		run := messages[len(messages)-1].ID
@@ -171,7 +161,15 @@ func (s *Server) chatSession(w http.ResponseWriter, r *http.Request, who directo
 			detail.Packets = append(detail.Packets, replay(m))
 		}
 	}
-	return answer(w, detail)
+	return detail, nil
+}
+
+// session opens a session of the caller if the request is valid.
+func (c *call) session(id string) (chat.Keeper, chat.Session, error) {
+	if err := c.failure(); err != nil {
+		return nil, chat.Session{}, err
+	}
+	return c.server.ownSession(c.Context(), c.who, id)
 }
 
 // personaName is the name of a session's agent; nil if the caller may not use it any more.
@@ -189,8 +187,8 @@ func (s *Server) personaName(ctx context.Context, who directory.Principal, sessi
 
 func chatMessage(session string, m chat.Message, all []chat.Message) wire.ChatMessage {
 	message := wire.ChatMessage{
-		SessionID: session, ID: m.ID, Message: m.Text, Type: m.Type, ContextDocs: append([]wire.SearchDoc{}, m.Documents...),
-		TimeSent: directory.Timestamp(m.Sent), Files: append([]wire.ChatFile{}, m.Files...),
+		SessionID: session, ID: m.ID, Message: m.Text, Type: m.Type, ContextDocs: listed(m.Documents),
+		TimeSent: directory.Timestamp(m.Sent), Files: listed(m.Files),
 	}
 	if m.Parent != 0 {
 		message.ParentMessage = &m.Parent
@@ -214,7 +212,7 @@ func chatMessage(session string, m chat.Message, all []chat.Message) wire.ChatMe
 
 // replay are the packets that an answer of the past would be told with.
 func replay(m chat.Message) []any {
-	documents := append([]wire.SearchDoc{}, m.Documents...)
+	documents := listed(m.Documents)
 	packets := []any{
 		chat.At(chat.TurnSearch, chat.SearchStart()), chat.At(chat.TurnSearch, chat.SearchDocuments(documents)),
 		chat.At(chat.TurnSearch, chat.SectionEnd()), chat.At(chat.TurnAnswer, chat.MessageStart(documents, m.Took.Seconds())),
@@ -238,69 +236,48 @@ func sortedNumbers(citations map[string]string) []int {
 }
 
 // createChatSession answers POST /chat/create-chat-session.
-func (s *Server) createChatSession(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := bodyFields(r)
-	if err != nil {
-		return err
-	}
-	info := f.newSession()
-	if err := f.failure(); err != nil {
-		return err
+func (s *Server) createChatSession(c *call) (any, error) {
+	info := c.newSession()
+	if err := c.failure(); err != nil {
+		return nil, err
 	}
 	if s.Chats == nil {
-		return message("No default LLM model found")
+		return nil, noModel()
 	}
 	if info.PersonaID != 0 {
-		if _, err := s.agent(r.Context(), who, info.PersonaID); err != nil {
-			return err
+		if _, err := s.agent(c.Context(), c.who, info.PersonaID); err != nil {
+			return nil, err
 		}
 	}
-	session, err := s.newSession(r.Context(), who, info)
+	session, err := s.newSession(c.Context(), c.who, info)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	store, err := s.keeper(r.Context(), who, session)
+	store, err := s.keeper(c.Context(), c.who, session)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := store.Add(r.Context(), session); err != nil {
-		return sessionRefused(err)
-	}
-	return answer(w, wire.MadeChatSession{ID: session.ID, Incognito: session.Incognito})
+	return wire.MadeChatSession{ID: session.ID, Incognito: session.Incognito}, sessionRefused(store.Add(c.Context(), session))
 }
 
 // renameChatSession answers PUT /chat/rename-chat-session. Without a name a model finds one, or else it is made of the
 // first words that were said.
-func (s *Server) renameChatSession(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := bodyFields(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) renameChatSession(c *call) (any, error) {
 	id := ""
-	if f.require("chat_session_id") {
-		id = f.uuid(f.raw["chat_session_id"], "chat_session_id")
+	if c.require("chat_session_id") {
+		id = c.uuid(c.raw["chat_session_id"], "chat_session_id")
 	}
-	name := f.optionalText("name", maxItemRunes)
-	if err := f.failure(); err != nil {
-		return err
-	}
-	store, session, err := s.ownSession(r.Context(), who, id)
+	name := strings.TrimSpace(c.textOr("name", "", maxItemRunes))
+	store, session, err := c.session(id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	found := ""
-	if name != nil {
-		found = strings.TrimSpace(*name)
-	}
-	if found == "" {
-		if found, err = s.findName(r.Context(), who, store, session); err != nil {
-			return err
+	if name == "" {
+		if name, err = s.findName(c.Context(), c.who, store, session); err != nil {
+			return nil, err
 		}
 	}
-	if err := store.Rename(r.Context(), id, found); err != nil {
-		return err
-	}
-	return answer(w, wire.RenamedChatSession{NewName: found})
+	return wire.RenamedChatSession{NewName: name}, store.Rename(c.Context(), id, name)
 }
 
 func (s *Server) findName(ctx context.Context, who directory.Principal, store chat.Keeper, session chat.Session) (string,
@@ -320,25 +297,15 @@ func (s *Server) findName(ctx context.Context, who directory.Principal, store ch
 }
 
 // stopChatSession answers POST /chat/stop-chat-session/{id}.
-func (s *Server) stopChatSession(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	id, err := pathUUID(r)
+func (s *Server) stopChatSession(c *call) (any, error) {
+	id := c.pathSession()
+	store, _, err := c.session(id)
 	if err != nil {
-		return err
-	}
-	store, _, err := s.ownSession(r.Context(), who, id)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	here := s.answers.stop(id)
-	if err := store.Stop(r.Context(), id); err != nil && !here { // another process may write it
-		return err
+	if err := store.Stop(c.Context(), id); err != nil && !here { // another process may write it
+		return nil, err
 	}
-	return answer(w, wire.MessageError{Message: "Chat session stopped"})
-}
-
-// pathUUID reads the id of a session from the path.
-func pathUUID(r *http.Request) (string, error) {
-	f := newFields("path")
-	id := f.uuid(mustJSON(r.PathValue("id")), "session_id")
-	return id, f.failure()
+	return wire.MessageError{Message: "Chat session stopped"}, nil
 }

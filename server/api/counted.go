@@ -77,7 +77,7 @@ func keyOf(who directory.Principal) callerKeyed {
 // catalog counts the sources and tags of the documents that the caller may see.
 func (s *Server) catalog(ctx context.Context, who directory.Principal) (known catalog, err error) {
 	key := keyOf(who)
-	err = s.reading(ctx, who, func(snapshot index.Snapshot) error {
+	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
 		remembered := func() bool {
 			kept, ok := s.counted.catalogs.Get(key)
 			known = kept.value
@@ -109,7 +109,7 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 		return nil, err
 	}
 	key, known := keyOf(who), make(map[int]scopeCount, len(agents))
-	err = s.reading(ctx, who, func(snapshot index.Snapshot) error {
+	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
 		missing := func() (missing []directory.Agent) {
 			for _, a := range agents {
 				if a.Builtin {
@@ -167,7 +167,7 @@ func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Acce
 				if err != nil {
 					return nil, err
 				}
-				parts[part] = listed(facets.Sources)
+				parts[part] = sourcesIn(facets.Sources)
 			}
 			count.sources = append(count.sources, parts[part]...)
 		}
@@ -178,7 +178,7 @@ func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Acce
 			}
 			count.attached++
 			if a.SearchStart.IsZero() || !seen.updated.IsZero() && !seen.updated.Before(a.SearchStart) {
-				count.sources = append(count.sources, listed([]index.ValueCount{{Value: seen.source}})...)
+				count.sources = append(count.sources, sourcesIn([]index.ValueCount{{Value: seen.source}})...)
 			}
 		}
 		slices.Sort(count.sources)
@@ -198,29 +198,21 @@ type attachedDocument struct {
 func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
 	map[string]attachedDocument, error) {
 	seen := map[string]attachedDocument{}
-	ids := map[string]bool{}
+	var ids []string
 	for _, a := range agents {
-		for _, id := range a.Documents {
-			ids[id] = true
-		}
+		ids = append(ids, a.Documents...)
 	}
-	batch := make([]string, 0, settleBatch)
-	read := func() error {
+	slices.Sort(ids)
+	for batch := range slices.Chunk(slices.Compact(ids), settleBatch) {
 		stored, err := snapshot.Documents(ctx, batch, access)
+		if err != nil {
+			return nil, err
+		}
 		for _, d := range stored {
 			seen[d.ID] = attachedDocument{d.Source, d.UpdatedAt}
 		}
-		batch = batch[:0]
-		return err
 	}
-	for id := range ids {
-		if batch = append(batch, id); len(batch) == cap(batch) {
-			if err := read(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return seen, read()
+	return seen, nil
 }
 
 // countCatalog counts the tags of each source by itself, because the index counts them over all.
@@ -229,7 +221,7 @@ func countCatalog(ctx context.Context, snapshot index.Snapshot, access index.Acc
 	if err != nil {
 		return catalog{}, err
 	}
-	known := catalog{sources: listed(counts.Sources)}
+	known := catalog{sources: sourcesIn(counts.Sources)}
 	for _, source := range counts.Sources {
 		own, err := snapshot.Facets(ctx, index.Filter{Access: access, Sources: []string{source.Value}})
 		if err != nil {
@@ -243,8 +235,8 @@ func countCatalog(ctx context.Context, snapshot index.Snapshot, access index.Acc
 	return known, nil
 }
 
-// listed are the sources that are no internal ones, sorted.
-func listed(counts []index.ValueCount) []string {
+// sourcesIn returns the sources that are not internal, sorted.
+func sourcesIn(counts []index.ValueCount) []string {
 	values := []string{}
 	for _, c := range counts {
 		if source, ok := wire.LookupSource(c.Value); !ok || !source.Internal {

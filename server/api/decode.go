@@ -3,8 +3,9 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,27 +19,14 @@ const maxMessageRunes = 200_000
 // maxWanted bounds the phrases, and the exclusions, of a query: each is looked for by itself.
 const maxWanted = 100
 
-// decodeSearch reads the body of POST /search.
-func decodeSearch(r *http.Request) (wire.SearchRequest, error) {
-	f, err := bodyFields(r)
-	if err != nil {
-		return wire.SearchRequest{}, err
-	}
-	return searchRequest(f)
-}
-
 // searchRequest reads a search from its fields. Unknown fields are ignored.
 func searchRequest(f *fields) (wire.SearchRequest, error) {
-	request := wire.SearchRequest{}
-	if f.require("query") {
-		request.Query = f.text(f.raw["query"], 1, wire.MaxQueryRunes, "query")
-	}
+	request := wire.SearchRequest{Query: f.requireText("query", 1, wire.MaxQueryRunes)}
 	readFilters(f, &request)
 	request.Provider = f.optionalText("provider", maxItemRunes)
 	request.Model = f.optionalText("model", maxItemRunes)
 	if (request.Provider == nil) != (request.Model == nil) {
-		f.problems = append(f.problems, problem{kind: "value_error", where: []any{f.where},
-			text: "Value error, provider and model must be given together"})
+		f.conflict("provider and model must be given together")
 	}
 	request.SkipQueryExpansion = f.flag("skip_query_expansion")
 	request.MessageHistory = readHistory(f)
@@ -60,11 +48,7 @@ func readWanted(f *fields, name string) []string {
 	for _, text := range texts {
 		runes += utf8.RuneCountInString(text)
 	}
-	switch {
-	case len(texts) > maxWanted:
-		f.refuse(json.RawMessage(strconv.Itoa(len(texts))), "too_long",
-			fmt.Sprintf("List should have at most %d items", maxWanted), name)
-	case runes > wire.MaxQueryRunes:
+	if !f.refuseLong(name, len(texts), maxWanted) && runes > wire.MaxQueryRunes {
 		f.refuse(json.RawMessage(strconv.Itoa(runes)), "too_long",
 			fmt.Sprintf("Items should have at most %d characters together", wire.MaxQueryRunes), name)
 	}
@@ -73,7 +57,7 @@ func readWanted(f *fields, name string) []string {
 
 // decodeFilters reads the filters of a search from the parameters of a URL, in which a tag is written key=value.
 func decodeFilters(values url.Values) (wire.SearchRequest, error) {
-	f := queryFields(values, "sources", "document_sets", "tags", "authors", "document_types")
+	f := queryFields(values)
 	if tags, ok := values["tags"]; ok {
 		objects := make([]wire.Tag, len(tags))
 		for i, tag := range tags {
@@ -83,7 +67,8 @@ func decodeFilters(values url.Values) (wire.SearchRequest, error) {
 			}
 			objects[i] = wire.Tag{Key: key, Value: value}
 		}
-		f.raw["tags"] = mustJSON(objects)
+		f.raw["tags"], f.values = mustJSON(objects), maps.Clone(values)
+		delete(f.values, "tags")
 	}
 	request := wire.SearchRequest{}
 	readFilters(f, &request)
@@ -98,8 +83,7 @@ func readFilters(f *fields, request *wire.SearchRequest) {
 	request.TimeCutoff = f.moment("time_cutoff")
 	request.TimeCutoffDays = f.whole("time_cutoff_days", 1, wire.MaxTimeCutoffDays)
 	if request.TimeCutoff != nil && request.TimeCutoffDays != nil {
-		f.problems = append(f.problems, problem{kind: "value_error", where: []any{f.where},
-			text: "Value error, time_cutoff and time_cutoff_days exclude each other"})
+		f.conflict("time_cutoff and time_cutoff_days exclude each other")
 	}
 	request.TimeUntil = f.moment("time_until")
 	request.PersonaID = readPersonaID(f)
@@ -114,53 +98,19 @@ func readPersonaID(f *fields) *int {
 }
 
 func readTags(f *fields) []wire.Tag {
-	var tags []wire.Tag
-	for i, raw := range f.list("tags") {
-		if tag := f.object(raw, "tags", i); tag != nil {
-			tags = append(tags, wire.Tag{
-				Key:   f.member(tag, "tag_key", maxItemRunes, "tags", i),
-				Value: f.member(tag, "tag_value", maxItemRunes, "tags", i),
-			})
-		}
-	}
-	return tags
+	return objects(f, "tags", func(i item) wire.Tag {
+		return wire.Tag{Key: i.text("tag_key", maxItemRunes), Value: i.text("tag_value", maxItemRunes)}
+	})
 }
 
 func readHistory(f *fields) []wire.Message {
 	types := []string{"system", "user", "assistant", "tool_call_response", "user_reminder"}
-	var messages []wire.Message
-	for i, raw := range f.list("message_history") {
-		if turn := f.object(raw, "message_history", i); turn != nil {
-			kind := f.member(turn, "message_type", maxItemRunes, "message_history", i)
-			if kind != "" {
-				kind = f.enum(turn.raw["message_type"], types, "message_history", i, "message_type")
-			}
-			messages = append(messages, wire.Message{
-				Message: f.member(turn, "message", maxMessageRunes, "message_history", i), Type: kind,
-			})
-		}
-	}
-	return messages
-}
-
-// member reads a string that an object in a list must have.
-func (f *fields) member(object *fields, name string, most int, where ...any) string {
-	where = append(where, name)
-	raw, ok := object.raw[name]
-	if !ok {
-		f.refuse(json.RawMessage("null"), "missing", "Field required", where...)
-		return ""
-	}
-	return f.text(raw, 0, most, where...)
+	return objects(f, "message_history", func(i item) wire.Message {
+		return wire.Message{Type: i.choice("message_type", types), Message: i.text("message", maxMessageRunes)}
+	})
 }
 
 // nonEmpty leaves out texts that say nothing and would otherwise match nothing.
 func nonEmpty(texts []string) []string {
-	var kept []string
-	for _, text := range texts {
-		if strings.TrimSpace(text) != "" {
-			kept = append(kept, text)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -21,12 +20,7 @@ const (
 )
 
 // documentID reads the id that a request names.
-func documentID(f *fields) string {
-	if !f.require("document_id") {
-		return ""
-	}
-	return f.text(f.raw["document_id"], 1, maxDocumentID, "document_id")
-}
+func (f *fields) documentID() string { return f.requireText("document_id", 1, maxDocumentID) }
 
 // stored describes a document that the caller may see; any other is a 404.
 func stored(ctx context.Context, snapshot index.Snapshot, id string, access index.Access) (index.Stored, error) {
@@ -60,117 +54,89 @@ func readChunks(ctx context.Context, snapshot index.Snapshot, id string, from, t
 }
 
 // documentChunks answers GET /document/chunks: a stretch of a document, and what is known of the whole.
-func (s *Server) documentChunks(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f := queryFields(r.URL.Query())
-	id := documentID(f)
-	from := f.wholeOr("from", 0, 0, maxChunkNumber)
-	to := f.wholeOr("to", from+wire.MaxChunksPerRequest-1, 0, maxChunkNumber)
+func documentChunks(c *call) (any, error) {
+	id := c.documentID()
+	from := c.wholeOr("from", 0, 0, maxChunkNumber)
+	to := c.wholeOr("to", from+wire.MaxChunksPerRequest-1, 0, maxChunkNumber)
 	switch {
 	case to < from:
-		f.refuse(f.raw["to"], "value_error", "Value error, to must not be less than from", "to")
+		c.refuse(c.raw["to"], "value_error", "Value error, to must not be less than from", "to")
 	case to-from >= wire.MaxChunksPerRequest:
-		f.refuse(f.raw["to"], "value_error", "Value error, at most "+
+		c.refuse(c.raw["to"], "value_error", "Value error, at most "+
 			plural(wire.MaxChunksPerRequest, "chunk")+" can be read at once", "to")
 	}
-	if err := f.failure(); err != nil {
-		return err
-	}
-	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
-		document, err := stored(r.Context(), snapshot, id, who.Access())
+	return c.view(func(snapshot index.Snapshot) (any, error) {
+		document, err := stored(c.Context(), snapshot, id, c.who.Access())
 		if err != nil {
-			return err
+			return nil, err
 		}
-		answered := wire.DocumentChunks{Document: describe(document, !isListener(r.Context())), Chunks: []wire.Chunk{}}
-		if from < document.ChunkCount {
-			chunks, err := readChunks(r.Context(), snapshot, id, from, to, who.Access())
-			if err != nil {
-				return err
-			}
-			for i, c := range chunks {
-				answered.Chunks = append(answered.Chunks, wire.Chunk{
-					ChunkInd: from + i, Content: c.Text, HeadingPath: append([]string{}, c.Headings...), Damaged: c.Damaged,
-				})
-			}
+		answer := wire.DocumentChunks{Document: describe(document, !isListener(c.Context())), Chunks: []wire.Chunk{}}
+		if from >= document.ChunkCount {
+			return answer, nil
 		}
-		return answer(w, answered)
+		chunks, err := readChunks(c.Context(), snapshot, id, from, to, c.who.Access())
+		for i, chunk := range chunks {
+			answer.Chunks = append(answer.Chunks, wire.Chunk{
+				ChunkInd: from + i, Content: chunk.Text, HeadingPath: listed(chunk.Headings), Damaged: chunk.Damaged,
+			})
+		}
+		return answer, err
 	})
 }
 
 // describe is what the API tells of a document. Files are linked to for who is at their machine.
 func describe(document index.Stored, files bool) wire.DocumentInfo {
-	info := wire.DocumentInfo{
-		ID: document.ID, Title: document.Title, SourceType: document.Source, UpdatedAt: timestamp(document.UpdatedAt),
-		Authors: []string{}, ChunkCount: document.ChunkCount, Outline: []wire.OutlineHeading{},
+	return wire.DocumentInfo{
+		ID: document.ID, Title: document.Title, Link: pipeline.Link(files, document.Link), SourceType: document.Source,
+		UpdatedAt: directory.TimestampOrNil(document.UpdatedAt), Authors: mapped(document.Authors, index.Person.Display),
+		ChunkCount: document.ChunkCount,
+		Outline: mapped(document.Outline, func(h index.Heading) wire.OutlineHeading {
+			return wire.OutlineHeading{Level: h.Level, Text: h.Text, ChunkInd: h.Chunk}
+		}),
 	}
-	info.Link = pipeline.Link(files, document.Link)
-	for _, author := range document.Authors {
-		info.Authors = append(info.Authors, author.Display())
-	}
-	for _, h := range document.Outline {
-		info.Outline = append(info.Outline, wire.OutlineHeading{Level: h.Level, Text: h.Text, ChunkInd: h.Chunk})
-	}
-	return info
-}
-
-// timestamp writes a time for the API; nil for none.
-func timestamp(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	text := directory.Timestamp(t)
-	return &text
 }
 
 // documentSize answers GET /document/document-size-info.
-func (s *Server) documentSize(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f := queryFields(r.URL.Query())
-	id := documentID(f)
-	if err := f.failure(); err != nil {
-		return err
-	}
-	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
-		document, err := stored(r.Context(), snapshot, id, who.Access())
+func documentSize(c *call) (any, error) {
+	id := c.documentID()
+	return c.view(func(snapshot index.Snapshot) (any, error) {
+		document, err := stored(c.Context(), snapshot, id, c.who.Access())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		size := wire.DocumentSize{NumChunks: document.ChunkCount}
 		for from := 0; from < document.ChunkCount; from += wire.MaxChunksPerRequest {
-			chunks, err := readChunks(r.Context(), snapshot, id, from, from+wire.MaxChunksPerRequest-1, who.Access())
+			chunks, err := readChunks(c.Context(), snapshot, id, from, from+wire.MaxChunksPerRequest-1, c.who.Access())
 			if err != nil {
-				return err
+				return nil, err
 			}
-			for _, c := range chunks {
-				size.NumTokens += text.EstimateTokens(c.Text)
+			for _, chunk := range chunks {
+				size.NumTokens += text.EstimateTokens(chunk.Text)
 			}
 		}
-		return answer(w, size)
+		return size, nil
 	})
 }
 
 // chunkInfo answers GET /document/chunk-info: one chunk.
-func (s *Server) chunkInfo(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f := queryFields(r.URL.Query())
-	id := documentID(f)
-	number := 0
-	if f.require("chunk_id") {
-		number = f.wholeOr("chunk_id", 0, -maxChunkNumber, maxChunkNumber)
+func chunkInfo(c *call) (any, error) {
+	id, number := c.documentID(), 0
+	if c.require("chunk_id") {
+		number = c.wholeOr("chunk_id", 0, -maxChunkNumber, maxChunkNumber)
 	}
-	if err := f.failure(); err != nil {
-		return err
-	}
-	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
+	return c.view(func(snapshot index.Snapshot) (any, error) {
 		if number < 0 {
-			return detailed(http.StatusNotFound, chunkNotFound)
+			return nil, detailed(http.StatusNotFound, chunkNotFound)
 		}
-		chunks, err := snapshot.Chunks(r.Context(), id, number, number, who.Access())
+		chunks, err := snapshot.Chunks(c.Context(), id, number, number, c.who.Access())
 		switch {
 		case errors.Is(err, index.ErrDamaged) || len(chunks) > 0 && chunks[0].Damaged:
-			return damagedDocument()
+			return nil, damagedDocument()
 		case err != nil && !errors.Is(err, index.ErrNotFound):
-			return err
+			return nil, err
 		case len(chunks) == 0:
-			return detailed(http.StatusNotFound, chunkNotFound)
+			return nil, detailed(http.StatusNotFound, chunkNotFound)
 		}
-		return answer(w, wire.ChunkInfo{Content: chunks[0].Text, NumTokens: text.EstimateTokens(chunks[0].Text)})
+		return wire.ChunkInfo{Content: chunks[0].Text, NumTokens: text.EstimateTokens(chunks[0].Text)}, nil
 	})
 }

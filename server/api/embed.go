@@ -79,7 +79,7 @@ func (v *vectoriser) split(ctx context.Context, texts []string, why error) ([][]
 // embedAdded embeds what was just added. Everything is stored and found by words by then, so that a failure is told and
 // is none of the change.
 func (s *Server) embedAdded(ctx context.Context, who directory.Principal, documents index.Index,
-	report func(wire.LibraryEvent)) {
+	report progress) {
 	so := wire.LibraryEvent{Type: wire.LibraryEmbedding}
 	refusal, err := s.embed(ctx, who.Tenant, documents, func(e index.Embedded) {
 		if told := (so.Total > 0); e.Done+e.Refused < e.Total || told {

@@ -36,6 +36,11 @@ func coded(status int, code, format string, args ...any) failure {
 	return failure{status: status, body: wire.CodedError{ErrorCode: code, Detail: fmt.Sprintf(format, args...)}}
 }
 
+// forbidden refuses what the caller has no permission for.
+func forbidden(format string, args ...any) failure {
+	return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS", format, args...)
+}
+
 // detailed is an error without a code.
 func detailed(status int, text string) failure {
 	return failure{status: status, body: wire.DetailError{Detail: text}}
@@ -45,6 +50,8 @@ func detailed(status int, text string) failure {
 func message(text string) failure {
 	return failure{status: http.StatusBadRequest, body: wire.MessageError{Message: text}}
 }
+
+func noModel() failure { return message("No default LLM model found") }
 
 // invalid is the refusal of a request whose form is wrong. The text follows that of Onyx's own validation, which
 // clients take their reasons from.
@@ -197,12 +204,6 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(value)
-}
-
-// answer is writeJSON for handlers whose last step it is.
-func answer(w http.ResponseWriter, value any) error {
-	writeJSON(w, http.StatusOK, value)
-	return nil
 }
 
 // recovered turns a panic of one request into an error of that request.

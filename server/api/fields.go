@@ -8,86 +8,23 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"quarry/client/wire"
 )
 
-// Bounds of lists and of the texts in them, beyond those that the API itself names.
-const (
-	maxListItems = 1000
-	maxItemRunes = 2048
-	maxInputText = 100 // runes of a refused value that are echoed
-)
-
-// problem is one thing that is wrong with a request.
-type problem struct {
-	kind  string
-	where []any // names and positions
-	text  string
-	input string // the refused value, as it is shown; empty: left out
-}
-
-// String is the problem as Onyx's validation writes it.
-func (p problem) String() string {
-	places := make([]string, len(p.where))
-	for i, place := range p.where {
-		if name, ok := place.(string); ok {
-			places[i] = quoted(name)
-		} else {
-			places[i] = fmt.Sprint(place)
-		}
-	}
-	where := strings.Join(places, ", ")
-	if len(places) == 1 {
-		where += ","
-	}
-	text := fmt.Sprintf("{'type': %s, 'loc': (%s), 'msg': %s", quoted(p.kind), where, quoted(p.text))
-	if p.input != "" {
-		text += ", 'input': " + p.input
-	}
-	return text + "}"
-}
-
-// quoted writes a text as Python does: in single quotes, unless it holds one and no double quote.
-func quoted(text string) string {
-	if strings.Contains(text, "'") && !strings.Contains(text, `"`) {
-		return `"` + text + `"`
-	}
-	return "'" + strings.ReplaceAll(text, "'", `\'`) + "'"
-}
-
-// echo shows a refused value, cut to a length that cannot flood a terminal.
-func echo(raw json.RawMessage) string {
-	if string(bytes.TrimSpace(raw)) == "null" {
-		return "None"
-	}
-	var text string
-	if wire.Unmarshal(raw, &text) == nil {
-		return quoted(clip(text))
-	}
-	return clip(string(raw))
-}
-
-func clip(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, text)
-	if runes := []rune(text); len(runes) > maxInputText {
-		return string(runes[:maxInputText]) + "…"
-	}
-	return text
-}
-
-// fields reads the fields of a request one by one and gathers what is wrong with them.
+// fields reads the fields of a request one by one and collects what is wrong with them.
 type fields struct {
-	where    string // body or query
+	where    string // body, query or path
 	raw      map[string]json.RawMessage
+	values   url.Values // of a URL, whose lists are repeated parameters
+	body     []byte
+	broken   error // why the body cannot be read as an object
 	problems []problem
 	maxItems int // of lists
 	maxRunes int // of the texts in lists
@@ -99,11 +36,13 @@ func newFields(where string) *fields {
 	}
 }
 
-// bodyFields reads a JSON object from the body. Its error is ready to be answered.
-func bodyFields(r *http.Request) (*fields, error) {
+// bodyFields reads a JSON object from the body.
+func bodyFields(r *http.Request) *fields {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, unreadable(err)
+		f := newFields("body")
+		f.broken = unreadable(err)
+		return f
 	}
 	return objectFields(body)
 }
@@ -117,38 +56,31 @@ func unreadable(err error) error {
 	return detailed(http.StatusBadRequest, "There was an error parsing the body")
 }
 
-func objectFields(body []byte) (*fields, error) {
+func objectFields(body []byte) *fields {
 	f := newFields("body")
-	body = bytes.TrimSpace(body)
-	if len(body) == 0 {
-		return nil, invalid(problem{kind: "missing", where: []any{"body"}, text: "Field required", input: "None"})
+	f.body = bytes.TrimSpace(body)
+	if len(f.body) == 0 {
+		f.broken = invalid(problem{kind: "missing", where: []any{"body"}, text: "Field required", input: "None"})
+		return f
 	}
-	if err := wire.Unmarshal(body, &f.raw); err != nil {
-		var syntax *wire.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, invalid(problem{kind: "json_invalid", where: []any{"body", syntax.Offset}, text: "JSON decode error"})
-		}
-		f.raw = nil
+	err := wire.Unmarshal(f.body, &f.raw)
+	var syntax *wire.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		f.broken = invalid(problem{kind: "json_invalid", where: []any{"body", syntax.Offset}, text: "JSON decode error"})
+	case err != nil || f.raw == nil:
+		f.broken = invalid(problem{kind: "model_attributes_type", where: []any{"body"}, text: notAnObject, input: echo(f.body)})
 	}
-	if f.raw == nil {
-		return nil, invalid(problem{kind: "model_attributes_type", where: []any{"body"},
-			text:  "Input should be a valid dictionary or object to extract fields from",
-			input: echo(body)})
-	}
-	return f, nil
+	return f
 }
 
-// queryFields reads the parameters of a URL as if they were the fields of a body. Those that lists names become lists
-// of all their values, of any other the last one counts.
-func queryFields(values url.Values, lists ...string) *fields {
+// queryFields reads the parameters of a URL as if they were the fields of a body. Of a parameter that is no list, the
+// last value counts.
+func queryFields(values url.Values) *fields {
 	f := newFields("query")
+	f.values = values
 	for name, all := range values {
 		f.raw[name] = mustJSON(all[len(all)-1])
-	}
-	for _, name := range lists {
-		if all, ok := values[name]; ok {
-			f.raw[name] = mustJSON(all)
-		}
 	}
 	return f
 }
@@ -162,6 +94,8 @@ func mustJSON(value any) json.RawMessage {
 	return text
 }
 
+func isNull(raw json.RawMessage) bool { return string(bytes.TrimSpace(raw)) == "null" }
+
 func (f *fields) refuse(raw json.RawMessage, kind, text string, where ...any) {
 	const enough = 20
 	if len(f.problems) >= enough {
@@ -172,10 +106,15 @@ func (f *fields) refuse(raw json.RawMessage, kind, text string, where ...any) {
 	})
 }
 
+// conflict refuses fields that do not go together.
+func (f *fields) conflict(text string) {
+	f.problems = append(f.problems, problem{kind: "value_error", where: []any{f.where}, text: "Value error, " + text})
+}
+
 // failure is nil when nothing was wrong.
 func (f *fields) failure() error {
-	if len(f.problems) == 0 {
-		return nil
+	if f.broken != nil || len(f.problems) == 0 {
+		return f.broken
 	}
 	return invalid(f.problems...)
 }
@@ -183,7 +122,7 @@ func (f *fields) failure() error {
 // given returns a field that is neither missing nor null.
 func (f *fields) given(name string) (json.RawMessage, bool) {
 	raw, ok := f.raw[name]
-	return raw, ok && string(bytes.TrimSpace(raw)) != "null"
+	return raw, ok && !isNull(raw)
 }
 
 func (f *fields) require(name string) bool {
@@ -196,10 +135,10 @@ func (f *fields) require(name string) bool {
 	return false
 }
 
-// text reads a string of min to max characters, wherever in the request it stands.
+// text reads a string of least to most characters, wherever in the request it is.
 func (f *fields) text(raw json.RawMessage, least, most int, where ...any) string {
 	var text string
-	if string(bytes.TrimSpace(raw)) == "null" || wire.Unmarshal(raw, &text) != nil {
+	if isNull(raw) || wire.Unmarshal(raw, &text) != nil {
 		f.refuse(raw, "string_type", "Input should be a valid string", where...)
 		return ""
 	}
@@ -219,6 +158,14 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
+// requireText reads a string that must be given, of least to most characters.
+func (f *fields) requireText(name string, least, most int) string {
+	if !f.require(name) {
+		return ""
+	}
+	return f.text(f.raw[name], least, most, name)
+}
+
 // optionalText reads a string that may be missing.
 func (f *fields) optionalText(name string, most int) *string {
 	raw, ok := f.given(name)
@@ -229,13 +176,36 @@ func (f *fields) optionalText(name string, most int) *string {
 	return &text
 }
 
-// flag reads a boolean, which unlike other fields may not be null. As in Onyx, words and numbers that mean one will do.
+func (f *fields) textOr(name, otherwise string, most int) string {
+	if text := f.optionalText(name, most); text != nil {
+		return *text
+	}
+	return otherwise
+}
+
+// flag reads a boolean that is false if it is missing, and unlike other fields may not be null.
 func (f *fields) flag(name string) bool {
-	if raw, ok := f.raw[name]; ok && string(bytes.TrimSpace(raw)) == "null" {
+	if raw, ok := f.raw[name]; ok && isNull(raw) {
 		f.refuse(raw, "bool_type", "Input should be a valid boolean", name)
 		return false
 	}
 	return f.boolean(name, false)
+}
+
+// boolean reads a boolean as FastAPI does: some words and numbers are one too.
+func (f *fields) boolean(name string, otherwise bool) bool {
+	raw, ok := f.given(name)
+	if !ok {
+		return otherwise
+	}
+	switch strings.ToLower(strings.Trim(string(bytes.TrimSpace(raw)), `"`)) {
+	case "true", "1", "on", "yes", "t", "y":
+		return true
+	case "false", "0", "off", "no", "f", "n":
+		return false
+	}
+	f.refuse(raw, "bool_parsing", "Input should be a valid boolean, unable to interpret input", name)
+	return otherwise
 }
 
 // whole reads a whole number within bounds; nil when it is not given. As in Onyx, digits in quotes are one too, and so is
@@ -252,7 +222,7 @@ func (f *fields) whole(name string, least, most int) *int {
 	n, err := strconv.Atoi(text)
 	switch {
 	case err != nil:
-		f.refuse(raw, "int_parsing", "Input should be a valid integer", name)
+		f.refuse(raw, "int_parsing", notAnInteger, name)
 		return nil
 	case n < least:
 		f.refuse(raw, "greater_than_equal", fmt.Sprintf("Input should be greater than or equal to %d", least), name)
@@ -262,6 +232,15 @@ func (f *fields) whole(name string, least, most int) *int {
 	return &n
 }
 
+// wholeOr is whole with a value for what is not given.
+func (f *fields) wholeOr(name string, otherwise, least, most int) int {
+	if n := f.whole(name, least, most); n != nil {
+		return *n
+	}
+	return otherwise
+}
+
+// moment reads a date, or a date and time.
 func (f *fields) moment(name string) *wire.Time {
 	raw, ok := f.given(name)
 	if !ok {
@@ -275,23 +254,44 @@ func (f *fields) moment(name string) *wire.Time {
 	return moment
 }
 
+func (f *fields) uuid(raw json.RawMessage, where ...any) string {
+	var text string
+	if err := wire.Unmarshal(raw, &text); err != nil {
+		text = ""
+	}
+	id, err := uuid.Parse(text)
+	if err != nil {
+		f.refuse(raw, "uuid_parsing", "Input should be a valid UUID", where...)
+		return ""
+	}
+	return id.String()
+}
+
 // list reads the items of a list, which may be missing.
 func (f *fields) list(name string) []json.RawMessage {
 	raw, ok := f.given(name)
 	if !ok {
 		return nil
 	}
+	if all, ok := f.values[name]; ok {
+		raw = mustJSON(all)
+	}
 	var items []json.RawMessage
 	if wire.Unmarshal(raw, &items) != nil {
 		f.refuse(raw, "list_type", "Input should be a valid list", name)
 		return nil
 	}
-	if len(items) > f.maxItems {
-		f.refuse(json.RawMessage(strconv.Itoa(len(items))), "too_long",
-			fmt.Sprintf("List should have at most %d items", f.maxItems), name)
+	if f.refuseLong(name, len(items), f.maxItems) {
 		return nil
 	}
 	return items
+}
+
+func (f *fields) refuseLong(name string, items, most int) bool {
+	if items > most {
+		f.refuse(json.RawMessage(strconv.Itoa(items)), "too_long", fmt.Sprintf("List should have at most %d items", most), name)
+	}
+	return items > most
 }
 
 func (f *fields) texts(name string) []string {
@@ -300,6 +300,19 @@ func (f *fields) texts(name string) []string {
 		texts = append(texts, f.text(raw, 0, f.maxRunes, name, i))
 	}
 	return texts
+}
+
+// numbers reads a list of whole numbers.
+func (f *fields) numbers(name string) []int {
+	var numbers []int
+	for i, raw := range f.list(name) {
+		n, err := strconv.Atoi(strings.Trim(string(raw), `" `))
+		if err != nil {
+			f.refuse(raw, "int_parsing", notAnInteger, name, i)
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
 }
 
 // oneOf reads a list of values that must all be among the known ones.
@@ -313,34 +326,84 @@ func (f *fields) oneOf(name string, known []string) []string {
 
 func (f *fields) enum(raw json.RawMessage, known []string, where ...any) string {
 	var value string
-	if wire.Unmarshal(raw, &value) == nil {
-		for _, k := range known {
-			if value == k {
-				return value
-			}
-		}
+	if wire.Unmarshal(raw, &value) == nil && slices.Contains(known, value) {
+		return value
 	}
-	choices := make([]string, len(known))
-	for i, k := range known {
-		choices[i] = "'" + k + "'"
-	}
-	text := strings.Join(choices, ", ")
-	if last := len(choices) - 1; last > 0 {
-		text = strings.Join(choices[:last], ", ") + " or " + choices[last]
+	text := "'" + strings.Join(known, "', '") + "'"
+	if last := len(known) - 1; last > 0 {
+		text = "'" + strings.Join(known[:last], "', '") + "' or '" + known[last] + "'"
 	}
 	f.refuse(raw, "enum", "Input should be "+text, where...)
 	return ""
 }
 
-// object reads an item of a list that must itself be an object.
+// dictionary checks that a field, if it is given, is an object. What is in it is not for this server.
+func (f *fields) dictionary(name string) {
+	var object map[string]json.RawMessage
+	if raw, ok := f.given(name); ok && wire.Unmarshal(raw, &object) != nil {
+		f.refuse(raw, "dict_type", notADictionary, name)
+	}
+}
+
+// object reads a value that must itself be an object.
 func (f *fields) object(raw json.RawMessage, where ...any) *fields {
 	inner := newFields(f.where)
 	if wire.Unmarshal(raw, &inner.raw) != nil || inner.raw == nil {
-		f.refuse(raw, "model_attributes_type",
-			"Input should be a valid dictionary or object to extract fields from", where...)
+		f.refuse(raw, "model_attributes_type", notAnObject, where...)
 		return nil
 	}
 	return inner
+}
+
+// nested reads an object, which may be missing.
+func nested[T any](f *fields, name string, read func(*fields) T) *T {
+	raw, ok := f.given(name)
+	if !ok {
+		return nil
+	}
+	inner := f.object(raw, name)
+	if inner == nil {
+		return nil
+	}
+	value := read(inner)
+	f.problems = append(f.problems, inner.problems...)
+	return &value
+}
+
+// item is an object in a list.
+type item struct {
+	request *fields
+	object  *fields
+	list    string
+	at      int
+}
+
+// objects reads a list of objects.
+func objects[T any](f *fields, name string, read func(item) T) (values []T) {
+	for i, raw := range f.list(name) {
+		if object := f.object(raw, name, i); object != nil {
+			values = append(values, read(item{f, object, name, i}))
+		}
+	}
+	return values
+}
+
+// text reads a string that the object must have.
+func (i item) text(name string, most int) string {
+	raw, ok := i.object.raw[name]
+	if !ok {
+		i.request.refuse(json.RawMessage("null"), "missing", "Field required", i.list, i.at, name)
+		return ""
+	}
+	return i.request.text(raw, 0, most, i.list, i.at, name)
+}
+
+// choice reads a string that the object must have, one of the known ones.
+func (i item) choice(name string, known []string) string {
+	if text := i.text(name, maxItemRunes); text == "" {
+		return ""
+	}
+	return i.request.enum(i.object.raw[name], known, i.list, i.at, name)
 }
 
 func sourceValues() []string {
@@ -350,12 +413,4 @@ func sourceValues() []string {
 		values[i] = s.Value
 	}
 	return values
-}
-
-// wholeOr is whole with a value for what is not given.
-func (f *fields) wholeOr(name string, otherwise, least, most int) int {
-	if n := f.whole(name, least, most); n != nil {
-		return *n
-	}
-	return otherwise
 }

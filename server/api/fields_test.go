@@ -37,11 +37,7 @@ func FuzzSearchRequest(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var request wire.SearchRequest
-		fields, err := objectFields(body)
-		if err == nil {
-			request, err = searchRequest(fields)
-		}
+		request, err := searchRequest(objectFields(body))
 		if err != nil {
 			var refused failure
 			if !errors.As(err, &refused) || refused.status != 422 || len(refused.Error()) > 1<<20 {

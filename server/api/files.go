@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -68,7 +67,7 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 	case project != nil:
 		return detailed(http.StatusNotFound, "Project not found")
 	case s.Chats == nil:
-		return message("No default LLM model found")
+		return noModel()
 	}
 	store, err := s.Chats(r.Context(), who.Tenant, true)
 	if err != nil {
@@ -94,7 +93,8 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 		}
 		answered.UserFiles = append(answered.UserFiles, userFile(who, kept, names.of(file)))
 	}
-	return answer(w, answered)
+	writeJSON(w, http.StatusOK, answered)
+	return nil
 }
 
 func (s *Server) newFile(who directory.Principal, file uploaded, content string) chat.File {
@@ -294,21 +294,9 @@ func (s *Server) attached(ctx context.Context, who directory.Principal, asked []
 
 // chatFiles reads file_descriptors.
 func (f *fields) chatFiles() (files []wire.ChatFile) {
-	for i, raw := range f.list("file_descriptors") {
-		one := f.object(raw, "file_descriptors", i)
-		if one == nil {
-			continue
-		}
-		file := wire.ChatFile{ID: f.member(one, "id", maxItemRunes, "file_descriptors", i),
-			Type: f.member(one, "type", maxItemRunes, "file_descriptors", i)}
-		if file.Type != "" {
-			file.Type = f.enum(one.raw["type"], wire.ChatFileTypes(), "file_descriptors", i, "type")
-		}
-		files = append(files, file)
-	}
-	if len(files) > wire.MaxUploadFiles {
-		f.refuse(json.RawMessage(strconv.Itoa(len(files))), "too_long",
-			fmt.Sprintf("List should have at most %d items", wire.MaxUploadFiles), "file_descriptors")
-	}
+	files = objects(f, "file_descriptors", func(i item) wire.ChatFile {
+		return wire.ChatFile{ID: i.text("id", maxItemRunes), Type: i.choice("type", wire.ChatFileTypes())}
+	})
+	f.refuseLong("file_descriptors", len(files), wire.MaxUploadFiles)
 	return files
 }

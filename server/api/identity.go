@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"slices"
 
 	"quarry/client/wire"
@@ -12,16 +11,14 @@ import (
 const apiGeneration = 1
 
 // health answers GET /health.
-func (s *Server) health(w http.ResponseWriter, _ *http.Request, _ directory.Principal) error {
-	return answer(w, wire.Status{Success: true, Message: "ok"})
-}
+func health(*call) (any, error) { return wire.Status{Success: true, Message: "ok"}, nil }
 
 // version answers GET /version.
-func (s *Server) version(w http.ResponseWriter, _ *http.Request, _ directory.Principal) error {
-	return answer(w, wire.Version{
+func (s *Server) version(*call) (any, error) {
+	return wire.Version{
 		BackendVersion: BackendVersion,
 		Quarry:         &wire.QuarryVersion{Version: s.Version, API: apiGeneration, Features: s.features()},
-	})
+	}, nil
 }
 
 // features are the additions that this server has. What federated sources hold is not found while one types.
@@ -38,18 +35,17 @@ func (s *Server) features() []string {
 }
 
 // authType answers GET /auth/type.
-func (s *Server) authType(w http.ResponseWriter, _ *http.Request, _ directory.Principal) error {
-	return answer(w, wire.AuthType{AuthType: "basic"})
-}
+func authType(*call) (any, error) { return wire.AuthType{AuthType: "basic"}, nil }
 
 // me answers GET /me.
-func (s *Server) me(w http.ResponseWriter, _ *http.Request, who directory.Principal) error {
-	return answer(w, wire.Me{
+func me(c *call) (any, error) {
+	who := c.who
+	return wire.Me{
 		ID: who.UserID, Email: who.Email, IsActive: true, IsSuperuser: who.Admin, IsVerified: true,
 		AccountType:     "STANDARD",
 		Preferences:     map[string]any{"chosen_assistants": nil, "default_model": nil},
 		Personalization: wire.Personalization{Name: who.Name, Memories: []wire.Memory{}},
-		TokenExpiresAt:  timestamp(who.ExpiresAt), IsAnonymousUser: who.Anonymous,
-		EffectivePermissions: append([]string{}, who.Permissions...), AdminCapabilities: []string{},
-	})
+		TokenExpiresAt:  directory.TimestampOrNil(who.ExpiresAt), IsAnonymousUser: who.Anonymous,
+		EffectivePermissions: listed(who.Permissions), AdminCapabilities: []string{},
+	}, nil
 }

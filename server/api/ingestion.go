@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"strings"
 
 	"quarry/client/wire"
@@ -13,26 +12,22 @@ import (
 )
 
 // ingest answers POST /onyx-api/ingestion: the document can be found when the answer comes.
-func (s *Server) ingest(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := bodyFields(r)
-	if err != nil {
-		return err
-	}
-	posted := decodeDocument(f)
-	connector := f.whole("cc_pair_id", -maxChunkNumber, maxChunkNumber)
-	if err := f.failure(); err != nil {
-		return err
+func (s *Server) ingest(c *call) (any, error) {
+	posted := decodeDocument(c.fields)
+	connector := c.whole("cc_pair_id", -maxChunkNumber, maxChunkNumber)
+	if err := c.failure(); err != nil {
+		return nil, err
 	}
 	document, err := ingest.FromIngestion(posted, s.Now())
 	if err != nil {
-		return invalid(problem{kind: "value_error", where: []any{"body", "document"}, text: "Value error, " + err.Error()})
+		return nil, invalid(problem{kind: "value_error", where: []any{"body", "document"}, text: "Value error, " + err.Error()})
 	}
-	written, err := s.store(r.Context(), who, document, posted.ExternalAccess != nil, connector)
+	written, err := s.store(c.Context(), c.who, document, posted.ExternalAccess != nil, connector)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.changed(who.Tenant)
-	return answer(w, wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0})
+	s.changed(c.who.Tenant)
+	return wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0}, nil
 }
 
 // store writes a posted document. Without a connector its own access holds, and it is public if it has none; a synced

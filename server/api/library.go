@@ -23,42 +23,37 @@ func (s *Server) libraryRoutes() []route {
 		{pattern: "POST /library/sync", needs: identity, maxBody: 32 * megabyte, handle: s.librarySync},
 		{pattern: "POST /library/remove", needs: identity, maxBody: 32 * megabyte, handle: s.libraryRemove},
 		{pattern: "POST /library/check", needs: identity, handle: s.libraryCheck},
-		{pattern: "GET /library/status", needs: identity, handle: s.libraryStatus},
+		{pattern: "GET /library/status", needs: identity, handle: s.query(s.libraryStatus)},
 	}
 }
 
 // libraryFields reads a request of the command line, whose lists of paths may be long.
-func libraryFields(r *http.Request) (*fields, error) {
-	f, err := bodyFields(r)
-	if err == nil {
-		f.maxItems, f.maxRunes = 1_000_000, 1<<15
-	}
-	return f, err
+func libraryFields(r *http.Request) *fields {
+	f := bodyFields(r)
+	f.maxItems, f.maxRunes = 1_000_000, 1<<15
+	return f
 }
 
-// work changes the library and reports how far it has come.
-type work func(ctx context.Context, documents index.Index, report func(wire.LibraryEvent)) (wire.LibraryEvent, error)
+// progress reports how far work on the library has come.
+type progress func(wire.LibraryEvent)
+
+// work changes or checks the library.
+type work func(documents index.Index, report progress) (wire.LibraryEvent, error)
 
 // libraryAdd answers POST /library/add.
 func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := libraryFields(r)
-	if err != nil {
-		return err
-	}
+	f := libraryFields(r)
 	paths := absolutePaths(f, "paths")
 	if f.require("paths") && len(paths) == 0 {
 		f.refuse(f.raw["paths"], "too_short", "List should have at least 1 item", "paths")
 	}
-	options := ingest.Options{Own: s.LibraryFiles, Now: s.Now}
-	if as := f.optionalText("as", maxItemRunes); as != nil && *as != "" {
-		options.As = *as
-		if err := ingest.CheckSource(*as); err != nil {
+	options := ingest.Options{Own: s.LibraryFiles, Now: s.Now, As: f.textOr("as", "", maxItemRunes)}
+	if options.As != "" {
+		if err := ingest.CheckSource(options.As); err != nil {
 			f.refuse(f.raw["as"], "enum", err.Error(), "as")
 		}
 	}
-	if set := f.optionalText("set", maxItemRunes); set != nil {
-		options.Set = *set
-	}
+	options.Set = f.textOr("set", "", maxItemRunes)
 	if err := f.failure(); err != nil {
 		return err
 	}
@@ -70,8 +65,8 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 			return err
 		}
 	}
-	return s.libraryWork(w, r, who, true, func(ctx context.Context, documents index.Index,
-		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	ctx := r.Context()
+	return s.libraryWork(w, r, who, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		done, err := ingest.Add(ctx, documents, paths, options, report)
 		if err == nil {
 			err = s.matchSets(ctx, who, documents, "")
@@ -106,17 +101,13 @@ func absolutePaths(f *fields, name string) []string {
 
 // librarySync answers POST /library/sync.
 func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := libraryFields(r)
-	if err != nil {
-		return err
-	}
+	f, ctx := libraryFields(r), r.Context()
 	paths := absolutePaths(f, "paths")
 	much := checkAmount(f)
 	if err := f.failure(); err != nil {
 		return err
 	}
-	return s.libraryWork(w, r, who, true, func(ctx context.Context, documents index.Index,
-		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+	return s.libraryWork(w, r, who, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		if err := ingest.CheckAdded(ctx, documents, paths); err != nil && !errors.Is(err, index.ErrDamaged) {
 			return wire.LibraryEvent{}, err
 		}
@@ -145,17 +136,9 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 
 // libraryRemove answers POST /library/remove.
 func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := libraryFields(r)
-	if err != nil {
-		return err
-	}
-	request := wire.RemoveRequest{Refs: f.texts("refs")}
-	if source := f.optionalText("source", maxItemRunes); source != nil {
-		request.Source = *source
-	}
-	if set := f.optionalText("set", maxItemRunes); set != nil {
-		request.Set = *set
-	}
+	f := libraryFields(r)
+	request := wire.RemoveRequest{Refs: f.texts("refs"), Source: f.textOr("source", "", maxItemRunes),
+		Set: f.textOr("set", "", maxItemRunes)}
 	for i, ref := range request.Refs {
 		if strings.TrimSpace(ref) == "" { // as a path it would name the server's own working directory
 			f.refuse(mustJSON(ref), "value_error", "Value error, a reference must not be empty", "refs", i)
@@ -167,15 +150,14 @@ func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who direc
 	if err := f.failure(); err != nil {
 		return err
 	}
-	return s.libraryWork(w, r, who, true, func(ctx context.Context, documents index.Index,
-		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-		return s.remove(ctx, who, documents, request, report)
+	return s.libraryWork(w, r, who, true, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+		return s.remove(r.Context(), who, documents, request, report)
 	})
 }
 
 // remove takes documents out. That a set which is known holds nothing is no error.
 func (s *Server) remove(ctx context.Context, who directory.Principal, documents index.Index, request wire.RemoveRequest,
-	report func(wire.LibraryEvent)) (done wire.LibraryEvent, err error) {
+	report progress) (done wire.LibraryEvent, err error) {
 	removed := ""
 	if request.Source == "" {
 		removed = request.Set
@@ -205,7 +187,7 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 		return err
 	}
 	out := newLines(w, wire.MediaTypeNDJSON)
-	done, err := do(r.Context(), documents, func(event wire.LibraryEvent) {
+	done, err := do(documents, func(event wire.LibraryEvent) {
 		if event.Type != wire.LibraryDone && event.Type != wire.LibraryError {
 			out.send(event)
 		}
@@ -236,23 +218,20 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 }
 
 // libraryStatus answers GET /library/status.
-func (s *Server) libraryStatus(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	documents, err := s.Index(r.Context(), who.Tenant, false)
+func (s *Server) libraryStatus(c *call) (any, error) {
+	documents, err := s.Index(c.Context(), c.who.Tenant, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	status, err := ingest.Status(r.Context(), documents)
+	status, err := ingest.Status(c.Context(), documents)
 	if err != nil {
-		return fmt.Errorf("list what was added: %w", err)
+		return nil, fmt.Errorf("list what was added: %w", err)
 	}
-	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
-		stats, err := snapshot.Stats(r.Context())
-		if err != nil {
-			return err
-		}
+	return c.view(func(snapshot index.Snapshot) (any, error) {
+		stats, err := snapshot.Stats(c.Context())
 		status.Documents, status.Chunks, status.Bytes = stats.Documents, stats.Chunks, stats.Bytes
 		status.Version, status.Path = snapshot.Version(), s.LibraryPath
 		status.Vectors, status.VectorModel, status.VectorsRefused = stats.Vectors, stats.VectorModel, stats.Refused
-		return answer(w, status)
+		return status, err
 	})
 }

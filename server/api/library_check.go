@@ -17,35 +17,28 @@ const checkedEvery = 100 * time.Millisecond
 
 // checkAmount reads how much a synchronisation checks.
 func checkAmount(f *fields) string {
-	much := f.optionalText("check", maxItemRunes)
-	if much == nil {
-		return wire.CheckPart
-	}
-	if !slices.Contains([]string{wire.CheckPart, wire.CheckFull, wire.CheckNone}, *much) {
+	much := f.textOr("check", wire.CheckPart, maxItemRunes)
+	if !slices.Contains([]string{wire.CheckPart, wire.CheckFull, wire.CheckNone}, much) {
 		f.refuse(f.raw["check"], "enum", "Input should be 'part', 'full' or 'none'", "check")
 	}
-	return *much
+	return much
 }
 
 // libraryCheck answers POST /library/check.
 func (s *Server) libraryCheck(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	f, err := libraryFields(r)
-	if err != nil {
-		return err
-	}
+	f := libraryFields(r)
 	repair := f.flag("repair")
 	if err := f.failure(); err != nil {
 		return err
 	}
-	return s.libraryWork(w, r, who, repair, func(ctx context.Context, documents index.Index,
-		report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-		found, err := documents.Check(ctx, index.CheckOptions{Full: true, Repair: repair}, checking(report))
+	return s.libraryWork(w, r, who, repair, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+		found, err := documents.Check(r.Context(), index.CheckOptions{Full: true, Repair: repair}, checking(report))
 		return tellDamage(found, report), err
 	})
 }
 
 // mend checks the library, makes again what is derived, and reads the files of damaged documents again.
-func (s *Server) mend(ctx context.Context, documents index.Index, much string, report func(wire.LibraryEvent)) (
+func (s *Server) mend(ctx context.Context, documents index.Index, much string, report progress) (
 	wire.LibraryEvent, error) {
 	if much == wire.CheckNone {
 		return wire.LibraryEvent{}, nil
@@ -58,16 +51,13 @@ func (s *Server) mend(ctx context.Context, documents index.Index, much string, r
 	if err != nil {
 		return tellDamage(found, report), err
 	}
-	var ids []string
-	var damaged []index.Damage
-	for _, damage := range found {
-		if damage.Kind == index.DamagedDocument || damage.Kind == index.DamagedText {
-			ids, damaged = append(ids, damage.ID), append(damaged, damage)
-		}
-	}
+	damaged := slices.DeleteFunc(slices.Clone(found), func(d index.Damage) bool {
+		return d.Kind != index.DamagedDocument && d.Kind != index.DamagedText
+	})
 	if len(damaged) == 0 {
 		return tellDamage(found, report), nil
 	}
+	ids := mapped(damaged, func(d index.Damage) string { return d.ID })
 	restored, err := ingest.Restore(ctx, documents, damaged, s.LibraryFiles, report)
 	if err != nil {
 		return restored, err
@@ -103,7 +93,7 @@ func addUnfollowed(ctx context.Context, documents index.Index, found []index.Dam
 }
 
 // checking reports how far a check has come.
-func checking(report func(wire.LibraryEvent)) func(done, total int) {
+func checking(report progress) func(done, total int) {
 	var last time.Time
 	return func(done, total int) {
 		if now := time.Now(); done == total || now.Sub(last) >= checkedEvery {
@@ -114,7 +104,7 @@ func checking(report func(wire.LibraryEvent)) func(done, total int) {
 }
 
 // tellDamage reports what a check found, and counts it.
-func tellDamage(found []index.Damage, report func(wire.LibraryEvent)) (done wire.LibraryEvent) {
+func tellDamage(found []index.Damage, report progress) (done wire.LibraryEvent) {
 	for _, damage := range found {
 		event := wire.LibraryEvent{Type: wire.LibraryDamaged, Reason: describeDamage(damage)}
 		if slices.Contains([]string{index.DamagedDocument, index.DamagedText, kindUnfollowed}, damage.Kind) {

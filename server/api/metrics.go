@@ -108,7 +108,7 @@ func (s *Server) metricsRoute(everybody bool) route {
 
 func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	if who.Tenant != "" && who.Tenant != directory.DefaultTenant {
-		return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS", "The metrics are of all tenants of this server.")
+		return forbidden("The metrics are of all tenants of this server.")
 	}
 	metrics.Serve(w, r, s.Log, s.measures().registry, s.measureLibrary(r.Context()))
 	return nil
@@ -141,7 +141,7 @@ func (s *Server) librarySize(ctx context.Context) (documents, chunks int, err er
 		return 0, 0, err
 	}
 	for _, tenant := range tenants {
-		err := s.reading(ctx, directory.Principal{Tenant: tenant}, func(snapshot index.Snapshot) error {
+		err := s.reading(ctx, tenant, func(snapshot index.Snapshot) error {
 			stats, err := snapshot.Stats(ctx)
 			documents, chunks = documents+stats.Documents, chunks+stats.Chunks
 			return err

@@ -19,7 +19,7 @@ import (
 func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Principal) (err error) {
 	audit := s.startAudit(r, who)
 	defer func() { audit.end(err) }()
-	request, err := decodeSearch(r)
+	request, err := searchRequest(bodyFields(r))
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	}
 	defer done()
 	var response *wire.SearchResponse
-	err = s.reading(r.Context(), who, func(snapshot index.Snapshot) (err error) {
+	err = s.reading(r.Context(), who.Tenant, func(snapshot index.Snapshot) (err error) {
 		if err := findSources(r.Context(), snapshot, &prepared); err != nil {
 			return err
 		}
@@ -64,7 +64,8 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	done()
 	audit.answered(response)
 	visible.narrow(response)
-	return answer(w, response)
+	writeJSON(w, http.StatusOK, response)
+	return nil
 }
 
 // findSources lists the sources that a model may limit the search to; only where there is one that is asked.
@@ -76,7 +77,7 @@ func findSources(ctx context.Context, snapshot index.Snapshot, prepared *pipelin
 	if err != nil {
 		return err
 	}
-	prepared.Sources = listed(counts.Sources)
+	prepared.Sources = sourcesIn(counts.Sources)
 	return nil
 }
 
@@ -176,11 +177,7 @@ func (s *Server) checkSets(ctx context.Context, who directory.Principal, names [
 	if len(names) == 0 {
 		return nil
 	}
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return err
-	}
-	sets, err := d.DocumentSets(ctx, who)
+	sets, err := s.sets(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -193,17 +190,13 @@ func (s *Server) checkSets(ctx context.Context, who directory.Principal, names [
 	if len(refused) == 0 {
 		return nil
 	}
-	return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS",
-		"You do not have access to the following document sets: [%s]", strings.Join(refused, ", "))
+	return forbidden("You do not have access to the following document sets: [%s]", strings.Join(refused, ", "))
 }
 
 // agentScope is what an agent imposes.
 func agentScope(agent directory.Agent) *pipeline.Agent {
-	scope := &pipeline.Agent{ID: agent.ID, Name: agent.Name, Documents: agent.Documents, Since: agent.SearchStart}
-	for _, set := range agent.DocumentSets {
-		scope.DocumentSets = append(scope.DocumentSets, set.Name)
-	}
-	return scope
+	return &pipeline.Agent{ID: agent.ID, Name: agent.Name, Documents: agent.Documents, Since: agent.SearchStart,
+		DocumentSets: mapped(agent.DocumentSets, setName)}
 }
 
 // agent finds an agent, or says that there is none in the words of the API.
@@ -228,11 +221,7 @@ func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setF
 	if who.Admin {
 		return nil, nil
 	}
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	sets, err := d.DocumentSets(ctx, who)
+	sets, err := s.sets(ctx, who)
 	if err != nil {
 		return nil, err
 	}
@@ -281,52 +270,39 @@ func (v setFilter) narrowFacets(facets *wire.Facets) {
 }
 
 // facets answers GET /search/facets: counts of everything that the filters admit.
-func (s *Server) facets(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	request, err := decodeFilters(r.URL.Query())
+func (s *Server) facets(c *call) (any, error) {
+	request, err := decodeFilters(c.values)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	prepared, err := s.prepare(r.Context(), who, request)
+	prepared, err := s.prepare(c.Context(), c.who, request)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	visible, err := s.visibleSets(r.Context(), who)
+	visible, err := s.visibleSets(c.Context(), c.who)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
-		counts, err := snapshot.Facets(r.Context(), pipeline.Filter(prepared))
+	return c.view(func(snapshot index.Snapshot) (any, error) {
+		counts, err := snapshot.Facets(c.Context(), pipeline.Filter(prepared))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		facets := pipeline.WireFacets(counts)
 		visible.narrowFacets(&facets)
-		return answer(w, wire.FacetCounts{Facets: facets, TotalMatches: counts.Documents})
+		return wire.FacetCounts{Facets: facets, TotalMatches: counts.Documents}, nil
 	})
 }
 
 // suggest answers GET /search/suggest: completions out of what the caller may see.
-func (s *Server) suggest(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+func suggest(c *call) (any, error) {
 	const usual = 10
-	f := queryFields(r.URL.Query())
-	prefix := ""
-	if f.require("prefix") {
-		prefix = f.text(f.raw["prefix"], 0, wire.MaxQueryRunes, "prefix")
-	}
-	limit := f.wholeOr("limit", usual, 1, wire.MaxSuggestions)
-	if err := f.failure(); err != nil {
-		return err
-	}
-	return s.reading(r.Context(), who, func(snapshot index.Snapshot) error {
-		found, err := snapshot.Suggest(r.Context(), prefix, who.Access(), limit)
-		if err != nil {
-			return err
-		}
-		suggestions := wire.Suggestions{Words: append([]string{}, found.Words...), Titles: []wire.TitleSuggestion{}}
-		for _, title := range found.Titles {
-			suggestions.Titles = append(suggestions.Titles,
-				wire.TitleSuggestion{Title: title.Title, DocumentID: title.DocumentID})
-		}
-		return answer(w, suggestions)
+	prefix, limit := c.requireText("prefix", 0, wire.MaxQueryRunes), c.wholeOr("limit", usual, 1, wire.MaxSuggestions)
+	return c.view(func(snapshot index.Snapshot) (any, error) {
+		found, err := snapshot.Suggest(c.Context(), prefix, c.who.Access(), limit)
+		return wire.Suggestions{Words: listed(found.Words), Titles: mapped(found.Titles,
+			func(title index.Title) wire.TitleSuggestion {
+				return wire.TitleSuggestion{Title: title.Title, DocumentID: title.DocumentID}
+			})}, err
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"quarry/server/ingest"
 )
 
+func setName(set directory.DocumentSet) string { return set.Name }
+
 // ensureSet makes the set known before the first document is in it: a document in an unknown set could not be found
 // by the set's name.
 func (s *Server) ensureSet(ctx context.Context, who directory.Principal, name string) error {
@@ -38,10 +40,7 @@ func (s *Server) matchSets(ctx context.Context, who directory.Principal, documen
 	if err != nil {
 		return err
 	}
-	names := make([]string, len(sets))
-	for i, set := range sets {
-		names[i] = set.Name
-	}
+	names := mapped(sets, setName)
 	empty, err := emptySets(ctx, documents, slices.Concat(names, used))
 	if err != nil {
 		return err
@@ -70,7 +69,7 @@ func emptySets(ctx context.Context, documents index.Index, names []string) ([]st
 	}
 	snapshot, err := documents.Snapshot(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("open the library: %w", err)
+		return nil, err
 	}
 	defer snapshot.Close()
 	counts, err := snapshot.Facets(ctx, index.Filter{Access: index.Access{All: true}})
@@ -100,11 +99,7 @@ func emptySets(ctx context.Context, documents index.Index, names []string) ([]st
 // isEmptySet reports whether a set is known and holds nothing.
 func (s *Server) isEmptySet(ctx context.Context, who directory.Principal, documents index.Index,
 	name string) (bool, error) {
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return false, err
-	}
-	sets, err := d.DocumentSets(ctx, who)
+	sets, err := s.sets(ctx, who)
 	if err != nil {
 		return false, err
 	}

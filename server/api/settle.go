@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"quarry/server/directory"
 	"quarry/server/index"
@@ -43,21 +44,22 @@ func (s *Server) follow(ctx context.Context, tenant string, pair directory.CCPai
 	if err != nil {
 		return err
 	}
-	ids, err := documentsFrom(ctx, documents, pair.Origin())
+	var ids []string
+	err = view(ctx, documents, func(snapshot index.Snapshot) (err error) {
+		ids, err = snapshot.DocumentIDs(ctx, index.Selector{Origin: pair.Origin()})
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	access, _ := pair.Terms()
-	for from := 0; from < len(ids); from += settleBatch {
-		some := ids[from:min(from+settleBatch, len(ids))]
+	for some := range slices.Chunk(ids, settleBatch) {
 		if pair.Deleting {
 			_, err = documents.Write(ctx, index.Batch{Delete: some, Cursors: ingest.Freed(), Owns: ownedBy(pair)})
 		} else {
-			patches := make([]index.AccessPatch, len(some))
-			for i, id := range some {
-				patches[i] = index.AccessPatch{ID: id, Origin: pair.Origin(), Access: access, Sets: append([]string{}, pair.Sets...)}
-			}
-			_, err = documents.UpdateAccess(ctx, patches)
+			_, err = documents.UpdateAccess(ctx, mapped(some, func(id string) index.AccessPatch {
+				return index.AccessPatch{ID: id, Origin: pair.Origin(), Access: access, Sets: listed(pair.Sets)}
+			}))
 		}
 		if err != nil {
 			return err
@@ -74,15 +76,6 @@ func ownedBy(pair directory.CCPair) func(origin string) bool {
 // ownedByPosts reports whether a posted document may replace one with that origin; a damaged one may have been posted.
 func ownedByPosts(origin string) bool {
 	return origin == index.LostOrigin || directory.IsPosted(origin)
-}
-
-func documentsFrom(ctx context.Context, documents index.Index, origin string) ([]string, error) {
-	snapshot, err := documents.Snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer snapshot.Close()
-	return snapshot.DocumentIDs(ctx, index.Selector{Origin: origin})
 }
 
 // post stores a document for a pair. It looks at the pair again afterwards: a change that was made meanwhile may have
@@ -144,29 +137,20 @@ func (s *Server) removeDocumentSet(d *directory.Directory, ctx context.Context, 
 
 // addedTo counts the documents of a set that no connector brought.
 func (s *Server) addedTo(ctx context.Context, tenant, set string) (n int, err error) {
-	documents, err := s.Index(ctx, tenant, false)
-	if err != nil {
-		return 0, err
-	}
-	snapshot, err := documents.Snapshot(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer snapshot.Close()
-	ids, err := snapshot.DocumentIDs(ctx, index.Selector{Set: set})
-	if err != nil {
-		return 0, err
-	}
-	for from := 0; from < len(ids); from += settleBatch {
-		stored, err := snapshot.Documents(ctx, ids[from:min(from+settleBatch, len(ids))], index.Access{All: true})
-		if err != nil {
-			return 0, err
-		}
-		for i := range stored {
-			if !directory.IsPairOrigin(stored[i].Origin) {
-				n++
+	err = s.reading(ctx, tenant, func(snapshot index.Snapshot) error {
+		ids, err := snapshot.DocumentIDs(ctx, index.Selector{Set: set})
+		for some := range slices.Chunk(ids, settleBatch) {
+			stored, err := snapshot.Documents(ctx, some, index.Access{All: true})
+			if err != nil {
+				return err
+			}
+			for i := range stored {
+				if !directory.IsPairOrigin(stored[i].Origin) {
+					n++
+				}
 			}
 		}
-	}
-	return n, nil
+		return err
+	})
+	return n, err
 }

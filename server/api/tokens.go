@@ -31,69 +31,49 @@ func selectableScopes() []tokenScope {
 			Description: "Send requests to the configured language models"},
 	}
 	for i := range scopes {
-		scopes[i].Implies = append([]string{}, directory.Implied(scopes[i].Scope)...)
+		scopes[i].Implies = listed(directory.Implied(scopes[i].Scope))
 	}
 	return scopes
 }
 
 // tokenScopes answers GET /user/pats/scopes.
-func (s *Server) tokenScopes(w http.ResponseWriter, _ *http.Request, _ directory.Principal) error {
-	return answer(w, selectableScopes())
-}
+func tokenScopes(*call) (any, error) { return selectableScopes(), nil }
 
 // listTokens answers GET /user/pats with the caller's own tokens.
-func (s *Server) listTokens(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	d, err := s.Directory(r.Context(), false)
+func listTokens(c *call) (any, error) {
+	d, err := c.directory(false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	tokens, err := d.ListTokens(r.Context(), who.Tenant, who.Email)
-	if err != nil {
-		return err
-	}
-	list := []wire.AccessToken{}
-	for _, t := range tokens {
-		list = append(list, t.Wire())
-	}
-	return answer(w, list)
+	tokens, err := d.ListTokens(c.Context(), c.who.Tenant, c.who.Email)
+	return mapped(tokens, directory.Token.Wire), err
 }
 
 // addToken answers POST /user/pats: a token for the caller, never one that may do more than the caller's own, or longer.
-func (s *Server) addToken(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+func addToken(c *call) (any, error) {
 	const mostDays, mostName = 36_500, 100
-	f, err := bodyFields(r)
+	request := directory.TokenRequest{Tenant: c.who.Tenant, Email: c.who.Email, Parent: c.who.TokenID,
+		Name: c.requireText("name", 1, mostName), Days: c.whole("expiration_days", 1, mostDays)}
+	if _, ok := c.given("scopes"); ok {
+		request.Scopes = listed(c.texts("scopes"))
+	}
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	if err := checkChosen(c.who, request.Scopes); err != nil {
+		return nil, err
+	}
+	d, err := c.directory(true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	request := directory.TokenRequest{Tenant: who.Tenant, Email: who.Email, Parent: who.TokenID}
-	if f.require("name") {
-		request.Name = f.text(f.raw["name"], 1, mostName, "name")
-	}
-	request.Days = f.whole("expiration_days", 1, mostDays)
-	if _, ok := f.given("scopes"); ok {
-		request.Scopes = append([]string{}, f.texts("scopes")...)
-	}
-	if err := f.failure(); err != nil {
-		return err
-	}
-	if err := checkChosen(who, request.Scopes); err != nil {
-		return err
-	}
-	d, err := s.Directory(r.Context(), true)
-	if err != nil {
-		return err
-	}
-	token, secret, err := d.AddToken(r.Context(), request)
-	if err != nil {
-		return err
-	}
-	return answer(w, wire.NewAccessToken{AccessToken: token.Wire(), Token: secret})
+	token, secret, err := d.AddToken(c.Context(), request)
+	return wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, err
 }
 
 func checkChosen(who directory.Principal, scopes []string) error {
 	if scopes == nil && who.Scoped {
-		return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS",
-			"A token with scopes cannot make one without; name the scopes.")
+		return forbidden("A token with scopes cannot make one without; name the scopes.")
 	}
 	if scopes != nil && len(scopes) == 0 {
 		return coded(http.StatusBadRequest, "INVALID_INPUT", "A token needs at least one scope")
@@ -103,28 +83,22 @@ func checkChosen(who directory.Principal, scopes []string) error {
 			return coded(http.StatusBadRequest, "INVALID_INPUT", "Scope %s cannot be chosen", quoted(clip(scope)))
 		}
 		if !who.Can(scope) {
-			return coded(http.StatusForbidden, "INSUFFICIENT_PERMISSIONS", "You do not hold the scope %s", quoted(scope))
+			return forbidden("You do not hold the scope %s", quoted(scope))
 		}
 	}
 	return nil
 }
 
 // deleteToken answers DELETE /user/pats/{id}.
-func (s *Server) deleteToken(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	id, err := pathNumber(r, "id", "token_id")
+func deleteToken(c *call) (any, error) {
+	id := c.pathNumber("id", "token_id")
+	d, err := c.directory(false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	d, err := s.Directory(r.Context(), false)
-	if err != nil {
-		return err
-	}
-	err = d.RevokeToken(r.Context(), who.Tenant, who.Email, id)
+	err = d.RevokeToken(c.Context(), c.who.Tenant, c.who.Email, id)
 	if errors.Is(err, directory.ErrNotFound) {
-		return coded(http.StatusNotFound, "NOT_FOUND", "Token not found")
+		err = coded(http.StatusNotFound, "NOT_FOUND", "Token not found")
 	}
-	if err != nil {
-		return err
-	}
-	return answer(w, wire.MessageError{Message: "Token deleted successfully"})
+	return wire.MessageError{Message: "Token deleted successfully"}, err
 }

@@ -48,14 +48,15 @@ type Token struct {
 func (t Token) Wire() wire.AccessToken {
 	return wire.AccessToken{
 		ID: t.ID, Name: t.Name, TokenDisplay: t.Display, CreatedAt: Timestamp(t.CreatedAt),
-		ExpiresAt: timestampOrNil(t.ExpiresAt), LastUsedAt: timestampOrNil(t.LastUsed), Scopes: t.Scopes,
+		ExpiresAt: TimestampOrNil(t.ExpiresAt), LastUsedAt: TimestampOrNil(t.LastUsed), Scopes: t.Scopes,
 	}
 }
 
 // Timestamp writes a time as the API does: ISO 8601 with the offset +00:00.
 func Timestamp(t time.Time) string { return t.UTC().Format(timestampShape) }
 
-func timestampOrNil(t time.Time) *string {
+// TimestampOrNil writes a time as the API does, and the zero time as null.
+func TimestampOrNil(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
