@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // Sanitize makes foreign text safe to show on a terminal: it takes out escape sequences whole, control characters but
@@ -79,8 +80,8 @@ func piece(s string, oneLine bool) (width int, replacement string, keep bool) {
 			return 1, " ", false
 		}
 		return 1, "", true
-	case c == escape:
-		return escapeWidth(s), "", false
+	case c == 0x1b:
+		return text.EscapeWidth(s), "", false
 	case c < utf8.RuneSelf:
 		return 1, "", false
 	}
@@ -89,7 +90,7 @@ func piece(s string, oneLine bool) (width int, replacement string, keep bool) {
 	case r == utf8.RuneError && width == 1:
 		return 1, string(utf8.RuneError), false
 	case r >= 0x80 && r < 0xa0:
-		return width + sequenceWidth(byte(r-0x40), s[width:]), "", false
+		return text.EscapeWidth(s), "", false
 	case r == 0x2028 || r == 0x2029:
 		if oneLine {
 			return width, " ", false
@@ -114,63 +115,4 @@ func hidesText(r rune) bool {
 		return true
 	}
 	return false
-}
-
-const escape = 0x1b
-
-// escapeWidth is the length of the sequence that an escape character begins.
-func escapeWidth(s string) int {
-	at := 1
-	for at < len(s) && s[at] >= ' ' && s[at] <= '/' {
-		at++ // intermediates of a longer two-character sequence
-	}
-	if at == len(s) || s[at] < '0' || s[at] > '~' {
-		return 1 // no sequence: what follows is text
-	}
-	if at > 1 {
-		return at + 1
-	}
-	return 2 + sequenceWidth(s[1], s[2:])
-}
-
-// sequenceWidth is the length of what belongs to an introducer after it. The introducer is given as the letter that
-// follows an escape character.
-func sequenceWidth(introducer byte, rest string) int {
-	switch introducer {
-	case '[':
-		at := 0
-		for at < len(rest) && rest[at] >= '0' && rest[at] <= '?' {
-			at++
-		}
-		for at < len(rest) && rest[at] >= ' ' && rest[at] <= '/' {
-			at++
-		}
-		if at < len(rest) && rest[at] >= '@' && rest[at] <= '~' {
-			at++
-		}
-		return at
-	case ']', 'P', 'X', '^', '_':
-		return stringWidth(rest, introducer == ']')
-	}
-	return 0
-}
-
-// stringWidth is the length of a control string up to and with its terminator. A new escape sequence or a cancelling
-// control ends it too, as on a terminal. One that never ends is no control string: its text stays visible.
-func stringWidth(s string, bellEnds bool) int {
-	for at := 0; at < len(s); at++ {
-		switch c := s[at]; {
-		case c == '\a' && bellEnds, c == 0x18, c == 0x1a:
-			return at + 1
-		case c == escape && at+1 < len(s) && s[at+1] == '\\':
-			return at + 2
-		case c == escape:
-			return at
-		case c == 0xc2 && at+1 < len(s) && s[at+1] == 0x9c:
-			return at + 2
-		case c == 0xc2 && at+1 < len(s) && s[at+1] >= 0x80 && s[at+1] < 0xa0:
-			return at
-		}
-	}
-	return 0
 }

@@ -2,8 +2,10 @@ package ingest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -256,7 +258,10 @@ func unmarkedUTF16(data []byte, hasNUL bool) string {
 // text has no space or newline.
 func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
 	units, latin, round, telling := 0, 0, 0, false
-	if !unitsOf(data, order, func(r rune) bool {
+	for r := range runesOfUTF16(data, order) {
+		if !isEveryday(r) || !hasNUL && r < 0x3000 {
+			return false
+		}
 		units++
 		if r > 0 && r < 0x100 {
 			latin++
@@ -265,9 +270,6 @@ func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
 			round++
 		}
 		telling = telling || r >= 0x3000 && r < 0x3100
-		return isEveryday(r) && (hasNUL || r >= 0x3000)
-	}) {
-		return false
 	}
 	if !hasNUL {
 		return telling
@@ -297,46 +299,48 @@ func isEveryday(r rune) bool {
 	return r >= 0x1F300 && r < 0x20000 || r == 0xFEFF || r == unicode.ReplacementChar
 }
 
-// unitsOf calls each for the characters of UTF-16 until it returns false; a lone surrogate is utf8.RuneError.
-func unitsOf(data []byte, order string, each func(r rune) bool) bool {
-	unit := func(i int) rune {
-		if order == "utf-16be" {
-			return rune(data[i])<<8 | rune(data[i+1])
-		}
-		return rune(data[i+1])<<8 | rune(data[i])
+// runesOfUTF16 yields the characters of UTF-16, and -1 for a lone surrogate.
+func runesOfUTF16(data []byte, order string) iter.Seq[rune] {
+	var endian binary.ByteOrder = binary.LittleEndian
+	if order == "utf-16be" {
+		endian = binary.BigEndian
 	}
-	for i := 0; i+1 < len(data); i += 2 {
-		r := unit(i)
-		if utf16.IsSurrogate(r) {
-			second := rune(0)
-			if i+3 < len(data) {
-				second = unit(i + 2)
+	return func(yield func(rune) bool) {
+		for rest := data; len(rest) > 1; rest = rest[2:] {
+			r := rune(endian.Uint16(rest))
+			if utf16.IsSurrogate(r) {
+				low := rune(0)
+				if len(rest) > 3 {
+					low = rune(endian.Uint16(rest[2:]))
+				}
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					rest = rest[2:]
+				} else {
+					r = -1
+				}
 			}
-			if r = utf16.DecodeRune(r, second); r != utf8.RuneError {
-				i += 2
-			} else {
-				r = -1
+			if !yield(r) {
+				return
 			}
-		}
-		if !each(r) {
-			return false
 		}
 	}
-	return true
 }
 
 // decodeUTF16 decodes strictly: a lone surrogate or half a character is an error.
 func decodeUTF16(data []byte, order string) ([]byte, error) {
+	invalid := fmt.Errorf("it is not valid %s; convert it to UTF-8", order)
+	if len(data)%2 != 0 {
+		return nil, invalid
+	}
 	text := make([]byte, 0, len(data))
-	whole := unitsOf(data, order, func(r rune) bool {
+	for r := range runesOfUTF16(data, order) {
+		switch {
+		case r < 0:
+			return nil, invalid
+		case r == 0:
+			return nil, errBinary
+		}
 		text = utf8.AppendRune(text, r)
-		return r >= 0
-	})
-	switch {
-	case !whole || len(data)%2 != 0:
-		return nil, fmt.Errorf("it is not valid %s; convert it to UTF-8", order)
-	case bytes.IndexByte(text, 0) >= 0:
-		return nil, errBinary
 	}
 	return text, nil
 }

@@ -61,19 +61,18 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options,
 	if set := oneLine(options.Set, longestSet); set != options.Set {
 		return wire.LibraryEvent{}, fmt.Errorf("%q cannot be the name of a document set", clip(options.Set, longestSet))
 	}
-	roots, err := loadRoots(ctx, idx)
+	r, err := newRun(ctx, idx, options.Own, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
 	var targets []*target
 	for _, path := range paths {
-		t, err := planAdd(path, options, roots)
+		t, err := planAdd(path, options, r.roots)
 		if err != nil {
 			return wire.LibraryEvent{}, fmt.Errorf("add %s: %w", path, err)
 		}
 		targets = append(targets, t)
 	}
-	r := newRun(ctx, idx, roots, options.Own, report)
 	if options.Now != nil {
 		r.now = options.Now
 	}
@@ -164,15 +163,15 @@ func absolutePath(path string) (string, error) {
 // be absent; Remove takes them out. own is Options.Own. It reports like Add. A path that was not added is ErrNotAdded.
 func Sync(ctx context.Context, idx index.Index, paths, own []string,
 	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-	roots, err := loadRoots(ctx, idx)
+	r, err := newRun(ctx, idx, own, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	targets, err := planSync(paths, roots)
+	targets, err := planSync(paths, r.roots)
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	return newRun(ctx, idx, roots, own, report).run(ctx, withoutCovered(targets))
+	return r.run(ctx, withoutCovered(targets))
 }
 
 // CheckAdded returns ErrNotAdded for a path that Sync would refuse.

@@ -22,16 +22,11 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest,
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		return wire.LibraryEvent{}, errors.New("nothing to remove was named")
 	}
-	r := &removal{idx: idx, ids: map[string]bool{}}
-	var err error
-	if r.roots, err = loadRoots(ctx, idx); err != nil {
+	started, err := newRun(ctx, idx, nil, report)
+	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	r.run = newRun(ctx, idx, r.roots, nil, report)
-	if r.run.gone, err = loadGone(ctx, idx); err != nil {
-		return wire.LibraryEvent{}, err
-	}
-	r.batcher = r.run.batcher
+	r := &removal{run: started, ids: map[string]bool{}}
 	if r.files, err = loadFiles(ctx, idx, ""); err != nil {
 		return wire.LibraryEvent{}, err
 	}
@@ -48,7 +43,7 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest,
 	if err := r.carryOut(ctx); err != nil {
 		return r.batcher.done, err
 	}
-	if err := r.run.refill(ctx, nil); err != nil {
+	if err := r.refill(ctx, nil); err != nil {
 		return r.batcher.done, err
 	}
 	r.batcher.report(r.batcher.done)
@@ -63,12 +58,9 @@ func (a absent) Error() string { return "not in the library: " + a.what }
 func (a absent) Unwrap() error { return index.ErrNotFound }
 
 type removal struct {
-	idx      index.Index
-	run      *run // stores what other files hold of what is removed
-	batcher  *batcher
+	*run     // stores what other files hold of what is removed
 	snapshot index.Snapshot
 	stored   map[string]int // documents by origin
-	roots    map[string]rootState
 	files    map[string]fileState
 
 	ids       map[string]bool // documents
@@ -213,7 +205,7 @@ func (r *removal) carryOut(ctx context.Context) error {
 		r.batcher.cursor(rootPrefix+root, "")
 	}
 	if len(r.roots) == 0 {
-		for id := range r.run.gone {
+		for id := range r.gone {
 			r.batcher.cursor(gonePrefix+id, "")
 		}
 	}
@@ -304,7 +296,7 @@ func (r *removal) removeIDs(ctx context.Context) error {
 }
 
 func (r *removal) noteMissing(id, file string) {
-	r.run.gone[id] = true
+	r.gone[id] = true
 	state, known := r.files[file]
 	if !known {
 		return

@@ -18,7 +18,11 @@ import (
 // now are passed over: their documents stay as they are. own is Options.Own.
 func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own []string,
 	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
-	roots, err := loadRoots(ctx, idx)
+	r, err := newRun(ctx, idx, own, func(event wire.LibraryEvent) {
+		if event.Type == wire.LibraryProgress && report != nil {
+			report(event)
+		}
+	})
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
@@ -26,15 +30,10 @@ func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own [
 	if err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	r := newRun(ctx, idx, roots, own, func(event wire.LibraryEvent) {
-		if event.Type == wire.LibraryProgress && report != nil {
-			report(event)
-		}
-	})
 	var targets []*target
 	for file, ids := range filesOf(damaged, known) {
-		root := owner(roots, file)
-		if root == "" || roots[root].damaged {
+		root := owner(r.roots, file)
+		if root == "" || r.roots[root].damaged {
 			continue
 		}
 		if vanished(root, file) {
@@ -44,7 +43,7 @@ func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own [
 				}
 			}
 		}
-		targets = append(targets, &target{path: root, state: roots[root], again: true,
+		targets = append(targets, &target{path: root, state: r.roots[root], again: true,
 			start: below(root, file)})
 	}
 	return r.run(ctx, targets)

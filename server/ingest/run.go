@@ -30,9 +30,17 @@ type run struct {
 	batcher *batcher
 }
 
-func newRun(ctx context.Context, idx index.Index, roots map[string]rootState, own []string,
-	report func(wire.LibraryEvent)) *run {
-	return &run{idx: idx, roots: roots, own: own, now: time.Now, batcher: newBatcher(ctx, idx, roots, report)}
+// newRun reads what was added and what was removed by hand.
+func newRun(ctx context.Context, idx index.Index, own []string, report func(wire.LibraryEvent)) (*run, error) {
+	roots, err := loadRoots(ctx, idx)
+	if err != nil {
+		return nil, err
+	}
+	gone, err := loadGone(ctx, idx)
+	if err != nil {
+		return nil, err
+	}
+	return &run{idx: idx, roots: roots, gone: gone, own: own, now: time.Now, batcher: newBatcher(ctx, idx, roots, report)}, nil
 }
 
 // plan is what is to be done for one target: its files in order, and what has gone.
@@ -53,10 +61,6 @@ type plannedFile struct {
 }
 
 func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, error) {
-	var err error
-	if r.gone, err = loadGone(ctx, r.idx); err != nil {
-		return r.batcher.done, err
-	}
 	if err := r.refill(ctx, nil); err != nil { // before files are reported as skipped for documents that are free by now
 		return r.batcher.done, err
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"quarry/internal/text"
 )
 
 // longestEscape bounds what one terminal sequence may take with it, so that an unfinished one does not swallow the
@@ -33,8 +35,8 @@ func cleanText(text string) string {
 			i++
 			continue
 		}
-		if skip := escapeLength(text[i:], r); skip > 0 {
-			i += skip
+		if r == 0x1B || r >= 0x80 && r < 0xA0 && r != 0x85 {
+			i += escapeWidth(text[i:])
 			continue
 		}
 		i += width
@@ -80,67 +82,13 @@ func isClean(text string) bool {
 	return !high || utf8.ValidString(text)
 }
 
-// escapeLength measures the terminal sequence that text begins with, whose first character is first; 0 if there is
-// none.
-func escapeLength(text string, first rune) int {
-	var introducer byte
-	start := 2
-	switch first {
-	case 0x1B:
-		if len(text) < 2 {
-			return 1
-		}
-		introducer = text[1]
-	case 0x90, 0x98, 0x9B, 0x9D, 0x9E, 0x9F: // the same introducers as single C1 characters, two bytes each
-		introducer = byte(first) - 0x40
-	default:
-		return 0
+// escapeWidth is text.EscapeWidth within a line and longestEscape.
+func escapeWidth(s string) int {
+	s = s[:min(len(s), longestEscape)]
+	if end := strings.IndexByte(s, '\n'); end >= 0 {
+		s = s[:end]
 	}
-	switch introducer {
-	case '[':
-		return controlSequenceLength(text, start)
-	case ']', 'P', 'X', '^', '_':
-		return stringSequenceLength(text, start)
-	}
-	if first == 0x1B && introducer >= 0x20 && introducer < 0x30 && len(text) > 2 && text[2] < utf8.RuneSelf {
-		return 3 // ESC ( B and the like
-	}
-	if first == 0x1B && introducer < 0x30 || introducer >= 0x7F {
-		return 1
-	}
-	return start
-}
-
-// controlSequenceLength measures CSI parameters and the final character.
-func controlSequenceLength(text string, i int) int {
-	end := min(len(text), i+longestEscape)
-	for j := i; j < end; j++ {
-		switch c := text[j]; {
-		case c >= 0x40 && c < 0x7F:
-			return j + 1
-		case c < 0x20 || c > 0x7F:
-			return j
-		}
-	}
-	return i
-}
-
-// stringSequenceLength measures a sequence that BEL or ST ends. Without an end only the introducer goes.
-func stringSequenceLength(text string, i int) int {
-	end := min(len(text), i+longestEscape)
-	for j := i; j < end; j++ {
-		switch {
-		case text[j] == 0x07:
-			return j + 1
-		case text[j] == '\n':
-			return i
-		case text[j] == 0x1B && j+1 < len(text) && text[j+1] == '\\':
-			return j + 2
-		case strings.HasPrefix(text[j:], "\u009C"):
-			return j + 2
-		}
-	}
-	return i
+	return text.EscapeWidth(s)
 }
 
 // oneLine cleans a title, name or value: a single line of at most most bytes, cut at a rune.
