@@ -332,27 +332,19 @@ func represent(sections []section, ranked []fusedChunk, places int, share float6
 			lifted = append(lifted, section{document: c.document, start: c.chunk, end: c.chunk, center: c})
 		}
 	}
-	return lift(sections, lifted, places)
-}
-
-// lift puts sections at the end of the first places, in the place of the last of ours there.
-func lift(sections, lifted []section, places int) []section {
-	isLifted := func(s section) bool {
-		return s.center.remote != nil && slices.ContainsFunc(lifted, func(l section) bool {
-			return l.center.remote == s.center.remote
-		})
-	}
+	stay := places - remotes // of our sections
 	var head, moved []section
-	for i := places - 1; i >= 0; i-- {
-		if sections[i].center.remote == nil && len(moved) < len(lifted) {
-			moved = append(moved, sections[i])
-			continue
+	for _, s := range first {
+		if s.center.remote == nil {
+			if stay--; stay < 0 {
+				moved = append(moved, s)
+				continue
+			}
 		}
-		head = append(head, sections[i])
+		head = append(head, s)
 	}
-	slices.Reverse(head)
-	slices.Reverse(moved)
-	all := slices.Concat(head, lifted, moved, slices.DeleteFunc(slices.Clone(sections[places:]), isLifted))
+	rest := slices.DeleteFunc(slices.Clone(sections[places:]), func(s section) bool { return in[s.center.remote] })
+	all := slices.Concat(head, lifted, moved, rest)
 	all = all[:min(len(all), len(sections))]
 	for i := range all {
 		all[i].rank = i

@@ -41,37 +41,6 @@ type inquiry struct {
 	use func(reply string) bool
 }
 
-// answered is how a call ended.
-type answered struct {
-	reply llm.Reply
-	err   error
-}
-
-// start asks the model everything at once. The function that it returns waits for the answers, which come in the order
-// of the inquiries, each within the deadline of a call whatever the model does.
-func (r *run) start(ctx context.Context, inquiries []inquiry) (wait func() []answered, err error) {
-	answers := make([]answered, len(inquiries))
-	prompts := make([][]llm.Message, len(inquiries))
-	for i, q := range inquiries {
-		if prompts[i], err = llm.Prompt(promptFiles, q.purpose, q.material, q.turns...); err != nil {
-			return nil, err
-		}
-	}
-	deadline := r.callDeadline(ctx)
-	var calls sync.WaitGroup
-	for i, q := range inquiries {
-		calls.Go(guard.Func(func() {
-			answers[i].reply, answers[i].err = guard.Within(ctx, deadline, func(ctx context.Context) (llm.Reply, error) {
-				return r.Model.Complete(ctx, llm.Request{Messages: prompts[i], MaxTokens: replyTokens, Purpose: q.purpose})
-			})
-		}, func(err error) { answers[i] = answered{err: err} }))
-	}
-	return func() []answered {
-		calls.Wait()
-		return answers
-	}, nil
-}
-
 // callDeadline is how long a call may take: as the request says, but at most half of the time that is left for the
 // search, so that something can still be answered without the model.
 func (r *run) callDeadline(ctx context.Context) time.Duration {
@@ -98,30 +67,44 @@ type tally struct {
 // errUnusable is a reply that does not have the form that was asked for.
 var errUnusable = errors.New("the reply does not have the form that was asked for")
 
-// ask starts calls, waits for them and uses what they answer. meanwhile, unless nil, runs beside them.
+// ask asks the model everything at once, waits for the answers, each within the deadline of a call whatever the model
+// does, and uses them in the order of the inquiries. meanwhile, unless nil, runs beside the calls.
 func (r *run) ask(ctx context.Context, inquiries []inquiry, meanwhile func() error) (tally, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	wait, err := r.start(ctx, inquiries)
-	if err != nil {
-		return tally{}, err
+	replies, failures := make([]llm.Reply, len(inquiries)), make([]error, len(inquiries))
+	deadline := r.callDeadline(ctx)
+	var calls sync.WaitGroup
+	for i, q := range inquiries {
+		messages, err := llm.Prompt(promptFiles, q.purpose, q.material, q.turns...)
+		if err != nil {
+			return tally{}, err
+		}
+		calls.Go(guard.Func(func() {
+			replies[i], failures[i] = guard.Within(ctx, deadline, func(ctx context.Context) (llm.Reply, error) {
+				return r.Model.Complete(ctx, llm.Request{Messages: messages, MaxTokens: replyTokens, Purpose: q.purpose})
+			})
+		}, func(err error) { failures[i] = err }))
 	}
 	if meanwhile != nil {
 		if err := meanwhile(); err != nil {
 			return tally{}, err
 		}
 	}
-	answers := wait()
+	calls.Wait()
 	if err := ctx.Err(); err != nil {
 		return tally{}, err
 	}
-	var t tally
+	return r.use(ctx, inquiries, replies, failures), nil
+}
+
+// use takes what the model answered to inquiries, and counts it.
+func (r *run) use(ctx context.Context, inquiries []inquiry, replies []llm.Reply, failures []error) (t tally) {
 	for i, q := range inquiries {
-		answer := answers[i]
-		answer.reply.Usage.Calls = max(1, answer.reply.Usage.Calls)
-		t.usage = t.usage.Add(answer.reply.Usage)
-		err := answer.err
-		if err == nil && !q.use(spoken(answer.reply.Text)) {
+		usage, err := replies[i].Usage, failures[i]
+		usage.Calls = max(1, usage.Calls)
+		t.usage = t.usage.Add(usage)
+		if err == nil && !q.use(spoken(replies[i].Text)) {
 			err = errUnusable
 		}
 		t.count(q.purpose, err)
@@ -129,7 +112,7 @@ func (r *run) ask(ctx context.Context, inquiries []inquiry, meanwhile func() err
 			r.Log.WarnContext(ctx, "model call failed", "purpose", q.purpose, "model", r.Model.Name(), guard.Attr(err))
 		}
 	}
-	return t, nil
+	return t
 }
 
 func (t *tally) count(purpose string, err error) {

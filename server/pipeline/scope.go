@@ -125,28 +125,25 @@ func parseBound(text string, now time.Time) (day time.Time, valid bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day, day.Year() > 0
 	}
-	const prefix, most = "-P", 36_500
-	number, found := strings.CutPrefix(text, prefix)
-	if !found || len(number) < 2 {
+	const most = 36_500
+	match := regexp.MustCompile(`^-P(\d{1,9})([DWMY])$`).FindStringSubmatch(text)
+	if match == nil {
 		return time.Time{}, false
 	}
-	unit := number[len(number)-1]
-	count, err := strconv.ParseUint(number[:len(number)-1], 10, 32)
-	if err != nil || count > most {
+	n, err := strconv.Atoi(match[1])
+	if err != nil || n > most {
 		return time.Time{}, false
 	}
-	n, today := int(count), now.UTC().Truncate(24*time.Hour)
-	switch unit {
-	case 'D':
+	today := now.UTC().Truncate(24 * time.Hour)
+	switch match[2] {
+	case "D":
 		day = today.AddDate(0, 0, -n)
-	case 'W':
+	case "W":
 		day = today.AddDate(0, 0, -7*n)
-	case 'M':
+	case "M":
 		day = monthsBefore(today, n)
-	case 'Y':
+	case "Y":
 		day = monthsBefore(today, 12*n)
-	default:
-		return time.Time{}, false
 	}
 	return day, day.Year() > 0
 }
@@ -169,8 +166,7 @@ func (w window) within(outer window) window {
 	if !w.until.IsZero() && !outer.until.IsZero() && !w.until.Before(outer.until) {
 		w.until = time.Time{}
 	}
-	since, until := w.and(outer).since, w.and(outer).until
-	if !until.IsZero() && since.After(until) {
+	if both := w.and(outer); !both.until.IsZero() && both.since.After(both.until) {
 		return window{}
 	}
 	return w

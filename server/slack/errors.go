@@ -3,7 +3,6 @@ package slack
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -111,8 +110,6 @@ func explain(ctx context.Context, err error) error {
 		known   *Error
 		said    slack.SlackErrorResponse
 		status  slack.StatusCodeError
-		syntax  *json.SyntaxError
-		mistype *json.UnmarshalTypeError
 		sending *url.Error
 		network net.Error
 	)
@@ -127,7 +124,7 @@ func explain(ctx context.Context, err error) error {
 		return refusal(said)
 	case errors.As(err, &status):
 		return badStatus(status.Code)
-	case errors.As(err, &syntax) || errors.As(err, &mistype) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return notSlack()
 	case errors.As(err, &sending):
 		return unreachable(sending.Err)

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"net/url"
 	"regexp"
 	"slices"
@@ -61,13 +62,7 @@ func people(messages []slack.SearchMessage) map[string]string {
 }
 
 func authorOf(m slack.SearchMessage, known map[string]string) string {
-	if name := plain(m.Username); name != "" {
-		return name
-	}
-	if name := plain(m.User); name != "" {
-		return name
-	}
-	return "somebody"
+	return cmp.Or(plain(m.Username), plain(m.User), "somebody")
 }
 
 // channelOf names where a message stands. Of a conversation of two Slack gives the other's number for a name.

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"unicode"
@@ -58,19 +59,24 @@ func linesOf(text string, names map[string]string) string {
 
 // lineOf translates a line, but for what stands between backticks.
 func lineOf(line string, names map[string]string) string {
+	return between(line, "`", "`", func(text string) string { return styled(text, names, maxNested) },
+		func(code string) string { return "`" + unwrapped(code, names) + "`" })
+}
+
+// between translates what stands between two marks with inside, and the rest with outside.
+func between(text, opening, closing string, outside, inside func(string) string) string {
 	var out strings.Builder
 	for {
-		before, rest, opened := strings.Cut(line, "`")
-		code, after, closed := strings.Cut(rest, "`")
+		before, rest, opened := strings.Cut(text, opening)
+		marked, after, closed := strings.Cut(rest, closing)
 		if !opened || !closed {
-			break
+			out.WriteString(outside(text))
+			return out.String()
 		}
-		out.WriteString(styled(before, names, maxNested))
-		out.WriteString("`" + unwrapped(code, names) + "`")
-		line = after
+		out.WriteString(outside(before))
+		out.WriteString(inside(marked))
+		text = after
 	}
-	out.WriteString(styled(line, names, maxNested))
-	return out.String()
 }
 
 // marks of emphasis, and what they are in Markdown.
@@ -159,18 +165,9 @@ func reference(inside string, names map[string]string) string {
 	label = entities(label)
 	switch {
 	case strings.HasPrefix(target, "@"):
-		if label == "" {
-			label = names[target[1:]]
-		}
-		if label == "" {
-			label = target[1:]
-		}
-		return "@" + strings.TrimPrefix(label, "@")
+		return "@" + strings.TrimPrefix(cmp.Or(label, names[target[1:]], target[1:]), "@")
 	case strings.HasPrefix(target, "#"):
-		if label == "" {
-			label = target[1:]
-		}
-		return "#" + strings.TrimPrefix(label, "#")
+		return "#" + strings.TrimPrefix(cmp.Or(label, target[1:]), "#")
 	case strings.HasPrefix(target, "!"):
 		return command(target[1:], label)
 	}
@@ -180,13 +177,10 @@ func reference(inside string, names map[string]string) string {
 // command is a mention of many, a date, or a group of people.
 func command(target, label string) string {
 	name, _, _ := strings.Cut(target, "^")
-	switch {
-	case name == "date":
+	if name == "date" {
 		return label
-	case label != "":
-		return "@" + strings.TrimPrefix(label, "@")
 	}
-	return "@" + name
+	return "@" + strings.TrimPrefix(cmp.Or(label, name), "@")
 }
 
 // link is a link in Markdown where it can be one, else its words.
@@ -197,16 +191,10 @@ func link(target, label string) string {
 	}
 	switch u.Scheme {
 	case "mailto", "tel":
-		if label == "" {
-			return u.Opaque
-		}
-		return label
+		return cmp.Or(label, u.Opaque)
 	case "http", "https":
 	default:
-		if label == "" {
-			return target
-		}
-		return label
+		return cmp.Or(label, target)
 	}
 	target = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E", "\n", "").Replace(target)
 	if bare := strings.NewReplacer("https://", "", "http://", ""); label == "" || bare.Replace(label) == bare.Replace(target) {
@@ -217,27 +205,13 @@ func link(target, label string) string {
 
 // unwrapped is code: nothing in it is emphasis, and a link is its words.
 func unwrapped(text string, names map[string]string) string {
-	var out strings.Builder
-	for {
-		before, rest, opened := strings.Cut(text, "<")
-		inside, after, closed := strings.Cut(rest, ">")
-		if !opened || !closed {
-			break
-		}
-		out.WriteString(entities(before))
+	return between(text, "<", ">", entities, func(inside string) string {
 		target, label, _ := strings.Cut(inside, "|")
-		switch {
-		case strings.HasPrefix(target, "@") || strings.HasPrefix(target, "#") || strings.HasPrefix(target, "!"):
-			out.WriteString(reference(inside, names))
-		case label != "":
-			out.WriteString(entities(label))
-		default:
-			out.WriteString(entities(target))
+		if target != "" && strings.Contains("@#!", target[:1]) {
+			return reference(inside, names)
 		}
-		text = after
-	}
-	out.WriteString(entities(text))
-	return out.String()
+		return entities(cmp.Or(label, target))
+	})
 }
 
 // entities turns the three characters back that Slack escapes. No other is an entity.
