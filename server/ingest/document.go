@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/index"
 )
 
@@ -159,5 +160,5 @@ func CheckSource(source string) error {
 			values = append(values, s.Value)
 		}
 	}
-	return fmt.Errorf("unknown source %q; did you mean %q?", clip(source, 64), wire.Nearest(source, values))
+	return fmt.Errorf("unknown source %q; did you mean %q?", text.Clip(source, 64), wire.Nearest(source, values))
 }

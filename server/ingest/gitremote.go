@@ -3,25 +3,18 @@ package ingest
 import (
 	"cmp"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
 // remoteSource tells from the text of a .git/config what hosts the repository: github, gitlab, bitbucket, or "" if
 // that cannot be told. The remote "origin" counts, else the first.
 func remoteSource(config string) string {
-	section, found := "", ""
-	for line := range strings.Lines(config) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			section = strings.ToLower(strings.ReplaceAll(line, " ", ""))
-			continue
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if !ok || strings.ToLower(strings.TrimSpace(key)) != "url" || !strings.HasPrefix(section, `[remote"`) {
-			continue
-		}
-		source := hostSource(strings.Trim(strings.TrimSpace(value), `"`))
-		if strings.HasPrefix(section, `[remote"origin"`) {
+	remotes := regexp.MustCompile(`(?im)^\s*\[\s*remote\s*"([^"]*)"\s*\][^\[]*?^\s*url\s*=\s*"?([^"\r\n]*)`)
+	found := ""
+	for _, match := range remotes.FindAllStringSubmatch(config, -1) {
+		source := hostSource(strings.TrimSpace(match[2]))
+		if match[1] == "origin" {
 			return source
 		}
 		found = cmp.Or(found, source)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 )
 
@@ -108,7 +110,7 @@ func (m *meta) pageMeta(name, content string) {
 	case "description":
 		m.addField("description", []string{content}, false)
 	case "keywords":
-		m.addField("keywords", splitTags(clip(content, longestValue)), true)
+		m.addField("keywords", splitTags(text.Clip(content, longestValue)), true)
 	}
 }
 
@@ -172,7 +174,7 @@ func tokenText(page string) string {
 			switch tag := string(name); {
 			case skip == "" && (tag == "script" || tag == "style"):
 				skip = tag
-			case isBlockTag(tag):
+			case slices.Contains(blockTags[:], tag):
 				out.WriteString("\n\n")
 			}
 		case html.EndTagToken:
@@ -183,10 +185,6 @@ func tokenText(page string) string {
 	}
 }
 
-func isBlockTag(tag string) bool {
-	switch tag {
-	case "p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "section", "article":
-		return true
-	}
-	return false
+var blockTags = [...]string{
+	"p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "section", "article",
 }

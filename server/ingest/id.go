@@ -21,20 +21,20 @@ func originOf(file string) string {
 }
 
 func escapePath(file string) string {
-	return escapeHidden(file, func(rest string) bool { return readsAsEscape(rest) })
+	return escapeHidden(file, true)
 }
 
 // escapeID is an id that was sent, fit to be shown and read back. An id that was escaped before stays as it is.
-func escapeID(id string) string { return escapeHidden(id, func(string) bool { return false }) }
+func escapeID(id string) string { return escapeHidden(id, false) }
 
 // escapeHidden writes what programs drop or change before they show text as bytes of percent signs and two digits, as in
-// URLs. escapesPercent decides over a percent sign that rest begins with.
-func escapeHidden(text string, escapesPercent func(rest string) bool) string {
+// URLs, and with percents also each percent sign that reads like such an escape.
+func escapeHidden(text string, percents bool) string {
 	var out strings.Builder
 	for i := 0; i < len(text); {
 		r, width := utf8.DecodeRuneInString(text[i:])
 		piece := text[i : i+width]
-		if r == utf8.RuneError && width == 1 || isHidden(r) || r == '%' && escapesPercent(text[i:]) {
+		if r == utf8.RuneError && width == 1 || isHidden(r) || percents && r == '%' && readsAsEscape(text[i:]) {
 			for _, b := range []byte(piece) {
 				fmt.Fprintf(&out, "%%%02X", b)
 			}

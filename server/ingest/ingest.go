@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/index"
 )
 
@@ -59,7 +60,7 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options,
 		}
 	}
 	if set := oneLine(options.Set, longestSet); set != options.Set {
-		return wire.LibraryEvent{}, fmt.Errorf("%q cannot be the name of a document set", clip(options.Set, longestSet))
+		return wire.LibraryEvent{}, fmt.Errorf("%q cannot be the name of a document set", text.Clip(options.Set, longestSet))
 	}
 	r, err := newRun(ctx, idx, options.Own, report)
 	if err != nil {

@@ -94,7 +94,7 @@ func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *
 			if total += len(sections[i].Text); total > mostText {
 				return fmt.Errorf("the document is too large; at most %d MB of text are taken", mostText>>20)
 			}
-			text.WriteString(strings.TrimRight(cleanText(dropNUL(sections[i].Text)), " \t\n"))
+			text.WriteString(strings.TrimRight(cleanText(sections[i].Text), " \t\n"))
 			text.WriteString("\n\n")
 		}
 		body := strings.TrimLeft(text.String(), "\n")
@@ -122,8 +122,6 @@ func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *
 	doc.Chunks = []index.Chunk{{Text: doc.Title, Link: doc.Link}}
 	return nil
 }
-
-func dropNUL(text string) string { return strings.ReplaceAll(text, "\x00", "") }
 
 // ingestionID is the document's own id, or one made of what names the document, so that sending it again replaces it.
 func ingestionID(in wire.IngestionDocument, doc *index.Document) (string, error) {

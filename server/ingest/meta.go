@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/index"
 )
 
@@ -43,30 +44,27 @@ var updatedKeys = [...]string{
 // these keys are plain metadata.
 func readMeta(fields []field, trusted bool) meta {
 	var m meta
-	updatedRank := len(updatedKeys)
-	var date time.Time
+	dates := map[string]time.Time{}
 	for _, f := range fields {
 		key := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(f.key)), "-", "_")
-		if trusted && m.trusted(key, f.value) {
-			continue
+		switch {
+		case trusted && m.trusted(key, f.value):
+		case slices.Contains(updatedKeys[:], key):
+			if t, ok := parseDate(scalar(f.value)); ok {
+				dates[key] = t
+			}
+		default:
+			m.other(key, f)
 		}
-		if rank := slices.Index(updatedKeys[:], key); rank >= 0 {
-			t, ok := parseDate(scalar(f.value))
-			if !ok {
-				continue
-			}
-			if key == "date" {
-				date = t
-			}
-			if rank < updatedRank {
-				m.updated, updatedRank = t, rank
-			}
-			continue
-		}
-		m.other(key, f)
 	}
-	if m.created.IsZero() && !date.IsZero() && updatedKeys[min(updatedRank, len(updatedKeys)-1)] != "date" {
-		m.created = date
+	for _, key := range updatedKeys {
+		if m.updated = dates[key]; m.updated.IsZero() {
+			continue
+		}
+		if m.created.IsZero() && key != "date" {
+			m.created = dates["date"]
+		}
+		break
 	}
 	return m
 }
@@ -189,16 +187,20 @@ func texts(value any, most int) []string {
 }
 
 // splitTags reads tags that were written as one text: separated by commas or semicolons, else one tag.
-func splitTags(text string) []string {
-	text = strings.Trim(strings.TrimSpace(clip(text, mostTags*longestValue)), "[]")
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' })
+func splitTags(tags string) []string {
+	tags = strings.Trim(strings.TrimSpace(text.Clip(tags, mostTags*longestValue)), "[]")
+	return strings.FieldsFunc(tags, func(r rune) bool { return r == ',' || r == ';' })
 }
 
 // addPeople reads authors in any of the ways that people write them: "Name <mail>", a list, a map with name and email.
 func addPeople(people []index.Person, value any) []index.Person {
 	switch value := value.(type) {
 	case string:
-		for _, part := range splitPeople(clip(value, mostPeople*longestValue)) {
+		separator := ","
+		if strings.Contains(value, ";") {
+			separator = ";"
+		}
+		for part := range strings.SplitSeq(text.Clip(value, mostPeople*longestValue), separator) {
 			people = addPerson(people, parsePerson(part))
 		}
 	case []any:
@@ -218,13 +220,6 @@ func addPeople(people []index.Person, value any) []index.Person {
 		people = addPerson(people, p)
 	}
 	return people
-}
-
-func splitPeople(text string) []string {
-	if strings.ContainsAny(text, ";") {
-		return strings.Split(text, ";")
-	}
-	return strings.Split(text, ",")
 }
 
 func parsePerson(text string) index.Person {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 )
 
@@ -31,7 +32,7 @@ func connectorName(origin string) string {
 var ErrOwned = errors.New("`quarry admin connector remove` removes the documents of a connector")
 
 func ownedError(id, origin string) error {
-	return fmt.Errorf("document %q belongs to %s; %w", clip(id, longestID), connectorName(origin), ErrOwned)
+	return fmt.Errorf("document %q belongs to %s; %w", text.Clip(id, longestID), connectorName(origin), ErrOwned)
 }
 
 // outermost returns the root around path that no other root is around; "" for none.
@@ -55,7 +56,7 @@ func ownsBelow(folder string) func(origin string) bool {
 func ownedReason(id, origin string, line bool, roots map[string]rootState) string {
 	document := "its document"
 	if line {
-		document = fmt.Sprintf("document %q", clip(id, longestValue))
+		document = fmt.Sprintf("document %q", text.Clip(id, longestValue))
 	}
 	switch {
 	case isFileOrigin(origin):

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/server/index"
 )
 
@@ -115,7 +116,7 @@ func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) err
 	if slices.Contains(names, value) { // there are some, but not with the other condition
 		return absent{fmt.Sprintf("documents of source %q in set %q", request.Source, request.Set)}
 	}
-	return absent{fmt.Sprintf("%s %q%s", what, clip(value, 64), didYouMean(value, names))}
+	return absent{fmt.Sprintf("%s %q%s", what, text.Clip(value, 64), didYouMean(value, names))}
 }
 
 // ref finds what a path or document id names.
@@ -132,7 +133,7 @@ func (r *removal) ref(ctx context.Context, ref string) error {
 	}
 	found, err := r.snapshot.Documents(ctx, []string{ref}, index.Access{All: true})
 	if err != nil {
-		return fmt.Errorf("look for %q: %w", clip(ref, longestID), err)
+		return fmt.Errorf("look for %q: %w", text.Clip(ref, longestID), err)
 	}
 	if len(found) == 0 {
 		return r.notFound(ref)
@@ -169,7 +170,7 @@ func (r *removal) notFound(ref string) error {
 	} else if absolute, err := absolutePath(ref); err == nil {
 		value = absolute
 	}
-	return absent{fmt.Sprintf("%q%s", clip(ref, longestID), didYouMean(value, candidates))}
+	return absent{fmt.Sprintf("%q%s", text.Clip(ref, longestID), didYouMean(value, candidates))}
 }
 
 func (r *removal) carryOut(ctx context.Context) error {

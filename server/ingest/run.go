@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -129,12 +129,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		p.vanish(known)
 		return p, nil
 	}
-	w := &walker{root: t.path, own: r.own, inner: map[string]bool{}}
-	for root := range r.roots {
-		if root != t.path && within(t.path, root) {
-			w.inner[root] = true
-		}
-	}
+	w := &walker{root: t.path, own: r.own, inner: r.inner(t)}
 	if err = w.walk(ctx, t.start); err == nil {
 		err = t.prepare(w)
 	}
@@ -173,18 +168,22 @@ func (r *run) known(ctx context.Context, t *target) (map[string]fileState, error
 	if err != nil {
 		return nil, err
 	}
-	var inner []string
+	inner := slices.Collect(maps.Keys(r.inner(t)))
+	maps.DeleteFunc(files, func(file string, _ fileState) bool {
+		return slices.ContainsFunc(inner, func(root string) bool { return within(root, file) })
+	})
+	return files, nil
+}
+
+// inner are the roots inside of a target's.
+func (r *run) inner(t *target) map[string]bool {
+	inner := map[string]bool{}
 	for root := range r.roots {
 		if root != t.path && within(t.path, root) {
-			inner = append(inner, root)
+			inner[root] = true
 		}
 	}
-	for file := range files {
-		if slices.ContainsFunc(inner, func(root string) bool { return within(root, file) }) {
-			delete(files, file)
-		}
-	}
-	return files, nil
+	return inner
 }
 
 // compare sorts the files of a walk into those to read, those to pass, and those that have gone.
@@ -353,9 +352,12 @@ func (r *run) task(ctx context.Context, t *task) error {
 		came: map[string]int{},
 	}
 	for {
-		p, open, err := nextPart(ctx, t.parts)
-		if err != nil {
-			return err
+		var p part
+		open := false
+		select {
+		case p, open = <-t.parts:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 		if !open {
 			return fmt.Errorf("read %s: %w", t.file.path, context.Canceled)
@@ -408,15 +410,6 @@ func (r *run) documents(t *task, in *intake, p part) error {
 		}
 	}
 	return nil
-}
-
-func nextPart(ctx context.Context, parts <-chan part) (part, bool, error) {
-	select {
-	case p, open := <-parts:
-		return p, open, nil
-	case <-ctx.Done():
-		return part{}, false, ctx.Err()
-	}
 }
 
 // finish settles a file that was read to its end.
@@ -475,25 +468,17 @@ func (r *run) removeStale(ctx context.Context, file string, came map[string]int)
 }
 
 func staleDocuments(ctx context.Context, idx index.Index, file string, came map[string]int) ([]string, error) {
-	stored, err := documentIDs(ctx, idx, index.Selector{Origin: originOf(file)})
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(stored, func(id string) bool {
-		_, kept := came[id]
-		return kept
-	}), nil
-}
-
-func documentIDs(ctx context.Context, idx index.Index, by index.Selector) ([]string, error) {
 	snapshot, err := idx.Snapshot(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
 	defer snapshot.Close()
-	ids, err := snapshot.DocumentIDs(ctx, by)
+	stored, err := snapshot.DocumentIDs(ctx, index.Selector{Origin: originOf(file)})
 	if err != nil {
-		return nil, fmt.Errorf("list documents of %s: %w", strings.TrimSpace(by.Origin+" "+by.Source+" "+by.Set), err)
+		return nil, fmt.Errorf("list documents of %s: %w", file, err)
 	}
-	return ids, nil
+	return slices.DeleteFunc(stored, func(id string) bool {
+		_, kept := came[id]
+		return kept
+	}), nil
 }

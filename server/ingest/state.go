@@ -270,13 +270,14 @@ func Sets(ctx context.Context, idx index.Index) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	sets := map[string]bool{}
+	var sets []string
 	for _, root := range roots {
 		if root.Set != "" {
-			sets[root.Set] = true
+			sets = append(sets, root.Set)
 		}
 	}
-	return slices.Sorted(maps.Keys(sets)), nil
+	slices.Sort(sets)
+	return slices.Compact(sets), nil
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -92,24 +92,10 @@ func escapeWidth(s string) int {
 }
 
 // oneLine cleans a title, name or value: a single line of at most most bytes, cut at a rune.
-func oneLine(text string, most int) string {
-	if len(text) > 4*most {
-		text = text[:4*most]
+func oneLine(s string, most int) string {
+	s = cleanText(text.Clip(s, 4*most))
+	if strings.ContainsAny(s, "\n\t") || strings.Contains(s, "  ") {
+		s = text.OneLine(s)
 	}
-	text = cleanText(text)
-	if strings.ContainsAny(text, "\n\t") || strings.Contains(text, "  ") {
-		text = strings.Join(strings.Fields(text), " ")
-	}
-	return strings.TrimSpace(clip(strings.TrimSpace(text), most))
-}
-
-// clip cuts text to at most most bytes at a rune boundary.
-func clip(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
+	return strings.TrimSpace(text.Clip(strings.TrimSpace(s), most))
 }
