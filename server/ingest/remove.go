@@ -64,9 +64,8 @@ type removal struct {
 	stored   map[string]int // documents by origin
 	files    map[string]fileState
 
-	ids       map[string]bool // documents
-	paths     []string        // files and folders
-	forgotten []string        // roots
+	ids   map[string]bool // documents
+	paths []string        // files and folders
 }
 
 func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error {
@@ -177,24 +176,17 @@ func (r *removal) carryOut(ctx context.Context) error {
 	if err := r.batcher.workFor(func(origin string) bool { return !ofConnector(origin) }); err != nil {
 		return err
 	}
-	for _, path := range r.paths {
-		for root := range r.roots {
-			if within(path, root) {
-				r.forgotten = append(r.forgotten, root)
-			}
-		}
+	elsewhere := func(name string) bool {
+		return !slices.ContainsFunc(r.paths, func(path string) bool { return within(path, name) })
 	}
-	slices.Sort(r.forgotten)
-	for _, root := range r.forgotten {
+	forgotten := slices.DeleteFunc(slices.Sorted(maps.Keys(r.roots)), elsewhere)
+	for _, root := range forgotten {
 		delete(r.roots, root)
 	}
-	for file := range r.files {
-		if slices.ContainsFunc(r.paths, func(path string) bool { return within(path, file) }) {
-			r.batcher.durable.Total++
-		}
-	}
-	for _, path := range r.paths {
-		if err := r.removePath(ctx, path); err != nil {
+	files := slices.DeleteFunc(slices.Sorted(maps.Keys(r.files)), elsewhere)
+	r.batcher.durable.Total += len(files)
+	for _, file := range files {
+		if err := r.removeFile(ctx, file); err != nil {
 			return err
 		}
 	}
@@ -202,7 +194,7 @@ func (r *removal) carryOut(ctx context.Context) error {
 	if err := r.removeIDs(ctx); err != nil {
 		return err
 	}
-	for _, root := range r.forgotten {
+	for _, root := range forgotten {
 		r.batcher.cursor(rootPrefix+root, "")
 	}
 	if len(r.roots) == 0 {
@@ -213,34 +205,25 @@ func (r *removal) carryOut(ctx context.Context) error {
 	return r.batcher.flush()
 }
 
-// removePath removes the documents of a file, or of all files below a folder. Files that belong to a root that stays
-// are remembered as removed.
-func (r *removal) removePath(ctx context.Context, path string) error {
-	for _, file := range slices.Sorted(maps.Keys(r.files)) {
-		if !within(path, file) {
-			continue
-		}
-		ids, err := r.documentsOf(ctx, file)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			delete(r.ids, id)
-			if err := r.batcher.remove(id); err != nil {
-				return err
-			}
-		}
-		kept := ""
-		if owner(r.roots, file) != "" {
-			kept = encode(fileState{Flag: flagRemoved})
-		}
-		r.batcher.cursor(filePrefix+file, kept)
-		if err := r.batcher.finished(file, 0, false); err != nil {
-			return err
-		}
-		delete(r.files, file)
+// removeFile removes the documents of a file. One that belongs to a root that stays is remembered as removed.
+func (r *removal) removeFile(ctx context.Context, file string) error {
+	ids, err := r.documentsOf(ctx, file)
+	if err != nil {
+		return err
 	}
-	return nil
+	for _, id := range ids {
+		delete(r.ids, id)
+		if err := r.batcher.remove(id); err != nil {
+			return err
+		}
+	}
+	kept := ""
+	if owner(r.roots, file) != "" {
+		kept = encode(fileState{Flag: flagRemoved})
+	}
+	r.batcher.cursor(filePrefix+file, kept)
+	delete(r.files, file)
+	return r.batcher.finished(file, 0, false)
 }
 
 func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error) {
