@@ -16,7 +16,7 @@ func (t Theme) Glamour() ansi.StyleConfig {
 	registerCodeStyles()
 	l := t.look
 	none, indent := uint(0), uint(1)
-	bar, across, down, cross := "│ ", "─", "│", "┼"
+	bar := t.Border.Render("│") + " "
 	heading := ansi.StylePrimitive{Bold: on(), Color: colour(l.heading)}
 	numbered := func(prefix string) ansi.StyleBlock {
 		return ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Prefix: prefix}}
@@ -40,12 +40,7 @@ func (t Theme) Glamour() ansi.StyleConfig {
 		Image:          ansi.StylePrimitive{Color: colour(l.muted)},
 		ImageText:      ansi.StylePrimitive{Color: colour(l.link), Format: "image: {{.text}}"},
 		Code:           ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: colour(l.code.number)}},
-		CodeBlock:      ansi.StyleCodeBlock{StyleBlock: ansi.StyleBlock{Margin: &indent}, Theme: codeStyleName(l)},
-		Table:          ansi.StyleTable{CenterSeparator: &cross, ColumnSeparator: &down, RowSeparator: &across},
-		DefinitionTerm: ansi.StylePrimitive{Bold: on()},
-		DefinitionDescription: ansi.StylePrimitive{
-			BlockPrefix: "\n  ",
-		},
+		CodeBlock:      ansi.StyleCodeBlock{Theme: codeStyleName(l)},
 	}
 	config.Heading.BlockSuffix = "\n"
 	if l.mono {

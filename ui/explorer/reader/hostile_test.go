@@ -32,7 +32,7 @@ func checkBytes(t *testing.T, line string) {
 		switch {
 		case strings.HasPrefix(rest, "\x1b]8;"):
 			body, after, found := strings.Cut(rest[2:], "\a")
-			address := strings.SplitN(body, ";", 3)[2]
+			address := strings.ToLower(strings.SplitN(body, ";", 3)[2])
 			if !found || strings.ContainsAny(body, "\x1b\n") {
 				t.Fatalf("broken link in %q", line)
 			}
@@ -54,7 +54,7 @@ func checkBytes(t *testing.T, line string) {
 		}
 	}
 	for _, r := range line {
-		if r >= 0x80 && r < 0xa0 || isSignal(r) {
+		if r >= 0x80 && r < 0xa0 || isNote(r) {
 			t.Fatalf("%U in %q", r, line)
 		}
 	}

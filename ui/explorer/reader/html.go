@@ -10,28 +10,23 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// html shows the text of a block of HTML.
-func (r *renderer) html(n *ast.HTMLBlock) {
-	var raw strings.Builder
-	lines := n.Lines()
-	for i := range lines.Len() {
-		segment := lines.At(i)
-		raw.Write(segment.Value(r.source[:r.length]))
-	}
+// html returns the text of a block of HTML.
+func (r *renderer) html(n *ast.HTMLBlock) string {
+	raw := string(n.Lines().Value(r.source))
 	if n.HasClosure() {
-		raw.Write(n.ClosureLine.Value(r.source[:r.length]))
+		raw += string(n.ClosureLine.Value(r.source))
 	}
-	text := paint.Text(client.Sanitize(html.UnescapeString(withoutTags(raw.String()))))
+	text := paint.Text(client.Sanitize(html.UnescapeString(withoutTags(raw))))
 	var shown []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
-			shown = append(shown, line)
+			shown = append(shown, literal(line))
 		}
 	}
 	if len(shown) == 0 {
-		return
+		return ""
 	}
-	r.out.feed(r.signals.add(signal{kind: anchor, value: lines.At(0).Start})+strings.Join(shown, "\n"), r.measure())
+	return note(sourceText, n.Lines().At(0).Start) + strings.Join(shown, note(newLine, 0))
 }
 
 // withoutTags takes comments and the tags of HTML out of a text; where a tag begins a line, the text does too. What only
@@ -59,29 +54,23 @@ func withoutTags(s string) string {
 	}
 }
 
-// tag puts what a tag means in its place. Names in angle brackets that are no tags, as in usage lines, stay as they are.
+// tag replaces a tag by its meaning. Names in angle brackets that are no tags, as in usage lines, stay as they are.
 func (in inline) tag(parent ast.Node, n *ast.RawHTML) {
-	var raw strings.Builder
+	var raw []byte
 	for i := range n.Segments.Len() {
 		segment := n.Segments.At(i)
-		raw.Write(segment.Value(in.source))
+		raw = append(raw, segment.Value(in.source)...)
 	}
-	s := raw.String()
-	inside := strings.TrimSuffix(strings.TrimPrefix(s, "<"), ">")
-	shown := ""
+	inside := strings.TrimSuffix(strings.TrimPrefix(string(raw), "<"), ">")
+	var shown strings.Builder
 	switch {
 	case strings.HasPrefix(inside, "!--"):
 	case isTag(inside):
-		shown = insteadOf(inside)
+		shown.WriteString(strings.ReplaceAll(insteadOf(inside), "\n", in.lineEnd()))
 	default:
-		parent.ReplaceChild(parent, n, in.escaped(strings.ReplaceAll(s, "\n", " ")))
-		return
+		in.run(&shown, n.Segments.At(0).Start, strings.ReplaceAll(string(raw), "\n", " "))
 	}
-	if shown == "" {
-		parent.RemoveChild(parent, n)
-		return
-	}
-	parent.ReplaceChild(parent, n, in.made(shown))
+	parent.ReplaceChild(parent, n, in.made(shown.String()))
 }
 
 // tagName is the name in a tag, in lower case.

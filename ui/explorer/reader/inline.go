@@ -2,33 +2,26 @@ package reader
 
 import (
 	"html"
+	"iter"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 
 	"quarry/client"
 	"quarry/ui/explorer/paint"
 )
 
-// inline is the preparation of one block for glamour: highlights, links and places of the source become signals, and what
-// glamour would print badly is written anew. Texts are split, never moved; the structure of the document is that which
-// was parsed without any of this.
+// inline prepares the text of one block for Glamour: it notes where the text comes from, and rewrites what Glamour would
+// print badly.
 type inline struct {
 	*renderer
 	breaks lineBreaks
-	link   bool // in the text of a link
-	code   bool // in code
-}
-
-// prepare prepares the children of a block.
-func (r *renderer) prepare(node ast.Node) {
-	in := inline{renderer: r}
-	if node.Kind() == ast.KindParagraph {
-		in.breaks = breaksOf(node, r.source)
-	}
-	in.children(node)
+	cell   bool // in a cell of a table
+	code   bool // in a code span
+	twice  bool // in a code span in which Glamour resolves escapes
 }
 
 func (in inline) children(parent ast.Node) {
@@ -42,11 +35,16 @@ func (in inline) children(parent ast.Node) {
 func (in inline) node(parent, node ast.Node) {
 	switch n := node.(type) {
 	case *ast.Text:
-		in.text(parent, n)
+		in.text(n)
 	case *ast.CodeSpan:
 		in.code = true
+		switch parent.Kind() {
+		case ast.KindLink, extast.KindTableCell, extast.KindStrikethrough:
+			in.twice = true
+		}
 		in.children(n)
 	case *ast.Link:
+		in.children(n)
 		in.linked(n, string(n.Destination))
 	case *ast.AutoLink:
 		in.autoLink(parent, n)
@@ -59,181 +57,137 @@ func (in inline) node(parent, node ast.Node) {
 	}
 }
 
-// made gives a text that stands nowhere in the source.
-func (r *renderer) made(s string) *ast.Text {
+// made returns a text that does not come from the source.
+func (r *renderer) made(s string) *ast.Text { return ast.NewTextSegment(r.segment(s)) }
+
+func (r *renderer) segment(s string) text.Segment {
 	start := len(r.source)
 	r.source = append(r.source, s...)
-	return ast.NewTextSegment(text.NewSegment(start, len(r.source)))
+	return text.NewSegment(start, len(r.source))
 }
 
-// escaped is made for a text that glamour must print as it is: glamour resolves references and escapes in all texts.
-func (r *renderer) escaped(s string) *ast.Text {
-	return r.made(strings.ReplaceAll(strings.ReplaceAll(s, "&", "&amp;"), `\`, `\\`))
+func literal(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "&", "&amp;"), `\`, `\\`)
 }
 
-func (r *renderer) signal(kind signalKind, value int) *ast.Text {
-	return r.made(r.signals.add(signal{kind: kind, value: value}))
-}
-
-// text puts pieces in the place of a text, with signals between them.
-func (in inline) text(parent ast.Node, n *ast.Text) {
-	from, to := n.Segment.Start, n.Segment.Stop
-	insert := func(node ast.Node) { parent.InsertBefore(parent, n, node) }
-	insert(in.signal(anchor, from))
-	if n.Segment.Padding > 0 {
-		insert(in.made(strings.Repeat(" ", n.Segment.Padding)))
-	}
-	at := from
-	for i := in.firstSpan(from); i < len(in.spans) && in.spans[i][0] < to; i++ {
-		start, end := max(from, in.spans[i][0]), min(to, in.spans[i][1])
-		if start >= end || in.splits(from, to, start) || in.splits(from, to, end) {
-			continue
-		}
-		in.insertText(insert, at, start)
-		insert(in.signal(spanBegin, i))
-		in.insertText(insert, start, end)
-		insert(in.signal(spanEnd, 0))
-		at = end
-	}
-	in.insertText(insert, at, to)
-	if n.SoftLineBreak() || n.HardLineBreak() {
-		if !in.code && (n.HardLineBreak() || in.breaks.kept(in.source[:in.length], to)) {
-			insert(in.made("\n"))
-		} else {
-			insert(in.made(" "))
-		}
-	}
-	parent.RemoveChild(parent, n)
-}
-
-// firstSpan is the first highlight that ends after a byte of the text.
-func (r *renderer) firstSpan(from int) int {
-	low, high := 0, len(r.spans)
-	for low < high {
-		if middle := (low + high) / 2; r.spans[middle][1] <= from {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	return low
-}
-
-// splits tells whether a place of the source lies inside an escape or a reference, which must stay whole. from and to are
-// the ends of the text that it lies in.
-func (in inline) splits(from, to, at int) bool {
-	if in.code || at <= from || at >= to {
-		return false
-	}
-	backslashes := 0
-	for i := at - 1; i >= from && in.source[i] == '\\'; i-- {
-		backslashes++
-	}
-	if backslashes%2 == 1 {
-		return true
-	}
-	before := string(in.source[max(from, at-longestReference):at])
-	ampersand := strings.LastIndexByte(before, '&')
-	if ampersand < 0 || strings.ContainsAny(before[ampersand:], "; ") {
-		return false
-	}
-	after := string(in.source[at:min(to, at+longestReference)])
-	return strings.ContainsRune(after, ';')
-}
-
-// insertText inserts a part of the source, or where glamour would print something else, what gives the same text.
-func (in inline) insertText(insert func(ast.Node), from, to int) {
-	if from >= to {
-		return
-	}
-	s := string(in.source[from:to])
-	switch {
-	case in.code:
-		s = strings.ReplaceAll(s, "\n", " ")
-		s = strings.ReplaceAll(s, "&", "&amp;")
-		if in.link {
-			s = strings.ReplaceAll(s, `\`, `\\`)
-		}
-		insert(in.made(s))
-		return
-	case strings.ContainsAny(s, `&\`):
-		insert(in.escaped(resolved(s)))
-		return
-	}
-	insert(ast.NewTextSegment(text.NewSegment(from, to)))
-}
-
-// resolved is a text of Markdown with its escapes and references resolved. What a reference must not bring in goes.
-func resolved(s string) string {
+// text puts a text with notes in the place of one of the source.
+func (in inline) text(n *ast.Text) {
 	var out strings.Builder
-	for at := 0; at < len(s); {
-		switch c := s[at]; {
-		case c == '\\' && at+1 < len(s) && isPunctuation(s[at+1]):
-			out.WriteByte(s[at+1])
-			at += 2
-		case c == '&':
-			size := referenceSize(s[at:])
-			shown := html.UnescapeString(s[at : at+size])
-			if size > 1 {
-				shown = strings.ReplaceAll(paint.Text(client.Sanitize(shown)), "\n", " ")
-			}
-			out.WriteString(shown)
-			at += size
-		default:
-			out.WriteByte(c)
-			at++
-		}
+	out.WriteString(strings.Repeat(" ", n.Segment.Padding))
+	in.write(&out, n.Segment.Start, n.Segment.Stop)
+	switch {
+	case !n.SoftLineBreak() && !n.HardLineBreak():
+	case !in.code && (n.HardLineBreak() || in.breaks.kept(in.source[:in.length], n.Segment.Stop)):
+		out.WriteString(in.lineEnd())
+	default:
+		out.WriteByte(' ')
 	}
-	return out.String()
+	n.SetSoftLineBreak(false)
+	n.SetHardLineBreak(false)
+	n.Segment = in.segment(out.String())
 }
 
-func isPunctuation(c byte) bool {
-	return c >= '!' && c <= '/' || c >= ':' && c <= '@' || c >= '[' && c <= '`' || c >= '{' && c <= '~'
+func (in inline) lineEnd() string {
+	if in.cell {
+		return "\n"
+	}
+	return note(newLine, 0)
+}
+
+// write writes a part of the source, with notes where a run of it begins.
+func (in inline) write(out *strings.Builder, from, to int) {
+	s := string(in.source[from:to])
+	if in.code {
+		in.run(out, from, strings.ReplaceAll(s, "\n", " "))
+		return
+	}
+	for at, shown := range unescaped(s) {
+		in.run(out, from+at, shown)
+	}
+}
+
+// run writes a text that begins at a byte of the source. In a table its end is noted too: what follows is a border.
+func (in inline) run(out *strings.Builder, at int, s string) {
+	out.WriteString(note(sourceText, at) + in.literal(s))
+	if in.cell {
+		out.WriteString(note(madeUpText, 0))
+	}
+}
+
+// literal writes a text such that Glamour prints it as it is: Glamour resolves references in all texts, and escapes in
+// most.
+func (in inline) literal(s string) string {
+	if in.code && !in.twice {
+		return strings.ReplaceAll(s, "&", "&amp;")
+	}
+	return literal(s)
 }
 
 // longestReference is more than any reference to a character needs, in bytes.
 const longestReference = 40
 
-// referenceSize is the length of the reference to a character that a text begins with, like "&amp;"; 1 if it is none.
-func referenceSize(s string) int {
-	for at := 1; at < len(s) && at < longestReference; at++ {
-		switch c := s[at]; {
-		case c == ';' && at > 1:
-			return at + 1
-		case c == '#' && at == 1, c < utf8.RuneSelf && isLetter(rune(c)):
-		default:
-			return 1
+// unescaped yields the runs of a Markdown text with the offsets where they begin, escapes and references to characters
+// resolved. References to characters that must not be shown resolve to nothing.
+func unescaped(s string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		start, at := 0, 0
+		for at < len(s) {
+			resolved, size := "", 0
+			switch s[at] {
+			case '\\':
+				if at+1 < len(s) && util.IsPunct(s[at+1]) {
+					resolved, size = s[at+1:at+2], 2
+				}
+			case '&':
+				resolved, size = reference(s[at:])
+			}
+			if size == 0 {
+				at++
+				continue
+			}
+			if start < at && !yield(start, s[start:at]) || !yield(at+size-len(resolved), resolved) {
+				return
+			}
+			at += size
+			start = at
+		}
+		if start < at {
+			yield(start, s[start:])
 		}
 	}
-	return 1
 }
 
-// nowhere is a link destination for which glamour prints the text of the link alone.
-const nowhere = "#"
-
-// linked makes the text of a link one that can be clicked; the address is not printed.
-func (in inline) linked(link *ast.Link, address string) {
-	if link.FirstChild() == nil {
-		link.AppendChild(link, in.escaped(shortLink(paint.Line(client.Sanitize(address)), longestLink)))
-	} else {
-		in.link = true
-		in.children(link)
+// reference reads the reference to a character that a text begins with, like "&amp;". size is 0 if there is none.
+func reference(s string) (resolved string, size int) {
+	size = strings.IndexByte(s[:min(len(s), longestReference)], ';') + 1
+	if size == 0 || strings.ContainsFunc(s[1:size-1], func(r rune) bool { return r != '#' && !isLetter(r) }) {
+		return "", 0
 	}
-	link.Destination, link.Title = []byte(nowhere), nil
-	begin := in.beginLink(address)
-	if begin == "" {
+	resolved = html.UnescapeString(s[:size])
+	if resolved == s[:size] {
+		return "", 0
+	}
+	return strings.ReplaceAll(paint.Text(client.Sanitize(resolved)), "\n", " "), size
+}
+
+// noAddress is a link destination that Glamour does not print.
+const noAddress = "#"
+
+// linked makes the text of a link one that can be clicked, if its address may be opened; the address is not printed.
+func (in inline) linked(link *ast.Link, address string) {
+	if !link.HasChildren() {
+		link.AppendChild(link, in.made(note(madeUpText, 0)+literal(shortLink(paint.Line(client.Sanitize(address)), longestLink))))
+	}
+	link.Destination, link.Title = []byte(noAddress), nil
+	if isFile(address) && !in.unit.files {
 		return
 	}
-	link.InsertBefore(link, link.FirstChild(), in.made(in.signals.add(signal{kind: linkBegin, link: begin})))
-	link.AppendChild(link, in.signal(linkEnd, 0))
-}
-
-// beginLink is what begins a link to an address; empty for one that may not be opened.
-func (r *renderer) beginLink(address string) string {
-	if !r.files && isFile(address) {
-		return ""
+	const shown = "\n" // not in any address
+	begin, end, openable := strings.Cut(paint.Hyperlink(address, shown), shown)
+	if openable && begin != "" {
+		link.InsertBefore(link, link.FirstChild(), in.made(literal(begin)))
+		link.AppendChild(link, in.made(literal(end)))
 	}
-	return beginLink(address)
 }
 
 // autoLink shortens a bare link.
@@ -247,26 +201,17 @@ func (in inline) autoLink(parent ast.Node, n *ast.AutoLink) {
 	in.linked(link, address)
 }
 
-// image shows what an image is called.
+// image shows the name of an image.
 func (in inline) image(parent ast.Node, n *ast.Image) {
-	link := ast.NewLink()
 	address := string(n.Destination)
+	link := ast.NewLink()
 	parent.ReplaceChild(parent, n, link)
-	link.AppendChild(link, in.made("image: "))
+	link.AppendChild(link, in.made(note(madeUpText, 0)+"image: "))
+	in.children(n)
 	moveChildren(link, n)
-	if link.ChildCount() == 1 {
-		link.AppendChild(link, in.escaped(paint.Line(client.Sanitize(address[strings.LastIndexByte(address, '/')+1:]))))
-		in.escapedChildren(link, address)
-		return
+	if link.FirstChild() == link.LastChild() {
+		name := address[strings.LastIndexByte(address, '/')+1:]
+		link.AppendChild(link, in.made(literal(paint.Line(client.Sanitize(name)))))
 	}
 	in.linked(link, address)
-}
-
-// escapedChildren is linked for a text that was made up.
-func (in inline) escapedChildren(link *ast.Link, address string) {
-	link.Destination = []byte(nowhere)
-	if begin := in.beginLink(address); begin != "" {
-		link.InsertBefore(link, link.FirstChild(), in.made(in.signals.add(signal{kind: linkBegin, link: begin})))
-		link.AppendChild(link, in.signal(linkEnd, 0))
-	}
 }

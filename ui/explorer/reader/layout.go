@@ -42,32 +42,6 @@ func newLayout(lines []line, rendered bool) *layout {
 	return &layout{lines, rendered, size}
 }
 
-// compact copies lines that are kept for long, so that they take no more memory than what they say: the renderer's own
-// hold on to all of its output, and to the room that they had for more.
-func compact(lines []line) []line {
-	length := 0
-	for i := range lines {
-		length += len(lines[i].text)
-	}
-	var all strings.Builder
-	all.Grow(length)
-	kept, pens := make([]line, len(lines)), map[string]string{}
-	for i, l := range lines {
-		from := all.Len()
-		all.WriteString(l.text)
-		l.text = all.String()[from:]
-		l.marks = append([]mark(nil), l.marks...)
-		for k, m := range l.marks {
-			if _, known := pens[m.pen]; !known {
-				pens[m.pen] = strings.Clone(m.pen)
-			}
-			l.marks[k].pen = pens[m.pen]
-		}
-		kept[i] = l
-	}
-	return kept
-}
-
 // plainLayout shows the Markdown as it was written.
 func plainLayout(u unit, width int) *layout {
 	ranges := paint.WrapSpans(u.text, max(1, width))

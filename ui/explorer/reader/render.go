@@ -1,47 +1,46 @@
 package reader
 
 import (
-	"strconv"
+	"bytes"
+	"fmt"
 	"strings"
 
 	"charm.land/glamour/v2/ansi"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
-	extast "github.com/yuin/goldmark/extension/ast"
+	gmrenderer "github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 
-	"quarry/client/wire"
 	"quarry/theme"
-	"quarry/ui/explorer/paint"
 )
 
-// renderUnit renders the Markdown of a unit for a width in columns. What cannot be rendered stays plain.
+// renderUnit renders the Markdown of a unit for a width in columns. Text that cannot be rendered stays plain.
 func renderUnit(u unit, width int, th theme.Theme) (l *layout) {
 	plain := func() *layout {
 		l := plainLayout(u, measureOf(width))
-		l.rendered = true // it will not get any better
+		l.rendered = true // another attempt would fail as well
 		return l
 	}
 	if len(u.text) > maxUnit || hasWideTable(u.text) {
 		return plain()
 	}
 	defer func() {
-		if recover() != nil { // a renderer that stumbles over a document must not take the program with it
+		if recover() != nil { // a document that the renderer cannot handle must not end the program
 			l = plain()
 		}
 	}()
-	r := newRenderer(u, width, th)
-	r.blocks(r.parse(), 0)
-	lines := trimBlank(r.out.lines)
+	r := newRenderer(u, th)
+	lines := trimBlank(r.render(max(1, width)))
 	if len(lines) == 0 || len(lines) == 1 && lines[0].text == "" {
 		return plain()
 	}
-	return newLayout(compact(lines), true)
+	return newLayout(append([]line(nil), lines...), true)
 }
 
-// mostColumns is how many columns a table may have. The parser fills up every row to them: a few kilobytes can be written
-// that become millions of cells.
+// mostColumns is how many columns a table may have. The parser fills up every row to them: a few kilobytes can become
+// millions of cells.
 const mostColumns = 64
 
 func hasWideTable(text string) bool {
@@ -53,147 +52,50 @@ func hasWideTable(text string) bool {
 	return false
 }
 
-// renderer renders one unit. It walks the blocks of the document itself, so that lists, quotes and code keep their
-// indentation on every line, and has glamour render what stands in them.
+// renderer renders one unit with Glamour. Glamour lays out the blocks and styles the text. The typesetter wraps what it
+// prints and places tables and code, which Glamour renders by themselves.
 type renderer struct {
-	source  []byte // the text, and behind it what was made up for glamour
-	length  int    // of the text
-	spans   []wire.Span
-	files   bool // links to files may be opened
-	signals signals
-	out     *typesetter
-
-	theme theme.Theme
-	pens  pens
-	style ansi.StyleConfig
-	leafs map[bool]leafRenderer // by whether they are for quotes
-	quote int                   // how many quotes the block stands in
+	source []byte // the unit's text, followed by the text that is made up for Glamour
+	length int    // of the unit's text
+	unit   unit
+	blocks []ast.Node // tables and code
+	theme  theme.Theme
+	pens   pens
+	style  ansi.StyleConfig
 }
 
-func newRenderer(u unit, width int, th theme.Theme) *renderer {
-	r := &renderer{
-		source: []byte(u.text), length: len(u.text), spans: u.spans, files: u.files, theme: th, pens: pensOf(th, false),
-		style: th.Glamour(), leafs: map[bool]leafRenderer{},
+func newRenderer(u unit, th theme.Theme) *renderer {
+	return &renderer{
+		source: []byte(u.text), length: len(u.text), unit: u, theme: th, pens: pensOf(th, false), style: th.Glamour(),
 	}
-	r.out = newTypesetter(u.text, &r.signals, width)
-	return r
 }
 
-func (r *renderer) parse() ast.Node {
+func (r *renderer) render(width int) []line {
 	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM, extension.DefinitionList))
-	return markdown.Parser().Parse(text.NewReader(r.source))
+	document := markdown.Parser().Parse(text.NewReader(r.source))
+	r.prepare(document, 0, width, false)
+	t := newTypesetter(r, width)
+	t.set(r.print(document, 0), nil, nil)
+	return t.lines
 }
 
-const (
-	deepest   = 12 // nested blocks that are indented; deeper ones stand as the last of these
-	narrowest = 16 // columns that indentation leaves for text
-)
-
-// blocks renders the children of a block.
-func (r *renderer) blocks(parent ast.Node, depth int) {
-	for node := parent.FirstChild(); node != nil; {
-		following := node.NextSibling() // rendering moves nodes
-		if depth == 0 || node.PreviousSibling() != nil && node.HasBlankPreviousLines() {
-			r.out.space()
-		}
-		r.block(node, depth)
-		node = following
+// print returns what Glamour prints for a document, unwrapped where width is 0.
+func (r *renderer) print(document ast.Node, width int) string {
+	options := ansi.Options{
+		WordWrap: width, InlineTableLinks: true, PreserveNewLines: true, ChromaFormatter: r.theme.ChromaFormatter(), Styles: r.style,
 	}
+	glamour := gmrenderer.NewRenderer(gmrenderer.WithNodeRenderers(util.Prioritized(ansi.NewRenderer(options), 1)))
+	var out bytes.Buffer
+	if err := glamour.Render(&out, r.source, document); err != nil {
+		panic(fmt.Sprintf("rendering: %v", err)) // renderUnit recovers
+	}
+	return out.String()
 }
 
-func (r *renderer) block(node ast.Node, depth int) {
-	switch n := node.(type) {
-	case *ast.Heading:
-		r.leaf(n, r.measure())
-	case *ast.Paragraph, *ast.TextBlock, *extast.DefinitionTerm:
-		r.paragraph(node)
-	case *extast.Table:
-		r.table(n)
-	case *ast.List:
-		r.list(n, depth)
-	case *ast.Blockquote:
-		r.quote++
-		r.nested(n, depth, lead{r.pens.border.Write("│") + " ", 2}, lead{r.pens.border.Write("│") + " ", 2})
-		r.quote--
-	case *extast.DefinitionList:
-		r.blocks(n, depth+1)
-	case *extast.DefinitionDescription:
-		r.nested(n, depth, lead{"  ", 2}, lead{"  ", 2})
-	case *ast.FencedCodeBlock:
-		r.code(n, string(n.Language(r.source)))
-	case *ast.CodeBlock:
-		r.code(n, "")
-	case *ast.HTMLBlock:
-		r.html(n)
-	case *ast.ThematicBreak:
-		r.out.feed(r.pens.border.Write(strings.Repeat("─", min(24, r.measure()))), r.measure())
-	}
-}
-
-// nested renders the children of a block with something before every line.
-func (r *renderer) nested(node ast.Node, depth int, first, rest lead) {
-	if depth < deepest && r.out.room()-rest.width >= narrowest {
-		defer r.out.indent(first, rest)()
-	}
-	r.blocks(node, depth+1)
-}
-
-func (r *renderer) list(list *ast.List, depth int) {
-	number := list.Start
-	last := number + list.ChildCount() - 1
-	for node := list.FirstChild(); node != nil; {
-		following := node.NextSibling()
-		if node.PreviousSibling() != nil && node.HasBlankPreviousLines() {
-			r.out.space()
-		}
-		bullet := lead{"• ", 2}
-		switch done, isTask := task(node); {
-		case isTask && done:
-			bullet = lead{"[x] ", 4}
-		case isTask:
-			bullet = lead{"[ ] ", 4}
-		case list.IsOrdered():
-			text := strconv.Itoa(number) + string(list.Marker) + " "
-			text = paint.Blank(len(strconv.Itoa(last))-len(strconv.Itoa(number))) + text
-			bullet = lead{text, len(text)}
-		}
-		bullet.text = r.pens.muted.Write(strings.TrimRight(bullet.text, " ")) + " "
-		r.nested(node, depth, bullet, lead{paint.Blank(bullet.width), bullet.width})
-		number++
-		node = following
-	}
-}
-
-// task tells whether a list item is a task, and done; it takes the box away.
-func task(item ast.Node) (done, isTask bool) {
-	first := item.FirstChild()
-	if first == nil || first.FirstChild() == nil {
-		return false, false
-	}
-	box, isTask := first.FirstChild().(*extast.TaskCheckBox)
-	if !isTask {
-		return false, false
-	}
-	first.RemoveChild(first, box)
-	return box.IsChecked, true
-}
-
-// measure is how wide running text may be here.
-func (r *renderer) measure() int { return max(1, min(r.out.room(), widestText)) }
-
-// paragraph renders running text, whatever kind of block holds it.
-func (r *renderer) paragraph(node ast.Node) {
-	paragraph := ast.NewParagraph()
-	paragraph.SetLines(node.Lines())
-	term := node.Kind() == extast.KindDefinitionTerm
-	if term {
-		strong := ast.NewEmphasis(2)
-		moveChildren(strong, node)
-		paragraph.AppendChild(paragraph, strong)
-	} else {
-		moveChildren(paragraph, node)
-	}
-	r.leaf(paragraph, r.measure())
+func documentOf(block ast.Node) ast.Node {
+	document := ast.NewDocument()
+	document.AppendChild(document, block)
+	return document
 }
 
 func moveChildren(to, from ast.Node) {

@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -14,59 +15,74 @@ const (
 	leastColumn    = 8 // columns below which a table that does not fit is shown as a list
 )
 
-// table renders a table: as wide as it wants to be, or with its widest columns wrapped, or where that leaves too little
-// room as a list of its rows.
-func (r *renderer) table(table *extast.Table) {
-	wanted := r.wanted(table)
-	widths := columnWidths(wanted, r.out.room()-betweenColumns*(len(wanted)-1))
+// table sets a table: as Glamour lays it out if it fits, else with its widest columns wrapped, or where that leaves too
+// little room as a list of its rows. Glamour itself cuts the heads of columns that do not fit, and makes narrow columns
+// narrower before wide ones: a number ends up with one digit a line.
+func (t *typesetter) table(table *extast.Table, first, rest []cell) {
+	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
+		for td := row.FirstChild(); td != nil; td = td.NextSibling() {
+			inline{renderer: t.renderer, cell: true}.children(td)
+			if row.Kind() == extast.KindTableHeader && td.HasChildren() {
+				td.AppendChild(td, strong(td))
+			}
+		}
+	}
+	lines := t.tableLines(table)
+	wanted := columnsOf(lines[0])
+	widths := columnWidths(wanted, t.width-widthOf(rest)-betweenColumns*(len(wanted)-1))
+	if !fits(lines, wanted, widths) {
+		t.records(table, first, rest)
+		return
+	}
+	for _, line := range lines {
+		t.row(line, widths, table.Alignments, first, rest)
+		first = rest
+	}
+}
+
+// fits reports whether columns of these widths can be read. Text that looks like a line between columns must not count.
+func fits(lines, wanted [][]cell, widths []int) bool {
 	for i, width := range widths {
-		if width < min(wanted[i], leastColumn) {
-			r.records(table)
-			return
+		if width < min(widthOf(wanted[i]), leastColumn) {
+			return false
 		}
 	}
-	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
-		cells := make([][]line, len(widths))
-		for i, cell := range cellsOf(row, len(widths)) {
-			cells[i] = r.cell(cell, widths[i], row.Kind() == extast.KindTableHeader)
-		}
-		r.row(cells, widths, table.Alignments)
-		if row.Kind() == extast.KindTableHeader {
-			r.out.feed(r.pens.border.Write(tableRule(widths)), r.out.room())
-		}
-	}
+	return !slices.ContainsFunc(lines, func(line []cell) bool { return len(columnsOf(line)) != len(widths) })
 }
 
-// wanted is how wide the columns of a table would be if there was room without end.
-func (r *renderer) wanted(table *extast.Table) []int {
-	widths := make([]int, len(table.Alignments))
-	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
-		for i, cell := range cellsOf(row, len(widths)) {
-			widths[i] = max(widths[i], r.textWidth(cell))
+// tableLines returns the lines of a table that is as wide as it wants to be.
+func (t *typesetter) tableLines(table ast.Node) (lines [][]cell) {
+	for _, line := range t.read(t.print(documentOf(table), 0)) {
+		line = slices.DeleteFunc(line, func(c cell) bool { return c.isNote })
+		if len(line) > 0 {
+			lines = append(lines, line)
 		}
 	}
-	for i := range widths {
-		widths[i] = max(1, widths[i])
-	}
-	return widths
+	return lines
 }
 
-// columnWidths gives every column what it wants, or where that is too much, the same to all that want more than their
-// share.
-func columnWidths(wanted []int, room int) []int {
-	widths := make([]int, len(wanted))
-	open := len(wanted) // columns that have no width yet
+// columnsOf returns the cells of a line of a table, without the margins at their sides.
+func columnsOf(line []cell) [][]cell {
+	var columns [][]cell
+	start := 0
+	for i, c := range line {
+		if c.at < 0 && (c.text == bar || c.text == "┼") {
+			columns, start = append(columns, line[start+1:i-1]), i+1
+		}
+	}
+	return append(columns, line[start+1:len(line)-1])
+}
+
+// columnWidths gives every column the width that it has, or where that is too much in all, the same to all that are wider
+// than their share.
+func columnWidths(columns [][]cell, room int) []int {
+	widths := make([]int, len(columns))
+	open := len(columns) // columns that have no width yet
 	for changed := true; changed && open > 0; {
 		changed = false
-		for i, want := range wanted {
-			if widths[i] == 0 && want <= room/open {
-				widths[i] = want
-				room -= want
-				open--
-				changed = true
-				if open == 0 {
-					break
-				}
+		for i, column := range columns {
+			if wanted := widthOf(column); open > 0 && widths[i] == 0 && wanted <= room/open {
+				widths[i], room, open, changed = wanted, room-wanted, open-1, true
 			}
 		}
 	}
@@ -80,63 +96,44 @@ func columnWidths(wanted []int, room int) []int {
 	return widths
 }
 
-// cellsOf are the cells of a row, at most count.
-func cellsOf(row ast.Node, count int) []ast.Node {
-	cells := make([]ast.Node, 0, count)
-	for cell := row.FirstChild(); cell != nil && len(cells) < count; cell = cell.NextSibling() {
-		cells = append(cells, cell)
-	}
-	return cells
-}
-
-// cell renders one cell by itself.
-func (r *renderer) cell(cell ast.Node, width int, head bool) []line {
-	page := r.out
-	defer func() { r.out = page }()
-	r.out = newTypesetter(page.source, &r.signals, width)
-	paragraph := ast.NewParagraph()
-	if head {
-		strong := ast.NewEmphasis(2)
-		moveChildren(strong, cell)
-		paragraph.AppendChild(paragraph, strong)
-	} else {
-		moveChildren(paragraph, cell)
-	}
-	if !paragraph.HasChildren() || head && !paragraph.FirstChild().HasChildren() {
-		return nil
-	}
-	r.leaf(paragraph, width)
-	return r.out.lines
-}
-
-// row sets the lines of the cells of a row side by side.
-func (r *renderer) row(cells [][]line, widths []int, alignments []extast.Alignment) {
-	height := 1
-	for _, lines := range cells {
-		height = max(height, len(lines))
-	}
-	between := " " + r.pens.border.Write("│") + " "
-	for at := range height {
-		var whole line
-		whole.from = -1
-		for i, lines := range cells {
-			if i > 0 {
-				whole.add(line{text: between, width: betweenColumns, from: -1})
-			}
-			part := line{from: -1}
-			if at < len(lines) {
-				part = lines[at]
-			}
-			if part.width > widths[i] {
-				part = line{text: paint.Fit(part.text, widths[i]), width: widths[i], from: part.from}
-			}
-			before, after := padding(widths[i]-part.width, alignments[i])
-			whole.add(line{text: paint.Blank(before), width: before, from: -1})
-			whole.add(part)
-			whole.add(line{text: paint.Blank(after), width: after, from: -1})
+// row sets a line of a table in columns of other widths.
+func (t *typesetter) row(line []cell, widths []int, alignments []extast.Alignment, first, rest []cell) {
+	if isRule(line) {
+		var parts []string
+		for _, width := range widths {
+			parts = append(parts, strings.Repeat("─", width))
 		}
-		r.out.set(whole)
+		t.emit(first, t.cells(t.pens.border.Write(strings.Join(parts, "─┼─"))))
+		return
 	}
+	height := 1
+	wrapped := make([][][]cell, len(widths))
+	for i, column := range columnsOf(line) {
+		wrapped[i] = wrapCells(trimLeft(column), widths[i])
+		height = max(height, len(wrapped[i]))
+	}
+	between := t.cells(" " + t.pens.border.Write(bar) + " ")
+	for at := range height {
+		var line []cell
+		for i, width := range widths {
+			if i > 0 {
+				line = append(line, between...)
+			}
+			var part []cell
+			if at < len(wrapped[i]) {
+				part = wrapped[i][at]
+			}
+			before, after := padding(width-widthOf(part), alignments[i])
+			line = slices.Concat(line, t.cells(paint.Blank(before)), part, t.cells(paint.Blank(after)))
+		}
+		t.emit(first, line)
+		first = rest
+	}
+}
+
+// isRule reports whether a line is the one below the head of a table.
+func isRule(line []cell) bool {
+	return !slices.ContainsFunc(line, func(c cell) bool { return c.at >= 0 || c.text != "─" && c.text != "┼" })
 }
 
 func padding(room int, alignment extast.Alignment) (before, after int) {
@@ -149,89 +146,36 @@ func padding(room int, alignment extast.Alignment) (before, after int) {
 	return 0, room
 }
 
-// add puts another part at the end of a line.
-func (l *line) add(part line) {
-	for _, m := range part.marks {
-		m.from += len(l.text)
-		m.to += len(l.text)
-		l.marks = append(l.marks, m)
-	}
-	l.text += part.text
-	l.width += part.width
-	if l.from < 0 {
-		l.from = part.from
-	}
-}
-
-// set adds a line that is finished.
-func (t *typesetter) set(l line) {
-	t.begin()
-	l.text = strings.TrimRight(l.text, " ")
-	for _, m := range l.marks {
-		m.from += len(t.text)
-		m.to += len(t.text)
-		t.marks = append(t.marks, m)
-	}
-	t.put(l.text)
-	t.columns += paint.Width(l.text)
-	t.solid = t.now()
-	t.from = l.from
-	t.finish()
-}
-
-func tableRule(widths []int) string {
-	var parts []string
-	for _, width := range widths {
-		parts = append(parts, strings.Repeat("─", width))
-	}
-	return strings.Join(parts, "─┼─")
-}
-
-// records shows a table as a list: for each row, what stands in its columns under their names.
-func (r *renderer) records(table *extast.Table) {
+// records sets a table as a list: for each row the cells below the names of their columns.
+func (t *typesetter) records(table *extast.Table, first, rest []cell) {
+	indent := t.cells("  ")
+	var names [][]cell
 	head := table.FirstChild()
-	if head == nil {
-		return
-	}
-	var names []string
-	for _, cell := range cellsOf(head, len(table.Alignments)) {
-		names = append(names, paint.Line(r.plainText(cell)))
+	for td := head.FirstChild(); td != nil; td = td.NextSibling() {
+		name := slices.Concat(t.read(t.printCell(td))...)
+		name = append(slices.DeleteFunc(name, func(c cell) bool { return c.isNote }), t.cells(":")...)
+		for i := range name {
+			name[i].pen = t.muted
+		}
+		names = append(names, name)
 	}
 	for row := head.NextSibling(); row != nil; row = row.NextSibling() {
-		if row.PreviousSibling() != head {
-			r.out.space()
-		}
-		for i, cell := range cellsOf(row, len(names)) {
-			if !cell.HasChildren() {
-				continue
+		t.gap = t.gap || row.PreviousSibling() != head
+		at := 0
+		for td := row.FirstChild(); td != nil && at < len(names); td = td.NextSibling() {
+			if td.HasChildren() {
+				t.set(t.printCell(td), slices.Concat(first, names[at], t.cells(" ")), slices.Concat(rest, indent))
+				first = rest
 			}
-			paragraph := ast.NewParagraph()
-			moveChildren(paragraph, cell)
-			undo := r.out.indent(lead{}, lead{"  ", 2})
-			name := r.pens.muted.Write(paint.Line(strings.TrimSpace(names[i])) + ":")
-			r.named(name, paragraph)
-			undo()
+			at++
 		}
 	}
 }
 
-// named renders running text behind a name.
-func (r *renderer) named(name string, paragraph ast.Node) {
-	width := min(paint.Width(name)+1, r.out.room()/2)
-	name = strings.TrimRight(paint.Fit(name, width-1), " ") + " "
-	undo := r.out.indent(lead{name, paint.Width(name)}, lead{})
-	r.leaf(paragraph, max(1, r.measure()-width))
-	undo()
-}
-
-// plainText is the text of a node without its looks.
-func (r *renderer) plainText(node ast.Node) string {
-	var text strings.Builder
-	_ = ast.Walk(node, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
-		if t, ok := node.(*ast.Text); ok && entering {
-			text.Write(t.Value(r.source))
-		}
-		return ast.WalkContinue, nil
-	})
-	return text.String()
+// printCell prints a cell of a table as a paragraph.
+func (t *typesetter) printCell(td ast.Node) string {
+	paragraph := ast.NewParagraph()
+	paragraph.AppendChild(paragraph, t.made(note(startBlock, 0)))
+	moveChildren(paragraph, td)
+	return t.print(documentOf(paragraph), 0)
 }

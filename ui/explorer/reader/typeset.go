@@ -1,327 +1,356 @@
 package reader
 
 import (
+	"cmp"
+	"slices"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+	extast "github.com/yuin/goldmark/extension/ast"
 
 	"quarry/ui/explorer/paint"
 )
 
-// typesetter makes lines of what a renderer printed: text with styles and with signals (see signals). Each line stands
-// by itself: it begins with the styles that hold and ends them.
+// typesetter makes lines of the text that Glamour printed for a unit: it wraps them, and replaces notes by the places
+// that they stand for. Each line begins with its styles and ends them.
+//
+// Glamour does not wrap running text. Its own wrapping starts the second line of a list item below the bullet, and moves
+// Chinese and Japanese text to the next line in one piece.
 type typesetter struct {
-	source  string // the unit's text
-	signals *signals
-	width   int // columns
-	lines   []line
+	*renderer
+	width int // columns
+	lines []line
 
-	rest   lead // what every line begins with
-	first  lead // what the next line begins with in its place
-	begun  bool // first is to be used
-	gap    bool // a blank line comes before the next one
-	gapAt  lead // what that begins with
-	wrap   lead // what lines begin with that go on with a line too long, after rest
-	goesOn bool // the next line does so
+	gap    bool   // a blank line comes before the next one
+	indent []cell // what the latest line would have gone on with
+	latest int    // highest place in the source of the lines
 
-	open   bool
-	spaces int    // before the first character of a line that is not open yet
-	text   []byte // of the open line
-	solid  state  // after the last character that is no space
-	state         // now
-	pen    string
-	link   string
-	from   int // the line's place in the source, -1 while unknown
-	latest int // the same of the lines before
-
-	span     int // the highlight that is on, -1 for none
-	spanFrom int // where it begins on this line, -1 before its first character
-	reset    bool
-	marks    []mark
-
-	at      int // byte of the source, -1 before the first anchor
-	letters int // letters seen since the anchor, less those that at was moved by
+	muted  string            // pen of marks
+	styles map[string]string // each one once
 }
 
-// state is what the terminal would be in after a part of a line.
-type state struct {
-	length  int // bytes
-	columns int
-	pen     string // styles that are on
-	link    string // the sequence that began the link that is on
-}
-
-// lead is what lines begin with: bars of quotes, indentation, marks of lists.
-type lead struct {
+// cell is one character as a reader counts them, or a note.
+type cell struct {
 	text  string
 	width int
+	pen   string // the styles that are on
+	link  string // the sequence that begins the link that is on
+	at    int    // byte of the unit's text; -1 for text that is not in it
+
+	isNote bool
+	kind   noteKind
+	value  int
 }
 
-func (l lead) then(other lead) lead { return lead{l.text + other.text, l.width + other.width} }
-
-func newTypesetter(source string, signals *signals, width int) *typesetter {
-	return &typesetter{source: source, signals: signals, width: max(1, width), span: -1, spanFrom: -1, at: -1, from: -1}
+func newTypesetter(r *renderer, width int) *typesetter {
+	t := &typesetter{renderer: r, width: width, styles: map[string]string{}}
+	t.muted = t.cells(r.pens.muted.Write("•"))[0].pen
+	return t
 }
 
-// indent begins every line with something more, the next one with first. The result undoes it.
-func (t *typesetter) indent(first, rest lead) (undo func()) {
-	before := t.rest
-	if t.begun {
-		first = t.first.then(first)
-	} else {
-		first = t.rest.then(first)
-	}
-	t.first, t.begun = first, true
-	t.rest = t.rest.then(rest)
-	return func() {
-		if t.begun && first.text != t.rest.text { // nothing was written: the mark stands alone
-			t.begin()
-			t.solid = t.now()
-			t.finish()
-		}
-		t.rest, t.begun = before, false
-	}
-}
-
-// room is how many columns a line has after what it begins with.
-func (t *typesetter) room() int { return t.width - t.rest.width }
-
-// feed sets running text that a renderer printed, in lines of at most width columns after what they begin with. Blank
-// lines are dropped.
-func (t *typesetter) feed(s string, width int) {
-	lines := paint.WrapSpans(visible(s), max(1, width))
-	offset, at := 0, 0 // of the visible text
-	t.print(s, func(cluster string) {
-		if at+1 < len(lines) && offset >= lines[at+1].Start {
-			at++
-			t.finish()
-		}
-		offset += len(cluster)
-	})
-}
-
-// visible is what of a printed text is shown.
-func visible(s string) string {
-	var shown strings.Builder
-	shown.Grow(len(s))
-	scan(s, func(cluster string, width int) {
-		if width >= 0 || cluster == "\n" {
-			shown.WriteString(cluster)
-		}
-	}, func(string) {}, func(string) {})
-	return shown.String()
-}
-
-// feedCode sets code that a renderer printed: lines stay as they are, also blank ones but for those at both ends.
-func (t *typesetter) feedCode(s string) {
-	ends := 0 // of lines, since the last text
-	any := false
-	t.print(s, func(cluster string) {
-		switch {
-		case cluster == "\n":
-			ends++
-		case cluster != " ":
-			for ; any && ends > 1; ends-- {
-				t.blankLine(t.rest)
+// read takes the printed lines apart.
+func (t *typesetter) read(printed string) [][]cell {
+	var lines [][]cell
+	state := cell{at: -1}
+	for printed := range strings.SplitSeq(printed, "\n") {
+		line := make([]cell, 0, len(printed)/2)
+		for printed != "" {
+			size := 1
+			switch c := printed[0]; {
+			case c == escape:
+				size = t.sequence(&state, printed)
+			case strings.HasPrefix(printed, noteBegin):
+				var n cell
+				n.kind, n.value, size = readNote(printed)
+				if n.isNote = size > 0; !n.isNote {
+					size = len(noteBegin)
+					break
+				}
+				switch n.kind {
+				case sourceText:
+					state.at = n.value
+				case madeUpText:
+					state.at = -1
+				}
+				line = append(line, n)
+			default:
+				shown := state
+				if shown.text, shown.width, size = character(printed); shown.text == "" {
+					break
+				}
+				line = append(line, shown)
+				if state.at >= 0 {
+					state.at += len(shown.text)
+				}
 			}
-			ends, any = 0, true
+			printed = printed[size:]
 		}
-	})
-}
-
-// print sets what a renderer printed, and calls before for every character, line ends included.
-func (t *typesetter) print(s string, before func(cluster string)) {
-	t.pen, t.link = "", ""
-	scan(s, func(cluster string, width int) {
-		switch {
-		case cluster == "\n":
-			before(cluster)
-			t.finish()
-			t.goesOn = false
-		case width >= 0:
-			before(cluster)
-			t.write(cluster, width)
-		}
-	}, t.escape, t.signal)
-	t.finish()
-}
-
-// scan takes a printed text apart: characters with their width (-1 for those that must not be shown), escape sequences,
-// signals.
-func scan(s string, character func(cluster string, width int), sequence, signal func(string)) {
-	for at := 0; at < len(s); {
-		switch {
-		case s[at] == escape:
-			size := sequenceSize(s[at:])
-			sequence(s[at : at+size])
-			at += size
-		case strings.HasPrefix(s[at:], signalBegin):
-			size := signalSize(s[at:])
-			signal(s[at : at+size])
-			at += size
-		default:
-			size, width := next(s[at:])
-			character(s[at:at+size], width)
-			at += size
-		}
+		lines = append(lines, line)
 	}
+	return lines
+}
+
+// cells returns a line of styled text that is not in the source.
+func (t *typesetter) cells(s string) []cell { return t.read(s)[0] }
+
+// character reads the first character of a text; it is empty if it must not be shown.
+func character(s string) (shown string, width, size int) {
+	switch c := s[0]; {
+	case c == '\t':
+		return " ", 1, 1
+	case c < ' ' || c == 0x7f:
+		return "", 0, 1
+	case c < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf):
+		return s[:1], 1, 1
+	}
+	cluster, width := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+	if r, _ := utf8.DecodeRuneInString(s); r >= 0x80 && r < 0xa0 || isNote(r) {
+		return "", 0, len(cluster)
+	}
+	return cluster, width, len(cluster)
 }
 
 const escape = 0x1b
 
-// next reads the first character of a text: its length and its width; -1 for one that must not be shown.
-func next(s string) (size, width int) {
-	c := s[0]
+// sequence obeys the escape sequence that a text begins with, and returns its length. Only styles and links count.
+func (t *typesetter) sequence(state *cell, s string) int {
+	sequence, _, size, _ := ansi.DecodeSequence(s, ansi.NormalState, nil)
 	switch {
-	case c == '\t':
-		return 1, 1
-	case c < ' ' || c == 0x7f:
-		return 1, -1
-	case c < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf):
-		return 1, 1
-	}
-	cluster, width := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
-	r, _ := utf8.DecodeRuneInString(s)
-	if r >= 0x80 && r < 0xa0 || isSignal(r) {
-		return len(cluster), -1
-	}
-	return len(cluster), width
-}
-
-// sequenceSize is the length of the escape sequence that a text begins with.
-func sequenceSize(s string) int {
-	if len(s) < 2 || s[1] != '[' {
-		return min(2, len(s))
-	}
-	end := 2
-	for end < len(s) && s[end] >= ' ' && s[end] <= '?' {
-		end++
-	}
-	return min(end+1, len(s))
-}
-
-// escape obeys an escape sequence. Only styles count: links come as signals, and nothing else has a place in a text.
-func (t *typesetter) escape(sequence string) {
-	parameters, isStyle := strings.CutSuffix(sequence, "m")
-	parameters, isControl := strings.CutPrefix(parameters, "\x1b[")
-	switch {
-	case !isStyle || !isControl:
-	case parameters == "" || parameters == "0":
-		t.pen = ""
-	case len(t.pen) < 256:
-		t.pen += sequence
-	}
-}
-
-// write sets one character.
-func (t *typesetter) write(cluster string, width int) {
-	space := cluster == " " || cluster == "\t"
-	switch {
-	case !t.open && space:
-		t.spaces++
-		return
-	case !t.open && t.goesOn:
-		t.goOn()
-	case !t.open:
-		t.begin()
-		t.fill(min(t.spaces, t.width-t.columns-1))
-	case t.columns+width > t.width && space:
-		return
-	case t.columns+width > t.width && t.columns > t.rest.width:
-		t.finish()
-		t.goOn()
-	}
-	if !space && t.span >= 0 && t.spanFrom < 0 {
-		t.spanFrom, t.reset = len(t.text), t.state.pen != ""
-	}
-	t.sync()
-	if space {
-		cluster = " "
-	}
-	t.put(cluster)
-	t.columns += width
-	if space {
-		return
-	}
-	t.note(cluster)
-	t.solid = t.now()
-}
-
-// goOn begins a line that goes on with the one before.
-func (t *typesetter) goOn() {
-	t.begin()
-	t.put(t.wrap.text)
-	t.columns += t.wrap.width
-	t.goesOn = false
-}
-
-// fill sets the spaces that a line begins with.
-func (t *typesetter) fill(spaces int) {
-	for range spaces {
-		t.put(" ")
-		t.columns++
-	}
-}
-
-// sync brings the terminal's style and link to those that the text has.
-func (t *typesetter) sync() {
-	if t.state.link != t.link {
-		if t.link == "" {
-			t.put(endLink)
-		} else {
-			t.put(t.link)
+	case strings.HasPrefix(sequence, "\x1b]8;"):
+		state.link = ""
+		if sequence != endLink {
+			state.link = sequence
 		}
-		t.state.link = t.link
+	case !strings.HasPrefix(sequence, "\x1b[") || !strings.HasSuffix(sequence, "m"):
+	case sequence == "\x1b[m" || sequence == "\x1b[0m":
+		state.pen = ""
+	case len(state.pen) < 256:
+		state.pen = t.once(state.pen + sequence)
 	}
-	if t.state.pen == t.pen {
+	return size
+}
+
+// once returns the same string for equal ones, and none that keeps a longer text in memory.
+func (t *typesetter) once(s string) string {
+	if known, found := t.styles[s]; found {
+		return known
+	}
+	s = strings.Clone(s)
+	t.styles[s] = s
+	return s
+}
+
+// set adds the lines of printed text. The first one begins with first, the others with rest.
+func (t *typesetter) set(printed string, first, rest []cell) {
+	for _, line := range t.read(printed) {
+		start := slices.IndexFunc(line, func(c cell) bool { return c.isNote })
+		if start < 0 {
+			continue // a blank line of Glamour's
+		}
+		for i := range start {
+			if line[i].text != " " {
+				line[i].pen = cmp.Or(line[i].pen, t.muted) // marks of lists
+			}
+		}
+		t.setLine(line[start:], slices.Concat(first, line[:start]), slices.Concat(rest, hanging(line[:start])))
+		first = rest
+	}
+}
+
+// hanging is what lines begin with that go on with a line: bars of quotes stay, marks of lists become blanks.
+func hanging(prefix []cell) []cell {
+	blank := slices.Clone(prefix)
+	for i := range blank {
+		if blank[i].text != bar {
+			blank[i] = cell{text: paint.Blank(blank[i].width), width: blank[i].width, at: -1}
+		}
+	}
+	return blank
+}
+
+const bar = "│"
+
+func (t *typesetter) setLine(line, first, rest []cell) {
+	var text []cell
+	open := true // the line has text, or begins with something to show
+	flush := func() {
+		if open {
+			t.wrap(text, min(t.width-widthOf(rest), widestText), first, rest)
+			first = rest
+		}
+		text, open = nil, false
+	}
+	for i, c := range line {
+		switch {
+		case !c.isNote:
+			text, open = append(text, c), true
+		case c.kind == placeBlock:
+			t.gap = t.gap || open && len(text) > 0
+			t.place(c.value, first, rest)
+			first, open = rest, false
+		case c.kind == newLine && i > 0:
+			flush()
+			t.gap = t.gap || c.value == 1
+		case c.kind == newLine || c.kind == startBlock:
+			t.gap = t.gap || c.value == 1
+		}
+	}
+	flush()
+}
+
+// place sets a table or code.
+func (t *typesetter) place(number int, first, rest []cell) {
+	if table, isTable := t.blocks[number].(*extast.Table); isTable {
+		t.table(table, first, rest)
 		return
 	}
-	if t.state.pen != "" {
-		t.put(endStyle)
+	t.code(t.blocks[number], first, rest)
+}
+
+// wrap sets text in lines of at most width columns. The first one begins with first, the others with rest.
+func (t *typesetter) wrap(text []cell, width int, first, rest []cell) {
+	for _, line := range wrapCells(text, width) {
+		t.emit(first, line)
+		first = rest
 	}
-	t.put(t.pen)
-	t.state.pen = t.pen
+}
+
+// wrapCells breaks text into lines of at most width columns.
+func wrapCells(text []cell, width int) [][]cell {
+	text = trimRight(text)
+	var whole strings.Builder
+	for _, c := range text {
+		whole.WriteString(c.text)
+	}
+	var lines [][]cell
+	offset, at := 0, 0 // in the text; in the cells
+	for _, part := range paint.WrapSpans(whole.String(), max(1, width)) {
+		for ; at < len(text) && offset < part.Start; at++ {
+			offset += len(text[at].text)
+		}
+		from := at
+		for ; at < len(text) && offset < part.End; at++ {
+			offset += len(text[at].text)
+		}
+		lines = append(lines, text[from:at])
+	}
+	return lines
+}
+
+func trimLeft(text []cell) []cell {
+	for len(text) > 0 && text[0].text == " " {
+		text = text[1:]
+	}
+	return text
+}
+
+func trimRight(text []cell) []cell {
+	for len(text) > 0 && text[len(text)-1].text == " " {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+func widthOf(cells []cell) int {
+	width := 0
+	for _, c := range cells {
+		width += c.width
+	}
+	return width
+}
+
+// emit adds a line.
+func (t *typesetter) emit(prefix, text []cell) {
+	if t.gap && len(t.lines) > 0 {
+		t.gap = false
+		same := 0
+		for same < min(len(t.indent), len(prefix)) && t.indent[same].text == prefix[same].text {
+			same++
+		}
+		t.emit(prefix[:same], nil)
+	}
+	t.gap, t.indent = false, hanging(prefix)
+	w := lineWriter{typesetter: t, line: line{from: -1}, span: -1}
+	for _, c := range trimRight(slices.Concat(prefix, text)) {
+		if w.line.width+c.width > t.width {
+			break
+		}
+		w.write(c)
+	}
+	l := w.end()
+	if l.from >= 0 {
+		t.latest = max(t.latest, l.from)
+		l.from = t.latest
+	}
+	t.lines = append(t.lines, l)
+}
+
+// lineWriter writes the cells of one line, with the styles and links that they need, and notes its highlights.
+type lineWriter struct {
+	*typesetter
+	line line
+	text []byte
+	pen  string
+	link string
+	span int // highlight that the latest cell belongs to; -1 for none
+	open bool
+}
+
+func (w *lineWriter) write(c cell) {
+	if span := w.spanAt(c.at); span != w.span {
+		w.span, w.open = span, false
+	}
+	letter := c.text != " "
+	if w.span >= 0 && letter && !w.open {
+		w.line.marks = append(w.line.marks, mark{from: len(w.text), span: w.span, reset: w.pen != ""})
+		w.open = true
+	}
+	w.change(c.pen, c.link)
+	w.text = append(w.text, c.text...)
+	w.line.width += c.width
+	if w.open && letter {
+		last := &w.line.marks[len(w.line.marks)-1]
+		last.to, last.pen = len(w.text), w.pen
+	}
+	if w.line.from < 0 && c.at >= 0 && strings.ContainsFunc(c.text, isLetter) {
+		w.line.from = min(c.at, w.length-1)
+	}
+}
+
+// change switches the terminal to other styles and another link.
+func (w *lineWriter) change(pen, link string) {
+	if w.link != link {
+		w.text = append(w.text, cmp.Or(link, endLink)...)
+	}
+	if w.pen != pen && w.pen != "" {
+		w.text = append(w.text, endStyle...)
+	}
+	if w.pen != pen {
+		w.text = append(w.text, pen...)
+	}
+	w.pen, w.link = pen, link
+}
+
+func (w *lineWriter) end() line {
+	w.change("", "")
+	w.line.text = string(w.text)
+	w.line.marks = slices.Clip(w.line.marks)
+	return w.line
 }
 
 const endLink = "\x1b]8;;\a"
 
-func (t *typesetter) put(s string) { t.text = append(t.text, s...) }
-
-func (t *typesetter) now() state {
-	return state{len(t.text), t.columns, t.state.pen, t.state.link}
-}
-
-// note keeps track of where in the source the text is.
-func (t *typesetter) note(cluster string) {
-	if t.at < 0 {
-		return
+// spanAt returns the number of the highlight that a byte of the source lies in; -1 for none.
+func (r *renderer) spanAt(at int) int {
+	spans := r.unit.spans
+	i := sort.Search(len(spans), func(i int) bool { return spans[i][1] > at })
+	if i == len(spans) || at < spans[i][0] {
+		return -1
 	}
-	for _, r := range cluster {
-		if !isLetter(r) {
-			continue
-		}
-		if t.from < 0 {
-			t.from = t.locate()
-		}
-		t.letters++
-	}
-}
-
-// locate finds the next letter in the source that was not seen yet.
-func (t *typesetter) locate() int {
-	for t.at < len(t.source) {
-		r, size := utf8.DecodeRuneInString(t.source[t.at:])
-		if isLetter(r) {
-			if t.letters == 0 {
-				return t.at
-			}
-			t.letters--
-		}
-		t.at += size
-	}
-	return max(0, len(t.source)-1)
+	return i
 }
 
 func isLetter(r rune) bool {
@@ -329,63 +358,4 @@ func isLetter(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 	}
 	return unicode.IsLetter(r) || unicode.IsDigit(r)
-}
-
-// begin opens a line.
-func (t *typesetter) begin() {
-	if t.gap && len(t.lines) > 0 {
-		t.blankLine(t.gapAt)
-	}
-	t.gap = false
-	begin := t.rest
-	if t.begun {
-		begin = t.first
-	}
-	t.open, t.begun = true, false
-	t.text = append(t.text[:0], begin.text...)
-	t.from, t.spanFrom, t.marks = -1, -1, nil
-	t.state = state{columns: begin.width}
-	t.solid = t.now()
-}
-
-// space leaves a blank line before the next one.
-func (t *typesetter) space() {
-	if !t.gap {
-		t.gap, t.gapAt = true, t.rest
-	}
-}
-
-func (t *typesetter) blankLine(begin lead) {
-	text := strings.TrimRight(begin.text, " ")
-	t.lines = append(t.lines, line{text: text, width: paint.Width(text), from: -1})
-}
-
-// finish closes the open line.
-func (t *typesetter) finish() {
-	t.spaces = 0
-	if !t.open {
-		return
-	}
-	t.endSpan()
-	t.open = false
-	t.text = t.text[:t.solid.length]
-	if t.solid.link != "" {
-		t.put(endLink)
-	}
-	if t.solid.pen != "" {
-		t.put(endStyle)
-	}
-	if t.from >= 0 {
-		t.from = max(t.from, t.latest)
-		t.latest = t.from
-	}
-	t.lines = append(t.lines, line{string(t.text), t.solid.columns, t.from, t.marks})
-}
-
-// endSpan ends the part of a highlight that stands on this line.
-func (t *typesetter) endSpan() {
-	if t.open && t.spanFrom >= 0 && t.solid.length > t.spanFrom {
-		t.marks = append(t.marks, mark{t.spanFrom, t.solid.length, t.span, t.solid.pen, t.reset})
-	}
-	t.spanFrom = -1
 }
