@@ -71,10 +71,10 @@ func (o *Oracle) words(typed []analysis.QueryWord, access index.Access) (words [
 			}
 		}
 		words = append(words, word{w, o.terms(w.Surface, w.Term, w.Prefix, seen), weight, matched, o.visible(analysis.QueryWord{
-			Surface: w.Surface, Term: w.Term, Prefix: w.Prefix}, seen)})
+			Token: w.Token, Prefix: w.Prefix}, seen)})
 	}
 	for _, w := range typed {
-		known := o.visible(analysis.QueryWord{Surface: w.Surface, Term: w.Term, Prefix: w.Prefix}, seen)
+		known := o.visible(analysis.QueryWord{Token: w.Token, Prefix: w.Prefix}, seen)
 		if len(w.Parts) == 0 || known {
 			add(w, 1, true)
 		}
@@ -243,7 +243,7 @@ func (o *Oracle) answer(words []word, q *index.Query) (*Answer, int) {
 }
 
 // phrasesOf leaves out phrases without words.
-func phrasesOf(phrases []string) (out [][]analysis.PhraseWord) {
+func phrasesOf(phrases []string) (out [][]analysis.QueryWord) {
 	for _, phrase := range phrases {
 		if words := analysis.New().Phrase(phrase); len(words) > 0 {
 			out = append(out, words)
@@ -268,11 +268,11 @@ func (o *Oracle) allowed(d *document, q *index.Query) bool {
 }
 
 func (o *Oracle) anyPhrase(c *chunk, q *index.Query) bool {
-	return slices.ContainsFunc(phrasesOf(q.Phrases), func(p []analysis.PhraseWord) bool { return o.holds(c, p, q.Filter.Access) })
+	return slices.ContainsFunc(phrasesOf(q.Phrases), func(p []analysis.QueryWord) bool { return o.holds(c, p, q.Filter.Access) })
 }
 
 // holds reports whether the phrase stands in the chunk, its title or its headings.
-func (o *Oracle) holds(c *chunk, phrase []analysis.PhraseWord, access index.Access) bool {
+func (o *Oracle) holds(c *chunk, phrase []analysis.QueryWord, access index.Access) bool {
 	seen := func(d *document) bool { return admitted(d, access) }
 	at := func(i, position int) bool {
 		for _, term := range o.terms(phrase[i].Surface, phrase[i].Term, phrase[i].Prefix, seen) {
@@ -286,7 +286,7 @@ func (o *Oracle) holds(c *chunk, phrase []analysis.PhraseWord, access index.Acce
 		for _, p := range c.places[term] {
 			all := true
 			for i := range phrase {
-				all = all && at(i, p.position+phrase[i].Offset)
+				all = all && at(i, p.position+phrase[i].Position)
 			}
 			if all {
 				return true

@@ -22,7 +22,7 @@ func (o *Oracle) correct(typed []analysis.QueryWord, q *index.Query) (
 		}
 		if to != "" {
 			changes = append(changes, index.Correction{From: w.Surface, To: to})
-			w = analysis.QueryWord{Term: analysis.Stem(to), Surface: to, Position: w.Position}
+			w = analysis.QueryWord{Token: analysis.Token{Term: analysis.Stem(to), Surface: to, Position: w.Position}}
 		}
 		corrected = append(corrected, w)
 	}

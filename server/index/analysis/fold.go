@@ -78,9 +78,6 @@ func unaccented(r rune) string {
 	return ""
 }
 
-// Fold returns text as surfaces are written: lower case, without diacritics.
-func Fold(text string) string { return string(fold(nil, text)) }
-
 // Stem returns the term of a surface: the English stem of a word of plain letters, otherwise the surface itself.
 func Stem(surface string) string {
 	if len(surface) < 3 {

@@ -1,12 +1,9 @@
 package analysis
 
-// QueryWord is one word of a query as the searcher looks it up.
+// QueryWord is one word of a query as the searcher looks it up. Its position is its place in the query, for phrases and
+// for the nearness of neighbours.
 type QueryWord struct {
-	Term    string
-	Surface string
-	// Position is the word's place in the query, for phrases and for the nearness of neighbours.
-	Position int
-	Kind     Kind
+	Token
 	// Prefix: every word that begins with Surface matches.
 	Prefix bool
 	// Parts are the words that a Whole was made of; nil for other kinds.
@@ -55,13 +52,12 @@ func group(tokens []Token) []QueryWord {
 	var words []QueryWord
 	for i := 0; i < len(tokens); {
 		token := tokens[i]
-		w := QueryWord{Term: token.Term, Surface: token.Surface, Position: token.Position, Kind: token.Kind}
+		w := QueryWord{Token: token}
 		i++
 		switch token.Kind {
 		case Whole:
 			for ; i < len(tokens) && tokens[i].Kind == Word && tokens[i].End <= token.End; i++ {
-				part := tokens[i]
-				w.Parts = append(w.Parts, QueryWord{Term: part.Term, Surface: part.Surface, Position: part.Position})
+				w.Parts = append(w.Parts, QueryWord{Token: tokens[i]})
 			}
 		case Ideograph:
 			last := i == len(tokens) || tokens[i].Kind != Ideograph || tokens[i].Start >= token.End
@@ -77,36 +73,20 @@ func group(tokens []Token) []QueryWord {
 	return words
 }
 
-// PhraseWord is a term of a phrase and how far it stands behind the first one.
-type PhraseWord struct {
-	Term   string
-	Offset int
-	// Prefix is set for a character of an unspaced script that stands alone: every pair that begins with it matches.
-	Prefix  bool
-	Surface string
-}
-
-// Phrase returns the words of a phrase, which must occur at these distances. Identifiers count by their parts, however
-// they are joined. A phrase without words is empty.
-func (a *Analyser) Phrase(text string) []PhraseWord {
-	var phrase []PhraseWord
-	first := 0
-	add := func(w QueryWord) {
-		if len(phrase) == 0 {
-			first = w.Position
-		}
-		phrase = append(phrase, PhraseWord{
-			Term: w.Term, Offset: w.Position - first, Prefix: w.Prefix, Surface: w.Surface,
-		})
-	}
+// Phrase returns the words of a phrase, which must occur at the distances of their positions; that of the first is 0.
+// Identifiers count by their parts, however they are joined. Of the words only a character of an unspaced script that
+// stands alone has Prefix: every pair that begins with it matches. A phrase without words is empty.
+func (a *Analyser) Phrase(text string) []QueryWord {
+	var phrase []QueryWord
 	for _, w := range group(a.Tokens(text)) {
-		if w.Kind != Whole {
-			add(w)
-			continue
+		if w.Kind == Whole {
+			phrase = append(phrase, w.Parts...)
+		} else {
+			phrase = append(phrase, w)
 		}
-		for _, part := range w.Parts {
-			add(part)
-		}
+	}
+	for i := len(phrase) - 1; i >= 0; i-- {
+		phrase[i].Position -= phrase[0].Position
 	}
 	return phrase
 }

@@ -144,24 +144,11 @@ func describe(s *stored, from int, chunks []index.Chunk) (damage index.Damage, o
 // indexed returns a document that the index holds for somebody although it cannot be read; nil when the index does not
 // hold it either. Its rights are those in the index.
 func (v *view) indexed(id string, access index.Access) *stored {
-	p, ordinal, err := v.state.locate(id)
-	if err != nil || p == nil {
+	searcher, err := v.state.searcher()
+	if err != nil {
 		return nil // searches report the damage of a segment
 	}
-	admitted := false
-	err = segment.Protect(p.segment.reader.Name, func() error {
-		alone := make([]uint64, (p.documents+63)/64)
-		alone[ordinal/64] = 1 << (ordinal % 64)
-		holds := func(kind segment.FilterKind, value string) bool {
-			set, ok := p.segment.reader.Filter(kind, value)
-			return ok && set.CountIn(alone) > 0
-		}
-		admitted = !holds(segment.FilterHidden, "") && (access.All || slices.ContainsFunc(access.Terms, func(term string) bool {
-			return holds(segment.FilterAccess, term)
-		}))
-		return nil
-	})
-	if err != nil || !admitted {
+	if _, admitted, err := searcher.Admits(id, access); err != nil || !admitted {
 		return nil
 	}
 	return &stored{document: index.Document{ID: id}, damaged: fmt.Errorf("%w: it is indexed but not stored", errPacked)}

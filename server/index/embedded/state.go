@@ -94,7 +94,7 @@ func newState(manifest int64, parts []*part) *state {
 				searched[i].Vectors, searched[i].Model = p.vectors.file.reader, p.vectors.model
 			}
 		}
-		return lexical.NewSearcher(searched)
+		return lexical.NewSearcher(searched, lexical.DefaultParams()), nil
 	})
 	return s
 }

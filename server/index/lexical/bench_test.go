@@ -157,10 +157,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	b.Run("new searcher", func(b *testing.B) {
 		for b.Loop() {
-			fresh, err := NewSearcher(s.parts)
-			if err != nil {
-				b.Fatal(err)
-			}
+			fresh := NewSearcher(s.parts, DefaultParams())
 			q := index.Query{Text: "kubernetes", Limit: 10, Filter: index.Filter{Access: public}}
 			if _, err := fresh.Search(context.Background(), q); err != nil {
 				b.Fatal(err)

@@ -22,19 +22,19 @@ const (
 // partFilter is a filter laid over one part.
 type partFilter struct {
 	// required holds the documents that are live, that the caller may see and that the query does not rule out.
-	required []uint64
+	required segment.Bits
 	// byField holds the documents that pass one field; nil where the filter does not bound it.
-	byField [fields][]uint64
+	byField [fields]segment.Bits
 	// bounded: some field is.
 	bounded bool
 	// pass holds the documents that pass everything.
-	pass []uint64
+	pass segment.Bits
 }
 
 // fails returns the fields that a document does not pass, one bit each.
 func (f *partFilter) fails(ordinal int) (mask uint8) {
 	for i, passing := range f.byField {
-		if passing != nil && !has(passing, ordinal) {
+		if passing != nil && !passing.Has(ordinal) {
 			mask |= 1 << i
 		}
 	}
@@ -42,24 +42,23 @@ func (f *partFilter) fails(ordinal int) (mask uint8) {
 }
 
 // rights returns the live documents of a part that access admits.
-func (r *run) rights(part int, access index.Access) []uint64 {
+func (r *run) rights(part int, access index.Access) segment.Bits {
 	reader := r.reader(part)
 	admitted := r.documents(part)
 	if access.All {
-		fill(admitted, reader.Documents())
+		admitted.AddRange(0, reader.Documents())
 	} else {
 		r.union(part, admitted, segment.FilterAccess, access.Terms)
 	}
 	if hidden, ok := reader.Filter(segment.FilterHidden, ""); ok {
 		bits := r.documents(part)
 		hidden.Union(bits)
-		andNot(admitted, bits)
+		admitted.AndNot(bits)
 	}
 	if deleted := r.s.parts[part].Deleted; deleted != nil {
-		it := deleted.Iterator()
-		for it.HasNext() {
+		for it := deleted.Iterator(); it.HasNext(); {
 			if i := int(it.Next()); i < reader.Documents() {
-				admitted[i/64] &^= 1 << (i % 64)
+				admitted.Remove(i)
 			}
 		}
 	}
@@ -67,9 +66,9 @@ func (r *run) rights(part int, access index.Access) []uint64 {
 }
 
 // laterRights returns the rights of all parts when they are first asked for.
-func (r *run) laterRights(access index.Access) func() [][]uint64 {
-	return sync.OnceValue(func() [][]uint64 {
-		rights := make([][]uint64, len(r.s.parts))
+func (r *run) laterRights(access index.Access) func() []segment.Bits {
+	return sync.OnceValue(func() []segment.Bits {
+		rights := make([]segment.Bits, len(r.s.parts))
 		for part := range r.s.parts {
 			rights[part] = r.rights(part, access)
 		}
@@ -77,7 +76,7 @@ func (r *run) laterRights(access index.Access) func() [][]uint64 {
 	})
 }
 
-func (r *run) union(part int, bitmap []uint64, kind segment.FilterKind, values []string) {
+func (r *run) union(part int, bitmap segment.Bits, kind segment.FilterKind, values []string) {
 	reader := r.reader(part)
 	for _, value := range values {
 		if documents, ok := reader.Filter(kind, value); ok {
@@ -123,25 +122,25 @@ func (f *partFilter) narrow(r *run, part int) {
 	for _, passing := range f.byField {
 		if passing != nil {
 			f.bounded = true
-			and(f.pass, passing)
+			f.pass.And(passing)
 		}
 	}
 }
 
 // scope returns the documents that are in one of the sets or named.
-func (r *run) scope(part int, f *index.Filter) []uint64 {
+func (r *run) scope(part int, f *index.Filter) segment.Bits {
 	bits := r.documents(part)
 	r.union(part, bits, segment.FilterSet, f.Sets)
 	for _, id := range f.Documents {
 		if ordinal, ok := r.reader(part).Lookup(id); ok {
-			set(bits, ordinal)
+			bits.Add(ordinal)
 		}
 	}
 	return bits
 }
 
 // times returns the documents inside of the bounds.
-func (r *run) times(part int, f *index.Filter) []uint64 {
+func (r *run) times(part int, f *index.Filter) segment.Bits {
 	reader := r.reader(part)
 	bits := r.documents(part)
 	since, until := uint64(1), ^uint64(0)
@@ -160,11 +159,11 @@ func (r *run) times(part int, f *index.Filter) []uint64 {
 		edges := r.documents(part)
 		column.Between(since, since, edges)
 		column.Between(until, until, edges)
-		each(edges, func(i int) {
+		for i := range edges.All {
 			if !within(reader.Updated(i), f.Since, f.Until) {
-				bits[i/64] &^= 1 << (i % 64)
+				bits.Remove(i)
 			}
-		})
+		}
 	}
 	return bits
 }

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/clipperhouse/uax29/v2/sentences"
+
 	"quarry/server/index/analysis"
 )
 
@@ -81,15 +83,15 @@ func (h *highlighter) find(text string) []mark {
 
 // passage returns the range of whole sentences that holds the most of the query.
 func passage(text string, marks []mark) [2]int {
-	sentences := pieces(text)
+	all := pieces(text)
 	var best [2]int
 	bestWeight := -1.0
-	for i := range sentences {
+	for i := range all {
 		end := i + 1
-		for end < len(sentences) && sentences[end][1]-sentences[i][0] <= passageBytes {
+		for end < len(all) && all[end][1]-all[i][0] <= passageBytes {
 			end++
 		}
-		candidate := trim(text, sentences[i][0], sentences[end-1][1])
+		candidate := trim(text, all[i][0], all[end-1][1])
 		if candidate[0] == candidate[1] {
 			continue
 		}
@@ -123,12 +125,12 @@ func weigh(marks []mark, within [2]int) (weight float64) {
 	return weight
 }
 
-// pieces are the sentences of a text; those that are too long are cut between words.
+// pieces are the sentences of a text by UAX #29; those that are too long are cut between words.
 func pieces(text string) [][2]int {
 	var out [][2]int
-	for _, s := range analysis.Sentences(text) {
-		from := s[0]
-		for s[1]-from > passageBytes {
+	for it := sentences.FromString(text); it.Next(); {
+		from, to := it.Start(), it.End()
+		for to-from > passageBytes {
 			end := from + passageBytes
 			if space := strings.LastIndexFunc(text[from:end], unicode.IsSpace); space > 0 {
 				_, size := utf8.DecodeRuneInString(text[from+space:])
@@ -141,8 +143,8 @@ func pieces(text string) [][2]int {
 			out = append(out, [2]int{from, end})
 			from = end
 		}
-		if from < s[1] {
-			out = append(out, [2]int{from, s[1]})
+		if from < to {
+			out = append(out, [2]int{from, to})
 		}
 	}
 	return out

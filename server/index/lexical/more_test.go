@@ -111,6 +111,16 @@ func FuzzHighlight(f *testing.F) {
 		if best[0] > best[1] || best[1] > len(text) || best[1]-best[0] > passageBytes+utf8.UTFMax {
 			t.Fatalf("best passage %v of %d bytes", best, len(text))
 		}
+		end = 0
+		for _, piece := range pieces(text) {
+			if piece[0] != end {
+				t.Fatalf("%q: the pieces leave a gap at %d", text, end)
+			}
+			end = piece[1]
+		}
+		if end != len(text) {
+			t.Fatalf("%q: the pieces end at %d", text, end)
+		}
 		if _, err := s.Suggest(context.Background(), query, all.Access, 5); err != nil {
 			t.Fatal(err)
 		}

@@ -81,11 +81,7 @@ func spread(t testing.TB, w *indextest.World, random *rand.Rand, live []index.Do
 
 func newSearcher(t testing.TB, parts []Part) *Searcher {
 	t.Helper()
-	s, err := NewSearcher(parts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return NewSearcher(parts, DefaultParams())
 }
 
 // merged is the same documents in one part.
@@ -118,8 +114,8 @@ func TestSearcherAgreesWithOracle(t *testing.T) {
 		parts := spread(t, w, random, live, 1+random.IntN(4))
 		oracle := indextest.NewOracle(live, indextest.Params(DefaultParams()))
 		one, many := merged(t, parts), newSearcher(t, parts)
-		if one.Documents() != len(live) || many.Documents() != len(live) || one.Chunks() != many.Chunks() {
-			t.Fatalf("seed %d: %d and %d documents, want %d", seed, one.Documents(), many.Documents(), len(live))
+		if one.stats != many.stats || many.stats.Documents != int64(len(live)) {
+			t.Fatalf("seed %d: %+v and %+v, want %d documents", seed, one.stats, many.stats, len(live))
 		}
 		for i := range 120 {
 			q := w.Query()

@@ -158,39 +158,32 @@ func holds(phrase []phraseTerm, lists []*postings, chunk uint32, starts, others 
 
 // restrict takes what the phrases and exclusions of the plan rule out from the filter. It returns the chunks that hold a
 // phrase; nil if there is no phrase.
-func (r *run) restrict(part int, p *plan, f *partFilter) ([]uint64, error) {
+func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 	if len(p.phrases)+len(p.exclude) == 0 {
 		return nil, nil
 	}
 	reader := r.reader(part)
-	owners := reader.ChunkDocuments()
-	owner := func(chunk uint32) int {
-		if owners == nil {
-			return int(chunk)
-		}
-		return int(owners[chunk])
-	}
-	var chunks []uint64
+	owners := reader.Owners()
+	var chunks segment.Bits
 	if len(p.phrases) > 0 {
 		chunks = r.bitmap(reader.Chunks())
 	}
-	possible := func(chunk uint32) bool { return has(f.required, owner(chunk)) }
+	possible := func(chunk uint32) bool { return f.required.Has(owners.Of(int(chunk))) }
 	documents := r.documents(part)
 	for _, phrase := range p.phrases {
 		clear(documents)
 		err := r.occurrences(reader, phrase, possible, func(chunk uint32) {
-			set(chunks, int(chunk))
-			set(documents, owner(chunk))
+			chunks.Add(int(chunk))
+			documents.Add(owners.Of(int(chunk)))
 		})
 		if err != nil {
 			return nil, err
 		}
-		and(f.required, documents)
+		f.required.And(documents)
 	}
 	for _, phrase := range p.exclude {
 		err := r.occurrences(reader, phrase, possible, func(chunk uint32) {
-			document := owner(chunk)
-			f.required[document/64] &^= 1 << (document % 64)
+			f.required.Remove(owners.Of(int(chunk)))
 		})
 		if err != nil {
 			return nil, err

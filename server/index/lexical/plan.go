@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 
 	"quarry/server/index"
@@ -86,22 +85,13 @@ func (r *run) plan(a *analysis.Analyser, words []analysis.QueryWord, q *index.Qu
 	}
 	p.words = p.words[:min(len(p.words), maxWords)]
 	p.finish()
-	for _, phrase := range q.Phrases {
-		if terms := r.phrase(a.Phrase(phrase), rights); len(terms) > 0 {
-			p.phrases = append(p.phrases, terms)
-		}
-	}
-	for _, phrase := range q.Exclude {
-		if terms := r.phrase(a.Phrase(phrase), rights); len(terms) > 0 {
-			p.exclude = append(p.exclude, terms)
-		}
-	}
+	p.phrases, p.exclude = r.phrases(a, q.Phrases, rights), r.phrases(a, q.Exclude, rights)
 	return p
 }
 
 // resolve adds the words that a query word stands for: an identifier that occurs nowhere, as far as the caller may see,
 // is looked for by its parts.
-func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() [][]uint64) {
+func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bits) {
 	if len(w.Parts) == 0 {
 		r.add(p, w, 1, true, rights)
 		return
@@ -123,47 +113,43 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() [][]uint64) {
 
 // expand fills in the terms of a word and returns their summed statistics. A word that only documents hold which the
 // caller may not see counts like one that no document holds: neither numbers nor scores tell them apart.
-func (r *run) expand(w *word, rights func() [][]uint64) (n termStats) {
+func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCounts) {
 	w.terms = []string{w.Term}
 	if w.Prefix {
 		w.terms = r.expansions(w.Surface, w.Term, rights())
 	}
 	most := int64(0)
 	for _, term := range w.terms {
-		of := r.termStats(term)
-		n.chunks += of.chunks
-		n.documents += of.documents
-		n.titles += of.titles
-		most = max(most, of.documents)
+		counts := r.termCounts(term)
+		n.Add(counts, 1)
+		most = max(most, counts.Documents)
 	}
-	if n.documents == 0 || most > r.s.stats.Documents-admitted(rights()) || r.holds(w.terms, rights()) {
+	if n.Documents == 0 || most > r.s.stats.Documents-admitted(rights()) || r.holds(w.terms, rights()) {
 		return n // more documents hold it than are out of sight, or one was looked for and found
 	}
-	return termStats{}
+	return segment.TermCounts{}
 }
 
 // admitted is the number of documents that rights hold.
-func admitted(rights [][]uint64) (n int64) {
-	for _, bitmap := range rights {
-		for _, word := range bitmap {
-			n += int64(bits.OnesCount64(word))
-		}
+func admitted(rights []segment.Bits) (n int64) {
+	for _, documents := range rights {
+		n += int64(documents.Count())
 	}
 	return n
 }
 
 // add adds one word unless the plan has it already.
-func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, rights func() [][]uint64) {
+func (r *run) add(p *plan, q analysis.QueryWord, weight float64, matched bool, rights func() []segment.Bits) {
 	if slices.ContainsFunc(p.words, func(w word) bool { return w.Term == q.Term && w.Prefix == q.Prefix }) {
 		return
 	}
 	w := word{QueryWord: q, weight: weight}
 	n := r.expand(&w, rights)
 	stats := &r.s.stats
-	w.idf = idf(stats.Chunks, n.chunks)
-	w.titleIDF = idf(stats.Documents, n.titles)
+	w.idf = idf(stats.Chunks, n.Chunks)
+	w.titleIDF = idf(stats.Documents, n.Titles)
 	if matched {
-		w.mass = max(1, uint32(math.Round(massUnit*idf(stats.Documents, n.documents))))
+		w.mass = max(1, uint32(math.Round(massUnit*idf(stats.Documents, n.Documents))))
 	}
 	if w.Identifier() {
 		w.bonus = r.s.params.Identifier * w.idf
@@ -198,27 +184,33 @@ func (p *plan) finish() {
 	}
 }
 
-// phrase looks up what the words of a phrase stand for.
-func (r *run) phrase(words []analysis.PhraseWord, rights func() [][]uint64) []phraseTerm {
-	terms := make([]phraseTerm, 0, len(words))
-	for _, w := range words[:min(len(words), maxWords)] {
-		t := phraseTerm{terms: []string{w.Term}, offset: uint32(w.Offset)}
-		if w.Prefix {
-			t.terms = r.expansions(w.Surface, w.Term, rights())
+// phrases looks up what the words of phrases stand for.
+func (r *run) phrases(a *analysis.Analyser, phrases []string, rights func() []segment.Bits) (found [][]phraseTerm) {
+	for _, phrase := range phrases {
+		words := a.Phrase(phrase)
+		terms := make([]phraseTerm, 0, len(words))
+		for _, w := range words[:min(len(words), maxWords)] {
+			t := phraseTerm{terms: []string{w.Term}, offset: uint32(w.Position)}
+			if w.Prefix {
+				t.terms = r.expansions(w.Surface, w.Term, rights())
+			}
+			terms = append(terms, t)
 		}
-		terms = append(terms, t)
+		if len(terms) > 0 {
+			found = append(found, terms)
+		}
 	}
-	return terms
+	return found
 }
 
 // expansions returns the terms that a prefix stands for: those of the surfaces that most documents hold, and one at least
 // that the caller may see, and the term of the prefix itself. What they may not see takes no place among them.
-func (r *run) expansions(prefix, own string, rights [][]uint64) []string {
+func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
 	best := bestSurfaces{limit: maxExpansions}
 	everything := admitted(rights) == r.s.stats.Documents
-	r.surfaces(prefix, func(key []byte, documents int64, surface func() segment.Surface) {
-		if best.takes(documents) && (everything || r.shows(string(key), rights)) {
-			s := surface()
+	r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
+		if best.takes(documents) && (everything || r.shows(string(at.Key()), rights)) {
+			s := at.Surface()
 			best.add(counted{s.Surface, s.Term, documents})
 		}
 	})
@@ -231,7 +223,7 @@ func (r *run) expansions(prefix, own string, rights [][]uint64) []string {
 }
 
 // shows reports whether the caller may see a document with a surface.
-func (r *run) shows(surface string, rights [][]uint64) bool {
+func (r *run) shows(surface string, rights []segment.Bits) bool {
 	for part := range r.s.parts {
 		if s, ok := r.reader(part).Surface(surface); ok && s.HeldIn(rights[part]) {
 			return true

@@ -157,11 +157,7 @@ func searcher(t testing.TB, documents []index.Document, params Params) *Searcher
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewSearcherWith([]Part{{Segment: r}}, params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return NewSearcher([]Part{{Segment: r}}, params)
 }
 
 // measure returns nDCG@10 and recall@100 over whole documents, and how many queries found nothing.
@@ -269,11 +265,7 @@ func TestTune(t *testing.T) {
 	for _, p := range all {
 		line := ""
 		for i, c := range collections {
-			s, err := NewSearcherWith(built[i].parts, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ndcg, recall, _ := c.measure(t, s)
+			ndcg, recall, _ := c.measure(t, NewSearcher(built[i].parts, p))
 			line += fmt.Sprintf("  %.4f/%.3f", ndcg, recall)
 		}
 		t.Logf("%s  %+v", line, p)

@@ -2,6 +2,7 @@ package lexical
 
 import (
 	"context"
+	"fmt"
 
 	"quarry/server/index/segment"
 )
@@ -21,8 +22,8 @@ type scratch struct {
 	group   []float32
 	pages   []bool
 	block   segment.Block
-	bitmaps [][]uint64 // free ones
-	lent    [][]uint64
+	bitmaps []segment.Bits // free ones
+	lent    []segment.Bits
 	counts  []uint32
 }
 
@@ -44,7 +45,7 @@ func (r *run) close() {
 }
 
 // bitmap lends an empty bitmap of n bits.
-func (r *run) bitmap(n int) []uint64 {
+func (r *run) bitmap(n int) segment.Bits {
 	words := (n + 63) / 64
 	for i := len(r.bitmaps) - 1; i >= 0; i-- {
 		if b := r.bitmaps[i]; cap(b) >= words {
@@ -56,13 +57,13 @@ func (r *run) bitmap(n int) []uint64 {
 			return b
 		}
 	}
-	b := make([]uint64, words)
+	b := segment.NewBits(n)
 	r.lent = append(r.lent, b)
 	return b
 }
 
 // documents lends an empty bitmap with a bit for every document of a part.
-func (r *run) documents(part int) []uint64 { return r.bitmap(r.s.parts[part].Segment.Documents()) }
+func (r *run) documents(part int) segment.Bits { return r.bitmap(r.s.parts[part].Segment.Documents()) }
 
 // reader returns the segment of a part and notes that it is being read.
 func (r *run) reader(part int) *segment.Reader {
@@ -70,40 +71,25 @@ func (r *run) reader(part int) *segment.Reader {
 	return r.s.parts[part].Segment
 }
 
-// protect runs f so that damage comes back as an error.
-func (r *run) protect(f func() error) error {
-	return segment.Protect(func() string { return r.s.parts[r.reading].Segment.Name() }, f)
+// answer calls f with memory that is reused afterwards. Damage of a segment comes back as an error.
+func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (T, error)) (T, error) {
+	r := s.newRun(ctx)
+	defer r.close()
+	var out T
+	err := segment.Protect(func() string { return s.parts[r.reading].Segment.Name() }, func() (err error) {
+		out, err = f(r)
+		return err
+	})
+	if err != nil {
+		r.discard()
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	return out, nil
 }
 
 // stopped reports whether the caller gave up.
 func (r *run) stopped() error {
 	return r.ctx.Err()
-}
-
-func has(bitmap []uint64, i int) bool { return bitmap[i/64]&(1<<(i%64)) != 0 }
-
-func set(bitmap []uint64, i int) { bitmap[i/64] |= 1 << (i % 64) }
-
-// fill sets the first n bits.
-func fill(bitmap []uint64, n int) {
-	for i := range bitmap {
-		bitmap[i] = ^uint64(0)
-	}
-	if n%64 != 0 && len(bitmap) > 0 {
-		bitmap[len(bitmap)-1] = 1<<(n%64) - 1
-	}
-}
-
-func and(dst, other []uint64) {
-	for i := range dst {
-		dst[i] &= other[i]
-	}
-}
-
-func andNot(dst, other []uint64) {
-	for i := range dst {
-		dst[i] &^= other[i]
-	}
 }
 
 // resize returns a zeroed slice of n elements, s itself if it is large enough.

@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"quarry/server/index"
@@ -10,18 +9,7 @@ import (
 
 // Search implements index.Snapshot.
 func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result, error) {
-	r := s.newRun(ctx)
-	defer r.close()
-	var result index.Result
-	err := r.protect(func() (err error) {
-		result, err = r.search(&query)
-		return err
-	})
-	if err != nil {
-		r.discard()
-		return index.Result{}, fmt.Errorf("search: %w", err)
-	}
-	return result, nil
+	return answer(ctx, s, "search", func(r *run) (index.Result, error) { return r.search(&query) })
 }
 
 // search answers a query; if nothing matches as typed, it answers the corrected query.
@@ -51,7 +39,12 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 			}
 		}
 	}
-	return r.result(p, found, corrections, q)
+	result := index.Result{Hits: r.passages(found.hits), Corrections: corrections,
+		Highlighter: newHighlighter(p, &r.s.analysers)}
+	if q.Count {
+		result.Matched = &matched{s: r.s, filter: q.Filter, parts: found.matched}
+	}
+	return result, nil
 }
 
 // found is what a plan led to.
@@ -106,19 +99,14 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 	return out, nil
 }
 
-// result makes the answer.
-func (r *run) result(p *plan, f *found, corrections []index.Correction, q *index.Query) (index.Result, error) {
-	result := index.Result{Corrections: corrections, Highlighter: newHighlighter(p, &r.s.analysers)}
-	for i := range f.hits {
-		c := &f.hits[i]
+// passages describes candidates.
+func (r *run) passages(all []candidate) []index.Hit {
+	var hits []index.Hit
+	for i := range all {
+		c := &all[i]
 		reader := r.reader(c.part)
 		first, _ := reader.DocumentChunks(c.document)
-		result.Hits = append(result.Hits, index.Hit{
-			DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score, Parts: c.parts,
-		})
+		hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score, Parts: c.parts})
 	}
-	if q.Count {
-		result.Matched = &matched{s: r.s, filter: q.Filter, parts: f.matched}
-	}
-	return result, nil
+	return hits
 }

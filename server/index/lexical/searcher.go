@@ -32,12 +32,7 @@ type Searcher struct {
 }
 
 // NewSearcher returns a searcher over parts. A document may be live in one of them at most.
-func NewSearcher(parts []Part) (*Searcher, error) {
-	return NewSearcherWith(parts, DefaultParams())
-}
-
-// NewSearcherWith is NewSearcher with other constants of ranking.
-func NewSearcherWith(parts []Part, params Params) (*Searcher, error) {
+func NewSearcher(parts []Part, params Params) *Searcher {
 	s := &Searcher{parts: parts, params: params}
 	for _, p := range parts {
 		s.stats.Add(p.Segment.Stats(), 1)
@@ -45,65 +40,36 @@ func NewSearcherWith(parts []Part, params Params) (*Searcher, error) {
 			s.stats.Add(p.Delta.Stats, -1)
 		}
 	}
-	return s, nil
+	return s
 }
-
-// Documents is the number of live documents.
-func (s *Searcher) Documents() int { return int(s.stats.Documents) }
-
-// Chunks is the number of live chunks.
-func (s *Searcher) Chunks() int { return int(s.stats.Chunks) }
 
 func (p *Part) live(ordinal int) bool {
 	return p.Deleted == nil || !p.Deleted.Contains(uint32(ordinal))
 }
 
-// Find returns the part and ordinal of a live document.
-func (s *Searcher) Find(documentID string) (part, ordinal int, ok bool, err error) {
-	for i := range s.parts {
-		ordinal, ok, err = s.parts[i].Segment.Find(documentID)
-		if err != nil {
-			return 0, 0, false, err
-		}
-		if ok && s.parts[i].live(ordinal) {
-			return i, ordinal, true, nil
-		}
-	}
-	return 0, 0, false, nil
-}
-
-// Admits says whether a document is live, and whether it is admitted: not hidden, and one that access may see.
+// Admits reports whether a document is live, and whether it is not hidden and access admits it.
 func (s *Searcher) Admits(documentID string, access index.Access) (live, admitted bool, err error) {
-	part, ordinal, ok, err := s.Find(documentID)
-	if err != nil || !ok {
-		return false, false, err
-	}
-	run := s.newRun(context.Background())
-	defer run.close()
-	err = run.protect(func() error {
-		bits := run.rights(part, access)
-		admitted = has(bits, ordinal)
-		return nil
+	admitted, err = answer(context.Background(), s, "look up a document", func(r *run) (bool, error) {
+		for part := range s.parts {
+			ordinal, ok := r.reader(part).Lookup(documentID)
+			if ok && s.parts[part].live(ordinal) {
+				live = true
+				return r.rights(part, access).Has(ordinal), nil
+			}
+		}
+		return false, nil
 	})
-	return true, admitted, err
+	return live, admitted, err
 }
 
-// statistics of a term over all parts.
-type termStats struct{ chunks, documents, titles int64 }
-
-func (r *run) termStats(term string) (n termStats) {
+// termCounts adds up the statistics of a term over all parts.
+func (r *run) termCounts(term string) (n segment.TermCounts) {
 	for i := range r.s.parts {
-		p := &r.s.parts[i]
 		if t, ok := r.reader(i).Term(term); ok {
-			n.chunks += int64(t.Chunks)
-			n.documents += int64(t.Documents)
-			n.titles += int64(t.Titles)
+			n.Add(segment.TermCounts{Chunks: int64(t.Chunks), Documents: int64(t.Documents), Titles: int64(t.Titles)}, 1)
 		}
-		if p.Delta != nil {
-			d := p.Delta.Terms[term]
-			n.chunks -= d.Chunks
-			n.documents -= d.Documents
-			n.titles -= d.Titles
+		if delta := r.s.parts[i].Delta; delta != nil {
+			n.Add(delta.Terms[term], -1)
 		}
 	}
 	return n

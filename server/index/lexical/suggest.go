@@ -3,7 +3,6 @@ package lexical
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,17 +15,9 @@ import (
 // first. After a space there is no word to complete, and titles hold all words.
 func (s *Searcher) Suggest(ctx context.Context, prefix string, access index.Access, limit int) (
 	index.Suggestions, error) {
-	r := s.newRun(ctx)
-	defer r.close()
-	var out index.Suggestions
-	err := r.protect(func() (err error) {
-		out, err = r.suggest(prefix, access, min(limit, maxLimit))
-		return err
+	return answer(ctx, s, "suggest", func(r *run) (index.Suggestions, error) {
+		return r.suggest(prefix, access, min(limit, maxLimit))
 	})
-	if err != nil {
-		return index.Suggestions{}, fmt.Errorf("suggest: %w", err)
-	}
-	return out, nil
 }
 
 func (r *run) suggest(prefix string, access index.Access, limit int) (out index.Suggestions, err error) {
@@ -58,15 +49,15 @@ func (r *run) suggest(prefix string, access index.Access, limit int) (out index.
 }
 
 // completions returns the surfaces that begin with prefix, by the number of documents that the caller may see.
-func (r *run) completions(prefix string, rights [][]uint64, limit int) ([]string, error) {
+func (r *run) completions(prefix string, rights []segment.Bits, limit int) ([]string, error) {
 	best := bestSurfaces{limit: limit}
 	n := 0
-	r.surfaces(prefix, func(key []byte, documents int64, _ func() segment.Surface) {
+	r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
 		if n++; n%256 == 0 && r.stopped() != nil || !best.takes(documents) { // it cannot be more than all documents
 			return
 		}
 		documents = 0
-		surface := string(key)
+		surface := string(at.Key())
 		for part := range r.s.parts {
 			if s, ok := r.reader(part).Surface(surface); ok {
 				documents += int64(s.CountIn(rights[part]))
@@ -117,7 +108,7 @@ func compareTitles(a, b title) int {
 }
 
 // titles returns the shortest titles that fit.
-func (r *run) titles(t *typedTitle, rights [][]uint64, limit int) ([]index.Title, error) {
+func (r *run) titles(t *typedTitle, rights []segment.Bits, limit int) ([]index.Title, error) {
 	var terms []string
 	switch {
 	case len(t.complete) == 0:
@@ -135,27 +126,74 @@ func (r *run) titles(t *typedTitle, rights [][]uint64, limit int) ([]index.Title
 			if err := r.stopped(); err != nil {
 				return nil, err
 			}
-			reader.TitledDocuments(term, titled)
+			reader.AddTitled(term, titled)
 		}
-		and(titled, rights[part])
-		each(titled, func(d int) {
+		titled.And(rights[part])
+		for d := range titled.All {
 			size := reader.TitleSize(d)
 			if len(best) == limit && size > best[limit-1].size {
-				return
+				continue
 			}
 			text := reader.Title(d)
 			if !t.fits(text) {
-				return
+				continue
 			}
 			c := title{size, index.Title{Title: text, DocumentID: reader.ID(d)}}
 			at, _ := slices.BinarySearchFunc(best, c, compareTitles)
 			best = slices.Insert(best, at, c)
 			best = best[:min(len(best), limit)]
-		})
+		}
 	}
 	var out []index.Title
 	for _, c := range best {
 		out = append(out, c.Title)
 	}
 	return out, nil
+}
+
+// counted is a surface with a number of documents that hold it.
+type counted struct {
+	surface, term string
+	documents     int64
+}
+
+// surfaces calls yield for each surface that begins with prefix and that a live document holds, in order, with the number
+// of those documents. The cursor is valid during the call.
+func (r *run) surfaces(prefix string, yield func(at *segment.Cursor, documents int64)) {
+	readers := make([]*segment.Reader, len(r.s.parts))
+	for part := range readers {
+		readers[part] = r.s.parts[part].Segment
+	}
+	segment.EachSurface(readers, prefix, func(part int) { r.reading = part }, func(at []*segment.Cursor) {
+		documents := int64(0)
+		for _, c := range at {
+			r.reading = c.Input
+			documents += c.Documents()
+			if delta := r.s.parts[c.Input].Delta; delta != nil {
+				documents -= delta.Surfaces[string(c.Key())]
+			}
+		}
+		if documents > 0 {
+			yield(at[0], documents)
+		}
+	})
+}
+
+// bestSurfaces keeps the surfaces of most documents, equal ones in the order of the alphabet.
+type bestSurfaces struct {
+	limit int
+	items []counted // best first
+}
+
+// takes reports whether a surface would be among the best; surfaces must come in the order of the alphabet.
+func (b *bestSurfaces) takes(documents int64) bool {
+	return len(b.items) < b.limit || b.limit > 0 && documents > b.items[len(b.items)-1].documents
+}
+
+func (b *bestSurfaces) add(c counted) {
+	at, _ := slices.BinarySearchFunc(b.items, c, func(a, b counted) int {
+		return cmp.Or(cmp.Compare(b.documents, a.documents), cmp.Compare(a.surface, b.surface))
+	})
+	b.items = slices.Insert(b.items, at, c)
+	b.items = b.items[:min(len(b.items), b.limit)]
 }

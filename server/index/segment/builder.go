@@ -34,6 +34,7 @@ type Builder struct {
 	forward      []byte   // the words of chunk after chunk, see chunk
 	documentSurf []uint32 // the surfaces of document after document
 	extra        int      // bytes of strings held
+	chunks       uint32   // that were analysed
 
 	work workspace
 }
@@ -164,14 +165,11 @@ func (b *Builder) analyse(document *index.Document, p *pending) {
 		p.head = append(p.head, uint32(body-len(w.title)))
 		p.bodies = append(p.bodies, uint32(len(w.words)-body))
 		b.chunk(len(w.title), body)
-		b.stats.Chunks++
-		b.stats.BodyTokens += int64(len(w.words) - body)
-		b.stats.HeadingTokens += int64(body - len(w.title))
+		b.stats.addTokens(p.bodies[i], p.head[i])
+		b.chunks++
 	}
 	p.surfacesEnd = len(b.documentSurf)
-	b.stats.Documents++
-	b.stats.TitleTokens += int64(p.titleLength)
-	b.stats.ChunkTitleTokens += int64(p.titleLength) * int64(len(document.Chunks))
+	b.stats.addDocument(p.titleLength, len(document.Chunks))
 }
 
 // scan appends the words of text and leaves a gap of positions behind them.
@@ -217,7 +215,7 @@ func (b *Builder) surface(surface string) uint32 {
 func (b *Builder) chunk(title, body int) {
 	w := &b.work
 	w.slots = w.slots[:0]
-	stamp := uint32(b.stats.Chunks) + 1
+	stamp := b.chunks + 1
 	document := uint32(len(b.documents))
 	for i, word := range w.words {
 		entry := &b.terms[word.term]

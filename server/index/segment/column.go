@@ -9,13 +9,13 @@ import (
 const columnHeader = 16
 
 // encodeColumn writes the narrowest column that holds values.
-func encodeColumn[T uint32 | uint64](values []T) []byte {
-	var all T
+func encodeColumn(values []uint64) []byte {
+	var all uint64
 	for _, v := range values {
 		all |= v
 	}
 	width := 8
-	switch all := uint64(all); {
+	switch {
 	case all == 0:
 		width = 0
 	case all < 1<<8:
@@ -37,7 +37,7 @@ func encodeColumn[T uint32 | uint64](values []T) []byte {
 		case 4:
 			out = binary.LittleEndian.AppendUint32(out, uint32(v))
 		case 8:
-			out = binary.LittleEndian.AppendUint64(out, uint64(v))
+			out = binary.LittleEndian.AppendUint64(out, v)
 		}
 	}
 	return out
@@ -113,8 +113,8 @@ func (c Column) CountInto(counts []uint32, from, to int) {
 	}
 }
 
-// Between adds to bitmap the indexes of the numbers v with low ≤ v ≤ high.
-func (c Column) Between(low, high uint64, bitmap []uint64) {
+// Between adds to found the indexes of the numbers v with low ≤ v ≤ high.
+func (c Column) Between(low, high uint64, found Bits) {
 	if high < low {
 		return
 	}
@@ -122,7 +122,7 @@ func (c Column) Between(low, high uint64, bitmap []uint64) {
 	if c.width != 8 {
 		for i := range c.count {
 			if c.At(i)-low <= span {
-				bitmap[i/64] |= 1 << (i % 64)
+				found.Add(i)
 			}
 		}
 		return
@@ -135,6 +135,6 @@ func (c Column) Between(low, high uint64, bitmap []uint64) {
 			word |= (beyond ^ 1) << (i & 63)
 			data = data[8:]
 		}
-		bitmap[from/64] |= word
+		found[from/64] |= word
 	}
 }

@@ -13,6 +13,13 @@ import (
 // TermCounts are how many chunks, documents and titles hold a term.
 type TermCounts struct{ Chunks, Documents, Titles int64 }
 
+// Add adds other, sign times.
+func (n *TermCounts) Add(other TermCounts, sign int64) {
+	n.Chunks += sign * other.Chunks
+	n.Documents += sign * other.Documents
+	n.Titles += sign * other.Titles
+}
+
 // Delta holds the exact statistics of deleted documents: what has to be subtracted from those of their segments. The zero
 // Delta is empty.
 type Delta struct {
@@ -50,8 +57,8 @@ func (d *Delta) Add(other Delta) {
 		d.Surfaces = make(map[string]int64, len(other.Surfaces))
 	}
 	for term, n := range other.Terms {
-		have := d.Terms[term]
-		d.Terms[term] = TermCounts{have.Chunks + n.Chunks, have.Documents + n.Documents, have.Titles + n.Titles}
+		n.Add(d.Terms[term], 1)
+		d.Terms[term] = n
 	}
 	for surface, n := range other.Surfaces {
 		d.Surfaces[surface] += n
@@ -81,10 +88,7 @@ func appendCounts[T any](out []byte, counts map[string]T, numbers func(T) []int6
 	out = binary.AppendUvarint(out, uint64(len(keys)))
 	before := ""
 	for _, key := range keys {
-		shared := 0
-		for shared < len(key) && shared < len(before) && key[shared] == before[shared] {
-			shared++
-		}
+		shared := sharedPrefix(key, before)
 		out = binary.AppendUvarint(out, uint64(shared))
 		out = binary.AppendUvarint(out, uint64(len(key)-shared))
 		out = append(out, key[shared:]...)
@@ -152,15 +156,13 @@ func (r *Reader) DeltaOf(ordinal int) (d Delta, err error) {
 	err = r.protect(func() {
 		from, to := r.DocumentChunks(ordinal)
 		d = Delta{Terms: make(map[string]TermCounts), Surfaces: make(map[string]int64)}
-		d.Stats = Stats{Documents: 1, Chunks: int64(to - from), TitleTokens: int64(r.TitleLength(ordinal))}
-		d.Stats.ChunkTitleTokens = d.Stats.TitleTokens * d.Stats.Chunks
+		d.Stats.addDocument(r.TitleLength(ordinal), to-from)
 		for chunk := from; chunk < to; chunk++ {
-			d.Stats.BodyTokens += int64(r.BodyLength(chunk))
-			d.Stats.HeadingTokens += int64(r.HeadingLength(chunk))
+			d.Stats.addTokens(r.BodyLength(chunk), r.HeadingLength(chunk))
 		}
 		var b Block
-		alone := make([]uint64, (r.Documents()+63)/64)
-		alone[ordinal/64] = 1 << (ordinal % 64)
+		alone := NewBits(r.Documents())
+		alone.Add(ordinal)
 		for e := r.terms.from(0); e.next(); {
 			term := r.termOf(e.value)
 			if n := term.countIn(uint32(from), uint32(to), &b); n.Chunks > 0 {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 )
 
 // A dictionary maps sorted keys to values. Keys are front coded in blocks of dictionaryBlock entries:
@@ -35,9 +36,7 @@ func (w *dictionaryWriter) add(key string, value []byte) error {
 		}
 		w.offsets = append(w.offsets, uint32(len(w.out)))
 	} else {
-		for shared < len(key) && shared < len(w.last) && key[shared] == w.last[shared] {
-			shared++
-		}
+		shared = sharedPrefix(key, w.last)
 	}
 	if w.count > 0 && key <= string(w.last) {
 		return errUnordered
@@ -194,6 +193,63 @@ func (d *dictionary) at(ordinal int) entries {
 		e.next()
 	}
 	return e
+}
+
+// Cursor is a place in the dictionary of one of several segments.
+type Cursor struct {
+	Input int
+	entries
+}
+
+// union walks over the keys with a prefix in the dictionaries of several segments, in order, and calls yield with the
+// cursors at each key. reading is called with the number of the segment that is read next.
+func union(dictionaries []*dictionary, prefix []byte, reading func(input int), yield func(at []*Cursor) error) error {
+	open := make([]*Cursor, 0, len(dictionaries))
+	for i, d := range dictionaries {
+		reading(i)
+		if e, ok := d.seek(prefix); ok && bytes.HasPrefix(e.key, prefix) {
+			open = append(open, &Cursor{i, e})
+		}
+	}
+	var at []*Cursor
+	for len(open) > 0 {
+		at = at[:0]
+		for _, c := range open {
+			order := -1
+			if len(at) > 0 {
+				order = bytes.Compare(c.key, at[0].key)
+			}
+			if order < 0 {
+				at = at[:0]
+			}
+			if order <= 0 {
+				at = append(at, c)
+			}
+		}
+		if err := yield(at); err != nil {
+			return err
+		}
+		ended := false
+		for _, c := range at {
+			reading(c.Input)
+			if !c.next() || !bytes.HasPrefix(c.key, prefix) {
+				c.d, ended = nil, true
+			}
+		}
+		if ended {
+			open = slices.DeleteFunc(open, func(c *Cursor) bool { return c.d == nil })
+		}
+	}
+	return nil
+}
+
+// sharedPrefix is the number of bytes with which both begin.
+func sharedPrefix[A, B string | []byte](a A, b B) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // uvarint reads a number and returns what follows it.

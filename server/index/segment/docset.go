@@ -36,9 +36,9 @@ func appendSet(dst []byte, ordinals []uint32, documents int) []byte {
 	if len(dst)-start <= 1+8*words {
 		return dst
 	}
-	set := make([]uint64, words)
+	set := NewBits(documents)
 	for _, ordinal := range ordinals {
-		set[ordinal/64] |= 1 << (ordinal % 64)
+		set.Add(int(ordinal))
 	}
 	dst = append(dst[:start], setBitmap)
 	for _, word := range set {
@@ -82,29 +82,28 @@ func (s Set) bitmap() bool { return len(s.data) > 0 && s.data[0] == setBitmap }
 
 func (s Set) word(i int) uint64 { return binary.LittleEndian.Uint64(s.data[1+8*i:]) }
 
-// Union adds the set to a bitmap of one bit per document.
-func (s Set) Union(bitmap []uint64) {
+// Union adds the set to a set of documents.
+func (s Set) Union(documents Bits) {
 	if s.bitmap() {
-		for i := range bitmap {
-			bitmap[i] |= s.word(i)
+		for i := range documents {
+			documents[i] |= s.word(i)
 		}
 		return
 	}
-	s.runs(func(from, to int) { setRange(bitmap, from, to) })
+	s.runs(documents.AddRange)
 }
 
-// CountIn is the number of documents that are in the set and in bitmap.
-func (s Set) CountIn(bitmap []uint64) int {
-	n := 0
+// CountIn is the number of documents that are in both sets.
+func (s Set) CountIn(documents Bits) (n int) {
 	if s.bitmap() {
-		for i, word := range bitmap {
+		for i, word := range documents {
 			n += bits.OnesCount64(word & s.word(i))
 		}
 		return n
 	}
 	s.runs(func(from, to int) {
 		for i := from; i < to; i++ {
-			n += int(bitmap[i/64] >> (i % 64) & 1)
+			n += int(documents[i/64] >> (i % 64) & 1)
 		}
 	})
 	return n
@@ -113,10 +112,10 @@ func (s Set) CountIn(bitmap []uint64) int {
 // AppendTo appends the ordinals of the set.
 func (s Set) AppendTo(dst []uint32) []uint32 {
 	if s.bitmap() {
-		for i := range (s.r.Documents() + 63) / 64 {
-			for word := s.word(i); word != 0; word &= word - 1 {
-				dst = append(dst, uint32(i*64+bits.TrailingZeros64(word)))
-			}
+		documents := NewBits(s.r.Documents())
+		s.Union(documents)
+		for i := range documents.All {
+			dst = append(dst, uint32(i))
 		}
 		return dst
 	}
@@ -126,16 +125,4 @@ func (s Set) AppendTo(dst []uint32) []uint32 {
 		}
 	})
 	return dst
-}
-
-func setRange(bitmap []uint64, from, to int) {
-	for i := from; i < to; {
-		if i%64 == 0 && to-i >= 64 {
-			bitmap[i/64] = ^uint64(0)
-			i += 64
-			continue
-		}
-		bitmap[i/64] |= 1 << (i % 64)
-		i++
-	}
 }

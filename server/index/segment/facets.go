@@ -28,12 +28,10 @@ type FacetValue struct {
 }
 
 func (v FacetValue) encode() string {
-	b := []byte{byte(v.Field)}
 	if v.Field == FacetTag {
-		b = binary.AppendUvarint(b, uint64(len(v.Key)))
-		b = append(b, v.Key...)
+		return string(byte(v.Field)) + TagKey(v.Key, v.Value)
 	}
-	return string(append(b, v.Value...))
+	return string(byte(v.Field)) + v.Value
 }
 
 func decodeValue(r *Reader, key []byte) (v FacetValue) {

@@ -73,12 +73,24 @@ type Stats struct {
 
 // Add adds other, sign times.
 func (s *Stats) Add(other Stats, sign int64) {
-	s.Documents += sign * other.Documents
-	s.Chunks += sign * other.Chunks
-	s.BodyTokens += sign * other.BodyTokens
-	s.HeadingTokens += sign * other.HeadingTokens
-	s.TitleTokens += sign * other.TitleTokens
-	s.ChunkTitleTokens += sign * other.ChunkTitleTokens
+	added := other.fields()
+	for i, field := range s.fields() {
+		*field += sign * *added[i]
+	}
+}
+
+// addDocument adds a document but for the tokens of its chunks.
+func (s *Stats) addDocument(titleTokens uint32, chunks int) {
+	s.Documents++
+	s.Chunks += int64(chunks)
+	s.TitleTokens += int64(titleTokens)
+	s.ChunkTitleTokens += int64(titleTokens) * int64(chunks)
+}
+
+// addTokens adds the tokens of a chunk.
+func (s *Stats) addTokens(body, headings uint32) {
+	s.BodyTokens += int64(body)
+	s.HeadingTokens += int64(headings)
 }
 
 func (s *Stats) fields() []*int64 {

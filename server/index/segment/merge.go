@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -65,58 +64,20 @@ func (m *merger) run() error {
 	return nil
 }
 
-// cursor is the place in one input's dictionary.
-type cursor struct {
-	input int
-	entries
-}
-
-// union walks over the union of a dictionary of all inputs, in the order of keys; it calls yield with the cursors that
-// stand at the smallest key.
-func (m *merger) union(pick func(*Reader) *dictionary, yield func(key []byte, at []*cursor) error) error {
-	var open []*cursor
+// union calls yield for each key in a dictionary of the inputs, in order, with the cursors at it.
+func (m *merger) union(pick func(*Reader) *dictionary, yield func(key []byte, at []*Cursor) error) error {
+	dictionaries := make([]*dictionary, len(m.inputs))
 	for i := range m.inputs {
-		c := &cursor{input: i, entries: pick(m.at(i)).from(0)}
-		if c.next() {
-			open = append(open, c)
-		}
+		dictionaries[i] = pick(m.inputs[i].Reader)
 	}
-	var at []*cursor
-	var key []byte
-	for n := 0; len(open) > 0; n++ {
+	n := 0
+	return union(dictionaries, nil, func(input int) { m.at(input) }, func(at []*Cursor) error {
 		if n%1024 == 0 && m.ctx.Err() != nil {
 			return m.ctx.Err()
 		}
-		at = at[:0]
-		for _, c := range open {
-			order := -1
-			if len(at) > 0 {
-				order = bytes.Compare(c.key, at[0].key)
-			}
-			if order < 0 {
-				at = at[:0]
-			}
-			if order <= 0 {
-				at = append(at, c)
-			}
-		}
-		key = append(key[:0], at[0].key...)
-		if err := yield(key, at); err != nil {
-			return err
-		}
-		done := false
-		for _, c := range at {
-			m.at(c.input)
-			if !c.next() {
-				c.d = nil
-				done = true
-			}
-		}
-		if done {
-			open = slices.DeleteFunc(open, func(c *cursor) bool { return c.d == nil })
-		}
-	}
-	return nil
+		n++
+		return yield(at[0].key, at)
+	})
 }
 
 // mapValues writes the facet values that live documents use, and says where each went.
@@ -137,12 +98,12 @@ func (m *merger) mapValues() error {
 			}
 		}
 	}
-	return m.union(func(r *Reader) *dictionary { return &r.values }, func(key []byte, at []*cursor) error {
+	return m.union(func(r *Reader) *dictionary { return &r.values }, func(key []byte, at []*Cursor) error {
 		for _, c := range at {
-			m.values[c.input][c.ordinal()] = uint32(m.w.values.count)
+			m.values[c.Input][c.ordinal()] = uint32(m.w.values.count)
 		}
 		for _, c := range at {
-			if used[c.input][c.ordinal()] {
+			if used[c.Input][c.ordinal()] {
 				return m.w.value(string(key))
 			}
 		}
@@ -164,19 +125,19 @@ func (m *merger) documents() error {
 		m.chunks = append(m.chunks, make([]int32, r.Documents()))
 		m.owners = append(m.owners, make([]int32, r.Chunks()))
 	}
-	return m.union(func(r *Reader) *dictionary { return &r.documents }, func(key []byte, at []*cursor) error {
+	return m.union(func(r *Reader) *dictionary { return &r.documents }, func(key []byte, at []*Cursor) error {
 		live := 0
 		for _, c := range at {
 			ordinal := c.ordinal()
-			if m.inputs[c.input].deleted(ordinal) {
-				m.remap[c.input][ordinal] = -1
-				m.own(c.input, ordinal)
+			if m.inputs[c.Input].deleted(ordinal) {
+				m.remap[c.Input][ordinal] = -1
+				m.own(c.Input, ordinal)
 				continue
 			}
 			if live++; live > 1 {
 				return fmt.Errorf("document %q: %w", key, errTwice)
 			}
-			if err := m.document(c.input, ordinal, string(key)); err != nil {
+			if err := m.document(c.Input, ordinal, string(key)); err != nil {
 				return err
 			}
 		}
@@ -196,8 +157,8 @@ func (m *merger) own(input, ordinal int) (from, to int) {
 func (m *merger) document(input, ordinal int, id string) error {
 	r := m.at(input)
 	from, to := m.own(input, ordinal)
-	m.remap[input][ordinal] = int32(len(m.w.firstChunks))
-	m.chunks[input][ordinal] = int32(len(m.w.bodies) - from)
+	m.remap[input][ordinal] = int32(m.w.documents())
+	m.chunks[input][ordinal] = int32(m.w.chunks() - from)
 	d := about{
 		id: id, title: r.Title(ordinal), updated: r.Updated(ordinal),
 		titleLength: r.TitleLength(ordinal), chunks: to - from,
@@ -229,11 +190,11 @@ func (m *merger) move(input int, ordinals []uint32) []uint32 {
 
 // filters merges the filters' document sets.
 func (m *merger) filters() error {
-	return m.union(func(r *Reader) *dictionary { return &r.filters }, func(key []byte, at []*cursor) error {
+	return m.union(func(r *Reader) *dictionary { return &r.filters }, func(key []byte, at []*Cursor) error {
 		var documents []uint32
 		for _, c := range at {
-			set := m.at(c.input).setAt(c.value)
-			documents = append(documents, m.move(c.input, set.AppendTo(nil))...)
+			set := m.at(c.Input).setAt(c.value)
+			documents = append(documents, m.move(c.Input, set.AppendTo(nil))...)
 		}
 		if len(documents) == 0 {
 			return nil
@@ -248,14 +209,14 @@ func (m *merger) terms() error {
 	lists := make([]list, len(m.inputs))
 	heads := make([]head, 0, len(m.inputs))
 	var merged list
-	return m.union(func(r *Reader) *dictionary { return &r.terms }, func(key []byte, at []*cursor) error {
+	return m.union(func(r *Reader) *dictionary { return &r.terms }, func(key []byte, at []*Cursor) error {
 		heads = heads[:0]
 		for _, c := range at {
-			l := &lists[c.input]
+			l := &lists[c.Input]
 			l.reset()
-			t := m.at(c.input).termOf(c.value)
+			t := m.at(c.Input).termOf(c.value)
 			t.appendTo(l)
-			m.renumber(c.input, l)
+			m.renumber(c.Input, l)
 			if len(l.chunks) > 0 {
 				heads = append(heads, head{list: l})
 			}
@@ -327,12 +288,12 @@ func (h *head) chunk() uint32 { return h.list.chunks[h.next] }
 // surfaces merges the surfaces' documents.
 func (m *merger) surfaces() error {
 	var documents, one []uint32
-	return m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(key []byte, at []*cursor) error {
+	return m.union(func(r *Reader) *dictionary { return &r.surfaces }, func(key []byte, at []*Cursor) error {
 		documents = documents[:0]
 		term := ""
 		for _, c := range at {
-			s := m.at(c.input).surfaceOf(key, c.value)
-			one = m.move(c.input, s.documents(one[:0]))
+			s := m.at(c.Input).surfaceOf(key, c.value)
+			one = m.move(c.Input, s.documents(one[:0]))
 			documents = append(documents, one...)
 			term = s.Term
 		}

@@ -68,7 +68,7 @@ func readRecord(r *Reader, data []byte) (rec record) {
 type postingsWriter struct {
 	postings, positions []byte
 	// lengths holds the body length of every chunk.
-	lengths []uint32
+	lengths []uint64
 	gaps    []uint32
 }
 
@@ -103,12 +103,12 @@ func (w *postingsWriter) add(l *list) (postings, postingsSize, positions, positi
 
 // bounds writes what limits the scores of a block.
 func (w *postingsWriter) bounds(entry []byte, l *list, from, to int) {
-	shortest, body, headings, titles := uint32(math.MaxUint32), uint32(0), uint32(0), uint32(0)
+	shortest, body, headings, titles := uint64(math.MaxUint32), uint32(0), uint32(0), uint32(0)
 	for i := from; i < to; i++ {
 		shortest = min(shortest, w.lengths[l.chunks[i]])
 		body, headings, titles = max(body, l.body[i]), max(headings, l.headings[i]), max(titles, l.titles[i])
 	}
-	binary.LittleEndian.PutUint32(entry, shortest)
+	binary.LittleEndian.PutUint32(entry, uint32(shortest))
 	for i, v := range []uint32{body, headings, titles} {
 		binary.LittleEndian.PutUint16(entry[4+2*i:], uint16(min(v, math.MaxUint16)))
 	}

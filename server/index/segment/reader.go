@@ -27,10 +27,7 @@ type Reader struct {
 }
 
 // columns are those that every search needs, checked once.
-type columns struct {
-	firstChunks, bodyLengths, headLengths, titleLengths Column
-	seconds, nanoseconds, titleEnds, facetEnds, facets  Column
-}
+type columns [sectionLast]Column
 
 // Open reads the footer of a segment. data, which may be a mapped file, must stay as it is as long as the Reader is used.
 // name is what errors call the segment.
@@ -108,17 +105,15 @@ func (r *Reader) loaded() *columns {
 	r.once.Do(func() {
 		r.failed = r.protect(func() {
 			documents, chunks := r.Documents(), r.Chunks()
-			r.columns = &columns{
-				firstChunks:  r.column(sectionFirstChunks, documents+1),
-				bodyLengths:  r.column(sectionBodyLengths, chunks),
-				headLengths:  r.column(sectionHeadLengths, chunks),
-				titleLengths: r.column(sectionTitleLengths, documents),
-				seconds:      r.column(sectionSeconds, documents),
-				nanoseconds:  r.column(sectionNanoseconds, documents),
-				titleEnds:    r.column(sectionTitleEnds, documents+1),
-				facetEnds:    r.column(sectionFacetEnds, documents+1),
-				facets:       r.column(sectionFacets, -1),
+			read := new(columns)
+			for id, length := range map[section]int{
+				sectionFirstChunks: documents + 1, sectionBodyLengths: chunks, sectionHeadLengths: chunks,
+				sectionTitleLengths: documents, sectionSeconds: documents, sectionNanoseconds: documents,
+				sectionTitleEnds: documents + 1, sectionFacetEnds: documents + 1, sectionFacets: -1,
+			} {
+				read[id] = r.column(id, length)
 			}
+			r.columns = read
 		})
 	})
 	if r.failed != nil {
@@ -147,7 +142,7 @@ func (r *Reader) Find(id string) (ordinal int, ok bool, err error) {
 
 // DocumentChunks returns the range of a document's chunks, from ≤ chunk < to.
 func (r *Reader) DocumentChunks(ordinal int) (from, to int) {
-	c := r.loaded().firstChunks
+	c := r.loaded()[sectionFirstChunks]
 	from, to = int(c.At(ordinal)), int(c.At(ordinal+1))
 	if from > to || to > r.Chunks() {
 		panic(r.damaged("a document's chunks are out of order"))
@@ -156,40 +151,58 @@ func (r *Reader) DocumentChunks(ordinal int) (from, to int) {
 }
 
 // BodyLength, HeadingLength and TitleLength are numbers of tokens, of chunks and of a document.
-func (r *Reader) BodyLength(chunk int) uint32 { return uint32(r.loaded().bodyLengths.At(chunk)) }
+func (r *Reader) BodyLength(chunk int) uint32 {
+	return uint32(r.loaded()[sectionBodyLengths].At(chunk))
+}
 
 // HeadingLength is the number of tokens of a chunk's headings.
-func (r *Reader) HeadingLength(chunk int) uint32 { return uint32(r.loaded().headLengths.At(chunk)) }
+func (r *Reader) HeadingLength(chunk int) uint32 {
+	return uint32(r.loaded()[sectionHeadLengths].At(chunk))
+}
 
 // TitleLength is the number of tokens of a document's title and path.
-func (r *Reader) TitleLength(ordinal int) uint32 { return uint32(r.loaded().titleLengths.At(ordinal)) }
+func (r *Reader) TitleLength(ordinal int) uint32 {
+	return uint32(r.loaded()[sectionTitleLengths].At(ordinal))
+}
 
 // Updated is when a document was updated; zero if it is undated.
 func (r *Reader) Updated(ordinal int) time.Time {
 	c := r.loaded()
-	seconds := c.seconds.At(ordinal)
+	seconds := c[sectionSeconds].At(ordinal)
 	if seconds == 0 {
 		return time.Time{}
 	}
-	return time.Unix(int64(seconds-secondsBias), int64(c.nanoseconds.At(ordinal))).UTC()
+	return time.Unix(int64(seconds-secondsBias), int64(c[sectionNanoseconds].At(ordinal))).UTC()
 }
 
-// Derived returns what compute returned when it was first called for this segment and key; for tables that cost more to
+// Derived returns what compute returned when it was first called for a segment and key; for tables that cost more to
 // compute than to keep.
-func (r *Reader) Derived(key any, compute func() any) any {
-	if value, ok := r.derived.Load(key); ok {
-		return value
+func Derived[T any](r *Reader, key any, compute func() T) T {
+	known, ok := r.derived.Load(key)
+	if !ok {
+		known, _ = r.derived.LoadOrStore(key, compute())
 	}
-	value, _ := r.derived.LoadOrStore(key, compute())
+	value, _ := known.(T)
 	return value
 }
 
-// ChunkDocuments holds the document of every chunk; nil where every document has exactly one chunk.
-func (r *Reader) ChunkDocuments() []uint32 {
+// Owners holds the document of every chunk; nil where every document has exactly one chunk.
+type Owners []uint32
+
+// Of returns the document of a chunk.
+func (o Owners) Of(chunk int) int {
+	if o == nil {
+		return chunk
+	}
+	return int(o[chunk])
+}
+
+// Owners returns the document of every chunk.
+func (r *Reader) Owners() Owners {
 	type key struct{}
-	return r.Derived(key{}, func() any {
+	return Derived(r, key{}, func() Owners {
 		documents, chunks := r.Documents(), r.Chunks()
-		owners := make([]uint32, chunks)
+		owners := make(Owners, chunks)
 		identity := documents == chunks
 		for d := range documents {
 			from, to := r.DocumentChunks(d)
@@ -199,10 +212,10 @@ func (r *Reader) ChunkDocuments() []uint32 {
 			}
 		}
 		if identity {
-			return []uint32(nil)
+			return nil
 		}
 		return owners
-	}).([]uint32)
+	})
 }
 
 // FieldRange returns the ordinals, from ≤ ordinal < to, of the facet values of a field.
@@ -219,23 +232,23 @@ func (r *Reader) FieldRange(field FacetField) (from, to int) {
 
 // Seconds says of every document when it was updated, in a form that compares like the time, without the fraction of the
 // second; 0 if it is undated.
-func (r *Reader) Seconds() Column { return r.loaded().seconds }
+func (r *Reader) Seconds() Column { return r.loaded()[sectionSeconds] }
 
 // WholeSeconds reports whether no document has a fraction of a second in its time.
-func (r *Reader) WholeSeconds() bool { return r.loaded().nanoseconds.width == 0 }
+func (r *Reader) WholeSeconds() bool { return r.loaded()[sectionNanoseconds].width == 0 }
 
 // SecondsOf is a time in the form of Seconds.
 func SecondsOf(t time.Time) uint64 { return uint64(t.Unix() + secondsBias) }
 
 // TitleSize is the length of a document's title in bytes.
 func (r *Reader) TitleSize(ordinal int) int {
-	ends := r.loaded().titleEnds
+	ends := r.loaded()[sectionTitleEnds]
 	return int(ends.At(ordinal+1) - ends.At(ordinal))
 }
 
 // Title is a document's title.
 func (r *Reader) Title(ordinal int) string {
-	ends := r.loaded().titleEnds
+	ends := r.loaded()[sectionTitleEnds]
 	from, to := ends.At(ordinal), ends.At(ordinal+1)
 	if from > to {
 		panic(r.damaged("titles are out of order"))
@@ -245,15 +258,15 @@ func (r *Reader) Title(ordinal int) string {
 
 // Facets returns the range of a document's facets in FacetValues.
 func (r *Reader) Facets(ordinal int) (from, to int) {
-	ends := r.loaded().facetEnds
+	ends := r.loaded()[sectionFacetEnds]
 	return int(ends.At(ordinal)), int(ends.At(ordinal + 1))
 }
 
 // FacetEnds says where in FacetValues the facets of a document begin and, as those of the next, where they end.
-func (r *Reader) FacetEnds() Column { return r.loaded().facetEnds }
+func (r *Reader) FacetEnds() Column { return r.loaded()[sectionFacetEnds] }
 
 // FacetValues holds the ordinals of facet values, document after document.
-func (r *Reader) FacetValues() Column { return r.loaded().facets }
+func (r *Reader) FacetValues() Column { return r.loaded()[sectionFacets] }
 
 // Values is the number of facet values.
 func (r *Reader) Values() int { return r.values.count }
@@ -263,12 +276,6 @@ func (r *Reader) EachValue(yield func(ordinal int, value FacetValue)) {
 	for e := r.values.from(0); e.next(); {
 		yield(e.ordinal(), decodeValue(r, e.key))
 	}
-}
-
-// Value returns a facet value.
-func (r *Reader) Value(ordinal int) FacetValue {
-	e := r.values.at(ordinal)
-	return decodeValue(r, e.key)
 }
 
 // Filter returns the documents that have a filter key.

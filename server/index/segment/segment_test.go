@@ -78,6 +78,8 @@ func dump(t testing.TB, r *Reader) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	err := r.protect(func() {
 		say("stats %+v", r.Stats())
+		var values []FacetValue
+		r.EachValue(func(_ int, value FacetValue) { values = append(values, value) })
 		for d := range r.Documents() {
 			from, to := r.DocumentChunks(d)
 			say("doc %s %q %v %d chunks %d-%d", r.ID(d), r.Title(d), r.Updated(d), r.TitleLength(d), from, to)
@@ -86,7 +88,7 @@ func dump(t testing.TB, r *Reader) (out []string) {
 			}
 			first, last := r.Facets(d)
 			for f := first; f < last; f++ {
-				say("facet %+v", r.Value(int(r.FacetValues().At(f))))
+				say("facet %+v", values[r.FacetValues().At(f)])
 			}
 		}
 		for e := r.filters.from(0); e.next(); {
@@ -358,7 +360,7 @@ func TestSets(t *testing.T) {
 		if got := s.AppendTo(nil); !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
-		bitmap := make([]uint64, (documents+63)/64)
+		bitmap := NewBits(documents)
 		s.Union(bitmap)
 		if n := s.CountIn(bitmap); n != len(want) {
 			t.Fatalf("counted %d of %d", n, len(want))

@@ -1,8 +1,8 @@
 package segment
 
 import (
-	"bytes"
 	"encoding/binary"
+	"iter"
 )
 
 // Surface is a word as it occurs, lower-cased and folded, with the term that it is indexed under.
@@ -19,10 +19,7 @@ type Surface struct {
 // appendSurface encodes a dictionary value: uvarint documents, uvarint bytes that the term shares with the surface,
 // uvarint length of the term's rest, the rest, and the location of the documents unless they are those of the term.
 func appendSurface(dst []byte, surface, term string, documents int) []byte {
-	shared := 0
-	for shared < len(surface) && shared < len(term) && surface[shared] == term[shared] {
-		shared++
-	}
+	shared := sharedPrefix(surface, term)
 	dst = binary.AppendUvarint(dst, uint64(documents))
 	dst = binary.AppendUvarint(dst, uint64(shared))
 	dst = binary.AppendUvarint(dst, uint64(len(term)-shared))
@@ -54,48 +51,30 @@ func (r *Reader) Surface(surface string) (Surface, bool) {
 	return r.surfaceOf([]byte(surface), value), true
 }
 
-// SurfaceCursor walks over the surfaces that begin with a prefix, in order, without making strings of them.
-type SurfaceCursor struct {
-	entries
-	prefix []byte
-	open   bool // the current entry was not given yet
-}
+// Key is the surface, valid until the cursor moves on.
+func (c *Cursor) Key() []byte { return c.key }
 
-// WithPrefix returns a cursor in front of the first surface that begins with prefix.
-func (r *Reader) WithPrefix(prefix string) *SurfaceCursor {
-	c := &SurfaceCursor{prefix: []byte(prefix)}
-	c.entries, c.open = r.surfaces.seek(c.prefix)
-	if !c.open {
-		c.left = 0
-	}
-	return c
-}
-
-// Next moves on to the next surface.
-func (c *SurfaceCursor) Next() bool {
-	if c.open {
-		c.open = false
-	} else if !c.next() {
-		return false
-	}
-	if !bytes.HasPrefix(c.key, c.prefix) {
-		c.left, c.key = 0, nil
-		return false
-	}
-	return true
-}
-
-// Key is the surface, valid until Next.
-func (c *SurfaceCursor) Key() []byte { return c.key }
-
-// Documents is the number that hold the surface, deleted ones included.
-func (c *SurfaceCursor) Documents() int {
+// Documents is the number that hold a surface, deleted ones included.
+func (c *Cursor) Documents() int64 {
 	documents, _ := uvarint(c.d.r, c.value)
-	return int(documents)
+	return int64(documents)
 }
 
-// Surface is the whole entry.
-func (c *SurfaceCursor) Surface() Surface { return c.d.r.surfaceOf(c.key, c.value) }
+// Surface is the whole entry of a surface.
+func (c *Cursor) Surface() Surface { return c.d.r.surfaceOf(c.key, c.value) }
+
+// EachSurface calls yield for each surface that begins with prefix in one of several segments, in order, with the cursors
+// at it. reading is called with the number of the segment that is read next.
+func EachSurface(readers []*Reader, prefix string, reading func(input int), yield func(at []*Cursor)) {
+	dictionaries := make([]*dictionary, len(readers))
+	for i, r := range readers {
+		dictionaries[i] = &r.surfaces
+	}
+	_ = union(dictionaries, []byte(prefix), reading, func(at []*Cursor) error {
+		yield(at)
+		return nil
+	})
+}
 
 // Automaton accepts words, byte by byte; vellum's automata are such.
 type Automaton interface {
@@ -124,33 +103,22 @@ func (r *Reader) Matching(automaton Automaton, yield func(Surface)) {
 	}
 }
 
-// Union adds the documents of the surface to a bitmap.
-func (s Surface) Union(bitmap []uint64) {
+// HeldIn reports whether one of documents holds the surface.
+func (s Surface) HeldIn(documents Bits) bool {
 	if len(s.own) > 0 {
-		s.r.setAt(s.own).Union(bitmap)
-		return
+		return s.r.setAt(s.own).CountIn(documents) > 0
 	}
-	s.r.TermDocuments(s.Term, bitmap)
+	return s.r.TermHeldIn(s.Term, documents)
 }
 
-// HeldIn reports whether a document of the surface is in bitmap.
-func (s Surface) HeldIn(bitmap []uint64) bool {
+// CountIn is the number of documents that hold the surface.
+func (s Surface) CountIn(documents Bits) (n int) {
 	if len(s.own) > 0 {
-		return s.r.setAt(s.own).CountIn(bitmap) > 0
+		return s.r.setAt(s.own).CountIn(documents)
 	}
-	return s.r.TermHeldIn(s.Term, bitmap)
-}
-
-// CountIn is the number of documents of the surface that are in bitmap.
-func (s Surface) CountIn(bitmap []uint64) int {
-	if len(s.own) > 0 {
-		return s.r.setAt(s.own).CountIn(bitmap)
+	for document := range s.r.holders(s.Term) {
+		n += int(documents[document/64] >> (document % 64) & 1)
 	}
-	n := 0
-	s.r.eachDocument(s.Term, func(document int) bool {
-		n += int(bitmap[document/64] >> (document % 64) & 1)
-		return true
-	})
 	return n
 }
 
@@ -159,30 +127,31 @@ func (s Surface) documents(dst []uint32) []uint32 {
 	if len(s.own) > 0 {
 		return s.r.setAt(s.own).AppendTo(dst)
 	}
-	s.r.eachDocument(s.Term, func(document int) bool {
+	for document := range s.r.holders(s.Term) {
 		dst = append(dst, uint32(document))
-		return true
-	})
+	}
 	return dst
 }
 
-// eachDocument calls yield with every document that holds a term, in order, until it returns false.
-func (r *Reader) eachDocument(term string, yield func(document int) bool) {
-	t, ok := r.Term(term)
-	if !ok {
-		panic(r.damaged("a surface has no term"))
-	}
-	var b Block
-	end, document := 0, -1
-	for i := range t.Blocks() {
-		t.Load(i, &b)
-		for _, chunk := range b.Chunks[:b.N] {
-			if int(chunk) < end {
-				continue
-			}
-			document, end = r.documentAfter(int(chunk), document+1)
-			if !yield(document) {
-				return
+// holders returns the documents that hold a term, ascending. The segment must hold the term.
+func (r *Reader) holders(term string) iter.Seq[int] {
+	return func(yield func(document int) bool) {
+		t, ok := r.Term(term)
+		if !ok {
+			panic(r.damaged("a surface has no term"))
+		}
+		var b Block
+		end, document := 0, -1
+		for i := range t.Blocks() {
+			t.Load(i, &b)
+			for _, chunk := range b.Chunks[:b.N] {
+				if int(chunk) < end {
+					continue
+				}
+				document, end = r.documentAfter(int(chunk), document+1)
+				if !yield(document) {
+					return
+				}
 			}
 		}
 	}
@@ -193,7 +162,7 @@ func (r *Reader) documentAfter(chunk, from int) (document, end int) {
 	if chunk >= r.Chunks() {
 		panic(r.damaged("a posting names a chunk that does not exist"))
 	}
-	ends := r.loaded().firstChunks
+	ends := r.loaded()[sectionFirstChunks]
 	step := 1
 	low := from // ends.At(low) ≤ chunk
 	for low+step < r.Documents() && int(ends.At(low+step)) <= chunk {
@@ -212,45 +181,30 @@ func (r *Reader) documentAfter(chunk, from int) (document, end int) {
 	return low, int(ends.At(low + 1))
 }
 
-// TermDocuments adds the documents that hold a term to a bitmap. The segment must hold the term.
-func (r *Reader) TermDocuments(term string, bitmap []uint64) {
-	r.eachDocument(term, func(document int) bool {
-		bitmap[document/64] |= 1 << (document % 64)
-		return true
-	})
+// TermHeldIn reports whether one of documents holds a term. The segment must hold the term.
+func (r *Reader) TermHeldIn(term string, documents Bits) bool {
+	for document := range r.holders(term) {
+		if documents.Has(document) {
+			return true
+		}
+	}
+	return false
 }
 
-// TermHeldIn reports whether a document in bitmap holds a term. The segment must hold the term.
-func (r *Reader) TermHeldIn(term string, bitmap []uint64) (held bool) {
-	r.eachDocument(term, func(document int) bool {
-		held = bitmap[document/64]>>(document%64)&1 != 0
-		return !held
-	})
-	return held
-}
-
-// TitledDocuments adds the documents that hold a term in their title or path to a bitmap.
-func (r *Reader) TitledDocuments(term string, bitmap []uint64) {
+// AddTitled adds the documents that hold a term in their title or path.
+func (r *Reader) AddTitled(term string, documents Bits) {
 	t, ok := r.Term(term)
 	if !ok || t.Titles == 0 {
 		return
 	}
-	owners := r.ChunkDocuments()
+	owners := r.Owners()
 	var b Block
 	for i := range t.Blocks() {
 		t.Load(i, &b)
-		if !b.HasTitles {
-			continue
-		}
 		for j, chunk := range b.Chunks[:b.N] {
-			if b.Titles[j] == 0 {
-				continue
+			if b.HasTitles && b.Titles[j] > 0 {
+				documents.Add(owners.Of(int(chunk)))
 			}
-			document := chunk
-			if owners != nil {
-				document = owners[chunk]
-			}
-			bitmap[document/64] |= 1 << (document % 64)
 		}
 	}
 }

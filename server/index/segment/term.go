@@ -166,14 +166,8 @@ func (t *Term) loadTail(next uint32, b *Block) {
 
 // frequency is the number of positions of posting i.
 func (b *Block) frequency(i int) int {
-	n := int(b.Body[i])
-	if b.HasHeadings {
-		n += int(b.Headings[i])
-	}
-	if b.HasTitles {
-		n += int(b.Titles[i])
-	}
-	return n
+	body, headings, title := b.Frequencies(i)
+	return int(body) + int(headings) + int(title)
 }
 
 // Frequencies returns how often posting i occurs in each field.
@@ -188,35 +182,67 @@ func (b *Block) Frequencies(i int) (body, headings, title uint32) {
 	return body, headings, title
 }
 
-// Positions appends the positions of posting i of b, ascending.
-func (t *Term) Positions(b *Block, i int, dst []uint32) []uint32 {
-	skip := 0
-	for j := range i {
-		skip += b.frequency(j)
+// gaps reads the positions of a block's postings, one posting after the other.
+type gaps struct {
+	r     *Reader
+	data  []byte
+	width int // of a gap in bits; -1: uvarints
+	at    int // the next gap in data, unless they are uvarints
+}
+
+func (t *Term) gaps(b *Block) gaps { return gaps{t.r, b.positions, b.positionWidth, 0} }
+
+func (g *gaps) skip(n int) {
+	if g.width >= 0 {
+		g.at += n
+		return
 	}
-	count := b.frequency(i)
-	if count > 3*maxFrequency || skip > 3*maxFrequency*BlockSize {
-		panic(t.r.damaged("a term occurs too often"))
+	for range n {
+		_, g.data = uvarint(g.r, g.data)
 	}
-	at := uint32(0)
-	if b.positionWidth >= 0 {
-		for j := range count {
-			at += unpackOne(b.positions, skip+j, b.positionWidth)
-			dst = append(dst, at)
+}
+
+// appendTo appends the n positions of the next posting.
+func (g *gaps) appendTo(dst []uint32, n int) []uint32 {
+	position := uint32(0)
+	if g.width >= 0 {
+		for range n {
+			position += unpackOne(g.data, g.at, g.width)
+			g.at++
+			dst = append(dst, position)
 		}
 		return dst
 	}
-	data := b.positions
-	for range skip {
-		_, data = uvarint(t.r, data)
-	}
-	for range count {
+	for range n {
 		var gap uint64
-		gap, data = uvarint(t.r, data)
-		at += uint32(gap)
-		dst = append(dst, at)
+		gap, g.data = uvarint(g.r, g.data)
+		position += uint32(gap)
+		dst = append(dst, position)
 	}
 	return dst
+}
+
+// Positions appends the positions of posting i of b, ascending.
+func (t *Term) Positions(b *Block, i int, dst []uint32) []uint32 {
+	skipped := 0
+	for j := range i {
+		skipped += b.frequency(j)
+	}
+	if skipped > 3*maxFrequency*BlockSize {
+		panic(t.r.damaged("a term occurs too often"))
+	}
+	in := t.gaps(b)
+	in.skip(skipped)
+	return in.appendTo(dst, t.frequency(b, i))
+}
+
+// frequency is that of a posting of a block, checked.
+func (t *Term) frequency(b *Block, i int) int {
+	n := b.frequency(i)
+	if n > 3*maxFrequency {
+		panic(t.r.damaged("a term occurs too often"))
+	}
+	return n
 }
 
 // appendTo decodes the postings of the term.
@@ -224,29 +250,14 @@ func (t *Term) appendTo(l *list) {
 	var b Block
 	for i := range t.Blocks() {
 		t.Load(i, &b)
-		data, skip := b.positions, 0
+		in := t.gaps(&b)
 		for j := range b.N {
 			body, headings, title := b.Frequencies(j)
 			l.chunks = append(l.chunks, b.Chunks[j])
 			l.body = append(l.body, body)
 			l.headings = append(l.headings, headings)
 			l.titles = append(l.titles, title)
-			count := int(body + headings + title)
-			if count > 3*maxFrequency {
-				panic(t.r.damaged("a term occurs too often"))
-			}
-			at := uint32(0)
-			for range count {
-				var gap uint64
-				if b.positionWidth >= 0 {
-					gap = uint64(unpackOne(data, skip, b.positionWidth))
-					skip++
-				} else {
-					gap, data = uvarint(t.r, data)
-				}
-				at += uint32(gap)
-				l.positions = append(l.positions, at)
-			}
+			l.positions = in.appendTo(l.positions, t.frequency(&b, j))
 		}
 	}
 }

@@ -23,17 +23,9 @@ type about struct {
 type writer struct {
 	stats Stats
 
-	ids         dictionaryWriter
-	firstChunks []uint32
-	bodies      []uint32
-	headings    []uint32
-	titleWidths []uint32
-	seconds     []uint64
-	nanoseconds []uint32
-	titles      []byte
-	titleEnds   []uint64
-	facetEnds   []uint32
-	facets      []uint32
+	ids     dictionaryWriter
+	columns [sectionLast][]uint64 // of the sections that are columns
+	titles  []byte
 
 	chunkDocuments []uint32 // the document of every chunk
 	values         dictionaryWriter
@@ -47,40 +39,48 @@ type writer struct {
 }
 
 func newWriter() *writer {
-	return &writer{titleEnds: []uint64{0}, facetEnds: []uint32{0}, termDocuments: make(map[string]uint32)}
+	w := &writer{termDocuments: make(map[string]uint32)}
+	w.append(sectionTitleEnds, 0)
+	w.append(sectionFacetEnds, 0)
+	return w
 }
+
+func (w *writer) append(column section, values ...uint64) {
+	w.columns[column] = append(w.columns[column], values...)
+}
+
+func (w *writer) documents() int { return len(w.columns[sectionFirstChunks]) }
+func (w *writer) chunks() int    { return len(w.columns[sectionBodyLengths]) }
 
 // document appends a document; its chunks follow by chunk.
 func (w *writer) document(d about) error {
 	if err := w.ids.add(d.id, nil); err != nil {
 		return fmt.Errorf("document %q: %w", d.id, err)
 	}
-	w.firstChunks = append(w.firstChunks, uint32(len(w.bodies)))
-	w.titleWidths = append(w.titleWidths, d.titleLength)
+	w.append(sectionFirstChunks, uint64(w.chunks()))
+	w.append(sectionTitleLengths, uint64(d.titleLength))
 	w.titles = append(w.titles, d.title...)
-	w.titleEnds = append(w.titleEnds, uint64(len(w.titles)))
-	seconds, nanoseconds := uint64(0), uint32(0)
+	w.append(sectionTitleEnds, uint64(len(w.titles)))
+	seconds, nanoseconds := uint64(0), uint64(0)
 	if !d.updated.IsZero() {
-		seconds, nanoseconds = uint64(d.updated.Unix()+secondsBias), uint32(d.updated.Nanosecond())
+		seconds, nanoseconds = SecondsOf(d.updated), uint64(d.updated.Nanosecond())
 	}
-	w.seconds = append(w.seconds, seconds)
-	w.nanoseconds = append(w.nanoseconds, nanoseconds)
-	w.facets = append(w.facets, d.values...)
-	w.facetEnds = append(w.facetEnds, uint32(len(w.facets)))
-	w.stats.Documents++
-	w.stats.Chunks += int64(d.chunks)
-	w.stats.TitleTokens += int64(d.titleLength)
-	w.stats.ChunkTitleTokens += int64(d.titleLength) * int64(d.chunks)
+	w.append(sectionSeconds, seconds)
+	w.append(sectionNanoseconds, nanoseconds)
+	for _, value := range d.values {
+		w.append(sectionFacets, uint64(value))
+	}
+	w.append(sectionFacetEnds, uint64(len(w.columns[sectionFacets])))
+	w.stats.addDocument(d.titleLength, d.chunks)
 	return nil
 }
 
 // chunk appends a chunk of the last document.
 func (w *writer) chunk(body, headings uint32) {
-	w.chunkDocuments = append(w.chunkDocuments, uint32(len(w.firstChunks)-1))
-	w.bodies = append(w.bodies, body)
-	w.headings = append(w.headings, headings)
-	w.stats.BodyTokens += int64(body)
-	w.stats.HeadingTokens += int64(headings)
+	w.chunkDocuments = append(w.chunkDocuments, uint32(w.documents()-1))
+	w.append(sectionBodyLengths, uint64(body))
+	w.append(sectionHeadLengths, uint64(headings))
+	w.stats.addTokens(body, headings)
 }
 
 // value appends a facet value; renumber maps the numbers given in about to the order of these calls.
@@ -94,7 +94,7 @@ func (w *writer) filter(key string, documents []uint32) error {
 // set stores a document set and appends its location to dst.
 func (w *writer) set(dst []byte, documents []uint32) []byte {
 	offset := len(w.sets)
-	w.sets = appendSet(w.sets, documents, len(w.firstChunks))
+	w.sets = appendSet(w.sets, documents, w.documents())
 	dst = binary.AppendUvarint(dst, uint64(offset))
 	return binary.AppendUvarint(dst, uint64(len(w.sets)-offset))
 }
@@ -115,7 +115,7 @@ func (w *writer) term(term string, l *list) error {
 	if rec.documents > 1 {
 		w.termDocuments[term] = uint32(rec.documents)
 	}
-	w.postings.lengths = w.bodies
+	w.postings.lengths = w.columns[sectionBodyLengths]
 	postings, postingsSize, positions, positionsSize := w.postings.add(l)
 	rec.postings, rec.postingsSize = uint64(postings), uint64(postingsSize)
 	rec.positions, rec.positionsSize = uint64(positions), uint64(positionsSize)
@@ -136,32 +136,29 @@ func (w *writer) surface(surface, term string, documents []uint32) error {
 
 // finish returns the file. order[i] is the ordinal of the facet value that about called i.
 func (w *writer) finish(order []uint32) []byte {
-	for d := range w.seconds {
-		facets := w.facets[w.facetEnds[d]:w.facetEnds[d+1]]
-		for i, value := range facets {
-			facets[i] = order[value]
-		}
-		slices.Sort(facets)
+	facets, ends := w.columns[sectionFacets], w.columns[sectionFacetEnds]
+	for i, value := range facets {
+		facets[i] = uint64(order[value])
 	}
-	w.firstChunks = append(w.firstChunks, uint32(len(w.bodies)))
-	return assemble(analysis.Version, w.stats, map[section][]byte{
-		sectionDocuments:    w.ids.finish(),
-		sectionFirstChunks:  encodeColumn(w.firstChunks),
-		sectionBodyLengths:  encodeColumn(w.bodies),
-		sectionHeadLengths:  encodeColumn(w.headings),
-		sectionTitleLengths: encodeColumn(w.titleWidths),
-		sectionSeconds:      encodeColumn(w.seconds),
-		sectionNanoseconds:  encodeColumn(w.nanoseconds),
-		sectionTitles:       w.titles,
-		sectionTitleEnds:    encodeColumn(w.titleEnds),
-		sectionValues:       w.values.finish(),
-		sectionFacetEnds:    encodeColumn(w.facetEnds),
-		sectionFacets:       encodeColumn(w.facets),
-		sectionFilters:      w.filters.finish(),
-		sectionSets:         w.sets,
-		sectionTerms:        w.terms.finish(),
-		sectionPostings:     w.postings.postings,
-		sectionPositions:    w.postings.positions,
-		sectionSurfaces:     w.surfaces.finish(),
-	})
+	for d := range w.documents() {
+		slices.Sort(facets[ends[d]:ends[d+1]])
+	}
+	w.append(sectionFirstChunks, uint64(w.chunks()))
+	sections := map[section][]byte{
+		sectionDocuments: w.ids.finish(),
+		sectionTitles:    w.titles,
+		sectionValues:    w.values.finish(),
+		sectionFilters:   w.filters.finish(),
+		sectionSets:      w.sets,
+		sectionTerms:     w.terms.finish(),
+		sectionPostings:  w.postings.postings,
+		sectionPositions: w.postings.positions,
+		sectionSurfaces:  w.surfaces.finish(),
+	}
+	for id := section(1); id < sectionLast; id++ {
+		if _, other := sections[id]; !other {
+			sections[id] = encodeColumn(w.columns[id])
+		}
+	}
+	return assemble(analysis.Version, w.stats, sections)
 }

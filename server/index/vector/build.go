@@ -110,14 +110,14 @@ func (b *Builder) mean() []float32 {
 }
 
 // signs tells by one bit per dimension whether a vector is above the mean.
-func signs(vector, mean []float32) []uint64 {
-	words := make([]uint64, (len(vector)+63)/64)
+func signs(vector, mean []float32) segment.Bits {
+	above := segment.NewBits(len(vector))
 	for i, x := range vector {
 		if x > mean[i] {
-			words[i/64] |= 1 << (i % 64)
+			above.Add(i)
 		}
 	}
-	return words
+	return above
 }
 
 // row returns the codes of vector i.

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -74,7 +75,7 @@ func near(random *rand.Rand, codes []byte) []float32 {
 
 // nearest returns the n best, in no particular order; all changes its order.
 func nearest(all []Near, n int) []Near {
-	slices.SortFunc(all[:min(n, len(all))], worse)
+	slices.SortFunc(all[:min(n, len(all))], func(a, b Near) int { return cmp.Compare(a.Score, b.Score) })
 	best := slices.Clone(all[:min(n, len(all))]) // worst first
 	for _, candidate := range all[len(best):] {
 		if candidate.Score <= best[0].Score {
@@ -86,14 +87,4 @@ func nearest(all []Near, n int) []Near {
 		}
 	}
 	return best
-}
-
-func worse(a, b Near) int {
-	switch {
-	case a.Score < b.Score:
-		return -1
-	case a.Score > b.Score:
-		return 1
-	}
-	return 0
 }

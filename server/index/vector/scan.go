@@ -3,6 +3,7 @@ package vector
 import (
 	"encoding/binary"
 	"math/bits"
+	"quarry/server/index/segment"
 )
 
 const (
@@ -27,50 +28,41 @@ func (f *File) Depth(limit int) int {
 
 // Nearest measures, among the vectors whose bit is set in admitted, at least the depth ones whose signs are most like
 // those of the query, which must be of length 1. They come in ascending order of their index.
-func (f *File) Nearest(query []float32, admitted []uint64, depth int) []Near {
+func (f *File) Nearest(query []float32, admitted segment.Bits, depth int) []Near {
 	wanted := admitted
-	if count(admitted) > max(depth, exactBelow) {
+	if admitted.Count() > max(depth, exactBelow) {
 		wanted = f.likeliest(query, admitted, depth)
 	}
 	c := f.loaded()
 	codes := f.blocks.Bytes(f.codes, f.content-f.codes)
-	found := make([]Near, 0, count(wanted))
-	for w, word := range wanted {
-		for ; word != 0; word &= word - 1 {
-			i := w*64 + bits.TrailingZeros64(word)
-			found = append(found, Near{i, c.scales[i] * dot(query, f.row(codes, i))})
-		}
+	found := make([]Near, 0, wanted.Count())
+	for i := range wanted.All {
+		found = append(found, Near{i, c.scales[i] * dot(query, f.row(codes, i))})
 	}
 	return found
 }
 
 // likeliest returns the vectors that differ from the query in the fewest signs: depth of them, and those that differ
 // in as many.
-func (f *File) likeliest(query []float32, admitted []uint64, depth int) []uint64 {
+func (f *File) likeliest(query []float32, admitted segment.Bits, depth int) segment.Bits {
 	like := signs(query, f.loaded().mean)
 	rows := f.blocks.Bytes(f.bits, 8*f.words*f.count)
 	distances := make([]uint16, f.count)
 	histogram := make([]int, f.dimensions+1)
 	stride := 8 * f.words
-	for w, word := range admitted {
-		for ; word != 0; word &= word - 1 {
-			i := w*64 + bits.TrailingZeros64(word)
-			d := differing(like, rows[i*stride:(i+1)*stride])
-			distances[i] = uint16(d)
-			histogram[d]++
-		}
+	for i := range admitted.All {
+		d := differing(like, rows[i*stride:(i+1)*stride])
+		distances[i] = uint16(d)
+		histogram[d]++
 	}
 	limit := 0
 	for sum := histogram[0]; sum < depth && limit < f.dimensions; sum += histogram[limit] {
 		limit++
 	}
-	wanted := make([]uint64, len(admitted))
-	for w, word := range admitted {
-		for ; word != 0; word &= word - 1 {
-			i := w*64 + bits.TrailingZeros64(word)
-			if int(distances[i]) <= limit {
-				wanted[w] |= word & -word
-			}
+	wanted := segment.NewBits(f.count)
+	for i := range admitted.All {
+		if int(distances[i]) <= limit {
+			wanted.Add(i)
 		}
 	}
 	return wanted
@@ -100,13 +92,6 @@ func dot(query []float32, codes []byte) float32 {
 		a += q * codeAt(codes, i)
 	}
 	return a + b + c + d
-}
-
-func count(bitmap []uint64) (n int) {
-	for _, word := range bitmap {
-		n += bits.OnesCount64(word)
-	}
-	return n
 }
 
 func (f *File) vectorCodes(i int) []byte {

@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -66,7 +67,7 @@ func exact(vectors [][]float32, query []float32, admitted func(int) bool, limit 
 		}
 		all = append(all, Near{i, score})
 	}
-	slices.SortFunc(all, func(a, b Near) int { return worse(b, a) })
+	slices.SortFunc(all, func(a, b Near) int { return cmp.Compare(b.Score, a.Score) })
 	var best []int
 	for _, n := range all[:min(limit, len(all))] {
 		best = append(best, n.Index)
@@ -97,7 +98,7 @@ func recall(f *File, vectors [][]float32, queries [][]float32, admits func(int) 
 	found, wanted := 0, 0
 	for _, q := range queries {
 		near := f.Nearest(q, admitted, f.Depth(limit))
-		slices.SortFunc(near, func(a, b Near) int { return worse(b, a) })
+		slices.SortFunc(near, func(a, b Near) int { return cmp.Compare(b.Score, a.Score) })
 		want := exact(vectors, q, admits, 10)
 		wanted += len(want)
 		for _, n := range near[:min(10, len(near))] {

@@ -3,6 +3,7 @@ package lexical
 import (
 	"cmp"
 	"math"
+	"quarry/server/index/segment"
 	"slices"
 )
 
@@ -70,7 +71,7 @@ func (b *best) down() {
 
 // choose returns the best chunks of a part that pass the filter and score more than floor; phrases, where there are
 // any, bounds the chunks. With spread, no document gives more than candidatesPerDocument of them.
-func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int, floor float32, spread bool) []candidate {
+func (s *scoring) choose(part int, f *partFilter, phrases segment.Bits, limit int, floor float32, spread bool) []candidate {
 	if limit == 0 {
 		return nil
 	}
@@ -87,8 +88,8 @@ func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int, f
 				continue
 			}
 			chunk := from + i
-			document := s.owner(chunk)
-			if !has(f.pass, document) || phrases != nil && !has(phrases, chunk) {
+			document := s.owners.Of(chunk)
+			if !f.pass.Has(document) || phrases != nil && !phrases.Has(chunk) {
 				continue
 			}
 			if document != long.document {
@@ -108,7 +109,7 @@ func (s *scoring) choose(part int, f *partFilter, phrases []uint64, limit int, f
 	out := make([]candidate, len(b.items))
 	for i, c := range b.items {
 		chunk := int(c.chunk)
-		out[i] = candidate{part: part, document: s.owner(chunk), chunk: chunk, first: c.score, score: float64(c.score)}
+		out[i] = candidate{part: part, document: s.owners.Of(chunk), chunk: chunk, first: c.score, score: float64(c.score)}
 	}
 	return out
 }

@@ -55,7 +55,7 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, q *index
 			continue
 		}
 		changes = append(changes, index.Correction{From: w.Surface, To: to})
-		corrected[i] = analysis.QueryWord{Term: a.TermOf([]byte(to)), Surface: to, Position: w.Position}
+		corrected[i] = analysis.QueryWord{Token: analysis.Token{Term: a.TermOf([]byte(to)), Surface: to, Position: w.Position}}
 	}
 	return corrected, changes, nil
 }
@@ -71,7 +71,7 @@ func correctable(surface string) bool {
 }
 
 // visible reports whether a document that the caller may see holds the word.
-func (r *run) visible(w analysis.QueryWord, rights [][]uint64) bool {
+func (r *run) visible(w analysis.QueryWord, rights []segment.Bits) bool {
 	all := []analysis.QueryWord{w}
 	if len(w.Parts) > 0 {
 		all = append(all, w.Parts...)
@@ -89,7 +89,7 @@ func (r *run) visible(w analysis.QueryWord, rights [][]uint64) bool {
 }
 
 // holds reports whether a document that the caller may see holds one of the terms.
-func (r *run) holds(terms []string, rights [][]uint64) bool {
+func (r *run) holds(terms []string, rights []segment.Bits) bool {
 	for part := range r.s.parts {
 		reader := r.reader(part)
 		for _, term := range terms {
@@ -103,7 +103,7 @@ func (r *run) holds(terms []string, rights [][]uint64) bool {
 
 // nearest returns the surface nearest to a word: the fewest typos away, then held by the most documents that the caller
 // may see, then the first by alphabet; empty if there is none.
-func (r *run) nearest(word string, rights [][]uint64) (string, error) {
+func (r *run) nearest(word string, rights []segment.Bits) (string, error) {
 	limit := 1
 	if utf8.RuneCountInString(word) >= twoTypos {
 		limit = 2

@@ -13,7 +13,7 @@ type scoring struct {
 	r      *run
 	reader *segment.Reader
 	plan   *plan
-	owners []uint32  // the document of every chunk; nil: the same number
+	owners segment.Owners
 	length []float32 // weighted length of every chunk
 	// saturation of a frequency f in a chunk of length l is f / (f + base + slope·l)
 	base, slope float32
@@ -26,7 +26,7 @@ func (r *run) score(part int, p *plan) (*scoring, error) {
 	reader := r.reader(part)
 	params := &r.s.params
 	s := &scoring{
-		r: r, reader: reader, plan: p, owners: reader.ChunkDocuments(), length: r.lengths(reader),
+		r: r, reader: reader, plan: p, owners: reader.Owners(), length: r.lengths(reader),
 		base: float32(params.K1 * (1 - params.B)), heading: float32(params.HeadingWeight),
 		title: float32(params.TitleWeight),
 	}
@@ -60,7 +60,7 @@ func (r *run) grow(reader *segment.Reader) {
 func (r *run) lengths(reader *segment.Reader) []float32 {
 	type key struct{ heading, title float64 }
 	params := &r.s.params
-	return reader.Derived(key{params.HeadingWeight, params.TitleWeight}, func() any {
+	return segment.Derived(reader, key{params.HeadingWeight, params.TitleWeight}, func() []float32 {
 		lengths := make([]float32, reader.Chunks())
 		for d := range reader.Documents() {
 			title := params.TitleWeight * float64(reader.TitleLength(d))
@@ -71,7 +71,7 @@ func (r *run) lengths(reader *segment.Reader) []float32 {
 			}
 		}
 		return lengths
-	}).([]float32)
+	})
 }
 
 // word adds one word.
@@ -179,27 +179,19 @@ func (s *scoring) groupOf(w *word, factor float32) {
 			s.mark(b)
 			for j, chunk := range b.Chunks[:b.N] {
 				group[chunk] += s.frequency(b, j)
-				set(found, int(chunk))
+				found.Add(int(chunk))
 			}
 		}
 	}
 	last := ^uint32(0)
-	each(found, func(i int) {
+	for i := range found.All {
 		f := group[i]
 		group[i] = 0
 		s.r.scores[i] += factor*f/(f+(s.base+s.slope*s.length[i])) + float32(w.bonus)
 		if w.mass > 0 {
 			last = s.weigh([]uint32{uint32(i)}, w.mass, last)
 		}
-	})
-}
-
-// owner is the document of a chunk.
-func (s *scoring) owner(chunk int) int {
-	if s.owners == nil {
-		return chunk
 	}
-	return int(s.owners[chunk])
 }
 
 // clear makes the scratch ready for the next part.
@@ -213,7 +205,7 @@ func (s *scoring) clear() {
 		from := page * pageChunks
 		to := min(from+pageChunks, chunks)
 		clear(s.r.scores[from:to])
-		clear(s.r.masses[s.owner(from) : s.owner(to-1)+1])
+		clear(s.r.masses[s.owners.Of(from) : s.owners.Of(to-1)+1])
 	}
 }
 

@@ -3,7 +3,6 @@ package lexical
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math/bits"
 	"slices"
 
@@ -29,11 +28,11 @@ func (s *scoring) match(f *partFilter, keep bool) (m partMatches) {
 			continue
 		}
 		from := page * pageChunks
-		first, last := s.owner(from), s.owner(min(from+pageChunks, chunks)-1)
+		first, last := s.owners.Of(from), s.owners.Of(min(from+pageChunks, chunks)-1)
 		first = max(first, next)
 		for i, mass := range s.r.masses[first : last+1] {
 			d := first + i
-			if mass < need || !has(f.required, d) {
+			if mass < need || !f.required.Has(d) {
 				continue
 			}
 			fails := uint8(0)
@@ -62,17 +61,7 @@ type matched struct {
 
 // Count implements index.Matched.
 func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, error) {
-	r := m.s.newRun(ctx)
-	defer r.close()
-	var counts index.Counts
-	err := r.protect(func() (err error) {
-		counts, err = m.count(r, returned)
-		return err
-	})
-	if err != nil {
-		return index.Counts{}, fmt.Errorf("count what matched: %w", err)
-	}
-	return counts, nil
+	return answer(ctx, m.s, "count what matched", func(r *run) (index.Counts, error) { return m.count(r, returned) })
 }
 
 func (m *matched) count(r *run, returned []string) (index.Counts, error) {
@@ -99,7 +88,7 @@ func (m *matched) count(r *run, returned []string) (index.Counts, error) {
 			if f == nil {
 				f = r.filter(part, &m.filter)
 			}
-			if has(f.pass, d) {
+			if f.pass.Has(d) {
 				counter.seen[d] = true
 				counter.add(d, 0)
 			}
@@ -111,29 +100,23 @@ func (m *matched) count(r *run, returned []string) (index.Counts, error) {
 
 // Facets implements index.Snapshot.
 func (s *Searcher) Facets(ctx context.Context, filter index.Filter) (index.Counts, error) {
-	r := s.newRun(ctx)
-	defer r.close()
-	t := newTally()
-	err := r.protect(func() error {
+	return answer(ctx, s, "count facets", func(r *run) (index.Counts, error) {
+		t := newTally()
 		for part := range s.parts {
 			if err := r.stopped(); err != nil {
-				return err
+				return index.Counts{}, err
 			}
 			f := r.filter(part, &filter)
 			counter := r.counter(part)
-			each(f.required, func(d int) {
+			for d := range f.required.All {
 				if fails := f.fails(d); bits.OnesCount8(fails) <= 1 {
 					counter.add(d, fails)
 				}
-			})
+			}
 			counter.flush(t)
 		}
-		return nil
+		return t.counts(), nil
 	})
-	if err != nil {
-		return index.Counts{}, fmt.Errorf("count facets: %w", err)
-	}
-	return t.counts(), nil
 }
 
 // counter counts the facet values of one part by ordinal.
@@ -141,50 +124,32 @@ type counter struct {
 	reader    *segment.Reader
 	values    segment.Column
 	ends      segment.Column
-	ranges    [fields][][2]int // the ordinals of the values that are counted under all fields but this one
+	own       [fields][2]int // the ordinals of the values that belong to a field of the filter
 	counts    []uint32
 	documents int
 	seen      map[int]bool // returned documents that were counted beside the matched ones
 }
 
-// facetFields are the facets that belong to each field of a filter.
-func facetFields(field int) []segment.FacetField {
-	switch field {
-	case fieldSource:
-		return []segment.FacetField{segment.FacetSource}
-	case fieldAuthor:
-		return []segment.FacetField{segment.FacetAuthor}
-	case fieldType:
-		return []segment.FacetField{segment.FacetType}
-	case fieldTag:
-		return []segment.FacetField{segment.FacetTag}
-	case fieldScope:
-		return []segment.FacetField{segment.FacetSet}
-	}
-	return []segment.FacetField{segment.FacetMonth}
+// facetOf returns the facet that belongs to a field of a filter.
+func facetOf(field int) segment.FacetField {
+	return [fields]segment.FacetField{
+		fieldSource: segment.FacetSource, fieldAuthor: segment.FacetAuthor, fieldType: segment.FacetType,
+		fieldTag: segment.FacetTag, fieldScope: segment.FacetSet, fieldTime: segment.FacetMonth,
+	}[field]
 }
 
 func (r *run) counter(part int) *counter {
 	reader := r.reader(part)
 	type key struct{}
-	c := &counter{
-		reader: reader, values: reader.FacetValues(), ends: reader.FacetEnds(), seen: make(map[int]bool),
-	}
-	if ranges, ok := reader.Derived(key{}, func() any {
-		var ranges [fields][][2]int
-		for field := range ranges {
-			for _, facet := range facetFields(field) {
-				from, to := reader.FieldRange(facet)
-				ranges[field] = append(ranges[field], [2]int{from, to})
-			}
+	own := segment.Derived(reader, key{}, func() (own [fields][2]int) {
+		for field := range own {
+			own[field][0], own[field][1] = reader.FieldRange(facetOf(field))
 		}
-		return ranges
-	}).([fields][][2]int); ok {
-		c.ranges = ranges
-	}
+		return own
+	})
 	r.counts = resize(r.counts, reader.Values())
-	c.counts = r.counts
-	return c
+	return &counter{reader: reader, values: reader.FacetValues(), ends: reader.FacetEnds(), seen: make(map[int]bool),
+		own: own, counts: r.counts}
 }
 
 // add counts a document that fails at most the given field.
@@ -195,13 +160,10 @@ func (c *counter) add(document int, fails uint8) {
 		c.values.CountInto(c.counts, from, to)
 		return
 	}
-	own := c.ranges[bits.TrailingZeros8(fails)]
+	own := c.own[bits.TrailingZeros8(fails)]
 	for f := from; f < to; f++ {
-		value := int(c.values.At(f))
-		for _, bounds := range own {
-			if value >= bounds[0] && value < bounds[1] {
-				c.counts[value]++
-			}
+		if value := int(c.values.At(f)); value >= own[0] && value < own[1] {
+			c.counts[value]++
 		}
 	}
 }
@@ -214,11 +176,11 @@ func (c *counter) flush(t *tally) {
 	t.documents += c.documents
 	if len(c.counts) <= cachedValues {
 		type key struct{}
-		all, _ := c.reader.Derived(key{}, func() any {
+		all := segment.Derived(c.reader, key{}, func() []segment.FacetValue {
 			all := make([]segment.FacetValue, 0, c.reader.Values())
 			c.reader.EachValue(func(_ int, value segment.FacetValue) { all = append(all, value) })
 			return all
-		}).([]segment.FacetValue)
+		})
 		for ordinal, n := range c.counts {
 			if n > 0 {
 				t.values[all[ordinal]] += int(n)

@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"context"
-	"fmt"
 
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -11,22 +10,10 @@ import (
 
 // Nearest implements index.Snapshot. Parts without vectors of that model have none.
 func (s *Searcher) Nearest(ctx context.Context, vector index.Vector, query index.Query) ([]index.Hit, error) {
-	r := s.newRun(ctx)
-	defer r.close()
-	var hits []index.Hit
-	err := r.protect(func() error {
+	return answer(ctx, s, "search by vector", func(r *run) ([]index.Hit, error) {
 		all, err := r.nearestOf(vector, &query)
-		for _, c := range all {
-			reader := r.reader(c.part)
-			first, _ := reader.DocumentChunks(c.document)
-			hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score})
-		}
-		return err
+		return r.passages(all), err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("search by vector: %w", err)
-	}
-	return hits, nil
 }
 
 func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error) {
@@ -66,7 +53,7 @@ func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error
 }
 
 // nearestIn returns the best of one part. When few documents fill what was looked at, more is looked at.
-func (r *run) nearestIn(part int, file *vector.File, values []float32, f *partFilter, phrases []uint64, limit,
+func (r *run) nearestIn(part int, file *vector.File, values []float32, f *partFilter, phrases segment.Bits, limit,
 	perDocument int) []candidate {
 	reader, chunks := r.reader(part), file.Chunks()
 	if len(chunks) == 0 {
@@ -75,17 +62,11 @@ func (r *run) nearestIn(part int, file *vector.File, values []float32, f *partFi
 	if int(chunks[len(chunks)-1]) >= reader.Chunks() {
 		panic(segment.Damage(file.Name(), "it has chunks that its segment has not"))
 	}
-	owners := reader.ChunkDocuments()
-	owner := func(chunk uint32) int {
-		if owners == nil {
-			return int(chunk)
-		}
-		return int(owners[chunk])
-	}
+	owners := reader.Owners()
 	admitted, count := r.bitmap(len(chunks)), 0
 	for i, chunk := range chunks {
-		if has(f.pass, owner(chunk)) && (phrases == nil || has(phrases, int(chunk))) {
-			set(admitted, i)
+		if f.pass.Has(owners.Of(int(chunk))) && (phrases == nil || phrases.Has(int(chunk))) {
+			admitted.Add(i)
 			count++
 		}
 	}
@@ -93,8 +74,8 @@ func (r *run) nearestIn(part int, file *vector.File, values []float32, f *partFi
 		near := file.Nearest(values, admitted, depth)
 		found := make([]candidate, len(near))
 		for i, n := range near {
-			chunk := chunks[n.Index]
-			found[i] = candidate{part: part, document: owner(chunk), chunk: int(chunk), score: float64(n.Score)}
+			chunk := int(chunks[n.Index])
+			found[i] = candidate{part: part, document: owners.Of(chunk), chunk: chunk, score: float64(n.Score)}
 		}
 		found = r.cut(found, len(found))
 		if perDocument > 0 {
