@@ -3,6 +3,7 @@ package text
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
@@ -63,3 +64,27 @@ func Number(n int) string { return humanize.Comma(int64(n)) }
 
 // Size returns a number of bytes in units of 1,000: "512 B", "8.3 MB".
 func Size(bytes int64) string { return humanize.Bytes(uint64(max(0, bytes))) }
+
+// Sentence returns s with a capital letter at its start and a full stop at its end. The name of the program and words
+// that have capitals inside keep their case.
+func Sentence(s string) string {
+	s = strings.TrimSpace(s)
+	first, width := utf8.DecodeRuneInString(s)
+	next, _ := utf8.DecodeRuneInString(s[width:])
+	if s != "" && !strings.HasPrefix(s, "quarry ") && !unicode.IsUpper(next) {
+		s = string(unicode.ToUpper(first)) + s[width:]
+	}
+	return Ended(s)
+}
+
+// Ended returns s with a full stop at its end, unless it ends otherwise, or with an address or a command of quarry, which
+// can then be copied.
+func Ended(s string) string {
+	s = strings.TrimSpace(s)
+	last := s[strings.LastIndexByte(s, ' ')+1:]
+	isOpen := strings.Contains(last, "://") || strings.HasPrefix(last, "/") || strings.Contains(s, "quarry ")
+	if s == "" || isOpen || strings.ContainsAny(s[len(s)-1:], ".!?:)") {
+		return s
+	}
+	return s + "."
+}

@@ -57,3 +57,23 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestSentence(t *testing.T) {
+	for s, want := range map[string]string{
+		"":                                 "",
+		"try again":                        "Try again.",
+		"quarry configure sets it":         "quarry configure sets it",
+		"ONYX_PAT is unset":                "ONYX_PAT is unset.",
+		"run: quarry x":                    "Run: quarry x",
+		"already whole.":                   "Already whole.",
+		"a question?":                      "A question?",
+		"a house (large)":                  "A house (large)",
+		"é begins with an accent":          "É begins with an accent.",
+		"open it: https://acme.example/a":  "Open it: https://acme.example/a",
+		"to search for it itself, type /x": "To search for it itself, type /x",
+	} {
+		if got := Sentence(s); got != want {
+			t.Errorf("Sentence(%q) = %q, want %q", s, got, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/text"
 )
 
 const (
@@ -189,7 +190,7 @@ func (d *dialogue) tell(head string, failure *Failure) {
 	if head != "" {
 		what = d.app.errs().Error.Render(head) + " " + what
 	}
-	_, _ = fmt.Fprintf(d.app.err, "%s\n%s\n", what, printable(sentence(failure.Do)))
+	_, _ = fmt.Fprintf(d.app.err, "%s\n%s\n", what, printable(text.Sentence(failure.Do)))
 }
 
 // over tells the end of the input from an error.

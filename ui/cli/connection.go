@@ -83,7 +83,7 @@ func Explain(err error, started time.Time) *Failure {
 	if told.Code == ExitTimeout {
 		told.Do = "Check the network, then try again"
 	}
-	told.What, told.Do = printable(told.What), printable(sentence(told.Do))
+	told.What, told.Do = printable(told.What), printable(text.Sentence(told.Do))
 	return &told
 }
 

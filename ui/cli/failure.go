@@ -8,8 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"quarry/client"
 	"quarry/internal/text"
@@ -164,23 +162,6 @@ func (a *app) faster() string {
 		return "Ask again, wait longer with --timeout 10m, or read what is found: quarry search."
 	}
 	return "Wait longer with --timeout 10m, or check the network with quarry validate-config."
-}
-
-// sentence makes a remedy look the same whoever wrote it.
-func sentence(text string) string {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return ""
-	}
-	first, width := utf8.DecodeRuneInString(text)
-	if next, _ := utf8.DecodeRuneInString(text[width:]); !strings.HasPrefix(text, "quarry ") && !unicode.IsUpper(next) {
-		text = string(unicode.ToUpper(first)) + text[width:]
-	}
-	last := text[strings.LastIndexByte(text, ' ')+1:]
-	if strings.ContainsAny(text[len(text)-1:], ".!?:)") || strings.Contains(last, "://") { // which it would become a part of
-		return text
-	}
-	return text + "."
 }
 
 // friendlyDuration rounds to what a person wants to know.

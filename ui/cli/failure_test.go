@@ -136,23 +136,6 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestSentence(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                         "",
-		"try again":                "Try again.",
-		"quarry configure sets it": "quarry configure sets it.",
-		"ONYX_PAT is unset":        "ONYX_PAT is unset.",
-		"Run: quarry x":            "Run: quarry x.",
-		"already whole.":           "Already whole.",
-		"a question?":              "A question?",
-		"é begins with an accent":  "É begins with an accent.",
-	} {
-		if got := sentence(text); got != want {
-			t.Errorf("sentence(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestPrintable(t *testing.T) {
 	if got := printable("a\x1b[2J\tb\u202ec\u0085d\ne"); strings.ContainsAny(got, "\x1b\u202e\u0085\n") {
 		t.Errorf("printable lets control characters through: %q", got)

@@ -246,9 +246,9 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 	switch reason := p.vectors.Reason; {
 	case reason == "":
 	case p.vectors.Done+p.vectors.Refused >= p.vectors.Total:
-		p.app.say("%s; the model does not take the rest, which is found by words: %s", vectorsText(p.vectors), sentence(reason))
+		p.app.say("%s; the model does not take the rest, which is found by words: %s", vectorsText(p.vectors), text.Sentence(reason))
 	default:
-		p.app.say("%s; the rest is found by words: %s `quarry sync` goes on from there.", vectorsText(p.vectors), sentence(reason))
+		p.app.say("%s; the rest is found by words: %s `quarry sync` goes on from there.", vectorsText(p.vectors), text.Sentence(reason))
 	}
 	return p.app.print([]byte(doneText(done) + "\n"))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"quarry/internal/guard"
+	"quarry/internal/text"
 	"quarry/theme"
 )
 
@@ -127,7 +128,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 		do = guestAdvice(failure)
 	}
 	if do != "" {
-		fmt.Fprintf(a.err, "%s %s\n", a.errs().Muted.Render("hint:"), printable(sentence(do)))
+		fmt.Fprintf(a.err, "%s %s\n", a.errs().Muted.Render("hint:"), printable(text.Sentence(do)))
 	}
 	return failure.Code
 }

@@ -144,7 +144,7 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 		}
 		line("Because", "%s", status.TargetError)
 		if failure := a.explain(decideErr); failure != nil {
-			line("What to do", "%s", sentence(failure.Do))
+			line("What to do", "%s", text.Sentence(failure.Do))
 		}
 	} else {
 		shown := target.Choice{Kind: target.Kind(status.Target.Kind), ServerURL: status.Target.ServerURL, LibraryDir: status.Target.Library}

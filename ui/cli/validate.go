@@ -134,7 +134,7 @@ func (v *validation) step(name string, try func() (string, error)) {
 	} else if err != nil {
 		v.failed = err
 		failure := v.app.explain(err)
-		step.Outcome, step.Detail, step.Remedy = stepFailed, failure.What, sentence(failure.Do)
+		step.Outcome, step.Detail, step.Remedy = stepFailed, failure.What, text.Sentence(failure.Do)
 	}
 	v.report.Steps = append(v.report.Steps, step)
 }

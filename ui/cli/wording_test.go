@@ -86,12 +86,6 @@ func TestStatusAlwaysPrints(t *testing.T) {
 	}
 }
 
-func TestRemediesThatEndInALink(t *testing.T) {
-	if got := sentence("open it instead: https://acme.example/a"); got != "Open it instead: https://acme.example/a" {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestNotesNameTheirQuery(t *testing.T) {
 	s := newOnyx(t)
 	s.on("/search", func(w http.ResponseWriter, r *http.Request) {

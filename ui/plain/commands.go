@@ -3,6 +3,7 @@ package plain
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,7 +17,6 @@ type command struct {
 
 // The commands. What takes a number is a command only with one: "open source" is a query.
 const (
-	commandNone   = ""
 	commandRead   = "read"
 	commandExpand = "expand"
 	commandRaw    = "raw"
@@ -34,61 +34,55 @@ func parseCommand(line string) command {
 	if query, slash := strings.CutPrefix(line, "/"); slash {
 		return command{name: commandFind, rest: strings.TrimSpace(query)}
 	}
-	words := strings.Fields(strings.ToLower(line))
-	switch len(words) {
+	words := append(strings.Fields(strings.ToLower(line)), "", "")
+	name := words[0]
+	if long := map[string]string{"?": commandHelp, "q": commandQuit, "exit": commandQuit, "e": commandExpand}[name]; long != "" {
+		name = long
+	}
+	switch words := words[:len(words)-2]; len(words) {
 	case 1:
-		if number, ok := resultNumber(words[0]); ok {
+		if number := resultNumber(name); number > 0 {
 			return command{name: commandRead, number: number}
 		}
-		switch words[0] {
-		case "more", "drop", "help", "quit":
-			return command{name: words[0]}
-		case "?":
-			return command{name: commandHelp}
-		case "q", "exit":
-			return command{name: commandQuit}
+		if slices.Contains([]string{commandMore, commandDrop, commandHelp, commandQuit}, name) {
+			return command{name: name}
 		}
 	case 2:
-		number, ok := resultNumber(words[1])
-		if !ok {
-			break
-		}
-		switch words[0] {
-		case "read", "expand", "raw", "cite", "open":
-			return command{name: words[0], number: number}
-		case "e":
-			return command{name: commandExpand, number: number}
+		number := resultNumber(words[1])
+		if number > 0 && slices.Contains([]string{commandRead, commandExpand, commandRaw, commandCite, commandOpen}, name) {
+			return command{name: name, number: number}
 		}
 	}
 	return command{rest: line}
 }
 
-func resultNumber(word string) (int, bool) {
+// resultNumber returns the number that a word is, or 0.
+func resultNumber(word string) int {
 	const most = 3 // digits
 	number, err := strconv.Atoi(word)
-	return number, err == nil && number > 0 && len(word) <= most
+	if err != nil || number < 0 || len(word) > most {
+		return 0
+	}
+	return number
 }
 
 // obey does what a line asks for. Only what ends the conversation is an error.
 func (s *session) obey(ctx context.Context, line string) error {
 	c := parseCommand(line)
-	if c.number > 0 {
+	switch {
+	case c.number > 0:
 		return s.obeyNumber(ctx, c, line)
-	}
-	switch c.name {
-	case commandQuit:
+	case c.name == commandQuit:
 		return errLeft
-	case commandHelp:
+	case c.name == commandHelp:
 		s.help()
-	case commandMore:
+	case c.name == commandMore:
 		s.more()
-	case commandDrop:
+	case c.name == commandDrop:
 		return s.drop(ctx)
-	case commandFind, commandNone:
-		if c.rest == "" {
-			s.say("Type what you look for, or help.")
-			return nil
-		}
+	case c.rest == "":
+		s.say("Type what you look for, or help.")
+	default:
 		return s.search(ctx, c.rest)
 	}
 	return nil
@@ -96,29 +90,19 @@ func (s *session) obey(ctx context.Context, line string) error {
 
 // obeyNumber does something with one result. A bare number before there are results is searched for.
 func (s *session) obeyNumber(ctx context.Context, c command, line string) error {
+	at := c.number - 1
 	switch {
 	case len(s.results) == 0 && c.name == commandRead:
 		return s.search(ctx, line)
 	case len(s.results) == 0:
 		s.fail("there are no results yet", "Type what you look for. To search for these words themselves, type /"+line)
-		return nil
 	case c.number > len(s.results):
 		s.fail(fmt.Sprintf("there is no result %d; there are %d", c.number, len(s.results)),
 			"Give another number. To search for these words themselves, type /"+line)
-		return nil
-	}
-	at := c.number - 1
-	switch c.name {
-	case commandRead:
-		s.read(at)
-	case commandRaw:
-		s.raw(at)
-	case commandExpand:
+	case c.name == commandExpand:
 		return s.expand(ctx, at)
-	case commandCite:
-		s.cite(at)
-	case commandOpen:
-		s.open(at)
+	default:
+		map[string]func(int){commandRead: s.read, commandRaw: s.raw, commandCite: s.cite, commandOpen: s.open}[c.name](at)
 	}
 	return nil
 }

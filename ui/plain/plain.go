@@ -14,6 +14,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/guard"
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 )
 
@@ -174,35 +175,48 @@ func (s *session) nextLine(ctx context.Context) (string, error) {
 	}
 }
 
-// waitFor runs work that may take long: it says so after a moment, and Ctrl-C cancels it, which gives false.
-func waitFor[T any](ctx context.Context, s *session, doing string, work func(context.Context) (T, error)) (T, bool, error) {
+// waitFor opens the target, runs work and then done. It says so after a moment, and Ctrl-C cancels it. An error of the
+// work is told and not returned.
+func waitFor[T any](ctx context.Context, s *session, doing string, work func(context.Context, *client.Client) (T, error), done func(T)) error {
 	type outcome struct {
 		value T
 		err   error
 	}
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan outcome, 1)
+	opening := s.connect(ctx)
+	finished := make(chan outcome, 1)
 	guard.Go(func() {
-		value, err := work(working)
-		done <- outcome{value, err}
-	}, func(err error) { done <- outcome{err: err} })
+		var o outcome
+		var c *client.Client
+		if c, o.err = opening.wait(working); o.err == nil {
+			o.value, o.err = work(working, c)
+		}
+		finished <- o
+	}, func(err error) { finished <- outcome{err: err} })
 	slow := time.NewTimer(s.patience)
 	defer slow.Stop()
-	var none T
 	for {
 		select {
-		case o := <-done:
-			return o.value, true, o.err
+		case o := <-finished:
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case o.err != nil:
+				s.failed(o.err)
+			default:
+				done(o.value)
+			}
+			return nil
 		case <-slow.C:
 			s.say(doing + ".")
 		case <-s.Interrupts:
 			s.say("")
 			s.say("Cancelled. Press Ctrl-C once more to leave.")
 			s.warned = true
-			return none, false, nil
+			return nil
 		case <-ctx.Done():
-			return none, false, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
@@ -212,11 +226,11 @@ func (s *session) say(text string) { _ = s.write(s.Out, s.broken(text)+"\n") }
 
 // fail tells what failed and what to do about it.
 func (s *session) fail(what, remedy string) {
-	text := "Error: " + sentence(what)
+	message := "Error: " + text.Sentence(what)
 	if remedy != "" {
-		text += "\nWhat to do: " + sentence(remedy)
+		message += "\nWhat to do: " + text.Sentence(remedy)
 	}
-	_ = s.write(s.Err, s.broken(text)+"\n")
+	_ = s.write(s.Err, s.broken(message)+"\n")
 }
 
 // failed tells an error.

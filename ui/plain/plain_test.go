@@ -182,7 +182,7 @@ func TestFailures(t *testing.T) {
 	w.options.Open = func(context.Context) (*client.Session, error) {
 		return nil, &problem{"nothing was added", "quarry add PATH"}
 	}
-	if said := w.transcript("deploy"); !strings.Contains(said, "Error: Nothing was added.\nWhat to do: quarry add PATH.") {
+	if said := w.transcript("deploy"); !strings.Contains(said, "Error: Nothing was added.\nWhat to do: quarry add PATH") {
 		t.Errorf("%s", said)
 	}
 }

@@ -1,8 +1,8 @@
 package plain
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,17 +10,19 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/ui/passage"
 )
 
 // search asks one question and tells the first results. Errors are told and not returned, except those that end the
 // conversation.
-func (s *session) search(ctx context.Context, text string) error {
-	if length := utf8.RuneCountInString(text); length > wire.MaxQueryRunes {
+func (s *session) search(ctx context.Context, question string) error {
+	if length := utf8.RuneCountInString(question); length > wire.MaxQueryRunes {
 		s.fail(fmt.Sprintf("the question has %d characters; at most %d are allowed", length, wire.MaxQueryRunes),
 			"Ask for less at once")
 		return nil
 	}
-	query := client.ParseQuery(text, s.Now())
+	query := client.ParseQuery(question, s.Now())
 	if !query.HasWords() {
 		s.fail("there are no words to search for", "Add a word or two. Filters narrow a search and cannot stand alone")
 		return nil
@@ -28,25 +30,12 @@ func (s *session) search(ctx context.Context, text string) error {
 	for _, filter := range query.Unread {
 		s.say("Note: " + filter + " makes no sense as a filter and is searched for as text.")
 	}
-	opening := s.connect(ctx)
-	answer, finished, err := waitFor(ctx, s, "Searching", func(ctx context.Context) (*wire.SearchResponse, error) {
-		c, err := opening.wait(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return s.ask(ctx, c, query)
-	})
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		s.failed(err)
-	case finished:
+	search := func(ctx context.Context, c *client.Client) (*wire.SearchResponse, error) { return s.ask(ctx, c, query) }
+	return waitFor(ctx, s, "Searching", search, func(answer *wire.SearchResponse) {
 		s.query, s.answer = query, answer
 		s.results, s.told, s.around = ranked(answer.Results), 0, map[int]int{}
 		s.tellAnswer()
-	}
-	return nil
+	})
 }
 
 // ask sends a question.
@@ -77,23 +66,21 @@ func (s *session) agent(ctx context.Context, c *client.Client, asked string) (*i
 
 // ranked puts what the server selected before the rest.
 func ranked(results []wire.SearchResult) []wire.SearchResult {
-	results = slices.Clone(results)
-	slices.SortStableFunc(results, func(a, b wire.SearchResult) int {
-		switch {
-		case a.Selected == b.Selected:
-			return 0
-		case a.Selected:
-			return -1
+	var selected, rest []wire.SearchResult
+	for _, result := range results {
+		if result.Selected {
+			selected = append(selected, result)
+		} else {
+			rest = append(rest, result)
 		}
-		return 1
-	})
-	return results
+	}
+	return append(selected, rest...)
 }
 
 func (s *session) tellAnswer() {
 	for _, note := range s.answer.Notes {
 		if note.Code != wire.NoteNoModel {
-			s.say("Note: " + sentence(note.Text))
+			s.say("Note: " + text.Sentence(note.Text))
 		}
 	}
 	if len(s.results) == 0 {
@@ -104,19 +91,16 @@ func (s *session) tellAnswer() {
 	for _, result := range s.results {
 		documents[documentKey(result)] = true
 	}
-	s.say(count(len(s.results), "result") + " in " + count(len(documents), "document") + ".")
+	s.say(text.Count(len(s.results), "result") + " in " + text.Count(len(documents), "document") + ".")
 	s.more()
 }
 
 // documentKey tells documents apart, as well as the server lets us.
 func documentKey(r wire.SearchResult) string {
-	if r.DocumentID != "" {
-		return r.DocumentID
+	if r.DocumentID == "" && r.CitationID != nil {
+		return passage.Citation(r)
 	}
-	if r.CitationID != nil {
-		return fmt.Sprint(*r.CitationID)
-	}
-	return r.Title
+	return cmp.Or(r.DocumentID, r.Title)
 }
 
 // more tells the next results.
@@ -151,10 +135,10 @@ func (s *session) tellNothing() {
 	for _, chip := range s.query.Chips {
 		filters = append(filters, chip.Raw)
 	}
-	s.say(fmt.Sprintf("%s: %s", plural(len(filters), "The filter that holds", "The filters that hold"), strings.Join(filters, " ")))
+	s.say("The search has " + text.Count(len(filters), "filter") + ": " + strings.Join(filters, " "))
 	chip, left := s.culprit()
 	if left > 0 {
-		s.say(fmt.Sprintf("Without %s there are %s.", s.query.Chips[chip].Raw, count(left, "document")))
+		s.say(fmt.Sprintf("Without %s there are %s.", s.query.Chips[chip].Raw, text.Count(left, "document")))
 	}
 	s.say("To search again without " + s.query.Chips[chip].Raw + ", type drop.")
 }
@@ -210,9 +194,6 @@ func (s *session) drop(ctx context.Context) error {
 	return s.search(ctx, query)
 }
 
-// errNoIDs says why a document cannot be read on.
-var errNoIDs = errors.New("this server does not tell which document a result is from")
-
 // expand tells the passage with more of its document on each side, further each time.
 func (s *session) expand(ctx context.Context, at int) error {
 	const step = 2 // pieces on each side
@@ -222,27 +203,16 @@ func (s *session) expand(ctx context.Context, at int) error {
 		return nil
 	}
 	if result.DocumentID == "" {
-		s.fail(errNoIDs.Error(), remedyByLink(result))
+		s.fail("this server does not tell which document a result is from", remedyByLink(result))
 		return nil
 	}
 	around := min(s.around[at]+step, (wire.MaxChunksPerRequest-1)/2)
 	from, to := max(0, result.ChunkStart-around), result.ChunkEnd+around
-	opening := s.connect(ctx)
-	found, finished, err := waitFor(ctx, s, "Reading", func(ctx context.Context) (*wire.DocumentChunks, error) {
-		c, err := opening.wait(ctx)
-		if err != nil {
-			return nil, err
-		}
+	read := func(ctx context.Context, c *client.Client) (*wire.DocumentChunks, error) {
 		return c.Chunks(ctx, result.DocumentID, from, min(to, from+wire.MaxChunksPerRequest-1))
-	})
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		s.failed(err)
-	case finished:
+	}
+	return waitFor(ctx, s, "Reading", read, func(found *wire.DocumentChunks) {
 		s.around[at] = around
 		s.tellChunks(at, found)
-	}
-	return nil
+	})
 }

@@ -2,12 +2,13 @@ package plain
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 )
@@ -28,10 +29,10 @@ func (s *session) summary(at int) string {
 	content, _ := passage.Excerpt(r, marks, excerptLines, excerptColumns)
 	var said []string
 	for _, line := range spoken(withoutFences(content)) {
-		said = append(said, ended(line))
+		said = append(said, text.Ended(line))
 	}
-	if text := shortened(strings.Join(said, " "), excerptLines*excerptColumns); text != "" {
-		lines = append(lines, text)
+	if excerpt := text.Shorten(strings.Join(said, " "), excerptLines*excerptColumns); excerpt != "" {
+		lines = append(lines, excerpt)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -76,7 +77,7 @@ func (s *session) about(r wire.SearchResult) string {
 	if len(s.Beside) > 0 {
 		parts = append(parts, "from "+paint.Line(r.Origin))
 	}
-	return ended(strings.Join(parts, ", "))
+	return text.Ended(strings.Join(parts, ", "))
 }
 
 // read tells the whole passage of a result.
@@ -96,10 +97,10 @@ func (s *session) raw(at int) {
 // head tells what a passage is before it is read.
 func (s *session) head(at int) {
 	r := s.results[at]
-	s.say(fmt.Sprintf("Result %d: %s", at+1, ended(passage.Title(r))))
+	s.say(fmt.Sprintf("Result %d: %s", at+1, text.Ended(passage.Title(r))))
 	s.say(s.about(r))
 	if len(r.HeadingPath) > 0 {
-		s.say("Under: " + ended(paint.Line(strings.Join(r.HeadingPath, ", "))))
+		s.say("Under: " + text.Ended(paint.Line(strings.Join(r.HeadingPath, ", "))))
 	}
 }
 
@@ -143,15 +144,11 @@ func (s *session) cite(at int) {
 // open tells the link of a result, which no program of ours opens: who listens follows it with their own tools.
 func (s *session) open(at int) {
 	r := s.results[at]
-	link := ""
-	if r.Link != nil {
-		link = paint.Line(*r.Link)
-	}
-	if link == "" {
+	if r.Link == nil || *r.Link == "" {
 		s.fail(fmt.Sprintf("result %d has no link", at+1), fmt.Sprintf("Read it here with %d, or cite %d", at+1, at+1))
 		return
 	}
-	_ = s.write(s.Out, link+"\n")
+	_ = s.write(s.Out, paint.Line(*r.Link)+"\n")
 }
 
 func remedyByLink(r wire.SearchResult) string {
@@ -193,7 +190,7 @@ func isRule(line string) bool { return strings.Trim(line, "|-=:*_ ") == "" }
 // spokenLine takes the marks out of one line of Markdown.
 func spokenLine(line string) string {
 	if heading := passage.Heading(line); heading != "" {
-		return ended(inline(heading))
+		return text.Ended(inline(heading))
 	}
 	line = strings.TrimLeft(line, "> ")
 	for _, bullet := range []string{"- ", "* ", "+ "} {
@@ -206,21 +203,21 @@ func spokenLine(line string) string {
 				cells = append(cells, inline(cell))
 			}
 		}
-		return ended(strings.Join(cells, ", "))
+		return text.Ended(strings.Join(cells, ", "))
 	}
 	return inline(line)
 }
 
 // inline takes out emphasis and the addresses behind links.
-func inline(text string) string {
+func inline(line string) string {
 	const longest = 16 << 10 // bytes of a line that somebody wrote by hand
-	if len(text) > longest {
-		return text
+	if len(line) > longest {
+		return line
 	}
-	text = unstarred(strings.NewReplacer("**", "", "~~", "", "`", "").Replace(text))
+	line = unstarred(strings.NewReplacer("**", "", "~~", "", "`", "").Replace(line))
 	var plain strings.Builder
 	for {
-		label, address, found := strings.Cut(text, "](")
+		label, address, found := strings.Cut(line, "](")
 		end := strings.IndexByte(address, ')')
 		start := strings.LastIndexByte(label, '[')
 		if !found || end < 0 || start < 0 {
@@ -228,74 +225,13 @@ func inline(text string) string {
 		}
 		plain.WriteString(strings.TrimSuffix(label[:start], "!"))
 		plain.WriteString(label[start+1:])
-		text = address[end+1:]
+		line = address[end+1:]
 	}
-	plain.WriteString(text)
+	plain.WriteString(line)
 	return plain.String()
 }
 
 // unstarred takes out the stars around *words*; others multiply.
-func unstarred(text string) string {
-	for from := 0; ; {
-		start := strings.IndexByte(text[from:], '*')
-		if start < 0 {
-			return text
-		}
-		start += from
-		length := strings.IndexByte(text[start+1:], '*')
-		if length < 0 {
-			return text
-		}
-		inside := text[start+1 : start+1+length]
-		if inside == "" || inside != strings.TrimSpace(inside) {
-			from = start + 1
-			continue
-		}
-		text = text[:start] + inside + text[start+length+2:]
-		from = start + length
-	}
-}
-
-// shortened cuts a text to some characters, at a space.
-func shortened(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	cut := string([]rune(text)[:most])
-	if space := strings.LastIndexByte(cut, ' '); space > 0 {
-		cut = cut[:space]
-	}
-	return cut + " …"
-}
-
-// sentence begins a text with a capital and ends it with a full stop.
-func sentence(text string) string {
-	text = strings.TrimSpace(text)
-	first, width := utf8.DecodeRuneInString(text)
-	next, _ := utf8.DecodeRuneInString(text[width:])
-	if text != "" && !strings.HasPrefix(text, "quarry ") && (unicode.IsLower(next) || next == ' ') {
-		text = string(unicode.ToUpper(first)) + text[width:]
-	}
-	return ended(text)
-}
-
-// ended ends a text with a full stop, unless it ends otherwise or the stop would become a part of an address.
-func ended(text string) string {
-	text = strings.TrimSpace(text)
-	last := text[strings.LastIndexByte(text, ' ')+1:]
-	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") || strings.Contains(last, "://") ||
-		strings.HasPrefix(last, "/") {
-		return text
-	}
-	return text + "."
-}
-
-// count is "1 result" or "3 results".
-func count(n int, noun string) string { return fmt.Sprintf("%d %s", n, plural(n, noun, noun+"s")) }
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
+func unstarred(line string) string {
+	return regexp.MustCompile(`\*([^\s*]|[^\s*][^*]*[^\s*])\*`).ReplaceAllString(line, "$1")
 }
