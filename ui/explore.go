@@ -2,14 +2,12 @@ package ui
 
 import (
 	"context"
-	"net/url"
 	"os"
 	"os/signal"
 
 	"golang.org/x/term"
 
 	"quarry/client"
-	"quarry/internal/guard"
 	"quarry/ui/cli"
 	"quarry/ui/plain"
 	"quarry/ui/target"
@@ -17,8 +15,10 @@ import (
 
 // explorePlain talks line by line. Ctrl-C is not the end of it, as it is of a command: the first one cancels a search.
 func (r *run) explorePlain(ctx context.Context, host *target.Host, e cli.Exploration) error {
-	interrupts, stop := takeInterrupts()
-	defer stop()
+	interrupts := make(chan os.Signal, 1)
+	signal.Ignore(os.Interrupt) // ends all other notifications: the context of the run must not end with the first Ctrl-C
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
 	width, _, err := term.GetSize(int(r.process.Out.Fd()))
 	if err != nil {
 		width = 0
@@ -32,33 +32,6 @@ func (r *run) explorePlain(ctx context.Context, host *target.Host, e cli.Explora
 	})
 }
 
-// takeInterrupts takes Ctrl-C away from whoever else waits for it, for as long as this process runs: the context of the
-// run must not end with the first one.
-func takeInterrupts() (interrupts <-chan struct{}, stop func()) {
-	signals := make(chan os.Signal, 1)
-	signal.Ignore(os.Interrupt) // also tells all who were notified so far nothing more
-	signal.Notify(signals, os.Interrupt)
-	told, done := make(chan struct{}), make(chan struct{})
-	guard.Go(func() {
-		for {
-			select {
-			case <-signals:
-				select {
-				case told <- struct{}{}:
-				case <-done:
-					return
-				}
-			case <-done:
-				return
-			}
-		}
-	}, func(error) { signal.Stop(signals) })
-	return told, func() {
-		signal.Stop(signals)
-		close(done)
-	}
-}
-
 // targetLabel names a target for a person: "acme, onyx.acme.com".
 func targetLabel(choice target.Choice, separator string) string {
 	switch choice.Kind {
@@ -70,12 +43,8 @@ func targetLabel(choice target.Choice, separator string) string {
 		}
 		return choice.Describe()
 	}
-	host := choice.ServerURL
-	if parsed, err := url.Parse(host); err == nil && parsed.Host != "" {
-		host = parsed.Host
-	}
 	if !choice.IsNamed() {
-		return host
+		return hostOf(choice.ServerURL)
 	}
-	return choice.Profile + separator + host
+	return choice.Profile + separator + hostOf(choice.ServerURL)
 }

@@ -85,7 +85,6 @@ func (r *run) capabilities() explorer.Capabilities {
 	if r.overSSH() {
 		return explorer.Capabilities{Suspend: true, OpenReason: "over SSH the browser is on your side: click the link, or copy it"}
 	}
-	browser.Stdout, browser.Stderr = io.Discard, io.Discard // the screen is not theirs to write on
 	caps := explorer.Capabilities{Suspend: true, Open: openLink}
 	if !clipboard.Unsupported {
 		caps.Copy = clipboard.WriteAll

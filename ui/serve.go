@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -121,10 +120,7 @@ func visitorsLabel(served *target.Served) string {
 	case target.KindSample:
 		return "the sample library"
 	case target.KindRemote:
-		if parsed, err := url.Parse(served.Choice.ServerURL); err == nil && parsed.Host != "" {
-			return parsed.Host
-		}
-		return served.Choice.ServerURL
+		return hostOf(served.Choice.ServerURL)
 	}
 	if name, err := os.Hostname(); err == nil && name != "" {
 		return "the library on " + name

@@ -10,13 +10,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/text"
 	"quarry/ui/cli"
 	"quarry/ui/explorer/setup"
 	"quarry/ui/target"
@@ -30,11 +33,9 @@ const (
 
 // settings set an explorer up on this machine, and remember what was set up last.
 type settings struct {
-	run *run
-
-	mu     sync.Mutex
-	tested config.NewProfile // what the last test that passed tested
-	last   *target.Choice    // nil: nothing was set up
+	run    *run
+	tested atomic.Pointer[config.NewProfile] // what the last test that passed tested
+	last   atomic.Pointer[target.Choice]     // what was set up last
 }
 
 // wizardDoors are the doors of the wizard.
@@ -49,18 +50,10 @@ func (s *settings) wizardDoors() setup.Doors {
 
 // target returns what was set up last.
 func (s *settings) target(context.Context) (target.Choice, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.last == nil {
-		return target.Choice{}, errors.New("nothing was set up yet")
+	if last := s.last.Load(); last != nil {
+		return *last, nil
 	}
-	return *s.last, nil
-}
-
-func (s *settings) setLast(last target.Choice) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.last = &last
+	return target.Choice{}, errors.New("nothing was set up yet")
 }
 
 // test tries a connection as configure and validate-config do.
@@ -88,9 +81,7 @@ func (s *settings) test(ctx context.Context, typed setup.Connection) (setup.Test
 		found.Problem, found.Remedy = failure.What, failure.Do
 		return found, nil
 	}
-	s.mu.Lock()
-	s.tested = profile
-	s.mu.Unlock()
+	s.tested.Store(&profile)
 	return found, nil
 }
 
@@ -115,31 +106,31 @@ func formSteps(steps []cli.ConnectionStep, blamed string) []setup.Step {
 // others speak of routes, flags and settings of a profile. The server's own reason stays. blamed is the step that is to
 // blame, where it is not the one that failed.
 func inFormWords(err error, address string) (blamed string, told error) {
-	var failure *cli.Failure
-	var reply *client.Error
-	switch answered := errors.As(err, &reply); {
+	failure, isFailure := errors.AsType[*cli.Failure](err)
+	reply, answered := errors.AsType[*client.Error](err)
+	what, do := "", ""
+	switch {
 	case answered && reply.Kind == client.Auth && reply.Status == 0: // it was never sent
-		return setup.StepToken, formFailure(err, "this cannot be a token: it is too long, or holds a space or another character that none has",
-			"Paste the token alone, as the server showed it")
-	case errors.As(err, &failure):
-		return "", failureInForm(failure, reply)
+		blamed = setup.StepToken
+		what = "this cannot be a token: it is too long, or holds a space or another character that none has"
+		do = "Paste the token alone, as the server showed it"
+	case isFailure:
+		what, do = failureInForm(failure, reply)
 	case client.KindOf(err) == client.Timeout:
-		return "", formFailure(err, hostOf(address)+" did not answer in time", checkAddress)
+		what, do = hostOf(address)+" did not answer in time", checkAddress
 	case answered:
-		return replyInForm(err, reply, hostOf(address))
+		blamed, what, do = replyInForm(err, reply, hostOf(address))
+	default:
+		return "", err
 	}
-	return "", err
+	return blamed, &cli.Failure{Code: cli.ExitGeneral, What: what, Do: do, Err: err}
 }
 
 const checkAddress = "Check the address and your network, and the VPN if the name is internal"
 
-func formFailure(err error, what, do string) *cli.Failure {
-	return &cli.Failure{Code: cli.ExitGeneral, What: what, Do: do, Err: err}
-}
-
 // failureInForm is a failure that the test of the connection put into words itself. reply is its cause, if any.
-func failureInForm(failure *cli.Failure, reply *client.Error) *cli.Failure {
-	what, do := failure.What, failure.Do
+func failureInForm(failure *cli.Failure, reply *client.Error) (what, do string) {
+	what, do = failure.What, failure.Do
 	if reply != nil {
 		what = strings.Replace(what, reply.Error(), reply.Reason, 1)
 	}
@@ -149,16 +140,16 @@ func failureInForm(failure *cli.Failure, reply *client.Error) *cli.Failure {
 	case failure.Code == cli.ExitNotAvailable:
 		do = "Check the address; an Onyx older than 3.0 cannot be searched"
 	}
-	return formFailure(failure, what, do)
+	return what, do
 }
 
 // replyInForm is what a server, or the way to it, answered.
-func replyInForm(err error, reply *client.Error, host string) (blamed string, told *cli.Failure) {
-	what, do := reply.Reason, strings.NewReplacer("server_url and api_prefix", "the address", "server_url", "the address",
+func replyInForm(err error, reply *client.Error, host string) (blamed, what, do string) {
+	what, do = reply.Reason, strings.NewReplacer("server_url and api_prefix", "the address", "server_url", "the address",
 		"store it", "paste it here").Replace(reply.Remedy())
-	var missing *net.DNSError
+	missing, _ := errors.AsType[*net.DNSError](err)
 	switch {
-	case reply.Kind == client.Unreachable && errors.As(err, &missing) && missing.IsNotFound:
+	case reply.Kind == client.Unreachable && missing != nil && missing.IsNotFound:
 		what, do = "the address cannot be found: "+what, checkAddress
 	case reply.Kind == client.Unreachable && strings.Contains(what, host):
 		what = "the address cannot be reached: " + what
@@ -178,7 +169,7 @@ func replyInForm(err error, reply *client.Error, host string) (blamed string, to
 	case reply.Kind == client.BadRequest:
 		what, do = "the server refuses the request: "+what, "Check the address and the token"
 	}
-	return blamed, formFailure(err, what, do)
+	return blamed, what, do
 }
 
 // hostOf is the host of an address, with its port if it names one.
@@ -191,17 +182,15 @@ func hostOf(address string) string {
 
 // save stores the connection that was tested last as the active profile.
 func (s *settings) save(ctx context.Context, connection setup.Connection) (string, error) {
-	s.mu.Lock()
-	profile := s.tested
-	s.mu.Unlock()
-	if connection != formConnection(profile) {
+	tested := s.tested.Load()
+	if tested == nil || connection != formConnection(*tested) {
 		return "", errors.New("this is not the connection that was tested")
 	}
 	host, err := s.run.fresh()
 	if err != nil {
 		return "", err
 	}
-	name := profileName(host.Config, profile.Profile.ServerURL)
+	profile, name := *tested, profileName(host.Config, tested.Profile.ServerURL)
 	profile.Profile.Name = name
 	saved, err := host.SaveProfile(ctx, profile)
 	if err != nil {
@@ -211,7 +200,7 @@ func (s *settings) save(ctx context.Context, connection setup.Connection) (strin
 	if err != nil {
 		return "", err
 	}
-	s.setLast(choice)
+	s.last.Store(&choice)
 	said := "Saved as the profile " + name + ": " + saved.Describe() + "."
 	return said + s.nextStart(func(choice target.Choice) bool { return choice.Profile == name }), nil
 }
@@ -237,12 +226,7 @@ func profileName(read *config.Config, address string) string {
 	}
 	base := "server"
 	if parsed, err := url.Parse(address); err == nil && parsed.Hostname() != "" {
-		base = strings.Map(func(r rune) rune {
-			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-				return r
-			}
-			return '-'
-		}, strings.ToLower(parsed.Hostname()))
+		base = regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(strings.ToLower(parsed.Hostname()), "-")
 	}
 	name := base
 	for i := 2; !free(name) || name == config.LocalProfile; i++ {
@@ -282,7 +266,7 @@ func (s *settings) addFolder(ctx context.Context, path string, report func(wire.
 	}
 	defer func() { _ = opened.Close() }()
 	library := host.LibraryChoice()
-	s.setLast(library)
+	s.last.Store(&library)
 	done, err := opened.Client.LibraryAdd(ctx, wire.AddRequest{Paths: []string{path}}, report)
 	if err != nil || done.Added+done.Updated+done.Unchanged == 0 {
 		return done, "", err // nothing was read: searches go where they went
@@ -303,8 +287,7 @@ func (s *settings) path(typed string) (string, error) {
 		return "", fmt.Errorf("find %s: %w", path, err)
 	}
 	if _, err := os.Stat(absolute); err != nil {
-		var detail *fs.PathError
-		if errors.As(err, &detail) {
+		if detail, ok := errors.AsType[*fs.PathError](err); ok {
 			err = detail.Err
 		}
 		return "", fmt.Errorf("cannot open %s: %w", absolute, err)
@@ -323,19 +306,11 @@ func (s *settings) expanded(typed string) string {
 	if rest, home := strings.CutPrefix(path, "~"); home && (rest == "" || os.IsPathSeparator(rest[0])) {
 		for _, variable := range []string{"HOME", "USERPROFILE"} {
 			if folder, _ := s.run.lookup(variable); folder != "" {
-				return filepath.Join(folder, rest) + trailing(rest)
+				return strings.TrimSuffix(folder, string(os.PathSeparator)) + rest
 			}
 		}
 	}
 	return path
-}
-
-// trailing is the separator that Join takes from the end of a path.
-func trailing(path string) string {
-	if path != "" && os.IsPathSeparator(path[len(path)-1]) {
-		return string(os.PathSeparator)
-	}
-	return ""
 }
 
 // complete goes on with a path as far as it can mean only one thing; a folder that it names gets its separator.
@@ -348,37 +323,27 @@ func (s *settings) complete(typed string) string {
 	}
 	defer func() { _ = list.Close() }()
 	entries, _ := list.ReadDir(mostListed)
-	common, matches, single := "", 0, false
+	var names []string
 	for _, entry := range entries {
-		name := entry.Name()
-		if !strings.HasPrefix(name, begun) || begun == "" && strings.HasPrefix(name, ".") {
-			continue
+		if name := entry.Name(); strings.HasPrefix(name, begun) && (begun != "" || !strings.HasPrefix(name, ".")) {
+			names = append(names, name)
 		}
-		if matches == 0 {
-			common = name
-		}
-		common = shared(common, name)
-		matches++
-		info, err := os.Stat(filepath.Join(folder, name))
-		single = matches == 1 && err == nil && info.IsDir()
 	}
-	if matches == 0 {
+	if len(names) == 0 {
 		return typed
 	}
-	if single && matches == 1 {
+	common := commonPrefix(slices.Min(names), slices.Max(names)) // what the first and the last share, all share
+	if info, err := os.Stat(filepath.Join(folder, common)); len(names) == 1 && err == nil && info.IsDir() {
 		common += string(os.PathSeparator)
 	}
 	return folder + common
 }
 
-// shared is the beginning that two names share, in whole characters.
-func shared(a, b string) string {
+// commonPrefix returns what two names begin with, in whole characters.
+func commonPrefix(a, b string) string {
 	end := 0
-	for i, r := range a {
-		if !strings.HasPrefix(b, a[:i]+string(r)) {
-			return a[:i]
-		}
-		end = i + len(string(r))
+	for end < min(len(a), len(b)) && a[end] == b[end] {
+		end++
 	}
-	return a[:end]
+	return text.Clip(a, end)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ type Options struct {
 	// Width is that of the terminal in columns; 0: lines are as long as their text.
 	Width int
 	// Interrupts deliver each Ctrl-C; nil: none come.
-	Interrupts <-chan struct{}
+	Interrupts <-chan os.Signal
 	// Now tells the time; nil means the system's clock.
 	Now func() time.Time
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -225,7 +226,7 @@ func TestParseCommand(t *testing.T) {
 // sitting is a person who types and interrupts when the test says so.
 type sitting struct {
 	in         *io.PipeWriter
-	interrupts chan struct{}
+	interrupts chan os.Signal
 	said       chan string // every text that was written
 	done       chan error
 }
@@ -252,7 +253,7 @@ func (s *sitting) hear(t *testing.T, text string) {
 
 func (w *world) sit(patience time.Duration) *sitting {
 	reader, writer := io.Pipe()
-	p := &sitting{in: writer, interrupts: make(chan struct{}, 1), said: make(chan string, 100), done: make(chan error, 1)}
+	p := &sitting{in: writer, interrupts: make(chan os.Signal, 1), said: make(chan string, 100), done: make(chan error, 1)}
 	w.options.In, w.options.Out, w.options.Err, w.options.Interrupts = reader, p, p, p.interrupts
 	s := &session{Options: w.options, patience: patience}
 	go func() { p.done <- s.run(w.t.Context()) }()
@@ -269,22 +270,22 @@ func TestInterrupts(t *testing.T) {
 	p := w.sit(time.Hour)
 	fmt.Fprintln(p.in, "deploy")
 	<-searching
-	p.interrupts <- struct{}{}
+	p.interrupts <- os.Interrupt
 	p.hear(t, "Cancelled. ")
 	fmt.Fprintln(p.in, "help") // after which the next interrupt is a first one again
 	p.hear(t, "Type words")
-	p.interrupts <- struct{}{}
+	p.interrupts <- os.Interrupt
 	p.hear(t, "once more")
-	p.interrupts <- struct{}{}
+	p.interrupts <- os.Interrupt
 	if err := <-p.done; err != nil {
 		t.Error(err)
 	}
 	p = w.sit(time.Hour)
 	fmt.Fprintln(p.in, "deploy")
 	<-searching
-	p.interrupts <- struct{}{}
+	p.interrupts <- os.Interrupt
 	p.hear(t, "Cancelled. ")
-	p.interrupts <- struct{}{}
+	p.interrupts <- os.Interrupt
 	if err := <-p.done; err != nil {
 		t.Error(err)
 	}
@@ -364,7 +365,7 @@ func TestACancelledSearchOpensNothingTwice(t *testing.T) {
 	p := w.sit(time.Hour)
 	fmt.Fprintln(p.in, "deploy")
 	<-begun
-	p.interrupts <- struct{}{}
+	p.interrupts <- os.Interrupt
 	p.hear(t, "Cancelled. ")
 	fmt.Fprintln(p.in, "rollback")
 	close(proceed)
@@ -392,8 +393,8 @@ func TestLeavingWhileOpening(t *testing.T) {
 	p := w.sit(time.Hour)
 	fmt.Fprintln(p.in, "deploy")
 	<-begun
-	p.interrupts <- struct{}{}
-	p.interrupts <- struct{}{}
+	p.interrupts <- os.Interrupt
+	p.interrupts <- os.Interrupt
 	if err := <-p.done; err != nil {
 		t.Error(err)
 	}

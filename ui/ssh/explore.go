@@ -179,7 +179,7 @@ func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
 		In: &lines{editor: editor}, Out: s, Err: s.stderr(),
 		Open:  func(context.Context) (*client.Session, error) { return s.opened() },
 		Label: s.server.Where, Query: e.Query, Agent: e.Target.Agent.ID, AgentName: e.Target.Agent.Name, Limit: e.Limit,
-		Width: clamped(s.arrival.pty.Window).Width, Interrupts: make(chan struct{}),
+		Width: clamped(s.arrival.pty.Window).Width,
 	})
 }
 
