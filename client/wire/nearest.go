@@ -24,15 +24,17 @@ func Nearest(value string, known []string) string {
 		if difference > bound || -difference > bound {
 			continue
 		}
-		if d := editDistance([]rune(value), []rune(lower)); d <= bound && d < length {
+		if d := EditDistance(value, lower); d <= bound && d < length {
 			best, bound = candidate, d-1
 		}
 	}
 	return best
 }
 
-// editDistance is the Damerau–Levenshtein distance in which no part is edited twice.
-func editDistance(a, b []rune) int {
+// EditDistance returns how many letters must be inserted, removed, changed or swapped to make b of a, where no part is
+// edited twice.
+func EditDistance(x, y string) int {
+	a, b := []rune(x), []rune(y)
 	before := make([]int, len(b)+1)
 	row := make([]int, len(b)+1)
 	next := make([]int, len(b)+1)

@@ -31,7 +31,7 @@ func FuzzEditDistance(f *testing.F) {
 		if len(ra) > 8 || len(rb) > 8 {
 			return
 		}
-		if got, want := editDistance(ra, rb), slowDistance(ra, rb); got != want {
+		if got, want := EditDistance(string(ra), string(rb)), slowDistance(ra, rb); got != want {
 			t.Errorf("%q to %q: %d, want %d", a, b, got, want)
 		}
 	})

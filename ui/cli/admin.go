@@ -55,7 +55,7 @@ func (a *app) openAdministered(ctx context.Context, change bool) (*client.Sessio
 	case a.flags.tenant != "":
 		return nil, usage("Leave --tenant out: a token names its tenant.", "--tenant is for a library of this machine")
 	}
-	choice, err := a.decide()
+	choice, err := a.decide(a.request())
 	if err != nil {
 		return nil, err
 	}

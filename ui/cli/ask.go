@@ -59,8 +59,8 @@ type answerPrinter interface {
 }
 
 func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string, options *askOptions) error {
-	if err := checkAskFlags(arguments, options); err != nil {
-		return err
+	if options.given("prompt") && len(arguments) > 0 {
+		return usage("Give only one of them.", "the question is given twice: as an argument and with --prompt")
 	}
 	words, piped, err := a.question(ctx, arguments, options)
 	if err != nil {
@@ -170,16 +170,6 @@ func firstLine(question string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(question), "\n")
 	runes := []rune(line)
 	return strings.TrimSpace(string(runes[:min(len(runes), 200)]))
-}
-
-func checkAskFlags(arguments []string, options *askOptions) error {
-	switch {
-	case options.given("prompt") && len(arguments) > 0:
-		return usage("Give one of them.", "the question is given twice: as an argument and with --prompt")
-	case options.session != "" && (options.given("agent-id") || options.agent != ""):
-		return usage("Leave the agent out: a conversation keeps its own.", "--session and an agent exclude each other")
-	}
-	return nil
 }
 
 // statusLine tells a person what is going on until the answer begins.

@@ -415,18 +415,18 @@ func FuzzFlow(f *testing.F) {
 	})
 }
 
-func FuzzNumbersOnly(f *testing.F) {
+func FuzzCitationLinks(f *testing.F) {
 	f.Add("a [[1]](https://x) [[2]]() [[x]] [[", 3)
 	f.Fuzz(func(t *testing.T, text string, size int) {
 		through := func(size int) string {
-			var n numbersOnly
+			n := newCitationLinks()
 			var out strings.Builder
 			for rest := text; rest != ""; {
 				k := min(size, len(rest))
 				out.WriteString(n.write(rest[:k]))
 				rest = rest[k:]
 			}
-			return out.String() + n.close()
+			return out.String() + n.held
 		}
 		if whole, cut := through(len(text)+1), through(max(1, size%50)); whole != cut {
 			t.Fatalf("%q: %q, cut %q", text, whole, cut)
@@ -434,14 +434,14 @@ func FuzzNumbersOnly(f *testing.F) {
 	})
 }
 
-func TestNumbersOnly(t *testing.T) {
+func TestCitationLinks(t *testing.T) {
 	for text, want := range map[string]string{
 		"a [[1]](https://x/y%28z%29) b [[2]]()":             "a [1] b [2]",
 		"[[1]] [[x]](y) [[1]](a b) [[1]](":                  "[[1]] [[x]](y) [[1]](a b) [[1]](",
 		"[[1]](" + strings.Repeat("x", 2*longestLink) + ")": "[[1]](" + strings.Repeat("x", 2*longestLink) + ")",
 	} {
-		var n numbersOnly
-		if got := n.write(text) + n.close(); got != want {
+		n := newCitationLinks()
+		if got := n.write(text) + n.held; got != want {
 			t.Errorf("%.60q: %.60q", text, got)
 		}
 	}

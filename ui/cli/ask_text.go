@@ -21,22 +21,21 @@ type askText struct {
 	app   *app
 	about *asked
 	out   *capped
-	links numbersOnly
+	links *citationLinks
 	flow  *flow // nil: lines stay as they are
 	last  byte  // of what was written
 }
 
 func (a *app) newAskText(about *asked) *askText {
-	p := &askText{app: a, about: about, out: &capped{app: a, limit: a.maxOutput()}}
+	p := &askText{app: a, about: about, links: newCitationLinks(), out: &capped{app: a, limit: a.maxOutput()}}
 	if a.io.OutTTY {
+		citation := regexp.MustCompile(`\[\d{1,3}\]`)
 		p.flow = &flow{width: max(10, min(a.io.columns(), widestText)), style: func(word string) string {
-			return citationMark().ReplaceAllStringFunc(word, func(mark string) string { return a.style.Number.Render(mark) })
+			return citation.ReplaceAllStringFunc(word, func(mark string) string { return a.style.Number.Render(mark) })
 		}}
 	}
 	return p
 }
-
-func citationMark() *regexp.Regexp { return regexp.MustCompile(`\[\d{1,3}\]`) }
 
 func (p *askText) packet(packet wire.ChatPacket) error {
 	if packet.Type != wire.ChatMessageDelta {
@@ -61,7 +60,7 @@ func (p *askText) put(text string) error {
 }
 
 func (p *askText) end(answer *wire.ChatAnswer, failure error) error {
-	if err := p.write(p.links.close()); err != nil {
+	if err := p.write(p.links.held); err != nil {
 		return err
 	}
 	if p.flow != nil {
@@ -123,71 +122,41 @@ func (p *askText) source(source askSource) string {
 	return ansi.Truncate(first, max(10, min(p.app.io.columns(), widestText)), "…") + "\n" + indent + style.Muted.Render(link) + "\n"
 }
 
-// numbersOnly turns [[1]](link) into [1] while a text comes.
-type numbersOnly struct{ held string }
+// citationLinks turns [[1]](link) into [1] while a text comes.
+type citationLinks struct {
+	whole, begun *regexp.Regexp
+	held         string
+}
 
 // longestLink bounds what is held back to find out whether it is a citation, in bytes.
 const longestLink = 4 << 10
 
-func (n *numbersOnly) write(text string) string {
-	n.held += text
-	return n.pass(false)
+func newCitationLinks() *citationLinks {
+	return &citationLinks{whole: regexp.MustCompile(`\[\[(\d{1,3})\]\]\([^) \n]*\)`),
+		begun: regexp.MustCompile(`\[(\[(\d{1,3}(\](\](\([^) \n]*)?)?)?)?)?$`)}
 }
 
-func (n *numbersOnly) close() string { return n.pass(true) }
-
-func (n *numbersOnly) pass(last bool) string {
-	var out strings.Builder
-	for {
-		at := strings.Index(n.held, "[[")
-		if at < 0 {
-			keep := 0
-			if !last && strings.HasSuffix(n.held, "[") {
-				keep = 1
-			}
-			out.WriteString(n.held[:len(n.held)-keep])
-			n.held = n.held[len(n.held)-keep:]
-			return out.String()
-		}
-		out.WriteString(n.held[:at])
-		n.held = n.held[at:]
-		number, length, open := linkedCitation(n.held)
-		switch {
-		case open && !last:
-			return out.String()
-		case length > 0:
-			out.WriteString("[" + number + "]")
-			n.held = n.held[length:]
-		default:
-			out.WriteString(n.held[:2])
-			n.held = n.held[2:]
-		}
+func (l *citationLinks) write(piece string) string {
+	rest, out := l.held+piece, ""
+	if found := l.whole.FindAllStringIndex(rest, -1); found != nil {
+		end := found[len(found)-1][1]
+		rest, out = rest[end:], l.shorten(rest[:end])
 	}
+	ready := len(rest)
+	if at := l.begun.FindStringIndex(rest); at != nil && len(rest)-at[0] < longestLink {
+		ready = at[0]
+	}
+	l.held = rest[ready:]
+	return out + rest[:ready]
 }
 
-// linkedCitation reads [[1]](link) at the beginning of a text. Open: the text may become one.
-func linkedCitation(text string) (number string, length int, open bool) {
-	rest := text[2:]
-	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-	if digits > 3 {
-		return "", 0, false
-	}
-	number, rest = rest[:digits], rest[digits:]
-	const middle = "]]("
-	if len(rest) < len(middle) {
-		return "", 0, strings.HasPrefix(middle, rest)
-	}
-	if digits == 0 || !strings.HasPrefix(rest, middle) {
-		return "", 0, false
-	}
-	end := strings.IndexAny(rest[len(middle):min(len(rest), longestLink)], ") \n")
-	switch {
-	case end < 0:
-		return "", 0, len(rest) < longestLink
-	case rest[len(middle)+end] != ')':
-		return "", 0, false
-	}
-	return number, 2 + digits + len(middle) + end + 1, false
+func (l *citationLinks) shorten(links string) string {
+	return l.whole.ReplaceAllStringFunc(links, func(link string) string {
+		if len(link) > longestLink {
+			return link[:2] + l.shorten(link[2:])
+		}
+		return link[1 : strings.IndexByte(link, ']')+1]
+	})
 }
 
 // capped prints text up to a limit and remembers all of it.

@@ -30,7 +30,7 @@ func (a *app) targetCommand(use, short string,
 	run func(ctx context.Context, choice target.Choice, arguments []string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
-			choice, err := a.decide()
+			choice, err := a.decide(a.request())
 			if err == nil {
 				err = checkArguments(command, arguments)
 			}

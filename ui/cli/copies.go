@@ -37,16 +37,9 @@ func writeCopy(dir, kind, extension string, whole []byte) (path string, err erro
 	if err != nil {
 		return "", fmt.Errorf("create a copy: %w", err)
 	}
-	defer func() {
-		if closeErr := file.Close(); err == nil && closeErr != nil {
-			err = fmt.Errorf("close %s: %w", file.Name(), closeErr)
-		}
-		if err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
-		}
-	}()
-	if _, err := file.Write(whole); err != nil {
-		return "", fmt.Errorf("write %s: %w", file.Name(), err)
+	_, err = file.Write(whole)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
 	}
 	return file.Name(), nil
 }

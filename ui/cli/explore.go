@@ -47,9 +47,9 @@ func (a *app) explores(command *cobra.Command, words []string) bool {
 // explore opens the explorer. All that can be wrong before it draws is told as by any other command.
 func (a *app) explore(command *cobra.Command, words []string, options *searchOptions) error {
 	a.noteNearCommand(command, words)
-	where := a.request()
-	where.Terminal = true
-	choice, err := a.chosen(a.together(where, options))
+	request := a.searchRequest(options)
+	request.Terminal = true
+	choice, err := a.chosen(request)
 	if err != nil {
 		return err
 	}

@@ -258,30 +258,14 @@ func (a *app) readingText(r *reading) string {
 	if link := deref(r.document.Link); link != "" {
 		b.WriteString(a.style.Muted.Render(text.OneLine(link)) + "\n")
 	}
-	b.WriteString("\n" + wrappedProse(strings.ReplaceAll(r.body(), "\t", "    "), width))
+	b.WriteString("\n" + wrapMarkdown(strings.ReplaceAll(r.body(), "\t", "    "), width))
 	return b.String()
 }
 
-// wrappedProse wraps Markdown but for what loses its meaning with other line breaks: code and the rows of tables.
-func wrappedProse(text string, width int) string {
-	var lines []string
-	fence := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		mark := fenceOf(line)
-		switch {
-		case fence == "" && mark != "":
-			fence = mark
-		case fence != "":
-			if strings.HasPrefix(mark, fence) {
-				fence = ""
-			}
-		case !isVerbatim(line):
-			line = wrapped(line, width)
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, "\n") + "\n"
+// wrapMarkdown wraps Markdown but for what loses its meaning with other line breaks: code and the rows of tables.
+func wrapMarkdown(markdown string, width int) string {
+	f := &flow{width: width, style: func(word string) string { return word }}
+	return f.write(markdown) + f.close()
 }
 
 // fenceOf is the run of backticks or tildes that a line of a code block's beginning or end starts with.

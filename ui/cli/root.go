@@ -128,7 +128,7 @@ func (a *app) begin(command *cobra.Command) error {
 	if command.Flags().Changed("max-output") && a.flags.maxOutput < 0 {
 		return usage("Give a number of bytes, or 0 for no limit.", "--max-output must not be negative")
 	}
-	for _, check := range []func(*cobra.Command) error{a.refuseToGuest, emptyFlag, oneTarget} {
+	for _, check := range []func(*cobra.Command) error{a.refuseToGuest, emptyFlag, exclusiveFlags} {
 		if err := check(command); err != nil {
 			return err
 		}
@@ -184,18 +184,22 @@ func emptyFlag(command *cobra.Command) (err error) {
 	return err
 }
 
-// oneTarget refuses flags that name different places. configure asks for the server of a profile and may get both.
-func oneTarget(command *cobra.Command) error {
-	var given []string
-	for _, name := range []string{"server", "library", "profile", "sample"} {
-		if flag := command.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() != "false" {
-			given = append(given, "--"+name)
+// exclusiveFlags refuses flags of which only one can be given. configure asks for the server of a profile and may get
+// both.
+func exclusiveFlags(command *cobra.Command) error {
+	for _, group := range [][]string{{"server", "library", "profile", "sample"}, {"agent", "agent-id"}, {"days", "since"},
+		{"session", "agent"}, {"session", "agent-id"}} {
+		var given []string
+		for _, name := range group {
+			if flag := command.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() != "false" {
+				given = append(given, "--"+name)
+			}
+		}
+		if len(given) > 1 && !(command.Name() == "configure" && slices.Equal(given, []string{"--server", "--profile"})) {
+			return usage("Give only one of them.", "%s exclude each other", strings.Join(given, " and "))
 		}
 	}
-	if len(given) < 2 || command.Name() == "configure" && slices.Equal(given, []string{"--server", "--profile"}) {
-		return nil
-	}
-	return usage("Give only one of them.", "%s exclude each other", strings.Join(given, " and "))
+	return nil
 }
 
 // noteWarnings tells what is wrong with the configuration, though not so wrong that nothing works. Commands that do not
@@ -223,18 +227,9 @@ func (a *app) chosen(where target.Request) (target.Choice, error) {
 	return choice, err
 }
 
-// together adds what a search takes in beside the target.
-func (a *app) together(where target.Request, options *searchOptions) target.Request {
-	where.Together, where.Also = true, cleanList(options.also)
-	return where
-}
-
-// decide finds the target of a command that asks one place.
-func (a *app) decide() (target.Choice, error) { return a.decideOn(a.request()) }
-
-// decideOn finds the target, and tells a person who got the sample library how to leave it.
-func (a *app) decideOn(where target.Request) (target.Choice, error) {
-	choice, err := a.chosen(where)
+// decide finds the target of a command that works on one, and tells a person who got the sample library how to leave it.
+func (a *app) decide(request target.Request) (target.Choice, error) {
+	choice, err := a.chosen(request)
 	if err == nil && choice.Kind == target.KindSample && !a.flags.sample {
 		a.note("this is the bundled sample library; search your own with quarry add PATH or quarry configure")
 	}
@@ -283,31 +278,9 @@ func nearestCommand(root *cobra.Command, words []string) string {
 		return ""
 	}
 	for _, command := range root.Commands() {
-		if !command.Hidden && oneEdit(words[0], command.Name()) {
+		if !command.Hidden && wire.EditDistance(words[0], command.Name()) == 1 {
 			return command.Name()
 		}
 	}
 	return ""
-}
-
-// oneEdit tells that a becomes b by one inserted, removed, changed or swapped letter.
-func oneEdit(a, b string) bool {
-	if a == b {
-		return false
-	}
-	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		i++
-	}
-	restA, restB := a[i:], b[i:]
-	switch len(restA) - len(restB) {
-	case 1:
-		return restA[1:] == restB
-	case -1:
-		return restA == restB[1:]
-	case 0:
-		swapped := len(restA) > 1 && restA[0] == restB[1] && restA[1] == restB[0] && restA[2:] == restB[2:]
-		return restA[1:] == restB[1:] || swapped
-	}
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -38,17 +39,14 @@ func TestBareQuery(t *testing.T) {
 	}
 }
 
-func TestOneEdit(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want bool
-	}{
-		{"search", "search", false}, {"serach", "search", true}, {"seach", "search", true}, {"searchh", "search", true},
-		{"xearch", "search", true}, {"sxxrch", "search", false}, {"s", "search", false}, {"", "a", true}, {"ba", "ab", true},
-		{"tag", "tags", true}, {"research", "search", false},
+func TestNearestCommand(t *testing.T) {
+	root := (&app{io: IO{Out: io.Discard, Err: io.Discard}}).root()
+	for word, want := range map[string]string{
+		"search": "", "serach": "search", "seach": "search", "searchh": "search", "xearch": "search", "sxxrch": "", "s": "", "tag": "tags",
+		"research": "",
 	} {
-		if got := oneEdit(test.a, test.b); got != test.want {
-			t.Errorf("oneEdit(%q, %q) = %v", test.a, test.b, got)
+		if got := nearestCommand(root, []string{word}); got != want {
+			t.Errorf("nearestCommand(%q) = %q, want %q", word, got, want)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/target"
 )
 
 // maxQueries is how many queries one search runs, concurrently.
@@ -95,9 +96,16 @@ func agentFlags(flags *pflag.FlagSet, options *searchOptions, does string) {
 	flags.StringVar(&options.agent, "agent", "", does+" the agent of this `NAME`")
 }
 
+// searchRequest asks for a target, and for what a search takes in beside it.
+func (a *app) searchRequest(options *searchOptions) target.Request {
+	request := a.request()
+	request.Together, request.Also = true, cleanList(options.also)
+	return request
+}
+
 // search runs queries and prints what came back.
 func (a *app) search(ctx context.Context, queries []string, options *searchOptions) error {
-	choice, err := a.decideOn(a.together(a.request(), options))
+	choice, err := a.decide(a.searchRequest(options))
 	if err != nil {
 		return err
 	}

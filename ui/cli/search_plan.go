@@ -72,9 +72,6 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 		request.NumResults = &options.limit
 	}
 	if options.given("agent-id") {
-		if options.agent != "" {
-			return request, usage("Give one of them.", "--agent and --agent-id exclude each other")
-		}
 		if options.agentID < 0 {
 			return request, usage("quarry agents lists the numbers.",
 				"--agent-id %d is not the number of an agent", options.agentID)
@@ -92,9 +89,6 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) error {
 	now := a.now()
 	if options.given("days") {
-		if options.since != "" {
-			return usage("Give one of them.", "--days and --since exclude each other")
-		}
 		if options.days < 1 || options.days > wire.MaxTimeCutoffDays {
 			return usage("Give a number from 1 to 36500.", "--days %d is out of range", options.days)
 		}

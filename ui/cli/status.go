@@ -54,7 +54,7 @@ func (a *app) statusCommand() *cobra.Command {
 
 // status prints what can be known, also when something cannot: then the exit code is that of the reason.
 func (a *app) status(ctx context.Context, check bool) error {
-	choice, decideErr := a.decide()
+	choice, decideErr := a.decide(a.request())
 	status := jsonStatus{Searched: []string{}, Schema: schemaVersion}
 	if decideErr != nil {
 		status.TargetError = a.reasonOf(decideErr)
