@@ -12,42 +12,42 @@ import (
 // line feed and tab, controls of text direction and other characters that hide or reorder text, and replaces what is
 // not UTF-8. Joiners and variation selectors stay, so that emoji and scripts read as they were written.
 func Sanitize(s string) string {
-	clean, _ := sanitize(s, false, nil)
+	clean, _ := sanitize(s, false, new(wire.SpanMover))
 	return clean
 }
 
 // sanitizeLine is Sanitize for text of one line: line feeds and tabs become spaces.
 func sanitizeLine(s string) string {
-	clean, _ := sanitize(s, true, nil)
+	clean, _ := sanitize(s, true, new(wire.SpanMover))
 	return clean
 }
 
 // SanitizeSpans is Sanitize for text with marked ranges. The ranges are moved along so that they mark the same visible
 // text, clamped to it, widened to whole characters, sorted, and merged where they touch or overlap; empty ones go.
 func SanitizeSpans(s string, spans ...wire.Span) (string, []wire.Span) {
-	tracker := newTracker(spans, len(s))
-	clean, _ := sanitize(s, false, tracker)
-	return clean, tracker.spans()
+	mover := wire.NewSpanMover(s, spans)
+	clean, _ := sanitize(s, false, mover)
+	return clean, mover.Spans()
 }
 
 // sanitize is the one loop behind all of it. It tells whether anything changed, and the tracker of every piece.
-func sanitize(s string, oneLine bool, tracker *tracker) (clean string, changed bool) {
+func sanitize(s string, oneLine bool, mover *wire.SpanMover) (clean string, changed bool) {
 	var out strings.Builder
 	copied := 0 // what precedes is in out, or removed
 	for at := 0; at < len(s); {
 		start := out.Len() + at - copied
 		if width := plainWidth(s[at:]); width > 0 {
-			tracker.run(at, at+width, start)
+			mover.Keep(at, at+width, start)
 			at += width
 			continue
 		}
 		width, replacement, keep := piece(s[at:], oneLine)
 		if keep {
-			tracker.note(at, at+width, start, start+width)
+			mover.Replace(at, at+width, start, start+width)
 			at += width
 			continue
 		}
-		tracker.note(at, at+width, start, start+len(replacement))
+		mover.Replace(at, at+width, start, start+len(replacement))
 		out.WriteString(s[copied:at])
 		out.WriteString(replacement)
 		at += width

@@ -106,7 +106,7 @@ func sanitizeStrings(text []byte) []byte {
 		literal := text[at:end]
 		var s string
 		if wire.Unmarshal(literal, &s) == nil {
-			if clean, changed := sanitize(s, false, nil); changed || bytes.IndexByte(literal, '\\') >= 0 ||
+			if clean, changed := sanitize(s, false, new(wire.SpanMover)); changed || bytes.IndexByte(literal, '\\') >= 0 ||
 				!utf8.Valid(literal) {
 				literal = quote(clean)
 			}

@@ -27,7 +27,7 @@ var (
 func (w walker) walk(v reflect.Value, multiline bool) {
 	switch v.Kind() {
 	case reflect.String:
-		if clean, changed := sanitize(v.String(), !multiline, nil); changed {
+		if clean, changed := sanitize(v.String(), !multiline, new(wire.SpanMover)); changed {
 			v.SetString(clean)
 		}
 	case reflect.Pointer:

@@ -1,7 +1,6 @@
 package passage
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,34 +15,6 @@ const (
 	belowHeading = " › "
 )
 
-// orderly sorts spans of a text, clamps them to it, widens them to whole characters and merges what overlaps.
-func orderly(text string, spans []wire.Span) []wire.Span {
-	sound := make([]wire.Span, 0, len(spans))
-	for _, span := range spans {
-		from, to := max(0, span[0]), min(len(text), span[1])
-		if from >= to {
-			continue
-		}
-		for from > 0 && !utf8.RuneStart(text[from]) {
-			from--
-		}
-		for to < len(text) && !utf8.RuneStart(text[to]) {
-			to++
-		}
-		sound = append(sound, wire.Span{from, to})
-	}
-	slices.SortFunc(sound, func(x, y wire.Span) int { return x[0] - y[0] })
-	merged := sound[:0]
-	for _, span := range sound {
-		if last := len(merged) - 1; last >= 0 && span[0] < merged[last][1] {
-			merged[last][1] = max(merged[last][1], span[1])
-			continue
-		}
-		merged = append(merged, span)
-	}
-	return merged
-}
-
 // plainer makes Markdown one line of running text, for where there is no room to render it: without the marks of
 // headings, emphasis, code, quotations, lists, tables and links, and without what links lead to. White space is folded.
 // Names that contain underscores, and code, stay as they are. Spans are moved along so that they mark the same words;
@@ -53,7 +24,7 @@ type plainer struct {
 	source  string
 	out     []byte
 	gap     string      // what to put before the next piece
-	spans   []wire.Span // orderly, of the source
+	spans   []wire.Span // ordered, of the source
 	moved   []wire.Span // what became of them; empty until something of them is kept
 	next    int         // the first span that what follows can lie in
 	fence   string      // what opened the block of code that is being read

@@ -12,7 +12,7 @@ import (
 
 // plain is a whole text as a plainer makes it.
 func plain(markdown string, spans []wire.Span) (string, []wire.Span) {
-	p := newPlainer(markdown, orderly(markdown, spans))
+	p := newPlainer(markdown, wire.OrderSpans(markdown, spans))
 	p.lines(0, len(markdown))
 	return p.done()
 }
@@ -114,11 +114,11 @@ func FuzzPlain(f *testing.F) {
 		if strings.Contains(text, "\n") || strings.Contains(text, "  ") || strings.TrimSpace(text) != text {
 			t.Fatalf("white space in %q", text)
 		}
-		checkMarks(t, markdown, orderly(markdown, spans), text, moved)
+		checkMarks(t, markdown, wire.OrderSpans(markdown, spans), text, moved)
 		for _, columns := range []int{0, 1, 7, 80} {
 			result := wire.SearchResult{Content: markdown, Title: word, BestPassage: wire.Span{from, to}}
 			snippet, marks := Snippet(result, spans, columns/2, columns)
-			checkMarks(t, markdown, orderly(markdown, spans), snippet, marks)
+			checkMarks(t, markdown, wire.OrderSpans(markdown, spans), snippet, marks)
 		}
 	})
 }

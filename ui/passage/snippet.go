@@ -15,7 +15,7 @@ import (
 // somewhat longer than what fits.
 func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string, []wire.Span) {
 	first, columns = max(1, first), max(1, columns)
-	marks = orderly(r.Content, marks)
+	marks = wire.OrderSpans(r.Content, marks)
 	start, wanted := snippetStart(r, marks, first, columns)
 	cut := !startsLine(r.Content, start)
 	if !cut {
@@ -32,7 +32,7 @@ func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string
 	text, spans := p.done()
 	text, spans, shortened := approach(text, spans, wanted, first, columns)
 	text = clip(text, 4*columns)
-	spans = orderly(text, spans)
+	spans = wire.OrderSpans(text, spans)
 	if !cut && !shortened || text == "" {
 		return text, spans
 	}
@@ -45,7 +45,7 @@ func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string
 
 // snippetStart is where to begin reading, and whether a mark is to be seen there.
 func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (start int, wanted bool) {
-	best := orderly(r.Content, []wire.Span{r.BestPassage})
+	best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage})
 	if len(best) > 0 {
 		start = best[0][0]
 	}

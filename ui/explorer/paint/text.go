@@ -37,12 +37,12 @@ func paintable(s string, spans []wire.Span, oneLine bool) (string, []wire.Span) 
 	if len(spans) == 0 && plainRun(s, oneLine) == len(s) {
 		return s, nil
 	}
-	first := edit{text: s, oneLine: oneLine, spans: newMover(s, spans)}
+	first := edit{text: s, oneLine: oneLine, spans: wire.NewSpanMover(s, spans)}
 	first.characters()
 	s = first.result()
-	second := edit{text: s, oneLine: oneLine, spans: newMover(s, first.spans.moved)}
+	second := edit{text: s, oneLine: oneLine, spans: wire.NewSpanMover(s, first.spans.Spans())}
 	second.clusters()
-	return second.result(), second.spans.moved
+	return second.result(), second.spans.Spans()
 }
 
 const (
@@ -91,7 +91,7 @@ type edit struct {
 	oneLine bool
 	out     strings.Builder
 	copied  int // what precedes it in the text is in out, or dropped
-	spans   *mover
+	spans   *wire.SpanMover
 }
 
 // position is where the text at an offset comes to stand.
@@ -101,9 +101,9 @@ func (e *edit) position(at int) int { return e.out.Len() + at - e.copied }
 func (e *edit) keep(from, to int, whole bool) {
 	at := e.position(from)
 	if whole {
-		e.spans.piece(from, to, at, at+to-from)
+		e.spans.Replace(from, to, at, at+to-from)
 	} else {
-		e.spans.run(from, to, at)
+		e.spans.Keep(from, to, at)
 	}
 }
 
@@ -113,14 +113,13 @@ func (e *edit) replace(from, to int, replacement string) {
 		return
 	}
 	at := e.position(from)
-	e.spans.piece(from, to, at, at+len(replacement))
+	e.spans.Replace(from, to, at, at+len(replacement))
 	e.out.WriteString(e.text[e.copied:from])
 	e.out.WriteString(replacement)
 	e.copied = to
 }
 
 func (e *edit) result() string {
-	e.spans.finish()
 	if e.copied == 0 {
 		return e.text
 	}
