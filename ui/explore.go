@@ -2,13 +2,25 @@ package ui
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
 	"os"
+	"os/exec"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"slices"
 
+	"github.com/atotto/clipboard"
+	"github.com/cli/browser"
 	"golang.org/x/term"
 
 	"quarry/client"
+	"quarry/theme"
 	"quarry/ui/cli"
+	"quarry/ui/explorer"
 	"quarry/ui/plain"
 	"quarry/ui/target"
 )
@@ -47,4 +59,107 @@ func targetLabel(choice target.Choice, separator string) string {
 		return hostOf(choice.ServerURL)
 	}
 	return choice.Profile + separator + hostOf(choice.ServerURL)
+}
+
+// explore opens the explorer. It returns when the person leaves it or ctx ends, with the terminal as it was found.
+func (r *run) explore(ctx context.Context, e cli.Exploration) error {
+	host, err := r.host()
+	if err != nil {
+		return err
+	}
+	if e.Plain {
+		return r.explorePlain(ctx, host, e)
+	}
+	return r.exploreScreen(ctx, host, e)
+}
+
+// remoteGarbage is how much garbage, in percent of what is in use, may gather at a server's screen: rendering makes a lot
+// of it in a moment, and the budget for memory leaves little room.
+const remoteGarbage = 20
+
+// exploreScreen opens the full screen.
+func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Exploration) error {
+	if e.Target.Kind == target.KindRemote || e.Target.Kind == target.KindSlack {
+		defer debug.SetGCPercent(debug.SetGCPercent(remoteGarbage))
+	}
+	set := &settings{run: r}
+	width, height, err := term.GetSize(int(r.process.Out.Fd()))
+	if err != nil {
+		width, height = 0, 0 // it tells when it can
+	}
+	return explorer.Run(ctx, explorer.Options{
+		Target: screenTarget(host, e.Target), Query: e.Query, Caps: r.capabilities(),
+		SetUp: explorer.SetUp{Doors: set.wizardDoors(), Target: func(ctx context.Context) (explorer.Target, error) {
+			found, err := set.target(ctx)
+			return screenTarget(host, found), err
+		}},
+		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Theme: host.Config.Theme, Keys: host.Config.Keys,
+		Profile: theme.Profile(true, e.NoColor, r.process.Env),
+		Width:   width, Height: height,
+	}, explorer.Terminal{In: r.process.In, Out: r.process.Out, Env: r.process.Env})
+}
+
+// screenTarget returns a target as the explorer shows it.
+func screenTarget(host *target.Host, choice target.Choice) explorer.Target {
+	kinds := map[target.Kind]explorer.Kind{target.KindRemote: explorer.Remote, target.KindSlack: explorer.Remote,
+		target.KindLibrary: explorer.Library, target.KindSample: explorer.Sample}
+	agent, beside := choice.SearchAgent(), choice.Beside()
+	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "), Agent: agent.ID, AgentName: agent.Name,
+		Beside: beside, Elsewhere: choice.Elsewhere(), OwnModel: choice.Kind == target.KindRemote && len(beside) > 0,
+		Open: func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, choice) }}
+	if choice.Kind == target.KindSample {
+		shown.Examples = sampleExamples()
+	}
+	return shown
+}
+
+// sampleExamples are questions that the sample library answers.
+func sampleExamples() []string {
+	return []string{"how do we roll back a deploy", "how many weeks of parental leave do we get", "what does ERR_BATT_005 mean"}
+}
+
+// capabilities are what may be done to this machine. Who came over SSH looks at another one: its clipboard and its
+// browser are out of reach, and those of this machine are nobody's business.
+func (r *run) capabilities() explorer.Capabilities {
+	if r.overSSH() {
+		return explorer.Capabilities{Suspend: true, OpenReason: "over SSH the browser is on your side: click the link, or copy it"}
+	}
+	caps := explorer.Capabilities{Suspend: true, Open: openLink}
+	if !clipboard.Unsupported {
+		caps.Copy = clipboard.WriteAll
+	}
+	return caps
+}
+
+func (r *run) overSSH() bool {
+	for _, variable := range []string{"SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT"} {
+		if value, _ := r.lookup(variable); value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// openLink opens a link with the system's own opener, never through a shell. On Windows a link to a file could start a
+// program.
+func openLink(link string) error {
+	parsed, err := url.Parse(link)
+	if err != nil {
+		return fmt.Errorf("open the link: %w", err)
+	}
+	allowed := []string{"http", "https", "mailto"}
+	if runtime.GOOS != "windows" {
+		allowed = append(allowed, "file")
+	}
+	if !slices.Contains(allowed, parsed.Scheme) {
+		return fmt.Errorf("links of the kind %q are not opened", parsed.Scheme)
+	}
+	browser.Stdout, browser.Stderr = io.Discard, io.Discard // the screen is not theirs to write on
+	switch err := browser.OpenURL(link); {
+	case errors.Is(err, exec.ErrNotFound):
+		return errors.New("there is no browser on this machine")
+	case err != nil:
+		return fmt.Errorf("open the link: %w", err)
+	}
+	return nil
 }
