@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"quarry/client"
@@ -89,7 +87,7 @@ func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string,
 func (a *app) printAsked(ctx context.Context, c *client.Client, request wire.ChatRequest, about *asked) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	status := a.statusLine()
+	status := &statusLine{app: a}
 	var printer answerPrinter = a.newAskText(about)
 	if a.flags.json { // a limit holds only if it was asked for: each line is whole by itself, and the answer comes last
 		printer = &askJSON{app: a, about: about, limit: max(0, a.flags.maxOutput)}
@@ -106,7 +104,7 @@ func (a *app) printAsked(ctx context.Context, c *client.Client, request wire.Cha
 			}
 		}
 	})
-	status.clear()
+	status.end()
 	if client.KindOf(err) == client.Canceled && err != nil {
 		a.stopAnswer(c, about.session)
 	}
@@ -172,18 +170,7 @@ func firstLine(question string) string {
 	return strings.TrimSpace(string(runes[:min(len(runes), 200)]))
 }
 
-// statusLine tells a person what is going on until the answer begins.
-type statusLine struct {
-	app   *app
-	on    bool
-	shown bool
-	over  bool
-}
-
-func (a *app) statusLine() *statusLine {
-	return &statusLine{app: a, on: a.io.ErrTTY && !a.flags.quiet && !a.io.isDumb()}
-}
-
+// follow says what is going on until the answer begins.
 func (s *statusLine) follow(packet wire.ChatPacket) {
 	switch packet.Type {
 	case wire.ChatSearchStart:
@@ -197,23 +184,6 @@ func (s *statusLine) follow(packet wire.ChatPacket) {
 	case wire.ChatReasoningStart:
 		s.show("Thinking…")
 	case wire.ChatMessageDelta:
-		s.clear()
-		s.over = true
-	}
-}
-
-func (s *statusLine) show(doing string) {
-	if !s.on || s.over {
-		return
-	}
-	s.shown = true
-	doing = ansi.Truncate(printable(text.OneLine(doing)), max(1, s.app.io.columns()-1), "…")
-	_, _ = fmt.Fprint(s.app.err, clearLine+s.app.errs().Muted.Render(doing))
-}
-
-func (s *statusLine) clear() {
-	if s.shown {
-		s.shown = false
-		_, _ = fmt.Fprint(s.app.err, clearLine)
+		s.end()
 	}
 }

@@ -133,48 +133,51 @@ func (a *app) configureFolder(ctx context.Context, d *dialogue) error {
 
 // ask repeats a question until the answer passes the check.
 func (d *dialogue) ask(question, preset string, check func(string) error) (string, error) {
-	for range configureTries {
-		if err := d.prompt("%s [%s]: ", d.app.errs().Title.Render(question), printable(preset)); err != nil {
-			return "", err
-		}
+	label := fmt.Sprintf("%s [%s]: ", d.app.errs().Title.Render(question), printable(preset))
+	return d.repeat(label, func() (string, error) {
 		line, err := d.lines.ReadString('\n')
 		if err != nil && line == "" {
-			d.endLine()
-			return "", d.over(err)
+			return "", err
 		}
 		d.waiting.Store(false)
-		answer := cmp.Or(strings.TrimSpace(line), preset)
+		return cmp.Or(strings.TrimSpace(line), preset), nil
+	}, check)
+}
+
+// token asks for an access token, without showing it.
+func (d *dialogue) token() (string, error) {
+	label := d.app.errs().Title.Render("Access token (hidden)") + ": "
+	return d.repeat(label, func() (string, error) {
+		token, err := d.app.io.ReadSecret()
+		return strings.TrimSpace(token), err
+	}, func(token string) error {
+		if token == "" {
+			return usage("Paste it and press Enter; what you type is not shown.", "No token was typed.")
+		}
+		return nil
+	})
+}
+
+func (d *dialogue) repeat(label string, read func() (string, error), check func(string) error) (string, error) {
+	for range configureTries {
+		d.waiting.Store(true)
+		if _, err := fmt.Fprint(d.app.err, label); err != nil {
+			return "", err
+		}
+		answer, err := read()
+		d.endLine()
+		switch {
+		case errors.Is(err, io.EOF):
+			return "", usage("Run quarry configure again.", "the answers ended; nothing was saved")
+		case err != nil:
+			return "", fmt.Errorf("read the answer: %w", err)
+		}
 		if err = check(answer); err == nil {
 			return answer, nil
 		}
 		d.tell("", d.app.explain(err))
 	}
 	return "", usage("Run quarry configure again.", "no usable answer after %d tries", configureTries)
-}
-
-// token asks for an access token, without showing it.
-func (d *dialogue) token() (string, error) {
-	for range configureTries {
-		if err := d.prompt("%s: ", d.app.errs().Title.Render("Access token (hidden)")); err != nil {
-			return "", err
-		}
-		token, err := d.app.io.ReadSecret()
-		d.endLine()
-		if err != nil {
-			return "", d.over(err)
-		}
-		if token = strings.TrimSpace(token); token != "" {
-			return token, nil
-		}
-		d.app.say("No token was typed. Paste it and press Enter; what you type is not shown.")
-	}
-	return "", usage("Make a token in the server's settings, then run quarry configure again.", "no token was typed")
-}
-
-func (d *dialogue) prompt(format string, arguments ...any) error {
-	d.waiting.Store(true)
-	_, err := fmt.Fprintf(d.app.err, format, arguments...)
-	return err
 }
 
 // endLine leaves the line of a question that nobody ended with Enter, so that what is told next has its own.
@@ -191,12 +194,4 @@ func (d *dialogue) tell(head string, failure *Failure) {
 		what = d.app.errs().Error.Render(head) + " " + what
 	}
 	_, _ = fmt.Fprintf(d.app.err, "%s\n%s\n", what, printable(text.Sentence(failure.Do)))
-}
-
-// over tells the end of the input from an error.
-func (d *dialogue) over(err error) error {
-	if errors.Is(err, io.EOF) {
-		return usage("Run quarry configure again.", "the answers ended; nothing was saved")
-	}
-	return fmt.Errorf("read the answer: %w", err)
 }

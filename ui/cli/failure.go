@@ -77,18 +77,21 @@ func (a *app) explain(err error) *Failure {
 		return interruption()
 	case errors.Is(err, context.DeadlineExceeded):
 		return a.timedOut(err)
-	case errors.Is(err, syscall.EADDRINUSE):
-		return &Failure{Code: ExitGeneral, What: err.Error(),
-			Do: "Something else listens there: stop it, or choose another address."}
-	case errors.Is(err, syscall.ENOSPC):
-		return &Failure{Code: ExitGeneral, What: err.Error(), Do: "Free some space; what was stored before is whole."}
-	case errors.Is(err, fs.ErrPermission):
-		return &Failure{Code: ExitGeneral, What: err.Error(), Do: "Check who may read and write there."}
-	case errors.Is(err, fs.ErrNotExist):
-		return &Failure{Code: ExitGeneral, What: err.Error(), Do: "Check the spelling of the path."}
 	}
-	return &Failure{Code: ExitGeneral, What: err.Error(),
-		Do: "Run the command again; quarry status and quarry validate-config show where it works."}
+	failure = &Failure{Code: ExitGeneral, What: err.Error(), Err: err}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		failure.Do = "Something else listens there: stop it, or choose another address."
+	case errors.Is(err, syscall.ENOSPC):
+		failure.Do = "Free some space; what was stored before is whole."
+	case errors.Is(err, fs.ErrPermission):
+		failure.Do = "Check who may read and write there."
+	case errors.Is(err, fs.ErrNotExist):
+		failure.Do = "Check the spelling of the path."
+	default:
+		failure.Do = "quarry status and quarry validate-config show where commands work"
+	}
+	return failure
 }
 
 // explainReply tells what a server, or the way to it, answered.
@@ -122,25 +125,14 @@ func exitCodeOf(reply *client.Error) int {
 }
 
 func exitCodeOfKind(kind client.Kind) int {
-	switch kind {
-	case client.BadRequest:
-		return ExitUsage
-	case client.Auth:
-		return ExitAuth
-	case client.Unreachable:
-		return ExitUnreachable
-	case client.RateLimited:
-		return ExitRateLimited
-	case client.Timeout:
-		return ExitTimeout
-	case client.Server:
-		return ExitServer
-	case client.NotAvailable:
-		return ExitNotAvailable
-	case client.Canceled:
-		return ExitInterrupted
+	code, known := map[client.Kind]int{
+		client.BadRequest: ExitUsage, client.Auth: ExitAuth, client.Unreachable: ExitUnreachable, client.RateLimited: ExitRateLimited,
+		client.Timeout: ExitTimeout, client.Server: ExitServer, client.NotAvailable: ExitNotAvailable, client.Canceled: ExitInterrupted,
+	}[kind]
+	if !known {
+		return ExitGeneral
 	}
-	return ExitGeneral
+	return code
 }
 
 func interruption() *Failure {
@@ -155,22 +147,23 @@ func (a *app) timedOut(err error) *Failure {
 
 // faster says what would give an answer in time.
 func (a *app) faster() string {
-	if a.commandName() == "search" {
+	switch a.commandName() {
+	case "search":
 		return "Faster: --no-query-expansion, --no-document-selection, or one --source; or wait longer with --timeout 10m."
+	case "ask":
+		return "Ask again, wait longer with --timeout 10m, or read what is found: quarry search"
 	}
-	if a.commandName() == "ask" {
-		return "Ask again, wait longer with --timeout 10m, or read what is found: quarry search."
-	}
-	return "Wait longer with --timeout 10m, or check the network with quarry validate-config."
+	return "Wait longer with --timeout 10m, or check the network with quarry validate-config"
 }
 
 // friendlyDuration rounds to what a person wants to know.
 func friendlyDuration(d time.Duration) string {
+	unit := time.Millisecond
 	switch {
 	case d >= time.Minute:
-		return d.Round(time.Second).String()
+		unit = time.Second
 	case d >= time.Second:
-		return d.Round(100 * time.Millisecond).String()
+		unit = 100 * time.Millisecond
 	}
-	return d.Round(time.Millisecond).String()
+	return d.Round(unit).String()
 }

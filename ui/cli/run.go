@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"quarry/internal/guard"
@@ -236,32 +237,45 @@ func (g *gate) shut() {
 // busyAfter is how long a command may be silent before a person is told that it works.
 const busyAfter = 200 * time.Millisecond
 
-// busy shows a dim line on a terminal if the work takes longer than a moment. The returned function takes it away; it
-// may be called once.
-func (a *app) busy(text string) (stop func()) {
-	if !a.io.ErrTTY || a.flags.quiet || a.io.isDumb() {
-		return func() {}
-	}
-	var mu sync.Mutex
-	shown, over := false, false
-	timer := time.AfterFunc(busyAfter, guard.Func(func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if !over {
-			shown = true
-			_, _ = fmt.Fprint(a.err, a.errs().Muted.Render(text))
-		}
-	}, func(error) {})) // nobody misses the line
+// clearLine empties the line that the cursor is in.
+const clearLine = "\r\x1b[K"
+
+// statusLine is a dim line on a terminal that says what a command does.
+type statusLine struct {
+	app *app
+
+	mu    sync.Mutex
+	shown bool
+	over  bool
+}
+
+// busy shows a line if the work takes longer than a moment, until stop is called.
+func (a *app) busy(doing string) (stop func()) {
+	s := &statusLine{app: a}
+	timer := time.AfterFunc(busyAfter, guard.Func(func() { s.show(doing) }, func(error) {})) // nobody misses the line
 	return func() {
 		timer.Stop()
-		mu.Lock()
-		defer mu.Unlock()
-		over = true
-		if shown {
-			_, _ = fmt.Fprint(a.err, clearLine)
-		}
+		s.end()
 	}
 }
 
-// clearLine empties the line that the cursor is in.
-const clearLine = "\r\x1b[K"
+func (s *statusLine) show(doing string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || !s.app.io.ErrTTY || s.app.flags.quiet || s.app.io.isDumb() {
+		return
+	}
+	s.shown = true
+	doing = ansi.Truncate(printable(text.OneLine(doing)), max(1, s.app.io.columns()-1), "…")
+	_, _ = fmt.Fprint(s.app.err, clearLine+s.app.errs().Muted.Render(doing))
+}
+
+// end removes the line; none is shown any more.
+func (s *statusLine) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over = true; s.shown {
+		s.shown = false
+		_, _ = fmt.Fprint(s.app.err, clearLine)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
 )
@@ -201,20 +202,12 @@ func readHistory(path string) ([]wire.Message, error) {
 		return nil, nil
 	}
 	const do = `Write a list like [{"message":"…","message_type":"user"}].`
-	file, err := os.Open(path)
+	content, err := readFlagFile("history", path, maxHistory)
 	if err != nil {
-		return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--history: %v", err), Do: "Check the path.", Err: err}
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxHistory+1))
-	if err != nil {
-		return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--history: %v", err), Do: "Check the path.", Err: err}
-	}
-	if len(text) > maxHistory {
-		return nil, usage("Keep the last turns only.", "--history %s is larger than 1 MiB", path)
+		return nil, err
 	}
 	var messages []wire.Message
-	if err := wire.Unmarshal(text, &messages); err != nil {
+	if err := wire.Unmarshal(content, &messages); err != nil {
 		return nil, usage(do, "--history %s: %v", path, err)
 	}
 	types := []string{"system", "user", "assistant", "tool_call_response", "user_reminder"}
@@ -225,6 +218,23 @@ func readHistory(path string) ([]wire.Message, error) {
 		}
 	}
 	return messages, nil
+}
+
+// readFlagFile reads the file that a flag names, if it has at most limit bytes.
+func readFlagFile(flag, path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--%s: %v", flag, err), Do: "Check the path.", Err: err}
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(io.LimitReader(file, limit+1))
+	switch {
+	case err != nil:
+		return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--%s: %v", flag, err), Do: "Check the path.", Err: err}
+	case int64(len(content)) > limit:
+		return nil, usage("Give a smaller file.", "--%s: %s is larger than %s", flag, path, text.Size(limit))
+	}
+	return content, nil
 }
 
 // withQuestion ends a conversation with the question, as the server expects it.
