@@ -19,7 +19,7 @@ import (
 // askPlan is a question with what narrows the search for its answer.
 type askPlan struct {
 	message string
-	search  *searchPlan // of one query, for what is checked as it is for a search
+	search  []plannedQuery // one, for what is checked as it is for a search
 }
 
 // question reads what is asked: the words, and what is piped in.
@@ -66,7 +66,7 @@ func (a *app) planAsk(words, piped string, options *askOptions, choice target.Ch
 	if err != nil {
 		return askPlan{}, err
 	}
-	planned, err := a.mergeQuery(parsed, words, flags, &options.searchOptions, choice)
+	planned, err := a.planQuery(parsed, words, flags, &options.searchOptions, choice)
 	if err != nil {
 		return askPlan{}, err
 	}
@@ -77,12 +77,12 @@ func (a *app) planAsk(words, piped string, options *askOptions, choice target.Ch
 	if message != "" && piped != "" {
 		message += "\n\n"
 	}
-	return askPlan{message: message + piped, search: &searchPlan{queries: []plannedQuery{planned}}}, nil
+	return askPlan{message: message + piped, search: []plannedQuery{planned}}, nil
 }
 
 // request is the question, in a session or as the first of a new one.
 func (p askPlan) request(session string, incognito bool) wire.ChatRequest {
-	search := p.search.queries[0].request
+	search := p.search[0].request
 	request := wire.ChatRequest{Message: p.message, ChatSessionID: session}
 	if session == "" {
 		request.ChatSessionInfo = &wire.ChatSessionInfo{Incognito: incognito}

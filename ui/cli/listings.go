@@ -184,8 +184,8 @@ func (a *app) tagsCommand() *cobra.Command {
 }
 
 func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Choice, prefix string, limit int) error {
-	if limit < 1 || limit > mostTags {
-		return usage("Give a number from 1 to 1000.", "--limit %d is out of range", limit)
+	if err := checkRange("limit", limit, 1, mostTags); err != nil {
+		return err
 	}
 	tags, err := c.ValidTags(ctx, prefix, true, limit)
 	if err != nil {

@@ -52,9 +52,8 @@ type reading struct {
 }
 
 func (a *app) read(ctx context.Context, choice target.Choice, ref string, options readOptions) (err error) {
-	if options.around < 0 || options.around > maxAround {
-		return usage("Give a number from 0 to 99; without a passage's number the whole document is printed.",
-			"--around %d is out of range", options.around)
+	if err := checkRange("around", options.around, 0, maxAround); err != nil {
+		return err
 	}
 	if options.from != "" {
 		origin := ""

@@ -245,10 +245,10 @@ func (o outcome) results() []wire.SearchResult {
 
 // runSearches runs every query at the same time and waits for all of them. The servers' own bodies are kept only for
 // who wants them raw: they are rewritten string by string.
-func runSearches(ctx context.Context, c *client.Client, plan *searchPlan, raw bool) []outcome {
-	outcomes := make([]outcome, len(plan.queries))
+func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw bool) []outcome {
+	outcomes := make([]outcome, len(plan))
 	var group sync.WaitGroup
-	for i, query := range plan.queries {
+	for i, query := range plan {
 		group.Go(guard.Func(func() {
 			o := outcome{query: query}
 			if raw {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ type filterCheck struct {
 
 // checkFilters refuses what the server surely does not have, and names the nearest that it has. A source that exists
 // somewhere, though not on this server, is searched and spoken of afterwards: its list is fetched beside the search.
-func (a *app) checkFilters(ctx context.Context, c *client.Client, plan *searchPlan, choice target.Choice) (*filterCheck, error) {
+func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []plannedQuery, choice target.Choice) (*filterCheck, error) {
 	if err := resolveAgents(ctx, c, plan); err != nil {
 		return nil, err
 	}
@@ -41,23 +42,21 @@ func (a *app) checkFilters(ctx context.Context, c *client.Client, plan *searchPl
 	return checkSources(ctx, c, plan)
 }
 
-func checkSources(ctx context.Context, c *client.Client, plan *searchPlan) (*filterCheck, error) {
+func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) (*filterCheck, error) {
 	check := &filterCheck{}
-	var strange []string
-	asked := false
-	for _, query := range plan.queries {
+	for _, query := range plan {
 		check.wanted = append(check.wanted, query.request.Sources)
-		for _, source := range query.request.Sources {
-			asked = true
-			if _, known := wire.LookupSource(source); !known {
-				strange = union(strange, []string{source})
-			}
-		}
 	}
-	if !asked {
+	given := wanted(plan, func(r wire.SearchRequest) []string { return r.Sources })
+	if len(given) == 0 {
 		return check, nil
 	}
 	check.sources = make(chan sourceList, 1)
+	isKnown := func(source string) bool {
+		_, known := wire.LookupSource(source)
+		return known
+	}
+	strange := slices.DeleteFunc(given, isKnown)
 	if len(strange) == 0 {
 		guard.Go(func() { check.sources <- listSources(ctx, c) },
 			func(error) { check.sources <- sourceList{} }) // no list: the server decides
@@ -76,18 +75,11 @@ func checkSources(ctx context.Context, c *client.Client, plan *searchPlan) (*fil
 	}
 	for _, source := range strange {
 		if !slices.Contains(known, source) {
-			return nil, unknownValue("source", source, nearestSource(source, list.values, known), "quarry sources")
+			near := cmp.Or(wire.Nearest(source, list.values), wire.Nearest(source, known)) // best what this server has
+			return nil, unknownValue("source", source, near, "quarry sources")
 		}
 	}
 	return check, nil
-}
-
-// nearestSource prefers what this server has.
-func nearestSource(source string, listed, known []string) string {
-	if near := wire.Nearest(source, listed); near != "" {
-		return near
-	}
-	return wire.Nearest(source, known)
 }
 
 // annotate adds to answers that a source is not connected, unless the server said so itself.
@@ -135,9 +127,9 @@ func unknownValue(what, value, near, list string) error {
 }
 
 // resolveAgents looks up the agents that queries name. A number that was given is left to the server.
-func resolveAgents(ctx context.Context, c *client.Client, plan *searchPlan) error {
-	for i := range plan.queries {
-		query := &plan.queries[i]
+func resolveAgents(ctx context.Context, c *client.Client, plan []plannedQuery) error {
+	for i := range plan {
+		query := &plan[i]
 		if query.agent == "" {
 			continue
 		}
@@ -150,12 +142,17 @@ func resolveAgents(ctx context.Context, c *client.Client, plan *searchPlan) erro
 	return nil
 }
 
-func checkSets(ctx context.Context, c *client.Client, plan *searchPlan) error {
-	var wanted []string
-	for _, query := range plan.queries {
-		wanted = union(wanted, query.request.DocumentSets)
+// wanted collects the values of a filter over all queries.
+func wanted[T comparable](plan []plannedQuery, values func(wire.SearchRequest) []T) (all []T) {
+	for _, query := range plan {
+		all = union(all, values(query.request))
 	}
-	if len(wanted) == 0 {
+	return all
+}
+
+func checkSets(ctx context.Context, c *client.Client, plan []plannedQuery) error {
+	given := wanted(plan, func(r wire.SearchRequest) []string { return r.DocumentSets })
+	if len(given) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
@@ -168,7 +165,7 @@ func checkSets(ctx context.Context, c *client.Client, plan *searchPlan) error {
 	for _, set := range sets {
 		names = append(names, set.Name)
 	}
-	for _, name := range wanted {
+	for _, name := range given {
 		if !slices.Contains(names, name) {
 			return unknownValue("document set", name, wire.Nearest(name, names), "quarry document-sets")
 		}
@@ -177,25 +174,20 @@ func checkSets(ctx context.Context, c *client.Client, plan *searchPlan) error {
 }
 
 // checkTags asks for each tag by itself, because a server lists only so many at once.
-func checkTags(ctx context.Context, c *client.Client, plan *searchPlan) error {
-	var wanted []wire.Tag
-	for _, query := range plan.queries {
-		wanted = union(wanted, query.request.Tags)
-	}
+func checkTags(ctx context.Context, c *client.Client, plan []plannedQuery) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	for _, tag := range wanted {
+	for _, tag := range wanted(plan, func(r wire.SearchRequest) []wire.Tag { return r.Tags }) {
 		found, err := c.ValidTags(ctx, tag.Key+"="+tag.Value, true, mostTags)
 		if err != nil {
 			return nil //nolint:nilerr // without a list the server decides
 		}
-		listed := slices.ContainsFunc(found, func(other wire.SourceTag) bool {
+		isListed := slices.ContainsFunc(found, func(other wire.SourceTag) bool {
 			return other.Key == tag.Key && other.Value == tag.Value
 		})
-		if listed || len(found) >= mostTags {
-			continue
+		if !isListed && len(found) < mostTags {
+			return unknownValue("tag", tag.Key+"="+tag.Value, nearestTag(ctx, c, tag), "quarry tags")
 		}
-		return unknownValue("tag", tag.Key+"="+tag.Value, nearestTag(ctx, c, tag), "quarry tags")
 	}
 	return nil
 }

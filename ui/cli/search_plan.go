@@ -23,27 +23,25 @@ type plannedQuery struct {
 	request wire.SearchRequest
 }
 
-// searchPlan is what a search will ask for.
-type searchPlan struct {
-	queries []plannedQuery
-}
-
 const maxHistory = 1 << 20 // bytes
 
 // planSearch checks every value and merges the filters inside the queries with those of the flags. Values of one field
 // add up; of two dates, the flag holds.
-func (a *app) planSearch(queries []string, options *searchOptions, choice target.Choice) (*searchPlan, error) {
-	base, err := a.flagRequest(options)
+func (a *app) planSearch(queries []string, options *searchOptions, choice target.Choice) (plan []plannedQuery, err error) {
+	flags, err := a.flagRequest(options)
 	if err != nil {
 		return nil, err
 	}
-	plan := &searchPlan{}
-	for _, text := range queries {
-		planned, err := a.planQuery(text, base, options, choice)
+	for _, query := range queries {
+		parsed := client.ParseQuery(query, a.now())
+		if err := requireWords(parsed, query); err != nil {
+			return nil, err
+		}
+		planned, err := a.planQuery(parsed, query, flags, options, choice)
 		if err != nil {
 			return nil, err
 		}
-		plan.queries = append(plan.queries, planned)
+		plan = append(plan, planned)
 	}
 	return plan, nil
 }
@@ -67,15 +65,14 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 		request.Tags = append(request.Tags, wire.Tag{Key: key, Value: value})
 	}
 	if options.given("limit") {
-		if options.limit < 1 || options.limit > wire.MaxNumResults {
-			return request, usage("Give a number from 1 to 100.", "--limit %d is out of range", options.limit)
+		if err := checkRange("limit", options.limit, 1, wire.MaxNumResults); err != nil {
+			return request, err
 		}
 		request.NumResults = &options.limit
 	}
 	if options.given("agent-id") {
 		if options.agentID < 0 {
-			return request, usage("quarry agents lists the numbers.",
-				"--agent-id %d is not the number of an agent", options.agentID)
+			return request, usage("See: quarry agents", "--agent-id %d is not the number of an agent", options.agentID)
 		}
 		request.PersonaID = &options.agentID
 	}
@@ -87,30 +84,29 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 	return request, err
 }
 
-func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) error {
-	now := a.now()
+// checkRange refuses a number that a flag does not take.
+func checkRange(flag string, n, low, high int) error {
+	if n < low || n > high {
+		return usage(fmt.Sprintf("Give a number from %d to %d.", low, high), "--%s %d is out of range", flag, n)
+	}
+	return nil
+}
+
+func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) (err error) {
+	if request.TimeCutoff, err = parseDate("--since", options.since); err != nil {
+		return err
+	}
+	if request.TimeUntil, err = parseDate("--until", options.until); err != nil {
+		return err
+	}
+	if until := request.TimeUntil; until != nil && len(strings.TrimSpace(options.until)) == len(time.DateOnly) {
+		until.Time = until.AddDate(0, 0, 1).Add(-time.Microsecond) // the day itself is meant, too
+	}
 	if options.given("days") {
-		if options.days < 1 || options.days > wire.MaxTimeCutoffDays {
-			return usage("Give a number from 1 to 36500.", "--days %d is out of range", options.days)
-		}
-		request.TimeCutoff = &wire.Time{Time: now.UTC().AddDate(0, 0, -options.days)}
-	}
-	if options.since != "" {
-		since, err := parseDate("--since", options.since)
-		if err != nil {
+		if err := checkRange("days", options.days, 1, wire.MaxTimeCutoffDays); err != nil {
 			return err
 		}
-		request.TimeCutoff = &wire.Time{Time: since}
-	}
-	if options.until != "" {
-		until, err := parseDate("--until", options.until)
-		if err != nil {
-			return err
-		}
-		if len(strings.TrimSpace(options.until)) == len(time.DateOnly) {
-			until = until.AddDate(0, 0, 1).Add(-time.Microsecond) // the day itself is meant, too
-		}
-		request.TimeUntil = &wire.Time{Time: until}
+		request.TimeCutoff = &wire.Time{Time: a.now().UTC().AddDate(0, 0, -options.days)}
 	}
 	return checkDates(*request)
 }
@@ -123,28 +119,21 @@ func checkDates(request wire.SearchRequest) error {
 	return nil
 }
 
-func parseDate(flag, text string) (time.Time, error) {
-	if trimmed := strings.TrimSpace(text); len(trimmed) >= len(time.DateOnly) {
-		if date, err := wire.ParseTime(trimmed); err == nil {
-			return date, nil
+// parseDate reads the date of a flag; nil if the flag was not given.
+func parseDate(flag, date string) (*wire.Time, error) {
+	if date == "" {
+		return nil, nil
+	}
+	if trimmed := strings.TrimSpace(date); len(trimmed) >= len(time.DateOnly) {
+		if moment, err := wire.ParseTime(trimmed); err == nil {
+			return &wire.Time{Time: moment}, nil
 		}
 	}
-	return time.Time{}, usage("Write a day that exists as 2026-01-31, or a moment as 2026-01-31T08:00:00Z.",
-		"%s %q is not a date", flag, text)
+	return nil, usage("Write a day that exists as 2026-01-31, or a moment as 2026-01-31T08:00:00Z.", "%s %q is not a date", flag, date)
 }
 
-// planQuery merges one query's own filters with those of the flags.
-func (a *app) planQuery(text string, flags wire.SearchRequest, options *searchOptions,
-	choice target.Choice) (plannedQuery, error) {
-	parsed := client.ParseQuery(text, a.now())
-	if err := requireWords(parsed, text); err != nil {
-		return plannedQuery{}, err
-	}
-	return a.mergeQuery(parsed, text, flags, options, choice)
-}
-
-// mergeQuery is planQuery for what was taken apart already.
-func (a *app) mergeQuery(parsed client.Query, text string, flags wire.SearchRequest, options *searchOptions,
+// planQuery merges a query's own filters with those of the flags.
+func (a *app) planQuery(parsed client.Query, text string, flags wire.SearchRequest, options *searchOptions,
 	choice target.Choice) (plannedQuery, error) {
 	planned := plannedQuery{text: text, words: passage.Words(parsed), request: parsed.Request()}
 	for _, filter := range parsed.Unread {
