@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"quarry/client/wire"
 )
@@ -32,53 +30,19 @@ func (p *queryParser) filter(at int) (width int) {
 	if field == "" {
 		return 0
 	}
-	values, valueWidth := filterValues(rest[colon+1:])
-	if len(values) == 0 || !p.apply(field, values) {
+	values := readValues(rest[colon+1:])
+	if values.open || len(values.all) == 0 || !p.apply(field, values.all) {
 		return 0
 	}
-	width = colon + 1 + valueWidth
+	width = colon + 1 + values.width
 	p.query.Chips = append(p.query.Chips, Chip{
 		Field: field,
-		Value: strings.Join(values, ","),
+		Value: strings.Join(values.all, ","),
 		Raw:   rest[:width],
 		Start: at,
 		End:   at + width,
 	})
 	return width
-}
-
-// filterValues reads values separated by commas up to a space, each of them or a part of it in quotes, as in
-// source:slack,"google drive" and tag:team="site reliability". An unclosed quote makes it no value at all.
-func filterValues(s string) (values []string, width int) {
-	var value strings.Builder
-	finish := func() {
-		if text := strings.Join(strings.Fields(value.String()), " "); text != "" {
-			values = append(values, text)
-		}
-		value.Reset()
-	}
-	for width < len(s) {
-		r, size := utf8.DecodeRuneInString(s[width:])
-		switch {
-		case unicode.IsSpace(r):
-			finish()
-			return values, width
-		case r == ',':
-			finish()
-		case isQuote(r):
-			text, quotedWidth := quoted(s[width:])
-			if quotedWidth == 0 {
-				return nil, 0
-			}
-			value.WriteString(text)
-			size = quotedWidth
-		default:
-			value.WriteString(s[width : width+size])
-		}
-		width += size
-	}
-	finish()
-	return values, width
 }
 
 // apply puts the values of a filter into the query; false if they make no sense for it.

@@ -231,3 +231,55 @@ func TestWithoutFilters(t *testing.T) {
 		t.Errorf("%+v", filters)
 	}
 }
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]Token{
+		"":                  nil,
+		"roll  back":        {{End: 4}, {Start: 6, End: 10}},
+		`"roll back"s x`:    {{End: 12}, {Start: 13, End: 14}},
+		`-"roll back`:       {{End: 6, Open: true}, {Start: 7, End: 11}},
+		"foo:bar":           {{End: 7}},
+		"Source:":           {{End: 7, Field: "source", At: 7}},
+		"source:slack,git":  {{End: 16, Field: "source", At: 13, Value: "git"}},
+		`set:"a, b",c x`:    {{End: 12, Field: "set", At: 11, Value: "c"}, {Start: 13, End: 14}},
+		`set:"Legal te x`:   {{End: 15, Open: true, Field: "set", At: 4, Value: "Legal te x"}},
+		`tag:team="site re`: {{End: 17, Open: true, Field: "tag", At: 4, Value: "team=site re"}},
+		`set:"5"" disk"`:    {{End: 14, Field: "set", At: 4, Value: `5" disk`, Quoted: true}},
+		`set:""`:            {{End: 6, Field: "set", At: 4, Quoted: true}},
+		"-source:slack":     {{End: 13}},
+	} {
+		if got := Tokens(text); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestQuoteValue(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		"slack": "slack", "a.b@c/d=e": "a.b@c/d=e", "": `""`, "Legal texts": `"Legal texts"`, "a,b": `"a,b"`,
+		`Jo "Joe" Lee`: `"Jo ""Joe"" Lee"`, `"`: `""""`, "«x»": `"««x»»"`, `5" disk, new`: `"5"" disk, new"`,
+	} {
+		if got := QuoteValue(value); got != want {
+			t.Errorf("%q is written %s, want %s", value, got, want)
+		}
+	}
+}
+
+// FuzzQuoteValue checks that any value is read back from its filter, and nothing after it.
+func FuzzQuoteValue(f *testing.F) {
+	for _, value := range []string{"x", "a b", "a,b", `"`, `""`, `a"b c`, "“a”", "a\u00a0b", " ", `,"`} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		want := strings.Join(strings.Fields(value), " ")
+		if want == "" || !utf8.ValidString(value) {
+			return
+		}
+		q := ParseQuery("set:"+QuoteValue(value)+" rest", noon)
+		if len(q.Sets) != 1 || q.Sets[0] != want || q.Text != "rest" {
+			t.Errorf("%q is read as %q, %q", value, q.Sets, q.Text)
+		}
+	})
+}

@@ -76,7 +76,7 @@ func (m *Model) findCompletions() []completion {
 	for _, c := range m.values(partial.Field) {
 		value := strings.ToLower(c.text)
 		if strings.HasPrefix(value, typed) || strings.HasPrefix(strings.ToLower(c.label), typed) {
-			c.text = quoted(c.text) + " "
+			c.text = client.QuoteValue(c.text) + " "
 			found = append(found, c)
 		}
 	}
@@ -144,14 +144,6 @@ func (m *Model) knownSources(counted []wire.FacetValue) []wire.FacetValue {
 		}
 	}
 	return all
-}
-
-// quoted is a value as the query language takes it.
-func quoted(value string) string {
-	if strings.ContainsAny(value, " ,") {
-		return `"` + value + `"`
-	}
-	return value
 }
 
 // completionHint shows how what is typed may go on, or is empty.

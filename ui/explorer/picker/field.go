@@ -2,6 +2,7 @@ package picker
 
 import (
 	"strings"
+	"time"
 
 	"charm.land/lipgloss/v2"
 
@@ -36,38 +37,21 @@ func sourceField() valueField {
 	}
 }
 
-// canonical is a value as the query language reads it back, which may differ in case and in its spaces. False if the
-// language cannot say it, as with a quote inside.
+// canonical is a value as the query language reads it back, which may differ in case and in its spaces. False if it
+// cannot be a value.
 func (f valueField) canonical(value string) (string, bool) {
-	for range 3 {
-		read := f.held(client.ParseQuery(f.filter([]string{value}), noMoment()))
-		if len(read) != 1 {
-			return "", false
-		}
-		if read[0] == value {
-			return value, true
-		}
-		value = read[0]
+	read := f.held(client.ParseQuery(f.filter([]string{value}), time.Time{}))
+	if len(read) != 1 {
+		return "", false
 	}
-	return "", false
+	return read[0], true
 }
 
 // filter writes values as one filter of the query language.
 func (f valueField) filter(values []string) string {
 	written := make([]string, len(values))
 	for i, value := range values {
-		written[i] = quoted(value)
+		written[i] = client.QuoteValue(value)
 	}
 	return f.name + ":" + strings.Join(written, ",")
-}
-
-// quoted puts a value in quotes where anything in it could end it.
-func quoted(value string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.@/", r)
-	}
-	if value != "" && strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0 {
-		return value
-	}
-	return `"` + value + `"`
 }

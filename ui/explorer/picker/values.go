@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
-
-func noMoment() time.Time { return time.Time{} }
 
 // value is one row of a tab of values.
 type value struct {

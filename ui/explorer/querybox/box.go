@@ -60,7 +60,7 @@ func (b *Box) Query() string { return join(b.Text(), b.Attached()) }
 // later ones, which must have the last word.
 func join(text string, filters []string) string {
 	text = strings.TrimFunc(text, unicode.IsSpace)
-	if slices.ContainsFunc(tokens(text), func(t token) bool { return t.open || t.filter }) {
+	if slices.ContainsFunc(client.Tokens(text), func(t client.Token) bool { return t.Open || t.Field != "" }) {
 		return strings.Join(append(slices.Clone(filters), text), " ")
 	}
 	if text == "" {
@@ -147,7 +147,11 @@ func (b *Box) take(s string, pasted bool) bool {
 // finished is the filters of a text that are no longer being typed: the cursor has left them and space follows, or
 // they were pasted whole. Nothing is finished behind a quotation mark that is still open.
 func (b *Box) finished(text string, cursor int, pasted bool) []client.Chip {
-	open := openQuote(text)
+	open := len(text) // where the first token with an open quotation mark begins
+	tokens := client.Tokens(text)
+	if i := slices.IndexFunc(tokens, func(t client.Token) bool { return t.Open }); i >= 0 {
+		open = tokens[i].Start
+	}
 	var finished []client.Chip
 	for _, chip := range client.ParseQuery(text, b.now).Chips {
 		touched := cursor > chip.Start && cursor <= chip.End
