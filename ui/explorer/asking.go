@@ -264,16 +264,16 @@ func (m *Model) renderAnswer() tea.Cmd {
 	r := m.overlayRect()
 	_, _, width, height := panel.Inside(r.W, r.H)
 	m.answer.View(width, height, m.theme) // a job is for the size shown last
-	job, ok := m.answer.RenderJob(m.theme)
-	if !ok {
+	render := m.answer.RenderJob(m.theme)
+	if render == nil {
 		return nil
 	}
 	m.answer.rendering = true
 	return func() tea.Msg {
-		rendered := job.Render()
+		show := render()
 		return resultMsg{handle: func() tea.Cmd {
 			m.answer.rendering = false
-			m.answer.Apply(rendered)
+			show()
 			return nil
 		}}
 	}

@@ -36,14 +36,14 @@ func citedSources(got *wire.ChatAnswer) []panel.Source {
 // openCited shows the document that a number of the answer stands for: the passage in the list, or else among the
 // documents of the answer, which take the list's place, or else its source.
 func (m *Model) openCited(number int) tea.Cmd {
-	source, sources, found, ok := m.answer.Cited(number)
+	source, turn, ok := m.answer.Cited(number)
 	if !ok {
 		m.warn("the answer cites nothing by that number")
 		return nil
 	}
 	at := m.resultOf(source)
-	if at < 0 && len(found) > 0 && slices.ContainsFunc(found, func(d wire.SearchDoc) bool { return d.DocumentID == source.DocumentID }) {
-		m.showDocuments(found, sources)
+	if at < 0 && slices.ContainsFunc(turn.Found, func(d wire.SearchDoc) bool { return d.DocumentID == source.DocumentID }) {
+		m.showDocuments(turn)
 		at = m.resultOf(source)
 	}
 	if at < 0 && !m.openable(source.Link) {
@@ -77,11 +77,11 @@ func (m *Model) resultOf(source panel.Source) int {
 }
 
 // showDocuments has the list show the documents that an answer rests on.
-func (m *Model) showDocuments(found []wire.SearchDoc, sources []panel.Source) {
+func (m *Model) showDocuments(turn panel.Turn) {
 	m.stopSearch()
 	m.stopBlaming()
 	m.search.failure = nil
-	response := &wire.SearchResponse{Results: documentResults(found, sources)}
+	response := &wire.SearchResponse{Results: documentResults(turn)}
 	response.FillEmpty()
 	answered := shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true}
 	m.begin(&answered.request) // for the passages that are completed
@@ -91,14 +91,14 @@ func (m *Model) showDocuments(found []wire.SearchDoc, sources []panel.Source) {
 
 // documentResults are the documents of an answer as passages: under the numbers that the answer cites them by, and those
 // that it does not cite under numbers that are free.
-func documentResults(found []wire.SearchDoc, sources []panel.Source) []wire.SearchResult {
+func documentResults(turn panel.Turn) []wire.SearchResult {
 	numbers, taken := map[string]int{}, map[int]bool{}
-	for _, source := range sources {
+	for _, source := range turn.Sources {
 		numbers[source.DocumentID], taken[source.Number] = source.Number, true
 	}
 	free := 0
 	var results []wire.SearchResult
-	for _, d := range found[:min(len(found), wire.MaxNumResults)] {
+	for _, d := range turn.Found[:min(len(turn.Found), wire.MaxNumResults)] {
 		number, cited := numbers[d.DocumentID]
 		if !cited {
 			for free++; taken[free]; free++ {

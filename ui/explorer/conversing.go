@@ -129,8 +129,8 @@ func (m *Model) handleChat(chat *wire.ChatSessionDetail, err error) tea.Cmd {
 	m.followLast()
 	m.panels, m.focus = nil, InList
 	m.lay(InAnswer, &m.answer)
-	if found, sources := m.answer.Found(); len(found) > 0 {
-		m.showDocuments(found, sources)
+	if turn, ok := m.answer.Found(); ok {
+		m.showDocuments(turn)
 	} else {
 		m.forgetResults()
 	}

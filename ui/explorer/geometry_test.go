@@ -196,7 +196,8 @@ func states(random *rand.Rand) map[string]func(*Model) {
 			m.answer.Restore([]panel.Turn{{Question: text, Text: text, Found: awkwardDocuments(text)}, {Question: text, Problem: text}})
 			m.answer.Incognito()
 			m.answer.Note(text)
-			m.showDocuments(m.answer.Found())
+			turn, _ := m.answer.Found()
+			m.showDocuments(turn)
 			m.lay(InAnswer, &m.answer)
 		},
 		"conversations": func(m *Model) {

@@ -23,13 +23,12 @@ type Entry struct {
 type Actions struct {
 	Static
 	entries  []Entry
-	shown    []int // indices into entries that match what is typed
-	choice   int   // index into shown
-	widest   int   // keys of a shown entry, in columns
-	list     Text
+	shown    []int  // indices into entries that match what is typed
+	choice   Choice // of shown
+	window   Choice // of the lines, with those of the headings
+	widest   int    // keys of a shown entry, in columns
 	filter   line.Editor
 	filtered string
-	version  uint64 // of what is shown
 }
 
 // Open shows entries, in the order given, those of a group together.
@@ -54,8 +53,7 @@ func (p *Actions) Edit(change func(*line.Editor) bool) bool {
 // begin so.
 func (p *Actions) narrow() {
 	words := strings.Fields(strings.ToLower(p.filtered))
-	p.shown, p.choice, p.widest = p.shown[:0], 0, 0
-	p.version++
+	p.shown, p.choice, p.widest = p.shown[:0], Choice{}, 0
 	ranks := make([]int, len(p.entries))
 	for i, entry := range p.entries {
 		text := strings.ToLower(entry.Text + " " + entry.Action + " " + entry.Group + " " + entry.Keys)
@@ -80,17 +78,17 @@ func rank(entry Entry, text, typed string, words []string) int {
 }
 
 // Move implements Panel.
-func (p *Actions) Move(lines int) { p.choice = max(0, min(p.choice+lines, len(p.shown)-1)) }
+func (p *Actions) Move(lines int) { p.choice.Move(lines, len(p.shown)) }
 
 // Page implements Panel.
-func (p *Actions) Page(pages int) { p.Move(pages * max(1, p.list.view.Height()-1)) }
+func (p *Actions) Page(pages int) { p.Move(pages * max(1, p.window.rows-1)) }
 
 // Chosen is the entry that the choice is on.
 func (p *Actions) Chosen() (Entry, bool) {
-	if p.choice >= len(p.shown) {
+	if p.choice.At >= len(p.shown) {
 		return Entry{}, false
 	}
-	return p.entries[p.shown[p.choice]], true
+	return p.entries[p.shown[p.choice.At]], true
 }
 
 // Title implements Panel.
@@ -101,23 +99,36 @@ func (p *Actions) Title(_ int, th theme.Theme) (title, beside string) {
 // View draws the line that is typed into, and the list with the chosen action in full below it.
 func (p *Actions) View(width, height int, th theme.Theme) Body {
 	typed, x := p.filter.View(max(0, width-2), th, "type to narrow", false)
+	body := Body{Lines: []string{th.Prompt.Render("›") + " " + typed}, X: min(x+2, max(0, width-1)), Cursor: true}
 	below := p.details(width, height, th)
-	p.list.Set(width, height-1-len(below), versioned{p.version, look{width, th.Name}}, func() []string { return p.rows(width, th) })
-	line := p.choice + p.headings(p.choice)
-	if p.choice == 0 {
-		p.list.Reveal(0) // with the heading above it
+	rows := p.rows()
+	p.window.At = max(0, slices.Index(rows, p.choice.At))
+	from, to := p.window.Window(len(rows), height-1-len(below))
+	for i, n := range rows[from:max(from, to)] {
+		if n < 0 {
+			body.Lines = append(body.Lines, th.Muted.Render(p.entries[p.shown[rows[from+i+1]]].Group))
+			continue
+		}
+		body.Lines = append(body.Lines, p.row(p.entries[p.shown[n]], n == p.choice.At, width, th))
 	}
-	p.list.Reveal(line)
-	body := p.list.Body()
-	if at := line - p.list.view.YOffset(); at < len(body.Lines) && len(p.shown) > 0 {
-		body.Lines[at] = paint.Under(p.row(p.entries[p.shown[p.choice]], th.Prompt.Render("▌")+" ", width, th), th.Selected)
+	if len(rows) == 0 {
+		body.Lines = append(body.Lines, th.Muted.Render("no action matches “"+paint.Line(p.filtered)+"”"))
 	}
-	body.Lines = slices.Concat([]string{th.Prompt.Render("›") + " " + typed}, body.Lines, below)
-	body.X, body.Cursor = min(x+2, max(0, width-1)), true
-	if body.ThumbTo > 0 {
-		body.ThumbFrom, body.ThumbTo = body.ThumbFrom+1, body.ThumbTo+1
-	}
+	body.Lines = append(body.Lines, below...)
+	body.ThumbFrom, body.ThumbTo = Thumb(1, p.window.rows, from, len(rows))
 	return body
+}
+
+// rows lists the shown entries, each group after a -1 for its heading unless the list is narrowed.
+func (p *Actions) rows() []int {
+	var rows []int
+	for n, i := range p.shown {
+		if p.filtered == "" && (n == 0 || p.entries[p.shown[n-1]].Group != p.entries[i].Group) {
+			rows = append(rows, -1)
+		}
+		rows = append(rows, n)
+	}
+	return rows
 }
 
 // details are the chosen action in full, below the list whose rows are cut, where there is room.
@@ -143,42 +154,18 @@ func (p *Actions) details(width, height int, th theme.Theme) []string {
 	return lines
 }
 
-// rows are all lines of the list. Groups have headings unless the list is narrowed.
-func (p *Actions) rows(width int, th theme.Theme) []string {
-	if len(p.shown) == 0 {
-		return []string{th.Muted.Render("no action matches “" + paint.Line(p.filtered) + "”")}
-	}
-	var rows []string
-	for n, i := range p.shown {
-		if p.begins(n) {
-			rows = append(rows, th.Muted.Render(p.entries[i].Group))
-		}
-		rows = append(rows, p.row(p.entries[i], "  ", width, th))
-	}
-	return rows
-}
-
-// begins reports whether a heading stands above a shown entry.
-func (p *Actions) begins(n int) bool {
-	return p.filtered == "" && (n == 0 || p.entries[p.shown[n-1]].Group != p.entries[p.shown[n]].Group)
-}
-
-// headings counts the headings down to a shown entry.
-func (p *Actions) headings(last int) int {
-	count := 0
-	for n := range min(last+1, len(p.shown)) {
-		if p.begins(n) {
-			count++
-		}
-	}
-	return count
-}
-
-func (p *Actions) row(entry Entry, mark string, width int, th theme.Theme) string {
-	text, key := th.Text, th.Key
+func (p *Actions) row(entry Entry, chosen bool, width int, th theme.Theme) string {
+	text, key, mark := th.Text, th.Key, "  "
 	if entry.Reason != "" {
 		text, key = th.Disabled, th.Disabled
 	}
+	if chosen {
+		mark = th.Prompt.Render("▌") + " "
+	}
 	keys := key.Render(paint.Fit(entry.Keys, min(p.widest, max(6, width/4))) + "  ")
-	return paint.Fit(mark+keys+text.Render(paint.Line(entry.Text)), width)
+	row := paint.Fit(mark+keys+text.Render(paint.Line(entry.Text)), width)
+	if chosen {
+		return paint.Under(row, th.Selected)
+	}
+	return row
 }

@@ -2,11 +2,13 @@ package panel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
@@ -33,17 +35,18 @@ type Source struct {
 	Link       string
 }
 
-// turn is one question with its answer.
-type turn struct {
-	question  string
+// Turn is one question with its answer.
+type Turn struct {
+	Question string
+	Text     string // Markdown
+	Sources  []Source
+	Found    []wire.SearchDoc // that the answer rests on
+	Problem  string           // why the answer is not complete; empty: it is, or the reason is not known
+
 	queries   []string
 	filters   string
 	documents int
-	text      string // Markdown
-	sources   []Source
-	found     []wire.SearchDoc // that the answer rests on
 	state     state
-	problem   string
 	remedy    string
 	notes     []string
 
@@ -62,7 +65,7 @@ type look struct {
 // and the thread of questions so far. Asking is its owner's. The zero value is empty.
 type Answer struct {
 	Text
-	turns   []turn
+	turns   []Turn
 	secret  bool // the thread is kept nowhere
 	input   line.Editor
 	typing  bool
@@ -73,7 +76,7 @@ type Answer struct {
 
 // Begin adds a question to the thread.
 func (p *Answer) Begin(question string) {
-	p.turns = append(p.turns, turn{question: question})
+	p.turns = append(p.turns, Turn{Question: question})
 	p.typing, p.waited = false, 0
 	p.toEnd()
 	p.input.SetText("")
@@ -87,7 +90,7 @@ func (p *Answer) Reset() { *p = Answer{version: p.version + 1} }
 func (p *Answer) Empty() bool { return len(p.turns) == 0 }
 
 // change changes the last turn; before the first there is none.
-func (p *Answer) change(do func(*turn)) {
+func (p *Answer) change(do func(*Turn)) {
 	if p.Empty() {
 		return
 	}
@@ -96,21 +99,21 @@ func (p *Answer) change(do func(*turn)) {
 }
 
 // Queries tells what is searched for.
-func (p *Answer) Queries(queries []string) { p.change(func(t *turn) { t.queries = queries }) }
+func (p *Answer) Queries(queries []string) { p.change(func(t *Turn) { t.queries = queries }) }
 
 // Filters tells which filters were inferred.
-func (p *Answer) Filters(text string) { p.change(func(t *turn) { t.filters = text }) }
+func (p *Answer) Filters(text string) { p.change(func(t *Turn) { t.filters = text }) }
 
 // Documents tells how many documents the answer rests on.
-func (p *Answer) Documents(n int) { p.change(func(t *turn) { t.documents = n }) }
+func (p *Answer) Documents(n int) { p.change(func(t *Turn) { t.documents = n }) }
 
 // Append goes on with the answer.
 func (p *Answer) Append(text string) {
-	p.change(func(t *turn) { t.text, t.state = t.text+text, writing })
+	p.change(func(t *Turn) { t.Text, t.state = t.Text+text, writing })
 }
 
 // Note tells something about the last question that is neither an answer nor a failure.
-func (p *Answer) Note(text string) { p.change(func(t *turn) { t.notes = append(t.notes, text) }) }
+func (p *Answer) Note(text string) { p.change(func(t *Turn) { t.notes = append(t.notes, text) }) }
 
 // Incognito marks the thread as kept nowhere.
 func (p *Answer) Incognito() { p.secret = true }
@@ -118,20 +121,20 @@ func (p *Answer) Incognito() { p.secret = true }
 // Finish ends the answer, with what it cites and all that it rests on. The whole text replaces what came in pieces,
 // unless it is empty.
 func (p *Answer) Finish(text string, sources []Source, found []wire.SearchDoc) {
-	p.change(func(t *turn) {
-		t.state, t.sources, t.found = done, sources, found
+	p.change(func(t *Turn) {
+		t.state, t.Sources, t.Found = done, sources, found
 		if text != "" {
-			t.text = text
+			t.Text = text
 		}
 	})
 }
 
 // Stop ends the answer where it is.
-func (p *Answer) Stop() { p.change(func(t *turn) { t.state = stopped }) }
+func (p *Answer) Stop() { p.change(func(t *Turn) { t.state = stopped }) }
 
 // Fail ends the answer with what went wrong, and what to do about it.
 func (p *Answer) Fail(problem, remedy string) {
-	p.change(func(t *turn) { t.state, t.problem, t.remedy = failed, problem, remedy })
+	p.change(func(t *Turn) { t.state, t.Problem, t.remedy = failed, problem, remedy })
 }
 
 // Type opens the line in which a further question is typed.
@@ -169,42 +172,28 @@ func (p *Answer) Back() bool {
 
 func (p *Answer) answering() bool { return !p.Empty() && p.turns[len(p.turns)-1].state < done }
 
-// Job is an answer to be rendered elsewhere.
-type Job struct {
-	turn  int
-	text  string
-	look  look
-	theme theme.Theme
-}
-
-// Rendered is a Job that was done.
-type Rendered struct {
-	Job
-	lines []string
-}
-
-// Render renders. It is slow, and safe beside the event loop.
-func (j Job) Render() Rendered { return Rendered{j, reader.Lines(j.text, j.look.width, j.theme)} }
-
-// RenderJob gives the next answer to render for the size that was drawn last; ok is false when none is needed.
-func (p *Answer) RenderJob(th theme.Theme) (job Job, ok bool) {
-	for i := len(p.turns) - 1; i >= 0; i-- {
-		t := &p.turns[i]
-		if t.text != "" && p.look.width > 0 && (t.renderedText != t.text || t.renderedFor != p.look) {
-			return Job{turn: i, text: t.text, look: p.look, theme: th}, true
+// RenderJob returns the slow part of rendering the answers at the size that was drawn last, which is safe beside the
+// event loop; nil if nothing is to be rendered. It returns a function for the event loop that shows the result, unless the
+// thread or the size is another one by then.
+func (p *Answer) RenderJob(th theme.Theme) func() (show func()) {
+	i := len(p.turns) - 1
+	for i >= 0 && (p.turns[i].Text == "" || p.turns[i].renderedText == p.turns[i].Text && p.turns[i].renderedFor == p.look) {
+		i--
+	}
+	if i < 0 || p.look.width == 0 {
+		return nil
+	}
+	text, look := p.turns[i].Text, p.look
+	return func() func() {
+		lines := reader.Lines(text, look.width, th)
+		return func() {
+			if i < len(p.turns) && look == p.look && strings.HasPrefix(p.turns[i].Text, text) {
+				t := &p.turns[i]
+				t.rendered, t.renderedText, t.renderedFor = lines, text, look
+				p.version++
+			}
 		}
 	}
-	return Job{}, false
-}
-
-// Apply shows what was rendered, unless the thread or the size is another one by now.
-func (p *Answer) Apply(r Rendered) {
-	if r.turn >= len(p.turns) || r.look != p.look || !strings.HasPrefix(p.turns[r.turn].text, r.text) {
-		return
-	}
-	t := &p.turns[r.turn]
-	t.rendered, t.renderedText, t.renderedFor = r.lines, r.text, r.look
-	p.version++
 }
 
 // Title implements Panel.
@@ -260,11 +249,11 @@ func Seconds(d time.Duration) string {
 }
 
 // progress says in a few words how far an answer is.
-func (p *Answer) progress(t turn) string {
+func (p *Answer) progress(t Turn) string {
 	switch t.state {
 	case searching:
 		if t.documents > 0 {
-			return "reading " + counted(t.documents) + Seconds(p.waited)
+			return "reading " + text.Count(t.documents, "document") + Seconds(p.waited)
 		}
 		return "searching" + Seconds(p.waited)
 	case writing:
@@ -274,14 +263,7 @@ func (p *Answer) progress(t turn) string {
 	case failed:
 		return "failed"
 	}
-	return counted(t.documents)
-}
-
-func counted(documents int) string {
-	if documents == 1 {
-		return "1 document"
-	}
-	return paint.Number(documents) + " documents"
+	return text.Count(t.documents, "document")
 }
 
 // all are the lines of the thread.
@@ -296,64 +278,53 @@ func (p *Answer) all(th theme.Theme) []string {
 	return lines
 }
 
-func (p *Answer) turn(t *turn, th theme.Theme) []string {
+func (p *Answer) turn(t *Turn, th theme.Theme) []string {
 	var lines []string
-	for _, part := range paint.Wrap(paint.Line(t.question), max(1, p.look.width-2)) {
+	for _, part := range paint.Wrap(paint.Line(t.Question), max(1, p.look.width-2)) {
 		lines = append(lines, th.BorderFocused.Render("▌")+" "+th.Title.Render(part))
 	}
 	if len(t.queries) > 0 {
 		queries := make([]string, len(t.queries))
 		for i, query := range t.queries {
-			queries[i] = "“" + paint.Line(query) + "”"
+			queries[i] = "“" + query + "”"
 		}
-		lines = append(lines, p.wrapped("searched for "+strings.Join(queries, ", "), th.Muted.Render)...)
+		lines = append(lines, wrapped("searched for "+strings.Join(queries, ", "), p.look.width, th.Muted)...)
 	}
 	if t.filters != "" {
-		lines = append(lines, p.wrapped("narrowed to "+paint.Line(t.filters), th.Muted.Render)...)
+		lines = append(lines, wrapped("narrowed to "+t.filters, p.look.width, th.Muted)...)
 	}
 	for _, note := range t.notes {
-		lines = append(lines, p.wrapped("! "+paint.Line(note), th.Warning.Render)...)
+		lines = append(lines, wrapped("! "+note, p.look.width, th.Warning)...)
 	}
 	lines = append(lines, "")
 	lines = append(lines, p.text(t, th)...)
-	if t.problem != "" {
-		lines = append(lines, p.wrapped(paint.Line(t.problem), th.Error.Render)...)
-		lines = append(lines, p.wrapped(paint.Line(t.remedy), th.Muted.Render)...)
+	if t.Problem != "" {
+		lines = append(lines, wrapped(t.Problem, p.look.width, th.Error)...)
+		lines = append(lines, wrapped(t.remedy, p.look.width, th.Muted)...)
 	}
-	if len(t.sources) > 0 {
+	if len(t.Sources) > 0 {
 		lines = append(lines, "", th.Muted.Render("Sources"))
 	}
-	for _, source := range t.sources {
-		text := th.Number.Render(fmt.Sprintf("[%d] ", source.Number)) + th.Text.Render(paint.Line(source.Title)) +
+	for _, source := range t.Sources {
+		row := th.Number.Render(fmt.Sprintf("[%d] ", source.Number)) + th.Text.Render(paint.Line(source.Title)) +
 			th.Muted.Render(" · "+client.SourceName(source.SourceType))
-		lines = append(lines, paint.Fit(text, p.look.width))
+		lines = append(lines, paint.Fit(row, p.look.width))
 	}
 	return lines
 }
 
 // text is the answer: rendered as far as it is, and what came since as plain text.
-func (p *Answer) text(t *turn, th theme.Theme) []string {
-	lines, rest := []string(nil), t.text
-	if t.renderedFor == p.look && strings.HasPrefix(t.text, t.renderedText) {
-		lines, rest = t.rendered, t.text[len(t.renderedText):]
+func (p *Answer) text(t *Turn, th theme.Theme) []string {
+	lines, rest := []string(nil), t.Text
+	if t.renderedFor == p.look && strings.HasPrefix(t.Text, t.renderedText) {
+		lines, rest = t.rendered, t.Text[len(t.renderedText):]
 	}
 	if rest = strings.TrimLeft(rest, "\n"); rest == "" {
 		return lines
 	}
-	lines = append([]string(nil), lines...)
+	lines = slices.Clone(lines)
 	for _, part := range paint.Wrap(paint.Text(rest), p.look.width) {
 		lines = append(lines, th.Text.Render(part))
-	}
-	return lines
-}
-
-func (p *Answer) wrapped(text string, style func(...string) string) []string {
-	if text == "" {
-		return nil
-	}
-	lines := paint.Wrap(text, p.look.width)
-	for i := range lines {
-		lines[i] = style(lines[i])
 	}
 	return lines
 }

@@ -12,11 +12,11 @@ import (
 
 func render(p *Answer) {
 	for {
-		job, ok := p.RenderJob(dark())
-		if !ok {
+		job := p.RenderJob(dark())
+		if job == nil {
 			return
 		}
-		p.Apply(job.Render())
+		job()()
 	}
 }
 
@@ -50,7 +50,7 @@ func TestAThread(t *testing.T) {
 	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "[1] Runbook · Confluence") || strings.Contains(screen, "And") {
 		t.Error(screen)
 	}
-	if source, _, _, ok := p.Cited(1); !ok || source.Title != "Runbook" {
+	if source, _, ok := p.Cited(1); !ok || source.Title != "Runbook" {
 		t.Errorf("%+v", source)
 	}
 	p.Type()
@@ -96,12 +96,12 @@ func TestALateRenderingIsDropped(t *testing.T) {
 	p.Begin("q")
 	p.Append("one")
 	textOf(&p, 40, 10)
-	job, _ := p.RenderJob(dark())
+	show := p.RenderJob(dark())()
 	p.Reset()
 	p.Begin("another")
 	p.Append("two")
 	textOf(&p, 40, 10)
-	p.Apply(job.Render())
+	show()
 	if screen := textOf(&p, 40, 10); strings.Contains(screen, "one") {
 		t.Error(screen)
 	}

@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"slices"
 	"time"
 
 	"quarry/client/wire"
@@ -33,12 +34,8 @@ func (p *Chats) Open(now time.Time) {
 
 // Add appends a page of conversations, the latest first, and records whether older ones exist.
 func (p *Chats) Add(sessions []wire.ChatSession, more bool) {
-	known := map[string]bool{}
-	for _, session := range p.sessions {
-		known[session.ID] = true
-	}
 	for _, session := range sessions {
-		if !known[session.ID] {
+		if !slices.ContainsFunc(p.sessions, func(known wire.ChatSession) bool { return known.ID == session.ID }) {
 			p.sessions = append(p.sessions, session)
 		}
 	}
@@ -92,7 +89,7 @@ func (p *Chats) Title(_ int, th theme.Theme) (title, beside string) {
 
 // View implements Panel.
 func (p *Chats) View(width, height int, th theme.Theme) Body {
-	body := Body{Lines: p.said(width, th)}
+	body := Body{Lines: p.notice(width, th)}
 	above, count := len(body.Lines), len(p.sessions)
 	from, to := p.choice.Window(count, max(0, height-above))
 	for i := from; i < to; i++ {
@@ -114,27 +111,16 @@ func (p *Chats) count() string {
 	return paint.Number(len(p.sessions))
 }
 
-// said is what stands above the rows: that something failed, or that there are none.
-func (p *Chats) said(width int, th theme.Theme) []string {
-	var lines []string
-	add := func(text string, style func(...string) string) {
-		if text == "" {
-			return
-		}
-		for _, part := range paint.Wrap(paint.Line(text), max(1, width)) {
-			lines = append(lines, style(part))
-		}
+// notice is what stands above the rows: an error, or that there are no conversations.
+func (p *Chats) notice(width int, th theme.Theme) []string {
+	lines := append(wrapped(p.problem, width, th.Error), wrapped(p.remedy, width, th.Muted)...)
+	switch {
+	case len(p.sessions) > 0 || p.doing != "" || p.problem != "":
+		return lines
+	case p.Private:
+		return wrapped("there are none: what is asked from here is kept nowhere", width, th.Muted)
 	}
-	add(p.problem, th.Error.Render)
-	add(p.remedy, th.Muted.Render)
-	if len(p.sessions) == 0 && p.doing == "" && p.problem == "" {
-		none := "there are none yet: what is asked is kept here, unless the configuration says private"
-		if p.Private {
-			none = "there are none: what is asked from here is kept nowhere"
-		}
-		add(none, th.Muted.Render)
-	}
-	return lines
+	return wrapped("there are none yet: what is asked is kept here, unless the configuration says private", width, th.Muted)
 }
 
 // row is the name of a conversation and its age.

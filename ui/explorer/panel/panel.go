@@ -132,3 +132,26 @@ func edge(pen paint.Pen, start, left, right, end string, width int) string {
 	rule := room - paint.Width(left) - paint.Width(right)
 	return pen.Write(start) + left + pen.Write(strings.Repeat("─", rule)) + right + pen.Write(end)
 }
+
+// wrapped returns foreign text as styled lines; none for an empty one.
+func wrapped(text string, width int, style lipgloss.Style) []string {
+	if text == "" {
+		return nil
+	}
+	lines := paint.Wrap(paint.Line(text), max(1, width))
+	for i := range lines {
+		lines[i] = style.Render(lines[i])
+	}
+	return lines
+}
+
+// Bar draws a part of a whole as a bar of at most width columns; anything but nothing is seen. It is half a line high, so
+// that the bars of lines below each other stay apart.
+func Bar[N int | float64](part, whole N, width int) string {
+	if part <= 0 || whole <= 0 {
+		return ""
+	}
+	return strings.Repeat("▄", bounded(int(float64(part)/float64(whole)*float64(width)+0.5), 1, width))
+}
+
+func bounded(n, least, most int) int { return max(least, min(n, most)) }

@@ -2,88 +2,69 @@ package panel
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
-
-// Turn is a question of an earlier thread with what became of it.
-type Turn struct {
-	Question string
-	Text     string // Markdown; empty: there is no answer
-	Sources  []Source
-	Found    []wire.SearchDoc // that the answer rests on
-	Problem  string           // why it is not whole; empty: it is, or nobody knows
-}
 
 // Restore shows an earlier thread in place of the one that is shown.
 func (p *Answer) Restore(turns []Turn) {
 	p.Reset()
-	for _, past := range turns {
-		t := turn{question: past.Question, text: past.Text, sources: past.Sources, found: past.Found,
-			documents: len(past.Found), state: done}
+	p.turns = turns
+	for i := range p.turns {
+		t := &p.turns[i]
+		t.documents, t.state = len(t.Found), done
 		switch {
-		case past.Problem != "":
-			t.state, t.problem = failed, past.Problem
-		case past.Text == "":
+		case t.Problem != "":
+			t.state = failed
+		case t.Text == "":
 			t.state = stopped
 		}
-		p.turns = append(p.turns, t)
 	}
 }
 
-// Cited finds the document that a number stands for in the last answer that cites something by it, and all documents
-// that this answer rests on.
-func (p *Answer) Cited(number int) (source Source, sources []Source, found []wire.SearchDoc, ok bool) {
-	for i := len(p.turns) - 1; i >= 0; i-- {
-		for _, source := range p.turns[i].sources {
+// Cited finds the document that a number stands for in the last answer that cites something by it, and returns that turn.
+func (p *Answer) Cited(number int) (source Source, turn Turn, ok bool) {
+	for _, t := range slices.Backward(p.turns) {
+		for _, source := range t.Sources {
 			if source.Number == number {
-				return source, p.turns[i].sources, p.turns[i].found, true
+				return source, t, true
 			}
 		}
 	}
-	return Source{}, nil, nil, false
+	return Source{}, Turn{}, false
 }
 
-// Found are the documents that the last answer which has any rests on, and which of them it cites.
-func (p *Answer) Found() (found []wire.SearchDoc, sources []Source) {
-	for i := len(p.turns) - 1; i >= 0; i-- {
-		if t := &p.turns[i]; len(t.found) > 0 {
-			return t.found, t.sources
+// Found is the last turn whose answer rests on documents.
+func (p *Answer) Found() (turn Turn, ok bool) {
+	for _, t := range slices.Backward(p.turns) {
+		if len(t.Found) > 0 {
+			return t, true
 		}
 	}
-	return nil, nil
+	return Turn{}, false
 }
 
-// The bounds of what is told of a thread to a search.
+// The bounds of a conversation.
 const (
-	mostTold    = 40      // messages, the last ones
-	longestTold = 8 << 10 // bytes of each
+	mostMessages   = 40      // the last ones
+	longestMessage = 8 << 10 // bytes
 )
 
 // Conversation is what was said so far, as a search takes it: without the citations, whose numbers mean nothing there.
 func (p *Answer) Conversation() []wire.Message {
+	citation := regexp.MustCompile(` *\[\[\d{1,3}\]\]\([^)\s]*\)`)
 	var said []wire.Message
-	add := func(kind, text string) {
-		if strings.TrimSpace(text) != "" {
-			said = append(said, wire.Message{Type: kind, Message: clip(text)})
+	add := func(kind, message string) {
+		if strings.TrimSpace(message) != "" {
+			said = append(said, wire.Message{Type: kind, Message: text.Clip(message, longestMessage)})
 		}
 	}
 	for _, t := range p.turns {
-		add("user", t.question)
-		add("assistant", uncited(t.text))
+		add("user", t.Question)
+		add("assistant", citation.ReplaceAllString(t.Text, ""))
 	}
-	return said[max(0, len(said)-mostTold):]
-}
-
-func clip(text string) string {
-	if len(text) <= longestTold {
-		return text
-	}
-	return strings.ToValidUTF8(text[:longestTold], "")
-}
-
-// uncited is an answer without its citations.
-func uncited(text string) string {
-	return regexp.MustCompile(` *\[\[\d{1,3}\]\]\([^)\s]*\)`).ReplaceAllString(text, "")
+	return said[max(0, len(said)-mostMessages):]
 }

@@ -3,12 +3,14 @@ package panel
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
@@ -100,8 +102,8 @@ func (t tell) filters(in Explained) []string {
 		for _, filter := range in.Filters {
 			lines = append(lines, "  "+paint.PenOf(t.th.Chip).Write(paint.Line(filter))+t.th.Muted.Render("  set by you"))
 		}
-		for _, part := range paint.Wrap("whether an agent or a model narrowed it down further is not told", max(1, t.width-2)) {
-			lines = append(lines, "  "+t.th.Muted.Render(part))
+		for _, part := range wrapped("whether an agent or a model narrowed it down further is not told", t.width-2, t.th.Muted) {
+			lines = append(lines, "  "+part)
 		}
 	}
 	for _, filter := range in.Response.AppliedFilters {
@@ -123,12 +125,8 @@ func (t tell) stages(stages []wire.Stage) []string {
 	const barWidth = 16
 	var lines []string
 	for _, stage := range stages {
-		filled := 0
-		if longest > 0 {
-			filled = min(barWidth, int(stage.MS/longest*barWidth+0.5))
-		}
-		line := "  " + t.th.Text.Render(paint.Fit(paint.Line(stage.Name), 11)) + t.th.Bar.Render(strings.Repeat("▄", filled)) +
-			strings.Repeat(" ", barWidth-filled) + t.th.Text.Render(fmt.Sprintf(" %8.1f ms  ", stage.MS))
+		line := "  " + t.th.Text.Render(paint.Fit(paint.Line(stage.Name), 11)) +
+			paint.Fit(t.th.Bar.Render(Bar(stage.MS, longest, barWidth)), barWidth) + t.th.Text.Render(fmt.Sprintf(" %8.1f ms  ", stage.MS))
 		outcome := t.th.Success
 		switch stage.Outcome {
 		case wire.OutcomeSkipped:
@@ -145,8 +143,8 @@ func (t tell) stages(stages []wire.Stage) []string {
 			lines = append(lines, line+detail)
 		default:
 			lines = append(lines, line)
-			for _, part := range paint.Wrap(paint.Line(stage.Detail), max(1, t.width-13)) {
-				lines = append(lines, strings.Repeat(" ", 13)+t.th.Muted.Render(part))
+			for _, part := range wrapped(stage.Detail, t.width-13, t.th.Muted) {
+				lines = append(lines, paint.Blank(13)+part)
 			}
 		}
 	}
@@ -156,8 +154,8 @@ func (t tell) stages(stages []wire.Stage) []string {
 func (t tell) notes(notes []wire.Note) []string {
 	var lines []string
 	for _, note := range notes {
-		for _, line := range paint.Wrap(paint.FitLine(note.Text, min(400, len(note.Text)+1)), max(1, t.width-4)) {
-			lines = append(lines, "  "+t.th.Text.Render(strings.TrimRight(line, " ")))
+		for _, line := range wrapped(text.Shorten(note.Text, 400), t.width-4, t.th.Text) {
+			lines = append(lines, "  "+line)
 		}
 	}
 	return t.section("Notes", "", lines)
@@ -186,11 +184,7 @@ func (t tell) ranks(response *wire.SearchResponse) []string {
 }
 
 func rankText(ranks map[string]int) string {
-	queries := make([]string, 0, len(ranks))
-	for query := range ranks {
-		queries = append(queries, query)
-	}
-	slices.SortFunc(queries, func(a, b string) int {
+	queries := slices.SortedFunc(maps.Keys(ranks), func(a, b string) int {
 		return cmp.Or(cmp.Compare(ranks[a], ranks[b]), strings.Compare(a, b))
 	})
 	for i, query := range queries {
