@@ -52,47 +52,27 @@ type look struct {
 
 // canvas keeps the lines of the rows that were drawn in the present look.
 type canvas struct {
-	look     look
-	pens     pens
-	selected map[int][]string
-	others   map[int][]string
+	look look
+	pens pens
+	rows map[drawnRow][]string
 }
 
-// mostKept is how many rows are kept in all before the canvas starts anew.
+type drawnRow struct {
+	at       int
+	selected bool
+}
+
+// mostKept is how many rows are kept in all before the canvas starts again.
 const mostKept = 400
 
 // prepare makes ready for a look.
 func (c *canvas) prepare(wanted look, th *theme.Theme) {
-	if c.others != nil && c.look == wanted {
-		return
+	if c.look != wanted {
+		*c = canvas{wanted, pensOf(th, wanted), map[drawnRow][]string{}}
 	}
-	c.look, c.pens = wanted, pensOf(th, wanted)
-	c.forget()
 }
 
-// forget drops what was drawn.
-func (c *canvas) forget() {
-	c.selected, c.others = make(map[int][]string), make(map[int][]string)
-}
-
-func (c *canvas) lines(at int, selected bool) []string {
-	if selected {
-		return c.selected[at]
-	}
-	return c.others[at]
-}
-
-func (c *canvas) keep(at int, selected bool, lines []string) []string {
-	if len(c.selected)+len(c.others) >= mostKept {
-		c.forget()
-	}
-	if selected {
-		c.selected[at] = lines
-	} else {
-		c.others[at] = lines
-	}
-	return lines
-}
+func (c *canvas) clear() { clear(c.rows) }
 
 // pens are the styles of a list, ready for use.
 type pens struct {

@@ -24,13 +24,10 @@ type List struct {
 
 	selected int // row; 0 also when there is none
 	top      int // first row on the screen
-	version  uint64
 
 	drawn   canvas
-	key     viewKey
-	lines   []string // of the last View; nil after a change
-	placed  []int    // row that each of them shows; -1 for none
-	visible int      // how many rows the last View showed
+	placed  []int // row that each line of the last View shows; -1 for none
+	visible int   // how many rows the last View showed
 }
 
 // row is one passage in the order of the list.
@@ -59,28 +56,20 @@ func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 		l.selected = at
 		l.top = max(0, at-below)
 	}
-	l.drawn.forget()
-	l.changed()
+	l.drawn.clear()
 }
 
 // SetNow tells the time that ages are relative to.
 func (l *List) SetNow(now time.Time) {
 	now = now.Truncate(time.Hour) // ages are told in days
-	if now.Equal(l.now) {
-		return
+	if !now.Equal(l.now) {
+		l.now = now
+		l.drawn.clear()
 	}
-	l.now = now
-	l.drawn.forget()
-	l.changed()
 }
 
 // SetStale tells that the results are those of a former question, until the new ones are there.
-func (l *List) SetStale(stale bool) {
-	if stale != l.stale {
-		l.stale = stale
-		l.changed()
-	}
-}
+func (l *List) SetStale(stale bool) { l.stale = stale }
 
 // Clear empties the list.
 func (l *List) Clear() { l.Set(nil, nil, false) }
@@ -123,10 +112,7 @@ func (l *List) Move(delta int) bool {
 func (l *List) First() { l.selectRow(0) }
 
 // ScrollToTop shows the beginning of the list, as far as the selected passage stays in sight.
-func (l *List) ScrollToTop() {
-	l.top = 0
-	l.lines = nil
-}
+func (l *List) ScrollToTop() { l.top = 0 }
 
 // Last selects the last passage.
 func (l *List) Last() { l.selectRow(len(l.rows) - 1) }
@@ -152,23 +138,15 @@ func (l *List) SelectIndex(index int) {
 	}
 }
 
-// NextOfDocument selects the next passage of the same document, or the one before when delta is negative; where delta is
-// more than one, so many further. It tells whether it found one.
-func (l *List) NextOfDocument(delta int) bool {
-	if len(l.rows) == 0 || delta == 0 {
-		return false
-	}
-	step, left, to := 1, delta, l.selected
-	if delta < 0 {
-		step, left = -1, -delta
-	}
-	for at := l.selected + step; at >= 0 && at < len(l.rows) && left > 0; at += step {
+// NextOfDocument selects the next passage of the same document, or the one before if direction is -1. It reports whether
+// there is one.
+func (l *List) NextOfDocument(direction int) bool {
+	for at := l.selected + direction; at >= 0 && at < len(l.rows); at += direction {
 		if l.rows[at].document == l.rows[l.selected].document {
-			to = at
-			left--
+			return l.selectRow(at)
 		}
 	}
-	return l.selectRow(to)
+	return false
 }
 
 // RowAt is the passage that the last View showed on a line, counted from 0, by its place among the results as they were
@@ -185,11 +163,5 @@ func (l *List) selectRow(at int) bool {
 		return false
 	}
 	l.selected = at
-	l.changed()
 	return true
-}
-
-func (l *List) changed() {
-	l.version++
-	l.lines = nil
 }

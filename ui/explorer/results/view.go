@@ -14,29 +14,14 @@ const (
 	scrollMargin = 1  // rows that stay in sight beside the selected one
 )
 
-// viewKey is what the lines of a View depend on.
-type viewKey struct {
-	version       uint64
-	width, height int
-	theme         string
-	focused       bool
-}
-
-// View draws the list as height lines of width columns. The lines must not be changed. The selected row is always wholly
-// in sight, where the height allows; the first row on the screen stays there for as long as that is so.
+// View draws the list as height lines of width columns. The selected row is always wholly in sight, where the height
+// allows; the first row on the screen stays there for as long as that is so.
 func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
-	key := viewKey{l.version, width, height, th.Name, focused}
-	if l.lines == nil || l.key != key {
-		l.key, l.lines = key, l.draw(max(0, width), max(0, height), &th, focused)
-	}
-	return l.lines
-}
-
-func (l *List) draw(width, height int, th *theme.Theme, focused bool) []string {
+	width, height = max(0, width), max(0, height)
 	lines := make([]string, 0, height)
 	l.placed, l.visible = l.placed[:0], 0
 	if width > 0 && height > 0 && len(l.rows) > 0 {
-		l.drawn.prepare(look{shapeOf(width, height, numberWidth(l)), th.Name, l.stale, focused}, th)
+		l.drawn.prepare(look{shapeOf(width, height, numberWidth(l)), th.Name, l.stale, focused}, &th)
 		l.settle(height)
 		for at := l.top; at < len(l.rows) && len(lines) < height; at++ {
 			for i, line := range l.rowLines(at) {
@@ -87,9 +72,14 @@ func (l *List) rowHeight(at int) int { return len(l.rowLines(at)) }
 
 // rowLines are the lines of a row, drawn once for each look of the list.
 func (l *List) rowLines(at int) []string {
-	selected := at == l.selected
-	if lines := l.drawn.lines(at, selected); lines != nil {
-		return lines
+	key := drawnRow{at, at == l.selected}
+	lines, drawn := l.drawn.rows[key]
+	if !drawn {
+		if len(l.drawn.rows) >= mostKept {
+			l.drawn.clear()
+		}
+		lines = l.drawRow(at, key.selected)
+		l.drawn.rows[key] = lines
 	}
-	return l.drawn.keep(at, selected, l.drawRow(at, selected))
+	return lines
 }

@@ -1,14 +1,15 @@
 package setup
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/progress"
 	"charm.land/lipgloss/v2"
 
+	"quarry/internal/text"
 	"quarry/theme"
-	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
@@ -36,7 +37,13 @@ func (w *Wizard) Title(_ int, th theme.Theme) (title, beside string) {
 func (w *Wizard) View(width, height int, th theme.Theme) panel.Body {
 	rows := fitted(w.rows(width, th), height)
 	if w.page == over {
-		w.report.Set(width, height, drawn{width, height, th.Name}, func() []string { return texts(rows) })
+		w.report.Set(width, height, fmt.Sprint(width, height, th.Name), func() []string {
+			lines := make([]string, len(rows))
+			for i, r := range rows {
+				lines[i] = r.text
+			}
+			return lines
+		})
 		return w.report.Body()
 	}
 	focus := panel.Choice{At: max(0, slices.IndexFunc(rows, func(r row) bool { return r.focus }))}
@@ -66,20 +73,6 @@ func (w *Wizard) title() string {
 	return "What do you want to search?"
 }
 
-// drawn is what the last page depends on besides what is reported there.
-type drawn struct {
-	width, height int
-	theme         string
-}
-
-func texts(rows []row) []string {
-	lines := make([]string, len(rows))
-	for i, r := range rows {
-		lines[i] = r.text
-	}
-	return lines
-}
-
 // fitted takes rows out that can be missed, as many as are too many, from the end.
 func fitted(rows []row, height int) []row {
 	excess := len(rows) - height
@@ -93,10 +86,13 @@ func fitted(rows []row, height int) []row {
 }
 
 func (w *Wizard) rows(width int, th theme.Theme) []row {
-	b := &builder{width: width, th: th}
+	b := &builder{width: width, th: th, items: w.items(), focus: w.focus}
 	switch w.page {
 	case choosing:
-		w.choiceRows(b)
+		for i := range b.items {
+			b.item(i)
+			b.blank()
+		}
 	case connecting:
 		w.connectRows(b)
 	case naming:
@@ -108,7 +104,7 @@ func (w *Wizard) rows(width int, th theme.Theme) []row {
 			b.text(text, th.Text, false)
 		}
 		b.blank()
-		b.option("Search now", true, lipgloss.Style{})
+		b.item(0)
 		b.blank()
 		for _, text := range w.skips {
 			b.text(text, th.Muted, false)
@@ -121,6 +117,8 @@ func (w *Wizard) rows(width int, th theme.Theme) []row {
 type builder struct {
 	width int
 	th    theme.Theme
+	items []item
+	focus int // item
 	rows  []row
 }
 
@@ -129,10 +127,10 @@ func (b *builder) add(r row) { b.rows = append(b.rows, r) }
 func (b *builder) blank() { b.add(row{spare: true, cursor: -1}) }
 
 // text is a text that may come from anywhere, wrapped.
-func (b *builder) text(text string, style lipgloss.Style, spare bool) {
+func (b *builder) text(foreign string, style lipgloss.Style, spare bool) {
 	const most = 20 // lines: more is not read
 	pen := paint.PenOf(style)
-	for i, part := range paint.Wrap(paint.Line(clip(text)), min(b.width, widestForm)) {
+	for i, part := range paint.Wrap(oneLine(foreign), min(b.width, widestForm)) {
 		if i == most {
 			return
 		}
@@ -140,34 +138,48 @@ func (b *builder) text(text string, style lipgloss.Style, spare bool) {
 	}
 }
 
-// clip keeps the beginning of a text that nobody reads to its end.
-func clip(text string) string {
+// oneLine is foreign text for one line, as much of it as anybody reads.
+func oneLine(foreign string) string {
 	const most = 4000 // bytes
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "")
+	return paint.Line(text.Clip(foreign, most))
 }
 
-// option is a line that Enter takes when it has the focus.
-func (b *builder) option(text string, focus bool, style lipgloss.Style) {
-	text = paint.Line(clip(text))
-	if !focus {
-		b.add(row{text: "  " + style.Render(text), cursor: -1})
+// item draws an item of the page.
+func (b *builder) item(i int) {
+	it, focus := b.items[i], i == b.focus
+	title := oneLine(it.title)
+	switch {
+	case it.editor != nil:
+		b.field(it, focus)
+		return
+	case focus:
+		b.add(row{text: b.th.Prompt.Render("▌") + " " + b.th.Selected.Render(title), focus: true, cursor: -1})
+	case it.refused != "":
+		b.add(row{text: "  " + b.th.Disabled.Render(title), cursor: -1})
+	default:
+		b.add(row{text: "  " + b.th.Text.Render(title), cursor: -1})
+	}
+	about := it.about
+	if it.refused != "" {
+		about = "not here: " + it.refused
+	}
+	if about == "" {
 		return
 	}
-	b.add(row{text: b.th.Prompt.Render("▌") + " " + b.th.Selected.Render(text), focus: true, cursor: -1})
+	for _, part := range paint.Wrap(oneLine(about), max(1, min(b.width-2, widestForm))) {
+		b.add(row{text: "  " + b.th.Muted.Render(part), spare: !focus || it.refused == "", cursor: -1})
+	}
 }
 
-// field is a line to type in.
-func (b *builder) field(label string, editor *line.Editor, placeholder string, masked, focus bool) {
+// field draws a line to type in.
+func (b *builder) field(it item, focus bool) {
 	bar := "│"
 	if focus {
 		bar = "┃"
 	}
-	label = paint.Fit(label, min(labelWidth, b.width/3)) + " "
+	label := paint.Fit(it.title, min(labelWidth, b.width/3)) + " "
 	prefix := b.th.Muted.Render(label) + b.th.Prompt.Render(bar) + " "
-	shown, at := editor.View(max(1, b.width-paint.Width(label)-2), b.th, placeholder, masked)
+	shown, at := it.editor.View(max(1, b.width-paint.Width(label)-2), b.th, it.about, it.masked)
 	r := row{text: prefix + shown, focus: focus, cursor: -1}
 	if focus {
 		r.cursor = paint.Width(label) + 2 + at
@@ -187,34 +199,11 @@ func (b *builder) problem(problem, remedy string) {
 	}
 }
 
-func (w *Wizard) choiceRows(b *builder) {
-	for i, c := range w.choices() {
-		style, about, aboutStyle := b.th.Text, c.about, b.th.Muted
-		if c.refused != "" {
-			style, about = b.th.Disabled, "not here: "+c.refused
-		}
-		b.option(c.title, i == w.chosen, style)
-		for _, part := range paint.Wrap(paint.Line(clip(about)), max(1, min(b.width-2, widestForm))) {
-			b.add(row{text: "  " + aboutStyle.Render(part), spare: i != w.chosen || c.refused == "", cursor: -1})
-		}
-		b.blank()
-	}
-}
-
 func (w *Wizard) connectRows(b *builder) {
-	b.field("Address", &w.address, "onyx.acme.com; https is assumed", false, w.field == addressField)
-	b.field("Token", &w.token, "paste it; it is not shown", true, w.field == tokenField)
+	b.item(addressField)
+	b.item(tokenField)
 	b.blank()
-	switch {
-	case w.busy == Test:
-		b.option("Testing the connection…", w.field == connectButton, b.th.Text)
-	case w.busy == Save:
-		b.option("Saving…", w.field == connectButton, b.th.Text)
-	case w.tested != nil && w.tested.OK():
-		b.option("Save and use", w.field == connectButton, b.th.Text)
-	default:
-		b.option("Test the connection", w.field == connectButton, b.th.Text)
-	}
+	b.item(connectButton)
 	if w.tested != nil {
 		b.blank()
 		for _, step := range w.tested.Steps {
@@ -235,12 +224,12 @@ func (b *builder) step(step Step) {
 	case Failed:
 		mark, style = "✕", b.th.Error
 	}
-	text := paint.Fit(step.Name, labelWidth) + " " + paint.Line(clip(step.Detail))
-	b.add(row{text: style.Render(mark) + " " + b.th.Text.Render(paint.Fit(text, max(1, b.width-2))), spare: step.Mark == Skipped, cursor: -1})
+	said := paint.Fit(step.Name, labelWidth) + " " + oneLine(step.Detail)
+	b.add(row{text: style.Render(mark) + " " + b.th.Text.Render(paint.Fit(said, max(1, b.width-2))), spare: step.Mark == Skipped, cursor: -1})
 }
 
 func (w *Wizard) folderRows(b *builder) {
-	b.field("Folder", &w.path, "~/notes", false, true)
+	b.item(0)
 	b.problem(w.problem, w.remedy)
 	if w.unread {
 		b.cuts(w.skipLines(b.width))
@@ -260,8 +249,8 @@ func (w *Wizard) progressRows(b *builder) {
 		b.add(row{text: b.th.Muted.Render(paint.Fit(paint.Line(tail(f.progress.Path, b.width)), b.width)), spare: true, cursor: -1})
 	}
 	b.blank()
-	b.option("Search now: what was read can be found already", w.button == 0, b.th.Text)
-	b.option("Stop reading", w.button == 1, b.th.Text)
+	b.item(0)
+	b.item(1)
 	if skips := w.skipLines(b.width); len(skips) > 0 {
 		b.blank()
 		b.cuts(skips)
@@ -271,7 +260,7 @@ func (w *Wizard) progressRows(b *builder) {
 // cuts are the first of some texts, each on a line that it may be cut to.
 func (b *builder) cuts(texts []string) {
 	for _, text := range texts[:min(shownSkips, len(texts))] {
-		b.add(row{text: b.th.Muted.Render(paint.Fit(paint.Line(clip(text)), b.width)), spare: true, cursor: -1})
+		b.add(row{text: b.th.Muted.Render(paint.Fit(oneLine(text), b.width)), spare: true, cursor: -1})
 	}
 }
 
@@ -279,15 +268,15 @@ func (b *builder) cuts(texts []string) {
 // short.
 func (w *Wizard) bar(b *builder) string {
 	const widest, least = 32, 8
-	event, text := w.folder.progress, counts(w.folder.progress)
-	room := min(widest, b.width-paint.Width(text)-1)
+	event, files := w.folder.progress, counts(w.folder.progress)
+	room := min(widest, b.width-paint.Width(files)-1)
 	if event.Total <= 0 || room < least {
-		return b.th.Text.Render(text)
+		return b.th.Text.Render(files)
 	}
 	bar := progress.New(progress.WithWidth(room), progress.WithoutPercentage(), progress.WithFillCharacters('█', '─'),
 		progress.WithColors(b.th.Bar.GetForeground()))
 	bar.EmptyColor = b.th.Border.GetForeground()
-	return bar.ViewAs(float64(event.Done)/float64(event.Total)) + " " + b.th.Text.Render(text)
+	return bar.ViewAs(float64(event.Done)/float64(event.Total)) + " " + b.th.Text.Render(files)
 }
 
 // tail is the end of a path that fits.

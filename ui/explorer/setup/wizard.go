@@ -57,18 +57,21 @@ const (
 	skipsKept      = 50
 )
 
-// fields of the form that connects.
+// The items of the page that connects.
 const (
 	addressField = iota
 	tokenField
 	connectButton
-	connectFields
 )
 
-// choice is one way to something to search.
-type choice struct {
-	title, about, refused string
-	page                  page // it leads to; choosing: it leaves
+// item is a line that can have the focus: one to type in, or one that Enter takes.
+type item struct {
+	title   string
+	about   string // below it, or in an empty line to type in
+	refused string // why it cannot be taken; empty: it can
+	editor  *line.Editor
+	masked  bool
+	enter   func() Intent
 }
 
 // Wizard leads through the set-up. It does nothing itself: Enter and Next give intents, and their results are told to
@@ -76,9 +79,7 @@ type choice struct {
 type Wizard struct {
 	input   Input
 	page    page
-	chosen  int // on the page of choices
-	field   int // of a form
-	button  int // while a folder is read
+	focus   int // item
 	address line.Editor
 	token   line.Editor
 	path    line.Editor
@@ -111,42 +112,75 @@ func (w *Wizard) Open(input Input) {
 	w.address.Limit, w.token.Limit, w.path.Limit = longestAddress, longestToken, longestPath
 	if w.busy != Folder {
 		w.show(choosing)
-		w.chosen = 0
 	}
 }
 
 func (w *Wizard) show(next page) {
-	w.page, w.field, w.button, w.report = next, 0, 0, panel.Text{}
+	w.page, w.focus, w.report = next, 0, panel.Text{}
 	w.problem, w.remedy, w.unread = "", "", false
 }
 
-// choices lists what can be chosen.
-func (w *Wizard) choices() []choice {
-	list := []choice{
+func leave() Intent { return Intent{Kind: Leave} }
+
+// choices lists what can be searched.
+func (w *Wizard) choices() []item {
+	to := func(next page) func() Intent {
+		return func() Intent {
+			w.show(next)
+			return Intent{}
+		}
+	}
+	list := []item{
 		{title: "Connect to an Onyx server", about: "or to a quarry that somebody serves: its address and an access token",
-			refused: w.input.ConnectRefused, page: connecting},
+			refused: w.input.ConnectRefused, enter: to(connecting)},
 		{title: "Open a folder of files", about: "read into a library on this machine, which is searched as you type",
-			refused: w.input.FolderRefused, page: naming},
+			refused: w.input.FolderRefused, enter: to(naming)},
 	}
 	switch {
 	case w.input.Sample:
-		list = append(list, choice{title: "Stay with the sample library", about: "to look around; you can come back here at any time"})
+		list = append(list, item{title: "Stay with the sample library", about: "to look around; you can come back here at any time", enter: leave})
 	case w.input.Current != "":
-		list = append(list, choice{title: "Stay with " + paint.Line(w.input.Current), about: "nothing changes"})
+		list = append(list, item{title: "Stay with " + paint.Line(w.input.Current), about: "nothing changes", enter: leave})
 	}
 	return list
 }
 
-// Move goes to another choice, field or button, or scrolls the last page.
-func (w *Wizard) Move(by int) {
+// items lists what the page has to choose, to type in and to press.
+func (w *Wizard) items() []item {
 	switch w.page {
 	case choosing:
-		w.chosen = min(max(0, w.chosen+by), len(w.choices())-1)
+		return w.choices()
 	case connecting:
-		w.field = min(max(0, w.field+by), connectFields-1)
+		return []item{
+			{title: "Address", about: "onyx.acme.com; https is assumed", editor: &w.address, enter: w.connect},
+			{title: "Token", about: "paste it; it is not shown", editor: &w.token, masked: true, enter: w.connect},
+			{title: w.connectLabel(), enter: w.connect},
+		}
+	case naming:
+		return []item{{title: "Folder", about: "~/notes", editor: &w.path, enter: w.open}}
 	case adding:
-		w.button = min(max(0, w.button+by), 1)
-	case over:
+		return []item{{title: "Search now: what was read can be found already", enter: leave},
+			{title: "Stop reading", enter: func() Intent { return Intent{Kind: Stop} }}}
+	}
+	return []item{{title: "Search now", enter: leave}}
+}
+
+func (w *Wizard) connectLabel() string {
+	switch {
+	case w.busy == Test:
+		return "Testing the connection…"
+	case w.busy == Save:
+		return "Saving…"
+	case w.tested != nil && w.tested.OK():
+		return "Save and use"
+	}
+	return "Test the connection"
+}
+
+// Move goes to another item, or scrolls the last page.
+func (w *Wizard) Move(by int) {
+	w.focus = max(0, min(w.focus+by, len(w.items())-1))
+	if w.page == over {
 		w.report.Move(by)
 	}
 }
@@ -154,49 +188,25 @@ func (w *Wizard) Move(by int) {
 // Page implements panel.Panel.
 func (w *Wizard) Page(pages int) { w.Move(pages * len(w.choices())) }
 
-// Next goes to the next field, around; in a path it asks for its completion.
+// Next goes to the next item, around; in a path it asks for its completion.
 func (w *Wizard) Next() Intent {
 	if w.page == naming && w.busy == None {
 		return Intent{Kind: Complete, Path: w.path.Text()}
 	}
-	w.turn(1)
+	w.focus = (w.focus + 1) % len(w.items())
 	return Intent{}
 }
 
-// Previous goes to the field before, around.
-func (w *Wizard) Previous() { w.turn(-1) }
-
-func (w *Wizard) turn(by int) {
-	around := func(at, n int) int { return (at + by + n) % n }
-	switch w.page {
-	case choosing:
-		w.chosen = around(w.chosen, len(w.choices()))
-	case connecting:
-		w.field = around(w.field, connectFields)
-	case adding:
-		w.button = around(w.button, 2)
-	}
-}
-
-// editor is the line that is typed into; nil: none is.
-func (w *Wizard) editor() *line.Editor {
-	switch {
-	case w.busy != None:
-		return nil
-	case w.page == naming:
-		return &w.path
-	case w.page == connecting && w.field == addressField:
-		return &w.address
-	case w.page == connecting && w.field == tokenField:
-		return &w.token
-	}
-	return nil
+// Previous goes to the item before, around.
+func (w *Wizard) Previous() {
+	n := len(w.items())
+	w.focus = (w.focus - 1 + n) % n
 }
 
 // Edit changes the line that is typed into; false where there is none, or nothing changed.
 func (w *Wizard) Edit(change func(*line.Editor) bool) bool {
-	editor := w.editor()
-	if editor == nil {
+	editor := w.items()[w.focus].editor
+	if editor == nil || w.busy != None {
 		return false
 	}
 	before := editor.Text()
@@ -234,32 +244,11 @@ func (w *Wizard) Back() bool {
 	return true
 }
 
-// Enter takes what stands there.
+// Enter takes the item that has the focus.
 func (w *Wizard) Enter() Intent {
-	switch w.page {
-	case choosing:
-		return w.choose()
-	case connecting:
-		return w.connect()
-	case naming:
-		return w.open()
-	case adding:
-		if w.button == 1 {
-			return Intent{Kind: Stop}
-		}
+	if item := w.items()[w.focus]; item.refused == "" {
+		return item.enter()
 	}
-	return Intent{Kind: Leave}
-}
-
-func (w *Wizard) choose() Intent {
-	taken := w.choices()[w.chosen]
-	switch {
-	case taken.refused != "":
-		return Intent{}
-	case taken.page == choosing:
-		return Intent{Kind: Leave}
-	}
-	w.show(taken.page)
 	return Intent{}
 }
 
@@ -273,13 +262,13 @@ func (w *Wizard) connect() Intent {
 		w.busy, w.problem, w.remedy = Save, "", ""
 		return Intent{Kind: Save, Connection: w.tested.Connection}
 	case typed.URL == "":
-		w.field, w.problem, w.remedy = addressField, "there is no address", "Type it as in your browser, such as onyx.acme.com"
+		w.focus, w.problem, w.remedy = addressField, "there is no address", "Type it as in your browser, such as onyx.acme.com"
 		return Intent{}
-	case typed.Token == "" && w.field == addressField:
-		w.field = tokenField
+	case typed.Token == "" && w.focus == addressField:
+		w.focus = tokenField
 		return Intent{}
 	case typed.Token == "":
-		w.field, w.problem, w.remedy = tokenField, "there is no token", "Make one in the server's settings, and paste it here"
+		w.focus, w.problem, w.remedy = tokenField, "there is no token", "Make one in the server's settings, and paste it here"
 		return Intent{}
 	}
 	w.busy, w.tested, w.problem, w.remedy = Test, nil, "", ""
@@ -305,10 +294,10 @@ func (w *Wizard) Tested(found Tested) {
 		return
 	}
 	w.busy, w.tested = None, &found
-	w.field = connectButton
+	w.focus = connectButton
 	if !found.OK() {
 		w.problem, w.remedy = found.Problem, found.Remedy
-		w.field = blamedField(found.Steps)
+		w.focus = blamedField(found.Steps)
 	}
 }
 
@@ -324,9 +313,6 @@ func blamedField(steps []Step) int {
 
 // Saved tells where the connection went. The form forgets the token.
 func (w *Wizard) Saved(told string) {
-	if w.busy != Save {
-		return
-	}
 	server := w.tested.Connection.URL
 	w.busy, w.tested = None, nil
 	w.address, w.token = line.Editor{Limit: longestAddress}, line.Editor{Limit: longestToken}
@@ -336,10 +322,7 @@ func (w *Wizard) Saved(told string) {
 
 // Failed tells that saving or reading failed, and what to do.
 func (w *Wizard) Failed(problem, remedy string) {
-	switch w.busy {
-	case None:
-		return
-	case Folder:
+	if w.busy == Folder {
 		w.show(naming)
 	}
 	w.busy, w.problem, w.remedy = None, problem, remedy
@@ -383,9 +366,6 @@ func (w *Wizard) Adding(path string) bool {
 
 // Progress takes an event of the reading, with the files per second that were read lately; 0 where that is not known.
 func (w *Wizard) Progress(event wire.LibraryEvent, rate float64) {
-	if w.busy != Folder {
-		return
-	}
 	f := &w.folder
 	switch event.Type {
 	case wire.LibraryProgress:
@@ -397,17 +377,12 @@ func (w *Wizard) Progress(event wire.LibraryEvent, rate float64) {
 		} else if f.skips = append(f.skips, event); len(f.skips) > skipsKept {
 			f.skips = f.skips[1:]
 		}
-	default:
-		return
 	}
 }
 
 // Added tells that a folder was read, and where searches go from now on. Where there was nothing to read, nothing has
 // changed, and another path can be typed.
 func (w *Wizard) Added(done wire.LibraryEvent, told string) {
-	if w.busy != Folder {
-		return
-	}
 	w.busy = None
 	if done.Added+done.Updated+done.Removed+done.Unchanged == 0 {
 		w.show(naming)

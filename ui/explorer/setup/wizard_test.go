@@ -78,7 +78,7 @@ func TestConnecting(t *testing.T) {
 	says(t, w, "there is no address")
 	w.Edit(enter(" onyx.acme.com "))
 	w.Enter()
-	if w.Enter(); w.field != tokenField {
+	if w.Enter(); w.focus != tokenField {
 		t.Error("a missing token is not asked for")
 	}
 	says(t, w, "there is no token")
@@ -96,12 +96,12 @@ func TestConnecting(t *testing.T) {
 	}
 	w.Tested(failed(0))
 	says(t, w, "✕ server", "· token", "the server cannot be reached", "Check the address.")
-	if w.field != addressField {
+	if w.focus != addressField {
 		t.Error("the address is to blame")
 	}
 	w.Enter()
 	w.Tested(failed(1))
-	if w.field != tokenField {
+	if w.focus != tokenField {
 		t.Error("the token is to blame")
 	}
 	w.Enter()
@@ -202,7 +202,7 @@ func TestReadingAFolder(t *testing.T) {
 	for range 3 {
 		w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "c.png", Reason: wire.ReasonNotRead(".png")}, 0)
 	}
-	says(t, w, "120 of 456 files", "40 files/s · 12.3 MB · 4 skipped", "b.pdf: it is encrypted", "3 .png", "Search now", "█")
+	says(t, w, "120 of 456 files", "40 files/s · 12 MB · 4 skipped", "b.pdf: it is encrypted", "3 .png", "Search now", "█")
 	if w.Back() || w.busy != Folder {
 		t.Error("esc closes the wizard and the reading goes on")
 	}
@@ -366,8 +366,8 @@ func TestTheFocusIsAlwaysSeen(t *testing.T) {
 		w := connected("onyx.acme.com", "x")
 		w.Enter()
 		w.Tested(failed(0))
-		for field := range connectFields {
-			w.field = field
+		for field := range connectButton + 1 {
+			w.focus = field
 			drawn := panel.Draw(w, 40, height, mono(), "")
 			lines, seen := drawn.Lines, drawn.Cursor || field == connectButton && strings.Contains(strings.Join(drawn.Lines, ""), "▌")
 			if !seen {

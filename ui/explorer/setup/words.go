@@ -8,15 +8,16 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 )
 
 // counts is "120 of 456 files".
 func counts(event wire.LibraryEvent) string {
 	if event.Total > 0 {
-		return fmt.Sprintf("%d of %s", event.Done, count(event.Total, "file"))
+		return fmt.Sprintf("%d of %s", event.Done, text.Count(event.Total, "file"))
 	}
-	return count(event.Done, "file")
+	return text.Count(event.Done, "file")
 }
 
 // pace is "40 files/s · 12.3 MB · 3 skipped".
@@ -25,7 +26,7 @@ func (f *folder) pace() string {
 	if f.rate > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f files/s", f.rate))
 	}
-	parts = append(parts, size(f.progress.Bytes))
+	parts = append(parts, text.Size(f.progress.Bytes))
 	if f.skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%d skipped", f.skipped))
 	}
@@ -37,11 +38,11 @@ func (f *folder) pace() string {
 func (w *Wizard) skipLines(width int) []string {
 	f := &w.folder
 	var lines []string
-	if text := kindsText(f.kinds); text != "" {
-		lines = append(lines, text)
+	if kinds := kindsText(f.kinds); kinds != "" {
+		lines = append(lines, kinds)
 	}
 	for _, skip := range slices.Backward(f.skips) {
-		path, reason := paint.Line(clip(within(f.path, skip.Path))), ": "+paint.Line(clip(skip.Reason))
+		path, reason := oneLine(within(f.path, skip.Path)), ": "+oneLine(skip.Reason)
 		if width > 0 {
 			path = tail(path, max(leastPath, width-paint.Width("skipped "+reason)))
 		}
@@ -99,7 +100,7 @@ func doneText(done wire.LibraryEvent) string {
 	add := func(n int, what string) {
 		switch {
 		case n > 0 && len(parts) == 0:
-			parts = append(parts, count(n, "document")+" "+what)
+			parts = append(parts, text.Count(n, "document")+" "+what)
 		case n > 0:
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
@@ -108,14 +109,11 @@ func doneText(done wire.LibraryEvent) string {
 	add(done.Updated, "updated")
 	add(done.Removed, "removed")
 	add(done.Unchanged, "unchanged")
-	text := strings.Join(parts, ", ")
-	if text == "" {
-		text = "Nothing was found that can be read"
-	}
+	said := cmp.Or(strings.Join(parts, ", "), "Nothing was found that can be read")
 	if done.Skipped > 0 {
-		text += "; " + count(done.Skipped, "file") + " skipped"
+		said += "; " + text.Count(done.Skipped, "file") + " skipped"
 	}
-	return text + "."
+	return said + "."
 }
 
 func stoppedText(last wire.LibraryEvent) string {
@@ -123,26 +121,5 @@ func stoppedText(last wire.LibraryEvent) string {
 		return "Stopped before anything was stored."
 	}
 	return fmt.Sprintf("Stopped. What was read so far, of %s, is stored and can be searched; opening the folder again goes on from there.",
-		count(last.Stored, "file"))
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// size writes bytes with three digits or so.
-func size(bytes int64) string {
-	const unit = 1000
-	if bytes < unit {
-		return fmt.Sprintf("%d B", bytes)
-	}
-	value, names, at := float64(bytes)/unit, "kMGTPE", 0
-	for value >= unit && at < len(names)-1 {
-		value /= unit
-		at++
-	}
-	return fmt.Sprintf("%.1f %cB", value, names[at])
+		text.Count(last.Stored, "file"))
 }
