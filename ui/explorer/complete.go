@@ -10,6 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 )
 
@@ -25,47 +26,15 @@ type completion struct {
 	count int    // documents; 0: not counted
 }
 
-// filterNames are the fields of the query language.
-func filterNames() []string {
-	return []string{"source", "since", "until", "within", "agent", "set", "tag", "author", "type"}
-}
-
 // completing is what tab does in the query box.
 type completing struct {
-	offered offered
 	example int // number of the example question to ask next
 }
 
-// offered are the completions of what is typed, as long as nothing that they depend on changes.
-type offered struct {
-	typed       uint64 // version of the box
-	shown       *shown
-	session     *client.Session
-	listed      int // sources
-	completions []completion
-}
-
-// offerCompletions finds the completions of what is typed, once for each change.
-func (m *Model) offerCompletions() {
-	now := offered{typed: m.box.Version(), shown: m.search.shown, session: m.conn.session, listed: len(m.conn.welcome.sources)}
-	if o := m.completion.offered; o.typed == now.typed && o.shown == now.shown && o.session == now.session && o.listed == now.listed {
-		return
-	}
-	now.completions = m.findCompletions()
-	m.completion.offered = now
-}
-
-// completions go on with the filter that is being typed, the likeliest first.
+// completions returns ways to continue the filter that is being typed, the most frequent first.
 func (m *Model) completions() []completion {
-	if m.place() != InBox {
-		return nil
-	}
-	return m.completion.offered.completions
-}
-
-func (m *Model) findCompletions() []completion {
 	partial, ok := m.box.Typing()
-	if !ok {
+	if !ok || m.place() != InBox {
 		return nil
 	}
 	typed := strings.ToLower(partial.Text)
@@ -74,8 +43,7 @@ func (m *Model) findCompletions() []completion {
 	}
 	var found []completion
 	for _, c := range m.values(partial.Field) {
-		value := strings.ToLower(c.text)
-		if strings.HasPrefix(value, typed) || strings.HasPrefix(strings.ToLower(c.label), typed) {
+		if strings.HasPrefix(strings.ToLower(c.text), typed) || strings.HasPrefix(strings.ToLower(c.label), typed) {
 			c.text = client.QuoteValue(c.text) + " "
 			found = append(found, c)
 		}
@@ -89,7 +57,7 @@ func completedNames(typed string) []completion {
 		return nil
 	}
 	var found []completion
-	for _, name := range filterNames() {
+	for _, name := range []string{"source", "since", "until", "within", "agent", "set", "tag", "author", "type"} {
 		if strings.HasPrefix(name, typed) {
 			found = append(found, completion{text: name + ":", label: name + ":"})
 		}
@@ -121,8 +89,8 @@ func (m *Model) values(field string) []completion {
 		add(facets.Types, same)
 	case "tag":
 		for _, tag := range facets.Tags {
-			text := tag.Key + "=" + tag.Value
-			found = append(found, completion{text: text, label: paint.Line(text), count: tag.Count})
+			value := tag.Key + "=" + tag.Value
+			found = append(found, completion{text: value, label: paint.Line(value), count: tag.Count})
 		}
 	case "within":
 		for _, span := range []string{"7d", "30d", "90d", "1y"} {
@@ -134,12 +102,9 @@ func (m *Model) values(field string) []completion {
 
 // knownSources are the counted sources, and those that exist but match nothing now.
 func (m *Model) knownSources(counted []wire.FacetValue) []wire.FacetValue {
-	all, known := slices.Clone(counted), map[string]bool{}
-	for _, source := range counted {
-		known[source.Value] = true
-	}
+	all := slices.Clone(counted)
 	for _, source := range m.conn.welcome.sources {
-		if !known[source.Value] {
+		if !slices.ContainsFunc(counted, func(known wire.FacetValue) bool { return known.Value == source.Value }) {
 			all = append(all, wire.FacetValue{Value: source.Value})
 		}
 	}
@@ -156,7 +121,7 @@ func (m *Model) completionHint() string {
 	for _, c := range found[:min(len(found), mostCompletions)] {
 		label := c.label
 		if c.count > 0 {
-			label += " " + paint.Number(c.count)
+			label += " " + text.Number(c.count)
 		}
 		labels = append(labels, label)
 	}

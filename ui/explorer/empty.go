@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"quarry/client"
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
 )
 
 // invitation is the first line of an empty screen.
@@ -33,25 +35,15 @@ func (m *Model) emptyPane(width, height int) []string {
 	case m.search.failure == nil && m.search.running == nil:
 		lines = m.welcomeLines(width)
 	}
-	padded := make([]string, 0, height)
+	var wrapped []string
 	for _, line := range lines {
-		if len(padded) >= height {
-			break
-		}
-		text := strings.TrimLeft(line, " ")
-		indent := line[:len(line)-len(text)]
-		for _, part := range paint.Wrap(text, max(1, width-len(indent)-1)) {
-			padded = append(padded, indent+part)
+		words := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(words)]
+		for _, part := range paint.Wrap(words, max(1, width-len(indent)-1)) {
+			wrapped = append(wrapped, indent+part)
 		}
 	}
-	for len(padded) < height {
-		padded = append(padded, "")
-	}
-	padded = padded[:height]
-	for i := range padded {
-		padded[i] = paint.Fit(padded[i], width)
-	}
-	return padded
+	return block(wrapped, width, height)
 }
 
 // whatFailed says in full what the summary above has room to begin, and what to do about it.
@@ -74,7 +66,7 @@ func (m *Model) nothingFound() []string {
 	for i, chip := range s.query.Chips {
 		line := "   with " + paint.PenOf(m.theme.Chip).Write(paint.Line(chip.Raw))
 		if m.filters.cut != nil && i < len(m.filters.cut.counts) {
-			line += " " + m.theme.Muted.Render("· without it "+counted(m.filters.cut.counts[i], "document"))
+			line += " " + m.theme.Muted.Render("· without it "+text.Count(m.filters.cut.counts[i], "document"))
 		}
 		lines = append(lines, line)
 	}
@@ -100,9 +92,9 @@ func (m *Model) welcomeLines(width int) []string {
 	}
 	w := m.conn.welcome
 	if len(w.sources) > 0 {
-		head := fmt.Sprintf("%s in %s", counted(w.documents, "document"), counted(len(w.sources), "source"))
+		head := fmt.Sprintf("%s in %s", text.Count(w.documents, "document"), text.Count(len(w.sources), "source"))
 		if !w.exact {
-			head = counted(len(w.sources), "source")
+			head = text.Count(len(w.sources), "source")
 		}
 		lines = append(lines, " "+m.theme.Title.Render(head))
 		lines = append(lines, m.sourceLines(width)...)
@@ -132,9 +124,7 @@ func (m *Model) sourceLines(width int) []string {
 		line := "   " + m.theme.SourceStyle(source.Value).Render(theme.SourceGlyph(source.Value)+" "+
 			paint.Fit(client.SourceName(source.Value), name))
 		if m.conn.welcome.exact && most > 0 {
-			filled := max(1, source.Count*bar/most)
-			line += " " + m.theme.Bar.Render(strings.Repeat("▄", min(filled, bar))) + strings.Repeat(" ", max(0, bar-filled)) +
-				m.theme.Muted.Render(fmt.Sprintf(" %7s", paint.Number(source.Count)))
+			line += " " + paint.Fit(m.theme.Bar.Render(panel.Bar(source.Count, most, bar)), bar) + m.theme.Muted.Render(fmt.Sprintf(" %7s", text.Number(source.Count)))
 		}
 		lines = append(lines, line)
 	}

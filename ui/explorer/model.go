@@ -145,7 +145,6 @@ func (m *Model) settle(cmd tea.Cmd) tea.Cmd {
 		m.focus = InList // there is nothing to read
 	}
 	m.arrangeScreen()
-	m.offerCompletions()
 	m.followSelection()
 	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats())
 }

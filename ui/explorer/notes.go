@@ -2,47 +2,43 @@ package explorer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 )
 
-// notes are what the server said about the search, in one line: first what failed, as briefly as the line asks for.
+// notes are what the server said about the search, in one line: first what failed, as briefly as there is room for.
 func (m *Model) notes() string {
 	if m.search.shown == nil {
 		return ""
 	}
-	var told []string
+	var said []string
+	if failed := m.failedParts(); len(failed) > 0 {
+		said = append(said, m.failedText(failed, m.rects.Summary.W-len(" ! ")))
+	}
 	for _, filter := range m.search.shown.query.Unread {
-		told = append(told, paint.Line(filter)+" is no filter; taken as words")
+		said = append(said, paint.Line(filter)+" is no filter; taken as words")
 	}
 	for _, note := range m.search.shown.response.Notes {
-		if note.Code != wire.NoteNoModel && ignoredField(note) == "" && !isFailure(note) { // normal for a library; told by the chip
-			told = append(told, brief(note.Text))
+		if note.Code != wire.NoteNoModel && ignoredField(note) == "" && !isFailure(note) { // normal for a library; shown by the chip
+			said = append(said, brief(note))
 		}
 	}
-	rest := strings.Join(told, " · ")
-	if failed := m.failedParts(); len(failed) > 0 {
-		text := m.failedText(failed, m.rects.Summary.W-len(" ! "))
-		if rest != "" {
-			rest = " · " + rest
-		}
-		return m.theme.Warning.Render(" ! " + text + rest)
-	}
-	if rest == "" {
+	if len(said) == 0 {
 		return ""
 	}
-	return m.theme.Warning.Render(" ! " + rest)
+	return m.theme.Warning.Render(" ! " + strings.Join(said, " · "))
 }
 
-// isFailure tells that a part of the search failed, which the rest went on without.
+// brief is as much of a note as one line may need.
+func brief(note wire.Note) string { return paint.Line(text.Clip(note.Text, 400)) }
+
+// isFailure reports whether a part of the search failed, which the rest continued without.
 func isFailure(note wire.Note) bool {
-	switch note.Code {
-	case wire.NoteStageFailed, wire.NoteStageTimeout, wire.NoteSourceFailed, wire.NoteDamaged:
-		return true
-	}
-	return false
+	return slices.Contains([]string{wire.NoteStageFailed, wire.NoteStageTimeout, wire.NoteSourceFailed, wire.NoteDamaged}, note.Code)
 }
 
 // failedParts name what the search went on without, each in a few words.
@@ -54,9 +50,9 @@ func (m *Model) failedParts() []string {
 	for _, note := range m.search.shown.response.Notes {
 		switch {
 		case note.Code == wire.NoteSourceFailed:
-			sources = append(sources, gist(brief(note.Text)))
+			sources = append(sources, gist(brief(note)))
 		case isFailure(note):
-			failed = append(failed, gist(brief(note.Text)))
+			failed = append(failed, gist(brief(note)))
 		}
 	}
 	if failed = append(sources, failed...); len(failed) > 0 { // first whose results are missing
@@ -71,53 +67,54 @@ func (m *Model) failedParts() []string {
 }
 
 // counting says the same only once, and how often it is so.
-func counting(texts []string) (told []string) {
+func counting(texts []string) []string {
 	often := map[string]int{}
-	for _, text := range texts {
-		often[text]++
+	for _, t := range texts {
+		often[t]++
 	}
-	for _, text := range texts {
-		switch n := often[text]; {
+	var counted []string
+	for _, t := range texts {
+		switch n := often[t]; {
 		case n == 1:
-			told = append(told, text)
+			counted = append(counted, t)
 		case n > 1:
-			told = append(told, fmt.Sprintf("%s (%d times)", text, n))
+			counted = append(counted, fmt.Sprintf("%s (%d times)", t, n))
 		}
-		delete(often, text)
+		delete(often, t)
 	}
-	return told
+	return counted
 }
 
 // gist is a note without its consequences, which follow a colon, and without its particulars, in parentheses; what quarry's
 // own server says is said in fewer words.
-func gist(text string) string {
-	end := len(text)
+func gist(note string) string {
+	end := len(note)
 	for _, mark := range []string{": ", " (", "; "} {
-		if at := strings.Index(text, mark); at > 0 {
+		if at := strings.Index(note, mark); at > 0 {
 			end = min(end, at)
 		}
 	}
 	return strings.NewReplacer("the language model", "the model", "could not be searched", "failed",
-		"did not answer in time", "was too late", "gave no answer that could be used", "gave nothing usable").Replace(text[:end])
+		"did not answer in time", "was too late", "gave no answer that could be used", "gave nothing usable").Replace(note[:end])
 }
 
-// failedText names as many of the parts that failed as there is room for, and the key that tells the rest.
+// failedText names as many of the parts that failed as there is room for, and the key that explains the rest.
 func (m *Model) failedText(failed []string, room int) string {
 	why := ""
 	if key := m.keys.keyOf("why", m.focus); key != "" {
 		why = " · " + key + " why"
 	}
 	for n := len(failed); n > 0; n-- {
-		text := strings.Join(failed[:n], " · ")
+		named := strings.Join(failed[:n], " · ")
 		if n < len(failed) {
-			text += fmt.Sprintf(" · %d more", len(failed)-n)
+			named += fmt.Sprintf(" · %d more", len(failed)-n)
 		}
-		if text += why; paint.Width(text) <= room {
-			return text
+		if named += why; paint.Width(named) <= room {
+			return named
 		}
 	}
 	if len(failed) == 1 {
 		return "a part failed" + why
 	}
-	return counted(len(failed), "part") + " failed" + why
+	return text.Count(len(failed), "part") + " failed" + why
 }

@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"quarry/client"
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
@@ -47,12 +49,12 @@ func (m *Model) bannerText() string {
 	if key == "" || m.options.SetUp.Refused != "" {
 		return "Sample library: a made-up company"
 	}
-	for _, text := range []string{
+	for _, banner := range []string{
 		"Sample library: a made-up company. " + key + " connects to your Onyx or opens a folder of yours.",
 		"Sample library, made up. " + key + ": your own Onyx or folder",
 	} {
-		if paint.Width(text) <= m.width-2 {
-			return text
+		if paint.Width(banner) <= m.width-2 {
+			return banner
 		}
 	}
 	return "Sample. " + key + ": set up"
@@ -65,15 +67,17 @@ func (m *Model) summary(width, height int) []string {
 	if m.failing() && m.list.Len() > 0 {
 		texts = append([]string{first}, m.whyFailed(width-3)...)
 	}
-	lines := make([]string, height)
-	for i := range lines {
-		text := ""
-		if i < len(texts) {
-			text = texts[i]
-		}
-		lines[i] = paint.Fit(text, width)
+	return block(texts, width, height)
+}
+
+// block returns lines as exactly height lines of width columns.
+func block(lines []string, width, height int) []string {
+	filled := make([]string, height)
+	copy(filled, lines)
+	for i, line := range filled {
+		filled[i] = paint.Fit(line, width)
 	}
-	return lines
+	return filled
 }
 
 // failing tells that the last attempt failed, and none is under way.
@@ -119,15 +123,11 @@ func (m *Model) progress() string {
 	if s == nil || !s.slow {
 		return ""
 	}
-	text := "searching"
-	if s.stage != "" {
-		text = s.stage
-	}
-	text += panel.Seconds(s.watch.Elapsed())
+	progress := cmp.Or(s.stage, "searching") + panel.Seconds(s.watch.Elapsed())
 	if m.search.shown.of(s) {
-		text += fmt.Sprintf(" · %s so far", counted(m.list.Len(), "passage"))
+		progress += fmt.Sprintf(" · %s so far", text.Count(m.list.Len(), "passage"))
 	}
-	return text
+	return progress
 }
 
 // facts tell of the answer that is shown.
@@ -135,14 +135,14 @@ func (m *Model) facts() []string {
 	response := m.search.shown.response
 	documents := m.list.Documents()
 	if m.search.shown.ofAnswer {
-		return []string{counted(documents, "document") + " of the answer"}
+		return []string{text.Count(documents, "document") + " of the answer"}
 	}
-	facts := []string{counted(len(response.Results), "passage")}
+	facts := []string{text.Count(len(response.Results), "passage")}
 	switch {
 	case response.TotalMatches > documents:
-		facts = append(facts, fmt.Sprintf("%s of %s", paint.Number(documents), counted(response.TotalMatches, "document")))
+		facts = append(facts, fmt.Sprintf("%s of %s", text.Number(documents), text.Count(response.TotalMatches, "document")))
 	case documents < len(response.Results):
-		facts = append(facts, counted(documents, "document"))
+		facts = append(facts, text.Count(documents, "document"))
 	}
 	if m.outdated() {
 		return append(facts[:1], "library changed · "+m.keys.keyOf("search-again", InList)+" searches again")
@@ -158,7 +158,7 @@ func (m *Model) facts() []string {
 		facts = append(facts, "follow-up")
 	}
 	if len(response.Queries) > 1 {
-		facts = append(facts, counted(len(response.Queries), "query"))
+		facts = append(facts, text.Count(len(response.Queries), "query"))
 	}
 	if m.search.shown.provisional && (m.search.running == nil || m.search.running.slow) { // else the better ones are there in a moment
 		facts = append(facts, "provisional")
@@ -181,15 +181,6 @@ func (f *failure) when() string {
 		return fmt.Sprintf("%s failed %d times since %s", f.what, f.tries, f.since.Format("15:04"))
 	}
 	return fmt.Sprintf("%s failed at %s", f.what, f.since.Format("15:04"))
-}
-
-// brief is as much of a foreign text as one line may need.
-func brief(text string) string {
-	const longest = 400 // bytes
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…"
-	}
-	return paint.Line(text)
 }
 
 func (m *Model) retryHint() string {
@@ -219,17 +210,6 @@ func remedyOf(err error) string {
 		return paint.Line(known.Remedy())
 	}
 	return ""
-}
-
-// counted is a number with its noun.
-func counted(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "y"):
-		return paint.Number(n) + " " + strings.TrimSuffix(noun, "y") + "ies"
-	}
-	return paint.Number(n) + " " + noun + "s"
 }
 
 // duration is how long something took, as precise as it matters.

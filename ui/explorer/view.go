@@ -71,11 +71,8 @@ func (m *Model) title() string {
 
 func (m *Model) tooSmall() []string {
 	lines := make([]string, m.height)
-	for i := range lines {
-		lines[i] = strings.Repeat(" ", m.width)
-	}
-	lines[m.height/2] = paint.Fit("too small", m.width)
-	return lines
+	lines[m.height/2] = "too small"
+	return block(lines, m.width, m.height)
 }
 
 // dividerColumn is where the line between list and reader meets the rules; -1: nowhere.

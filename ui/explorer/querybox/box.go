@@ -26,8 +26,7 @@ type Box struct {
 	version  uint64 // counts what the editor does not
 	at       uint64 // the editor's version when the chip was selected
 
-	drawn drawnLine
-	chips drawnChips
+	line, chips drawn
 }
 
 // Chip is a filter that holds.

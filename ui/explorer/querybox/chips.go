@@ -7,11 +7,11 @@ import (
 	"quarry/client"
 )
 
-// Chips is the filters that hold, in the order in which they were given. The slice must not be changed.
+// Chips returns the filters, in the order in which they were given. The slice must not be changed.
 func (b *Box) Chips() []Chip {
 	same := func(chip Chip, raw string) bool { return chip.Raw == raw }
 	if !slices.EqualFunc(b.parsed, b.Attached(), same) {
-		b.parsed = make([]Chip, 0, len(b.Attached()))
+		b.parsed = nil
 		for _, raw := range b.Attached() {
 			b.parsed = append(b.parsed, b.chip(raw))
 		}
@@ -31,14 +31,12 @@ func (b *Box) chip(raw string) Chip {
 	return chip
 }
 
-// SetIgnored tells which fields the server searched without, such as author; their chips say so.
+// SetIgnored sets the fields that the server searched without, such as author; their chips say so.
 func (b *Box) SetIgnored(fields []string) {
-	if slices.Equal(b.ignored, fields) {
-		return
+	if !slices.Equal(b.ignored, fields) {
+		b.ignored, b.parsed = fields, nil
+		b.version++
 	}
-	b.ignored = slices.Clone(fields)
-	b.parsed = nil
-	b.version++
 }
 
 // RemoveChip takes a filter away. An index that is out of range changes nothing.

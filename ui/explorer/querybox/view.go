@@ -17,40 +17,40 @@ const (
 	labelGap   = 2
 )
 
-// drawnLine is the line of the text as it was drawn last, and what for.
-type drawnLine struct {
-	key     lineKey
+// look is what a drawn line depends on.
+type look struct {
+	version     uint64
+	width       int
+	theme       string
+	focused     bool
+	selected    int // chip; -1 for none
+	right       string
+	placeholder string
+}
+
+// drawn is what was drawn last, and how it looked.
+type drawn struct {
+	look    look
 	line    string
 	cursorX int
-	full    bool
+	hits    []hit
 }
 
-type lineKey struct {
-	version            uint64
-	width              int
-	theme              string
-	focused            bool
-	right, placeholder string
-}
-
-// View draws the line that is typed into, width columns wide, and tells the column of the cursor. The label on the right
+// View draws the line that is typed into, width columns wide, and returns the column of the cursor. The label on the right
 // goes when the text needs its room.
 func (b *Box) View(width int, th theme.Theme, focused bool, right string) (line string, cursorX int) {
-	if width <= 0 {
-		return "", 0
+	look := look{b.Version() + 1, width, th.Name, focused, -1, right, b.Placeholder}
+	if b.line.look != look {
+		line, cursorX := b.drawLine(max(0, width), th, focused, right)
+		b.line = drawn{look: look, line: line, cursorX: cursorX}
 	}
-	key := lineKey{b.Version(), width, th.Name, focused, right, b.Placeholder}
-	if !b.drawn.full || b.drawn.key != key {
-		line, cursorX = b.drawLine(width, th, focused, right)
-		b.drawn = drawnLine{key, line, cursorX, true}
-	}
-	return b.drawn.line, b.drawn.cursorX
+	return b.line.line, b.line.cursorX
 }
 
 func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) (line string, cursorX int) {
 	mark := promptMark(th, focused)
 	if width <= promptWidth {
-		return paint.Fit(mark, width), width - 1
+		return paint.Fit(mark, width), max(0, width-1)
 	}
 	room := width - promptWidth
 	label := b.label(room, right)
@@ -85,40 +85,21 @@ func (b *Box) label(room int, right string) string {
 	return label
 }
 
-// drawnChips is the line of chips as it was drawn last, and what for.
-type drawnChips struct {
-	key  chipsKey
-	line string
-	hits []hit
-	full bool
-}
-
-type chipsKey struct {
-	version  uint64
-	width    int
-	theme    string
-	right    string
-	selected int
-}
-
 // hit is where a chip was drawn: the columns [from, to).
 type hit struct{ from, to, chip int }
 
 // ChipsView draws the filters on one line, width columns wide, with a hint on its right if there is room for all of it.
 // What does not fit is counted: +2.
 func (b *Box) ChipsView(width int, th theme.Theme, right string) string {
-	if width <= 0 {
-		return ""
-	}
 	selected := -1
 	if i, ok := b.selectedChip(); ok {
 		selected = i
 	}
-	key := chipsKey{b.Version(), width, th.Name, right, selected}
-	if !b.chips.full || b.chips.key != key {
-		row := chipRow{width: width, selected: selected, th: th}
+	look := look{version: b.Version() + 1, width: width, theme: th.Name, selected: selected, right: right}
+	if b.chips.look != look {
+		row := chipRow{width: max(0, width), selected: selected, th: th}
 		row.draw(b.Chips(), paint.Line(right))
-		b.chips = drawnChips{key, paint.Fit(row.line.String(), width), row.hits, true}
+		b.chips = drawn{look: look, line: paint.Fit(row.line.String(), row.width), hits: row.hits}
 	}
 	return b.chips.line
 }
