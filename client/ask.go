@@ -162,7 +162,15 @@ func eventData(line []byte) []byte {
 
 // packet decodes a line. Lines that are no packet have types of our own.
 func (a *asking) packet(line chatLine, text []byte) (wire.ChatPacket, error) {
-	packet := wire.ChatPacket{Placement: line.Placement, Raw: sanitizeStrings(text)}
+	packet := wire.ChatPacket{Placement: line.Placement}
+	raw := json.RawMessage(text)
+	if len(line.Object) > 0 {
+		raw = line.Object
+	}
+	var err error
+	if packet.Raw, err = sanitizeJSON(raw, nil); err != nil {
+		return packet, a.notJSON(err)
+	}
 	switch {
 	case len(line.Object) > 0:
 		var kind struct {
@@ -171,7 +179,7 @@ func (a *asking) packet(line chatLine, text []byte) (wire.ChatPacket, error) {
 		if err := unmarshal(line.Object, &kind); err != nil {
 			return packet, a.notJSON(err)
 		}
-		packet.Type, packet.Raw = kind.Type, sanitizeStrings(line.Object)
+		packet.Type = kind.Type
 		if !readsChat(kind.Type) {
 			break
 		}

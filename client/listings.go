@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,42 +14,6 @@ import (
 // Personas lists the agents that the caller may use.
 func (c *Client) Personas(ctx context.Context) ([]wire.Persona, error) {
 	return listed[wire.Persona](ctx, c, get("/persona", nil))
-}
-
-// PersonaFilter narrows a list of agents. Its zero value does not.
-type PersonaFilter struct {
-	// IDs are the agents wanted; those that the caller may not use are left out.
-	IDs []int
-	// IncludeDeleted adds the agents that were deleted, where the server keeps them.
-	IncludeDeleted bool
-}
-
-// PersonasWhere lists some of the agents that the caller may use.
-func (c *Client) PersonasWhere(ctx context.Context, filter PersonaFilter) ([]wire.Persona, error) {
-	query := url.Values{}
-	for _, id := range filter.IDs {
-		query.Add("persona_ids", strconv.Itoa(id))
-	}
-	if filter.IncludeDeleted {
-		query.Set("include_deleted", "true")
-	}
-	return listed[wire.Persona](ctx, c, get("/persona", query))
-}
-
-// AgentPage gives a page of the agents that the caller may use, counted from 0, of 1 to wire.MaxAgentsPerPage agents,
-// and how many there are in all. A page after the last is empty.
-func (c *Client) AgentPage(ctx context.Context, page, size int) (*wire.PersonaPage, error) {
-	const path = "/agents"
-	if page < 0 || size < 1 || size > wire.MaxAgentsPerPage {
-		return nil, badRequest(http.MethodGet, path,
-			fmt.Sprintf("page %d of %d agents is none: a page has 1 to %d", page, size, wire.MaxAgentsPerPage))
-	}
-	found, err := fetched[wire.PersonaPage](ctx, c, get(path,
-		url.Values{"page_num": {strconv.Itoa(page)}, "page_size": {strconv.Itoa(size)}}))
-	if err == nil && found.Items == nil {
-		found.Items = []wire.Persona{}
-	}
-	return found, err
 }
 
 // Persona gives one agent; an unknown or unseen one is NotAvailable.
@@ -82,52 +45,28 @@ func (c *Client) Federated(ctx context.Context) ([]wire.FederatedConnection, err
 	return listed[wire.FederatedConnection](ctx, c, get("/federated", nil))
 }
 
-// FederatedLogins tells for each source that is asked at query time whether the caller signed in to it.
-func (c *Client) FederatedLogins(ctx context.Context) ([]wire.FederatedLogin, error) {
-	return listed[wire.FederatedLogin](ctx, c, get("/federated/oauth-status", nil))
-}
-
-// Connectors lists what feeds the sources. It takes a right that most people do not have; others get Auth.
-func (c *Client) Connectors(ctx context.Context) ([]wire.Connector, error) {
-	return listed[wire.Connector](ctx, c, get("/manage/connector", nil))
-}
-
-// Connector gives one connector; it takes the right that Connectors takes, and an unknown one is NotAvailable.
-func (c *Client) Connector(ctx context.Context, id int) (*wire.Connector, error) {
-	return fetched[wire.Connector](ctx, c, get(fmt.Sprintf("/manage/connector/%d", id), nil))
-}
-
 // ValidTags lists tags whose key or value match; "key=value" must match in both. With prefix, what begins with match
 // matches, otherwise only what equals it. A limit of zero leaves the number to the server.
 func (c *Client) ValidTags(ctx context.Context, match string, prefix bool, limit int) ([]wire.SourceTag, error) {
-	return c.ValidTagsOf(ctx, nil, match, prefix, limit)
-}
-
-// ValidTagsOf is ValidTags for the tags that documents of some sources carry; without sources, of all. Onyx counts the
-// tags of other sources towards the limit.
-func (c *Client) ValidTagsOf(ctx context.Context, sources []string, match string, prefix bool,
-	limit int) ([]wire.SourceTag, error) {
-	tags, err := c.validTags(ctx, sources, match, prefix, limit)
+	tags, err := c.validTags(ctx, match, prefix, limit)
 	if err != nil && !prefix && KindOf(err) == Server {
 		// Onyx fails on anything but prefixes.
-		tags, err = c.validTags(ctx, sources, match, true, limit)
+		tags, err = c.validTags(ctx, match, true, limit)
 	}
 	if err != nil {
 		return nil, err
 	}
 	wanted := []wire.SourceTag{}
 	for _, tag := range tags {
-		ofSources := len(sources) == 0 || slices.Contains(sources, tag.Source) // Onyx does not look at the sources
-		if ofSources && (prefix || match == "" || tagEquals(tag, match)) {
+		if prefix || match == "" || tagEquals(tag, match) {
 			wanted = append(wanted, tag)
 		}
 	}
 	return wanted, nil
 }
 
-func (c *Client) validTags(ctx context.Context, sources []string, match string, prefix bool,
-	limit int) ([]wire.SourceTag, error) {
-	query := url.Values{"allow_prefix": {strconv.FormatBool(prefix)}, "sources": sources}
+func (c *Client) validTags(ctx context.Context, match string, prefix bool, limit int) ([]wire.SourceTag, error) {
+	query := url.Values{"allow_prefix": {strconv.FormatBool(prefix)}}
 	if match != "" {
 		query.Set("match_pattern", match)
 	}

@@ -19,7 +19,6 @@ type walker struct{ local bool }
 var (
 	resultType   = reflect.TypeFor[wire.SearchResult]()
 	documentType = reflect.TypeFor[wire.DocumentInfo]()
-	loginType    = reflect.TypeFor[wire.FederatedLogin]()
 	foundType    = reflect.TypeFor[wire.SearchDoc]()
 )
 
@@ -106,9 +105,6 @@ func (w walker) walkStruct(v reflect.Value) {
 	case foundType:
 		document := v.Addr().Interface().(*wire.SearchDoc)
 		document.Link, document.UpdatedAt = w.link(document.Link), moment(document.UpdatedAt)
-	case loginType:
-		login := v.Addr().Interface().(*wire.FederatedLogin)
-		login.AuthorizeURL = w.link(login.AuthorizeURL)
 	}
 }
 

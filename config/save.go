@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -78,53 +77,6 @@ func (c *Config) SaveProfile(ctx context.Context, request NewProfile, ring Keyri
 		set(edit.root, "active", p.Name)
 	}
 	return saved, c.write(edit)
-}
-
-// SetActive makes a profile the active one.
-func (c *Config) SetActive(name string) error {
-	edit, err := c.open()
-	if err != nil {
-		return err
-	}
-	if child(child(edit.root, "profiles"), name) == nil && name != LocalProfile {
-		return &Error{File: c.File, Key: "active", Problem: unknownProfile(name, c.ProfileNames()).Error(),
-			Fix: "make the profile with quarry configure"}
-	}
-	set(edit.root, "active", name)
-	return c.write(edit)
-}
-
-// RemoveProfile takes a profile out of the file and its token out of the keyring.
-func (c *Config) RemoveProfile(ctx context.Context, name string, ring Keyring) error {
-	edit, err := c.open()
-	if err != nil {
-		return err
-	}
-	profiles := child(edit.root, "profiles")
-	entry := child(profiles, name)
-	if entry == nil {
-		return &Error{File: c.File, Key: "profiles", Problem: unknownProfile(name, c.ProfileNames()).Error(),
-			Fix: "name a profile of the file"}
-	}
-	address := ""
-	if node := child(entry, "server_url"); node != nil {
-		address = node.Value
-	}
-	remove(profiles, name)
-	if active := child(edit.root, "active"); active != nil && active.Value == name {
-		remove(edit.root, "active")
-	}
-	if err := c.write(edit); err != nil {
-		return err
-	}
-	account, err := KeyringAccount(Profile{Name: name, ServerURL: address})
-	if err != nil || ring == nil {
-		return nil // a library has no token
-	}
-	if err := ring.Delete(ctx, account); err != nil && !errors.Is(err, ErrNoSecret) && !errors.Is(err, ErrNoKeyring) {
-		return fmt.Errorf("remove the token of profile %s from the system keyring: %w", name, err)
-	}
-	return nil
 }
 
 func (c *Config) checkNew(request NewProfile) error {

@@ -1,7 +1,5 @@
 package target
 
-import "errors"
-
 // ErrKind says what sort of failure an Error is.
 type ErrKind string
 
@@ -59,8 +57,3 @@ func (e *Error) ExitCode() int {
 	return 1
 }
 
-// IsKind reports whether an Error of that kind is in the chain of err.
-func IsKind(err error, kind ErrKind) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Kind == kind
-}

@@ -33,7 +33,7 @@ func newHost(t *testing.T, home string, pairs ...string) *Host {
 func wantKind(t *testing.T, err error, kind ErrKind, exit int, words ...string) {
 	t.Helper()
 	var e *Error
-	if !errors.As(err, &e) || !IsKind(err, kind) || e.ExitCode() != exit || e.Remedy() == "" {
+	if !errors.As(err, &e) || e.Kind != kind || e.ExitCode() != exit || e.Remedy() == "" {
 		t.Fatalf("got %v, want an error of kind %s with a remedy", err, kind)
 	}
 	for _, word := range words {
@@ -100,7 +100,8 @@ func TestALibraryFromNothingToSearch(t *testing.T) {
 	}
 	_, err := h.Open(ctx, Choice{Kind: KindLibrary, LibraryDir: filepath.Join(home, "elsewhere")})
 	wantKind(t, err, ErrNotAvailable, 9, "elsewhere")
-	if _, err := h.Decide(Request{}); !IsKind(err, ErrNotConfigured) {
+	var e *Error
+	if _, err := h.Decide(Request{}); !errors.As(err, &e) || e.Kind != ErrNotConfigured {
 		t.Errorf("before anything was added: %v", err)
 	}
 	if entries, _ := os.ReadDir(home); len(entries) > 0 {
