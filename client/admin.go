@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"quarry/client/wire"
 )
@@ -15,37 +16,47 @@ var ErrNotOffered = errors.New("not offered by this server")
 
 func notOffered(reason string) error {
 	return &Error{Kind: BadRequest, Reason: reason, cause: ErrNotOffered,
-		remedy: "run the command where the library lies, without --server and --profile"}
+		remedy: "run the command on the machine of the library, without --server and --profile"}
 }
 
 // notOverTheAPI refuses what only a library in this process can do.
 func notOverTheAPI(what string) error { return notOffered("a server's API has no way to " + what) }
 
-// administer makes a call of the /admin routes, which a library in this process has. It may take as long as the caller
-// waits.
-func administer(method, path string, query url.Values, body any) call {
+// adminCall is a call of the /admin routes, which only a library in this process has. It has no time limit by default.
+func adminCall(method, path string, query url.Values, body any) call {
 	return call{method: method, path: "/admin/" + path, query: query, body: body, limit: maxSearchBytes}
 }
 
-// adminList lists one kind of thing.
-func adminList[T any](ctx context.Context, c *Client, path, what string) ([]T, error) {
-	if !c.options.Local {
-		return nil, notOverTheAPI("list " + what)
+// noun is what a path lists: "document sets".
+func noun(path string) string { return strings.ReplaceAll(path, "-", " ") }
+
+// adminList lists one kind of thing. For a server elsewhere, onyx lists it over Onyx's API; nil: that has no route.
+func adminList[T any](ctx context.Context, c *Client, path string, onyx func(context.Context) ([]T, error)) ([]T, error) {
+	switch {
+	case c.options.Local:
+		return listed[T](ctx, c, adminCall(http.MethodGet, path, nil, nil))
+	case onyx == nil:
+		return nil, notOverTheAPI("list " + noun(path))
 	}
-	return listed[T](ctx, c, administer(http.MethodGet, path, nil, nil))
+	return onyx(ctx)
 }
 
-// adminAdd adds a thing that is described by a body.
-func adminAdd[T any](ctx context.Context, c *Client, path, what string, body any) (*wire.Added[T], error) {
-	if !c.options.Local {
-		return nil, notOverTheAPI("add " + what)
+// adminAdd adds the thing that body describes. For a server elsewhere, onyx adds it over Onyx's API; nil: that has no
+// route.
+func adminAdd[T, B any](ctx context.Context, c *Client, path string, body B,
+	onyx func(context.Context, B) (*wire.Added[T], error)) (*wire.Added[T], error) {
+	switch {
+	case c.options.Local:
+		return fetched[wire.Added[T]](ctx, c, adminCall(http.MethodPost, path, nil, body))
+	case onyx == nil:
+		return nil, notOverTheAPI("add " + noun(path))
 	}
-	return fetched[wire.Added[T]](ctx, c, administer(http.MethodPost, path, nil, body))
+	return onyx(ctx, body)
 }
 
-// adminRemove removes the thing of a name.
-func adminRemove(ctx context.Context, c *Client, path, what, name string) error {
-	return c.adminChange(ctx, "remove "+what, administer(http.MethodDelete, path, url.Values{"name": {name}}, nil))
+// adminRemove removes the thing with a name.
+func (c *Client) adminRemove(ctx context.Context, path, name string) error {
+	return c.adminChange(ctx, "remove "+noun(path), adminCall(http.MethodDelete, path, url.Values{"name": {name}}, nil))
 }
 
 func (c *Client) adminChange(ctx context.Context, what string, r call) error {
@@ -58,116 +69,98 @@ func (c *Client) adminChange(ctx context.Context, what string, r call) error {
 
 // AdminUsers lists the users by address.
 func (c *Client) AdminUsers(ctx context.Context) ([]wire.DirectoryUser, error) {
-	return adminList[wire.DirectoryUser](ctx, c, "users", "users")
+	return adminList[wire.DirectoryUser](ctx, c, "users", nil)
 }
 
-// AdminAddUser makes a user. With a role, one who exists gets it.
+// AdminAddUser adds a user. With a role, one who exists gets it.
 func (c *Client) AdminAddUser(ctx context.Context, email, role string) (*wire.Added[wire.DirectoryUser], error) {
-	return adminAdd[wire.DirectoryUser](ctx, c, "users", "users", wire.DirectoryUser{Email: email, Role: role})
+	return adminAdd[wire.DirectoryUser](ctx, c, "users", wire.DirectoryUser{Email: email, Role: role}, nil)
 }
 
-// AdminSetUserActive lets a user in or keeps them out, with all their tokens.
+// AdminSetUserActive activates or deactivates a user with all their tokens.
 func (c *Client) AdminSetUserActive(ctx context.Context, email string, active bool) error {
 	return c.adminChange(ctx, "change users",
-		administer(http.MethodPatch, "users", nil, wire.DirectoryUserState{Email: email, IsActive: active}))
+		adminCall(http.MethodPatch, "users", nil, wire.DirectoryUserState{Email: email, IsActive: active}))
 }
 
 // AdminRemoveUser removes a user with their tokens and memberships.
 func (c *Client) AdminRemoveUser(ctx context.Context, email string) error {
-	return adminRemove(ctx, c, "users", "users", email)
+	return c.adminRemove(ctx, "users", email)
 }
 
 // AdminGroups lists the groups by name, and then those of other systems, which a server's API does not list.
 func (c *Client) AdminGroups(ctx context.Context) ([]wire.DirectoryGroup, error) {
-	if !c.options.Local {
-		return c.onyxGroups(ctx)
-	}
-	return adminList[wire.DirectoryGroup](ctx, c, "groups", "groups")
+	return adminList(ctx, c, "groups", c.onyxGroups)
 }
 
-// AdminAddGroup makes a group, or adds users and connectors to the one of that name. Unknown users are made.
+// AdminAddGroup adds a group, or adds users and connectors to the group with that name. Unknown users are added too.
 func (c *Client) AdminAddGroup(ctx context.Context, group wire.DirectoryGroup) (*wire.Added[wire.DirectoryGroup], error) {
 	if !c.options.Local {
 		return nil, notOverTheAPI("find users by their address")
 	}
-	return adminAdd[wire.DirectoryGroup](ctx, c, "groups", "groups", group)
+	return adminAdd[wire.DirectoryGroup](ctx, c, "groups", group, nil)
 }
 
-// AdminRemoveGroup takes users out of a group, or removes the group if none are given.
+// AdminRemoveGroup removes users from a group, or the group itself if none are given.
 func (c *Client) AdminRemoveGroup(ctx context.Context, group wire.DirectoryGroup) error {
 	query := url.Values{"name": {group.Name}, "external": {fmt.Sprint(group.External)}, "user": group.Users}
-	return c.adminChange(ctx, "remove groups", administer(http.MethodDelete, "groups", query, nil))
+	return c.adminChange(ctx, "remove groups", adminCall(http.MethodDelete, "groups", query, nil))
 }
 
 // AdminConnectors lists the connectors by number.
 func (c *Client) AdminConnectors(ctx context.Context) ([]wire.DirectoryConnector, error) {
-	return adminList[wire.DirectoryConnector](ctx, c, "connectors", "connectors")
+	return adminList[wire.DirectoryConnector](ctx, c, "connectors", nil)
 }
 
-// AdminAddConnector makes a connector, which documents can be posted for.
+// AdminAddConnector adds a connector, which documents can be posted for.
 func (c *Client) AdminAddConnector(ctx context.Context, connector wire.DirectoryConnector) (*wire.Added[wire.DirectoryConnector], error) {
-	if !c.options.Local {
-		return c.onyxAddConnector(ctx, connector)
-	}
-	return adminAdd[wire.DirectoryConnector](ctx, c, "connectors", "connectors", connector)
+	return adminAdd(ctx, c, "connectors", connector, c.onyxAddConnector)
 }
 
 // AdminRemoveConnector removes a connector with its documents.
 func (c *Client) AdminRemoveConnector(ctx context.Context, name string) error {
-	return adminRemove(ctx, c, "connectors", "connectors", name)
+	return c.adminRemove(ctx, "connectors", name)
 }
 
-// AdminDocumentSets lists the document sets by name. For whom they are, a server's API says only in numbers; that is
-// left out.
+// AdminDocumentSets lists the document sets by name. A server's API gives the users and groups of a set only by number:
+// they are left out.
 func (c *Client) AdminDocumentSets(ctx context.Context) ([]wire.DirectorySet, error) {
-	if !c.options.Local {
-		return c.onyxDocumentSets(ctx)
-	}
-	return adminList[wire.DirectorySet](ctx, c, "document-sets", "document sets")
+	return adminList(ctx, c, "document-sets", c.onyxDocumentSets)
 }
 
-// AdminAddDocumentSet makes a document set.
+// AdminAddDocumentSet adds a document set.
 func (c *Client) AdminAddDocumentSet(ctx context.Context, set wire.DirectorySet) (*wire.Added[wire.DirectorySet], error) {
-	if !c.options.Local {
-		return c.onyxAddDocumentSet(ctx, set)
-	}
-	return adminAdd[wire.DirectorySet](ctx, c, "document-sets", "document sets", set)
+	return adminAdd(ctx, c, "document-sets", set, c.onyxAddDocumentSet)
 }
 
 // AdminRemoveDocumentSet removes a document set; its documents stay.
 func (c *Client) AdminRemoveDocumentSet(ctx context.Context, name string) error {
-	return adminRemove(ctx, c, "document-sets", "document sets", name)
+	return c.adminRemove(ctx, "document-sets", name)
 }
 
-// AdminAgents lists the agents by number, without the one that is built in.
+// AdminAgents lists the agents by number, without the built-in one.
 func (c *Client) AdminAgents(ctx context.Context) ([]wire.DirectoryAgent, error) {
-	if !c.options.Local {
-		return c.onyxAgents(ctx)
-	}
-	return adminList[wire.DirectoryAgent](ctx, c, "agents", "agents")
+	return adminList(ctx, c, "agents", c.onyxAgents)
 }
 
-// AdminAddAgent makes an agent of the owner's, or over the API of the caller's.
+// AdminAddAgent adds an agent of the owner's, or over the API of the caller's.
 func (c *Client) AdminAddAgent(ctx context.Context, agent wire.DirectoryAgent) (*wire.Added[wire.DirectoryAgent], error) {
-	if !c.options.Local {
-		return c.onyxAddAgent(ctx, agent)
-	}
-	return adminAdd[wire.DirectoryAgent](ctx, c, "agents", "agents", agent)
+	return adminAdd(ctx, c, "agents", agent, c.onyxAddAgent)
 }
 
-// AdminRemoveAgent removes an agent that is named by its number or its name.
+// AdminRemoveAgent removes an agent by its number or name.
 func (c *Client) AdminRemoveAgent(ctx context.Context, name string) error {
-	return adminRemove(ctx, c, "agents", "agents", name)
+	return c.adminRemove(ctx, "agents", name)
 }
 
 // AdminTenants lists the tenants by name.
 func (c *Client) AdminTenants(ctx context.Context) ([]wire.DirectoryTenant, error) {
-	return adminList[wire.DirectoryTenant](ctx, c, "tenants", "tenants")
+	return adminList[wire.DirectoryTenant](ctx, c, "tenants", nil)
 }
 
-// AdminAddTenant makes a tenant; one that exists is left as it is.
+// AdminAddTenant adds a tenant; one that exists is left as it is.
 func (c *Client) AdminAddTenant(ctx context.Context, name string) (*wire.Added[wire.DirectoryTenant], error) {
-	return adminAdd[wire.DirectoryTenant](ctx, c, "tenants", "tenants", wire.DirectoryTenantRequest{Name: name})
+	return adminAdd[wire.DirectoryTenant](ctx, c, "tenants", wire.DirectoryTenantRequest{Name: name}, nil)
 }
 
 // AdminRemoveTenant removes a tenant with all that it has, and returns what that was. One that is not empty is refused
@@ -176,31 +169,20 @@ func (c *Client) AdminRemoveTenant(ctx context.Context, name string, force bool)
 	if !c.options.Local {
 		return nil, notOverTheAPI("remove tenants")
 	}
-	return fetched[wire.DirectoryTenant](ctx, c, administer(http.MethodDelete, "tenants",
+	return fetched[wire.DirectoryTenant](ctx, c, adminCall(http.MethodDelete, "tenants",
 		url.Values{"name": {name}, "force": {fmt.Sprint(force)}}, nil))
 }
 
-// AdminTokens lists the tokens of everybody, or over the API those of the caller.
+// AdminTokens lists the tokens of all users, or over the API those of the caller.
 func (c *Client) AdminTokens(ctx context.Context) ([]wire.DirectoryToken, error) {
-	if c.options.Local {
-		return adminList[wire.DirectoryToken](ctx, c, "tokens", "tokens")
-	}
-	return listed[wire.DirectoryToken](ctx, c, get("/user/pats", nil))
+	return adminList(ctx, c, "tokens", func(ctx context.Context) ([]wire.DirectoryToken, error) {
+		return listed[wire.DirectoryToken](ctx, c, get("/user/pats", nil))
+	})
 }
 
-// AdminAddToken makes a token. The answer is the only time that the token itself is shown.
+// AdminAddToken creates a token. The answer is the only time that the token itself is shown.
 func (c *Client) AdminAddToken(ctx context.Context, request wire.DirectoryTokenRequest) (*wire.Added[wire.NewAccessToken], error) {
-	switch {
-	case c.options.Local:
-		return adminAdd[wire.NewAccessToken](ctx, c, "tokens", "tokens", request)
-	case request.User != "":
-		return nil, notOffered("a server makes tokens only for the one who asks, not for --user " + request.User)
-	}
-	token, err := c.CreateToken(ctx, request.AccessTokenRequest)
-	if err != nil {
-		return nil, err
-	}
-	return &wire.Added[wire.NewAccessToken]{Item: *token, IsNew: true}, nil
+	return adminAdd(ctx, c, "tokens", request, c.onyxAddToken)
 }
 
 // AdminRemoveToken revokes a token at once.
@@ -208,5 +190,5 @@ func (c *Client) AdminRemoveToken(ctx context.Context, id int) error {
 	if !c.options.Local {
 		return c.DeleteToken(ctx, id)
 	}
-	return c.adminChange(ctx, "revoke tokens", administer(http.MethodDelete, fmt.Sprintf("tokens/%d", id), nil, nil))
+	return c.adminChange(ctx, "revoke tokens", adminCall(http.MethodDelete, fmt.Sprintf("tokens/%d", id), nil, nil))
 }

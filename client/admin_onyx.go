@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,27 +11,41 @@ import (
 	"quarry/client/wire"
 )
 
-// What follows administers a server over the routes of Onyx's API, as far as it has any.
+// The functions below administer a server over the routes of Onyx's API, as far as it has any.
 
 func (c *Client) onyxGroups(ctx context.Context) ([]wire.DirectoryGroup, error) {
-	groups, err := c.UserGroups(ctx)
-	listed := []wire.DirectoryGroup{}
-	for _, group := range groups {
-		row := wire.DirectoryGroup{ID: group.ID, Name: group.Name, Users: []string{}, Connectors: namesOfPairs(group.CCPairs)}
-		for _, user := range group.Users {
-			row.Users = append(row.Users, user.Email)
-		}
-		listed = append(listed, row)
-	}
-	return listed, err
+	groups, err := c.userGroups(ctx)
+	return mapped(groups, func(group wire.UserGroup) wire.DirectoryGroup {
+		return wire.DirectoryGroup{ID: group.ID, Name: group.Name, Connectors: mapped(group.CCPairs, connectorName),
+			Users: mapped(group.Users, func(user wire.GroupMember) string { return user.Email })}
+	}), err
 }
 
-func namesOfPairs(pairs []wire.ConnectorSummary) []string {
-	list := []string{}
-	for _, pair := range pairs {
-		list = append(list, pair.Name)
+func (c *Client) userGroups(ctx context.Context) ([]wire.UserGroup, error) {
+	return listed[wire.UserGroup](ctx, c, get("/manage/admin/user-group", nil))
+}
+
+func connectorName(pair wire.ConnectorSummary) string { return pair.Name }
+
+// mapped is the list of what convert makes of each element; it is never nil.
+func mapped[A, B any](list []A, convert func(A) B) []B {
+	converted := make([]B, 0, len(list))
+	for _, element := range list {
+		converted = append(converted, convert(element))
 	}
-	return list
+	return converted
+}
+
+// onyxAddToken creates a token of the caller's.
+func (c *Client) onyxAddToken(ctx context.Context, request wire.DirectoryTokenRequest) (*wire.Added[wire.NewAccessToken], error) {
+	if request.User != "" {
+		return nil, notOffered("a server creates tokens only for the caller, not for --user " + request.User)
+	}
+	token, err := c.CreateToken(ctx, request.AccessTokenRequest)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.Added[wire.NewAccessToken]{Item: *token, IsNew: true}, nil
 }
 
 // onyxAddConnector makes a connector and a credential without a secret, and pairs them. The creator is the caller.
@@ -41,18 +57,20 @@ func (c *Client) onyxAddConnector(ctx context.Context, connector wire.DirectoryC
 	if err != nil {
 		return nil, err
 	}
-	made, err := c.CreateConnector(ctx, wire.ConnectorRequest{Name: connector.Name, Source: connector.Source,
-		InputType: "load_state", Config: map[string]any{}, AccessType: connector.AccessType, Groups: groups})
+	made, err := fetched[wire.Created](ctx, c, post("/manage/admin/connector", wire.ConnectorRequest{Name: connector.Name,
+		Source: connector.Source, InputType: "load_state", Config: map[string]any{}, AccessType: connector.AccessType, Groups: groups}))
 	if err != nil {
 		return nil, err
 	}
-	credential, err := c.CreateCredential(ctx, wire.CredentialRequest{Name: connector.Name, Source: connector.Source,
-		JSON: map[string]any{}, AdminPublic: true, Groups: []int{}})
+	credential, err := fetched[wire.Created](ctx, c, post("/manage/credential", wire.CredentialRequest{Name: connector.Name,
+		Source: connector.Source, JSON: map[string]any{}, AdminPublic: true, Groups: []int{}}))
 	if err != nil {
 		return nil, err
 	}
-	pair, err := c.CreatePair(ctx, made, credential, wire.PairRequest{Name: connector.Name,
-		AccessType: connector.AccessType, Groups: groups})
+	pairing := post(fmt.Sprintf("/manage/connector/%d/credential/%d", made.ID, credential.ID),
+		wire.PairRequest{Name: connector.Name, AccessType: connector.AccessType, Groups: groups})
+	pairing.method = http.MethodPut
+	pair, err := fetched[wire.PairResponse](ctx, c, pairing)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +87,7 @@ func (c *Client) onyxGroupIDs(ctx context.Context, names []string) ([]int, error
 	if len(names) == 0 {
 		return []int{}, nil
 	}
-	groups, err := c.UserGroups(ctx)
+	groups, err := c.userGroups(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +111,10 @@ func idsNamed[T any](all []T, names []string, kind string, key func(T) (string, 
 
 func (c *Client) onyxDocumentSets(ctx context.Context) ([]wire.DirectorySet, error) {
 	sets, err := c.DocumentSets(ctx)
-	listed := []wire.DirectorySet{}
-	for _, set := range sets {
-		listed = append(listed, wire.DirectorySet{ID: set.ID, Name: set.Name, Description: textOr(set.Description),
-			IsPublic: set.IsPublic, Users: []string{}, Groups: []string{}, Connectors: namesOfPairs(set.CCPairSummaries)})
-	}
-	return listed, err
+	return mapped(sets, func(set wire.DocumentSet) wire.DirectorySet {
+		return wire.DirectorySet{ID: set.ID, Name: set.Name, Description: textOr(set.Description),
+			IsPublic: set.IsPublic, Users: []string{}, Groups: []string{}, Connectors: mapped(set.CCPairSummaries, connectorName)}
+	}), err
 }
 
 func textOr(text *string) string {
@@ -117,9 +133,14 @@ func (c *Client) onyxAddDocumentSet(ctx context.Context, set wire.DirectorySet) 
 	if err != nil {
 		return nil, err
 	}
-	set.ID, err = c.CreateDocumentSet(ctx, wire.DocumentSetRequest{Name: set.Name, Description: set.Description,
-		IsPublic: set.IsPublic, CCPairIDs: []int{}, Users: []string{}, Groups: groups, FederatedConnectors: []any{}})
-	return &wire.Added[wire.DirectorySet]{Item: set, IsNew: true}, err
+	id, err := fetched[int](ctx, c, post("/manage/admin/document-set", wire.DocumentSetRequest{Name: set.Name,
+		Description: set.Description, IsPublic: set.IsPublic, CCPairIDs: []int{}, Users: []string{}, Groups: groups,
+		FederatedConnectors: []any{}}))
+	if err != nil {
+		return nil, err
+	}
+	set.ID = *id
+	return &wire.Added[wire.DirectorySet]{Item: set, IsNew: true}, nil
 }
 
 func (c *Client) onyxAgents(ctx context.Context) ([]wire.DirectoryAgent, error) {
@@ -134,13 +155,11 @@ func (c *Client) onyxAgents(ctx context.Context) ([]wire.DirectoryAgent, error) 
 			return nil, err
 		}
 		row := wire.DirectoryAgent{ID: agent.ID, Name: agent.Name, Description: agent.Description, IsPublic: agent.IsPublic,
-			Users: []string{}, Groups: []string{}, DocumentSets: []string{}, Documents: []string{},
+			Users: []string{}, Groups: []string{}, Documents: []string{},
+			DocumentSets:    mapped(agent.DocumentSets, func(set wire.DocumentSet) string { return set.Name }),
 			SearchStartDate: full.SearchStartDate, SystemPrompt: textOr(full.SystemPrompt)}
 		if agent.Owner != nil {
 			row.Owner = textOr(agent.Owner.Email)
-		}
-		for _, set := range agent.DocumentSets {
-			row.DocumentSets = append(row.DocumentSets, set.Name)
 		}
 		listed = append(listed, row)
 	}
@@ -173,13 +192,14 @@ func (c *Client) onyxAddAgent(ctx context.Context, agent wire.DirectoryAgent) (*
 			return nil, err
 		}
 	}
-	if agent.ID, err = c.CreatePersona(ctx, request); err != nil {
+	made, err := fetched[wire.Created](ctx, c, post("/persona", request))
+	if err != nil {
 		return nil, err
 	}
 	me, err := c.Me(ctx)
 	if err != nil {
 		return nil, err
 	}
-	agent.Owner = me.Email
+	agent.ID, agent.Owner = made.ID, me.Email
 	return &wire.Added[wire.DirectoryAgent]{Item: agent, IsNew: true}, nil
 }

@@ -109,7 +109,7 @@ func FuzzAnswers(f *testing.F) {
 			"ingest":    func() (any, error) { return c.Ingest(ctx, wire.IngestionRequest{}) },
 			"token":     func() (any, error) { return c.CreateToken(ctx, wire.AccessTokenRequest{}) },
 			"tokens":    func() (any, error) { return c.AdminTokens(ctx) },
-			"groups":    func() (any, error) { return c.UserGroups(ctx) },
+			"groups":    func() (any, error) { return c.AdminGroups(ctx) },
 			"library":   func() (any, error) { return c.LibraryStatus(ctx) },
 			"sessions":  func() (any, error) { return c.ChatSessions(ctx, 0, "") },
 			"session":   func() (any, error) { return c.ChatSession(ctx, "s") },
