@@ -31,7 +31,7 @@ func TestJoinBase(t *testing.T) {
 		{"https://onyx.acme.example/xapi", "/api", "https://onyx.acme.example/xapi/api"},
 		{"http://localhost:8080", "", "http://localhost:8080"},
 		{"http://[::1]:8080/", "", "http://[::1]:8080"},
-		{"HTTPS://Onyx.Acme.example", "", "https://Onyx.Acme.example"},
+		{"HTTPS://Onyx.Acme.example", "", "https://onyx.acme.example"},
 	}
 	for _, test := range tests {
 		c, err := New(Options{BaseURL: test.address, APIPrefix: test.prefix})

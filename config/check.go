@@ -249,7 +249,7 @@ func optionalURL(address *string) error {
 	if *address == "" {
 		return nil
 	}
-	checked, err := ServerURL(*address)
+	checked, err := wire.ServerURL(*address)
 	if err == nil {
 		*address = checked
 	}
@@ -260,7 +260,7 @@ func optionalPrefix(prefix **string) error {
 	if *prefix == nil {
 		return nil
 	}
-	checked, err := APIPrefix(**prefix)
+	checked, err := wire.APIPrefix(**prefix)
 	*prefix = &checked
 	return err
 }

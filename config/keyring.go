@@ -11,6 +11,7 @@ import (
 
 	"github.com/zalando/go-keyring"
 
+	"quarry/client/wire"
 	"quarry/internal/guard"
 )
 
@@ -38,7 +39,7 @@ type Keyring interface {
 // KeyringAccount is the name that a profile's token has in the keyring. It holds the server's origin, so that a
 // profile which moves to another server does not take the token along.
 func KeyringAccount(p Profile) (string, error) {
-	origin, err := Origin(p.ServerURL)
+	origin, err := wire.Origin(p.ServerURL)
 	if err != nil {
 		return "", fmt.Errorf("profile %s: %w", p.Name, err)
 	}

@@ -69,7 +69,7 @@ func parseOnyxCLI(data []byte) (OnyxCLI, error) {
 	if strings.TrimSpace(raw.ServerURL) == "" {
 		return read, nil
 	}
-	address, err := ServerURL(raw.ServerURL)
+	address, err := wire.ServerURL(raw.ServerURL)
 	if err != nil {
 		return OnyxCLI{}, fmt.Errorf("server_url: %w", err)
 	}

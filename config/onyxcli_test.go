@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quarry/client/wire"
 )
 
 func TestOnyxCLI(t *testing.T) {
@@ -71,7 +73,7 @@ func FuzzOnyxCLI(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := ServerURL(read.ServerURL); err != nil || again != read.ServerURL {
+		if again, err := wire.ServerURL(read.ServerURL); err != nil || again != read.ServerURL {
 			t.Errorf("server %q: %v", read.ServerURL, err)
 		}
 		if checkSecret(read.Token) != nil || read.Persona < 0 {

@@ -11,6 +11,8 @@ import (
 	"runtime"
 
 	"go.yaml.in/yaml/v3"
+
+	"quarry/client/wire"
 )
 
 // TokenPlace says where a token is kept.
@@ -88,7 +90,7 @@ func (c *Config) checkNew(request NewProfile) error {
 		return bad(err)
 	}
 	if p.ServerURL != "" {
-		if _, err := ServerURL(p.ServerURL); err != nil {
+		if _, err := wire.ServerURL(p.ServerURL); err != nil {
 			return bad(fmt.Errorf("server_url %w", err))
 		}
 	}
@@ -223,11 +225,11 @@ func sameServer(node *yaml.Node, address string) bool {
 	if node == nil {
 		return address == ""
 	}
-	old, err := Origin(node.Value)
+	old, err := wire.Origin(node.Value)
 	if err != nil {
 		return false
 	}
-	fresh, err := Origin(address)
+	fresh, err := wire.Origin(address)
 	return err == nil && old == fresh
 }
 

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -26,91 +25,6 @@ func CheckName(name string) error {
 		}
 	}
 	return nil
-}
-
-// ServerURL checks the address of a server and returns it in one spelling: lower-case scheme and host, no default
-// port, no trailing slash. The errors never quote the address, which may hold a password.
-func ServerURL(text string) (string, error) {
-	text = strings.TrimSpace(text)
-	u, err := url.Parse(text)
-	if err != nil {
-		return "", errors.New("not an address such as https://onyx.example.com")
-	}
-	scheme := strings.ToLower(u.Scheme)
-	switch {
-	case u.User != nil || strings.Contains(text, "@"):
-		return "", errors.New("holds a user name or password: an address such as https://onyx.example.com is meant")
-	case scheme != "http" && scheme != "https":
-		return "", errors.New("must begin with https:// or http://")
-	case u.Hostname() == "" || u.Opaque != "":
-		return "", errors.New("names no host")
-	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery || strings.Contains(text, "#"):
-		return "", errors.New("must end before any ? or #")
-	}
-	for _, c := range text {
-		if c <= ' ' || c == 0x7f {
-			return "", errors.New("holds spaces or control characters")
-		}
-	}
-	host, err := hostPort(scheme, u)
-	if err != nil {
-		return "", err
-	}
-	return scheme + "://" + host + strings.TrimRight(u.EscapedPath(), "/"), nil
-}
-
-func hostPort(scheme string, u *url.URL) (string, error) {
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if host == "" || strings.ContainsAny(host, "%\"<>\\^`{|}") {
-		return "", errors.New("names no host that can be reached")
-	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	port := u.Port()
-	if port == "" {
-		return host, nil
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil || number < 1 || number > 65535 {
-		return "", errors.New("has a port outside 1 to 65535")
-	}
-	if (scheme == "https" && number == 443) || (scheme == "http" && number == 80) {
-		return host, nil
-	}
-	return host + ":" + strconv.Itoa(number), nil
-}
-
-// Origin is the scheme, host and port of an address that ServerURL accepts, in one spelling: a token belongs to one.
-func Origin(address string) (string, error) {
-	address, err := ServerURL(address)
-	if err != nil {
-		return "", err
-	}
-	start := strings.Index(address, "://") + len("://")
-	if slash := strings.IndexByte(address[start:], '/'); slash >= 0 {
-		return address[:start+slash], nil
-	}
-	return address, nil
-}
-
-// APIPrefix checks the path that a server's API lies under and returns it with a leading slash and no trailing one;
-// "" stays "".
-func APIPrefix(text string) (string, error) {
-	trimmed := strings.Trim(strings.TrimSpace(text), "/")
-	if trimmed == "" {
-		return "", nil
-	}
-	for _, c := range trimmed {
-		letter := (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
-		if !letter && !strings.ContainsRune("/-_.~", c) {
-			return "", errors.New("not a path such as /api")
-		}
-	}
-	if strings.Contains(trimmed, "..") || strings.Contains(trimmed, "//") {
-		return "", errors.New("not a path such as /api")
-	}
-	return "/" + trimmed, nil
 }
 
 // ParseRate reads a limit such as "60/h"; the periods are s, m, h and d. "" and "0" are no limit.

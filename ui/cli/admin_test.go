@@ -214,7 +214,7 @@ func TestAdminOfAServer(t *testing.T) {
 		"connector remove W", "document-set remove H", "agent remove A", "document-set add H --connector W", "agent add A --user a@b",
 		"tenant list", "tenant add acme", "tenant remove acme"} {
 		run(t, testDoors(s.URL), terminal{}, append([]string{"admin", "--profile", "work"}, strings.Fields(arguments)...)...).
-			check(t, ExitUsage).twoLines(t, "where the library lies")
+			check(t, ExitUsage).twoLines(t, "on the machine of the library")
 	}
 	run(t, testDoors(s.URL), terminal{}, "admin", "document-set", "add", "H", "--group", "Nobody", "--profile", "work").check(t, ExitNotAvailable)
 	for _, what := range []string{"token", "group"} {

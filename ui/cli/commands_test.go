@@ -232,7 +232,7 @@ func TestTokensOfAServer(t *testing.T) {
 	run(t, testDoors(s.URL), terminal{}, "admin", "token", "remove", "1", "--profile", "work").check(t, ExitSuccess)
 	run(t, testDoors(s.URL), terminal{}, "admin", "token", "remove", "2", "--profile", "work").check(t, ExitNotAvailable)
 	run(t, testDoors(s.URL), terminal{}, "admin", "token", "add", "--name", "x", "--user", "jo@acme.example", "--profile", "work").
-		check(t, ExitUsage).twoLines(t, "only for the one who asks")
+		check(t, ExitUsage).twoLines(t, "only for the caller")
 }
 
 func TestServe(t *testing.T) {

@@ -132,7 +132,7 @@ func (d *decision) unknownProfile(flag, name string) error {
 // byServer takes the environment's token unless the environment names another server, else the token of a profile
 // with the same origin.
 func (d *decision) byServer() (*Choice, error) {
-	address, err := config.ServerURL(d.request.Server)
+	address, err := wire.ServerURL(d.request.Server)
 	if err != nil {
 		return nil, &Error{Kind: ErrUsage, Problem: "--server: " + err.Error(),
 			Fix: "give an address such as --server https://onyx.example.com"}
@@ -145,7 +145,7 @@ func (d *decision) byServer() (*Choice, error) {
 	}
 	if env := d.Environment; !env.Token.IsZero() && (env.ServerURL == "" || sameOrigin(env.ServerURL, address)) {
 		c.Reason = fmt.Sprintf("--server names %s; the token is %s", address, env.Variable("PAT"))
-		if own, err := config.ServerURL(env.ServerURL); err == nil && own != address {
+		if own, err := wire.ServerURL(env.ServerURL); err == nil && own != address {
 			env.APIPrefix, env.Persona = nil, "" // as below
 		}
 		return c, c.completeFromEnvironment(env)
@@ -180,7 +180,7 @@ func (d *decision) completeForVisitors(c *Choice) error {
 		}
 	}
 	env := d.Environment
-	if own, err := config.ServerURL(env.ServerURL); err != nil || own != c.ServerURL {
+	if own, err := wire.ServerURL(env.ServerURL); err != nil || own != c.ServerURL {
 		env = config.Environment{}
 	}
 	return c.completeFromEnvironment(env)
@@ -215,11 +215,11 @@ func (d *decision) profilesOf(address string) []config.Profile {
 }
 
 func sameOrigin(a, b string) bool {
-	x, err := config.Origin(a)
+	x, err := wire.Origin(a)
 	if err != nil {
 		return false
 	}
-	y, err := config.Origin(b)
+	y, err := wire.Origin(b)
 	return err == nil && x == y
 }
 
@@ -241,7 +241,7 @@ func (d *decision) byEnvironment() (*Choice, error) {
 		c.from("server_url", c.ServerURL, source)
 		return c, c.completeFromEnvironment(env)
 	}
-	address, err := config.ServerURL(env.ServerURL)
+	address, err := wire.ServerURL(env.ServerURL)
 	if err != nil {
 		return nil, &Error{Kind: ErrNotConfigured, Problem: url + ": " + err.Error(),
 			Fix: "set " + url + " to an address such as https://onyx.example.com"}
@@ -264,7 +264,7 @@ func (c *Choice) completeFromEnvironment(env config.Environment) error {
 	c.from("token", "", pat)
 	prefix, persona := env.Variable("API_PREFIX"), env.Variable("PERSONA_ID")
 	if env.APIPrefix != nil {
-		checked, err := config.APIPrefix(*env.APIPrefix)
+		checked, err := wire.APIPrefix(*env.APIPrefix)
 		if err != nil {
 			return &Error{Kind: ErrNotConfigured, Problem: prefix + ": " + err.Error(),
 				Fix: "set " + prefix + " to a path such as /api, or to nothing"}

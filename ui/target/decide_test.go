@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"quarry/client/wire"
 	"quarry/config"
 )
 
@@ -381,7 +382,7 @@ func TestATokenMeetsOnlyItsOwnServer(t *testing.T) {
 					continue
 				}
 				token, err := choice.token(context.Background())
-				origin, _ := config.Origin(choice.ServerURL)
+				origin, _ := wire.Origin(choice.ServerURL)
 				if err != nil || owners[token] != origin {
 					t.Errorf("%+v: %s goes to %s (%v)", w.flags, token, choice.ServerURL, err)
 				}

@@ -56,4 +56,3 @@ func (e *Error) ExitCode() int {
 	}
 	return 1
 }
-

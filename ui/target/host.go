@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"quarry/client/wire"
 	"quarry/config"
 	"quarry/server"
 )
@@ -59,7 +60,7 @@ func (h *Host) Trial(profile config.Profile, typed config.Secret) (Choice, error
 	d := decision{Sources: Sources{Config: h.Config, Paths: h.Paths}}
 	profile.Token, profile.TokenCommand = typed, ""
 	if profile.ServerURL != "" {
-		address, err := config.ServerURL(profile.ServerURL)
+		address, err := wire.ServerURL(profile.ServerURL)
 		if err != nil {
 			return Choice{}, &Error{Kind: ErrUsage, Problem: "server address: " + err.Error(),
 				Fix: "give an address such as https://onyx.example.com"}
