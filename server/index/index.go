@@ -56,8 +56,6 @@ type Index interface {
 	// Check reads what is stored as a whole, and returns what cannot be read as it was written, and what it repaired.
 	// report, which may be nil, is called with the number of documents that were checked.
 	Check(ctx context.Context, options CheckOptions, report func(done, total int)) ([]Damage, error)
-	// Health says whether the engine can answer and what is wrong if not.
-	Health(ctx context.Context) error
 	// Close waits for work in the background and releases everything.
 	Close() error
 }

@@ -131,8 +131,7 @@ func (m *memoryIndex) Check(context.Context, index.CheckOptions, func(done, tota
 	return nil, errors.ErrUnsupported
 }
 
-func (m *memoryIndex) Health(context.Context) error { return nil }
-func (m *memoryIndex) Close() error                 { return nil }
+func (m *memoryIndex) Close() error { return nil }
 
 type memorySnapshot struct {
 	index.Snapshot // what ingest does not use

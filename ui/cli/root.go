@@ -15,6 +15,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/text"
 	"quarry/ui/target"
 )
 
@@ -278,7 +279,7 @@ func nearestCommand(root *cobra.Command, words []string) string {
 		return ""
 	}
 	for _, command := range root.Commands() {
-		if !command.Hidden && wire.EditDistance(words[0], command.Name()) == 1 {
+		if !command.Hidden && text.EditDistance(words[0], command.Name()) == 1 {
 			return command.Name()
 		}
 	}

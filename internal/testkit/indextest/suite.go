@@ -407,8 +407,8 @@ func testVersion(t *testing.T, l *library) {
 	note(false)
 	l.write(t, index.Batch{Delete: []string{d.ID}})
 	note(true)
-	if err := l.Health(ctx); err != nil {
-		t.Errorf("health: %v", err)
+	if _, err := l.snapshot(t).Stats(ctx); err != nil {
+		t.Errorf("stats: %v", err)
 	}
 }
 

@@ -112,6 +112,7 @@ func continues(r rune) bool {
 func (s *Scanner) unit(text string, i int, yield func(Raw)) int {
 	u := unit{start: i}
 	end := i
+scan:
 	for i < len(text) {
 		switch classes[text[i]] {
 		case lower:
@@ -125,9 +126,7 @@ func (s *Scanner) unit(text string, i int, yield func(Raw)) int {
 		case foreign:
 			next := foreignPart(text, i)
 			if next == i {
-				u.end = end
-				s.emit(text, u, yield)
-				return max(end, i)
+				break scan
 			}
 			u.foreign = true
 			i = next
@@ -137,17 +136,13 @@ func (s *Scanner) unit(text string, i int, yield func(Raw)) int {
 			continue // does not end a unit
 		case connector:
 			if !joins(text, i) {
-				u.end = end
-				s.emit(text, u, yield)
-				return i
+				break scan
 			}
 			u.note(text[i])
 			i++
 			continue
 		default:
-			u.end = end
-			s.emit(text, u, yield)
-			return i
+			break scan
 		}
 		end = i
 	}

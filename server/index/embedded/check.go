@@ -3,7 +3,6 @@ package embedded
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -64,12 +63,7 @@ func (e *examination) finish(ctx context.Context, library *library) (damage inde
 	return damage, true, nil
 }
 
-// intact reports whether a stored document can be read as it was written.
-func (l *library) intact(ctx context.Context, s *stored) (bool, error) {
-	_, damaged, err := l.examine(ctx, s)
-	return !damaged, err
-}
-
+// examine returns the damage of a stored document; damaged is false when it can be read as it was written.
 func (l *library) examine(ctx context.Context, s *stored) (damage index.Damage, damaged bool, err error) {
 	e := examination{document: s}
 	if s.damaged == nil && s.chunks > 0 {
@@ -297,63 +291,52 @@ func (c *checkRun) rows(ctx context.Context, first, end int64) error {
 	return group.Wait()
 }
 
-// slice checks the documents of some rows: their rows and the groups of their chunks are read along each other.
+// slice checks the documents of some rows: each with the groups of its chunks.
 func (c *checkRun) slice(ctx context.Context, tx *sql.Tx, from, to int64) error {
 	library := newLibrary(tx, c.x.packer)
 	defer library.close()
-	statement := context.WithoutCancel(ctx)
-	groups, err := tx.QueryContext(statement, "SELECT key, body FROM chunks WHERE key >= ? AND key < ? ORDER BY key",
-		chunkKey(from, 0), chunkKey(to, 0))
-	if err != nil {
-		return sqlite.Explain(fmt.Errorf("read chunks: %w", err))
-	}
-	defer func() { _ = groups.Close() }()
-	documents, err := tx.QueryContext(statement, "SELECT "+documentColumns+" FROM documents WHERE row >= ? AND row < ? ORDER BY row",
-		from, to)
-	if err != nil {
-		return sqlite.Explain(fmt.Errorf("read documents: %w", err))
-	}
-	defer func() { _ = documents.Close() }()
-	var key, last int64 = -1, -1
-	var body sql.RawBytes
-	for documents.Next() {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		found, err := library.scan(documents)
-		if err != nil {
-			return sqlite.Explain(fmt.Errorf("read documents: %w", err))
-		}
-		if found.row <= last {
-			return errOrder
-		}
-		last = found.row
-		e := examination{document: found}
-		for key < chunkKey(found.row+1, 0) {
-			if key >= chunkKey(found.row, 0) {
-				e.group(key, body)
-			}
-			if !groups.Next() {
-				key = 1<<63 - 1
-				break
-			}
-			before := key
-			if err := groups.Scan(&key, &body); err != nil {
-				return sqlite.Explain(fmt.Errorf("read chunks: %w", err))
-			}
-			if key <= before {
-				return errOrder
-			}
+	var e *examination
+	finish := func() error {
+		if e == nil {
+			return nil
 		}
 		damage, damaged, err := e.finish(ctx, library)
-		if err != nil {
-			return err
-		}
 		if damaged {
 			c.note(damage)
 		}
+		return err
 	}
-	return sqlite.Explain(errors.Join(documents.Err(), groups.Err()))
+	last := int64(-1)
+	var key sql.NullInt64
+	var body sql.RawBytes
+	err := each(ctx, tx, func(row *sql.Rows) error {
+		found, err := library.scan(row, &key, &body)
+		if err != nil {
+			return err
+		}
+		if e == nil || found.row > e.document.row {
+			if err := finish(); err != nil {
+				return err
+			}
+			e = &examination{document: found}
+		} else if found.row < e.document.row {
+			return errOrder
+		}
+		if !key.Valid {
+			return nil
+		}
+		if key.Int64 <= last {
+			return errOrder
+		}
+		last = key.Int64
+		e.group(last, body)
+		return nil
+	}, "SELECT "+documentColumns+`, key, body FROM documents LEFT JOIN chunks
+		ON key BETWEEN row << 20 AND row << 20 | 0xfffff WHERE row >= ? AND row < ? ORDER BY row, key`, from, to)
+	if err != nil {
+		return err
+	}
+	return finish()
 }
 
 func (c *checkRun) note(damage index.Damage) {

@@ -166,17 +166,6 @@ func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, 
 	return found, nil
 }
 
-// Health implements index.Index: a snapshot can be taken, and the segments can be opened.
-func (x *Index) Health(ctx context.Context) error {
-	snapshot, err := x.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer snapshot.Close()
-	_, err = snapshot.Stats(ctx)
-	return err
-}
-
 // Close implements index.Index. A merge that is about to end is waited for, a longer one is given up without a trace.
 // Snapshots that are still open must not be used any more.
 func (x *Index) Close() error {

@@ -104,12 +104,12 @@ func TestSnapshotOutlivesTheContextOfItsCall(t *testing.T) {
 	}
 }
 
-func TestHealth(t *testing.T) {
+func TestStatsOfALibraryOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	x := open(t, Options{Dir: dir})
 	put(t, x, document("a", "walrus"))
-	if err := x.Health(t.Context()); err != nil {
-		t.Error(err)
+	if stats, err := snapshotOf(t, x).Stats(t.Context()); err != nil || stats.Documents != 1 || stats.Bytes == 0 {
+		t.Errorf("%+v, %v", stats, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, databaseName)); err != nil {
 		t.Error(err)

@@ -29,25 +29,22 @@ type job struct {
 
 // pick returns the most useful job; ok is false when all is well.
 func (m mergePolicy) pick(parts []*part) (work job, ok bool) {
-	for _, p := range parts {
-		if p.live() == 0 {
-			return job{parts: []*part{p}}, true
+	alone := func(fits func(*part) bool) bool {
+		if i := slices.IndexFunc(parts, fits); i >= 0 {
+			work = job{parts: parts[i : i+1], analyse: parts[i].live() > 0 && stale(parts[i])}
+			return true
 		}
+		return false
+	}
+	if alone(func(p *part) bool { return p.live() == 0 }) {
+		return work, true
 	}
 	if group := m.fullTier(parts); group != nil {
 		return job{parts: group}, true
 	}
-	for _, p := range parts {
-		if float64(p.documents-p.live()) > m.deletedPart*float64(p.documents) {
-			return job{parts: []*part{p}, analyse: stale(p)}, true
-		}
-	}
-	for _, p := range parts {
-		if stale(p) {
-			return job{parts: []*part{p}, analyse: true}, true
-		}
-	}
-	return job{}, false
+	return work, alone(func(p *part) bool {
+		return float64(p.documents-p.live()) > m.deletedPart*float64(p.documents)
+	}) || alone(stale)
 }
 
 func stale(p *part) bool { return p.segment.reader.AnalyserVersion() != analysis.Version }

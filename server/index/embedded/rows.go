@@ -112,13 +112,13 @@ func (l *library) look(ctx context.Context, id string) (found *stored, err error
 	return found, nil
 }
 
-// scan reads a row and checks its seal.
-func (l *library) scan(row *sql.Rows) (*stored, error) {
+// scan reads the columns of a document, and more behind them, and checks the document's seal.
+func (l *library) scan(row *sql.Rows, more ...any) (*stored, error) {
 	var s stored
 	var created, updated *int64
 	d := &s.document
-	err := row.Scan(&s.row, &s.hash, &d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type, &created, &updated,
-		&d.Hidden, &s.chunks, &s.packed)
+	err := row.Scan(append([]any{&s.row, &s.hash, &d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type, &created,
+		&updated, &d.Hidden, &s.chunks, &s.packed}, more...)...)
 	d.CreatedAt, d.UpdatedAt = fromMicros(created), fromMicros(updated)
 	if err == nil && isSealed(s.packed) {
 		s.packed, s.damaged = unseal(s.packed, documentKey(&s))

@@ -276,8 +276,8 @@ func (i *item) compare(ctx context.Context, library *library) error {
 	if i.put != nil {
 		i.hash = hashOf(i.put)
 		if i.old.damaged == nil && slices.Equal(i.hash, i.old.hash) {
-			var err error
-			if i.keep, err = library.intact(ctx, i.old); err != nil || i.keep {
+			_, damaged, err := library.examine(ctx, i.old)
+			if i.keep = !damaged; err != nil || i.keep {
 				return err
 			}
 			i.unread = true

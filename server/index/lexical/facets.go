@@ -205,30 +205,25 @@ func newTally() *tally { return &tally{values: make(map[segment.FacetValue]int)}
 
 func (t *tally) counts() index.Counts {
 	out := index.Counts{Documents: t.documents}
+	lists := map[segment.FacetField]*[]index.ValueCount{
+		segment.FacetSource: &out.Sources, segment.FacetAuthor: &out.Authors, segment.FacetType: &out.Types,
+		segment.FacetSet: &out.Sets, segment.FacetMonth: &out.Months,
+	}
 	for value, n := range t.values {
-		plain := index.ValueCount{Value: value.Value, Count: n}
-		switch value.Field {
-		case segment.FacetSource:
-			out.Sources = append(out.Sources, plain)
-		case segment.FacetAuthor:
-			out.Authors = append(out.Authors, plain)
-		case segment.FacetType:
-			out.Types = append(out.Types, plain)
-		case segment.FacetSet:
-			out.Sets = append(out.Sets, plain)
-		case segment.FacetTag:
+		switch {
+		case value.Field == segment.FacetTag:
 			tag := index.Tag{Key: value.Key, Value: value.Value}
 			out.Tags = append(out.Tags, index.TagCount{Tag: tag, Count: n})
-		case segment.FacetMonth:
-			if value.Value == "" {
-				out.Undated = n
-			} else {
-				out.Months = append(out.Months, plain)
+		case value.Field == segment.FacetMonth && value.Value == "":
+			out.Undated = n
+		default:
+			if list := lists[value.Field]; list != nil {
+				*list = append(*list, index.ValueCount{Value: value.Value, Count: n})
 			}
 		}
 	}
-	for _, list := range [][]index.ValueCount{out.Sources, out.Authors, out.Types, out.Sets} {
-		slices.SortFunc(list, func(a, b index.ValueCount) int {
+	for _, list := range lists {
+		slices.SortFunc(*list, func(a, b index.ValueCount) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/blevesearch/vellum/levenshtein"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
@@ -129,7 +130,7 @@ func (r *run) nearest(word string, rights []segment.Bits) (string, error) {
 		if n == 0 {
 			continue
 		}
-		distance := typos(word, surface)
+		distance := text.EditDistance(word, surface)
 		if distance > limit { // automata let some of these through
 			continue
 		}
@@ -138,28 +139,4 @@ func (r *run) nearest(word string, rights []segment.Bits) (string, error) {
 		}
 	}
 	return best, nil
-}
-
-// typos is the number of inserted, deleted, replaced or swapped neighbouring characters between two words.
-func typos(from, to string) int {
-	a, b := []rune(from), []rune(to)
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
 }

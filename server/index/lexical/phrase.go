@@ -85,15 +85,15 @@ func (p *postings) positions(chunk uint32, dst []uint32) []uint32 {
 	return dst
 }
 
-// frequencies sums up how often the terms occur in the fields of the chunk that seek returned.
-func (p *postings) frequencies(chunk uint32) (body, headings, title uint32) {
+// titles returns how often the terms occur in the title of the chunk that seek returned.
+func (p *postings) titles(chunk uint32) (n uint32) {
 	for i := range p.cursors {
 		if c := &p.cursors[i]; c.on(chunk) {
-			b, h, t := c.block.Frequencies(c.at)
-			body, headings, title = body+b, headings+h, title+t
+			_, _, title := c.block.Frequencies(c.at)
+			n += title
 		}
 	}
-	return body, headings, title
+	return n
 }
 
 // occurrences calls yield with every wanted chunk of a part that holds the phrase, ascending. Comparing positions is what

@@ -73,7 +73,7 @@ func (s *second) look(w int, positions bool) {
 		}
 		at := i*len(s.p.words) + w
 		s.held[at] = true
-		_, _, s.titles[at] = list.frequencies(chunk)
+		s.titles[at] = list.titles(chunk)
 		if positions {
 			from := len(s.arena)
 			s.arena = list.positions(chunk, s.arena)

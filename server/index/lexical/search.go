@@ -62,7 +62,7 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 	if limit == 0 {
 		depth = 0
 	}
-	lead := newLeaders(depth)
+	lead := leaders{best{limit: depth}}
 	for part := range r.s.parts {
 		if err := r.stopped(); err != nil {
 			return nil, err

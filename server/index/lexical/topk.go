@@ -143,8 +143,6 @@ func (l *longDocument) flush(to *best) (floor float32) {
 // it comes from.
 type leaders struct{ best }
 
-func newLeaders(limit int) *leaders { return &leaders{best{limit: limit}} }
-
 // add takes the scores of candidates.
 func (l *leaders) add(all []candidate) {
 	for i := range all {

@@ -3,6 +3,7 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -296,14 +297,6 @@ func (s *slot) limit(positions []uint32) []uint32 {
 
 // Build returns the bytes of the segment. The Builder must not be used afterwards.
 func (b *Builder) Build() ([]byte, error) {
-	data, err := b.build()
-	if err != nil {
-		return nil, fmt.Errorf("build segment: %w", err)
-	}
-	return data, nil
-}
-
-func (b *Builder) build() ([]byte, error) {
 	slices.SortFunc(b.documents, func(x, y pending) int { return strings.Compare(x.id, y.id) })
 	w := newWriter()
 	for i := range b.documents {
@@ -322,25 +315,16 @@ func (b *Builder) build() ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := b.writeFilters(w); err != nil {
-		return nil, err
-	}
-	if err := b.writeTerms(w); err != nil {
-		return nil, err
-	}
-	if err := b.writeSurfaces(w); err != nil {
-		return nil, err
+	for _, write := range []func(*writer) error{b.writeFilters, b.writeTerms, b.writeSurfaces} {
+		if err := write(w); err != nil {
+			return nil, err
+		}
 	}
 	return w.finish(order), nil
 }
 
 func sortedKeys(ids map[string]uint32) []string {
-	keys := make([]string, 0, len(ids))
-	for key := range ids {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(ids))
 }
 
 func (b *Builder) writeFilters(w *writer) error {

@@ -3,7 +3,6 @@ package segment
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -102,52 +101,40 @@ func appendCounts[T any](out []byte, counts map[string]T, numbers func(T) []int6
 
 // UnmarshalBinary implements encoding.BinaryUnmarshaler.
 func (d *Delta) UnmarshalBinary(data []byte) error {
-	if len(data) == 0 || data[0] != deltaVersion {
-		return fmt.Errorf("read deleted statistics: %w: unknown version", ErrDamaged)
-	}
-	in := &deltaReader{rest: data[1:]}
-	read := Delta{Terms: make(map[string]TermCounts), Surfaces: make(map[string]int64)}
-	for _, field := range read.Stats.fields() {
-		*field = in.number()
-	}
-	in.counts(func(term string) {
-		read.Terms[term] = TermCounts{in.number(), in.number(), in.number()}
-	})
-	in.counts(func(surface string) { read.Surfaces[surface] = in.number() })
-	if in.broken || len(in.rest) > 0 {
-		return fmt.Errorf("read deleted statistics: %w: they are cut off", ErrDamaged)
-	}
-	*d = read
-	return nil
-}
-
-type deltaReader struct {
-	rest   []byte
-	broken bool
-}
-
-func (in *deltaReader) number() int64 {
-	v, n := binary.Uvarint(in.rest)
-	if n <= 0 || v > 1<<62 {
-		in.broken, in.rest = true, nil
-		return 0
-	}
-	in.rest = in.rest[n:]
-	return int64(v)
-}
-
-func (in *deltaReader) counts(yield func(key string)) {
-	key := ""
-	for range in.number() {
-		shared, length := in.number(), in.number()
-		if in.broken || shared > int64(len(key)) || length > int64(len(in.rest)) {
-			in.broken = true
-			return
+	in := &Reader{name: "deleted statistics"} // what errors are about
+	return in.protect(func() {
+		if len(data) == 0 || data[0] != deltaVersion {
+			panic(in.damaged("unknown version"))
 		}
-		key = key[:shared] + string(in.rest[:length])
-		in.rest = in.rest[length:]
-		yield(key)
-	}
+		data = data[1:]
+		number := func() (n int64) {
+			v, rest := uvarint(in, data)
+			if v > 1<<62 {
+				panic(in.damaged("a number is too large"))
+			}
+			data = rest
+			return int64(v)
+		}
+		read := Delta{Terms: make(map[string]TermCounts), Surfaces: make(map[string]int64)}
+		for _, field := range read.Stats.fields() {
+			*field = number()
+		}
+		counts := func(yield func(key string)) {
+			key := ""
+			for range number() {
+				shared, length := number(), number()
+				key = key[:shared] + string(data[:length])
+				data = data[length:]
+				yield(key)
+			}
+		}
+		counts(func(term string) { read.Terms[term] = TermCounts{number(), number(), number()} })
+		counts(func(surface string) { read.Surfaces[surface] = number() })
+		if len(data) > 0 {
+			panic(in.damaged("unexpected data at the end"))
+		}
+		*d = read
+	})
 }
 
 // DeltaOf reads the statistics of one document back out of the segment, for a document whose text is gone. It walks
