@@ -319,25 +319,10 @@ func (t *turn) at(place int) {
 
 // beat sends signs of life until it is ended.
 func (t *turn) beat(ctx context.Context) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	guard.Go(func() {
-		defer close(done)
-		tick := time.NewTicker(t.server.heartbeat)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				t.send(chat.Heartbeat())
-			case <-ctx.Done():
-				return
-			}
-		}
-	}, guard.Log(t.server.Log, "send signs of life"))
-	return func() {
-		cancel()
-		<-done
-	}
+	return t.every(ctx, t.server.heartbeat, "send signs of life", func(context.Context) bool {
+		t.send(chat.Heartbeat())
+		return true
+	})
 }
 
 // keep notes what became of the answer, also when its reader has gone.

@@ -151,7 +151,7 @@ func (s *Server) chatSession(c *call) (any, error) {
 	if c.who.Name != "" {
 		detail.OwnerName = &c.who.Name
 	}
-	if len(messages) > 0 && s.answers.running(id) {
+	if len(messages) > 0 && len(s.answers.running(id)) > 0 {
 		run := messages[len(messages)-1].ID
 		detail.CurrentRun = map[string]any{"reserved_assistant_message_id": run}
 	}
@@ -303,8 +303,11 @@ func (s *Server) stopChatSession(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	here := s.answers.stop(id)
-	if err := store.Stop(c.Context(), id); err != nil && !here { // another process may write it
+	here := s.answers.running(id)
+	for _, stop := range here {
+		stop(errStopped)
+	}
+	if err := store.Stop(c.Context(), id); err != nil && len(here) == 0 { // another process may write it
 		return nil, err
 	}
 	return wire.MessageError{Message: "Chat session stopped"}, nil

@@ -15,73 +15,69 @@ var errStopped = errors.New("stopped by its user")
 // answers are the answers that are being written, so that they can be stopped.
 type answers struct {
 	mutex sync.Mutex
-	stops map[string]map[*turn]context.CancelCauseFunc // by session
+	stops map[*turn]context.CancelCauseFunc
 }
 
 func (a *answers) begin(t *turn, cancel context.CancelCauseFunc) (end func()) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	id := t.session.ID
 	if a.stops == nil {
-		a.stops = map[string]map[*turn]context.CancelCauseFunc{}
+		a.stops = map[*turn]context.CancelCauseFunc{}
 	}
-	if a.stops[id] == nil {
-		a.stops[id] = map[*turn]context.CancelCauseFunc{}
-	}
-	a.stops[id][t] = cancel
+	a.stops[t] = cancel
 	return func() {
 		a.mutex.Lock()
 		defer a.mutex.Unlock()
-		if delete(a.stops[id], t); len(a.stops[id]) == 0 {
-			delete(a.stops, id)
+		delete(a.stops, t)
+	}
+}
+
+// running returns the functions that stop the answers that are being written in a session.
+func (a *answers) running(session string) (stops []context.CancelCauseFunc) {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	for t, stop := range a.stops {
+		if t.session.ID == session {
+			stops = append(stops, stop)
 		}
 	}
-}
-
-// stop ends all answers of a session, does not wait for them, and tells whether there were any.
-func (a *answers) stop(session string) bool {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	for _, cancel := range a.stops[session] {
-		cancel(errStopped)
-	}
-	return len(a.stops[session]) > 0
-}
-
-// running tells whether an answer is being written in a session.
-func (a *answers) running(session string) bool {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	return len(a.stops[session]) > 0
+	return stops
 }
 
 // watch ends the answer when another process that has the same sessions open was asked to stop it.
 func (t *turn) watch(ctx context.Context, cancel context.CancelCauseFunc) (end func()) {
-	ctx, enough := context.WithCancel(ctx)
+	return t.every(ctx, t.server.stopCheck, "watch for a request to stop the answer", func(ctx context.Context) bool {
+		stopped, err := t.store.Stopped(ctx, t.session.ID, t.answer.ID)
+		if stopped {
+			cancel(errStopped)
+		} else if err != nil && ctx.Err() == nil {
+			t.server.Log.WarnContext(ctx, "whether an answer was stopped cannot be seen", slog.String("error", err.Error()))
+		}
+		return !stopped && err == nil
+	})
+}
+
+// every calls do at each interval until it returns false, ctx is done or end is called, which waits for it.
+func (t *turn) every(ctx context.Context, interval time.Duration, what string, do func(context.Context) bool) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	guard.Go(func() {
 		defer close(done)
-		tick := time.NewTicker(t.server.stopCheck)
+		tick := time.NewTicker(interval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
+				if !do(ctx) {
+					return
+				}
 			case <-ctx.Done():
 				return
 			}
-			stopped, err := t.store.Stopped(ctx, t.session.ID, t.answer.ID)
-			switch {
-			case stopped:
-				cancel(errStopped)
-				return
-			case err != nil && ctx.Err() == nil:
-				t.server.Log.WarnContext(ctx, "whether an answer was stopped cannot be seen", slog.String("error", err.Error()))
-				return
-			}
 		}
-	}, guard.Log(t.server.Log, "watch for a request to stop the answer"))
+	}, guard.Log(t.server.Log, what))
 	return func() {
-		enough()
+		cancel()
 		<-done
 	}
 }

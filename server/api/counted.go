@@ -23,23 +23,17 @@ const (
 // counted remembers what listings counted in a library, for as long as the library stays as it is: a listing costs the
 // same however many documents there are and however often it is asked for.
 type counted struct {
-	scopes   *lru.Cache[scopeKey, atVersion[scopeCount]]
-	catalogs *lru.Cache[callerKeyed, atVersion[catalog]]
+	scopes   *lru.Cache[scopeKey, scopeCount]
+	catalogs *lru.Cache[viewKey, catalog]
 }
 
-// callerKeyed is a tenant and what a caller may see of it.
-type callerKeyed struct{ tenant, access string }
+// viewKey is what a caller may see of a version of a tenant's library.
+type viewKey struct{ tenant, access, version string }
 
 // scopeKey is an agent's scope, as a caller sees it. Agents do not change, and their numbers do not come again.
 type scopeKey struct {
-	callerKeyed
+	viewKey
 	agent int
-}
-
-// atVersion is what was counted at a version of a library.
-type atVersion[T any] struct {
-	version string
-	value   T
 }
 
 // scopeCount is what an agent's scope holds: the sources, and how many of the attached documents.
@@ -55,35 +49,30 @@ type catalog struct {
 }
 
 func newCounted() counted {
-	scopes, err := lru.New[scopeKey, atVersion[scopeCount]](maxScopes)
-	if err != nil {
-		panic(err) // the size is positive
-	}
-	catalogs, err := lru.New[callerKeyed, atVersion[catalog]](maxCatalogs)
-	if err != nil {
-		panic(err)
-	}
-	return counted{scopes, catalogs}
+	return counted{newLRU[scopeKey, scopeCount](maxScopes), newLRU[viewKey, catalog](maxCatalogs)}
 }
 
-func keyOf(who directory.Principal) callerKeyed {
+func newLRU[K comparable, V any](size int) *lru.Cache[K, V] {
+	cache, err := lru.New[K, V](size)
+	if err != nil {
+		panic(err) // the size is not positive
+	}
+	return cache
+}
+
+func keyOf(who directory.Principal, snapshot index.Snapshot) viewKey {
 	access := who.Access()
 	if access.All {
-		return callerKeyed{who.Tenant, "*"}
+		return viewKey{who.Tenant, "*", snapshot.Version()}
 	}
-	return callerKeyed{who.Tenant, strings.Join(access.Terms, "\x00")}
+	return viewKey{who.Tenant, strings.Join(access.Terms, "\x00"), snapshot.Version()}
 }
 
 // catalog counts the sources and tags of the documents that the caller may see.
 func (s *Server) catalog(ctx context.Context, who directory.Principal) (known catalog, err error) {
-	key := keyOf(who)
 	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
-		remembered := func() bool {
-			kept, ok := s.counted.catalogs.Get(key)
-			known = kept.value
-			return ok && kept.version == snapshot.Version()
-		}
-		if remembered() {
+		key, ok := keyOf(who, snapshot), false
+		if known, ok = s.counted.catalogs.Get(key); ok {
 			return nil
 		}
 		done, err := s.turns.take(ctx)
@@ -91,11 +80,11 @@ func (s *Server) catalog(ctx context.Context, who directory.Principal) (known ca
 			return err
 		}
 		defer done()
-		if remembered() { // somebody else counted meanwhile
+		if known, ok = s.counted.catalogs.Get(key); ok { // somebody else counted meanwhile
 			return nil
 		}
 		if known, err = countCatalog(ctx, snapshot, who.Access()); err == nil && len(known.tags) <= maxCatalogTags {
-			s.counted.catalogs.Add(key, atVersion[catalog]{snapshot.Version(), known})
+			s.counted.catalogs.Add(key, known)
 		}
 		return err
 	})
@@ -108,21 +97,17 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 	if err != nil {
 		return nil, err
 	}
-	key, known := keyOf(who), make(map[int]scopeCount, len(agents))
+	known := make(map[int]scopeCount, len(agents))
 	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
-		missing := func() (missing []directory.Agent) {
-			for _, a := range agents {
-				if a.Builtin {
-					continue // it has no scope
+		key := keyOf(who, snapshot)
+		missing := func() []directory.Agent {
+			return slices.DeleteFunc(slices.Clone(agents), func(a directory.Agent) bool {
+				count, ok := s.counted.scopes.Get(scopeKey{key, a.ID})
+				if ok {
+					known[a.ID] = count
 				}
-				kept, ok := s.counted.scopes.Get(scopeKey{key, a.ID})
-				if ok && kept.version == snapshot.Version() {
-					known[a.ID] = kept.value
-				} else {
-					missing = append(missing, a)
-				}
-			}
-			return missing
+				return ok || a.Builtin // which has no scope
+			})
 		}
 		if len(missing()) == 0 {
 			return nil
@@ -139,7 +124,7 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 		counts, err := countScopes(ctx, snapshot, who.Access(), rest)
 		for id, count := range counts {
 			known[id] = count
-			s.counted.scopes.Add(scopeKey{key, id}, atVersion[scopeCount]{snapshot.Version(), count})
+			s.counted.scopes.Add(scopeKey{key, id}, count)
 		}
 		return err
 	})

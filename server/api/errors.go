@@ -31,6 +31,12 @@ func (f failure) Error() string {
 	return fmt.Sprintf("HTTP %d: %s", f.status, text)
 }
 
+// after tells the caller to try again after some seconds.
+func (f failure) after(seconds string) failure {
+	f.retryAfter = seconds
+	return f
+}
+
 // coded is an error with a code.
 func coded(status int, code, format string, args ...any) failure {
 	return failure{status: status, body: wire.CodedError{ErrorCode: code, Detail: fmt.Sprintf(format, args...)}}
@@ -98,8 +104,7 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	case errors.As(err, &tooLarge):
 		return coded(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "The request is too large."), true
 	case trusted && libraryFailure(err) != nil:
-		known := libraryFailure(err)
-		return coded(known.status, known.code, "%s", err.Error()), true
+		return *libraryFailure(err), true
 	case errors.As(err, &input):
 		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", input.Reason), true
 	case errors.As(err, &taken):
@@ -112,14 +117,11 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return coded(http.StatusGatewayTimeout, "GATEWAY_TIMEOUT", "The search engine did not answer in time."), true
 	case errors.Is(err, index.ErrBusy):
-		f = coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "Another process is writing to the library.")
-		f.retryAfter = "5"
-		return f, true
+		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
+			"Another process is writing to the library.").after(retrySoon), true
 	case errors.Is(err, llm.ErrUncounted):
-		f = coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
-			"The use of language models cannot be counted, so none is asked. Search works without one.")
-		f.retryAfter = "5"
-		return f, true
+		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
+			"The use of language models cannot be counted, so none is asked. Search works without one.").after(retrySoon), true
 	case errors.Is(err, index.ErrReadOnly):
 		return coded(http.StatusForbidden, "ENV_VAR_GATED", "The library is read-only."), true
 	case errors.Is(err, index.ErrNotFound), errors.Is(err, directory.ErrNotFound):
@@ -150,16 +152,13 @@ func codeOfMissing(kind directory.Kind) string {
 // sentence begins with a capital letter.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// knownFailure is something that can be wrong with a library.
-type knownFailure struct {
-	err    error
-	status int
-	code   string
-}
-
-// libraryFailure tells what is wrong with the library itself, for the owner, who can mend it; nil for other errors.
-func libraryFailure(err error) *knownFailure {
-	for _, known := range []knownFailure{
+// libraryFailure returns what is wrong with the library itself, for the owner, who can mend it; nil for other errors.
+func libraryFailure(err error) *failure {
+	for _, known := range []struct {
+		err    error
+		status int
+		code   string
+	}{
 		{index.ErrDiskFull, http.StatusInternalServerError, wire.CodeDiskFull},
 		{index.ErrNewer, http.StatusInternalServerError, wire.CodeLibraryNewer},
 		{index.ErrNetworkFileSystem, http.StatusInternalServerError, wire.CodeNetworkFileSystem},
@@ -170,7 +169,8 @@ func libraryFailure(err error) *knownFailure {
 		{index.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},
 	} {
 		if errors.Is(err, known.err) {
-			return &known
+			f := coded(known.status, known.code, "%s", err.Error())
+			return &f
 		}
 	}
 	return nil

@@ -13,9 +13,9 @@ import (
 // guards keep callers from outside this process from taking more than their part. What waits for a caller, a body or an
 // answer, is bounded apart from what works: a person who is slow, or means to be, takes no slot of the room.
 type guards struct {
-	pending *shares // requests of a person, from their first byte to the last of the answer
-	working *shares // those of them that are worked on, or wait for the room
-	flight  *flight
+	pending *quota // requests of a person, from their first byte to the last of the answer
+	working *quota // those of them that are worked on, or wait for the room
+	flight  *quota // bytes on their way from and to callers
 	room    *room
 	apart   *room
 	limits  *limiter
@@ -26,7 +26,7 @@ func newGuards(options PublicOptions, now func() time.Time) *guards {
 	half := max(1, options.Concurrency/2)
 	return &guards{
 		pending: newShares(half * queueFactor), working: newShares(half),
-		flight: newFlight(flightOfPerson, flightInAll),
+		flight: newQuota(flightOfPerson, flightInAll),
 		room:   newRoom(options.Concurrency, options.Concurrency*queueFactor),
 		apart:  newRoom(watchers, watchers*queueFactor),
 		limits: newLimiter(options.Rate, now), changes: newLimiter(changeRate(), now),
@@ -51,17 +51,17 @@ func (g *guards) enter(r *http.Request, route route, person string) (leave func(
 	if route.apart {
 		return g.apart.enter(r)
 	}
-	give, ok := g.working.take(person)
-	if !ok {
-		return nil, crowded()
+	stop, err := g.working.enter(person)
+	if err != nil {
+		return nil, err
 	}
 	out, err := g.room.enter(r)
 	if err != nil {
-		give()
+		stop()
 		return nil, err
 	}
 	return func() {
-		give()
+		stop()
 		out()
 	}, nil
 }
@@ -69,25 +69,23 @@ func (g *guards) enter(r *http.Request, route route, person string) (leave func(
 // guarded serves a request from outside: its body is read before it counts as work, and its answer sent after.
 func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, who directory.Principal, guard *guards) {
 	person := personOf(r, who)
-	done, ok := guard.pending.take(person)
-	if !ok {
+	done, err := guard.pending.enter(person)
+	if err != nil {
 		s.patience.dismissed(w, r)
-		s.refuse(w, crowded())
+		s.refuse(w, err)
 		return
 	}
 	defer done()
 	held := &load{flight: guard.flight, person: person}
 	defer held.drop()
 	body, err := s.receive(w, r, route.maxBody, held)
-	if err != nil {
-		s.refuse(w, err)
-		return
+	if err == nil {
+		err = guard.admit(r, route, who, body)
 	}
-	if err := guard.admit(r, route, who, body); err != nil {
-		s.refuse(w, err)
-		return
+	var leave func()
+	if err == nil {
+		leave, err = guard.enter(r, route, person)
 	}
-	leave, err := guard.enter(r, route, person)
 	if err != nil {
 		s.refuse(w, err)
 		return

@@ -12,7 +12,7 @@ import (
 )
 
 func TestFlight(t *testing.T) {
-	f := newFlight(100, 150)
+	f := newQuota(100, 150)
 	for i, step := range []struct {
 		person string
 		bytes  int
@@ -55,7 +55,7 @@ func (w *world) outside(options PublicOptions) (http.Handler, *guards) {
 func TestBodiesInFlightAreBounded(t *testing.T) {
 	w := newWorld(t)
 	handler, guard := w.outside(PublicOptions{})
-	guard.flight = newFlight(megabyte, megabyte+512*kilobyte)
+	guard.flight = newQuota(megabyte, megabyte+512*kilobyte)
 	from, to := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
@@ -92,8 +92,8 @@ func TestBodiesInFlightAreBounded(t *testing.T) {
 	if got := w.call(handler, "kim", "POST", "/chat/send-chat-message", large).Code; got != 422 {
 		t.Errorf("afterwards: HTTP %d", got)
 	}
-	if guard.flight.all != 0 || len(guard.pending.taken)+len(guard.working.taken) != 0 || len(guard.room.slots) != 0 {
-		t.Errorf("left: %d bytes, %v, %v", guard.flight.all, guard.pending.taken, guard.working.taken)
+	if guard.flight.all != 0 || len(guard.pending.of)+len(guard.working.of) != 0 || len(guard.room.slots) != 0 {
+		t.Errorf("left: %d bytes, %v, %v", guard.flight.all, guard.pending.of, guard.working.of)
 	}
 }
 
@@ -137,8 +137,8 @@ func TestAnswersThatWaitTakeNoRoom(t *testing.T) {
 		if got := slow.Body.String(); !strings.Contains(got, "rollback") {
 			t.Errorf("at last: %s", got)
 		}
-		if guard.flight.all != 0 || len(guard.pending.taken) != 0 {
-			t.Errorf("left: %d bytes, %v", guard.flight.all, guard.pending.taken)
+		if guard.flight.all != 0 || len(guard.pending.of) != 0 {
+			t.Errorf("left: %d bytes, %v", guard.flight.all, guard.pending.of)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestAnswersThatWaitTakeNoRoom(t *testing.T) {
 func TestAnswersInFlightAreBounded(t *testing.T) {
 	w := newWorld(t)
 	guard := newGuards(PublicOptions{Concurrency: 1}, w.server.Now)
-	guard.flight = newFlight(megabyte, megabyte)
+	guard.flight = newQuota(megabyte, megabyte)
 	for name, flush := range map[string]bool{"whole": false, "stream": true} {
 		slow := unread{httptest.NewRecorder(), make(chan struct{}, 1), make(chan struct{})}
 		endless := route{pattern: "GET /endless", needs: identity, handle: func(w http.ResponseWriter, r *http.Request, _ directory.Principal) error {

@@ -57,7 +57,7 @@ func usedUp(err error) failure {
 		"The day's budget of language model tokens is used up. It begins anew at midnight UTC.")
 	var known *llm.Error
 	if errors.As(err, &known) {
-		f.retryAfter = strconv.Itoa(int(math.Ceil(known.RetryAfter.Seconds())))
+		return f.after(strconv.Itoa(int(math.Ceil(known.RetryAfter.Seconds()))))
 	}
 	return f
 }

@@ -1,13 +1,15 @@
 package api
 
 import (
-	"container/list"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
@@ -37,22 +39,14 @@ type limiter struct {
 	now  func() time.Time
 
 	mutex   sync.Mutex
-	buckets map[string]*list.Element
-	recent  *list.List // of *bucket, the last used in front
+	buckets *lru.Cache[string, *rate.Limiter]
 }
 
-// bucket is what is left for one key.
-type bucket struct {
-	key  string
-	left float64 // requests, at the moment seen
-	seen time.Time
-}
-
-func newLimiter(rate Rate, now func() time.Time) *limiter {
-	if rate.Count <= 0 || rate.Per <= 0 {
+func newLimiter(limit Rate, now func() time.Time) *limiter {
+	if limit.Count <= 0 || limit.Per <= 0 {
 		return nil
 	}
-	return &limiter{rate: rate, now: now, buckets: make(map[string]*list.Element), recent: list.New()}
+	return &limiter{rate: limit, now: now, buckets: newLRU[string, *rate.Limiter](maxBuckets)}
 }
 
 // take counts a request of a key. When it is refused, wait says after how long the next one is admitted.
@@ -62,31 +56,19 @@ func (l *limiter) take(key string) (wait time.Duration, ok bool) {
 	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	b := l.find(key)
-	now, each := l.now(), l.rate.Per.Seconds()/float64(l.rate.Count)
-	if passed := now.Sub(b.seen).Seconds(); passed > 0 {
-		b.left, b.seen = min(float64(l.rate.Count), b.left+passed/each), now
+	now := l.now()
+	bucket, ok := l.buckets.Get(key)
+	if !ok {
+		bucket = rate.NewLimiter(rate.Limit(float64(l.rate.Count)/l.rate.Per.Seconds()), l.rate.Count)
+		l.buckets.Add(key, bucket)
 	}
-	// A wait that ends when it was said to must not fail by a rounding.
-	if b.left < 1-1e-9 {
-		return time.Duration(math.Ceil((1 - b.left) * each * float64(time.Second))), false
+	const rounding = time.Microsecond // by which a wait may be too short that ends when it was said to
+	reservation := bucket.ReserveN(now, 1)
+	if wait = reservation.DelayFrom(now); wait <= rounding {
+		return 0, true
 	}
-	b.left--
-	return 0, true
-}
-
-func (l *limiter) find(key string) *bucket {
-	if known, ok := l.buckets[key]; ok {
-		l.recent.MoveToFront(known)
-		return known.Value.(*bucket)
-	}
-	if len(l.buckets) >= maxBuckets {
-		oldest := l.recent.Back()
-		delete(l.buckets, l.recent.Remove(oldest).(*bucket).key)
-	}
-	b := &bucket{key: key, left: float64(l.rate.Count), seen: l.now()}
-	l.buckets[key] = l.recent.PushFront(b)
-	return b
+	reservation.CancelAt(now)
+	return wait, false
 }
 
 // admit counts a request of a token, or of a visitor who needs none, and of the chat session that its body names. Tokens
@@ -143,11 +125,8 @@ func (l *limiter) admitChange(r *http.Request, who directory.Principal) error {
 // tooMany says who has used up what is theirs, and when there is more.
 func tooMany(whose, what string, rate Rate, wait time.Duration) failure {
 	seconds := max(1, int(math.Ceil(wait.Seconds()-1e-6)))
-	f := coded(http.StatusTooManyRequests, "RATE_LIMITED",
-		"%s %d %s per %s. Try again in %s.",
-		whose, rate.Count, what, period(rate.Per), time.Duration(seconds)*time.Second)
-	f.retryAfter = strconv.Itoa(seconds)
-	return f
+	return coded(http.StatusTooManyRequests, "RATE_LIMITED", "%s %d %s per %s. Try again in %s.",
+		whose, rate.Count, what, period(rate.Per), time.Duration(seconds)*time.Second).after(strconv.Itoa(seconds))
 }
 
 func period(per time.Duration) string {
