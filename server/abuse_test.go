@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"quarry/server/api"
 	"quarry/server/directory"
 )
 
@@ -53,7 +54,7 @@ func serveAll(t *testing.T) *served {
 		made := addToken(t, a.server, directory.TokenRequest{Name: who, Email: who + "@acme.com"})
 		a.tokens[who] = made
 	}
-	a.admission = a.server.Admit(ServeOptions{})
+	a.admission = a.server.Admit(api.PublicOptions{})
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan net.Addr, 1), make(chan error, 1)
 	go func() { ended <- a.admission.ListenAndServe(ctx, "127.0.0.1:0", func(at net.Addr) { ready <- at }) }()
@@ -107,7 +108,7 @@ func (a *served) works() {
 	for name, handler := range map[string]http.Handler{
 		"a guest":          a.admission.Anybody("192.0.2.7:4000"),
 		"who attacks, too": a.admission.Person("jo@acme.com", "192.0.2.8:4000"),
-		"in process":       a.server.InProcess(a.server.Owner()),
+		"in process":       a.server.InProcess(directory.Owner(directory.DefaultTenant)),
 	} {
 		if status, text := visit(a.t, handler, "POST", "/search", body); status != http.StatusOK {
 			a.t.Errorf("%s: HTTP %d %s", name, status, text)

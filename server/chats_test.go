@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quarry/internal/testkit/llmtest"
+	"quarry/server/directory"
 	"quarry/server/llm"
 )
 
@@ -35,7 +36,7 @@ func answering(t *testing.T, answer llmtest.Answer) *llm.Providers {
 // ownerAt sends a request of the owner.
 func ownerAt(ctx context.Context, s *Server, method, target, body string) string {
 	answer := httptest.NewRecorder()
-	s.InProcess(s.Owner()).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body)))
+	s.InProcess(directory.Owner(directory.DefaultTenant)).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, method, target, strings.NewReader(body)))
 	return answer.Body.String()
 }
 
@@ -65,7 +66,7 @@ func TestAnAnswerOfAnotherProcessIsStopped(t *testing.T) {
 		defer close(done)
 		request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/chat/send-chat-message",
 			strings.NewReader(`{"message":"x","chat_session_id":"`+session+`"}`))
-		servers[0].InProcess(servers[0].Owner()).ServeHTTP(streamed{httptest.NewRecorder(), write}, request)
+		servers[0].InProcess(directory.Owner(directory.DefaultTenant)).ServeHTTP(streamed{httptest.NewRecorder(), write}, request)
 		_ = write.Close()
 	}()
 	told := ""

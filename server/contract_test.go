@@ -50,7 +50,7 @@ func TestContract(t *testing.T) {
 		local.LibraryPath, local.LibraryQuery = file, "quokka"
 		contracttest.Run(t, func(t *testing.T) *client.Client {
 			return newClient(t, client.Options{BaseURL: "http://library.invalid", Local: true, Profile: "local",
-				Transport: client.InProcess(s.InProcess(s.Owner()))})
+				Transport: client.InProcess(s.InProcess(directory.Owner(directory.DefaultTenant)))})
 		}, local)
 	})
 }
@@ -75,7 +75,7 @@ func TestContractOfAnswers(t *testing.T) {
 	}
 	local := func(t *testing.T) *client.Client {
 		return newClient(t, client.Options{BaseURL: "http://library.invalid", Local: true, Profile: "local",
-			Transport: client.InProcess(s.InProcess(s.Owner()))})
+			Transport: client.InProcess(s.InProcess(directory.Owner(directory.DefaultTenant)))})
 	}
 	if _, err := local(t).Ingest(t.Context(), wire.IngestionRequest{Document: wire.IngestionDocument{
 		ID: "leave-1", Source: "web", SemanticIdentifier: "Parental leave", Metadata: map[string]wire.Metadata{},

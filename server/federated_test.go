@@ -32,16 +32,16 @@ func TestOnlyTheOwnerAsksFederatedSources(t *testing.T) {
 	acme := &colleague{}
 	s := open(t, Options{Home: t.TempDir(), Federated: []pipeline.Federated{acme}})
 	made := addToken(t, s, directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop"})
-	stranger := s.Owner()
+	stranger := directory.Owner(directory.DefaultTenant)
 	stranger.Owner = false
 	callers := map[string]struct {
 		handler http.Handler
 		finds   bool
 	}{
-		"the owner in process":       {s.InProcess(s.Owner()), true},
+		"the owner in process":       {s.InProcess(directory.Owner(directory.DefaultTenant)), true},
 		"another identity":           {s.InProcess(stranger), false},
-		"the owner over a listener":  {s.api.PublicHandler(api.PublicOptions{}), false},
-		"the owner in process again": {s.InProcess(s.Owner()), true},
+		"the owner over a listener":  {s.api.Gate(api.PublicOptions{}).Listener(false), false},
+		"the owner in process again": {s.InProcess(directory.Owner(directory.DefaultTenant)), true},
 	}
 	for name, caller := range callers {
 		for _, body := range []string{`{"query":"secret"}`, `{"query":"secret","stream":true}`} {

@@ -23,20 +23,6 @@ const (
 	maxHeaderBytes    = 64 << 10
 )
 
-// ServeOptions say where the API is served, and to whom.
-type ServeOptions struct {
-	// HTTP is the address to listen on, "host:port".
-	HTTP string
-	// Hosts are the host names under which the server is known; see api.PublicOptions.
-	Hosts []string
-	// Concurrency bounds the requests that are served at the same time; 0 means api.DefaultConcurrency.
-	Concurrency int
-	// Rate limits the searches and questions of each token, and of each chat session; zero: no limit.
-	Rate api.Rate
-	// OpenMetrics shows /metrics to everybody, and not only to administrators.
-	OpenMetrics bool
-}
-
 // Admission lets in who comes from outside: over the listener of the API, and as visitors of another listener. All of
 // them share its limits.
 type Admission struct {
@@ -45,14 +31,8 @@ type Admission struct {
 }
 
 // Admit makes an admission.
-func (s *Server) Admit(options ServeOptions) *Admission {
-	return &Admission{s, s.api.Gate(api.PublicOptions{Hosts: options.Hosts, Concurrency: options.Concurrency,
-		Rate: options.Rate, OpenMetrics: options.OpenMetrics})}
-}
-
-// ListenAndServe serves the API until ctx ends; see Admission.ListenAndServe.
-func (s *Server) ListenAndServe(ctx context.Context, options ServeOptions, ready func(net.Addr)) error {
-	return s.Admit(options).ListenAndServe(ctx, options.HTTP, ready)
+func (s *Server) Admit(options api.PublicOptions) *Admission {
+	return &Admission{s, s.api.Gate(options)}
 }
 
 // ListenAndServe serves the API at an address until ctx ends, and then finishes what it began, for at most ten seconds.

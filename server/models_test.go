@@ -54,7 +54,7 @@ func TestTheBudgetOutlivesTheServer(t *testing.T) {
 	asked := len(model.Requests())
 	r := httptest.NewRequestWithContext(t.Context(), "POST", "/search", strings.NewReader(`{"query":"lantern"}`))
 	answer := httptest.NewRecorder()
-	s.InProcess(s.Owner()).ServeHTTP(answer, r)
+	s.InProcess(directory.Owner(directory.DefaultTenant)).ServeHTTP(answer, r)
 	if answer.Code != http.StatusTooManyRequests || answer.Header().Get("Retry-After") != "5400" ||
 		!strings.Contains(answer.Body.String(), `"error_code":"RATE_LIMITED"`) {
 		t.Errorf("HTTP %d, again after %s: %s", answer.Code, answer.Header().Get("Retry-After"), answer.Body)

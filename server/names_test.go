@@ -7,6 +7,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/server/directory"
 )
 
 // TestFilesWithOddNamesCanBeReadBack: clients drop from ids what cannot be shown, and must still find the document.
@@ -22,7 +23,7 @@ func TestFilesWithOddNamesCanBeReadBack(t *testing.T) {
 		}
 	}
 	c := newClient(t, client.Options{BaseURL: client.InProcessURL, Local: true, Profile: "local",
-		Transport: client.InProcess(s.InProcess(s.Owner()))})
+		Transport: client.InProcess(s.InProcess(directory.Owner(directory.DefaultTenant)))})
 	if _, err := c.LibraryAdd(t.Context(), wire.AddRequest{Paths: []string{folder}}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -119,9 +119,6 @@ func Open(_ context.Context, options Options) (*Server, error) {
 // InProcess answers for one identity, without tokens. The owner's handler also changes the library.
 func (s *Server) InProcess(who directory.Principal) http.Handler { return s.api.Handler(who) }
 
-// Owner is the local user of the default tenant.
-func (s *Server) Owner() directory.Principal { return directory.Owner(directory.DefaultTenant) }
-
 // Metrics are where the server counts what it does; see api.Server.Metrics.
 func (s *Server) Metrics() *metrics.Registry { return s.api.Metrics() }
 

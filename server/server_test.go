@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/server/api"
 	"quarry/server/directory"
 )
 
@@ -44,7 +45,7 @@ func ask(t *testing.T, s *Server, method, target, body string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
 	answer := httptest.NewRecorder()
-	s.InProcess(s.Owner()).ServeHTTP(answer, r)
+	s.InProcess(directory.Owner(directory.DefaultTenant)).ServeHTTP(answer, r)
 	return answer.Code, answer.Body.String()
 }
 
@@ -241,7 +242,7 @@ func TestManyAtOnceOpenOneLibrary(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := httptest.NewRequestWithContext(canceled, "POST", "/search", strings.NewReader(`{"query":"release"}`))
-	s.InProcess(s.Owner()).ServeHTTP(httptest.NewRecorder(), r) // who leaves first must not spoil it for the others
+	s.InProcess(directory.Owner(directory.DefaultTenant)).ServeHTTP(httptest.NewRecorder(), r) // who leaves first must not spoil it for the others
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -276,7 +277,7 @@ func listen(t *testing.T, s *Server) (address string, stop func() error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan net.Addr, 1), make(chan error, 1)
 	go func() {
-		ended <- s.ListenAndServe(ctx, ServeOptions{HTTP: "127.0.0.1:0"}, func(a net.Addr) { ready <- a })
+		ended <- s.Admit(api.PublicOptions{}).ListenAndServe(ctx, "127.0.0.1:0", func(a net.Addr) { ready <- a })
 	}()
 	var once sync.Once
 	var result error
@@ -355,7 +356,7 @@ func TestListener(t *testing.T) {
 	if _, err := new(net.Dialer).Dial("tcp", strings.TrimPrefix(address, "http://")); err == nil {
 		t.Error("still listening")
 	}
-	if err := s.ListenAndServe(t.Context(), ServeOptions{HTTP: "256.0.0.1:x"}, nil); err == nil {
+	if err := s.Admit(api.PublicOptions{}).ListenAndServe(t.Context(), "256.0.0.1:x", nil); err == nil {
 		t.Error("listened on nonsense")
 	}
 }
@@ -478,8 +479,7 @@ func TestWhoIsCutOffIsTold(t *testing.T) {
 }
 
 func TestOwner(t *testing.T) {
-	s := open(t, Options{Sample: true})
-	if who := s.Owner(); !who.Owner || who.Email != directory.OwnerEmail || !slices.Contains(who.Permissions, "admin") {
+	if who := directory.Owner(directory.DefaultTenant); !who.Owner || who.Email != directory.OwnerEmail || !slices.Contains(who.Permissions, "admin") {
 		t.Errorf("%+v", who)
 	}
 }

@@ -53,12 +53,12 @@ func TestVisitors(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := addToken(t, s, directory.TokenRequest{Tenant: directory.DefaultTenant, Name: "laptop", Email: "jo@acme.com"})
-	owner := s.InProcess(s.Owner())
+	owner := s.InProcess(directory.Owner(directory.DefaultTenant))
 	ingest(t, owner, "everybody")
 	ingest(t, owner, "jo", "jo@acme.com")
 	ingest(t, owner, "gone", "gone@acme.com")
 
-	admission := s.Admit(ServeOptions{})
+	admission := s.Admit(api.PublicOptions{})
 	tests := map[string]struct {
 		handler http.Handler
 		status  int
@@ -112,7 +112,7 @@ func TestVisitors(t *testing.T) {
 // A visitor has the limits of a caller with a token: each person their own, and nobody in particular one by address.
 func TestVisitorsAreLimited(t *testing.T) {
 	s := open(t, Options{Home: t.TempDir()})
-	admission := s.Admit(ServeOptions{Rate: api.Rate{Count: 1, Per: time.Hour}})
+	admission := s.Admit(api.PublicOptions{Rate: api.Rate{Count: 1, Per: time.Hour}})
 	for _, step := range []struct {
 		remote string
 		status int

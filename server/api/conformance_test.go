@@ -183,7 +183,7 @@ func newConversant(t *testing.T, is setting, prefix string, seen *coverage) *con
 	if is.Heartbeats {
 		w.server.heartbeat = time.Millisecond
 	}
-	handler := w.server.PublicHandler(PublicOptions{Loopback: true, Rate: Rate{is.Rate, time.Hour}})
+	handler := w.server.Gate(PublicOptions{Rate: Rate{is.Rate, time.Hour}}).Listener(true)
 	if is.InProcess {
 		handler = w.server.Handler(directory.Owner(directory.DefaultTenant))
 	}

@@ -31,14 +31,8 @@ func (s *Server) Gate(options PublicOptions) *Gate {
 // this machine, and requests must name it as such.
 func (g *Gate) Listener(loopback bool) http.Handler {
 	s := g.server
-	g.options.Loopback = loopback
 	routes := s.mount(append(s.routes(), s.metricsRoute(g.options.OpenMetrics)), s.authenticate, g.guard)
-	return s.logged(s.patience.taken(s.recovered(secured(g.options.guardNames(routes)))))
-}
-
-// PublicHandler is the listener of a gate that it has to itself.
-func (s *Server) PublicHandler(options PublicOptions) http.Handler {
-	return s.Gate(options).Listener(options.Loopback)
+	return s.logged(s.patience.taken(s.recovered(secured(guardNames(names{g.options.Hosts, loopback}, routes)))))
 }
 
 // Visitor is somebody from outside whom another listener has let in.

@@ -26,7 +26,7 @@ func BenchmarkListings(b *testing.B) {
 		b.Skip("QUARRY_DATA does not name a folder with real data")
 	}
 	w := newWorld(b)
-	handler := w.server.PublicHandler(PublicOptions{Loopback: true})
+	handler := w.server.Gate(PublicOptions{}).Listener(true)
 	library, err := embedded.Open(b.Context(), embedded.Options{Dir: b.TempDir()})
 	w.check(err)
 	w.check(w.documents.Close())

@@ -89,7 +89,7 @@ func TestWhoSeesTheMetrics(t *testing.T) {
 			}
 		}
 	}
-	everybody := w.server.PublicHandler(PublicOptions{Loopback: true, OpenMetrics: true})
+	everybody := w.server.Gate(PublicOptions{OpenMetrics: true}).Listener(true)
 	w.metrics(everybody, "")
 	if got := w.call(w.server.Handler(directory.Owner(directory.DefaultTenant)), "", "GET", "/metrics", "").Code; got != 404 {
 		t.Errorf("in this process: HTTP %d", got)
@@ -110,7 +110,7 @@ func TestMetricsOutliveTheLibrary(t *testing.T) {
 // TestMetricsHaveRoomOfTheirOwn: they are answered while everything else waits.
 func TestMetricsHaveRoomOfTheirOwn(t *testing.T) {
 	w := newWorld(t)
-	handler := w.server.PublicHandler(PublicOptions{Loopback: true, Concurrency: 1, OpenMetrics: true})
+	handler := w.server.Gate(PublicOptions{Concurrency: 1, OpenMetrics: true}).Listener(true)
 	release := w.occupy()
 	ended := make(chan int)
 	go func() { ended <- w.call(handler, "jo", "GET", "/manage/indexed-sources", "").Code }()

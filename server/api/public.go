@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +18,6 @@ const DefaultConcurrency = 64
 
 // PublicOptions are what a listener is told of the world it listens to.
 type PublicOptions struct {
-	// Loopback says that the listener can only be reached from this machine. Requests must then name it as such.
-	Loopback bool
 	// Hosts are the host names, without port, under which the server is known; on a loopback listener they are added
 	// to the loopback names. Without any, other listeners answer to every name.
 	Hosts []string
@@ -71,14 +70,14 @@ func secured(next http.Handler) http.Handler {
 
 // guardNames turns away requests that name another host, as a page does whose name was pointed at this machine, and
 // those that another site's page sends.
-func (o PublicOptions) guardNames(next http.Handler) http.Handler {
+func guardNames(known names, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case isHealth(r):
-		case !o.knows(r.Host):
+		case !known.includes(r.Host):
 			writeFailure(w, detailed(http.StatusMisdirectedRequest, "Misdirected Request"))
 			return
-		case !o.allowsOrigin(r):
+		case !known.allowsOrigin(r):
 			writeFailure(w, detailed(http.StatusForbidden, "Origin not allowed"))
 			return
 		}
@@ -88,29 +87,24 @@ func (o PublicOptions) guardNames(next http.Handler) http.Handler {
 
 func isHealth(r *http.Request) bool { return r.URL.Path == "/health" || r.URL.Path == "/api/health" }
 
-// knows reports whether a Host header names this server.
-func (o PublicOptions) knows(host string) bool {
-	name := hostName(host)
-	if o.listed(name) {
-		return true
-	}
-	if o.Loopback {
-		return isLoopbackName(name)
-	}
-	return len(o.Hosts) == 0
+// names are those under which a listener is known.
+type names struct {
+	hosts    []string
+	loopback bool // it can only be reached from this machine
 }
 
-func (o PublicOptions) listed(name string) bool {
-	for _, known := range o.Hosts {
-		if name == hostName(known) {
-			return true
-		}
-	}
-	return false
+// includes reports whether a Host header names this server.
+func (n names) includes(host string) bool {
+	name := hostName(host)
+	return n.lists(name) || n.loopback && isLoopbackName(name) || !n.loopback && len(n.hosts) == 0
+}
+
+func (n names) lists(name string) bool {
+	return slices.ContainsFunc(n.hosts, func(known string) bool { return name == hostName(known) })
 }
 
 // allowsOrigin reports whether a request comes from no web page, from one of this very host, or from one of Hosts.
-func (o PublicOptions) allowsOrigin(r *http.Request) bool {
+func (n names) allowsOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
 		return true
@@ -119,7 +113,7 @@ func (o PublicOptions) allowsOrigin(r *http.Request) bool {
 	if err != nil || len(origins) > 1 || origin.Host == "" || (origin.Scheme != "http" && origin.Scheme != "https") {
 		return false
 	}
-	return strings.EqualFold(origin.Host, r.Host) || o.listed(hostName(origin.Host))
+	return strings.EqualFold(origin.Host, r.Host) || n.lists(hostName(origin.Host))
 }
 
 // hostName is a host without port and final dot, in lower case; an IPv6 address without brackets.

@@ -17,12 +17,12 @@ import (
 
 func TestNamesOfTheServer(t *testing.T) {
 	w := newWorld(t)
-	loopback := PublicOptions{Loopback: true}
-	named := PublicOptions{Loopback: true, Hosts: []string{"quarry.test"}}
-	anywhere := PublicOptions{}
-	listed := PublicOptions{Hosts: []string{"Search.acme.example"}}
+	loopback := names{loopback: true}
+	named := names{loopback: true, hosts: []string{"quarry.test"}}
+	anywhere := names{}
+	listed := names{hosts: []string{"Search.acme.example"}}
 	for _, test := range []struct {
-		options        PublicOptions
+		at             names
 		host, origin   string
 		health, search int
 	}{
@@ -54,7 +54,7 @@ func TestNamesOfTheServer(t *testing.T) {
 		{listed, "search.acme.example", "https://search.acme.example", 200, 200},
 		{listed, "search.acme.example", "https://acme.example", 200, 403},
 	} {
-		handler := w.server.PublicHandler(test.options)
+		handler := w.server.Gate(PublicOptions{Hosts: test.at.hosts}).Listener(test.at.loopback)
 		for target, want := range map[string]int{"/api/health": test.health, "/health": test.health, "/me": test.search} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
 			r.Host = test.host
@@ -249,7 +249,7 @@ func (w *world) occupy() occupied {
 
 func TestTooManyRequestsWait(t *testing.T) {
 	w := newWorld(t)
-	handler := w.server.PublicHandler(PublicOptions{Loopback: true, Concurrency: 1})
+	handler := w.server.Gate(PublicOptions{Concurrency: 1}).Listener(true)
 	o := w.occupy()
 	done := make(chan int, 2)
 	for _, who := range []string{"jo", "kim"} {
@@ -285,7 +285,7 @@ func TestTooManyRequestsWait(t *testing.T) {
 // TestNobodyShutsOthersOut: one person's work leaves room for that of others.
 func TestNobodyShutsOthersOut(t *testing.T) {
 	w := newWorld(t)
-	handler := w.server.PublicHandler(PublicOptions{Loopback: true, Concurrency: 4})
+	handler := w.server.Gate(PublicOptions{Concurrency: 4}).Listener(true)
 	o := w.occupy()
 	done := make(chan int, 2)
 	for range 2 {

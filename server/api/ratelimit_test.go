@@ -106,7 +106,7 @@ func TestLimiterIsBounded(t *testing.T) {
 func limited(w *world, rate Rate) (http.Handler, *clock) {
 	c := &clock{today}
 	w.server.Now = c.read
-	return w.server.PublicHandler(PublicOptions{Loopback: true, Rate: rate}), c
+	return w.server.Gate(PublicOptions{Rate: rate}).Listener(true), c
 }
 
 func TestSearchesAreLimitedPerToken(t *testing.T) {

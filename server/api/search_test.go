@@ -32,7 +32,7 @@ func TestSearchAnswer(t *testing.T) {
 
 func TestStream(t *testing.T) {
 	w := newWorld(t)
-	server := httptest.NewServer(w.server.PublicHandler(PublicOptions{Loopback: true}))
+	server := httptest.NewServer(w.server.Gate(PublicOptions{}).Listener(true))
 	t.Cleanup(server.Close)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/api/search",
 		strings.NewReader(`{"query":"deploy","stream":true}`))

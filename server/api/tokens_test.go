@@ -13,7 +13,7 @@ import (
 // A token that may make tokens gives no more than it has: in scope, in time, in requests, and not after it was revoked.
 func TestATokenGivesAtMostWhatItHas(t *testing.T) {
 	w := newWorld(t)
-	w.public = w.server.PublicHandler(PublicOptions{Loopback: true, Rate: Rate{2, time.Hour}})
+	w.public = w.server.Gate(PublicOptions{Rate: Rate{2, time.Hour}}).Listener(true)
 	days := 1
 	parent, secret, err := w.people.AddToken(t.Context(), directory.TokenRequest{Name: "ci", Days: &days,
 		Scopes: []string{"create:user_api_keys", "read:search", "basic"}})

@@ -78,7 +78,7 @@ func newWorld(t testing.TB) *world {
 		Version:      "1.2.3", Now: now, LibraryPath: "/library",
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
-	w.public = w.server.PublicHandler(PublicOptions{Loopback: true})
+	w.public = w.server.Gate(PublicOptions{}).Listener(true)
 	w.populate()
 	return w
 }

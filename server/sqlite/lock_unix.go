@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"quarry/server/index"
 )
 
 // lockFile takes an exclusive lock that ends with the process, whatever ends it. The file stays: removing it would let
@@ -19,7 +21,7 @@ func lockFile(path string) (unlock func(), err error) {
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = file.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
-			return nil, errLocked
+			return nil, index.ErrBusy
 		}
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/windows"
+
+	"quarry/server/index"
 )
 
 // lockFile takes an exclusive lock that ends with the process, whatever ends it.
@@ -17,7 +19,7 @@ func lockFile(path string) (unlock func(), err error) {
 	if err := windows.LockFileEx(windows.Handle(file.Fd()), flags, 0, 1, 0, &windows.Overlapped{}); err != nil {
 		_ = file.Close()
 		if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-			return nil, errLocked
+			return nil, index.ErrBusy
 		}
 		return nil, err
 	}

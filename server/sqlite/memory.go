@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -11,30 +12,33 @@ import (
 )
 
 // memoryURI names a database in memory that all connections of this process with the same name share.
-func memoryURI(name string, p parameters) string {
-	p["vfs"] = "memdb"
-	return fileURI("/"+name, p)
+func memoryURI(name string, parameters url.Values) string {
+	parameters.Set("vfs", "memdb")
+	return fileURI(name, parameters)
 }
 
 func openMemory(ctx context.Context, options Options) (*DB, error) {
-	timeout := strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)
-	name := "quarry-" + uuid.NewString()
-	db := &DB{readOnly: options.ReadOnly}
-	writer := parameters{"_busy_timeout": timeout, "_foreign_keys": "1", "_txlock": "immediate",
-		"pragmas": "temp_store(MEMORY)"}
+	timeout := []string{strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)}
+	writer := url.Values{"_busy_timeout": timeout, "_foreign_keys": {"1"}, "_txlock": {"immediate"},
+		"_pragma": {"temp_store(MEMORY)"}}
 	if options.ReadOnly {
-		writer["_query_only"] = "1"
+		writer.Set("_query_only", "1")
 	}
-	reader := parameters{"_busy_timeout": timeout, "_query_only": "1", "pragmas": "temp_store(MEMORY)"}
-	if err := db.connect(memoryURI(name, reader), memoryURI(name, writer)); err != nil {
-		return nil, errors.Join(err, db.Close())
+	reader := url.Values{"_busy_timeout": timeout, "_query_only": {"1"}, "_pragma": {"temp_store(MEMORY)"}}
+	db := &DB{readOnly: options.ReadOnly}
+	return db, db.connectMemory(ctx, "quarry-"+uuid.NewString(), reader, writer)
+}
+
+// connectMemory connects to a database in memory, and keeps it alive. After an error the database is closed.
+func (db *DB) connectMemory(ctx context.Context, name string, reader, writer url.Values) error {
+	err := db.connect(memoryURI(name, reader), memoryURI(name, writer))
+	if err == nil {
+		db.keeper, err = db.Reader.Conn(ctx)
 	}
-	keeper, err := db.Reader.Conn(ctx)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open a database in memory: %w", err), db.Close())
+		return errors.Join(fmt.Errorf("open a database in memory: %w", err), db.Close())
 	}
-	db.keeper = keeper
-	return db, nil
+	return nil
 }
 
 // Copy makes a copy of the committed state of a database in memory, which can only be read and keeps no writer waiting.
@@ -43,24 +47,18 @@ func (db *DB) Copy(ctx context.Context) (*DB, error) {
 	if !db.InMemory() {
 		return nil, fmt.Errorf("copy %s: only databases in memory are copied", db.path)
 	}
-	timeout := strconv.FormatInt(DefaultBusyTimeout.Milliseconds(), 10)
-	name := "quarry-" + uuid.NewString()
-	reader := func() parameters { return parameters{"_busy_timeout": timeout, "_query_only": "1"} }
+	timeout := []string{strconv.FormatInt(DefaultBusyTimeout.Milliseconds(), 10)}
+	name, reader := "quarry-"+uuid.NewString(), url.Values{"_busy_timeout": timeout, "_query_only": {"1"}}
 	result := &DB{readOnly: true, newest: db.newest}
-	if err := result.connect(memoryURI(name, reader()), memoryURI(name, reader())); err != nil {
-		return nil, errors.Join(err, result.Close())
+	if err := result.connectMemory(ctx, name, reader, reader); err != nil {
+		return nil, fmt.Errorf("copy %s: %w", db.name(), err)
 	}
-	keeper, err := result.Reader.Conn(ctx)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("copy %s: %w", db.name(), err), result.Close())
-	}
-	result.keeper = keeper
 	source, err := db.Writer.Conn(ctx)
 	if err != nil {
 		return nil, errors.Join(Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
 	}
 	defer func() { _ = source.Close() }()
-	target := memoryURI(name, parameters{"_busy_timeout": timeout})
+	target := memoryURI(name, url.Values{"_busy_timeout": timeout})
 	err = source.Raw(func(connection any) error { return backup(connection, target) })
 	if err != nil {
 		return nil, errors.Join(Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())

@@ -90,20 +90,27 @@ func (db *DB) runMigrations(ctx context.Context, options Options) error {
 
 // userVersion reads PRAGMA user_version, through the very first connection in most cases. Becoming a database with a
 // write-ahead log needs the file alone for a moment, which SQLite does not wait for.
-func (db *DB) userVersion(ctx context.Context, pool *sql.DB) (int, error) {
-	deadline := time.Now().Add(DefaultBusyTimeout)
-	for {
-		version := 0
-		err := pool.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
-		if err == nil {
-			return version, nil
+func (db *DB) userVersion(ctx context.Context, pool *sql.DB) (version int, err error) {
+	err = whileBusy(ctx, DefaultBusyTimeout, func() error {
+		if err := pool.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return Explain(fmt.Errorf("open %s: %w", db.name(), err))
 		}
-		err = Explain(fmt.Errorf("open %s: %w", db.name(), err))
+		return nil
+	})
+	return version, err
+}
+
+// whileBusy calls try again after a pause for as long as it returns index.ErrBusy, up to a timeout.
+func whileBusy(ctx context.Context, timeout time.Duration, try func() error) error {
+	for deadline := time.Now().Add(timeout); ; {
+		err := try()
 		if !errors.Is(err, index.ErrBusy) || time.Now().After(deadline) {
-			return 0, err
+			return err
 		}
-		if err := pause(ctx, lockRetry); err != nil {
-			return 0, err
+		select {
+		case <-time.After(lockRetry):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }
@@ -130,33 +137,11 @@ func (db *DB) newer(found int) error {
 
 // lockWithin takes the lock that lets only one process migrate at a time.
 func lockWithin(ctx context.Context, path string, timeout time.Duration) (unlock func(), err error) {
-	deadline := time.Now().Add(timeout)
-	for {
-		unlock, err := lockFile(path)
-		if err == nil {
-			return unlock, nil
+	err = whileBusy(ctx, timeout, func() error {
+		if unlock, err = lockFile(path); err != nil {
+			return Explain(fmt.Errorf("lock %s: %w", path, err))
 		}
-		if !errors.Is(err, errLocked) {
-			return nil, Explain(fmt.Errorf("lock %s: %w", path, err))
-		}
-		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("lock %s: %w", path, index.ErrBusy)
-		}
-		if err := pause(ctx, lockRetry); err != nil {
-			return nil, err
-		}
-	}
-}
-
-var errLocked = errors.New("locked by another process")
-
-func pause(ctx context.Context, duration time.Duration) error {
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	})
+	return unlock, err
 }

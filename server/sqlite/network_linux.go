@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -37,38 +38,12 @@ func networkFileSystem(folder string) (string, error) {
 
 // networkMagic names the network file systems among the numbers that statfs answers; "" for all others.
 func networkMagic(magic uint32) string {
-	switch magic {
-	case 0x6969:
-		return "NFS"
-	case 0x517B, 0xFE534D42, 0xFF534D42:
-		return "SMB"
-	case 0x01021997:
-		return "9P"
-	case 0x5346414F, 0x6B414653:
-		return "AFS"
-	case 0x73757245:
-		return "Coda"
-	case 0x564C:
-		return "NCP"
-	case 0x00C36400:
-		return "Ceph"
-	case 0x0BD00BD0:
-		return "Lustre"
-	case 0x47504653:
-		return "GPFS"
-	case 0x7461636F:
-		return "OCFS2"
-	case 0x01161970:
-		return "GFS2"
-	case 0x19830326:
-		return "BeeGFS"
-	case 0x786F4256:
-		return "a VirtualBox shared folder"
-	case 0xBACBACBC:
-		return "a VMware shared folder"
-	default:
-		return ""
-	}
+	return map[uint32]string{
+		0x6969: "NFS", 0x517B: "SMB", 0xFE534D42: "SMB", 0xFF534D42: "SMB", 0x01021997: "9P", 0x5346414F: "AFS",
+		0x6B414653: "AFS", 0x73757245: "Coda", 0x564C: "NCP", 0x00C36400: "Ceph", 0x0BD00BD0: "Lustre",
+		0x47504653: "GPFS", 0x7461636F: "OCFS2", 0x01161970: "GFS2", 0x19830326: "BeeGFS",
+		0x786F4256: "a VirtualBox shared folder", 0xBACBACBC: "a VMware shared folder",
+	}[magic]
 }
 
 // fuseName finds the mount of a device in the format of /proc/self/mountinfo and names it if it is a remote one.
@@ -89,11 +64,6 @@ func fuseName(mounts io.Reader, major, minor uint32) string {
 }
 
 func remoteFUSE(kind string) bool {
-	switch kind {
-	case "sshfs", "s3fs", "rclone", "gcsfuse", "goofys", "mount-s3", "blobfuse2", "glusterfs", "ceph-fuse", "davfs",
-		"curlftpfs", "juicefs", "mfs", "smbnetfs", "seaweedfs":
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]string{"sshfs", "s3fs", "rclone", "gcsfuse", "goofys", "mount-s3", "blobfuse2", "glusterfs",
+		"ceph-fuse", "davfs", "curlftpfs", "juicefs", "mfs", "smbnetfs", "seaweedfs"}, kind)
 }

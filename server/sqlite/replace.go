@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 
 	driver "modernc.org/sqlite"
@@ -15,9 +16,9 @@ import (
 // could not write. unchanged is called while the write lock is held, before anything is replaced; its error ends the
 // replacement.
 func (db *DB) Replace(ctx context.Context, path string, unchanged func() error) error {
-	timeout := strconv.FormatInt(DefaultBusyTimeout.Milliseconds(), 10)
-	connector, err := driver.NewConnector(fileURI(db.path, parameters{"mode": "rw", "_busy_timeout": timeout,
-		"_synchronous": "FULL", "pragmas": "writable_schema(1),fullfsync(1),checkpoint_fullfsync(1)"}))
+	connector, err := driver.NewConnector(fileURI(db.path, url.Values{"mode": {"rw"}, "_synchronous": {"FULL"},
+		"_busy_timeout": {strconv.FormatInt(DefaultBusyTimeout.Milliseconds(), 10)},
+		"_pragma":       {"writable_schema(1)", "fullfsync(1)", "checkpoint_fullfsync(1)"}}))
 	if err != nil {
 		return fmt.Errorf("replace %s: %w", db.path, err)
 	}
@@ -25,7 +26,7 @@ func (db *DB) Replace(ctx context.Context, path string, unchanged func() error) 
 	if err != nil {
 		return Explain(fmt.Errorf("replace %s: %w", db.path, err))
 	}
-	err = restore(connection, fileURI(path, parameters{"mode": "ro"}), unchanged)
+	err = restore(connection, fileURI(path, url.Values{"mode": {"ro"}}), unchanged)
 	if err = errors.Join(err, connection.Close()); err != nil {
 		return Explain(fmt.Errorf("replace %s: %w", db.path, err))
 	}
@@ -62,14 +63,14 @@ func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB
 		return nil, Explain(fmt.Errorf("copy %s: %w", db.name(), err))
 	}
 	defer func() { _ = source.Close() }()
-	err = source.Raw(func(connection any) error { return backup(connection, fileURI(path, parameters{"mode": "rwc"})) })
+	err = source.Raw(func(connection any) error { return backup(connection, fileURI(path, url.Values{"mode": {"rwc"}})) })
 	if err != nil {
 		return nil, Explain(fmt.Errorf("copy %s: %w", db.name(), err))
 	}
 	if err := mendSchema(ctx, path, schema); err != nil {
 		return nil, Explain(fmt.Errorf("mend the schema of %s: %w", path, err))
 	}
-	connector, err := driver.NewConnector(fileURI(path, parameters{"mode": "ro", "pragmas": "writable_schema(1)"}))
+	connector, err := driver.NewConnector(fileURI(path, url.Values{"mode": {"ro"}, "_pragma": {"writable_schema(1)"}}))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -78,7 +79,8 @@ func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB
 
 // mendSchema gives the tables of the database at path the definitions that they have in another one.
 func mendSchema(ctx context.Context, path string, schema *DB) error {
-	connector, err := driver.NewConnector(fileURI(path, parameters{"mode": "rw", "_journal_mode": "DELETE", "pragmas": "writable_schema(1)"}))
+	connector, err := driver.NewConnector(fileURI(path, url.Values{"mode": {"rw"}, "_journal_mode": {"DELETE"},
+		"_pragma": {"writable_schema(1)"}}))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -248,25 +249,26 @@ func canBeImmutable(path string) (bool, error) {
 }
 
 func (db *DB) openPools(options Options, immutable bool) error {
-	timeout := strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)
+	timeout := []string{strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)}
 	// Without writable_schema nothing could be read from a file that is cut off.
-	reader := parameters{"_busy_timeout": timeout, "_query_only": "1", "pragmas": "temp_store(MEMORY),writable_schema(1)"}
-	writer := parameters{"_busy_timeout": timeout, "_foreign_keys": "1", "_synchronous": "FULL", "_txlock": "immediate",
-		"pragmas": "temp_store(MEMORY),cache_size(-" + strconv.Itoa(writerCacheKB) + "),fullfsync(1)," +
-			"checkpoint_fullfsync(1)"}
+	reader := url.Values{"mode": {"rw"}, "_busy_timeout": timeout, "_query_only": {"1"},
+		"_pragma": {"temp_store(MEMORY)", "writable_schema(1)"}}
+	writer := url.Values{"mode": {"rw"}, "_busy_timeout": timeout, "_foreign_keys": {"1"}, "_synchronous": {"FULL"},
+		"_txlock": {"immediate"}, "_pragma": {"temp_store(MEMORY)", fmt.Sprintf("cache_size(-%d)", writerCacheKB),
+			"fullfsync(1)", "checkpoint_fullfsync(1)"}}
 	if options.PageSize != 0 {
-		writer["pragmas"] += ",page_size(" + strconv.Itoa(options.PageSize) + ")"
+		writer.Add("_pragma", fmt.Sprintf("page_size(%d)", options.PageSize))
 	}
-	switch {
-	case immutable:
-		reader["immutable"], writer["immutable"] = "1", "1"
-		fallthrough
-	case db.readOnly:
-		reader["mode"], writer["mode"] = "ro", "ro"
-		writer["_query_only"] = "1"
-	default:
-		reader["mode"], writer["mode"] = "rw", "rw"
-		writer["_journal_mode"] = "WAL"
+	if db.readOnly {
+		reader.Set("mode", "ro")
+		writer.Set("mode", "ro")
+		writer.Set("_query_only", "1")
+	} else {
+		writer.Set("_journal_mode", "WAL")
+	}
+	if immutable {
+		reader.Set("immutable", "1")
+		writer.Set("immutable", "1")
 	}
 	return db.connect(fileURI(db.path, reader), fileURI(db.path, writer))
 }

@@ -17,6 +17,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/testkit/llmtest"
 	"quarry/server"
+	"quarry/server/directory"
 	"quarry/server/llm"
 )
 
@@ -52,7 +53,7 @@ func watch(t *testing.T, config llm.Config) *watched {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = served.Close() })
-	owner := served.InProcess(served.Owner())
+	owner := served.InProcess(directory.Owner(directory.DefaultTenant))
 	w := &watched{t: t, model: model, owner: owner, folder: t.TempDir(), client: clientOf(t, owner)}
 	w.add("first", "The brass lantern hangs in the boathouse.")
 	w.target = Target{Kind: Library, Where: "the library",

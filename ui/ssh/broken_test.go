@@ -18,6 +18,7 @@ import (
 	"quarry/client"
 	"quarry/internal/testkit/screentest/terminal"
 	"quarry/server"
+	"quarry/server/directory"
 	"quarry/ui/ssh"
 )
 
@@ -105,7 +106,7 @@ func treachery(t *testing.T, change func(*ssh.Options)) (*house, *treacherous) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &treacherous{good: client.InProcess(s.InProcess(s.Owner())), held: make(chan struct{})}
+	p := &treacherous{good: client.InProcess(s.InProcess(directory.Owner(directory.DefaultTenant))), held: make(chan struct{})}
 	h := sample(t, func(options *ssh.Options) {
 		options.People = p
 		if change != nil {

@@ -20,6 +20,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/server"
+	"quarry/server/directory"
 	"quarry/ui/ssh"
 	"quarry/ui/target"
 )
@@ -51,7 +52,7 @@ func newCompany(t *testing.T) company {
 		t.Fatal(err)
 	}
 	c.token = made.Item.Token
-	owner := s.InProcess(s.Owner())
+	owner := s.InProcess(directory.Owner(directory.DefaultTenant))
 	for id, emails := range map[string][]string{"everybody": {}, "jo": {"jo@acme.com"}, "ann": {"ann@acme.com"}} {
 		body := fmt.Sprintf(`{"document":{"id":%q,"source":"web","semantic_identifier":"The plan of %s","sections":[{"text":"The plan of %s, which is to win.\n\n~~~go\nfunc win() string { return \"yes\" } // soon\n~~~\n"}],
 			"metadata":{},"from_ingestion_api":true,"external_access":{"external_user_emails":%s,"external_user_group_ids":[],"is_public":%v}}}`,
@@ -68,7 +69,7 @@ func newCompany(t *testing.T) company {
 // administrator administers a library on its files.
 func administrator(t *testing.T, s *server.Server) *client.Client {
 	t.Helper()
-	c, err := client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(s.InProcess(s.Owner())), Local: true})
+	c, err := client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(s.InProcess(directory.Owner(directory.DefaultTenant))), Local: true})
 	if err != nil {
 		t.Fatal(err)
 	}

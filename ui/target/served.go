@@ -50,7 +50,7 @@ func (h *Host) OpenServed(ctx context.Context, options ServeOptions) (*Served, e
 	if options.Rate != nil {
 		rate = *options.Rate
 	}
-	s.admission = s.library.Admit(server.ServeOptions{Hosts: h.hosts(options), Rate: api.Rate(rate),
+	s.admission = s.library.Admit(api.PublicOptions{Hosts: h.hosts(options), Rate: api.Rate(rate),
 		OpenMetrics: h.Config.HTTP.Metrics == config.MetricsOpen})
 	return s, nil
 }
