@@ -22,15 +22,15 @@ const (
 type batcher struct {
 	ctx    context.Context
 	idx    index.Index
-	report func(wire.LibraryEvent)
+	report Report
 	roots  map[string]rootState
 	owns   func(origin string) bool // of every batch
 	quiet  bool                     // what is skipped was reported before
 
 	batch   index.Batch
-	upserts map[string]int       // ids in batch.Upsert
-	intakes map[string][]*intake // the files that those documents came out of
-	settled map[string]*intake   // files whose states are in the batch, by cursor
+	upserts map[string]int     // ids in batch.Upsert
+	tasks   map[string][]*task // the files of those documents
+	states  map[string]*task   // files whose states are in the batch, by cursor
 	deletes map[string]bool
 	bytes   int
 	started time.Time
@@ -40,8 +40,7 @@ type batcher struct {
 	reported         time.Time
 }
 
-func newBatcher(ctx context.Context, idx index.Index, roots map[string]rootState,
-	report func(wire.LibraryEvent)) *batcher {
+func newBatcher(ctx context.Context, idx index.Index, roots map[string]rootState, report Report) *batcher {
 	if report == nil {
 		report = func(wire.LibraryEvent) {}
 	}
@@ -54,7 +53,7 @@ func newBatcher(ctx context.Context, idx index.Index, roots map[string]rootState
 func (b *batcher) reset() {
 	b.batch, b.bytes = index.Batch{Cursors: map[string]string{}, Owns: b.owns}, 0
 	b.upserts, b.deletes = map[string]int{}, map[string]bool{}
-	b.intakes, b.settled = map[string][]*intake{}, map[string]*intake{}
+	b.tasks, b.states = map[string][]*task{}, map[string]*task{}
 }
 
 // workFor changes whose documents the following batches may touch.
@@ -67,7 +66,7 @@ func (b *batcher) workFor(owns func(origin string) bool) error {
 }
 
 func (b *batcher) empty() bool {
-	return len(b.batch.Upsert) == 0 && len(b.batch.Delete) == 0 && len(b.batch.Cursors) == 0 && len(b.settled) == 0
+	return len(b.batch.Upsert) == 0 && len(b.batch.Delete) == 0 && len(b.batch.Cursors) == 0 && len(b.states) == 0
 }
 
 // begin notes when work on the next batch starts.
@@ -78,17 +77,17 @@ func (b *batcher) begin() {
 }
 
 // upsert stores a document of a file, and with it the state of the file if that was read to its end.
-func (b *batcher) upsert(doc index.Document, in *intake) error {
+func (b *batcher) upsert(doc index.Document, t *task) error {
 	if b.deletes[doc.ID] {
 		if err := b.flush(); err != nil {
 			return err
 		}
 	}
 	b.begin()
-	if in.read {
-		b.settle(in)
+	if t.read {
+		b.state(t)
 	}
-	b.intakes[doc.ID] = append(b.intakes[doc.ID], in)
+	b.tasks[doc.ID] = append(b.tasks[doc.ID], t)
 	if at, again := b.upserts[doc.ID]; again {
 		b.batch.Upsert[at] = doc
 	} else {
@@ -116,19 +115,19 @@ func (b *batcher) remove(id string) error {
 // cursor sets a bookkeeping entry; an empty value deletes it.
 func (b *batcher) cursor(key, value string) {
 	b.begin()
-	delete(b.settled, key)
+	delete(b.states, key)
 	b.batch.Cursors[key] = value
 }
 
-// settle notes the state of a file, as it will be when the batch is written.
-func (b *batcher) settle(in *intake) {
+// state stores the state of a file, as it will be when the batch is written.
+func (b *batcher) state(t *task) {
 	b.begin()
-	b.settled[filePrefix+in.path] = in
+	b.states[filePrefix+t.file.path] = t
 }
 
 func (b *batcher) flushIfFull() error {
 	if len(b.batch.Upsert)+len(b.batch.Delete) >= batchDocuments || b.bytes >= batchBytes ||
-		len(b.batch.Cursors)+len(b.settled) >= 4*batchDocuments || !b.started.IsZero() && time.Since(b.started) >= batchTime {
+		len(b.batch.Cursors)+len(b.states) >= 4*batchDocuments || !b.started.IsZero() && time.Since(b.started) >= batchTime {
 		return b.flush()
 	}
 	return nil
@@ -182,8 +181,8 @@ func (b *batcher) write() (index.Written, error) {
 		b.batch.Cursors[refillKey] = refillDue
 	}
 	for {
-		for key, in := range b.settled {
-			b.batch.Cursors[key] = encode(in.state())
+		for key, t := range b.states {
+			b.batch.Cursors[key] = encode(t.state())
 		}
 		written, err := b.idx.Write(b.ctx, b.batch)
 		var owned *index.OwnedError
@@ -194,8 +193,8 @@ func (b *batcher) write() (index.Written, error) {
 		b.batch.Upsert = slices.DeleteFunc(b.batch.Upsert, func(doc index.Document) bool {
 			origin, others := owned.Origins[doc.ID]
 			if others {
-				for _, in := range b.intakes[doc.ID] {
-					b.refuse(in, doc.ID, origin)
+				for _, t := range b.tasks[doc.ID] {
+					b.refuse(t, doc.ID, origin)
 				}
 			}
 			return others
@@ -207,30 +206,31 @@ func (b *batcher) write() (index.Written, error) {
 }
 
 // refuse notes that a document of a file is not stored, because it belongs to others.
-func (b *batcher) refuse(in *intake, id, origin string) {
-	line, came := in.came[id]
-	if !came || in.group(origin) { // another file of the root has it
+func (b *batcher) refuse(t *task, id, origin string) {
+	line, stored := t.lines[id]
+	if !stored || t.isOwn(origin) { // another file of the root has it
 		return
 	}
-	delete(in.came, id)
-	reason := ownedReason(id, origin, !in.whole, b.roots)
-	if in.whole {
-		in.owned = badLines{Count: 1, Reasons: []string{reason}}
-	} else if reason = in.owned.add(line, reason); in.owned.Count <= mostBadLines {
-		b.skipLines(in.path, []string{reason})
+	delete(t.lines, id)
+	byLine := t.file.format.lines
+	reason := ownedReason(id, origin, byLine, b.roots)
+	if !byLine {
+		t.owned = badLines{Count: 1, Reasons: []string{reason}}
+	} else if reason = t.owned.add(line, reason); t.owned.Count <= mostBadLines {
+		b.skipLines(t.file.path, []string{reason})
 	}
-	if in.counted && len(in.came) == 0 {
-		in.counted = false
+	if t.counted && len(t.lines) == 0 {
+		t.counted = false
 		b.pending.Stored--
 	}
-	b.skipUnstored(in)
+	b.skipUnstored(t)
 }
 
 // skipUnstored reports a file of which nothing can be stored, because all of it belongs to others.
-func (b *batcher) skipUnstored(in *intake) {
-	if in.read && !in.told && len(in.came) == 0 && in.owned.Count > 0 {
-		in.told = true
-		b.skip(in.path, in.state().Reason)
+func (b *batcher) skipUnstored(t *task) {
+	if t.read && !t.reported && len(t.lines) == 0 && t.owned.Count > 0 {
+		t.reported = true
+		b.skip(t.file.path, t.state().Reason)
 	}
 }
 

@@ -36,6 +36,9 @@ type Options struct {
 	Now func() time.Time
 }
 
+// Report is called with the progress of a change, with what was skipped, and at last with the result.
+type Report = func(wire.LibraryEvent)
+
 const longestSet = 200 // bytes of a document set's name
 
 // ErrNotAdded: the path is no part of the library.
@@ -49,8 +52,7 @@ var ErrNotAdded = errors.New("it was not added to the library")
 // removed. report is told the progress and every file that is skipped, and at last the result, which is returned too.
 // Without an error the last event is of type done. After an error, what was reported as done is stored, and adding
 // again continues.
-func Add(ctx context.Context, idx index.Index, paths []string, options Options,
-	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+func Add(ctx context.Context, idx index.Index, paths []string, options Options, report Report) (wire.LibraryEvent, error) {
 	if len(paths) == 0 {
 		return wire.LibraryEvent{}, errors.New("no path was given")
 	}
@@ -162,8 +164,7 @@ func absolutePath(path string) (string, error) {
 // Sync brings the documents of what was added in step with the files: of all roots, or of those named, or of the parts
 // of roots that paths name. A root that cannot be found is skipped and keeps its documents, because its disk may only
 // be absent; Remove takes them out. own is Options.Own. It reports like Add. A path that was not added is ErrNotAdded.
-func Sync(ctx context.Context, idx index.Index, paths, own []string,
-	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+func Sync(ctx context.Context, idx index.Index, paths, own []string, report Report) (wire.LibraryEvent, error) {
 	r, err := newRun(ctx, idx, own, report)
 	if err != nil {
 		return wire.LibraryEvent{}, err

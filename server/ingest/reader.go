@@ -24,36 +24,10 @@ import (
 const (
 	partDocuments = 256     // documents of one part
 	partBytes     = 1 << 20 // text of one part
-	mostBadLines  = 100     // of a file, told one by one
-	// racyAge is how old a file must be for its times to tell whether it was written again.
+	mostBadLines  = 100     // reported one by one, of a file
+	// racyAge is how old a file must be for its times to show whether it was written again.
 	racyAge = 50 * time.Millisecond
 )
-
-// task is a file to read, with the parts of the result in the order in which they are to be written.
-type task struct {
-	file   foundFile
-	target *target
-	known  fileState
-	parts  chan part
-}
-
-func newTask(file foundFile, t *target, known fileState) *task {
-	return &task{file: file, target: t, known: known, parts: make(chan part, 2)}
-}
-
-// part is some of what came out of a file.
-type part struct {
-	documents []index.Document
-	numbers   []int // of their lines; nil: it is the whole file
-	bytes     int64
-	skipped   []string // reasons of lines
-	last      bool
-
-	// Of the last part.
-	fileState
-	same    bool // its content is what was stored
-	unknown bool // it could not be read now: what is stored of it stays
-}
 
 // fileReader reads tasks. Each goroutine has its own.
 type fileReader struct {
@@ -98,28 +72,6 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	if last.Print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
 		last.Print = "racy" // equal to no fingerprint: a write in the same tick of the clock would not show
 	}
-}
-
-// send hands a part on; false when nobody wants it any more.
-func (t *task) send(ctx context.Context, p part) bool {
-	select {
-	case t.parts <- p:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// comparable reports whether the same content would give the documents that are stored: it was read in the same way, and
-// they are not dated by a time that the file no longer has.
-func (t *task) comparable() bool {
-	return t.known.Hash != "" && t.known.Flag == "" && !t.target.refill && t.known.Config == t.target.config(t.file) &&
-		(t.known.OwnDates || sameTime(t.known.Print, t.file.info))
-}
-
-// datedByFile reports whether a document may have its date from its file.
-func (t *task) datedByFile(doc *index.Document) bool {
-	return doc.UpdatedAt.IsZero() || doc.UpdatedAt.Equal(t.file.info.ModTime())
 }
 
 func (r *fileReader) readWhole(t *task, handle io.Reader) part {

@@ -111,6 +111,6 @@ func (r *run) planRefill(ctx context.Context, file string, state fileState) (*pl
 	if len(w.files) != 1 || w.files[0].reason != "" || !p.unchanged(w.files[0], state) || t.prepare(w) != nil {
 		return nil, nil
 	}
-	p.files = []plannedFile{{file: w.files[0], known: state, task: newTask(w.files[0], t, state)}}
+	p.files = []*task{newTask(w.files[0], t, state)}
 	return p, nil
 }

@@ -18,8 +18,7 @@ import (
 // (if both are given, only what has both). A root that is removed is forgotten; what is removed below a root stays out
 // until it is added again. Nothing is removed when one of the refs is unknown: the error, which wraps
 // index.ErrNotFound, names the nearest that is known.
-func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest,
-	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, report Report) (wire.LibraryEvent, error) {
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		return wire.LibraryEvent{}, errors.New("nothing to remove was named")
 	}

@@ -16,8 +16,7 @@ import (
 // Restore reads the files of damaged documents again and stores what comes out of them, even if the files did not change.
 // Documents of files that are gone from a root that is still there are removed, as Sync does. Files that cannot be read
 // now are passed over: their documents stay as they are. own is Options.Own.
-func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own []string,
-	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
+func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own []string, report Report) (wire.LibraryEvent, error) {
 	r, err := newRun(ctx, idx, own, func(event wire.LibraryEvent) {
 		if event.Type == wire.LibraryProgress && report != nil {
 			report(event)

@@ -31,7 +31,7 @@ type run struct {
 }
 
 // newRun reads what was added and what was removed by hand.
-func newRun(ctx context.Context, idx index.Index, own []string, report func(wire.LibraryEvent)) (*run, error) {
+func newRun(ctx context.Context, idx index.Index, own []string, report Report) (*run, error) {
 	roots, err := loadRoots(ctx, idx)
 	if err != nil {
 		return nil, err
@@ -46,18 +46,11 @@ func newRun(ctx context.Context, idx index.Index, own []string, report func(wire
 // plan is what is to be done for one target: its files in order, and what has gone.
 type plan struct {
 	target   *target
-	files    []plannedFile
+	files    []*task
 	vanished []string // paths whose documents go
 	forget   []string // paths of which only the bookkeeping goes
 	unread   []foundFile
 	complete bool // the root was listed from its top
-}
-
-// plannedFile is a file with what is known of it. A nil task means that it need not be read.
-type plannedFile struct {
-	file  foundFile
-	known fileState
-	task  *task
 }
 
 func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, error) {
@@ -195,7 +188,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 		if p.target.again {
 			state.Print, state.Hash = "", ""
 		}
-		planned := plannedFile{file: file, known: state}
+		t := &task{file: file, target: p.target, known: state}
 		switch {
 		case file.reason != "":
 			if wasKnown && file.info != nil { // it gave documents once, and cannot any more
@@ -205,9 +198,9 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 			continue
 		case p.unchanged(file, state):
 		default:
-			planned.task = newTask(file, p.target, state)
+			t = newTask(file, p.target, state)
 		}
-		p.files = append(p.files, planned)
+		p.files = append(p.files, t)
 	}
 	rest := map[string]fileState{}
 	for path, state := range known {
@@ -252,12 +245,12 @@ func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)
 	group.Go(guard.Func(func() {
 		defer close(queue)
 		for _, p := range plans {
-			for i := range p.files {
-				if p.files[i].task == nil {
+			for _, t := range p.files {
+				if t.parts == nil {
 					continue
 				}
 				select {
-				case queue <- p.files[i].task:
+				case queue <- t:
 				case <-ctx.Done():
 					return
 				}
@@ -293,8 +286,8 @@ func (r *run) carryOut(ctx context.Context, p *plan) error {
 	for _, folder := range p.unread {
 		b.skip(folder.path, folder.reason)
 	}
-	for i := range p.files {
-		if err := r.file(ctx, &p.files[i]); err != nil {
+	for _, file := range p.files {
+		if err := r.file(ctx, file); err != nil {
 			return err
 		}
 	}
@@ -314,8 +307,8 @@ func (r *run) carryOut(ctx context.Context, p *plan) error {
 	}
 	if t.fresh && t.state.File && b.stored() == storedBefore {
 		// A file that was named and gives nothing is no part of the library: every sync would speak of it again.
-		for i := range p.files {
-			b.cursor(filePrefix+p.files[i].file.path, "")
+		for _, t := range p.files {
+			b.cursor(filePrefix+t.file.path, "")
 		}
 		b.cursor(rootPrefix+t.path, "")
 		return b.flushIfFull()
@@ -327,30 +320,28 @@ func (r *run) carryOut(ctx context.Context, p *plan) error {
 	return b.flushIfFull()
 }
 
-func (r *run) file(ctx context.Context, p *plannedFile) error {
-	b := r.batcher
+// file writes what comes out of a file.
+func (r *run) file(ctx context.Context, t *task) error {
+	b, path := r.batcher, t.file.path
 	switch {
-	case p.file.reason != "":
-		b.skip(p.file.path, p.file.reason)
-		return b.finished(p.file.path, 0, false)
-	case p.task != nil:
-		return r.task(ctx, p.task)
+	case t.file.reason != "":
+		b.skip(path, t.file.reason)
+		return b.finished(path, 0, false)
+	case t.parts != nil:
+		return r.task(ctx, t)
 	}
-	b.skipLines(p.file.path, p.known.Lines.told())
-	if p.known.Reason != "" {
-		b.skip(p.file.path, p.known.Reason)
+	b.skipLines(path, t.known.Lines.listed())
+	if t.known.Reason != "" {
+		b.skip(path, t.known.Reason)
 	}
-	b.done.Unchanged += p.known.Documents
-	return b.finished(p.file.path, 0, p.known.Documents > 0)
+	b.done.Unchanged += t.known.Documents
+	return b.finished(path, 0, t.known.Documents > 0)
 }
 
-// task writes what comes out of a file as it comes.
+// task writes what is read of a file as it comes.
 func (r *run) task(ctx context.Context, t *task) error {
-	b := r.batcher
-	in := &intake{
-		path: t.file.path, whole: !t.file.format.lines, group: ownsBelow(outermost(r.roots, t.target.path)),
-		came: map[string]int{},
-	}
+	b, path := r.batcher, t.file.path
+	t.isOwn, t.lines = ownsBelow(outermost(r.roots, t.target.path)), map[string]int{}
 	for {
 		var p part
 		open := false
@@ -360,39 +351,39 @@ func (r *run) task(ctx context.Context, t *task) error {
 			return ctx.Err()
 		}
 		if !open {
-			return fmt.Errorf("read %s: %w", t.file.path, context.Canceled)
+			return fmt.Errorf("read %s: %w", path, context.Canceled)
 		}
-		b.skipLines(t.file.path, p.skipped)
-		if len(p.documents) > 0 && !p.last && len(in.came) == 0 {
-			b.cursor(filePrefix+t.file.path, encode(fileState{Flag: flagPartial, Documents: 1}))
+		b.skipLines(path, p.skipped)
+		if len(p.documents) > 0 && !p.last && len(t.lines) == 0 {
+			b.cursor(filePrefix+path, encode(fileState{Flag: flagPartial, Documents: 1}))
 		}
-		if in.whole && p.last && len(p.documents) > 0 {
+		if !t.file.format.lines && p.last && len(p.documents) > 0 {
 			// The document of an ordinary file and its fingerprint must not be torn apart.
-			in.finish(t, p)
+			t.finish(p)
 		}
-		if err := r.documents(t, in, p); err != nil {
+		if err := r.documents(t, p); err != nil {
 			return err
 		}
 		if p.last {
-			b.assume(t.file.path, p.Encoding)
-			if err := r.finish(ctx, t, p, in); err != nil {
+			b.assume(path, p.Encoding)
+			if err := r.finish(ctx, t, p); err != nil {
 				return err
 			}
-			in.counted = len(in.came) > 0 || (p.same || p.unknown) && t.known.Documents > 0
-			return b.finished(t.file.path, p.bytes, in.counted)
+			t.counted = len(t.lines) > 0 || (p.same || p.unknown) && t.known.Documents > 0
+			return b.finished(path, p.bytes, t.counted)
 		}
-		if err := b.readOn(t.file.path, p.bytes); err != nil {
+		if err := b.readOn(path, p.bytes); err != nil {
 			return err
 		}
 	}
 }
 
 // documents writes the documents of a part, but those that were removed by hand.
-func (r *run) documents(t *task, in *intake, p part) error {
+func (r *run) documents(t *task, p part) error {
 	for i, doc := range p.documents {
 		switch gone := r.gone[doc.ID]; {
 		case gone && !t.target.force:
-			in.left = true
+			t.omitted = true
 			r.batcher.cursor(gonePrefix+doc.ID, goneByHand)
 			continue
 		case gone:
@@ -400,26 +391,25 @@ func (r *run) documents(t *task, in *intake, p part) error {
 			r.batcher.cursor(gonePrefix+doc.ID, "")
 			r.batcher.cursor(refillKey, refillDue) // for other files that hold it
 		}
-		line := 0
-		if !in.whole {
-			line = p.numbers[i]
+		t.lines[doc.ID] = 0
+		if t.file.format.lines {
+			t.lines[doc.ID] = p.numbers[i]
 		}
-		in.came[doc.ID] = line
-		if err := r.batcher.upsert(doc, in); err != nil {
+		if err := r.batcher.upsert(doc, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// finish settles a file that was read to its end.
-func (r *run) finish(ctx context.Context, t *task, last part, in *intake) error {
-	b := r.batcher
+// finish stores the state of a file that was read to its end.
+func (r *run) finish(ctx context.Context, t *task, last part) error {
+	b, path := r.batcher, t.file.path
 	if last.same {
-		b.skipLines(t.file.path, t.known.Lines.told())
+		b.skipLines(path, t.known.Lines.listed())
 	}
 	if last.Reason != "" {
-		b.skip(t.file.path, last.Reason)
+		b.skip(path, last.Reason)
 	}
 	switch {
 	case last.unknown:
@@ -428,25 +418,25 @@ func (r *run) finish(ctx context.Context, t *task, last part, in *intake) error 
 		b.done.Unchanged += t.known.Documents
 		state := t.known
 		state.Print = last.Print
-		b.cursor(filePrefix+t.file.path, encode(state))
+		b.cursor(filePrefix+path, encode(state))
 		return nil
-	case in.read && !in.left: // settled with its document
+	case t.read && !t.omitted: // stored with its document
 		return nil
 	}
-	if t.file.format.lines || len(in.came) == 0 && t.known.Documents > 0 {
-		if err := r.removeStale(ctx, t.file.path, in.came); err != nil {
+	if t.file.format.lines || len(t.lines) == 0 && t.known.Documents > 0 {
+		if err := r.removeStale(ctx, path, t.lines); err != nil {
 			return err
 		}
 	}
-	in.finish(t, last)
-	b.settle(in)
-	b.skipUnstored(in)
+	t.finish(last)
+	b.state(t)
+	b.skipUnstored(t)
 	return nil
 }
 
-// removeStale removes the stored documents of a file but those that came out of it now.
-func (r *run) removeStale(ctx context.Context, file string, came map[string]int) error {
-	stale, err := staleDocuments(ctx, r.idx, file, came)
+// removeStale removes the stored documents of a file except those to keep.
+func (r *run) removeStale(ctx context.Context, file string, kept map[string]int) error {
+	stale, err := staleDocuments(ctx, r.idx, file, kept)
 	if err != nil || len(stale) == 0 {
 		return err
 	}
@@ -455,7 +445,7 @@ func (r *run) removeStale(ctx context.Context, file string, came map[string]int)
 		if err := r.batcher.flush(); err != nil {
 			return err
 		}
-		if stale, err = staleDocuments(ctx, r.idx, file, came); err != nil {
+		if stale, err = staleDocuments(ctx, r.idx, file, kept); err != nil {
 			return err
 		}
 	}
@@ -467,7 +457,7 @@ func (r *run) removeStale(ctx context.Context, file string, came map[string]int)
 	return nil
 }
 
-func staleDocuments(ctx context.Context, idx index.Index, file string, came map[string]int) ([]string, error) {
+func staleDocuments(ctx context.Context, idx index.Index, file string, kept map[string]int) ([]string, error) {
 	snapshot, err := idx.Snapshot(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
@@ -478,7 +468,7 @@ func staleDocuments(ctx context.Context, idx index.Index, file string, came map[
 		return nil, fmt.Errorf("list documents of %s: %w", file, err)
 	}
 	return slices.DeleteFunc(stored, func(id string) bool {
-		_, kept := came[id]
-		return kept
+		_, isKept := kept[id]
+		return isKept
 	}), nil
 }

@@ -98,7 +98,7 @@ type badLines struct {
 // mostRemembered is how many reasons of lines are kept with a file.
 const mostRemembered = 20
 
-// add notes one more line, and returns what to tell of it.
+// add counts one more line, and returns the reason to report.
 func (l *badLines) add(number int, problem string) (reason string) {
 	reason = fmt.Sprintf("line %d: %s", number, problem)
 	if l.Count++; len(l.Reasons) < mostRemembered {
@@ -107,8 +107,8 @@ func (l *badLines) add(number int, problem string) (reason string) {
 	return reason
 }
 
-// told are the reasons to tell of a file that is not read again.
-func (l *badLines) told() []string {
+// listed returns the reasons to report for a file that is not read again.
+func (l *badLines) listed() []string {
 	if further := l.Count - len(l.Reasons); further > 0 {
 		return append(slices.Clip(l.Reasons), fmt.Sprintf("further lines: %d", further))
 	}

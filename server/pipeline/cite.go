@@ -117,26 +117,33 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		Link: Link(r.FileLinks, center.Link, d.Link), UpdatedAt: Timestamp(d.UpdatedAt),
 		DocumentID: d.ID, Ref: d.ID + "#" + strconv.Itoa(s.center.chunk), ChunkInd: s.center.chunk,
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
-		Blurb: blurb(center.Text), Highlights: []wire.Span{}, HeadingPath: append([]string{}, center.Headings...),
+		Blurb: blurb(center.Text), HeadingPath: append([]string{}, center.Headings...),
 		Metadata: WireMetadata(d.Metadata), Authors: AuthorNames(d.Authors), DocumentType: d.Type,
 		Selected: s.selected, Origin: r.Profile,
 	}
-	if h := r.found[r.question].Highlighter; h != nil {
-		marks, best := h.Highlight(content)
-		for _, m := range marks {
-			result.Highlights = append(result.Highlights, m)
-		}
-		result.BestPassage = best
-		if len(chunks) > 1 {
-			// The headings and the link are the center's, and so is the passage that is shown under them.
-			_, best = h.Highlight(content[centerAt[0]:centerAt[1]])
-			result.BestPassage = wire.Span{centerAt[0] + best[0], centerAt[0] + best[1]}
-		}
+	result.Highlights, result.BestPassage = r.highlight(content)
+	if len(chunks) > 1 && r.found[r.question].Highlighter != nil {
+		// The headings and the link are the center's, and so is the passage that is shown under them.
+		_, best := r.highlight(content[centerAt[0]:centerAt[1]])
+		result.BestPassage = wire.Span{centerAt[0] + best[0], centerAt[0] + best[1]}
 	}
 	if r.Search.Explain {
 		result.Ranks = ranksOf(s.center.chunkID, r.rankings())
 	}
 	return result
+}
+
+// highlight returns the ranges of the question's words in a text, and of its best passage.
+func (r *run) highlight(content string) (marks []wire.Span, best wire.Span) {
+	marks = []wire.Span{}
+	if h := r.found[r.question].Highlighter; h != nil {
+		ranges, passage := h.Highlight(content)
+		for _, at := range ranges {
+			marks = append(marks, at)
+		}
+		best = passage
+	}
+	return marks, best
 }
 
 // joined gives a run of chunks back as one text, and the range of one of them in it. Chunks of files keep the line

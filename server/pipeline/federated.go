@@ -358,12 +358,8 @@ func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 	p := s.center.remote
 	result := p.SearchResult
 	result.CitationID, result.Origin, result.Selected, result.Ranks = &citation, p.source, s.selected, nil
-	if h := r.found[r.question].Highlighter; h != nil && len(result.Highlights) == 0 {
-		marks, best := h.Highlight(result.Content)
-		for _, m := range marks {
-			result.Highlights = append(result.Highlights, m)
-		}
-		result.BestPassage = best
+	if len(result.Highlights) == 0 && r.found[r.question].Highlighter != nil {
+		result.Highlights, result.BestPassage = r.highlight(result.Content)
 	}
 	if result.Blurb == "" {
 		result.Blurb = blurb(result.Content)

@@ -1,0 +1,89 @@
+package ingest
+
+import (
+	"context"
+	"slices"
+
+	"quarry/server/index"
+)
+
+// task is a file of a target. A reader sends its contents in parts, in the order in which they are written.
+type task struct {
+	file   foundFile
+	target *target
+	known  fileState
+	parts  chan part // nil: the file need not be read
+
+	// Of the goroutine that writes.
+	isOwn    func(origin string) bool // reports whether a document belongs to the file's root
+	lines    map[string]int           // of its documents by id, without those of other owners; 0 in a file of one document
+	read     bool                     // to its end: base is final
+	base     fileState                // without what depends on lines and owned
+	owned    badLines                 // lines whose documents belong to others
+	omitted  bool                     // documents that were removed by hand
+	counted  bool                     // among the files that have documents
+	reported bool                     // that nothing of it is stored
+}
+
+func newTask(file foundFile, t *target, known fileState) *task {
+	return &task{file: file, target: t, known: known, parts: make(chan part, 2)}
+}
+
+// part is some of what came out of a file.
+type part struct {
+	documents []index.Document
+	numbers   []int // of their lines; nil: it is the whole file
+	bytes     int64
+	skipped   []string // reasons of lines
+	last      bool
+
+	// Of the last part.
+	fileState
+	same    bool // its content is what was stored
+	unknown bool // it could not be read now: what is stored of it stays
+}
+
+// send hands a part on; false when nobody wants it any more.
+func (t *task) send(ctx context.Context, p part) bool {
+	select {
+	case t.parts <- p:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// comparable reports whether the same content would give the documents that are stored: it was read in the same way, and
+// they are not dated by a time that the file no longer has.
+func (t *task) comparable() bool {
+	return t.known.Hash != "" && t.known.Flag == "" && !t.target.refill && t.known.Config == t.target.config(t.file) &&
+		(t.known.OwnDates || sameTime(t.known.Print, t.file.info))
+}
+
+// datedByFile reports whether a document may have its date from its file.
+func (t *task) datedByFile(doc *index.Document) bool {
+	return doc.UpdatedAt.IsZero() || doc.UpdatedAt.Equal(t.file.info.ModTime())
+}
+
+// finish notes the last part of the file.
+func (t *task) finish(last part) {
+	t.read, t.base = true, last.fileState
+	t.base.Config = t.target.config(t.file)
+}
+
+// state is what to remember of the file, as far as it was written.
+func (t *task) state() fileState {
+	state := t.base
+	state.Documents, state.Foreign = len(t.lines), t.owned.Count
+	if t.file.format.lines {
+		reasons := slices.Concat(state.Lines.Reasons, t.owned.Reasons)
+		state.Lines = badLines{state.Lines.Count + t.owned.Count, reasons[:min(len(reasons), mostRemembered)]}
+	}
+	if t.omitted {
+		state.Flag = flagLeft
+	}
+	if state.Documents == 0 && state.Reason == "" && state.Foreign > 0 {
+		state.Reason = t.owned.Reasons[0]
+	}
+	return state
+}
