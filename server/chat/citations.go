@@ -4,6 +4,7 @@ package chat
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +44,6 @@ type Citer struct {
 const (
 	maxCitation = 64
 	maxTarget   = 2048
-	maxDigits   = 3
 )
 
 // NewCiter makes a Citer for sources by their numbers. It links citations, or with drop leaves them out.
@@ -202,54 +202,29 @@ func (c *Citer) bracket(last bool) bool {
 	return true
 }
 
+var (
+	wholeCitation = regexp.MustCompile(`^(?:\[ *\d{1,3} *(?:, *\d{1,3} *)*\]|\[\[ *\d{1,3} *(?:, *\d{1,3} *)*\]\])`)
+	partOfOne     = regexp.MustCompile(`^\[{1,2}[\d ,]*\]?$`)
+)
+
 // citation reads a citation at the beginning of a text: its numbers and its length, 0 if it is none. Open: the text
-// ends before that can be told.
+// ends before that can be decided.
 func citation(text string, last bool) (numbers []int, length int, open bool) {
-	start := 1
-	if strings.HasPrefix(text, "[[") {
-		start = 2
+	start := text[:min(len(text), maxCitation)]
+	found := wholeCitation.FindString(start)
+	if found == "" {
+		return nil, 0, !last && len(text) < maxCitation && partOfOne.MatchString(start)
 	}
-	at := start
-	for {
-		at += spaces(text[at:])
-		digits := len(text[at:]) - len(strings.TrimLeft(text[at:], "0123456789"))
-		if at > maxCitation || digits > maxDigits {
-			return nil, 0, false
-		}
-		if at+digits == len(text) {
-			return nil, 0, !last
-		}
-		if digits == 0 {
-			return nil, 0, false
-		}
-		number, _ := strconv.Atoi(text[at : at+digits]) // a few digits are a number
-		numbers = append(numbers, number)
-		at += digits
-		at += spaces(text[at:])
-		if at == len(text) {
-			return nil, 0, !last
-		}
-		if text[at] != ',' {
-			break
-		}
-		at++
-	}
-	closing := text[at:min(len(text), at+start)]
-	switch {
-	case !strings.HasPrefix("]]", closing):
-		return nil, 0, false
-	case len(closing) < start:
-		return nil, 0, !last
-	}
-	at += start
-	extra, open := linkTarget(text[at:], last)
+	target, open := linkTarget(text[len(found):], last)
 	if open {
 		return nil, 0, true
 	}
-	return numbers, at + extra, false
+	for digits := range strings.FieldsFuncSeq(found, func(r rune) bool { return r < '0' || r > '9' }) {
+		number, _ := strconv.Atoi(digits) // three digits are a number
+		numbers = append(numbers, number)
+	}
+	return numbers, len(found) + target, false
 }
-
-func spaces(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 
 // linkTarget is the length of the address in parentheses that a text begins with; 0 if there is none.
 func linkTarget(text string, last bool) (length int, open bool) {
