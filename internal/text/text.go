@@ -40,6 +40,16 @@ func Shorten(s string, limit int) string {
 // OneLine returns s with each run of white space replaced by one space, and none at its ends.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// CleanLine is OneLine without control and format characters: spaces take their place.
+func CleanLine(s string) string {
+	return OneLine(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == utf8.RuneError {
+			return ' '
+		}
+		return r
+	}, s))
+}
+
 // Count returns n and the noun in the form that agrees with it: "1 query", "1,470 queries".
 func Count(n int, noun string) string { return Number(n) + " " + Plural(n, noun) }
 

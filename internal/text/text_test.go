@@ -50,7 +50,7 @@ func TestNumbers(t *testing.T) {
 		Count(3, "match"): "3 matches", Count(2, "address"): "2 addresses",
 		Number(-1234567): "-1,234,567", Number(math.MinInt64): "-9,223,372,036,854,775,808", Number(999): "999",
 		Size(0): "0 B", Size(999): "999 B", Size(8_300_000): "8.3 MB", Size(-1): "0 B",
-		OneLine(" a\n\tb  c "): "a b c",
+		OneLine(" a\n\tb  c "): "a b c", CleanLine("a\x00b\u202ec\u2028d\xff"): "a b c d",
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"quarry/client/wire"
@@ -152,13 +151,7 @@ func shortName(s string) string {
 	const looked = 4 << 10 // bytes
 	s = text.Clip(strings.TrimSpace(text.Clip(s, 64*looked)), looked)
 	s, _, _ = strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "")), "\n")
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return ' '
-		}
-		return r
-	}, s)
-	s = strings.Trim(text.OneLine(s), "\"'“”«»`*#. ")
+	s = strings.Trim(text.CleanLine(s), "\"'“”«»`*#. ")
 	if utf8.RuneCountInString(s) <= maxName {
 		return s
 	}

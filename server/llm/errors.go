@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // What can be wrong with a call. Every error of a Chat or an Embedder has one of these in its chain, or
@@ -109,24 +109,15 @@ func messageOf(body []byte) string {
 }
 
 // cleanMessage makes one line of at most 300 characters out of a server's words, without the key.
-func cleanMessage(text, key string) string {
-	if key != "" {
-		text = strings.ReplaceAll(text, key, "[secret]")
-	}
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar {
-			return ' '
+func cleanMessage(message, key string) string {
+	withoutKey := func(s string) string {
+		if key == "" {
+			return s
 		}
-		return r
-	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if key != "" { // a key that control characters were put into
-		text = strings.ReplaceAll(text, key, "[secret]")
+		return strings.ReplaceAll(s, key, "[secret]")
 	}
-	if runes := []rune(text); len(runes) > maxMessage {
-		text = string(runes[:maxMessage-1]) + "…"
-	}
-	return text
+	message = withoutKey(text.CleanLine(withoutKey(message))) // again, for a key that control characters were put into
+	return text.Shorten(message, maxMessage-1)
 }
 
 // retryAfter reads the header of that name: seconds or a date. 0 if it says nothing that can be followed.
