@@ -21,7 +21,7 @@ type colleague struct{ asked atomic.Int32 }
 
 func (c *colleague) Name() string                     { return "acme" }
 func (c *colleague) Sources(context.Context) []string { return nil }
-func (c *colleague) Patience() time.Duration          { return 0 }
+func (c *colleague) Timeout() time.Duration           { return 0 }
 func (c *colleague) Search(context.Context, wire.SearchRequest) (*wire.SearchResponse, error) {
 	c.asked.Add(1)
 	return &wire.SearchResponse{Results: []wire.SearchResult{{Title: "Theirs", Content: "A secret of acme.", SourceType: "slack"}}}, nil

@@ -84,7 +84,7 @@ func addUnfollowed(ctx context.Context, documents index.Index, found []index.Dam
 	if !slices.ContainsFunc(found, func(d index.Damage) bool { return d.Kind == index.DamagedDatabase }) {
 		return found, nil
 	}
-	folder, err := ingest.Unfollowed(ctx, documents)
+	folder, err := ingest.UntrackedFolder(ctx, documents)
 	if err == nil && folder != "" {
 		found = append(found, index.Damage{Kind: kindUnfollowed, ID: folder, Origin: folder,
 			Reason: "files in it are in the library, but sync does not know any more that they were added"})

@@ -30,7 +30,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	}
 	prepared.Model, audit.meter, err = s.metered(r.Context(), who, prepared.Model, request)
 	if errors.Is(err, llm.ErrUncounted) {
-		prepared.Withheld, err = err.Error(), nil
+		prepared.NoModelReason, err = err.Error(), nil
 	}
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func (s *Server) follow(ctx context.Context, tenant string, pair directory.CCPai
 	access, _ := pair.Terms()
 	for some := range slices.Chunk(ids, settleBatch) {
 		if pair.Deleting {
-			_, err = documents.Write(ctx, index.Batch{Delete: some, Cursors: ingest.Freed(), Owns: ownedBy(pair)})
+			_, err = documents.Write(ctx, index.Batch{Delete: some, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair)})
 		} else {
 			_, err = documents.UpdateAccess(ctx, mapped(some, func(id string) index.AccessPatch {
 				return index.AccessPatch{ID: id, Origin: pair.Origin(), Access: access, Sets: listed(pair.Sets)}
@@ -110,7 +110,7 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 		again, err := d.CCPair(ctx, who.Tenant, pairID)
 		if errors.Is(err, directory.ErrNotFound) {
 			_, gone := documents.Write(ctx, index.Batch{
-				Delete: []string{document.ID}, Cursors: ingest.Freed(), Owns: ownedBy(pair),
+				Delete: []string{document.ID}, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair),
 			})
 			return written, errors.Join(err, gone)
 		}

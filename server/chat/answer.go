@@ -80,7 +80,7 @@ func SourcesOf(found []wire.SearchResult) map[int]Source {
 
 // Answer lets a model answer a question out of what was found, and hands over the pieces as they come. What was handed
 // over before an error stays part of the answer.
-func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.SearchResult, hand func(Piece)) error {
+func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.SearchResult, emit func(Piece)) error {
 	messages, err := q.prompt(found)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 	give := func(pieces []Piece) {
 		for _, piece := range pieces {
 			length += len(piece.Text)
-			hand(piece)
+			emit(piece)
 		}
 	}
 	_, err = model.Stream(ctx, llm.Request{Messages: messages, Purpose: purposeAnswer}, func(delta string) error {

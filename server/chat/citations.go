@@ -73,7 +73,7 @@ func (c *Citer) step(last bool) bool {
 	switch next := c.held[0]; {
 	case next == '\n':
 		c.ticks = 0 // a code span that nobody closes ends with its line, so that it hides no citation for long
-		return c.passed(1)
+		return c.pass(1)
 	case next == '`' || next == '~':
 		return c.code(last)
 	case c.fence != "" || c.ticks > 0:
@@ -121,7 +121,7 @@ func (c *Citer) code(last bool) bool {
 	mark := c.held[:1]
 	n := len(c.held) - len(strings.TrimLeft(c.held, mark))
 	if n == len(c.held) && !last {
-		return n > maxCitation && c.passed(n)
+		return n > maxCitation && c.pass(n)
 	}
 	switch {
 	case c.fence != "":
@@ -136,10 +136,10 @@ func (c *Citer) code(last bool) bool {
 	case c.ticks == 0:
 		c.ticks = n
 	}
-	return c.passed(n)
+	return c.pass(n)
 }
 
-func (c *Citer) passed(n int) bool {
+func (c *Citer) pass(n int) bool {
 	c.plain(n)
 	return true
 }
@@ -151,7 +151,7 @@ func (c *Citer) blank(last bool) bool {
 	case n == len(c.held) && !last && n <= maxCitation:
 		return false
 	case n == len(c.held) || n > maxCitation || c.held[n] != '[':
-		return c.passed(n)
+		return c.pass(n)
 	}
 	numbers, length, open := citation(c.held[n:], last)
 	if open {
@@ -159,7 +159,7 @@ func (c *Citer) blank(last bool) bool {
 	}
 	unknown := func(number int) bool { return !c.known(number) }
 	if length == 0 || slices.ContainsFunc(numbers, unknown) {
-		return c.passed(n)
+		return c.pass(n)
 	}
 	c.held, c.previous = c.held[n:], ' '
 	return true
@@ -178,10 +178,10 @@ func (c *Citer) bracket(last bool) bool {
 		return false
 	}
 	if length == 0 {
-		return c.passed(1)
+		return c.pass(1)
 	}
 	if !slices.ContainsFunc(numbers, c.known) {
-		return c.passed(length)
+		return c.pass(length)
 	}
 	c.held, c.previous, c.inLine = c.held[length:], ']', true
 	for _, number := range numbers {

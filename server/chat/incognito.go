@@ -63,12 +63,12 @@ func (i *Incognito) Close() {
 	defer i.mutex.Unlock()
 	clear(i.sessions)
 	i.size = 0
-	i.sweepLater()
+	i.scheduleSweep()
 }
 
 // forget drops what was idle for too long, and of what is too much the sessions that were used longest ago. One is
 // spared: it is being used.
-func (i *Incognito) forget(spared hiddenKey) {
+func (i *Incognito) evict(except hiddenKey) {
 	type share struct{ sessions, size int }
 	ofUser := map[[2]string]share{}
 	latest := slices.SortedFunc(maps.Keys(i.sessions), func(a, b hiddenKey) int {
@@ -82,7 +82,7 @@ func (i *Incognito) forget(spared hiddenKey) {
 		own.sessions, own.size = own.sessions+1, own.size+h.size
 		size += h.size
 		idle := i.now().Sub(h.used) >= IncognitoIdle
-		if key != spared && (idle || at >= incognitoInAll || own.sessions > MostIncognito || own.size > incognitoPerson ||
+		if key != except && (idle || at >= incognitoInAll || own.sessions > MostIncognito || own.size > incognitoPerson ||
 			size > incognitoMemory) {
 			size -= h.size
 			own.size -= h.size
@@ -91,11 +91,11 @@ func (i *Incognito) forget(spared hiddenKey) {
 		ofUser[user] = own
 	}
 	i.size = size
-	i.sweepLater()
+	i.scheduleSweep()
 }
 
 // sweepLater forgets idle sessions also when nobody asks for any.
-func (i *Incognito) sweepLater() {
+func (i *Incognito) scheduleSweep() {
 	switch {
 	case len(i.sessions) == 0 && i.sweep != nil:
 		i.sweep.Stop()
@@ -105,7 +105,7 @@ func (i *Incognito) sweepLater() {
 			i.mutex.Lock()
 			defer i.mutex.Unlock()
 			i.sweep = nil
-			i.forget(hiddenKey{})
+			i.evict(hiddenKey{})
 		}, i.broke))
 	}
 }
@@ -128,7 +128,7 @@ func (i incognitoOf) use(id string, do func(*hidden)) error {
 	h.used = i.now()
 	do(h)
 	h.measure()
-	i.forget(key)
+	i.evict(key)
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (i incognitoOf) Add(_ context.Context, session Session) error {
 	}
 	session.Incognito = true
 	i.sessions[key] = &hidden{session: session, size: memoryOfDocument, used: i.now()}
-	i.forget(key)
+	i.evict(key)
 	return nil
 }
 

@@ -57,7 +57,7 @@ func (b *batcher) reset() {
 }
 
 // workFor changes whose documents the following batches may touch.
-func (b *batcher) workFor(owns func(origin string) bool) error {
+func (b *batcher) setOwner(owns func(origin string) bool) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (b *batcher) empty() bool {
 }
 
 // begin notes when work on the next batch starts.
-func (b *batcher) begin() {
+func (b *batcher) startTimer() {
 	if b.empty() && b.started.IsZero() {
 		b.started = time.Now()
 	}
@@ -83,7 +83,7 @@ func (b *batcher) upsert(doc index.Document, t *task) error {
 			return err
 		}
 	}
-	b.begin()
+	b.startTimer()
 	if t.read {
 		b.state(t)
 	}
@@ -104,7 +104,7 @@ func (b *batcher) remove(id string) error {
 			return err
 		}
 	}
-	b.begin()
+	b.startTimer()
 	if !b.deletes[id] {
 		b.deletes[id] = true
 		b.batch.Delete = append(b.batch.Delete, id)
@@ -114,14 +114,14 @@ func (b *batcher) remove(id string) error {
 
 // cursor sets a bookkeeping entry; an empty value deletes it.
 func (b *batcher) cursor(key, value string) {
-	b.begin()
+	b.startTimer()
 	delete(b.states, key)
 	b.batch.Cursors[key] = value
 }
 
 // state stores the state of a file, as it will be when the batch is written.
 func (b *batcher) state(t *task) {
-	b.begin()
+	b.startTimer()
 	b.states[filePrefix+t.file.path] = t
 }
 
@@ -134,16 +134,16 @@ func (b *batcher) flushIfFull() error {
 }
 
 // finished counts a file as done with the next batch; stored tells that documents of it are in the library then.
-func (b *batcher) finished(path string, bytes int64, stored bool) error {
+func (b *batcher) fileDone(path string, bytes int64, stored bool) error {
 	b.pending.Done++
 	if stored {
 		b.pending.Stored++
 	}
-	return b.readOn(path, bytes)
+	return b.addBytes(path, bytes)
 }
 
 // readOn counts bytes of a file as read with the next batch: what came out of them is in it, or written already.
-func (b *batcher) readOn(path string, bytes int64) error {
+func (b *batcher) addBytes(path string, bytes int64) error {
 	b.pending.Bytes += bytes
 	b.pending.Path = path
 	if b.empty() {
@@ -256,7 +256,7 @@ func (b *batcher) advance() {
 func (b *batcher) stored() int { return b.durable.Stored + b.pending.Stored }
 
 // assume reports what encoding a file was taken to have; empty: it is known.
-func (b *batcher) assume(path, encoding string) {
+func (b *batcher) reportEncoding(path, encoding string) {
 	if encoding != "" && !b.quiet {
 		b.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: encoding})
 	}

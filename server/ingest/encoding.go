@@ -257,7 +257,7 @@ func unmarkedUTF16(data []byte, hasNUL bool) string {
 // encoding of text has, most of it is Latin, or its bytes are not. Without, it holds kana or Chinese punctuation, as such
 // text has no space or newline.
 func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
-	units, latin, round, telling := 0, 0, 0, false
+	units, latin, round, hasKana := 0, 0, 0, false
 	for r := range runesOfUTF16(data, order) {
 		if !isEveryday(r) || !hasNUL && r < 0x3000 {
 			return false
@@ -269,10 +269,10 @@ func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
 		if r&0xFF == 0 {
 			round++
 		}
-		telling = telling || r >= 0x3000 && r < 0x3100
+		hasKana = hasKana || r >= 0x3000 && r < 0x3100
 	}
 	if !hasNUL {
-		return telling
+		return hasKana
 	}
 	zeros, printable := 0, 0
 	for _, b := range data {

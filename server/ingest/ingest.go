@@ -118,7 +118,7 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 			continue
 		}
 		if reachable(absolute, below(absolute, inner)) {
-			t.absorb = append(t.absorb, inner)
+			t.replaces = append(t.replaces, inner)
 			delete(roots, inner)
 		}
 	}
@@ -132,7 +132,7 @@ func withoutCovered(targets []*target) []*target {
 	var kept []*target
 	for i, t := range targets {
 		covered := slices.ContainsFunc(targets[i+1:], func(later *target) bool {
-			return slices.Contains(later.absorb, t.path) || later.path == t.path && within(later.start, t.start)
+			return slices.Contains(later.replaces, t.path) || later.path == t.path && within(later.start, t.start)
 		}) || slices.ContainsFunc(kept, func(earlier *target) bool {
 			return earlier.path == t.path && within(earlier.start, t.start)
 		})

@@ -225,7 +225,7 @@ func (w *ownerWorld) endConnector() (touched []string) {
 			touched = append(touched, id)
 		}
 	}
-	_, err := w.idx.Write(context.Background(), index.Batch{Delete: touched, Cursors: Freed()})
+	_, err := w.idx.Write(context.Background(), index.Batch{Delete: touched, Cursors: RefillCursors()})
 	must(w.t, err)
 	return touched
 }

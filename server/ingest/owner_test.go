@@ -99,7 +99,7 @@ func TestFilesAndConnectorsKeepTheirDocuments(t *testing.T) {
 	l.wantText("c1", "again")
 
 	// A connector that ends leaves its ids to files.
-	_, err = l.idx.Write(context.Background(), index.Batch{Delete: []string{"c1", fileID(l.path("docs/a.md"))}, Cursors: Freed()})
+	_, err = l.idx.Write(context.Background(), index.Batch{Delete: []string{"c1", fileID(l.path("docs/a.md"))}, Cursors: RefillCursors()})
 	must(t, err)
 	l.counts(l.sync(), 2, 0, 0, 2)
 	l.want("c1", "docs/a.md")

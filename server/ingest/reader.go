@@ -144,11 +144,11 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 			return failed(err)
 		}
 		collect.line(number, line, err)
-		if collect.full() && !t.send(ctx, collect.take()) {
+		if collect.full() && !t.send(ctx, collect.flush()) {
 			return failed(ctx.Err())
 		}
 	}
-	last = collect.take()
+	last = collect.flush()
 	last.last, last.Hash, last.OwnDates, last.Lines = true, hashText(sum), !collect.datedByFile, collect.bad
 	last.Encoding = decoder.encoding
 	if collect.total == 0 {
@@ -222,7 +222,7 @@ func (c *lineCollector) full() bool {
 	return len(c.part.documents) >= partDocuments || c.text >= partBytes || len(c.part.skipped) >= mostBadLines
 }
 
-func (c *lineCollector) take() part {
+func (c *lineCollector) flush() part {
 	taken := c.part
 	c.part, c.text = part{}, 0
 	return taken
@@ -238,15 +238,15 @@ func documentBytes(doc *index.Document) int {
 
 // target is a root, or the part of it below start, that is to be read.
 type target struct {
-	path   string // of the root, absolute, with slashes
-	state  rootState
-	start  string // from the root; "" for all of it
-	force  bool   // also what was removed by hand
-	refill bool   // store what the library lacks and replace nothing of other files
-	fresh  bool   // the root was not known before
-	again  bool   // files are read even if they did not change
-	absorb []string
-	folder *os.Root // nil if the root is a file
+	path     string // of the root, absolute, with slashes
+	state    rootState
+	start    string // from the root; "" for all of it
+	force    bool   // also what was removed by hand
+	refill   bool   // store what the library lacks and replace nothing of other files
+	fresh    bool   // the root was not known before
+	again    bool   // files are read even if they did not change
+	replaces []string
+	folder   *os.Root // nil if the root is a file
 }
 
 func (t *target) open(file foundFile) (*os.File, error) {

@@ -12,7 +12,7 @@ import (
 
 // Freed returns the bookkeeping to be written with a batch that removes documents: the next Sync stores the documents of
 // the same ids that files hold.
-func Freed() map[string]string { return map[string]string{refillKey: refillDue} }
+func RefillCursors() map[string]string { return map[string]string{refillKey: refillDue} }
 
 // loadGone reads which documents were removed by hand.
 func loadGone(ctx context.Context, idx index.Index) (map[string]bool, error) {
@@ -33,7 +33,7 @@ func (r *run) refill(ctx context.Context, removed *target) error {
 	if due, err := r.idx.Cursors(ctx, refillKey); err != nil || len(due) == 0 {
 		return err
 	}
-	lacking, err := lackingFiles(ctx, r.idx)
+	lacking, err := incompleteFiles(ctx, r.idx)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (r *run) refill(ctx context.Context, removed *target) error {
 	b := r.batcher
 	done := b.done
 	b.quiet = true
-	if err := r.carryOutAll(ctx, plans, false); err != nil {
+	if err := r.applyAll(ctx, plans, false); err != nil {
 		return err
 	}
 	b.quiet = false
@@ -69,7 +69,7 @@ func (r *run) refill(ctx context.Context, removed *target) error {
 }
 
 // lackingFiles returns the files that hold more documents than are stored of them, by path.
-func lackingFiles(ctx context.Context, idx index.Index) (map[string]fileState, error) {
+func incompleteFiles(ctx context.Context, idx index.Index) (map[string]fileState, error) {
 	files, err := loadFiles(ctx, idx, "")
 	if err != nil {
 		return nil, err

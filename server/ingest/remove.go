@@ -40,7 +40,7 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, re
 	if err := r.resolve(ctx, request); err != nil {
 		return wire.LibraryEvent{}, err
 	}
-	if err := r.carryOut(ctx); err != nil {
+	if err := r.apply(ctx); err != nil {
 		return r.batcher.done, err
 	}
 	if err := r.refill(ctx, nil); err != nil {
@@ -51,11 +51,11 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, re
 }
 
 // absent names what is not in the library; it is an index.ErrNotFound.
-type absent struct{ what string }
+type notFoundError struct{ what string }
 
-func (a absent) Error() string { return "not in the library: " + a.what }
+func (a notFoundError) Error() string { return "not in the library: " + a.what }
 
-func (a absent) Unwrap() error { return index.ErrNotFound }
+func (a notFoundError) Unwrap() error { return index.ErrNotFound }
 
 type removal struct {
 	*run     // stores what other files hold of what is removed
@@ -81,7 +81,7 @@ func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error
 	}
 	if request.Source != "" {
 		if err := CheckSource(request.Source); err != nil {
-			return absent{err.Error()}
+			return notFoundError{err.Error()}
 		}
 	}
 	ids, err := r.snapshot.DocumentIDs(ctx, index.Selector{Source: request.Source, Set: request.Set})
@@ -112,9 +112,9 @@ func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) err
 		names = append(names, v.Value)
 	}
 	if slices.Contains(names, value) { // there are some, but not with the other condition
-		return absent{fmt.Sprintf("documents of source %q in set %q", request.Source, request.Set)}
+		return notFoundError{fmt.Sprintf("documents of source %q in set %q", request.Source, request.Set)}
 	}
-	return absent{fmt.Sprintf("%s %q%s", what, text.Clip(value, 64), didYouMean(value, names))}
+	return notFoundError{fmt.Sprintf("%s %q%s", what, text.Clip(value, 64), didYouMean(value, names))}
 }
 
 // ref finds what a path or document id names.
@@ -125,7 +125,7 @@ func (r *removal) ref(ctx context.Context, ref string) error {
 			return nil
 		}
 	}
-	if absolute, err := absolutePath(ref); err == nil && r.holds(absolute) {
+	if absolute, err := absolutePath(ref); err == nil && r.contains(absolute) {
 		r.paths = append(r.paths, absolute)
 		return nil
 	}
@@ -144,7 +144,7 @@ func (r *removal) ref(ctx context.Context, ref string) error {
 }
 
 // holds reports whether path is a root or file of the library, or a folder around some.
-func (r *removal) holds(path string) bool {
+func (r *removal) contains(path string) bool {
 	for root := range r.roots {
 		if within(path, root) {
 			return true
@@ -168,11 +168,11 @@ func (r *removal) notFound(ref string) error {
 	} else if absolute, err := absolutePath(ref); err == nil {
 		value = absolute
 	}
-	return absent{fmt.Sprintf("%q%s", text.Clip(ref, longestID), didYouMean(value, candidates))}
+	return notFoundError{fmt.Sprintf("%q%s", text.Clip(ref, longestID), didYouMean(value, candidates))}
 }
 
-func (r *removal) carryOut(ctx context.Context) error {
-	if err := r.batcher.workFor(func(origin string) bool { return !ofConnector(origin) }); err != nil {
+func (r *removal) apply(ctx context.Context) error {
+	if err := r.batcher.setOwner(func(origin string) bool { return !ofConnector(origin) }); err != nil {
 		return err
 	}
 	elsewhere := func(name string) bool {
@@ -222,7 +222,7 @@ func (r *removal) removeFile(ctx context.Context, file string) error {
 	}
 	r.batcher.cursor(filePrefix+file, kept)
 	delete(r.files, file)
-	return r.batcher.finished(file, 0, false)
+	return r.batcher.fileDone(file, 0, false)
 }
 
 func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error) {
@@ -242,13 +242,13 @@ func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error
 
 // removeIDs removes single documents, and notes with their files that they are missing.
 func (r *removal) removeIDs(ctx context.Context) error {
-	const together = 500
+	const batchSize = 500
 	connectors := map[string]int{}                 // documents that are left to them, by origin
 	files := make(map[string]string, len(r.files)) // by origin
 	for file := range r.files {
 		files[originOf(file)] = file
 	}
-	for ids := range slices.Chunk(slices.Sorted(maps.Keys(r.ids)), together) {
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(r.ids)), batchSize) {
 		found, err := r.snapshot.Documents(ctx, ids, index.Access{All: true})
 		if err != nil {
 			return fmt.Errorf("describe documents: %w", err)
@@ -266,7 +266,7 @@ func (r *removal) removeIDs(ctx context.Context) error {
 			if err := r.batcher.remove(id); err != nil {
 				return err
 			}
-			if err := r.batcher.finished(id, 0, false); err != nil {
+			if err := r.batcher.fileDone(id, 0, false); err != nil {
 				return err
 			}
 		}

@@ -35,7 +35,7 @@ func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own [
 		if root == "" || r.roots[root].damaged {
 			continue
 		}
-		if vanished(root, file) {
+		if isDeleted(root, file) {
 			for _, id := range ids {
 				if err := r.batcher.remove(id); err != nil {
 					return r.batcher.done, err
@@ -76,7 +76,7 @@ func filesOf(damaged []index.Damage, known map[string]fileState) map[string][]st
 }
 
 // vanished reports whether a file does not exist any more although its root does.
-func vanished(root, file string) bool {
+func isDeleted(root, file string) bool {
 	_, rootErr := os.Stat(filepath.FromSlash(root))
 	_, err := os.Lstat(filepath.FromSlash(file))
 	return rootErr == nil && root != file && errors.Is(err, fs.ErrNotExist)
@@ -96,7 +96,7 @@ func PathOf(damage index.Damage) string {
 
 // Unfollowed returns the innermost folder around all files that have documents and are in no root any more, as after
 // entries of roots were lost; "" for none.
-func Unfollowed(ctx context.Context, idx index.Index) (folder string, err error) {
+func UntrackedFolder(ctx context.Context, idx index.Index) (folder string, err error) {
 	roots, err := loadRoots(ctx, idx)
 	if err != nil {
 		return "", err

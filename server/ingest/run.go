@@ -45,12 +45,12 @@ func newRun(ctx context.Context, idx index.Index, own []string, report Report) (
 
 // plan is what is to be done for one target: its files in order, and what has gone.
 type plan struct {
-	target   *target
-	files    []*task
-	vanished []string // paths whose documents go
-	forget   []string // paths of which only the bookkeeping goes
-	unread   []foundFile
-	complete bool // the root was listed from its top
+	target    *target
+	files     []*task
+	removed   []string // paths whose documents go
+	untracked []string // paths of which only the bookkeeping goes
+	unread    []foundFile
+	complete  bool // the root was listed from its top
 }
 
 func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, error) {
@@ -70,7 +70,7 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 			plans = append(plans, p)
 		}
 	}
-	if err := r.carryOutAll(ctx, plans, true); err != nil {
+	if err := r.applyAll(ctx, plans, true); err != nil {
 		return r.batcher.done, err
 	}
 	r.batcher.report(r.batcher.done)
@@ -79,7 +79,7 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 
 // carryOutAll reads and writes what plans ask for. With refill, documents that one of them removes are stored from other
 // files before the next plan, so that they stay with their root.
-func (r *run) carryOutAll(ctx context.Context, plans []*plan, refill bool) error {
+func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	tasks := r.startReaders(ctx, plans, cancel)
 	defer tasks.Wait()
@@ -88,7 +88,7 @@ func (r *run) carryOutAll(ctx context.Context, plans []*plan, refill bool) error
 		r.batcher.durable.Total += len(p.files)
 	}
 	for _, p := range plans {
-		if err := r.carryOut(ctx, p); err != nil {
+		if err := r.apply(ctx, p); err != nil {
 			var panicked *guard.PanicError
 			if errors.As(context.Cause(ctx), &panicked) { // of a reader, for which this waited
 				return panicked
@@ -119,7 +119,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		if !gone {
 			return nil, nil
 		}
-		p.vanish(known)
+		p.markRemoved(known)
 		return p, nil
 	}
 	w := &walker{root: t.path, own: r.own, inner: r.inner(t)}
@@ -130,7 +130,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case t.start != "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreachable)):
-		p.vanish(known) // as a walk of the whole root would find
+		p.markRemoved(known) // as a walk of the whole root would find
 		return p, nil
 	case err != nil:
 		r.batcher.skip(t.path, reasonOf(err))
@@ -192,7 +192,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 		switch {
 		case file.reason != "":
 			if wasKnown && file.info != nil { // it gave documents once, and cannot any more
-				p.vanished = append(p.vanished, file.path)
+				p.removed = append(p.removed, file.path)
 			}
 		case !p.target.force && state.Flag == flagRemoved:
 			continue
@@ -208,7 +208,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 			rest[path] = state
 		}
 	}
-	p.vanish(rest)
+	p.markRemoved(rest)
 }
 
 func (p *plan) unchanged(file foundFile, state fileState) bool {
@@ -225,16 +225,16 @@ func (p *plan) unchanged(file foundFile, state fileState) bool {
 }
 
 // vanish notes files that are not there any more, in a stable order.
-func (p *plan) vanish(files map[string]fileState) {
+func (p *plan) markRemoved(files map[string]fileState) {
 	for path, state := range files {
 		if state.Flag == "" && state.Documents == 0 || state.Flag == flagRemoved {
-			p.forget = append(p.forget, path)
+			p.untracked = append(p.untracked, path)
 		} else {
-			p.vanished = append(p.vanished, path)
+			p.removed = append(p.removed, path)
 		}
 	}
-	slices.Sort(p.vanished)
-	slices.Sort(p.forget)
+	slices.Sort(p.removed)
+	slices.Sort(p.untracked)
 }
 
 // startReaders reads the tasks of all plans in their order, on all processors, not far ahead of what is written. A panic
@@ -269,12 +269,12 @@ func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)
 }
 
 // carryOut writes what a plan asks for.
-func (r *run) carryOut(ctx context.Context, p *plan) error {
+func (r *run) apply(ctx context.Context, p *plan) error {
 	t, b := p.target, r.batcher
-	if err := b.workFor(t.owns(r.roots)); err != nil {
+	if err := b.setOwner(t.owns(r.roots)); err != nil {
 		return err
 	}
-	for _, inner := range t.absorb {
+	for _, inner := range t.replaces {
 		b.cursor(rootPrefix+inner, "")
 		b.cursor(refillKey, refillDue) // what others owned may be the root's own now
 	}
@@ -291,13 +291,13 @@ func (r *run) carryOut(ctx context.Context, p *plan) error {
 			return err
 		}
 	}
-	for _, file := range p.vanished {
+	for _, file := range p.removed {
 		if err := r.removeStale(ctx, file, nil); err != nil {
 			return err
 		}
 		b.cursor(filePrefix+file, "")
 	}
-	for _, file := range p.forget {
+	for _, file := range p.untracked {
 		b.cursor(filePrefix+file, "")
 	}
 	if t.fresh && t.state.File {
@@ -326,7 +326,7 @@ func (r *run) file(ctx context.Context, t *task) error {
 	switch {
 	case t.file.reason != "":
 		b.skip(path, t.file.reason)
-		return b.finished(path, 0, false)
+		return b.fileDone(path, 0, false)
 	case t.parts != nil:
 		return r.task(ctx, t)
 	}
@@ -335,7 +335,7 @@ func (r *run) file(ctx context.Context, t *task) error {
 		b.skip(path, t.known.Reason)
 	}
 	b.done.Unchanged += t.known.Documents
-	return b.finished(path, 0, t.known.Documents > 0)
+	return b.fileDone(path, 0, t.known.Documents > 0)
 }
 
 // task writes what is read of a file as it comes.
@@ -365,14 +365,14 @@ func (r *run) task(ctx context.Context, t *task) error {
 			return err
 		}
 		if p.last {
-			b.assume(path, p.Encoding)
+			b.reportEncoding(path, p.Encoding)
 			if err := r.finish(ctx, t, p); err != nil {
 				return err
 			}
 			t.counted = len(t.lines) > 0 || (p.same || p.unknown) && t.known.Documents > 0
-			return b.finished(path, p.bytes, t.counted)
+			return b.fileDone(path, p.bytes, t.counted)
 		}
-		if err := b.readOn(path, p.bytes); err != nil {
+		if err := b.addBytes(path, p.bytes); err != nil {
 			return err
 		}
 	}

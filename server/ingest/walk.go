@@ -82,7 +82,7 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 		}
 		last := i == len(parts)-1
 		if !last && !info.IsDir() || info.Mode()&fs.ModeSymlink != 0 ||
-			passedOver(parts[i]) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
+			isSkippedName(parts[i]) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
 			return at, nil, errUnreachable
 		}
 		if last && !info.IsDir() {
@@ -140,7 +140,7 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	}
 	for _, entry := range entries {
 		name := path.Join(at.name, entry.Name())
-		if passedOver(entry.Name()) || w.inner[path.Join(w.root, name)] || w.isOwn(name) ||
+		if isSkippedName(entry.Name()) || w.inner[path.Join(w.root, name)] || w.isOwn(name) ||
 			ignored(at.chain, name, entry.IsDir()) {
 			continue
 		}
@@ -163,7 +163,7 @@ func (w *walker) folder(ctx context.Context, at place) error {
 }
 
 // passedOver names what nobody means by adding the folder around it.
-func passedOver(name string) bool {
+func isSkippedName(name string) bool {
 	switch name {
 	case "node_modules", "CVS", "_darcs":
 		return true

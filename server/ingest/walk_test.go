@@ -108,8 +108,8 @@ func TestRemoteSource(t *testing.T) {
 func TestUnreadableFoldersKeepTheirDocuments(t *testing.T) {
 	p := &plan{target: &target{}, unread: []foundFile{{path: "/d/closed"}}}
 	p.compare(nil, map[string]fileState{"/d/closed/a.md": {Documents: 1}, "/d/closedb.md": {Documents: 1}})
-	if len(p.vanished) != 1 || path.Base(p.vanished[0]) != "closedb.md" {
-		t.Errorf("vanished %q", p.vanished)
+	if len(p.removed) != 1 || path.Base(p.removed[0]) != "closedb.md" {
+		t.Errorf("removed %q", p.removed)
 	}
 }
 

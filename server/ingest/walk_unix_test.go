@@ -32,7 +32,7 @@ func TestLinksAndSpecialFiles(t *testing.T) {
 			t.Errorf("%s: %q", name, reason)
 		}
 	}
-	if reason, told := reasons[l.path("d/inside.md")]; told {
+	if reason, listed := reasons[l.path("d/inside.md")]; listed {
 		t.Errorf("inside.md: %s", reason)
 	}
 	for id := range l.idx.documents {

@@ -20,8 +20,8 @@ const (
 // chat is one model of a provider.
 type chat struct {
 	*endpoint
-	model  string
-	learnt atomic.Uint32 // what this model does not take, as found out so far
+	model       string
+	unsupported atomic.Uint32 // what this model does not take, as found out so far
 }
 
 // What a model may not take.
@@ -40,7 +40,7 @@ func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 	defer cancel()
 	text, usage := "", Usage{}
 	attempts, err := c.call(ctx, func(ctx context.Context) error {
-		return c.adapting(request, false, func(form openai.ChatCompletionRequest) error {
+		return c.withFallbacks(request, false, func(form openai.ChatCompletionRequest) error {
 			answer, err := c.client.CreateChatCompletion(ctx, form)
 			if err != nil {
 				return err
@@ -52,7 +52,7 @@ func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 			return nil
 		})
 	})
-	usage = estimated(usage, attempts, request, text, err)
+	usage = withEstimates(usage, attempts, request, text, err)
 	if err != nil {
 		return Reply{Usage: usage}, err
 	}
@@ -63,43 +63,43 @@ func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 }
 
 // adapting sends a request, and again where it was refused for a parameter that can be left out.
-func (c *chat) adapting(request Request, stream bool, send func(openai.ChatCompletionRequest) error) error {
+func (c *chat) withFallbacks(request Request, stream bool, send func(openai.ChatCompletionRequest) error) error {
 	for {
-		avoided := c.learnt.Load()
-		err := send(c.form(request, stream, avoided))
-		refused := notTaken(err)
-		if refused == 0 || avoided&refused != 0 {
+		omitted := c.unsupported.Load()
+		err := send(c.requestFor(request, stream, omitted))
+		refused := refusedParameter(err)
+		if refused == 0 || omitted&refused != 0 {
 			return err
 		}
-		c.learnt.Or(refused)
+		c.unsupported.Or(refused)
 	}
 }
 
 // form is a request as it is sent.
-func (c *chat) form(request Request, stream bool, avoided uint32) openai.ChatCompletionRequest {
+func (c *chat) requestFor(request Request, stream bool, omitted uint32) openai.ChatCompletionRequest {
 	form := openai.ChatCompletionRequest{Model: c.model, Stream: stream}
 	for _, m := range request.Messages {
 		form.Messages = append(form.Messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
 	}
-	if avoided&noTemperature == 0 {
+	if omitted&noTemperature == 0 {
 		form.Temperature = temperature
 	}
 	switch {
 	case request.MaxTokens <= 0:
-	case avoided&completionBound == 0:
+	case omitted&completionBound == 0:
 		//lint:ignore SA1019 Ollama and older servers know no other name for it
 		form.MaxTokens = request.MaxTokens
 	default:
 		form.MaxCompletionTokens = request.MaxTokens + thinkingRoom
 	}
-	if stream && avoided&noStreamUsage == 0 {
+	if stream && omitted&noStreamUsage == 0 {
 		form.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	return form
 }
 
 // notTaken finds the parameter that a request was refused for; 0 if it was not that.
-func notTaken(err error) uint32 {
+func refusedParameter(err error) uint32 {
 	var refused *Error
 	switch {
 	case errors.Is(err, openai.ErrReasoningModelMaxTokensDeprecated):
@@ -123,8 +123,8 @@ func notTaken(err error) uint32 {
 // mostTokens is beyond what one call can use: a greater count is not believed.
 const mostTokens = 10_000_000
 
-func usageOf(told *openai.Usage) Usage {
-	if told == nil {
+func usageOf(sent *openai.Usage) Usage {
+	if sent == nil {
 		return Usage{}
 	}
 	believable := func(n int) int {
@@ -133,12 +133,12 @@ func usageOf(told *openai.Usage) Usage {
 		}
 		return n
 	}
-	return Usage{Prompt: believable(told.PromptTokens), Completion: believable(told.CompletionTokens)}
+	return Usage{Prompt: believable(sent.PromptTokens), Completion: believable(sent.CompletionTokens)}
 }
 
-// estimated completes what a server told about usage. What it did not tell is taken as a quarter of the bytes; a call
+// estimated completes what a server sent about usage. What it did not tell is taken as a quarter of the bytes; a call
 // that it began to answer and did not finish has cost the prompt and what came of the reply.
-func estimated(usage Usage, attempts int, request Request, text string, err error) Usage {
+func withEstimates(usage Usage, attempts int, request Request, text string, err error) Usage {
 	usage.Calls = attempts
 	if attempts == 0 || errors.Is(err, ErrBusy) || errors.Is(err, ErrRefused) || errors.Is(err, ErrUnavailable) {
 		return Usage{Calls: attempts}

@@ -103,7 +103,7 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string) ([][]float32,
 	})
 	usage := usageOf(&answer.Usage)
 	usage.Completion = 0
-	usage = estimated(usage, attempts, prompt, "", err)
+	usage = withEstimates(usage, attempts, prompt, "", err)
 	if err != nil {
 		return nil, usage, err
 	}

@@ -35,7 +35,7 @@ var errPaused = errors.New("no further piece came")
 type endpoint struct {
 	name   string
 	client *openai.Client
-	turns  chan struct{} // one element for each call under way
+	slots  chan struct{} // one element for each call under way
 	config Config
 }
 
@@ -43,10 +43,10 @@ func newEndpoint(name, baseURL string, key Key, limit int64, config Config) *end
 	settings := openai.DefaultConfig("") // the key is added by the door, when a request passes it
 	settings.BaseURL = baseURL
 	settings.EmptyMessagesLimit = maxEmpty
-	settings.HTTPClient = &door{key: key, limit: limit, client: &http.Client{
+	settings.HTTPClient = &doer{key: key, limit: limit, client: &http.Client{
 		Transport: config.Transport, CheckRedirect: checkRedirect}}
 	return &endpoint{name: name, client: openai.NewClientWithConfig(settings),
-		turns: make(chan struct{}, config.Concurrency), config: config}
+		slots: make(chan struct{}, config.Concurrency), config: config}
 }
 
 func newTransport(concurrency int, roots *x509.CertPool) http.RoundTripper {
@@ -65,15 +65,15 @@ func newTransport(concurrency int, roots *x509.CertPool) http.RoundTripper {
 // that. It returns how many attempts there were.
 func (e *endpoint) call(ctx context.Context, do func(context.Context) error) (attempts int, err error) {
 	select {
-	case e.turns <- struct{}{}:
-		defer func() { <-e.turns }()
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
 	case <-ctx.Done():
 		return 0, e.explain(ctx, ctx.Err())
 	}
 	if err = e.explain(ctx, do(ctx)); err == nil {
 		return 1, nil
 	}
-	wait, again := mayPass(err)
+	wait, again := retryable(err)
 	deadline, _ := ctx.Deadline()
 	if !again || ctx.Err() != nil || time.Until(deadline) <= wait {
 		return 1, err
@@ -89,7 +89,7 @@ func (e *endpoint) call(ctx context.Context, do func(context.Context) error) (at
 }
 
 // mayPass reports whether a second attempt makes sense, and after what time.
-func mayPass(err error) (wait time.Duration, again bool) {
+func retryable(err error) (wait time.Duration, again bool) {
 	var known *Error
 	if !errors.As(err, &known) || known.Status == 0 || (known.Kind != ErrBusy && known.Kind != ErrUnavailable) {
 		return 0, false
@@ -99,14 +99,14 @@ func mayPass(err error) (wait time.Duration, again bool) {
 
 // door is what every request and answer passes: it adds the key, follows no redirect that leads elsewhere, bounds what
 // comes in, and turns refusals into errors that hold no secret.
-type door struct {
+type doer struct {
 	key    Key
 	limit  int64 // bytes of an answer
 	client *http.Client
 }
 
 // Do sends a request. The error is an *Error or the context's.
-func (d *door) Do(request *http.Request) (*http.Response, error) {
+func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	key := ""
 	if d.key != nil {
 		var err error
@@ -134,7 +134,7 @@ func (d *door) Do(request *http.Request) (*http.Response, error) {
 	}
 	body, err := io.ReadAll(&bounded{ReadCloser: response.Body, left: d.limit})
 	if err != nil {
-		return nil, brokenOff(err)
+		return nil, readError(err)
 	}
 	if body, err = wire.LowerKeys(body); err != nil {
 		return nil, &Error{Kind: ErrUnusable, Message: "it is not what the API says"}
@@ -164,7 +164,7 @@ func (b *bounded) Read(buffer []byte) (int, error) {
 }
 
 // brokenOff explains why the body of an answer could not be read to its end.
-func brokenOff(err error) error {
+func readError(err error) error {
 	if errors.Is(err, ErrUnusable) {
 		return err
 	}

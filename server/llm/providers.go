@@ -63,7 +63,7 @@ type Providers struct {
 // New prepares the models of a configuration. It connects to nothing and reads no key. An error says which part of the
 // configuration cannot be used.
 func New(config Config) (*Providers, error) {
-	config = config.filledIn()
+	config = config.withDefaults()
 	p := &Providers{chats: map[string]*chat{}, budget: config.Budget}
 	provider, model, _ := strings.Cut(config.Default, "/")
 	if _, exists := config.Providers[provider]; provider != "" && !exists {
@@ -100,7 +100,7 @@ func New(config Config) (*Providers, error) {
 	return p, nil
 }
 
-func (c Config) filledIn() Config {
+func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	c.StreamTimeout = cmp.Or(c.StreamTimeout, defaultStreamTimeout)
 	c.Pause = cmp.Or(c.Pause, defaultPause)

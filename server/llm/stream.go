@@ -24,7 +24,7 @@ func (c *chat) Stream(ctx context.Context, request Request, delta func(string) e
 	defer stop(nil)
 	s := &streamed{delta: delta, pause: c.config.Pause, stop: stop}
 	attempts, err := c.call(limited, func(ctx context.Context) error {
-		return c.adapting(request, true, func(form openai.ChatCompletionRequest) error {
+		return c.withFallbacks(request, true, func(form openai.ChatCompletionRequest) error {
 			events, err := c.client.CreateChatCompletionStream(ctx, form)
 			if err != nil {
 				return err
@@ -33,7 +33,7 @@ func (c *chat) Stream(ctx context.Context, request Request, delta func(string) e
 			return s.receive(events)
 		})
 	})
-	usage := estimated(s.usage, attempts, request, s.raw.String(), err)
+	usage := withEstimates(s.usage, attempts, request, s.raw.String(), err)
 	text := s.text.String()
 	switch {
 	case s.refused != nil:
@@ -75,14 +75,14 @@ func (s *streamed) receive(events *openai.ChatCompletionStream) error {
 		}
 		switch {
 		case err != nil && s.finished: // all of the text is there; at worst its usage is missing
-			return s.hand(s.thinking.rest())
+			return s.emit(s.thinking.rest())
 		case err != nil:
-			return cutOff(err)
+			return streamError(err)
 		}
 		if event.Usage != nil {
 			s.usage = usageOf(event.Usage)
 		}
-		if err := s.take(event.Choices); err != nil {
+		if err := s.handleChoices(event.Choices); err != nil {
 			return err
 		}
 		watch.Reset(s.pause)
@@ -93,7 +93,7 @@ func (s *streamed) receive(events *openai.ChatCompletionStream) error {
 }
 
 // take handles the pieces of one event. Of several replies the first counts.
-func (s *streamed) take(choices []openai.ChatCompletionStreamChoice) error {
+func (s *streamed) handleChoices(choices []openai.ChatCompletionStreamChoice) error {
 	for _, choice := range choices {
 		if choice.Index != 0 {
 			continue
@@ -102,7 +102,7 @@ func (s *streamed) take(choices []openai.ChatCompletionStreamChoice) error {
 		if s.raw.Len() > maxReply {
 			return tooLarge()
 		}
-		if err := s.hand(s.thinking.pass(choice.Delta.Content)); err != nil {
+		if err := s.emit(s.thinking.pass(choice.Delta.Content)); err != nil {
 			return err
 		}
 		s.finished = s.finished || choice.FinishReason != ""
@@ -111,7 +111,7 @@ func (s *streamed) take(choices []openai.ChatCompletionStreamChoice) error {
 }
 
 // hand gives a piece to the caller.
-func (s *streamed) hand(piece string) error {
+func (s *streamed) emit(piece string) error {
 	if piece == "" {
 		return nil
 	}
@@ -123,10 +123,10 @@ func (s *streamed) hand(piece string) error {
 }
 
 // cutOff tells an end that came too early from events that nobody understands.
-func cutOff(err error) error {
-	var told *openai.APIError
+func streamError(err error) error {
+	var sent *openai.APIError
 	switch {
-	case errors.As(err, &told): // its words might hold the key, which is not known here
+	case errors.As(err, &sent): // its words might hold the key, which is not known here
 		return &Error{Kind: ErrUnavailable, Message: "it failed in the middle of the answer"}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &Error{Kind: ErrUnusable, Message: "it was cut off"}

@@ -73,7 +73,7 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 		if err != nil {
 			return fmt.Errorf("read %s: %w", s.document, err)
 		}
-		s, readable := aroundDamage(s, chunks)
+		s, readable := recenter(s, chunks)
 		if !readable {
 			continue
 		}

@@ -14,7 +14,7 @@ const maxUserTurns = 5
 
 // before gives the conversation before the question, as turns: what stands before the last message of the user, and
 // that message too where it is not the question itself. The types of messages are the names of the roles.
-func before(s wire.SearchRequest) []llm.Message {
+func earlierTurns(s wire.SearchRequest) []llm.Message {
 	history := s.MessageHistory
 	last := lastOfUser(history)
 	if last >= 0 && sameQuery(history[last].Message, s.Query) {

@@ -43,7 +43,7 @@ func TestBefore(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, m := range before(wire.SearchRequest{Query: "and on staging?", MessageHistory: c.history}) {
+			for _, m := range earlierTurns(wire.SearchRequest{Query: "and on staging?", MessageHistory: c.history}) {
 				got = append(got, m.Role+": "+m.Content)
 			}
 			if !slices.Equal(got, c.want) {
@@ -58,7 +58,7 @@ func TestBeforeIsBounded(t *testing.T) {
 	for range 40 {
 		history = append(history, said("user: "+strings.Repeat("long ", 2000), "assistant: "+strings.Repeat("长", 2000))...)
 	}
-	turns := before(wire.SearchRequest{Query: "x", MessageHistory: append(history, said("user: x")...)})
+	turns := earlierTurns(wire.SearchRequest{Query: "x", MessageHistory: append(history, said("user: x")...)})
 	total := 0
 	for _, m := range turns {
 		total += text.EstimateTokens(m.Content)

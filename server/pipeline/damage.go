@@ -9,7 +9,7 @@ import (
 )
 
 // aroundDamage moves the center of a section to the nearest chunk that can be read; readable is false when none can.
-func aroundDamage(s section, chunks []index.Chunk) (_ section, readable bool) {
+func recenter(s section, chunks []index.Chunk) (_ section, readable bool) {
 	best := -1
 	distance := func(i int) int { return max(s.start+i-s.center.chunk, s.center.chunk-s.start-i) }
 	for i := range chunks {

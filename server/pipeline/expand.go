@@ -28,7 +28,7 @@ const (
 // expand adds to each selected section what a model finds needed around it, and leaves out those that it finds beside
 // the question.
 func (r *run) expand(ctx context.Context) (string, string, error) {
-	if why := r.withoutModel(r.Search.SkipDocumentSelection); why != "" {
+	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
 		r.final = arrange(r.chosen, r.rest, r.Search)
 		return wire.OutcomeSkipped, why, nil
 	}
@@ -46,12 +46,12 @@ func (r *run) expand(ctx context.Context) (string, string, error) {
 		if err != nil {
 			return "", "", err
 		}
-		outcome = r.settle(tally, "those passages stay as they were found")
-		detail = r.spent("", tally.usage)
+		outcome = r.noteFailures(tally, "those passages stay as they were found")
+		detail = r.withUsage("", tally.usage)
 	}
-	detail = classesTold(r.chosen, classes) + detail
+	detail = classesDetail(r.chosen, classes) + detail
 	kept, dropped := widen(r.chosen, classes, r.chunkCount)
-	r.final = arrange(kept, inFusedOrder(append(dropped, r.rest...)), r.Search)
+	r.final = arrange(kept, sortByRank(append(dropped, r.rest...)), r.Search)
 	return outcome, detail, nil
 }
 
@@ -164,7 +164,7 @@ func (r *run) chunkCount(document string) int {
 }
 
 // classesTold counts what is done with the sections, for the stage's detail.
-func classesTold(sections []section, classes []class) string {
+func classesDetail(sections []section, classes []class) string {
 	const names = 5
 	var counts [names]int
 	for i, s := range sections {

@@ -35,7 +35,7 @@ func TestParseClass(t *testing.T) {
 func FuzzParseClass(f *testing.F) {
 	f.Add("I say 2.")
 	f.Fuzz(func(t *testing.T, reply string) {
-		if got, ok := parseClass(spoken(reply)); got < notRelevant || got > muchMore || !ok && got != sectionOnly {
+		if got, ok := parseClass(cleanReply(reply)); got < notRelevant || got > muchMore || !ok && got != sectionOnly {
 			t.Fatalf("class %d", got)
 		}
 	})
@@ -136,7 +136,7 @@ func TestMergeOverlappingProperties(t *testing.T) {
 				}
 			}
 			for _, o := range merged[:i] {
-				if o.meets(s) {
+				if o.touches(s) {
 					t.Fatalf("%v meets %v", spans([]section{o}), spans([]section{s}))
 				}
 			}
@@ -185,7 +185,7 @@ func TestArrange(t *testing.T) {
 func TestClassesTold(t *testing.T) {
 	whole := part("a", 0, 0, 0)
 	whole.whole = true
-	got := classesTold([]section{whole, part("b", 0, 0, 0), part("c", 0, 0, 0), part("d", 0, 0, 0)}, []class{1, 0, 2, 2})
+	got := classesDetail([]section{whole, part("b", 0, 0, 0), part("c", 0, 0, 0), part("d", 0, 0, 0)}, []class{1, 0, 2, 2})
 	if want := "1 beside the question, 2 with neighbours, 1 whole"; got != want {
 		t.Errorf("got %s", got)
 	}

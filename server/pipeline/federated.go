@@ -24,7 +24,7 @@ type Federated interface {
 	// Sources are those that it may hold; nil: not known, so that it is asked whatever the search is limited to.
 	Sources(ctx context.Context) []string
 	// Patience is how long it may take; 0: as long as a call of a model.
-	Patience() time.Duration
+	Timeout() time.Duration
 	// Search answers a request whose filters it applies itself; what it could not apply it says in its notes. The request
 	// names neither an agent nor a model. ErrOutOfScope tells that nothing it has can be meant.
 	Search(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error)
@@ -82,27 +82,27 @@ type documentKey struct {
 type remoteList []*remotePassage
 
 // replied is how a federated source ended.
-type replied struct {
+type federatedReply struct {
 	response *wire.SearchResponse
 	err      error
 }
 
 // retrieveEverywhere asks the federated sources while the documents here are searched. Whoever reads along gets what is
 // found here first.
-func (r *run) retrieveEverywhere(ctx context.Context) (string, string, error) {
+func (r *run) retrieveAll(ctx context.Context) (string, string, error) {
 	sources := r.federated()
 	if len(sources) == 0 {
 		return r.retrieve(ctx)
 	}
-	asking, cancel := context.WithCancel(ctx)
+	questionVectors, cancel := context.WithCancel(ctx)
 	defer cancel()
-	replies := make([]replied, len(sources))
+	replies := make([]federatedReply, len(sources))
 	var calls sync.WaitGroup
 	request := r.federatedRequest()
 	for i, source := range sources {
-		deadline := r.patience(ctx, source)
+		deadline := r.timeoutOf(ctx, source)
 		calls.Go(guard.Func(func() {
-			replies[i].response, replies[i].err = guard.Within(asking, deadline, func(ctx context.Context) (*wire.SearchResponse, error) {
+			replies[i].response, replies[i].err = guard.Within(questionVectors, deadline, func(ctx context.Context) (*wire.SearchResponse, error) {
 				return askFederated(ctx, source, request)
 			})
 		}, func(err error) { replies[i].err = err }))
@@ -122,7 +122,7 @@ func (r *run) retrieveEverywhere(ctx context.Context) (string, string, error) {
 		return "", "", err
 	}
 	for i, source := range sources {
-		detail += "; " + r.takeReply(ctx, source.Name(), replies[i], maxRemoteBytes/len(sources))
+		detail += "; " + r.mergeReply(ctx, source.Name(), replies[i], maxRemoteBytes/len(sources))
 	}
 	return outcome, detail, nil
 }
@@ -157,8 +157,8 @@ func (r *run) federatedRequest() wire.SearchRequest {
 }
 
 // patience is how long a source may take, but at most half of the time that is left.
-func (r *run) patience(ctx context.Context, source Federated) time.Duration {
-	limit := source.Patience()
+func (r *run) timeoutOf(ctx context.Context, source Federated) time.Duration {
+	limit := source.Timeout()
 	if limit <= 0 {
 		return r.callDeadline(ctx)
 	}
@@ -189,7 +189,7 @@ func outOfScope(there, asked []string) bool {
 }
 
 // takeReply takes what a source found, or notes that it is missing, and says in short what came of it.
-func (r *run) takeReply(ctx context.Context, name string, reply replied, most int) string {
+func (r *run) mergeReply(ctx context.Context, name string, reply federatedReply, most int) string {
 	if errors.Is(reply.err, ErrOutOfScope) {
 		return name + ": not in scope"
 	}
@@ -210,7 +210,7 @@ func (r *run) takeReply(ctx context.Context, name string, reply replied, most in
 			r.note(n.Code, "%s: %s", name, n.Text)
 		}
 	}
-	list, left := takePassages(name, reply.response.Results, r.filter.Sources, most)
+	list, left := boundPassages(name, reply.response.Results, r.filter.Sources, most)
 	if left > 0 {
 		r.note(wire.NoteSourceFailed, "%s sent more than is taken of one source: %d of its passages are missing", name, left)
 	}
@@ -220,7 +220,7 @@ func (r *run) takeReply(ctx context.Context, name string, reply replied, most in
 
 // takePassages takes what is in scope of what a source sent, and no more than fits: at most so many bytes. left are
 // those that do not fit.
-func takePassages(name string, results []wire.SearchResult, sources []string, most int) (list remoteList, left int) {
+func boundPassages(name string, results []wire.SearchResult, sources []string, most int) (list remoteList, left int) {
 	for _, result := range results {
 		if len(sources) > 0 && !slices.Contains(sources, result.SourceType) {
 			continue
@@ -284,7 +284,7 @@ func (r *run) fusedSections() []section {
 		return sectionsOf(ranked, r.wanted())
 	}
 	all := withRemote(ranked, r.remote)
-	return represent(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote))
+	return ensureShares(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote))
 }
 
 // federatedShare is the part that one federated list has of the weight of all lists that found something.
@@ -309,7 +309,7 @@ func federatedShare(ours []rankedList, remote []remoteList) float64 {
 // represent sees to it that each federated source has its share of the first places, which is that of its weight: by
 // rank alone, a library that finds a hundred passages leaves no place to a list of less than half its weight. What is
 // lifted stands at the end of the first places, and takes at most half of them.
-func represent(sections []section, ranked []fusedChunk, places int, share float64) []section {
+func ensureShares(sections []section, ranked []fusedChunk, places int, share float64) []section {
 	if len(sections) <= places {
 		return sections
 	}

@@ -18,16 +18,16 @@ import (
 
 // elsewhere is a scripted federated source.
 type elsewhere struct {
-	name     string
-	sources  []string
-	patience time.Duration
-	answers  func(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error)
-	asked    []wire.SearchRequest
+	name      string
+	sources   []string
+	timeoutOf time.Duration
+	answers   func(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error)
+	asked     []wire.SearchRequest
 }
 
 func (e *elsewhere) Name() string                     { return e.name }
 func (e *elsewhere) Sources(context.Context) []string { return e.sources }
-func (e *elsewhere) Patience() time.Duration          { return e.patience }
+func (e *elsewhere) Timeout() time.Duration           { return e.timeoutOf }
 func (e *elsewhere) Search(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error) {
 	e.asked = append(e.asked, request)
 	return e.answers(ctx, request)
@@ -295,7 +295,7 @@ func TestPatienceIsBoundedByTheSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		request := together(&elsewhere{name: "acme", patience: time.Minute,
+		request := together(&elsewhere{name: "acme", timeoutOf: time.Minute,
 			answers: func(ctx context.Context, _ wire.SearchRequest) (*wire.SearchResponse, error) {
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -354,7 +354,7 @@ func TestAModelChoosesAmongFederatedPassages(t *testing.T) {
 	answers := good()
 	answers[purposeSelect] = says("[4!, 0]")
 	model := &chat{answers: answers}
-	request := asking(model)
+	request := questionVectors(model)
 	request.Profile, request.Federated = "local", []Federated{&elsewhere{name: "acme", answers: sends("a", "y")}}
 	response := ran(t, library(), request)
 	if got := origins(response); got != "1 a@acme, 2 a@local" {

@@ -104,7 +104,7 @@ func (r *run) use(ctx context.Context, inquiries []inquiry, replies []llm.Reply,
 		usage, err := replies[i].Usage, failures[i]
 		usage.Calls = max(1, usage.Calls)
 		t.usage = t.usage.Add(usage)
-		if err == nil && !q.use(spoken(replies[i].Text)) {
+		if err == nil && !q.use(cleanReply(replies[i].Text)) {
 			err = errUnusable
 		}
 		t.count(q.purpose, err)
@@ -143,7 +143,7 @@ func isLasting(err error) bool {
 
 // settle notes what the model did not do, with what happens instead, and says how the stage ended. A stage in which
 // something was answered has succeeded. A model that answered nothing in a whole stage is not asked again.
-func (r *run) settle(t tally, instead string) (outcome string) {
+func (r *run) noteFailures(t tally, instead string) (outcome string) {
 	if len(t.late) > 0 {
 		r.note(wire.NoteStageTimeout, "the language model did not answer in time (%s): %s", listed(t.late), instead)
 	}
@@ -187,7 +187,7 @@ func listed(purposes []string) string {
 }
 
 // spent adds what the calls of a stage cost to its detail, for whoever asks for an explanation.
-func (r *run) spent(detail string, u llm.Usage) string {
+func (r *run) withUsage(detail string, u llm.Usage) string {
 	if !r.Search.Explain {
 		return detail
 	}
@@ -196,14 +196,14 @@ func (r *run) spent(detail string, u llm.Usage) string {
 }
 
 // withoutModel says why a stage goes without the model; empty when it does not. skip is the request's own wish.
-func (r *run) withoutModel(skip bool) string {
+func (r *run) skipReason(skip bool) string {
 	switch {
 	case r.Search.Instant:
 		return "instant search"
 	case skip:
 		return "asked to skip"
-	case r.Model == nil && r.Withheld != "":
-		return r.Withheld
+	case r.Model == nil && r.NoModelReason != "":
+		return r.NoModelReason
 	case r.Model == nil:
 		return "no model"
 	case r.modelIsSilent:

@@ -30,20 +30,20 @@ type run struct {
 	limit    inferred // what the model limited the search to
 	response *wire.SearchResponse
 
-	weights       weights
-	queries       []wire.ExecutedQuery
-	question      int                 // which of the queries is the question itself
-	early         *index.Result       // what the question found before the model had answered
-	found         []index.Result      // by query
-	asking        <-chan vectorAnswer // the vector of the question; nil: it is not asked for
-	near          [][]index.Hit       // by query, as found by vector; empty without vectors
-	embedding     llm.Usage           // of the embedding model
-	remote        []remoteList        // by federated source that answered
-	sections      []section           // in the fused order
-	chosen, rest  []section
-	final         []section
-	described     map[string]*index.Stored // by id; nil: gone, or not for the caller
-	modelIsSilent bool                     // it answered nothing in a whole stage
+	weights         weights
+	queries         []wire.ExecutedQuery
+	question        int                 // which of the queries is the question itself
+	early           *index.Result       // what the question found before the model had answered
+	found           []index.Result      // by query
+	questionVectors <-chan vectorAnswer // the vector of the question; nil: it is not asked for
+	near            [][]index.Hit       // by query, as found by vector; empty without vectors
+	embedding       llm.Usage           // of the embedding model
+	remote          []remoteList        // by federated source that answered
+	sections        []section           // in the fused order
+	chosen, rest    []section
+	final           []section
+	described       map[string]*index.Stored // by id; nil: gone, or not for the caller
+	modelIsSilent   bool                     // it answered nothing in a whole stage
 }
 
 // Run answers one search on a snapshot. It reports the start and end of each stage to emit, which may be nil, and
@@ -64,7 +64,7 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		do   func(context.Context) (outcome, detail string, err error)
 	}{
 		{"understand", r.understand},
-		{"retrieve", r.retrieveEverywhere},
+		{"retrieve", r.retrieveAll},
 		{"fuse", r.fuse},
 		{"select", r.selectSections},
 		{"expand", r.expand},
@@ -143,12 +143,12 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 		r.note(wire.NoteTypoCorrected, "nothing matched “%s”; searched for “%s”", c.From, c.To)
 	}
 	detail := text.Count(hits, "passage") + " from " + text.Count(len(r.queries), "query")
-	return wire.OutcomeOK, r.vectorsTold(detail), nil
+	return wire.OutcomeOK, r.withVectorDetail(detail), nil
 }
 
 // vectorsTold adds to the detail of retrieve what was found by vector.
-func (r *run) vectorsTold(detail string) string {
-	if r.asking == nil {
+func (r *run) withVectorDetail(detail string) string {
+	if r.questionVectors == nil {
 		return detail
 	}
 	near := 0

@@ -24,6 +24,6 @@ const (
 const maxReply = 32 << 10
 
 // spoken is what of a reply is read.
-func spoken(reply string) string {
+func cleanReply(reply string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(text.Clip(reply, maxReply), ""))
 }

@@ -101,7 +101,7 @@ func TestIsQuoted(t *testing.T) {
 func FuzzParseQueries(f *testing.F) {
 	f.Add("1. rollback\n```\n\"x\"\nQuery:\n")
 	f.Fuzz(func(t *testing.T, reply string) {
-		reply = spoken(reply)
+		reply = cleanReply(reply)
 		keywords := parseKeywords(reply)
 		if len(keywords) > maxKeywordQueries {
 			t.Fatalf("%d keyword queries", len(keywords))

@@ -25,12 +25,12 @@ type Request struct {
 	Profile string // named in Searched and in each result's Origin; empty: there is nothing here but what others answer
 	Now     time.Time
 
-	Model    llm.Chat      // nil: none
-	Withheld string        // why the configured model is not asked, where Model is nil for that
-	Deadline time.Duration // of one call of the model; 0: 8 s
-	Embedder llm.Embedder  // nil: none
-	Vectors  *QueryVectors // that are known already; nil: none are remembered
-	Caller   string        // whose Vectors are used; no two callers have the same
+	Model         llm.Chat      // nil: none
+	NoModelReason string        // why the configured model is not asked, where Model is nil for that
+	Deadline      time.Duration // of one call of the model; 0: 8 s
+	Embedder      llm.Embedder  // nil: none
+	Vectors       *QueryVectors // that are known already; nil: none are remembered
+	Caller        string        // whose Vectors are used; no two callers have the same
 	// AutoDetectFilters lets the model limit the sources and the time that the question speaks of.
 	AutoDetectFilters bool
 	Sources           []string // those that hold what the caller may see, for AutoDetectFilters

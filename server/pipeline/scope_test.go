@@ -156,7 +156,7 @@ func FuzzParseSources(f *testing.F) {
 	f.Add("[slack, [jira]]")
 	f.Fuzz(func(t *testing.T, reply string) {
 		candidates := []string{"google_drive", "jira", "slack"}
-		got, _ := parseSources(spoken(reply), candidates)
+		got, _ := parseSources(cleanReply(reply), candidates)
 		if len(got) >= len(candidates) || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
 			t.Fatalf("got %v", got)
 		}
@@ -173,7 +173,7 @@ func FuzzParseTime(f *testing.F) {
 	f.Add("created (-P3M, -P1W)", int64(0))
 	f.Fuzz(func(t *testing.T, reply string, seconds int64) {
 		now := time.Unix(seconds%4_000_000_000, 0).UTC()
-		got, ok := parseTime(spoken(reply), now)
+		got, ok := parseTime(cleanReply(reply), now)
 		if !ok && got != (window{}) {
 			t.Fatalf("%v of a reply that cannot be read", got)
 		}

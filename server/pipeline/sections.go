@@ -86,7 +86,7 @@ func mergeAdjacent(ranked []fusedChunk, limit int) []section {
 		}
 		sections = append(sections, section{document: c.document, start: c.chunk, end: c.chunk, center: c, rank: rank})
 	}
-	sections = inFusedOrder(sections)
+	sections = sortByRank(sections)
 	sections = sections[:min(len(sections), limit)]
 	for i := range sections {
 		sections[i].rank = i
@@ -132,7 +132,7 @@ func firstSections(sections []section, wanted *int) (chosen, rest []section) {
 }
 
 // inFusedOrder brings sections back into the order of the fused ranking.
-func inFusedOrder(sections []section) []section {
+func sortByRank(sections []section) []section {
 	slices.SortStableFunc(sections, func(a, b section) int { return cmp.Compare(a.rank, b.rank) })
 	return sections
 }
@@ -152,7 +152,7 @@ func arrange(chosen, rest []section, search wire.SearchRequest) []section {
 		if len(bounded) >= *search.NumResults {
 			break
 		}
-		if s, shown := beyond(s, bounded); !shown {
+		if s, shown := withoutShown(s, bounded); !shown {
 			bounded = append(bounded, s)
 		}
 	}
@@ -164,32 +164,32 @@ func arrange(chosen, rest []section, search wire.SearchRequest) []section {
 func mergeOverlapping(sections []section) []section {
 	var merged []section
 	for _, s := range sections {
-		at := slices.IndexFunc(merged, s.meets)
+		at := slices.IndexFunc(merged, s.touches)
 		if at < 0 {
 			merged = append(merged, s)
 			continue
 		}
 		first := &merged[at]
-		first.absorb(s)
+		first.extend(s)
 		// What s bridges may be several sections that were apart until now; they go to the first of them.
 		for i := at + 1; i < len(merged); {
-			if !merged[i].meets(*first) {
+			if !merged[i].touches(*first) {
 				i++
 				continue
 			}
-			first.absorb(merged[i])
+			first.extend(merged[i])
 			merged = slices.Delete(merged, i, i+1)
 		}
 	}
 	return merged
 }
 
-func (s *section) absorb(other section) {
+func (s *section) extend(other section) {
 	s.start, s.end = min(s.start, other.start), max(s.end, other.end)
 }
 
 // meets reports whether two sections overlap or touch.
-func (s section) meets(other section) bool {
+func (s section) touches(other section) bool {
 	return s.sameDocument(other) && s.start <= other.end+1 && other.start <= s.end+1
 }
 
@@ -199,7 +199,7 @@ func (s section) sameDocument(other section) bool {
 }
 
 // beyond cuts off a section what others already show; shown says that its center is among it.
-func beyond(s section, others []section) (rest section, shown bool) {
+func withoutShown(s section, others []section) (rest section, shown bool) {
 	for _, o := range others {
 		switch {
 		case !o.sameDocument(s):

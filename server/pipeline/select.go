@@ -25,7 +25,7 @@ const (
 // selectSections keeps the sections that a model chooses, else the first ten.
 func (r *run) selectSections(ctx context.Context) (string, string, error) {
 	r.chosen, r.rest = firstSections(r.sections, r.Search.NumResults)
-	if why := r.withoutModel(r.Search.SkipDocumentSelection); why != "" {
+	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
 		return wire.OutcomeSkipped, fmt.Sprintf("%s: the first %d are kept", why, maxSelected), nil
 	}
 	if len(r.sections) < 2 {
@@ -49,12 +49,12 @@ func (r *run) selectSections(ctx context.Context) (string, string, error) {
 		return "", "", err
 	}
 	detail := fmt.Sprintf("the first %d are kept", len(r.chosen))
-	outcome := r.settle(tally, detail)
+	outcome := r.noteFailures(tally, detail)
 	if len(picks) > 0 {
 		r.chosen, r.rest = choose(r.sections, picks, r.Search.NumResults)
 		detail = fmt.Sprintf("%d of %d", len(picks), len(shown))
 	}
-	return outcome, r.spent(detail, tally.usage), nil
+	return outcome, r.withUsage(detail, tally.usage), nil
 }
 
 // shownSection is a section as the choosing model sees it.

@@ -42,7 +42,7 @@ func FuzzParseSelection(f *testing.F) {
 	f.Add("1, 2 and 99999999999999999999", 3)
 	f.Fuzz(func(t *testing.T, reply string, sections int) {
 		seen := map[int]bool{}
-		picks := parseSelection(spoken(reply), sections)
+		picks := parseSelection(cleanReply(reply), sections)
 		for _, p := range picks {
 			if p.section < 0 || p.section >= sections || seen[p.section] {
 				t.Fatalf("%v of %d sections", picks, sections)

@@ -122,7 +122,7 @@ func library() *shelf {
 	return s
 }
 
-func asking(model llm.Chat) Request {
+func questionVectors(model llm.Chat) Request {
 	return Request{
 		Search: wire.SearchRequest{Query: "roll back"}, Now: day(2026, 6, 1), Model: model, AutoDetectFilters: true,
 		Sources: []string{"confluence", "slack"},
@@ -169,7 +169,7 @@ func notes(response *wire.SearchResponse) string {
 
 func TestAModelThatAnswersWell(t *testing.T) {
 	s, model := library(), &chat{answers: good()}
-	request := asking(model)
+	request := questionVectors(model)
 	request.Search.Explain = true
 	response := ran(t, s, request)
 	if got := found(response); got != "c 0-6, a 1-5" {
@@ -240,7 +240,7 @@ func TestWhatIsAskedOfTheModel(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			model := &chat{answers: good()}
 			model.answers[purposeSelect] = says("[2, 0]")
-			request := asking(model)
+			request := questionVectors(model)
 			c.change(&request)
 			response := ran(t, library(), request)
 			if got := model.purposes(); got != c.want {
@@ -258,7 +258,7 @@ func TestWhatIsAskedOfTheModel(t *testing.T) {
 
 func TestTheConversationIsToldInTurns(t *testing.T) {
 	model := &chat{answers: good()}
-	request := asking(model)
+	request := questionVectors(model)
 	request.Search.MessageHistory = said("user: which tool?", "assistant: the release tool", "user: roll back")
 	ran(t, library(), request)
 	for _, asked := range model.asked {
@@ -282,7 +282,7 @@ func TestTheConversationIsToldInTurns(t *testing.T) {
 // TestPhrasesHoldForEveryQuery: what must be found and what must not holds for the model's queries, too.
 func TestPhrasesHoldForEveryQuery(t *testing.T) {
 	s, model := library(), &chat{answers: good()}
-	request := asking(model)
+	request := questionVectors(model)
 	request.Search.Query = `roll back "error budget" -draft`
 	request.Search.Phrases, request.Search.Exclude = []string{"error budget"}, []string{"draft"}
 	ran(t, s, request)
@@ -305,7 +305,7 @@ func TestARephrasingThatChangesNothing(t *testing.T) {
 	model.answers[purposeRephrase] = says("Roll back")
 	model.answers[purposeKeywords] = says("rollback")
 	model.answers[purposeSources], model.answers[purposeTime] = says("[]"), says("updated (None, None)")
-	response := ran(t, s, asking(model))
+	response := ran(t, s, questionVectors(model))
 	if fmt.Sprint(response.Queries) != "[{roll back original 2.5} {rollback keyword 1}]" || len(s.asked) != 2 {
 		t.Errorf("queries %v, %d searches", response.Queries, len(s.asked))
 	}
@@ -327,7 +327,7 @@ func TestSectionsBesideTheQuestion(t *testing.T) {
 	}
 	model := &chat{answers: good()}
 	model.answers[purposeSelect], model.answers[purposeClassify] = says("[3, 2, 1, 0]"), classify
-	request := asking(model)
+	request := questionVectors(model)
 	if got := found(ran(t, library(), request)); got != "d 0-6, b 3-3" {
 		t.Errorf("found %s", got)
 	}
@@ -395,7 +395,7 @@ func TestAFaultyModel(t *testing.T) {
 					}
 				}
 				start := time.Now()
-				response := ran(t, library(), asking(model))
+				response := ran(t, library(), questionVectors(model))
 				if took := time.Since(start); took > c.most {
 					t.Errorf("it took %v", took)
 				}
@@ -425,7 +425,7 @@ func TestADeadlineOfTheSearch(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
 		start := time.Now()
-		response, err := Run(ctx, library(), asking(model), nil)
+		response, err := Run(ctx, library(), questionVectors(model), nil)
 		if err != nil || len(response.Results) != 4 || time.Since(start) != 3*time.Second {
 			t.Errorf("%v after %v: %+v", err, time.Since(start), response)
 		}
@@ -441,7 +441,7 @@ func TestACallerWhoLeavesEndsTheSearch(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		start := time.Now()
-		if _, err := Run(ctx, library(), asking(model), nil); !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
+		if _, err := Run(ctx, library(), questionVectors(model), nil); !errors.Is(err, context.Canceled) || time.Since(start) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 	})
@@ -450,7 +450,7 @@ func TestACallerWhoLeavesEndsTheSearch(t *testing.T) {
 func TestOnlyATrustedCallerIsToldWhy(t *testing.T) {
 	model := &chat{answers: good()}
 	model.answers[purposeSelect] = fails
-	request := asking(model)
+	request := questionVectors(model)
 	request.Trusted = true
 	if got := notes(ran(t, library(), request)); !strings.Contains(got, "no such key") {
 		t.Errorf("notes %s", got)
@@ -477,7 +477,7 @@ func TestCallsOfAStageRunBesideEachOther(t *testing.T) {
 			return then(ctx, request)
 		}
 	}
-	request := asking(model)
+	request := questionVectors(model)
 	request.Search.Stream = true
 	early := 0
 	response, err := Run(t.Context(), s, request, func(e wire.SearchEvent) {
@@ -504,7 +504,7 @@ func TestTheCriticalPath(t *testing.T) {
 			model.answers[purpose] = after(200*time.Millisecond, then)
 		}
 		start := time.Now()
-		ran(t, library(), asking(model))
+		ran(t, library(), questionVectors(model))
 		if took := time.Since(start); took != 600*time.Millisecond {
 			t.Errorf("three stages of 200 ms took %v", took)
 		}

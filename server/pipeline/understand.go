@@ -27,11 +27,11 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 	if err := r.startVectors(ctx); err != nil {
 		return "", "", err
 	}
-	if why := r.withoutModel(r.Model == nil && r.Search.SkipQueryExpansion); why != "" {
+	if why := r.skipReason(r.Model == nil && r.Search.SkipQueryExpansion); why != "" {
 		switch {
 		case r.Search.Instant:
-		case r.Withheld != "":
-			r.note(wire.NoteStageFailed, "the language model was not asked (%s): the question was searched as it stands", r.Withheld)
+		case r.NoModelReason != "":
+			r.note(wire.NoteStageFailed, "the language model was not asked (%s): the question was searched as it stands", r.NoModelReason)
 		case !r.Search.SkipQueryExpansion:
 			r.note(wire.NoteNoModel, "no language model is configured: the question was searched as it stands")
 		}
@@ -50,8 +50,8 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 	r.limit = inferred{sources: u.limit.sources, window: u.limit.within(timeRange(r.Request))}
 	r.filter = filterWithin(r.Request, r.limit)
 	r.response.AppliedFilters = appliedFilters(r.Request, r.limit)
-	outcome := r.settle(tally, "the search went on without it")
-	return outcome, r.spent(r.understandingTold(u), tally.usage), nil
+	outcome := r.noteFailures(tally, "the search went on without it")
+	return outcome, r.withUsage(r.understandingDetail(u), tally.usage), nil
 }
 
 // setQueries decides what is searched for, and tells it.
@@ -91,7 +91,7 @@ func (r *run) understanding(u *understood) []inquiry {
 			Today    string
 			Question llm.Quoted
 		}{llm.LongDate(r.Now), llm.QuoteText(words, questionTokens)}
-		turns := before(r.Search)
+		turns := earlierTurns(r.Search)
 		if !isQuoted(r.Search) {
 			inquiries = append(inquiries, inquiry{purposeRephrase, material, turns, func(reply string) bool {
 				u.rephrase = parseRephrase(reply)
@@ -144,7 +144,7 @@ func (r *run) words() string {
 }
 
 // understandingTold says in short what the model made of the question.
-func (r *run) understandingTold(u understood) string {
+func (r *run) understandingDetail(u understood) string {
 	var told []string
 	switch {
 	case u.rephrase == "":

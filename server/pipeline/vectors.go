@@ -20,7 +20,7 @@ const (
 	// embedDeadline is how long the embedding model may take: it is asked for a line or two.
 	embedDeadline = 3 * time.Second
 	// rememberedVectors of queries are kept; more than people ask for at the same time.
-	rememberedVectors = 512
+	maxCachedVectors = 512
 	// byVector stands behind a query in Ranks, where its place in the list by vector is told.
 	byVector = " (vectors)"
 )
@@ -33,7 +33,7 @@ type vectorKey struct{ caller, model, text string }
 
 // NewQueryVectors returns an empty cache.
 func NewQueryVectors() *QueryVectors {
-	cache, err := lru.New[vectorKey, []float32](rememberedVectors)
+	cache, err := lru.New[vectorKey, []float32](maxCachedVectors)
 	if err != nil {
 		panic(err) // of a size that is not positive
 	}
@@ -65,12 +65,12 @@ func (r *run) startVectors(ctx context.Context) error {
 	if err != nil || !able {
 		return err
 	}
-	r.asking = r.embed(ctx, []string{r.meant(wire.ExecutedQuery{Query: r.Search.Query, Kind: kindOriginal})})
+	r.questionVectors = r.embed(ctx, []string{r.embeddingText(wire.ExecutedQuery{Query: r.Search.Query, Kind: kindOriginal})})
 	return nil
 }
 
 // meant is the text of a query that is embedded.
-func (r *run) meant(q wire.ExecutedQuery) string {
+func (r *run) embeddingText(q wire.ExecutedQuery) string {
 	if q.Kind == kindOriginal {
 		return oneLine(r.words())
 	}
@@ -83,7 +83,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 	answer := vectorAnswer{vectors: map[string][]float32{}}
 	var unknown []string
 	for _, text := range texts {
-		if known, ok := r.remembered(text); ok {
+		if known, ok := r.cachedVector(text); ok {
 			answer.vectors[text] = known
 		} else if text != "" {
 			unknown = append(unknown, text)
@@ -113,7 +113,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 }
 
 // remembered returns the vector of a text that the caller had embedded before.
-func (r *run) remembered(text string) ([]float32, bool) {
+func (r *run) cachedVector(text string) ([]float32, bool) {
 	if r.Vectors == nil {
 		return nil, false
 	}
@@ -138,13 +138,13 @@ func vectorsOf(ctx context.Context, model llm.Embedder, texts []string) (answer 
 
 // retrieveByVector searches for every query that has a weight by vector; what fails is noted, and found by words alone.
 func (r *run) retrieveByVector(ctx context.Context) {
-	if r.asking == nil {
+	if r.questionVectors == nil {
 		return
 	}
-	asked := <-r.asking
+	asked := <-r.questionVectors
 	var texts []string
 	for _, q := range r.queries {
-		if text := r.meant(q); r.weights.byVector(q) > 0 && asked.vectors[text] == nil && asked.err == nil {
+		if text := r.embeddingText(q); r.weights.byVector(q) > 0 && asked.vectors[text] == nil && asked.err == nil {
 			texts = append(texts, text)
 		}
 	}
@@ -157,7 +157,7 @@ func (r *run) retrieveByVector(ctx context.Context) {
 	r.near = make([][]index.Hit, len(r.queries))
 	var searches errgroup.Group
 	for i, q := range r.queries {
-		vector := asked.vectors[r.meant(q)]
+		vector := asked.vectors[r.embeddingText(q)]
 		if vector == nil || r.weights.byVector(q) == 0 {
 			continue
 		}

@@ -183,10 +183,10 @@ func TestVectorsAreRemembered(t *testing.T) {
 	if asked := request.Embedder.(*meanings).asked; len(asked) != 1 || len(shelf.texts) != 3 {
 		t.Errorf("embedded %q, searched %d times", asked, len(shelf.texts))
 	}
-	for i := range 2 * rememberedVectors {
+	for i := range 2 * maxCachedVectors {
 		request.Vectors.Add(vectorKey{"", "nomic", fmt.Sprint(i)}, []float32{1})
 	}
-	if n := request.Vectors.Len(); n != rememberedVectors {
+	if n := request.Vectors.Len(); n != maxCachedVectors {
 		t.Errorf("%d vectors are remembered", n)
 	}
 	if !request.Vectors.Contains(vectorKey{"", "nomic", "600"}) {

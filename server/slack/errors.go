@@ -53,25 +53,25 @@ func notSlack() *Error {
 		Fix: "correct server_url, or leave it out"}
 }
 
-func tooOften(wait time.Duration) *Error {
+func rateLimited(wait time.Duration) *Error {
 	wait = min(max(wait.Round(time.Second), shortestWait), longestWait)
 	return &Error{Kind: RateLimited, Problem: "Slack is asked too often", Fix: "search it again in " + wait.String(),
 		RetryAfter: wait}
 }
 
 // door is what every request and answer passes. The token is in the body of a request, so that no redirect is followed.
-type door struct {
+type doer struct {
 	client http.Client
 	agent  string
 }
 
-func newDoor(options Options) *door {
-	return &door{agent: options.UserAgent, client: http.Client{Transport: options.Transport,
+func newDoer(options Options) *doer {
+	return &doer{agent: options.UserAgent, client: http.Client{Transport: options.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // Do sends a request, and lets so much of the answer in as can be an answer.
-func (d *door) Do(request *http.Request) (*http.Response, error) {
+func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	request.Header.Set("User-Agent", d.agent)
 	response, err := d.client.Do(request)
 	if err != nil {
@@ -79,7 +79,7 @@ func (d *door) Do(request *http.Request) (*http.Response, error) {
 	}
 	if response.StatusCode == http.StatusTooManyRequests { // the library insists on a number of seconds
 		_ = response.Body.Close() // nothing in it is needed
-		return nil, tooOften(waitOf(response.Header.Get("Retry-After")))
+		return nil, rateLimited(waitOf(response.Header.Get("Retry-After")))
 	}
 	if response.StatusCode != http.StatusOK {
 		return response, nil // the library reads no more of it than the status
@@ -170,7 +170,7 @@ func refusal(said slack.SlackErrorResponse) *Error {
 		"ekm_access_denied", "accesslimited", "two_factor_setup_required", "missing_post_type":
 		e.Problem, e.Fix = "Slack does not let this token search ("+code+")", askAdmin
 	case "ratelimited", "rate_limited":
-		return tooOften(usualWait)
+		return rateLimited(usualWait)
 	case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org":
 		e.Kind, e.Problem, e.Fix = Unusable, "Slack failed ("+code+")", "try again later"
 	default:

@@ -39,7 +39,7 @@ func (q query) count() int {
 	if q.since.IsZero() && q.until.IsZero() && q.authors == nil && q.channels == nil {
 		return wanted
 	}
-	return wantedToCut
+	return wantedFiltered
 }
 
 // queryOf translates a request; false where no message can be what is asked for. What looks like one of Slack's own
@@ -88,9 +88,9 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 		}
 	}
 	if len(phrases) == 0 {
-		words = content(words)
+		words = contentWords(words)
 	} else {
-		words = telling(words)
+		words = withoutStopWords(words)
 	}
 	q.text = strings.Join(slices.Concat(words, phrases, filters), " ")
 	if fewer := longest(words, fewerWords); len(fewer) < len(words) {
@@ -134,13 +134,13 @@ func wordsOf(text string) []string {
 }
 
 // telling leaves out words that say too little: Slack wants every word to be in a message.
-func telling(words []string) []string {
+func withoutStopWords(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return analysis.IsStopWord(strings.ToLower(w)) })
 }
 
 // content is telling, as long as something is left.
-func content(words []string) []string {
-	if left := telling(words); len(left) > 0 {
+func contentWords(words []string) []string {
+	if left := withoutStopWords(words); len(left) > 0 {
 		return left
 	}
 	return words

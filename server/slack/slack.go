@@ -22,8 +22,8 @@ const (
 
 // What is asked for at once. Slack gives a hundred messages at most.
 const (
-	wanted      = 50
-	wantedToCut = 100 // where a part of them is left out afterwards
+	wanted         = 50
+	wantedFiltered = 100 // where a part of them is left out afterwards
 )
 
 // Options say whom a Source asks and as whom.
@@ -37,7 +37,7 @@ type Options struct {
 	// Transport carries the requests.
 	Transport http.RoundTripper
 	// Patience is how long a search may take; 0: as long as a call of a model.
-	Patience time.Duration
+	Timeout time.Duration
 	// UserAgent is sent with every request.
 	UserAgent string
 	// Now is the clock; nil: that of the system.
@@ -47,10 +47,10 @@ type Options struct {
 // Source is Slack as somebody sees it. It is safe for concurrent use.
 type Source struct {
 	options Options
-	http    *door
+	http    *doer
 
-	mutex sync.Mutex
-	again time.Time // Slack asked not to be asked before
+	mutex     sync.Mutex
+	notBefore time.Time // Slack asked not to be asked before
 }
 
 // New prepares a source. Nothing is sent, and no token is read, before it is asked.
@@ -58,7 +58,7 @@ func New(options Options) *Source {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Source{options: options, http: newDoor(options)}
+	return &Source{options: options, http: newDoer(options)}
 }
 
 // Name is that of the options.
@@ -68,7 +68,7 @@ func (s *Source) Name() string { return s.options.Name }
 func (s *Source) Sources(context.Context) []string { return []string{sourceType} }
 
 // Patience is that of the options.
-func (s *Source) Patience() time.Duration { return s.options.Patience }
+func (s *Source) Timeout() time.Duration { return s.options.Timeout }
 
 // Search finds messages, the best first. A question that no message has all the words of is asked once more with fewer
 // of them. The error is an *Error, the context's, that of the token, or pipeline.ErrOutOfScope.
@@ -132,8 +132,8 @@ func (s *Source) Check(ctx context.Context) (Identity, error) {
 
 // call calls Slack, unless it asked to be left alone for now.
 func (s *Source) call(ctx context.Context, do func(*slack.Client) error) error {
-	if wait := s.left(); wait > 0 {
-		return tooOften(wait)
+	if wait := s.retryIn(); wait > 0 {
+		return rateLimited(wait)
 	}
 	token, err := s.options.Token(ctx)
 	if err != nil {
@@ -143,15 +143,15 @@ func (s *Source) call(ctx context.Context, do func(*slack.Client) error) error {
 	err = explain(ctx, do(api))
 	if known, ok := err.(*Error); ok && known.Kind == RateLimited {
 		s.mutex.Lock()
-		s.again = s.options.Now().Add(known.RetryAfter)
+		s.notBefore = s.options.Now().Add(known.RetryAfter)
 		s.mutex.Unlock()
 	}
 	return err
 }
 
 // left is how long Slack is to be left alone.
-func (s *Source) left() time.Duration {
+func (s *Source) retryIn() time.Duration {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	return s.again.Sub(s.options.Now())
+	return s.notBefore.Sub(s.options.Now())
 }

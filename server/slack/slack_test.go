@@ -164,7 +164,7 @@ func TestFiltersThatSlackIsNotTold(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	if n := s.Counts()[0]; n != wantedToCut {
+	if n := s.Counts()[0]; n != wantedFiltered {
 		t.Errorf("asked for %d", n)
 	}
 }

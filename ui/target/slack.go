@@ -17,7 +17,7 @@ func (h *Host) slack(choice Choice, patience time.Duration) (*slack.Source, erro
 			Fix: "correct QUARRY_CA_BUNDLE, or unset it"}
 	}
 	return slack.New(slack.Options{Name: choice.Profile, BaseURL: choice.ServerURL, Token: choice.token, Transport: transport,
-		Patience: patience, UserAgent: h.userAgent()}), nil
+		Timeout: patience, UserAgent: h.userAgent()}), nil
 }
 
 // CheckSlack asks Slack whom it takes the owner of a choice's token for, and whether they may search. The first may be

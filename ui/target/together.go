@@ -220,7 +220,7 @@ type federated struct {
 func (f *federated) Name() string { return f.choice.Profile }
 
 // Patience is how long it may take.
-func (f *federated) Patience() time.Duration { return f.patience }
+func (f *federated) Timeout() time.Duration { return f.patience }
 
 // Sources lists what a server says that is connected to it, once; nil where it does not say, or only a part.
 func (f *federated) Sources(ctx context.Context) []string {
