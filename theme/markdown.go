@@ -1,6 +1,7 @@
 package theme
 
 import (
+	"strconv"
 	"sync"
 
 	"charm.land/glamour/v2/ansi"
@@ -111,21 +112,10 @@ func codeStyle(l look) *chroma.Style {
 	return chroma.MustNewStyle(codeStyleName(l), entries)
 }
 
-// chromaColour is a colour as Chroma takes it. It knows the terminal's own by the values that it writes them for.
+// chromaColour returns a colour as Chroma takes it. It knows the terminal's own by the values that it writes them for.
 func chromaColour(c string) string {
-	switch c {
-	case "1":
-		return "#7f0000"
-	case "2":
-		return "#007f00"
-	case "3":
-		return "#7f7fe0"
-	case "4":
-		return "#00007f"
-	case "5":
-		return "#7f007f"
-	case "6":
-		return "#007f7f"
+	if number, err := strconv.Atoi(c); err == nil {
+		return [...]string{"", "#7f0000", "#007f00", "#7f7fe0", "#00007f", "#7f007f", "#007f7f"}[number]
 	}
 	return c
 }

@@ -22,30 +22,18 @@ type Palette struct {
 	Error   lipgloss.Style // failed
 }
 
-// New makes the palette for what a terminal can show: nothing at all without one, weight without colour for a
-// terminal that has none or whose owner asked for none, and else the terminal's own 16 colours, which suit light and
-// dark backgrounds alike because the owner chose them.
+// New returns the palette for what a terminal can show: nothing at all without one, weight without colour for a terminal
+// that has none or whose owner asked for none, and else the terminal's own 16 colours, which suit light and dark
+// backgrounds alike because the owner chose them.
 func New(profile colorprofile.Profile) Palette {
-	plain := lipgloss.NewStyle()
 	if profile <= colorprofile.NoTTY {
-		return Palette{plain, plain, plain, plain, plain, plain, plain, plain}
+		return Palette{}
 	}
+	palette := ForScreen(Options{Mode: "ansi16", Profile: profile}).Palette
 	if profile < colorprofile.ANSI {
-		bold, faint := plain.Bold(true), plain.Faint(true)
-		return Palette{
-			Title: bold, Muted: faint, Match: bold, Source: plain, Number: bold, Success: plain, Warning: bold, Error: bold,
-		}
+		palette.Match = palette.Title
 	}
-	return Palette{
-		Title:   plain.Bold(true),
-		Muted:   plain.Faint(true),
-		Match:   plain.Bold(true).Foreground(lipgloss.Yellow),
-		Source:  plain.Foreground(lipgloss.Cyan),
-		Number:  plain.Bold(true).Foreground(lipgloss.Green),
-		Success: plain.Foreground(lipgloss.Green),
-		Warning: plain.Foreground(lipgloss.Yellow),
-		Error:   plain.Bold(true).Foreground(lipgloss.Red),
-	}
+	return palette
 }
 
 // Profile tells what may be sent to a stream. Without a terminal that is nothing, whatever the environment ("KEY=value"

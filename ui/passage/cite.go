@@ -5,6 +5,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // Provenance is where a document comes from, when it changed and who wrote it, as far as the server told:
@@ -24,23 +25,26 @@ func Provenance(r wire.SearchResult) string {
 //
 // The number is that of the search; a document that got none is cited without.
 func Cite(r wire.SearchResult) string {
-	var text strings.Builder
+	var out strings.Builder
 	if r.CitationID != nil {
-		text.WriteString("[" + Citation(r) + "] ")
+		out.WriteString("[" + Citation(r) + "] ")
 	}
-	link := oneLine(deref(r.Link))
+	link := ""
+	if r.Link != nil {
+		link = text.OneLine(*r.Link)
+	}
 	if link != "" {
-		text.WriteString("[" + escaped(Title(r)) + "](" + linkTarget(link) + ")")
+		out.WriteString("[" + escaped(Title(r)) + "](" + linkTarget(link) + ")")
 	} else {
-		text.WriteString(escaped(Title(r)))
+		out.WriteString(escaped(Title(r)))
 	}
-	if about := oneLine(Provenance(r)); about != "" {
-		text.WriteString(", " + escaped(about))
+	if about := text.OneLine(Provenance(r)); about != "" {
+		out.WriteString(", " + escaped(about))
 	}
 	if link == "" && r.Ref != "" {
-		text.WriteString(" `" + strings.ReplaceAll(oneLine(r.Ref), "`", "'") + "`")
+		out.WriteString(" `" + strings.ReplaceAll(text.OneLine(r.Ref), "`", "'") + "`")
 	}
-	return text.String()
+	return out.String()
 }
 
 // Quote is a result's whole content as a Markdown quotation with its citation below. Where more was read than the

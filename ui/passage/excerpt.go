@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // Excerpt is the part of a result's content to show where there is room for some lines of some columns. It starts at
@@ -29,7 +30,7 @@ func Excerpt(r wire.SearchResult, marks []wire.Span, lines, columns int) (string
 	for start < len(content) && !utf8.RuneStart(content[start]) {
 		start++
 	}
-	content = clip(content[start:], 8*columns*lines)
+	content = text.Clip(content[start:], 8*columns*lines)
 	content = strings.ReplaceAll(content, "\t", " ")
 	var moved []wire.Span
 	for _, mark := range marks {
@@ -43,18 +44,6 @@ func Excerpt(r wire.SearchResult, marks []wire.Span, lines, columns int) (string
 // shownFromTop says whether what follows a beginning still lies in the upper half of the lines that are shown.
 func shownFromTop(beginning string, lines, columns int) bool {
 	return len(beginning) < columns*lines/2 && strings.Count(beginning, "\n") < lines/2
-}
-
-// clip keeps at most limit bytes and never half a character.
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	limit = max(0, limit)
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
 }
 
 // Heading is what a line of Markdown says when it is a heading; empty for any other line.

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // Title is the name of a result's document on one line; a document without one is called untitled.
 func Title(r wire.SearchResult) string {
-	if title := oneLine(r.Title); title != "" {
+	if title := text.OneLine(r.Title); title != "" {
 		return title
 	}
 	return "(untitled)"
@@ -92,14 +92,5 @@ func Day(moment string) string {
 	if t, err := wire.ParseTime(moment); err == nil {
 		return t.Format(time.DateOnly)
 	}
-	return oneLine(moment)
-}
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-func deref(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
+	return text.OneLine(moment)
 }

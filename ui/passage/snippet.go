@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // Snippet is the part of a result that matches best as running text, without the marks of Markdown, for a row of a list: it fills columns,
@@ -29,18 +30,18 @@ func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string
 	p.fence = fenceAt(r.Content[:start])
 	p.limit = 2*first + 4*columns
 	p.lines(start, end)
-	text, spans := p.done()
-	text, spans, shortened := approach(text, spans, wanted, first, columns)
-	text = clip(text, 4*columns)
-	spans = wire.OrderSpans(text, spans)
-	if !cut && !shortened || text == "" {
-		return text, spans
+	plain, spans := p.done()
+	plain, spans, shortened := approach(plain, spans, wanted, first, columns)
+	plain = text.Clip(plain, 4*columns)
+	spans = wire.OrderSpans(plain, spans)
+	if !cut && !shortened || plain == "" {
+		return plain, spans
 	}
 	for i := range spans {
 		spans[i][0] += len("…")
 		spans[i][1] += len("…")
 	}
-	return "…" + text, spans
+	return "…" + plain, spans
 }
 
 // snippetStart is where to begin reading, and whether a mark is to be seen there.
@@ -74,9 +75,9 @@ func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (s
 
 // richest is the mark from which on the most different words are marked within a reach of bytes, long ones counting for
 // more. Of many marks the first some hundred are compared.
-func richest(text string, marks []wire.Span, reach int) int {
+func richest(content string, marks []wire.Span, reach int) int {
 	const compared, told = 400, 4 // told: letters that tell words apart, whatever their endings
-	word := func(mark wire.Span) string { return text[mark[0]:mark[1]] }
+	word := func(mark wire.Span) string { return content[mark[0]:mark[1]] }
 	best, most := marks[0][0], 0
 	for i, from := range marks[:min(len(marks), compared)] {
 		score := 0
@@ -85,7 +86,7 @@ func richest(text string, marks []wire.Span, reach int) int {
 			if mark[1]-from[0] > reach || len(seen) == 8 {
 				break
 			}
-			stem := clip(word(mark), told)
+			stem := text.Clip(word(mark), told)
 			if !slices.ContainsFunc(seen, func(other string) bool { return strings.EqualFold(other, stem) }) {
 				seen = append(seen, stem)
 				score += max(1, mark[1]-mark[0]-2)
@@ -103,7 +104,7 @@ func passTitle(r wire.SearchResult, start int) int {
 	rest := r.Content[start:]
 	blank := len(rest) - len(strings.TrimLeft(rest, " \t\n"))
 	line, _, _ := strings.Cut(rest[blank:], "\n")
-	if len(line) > 2*len(r.Title)+16 || !strings.EqualFold(oneLine(strings.TrimRight(Heading(line), "# ")), Title(r)) {
+	if len(line) > 2*len(r.Title)+16 || !strings.EqualFold(text.OneLine(strings.TrimRight(Heading(line), "# ")), Title(r)) {
 		return start
 	}
 	return min(len(r.Content), start+blank+len(line)+1)

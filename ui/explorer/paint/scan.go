@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"quarry/internal/text"
 )
 
 // kind tells what the next piece of a styled line is.
@@ -75,68 +77,31 @@ func validPrefix(s string) int {
 	return at
 }
 
-// sequence reads the escape sequence that a text begins with.
+// sequence reads the escape sequence that a text begins with. Only styles and hyperlinks are of use within a line.
 func sequence(s string) (kind, int) {
-	if len(s) < 2 {
-		return junk, len(s)
+	size := max(1, text.EscapeWidth(s))
+	whole := s[:size]
+	parameters, isStyle := strings.CutPrefix(strings.TrimSuffix(whole, "m"), "\x1b[")
+	switch isStyle = isStyle && strings.HasSuffix(whole, "m"); {
+	case isStyle && (parameters == "" || parameters == "0"):
+		return plain, size
+	case isStyle && strings.Trim(parameters, "0123456789;:") == "":
+		return style, size
 	}
-	switch s[1] {
-	case '[':
-		end := 2
-		for end < len(s) && s[end] >= ' ' && s[end] <= '?' {
-			end++
-		}
-		return styleKind(s, end), min(end+1, len(s))
-	case ']', 'P', 'X', '^', '_':
-		return stringSequence(s)
-	}
-	if s[1] < ' ' || s[1] >= 0x7f {
-		return junk, 1
-	}
-	return junk, 2
+	return linkKind(whole), size
 }
 
-// styleKind tells what the control sequence s[:end+1] does.
-func styleKind(s string, end int) kind {
-	if end >= len(s) || s[end] != 'm' {
-		return junk
-	}
-	for at := 2; at < end; at++ {
-		if (s[at] < '0' || s[at] > ';') && s[at] != ':' {
-			return junk
-		}
-	}
-	if parameters := s[2:end]; parameters == "" || parameters == "0" {
-		return plain
-	}
-	return style
-}
-
-// stringSequence reads a control string, of which only hyperlinks are of use.
-func stringSequence(s string) (kind, int) {
-	for at := 2; at < len(s); at++ {
-		switch {
-		case s[at] == '\a' && s[1] == ']':
-			return linkKind(s[:at]), at + 1
-		case s[at] == escape && at+1 < len(s) && s[at+1] == '\\':
-			return linkKind(s[:at]), at + 2
-		case s[at] < ' ' || s[at] == 0x7f:
-			return junk, at
-		}
-	}
-	return junk, len(s)
-}
-
-// linkKind tells what the control string s does. One with more than ASCII in it is not let through: some of its bytes
-// end it for some terminals.
-func linkKind(s string) kind {
-	rest, found := strings.CutPrefix(s, "\x1b]8;")
-	if !found {
-		return junk
+// linkKind returns what a sequence does to hyperlinks. One with more than ASCII in it is junk: some of its bytes end it
+// for some terminals.
+func linkKind(sequence string) kind {
+	rest, begins := strings.CutPrefix(sequence, "\x1b]8;")
+	rest, ends := strings.CutSuffix(rest, "\a")
+	if !ends {
+		rest, ends = strings.CutSuffix(rest, "\x1b\\")
 	}
 	_, address, found := strings.Cut(rest, ";")
 	switch {
-	case !found || plainASCII(rest) < len(rest):
+	case !begins || !ends || !found || plainASCII(rest) < len(rest):
 		return junk
 	case address == "":
 		return unlink

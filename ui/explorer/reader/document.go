@@ -5,7 +5,7 @@ package reader
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
+	"fmt"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -98,16 +98,7 @@ func unitsOf(content string, spans []wire.Span, words []string, from unit) []uni
 
 func identify(u unit) contentID {
 	hash := sha256.New()
-	buffer := make([]byte, 0, 16*len(u.spans)+16)
-	buffer = binary.LittleEndian.AppendUint64(buffer, uint64(len(u.text)))
-	if u.files {
-		buffer = append(buffer, 1)
-	}
-	for _, span := range u.spans {
-		buffer = binary.LittleEndian.AppendUint64(buffer, uint64(span[0]))
-		buffer = binary.LittleEndian.AppendUint64(buffer, uint64(span[1]))
-	}
-	hash.Write(buffer)
+	fmt.Fprintln(hash, len(u.text), u.files, u.spans)
 	hash.Write([]byte(u.text))
 	return contentID(hash.Sum(nil)[:16])
 }

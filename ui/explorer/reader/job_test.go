@@ -96,8 +96,12 @@ func TestCacheIsBounded(t *testing.T) {
 		c.put(jobKey{width: i}, &layout{size: mostCached / 11})
 		c.get(jobKey{width: 0})
 	}
-	if c.size > mostCached || c.order.Len() != len(c.entries) {
-		t.Errorf("%d bytes in %d entries, %d known", c.size, c.order.Len(), len(c.entries))
+	sum := 0
+	for _, l := range c.entries.Values() {
+		sum += l.size
+	}
+	if c.size > mostCached || c.size != sum {
+		t.Errorf("%d bytes are counted, %d kept in %d entries", c.size, sum, c.entries.Len())
 	}
 	if _, ok := c.get(jobKey{width: 0}); !ok {
 		t.Error("what is used stays")
@@ -106,8 +110,8 @@ func TestCacheIsBounded(t *testing.T) {
 		t.Error("what is not used goes")
 	}
 	c.put(jobKey{width: 7}, &layout{size: 5 * mostCached})
-	if c.order.Len() != 1 {
-		t.Errorf("%d entries beside one that fills the cache", c.order.Len()-1)
+	if c.entries.Len() != 1 {
+		t.Errorf("%d entries beside one that fills the cache", c.entries.Len()-1)
 	}
 }
 
