@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -247,7 +248,7 @@ func (e *embedding) gather(ctx context.Context, name string, from int) (*gathere
 	err = segment.Protect(p.segment.reader.Name, func() error {
 		for ; g.next < p.documents && len(g.texts) < embedTexts && g.bytes < embedBytes; g.next++ {
 			first, end := p.segment.reader.DocumentChunks(g.next)
-			if p.isDeleted(g.next) || all(g.has, first, end) {
+			if p.isDeleted(g.next) || complete(g.has, first, end) {
 				continue
 			}
 			whole, err := storedDocument(ctx, seen.library, p, g.next)
@@ -336,16 +337,9 @@ func (p *part) vectored(model string) (has []bool, err error) {
 	return has, err
 }
 
-func all(has []bool, from, to int) bool {
-	if has == nil {
-		return from == to
-	}
-	for _, h := range has[from:to] {
-		if !h {
-			return false
-		}
-	}
-	return true
+// complete reports whether all chunks in a range have a vector.
+func complete(has []bool, from, to int) bool {
+	return from == to || has != nil && !slices.Contains(has[from:to], false)
 }
 
 // store embeds texts and keeps what they become. It returns those that the model does not take, which are remembered.

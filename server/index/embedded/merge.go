@@ -12,10 +12,11 @@ import (
 
 // merged is a segment that replaces others.
 type merged struct {
-	parts   []*part
-	made    *part // nil: nothing was left
-	lost    bool  // vectors of the inputs could not be read
-	ordinal func(input, old int) (ordinal int, ok bool)
+	parts []*part
+	made  *part // nil: nothing was left
+	lost  bool  // vectors of the inputs could not be read
+	// remap[input][old] is the new ordinal of a document, -1 where it was deleted. It is empty where nothing was left.
+	remap [][]int32
 }
 
 // mergeOnce does the most useful job that the policy finds. more says that there was one. errOvertaken means that
@@ -52,16 +53,16 @@ func (x *Index) merge(ctx context.Context, work job) (*merged, error) {
 	for _, p := range work.parts {
 		live += p.live()
 	}
-	result := &merged{parts: work.parts, ordinal: func(int, int) (int, bool) { return 0, false }}
+	result := &merged{parts: work.parts}
 	if live == 0 {
 		return result, nil
 	}
 	var data []byte
 	var err error
 	if work.analyse {
-		data, result.ordinal, err = x.analyseAgain(ctx, work.parts[0])
+		data, result.remap, err = x.analyseAgain(ctx, work.parts[0])
 	} else {
-		data, result.ordinal, err = mergeSegments(ctx, work.parts)
+		data, result.remap, err = mergeSegments(ctx, work.parts)
 	}
 	if err != nil {
 		return nil, blame(work.parts, err)
@@ -118,24 +119,17 @@ func (x *Index) remove(name string) {
 	}
 }
 
-func mergeSegments(ctx context.Context, parts []*part) ([]byte, func(input, old int) (int, bool), error) {
+func mergeSegments(ctx context.Context, parts []*part) ([]byte, [][]int32, error) {
 	inputs := make([]segment.Input, len(parts))
 	for i, p := range parts {
 		inputs[i] = segment.Input{Reader: p.segment.reader, Deleted: p.deleted}
 	}
-	data, remap, err := segment.Merge(ctx, inputs)
-	if err != nil {
-		return nil, nil, err
-	}
-	return data, func(input, old int) (int, bool) {
-		ordinal := remap[input][old]
-		return int(ordinal), ordinal >= 0
-	}, nil
+	return segment.Merge(ctx, inputs)
 }
 
 // analyseAgain builds a segment of the same documents from their texts. Ordinals ascend with ids in both, so the order
 // of the live documents stays.
-func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, func(input, old int) (int, bool), error) {
+func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, error) {
 	seen, err := x.openView(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -145,11 +139,12 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, func(input, 
 		return nil, nil, errOvertaken // the texts may no longer be those of the documents that are live in p
 	}
 	builder := segment.NewBuilder()
-	ordinals := make(map[int]int, p.live())
-	for old := range p.documents {
-		if p.isDeleted(old) {
+	ordinals := make([]int32, p.documents)
+	for old := range ordinals {
+		if ordinals[old] = -1; p.isDeleted(old) {
 			continue
 		}
+		ordinals[old] = int32(builder.Len())
 		whole, err := storedDocument(ctx, seen.library, p, old)
 		if err == nil {
 			err = builder.Add(whole)
@@ -157,13 +152,9 @@ func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, func(input, 
 		if err != nil {
 			return nil, nil, err
 		}
-		ordinals[old] = len(ordinals)
 	}
 	data, err := builder.Build()
-	return data, func(_, old int) (int, bool) {
-		ordinal, ok := ordinals[old]
-		return ordinal, ok
-	}, err
+	return data, [][]int32{ordinals}, err
 }
 
 // swap names the merged segment in the place of its inputs, with the deletes that were added since they were read.
@@ -212,8 +203,8 @@ func (m *merged) replay(ctx context.Context, tx *sql.Tx, input int, p *part, bit
 		}
 		later.records = append(later.records, record)
 		for ordinals := record.bitmap.Iterator(); ordinals.HasNext(); {
-			if ordinal, ok := m.ordinal(input, int(ordinals.Next())); ok {
-				bitmap.AddInt(ordinal)
+			if old := ordinals.Next(); m.made != nil && m.remap[input][old] >= 0 {
+				bitmap.AddInt(int(m.remap[input][old]))
 			}
 		}
 	}

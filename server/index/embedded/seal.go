@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strings"
-	"sync"
 
 	"quarry/server/index"
+	"quarry/server/index/segment"
 )
 
 // A sealed value is the byte sealed, the CRC-32C of a key and the data, and the data. The key names what the data
@@ -19,15 +19,9 @@ const (
 	sealBytes = 1 + crc32.Size
 )
 
-var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
-
-func checksum(key, data []byte) uint32 {
-	return crc32.Update(crc32.Checksum(key, castagnoli()), castagnoli(), data)
-}
-
 func seal(data, key []byte) []byte {
 	out := append(make([]byte, 0, sealBytes+len(data)), sealed)
-	out = binary.LittleEndian.AppendUint32(out, checksum(key, data))
+	out = binary.LittleEndian.AppendUint32(out, segment.Checksum(key, data))
 	return append(out, data...)
 }
 
@@ -36,7 +30,7 @@ func isSealed(value []byte) bool { return len(value) >= sealBytes && value[0] ==
 
 // unseal returns the data of a sealed value. Errors: errPacked.
 func unseal(value, key []byte) ([]byte, error) {
-	if !isSealed(value) || checksum(key, value[sealBytes:]) != binary.LittleEndian.Uint32(value[1:]) {
+	if !isSealed(value) || segment.Checksum(key, value[sealBytes:]) != binary.LittleEndian.Uint32(value[1:]) {
 		return nil, fmt.Errorf("%w: its checksum is wrong", errPacked)
 	}
 	return value[sealBytes:], nil

@@ -266,13 +266,12 @@ func (m *merged) carry(input int, to *segment.Reader) (all []carried, err error)
 		chunks, next := file.Chunks(), 0
 		for old := range p.documents {
 			first, end := from.DocumentChunks(old)
-			ordinal, live := m.ordinal(input, old)
-			begin := 0
-			if live {
+			begin, ordinal := 0, int(m.remap[input][old])
+			if ordinal >= 0 {
 				begin, _ = to.DocumentChunks(ordinal)
 			}
 			for ; next < len(chunks) && int(chunks[next]) < end; next++ {
-				if live {
+				if ordinal >= 0 {
 					all = append(all, carried{uint32(begin + int(chunks[next]) - first), file, next})
 				}
 			}

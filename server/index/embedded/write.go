@@ -21,10 +21,10 @@ const (
 
 // change is what a write does to one document: put or patch it, or remove it if both are nil.
 type change struct {
-	id    string
-	put   *index.Document
-	patch *index.AccessPatch
-	owns  func(origin string) bool // see index.Batch; nil: any
+	id      string
+	put     *index.Document
+	patches []index.AccessPatch
+	owns    func(origin string) bool // see index.Batch; nil: any
 }
 
 // excludes reports whether a stored document belongs to others than who wants the change.
@@ -53,13 +53,12 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 		changes := make([]change, 0, len(some))
 		places := make(map[string]int)
 		for i := range some {
-			c := change{id: some[i].ID, patch: &some[i]}
+			c := change{id: some[i].ID, patches: some[i : i+1 : i+1]}
 			if origin := some[i].Origin; origin != "" {
 				c.owns = func(stored string) bool { return stored == origin }
 			}
 			if at, again := places[c.id]; again {
-				merged := mergePatches(*changes[at].patch, some[i])
-				changes[at].patch = &merged
+				changes[at].patches = append(changes[at].patches, some[i])
 				continue
 			}
 			places[c.id] = len(changes)
@@ -74,28 +73,17 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 	return total, nil
 }
 
-func mergePatches(first, second index.AccessPatch) index.AccessPatch {
-	if second.Access == nil {
-		second.Access = first.Access
-	}
-	if second.Sets == nil {
-		second.Sets = first.Sets
-	}
-	if second.Hidden == nil {
-		second.Hidden = first.Hidden
-	}
-	return second
-}
-
-func patched(document index.Document, patch *index.AccessPatch) index.Document {
-	if patch.Access != nil {
-		document.Access = patch.Access
-	}
-	if patch.Sets != nil {
-		document.Sets = patch.Sets
-	}
-	if patch.Hidden != nil {
-		document.Hidden = *patch.Hidden
+func patched(document index.Document, patches []index.AccessPatch) index.Document {
+	for _, patch := range patches {
+		if patch.Access != nil {
+			document.Access = patch.Access
+		}
+		if patch.Sets != nil {
+			document.Sets = patch.Sets
+		}
+		if patch.Hidden != nil {
+			document.Hidden = *patch.Hidden
+		}
 	}
 	return canonical(document)
 }
@@ -290,10 +278,10 @@ func (i *item) compare(ctx context.Context, library *library) error {
 	}
 	i.unread = lost
 	switch {
-	case i.patch != nil && i.old.damaged != nil:
+	case i.patches != nil && i.old.damaged != nil:
 		i.keep = true // nothing is known of it that could be kept
-	case i.patch != nil:
-		document := patched(whole, i.patch)
+	case i.patches != nil:
+		document := patched(whole, i.patches)
 		i.put = &document
 		i.hash = slices.Concat(hashOf(&document)[:hashBytes], i.old.hash[hashBytes:])
 		i.keep, i.sameText = slices.Equal(i.hash, i.old.hash), true

@@ -3,7 +3,6 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"sync/atomic"
 )
 
@@ -22,7 +21,7 @@ func AppendChecksums(content []byte) []byte {
 	out, size := content, len(content)
 	for from := 0; from < size; from += checksumBlock {
 		block := out[from:min(size, from+checksumBlock)]
-		out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(block, castagnoli))
+		out = binary.LittleEndian.AppendUint32(out, Checksum(block))
 	}
 	return out
 }
@@ -53,7 +52,7 @@ func (b *Blocks) Bytes(offset, length int) []byte {
 func (b *Blocks) verify(block int) {
 	from := block * checksumBlock
 	data := b.data[from:min(from+checksumBlock, b.content)]
-	if crc32.Checksum(data, castagnoli) != binary.LittleEndian.Uint32(b.sums[4*block:]) {
+	if Checksum(data) != binary.LittleEndian.Uint32(b.sums[4*block:]) {
 		panic(&damage{b.name, fmt.Sprintf("wrong checksum at byte %d", from)})
 	}
 	b.verified[block/64].Or(1 << (block % 64))

@@ -311,7 +311,7 @@ func (b *Builder) Build() ([]byte, error) {
 	order := make([]uint32, len(b.valueIDs))
 	for ordinal, key := range sortedKeys(b.valueIDs) {
 		order[b.valueIDs[key]] = uint32(ordinal)
-		if err := w.value(key); err != nil {
+		if err := w.values.add(key, nil); err != nil {
 			return nil, err
 		}
 	}

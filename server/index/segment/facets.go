@@ -79,7 +79,7 @@ func AuthorKeys(p index.Person) []string {
 	if at := strings.IndexByte(email, '@'); at > 0 {
 		keys = append(keys, email[:at])
 	}
-	return nonEmpty(keys)
+	return slices.DeleteFunc(keys, func(key string) bool { return key == "" })
 }
 
 // AuthorKey is the form in which names and addresses are compared.
@@ -143,8 +143,4 @@ func filterKeys(document *index.Document) []string {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
-}
-
-func nonEmpty(values []string) []string {
-	return slices.DeleteFunc(values, func(value string) bool { return value == "" })
 }

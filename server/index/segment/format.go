@@ -102,6 +102,14 @@ func (s *Stats) fields() []*int64 {
 // statsSlots leaves room for sums that later versions may add.
 const statsSlots = 16
 
+// Checksum is the CRC-32C of pieces of data, one after the other.
+func Checksum(pieces ...[]byte) (sum uint32) {
+	for _, piece := range pieces {
+		sum = crc32.Update(sum, castagnoli, piece)
+	}
+	return sum
+}
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // extent is where a section lies in the file.
@@ -131,7 +139,7 @@ func assemble(analyser uint32, stats Stats, sections map[section][]byte) []byte 
 	}
 	content := len(out)
 	out = AppendChecksums(out)
-	checksums := crc32.Checksum(out[content:], castagnoli)
+	checksums := Checksum(out[content:])
 	return appendFooter(out, content, checksums, stats, table)
 }
 
@@ -148,7 +156,7 @@ func appendFooter(out []byte, content int, checksums uint32, stats Stats, table 
 	out = binary.LittleEndian.AppendUint64(out, uint64(checksums))
 	out = append(out, table...)
 	length := uint32(len(out) - start)
-	sum := crc32.Checksum(out[start:], castagnoli)
+	sum := Checksum(out[start:])
 	out = binary.LittleEndian.AppendUint32(out, length)
 	out = binary.LittleEndian.AppendUint32(out, sum)
 	return append(out, magic...)
@@ -181,7 +189,7 @@ func readFooter(data []byte) (f footer, err error) {
 	}
 	start := len(data) - trailerSize - length
 	raw := data[start : start+length]
-	if crc32.Checksum(raw, castagnoli) != binary.LittleEndian.Uint32(trailer[4:]) {
+	if Checksum(raw) != binary.LittleEndian.Uint32(trailer[4:]) {
 		return f, errors.New("the footer's checksum is wrong")
 	}
 	for i, field := range f.stats.fields() {
@@ -197,7 +205,7 @@ func readFooter(data []byte) (f footer, err error) {
 	f.content = int(content)
 	f.checksums = data[f.content:start]
 	if len(f.checksums) != ChecksumBytes(f.content) ||
-		uint64(crc32.Checksum(f.checksums, castagnoli)) != binary.LittleEndian.Uint64(raw[8*statsSlots+8:]) {
+		uint64(Checksum(f.checksums)) != binary.LittleEndian.Uint64(raw[8*statsSlots+8:]) {
 		return f, errors.New("the checksums are damaged")
 	}
 	return f, f.readTable(raw[fixed:])

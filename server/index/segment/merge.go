@@ -104,7 +104,7 @@ func (m *merger) mapValues() error {
 		}
 		for _, c := range at {
 			if used[c.Input][c.ordinal()] {
-				return m.w.value(string(key))
+				return m.w.values.add(string(key), nil)
 			}
 		}
 		return nil

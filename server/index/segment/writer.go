@@ -83,9 +83,6 @@ func (w *writer) chunk(body, headings uint32) {
 	w.stats.addTokens(body, headings)
 }
 
-// value appends a facet value; renumber maps the numbers given in about to the order of these calls.
-func (w *writer) value(key string) error { return w.values.add(key, nil) }
-
 // filter appends a filter key with its documents.
 func (w *writer) filter(key string, documents []uint32) error {
 	return w.filters.add(key, w.set(nil, documents))

@@ -2,7 +2,6 @@ package vector
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"math"
 
 	"quarry/server/index/segment"
@@ -91,13 +90,13 @@ func (b *Builder) Build() []byte {
 	copy(out[l.codes:], b.codes)
 	depth := calibrate(l, out, mean, b.scales)
 	out = segment.AppendChecksums(out)
-	sums := crc32.Checksum(out[l.content:], castagnoli())
+	sums := segment.Checksum(out[l.content:])
 	start := len(out)
 	out = binary.LittleEndian.AppendUint64(out, uint64(l.count))
 	out = binary.LittleEndian.AppendUint64(out, uint64(b.Missing))
 	out = binary.LittleEndian.AppendUint64(out, uint64(depth))
 	out = binary.LittleEndian.AppendUint32(out, sums)
-	out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(out[start:], castagnoli()))
+	out = binary.LittleEndian.AppendUint32(out, segment.Checksum(out[start:]))
 	return append(out, magic...)
 }
 

@@ -19,7 +19,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"sync"
 
@@ -108,7 +107,7 @@ func open(name string, data []byte) (*File, error) {
 	if version := binary.LittleEndian.Uint32(data[8:]); version != FormatVersion {
 		return nil, fmt.Errorf("unknown format version %d", version)
 	}
-	if crc32.Checksum(footer[:28], castagnoli()) != binary.LittleEndian.Uint32(footer[28:]) {
+	if segment.Checksum(footer[:28]) != binary.LittleEndian.Uint32(footer[28:]) {
 		return nil, errors.New("the footer's checksum is wrong")
 	}
 	dimensions := binary.LittleEndian.Uint32(data[12:])
@@ -129,14 +128,12 @@ func open(name string, data []byte) (*File, error) {
 		return nil, errors.New("its length is wrong")
 	}
 	sums := data[f.content : len(data)-footerSize]
-	if crc32.Checksum(sums, castagnoli()) != binary.LittleEndian.Uint32(footer[24:]) {
+	if segment.Checksum(sums) != binary.LittleEndian.Uint32(footer[24:]) {
 		return nil, errors.New("the checksums are damaged")
 	}
 	f.blocks = segment.NewBlocks(name, data, f.content, sums)
 	return f, nil
 }
-
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // Name is what Open was told.
 func (f *File) Name() string { return f.name }
