@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"quarry/server/index"
-	"quarry/server/index/segment"
-	"quarry/server/index/vector"
 )
 
 // repairVectors makes damaged files of vectors again from what is stored, and all others that turn out to be damaged:
@@ -56,9 +54,16 @@ func (x *Index) refreshVectors(ctx context.Context, name string, news bool) erro
 	if p == nil {
 		return errOvertaken
 	}
-	built, err := x.storedVectors(ctx, seen, p, model)
+	// The pool is newer than the view: what was embedded since counts too.
+	built, err := knownVectors(ctx, x.db.Reader, model, p.segment.reader, func(ordinal int) (*index.Document, error) {
+		if p.isDeleted(ordinal) {
+			return nil, nil
+		}
+		whole, err := storedDocument(ctx, seen.library, p, ordinal)
+		return &whole, err
+	})
 	if err != nil {
-		return err
+		return blame([]*part{p}, err)
 	}
 	made, err := x.createVectors(built, model.name)
 	if err != nil {
@@ -71,30 +76,6 @@ func (x *Index) refreshVectors(ctx context.Context, name string, news bool) erro
 	}
 	x.remove(unused.fileName())
 	return err
-}
-
-// storedVectors looks up the vectors of all live chunks of a part.
-func (x *Index) storedVectors(ctx context.Context, seen *view, p *part, model embeddingModel) (*vector.Builder, error) {
-	known := newEmbeddings(x.db.Reader, model) // newer than the view: what was embedded since counts too
-	defer known.close()
-	b := vector.NewBuilder(model.dimensions, p.segment.reader.Chunks())
-	err := segment.Protect(p.segment.reader.Name, func() error {
-		for ordinal := range p.documents {
-			if p.isDeleted(ordinal) {
-				continue
-			}
-			whole, err := storedDocument(ctx, seen.library, p, ordinal)
-			if err != nil {
-				return err
-			}
-			first, _ := p.segment.reader.DocumentChunks(ordinal)
-			if err := known.add(ctx, b, first, &whole); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return b, blame([]*part{p}, err)
 }
 
 // storedDocument reads the document that a live ordinal of a part stands for.

@@ -132,6 +132,28 @@ func (e *embeddings) add(ctx context.Context, b *vector.Builder, first int, d *i
 	return ctx.Err()
 }
 
+// knownVectors collects the vectors that are stored for the documents of a segment; of nil ones none.
+func knownVectors(ctx context.Context, db database, model embeddingModel, reader *segment.Reader,
+	document func(ordinal int) (*index.Document, error)) (*vector.Builder, error) {
+	known := newEmbeddings(db, model)
+	defer known.close()
+	b := vector.NewBuilder(model.dimensions, reader.Chunks())
+	err := segment.Protect(reader.Name, func() error {
+		for ordinal := range reader.Documents() {
+			d, err := document(ordinal)
+			if err == nil && d != nil {
+				first, _ := reader.DocumentChunks(ordinal)
+				err = known.add(ctx, b, first, d)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return b, err
+}
+
 // createVectors stores what was built; nil when that is nothing.
 func (x *Index) createVectors(b *vector.Builder, model string) (*vectorFile, error) {
 	if b.Len() == 0 {
@@ -158,8 +180,6 @@ func (x *Index) buildVectors(ctx context.Context, tx *sql.Tx, ready *prepared) e
 	if err != nil {
 		return err
 	}
-	known := newEmbeddings(tx, model)
-	defer known.close()
 	var documents []*index.Document
 	for n := range ready.items {
 		if i := &ready.items[n]; !i.keep && i.put != nil {
@@ -167,15 +187,8 @@ func (x *Index) buildVectors(ctx context.Context, tx *sql.Tx, ready *prepared) e
 		}
 	}
 	slices.SortFunc(documents, func(a, b *index.Document) int { return strings.Compare(a.ID, b.ID) })
-	b := vector.NewBuilder(model.dimensions, 0)
-	err = segment.Protect(reader.Name, func() error {
-		for ordinal, d := range documents { // ordinals ascend with ids
-			first, _ := reader.DocumentChunks(ordinal)
-			if err := known.add(ctx, b, first, d); err != nil {
-				return err
-			}
-		}
-		return nil
+	b, err := knownVectors(ctx, tx, model, reader, func(ordinal int) (*index.Document, error) {
+		return documents[ordinal], nil // ordinals ascend with ids
 	})
 	if err != nil {
 		return err

@@ -63,12 +63,10 @@ func parse(l *list, data []byte) {
 		return uint32(v)
 	}
 	for len(data) > 0 {
-		l.chunks = append(l.chunks, binary.LittleEndian.Uint32(data))
+		chunk := binary.LittleEndian.Uint32(data)
 		data = data[4:]
 		body, headings, titles := number(), number(), number()
-		l.body = append(l.body, body)
-		l.headings = append(l.headings, headings)
-		l.titles = append(l.titles, titles)
+		l.add(chunk, body, headings, titles)
 		position := uint32(0)
 		for range body + headings + titles {
 			position += number()

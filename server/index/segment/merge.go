@@ -237,7 +237,7 @@ func (m *merger) terms() error {
 func (m *merger) renumber(input int, l *list) {
 	kept, at, keptAt := 0, 0, 0
 	for i, chunk := range l.chunks {
-		count := int(l.body[i] + l.headings[i] + l.titles[i])
+		count := l.frequency(i)
 		document := m.owners[input][chunk]
 		if m.remap[input][document] >= 0 {
 			l.chunks[kept] = uint32(int32(chunk) + m.chunks[input][document])
@@ -269,11 +269,8 @@ func interleave(merged *list, heads []head) {
 		}
 		h := &heads[best]
 		l, i := h.list, h.next
-		count := int(l.body[i] + l.headings[i] + l.titles[i])
-		merged.chunks = append(merged.chunks, l.chunks[i])
-		merged.body = append(merged.body, l.body[i])
-		merged.headings = append(merged.headings, l.headings[i])
-		merged.titles = append(merged.titles, l.titles[i])
+		count := l.frequency(i)
+		merged.add(l.chunks[i], l.body[i], l.headings[i], l.titles[i])
 		merged.positions = append(merged.positions, l.positions[h.offset:h.offset+count]...)
 		h.next++
 		h.offset += count

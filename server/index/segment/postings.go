@@ -39,6 +39,16 @@ func (l *list) reset() {
 	l.titles, l.positions = l.titles[:0], l.positions[:0]
 }
 
+func (l *list) add(chunk, body, headings, titles uint32) {
+	l.chunks = append(l.chunks, chunk)
+	l.body = append(l.body, body)
+	l.headings = append(l.headings, headings)
+	l.titles = append(l.titles, titles)
+}
+
+// frequency is the number of positions of posting i.
+func (l *list) frequency(i int) int { return int(l.body[i] + l.headings[i] + l.titles[i]) }
+
 // record is what the dictionary says of a term.
 type record struct {
 	chunks, documents, titles uint64
@@ -121,13 +131,13 @@ func (w *postingsWriter) block(l *list, from, to int, next uint32, at int) int {
 	for i := from; i < to; i++ {
 		gaps[i-from] = l.chunks[i] - next
 		next = l.chunks[i] + 1
-		end += int(l.body[i] + l.headings[i] + l.titles[i])
+		end += l.frequency(i)
 	}
 	w.gaps = w.gaps[:0]
 	p := at
 	for i := from; i < to; i++ {
 		before := uint32(0)
-		for range l.body[i] + l.headings[i] + l.titles[i] {
+		for range l.frequency(i) {
 			w.gaps = append(w.gaps, l.positions[p]-before)
 			before = l.positions[p]
 			p++
@@ -160,7 +170,7 @@ func (w *postingsWriter) tail(l *list, from int, next uint32, at int) {
 			}
 		}
 		before := uint32(0)
-		for range l.body[i] + l.headings[i] + l.titles[i] {
+		for range l.frequency(i) {
 			w.positions = binary.AppendUvarint(w.positions, uint64(l.positions[at]-before))
 			before = l.positions[at]
 			at++

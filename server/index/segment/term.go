@@ -253,10 +253,7 @@ func (t *Term) appendTo(l *list) {
 		in := t.gaps(&b)
 		for j := range b.N {
 			body, headings, title := b.Frequencies(j)
-			l.chunks = append(l.chunks, b.Chunks[j])
-			l.body = append(l.body, body)
-			l.headings = append(l.headings, headings)
-			l.titles = append(l.titles, title)
+			l.add(b.Chunks[j], body, headings, title)
 			l.positions = in.appendTo(l.positions, t.frequency(&b, j))
 		}
 	}
