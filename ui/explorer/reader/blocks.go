@@ -7,7 +7,7 @@ import (
 	"quarry/client/wire"
 )
 
-// block is what the body is made of: pieces of text and single lines between them.
+// block is a part of the body: a piece of text, or a single line between pieces.
 type block struct {
 	piece *piece
 	seam  seam // where piece is nil
@@ -18,31 +18,31 @@ type block struct {
 type seam uint8
 
 const (
-	gap        seam = iota // a blank line
-	ends                   // more of the document is to be had
-	foundBegin             // above stand fetched chunks, below the passage that was found
-	foundEnd               // and the other way round
+	gap         seam = iota // a blank line
+	extent                  // how much of the document is not shown
+	resultStart             // between fetched chunks and the search result below them
+	resultEnd               // between the search result and fetched chunks below it
 )
 
-// rebuild makes the body of the pieces in hand. The place is kept.
+// rebuild assembles the body from the pieces and keeps the place.
 func (r *Reader) rebuild() {
 	r.blocks = r.blocks[:0]
-	above, below := r.left()
+	above, below := r.missingChunks()
 	left := above != 0 || below != 0
 	if left && above != 0 {
-		r.addSeam(ends, gap)
+		r.addSeam(extent, gap)
 	}
 	r.addPieces(r.above)
 	if len(r.above) > 0 {
-		r.addSeam(gap, foundBegin, gap)
+		r.addSeam(gap, resultStart, gap)
 	}
 	r.addPieces(r.found)
 	if len(r.below) > 0 {
-		r.addSeam(gap, foundEnd, gap)
+		r.addSeam(gap, resultEnd, gap)
 	}
 	r.addPieces(r.below)
 	if left || !r.document.CanExpand && r.document.WhyNot != "" && r.document.ChunkCount == 0 {
-		r.addSeam(gap, ends)
+		r.addSeam(gap, extent)
 	}
 	r.changed()
 }
@@ -62,8 +62,8 @@ func (r *Reader) addPieces(pieces []*piece) {
 	}
 }
 
-// inHand are the first and the last chunk that are shown.
-func (r *Reader) inHand() (first, last int) {
+// shownChunks returns the numbers of the first and the last chunk in the body.
+func (r *Reader) shownChunks() (first, last int) {
 	first, last = r.document.ChunkStart, r.document.ChunkEnd
 	if len(r.above) > 0 {
 		first = min(first, r.above[0].first)
@@ -74,17 +74,17 @@ func (r *Reader) inHand() (first, last int) {
 	return first, last
 }
 
-// left counts the chunks of the document that are not shown; below is -1 where nobody knows.
-func (r *Reader) left() (above, below int) {
+// missingChunks counts the chunks of the document that are not shown. below is -1 if it is unknown.
+func (r *Reader) missingChunks() (above, below int) {
 	if !r.shown {
 		return 0, 0
 	}
-	first, last := r.inHand()
-	if !r.noneAbove {
+	first, last := r.shownChunks()
+	if !r.endAbove {
 		above = max(0, first)
 	}
 	switch {
-	case r.noneBelow:
+	case r.endBelow:
 	case r.document.ChunkCount > 0:
 		below = max(0, r.document.ChunkCount-1-last)
 	case r.document.CanExpand:
@@ -93,17 +93,17 @@ func (r *Reader) left() (above, below int) {
 	return above, below
 }
 
-// step is how many chunks on each side one expansion brings.
+// step is how many chunks one expansion adds on each side.
 const step = 2
 
-// Want tells which chunks an expansion would fetch next, from and to inclusive; those in hand between them may be left
-// out. ok is false when there are none, or the server cannot give them.
+// Want returns the range of chunks that the next expansion needs, both ends included; chunks that are shown already may
+// be left out. ok is false if there are none or the server cannot send them.
 func (r *Reader) Want() (from, to int, ok bool) {
-	above, below := r.left()
+	above, below := r.missingChunks()
 	if !r.document.CanExpand || above == 0 && below == 0 {
 		return 0, 0, false
 	}
-	first, last := r.inHand()
+	first, last := r.shownChunks()
 	from, to = first-min(above, step), last
 	if below != 0 {
 		to += step
@@ -114,48 +114,48 @@ func (r *Reader) Want() (from, to int, ok bool) {
 	return from, to, true
 }
 
-// AddAbove shows chunks that were fetched, as far as they stand before those in hand. None of them means that there is
-// nothing more above. What is on the screen stays where it is.
+// AddAbove shows the fetched chunks that come before the shown ones. If there are none, the document has no more above.
+// The text on the screen keeps its position.
 func (r *Reader) AddAbove(chunks []wire.Chunk) {
 	if !r.shown {
 		return
 	}
-	r.holdPlace()
-	first, _ := r.inHand()
+	r.savePlace()
+	first, _ := r.shownChunks()
 	var added []*piece
 	for _, chunk := range inOrder(chunks) {
 		if chunk.ChunkInd < first {
 			added = append(added, r.piecesOfChunk(chunk)...)
 		}
 	}
-	r.noneAbove = r.noneAbove || len(added) == 0
+	r.endAbove = r.endAbove || len(added) == 0
 	r.above = append(added, r.above...)
 	r.rebuild()
 }
 
-// AddBelow is AddAbove for the chunks after those in hand.
+// AddBelow is AddAbove for the chunks after the shown ones.
 func (r *Reader) AddBelow(chunks []wire.Chunk) {
 	if !r.shown {
 		return
 	}
-	r.holdPlace()
-	_, last := r.inHand()
+	r.savePlace()
+	_, last := r.shownChunks()
 	added := false
 	for _, chunk := range inOrder(chunks) {
 		if chunk.ChunkInd > last {
 			r.below, added = append(r.below, r.piecesOfChunk(chunk)...), true
 		}
 	}
-	r.noneBelow = r.noneBelow || !added
+	r.endBelow = r.endBelow || !added
 	r.rebuild()
 }
 
-// SetWhole shows a whole document around the passage that was found. What is on the screen stays where it is.
+// SetWhole shows the whole document around the search result. The text on the screen keeps its position.
 func (r *Reader) SetWhole(info wire.DocumentInfo, chunks []wire.Chunk) {
 	if !r.shown {
 		return
 	}
-	r.holdPlace()
+	r.savePlace()
 	if info.ChunkCount > 0 {
 		r.document.ChunkCount = info.ChunkCount
 	}
@@ -176,23 +176,23 @@ func (r *Reader) SetWhole(info wire.DocumentInfo, chunks []wire.Chunk) {
 			r.below = append(r.below, made...)
 		}
 	}
-	r.noneAbove, r.noneBelow = true, true
+	r.endAbove, r.endBelow = true, true
 	r.rebuild()
 }
 
-// inOrder sorts chunks by their number and drops doubles.
+// inOrder returns the chunks sorted by number, without duplicates.
 func inOrder(chunks []wire.Chunk) []wire.Chunk {
 	sorted := slices.Clone(chunks)
 	slices.SortStableFunc(sorted, func(x, y wire.Chunk) int { return x.ChunkInd - y.ChunkInd })
 	return slices.CompactFunc(sorted, func(x, y wire.Chunk) bool { return x.ChunkInd == y.ChunkInd })
 }
 
-// position says which part of the document is at the top of the view: "chunk 3 of 11"; empty where nobody knows.
+// position returns the part of the document at the top of the view, like "chunk 3 of 11"; empty if unknown.
 func (r *Reader) position() string {
 	if r.document.ChunkCount <= 0 {
 		return ""
 	}
-	r.settle()
+	r.update()
 	first, last := r.document.ChunkStart, r.document.ChunkEnd
 	if p := r.topPiece(); p != nil {
 		first, last = p.first, p.last

@@ -10,16 +10,15 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// lineBreaks tells which line ends of a paragraph mean something. Markdown has none mean anything, but what comes from
-// chats and trackers is written by people for whom they do. A line end stays unless the line was full: the author broke
-// it where the next word had no room.
+// lineBreaks decides which line ends of a paragraph to keep. Markdown ignores them, but authors of chats and tickets
+// expect them to stay. A line end is dropped only if the line was full: the next word had no room on it.
 type lineBreaks struct {
 	lines *text.Segments
 	full  int // columns of the longest line
 }
 
-// fewColumns is the length below which a line was not broken for its length.
-const fewColumns = 50
+// shortLine is the width below which no line was broken because it was full.
+const shortLine = 50
 
 func breaksOf(paragraph ast.Node, source []byte) lineBreaks {
 	breaks := lineBreaks{lines: paragraph.Lines()}
@@ -33,7 +32,7 @@ func breaksOf(paragraph ast.Node, source []byte) lineBreaks {
 	return breaks
 }
 
-// kept tells whether the line that ends after a byte of the source keeps its end.
+// kept reports whether to keep the line end at a byte of the source.
 func (b lineBreaks) kept(source []byte, at int) bool {
 	if b.lines == nil {
 		return false
@@ -45,5 +44,5 @@ func (b lineBreaks) kept(source []byte, at int) bool {
 	line, following := b.lines.At(i), b.lines.At(i+1)
 	word, _, _ := bytes.Cut(bytes.TrimSpace(following.Value(source)), []byte(" "))
 	width := paint.Width(string(bytes.TrimSpace(line.Value(source))))
-	return b.full < fewColumns || width+1+paint.Width(string(word)) <= b.full
+	return b.full < shortLine || width+1+paint.Width(string(word)) <= b.full
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// mostCached is how many bytes of rendered text are kept by default.
-const mostCached = 4 << 20
+// maxCached is how many bytes of rendered text are kept by default.
+const maxCached = 4 << 20
 
 // cache keeps the rendered text that was used last, up to a number of bytes.
 type cache struct {
-	most    int // bytes; 0: mostCached
+	most    int // bytes; 0: maxCached
 	size    int
 	entries *simplelru.LRU[jobKey, *layout]
 }
@@ -35,7 +35,7 @@ func (c *cache) put(key jobKey, l *layout) {
 	c.entries.Remove(key)
 	c.entries.Add(key, l)
 	c.size += l.size
-	for c.size > cmp.Or(max(0, c.most), mostCached) && c.entries.Len() > 1 {
+	for c.size > cmp.Or(max(0, c.most), maxCached) && c.entries.Len() > 1 {
 		c.entries.RemoveOldest()
 	}
 }

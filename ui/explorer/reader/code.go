@@ -7,8 +7,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// mostColoured is the longest code, in bytes, that is coloured.
-const mostColoured = 8 << 10
+// maxHighlighted is the size of the longest code that is coloured, in bytes.
+const maxHighlighted = 8 << 10
 
 // code sets a code block: indented, coloured where its language is known, and continued on the next line, with a mark,
 // where a line is too long. Glamour prints it without notes, which its lexers would take for code.
@@ -41,7 +41,7 @@ func (t *typesetter) code(block ast.Node, first, rest []cell) {
 // codeFor returns code as Glamour is to render it. Without a language that it knows Glamour would guess one.
 func (r *renderer) codeFor(block ast.Node) ast.Node {
 	fenced, isFenced := block.(*ast.FencedCodeBlock)
-	if isFenced && len(block.Lines().Value(r.source)) <= mostColoured && lexers.Get(string(fenced.Language(r.source))) != nil {
+	if isFenced && len(block.Lines().Value(r.source)) <= maxHighlighted && lexers.Get(string(fenced.Language(r.source))) != nil {
 		return block
 	}
 	plain := ast.NewFencedCodeBlock(r.made("text"))

@@ -1,6 +1,6 @@
-// Package reader shows one passage as a document that reads well: rendered Markdown with the query's words marked, the
-// chunks around it when they were fetched, and always the place that the person was looking at. It does nothing by
-// itself: fetching and the slow part of rendering are handed out as values and come back as values.
+// Package reader is the pane that shows one search result: rendered Markdown with highlighted matches, and the chunks
+// around it once they were fetched. It does no I/O and starts no goroutines: Want and RenderJob return the work to do,
+// and AddAbove, AddBelow, SetWhole and Apply take the results.
 package reader
 
 import (
@@ -13,7 +13,7 @@ import (
 	"quarry/ui/passage"
 )
 
-// Document is what the reader shows: a search result, as far as the server told about it.
+// Document is a search result, as far as the server described it.
 type Document struct {
 	Ref        string // of the passage
 	DocumentID string
@@ -22,12 +22,12 @@ type Document struct {
 	UpdatedAt  string // ISO 8601; empty when unknown
 	Authors    []string
 	Link       string
-	// HeadingPath holds the headings that the passage stands under, outermost first.
+	// HeadingPath lists the headings above the passage, outermost first.
 	HeadingPath []string
 
 	Content    string      // Markdown
 	Highlights []wire.Span // bytes of Content that match the query
-	Words      []string    // looked for where there are no highlights, and in fetched chunks
+	Words      []string    // highlighted in fetched chunks, and in Content if Highlights is empty
 
 	Chunk      int // the chunk that matched, from 0
 	ChunkStart int // first chunk in Content
@@ -35,13 +35,13 @@ type Document struct {
 	ChunkCount int // of the document; 0 when unknown
 	Citation   int // number in the list; 0 for none
 
-	CanExpand bool   // the server can give the chunks around the passage
-	WhyNot    string // the reason why it cannot, in a few words
-	FileLinks bool   // links to files may be opened: the document is of a library on this machine
+	CanExpand bool   // the server can send the chunks around the passage
+	WhyNot    string // why it cannot, in a few words
+	FileLinks bool   // links to files may be opened, because the library is on this machine
 }
 
-// OfResult makes the document of a search result. words are looked for where the server sent no highlights; whyNot says
-// why the chunks around it cannot be fetched, and is empty when they can.
+// OfResult returns the document for a search result. words are highlighted if the server sent no highlights. whyNot is
+// the reason why the chunks around the result cannot be fetched, or empty.
 func OfResult(r wire.SearchResult, words []string, whyNot string) Document {
 	d := Document{
 		Ref: r.Ref, DocumentID: r.DocumentID, Title: r.Title, Source: r.SourceType, Authors: r.Authors,
@@ -61,24 +61,23 @@ func OfResult(r wire.SearchResult, words []string, whyNot string) Document {
 	return d
 }
 
-// unit is a piece of text that is laid out and rendered by itself: a passage, a chunk, or a part of one that is too
-// large to be rendered at once.
+// unit is a text that is rendered by itself: a passage, a chunk, or a part of one that is too large to render at once.
 type unit struct {
 	id    contentID
-	text  string // painted: its offsets are those of everything below
+	text  string // cleaned for the screen; all offsets refer to it
 	spans []wire.Span
-	first int // chunks that it comes from
+	first int // chunks that it belongs to
 	last  int
 	files bool // its links to files may be opened
 }
 
-// contentID stands for a text and its highlights.
+// contentID is a hash of a text and its highlights.
 type contentID [16]byte
 
-// maxUnit is the largest text, in bytes, that is rendered in one go.
+// maxUnit is the size of the largest unit in bytes.
 const maxUnit = 16 << 10
 
-// unitsOf cleans a text for the screen and splits it into units. Where there are no highlights, words are looked for.
+// unitsOf cleans a text for the screen and splits it into units. It highlights words if spans is empty.
 func unitsOf(content string, spans []wire.Span, words []string, from unit) []unit {
 	content, spans = client.SanitizeSpans(content, spans...)
 	if len(spans) == 0 {

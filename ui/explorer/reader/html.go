@@ -10,7 +10,7 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// html returns the text of a block of HTML.
+// html returns the text in a block of HTML.
 func (r *renderer) html(n *ast.HTMLBlock) string {
 	raw := string(n.Lines().Value(r.source))
 	if n.HasClosure() {
@@ -29,8 +29,8 @@ func (r *renderer) html(n *ast.HTMLBlock) string {
 	return note(sourceText, n.Lines().At(0).Start) + strings.Join(shown, note(newLine, 0))
 }
 
-// withoutTags takes comments and the tags of HTML out of a text; where a tag begins a line, the text does too. What only
-// looks like a tag stays.
+// withoutTags removes comments and HTML tags from a text. Tags that end a line become line ends. Other text in angle
+// brackets stays.
 func withoutTags(s string) string {
 	var out strings.Builder
 	for {
@@ -49,12 +49,12 @@ func withoutTags(s string) string {
 			s = rest
 			continue
 		}
-		out.WriteString(insteadOf(inside))
+		out.WriteString(tagText(inside))
 		s = after
 	}
 }
 
-// tag replaces a tag by its meaning. Names in angle brackets that are no tags, as in usage lines, stay as they are.
+// tag replaces an inline tag by its text. Names in angle brackets that are no HTML tags, as in usage lines, stay.
 func (in inline) tag(parent ast.Node, n *ast.RawHTML) {
 	var raw []byte
 	for i := range n.Segments.Len() {
@@ -66,14 +66,14 @@ func (in inline) tag(parent ast.Node, n *ast.RawHTML) {
 	switch {
 	case strings.HasPrefix(inside, "!--"):
 	case isTag(inside):
-		shown.WriteString(strings.ReplaceAll(insteadOf(inside), "\n", in.lineEnd()))
+		shown.WriteString(strings.ReplaceAll(tagText(inside), "\n", in.lineEnd()))
 	default:
 		in.run(&shown, n.Segments.At(0).Start, strings.ReplaceAll(string(raw), "\n", " "))
 	}
 	parent.ReplaceChild(parent, n, in.made(shown.String()))
 }
 
-// tagName is the name in a tag, in lower case.
+// tagName returns the name in a tag, in lower case.
 func tagName(inside string) string {
 	name := strings.TrimPrefix(strings.TrimSpace(inside), "/")
 	if end := strings.IndexFunc(name, func(r rune) bool { return !isLetter(r) }); end >= 0 {
@@ -82,7 +82,7 @@ func tagName(inside string) string {
 	return strings.ToLower(name)
 }
 
-// isTag tells tags of HTML that occur in documents.
+// isTag reports whether the text between angle brackets is an HTML tag that occurs in documents.
 func isTag(inside string) bool {
 	if strings.HasPrefix(inside, "!") || strings.HasPrefix(inside, "?") {
 		return true
@@ -99,8 +99,8 @@ func isTag(inside string) bool {
 	return false
 }
 
-// insteadOf is what a tag turns into: a line end where it begins or ends a paragraph of some kind.
-func insteadOf(inside string) string {
+// tagText returns the text that replaces a tag: a line end if it begins or ends a block.
+func tagText(inside string) string {
 	switch tagName(inside) {
 	case "br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "summary", "ul", "ol", "table", "dt", "dd", "pre":
 		return "\n"

@@ -14,8 +14,8 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// inline prepares the text of one block for Glamour: it notes where the text comes from, and rewrites what Glamour would
-// print badly.
+// inline prepares the text of one block for Glamour: it adds notes with the places in the source, and rewrites nodes that
+// Glamour renders badly.
 type inline struct {
 	*renderer
 	breaks lineBreaks
@@ -123,8 +123,8 @@ func (in inline) literal(s string) string {
 	return literal(s)
 }
 
-// longestReference is more than any reference to a character needs, in bytes.
-const longestReference = 40
+// maxReference is more than any character reference needs, in bytes.
+const maxReference = 40
 
 // unescaped yields the runs of a Markdown text with the offsets where they begin, escapes and references to characters
 // resolved. References to characters that must not be shown resolve to nothing.
@@ -159,7 +159,7 @@ func unescaped(s string) iter.Seq2[int, string] {
 
 // reference reads the reference to a character that a text begins with, like "&amp;". size is 0 if there is none.
 func reference(s string) (resolved string, size int) {
-	size = strings.IndexByte(s[:min(len(s), longestReference)], ';') + 1
+	size = strings.IndexByte(s[:min(len(s), maxReference)], ';') + 1
 	if size == 0 || strings.ContainsFunc(s[1:size-1], func(r rune) bool { return r != '#' && !isLetter(r) }) {
 		return "", 0
 	}
@@ -176,7 +176,7 @@ const noAddress = "#"
 // linked makes the text of a link one that can be clicked, if its address may be opened; the address is not printed.
 func (in inline) linked(link *ast.Link, address string) {
 	if !link.HasChildren() {
-		link.AppendChild(link, in.made(note(madeUpText, 0)+literal(shortLink(paint.Line(client.Sanitize(address)), longestLink))))
+		link.AppendChild(link, in.made(note(madeUpText, 0)+literal(shortLink(paint.Line(client.Sanitize(address)), maxLinkWidth))))
 	}
 	link.Destination, link.Title = []byte(noAddress), nil
 	if isFile(address) && !in.unit.files {

@@ -4,7 +4,7 @@ import (
 	"quarry/theme"
 )
 
-// jobKey names one rendering: a text, what it is rendered for.
+// jobKey identifies one rendering: the text, the width and the theme.
 type jobKey struct {
 	id    contentID
 	width int
@@ -13,23 +13,23 @@ type jobKey struct {
 
 func (r *Reader) jobKey(p *piece) jobKey { return jobKey{p.id, r.shape.width, r.shape.theme} }
 
-// Job is text to be rendered, by value: it can be taken to another goroutine.
+// Job is text to render. It may be passed to another goroutine.
 type Job struct {
 	units []unit
 	keys  []jobKey
 	theme theme.Theme
 }
 
-// Rendered is the answer to a Job.
+// Rendered is the result of a Job.
 type Rendered struct {
 	keys    []jobKey
 	layouts []*layout
 }
 
-// RenderJob gives what should be rendered next: the text on the screen and then what is a screen away from it, as far as
-// it is shown as plain text still. Each job is handed out once and waits for its Apply; ok is false when there is none.
+// RenderJob returns the text to render next: the plain text on the screen, then that within one screen of it. Each job is
+// returned once, until its result is passed to Apply. ok is false if there is nothing to render.
 func (r *Reader) RenderJob() (job Job, ok bool) {
-	r.settle()
+	r.update()
 	if r.raw || !r.shown || r.shape.width == 0 {
 		return Job{}, false
 	}
@@ -37,23 +37,23 @@ func (r *Reader) RenderJob() (job Job, ok bool) {
 	job.theme = r.theme
 	for _, p := range r.nearby() {
 		key := r.jobKey(p)
-		if p.layout.rendered || r.issued[key] {
+		if p.layout.rendered || r.pending[key] {
 			continue
 		}
 		if size += len(p.text); size > maxUnit && len(job.units) > 0 {
 			break
 		}
-		if r.issued == nil {
-			r.issued = map[jobKey]bool{}
+		if r.pending == nil {
+			r.pending = map[jobKey]bool{}
 		}
-		r.issued[key] = true
+		r.pending[key] = true
 		job.units = append(job.units, p.unit)
 		job.keys = append(job.keys, key)
 	}
 	return job, len(job.units) > 0
 }
 
-// nearby lists the pieces on the screen, then those within a screen below and above.
+// nearby returns the pieces on the screen, then those within one screen below and above.
 func (r *Reader) nearby() []*piece {
 	var on, below, above []*piece
 	for i := range r.blocks {
@@ -74,7 +74,7 @@ func (r *Reader) nearby() []*piece {
 	return append(append(on, below...), above...)
 }
 
-// Render does the work of a job. It is pure and may run on any goroutine.
+// Render renders the job's text. It may run on any goroutine.
 func (j Job) Render() Rendered {
 	rendered := Rendered{keys: j.keys, layouts: make([]*layout, len(j.units))}
 	for i, u := range j.units {
@@ -83,25 +83,25 @@ func (j Job) Render() Rendered {
 	return rendered
 }
 
-// Apply takes a rendering in: it is kept for later, and what of it is on the screen takes the place of the plain text,
-// with the place kept. It tells whether the screen changed.
+// Apply caches the results of a job and replaces the plain text in the body by them, keeping the place. It reports
+// whether the screen changed.
 func (r *Reader) Apply(rendered Rendered) bool {
 	wanted := false
 	for i, key := range rendered.keys {
-		delete(r.issued, key)
+		delete(r.pending, key)
 		r.cache.put(key, rendered.layouts[i])
-		wanted = wanted || r.awaits(key)
+		wanted = wanted || r.waitsFor(key)
 	}
 	if wanted {
-		r.holdPlaceBelowTop()
+		r.savePlaceBelowTop()
 		r.changed()
-		r.settle()
+		r.update()
 	}
 	return wanted
 }
 
-// awaits tells whether a piece of the body is still to be rendered as a key says.
-func (r *Reader) awaits(key jobKey) bool {
+// waitsFor reports whether a piece of the body has not been rendered for a key yet.
+func (r *Reader) waitsFor(key jobKey) bool {
 	for i := range r.blocks {
 		p := r.blocks[i].piece
 		if p != nil && p.layout != nil && !p.layout.rendered && r.jobKey(p) == key {
@@ -111,9 +111,9 @@ func (r *Reader) awaits(key jobKey) bool {
 	return false
 }
 
-// holdPlaceBelowTop remembers the place, unless that is the beginning of everything, which needs no remembering.
-func (r *Reader) holdPlaceBelowTop() {
+// savePlaceBelowTop saves the place, unless the body is at its top.
+func (r *Reader) savePlaceBelowTop() {
 	if r.top > 0 {
-		r.holdPlace()
+		r.savePlace()
 	}
 }

@@ -93,14 +93,14 @@ func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	var c cache
 	for i := range 100 {
-		c.put(jobKey{width: i}, &layout{size: mostCached / 11})
+		c.put(jobKey{width: i}, &layout{size: maxCached / 11})
 		c.get(jobKey{width: 0})
 	}
 	sum := 0
 	for _, l := range c.entries.Values() {
 		sum += l.size
 	}
-	if c.size > mostCached || c.size != sum {
+	if c.size > maxCached || c.size != sum {
 		t.Errorf("%d bytes are counted, %d kept in %d entries", c.size, sum, c.entries.Len())
 	}
 	if _, ok := c.get(jobKey{width: 0}); !ok {
@@ -109,7 +109,7 @@ func TestCacheIsBounded(t *testing.T) {
 	if _, ok := c.get(jobKey{width: 50}); ok {
 		t.Error("what is not used goes")
 	}
-	c.put(jobKey{width: 7}, &layout{size: 5 * mostCached})
+	c.put(jobKey{width: 7}, &layout{size: 5 * maxCached})
 	if c.entries.Len() != 1 {
 		t.Errorf("%d entries beside one that fills the cache", c.entries.Len()-1)
 	}

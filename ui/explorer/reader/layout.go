@@ -8,27 +8,27 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// line is one row of a unit as it is painted.
+// line is one screen line of a unit.
 type line struct {
-	text  string // styled; ends with every style and link ended
+	text  string // styled; ends its own styles and links
 	width int    // columns
-	from  int    // byte of the unit's text that its first letter or digit comes from; -1 for a line that shows no text
+	from  int    // byte of the unit's text where its first letter or digit is; -1 for a line without text
 	marks []mark // parts that match the query
 }
 
-// mark is a part of a line's text that matches the query.
+// mark is a highlighted part of a line.
 type mark struct {
 	from, to int    // bytes of the line's text
-	span     int    // which of the unit's highlights it belongs to
-	pen      string // what brings back the style that holds behind it; empty for none
-	reset    bool   // a style holds where it begins
+	span     int    // index in the unit's spans
+	pen      string // sequence that restores the style after it; empty for none
+	reset    bool   // a style is on where it begins
 }
 
-// layout holds the lines of a unit for one width.
+// layout is a unit's lines for one width.
 type layout struct {
 	lines    []line
 	rendered bool
-	size     int // bytes that it keeps in memory
+	size     int // in memory, in bytes
 }
 
 func newLayout(lines []line, rendered bool) *layout {
@@ -42,7 +42,7 @@ func newLayout(lines []line, rendered bool) *layout {
 	return &layout{lines, rendered, size}
 }
 
-// plainLayout shows the Markdown as it was written.
+// plainLayout returns the Markdown source, wrapped.
 func plainLayout(u unit, width int) *layout {
 	ranges := paint.WrapSpans(u.text, max(1, width))
 	lines := make([]line, 0, len(ranges))
@@ -56,7 +56,7 @@ func plainLayout(u unit, width int) *layout {
 	return newLayout(trimBlank(lines), false)
 }
 
-// plainLine is one line of a text; spans from first on may touch it.
+// plainLine returns one line of a text. Spans before first do not touch it.
 func plainLine(text string, r paint.Range, spans []wire.Span, first int) line {
 	l := line{text: strings.TrimRight(text[r.Start:r.End], " "), from: r.Start}
 	l.width = paint.Width(l.text)
@@ -74,7 +74,7 @@ func plainLine(text string, r paint.Range, spans []wire.Span, first int) line {
 	return l
 }
 
-// firstLetter is where the first letter or digit of a line of Markdown stands that a rendering shows too.
+// firstLetter returns the offset of the first letter or digit in a line of Markdown that its rendering shows too.
 func firstLetter(s string) int {
 	start := len(s) - len(strings.TrimLeft(s, " >*+-"))
 	if number := strings.TrimLeft(s[start:], "0123456789"); strings.HasPrefix(number, ". ") || strings.HasPrefix(number, ") ") {
@@ -86,7 +86,7 @@ func firstLetter(s string) int {
 	return len(s) - len(strings.TrimLeft(s, " "))
 }
 
-// trimBlank takes blank lines off both ends, but for one where there is nothing else.
+// trimBlank removes blank lines at both ends; at least one line stays.
 func trimBlank(lines []line) []line {
 	for len(lines) > 1 && lines[0].text == "" {
 		lines = lines[1:]

@@ -5,26 +5,25 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// Lines renders a whole text, for panels that show one that is no passage. It takes milliseconds for each kilobyte and
-// belongs beside the event loop.
+// Lines renders a whole text for a panel. It takes milliseconds per kilobyte: call it outside of the event loop.
 func Lines(markdown string, width int, th theme.Theme) []string {
 	if width <= 0 {
 		return nil
 	}
 	var r Reader
 	r.Show(Document{Content: markdown, ChunkCount: 1, CanExpand: true})
-	r.seek = false
+	r.seekPending = false
 	r.shape, r.theme, r.dirty = shape{shapeWidth(width), th.Name, false}, th, true
 	r.pens, r.pensFor = pensOf(th, false), pensKey{th.Name, false}
-	r.settle()
-	r.body = r.lines + 1 // all of it is on the screen
+	r.update()
+	r.body = r.lines + 1 // all of it counts as visible
 	for range r.found {
 		job, ok := r.RenderJob()
 		if !ok {
 			break
 		}
 		r.Apply(job.Render())
-		r.settle()
+		r.update()
 		r.body = r.lines + 1
 	}
 	lines := make([]string, 0, r.lines)

@@ -7,11 +7,11 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// longestLink is how many columns of a bare link are shown in running text.
-const longestLink = 48
+// maxLinkWidth is the width of a bare link in running text, in columns.
+const maxLinkWidth = 48
 
-// shortLink is a link as a person reads it, in at most about room columns: without its scheme, and of a long one the host
-// and as much of the end as there is room for. Of a file it is the path.
+// shortLink shortens a link to about room columns: without its scheme, and if it is too long, the host and as much of the
+// end as fits. For a file it is the path.
 func shortLink(link string, room int) string {
 	shown := link
 	if isFile(link) {
@@ -42,7 +42,7 @@ func shortLink(link string, room int) string {
 	return short
 }
 
-// filePath is the path that a link to a file names, without the place in the file.
+// filePath returns the path in a link to a file, without the fragment.
 func filePath(link string) string {
 	path, _, _ := strings.Cut(link[len(fileScheme):], "#")
 	path = strings.TrimPrefix(path, "//")
@@ -54,7 +54,6 @@ func filePath(link string) string {
 
 const fileScheme = "file:"
 
-// isFile tells links to files.
 func isFile(address string) bool {
 	return len(address) >= len(fileScheme) && strings.EqualFold(address[:len(fileScheme)], fileScheme)
 }

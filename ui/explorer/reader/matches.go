@@ -1,27 +1,27 @@
 package reader
 
-// matchID names a highlight, whatever lines it stands on.
+// matchID identifies a highlight, which may span several lines.
 type matchID struct {
 	piece *piece
 	span  int
 }
 
-// match is a highlight that is shown, and the line of the body where it begins.
+// match is a visible highlight and the line of the body where it begins.
 type match struct {
 	matchID
 	line int
 }
 
-// NextMatch goes to the next highlight after the current one, or the first one on the screen, and round from the last to
-// the first. It tells whether there is any.
+// NextMatch moves to the highlight after the current one, or to the first one on the screen, and from the last to the
+// first. It reports whether there is any.
 func (r *Reader) NextMatch() bool { return r.stepMatch(1) }
 
 // PrevMatch is NextMatch backwards.
 func (r *Reader) PrevMatch() bool { return r.stepMatch(-1) }
 
-// Match tells which highlight n and N stand on, from 1, and how many there are; 0 for none.
+// Match returns the number of the current highlight, from 1 or 0 for none, and how many there are.
 func (r *Reader) Match() (current, total int) {
-	r.settle()
+	r.update()
 	r.count()
 	for i, m := range r.matches {
 		if m.matchID == r.current {
@@ -32,7 +32,7 @@ func (r *Reader) Match() (current, total int) {
 }
 
 func (r *Reader) stepMatch(by int) bool {
-	r.settle()
+	r.update()
 	r.count()
 	if len(r.matches) == 0 {
 		return false
@@ -50,7 +50,8 @@ func (r *Reader) stepMatch(by int) bool {
 	return true
 }
 
-// startMatch is the first highlight at or below the top of the view, or going backwards the last one above its end.
+// startMatch returns the index of the first highlight at or below the top of the view; backwards, of the last one above
+// its end.
 func (r *Reader) startMatch(by int) int {
 	edge := r.top
 	if by < 0 {
@@ -68,7 +69,7 @@ func (r *Reader) startMatch(by int) int {
 
 func (r *Reader) visible(line int) bool { return line >= r.top && line < r.top+r.body }
 
-// count finds the highlights in the lines.
+// count collects the highlights in the lines.
 func (r *Reader) count() {
 	if r.counted {
 		return

@@ -6,8 +6,8 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// pieces splits Markdown into parts of at most limit bytes, at blank lines outside of fenced code as far as there are
-// any, else at line ends. A line that is longer by itself stays whole. Blank lines between parts belong to none.
+// pieces splits Markdown into parts of at most limit bytes: at blank lines outside of fenced code if there are any, else
+// at line ends. Longer lines stay whole.
 func pieces(text string, limit int) []paint.Range {
 	if len(text) <= limit {
 		return []paint.Range{{Start: 0, End: len(text)}}
@@ -39,7 +39,7 @@ func pieces(text string, limit int) []paint.Range {
 	return append(parts, paint.Range{Start: start, End: len(text)})
 }
 
-// lineEnd is where the line that at stands in ends, after its line feed.
+// lineEnd returns the end of the line at an offset, after its line feed.
 func lineEnd(text string, at int) int {
 	if end := strings.IndexByte(text[at:], '\n'); end >= 0 {
 		return at + end + 1
@@ -47,7 +47,7 @@ func lineEnd(text string, at int) int {
 	return len(text)
 }
 
-// fenceAfter tells which fence is open after a line: the run of marks that opened it, or nothing.
+// fenceAfter returns the fence that is open after a line: the marks that opened it, or "".
 func fenceAfter(open, line string) string {
 	line = strings.TrimLeft(strings.TrimRight(line, "\n"), " ")
 	if line == "" || line[0] != '`' && line[0] != '~' {

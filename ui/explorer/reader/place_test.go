@@ -172,11 +172,11 @@ func TestSeams(t *testing.T) {
 	}
 	expect("╌╌ 2 above · 8 below ╌╌  e expand", "╌╌ 2 above · 8 below ╌╌  e expand")
 	r.AddAbove(chunks(0, 1))
-	expect("╌╌ the passage found ╌╌", "╌╌ 8 below ╌╌  e expand")
+	expect("╌╌ search result ╌╌", "╌╌ 8 below ╌╌  e expand")
 	r.AddBelow(chunks(3, 4))
-	expect("╌╌ the passage found ╌╌", "╌╌ further on ╌╌", "╌╌ 6 below ╌╌  e expand")
+	expect("╌╌ search result ╌╌", "╌╌ end of search result ╌╌", "╌╌ 6 below ╌╌  e expand")
 	r.AddBelow(nil)
-	expect("╌╌ the passage found ╌╌", "╌╌ further on ╌╌")
+	expect("╌╌ search result ╌╌", "╌╌ end of search result ╌╌")
 
 	d.CanExpand, d.WhyNot, d.ChunkCount, d.ChunkStart, d.ChunkEnd = false, "this server does not name documents", 0, 0, 0
 	r.Show(d)

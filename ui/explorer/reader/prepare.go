@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	deepest   = 12 // levels of nested quotes and lists that are indented
-	narrowest = 16 // columns that indentation leaves for text
-	indented  = 2  // columns that Glamour indents a level by
+	maxDepth = 12 // levels of nested quotes and lists that are indented
+	minText  = 16 // columns that indentation leaves for text
+	indented = 2  // columns that Glamour indents a level by
 )
 
 // prepare rewrites the children of a block for Glamour. Every text begins with a note; tables and code become notes.
 // room is the width in columns; gap puts a blank line before the first child.
 func (r *renderer) prepare(parent ast.Node, depth, room int, gap bool) {
-	flat := depth >= deepest || room-indented < narrowest
+	flat := depth >= maxDepth || room-indented < minText
 	for node := parent.FirstChild(); node != nil; {
 		if node.PreviousSibling() != nil {
 			gap = depth == 0 || node.HasBlankPreviousLines()

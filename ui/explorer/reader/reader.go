@@ -8,36 +8,36 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// Reader is the pane that shows one document. The zero value shows nothing.
+// Reader is the pane that shows one document. The zero value is empty.
 type Reader struct {
-	// ExpandKey is the name of the key that fetches more of the document, "e" when empty.
+	// ExpandKey is the name of the key that fetches more of the document; "" means "e".
 	ExpandKey string
 
 	document Document
-	crumbs   string // where the passage stands
+	crumbs   string // source and headings of the passage
 	shown    bool
 	now      time.Time
 	raw      bool
 
-	above, found, below []*piece // in the order of the document
-	noneAbove           bool     // the server has nothing more there, whatever the counts say
-	noneBelow           bool
+	above, found, below []*piece // in document order
+	endAbove            bool     // the server has no more chunks there, whatever ChunkCount says
+	endBelow            bool
 
-	blocks []block // what the body consists of, from top to bottom
+	blocks []block // of the body, from top to bottom
 	lines  int     // of all blocks
-	shape  shape   // what they are laid out for
-	body   int     // rows that the body has
-	dirty  bool    // blocks or layouts must be made anew
+	shape  shape   // that the blocks are laid out for
+	body   int     // height of the body
+	dirty  bool    // the layout is out of date
 
-	top     int // line at the top of the body
-	place   place
-	seek    bool // what matched is still to be brought into sight
-	current matchID
-	matches []match
-	counted bool // matches is right
+	top         int // first visible line of the body
+	place       place
+	seekPending bool // the first match must be scrolled into view
+	current     matchID
+	matches     []match
+	counted     bool // matches is up to date
 
-	cache  cache
-	issued map[jobKey]bool // jobs that were handed out and not answered yet
+	cache   cache
+	pending map[jobKey]bool // jobs without a result yet
 
 	version uint64
 	frame   paint.Cache[frameKey]
@@ -46,7 +46,7 @@ type Reader struct {
 	pensFor pensKey
 }
 
-// piece is a unit in the body, with its lines for the present shape.
+// piece is a unit in the body, with its lines for the current shape.
 type piece struct {
 	unit
 	layout *layout
@@ -54,7 +54,7 @@ type piece struct {
 	start  int // its first line in the body
 }
 
-// shape is what a layout depends on, besides the text.
+// shape is everything that a layout depends on besides the text.
 type shape struct {
 	width int // columns; 0 before the first View
 	theme string
@@ -69,17 +69,17 @@ type frameKey struct {
 	expandKey     string
 }
 
-// Show puts another document into the reader, at its beginning.
+// Show shows another document, from its beginning.
 func (r *Reader) Show(d Document) {
 	r.document, r.shown = d, true
 	r.crumbs = crumbsOf(d)
 	from := unit{first: d.ChunkStart, last: d.ChunkEnd, files: d.FileLinks}
 	r.above, r.below = nil, nil
 	r.found = piecesOf(unitsOf(d.Content, d.Highlights, d.Words, from))
-	r.noneAbove, r.noneBelow = false, false
+	r.endAbove, r.endBelow = false, false
 	r.top, r.place, r.current = 0, place{}, matchID{}
-	clear(r.issued)
-	r.seek = true
+	clear(r.pending)
+	r.seekPending = true
 	r.rebuild()
 }
 
@@ -92,16 +92,16 @@ func (r *Reader) Clear() {
 	r.shown = false
 }
 
-// SetNow sets the moment that ages are told from. Without one no age is shown.
+// SetNow sets the current time. Without it no ages are shown.
 func (r *Reader) SetNow(now time.Time) {
-	now = now.Truncate(time.Hour) // ages are told in days
+	now = now.Truncate(time.Hour) // the smallest unit of an age is a day
 	if !now.Equal(r.now) {
 		r.now = now
 		r.version++
 	}
 }
 
-// SetRaw shows the Markdown as it was written, or the rendering.
+// SetRaw shows the Markdown source, or the rendering.
 func (r *Reader) SetRaw(raw bool) {
 	if raw != r.raw {
 		r.raw = raw
@@ -109,17 +109,17 @@ func (r *Reader) SetRaw(raw bool) {
 	}
 }
 
-// Raw tells whether the Markdown is shown as it was written.
+// Raw reports whether the Markdown source is shown.
 func (r *Reader) Raw() bool { return r.raw }
 
-// changed notes that the lines must be laid out again.
+// changed marks the layout as out of date.
 func (r *Reader) changed() {
 	r.dirty, r.counted = true, false
 	r.version++
 }
 
-// settle lays out what changed, and keeps the place.
-func (r *Reader) settle() {
+// update renews the layout if it is out of date, and keeps the place.
+func (r *Reader) update() {
 	if r.shape.width == 0 {
 		return
 	}
@@ -136,15 +136,15 @@ func (r *Reader) settle() {
 			r.lines++
 			continue
 		}
-		r.layOut(b.piece)
+		r.setLayout(b.piece)
 		b.piece.start = r.lines
 		r.lines += len(b.piece.layout.lines)
 	}
 	r.restorePlace()
 }
 
-// layOut gives a piece its lines: rendered ones if they are at hand, else the text as it was written.
-func (r *Reader) layOut(p *piece) {
+// setLayout sets the lines of a piece: rendered ones from the cache, else the source.
+func (r *Reader) setLayout(p *piece) {
 	if p.shape == r.shape && p.layout != nil && p.layout.rendered {
 		return
 	}
@@ -155,7 +155,7 @@ func (r *Reader) layOut(p *piece) {
 		}
 	}
 	if p.shape != r.shape || p.layout == nil {
-		p.layout, p.shape = plainLayout(p.unit, measureOf(r.shape.width)), r.shape
+		p.layout, p.shape = plainLayout(p.unit, textWidth(r.shape.width)), r.shape
 	}
 }
 
@@ -172,10 +172,10 @@ func (r *Reader) piecesOfChunk(chunk wire.Chunk) []*piece {
 	return piecesOf(unitsOf(chunk.Text(), nil, r.document.Words, from))
 }
 
-// widestText is the longest line of running text in columns: longer ones are hard to read.
-const widestText = 100
+// maxTextWidth is the width of running text in columns: longer lines are hard to read.
+const maxTextWidth = 100
 
-// shapeWidth is the width that a pane's text is laid out for: even, so that dragging a border renders half as often.
+// shapeWidth rounds the width of a pane to an even one, so that dragging a border renders half as often.
 func shapeWidth(width int) int {
 	if width > 1 {
 		width &^= 1
@@ -183,5 +183,4 @@ func shapeWidth(width int) int {
 	return width
 }
 
-// measureOf is the width of running text in a pane.
-func measureOf(width int) int { return min(width, widestText) }
+func textWidth(width int) int { return min(width, maxTextWidth) }

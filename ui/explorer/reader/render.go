@@ -19,7 +19,7 @@ import (
 // renderUnit renders the Markdown of a unit for a width in columns. Text that cannot be rendered stays plain.
 func renderUnit(u unit, width int, th theme.Theme) (l *layout) {
 	plain := func() *layout {
-		l := plainLayout(u, measureOf(width))
+		l := plainLayout(u, textWidth(width))
 		l.rendered = true // another attempt would fail as well
 		return l
 	}
@@ -39,13 +39,13 @@ func renderUnit(u unit, width int, th theme.Theme) (l *layout) {
 	return newLayout(append([]line(nil), lines...), true)
 }
 
-// mostColumns is how many columns a table may have. The parser fills up every row to them: a few kilobytes can become
-// millions of cells.
-const mostColumns = 64
+// maxColumns is the number of columns that a table may have. The parser fills every row up to the width of the head: a few
+// kilobytes can become millions of cells.
+const maxColumns = 64
 
 func hasWideTable(text string) bool {
 	for line := range strings.Lines(text) {
-		if len(line) > mostColumns && strings.Count(line, "|") > mostColumns && strings.Trim(line, "|-: \n>*+") == "" {
+		if len(line) > maxColumns && strings.Count(line, "|") > maxColumns && strings.Trim(line, "|-: \n>*+") == "" {
 			return true
 		}
 	}

@@ -2,23 +2,23 @@ package reader
 
 import "sort"
 
-// place is what the person is looking at, in terms of the text: it stays when lines are laid out anew.
+// place is a position in the text. It stays valid when the layout changes.
 type place struct {
 	piece *piece
 	from  int // byte of the piece's text
-	row   int // where it stands, in lines below the top
+	row   int // lines below the top of the view
 }
 
-// Down scrolls by lines, up for negative ones. It tells whether anything moved, as all of these do.
+// Down scrolls by lines, up for negative ones. Like the other methods that scroll, it reports whether anything moved.
 func (r *Reader) Down(lines int) bool { return r.scrollTo(r.top + lines) }
 
-// Up is Down the other way.
+// Up scrolls up by lines.
 func (r *Reader) Up(lines int) bool { return r.Down(-lines) }
 
-// HalfPage scrolls by halves of what is visible.
+// HalfPage scrolls by half pages.
 func (r *Reader) HalfPage(halves int) bool { return r.Down(halves * max(1, r.body/2)) }
 
-// Page scrolls by what is visible, less one line that tells where one was.
+// Page scrolls by pages; one line stays visible.
 func (r *Reader) Page(pages int) bool { return r.Down(pages * max(1, r.body-1)) }
 
 // Top scrolls to the beginning.
@@ -26,13 +26,13 @@ func (r *Reader) Top() bool { return r.scrollTo(0) }
 
 // Bottom scrolls to the end.
 func (r *Reader) Bottom() bool {
-	r.settle()
+	r.update()
 	return r.scrollTo(r.lines)
 }
 
-// Percent tells how much of the text stands above the last visible line, from 0 to 100; 100 when all of it is visible.
+// Percent returns the scroll position from 0 to 100; 100 if all text is visible.
 func (r *Reader) Percent() int {
-	r.settle()
+	r.update()
 	if r.maxTop() == 0 {
 		return 100
 	}
@@ -41,9 +41,9 @@ func (r *Reader) Percent() int {
 
 func (r *Reader) maxTop() int { return max(0, r.lines-r.body) }
 
-// scrollTo moves a line to the top, as far as the text reaches.
+// scrollTo moves a line to the top, or as near as the text allows.
 func (r *Reader) scrollTo(top int) bool {
-	r.settle()
+	r.update()
 	before := r.top
 	r.top = max(0, top)
 	if r.shape.width > 0 {
@@ -52,28 +52,28 @@ func (r *Reader) scrollTo(top int) bool {
 	if r.top == before {
 		return false
 	}
-	r.place = r.look()
+	r.place = r.placeAtTop()
 	r.version++
 	return true
 }
 
-// holdPlace remembers what is at the top before the body changes, unless it is remembered already.
-func (r *Reader) holdPlace() {
-	r.settle()
+// savePlace saves the place at the top before the body changes, unless one is saved already.
+func (r *Reader) savePlace() {
+	r.update()
 	if r.place.piece == nil {
-		r.place = r.look()
+		r.place = r.placeAtTop()
 	}
 }
 
-// restorePlace brings what is remembered back to where it stood.
+// restorePlace scrolls to the saved place.
 func (r *Reader) restorePlace() {
-	if p := r.place.piece; p != nil && r.inBody(p) {
+	if p := r.place.piece; p != nil && r.contains(p) {
 		r.top = p.start + lineOf(p.layout.lines, r.place.from) - r.place.row
 	}
 	r.top = max(0, min(r.top, r.maxTop()))
 }
 
-func (r *Reader) inBody(p *piece) bool {
+func (r *Reader) contains(p *piece) bool {
 	for i := range r.blocks {
 		if r.blocks[i].piece == p {
 			return true
@@ -82,8 +82,8 @@ func (r *Reader) inBody(p *piece) bool {
 	return false
 }
 
-// look finds the first text at or below the top of the view, or the last one above it.
-func (r *Reader) look() place {
+// placeAtTop returns the first text at or below the top of the view, or the last one above it.
+func (r *Reader) placeAtTop() place {
 	first := r.blockAt(r.top)
 	for i := first; i < len(r.blocks); i++ {
 		p := r.blocks[i].piece
@@ -110,7 +110,7 @@ func (r *Reader) look() place {
 	return place{}
 }
 
-// lineOf finds the line that shows a byte of the text.
+// lineOf returns the line that shows a byte of the text.
 func lineOf(lines []line, from int) int {
 	at, seen := 0, false
 	for i := range lines {
@@ -125,15 +125,15 @@ func lineOf(lines []line, from int) int {
 	return at
 }
 
-// blockAt finds the block that a line of the body belongs to.
+// blockAt returns the index of the block at a line of the body.
 func (r *Reader) blockAt(at int) int {
 	return max(0, sort.Search(len(r.blocks), func(i int) bool { return r.blocks[i].start > at })-1)
 }
 
-// topPiece is the piece that the text at the top of the view belongs to.
+// topPiece returns the piece at the top of the view.
 func (r *Reader) topPiece() *piece {
 	if r.shape.width == 0 {
 		return nil
 	}
-	return r.look().piece
+	return r.placeAtTop().piece
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	betweenColumns = 3 // columns that a line between two cells takes with its margins
-	leastColumn    = 8 // columns below which a table that does not fit is shown as a list
+	minColumn      = 8 // columns below which a table that does not fit is shown as a list
 )
 
 // table sets a table: as Glamour lays it out if it fits, else with its widest columns wrapped, or where that leaves too
@@ -43,7 +43,7 @@ func (t *typesetter) table(table *extast.Table, first, rest []cell) {
 // fits reports whether columns of these widths can be read. Text that looks like a line between columns must not count.
 func fits(lines, wanted [][]cell, widths []int) bool {
 	for i, width := range widths {
-		if width < min(widthOf(wanted[i]), leastColumn) {
+		if width < min(widthOf(wanted[i]), minColumn) {
 			return false
 		}
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // typesetter makes lines of the text that Glamour printed for a unit: it wraps them, and replaces notes by the places
-// that they stand for. Each line begins with its styles and ends them.
+// that they mark. Each line begins with its styles and ends them.
 //
 // Glamour does not wrap running text. Its own wrapping starts the second line of a list item below the bullet, and moves
 // Chinese and Japanese text to the next line in one piece.
@@ -178,7 +178,7 @@ func (t *typesetter) setLine(line, first, rest []cell) {
 	open := true // the line has text, or begins with something to show
 	flush := func() {
 		if open {
-			t.wrap(text, min(t.width-widthOf(rest), widestText), first, rest)
+			t.wrap(text, min(t.width-widthOf(rest), maxTextWidth), first, rest)
 			first = rest
 		}
 		text, open = nil, false

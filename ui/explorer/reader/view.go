@@ -11,14 +11,13 @@ import (
 	"quarry/ui/passage"
 )
 
-// Heights of the pane below which parts of the header are left out.
+// Heights of the pane below which the header is shortened.
 const (
-	roomForHeader = 10
-	roomForTitle  = 4
-	leastLink     = 8 // columns of a link that is worth showing
+	minHeaderHeight = 10
+	minTitleHeight  = 4
+	minLinkWidth    = 8 // columns
 )
 
-// pens are the styles of a theme, ready for use.
 type pens struct {
 	match, current, muted, title, key, border, source paint.Pen
 }
@@ -39,7 +38,7 @@ func pensOf(th theme.Theme, focused bool) pens {
 	}
 }
 
-// View draws the pane: exactly height lines, each exactly width columns wide.
+// View returns the pane: exactly height lines of exactly width columns.
 func (r *Reader) View(width, height int, th theme.Theme, focused bool) []string {
 	if height <= 0 {
 		return nil
@@ -52,7 +51,7 @@ func (r *Reader) View(width, height int, th theme.Theme, focused bool) []string 
 	return r.frame.Lines(key, func() []string { return r.draw(key) })
 }
 
-// fit lays the body out for the size of the pane.
+// fit updates the layout for the size of the pane.
 func (r *Reader) fit(width, height int, th theme.Theme) {
 	if to := shapeWidth(width); to != r.shape.width || th.Name != r.shape.theme {
 		r.shape, r.theme, r.dirty = shape{to, th.Name, r.raw}, th, true
@@ -62,14 +61,14 @@ func (r *Reader) fit(width, height int, th theme.Theme) {
 		r.body, r.dirty = body, true
 		r.version++
 	}
-	r.settle()
-	if r.seek && r.shown && r.body > 0 {
-		r.seek = false
+	r.update()
+	if r.seekPending && r.shown && r.body > 0 {
+		r.seekPending = false
 		r.seekMatch()
 	}
 }
 
-// seekMatch brings the first highlight of a passage into sight, if it does not stand on its first screen.
+// seekMatch scrolls to the first highlight if it is not on the first screen.
 func (r *Reader) seekMatch() {
 	r.count()
 	if len(r.matches) > 0 && r.matches[0].line >= r.top+r.body-1 {
@@ -114,8 +113,8 @@ func (r *Reader) bodyLine(b *block, at, width int) string {
 	return text + paint.Blank(width-l.width)
 }
 
-// marked is a line's text with its highlights in the style of matches. A highlight loses the styles that it had, so that
-// it looks the same everywhere; what stands behind it gets its own back.
+// marked returns a line's text with styled highlights. A highlight loses its other styles, so that all look the same; the
+// text after it gets its styles back.
 func (r *Reader) marked(l *line, p *piece) string {
 	var out strings.Builder
 	out.Grow(len(l.text) + 24*len(l.marks))
@@ -132,7 +131,7 @@ func (r *Reader) marked(l *line, p *piece) string {
 		out.WriteString(pen.Write(withoutStyles(l.text[m.from:m.to])))
 		at = m.to
 		if end := at + len(endStyle); strings.HasPrefix(l.text[at:], endStyle) && (i+1 == len(l.marks) || end <= l.marks[i+1].from) {
-			at = end // the style would come back to be ended
+			at = end // restoring the style would only end it again
 			continue
 		}
 		out.WriteString(m.pen)
@@ -143,7 +142,7 @@ func (r *Reader) marked(l *line, p *piece) string {
 
 const endStyle = "\x1b[m"
 
-// withoutStyles takes the styles out of a text, but not the links.
+// withoutStyles removes the styles from a text, but not the links.
 func withoutStyles(s string) string {
 	if !strings.Contains(s, "\x1b[") {
 		return s
@@ -159,22 +158,22 @@ func withoutStyles(s string) string {
 	}
 }
 
-// seamLine is a line between pieces.
+// seamLine returns a line between pieces.
 func (r *Reader) seamLine(s seam, width int) string {
 	switch s {
-	case foundBegin:
-		return r.pens.muted.Write("╌╌ the passage found ╌╌")
-	case foundEnd:
-		return r.pens.muted.Write("╌╌ further on ╌╌")
-	case ends:
-		return r.endsLine(width)
+	case resultStart:
+		return r.pens.muted.Write("╌╌ search result ╌╌")
+	case resultEnd:
+		return r.pens.muted.Write("╌╌ end of search result ╌╌")
+	case extent:
+		return r.extentLine(width)
 	}
 	return ""
 }
 
-// endsLine says what more the document has, and how to get it or why that is impossible.
-func (r *Reader) endsLine(width int) string {
-	above, below := r.left()
+// extentLine returns how much of the document is missing, and the key to get it or the reason why there is none.
+func (r *Reader) extentLine(width int) string {
+	above, below := r.missingChunks()
 	var parts []string
 	if above > 0 {
 		parts = append(parts, fmt.Sprintf("%d above", above))
@@ -183,7 +182,7 @@ func (r *Reader) endsLine(width int) string {
 	case below > 0:
 		parts = append(parts, fmt.Sprintf("%d below", below))
 	case below < 0:
-		parts = append(parts, "perhaps more below")
+		parts = append(parts, "maybe more below")
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "only this passage")
@@ -192,7 +191,7 @@ func (r *Reader) endsLine(width int) string {
 	if !r.document.CanExpand {
 		why := r.pens.muted.Write(clean(r.document.WhyNot))
 		if paint.Width(text)+2+paint.Width(why) > width {
-			return why // it tells as much
+			return why // it says as much
 		}
 		return text + "  " + why
 	}
@@ -203,12 +202,12 @@ func (r *Reader) endsLine(width int) string {
 	return text + "  " + r.pens.key.Write(key) + r.pens.muted.Write(" expand")
 }
 
-// headerLines is how many lines of a pane's height the header takes.
+// headerLines returns the height of the header.
 func (r *Reader) headerLines(height int) int {
 	switch {
-	case !r.shown || height < roomForTitle:
+	case !r.shown || height < minTitleHeight:
 		return 0
-	case height < roomForHeader:
+	case height < minHeaderHeight:
 		return 1
 	case r.crumbs == "":
 		return 3
@@ -231,13 +230,13 @@ func (r *Reader) header(width, height int) []string {
 	return append(lines, r.aboutLine(width), r.rule(width))
 }
 
-// titleLine is the title with owner and age at its right, as far as there is room for them beside the whole title.
+// titleLine returns the title, with owner and age at its right if they fit beside the whole title.
 func (r *Reader) titleLine(width int) string {
 	title := clean(r.document.Title)
 	if title == "" {
 		title = "(untitled)"
 	}
-	beside, _ := r.beside(width)
+	beside, _ := r.ownerAndAge(width)
 	if beside == "" {
 		return paint.Fit(r.pens.title.Write(strings.TrimRight(paint.Fit(title, width), " ")), width)
 	}
@@ -245,8 +244,8 @@ func (r *Reader) titleLine(width int) string {
 	return paint.Fit(r.pens.title.Write(title), room) + "  " + r.pens.muted.Write(beside)
 }
 
-// beside is what stands beside the title: owner and age, the age alone, or nothing; and whether the owner does.
-func (r *Reader) beside(width int) (text string, owner bool) {
+// ownerAndAge returns the text beside the title: owner and age, the age alone, or nothing; and whether it has the owner.
+func (r *Reader) ownerAndAge(width int) (text string, owner bool) {
 	age := ""
 	if !r.now.IsZero() {
 		age = passage.ShortAge(r.document.UpdatedAt, r.now)
@@ -264,7 +263,7 @@ func (r *Reader) beside(width int) (text string, owner bool) {
 	return "", false
 }
 
-// crumbsOf is where the passage stands: source and headings.
+// crumbsOf returns the source and the headings of the passage.
 func crumbsOf(d Document) string {
 	var parts []string
 	if source := clean(client.SourceName(d.Source)); source != "" && d.Source != "" {
@@ -292,13 +291,13 @@ func (r *Reader) crumbLine() string {
 	return line
 }
 
-// aboutLine is date, authors and link.
+// aboutLine returns date, authors and link.
 func (r *Reader) aboutLine(width int) string {
 	var parts []string
 	if day := clean(passage.Day(r.document.UpdatedAt)); day != "" {
 		parts = append(parts, day)
 	}
-	if _, owner := r.beside(width); owner {
+	if _, owner := r.ownerAndAge(width); owner {
 		if others := namesOf(r.document.Authors[1:]); others != "" {
 			parts = append(parts, "with "+others)
 		}
@@ -311,7 +310,7 @@ func (r *Reader) aboutLine(width int) string {
 	if len(parts) > 0 {
 		separator = " · "
 	}
-	if room := width - paint.Width(line) - paint.Width(separator); room >= leastLink {
+	if room := width - paint.Width(line) - paint.Width(separator); room >= minLinkWidth {
 		if link := clean(r.document.Link); link != "" {
 			shown := r.pens.muted.Write(strings.TrimRight(paint.Fit(shortLink(link, room), room), " "))
 			if r.document.FileLinks || !isFile(r.document.Link) {
@@ -323,7 +322,7 @@ func (r *Reader) aboutLine(width int) string {
 	return paint.Fit(line, width)
 }
 
-// namesOf lists the first names, and how many more there are.
+// namesOf returns the first names, and the number of others.
 func namesOf(authors []string) string {
 	const most = 2
 	names := clean(strings.Join(authors[:min(most, len(authors))], ", "))
@@ -333,7 +332,7 @@ func namesOf(authors []string) string {
 	return names
 }
 
-// rule parts header and body. The place in the document and among the highlights stands in it.
+// rule returns the line below the header, with the position in the document and among the matches.
 func (r *Reader) rule(width int) string {
 	var parts []string
 	if at := r.position(); at != "" {
@@ -358,5 +357,5 @@ func (r *Reader) rule(width int) string {
 	return r.pens.border.Write(strings.Repeat("─", dashes)) + " " + r.pens.muted.Write(label) + " " + r.pens.border.Write("──")
 }
 
-// clean makes a foreign text fit for one line of the header.
+// clean makes foreign text safe for one line of the header.
 func clean(s string) string { return paint.Line(client.Sanitize(s)) }
