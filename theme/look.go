@@ -5,25 +5,25 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// look is what a theme is made of: colours by meaning, each "#rrggbb" or the number of one of the terminal's own 16.
-// Running text has the terminal's own colour in every look, and so has the background of the screen.
+// look is the definition of a theme: colours by meaning, each "#rrggbb" or the number of one of the terminal's own 16.
+// Running text and the background always have the terminal's own colours.
 type look struct {
 	name       string
-	truecolour bool // colours of ours, not of the terminal's
-	mono       bool // no colours at all
+	truecolour bool // not the terminal's own colours
+	mono       bool // no colours
 
-	muted, faded, border            string // what may be overlooked; what cannot be used now; lines
-	accent                          string // where the keys go
+	muted, faded, border            string // secondary text; disabled; lines
+	accent                          string // focus and keys
 	match, source, number           string
 	success, warning, failure       string
 	selected, current, chip, banner pair
-	selected256                     string // the ground of what is selected where only 256 colours can be shown
+	selected256                     string // background of the selection with 256 colours
 	heading, link                   string
 	code                            codeColours
 	sources                         [families]string
 }
 
-// pair is a text on a background of its own; without colours, in reverse.
+// pair is a text on its own background; without colours, in reverse.
 type pair struct{ text, ground string }
 
 func (p pair) style() lipgloss.Style {
@@ -40,7 +40,7 @@ func (p pair) style() lipgloss.Style {
 // codeColours are the colours of source code.
 type codeColours struct{ comment, keyword, name, kind, text, number, removed, added string }
 
-// lookFor chooses: what the terminal cannot show is never asked of it.
+// lookFor selects a look that the terminal can show.
 func lookFor(options Options) look {
 	switch mode := options.Mode; {
 	case options.Profile <= colorprofile.ASCII || mode == "mono":
@@ -57,7 +57,7 @@ func lookFor(options Options) look {
 	return darkLook()
 }
 
-// looks are all that lookFor chooses from.
+// looks returns all looks that lookFor selects from.
 func looks() []look {
 	return []look{
 		darkLook(), lightLook(), contrastDarkLook(), contrastLightLook(), terminalLook(), {name: "mono", mono: true},
@@ -104,8 +104,8 @@ func lightLook() look {
 	}
 }
 
-// contrastDarkLook is the dark look for eyes that need more: every text has at least 7 to 1, if the terminal has all
-// colours; of 256 the nearest come near it.
+// contrastDarkLook is the dark look with high contrast: at least 7:1 for every text in true colour; the nearest of 256
+// colours come close.
 func contrastDarkLook() look {
 	l := darkLook()
 	l.name = "contrast-dark"
@@ -125,7 +125,7 @@ func contrastDarkLook() look {
 	return l
 }
 
-// contrastLightLook is the light look likewise.
+// contrastLightLook is the light look with high contrast.
 func contrastLightLook() look {
 	l := lightLook()
 	l.name = "contrast-light"
@@ -145,7 +145,7 @@ func contrastLightLook() look {
 	return l
 }
 
-// terminalLook has the terminal's own 16 colours, which its owner chose for its background.
+// terminalLook uses the terminal's own 16 colours.
 func terminalLook() look {
 	const red, green, yellow, blue, magenta, cyan = "1", "2", "3", "4", "5", "6"
 	return look{

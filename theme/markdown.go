@@ -10,9 +10,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Glamour is how documents look. The document itself and its quotes have no style of their own: Glamour pads each line
-// cell by cell, and a style would be sent for every one of those cells. Source code is coloured by a style of Chroma's
-// that each look has under a name of its own, because Glamour would keep the first one it meets for the whole process.
+// Glamour returns the style of documents. Document and quotes have no style of their own: Glamour pads each line cell
+// by cell, and would send the style for every cell. Source code has a Chroma style with a name for each look, because
+// Glamour would use the first style it meets for the whole process.
 func (t Theme) Glamour() ansi.StyleConfig {
 	registerCodeStyles()
 	l := t.look
@@ -50,7 +50,7 @@ func (t Theme) Glamour() ansi.StyleConfig {
 	return config
 }
 
-// ChromaFormatter is the name of what writes source code in as many colours as the terminal has.
+// ChromaFormatter returns the name of the Chroma formatter for as many colours as the terminal has.
 func (t Theme) ChromaFormatter() string {
 	switch {
 	case t.look.mono:
@@ -65,7 +65,7 @@ func (t Theme) ChromaFormatter() string {
 
 func on() *bool { yes := true; return &yes }
 
-// colour is a colour of a look as Glamour takes it; none is none.
+// colour returns a colour as Glamour expects it; nil for none.
 func colour(c string) *string {
 	if c == "" {
 		return nil
@@ -75,15 +75,15 @@ func colour(c string) *string {
 
 func codeStyleName(l look) string { return "quarry-" + l.name }
 
-// registerCodeStyles tells Chroma of all looks. Its registry is one map for the process that is read without a lock while
-// code is rendered, so all of them go in at once, before the first rendering, and never again.
+// registerCodeStyles registers the styles of all looks with Chroma. Its registry is global and read without a lock
+// during rendering, so all of them are registered once, before the first rendering.
 var registerCodeStyles = sync.OnceFunc(func() {
 	for _, l := range looks() {
 		styles.Register(codeStyle(l))
 	}
 })
 
-// codeStyle is a look's style of source code. Whatever it does not name has the colour of running text.
+// codeStyle returns a look's style of source code. All other tokens have the colour of running text.
 func codeStyle(l look) *chroma.Style {
 	entries := chroma.StyleEntries{}
 	if l.mono {
@@ -112,7 +112,7 @@ func codeStyle(l look) *chroma.Style {
 	return chroma.MustNewStyle(codeStyleName(l), entries)
 }
 
-// chromaColour returns a colour as Chroma takes it. It knows the terminal's own by the values that it writes them for.
+// chromaColour returns a colour as Chroma expects it. Chroma identifies the terminal's own colours by these values.
 func chromaColour(c string) string {
 	if number, err := strconv.Atoi(c); err == nil {
 		return [...]string{"", "#7f0000", "#007f00", "#7f7fe0", "#00007f", "#7f007f", "#007f7f"}[number]

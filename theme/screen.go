@@ -5,40 +5,39 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Theme is the look of the full screen: the palette of the command line and what a screen needs beyond it. It is a
-// value; nothing of it is shared between sessions.
+// Theme is the look of the full screen. It adds to the palette of the command line. It is a value; sessions share
+// nothing of it.
 type Theme struct {
-	// Name tells themes apart, for caches: "dark", "light-256", "ansi16", "mono".
+	// Name identifies the theme, for caches: "dark", "light-256", "ansi16", "mono".
 	Name string
 	Palette
 
 	Text          lipgloss.Style // running text
-	Selected      lipgloss.Style // the row that keys act on
-	Stale         lipgloss.Style // rows of an earlier search, until the new ones are there
-	MatchCurrent  lipgloss.Style // the match that n and N stand on
+	Selected      lipgloss.Style // selected row
+	Stale         lipgloss.Style // rows of the previous search while the next one runs
+	MatchCurrent  lipgloss.Style // current match of n and N
 	Border        lipgloss.Style // lines between panes
-	BorderFocused lipgloss.Style // the same beside the pane that keys go to
-	Prompt        lipgloss.Style // the mark before what is typed
-	Placeholder   lipgloss.Style // what could be typed
-	Chip          lipgloss.Style // a filter that holds
+	BorderFocused lipgloss.Style // lines of the focused pane
+	Prompt        lipgloss.Style // mark before the input
+	Placeholder   lipgloss.Style // hint in an empty input
+	Chip          lipgloss.Style // active filter
 	Key           lipgloss.Style // the name of a key
-	Disabled      lipgloss.Style // what cannot be done or chosen now
+	Disabled      lipgloss.Style // action or value that is not available
 	Bar           lipgloss.Style // bars and histograms
-	Banner        lipgloss.Style // a line that must be noticed once
+	Banner        lipgloss.Style // important notice
 
 	look    look
 	profile colorprofile.Profile
-	sources []lipgloss.Style // by family; never written after the theme is made
+	sources []lipgloss.Style // by family; read-only
 }
 
-// Options say what a theme is made for.
 type Options struct {
 	Mode    string // auto, dark, light, high-contrast, ansi16, mono; unknown ones count as auto
 	Dark    bool   // the terminal's background, for auto and high-contrast
 	Profile colorprofile.Profile
 }
 
-// ForScreen makes the theme of one session.
+// ForScreen returns the theme for one session.
 func ForScreen(options Options) Theme {
 	l := lookFor(options)
 	style := func(c string) lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Color(c)) }
@@ -71,7 +70,7 @@ func ForScreen(options Options) Theme {
 	return t
 }
 
-// withoutColours tells everything by weight, lines and reversal.
+// withoutColours sets styles of weight, underline and reverse only.
 func (t Theme) withoutColours() Theme {
 	plain := lipgloss.NewStyle()
 	bold, reverse := plain.Bold(true), plain.Reverse(true)

@@ -2,7 +2,7 @@ package theme
 
 import "charm.land/lipgloss/v2"
 
-// family is a group of source types that look alike: the many kinds of wikis have one colour and one glyph.
+// family is a group of source types with the same colour and glyph.
 type family int
 
 const (
@@ -20,7 +20,7 @@ const (
 	families // how many there are
 )
 
-// familyOf sorts the source types that are known; what is new is other.
+// familyOf returns the family of a source type; other for an unknown one.
 func familyOf(source string) family {
 	switch source {
 	case "slack", "teams", "discord", "zulip", "xenforo", "discourse":
@@ -48,7 +48,7 @@ func familyOf(source string) family {
 	return other
 }
 
-// SourceStyle is the style of a source type's name and glyph ("slack"); every type has one.
+// SourceStyle returns the style of a source type ("slack") for its name and glyph.
 func (t Theme) SourceStyle(source string) lipgloss.Style {
 	if len(t.sources) == 0 {
 		return t.Source
@@ -56,8 +56,8 @@ func (t Theme) SourceStyle(source string) lipgloss.Style {
 	return t.sources[familyOf(source)]
 }
 
-// SourceGlyph is a mark of one column for a source type, so that sources differ without colour. The marks are ones that
-// fonts have had for long and that no terminal takes for wide.
+// SourceGlyph returns a mark of one column for a source type, so that sources differ without colour. Common fonts have
+// these characters, and no terminal draws them wide.
 func SourceGlyph(source string) string {
 	switch familyOf(source) {
 	case chat:

@@ -1,5 +1,5 @@
-// Package theme gives meanings their look in a terminal. Callers name what a text is (a title, a match, a warning) and
-// get a style; they never name a colour. Only the ui packages import it.
+// Package theme has the styles of text, Markdown and code in a terminal. Styles are named by meaning (a title, a match, a
+// warning), never by colour. Only the ui packages import it.
 package theme
 
 import (
@@ -13,18 +13,17 @@ import (
 // Palette holds one style per meaning.
 type Palette struct {
 	Title   lipgloss.Style // the name of a document, a table's header
-	Muted   lipgloss.Style // what may be overlooked: links, ages, hints
-	Match   lipgloss.Style // words of the query inside a passage
+	Muted   lipgloss.Style // secondary text: links, ages, hints
+	Match   lipgloss.Style // query words in a passage
 	Source  lipgloss.Style // the system that a document comes from
 	Number  lipgloss.Style // citation numbers and counts
 	Success lipgloss.Style // a check that passed
-	Warning lipgloss.Style // works, but look
+	Warning lipgloss.Style // needs attention
 	Error   lipgloss.Style // failed
 }
 
-// New returns the palette for what a terminal can show: nothing at all without one, weight without colour for a terminal
-// that has none or whose owner asked for none, and else the terminal's own 16 colours, which suit light and dark
-// backgrounds alike because the owner chose them.
+// New returns the palette for a terminal's colours: no styles without a terminal, weight only without colours or with
+// NO_COLOR, and otherwise the terminal's own 16 colours, which suit its background.
 func New(profile colorprofile.Profile) Palette {
 	if profile <= colorprofile.NoTTY {
 		return Palette{}
@@ -36,8 +35,8 @@ func New(profile colorprofile.Profile) Palette {
 	return palette
 }
 
-// Profile tells what may be sent to a stream. Without a terminal that is nothing, whatever the environment ("KEY=value"
-// entries) asks for: a script must never meet an escape sequence. NO_COLOR counts with any value but an empty one.
+// Profile returns the colours that may be sent to a stream. Without a terminal there are none, whatever the environment
+// ("KEY=value" entries) says: scripts must never see escape sequences. NO_COLOR counts with any value but an empty one.
 func Profile(isTerminal, noColor bool, env []string) colorprofile.Profile {
 	if !isTerminal {
 		return colorprofile.NoTTY

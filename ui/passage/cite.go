@@ -8,8 +8,8 @@ import (
 	"quarry/internal/text"
 )
 
-// Provenance is where a document comes from, when it changed and who wrote it, as far as the server told:
-// "Confluence · 2026-09-21 · Jo Ortiz".
+// Provenance returns source, date and authors of a result, as far as they are known: "Confluence · 2026-09-21 · Jo
+// Ortiz".
 func Provenance(r wire.SearchResult) string {
 	parts := []string{client.SourceName(r.SourceType)}
 	if r.UpdatedAt != nil {
@@ -18,12 +18,12 @@ func Provenance(r wire.SearchResult) string {
 	return strings.Join(append(parts, r.Authors...), " · ")
 }
 
-// Cite is a result's citation as one line of Markdown, the title being a link where the server gave one and the ref
-// standing at the end where it gave none:
+// Cite returns the citation of a result as one line of Markdown. The title is a link if the server sent one; otherwise the
+// ref is at the end:
 //
 //	[2] [Runbook: rolling back a release](https://wiki.acme.com/1042), Confluence · 2026-09-21 · Jo Ortiz
 //
-// The number is that of the search; a document that got none is cited without.
+// Results without a citation number are cited without it.
 func Cite(r wire.SearchResult) string {
 	var out strings.Builder
 	if r.CitationID != nil {
@@ -47,8 +47,8 @@ func Cite(r wire.SearchResult) string {
 	return out.String()
 }
 
-// Quote is a result's whole content as a Markdown quotation with its citation below. Where more was read than the
-// result holds, the caller puts that in place of the content.
+// Quote returns the content of a result as a Markdown quote, followed by its citation. The caller replaces the content
+// if it has read more of the document.
 func Quote(r wire.SearchResult) string {
 	quoted := Blockquote(r.Content)
 	if quoted == "" {
@@ -57,8 +57,7 @@ func Quote(r wire.SearchResult) string {
 	return quoted + "\n\n— " + Cite(r) + "\n"
 }
 
-// Blockquote puts the quotation mark of Markdown before every line of a text, whose blank ends go. It ends without a
-// line end, and is empty for a text that is.
+// Blockquote returns a text as a Markdown quote, without blank lines at its ends and without a final line end.
 func Blockquote(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -67,13 +66,12 @@ func Blockquote(text string) string {
 	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
 }
 
-// escaped keeps characters of a text from being read as Markdown. Underscores stay: inside words they mean nothing, and
-// names of things are full of them.
+// escaped escapes the characters that Markdown would interpret. Underscores stay: they mean nothing inside words.
 func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "*", `\*`, "`", "\\`", "<", `\<`).Replace(text)
 }
 
-// linkTarget writes an address so that it ends where the parenthesis around it does.
+// linkTarget escapes an address for the parentheses of a Markdown link.
 func linkTarget(link string) string {
 	return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E", `\`, "%5C").Replace(link)
 }

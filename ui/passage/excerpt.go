@@ -8,9 +8,9 @@ import (
 	"quarry/internal/text"
 )
 
-// Excerpt is the part of a result's content to show where there is room for some lines of some columns. It starts at
-// the line of the best passage, or of the first mark, when the beginning is too far before it to be shown with it, and is
-// somewhat longer than what fits. It returns the marks that lie in it, relative to itself.
+// Excerpt returns the part of a result to show in some lines of some columns, and the marks in it. It starts at the
+// beginning if the best passage, or the first mark, is near, else at the line of that. It is somewhat longer than what
+// fits.
 func Excerpt(r wire.SearchResult, marks []wire.Span, lines, columns int) (string, []wire.Span) {
 	start := 0
 	switch {
@@ -41,12 +41,12 @@ func Excerpt(r wire.SearchResult, marks []wire.Span, lines, columns int) (string
 	return content, moved
 }
 
-// shownFromTop says whether what follows a beginning still lies in the upper half of the lines that are shown.
+// shownFromTop reports whether the text after a beginning is in the upper half of the lines.
 func shownFromTop(beginning string, lines, columns int) bool {
 	return len(beginning) < columns*lines/2 && strings.Count(beginning, "\n") < lines/2
 }
 
-// Heading is what a line of Markdown says when it is a heading; empty for any other line.
+// Heading returns the text of a line of Markdown that is a heading, and "" for any other line.
 func Heading(line string) string {
 	text := strings.TrimLeft(line, "#")
 	if text == line {
@@ -55,7 +55,7 @@ func Heading(line string) string {
 	return strings.TrimSpace(text)
 }
 
-// IsTableRule tells the line below the head of a table, which says nothing without the head.
+// IsTableRule reports whether a line is the one below the head of a table.
 func IsTableRule(line string) bool {
 	return strings.Contains(line, "|") && strings.Contains(line, "--") && strings.Trim(line, "|-: ") == ""
 }

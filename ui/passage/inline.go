@@ -7,13 +7,13 @@ import (
 	"quarry/client/wire"
 )
 
-// How far on the end of a mark is looked for, in bytes.
+// How far ahead the end of a mark is searched for, in bytes.
 const (
 	markReach   = 600
 	targetReach = 4096
 )
 
-// inline copies a piece of a line without the marks inside it.
+// inline copies a part of a line without the marks in it.
 func (p *plainer) inline(from, to int) {
 	start := from
 	for at := from; at < to; {
@@ -33,7 +33,7 @@ func (p *plainer) inline(from, to int) {
 	}
 }
 
-// mark reads what may be a mark. It tells whether that is left out, and how wide it is.
+// mark reports whether to leave out the text at an offset because it is a mark, and its length.
 func (p *plainer) mark(at, to int) (leftOut bool, width int) {
 	if closer := p.closer(at); closer > 0 && at+closer <= to {
 		return true, closer
@@ -59,7 +59,7 @@ func (p *plainer) mark(at, to int) (leftOut bool, width int) {
 	return false, 1
 }
 
-// closer is the width of the closing mark at a position; 0 where there is none. Those that were passed are forgotten.
+// closer returns the length of the closing mark at an offset, or 0, and forgets those before it.
 func (p *plainer) closer(at int) (width int) {
 	p.closers = slices.DeleteFunc(p.closers, func(s wire.Span) bool {
 		if s[0] == at {
@@ -70,7 +70,7 @@ func (p *plainer) closer(at int) (width int) {
 	return width
 }
 
-// code reads the ticks around code. Ticks without a counterpart, as a text has them that was cut, go as well.
+// code reads the backticks around code. Backticks without a counterpart, as in text that was cut, are left out as well.
 func (p *plainer) code(at, to int) (width int) {
 	width = min(runLength(p.source, at), to-at)
 	reach := p.source[:min(len(p.source), at+width+markReach)]
@@ -91,8 +91,8 @@ func (p *plainer) code(at, to int) (width int) {
 	return width
 }
 
-// emphasis reads stars, underscores and tildes. They are marks where a counterpart closes them; two stars are marks also
-// where it was cut off.
+// emphasis reads asterisks, underscores and tildes. They are marks if others close them; two asterisks also if those
+// were cut off.
 func (p *plainer) emphasis(at, to int) (leftOut bool, width int) {
 	width = min(runLength(p.source, at), to-at)
 	before, after := at > 0 && !isSpace(p.source[at-1]), at+width < len(p.source) && !isSpace(p.source[at+width])
@@ -111,7 +111,7 @@ func (p *plainer) emphasis(at, to int) (leftOut bool, width int) {
 	return c == '*' && width == 2 && before != after, width
 }
 
-// closing finds the mark that closes the one at a position.
+// closing finds the mark that closes the one at an offset.
 func (p *plainer) closing(at, width int) (wire.Span, bool) {
 	c, start := p.source[at], at+width
 	reach := p.source[:min(len(p.source), start+markReach)]
@@ -142,8 +142,8 @@ func (p *plainer) closing(at, width int) (wire.Span, bool) {
 	return wire.Span{}, false
 }
 
-// closes tells whether the run [from, end) can close what was opened just before start. Underscores can not inside a
-// word, nor around one as names of code have them (__init__).
+// closes reports whether the run [from, end) can close a mark that ends at start. Underscores cannot inside a word, nor
+// around a name such as __init__.
 func (p *plainer) closes(start, from, end int) bool {
 	if isSpace(p.source[from-1]) {
 		return false
@@ -158,7 +158,7 @@ func (p *plainer) closes(start, from, end int) bool {
 	return rest == "" || !isWordByte(rest[0])
 }
 
-// link reads the beginning of a link or picture and leaves its target, further on, out as well.
+// link reads the start of a link or image, and leaves out its target too.
 func (p *plainer) link(at, to int) (leftOut bool, width int) {
 	width = 1
 	if p.source[at] == '!' {
@@ -191,7 +191,7 @@ func (p *plainer) link(at, to int) (leftOut bool, width int) {
 	return true, width
 }
 
-// closingBracket is where the bracket closes that was opened before a position; -1 where it does not.
+// closingBracket returns the offset of the bracket that closes the one before an offset, or -1.
 func closingBracket(text string, from int) int {
 	depth := 1
 	for at := from; at < len(text); at++ {
@@ -213,7 +213,7 @@ func closingBracket(text string, from int) int {
 	return -1
 }
 
-// targetLength is the width of "](target)" at the start of a text; all of it where the target does not end.
+// targetLength returns the length of "](target)" at the start of a text; all of it if the target does not end.
 func targetLength(text string) int {
 	depth := 0
 	for at := 1; at < len(text); at++ {
@@ -229,7 +229,7 @@ func targetLength(text string) int {
 	return len(text)
 }
 
-// address reads an address in angle brackets, of which the brackets go.
+// address reads an address in angle brackets, and leaves out the brackets.
 func (p *plainer) address(at, to int) (leftOut bool, width int) {
 	inside := p.source[at+1 : min(to, at+targetReach)]
 	end := strings.IndexAny(inside, " <>")
@@ -243,7 +243,7 @@ func (p *plainer) address(at, to int) (leftOut bool, width int) {
 
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// isWordByte takes every byte of characters beyond ASCII for a letter's.
+// isWordByte reports whether a byte belongs to a letter or a digit; bytes beyond ASCII count as letters.
 func isWordByte(c byte) bool {
 	return c >= 0x80 || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

@@ -1,5 +1,5 @@
-// Package passage says about a search result what every surface shows of it: what it is called, how old it is, which of
-// its words were asked for, where to begin reading, and how to cite it. It knows text and bytes, not terminals.
+// Package passage formats search results for all user interfaces: title, age, highlights, snippets, excerpts and citations.
+// It handles text and bytes, not terminals.
 package passage
 
 import (
@@ -12,7 +12,7 @@ import (
 	"quarry/internal/text"
 )
 
-// Title is the name of a result's document on one line; a document without one is called untitled.
+// Title returns the title of a result on one line, or "(untitled)".
 func Title(r wire.SearchResult) string {
 	if title := text.OneLine(r.Title); title != "" {
 		return title
@@ -20,7 +20,7 @@ func Title(r wire.SearchResult) string {
 	return "(untitled)"
 }
 
-// Citation is the number of a result's document, or a dash where the server gave none.
+// Citation returns the citation number of a result, or "-" if the server sent none.
 func Citation(r wire.SearchResult) string {
 	if r.CitationID == nil {
 		return "-"
@@ -28,7 +28,7 @@ func Citation(r wire.SearchResult) string {
 	return strconv.Itoa(*r.CitationID)
 }
 
-// Age says how long ago a moment was, relative to now ("4 days ago"); empty for a moment that cannot be read.
+// Age returns how long ago a time was ("4 days ago"), or "" if it cannot be parsed.
 func Age(moment string, now time.Time) string {
 	return age(moment, now, func(days int, in ageUnits) string {
 		if days == 1 {
@@ -38,14 +38,14 @@ func Age(moment string, now time.Time) string {
 	})
 }
 
-// ShortAge is Age where there is little room: "today", "3 d", "5 w", "8 mo", "2 y"; a date for what lies in the future.
+// ShortAge is Age in short form: "today", "3 d", "5 w", "8 mo", "2 y"; a date for a time in the future.
 func ShortAge(moment string, now time.Time) string {
 	return age(moment, now, func(days int, in ageUnits) string {
 		return strconv.Itoa(days/in.short.days) + " " + in.short.name
 	})
 }
 
-// ageUnits are what ages below a number of days are told in. With room, the second year is told in months.
+// ageUnits are the units of ages below a number of days. The long form of the second year is in months.
 type ageUnits struct {
 	below       int
 	long, short ageUnit
@@ -66,7 +66,7 @@ func ageTable() [5]ageUnits {
 	}
 }
 
-// age spells the days between a moment and now. Tomorrow, by the clock of another place, is today.
+// age formats the days between a time and now. Tomorrow, by the clock of another place, counts as today.
 func age(moment string, now time.Time, spell func(days int, in ageUnits) string) string {
 	then, err := wire.ParseTime(moment)
 	if err != nil {
@@ -87,7 +87,7 @@ func age(moment string, now time.Time, spell func(days int, in ageUnits) string)
 	return spell(days, table[at])
 }
 
-// Day is the date of a moment as a server wrote it; text that is no moment stays as it is.
+// Day returns the date of a time as the server sent it. Other text stays as it is.
 func Day(moment string) string {
 	if t, err := wire.ParseTime(moment); err == nil {
 		return t.Format(time.DateOnly)

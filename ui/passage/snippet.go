@@ -9,11 +9,10 @@ import (
 	"quarry/internal/text"
 )
 
-// Snippet is the part of a result that matches best as running text, without the marks of Markdown, for a row of a list: it fills columns,
-// and what is marked shows within the first of them, which may be fewer because something else stands on their line. It
-// starts at the best passage, or at the first mark (byte offsets into the content) where the server named none; a
-// heading that repeats the title is passed over. It begins with an ellipsis where it does not begin a line, and is
-// somewhat longer than what fits.
+// Snippet returns the best matching part of a result as plain text for a row of a list, and the marks in it. It starts
+// at the best passage, or at the first mark if the server sent no best passage, without a heading that repeats the
+// title; an ellipsis comes first if that is not the start of a line. The first mark is within the first columns; the
+// whole is somewhat longer than columns.
 func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string, []wire.Span) {
 	first, columns = max(1, first), max(1, columns)
 	marks = wire.OrderSpans(r.Content, marks)
@@ -44,7 +43,7 @@ func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string
 	return "…" + plain, spans
 }
 
-// snippetStart is where to begin reading, and whether a mark is to be seen there.
+// snippetStart returns where a snippet starts, and whether a mark must be visible in it.
 func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (start int, wanted bool) {
 	best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage})
 	if len(best) > 0 {
@@ -68,15 +67,15 @@ func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (s
 		start = line
 	}
 	if mark-start > 2*first {
-		start = wordStart(r.Content, mark-3*first/2, mark) // approach goes on from here
+		start = wordStart(r.Content, mark-3*first/2, mark) // approach continues from here
 	}
 	return start, true
 }
 
-// richest is the mark from which on the most different words are marked within a reach of bytes, long ones counting for
-// more. Of many marks the first some hundred are compared.
+// richest returns the mark that has the most different marked words within a number of bytes after it; long words count
+// more. It compares the first few hundred marks.
 func richest(content string, marks []wire.Span, reach int) int {
-	const compared, told = 400, 4 // told: letters that tell words apart, whatever their endings
+	const compared, stemLength = 400, 4 // words with the same first letters are the same word
 	word := func(mark wire.Span) string { return content[mark[0]:mark[1]] }
 	best, most := marks[0][0], 0
 	for i, from := range marks[:min(len(marks), compared)] {
@@ -86,7 +85,7 @@ func richest(content string, marks []wire.Span, reach int) int {
 			if mark[1]-from[0] > reach || len(seen) == 8 {
 				break
 			}
-			stem := text.Clip(word(mark), told)
+			stem := text.Clip(word(mark), stemLength)
 			if !slices.ContainsFunc(seen, func(other string) bool { return strings.EqualFold(other, stem) }) {
 				seen = append(seen, stem)
 				score += max(1, mark[1]-mark[0]-2)
@@ -99,7 +98,7 @@ func richest(content string, marks []wire.Span, reach int) int {
 	return best
 }
 
-// passTitle passes over the heading at a position if it says what the title says.
+// passTitle returns the offset after the heading at start if the heading repeats the title.
 func passTitle(r wire.SearchResult, start int) int {
 	rest := r.Content[start:]
 	blank := len(rest) - len(strings.TrimLeft(rest, " \t\n"))
@@ -110,13 +109,13 @@ func passTitle(r wire.SearchResult, start int) int {
 	return min(len(r.Content), start+blank+len(line)+1)
 }
 
-// startsLine tells whether nothing but the marks of a block stand before a position on its line.
+// startsLine reports whether only block marks precede an offset on its line.
 func startsLine(text string, at int) bool {
 	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
 	return len(line) < 16 && strings.Trim(line, " \t#>-*+|[]x.0123456789") == ""
 }
 
-// wordStart is the first beginning of a word between two positions; the second one where there is none.
+// wordStart returns the offset of the first word that begins between two offsets, or to if there is none.
 func wordStart(text string, from, to int) int {
 	if space := strings.IndexAny(text[from:to], " \n"); space >= 0 {
 		return from + space + 1
@@ -124,7 +123,7 @@ func wordStart(text string, from, to int) int {
 	return to
 }
 
-// fenceAt is what opened the block of code that a text ends in; empty where it ends in none.
+// fenceAt returns the fence of the code block that a text ends in, or "".
 func fenceAt(text string) string {
 	fence := ""
 	for len(text) > 0 {
@@ -145,8 +144,8 @@ func fenceAt(text string) string {
 	return fence
 }
 
-// approach cuts the beginning off a text whose first mark would else stand beyond the first columns, in which it is to be
-// seen. It leaves a few words before it, and begins with a sentence or an item if one begins nearby.
+// approach removes the start of a text if its first mark is not within the first columns. A few words before the mark
+// stay; a sentence or list item that begins nearby is kept whole.
 func approach(text string, spans []wire.Span, wanted bool, first, columns int) (string, []wire.Span, bool) {
 	if !wanted || len(spans) == 0 || spans[0][1] <= first-2 {
 		return text, spans, false
@@ -160,7 +159,7 @@ func approach(text string, spans []wire.Span, wanted bool, first, columns int) (
 	for near > from && !utf8.RuneStart(text[near]) {
 		near--
 	}
-	at := wordStart(text, max(from, min(near, len(text)-columns)), mark) // where little follows, more precedes
+	at := wordStart(text, max(from, min(near, len(text)-columns)), mark) // if little follows, keep more before the mark
 	for _, end := range []string{". ", betweenItems, belowHeading, "; ", ", "} {
 		if found := strings.Index(text[from:mark], end); found >= 0 {
 			at = from + found + len(end)

@@ -9,8 +9,8 @@ import (
 	"quarry/client/wire"
 )
 
-// Words are the words of a query that a passage is searched for, in lower case and each once: plain words and the words
-// of phrases.
+// Words returns the words of a query to highlight, in lower case and without duplicates: plain words and the words of
+// phrases.
 func Words(query client.Query) []string {
 	text := strings.ToLower(query.Words + " " + strings.Join(query.Phrases, " "))
 	var words []string
@@ -22,8 +22,8 @@ func Words(query client.Query) []string {
 	return words
 }
 
-// Highlights takes the server's highlights, or finds the query's words (see Words) where there are none. The spans are
-// byte offsets into the result's content.
+// Highlights returns the server's highlights, or else those of the query's words (see Words), as byte offsets into the
+// content.
 func Highlights(r wire.SearchResult, words []string) []wire.Span {
 	if len(r.Highlights) > 0 {
 		return r.Highlights
@@ -31,8 +31,8 @@ func Highlights(r wire.SearchResult, words []string) []wire.Span {
 	return FindWords(r.Content, words)
 }
 
-// FindWords finds words of a query in a text, whatever their case: where they begin a word, or anywhere in scripts that
-// put no spaces between words. Words of one or two letters say too little to be shown, unless there are no others.
+// FindWords returns where the words of a query occur in a text, ignoring case: at the start of words, or anywhere in
+// scripts without spaces. Words of one or two letters are skipped unless there are no others.
 func FindWords(content string, words []string) []wire.Span {
 	var begin, anywhere []string
 	for _, word := range words {
@@ -61,7 +61,7 @@ func FindWords(content string, words []string) []wire.Span {
 	return spans
 }
 
-// indexAny is where the first of the words is found inside a text; an empty span when none is.
+// indexAny returns the first of the words found in a text, or an empty span.
 func indexAny(text string, words []string) wire.Span {
 	for _, word := range words {
 		if at := strings.Index(text, word); at >= 0 {
@@ -71,12 +71,12 @@ func indexAny(text string, words []string) wire.Span {
 	return wire.Span{}
 }
 
-// isIdeograph tells the letters of scripts without spaces between words.
+// isIdeograph reports whether a letter belongs to a script without spaces between words.
 func isIdeograph(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer)
 }
 
-// wordsOf yields the byte ranges of the runs of letters and digits.
+// wordsOf yields the byte ranges of runs of letters and digits.
 func wordsOf(text string) func(yield func(start, end int) bool) {
 	return func(yield func(int, int) bool) {
 		start := -1

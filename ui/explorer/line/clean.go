@@ -12,23 +12,22 @@ import (
 
 const (
 	unlimited = math.MaxInt
-	// scanned is how much of a text is looked at, in bytes, so that a paste of any size is answered at once.
-	scanned = 128 << 10
+	// maxScanned is how much of a text is read, in bytes, so that a paste of any size is handled at once.
+	maxScanned = 128 << 10
 )
 
-// Clean makes a text what an editor would hold of it: one line of at most limit runes.
+// Clean returns a text as an editor would store it: one line of at most limit runes.
 func Clean(s string, limit int) string { return clean(s, limit) }
 
-// clean makes one line of at most limit runes of whatever a terminal or a clipboard gave: valid UTF-8 without escape
-// sequences, control characters and characters that hide or reorder text; a run of white space that holds a tab or
-// the end of a line becomes one space.
+// clean returns one line of at most limit runes: valid UTF-8 without escape sequences, control characters and
+// characters that hide or reorder text. A run of white space with a tab or line end becomes one space.
 func clean(s string, limit int) string {
 	if limit <= 0 || s == "" {
 		return ""
 	}
-	if len(s) > scanned {
-		s = s[:scanned]
-		for len(s) > scanned-utf8.UTFMax && !utf8.ValidString(s[len(s)-1:]) {
+	if len(s) > maxScanned {
+		s = s[:maxScanned]
+		for len(s) > maxScanned-utf8.UTFMax && !utf8.ValidString(s[len(s)-1:]) {
 			s = s[:len(s)-1]
 		}
 	}
@@ -38,7 +37,7 @@ func clean(s string, limit int) string {
 	return clip(flatten(strings.ToValidUTF8(s, string(utf8.RuneError))), limit)
 }
 
-// flatten drops what has no place on a line and makes one space of white space that breaks it.
+// flatten removes hidden characters, and replaces white space with a tab or line end by one space.
 func flatten(s string) string {
 	if isPlain(s) {
 		return s
@@ -82,7 +81,8 @@ func spaceWidth(s string) int {
 
 func breaksLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
-// isHidden names characters that are not seen or change how others are read. Joiners belong to emoji and to scripts.
+// isHidden reports whether a character is invisible or changes how others are read. Joiners are part of emoji and
+// scripts.
 func isHidden(r rune) bool {
 	const joiner, nonJoiner = '\u200d', '\u200c'
 	if r == joiner || r == nonJoiner {

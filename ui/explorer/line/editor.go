@@ -8,31 +8,31 @@ import (
 	"quarry/client/wire"
 )
 
-// Editor is a line of text with a cursor. The zero value is an empty line, ready for use. Its methods tell whether they
-// changed anything; whatever they took away comes back with Undo.
+// Editor is a line of text with a cursor. The zero value is an empty line, ready for use. Its methods report whether
+// they changed anything; Undo reverts every change.
 type Editor struct {
-	// Limit is the most runes that the text may have; 0 stands for as many as a query may have.
+	// Limit is the maximum number of runes; 0 means that of a query.
 	Limit int
 
 	now     state
 	past    history
 	future  history
 	last    step
-	killed  string // what the last kills took, for Yank
+	killed  string // by the last kills, for Yank
 	version uint64
 
-	scroll int // the first byte that is drawn
+	scroll int // first byte that is drawn
 	drawn  drawing
 }
 
-// state is what Undo brings back.
+// state is what Undo restores.
 type state struct {
 	text     string
 	cursor   int // a byte offset, always between two clusters
 	attached []string
 }
 
-// step is a kind of change. Several of one kind in a row may be undone as one.
+// step is a kind of change. Several of one kind in a row may be undone together.
 type step int
 
 const (
@@ -44,34 +44,34 @@ const (
 	stepOther
 )
 
-// Text is the line. It is valid UTF-8 without control characters.
+// Text returns the line. It is valid UTF-8 without control characters.
 func (e *Editor) Text() string { return e.now.text }
 
-// Cursor is the byte offset of the cursor in the text; it never stands inside of a cluster.
+// Cursor returns the byte offset of the cursor, which is never inside a cluster.
 func (e *Editor) Cursor() int { return e.now.cursor }
 
-// Version is another number after every change of the text, the cursor or what is attached.
+// Version returns a number that changes with the text, the cursor and the attached strings.
 func (e *Editor) Version() uint64 { return e.version }
 
-// Attached is what belongs to the text without standing in it, such as filters that are shown beside it. It goes
-// through Undo and Redo together with the text. The slice must not be changed.
+// Attached returns strings that belong to the text without being in it, such as the filters beside it. Undo and Redo
+// restore them with the text. The slice must not be changed.
 func (e *Editor) Attached() []string { return e.now.attached }
 
-// SetText replaces the text and puts the cursor at its end.
+// SetText replaces the text and moves the cursor to its end.
 func (e *Editor) SetText(s string) bool {
 	text := clean(s, e.limit())
 	return e.put(stepOther, state{text, len(text), e.now.attached})
 }
 
-// Replace puts a text, the cursor and what is attached in place of all that was there, as one step of Undo. The text
-// may be longer than Limit, for what was already typed must find its place; the rest of its rules hold.
+// Replace sets the text, the cursor and the attached strings as one step of Undo. The text may be longer than Limit, so
+// that typed text can always be restored.
 func (e *Editor) Replace(text string, cursor int, attached []string) bool {
 	before := clean(text[:min(max(cursor, 0), len(text))], unlimited)
 	return e.put(stepOther, state{clean(text, unlimited), len(before), slices.Clone(attached)})
 }
 
-// Insert puts typed text before the cursor. Typing is undone word by word. Escape sequences, control characters and characters that hide
-// text are dropped; line ends and tabs become one space; what exceeds Limit is cut off.
+// Insert inserts typed text at the cursor. Typing is undone word by word. Escape sequences, control characters and
+// characters that hide text are removed; line ends and tabs become one space; text beyond Limit is cut off.
 func (e *Editor) Insert(s string) bool {
 	kind := stepOther
 	if len(s) <= longestKey {
@@ -80,10 +80,10 @@ func (e *Editor) Insert(s string) bool {
 	return e.insert(kind, s)
 }
 
-// Paste is Insert for text that comes from elsewhere; it is undone as one.
+// Paste is Insert for text that is undone as a whole.
 func (e *Editor) Paste(s string) bool { return e.insert(stepOther, s) }
 
-// longestKey is the length of a text, in bytes, that may have come from a single key press.
+// longestKey is the size of the longest text that a single key press inserts, in bytes.
 const longestKey = 32
 
 func (e *Editor) insert(kind step, s string) bool {
@@ -97,13 +97,14 @@ func (e *Editor) insert(kind step, s string) bool {
 	return e.change(kind, text, cursor)
 }
 
-// Inserted is the text and the end of what was inserted, in bytes, as Insert would make them; it changes nothing.
+// Inserted returns the text and the end of the insertion, in bytes, that Insert would produce, without changing
+// anything.
 func (e *Editor) Inserted(s string) (text string, end int) {
 	s = clean(s, e.limit()-utf8.RuneCountInString(e.now.text))
 	return e.now.text[:e.now.cursor] + s + e.now.text[e.now.cursor:], e.now.cursor + len(s)
 }
 
-// continuesWord tells whether typed text goes on with the word before the cursor, or with the spaces after it.
+// continuesWord reports whether typed text continues the word before the cursor, or the spaces after it.
 func (e *Editor) continuesWord(s string) bool {
 	return startsWithSpace(s) || !endsWithSpace(e.now.text[:e.now.cursor])
 }
@@ -115,12 +116,12 @@ func (e *Editor) limit() int {
 	return wire.MaxQueryRunes
 }
 
-// DeleteBack takes away the cluster before the cursor.
+// DeleteBack deletes the cluster before the cursor.
 func (e *Editor) DeleteBack() bool {
 	return e.remove(stepErase, previous(e.now.text, e.now.cursor), e.now.cursor)
 }
 
-// DeleteForward takes away the cluster after the cursor.
+// DeleteForward deletes the cluster after the cursor.
 func (e *Editor) DeleteForward() bool {
 	return e.remove(stepErase, e.now.cursor, next(e.now.text, e.now.cursor))
 }
@@ -130,29 +131,29 @@ func (e *Editor) DeleteWordBack() bool {
 	return e.kill(spaceBefore(e.now.text, e.now.cursor), e.now.cursor)
 }
 
-// DeleteWordBackAlt kills back to the beginning of the word, where letters or digits begin.
+// DeleteWordBackAlt kills back to the start of the word, where letters or digits begin.
 func (e *Editor) DeleteWordBackAlt() bool {
 	return e.kill(wordBefore(e.now.text, e.now.cursor), e.now.cursor)
 }
 
-// DeleteWordForward kills up to the end of the word.
+// DeleteWordForward kills to the end of the word.
 func (e *Editor) DeleteWordForward() bool {
 	return e.kill(e.now.cursor, wordAfter(e.now.text, e.now.cursor))
 }
 
-// KillToEnd kills what follows the cursor.
+// KillToEnd kills the text after the cursor.
 func (e *Editor) KillToEnd() bool { return e.kill(e.now.cursor, len(e.now.text)) }
 
-// KillToStart kills what precedes the cursor.
+// KillToStart kills the text before the cursor.
 func (e *Editor) KillToStart() bool { return e.kill(0, e.now.cursor) }
 
-// Yank puts what was killed last before the cursor; kills in a row count as one.
+// Yank inserts the text killed last; consecutive kills count as one.
 func (e *Editor) Yank() bool { return e.insert(stepOther, e.killed) }
 
-// Clear empties the line. What is attached stays.
+// Clear empties the line. The attached strings stay.
 func (e *Editor) Clear() bool { return e.change(stepOther, "", 0) }
 
-// Transpose exchanges the clusters on both sides of the cursor, or the last two at the end, and goes beyond them.
+// Transpose swaps the clusters on both sides of the cursor, or the last two at the end, and moves after them.
 func (e *Editor) Transpose() bool {
 	text, middle := e.now.text, e.now.cursor
 	if middle == len(text) {
@@ -165,7 +166,7 @@ func (e *Editor) Transpose() bool {
 	return e.change(stepOther, text[:start]+text[middle:end]+text[start:middle]+text[end:], end)
 }
 
-// kill removes a range and keeps it for Yank, together with what was killed just before.
+// kill removes a range and saves it for Yank, together with the text killed just before.
 func (e *Editor) kill(from, to int) bool {
 	if from == to {
 		return false
@@ -190,7 +191,7 @@ func (e *Editor) change(kind step, text string, cursor int) bool {
 	return e.put(kind, state{text, cursor, e.now.attached})
 }
 
-// put goes to a state and remembers the one before it, unless the step goes on with the last one.
+// put changes the state and saves the one before for Undo, unless the step continues the last one.
 func (e *Editor) put(kind step, to state) bool {
 	to.cursor = boundary(to.text, to.cursor)
 	sameContent := to.text == e.now.text && slices.Equal(to.attached, e.now.attached)
@@ -210,10 +211,10 @@ func (e *Editor) put(kind step, to state) bool {
 	return true
 }
 
-// Undo goes back to before the last step: a word typed, characters erased in a row, or any other single change.
+// Undo reverts the last step: a typed word, characters erased in a row, or any other single change.
 func (e *Editor) Undo() bool { return e.travel(&e.past, &e.future) }
 
-// Redo takes the last Undo back.
+// Redo reverts the last Undo.
 func (e *Editor) Redo() bool { return e.travel(&e.future, &e.past) }
 
 func (e *Editor) travel(from, to *history) bool {

@@ -1,6 +1,6 @@
 package line
 
-// history is the states to go back to, the latest last, within bounds of memory.
+// history is a stack of states, bounded in number and size.
 type history struct {
 	states []state
 	bytes  int
@@ -11,7 +11,7 @@ const (
 	maxStepBytes = 256 << 10
 )
 
-// push adds a state and forgets the oldest ones that no longer have room. The latest always has.
+// push adds a state and drops the oldest ones that exceed the bounds. The latest always stays.
 func (h *history) push(s state) {
 	h.states = append(h.states, s)
 	h.bytes += s.size()

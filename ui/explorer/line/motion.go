@@ -7,27 +7,27 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// Left goes back by one cluster.
+// Left moves back by one cluster.
 func (e *Editor) Left() bool { return e.move(previous(e.now.text, e.now.cursor)) }
 
-// Right goes on by one cluster.
+// Right moves forward by one cluster.
 func (e *Editor) Right() bool { return e.move(next(e.now.text, e.now.cursor)) }
 
-// WordLeft goes back to where a run of letters and digits begins.
+// WordLeft moves back to the start of a run of letters and digits.
 func (e *Editor) WordLeft() bool { return e.move(wordBefore(e.now.text, e.now.cursor)) }
 
-// WordRight goes on to where a run of letters and digits ends.
+// WordRight moves forward to the end of a run of letters and digits.
 func (e *Editor) WordRight() bool { return e.move(wordAfter(e.now.text, e.now.cursor)) }
 
-// Home goes to the beginning.
+// Home moves to the start of the line.
 func (e *Editor) Home() bool { return e.move(0) }
 
-// End goes behind the last character.
+// End moves to the end of the line.
 func (e *Editor) End() bool { return e.move(len(e.now.text)) }
 
 func (e *Editor) move(to int) bool { return e.change(stepMove, e.now.text, to) }
 
-// previous is where the cluster before a boundary begins.
+// previous returns the start of the cluster before a boundary.
 func previous(text string, at int) int {
 	start := 0
 	for clusters := graphemes.FromString(text[:at]); clusters.Next(); {
@@ -36,14 +36,14 @@ func previous(text string, at int) int {
 	return start
 }
 
-// next is where the cluster after a boundary ends.
+// next returns the end of the cluster after a boundary.
 func next(text string, at int) int {
 	clusters := graphemes.FromString(text[at:])
 	clusters.Next()
 	return at + clusters.End()
 }
 
-// boundary is the first boundary between clusters at or after an offset.
+// boundary returns the first cluster boundary at or after an offset.
 func boundary(text string, at int) int {
 	if at <= 0 {
 		return 0
@@ -56,7 +56,7 @@ func boundary(text string, at int) int {
 	return len(text)
 }
 
-// wordAfter is the end of the next word after a boundary.
+// wordAfter returns the end of the next word after a boundary.
 func wordAfter(text string, at int) int {
 	clusters := graphemes.FromString(text[at:])
 	inWord := false
@@ -70,17 +70,17 @@ func wordAfter(text string, at int) int {
 	return len(text)
 }
 
-// wordBefore is the beginning of the word before a boundary.
+// wordBefore returns the start of the word before a boundary.
 func wordBefore(text string, at int) int {
 	return runBefore(text[:at], isWord)
 }
 
-// spaceBefore is the beginning of what stands between a boundary and the space before it.
+// spaceBefore returns the start of the text between a boundary and the space before it.
 func spaceBefore(text string, at int) int {
 	return runBefore(text[:at], func(cluster string) bool { return !startsWithSpace(cluster) })
 }
 
-// runBefore is where the last run of clusters of a kind begins; 0 if there is none.
+// runBefore returns the start of the last run of clusters of a kind, or 0.
 func runBefore(text string, isKind func(string) bool) int {
 	start, inRun := 0, false
 	for clusters := graphemes.FromString(text); clusters.Next(); {

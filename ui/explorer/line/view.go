@@ -11,7 +11,7 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// drawing is the line as it was drawn last, and what it was drawn for.
+// drawing is the line as it was drawn last.
 type drawing struct {
 	key     drawingKey
 	line    string
@@ -27,9 +27,8 @@ type drawingKey struct {
 	masked      bool
 }
 
-// View draws the line, width columns wide, and tells the column of the cursor in it. Text that is too long scrolls
-// under the cursor; an ellipsis stands where some is hidden. An empty line shows the placeholder; masked text shows a
-// dot for each cluster.
+// View returns the line, width columns wide, and the column of the cursor. Text that is too long scrolls with the
+// cursor; an ellipsis marks hidden text. An empty line shows the placeholder; masked text shows a dot for each cluster.
 func (e *Editor) View(width int, th theme.Theme, placeholder string, masked bool) (line string, cursorX int) {
 	if width <= 0 {
 		return "", 0
@@ -61,7 +60,7 @@ func (e *Editor) draw(width int, th theme.Theme, placeholder string, masked bool
 	return paint.Fit(text, width), cursorX
 }
 
-// Fits tells whether the whole text and the cursor behind it have room in so many columns.
+// Fits reports whether the whole text and the cursor after it fit in a width.
 func (e *Editor) Fits(width int) bool {
 	w := newWindow(e.now, width, false)
 	return w.back(w.count(), 0) == 0
@@ -69,11 +68,11 @@ func (e *Editor) Fits(width int) bool {
 
 const (
 	ellipsis = "…"
-	// narrow is the width below which no column is spent on an ellipsis.
+	// narrow is the width below which there is no ellipsis.
 	narrow = 8
 )
 
-// window chooses which clusters of a text are drawn. Only those near the cursor are ever measured.
+// window selects the clusters to draw. It measures only those near the cursor.
 type window struct {
 	text   string
 	starts []int // where clusters begin, and the end of the text
@@ -97,10 +96,9 @@ func newWindow(s state, width int, masked bool) window {
 	return w
 }
 
-// count is the number of clusters.
 func (w window) count() int { return len(w.starts) - 1 }
 
-// cell is a cluster as it is painted.
+// cell returns a cluster as it is drawn.
 func (w window) cell(i int) (painted string, width int) {
 	if w.masked {
 		return "•", 1
@@ -108,7 +106,8 @@ func (w window) cell(i int) (painted string, width int) {
 	return paintCluster(w.text[w.starts[i]:w.starts[i+1]])
 }
 
-// paintCluster never gives an empty text: what would not be seen shows as a box. A space stays one, whatever hangs on it.
+// paintCluster returns a cluster as it is drawn, never empty: a box stands for invisible text. White space becomes a
+// space.
 func paintCluster(cluster string) (painted string, width int) {
 	if len(cluster) == 1 {
 		return cluster, 1
@@ -124,8 +123,8 @@ func paintCluster(cluster string) (painted string, width int) {
 	return "□", 1
 }
 
-// room is how many columns there are for clusters from a first one on: one always stays free, for the cursor behind the
-// end or for the ellipsis.
+// room returns the columns for clusters if first is the first one. One column is for the cursor at the end, or the
+// ellipsis.
 func (w window) room(first int) int {
 	if first > 0 {
 		return w.width - 1 - w.mark
@@ -133,7 +132,7 @@ func (w window) room(first int) int {
 	return w.width - 1
 }
 
-// back is the first cluster from which all clusters before end, and some more columns, have room.
+// back returns the first cluster such that all clusters from it up to end fit, with some columns to spare.
 func (w window) back(end, columns int) int {
 	for ; end > 0; end-- {
 		_, width := w.cell(end - 1)
@@ -144,8 +143,7 @@ func (w window) back(end, columns int) int {
 	return end
 }
 
-// first is the first cluster to draw: the one at the offset where drawing began last, unless the cursor went out of
-// sight or room would be wasted.
+// first returns the first cluster to draw: the same as before, unless the cursor is out of view or columns are unused.
 func (w window) first(scroll int) int {
 	first, found := slices.BinarySearch(w.starts, scroll)
 	if !found {
@@ -163,7 +161,7 @@ func (w window) first(scroll int) int {
 	return min(first, w.back(w.count(), 0))
 }
 
-// cells paints the clusters from a first one on, and tells whether there are hidden ones before and after them.
+// cells draws the clusters from first on, and reports whether clusters before and after them are hidden.
 func (w window) cells(first int) (before bool, shown string, after bool, cursorX int) {
 	var out strings.Builder
 	x := 0

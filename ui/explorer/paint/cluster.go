@@ -9,13 +9,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// settled makes one character as a reader counts them, measured so, into text that is as wide when its parts are
-// added up.
-func settled(cluster string, width int) string {
+// normalized converts one grapheme cluster of a measured width into text with the same width if terminals add up the
+// widths of its characters.
+func normalized(cluster string, width int) string {
 	first, _ := utf8.DecodeRuneInString(cluster)
 	last, _ := utf8.DecodeLastRuneInString(cluster)
-	hanging := (unicode.IsMark(first) || first == thaiAM || first == laoAM) && hangs(cluster)
-	if len(cluster) == 1 || width > 0 && len(cluster) <= maxCluster && !hanging && !leads(last) &&
+	hanging := (unicode.IsMark(first) || first == thaiAM || first == laoAM) && joinsPrevious(cluster)
+	if len(cluster) == 1 || width > 0 && len(cluster) <= maxCluster && !hanging && !joinsNext(last) &&
 		!strings.ContainsRune(cluster, joiner) && width == ansi.StringWidthWc(cluster) {
 		return cluster
 	}
@@ -23,12 +23,12 @@ func settled(cluster string, width int) string {
 	if flag := flagLetters(parts); flag != "" {
 		return flag
 	}
-	parts = simplified(bounded(parts))
+	parts = simplify(limited(parts))
 	if hanging {
 		parts = slices.Insert(parts, 0, markHolder)
 	}
-	text := apart(parts)
-	if leads(parts[len(parts)-1]) {
+	text := separated(parts)
+	if joinsNext(parts[len(parts)-1]) {
 		text += string(rune(zeroSpace))
 	}
 	if agreed := ansi.StringWidth(text); agreed > 0 && agreed == ansi.StringWidthWc(text) {
@@ -40,17 +40,17 @@ func settled(cluster string, width int) string {
 	return unknownBox
 }
 
-// hangs tells whether a text would become a part of a character before it.
-func hangs(s string) bool {
+// joinsPrevious reports whether a text would join the cluster before it.
+func joinsPrevious(s string) bool {
 	return ansi.StringWidth("x"+s) <= ansi.StringWidth(s) || ansi.StringWidth(s) == 0
 }
 
-// leads tells of letters that grow together with whatever follows.
-func leads(r rune) bool {
-	return r >= 0x600 && !width1(r) && !width2(r) && ansi.StringWidth(string(r)+"x") <= ansi.StringWidth(string(r))
+// joinsNext reports whether a letter joins whatever follows it.
+func joinsNext(r rune) bool {
+	return r >= 0x600 && !isNarrow(r) && !isWide(r) && ansi.StringWidth(string(r)+"x") <= ansi.StringWidth(string(r))
 }
 
-// flagLetters are the letters that flags are written with, as common ones: for those that do not make a flag.
+// flagLetters returns regional indicators, which flags are written with, as plain letters.
 func flagLetters(parts []rune) string {
 	var letters strings.Builder
 	for _, r := range parts {
@@ -61,8 +61,8 @@ func flagLetters(parts []rune) string {
 	return letters.String()
 }
 
-// bounded cuts what is longer than anything in writing: accents stay up to the limit, else the first letter alone.
-func bounded(parts []rune) []rune {
+// limited shortens clusters longer than any in writing: accents stay up to the limit, else only the first letter.
+func limited(parts []rune) []rune {
 	if len(parts) <= maxCluster {
 		return parts
 	}
@@ -73,12 +73,11 @@ func bounded(parts []rune) []rune {
 	return parts[:size]
 }
 
-// thaiAM and laoAM are vowels that stand partly over the letter before, and take a column of their own.
 const thaiAM, laoAM = 0xe33, 0xeb3
 
-// simplified takes out what joins several characters: of an emoji made of several the first stays, letters are composed
-// or written apart where Unicode has another way to write the same.
-func simplified(parts []rune) []rune {
+// simplify removes joiners: of a joined emoji the first one stays, letters are composed or written apart if Unicode has
+// another way to write the same.
+func simplify(parts []rune) []rune {
 	kept := make([]rune, 0, len(parts)+1)
 	for _, r := range parts {
 		if r == joiner && !unicode.IsLetter(parts[0]) && !unicode.IsMark(parts[0]) {
@@ -91,8 +90,8 @@ func simplified(parts []rune) []rune {
 			if tone := before; tone > 0 && kept[tone]&^0x80 >= 0xe48 && kept[tone]&^0x80 <= 0xe4b {
 				kept[tone], kept[tone+1] = kept[tone+1], kept[tone] // the ring is below the tone mark
 			}
-		case before >= 0 && syllable(kept[before], r) != 0:
-			kept[before] = syllable(kept[before], r)
+		case before >= 0 && composeHangul(kept[before], r) != 0:
+			kept[before] = composeHangul(kept[before], r)
 		default:
 			kept = append(kept, r)
 		}
@@ -100,9 +99,9 @@ func simplified(parts []rune) []rune {
 	return kept
 }
 
-// syllable composes Korean: two letters of a syllable, or a syllable and its last letter; 0 if they do not compose. The
-// arithmetic is the one of the Unicode standard, section 3.12.
-func syllable(a, b rune) rune {
+// composeHangul composes two letters of a Korean syllable, or a syllable and its last letter, after section 3.12 of the
+// Unicode standard. It returns 0 if they do not compose.
+func composeHangul(a, b rune) rune {
 	const first, vowel, last, composed = 0x1100, 0x1161, 0x11a7, 0xac00
 	const vowels, lasts = 21, 28
 	switch {
@@ -114,9 +113,9 @@ func syllable(a, b rune) rune {
 	return 0
 }
 
-// apart writes the parts of a character such that every part with a width of its own is a character of its own: the
-// non-joiner keeps letters from growing together, a space of no width keeps marks.
-func apart(parts []rune) string {
+// separated returns characters such that each one with a width is a cluster by itself: the non-joiner separates
+// letters, a zero-width space separates marks.
+func separated(parts []rune) string {
 	whole := string(parts)
 	if ansi.StringWidth(whole) == ansi.StringWidthWc(whole) {
 		return whole

@@ -11,8 +11,8 @@ const (
 	endLink  = "\x1b]8;;\x1b\\"
 )
 
-// Fit makes a styled string exactly w columns wide: cut with an ellipsis, or filled up with spaces. A style or a link
-// that is still on at the end is ended before the padding. Of a long string only as much is looked at as is shown.
+// Fit returns a styled string with a width of exactly w columns: cut with an ellipsis, or padded with spaces. Styles
+// and links that are on at the end are ended before the padding. It reads only as much of a long string as fits.
 func Fit(s string, w int) string {
 	if w <= 0 {
 		return ""
@@ -27,13 +27,13 @@ func Fit(s string, w int) string {
 	return f.fit()
 }
 
-// FitLine is Line and Fit of foreign text, which may be very long: only as much is read as can be shown.
+// FitLine is Line and Fit for foreign text of any length. It reads only as much as can be shown.
 func FitLine(s string, w int) string {
 	const perColumn, least = 16, 1 << 10
 	return Fit(Line(head(s, max(least, perColumn*w))), w)
 }
 
-// head is the beginning of a text, about so many bytes.
+// head returns about the first size bytes of a text.
 func head(s string, size int) string {
 	if len(s) <= size {
 		return s
@@ -44,16 +44,15 @@ func head(s string, size int) string {
 	return s[:size]
 }
 
-// fitter is the state of one Fit.
 type fitter struct {
 	text  string
 	limit int
 	out   strings.Builder
-	from  int // what precedes it in the text is in out, or dropped
+	from  int // the text before it is in out, or removed
 
 	columns        int
 	styled, linked bool
-	cut            cut // where the text ends if it turns out to be too wide
+	cut            cut // where to cut if the text is too wide
 }
 
 // cut is a place in the text with room for an ellipsis after it.
@@ -78,7 +77,7 @@ func (f *fitter) fit() string {
 		case junk:
 			f.out.WriteString(f.text[f.from:at])
 			f.from = at + size
-			if !f.separate(at, f.from) {
+			if !f.unjoined(at, f.from) {
 				f.out.WriteRune(zeroSpace)
 			}
 		}
@@ -91,13 +90,12 @@ func (f *fitter) fit() string {
 	return f.finish(false)
 }
 
-// separate tells whether what stands before one offset stays a character of its own if what stands at the other follows
-// it: both are ASCII.
-func (f *fitter) separate(before, after int) bool {
+// unjoined reports whether the characters around a removed part cannot join: both are ASCII.
+func (f *fitter) unjoined(before, after int) bool {
 	return (before == 0 || f.text[before-1] < utf8.RuneSelf) && (after == len(f.text) || f.text[after] < utf8.RuneSelf)
 }
 
-// finish ends the line, after the last place where an ellipsis has room if the text goes on.
+// finish ends the line: at the last place with room for an ellipsis if the text is too wide.
 func (f *fitter) finish(tooWide bool) string {
 	if !tooWide && f.from == 0 && f.columns == f.limit && !f.styled && !f.linked {
 		return f.text
@@ -110,7 +108,7 @@ func (f *fitter) finish(tooWide bool) string {
 	line.Grow(end.kept + end.at - end.from + len(ellipsis) + len(endStyle) + len(endLink) + f.limit - end.columns)
 	line.WriteString(f.out.String()[:end.kept])
 	line.WriteString(f.text[end.from:end.at])
-	if last, _ := utf8.DecodeLastRuneInString(f.text[end.from:end.at]); leads(last) {
+	if last, _ := utf8.DecodeLastRuneInString(f.text[end.from:end.at]); joinsNext(last) {
 		line.WriteRune(zeroSpace)
 	}
 	line.WriteString(tail)

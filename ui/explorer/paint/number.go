@@ -2,7 +2,7 @@ package paint
 
 import "strconv"
 
-// Number writes a number with its thousands apart.
+// Number formats n with commas between groups of three digits.
 func Number(n int) string {
 	digits := strconv.Itoa(n)
 	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {

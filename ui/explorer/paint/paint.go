@@ -1,9 +1,8 @@
-// Package paint turns text into cells: every string that a widget shows passes through it, so that what it measures is
-// what the terminal draws.
+// Package paint measures, cleans, wraps, cuts and styles text for the terminal.
 //
-// Terminals disagree about the width of some text: the older ones add up characters, the newer ones measure what a
-// reader takes for one character. Line and Text turn foreign text into text on which both agree. Everything else here
-// takes such text, with or without styles.
+// Terminals disagree about the width of some text: older ones add up characters, newer ones measure grapheme clusters.
+// Line and Text convert foreign text to text on which both agree. All other functions expect such text, with or without
+// styles.
 package paint
 
 import (
@@ -12,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width is the number of columns that a styled string takes.
+// Width returns the width of a styled string in columns.
 func Width(s string) int {
 	if plainASCII(s) == len(s) {
 		return len(s)
@@ -20,17 +19,17 @@ func Width(s string) int {
 	return ansi.StringWidth(s)
 }
 
-// Blank is a line of w empty columns.
+// Blank returns w spaces.
 func Blank(w int) string { return strings.Repeat(" ", max(0, w)) }
 
-// Cache keeps the lines that a widget drew last, for as long as the key that they were drawn for stays the same.
+// Cache keeps the lines of a widget until their key changes.
 type Cache[K comparable] struct {
 	key   K
 	lines []string
 	full  bool
 }
 
-// Lines gives the lines for a key, drawing them when it is not the last one.
+// Lines returns the lines for a key. It calls draw if the key has changed.
 func (c *Cache[K]) Lines(key K, draw func() []string) []string {
 	if !c.full || c.key != key {
 		c.key, c.lines, c.full = key, draw(), true
@@ -38,7 +37,7 @@ func (c *Cache[K]) Lines(key K, draw func() []string) []string {
 	return c.lines
 }
 
-// plainASCII is the length of the printable ASCII that a text begins with.
+// plainASCII returns the length of the printable ASCII at the start of a text.
 func plainASCII(s string) int {
 	for at := range len(s) {
 		if s[at] < ' ' || s[at] >= 0x7f {

@@ -9,21 +9,21 @@ import (
 	"quarry/internal/text"
 )
 
-// kind tells what the next piece of a styled line is.
+// kind is the kind of a piece of a styled line.
 type kind uint8
 
 const (
-	visible kind = iota // one character as a reader counts them; width may be 0
+	visible kind = iota // one grapheme cluster; its width may be 0
 	style               // a sequence that changes colours or weight
-	plain               // a sequence that ends all of that
+	plain               // a sequence that resets all styles
 	link                // the beginning of a hyperlink
 	unlink              // its end
-	junk                // whatever else must not reach a terminal within a line
+	junk                // anything else that must not reach a terminal within a line
 )
 
 const escape = 0x1b
 
-// next reads the first piece of a text: what it is, its length in bytes, its width in columns. s is not empty.
+// next reads the first piece of a non-empty text: its kind, its length in bytes and its width in columns.
 func next(s string) (what kind, size, width int) {
 	c := s[0]
 	switch {
@@ -32,23 +32,23 @@ func next(s string) (what kind, size, width int) {
 		return what, size, 0
 	case c < ' ' || c == 0x7f:
 		return junk, 1, 0
-	case c < utf8.RuneSelf && alone(s[1:]):
+	case c < utf8.RuneSelf && isolated(s[1:]):
 		return visible, 1, 1
 	}
 	r, size := utf8.DecodeRuneInString(s)
 	switch {
 	case r == utf8.RuneError && size == 1, r >= 0x80 && r < 0xa0:
 		return junk, size, 0
-	case width2(r) && alone(s[size:]):
+	case isWide(r) && isolated(s[size:]):
 		return visible, size, 2
-	case width1(r) && alone(s[size:]):
+	case isNarrow(r) && isolated(s[size:]):
 		return visible, size, 1
 	}
 	size, width = character(s)
 	return visible, size, width
 }
 
-// character measures one character as a reader counts them, with what Text holds apart from it.
+// character measures the first cluster of a text, including what Text separates from it by zero-width spaces.
 func character(s string) (size, width int) {
 	for {
 		cluster, columns := ansi.FirstGraphemeCluster(s[size:], ansi.GraphemeWidth)
@@ -64,7 +64,7 @@ func character(s string) (size, width int) {
 	}
 }
 
-// validPrefix is the length of a text before what is not UTF-8.
+// validPrefix returns the length of the valid UTF-8 at the start of a text.
 func validPrefix(s string) int {
 	at := 0
 	for at < len(s) {
@@ -109,18 +109,18 @@ func linkKind(sequence string) kind {
 	return link
 }
 
-// alone tells whether what follows a character cannot be a part of it.
-func alone(rest string) bool {
+// isolated reports whether the following text cannot join the character before it.
+func isolated(rest string) bool {
 	if rest == "" || rest[0] < utf8.RuneSelf {
 		return true
 	}
 	r, _ := utf8.DecodeRuneInString(rest)
-	return width1(r) || width2(r)
+	return isNarrow(r) || isWide(r)
 }
 
-// width1 tells of characters that are known to take one column everywhere and to be no part of another: most letters of
-// Europe and the Near East, punctuation, lines and blocks. It may say no, which is only slower.
-func width1(r rune) bool {
+// isNarrow reports whether a character takes one column everywhere and never joins others: most letters of Europe and
+// the Near East, punctuation, lines and blocks. A false answer only costs time.
+func isNarrow(r rune) bool {
 	switch {
 	case r >= 0xa1 && r < 0x300: // Latin, phonetic letters
 		return r != 0xad && r != 0xa9 && r != 0xae
@@ -138,8 +138,8 @@ func width1(r rune) bool {
 	return false
 }
 
-// width2 tells the same of two columns: Chinese, Japanese and Korean.
-func width2(r rune) bool {
+// isWide is isNarrow for two columns: Chinese, Japanese and Korean.
+func isWide(r rune) bool {
 	return r >= 0x4e00 && r < 0xa000 || r >= 0x3041 && r < 0x3097 || r >= 0x30a1 && r < 0x30ff ||
 		r >= 0x3001 && r < 0x3021 || r >= 0xac00 && r < 0xd7a4 || r >= 0x3400 && r < 0x4dc0 || r >= 0xff01 && r < 0xff61
 }

@@ -10,17 +10,16 @@ import (
 	"quarry/client/wire"
 )
 
-// Pen is a style ready for use: what a terminal is sent before and after a text. It costs a fraction of
-// lipgloss.Style.Render, for styles that are colours and weight alone.
+// Pen is a style as the sequences before and after a text. It is much faster than lipgloss.Style.Render, for styles of
+// colour and weight only.
 type Pen struct{ before, after string }
 
-// PenOf makes a pen of a style.
 func PenOf(style lipgloss.Style) Pen {
 	before, after, _ := strings.Cut(style.Render("x"), "x")
 	return Pen{before, after}
 }
 
-// Write styles a text of one line; nothing of nothing.
+// Write styles a text of one line; "" stays empty.
 func (p Pen) Write(s string) string {
 	if s == "" || p.before == "" {
 		return s
@@ -28,7 +27,6 @@ func (p Pen) Write(s string) string {
 	return p.before + s + p.after
 }
 
-// append is Write into a builder.
 func (p Pen) append(out *strings.Builder, s string) {
 	if s == "" {
 		return
@@ -38,8 +36,8 @@ func (p Pen) append(out *strings.Builder, s string) {
 	out.WriteString(p.after)
 }
 
-// Marked styles a text: base everywhere, match inside the spans (sorted, byte offsets of s). What lies outside of the
-// text is ignored, and a style never runs on over a line end.
+// Marked styles a text with base, and with match inside the spans (sorted byte offsets of s). Spans outside of the text
+// are ignored. Each line is styled by itself.
 func Marked(s string, spans []wire.Span, base, match Pen) string {
 	var out strings.Builder
 	out.Grow(len(s) + len(base.before) + len(base.after) + len(spans)*
@@ -58,7 +56,6 @@ func Marked(s string, spans []wire.Span, base, match Pen) string {
 	return out.String()
 }
 
-// writeLines styles each line of a text by itself.
 func writeLines(out *strings.Builder, s string, pen Pen) {
 	for {
 		line, rest, more := strings.Cut(s, "\n")
@@ -71,8 +68,8 @@ func writeLines(out *strings.Builder, s string, pen Pen) {
 	}
 }
 
-// Under lays a style under a styled line: wherever the line ends its own styles, this one holds again. That is how a
-// selected row is drawn over what its parts look like.
+// Under adds a style to a styled line, such as the background of a selected row: it is restored wherever the line
+// resets its own styles.
 func Under(line string, style lipgloss.Style) string {
 	pen := PenOf(style)
 	if pen.before == "" || line == "" {
@@ -101,11 +98,11 @@ func Under(line string, style lipgloss.Style) string {
 	return out.String()
 }
 
-// maxLink is the longest address, in bytes, that goes out as a link: terminals ignore longer ones.
+// maxLink is the length of the longest address that becomes a link, in bytes: terminals ignore longer ones.
 const maxLink = 2048
 
-// Hyperlink makes a text a link, as OSC 8 says, if the address is one that may be opened from here: http, https, mailto
-// or file. Else it is the text alone.
+// Hyperlink makes a text an OSC 8 link if the address is http, https, mailto or file, and returns the text alone
+// otherwise.
 func Hyperlink(address, text string) string {
 	parsed, err := url.Parse(address)
 	if err != nil || len(address) > maxLink || text == "" {
@@ -123,7 +120,7 @@ func Hyperlink(address, text string) string {
 	return ansi.SetHyperlink(asciiOnly(address)) + text + ansi.ResetHyperlink()
 }
 
-// asciiOnly writes the bytes that a link must not contain as %XX.
+// asciiOnly percent-encodes all bytes that are not printable ASCII.
 func asciiOnly(address string) string {
 	const digits = "0123456789ABCDEF"
 	var out strings.Builder
@@ -140,7 +137,7 @@ func asciiOnly(address string) string {
 	return out.String()
 }
 
-// WithoutHyperlinks takes the links out of what Hyperlink made, and leaves their text.
+// WithoutHyperlinks removes the links made by Hyperlink and keeps their text.
 func WithoutHyperlinks(text string) string {
 	const begin = "\x1b]8;"
 	at := strings.Index(text, begin)

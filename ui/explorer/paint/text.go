@@ -10,30 +10,29 @@ import (
 	"quarry/client/wire"
 )
 
-// Line makes foreign text paintable on one line: line ends, tabs and runs of spaces become one space, none is left at
-// the ends, and what Text does to characters is done.
+// Line is Text for one line: line ends, tabs and runs of spaces become one space, and none is left at the ends.
 func Line(s string) string {
 	line, _ := LineSpans(s, nil)
 	return line
 }
 
-// Text makes foreign text of many lines paintable. Line ends and indentation stay, tabs become spaces up to the next
-// multiple of 4 columns. Controls and invisible characters go, what is not UTF-8 is replaced, and so are characters
-// whose width terminals disagree about: an emoji of several becomes its first one, a skin tone goes, joined letters and
-// vowel signs of Indic scripts are held apart by invisible characters.
+// Text makes foreign text of several lines safe to draw. Line ends and indentation stay; tabs become spaces up to the
+// next multiple of 4 columns. Control and invisible characters are removed, invalid UTF-8 is replaced. So are
+// characters whose width differs between terminals: of a joined emoji the first one stays, skin tones are removed,
+// joined letters and vowel signs of Indic scripts are separated by invisible characters.
 func Text(s string) string {
 	text, _ := TextSpans(s, nil)
 	return text
 }
 
-// LineSpans is Line for text with marked ranges, see TextSpans.
-func LineSpans(s string, spans []wire.Span) (string, []wire.Span) { return paintable(s, spans, true) }
+// LineSpans is Line for text with spans, see TextSpans.
+func LineSpans(s string, spans []wire.Span) (string, []wire.Span) { return clean(s, spans, true) }
 
-// TextSpans is Text for text with marked ranges. They are moved along so that they mark the same text, widened to whole
-// characters as a reader counts them, clamped, sorted, and merged where they touch; empty ones go.
-func TextSpans(s string, spans []wire.Span) (string, []wire.Span) { return paintable(s, spans, false) }
+// TextSpans is Text for text with spans. They keep marking the same text, widened to whole clusters, clamped, sorted,
+// and merged where they touch; empty ones are dropped.
+func TextSpans(s string, spans []wire.Span) (string, []wire.Span) { return clean(s, spans, false) }
 
-func paintable(s string, spans []wire.Span, oneLine bool) (string, []wire.Span) {
+func clean(s string, spans []wire.Span, oneLine bool) (string, []wire.Span) {
 	if len(spans) == 0 && plainRun(s, oneLine) == len(s) {
 		return s, nil
 	}
@@ -50,33 +49,32 @@ const (
 	nonJoiner  = 0x200c
 	zeroSpace  = 0x200b
 	unknownBox = "□"
-	markHolder = '◌' // what a mark stands on that has nothing to stand on
+	markHolder = '◌' // base of a mark that has none
 	tabStop    = 4
-	// maxCluster is how many characters one on the screen may consist of. Writing needs no more.
+	// maxCluster is the largest number of characters in a cluster. Writing needs no more.
 	maxCluster = 16
 )
 
-// plainRun is the length of the text that needs no change and no closer look, and cannot grow together with what
-// follows it.
+// plainRun returns the length of the text that needs no change and cannot join what follows it.
 func plainRun(s string, oneLine bool) int {
 	for at := 0; at < len(s); {
 		size := 1
 		switch c := s[at]; {
 		case c == ' ' && oneLine:
-			if at == 0 || at+1 == len(s) || s[at+1] <= ' ' || s[at+1] == 0x7f || !alone(s[at+1:]) {
+			if at == 0 || at+1 == len(s) || s[at+1] <= ' ' || s[at+1] == 0x7f || !isolated(s[at+1:]) {
 				return at
 			}
 		case c == '\n' && !oneLine:
 		case c < ' ' || c == 0x7f:
 			return at
 		case c < utf8.RuneSelf:
-			if !alone(s[at+1:]) {
+			if !isolated(s[at+1:]) {
 				return at
 			}
 		default:
 			var r rune
 			r, size = utf8.DecodeRuneInString(s[at:])
-			if !width1(r) && !width2(r) || !alone(s[at+size:]) {
+			if !isNarrow(r) && !isWide(r) || !isolated(s[at+size:]) {
 				return at
 			}
 		}
@@ -85,19 +83,19 @@ func plainRun(s string, oneLine bool) int {
 	return len(s)
 }
 
-// edit is one walk over a text that replaces parts of it.
+// edit walks over a text and replaces parts of it.
 type edit struct {
 	text    string
 	oneLine bool
 	out     strings.Builder
-	copied  int // what precedes it in the text is in out, or dropped
+	copied  int // the text before it is in out, or removed
 	spans   *wire.SpanMover
 }
 
-// position is where the text at an offset comes to stand.
+// position returns the offset in the edited text.
 func (e *edit) position(at int) int { return e.out.Len() + at - e.copied }
 
-// keep leaves a part as it is; whole tells that it is one character.
+// keep keeps a part as it is; whole means that it is one cluster.
 func (e *edit) keep(from, to int, whole bool) {
 	at := e.position(from)
 	if whole {
@@ -127,7 +125,7 @@ func (e *edit) result() string {
 	return e.out.String()
 }
 
-// characters is the first walk: spaces, controls, and characters that are never shown.
+// characters is the first walk: spaces, control characters, and characters that are never shown.
 func (e *edit) characters() {
 	for at := 0; at < len(e.text); {
 		if size := plainRun(e.text[at:], e.oneLine); size > 0 {
@@ -148,7 +146,7 @@ func (e *edit) characters() {
 		switch {
 		case r == utf8.RuneError || r&0xfffe == 0xfffe:
 			e.replace(at, at+size, string(utf8.RuneError))
-		case lineEnd(r):
+		case isLineEnd(r):
 			e.replace(at, at+size, "\n")
 		default:
 			e.keep(at, at+size, true)
@@ -157,7 +155,7 @@ func (e *edit) characters() {
 	}
 }
 
-// gap is the length of what goes at the beginning of a text, and on one line whether there is a space among it.
+// gap returns the length of the text to remove at the start, and whether it has a space if on one line.
 func gap(s string, oneLine bool) (size int, space bool) {
 	for size < len(s) {
 		r, width := utf8.DecodeRuneInString(s[size:])
@@ -165,8 +163,8 @@ func gap(s string, oneLine bool) (size int, space bool) {
 		case oneLine && unicode.IsSpace(r):
 			space = true
 		case r == '\r' && strings.HasPrefix(s[size+1:], "\n"):
-		case r == joiner && !symbol(s[size+width:]):
-		case lineEnd(r), r == '\t', !unseen(r):
+		case r == joiner && !isSymbol(s[size+width:]):
+		case isLineEnd(r), r == '\t', !isInvisible(r):
 			return size, space
 		}
 		size += width
@@ -174,18 +172,17 @@ func gap(s string, oneLine bool) (size int, space bool) {
 	return size, space
 }
 
-// symbol tells whether a text begins with what a joiner may make part of an emoji.
-func symbol(s string) bool {
+// isSymbol reports whether a text begins with a character that a joiner may make part of an emoji.
+func isSymbol(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.Is(unicode.So, r) || r == 0x2194 || r == 0x2195
 }
 
-// lineEnd tells of the characters that end a line, one way or another.
-func lineEnd(r rune) bool { return r >= '\n' && r <= '\r' || r == 0x85 || r == 0x2028 || r == 0x2029 }
+func isLineEnd(r rune) bool { return r >= '\n' && r <= '\r' || r == 0x85 || r == 0x2028 || r == 0x2029 }
 
-// unseen tells of characters that show nothing by themselves: controls, directions, presentation forms, skin tones. The
-// joiners are left to others.
-func unseen(r rune) bool {
+// isInvisible reports whether a character shows nothing by itself: controls, directions, presentation forms, skin
+// tones. Joiners are handled elsewhere.
+func isInvisible(r rune) bool {
 	switch {
 	case r == joiner, r == nonJoiner:
 		return false
@@ -198,7 +195,7 @@ func unseen(r rune) bool {
 	return unicode.Is(unicode.Cf, r)
 }
 
-// clusters is the second walk: what a reader takes for one character, and tabs, which need to know their column.
+// clusters is the second walk: clusters, and tabs, which depend on the column.
 func (e *edit) clusters() {
 	column, tabs := 0, strings.Contains(e.text, "\t")
 	for at := 0; at < len(e.text); {
@@ -219,14 +216,14 @@ func (e *edit) clusters() {
 		}
 		cluster, width := ansi.FirstGraphemeCluster(e.text[at:], ansi.GraphemeWidth)
 		at += len(cluster)
-		e.replace(from, at, settled(cluster, width))
+		e.replace(from, at, normalized(cluster, width))
 		if tabs {
-			column = columnAfter(column, settled(cluster, width))
+			column = columnAfter(column, normalized(cluster, width))
 		}
 	}
 }
 
-// columnAfter is the column after a text that begins in one.
+// columnAfter returns the column after a text that begins in a column.
 func columnAfter(column int, s string) int {
 	if end := strings.LastIndexByte(s, '\n'); end >= 0 {
 		column, s = 0, s[end+1:]

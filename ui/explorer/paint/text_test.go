@@ -216,15 +216,15 @@ func TestKnownWidths(t *testing.T) {
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
 		want := 0
 		switch {
-		case width1(r):
+		case isNarrow(r):
 			want = 1
-		case width2(r):
+		case isWide(r):
 			want = 2
 		default:
 			continue
 		}
 		s := string(r)
-		if ansi.StringWidth(s) != want || ansi.StringWidthWc(s) != want || unicode.IsMark(r) || unicode.IsSpace(r) || unseen(r) {
+		if ansi.StringWidth(s) != want || ansi.StringWidthWc(s) != want || unicode.IsMark(r) || unicode.IsSpace(r) || isInvisible(r) {
 			t.Errorf("%U is not a plain character of %d columns", r, want)
 		}
 		if pair := "a" + s + s; ansi.StringWidth(pair) != 1+2*want {

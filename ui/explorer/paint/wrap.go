@@ -7,11 +7,10 @@ import (
 	"quarry/client/wire"
 )
 
-// Range is a part of a text, the bytes [Start, End).
 type Range struct{ Start, End int }
 
-// Wrap breaks painted text (see Text) into lines of at most w columns, at spaces where there are some. A line keeps its
-// indentation on the first of its lines. There is always at least one line.
+// Wrap breaks cleaned text (see Text) into lines of at most w columns, at spaces if possible. An indented line keeps
+// its indentation on the first of its lines. There is always at least one line.
 func Wrap(s string, w int) []string {
 	ranges := WrapSpans(s, w)
 	lines := make([]string, len(ranges))
@@ -24,8 +23,8 @@ func Wrap(s string, w int) []string {
 	return lines
 }
 
-// WrapSpans tells where Wrap breaks, as ranges of s: what stands between two of them is a line end or spaces that a
-// break swallowed. A character wider than w columns stands alone on its line.
+// WrapSpans returns the lines of Wrap as ranges of s. Line ends and spaces at breaks are in none of them. A character
+// wider than w columns is a line by itself.
 func WrapSpans(s string, w int) []Range {
 	wr := wrapper{text: s, limit: max(1, w), ranges: make([]Range, 0, 1+len(s)/max(8, w))}
 	for {
@@ -41,8 +40,8 @@ func WrapSpans(s string, w int) []Range {
 	}
 }
 
-// SpansWithin gives the parts of spans (sorted, apart) that lie in a range, as offsets from its start: what Marked needs
-// for one line of WrapSpans.
+// SpansWithin returns the parts of sorted spans within a range, as offsets from its start: the spans of one line of
+// WrapSpans for Marked.
 func SpansWithin(spans []wire.Span, r Range) []wire.Span {
 	first := sort.Search(len(spans), func(i int) bool { return spans[i][1] > r.Start })
 	last := first
@@ -61,7 +60,6 @@ func SpansWithin(spans []wire.Span, r Range) []wire.Span {
 	return inside
 }
 
-// wrapper is the state of one WrapSpans.
 type wrapper struct {
 	text   string
 	limit  int
@@ -69,14 +67,14 @@ type wrapper struct {
 	ranges []Range
 }
 
-// breakPoint is a place where a line may end: its text ends at end, the next line's begins at next, columns after the
-// beginning of this one.
+// breakPoint is a place where a line may end at end, and the next one start at next, columns after the start of this
+// line.
 type breakPoint struct {
 	end, next, columns int
 	known              bool
 }
 
-// line breaks the text from where the wrapper stands up to end, which is a line of the text.
+// line breaks one line of the text, up to end.
 func (wr *wrapper) line(end int) {
 	start, columns := wr.at, 0
 	var last breakPoint
@@ -117,8 +115,8 @@ func (wr *wrapper) line(end int) {
 	wr.ranges = append(wr.ranges, Range{start, end})
 }
 
-// between tells whether a line may end before the character of so many columns where the wrapper stands: beside Chinese,
-// Japanese or Korean ones, and after the hyphen of a compound.
+// between reports whether a line may end before the next character, which has a width: beside Chinese, Japanese or
+// Korean, and after the hyphen of a compound.
 func (wr *wrapper) between(wide bool, width int) bool {
 	switch before := wr.text[wr.at-1]; {
 	case width == 0 || before == ' ':
@@ -131,12 +129,11 @@ func (wr *wrapper) between(wide bool, width int) bool {
 	return false
 }
 
-// wordByte tells whether a byte belongs to a letter or a digit, as far as ASCII goes.
+// wordByte reports whether a byte belongs to a letter or a digit; bytes beyond ASCII count as letters.
 func wordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// spaces steps over a run of spaces.
 func (wr *wrapper) spaces(end int) {
 	for wr.at < end && wr.text[wr.at] == ' ' {
 		wr.at++
