@@ -13,23 +13,23 @@ import (
 	"quarry/server/llm"
 )
 
-// The purposes of calls, for accounting.
+// Purposes of calls, for accounting.
 const (
 	purposeAnswer = "answer"
 	purposeName   = "name"
 )
 
 const (
-	maxAnswer    = 512 << 10 // bytes, with its links
-	atOnce       = 1 << 10   // bytes of a reply, between two looks at how long the answer has become
+	maxAnswer    = 512 << 10 // bytes, including links
+	atOnce       = 1 << 10   // bytes of a reply between two checks of maxAnswer
 	nameDeadline = 8 * time.Second
 	maxName      = 60 // characters
 )
 
 var errTooLong = errors.New("the answer is too long")
 
-// Documents are the documents of some results, each once and by citation number, as a chat tells of them. Their ids tell
-// them apart also where they come from several servers, or from one that gives none.
+// Documents returns the documents of results, each once and by citation number. Their ids differ even if they come from
+// several servers, or from one without ids.
 func Documents(found []wire.SearchResult) []wire.SearchDoc {
 	documents := []wire.SearchDoc{}
 	sources := SourcesOf(found)
@@ -50,7 +50,7 @@ func Documents(found []wire.SearchResult) []wire.SearchDoc {
 	return documents
 }
 
-// SourcesOf are the documents that an answer may cite, by number.
+// SourcesOf returns the documents that an answer may cite, by number.
 func SourcesOf(found []wire.SearchResult) map[int]Source {
 	sources := map[int]Source{}
 	used := map[string]bool{}
@@ -78,8 +78,8 @@ func SourcesOf(found []wire.SearchResult) map[int]Source {
 	return sources
 }
 
-// Answer lets a model answer a question out of what was found, and hands over the pieces as they come. What was handed
-// over before an error stays part of the answer.
+// Answer asks a model to answer a question from results, and calls emit with each piece. Pieces emitted before an error
+// are part of the answer.
 func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.SearchResult, emit func(Piece)) error {
 	messages, err := q.prompt(found)
 	if err != nil {
@@ -111,7 +111,7 @@ func Answer(ctx context.Context, model llm.Chat, q Question, found []wire.Search
 	return nil
 }
 
-// Name finds a name for a conversation: the model's, or without one the first words of the question.
+// Name returns a name for a conversation: the model's, or the first words of the question.
 func Name(ctx context.Context, model llm.Chat, thread []Message) string {
 	question, answer := "", ""
 	for _, m := range thread {
@@ -138,7 +138,7 @@ func Name(ctx context.Context, model llm.Chat, thread []Message) string {
 	return FirstWords(question)
 }
 
-// FirstWords is a name made of the beginning of a question.
+// FirstWords returns the beginning of a question as a name.
 func FirstWords(question string) string {
 	if name := shortName(question); name != "" {
 		return name
@@ -146,7 +146,7 @@ func FirstWords(question string) string {
 	return "New chat"
 }
 
-// shortName makes the first line of a text a name.
+// shortName returns the first line of a text as a name.
 func shortName(s string) string {
 	const looked = 4 << 10 // bytes
 	s = text.Clip(strings.TrimSpace(text.Clip(s, 64*looked)), looked)

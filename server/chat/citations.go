@@ -1,5 +1,5 @@
-// Package chat answers questions out of what a search has found: it keeps sessions, asks the model, and turns the
-// numbers that the model cites into links. It searches nothing itself.
+// Package chat answers questions from search results: it stores sessions, calls the model, and turns the numbers that
+// the model cites into links. It does not search.
 package chat
 
 import (
@@ -14,50 +14,50 @@ import (
 // Source is a document that an answer may cite.
 type Source struct {
 	DocumentID string
-	Link       string // empty: it has none
+	Link       string // empty: none
 }
 
-// Piece is a part of an answer: text, or the news that the text before it cites a number for the first time.
+// Piece is a part of an answer: text, or the number of a document that the text before it cites for the first time.
 type Piece struct {
 	Text     string
-	Citation int // 0: the piece is text
+	Citation int // 0: a piece of text
 }
 
-// Citer rewrites the citations of an answer while it is written. [1], [1, 2] and [[1]] become [[1]](link) for the
-// sources that there are, whatever address the model wrote behind them; other numbers, and everything in code, stay as
-// they are. What it gives does not depend on where the text is cut.
+// Citer rewrites citations while an answer is streamed. [1], [1, 2] and [[1]] become [[1]](link) for known sources,
+// whatever address the model wrote behind them; other numbers, and everything in code, stay as they are. The result
+// does not depend on where the text is cut.
 type Citer struct {
 	sources map[int]Source
-	drop    bool // leaves citations out instead
+	drop    bool // removes citations instead
 
-	held     string // what cannot be decided yet
-	previous rune   // before held; 0 at the beginning
-	inLine   bool   // something other than spaces stands before held in its line
-	fence    string // of the code block that the text is in
-	ticks    int    // of the code span that the text is in
+	held     string // not decided yet
+	previous rune   // character before held; 0 at the beginning
+	inLine   bool   // the line before held has more than spaces
+	fence    string // that opened the current code block
+	ticks    int    // backticks that opened the current code span
 	cited    map[int]bool
 	out      []Piece
-	pending  strings.Builder // text that is to become the next piece
+	pending  strings.Builder // text of the next piece
 }
 
-// The longest that is held back to find out whether it is a citation, in bytes.
+// Bounds of the text that is held back because it may be a citation, in bytes.
 const (
 	maxCitation = 64
 	maxTarget   = 2048
 )
 
-// NewCiter makes a Citer for sources by their numbers. It links citations, or with drop leaves them out.
+// NewCiter returns a Citer for sources by number. It links citations, or removes them if drop is set.
 func NewCiter(sources map[int]Source, drop bool) *Citer {
 	return &Citer{sources: sources, drop: drop, cited: map[int]bool{}}
 }
 
-// Write takes more of the answer and gives what is decided.
+// Write returns the pieces that are complete with more of the answer.
 func (c *Citer) Write(text string) []Piece {
 	c.held += text
 	return c.rewrite(false)
 }
 
-// Close gives the rest.
+// Close returns the rest.
 func (c *Citer) Close() []Piece { return c.rewrite(true) }
 
 func (c *Citer) rewrite(last bool) []Piece {
@@ -68,11 +68,11 @@ func (c *Citer) rewrite(last bool) []Piece {
 	return c.out
 }
 
-// step handles the beginning of what is held; false: more text is needed to decide.
+// step handles the beginning of the held text. It returns false if it needs more text to decide.
 func (c *Citer) step(last bool) bool {
 	switch next := c.held[0]; {
 	case next == '\n':
-		c.ticks = 0 // a code span that nobody closes ends with its line, so that it hides no citation for long
+		c.ticks = 0 // an unclosed code span ends with its line, so that it does not hide citations for long
 		return c.pass(1)
 	case next == '`' || next == '~':
 		return c.code(last)
@@ -90,7 +90,7 @@ func (c *Citer) step(last bool) bool {
 	return true
 }
 
-// untilAny is how much of what is held comes before any of some characters; at least one byte.
+// untilAny returns the number of held bytes before any of stops; at least 1.
 func (c *Citer) untilAny(stops string) int {
 	if at := strings.IndexAny(c.held[1:], stops); at >= 0 {
 		return at + 1
@@ -98,7 +98,7 @@ func (c *Citer) untilAny(stops string) int {
 	return len(c.held)
 }
 
-// plain passes text on as it is.
+// plain emits the first n held bytes unchanged.
 func (c *Citer) plain(n int) {
 	text := c.held[:n]
 	c.held = c.held[n:]
@@ -107,7 +107,7 @@ func (c *Citer) plain(n int) {
 	c.pending.WriteString(text)
 }
 
-// endText makes a piece of the text so far.
+// endText completes a piece of text.
 func (c *Citer) endText() {
 	if c.pending.Len() > 0 {
 		c.out = append(c.out, Piece{Text: c.pending.String()})
@@ -115,7 +115,7 @@ func (c *Citer) endText() {
 	}
 }
 
-// code follows code blocks and code spans.
+// code handles the marks of code blocks and code spans.
 func (c *Citer) code(last bool) bool {
 	const fence = 3
 	mark := c.held[:1]
@@ -144,7 +144,7 @@ func (c *Citer) pass(n int) bool {
 	return true
 }
 
-// blank holds back a space in case a citation follows that is left out together with it.
+// blank holds back spaces that are removed together with the citation after them.
 func (c *Citer) blank(last bool) bool {
 	n := len(c.held) - len(strings.TrimLeft(c.held, " "))
 	switch {
@@ -165,7 +165,6 @@ func (c *Citer) blank(last bool) bool {
 	return true
 }
 
-// known reports whether a number is that of a source.
 func (c *Citer) known(number int) bool {
 	_, ok := c.sources[number]
 	return ok
@@ -207,8 +206,8 @@ var (
 	partOfOne     = regexp.MustCompile(`^\[{1,2}[\d ,]*\]?$`)
 )
 
-// citation reads a citation at the beginning of a text: its numbers and its length, 0 if it is none. Open: the text
-// ends before that can be decided.
+// citation parses the citation that a text begins with: its numbers and its length, 0 if there is none. open is set if
+// the text ends too early to decide.
 func citation(text string, last bool) (numbers []int, length int, open bool) {
 	start := text[:min(len(text), maxCitation)]
 	found := wholeCitation.FindString(start)
@@ -220,13 +219,13 @@ func citation(text string, last bool) (numbers []int, length int, open bool) {
 		return nil, 0, true
 	}
 	for digits := range strings.FieldsFuncSeq(found, func(r rune) bool { return r < '0' || r > '9' }) {
-		number, _ := strconv.Atoi(digits) // three digits are a number
+		number, _ := strconv.Atoi(digits) // three digits always parse
 		numbers = append(numbers, number)
 	}
 	return numbers, len(found) + target, false
 }
 
-// linkTarget is the length of the address in parentheses that a text begins with; 0 if there is none.
+// linkTarget returns the length of the address in parentheses that a text begins with; 0 if there is none.
 func linkTarget(text string, last bool) (length int, open bool) {
 	if text == "" {
 		return 0, !last
@@ -250,7 +249,7 @@ func linkTarget(text string, last bool) (length int, open bool) {
 	return 0, !last && len(text) <= maxTarget
 }
 
-// target writes an address so that it can stand in a link: nothing in it ends the link or begins another.
+// target escapes an address for a Markdown link: nothing in it ends the link or starts another.
 func target(link string) string {
 	var b strings.Builder
 	for i := range len(link) {
@@ -264,7 +263,7 @@ func target(link string) string {
 	return b.String()
 }
 
-// Uncited is an answer without the citations that a Citer put into it.
+// Uncited returns an answer without the citations of a Citer.
 func Uncited(text string) string {
 	var b strings.Builder
 	for {

@@ -9,13 +9,13 @@ import (
 	"quarry/server/sqlite"
 )
 
-// The bounds of what is kept of one person's files. Beyond them those go that were used longest ago.
+// Bounds of one user's files. Beyond them the least recently used are deleted.
 const (
 	MostFiles     = 200
 	MostFileBytes = 128 << 20
 )
 
-// File is a file that somebody uploaded to ask about it.
+// File is a file that a user uploaded for questions.
 type File struct {
 	ID            string
 	UserID        string
@@ -27,7 +27,7 @@ type File struct {
 	Created, Used time.Time
 }
 
-// AddFile keeps a file and its bytes.
+// AddFile stores a file and its bytes.
 func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 	return s.update(ctx, "keep a file", func(tx *sql.Tx) error {
 		if err := sqlite.Exec(ctx, tx, nil, `INSERT INTO files (id, user_id, name, media, type, data, text, tokens, created_at,
@@ -42,7 +42,7 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 	})
 }
 
-// File reads a file of somebody, and notes that it was used; ErrNotFound where they have none of this id.
+// File returns a user's file and marks it as used; ErrNotFound if there is none.
 func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
 	file := File{ID: id, UserID: userID, Used: s.now().UTC()}
 	err := s.db.Update(ctx, func(tx *sql.Tx) error {
@@ -56,7 +56,7 @@ func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
 	return file, nil
 }
 
-// FileData reads a file of somebody as it was uploaded; ErrNotFound where they have none of this id.
+// FileData returns a user's file as uploaded; ErrNotFound if there is none.
 func (s *Store) FileData(ctx context.Context, userID, id string) (name, media string, data []byte, err error) {
 	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT name, media, data FROM files WHERE id = ? AND user_id = ?",
 		id, userID), ErrNotFound, &name, &media, &data)

@@ -12,29 +12,29 @@ import (
 	"quarry/internal/guard"
 )
 
-// The bounds of incognito sessions. One that was not used for IncognitoIdle is forgotten. With more than
-// MostIncognito of one person, or when there are too many or too large ones in all, those go that were used longest ago.
-// One person's fill an eighth of the memory, so that they do not displace everybody else's.
+// Bounds of incognito sessions. Sessions are deleted after IncognitoIdle without use. Beyond MostIncognito sessions of
+// one user, and beyond the bounds of number and size, the least recently used are deleted. A user's sessions may take
+// an eighth of the memory, so that they do not displace those of others.
 const (
 	MostIncognito    = 20
 	IncognitoIdle    = time.Hour
 	incognitoInAll   = 2000
-	incognitoMemory  = 64 << 20 // bytes, about
+	incognitoMemory  = 64 << 20 // bytes, roughly
 	incognitoPerson  = incognitoMemory / 8
 	incognitoSession = incognitoPerson / 2
 	memoryOfDocument = 1 << 10
 )
 
-// Incognito keeps incognito sessions of all tenants in memory: nothing of them is ever written to a file, and they end
-// with the process.
+// Incognito stores the incognito sessions of all tenants in memory. They are never written to a file and end with the
+// process.
 type Incognito struct {
 	now   func() time.Time
-	broke func(error) // is called with a panic of the sweep of idle sessions
+	broke func(error) // called with a panic of the sweep of idle sessions
 
 	mutex    sync.Mutex
 	sessions map[hiddenKey]*hidden
-	messages int // that were ever noted: the last one's id
-	size     int // bytes, about
+	messages int // id of the last message
+	size     int // bytes, roughly
 	sweep    *time.Timer
 }
 
@@ -44,20 +44,20 @@ type hiddenKey struct{ tenant, id string }
 type hidden struct {
 	session  Session
 	messages []Message
-	stopped  int // the last message that is not to be written any further
+	stopped  int // last message that is not written any further
 	size     int
 	used     time.Time
 }
 
-// NewIncognito returns a keeper of no sessions. A panic in the background goes to broke.
+// NewIncognito returns an empty store. It calls broke with a panic in the background.
 func NewIncognito(now func() time.Time, broke func(error)) *Incognito {
 	return &Incognito{now: now, broke: broke, sessions: map[hiddenKey]*hidden{}}
 }
 
-// Of keeps the incognito sessions of one tenant.
+// Of returns the incognito sessions of one tenant.
 func (i *Incognito) Of(tenant string) Keeper { return incognitoOf{i, tenant} }
 
-// Close forgets all sessions.
+// Close deletes all sessions.
 func (i *Incognito) Close() {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
@@ -66,8 +66,7 @@ func (i *Incognito) Close() {
 	i.scheduleSweep()
 }
 
-// forget drops what was idle for too long, and of what is too much the sessions that were used longest ago. One is
-// spared: it is being used.
+// evict deletes idle sessions and, beyond the bounds, the least recently used ones, but not except.
 func (i *Incognito) evict(except hiddenKey) {
 	type share struct{ sessions, size int }
 	ofUser := map[[2]string]share{}
@@ -94,7 +93,7 @@ func (i *Incognito) evict(except hiddenKey) {
 	i.scheduleSweep()
 }
 
-// sweepLater forgets idle sessions also when nobody asks for any.
+// scheduleSweep makes sure that idle sessions are deleted while nobody uses any.
 func (i *Incognito) scheduleSweep() {
 	switch {
 	case len(i.sessions) == 0 && i.sweep != nil:
@@ -110,13 +109,13 @@ func (i *Incognito) scheduleSweep() {
 	}
 }
 
-// incognitoOf is the Keeper of one tenant's incognito sessions.
+// incognitoOf implements Keeper for one tenant.
 type incognitoOf struct {
 	*Incognito
 	tenant string
 }
 
-// use finds a session and does something with it.
+// use calls do with a session.
 func (i incognitoOf) use(id string, do func(*hidden)) error {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
@@ -199,7 +198,7 @@ func (i incognitoOf) Begin(ctx context.Context, session Session, isNew bool, que
 	return questionID, answerID, err
 }
 
-// Finish implements Keeper. That the session was forgotten meanwhile is no error: nobody can read it any more.
+// Finish implements Keeper. It is no error if the session was deleted: nobody can read it.
 func (i incognitoOf) Finish(_ context.Context, session string, answer Message) error {
 	_ = i.use(session, func(h *hidden) {
 		now := i.now()

@@ -21,10 +21,10 @@ const (
 	TurnAnswer = 1
 )
 
-// At places an object of a packet in a turn.
+// At returns the packet of an object in a turn.
 func At(turn int, object any) Packet { return Packet{placement{TurnIndex: turn}, object} }
 
-// The objects of packets, one type for each of theirs.
+// The objects of packets, by type.
 type (
 	plain struct {
 		Type string `json:"type"`
@@ -67,18 +67,18 @@ type (
 	}
 )
 
-// SearchStart is the object that says that a search begins.
+// SearchStart is sent when a search begins.
 func SearchStart() any { return searchStart{Type: wire.ChatSearchStart} }
 
-// SearchQueries tells what is searched for, the weightiest first.
+// SearchQueries lists the queries, those with the highest weight first.
 func SearchQueries(queries []string) any { return searchQueries{wire.ChatSearchQueries, queries} }
 
-// SearchFilters tells what the search is limited to.
+// SearchFilters lists the limits of the search.
 func SearchFilters(sources []string, start, end *string) any {
 	return searchFilters{wire.ChatSearchFilters, sources, start, end}
 }
 
-// SearchDocuments tells what the model reads.
+// SearchDocuments lists the documents that the model reads.
 func SearchDocuments(documents []wire.SearchDoc) any {
 	return searchDocuments{wire.ChatSearchDocuments, documents}
 }
@@ -86,23 +86,23 @@ func SearchDocuments(documents []wire.SearchDoc) any {
 // SectionEnd ends a turn.
 func SectionEnd() any { return plain{wire.ChatSectionEnd} }
 
-// Heartbeat says that there is nothing to say yet.
+// Heartbeat is sent while there is nothing else to send.
 func Heartbeat() any { return plain{wire.ChatHeartbeat} }
 
-// MessageStart begins the answer, so many seconds after the question.
+// MessageStart begins the answer; seconds is the time since the question.
 func MessageStart(documents []wire.SearchDoc, seconds float64) any {
 	return messageStart{wire.ChatMessageStart, documents, seconds}
 }
 
-// MessageDelta is more of the answer.
+// MessageDelta is the next part of the answer.
 func MessageDelta(text string) any { return messageDelta{wire.ChatMessageDelta, text} }
 
-// Citation says which document a number stands for.
+// Citation names the document of a citation number.
 func Citation(number int, documentID string) any {
 	return citationInfo{wire.ChatCitation, number, documentID}
 }
 
-// Stop ends the stream. Cancelled: because somebody asked for it.
+// Stop ends the stream. cancelled is set if the user stopped the answer.
 func Stop(cancelled bool) any {
 	end := stop{Type: wire.ChatStop}
 	if cancelled {

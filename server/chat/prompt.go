@@ -13,9 +13,9 @@ import (
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// The tokens that each piece of foreign text may take in a prompt.
+// Tokens that each piece of foreign text may take in a prompt.
 const (
-	questionTokens    = 24_000 // with what was piped in
+	questionTokens    = 24_000 // including piped text
 	contextTokens     = 4096
 	instructionTokens = 4096
 	historyTokens     = 4096
@@ -25,19 +25,19 @@ const (
 	nameTokens        = 512
 )
 
-// Question is what an answer is asked for.
+// Question is what the model is asked.
 type Question struct {
 	Text         string
-	Context      string    // that the caller gives beside the question; not searched for
-	History      []Message // what was said before, the oldest first
-	Files        []File    // attached to it and to what was said before
+	Context      string    // given beside the question; not searched for
+	History      []Message // earlier messages, oldest first
+	Files        []File    // attached to the question or to earlier messages
 	Instructions string    // of the agent
 	Today        time.Time
-	// WithoutCitations leaves the numbers of documents out of the answer.
+	// WithoutCitations removes citations from the answer.
 	WithoutCitations bool
 }
 
-// shownDocument is a document as the model is shown it.
+// shownDocument is a document in the prompt.
 type shownDocument struct {
 	Document  int      `json:"document"`
 	Title     string   `json:"title"`
@@ -47,7 +47,7 @@ type shownDocument struct {
 	Content   string   `json:"content"`
 }
 
-// prompt asks for an answer out of what was found.
+// prompt returns the prompt for an answer from results.
 func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
 	question := text.ClipTokens(q.Text, questionTokens)
 	context := llm.Quoted("")
@@ -67,9 +67,9 @@ func (q Question) prompt(found []wire.SearchResult) ([]llm.Message, error) {
 	}, turns(q.History)...)
 }
 
-// shown are the passages as the model is shown them, as many as there is room for. The last one may be cut.
+// shown returns the passages for the prompt, as many as fit. The last one may be cut.
 func shown(found []wire.SearchResult) []llm.Quoted {
-	const cited, title = 75, 64 // tokens: what else is told of a passage; its title
+	const cited, title = 75, 64 // tokens: of other fields; of the title
 	var documents []llm.Quoted
 	room := documentTokens
 	for _, r := range found {
@@ -86,14 +86,14 @@ func shown(found []wire.SearchResult) []llm.Quoted {
 	return documents
 }
 
-// shownFile is an attached file as the model is shown it.
+// shownFile is an attached file in the prompt.
 type shownFile struct {
 	File    string `json:"file"`
 	Content string `json:"content"`
 	Cut     bool   `json:"cut,omitempty"`
 }
 
-// shownFiles are the attached files as the model is shown them, as many as there is room for. The last one may be cut.
+// shownFiles returns the attached files for the prompt, as many as fit. The last one may be cut.
 func (q Question) shownFiles() []llm.Quoted {
 	const name = 64 // tokens
 	var files []llm.Quoted
@@ -118,8 +118,8 @@ func firstAuthors(authors []string) []string {
 	return few
 }
 
-// turns are the newest of what was said before that there is room for. An answer's citations are left out, for its
-// numbers mean other documents now.
+// turns returns the newest messages that fit. Citations are removed from answers: their numbers mean other documents
+// now.
 func turns(history []Message) []llm.Message {
 	var said []llm.Message
 	for _, m := range history {
@@ -130,13 +130,13 @@ func turns(history []Message) []llm.Message {
 		said = append(said, llm.Message{Role: role, Content: content})
 	}
 	said = llm.Turns(said, historyTokens, turnTokens)
-	if n := len(said); n > 0 && said[n-1].Role == llm.RoleUser { // a question that got no answer
+	if n := len(said); n > 0 && said[n-1].Role == llm.RoleUser { // a question without an answer
 		said = append(said, llm.Message{Role: llm.RoleAssistant, Content: "(no answer)"})
 	}
 	return said
 }
 
-// Conversation is what was said before, and the question, as a search takes it; nil where nothing was said before.
+// Conversation returns the earlier messages and the question for a search; nil without earlier messages.
 func Conversation(history []Message, question string) []wire.Message {
 	var said []wire.Message
 	for _, m := range history {

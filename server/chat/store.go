@@ -22,92 +22,90 @@ import (
 var migrations embed.FS
 
 var (
-	// ErrNotFound: there is no such session or message.
+	// ErrNotFound: no such session or message exists.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: a session of that id is there already.
+	// ErrExists: a session with that id exists.
 	ErrExists = errors.New("a chat session of that id exists")
-	// ErrFull: nothing more can be said in a session.
+	// ErrFull: the session has reached its bounds.
 	ErrFull = errors.New("the chat session is full")
 )
 
-// The bounds of what is kept of one person. With more sessions or bytes of them, those go that were used longest ago.
+// Bounds of one user's sessions. Beyond them the least recently used are deleted.
 const (
 	MostSessions  = 1000
 	MostChatBytes = 256 << 20
 )
 
-// The bounds of one session, which whoever reads it gets whole.
+// Bounds of one session, which is always read as a whole.
 const (
 	MostMessages     = 2000
 	MostSessionBytes = 16 << 20
 )
 
-// The types of messages.
+// Types of messages.
 const (
 	TypeUser      = "user"
 	TypeAssistant = "assistant"
 )
 
-// Session is a conversation of one person.
+// Session is a conversation of one user.
 type Session struct {
 	ID               string
 	UserID           string
 	PersonaID        int
-	Name             string // empty: none yet
-	Incognito        bool   // it is never listed, and kept in memory alone
+	Name             string // empty: none
+	Incognito        bool   // never listed, and only in memory
 	Created, Updated time.Time
 }
 
-// NewSession is a session of somebody, with an id of its own, that is not kept yet.
+// NewSession returns a session with a new id. It is not stored.
 func NewSession(userID string, now time.Time) Session {
 	return Session{ID: uuid.NewString(), UserID: userID, Created: now, Updated: now}
 }
 
-// Keeper keeps the sessions of one tenant. Its methods may be called from several goroutines.
+// Keeper stores the sessions of one tenant. It is safe for concurrent use.
 type Keeper interface {
-	// Add keeps a new session. The error is ErrExists where there is one of its id.
+	// Add stores a new session, or returns ErrExists.
 	Add(ctx context.Context, session Session) error
-	// Session reads a session, whoever it belongs to, or gives ErrNotFound.
+	// Session returns a session of any user, or ErrNotFound.
 	Session(ctx context.Context, id string) (Session, error)
-	// Rename gives a session a name.
 	Rename(ctx context.Context, id, name string) error
-	// Messages are all messages of a session, in the order in which they were sent.
+	// Messages returns the messages of a session in the order in which they were sent.
 	Messages(ctx context.Context, session string) ([]Message, error)
-	// Begin adds a question, of which Parent, Text and Files count, and an empty answer to it. A session that is new is
-	// added. One without a name gets the first words of the question. The error is ErrFull if the session is.
+	// Begin adds a question, of which Parent, Text and Files count, and an empty answer to it. A new session is added.
+	// A session without a name gets the first words of the question. It returns ErrFull if the session is.
 	Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int, err error)
-	// Finish completes an answer.
+	// Finish stores an answer.
 	Finish(ctx context.Context, session string, answer Message) error
-	// Stop asks whoever writes an answer of a session, be it another process, to end it.
+	// Stop asks the writer of a session's answer, which may be another process, to end it.
 	Stop(ctx context.Context, session string) error
-	// Stopped tells whether that was asked of an answer.
+	// Stopped reports whether Stop was called for an answer.
 	Stopped(ctx context.Context, session string, answer int) (bool, error)
 }
 
-// Message is one turn of one side.
+// Message is a question or an answer.
 type Message struct {
 	ID        int
 	Parent    int // 0: it is the first
 	Type      string
 	Text      string
-	Documents []wire.SearchDoc  // that an answer rests on
+	Documents []wire.SearchDoc  // that the answer is based on
 	Citations map[string]string // number → document id
-	Files     []wire.ChatFile   // that a question is about
-	Error     string            // why an answer is not whole; empty: it is
-	Model     string            // that wrote it
+	Files     []wire.ChatFile   // attached to a question
+	Error     string            // why an answer is incomplete; empty: it is complete
+	Model     string            // of an answer
 	Sent      time.Time
 	Took      time.Duration
 }
 
-// Store keeps the sessions of one tenant. Its methods may be called from several goroutines, and several processes may
-// have the same file open.
+// Store is the Keeper of sessions in a file. Several processes may use the same file.
 type Store struct {
 	db  *sqlite.DB
 	now func() time.Time
 }
 
-// Open opens the sessions in the file at path, which it makes or brings up to date first; without a path they are kept
-// in memory. Errors are those of sqlite.Open.
+// Open opens the file at path, and creates or migrates it first. Without a path the sessions are in memory. Errors are
+// those of sqlite.Open.
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
 	schema, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -120,7 +118,7 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	return &Store{db: db, now: now}, nil
 }
 
-// Close releases the file.
+// Close closes the file.
 func (s *Store) Close() error { return s.db.Close() }
 
 // Add implements Keeper.
@@ -133,7 +131,7 @@ func (s *Store) Add(ctx context.Context, session Session) error {
 	})
 }
 
-// update changes the sessions in one transaction. An error says what was being done.
+// update changes the database in one transaction. doing describes the change for errors.
 func (s *Store) update(ctx context.Context, doing string, change func(*sql.Tx) error) error {
 	if err := s.db.Update(ctx, change); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
@@ -146,14 +144,13 @@ func (s *Store) change(ctx context.Context, doing, query string, args ...any) er
 	return s.update(ctx, doing, func(tx *sql.Tx) error { return sqlite.Exec(ctx, tx, nil, query, args...) })
 }
 
-// insertSession adds a session.
 func insertSession(ctx context.Context, tx *sql.Tx, session Session) error {
 	return sqlite.Exec(ctx, tx, ErrExists, `INSERT INTO sessions (id, user_id, persona_id, name, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, session.ID, session.UserID, session.PersonaID, session.Name,
 		sqlite.Micros(session.Created), sqlite.Micros(session.Updated))
 }
 
-// dropSessions drops those sessions of a session's user that are too many by now, but not the session itself.
+// dropSessions deletes the least recently used sessions of a user beyond the bounds, but not session.
 func dropSessions(ctx context.Context, tx *sql.Tx, session Session) error {
 	sessions, bytes := 0, 0
 	if err := tx.QueryRowContext(ctx, "SELECT count(*), sum(bytes) FROM sessions WHERE user_id = ?", session.UserID).
@@ -169,7 +166,7 @@ func dropSessions(ctx context.Context, tx *sql.Tx, session Session) error {
 		WHERE place >= ?3 OR bytes > ?4)`, session.UserID, session.ID, MostSessions, MostChatBytes)
 }
 
-// addTo counts a question as part of its session, unless that is full.
+// addTo counts a question as part of its session, or returns ErrFull.
 func addTo(ctx context.Context, tx *sql.Tx, session Session, question string, now time.Time) error {
 	bytes, messages := 0, 0
 	err := sqlite.Scan(tx.QueryRowContext(ctx, `SELECT bytes, (SELECT count(*) FROM messages WHERE session_id = sessions.id)
@@ -204,8 +201,8 @@ func (s *Store) Session(ctx context.Context, id string) (session Session, err er
 	return session, nil
 }
 
-// Sessions lists somebody's sessions in which something was said, the latest first, and tells whether there are more.
-// Before, if it is not zero, leaves out those that changed at that moment or later.
+// Sessions lists a user's sessions with messages, newest first, and reports whether there are more. If before is not
+// zero, only sessions that changed before it are listed.
 func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, most int) (sessions []Session, more bool,
 	err error) {
 	bound := int64(1<<63 - 1)
@@ -224,7 +221,7 @@ func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, m
 	return sessions, false, nil
 }
 
-// Count is how many sessions there are, of everybody.
+// Count returns the number of sessions of all users.
 func (s *Store) Count(ctx context.Context) (n int, err error) {
 	if err := s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM sessions").Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the chat sessions: %w", sqlite.Explain(err))
@@ -243,15 +240,15 @@ func (s *Store) Messages(ctx context.Context, session string) ([]Message, error)
 		return []any{&m.ID, &m.Parent, &m.Type, &m.Text, sqlite.JSON{V: &m.Documents}, sqlite.JSON{V: &m.Citations},
 			sqlite.JSON{V: &m.Files}, &m.Error, &m.Model, (*sqlite.Micros)(&m.Sent), &m.Took}
 	}, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, files, error, model, sent_at, took * 1000
-		FROM messages WHERE session_id = ? ORDER BY id`, session) // a time.Duration is in nanoseconds
+		FROM messages WHERE session_id = ? ORDER BY id`, session) // a time.Duration counts nanoseconds
 	if err != nil {
 		return nil, fmt.Errorf("read a chat session: %w", err)
 	}
 	return messages, nil
 }
 
-// Thread picks of a session's messages the conversation that ends with a message: itself last. 0 is the empty one,
-// wire.LatestMessage that of the latest message.
+// Thread returns the messages of a session that lead to message last, itself included. 0 means none, wire.LatestMessage
+// the latest.
 func Thread(messages []Message, last int) ([]Message, error) {
 	if last == wire.LatestMessage {
 		if last = 0; len(messages) > 0 {

@@ -11,21 +11,21 @@ import (
 	"quarry/server/index"
 )
 
-// A batch ends at the first of these.
+// A batch is written when it reaches one of these.
 const (
 	batchDocuments = 1_000
 	batchBytes     = 8 << 20
 	batchTime      = 250 * time.Millisecond
 )
 
-// batcher gathers changes and writes them in batches. Files count as done when everything of them is written.
+// batcher collects changes and writes them in batches. A file counts as done when all of it is written.
 type batcher struct {
 	ctx    context.Context
 	idx    index.Index
 	report Report
 	roots  map[string]rootState
 	owns   func(origin string) bool // of every batch
-	quiet  bool                     // what is skipped was reported before
+	quiet  bool                     // skipped files were reported before
 
 	batch   index.Batch
 	upserts map[string]int     // ids in batch.Upsert
@@ -56,7 +56,7 @@ func (b *batcher) reset() {
 	b.tasks, b.states = map[string][]*task{}, map[string]*task{}
 }
 
-// workFor changes whose documents the following batches may touch.
+// setOwner sets whose documents the following batches may replace and delete.
 func (b *batcher) setOwner(owns func(origin string) bool) error {
 	if err := b.flush(); err != nil {
 		return err
@@ -69,14 +69,14 @@ func (b *batcher) empty() bool {
 	return len(b.batch.Upsert) == 0 && len(b.batch.Delete) == 0 && len(b.batch.Cursors) == 0 && len(b.states) == 0
 }
 
-// begin notes when work on the next batch starts.
+// startTimer starts the timer of a new batch.
 func (b *batcher) startTimer() {
 	if b.empty() && b.started.IsZero() {
 		b.started = time.Now()
 	}
 }
 
-// upsert stores a document of a file, and with it the state of the file if that was read to its end.
+// upsert stores a document of a file, and the file's state once it was read to its end.
 func (b *batcher) upsert(doc index.Document, t *task) error {
 	if b.deletes[doc.ID] {
 		if err := b.flush(); err != nil {
@@ -112,14 +112,14 @@ func (b *batcher) remove(id string) error {
 	return b.flushIfFull()
 }
 
-// cursor sets a bookkeeping entry; an empty value deletes it.
+// cursor sets an entry of the state; an empty value deletes it.
 func (b *batcher) cursor(key, value string) {
 	b.startTimer()
 	delete(b.states, key)
 	b.batch.Cursors[key] = value
 }
 
-// state stores the state of a file, as it will be when the batch is written.
+// state stores the state of a file as of the time when the batch is written.
 func (b *batcher) state(t *task) {
 	b.startTimer()
 	b.states[filePrefix+t.file.path] = t
@@ -133,7 +133,7 @@ func (b *batcher) flushIfFull() error {
 	return nil
 }
 
-// finished counts a file as done with the next batch; stored tells that documents of it are in the library then.
+// fileDone counts a file as done with the next batch; stored reports whether it has documents in the library.
 func (b *batcher) fileDone(path string, bytes int64, stored bool) error {
 	b.pending.Done++
 	if stored {
@@ -142,7 +142,7 @@ func (b *batcher) fileDone(path string, bytes int64, stored bool) error {
 	return b.addBytes(path, bytes)
 }
 
-// readOn counts bytes of a file as read with the next batch: what came out of them is in it, or written already.
+// addBytes counts bytes of a file whose documents are in the next batch or written already.
 func (b *batcher) addBytes(path string, bytes int64) error {
 	b.pending.Bytes += bytes
 	b.pending.Path = path
@@ -153,7 +153,7 @@ func (b *batcher) addBytes(path string, bytes int64) error {
 	return b.flushIfFull()
 }
 
-// flush writes the batch. When it fails nothing of it is stored or counted.
+// flush writes the batch. If that fails, nothing of it is stored or counted.
 func (b *batcher) flush() error {
 	if err := b.ctx.Err(); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (b *batcher) flush() error {
 	return nil
 }
 
-// write stores the batch without the documents that belong to others.
+// write writes the batch without documents that belong to others.
 func (b *batcher) write() (index.Written, error) {
 	if len(b.batch.Delete) > 0 {
 		b.batch.Cursors[refillKey] = refillDue
@@ -205,10 +205,10 @@ func (b *batcher) write() (index.Written, error) {
 	}
 }
 
-// refuse notes that a document of a file is not stored, because it belongs to others.
+// refuse removes a document from the state of its file because it belongs to others.
 func (b *batcher) refuse(t *task, id, origin string) {
 	line, stored := t.lines[id]
-	if !stored || t.isOwn(origin) { // another file of the root has it
+	if !stored || t.isOwn(origin) { // stored by another file of the root
 		return
 	}
 	delete(t.lines, id)
@@ -226,7 +226,7 @@ func (b *batcher) refuse(t *task, id, origin string) {
 	b.skipUnstored(t)
 }
 
-// skipUnstored reports a file of which nothing can be stored, because all of it belongs to others.
+// skipUnstored reports a file whose documents all belong to others.
 func (b *batcher) skipUnstored(t *task) {
 	if t.read && !t.reported && len(t.lines) == 0 && t.owned.Count > 0 {
 		t.reported = true
@@ -234,8 +234,7 @@ func (b *batcher) skipUnstored(t *task) {
 	}
 }
 
-// advance makes what is pending durable and tells about it, at most every tenth of a second for files that cost no
-// write.
+// advance adds the pending progress and reports it, at most every 100 ms for files that need no write.
 func (b *batcher) advance() {
 	const often = 100 * time.Millisecond
 	if b.pending == (wire.LibraryEvent{}) {
@@ -252,10 +251,10 @@ func (b *batcher) advance() {
 	}
 }
 
-// stored counts the files that have, or will have with the next batch, documents in the library.
+// stored returns the number of files with documents, including the next batch.
 func (b *batcher) stored() int { return b.durable.Stored + b.pending.Stored }
 
-// assume reports what encoding a file was taken to have; empty: it is known.
+// reportEncoding reports the encoding that was assumed for a file; empty: none was.
 func (b *batcher) reportEncoding(path, encoding string) {
 	if encoding != "" && !b.quiet {
 		b.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: encoding})
@@ -270,7 +269,7 @@ func (b *batcher) skip(path, reason string) {
 	b.skipLines(path, []string{reason})
 }
 
-// skipLines reports lines of a file that are not stored, though the file may be.
+// skipLines reports lines of a file that are not stored.
 func (b *batcher) skipLines(path string, reasons []string) {
 	for _, reason := range reasons {
 		if b.quiet {

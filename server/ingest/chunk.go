@@ -9,28 +9,27 @@ import (
 )
 
 const (
-	// chunkLimit is the size that no chunk exceeds, in tokens.
+	// chunkLimit is the maximum size of a chunk, in tokens.
 	chunkLimit = 512
-	// smallSection is the size below which a section shares its chunk with its neighbours, in tokens.
+	// smallSection is the size, in tokens, below which sections share a chunk.
 	smallSection = 128
-	// shortestCut is a size, in bytes, that fits a chunk whatever the text is.
+	// shortestCut is a size, in bytes, that fits into a chunk whatever the text is.
 	shortestCut = 2 * chunkLimit
 	// mostHeadings bounds the outline of a document.
 	mostHeadings = 10_000
 )
 
-// chunker cuts one document. Chunk texts are slices of the source with their white space behind them, so that the
-// texts joined without a separator read like the document; only code and tables that had to be cut get a fence or a
-// header more.
+// chunker cuts one document. Chunk texts are slices of the source including the white space after them, so that the
+// joined texts read like the document. Only code and tables that are cut get an additional fence or header.
 type chunker struct {
 	source string
 	link   string // of the document
-	title  string // a first-level heading that repeats it is left out of heading paths
+	title  string // left out of heading paths as a first-level heading
 
 	chunks  []index.Chunk
 	outline []index.Heading
 	slugs   map[string]int
-	path    []openHeading // that the current place stands under
+	path    []openHeading // headings of the current position
 	serial  int           // of the last heading
 	current openChunk
 }
@@ -40,21 +39,20 @@ type openHeading struct {
 	title, slug   string
 }
 
-// openChunk is the chunk that is being filled.
+// openChunk is the chunk being filled.
 type openChunk struct {
 	open           bool
 	start, end     int
 	tokens         int
 	prefix, suffix string
 	headingsOnly   bool
-	whole          bool          // it began with its section
-	section        []openHeading // that it began in
+	whole          bool          // starts with its section
+	section        []openHeading // in which it starts
 	headings       []string
 	slug           string
 }
 
-// chunkBlocks cuts source, which blocks cover, into chunks. link is the document's; "#" and a heading's anchor are
-// added to it.
+// chunkBlocks cuts source, which blocks cover, into chunks. The links of chunks are link with a heading's anchor.
 func chunkBlocks(source string, blocks []block, title, link string) ([]index.Chunk, []index.Heading) {
 	c := &chunker{source: source, link: link, title: title, slugs: map[string]int{}}
 	for len(blocks) > 0 {
@@ -72,7 +70,7 @@ func chunkBlocks(source string, blocks []block, title, link string) ([]index.Chu
 	return c.chunks, c.outline
 }
 
-// section places a heading, if there is one, and what follows up to the next.
+// section adds a heading, if there is one, and the blocks up to the next.
 func (c *chunker) section(blocks []block) {
 	if blocks[0].kind == kindHeading {
 		c.enter(blocks[0])
@@ -88,7 +86,7 @@ func (c *chunker) section(blocks []block) {
 	}
 }
 
-// related reports whether next stands under the same parent heading as first, at any depth.
+// related reports whether next is under the same parent heading as first, at any depth.
 func related(first, next []openHeading) bool {
 	parent := len(first) - 1
 	for i := range parent {
@@ -137,7 +135,7 @@ func (c *chunker) addBlock(b *block, first bool) {
 	}
 }
 
-// split places a block that does not fit, piece by piece.
+// split adds a block that does not fit, piece by piece.
 func (c *chunker) split(b *block, first bool) {
 	switch b.kind {
 	case kindContainer:
@@ -173,7 +171,7 @@ func (c *chunker) addSpan(s span, size int, kind blockKind, first bool) {
 	c.extend(s.start, s.end, size, kind, first)
 }
 
-// addRepeating places the lines of code or a table, each part with its fence or header.
+// addRepeating adds the lines of code or a table and repeats the fence or header in each chunk.
 func (c *chunker) addRepeating(b *block, first bool) {
 	prefix, suffix := c.frame(b)
 	if prefix == "" {
@@ -199,8 +197,7 @@ func (c *chunker) addRepeating(b *block, first bool) {
 	}
 }
 
-// frame is what stands before and behind each part of a block that is cut; both are empty if it is too large to be
-// repeated.
+// frame returns what encloses each part of a cut block; both are empty if it is too large to be repeated.
 func (c *chunker) frame(b *block) (prefix, suffix string) {
 	opening := c.source[b.start:b.body]
 	if b.kind == kindTable {
@@ -217,7 +214,7 @@ func (c *chunker) frame(b *block) (prefix, suffix string) {
 	if marker == "" || len(marker) > 32 {
 		return "", ""
 	}
-	// Inside a list the fence follows the item's marker, which must not be repeated.
+	// In a list the fence follows the item's marker, which must not be repeated.
 	indent := strings.Map(func(r rune) rune {
 		if r == '>' || r == '\t' {
 			return r
@@ -228,8 +225,8 @@ func (c *chunker) frame(b *block) (prefix, suffix string) {
 	return prefix, indent + marker + "\n"
 }
 
-// rows are the lines of a block, the first with what opens the block and the last with what closes it; a line that
-// exceeds limit tokens is cut.
+// rows returns the lines of a block. The first includes the opening and the last the closing line; lines of more than
+// limit tokens are cut.
 func (c *chunker) rows(b *block, limit int) []span {
 	spans := []span{}
 	for _, line := range lineSpans(c.source, b.body, b.end) {
@@ -257,7 +254,8 @@ func (c *chunker) rows(b *block, limit int) []span {
 	return spans
 }
 
-// size is the estimate of a piece of the source; anything above chunkLimit for what is clearly too large.
+// size estimates the tokens of a piece of the source; it returns more than chunkLimit for pieces that are clearly too
+// large.
 func (c *chunker) size(start, end int) int {
 	if end-start > 4*chunkLimit {
 		return chunkLimit + 1
@@ -265,7 +263,7 @@ func (c *chunker) size(start, end int) int {
 	return text.EstimateTokens(c.source[start:end])
 }
 
-// extend puts the piece, which follows the last one, into the current chunk.
+// extend adds the next piece to the current chunk.
 func (c *chunker) extend(start, end, size int, kind blockKind, first bool) {
 	cur := &c.current
 	if !cur.open {

@@ -11,14 +11,13 @@ import (
 	"quarry/internal/text"
 )
 
-// span is a range of bytes of a source.
+// span is a byte range of a source.
 type span struct{ start, end int }
 
-// longestRun is how many characters without a letter or digit the sentence rules get to see in a row; they take
-// quadratic time for more.
+// longestRun bounds runs without letters and digits for the sentence rules, which take quadratic time.
 const longestRun = 24
 
-// lineSpans cuts at newlines, which stay with their line.
+// lineSpans cuts after newlines.
 func lineSpans(source string, start, end int) []span {
 	var spans []span
 	for start < end {
@@ -29,7 +28,7 @@ func lineSpans(source string, start, end int) []span {
 	return spans
 }
 
-// sentenceSpans cuts at sentences by the rules of Unicode. A newline inside of a paragraph does not end a sentence.
+// sentenceSpans cuts at sentences as Unicode defines them. A newline in a paragraph does not end a sentence.
 func sentenceSpans(source string, start, end int) []span {
 	var spans []span
 	masked := sentences.FromBytes(maskForSentences(source[start:end]))
@@ -39,8 +38,8 @@ func sentenceSpans(source string, start, end int) []span {
 	return spans
 }
 
-// maskForSentences returns a text of the same length in which the rules find the sentences of text: with spaces for
-// newlines, and letters in the place of long runs of spaces and punctuation.
+// maskForSentences returns a text of the same length and with the same sentences: newlines are spaces, and long runs of
+// spaces and punctuation are letters.
 func maskForSentences(text string) []byte {
 	masked := []byte(text)
 	run := 0
@@ -64,8 +63,7 @@ func maskForSentences(text string) []byte {
 	return masked
 }
 
-// wordSpans cuts into pieces of at most limit tokens, between words where a piece has several, else between
-// characters.
+// wordSpans cuts into pieces of at most limit tokens, between words where possible.
 func wordSpans(source string, start, end, limit int) []span {
 	var spans []span
 	for start < end {
@@ -104,7 +102,7 @@ func wordsEnd(source string, start, end, limit int) int {
 	return end
 }
 
-// uniqueSlug makes the anchor of a heading as GitHub does, with a number behind the second and later ones of a name.
+// uniqueSlug returns the anchor of a heading as on GitHub, with a number after repeated ones.
 func (c *chunker) uniqueSlug(title string) string {
 	slug := slugOf(title)
 	if len(c.slugs) >= mostHeadings {

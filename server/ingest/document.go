@@ -14,31 +14,31 @@ import (
 	"quarry/server/index"
 )
 
-// AccessPublic is the access term of what everybody in the tenant may see.
+// AccessPublic is the access term of documents that everybody in the tenant may see.
 const AccessPublic = "PUBLIC"
 
-// Defaults are what a text does not say of itself: where it came from and what it is stored as.
+// Defaults apply where a text does not say otherwise.
 type Defaults struct {
 	ID     string
 	Source string // a value of DocumentSource; empty: file
-	// Title is used where the text has neither a title in its front matter nor a first-level heading.
+	// Title is used without a title in the front matter and without a first-level heading.
 	Title     string
 	Path      []string
 	Link      string
 	Type      string    // empty: md
-	UpdatedAt time.Time // used where the text is undated
+	UpdatedAt time.Time // for texts without a date
 	Sets      []string
 	Access    []string // empty: PUBLIC
 	Origin    string
-	// Trusted texts name their own id, source, link, type, sets and tag pairs in their front matter. The text of
-	// anybody's file must never be trusted: it could replace other documents or pass for another source.
+	// Trusted texts set their own id, source, link, type, sets and tag pairs in the front matter. Users' files must
+	// never be trusted: they could replace other documents or claim another source.
 	Trusted bool
 }
 
-// FromMarkdown makes a document of a Markdown text with optional front matter in YAML (---) or TOML (+++): title;
+// FromMarkdown returns the document of a Markdown text with optional front matter in YAML (---) or TOML (+++): title;
 // updated, updated_at, last_modified, lastmod or date; created or created_at; author or authors; tags, labels or
-// categories; every other key with simple values becomes metadata. Trusted texts also give id, source, link, type,
-// sets, and tags as a map. The error says why the text cannot be stored: binary, without an id, of an unknown source.
+// categories; other keys with simple values become metadata. Trusted texts also set id, source, link, type, sets, and
+// tags as a map. The error says why the text cannot be stored: binary, no id, or an unknown source.
 func FromMarkdown(data []byte, defaults Defaults) (index.Document, error) {
 	text, _, err := decodeText(data, false)
 	if err != nil {
@@ -67,7 +67,7 @@ func fromPlainText(text string, kind blockKind, defaults Defaults) (index.Docume
 	return build(text, paragraphs(text, 0, kind), meta{}, defaults)
 }
 
-// build puts a document together from its text, cut into blocks, and what it says of itself.
+// build assembles a document.
 func build(body string, blocks []block, m meta, d Defaults) (index.Document, error) {
 	doc := index.Document{
 		ID: cmp.Or(m.id, d.ID), Source: cmp.Or(m.source, d.Source, "file"), Type: cmp.Or(m.kind, d.Type, "md"),
@@ -106,7 +106,7 @@ func build(body string, blocks []block, m meta, d Defaults) (index.Document, err
 	return doc, nil
 }
 
-// canBeWritten reports whether a date has a year of four digits, which is all that ISO 8601 and its readers know.
+// canBeWritten reports whether a date has a year of four digits, as ISO 8601 requires.
 func canBeWritten(t time.Time) bool {
 	year := t.UTC().Year()
 	return year >= 1 && year <= 9999
@@ -114,7 +114,7 @@ func canBeWritten(t time.Time) bool {
 
 var errEmpty = errors.New("it holds no text")
 
-// firstHeading is the first first-level heading among the first blocks.
+// firstHeading returns the first first-level heading near the beginning.
 func firstHeading(blocks []block) string {
 	const near = 200
 	for i := range blocks[:min(near, len(blocks))] {
@@ -125,7 +125,7 @@ func firstHeading(blocks []block) string {
 	return ""
 }
 
-// titleFromName makes a title of a file's name: "release_notes-2024.md" becomes "Release notes 2024".
+// titleFromName turns a file name into a title: "release_notes-2024.md" becomes "Release notes 2024".
 func titleFromName(name string) string {
 	stem := strings.TrimSuffix(name, path.Ext(name))
 	if stem == "" {
@@ -148,8 +148,8 @@ func titleFromName(name string) string {
 	return title
 }
 
-// CheckSource returns an error that names the nearest value when source is not one that documents can be stored under:
-// unknown, or internal to the server.
+// CheckSource returns an error with the nearest value if documents cannot be stored under source: it is unknown, or
+// internal to the server.
 func CheckSource(source string) error {
 	if s, ok := wire.LookupSource(source); ok && !s.Internal {
 		return nil

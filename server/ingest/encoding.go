@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// detectionSample bounds the bytes that statistics look at, taken from lines that are not ASCII.
+	// detectionSample bounds the bytes for statistics, taken from lines that are not ASCII.
 	detectionSample = 16 << 10
-	// enoughConfidence is what the detector must be sure of, from 0 to 1. Two Chinese characters alone stay below it, a
+	// enoughConfidence is the required confidence of the detector, from 0 to 1. Two Chinese characters stay below it, a
 	// sentence is near 1.
 	enoughConfidence = 0.5
 
-	latinEncoding = "windows-1252" // every byte of ISO 8859-1 that text uses means the same in it
+	latinEncoding = "windows-1252" // a superset of ISO 8859-1 as far as text uses it
 )
 
 var (
@@ -34,8 +34,8 @@ var (
 	marksOfUTF16 = map[string]string{"\xFF\xFE": "utf-16le", "\xFE\xFF": "utf-16be"}
 )
 
-// decode returns data as UTF-8. assumed names the encoding if neither the data nor page, which is set for HTML, declares
-// it. What is valid UTF-8 is returned as it is.
+// decode returns data as UTF-8. assumed names the encoding unless the data, or page for HTML, declares it. Valid UTF-8
+// is returned unchanged.
 func decode(data []byte, page bool) (text []byte, assumed string, err error) {
 	if len(data) >= 2 {
 		if order, marked := marksOfUTF16[string(data[:2])]; marked {
@@ -70,10 +70,10 @@ func decode(data []byte, page bool) (text []byte, assumed string, err error) {
 	return text, assumed, err
 }
 
-// declaredEncoding returns what a page says in its first 1,024 bytes, by the rules of browsers; "" for nothing.
+// declaredEncoding returns the encoding declared in the first 1,024 bytes of a page, as browsers find it, or "".
 func declaredEncoding(page []byte) string {
 	const prescanned = 1024
-	// The end makes the rules fall back to UTF-8 where nothing is declared, instead of to windows-1252.
+	// With it the rules fall back to UTF-8 instead of windows-1252.
 	const end = "é."
 	start := bytes.ToValidUTF8(page[:min(len(page), prescanned-len(end))], nil)
 	if _, name, _ := charset.DetermineEncoding(append(start, end...), ""); name != "utf-8" {
@@ -82,8 +82,8 @@ func declaredEncoding(page []byte) string {
 	return ""
 }
 
-// decodeAs converts the whole of data. Decoders put U+FFFD in the place of what is invalid, and text in the encodings
-// that they are used for cannot hold that character itself.
+// decodeAs decodes all of data. Decoders replace invalid bytes with U+FFFD, which valid text in these encodings cannot
+// contain.
 func decodeAs(data []byte, name string) ([]byte, error) {
 	encoding, err := htmlindex.Get(name)
 	if err != nil {
@@ -96,10 +96,10 @@ func decodeAs(data []byte, name string) ([]byte, error) {
 	return text, nil
 }
 
-// isC1 reports whether a character is a control that no text has; in windows-1252 its byte means nothing.
+// isC1 reports whether a character is a C1 control, which text does not contain; in windows-1252 its byte is undefined.
 func isC1(r rune) bool { return r >= 0x80 && r < 0xA0 && r != 0x85 }
 
-// detect names the encoding of bytes that are not valid UTF-8 and hold no NUL.
+// detect returns the encoding of bytes that are not valid UTF-8 and contain no NUL.
 func detect(data []byte) (string, error) {
 	if at, damaged := damagedUTF8(data); damaged {
 		return "", fmt.Errorf("it is UTF-8 with invalid bytes, the first at byte %d", at)
@@ -121,7 +121,7 @@ func detect(data []byte) (string, error) {
 	return "", errUnknown
 }
 
-// detectByScript names the encodings that the detector knows badly, where the characters leave no doubt; else "".
+// detectByScript detects encodings that the detector confuses, if the characters are unambiguous; else it returns "".
 func detectByScript(sample []byte) string {
 	count := func(name string, tables ...*unicode.RangeTable) (inTables, others int) {
 		text, err := decodeAs(sample, name)
@@ -130,7 +130,7 @@ func detectByScript(sample []byte) string {
 		}
 		for _, r := range string(text) {
 			switch {
-			case r >= 0xFF61 && r < 0xFFA0: // half-width kana: how the bytes of other encodings read in Shift JIS
+			case r >= 0xFF61 && r < 0xFFA0: // half-width kana: other encodings read as Shift JIS
 				return 0, 0
 			case unicode.In(r, tables...):
 				inTables++
@@ -140,7 +140,7 @@ func detectByScript(sample []byte) string {
 		}
 		return inTables, others
 	}
-	const enough = 8 // Hangul, as the commonest Chinese characters have bytes of Hangul
+	const enough = 8 // Hangul: common Chinese characters have the same bytes
 	if kana, han := count("shift_jis", unicode.Hiragana, unicode.Katakana); kana > 0 && 8*kana >= han {
 		return "shift_jis"
 	}
@@ -150,8 +150,8 @@ func detectByScript(sample []byte) string {
 	return ""
 }
 
-// detected names the results of the detector that count, as WHATWG does. Its Latin ones do not: it gives them a fixed
-// confidence for most bytes whatever; looksLatin decides there.
+// detected maps results of the detector to WHATWG names. Its Latin results are ignored, because it reports them for
+// most bytes; looksLatin decides.
 var detected = map[string]string{
 	"shift_jis": "shift_jis", "cp932": "shift_jis", "euc-jp": "euc-jp", "euc-kr": "euc-kr", "cp949": "euc-kr",
 	"gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030", "big5": "big5",
@@ -159,7 +159,7 @@ var detected = map[string]string{
 	"iso-8859-7": "windows-1253", "windows-1253": "windows-1253", "windows-1255": "windows-1255",
 }
 
-// damagedUTF8 reports whether most of what is not ASCII is UTF-8, and where the first invalid byte is.
+// damagedUTF8 reports whether most non-ASCII bytes are UTF-8, and the position of the first invalid one.
 func damagedUTF8(data []byte) (at int, damaged bool) {
 	valid, invalid := 0, 0
 	for i := 0; i < len(data); {
@@ -180,7 +180,7 @@ func damagedUTF8(data []byte) (at int, damaged bool) {
 	return at, valid > invalid
 }
 
-// sampleOf returns lines that are not ASCII, from the whole of data.
+// sampleOf returns non-ASCII lines from all of data.
 func sampleOf(data []byte) []byte {
 	var sample []byte
 	for line := range bytes.Lines(data) {
@@ -188,15 +188,15 @@ func sampleOf(data []byte) []byte {
 			break
 		}
 		if at := bytes.IndexFunc(line, func(r rune) bool { return r >= utf8.RuneSelf }); at >= 0 {
-			line = line[max(0, at-detectionSample/4):] // also of a line without end
+			line = line[max(0, at-detectionSample/4):] // also in an endless line
 			sample = append(sample, line[:min(len(line), detectionSample-len(sample))]...)
 		}
 	}
 	return sample
 }
 
-// looksLatin reports whether the bytes that are not ASCII stand singly among Latin letters, as accented letters and
-// typographic quotes do. In the encodings of other scripts they come in rows.
+// looksLatin reports whether non-ASCII bytes occur singly among Latin letters, like accented letters and typographic
+// quotes. In the encodings of other scripts they occur in runs.
 func looksLatin(sample []byte) bool {
 	letters, single, rows := 0, 0, 0
 	for i := 0; i < len(sample); {
@@ -210,7 +210,7 @@ func looksLatin(sample []byte) bool {
 		start := i
 		for i < len(sample) && sample[i] >= utf8.RuneSelf {
 			switch sample[i] {
-			case 0x81, 0x83, 0x8D, 0x8F, 0x90, 0x9D: // unused, and a florin sign that Shift JIS writes katakana with
+			case 0x81, 0x83, 0x8D, 0x8F, 0x90, 0x9D: // undefined, and a florin sign, which is katakana in Shift JIS
 				return false
 			}
 			i++
@@ -238,7 +238,7 @@ func isMostlyControls(data []byte) bool {
 	return controls*1000 > len(data)*perThousand
 }
 
-// unmarkedUTF16 names the byte order of UTF-16 without a byte order mark; "" if data is something else.
+// unmarkedUTF16 returns the byte order of UTF-16 without a byte order mark, or "".
 func unmarkedUTF16(data []byte, hasNUL bool) string {
 	if len(data)%2 != 0 || len(data) == 0 {
 		return ""
@@ -253,9 +253,9 @@ func unmarkedUTF16(data []byte, hasNUL bool) string {
 	return "utf-16be"
 }
 
-// isPlainUTF16 reports whether data in that byte order holds characters of everyday text only. With zeros, which no other
-// encoding of text has, most of it is Latin, or its bytes are not. Without, it holds kana or Chinese punctuation, as such
-// text has no space or newline.
+// isPlainUTF16 reports whether data in that byte order has only everyday characters. With NUL bytes, which no other
+// text encoding has, it must be mostly Latin, or not look like ASCII. Without them it must have kana or Chinese
+// punctuation, because such text has no spaces or newlines.
 func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
 	units, latin, round, hasKana := 0, 0, 0, false
 	for r := range runesOfUTF16(data, order) {
@@ -282,12 +282,12 @@ func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
 			printable++
 		}
 	}
-	// ASCII with a stray zero in it would read as Chinese, and small numbers as the first characters of scripts.
+	// ASCII with a stray NUL would decode to Chinese, and small numbers to the first characters of scripts.
 	return 10*round <= units+10 && (4*latin >= 3*units || 5*printable <= 4*(len(data)-zeros))
 }
 
-// isEveryday reports whether text of living languages uses a character: read in the wrong byte order, or from other
-// data, about every second one is not.
+// isEveryday reports whether texts of living languages use a character. In the wrong byte order, or in other data,
+// about half of the characters are not.
 func isEveryday(r rune) bool {
 	switch {
 	case r < ' ':

@@ -15,13 +15,13 @@ import (
 	"quarry/server/index"
 )
 
-// format is a kind of file. A new one needs an entry in formats and a function that makes a document of the bytes of a
-// file; encoding is the one that the text was assumed to have, if it was assumed.
+// format is a kind of file. A new one needs an entry in formats and a function that turns the bytes of a file into a
+// document; it returns the encoding only if it was assumed.
 type format struct {
-	name       string // and document type; empty: that is the extension
+	name       string // also the document type; empty: the extension
 	extensions []string
 	read       func(r *fileReader, data []byte, d Defaults) (doc index.Document, encoding string, err error)
-	lines      bool // JSONL: the file is read line by line, and each line is a document
+	lines      bool // JSONL: each line is a document
 }
 
 var formats = [...]format{
@@ -38,7 +38,7 @@ const largestFile = 64 << 20
 
 var errTooLarge = fmt.Errorf("it is larger than %d MB", largestFile>>20)
 
-// formatOf decides by the extension; a file without one is text until its content says otherwise.
+// formatOf returns the format for a file's extension. A file without an extension is read as text.
 func formatOf(file string) (f format, reason string) {
 	extension := strings.ToLower(path.Ext(file))
 	for _, f := range formats {
@@ -50,7 +50,7 @@ func formatOf(file string) (f format, reason string) {
 	return format{}, wire.ReasonNotRead(oneLine(extension, 32))
 }
 
-// readText returns the read function of a format that is text.
+// readText returns the read function of a text format.
 func readText(page bool, fromText func(r *fileReader, text string, d Defaults) (index.Document, error)) func(*fileReader, []byte,
 	Defaults) (index.Document, string, error) {
 	return func(r *fileReader, data []byte, d Defaults) (index.Document, string, error) {
@@ -63,7 +63,7 @@ func readText(page bool, fromText func(r *fileReader, text string, d Defaults) (
 	}
 }
 
-// decodeText turns the bytes of a file into clean UTF-8. assumed is as of decode. The error says why that is impossible.
+// decodeText returns the bytes of a file as clean UTF-8. assumed is that of decode. The error says why it is not text.
 func decodeText(data []byte, page bool) (text, assumed string, err error) {
 	if err := mismatch(data); err != nil {
 		return "", "", err
@@ -78,8 +78,8 @@ func decodeText(data []byte, page bool) (text, assumed string, err error) {
 	return text, assumed, nil
 }
 
-// TextOf reads the text of a file that somebody hands over by itself: of a page its Markdown, of anything else that is
-// text the text, cleaned. The error says in the words of a skipped file why it cannot be read.
+// TextOf returns the text of an uploaded file: Markdown for a page, the cleaned text for other text files. Errors are
+// worded as for skipped files.
 func TextOf(name string, data []byte) (string, error) {
 	if len(data) > largestFile {
 		return "", errTooLarge
@@ -99,14 +99,14 @@ func TextOf(name string, data []byte) (string, error) {
 	return text, nil
 }
 
-// mismatch returns an error that names what a file really is when its content is not the text that its name promises.
+// mismatch returns an error with the actual type if the content is not text.
 func mismatch(data []byte) error {
 	data = data[:min(len(data), 512)]
 	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
 	switch {
 	case kind == "application/pdf" || kind == "application/postscript":
 	case strings.HasPrefix(kind, "text/") || kind == "application/octet-stream" || looksLikeText(data):
-		return nil // some signatures are plain letters: a text may begin with "BM" and be no bitmap
+		return nil // some signatures are plain letters: a text may begin with "BM" without being a bitmap
 	}
 	return fmt.Errorf("it holds %s, not text", kind)
 }
@@ -122,7 +122,7 @@ func looksLikeText(data []byte) bool {
 	return true
 }
 
-// openFlags read without waiting, should the file have become a pipe.
+// openFlags do not block if the file became a pipe.
 const openFlags = os.O_RDONLY | syscall.O_NONBLOCK
 
 func openRegular(file string) (*os.File, error) { return os.OpenFile(file, openFlags, 0) }

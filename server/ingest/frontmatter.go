@@ -12,19 +12,19 @@ import (
 const (
 	longestFrontMatter = 64 << 10
 	deepestValue       = 6
-	mostValues         = 2_000 // of one front matter, aliases counted as often as they are used
+	mostValues         = 2_000 // of one front matter; aliases count each time they are used
 )
 
 var errFrontMatter = errors.New("front matter is too large or nested too deeply")
 
-// field is one key of a front matter. A value is a string, a []any of values, or a []field.
+// field is one key of front matter. A value is a string, a []any of values, or a []field.
 type field struct {
 	key   string
 	value any
 }
 
-// splitFrontMatter reads the front matter that text begins with, YAML between --- lines or TOML between +++ lines.
-// Where it does not follow its syntax, its plain "key: value" lines are taken. Without one, body is the whole text.
+// splitFrontMatter parses the front matter at the beginning of text: YAML between --- lines or TOML between +++ lines.
+// If the syntax is invalid, its plain "key: value" lines are used. Without front matter, body is the whole text.
 func splitFrontMatter(text string) (fields []field, body string) {
 	text = strings.TrimLeft(text, "\n")
 	fence, _, _ := strings.Cut(text, "\n")
@@ -48,8 +48,7 @@ func splitFrontMatter(text string) (fields []field, body string) {
 	return nil, text
 }
 
-// parseFrontMatter reports false when the text between the fences holds no key at all: then it is no front matter but
-// text between two rules.
+// parseFrontMatter returns false if there is no key between the fences: then it is text between two rules.
 func parseFrontMatter(fence, text string) ([]field, bool) {
 	fields, err := parseFields(fence, text)
 	if err != nil {
@@ -59,7 +58,7 @@ func parseFrontMatter(fence, text string) ([]field, bool) {
 }
 
 func parseFields(fence, text string) (fields []field, err error) {
-	defer func() { // the libraries have panicked on hostile input before; a document must not end the run
+	defer func() { // the libraries have panicked on hostile input before
 		if p := recover(); p != nil {
 			fields, err = nil, fmt.Errorf("read front matter: %v", p)
 		}
@@ -68,7 +67,7 @@ func parseFields(fence, text string) (fields []field, err error) {
 	if fence == "+++" {
 		var table map[string]any
 		if err = toml.Unmarshal([]byte(text), &table); err == nil {
-			err = node.Encode(table) // with sorted keys, so that a document compares equal to itself
+			err = node.Encode(table) // sorts the keys, so that the document stays the same
 		}
 	} else if err = yaml.Unmarshal([]byte(text), &node); len(node.Content) > 0 {
 		node = *node.Content[0]
@@ -87,7 +86,7 @@ func parseFields(fence, text string) (fields []field, err error) {
 	return value.([]field), nil
 }
 
-// yamlValue walks the syntax tree itself: decoding would expand aliases that contain aliases.
+// yamlValue walks the syntax tree, because decoding would expand nested aliases.
 func yamlValue(node *yaml.Node, depth int, budget *int) (any, error) {
 	if *budget--; *budget < 0 || depth > deepestValue {
 		return nil, errFrontMatter
@@ -122,7 +121,7 @@ func yamlValue(node *yaml.Node, depth int, budget *int) (any, error) {
 	return node.Value, nil
 }
 
-// parsePlainLines saves what it can from front matter that is not quite YAML, such as a title with a colon.
+// parsePlainLines reads front matter that is not quite YAML, such as a title with a colon.
 func parsePlainLines(text string) []field {
 	var fields []field
 	for line := range strings.Lines(text) {

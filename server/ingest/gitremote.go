@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// remoteSource tells from the text of a .git/config what hosts the repository: github, gitlab, bitbucket, or "" if
-// that cannot be told. The remote "origin" counts, else the first.
+// remoteSource returns what hosts the repository of a .git/config: github, gitlab, bitbucket, or "" if unknown. The
+// remote "origin" decides, else the first one.
 func remoteSource(config string) string {
 	remotes := regexp.MustCompile(`(?im)^\s*\[\s*remote\s*"([^"]*)"\s*\][^\[]*?^\s*url\s*=\s*"?([^"\r\n]*)`)
 	found := ""
@@ -22,7 +22,7 @@ func remoteSource(config string) string {
 	return found
 }
 
-// hostSource reads the host of a remote: a URL, or git's own user@host:path.
+// hostSource parses the host of a remote: a URL, or git's user@host:path.
 func hostSource(remote string) string {
 	host := ""
 	if u, err := url.Parse(remote); err == nil && strings.Contains(remote, "://") {

@@ -18,14 +18,14 @@ import (
 	"quarry/server/index"
 )
 
-// largestTree bounds what is parsed as a tree, in bytes; larger pages keep their words and lose their structure.
+// largestTree bounds the pages that are parsed as a tree, in bytes; of larger ones only the words are read.
 const largestTree = 8 << 20
 
-// htmlReader turns pages into Markdown. It is not safe for concurrent use.
+// htmlReader converts pages to Markdown. It is not safe for concurrent use.
 type htmlReader struct{ convert *converter.Converter }
 
 func newHTMLReader() *htmlReader {
-	// Escapes would split identifiers (snake\_case) for the reader and the index, and take quadratic time to place.
+	// Escapes would split identifiers (snake\_case), and placing them takes quadratic time.
 	plugins := converter.WithPlugins(
 		base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(commonmark.WithHeadingStyle(commonmark.HeadingStyleATX)),
@@ -38,8 +38,7 @@ func newHTMLReader() *htmlReader {
 	return &htmlReader{converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), plugins)}
 }
 
-// fromHTML makes a document of a page. Pages that cannot be read as a tree, because they are too large or nested too
-// deeply, are stored as plain text.
+// fromHTML returns the document of a page. Pages that are too large or too deeply nested are stored as plain text.
 func fromHTML(r *fileReader, text string, defaults Defaults) (index.Document, error) {
 	m, body, err := r.pages.read(text)
 	if err != nil {
@@ -50,7 +49,7 @@ func fromHTML(r *fileReader, text string, defaults Defaults) (index.Document, er
 	return build(body, r.markdown.parse(body), m, defaults)
 }
 
-// read converts a page to Markdown and takes its title, dates and authors.
+// read converts a page to Markdown and returns its title, dates and authors.
 func (h *htmlReader) read(text string) (m meta, body string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -123,8 +122,7 @@ func attribute(node *html.Node, key string) string {
 	return ""
 }
 
-// pruneTree removes what is not text of the page. The error tells that there are more nodes, or wider tables, than the
-// conversion should be given.
+// pruneTree removes what is not text. It returns an error for more nodes, or wider tables, than can be converted.
 func pruneTree(tree *html.Node) error {
 	const mostNodes, mostCells = 500_000, 50_000
 	nodes, cells := 0, 0
@@ -141,7 +139,7 @@ func pruneTree(tree *html.Node) error {
 				return errors.New("convert HTML: tables are too large")
 			}
 		case atom.Img:
-			// Pictures inside of the page are long and say nothing.
+			// Inline images are long and have no text.
 			if strings.HasPrefix(attribute(node, "src"), "data:") {
 				unwanted = append(unwanted, node)
 			}
@@ -155,7 +153,7 @@ func pruneTree(tree *html.Node) error {
 	return nil
 }
 
-// tokenText is the text of a page without its structure, in one pass and without recursion.
+// tokenText returns the text of a page without its structure, in one pass and without recursion.
 func tokenText(page string) string {
 	var out strings.Builder
 	tokens := html.NewTokenizer(strings.NewReader(page))

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// fileID is the id of the document that a file becomes. What cannot be shown of its name is escaped, and so is a percent
-// sign that would read like such an escape, so that no two files have one id.
+// fileID returns the id of a file's document. Hidden characters in its name are escaped, and so are percent signs that
+// look like such an escape: no two files have one id.
 func fileID(file string) string { return "file:" + escapePath(file) }
 
-// originOf is the origin under which the documents of a file are stored, which must be UTF-8.
+// originOf returns the origin of a file's documents, which must be UTF-8.
 func originOf(file string) string {
 	if utf8.ValidString(file) {
 		return file
@@ -24,11 +24,11 @@ func escapePath(file string) string {
 	return escapeHidden(file, true)
 }
 
-// escapeID is an id that was sent, fit to be shown and read back. An id that was escaped before stays as it is.
+// escapeID returns a posted id without hidden characters. An id that was escaped before stays the same.
 func escapeID(id string) string { return escapeHidden(id, false) }
 
-// escapeHidden writes what programs drop or change before they show text as bytes of percent signs and two digits, as in
-// URLs, and with percents also each percent sign that reads like such an escape.
+// escapeHidden escapes the bytes of hidden characters with percent signs and two digits, as in URLs, and with percents
+// also the percent signs that look like such an escape.
 func escapeHidden(text string, percents bool) string {
 	var out strings.Builder
 	for i := 0; i < len(text); {
@@ -46,8 +46,8 @@ func escapeHidden(text string, percents bool) string {
 	return out.String()
 }
 
-// isHidden names the characters that show nothing, or change how others are shown. Joiners are kept: words of some
-// languages are spelt with them.
+// isHidden reports whether a character is invisible or changes how others are shown. Joiners are not hidden: some
+// languages are spelled with them.
 func isHidden(r rune) bool {
 	const zeroWidthNonJoiner, zeroWidthJoiner, softHyphen = 0x200C, 0x200D, 0xAD
 	switch {
@@ -59,7 +59,7 @@ func isHidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// readsAsEscape reports whether text begins like something that escapeHidden may have written.
+// readsAsEscape reports whether text begins like the output of escapeHidden.
 func readsAsEscape(text string) bool {
 	if len(text) < 3 || text[1:3] != strings.ToUpper(text[1:3]) {
 		return false

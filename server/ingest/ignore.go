@@ -11,8 +11,8 @@ const (
 	mostPatterns   = 5_000 // of one ignore file
 )
 
-// ignoreRules are the patterns of one folder's .gitignore and .quarryignore, with git's meaning. The common library for
-// them matches patterns with a slash at any depth, and cannot tell files from folders.
+// ignoreRules are the patterns of one folder's .gitignore and .quarryignore, as git reads them. The libraries for them
+// deviate: from patterns with a slash matching at any depth to x/** excluding x itself.
 type ignoreRules struct {
 	folder   string // slash path from the root, "" for the root
 	patterns []ignorePattern
@@ -22,8 +22,8 @@ type ignorePattern struct {
 	glob       string // for doublestar
 	negate     bool
 	folderOnly bool
-	anchored   bool // matched against the path from the rules' folder, else against the name alone
-	literal    bool // holds no wildcard
+	anchored   bool // to the path from the rules' folder; else the name alone is matched
+	literal    bool // without wildcards
 }
 
 func parseIgnore(text, folder string) *ignoreRules {
@@ -58,11 +58,11 @@ func parsePattern(line string) (ignorePattern, bool) {
 	line = strings.TrimPrefix(line, "/")
 	line = mergeStars(line)
 	if strings.HasSuffix(line, "/**") {
-		line += "/*" // everything inside of it, but not the folder itself
+		line += "/*" // everything in it, but not the folder itself
 	}
 	p.literal = !strings.ContainsAny(line, `*?[\`)
 	if !p.literal {
-		// To git braces mean themselves, to doublestar alternatives.
+		// Git takes braces literally, doublestar as alternatives.
 		line = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, `{`, `\{`, `}`, `\}`).Replace(line)
 		if !doublestar.ValidatePattern(line) {
 			return p, false
@@ -72,8 +72,7 @@ func parsePattern(line string) (ignorePattern, bool) {
 	return p, line != ""
 }
 
-// mergeStars writes runs of stars as what git takes them for: any folders where they stand alone between slashes, else
-// one star.
+// mergeStars rewrites runs of stars as git reads them: any folders if they stand alone between slashes, else one star.
 func mergeStars(pattern string) string {
 	segments := strings.Split(pattern, "/")
 	for i, segment := range segments {
@@ -96,7 +95,7 @@ func mergeStars(pattern string) string {
 	return strings.Join(segments, "/")
 }
 
-// trimTrailingSpaces drops the spaces at the end that no backslash protects.
+// trimTrailingSpaces removes the spaces at the end that are not escaped.
 func trimTrailingSpaces(line string) string {
 	for strings.HasSuffix(line, " ") {
 		head := line[:len(line)-1]
@@ -120,8 +119,9 @@ func (p *ignorePattern) matches(path, name string) bool {
 	return doublestar.MatchUnvalidated(p.glob, subject)
 }
 
-// ignored tells what the rules of the folders above say of the entry at path (slashes, from the root). Later patterns
-// and deeper folders win. The caller does not look into ignored folders, so that nothing in them can be taken back.
+// ignored reports whether the rules of the folders above exclude the entry at path (slashes, from the root). Later
+// patterns and deeper folders win. The caller does not enter excluded folders, so nothing in them can be included
+// again.
 func ignored(chain []*ignoreRules, path string, isFolder bool) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
 	for i := len(chain) - 1; i >= 0; i-- {

@@ -1,5 +1,5 @@
 // Package ingest fills an index with the documents of files: it walks folders, reads Markdown, text, HTML and JSONL,
-// cuts documents into chunks by their structure, and keeps what was added in step with the files.
+// cuts documents into chunks by their structure, and keeps the index in sync with the files.
 package ingest
 
 import (
@@ -20,38 +20,38 @@ import (
 	"quarry/server/index"
 )
 
-// Options say how added files are stored.
+// Options control how added files are stored.
 type Options struct {
-	// As is the source of the documents, a value of DocumentSource that is not internal. Empty: what the root was added
-	// as before, else the host of the git repository that the files are in, else file; JSONL documents bring their own.
+	// As is the source of the documents, a value of DocumentSource that is not internal. Empty: as before, else the
+	// host of the files' git repository, else file; JSONL documents have their own.
 	As string
-	// Set is the document set that the documents are put in. Empty: as before, else none.
+	// Set is the document set of the documents. Empty: as before, else none.
 	Set string
-	// Access are the access terms of the documents; empty: as before, else PUBLIC. The documents of JSONL files that
-	// bring their own rights keep them.
+	// Access are the access terms of the documents. Empty: as before, else PUBLIC. JSONL documents with their own
+	// permissions keep them.
 	Access []string
-	// Own are the files and folders, by absolute path, in which the library itself is kept: they are passed over.
+	// Own are absolute paths of the library's own files and folders, which are not read.
 	Own []string
 	// Now is the clock for synced_at; nil means time.Now.
 	Now func() time.Time
 }
 
-// Report is called with the progress of a change, with what was skipped, and at last with the result.
+// Report is called with the progress, with each skipped file, and with the result.
 type Report = func(wire.LibraryEvent)
 
 const longestSet = 200 // bytes of a document set's name
 
-// ErrNotAdded: the path is no part of the library.
+// ErrNotAdded: the path is not part of the library.
 var ErrNotAdded = errors.New("it was not added to the library")
 
-// Add reads files and folders into the index and remembers them as roots for Sync. A path inside of a root that was
-// added with the same options is read as a part of it; with others it becomes a root of its own, which the outer one
-// leaves alone. A folder takes over the roots below it that were added without options of their own.
+// Add reads files and folders into the index and stores them as roots for Sync. A path inside a root with the same
+// options is read as part of it; with other options it becomes a root of its own, which the outer one leaves out. A
+// folder replaces the roots below it that were added without options.
 //
-// Files that did not change cost nothing; documents that no longer come out of a file, and files that are gone, are
-// removed. report is told the progress and every file that is skipped, and at last the result, which is returned too.
-// Without an error the last event is of type done. After an error, what was reported as done is stored, and adding
-// again continues.
+// Unchanged files are not read again. Documents that are no longer in a file, and those of deleted files, are deleted.
+// report is called with the progress, with each skipped file, and with the result, which is also returned. Without an
+// error the last event is of type done. After an error, what was reported as done is stored, and adding again
+// continues.
 func Add(ctx context.Context, idx index.Index, paths []string, options Options, report Report) (wire.LibraryEvent, error) {
 	if len(paths) == 0 {
 		return wire.LibraryEvent{}, errors.New("no path was given")
@@ -82,7 +82,7 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 	return r.run(ctx, withoutCovered(targets))
 }
 
-// planAdd decides which root a path belongs to, and enters it in roots.
+// planAdd adds a path to the root that it belongs to, or to roots.
 func planAdd(path string, options Options, roots map[string]rootState) (*target, error) {
 	absolute, err := absolutePath(path)
 	if err != nil {
@@ -126,8 +126,7 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 	return t, nil
 }
 
-// withoutCovered drops targets that another one reads too: the same root again, a part of it, or a root that was taken
-// over.
+// withoutCovered drops targets that another one also reads: the same root, a part of it, or a replaced root.
 func withoutCovered(targets []*target) []*target {
 	var kept []*target
 	for i, t := range targets {
@@ -143,7 +142,7 @@ func withoutCovered(targets []*target) []*target {
 	return kept
 }
 
-// reachable reports whether walking root comes to name.
+// reachable reports whether a walk of root reaches name.
 func reachable(root, name string) bool {
 	w := &walker{root: root}
 	_, _, err := w.descend(w.enter(place{}, ""), name)
@@ -161,9 +160,9 @@ func absolutePath(path string) (string, error) {
 	return filepath.ToSlash(absolute), nil
 }
 
-// Sync brings the documents of what was added in step with the files: of all roots, or of those named, or of the parts
-// of roots that paths name. A root that cannot be found is skipped and keeps its documents, because its disk may only
-// be absent; Remove takes them out. own is Options.Own. It reports like Add. A path that was not added is ErrNotAdded.
+// Sync updates the documents of all roots, of the named ones, or of the named parts of roots. A root that does not
+// exist is skipped and keeps its documents, because its disk may be unmounted; Remove deletes them. own is Options.Own.
+// It reports like Add, and returns ErrNotAdded for a path that was not added.
 func Sync(ctx context.Context, idx index.Index, paths, own []string, report Report) (wire.LibraryEvent, error) {
 	r, err := newRun(ctx, idx, own, report)
 	if err != nil {
@@ -206,7 +205,7 @@ func planSync(paths []string, roots map[string]rootState) ([]*target, error) {
 			add(outer, below(outer, absolute))
 		}
 		found := outer != ""
-		for _, root := range sorted { // a folder around roots means them all
+		for _, root := range sorted { // a folder above roots stands for all of them
 			if root != absolute && within(absolute, root) {
 				add(root, "")
 				found = true
@@ -226,8 +225,8 @@ func didYouMean(value string, candidates []string) string {
 	return ""
 }
 
-// missing says why a root cannot be synchronised now; "" if it can. gone tells that it is a file that was deleted while
-// its folder is still there, which is no absent disk.
+// missing returns why a root cannot be synchronized now, or "". gone reports that it is a file that was deleted from a
+// folder that still exists, so that its disk is mounted.
 func (t *target) missing() (reason string, gone bool) {
 	if t.state.damaged {
 		return "how it was added is not known any more; its documents are kept, `add` it again with its options", false

@@ -24,9 +24,9 @@ const (
 	mostTerms    = 5_000    // users and groups of one document
 )
 
-// FromIngestion makes a document of what was posted, or of a line of JSONL. A document without a date gets now.
-// Without external_access it is public; a caller that knows better sets Access. A section starts a chunk unless it has
-// the same link as the section before. The error says what is wrong with the document, for who sent it.
+// FromIngestion returns the document of a post or of a JSONL line. now is the date of documents without one. Without
+// external_access it is public; the caller may set Access. A section starts a chunk unless it has the same link as the
+// one before. The error is worded for the sender.
 func FromIngestion(in wire.IngestionDocument, now time.Time) (index.Document, error) {
 	return fromIngestion(newMarkdownReader(), in, now)
 }
@@ -39,7 +39,7 @@ func fromIngestion(reader *markdownReader, in wire.IngestionDocument, now time.T
 		Authors:   owners(in),
 	}
 	if doc.Source == "" || doc.Source == "ingestion_api" {
-		doc.Source = "file" // as Onyx stores what was posted without a source of its own
+		doc.Source = "file" // as Onyx stores posts without a source
 	}
 	if err := CheckSource(doc.Source); err != nil {
 		return index.Document{}, err
@@ -81,7 +81,7 @@ func moment(t *wire.Time) time.Time {
 	return t.UTC()
 }
 
-// cutSections fills the chunks and the outline.
+// cutSections sets the chunks and the outline.
 func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *index.Document) error {
 	if len(sections) > mostSections {
 		return fmt.Errorf("the document has %d sections; at most %d are taken", len(sections), mostSections)
@@ -123,7 +123,8 @@ func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *
 	return nil
 }
 
-// ingestionID is the document's own id, or one made of what names the document, so that sending it again replaces it.
+// ingestionID returns the document's id, or one made from its source, name and link, so that posting it again replaces
+// it.
 func ingestionID(in wire.IngestionDocument, doc *index.Document) (string, error) {
 	if in.ID != "" {
 		id := escapeID(in.ID)
@@ -143,7 +144,8 @@ func ingestionID(in wire.IngestionDocument, doc *index.Document) (string, error)
 	return "ingestion:" + hex.EncodeToString(sum[:16]), nil
 }
 
-// cleanLink keeps a link that can be shown and opened safely: of one line, and with no scheme that runs something.
+// cleanLink returns a link that is safe to show and open: on one line, without a scheme that runs code. Otherwise it
+// returns "".
 func cleanLink(link string) string {
 	if link == "" || len(link) > longestLink {
 		return ""
@@ -177,13 +179,12 @@ func owners(in wire.IngestionDocument) []index.Person {
 	return people
 }
 
-// ingestionMetadata fills the metadata, ordered by key because JSON objects have no order, and returns the type that
-// document_type gives.
+// ingestionMetadata sets the metadata, sorted by key because JSON objects have no order, and returns document_type.
 func ingestionMetadata(metadata map[string]wire.Metadata, doc *index.Document) (kind string) {
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		values := metadata[key].Values
 		switch key {
-		case "ignore_for_qa": // an instruction to Onyx's indexing, not knowledge
+		case "ignore_for_qa": // an instruction for Onyx's indexing
 			continue
 		case "document_type":
 			if len(values) == 1 {
@@ -196,7 +197,7 @@ func ingestionMetadata(metadata map[string]wire.Metadata, doc *index.Document) (
 	return kind
 }
 
-// ingestionAccess turns the rights of the system that the document came from into access terms.
+// ingestionAccess converts the permissions of the original system to access terms.
 func ingestionAccess(access *wire.ExternalAccess, source string) []string {
 	if access == nil {
 		return []string{AccessPublic}
@@ -208,7 +209,7 @@ func ingestionAccess(access *wire.ExternalAccess, source string) []string {
 	add := func(prefix string, names []string) {
 		for _, name := range names {
 			name = strings.ToLower(oneLine(name, longestAccess+1))
-			// What is too long to be kept whole is dropped: cut, it might name somebody else.
+			// Names that are too long are dropped: cut, they might name somebody else.
 			if name != "" && len(name) <= longestAccess && len(terms) < mostTerms {
 				terms = append(terms, prefix+name)
 			}
@@ -220,7 +221,7 @@ func ingestionAccess(access *wire.ExternalAccess, source string) []string {
 	return slices.Compact(terms)
 }
 
-// typeOf tells the type of a document from the file that its link names, else from its source.
+// typeOf returns the document type for the file name in a link, or for a source.
 func typeOf(link, source string) string {
 	if u, err := url.Parse(link); err == nil && link != "" {
 		switch extension := strings.ToLower(strings.TrimPrefix(path.Ext(u.Path), ".")); extension {

@@ -25,11 +25,11 @@ var errLongLine = fmt.Errorf("the line is longer than %d MB", longestLine>>20)
 type lineReader struct {
 	in    *bufio.Reader
 	line  []byte
-	utf16 string // the byte order that was read; empty: it is another encoding
+	utf16 string // byte order; empty: another encoding
 }
 
-// newLineReader reads UTF-8, or UTF-16 that it takes for it, whose byte order is returned if nothing marks it. Other
-// encodings share their newline with ASCII; lineDecoder converts them.
+// newLineReader reads UTF-8 or UTF-16; it returns the byte order if it was assumed. In other encodings newlines are as
+// in ASCII, and lineDecoder decodes the lines.
 func newLineReader(in io.Reader) (l *lineReader, assumed string) {
 	const buffered, looked = 256 << 10, 4 << 10
 	file := bufio.NewReaderSize(in, buffered)
@@ -53,17 +53,17 @@ func newLineReader(in io.Reader) (l *lineReader, assumed string) {
 	return &lineReader{in: bufio.NewReaderSize(decoded, buffered), utf16: order}, assumed
 }
 
-// ahead returns what can be read without waiting, after the line that next returned.
+// ahead returns what is buffered after the last line.
 func (l *lineReader) ahead() []byte {
 	rest, _ := l.in.Peek(min(l.in.Buffered(), detectionSample))
 	return rest
 }
 
-// lineDecoder converts the lines of one file, whose encoding shows in the first line that is not UTF-8.
+// lineDecoder decodes the lines of one file. The first line that is not UTF-8 decides the encoding.
 type lineDecoder struct {
 	lines    *lineReader
 	encoding string // assumed
-	isUTF8   bool   // a line has proved it
+	isUTF8   bool   // a line had valid non-ASCII UTF-8
 }
 
 func (d *lineDecoder) decode(line []byte) ([]byte, error) {
@@ -87,8 +87,8 @@ func (d *lineDecoder) decode(line []byte) ([]byte, error) {
 	return decodeAs(line, d.encoding)
 }
 
-// next returns the next line without its newline, valid until the next call. The line after one of errLongLine can be
-// read as usual.
+// next returns the next line without its newline, valid until the next call. After errLongLine the following line can
+// be read.
 func (l *lineReader) next() ([]byte, error) {
 	l.line = l.line[:0]
 	tooLong := false
@@ -116,7 +116,7 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// parseLine reads an ingestion document, bare or as {"document":{…}}.
+// parseLine parses an ingestion document, bare or as {"document":{…}}.
 func parseLine(reader *markdownReader, line []byte, now time.Time) (index.Document, error) {
 	var request struct {
 		Document *wire.IngestionDocument `json:"document"`

@@ -12,36 +12,36 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// blockKind says how a piece of a document may be cut.
+// blockKind decides where a block may be cut.
 type blockKind uint8
 
 const (
 	kindProse     blockKind = iota // at sentences
-	kindLines                      // at lines
-	kindContainer                  // at its children
-	kindTable                      // at rows, repeating the header
-	kindCode                       // at lines, fenced again
+	kindLines                      // after lines
+	kindContainer                  // between its children
+	kindTable                      // after rows, with a repeated header
+	kindCode                       // after lines, with a repeated fence
 	kindHeading                    // starts a section
 )
 
-// block is a piece of the source. Siblings follow each other without a gap, and children fill their parent, so that
-// the pieces of a document, joined, are the document.
+// block is a piece of the source. Siblings are adjacent and children fill their parent, so that joined blocks are the
+// document.
 type block struct {
 	kind       blockKind
 	start, end int // bytes of the source
 	children   []block
 
 	level int    // of a heading, 1 to 6
-	title string // of a heading, without its markup
-	slug  string // of a heading, where the author gave one
-	body  int    // of a table: where the rows begin; of code: where its first line begins
+	title string // of a heading, without markup
+	slug  string // of a heading, if the author set one
+	body  int    // start of a table's rows or of the first line of code
 }
 
 const (
-	// windowSize is how much Markdown is parsed at once: it bounds the memory of the syntax tree and the time that
-	// hostile nesting can cost.
+	// windowSize is the amount of Markdown parsed at once. It bounds the memory of the syntax tree and the time for
+	// hostile nesting.
 	windowSize = 256 << 10
-	// deepestNesting is how many lists and quotations in each other are understood.
+	// deepestNesting bounds nested lists and quotes.
 	deepestNesting = 24
 	// longestHeading bounds a heading's text, in bytes.
 	longestHeading = 300
@@ -49,14 +49,14 @@ const (
 
 // markdownReader splits Markdown into blocks. It is not safe for concurrent use.
 type markdownReader struct {
-	blocks parser.Parser // without inline syntax, link definitions and tables: see table
+	blocks parser.Parser // without inline syntax, link definitions and tables
 	inline parser.Parser
 }
 
 func newMarkdownReader() *markdownReader {
 	return &markdownReader{
-		// Tables are recognised here and not by goldmark's extension, which makes a node for every cell that a
-		// row lacks: a wide header over many short rows would fill the memory.
+		// Tables are parsed here. Goldmark's extension creates a node for every missing cell: a wide header over many
+		// short rows would exhaust the memory.
 		blocks: parser.NewParser(
 			parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 			parser.WithParagraphTransformers(util.Prioritized(rawParagraphs{}, 1)),
@@ -68,7 +68,7 @@ func newMarkdownReader() *markdownReader {
 	}
 }
 
-// rawParagraph stands for a paragraph whose inline syntax is not looked at.
+// rawParagraph is a paragraph whose inline syntax is not parsed.
 type rawParagraph struct{ ast.BaseBlock }
 
 var kindRawParagraph = ast.NewNodeKind("RawParagraph")
@@ -77,11 +77,11 @@ func (*rawParagraph) Kind() ast.NodeKind              { return kindRawParagraph 
 func (*rawParagraph) IsRaw() bool                     { return true }
 func (n *rawParagraph) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
 
-// rawParagraphs saves the pass over every character that looks for inline syntax, half of the time of parsing.
+// rawParagraphs skips inline parsing, half of the time of parsing.
 type rawParagraphs struct{}
 
 func (rawParagraphs) Transform(node *ast.Paragraph, reader text.Reader, _ parser.Context) {
-	// Before an underline the paragraph may be about to become a heading, which needs it as it is.
+	// Before an underline the paragraph may become a heading, which needs it unchanged.
 	if line, _ := reader.PeekLine(); line != nil && len(bytes.Trim(line, "=-\n \t")) == 0 {
 		return
 	}
@@ -93,7 +93,7 @@ func (rawParagraphs) Transform(node *ast.Paragraph, reader text.Reader, _ parser
 	}
 }
 
-// parse returns the top-level blocks of source; they cover all of it.
+// parse returns the top-level blocks of source, which cover all of it.
 func (m *markdownReader) parse(source string) []block {
 	var blocks []block
 	for start := 0; start < len(source); {
@@ -128,7 +128,7 @@ func shift(blocks []block, by int) {
 	}
 }
 
-// siblings turns the children of a node into blocks that fill start to end.
+// siblings converts the children of a node to blocks that fill start to end.
 func (m *markdownReader) siblings(parent ast.Node, source []byte, start, end int) []block {
 	var nodes []ast.Node
 	var starts []int
@@ -142,7 +142,7 @@ func (m *markdownReader) siblings(parent ast.Node, source []byte, start, end int
 			at = start
 		}
 		if at < last || at > end || (len(nodes) > 0 && at == last) {
-			continue // shares its first line with the block before
+			continue // on the same line as the block before
 		}
 		nodes, starts, last = append(nodes, node), append(starts, at), at
 	}
@@ -188,7 +188,7 @@ func (m *markdownReader) block(node ast.Node, source []byte, start, end int) blo
 	return b
 }
 
-// tableBlock makes a table, and a container where a paragraph stands before its header.
+// tableBlock returns a table, or a container if a paragraph precedes its header.
 func tableBlock(b block, header, body int) block {
 	table := block{kind: kindTable, start: b.start + header, end: b.end, body: b.start + body}
 	if header == 0 {
@@ -201,8 +201,7 @@ func tableBlock(b block, header, body int) block {
 
 var delimiterRow = regexp.MustCompile(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
 
-// tableRows finds a GFM table in the source of a paragraph: where its header and its rows begin. Without one, rows
-// is 0.
+// tableRows returns where the header and the rows of a GFM table in a paragraph begin. Without a table, rows is 0.
 func tableRows(paragraph []byte) (header, rows int) {
 	if bytes.IndexByte(paragraph, '|') < 0 {
 		return 0, 0
@@ -231,7 +230,7 @@ func lineEnd[T ~string | ~[]byte](source T, start int) int {
 
 var headingID = regexp.MustCompile(`\s*\{#([\w.-]{1,100})[^{}]{0,100}\}\s*$`)
 
-// heading reads the text of a heading without its markup, and the anchor that {#anchor} gives it.
+// heading returns the text of a heading without markup, and its {#anchor}.
 func (m *markdownReader) heading(node *ast.Heading, source []byte) (title, slug string) {
 	var raw strings.Builder
 	for i := range node.Lines().Len() {
@@ -249,7 +248,7 @@ func (m *markdownReader) heading(node *ast.Heading, source []byte) (title, slug 
 	return m.plain(title), slug
 }
 
-// plain takes the inline markup out of one line of Markdown.
+// plain removes the inline markup from one line of Markdown.
 func (m *markdownReader) plain(line string) string {
 	if !strings.ContainsAny(line, "*_[]<>&\\`!") {
 		return line
@@ -278,8 +277,8 @@ func (m *markdownReader) plain(line string) string {
 	return oneLine(plain, longestHeading)
 }
 
-// windowEnd finds where the window that begins at start may end: at a top-level heading or after a blank line, outside
-// of fenced code where that can be told, else at any line, at last anywhere.
+// windowEnd returns where the window from start ends: at a top-level heading or after a blank line outside of code,
+// else at any line, else anywhere.
 func windowEnd(source string, start int) int {
 	if len(source)-start <= windowSize {
 		return len(source)
@@ -321,7 +320,7 @@ func windowEnd(source string, start int) int {
 
 func isRuneStart(b byte) bool { return b&0xC0 != 0x80 }
 
-// fenceMarker is the run of backticks or tildes that the line begins with, if it is long enough for a code fence.
+// fenceMarker returns the backticks or tildes at the beginning of a line if they are a code fence.
 func fenceMarker(line string) string {
 	if line == "" || line[0] != '`' && line[0] != '~' {
 		return ""
@@ -336,8 +335,8 @@ func fenceMarker(line string) string {
 	return line[:n]
 }
 
-// tooDeep reports whether a line opens more lists and quotations than are understood. Markdown like that is split as
-// plain paragraphs: parsing it takes time and stack by its depth.
+// tooDeep reports whether a line nests more lists and quotes than allowed. Such Markdown is split as plain paragraphs:
+// parsing it takes time and stack by its depth.
 func tooDeep(source string) bool {
 	for i := 0; i < len(source); {
 		markers, columns := 0, 0

@@ -23,24 +23,24 @@ const (
 	longestAccess = 500   // bytes of an access term
 )
 
-// meta is what a document says of itself.
+// meta is a document's description of itself.
 type meta struct {
 	title            string
 	created, updated time.Time
 	authors          []index.Person
 	fields           []index.Field
 
-	// Of trusted documents only; in others these keys are metadata like any.
+	// Only for trusted documents; in others these keys are plain metadata.
 	id, source, link, kind string
 	sets                   []string
 }
 
-// updatedKeys are in the order of preference.
+// updatedKeys in order of preference.
 var updatedKeys = [...]string{
 	"updated", "updated_at", "last_modified", "lastmod", "last_updated", "lastupdated", "modified", "date",
 }
 
-// readMeta interprets front matter. Only trusted documents name their own id, source, link, type and sets; in others
+// readMeta interprets front matter. Only trusted documents set their own id, source, link, type and sets; in others
 // these keys are plain metadata.
 func readMeta(fields []field, trusted bool) meta {
 	var m meta
@@ -69,7 +69,7 @@ func readMeta(fields []field, trusted bool) meta {
 	return m
 }
 
-// trusted takes the keys that only our own library may use.
+// trusted handles the keys reserved for the bundled library.
 func (m *meta) trusted(key string, value any) bool {
 	switch key {
 	case "id":
@@ -114,7 +114,7 @@ func (m *meta) other(key string, f field) {
 		}
 		m.addField(key, texts(f.value, mostTags), true)
 	case "access", "external_access":
-		// What a document says of its own rights decides nothing; shown as a tag it would mislead.
+		// A document's own permissions are ignored; as a tag they would mislead.
 	default:
 		switch f.value.(type) {
 		case string:
@@ -129,7 +129,7 @@ func (m *meta) addField(key string, values []string, list bool) {
 	m.fields = addField(m.fields, key, values, list)
 }
 
-// addField appends a metadata key with its values, or adds to the values that the key has.
+// addField adds values to a metadata key.
 func addField(fields []index.Field, key string, values []string, list bool) []index.Field {
 	key = oneLine(key, longestValue/4)
 	if key == "" || len(values) == 0 {
@@ -168,7 +168,7 @@ func scalar(value any) string {
 	return ""
 }
 
-// texts are the scalar values of a list, or of a scalar.
+// texts returns the strings of a list, or a string.
 func texts(value any, most int) []string {
 	var out []string
 	switch value := value.(type) {
@@ -186,13 +186,13 @@ func texts(value any, most int) []string {
 	return out
 }
 
-// splitTags reads tags that were written as one text: separated by commas or semicolons, else one tag.
+// splitTags splits tags at commas or semicolons.
 func splitTags(tags string) []string {
 	tags = strings.Trim(strings.TrimSpace(text.Clip(tags, mostTags*longestValue)), "[]")
 	return strings.FieldsFunc(tags, func(r rune) bool { return r == ',' || r == ';' })
 }
 
-// addPeople reads authors in any of the ways that people write them: "Name <mail>", a list, a map with name and email.
+// addPeople adds authors in any of the common forms: "Name <mail>", a list, a map with name and email.
 func addPeople(people []index.Person, value any) []index.Person {
 	switch value := value.(type) {
 	case string:
@@ -252,8 +252,7 @@ var dateLayouts = [...]string{
 	time.RFC1123, time.RFC1123Z, time.RFC850, time.ANSIC, time.UnixDate, "20060102", "2006",
 }
 
-// parseDate reads a date as people write it, into UTC. Numbers that are no date, and years that no document has, do
-// not count.
+// parseDate parses dates in common formats, to UTC. Other numbers and implausible years are no dates.
 func parseDate(text string) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	if len(text) > 64 {
@@ -264,7 +263,7 @@ func parseDate(text string) (time.Time, bool) {
 			return plausible(t)
 		}
 	}
-	const leastEpoch = 1e8 // seconds; smaller numbers are counts of something
+	const leastEpoch = 1e8 // seconds; smaller numbers are counts
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n < leastEpoch {
 		return time.Time{}, false
 	}

@@ -11,16 +11,15 @@ import (
 	"quarry/server/index"
 )
 
-// A document belongs to the outermost root around the file in its origin, or to the connector or the ingestion API that
-// stored it. Nothing else says whose it is: origins are written in the transaction that writes the document.
+// A document belongs to the outermost root around the file in its origin, or to the connector or API that posted it.
+// Only the origin decides: it is written in the transaction that writes the document.
 
-// isFileOrigin reports whether a document with that origin came from a file.
+// isFileOrigin reports whether an origin is a file.
 func isFileOrigin(origin string) bool {
 	return path.IsAbs(origin) || len(origin) > 2 && origin[1] == ':' && origin[2] == '/' // a drive letter
 }
 
-// ofConnector reports whether a document with that origin came from a connector. Posted documents without one have no
-// origin.
+// ofConnector reports whether an origin is a connector. Documents posted without one have no origin.
 func ofConnector(origin string) bool { return origin != "" && !isFileOrigin(origin) }
 
 func connectorName(origin string) string {
@@ -28,14 +27,14 @@ func connectorName(origin string) string {
 	return "connector " + number
 }
 
-// ErrOwned is returned by Remove for a document that belongs to a connector.
+// ErrOwned is returned by Remove for a document of a connector.
 var ErrOwned = errors.New("`quarry admin connector remove` removes the documents of a connector")
 
 func ownedError(id, origin string) error {
 	return fmt.Errorf("document %q belongs to %s; %w", text.Clip(id, longestID), connectorName(origin), ErrOwned)
 }
 
-// outermost returns the root around path that no other root is around; "" for none.
+// outermost returns the outermost root around path, or "".
 func outermost(roots map[string]rootState, path string) string {
 	best := ""
 	for root := range roots {
@@ -46,13 +45,14 @@ func outermost(roots map[string]rootState, path string) string {
 	return best
 }
 
-// ownsBelow returns the test for documents whose origin is a file at or below folder.
+// ownsBelow returns the test for documents of files at or below folder.
 func ownsBelow(folder string) func(origin string) bool {
-	escaped := escapePath(folder) // in the origins of files whose names are not UTF-8
+	escaped := escapePath(folder) // for file names that are not UTF-8
 	return func(origin string) bool { return within(folder, origin) || within(escaped, origin) }
 }
 
-// ownedReason says who owns the document that a file would replace. line is false if it is the file's only one.
+// ownedReason says who owns the document that a file would replace. line is set for one of several documents of the
+// file.
 func ownedReason(id, origin string, line bool, roots map[string]rootState) string {
 	document := "its document"
 	if line {
@@ -67,7 +67,7 @@ func ownedReason(id, origin string, line bool, roots map[string]rootState) strin
 	return document + " was stored through the ingestion API"
 }
 
-// owns returns the test for the documents that the target's files may replace and remove.
+// owns returns the test for documents that the target's files may replace and delete.
 func (t *target) owns(roots map[string]rootState) func(origin string) bool {
 	if t.refill {
 		file := originOf(path.Join(t.path, t.start))

@@ -25,11 +25,11 @@ const (
 	partDocuments = 256     // documents of one part
 	partBytes     = 1 << 20 // text of one part
 	mostBadLines  = 100     // reported one by one, of a file
-	// racyAge is how old a file must be for its times to show whether it was written again.
+	// racyAge is the age below which a file's times do not prove that it was not written again.
 	racyAge = 50 * time.Millisecond
 )
 
-// fileReader reads tasks. Each goroutine has its own.
+// fileReader reads tasks. It is not safe for concurrent use.
 type fileReader struct {
 	markdown *markdownReader
 	pages    *htmlReader
@@ -37,12 +37,12 @@ type fileReader struct {
 
 func newFileReader() *fileReader { return &fileReader{newMarkdownReader(), newHTMLReader()} }
 
-// read sends what comes out of the task's file. It ends early when ctx does.
+// read sends the contents of the task's file, until ctx ends.
 func (r *fileReader) read(ctx context.Context, t *task) {
 	defer close(t.parts)
 	last := part{last: true}
 	defer func() {
-		if p := recover(); p != nil { // one document must not end the run
+		if p := recover(); p != nil { // of one document: the run goes on
 			last = part{last: true}
 			last.Print, last.Reason = fingerprint(t.file.info), fmt.Sprintf("reading it failed: %v", p)
 		}
@@ -70,7 +70,7 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 		last = r.readWhole(t, handle)
 	}
 	if last.Print = fingerprint(info); time.Since(info.ModTime()) < racyAge {
-		last.Print = "racy" // equal to no fingerprint: a write in the same tick of the clock would not show
+		last.Print = "racy" // matches no fingerprint: another write at the same clock tick would not show
 	}
 }
 
@@ -102,7 +102,7 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 	return last
 }
 
-// readAll reads a file whose size is known, and one byte beyond the limit if it is too large.
+// readAll reads a file of known size, and one byte beyond the limit if it is too large.
 func readAll(in io.Reader, size int64) ([]byte, error) {
 	var data bytes.Buffer
 	data.Grow(int(min(size, largestFile)) + bytes.MinRead)
@@ -162,7 +162,7 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 
 func hashText(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)[:16]) }
 
-// lineCollector gathers the documents of JSONL lines into parts.
+// lineCollector collects the documents of JSONL lines into parts.
 type lineCollector struct {
 	task    *task
 	reader  *fileReader
@@ -172,7 +172,7 @@ type lineCollector struct {
 	text        int
 	total       int
 	bad         badLines
-	datedByFile bool // a document is
+	datedByFile bool // at least one document
 }
 
 func (c *lineCollector) line(number int, line []byte, err error) {
@@ -236,15 +236,15 @@ func documentBytes(doc *index.Document) int {
 	return bytes
 }
 
-// target is a root, or the part of it below start, that is to be read.
+// target is a root, or the part of it below start, to be read.
 type target struct {
 	path     string // of the root, absolute, with slashes
 	state    rootState
 	start    string // from the root; "" for all of it
-	force    bool   // also what was removed by hand
-	refill   bool   // store what the library lacks and replace nothing of other files
-	fresh    bool   // the root was not known before
-	again    bool   // files are read even if they did not change
+	force    bool   // also read what was removed by hand
+	refill   bool   // only store missing documents, do not replace those of other files
+	fresh    bool   // a new root
+	again    bool   // also read unchanged files
 	replaces []string
 	folder   *os.Root // nil if the root is a file
 }
@@ -253,7 +253,7 @@ func (t *target) open(file foundFile) (*os.File, error) {
 	if file.name == "" || t.folder == nil {
 		return openRegular(filepath.FromSlash(file.path))
 	}
-	// Resolved inside of the folder, whatever has become of its parts since they were listed.
+	// Resolved inside the folder, even if its parts were replaced since the walk.
 	return t.folder.OpenFile(filepath.FromSlash(file.name), openFlags, 0)
 }
 
@@ -281,8 +281,8 @@ func (t *target) defaults(file foundFile) Defaults {
 	}
 }
 
-// folders are the last two folders of a file, from the root's own name downwards: what is above the root names the
-// machine and its user, not the knowledge.
+// folders returns the last two folders of a file, at most from the root's own name: what is above reveals the machine
+// and its user.
 func (t *target) folders(file foundFile) []string {
 	from := path.Join(path.Base(t.path), path.Dir(file.name))
 	if file.name == "" {

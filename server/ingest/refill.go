@@ -10,11 +10,11 @@ import (
 	"quarry/server/index"
 )
 
-// Freed returns the bookkeeping to be written with a batch that removes documents: the next Sync stores the documents of
-// the same ids that files hold.
+// RefillCursors returns the cursors to write with a batch that deletes documents, so that the next Sync stores
+// documents of the same ids from other files.
 func RefillCursors() map[string]string { return map[string]string{refillKey: refillDue} }
 
-// loadGone reads which documents were removed by hand.
+// loadGone returns the documents that were removed by hand.
 func loadGone(ctx context.Context, idx index.Index) (map[string]bool, error) {
 	entries, err := idx.Cursors(ctx, gonePrefix)
 	if err != nil {
@@ -27,8 +27,8 @@ func loadGone(ctx context.Context, idx index.Index) (map[string]bool, error) {
 	return gone, nil
 }
 
-// refill stores documents whose ids became free, by removals in this run or in one that was broken off: files that did
-// not change may hold them too. Files of the root of the target that removed them, if there is one, come first.
+// refill stores documents whose ids became free in this run or in an interrupted one: unchanged files may have them
+// too. Files of the target's root come first.
 func (r *run) refill(ctx context.Context, removed *target) error {
 	if due, err := r.idx.Cursors(ctx, refillKey); err != nil || len(due) == 0 {
 		return err
@@ -68,7 +68,7 @@ func (r *run) refill(ctx context.Context, removed *target) error {
 	return b.flush()
 }
 
-// lackingFiles returns the files that hold more documents than are stored of them, by path.
+// incompleteFiles returns the files with more documents than are stored, by path.
 func incompleteFiles(ctx context.Context, idx index.Index) (map[string]fileState, error) {
 	files, err := loadFiles(ctx, idx, "")
 	if err != nil {
@@ -94,7 +94,7 @@ func storedByOrigin(ctx context.Context, idx index.Index) (map[string]int, error
 	return snapshot.Origins(ctx)
 }
 
-// planRefill plans to read a file again; nil if it cannot be read or is about to be read anyway because it changed.
+// planRefill plans to read a file again; nil if it cannot be read, or will be read anyway because it changed.
 func (r *run) planRefill(ctx context.Context, file string, state fileState) (*plan, error) {
 	root := owner(r.roots, file)
 	if root == "" || r.roots[root].damaged {

@@ -14,10 +14,9 @@ import (
 	"quarry/server/index"
 )
 
-// Remove takes documents out of the library: those of files and folders, those named by id, those of a source and set
-// (if both are given, only what has both). A root that is removed is forgotten; what is removed below a root stays out
-// until it is added again. Nothing is removed when one of the refs is unknown: the error, which wraps
-// index.ErrNotFound, names the nearest that is known.
+// Remove deletes documents from the library: those of files and folders, by id, or by source and set (if both are set,
+// with both). A removed root is no longer synchronized; what is removed below a root stays out until it is added again.
+// If a ref is unknown nothing is deleted: the error wraps index.ErrNotFound and names the nearest known one.
 func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, report Report) (wire.LibraryEvent, error) {
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
 		return wire.LibraryEvent{}, errors.New("nothing to remove was named")
@@ -50,7 +49,7 @@ func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, re
 	return r.batcher.done, nil
 }
 
-// absent names what is not in the library; it is an index.ErrNotFound.
+// notFoundError wraps index.ErrNotFound.
 type notFoundError struct{ what string }
 
 func (a notFoundError) Error() string { return "not in the library: " + a.what }
@@ -58,7 +57,7 @@ func (a notFoundError) Error() string { return "not in the library: " + a.what }
 func (a notFoundError) Unwrap() error { return index.ErrNotFound }
 
 type removal struct {
-	*run     // stores what other files hold of what is removed
+	*run     // also stores deleted ids from other files
 	snapshot index.Snapshot
 	stored   map[string]int // documents by origin
 	files    map[string]fileState
@@ -97,7 +96,7 @@ func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error
 	return nil
 }
 
-// nothingIn is the error for a source or set without documents.
+// nothingIn returns the error for a source or set without documents.
 func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) error {
 	counts, err := r.snapshot.Facets(ctx, index.Filter{Access: index.Access{All: true}})
 	if err != nil {
@@ -111,13 +110,13 @@ func (r *removal) nothingIn(ctx context.Context, request wire.RemoveRequest) err
 	for _, v := range values {
 		names = append(names, v.Value)
 	}
-	if slices.Contains(names, value) { // there are some, but not with the other condition
+	if slices.Contains(names, value) { // exists, but not with the other condition
 		return notFoundError{fmt.Sprintf("documents of source %q in set %q", request.Source, request.Set)}
 	}
 	return notFoundError{fmt.Sprintf("%s %q%s", what, text.Clip(value, 64), didYouMean(value, names))}
 }
 
-// ref finds what a path or document id names.
+// ref resolves a path or document id.
 func (r *removal) ref(ctx context.Context, ref string) error {
 	if file, isFile := strings.CutPrefix(ref, "file:"); isFile {
 		if r.files[file].Flag != flagRemoved && fileID(file) == ref && r.stored[originOf(file)] > 0 {
@@ -143,7 +142,7 @@ func (r *removal) ref(ctx context.Context, ref string) error {
 	return nil
 }
 
-// holds reports whether path is a root or file of the library, or a folder around some.
+// contains reports whether path is a root or file of the library, or a folder above one.
 func (r *removal) contains(path string) bool {
 	for root := range r.roots {
 		if within(path, root) {
@@ -204,7 +203,7 @@ func (r *removal) apply(ctx context.Context) error {
 	return r.batcher.flush()
 }
 
-// removeFile removes the documents of a file. One that belongs to a root that stays is remembered as removed.
+// removeFile deletes the documents of a file. If its root stays, the file is marked as removed.
 func (r *removal) removeFile(ctx context.Context, file string) error {
 	ids, err := r.documentsOf(ctx, file)
 	if err != nil {
@@ -240,10 +239,10 @@ func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error
 	return ids, nil
 }
 
-// removeIDs removes single documents, and notes with their files that they are missing.
+// removeIDs deletes single documents and marks them as removed.
 func (r *removal) removeIDs(ctx context.Context) error {
 	const batchSize = 500
-	connectors := map[string]int{}                 // documents that are left to them, by origin
+	connectors := map[string]int{}                 // number of their documents, by origin
 	files := make(map[string]string, len(r.files)) // by origin
 	for file := range r.files {
 		files[originOf(file)] = file

@@ -13,9 +13,8 @@ import (
 	"quarry/server/index"
 )
 
-// Restore reads the files of damaged documents again and stores what comes out of them, even if the files did not change.
-// Documents of files that are gone from a root that is still there are removed, as Sync does. Files that cannot be read
-// now are passed over: their documents stay as they are. own is Options.Own.
+// Restore reads the files of damaged documents again, even if they did not change. Documents of deleted files are
+// removed, as in Sync. Files that cannot be read now are skipped: their documents stay. own is Options.Own.
 func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own []string, report Report) (wire.LibraryEvent, error) {
 	r, err := newRun(ctx, idx, own, func(event wire.LibraryEvent) {
 		if event.Type == wire.LibraryProgress && report != nil {
@@ -48,8 +47,8 @@ func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own [
 	return r.run(ctx, targets)
 }
 
-// filesOf returns the files that damaged documents were read from, with the ids of those that are known to be of the file
-// alone. A document whose origin is not known any more, and whose id names no file, may be of any JSONL file.
+// filesOf returns the files of damaged documents, with the ids of documents that only that file has. A document without
+// a known origin, whose id names no file, may be from any JSONL file.
 func filesOf(damaged []index.Damage, known map[string]fileState) map[string][]string {
 	byID, byOrigin := make(map[string]string, len(known)), make(map[string]string, len(known))
 	for file := range known {
@@ -75,14 +74,14 @@ func filesOf(damaged []index.Damage, known map[string]fileState) map[string][]st
 	return files
 }
 
-// vanished reports whether a file does not exist any more although its root does.
+// isDeleted reports whether a file no longer exists although its root does.
 func isDeleted(root, file string) bool {
 	_, rootErr := os.Stat(filepath.FromSlash(root))
 	_, err := os.Lstat(filepath.FromSlash(file))
 	return rootErr == nil && root != file && errors.Is(err, fs.ErrNotExist)
 }
 
-// PathOf is the file that a damaged document was read from, as far as its origin or its id tells; "" for none.
+// PathOf returns the file of a damaged document, if its origin or id names one, or "".
 func PathOf(damage index.Damage) string {
 	if damage.Origin != "" {
 		return damage.Origin
@@ -94,8 +93,8 @@ func PathOf(damage index.Damage) string {
 	return file
 }
 
-// Unfollowed returns the innermost folder around all files that have documents and are in no root any more, as after
-// entries of roots were lost; "" for none.
+// UntrackedFolder returns the innermost folder around all files with documents but without a root, as after a loss of
+// root entries; "" for none.
 func UntrackedFolder(ctx context.Context, idx index.Index) (folder string, err error) {
 	roots, err := loadRoots(ctx, idx)
 	if err != nil {

@@ -24,13 +24,13 @@ import (
 type run struct {
 	idx     index.Index
 	roots   map[string]rootState
-	gone    map[string]bool // ids of documents that were removed by hand
+	gone    map[string]bool // ids that were removed by hand
 	own     []string
 	now     func() time.Time
 	batcher *batcher
 }
 
-// newRun reads what was added and what was removed by hand.
+// newRun loads the roots and what was removed by hand.
 func newRun(ctx context.Context, idx index.Index, own []string, report Report) (*run, error) {
 	roots, err := loadRoots(ctx, idx)
 	if err != nil {
@@ -43,18 +43,18 @@ func newRun(ctx context.Context, idx index.Index, own []string, report Report) (
 	return &run{idx: idx, roots: roots, gone: gone, own: own, now: time.Now, batcher: newBatcher(ctx, idx, roots, report)}, nil
 }
 
-// plan is what is to be done for one target: its files in order, and what has gone.
+// plan lists what to do for one target.
 type plan struct {
 	target    *target
 	files     []*task
-	removed   []string // paths whose documents go
-	untracked []string // paths of which only the bookkeeping goes
+	removed   []string // files whose documents are deleted
+	untracked []string // files of which only the state is deleted
 	unread    []foundFile
-	complete  bool // the root was listed from its top
+	complete  bool // the whole root was listed
 }
 
 func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, error) {
-	if err := r.refill(ctx, nil); err != nil { // before files are reported as skipped for documents that are free by now
+	if err := r.refill(ctx, nil); err != nil { // before files are reported as skipped for documents that are free now
 		return r.batcher.done, err
 	}
 	var plans []*plan
@@ -77,8 +77,8 @@ func (r *run) run(ctx context.Context, targets []*target) (wire.LibraryEvent, er
 	return r.batcher.done, nil
 }
 
-// carryOutAll reads and writes what plans ask for. With refill, documents that one of them removes are stored from other
-// files before the next plan, so that they stay with their root.
+// applyAll reads and writes what plans require. With refill, documents that a plan deletes are stored from other files
+// before the next plan, so that they stay with their root.
 func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	tasks := r.startReaders(ctx, plans, cancel)
@@ -90,7 +90,7 @@ func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
 	for _, p := range plans {
 		if err := r.apply(ctx, p); err != nil {
 			var panicked *guard.PanicError
-			if errors.As(context.Cause(ctx), &panicked) { // of a reader, for which this waited
+			if errors.As(context.Cause(ctx), &panicked) { // in a reader that this waited for
 				return panicked
 			}
 			return err
@@ -107,7 +107,7 @@ func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
 	return nil
 }
 
-// plan lists a target and compares it with what is known. It returns nil for a root that is absent.
+// plan lists a target and compares it with its state. It returns nil for a root that does not exist.
 func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 	known, err := r.known(ctx, t)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case t.start != "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreachable)):
-		p.markRemoved(known) // as a walk of the whole root would find
+		p.markRemoved(known) // as in a walk of the whole root
 		return p, nil
 	case err != nil:
 		r.batcher.skip(t.path, reasonOf(err))
@@ -141,7 +141,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 	return p, nil
 }
 
-// prepare opens the root's folder and notes what the walk learned of it.
+// prepare opens the root's folder and stores what the walk found.
 func (t *target) prepare(w *walker) error {
 	t.state.Source = cmp.Or(t.state.As, w.source, "file")
 	info, err := os.Stat(filepath.FromSlash(t.path))
@@ -155,7 +155,7 @@ func (t *target) prepare(w *walker) error {
 	return err
 }
 
-// known is what is stored of a target's files, without those of roots inside of it.
+// known returns the state of a target's files, without those of inner roots.
 func (r *run) known(ctx context.Context, t *target) (map[string]fileState, error) {
 	files, err := loadFiles(ctx, r.idx, path.Join(t.path, t.start))
 	if err != nil {
@@ -168,7 +168,7 @@ func (r *run) known(ctx context.Context, t *target) (map[string]fileState, error
 	return files, nil
 }
 
-// inner are the roots inside of a target's.
+// inner returns the roots inside a target's root.
 func (r *run) inner(t *target) map[string]bool {
 	inner := map[string]bool{}
 	for root := range r.roots {
@@ -179,7 +179,7 @@ func (r *run) inner(t *target) map[string]bool {
 	return inner
 }
 
-// compare sorts the files of a walk into those to read, those to pass, and those that have gone.
+// compare sorts files into those to read, unchanged ones, and deleted ones.
 func (p *plan) compare(files []foundFile, known map[string]fileState) {
 	seen := make(map[string]bool, len(files))
 	for _, file := range files {
@@ -191,7 +191,7 @@ func (p *plan) compare(files []foundFile, known map[string]fileState) {
 		t := &task{file: file, target: p.target, known: state}
 		switch {
 		case file.reason != "":
-			if wasKnown && file.info != nil { // it gave documents once, and cannot any more
+			if wasKnown && file.info != nil { // it had documents before
 				p.removed = append(p.removed, file.path)
 			}
 		case !p.target.force && state.Flag == flagRemoved:
@@ -216,7 +216,7 @@ func (p *plan) unchanged(file foundFile, state fileState) bool {
 		return false
 	}
 	switch state.Flag {
-	case flagIncomplete: // reading it again would bring back what was removed
+	case flagIncomplete: // reading it would restore what was removed
 		return !p.target.force
 	case flagLeft:
 		return !p.target.force && state.Config == p.target.config(file)
@@ -224,7 +224,7 @@ func (p *plan) unchanged(file foundFile, state fileState) bool {
 	return state.Flag == "" && state.Config == p.target.config(file)
 }
 
-// vanish notes files that are not there any more, in a stable order.
+// markRemoved adds files that no longer exist, in a stable order.
 func (p *plan) markRemoved(files map[string]fileState) {
 	for path, state := range files {
 		if state.Flag == "" && state.Documents == 0 || state.Flag == flagRemoved {
@@ -237,8 +237,8 @@ func (p *plan) markRemoved(files map[string]fileState) {
 	slices.Sort(p.untracked)
 }
 
-// startReaders reads the tasks of all plans in their order, on all processors, not far ahead of what is written. A panic
-// ends the run with its error.
+// startReaders reads the tasks of all plans in order, on all processors, slightly ahead of the writer. A panic ends the
+// run.
 func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)) *sync.WaitGroup {
 	var group sync.WaitGroup
 	queue := make(chan *task)
@@ -268,7 +268,7 @@ func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)
 	return &group
 }
 
-// carryOut writes what a plan asks for.
+// apply writes what a plan requires.
 func (r *run) apply(ctx context.Context, p *plan) error {
 	t, b := p.target, r.batcher
 	if err := b.setOwner(t.owns(r.roots)); err != nil {
@@ -276,10 +276,10 @@ func (r *run) apply(ctx context.Context, p *plan) error {
 	}
 	for _, inner := range t.replaces {
 		b.cursor(rootPrefix+inner, "")
-		b.cursor(refillKey, refillDue) // what others owned may be the root's own now
+		b.cursor(refillKey, refillDue) // documents of others may belong to the root now
 	}
 	if !t.refill {
-		// Known from the first batch on, so that a run that is broken off can be continued or removed.
+		// Stored with the first batch, so that an interrupted run can be continued or removed.
 		b.cursor(rootPrefix+t.path, encode(t.state))
 	}
 	storedBefore := b.stored()
@@ -301,12 +301,12 @@ func (r *run) apply(ctx context.Context, p *plan) error {
 		b.cursor(filePrefix+file, "")
 	}
 	if t.fresh && t.state.File {
-		if err := b.flush(); err != nil { // only then it is known whether the document belongs to others
+		if err := b.flush(); err != nil { // shows whether the document belongs to others
 			return err
 		}
 	}
 	if t.fresh && t.state.File && b.stored() == storedBefore {
-		// A file that was named and gives nothing is no part of the library: every sync would speak of it again.
+		// A named file without documents is not kept as a root: every sync would report it.
 		for _, t := range p.files {
 			b.cursor(filePrefix+t.file.path, "")
 		}
@@ -320,7 +320,7 @@ func (r *run) apply(ctx context.Context, p *plan) error {
 	return b.flushIfFull()
 }
 
-// file writes what comes out of a file.
+// file writes what a file contains.
 func (r *run) file(ctx context.Context, t *task) error {
 	b, path := r.batcher, t.file.path
 	switch {
@@ -338,7 +338,7 @@ func (r *run) file(ctx context.Context, t *task) error {
 	return b.fileDone(path, 0, t.known.Documents > 0)
 }
 
-// task writes what is read of a file as it comes.
+// task writes the parts of a file as they are read.
 func (r *run) task(ctx context.Context, t *task) error {
 	b, path := r.batcher, t.file.path
 	t.isOwn, t.lines = ownsBelow(outermost(r.roots, t.target.path)), map[string]int{}
@@ -358,7 +358,7 @@ func (r *run) task(ctx context.Context, t *task) error {
 			b.cursor(filePrefix+path, encode(fileState{Flag: flagPartial, Documents: 1}))
 		}
 		if !t.file.format.lines && p.last && len(p.documents) > 0 {
-			// The document of an ordinary file and its fingerprint must not be torn apart.
+			// The document of an ordinary file and its fingerprint are stored together.
 			t.finish(p)
 		}
 		if err := r.documents(t, p); err != nil {
@@ -378,7 +378,7 @@ func (r *run) task(ctx context.Context, t *task) error {
 	}
 }
 
-// documents writes the documents of a part, but those that were removed by hand.
+// documents writes the documents of a part, except those that were removed by hand.
 func (r *run) documents(t *task, p part) error {
 	for i, doc := range p.documents {
 		switch gone := r.gone[doc.ID]; {
@@ -389,7 +389,7 @@ func (r *run) documents(t *task, p part) error {
 		case gone:
 			delete(r.gone, doc.ID)
 			r.batcher.cursor(gonePrefix+doc.ID, "")
-			r.batcher.cursor(refillKey, refillDue) // for other files that hold it
+			r.batcher.cursor(refillKey, refillDue) // for other files that have it
 		}
 		t.lines[doc.ID] = 0
 		if t.file.format.lines {
@@ -402,7 +402,7 @@ func (r *run) documents(t *task, p part) error {
 	return nil
 }
 
-// finish stores the state of a file that was read to its end.
+// finish stores the state of a file after its last part.
 func (r *run) finish(ctx context.Context, t *task, last part) error {
 	b, path := r.batcher, t.file.path
 	if last.same {
@@ -434,7 +434,7 @@ func (r *run) finish(ctx context.Context, t *task, last part) error {
 	return nil
 }
 
-// removeStale removes the stored documents of a file except those to keep.
+// removeStale deletes the stored documents of a file except those to keep.
 func (r *run) removeStale(ctx context.Context, file string, kept map[string]int) error {
 	stale, err := staleDocuments(ctx, r.idx, file, kept)
 	if err != nil || len(stale) == 0 {

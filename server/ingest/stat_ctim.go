@@ -4,7 +4,7 @@ package ingest
 
 import "syscall"
 
-// changeTime is when the inode was last changed, in nanoseconds.
+// changeTime returns the time of the last change of the inode, in nanoseconds.
 func changeTime(stat *syscall.Stat_t) int64 {
 	return int64(stat.Ctim.Sec)*1e9 + int64(stat.Ctim.Nsec)
 }

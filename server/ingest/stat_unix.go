@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// statIdentity returns the numbers that tell a replaced file from a touched one, and the file system that it is on.
+// statIdentity returns the numbers that identify a replaced file, and its file system.
 func statIdentity(info fs.FileInfo) (inode, changed int64, device uint64) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

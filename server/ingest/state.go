@@ -18,18 +18,18 @@ import (
 	"quarry/server/index"
 )
 
-// The bookkeeping lives in the cursors of the index, so that it is written with the documents that it tells of.
+// The state is kept in the cursors of the index, so that it is written together with the documents.
 const (
 	rootPrefix = "ingest/root/" // + path: a rootState
 	filePrefix = "ingest/file/" // + path: a fileState
-	gonePrefix = "ingest/gone/" // + id: a document that was removed by hand, which stays out until it is added again
+	gonePrefix = "ingest/gone/" // + id: a document that was removed by hand; it stays out until it is added again
 	goneByHand = "removed"
-	// refillKey is set in the transaction that removes documents, until files that hold others of that id were read again.
+	// refillKey is set when documents are deleted, until files with others of the same id were read again.
 	refillKey = "ingest/refill"
 	refillDue = "due"
 )
 
-// readerVersion is part of what files are compared by: raising it makes the next sync read every file again.
+// readerVersion is compared with the files' state: if it is raised, the next sync reads every file again.
 const readerVersion = "2"
 
 // rootState is a file or folder that was added, and how.
@@ -37,15 +37,15 @@ type rootState struct {
 	As       string   `json:"as,omitempty"`
 	Set      string   `json:"set,omitempty"`
 	Access   []string `json:"access,omitempty"`
-	Source   string   `json:"source"`              // what status shows: As, else what the folder's repository tells
-	SyncedAt string   `json:"synced_at,omitempty"` // empty until it was read to the end once
+	Source   string   `json:"source"`              // shown by status: As, or the host of the folder's repository
+	SyncedAt string   `json:"synced_at,omitempty"` // empty until the first complete read
 	File     bool     `json:"file,omitempty"`
-	Device   uint64   `json:"device,omitempty"` // file system that it was on; 0 unknown
+	Device   uint64   `json:"device,omitempty"` // file system; 0: unknown
 
 	damaged bool // the entry cannot be read
 }
 
-// encode writes a rootState or a fileState.
+// encode encodes a rootState or a fileState.
 func encode(state any) string {
 	data, err := json.Marshal(state)
 	if err != nil {
@@ -54,7 +54,7 @@ func encode(state any) string {
 	return string(data)
 }
 
-// config names everything but its content that decides what a file becomes.
+// config identifies everything except the content that a file's documents depend on.
 func (r rootState) config(source string) string {
 	text := strings.Join(append([]string{readerVersion, r.As, source, r.Set}, r.Access...), "\x00")
 	sum := sha256.Sum256([]byte(text))
@@ -67,38 +67,38 @@ func (r rootState) sameSettings(other rootState) bool {
 
 func (r rootState) plain() bool { return r.As == "" && r.Set == "" && len(r.Access) == 0 }
 
-// The flags of files that are not simply stored.
+// Flags of files with an unusual state.
 const (
-	flagPartial    = "partial"    // its documents are being written; a crash left some of them
+	flagPartial    = "partial"    // its documents are being written; after a crash some are stored
 	flagRemoved    = "removed"    // stays out until it is added again
-	flagLeft       = "left"       // it holds documents that were removed by hand: those below gonePrefix
-	flagIncomplete = "incomplete" // likewise, but which is unknown: earlier programs did not remember
+	flagLeft       = "left"       // has documents that were removed by hand: those below gonePrefix
+	flagIncomplete = "incomplete" // the same, but unknown which: from earlier versions
 )
 
-// fileState is what is known of a file that was read.
+// fileState is the state of a file that was read.
 type fileState struct {
-	Print     string   `json:"print,omitempty"` // of its inode: size and times
+	Print     string   `json:"print,omitempty"` // fingerprint
 	Config    string   `json:"config,omitempty"`
 	Hash      string   `json:"hash,omitempty"` // of its content
 	Documents int      `json:"documents,omitempty"`
 	Flag      string   `json:"flag,omitempty"`
 	Reason    string   `json:"reason,omitempty"`    // why it is skipped
-	OwnDates  bool     `json:"own_dates,omitempty"` // no document has its date from the file's time: a new time changes nothing
+	OwnDates  bool     `json:"own_dates,omitempty"` // no document is dated by the file's time, so that a new time changes nothing
 	Lines     badLines `json:"lines,omitzero"`
-	Foreign   int      `json:"foreign,omitempty"`  // documents that it holds and others own
-	Encoding  string   `json:"encoding,omitempty"` // that its text was assumed to have; empty: UTF-8, or declared
+	Foreign   int      `json:"foreign,omitempty"`  // documents that belong to others
+	Encoding  string   `json:"encoding,omitempty"` // if it was assumed
 }
 
-// badLines are the lines of a JSONL file that gave no document.
+// badLines are the lines of a JSONL file without a document.
 type badLines struct {
 	Count   int      `json:"count"`
-	Reasons []string `json:"reasons"` // of the first of them, with their numbers
+	Reasons []string `json:"reasons"` // of the first ones, with line numbers
 }
 
-// mostRemembered is how many reasons of lines are kept with a file.
+// mostRemembered bounds the stored reasons of a file.
 const mostRemembered = 20
 
-// add counts one more line, and returns the reason to report.
+// add counts a line and returns the reason to report.
 func (l *badLines) add(number int, problem string) (reason string) {
 	reason = fmt.Sprintf("line %d: %s", number, problem)
 	if l.Count++; len(l.Reasons) < mostRemembered {
@@ -115,8 +115,8 @@ func (l *badLines) listed() []string {
 	return l.Reasons
 }
 
-// decodeFile reads a fileState; one that cannot be read is zero. Earlier versions separated the fields by tabs: those
-// that say whether the file changed and what was removed are read.
+// decodeFile decodes a fileState; it returns zero if that fails. Earlier versions separated fields by tabs: those that
+// show whether the file changed, and what was removed, are still read.
 func decodeFile(text string) (s fileState) {
 	if fields := strings.Split(text, "\t"); len(fields) > 6 {
 		documents, err := strconv.Atoi(fields[4])
@@ -132,7 +132,7 @@ func decodeFile(text string) (s fileState) {
 	return s
 }
 
-// fingerprint changes when a file does, as far as its inode can tell.
+// fingerprint returns a text that changes with the file's size, times or inode.
 func fingerprint(info fs.FileInfo) string {
 	inode, changed, _ := statIdentity(info)
 	var parts []string
@@ -142,13 +142,13 @@ func fingerprint(info fs.FileInfo) string {
 	return strings.Join(parts, ".")
 }
 
-// sameTime reports whether a file has the time that it had when its fingerprint was taken.
+// sameTime reports whether a file still has the time in its fingerprint.
 func sameTime(print string, info fs.FileInfo) bool {
 	parts := strings.Split(print, ".")
 	return len(parts) > 1 && parts[1] == strconv.FormatInt(info.ModTime().UnixNano(), 36)
 }
 
-// loadRoots reads what was added, by path.
+// loadRoots returns the roots by path.
 func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, error) {
 	entries, err := idx.Cursors(ctx, rootPrefix)
 	if err != nil {
@@ -165,8 +165,8 @@ func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, erro
 	return roots, nil
 }
 
-// loadFiles reads what is known of the file at path and of those below it. An entry that cannot be read counts as
-// unknown: its file is read again.
+// loadFiles returns the state of the file at path and of those below it. Entries that cannot be decoded are zero: their
+// files are read again.
 func loadFiles(ctx context.Context, idx index.Index, path string) (map[string]fileState, error) {
 	entries, err := idx.Cursors(ctx, filePrefix+strings.TrimSuffix(path, "/"))
 	if err != nil {
@@ -182,7 +182,7 @@ func loadFiles(ctx context.Context, idx index.Index, path string) (map[string]fi
 	return files, nil
 }
 
-// within reports whether path is folder or lies below it. Both are clean and have slashes.
+// within reports whether path is folder or below it. Both are clean and have slashes.
 func within(folder, path string) bool {
 	if folder == "" || folder == path {
 		return true
@@ -190,12 +190,12 @@ func within(folder, path string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// below is path as it is named from folder, which it lies in; "" if it is folder itself.
+// below returns path relative to folder; "" if they are equal.
 func below(folder, path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(path, folder), "/")
 }
 
-// owner is the innermost root that path belongs to; "" for none.
+// owner returns the innermost root around path, or "".
 func owner(roots map[string]rootState, path string) string {
 	best := ""
 	for root := range roots {
@@ -206,8 +206,8 @@ func owner(roots map[string]rootState, path string) string {
 	return best
 }
 
-// Status lists what was added, ordered by path, with the number of documents that came of it, and the files whose
-// encoding was assumed or that are skipped.
+// Status lists the roots by path, with their numbers of documents, and the files that are skipped or whose encoding was
+// assumed.
 func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	status := wire.LibraryStatus{Roots: []wire.LibraryRoot{}, Assumed: []wire.AssumedFile{}, Skipped: []wire.SkippedFile{}}
 	roots, err := loadRoots(ctx, idx)
@@ -264,7 +264,7 @@ func countByRoot(roots map[string]rootState, files map[string]fileState) map[str
 	return counts
 }
 
-// Sets are the names of the document sets that files are put in as they are added or synchronised, in order.
+// Sets returns the document sets of the roots, sorted.
 func Sets(ctx context.Context, idx index.Index) ([]string, error) {
 	roots, err := loadRoots(ctx, idx)
 	if err != nil {

@@ -8,15 +8,14 @@ import (
 	"quarry/internal/text"
 )
 
-// longestEscape bounds what one terminal sequence may take with it, so that an unfinished one does not swallow the
-// document behind it.
+// longestEscape bounds a terminal sequence, so that an unfinished one does not swallow the rest of the document.
 const longestEscape = 1024
 
-// mostBlankLines bounds runs of newlines; longer ones carry no meaning and make Markdown parsers quadratic.
+// mostBlankLines bounds runs of newlines; longer ones make Markdown parsers quadratic.
 const mostBlankLines = 8
 
-// cleanText makes text safe to store: valid UTF-8, newlines as \n, no control characters but tab and newline, no
-// terminal sequences, no long runs of blank lines. Everything else stays, also what changes the direction of writing.
+// cleanText returns text that is safe to store: valid UTF-8, newlines as \n, no control characters but tab and newline,
+// no terminal sequences, no long runs of blank lines. Everything else stays, including bidirectional controls.
 func cleanText(text string) string {
 	if isClean(text) {
 		return text
@@ -25,7 +24,7 @@ func cleanText(text string) string {
 	var out strings.Builder
 	out.Grow(len(text))
 	newlines := 0
-	var lead []byte // white space before the text of the line, while it is unknown whether there is any text
+	var lead []byte // white space before the text of the line, until there is text
 	for i := 0; i < len(text); {
 		r, width := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
@@ -62,7 +61,7 @@ func cleanText(text string) string {
 	return out.String()
 }
 
-// isClean reports whether cleanText would leave text as it is. It may say no to text that is.
+// isClean reports whether cleanText would return text unchanged. It may return false for clean text.
 func isClean(text string) bool {
 	newlines, high := 0, false
 	for i := 0; i < len(text); i++ {
@@ -91,7 +90,7 @@ func escapeWidth(s string) int {
 	return text.EscapeWidth(s)
 }
 
-// oneLine cleans a title, name or value: a single line of at most most bytes, cut at a rune.
+// oneLine cleans a title, name or value: one line of at most most bytes, cut between characters.
 func oneLine(s string, most int) string {
 	s = cleanText(text.Clip(s, 4*most))
 	if strings.ContainsAny(s, "\n\t") || strings.Contains(s, "  ") {

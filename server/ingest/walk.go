@@ -14,29 +14,29 @@ import (
 // longestConfig bounds ignore files and repository configurations, in bytes.
 const longestConfig = 1 << 20
 
-// foundFile is a file that a walk came to.
+// foundFile is a file found by a walk.
 type foundFile struct {
 	path   string // absolute, with slashes
 	name   string // from the root, with slashes; "" if it is the root
 	info   fs.FileInfo
 	format format
-	source string // what its repository tells; "" for nothing
-	reason string // why it is skipped, where that is known without opening it
+	source string // host of its repository; "" for none
+	reason string // why it is skipped, if that is known without opening it
 }
 
-// walker lists the files below a root in the order of their names. Links are not followed: what they lead to below the
-// root is read itself, and the rest is not part of it.
+// walker lists the files below a root by name. Links are not followed: targets below the root are read themselves,
+// others are not part of it.
 type walker struct {
 	root  string // absolute, with slashes
 	inner map[string]bool
 	own   []string // see Options.Own
 	files []foundFile
-	// unread are folders that could not be listed: nothing is known of what is in them.
+	// unread are folders that could not be listed.
 	unread []foundFile
-	source string // of the root folder's repository
+	source string // host of the root folder's repository
 }
 
-// place is a folder on the way down, with the rules that hold in it.
+// place is a folder on the way down, with the rules that apply to it.
 type place struct {
 	name   string // from the root; "" for the root
 	chain  []*ignoreRules
@@ -71,7 +71,7 @@ func (w *walker) walk(ctx context.Context, start string) error {
 
 var errUnreachable = errors.New("it is hidden, ignored, reached by a link, or the library's own")
 
-// descend follows name from a place, if a walk would come there too.
+// descend follows name from a place. It fails if a walk would not reach it.
 func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 	parts := strings.Split(name, "/")
 	for i := range parts {
@@ -96,7 +96,7 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 	return at, nil, errUnreachable
 }
 
-// enter reads what a folder says of itself: its ignore rules and its repository.
+// enter reads the ignore rules and the repository of a folder.
 func (w *walker) enter(parent place, name string) place {
 	at := place{name: name, chain: parent.chain, source: parent.source}
 	rules := w.readConfig(name, ".gitignore") + "\n" + w.readConfig(name, ".quarryignore")
@@ -111,7 +111,7 @@ func (w *walker) enter(parent place, name string) place {
 
 func (w *walker) absolute(name string) string { return filepath.FromSlash(path.Join(w.root, name)) }
 
-// readConfig reads a small file of a folder; whatever is not a plain one counts as empty.
+// readConfig reads a small file of a folder, or returns "" if it is not regular or not readable.
 func (w *walker) readConfig(folder, name string) string {
 	file := w.absolute(path.Join(folder, name))
 	info, err := os.Lstat(file)
@@ -152,7 +152,7 @@ func (w *walker) folder(ctx context.Context, at place) error {
 		}
 		info, err := entry.Info()
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // gone since the folder was listed
+		case errors.Is(err, fs.ErrNotExist): // deleted since the folder was listed
 		case err != nil:
 			w.files = append(w.files, foundFile{path: path.Join(w.root, name), name: name, reason: reasonOf(err)})
 		default:
@@ -162,7 +162,7 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	return nil
 }
 
-// passedOver names what nobody means by adding the folder around it.
+// isSkippedName reports whether entries of a name are never added.
 func isSkippedName(name string) bool {
 	switch name {
 	case "node_modules", "CVS", "_darcs":
@@ -171,8 +171,8 @@ func isSkippedName(name string) bool {
 	return strings.HasPrefix(name, ".")
 }
 
-// isOwn reports whether the library itself is kept in what name, a path from the root, stands for, by whatever way the
-// root was reached.
+// isOwn reports whether name, a path from the root, is a file or folder of the library itself, whatever path leads to
+// it.
 func (w *walker) isOwn(name string) bool {
 	for _, own := range w.own {
 		if filepath.Base(own) != path.Base(name) {
@@ -200,7 +200,7 @@ func (w *walker) entry(info fs.FileInfo, name, source string) {
 	}
 }
 
-// linkReason says why a link is not followed; "" where what it leads to is read at its own place.
+// linkReason returns why a link is not followed; "" if its target is read at its own place.
 func (w *walker) linkReason(name string) string {
 	target, err := filepath.EvalSymlinks(w.absolute(name))
 	if err != nil {
@@ -238,7 +238,7 @@ func specialReason(mode fs.FileMode) string {
 	return "it is not a regular file"
 }
 
-// reasonOf puts the error of a file operation into words without repeating the path.
+// reasonOf describes the error of a file operation without the path.
 func reasonOf(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

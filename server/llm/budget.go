@@ -12,29 +12,29 @@ import (
 )
 
 const (
-	// ledgerWait is how long a call of a model waits for the ledger, and the end of the program.
+	// ledgerWait bounds the time that a model call, and the exit of the program, wait for the ledger.
 	ledgerWait = 2 * time.Second
-	// callsWait is how long the end of the program waits for the calls under way, which were canceled by then.
+	// callsWait bounds the time that the exit of the program waits for running calls, which are canceled by then.
 	callsWait = 5 * time.Second
 )
 
-// Ledger keeps the sums of tenants beyond the life of a process. Several processes may share it. It is safe for
-// concurrent use.
+// Ledger stores the token counts of tenants. Several processes may share it. It is safe for concurrent use.
 type Ledger interface {
-	// AddTokens adds to what a tenant used on a day, such as "2026-08-01", and returns the day's sum of all processes.
-	// Adding 0 only reads. When it returns an error nothing was added.
+	// AddTokens adds to the count of a tenant and day, such as "2026-08-01", and returns the sum of all processes.
+	// Adding 0 reads it. If it returns an error, nothing was added.
 	AddTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error)
-	// Postpone keeps tokens that could not be added before the program ends. The next AddTokens of any process adds them.
+	// Postpone stores tokens that could not be added before the program exits. The next AddTokens of any process adds
+	// them.
 	Postpone(tenant, day string, tokens int) error
 }
 
-// MemoryLedger is a Ledger that ends with the process. The zero value is empty.
+// MemoryLedger is a Ledger in memory. The zero value is empty.
 type MemoryLedger struct {
 	mutex sync.Mutex
 	sums  map[account]int
 }
 
-// AddTokens is Ledger's. It does not fail.
+// AddTokens implements Ledger. It does not fail.
 func (l *MemoryLedger) AddTokens(_ context.Context, tenant, day string, tokens int) (sum int, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -45,21 +45,20 @@ func (l *MemoryLedger) AddTokens(_ context.Context, tenant, day string, tokens i
 	return l.sums[account{tenant, day}], nil
 }
 
-// Postpone is Ledger's. It does not fail.
+// Postpone implements Ledger. It does not fail.
 func (l *MemoryLedger) Postpone(tenant, day string, tokens int) error {
 	_, err := l.AddTokens(context.Background(), tenant, day, tokens)
 	return err
 }
 
-// account is a day of a tenant.
 type account struct{ tenant, day string }
 
-// Budget limits what each tenant may use on a day. Days begin at midnight UTC. A nil Budget has no limit. It is safe for
-// concurrent use.
+// Budget limits the tokens that each tenant uses per day. Days begin at midnight UTC. A nil Budget has no limit. It is
+// safe for concurrent use.
 //
-// The ledger is read before each call of a model and written after it, so that a process which is killed loses the
-// calls under way at most. While the ledger fails, models are not called. Calls that are under way are not stopped when
-// the budget is used up, so that the sum may end somewhat above it.
+// The ledger is read before each call and written after it, so a process that is killed loses at most the running
+// calls. While the ledger fails, models are not called. Running calls are not stopped when the budget is used up: the
+// sum may end somewhat above it.
 type Budget struct {
 	daily  int
 	ledger Ledger
@@ -67,14 +66,14 @@ type Budget struct {
 	report func(error)
 
 	mutex    sync.Mutex
-	unstored map[account]int // tokens that the ledger did not take so far
-	failing  bool            // the ledger, since its last success
+	unstored map[account]int // not in the ledger yet
+	failing  bool            // the last access to the ledger failed
 	calls    sync.WaitGroup
 	closed   bool
 }
 
-// NewBudget makes a budget of tokens per tenant and day; nil where there is no limit. The first of several errors of
-// the ledger in a row is given to report.
+// NewBudget returns a budget of daily tokens per tenant, or nil without a limit. It calls report with the first of
+// several ledger errors in a row.
 func NewBudget(daily int, ledger Ledger, now func() time.Time, report func(error)) *Budget {
 	if daily <= 0 {
 		return nil
@@ -82,8 +81,8 @@ func NewBudget(daily int, ledger Ledger, now func() time.Time, report func(error
 	return &Budget{daily: daily, ledger: ledger, now: now, report: report, unstored: map[account]int{}}
 }
 
-// Check returns an error where a tenant may not use a model now: an *Error of kind ErrBudget whose RetryAfter lasts
-// until midnight UTC, or of kind ErrUncounted when the ledger fails.
+// Check returns an error if a tenant may not use a model now: an *Error of kind ErrBudget with RetryAfter until
+// midnight UTC, or of kind ErrUncounted if the ledger fails.
 func (b *Budget) Check(ctx context.Context, tenant string) error {
 	if b == nil {
 		return nil
@@ -100,7 +99,7 @@ func (b *Budget) Check(ctx context.Context, tenant string) error {
 	return &Error{Kind: ErrBudget, RetryAfter: midnight.Sub(now)}
 }
 
-// begin is Check for a call that follows. The call ends with end.
+// begin is Check before a call. Each call that it allows ends with end.
 func (b *Budget) begin(ctx context.Context, tenant string) error {
 	if b == nil {
 		return nil
@@ -132,10 +131,11 @@ func (b *Budget) end(ctx context.Context, tenant string, tokens int) {
 	}
 	now := b.now().UTC()
 	b.keep(account{tenant, now.Format(time.DateOnly)}, tokens)
-	_, _ = b.store(ctx, tenant, now) // what is not stored is kept for the next time
+	_, _ = b.store(ctx, tenant, now) // an error is kept in unstored for the next time
 }
 
-// store writes what a tenant used and returns the sum of a day. Its time is bounded, also where the caller left.
+// store writes the tokens of a tenant to the ledger and returns the sum of a day. It is bounded in time and ignores the
+// cancellation of ctx.
 func (b *Budget) store(ctx context.Context, tenant string, now time.Time) (sum int, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ledgerWait)
 	defer cancel()
@@ -158,14 +158,14 @@ func (b *Budget) store(ctx context.Context, tenant string, now time.Time) (sum i
 	return sum, err
 }
 
-// kept are the accounts of which something is not stored.
+// kept returns the accounts with tokens that are not in the ledger.
 func (b *Budget) kept() []account {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return slices.Collect(maps.Keys(b.unstored))
 }
 
-// unkept removes and returns the tokens of an account that are not stored.
+// unkept removes and returns the tokens of an account that are not in the ledger.
 func (b *Budget) unkept(a account) (tokens int) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
@@ -174,14 +174,14 @@ func (b *Budget) unkept(a account) (tokens int) {
 	return tokens
 }
 
-// keep adds tokens that are to be stored.
+// keep adds tokens that are not in the ledger.
 func (b *Budget) keep(a account, tokens int) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	b.unstored[a] += tokens
 }
 
-// write gives the ledger what it does not have of an account, and takes it back if that fails.
+// write adds the unstored tokens of an account to the ledger. If that fails they stay unstored.
 func (b *Budget) write(ctx context.Context, a account) (sum int, err error) {
 	tokens := b.unkept(a)
 	sum, err = b.ledger.AddTokens(ctx, a.tenant, a.day, tokens)
@@ -191,8 +191,8 @@ func (b *Budget) write(ctx context.Context, a account) (sum int, err error) {
 	return sum, err
 }
 
-// Close waits for the calls under way and stores what is not stored yet, both for a bounded time; what the ledger does
-// not take is postponed. Afterwards no model is called.
+// Close waits for running calls and stores unstored tokens, both for a bounded time, and postpones the rest. No model
+// is called afterwards.
 func (b *Budget) Close(ctx context.Context) {
 	if b == nil {
 		return

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// temperature is next to none: the same question should be understood the same way twice. The library leaves out 0.
+	// temperature is close to 0, so that the same question is understood the same way each time. The library omits 0.
 	temperature = 0.01
-	// thinkingRoom is added to the bound of a reply for models that think before they answer: they count both together.
+	// thinkingRoom is added to the limit of replies for models that count thinking as part of the reply.
 	thinkingRoom = 2048 // tokens
 )
 
@@ -21,20 +21,20 @@ const (
 type chat struct {
 	*endpoint
 	model       string
-	unsupported atomic.Uint32 // what this model does not take, as found out so far
+	unsupported atomic.Uint32 // parameters that the server refused so far
 }
 
-// What a model may not take.
+// Parameters that some models refuse.
 const (
-	noTemperature   uint32 = 1 << iota // a temperature
-	completionBound                    // max_tokens: it is max_completion_tokens there, and thinking counts
-	noStreamUsage                      // being asked for the usage of a streamed reply
+	noTemperature   uint32 = 1 << iota // temperature
+	completionBound                    // max_tokens: the model wants max_completion_tokens, which includes thinking
+	noStreamUsage                      // stream_options with include_usage
 )
 
-// Name is provider and model.
+// Name implements Chat.
 func (c *chat) Name() string { return c.name + "/" + c.model }
 
-// Complete gives the whole reply.
+// Complete implements Chat.
 func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
@@ -62,7 +62,7 @@ func (c *chat) Complete(ctx context.Context, request Request) (Reply, error) {
 	return Reply{Text: text, Usage: usage}, nil
 }
 
-// adapting sends a request, and again where it was refused for a parameter that can be left out.
+// withFallbacks sends a request, again without a parameter that the server refused.
 func (c *chat) withFallbacks(request Request, stream bool, send func(openai.ChatCompletionRequest) error) error {
 	for {
 		omitted := c.unsupported.Load()
@@ -75,7 +75,7 @@ func (c *chat) withFallbacks(request Request, stream bool, send func(openai.Chat
 	}
 }
 
-// form is a request as it is sent.
+// requestFor returns the request in the library's form.
 func (c *chat) requestFor(request Request, stream bool, omitted uint32) openai.ChatCompletionRequest {
 	form := openai.ChatCompletionRequest{Model: c.model, Stream: stream}
 	for _, m := range request.Messages {
@@ -98,7 +98,7 @@ func (c *chat) requestFor(request Request, stream bool, omitted uint32) openai.C
 	return form
 }
 
-// notTaken finds the parameter that a request was refused for; 0 if it was not that.
+// refusedParameter returns the parameter that a request was refused for, or 0.
 func refusedParameter(err error) uint32 {
 	var refused *Error
 	switch {
@@ -120,7 +120,7 @@ func refusedParameter(err error) uint32 {
 	return 0
 }
 
-// mostTokens is beyond what one call can use: a greater count is not believed.
+// mostTokens is more than one call can use: greater counts are ignored.
 const mostTokens = 10_000_000
 
 func usageOf(sent *openai.Usage) Usage {
@@ -136,8 +136,8 @@ func usageOf(sent *openai.Usage) Usage {
 	return Usage{Prompt: believable(sent.PromptTokens), Completion: believable(sent.CompletionTokens)}
 }
 
-// estimated completes what a server sent about usage. What it did not tell is taken as a quarter of the bytes; a call
-// that it began to answer and did not finish has cost the prompt and what came of the reply.
+// withEstimates fills in what the server did not report: a quarter of the bytes of the prompt and of the reply. Calls
+// that were refused cost nothing; calls that broke off cost the prompt and the reply so far.
 func withEstimates(usage Usage, attempts int, request Request, text string, err error) Usage {
 	usage.Calls = attempts
 	if attempts == 0 || errors.Is(err, ErrBusy) || errors.Is(err, ErrRefused) || errors.Is(err, ErrUnavailable) {
@@ -154,5 +154,5 @@ func withEstimates(usage Usage, attempts int, request Request, text string, err 
 	return usage
 }
 
-// estimate is a rough count of tokens.
+// estimate returns a rough count of tokens.
 func estimate(text string) int { return (len(text) + 3) / 4 }

@@ -12,22 +12,22 @@ import (
 	"github.com/sashabaranov/go-openai"
 )
 
-// The bounds of one request for vectors, and of a vector.
+// Bounds of one request for vectors, and of a vector.
 const (
 	batchTexts    = 64
 	batchBytes    = 256 << 10
 	maxDimensions = 8192
 )
 
-// embedder is a model that turns text into vectors.
+// embedder is an embedding model.
 type embedder struct {
 	*endpoint
 	model    string
 	prefixes [2]string // by Use
 }
 
-// Name is that of the model, wherever it is asked: the same model elsewhere gives the same vectors, unless other words
-// stand before the documents.
+// Name implements Embedder. It does not name the server: the same model elsewhere returns the same vectors. It contains
+// the prefix of documents, which changes their vectors.
 func (e *embedder) Name() string {
 	if prefix := e.prefixes[ForDocuments]; prefix != "" {
 		return e.model + " with " + strconv.Quote(prefix)
@@ -35,7 +35,7 @@ func (e *embedder) Name() string {
 	return e.model
 }
 
-// Embed gives one vector of Euclidean length 1 for each text, all of the same number of dimensions.
+// Embed implements Embedder. All vectors have the same number of dimensions.
 func (e *embedder) Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error) {
 	vectors, total := make([][]float32, 0, len(texts)), Usage{}
 	if prefix := e.prefixes[use]; prefix != "" {
@@ -59,8 +59,8 @@ func (e *embedder) Embed(ctx context.Context, use Use, texts []string) ([][]floa
 	return vectors, total, nil
 }
 
-// RefusesText reports whether an error may lie in one of the texts that were sent, such as one that is too long for the
-// model. Servers answer that with several statuses, and some with a vector that is none.
+// RefusesText reports whether an error may be caused by one of the texts, such as one that is too long for the model.
+// Servers answer with several statuses, and some with an invalid vector.
 func RefusesText(err error) bool {
 	var known *Error
 	if !errors.As(err, &known) {
@@ -73,7 +73,7 @@ func RefusesText(err error) bool {
 	return known.Kind == ErrUnusable
 }
 
-// batch is how many texts go into the next request.
+// batch returns how many texts go into the next request.
 func batch(texts []string) int {
 	bytes := 0
 	for i, text := range texts {
@@ -92,7 +92,7 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string) ([][]float32,
 	for _, text := range texts {
 		prompt.Messages = append(prompt.Messages, Message{Content: text})
 		if text == "" {
-			text = " " // servers refuse an empty text
+			text = " " // servers refuse empty texts
 		}
 		request.Input = append(request.Input, text)
 	}
@@ -114,14 +114,13 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string) ([][]float32,
 	return vectors, usage, nil
 }
 
-// vectorsOf puts the vectors of an answer in the order of the texts and brings them to length 1. A problem says what is
-// wrong with them.
+// vectorsOf returns the vectors of an answer in the order of the texts, with length 1, or what is wrong with them.
 func vectorsOf(data []openai.Embedding, texts int) (vectors [][]float32, problem string) {
 	if len(data) != texts {
 		return nil, "it has another number of vectors than there were texts"
 	}
 	slices.SortStableFunc(data, func(a, b openai.Embedding) int { return cmp.Compare(a.Index, b.Index) })
-	numbered := data[texts-1].Index != 0 // some servers leave out which text a vector belongs to
+	numbered := data[texts-1].Index != 0 // some servers do not number the vectors
 	for i, d := range data {
 		switch n := len(d.Embedding); {
 		case d.Index != i && (numbered || d.Index != 0):
@@ -138,7 +137,7 @@ func vectorsOf(data []openai.Embedding, texts int) (vectors [][]float32, problem
 	return vectors, ""
 }
 
-// toUnit gives the vector of length 1 in the same direction; nil if there is none.
+// toUnit returns the vector of length 1 in the same direction, or nil if there is none.
 func toUnit(vector []float32) []float32 {
 	sum := 0.0
 	for _, x := range vector {

@@ -18,29 +18,29 @@ import (
 )
 
 const (
-	maxReply   = 1 << 20 // bytes of an answer, and of the text that streamed events carry
-	maxEvents  = 8 << 20 // bytes of streamed events, which wrap each token in some 250 bytes
+	maxReply   = 1 << 20 // bytes of an answer, and of the text in streamed events
+	maxEvents  = 8 << 20 // bytes of streamed events, some 250 for each token
 	maxVectors = 8 << 20 // bytes of one batch of vectors
 	maxHeaders = 64 << 10
-	maxEmpty   = 1 << 16 // comments between two events, by which servers keep a connection open
+	maxEmpty   = 1 << 16 // comments between two events, which servers send to keep a connection open
 
 	dialTimeout = 10 * time.Second
-	retryPause  = 250 * time.Millisecond // before the second attempt, where the server names no time
+	retryPause  = 250 * time.Millisecond // before the second attempt, without a Retry-After
 )
 
-// errPaused ends a streamed reply whose next piece does not come.
+// errPaused is the cause of canceling a stream in which no further piece arrived in time.
 var errPaused = errors.New("no further piece came")
 
 // endpoint is one server that speaks the API.
 type endpoint struct {
 	name   string
 	client *openai.Client
-	slots  chan struct{} // one element for each call under way
+	slots  chan struct{} // one element for each running call
 	config Config
 }
 
 func newEndpoint(name, baseURL string, key Key, limit int64, config Config) *endpoint {
-	settings := openai.DefaultConfig("") // the key is added by the door, when a request passes it
+	settings := openai.DefaultConfig("") // doer adds the key to each request
 	settings.BaseURL = baseURL
 	settings.EmptyMessagesLimit = maxEmpty
 	settings.HTTPClient = &doer{key: key, limit: limit, client: &http.Client{
@@ -61,8 +61,8 @@ func newTransport(concurrency int, roots *x509.CertPool) http.RoundTripper {
 	return transport
 }
 
-// call makes a call in its turn, and once more if the server failed in a way that may pass and there is time left for
-// that. It returns how many attempts there were.
+// call runs do when a slot is free, and once more after a temporary failure if there is time left. It returns the
+// number of attempts.
 func (e *endpoint) call(ctx context.Context, do func(context.Context) error) (attempts int, err error) {
 	select {
 	case e.slots <- struct{}{}:
@@ -88,7 +88,7 @@ func (e *endpoint) call(ctx context.Context, do func(context.Context) error) (at
 	return 2, e.explain(ctx, do(ctx))
 }
 
-// mayPass reports whether a second attempt makes sense, and after what time.
+// retryable reports whether a second attempt makes sense, and after what time.
 func retryable(err error) (wait time.Duration, again bool) {
 	var known *Error
 	if !errors.As(err, &known) || known.Status == 0 || (known.Kind != ErrBusy && known.Kind != ErrUnavailable) {
@@ -97,15 +97,15 @@ func retryable(err error) (wait time.Duration, again bool) {
 	return max(known.RetryAfter, retryPause), true
 }
 
-// door is what every request and answer passes: it adds the key, follows no redirect that leads elsewhere, bounds what
-// comes in, and turns refusals into errors that hold no secret.
+// doer is the HTTP client of the library. It adds the key, follows redirects within the same server only, limits the
+// size of answers, and turns refusals into errors without secrets.
 type doer struct {
 	key    Key
 	limit  int64 // bytes of an answer
 	client *http.Client
 }
 
-// Do sends a request. The error is an *Error or the context's.
+// Do implements openai.HTTPDoer. The error is an *Error or the context's.
 func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	key := ""
 	if d.key != nil {
@@ -127,7 +127,7 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 		response.Body = &bounded{ReadCloser: response.Body, left: maxEvents}
 		return response, nil
 	}
-	defer func() { _ = response.Body.Close() }() // what is needed of it is read
+	defer func() { _ = response.Body.Close() }() // the body was read
 	if response.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // as much of the reason as there is
 		return nil, refusal(response.StatusCode, response.Header, body, key)
@@ -143,7 +143,7 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// bounded is a body of which no more than its bound is read.
+// bounded is a body that fails beyond a number of bytes.
 type bounded struct {
 	io.ReadCloser
 	left int64
@@ -151,7 +151,6 @@ type bounded struct {
 
 func tooLarge() *Error { return &Error{Kind: ErrUnusable, Message: "it is too large"} }
 
-// Read fails once there is more than the bound.
 func (b *bounded) Read(buffer []byte) (int, error) {
 	if int64(len(buffer)) > b.left+1 {
 		buffer = buffer[:b.left+1]
@@ -163,7 +162,7 @@ func (b *bounded) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// brokenOff explains why the body of an answer could not be read to its end.
+// readError explains why the body of an answer could not be read to its end.
 func readError(err error) error {
 	if errors.Is(err, ErrUnusable) {
 		return err
@@ -171,7 +170,7 @@ func readError(err error) error {
 	return &Error{Kind: ErrUnusable, Message: "it was cut off"}
 }
 
-// checkRedirect follows a redirect only within the same server, as a key and what people ask are meant for nobody else.
+// checkRedirect follows redirects within the same server only: the key and the questions must not reach another one.
 func checkRedirect(request *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || request.URL.Host != first.URL.Host || request.URL.Scheme != first.URL.Scheme ||
@@ -181,7 +180,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// unreachable tells in a few words why there was no answer. The error of the HTTP client itself names addresses.
+// unreachable explains why there was no answer. The error of the HTTP client contains addresses.
 func unreachable(err error) error {
 	var (
 		known       *Error

@@ -14,44 +14,42 @@ import (
 	"quarry/internal/text"
 )
 
-// What can be wrong with a call. Every error of a Chat or an Embedder has one of these in its chain, or
-// context.Canceled where the caller gave up.
+// The kinds of errors. Every error of a Chat or an Embedder wraps one of these, or context.Canceled.
 var (
 	// ErrNone: no default model is configured.
 	ErrNone = errors.New("no language model is configured")
 	// ErrUnknown: no such provider or model is configured.
 	ErrUnknown = errors.New("no such provider or model is configured")
-	// ErrTimeout: no whole answer within the time of the call, the wait for a turn included.
+	// ErrTimeout: no complete answer in time, including the wait for a free slot.
 	ErrTimeout = errors.New("no answer in time")
-	// ErrUnavailable: the server cannot be reached, breaks off, or says that it failed.
+	// ErrUnavailable: the server cannot be reached, closed the connection, or failed.
 	ErrUnavailable = errors.New("the model's server is not available")
 	// ErrBusy: the server asks for fewer requests.
 	ErrBusy = errors.New("the model's server is asked too often")
-	// ErrRefused: the server does not accept the request: the key, the model, the form, or it points elsewhere.
+	// ErrRefused: the server does not accept the key, the model or the request, or it redirects elsewhere.
 	ErrRefused = errors.New("the model's server refused")
-	// ErrUnusable: what came is not an answer: another form, too large, cut off, or empty.
+	// ErrUnusable: the answer is malformed, too large, cut off, or empty.
 	ErrUnusable = errors.New("the answer cannot be used")
 	// ErrBudget: the tenant's tokens of the day are used up.
 	ErrBudget = errors.New("the day's budget of model tokens is used up")
-	// ErrUncounted: what the tenant used today cannot be read or written, so that the budget cannot be held.
+	// ErrUncounted: the tokens used today cannot be read or written, so the budget cannot be enforced.
 	ErrUncounted = errors.New("the use of models cannot be counted")
 )
 
 const (
-	maxMessage   = 300 // characters of a server's own message
+	maxMessage   = 300 // characters of a server's message
 	maxErrorBody = 64 << 10
 )
 
-// Error is a call that failed. It never holds a key, an address, or what was asked.
+// Error is a failed call. It never contains a key, an address, or the question.
 type Error struct {
 	Kind       error         // one of the errors above
-	Provider   string        // name in the configuration; "" with ErrBudget and ErrUncounted
-	Status     int           // of HTTP; 0 if there was no answer
-	Message    string        // the server's own words or ours, one line of at most 300 characters; may be empty
-	RetryAfter time.Duration // when to ask again: as the server says, or when the next budget begins; 0 if unknown
+	Provider   string        // name in the configuration; empty with ErrBudget and ErrUncounted
+	Status     int           // of HTTP; 0 without an answer
+	Message    string        // the server's or ours, one line of at most 300 characters; may be empty
+	RetryAfter time.Duration // when to try again; 0 if unknown
 }
 
-// Error says whose call failed and why.
 func (e *Error) Error() string {
 	text := e.Kind.Error()
 	if e.Provider != "" {
@@ -66,10 +64,9 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap is the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// refusal reads an answer that is none.
+// refusal returns the error for an answer with another status than 200.
 func refusal(status int, header http.Header, body []byte, key string) *Error {
 	e := &Error{Status: status, Message: cleanMessage(messageOf(body), key), Kind: ErrRefused}
 	switch {
@@ -84,8 +81,8 @@ func refusal(status int, header http.Header, body []byte, key string) *Error {
 	return e
 }
 
-// messageOf finds the reason in the body of an error. Servers write {"error":{"message"}}, {"error":"…"}, {"message"}
-// and {"detail"}; anything else, such as a proxy's page, is not repeated.
+// messageOf returns the message in the body of an error. Servers write {"error":{"message"}}, {"error":"…"},
+// {"message"} or {"detail"}; anything else, such as a proxy's page, is ignored.
 func messageOf(body []byte) string {
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
@@ -98,7 +95,7 @@ func messageOf(body []byte) string {
 	var inner struct {
 		Message json.RawMessage `json:"message"`
 	}
-	_ = wire.Unmarshal(outer.Error, &inner) // not an object: then the error may be a text itself
+	_ = wire.Unmarshal(outer.Error, &inner) // not an object: the error may be a string itself
 	for _, candidate := range []json.RawMessage{inner.Message, outer.Error, outer.Message, outer.Detail} {
 		text := ""
 		if wire.Unmarshal(candidate, &text) == nil && text != "" {
@@ -108,7 +105,7 @@ func messageOf(body []byte) string {
 	return ""
 }
 
-// cleanMessage makes one line of at most 300 characters out of a server's words, without the key.
+// cleanMessage returns a server's message on one line of at most 300 characters, without the key.
 func cleanMessage(message, key string) string {
 	withoutKey := func(s string) string {
 		if key == "" {
@@ -116,16 +113,16 @@ func cleanMessage(message, key string) string {
 		}
 		return strings.ReplaceAll(s, key, "[secret]")
 	}
-	message = withoutKey(text.CleanLine(withoutKey(message))) // again, for a key that control characters were put into
+	message = withoutKey(text.CleanLine(withoutKey(message))) // again, for a key with control characters in it
 	return text.Shorten(message, maxMessage-1)
 }
 
-// retryAfter reads the header of that name: seconds or a date. 0 if it says nothing that can be followed.
+// retryAfter parses a Retry-After header: seconds or a date. It returns 0 if the value is unusable.
 func retryAfter(value string, now time.Time) time.Duration {
 	const longest = 24 * time.Hour
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		if !(seconds > 0) { // not a number, too
+		if !(seconds > 0) { // also NaN
 			return 0
 		}
 		return time.Duration(min(seconds, longest.Seconds()) * float64(time.Second))
@@ -137,7 +134,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(date.Sub(now), 0), longest)
 }
 
-// explain brings whatever ended a call into the errors of this package. The context is that of the call.
+// explain turns the error of a call into one of this package. ctx is the call's.
 func (e *endpoint) explain(ctx context.Context, err error) error {
 	var known *Error
 	switch {
@@ -154,7 +151,7 @@ func (e *endpoint) explain(ctx context.Context, err error) error {
 		named.Provider = e.name
 		return &named
 	}
-	// Only what this program reads is left: the library's errors may quote the answer, so that their text is not kept.
+	// Errors of the library may quote the answer: their text is dropped.
 	return e.failed(ErrUnusable, "it is not what the API says")
 }
 

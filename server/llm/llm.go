@@ -1,5 +1,5 @@
-// Package llm reaches language models and embedding models by the OpenAI-compatible API, which Ollama, vLLM, LiteLLM and
-// the hosted providers all speak. Every call is bounded in time and size, and counted.
+// Package llm calls language models and embedding models over the OpenAI-compatible API of Ollama, vLLM, LiteLLM and
+// the hosted providers. Every call is bounded in time and size, and counted.
 package llm
 
 import "context"
@@ -17,10 +17,10 @@ type Message struct {
 	Content string
 }
 
-// Request asks a model to go on with a conversation.
+// Request asks a model for the next message of a conversation.
 type Request struct {
 	Messages []Message
-	// MaxTokens bounds the reply; 0 leaves it to the model.
+	// MaxTokens limits the reply; 0: the model's own limit.
 	MaxTokens int
 	// Purpose names what the call is for ("rephrase", "select"), for accounting.
 	Purpose string
@@ -33,12 +33,12 @@ type Usage struct {
 	Completion int // tokens
 }
 
-// Add sums two counts.
+// Add returns the sum of two counts.
 func (u Usage) Add(other Usage) Usage {
 	return Usage{u.Calls + other.Calls, u.Prompt + other.Prompt, u.Completion + other.Completion}
 }
 
-// Reply is what a model answered.
+// Reply is the answer of a model.
 type Reply struct {
 	Text  string
 	Usage Usage
@@ -46,18 +46,17 @@ type Reply struct {
 
 // Chat is a language model. It is safe for concurrent use.
 type Chat interface {
-	// Complete gives the whole reply.
+	// Complete returns the complete reply.
 	Complete(ctx context.Context, request Request) (Reply, error)
-	// Stream hands over the reply as it comes; an error of the function ends it.
+	// Stream calls delta with each piece of the reply; an error of delta ends the call.
 	Stream(ctx context.Context, request Request, delta func(text string) error) (Reply, error)
-	// Name is provider and model, such as "local/llama3.1".
+	// Name returns provider and model, such as "local/llama3.1".
 	Name() string
 }
 
-// Use is what a vector is for: models put other words before a question than before what it is looked for in.
+// Use is the purpose of a vector: models want other prefixes for questions than for documents.
 type Use int
 
-// The uses of vectors.
 const (
 	ForDocuments Use = iota
 	ForQueries
@@ -65,8 +64,8 @@ const (
 
 // Embedder is an embedding model. It is safe for concurrent use.
 type Embedder interface {
-	// Embed gives one vector of Euclidean length 1 for each text.
+	// Embed returns one vector of Euclidean length 1 for each text.
 	Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error)
-	// Name tells models apart whose vectors cannot be compared.
+	// Name identifies the model: vectors of different names cannot be compared.
 	Name() string
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Meter counts what the calls of one request cost, by purpose, and puts it on the tenant's bill. It is safe for
+// Meter counts the tokens of one request's calls, by purpose, and charges them to the tenant's budget. It is safe for
 // concurrent use.
 type Meter struct {
 	budget *Budget
@@ -16,20 +16,20 @@ type Meter struct {
 	used  map[string]Usage
 }
 
-// Meter makes a meter for one request of a tenant. It counts also where there is no limit.
+// Meter returns a meter for one request of a tenant. It also counts without a limit.
 func (b *Budget) Meter(tenant string) *Meter {
 	return &Meter{budget: b, tenant: tenant, used: map[string]Usage{}}
 }
 
-// Snapshot is what was used so far, by the purpose of the calls. A call that its caller no longer waits for is counted
-// when it ends.
+// Snapshot returns the usage so far, by the purpose of calls. Calls that the caller gave up on are counted when they
+// end.
 func (m *Meter) Snapshot() map[string]Usage {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return maps.Clone(m.used)
 }
 
-// Total is the sum of Snapshot.
+// Total returns the sum of Snapshot.
 func (m *Meter) Total() Usage {
 	total := Usage{}
 	for _, usage := range m.Snapshot() {
@@ -38,10 +38,8 @@ func (m *Meter) Total() Usage {
 	return total
 }
 
-// begin refuses a call that the budget does not allow.
 func (m *Meter) begin(ctx context.Context) error { return m.budget.begin(ctx, m.tenant) }
 
-// end counts a call that began.
 func (m *Meter) end(ctx context.Context, purpose string, usage Usage) {
 	if usage != (Usage{}) {
 		m.mutex.Lock()
@@ -51,7 +49,8 @@ func (m *Meter) end(ctx context.Context, purpose string, usage Usage) {
 	m.budget.end(ctx, m.tenant, usage.Prompt+usage.Completion)
 }
 
-// Counted is a model whose calls are counted, and refused with ErrBudget once the tenant's day is used up.
+// Counted returns a chat whose calls are counted, and refused with ErrBudget when the tenant's tokens of the day are
+// used up.
 func Counted(chat Chat, meter *Meter) Chat { return countedChat{chat, meter} }
 
 type countedChat struct {
@@ -59,7 +58,7 @@ type countedChat struct {
 	meter *Meter
 }
 
-// Complete is Chat.Complete, counted.
+// Complete implements Chat.
 func (c countedChat) Complete(ctx context.Context, request Request) (reply Reply, err error) {
 	if err := c.meter.begin(ctx); err != nil {
 		return Reply{}, err
@@ -68,7 +67,7 @@ func (c countedChat) Complete(ctx context.Context, request Request) (reply Reply
 	return c.Chat.Complete(ctx, request)
 }
 
-// Stream is Chat.Stream, counted.
+// Stream implements Chat.
 func (c countedChat) Stream(ctx context.Context, request Request, delta func(string) error) (reply Reply,
 	err error) {
 	if err := c.meter.begin(ctx); err != nil {
@@ -78,7 +77,7 @@ func (c countedChat) Stream(ctx context.Context, request Request, delta func(str
 	return c.Chat.Stream(ctx, request, delta)
 }
 
-// CountedEmbedder is Counted for a model of vectors; its calls are counted under the purpose.
+// CountedEmbedder is Counted for embedding models; their calls are counted under purpose.
 func CountedEmbedder(embedder Embedder, meter *Meter, purpose string) Embedder {
 	return countedEmbedder{embedder, meter, purpose}
 }
@@ -89,7 +88,7 @@ type countedEmbedder struct {
 	purpose string
 }
 
-// Embed is Embedder.Embed, counted.
+// Embed implements Embedder.
 func (c countedEmbedder) Embed(ctx context.Context, use Use, texts []string) (vectors [][]float32,
 	usage Usage, err error) {
 	if err := c.meter.begin(ctx); err != nil {

@@ -12,8 +12,8 @@ import (
 	"quarry/internal/text"
 )
 
-// Quoted is foreign text in the only form in which it may enter a prompt: JSON on one line, in which quotation marks,
-// line ends, < and > are escaped, so that it can neither end its own fence nor look like another part.
+// Quoted is foreign text in the only form in which it may enter a prompt: JSON on one line, with quotation marks, line
+// ends, < and > escaped. It can neither end its own fence nor look like another part of the prompt.
 type Quoted string
 
 // Quote returns value as JSON. The caller bounds its texts.

@@ -10,58 +10,58 @@ import (
 	"time"
 )
 
-// The bounds of calls where Config gives none.
+// Defaults of Config.
 const (
-	defaultTimeout       = time.Minute     // a whole call
-	defaultStreamTimeout = 2 * time.Minute // a whole call whose reply is read as it comes
+	defaultTimeout       = time.Minute     // of a complete call
+	defaultStreamTimeout = 2 * time.Minute // of a streamed call
 	defaultPause         = 30 * time.Second
-	defaultConcurrency   = 32 // a search classifies ten passages at once, and several people search
+	defaultConcurrency   = 32 // a search classifies ten passages at once, for several people
 )
 
-// Key gives the secret of an endpoint when a request needs it; "" for an endpoint that asks for none.
+// Key returns the secret of an endpoint when a request needs it; "" for none.
 type Key func(ctx context.Context) (string, error)
 
 // Provider is one OpenAI-compatible server of language models.
 type Provider struct {
-	BaseURL string   // up to and with its version, such as http://localhost:11434/v1
-	Models  []string // that may be asked; the first is taken where only the provider is named
-	Key     Key      // nil: none is sent
+	BaseURL string   // including the version, such as http://localhost:11434/v1
+	Models  []string // those that may be called; the first is the provider's default
+	Key     Key      // nil: none
 }
 
-// Embedding is the server and model that turn text into vectors. The zero value is none.
+// Embedding is the server and model for vectors. The zero value is none.
 type Embedding struct {
 	BaseURL string
 	Model   string
-	Key     Key // nil: none is sent
+	Key     Key // nil: none
 
 	QueryPrefix, DocumentPrefix string // put before each text, as the model was trained
 }
 
-// Config says which models there are, and what a call may take.
+// Config lists the models and the bounds of calls.
 type Config struct {
 	Default   string              // "provider" or "provider/model"; "" for none
 	Providers map[string]Provider // by name
 	Embedding Embedding
-	Budget    int // tokens per tenant and day; 0 is no limit
+	Budget    int // tokens per tenant and day; 0: no limit
 
-	Timeout       time.Duration // of a whole call; 0: one minute. The caller's context may end it sooner
-	StreamTimeout time.Duration // of a call whose reply is read as it comes; 0: two minutes
-	Pause         time.Duration // between two pieces of such a reply; 0: thirty seconds
-	Concurrency   int           // calls to one provider at the same time, others wait; 0: 32
+	Timeout       time.Duration // of a complete call; 0: one minute
+	StreamTimeout time.Duration // of a streamed call; 0: two minutes
+	Pause         time.Duration // between two pieces of a stream; 0: thirty seconds
+	Concurrency   int           // running calls per provider; 0: 32
 
-	Roots     *x509.CertPool    // whose certificates are trusted; nil: the system's
-	Transport http.RoundTripper // nil: HTTPS with the environment's proxies and these Roots
+	Roots     *x509.CertPool    // trusted certificates; nil: the system's
+	Transport http.RoundTripper // nil: HTTPS with the environment's proxies and Roots
 }
 
-// Providers are the models that a server can ask. A nil *Providers has none. It is safe for concurrent use.
+// Providers are the configured models. A nil *Providers has none. It is safe for concurrent use.
 type Providers struct {
 	chats    map[string]*chat // by "provider/model", by "provider", and the default by ""
 	embedder *embedder
 	budget   int
 }
 
-// New prepares the models of a configuration. It connects to nothing and reads no key. An error says which part of the
-// configuration cannot be used.
+// New checks a configuration. It does not connect and reads no key. An error names the part of the configuration that
+// is wrong.
 func New(config Config) (*Providers, error) {
 	config = config.withDefaults()
 	p := &Providers{chats: map[string]*chat{}, budget: config.Budget}
@@ -74,7 +74,7 @@ func New(config Config) (*Providers, error) {
 			return nil, fmt.Errorf("provider %s has no base URL", name)
 		}
 		models := given.Models
-		if name == provider && model != "" { // without a name of a model, the provider's is the default
+		if name == provider && model != "" { // also the model for the provider's name alone
 			models = append([]string{model}, models...)
 		}
 		at := newEndpoint(name, given.BaseURL, given.Key, maxReply, config)
@@ -111,8 +111,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Chat finds a model. Without names it is the default, or ErrNone; a provider alone gives its first model. ErrUnknown
-// is the answer for a provider or model that is not configured: what is not listed cannot be asked.
+// Chat returns a model: the default for two empty names, the provider's first for an empty model. It returns ErrNone
+// without a default, and ErrUnknown for a provider or model that is not configured.
 func (p *Providers) Chat(provider, model string) (Chat, error) {
 	name := provider
 	if model != "" {
@@ -134,7 +134,7 @@ func (p *Providers) chat(name string) *chat {
 	return p.chats[name]
 }
 
-// Embedder is the model that turns text into vectors, if there is one.
+// Embedder returns the embedding model, if there is one.
 func (p *Providers) Embedder() (Embedder, bool) {
 	if p == nil || p.embedder == nil {
 		return nil, false
@@ -142,7 +142,7 @@ func (p *Providers) Embedder() (Embedder, bool) {
 	return p.embedder, true
 }
 
-// Default is the name of the default model, such as "local/llama3.1"; "" if there is none.
+// Default returns the name of the default model, such as "local/llama3.1", or "".
 func (p *Providers) Default() string {
 	if found := p.chat(""); found != nil {
 		return found.Name()
@@ -150,7 +150,7 @@ func (p *Providers) Default() string {
 	return ""
 }
 
-// DailyTokens is the configured budget of a tenant, in tokens per day; 0 is no limit.
+// DailyTokens returns the configured budget per tenant and day; 0: no limit.
 func (p *Providers) DailyTokens() int {
 	if p == nil {
 		return 0

@@ -13,10 +13,10 @@ import (
 	"quarry/internal/guard"
 )
 
-// lastEvents is how long the end of a reply is awaited that has told that it is complete.
+// lastEvents bounds the wait for the end of a stream whose reply is complete.
 const lastEvents = time.Second
 
-// Stream hands over the reply as it comes.
+// Stream implements Chat.
 func (c *chat) Stream(ctx context.Context, request Request, delta func(string) error) (Reply, error) {
 	limited, cancel := context.WithTimeout(ctx, c.config.StreamTimeout)
 	defer cancel()
@@ -44,25 +44,25 @@ func (c *chat) Stream(ctx context.Context, request Request, delta func(string) e
 	return Reply{Text: text, Usage: usage}, err
 }
 
-// streamed is a reply on its way.
+// streamed is the state of a streamed reply.
 type streamed struct {
 	delta func(string) error
 	pause time.Duration
 	stop  context.CancelCauseFunc
 
 	thinking thinking
-	raw      strings.Builder // all that came
-	text     strings.Builder // what was handed over of it
+	raw      strings.Builder // everything received
+	text     strings.Builder // passed to delta
 	usage    Usage
-	finished bool  // the model said that it is done
-	refused  error // what delta returned
+	finished bool  // the reply is complete
+	refused  error // returned by delta
 }
 
 var errRefusedByCaller = errors.New("the caller took no more")
 
 // receive reads events to their end.
 func (s *streamed) receive(events *openai.ChatCompletionStream) error {
-	var watch *time.Timer // from the first piece on: before it a model reads, which takes its time
+	var watch *time.Timer // starts with the first piece: before it, a model reads the prompt, which takes time
 	for {
 		var event openai.ChatCompletionStreamResponse
 		line, err := events.RecvRaw()
@@ -74,7 +74,7 @@ func (s *streamed) receive(events *openai.ChatCompletionStream) error {
 			defer watch.Stop()
 		}
 		switch {
-		case err != nil && s.finished: // all of the text is there; at worst its usage is missing
+		case err != nil && s.finished: // the text is complete; at worst the usage is missing
 			return s.emit(s.thinking.rest())
 		case err != nil:
 			return streamError(err)
@@ -92,7 +92,7 @@ func (s *streamed) receive(events *openai.ChatCompletionStream) error {
 	}
 }
 
-// take handles the pieces of one event. Of several replies the first counts.
+// handleChoices handles the pieces of one event. Only the first of several replies is used.
 func (s *streamed) handleChoices(choices []openai.ChatCompletionStreamChoice) error {
 	for _, choice := range choices {
 		if choice.Index != 0 {
@@ -110,7 +110,7 @@ func (s *streamed) handleChoices(choices []openai.ChatCompletionStreamChoice) er
 	return nil
 }
 
-// hand gives a piece to the caller.
+// emit passes a piece to the caller.
 func (s *streamed) emit(piece string) error {
 	if piece == "" {
 		return nil
@@ -122,11 +122,11 @@ func (s *streamed) emit(piece string) error {
 	return nil
 }
 
-// cutOff tells an end that came too early from events that nobody understands.
+// streamError distinguishes an early end from malformed events.
 func streamError(err error) error {
 	var sent *openai.APIError
 	switch {
-	case errors.As(err, &sent): // its words might hold the key, which is not known here
+	case errors.As(err, &sent): // the server's message may contain the key, which is not known here
 		return &Error{Kind: ErrUnavailable, Message: "it failed in the middle of the answer"}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &Error{Kind: ErrUnusable, Message: "it was cut off"}

@@ -2,28 +2,28 @@ package llm
 
 import "strings"
 
-// Models that think aloud put it in front of their reply, between these marks, where their server does not take it out.
+// Some models write their thinking before the reply, between these tags, unless the server removes it.
 const (
 	thinkingBegins = "<think>"
 	thinkingEnds   = "</think>"
 )
 
-// thinking takes what a model thinks out of its reply, however that is cut into pieces. The zero value is ready.
+// thinking removes a model's thinking from its reply, however the reply is split into pieces. The zero value is ready.
 type thinking struct {
 	place place
-	held  string // not yet known to be part of the reply
+	held  string // not known to be part of the reply yet
 }
 
 type place int
 
 const (
-	before  place = iota // nothing but space, or the beginning of a mark, has come
-	within               // between the marks
-	between              // after them, where only space has come
+	before  place = iota // only white space, or the beginning of a tag, was read
+	within               // between the tags
+	between              // after the tags, with only white space so far
 	reply
 )
 
-// pass takes the next piece and gives what of the reply is known now.
+// pass reads the next piece and returns what is known to belong to the reply.
 func (t *thinking) pass(piece string) string {
 	if t.place == reply {
 		return piece
@@ -54,7 +54,7 @@ func (t *thinking) pass(piece string) string {
 	return t.all()
 }
 
-// rest is what is still held when the reply has ended. Thinking that did not end is no reply.
+// rest returns the pending text at the end. Unfinished thinking is no reply.
 func (t *thinking) rest() string {
 	if t.place == within {
 		return ""
@@ -70,7 +70,7 @@ func (t *thinking) all() string {
 
 func trimSpace(text string) string { return strings.TrimLeft(text, " \t\r\n") }
 
-// withoutThinking is thinking for a whole reply.
+// withoutThinking removes the thinking from a complete reply.
 func withoutThinking(text string) string {
 	var t thinking
 	return t.pass(text) + t.rest()

@@ -15,7 +15,7 @@ import (
 	"quarry/server/index"
 )
 
-// cite writes the answer: passages, numbered per document, with what was counted.
+// cite writes the answer: passages, citation numbers per document, counts.
 func (r *run) cite(ctx context.Context) (string, string, error) {
 	if err := r.write(ctx, r.response, r.final); err != nil {
 		return "", "", err
@@ -27,7 +27,7 @@ func (r *run) cite(ctx context.Context) (string, string, error) {
 	return wire.OutcomeOK, text.Count(len(r.response.CitationMapping), "document"), nil
 }
 
-// provisional sends a ranking as it is so far, for whoever wants to read while stages are still to come.
+// provisional sends the current ranking to streaming clients while later stages run.
 func (r *run) provisional(ctx context.Context, sections []section) error {
 	if !r.Search.Stream {
 		return nil
@@ -41,7 +41,7 @@ func (r *run) provisional(ctx context.Context, sections []section) error {
 	return nil
 }
 
-// write fills an answer with sections and their counts. Documents that vanished meanwhile are left out.
+// write fills a response with sections and their counts. Documents that were removed meanwhile are left out.
 func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections []section) error {
 	documents, err := r.documents(ctx, sections)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 	return r.count(ctx, response, sections)
 }
 
-// documents describes the documents of sections, by id; those that are gone are nil.
+// documents returns the documents of sections by id; nil if removed meanwhile.
 func (r *run) documents(ctx context.Context, sections []section) (map[string]*index.Stored, error) {
 	var ids []string
 	for _, s := range sections {
@@ -123,7 +123,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 	}
 	result.Highlights, result.BestPassage = r.highlight(content)
 	if len(chunks) > 1 && r.found[r.question].Highlighter != nil {
-		// The headings and the link are the center's, and so is the passage that is shown under them.
+		// Headings and link are those of the center, and so is the best passage.
 		_, best := r.highlight(content[centerAt[0]:centerAt[1]])
 		result.BestPassage = wire.Span{centerAt[0] + best[0], centerAt[0] + best[1]}
 	}
@@ -133,7 +133,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 	return result
 }
 
-// highlight returns the ranges of the question's words in a text, and of its best passage.
+// highlight returns the ranges of the question's words in a text, and its best passage.
 func (r *run) highlight(content string) (marks []wire.Span, best wire.Span) {
 	marks = []wire.Span{}
 	if h := r.found[r.question].Highlighter; h != nil {
@@ -146,8 +146,8 @@ func (r *run) highlight(content string) (marks []wire.Span, best wire.Span) {
 	return marks, best
 }
 
-// joined gives a run of chunks back as one text, and the range of one of them in it. Chunks of files keep the line
-// breaks that stood behind them; others get one. Damaged ones are left out.
+// joined returns a run of chunks as one text, and the range of one of them in it. Chunks without a line break at their
+// end get one. Damaged chunks are left out.
 func joined(chunks []index.Chunk, one int) (whole string, at wire.Span) {
 	var all strings.Builder
 	before := "\n"
@@ -168,9 +168,9 @@ func joined(chunks []index.Chunk, one int) (whole string, at wire.Span) {
 	return whole, wire.Span{min(at[0], len(whole)), min(at[1], len(whole))}
 }
 
-// Link is the first of some links that leads somewhere for the caller, or null: the exact place of a passage comes before
-// the document's own address. A file is only where it lies: elsewhere
-// its path leads nowhere, and tells of a machine that is nobody's business.
+// Link returns the first candidate that the caller can open, or nil: the place of a passage comes before its document's
+// address. file: links are left out unless files is set: they are useless elsewhere, and would reveal paths of this
+// machine.
 func Link(files bool, candidates ...string) *string {
 	for _, c := range candidates {
 		if c != "" && (files || !strings.HasPrefix(strings.ToLower(c), "file:")) {
@@ -180,7 +180,7 @@ func Link(files bool, candidates ...string) *string {
 	return nil
 }
 
-// Timestamp writes a moment as ISO 8601 with offset, or null for an unknown one.
+// Timestamp formats a time as ISO 8601 with offset; nil if it is zero.
 func Timestamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -188,7 +188,7 @@ func Timestamp(t time.Time) *string {
 	return new(t.UTC().Format("2006-01-02T15:04:05.999999-07:00"))
 }
 
-// WireMetadata brings metadata into the form in which it travels.
+// WireMetadata converts metadata to its wire form.
 func WireMetadata(fields []index.Field) map[string]wire.Metadata {
 	metadata := make(map[string]wire.Metadata, len(fields))
 	for _, f := range fields {
@@ -197,7 +197,7 @@ func WireMetadata(fields []index.Field) map[string]wire.Metadata {
 	return metadata
 }
 
-// AuthorNames lists how authors are shown.
+// AuthorNames returns the display names of authors.
 func AuthorNames(authors []index.Person) []string {
 	names := make([]string, 0, len(authors))
 	for _, a := range authors {
@@ -206,7 +206,7 @@ func AuthorNames(authors []index.Person) []string {
 	return names
 }
 
-// llmResult is what a language model is shown of one result.
+// llmResult is a result as a language model sees it.
 type llmResult struct {
 	Document   int                      `json:"document"`
 	Title      string                   `json:"title"`
@@ -217,7 +217,7 @@ type llmResult struct {
 	Metadata   map[string]wire.Metadata `json:"metadata,omitempty"`
 }
 
-// llmFacingText lists the selected results as a JSON text for a language model; citation numbers name the documents.
+// llmFacingText returns the selected results as JSON for a language model; citation numbers identify the documents.
 func llmFacingText(results []wire.SearchResult) string {
 	shown := struct {
 		Results []llmResult `json:"results"`

@@ -9,11 +9,11 @@ import (
 	"quarry/server/llm"
 )
 
-// maxUserTurns is how many of a person's turns the scopes are decided by (Onyx: MAX_SOURCE_FILTER_USER_TURNS).
+// maxUserTurns is the number of user messages that scopes are read from (Onyx: MAX_SOURCE_FILTER_USER_TURNS).
 const maxUserTurns = 5
 
-// before gives the conversation before the question, as turns: what stands before the last message of the user, and
-// that message too where it is not the question itself. The types of messages are the names of the roles.
+// earlierTurns returns the conversation before the question: the messages up to the user's last one, which is left out
+// if it is the question itself. The types of messages are the names of the roles.
 func earlierTurns(s wire.SearchRequest) []llm.Message {
 	history := s.MessageHistory
 	last := lastOfUser(history)
@@ -38,7 +38,7 @@ func lastOfUser(history []wire.Message) int {
 	return -1
 }
 
-// userTurns are the last turns of the user, bounded, the question last.
+// userTurns returns the user's last messages, bounded, with the question last.
 func userTurns(s wire.SearchRequest) []string {
 	turns := []string{text.ClipTokens(s.Query, questionTokens)}
 	for i := lastOfUser(s.MessageHistory); i >= 0 && len(turns) < maxUserTurns; i-- {

@@ -8,7 +8,7 @@ import (
 	"quarry/server/index"
 )
 
-// aroundDamage moves the center of a section to the nearest chunk that can be read; readable is false when none can.
+// recenter moves the center of a section to the nearest readable chunk; readable is false if there is none.
 func recenter(s section, chunks []index.Chunk) (_ section, readable bool) {
 	best := -1
 	distance := func(i int) int { return max(s.start+i-s.center.chunk, s.center.chunk-s.start-i) }
@@ -24,7 +24,7 @@ func recenter(s section, chunks []index.Chunk) (_ section, readable bool) {
 	return s, true
 }
 
-// noteDamage adds a note that names what the answer lacks because it cannot be read.
+// noteDamage adds a note about what cannot be read.
 func (r *run) noteDamage() {
 	damage := r.snapshot.Damage()
 	if len(damage) == 0 {

@@ -9,7 +9,7 @@ import (
 	"quarry/server/llm"
 )
 
-// class is how much of a document a model wants to be shown around a section.
+// class is how much of a document to show around a section.
 type class int
 
 const (
@@ -19,14 +19,14 @@ const (
 	muchMore
 )
 
-// The chunks that each class adds on either side (Onyx: FULL_DOC_NUM_CHUNKS_AROUND for the greatest).
+// Chunks that a class adds on either side (Onyx: FULL_DOC_NUM_CHUNKS_AROUND for muchMoreChunks).
 const (
 	neighbourChunks = 2
 	muchMoreChunks  = 5
 )
 
-// expand adds to each selected section what a model finds needed around it, and leaves out those that it finds beside
-// the question.
+// expand adds to each selected section what the model considers necessary around it, and drops those that it considers
+// irrelevant.
 func (r *run) expand(ctx context.Context) (string, string, error) {
 	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
 		r.final = arrange(r.chosen, r.rest, r.Search)
@@ -55,8 +55,8 @@ func (r *run) expand(ctx context.Context) (string, string, error) {
 	return outcome, detail, nil
 }
 
-// classifying lists what the model is asked about each selected section. Sections whose whole document was asked for
-// need no question; until a model has said otherwise, a section stays as it is.
+// classifying lists the model calls that classify the selected sections. Sections that are shown as whole documents
+// need none. Without an answer a section stays as it is.
 func (r *run) classifying(ctx context.Context, classes []class) ([]inquiry, error) {
 	documents, err := r.documents(ctx, r.chosen)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *run) classifying(ctx context.Context, classes []class) ([]inquiry, erro
 	return inquiries, nil
 }
 
-// surroundings are a section and what stands around it, as a model is shown them.
+// surroundings is a section with its neighbours, as a model sees it.
 type surroundings struct {
 	Question, Title, Before, Passage, After llm.Quoted
 }
@@ -114,7 +114,7 @@ func (r *run) around(ctx context.Context, s section, chunkCount int) (surroundin
 	return shown, nil
 }
 
-// parseClass reads the last digit from 0 to 3 that stands by itself.
+// parseClass returns the last single digit from 0 to 3.
 func parseClass(reply string) (class, bool) {
 	numbers := numbersIn(reply)
 	for i := len(numbers) - 1; i >= 0; i-- {
@@ -125,13 +125,13 @@ func parseClass(reply string) (class, bool) {
 	return sectionOnly, false
 }
 
-// widen gives each section what its class asks for, within its document. Sections beside the question are dropped,
-// unless nothing else is left: then all stay as they were found.
+// widen extends each section as its class says. Irrelevant sections are dropped unless nothing else is left: then all
+// stay unchanged.
 func widen(sections []section, classes []class, chunkCount func(document string) int) (kept, dropped []section) {
 	for i, s := range sections {
 		by := 0
 		switch {
-		case s.center.remote != nil: // what stands around it is not here
+		case s.center.remote != nil: // its document is elsewhere
 			kept = append(kept, s)
 			continue
 		case s.whole:
@@ -155,7 +155,7 @@ func widen(sections []section, classes []class, chunkCount func(document string)
 	return kept, dropped
 }
 
-// chunkCount is how many chunks a document has that was described before.
+// chunkCount returns the number of chunks of a document that was described before.
 func (r *run) chunkCount(document string) int {
 	if d := r.described[document]; d != nil {
 		return d.ChunkCount
@@ -163,7 +163,7 @@ func (r *run) chunkCount(document string) int {
 	return 0
 }
 
-// classesTold counts what is done with the sections, for the stage's detail.
+// classesDetail counts the classes, for the stage's detail.
 func classesDetail(sections []section, classes []class) string {
 	const names = 5
 	var counts [names]int

@@ -16,43 +16,42 @@ import (
 	"quarry/internal/text"
 )
 
-// Federated is somebody else's search that is asked while ours runs, under its own rights. It is safe for concurrent
-// use.
+// Federated is another search that runs beside ours, with its own permissions. It is safe for concurrent use.
 type Federated interface {
-	// Name is what its results are labelled with.
+	// Name labels the results.
 	Name() string
-	// Sources are those that it may hold; nil: not known, so that it is asked whatever the search is limited to.
+	// Sources returns the sources it may have; nil if unknown: then it is always searched.
 	Sources(ctx context.Context) []string
-	// Patience is how long it may take; 0: as long as a call of a model.
+	// Timeout bounds a search; 0: as for a call of a model.
 	Timeout() time.Duration
-	// Search answers a request whose filters it applies itself; what it could not apply it says in its notes. The request
-	// names neither an agent nor a model. ErrOutOfScope tells that nothing it has can be meant.
+	// Search answers a request and applies its filters; its notes list those that it cannot apply. The request names
+	// neither an agent nor a model. It returns ErrOutOfScope if no result is possible.
 	Search(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error)
 }
 
-// ErrOutOfScope is the answer of a federated source that holds nothing of the kind that is asked for.
+// ErrOutOfScope is returned by a federated source that cannot have a matching result.
 var ErrOutOfScope = errors.New("nothing there is in scope")
 
-// federatedWeight is that of a federated list in the fusion (Onyx: ORIGINAL_QUERY_WEIGHT).
+// federatedWeight is the weight of a federated list in the fusion (Onyx: ORIGINAL_QUERY_WEIGHT).
 const federatedWeight = 0.5
 
-// What is taken of a federated source at most. Answers of this server are read by clients that bound them, too.
+// Bounds of what a federated source may add. Clients bound the answers of this server, too.
 const (
 	maxRemotePassages = defaultSections
 	maxRemoteContent  = 64 << 10 // bytes of one passage
-	maxRemoteBytes    = 8 << 20  // of all sources together, content and the rest
+	maxRemoteBytes    = 8 << 20  // of all sources together, including metadata
 )
 
-// chunkTokens is the length of a chunk, for the size of passages whose chunks are not ours.
+// chunkTokens is the size of a chunk, for passages without our chunks.
 const chunkTokens = 512
 
-// remotePassage is a passage of a federated source. Its document's id and its chunk's number mean something there only.
+// remotePassage is a passage of a federated source. Document ids and chunk numbers are the source's own.
 type remotePassage struct {
 	wire.SearchResult
 	source string
 }
 
-// document tells the documents of a source apart. A bare Onyx tells no ids, but numbers documents in its citations.
+// document identifies the document within the source. A bare Onyx sends no ids, but citation numbers.
 func (p *remotePassage) document() documentKey {
 	key := documentKey{origin: p.source, id: p.DocumentID}
 	switch {
@@ -67,28 +66,28 @@ func (p *remotePassage) document() documentKey {
 	return key
 }
 
-// chunks is about how many of our chunks it would fill.
+// chunks estimates the number of chunks it would fill.
 func (p *remotePassage) chunks() int {
 	return max(1, (text.EstimateTokens(p.Content)+chunkTokens-1)/chunkTokens)
 }
 
-// documentKey names a document whatever it came from.
+// documentKey identifies a document of any source.
 type documentKey struct {
 	origin string // empty: ours
 	id     string
 }
 
-// remoteList is what a federated source found, best first.
+// remoteList is the result of a federated source, best first.
 type remoteList []*remotePassage
 
-// replied is how a federated source ended.
+// federatedReply is the outcome of a federated search.
 type federatedReply struct {
 	response *wire.SearchResponse
 	err      error
 }
 
-// retrieveEverywhere asks the federated sources while the documents here are searched. Whoever reads along gets what is
-// found here first.
+// retrieveAll searches the federated sources and this library at the same time. Streaming clients get the results of
+// this library first.
 func (r *run) retrieveAll(ctx context.Context) (string, string, error) {
 	sources := r.federated()
 	if len(sources) == 0 {
@@ -127,7 +126,7 @@ func (r *run) retrieveAll(ctx context.Context) (string, string, error) {
 	return outcome, detail, nil
 }
 
-// federated lists the sources to ask. What an agent limits a search to is known here only.
+// federated returns the sources to search. An agent's scope only exists in this library.
 func (r *run) federated() []Federated {
 	if r.Search.Instant || len(r.Federated) == 0 {
 		return nil
@@ -141,7 +140,7 @@ func (r *run) federated() []Federated {
 	return r.Federated
 }
 
-// federatedRequest is the question with its limits, as another server understands them.
+// federatedRequest returns the question with its filters, for another server.
 func (r *run) federatedRequest() wire.SearchRequest {
 	request := r.Search
 	request.Stream, request.Explain, request.PersonaID, request.Provider, request.Model = false, false, nil, nil, nil
@@ -156,7 +155,7 @@ func (r *run) federatedRequest() wire.SearchRequest {
 	return request
 }
 
-// patience is how long a source may take, but at most half of the time that is left.
+// timeoutOf returns the timeout of a source, at most half of the time that is left.
 func (r *run) timeoutOf(ctx context.Context, source Federated) time.Duration {
 	limit := source.Timeout()
 	if limit <= 0 {
@@ -168,7 +167,7 @@ func (r *run) timeoutOf(ctx context.Context, source Federated) time.Duration {
 	return limit
 }
 
-// askFederated asks a source, unless it is known to have nothing in scope.
+// askFederated searches a source unless it has nothing in scope.
 func askFederated(ctx context.Context, source Federated, request wire.SearchRequest) (*wire.SearchResponse, error) {
 	if len(request.Sources) > 0 && outOfScope(source.Sources(ctx), request.Sources) {
 		return nil, ErrOutOfScope
@@ -183,12 +182,12 @@ func askFederated(ctx context.Context, source Federated, request wire.SearchRequ
 	return response, err
 }
 
-// outOfScope reports whether nothing of what is asked for can be among what there is.
+// outOfScope reports whether none of the requested sources can be available.
 func outOfScope(there, asked []string) bool {
 	return there != nil && !slices.ContainsFunc(asked, func(s string) bool { return slices.Contains(there, s) })
 }
 
-// takeReply takes what a source found, or notes that it is missing, and says in short what came of it.
+// mergeReply adds the results of a source, or a note that they are missing, and returns the detail for the stage.
 func (r *run) mergeReply(ctx context.Context, name string, reply federatedReply, most int) string {
 	if errors.Is(reply.err, ErrOutOfScope) {
 		return name + ": not in scope"
@@ -218,8 +217,7 @@ func (r *run) mergeReply(ctx context.Context, name string, reply federatedReply,
 	return name + ": " + text.Count(len(list), "passage")
 }
 
-// takePassages takes what is in scope of what a source sent, and no more than fits: at most so many bytes. left are
-// those that do not fit.
+// boundPassages returns the passages in scope that fit into most bytes; left counts those that do not.
 func boundPassages(name string, results []wire.SearchResult, sources []string, most int) (list remoteList, left int) {
 	for _, result := range results {
 		if len(sources) > 0 && !slices.Contains(sources, result.SourceType) {
@@ -237,7 +235,7 @@ func boundPassages(name string, results []wire.SearchResult, sources []string, m
 	return list, left
 }
 
-// bounded cuts a passage's content, and leaves out what pointed behind its end.
+// bounded cuts a passage's content, and drops ranges beyond its end.
 func bounded(result wire.SearchResult) wire.SearchResult {
 	if len(result.Content) > maxRemoteContent {
 		result.Content = strings.ToValidUTF8(result.Content[:maxRemoteContent], "")
@@ -250,7 +248,7 @@ func bounded(result wire.SearchResult) wire.SearchResult {
 	return result
 }
 
-// bytes is about how much a passage adds to an answer.
+// bytes returns the approximate size of a passage in the answer.
 func (p *remotePassage) bytes() int {
 	data, err := json.Marshal(p.SearchResult)
 	if err != nil {
@@ -259,8 +257,8 @@ func (p *remotePassage) bytes() int {
 	return len(data)
 }
 
-// withRemote adds the passages of federated sources to a fused ranking, by the same formula. None of them is any of our
-// chunks, nor of another source, whatever its id.
+// withRemote adds the passages of federated sources to a fused ranking, by the same formula. They are never merged with
+// our chunks or with each other, whatever their ids.
 func withRemote(ranked []fusedChunk, lists []remoteList) []fusedChunk {
 	all := slices.Clone(ranked)
 	for l, list := range lists {
@@ -276,7 +274,7 @@ func withRemote(ranked []fusedChunk, lists []remoteList) []fusedChunk {
 	return all
 }
 
-// fusedSections are the sections of everything that was found, in their order.
+// fusedSections returns the sections of all results in fused order.
 func (r *run) fusedSections() []section {
 	lists := r.rankings()
 	ranked := fuse(lists)
@@ -287,7 +285,7 @@ func (r *run) fusedSections() []section {
 	return ensureShares(sectionsOf(all, r.wanted()), all, min(r.wanted(), maxSelected), federatedShare(lists, r.remote))
 }
 
-// federatedShare is the part that one federated list has of the weight of all lists that found something.
+// federatedShare returns the share of one federated list in the total weight of all non-empty lists.
 func federatedShare(ours []rankedList, remote []remoteList) float64 {
 	whole := 0.0
 	for _, list := range ours {
@@ -306,9 +304,9 @@ func federatedShare(ours []rankedList, remote []remoteList) float64 {
 	return federatedWeight / whole
 }
 
-// represent sees to it that each federated source has its share of the first places, which is that of its weight: by
-// rank alone, a library that finds a hundred passages leaves no place to a list of less than half its weight. What is
-// lifted stands at the end of the first places, and takes at most half of them.
+// ensureShares gives each federated source its share of the first places, by its weight: by rank alone, a hundred
+// passages of the library would leave no place to a list of less than half its weight. Lifted passages come last among
+// the first places and take at most half of them.
 func ensureShares(sections []section, ranked []fusedChunk, places int, share float64) []section {
 	if len(sections) <= places {
 		return sections
@@ -332,7 +330,7 @@ func ensureShares(sections []section, ranked []fusedChunk, places int, share flo
 			lifted = append(lifted, section{document: c.document, start: c.chunk, end: c.chunk, center: c})
 		}
 	}
-	stay := places - remotes // of our sections
+	stay := places - remotes // places left for our sections
 	var head, moved []section
 	for _, s := range first {
 		if s.center.remote == nil {
@@ -352,8 +350,8 @@ func ensureShares(sections []section, ranked []fusedChunk, places int, share flo
 	return all
 }
 
-// remoteResult is a passage of a federated source in an answer of ours. Where its server marked nothing, the words of
-// the question are marked here.
+// remoteResult returns a passage of a federated source as a result. If its server highlighted nothing, the words of the
+// question are highlighted here.
 func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 	p := s.center.remote
 	result := p.SearchResult
@@ -371,7 +369,7 @@ func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 	return result
 }
 
-// describeRemote bounds what is told of a passage beside its text, as describe does.
+// describeRemote is describe for a federated passage.
 func describeRemote(id int, p *remotePassage) shownSection {
 	shown := shownSection{
 		ID: id, Title: text.ClipTokens(oneLine(p.Title), titleTokens), SourceType: text.ClipTokens(oneLine(p.SourceType), titleTokens),

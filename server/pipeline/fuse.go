@@ -7,34 +7,33 @@ import (
 	"quarry/server/index"
 )
 
-// rrfK damps the advantage of the first ranks in reciprocal rank fusion (Onyx: RRF_K_VALUE).
+// rrfK dampens the advantage of the first ranks in reciprocal rank fusion (Onyx: RRF_K_VALUE).
 const rrfK = 50
 
-// rankedList is what one query found, best first.
+// rankedList is the result of one query, best first.
 type rankedList struct {
-	query  string // with byVector behind it, where it was searched for by its vector
+	query  string // followed by byVector for a search by vector
 	weight float64
 	hits   []index.Hit
 }
 
-// chunkID names a chunk.
 type chunkID struct {
 	document string
 	chunk    int
 }
 
-// fusedChunk is a chunk with its place in the fused ranking.
+// fusedChunk is a chunk in the fused ranking.
 type fusedChunk struct {
 	chunkID
 	remote  *remotePassage // nil: ours
 	fused   float64        // Σ weight / (rrfK + rank)
-	score   float64        // the engine's, of the list that holds it at the highest weight
-	weight  float64        // of the list that score comes from
+	score   float64        // the engine's, from the list with the highest weight
+	weight  float64        // of the list of score
 	firstAt int            // rank in the list where it first appeared
 	firstIn int            // index of that list
 }
 
-// side is 0 for our chunks and 1 for passages of federated sources.
+// side returns 0 for our chunks and 1 for passages of federated sources.
 func (c fusedChunk) side() int {
 	if c.remote == nil {
 		return 0
@@ -42,8 +41,8 @@ func (c fusedChunk) side() int {
 	return 1
 }
 
-// fuse merges rankings by weighted reciprocal rank fusion: Σ weight / (50 + rank), ranks from 1. Ties go to the better
-// rank in the list where a chunk first appeared, then to the earlier list.
+// fuse merges rankings by weighted reciprocal rank fusion: Σ weight / (50 + rank), with ranks from 1. Ties are broken
+// by the rank in the list where a chunk appeared first, then by that list's position.
 func fuse(lists []rankedList) []fusedChunk {
 	hits := 0
 	for _, list := range lists {
@@ -73,7 +72,7 @@ func fuse(lists []rankedList) []fusedChunk {
 	return fused
 }
 
-// ranksOf are the ranks of a chunk, from 1, by the queries that found it.
+// ranksOf returns the ranks of a chunk, from 1, by query.
 func ranksOf(id chunkID, lists []rankedList) map[string]int {
 	ranks := map[string]int{}
 	for _, list := range lists {

@@ -16,13 +16,13 @@ import (
 	"quarry/server/llm"
 )
 
-// defaultDeadline is how long one call of a model may take when the request does not say.
+// defaultDeadline bounds one call of a model if the request does not.
 const defaultDeadline = 8 * time.Second
 
-// replyTokens bounds every reply: what is asked for is short, but some models think aloud first.
+// replyTokens bounds every reply: answers are short, but some models think first.
 const replyTokens = 2048
 
-// What models are asked for.
+// Purposes of calls, which are also the names of their prompts.
 const (
 	purposeRephrase = "rephrase"
 	purposeKeywords = "keywords"
@@ -32,17 +32,17 @@ const (
 	purposeClassify = "classify"
 )
 
-// inquiry is one call of the model, and what is made of its reply.
+// inquiry is one call of the model.
 type inquiry struct {
-	purpose  string // and name of the prompt
-	material any    // for the prompt
+	purpose  string
+	material any // for the prompt
 	turns    []llm.Message
-	// use takes the reply; false says that nothing in it can be used.
+	// use handles the reply; it returns false if the reply is unusable.
 	use func(reply string) bool
 }
 
-// callDeadline is how long a call may take: as the request says, but at most half of the time that is left for the
-// search, so that something can still be answered without the model.
+// callDeadline returns how long a call may take: the request's deadline, but at most half of the remaining time, so
+// that there is time to answer without the model.
 func (r *run) callDeadline(ctx context.Context) time.Duration {
 	limit := r.Deadline
 	if limit <= 0 {
@@ -54,21 +54,21 @@ func (r *run) callDeadline(ctx context.Context) time.Duration {
 	return limit
 }
 
-// tally is what came of the calls of a stage.
+// tally is the outcome of a stage's calls.
 type tally struct {
 	usage  llm.Usage
 	useful int
-	late   []string // purposes of the calls without an answer in time
-	failed []string // and of those that failed or whose reply could not be used
-	reason error    // why the first of them did
-	again  bool     // one of them was answered, if not well: the model may be asked again
+	late   []string // purposes of calls without an answer in time
+	failed []string // purposes of calls that failed or whose reply is unusable
+	reason error    // of the first failed call
+	again  bool     // the model responded, though not usefully: it may be called again
 }
 
-// errUnusable is a reply that does not have the form that was asked for.
+// errUnusable: the reply does not have the requested form.
 var errUnusable = errors.New("the reply does not have the form that was asked for")
 
-// ask asks the model everything at once, waits for the answers, each within the deadline of a call whatever the model
-// does, and uses them in the order of the inquiries. meanwhile, unless nil, runs beside the calls.
+// ask calls the model for all inquiries at once and handles the replies in their order. Each call ends at its deadline.
+// meanwhile runs beside the calls unless it is nil.
 func (r *run) ask(ctx context.Context, inquiries []inquiry, meanwhile func() error) (tally, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -98,7 +98,7 @@ func (r *run) ask(ctx context.Context, inquiries []inquiry, meanwhile func() err
 	return r.use(ctx, inquiries, replies, failures), nil
 }
 
-// use takes what the model answered to inquiries, and counts it.
+// use handles the replies and counts them.
 func (r *run) use(ctx context.Context, inquiries []inquiry, replies []llm.Reply, failures []error) (t tally) {
 	for i, q := range inquiries {
 		usage, err := replies[i].Usage, failures[i]
@@ -130,7 +130,7 @@ func (t *tally) count(purpose string, err error) {
 	}
 }
 
-// isLasting reports whether what went wrong will most likely go wrong for the rest of this search, too.
+// isLasting reports whether further calls in this search would likely fail in the same way.
 func isLasting(err error) bool {
 	var known *llm.Error
 	if errors.As(err, &known) && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound},
@@ -141,8 +141,8 @@ func isLasting(err error) bool {
 		errors.Is(err, llm.ErrUncounted)
 }
 
-// settle notes what the model did not do, with what happens instead, and says how the stage ended. A stage in which
-// something was answered has succeeded. A model that answered nothing in a whole stage is not asked again.
+// noteFailures adds notes about failed calls, with what happens instead, and returns the outcome of the stage. A stage
+// with one useful reply succeeded. After a stage without any response the model is not called again.
 func (r *run) noteFailures(t tally, instead string) (outcome string) {
 	if len(t.late) > 0 {
 		r.note(wire.NoteStageTimeout, "the language model did not answer in time (%s): %s", listed(t.late), instead)
@@ -161,7 +161,7 @@ func (r *run) noteFailures(t tally, instead string) (outcome string) {
 	return wire.OutcomeTimeout
 }
 
-// reason words an error for a note, between before and after; it is empty for callers who may not see it.
+// reason returns an error for a note, between before and after; "" for callers who may not see it.
 func (r *run) reason(before string, err error, after string) string {
 	if !r.Trusted || err == nil {
 		return ""
@@ -169,7 +169,7 @@ func (r *run) reason(before string, err error, after string) string {
 	return before + text.ClipTokens(oneLine(err.Error()), titleTokens) + after
 }
 
-// listed names purposes, each once with how often it occurs.
+// listed returns the purposes, each once, with the number of its calls.
 func listed(purposes []string) string {
 	var names []string
 	counts := map[string]int{}
@@ -186,7 +186,7 @@ func listed(purposes []string) string {
 	return strings.Join(names, ", ")
 }
 
-// spent adds what the calls of a stage cost to its detail, for whoever asks for an explanation.
+// withUsage adds the usage of a stage to its detail if an explanation was requested.
 func (r *run) withUsage(detail string, u llm.Usage) string {
 	if !r.Search.Explain {
 		return detail
@@ -195,7 +195,7 @@ func (r *run) withUsage(detail string, u llm.Usage) string {
 		u.Prompt, u.Completion)
 }
 
-// withoutModel says why a stage goes without the model; empty when it does not. skip is the request's own wish.
+// skipReason returns why a stage runs without the model, or "". skip is the request's own setting.
 func (r *run) skipReason(skip bool) string {
 	switch {
 	case r.Search.Instant:

@@ -1,6 +1,5 @@
-// Package pipeline turns a search request into cited passages: understand, retrieve, fuse, select, expand, cite. Each
-// stage is a small pure piece; Run strings them together, times them, and lets the stages that need a model be skipped
-// where there is none.
+// Package pipeline turns a search request into cited passages. Its stages are understand, retrieve, fuse, select,
+// expand and cite. Stages that need a model are skipped without one.
 package pipeline
 
 import (
@@ -18,36 +17,36 @@ import (
 	"quarry/server/llm"
 )
 
-// maxFacetValues bounds each field of the facets that travel; the counts themselves are exact.
+// maxFacetValues bounds the values per facet; counts are exact.
 const maxFacetValues = 1000
 
-// run carries one search through its stages.
+// run is the state of one search.
 type run struct {
 	Request
 	snapshot index.Snapshot
 	emit     func(wire.SearchEvent)
 	filter   index.Filter
-	limit    inferred // what the model limited the search to
+	limit    inferred // inferred by the model
 	response *wire.SearchResponse
 
 	weights         weights
 	queries         []wire.ExecutedQuery
-	question        int                 // which of the queries is the question itself
-	early           *index.Result       // what the question found before the model had answered
+	question        int                 // index of the question in queries
+	early           *index.Result       // result of the question before the model answered
 	found           []index.Result      // by query
-	questionVectors <-chan vectorAnswer // the vector of the question; nil: it is not asked for
-	near            [][]index.Hit       // by query, as found by vector; empty without vectors
+	questionVectors <-chan vectorAnswer // nil: not requested
+	near            [][]index.Hit       // by query; empty without vectors
 	embedding       llm.Usage           // of the embedding model
-	remote          []remoteList        // by federated source that answered
-	sections        []section           // in the fused order
+	remote          []remoteList        // one for each federated source that answered
+	sections        []section           // in fused order
 	chosen, rest    []section
 	final           []section
-	described       map[string]*index.Stored // by id; nil: gone, or not for the caller
-	modelIsSilent   bool                     // it answered nothing in a whole stage
+	described       map[string]*index.Stored // by id; nil: removed meanwhile, or not visible to the caller
+	modelIsSilent   bool                     // no response in a whole stage
 }
 
-// Run answers one search on a snapshot. It reports the start and end of each stage to emit, which may be nil, and
-// returns an error only when nothing can be answered: the index failed or ctx ended.
+// Run answers one search on a snapshot. It calls emit, which may be nil, at the start and end of each stage. It returns
+// an error only if no answer is possible: the index failed or ctx ended.
 func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit func(wire.SearchEvent)) (
 	*wire.SearchResponse, error) {
 	if emit == nil {
@@ -92,7 +91,7 @@ func emptyResponse() *wire.SearchResponse {
 	}
 }
 
-// time runs one stage and records how long it took and how it ended.
+// time runs a stage and records its duration and outcome.
 func (r *run) time(ctx context.Context, name string, do func(context.Context) (string, string, error)) error {
 	r.emit(wire.SearchEvent{Type: wire.EventStage, Name: name, State: "start"})
 	start := time.Now()
@@ -100,7 +99,7 @@ func (r *run) time(ctx context.Context, name string, do func(context.Context) (s
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	ms := float64(max(1, time.Since(start).Microseconds())) / 1000 // a stage that ended took some time
+	ms := float64(max(1, time.Since(start).Microseconds())) / 1000 // never 0 for a finished stage
 	r.response.Stages = append(r.response.Stages, wire.Stage{Name: name, MS: ms, Outcome: outcome, Detail: detail})
 	r.emit(wire.SearchEvent{
 		Type: wire.EventStage, Name: name, State: "end", MS: ms, Outcome: outcome, Detail: detail,
@@ -112,8 +111,8 @@ func (r *run) note(code, format string, args ...any) {
 	r.response.Notes = append(r.response.Notes, wire.Note{Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
-// retrieve runs every query under the caller's rights and filters. What the question found before need not be looked
-// for again, unless the model has narrowed the search.
+// retrieve runs every query with the caller's permissions and filters. The early result of the question is reused
+// unless the model narrowed the search.
 func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	r.found = make([]index.Result, len(r.queries))
 	group, within := errgroup.WithContext(ctx)
@@ -146,7 +145,7 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	return wire.OutcomeOK, r.withVectorDetail(detail), nil
 }
 
-// vectorsTold adds to the detail of retrieve what was found by vector.
+// withVectorDetail adds the results by vector to the detail of retrieve.
 func (r *run) withVectorDetail(detail string) string {
 	if r.questionVectors == nil {
 		return detail
@@ -163,11 +162,10 @@ func (r *run) withVectorDetail(detail string) string {
 	return detail
 }
 
-// narrowed reports whether the model limited the search beyond what the caller did.
+// narrowed reports whether the model limited the search.
 func (r *run) narrowed() bool { return len(r.limit.sources) > 0 || r.limit.window != window{} }
 
-// rankings are the lists that are fused. A query has one for each way in which it was searched for, with the weight
-// that this way has under r.weights.
+// rankings returns the lists to fuse: for each query one by words and one by vector, with their weights.
 func (r *run) rankings() []rankedList {
 	var lists []rankedList
 	for i, q := range r.queries {
@@ -179,7 +177,7 @@ func (r *run) rankings() []rankedList {
 	return lists
 }
 
-// wanted is how many sections the answer should have, if there are that many.
+// wanted returns the requested number of sections.
 func (r *run) wanted() int {
 	if n := r.Search.NumResults; n != nil {
 		return *n
@@ -201,7 +199,7 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 	return query
 }
 
-// fuse brings what the queries found into one order. Whoever reads along gets it, unless it is what they have already.
+// fuse merges the results of the queries into one ranking, and sends it to streaming clients if it is new.
 func (r *run) fuse(ctx context.Context) (string, string, error) {
 	r.sections = r.fusedSections()
 	if r.early == nil || r.narrowed() || len(r.queries) > 1 || len(r.remote)+len(r.near) > 0 {
@@ -213,8 +211,8 @@ func (r *run) fuse(ctx context.Context) (string, string, error) {
 	return wire.OutcomeOK, text.Count(len(r.sections), "section") + ", weights " + r.weights.name, nil
 }
 
-// count fills the totals and facets; what is returned of this library is always among what is counted. What others hold
-// is not known.
+// count fills in totals and facets. They include all returned documents of this library; those of federated sources are
+// unknown.
 func (r *run) count(ctx context.Context, response *wire.SearchResponse, sections []section) error {
 	if r.found[r.question].Matched == nil {
 		return nil
@@ -234,7 +232,7 @@ func (r *run) count(ctx context.Context, response *wire.SearchResponse, sections
 	return nil
 }
 
-// noteEmptySources tells which of the sources that were asked for hold nothing that the caller may see.
+// noteEmptySources adds a note for each requested source without documents that the caller may see.
 func (r *run) noteEmptySources(ctx context.Context) error {
 	if len(r.response.Results) > 0 || len(r.Search.Sources) == 0 {
 		return nil
@@ -255,8 +253,7 @@ func (r *run) noteEmptySources(ctx context.Context) error {
 	return nil
 }
 
-// WireFacets brings counts into the form in which they travel. The least frequent values beyond 1,000 of a field are
-// left out.
+// WireFacets converts counts to their wire form, without the least frequent values beyond 1,000 per facet.
 func WireFacets(c index.Counts) wire.Facets {
 	f := wire.Facets{
 		Sources: facetValues(c.Sources), Authors: facetValues(c.Authors), Types: facetValues(c.Types),

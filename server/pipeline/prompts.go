@@ -10,7 +10,7 @@ import (
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// The tokens that each piece of foreign text may take in a prompt.
+// Tokens that each piece of foreign text may take in a prompt.
 const (
 	questionTokens = 1024
 	turnTokens     = 512
@@ -20,10 +20,10 @@ const (
 	aroundTokens   = 2 * 512
 )
 
-// maxReply bounds how much of a reply is read, in bytes.
+// maxReply bounds the part of a reply that is read, in bytes.
 const maxReply = 32 << 10
 
-// spoken is what of a reply is read.
+// cleanReply returns the part of a reply that is read.
 func cleanReply(reply string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(text.Clip(reply, maxReply), ""))
 }

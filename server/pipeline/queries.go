@@ -11,23 +11,22 @@ import (
 	"quarry/client/wire"
 )
 
-// The kinds of queries.
+// Kinds of queries.
 const (
 	kindOriginal = "original"
 	kindSemantic = "semantic"
 	kindKeyword  = "keyword"
 )
 
-// weights say how much each kind of query counts in the fusion.
+// weights are the weights of queries in the fusion.
 type weights struct {
 	name                        string
 	question, rephrase, keyword float64
-	// vector and keywordVector are shares of a query's weight that its list by vector has; the latter of a keyword
-	// query's.
+	// Shares of a query's weight for its list by vector; keywordVector applies to keyword queries.
 	vector, keywordVector float64
 }
 
-// byVector is the weight of a query's list by vector.
+// byVector returns the weight of a query's list by vector.
 func (w weights) byVector(q wire.ExecutedQuery) float64 {
 	if q.Kind == kindKeyword {
 		return q.Weight * w.keywordVector
@@ -35,19 +34,19 @@ func (w weights) byVector(q wire.ExecutedQuery) float64 {
 	return q.Weight * w.vector
 }
 
-// parity are Onyx's weights, where the question as it was asked counts as passed (0.7) and as original (0.5).
+// parity returns Onyx's weights, which count the question as passed (0.7) and as original (0.5).
 func parity() weights {
 	return weights{name: "parity", question: 1.2, rephrase: 1.3, keyword: 1.0, vector: 1, keywordVector: 0.25}
 }
 
-// literal puts the question first: what measured best without a model.
+// literal returns weights that favor the question: those with the best quality without a model.
 func literal() weights {
 	return weights{name: "literal", question: 1.3, rephrase: 0.7, keyword: 0.5, vector: 0.3}
 }
 
-// weightedQueries lists what is to be searched for, the heaviest first. Inside a group, which are the sentences (the
-// question and its rephrasing) and the keyword queries, what differs in case alone is one query with the sum of the
-// weights; the question keeps its own spelling.
+// weightedQueries returns the queries to search for, the heaviest first. Sentences (the question and its rephrasing)
+// that differ only in case are one query with the sum of their weights, in the spelling of the question; so are keyword
+// queries.
 func weightedQueries(w weights, question, rephrase string, keywords []string) []wire.ExecutedQuery {
 	asked := wire.ExecutedQuery{Query: question, Kind: kindOriginal, Weight: w.question}
 	var queries []wire.ExecutedQuery
@@ -74,7 +73,7 @@ func weightedQueries(w weights, question, rephrase string, keywords []string) []
 
 func sameQuery(a, b string) bool { return strings.EqualFold(oneLine(a), oneLine(b)) }
 
-// oneLine is a text with single spaces for whatever stands between its words, and without control characters.
+// oneLine returns text on one line without control characters.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && !unicode.IsSpace(r) {
@@ -85,13 +84,12 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// isQuoted reports whether somebody put a phrase into quotation marks: such a question means its words literally.
+// isQuoted reports whether the question has a quoted phrase: then its words are meant literally.
 func isQuoted(s wire.SearchRequest) bool {
 	return len(s.Phrases) > 0 || strings.Count(s.Query, `"`) > 1 || strings.Contains(s.Query, "“")
 }
 
-// parseRephrase reads a rephrased question: the first line that is not an announcement; empty when there is none that
-// can be a query.
+// parseRephrase returns the first line of a reply that can be a query, or "".
 func parseRephrase(reply string) string {
 	lines := replyLines(reply)
 	if len(lines) == 0 || !isQuery(lines[0], wire.MaxQueryRunes) {
@@ -100,13 +98,12 @@ func parseRephrase(reply string) string {
 	return lines[0]
 }
 
-// maxKeywordQueries is how many keyword queries are searched for.
 const maxKeywordQueries = 3
 
-// maxKeywordRunes bounds a keyword query; a longer line is prose.
+// maxKeywordRunes bounds a keyword query; longer lines are prose.
 const maxKeywordRunes = 160
 
-// parseKeywords reads keyword queries, one on each line, without list marks, and each once.
+// parseKeywords returns the distinct keyword queries of a reply, one per line, without list marks.
 func parseKeywords(reply string) []string {
 	var queries []string
 	for _, line := range replyLines(reply) {
@@ -123,7 +120,7 @@ func parseKeywords(reply string) []string {
 
 func listMark() *regexp.Regexp { return regexp.MustCompile(`^(?:[-*•–]|\d{1,2}[.)])\s+`) }
 
-// replyLines are the lines of a reply that say something, without fences, announcements and quotation marks.
+// replyLines returns the lines of a reply without fences, announcements and quotation marks.
 func replyLines(reply string) []string {
 	var lines []string
 	for line := range strings.Lines(reply) {
@@ -136,7 +133,7 @@ func replyLines(reply string) []string {
 	return lines
 }
 
-// unquote takes off the marks that a model puts around a whole line.
+// unquote removes the marks around a whole line.
 func unquote(line string) string {
 	for _, marks := range [][2]string{{`"`, `"`}, {"“", "”"}, {"`", "`"}, {"'", "'"}, {"**", "**"}} {
 		inner, opened := strings.CutPrefix(line, marks[0])
@@ -148,7 +145,7 @@ func unquote(line string) string {
 	return line
 }
 
-// isQuery: a query has a letter or a digit, and is not too long.
+// isQuery reports whether a text has a letter or digit and is short enough.
 func isQuery(text string, most int) bool {
 	says := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	return strings.ContainsFunc(text, says) && utf8.RuneCountInString(text) <= most

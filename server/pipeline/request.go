@@ -13,47 +13,47 @@ import (
 	"quarry/server/llm"
 )
 
-// assumedDocumentAge is how old a document without a date is taken to be when a search has a lower bound in time
-// (Onyx: ASSUMED_DOCUMENT_AGE_DAYS).
+// assumedDocumentAge is the assumed age of documents without a date, for searches with a lower bound in time (Onyx:
+// ASSUMED_DOCUMENT_AGE_DAYS).
 const assumedDocumentAge = 90 * 24 * time.Hour
 
-// Request is one search by one caller.
+// Request is one search of one caller.
 type Request struct {
 	Search  wire.SearchRequest
 	Access  index.Access
-	Agent   *Agent // nil: the unscoped default agent
-	Profile string // named in Searched and in each result's Origin; empty: there is nothing here but what others answer
+	Agent   *Agent // nil: the default agent, without a scope
+	Profile string // Origin of the results; empty: only federated sources are searched
 	Now     time.Time
 
 	Model         llm.Chat      // nil: none
-	NoModelReason string        // why the configured model is not asked, where Model is nil for that
-	Deadline      time.Duration // of one call of the model; 0: 8 s
+	NoModelReason string        // if Model is nil although one is configured
+	Deadline      time.Duration // of one call of a model; 0: 8 s
 	Embedder      llm.Embedder  // nil: none
-	Vectors       *QueryVectors // that are known already; nil: none are remembered
-	Caller        string        // whose Vectors are used; no two callers have the same
-	// AutoDetectFilters lets the model limit the sources and the time that the question speaks of.
+	Vectors       *QueryVectors // cache; nil: none
+	Caller        string        // owner of entries in Vectors
+	// AutoDetectFilters lets the model infer sources and time from the question.
 	AutoDetectFilters bool
-	Sources           []string // those that hold what the caller may see, for AutoDetectFilters
-	FileLinks         bool     // the caller is at the machine that files lie on
-	Trusted           bool     // the caller may be told why the model or a federated source failed
-	// Federated are asked beside the documents here. Their rights are their own: only who owns them may ask them.
+	Sources           []string // visible to the caller, for AutoDetectFilters
+	FileLinks         bool     // the caller can open file: links
+	Trusted           bool     // the caller may see why the model or a federated source failed
+	// Federated sources are searched beside this library, with their own permissions: only their owner may use them.
 	Federated []Federated
 	Log       *slog.Logger
 }
 
-// Agent is what an agent imposes on a search.
+// Agent is the scope of an agent.
 type Agent struct {
 	ID           int
 	Name         string
-	DocumentSets []string  // the scope unless the caller names sets
-	Documents    []string  // attached documents, always in scope beside the sets
-	Since        time.Time // a floor under the caller's own
+	DocumentSets []string  // unless the caller names sets
+	Documents    []string  // attached documents, in scope beside the sets
+	Since        time.Time // minimum of the caller's own
 }
 
-// Filter turns the request's filters, the agent's scope and the caller's rights into what retrieval applies.
+// Filter combines the request's filters, the agent's scope and the caller's permissions.
 func Filter(r Request) index.Filter { return filterWithin(r, inferred{}) }
 
-// filterWithin is Filter within what was inferred.
+// filterWithin is Filter with inferred limits.
 func filterWithin(r Request, limit inferred) index.Filter {
 	s := r.Search
 	f := index.Filter{Access: r.Access, Sources: s.Sources, Authors: s.Authors, Types: documentTypes(s.DocumentTypes)}
@@ -76,7 +76,7 @@ func filterWithin(r Request, limit inferred) index.Filter {
 	return f
 }
 
-// timeRange is the span that the caller and the agent set.
+// timeRange returns the time range of the caller and the agent.
 func timeRange(r Request) (w window) {
 	switch s := r.Search; {
 	case s.TimeCutoff != nil:
@@ -93,7 +93,7 @@ func timeRange(r Request) (w window) {
 	return w
 }
 
-// mediaTypes names the document types that have a media type of their own.
+// mediaTypes maps media types to document types.
 var mediaTypes = map[string]string{
 	"application/pdf": "pdf", "text/markdown": "md", "text/html": "html", "text/plain": "txt", "text/csv": "csv",
 	"message/rfc822": "eml", "application/json": "json", "application/epub+zip": "epub", "text/calendar": "ics",
@@ -115,8 +115,7 @@ func documentTypes(asked []string) []string {
 	return types
 }
 
-// appliedFilters names every filter that holds and who set it. A limit that was inferred stands in the place of what
-// it narrows.
+// appliedFilters lists every filter and who set it. An inferred limit replaces the one that it narrows.
 func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 	applied := []wire.AppliedFilter{}
 	add := func(field, by string, values ...string) {
@@ -151,14 +150,14 @@ func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 		if len(s.DocumentSets) == 0 {
 			add("document_sets", setByAgent, r.Agent.DocumentSets...)
 		}
-		if len(r.Agent.Documents) > 0 { // which they are, and how many, is not for everybody who may use the agent
+		if len(r.Agent.Documents) > 0 { // which they are, and how many, is not visible to every user of the agent
 			add("documents", setByAgent, "the attached documents")
 		}
 	}
 	return applied
 }
 
-// Who sets a filter.
+// Who set a filter.
 const (
 	setByUser  = "user"
 	setByAgent = "agent"
@@ -175,8 +174,8 @@ func sinceSetBy(r Request, limit inferred) string {
 	return setByUser
 }
 
-// Words is the query without the phrases and exclusions that the request lists beside it: one text serves servers
-// that know those fields and servers that do not.
+// Words returns the query without the phrases and exclusions that the request also lists: the same text works for
+// servers with and without those fields.
 func Words(s wire.SearchRequest) string {
 	text := s.Query
 	for _, phrase := range slices.SortedStableFunc(slices.Values(s.Exclude), longestFirst) {
@@ -188,10 +187,10 @@ func Words(s wire.SearchRequest) string {
 	return text
 }
 
-// longestFirst keeps a short exclusion from being cut out of the front of a longer one.
+// longestFirst orders phrases so that a short one is not cut out of a longer one.
 func longestFirst(a, b string) int { return len(b) - len(a) }
 
-// cutOnce removes the first occurrence of the first spelling that stands by itself.
+// cutOnce removes the first occurrence of the first spelling that is delimited by spaces.
 func cutOnce(text string, spellings ...string) string {
 	for _, spelling := range spellings {
 		for from := 0; from <= len(text)-len(spelling); {
@@ -216,7 +215,8 @@ func standsAlone(text string, start, end int) bool {
 	return (start == 0 || unicode.IsSpace(before)) && (end == len(text) || unicode.IsSpace(after))
 }
 
-// wantsPrefix: while somebody types, the last word is unfinished unless a space, a phrase or an exclusion follows it.
+// wantsPrefix reports whether the last word may be unfinished: in instant search, unless a space, a phrase or an
+// exclusion follows it.
 func wantsPrefix(s wire.SearchRequest) bool {
 	text := Words(s)
 	last, size := utf8.DecodeLastRuneInString(text)

@@ -10,16 +10,16 @@ import (
 	"quarry/client/wire"
 )
 
-// inferred is what a model reads out of a question as a limit, beyond what the caller set.
+// inferred holds limits that a model read from a question, beyond the caller's.
 type inferred struct {
-	sources []string // empty: no limit
+	sources []string // empty: all
 	window
 }
 
-// window is a span of time, both ends in it; zero ends are open.
+// window is a time range including both ends; zero ends are open.
 type window struct{ since, until time.Time }
 
-// candidateSources are those that a model may choose among: what the caller can see, within what the caller asked for.
+// candidateSources returns the sources that a model may choose: those visible to the caller and in the request.
 func candidateSources(r Request) []string {
 	var candidates []string
 	for _, s := range r.Sources {
@@ -30,13 +30,13 @@ func candidateSources(r Request) []string {
 	return candidates
 }
 
-// isSourceName keeps anything else out of a prompt.
+// isSourceName excludes other text from prompts.
 func isSourceName(name string) bool {
 	strange := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }
 	return name != "" && !strings.ContainsFunc(name, strange)
 }
 
-// sourceLine is how a source is put to a model.
+// sourceLine is a source in a prompt.
 type sourceLine struct{ Value, Name string }
 
 func sourceLines(values []string) []sourceLine {
@@ -51,8 +51,8 @@ func sourceLines(values []string) []sourceLine {
 	return lines
 }
 
-// parseSources reads the last list in brackets. Names that are not among the candidates are dropped; all of the
-// candidates are no limit. ok is false where there is no list.
+// parseSources parses the last list in brackets. Names that are not among the candidates are dropped; all candidates
+// are no limit. ok is false without a list.
 func parseSources(reply string, candidates []string) (sources []string, ok bool) {
 	end := strings.LastIndexByte(reply, ']')
 	if end < 0 {
@@ -75,20 +75,20 @@ func parseSources(reply string, candidates []string) (sources []string, ok bool)
 	return sources, true
 }
 
-// isNameOf accepts a source's value, and the name that people know it by.
+// isNameOf reports whether name is a source's value or display name.
 func isNameOf(name, source string) bool {
 	known, ok := wire.LookupSource(source)
 	return strings.EqualFold(name, source) || ok && strings.EqualFold(name, known.Name)
 }
 
-// timePair finds what looks like a pair of bounds, with the word before it.
+// timePair matches a possible pair of bounds and the word before it.
 func timePair() *regexp.Regexp {
 	return regexp.MustCompile(`([A-Za-z]*)[ \t]*\(([^(),\n]{0,40}),([^(),\n]{0,40})\)`)
 }
 
-// parseTime reads the first pair of valid bounds, such as "updated (2025-03-01, None)". A start that is still to come
-// and an end that is not over are open. Of a time of creation only the start can be used: a document was never changed
-// before it was written. ok is false where there is no such pair.
+// parseTime parses the first pair of valid bounds, such as "updated (2025-03-01, None)". A start in the future, and an
+// end that is not over, are open. Of a creation time only the start is used: a document is not changed before it was
+// created. ok is false without such a pair.
 func parseTime(reply string, now time.Time) (w window, ok bool) {
 	for _, match := range timePair().FindAllStringSubmatch(reply, -1) {
 		since, valid := parseBound(match[2], now)
@@ -116,7 +116,7 @@ func parseTime(reply string, now time.Time) (w window, ok bool) {
 	return window{}, false
 }
 
-// parseBound reads a day, a time before today, or an open end (zero). Days are UTC and begin at midnight.
+// parseBound parses a day, a time before today, or an open end (zero). Days begin at midnight UTC.
 func parseBound(text string, now time.Time) (day time.Time, valid bool) {
 	text = strings.ToUpper(strings.Trim(text, "\"'` \t"))
 	if text == "NONE" || text == "NULL" {
@@ -148,7 +148,7 @@ func parseBound(text string, now time.Time) (day time.Time, valid bool) {
 	return day, day.Year() > 0
 }
 
-// monthsBefore goes back by whole months; where that month is too short, to its last day.
+// monthsBefore subtracts months; if that month is too short, it returns its last day.
 func monthsBefore(day time.Time, months int) time.Time {
 	before := day.AddDate(0, -months, 0)
 	if before.Day() != day.Day() {
@@ -157,8 +157,8 @@ func monthsBefore(day time.Time, months int) time.Time {
 	return before
 }
 
-// within cuts a window to what is left of it inside another, leaving out the ends that limit nothing more; zero when
-// nothing is left of it.
+// within limits a window to another one and drops ends that no longer limit anything; it returns zero if they do not
+// overlap.
 func (w window) within(outer window) window {
 	if !w.since.After(outer.since) {
 		w.since = time.Time{}
@@ -172,7 +172,7 @@ func (w window) within(outer window) window {
 	return w
 }
 
-// and is the span that lies in both windows.
+// and returns the intersection of two windows.
 func (w window) and(other window) window {
 	if other.since.After(w.since) {
 		w.since = other.since

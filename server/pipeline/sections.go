@@ -8,34 +8,33 @@ import (
 	"quarry/client/wire"
 )
 
-// defaultSections bounds the sections that go on from the fused ranking, and is the number of hits that they are made
-// of at first (Onyx: NUM_RETURNED_HITS).
+// defaultSections bounds the sections after the fusion, and is the number of hits that they are first made from (Onyx:
+// NUM_RETURNED_HITS).
 const defaultSections = 50
 
 const (
-	// hitsPerSection is how many hits are asked of each query for each section: neighbours merge, and what is wanted
-	// should still be reached.
+	// hitsPerSection is the number of hits per query and section: neighbouring hits merge, which needs a reserve.
 	hitsPerSection = 4
-	// hitsPerDocument keeps one long document from being all that is found.
+	// hitsPerDocument keeps one long document from filling the results.
 	hitsPerDocument = 8
-	// hitsAtATime is how many further hits are taken while sections are wanting.
+	// hitsAtATime is the number of hits to add while sections are missing.
 	hitsAtATime = 25
 )
 
-// maxSelected is how many sections may be kept as the answer (Onyx: the selector's limit).
+// maxSelected bounds the selected sections (Onyx: the selector's limit).
 const maxSelected = 10
 
-// section is a run of neighbouring chunks of one document.
+// section is a run of adjacent chunks of one document.
 type section struct {
 	document   string
 	start, end int // chunks, inclusive
 	center     fusedChunk
-	rank       int // place in the fused order, from 0
+	rank       int // in fused order, from 0
 	selected   bool
-	whole      bool // all of its document was asked for
+	whole      bool // shown as the whole document
 }
 
-// chunks is the length of the section.
+// chunks returns the number of chunks.
 func (s section) chunks() int {
 	if s.center.remote != nil {
 		return s.center.remote.chunks()
@@ -43,16 +42,16 @@ func (s section) chunks() int {
 	return s.end - s.start + 1
 }
 
-// aroundCenter gives up to three chunks of the section: its center with one on either side, or with two on the side
-// where there are any (Onyx: MAX_CHUNKS_FOR_RELEVANCE).
+// aroundCenter returns up to three chunks: the center with its neighbours, or two on one side at the end of the section
+// (Onyx: MAX_CHUNKS_FOR_RELEVANCE).
 func (s section) aroundCenter() (from, to int) {
 	const most = 3
 	from = max(s.start, min(s.center.chunk-1, s.end-most+1))
 	return from, min(s.end, from+most-1)
 }
 
-// sectionsOf makes sections of the first defaultSections hits, and of as many more as it takes to reach the number
-// wanted: hits beyond would only lengthen the sections that there are.
+// sectionsOf makes sections from the first defaultSections hits, and from more only while there are fewer than wanted:
+// further hits would only lengthen them.
 func sectionsOf(ranked []fusedChunk, wanted int) []section {
 	limit := max(defaultSections, wanted)
 	for hits := min(limit, len(ranked)); ; hits = min(hits+hitsAtATime, len(ranked)) {
@@ -63,10 +62,10 @@ func sectionsOf(ranked []fusedChunk, wanted int) []section {
 	}
 }
 
-// mergeAdjacent joins chunks of one document with consecutive numbers to sections. The center of a section is its
-// best-ranked chunk, and its place is that chunk's. At most limit sections are returned.
+// mergeAdjacent merges adjacent chunks of a document into sections. The center of a section is its best chunk, and its
+// rank is that chunk's. It returns at most limit sections.
 func mergeAdjacent(ranked []fusedChunk, limit int) []section {
-	ranks := make([]int, len(ranked)) // by document, ours first, and chunk
+	ranks := make([]int, len(ranked)) // sorted by document, ours first, and chunk
 	for i := range ranks {
 		ranks[i] = i
 	}
@@ -94,14 +93,12 @@ func mergeAdjacent(ranked []fusedChunk, limit int) []section {
 	return sections
 }
 
-// precedes reports whether a chunk is the next of the section's document. Passages of federated sources stand by
-// themselves.
+// precedes reports whether a chunk directly follows the section. Passages of federated sources are never merged.
 func (s section) precedes(c fusedChunk) bool {
 	return s.document == c.document && s.end+1 == c.chunk && s.center.remote == nil && c.remote == nil
 }
 
-// choose splits sections into those that were picked, in the order of the picks, and the others in their own order. Of
-// what was picked at most *wanted are chosen.
+// choose splits sections into the picked ones, at most *wanted and in the order of the picks, and the rest.
 func choose(sections []section, picks []pick, wanted *int) (chosen, rest []section) {
 	if wanted != nil {
 		picks = picks[:min(len(picks), *wanted)]
@@ -122,7 +119,7 @@ func choose(sections []section, picks []pick, wanted *int) (chosen, rest []secti
 	return chosen, rest
 }
 
-// firstSections chooses the first ten: what a search without a choosing model keeps.
+// firstSections chooses the first ten, for searches without a model.
 func firstSections(sections []section, wanted *int) (chosen, rest []section) {
 	picks := make([]pick, min(len(sections), maxSelected))
 	for i := range picks {
@@ -131,14 +128,14 @@ func firstSections(sections []section, wanted *int) (chosen, rest []section) {
 	return choose(sections, picks, wanted)
 }
 
-// inFusedOrder brings sections back into the order of the fused ranking.
+// sortByRank restores the fused order.
 func sortByRank(sections []section) []section {
 	slices.SortStableFunc(sections, func(a, b section) int { return cmp.Compare(a.rank, b.rank) })
 	return sections
 }
 
-// arrange makes the answer's list of sections: the chosen ones, merged where they meet and kept within the caller's
-// bound on context; then, where a number of results was asked for, others until there are as many.
+// arrange returns the sections of the answer: the chosen ones, merged and within the caller's context limit, followed
+// by others up to the requested number of results.
 func arrange(chosen, rest []section, search wire.SearchRequest) []section {
 	limit := wire.DefaultContextLimit
 	if search.MaxContextChunks != nil {
@@ -159,8 +156,8 @@ func arrange(chosen, rest []section, search wire.SearchRequest) []section {
 	return bounded
 }
 
-// mergeOverlapping joins sections of one document that overlap or touch. They stand where the first of them stood, and
-// its center is theirs.
+// mergeOverlapping merges overlapping and adjacent sections of a document. The result has the place and the center of
+// the first one.
 func mergeOverlapping(sections []section) []section {
 	var merged []section
 	for _, s := range sections {
@@ -171,7 +168,7 @@ func mergeOverlapping(sections []section) []section {
 		}
 		first := &merged[at]
 		first.extend(s)
-		// What s bridges may be several sections that were apart until now; they go to the first of them.
+		// s may connect several separate sections.
 		for i := at + 1; i < len(merged); {
 			if !merged[i].touches(*first) {
 				i++
@@ -188,17 +185,18 @@ func (s *section) extend(other section) {
 	s.start, s.end = min(s.start, other.start), max(s.end, other.end)
 }
 
-// meets reports whether two sections overlap or touch.
+// touches reports whether two sections overlap or are adjacent.
 func (s section) touches(other section) bool {
 	return s.sameDocument(other) && s.start <= other.end+1 && other.start <= s.end+1
 }
 
-// sameDocument reports whether both are parts of one document here. Passages of federated sources stand by themselves.
+// sameDocument reports whether both belong to one document of this library. Passages of federated sources belong to
+// none.
 func (s section) sameDocument(other section) bool {
 	return s.document == other.document && s.center.remote == other.center.remote
 }
 
-// beyond cuts off a section what others already show; shown says that its center is among it.
+// withoutShown removes chunks from a section that others show; shown reports whether its center is one of them.
 func withoutShown(s section, others []section) (rest section, shown bool) {
 	for _, o := range others {
 		switch {
@@ -214,9 +212,8 @@ func withoutShown(s section, others []section) (rest section, shown bool) {
 	return s, false
 }
 
-// boundContext keeps the selected sections within limit chunks. Chunks around the centers go first, from the
-// lowest-ranked section up and from the end that lies farther from the center; sections that still do not fit are
-// unselected and reduced to their center.
+// boundContext keeps the selected sections within limit chunks. It first removes chunks far from the centers, starting
+// with the lowest-ranked section; sections that still do not fit are unselected and reduced to their center.
 func boundContext(sections []section, limit int) []section {
 	bounded := slices.Clone(sections)
 	total := 0

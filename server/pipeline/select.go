@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// selectionTokens is what the passages may take that a model chooses among (Onyx: 25 chunks of 512).
+	// selectionTokens bounds the passages that a model chooses from (Onyx: 25 chunks of 512).
 	selectionTokens = 25 * 512
-	// sectionTokens is the estimate for what else is told of each.
+	// sectionTokens estimates the other fields of a passage.
 	sectionTokens = 75
 )
 
-// selectSections keeps the sections that a model chooses, else the first ten.
+// selectSections keeps the sections that a model chooses, or the first ten.
 func (r *run) selectSections(ctx context.Context) (string, string, error) {
 	r.chosen, r.rest = firstSections(r.sections, r.Search.NumResults)
 	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
@@ -57,7 +57,7 @@ func (r *run) selectSections(ctx context.Context) (string, string, error) {
 	return outcome, r.withUsage(detail, tally.usage), nil
 }
 
-// shownSection is a section as the choosing model sees it.
+// shownSection is a section in the prompt.
 type shownSection struct {
 	ID         int                      `json:"section_id"`
 	Title      string                   `json:"title"`
@@ -68,8 +68,8 @@ type shownSection struct {
 	Content    string                   `json:"content"`
 }
 
-// shownSections writes the sections that fit the budget of the selection, in their order. A document that vanished
-// meanwhile is shown as an empty passage, so that the numbers stay.
+// shownSections returns the sections that fit into the prompt, in order. A document that was removed meanwhile is an
+// empty passage, so that the numbers stay.
 func (r *run) shownSections(ctx context.Context) ([]llm.Quoted, error) {
 	documents, err := r.documents(ctx, r.sections)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *run) shownSections(ctx context.Context) ([]llm.Quoted, error) {
 	return shown, nil
 }
 
-// describe bounds what is told of a document beside its text, to about sectionTokens.
+// describe returns a document's fields without its content, bounded to about sectionTokens.
 func describe(id int, d index.Stored) shownSection {
 	const mostAuthors, authorTokens, metadataBytes = 3, 16, 160
 	shown := shownSection{
@@ -116,7 +116,7 @@ func describe(id int, d index.Stored) shownSection {
 	return shown
 }
 
-// text is a run of chunks as one text of at most so many tokens; empty where the document has vanished.
+// text returns a run of chunks as one text of at most most tokens; "" if the document was removed meanwhile.
 func (r *run) text(ctx context.Context, document string, from, to, most int) (string, error) {
 	chunks, err := r.snapshot.Chunks(ctx, document, from, to, r.Access)
 	if errors.Is(err, index.ErrNotFound) || errors.Is(err, index.ErrDamaged) || err == nil && len(chunks) == 0 {
@@ -129,15 +129,15 @@ func (r *run) text(ctx context.Context, document string, from, to, most int) (st
 	return text.ClipTokens(whole, most), nil
 }
 
-// pick is a section that a model chose; whole asks for all of its document.
+// pick is a section that a model chose; whole asks for the whole document.
 type pick struct {
 	section int
 	whole   bool
 }
 
-// parseSelection reads the numbers of sections out of a reply: the first list in brackets, else the first list with
-// commas, else every number that stands by itself. A ! behind a number asks for the whole document. Numbers that no
-// section has are passed over, repeated ones count once, and at most ten are read.
+// parseSelection parses the numbers of sections: the first list in brackets, else the first list with commas, else
+// every separate number. A ! after a number asks for the whole document. Unknown and repeated numbers are ignored, and
+// at most ten are read.
 func parseSelection(reply string, sections int) []pick {
 	const id = `\d+"?\s*!?`
 	bracketed := regexp.MustCompile(`\[\s*"?` + id + `(?:\s*,\s*"?` + id + `)*\s*,?\s*\]`)
@@ -163,10 +163,10 @@ func parseSelection(reply string, sections int) []pick {
 	return picks
 }
 
-// number is a whole number in a text, and its place.
+// number is a whole number in a text and its position.
 type number struct{ value, start, end int }
 
-// numbersIn finds the whole numbers of a text that are not part of a word, a fraction or a greater number.
+// numbersIn returns the whole numbers in a text that are not part of a word, a fraction or another number.
 func numbersIn(text string) []number {
 	isDigit := func(i int) bool { return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9' }
 	isLetter := func(i int) bool { return i >= 0 && i < len(text) && 'a' <= text[i]|0x20 && text[i]|0x20 <= 'z' }

@@ -11,14 +11,14 @@ import (
 	"quarry/server/llm"
 )
 
-// understood is what a model made of the question.
+// understood is what a model read from the question.
 type understood struct {
 	rephrase string
 	keywords []string
 	limit    inferred
 }
 
-// understand lets a model add queries and limits to the question. Meanwhile the question is searched for as it stands.
+// understand asks a model for further queries and for limits. The question itself is searched for at the same time.
 func (r *run) understand(ctx context.Context) (string, string, error) {
 	if r.Model != nil {
 		r.weights = parity()
@@ -54,7 +54,7 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 	return outcome, r.withUsage(r.understandingDetail(u), tally.usage), nil
 }
 
-// setQueries decides what is searched for, and tells it.
+// setQueries sets the queries and adds them to the response.
 func (r *run) setQueries(u understood) {
 	r.queries = weightedQueries(r.weights, r.Search.Query, u.rephrase, u.keywords)
 	r.response.Queries = r.queries
@@ -70,8 +70,7 @@ func (r *run) setQueries(u understood) {
 	}
 }
 
-// searchAtOnce finds what the question finds as it stands, for whoever wants to read while the model thinks; it is
-// searched for in any case.
+// searchAtOnce searches for the question itself and sends the provisional result.
 func (r *run) searchAtOnce(ctx context.Context) error {
 	result, err := r.snapshot.Search(ctx, r.indexQuery(r.queries[r.question]))
 	if err != nil {
@@ -83,7 +82,7 @@ func (r *run) searchAtOnce(ctx context.Context) error {
 	return r.provisional(ctx, arrange(chosen, rest, r.Search))
 }
 
-// understanding lists what the model is asked about the question; what it answers goes to u.
+// understanding lists the model calls about the question. Their results go to u.
 func (r *run) understanding(u *understood) []inquiry {
 	var inquiries []inquiry
 	if words := oneLine(r.words()); !r.Search.SkipQueryExpansion && words != "" {
@@ -112,7 +111,7 @@ func (r *run) understanding(u *understood) []inquiry {
 	return inquiries
 }
 
-// scopes lists what the model is asked about the limits that the question speaks of.
+// scopes lists the model calls about the limits in the question.
 func (r *run) scopes(u *understood) []inquiry {
 	turns := llm.Quote(userTurns(r.Search))
 	var inquiries []inquiry
@@ -136,14 +135,14 @@ func (r *run) scopes(u *understood) []inquiry {
 	}})
 }
 
-// words are those of the question that are looked for: what it excludes would only lead a model to look for it.
+// words returns the words of the question without exclusions, which would only lead a model to search for them.
 func (r *run) words() string {
 	search := r.Search
 	search.Phrases = nil
 	return Words(search)
 }
 
-// understandingTold says in short what the model made of the question.
+// understandingDetail summarizes what the model read from the question.
 func (r *run) understandingDetail(u understood) string {
 	var told []string
 	switch {

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// embedDeadline is how long the embedding model may take: it is asked for a line or two.
+	// embedDeadline bounds a call of the embedding model, for a line or two.
 	embedDeadline = 3 * time.Second
-	// rememberedVectors of queries are kept; more than people ask for at the same time.
+	// maxCachedVectors is more than the queries of concurrent users.
 	maxCachedVectors = 512
-	// byVector stands behind a query in Ranks, where its place in the list by vector is told.
+	// byVector marks the rank by vector in Ranks.
 	byVector = " (vectors)"
 )
 
-// QueryVectors caches the vectors of queries, by caller and model: one question is asked several times while its filters
-// change. Callers share nothing: how fast an answer comes must not show what others have asked.
+// QueryVectors caches the vectors of queries, by caller and model: a question is searched several times with different
+// filters. Callers share no entries: the time of an answer must not reveal the queries of others.
 type QueryVectors = lru.Cache[vectorKey, []float32]
 
 type vectorKey struct{ caller, model, text string }
@@ -35,19 +35,19 @@ type vectorKey struct{ caller, model, text string }
 func NewQueryVectors() *QueryVectors {
 	cache, err := lru.New[vectorKey, []float32](maxCachedVectors)
 	if err != nil {
-		panic(err) // of a size that is not positive
+		panic(err) // only for a size of 0
 	}
 	return cache
 }
 
-// vectorAnswer is what became of asking for the vectors of some texts.
+// vectorAnswer is the result of embedding texts.
 type vectorAnswer struct {
 	vectors map[string][]float32
 	usage   llm.Usage
 	err     error
 }
 
-// searchesByVector reports whether the library has vectors that the queries can be compared with.
+// searchesByVector reports whether the library has vectors of the embedding model.
 func (r *run) searchesByVector(ctx context.Context) (bool, error) {
 	if r.Embedder == nil || r.Search.Instant {
 		return false, nil
@@ -59,7 +59,7 @@ func (r *run) searchesByVector(ctx context.Context) (bool, error) {
 	return stats.Vectors > 0 && stats.VectorModel == r.Embedder.Name(), nil
 }
 
-// startVectors asks for the vector of the question while the language model thinks.
+// startVectors requests the vector of the question while the language model works.
 func (r *run) startVectors(ctx context.Context) error {
 	able, err := r.searchesByVector(ctx)
 	if err != nil || !able {
@@ -69,7 +69,7 @@ func (r *run) startVectors(ctx context.Context) error {
 	return nil
 }
 
-// meant is the text of a query that is embedded.
+// embeddingText returns the text of a query to embed.
 func (r *run) embeddingText(q wire.ExecutedQuery) string {
 	if q.Kind == kindOriginal {
 		return oneLine(r.words())
@@ -77,8 +77,7 @@ func (r *run) embeddingText(q wire.ExecutedQuery) string {
 	return oneLine(q.Query)
 }
 
-// embed asks for the vectors of texts, as far as they are not remembered. The channel gets one answer, within the
-// deadline whatever the model does.
+// embed requests the vectors of texts that are not cached. The channel receives one answer, within the deadline.
 func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 	answer := vectorAnswer{vectors: map[string][]float32{}}
 	var unknown []string
@@ -112,7 +111,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 	return asked
 }
 
-// remembered returns the vector of a text that the caller had embedded before.
+// cachedVector returns the vector of a text from the caller's cache.
 func (r *run) cachedVector(text string) ([]float32, bool) {
 	if r.Vectors == nil {
 		return nil, false
@@ -120,7 +119,7 @@ func (r *run) cachedVector(text string) ([]float32, bool) {
 	return r.Vectors.Get(vectorKey{r.Caller, r.Embedder.Name(), text})
 }
 
-// vectorsOf calls a model.
+// vectorsOf calls the embedding model.
 func vectorsOf(ctx context.Context, model llm.Embedder, texts []string) (answer vectorAnswer, err error) {
 	vectors, usage, err := model.Embed(ctx, llm.ForQueries, texts)
 	answer = vectorAnswer{usage: usage, vectors: map[string][]float32{}}
@@ -136,7 +135,7 @@ func vectorsOf(ctx context.Context, model llm.Embedder, texts []string) (answer 
 	return answer, nil
 }
 
-// retrieveByVector searches for every query that has a weight by vector; what fails is noted, and found by words alone.
+// retrieveByVector searches by vector for every query with such a weight. Failures are noted.
 func (r *run) retrieveByVector(ctx context.Context) {
 	if r.questionVectors == nil {
 		return
@@ -169,7 +168,7 @@ func (r *run) retrieveByVector(ctx context.Context) {
 	r.noteVectors(ctx, errors.Join(asked.err, searches.Wait()))
 }
 
-// noteVectors says what could not be done.
+// noteVectors adds a note about a failed search by vector.
 func (r *run) noteVectors(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil {
 		return

@@ -1,5 +1,5 @@
-// Package sample is the library that the program brings along: the papers of an invented company, for a first look
-// and for tests. It is indexed in memory and never touches the disk.
+// Package sample is the bundled library: the documents of a fictional company, for a first look and for tests. It is
+// indexed in memory.
 package sample
 
 import (
@@ -24,7 +24,7 @@ var library embed.FS
 // public is the access term of documents that everybody may see.
 const public = "PUBLIC"
 
-// knowledge is what library.yaml tells of the company's sets and agents.
+// knowledge is the content of library.yaml: document sets and agents.
 type knowledge struct {
 	Company string `yaml:"company"`
 	Sets    []struct {

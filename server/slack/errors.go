@@ -21,23 +21,22 @@ import (
 const (
 	maxAnswer    = 8 << 20 // bytes
 	shortestWait = time.Second
-	usualWait    = 30 * time.Second // where Slack says nothing
+	usualWait    = 30 * time.Second // if Slack does not say
 	longestWait  = time.Hour
 )
 
-// Kind is what a failure means.
+// Kind classifies failures.
 type Kind int
 
-// The kinds of failure.
 const (
 	Refused     Kind = iota // Slack does not accept the request
-	Auth                    // the token is none, or may not search
+	Auth                    // the token is invalid, or lacks permission
 	RateLimited             // Slack asks for fewer requests
 	Unreachable             // no answer
-	Unusable                // what answered does not speak Slack's API, or failed
+	Unusable                // the answer is not Slack's API, or Slack failed
 )
 
-// Error is a search of Slack that failed. It never holds a token.
+// Error is a failed search. It never contains a token.
 type Error struct {
 	Kind       Kind
 	Problem    string        // one line
@@ -45,7 +44,6 @@ type Error struct {
 	RetryAfter time.Duration // of RateLimited
 }
 
-// Error says what failed, and what to do.
 func (e *Error) Error() string { return e.Problem + ": " + e.Fix }
 
 func notSlack() *Error {
@@ -59,7 +57,7 @@ func rateLimited(wait time.Duration) *Error {
 		RetryAfter: wait}
 }
 
-// door is what every request and answer passes. The token is in the body of a request, so that no redirect is followed.
+// doer is the HTTP client of the library. It follows no redirect, because the token is in the body of requests.
 type doer struct {
 	client http.Client
 	agent  string
@@ -70,21 +68,21 @@ func newDoer(options Options) *doer {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// Do sends a request, and lets so much of the answer in as can be an answer.
+// Do sends a request and limits the size of the answer.
 func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	request.Header.Set("User-Agent", d.agent)
 	response, err := d.client.Do(request)
 	if err != nil {
 		return nil, err
 	}
-	if response.StatusCode == http.StatusTooManyRequests { // the library insists on a number of seconds
-		_ = response.Body.Close() // nothing in it is needed
+	if response.StatusCode == http.StatusTooManyRequests { // the library only reads whole seconds
+		_ = response.Body.Close() // not needed
 		return nil, rateLimited(waitOf(response.Header.Get("Retry-After")))
 	}
 	if response.StatusCode != http.StatusOK {
-		return response, nil // the library reads no more of it than the status
+		return response, nil // the library only reads the status
 	}
-	defer func() { _ = response.Body.Close() }() // what is needed of it is read
+	defer func() { _ = response.Body.Close() }() // the body was read
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return nil, err
@@ -104,7 +102,7 @@ func waitOf(header string) time.Duration {
 	return time.Duration(min(seconds, int(longestWait/time.Second))) * time.Second
 }
 
-// explain brings whatever ended a call into the errors of this package.
+// explain turns the error of a call into one of this package.
 func explain(ctx context.Context, err error) error {
 	var (
 		known   *Error
@@ -131,7 +129,7 @@ func explain(ctx context.Context, err error) error {
 	case errors.As(err, &network):
 		return unreachable(network)
 	}
-	return notSlack() // the library's other errors quote the answer
+	return notSlack() // other errors of the library quote the answer
 }
 
 func unreachable(cause error) *Error {
@@ -151,7 +149,7 @@ func badStatus(status int) *Error {
 	return &Error{Kind: Unusable, Problem: problem, Fix: "try again later; https://status.slack.com tells of outages"}
 }
 
-// refusal is what a code of Slack means to a person.
+// refusal explains an error code of Slack.
 func refusal(said slack.SlackErrorResponse) *Error {
 	const (
 		makeToken = "make a user token (xoxp-…) with the scope search:read for it, and give it as token or token_command"
@@ -179,7 +177,7 @@ func refusal(said slack.SlackErrorResponse) *Error {
 	return e
 }
 
-// codeOf keeps a code a code: it is foreign, and goes into messages.
+// codeOf removes everything from an error code that does not belong there: it is foreign text for a message.
 func codeOf(text string) string {
 	const longest = 40
 	code := strings.Map(func(r rune) rune {

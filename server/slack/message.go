@@ -14,7 +14,7 @@ import (
 	"quarry/internal/text"
 )
 
-// What is taken of one message.
+// Bounds of one message.
 const (
 	maxText        = 32 << 10 // bytes; Slack's own bound is some 40,000 characters
 	maxAttachments = 5
@@ -22,10 +22,10 @@ const (
 	maxLink        = 2000
 )
 
-// identifiers are those of Slack: they become a part of names that are stored and compared.
+// identifiers matches Slack's identifiers. They become part of stored names.
 func identifiers() *regexp.Regexp { return regexp.MustCompile(`^[A-Z0-9]{1,32}$`) }
 
-// resultsOf turns messages into results, in their order, without those that the filters do not admit.
+// resultsOf returns the messages that pass the filters as results, in their order.
 func resultsOf(messages []slack.SearchMessage, q query) []wire.SearchResult {
 	known := people(messages)
 	identifier := identifiers()
@@ -50,7 +50,7 @@ func resultsOf(messages []slack.SearchMessage, q query) []wire.SearchResult {
 	return results
 }
 
-// people are the names of those who wrote one of the messages, by their number.
+// people returns the names of the messages' authors, by user id.
 func people(messages []slack.SearchMessage) map[string]string {
 	known := map[string]string{}
 	for _, m := range messages {
@@ -65,7 +65,7 @@ func authorOf(m slack.SearchMessage, known map[string]string) string {
 	return cmp.Or(plain(m.Username), plain(m.User), "somebody")
 }
 
-// channelOf names where a message stands. Of a conversation of two Slack gives the other's number for a name.
+// channelOf names the channel of a message. Slack names direct messages by the other user's id.
 func channelOf(m slack.SearchMessage) string {
 	name := plain(m.Channel.Name)
 	switch {
@@ -77,7 +77,7 @@ func channelOf(m slack.SearchMessage) string {
 	return "#" + name
 }
 
-// admits looks after the filters that Slack could not be told exactly.
+// admits applies the filters that Slack does not apply exactly.
 func (q query) admits(m slack.SearchMessage, at time.Time) bool {
 	if !q.since.IsZero() && at.Before(q.since) || !q.until.IsZero() && at.After(q.until) {
 		return false
@@ -91,8 +91,8 @@ func (q query) admits(m slack.SearchMessage, at time.Time) bool {
 	})
 }
 
-// sameName compares what is asked for, a name or an address, with the name that somebody has in Slack: "Jo Ortiz" and
-// jo.ortiz@acme.com are jo.ortiz, and jo is one of its words.
+// sameName compares a requested name or address with a Slack name: "Jo Ortiz" and jo.ortiz@acme.com match jo.ortiz, and
+// so does one of its words.
 func sameName(asked, name string) bool {
 	split := func(s string) []string {
 		s, _, _ = strings.Cut(strings.ToLower(s), "@")
@@ -104,7 +104,7 @@ func sameName(asked, name string) bool {
 
 func timestamps() *regexp.Regexp { return regexp.MustCompile(`^\d{1,10}\.\d{1,9}$`) }
 
-// timeOf reads the time that Slack names a message by: seconds, a dot, and a counter.
+// timeOf parses a message timestamp: seconds, a dot, and a counter.
 func timeOf(ts string) (time.Time, bool) {
 	if !timestamps().MatchString(ts) {
 		return time.Time{}, false
@@ -122,7 +122,7 @@ func linkOf(permalink string) *string {
 	return &link
 }
 
-// textOf is the whole message as Markdown: its text, and what apps attach to it.
+// textOf returns the message as Markdown: its text and its attachments.
 func textOf(m slack.SearchMessage, known map[string]string) string {
 	parts := []string{markdown(m.Text, known)}
 	if m.Text == "" {
@@ -143,7 +143,7 @@ func textOf(m slack.SearchMessage, known map[string]string) string {
 	return text.Clip(strings.Join(parts, "\n\n"), maxText)
 }
 
-// blocksOf are the texts of the blocks of a message that has nothing else.
+// blocksOf returns the texts of the blocks, for messages without a text.
 func blocksOf(blocks slack.Blocks, known map[string]string) []string {
 	var texts []string
 	for _, block := range blocks.BlockSet {

@@ -12,13 +12,12 @@ import (
 
 const (
 	fence = "```"
-	// maxNested is how deep emphasis goes into emphasis; there are three kinds.
+	// maxNested limits the nesting of emphasis; there are three kinds.
 	maxNested = 3
 )
 
-// markdown translates the text of a message out of Slack's own marks, which look like Markdown and are not: *bold*,
-// ~struck~, <https://example.com|a link>, <@U1>, &lt;. Names are those of people by their number. It takes what a
-// message may hold and leaves out the rest.
+// markdown converts Slack's mrkdwn to Markdown: *bold*, ~struck~, <https://example.com|a link>, <@U1>, &lt;. names has
+// the names of users by id.
 func markdown(message string, names map[string]string) string {
 	parts := strings.Split(text.Clip(visible(message), maxText), fence)
 	var out strings.Builder
@@ -29,7 +28,7 @@ func markdown(message string, names map[string]string) string {
 			startLine(&out)
 			out.WriteString(fence + "\n" + strings.Trim(unwrapped(part, names), "\n") + "\n" + fence + "\n")
 		case isCode:
-		case i%2 == 1: // opened and never closed
+		case i%2 == 1: // a fence that is never closed
 			out.WriteString(fence + linesOf(part, names))
 		default:
 			out.WriteString(linesOf(part, names))
@@ -44,7 +43,7 @@ func startLine(out *strings.Builder) {
 	}
 }
 
-// linesOf translates text without blocks of code.
+// linesOf converts text without code blocks.
 func linesOf(text string, names map[string]string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -57,13 +56,13 @@ func linesOf(text string, names map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// lineOf translates a line, but for what stands between backticks.
+// lineOf converts a line, except what is between backticks.
 func lineOf(line string, names map[string]string) string {
 	return between(line, "`", "`", func(text string) string { return styled(text, names, maxNested) },
 		func(code string) string { return "`" + unwrapped(code, names) + "`" })
 }
 
-// between translates what stands between two marks with inside, and the rest with outside.
+// between converts what is between two marks with inside, and the rest with outside.
 func between(text, opening, closing string, outside, inside func(string) string) string {
 	var out strings.Builder
 	for {
@@ -79,7 +78,7 @@ func between(text, opening, closing string, outside, inside func(string) string)
 	}
 }
 
-// marks of emphasis, and what they are in Markdown.
+// markOf returns the Markdown for a mark of emphasis, or "".
 func markOf(b byte) string {
 	switch b {
 	case '*':
@@ -92,12 +91,12 @@ func markOf(b byte) string {
 	return ""
 }
 
-// styled translates emphasis and links of a part of a line. Each kind of mark is looked for to the end of the line
-// once: where none closes, none does further on.
+// styled converts the emphasis and links in a part of a line. A kind of mark that is not closed once is not searched
+// for again.
 func styled(text string, names map[string]string, nested int) string {
 	var out strings.Builder
 	unclosed := map[byte]bool{}
-	from := 0 // what precedes is in out
+	from := 0 // text before it is in out
 	for at := 0; at < len(text); {
 		mark := text[at]
 		if mark == '<' {
@@ -130,14 +129,14 @@ func styled(text string, names map[string]string, nested int) string {
 	return out.String()
 }
 
-// opens reports whether emphasis may begin at a mark: not inside a word, and before something.
+// opens reports whether emphasis may start at a mark: not inside a word, and not before a space.
 func opens(text string, at int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
 	after, size := utf8.DecodeRuneInString(text[at+1:])
 	return (at == 0 || !isWordRune(before)) && size > 0 && !unicode.IsSpace(after) && after != rune(text[at])
 }
 
-// closing finds where emphasis ends; -1 if it does not. A mark inside <…> closes nothing.
+// closing returns the end of emphasis, or -1. Marks inside <…> close nothing.
 func closing(text string, at int) int {
 	last := strings.LastIndexByte(text, '>')
 	for i := at + 1; i < len(text); i++ {
@@ -159,7 +158,7 @@ func closing(text string, at int) int {
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// reference translates what stands between < and >: a link, a person, a channel, or a command such as !here.
+// reference converts what is between < and >: a link, a user, a channel, or a command such as !here.
 func reference(inside string, names map[string]string) string {
 	target, label, _ := strings.Cut(inside, "|")
 	label = entities(label)
@@ -174,7 +173,7 @@ func reference(inside string, names map[string]string) string {
 	return link(entities(target), label)
 }
 
-// command is a mention of many, a date, or a group of people.
+// command converts a group mention or a date.
 func command(target, label string) string {
 	name, _, _ := strings.Cut(target, "^")
 	if name == "date" {
@@ -183,7 +182,7 @@ func command(target, label string) string {
 	return "@" + strings.TrimPrefix(cmp.Or(label, name), "@")
 }
 
-// link is a link in Markdown where it can be one, else its words.
+// link returns a Markdown link, or the label if the target is no web address.
 func link(target, label string) string {
 	u, err := url.Parse(target)
 	if err != nil || u.User != nil && u.Scheme != "mailto" || len(target) > maxLink {
@@ -203,7 +202,7 @@ func link(target, label string) string {
 	return "[" + strings.NewReplacer("[", "(", "]", ")", "\n", " ").Replace(label) + "](" + target + ")"
 }
 
-// unwrapped is code: nothing in it is emphasis, and a link is its words.
+// unwrapped converts code: emphasis stays as it is, links become their labels.
 func unwrapped(text string, names map[string]string) string {
 	return between(text, "<", ">", entities, func(inside string) string {
 		target, label, _ := strings.Cut(inside, "|")
@@ -214,17 +213,17 @@ func unwrapped(text string, names map[string]string) string {
 	})
 }
 
-// entities turns the three characters back that Slack escapes. No other is an entity.
+// entities decodes the three characters that Slack escapes.
 func entities(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(text, "&lt;", "<"), "&gt;", ">"), "&amp;", "&")
 }
 
-// escape is the opposite.
+// escape encodes them.
 func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "¦").Replace(text)
 }
 
-// visible leaves out what cannot be seen, such as the marks that Slack puts around words that were found.
+// visible removes invisible characters, such as Slack's marks around matched words.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -237,7 +236,7 @@ func visible(text string) string {
 	}, text)
 }
 
-// plain is a foreign text of one short line.
+// plain returns foreign text on one short line.
 func plain(s string) string {
 	return text.Shorten(text.OneLine(visible(text.Clip(s, 4*maxName))), maxName)
 }

@@ -13,7 +13,7 @@ import (
 	"quarry/server/pipeline"
 )
 
-// The bounds of a query, which Slack refuses when it is long.
+// Bounds of a query: Slack refuses long ones.
 const (
 	mostWords   = 20
 	fewerWords  = 3 // of the second attempt
@@ -21,20 +21,20 @@ const (
 	mostTerms   = 10 // phrases, and exclusions
 )
 
-// channelKey is the tag that names the channel of a message, as connectors of Slack write it.
+// channelKey is the tag for the channel of a message, as connectors of Slack write it.
 const channelKey = "Channel"
 
-// query is a request in Slack's words, and what of it is looked after here.
+// query is a request in Slack's syntax, with the filters that Slack does not apply.
 type query struct {
 	text    string
-	broader string // the same with fewer words; empty where that makes no difference
+	broader string // with fewer words; empty if it would be the same
 
-	since, until time.Time // Slack knows days only, of a place that nobody tells
-	authors      []string  // any of them; empty where Slack looks after it
+	since, until time.Time // Slack filters by days, in an unknown time zone
+	authors      []string  // any of them; empty if Slack filters
 	channels     []string  // likewise
 }
 
-// count is how many messages are asked for.
+// count returns how many messages to request.
 func (q query) count() int {
 	if q.since.IsZero() && q.until.IsZero() && q.authors == nil && q.channels == nil {
 		return wanted
@@ -42,8 +42,8 @@ func (q query) count() int {
 	return wantedFiltered
 }
 
-// queryOf translates a request; false where no message can be what is asked for. What looks like one of Slack's own
-// filters among the words is words, as it is to every other source.
+// queryOf converts a request; inScope is false if no message can match. Words that look like Slack's filters stay
+// words, as in every other source.
 func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 	if len(request.DocumentSets) > 0 || !mayBeMessage(request.DocumentTypes) ||
 		len(request.Sources) > 0 && !slices.Contains(request.Sources, sourceType) {
@@ -65,7 +65,7 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 	}
 	if request.TimeCutoff != nil {
 		q.since = request.TimeCutoff.Time
-		filters = append(filters, "after:"+day(q.since, -2)) // the day itself does not count, and begins elsewhere earlier
+		filters = append(filters, "after:"+day(q.since, -2)) // Slack excludes the day itself, which starts earlier elsewhere
 	}
 	if request.TimeUntil != nil {
 		q.until = request.TimeUntil.Time
@@ -99,7 +99,7 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 	return q, len(words)+len(phrases) > 0
 }
 
-// mayBeMessage reports whether the types that are asked for have messages among them.
+// mayBeMessage reports whether messages have one of the requested types.
 func mayBeMessage(types []string) bool {
 	return len(types) == 0 || slices.ContainsFunc(types, func(t string) bool {
 		return strings.EqualFold(strings.TrimSpace(t), documentType)
@@ -108,7 +108,7 @@ func mayBeMessage(types []string) bool {
 
 func day(t time.Time, shift int) string { return t.UTC().AddDate(0, 0, shift).Format(time.DateOnly) }
 
-// wordsOf takes a text apart into words that mean nothing else to Slack.
+// wordsOf splits a text into words without a meaning in Slack's syntax.
 func wordsOf(text string) []string {
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r) || strings.ContainsRune("-_.'’/+&%$", r) {
@@ -133,12 +133,12 @@ func wordsOf(text string) []string {
 	return words
 }
 
-// telling leaves out words that say too little: Slack wants every word to be in a message.
+// withoutStopWords removes common words: Slack requires every word in a message.
 func withoutStopWords(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return analysis.IsStopWord(strings.ToLower(w)) })
 }
 
-// content is telling, as long as something is left.
+// contentWords is withoutStopWords unless nothing would be left.
 func contentWords(words []string) []string {
 	if left := withoutStopWords(words); len(left) > 0 {
 		return left
@@ -146,7 +146,7 @@ func contentWords(words []string) []string {
 	return words
 }
 
-// longest keeps the n longest words, which are the rarest more often than not, in their order.
+// longest returns the n longest words in their order. They are likely the rarest.
 func longest(words []string, n int) []string {
 	if len(words) <= n {
 		return words
@@ -159,7 +159,7 @@ func longest(words []string, n int) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !slices.Contains(kept, w) })
 }
 
-// isName reports whether a text can stand behind from:@ and in:#, where it ends at a space.
+// isName reports whether a text can follow from:@ or in:#, where it ends at a space.
 func isName(text string) bool {
 	return text != "" && utf8.RuneCountInString(text) <= longestTerm && !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) && !strings.ContainsRune("._-", r)

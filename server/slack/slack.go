@@ -1,5 +1,5 @@
-// Package slack asks Slack's own search for messages while a library is searched. Nothing of Slack is stored: a search
-// sees what the owner of its token sees there, at that moment.
+// Package slack searches Slack while a library is searched. It stores nothing: a search sees what the token's owner
+// sees in Slack at that moment.
 package slack
 
 import (
@@ -14,46 +14,44 @@ import (
 	"quarry/server/pipeline"
 )
 
-// sourceType is what messages are called among the sources, and documentType among the types of documents.
+// sourceType is the source of messages, documentType their document type.
 const (
 	sourceType   = "slack"
 	documentType = "thread"
 )
 
-// What is asked for at once. Slack gives a hundred messages at most.
+// Messages per request. Slack returns at most a hundred.
 const (
 	wanted         = 50
-	wantedFiltered = 100 // where a part of them is left out afterwards
+	wantedFiltered = 100 // if some are filtered afterwards
 )
 
-// Options say whom a Source asks and as whom.
+// Options configure a Source.
 type Options struct {
-	// Name is what its results are labelled with.
+	// Name labels the results.
 	Name string
-	// BaseURL is where Slack's API is, such as "https://slack.com/api".
+	// BaseURL is the address of Slack's API, such as "https://slack.com/api".
 	BaseURL string
-	// Token gives a user token that may search:read. It is asked for each request, just before it is sent.
-	Token func(ctx context.Context) (string, error)
-	// Transport carries the requests.
+	// Token returns a user token with the scope search:read. It is called before each request.
+	Token     func(ctx context.Context) (string, error)
 	Transport http.RoundTripper
-	// Patience is how long a search may take; 0: as long as a call of a model.
-	Timeout time.Duration
-	// UserAgent is sent with every request.
+	// Timeout bounds a search; 0: as for a call of a model.
+	Timeout   time.Duration
 	UserAgent string
-	// Now is the clock; nil: that of the system.
+	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
 
-// Source is Slack as somebody sees it. It is safe for concurrent use.
+// Source searches Slack as one user. It is safe for concurrent use.
 type Source struct {
 	options Options
 	http    *doer
 
 	mutex     sync.Mutex
-	notBefore time.Time // Slack asked not to be asked before
+	notBefore time.Time // Slack's rate limit lasts until then
 }
 
-// New prepares a source. Nothing is sent, and no token is read, before it is asked.
+// New returns a source. It sends nothing and reads no token.
 func New(options Options) *Source {
 	if options.Now == nil {
 		options.Now = time.Now
@@ -61,17 +59,17 @@ func New(options Options) *Source {
 	return &Source{options: options, http: newDoer(options)}
 }
 
-// Name is that of the options.
+// Name implements pipeline.Federated.
 func (s *Source) Name() string { return s.options.Name }
 
-// Sources is Slack alone.
+// Sources implements pipeline.Federated.
 func (s *Source) Sources(context.Context) []string { return []string{sourceType} }
 
-// Patience is that of the options.
+// Timeout implements pipeline.Federated.
 func (s *Source) Timeout() time.Duration { return s.options.Timeout }
 
-// Search finds messages, the best first. A question that no message has all the words of is asked once more with fewer
-// of them. The error is an *Error, the context's, that of the token, or pipeline.ErrOutOfScope.
+// Search returns messages, best first. If no message has all words it searches once more with fewer words. The error is
+// an *Error, the context's, Token's, or pipeline.ErrOutOfScope.
 func (s *Source) Search(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error) {
 	q, inScope := queryOf(request)
 	if !inScope {
@@ -89,7 +87,7 @@ func (s *Source) Search(ctx context.Context, request wire.SearchRequest) (*wire.
 	return response, nil
 }
 
-// find asks for messages once.
+// find sends one search.
 func (s *Source) find(ctx context.Context, query string, count int) ([]slack.SearchMessage, error) {
 	var answer *slack.SearchMessages
 	err := s.call(ctx, func(api *slack.Client) (err error) {
@@ -107,13 +105,13 @@ func (s *Source) find(ctx context.Context, query string, count int) ([]slack.Sea
 	return answer.Matches[:min(len(answer.Matches), count)], nil
 }
 
-// Identity is whom Slack takes a token's owner for.
+// Identity is the owner of a token.
 type Identity struct {
 	User string
 	Team string
 }
 
-// Check asks Slack whose token it is, and then whether it may search.
+// Check returns the owner of the token, and an error if it may not search.
 func (s *Source) Check(ctx context.Context) (Identity, error) {
 	var who Identity
 	err := s.call(ctx, func(api *slack.Client) error {
@@ -130,7 +128,7 @@ func (s *Source) Check(ctx context.Context) (Identity, error) {
 	return who, err
 }
 
-// call calls Slack, unless it asked to be left alone for now.
+// call calls Slack unless its rate limit is exceeded.
 func (s *Source) call(ctx context.Context, do func(*slack.Client) error) error {
 	if wait := s.retryIn(); wait > 0 {
 		return rateLimited(wait)
@@ -149,7 +147,7 @@ func (s *Source) call(ctx context.Context, do func(*slack.Client) error) error {
 	return err
 }
 
-// left is how long Slack is to be left alone.
+// retryIn returns the time until Slack may be called again.
 func (s *Source) retryIn() time.Duration {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
