@@ -100,7 +100,7 @@ func TestALedgerThatCannotBeRead(t *testing.T) {
 	}
 	rename("model_tokens", "gone")
 	status, body := ask(t, s, "POST", "/search", `{"query":"lantern"}`)
-	if status != http.StatusOK || !strings.Contains(body, `"code":"stage_failed","text":"the language model was not asked`) {
+	if status != http.StatusOK || !strings.Contains(body, `"code":"stage_failed","text":"the language model was not called`) {
 		t.Errorf("search: HTTP %d %s", status, body)
 	}
 	for _, streamed := range []string{"true", "false"} {

@@ -29,7 +29,7 @@ type File struct {
 
 // AddFile stores a file and its bytes.
 func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
-	return s.update(ctx, "keep a file", func(tx *sql.Tx) error {
+	return s.update(ctx, "store the file", func(tx *sql.Tx) error {
 		if err := sqlite.Exec(ctx, tx, nil, `INSERT INTO files (id, user_id, name, media, type, data, text, tokens, created_at,
 			used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, file.ID, file.UserID, file.Name, file.Media, file.Type, data, file.Text,
 			file.Tokens, sqlite.Micros(file.Created), sqlite.Micros(file.Used)); err != nil {

@@ -25,7 +25,7 @@ var (
 	// ErrNotFound: no such session or message exists.
 	ErrNotFound = errors.New("not found")
 	// ErrExists: a session with that id exists.
-	ErrExists = errors.New("a chat session of that id exists")
+	ErrExists = errors.New("a chat session with that id exists")
 	// ErrFull: the session has reached its bounds.
 	ErrFull = errors.New("the chat session is full")
 )
@@ -109,11 +109,11 @@ type Store struct {
 func Open(ctx context.Context, path string, now func() time.Time) (*Store, error) {
 	schema, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return nil, fmt.Errorf("read the migrations of chats: %w", err)
+		return nil, fmt.Errorf("read the chat migrations: %w", err)
 	}
 	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, Migrations: schema})
 	if err != nil {
-		return nil, fmt.Errorf("open the chats: %w", err)
+		return nil, fmt.Errorf("open the chat database: %w", err)
 	}
 	return &Store{db: db, now: now}, nil
 }
@@ -123,7 +123,7 @@ func (s *Store) Close() error { return s.db.Close() }
 
 // Add implements Keeper.
 func (s *Store) Add(ctx context.Context, session Session) error {
-	return s.update(ctx, "make a chat session", func(tx *sql.Tx) error {
+	return s.update(ctx, "create a chat session", func(tx *sql.Tx) error {
 		if err := insertSession(ctx, tx, session); err != nil {
 			return err
 		}
@@ -277,7 +277,7 @@ func Thread(messages []Message, last int) ([]Message, error) {
 func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int,
 	err error) {
 	now := s.now()
-	err = s.update(ctx, "note a question", func(tx *sql.Tx) error {
+	err = s.update(ctx, "store the question", func(tx *sql.Tx) error {
 		if isNew {
 			session.Name = cmp.Or(session.Name, FirstWords(question.Text))
 			if err := insertSession(ctx, tx, session); err != nil {
@@ -309,14 +309,14 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question
 func (s *Store) Finish(ctx context.Context, session string, answer Message) error {
 	documents, err := json.Marshal(append([]wire.SearchDoc{}, answer.Documents...))
 	if err != nil {
-		return fmt.Errorf("note an answer: %w", err)
+		return fmt.Errorf("store the answer: %w", err)
 	}
 	citations, err := json.Marshal(answer.Citations)
 	if err != nil {
-		return fmt.Errorf("note an answer: %w", err)
+		return fmt.Errorf("store the answer: %w", err)
 	}
 	now := s.now().UnixMicro()
-	return s.update(ctx, "note an answer", func(tx *sql.Tx) error {
+	return s.update(ctx, "store the answer", func(tx *sql.Tx) error {
 		if err := sqlite.Exec(ctx, tx, nil, `UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
 			sent_at = ?, took = ? WHERE id = ? AND session_id = ?`, answer.Text, string(documents), string(citations),
 			answer.Error, answer.Model, now, answer.Took.Microseconds(), answer.ID, session); err != nil {
@@ -338,7 +338,7 @@ func (s *Store) Stopped(ctx context.Context, session string, answer int) (stoppe
 	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT stopped_at >= ? FROM sessions WHERE id = ?", answer, session),
 		nil, &stopped)
 	if err != nil {
-		return false, fmt.Errorf("see whether an answer is stopped: %w", err)
+		return false, fmt.Errorf("check whether an answer was stopped: %w", err)
 	}
 	return stopped, nil
 }

@@ -112,7 +112,7 @@ func canBeWritten(t time.Time) bool {
 	return year >= 1 && year <= 9999
 }
 
-var errEmpty = errors.New("it holds no text")
+var errEmpty = errors.New("it contains no text")
 
 // firstHeading returns the first first-level heading near the beginning.
 func firstHeading(blocks []block) string {

@@ -27,7 +27,7 @@ const (
 )
 
 var (
-	errBinary    = errors.New("it holds binary data, not text")
+	errBinary    = errors.New("it contains binary data, not text")
 	errUnknown   = errors.New("its encoding cannot be determined; convert it to UTF-8")
 	replacement  = []byte("\uFFFD")
 	markUTF8     = []byte("\xEF\xBB\xBF")

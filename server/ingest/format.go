@@ -108,7 +108,7 @@ func mismatch(data []byte) error {
 	case strings.HasPrefix(kind, "text/") || kind == "application/octet-stream" || looksLikeText(data):
 		return nil // some signatures are plain letters: a text may begin with "BM" without being a bitmap
 	}
-	return fmt.Errorf("it holds %s, not text", kind)
+	return fmt.Errorf("it contains %s, not text", kind)
 }
 
 func looksLikeText(data []byte) bool {

@@ -54,7 +54,7 @@ var ErrNotAdded = errors.New("it was not added to the library")
 // continues.
 func Add(ctx context.Context, idx index.Index, paths []string, options Options, report Report) (wire.LibraryEvent, error) {
 	if len(paths) == 0 {
-		return wire.LibraryEvent{}, errors.New("no path was given")
+		return wire.LibraryEvent{}, errors.New("missing path")
 	}
 	if options.As != "" {
 		if err := CheckSource(options.As); err != nil {
@@ -62,7 +62,7 @@ func Add(ctx context.Context, idx index.Index, paths []string, options Options, 
 		}
 	}
 	if set := oneLine(options.Set, longestSet); set != options.Set {
-		return wire.LibraryEvent{}, fmt.Errorf("%q cannot be the name of a document set", text.Clip(options.Set, longestSet))
+		return wire.LibraryEvent{}, fmt.Errorf("%q is not a valid name for a document set", text.Clip(options.Set, longestSet))
 	}
 	r, err := newRun(ctx, idx, options.Own, report)
 	if err != nil {
@@ -151,7 +151,7 @@ func reachable(root, name string) bool {
 
 func absolutePath(path string) (string, error) {
 	if strings.TrimSpace(path) == "" || strings.ContainsRune(path, 0) {
-		return "", errors.New("it is no path")
+		return "", errors.New("invalid path")
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -229,14 +229,14 @@ func didYouMean(value string, candidates []string) string {
 // folder that still exists, so that its disk is mounted.
 func (t *target) missing() (reason string, gone bool) {
 	if t.state.damaged {
-		return "how it was added is not known any more; its documents are kept, `add` it again with its options", false
+		return "its options were lost; its documents are kept; `add` it again with its options", false
 	}
 	info, err := os.Stat(filepath.FromSlash(t.path))
 	if err == nil {
 		_, _, device := statIdentity(info)
 		if !t.state.File && info.IsDir() && t.state.Device != 0 && device != t.state.Device && emptyFolder(t.path) {
-			return "the folder is empty and on another disk than before; its documents are kept, " +
-				"`remove` takes them out", false
+			return "the folder is empty and on another disk than before; its documents are kept; " +
+				"`remove` deletes them", false
 		}
 		return "", false
 	}
@@ -246,10 +246,10 @@ func (t *target) missing() (reason string, gone bool) {
 	if t.state.File {
 		if parent, err := os.Stat(filepath.Dir(filepath.FromSlash(t.path))); err == nil {
 			_, _, device := statIdentity(parent)
-			return "the file does not exist any more; its documents were removed", device == t.state.Device
+			return "the file no longer exists; its documents were removed", device == t.state.Device
 		}
 	}
-	return "it does not exist any more, or its disk is absent; its documents are kept, `remove` takes them out", false
+	return "it no longer exists, or its disk is not mounted; its documents are kept; `remove` deletes them", false
 }
 
 func emptyFolder(path string) bool {

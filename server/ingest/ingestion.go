@@ -84,7 +84,7 @@ func moment(t *wire.Time) time.Time {
 // cutSections sets the chunks and the outline.
 func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *index.Document) error {
 	if len(sections) > mostSections {
-		return fmt.Errorf("the document has %d sections; at most %d are taken", len(sections), mostSections)
+		return fmt.Errorf("the document has %d sections; at most %d are allowed", len(sections), mostSections)
 	}
 	total := 0
 	for i := 0; i < len(sections); {
@@ -92,7 +92,7 @@ func cutSections(reader *markdownReader, sections []wire.IngestionSection, doc *
 		var text strings.Builder
 		for ; i < len(sections) && cleanLink(sections[i].Link) == link; i++ {
 			if total += len(sections[i].Text); total > mostText {
-				return fmt.Errorf("the document is too large; at most %d MB of text are taken", mostText>>20)
+				return fmt.Errorf("the document is too large; at most %d MB of text are allowed", mostText>>20)
 			}
 			text.WriteString(strings.TrimRight(cleanText(sections[i].Text), " \t\n"))
 			text.WriteString("\n\n")
@@ -130,9 +130,9 @@ func ingestionID(in wire.IngestionDocument, doc *index.Document) (string, error)
 		id := escapeID(in.ID)
 		switch {
 		case len(id) > longestID:
-			return "", fmt.Errorf("the id has %d bytes; at most %d are taken", len(id), longestID)
+			return "", fmt.Errorf("the id has %d bytes; at most %d are allowed", len(id), longestID)
 		case strings.TrimSpace(id) != id:
-			return "", errors.New("the id has white space around it")
+			return "", errors.New("the id begins or ends with white space")
 		}
 		return id, nil
 	}

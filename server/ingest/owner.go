@@ -60,7 +60,7 @@ func ownedReason(id, origin string, line bool, roots map[string]rootState) strin
 	}
 	switch {
 	case isFileOrigin(origin):
-		return fmt.Sprintf("%s belongs to %s, which was added too", document, cmp.Or(outermost(roots, origin), origin))
+		return fmt.Sprintf("%s belongs to %s, which was also added", document, cmp.Or(outermost(roots, origin), origin))
 	case ofConnector(origin):
 		return fmt.Sprintf("%s belongs to %s", document, connectorName(origin))
 	}

@@ -93,7 +93,7 @@ func TestFilesAndConnectorsKeepTheirDocuments(t *testing.T) {
 		t.Errorf("removed a connector's document: %v", err)
 	}
 	l.counts(l.remove(wire.RemoveRequest{Source: "slack"}), 0, 0, 2, 0)
-	if reason := l.events.skipped()["connector 2"]; !strings.Contains(reason, ": 2;") {
+	if reason := l.events.skipped()["connector 2"]; !strings.Contains(reason, "its 2 documents") {
 		t.Errorf("reason %q of %v", reason, l.events.all)
 	}
 	l.wantText("c1", "again")

@@ -241,7 +241,7 @@ type target struct {
 	path     string // of the root, absolute, with slashes
 	state    rootState
 	start    string // from the root; "" for all of it
-	force    bool   // also read what was removed by hand
+	force    bool   // also read the removed documents
 	refill   bool   // only store missing documents, do not replace those of other files
 	fresh    bool   // a new root
 	again    bool   // also read unchanged files

@@ -18,7 +18,7 @@ func RefillCursors() map[string]string { return map[string]string{refillKey: ref
 func loadGone(ctx context.Context, idx index.Index) (map[string]bool, error) {
 	entries, err := idx.Cursors(ctx, gonePrefix)
 	if err != nil {
-		return nil, fmt.Errorf("read what was removed by hand: %w", err)
+		return nil, fmt.Errorf("read the removed documents: %w", err)
 	}
 	gone := make(map[string]bool, len(entries))
 	for key := range entries {

@@ -19,7 +19,7 @@ import (
 // If a ref is unknown nothing is deleted: the error wraps index.ErrNotFound and names the nearest known one.
 func Remove(ctx context.Context, idx index.Index, request wire.RemoveRequest, report Report) (wire.LibraryEvent, error) {
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
-		return wire.LibraryEvent{}, errors.New("nothing to remove was named")
+		return wire.LibraryEvent{}, errors.New("missing document, path, source or set to remove")
 	}
 	started, err := newRun(ctx, idx, nil, report)
 	if err != nil {
@@ -69,7 +69,7 @@ type removal struct {
 func (r *removal) resolve(ctx context.Context, request wire.RemoveRequest) error {
 	for _, ref := range request.Refs {
 		if strings.TrimSpace(ref) == "" {
-			return errors.New("a reference is empty")
+			return errors.New("empty reference")
 		}
 		if err := r.ref(ctx, ref); err != nil {
 			return err
@@ -272,7 +272,7 @@ func (r *removal) removeIDs(ctx context.Context) error {
 	}
 	for _, origin := range slices.Sorted(maps.Keys(connectors)) {
 		r.batcher.skipLines(connectorName(origin), []string{fmt.Sprintf(
-			"documents that it stored and still owns: %d; `quarry admin connector remove` removes them", connectors[origin])})
+			"its %d documents were kept; `quarry admin connector remove` removes them", connectors[origin])})
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func sameTime(print string, info fs.FileInfo) bool {
 func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, error) {
 	entries, err := idx.Cursors(ctx, rootPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("read the list of what was added: %w", err)
+		return nil, fmt.Errorf("read the added files and folders: %w", err)
 	}
 	roots := make(map[string]rootState, len(entries))
 	for key, value := range entries {
@@ -170,7 +170,7 @@ func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, erro
 func loadFiles(ctx context.Context, idx index.Index, path string) (map[string]fileState, error) {
 	entries, err := idx.Cursors(ctx, filePrefix+strings.TrimSuffix(path, "/"))
 	if err != nil {
-		return nil, fmt.Errorf("read what is known of %s: %w", path, err)
+		return nil, fmt.Errorf("read the state of %s: %w", path, err)
 	}
 	files := make(map[string]fileState, len(entries))
 	for key, value := range entries {

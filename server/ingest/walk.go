@@ -204,11 +204,11 @@ func (w *walker) entry(info fs.FileInfo, name, source string) {
 func (w *walker) linkReason(name string) string {
 	target, err := filepath.EvalSymlinks(w.absolute(name))
 	if err != nil {
-		return "it is a link that leads nowhere"
+		return "it is a broken link"
 	}
 	root, err := filepath.EvalSymlinks(filepath.FromSlash(w.root))
 	if err != nil || !within(filepath.ToSlash(root), filepath.ToSlash(target)) {
-		return "it is a link out of the folder"
+		return "it is a link to outside the folder"
 	}
 	return ""
 }

@@ -26,7 +26,7 @@ func TestLinksAndSpecialFiles(t *testing.T) {
 	must(t, os.WriteFile(l.path("d/closed.md"), []byte("x"), 0))
 	l.counts(l.add(Options{}, "d"), 2+asRoot(), 0, 0, 0)
 	reasons := l.events.skipped()
-	for name, part := range map[string]string{"d/loop": "out of", "d/out": "out of", "d/out.md": "out of", "d/broken.md": "nowhere",
+	for name, part := range map[string]string{"d/loop": "outside", "d/out": "outside", "d/out.md": "outside", "d/broken.md": "broken",
 		"d/pipe.md": "pipe", "d/s.md": "socket", "d/closed.md": "permission"} {
 		if reason := reasons[l.path(name)]; !strings.Contains(reason, part) && (part != "permission" || asRoot() == 0) {
 			t.Errorf("%s: %q", name, reason)

@@ -52,7 +52,7 @@ func (e *embedder) Embed(ctx context.Context, use Use, texts []string) ([][]floa
 			return nil, total, err
 		}
 		if len(vectors) > 0 && len(vectors[0]) != len(fresh[0]) {
-			return nil, total, e.failed(ErrUnusable, "its vectors differ in their number of dimensions")
+			return nil, total, e.failed(ErrUnusable, "its vectors have different dimensions")
 		}
 		vectors, texts = append(vectors, fresh...), texts[n:]
 	}
@@ -117,20 +117,20 @@ func (e *embedder) embedBatch(ctx context.Context, texts []string) ([][]float32,
 // vectorsOf returns the vectors of an answer in the order of the texts, with length 1, or what is wrong with them.
 func vectorsOf(data []openai.Embedding, texts int) (vectors [][]float32, problem string) {
 	if len(data) != texts {
-		return nil, "it has another number of vectors than there were texts"
+		return nil, "the number of vectors differs from the number of texts"
 	}
 	slices.SortStableFunc(data, func(a, b openai.Embedding) int { return cmp.Compare(a.Index, b.Index) })
 	numbered := data[texts-1].Index != 0 // some servers do not number the vectors
 	for i, d := range data {
 		switch n := len(d.Embedding); {
 		case d.Index != i && (numbered || d.Index != 0):
-			return nil, "its vectors are not numbered as the texts were"
+			return nil, "its vectors have other numbers than the texts"
 		case n == 0 || n > maxDimensions || n != len(data[0].Embedding):
-			return nil, "its vectors have no common number of dimensions"
+			return nil, "its vectors have different dimensions"
 		}
 		unit := toUnit(d.Embedding)
 		if unit == nil {
-			return nil, "a vector has no direction"
+			return nil, "a vector is zero"
 		}
 		vectors = append(vectors, unit)
 	}

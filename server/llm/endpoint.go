@@ -29,7 +29,7 @@ const (
 )
 
 // errPaused is the cause of canceling a stream in which no further piece arrived in time.
-var errPaused = errors.New("no further piece came")
+var errPaused = errors.New("the stream stalled")
 
 // endpoint is one server that speaks the API.
 type endpoint struct {
@@ -137,7 +137,7 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 		return nil, readError(err)
 	}
 	if body, err = wire.LowerKeys(body); err != nil {
-		return nil, &Error{Kind: ErrUnusable, Message: "it is not what the API says"}
+		return nil, &Error{Kind: ErrUnusable, Message: "the response is not valid"}
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return response, nil
@@ -175,7 +175,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || request.URL.Host != first.URL.Host || request.URL.Scheme != first.URL.Scheme ||
 		request.Method != first.Method {
-		return &Error{Kind: ErrRefused, Message: "it redirects elsewhere, which is not followed; correct its address"}
+		return &Error{Kind: ErrRefused, Message: "it redirects to another server; correct its address"}
 	}
 	return nil
 }
@@ -194,11 +194,11 @@ func unreachable(err error) error {
 	case errors.As(err, &known):
 		return known
 	case errors.As(err, &name):
-		message = "its name is not known"
+		message = "unknown host"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		message = "nothing listens at its address"
+		message = "connection refused"
 	case errors.As(err, &certificate) || errors.As(err, &authority):
-		message = "its certificate is not trusted; if it should be, name its authority's in QUARRY_CA_BUNDLE"
+		message = "its certificate is not trusted; add its CA to QUARRY_CA_BUNDLE"
 	case errors.As(err, &header):
 		message = "it does not speak TLS"
 	}

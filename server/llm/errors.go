@@ -25,15 +25,15 @@ var (
 	// ErrUnavailable: the server cannot be reached, closed the connection, or failed.
 	ErrUnavailable = errors.New("the model's server is not available")
 	// ErrBusy: the server asks for fewer requests.
-	ErrBusy = errors.New("the model's server is asked too often")
+	ErrBusy = errors.New("the model's server has a rate limit")
 	// ErrRefused: the server does not accept the key, the model or the request, or it redirects elsewhere.
-	ErrRefused = errors.New("the model's server refused")
+	ErrRefused = errors.New("the model's server refused the request")
 	// ErrUnusable: the answer is malformed, too large, cut off, or empty.
-	ErrUnusable = errors.New("the answer cannot be used")
+	ErrUnusable = errors.New("unusable answer")
 	// ErrBudget: the tenant's tokens of the day are used up.
-	ErrBudget = errors.New("the day's budget of model tokens is used up")
+	ErrBudget = errors.New("today's budget of model tokens is used up")
 	// ErrUncounted: the tokens used today cannot be read or written, so the budget cannot be enforced.
-	ErrUncounted = errors.New("the use of models cannot be counted")
+	ErrUncounted = errors.New("model usage cannot be counted")
 )
 
 const (
@@ -141,7 +141,7 @@ func (e *endpoint) explain(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case context.Cause(ctx) == errPaused:
-		return e.failed(ErrTimeout, "the answer stopped in the middle")
+		return e.failed(ErrTimeout, "the answer stalled")
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return e.failed(ErrTimeout, "")
 	case ctx.Err() != nil:
@@ -152,7 +152,7 @@ func (e *endpoint) explain(ctx context.Context, err error) error {
 		return &named
 	}
 	// Errors of the library may quote the answer: their text is dropped.
-	return e.failed(ErrUnusable, "it is not what the API says")
+	return e.failed(ErrUnusable, "the response is not valid")
 }
 
 func (e *endpoint) failed(kind error, message string) *Error {

@@ -87,12 +87,12 @@ func New(config Config) (*Providers, error) {
 	}
 	if provider != "" {
 		if p.chats[""] = p.chats[provider]; p.chats[""] == nil {
-			return nil, fmt.Errorf("the default model %s names no model, and the provider lists none", config.Default)
+			return nil, fmt.Errorf("the default model %s has no model, and the provider lists none", config.Default)
 		}
 	}
 	if e := config.Embedding; e.BaseURL != "" {
 		if e.Model == "" {
-			return nil, fmt.Errorf("the endpoint of embeddings %s has no model", e.BaseURL)
+			return nil, fmt.Errorf("the embeddings endpoint %s has no model", e.BaseURL)
 		}
 		p.embedder = &embedder{newEndpoint("embeddings", e.BaseURL, e.Key, maxVectors, config), e.Model,
 			[2]string{ForDocuments: e.DocumentPrefix, ForQueries: e.QueryPrefix}}

@@ -58,7 +58,7 @@ type streamed struct {
 	refused  error // returned by delta
 }
 
-var errRefusedByCaller = errors.New("the caller took no more")
+var errRefusedByCaller = errors.New("canceled by the caller")
 
 // receive reads events to their end.
 func (s *streamed) receive(events *openai.ChatCompletionStream) error {
@@ -127,7 +127,7 @@ func streamError(err error) error {
 	var sent *openai.APIError
 	switch {
 	case errors.As(err, &sent): // the server's message may contain the key, which is not known here
-		return &Error{Kind: ErrUnavailable, Message: "it failed in the middle of the answer"}
+		return &Error{Kind: ErrUnavailable, Message: "it failed while answering"}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &Error{Kind: ErrUnusable, Message: "it was cut off"}
 	}

@@ -56,5 +56,5 @@ func (r *run) noteDamage() {
 	if r.Trusted {
 		remedy = "; repair it with: quarry sync --check"
 	}
-	r.note(wire.NoteDamaged, "the library is damaged: %s could not be read%s", strings.Join(parts, " and "), remedy)
+	r.note(wire.NoteDamaged, "the library is damaged: %s cannot be read%s", strings.Join(parts, " and "), remedy)
 }

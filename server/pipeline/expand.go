@@ -46,7 +46,7 @@ func (r *run) expand(ctx context.Context) (string, string, error) {
 		if err != nil {
 			return "", "", err
 		}
-		outcome = r.noteFailures(tally, "those passages stay as they were found")
+		outcome = r.noteFailures(tally, "those passages stay unchanged")
 		detail = r.withUsage("", tally.usage)
 	}
 	detail = classesDetail(r.chosen, classes) + detail

@@ -30,7 +30,7 @@ type Federated interface {
 }
 
 // ErrOutOfScope is returned by a federated source that cannot have a matching result.
-var ErrOutOfScope = errors.New("nothing there is in scope")
+var ErrOutOfScope = errors.New("nothing in scope")
 
 // federatedWeight is the weight of a federated list in the fusion (Onyx: ORIGINAL_QUERY_WEIGHT).
 const federatedWeight = 0.5
@@ -133,7 +133,7 @@ func (r *run) federated() []Federated {
 	}
 	if r.Agent != nil {
 		for _, source := range r.Federated {
-			r.note(wire.NoteFilterIgnored, "%s was not searched: the agent is of this library only", source.Name())
+			r.note(wire.NoteFilterIgnored, "%s was not searched: the agent belongs to this library", source.Name())
 		}
 		return nil
 	}
@@ -177,7 +177,7 @@ func askFederated(ctx context.Context, source Federated, request wire.SearchRequ
 	case err != nil && ctx.Err() != nil && !errors.Is(err, ErrOutOfScope):
 		return nil, ctx.Err()
 	case err == nil && response == nil:
-		return nil, errors.New("it answered nothing")
+		return nil, errors.New("empty answer")
 	}
 	return response, err
 }
@@ -211,7 +211,7 @@ func (r *run) mergeReply(ctx context.Context, name string, reply federatedReply,
 	}
 	list, left := boundPassages(name, reply.response.Results, r.filter.Sources, most)
 	if left > 0 {
-		r.note(wire.NoteSourceFailed, "%s sent more than is taken of one source: %d of its passages are missing", name, left)
+		r.note(wire.NoteSourceFailed, "%s sent too many results: %d passages are missing", name, left)
 	}
 	r.remote = append(r.remote, list)
 	return name + ": " + text.Count(len(list), "passage")

@@ -202,7 +202,7 @@ func TestFederatedScope(t *testing.T) {
 		{"a source that is not there", func(r *Request) { r.Search.Sources = []string{"slack"} }, []string{"jira"}, false, ""},
 		{"a source that is there", func(r *Request) { r.Search.Sources = []string{"slack"} }, []string{"jira", "slack"}, true, ""},
 		{"not known what is there", func(r *Request) { r.Search.Sources = []string{"slack"} }, nil, true, ""},
-		{"an agent", func(r *Request) { r.Agent = &Agent{ID: 1} }, nil, false, "the agent is of this library only"},
+		{"an agent", func(r *Request) { r.Agent = &Agent{ID: 1} }, nil, false, "the agent belongs to this library"},
 	}
 	for _, c := range cases {
 		acme := &elsewhere{name: "acme", sources: c.sources, answers: sends("x")}
@@ -332,7 +332,7 @@ func TestMuchOfAFederatedSourceIsBounded(t *testing.T) {
 		request := together(acme)
 		request.Search.NumResults = &most
 		response := ran(t, library(), request)
-		if !strings.Contains(notes(response), "30 of its passages are missing") {
+		if !strings.Contains(notes(response), "30 passages are missing") {
 			t.Errorf("notes %s", notes(response))
 		}
 		size := 0

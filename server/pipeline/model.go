@@ -65,7 +65,7 @@ type tally struct {
 }
 
 // errUnusable: the reply does not have the requested form.
-var errUnusable = errors.New("the reply does not have the form that was asked for")
+var errUnusable = errors.New("the reply does not have the requested form")
 
 // ask calls the model for all inquiries at once and handles the replies in their order. Each call ends at its deadline.
 // meanwhile runs beside the calls unless it is nil.
@@ -148,7 +148,7 @@ func (r *run) noteFailures(t tally, instead string) (outcome string) {
 		r.note(wire.NoteStageTimeout, "the language model did not answer in time (%s): %s", listed(t.late), instead)
 	}
 	if len(t.failed) > 0 {
-		r.note(wire.NoteStageFailed, "the language model gave no answer that could be used (%s%s): %s", listed(t.failed),
+		r.note(wire.NoteStageFailed, "the language model gave no usable answer (%s%s): %s", listed(t.failed),
 			r.reason("; ", t.reason, ""), instead)
 	}
 	if t.useful > 0 {
@@ -201,13 +201,13 @@ func (r *run) skipReason(skip bool) string {
 	case r.Search.Instant:
 		return "instant search"
 	case skip:
-		return "asked to skip"
+		return "skipped by the request"
 	case r.Model == nil && r.NoModelReason != "":
 		return r.NoModelReason
 	case r.Model == nil:
 		return "no model"
 	case r.modelIsSilent:
-		return "the model did not answer before"
+		return "the model did not answer earlier calls"
 	}
 	return ""
 }

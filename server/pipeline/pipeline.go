@@ -247,7 +247,7 @@ func (r *run) noteEmptySources(ctx context.Context) error {
 	}
 	for _, s := range r.Search.Sources {
 		if !present[s] {
-			r.note(wire.NoteSourceEmpty, "nothing from %s is in reach of this search", s)
+			r.note(wire.NoteSourceEmpty, "no accessible documents from %s", s)
 		}
 	}
 	return nil

@@ -105,15 +105,15 @@ func TestDamageIsLeftOutAndNoted(t *testing.T) {
 		"a passage": {func(s *shelf) {
 			s.chunks["b"][0] = index.Chunk{Damaged: true}
 			s.damage = []index.Damage{{Kind: index.DamagedText, ID: "b", Chunks: []int{0}}}
-		}, []string{"a#1 roll 1\nroll 2"}, "1 passage could not be read"},
+		}, []string{"a#1 roll 1\nroll 2"}, "1 passage cannot be read"},
 		"the best passage of a section": {func(s *shelf) {
 			s.chunks["a"][1] = index.Chunk{Damaged: true}
 			s.damage = []index.Damage{{Kind: index.DamagedText, ID: "a", Chunks: []int{1}}}
-		}, []string{"a#2 roll 2", "b#0 policy"}, "1 passage could not be read"},
+		}, []string{"a#2 roll 2", "b#0 policy"}, "1 passage cannot be read"},
 		"a document": {func(s *shelf) {
 			s.documents["a"] = index.Stored{Document: index.Document{ID: "a"}, Damaged: true}
 			s.damage = []index.Damage{{Kind: index.DamagedDocument, ID: "a"}, {Kind: index.DamagedSegment}}
-		}, []string{"b#0 policy"}, "1 document and a part of the index could not be read"},
+		}, []string{"b#0 policy"}, "1 document and a part of the index cannot be read"},
 	}
 	for name, test := range tests {
 		s := newShelf()

@@ -31,9 +31,9 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 		switch {
 		case r.Search.Instant:
 		case r.NoModelReason != "":
-			r.note(wire.NoteStageFailed, "the language model was not asked (%s): the question was searched as it stands", r.NoModelReason)
+			r.note(wire.NoteStageFailed, "the language model was not called (%s): the question was searched unchanged", r.NoModelReason)
 		case !r.Search.SkipQueryExpansion:
-			r.note(wire.NoteNoModel, "no language model is configured: the question was searched as it stands")
+			r.note(wire.NoteNoModel, "no language model is configured: the question was searched unchanged")
 		}
 		return wire.OutcomeSkipped, why, nil
 	}
@@ -50,7 +50,7 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 	r.limit = inferred{sources: u.limit.sources, window: u.limit.within(timeRange(r.Request))}
 	r.filter = filterWithin(r.Request, r.limit)
 	r.response.AppliedFilters = appliedFilters(r.Request, r.limit)
-	outcome := r.noteFailures(tally, "the search went on without it")
+	outcome := r.noteFailures(tally, "the search continued without it")
 	return outcome, r.withUsage(r.understandingDetail(u), tally.usage), nil
 }
 
@@ -148,7 +148,7 @@ func (r *run) understandingDetail(u understood) string {
 	switch {
 	case u.rephrase == "":
 	case sameQuery(u.rephrase, r.Search.Query):
-		told = append(told, "the question stands as it is")
+		told = append(told, "question unchanged")
 	default:
 		told = append(told, "rephrased")
 	}

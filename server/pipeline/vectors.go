@@ -174,11 +174,11 @@ func (r *run) noteVectors(ctx context.Context, err error) {
 		return
 	}
 	if r.Log != nil {
-		r.Log.WarnContext(ctx, "search by vector failed", "model", r.Embedder.Name(), guard.Attr(err))
+		r.Log.WarnContext(ctx, "vector search failed", "model", r.Embedder.Name(), guard.Attr(err))
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, llm.ErrTimeout) {
-		r.note(wire.NoteStageTimeout, "the embedding model did not answer in time: passages were found by words")
+		r.note(wire.NoteStageTimeout, "the embedding model did not answer in time: only lexical search was used")
 		return
 	}
-	r.note(wire.NoteStageFailed, "the search by vector failed%s: passages were found by words", r.reason(" (", err, ")"))
+	r.note(wire.NoteStageFailed, "vector search failed%s: only lexical search was used", r.reason(" (", err, ")"))
 }

@@ -47,13 +47,13 @@ type Error struct {
 func (e *Error) Error() string { return e.Problem + ": " + e.Fix }
 
 func notSlack() *Error {
-	return &Error{Kind: Unusable, Problem: "what answered does not speak Slack's API",
-		Fix: "correct server_url, or leave it out"}
+	return &Error{Kind: Unusable, Problem: "the server does not speak Slack's API",
+		Fix: "correct or remove server_url"}
 }
 
 func rateLimited(wait time.Duration) *Error {
 	wait = min(max(wait.Round(time.Second), shortestWait), longestWait)
-	return &Error{Kind: RateLimited, Problem: "Slack is asked too often", Fix: "search it again in " + wait.String(),
+	return &Error{Kind: RateLimited, Problem: "Slack's rate limit is exceeded", Fix: "try again in " + wait.String(),
 		RetryAfter: wait}
 }
 
@@ -141,18 +141,18 @@ func badStatus(status int) *Error {
 	problem := fmt.Sprintf("Slack answered HTTP %d", status)
 	switch {
 	case status/100 == 3:
-		return &Error{Kind: Unusable, Problem: problem + ", which leads elsewhere and is not followed",
-			Fix: "correct server_url, or leave it out"}
+		return &Error{Kind: Unusable, Problem: problem + ", a redirect, which is not followed",
+			Fix: "correct or remove server_url"}
 	case status/100 == 4:
-		return &Error{Kind: Unusable, Problem: problem, Fix: "correct server_url, or leave it out"}
+		return &Error{Kind: Unusable, Problem: problem, Fix: "correct or remove server_url"}
 	}
-	return &Error{Kind: Unusable, Problem: problem, Fix: "try again later; https://status.slack.com tells of outages"}
+	return &Error{Kind: Unusable, Problem: problem, Fix: "try again later; see https://status.slack.com"}
 }
 
 // refusal explains an error code of Slack.
 func refusal(said slack.SlackErrorResponse) *Error {
 	const (
-		makeToken = "make a user token (xoxp-…) with the scope search:read for it, and give it as token or token_command"
+		makeToken = "create a user token (xoxp-…) with the scope search:read and set token or token_command"
 		askAdmin  = "ask the administrator of the workspace"
 	)
 	code := codeOf(said.Err)
@@ -160,10 +160,10 @@ func refusal(said slack.SlackErrorResponse) *Error {
 	switch code {
 	case "invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive":
 	case "not_allowed_token_type":
-		e.Problem = "Slack lets only people search, and this is a token of another kind, such as a bot's (" + code + ")"
+		e.Problem = "only user tokens can search Slack; this is another kind, such as a bot token (" + code + ")"
 	case "missing_scope", "no_permission":
 		e.Problem = "the token may not search Slack (" + code + ")"
-		e.Fix = "add the user scope search:read to its app, install the app again, and take the new token"
+		e.Fix = "add the user scope search:read to the app, reinstall it, and use the new token"
 	case "access_denied", "enterprise_is_restricted", "team_access_not_granted", "org_login_required",
 		"ekm_access_denied", "accesslimited", "two_factor_setup_required", "missing_post_type":
 		e.Problem, e.Fix = "Slack does not let this token search ("+code+")", askAdmin
@@ -172,7 +172,7 @@ func refusal(said slack.SlackErrorResponse) *Error {
 	case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org":
 		e.Kind, e.Problem, e.Fix = Unusable, "Slack failed ("+code+")", "try again later"
 	default:
-		e.Kind, e.Problem, e.Fix = Refused, "Slack refuses the search ("+code+")", "change the question, or leave Slack out"
+		e.Kind, e.Problem, e.Fix = Refused, "Slack refuses the search ("+code+")", "change the query, or search without Slack"
 	}
 	return e
 }

@@ -176,7 +176,7 @@ func TestWhatSlackRefuses(t *testing.T) {
 		kind   Kind
 		words  []string
 	}{
-		{"a bot", slacktest.Answer{Error: "not_allowed_token_type"}, Auth, []string{"only people", "xoxp-", "search:read"}},
+		{"a bot", slacktest.Answer{Error: "not_allowed_token_type"}, Auth, []string{"only user tokens", "xoxp-", "search:read"}},
 		{"a scope", slacktest.Answer{Error: "missing_scope"}, Auth, []string{"missing_scope", "add the user scope search:read"}},
 		{"a revoked token", slacktest.Answer{Error: "token_revoked"}, Auth, []string{"token_revoked", "token_command"}},
 		{"an administrator", slacktest.Answer{Error: "enterprise_is_restricted"}, Auth, []string{"administrator"}},
@@ -225,7 +225,7 @@ func TestSlackIsLeftAloneWhenItAsks(t *testing.T) {
 	source.options.Now = func() time.Time { return now }
 	asked := func(after time.Duration) int {
 		now = now.Add(after)
-		if _, err := source.Search(context.Background(), wire.SearchRequest{Query: "lantern"}); err == nil || !strings.Contains(err.Error(), "too often") {
+		if _, err := source.Search(context.Background(), wire.SearchRequest{Query: "lantern"}); err == nil || !strings.Contains(err.Error(), "rate limit") {
 			t.Errorf("%v", err)
 		}
 		return len(s.Queries())
@@ -269,7 +269,7 @@ func TestCheckTellsWhoseTokenItIs(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	bot := slacktest.New(t, always(slacktest.Answer{Error: "not_allowed_token_type"}))
-	if _, err := newSource(bot).Check(context.Background()); err == nil || !strings.Contains(err.Error(), "only people") {
+	if _, err := newSource(bot).Check(context.Background()); err == nil || !strings.Contains(err.Error(), "only user tokens") {
 		t.Errorf("%v", err)
 	}
 }

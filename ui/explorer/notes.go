@@ -95,7 +95,7 @@ func gist(note string) string {
 		}
 	}
 	return strings.NewReplacer("the language model", "the model", "could not be searched", "failed",
-		"did not answer in time", "was too late", "gave no answer that could be used", "gave nothing usable").Replace(note[:end])
+		"did not answer in time", "was too late").Replace(note[:end])
 }
 
 // failedText names as many of the parts that failed as there is room for, and the key that explains the rest.

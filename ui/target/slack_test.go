@@ -45,7 +45,7 @@ func TestSlackInOneGo(t *testing.T) {
 		{"as the target, with the library", "Lanterns@local; #boats · jo.ortiz@team", "[team]", Request{Profile: "team", Also: []string{"local"}}},
 		{"beside a server", "Of acme@acme; #boats · jo.ortiz@team", "[acme team]", Request{Profile: "acme"}},
 		{"with another's token", "Of acme@acme; source_failed: stranger could not be searched (Slack refuses the token (invalid_auth): " +
-			"make a user token (xoxp-…) with the scope search:read for it, and give it as token or token_command): its results are missing; " +
+			"create a user token (xoxp-…) with the scope search:read and set token or token_command): its results are missing; " +
 			"#boats · jo.ortiz@team", "[acme stranger team]", Request{Profile: "acme", Also: []string{"stranger"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestSlackIsCheckedByItself(t *testing.T) {
 	wantKind(t, err, ErrAuth, 4, "invalid_auth", "search:read")
 	bot, _ := withSlack(t, slacktest.Answer{Error: "not_allowed_token_type"})
 	who, err := check(bot, "team")
-	wantKind(t, err, ErrAuth, 4, "only people", "xoxp-")
+	wantKind(t, err, ErrAuth, 4, "only user tokens", "xoxp-")
 	if who != "jo in Acme" {
 		t.Errorf("who: %q", who)
 	}
