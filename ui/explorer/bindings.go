@@ -4,7 +4,7 @@ import (
 	"quarry/ui/explorer/panel"
 )
 
-// Bindings is the table of all actions, in the order in which they are listed. Where two places hold the same key, the
+// Bindings is the table of all actions, in the order in which they are listed: last those that everybody knows. Where two places hold the same key, the
 // action fits the place.
 func Bindings() []Binding {
 	var all []Binding

@@ -28,9 +28,6 @@ type field interface {
 	Redo() bool
 }
 
-// typingGroup is the group of the keys that edit a line.
-const typingGroup = "Typing"
-
 // edit changes what is typed, and follows the change.
 func (m *Model) edit(change func(field) bool) tea.Cmd {
 	if top, ok := m.top(); ok {
@@ -66,7 +63,7 @@ func editingBindings() []Binding {
 	left := edit("left", "left ctrl+b", "Character to the left", field.Left)
 	right := edit("right", "right", "Character to the right", field.Right)
 	left.In, right.In = InFields&^InPicker, InFields&^InPicker // which has its own
-	return group(typingGroup, left, right,
+	return group("Typing", left, right,
 		edit("word-left", "ctrl+left alt+left alt+b", "Word to the left", field.WordLeft),
 		edit("word-right", "ctrl+right alt+right alt+f", "Word to the right", field.WordRight),
 		edit("line-start", "ctrl+a home", "To the beginning of the line", field.Home),

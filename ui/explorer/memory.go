@@ -15,58 +15,51 @@ const (
 
 // memory keeps answers, so that the same search again costs nothing.
 type memory struct {
-	answers map[string]remembered
-	order   []string // keys, the oldest first
-	size    int      // bytes
-	most    int      // bytes
+	answers []remembered // the oldest first
+	most    int          // bytes
 }
 
 // remembered is what was answered, and when.
 type remembered struct {
+	key      string
 	response *wire.SearchResponse
 	took     time.Duration
 	at       time.Time
-	kept     bool // until it is forgotten: a library tells when it changes
+	kept     bool // until it is forgotten: a library reports its changes
 }
 
-// newMemory makes a memory of at most so many bytes; 0: as many as a person's own machine has to spare.
+// newMemory makes a memory of at most so many bytes; 0 stands for rememberSize.
 func newMemory(most int) memory {
 	if most <= 0 {
 		most = rememberSize
 	}
-	return memory{answers: map[string]remembered{}, most: most}
+	return memory{most: most}
 }
 
 func (m *memory) get(key string, now time.Time) (remembered, bool) {
-	found, ok := m.answers[key]
-	if !ok || !found.kept && now.Sub(found.at) > rememberFor {
-		return remembered{}, false
+	for _, a := range m.answers {
+		if a.key == key {
+			return a, a.kept || now.Sub(a.at) <= rememberFor
+		}
 	}
-	return found, true
+	return remembered{}, false
 }
 
 func (m *memory) put(key string, a remembered) {
-	m.forget(key)
-	size := a.size()
-	if size > m.most/2 {
+	m.answers = slices.DeleteFunc(m.answers, func(known remembered) bool { return known.key == key })
+	if a.size() > m.most/2 {
 		return // it would push out all others
 	}
-	m.order = append(m.order, key)
-	m.answers[key] = a
-	m.size += size
-	for len(m.order) > rememberMost || m.size > m.most {
-		m.forget(m.order[0])
+	a.key = key
+	m.answers = append(m.answers, a)
+	size := 0
+	for _, known := range m.answers {
+		size += known.size()
 	}
-}
-
-func (m *memory) forget(key string) {
-	at := slices.Index(m.order, key)
-	if at < 0 {
-		return
+	for len(m.answers) > rememberMost || size > m.most {
+		size -= m.answers[0].size()
+		m.answers = slices.Delete(m.answers, 0, 1)
 	}
-	m.size -= m.answers[key].size()
-	delete(m.answers, key)
-	m.order = slices.Delete(m.order, at, at+1)
 }
 
 // size is about what an answer takes in memory, in bytes: nearly all of it is text.
@@ -82,4 +75,4 @@ func (a remembered) size() int {
 	return size
 }
 
-func (m *memory) clear() { *m = newMemory(m.most) }
+func (m *memory) clear() { m.answers = nil }

@@ -104,22 +104,10 @@ func (m *Model) openActions() tea.Cmd {
 				Keys: b.KeysText(place)})
 		}
 	}
-	slices.SortStableFunc(here, func(a, b panel.Entry) int { return compareTyping(a.Group, b.Group) })
 	slices.SortStableFunc(elsewhere, func(a, b panel.Entry) int { return strings.Compare(a.Group, b.Group) })
 	m.actions.Open(append(here, elsewhere...))
 	m.lay(InActions, &m.actions)
 	return nil
-}
-
-// compareTyping puts the keys that edit a line behind all others: everybody knows them.
-func compareTyping(a, b string) int {
-	switch {
-	case a == b || a != typingGroup && b != typingGroup:
-		return 0
-	case a == typingGroup:
-		return 1
-	}
-	return -1
 }
 
 // runAction runs the chosen action where it belongs, or says why it cannot run now.

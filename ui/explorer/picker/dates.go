@@ -2,11 +2,13 @@ package picker
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"quarry/client"
+	"quarry/internal/text"
 )
 
 // reading is what a typed text means as a span of time.
@@ -40,11 +42,6 @@ func readDates(text string, now time.Time) reading {
 	case strings.HasSuffix(text, "."):
 		return reading{state: begun, says: "two points make a range, as in 2026-01..2026-03"}
 	}
-	return readOne(text, now)
-}
-
-// readOne reads a text without a range or a filter in it.
-func readOne(text string, now time.Time) reading {
 	if within, ok := readLength(text, now); ok {
 		return within
 	}
@@ -85,7 +82,7 @@ func readFilters(text string, now time.Time) reading {
 			if strings.HasPrefix("since", word) || strings.HasPrefix("until", word) {
 				return reading{state: begun, says: "since: or until: and a date"}
 			}
-			return reading{state: wrong, says: told(word) + " is not since:, until: or within:"}
+			return reading{state: wrong, says: quoted(word) + " is not since:, until: or within:"}
 		}
 		if one := result.add(field, value, now); one.state != whole {
 			return one
@@ -97,7 +94,7 @@ func readFilters(text string, now time.Time) reading {
 // add applies one filter to a reading; what it gives is whole unless the filter is not.
 func (r *reading) add(field, value string, now time.Time) reading {
 	if field != "since" && field != "until" && field != "within" {
-		return reading{state: wrong, says: told(field+":") + " is not since:, until: or within:"}
+		return reading{state: wrong, says: quoted(field+":") + " is not since:, until: or within:"}
 	}
 	if value == "" {
 		return reading{state: begun, says: "what follows " + field + ":"}
@@ -216,8 +213,10 @@ func readDate(parts, year, month, day int) reading {
 // readWords reads a month by its name and year, and knows what may still become something.
 func readWords(text string) reading {
 	name, year, _ := strings.Cut(text, " ")
+	words := []string{"today", "yesterday", "since:", "until:", "within:"}
 	for month := time.January; month <= time.December; month++ {
 		full := strings.ToLower(month.String())
+		words = append(words, full)
 		if len(name) < 3 || !strings.HasPrefix(full, strings.TrimSuffix(name, ".")) {
 			continue
 		}
@@ -230,32 +229,15 @@ func readWords(text string) reading {
 		}
 		return nonsense(text)
 	}
-	for _, start := range beginnings() {
-		if strings.HasPrefix(start, text) {
-			return reading{state: begun, says: "a date, a length such as 30d, since: or until:"}
-		}
+	if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, text) }) {
+		return reading{state: begun, says: "a date, a length such as 30d, since: or until:"}
 	}
 	return nonsense(text)
 }
 
-// beginnings are the words that a typed text may be on its way to.
-func beginnings() []string {
-	words := []string{"today", "yesterday", "since:", "until:", "within:"}
-	for month := time.January; month <= time.December; month++ {
-		words = append(words, strings.ToLower(month.String()))
-	}
-	return words
-}
-
 func nonsense(text string) reading {
-	return reading{state: wrong, says: told(text) + " is no date; 2026-01-15, 2026-01, 2026 and 30d are"}
+	return reading{state: wrong, says: quoted(text) + " is no date; 2026-01-15, 2026-01, 2026 and 30d are"}
 }
 
-// told quotes a typed text in a message, cut where it would push the message away.
-func told(text string) string {
-	const most = 24
-	if letters := []rune(text); len(letters) > most {
-		text = string(letters[:most]) + "…"
-	}
-	return `"` + text + `"`
-}
+// quoted is a typed text in a message, cut where it would push the message away.
+func quoted(typed string) string { return `"` + text.Shorten(typed, 24) + `"` }

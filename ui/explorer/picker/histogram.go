@@ -111,18 +111,13 @@ func (d drawing) bars(p plot, rows int, markCursor bool) []string {
 	largest := float64(p.largest())
 	lines := make([]string, 0, max(0, rows))
 	for row := rows - 1; row >= 0; row-- {
-		var line, run strings.Builder
-		for i, count := range p.bars {
-			if i > 0 && (i == p.from || i == p.to+1 || markCursor && (i == p.cursor || i == p.cursor+1)) {
-				line.WriteString(pen(i - 1).Write(run.String()))
-				run.Reset()
-			}
+		var cells []rune
+		for _, count := range p.bars {
 			eighths := int(math.Ceil(float64(count) / largest * float64(rows*8)))
 			block := blocks[max(0, min(8, eighths-row*8))]
-			run.WriteString(strings.Repeat(string(block), p.body()) + paint.Blank(p.step-p.body()))
+			cells = append(cells, []rune(strings.Repeat(string(block), p.body())+paint.Blank(p.step-p.body()))...)
 		}
-		line.WriteString(pen(len(p.bars) - 1).Write(run.String()))
-		lines = append(lines, line.String())
+		lines = append(lines, write(cells, func(at int) paint.Pen { return pen(at / p.step) }))
 	}
 	return lines
 }
@@ -146,20 +141,29 @@ func (d drawing) rangeRow(p plot) string {
 	}
 	at := p.cursor*p.step + (p.body()-1)/2
 	muted, bar, cursor := paint.PenOf(d.th.Border), paint.PenOf(d.th.Number), paint.PenOf(d.th.MatchCurrent)
-	var line strings.Builder
-	for from, i := 0, 0; i <= len(cells); i++ {
-		if i < len(cells) && i != at && (i == from || from != at && chosen[i] == chosen[from]) {
-			continue
-		}
-		pen := muted
+	if d.t.area == bars {
+		cells[at] = '^'
+	}
+	return write(cells, func(i int) paint.Pen {
 		switch {
-		case from == at && d.t.area == bars:
-			pen, cells[from] = cursor, '^'
-		case from < len(cells) && chosen[from]:
-			pen = bar
+		case i == at && d.t.area == bars:
+			return cursor
+		case chosen[i]:
+			return bar
 		}
-		line.WriteString(pen.Write(string(cells[from:i])))
-		from = i
+		return muted
+	})
+}
+
+// write writes each cell with its pen.
+func write(cells []rune, pen func(at int) paint.Pen) string {
+	var line strings.Builder
+	from := 0
+	for i := 1; i <= len(cells); i++ {
+		if i == len(cells) || pen(i) != pen(from) {
+			line.WriteString(pen(from).Write(string(cells[from:i])))
+			from = i
+		}
 	}
 	return line.String()
 }

@@ -11,6 +11,7 @@ import (
 	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/line"
+	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
 
@@ -69,13 +70,28 @@ type tab interface {
 // clearing is what esc does to a typed text.
 const clearing = "clear"
 
-// sideways moves the cursor in a typed text.
-func sideways(text *line.Editor, columns int) {
+// field is the text that is typed in a tab.
+type field struct {
+	text        line.Editor
+	placeholder string
+}
+
+func (f *field) editor() *line.Editor { return &f.text }
+
+// sideways moves the cursor.
+func (f *field) sideways(columns int) {
 	if columns < 0 {
-		text.Left()
+		f.text.Left()
 	} else {
-		text.Right()
+		f.text.Right()
 	}
+}
+
+// line draws the field and returns the column of the cursor.
+func (f *field) line(width int, th theme.Theme) (string, int) {
+	const mark = "› "
+	text, x := f.text.View(width-paint.Width(mark), th, f.placeholder, false)
+	return th.Prompt.Render(mark) + text, min(x+paint.Width(mark), max(0, width-1))
 }
 
 // Open shows what a query holds, on the first tab.

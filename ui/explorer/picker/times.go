@@ -3,7 +3,6 @@ package picker
 import (
 	"time"
 
-	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/panel"
 )
 
@@ -21,7 +20,7 @@ type times struct {
 	now    time.Time
 	was    span // of the query that the picker was opened with
 	choice span
-	text   line.Editor
+	field
 	typing reading // of the text; a whole one stands before the choice
 
 	months  months
@@ -38,7 +37,7 @@ type times struct {
 }
 
 func newTimes(in Input) *times {
-	t := &times{now: in.Now.UTC(), columns: 1 << 20, settled: true}
+	t := &times{field: field{placeholder: "type 2026-01, 2026-01..2026-03, 30d"}, now: in.Now.UTC(), columns: 1 << 20, settled: true}
 	t.was = spanOf(in.Query)
 	t.choice = t.was
 	t.area = presets
@@ -137,7 +136,7 @@ func (t *times) sideways(columns int, extend bool) {
 		t.area = bars
 		t.along(columns, extend)
 	case t.area == typing:
-		sideways(&t.text, columns)
+		t.field.sideways(columns)
 	}
 }
 
@@ -248,8 +247,6 @@ func (t *times) typed() {
 	t.area, t.drawing = typing, false
 	t.typing = readDates(t.text.Text(), t.now)
 }
-
-func (t *times) editor() *line.Editor { return &t.text }
 
 func (t *times) problem() string {
 	if t.typing.state == begun || t.typing.state == wrong {

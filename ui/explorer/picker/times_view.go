@@ -3,6 +3,7 @@ package picker
 import (
 	"strings"
 
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
@@ -20,7 +21,7 @@ func (t *times) view(width, height int, th theme.Theme, message string) panel.Bo
 	if height < withField {
 		return d.small(height)
 	}
-	field, x := t.fieldLine(width, th)
+	field, x := t.line(width, th)
 	lines := []string{field, d.says()}
 	rest := height - len(lines)
 	list := len(t.presets())
@@ -49,12 +50,6 @@ func (t *times) noHistogram() string {
 	return "this server does not count by month"
 }
 
-func (t *times) fieldLine(width int, th theme.Theme) (string, int) {
-	const mark = "› "
-	text, x := t.text.View(width-paint.Width(mark), th, "type 2026-01, 2026-01..2026-03, 30d", false)
-	return th.Prompt.Render(mark) + text, min(x+paint.Width(mark), max(0, width-1))
-}
-
 // drawing is one drawing of the tab.
 type drawing struct {
 	t       *times
@@ -71,7 +66,7 @@ func (d drawing) small(height int) panel.Body {
 		head = d.caption()
 	}
 	if d.t.area == typing {
-		head, drawn.X = d.t.fieldLine(d.width, d.th)
+		head, drawn.X = d.t.line(d.width, d.th)
 		drawn.Cursor = true
 	}
 	lines := []string{head}
@@ -159,12 +154,7 @@ func (d drawing) says() string {
 	return said
 }
 
-func documents(n int) string {
-	if n == 1 {
-		return "1 document"
-	}
-	return paint.Number(n) + " documents"
-}
+func documents(n int) string { return text.Count(n, "document") }
 
 // taking announces what enter would choose.
 func taking(what string, width int, th theme.Theme) string {

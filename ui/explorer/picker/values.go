@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"quarry/ui/explorer/line"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
@@ -22,7 +21,8 @@ type value struct {
 
 // values is a tab in which any number of values of one field are chosen; none of them stands for all.
 type values struct {
-	field  valueField
+	field
+	of     valueField
 	all    []value
 	shown  []int        // indices of all, what the typed text leaves
 	cursor panel.Choice // into shown
@@ -34,13 +34,12 @@ type values struct {
 	settled bool // toggled since the text was typed: enter takes nothing more
 	largest int  // count
 	widest  int  // label, in columns
-	text    line.Editor
 }
 
-func newValues(field valueField, in Input) *values {
-	t := &values{field: field}
+func newValues(of valueField, in Input) *values {
+	t := &values{field: field{placeholder: "type to narrow"}, of: of}
 	t.update(in)
-	held := t.canonicals(field.held(in.Query))
+	held := t.canonicals(of.held(in.Query))
 	for i := range t.all {
 		t.all[i].was = slices.Contains(held, t.all[i].value)
 		t.all[i].chosen = t.all[i].was
@@ -48,12 +47,12 @@ func newValues(field valueField, in Input) *values {
 	return t
 }
 
-func (t *values) title() string { return t.field.title }
+func (t *values) title() string { return t.of.title }
 
 func (t *values) canonicals(raw []string) []string {
 	read := make([]string, 0, len(raw))
 	for _, one := range raw {
-		if one, ok := t.field.canonical(one); ok {
+		if one, ok := t.of.canonical(one); ok {
 			read = append(read, one)
 		}
 	}
@@ -62,7 +61,7 @@ func (t *values) canonicals(raw []string) []string {
 
 func (t *values) update(in Input) {
 	under, hasCursor := t.under()
-	limits := t.canonicals(t.field.held(in.Query))
+	limits := t.canonicals(t.of.held(in.Query))
 	t.exact = in.Exact
 	t.limited = !in.Exact && len(limits) > 0
 	t.count(in, limits)
@@ -80,7 +79,7 @@ func (t *values) count(in Input, limits []string) {
 		places[t.all[i].value], t.all[i].count = i, 0
 	}
 	place := func(raw string) int {
-		one, ok := t.field.canonical(raw)
+		one, ok := t.of.canonical(raw)
 		if !ok {
 			return -1
 		}
@@ -88,15 +87,15 @@ func (t *values) count(in Input, limits []string) {
 		if !found {
 			at = len(t.all)
 			places[one] = at
-			t.all = append(t.all, value{value: one, label: paint.Line(t.field.label(one))})
+			t.all = append(t.all, value{value: one, label: paint.Line(t.of.label(one))})
 		}
 		return at
 	}
-	for _, one := range slices.Concat(t.field.known(in), limits) {
+	for _, one := range slices.Concat(t.of.known(in), limits) {
 		place(one)
 	}
 	t.inHand, t.largest, t.widest = 0, 0, 0
-	for _, counted := range t.field.counted(in.Facets) {
+	for _, counted := range t.of.counted(in.Facets) {
 		if at := place(counted.Value); at >= 0 {
 			t.all[at].count += max(0, counted.Count)
 		}
@@ -156,7 +155,7 @@ func (t *values) moveTo(wanted string) {
 func (t *values) move(rows int)  { t.cursor.Move(rows, len(t.shown)) }
 func (t *values) page(pages int) { t.cursor.Page(pages, len(t.shown)) }
 
-func (t *values) sideways(columns int, _ bool) { sideways(&t.text, columns) }
+func (t *values) sideways(columns int, _ bool) { t.field.sideways(columns) }
 
 func (t *values) toggle() (changed bool, message string) {
 	if t.cursor.At >= len(t.shown) {
@@ -171,7 +170,7 @@ func (t *values) toggle() (changed bool, message string) {
 func (t *values) invert() (changed bool, message string) {
 	switch t.chosen() {
 	case 0:
-		return false, "none is chosen, which means any " + t.field.one + ": nothing to invert"
+		return false, "none is chosen, which means any " + t.of.one + ": nothing to invert"
 	case len(t.all):
 		return false, "all are chosen: none would be left"
 	}
@@ -227,8 +226,7 @@ func (t *values) typed() {
 	}
 }
 
-func (t *values) editor() *line.Editor { return &t.text }
-func (t *values) problem() string      { return "" }
+func (t *values) problem() string { return "" }
 
 // chosen counts what is chosen, shown or not.
 func (t *values) chosen() int {
@@ -254,9 +252,9 @@ func (t *values) changes() Changes {
 	if !changed {
 		return Changes{}
 	}
-	changes := Changes{Fields: []string{t.field.name}}
+	changes := Changes{Fields: []string{t.of.name}}
 	if len(chosen) > 0 {
-		changes.Raw = []string{t.field.filter(chosen)}
+		changes.Raw = []string{t.of.filter(chosen)}
 	}
 	return changes
 }
@@ -264,9 +262,9 @@ func (t *values) changes() Changes {
 func (t *values) summary() string {
 	chosen := t.chosen()
 	if chosen == 0 {
-		return "any " + t.field.one
+		return "any " + t.of.one
 	}
-	return paint.Number(chosen) + " of " + paint.Number(len(t.all)) + " " + t.field.many
+	return paint.Number(chosen) + " of " + paint.Number(len(t.all)) + " " + t.of.many
 }
 
 func (t *values) mark() string {

@@ -18,7 +18,7 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 	}
 	var lines []string
 	if height > 1 {
-		field, x := t.fieldLine(width, th)
+		field, x := t.line(width, th)
 		drawn.X, drawn.Cursor = x, true
 		if height < withState && message != "" {
 			field, drawn.Cursor = th.Warning.Render(message), false
@@ -48,15 +48,9 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 // nothing stands where values would.
 func (t *values) nothing(th theme.Theme) string {
 	if len(t.all) == 0 {
-		return th.Muted.Render("no " + t.field.many + " are known here")
+		return th.Muted.Render("no " + t.of.many + " are known here")
 	}
-	return th.Muted.Render("no " + t.field.one + " has that in its name")
-}
-
-func (t *values) fieldLine(width int, th theme.Theme) (string, int) {
-	const mark = "› "
-	text, x := t.text.View(width-paint.Width(mark), th, "type to narrow", false)
-	return th.Prompt.Render(mark) + text, min(x+paint.Width(mark), max(0, width-1))
+	return th.Muted.Render("no " + t.of.one + " has that in its name")
 }
 
 // state is the line between the field and the values: the answer to the last key, or what the counts are, and what
@@ -72,14 +66,14 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 	if !t.exact {
 		told := "counts of the " + paint.Number(t.inHand) + " results in hand"
 		if t.limited {
-			told += ", of the " + t.field.many + " asked for"
+			told += ", of the " + t.of.many + " asked for"
 		}
 		parts = append(parts, told)
 	}
 	chosen := t.chosen()
 	switch rest := len(t.all) - chosen; {
 	case chosen == 0:
-		parts = append(parts, "none chosen means any "+t.field.one)
+		parts = append(parts, "none chosen means any "+t.of.one)
 	case rest == 0:
 		parts = append(parts, "all are chosen")
 	case rest == 1:
@@ -149,7 +143,7 @@ func (c *table) row(v *value, under bool) string {
 		mark = "▌"
 	}
 	name, boxPen := c.text, c.text
-	source := paint.PenOf(c.t.field.dress(c.th, v.value))
+	source := paint.PenOf(c.t.of.dress(c.th, v.value))
 	switch {
 	case v.chosen:
 		box, name, boxPen = "[x]", c.chosen, c.chosen
@@ -158,12 +152,11 @@ func (c *table) row(v *value, under bool) string {
 	}
 	var row strings.Builder
 	row.WriteString(paint.PenOf(c.th.Prompt).Write(mark) + boxPen.Write(box) + " ")
-	row.WriteString(source.Write(c.t.field.glyph(v.value)) + " ")
+	row.WriteString(source.Write(c.t.of.glyph(v.value)) + " ")
 	label := paint.Fit(v.label, c.label)
 	row.WriteString(paint.Marked(label, matches(label, c.words), name, c.match))
 	if c.bar > 0 {
-		drawn := bar(v.count, c.t.largest, c.bar)
-		row.WriteString("  " + c.barPen.Write(drawn) + paint.Blank(c.bar-paint.Width(drawn)))
+		row.WriteString("  " + paint.Fit(c.barPen.Write(panel.Bar(v.count, c.t.largest, c.bar)), c.bar))
 	}
 	if c.count > 0 {
 		pen := c.number
@@ -204,13 +197,4 @@ func matches(label string, words []string) []wire.Span {
 		}
 	}
 	return spans
-}
-
-// bar draws a count as a bar of at most width columns. Anything but nothing is seen. It is as high as half a line, so that
-// the bars of lines below each other stay apart.
-func bar(count, largest, width int) string {
-	if count <= 0 || largest <= 0 {
-		return ""
-	}
-	return strings.Repeat("▄", max(1, int(float64(count)/float64(largest)*float64(width)+0.5)))
 }
