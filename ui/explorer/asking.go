@@ -67,11 +67,11 @@ func (m *Model) sendFurther() tea.Cmd {
 		return nil
 	}
 	if m.answer.asking.running() {
-		m.warn("the answer before is still being written")
+		m.warn("the previous answer is not finished")
 		return nil
 	}
 	if !client.ParseQuery(question, m.now()).HasWords() {
-		m.warn("filters alone are no question: type a word")
+		m.warn("type a question besides the filters")
 		return nil
 	}
 	said := m.answer.Conversation()
@@ -218,7 +218,7 @@ func (m *Model) sessionMade(packet wire.ChatPacket) {
 	case packet.Incognito:
 		m.answer.Incognito()
 	case m.options.Private:
-		m.answer.Note("the configuration says private, but this server keeps the conversation")
+		m.answer.Note("private is set, but this server stores the conversation")
 	}
 }
 
@@ -229,20 +229,20 @@ func (m *Model) answerFailed(err error) {
 	}
 	var told *client.Error
 	if errors.As(err, &told) && strings.Contains(told.Reason, "No default LLM model") {
-		remedy := "The server's administrator configures one. The passages found stand in the list."
+		remedy := "Ask the administrator to configure one. The passages found are in the list."
 		switch {
 		case told.Local && m.target.OwnModel:
-			remedy = "What is found in several places is shown to a model of this machine alone: set llm.default and " +
-				"llm.providers in the configuration file, or ask " + m.target.Where + " by itself with quarry ask. The passages " +
-				"found stand in the list."
+			remedy = "Answers from several targets need a model on this machine: set llm.default and " +
+				"llm.providers in the configuration file, or ask " + m.target.Where + " alone with quarry ask. The passages " +
+				"found are in the list."
 		case told.Local:
-			remedy = "Set llm.default and llm.providers in the configuration file. The passages found stand in the list."
+			remedy = "Set llm.default and llm.providers in the configuration file. The passages found are in the list."
 		}
-		m.answer.Fail("no language model is configured, so nothing can be answered", remedy)
+		m.answer.Fail("no language model is configured", remedy)
 		return
 	}
 	if errors.As(err, &told) && told.Status == http.StatusNotFound && told.Code == "" && strings.EqualFold(told.Reason, "Not Found") {
-		m.answer.Fail("this server answers no questions", "The passages found stand in the list.")
+		m.answer.Fail("this server cannot answer questions", "The passages found are in the list.")
 		return
 	}
 	m.answer.Fail(reasonOf(err), remedyOf(err))

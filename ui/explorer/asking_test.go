@@ -64,7 +64,7 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	lines <- packet(`{"type":"search_tool_queries_delta","queries":["rollback of a release"]}`)
 	screen.WaitText("searched for “rollback of a release”")
 	lines <- packet(`{"type":"search_tool_filter_delta","sources":["confluence"],"time_filter_start":"2026-01-01T00:00:00Z"}`)
-	screen.WaitText("narrowed to Confluence, since 2026-01-01")
+	screen.WaitText("filters: Confluence, since 2026-01-01")
 	lines <- packet(`{"type":"search_tool_documents_delta","documents":[` + runbookDoc + `]}`)
 	screen.WaitText("reading 1 document")
 	lines <- packet(`{"type":"message_start","final_documents":[` + runbookDoc + `]}`)
@@ -114,7 +114,7 @@ func TestWithoutAModelTheResultsAreOffered(t *testing.T) {
 	screen.WaitText("Runbook")
 	screen.Press("a")
 	screen.WaitText("no language model is configured")
-	screen.WaitText("The passages found stand in")
+	screen.WaitText("The passages found are in")
 	screen.Press("esc")
 	screen.WaitGone("no language model")
 	screen.Press("esc")
@@ -148,7 +148,7 @@ func TestAServerThatAnswersNoQuestions(t *testing.T) {
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back"})
 	screen.WaitText("Runbook")
 	screen.Press("a")
-	screen.WaitText("this server answers no questions")
+	screen.WaitText("this server cannot answer questions")
 }
 
 // said lets a chatty server say a whole answer.
@@ -184,13 +184,13 @@ func TestACitedDocumentThatWasNotFound(t *testing.T) {
 		`{"type":"message_delta","content":"So [[2]]()."}`, `{"type":"citation_info","citation_number":2,"document_id":"slack:9"}`)
 	screen.WaitText("[2] A thread · Slack")
 	screen.Press("2")
-	screen.WaitText("2 documents of the answer")
+	screen.WaitText("2 documents from the answer")
 	screen.WaitText("We rolled back.")
 	screen.WaitText("[1] Runbook")
 	screen.WaitText("It took ten minutes.") // of which the answer told the beginning alone
 	screen.Press("esc")
 	screen.Press("w")
-	screen.WaitText("these are the documents of an answer; r searches for them")
+	screen.WaitText("these documents come from an answer; r runs a search")
 	searched := len(server.asked())
 	screen.Press("r")
 	screen.WaitText("2 passages")
@@ -213,7 +213,7 @@ func TestPrivateQuestionsAreIncognito(t *testing.T) {
 		}
 		lines <- fmt.Sprintf(`{"chat_session_id":"1","incognito":%t}`, !kept)
 		if kept {
-			screen.WaitText("this server keeps the")
+			screen.WaitText("this server stores")
 		} else {
 			screen.WaitText("─ incognito · ")
 		}
@@ -270,7 +270,7 @@ func TestAFollowUpSearch(t *testing.T) {
 	screen.WaitText("type a question, then") // it is open
 	screen.Type("x")
 	screen.Press("ctrl+j")
-	screen.WaitText("there is no search yet to go on with: ↵ makes one")
+	screen.WaitText("no search to follow up yet: ↵ runs one")
 	screen.Press("backspace")
 	screen.Type("roll back ")
 	screen.Press("enter")

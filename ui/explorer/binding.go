@@ -157,7 +157,7 @@ func newKeymap(bindings []Binding, configured map[string][]string) (keymap, []st
 }
 
 func unknownAction(name string, actions []string) string {
-	text := fmt.Sprintf("keys.%s: there is no such action", name)
+	text := fmt.Sprintf("keys.%s: unknown action", name)
 	if near := wire.Nearest(name, actions); near != "" {
 		text += fmt.Sprintf("; did you mean %s?", near)
 	}
@@ -187,7 +187,7 @@ func (k *keymap) assign(i int) (problems []string) {
 			kept = append(kept, key)
 		}
 		if holder >= 0 {
-			problems = append(problems, fmt.Sprintf("keys.%s: %s is the key of %s already", b.Action, key, k.bindings[holder].Action))
+			problems = append(problems, fmt.Sprintf("keys.%s: %s is already the key of %s", b.Action, key, k.bindings[holder].Action))
 		}
 	}
 	b.SetKeys(kept...)
@@ -307,7 +307,7 @@ func (b Binding) KeysText(place Place) string {
 func (p Place) Name() string {
 	return map[Place]string{
 		InBox: "the query", InList: "the results", InReader: "the reader", InPicker: "the filters",
-		InActions: "the list of actions", InSetUp: "the set-up", InWhy: "why these results", InAnswer: "the answer",
-		InChats: "earlier conversations", InAsking: "the line of the answer",
+		InActions: "the action list", InSetUp: "the set-up", InWhy: "why these results", InAnswer: "the answer",
+		InChats: "earlier conversations", InAsking: "the follow-up line",
 	}[p]
 }

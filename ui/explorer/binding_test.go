@@ -116,7 +116,7 @@ func TestConfiguredKeys(t *testing.T) {
 		{"no such key", map[string][]string{"cite": {"ctrl+enterr"}}, InList, "y", "cite", []string{"cannot be used"}},
 		{"a letter where one types", map[string][]string{"search": {"s"}}, InBox, "enter", "search", []string{"cannot be used"}},
 		{"both at once", map[string][]string{"cite": {"c"}, "copy-passage": {"c"}}, InList, "c", "cite",
-			[]string{"is the key of"}},
+			[]string{"is already the key of"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

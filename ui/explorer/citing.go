@@ -38,7 +38,7 @@ func citedSources(got *wire.ChatAnswer) []panel.Source {
 func (m *Model) openCited(number int) tea.Cmd {
 	source, turn, ok := m.answer.Cited(number)
 	if !ok {
-		m.warn("the answer cites nothing by that number")
+		m.warn("the answer has no citation with that number")
 		return nil
 	}
 	at := m.resultOf(source)
@@ -47,7 +47,7 @@ func (m *Model) openCited(number int) tea.Cmd {
 		at = m.resultOf(source)
 	}
 	if at < 0 && !m.openable(source.Link) {
-		m.warn("that document is not among the results, and has no link to open")
+		m.warn("that document is not in the results and has no link")
 		return nil
 	}
 	if at < 0 {
@@ -149,7 +149,7 @@ func (m *Model) handlePassage(ref string, document *wire.DocumentChunks) {
 // notOfAnswer says why there is nothing to tell about how the list came about.
 func notOfAnswer(m *Model) string {
 	if m.search.shown != nil && m.search.shown.ofAnswer {
-		return fmt.Sprintf("these are the documents of an answer; %s searches for them", m.keys.keyOf("search-again", InList))
+		return fmt.Sprintf("these documents come from an answer; %s runs a search", m.keys.keyOf("search-again", InList))
 	}
 	return nothingAsked(m)
 }

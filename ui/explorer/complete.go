@@ -128,7 +128,7 @@ func (m *Model) completionHint() string {
 	if rest := len(found) - len(labels); rest > 0 {
 		labels = append(labels, fmt.Sprintf("+%d", rest))
 	}
-	return m.keys.keyOf("complete", InBox) + " takes " + strings.Join(labels, " · ")
+	return m.keys.keyOf("complete", InBox) + " completes " + strings.Join(labels, " · ")
 }
 
 // complete takes the first completion, or asks an example question where nothing is typed.
@@ -150,6 +150,6 @@ func cannotComplete(m *Model) string {
 	if len(m.completions()) > 0 {
 		return ""
 	}
-	return cmp.Or(unless(m.box.Query() == "" || m.showsExample(), "there is nothing to complete here"),
-		unless(len(m.target.Examples) > 0, "there are no example questions here"))
+	return cmp.Or(unless(m.box.Query() == "" || m.showsExample(), "nothing to complete"),
+		unless(len(m.target.Examples) > 0, "no example questions"))
 }

@@ -41,9 +41,9 @@ func (m *Model) askChats() tea.Cmd {
 func whyNoChats(err error) string {
 	switch client.KindOf(err) {
 	case client.NotAvailable:
-		return "this server keeps no conversations"
+		return "this server does not store conversations"
 	case client.Auth:
-		return "this token may not read conversations"
+		return "the token lacks permission to read conversations"
 	}
 	return ""
 }
@@ -114,7 +114,7 @@ func (m *Model) handleChat(chat *wire.ChatSessionDetail, err error) tea.Cmd {
 	}
 	turns := chatTurns(chat)
 	if len(turns) == 0 {
-		m.chats.Fail("nothing was said in that conversation", "")
+		m.chats.Fail("that conversation is empty", "")
 		return nil
 	}
 	m.answer.asking.stop()

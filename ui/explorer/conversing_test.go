@@ -79,7 +79,7 @@ func TestAnEarlierConversationIsGoneOnWith(t *testing.T) {
 			t.Errorf("searched with %+v", got.MessageHistory)
 		}
 		screen.Press("A") // from the answer, and back to it
-		screen.WaitText("─ the latest 1 ╮")
+		screen.WaitText("─ latest 1 ╮")
 		screen.Press("esc")
 		screen.WaitText("Gateways, yes.")
 		screen.Press("w")
@@ -98,7 +98,7 @@ func TestTheQuestionOfAnEarlierConversationIsSearchedInItsLight(t *testing.T) {
 	screen.Press("f4")
 	screen.WaitText("Rolling back")
 	screen.Press("enter")
-	screen.WaitText("2 documents of the answer")
+	screen.WaitText("2 documents from the answer")
 	screen.Press("esc")
 	screen.Press("r")
 	screen.WaitText("follow-up")
@@ -114,17 +114,17 @@ func TestWithoutConversations(t *testing.T) {
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back"})
 	screen.WaitText("Runbook")
 	screen.Press("A")
-	screen.WaitText("this server keeps no conversations")
+	screen.WaitText("this server does not store conversations")
 	screen.Press("f1")
 	screen.Type("earlier")
-	screen.WaitText("not now: this server keeps no conversations")
+	screen.WaitText("unavailable: this server does not store conversations")
 
 	local := &script{search: server.search, routes: map[string]http.HandlerFunc{
 		"GET /chat/get-user-chat-sessions": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"sessions":[],"has_more":false}`) }}}
 	screen = start(t, 140, 40, Options{Target: local.library(t)})
 	screen.WaitText("type to search")
 	screen.Press("f4")
-	screen.WaitText("there are none yet")
+	screen.WaitText("No conversations yet")
 	screen.Press("enter", "down", "esc")
 	screen.WaitGone("Earlier conversations")
 }

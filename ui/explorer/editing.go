@@ -60,23 +60,23 @@ func editingBindings() []Binding {
 	edit := func(name, keys, long string, run func(field) bool) Binding {
 		return action(name, keys, InFields, "", long, func(m *Model) tea.Cmd { return m.edit(run) })
 	}
-	left := edit("left", "left ctrl+b", "Character to the left", field.Left)
-	right := edit("right", "right", "Character to the right", field.Right)
+	left := edit("left", "left ctrl+b", "Move left one character", field.Left)
+	right := edit("right", "right", "Move right one character", field.Right)
 	left.In, right.In = InFields&^InPicker, InFields&^InPicker // which has its own
 	return group("Typing", left, right,
-		edit("word-left", "ctrl+left alt+left alt+b", "Word to the left", field.WordLeft),
-		edit("word-right", "ctrl+right alt+right alt+f", "Word to the right", field.WordRight),
-		edit("line-start", "ctrl+a home", "To the beginning of the line", field.Home),
-		edit("line-end", "ctrl+e end", "To the end of the line", field.End),
-		edit("delete-back", "backspace ctrl+h", "Delete the character before; at the beginning, take the last filter back into the text",
+		edit("word-left", "ctrl+left alt+left alt+b", "Move left one word", field.WordLeft),
+		edit("word-right", "ctrl+right alt+right alt+f", "Move right one word", field.WordRight),
+		edit("line-start", "ctrl+a home", "Move to the start of the line", field.Home),
+		edit("line-end", "ctrl+e end", "Move to the end of the line", field.End),
+		edit("delete-back", "backspace ctrl+h", "Delete the previous character; at the start, edit the last filter",
 			field.DeleteBack),
-		edit("delete-forward", "delete ctrl+d", "Delete the character after", field.DeleteForward),
-		edit("delete-word", "ctrl+w", "Delete to the space before", field.DeleteWordBack),
-		edit("delete-word-back", "alt+backspace", "Delete the word before", field.DeleteWordBackAlt),
-		edit("delete-word-forward", "alt+d", "Delete the word after", field.DeleteWordForward),
+		edit("delete-forward", "delete ctrl+d", "Delete the next character", field.DeleteForward),
+		edit("delete-word", "ctrl+w", "Delete back to the previous space", field.DeleteWordBack),
+		edit("delete-word-back", "alt+backspace", "Delete the previous word", field.DeleteWordBackAlt),
+		edit("delete-word-forward", "alt+d", "Delete the next word", field.DeleteWordForward),
 		edit("kill-to-end", "ctrl+k", "Delete to the end of the line", field.KillToEnd),
-		edit("kill-to-start", "ctrl+u", "Delete to the beginning of the line", field.KillToStart),
-		edit("yank", "ctrl+y", "Put back what was deleted last", field.Yank),
+		edit("kill-to-start", "ctrl+u", "Delete to the start of the line", field.KillToStart),
+		edit("yank", "ctrl+y", "Paste the last deleted text", field.Yank),
 		edit("transpose", "ctrl+t", "Swap two characters", field.Transpose),
 		edit("undo", "ctrl+_ ctrl+/", "Undo", field.Undo),
 		edit("redo", "alt+/", "Redo", field.Redo),

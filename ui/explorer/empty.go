@@ -58,10 +58,10 @@ func (m *Model) whatFailed() []string {
 // nothingFound says what was searched, and what to try.
 func (m *Model) nothingFound() []string {
 	s := m.search.shown
-	lines := []string{" " + m.theme.Title.Render("Nothing was found") + " " + m.theme.Text.Render("in "+m.target.Where+" for"),
+	lines := []string{" " + m.theme.Title.Render("No results") + " " + m.theme.Text.Render("in "+m.target.Where+" for"),
 		"   " + paint.PenOf(m.theme.Match).Write(paint.Line(s.query.Text))}
 	if len(s.query.Chips) == 0 {
-		return append(lines, "", " "+m.theme.Muted.Render("Try fewer or other words; "+m.keys.keyOf("query", InList)+" goes back to the query."))
+		return append(lines, "", " "+m.theme.Muted.Render("Try fewer or other words. "+m.keys.keyOf("query", InList)+" edits the query."))
 	}
 	for i, chip := range s.query.Chips {
 		line := "   with " + paint.PenOf(m.theme.Chip).Write(paint.Line(chip.Raw))
@@ -73,12 +73,12 @@ func (m *Model) nothingFound() []string {
 	key := m.keys.keyOf("drop-filter", m.focus)
 	switch {
 	case m.filters.cut == nil:
-		lines = append(lines, "", " "+m.theme.Text.Render(key+" drops the last filter."))
+		lines = append(lines, "", " "+m.theme.Text.Render(key+" removes the last filter."))
 	case m.filters.cut.worst < 0:
-		lines = append(lines, "", " "+m.theme.Text.Render("Dropping one filter is not enough; "+key+" drops the last."))
+		lines = append(lines, "", " "+m.theme.Text.Render("Removing one filter is not enough; "+key+" removes the last one."))
 	default:
 		chip := s.query.Chips[m.filters.cut.worst]
-		lines = append(lines, "", " "+m.theme.Text.Render(paint.Line(chip.Raw)+" cut the most: "+key+" drops it."))
+		lines = append(lines, "", " "+m.theme.Text.Render("Most restrictive: "+paint.Line(chip.Raw)+". "+key+" removes it."))
 	}
 	return lines
 }
@@ -88,7 +88,7 @@ func (m *Model) welcomeLines(width int) []string {
 	var lines []string
 	chips := m.box.Chips()
 	if len(chips) > 0 {
-		lines = append(lines, " "+m.theme.Text.Render("The filters hold. Now type a word to search for."), "")
+		lines = append(lines, " "+m.theme.Text.Render("Filters set. Type a query."), "")
 	}
 	w := m.conn.welcome
 	if len(w.sources) > 0 {
@@ -102,7 +102,7 @@ func (m *Model) welcomeLines(width int) []string {
 	}
 	if len(m.target.Examples) > 0 && len(chips) == 0 {
 		key := m.keys.keyOf("complete", InBox)
-		lines = append(lines, " "+m.theme.Title.Render("Try")+"   "+m.theme.Muted.Render(key+" asks them one after the other"))
+		lines = append(lines, " "+m.theme.Title.Render("Try")+"   "+m.theme.Muted.Render(key+" tries the next one"))
 		for _, example := range m.target.Examples {
 			lines = append(lines, "   "+m.theme.Text.Render(paint.Line(example)))
 		}

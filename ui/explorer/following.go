@@ -37,7 +37,7 @@ func (m *Model) followUp() tea.Cmd {
 	text := m.box.Query()
 	query := client.ParseQuery(text, m.now())
 	if !query.HasWords() {
-		m.warn("type a question that goes on with the one before")
+		m.warn("type a follow-up question first")
 		return nil
 	}
 	m.focus = InList
@@ -68,5 +68,5 @@ func (m *Model) replaceQuery(question string) {
 // noTrail says why there is nothing that a question could go on with.
 func noTrail(m *Model) string {
 	return cmp.Or(notOpen(m), unless(len(m.follow.trail) > 0,
-		"there is no search yet to go on with: "+m.keys.keyOf("search", InBox)+" makes one"))
+		"no search to follow up yet: "+m.keys.keyOf("search", InBox)+" runs one"))
 }

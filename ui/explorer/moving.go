@@ -11,7 +11,7 @@ func (m *Model) back() tea.Cmd {
 	switch {
 	case m.search.running != nil && m.search.running.slow: // one that nobody sees is nothing to step back from
 		m.stopSearch()
-		m.message = message{"stopped; what was found so far stays", info}
+		m.message = message{"stopped; results so far are kept", info}
 		return nil
 	case m.reading.expanding.running() && m.message.text != "":
 		m.reading.expanding.stop()
@@ -26,7 +26,7 @@ func (m *Model) back() tea.Cmd {
 	case m.box.Query() != "":
 		m.remember()
 		m.box.SetQuery("", m.now())
-		m.message = message{m.keys.keyOf("undo", InBox) + " brings the query back", info}
+		m.message = message{m.keys.keyOf("undo", InBox) + " restores the query", info}
 		return m.queryEdited()
 	}
 	return nil
@@ -35,7 +35,7 @@ func (m *Model) back() tea.Cmd {
 // jump goes to a citation.
 func (m *Model) jump(citation int) tea.Cmd {
 	if !m.list.Jump(citation) {
-		m.warn(fmt.Sprintf("there is no citation [%d]", citation))
+		m.warn(fmt.Sprintf("no citation [%d]", citation))
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (m *Model) notes() string {
 		said = append(said, m.failedText(failed, m.rects.Summary.W-len(" ! ")))
 	}
 	for _, filter := range m.search.shown.query.Unread {
-		said = append(said, paint.Line(filter)+" is no filter; taken as words")
+		said = append(said, "`"+paint.Line(filter)+"` is not a valid filter; searched as text")
 	}
 	for _, note := range m.search.shown.response.Notes {
 		if note.Code != wire.NoteNoModel && ignoredField(note) == "" && !isFailure(note) { // normal for a library; shown by the chip

@@ -54,7 +54,7 @@ func (m *Model) open() tea.Cmd {
 // reopen tries again to connect, unless that is under way.
 func (m *Model) reopen() tea.Cmd {
 	if m.conn.opening.running() {
-		m.message = message{"opening " + m.target.Where + "; the search runs as soon as it is open", info}
+		m.message = message{"opening " + m.target.Where + "; the search runs once it is open", info}
 		return nil
 	}
 	return m.open()

@@ -69,7 +69,7 @@ func TestAllActions(t *testing.T) {
 	screen.WaitText("All actions")
 	screen.Type("citation")
 	screen.WaitText("Copy the citation")
-	screen.WaitGone("Read the passage")
+	screen.WaitGone("Open the passage in the reader")
 	screen.Press("down", "up", "esc")
 	screen.WaitGone("All actions")
 	screen.Press("f1")
@@ -78,8 +78,8 @@ func TestAllActions(t *testing.T) {
 	screen.Press("enter")
 	screen.WaitText("citation [1] copied")
 	screen.Press("?")
-	screen.Type("bring back the query")
-	screen.WaitText("not now: nothing was changed yet")
+	screen.Type("undo the last change")
+	screen.WaitText("unavailable: nothing to undo")
 	screen.Press("enter")
 	screen.WaitText("All actions") // it stays, and the reason is told
 }

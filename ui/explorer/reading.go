@@ -16,7 +16,7 @@ import (
 const wholeChunks = 2000
 
 // noDocumentIDs is why a passage cannot be read on at a server with Onyx's own answers.
-const noDocumentIDs = "this server names no documents; o opens the source"
+const noDocumentIDs = "this server cannot show surrounding text; o opens the original"
 
 // reading is what the reader shows.
 type reading struct {
@@ -79,7 +79,7 @@ func (m *Model) unreadable(r wire.SearchResult) string {
 	case r.DocumentID == "":
 		return noDocumentIDs
 	case slices.Contains(m.target.Beside, r.Origin):
-		return "found in one go at " + r.Origin + ", and read there; o opens the source"
+		return "this document is on " + r.Origin + "; o opens the original"
 	}
 	return ""
 }
@@ -110,7 +110,7 @@ func (m *Model) expand() tea.Cmd {
 	m.showReader()
 	from, to, ok := m.reader.Want()
 	if !ok {
-		m.say("that is the whole document")
+		m.say("this is the whole document")
 		return nil
 	}
 	return m.fetch(func(ctx context.Context, c *client.Client, id string) (fetched, error) {
@@ -153,7 +153,7 @@ func (m *Model) fetch(chunks func(context.Context, *client.Client, string) (fetc
 	c, id := m.client(), m.reading.result.DocumentID
 	found := background(m, &m.reading.expanding, func(ctx context.Context) (fetched, error) { return chunks(ctx, c, id) }, m.handleChunks)
 	slow := after(m.reading.expanding, slowAfter, func() tea.Cmd {
-		m.message = message{"reading on · " + m.keys.keyOf("back", m.focus) + " stops", info}
+		m.message = message{"loading · " + m.keys.keyOf("back", m.focus) + " stops", info}
 		return nil
 	})
 	return tea.Batch(slow, found)
@@ -163,14 +163,14 @@ func (m *Model) fetch(chunks func(context.Context, *client.Client, string) (fetc
 func (m *Model) handleChunks(got fetched, err error) tea.Cmd {
 	switch {
 	case client.KindOf(err) == client.NotAvailable:
-		m.warn("the server does not give the passages around this one")
+		m.warn("this server cannot show surrounding text")
 	case err != nil:
-		m.fail("could not read on: " + reasonOf(err) + "; " + m.keys.keyOf("expand", InList) + " tries again")
+		m.fail("could not load more: " + reasonOf(err) + "; " + m.keys.keyOf("expand", InList) + " retries")
 	case got.whole:
 		m.reading.whole = &got
 		m.reader.SetWhole(got.document, got.chunks)
 		if len(got.chunks) < got.document.ChunkCount {
-			m.warn("the document is very long; its first part is shown")
+			m.warn("long document: only the first part is shown")
 		}
 	default:
 		m.reader.AddAbove(got.chunks)
@@ -196,12 +196,12 @@ func (m *Model) toMatch(move func() bool) {
 	m.showReader()
 	move()
 	if _, total := m.reader.Match(); total == 0 {
-		m.message = message{"the query's words do not stand in this passage", info}
+		m.message = message{"no match in this passage", info}
 	}
 }
 
 func (m *Model) ofDocument(direction int) {
 	if !m.list.NextOfDocument(direction) {
-		m.message = message{"no further passage of this document was found", info}
+		m.message = message{"no other passage of this document", info}
 	}
 }

@@ -86,7 +86,7 @@ func TestReadingOnWhereNoDocumentIsNamed(t *testing.T) {
 	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback"})
 	screen.WaitText("About rollback")
 	screen.Press("e")
-	screen.WaitText("this server names no documents")
+	screen.WaitText("this server cannot show surrounding")
 }
 
 func TestTheReaderOnItsOwnInANarrowTerminal(t *testing.T) {
@@ -157,9 +157,9 @@ func TestTakingAway(t *testing.T) {
 	m.fail = errors.New("xclip is not installed")
 	m.mu.Unlock()
 	screen.Press("y")
-	screen.WaitText("citation [1] sent to your terminal's clipboard; the system's own said: xclip is not installed")
+	screen.WaitText("citation [1] sent to your terminal's clipboard; the system clipboard failed: xclip is not installed")
 	screen.Press("o")
-	screen.WaitText("could not open it: xclip is not installed; the link was sent to your terminal's clipboard")
+	screen.WaitText("could not open the link: xclip is not installed; the link was sent to your terminal's clipboard")
 }
 
 // A session that may touch nothing says so, and hands over what it can through the terminal.
@@ -180,7 +180,7 @@ func TestASessionWithoutCapabilities(t *testing.T) {
 		t.Errorf("the terminal was sent %q", sent)
 	}
 	screen.Press("ctrl+z")
-	screen.WaitText("there is no shell to go back to")
+	screen.WaitText("no shell to return to")
 }
 
 func TestLinksThatAreNotOpened(t *testing.T) {

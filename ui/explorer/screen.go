@@ -45,7 +45,7 @@ func (m *Model) profileTold(msg tea.ColorProfileMsg) {
 }
 
 func noColour(m *Model) string {
-	return unless(m.options.Profile == 0 || m.options.Profile >= colorprofile.ANSI, "this terminal shows no colour")
+	return unless(m.options.Profile == 0 || m.options.Profile >= colorprofile.ANSI, "this terminal has no colours")
 }
 
 func (m *Model) nextTheme() tea.Cmd {
@@ -155,19 +155,19 @@ func (m *Model) openWhy() tea.Cmd {
 
 // The reasons why an action cannot run now.
 
-func nothingAsked(m *Model) string { return unless(m.search.shown != nil, "nothing was asked yet") }
-func noResult(m *Model) string     { return unless(m.list.Len() > 0, "there are no results") }
-func noUndo(m *Model) string       { return unless(len(m.filters.undo) > 0, "nothing was changed yet") }
-func noChip(m *Model) string       { return unless(len(m.box.Chips()) > 0, "there is no filter") }
+func nothingAsked(m *Model) string { return unless(m.search.shown != nil, "no search yet") }
+func noResult(m *Model) string     { return unless(m.list.Len() > 0, "no results") }
+func noUndo(m *Model) string       { return unless(len(m.filters.undo) > 0, "nothing to undo") }
+func noChip(m *Model) string       { return unless(len(m.box.Chips()) > 0, "no filters set") }
 func notOpen(m *Model) string      { return unless(m.client() != nil, m.target.Where+" is not open yet") }
 func noSetUp(m *Model) string      { return m.options.SetUp.Refused }
 
 func noQuery(m *Model) string {
-	return unless(m.box.Query() != "" || m.search.failure != nil, "there is no query yet")
+	return unless(m.box.Query() != "" || m.search.failure != nil, "no query yet")
 }
 
 func cannotInvert(m *Model) string {
-	return unless(m.filters.picker.Tab() == 0, "only the choice of values can be inverted")
+	return unless(m.filters.picker.Tab() == 0, "a time range cannot be inverted")
 }
 
 func noPanes(m *Model) string {
@@ -179,7 +179,7 @@ func noReaderBeside(m *Model) string {
 }
 
 func cannotSuspend(m *Model) string {
-	return unless(m.options.Caps.Suspend, "there is no shell to go back to")
+	return unless(m.options.Caps.Suspend, "no shell to return to")
 }
 
 func cannotExpand(m *Model) string {
@@ -191,7 +191,7 @@ func cannotOpen(m *Model) string {
 	result, _ := m.result()
 	link := linkOf(result)
 	return cmp.Or(noResult(m), unless(link != "", "this document has no link"),
-		unless(m.openable(link), fmt.Sprintf("links like %.60q are not opened from here", link)))
+		unless(m.openable(link), fmt.Sprintf("links like %.60q cannot be opened here", link)))
 }
 
 func unless(ok bool, reason string) string {

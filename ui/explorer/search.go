@@ -114,7 +114,7 @@ func (m *Model) submit() tea.Cmd {
 	query := client.ParseQuery(text, m.now())
 	switch {
 	case !query.HasWords() && len(query.Chips) > 0:
-		m.warn("type a word to search for: filters alone find nothing")
+		m.warn("type a query: filters alone find nothing")
 		return nil
 	case !query.HasWords():
 		return nil

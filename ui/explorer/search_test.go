@@ -39,9 +39,9 @@ func TestAFilterThatMakesNoSenseIsTold(t *testing.T) {
 	screen.WaitText("documents in")
 	screen.Type("release since:2026-13-45")
 	screen.WaitText("[1]")
-	screen.WaitGone("is no filter") // it may be typed on
+	screen.WaitGone("is not a valid filter") // it may be typed on
 	screen.Press("enter")
-	screen.WaitText("! since:2026-13-45 is no filter; taken as words")
+	screen.WaitText("! `since:2026-13-45` is not a valid filter")
 }
 
 func TestASourceThatDoesNotExistIsTold(t *testing.T) {
@@ -80,12 +80,12 @@ func TestARemoteServerIsSearchedOnEnter(t *testing.T) {
 	screen.Press("/")
 	screen.Type("k")
 	screen.Press("enter")
-	screen.WaitText("from memory")
+	screen.WaitText("cached")
 	if asked := server.asked(); len(asked) != 2 {
 		t.Errorf("the remembered search was asked again: %d searches", len(asked))
 	}
 	screen.Press("r")
-	screen.WaitGone("from memory")
+	screen.WaitGone("cached")
 	if asked := server.asked(); len(asked) != 3 {
 		t.Errorf("r did not ask anew: %d searches", len(asked))
 	}
@@ -278,7 +278,7 @@ func TestProvisionalResultsStayWhenTheSearchIsStopped(t *testing.T) {
 	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
 	screen.WaitText("1 passage so far")
 	screen.Press("esc")
-	screen.WaitText("stopped; what was found so far stays")
+	screen.WaitText("stopped; results so far are kept")
 	screen.WaitText("provisional")
 	screen.WaitText("First guess")
 }
@@ -313,7 +313,7 @@ func TestAFailureSaysWhatSinceWhenAndHowToRetry(t *testing.T) {
 		fmt.Fprint(w, `{"error_code":"SERVICE_UNAVAILABLE","detail":"the index is being rebuilt"}`)
 	}}
 	screen := start(t, 120, 40, Options{Target: server.remote(t), Query: "rollback"})
-	screen.WaitText("search failed at 12:00 · r tries again")
+	screen.WaitText("search failed at 12:00 · r retries")
 	screen.WaitText("the index is being rebuilt")
 	screen.Press("r")
 	screen.WaitText("search failed 2 times since 12:00")
@@ -353,13 +353,13 @@ func TestATargetThatCannotBeOpened(t *testing.T) {
 func TestNothingFoundNamesTheFilterToBlame(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t), Query: "rollback source:hubspot within:3650d"})
-	screen.WaitText("Nothing was found")
-	screen.WaitText("source:hubspot cut the most: x drops it")
+	screen.WaitText("No results")
+	screen.WaitText("Most restrictive: source:hubspot. x removes it")
 	screen.Press("x")
 	screen.WaitText("Runbook")
 	screen.WaitGone("source:hubspot")
 	screen.Press("u")
-	screen.WaitText("Nothing was found")
+	screen.WaitText("No results")
 	screen.WaitText("source:hubspot ✕")
 }
 
@@ -369,7 +369,7 @@ func TestFiltersWithoutWordsAskForOne(t *testing.T) {
 	screen.WaitText("documents in")
 	screen.Type("source:slack ")
 	screen.WaitText("source:slack ✕")
-	screen.WaitText("The filters hold. Now type a word")
+	screen.WaitText("Filters set. Type a query.")
 	screen.Press("enter")
 	screen.WaitText("filters alone find nothing")
 }

@@ -61,7 +61,7 @@ func (s *settingUp) Back() bool {
 // cannotClose keeps the set-up open for what is as good as written.
 func cannotClose(m *Model) string {
 	saving := m.overlay() == InSetUp && m.setUp.saving && m.setUp.running.running()
-	return unless(!saving, "the connection is being saved; a moment")
+	return unless(!saving, "saving the connection")
 }
 
 // carryOut does what the wizard wants.
@@ -126,7 +126,7 @@ func (m *Model) findTarget() tea.Cmd {
 
 func (m *Model) handleTarget(target Target, err error) tea.Cmd {
 	if err != nil {
-		m.fail("could not go there: " + reasonOf(err))
+		m.fail("could not switch: " + reasonOf(err))
 		return nil
 	}
 	return m.switchTo(target)
@@ -183,7 +183,7 @@ func (m *Model) handleAdded(folder added, err error) tea.Cmd {
 	default:
 		m.setUp.Failed(reasonOf(err), remedyOf(err))
 		if m.overlay() != InSetUp {
-			m.fail("the folder was not read whole: " + reasonOf(err))
+			m.fail("could not read the whole folder: " + reasonOf(err))
 		}
 	}
 	return nil

@@ -47,11 +47,11 @@ func (m *Model) bannerText() string {
 	}
 	key := m.keys.keyOf("set-up", InBox)
 	if key == "" || m.options.SetUp.Refused != "" {
-		return "Sample library: a made-up company"
+		return "Sample library (fictional company)"
 	}
 	for _, banner := range []string{
-		"Sample library: a made-up company. " + key + " connects to your Onyx or opens a folder of yours.",
-		"Sample library, made up. " + key + ": your own Onyx or folder",
+		"Sample library (fictional company). " + key + " connects to Onyx or opens a folder.",
+		"Sample library. " + key + ": connect or open a folder",
 	} {
 		if paint.Width(banner) <= m.width-2 {
 			return banner
@@ -135,7 +135,7 @@ func (m *Model) facts() []string {
 	response := m.search.shown.response
 	documents := m.list.Documents()
 	if m.search.shown.ofAnswer {
-		return []string{text.Count(documents, "document") + " of the answer"}
+		return []string{text.Count(documents, "document") + " from the answer"}
 	}
 	facts := []string{text.Count(len(response.Results), "passage")}
 	switch {
@@ -150,7 +150,7 @@ func (m *Model) facts() []string {
 	switch {
 	case m.search.shown.instant && m.target.Kind == Remote: // what changes with every key is sent with every key
 	case m.search.shown.remembered:
-		facts = append(facts, "from memory")
+		facts = append(facts, "cached")
 	case !m.search.shown.provisional:
 		facts = append(facts, duration(m.search.shown.took))
 	}
@@ -185,7 +185,7 @@ func (f *failure) when() string {
 
 func (m *Model) retryHint() string {
 	place := m.focus
-	return m.keys.keyOf("search-again", place) + " tries again"
+	return m.keys.keyOf("search-again", place) + " retries"
 }
 
 // reasonOf is an error in one line, for a person.

@@ -15,9 +15,9 @@ func (s strangeSource) Error() string { return fmt.Sprintf("there is no source %
 // Remedy says what to do about it.
 func (s strangeSource) Remedy() string {
 	if s.near == "" {
-		return "Drop the filter, or choose from the list of sources"
+		return "Remove the filter, or choose a source from the list"
 	}
-	return fmt.Sprintf("Did you mean source:%s? Or choose from the list of sources", s.near)
+	return fmt.Sprintf("Did you mean source:%s? Or choose a source from the list", s.near)
 }
 
 // explained is why a server refused a request, in words for the person, where it may be a source that does not exist.

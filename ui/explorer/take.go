@@ -39,7 +39,7 @@ func (m *Model) copy(text, what string) tea.Cmd {
 		err := native(text)
 		return resultMsg{handle: func() tea.Cmd {
 			if err != nil {
-				m.warn(what + sent + "; the system's own said: " + err.Error())
+				m.warn(what + sent + "; the system clipboard failed: " + err.Error())
 			} else {
 				m.say(what + " copied to the clipboard")
 			}
@@ -64,7 +64,7 @@ func (m *Model) openLink(link string) tea.Cmd {
 		err := open(link)
 		return resultMsg{handle: func() tea.Cmd {
 			if err != nil {
-				m.warn("could not open it: " + err.Error() + "; the link was sent to your terminal's clipboard")
+				m.warn("could not open the link: " + err.Error() + "; the link was sent to your terminal's clipboard")
 				return tea.SetClipboard(link)
 			}
 			m.say("opened " + link)

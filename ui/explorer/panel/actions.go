@@ -142,7 +142,7 @@ func (p *Actions) details(width, height int, th theme.Theme) []string {
 	text := paint.Wrap(paint.Line(entry.Text), width)
 	style := th.Text
 	if entry.Reason != "" { // it matters more than the end of the text
-		text = append([]string{paint.Fit(paint.Line(entry.Text), width)}, paint.Wrap("not now: "+paint.Line(entry.Reason), width)...)
+		text = append([]string{paint.Fit(paint.Line(entry.Text), width)}, paint.Wrap("unavailable: "+paint.Line(entry.Reason), width)...)
 		style = th.Warning
 	}
 	for len(text) < most-1 {

@@ -19,7 +19,7 @@ import (
 func entries() []Entry {
 	return []Entry{
 		{Action: "search", Group: "Search", Text: "Run the whole search", Keys: "↵"},
-		{Action: "undo", Group: "Search", Text: "Bring back the query and the filters as they were", Keys: "u", Reason: "nothing was changed yet"},
+		{Action: "undo", Group: "Search", Text: "Bring back the query and the filters as they were", Keys: "u", Reason: "nothing to undo"},
 		{Action: "cite", Group: "Take away", Text: "Copy the citation", Keys: "y"},
 		{Action: "copy", Group: "Take away", Text: "Copy the passage", Keys: "Y"},
 		{Action: "wide", Group: "字", Text: strings.Repeat("広い ", 80), Keys: "ctrl+shift+alt+f12 ctrl+shift+alt+f11"},
@@ -82,7 +82,7 @@ func TestAReasonIsTold(t *testing.T) {
 	p.Move(1)
 	for _, width := range []int{60, 40} {
 		lines := Draw(&p, width, 20, dark(), "").Lines
-		if !strings.Contains(strings.Join(lines, "\n"), "not now: nothing was changed yet") {
+		if !strings.Contains(strings.Join(lines, "\n"), "unavailable: nothing to undo") {
 			t.Errorf("%q", lines)
 		}
 	}

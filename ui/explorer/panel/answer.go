@@ -222,7 +222,7 @@ func (p *Answer) View(width, height int, th theme.Theme) Body {
 	}
 	body := p.Body()
 	if p.typing {
-		typed, x := p.input.View(max(0, width-2), th, "ask further", false)
+		typed, x := p.input.View(max(0, width-2), th, "follow-up question", false)
 		body.Lines = append(body.Lines, th.Prompt.Render("┃")+" "+typed)
 		body.X, body.Y, body.Cursor = min(x+2, max(0, width-1)), rows, true
 	}
@@ -291,7 +291,7 @@ func (p *Answer) turn(t *Turn, th theme.Theme) []string {
 		lines = append(lines, wrapped("searched for "+strings.Join(queries, ", "), p.look.width, th.Muted)...)
 	}
 	if t.filters != "" {
-		lines = append(lines, wrapped("narrowed to "+t.filters, p.look.width, th.Muted)...)
+		lines = append(lines, wrapped("filters: "+t.filters, p.look.width, th.Muted)...)
 	}
 	for _, note := range t.notes {
 		lines = append(lines, wrapped("! "+note, p.look.width, th.Warning)...)

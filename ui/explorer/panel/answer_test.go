@@ -27,7 +27,7 @@ func TestAThread(t *testing.T) {
 	p.Queries([]string{"roll back", "rollback 字"})
 	p.Filters("source slack")
 	if screen := textOf(&p, 60, 20); !strings.Contains(screen, "Answer ─") ||
-		!strings.Contains(screen, "searched for “roll back”, “rollback 字”") || !strings.Contains(screen, "narrowed to source slack") {
+		!strings.Contains(screen, "searched for “roll back”, “rollback 字”") || !strings.Contains(screen, "filters: source slack") {
 		t.Error(screen)
 	}
 	p.Waited(4 * time.Second)

@@ -106,7 +106,7 @@ func (p *Chats) count() string {
 	case len(p.sessions) == 0:
 		return ""
 	case p.more:
-		return "the latest " + paint.Number(len(p.sessions))
+		return "latest " + paint.Number(len(p.sessions))
 	}
 	return paint.Number(len(p.sessions))
 }
@@ -118,9 +118,9 @@ func (p *Chats) notice(width int, th theme.Theme) []string {
 	case len(p.sessions) > 0 || p.doing != "" || p.problem != "":
 		return lines
 	case p.Private:
-		return wrapped("there are none: what is asked from here is kept nowhere", width, th.Muted)
+		return wrapped("No conversations: private mode stores none", width, th.Muted)
 	}
-	return wrapped("there are none yet: what is asked is kept here, unless the configuration says private", width, th.Muted)
+	return wrapped("No conversations yet. Questions are stored here unless private is set.", width, th.Muted)
 }
 
 // row is the name of a conversation and its age.

@@ -30,7 +30,7 @@ func TestPagesFollowTheChoice(t *testing.T) {
 		t.Error(text)
 	}
 	p.Add(sessions(0, 30), true)
-	if text := screen(); !strings.Contains(text, "▌ Conversation 0") || !strings.Contains(text, "the latest 30") || p.Wanted() != "" {
+	if text := screen(); !strings.Contains(text, "▌ Conversation 0") || !strings.Contains(text, "latest 30") || p.Wanted() != "" {
 		t.Error(text)
 	}
 	p.Move(1000)

@@ -58,11 +58,11 @@ type tell struct {
 
 func (t tell) all(in Explained) []string {
 	if in.Response == nil {
-		return []string{t.th.Muted.Render("nothing was searched yet")}
+		return []string{t.th.Muted.Render("no search yet")}
 	}
 	lines := []string{t.th.Muted.Render("“" + paint.Line(in.Text) + "” in " + in.Where + " · " + in.Took.Round(time.Millisecond).String())}
 	if in.After != "" {
-		lines = append(lines, paint.Wrap(t.th.Muted.Render("searched as a question that goes on with “"+strings.TrimRight(paint.FitLine(in.After, 60), " ")+"”"), t.width)...)
+		lines = append(lines, paint.Wrap(t.th.Muted.Render("follow-up to “"+strings.TrimRight(paint.FitLine(in.After, 60), " ")+"”"), t.width)...)
 	}
 	lines = append(lines, "")
 	lines = append(lines, t.queries(in)...)
@@ -89,11 +89,11 @@ func (t tell) queries(in Explained) []string {
 		lines = append(lines, "  "+t.th.Number.Render(fmt.Sprintf("%4.2f", query.Weight))+"  "+
 			t.th.Muted.Render(paint.Fit(query.Kind, 9))+" "+t.th.Text.Render(paint.Line(query.Query)))
 	}
-	heading := "Queries that ran, with their weights"
+	heading := "Queries and weights"
 	if in.Instant {
-		heading += " (while typing: words only, no model)"
+		heading += " (while typing: lexical only)"
 	}
-	return t.section(heading, "this server does not tell which queries ran", lines)
+	return t.section(heading, "not reported by this server", lines)
 }
 
 func (t tell) filters(in Explained) []string {
@@ -102,7 +102,7 @@ func (t tell) filters(in Explained) []string {
 		for _, filter := range in.Filters {
 			lines = append(lines, "  "+paint.PenOf(t.th.Chip).Write(paint.Line(filter))+t.th.Muted.Render("  set by you"))
 		}
-		for _, part := range wrapped("whether an agent or a model narrowed it down further is not told", t.width-2, t.th.Muted) {
+		for _, part := range wrapped("filters set by an agent or a model are not reported", t.width-2, t.th.Muted) {
 			lines = append(lines, "  "+part)
 		}
 	}
@@ -148,7 +148,7 @@ func (t tell) stages(stages []wire.Stage) []string {
 			}
 		}
 	}
-	return t.section("Stages", "this server does not tell how long its stages took", lines)
+	return t.section("Stages", "not reported by this server", lines)
 }
 
 func (t tell) notes(notes []wire.Note) []string {
@@ -178,7 +178,7 @@ func (t tell) ranks(response *wire.SearchResponse) []string {
 		lines = append(lines, "      "+t.th.Muted.Render(rankText(result.Ranks)))
 	}
 	if !told {
-		return t.section("Ranks per query", "they were not told", nil)
+		return t.section("Ranks per query", "not reported", nil)
 	}
 	return t.section("Ranks per query", "", lines)
 }

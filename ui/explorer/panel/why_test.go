@@ -39,12 +39,12 @@ func TestWhatIsTold(t *testing.T) {
 func TestWhatIsNotTold(t *testing.T) {
 	t.Parallel()
 	var p Why
-	if screen := textOf(&p, 80, 10); !strings.Contains(screen, "nothing was searched yet") {
+	if screen := textOf(&p, 80, 10); !strings.Contains(screen, "no search yet") {
 		t.Error(screen)
 	}
 	p.Show(Explained{Text: "x", Response: &wire.SearchResponse{Results: make([]wire.SearchResult, 3)}})
 	screen := textOf(&p, 80, 30)
-	for _, want := range []string{"does not tell which queries ran", "does not tell how long", "they were not told"} {
+	for _, want := range []string{"not reported by this server", "Stages", "not reported"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("%q is not said:\n%s", want, screen)
 		}
@@ -71,8 +71,8 @@ func TestASilentServer(t *testing.T) {
 	p.Show(Explained{Text: "and firmware? source:slack", After: "roll back", Where: "acme", Filters: []string{"source:slack"},
 		Response: &wire.SearchResponse{}})
 	screen := textOf(&p, 90, 40)
-	for _, want := range []string{"goes on with “roll back”", "this server does not tell which queries ran", "source:slack  set by you",
-		"narrowed it down further is not told", "how long its stages took", "they were not told"} {
+	for _, want := range []string{"follow-up to “roll back”", "not reported by this server", "source:slack  set by you",
+		"set by an agent or a model are not reported", "Stages", "not reported"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("%q is not told:\n%s", want, screen)
 		}

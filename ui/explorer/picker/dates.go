@@ -40,7 +40,7 @@ func readDates(text string, now time.Time) reading {
 		from, to, _ := strings.Cut(text, "..")
 		return readRange(from, strings.TrimLeft(to, "."), now)
 	case strings.HasSuffix(text, "."):
-		return reading{state: begun, says: "two points make a range, as in 2026-01..2026-03"}
+		return reading{state: begun, says: "a range has two dots: 2026-01..2026-03"}
 	}
 	if within, ok := readLength(text, now); ok {
 		return within
@@ -52,7 +52,7 @@ func readDates(text string, now time.Time) reading {
 func readRange(from, to string, now time.Time) reading {
 	from, to = strings.TrimSpace(from), strings.TrimSpace(to)
 	if from == "" && to == "" {
-		return reading{state: begun, says: "a date before or after the points"}
+		return reading{state: begun, says: "a date before or after the dots"}
 	}
 	var result reading
 	if from != "" {
@@ -97,7 +97,7 @@ func (r *reading) add(field, value string, now time.Time) reading {
 		return reading{state: wrong, says: quoted(field+":") + " is not since:, until: or within:"}
 	}
 	if value == "" {
-		return reading{state: begun, says: "what follows " + field + ":"}
+		return reading{state: begun, says: "a value after " + field + ":"}
 	}
 	if field == "within" {
 		one, ok := readLength(value, now)
@@ -105,14 +105,14 @@ func (r *reading) add(field, value string, now time.Time) reading {
 		case !ok:
 			return reading{state: wrong, says: "within: takes a length such as 30d"}
 		case one.state == whole && !r.span.any():
-			return reading{state: wrong, says: "within: stands alone, without since: and until:"}
+			return reading{state: wrong, says: "within: cannot be combined with since: or until:"}
 		case one.state == whole:
 			r.span = one.span
 		}
 		return one
 	}
 	if r.span.within != "" {
-		return reading{state: wrong, says: "within: stands alone, without since: and until:"}
+		return reading{state: wrong, says: "within: cannot be combined with since: or until:"}
 	}
 	one := readDay(value, now)
 	if one.state == whole && field == "since" {
@@ -144,7 +144,7 @@ func readLength(text string, now time.Time) (reading, bool) {
 		if len(digits) > 5 {
 			return reading{state: wrong, says: "a year has four digits"}, true
 		}
-		return reading{state: begun, says: digits + "d is so many days, also w, m, y; a year has four digits"}, true
+		return reading{state: begun, says: "add a unit such as " + digits + "d (d, w, m, y); a year has four digits"}, true
 	}
 	if client.ParseQuery("within:"+text, now).Since.IsZero() {
 		return reading{state: wrong, says: "not a length of 1 day to 100 years"}, true
@@ -223,7 +223,7 @@ func readWords(text string) reading {
 		number, err := strconv.ParseUint(year, 10, 16)
 		switch {
 		case year == "" || err == nil && len(year) < 4:
-			return reading{state: begun, says: month.String() + " of which year"}
+			return reading{state: begun, says: month.String() + ": add a year"}
 		case err == nil && len(year) == 4 && number > 0:
 			return readDate(2, int(number), int(month), 0)
 		}
@@ -236,7 +236,7 @@ func readWords(text string) reading {
 }
 
 func nonsense(text string) reading {
-	return reading{state: wrong, says: quoted(text) + " is no date; 2026-01-15, 2026-01, 2026 and 30d are"}
+	return reading{state: wrong, says: quoted(text) + " is not a date; try 2026-01-15, 2026-01, 2026 or 30d"}
 }
 
 // quoted is a typed text in a message, cut where it would push the message away.

@@ -166,7 +166,7 @@ func TestTheTitleTellsTheChoice(t *testing.T) {
 	if top, _, _ = strings.Cut(screen(p, 20, 4), "\n"); !strings.Contains(top, "[Time ●]") {
 		t.Errorf("a narrow title is without the tab that is shown: %q", top)
 	}
-	if p.summary() != "2 of 4 sources · last 30 days" || opened("").summary() != "any source · any time" {
+	if p.summary() != "2 of 4 sources · last 30 days" || opened("").summary() != "all sources · any time" {
 		t.Errorf("%q, %q", p.summary(), opened("").summary())
 	}
 }

@@ -198,7 +198,7 @@ func (t *times) toggle() (changed bool, message string) {
 }
 
 func (t *times) invert() (changed bool, message string) {
-	return false, "a span of time has no inverse that a query can say"
+	return false, "a time range cannot be inverted"
 }
 
 func (t *times) back() bool {

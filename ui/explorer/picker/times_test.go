@@ -28,7 +28,7 @@ func TestARangeIsDrawnOnTheHistogram(t *testing.T) {
 	for range 4 {
 		p.Sideways(-1, false)
 	}
-	if raw(p) != "since:2026-05-01 until:2026-09-30" || !strings.Contains(screen(p, 60, 24), "the range goes on") {
+	if raw(p) != "since:2026-05-01 until:2026-09-30" || !strings.Contains(screen(p, 60, 24), "range not finished") {
 		t.Errorf("drawn: %q\n%s", raw(p), screen(p, 60, 24))
 	}
 	p.Toggle()
@@ -126,7 +126,7 @@ func TestPresets(t *testing.T) {
 	for range 3 {
 		p.Move(1)
 	}
-	if !strings.Contains(screen(p, 60, 24), "applying takes last 30 days") {
+	if !strings.Contains(screen(p, 60, 24), "enter selects last 30 days") {
 		t.Errorf("\n%s", screen(p, 60, 24))
 	}
 	if !p.Confirm() || raw(p) != "within:30d" {
@@ -213,7 +213,7 @@ func TestTimeWorksWithoutMonths(t *testing.T) {
 func TestTimeHasNoInverse(t *testing.T) {
 	t.Parallel()
 	p := onTime("within:30d")
-	if p.Invert() || !strings.Contains(screen(p, 60, 20), "no inverse") || !p.Result().Empty() {
+	if p.Invert() || !strings.Contains(screen(p, 60, 20), "cannot be inverted") || !p.Result().Empty() {
 		t.Errorf("\n%s", screen(p, 60, 20))
 	}
 }

@@ -45,7 +45,7 @@ func (t *times) view(width, height int, th theme.Theme, message string) panel.Bo
 // noHistogram says why there is none.
 func (t *times) noHistogram() string {
 	if t.exact {
-		return "no dated document matches: nothing to draw"
+		return "no dated documents match"
 	}
 	return "this server does not count by month"
 }
@@ -149,7 +149,7 @@ func (d drawing) says() string {
 		said += d.th.Muted.Render(documents(t.months.total()))
 	}
 	if t.drawing {
-		said += d.th.Muted.Render(" · the range goes on")
+		said += d.th.Muted.Render(" · range not finished")
 	}
 	return said
 }
@@ -158,9 +158,9 @@ func documents(n int) string { return text.Count(n, "document") }
 
 // taking announces what enter would choose.
 func taking(what string, width int, th theme.Theme) string {
-	said := "applying takes "
+	said := "enter selects "
 	if paint.Width(said)+paint.Width(what) > width {
-		said = "takes "
+		said = "selects "
 	}
 	return th.Text.Render(said) + th.Title.Render(what)
 }

@@ -170,9 +170,9 @@ func (t *values) toggle() (changed bool, message string) {
 func (t *values) invert() (changed bool, message string) {
 	switch t.chosen() {
 	case 0:
-		return false, "none is chosen, which means any " + t.of.one + ": nothing to invert"
+		return false, "no selection = all " + t.of.many + ": nothing to invert"
 	case len(t.all):
-		return false, "all are chosen: none would be left"
+		return false, "all selected: nothing would be left"
 	}
 	for i := range t.all {
 		t.all[i].chosen = !t.all[i].chosen
@@ -262,7 +262,7 @@ func (t *values) changes() Changes {
 func (t *values) summary() string {
 	chosen := t.chosen()
 	if chosen == 0 {
-		return "any " + t.of.one
+		return "all " + t.of.many
 	}
 	return paint.Number(chosen) + " of " + paint.Number(len(t.all)) + " " + t.of.many
 }

@@ -102,17 +102,17 @@ func TestResultReplacesOnlyWhatChanged(t *testing.T) {
 func TestInvert(t *testing.T) {
 	t.Parallel()
 	p := opened("")
-	if p.Invert() || !strings.Contains(screen(p, 60, 20), "none is chosen") {
+	if p.Invert() || !strings.Contains(screen(p, 60, 20), "no selection") {
 		t.Errorf("nothing to invert:\n%s", screen(p, 60, 20))
 	}
-	if !strings.Contains(screen(p, 60, 6), "none is chosen") {
+	if !strings.Contains(screen(p, 60, 6), "no selection") {
 		t.Errorf("a small panel does not say so:\n%s", screen(p, 60, 6))
 	}
 	p.Toggle()
-	if strings.Contains(screen(p, 60, 20), "none is chosen") {
+	if strings.Contains(screen(p, 60, 20), "no selection") {
 		t.Error("the answer outlives the next key")
 	}
-	if !strings.Contains(screen(p, 60, 20), "inverting chooses the other 3") {
+	if !strings.Contains(screen(p, 60, 20), "! selects the other 3") {
 		t.Errorf("it is not said what inverting would do:\n%s", screen(p, 60, 20))
 	}
 	insert(p, "git") // what is narrowed away is inverted all the same
@@ -120,7 +120,7 @@ func TestInvert(t *testing.T) {
 		t.Errorf("%v", p.Result())
 	}
 	p.Toggle()
-	if p.Invert() || !strings.Contains(screen(p, 60, 20), "all are chosen: none would be left") {
+	if p.Invert() || !strings.Contains(screen(p, 60, 20), "all selected: nothing would be left") {
 		t.Errorf("all are chosen:\n%s", screen(p, 60, 20))
 	}
 }
@@ -149,7 +149,7 @@ func TestNarrowing(t *testing.T) {
 		t.Errorf("by its value: %q", got)
 	}
 	insert(&p, "x")
-	if p.Toggle() || !strings.Contains(screen(&p, 60, 20), "no source has that in its name") {
+	if p.Toggle() || !strings.Contains(screen(&p, 60, 20), "no source matches") {
 		t.Errorf("nothing is left:\n%s", screen(&p, 60, 20))
 	}
 	if !p.Back() || typed(&p) != "" || len(rows(&p, 60, 20)) != 2 || p.Back() {
@@ -164,7 +164,7 @@ func TestEnterTakesWhatWasTypedFor(t *testing.T) {
 		t.Error("the row that the cursor happens to be on was taken")
 	}
 	insert(p, "sla")
-	if !strings.Contains(screen(p, 60, 20), "applying takes Slack") {
+	if !strings.Contains(screen(p, 60, 20), "enter selects Slack") {
 		t.Errorf("not announced:\n%s", screen(p, 60, 20))
 	}
 	if !p.Confirm() || !slices.Equal(p.Result().Raw, []string{"source:slack"}) {
@@ -187,7 +187,7 @@ func TestCountsOfResultsInHandSaySo(t *testing.T) {
 		Facets: wire.Facets{Sources: []wire.FacetValue{{Value: "slack", Count: 7}, {Value: "jira", Count: 3}}}}
 	var p Picker
 	p.Open(in)
-	for _, want := range []string{"counts of the 10 results in hand", "7 of 10 shown", "0 of 10 shown"} {
+	for _, want := range []string{"counts of the 10 results shown", "7 of 10 shown", "0 of 10 shown"} {
 		if got := screen(&p, 70, 20); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
@@ -197,7 +197,7 @@ func TestCountsOfResultsInHandSaySo(t *testing.T) {
 	}
 	in.Query = client.ParseQuery("source:slack", clock())
 	p.Open(in)
-	if got := screen(&p, 70, 20); strings.Count(got, "not asked for") != 1 {
+	if got := screen(&p, 70, 20); strings.Count(got, "not counted") != 1 {
 		t.Errorf("what was not searched is unknown, not none:\n%s", got)
 	}
 	p.Turn(1)

@@ -48,9 +48,9 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 // nothing stands where values would.
 func (t *values) nothing(th theme.Theme) string {
 	if len(t.all) == 0 {
-		return th.Muted.Render("no " + t.of.many + " are known here")
+		return th.Muted.Render("no " + t.of.many + " known")
 	}
-	return th.Muted.Render("no " + t.of.one + " has that in its name")
+	return th.Muted.Render("no " + t.of.one + " matches")
 }
 
 // state is the line between the field and the values: the answer to the last key, or what the counts are, and what
@@ -64,22 +64,22 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 	}
 	var parts []string
 	if !t.exact {
-		told := "counts of the " + paint.Number(t.inHand) + " results in hand"
+		told := "counts of the " + paint.Number(t.inHand) + " results shown"
 		if t.limited {
-			told += ", of the " + t.of.many + " asked for"
+			told += " of the selected " + t.of.many
 		}
 		parts = append(parts, told)
 	}
 	chosen := t.chosen()
 	switch rest := len(t.all) - chosen; {
 	case chosen == 0:
-		parts = append(parts, "none chosen means any "+t.of.one)
+		parts = append(parts, "no selection = all "+t.of.many)
 	case rest == 0:
-		parts = append(parts, "all are chosen")
+		parts = append(parts, "all selected")
 	case rest == 1:
-		parts = append(parts, "inverting chooses the other one")
+		parts = append(parts, "! selects the other one")
 	default:
-		parts = append(parts, "inverting chooses the other "+paint.Number(rest))
+		parts = append(parts, "! selects the other "+paint.Number(rest))
 	}
 	said := strings.Join(parts, " · ")
 	if paint.Width(said) > width {
@@ -127,7 +127,7 @@ func (c *table) counted(v *value) string {
 	case v.unknown && c.short:
 		return "-"
 	case v.unknown:
-		return "not asked for"
+		return "not counted"
 	case c.t.exact:
 		return paint.Number(v.count)
 	case c.short:

@@ -161,7 +161,7 @@ func (b *builder) item(i int) {
 	}
 	about := it.about
 	if it.refused != "" {
-		about = "not here: " + it.refused
+		about = "unavailable: " + it.refused
 	}
 	if about == "" {
 		return
@@ -212,7 +212,7 @@ func (w *Wizard) connectRows(b *builder) {
 	}
 	b.problem(w.problem, w.remedy)
 	b.blank()
-	b.text("The token goes into the system's keyring, or into a file that only you can read.", b.th.Muted, true)
+	b.text("The token is stored in the system keyring, or in a file that only you can read.", b.th.Muted, true)
 }
 
 // step is a line of a test: its mark tells how it went, without colour too.
@@ -235,7 +235,7 @@ func (w *Wizard) folderRows(b *builder) {
 		b.cuts(w.skipLines(b.width))
 	}
 	b.blank()
-	b.text("Markdown, plain text, web pages, logs and JSON lines in it are searched; what else it holds is left out, and told. "+
+	b.text("Reads Markdown, plain text, web pages, logs and JSON lines; other files are skipped and listed. "+
 		"The files stay where they are.", b.th.Muted, true)
 	b.text("tab completes the path", b.th.Muted, true)
 }

@@ -131,14 +131,14 @@ func (w *Wizard) choices() []item {
 		}
 	}
 	list := []item{
-		{title: "Connect to an Onyx server", about: "or to a quarry that somebody serves: its address and an access token",
+		{title: "Connect to an Onyx server", about: "or to a quarry server, with its address and an access token",
 			refused: w.input.ConnectRefused, enter: to(connecting)},
-		{title: "Open a folder of files", about: "read into a library on this machine, which is searched as you type",
+		{title: "Open a folder of files", about: "add it to the library on this machine, searched as you type",
 			refused: w.input.FolderRefused, enter: to(naming)},
 	}
 	switch {
 	case w.input.Sample:
-		list = append(list, item{title: "Stay with the sample library", about: "to look around; you can come back here at any time", enter: leave})
+		list = append(list, item{title: "Stay with the sample library", about: "you can change this at any time", enter: leave})
 	case w.input.Current != "":
 		list = append(list, item{title: "Stay with " + paint.Line(w.input.Current), about: "nothing changes", enter: leave})
 	}
@@ -153,13 +153,13 @@ func (w *Wizard) items() []item {
 	case connecting:
 		return []item{
 			{title: "Address", about: "onyx.acme.com; https is assumed", editor: &w.address, enter: w.connect},
-			{title: "Token", about: "paste it; it is not shown", editor: &w.token, masked: true, enter: w.connect},
+			{title: "Token", about: "paste it (hidden)", editor: &w.token, masked: true, enter: w.connect},
 			{title: w.connectLabel(), enter: w.connect},
 		}
 	case naming:
 		return []item{{title: "Folder", about: "~/notes", editor: &w.path, enter: w.open}}
 	case adding:
-		return []item{{title: "Search now: what was read can be found already", enter: leave},
+		return []item{{title: "Search now", enter: leave},
 			{title: "Stop reading", enter: func() Intent { return Intent{Kind: Stop} }}}
 	}
 	return []item{{title: "Search now", enter: leave}}
@@ -262,13 +262,13 @@ func (w *Wizard) connect() Intent {
 		w.busy, w.problem, w.remedy = Save, "", ""
 		return Intent{Kind: Save, Connection: w.tested.Connection}
 	case typed.URL == "":
-		w.focus, w.problem, w.remedy = addressField, "there is no address", "Type it as in your browser, such as onyx.acme.com"
+		w.focus, w.problem, w.remedy = addressField, "missing address", "Type it as in your browser, such as onyx.acme.com"
 		return Intent{}
 	case typed.Token == "" && w.focus == addressField:
 		w.focus = tokenField
 		return Intent{}
 	case typed.Token == "":
-		w.focus, w.problem, w.remedy = tokenField, "there is no token", "Make one in the server's settings, and paste it here"
+		w.focus, w.problem, w.remedy = tokenField, "missing token", "Create one in the server's settings and paste it here"
 		return Intent{}
 	}
 	w.busy, w.tested, w.problem, w.remedy = Test, nil, "", ""
@@ -282,7 +282,7 @@ func (w *Wizard) open() Intent {
 	}
 	typed := strings.TrimSpace(w.path.Text())
 	if typed == "" {
-		w.problem, w.remedy = "there is no path", "Type the path of a folder or a file, such as ~/notes"
+		w.problem, w.remedy = "missing path", "Type the path of a folder or a file, such as ~/notes"
 		return Intent{}
 	}
 	return Intent{Kind: Folder, Path: typed}
@@ -386,7 +386,7 @@ func (w *Wizard) Added(done wire.LibraryEvent, told string) {
 	w.busy = None
 	if done.Added+done.Updated+done.Removed+done.Unchanged == 0 {
 		w.show(naming)
-		w.problem, w.remedy = "nothing in "+w.folder.path+" can be read", "Type another path; tab completes it"
+		w.problem, w.remedy = "no readable files in "+w.folder.path, "Type another path; tab completes it"
 		w.unread = true
 		return
 	}

@@ -75,13 +75,13 @@ func TestConnecting(t *testing.T) {
 	if got := w.Enter(); got != (Intent{}) {
 		t.Errorf("without an address: %+v", got)
 	}
-	says(t, w, "there is no address")
+	says(t, w, "missing address")
 	w.Edit(enter(" onyx.acme.com "))
 	w.Enter()
 	if w.Enter(); w.focus != tokenField {
 		t.Error("a missing token is not asked for")
 	}
-	says(t, w, "there is no token")
+	says(t, w, "missing token")
 	w.Edit(enter("onyx_pat_secret"))
 	if strings.Contains(shown(w), "secret") {
 		t.Errorf("the token is shown:\n%s", shown(w))
@@ -229,7 +229,7 @@ func TestAFolderWithNothingToRead(t *testing.T) {
 	w.Adding("/x/empty")
 	w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "/x/empty/a.pdf", Reason: "it is encrypted"}, 0)
 	w.Added(wire.LibraryEvent{Skipped: 1}, "")
-	says(t, w, "nothing in /x/empty can be read", "Type another path", "skipped a.pdf: it is encrypted", "Folder")
+	says(t, w, "no readable files in /x/empty", "Type another path", "skipped a.pdf: it is encrypted", "Folder")
 	if strings.Contains(shown(w), "Search now") || w.busy == Folder {
 		t.Errorf("it went on:\n%s", shown(w))
 	}
@@ -269,7 +269,7 @@ func TestAFolderThatFails(t *testing.T) {
 	w.Adding("/x")
 	w.Progress(wire.LibraryEvent{Type: wire.LibraryProgress, Done: 3, Stored: 2}, 0)
 	w.Stopped()
-	says(t, w, "of 2 files, is stored")
+	says(t, w, "2 files stored")
 }
 
 func TestRefusedChoices(t *testing.T) {

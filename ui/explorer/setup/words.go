@@ -91,7 +91,7 @@ func kindsText(kinds map[string]int) string {
 	if len(names) > most {
 		parts = append(parts, "…")
 	}
-	return fmt.Sprintf("%d skipped, of kinds that are not read: %s", total, strings.Join(parts, ", "))
+	return fmt.Sprintf("%d skipped (unsupported types): %s", total, strings.Join(parts, ", "))
 }
 
 // doneText is "300 documents added, 2 updated, 5 unchanged; 12 files skipped."
@@ -109,7 +109,7 @@ func doneText(done wire.LibraryEvent) string {
 	add(done.Updated, "updated")
 	add(done.Removed, "removed")
 	add(done.Unchanged, "unchanged")
-	said := cmp.Or(strings.Join(parts, ", "), "Nothing was found that can be read")
+	said := cmp.Or(strings.Join(parts, ", "), "No readable files found")
 	if done.Skipped > 0 {
 		said += "; " + text.Count(done.Skipped, "file") + " skipped"
 	}
@@ -120,6 +120,6 @@ func stoppedText(last wire.LibraryEvent) string {
 	if last.Stored == 0 {
 		return "Stopped before anything was stored."
 	}
-	return fmt.Sprintf("Stopped. What was read so far, of %s, is stored and can be searched; opening the folder again goes on from there.",
+	return fmt.Sprintf("Stopped. %s stored so far; open the folder again to continue.",
 		text.Count(last.Stored, "file"))
 }
