@@ -9,16 +9,16 @@ import (
 	"quarry/server/chat"
 )
 
-// chatsFile lies beside a tenant's library.
+// chatsFile is in the folder of a tenant's library.
 const chatsFile = "chats.db"
 
-// openChats opens a tenant's chat sessions once. Where nothing may be stored they are kept in memory.
+// openChats opens a tenant's chat sessions once. In a sample or read-only library they are kept in memory.
 func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*chat.Store, error) {
 	state, err := s.current(ctx, tenant)
 	if err != nil {
 		return nil, fmt.Errorf("open the chats: %w", err)
 	}
-	store, err := obtain(ctx, s, state.lane, &state.chats, func(ctx context.Context) (*chat.Store, error) {
+	store, err := openOnce(ctx, s, state.lock, &state.chats, func(ctx context.Context) (*chat.Store, error) {
 		path := ""
 		if !s.options.Sample && !s.options.ReadOnly {
 			path = filepath.Join(tenantFolder(s.options.Home, tenant), chatsFile)
@@ -40,14 +40,14 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 		return store, nil
 	})
 	if errors.Is(err, errAbsent) {
-		return s.openNoChats(ctx)
+		return s.openEmptyChats(ctx)
 	}
 	return store, err
 }
 
-// openNoChats stands in for sessions that do not exist, and gives way as soon as somebody makes the first.
-func (s *Server) openNoChats(ctx context.Context) (*chat.Store, error) {
-	return obtain(ctx, s, s.shared.standIns, &s.shared.noChats, func(ctx context.Context) (*chat.Store, error) {
+// openEmptyChats opens an empty store in memory, for a tenant without sessions.
+func (s *Server) openEmptyChats(ctx context.Context) (*chat.Store, error) {
+	return openOnce(ctx, s, s.shared.emptyLock, &s.shared.emptyChats, func(ctx context.Context) (*chat.Store, error) {
 		return chat.Open(ctx, "", s.options.Now)
 	})
 }

@@ -10,8 +10,8 @@ import (
 // maxConnections bounds the open connections of a listener. Each takes a file and about 10 KB.
 const maxConnections = 2_000
 
-// connections closes, when there are too many, the connection that has waited longest for a request to be read: callers
-// that never finish their headers make way for those that do.
+// connections closes the connection that has waited longest for a request when there are too many, so that callers who
+// never finish their headers do not block others.
 type connections struct {
 	most    int
 	mutex   sync.Mutex
@@ -23,14 +23,14 @@ func newConnections(most int) *connections {
 	return &connections{most: most, waiting: list.New(), open: make(map[net.Conn]*list.Element)}
 }
 
-// changed is the ConnState of a server.
+// changed is the ConnState hook of an http.Server.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	if oldest := c.note(conn, state); oldest != nil {
 		_ = oldest.Close()
 	}
 }
 
-// note returns the connection that is to be closed; nil for none.
+// note records a state, and returns the connection to close; nil for none.
 func (c *connections) note(conn net.Conn, state http.ConnState) net.Conn {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

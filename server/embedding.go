@@ -10,21 +10,21 @@ import (
 	"quarry/server/index"
 )
 
-// embedAgain is how long a failed embedding model is left alone.
-const embedAgain = time.Minute
+// embedRetry is the pause after an embedding model failed.
+const embedRetry = time.Minute
 
-// embedding makes the vectors of documents that requests store, one tenant at a time each, until it is stopped. What is
-// not made by then is made after the next change, or by the next sync.
+// embedding makes the vectors of documents that requests have stored, in one goroutine per tenant, until it is stopped.
+// Missing vectors are made after the next change, or by the next sync.
 type embedding struct {
 	embed func(ctx context.Context, tenant string) error
 	log   func(tenant string, err error)
 
-	ctx    context.Context // its life is that of the server, not of a request
+	ctx    context.Context // of the server, not of a request
 	cancel context.CancelFunc
 
 	mutex   sync.Mutex
 	stopped bool
-	due     map[string]bool // by tenant that is at work: whether it is to begin again
+	due     map[string]bool // by tenant in progress: whether to run again
 	working sync.WaitGroup
 }
 
@@ -33,7 +33,7 @@ func newEmbedding(embed func(ctx context.Context, tenant string) error, log func
 	return &embedding{embed: embed, log: log, ctx: ctx, cancel: cancel, due: map[string]bool{}}
 }
 
-// changed has the vectors of a tenant made. It does not wait for them.
+// changed starts making the vectors of a tenant.
 func (e *embedding) changed(tenant string) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
@@ -53,7 +53,7 @@ func (e *embedding) work(tenant string) {
 		if err := guard.Call(func() error { return e.embed(e.ctx, tenant) }); err != nil && e.ctx.Err() == nil && !errors.Is(err, index.ErrReadOnly) {
 			e.log(tenant, err)
 			select {
-			case <-time.After(embedAgain):
+			case <-time.After(embedRetry):
 				continue
 			case <-e.ctx.Done():
 			}
@@ -70,7 +70,7 @@ func (e *embedding) work(tenant string) {
 	}
 }
 
-// stop ends the work at once; what was stored stays.
+// stop cancels the work and waits for it. Stored vectors are kept.
 func (e *embedding) stop() {
 	e.mutex.Lock()
 	e.stopped = true
@@ -79,7 +79,7 @@ func (e *embedding) stop() {
 	e.working.Wait()
 }
 
-// newEmbedding makes what keeps vectors in step; it does nothing where no embedding model is configured.
+// newEmbedding returns the embedding of a server, which does nothing without an embedding model.
 func (s *Server) newEmbedding() *embedding {
 	return newEmbedding(func(ctx context.Context, tenant string) error {
 		if _, ok := s.options.Models.Embedder(); !ok || s.options.ReadOnly || s.options.Sample {

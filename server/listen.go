@@ -13,33 +13,33 @@ import (
 	"quarry/server/api"
 )
 
-// The patience of a listener with its callers.
+// The timeouts of a listener.
 const (
 	shutdownGrace     = 10 * time.Second
-	farewell          = 2 * time.Second // to tell those who are cut off
+	finalGrace        = 2 * time.Second // to answer canceled requests
 	readHeaderTimeout = 10 * time.Second
-	readTimeout       = 10 * time.Second // of a body that no route reads; package api bounds the others, and all answers
+	readTimeout       = 10 * time.Second // of a body that no route reads; package api bounds the other bodies, and all answers
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
 )
 
-// Admission lets in who comes from outside: over the listener of the API, and as visitors of another listener. All of
-// them share its limits.
+// Admission serves callers from outside this process: over the API's listener, and visitors of another listener. They
+// share its limits.
 type Admission struct {
 	server *Server
 	gate   *api.Gate
 }
 
-// Admit makes an admission.
+// Admit returns an admission.
 func (s *Server) Admit(options api.PublicOptions) *Admission {
 	return &Admission{s, s.api.Gate(options)}
 }
 
-// ListenAndServe serves the API at an address until ctx ends, and then finishes what it began, for at most ten seconds.
-// Ready is called with the address as soon as connections are accepted; it may be nil.
+// ListenAndServe serves the API at an address until ctx is done, and then waits up to ten seconds for open requests. Ready
+// is called with the address once connections are accepted; it may be nil.
 func (a *Admission) ListenAndServe(ctx context.Context, address string, ready func(net.Addr)) error {
 	s := a.server
-	if err := s.settleAll(ctx); err != nil {
+	if err := s.syncConnectors(ctx); err != nil {
 		return err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
@@ -57,9 +57,9 @@ func isLoopback(address net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// serve answers on a listener until ctx ends.
+// serve serves a listener until ctx is done.
 func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	// Requests outlive ctx: they are finished, and only cut off when the time for that is over.
+	// Requests outlive ctx: they are canceled only after the grace period.
 	base, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
 	server := &http.Server{
@@ -89,20 +89,20 @@ func (s *Server) serve(ctx context.Context, listener net.Listener, handler http.
 	return nil
 }
 
-// shutDown lets nobody in any more, and waits for those who are in: as long as s.grace, after which they are cut off,
-// and then a moment for them to be told.
+// shutDown stops accepting connections and waits for open requests. After s.grace it cancels them, and after finalGrace it
+// closes their connections.
 func (s *Server) shutDown(server *http.Server, cutOff func()) error {
 	for _, step := range []struct {
-		patience time.Duration
-		then     string
-	}{{s.grace, "requests are cut off"}, {farewell, "connections are closed on requests that do not end"}} {
-		ctx, cancel := context.WithTimeout(context.Background(), step.patience)
+		timeout time.Duration
+		then    string
+	}{{s.grace, "canceling open requests"}, {finalGrace, "closing the connections of open requests"}} {
+		ctx, cancel := context.WithTimeout(context.Background(), step.timeout)
 		err := server.Shutdown(ctx)
 		cancel()
 		if err == nil || !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		s.options.Log.Warn(step.then, "after", step.patience)
+		s.options.Log.Warn(step.then, "after", step.timeout)
 		cutOff()
 	}
 	return server.Close()

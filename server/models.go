@@ -17,21 +17,21 @@ import (
 	"quarry/server/llm"
 )
 
-// newBudget makes the budget of the configuration.
+// newBudget returns the configured budget.
 func (s *Server) newBudget() *llm.Budget {
 	return llm.NewBudget(s.options.Models.DailyTokens(), &ledger{server: s}, s.options.Now, func(err error) {
 		s.options.Log.Error("counting the use of models failed", slog.String("error", err.Error()))
 	})
 }
 
-// ledger keeps what models used in the directory. Where nothing may be written, what this process used is added to what
-// the directory holds.
+// ledger stores the use of models in the directory. If the directory is read-only, it adds the use of this process in
+// memory.
 type ledger struct {
 	server   *Server
 	unstored llm.MemoryLedger
 }
 
-// postponed is what a process could not store of a tenant's day before it ended, in a file of its own.
+// postponed is a file with the use that a process could not store before it ended.
 type postponed struct {
 	Tenant string `json:"tenant"`
 	Day    string `json:"day"`
@@ -40,7 +40,7 @@ type postponed struct {
 
 const postponedPrefix = "model-tokens-"
 
-// AddTokens is llm.Ledger's. Reading makes no directory.
+// AddTokens implements llm.Ledger. Adding 0 tokens does not create a directory.
 func (l *ledger) AddTokens(ctx context.Context, tenant, day string, tokens int) (int, error) {
 	people, err := l.server.directory(ctx, tokens > 0)
 	if err != nil {
@@ -62,7 +62,7 @@ func (l *ledger) AddTokens(ctx context.Context, tenant, day string, tokens int) 
 	return stored + unstored, err
 }
 
-// Postpone is llm.Ledger's.
+// Postpone implements llm.Ledger.
 func (l *ledger) Postpone(tenant, day string, tokens int) error {
 	text, err := json.Marshal(postponed{tenant, day, tokens})
 	if err != nil {
@@ -75,7 +75,7 @@ func (l *ledger) Postpone(tenant, day string, tokens int) error {
 	return os.Rename(path+".tmp", path+".json")
 }
 
-// addPostponed stores what other processes postponed. A file is renamed first, so that one process counts it.
+// addPostponed stores the postponed use of other processes. It renames a file first, so that only one process counts it.
 func (l *ledger) addPostponed(ctx context.Context) error {
 	if l.server.options.ReadOnly || l.server.options.Home == "" {
 		return nil
@@ -110,7 +110,7 @@ func (l *ledger) addFile(ctx context.Context, path string) error {
 	}
 	var p postponed
 	if err := wire.Unmarshal(text, &p); err != nil || p.Tokens <= 0 {
-		return nil // cut off by a power cut
+		return nil // incomplete after a power failure
 	}
 	people, err := l.server.directory(ctx, true)
 	if err == nil {

@@ -12,17 +12,17 @@ import (
 	"quarry/server/index"
 )
 
-// errAbsent: nothing was ever stored there.
+// errAbsent: nothing is stored yet.
 var errAbsent = errors.New("nothing is stored yet")
 
-// opened is what is opened when it is first needed, and then kept.
+// opened is a file that is opened on first use.
 type opened[T io.Closer] struct {
 	value T
 	ready bool
 }
 
-// take returns what is open, which is not kept any more.
-func (o *opened[T]) take() []io.Closer {
+// detach returns what is open, and forgets it.
+func (o *opened[T]) detach() []io.Closer {
 	if !o.ready {
 		return nil
 	}
@@ -31,48 +31,48 @@ func (o *opened[T]) take() []io.Closer {
 	return []io.Closer{value}
 }
 
-// tenantState is what is open of one tenant. All but the lane is guarded by the server's mutex.
+// tenantState has the open files of a tenant. The server's mutex guards all fields but the lock.
 type tenantState struct {
-	lane      *semaphore.Weighted // of 1: held by who opens, closes or moves its files, and waited for by nobody else
+	lock      *semaphore.Weighted // of 1: held while its files are opened, closed or moved
 	documents opened[index.Index]
 	chats     opened[*chat.Store]
-	files     tenantFiles // that they were opened from; not noted of the default tenant, which is not removed
+	files     tenantFiles // not set for the default tenant, which cannot be removed
 }
 
-func (t *tenantState) take() []io.Closer {
+func (t *tenantState) detach() []io.Closer {
 	t.files = tenantFiles{}
-	return append(t.documents.take(), t.chats.take()...)
+	return append(t.documents.detach(), t.chats.detach()...)
 }
 
-// sharedState is what is open for all tenants: the directory, and what stands for things that do not exist, in memory.
-// All but the lanes is guarded by the server's mutex.
+// sharedState has the open files of all tenants: the directory, and empty stand-ins in memory for files that do not exist.
+// The server's mutex guards all fields but the locks.
 type sharedState struct {
-	lane   *semaphore.Weighted // of people
+	lock   *semaphore.Weighted // of people
 	people opened[*directory.Directory]
 
-	standIns *semaphore.Weighted // lane of the others
-	nobody   opened[*directory.Directory]
-	noChats  opened[*chat.Store]
-	nothing  opened[index.Index]
+	emptyLock      *semaphore.Weighted // lock of the others
+	emptyDirectory opened[*directory.Directory]
+	emptyChats     opened[*chat.Store]
+	emptyIndex     opened[index.Index]
 }
 
-func (t *sharedState) takeStandIns() []io.Closer {
-	return append(append(t.nothing.take(), t.noChats.take()...), t.nobody.take()...)
+func (t *sharedState) detachEmpty() []io.Closer {
+	return append(append(t.emptyIndex.detach(), t.emptyChats.detach()...), t.emptyDirectory.detach()...)
 }
 
-// state returns what is open of a tenant.
+// state returns the open files of a tenant.
 func (s *Server) state(tenant string) *tenantState {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.tenants[tenant] == nil {
-		s.tenants[tenant] = &tenantState{lane: semaphore.NewWeighted(1)}
+		s.tenants[tenant] = &tenantState{lock: semaphore.NewWeighted(1)}
 	}
 	return s.tenants[tenant]
 }
 
-// obtain returns what is open, or opens it. What is opened outlives the request that needed it first, so that it must
-// not end with that request.
-func obtain[T io.Closer](ctx context.Context, s *Server, lane *semaphore.Weighted, kept *opened[T],
+// openOnce returns an open file, or opens it. The file outlives the request that opens it, so open gets a context without
+// cancellation.
+func openOnce[T io.Closer](ctx context.Context, s *Server, lock *semaphore.Weighted, kept *opened[T],
 	open func(context.Context) (T, error)) (value T, err error) {
 	look := func() (found opened[T], err error) {
 		s.mutex.Lock()
@@ -85,10 +85,10 @@ func obtain[T io.Closer](ctx context.Context, s *Server, lane *semaphore.Weighte
 	if found, err := look(); found.ready || err != nil {
 		return found.value, err
 	}
-	if err := lane.Acquire(ctx, 1); err != nil {
+	if err := lock.Acquire(ctx, 1); err != nil {
 		return value, err
 	}
-	defer lane.Release(1)
+	defer lock.Release(1)
 	if found, err := look(); found.ready || err != nil {
 		return found.value, err
 	}
@@ -97,31 +97,31 @@ func obtain[T io.Closer](ctx context.Context, s *Server, lane *semaphore.Weighte
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	*kept = opened[T]{value, true} // Close, if it was called meanwhile, waits for the lane
+	*kept = opened[T]{value, true} // a concurrent Close waits for the lock
 	return value, nil
 }
 
-// closeAll closes everything. It waits for what is being opened.
+// closeAll closes all files. It waits for files that are being opened.
 func (s *Server) closeAll() error {
 	s.mutex.Lock()
 	tenants := s.tenants
-	s.tenants = map[string]*tenantState{} // nothing is opened any more
+	s.tenants = map[string]*tenantState{} // no further files are opened
 	s.mutex.Unlock()
 	var files []io.Closer
-	collect := func(lane *semaphore.Weighted, take func() []io.Closer) {
-		_ = lane.Acquire(context.Background(), 1) // which has no end
-		defer lane.Release(1)
+	collect := func(lock *semaphore.Weighted, detach func() []io.Closer) {
+		_ = lock.Acquire(context.Background(), 1) // cannot fail
+		defer lock.Release(1)
 		s.mutex.Lock()
 		defer s.mutex.Unlock()
-		files = append(files, take()...)
+		files = append(files, detach()...)
 	}
 	for _, state := range tenants {
-		collect(state.lane, state.take)
+		collect(state.lock, state.detach)
 	}
-	collect(s.shared.lane, s.shared.people.take)
-	collect(s.shared.standIns, s.shared.takeStandIns)
+	collect(s.shared.lock, s.shared.people.detach)
+	collect(s.shared.emptyLock, s.shared.detachEmpty)
 	var failed []error
-	for _, file := range append(files, s.left...) {
+	for _, file := range append(files, s.replaced...) {
 		failed = append(failed, file.Close())
 	}
 	return errors.Join(failed...)

@@ -1,6 +1,5 @@
-// Package server is a whole search server: a directory of people, the documents of each tenant, and the API over
-// both, for this process or for a listener. Everything is opened when it is first needed, and made on disk only when
-// there is something to store.
+// Package server combines the directory, the documents of each tenant and the API into a search server, in process or for
+// a listener. Files are opened on first use, and created only when there is something to store.
 package server
 
 import (
@@ -31,25 +30,25 @@ import (
 const (
 	directoryFile = "directory.db"
 	tenantsFolder = "tenants"
-	hostKeyFile   = "ssh_host_ed25519_key" // which who serves visitors over SSH keeps here
+	hostKeyFile   = "ssh_host_ed25519_key" // of the SSH listener
 )
 
 // ErrClosed: the server was closed.
 var ErrClosed = errors.New("the server is closed")
 
-// Options say which library a server answers from, and how.
+// Options configure a Server.
 type Options struct {
-	// Home is the folder of the library. It need not exist: reading finds nothing then, and makes nothing.
+	// Home is the folder of the library. It need not exist: reading does not create it.
 	Home string
-	// Sample answers from the sample library, in memory; Home is not looked at.
+	// Sample serves the sample library, in memory. Home is ignored.
 	Sample bool
-	// Empty answers from no documents at all, only from Federated; Home is not looked at.
+	// Empty serves no documents, only the results of Federated. Home is ignored.
 	Empty bool
-	// Federated are asked beside the documents by the owner's searches in this process, never for who is served.
+	// Federated are the other servers that in-process searches of the owner include.
 	Federated []pipeline.Federated
-	// ReadOnly refuses every change.
+	// ReadOnly rejects every change.
 	ReadOnly bool
-	// Models are what searches may ask, in process and served; nil: none.
+	// Models are the language and embedding models of searches; nil: none.
 	Models *llm.Providers
 	// Version is the program's version.
 	Version string
@@ -66,21 +65,21 @@ type Server struct {
 	options Options
 	api     *api.Server
 	budget  *llm.Budget   // nil: no limit
-	grace   time.Duration // for requests to end when the server does
+	grace   time.Duration // for open requests when the server stops
 	vectors *embedding
 
-	// How files are looked at and opened; tests make it wait.
+	// Replaced in tests.
 	stat func(tenant string) (tenantFiles, error)
 	open func(context.Context, embedded.Options) (index.Index, error)
 
-	mutex   sync.Mutex // never held over input and output
-	closed  bool
-	shared  sharedState
-	tenants map[string]*tenantState
-	left    []io.Closer // of tenants that were removed
+	mutex    sync.Mutex // not held during I/O
+	closed   bool
+	shared   sharedState
+	tenants  map[string]*tenantState
+	replaced []io.Closer // files of removed tenants, which may still be read
 }
 
-// Open prepares a server. It touches nothing on disk.
+// Open returns a server. It does not access the disk.
 func Open(_ context.Context, options Options) (*Server, error) {
 	options.ReadOnly = options.ReadOnly || options.Empty
 	if options.Home == "" && !options.Sample && !options.Empty {
@@ -93,7 +92,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 		options.Now = time.Now
 	}
 	s := &Server{options: options, grace: shutdownGrace, open: openEmbedded, tenants: map[string]*tenantState{},
-		shared: sharedState{lane: semaphore.NewWeighted(1), standIns: semaphore.NewWeighted(1)}}
+		shared: sharedState{lock: semaphore.NewWeighted(1), emptyLock: semaphore.NewWeighted(1)}}
 	s.stat = s.filesOf
 	libraryPath, libraryFiles := "", []string(nil)
 	if !options.Sample && !options.Empty {
@@ -116,13 +115,13 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	return s, nil
 }
 
-// InProcess answers for one identity, without tokens. The owner's handler also changes the library.
+// InProcess returns the in-process handler for one identity. The owner's handler also changes the library.
 func (s *Server) InProcess(who directory.Principal) http.Handler { return s.api.Handler(who) }
 
-// Metrics are where the server counts what it does; see api.Server.Metrics.
+// Metrics returns the registry of the server's metrics.
 func (s *Server) Metrics() *metrics.Registry { return s.api.Metrics() }
 
-// Close ends work in the background and closes all files. Requests that are still being served fail.
+// Close stops background work and closes all files. Open requests fail.
 func (s *Server) Close() error {
 	s.vectors.stop()
 	s.budget.Close(context.Background())
@@ -140,9 +139,9 @@ func (s *Server) Close() error {
 // directory opens the directory once.
 func (s *Server) directory(ctx context.Context, create bool) (*directory.Directory, error) {
 	if s.options.Empty {
-		return s.openNobody(ctx)
+		return s.openEmptyDirectory(ctx)
 	}
-	people, err := obtain(ctx, s, s.shared.lane, &s.shared.people, func(ctx context.Context) (*directory.Directory, error) {
+	people, err := openOnce(ctx, s, s.shared.lock, &s.shared.people, func(ctx context.Context) (*directory.Directory, error) {
 		if s.options.Sample {
 			return s.openSamplePeople(ctx)
 		}
@@ -157,15 +156,14 @@ func (s *Server) directory(ctx context.Context, create bool) (*directory.Directo
 		return directory.Open(ctx, path, s.options.ReadOnly, directory.WithClock(s.options.Now))
 	})
 	if errors.Is(err, errAbsent) {
-		return s.openNobody(ctx)
+		return s.openEmptyDirectory(ctx)
 	}
 	return people, err
 }
 
-// openNobody stands in for a directory that does not exist. It cannot be changed, and gives way as soon as another
-// process makes the real one.
-func (s *Server) openNobody(ctx context.Context) (*directory.Directory, error) {
-	return obtain(ctx, s, s.shared.standIns, &s.shared.nobody, func(ctx context.Context) (*directory.Directory, error) {
+// openEmptyDirectory opens an empty read-only directory in memory, until somebody creates the real one.
+func (s *Server) openEmptyDirectory(ctx context.Context) (*directory.Directory, error) {
+	return openOnce(ctx, s, s.shared.emptyLock, &s.shared.emptyDirectory, func(ctx context.Context) (*directory.Directory, error) {
 		return directory.Open(ctx, "", true, directory.WithClock(s.options.Now))
 	})
 }
@@ -190,7 +188,7 @@ func (s *Server) index(ctx context.Context, tenant string, create bool) (index.I
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
-	documents, err := obtain(ctx, s, state.lane, &state.documents, func(ctx context.Context) (index.Index, error) {
+	documents, err := openOnce(ctx, s, state.lock, &state.documents, func(ctx context.Context) (index.Index, error) {
 		documents, err := s.openIndex(ctx, tenant, create)
 		if err != nil {
 			return nil, fmt.Errorf("open the library: %w", err)
@@ -201,7 +199,7 @@ func (s *Server) index(ctx context.Context, tenant string, create bool) (index.I
 		return documents, nil
 	})
 	if errors.Is(err, errAbsent) {
-		return s.openNothing(ctx)
+		return s.openEmptyIndex(ctx)
 	}
 	return documents, err
 }
@@ -226,7 +224,7 @@ func (s *Server) openIndex(ctx context.Context, tenant string, create bool) (ind
 	return s.open(ctx, options)
 }
 
-// openEmbedded keeps a nil *embedded.Index from becoming an index that is not nil.
+// openEmbedded converts a nil *embedded.Index to a nil index.Index.
 func openEmbedded(ctx context.Context, options embedded.Options) (index.Index, error) {
 	documents, err := embedded.Open(ctx, options)
 	if err != nil {
@@ -235,14 +233,14 @@ func openEmbedded(ctx context.Context, options embedded.Options) (index.Index, e
 	return documents, nil
 }
 
-// openNothing stands in for a library that does not exist, and gives way as soon as somebody makes the real one.
-func (s *Server) openNothing(ctx context.Context) (index.Index, error) {
-	return obtain(ctx, s, s.shared.standIns, &s.shared.nothing, func(ctx context.Context) (index.Index, error) {
+// openEmptyIndex opens an empty index in memory, until somebody creates the real one.
+func (s *Server) openEmptyIndex(ctx context.Context) (index.Index, error) {
+	return openOnce(ctx, s, s.shared.emptyLock, &s.shared.emptyIndex, func(ctx context.Context) (index.Index, error) {
 		return openEmbedded(ctx, embedded.Options{Now: s.options.Now})
 	})
 }
 
-// openSample indexes the sample library in memory. Only the default tenant has it.
+// openSample indexes the sample library in memory, for the default tenant only.
 func openSample(ctx context.Context, options embedded.Options, tenant string) (index.Index, error) {
 	options.ReadOnly = false
 	documents, err := openEmbedded(ctx, options)
@@ -255,7 +253,7 @@ func openSample(ctx context.Context, options embedded.Options, tenant string) (i
 	return documents, nil
 }
 
-// ownFiles are what a server writes into its home, which may be a folder that holds other things too.
+// ownFiles returns the paths that a server writes in its home, which may contain other files too.
 func ownFiles(home string) []string {
 	people := filepath.Join(home, directoryFile)
 	return []string{filepath.Join(home, tenantsFolder), filepath.Join(home, hostKeyFile), people, people + "-wal", people + "-shm", people + ".lock"}
@@ -271,8 +269,8 @@ func exists(path string) (bool, error) {
 	return err == nil, err
 }
 
-// HasDocuments reports whether anything is stored in the default tenant of a home. It makes nothing on disk. A library
-// that cannot be read counts as one that holds something, so that opening it tells what is wrong.
+// HasDocuments reports whether the default tenant of a home has documents. It creates nothing. It is true for a library
+// that cannot be read, so that opening it reports the error.
 func HasDocuments(ctx context.Context, home string) (bool, error) {
 	return embedded.HasDocuments(ctx, tenantFolder(home, directory.DefaultTenant))
 }

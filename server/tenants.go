@@ -13,18 +13,18 @@ import (
 	"quarry/server/index/embedded"
 )
 
-// removedPrefix begins the name of a folder of a tenant that is being removed; no tenant is called so.
+// removedPrefix begins the folder name of a tenant that is being removed. It is no valid tenant name.
 const removedPrefix = ".removed-"
 
-// removeTenant ends a tenant and deletes its people, its tokens, what was arranged for it, its documents and its
-// conversations. Servers in other processes, too, answer its tokens no more.
+// removeTenant removes a tenant with its users, tokens, connectors, sets, agents, documents and conversations. Its tokens
+// are invalid at once, in other processes too.
 func (s *Server) removeTenant(ctx context.Context, id string) error {
 	people, err := s.directory(ctx, true)
 	if err != nil {
 		return err
 	}
 	if _, err := people.DescribeTenant(ctx, id); errors.Is(err, directory.ErrNotFound) {
-		return errors.Join(err, s.sweepRemoved(id)) // of one that was broken off
+		return errors.Join(err, s.sweepRemoved(id)) // of an interrupted removal
 	} else if err != nil {
 		return err
 	}
@@ -38,17 +38,17 @@ func (s *Server) removeTenant(ctx context.Context, id string) error {
 	return s.sweepRemoved(id)
 }
 
-// setAside closes the files of a tenant and gives its folder another name, so that a tenant of the same name begins with
-// nothing, whatever happens next. It returns what undoes it.
+// setAside closes the files of a tenant and renames its folder, so that a new tenant of the same name starts empty. It
+// returns a function that restores the folder.
 func (s *Server) setAside(ctx context.Context, tenant string) (restore func() error, err error) {
 	if tenant == directory.DefaultTenant {
-		return func() error { return nil }, nil // the directory refuses it
+		return func() error { return nil }, nil // the directory refuses to remove it
 	}
 	state := s.state(tenant)
-	if err := state.lane.Acquire(ctx, 1); err != nil {
+	if err := state.lock.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer state.lane.Release(1)
+	defer state.lock.Release(1)
 	if err := s.closeTenant(state); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (s *Server) setAside(ctx context.Context, tenant string) (restore func() er
 	}, nil
 }
 
-// sweepRemoved deletes what was set aside of a tenant.
+// sweepRemoved deletes the renamed folders of a tenant.
 func (s *Server) sweepRemoved(tenant string) error {
 	folder := filepath.Join(s.options.Home, tenantsFolder)
 	found, err := os.ReadDir(folder)
@@ -86,7 +86,7 @@ func (s *Server) sweepRemoved(tenant string) error {
 		aside := filepath.Join(folder, entry.Name())
 		within, err := os.ReadDir(aside)
 		if err != nil || len(within) > 0 && within[0].Name() != tenant {
-			continue // of a tenant whose name only begins like that
+			continue // of another tenant whose name has this prefix
 		}
 		if err := os.RemoveAll(aside); err != nil {
 			return fmt.Errorf("delete the folder of the removed tenant: %w", err)
@@ -95,10 +95,10 @@ func (s *Server) sweepRemoved(tenant string) error {
 	return nil
 }
 
-// closeTenant closes what is open of a tenant, whose lane the caller is in.
+// closeTenant closes what is open of a tenant, whose lock the caller is in.
 func (s *Server) closeTenant(state *tenantState) error {
 	s.mutex.Lock()
-	files := state.take()
+	files := state.detach()
 	s.mutex.Unlock()
 	var failed []error
 	for _, file := range files {
@@ -107,16 +107,16 @@ func (s *Server) closeTenant(state *tenantState) error {
 	return errors.Join(failed...)
 }
 
-// tenantFiles are the files that a tenant's documents and conversations were opened from; nil for what is not open.
+// tenantFiles identifies the open files of a tenant; nil for files that are not open.
 type tenantFiles struct{ documents, chats fs.FileInfo }
 
-// replaced reports whether a file that was opened is not the one that is there now.
+// replaced reports whether an open file is no longer the file at its path.
 func (t tenantFiles) replaced(now tenantFiles) bool {
 	same := func(then, now fs.FileInfo) bool { return then == nil || now != nil && os.SameFile(then, now) }
 	return !same(t.documents, now.documents) || !same(t.chats, now.chats)
 }
 
-// filesOf describes the files that a tenant has now.
+// filesOf returns the current files of a tenant.
 func (s *Server) filesOf(tenant string) (now tenantFiles, err error) {
 	folder := tenantFolder(s.options.Home, tenant)
 	if now.documents, err = embedded.Stat(folder); err != nil {
@@ -129,12 +129,12 @@ func (s *Server) filesOf(tenant string) (now tenantFiles, err error) {
 	return now, err
 }
 
-// onDisk tells that a tenant's files can be removed by another process.
+// onDisk reports whether another process may remove the tenant's files.
 func (s *Server) onDisk(tenant string) bool {
 	return tenant != directory.DefaultTenant && !s.options.Sample && !s.options.Empty
 }
 
-// noteFiles notes which files are open now.
+// noteFiles records the current files.
 func (s *Server) noteFiles(tenant string, note func(now tenantFiles)) error {
 	if !s.onDisk(tenant) {
 		return nil
@@ -149,9 +149,8 @@ func (s *Server) noteFiles(tenant string, note func(now tenantFiles)) error {
 	return nil
 }
 
-// current returns what is open of a tenant. It lets go of files that another process has removed: a tenant of the same
-// name that was made since must not be answered out of them. They are closed with the server, as somebody may still be
-// reading.
+// current returns the open files of a tenant. It detaches files that another process has removed: they must not be used
+// for a new tenant of the same name. They are closed with the server, because requests may still read them.
 func (s *Server) current(ctx context.Context, tenant string) (*tenantState, error) {
 	state := s.state(tenant)
 	s.mutex.Lock()
@@ -167,17 +166,17 @@ func (s *Server) current(ctx context.Context, tenant string) (*tenantState, erro
 	if !then.replaced(now) {
 		return state, nil
 	}
-	if err := state.lane.Acquire(ctx, 1); err != nil {
+	if err := state.lock.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer state.lane.Release(1)
+	defer state.lock.Release(1)
 	if now, err = s.stat(tenant); err != nil {
 		return nil, err
 	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if state.files.replaced(now) {
-		s.left = append(s.left, state.take()...)
+		s.replaced = append(s.replaced, state.detach()...)
 	}
 	return state, nil
 }

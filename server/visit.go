@@ -9,25 +9,25 @@ import (
 	"quarry/server/directory"
 )
 
-// Prepare brings what is stored into the state that visitors need, as ListenAndServe does by itself.
-func (a *Admission) Prepare(ctx context.Context) error { return a.server.settleAll(ctx) }
+// Prepare finishes interrupted work of earlier processes, as ListenAndServe does.
+func (a *Admission) Prepare(ctx context.Context) error { return a.server.syncConnectors(ctx) }
 
-// Token answers for the visitor who shows a token, in this process. It is looked up for every request. Remote is the
-// address that they come from, "host:port".
+// Token returns the handler of a visitor with a token, which is checked for every request. Remote is the visitor's address,
+// "host:port".
 func (a *Admission) Token(secret, remote string) http.Handler {
 	return a.visitor(remote, func(ctx context.Context, people *directory.Directory) (directory.Principal, error) {
 		return people.Authenticate(ctx, secret)
 	})
 }
 
-// Person answers for a visitor whom another listener has recognised: the user of the default tenant with this address.
+// Person returns the handler of a visitor whom another listener has authenticated: a user of the default tenant.
 func (a *Admission) Person(email, remote string) http.Handler {
 	return a.visitor(remote, func(ctx context.Context, people *directory.Directory) (directory.Principal, error) {
 		return people.Person(ctx, directory.DefaultTenant, email)
 	})
 }
 
-// Anybody answers for a visitor of whom nothing is known: they see the public documents of the default tenant.
+// Anybody returns the handler of an anonymous visitor, who sees the public documents of the default tenant.
 func (a *Admission) Anybody(remote string) http.Handler {
 	return a.visitor(remote, func(context.Context, *directory.Directory) (directory.Principal, error) {
 		return directory.Anonymous(directory.DefaultTenant), nil
@@ -45,8 +45,7 @@ func (a *Admission) visitor(remote string,
 	}})
 }
 
-// Knows tells whether a visitor with a token, or without one a person, would still be let in. Where that cannot be found
-// out, they would.
+// Knows reports whether a token, or without one a user, is still valid. It is true if that cannot be determined.
 func (a *Admission) Knows(ctx context.Context, secret, email string) bool {
 	people, err := a.server.directory(ctx, false)
 	if err != nil {

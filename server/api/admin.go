@@ -12,16 +12,16 @@ import (
 	"quarry/server/directory"
 )
 
-// adminRoutes administer a tenant by names: who may use a library, and what is arranged for them. They exist on the
-// owner's in-process handler only.
+// adminRoutes administer a tenant: its users, groups, connectors, document sets, agents and tokens, by name. Only the
+// owner's in-process handler has them.
 func (s *Server) adminRoutes() []route {
 	look := func(pattern string, do administering) route {
 		return route{pattern: pattern, needs: identity, handle: s.query(administer(false, do))}
 	}
 	change := func(pattern string, do administering) route {
-		handle := s.query(administer(true, settling(do)))
+		handle := s.query(administer(true, syncing(do)))
 		if !strings.HasPrefix(pattern, http.MethodDelete) {
-			handle = s.body(administer(true, settling(do)))
+			handle = s.body(administer(true, syncing(do)))
 		}
 		return route{pattern: pattern, needs: identity, maxBody: megabyte, handle: handle}
 	}
@@ -38,16 +38,16 @@ func (s *Server) adminRoutes() []route {
 		change("DELETE /admin/agents", removing(removeAdminAgent)),
 		look("GET /admin/tenants", s.adminTenants), change("POST /admin/tenants", adding(s.addTenant)),
 		change("DELETE /admin/tenants", s.dropTenant),
-		// No document follows a token.
+		// Tokens do not change who may see a document.
 		look("GET /admin/tokens", listing(everybodysTokens, wireToken)), look("DELETE /admin/tokens/{id}", removeAdminToken),
 		{pattern: "POST /admin/tokens", needs: identity, handle: s.body(administer(true, addAdminToken))},
 	}
 }
 
-// administering answers a route of /admin with a value.
+// administering returns the answer of a route of /admin.
 type administering func(c *call, d *directory.Directory) (any, error)
 
-// administer makes a responder of a route of /admin. With create, a directory that does not exist is made.
+// administer returns the responder of a route of /admin. With create, it creates the directory if there is none.
 func administer(create bool, do administering) responder {
 	return func(c *call) (any, error) {
 		if err := c.server.knowTenant(c.Context(), c.who.Tenant); err != nil {
@@ -62,18 +62,18 @@ func administer(create bool, do administering) responder {
 	}
 }
 
-// settling brings the documents in step with what do has changed.
-func settling(do administering) administering {
+// syncing updates the stored documents after do has changed who may see them.
+func syncing(do administering) administering {
 	return func(c *call, d *directory.Directory) (any, error) {
 		value, err := do(c, d)
 		if err == nil {
-			err = c.server.Settle(c.Context(), c.who.Tenant)
+			err = c.server.SyncConnectors(c.Context(), c.who.Tenant)
 		}
 		return value, err
 	}
 }
 
-// knowTenant refuses a tenant that does not exist, before anything is made for it.
+// knowTenant returns an error if there is no such tenant, before anything is created for it.
 func (s *Server) knowTenant(ctx context.Context, tenant string) error {
 	if tenant == directory.DefaultTenant {
 		return nil
@@ -89,7 +89,7 @@ func (s *Server) knowTenant(ctx context.Context, tenant string) error {
 	return err
 }
 
-// adminError gives an error the code by which the client finds the command that helps.
+// adminError adds to an error the code by which the client chooses its hint.
 func adminError(err error) error {
 	var taken directory.ExistsError
 	var absent directory.MissingError
@@ -120,7 +120,7 @@ func adminBody[T any](c *call) (value T, err error) {
 	return value, nil
 }
 
-// adding makes an answer of what adds the thing that the body describes, and completes the description.
+// adding returns a route that adds what the body describes, and answers with the completed description.
 func adding[T any](add func(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[T]) error) administering {
 	return func(c *call, d *directory.Directory) (any, error) {
 		item, err := adminBody[T](c)
@@ -132,7 +132,7 @@ func adding[T any](add func(ctx context.Context, d *directory.Directory, tenant 
 	}
 }
 
-// listing makes an answer of what a directory lists.
+// listing returns a route that lists things of the directory.
 func listing[T, W any](list func(d *directory.Directory, ctx context.Context, tenant string) ([]T, error), describe func(T) W) administering {
 	return func(c *call, d *directory.Directory) (any, error) {
 		found, err := list(d, c.Context(), c.who.Tenant)
@@ -140,7 +140,7 @@ func listing[T, W any](list func(d *directory.Directory, ctx context.Context, te
 	}
 }
 
-// removing makes an answer of what removes the one thing that the request names.
+// removing returns a route that removes what the parameter name names.
 func removing(remove func(d *directory.Directory, ctx context.Context, tenant, name string) error) administering {
 	return func(c *call, d *directory.Directory) (any, error) {
 		name := c.requireText("name", 1, longestPrompt)
@@ -151,10 +151,10 @@ func removing(remove func(d *directory.Directory, ctx context.Context, tenant, n
 	}
 }
 
-// done is the answer of routes that have nothing to tell.
+// done is the answer of routes without a result.
 func done(err error) (any, error) { return wire.MessageError{Message: "Done"}, err }
 
-// storedUsers are none where the directory was never made: its owner was not stored either.
+// storedUsers lists the users. A directory that was never created has none, not even the owner.
 func storedUsers(d *directory.Directory, ctx context.Context, tenant string) ([]directory.User, error) {
 	if d.IsAbsent() {
 		return nil, nil
@@ -167,7 +167,7 @@ func wireUser(user directory.User) wire.DirectoryUser {
 		CreatedAt: directory.Timestamp(user.CreatedAt)}
 }
 
-// addAdminUser makes a user. With a role, one who exists gets it.
+// addAdminUser creates a user, or changes the role of an existing user if one is given.
 func addAdminUser(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectoryUser]) error {
 	asked := added.Item
 	known, err := d.HasUser(ctx, tenant, asked.Email)
@@ -217,7 +217,7 @@ func addAdminToken(c *call, d *directory.Directory) (any, error) {
 		NewUsers: made}, err
 }
 
-// newUsers are those of the addresses that no user has yet.
+// newUsers returns the addresses that no user has yet.
 func newUsers(ctx context.Context, d *directory.Directory, tenant string, emails []string) ([]string, error) {
 	unknown := []string{}
 	for _, email := range emails {

@@ -13,7 +13,7 @@ import (
 	"quarry/server/directory"
 )
 
-// known are the things of a tenant that others are named for.
+// known has the things of a tenant that requests refer to by name.
 type known struct {
 	users  []directory.User
 	groups []directory.Group
@@ -35,7 +35,7 @@ func userKey(u directory.User) (name, id string)       { return u.Email, u.ID }
 func groupKey(g directory.Group) (name string, id int) { return g.Name, g.ID }
 func pairKey(p directory.CCPair) (name string, id int) { return p.Name, p.ID }
 
-// idsOf finds the ids of things by their names.
+// idsOf returns the ids of things by their names.
 func idsOf[T, ID any](all []T, key func(T) (string, ID), kind directory.Kind, names []string) ([]ID, error) {
 	var ids []ID
 	for _, name := range names {
@@ -49,7 +49,7 @@ func idsOf[T, ID any](all []T, key func(T) (string, ID), kind directory.Kind, na
 	return ids, nil
 }
 
-// namesOf names those of the things whose ids are given.
+// namesOf returns the names of the things with the given ids.
 func namesOf[T any, ID comparable](all []T, key func(T) (string, ID), ids []ID) []string {
 	names := []string{}
 	for _, one := range all {
@@ -60,7 +60,7 @@ func namesOf[T any, ID comparable](all []T, key func(T) (string, ID), ids []ID) 
 	return names
 }
 
-// audience finds the users and groups that something is to be for.
+// audience returns the ids of users and groups.
 func (k known) audience(emails, groups []string) (a directory.Audience, err error) {
 	var addresses []string
 	for _, email := range emails {
@@ -73,7 +73,7 @@ func (k known) audience(emails, groups []string) (a directory.Audience, err erro
 	return a, err
 }
 
-// names names the users and groups that something is for.
+// names returns the names of an audience.
 func (k known) names(a directory.Audience) (emails, groups []string) {
 	return namesOf(k.users, userKey, a.Users), namesOf(k.groups, groupKey, a.Groups)
 }
@@ -100,7 +100,7 @@ func adminGroups(c *call, d *directory.Directory) (any, error) {
 	return rows, err
 }
 
-// addAdminGroup makes a group, or adds users and connectors to the one of that name. Users who were not known are made.
+// addAdminGroup creates a group, or adds users and connectors to the group of that name. It creates missing users.
 func addAdminGroup(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectoryGroup]) (err error) {
 	group := added.Item
 	if added.NewUsers, err = newUsers(ctx, d, tenant, group.Users); err != nil {
@@ -111,7 +111,7 @@ func addAdminGroup(ctx context.Context, d *directory.Directory, tenant string, a
 		for i := 0; err == nil && i < len(group.Users); i++ {
 			err = d.JoinExternalGroup(ctx, tenant, external, group.Users[i])
 		}
-		added.IsNew = false // it is its system's
+		added.IsNew = false // the other system created it
 		return err
 	}
 	k, err := readKnown(ctx, d, tenant)
@@ -135,7 +135,7 @@ func addAdminGroup(ctx context.Context, d *directory.Directory, tenant string, a
 	return err
 }
 
-// externalGroup reads SOURCE:ID.
+// externalGroup parses SOURCE:ID.
 func externalGroup(name string) (directory.ExternalGroup, error) {
 	source, id, found := strings.Cut(name, ":")
 	if !found {
@@ -144,7 +144,7 @@ func externalGroup(name string) (directory.ExternalGroup, error) {
 	return directory.ExternalGroup{Source: source, ID: id}, nil
 }
 
-// removeAdminGroup takes users out of a group, or removes the group if none are named.
+// removeAdminGroup removes users from a group, or the group itself if no user is named.
 func removeAdminGroup(c *call, d *directory.Directory) (any, error) {
 	name, users := c.requireText("name", 1, longestPrompt), c.texts("user")
 	isExternal := c.flag("external")
@@ -174,7 +174,7 @@ func wireConnector(pair directory.CCPair) wire.DirectoryConnector {
 		Groups: listed(pair.Groups), Creator: pair.Creator, DocumentSets: listed(pair.Sets)}
 }
 
-// addAdminConnector makes a connector with a credential, which documents can be posted for.
+// addAdminConnector creates a connector and its credential, for which documents can be posted.
 func addAdminConnector(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectoryConnector]) error {
 	connector := &added.Item
 	if connector.Creator == "" {
@@ -235,7 +235,7 @@ func addAdminSet(ctx context.Context, d *directory.Directory, tenant string, add
 	return err
 }
 
-// adminAgents lists the agents by number, without the one that is built in.
+// adminAgents lists the agents by id, without the built-in one.
 func adminAgents(c *call, d *directory.Directory) (any, error) {
 	ctx, owner := c.Context(), directory.Owner(c.who.Tenant)
 	k, err := readKnown(ctx, d, c.who.Tenant)
@@ -268,7 +268,7 @@ func adminAgents(c *call, d *directory.Directory) (any, error) {
 	return rows, nil
 }
 
-// addAdminAgent makes an agent, of the owner's unless another owner is named.
+// addAdminAgent creates an agent. It belongs to the owner unless the request names another user.
 func addAdminAgent(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectoryAgent]) error {
 	agent := &added.Item
 	made := directory.Agent{Name: agent.Name, Description: agent.Description, Public: agent.IsPublic, Listed: true,
@@ -301,7 +301,7 @@ func addAdminAgent(ctx context.Context, d *directory.Directory, tenant string, a
 	return err
 }
 
-// removeAdminAgent removes an agent that is named by its number or its name.
+// removeAdminAgent removes the agent with this id or name.
 func removeAdminAgent(d *directory.Directory, ctx context.Context, tenant, name string) error {
 	agents, err := d.Agents(ctx, directory.Owner(tenant))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"quarry/server/index"
 )
 
-// adminTenants lists the tenants by name. Where nothing was ever stored, that is the default one alone.
+// adminTenants lists the tenants by name. An empty library has only the default tenant.
 func (s *Server) adminTenants(c *call, d *directory.Directory) (any, error) {
 	known, err := d.DescribeTenants(c.Context())
 	if err != nil {
@@ -20,15 +20,15 @@ func (s *Server) adminTenants(c *call, d *directory.Directory) (any, error) {
 	}
 	described := make([]wire.DirectoryTenant, len(known))
 	for i, tenant := range known {
-		if described[i], err = s.weigh(c.Context(), tenant); err != nil {
+		if described[i], err = s.describeTenant(c.Context(), tenant); err != nil {
 			return nil, err
 		}
 	}
 	return described, nil
 }
 
-// weigh counts what is stored of a tenant.
-func (s *Server) weigh(ctx context.Context, t directory.Tenant) (wire.DirectoryTenant, error) {
+// describeTenant counts what is stored for a tenant.
+func (s *Server) describeTenant(ctx context.Context, t directory.Tenant) (wire.DirectoryTenant, error) {
 	described := wire.DirectoryTenant{Name: t.ID, CreatedAt: directory.Timestamp(t.CreatedAt), Users: t.Users, Tokens: t.Tokens,
 		Groups: t.Groups, Connectors: t.Connectors, DocumentSets: t.DocumentSets, Agents: t.Agents}
 	err := s.reading(ctx, t.ID, func(snapshot index.Snapshot) error {
@@ -57,13 +57,13 @@ func (s *Server) addTenant(ctx context.Context, d *directory.Directory, _ string
 	}
 	tenant, err := d.DescribeTenant(ctx, added.Item.Name)
 	if err == nil {
-		added.Item, err = s.weigh(ctx, tenant)
+		added.Item, err = s.describeTenant(ctx, tenant)
 	}
 	return err
 }
 
-// dropTenant removes a tenant with all that it has, and answers what that was. One that is not empty is refused, unless
-// force is set.
+// dropTenant removes a tenant with everything in it, and answers what that was. Without force it removes only an empty
+// tenant.
 func (s *Server) dropTenant(c *call, d *directory.Directory) (any, error) {
 	ctx := c.Context()
 	name, force := c.requireText("name", 1, longestPrompt), c.flag("force")
@@ -72,12 +72,12 @@ func (s *Server) dropTenant(c *call, d *directory.Directory) (any, error) {
 	}
 	known, err := d.DescribeTenant(ctx, name)
 	if errors.Is(err, directory.ErrNotFound) {
-		return nil, s.RemoveTenant(ctx, name) // which also deletes the files of a removal that was broken off
+		return nil, s.RemoveTenant(ctx, name) // also deletes the files of an interrupted removal
 	}
 	if err != nil {
 		return nil, err
 	}
-	tenant, err := s.weigh(ctx, known)
+	tenant, err := s.describeTenant(ctx, known)
 	if err != nil {
 		return nil, err
 	}

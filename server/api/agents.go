@@ -11,7 +11,7 @@ import (
 
 // personas answers GET /persona.
 func (s *Server) personas(c *call) (any, error) {
-	c.boolean("include_deleted", false) // none is kept
+	c.boolean("include_deleted", false) // deleted agents are not kept
 	var wanted []int
 	for i, raw := range c.list("persona_ids") {
 		id, err := strconv.Atoi(c.text(raw, 1, 20, "persona_ids", i))
@@ -30,7 +30,7 @@ func (s *Server) personas(c *call) (any, error) {
 	return s.describeAgents(c.Context(), c.who, agents)
 }
 
-// agentPage answers GET /agents: the same, by pages.
+// agentPage answers GET /agents: the agents in pages.
 func (s *Server) agentPage(c *call) (any, error) {
 	const usual, most, lastPage = 10, 1000, 1 << 30
 	number, size := c.wholeOr("page_num", 0, 0, lastPage), c.wholeOr("page_size", usual, 1, most)
@@ -52,7 +52,7 @@ func (s *Server) persona(c *call) (any, error) {
 	return s.describeFully(c.Context(), c.who, agent)
 }
 
-// agentOfPath finds the agent that the path names.
+// agentOfPath returns the agent whose id is in the path.
 func (c *call) agentOfPath() (directory.Agent, error) {
 	id := c.pathNumber("id", "persona_id")
 	if err := c.failure(); err != nil {
@@ -114,7 +114,7 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 	}), nil
 }
 
-// setsOfAgents describes the document sets of agents, each of them once, by id.
+// setsOfAgents describes the document sets of agents, by id.
 func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, visible setFilter, agents []directory.Agent) (
 	map[int]wire.DocumentSet, error) {
 	byID := map[int]wire.DocumentSet{}

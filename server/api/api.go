@@ -1,6 +1,5 @@
-// Package api answers Onyx's search API over HTTP, and what quarry adds to it. One route table serves two kinds of
-// handlers: one that is bound to a single identity, for this process, and one for listeners, where every request shows
-// a token.
+// Package api implements Onyx's search API over HTTP, and quarry's extensions. One route table serves two kinds of
+// handlers: in-process handlers for one identity, and listeners, where every request has a token.
 package api
 
 import (
@@ -25,30 +24,29 @@ import (
 // BackendVersion is the version of Onyx whose API this server follows. Onyx's own CLI warns about anything below 3.
 const BackendVersion = "4.2.0"
 
-// Options are what a Server works with. All but Directory and Index may be left out.
+// Options configure a Server. Only Directory and Index are required.
 type Options struct {
-	// Directory opens the directory, or returns the open one. It is asked only when a request needs it. Where there is
-	// none, an empty one that cannot be changed is returned, unless create asks to make it.
+	// Directory opens the directory, or returns the open one. It is called when a request needs it. If there is none, it
+	// creates one with create, and returns an empty read-only one without.
 	Directory func(ctx context.Context, create bool) (*directory.Directory, error)
-	// Index opens a tenant's documents, or returns the open ones. Where nothing was ever stored, it returns an empty
-	// index, unless create asks to make one.
+	// Index opens a tenant's index, or returns the open one. If there is none, it creates one with create, and returns an
+	// empty one without.
 	Index func(ctx context.Context, tenant string, create bool) (index.Index, error)
-	// Chats opens a tenant's chat sessions, or returns the open ones. Where there are none, empty ones that nothing is
-	// written to are returned, unless create asks to make them. Nil: no questions are answered.
+	// Chats opens a tenant's chat sessions, or returns the open ones. If there are none, it creates them with create, and
+	// returns an empty store without. Nil: questions are not answered.
 	Chats func(ctx context.Context, tenant string, create bool) (*chat.Store, error)
-	// RemoveTenant deletes a tenant with all that is stored of it; see server.Server.
+	// RemoveTenant deletes a tenant and everything stored for it.
 	RemoveTenant func(ctx context.Context, id string) error
-	// Changed is told when a request has stored documents whose vectors are to be made; nil: they are made by the next
-	// add or sync.
+	// Changed is called when a request has stored documents, which need vectors. Nil: the next add or sync makes them.
 	Changed func(tenant string)
-	// Models are the language models and the embedding model that searches may ask; nil: none.
+	// Models are the language models and the embedding model of searches; nil: none.
 	Models *llm.Providers
-	// Budget limits what each tenant may use of them on a day; nil: no limit.
+	// Budget limits the model tokens of each tenant per day; nil: no limit.
 	Budget *llm.Budget
-	// Federated are asked beside the documents here by searches of the owner in process, to whom their tokens belong;
-	// never by who comes over a listener.
+	// Federated are the other servers that in-process searches of the owner include. Their tokens belong to the owner, so
+	// requests of listeners never use them.
 	Federated []pipeline.Federated
-	// Empty tells that nothing is stored here: only what Federated find is answered.
+	// Empty is set if nothing is stored here: all results come from Federated.
 	Empty bool
 	// Version is the program's own version.
 	Version string
@@ -57,10 +55,9 @@ type Options struct {
 	Profile string
 	// LibraryPath is the folder of the default tenant's library; empty in memory.
 	LibraryPath string
-	// LibraryFiles are the files and folders, by absolute path, that the library itself writes: adding a folder around
-	// them leaves them out.
+	// LibraryFiles are the absolute paths of the library's own files and folders, which add skips.
 	LibraryFiles []string
-	// Log gets what went wrong, and for a listener one line per request and per search; nil discards it.
+	// Log receives errors, and for a listener one line per request and per search; nil discards them.
 	Log *slog.Logger
 	// OmitQueries keeps the text of queries out of the log.
 	OmitQueries bool
@@ -73,16 +70,16 @@ type Server struct {
 	Options
 	answers   answers
 	incognito *chat.Incognito
-	heartbeat time.Duration    // between signs of life of an answer that takes long
-	stopCheck time.Duration    // between looks at whether another process stopped an answer
-	measures  func() *measures // made when something is to be counted: most processes only ask themselves
-	patience  patience
-	vectors   *pipeline.QueryVectors // of queries that were asked lately
-	turns     turns
+	heartbeat time.Duration    // between heartbeats of a streamed answer
+	stopCheck time.Duration    // between checks whether another process stopped an answer
+	measures  func() *measures // created on first use: most processes serve nobody
+	timeouts  timeouts
+	vectors   *pipeline.QueryVectors // of recent queries
+	slots     slots
 	counted   counted
 }
 
-// New makes a server. It opens nothing.
+// New returns a server. It opens nothing.
 func New(options Options) *Server {
 	if options.Profile == "" {
 		options.Profile = "local"
@@ -96,35 +93,35 @@ func New(options Options) *Server {
 	return &Server{
 		Options: options, incognito: chat.NewIncognito(options.Now, guard.Log(options.Log, "forget incognito sessions")),
 		heartbeat: heartbeat, stopCheck: stopCheck,
-		measures: sync.OnceValue(newMeasures), patience: usualPatience(), turns: newTurns(),
+		measures: sync.OnceValue(newMeasures), timeouts: defaultTimeouts(), slots: newSlots(),
 		counted: newCounted(), vectors: pipeline.NewQueryVectors(),
 	}
 }
 
-// Close forgets what is kept in memory alone. What Options opened is for others to close.
+// Close drops the incognito sessions. It does not close what Options opened.
 func (s *Server) Close() { s.incognito.Close() }
 
-// handler answers one request of somebody who may make it. What it returns is written as an error by the caller, so it
-// must not have answered before.
+// handler answers one permitted request. If it returns an error, the caller of the handler answers with that error: the
+// handler must not have written anything.
 type handler func(w http.ResponseWriter, r *http.Request, who directory.Principal) error
 
-// Who may call a route, where no permission says so.
+// The values of route.needs that are not permissions.
 const (
 	open     = "open"  // everybody, without a token
 	identity = "token" // any valid token, whatever its scopes
 )
 
-// route is one method and path, and what guards them.
+// route is a method and path with its access rules and limits.
 type route struct {
-	pattern string        // of http.ServeMux
-	needs   string        // open, identity, or a permission
-	timeout time.Duration // 0: as long as the caller waits
-	maxBody int64         // bytes
-	handle  handler
-	limited bool    // counts against the limits of rate
-	changes bool    // counts against the rate of changes; not needed for what only administrators change
-	apart   bool    // has room of its own: it is needed most when everything else is taken
-	denied  failure // the answer without a valid token; the usual one where it is empty
+	pattern    string        // of http.ServeMux
+	needs      string        // open, identity, or a permission
+	timeout    time.Duration // 0: none
+	maxBody    int64         // bytes
+	handle     handler
+	limited    bool    // counts against the rate limits
+	changes    bool    // counts against the rate of changes; not set where only administrators make changes
+	monitoring bool    // has workers of its own: it is needed most when all others are busy
+	denied     failure // the answer without a valid token; empty: the default one
 }
 
 const (
@@ -135,10 +132,10 @@ const (
 	ingestTimeout = 5 * time.Minute
 )
 
-// routes are those of every handler.
+// routes returns the routes of every handler.
 func (s *Server) routes() []route {
 	const search, basic = directory.PermissionReadSearch, directory.PermissionBasic
-	return append(slices.Concat(s.arranging(), s.chatting(), s.filing()), []route{
+	return append(slices.Concat(s.directoryRoutes(), s.chatRoutes(), s.fileRoutes()), []route{
 		{pattern: "GET /health", needs: open, handle: s.query(health)},
 		{pattern: "GET /version", needs: open, handle: s.query(s.version)},
 		{pattern: "GET /auth/type", needs: open, handle: s.query(authType)},
@@ -171,16 +168,15 @@ func (s *Server) routes() []route {
 	}...)
 }
 
-// ownerRoutes exist on the owner's in-process handler only: no listener serves them. They may take as long as the caller
-// waits.
+// ownerRoutes returns the routes that only the owner's in-process handler has. They have no timeout.
 func (s *Server) ownerRoutes() []route { return append(s.libraryRoutes(), s.adminRoutes()...) }
 
 func isOwnerRoute(pattern string) bool {
 	return strings.Contains(pattern, " /library/") || strings.Contains(pattern, " /admin/")
 }
 
-// Handler answers for one identity, in this process, without tokens. The owner's also changes the library and administers
-// the owner's tenant.
+// Handler returns the in-process handler for one identity, which needs no token. The owner's handler also changes the
+// library and administers the tenant.
 func (s *Server) Handler(who directory.Principal) http.Handler {
 	routes := s.routes()
 	if who.Owner {
@@ -195,10 +191,10 @@ func (s *Server) Handler(who directory.Principal) http.Handler {
 	})
 }
 
-// identify finds out who makes a request.
+// identify returns the caller of a request.
 type identify func(*http.Request) (directory.Principal, error)
 
-// mount builds a handler that serves the routes at / and under /api.
+// mount returns a handler that serves the routes at / and under /api.
 func (s *Server) mount(routes []route, who identify, guard *guards) http.Handler {
 	mux := http.NewServeMux()
 	byPattern := map[string]methods{}
@@ -217,7 +213,7 @@ func (s *Server) mount(routes []route, who identify, guard *guards) http.Handler
 // methods are the handlers of one path.
 type methods map[string]http.Handler
 
-// ServeHTTP leaves it to the handler of the method. ServeMux would do the same, but refuse others in plain text.
+// ServeHTTP calls the handler of the method. ServeMux would refuse other methods in plain text.
 func (m methods) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	method := r.Method
 	if method == http.MethodHead {
@@ -235,7 +231,7 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 	writeFailure(w, detailed(http.StatusNotFound, "Not Found"))
 }
 
-// underPrefix serves next at / and under /api, once. A path that ServeMux would redirect is simply unknown, as in Onyx.
+// underPrefix serves next at / and under /api. A path that ServeMux would redirect is not found, as in Onyx.
 func underPrefix(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		place := r.URL.Path
@@ -256,7 +252,7 @@ func underPrefix(next http.Handler) http.Handler {
 	})
 }
 
-// serve answers for one route. In this process, without guards, who asks is trusted to send and fetch what they say.
+// serve returns the handler of a route. In-process callers, without guards, are trusted to send and read their bodies.
 func (s *Server) serve(route route, who identify, guard *guards) http.Handler {
 	if route.timeout == 0 && !isOwnerRoute(route.pattern) {
 		route.timeout = quick
@@ -269,9 +265,9 @@ func (s *Server) serve(route route, who identify, guard *guards) http.Handler {
 		principal, err := admit(r, route, who)
 		switch {
 		case err != nil:
-			s.patience.dismissed(w, r)
+			s.timeouts.limitRefused(w, r)
 			s.fail(w, r, err)
-		case guard == nil || route.needs == open && !route.apart:
+		case guard == nil || route.needs == open && !route.monitoring:
 			r.Body = http.MaxBytesReader(w, r.Body, route.maxBody)
 			s.work(w, r, route, principal)
 		default:
@@ -280,7 +276,7 @@ func (s *Server) serve(route route, who identify, guard *guards) http.Handler {
 	})
 }
 
-// work runs a route's handler, for as long as that may take.
+// work runs a route's handler within its timeout.
 func (s *Server) work(w http.ResponseWriter, r *http.Request, route route, who directory.Principal) {
 	if route.timeout > 0 {
 		ctx, cancel := context.WithTimeout(r.Context(), route.timeout)
@@ -292,7 +288,7 @@ func (s *Server) work(w http.ResponseWriter, r *http.Request, route route, who d
 	}
 }
 
-// admit decides whether a request may reach its route.
+// admit returns the caller of a request, or an error if the caller may not use the route.
 func admit(r *http.Request, route route, who identify) (directory.Principal, error) {
 	if route.needs == open {
 		return directory.Principal{}, nil
@@ -315,7 +311,7 @@ func admit(r *http.Request, route route, who identify) (directory.Principal, err
 	}
 }
 
-// reading runs do on a view of a tenant's documents.
+// reading runs do on a snapshot of a tenant's documents.
 func (s *Server) reading(ctx context.Context, tenant string, do func(index.Snapshot) error) error {
 	documents, err := s.Index(ctx, tenant, false)
 	if err != nil {

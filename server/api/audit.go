@@ -12,7 +12,7 @@ import (
 	"quarry/server/llm"
 )
 
-// contextKey keeps this package's values in a request's context apart from others'.
+// contextKey is the type of this package's keys in a request's context.
 type contextKey int
 
 const (
@@ -21,10 +21,10 @@ const (
 	visitorKey
 )
 
-// caller is what is learnt of a request's maker while it is served. Only a listener's requests carry one.
+// caller collects who made a request of a listener, for the log and the metrics.
 type caller struct {
 	principal directory.Principal
-	route     string // its path, as the route table has it; empty: none was found
+	route     string // its pattern; empty: not found
 }
 
 func withCaller(ctx context.Context, c *caller) context.Context {
@@ -36,24 +36,24 @@ func isListener(ctx context.Context) bool { return ctx.Value(callerKey) != nil }
 
 func withTrust(ctx context.Context) context.Context { return context.WithValue(ctx, trustedKey, true) }
 
-// isTrusted reports whether the caller may be told what went wrong inside: the owner in process.
+// isTrusted reports whether the caller may see internal errors: only the owner in process.
 func isTrusted(ctx context.Context) bool { return ctx.Value(trustedKey) != nil }
 
-// noteCaller tells the access log whose request it is.
+// noteCaller records the caller for the access log.
 func noteCaller(r *http.Request, who directory.Principal) {
 	if c, ok := r.Context().Value(callerKey).(*caller); ok {
 		c.principal = who
 	}
 }
 
-// noteRoute tells the metrics which route answers.
+// noteRoute records the route for the metrics.
 func noteRoute(r *http.Request, pattern string) {
 	if c, ok := r.Context().Value(callerKey).(*caller); ok {
 		_, c.route, _ = strings.Cut(pattern, " ")
 	}
 }
 
-// audit becomes one line of the log, and the metrics, for each search and each question of anybody but the local owner.
+// audit is the log line and the metrics of a search or question. Those of the local owner are not logged.
 type audit struct {
 	kind    string // for the metrics
 	server  *Server
@@ -63,25 +63,25 @@ type audit struct {
 	request wire.SearchRequest
 	results int
 	stages  []wire.Stage
-	meter   *llm.Meter // of the models that it asked; nil: it did not come so far
-	secret  bool       // the question is not to be told
-	whole   bool       // the answer came to its end
-	failed  string     // code of what went wrong after the answer had begun
+	meter   *llm.Meter // of the models it used; nil: none yet
+	secret  bool       // the query is not logged
+	whole   bool       // the answer is complete
+	failed  string     // error code of an answer that failed after it began
 }
 
 func (s *Server) startAudit(r *http.Request, who directory.Principal) *audit {
 	return &audit{kind: kindSearch, server: s, ctx: r.Context(), who: who, start: time.Now()}
 }
 
-// answered notes what is answered.
+// answered records the answer.
 func (a *audit) answered(response *wire.SearchResponse) {
 	a.results, a.stages = len(response.Results), response.Stages
 }
 
-// complete tells that all was answered before the caller left, as one does who has read the last line of a stream.
+// complete reports whether the whole answer was sent before the caller disconnected.
 func (a *audit) complete() bool { return a.whole || a.kind == kindSearch && a.stages != nil }
 
-// end writes the line. It never holds a token.
+// end writes the log line, which never contains a token.
 func (a *audit) end(err error) {
 	if a.who.Owner {
 		return

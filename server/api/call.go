@@ -49,7 +49,7 @@ func (c *call) directory(create bool) (*directory.Directory, error) {
 	return c.server.Directory(c.Context(), create)
 }
 
-// view runs do on a view of the caller's documents if the request is valid.
+// view runs do on a snapshot of the caller's documents if the request is valid.
 func (c *call) view(do func(index.Snapshot) (any, error)) (value any, err error) {
 	if err := c.failure(); err != nil {
 		return nil, err

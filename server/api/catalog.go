@@ -17,7 +17,7 @@ func (s *Server) indexedSources(c *call) (any, error) {
 	return wire.IndexedSources{Sources: known.sources}, err
 }
 
-// connectorStatus answers GET /manage/connector-status: what is indexed can be searched, so every source is active.
+// connectorStatus answers GET /manage/connector-status. Every indexed source is active.
 func (s *Server) connectorStatus(c *call) (any, error) {
 	known, err := s.catalog(c.Context(), c.who)
 	return mapped(known.sources, func(source string) wire.ConnectorStatus {
@@ -34,7 +34,7 @@ func (s *Server) documentSets(c *call) (any, error) {
 	return s.describeSets(c.Context(), c.who, sets)
 }
 
-// sets lists the document sets that somebody may search within.
+// sets lists the document sets that the caller may search.
 func (s *Server) sets(ctx context.Context, who directory.Principal) ([]directory.DocumentSet, error) {
 	d, err := s.Directory(ctx, false)
 	if err != nil {
@@ -43,10 +43,10 @@ func (s *Server) sets(ctx context.Context, who directory.Principal) ([]directory
 	return d.DocumentSets(ctx, who)
 }
 
-// federated answers GET /federated and its status: this server asks no other at query time.
+// federated answers GET /federated and its status: this server has no federated connectors.
 func federated(*call) (any, error) { return []wire.FederatedConnection{}, nil }
 
-// tagPattern decides which tags are asked for.
+// tagPattern selects tags.
 type tagPattern struct {
 	key, value string
 	both       bool // key and value must match; otherwise either
@@ -61,14 +61,14 @@ func newTagPattern(text string, prefix bool) tagPattern {
 }
 
 func (p tagPattern) matches(tag index.Tag) bool {
-	key, value := p.holds(tag.Key, p.key), p.holds(tag.Value, p.value)
+	key, value := p.matchesText(tag.Key, p.key), p.matchesText(tag.Value, p.value)
 	if p.both {
 		return key && value
 	}
 	return key || value
 }
 
-func (p tagPattern) holds(text, pattern string) bool {
+func (p tagPattern) matchesText(text, pattern string) bool {
 	if !p.prefix {
 		return strings.EqualFold(text, pattern)
 	}
@@ -110,7 +110,7 @@ type countedTag struct {
 	count  int
 }
 
-// compareTags puts the most frequent first.
+// compareTags orders tags by descending count.
 func compareTags(a, b countedTag) int {
 	return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
 		cmp.Compare(a.source, b.source))

@@ -25,11 +25,11 @@ const (
 	askTimeout = 5 * time.Minute
 	heartbeat  = 15 * time.Second
 	stopCheck  = 250 * time.Millisecond
-	maxChat    = 32 * megabyte // ten of piped text, and what JSON makes of them
+	maxChat    = 32 * megabyte // 10 MB of piped text, escaped as JSON
 )
 
-// chatting are the routes of questions and sessions.
-func (s *Server) chatting() []route {
+// chatRoutes returns the routes of questions and sessions.
+func (s *Server) chatRoutes() []route {
 	const read, write = directory.PermissionReadChat, directory.PermissionWriteChat
 	return []route{
 		{pattern: "POST /chat/send-chat-message", needs: write, timeout: askTimeout, maxBody: maxChat, limited: true,
@@ -54,22 +54,22 @@ type turn struct {
 	history  []chat.Message
 	prepared pipeline.Request
 	agent    directory.Agent
-	files    []chat.File     // attached to the question and to what was said before
+	files    []chat.File     // attached to the question and to earlier messages
 	named    []wire.ChatFile // attached to the question
 	audit    *audit
 	started  time.Time
 
 	questionID int
 	answer     chat.Message
-	failed     *chatFailure // why the answer is not whole; nil also where its user stopped it or left
+	failed     *chatFailure // why the answer is incomplete; nil if its user stopped it or disconnected
 	text       strings.Builder
-	out        *lines // nil: the answer is sent whole
+	out        *lines // nil: the answer is not streamed
 	place      int    // turn of the packets
 	mutex      sync.Mutex
 }
 
-// chat answers POST /chat/send-chat-message: it searches as POST /search does for the same question, and lets a model
-// answer out of what was found.
+// chat answers POST /chat/send-chat-message: it searches like POST /search for the same question, and a model answers
+// from the results.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Principal) (err error) {
 	t := &turn{server: s, who: who, audit: s.startAudit(r, who), started: time.Now()}
 	t.audit.kind = kindAnswer
@@ -111,14 +111,14 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Prin
 	return nil
 }
 
-// prepare finds the session, checks what is asked against what the caller may use, and completes it.
+// prepare finds the session, checks the request against the caller's rights, and completes it.
 func (t *turn) prepare(ctx context.Context) (err error) {
 	if err := t.findSession(ctx); err != nil {
 		return err
 	}
 	search := t.request.search(t.session.PersonaID)
 	search.MessageHistory = chat.Conversation(t.history, search.Query)
-	search.Stream = true // so that the queries are known as soon as they are
+	search.Stream = true // to receive the queries before the results
 	t.audit.request, t.audit.secret = search, t.session.Incognito
 	if t.prepared, err = t.server.prepare(ctx, t.who, search); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// findSession finds the session that is continued, with what was said in it, or thinks of a new one.
+// findSession reads the session of the request with its messages, or creates a new one.
 func (t *turn) findSession(ctx context.Context) (err error) {
 	if t.request.ChatSessionID == "" {
 		t.isNew = true
@@ -177,7 +177,7 @@ func (t *turn) parent() int {
 	return t.history[len(t.history)-1].ID
 }
 
-// run searches and answers, and tells each step.
+// run searches and answers, and streams each step.
 func (t *turn) run(ctx context.Context) error {
 	if t.isNew {
 		t.line(wire.MadeChatSession{ID: t.session.ID, Incognito: t.session.Incognito})
@@ -186,7 +186,7 @@ func (t *turn) run(ctx context.Context) error {
 		UserMessageID int `json:"user_message_id"`
 		MessageID     int `json:"reserved_assistant_message_id"`
 	}{t.questionID, t.answer.ID})
-	defer t.beat(ctx)()
+	defer t.sendHeartbeats(ctx)()
 	t.send(chat.SearchStart())
 	response, err := t.search(ctx)
 	if err != nil {
@@ -205,7 +205,7 @@ func (t *turn) run(ctx context.Context) error {
 		Instructions:     strings.TrimSpace(t.agent.SystemPrompt + "\n\n" + t.agent.TaskPrompt),
 		WithoutCitations: !t.request.IncludeCitations,
 	}
-	if err := chat.Answer(ctx, t.prepared.Model, question, response.Results, t.hand(response)); err != nil {
+	if err := chat.Answer(ctx, t.prepared.Model, question, response.Results, t.sendPieces(response)); err != nil {
 		return err
 	}
 	t.send(chat.SectionEnd())
@@ -213,8 +213,8 @@ func (t *turn) run(ctx context.Context) error {
 	return nil
 }
 
-// hand passes pieces of the answer on.
-func (t *turn) hand(response *wire.SearchResponse) func(chat.Piece) {
+// sendPieces returns a function that sends the pieces of an answer.
+func (t *turn) sendPieces(response *wire.SearchResponse) func(chat.Piece) {
 	sources := chat.SourcesOf(response.Results)
 	return func(piece chat.Piece) {
 		if piece.Citation == 0 {
@@ -228,14 +228,14 @@ func (t *turn) hand(response *wire.SearchResponse) func(chat.Piece) {
 	}
 }
 
-// search is the search of POST /search. The queries are told once they are known, before passages are selected.
+// search is the search of POST /search. The queries are sent once, before passages are selected.
 func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err error) {
-	told := false
-	tell := func(known *wire.SearchResponse) {
-		if told || known == nil {
+	sent := false
+	send := func(known *wire.SearchResponse) {
+		if sent || known == nil {
 			return
 		}
-		told = true
+		sent = true
 		t.send(chat.SearchQueries(queryTexts(known.Queries)))
 		if filters := searchFilters(known.AppliedFilters); filters != nil {
 			t.send(filters)
@@ -251,18 +251,18 @@ func (t *turn) search(ctx context.Context) (response *wire.SearchResponse, err e
 			case event.Type == wire.EventProvisional:
 				provisional = event.Response
 			case event.Type == wire.EventStage && event.Name == "select" && event.State == "start":
-				tell(provisional)
+				send(provisional)
 			}
 		})
 		return err
 	})
 	if err == nil {
-		tell(response)
+		send(response)
 	}
 	return response, err
 }
 
-// queryTexts are the queries by weight, each once.
+// queryTexts returns the distinct queries by descending weight.
 func queryTexts(queries []wire.ExecutedQuery) []string {
 	queries = slices.Clone(queries)
 	slices.SortStableFunc(queries, func(a, b wire.ExecutedQuery) int { return cmp.Compare(b.Weight, a.Weight) })
@@ -275,7 +275,7 @@ func queryTexts(queries []wire.ExecutedQuery) []string {
 	return texts
 }
 
-// searchFilters tells what a search is limited to; nil if by nothing that is told.
+// searchFilters returns the packet of the filters of a search; nil if there are none.
 func searchFilters(applied []wire.AppliedFilter) any {
 	sources := []string{}
 	var start, end *string
@@ -295,14 +295,14 @@ func searchFilters(applied []wire.AppliedFilter) any {
 	return chat.SearchFilters(sources, start, end)
 }
 
-// line sends a line that is no packet.
+// line sends a line that is not a packet.
 func (t *turn) line(value any) {
 	if t.out != nil {
 		t.out.send(value)
 	}
 }
 
-// send sends a packet of the turn that the answer is in.
+// send sends a packet of the current turn.
 func (t *turn) send(object any) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -317,21 +317,21 @@ func (t *turn) at(place int) {
 	t.place = place
 }
 
-// beat sends signs of life until it is ended.
-func (t *turn) beat(ctx context.Context) (end func()) {
+// sendHeartbeats sends signs of life until end is called.
+func (t *turn) sendHeartbeats(ctx context.Context) (end func()) {
 	return t.every(ctx, t.server.heartbeat, "send signs of life", func(context.Context) bool {
 		t.send(chat.Heartbeat())
 		return true
 	})
 }
 
-// keep notes what became of the answer, also when its reader has gone.
+// keep stores the answer, even if its reader has disconnected.
 func (t *turn) keep(ctx context.Context, failure error) {
 	t.answer.Text, t.answer.Took = t.text.String(), time.Since(t.started)
 	switch cause := context.Cause(ctx); {
 	case failure == nil || errors.Is(cause, errStopped):
 	case errors.Is(cause, context.Canceled):
-		t.answer.Error = "The answer was given up before its end."
+		t.answer.Error = "The answer was canceled before it was complete."
 	default:
 		f := t.server.chatError(ctx, failure)
 		t.failed, t.answer.Error, t.audit.failed = &f, f.Error, f.Code
@@ -339,7 +339,7 @@ func (t *turn) keep(ctx context.Context, failure error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quick)
 	defer cancel()
 	if err := t.store.Finish(ctx, t.session.ID, t.answer); err != nil {
-		t.server.Log.ErrorContext(ctx, "an answer could not be kept", "error", err.Error())
+		t.server.Log.ErrorContext(ctx, "storing an answer failed", "error", err.Error())
 	}
 }
 
@@ -368,13 +368,13 @@ type chatFailure struct {
 	Details   any     `json:"details"`
 }
 
-// chatError tells what went wrong while an answer was written. Only a trusted caller gets the model's own words.
+// chatError describes why an answer failed. Only a trusted caller sees the model's own message.
 func (s *Server) chatError(ctx context.Context, err error) chatFailure {
 	var known *llm.Error
 	if !errors.As(err, &known) {
 		f, expected := explain(err, isTrusted(ctx))
 		if !expected {
-			s.Log.ErrorContext(ctx, "an answer failed", guard.Attr(err))
+			s.Log.ErrorContext(ctx, "answering failed", guard.Attr(err))
 		}
 		code, detail := codeOf(f)
 		return chatFailure{Error: detail, Code: code, Retryable: f.status >= http.StatusInternalServerError}
@@ -400,11 +400,11 @@ func (s *Server) chatError(ctx context.Context, err error) chatFailure {
 	default:
 		failure.Code = "API_ERROR"
 	}
-	s.Log.WarnContext(ctx, "the model of an answer failed", slog.String("error", known.Error()))
+	s.Log.WarnContext(ctx, "the language model failed", slog.String("error", known.Error()))
 	return failure
 }
 
-// kept is what is stored of a question.
+// kept returns the part of a question that is stored.
 func kept(question string) string {
 	if runes := []rune(question); len(runes) > wire.MaxChatRunes {
 		return string(runes[:wire.MaxChatRunes])

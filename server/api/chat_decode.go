@@ -6,16 +6,16 @@ import (
 	"quarry/client/wire"
 )
 
-// maxChatRunes bounds a question with what was piped in beside it.
+// maxChatRunes bounds a question with the text that was piped in.
 const maxChatRunes = 12_000_000
 
-// chatRequest is a question, as POST /chat/send-chat-message puts it.
+// chatRequest is the body of POST /chat/send-chat-message.
 type chatRequest struct {
 	wire.ChatRequest
 	parent int // message that it follows; 0: none
 }
 
-// decodeChat reads a question. Fields of Onyx that this server has no use for are ignored.
+// decodeChat reads a question. It ignores fields of Onyx that this server does not need.
 func decodeChat(r *http.Request) (chatRequest, error) {
 	f := bodyFields(r)
 	request := chatRequest{parent: wire.LatestMessage}
@@ -27,7 +27,7 @@ func decodeChat(r *http.Request) (chatRequest, error) {
 	}
 	if _, named := f.raw["parent_message_id"]; named {
 		const latest = 1 << 53
-		request.parent = 0 // null asks the session's first question anew
+		request.parent = 0 // null replaces the session's first question
 		if parent := f.whole("parent_message_id", wire.LatestMessage, latest); parent != nil {
 			request.parent = *parent
 		}
@@ -52,7 +52,7 @@ func (f *fields) sessionID(name string) string {
 	return f.uuid(mustJSON(*text), name)
 }
 
-// newSession reads what a new session is to be.
+// newSession reads the properties of a new session.
 func (f *fields) newSession() wire.ChatSessionInfo {
 	info := wire.ChatSessionInfo{ProjectID: f.whole("project_id", 0, 1<<53), Incognito: f.boolean("incognito", false),
 		IncognitoID: f.sessionID("incognito_session_id")}
@@ -63,7 +63,7 @@ func (f *fields) newSession() wire.ChatSessionInfo {
 	return info
 }
 
-// chatFilters reads what narrows the search for an answer.
+// chatFilters reads the filters of the search for an answer.
 func (f *fields) chatFilters() wire.ChatFilters {
 	return wire.ChatFilters{
 		Sources: f.oneOf("source_type", sourceValues()), DocumentSets: f.texts("document_set"),
@@ -76,11 +76,11 @@ func (f *fields) chatFilters() wire.ChatFilters {
 	}
 }
 
-// search is the search that a question makes: what POST /search would be asked for the same.
+// search returns the equivalent request of POST /search.
 func (r chatRequest) search(personaID int) wire.SearchRequest {
 	request := wire.SearchRequest{Query: r.Message}
 	if runes := []rune(r.Message[:min(len(r.Message), 8*wire.MaxQueryRunes)]); len(runes) > wire.MaxQueryRunes {
-		request.Query = string(runes[:wire.MaxQueryRunes]) // what was piped in stands behind the question
+		request.Query = string(runes[:wire.MaxQueryRunes]) // piped text follows the question
 	}
 	if personaID != 0 {
 		request.PersonaID = &personaID

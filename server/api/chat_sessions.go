@@ -16,8 +16,8 @@ import (
 
 const private = "private" // shared_status of every session: nothing is shared
 
-// chatUser is whom the sessions and files of a caller belong to. The owner in process is told of all documents: nobody reads
-// that over a listener, not with the owner's token either.
+// chatUser returns the user id under which sessions and files are stored. The owner in process sees all documents, so
+// these sessions are never readable over a listener, not even with the owner's token.
 func chatUser(who directory.Principal) string {
 	if who.Owner {
 		return who.UserID + "/in process"
@@ -37,7 +37,7 @@ func (s *Server) ownSession(ctx context.Context, who directory.Principal, id str
 	return store, session, err
 }
 
-// findSession finds a session of a tenant, be it kept in memory or stored.
+// findSession finds a session of a tenant, incognito or stored.
 func (s *Server) findSession(ctx context.Context, tenant, id string) (chat.Keeper, chat.Session, error) {
 	hidden := s.incognito.Of(tenant)
 	if session, err := hidden.Session(ctx, id); err == nil || s.Chats == nil {
@@ -51,7 +51,7 @@ func (s *Server) findSession(ctx context.Context, tenant, id string) (chat.Keepe
 	return store, session, err
 }
 
-// newSession is a session as it is asked for, which is not kept yet.
+// newSession returns a session that is not stored yet.
 func (s *Server) newSession(ctx context.Context, who directory.Principal, info wire.ChatSessionInfo) (chat.Session, error) {
 	session := chat.NewSession(chatUser(who), s.Now())
 	session.PersonaID, session.Name, session.Incognito = info.PersonaID, info.Description, info.Incognito
@@ -70,7 +70,7 @@ func (s *Server) newSession(ctx context.Context, who directory.Principal, info w
 	return session, nil
 }
 
-// keeper is what keeps a new session.
+// keeper returns the store of a new session.
 func (s *Server) keeper(ctx context.Context, who directory.Principal, session chat.Session) (chat.Keeper, error) {
 	if session.Incognito {
 		return s.incognito.Of(who.Tenant), nil
@@ -78,14 +78,14 @@ func (s *Server) keeper(ctx context.Context, who directory.Principal, session ch
 	return s.Chats(ctx, who.Tenant, true)
 }
 
-// sessionRefused explains why a session cannot be made or continued.
+// sessionRefused converts the errors of a chat store.
 func sessionRefused(err error) error {
 	switch {
 	case errors.Is(err, chat.ErrExists):
 		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "A chat session with this id already exists.")
 	case errors.Is(err, chat.ErrFull):
 		return coded(http.StatusBadRequest, "INVALID_INPUT", "This chat session is full. Start a new one.")
-	case errors.Is(err, chat.ErrNotFound): // it was dropped meanwhile
+	case errors.Is(err, chat.ErrNotFound): // removed in the meantime
 		return detailed(http.StatusNotFound, "Chat session not found")
 	}
 	return err
@@ -96,7 +96,7 @@ func (s *Server) chatSessions(c *call) (any, error) {
 	most := c.wholeOr("page_size", wire.DefaultChatSessions, 1, wire.MaxChatSessions)
 	project := c.whole("project_id", 0, 1<<53)
 	c.boolean("only_non_project_chats", true) // there are no others
-	c.boolean("include_failed_chats", true)   // they are listed, with what was said
+	c.boolean("include_failed_chats", true)   // they are always listed
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (s *Server) chatSessions(c *call) (any, error) {
 	})}, err
 }
 
-// nameOf is a session's name, nil for none.
+// nameOf returns a session's name; nil for none.
 func nameOf(session chat.Session) *string {
 	if session.Name == "" {
 		return nil
@@ -172,7 +172,7 @@ func (c *call) session(id string) (chat.Keeper, chat.Session, error) {
 	return c.server.ownSession(c.Context(), c.who, id)
 }
 
-// personaName is the name of a session's agent; nil if the caller may not use it any more.
+// personaName returns the name of a session's agent; nil if the caller may no longer use it.
 func (s *Server) personaName(ctx context.Context, who directory.Principal, session chat.Session) *string {
 	name := directory.DefaultAgent().Name
 	if session.PersonaID != 0 {
@@ -210,7 +210,7 @@ func chatMessage(session string, m chat.Message, all []chat.Message) wire.ChatMe
 	return message
 }
 
-// replay are the packets that an answer of the past would be told with.
+// replay returns the packets of a stored answer.
 func replay(m chat.Message) []any {
 	documents := listed(m.Documents)
 	packets := []any{
@@ -260,8 +260,8 @@ func (s *Server) createChatSession(c *call) (any, error) {
 	return wire.MadeChatSession{ID: session.ID, Incognito: session.Incognito}, sessionRefused(store.Add(c.Context(), session))
 }
 
-// renameChatSession answers PUT /chat/rename-chat-session. Without a name a model finds one, or else it is made of the
-// first words that were said.
+// renameChatSession answers PUT /chat/rename-chat-session. Without a name, a model chooses one, or it is
+// made of the first words.
 func (s *Server) renameChatSession(c *call) (any, error) {
 	id := ""
 	if c.require("chat_session_id") {
@@ -291,7 +291,7 @@ func (s *Server) findName(ctx context.Context, who directory.Principal, store ch
 		return "", err
 	}
 	if model, _, err = s.metered(ctx, who, model, wire.SearchRequest{}); err != nil {
-		model = nil // a name is not worth a refusal
+		model = nil // naming must not fail because of the budget
 	}
 	return chat.Name(ctx, model, messages), nil
 }
@@ -307,7 +307,7 @@ func (s *Server) stopChatSession(c *call) (any, error) {
 	for _, stop := range here {
 		stop(errStopped)
 	}
-	if err := store.Stop(c.Context(), id); err != nil && len(here) == 0 { // another process may write it
+	if err := store.Stop(c.Context(), id); err != nil && len(here) == 0 { // another process may be writing the answer
 		return nil, err
 	}
 	return wire.MessageError{Message: "Chat session stopped"}, nil

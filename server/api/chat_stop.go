@@ -12,7 +12,7 @@ import (
 
 var errStopped = errors.New("stopped by its user")
 
-// answers are the answers that are being written, so that they can be stopped.
+// answers tracks the answers in progress, so that they can be stopped.
 type answers struct {
 	mutex sync.Mutex
 	stops map[*turn]context.CancelCauseFunc
@@ -44,14 +44,14 @@ func (a *answers) running(session string) (stops []context.CancelCauseFunc) {
 	return stops
 }
 
-// watch ends the answer when another process that has the same sessions open was asked to stop it.
+// watch stops the answer when another process was asked to stop it.
 func (t *turn) watch(ctx context.Context, cancel context.CancelCauseFunc) (end func()) {
 	return t.every(ctx, t.server.stopCheck, "watch for a request to stop the answer", func(ctx context.Context) bool {
 		stopped, err := t.store.Stopped(ctx, t.session.ID, t.answer.ID)
 		if stopped {
 			cancel(errStopped)
 		} else if err != nil && ctx.Err() == nil {
-			t.server.Log.WarnContext(ctx, "whether an answer was stopped cannot be seen", slog.String("error", err.Error()))
+			t.server.Log.WarnContext(ctx, "checking for a request to stop the answer failed", slog.String("error", err.Error()))
 		}
 		return !stopped && err == nil
 	})

@@ -13,36 +13,36 @@ import (
 	"quarry/server/index"
 )
 
-// The bounds of what is remembered of libraries: about 5 MB of agents' scopes, and at most about 50 MB of catalogs.
+// The bounds of the caches: about 5 MB of agents' scopes, and at most about 50 MB of catalogs.
 const (
 	maxScopes      = 10_000
 	maxCatalogs    = 50
-	maxCatalogTags = 10_000 // a catalog with more tags is counted again each time
+	maxCatalogTags = 10_000 // a catalog with more tags is not cached
 )
 
-// counted remembers what listings counted in a library, for as long as the library stays as it is: a listing costs the
-// same however many documents there are and however often it is asked for.
+// counted caches the counts of listings per version of a library, so that the cost of a listing does not grow with the
+// number of documents.
 type counted struct {
 	scopes   *lru.Cache[scopeKey, scopeCount]
 	catalogs *lru.Cache[viewKey, catalog]
 }
 
-// viewKey is what a caller may see of a version of a tenant's library.
+// viewKey identifies what a caller may see of a version of a tenant's library.
 type viewKey struct{ tenant, access, version string }
 
-// scopeKey is an agent's scope, as a caller sees it. Agents do not change, and their numbers do not come again.
+// scopeKey identifies an agent's scope as a caller sees it. Agents do not change, and ids are not reused.
 type scopeKey struct {
 	viewKey
 	agent int
 }
 
-// scopeCount is what an agent's scope holds: the sources, and how many of the attached documents.
+// scopeCount has the sources of an agent's scope and the number of its attached documents.
 type scopeCount struct {
 	sources  []string
 	attached int
 }
 
-// catalog is what a library holds.
+// catalog has the sources and tags of a library.
 type catalog struct {
 	sources []string
 	tags    []countedTag // the most frequent first
@@ -75,12 +75,12 @@ func (s *Server) catalog(ctx context.Context, who directory.Principal) (known ca
 		if known, ok = s.counted.catalogs.Get(key); ok {
 			return nil
 		}
-		done, err := s.turns.take(ctx)
+		done, err := s.slots.acquire(ctx)
 		if err != nil {
 			return err
 		}
 		defer done()
-		if known, ok = s.counted.catalogs.Get(key); ok { // somebody else counted meanwhile
+		if known, ok = s.counted.catalogs.Get(key); ok { // another request counted in the meantime
 			return nil
 		}
 		if known, err = countCatalog(ctx, snapshot, who.Access()); err == nil && len(known.tags) <= maxCatalogTags {
@@ -91,7 +91,7 @@ func (s *Server) catalog(ctx context.Context, who directory.Principal) (known ca
 	return known, err
 }
 
-// scopesOf counts what the scopes of agents hold that the caller may see, by the agents' numbers.
+// scopesOf counts what the caller may see of the scopes of agents, by agent id.
 func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents []directory.Agent) (map[int]scopeCount, error) {
 	d, err := s.Directory(ctx, false)
 	if err != nil {
@@ -112,12 +112,12 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 		if len(missing()) == 0 {
 			return nil
 		}
-		done, err := s.turns.take(ctx)
+		done, err := s.slots.acquire(ctx)
 		if err != nil {
 			return err
 		}
 		defer done()
-		rest := missing() // somebody else may have counted meanwhile
+		rest := missing() // another request may have counted in the meantime
 		if err := d.ReadDocuments(ctx, rest); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 	return known, err
 }
 
-// countScopes counts each document set once and looks at each attached document once, whichever agents have them.
+// countScopes counts each document set and reads each attached document only once.
 func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
 	map[int]scopeCount, error) {
 	documents, err := attachedDocuments(ctx, snapshot, access, agents)
@@ -173,13 +173,13 @@ func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Acce
 	return counts, nil
 }
 
-// attachedDocument is what an agent's scope needs to know of a document.
+// attachedDocument has what countScopes needs of a document.
 type attachedDocument struct {
 	source  string
 	updated time.Time
 }
 
-// attachedDocuments reads those of the documents attached to agents that the caller may see.
+// attachedDocuments reads the documents attached to agents that the caller may see.
 func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
 	map[string]attachedDocument, error) {
 	seen := map[string]attachedDocument{}
@@ -188,7 +188,7 @@ func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access inde
 		ids = append(ids, a.Documents...)
 	}
 	slices.Sort(ids)
-	for batch := range slices.Chunk(slices.Compact(ids), settleBatch) {
+	for batch := range slices.Chunk(slices.Compact(ids), documentBatch) {
 		stored, err := snapshot.Documents(ctx, batch, access)
 		if err != nil {
 			return nil, err

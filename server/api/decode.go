@@ -16,7 +16,7 @@ import (
 // maxMessageRunes bounds one turn of a conversation; the API names no bound.
 const maxMessageRunes = 200_000
 
-// maxWanted bounds the phrases, and the exclusions, of a query: each is looked for by itself.
+// maxWanted bounds the phrases, and the exclusions, of a query: each is a search of its own.
 const maxWanted = 100
 
 // searchRequest reads a search from its fields. Unknown fields are ignored.
@@ -41,7 +41,7 @@ func searchRequest(f *fields) (wire.SearchRequest, error) {
 	return request, f.failure()
 }
 
-// readWanted reads phrases or exclusions. They are parts of the query, and so together no longer than one may be.
+// readWanted reads phrases or exclusions. They are parts of the query, so its maximum length is theirs too.
 func readWanted(f *fields, name string) []string {
 	texts := nonEmpty(f.texts(name))
 	runes := 0
@@ -75,7 +75,7 @@ func decodeFilters(values url.Values) (wire.SearchRequest, error) {
 	return request, f.failure()
 }
 
-// readFilters reads what narrows a search.
+// readFilters reads the filters of a search.
 func readFilters(f *fields, request *wire.SearchRequest) {
 	request.Sources = f.oneOf("sources", sourceValues())
 	request.DocumentSets = f.texts("document_sets")
@@ -110,7 +110,7 @@ func readHistory(f *fields) []wire.Message {
 	})
 }
 
-// nonEmpty leaves out texts that say nothing and would otherwise match nothing.
+// nonEmpty removes blank texts, which would match nothing.
 func nonEmpty(texts []string) []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return strings.TrimSpace(text) == "" })
 }

@@ -22,7 +22,7 @@ const (
 // documentID reads the id that a request names.
 func (f *fields) documentID() string { return f.requireText("document_id", 1, maxDocumentID) }
 
-// stored describes a document that the caller may see; any other is a 404.
+// stored returns a document that the caller may see; for any other the error is a 404.
 func stored(ctx context.Context, snapshot index.Snapshot, id string, access index.Access) (index.Stored, error) {
 	found, err := snapshot.Documents(ctx, []string{id}, access)
 	if err != nil {
@@ -37,7 +37,7 @@ func stored(ctx context.Context, snapshot index.Snapshot, id string, access inde
 	return found[0], nil
 }
 
-// damagedDocument is the answer for a document, or a chunk of one, that is stored and cannot be read.
+// damagedDocument is the answer for a document or chunk that is stored but cannot be read.
 func damagedDocument() failure {
 	return coded(http.StatusInternalServerError, wire.CodeDocumentDamaged,
 		"The document is damaged: it is stored, but cannot be read.")
@@ -53,7 +53,7 @@ func readChunks(ctx context.Context, snapshot index.Snapshot, id string, from, t
 	return chunks, err
 }
 
-// documentChunks answers GET /document/chunks: a stretch of a document, and what is known of the whole.
+// documentChunks answers GET /document/chunks: a range of chunks, and a description of the document.
 func documentChunks(c *call) (any, error) {
 	id := c.documentID()
 	from := c.wholeOr("from", 0, 0, maxChunkNumber)
@@ -84,7 +84,7 @@ func documentChunks(c *call) (any, error) {
 	})
 }
 
-// describe is what the API tells of a document. Files are linked to for who is at their machine.
+// describe describes a document. With files, links to local files are kept.
 func describe(document index.Stored, files bool) wire.DocumentInfo {
 	return wire.DocumentInfo{
 		ID: document.ID, Title: document.Title, Link: pipeline.Link(files, document.Link), SourceType: document.Source,

@@ -10,14 +10,14 @@ import (
 	"quarry/server/llm"
 )
 
-// Embed gives a vector to every chunk of a tenant that has none by the configured model; without one it does nothing.
-// What it stored before an error stays, and the next call goes on from there.
+// Embed makes the missing vectors of a tenant's chunks with the configured model; without one it does nothing. Vectors
+// stored before an error are kept, and the next call continues there.
 func (s *Server) Embed(ctx context.Context, tenant string, documents index.Index, report func(index.Embedded)) error {
 	_, err := s.embed(ctx, tenant, documents, report)
 	return err
 }
 
-// embed is Embed; it also tells what the model said of a text that it does not take.
+// embed implements Embed. It also returns the model's error for a text that it refused.
 func (s *Server) embed(ctx context.Context, tenant string, documents index.Index, report func(index.Embedded)) (
 	refusal error, err error) {
 	model, ok := s.Models.Embedder()
@@ -33,17 +33,17 @@ func (s *Server) embed(ctx context.Context, tenant string, documents index.Index
 	return v.why, err
 }
 
-// harmless is a text that every embedding model takes.
+// harmless is a text that every embedding model accepts.
 const harmless = "a short text"
 
-// vectoriser asks a model for the vectors of texts, and finds out which of them it does not take.
+// vectoriser gets the vectors of texts from a model, and finds out which texts the model refuses.
 type vectoriser struct {
 	model   llm.Embedder
 	refused int
-	why     error // of the last that was refused
+	why     error // of the last refused text
 }
 
-// vectors is an index.Vectorise. An error may be that of one text: if the model takes a harmless one, halves tell which.
+// vectors is an index.Vectorise. An error may be due to one text: if the model accepts a harmless one, vectors bisects.
 func (v *vectoriser) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	found, _, err := v.model.Embed(ctx, llm.ForDocuments, texts)
 	if err == nil || !llm.RefusesText(err) {
@@ -55,7 +55,7 @@ func (v *vectoriser) vectors(ctx context.Context, texts []string) ([][]float32, 
 	return v.split(ctx, texts, err)
 }
 
-// split asks for the halves of what was refused; one text that is refused has no vector.
+// split retries the halves of refused texts. A single refused text gets no vector.
 func (v *vectoriser) split(ctx context.Context, texts []string, why error) ([][]float32, error) {
 	if len(texts) == 1 {
 		v.refused++
@@ -76,30 +76,30 @@ func (v *vectoriser) split(ctx context.Context, texts []string, why error) ([][]
 	return all, nil
 }
 
-// embedAdded embeds what was just added. Everything is stored and found by words by then, so that a failure is told and
-// is none of the change.
+// embedAdded embeds documents that were just added. They are stored and can be found by words already, so that a failure
+// is only reported.
 func (s *Server) embedAdded(ctx context.Context, who directory.Principal, documents index.Index,
 	report progress) {
-	so := wire.LibraryEvent{Type: wire.LibraryEmbedding}
+	event := wire.LibraryEvent{Type: wire.LibraryEmbedding}
 	refusal, err := s.embed(ctx, who.Tenant, documents, func(e index.Embedded) {
-		if told := (so.Total > 0); e.Done+e.Refused < e.Total || told {
-			so.Done, so.Total, so.Refused = e.Done, e.Total, e.Refused
-			report(so)
+		if reported := event.Total > 0; e.Done+e.Refused < e.Total || reported {
+			event.Done, event.Total, event.Refused = e.Done, e.Total, e.Refused
+			report(event)
 		}
 	})
 	switch {
 	case ctx.Err() != nil || err == nil && refusal == nil:
 		return
 	case err == nil:
-		so.Reason = refusal.Error()
+		event.Reason = refusal.Error()
 	default:
 		s.Log.WarnContext(ctx, "embedding failed", "tenant", who.Tenant, "error", err.Error())
-		so.Reason = strings.TrimPrefix(err.Error(), "embed: ")
+		event.Reason = strings.TrimPrefix(err.Error(), "embed: ")
 	}
-	report(so)
+	report(event)
 }
 
-// changed tells that documents were stored by a request.
+// changed reports that a request has stored documents.
 func (s *Server) changed(tenant string) {
 	if s.Changed != nil {
 		s.Changed(tenant)

@@ -15,14 +15,14 @@ import (
 	"quarry/server/llm"
 )
 
-// failure is an answer that is an error, in one of the shapes of the API.
+// failure is an error answer in one of the API's shapes.
 type failure struct {
 	status     int
 	body       any
 	retryAfter string // seconds; empty: no such header
 }
 
-// Error is the body, for logs and tests.
+// Error returns the body, for logs and tests.
 func (f failure) Error() string {
 	text, err := json.Marshal(f.body)
 	if err != nil {
@@ -31,7 +31,7 @@ func (f failure) Error() string {
 	return fmt.Sprintf("HTTP %d: %s", f.status, text)
 }
 
-// after tells the caller to try again after some seconds.
+// after sets the seconds after which the caller should try again.
 func (f failure) after(seconds string) failure {
 	f.retryAfter = seconds
 	return f
@@ -52,15 +52,14 @@ func detailed(status int, text string) failure {
 	return failure{status: status, body: wire.DetailError{Detail: text}}
 }
 
-// message is the refusal of a value that the validation does not foresee.
+// message is the refusal of a value that passed validation.
 func message(text string) failure {
 	return failure{status: http.StatusBadRequest, body: wire.MessageError{Message: text}}
 }
 
 func noModel() failure { return message("No default LLM model found") }
 
-// invalid is the refusal of a request whose form is wrong. The text follows that of Onyx's own validation, which
-// clients take their reasons from.
+// invalid is the refusal of a malformed request, in the format of Onyx's validation errors, which clients parse.
 func invalid(problems ...problem) failure {
 	noun := "errors"
 	if len(problems) == 1 {
@@ -86,8 +85,7 @@ func brokenOff() failure {
 
 func isUnauthenticated(err error) bool { return errors.Is(err, directory.ErrUnauthenticated) }
 
-// explain finds the answer to an error. Only a trusted caller is told what went wrong inside; known is false when
-// something did.
+// explain returns the answer to an error. Internal errors are not known, and only a trusted caller sees their text.
 func explain(err error, trusted bool) (f failure, known bool) {
 	var (
 		tooLarge *http.MaxBytesError
@@ -109,7 +107,7 @@ func explain(err error, trusted bool) (f failure, known bool) {
 		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", input.Reason), true
 	case errors.As(err, &taken):
 		return coded(http.StatusConflict, "DUPLICATE_RESOURCE", "%s", sentence(taken.Reason)), true
-	case errors.As(err, &owned): // not whose, nor where: that is for the owner of the files
+	case errors.As(err, &owned): // without naming the file, which only the owner may know
 		return coded(http.StatusConflict, "CONFLICT", "The id belongs to a document of a file; choose another one."), true
 	case errors.As(err, &absent):
 		return coded(http.StatusNotFound, codeOfMissing(absent.Kind), "%s", sentence(string(absent.Kind)+" "+absent.Named+
@@ -149,10 +147,10 @@ func codeOfMissing(kind directory.Kind) string {
 	return "NOT_FOUND"
 }
 
-// sentence begins with a capital letter.
+// sentence capitalizes the first letter.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// libraryFailure returns what is wrong with the library itself, for the owner, who can mend it; nil for other errors.
+// libraryFailure returns the answer to errors of the library's files, which the owner can repair; nil for other errors.
 func libraryFailure(err error) *failure {
 	for _, known := range []struct {
 		err    error
@@ -176,11 +174,11 @@ func libraryFailure(err error) *failure {
 	return nil
 }
 
-// fail answers with an error, and records the ones that nobody expects.
+// fail answers with an error, and logs internal ones.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == context.Canceled {
-		s.Log.DebugContext(r.Context(), "caller left", "path", clip(r.URL.Path))
-		writeFailure(w, brokenOff()) // a caller who is still there, as when the server stops, must not take it for success
+		s.Log.DebugContext(r.Context(), "caller disconnected", "path", clip(r.URL.Path))
+		writeFailure(w, brokenOff()) // when the server stops, the caller is still connected and must not see a success
 		return
 	}
 	f, known := explain(err, isTrusted(r.Context()))
@@ -197,7 +195,7 @@ func writeFailure(w http.ResponseWriter, f failure) {
 	writeJSON(w, f.status, f.body)
 }
 
-// writeJSON answers with a value. A caller who has left cannot be told that writing to them failed.
+// writeJSON answers with a value. Write errors are ignored: the caller has disconnected.
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", wire.MediaTypeJSON)
 	w.WriteHeader(status)
@@ -221,7 +219,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			s.Log.ErrorContext(r.Context(), "panic", "method", clip(r.Method), "path", clip(r.URL.Path),
 				guard.Attr(guard.Caught(cause)))
 			if recorder.status != 0 {
-				// What was sent cannot be taken back; only cutting the answer off tells the caller that it is broken.
+				// Part of the answer was sent: only closing the connection shows the caller that it is incomplete.
 				panic(http.ErrAbortHandler)
 			}
 			writeFailure(w, detailed(http.StatusInternalServerError, "Internal server error"))
@@ -230,14 +228,14 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// recorder remembers what was answered.
+// recorder records the status and size of an answer.
 type recorder struct {
 	http.ResponseWriter
 	status int // 0: nothing yet
 	bytes  int64
 }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
@@ -245,7 +243,7 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Write counts what is sent.
+// Write counts the bytes.
 func (r *recorder) Write(data []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK

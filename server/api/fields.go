@@ -47,7 +47,7 @@ func bodyFields(r *http.Request) *fields {
 	return objectFields(body)
 }
 
-// unreadable tells a body that is too large from a caller who stopped sending.
+// unreadable returns the error of a body that could not be read.
 func unreadable(err error) error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
@@ -106,12 +106,12 @@ func (f *fields) refuse(raw json.RawMessage, kind, text string, where ...any) {
 	})
 }
 
-// conflict refuses fields that do not go together.
+// conflict adds a problem of several fields.
 func (f *fields) conflict(text string) {
 	f.problems = append(f.problems, problem{kind: "value_error", where: []any{f.where}, text: "Value error, " + text})
 }
 
-// failure is nil when nothing was wrong.
+// failure returns the collected problems as an error; nil if there are none.
 func (f *fields) failure() error {
 	if f.broken != nil || len(f.problems) == 0 {
 		return f.broken
@@ -337,7 +337,7 @@ func (f *fields) enum(raw json.RawMessage, known []string, where ...any) string 
 	return ""
 }
 
-// dictionary checks that a field, if it is given, is an object. What is in it is not for this server.
+// dictionary checks that a field is an object, if it is given. Its content is ignored.
 func (f *fields) dictionary(name string) {
 	var object map[string]json.RawMessage
 	if raw, ok := f.given(name); ok && wire.Unmarshal(raw, &object) != nil {

@@ -29,8 +29,8 @@ const (
 	fileNotFound = "File not found"
 )
 
-// filing are the routes of files that questions are asked about.
-func (s *Server) filing() []route {
+// fileRoutes returns the routes of files attached to questions.
+func (s *Server) fileRoutes() []route {
 	return []route{
 		{pattern: "POST /user/projects/file/upload", needs: directory.PermissionBasic, timeout: ingestTimeout,
 			maxBody: wire.MaxUploadBytes, changes: true, handle: s.uploadFiles},
@@ -44,14 +44,14 @@ type upload struct {
 	fields *fields
 }
 
-// uploaded is a file as it came.
+// uploaded is a file of the form.
 type uploaded struct {
 	name, media string
 	data        []byte
 }
 
-// uploadFiles answers POST /user/projects/file/upload. What is a text is ready for questions when the answer comes;
-// nothing else is taken.
+// uploadFiles answers POST /user/projects/file/upload. Only text files are
+// accepted; they can be used in questions at once.
 func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	form, err := readUpload(r)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 			answered.RejectedFiles = append(answered.RejectedFiles, wire.RejectedFile{FileName: file.name, Reason: reason})
 		}
 		if incognito != "" {
-			reject("what is uploaded is stored, and an incognito conversation stores nothing")
+			reject("files cannot be uploaded to an incognito conversation, which stores nothing")
 			continue
 		}
 		text, err := ingest.TextOf(file.name, file.data)
@@ -110,7 +110,7 @@ func userFile(who directory.Principal, file chat.File, temporary *string) wire.U
 		ChatFileType: file.Type, TokenCount: &file.Tokens}
 }
 
-// chatFileType tells tables and pages from plain text.
+// chatFileType returns the type of a file by its extension.
 func chatFileType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".csv", ".tsv":
@@ -153,7 +153,7 @@ func (u *upload) add(part *multipart.Part) error {
 		if err != nil {
 			return unreadable(err)
 		}
-		if len(text) > 0 { // an empty field is one that is not given
+		if len(text) > 0 { // an empty field counts as missing
 			u.fields.raw[part.FormName()] = mustJSON(string(text))
 		}
 		return nil
@@ -173,7 +173,7 @@ func (u *upload) add(part *multipart.Part) error {
 	return nil
 }
 
-// fileName is a name without folders and without what could not be shown.
+// fileName returns a name without folders and control characters.
 func fileName(given string) string {
 	name := path.Base(strings.ReplaceAll(strings.ToValidUTF8(given, ""), `\`, "/"))
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
@@ -191,7 +191,7 @@ func fileName(given string) string {
 	return name
 }
 
-// mediaType is what the sender says that a file is, where that is a media type.
+// mediaType returns the media type that the sender gave, or text/plain.
 func mediaType(part *multipart.Part) string {
 	const longest = 100
 	media, _, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
@@ -201,7 +201,7 @@ func mediaType(part *multipart.Part) string {
 	return media
 }
 
-// temporaryNames are the ids under which the sender knows its files.
+// temporaryNames has the sender's own ids of the files.
 type temporaryNames map[string]string
 
 // temporaryNames reads temp_id_map, a JSON object in a text.
@@ -213,7 +213,7 @@ func (u *upload) temporaryNames() temporaryNames {
 	return names
 }
 
-// of finds the id of a file by its name, or by its size and the beginning of its name; nil where there is none.
+// of returns the id of a file, by its name or by its size and the beginning of its name; nil if there is none.
 func (n temporaryNames) of(file uploaded) *string {
 	const shortened = 50 // characters
 	beginning := file.name
@@ -228,8 +228,8 @@ func (n temporaryNames) of(file uploaded) *string {
 	return nil
 }
 
-// downloadFile answers GET /chat/file/{id}: a file as it was uploaded, for who uploaded it. A browser keeps it and does
-// not show it, since it may be anything.
+// downloadFile answers GET /chat/file/{id} with an uploaded file, for the user who uploaded it. It is sent as an
+// attachment: a browser must not render it.
 func (s *Server) downloadFile(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	absent := detailed(http.StatusNotFound, fileNotFound)
 	if s.Chats == nil {
@@ -252,11 +252,11 @@ func (s *Server) downloadFile(w http.ResponseWriter, r *http.Request, who direct
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
-	_, _ = w.Write(data) // a caller who has left cannot be told
+	_, _ = w.Write(data) // the caller may have disconnected
 	return nil
 }
 
-// attached reads the files that a question names, and of the conversation before it those that are still there.
+// attached reads the files of a question, and those of earlier messages that still exist.
 func (s *Server) attached(ctx context.Context, who directory.Principal, asked []wire.ChatFile, history []chat.Message) (
 	files []chat.File, named []wire.ChatFile, err error) {
 	wanted := append([]wire.ChatFile{}, asked...)

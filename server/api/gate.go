@@ -7,8 +7,8 @@ import (
 	"quarry/server/directory"
 )
 
-// Gate is where requests from outside this process come in: those of a listener, and those of visitors whom another
-// listener knows. All that come through one gate share its limits.
+// Gate admits requests from outside this process: those of a listener of its own, and those of visitors whom another
+// listener has authenticated. They share the limits of the gate.
 type Gate struct {
 	server  *Server
 	options PublicOptions
@@ -16,7 +16,7 @@ type Gate struct {
 	visits  http.Handler
 }
 
-// Gate makes a gate.
+// Gate returns a gate.
 func (s *Server) Gate(options PublicOptions) *Gate {
 	if options.Concurrency <= 0 {
 		options.Concurrency = DefaultConcurrency
@@ -26,25 +26,24 @@ func (s *Server) Gate(options PublicOptions) *Gate {
 	return g
 }
 
-// Listener answers for a listener: every request shows a token, and what cannot be meant for this server is turned
-// away. It has no route that changes the library on this machine. With loopback the listener can only be reached from
-// this machine, and requests must name it as such.
+// Listener returns the handler of a listener: every request needs a token, and requests for other hosts are refused. It
+// has no route that changes the library on this machine. With loopback, the host must be a loopback name.
 func (g *Gate) Listener(loopback bool) http.Handler {
 	s := g.server
 	routes := s.mount(append(s.routes(), s.metricsRoute(g.options.OpenMetrics)), s.authenticate, g.guard)
-	return s.logged(s.patience.taken(s.recovered(secured(guardNames(names{g.options.Hosts, loopback}, routes)))))
+	return s.logged(s.timeouts.limitWrites(s.recovered(secured(guardNames(names{g.options.Hosts, loopback}, routes)))))
 }
 
-// Visitor is somebody from outside whom another listener has let in.
+// Visitor is a caller whom another listener has authenticated.
 type Visitor struct {
-	// Identify says who it is. It is asked for every request, so that what is taken away is gone at once.
+	// Identify returns the visitor's rights. It is called for every request, so that changes apply at once.
 	Identify func(context.Context) (directory.Principal, error)
-	// Remote is the address that the visitor comes from, "host:port".
+	// Remote is the visitor's address, "host:port".
 	Remote string
 }
 
-// Visitor answers for a visitor, in this process. Like a listener, it has no route that changes the library, and tells
-// nothing of what goes wrong inside.
+// Visitor returns the in-process handler of a visitor. Like a listener, it has no route that changes the library, and
+// hides internal errors.
 func (g *Gate) Visitor(v Visitor) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(context.WithValue(r.Context(), visitorKey, v))
@@ -53,19 +52,19 @@ func (g *Gate) Visitor(v Visitor) http.Handler {
 	})
 }
 
-// visiting finds out which visitor makes a request.
+// visiting returns the visitor of a request.
 func visiting(r *http.Request) (directory.Principal, error) {
 	v, ok := r.Context().Value(visitorKey).(Visitor)
 	if !ok {
 		return directory.Principal{}, directory.ErrUnauthenticated
 	}
 	who, err := v.Identify(r.Context())
-	who.Owner = false // whoever it is, they come from outside
+	who.Owner = false // visitors are never the local owner
 	return who, err
 }
 
-// personOf tells people apart where each is to have a share: by who they are, and nobody in particular by where they
-// come from. Whoever needs no token is not counted: empty.
+// personOf returns the key of a caller's limits: the user, or the address of an anonymous caller. It is empty for routes
+// without a token, which are not limited.
 func personOf(r *http.Request, who directory.Principal) string {
 	switch {
 	case who.UserID == "":

@@ -10,30 +10,30 @@ import (
 	"quarry/server/directory"
 )
 
-// guards keep callers from outside this process from taking more than their part. What waits for a caller, a body or an
-// answer, is bounded apart from what works: a person who is slow, or means to be, takes no slot of the room.
+// guards limit what callers from outside this process use. Requests that wait for a slow caller, to send a body or read
+// an answer, have limits of their own and use no worker.
 type guards struct {
-	pending *quota // requests of a person, from their first byte to the last of the answer
-	working *quota // those of them that are worked on, or wait for the room
-	flight  *quota // bytes on their way from and to callers
-	room    *room
-	apart   *room
-	limits  *limiter
-	changes *limiter
+	pending    *quota // requests of a person, from their first byte to the last of the answer
+	working    *quota // those of them that have a worker, or wait for one
+	flight     *quota // bytes on their way from and to callers
+	workers    *workers
+	monitoring *workers
+	limits     *limiter
+	changes    *limiter
 }
 
 func newGuards(options PublicOptions, now func() time.Time) *guards {
 	half := max(1, options.Concurrency/2)
 	return &guards{
 		pending: newShares(half * queueFactor), working: newShares(half),
-		flight: newQuota(flightOfPerson, flightInAll),
-		room:   newRoom(options.Concurrency, options.Concurrency*queueFactor),
-		apart:  newRoom(watchers, watchers*queueFactor),
-		limits: newLimiter(options.Rate, now), changes: newLimiter(changeRate(), now),
+		flight:     newQuota(flightOfPerson, flightInAll),
+		workers:    newWorkers(options.Concurrency, options.Concurrency*queueFactor),
+		monitoring: newWorkers(maxMonitoring, maxMonitoring*queueFactor),
+		limits:     newLimiter(options.Rate, now), changes: newLimiter(changeRate(), now),
 	}
 }
 
-// admit counts a request against the limits of rate that its route has.
+// admit counts a request against the rate limits of its route.
 func (g *guards) admit(r *http.Request, route route, who directory.Principal, body []byte) error {
 	if route.changes {
 		if err := g.changes.admitChange(r, who); err != nil {
@@ -46,16 +46,16 @@ func (g *guards) admit(r *http.Request, route route, who directory.Principal, bo
 	return nil
 }
 
-// enter waits until a request may be worked on, until leave is called.
+// enter waits for a worker, which is used until leave is called.
 func (g *guards) enter(r *http.Request, route route, person string) (leave func(), err error) {
-	if route.apart {
-		return g.apart.enter(r)
+	if route.monitoring {
+		return g.monitoring.enter(r)
 	}
 	stop, err := g.working.enter(person)
 	if err != nil {
 		return nil, err
 	}
-	out, err := g.room.enter(r)
+	out, err := g.workers.enter(r)
 	if err != nil {
 		stop()
 		return nil, err
@@ -66,12 +66,12 @@ func (g *guards) enter(r *http.Request, route route, person string) (leave func(
 	}, nil
 }
 
-// guarded serves a request from outside: its body is read before it counts as work, and its answer sent after.
+// guarded serves a request from outside. It reads the body before it takes a worker, and sends the answer after.
 func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, who directory.Principal, guard *guards) {
 	person := personOf(r, who)
 	done, err := guard.pending.enter(person)
 	if err != nil {
-		s.patience.dismissed(w, r)
+		s.timeouts.limitRefused(w, r)
 		s.refuse(w, err)
 		return
 	}
@@ -103,7 +103,7 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, wh
 	whole = true
 }
 
-// refuse answers a request that was not worked on.
+// refuse answers a request that got no worker, and counts it.
 func (s *Server) refuse(w http.ResponseWriter, err error) {
 	f, _ := explain(err, false)
 	switch f.status {

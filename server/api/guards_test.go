@@ -92,7 +92,7 @@ func TestBodiesInFlightAreBounded(t *testing.T) {
 	if got := w.call(handler, "kim", "POST", "/chat/send-chat-message", large).Code; got != 422 {
 		t.Errorf("afterwards: HTTP %d", got)
 	}
-	if guard.flight.all != 0 || len(guard.pending.of)+len(guard.working.of) != 0 || len(guard.room.slots) != 0 {
+	if guard.flight.all != 0 || len(guard.pending.of)+len(guard.working.of) != 0 || len(guard.workers.slots) != 0 {
 		t.Errorf("left: %d bytes, %v, %v", guard.flight.all, guard.pending.of, guard.working.of)
 	}
 }
@@ -182,7 +182,7 @@ func TestAnswersInFlightAreBounded(t *testing.T) {
 				t.Errorf("%s: HTTP %d %s", name, slow.Code, slow.Body)
 			}
 		}()
-		if guard.flight.all != 0 || len(guard.room.slots) != 0 {
+		if guard.flight.all != 0 || len(guard.workers.slots) != 0 {
 			t.Errorf("left: %d bytes", guard.flight.all)
 		}
 	}

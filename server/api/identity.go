@@ -21,7 +21,7 @@ func (s *Server) version(*call) (any, error) {
 	}, nil
 }
 
-// features are the additions that this server has. What federated sources hold is not found while one types.
+// features lists the server's extensions. Instant searches do not include federated sources.
 func (s *Server) features() []string {
 	known := []string{
 		wire.FeatureStream, wire.FeatureFacets, wire.FeatureChunks, wire.FeatureSuggest, wire.FeatureInstant,

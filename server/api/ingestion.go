@@ -11,7 +11,7 @@ import (
 	"quarry/server/ingest"
 )
 
-// ingest answers POST /onyx-api/ingestion: the document can be found when the answer comes.
+// ingest answers POST /onyx-api/ingestion, once the document can be found.
 func (s *Server) ingest(c *call) (any, error) {
 	posted := decodeDocument(c.fields)
 	connector := c.whole("cc_pair_id", -maxChunkNumber, maxChunkNumber)
@@ -30,8 +30,8 @@ func (s *Server) ingest(c *call) (any, error) {
 	return wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0}, nil
 }
 
-// store writes a posted document. Without a connector its own access holds, and it is public if it has none; a synced
-// connector knows nobody who may see such a document.
+// store writes a posted document. Without a connector the document's own access applies, or it is public. A document of a
+// synced connector that names nobody is visible to nobody.
 func (s *Server) store(ctx context.Context, who directory.Principal, document index.Document, hasAccess bool,
 	connector *int) (index.Written, error) {
 	if connector != nil {

@@ -16,7 +16,7 @@ import (
 	"quarry/server/ingest"
 )
 
-// libraryRoutes change the library on this machine. They exist on the owner's in-process handler only.
+// libraryRoutes returns the routes that change the library on this machine. Only the owner's in-process handler has them.
 func (s *Server) libraryRoutes() []route {
 	return []route{
 		{pattern: "POST /library/add", needs: identity, maxBody: 32 * megabyte, handle: s.libraryAdd},
@@ -27,7 +27,7 @@ func (s *Server) libraryRoutes() []route {
 	}
 }
 
-// libraryFields reads a request of the command line, whose lists of paths may be long.
+// libraryFields reads a request whose lists of paths may be long.
 func libraryFields(r *http.Request) *fields {
 	f := bodyFields(r)
 	f.maxItems, f.maxRunes = 1_000_000, 1<<15
@@ -78,7 +78,7 @@ func (s *Server) libraryAdd(w http.ResponseWriter, r *http.Request, who director
 	})
 }
 
-// mustExist refuses a mistyped path before anything is made for it.
+// mustExist returns an error for a path that does not exist, before anything is created.
 func mustExist(paths []string) error {
 	for _, path := range paths {
 		if _, err := os.Stat(path); err != nil {
@@ -88,7 +88,7 @@ func mustExist(paths []string) error {
 	return nil
 }
 
-// absolutePaths reads a list of paths, none of which may depend on the server's working directory.
+// absolutePaths reads a list of absolute paths.
 func absolutePaths(f *fields, name string) []string {
 	paths := f.texts(name)
 	for i, path := range paths {
@@ -111,14 +111,14 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 		if err := ingest.CheckAdded(ctx, documents, paths); err != nil && !errors.Is(err, index.ErrDamaged) {
 			return wire.LibraryEvent{}, err
 		}
-		mended, err := s.mend(ctx, documents, much, report)
+		mended, err := s.repair(ctx, documents, much, report)
 		if err != nil {
 			return mended, err
 		}
 		done, err := ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
 		if errors.Is(err, index.ErrDamaged) && much == wire.CheckPart {
-			// What was not looked at before is damaged.
-			if mended, err = s.mend(ctx, documents, wire.CheckFull, report); err == nil {
+			// The damage is in a part that was not checked.
+			if mended, err = s.repair(ctx, documents, wire.CheckFull, report); err == nil {
 				done, err = ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
 			}
 		}
@@ -140,7 +140,7 @@ func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who direc
 	request := wire.RemoveRequest{Refs: f.texts("refs"), Source: f.textOr("source", "", maxItemRunes),
 		Set: f.textOr("set", "", maxItemRunes)}
 	for i, ref := range request.Refs {
-		if strings.TrimSpace(ref) == "" { // as a path it would name the server's own working directory
+		if strings.TrimSpace(ref) == "" { // it would be read as the working directory
 			f.refuse(mustJSON(ref), "value_error", "Value error, a reference must not be empty", "refs", i)
 		}
 	}
@@ -155,7 +155,7 @@ func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who direc
 	})
 }
 
-// remove takes documents out. That a set which is known holds nothing is no error.
+// remove removes documents. An empty document set is not an error.
 func (s *Server) remove(ctx context.Context, who directory.Principal, documents index.Index, request wire.RemoveRequest,
 	report progress) (done wire.LibraryEvent, err error) {
 	removed := ""
@@ -179,8 +179,8 @@ func (s *Server) remove(ctx context.Context, who directory.Principal, documents 
 	return done, s.matchSets(ctx, who, documents, removed)
 }
 
-// libraryWork streams the progress of work, and at last what it did or what went wrong, exactly once. writes: it changes
-// the library.
+// libraryWork streams the progress of work, and at the end exactly one event with its result or error. With writes, a
+// library that does not exist is created.
 func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directory.Principal, writes bool, do work) error {
 	documents, err := s.Index(r.Context(), who.Tenant, writes)
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 		err = coded(http.StatusConflict, "CONFLICT", "%s", err.Error())
 	}
 	if errors.Is(err, ingest.ErrNotAdded) || errors.Is(err, index.ErrNotFound) {
-		err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error()) // it names what was meant, perhaps
+		err = coded(http.StatusNotFound, "NOT_FOUND", "%s", err.Error()) // the text may suggest what was meant
 	}
 	if !out.begun() {
 		return err
@@ -210,7 +210,7 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	if !known && !errors.Is(err, context.Canceled) {
 		s.Log.ErrorContext(r.Context(), "library work failed", "path", r.URL.Path, guard.Attr(err))
 	}
-	// What was done before it failed is done, and is told.
+	// The counts up to the failure are reported too.
 	done.Type = wire.LibraryError
 	done.ErrorCode, done.Detail = codeOf(f)
 	out.send(done)

@@ -33,12 +33,12 @@ func (s *Server) libraryCheck(w http.ResponseWriter, r *http.Request, who direct
 	}
 	return s.libraryWork(w, r, who, repair, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
 		found, err := documents.Check(r.Context(), index.CheckOptions{Full: true, Repair: repair}, checking(report))
-		return tellDamage(found, report), err
+		return reportDamage(found, report), err
 	})
 }
 
-// mend checks the library, makes again what is derived, and reads the files of damaged documents again.
-func (s *Server) mend(ctx context.Context, documents index.Index, much string, report progress) (
+// repair checks the library, rebuilds derived data, and rereads the files of damaged documents.
+func (s *Server) repair(ctx context.Context, documents index.Index, much string, report progress) (
 	wire.LibraryEvent, error) {
 	if much == wire.CheckNone {
 		return wire.LibraryEvent{}, nil
@@ -49,13 +49,13 @@ func (s *Server) mend(ctx context.Context, documents index.Index, much string, r
 		found, err = addUnfollowed(ctx, documents, found)
 	}
 	if err != nil {
-		return tellDamage(found, report), err
+		return reportDamage(found, report), err
 	}
 	damaged := slices.DeleteFunc(slices.Clone(found), func(d index.Damage) bool {
 		return d.Kind != index.DamagedDocument && d.Kind != index.DamagedText
 	})
 	if len(damaged) == 0 {
-		return tellDamage(found, report), nil
+		return reportDamage(found, report), nil
 	}
 	ids := mapped(damaged, func(d index.Damage) string { return d.ID })
 	restored, err := ingest.Restore(ctx, documents, damaged, s.LibraryFiles, report)
@@ -71,15 +71,15 @@ func (s *Server) mend(ctx context.Context, documents index.Index, much string, r
 		damage.Repaired = damage.Repaired || slices.Contains(ids, damage.ID) &&
 			!slices.ContainsFunc(left, func(d index.Damage) bool { return d.ID == damage.ID })
 	}
-	told := tellDamage(found, report)
+	told := reportDamage(found, report)
 	restored.Repaired, restored.Damaged = told.Repaired, told.Damaged
 	return restored, nil
 }
 
-// kindUnfollowed is the damage of files whose root was lost with the database.
+// kindUnfollowed is the damage of files whose added folder was lost with the database.
 const kindUnfollowed = "unfollowed"
 
-// addUnfollowed adds the files that are not followed any more after the database was repaired.
+// addUnfollowed adds the files that sync no longer updates after the database was repaired.
 func addUnfollowed(ctx context.Context, documents index.Index, found []index.Damage) ([]index.Damage, error) {
 	if !slices.ContainsFunc(found, func(d index.Damage) bool { return d.Kind == index.DamagedDatabase }) {
 		return found, nil
@@ -92,7 +92,7 @@ func addUnfollowed(ctx context.Context, documents index.Index, found []index.Dam
 	return found, err
 }
 
-// checking reports how far a check has come.
+// checking reports the progress of a check.
 func checking(report progress) func(done, total int) {
 	var last time.Time
 	return func(done, total int) {
@@ -103,8 +103,8 @@ func checking(report progress) func(done, total int) {
 	}
 }
 
-// tellDamage reports what a check found, and counts it.
-func tellDamage(found []index.Damage, report progress) (done wire.LibraryEvent) {
+// reportDamage reports and counts what a check found.
+func reportDamage(found []index.Damage, report progress) (done wire.LibraryEvent) {
 	for _, damage := range found {
 		event := wire.LibraryEvent{Type: wire.LibraryDamaged, Reason: describeDamage(damage)}
 		if slices.Contains([]string{index.DamagedDocument, index.DamagedText, kindUnfollowed}, damage.Kind) {
@@ -120,7 +120,7 @@ func tellDamage(found []index.Damage, report progress) (done wire.LibraryEvent) 
 	return done
 }
 
-// describeDamage says what is damaged.
+// describeDamage returns the text of a damage.
 func describeDamage(damage index.Damage) string {
 	switch damage.Kind {
 	case index.DamagedText:

@@ -79,7 +79,7 @@ func TestListingsAskTheLibraryOnce(t *testing.T) {
 	_, err := w.documents.Write(t.Context(), index.Batch{Upsert: []index.Document{
 		document("file:/handbook/new.md", "Newcomers", "web", "PUBLIC", "Welcome.", "team", "people", "Handbook")}})
 	w.check(err)
-	costs("thirty at once after a change", 2*turnsAtOnce(w.server), func() {
+	costs("thirty at once after a change", 2*slotsAtOnce(w.server), func() {
 		var group sync.WaitGroup
 		for range 30 {
 			group.Go(func() { sees("jo", []string{"confluence", "google_drive", "web"}, 1) })
@@ -95,5 +95,5 @@ func TestListingsAskTheLibraryOnce(t *testing.T) {
 	})
 }
 
-// turnsAtOnce is how many count at the same time, before what they counted is known.
-func turnsAtOnce(s *Server) int64 { return int64(cap(s.turns)) }
+// slotsAtOnce is how many count at the same time, before what they counted is known.
+func slotsAtOnce(s *Server) int64 { return int64(cap(s.slots)) }

@@ -15,8 +15,8 @@ import (
 	"quarry/server/metrics"
 )
 
-// measures are the metrics of a server. Their labels are routes, statuses, codes, stages and purposes: nothing that a
-// caller can make up, and nothing about anybody in particular.
+// measures are the metrics of a server. Their labels are routes, statuses, codes, stages and purposes: no values of
+// callers, and no personal data.
 type measures struct {
 	registry *metrics.Registry
 	inFlight atomic.Int64
@@ -28,13 +28,13 @@ type measures struct {
 	modelCalls, modelTokens *metrics.Counter
 }
 
-// What is searched for.
+// The kinds of searches.
 const (
 	kindSearch = "search"
-	kindAnswer = "answer" // of a model to a question; its time is that of the whole answer
+	kindAnswer = "answer" // a question to a model; its time is that of the whole answer
 )
 
-// Why a request was refused, for the metric of that.
+// The reasons of refused requests.
 const (
 	refusedByRate   = "rate"
 	refusedByBudget = "budget"
@@ -44,8 +44,7 @@ const (
 // measuringTimeout is well below the ten seconds that Prometheus waits.
 const measuringTimeout = 3 * time.Second
 
-// Metrics are where this server counts what it does, and what GET /metrics answers with. What else serves in its name
-// counts there too, once per name and server.
+// Metrics returns the registry that GET /metrics serves. Other listeners of this server may add metrics to it.
 func (s *Server) Metrics() *metrics.Registry { return s.measures().registry }
 
 func newMeasures() *measures {
@@ -68,7 +67,7 @@ func newMeasures() *measures {
 	return m
 }
 
-// request counts one that was answered. A status of 0 is an answer that was cut off.
+// request counts an answered request. A status of 0 is an incomplete answer.
 func (m *measures) request(r *http.Request, route string, status int) {
 	method := r.Method
 	if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, method) {
@@ -80,7 +79,7 @@ func (m *measures) request(r *http.Request, route string, status int) {
 	m.requests.Add(1, method, route, strconv.Itoa(status))
 }
 
-// search counts one that ended.
+// search counts a search.
 func (m *measures) search(kind, outcome string, took time.Duration, stages []wire.Stage, used map[string]llm.Usage) {
 	m.searches.Add(1, kind, outcome)
 	if outcome == "ok" {
@@ -97,9 +96,9 @@ func (m *measures) search(kind, outcome string, took time.Duration, stages []wir
 	}
 }
 
-// metricsRoute is GET /metrics: for administrators of the default tenant, who run the server, or for everybody.
+// metricsRoute returns GET /metrics, for everybody or for administrators of the default tenant, who run the server.
 func (s *Server) metricsRoute(everybody bool) route {
-	r := route{pattern: "GET /metrics", needs: directory.PermissionAdmin, handle: s.serveMetrics, apart: true}
+	r := route{pattern: "GET /metrics", needs: directory.PermissionAdmin, handle: s.serveMetrics, monitoring: true}
 	if everybody {
 		r.needs = open
 	}
@@ -114,15 +113,15 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request, who direct
 	return nil
 }
 
-// measureLibrary tells how much is stored; nothing when that cannot be found out soon, because the other metrics are
-// needed all the more then.
+// measureLibrary returns metrics of the size of the library, or none if it cannot be read in time: the other metrics must
+// not wait for it.
 func (s *Server) measureLibrary(ctx context.Context) *metrics.Registry {
 	size := metrics.Empty()
 	ctx, cancel := context.WithTimeout(ctx, measuringTimeout)
 	defer cancel()
 	documents, chunks, err := s.librarySize(ctx)
 	if err != nil {
-		s.Log.WarnContext(ctx, "the library cannot be measured", "error", err.Error())
+		s.Log.WarnContext(ctx, "measuring the library failed", "error", err.Error())
 		return size
 	}
 	size.Gauge("quarry_library_documents", "Documents of all tenants.", func() float64 { return float64(documents) })

@@ -126,7 +126,7 @@ func TestMetricsHaveRoomOfTheirOwn(t *testing.T) {
 
 // TestRoom: one is served, two wait, the others are refused at once; who leaves makes room, also in the queue.
 func TestRoom(t *testing.T) {
-	r := newRoom(1, 2)
+	r := newWorkers(1, 2)
 	here := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
 	leave, err := r.enter(here)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"quarry/server/pipeline"
 )
 
-// metered makes a model count what a search costs its tenant; nil stays nil. Once the budget of the day is used up
-// the search is refused, unless it would not ask the model, or asks for no more of it than it can go without. The error
-// is llm.ErrUncounted where the budget cannot be held.
+// metered returns a model that counts the tokens of a search; nil stays nil. Once the day's budget is used up, the search
+// fails, unless it is instant or skips the stages that need a model. The error is llm.ErrUncounted if tokens cannot be
+// counted.
 func (s *Server) metered(ctx context.Context, who directory.Principal, model llm.Chat, request wire.SearchRequest) (
 	llm.Chat, *llm.Meter, error) {
 	meter := s.Budget.Meter(who.Tenant)
@@ -42,8 +42,8 @@ func (s *Server) metered(ctx context.Context, who directory.Principal, model llm
 	return nil, meter, usedUp(err)
 }
 
-// byVector lets a search ask the embedding model too, if there is one. Without it, or when the budget does not allow it,
-// passages are found by words alone.
+// byVector adds the embedding model to a search, if there is one. Without it, or without budget, passages are found by
+// words only.
 func (s *Server) byVector(prepared *pipeline.Request, who directory.Principal, meter *llm.Meter) {
 	if embedder, ok := s.Models.Embedder(); ok {
 		prepared.Embedder, prepared.Vectors = llm.CountedEmbedder(embedder, meter, "embed_query"), s.vectors
@@ -51,7 +51,7 @@ func (s *Server) byVector(prepared *pipeline.Request, who directory.Principal, m
 	}
 }
 
-// usedUp is the refusal of what the budget does not allow any more today.
+// usedUp is the error of a search over the day's budget.
 func usedUp(err error) failure {
 	f := coded(http.StatusTooManyRequests, "RATE_LIMITED",
 		"The day's budget of language model tokens is used up. It begins anew at midnight UTC.")
@@ -62,7 +62,7 @@ func usedUp(err error) failure {
 	return f
 }
 
-// modelUse tells what models were used, in all and for each purpose; nothing where none was.
+// modelUse returns the log attributes of the use of models, in total and by purpose; nil if there was none.
 func modelUse(meter *llm.Meter) []slog.Attr {
 	total := meter.Total()
 	if total.Calls == 0 {

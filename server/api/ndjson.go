@@ -8,15 +8,15 @@ import (
 	"quarry/client/wire"
 )
 
-// lines answers with a stream of JSON objects, one a line, each sent as soon as it is there. Nothing is sent before
-// the first line, so that what fails early can still be answered with a status of its own.
+// lines streams JSON objects, one per line, and flushes each. Nothing is sent before the first line, so that an early
+// failure can be answered with its own status.
 type lines struct {
 	mutex   sync.Mutex
 	w       http.ResponseWriter
 	encoder *json.Encoder
 	media   string // type of what is sent
 	started bool
-	broken  error // the caller can no longer be reached
+	broken  error // the write error of a disconnected caller
 }
 
 func newLines(w http.ResponseWriter, media string) *lines {
@@ -25,7 +25,7 @@ func newLines(w http.ResponseWriter, media string) *lines {
 	return &lines{w: w, encoder: encoder, media: media}
 }
 
-// send writes one line. After the caller has gone it does nothing; the request's context ends the work.
+// send writes one line. After the caller has disconnected it does nothing; the request's context ends the work.
 func (l *lines) send(value any) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -49,7 +49,7 @@ func (l *lines) begun() bool {
 	return l.started
 }
 
-// codeOf is the code and text of a failure, for a stream that has begun.
+// codeOf returns the code and text of a failure, for a stream that has begun.
 func codeOf(f failure) (code, detail string) {
 	switch body := f.body.(type) {
 	case wire.CodedError:

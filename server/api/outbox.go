@@ -9,11 +9,11 @@ import (
 	"quarry/internal/guard"
 )
 
-// outbox holds an answer until its caller has taken it, so that no work waits for a slow caller. What the handler
-// flushes is sent while it goes on; the rest when it is done.
+// outbox buffers an answer, so that the handler does not wait for a slow caller. What the handler flushes is sent in the
+// background, the rest at its end.
 type outbox struct {
 	http.ResponseWriter
-	cancel func() // ends the work when nobody can get its answer
+	cancel func() // cancels the request when its answer cannot be sent
 	log    *slog.Logger
 	status int
 
@@ -21,7 +21,7 @@ type outbox struct {
 	held    *load
 	waiting []byte
 	failed  error         // why nothing more can be sent
-	wake    chan struct{} // tells the sender that something waits; nil until the first flush
+	wake    chan struct{} // wakes the sender; nil until the first flush
 	stopped chan struct{} // closed when the sender has ended
 }
 
@@ -29,14 +29,14 @@ func newOutbox(w http.ResponseWriter, held *load, cancel func(), log *slog.Logge
 	return &outbox{ResponseWriter: w, held: held, cancel: cancel, log: log}
 }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (o *outbox) WriteHeader(status int) {
 	if o.status == 0 {
 		o.status = status
 	}
 }
 
-// Write keeps data for the caller.
+// Write buffers data.
 func (o *outbox) Write(data []byte) (int, error) {
 	o.WriteHeader(http.StatusOK)
 	o.mutex.Lock()
@@ -51,7 +51,7 @@ func (o *outbox) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// fail notes that nothing more can be sent.
+// fail records the first error and cancels the request.
 func (o *outbox) fail(err error) {
 	if err != nil && o.failed == nil {
 		o.failed = err
@@ -59,7 +59,7 @@ func (o *outbox) fail(err error) {
 	}
 }
 
-// FlushError begins to send what was written.
+// FlushError starts sending what was written.
 func (o *outbox) FlushError() error {
 	o.WriteHeader(http.StatusOK)
 	if o.wake == nil {
@@ -81,7 +81,7 @@ func (o *outbox) FlushError() error {
 	return o.failed
 }
 
-// sendAll sends whatever waits, whenever it is woken, until the handler is done.
+// sendAll sends buffered data whenever it is woken, until the handler is done.
 func (o *outbox) sendAll() {
 	defer close(o.stopped)
 	for range o.wake {
@@ -95,9 +95,9 @@ func (o *outbox) sendAll() {
 	}
 }
 
-// send sends what waits, and reports whether there was anything.
+// send sends the buffered data, and reports whether there was any.
 func (o *outbox) send() bool {
-	const piece = 64 * kilobyte // each has its own time to be taken in
+	const piece = 64 * kilobyte // each write has its own deadline
 	o.mutex.Lock()
 	data, err := o.waiting, o.failed
 	o.waiting = nil
@@ -114,7 +114,7 @@ func (o *outbox) send() bool {
 	return len(data) > 0
 }
 
-// end sends what is left, unless the handler broke off.
+// end sends the rest, unless the handler panicked.
 func (o *outbox) end(whole bool) {
 	streamed := o.wake != nil
 	if streamed {
@@ -125,7 +125,7 @@ func (o *outbox) end(whole bool) {
 	switch isRefused := errors.As(o.failed, &refused); {
 	case !whole:
 	case isRefused && streamed:
-		panic(http.ErrAbortHandler) // else what came would look like all of it
+		panic(http.ErrAbortHandler) // the answer must not look complete
 	case isRefused:
 		o.Header().Del("Content-Length")
 		o.Header().Del("Content-Disposition")

@@ -16,21 +16,21 @@ import (
 // DefaultConcurrency bounds the requests of a listener, where PublicOptions do not.
 const DefaultConcurrency = 64
 
-// PublicOptions are what a listener is told of the world it listens to.
+// PublicOptions configure the handlers for callers from outside this process.
 type PublicOptions struct {
-	// Hosts are the host names, without port, under which the server is known; on a loopback listener they are added
-	// to the loopback names. Without any, other listeners answer to every name.
+	// Hosts are the server's host names, without port. A loopback listener accepts the loopback names too; any other
+	// listener without Hosts accepts every name.
 	Hosts []string
-	// Concurrency bounds the requests that are worked on at the same time; 0 means DefaultConcurrency. Four times
-	// as many may wait, for up to ten seconds. One person has at most half of them, so that nobody shuts the others out.
+	// Concurrency bounds the requests that are served at once; 0 means DefaultConcurrency. Four times as many may wait,
+	// for up to ten seconds. One person gets at most half of each.
 	Concurrency int
 	// Rate limits the searches and questions of each token, and of each chat session.
 	Rate Rate
-	// OpenMetrics shows the metrics to everybody. They are for administrators otherwise.
+	// OpenMetrics serves the metrics to everybody, not only to administrators.
 	OpenMetrics bool
 }
 
-// authenticate finds out whose token a request shows.
+// authenticate returns the owner of a request's token.
 func (s *Server) authenticate(r *http.Request) (directory.Principal, error) {
 	token := bearer(r)
 	if token == "" {
@@ -43,7 +43,7 @@ func (s *Server) authenticate(r *http.Request) (directory.Principal, error) {
 	return d.Authenticate(r.Context(), token)
 }
 
-// bearer is the token of a request: of X-Onyx-Authorization, and only where that is missing, of Authorization.
+// bearer returns the token of X-Onyx-Authorization, or else of Authorization.
 func bearer(r *http.Request) string {
 	header := r.Header.Get("X-Onyx-Authorization")
 	if header == "" {
@@ -56,7 +56,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// secured tells browsers and caches to make nothing of the answers.
+// secured sets headers that keep browsers from rendering or caching the answers.
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -68,8 +68,7 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
-// guardNames turns away requests that name another host, as a page does whose name was pointed at this machine, and
-// those that another site's page sends.
+// guardNames refuses requests for another host, as in DNS rebinding, and requests of other sites' pages.
 func guardNames(known names, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -87,10 +86,10 @@ func guardNames(known names, next http.Handler) http.Handler {
 
 func isHealth(r *http.Request) bool { return r.URL.Path == "/health" || r.URL.Path == "/api/health" }
 
-// names are those under which a listener is known.
+// names are the host names of a listener.
 type names struct {
 	hosts    []string
-	loopback bool // it can only be reached from this machine
+	loopback bool // also the loopback names
 }
 
 // includes reports whether a Host header names this server.
@@ -103,7 +102,7 @@ func (n names) lists(name string) bool {
 	return slices.ContainsFunc(n.hosts, func(known string) bool { return name == hostName(known) })
 }
 
-// allowsOrigin reports whether a request comes from no web page, from one of this very host, or from one of Hosts.
+// allowsOrigin reports whether a request has no Origin, or that of this host or of a known host.
 func (n names) allowsOrigin(r *http.Request) bool {
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
@@ -116,7 +115,7 @@ func (n names) allowsOrigin(r *http.Request) bool {
 	return strings.EqualFold(origin.Host, r.Host) || n.lists(hostName(origin.Host))
 }
 
-// hostName is a host without port and final dot, in lower case; an IPv6 address without brackets.
+// hostName returns a host in lower case without port and final dot, and an IPv6 address without brackets.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -7,14 +7,14 @@ import (
 )
 
 // The bounds of the bodies and answers that are kept in memory while callers send or fetch them, in bytes. The first
-// part of each request is not counted: searches get through while somebody else fills all the rest.
+// part of each request is not counted, so that searches are served even when the rest is full.
 const (
 	smallLoad      = 64 * kilobyte
 	flightOfPerson = 48 * megabyte // more than the largest body, with room to grow into
 	flightInAll    = 192 * megabyte
 )
 
-// quota bounds what the requests of each person use, and of all of them: how many there are, or their bytes.
+// quota bounds a number per person and in total: of requests, or of their bytes.
 type quota struct {
 	perPerson, inAll int
 	mutex            sync.Mutex
@@ -29,7 +29,7 @@ func newQuota(perPerson, inAll int) *quota {
 // newShares bounds how many requests each person has in one stage.
 func newShares(perPerson int) *quota { return newQuota(perPerson, math.MaxInt) }
 
-// add counts more of a person, or less. It refuses what is over a bound.
+// add changes the number of a person. It returns an error if that exceeds a bound.
 func (q *quota) add(person string, n int) error {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -54,7 +54,7 @@ func (q *quota) enter(person string) (leave func(), err error) {
 	return func() { _ = q.add(person, -1) }, q.add(person, 1)
 }
 
-// load is what one request uses of a quota of bytes. Its methods are called by one goroutine at a time.
+// load is the share of one request in a quota of bytes. Its methods are called by one goroutine at a time.
 type load struct {
 	flight  *quota
 	person  string
@@ -62,7 +62,7 @@ type load struct {
 	counted int // bytes without the first smallLoad
 }
 
-// grow changes how many bytes the request uses. To use fewer is never refused.
+// grow changes the bytes of the request. Using fewer never fails.
 func (l *load) grow(bytes int) error {
 	counted := max(0, l.bytes+bytes-smallLoad)
 	if counted != l.counted {
@@ -74,18 +74,18 @@ func (l *load) grow(bytes int) error {
 	return nil
 }
 
-// drop ends the request's part.
+// drop releases the request's share.
 func (l *load) drop() { _ = l.grow(-l.bytes) }
 
-// retrySoon is how many seconds a caller is asked to wait for requests to end.
+// retrySoon is the Retry-After of a busy server, in seconds.
 const retrySoon = "5"
 
-// busy refuses what others leave no room for.
+// busy is the error when the server has no capacity left.
 func busy() failure {
 	return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The server is busy. Try again later.").after(retrySoon)
 }
 
-// crowded refuses what the caller's own requests leave no room for.
+// crowded is the error when the caller has too many requests in progress.
 func crowded() failure {
 	return coded(http.StatusTooManyRequests, "RATE_LIMITED",
 		"Too many of your requests are in progress. Wait for some to finish.").after(retrySoon)

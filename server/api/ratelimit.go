@@ -21,19 +21,18 @@ type Rate struct {
 	Per   time.Duration
 }
 
-// searches are what a limiter of tokens counts.
+// searches names what the limiter of tokens counts.
 const searches = "searches and questions"
 
-// changeRate is how many requests that change something a person may make, as many at once and then one every half
-// second: more than anybody types, and less than fills a disk unnoticed.
+// changeRate bounds the changes of a person: 120 at once, then one every half second. That is more than anybody types, and
+// too little to fill a disk unnoticed.
 func changeRate() Rate { return Rate{Count: 120, Per: time.Minute} }
 
-// maxBuckets bounds what a limiter remembers: about 2 MB. Whoever was not heard of for longest is forgotten first, and
-// then begins anew.
+// maxBuckets bounds the keys of a limiter, about 2 MB. The least recently used key is dropped first and then starts
+// fresh.
 const maxBuckets = 10_000
 
-// limiter admits a number of requests per period for each key: as many at once, and then one whenever its part of the
-// period has passed. A nil limiter admits everything. It is safe for concurrent use.
+// limiter is a token bucket per key. A nil limiter allows everything. It is safe for concurrent use.
 type limiter struct {
 	rate Rate
 	now  func() time.Time
@@ -49,8 +48,8 @@ func newLimiter(limit Rate, now func() time.Time) *limiter {
 	return &limiter{rate: limit, now: now, buckets: newLRU[string, *rate.Limiter](maxBuckets)}
 }
 
-// take counts a request of a key. When it is refused, wait says after how long the next one is admitted.
-func (l *limiter) take(key string) (wait time.Duration, ok bool) {
+// allow counts a request of a key. If it is not allowed, wait is the time until the next one is.
+func (l *limiter) allow(key string) (wait time.Duration, ok bool) {
 	if l == nil {
 		return 0, true
 	}
@@ -62,7 +61,7 @@ func (l *limiter) take(key string) (wait time.Duration, ok bool) {
 		bucket = rate.NewLimiter(rate.Limit(float64(l.rate.Count)/l.rate.Per.Seconds()), l.rate.Count)
 		l.buckets.Add(key, bucket)
 	}
-	const rounding = time.Microsecond // by which a wait may be too short that ends when it was said to
+	const rounding = time.Microsecond // tolerated when a caller returns exactly after wait
 	reservation := bucket.ReserveN(now, 1)
 	if wait = reservation.DelayFrom(now); wait <= rounding {
 		return 0, true
@@ -71,8 +70,8 @@ func (l *limiter) take(key string) (wait time.Duration, ok bool) {
 	return wait, false
 }
 
-// admit counts a request of a token, or of a visitor who needs none, and of the chat session that its body names. Tokens
-// made with a token share its limit. It is called once per request, after the caller is known.
+// admit counts a request against the limits of its token, or of a visitor without a token, and of its chat session. Tokens
+// that were created with a token share its limit.
 func (l *limiter) admit(r *http.Request, who directory.Principal, body []byte) error {
 	if l == nil {
 		return nil
@@ -81,22 +80,21 @@ func (l *limiter) admit(r *http.Request, who directory.Principal, body []byte) e
 	if who.TokenID == 0 {
 		whose, key = "You have used up your", "visitor/"+personOf(r, who)
 	}
-	if wait, ok := l.take(key); !ok {
+	if wait, ok := l.allow(key); !ok {
 		return tooMany(whose, searches, l.rate, wait)
 	}
 	session := sessionOf(r, body)
 	if session == "" {
 		return nil
 	}
-	// A session is its person's, whatever tokens they use: nobody can use up somebody else's.
-	if wait, ok := l.take(who.Tenant + "/session/" + who.UserID + "/" + session); !ok {
+	// The key includes the user, so that nobody can use up the limit of another user's session.
+	if wait, ok := l.allow(who.Tenant + "/session/" + who.UserID + "/" + session); !ok {
 		return tooMany("This chat session has used up its", searches, l.rate, wait)
 	}
 	return nil
 }
 
-// sessionOf is the chat session that a request belongs to; empty for a new one, for a search, and for a body that is no
-// request.
+// sessionOf returns the chat session that a request names; empty if there is none.
 func sessionOf(r *http.Request, body []byte) string {
 	const longest = 200
 	var named struct {
@@ -110,19 +108,18 @@ func sessionOf(r *http.Request, body []byte) string {
 
 func isChat(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/chat/") }
 
-// admitChange counts a request of a person that changes something, whatever tokens they use. Administrators are not
-// limited: filling a server is their work.
+// admitChange counts a change against the limit of the person, across all tokens. Administrators are not limited.
 func (l *limiter) admitChange(r *http.Request, who directory.Principal) error {
 	if who.Admin {
 		return nil
 	}
-	if wait, ok := l.take(personOf(r, who)); !ok {
+	if wait, ok := l.allow(personOf(r, who)); !ok {
 		return tooMany("You have used up your", "changes and questions", l.rate, wait)
 	}
 	return nil
 }
 
-// tooMany says who has used up what is theirs, and when there is more.
+// tooMany is the error of an exceeded rate limit.
 func tooMany(whose, what string, rate Rate, wait time.Duration) failure {
 	seconds := max(1, int(math.Ceil(wait.Seconds()-1e-6)))
 	return coded(http.StatusTooManyRequests, "RATE_LIMITED", "%s %d %s per %s. Try again in %s.",

@@ -35,7 +35,7 @@ func TestLimiterTable(t *testing.T) {
 		{2 * time.Hour, "a", 0}, {0, "a", 0}, {0, "a", 0}, {0, "a", 20 * time.Second}, // no more than the count is saved up
 	} {
 		c.now = c.now.Add(step.after)
-		wait, ok := l.take(step.key)
+		wait, ok := l.allow(step.key)
 		if ok != (step.wait == 0) || (wait-step.wait).Abs() > time.Microsecond {
 			t.Errorf("step %d: %v after %v, want %v", i, ok, wait, step.wait)
 		}
@@ -45,7 +45,7 @@ func TestLimiterTable(t *testing.T) {
 			t.Errorf("%v limits", none)
 		}
 	}
-	if _, ok := (*limiter)(nil).take("x"); !ok {
+	if _, ok := (*limiter)(nil).allow("x"); !ok {
 		t.Error("no limiter refuses")
 	}
 }
@@ -60,10 +60,10 @@ func TestLimiterNeverAdmitsMore(t *testing.T) {
 		l := newLimiter(rate, c.read)
 		var admitted []time.Time
 		for range 300 {
-			wait, ok := l.take("x")
+			wait, ok := l.allow("x")
 			if !ok {
 				c.now = c.now.Add(wait)
-				if _, ok = l.take("x"); !ok {
+				if _, ok = l.allow("x"); !ok {
 					t.Fatalf("%v: refused after the wait of %v", rate, wait)
 				}
 			}
@@ -84,20 +84,20 @@ func TestLimiterNeverAdmitsMore(t *testing.T) {
 func TestLimiterIsBounded(t *testing.T) {
 	c := &clock{today}
 	l := newLimiter(Rate{1, time.Hour}, c.read)
-	l.take("first")
+	l.allow("first")
 	for i := range maxBuckets - 1 {
-		l.take(strconv.Itoa(i))
+		l.allow(strconv.Itoa(i))
 	}
-	if _, ok := l.take("first"); ok { // refused, and thereby in use again
+	if _, ok := l.allow("first"); ok { // refused, and thereby in use again
 		t.Fatal("forgotten before the table is full")
 	}
 	for i := range maxBuckets - 1 {
-		l.take("more" + strconv.Itoa(i))
+		l.allow("more" + strconv.Itoa(i))
 	}
 	if n := l.buckets.Len(); n != maxBuckets {
 		t.Errorf("%d keys", n)
 	}
-	if _, ok := l.take("first"); ok {
+	if _, ok := l.allow("first"); ok {
 		t.Error("what was used lately is forgotten")
 	}
 }

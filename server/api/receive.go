@@ -7,13 +7,13 @@ import (
 	"os"
 )
 
-// receive reads the body of a request into memory before any work is done for it, so that a caller who sends slowly
-// holds up nobody else. It is bounded by maxBody, by the time that patience gives, and by what load may hold.
+// receive reads the body of a request into memory before the request takes a worker, so that a slow caller blocks nobody.
+// It is bounded by maxBody, the timeouts and the quota of held.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request, maxBody int64, held *load) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
-		return nil, nil // nothing is awaited: a deadline would be taken for a caller who has left
+		return nil, nil // without a body, a read deadline would look like a disconnected caller
 	}
-	s.patience.awaited(w, maxBody)
+	s.timeouts.limitBody(w, maxBody)
 	if r.ContentLength > maxBody {
 		return nil, unreceived(w, &http.MaxBytesError{Limit: maxBody})
 	}
@@ -23,7 +23,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, maxBody int64, 
 		n, err := from.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		if err == nil && len(body) == cap(body) {
-			// It grows with what has come, not with what was announced: to announce costs the caller nothing.
+			// The buffer grows with the received bytes, not with Content-Length, which costs the caller nothing.
 			body = append(body, 0)[:len(body)]
 			err = held.grow(cap(body) - held.bytes)
 		}
@@ -36,7 +36,8 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, maxBody int64, 
 	}
 }
 
-// unreceived explains why a body was not read to its end. The connection ends too: the rest may never come.
+// unreceived returns the error of a body that was not read to its end. It closes the connection: the rest may never
+// arrive.
 func unreceived(w http.ResponseWriter, err error) error {
 	w.Header().Set("Connection", "close")
 	var refused failure

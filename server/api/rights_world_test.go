@@ -416,7 +416,7 @@ func (w *ruleWorld) change(r *rules) {
 		r.groups[group] = known.ID
 	case kind == 2 && r.groups[group] != 0:
 		w.check(w.people.RemoveGroup(ctx, r.tenant, group))
-		w.check(w.server.Settle(ctx, r.tenant))
+		w.check(w.server.SyncConnectors(ctx, r.tenant))
 		r.forgetGroup(group)
 	case kind == 2:
 		w.addGroup(r, group, some(w, 50, r.pairs))
@@ -433,7 +433,7 @@ func (w *ruleWorld) change(r *rules) {
 	case kind == 7 && len(r.pairs) > 1:
 		gone := r.pairs[0]
 		w.check(w.people.RemoveCCPair(ctx, r.tenant, gone.name))
-		w.check(w.server.Settle(ctx, r.tenant))
+		w.check(w.server.SyncConnectors(ctx, r.tenant))
 		r.pairs = slices.Clone(r.pairs[1:])
 		r.documents = slices.DeleteFunc(r.documents, func(d *ruleDocument) bool { return d.pair == gone })
 	case kind == 8 && len(r.agents) > 0:
@@ -469,7 +469,7 @@ func (w *ruleWorld) removeSet(r *rules) {
 			continue
 		}
 		w.check(w.people.RemoveDocumentSet(w.t.Context(), r.tenant, s.name))
-		w.check(w.server.Settle(w.t.Context(), r.tenant))
+		w.check(w.server.SyncConnectors(w.t.Context(), r.tenant))
 		r.sets = slices.Delete(slices.Clone(r.sets), i, i+1)
 		return
 	}

@@ -40,7 +40,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if err != nil {
 		return err
 	}
-	done, err := s.turns.wait(r.Context(), prepared)
+	done, err := s.slots.acquireFor(r.Context(), prepared)
 	if err != nil {
 		return err
 	}
@@ -59,8 +59,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	if err != nil || response == nil {
 		return err
 	}
-	// Written after the snapshot is closed and the turn is over: a slow reader keeps nothing of the library open, and
-	// nobody waiting.
+	// Written after the snapshot is closed and the slot is free, so that a slow reader blocks nothing.
 	done()
 	audit.answered(response)
 	visible.narrow(response)
@@ -68,7 +67,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 	return nil
 }
 
-// findSources lists the sources that a model may limit the search to; only where there is one that is asked.
+// findSources lists the sources that a model may limit the search to, if the search uses a model.
 func findSources(ctx context.Context, snapshot index.Snapshot, prepared *pipeline.Request) error {
 	if prepared.Model == nil || prepared.Search.Instant || len(prepared.Search.Sources) == 1 {
 		return nil
@@ -81,7 +80,7 @@ func findSources(ctx context.Context, snapshot index.Snapshot, prepared *pipelin
 	return nil
 }
 
-// stream sends the pipeline's events, and then the answer or what went wrong, exactly once.
+// stream sends the pipeline's events, and at the end exactly one event with the response or the error.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.Snapshot, prepared pipeline.Request,
 	visible setFilter, audit *audit) error {
 	out := newLines(w, wire.MediaTypeNDJSON)
@@ -105,7 +104,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 	}
 	f, known := explain(err, isTrusted(r.Context()))
 	switch {
-	case r.Context().Err() == context.Canceled: // the server stops, or nobody listens any more
+	case r.Context().Err() == context.Canceled: // the server stops, or the caller disconnected
 		f = brokenOff()
 	case !known:
 		s.Log.ErrorContext(r.Context(), "search failed", guard.Attr(err))
@@ -116,7 +115,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 	return nil
 }
 
-// prepare checks a request against what the caller may use, and completes it with the agent's scope.
+// prepare checks a request against the caller's rights, and adds the agent's scope.
 func (s *Server) prepare(ctx context.Context, who directory.Principal, request wire.SearchRequest) (
 	pipeline.Request, error) {
 	prepared := pipeline.Request{Search: request, Access: who.Access(), Now: s.Now(), FileLinks: !isListener(ctx)}
@@ -126,7 +125,7 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 	if isTrusted(ctx) {
 		prepared.Federated = s.Federated
 	}
-	if prepared.Federated == nil { // else the sets may be theirs
+	if prepared.Federated == nil { // the federated servers may know the sets
 		if err := s.checkSets(ctx, who, request.DocumentSets); err != nil {
 			return prepared, err
 		}
@@ -151,8 +150,8 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 	return prepared, nil
 }
 
-// model finds the language model that a search is to ask: the one that it names, else the agent's own, else the default
-// one; nil where none is configured. An agent whose model is no longer configured works with the default one.
+// model returns the language model of a search: the one that it names, else the agent's, else the default one; nil if none
+// is configured. An agent whose model is no longer configured uses the default one.
 func (s *Server) model(ctx context.Context, request wire.SearchRequest, own [2]string) (llm.Chat, error) {
 	if request.Provider != nil && request.Model != nil {
 		model, err := s.Models.Chat(*request.Provider, *request.Model)
@@ -172,7 +171,7 @@ func (s *Server) model(ctx context.Context, request wire.SearchRequest, own [2]s
 	return model, err
 }
 
-// checkSets refuses sets that the caller may not see, in the same words as those that do not exist.
+// checkSets returns an error for sets that the caller may not see, which is the same for sets that do not exist.
 func (s *Server) checkSets(ctx context.Context, who directory.Principal, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -193,13 +192,13 @@ func (s *Server) checkSets(ctx context.Context, who directory.Principal, names [
 	return forbidden("You do not have access to the following document sets: [%s]", strings.Join(refused, ", "))
 }
 
-// agentScope is what an agent imposes.
+// agentScope returns the restrictions of an agent.
 func agentScope(agent directory.Agent) *pipeline.Agent {
 	return &pipeline.Agent{ID: agent.ID, Name: agent.Name, Documents: agent.Documents, Since: agent.SearchStart,
 		DocumentSets: mapped(agent.DocumentSets, setName)}
 }
 
-// agent finds an agent, or says that there is none in the words of the API.
+// agent returns an agent that the caller may use, or the API's error.
 func (s *Server) agent(ctx context.Context, who directory.Principal, id int) (directory.Agent, error) {
 	d, err := s.Directory(ctx, false)
 	if err != nil {
@@ -212,11 +211,11 @@ func (s *Server) agent(ctx context.Context, who directory.Principal, id int) (di
 	return agent, err
 }
 
-// setFilter holds the names of the document sets that a caller may know of; nil knows of all.
+// setFilter has the names of the document sets that a caller may know; nil allows all.
 type setFilter map[string]bool
 
-// visibleSets names the sets whose names may appear in what is counted. Administrators may see every set, so that
-// for them the directory need not be opened.
+// visibleSets returns the sets that may appear in counts. Administrators may see every set, so the directory is not opened
+// for them.
 func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setFilter, error) {
 	if who.Admin {
 		return nil, nil
@@ -232,8 +231,8 @@ func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setF
 	return names, nil
 }
 
-// narrow makes of an answer what this caller is to be told. Over a listener the profile is left to the client: only it
-// knows under what name it came here.
+// narrow removes from a response what the caller may not know. Over a listener it removes the profile, whose name only the
+// client knows.
 func (v setFilter) narrow(response *wire.SearchResponse) {
 	response.Searched = slices.DeleteFunc(response.Searched, func(profile string) bool { return profile == "" })
 	v.narrowFacets(&response.Facets)
@@ -241,14 +240,14 @@ func (v setFilter) narrow(response *wire.SearchResponse) {
 		return
 	}
 	response.AppliedFilters = slices.DeleteFunc(slices.Clone(response.AppliedFilters), func(f wire.AppliedFilter) bool {
-		return f.Field == "document_sets" && !v[f.Value] // an agent's, which searches in it for people who may not know it
+		return f.Field == "document_sets" && !v[f.Value] // an agent may search in a set that its users may not know
 	})
 	if response.AppliedFilters == nil {
 		response.AppliedFilters = []wire.AppliedFilter{}
 	}
 }
 
-// of lists the sets that the caller may know of.
+// of returns the sets that the caller may know.
 func (v setFilter) of(sets []directory.DocumentSet) []directory.DocumentSet {
 	if v == nil {
 		return sets
@@ -256,7 +255,7 @@ func (v setFilter) of(sets []directory.DocumentSet) []directory.DocumentSet {
 	return slices.DeleteFunc(slices.Clone(sets), func(set directory.DocumentSet) bool { return !v[set.Name] })
 }
 
-// narrowFacets leaves out of the facets the sets that the caller may not know of.
+// narrowFacets removes the sets that the caller may not know.
 func (v setFilter) narrowFacets(facets *wire.Facets) {
 	if v == nil {
 		return
@@ -269,7 +268,7 @@ func (v setFilter) narrowFacets(facets *wire.Facets) {
 	}
 }
 
-// facets answers GET /search/facets: counts of everything that the filters admit.
+// facets answers GET /search/facets: counts of all documents that pass the filters.
 func (s *Server) facets(c *call) (any, error) {
 	request, err := decodeFilters(c.values)
 	if err != nil {
@@ -294,7 +293,7 @@ func (s *Server) facets(c *call) (any, error) {
 	})
 }
 
-// suggest answers GET /search/suggest: completions out of what the caller may see.
+// suggest answers GET /search/suggest with completions from what the caller may see.
 func suggest(c *call) (any, error) {
 	const usual = 10
 	prefix, limit := c.requireText("prefix", 0, wire.MaxQueryRunes), c.wholeOr("limit", usual, 1, wire.MaxSuggestions)

@@ -12,8 +12,7 @@ import (
 
 func setName(set directory.DocumentSet) string { return set.Name }
 
-// ensureSet makes the set known before the first document is in it: a document in an unknown set could not be found
-// by the set's name.
+// ensureSet creates a set before its first document is stored: documents of an unknown set cannot be found by its name.
 func (s *Server) ensureSet(ctx context.Context, who directory.Principal, name string) error {
 	d, err := s.Directory(ctx, true)
 	if err != nil {
@@ -23,10 +22,9 @@ func (s *Server) ensureSet(ctx context.Context, who directory.Principal, name st
 	return err
 }
 
-// matchSets brings the sets that are known in step with the documents. A set goes with its last document, unless
-// something that was added is put in it still and it is not the one that was removed: a folder that is empty today must
-// not turn searches of its set into errors. It comes back when a document is in it again, or when another process took
-// it for empty before its first.
+// matchSets creates and removes sets to match the documents. It removes a set without documents, unless an added folder
+// still puts documents in it and the set is not the removed one: an empty folder must not turn searches of its set into
+// errors. It creates a set again when it has documents.
 func (s *Server) matchSets(ctx context.Context, who directory.Principal, documents index.Index, removed string) error {
 	used, err := ingest.Sets(ctx, documents)
 	if err != nil {
@@ -62,7 +60,7 @@ func (s *Server) matchSets(ctx context.Context, who directory.Principal, documen
 	return nil
 }
 
-// emptySets are those of the named sets that hold no documents.
+// emptySets returns those of the named sets that have no documents.
 func emptySets(ctx context.Context, documents index.Index, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -96,7 +94,7 @@ func emptySets(ctx context.Context, documents index.Index, names []string) ([]st
 	return empty, nil
 }
 
-// isEmptySet reports whether a set is known and holds nothing.
+// isEmptySet reports whether a set exists and has no documents.
 func (s *Server) isEmptySet(ctx context.Context, who directory.Principal, documents index.Index,
 	name string) (bool, error) {
 	sets, err := s.sets(ctx, who)

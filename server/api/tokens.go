@@ -9,7 +9,7 @@ import (
 	"quarry/server/directory"
 )
 
-// tokenScope is a scope that people may choose for a token, as GET /user/pats/scopes shows it.
+// tokenScope is a selectable scope in the answer of GET /user/pats/scopes.
 type tokenScope struct {
 	Scope       string   `json:"scope"`
 	GroupLabel  string   `json:"group_label"`
@@ -49,7 +49,8 @@ func listTokens(c *call) (any, error) {
 	return mapped(tokens, directory.Token.Wire), err
 }
 
-// addToken answers POST /user/pats: a token for the caller, never one that may do more than the caller's own, or longer.
+// addToken answers POST /user/pats: it creates a token for the caller with at most the rights and lifetime of the caller's
+// own token.
 func addToken(c *call) (any, error) {
 	const mostDays, mostName = 36_500, 100
 	request := directory.TokenRequest{Tenant: c.who.Tenant, Email: c.who.Email, Parent: c.who.TokenID,

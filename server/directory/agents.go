@@ -62,7 +62,7 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 			"SELECT count(*) FROM agents WHERE owner_id = ?"); err != nil {
 			return err
 		}
-		err := refuseAlike(ctx, tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
+		err := refuseLookalike(ctx, tx, KindAgent, agent.Name, `SELECT ?4 UNION ALL SELECT a.name FROM agents a
 				LEFT JOIN users u ON u.id = a.owner_id
 			WHERE a.tenant_id = ?1 AND (a.owner_id IS ?2 OR a.is_public AND (coalesce(u.role = ?3, 0)
 				OR NOT EXISTS (SELECT 1 FROM users WHERE id = ?2 AND role = ?3)))`,
@@ -79,7 +79,7 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 		if err := sqlite.Scan(made, noTenant(tenant), &agent.ID); err != nil {
 			return err
 		}
-		if err := admit(ctx, tx, "agent", tenant, agent.ID, agent.Audience); err != nil {
+		if err := addAudience(ctx, tx, "agent", tenant, agent.ID, agent.Audience); err != nil {
 			return err
 		}
 		return attach(ctx, tx, tenant, &agent)
@@ -150,7 +150,7 @@ func visibleAgents(systemPrompt, taskPrompt string) string {
 
 func fromVisibleAgents() string {
 	return `FROM agents a LEFT JOIN users u ON u.id = a.owner_id
-	WHERE a.tenant_id = ?1 AND (a.is_public OR ?2 OR a.owner_id = ?3 OR ` + admits("agent", "a") + `)`
+	WHERE a.tenant_id = ?1 AND (a.is_public OR ?2 OR a.owner_id = ?3 OR ` + audienceCondition("agent", "a") + `)`
 }
 
 // Agents lists the agents that the caller may use, without their prompts and attached documents: the default one first,

@@ -51,25 +51,25 @@ func TestConnectorsSayWhoSeesTheirDocuments(t *testing.T) {
 		}
 		return terms
 	}
-	unsettled := func() []CCPair { t.Helper(); return must[[]CCPair](t)(d.Unsettled(ctx, DefaultTenant)) }
-	if got := terms(); !slices.Equal(got, []string{"user_email:kim@acme.example", "group:Eng"}) || len(unsettled()) != 0 {
-		t.Errorf("terms %v, unsettled %v", got, unsettled())
+	unsynced := func() []CCPair { t.Helper(); return must[[]CCPair](t)(d.UnsyncedCCPairs(ctx, DefaultTenant)) }
+	if got := terms(); !slices.Equal(got, []string{"user_email:kim@acme.example", "group:Eng"}) || len(unsynced()) != 0 {
+		t.Errorf("terms %v, unsettled %v", got, unsynced())
 	}
 	must[Group](t)(d.AddGroup(ctx, DefaultTenant, "Legal", nil, []int{pair}))
 	if got := terms(); !slices.Equal(got, []string{"user_email:kim@acme.example", "group:Eng", "group:Legal"}) {
 		t.Errorf("terms %v", got)
 	}
-	stale := unsettled()
+	stale := unsynced()
 	if len(stale) != 1 || stale[0].ID != pair {
 		t.Fatalf("unsettled %v", stale)
 	}
 	if err := d.RemoveGroup(ctx, DefaultTenant, "Eng"); err != nil {
 		t.Fatal(err)
 	}
-	if still := must[bool](t)(d.Settled(ctx, stale[0])); still || len(unsettled()) != 1 {
+	if still := must[bool](t)(d.MarkSynced(ctx, stale[0])); still || len(unsynced()) != 1 {
 		t.Error("settled as it was before it changed")
 	}
-	if still := must[bool](t)(d.Settled(ctx, unsettled()[0])); !still || len(unsettled()) != 0 {
+	if still := must[bool](t)(d.MarkSynced(ctx, unsynced()[0])); !still || len(unsynced()) != 0 {
 		t.Error("not settled")
 	}
 	if got := terms(); !slices.Equal(got, []string{"user_email:kim@acme.example", "group:Legal"}) {
@@ -88,9 +88,9 @@ func TestConnectorsSayWhoSeesTheirDocuments(t *testing.T) {
 	if _, err := d.CCPair(ctx, DefaultTenant, pair); !errors.As(err, new(MissingError)) {
 		t.Errorf("a removed connector: %v", err)
 	}
-	gone := unsettled()
-	if len(gone) != 1 || !gone[0].Deleting || !must[bool](t)(d.Settled(ctx, gone[0])) || len(unsettled()) != 0 {
-		t.Errorf("%v is left, %v before", unsettled(), gone)
+	gone := unsynced()
+	if len(gone) != 1 || !gone[0].Deleting || !must[bool](t)(d.MarkSynced(ctx, gone[0])) || len(unsynced()) != 0 {
+		t.Errorf("%v is left, %v before", unsynced(), gone)
 	}
 	for range 2 { // its name is free again, and so is that of a connector that was never paired
 		must[int](t)(d.AddConnector(ctx, DefaultTenant, "C Wiki", "web"))
@@ -138,7 +138,7 @@ func TestSetsAndAgentsForSome(t *testing.T) {
 			t.Errorf("%s sees sets %q and agents %q", name, sets, agents)
 		}
 	}
-	if stale := must[[]CCPair](t)(d.Unsettled(ctx, DefaultTenant)); len(stale) != 1 ||
+	if stale := must[[]CCPair](t)(d.UnsyncedCCPairs(ctx, DefaultTenant)); len(stale) != 1 ||
 		!slices.Equal(stale[0].Sets, []string{"of a group"}) {
 		t.Errorf("the set's connector is not to be settled: %+v", stale)
 	}

@@ -24,16 +24,16 @@ func checkAudience(a Audience) error {
 	return nil
 }
 
-// admit stores an audience, in the tables <thing>_users and <thing>_groups.
-func admit(ctx context.Context, tx *sql.Tx, thing, tenant string, id int, a Audience) error {
+// addAudience stores an audience, in the tables <thing>_users and <thing>_groups.
+func addAudience(ctx context.Context, tx *sql.Tx, thing, tenant string, id int, a Audience) error {
 	if err := link(ctx, tx, userLinks(thing+"_users", thing+"_id", tenant), id, a.Users); err != nil {
 		return err
 	}
 	return link(ctx, tx, groupLinks(thing+"_groups", thing+"_id", tenant), id, a.Groups)
 }
 
-// admits is the SQL condition that the user ?3 is in the audience of a row of alias.
-func admits(thing, alias string) string {
+// audienceCondition returns the SQL condition that the user ?3 is in the audience of a row of alias.
+func audienceCondition(thing, alias string) string {
 	return fmt.Sprintf(`(EXISTS (SELECT 1 FROM %[1]s_users x WHERE x.%[1]s_id = %[2]s.id AND x.user_id = ?3)
 		OR EXISTS (SELECT 1 FROM %[1]s_groups x JOIN user_group_members m ON m.group_id = x.group_id
 			WHERE x.%[1]s_id = %[2]s.id AND m.user_id = ?3))`, thing, alias)

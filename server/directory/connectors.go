@@ -172,13 +172,13 @@ func (d *Directory) CCPair(ctx context.Context, tenant string, id int) (CCPair, 
 }
 
 // Unsettled lists the pairs whose stored documents do not follow the last change yet, with those that were removed.
-func (d *Directory) Unsettled(ctx context.Context, tenant string) ([]CCPair, error) {
+func (d *Directory) UnsyncedCCPairs(ctx context.Context, tenant string) ([]CCPair, error) {
 	return d.pairs(ctx, "p.tenant_id = ? AND (p.settled < p.revision OR p.is_deleting)", tenant)
 }
 
 // Settled notes that the stored documents of a pair follow it as it was read. It is false when the pair has changed
 // since: then it must be settled again. A pair that was removed is forgotten, with its connector if that has no other.
-func (d *Directory) Settled(ctx context.Context, pair CCPair) (still bool, err error) {
+func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, err error) {
 	err = d.write(ctx, "settle connector "+pair.Name, func(tx *sql.Tx) error {
 		revision := pair.Revision // of one that another process has settled and removed
 		err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID), nil, &revision)
@@ -218,8 +218,8 @@ func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error
 	})
 }
 
-// touchPairs notes that the documents of pairs must follow a change.
-func touchPairs(ctx context.Context, tx *sql.Tx, where string, args ...any) error {
+// markPairsChanged notes that the documents of pairs must follow a change.
+func markPairsChanged(ctx context.Context, tx *sql.Tx, where string, args ...any) error {
 	return sqlite.Exec(ctx, tx, nil, "UPDATE cc_pairs SET revision = revision + 1 WHERE "+where, args...)
 }
 

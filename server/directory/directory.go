@@ -57,7 +57,7 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
 	d.readOnly = readOnly || d.db.ReadOnly()
-	d.recent, err = lru.New[versioned, any](maxRemembered)
+	d.recent, err = lru.New[versioned, any](maxCached)
 	return d, err
 }
 

@@ -36,7 +36,7 @@ func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []s
 	}
 	group := Group{Name: name}
 	err := d.write(ctx, "add group "+name, func(tx *sql.Tx) error {
-		err := refuseAlike(ctx, tx, KindGroup, name, "SELECT name FROM user_groups WHERE tenant_id = ?", tenant)
+		err := refuseLookalike(ctx, tx, KindGroup, name, "SELECT name FROM user_groups WHERE tenant_id = ?", tenant)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func givePairs(ctx context.Context, tx *sql.Tx, tenant string, group int, pairs 
 	if err := link(ctx, tx, pairLinks("cc_pair_groups", "group_id", tenant), group, pairs); err != nil {
 		return err
 	}
-	return touchPairs(ctx, tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", group)
+	return markPairsChanged(ctx, tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", group)
 }
 
 // Groups lists the groups of a tenant by name, with their members and pairs.
@@ -118,7 +118,7 @@ func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Gr
 // RemoveGroup ends a group: what was given to it, nobody has through it any more. Settle the pairs afterwards.
 func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error {
 	return d.write(ctx, "remove group "+name, func(tx *sql.Tx) error {
-		if err := touchPairs(ctx, tx, `id IN (SELECT p.cc_pair_id FROM cc_pair_groups p JOIN user_groups g ON g.id = p.group_id
+		if err := markPairsChanged(ctx, tx, `id IN (SELECT p.cc_pair_id FROM cc_pair_groups p JOIN user_groups g ON g.id = p.group_id
 			WHERE g.tenant_id = ? AND g.name = ?)`, tenant, name); err != nil {
 			return err
 		}

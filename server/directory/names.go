@@ -40,8 +40,8 @@ func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// refuseAlike refuses the name of a new thing of a kind that looks like one in a list of names.
-func refuseAlike(ctx context.Context, tx *sql.Tx, kind Kind, name, query string, args ...any) error {
+// refuseLookalike refuses the name of a new thing of a kind that looks like one in a list of names.
+func refuseLookalike(ctx context.Context, tx *sql.Tx, kind Kind, name, query string, args ...any) error {
 	names, err := sqlite.Select(ctx, tx, sqlite.Column[string], query, args...)
 	if err != nil {
 		return err
@@ -90,5 +90,5 @@ func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string
 	if p.Owner { // asks once, and would open a connection for it
 		return read()
 	}
-	return recall(ctx, d, namesKey{p.Tenant, p.UserID, p.Admin}, read)
+	return cached(ctx, d, namesKey{p.Tenant, p.UserID, p.Admin}, read)
 }

@@ -135,7 +135,7 @@ func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) 
 		if err != nil {
 			return err
 		}
-		if err := refuseAlike(ctx, tx, KindGroup, group, `SELECT name FROM user_groups WHERE tenant_id = ?1
+		if err := refuseLookalike(ctx, tx, KindGroup, group, `SELECT name FROM user_groups WHERE tenant_id = ?1
 			AND NOT EXISTS (SELECT 1 FROM user_groups WHERE tenant_id = ?1 AND name = ?2)`, tenant, group); err != nil {
 			return err
 		}

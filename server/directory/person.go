@@ -13,8 +13,8 @@ import (
 // longer active.
 func (d *Directory) Person(ctx context.Context, tenant, email string) (Principal, error) {
 	email = address(email)
-	p, err := recall(ctx, d, personKey{tenant, email}, func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })
-	return p.own(), err
+	p, err := cached(ctx, d, personKey{tenant, email}, func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })
+	return p.clone(), err
 }
 
 func (d *Directory) lookUpPerson(ctx context.Context, tenant, email string) (Principal, error) {

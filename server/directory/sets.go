@@ -33,15 +33,15 @@ type SetDetails struct {
 // EnsureDocumentSet makes a document set that everybody may search within; one that exists already is left as it is.
 // Without a description it goes with its last document.
 func (d *Directory) EnsureDocumentSet(ctx context.Context, tenant, name, description string) (DocumentSet, error) {
-	return d.keepDocumentSet(ctx, tenant, DocumentSet{Name: name, Description: description, Public: true}, description == "")
+	return d.addDocumentSet(ctx, tenant, DocumentSet{Name: name, Description: description, Public: true}, description == "")
 }
 
 // AddDocumentSet makes a document set; one of the same name is returned as it is.
 func (d *Directory) AddDocumentSet(ctx context.Context, tenant string, set DocumentSet) (DocumentSet, error) {
-	return d.keepDocumentSet(ctx, tenant, set, false)
+	return d.addDocumentSet(ctx, tenant, set, false)
 }
 
-func (d *Directory) keepDocumentSet(ctx context.Context, tenant string, set DocumentSet, automatic bool) (
+func (d *Directory) addDocumentSet(ctx context.Context, tenant string, set DocumentSet, automatic bool) (
 	DocumentSet, error) {
 	if err := checkSet(set); err != nil {
 		return DocumentSet{}, err
@@ -96,7 +96,7 @@ func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, detail
 		return 0, refuse("a document set may have at most %d connectors", maxSetPairs)
 	}
 	err = d.write(ctx, "add document set "+details.Name, func(tx *sql.Tx) error {
-		if err := refuseAlike(ctx, tx, KindDocumentSet, details.Name,
+		if err := refuseLookalike(ctx, tx, KindDocumentSet, details.Name,
 			"SELECT name FROM document_sets WHERE tenant_id = ?", tenant); err != nil {
 			return err
 		}
@@ -106,21 +106,21 @@ func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, detail
 		if id == 0 {
 			return missing(KindTenant, quote(tenant))
 		}
-		if err := admit(ctx, tx, "document_set", tenant, id, details.Audience); err != nil {
+		if err := addAudience(ctx, tx, "document_set", tenant, id, details.Audience); err != nil {
 			return err
 		}
 		pairs := pairLinks("document_set_cc_pairs", "document_set_id", tenant)
 		if err := link(ctx, tx, pairs, id, details.CCPairs); err != nil {
 			return err
 		}
-		return touchSet(ctx, tx, id)
+		return markSetChanged(ctx, tx, id)
 	})
 	return id, err
 }
 
-// touchSet notes that the documents of a set's pairs must follow a change.
-func touchSet(ctx context.Context, tx *sql.Tx, id int) error {
-	return touchPairs(ctx, tx, "id IN (SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ?)", id)
+// markSetChanged notes that the documents of a set's pairs must follow a change.
+func markSetChanged(ctx context.Context, tx *sql.Tx, id int) error {
+	return markPairsChanged(ctx, tx, "id IN (SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ?)", id)
 }
 
 // RemoveDocumentSet ends a document set; its documents stay. One that an agent searches within is refused: without it
@@ -139,7 +139,7 @@ func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) 
 		if agent != "" {
 			return refuse("agent %s searches within document set %s; remove the agent first", quote(agent), quote(name))
 		}
-		if err := touchSet(ctx, tx, set.ID); err != nil {
+		if err := markSetChanged(ctx, tx, set.ID); err != nil {
 			return err
 		}
 		return sqlite.Exec(ctx, tx, nil, "DELETE FROM document_sets WHERE id = ?", set.ID)
@@ -159,7 +159,7 @@ func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSe
 	if p.Owner { // asks once, and would open a connection for it
 		return d.visibleSets(ctx, p)
 	}
-	sets, err := recall(ctx, d, setsKey{p.Tenant, p.UserID, p.Admin}, func() ([]DocumentSet, error) {
+	sets, err := cached(ctx, d, setsKey{p.Tenant, p.UserID, p.Admin}, func() ([]DocumentSet, error) {
 		return d.visibleSets(ctx, p)
 	})
 	return slices.Clone(sets), err
@@ -167,7 +167,7 @@ func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSe
 
 func (d *Directory) visibleSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
 	sets, err := sqlite.Select(ctx, d.db.Reader, setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
-		WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+admits("document_set", "s")+`) ORDER BY s.name`,
+		WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+audienceCondition("document_set", "s")+`) ORDER BY s.name`,
 		p.Tenant, p.Admin, p.UserID)
 	if err != nil {
 		return nil, fmt.Errorf("list document sets: %w", err)

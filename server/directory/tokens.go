@@ -211,7 +211,7 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 		return Principal{}, ErrUnauthenticated
 	}
 	digest := hash(secret)
-	known, err := recall(ctx, d, tokenKey{digest}, func() (holder, error) {
+	known, err := cached(ctx, d, tokenKey{digest}, func() (holder, error) {
 		p, row, err := d.lookUp(ctx, tenant, digest)
 		if err == nil {
 			err = d.addGroups(ctx, &p)
@@ -221,7 +221,7 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 	if err != nil {
 		return Principal{}, err
 	}
-	p, row, now := known.principal.own(), known.row, d.now()
+	p, row, now := known.principal.clone(), known.row, d.now()
 	if row.revoked || !row.active || (!p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)) {
 		return Principal{}, ErrUnauthenticated
 	}

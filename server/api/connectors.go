@@ -11,35 +11,35 @@ import (
 	"quarry/server/ingest"
 )
 
-// settleBatch is how many documents follow their connector in one step.
-const settleBatch = 1_000
+// documentBatch is how many documents are read or updated in one step.
+const documentBatch = 1_000
 
-// Settle brings the stored documents of a tenant in step with the connectors that changed: who may see them, and what
-// sets they are in. The documents of connectors that were removed go. What is broken off goes on with the next call.
-func (s *Server) Settle(ctx context.Context, tenant string) error {
+// SyncConnectors updates the stored documents of changed connectors: who may see them, and their document sets. It deletes
+// the documents of removed connectors. After an error, the next call continues.
+func (s *Server) SyncConnectors(ctx context.Context, tenant string) error {
 	d, err := s.Directory(ctx, false)
 	if err != nil {
 		return err
 	}
 	for {
-		pairs, err := d.Unsettled(ctx, tenant)
+		pairs, err := d.UnsyncedCCPairs(ctx, tenant)
 		if err != nil || len(pairs) == 0 {
 			return err
 		}
 		for _, pair := range pairs {
-			if err := s.follow(ctx, tenant, pair); err != nil {
+			if err := s.updateDocuments(ctx, tenant, pair); err != nil {
 				return fmt.Errorf("change the documents of connector %s: %w", pair.Name, err)
 			}
-			// Whoever changes the pair meanwhile leaves it unsettled, so that the next round sees it again.
-			if _, err := d.Settled(ctx, pair); err != nil {
+			// A pair that was changed in the meantime is not marked, and the next round updates it again.
+			if _, err := d.MarkSynced(ctx, pair); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// follow makes the documents of a pair what it says.
-func (s *Server) follow(ctx context.Context, tenant string, pair directory.CCPair) error {
+// updateDocuments updates or deletes the documents of a pair.
+func (s *Server) updateDocuments(ctx context.Context, tenant string, pair directory.CCPair) error {
 	documents, err := s.Index(ctx, tenant, false)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (s *Server) follow(ctx context.Context, tenant string, pair directory.CCPai
 		return err
 	}
 	access, _ := pair.Terms()
-	for some := range slices.Chunk(ids, settleBatch) {
+	for some := range slices.Chunk(ids, documentBatch) {
 		if pair.Deleting {
 			_, err = documents.Write(ctx, index.Batch{Delete: some, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair)})
 		} else {
@@ -68,18 +68,18 @@ func (s *Server) follow(ctx context.Context, tenant string, pair directory.CCPai
 	return nil
 }
 
-// ownedBy returns the test for the documents of a pair. Another one may have taken one over since they were listed.
+// ownedBy reports whether a document belongs to a pair: another pair may have replaced it since it was listed.
 func ownedBy(pair directory.CCPair) func(origin string) bool {
 	return func(origin string) bool { return origin == pair.Origin() }
 }
 
-// ownedByPosts reports whether a posted document may replace one with that origin; a damaged one may have been posted.
+// ownedByPosts reports whether a posted document may replace one of that origin, which is unknown if it is damaged.
 func ownedByPosts(origin string) bool {
 	return origin == index.LostOrigin || directory.IsPosted(origin)
 }
 
-// post stores a document for a pair. It looks at the pair again afterwards: a change that was made meanwhile may have
-// passed the document by.
+// post stores a document for a pair. It then reads the pair again, because SyncConnectors may have missed the document if
+// the pair was changed in the meantime.
 func (s *Server) post(ctx context.Context, who directory.Principal, document index.Document, pairID int) (
 	written index.Written, err error) {
 	d, err := s.Directory(ctx, false)
@@ -121,8 +121,8 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 	}
 }
 
-// removeDocumentSet ends a document set; its documents stay. One that added files are in is refused: the next sync would
-// make it again.
+// removeDocumentSet removes a document set, but not its documents. A set with added files is refused: the next sync would
+// create it again.
 func (s *Server) removeDocumentSet(d *directory.Directory, ctx context.Context, tenant, name string) error {
 	added, err := s.addedTo(ctx, tenant, name)
 	if err != nil {
@@ -135,11 +135,11 @@ func (s *Server) removeDocumentSet(d *directory.Directory, ctx context.Context, 
 	return d.RemoveDocumentSet(ctx, tenant, name)
 }
 
-// addedTo counts the documents of a set that no connector brought.
+// addedTo counts the documents of a set that do not come from a connector.
 func (s *Server) addedTo(ctx context.Context, tenant, set string) (n int, err error) {
 	err = s.reading(ctx, tenant, func(snapshot index.Snapshot) error {
 		ids, err := snapshot.DocumentIDs(ctx, index.Selector{Set: set})
-		for some := range slices.Chunk(ids, settleBatch) {
+		for some := range slices.Chunk(ids, documentBatch) {
 			stored, err := snapshot.Documents(ctx, some, index.Access{All: true})
 			if err != nil {
 				return err

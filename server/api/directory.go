@@ -8,8 +8,8 @@ import (
 	"quarry/server/directory"
 )
 
-// arranging are the routes by which connectors, groups, document sets and agents are made.
-func (s *Server) arranging() []route {
+// directoryRoutes returns the routes that create connectors, groups, document sets and agents.
+func (s *Server) directoryRoutes() []route {
 	const admin = directory.PermissionAdmin
 	return []route{
 		{pattern: "POST /manage/admin/connector", needs: admin, maxBody: megabyte, handle: s.body(addConnector)},
@@ -37,7 +37,7 @@ func (f *fields) accessType() directory.AccessType {
 	return directory.AccessType(f.enum(f.raw["access_type"], directory.AccessTypes(), "access_type"))
 }
 
-// source reads the source that a request must name.
+// source reads the required field source.
 func (f *fields) source() string {
 	if !f.require("source") {
 		return ""
@@ -45,8 +45,8 @@ func (f *fields) source() string {
 	return f.enum(f.raw["source"], sourceValues(), "source")
 }
 
-// addConnector answers POST /manage/admin/connector. Documents are posted to this server, so that it keeps no more of a
-// connector than its name and its source.
+// addConnector answers POST /manage/admin/connector. Connectors post documents to this server, which therefore stores only
+// their name and source.
 func addConnector(c *call) (any, error) {
 	name, source := c.requireText("name", 1, longestName), c.source()
 	c.dictionary("connector_specific_config")
@@ -60,8 +60,8 @@ func addConnector(c *call) (any, error) {
 	return wire.Created{ID: id}, err
 }
 
-// addCredential answers POST /manage/credential. The secret in it is dropped: this server never signs in anywhere with
-// it, and what is not kept cannot be lost.
+// addCredential answers POST /manage/credential. Its secret is not stored: this server never signs in
+// anywhere.
 func addCredential(c *call) (any, error) {
 	source := c.source()
 	name := c.textOr("name", source, longestName)
@@ -77,7 +77,7 @@ func addCredential(c *call) (any, error) {
 // addPair answers PUT /manage/connector/{connector}/credential/{credential}.
 func addPair(c *call) (any, error) {
 	credential := c.pathNumber("credential", "credential_id")
-	connector := c.pathNumber("connector", "connector_id") // its error comes first
+	connector := c.pathNumber("connector", "connector_id") // last, because its error is the one that is reported
 	request := directory.PairRequest{
 		ConnectorID: connector, CredentialID: credential, Creator: c.who.Email, Name: c.textOr("name", "", longestName),
 	}
@@ -108,7 +108,7 @@ func (s *Server) addGroup(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Settle(c.Context(), c.who.Tenant); err != nil {
+	if err := s.SyncConnectors(c.Context(), c.who.Tenant); err != nil {
 		return nil, err
 	}
 	known, err := d.CCPairs(c.Context(), c.who.Tenant)
@@ -136,7 +136,7 @@ func wireGroup(group directory.Group, known []directory.CCPair) wire.UserGroup {
 		})}
 }
 
-// summaries name those of the known pairs whose ids are given.
+// summaries describes the known pairs with these ids.
 func summaries(ids []int, known []directory.CCPair) []wire.ConnectorSummary {
 	named := []wire.ConnectorSummary{}
 	for _, pair := range known {
@@ -171,7 +171,7 @@ func (s *Server) addDocumentSet(c *call) (any, error) {
 	}
 	id, err := d.CreateDocumentSet(c.Context(), c.who.Tenant, details)
 	if err == nil {
-		err = s.Settle(c.Context(), c.who.Tenant)
+		err = s.SyncConnectors(c.Context(), c.who.Tenant)
 	}
 	return id, err
 }

@@ -124,7 +124,7 @@ func TestRememberedTokensExpire(t *testing.T) {
 func remembers(t *testing.T, d *Directory, key any) (reads int) {
 	t.Helper()
 	for range 3 {
-		if _, err := recall(t.Context(), d, key, func() (int, error) { reads++; return reads, nil }); err != nil {
+		if _, err := cached(t.Context(), d, key, func() (int, error) { reads++; return reads, nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,16 +145,16 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	failed := errors.New("failed")
-	if _, err := recall(t.Context(), d, "failing", func() (int, error) { return 0, failed }); !errors.Is(err, failed) {
+	if _, err := cached(t.Context(), d, "failing", func() (int, error) { return 0, failed }); !errors.Is(err, failed) {
 		t.Error(err)
 	}
 	if got := remembers(t, d, "failing"); got != 1 {
 		t.Errorf("after a failure: read %d times", got)
 	}
-	for i := range 3 * maxRemembered {
+	for i := range 3 * maxCached {
 		remembers(t, d, i)
 	}
-	if n := d.recent.Len(); n != maxRemembered {
+	if n := d.recent.Len(); n != maxCached {
 		t.Errorf("%d are remembered", n)
 	}
 }
@@ -164,7 +164,7 @@ func TestChangedWhileRead(t *testing.T) {
 	d, _ := open(t, filepath.Join(t.TempDir(), "directory.db"), false)
 	email := "jo@acme.example"
 	for want := range 2 {
-		got, err := recall(t.Context(), d, "key", func() (int, error) {
+		got, err := cached(t.Context(), d, "key", func() (int, error) {
 			if want == 0 {
 				_, err := d.AddUser(t.Context(), DefaultTenant, email, RoleBasic)
 				return 0, err

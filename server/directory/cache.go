@@ -7,8 +7,8 @@ import (
 	"quarry/server/sqlite"
 )
 
-// maxRemembered bounds what is kept of one directory, so that it does not grow with the people who come by.
-const maxRemembered = 1_000
+// maxCached bounds what is kept of one directory, so that it does not grow with the people who come by.
+const maxCached = 1_000
 
 // versioned is the key of what was read from the directory at a version. After a change by any process the version is
 // another one, and values of the old version are never returned again.
@@ -27,8 +27,8 @@ type (
 	}
 )
 
-// recall returns what is known of a key, or reads it. What it returns is shared, and must not be changed.
-func recall[T any](ctx context.Context, d *Directory, key any, read func() (T, error)) (T, error) {
+// cached returns the cached value of a key, or reads it. Callers share the value and must not change it.
+func cached[T any](ctx context.Context, d *Directory, key any, read func() (T, error)) (T, error) {
 	at, ok := d.db.Version(ctx)
 	if !ok {
 		return read()
@@ -43,8 +43,8 @@ func recall[T any](ctx context.Context, d *Directory, key any, read func() (T, e
 	return value, err
 }
 
-// own returns a principal whose lists nobody else has.
-func (p Principal) own() Principal {
+// clone returns a principal whose lists are its own.
+func (p Principal) clone() Principal {
 	p.Permissions, p.Groups = slices.Clone(p.Permissions), slices.Clone(p.Groups)
 	p.ExternalGroups = slices.Clone(p.ExternalGroups)
 	return p

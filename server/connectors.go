@@ -8,9 +8,9 @@ import (
 	"quarry/server/index"
 )
 
-// settleAll ends what an earlier process broke off: documents that do not follow their connector yet, or have no vectors. A library that
-// cannot be written is served as it is.
-func (s *Server) settleAll(ctx context.Context) error {
+// syncConnectors finishes interrupted work of earlier processes: documents that do not match their connector, or have no
+// vectors. A read-only library is served as it is.
+func (s *Server) syncConnectors(ctx context.Context) error {
 	people, err := s.directory(ctx, false)
 	if err != nil {
 		return err
@@ -21,7 +21,7 @@ func (s *Server) settleAll(ctx context.Context) error {
 	}
 	for _, tenant := range tenants {
 		s.vectors.changed(tenant)
-		err := s.api.Settle(ctx, tenant)
+		err := s.api.SyncConnectors(ctx, tenant)
 		if errors.Is(err, index.ErrReadOnly) {
 			s.options.Log.Warn("documents do not follow the last change of their connectors", "tenant", tenant,
 				"error", err.Error())

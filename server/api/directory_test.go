@@ -105,7 +105,7 @@ func TestConnectorsDecideWhoSeesWhat(t *testing.T) {
 	}
 
 	w.check(w.people.RemoveGroup(ctx, tenant, "Eng"))
-	w.check(w.server.Settle(ctx, tenant))
+	w.check(w.server.SyncConnectors(ctx, tenant))
 	w.check(w.people.JoinGroup(ctx, tenant, "Eng", "scoped@acme.example"))
 	w.expect("jo without the group", w.finds("jo", ""), []string{"later", "public", "synced"})
 	w.check(w.people.RemoveDocumentSet(ctx, tenant, "Wiki"))
@@ -114,7 +114,7 @@ func TestConnectorsDecideWhoSeesWhat(t *testing.T) {
 		fmt.Sprintf(`{"document":{"semantic_identifier":"x","source":"web","sections":[{"text":"x"}]},"cc_pair_id":%d}`, public)); answer.Code != 404 {
 		t.Errorf("a document for a removed connector: HTTP %d", answer.Code)
 	}
-	w.check(w.server.Settle(ctx, tenant))
+	w.check(w.server.SyncConnectors(ctx, tenant))
 	w.expect("after the connector", w.finds("jo", ""), []string{"synced"})
 	w.expect("those of the other one", w.finds("kim", ""), []string{"private", "synced"})
 }
@@ -153,7 +153,7 @@ func TestAConnectorChangesWhileADocumentIsPosted(t *testing.T) {
 		`{"document":{"id":"b","semantic_identifier":"b","source":"web","sections":[{"text":"quokka"}]},"cc_pair_id":%d}`, pair)); answer.Code != 404 {
 		t.Errorf("HTTP %d %s", answer.Code, answer.Body)
 	}
-	w.check(w.server.Settle(ctx, tenant))
+	w.check(w.server.SyncConnectors(ctx, tenant))
 	w.expect("the connector is gone", decodedIDs(w, w.server.Handler(directory.Owner(tenant))), nil)
 }
 

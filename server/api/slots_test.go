@@ -10,10 +10,10 @@ import (
 	"quarry/server/pipeline"
 )
 
-// TestTurns: what computes waits for its turn; what waits for others needs none.
-func TestTurns(t *testing.T) {
-	turn := make(turns, 1)
-	first, err := turn.wait(t.Context(), pipeline.Request{})
+// TestSlots: searches that compute wait for a slot; those that wait for others need none.
+func TestSlots(t *testing.T) {
+	slot := make(slots, 1)
+	first, err := slot.acquireFor(t.Context(), pipeline.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestTurns(t *testing.T) {
 		"a stream":       {Search: wire.SearchRequest{Stream: true}},
 		"another server": {Federated: make([]pipeline.Federated, 1)},
 	} {
-		if done, err := turn.wait(t.Context(), free); err != nil {
+		if done, err := slot.acquireFor(t.Context(), free); err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else {
 			done()
@@ -32,13 +32,13 @@ func TestTurns(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	instant := pipeline.Request{Model: llm.Counted(nil, nil), Search: wire.SearchRequest{Instant: true}}
-	if _, err := turn.wait(gone, instant); !errors.Is(err, context.Canceled) {
+	if _, err := slot.acquireFor(gone, instant); !errors.Is(err, context.Canceled) {
 		t.Errorf("who left: %v", err)
 	}
 	served := make(chan func())
 	for range 3 {
 		go func() {
-			done, err := turn.wait(t.Context(), pipeline.Request{})
+			done, err := slot.acquireFor(t.Context(), pipeline.Request{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -55,7 +55,7 @@ func TestTurns(t *testing.T) {
 	for range 3 {
 		(<-served)()
 	}
-	if len(turn) != 0 {
-		t.Error("a turn never ends")
+	if len(slot) != 0 {
+		t.Error("a slot never ends")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"quarry/server/directory"
 )
 
-// addPersona answers POST /persona: an agent of the caller's own. What the caller cannot see they cannot name either;
-// it is answered like what does not exist.
+// addPersona answers POST /persona: it creates an agent that the caller owns. What the caller may not see is answered like
+// what does not exist.
 func (s *Server) addPersona(c *call) (any, error) {
 	ctx, who := c.Context(), c.who
 	agent, sets := readAgent(c.fields)
@@ -21,7 +21,7 @@ func (s *Server) addPersona(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	// Without these the agent would search more than was meant.
+	// Without these restrictions the agent would search more than intended.
 	switch {
 	case len(files) > 0:
 		return nil, coded(http.StatusNotFound, "NOT_FOUND", "User file %s is nothing that an agent of this server can know: name document "+
@@ -47,7 +47,7 @@ func (s *Server) addPersona(c *call) (any, error) {
 	return s.describeFully(ctx, who, agent)
 }
 
-// removePersona answers DELETE /persona/{id}: an agent's owner or an administrator removes it for good.
+// removePersona answers DELETE /persona/{id} for the agent's owner and administrators.
 func removePersona(c *call) (any, error) {
 	agent, err := c.agentOfPath()
 	if err != nil {
@@ -63,7 +63,7 @@ func removePersona(c *call) (any, error) {
 	return nil, d.RemoveAgent(c.Context(), c.who.Tenant, agent.ID)
 }
 
-// readAgent reads an agent, and the numbers of its document sets.
+// readAgent reads an agent and the ids of its document sets.
 func readAgent(f *fields) (agent directory.Agent, sets []int) {
 	agent = directory.Agent{
 		Name: f.requireText("name", 1, longestLabel), Description: f.textOr("description", "", longestPrompt),
@@ -85,7 +85,7 @@ func readAgent(f *fields) (agent directory.Agent, sets []int) {
 	return agent, f.numbers("document_set_ids")
 }
 
-// setsByID finds those of the caller's document sets.
+// setsByID returns document sets that the caller may see, by their ids.
 func setsByID(ctx context.Context, d *directory.Directory, who directory.Principal, ids []int) (
 	[]directory.DocumentSet, error) {
 	if len(ids) == 0 {
@@ -106,7 +106,7 @@ func setsByID(ctx context.Context, d *directory.Directory, who directory.Princip
 	return sets, nil
 }
 
-// ownGroups refuses groups that the caller is not in; administrators know all.
+// ownGroups returns an error if the caller is not an administrator and not in all of the groups.
 func ownGroups(ctx context.Context, d *directory.Directory, who directory.Principal, ids []int) error {
 	if len(ids) == 0 || who.Admin {
 		return nil
@@ -123,7 +123,7 @@ func ownGroups(ctx context.Context, d *directory.Directory, who directory.Princi
 	return nil
 }
 
-// describeFully tells of one agent what GET /persona/{id} does. For whom it is, its owner and administrators learn.
+// describeFully describes an agent for GET /persona/{id}. Only its owner and administrators see its audience.
 func (s *Server) describeFully(ctx context.Context, who directory.Principal, agent directory.Agent) (
 	wire.FullPersona, error) {
 	described, err := s.describeAgents(ctx, who, []directory.Agent{agent})
@@ -157,8 +157,8 @@ func orNil(text string) *string {
 	return &text
 }
 
-// describeSets tells of document sets what the caller may know of them: the connectors that are public or were given
-// to them, and, for administrators, the audience.
+// describeSets describes document sets with the connectors that the caller may know, and the audience for
+// administrators.
 func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets []directory.DocumentSet) (
 	[]wire.DocumentSet, error) {
 	if len(sets) == 0 {
@@ -189,7 +189,7 @@ func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets
 	}), err
 }
 
-// mayKnow reports whether somebody may know that a connector is there.
+// mayKnow reports whether somebody may know of a connector.
 func mayKnow(who directory.Principal, pair directory.CCPair) bool {
 	if who.Admin || pair.Access == directory.AccessPublic {
 		return true
