@@ -251,17 +251,10 @@ func linkTarget(text string, last bool) (length int, open bool) {
 
 // target escapes an address for a Markdown link: nothing in it ends the link or starts another.
 func target(link string) string {
-	var b strings.Builder
-	for i := range len(link) {
-		switch ch := link[i]; {
-		case ch <= ' ' || ch == 0x7f || strings.IndexByte(`()<>[]\`+"`", ch) >= 0:
-			fmt.Fprintf(&b, "%%%02X", ch)
-		default:
-			b.WriteByte(ch)
-		}
-	}
-	return b.String()
+	return unsafeInLinks.ReplaceAllStringFunc(link, func(s string) string { return fmt.Sprintf("%%%02X", s[0]) })
 }
+
+var unsafeInLinks = regexp.MustCompile("[\\x00-\\x20\\x7F()<>\\[\\]\\\\`]")
 
 // Uncited returns an answer without the citations of a Citer.
 func Uncited(text string) string {

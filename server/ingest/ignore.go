@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -80,20 +81,17 @@ func mergeStars(pattern string) string {
 			segments[i] = "**"
 			continue
 		}
-		var out strings.Builder
-		escaped, star := false, false
-		for j := range len(segment) {
-			c := segment[j]
-			if c != '*' || escaped || !star {
-				out.WriteByte(c)
+		segments[i] = starRuns.ReplaceAllStringFunc(segment, func(run string) string {
+			if run[0] == '*' {
+				return "*"
 			}
-			star = c == '*' && !escaped
-			escaped = c == '\\' && !escaped
-		}
-		segments[i] = out.String()
+			return run
+		})
 	}
 	return strings.Join(segments, "/")
 }
+
+var starRuns = regexp.MustCompile(`\\.|\*+`)
 
 // trimTrailingSpaces removes the spaces at the end that are not escaped.
 func trimTrailingSpaces(line string) string {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -190,29 +191,17 @@ func Words(s wire.SearchRequest) string {
 // longestFirst orders phrases so that a short one is not cut out of a longer one.
 func longestFirst(a, b string) int { return len(b) - len(a) }
 
-// cutOnce removes the first occurrence of the first spelling that is delimited by spaces.
+// cutOnce removes the first spelling that is delimited by spaces.
 func cutOnce(text string, spellings ...string) string {
-	for _, spelling := range spellings {
-		for from := 0; from <= len(text)-len(spelling); {
-			at := strings.Index(text[from:], spelling)
-			if at < 0 {
-				break
-			}
-			at += from
-			end := at + len(spelling)
-			if standsAlone(text, at, end) {
-				return text[:at] + text[end:]
-			}
-			from = at + 1
-		}
+	for i, spelling := range spellings {
+		spellings[i] = regexp.QuoteMeta(spelling)
+	}
+	const space = `[\s\pZ\v\x{85}]`
+	delimited := regexp.MustCompile("(?:^|" + space + ")(" + strings.Join(spellings, "|") + ")(?:$|" + space + ")")
+	if at := delimited.FindStringSubmatchIndex(text); at != nil {
+		return text[:at[2]] + text[at[3]:]
 	}
 	return text
-}
-
-func standsAlone(text string, start, end int) bool {
-	before, _ := utf8.DecodeLastRuneInString(text[:start])
-	after, _ := utf8.DecodeRuneInString(text[end:])
-	return (start == 0 || unicode.IsSpace(before)) && (end == len(text) || unicode.IsSpace(after))
 }
 
 // wantsPrefix reports whether the last word may be unfinished: in instant search, unless a space, a phrase or an
