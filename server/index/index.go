@@ -1,6 +1,6 @@
-// Package index is what the server asks of a search engine: store documents, find their passages, count and
-// describe what matched, always under somebody's rights. The embedded engine (package embedded) and a distributed one
-// implement it; package indextest holds both to the same behaviour.
+// Package index defines the interface of a search engine: store documents, find their passages, count and
+// describe what matched, always with the rights of a caller. The embedded engine (package embedded) and a distributed one
+// implement it; package indextest tests both for the same behaviour.
 package index
 
 import (
@@ -12,62 +12,61 @@ import (
 
 // Errors that every engine returns, wrapped with what was attempted.
 var (
-	// ErrNotFound: the document or chunk does not exist, or the caller may not see it; the two are not told apart.
+	// ErrNotFound: the document or chunk does not exist, or the caller may not see it; callers cannot tell which.
 	ErrNotFound = errors.New("not found")
 	// ErrReadOnly: the library can be searched but not changed.
 	ErrReadOnly = errors.New("the library is read-only")
-	// ErrBusy: another process kept the write lock for too long.
+	// ErrBusy: another process held the write lock for too long.
 	ErrBusy = errors.New("another process is writing to the library")
-	// ErrDiskFull: there is no room for what was to be written; nothing of it was stored.
+	// ErrDiskFull: there is no room for the write; nothing of it was stored.
 	ErrDiskFull = errors.New("the disk is full")
-	// ErrDamaged: what is stored cannot be read as it was written, and cannot be rebuilt.
+	// ErrDamaged: what is stored cannot be read and cannot be rebuilt.
 	ErrDamaged = errors.New("the database is damaged")
-	// ErrLost: the database is gone or empty, though the index of its documents is still there.
+	// ErrLost: the database is missing or empty, but the index of its documents exists.
 	ErrLost = errors.New("the database of the library is missing or empty")
 	// ErrNewer: the store was written by a newer version of the program.
 	ErrNewer = errors.New("the library was written by a newer version of quarry")
 	// ErrOlder: the library has to be brought up to date before it can be read, and may not be written. ErrReadOnly is in
 	// the chain, too.
 	ErrOlder = errors.New("an older version of quarry wrote it")
-	// ErrNetworkFileSystem: the folder lies on a file system whose locks and maps cannot be trusted.
+	// ErrNetworkFileSystem: the folder is on a file system without reliable locks and memory maps.
 	ErrNetworkFileSystem = errors.New("the library lies on a network file system")
 )
 
-// Index holds the documents of one tenant.
+// Index contains the documents of one tenant.
 type Index interface {
 	// Write stores a batch atomically: when it returns nil, all of it is durable and visible to every new Snapshot,
 	// in this process and in others; otherwise none of it is.
 	Write(ctx context.Context, batch Batch) (Written, error)
 	// UpdateAccess changes who may see documents, and what sets they are in, without touching their text. Unknown
-	// documents are passed over; it returns how many were changed.
+	// documents are ignored; it returns how many were changed.
 	UpdateAccess(ctx context.Context, patches []AccessPatch) (int, error)
-	// Snapshot is a consistent view that stays as it is until it is closed. Many may be open at once.
+	// Snapshot returns a consistent view that does not change until it is closed. Many may be open at once.
 	Snapshot(ctx context.Context) (Snapshot, error)
 	// Embed gives a vector to every chunk that has none by the model: it hands their texts to vectors, a batch at a
-	// time, and stores what comes back, so that one text is embedded once, and one that is refused is asked for once.
-	// Vectors are durable by the batch and
-	// searched soon after; those of other models go when all chunks have one. report is told how far it has come. It
-	// returns when nothing is left, or with the first error; calling it again goes on from there.
+	// time, and stores what comes back, so that each text, also a refused one, is sent once. Vectors are
+	// durable by the batch and searched soon after; those of other models go when all chunks have one. report is called with the progress. It
+	// returns when nothing is left, or with the first error; the next call continues there.
 	Embed(ctx context.Context, model string, vectors Vectorise, report func(Embedded)) error
 	// Version changes with every change of documents by any process; writing bookkeeping alone leaves it as it is.
 	Version(ctx context.Context) (string, error)
 	// Cursors returns the bookkeeping entries whose key begins with prefix.
 	Cursors(ctx context.Context, prefix string) (map[string]string, error)
-	// Check reads what is stored as a whole, and returns what cannot be read as it was written, and what it repaired.
+	// Check reads all stored data, and returns the damage found and what it repaired.
 	// report, which may be nil, is called with the number of documents that were checked.
 	Check(ctx context.Context, options CheckOptions, report func(done, total int)) ([]Damage, error)
-	// Close waits for work in the background and releases everything.
+	// Close waits for background work and releases all resources.
 	Close() error
 }
 
-// Vectorise turns texts into vectors of Euclidean length 1, one for each, all of one number of dimensions. nil stands in
-// the place of the vector of a text that the model does not take.
+// Vectorise turns texts into vectors of Euclidean length 1, one for each, all of one number of dimensions. The vector of
+// a text that the model refuses is nil.
 type Vectorise func(ctx context.Context, texts []string) ([][]float32, error)
 
-// Embedded tells how far Embed has come.
+// Embedded is the progress of Embed.
 type Embedded struct {
 	Done, Total int // chunks
-	Refused     int // chunks that the model does not take, as far as they were come across
+	Refused     int // chunks that the model refuses, as far as known
 }
 
 // Vector is where a query points to, in the space of one model.
@@ -79,15 +78,15 @@ type Vector struct {
 // Batch is a set of changes that become visible together.
 type Batch struct {
 	Upsert []Document
-	Delete []string // document ids; unknown ones are passed over
+	Delete []string // document ids; unknown ones are ignored
 	// Cursors are bookkeeping entries of the caller, stored with the batch; an empty value deletes the entry.
 	Cursors map[string]string
 	// Owns reports whether the caller may replace or delete a document that is stored under an origin; nil: any. Delete
-	// passes over the documents of others; an Upsert in their place fails the batch with an *OwnedError.
+	// ignores the documents of others; an Upsert in their place fails the batch with an *OwnedError.
 	Owns func(origin string) bool
 }
 
-// LostOrigin is what Batch.Owns is asked of a damaged document whose origin cannot be read.
+// LostOrigin is the origin passed to Batch.Owns for a damaged document whose own cannot be read.
 const LostOrigin = "?"
 
 // OwnedError is returned by Write when documents of the batch are stored already and belong to others. Nothing of the
@@ -100,13 +99,13 @@ func (e *OwnedError) Error() string {
 	return fmt.Sprintf("documents that belong to others: %d", len(e.Origins))
 }
 
-// Written counts what a batch changed, in documents. A document that was stored already, the same in every field, is
-// Unchanged and costs no write.
+// Written counts the documents that a batch changed. A document that was stored already with the same fields is Unchanged
+// and costs no write.
 type Written struct {
 	Added, Updated, Unchanged, Removed int
 }
 
-// Document is a document as it is stored: what it says, what is known of it, and who may see it.
+// Document is a document as it is stored: its text, its metadata, and who may see it.
 type Document struct {
 	ID        string
 	Source    string // a value of DocumentSource
@@ -144,7 +143,7 @@ type Field struct {
 	List   bool // it was written as a list
 }
 
-// Heading is a heading of a document, with the chunk that it stands in.
+// Heading is a heading of a document, with its chunk.
 type Heading struct {
 	Level int
 	Text  string
@@ -156,7 +155,7 @@ type Chunk struct {
 	// Damaged: the stored chunk cannot be read; the other fields are empty.
 	Damaged  bool
 	Text     string
-	Headings []string // the path of headings that it stands under, outermost first
+	Headings []string // the path of headings above it, outermost first
 	Link     string   // to this very place; empty: the document's
 }
 
@@ -199,12 +198,12 @@ type Tag struct{ Key, Value string }
 
 // Query asks for passages.
 type Query struct {
-	// Text holds the words to look for; a passage need not hold all of them.
+	// Text contains the words to look for; a passage need not contain all of them.
 	Text string
-	// Phrases must occur: a document qualifies when it holds all of them, a passage when it or its title holds at
+	// Phrases must occur: a document qualifies when it contains all of them, a passage when it or its title contains at
 	// least one. Their words are also words of the query.
 	Phrases []string
-	// Exclude holds words or phrases; a document that has one of them anywhere does not qualify.
+	// Exclude contains words or phrases; a document that has one of them anywhere does not qualify.
 	Exclude []string
 	// Prefix makes the last word of Text match every word that begins with it.
 	Prefix bool
@@ -263,8 +262,8 @@ type Stored struct {
 type CheckOptions struct {
 	// Full checks everything; otherwise only a part of a large library is read, another one each time.
 	Full bool
-	// Repair makes again what can be made of the rest of what is stored. Documents that cannot be read are to be stored
-	// again by the caller; Write does so even if they did not change.
+	// Repair rebuilds what can be rebuilt from other stored data. The caller stores documents that cannot be read again;
+	// Write stores them even if they did not change.
 	Repair bool
 	// Documents limits the check to the text of these documents, by id.
 	Documents []string
@@ -279,14 +278,14 @@ const (
 	DamagedDatabase = "database" // pages of the database
 )
 
-// Damage is something stored that cannot be read as it was written.
+// Damage is stored data that cannot be read.
 type Damage struct {
 	Kind   string
 	ID     string
 	Origin string // of a document, if it is known: see Document.Origin
 	Chunks []int  // of DamagedText, ascending
 	Reason string
-	// Repaired: it was made again from the rest of what is stored.
+	// Repaired: it was rebuilt from other stored data.
 	Repaired bool
 }
 
@@ -305,7 +304,7 @@ type Result struct {
 	Corrections []Correction
 	// Matched counts what matched; nil unless Query.Count.
 	Matched Matched
-	// Highlighter marks the words of the query, as they were matched, in any text.
+	// Highlighter marks the matched words of the query in any text.
 	Highlighter Highlighter
 }
 
@@ -323,7 +322,7 @@ type Correction struct{ From, To string }
 // Matched is the set of documents that count as matched: those that pass the filter and hold at least half of the
 // query's idf mass (all of its words if there are one or two), looked for in all chunks of a document together.
 type Matched interface {
-	// Count counts them exactly. The documents named in returned count too, however they were found, provided that
+	// Count counts them exactly. The documents named in returned count too, however they were found, if
 	// they exist and pass the filter.
 	Count(ctx context.Context, returned []string) (Counts, error)
 }
@@ -355,7 +354,7 @@ type TagCount struct {
 // Highlighter marks words in a text.
 type Highlighter interface {
 	// Highlight returns the byte ranges of the matched words, ascending and disjoint, and the range of the best
-	// passage: whole sentences of at most about 300 bytes that hold the most of the query; empty for an empty text.
+	// passage: whole sentences of at most about 300 bytes that contain the most of the query; empty for an empty text.
 	Highlight(text string) (marks [][2]int, best [2]int)
 }
 

@@ -1,4 +1,4 @@
-// Package analysis turns text into the terms that the index holds, and queries into the terms that are looked up. Both
+// Package analysis turns text into the terms that the index contains, and queries into the terms that are looked up. Both
 // sides use the same rules, so a change to any of them needs a new Version, after which segments are rebuilt.
 package analysis
 
@@ -38,7 +38,7 @@ type Raw struct {
 
 // Token is a Raw with its term, independent of the scanner.
 type Token struct {
-	// Term is what the index holds: the stem of a word, otherwise the surface.
+	// Term is what the index contains: the stem of a word, otherwise the surface.
 	Term    string
 	Surface string
 	Start   int

@@ -107,7 +107,7 @@ func (s *Scanner) humps(text string, start, end int, capitals bool) {
 	s.parts = append(s.parts, span{from, end})
 }
 
-// hump reports whether a new word begins with r, which stands between before and rest.
+// hump reports whether a new word begins with r, which follows before and precedes rest.
 func hump(before, r rune, rest string) bool {
 	if !unicode.IsUpper(r) {
 		return false

@@ -25,7 +25,7 @@ func fold(dst []byte, text string) []byte {
 
 func foldForeign(dst []byte, text string) []byte {
 	from := len(dst)
-	bare := false // the letter before can stand without its marks
+	bare := false // the letter before loses its marks
 	exotic := false
 	for _, r := range string(norm.NFKD.AppendString(nil, text)) {
 		switch {

@@ -10,7 +10,7 @@ type QueryWord struct {
 	Parts []QueryWord
 }
 
-// Identifier reports whether w is an identifier that no plain word can equal: it holds digits or signs.
+// Identifier reports whether w is an identifier that no plain word can equal: it contains digits or signs.
 func (w QueryWord) Identifier() bool {
 	if w.Kind != Whole {
 		return false
@@ -46,8 +46,8 @@ func Content(words []QueryWord) []QueryWord {
 	return content
 }
 
-// group makes query words of tokens: parts go below their whole; a character that the pair before it holds already is
-// dropped, and one that stands alone means every pair that begins with it.
+// group makes query words of tokens: parts go below their whole; a character that the pair before it contains
+// is dropped, and a lone one means every pair that begins with it.
 func group(tokens []Token) []QueryWord {
 	var words []QueryWord
 	for i := 0; i < len(tokens); {
@@ -74,8 +74,8 @@ func group(tokens []Token) []QueryWord {
 }
 
 // Phrase returns the words of a phrase, which must occur at the distances of their positions; that of the first is 0.
-// Identifiers count by their parts, however they are joined. Of the words only a character of an unspaced script that
-// stands alone has Prefix: every pair that begins with it matches. A phrase without words is empty.
+// Identifiers count by their parts, however they are joined. Only a lone character of an unspaced script has Prefix: every
+// pair that begins with it matches. A phrase without words is empty.
 func (a *Analyser) Phrase(text string) []QueryWord {
 	var phrase []QueryWord
 	for _, w := range group(a.Tokens(text)) {
@@ -92,7 +92,7 @@ func (a *Analyser) Phrase(text string) []QueryWord {
 }
 
 // IsStopWord reports whether a surface is an English word that says too little to search for when there are others:
-// articles, pronouns, auxiliaries, prepositions that nearly every passage holds, and what questions begin with.
+// articles, pronouns, auxiliaries, prepositions that nearly every passage contains, and what questions begin with.
 func IsStopWord(surface string) bool {
 	switch surface {
 	case "a", "an", "the", "and", "or", "but", "nor", "if", "then", "than", "as", "so", "that", "this", "these", "those",

@@ -16,7 +16,7 @@ const (
 	upper
 	digit
 	underscore
-	connector // joins what stands on both sides of it, by the rules of joins
+	connector // joins what is on both sides of it, by the rules of joins
 	foreign   // the first byte of a character beyond ASCII
 )
 
@@ -167,7 +167,7 @@ func (u *unit) note(c byte) {
 	}
 }
 
-// joins reports whether the connector at i stands between two things that belong together.
+// joins reports whether the connector at i joins what is on both sides of it.
 func joins(text string, i int) bool {
 	if i == 0 || i+1 >= len(text) {
 		return false

@@ -14,25 +14,25 @@ import (
 
 // disagreement is how the documents in the index differ from those that are stored.
 type disagreement struct {
-	missing  []string // stored, but live in no segment
-	orphans  []string // live in a segment, but not stored
-	doubled  []twin   // live in a newer segment, too
-	counters bool     // the numbers of documents and chunks are wrong
+	missing    []string    // stored, but live in no segment
+	orphans    []string    // live in a segment, but not stored
+	duplicates []duplicate // live in a newer segment too
+	counters   bool        // the numbers of documents and chunks are wrong
 }
 
-// twin is a document of a segment.
-type twin struct {
+// duplicate is a document of a segment.
+type duplicate struct {
 	part    *part
 	ordinal int
 	delta   segment.Delta
 }
 
 func (d *disagreement) none() bool {
-	return len(d.missing) == 0 && len(d.orphans) == 0 && len(d.doubled) == 0 && !d.counters
+	return len(d.missing) == 0 && len(d.orphans) == 0 && len(d.duplicates) == 0 && !d.counters
 }
 
 // compareIDs compares the stored documents with those that are live in parts. Both sides ascend by id, so each is read
-// along once.
+// once.
 func compareIDs(ctx context.Context, library *library, parts []*part) (d disagreement, err error) {
 	heads := make([]head, len(parts))
 	for i, p := range parts {
@@ -41,9 +41,9 @@ func compareIDs(ctx context.Context, library *library, parts []*part) (d disagre
 			return d, err
 		}
 	}
-	// take passes over the live documents with an id, and those below it.
-	take := func(id string, last bool) (live bool, err error) {
-		var before *twin
+	// advance passes over the live documents with an id, and those below it.
+	advance := func(id string, last bool) (live bool, err error) {
+		var before *duplicate
 		for i := range heads {
 			h := &heads[i]
 			for h.ordinal < h.part.documents && (last || h.id <= id) {
@@ -52,9 +52,9 @@ func compareIDs(ctx context.Context, library *library, parts []*part) (d disagre
 					d.orphans = append(d.orphans, h.id)
 				default:
 					if before != nil {
-						d.doubled = append(d.doubled, *before)
+						d.duplicates = append(d.duplicates, *before)
 					}
-					before = &twin{part: h.part, ordinal: h.ordinal}
+					before = &duplicate{part: h.part, ordinal: h.ordinal}
 				}
 				if err := h.advance(); err != nil {
 					return false, err
@@ -64,14 +64,14 @@ func compareIDs(ctx context.Context, library *library, parts []*part) (d disagre
 		return before != nil, nil
 	}
 	err = library.ids(ctx, func(id string) error {
-		live, err := take(id, false)
+		live, err := advance(id, false)
 		if err == nil && !live {
 			d.missing = append(d.missing, id)
 		}
 		return err
 	})
 	if err == nil {
-		_, err = take("", true)
+		_, err = advance("", true)
 	}
 	slices.Sort(d.orphans)
 	d.orphans = slices.Compact(d.orphans)
@@ -109,15 +109,15 @@ func insertDamaged(ctx context.Context, tx *sql.Tx, id string) error {
 	return err
 }
 
-// settle makes the database agree with the index.
-func (d *disagreement) settle(ctx context.Context, tx *sql.Tx) error {
+// reconcile makes the database agree with the index.
+func (d *disagreement) reconcile(ctx context.Context, tx *sql.Tx) error {
 	for _, id := range d.orphans {
 		if err := insertDamaged(ctx, tx, id); err != nil {
 			return err
 		}
 	}
-	for _, twin := range d.doubled {
-		if err := addDeletes(ctx, tx, twin.part.id, roaring.BitmapOf(uint32(twin.ordinal)), twin.delta); err != nil {
+	for _, duplicate := range d.duplicates {
+		if err := addDeletes(ctx, tx, duplicate.part.id, roaring.BitmapOf(uint32(duplicate.ordinal)), duplicate.delta); err != nil {
 			return err
 		}
 	}
@@ -156,9 +156,9 @@ func (c *checkRun) agreement(ctx context.Context) error {
 	if found.counters && len(found.orphans) == 0 {
 		c.note(index.Damage{Kind: index.DamagedDatabase, Repaired: c.options.Repair, Reason: "its count of documents was wrong"})
 	}
-	if len(found.missing)+len(found.doubled) > 0 {
+	if len(found.missing)+len(found.duplicates) > 0 {
 		c.note(index.Damage{Kind: index.DamagedSegment, Repaired: c.options.Repair, Reason: fmt.Sprintf(
-			"the index lacked %d documents and held %d twice", len(found.missing), len(found.doubled))})
+			"the index lacked %d documents and had %d twice", len(found.missing), len(found.duplicates))})
 	}
 	return nil
 }

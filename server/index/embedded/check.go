@@ -17,17 +17,17 @@ import (
 const (
 	// checkedRows of documents are checked when not everything is: about half a second's work.
 	checkedRows = 100_000
-	// checkSlice rows are read in one transaction, so that a check holds up no checkpoint.
+	// checkSlice rows are read in one transaction, so that a check delays no checkpoint.
 	checkSlice   = 4096
 	checkWorkers = 2
 )
 
-// examination looks whether the chunks of a document are all there and as they were written, without unpacking them.
+// examination checks that the chunks of a document are complete and unchanged, without unpacking them.
 type examination struct {
 	document *stored
 	next     int  // the chunk that the next group has to begin with
-	broken   bool // a group is not as it was written
-	old      bool // the groups have no seals: only the document's hash tells
+	broken   bool // a group is damaged
+	old      bool // the groups have no seals: only the document's hash can be checked
 }
 
 func (e *examination) group(key int64, value []byte) {
@@ -59,11 +59,11 @@ func (e *examination) finish(ctx context.Context, library *library) (damage inde
 	if e.old && !e.broken && slices.Equal(hashOf(&whole), e.document.hash) {
 		return damage, false, nil
 	}
-	damage.Reason = "its text is not what was stored"
+	damage.Reason = "its text differs from what was stored"
 	return damage, true, nil
 }
 
-// examine returns the damage of a stored document; damaged is false when it can be read as it was written.
+// examine returns the damage of a stored document; damaged is false if there is none.
 func (l *library) examine(ctx context.Context, s *stored) (damage index.Damage, damaged bool, err error) {
 	e := examination{document: s}
 	if s.damaged == nil && s.chunks > 0 {
@@ -98,12 +98,12 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 	}
 	options.Repair = options.Repair && !x.ReadOnly()
 	c := &checkRun{x: x, options: options, report: report}
-	x.states.include()
+	x.states.retryExcluded()
 	var err error
 	if options.Documents != nil {
-		err = c.named(ctx)
+		err = c.checkNamed(ctx)
 	} else {
-		err = c.everything(ctx)
+		err = c.checkAll(ctx)
 	}
 	if err != nil {
 		return c.found, fmt.Errorf("check the library: %w", err)
@@ -111,8 +111,8 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 	return c.found, nil
 }
 
-// named checks some documents.
-func (c *checkRun) named(ctx context.Context) error {
+// checkNamed checks some documents.
+func (c *checkRun) checkNamed(ctx context.Context) error {
 	return c.x.reading(ctx, func(tx *sql.Tx) error {
 		library := newLibrary(tx, c.x.packer)
 		defer library.close()
@@ -136,8 +136,8 @@ func (c *checkRun) named(ctx context.Context) error {
 	})
 }
 
-// everything checks all parts, and again after the database was repaired, as all that was found may have changed.
-func (c *checkRun) everything(ctx context.Context) error {
+// checkAll checks all parts, and again after the database was repaired, as all that was found may have changed.
+func (c *checkRun) checkAll(ctx context.Context) error {
 	for tries := 0; ; tries++ {
 		err := c.pass(ctx)
 		if err != nil && !c.unreadable(err) {
@@ -208,7 +208,7 @@ func (c *checkRun) database(ctx context.Context) error {
 	return c.rows(ctx, first, end)
 }
 
-// noteProgress remembers where the next check goes on. Without it the same part is checked again.
+// noteProgress stores where the next check continues. Without it the same part is checked again.
 func (c *checkRun) noteProgress(ctx context.Context, next int64) {
 	if c.x.ReadOnly() || ctx.Err() != nil {
 		return
@@ -218,7 +218,7 @@ func (c *checkRun) noteProgress(ctx context.Context, next int64) {
 		return err
 	})
 	if err != nil {
-		c.x.log.Warn("the progress of the check could not be noted", "error", err)
+		c.x.log.Warn("cannot store the progress of the check", "error", err)
 	}
 }
 

@@ -43,7 +43,7 @@ func damageOf(err error) (found *damagedError) {
 	return found
 }
 
-// isDamage reports whether rebuilding a file of the index heals an error.
+// isDamage reports whether rebuilding a file of the index repairs the cause of an error.
 func isDamage(err error) bool {
 	return errors.Is(err, segment.ErrDamaged) || errors.Is(err, fs.ErrNotExist) || damageOf(err) != nil
 }
@@ -66,7 +66,7 @@ func blame(parts []*part, err error) error {
 	return all
 }
 
-// damages collects the damage that the answers of a snapshot met. Safe for concurrent use.
+// damages collects the damage found by the calls of a snapshot. It is safe for concurrent use.
 type damages struct {
 	mutex sync.Mutex
 	all   []index.Damage
@@ -106,7 +106,7 @@ func (s *snapshot) Damage() []index.Damage {
 	return s.damaged.list()
 }
 
-// damage lists what of the index a view has to do without.
+// damage lists the parts of the index that a view lacks because they are damaged.
 func (v *view) damage() (all []index.Damage) {
 	live := 0
 	if lost := v.state.lost; lost != nil {
@@ -122,7 +122,7 @@ func (v *view) damage() (all []index.Damage) {
 	}
 	if v.state.lost == nil && live != v.meta.documents {
 		all = append(all, index.Damage{Kind: index.DamagedSegment,
-			Reason: fmt.Sprintf("the index holds %d of %d documents", live, v.meta.documents)})
+			Reason: fmt.Sprintf("the index has %d of %d documents", live, v.meta.documents)})
 	}
 	return all
 }
@@ -141,8 +141,8 @@ func describe(s *stored, from int, chunks []index.Chunk) (damage index.Damage, o
 	return damage, len(damage.Chunks) > 0
 }
 
-// indexed returns a document that the index holds for somebody although it cannot be read; nil when the index does not
-// hold it either. Its rights are those in the index.
+// indexed returns a document that is indexed but cannot be read, if access allows it by the rights in the index; nil
+// otherwise.
 func (v *view) indexed(id string, access index.Access) *stored {
 	searcher, err := v.state.searcher()
 	if err != nil {
@@ -154,7 +154,7 @@ func (v *view) indexed(id string, access index.Access) *stored {
 	return &stored{document: index.Document{ID: id}, damaged: fmt.Errorf("%w: it is indexed but not stored", errPacked)}
 }
 
-// admitted reads a document that somebody may see; nil when there is none. A damaged one has its id alone.
+// admitted reads a document if access allows it; nil otherwise. A damaged one has only its id.
 func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access index.Access) (*stored, error) {
 	found, err := shown.library.recall(ctx, id)
 	if err != nil {

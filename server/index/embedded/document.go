@@ -44,7 +44,7 @@ func canonical(document index.Document) index.Document {
 	return document
 }
 
-// micros is how a date is stored; nil for an unknown one.
+// micros returns a date as it is stored; nil for an unknown one.
 func micros(date time.Time) *int64 {
 	if date.IsZero() {
 		return nil

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// embedTexts are handed to the model at once; what they become is durable together.
+	// embedTexts are sent to the model at once; their vectors are stored in one transaction.
 	embedTexts = 256
-	// embedBytes of text are looked through for as many.
+	// embedBytes bounds the text that is read to find them.
 	embedBytes = 8 << 20
-	// refreshAfter new vectors, or as many as a segment has already, its file is written anew while a pass goes on.
+	// refreshAfter new vectors, or as many as a segment has already, its file is written again during a pass.
 	refreshAfter = 4096
 )
 
 // errVectors: a model's answer that cannot be stored.
-var errVectors = errors.New("the vectors cannot be used")
+var errVectors = errors.New("invalid vectors")
 
 // Embed implements index.Index. One segment after the other is completed; the ones that are merged away meanwhile cost
 // nothing, as what was embedded is found by its text.
@@ -82,7 +82,7 @@ func (e *embedding) step(ctx context.Context) (done bool, err error) {
 	case name != "":
 		return false, e.complete(ctx, name)
 	case len(e.tried) > 0:
-		if err := e.x.dropUnneeded(ctx, e.model); err != nil {
+		if err := e.x.dropUnusedVectors(ctx, e.model); err != nil {
 			return true, err
 		}
 	}
@@ -91,15 +91,15 @@ func (e *embedding) step(ctx context.Context) (done bool, err error) {
 
 // embedding is one pass over all segments.
 type embedding struct {
-	x       *Index
-	model   string
-	vectors index.Vectorise
-	report  func(index.Embedded)
-	tried   map[string]bool // segments that were completed
-	so      index.Embedded
+	x        *Index
+	model    string
+	vectors  index.Vectorise
+	report   func(index.Embedded)
+	tried    map[string]bool // segments that were completed
+	progress index.Embedded
 
-	known   int                 // texts that the model did not take before
-	refused map[string]int      // chunks that the model does not take, by segment
+	known   int                 // texts that the model refused before
+	refused map[string]int      // chunks that the model refuses, by segment
 	seen    map[vector.Key]bool // texts of them
 }
 
@@ -110,7 +110,7 @@ func (e *embedding) choose(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// next finds a segment with chunks that have no vector; "" if there is none. It also counts how far all is.
+// next finds a segment with chunks that have no vector; "" if there is none. It also updates the progress.
 func (e *embedding) next(ctx context.Context) (name string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -120,7 +120,7 @@ func (e *embedding) next(ctx context.Context) (name string, err error) {
 		return "", err
 	}
 	defer seen.close()
-	e.so = index.Embedded{}
+	e.progress = index.Embedded{}
 	counted := 0
 	for _, p := range seen.state.parts {
 		chunks, err := p.liveChunks()
@@ -133,16 +133,16 @@ func (e *embedding) next(ctx context.Context) (name string, err error) {
 				return "", err
 			}
 		}
-		e.so.Done, e.so.Total = e.so.Done+have, e.so.Total+chunks
+		e.progress.Done, e.progress.Total = e.progress.Done+have, e.progress.Total+chunks
 		counted += e.refused[p.name]
 		if have < chunks && !e.tried[p.name] && name == "" {
 			name = p.name
 		}
 	}
-	if e.so.Refused = counted; name != "" {
-		e.so.Refused = max(counted, e.known)
+	if e.progress.Refused = counted; name != "" {
+		e.progress.Refused = max(counted, e.known)
 	}
-	e.report(e.so)
+	e.report(e.progress)
 	return name, nil
 }
 
@@ -163,8 +163,8 @@ func (p *part) liveChunks() (n int, err error) {
 	return n, err
 }
 
-// complete embeds what a segment lacks. It writes the segment's vectors when it is through, or fails, and in between so
-// often that they double.
+// complete embeds the texts of a segment that have no vector. It writes the segment's vectors at the end, on failure, and
+// each time that their number has doubled.
 func (e *embedding) complete(ctx context.Context, name string) error {
 	fresh, written := 0, 0
 	e.refused[name] = 0
@@ -175,7 +175,7 @@ func (e *embedding) complete(ctx context.Context, name string) error {
 		}
 		refused, err := e.store(ctx, found.texts, found.keys)
 		if err != nil {
-			// What is known is searched, in spite of the failure.
+			// Vectors stored before the failure are searched.
 			if fresh > written {
 				e.x.restoreVectors(context.WithoutCancel(ctx), name)
 			}
@@ -183,13 +183,13 @@ func (e *embedding) complete(ctx context.Context, name string) error {
 		}
 		settled, without := found.count(refused)
 		fresh += settled
-		e.so.Done += settled
+		e.progress.Done += settled
 		e.refused[name] += without
-		e.so.Refused = max(e.so.Refused, e.refused[name])
+		e.progress.Refused = max(e.progress.Refused, e.refused[name])
 		for key := range found.refused {
 			e.seen[key] = true
 		}
-		e.report(e.so)
+		e.report(e.progress)
 		ordinal = found.next
 		if ordinal >= 0 && fresh-written >= max(refreshAfter, written) {
 			if err := e.x.refreshVectors(ctx, name, true); err != nil {
@@ -210,8 +210,8 @@ type gathered struct {
 	texts   []string
 	keys    []vector.Key
 	lacking map[vector.Key]int  // chunks that have no vector in the segment's file, by their text
-	refused map[vector.Key]bool // texts that the model does not take
-	next    int                 // the ordinal of the document to go on with; −1 at the end
+	refused map[vector.Key]bool // texts that the model refuses
+	next    int                 // the ordinal of the next document; −1 at the end
 
 	known *embeddings // nil: there are none by the model
 	has   []bool      // by chunk: whether it has a vector in the file; nil: none has
@@ -255,7 +255,7 @@ func (e *embedding) gather(ctx context.Context, name string, from int) (*gathere
 			if err != nil {
 				return err
 			}
-			if err := g.take(ctx, first, &whole); err != nil {
+			if err := g.addTexts(ctx, first, &whole); err != nil {
 				return err
 			}
 		}
@@ -267,8 +267,8 @@ func (e *embedding) gather(ctx context.Context, name string, from int) (*gathere
 	return g, blame([]*part{p}, err)
 }
 
-// take adds the texts of a document that have no vector, each once.
-func (g *gathered) take(ctx context.Context, first int, d *index.Document) error {
+// addTexts adds the texts of a document that have no vector, each once.
+func (g *gathered) addTexts(ctx context.Context, first int, d *index.Document) error {
 	for i := range d.Chunks {
 		if d.Chunks[i].Damaged {
 			continue
@@ -297,8 +297,8 @@ func (g *gathered) take(ctx context.Context, first int, d *index.Document) error
 	return nil
 }
 
-// count tells how many chunks have a vector now that had none, and how many go without one; refused are the texts that
-// were not taken just now.
+// count returns how many chunks got a vector, and how many stay without one; refused are the texts that the model has
+// just refused.
 func (g *gathered) count(refused []vector.Key) (settled, without int) {
 	for _, key := range refused {
 		g.refused[key] = true
@@ -318,7 +318,7 @@ func (g *gathered) count(refused []vector.Key) (settled, without int) {
 	return settled, without
 }
 
-// vectored tells which chunks of a part have a vector by a model; nil when none has.
+// vectored returns which chunks of a part have a vector by a model; nil if none has.
 func (p *part) vectored(model string) (has []bool, err error) {
 	if p.vectors == nil || p.vectors.model != model || p.vectors.file == nil {
 		return nil, nil
@@ -332,7 +332,7 @@ func (p *part) vectored(model string) (has []bool, err error) {
 		return nil
 	})
 	if isDamage(err) {
-		return nil, nil // the file is made anew in the end
+		return nil, nil // the file is written again at the end
 	}
 	return has, err
 }
@@ -342,7 +342,7 @@ func complete(has []bool, from, to int) bool {
 	return from == to || has != nil && !slices.Contains(has[from:to], false)
 }
 
-// store embeds texts and keeps what they become. It returns those that the model does not take, which are remembered.
+// store embeds texts and stores their vectors. It returns the texts that the model refuses, which it stores as such.
 func (e *embedding) store(ctx context.Context, texts []string, keys []vector.Key) (refused []vector.Key, err error) {
 	if len(texts) == 0 {
 		return nil, nil

@@ -1,7 +1,6 @@
-// Package embedded is the search engine in the program itself. SQLite holds the documents and is the truth; immutable
-// segment files, which can be made again from it at any time, are the index. A segment is durable before the transaction
-// that stores its documents names it, so every state that can be seen, by any process and after any crash, is a whole
-// one.
+// Package embedded is the search engine in the program itself. SQLite stores the documents and is authoritative;
+// the index is immutable segment files, which can be rebuilt from it at any time. A segment is durable before the
+// transaction that stores its documents names it, so every process sees a complete state, also after a crash.
 package embedded
 
 import (
@@ -36,9 +35,9 @@ const (
 	pageSize = 16 << 10
 )
 
-// Options say where a library is and how to open it.
+// Options are where a library is and how to open it.
 type Options struct {
-	// Dir holds library.db and segments/; it is created when it is missing. Empty: a library in memory, which is gone
+	// Dir contains library.db and segments/; it is created when it is missing. Empty: a library in memory, which is gone
 	// when it is closed and never touches the disk.
 	Dir string
 	// ReadOnly opens an existing library that is not changed. A folder that cannot be written is opened like this in
@@ -166,8 +165,8 @@ func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, 
 	return found, nil
 }
 
-// Close implements index.Index. A merge that is about to end is waited for, a longer one is given up without a trace.
-// Snapshots that are still open must not be used any more.
+// Close implements index.Index. It waits for a merge that is about to end; a longer one is cancelled and leaves nothing behind.
+// Open snapshots must not be used afterwards.
 func (x *Index) Close() error {
 	x.worker.stop()
 	x.states.forget()

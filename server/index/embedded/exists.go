@@ -17,7 +17,7 @@ func Exists(dir string) (bool, error) {
 	return found != nil || refuseLoss(dir) != nil, err
 }
 
-// Stat describes the file that a library in a folder is known by; nil if there is none. While a library is open, no other
+// Stat describes the file that identifies a library in a folder; nil if there is none. While a library is open, no other
 // one has the same file by os.SameFile.
 func Stat(dir string) (fs.FileInfo, error) {
 	found, err := os.Stat(filepath.Join(dir, databaseName))
@@ -30,9 +30,9 @@ func Stat(dir string) (fs.FileInfo, error) {
 	return found, nil
 }
 
-// HasDocuments reports whether there is a library in a folder that holds something. It makes nothing on disk, and reads
-// no more than a row. A library that cannot be read counts as one that holds something, so that opening it tells what
-// is wrong.
+// HasDocuments reports whether there is a library in a folder that contains something. It makes nothing on disk, and reads
+// no more than a row. A library that cannot be read counts as one that contains something, so that opening it reports the
+// error.
 func HasDocuments(ctx context.Context, dir string) (bool, error) {
 	if found, err := Exists(dir); err != nil || !found {
 		return false, err

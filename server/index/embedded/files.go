@@ -23,10 +23,10 @@ import (
 const (
 	segmentSuffix = ".seg"
 	nameBytes     = 16
-	// A name ends with the checksum of the end of the file, which holds the checksums of the rest: a file in the place of
+	// A name ends with the checksum of the end of the file, which contains the checksums of the rest: a file in the place of
 	// another one is damage. Names of older versions do not.
 	tailBytes = 40
-	// segmentMode keeps everybody, this program included, from changing a segment.
+	// segmentMode prevents changes of a segment, by this program too.
 	segmentMode = 0o400
 )
 
@@ -37,7 +37,7 @@ type segmentFiles interface {
 	// Open gives access to a segment's bytes until release is called. fs.ErrNotExist when there is none.
 	Open(name string) (data []byte, release func(), err error)
 	Remove(name string) error
-	// List tells the names that there are and since when.
+	// List returns the names and when each was created.
 	List() (map[string]time.Time, error)
 }
 
@@ -105,7 +105,7 @@ type diskFiles struct {
 
 func (d *diskFiles) path(name string) string { return filepath.Join(d.folder, name+segmentSuffix) }
 
-// Create needs no second name to write under: nobody looks at a file before a manifest names it.
+// Create needs no second name to write under: no reader opens a file before a manifest names it.
 func (d *diskFiles) Create(data []byte) (string, error) {
 	name := newSegmentName(data)
 	path := d.path(name)

@@ -20,7 +20,7 @@ type merged struct {
 }
 
 // mergeOnce does the most useful job that the policy finds. more says that there was one. errOvertaken means that
-// somebody else did it meanwhile.
+// another process did it first.
 func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, err error) {
 	current, err := x.currentState(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (x *Index) remove(name string) {
 		return
 	}
 	if err := x.files.Remove(name); err != nil {
-		x.log.Warn("an unused file of the index could not be removed yet", "file", name, "error", err)
+		x.log.Warn("cannot remove an unused file of the index yet", "file", name, "error", err)
 	}
 }
 
@@ -199,7 +199,7 @@ func (m *merged) replay(ctx context.Context, tx *sql.Tx, input int, p *part, bit
 			continue
 		}
 		if record.since < p.deletes {
-			return errOvertaken // folded with what was known before: the two cannot be told apart
+			return errOvertaken // folded with earlier deletes, from which it cannot be separated
 		}
 		later.records = append(later.records, record)
 		for ordinals := record.bitmap.Iterator(); ordinals.HasNext(); {

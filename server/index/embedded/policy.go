@@ -7,7 +7,7 @@ import (
 	"quarry/server/index/analysis"
 )
 
-// mergePolicy says which segments become one. Segments of similar size are merged when there are enough of them, so that
+// mergePolicy decides which segments become one. Segments of similar size are merged when there are enough of them, so that
 // each document is written again only as often as the library grows tenfold, and a search looks at few segments.
 type mergePolicy struct {
 	fanOut      int     // segments of one tier that are merged
@@ -102,7 +102,7 @@ func (m mergePolicy) liveBytes(p *part) int64 {
 	}
 	bytes := p.bytes
 	if p.vectors != nil {
-		bytes += p.vectors.bytes / 2 // they are copied, not made anew
+		bytes += p.vectors.bytes / 2 // they are copied, not computed again
 	}
 	return bytes * int64(p.live()) / int64(p.documents)
 }

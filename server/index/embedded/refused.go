@@ -9,7 +9,7 @@ import (
 	"quarry/server/sqlite"
 )
 
-// refusedTexts are the texts that a model does not take, as far as it was asked.
+// refusedTexts are the texts that a model has refused.
 func refusedTexts(ctx context.Context, db sqlite.Querier, model string) (map[vector.Key]bool, error) {
 	refused := make(map[vector.Key]bool)
 	err := each(ctx, db, func(row *sql.Rows) error {
@@ -33,7 +33,7 @@ func noteRefused(ctx context.Context, tx *sql.Tx, model string, keys []vector.Ke
 	return nil
 }
 
-// forgetRefused removes, at the end of a pass, what other models did not take, and texts that no chunk has any more.
+// forgetRefused removes, at the end of a pass, what other models refused, and texts that no chunk has any more.
 func (e *embedding) forgetRefused(ctx context.Context) error {
 	known, err := refusedTexts(ctx, e.x.db.Reader, e.model)
 	if err != nil {

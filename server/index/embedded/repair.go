@@ -18,7 +18,7 @@ const rebuildBytes = 64 << 20
 // the suspects turns out to be damaged, and nil when another process has replaced them.
 func (x *Index) repair(ctx context.Context, suspects *damagedError) error {
 	if x.ReadOnly() {
-		return fmt.Errorf("%w; it is rebuilt when the library is opened with the right to write: %w",
+		return fmt.Errorf("%w; open the library with write access to rebuild it: %w",
 			suspects, index.ErrReadOnly)
 	}
 	x.log.Warn("the index is damaged and will be rebuilt from the stored documents", "cause", suspects)
@@ -57,7 +57,7 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 	return nil
 }
 
-// rebuilt are segments that hold the documents of damaged ones.
+// rebuilt are segments that contain the documents of damaged ones.
 type rebuilt struct {
 	meta     meta
 	damaged  []*part
@@ -69,7 +69,7 @@ func (r *rebuilt) swap(ctx context.Context, tx *sql.Tx) error {
 	if err := replaceParts(ctx, tx, r.damaged, r.segments); err != nil {
 		return err
 	}
-	return r.settle(ctx, tx)
+	return r.reconcile(ctx, tx)
 }
 
 // rebuild makes new segments of all documents that are not live in a sound one. errUnchanged: no suspect is in use any
@@ -101,8 +101,8 @@ func (x *Index) rebuild(ctx context.Context, tx *sql.Tx, suspects *damagedError)
 	} else if len(made.damaged) == 0 && made.none() {
 		return made, errUnchanged
 	}
-	for i := range made.doubled {
-		t := &made.doubled[i]
+	for i := range made.duplicates {
+		t := &made.duplicates[i]
 		if t.delta, err = t.part.segment.reader.DeltaOf(t.ordinal); err != nil {
 			return made, blame(sound, err)
 		}
@@ -110,7 +110,7 @@ func (x *Index) rebuild(ctx context.Context, tx *sql.Tx, suspects *damagedError)
 	return made, x.rebuildMissing(ctx, library, made)
 }
 
-// inspect sorts the manifest into sound parts and damaged ones. All are read from beginning to end: damage seldom comes
+// inspect sorts the manifest into sound parts and damaged ones. All are read from beginning to end: damage rarely comes
 // alone, and the search that found it is repeated only once.
 func (x *Index) inspect(ctx context.Context, tx *sql.Tx, suspects *damagedError, made *rebuilt) (sound []*part,
 	present bool, err error) {

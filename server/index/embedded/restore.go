@@ -11,7 +11,7 @@ import (
 )
 
 // repairVectors makes damaged files of vectors again from what is stored, and all others that turn out to be damaged:
-// damage seldom comes alone, and a search is repeated only once.
+// damage rarely comes alone, and a search is repeated only once.
 func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error {
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
@@ -30,11 +30,11 @@ func (x *Index) repairVectors(ctx context.Context, suspects *damagedError) error
 	return nil
 }
 
-// restoreVectors gives a new segment the vectors that are stored. Without them searching by words goes on, and the next
+// restoreVectors gives a new segment the vectors that are stored. Without them words are still searched, and the next
 // Embed tries again.
 func (x *Index) restoreVectors(ctx context.Context, name string) {
 	if err := x.refreshVectors(ctx, name, false); err != nil && !errors.Is(err, errOvertaken) {
-		x.log.Warn("vectors could not be restored yet", "segment", name, "error", err)
+		x.log.Warn("cannot restore vectors yet", "segment", name, "error", err)
 	}
 }
 

@@ -80,8 +80,8 @@ func (l *library) find(ctx context.Context, id string) (*stored, error) {
 	return found, nil
 }
 
-// recall is find that remembers: an answer describes its documents first and then reads their chunks. It serves a
-// transaction that only reads.
+// recall is find with a cache: an answer describes its documents first and then reads their chunks. The transaction must
+// only read.
 func (l *library) recall(ctx context.Context, id string) (*stored, error) {
 	if found, ok := l.recalled[id]; ok {
 		return found, ctx.Err()
@@ -97,7 +97,7 @@ func (l *library) recall(ctx context.Context, id string) (*stored, error) {
 	return found, nil
 }
 
-// look is find for when the row's columns are enough.
+// look is find without unpacking the detail of the row.
 func (l *library) look(ctx context.Context, id string) (found *stored, err error) {
 	err = each(ctx, l, func(row *sql.Rows) (err error) {
 		found, err = l.scan(row)
@@ -128,7 +128,7 @@ func (l *library) scan(row *sql.Rows, more ...any) (*stored, error) {
 	return &s, err
 }
 
-// complete unpacks what the row holds beside its columns.
+// complete unpacks what the row contains beside its columns.
 func (l *library) complete(s *stored) {
 	if s.packed == nil || s.damaged != nil {
 		return
@@ -185,7 +185,7 @@ func (l *library) fillChunks(ctx context.Context, s *stored, from int, chunks []
 	return l.fillChunks(ctx, s, from+half, chunks[half:])
 }
 
-// eachGroup calls yield for the rows that hold the chunks from to to.
+// eachGroup calls yield for the rows that contain the chunks from to to.
 func (l *library) eachGroup(ctx context.Context, s *stored, from, to int, yield func(key int64, body []byte)) error {
 	var key, last int64
 	var body sql.RawBytes
@@ -215,7 +215,7 @@ func (l *library) whole(ctx context.Context, s *stored) (document index.Document
 	return document, slices.ContainsFunc(document.Chunks, isDamaged), err
 }
 
-// indexed reads a document that the index holds. What cannot be read of it is left out.
+// indexed reads a document that the index contains. What cannot be read of it is left out.
 func (l *library) indexed(ctx context.Context, id string) (index.Document, error) {
 	found, err := l.look(ctx, id)
 	if err == nil && found == nil {

@@ -50,7 +50,7 @@ func salvageTables() []salvageTable {
 	}
 }
 
-// salvage replaces a database with damaged pages by one that holds all rows that can be read. A copy of the damaged one is
+// salvage replaces a database with damaged pages by one that contains all rows that can be read. A copy of the damaged one is
 // kept beside it. A crash leaves the old one or the new one.
 func (x *Index) salvage(ctx context.Context) error {
 	path := x.db.Path()
@@ -59,7 +59,7 @@ func (x *Index) salvage(ctx context.Context) error {
 	}
 	x.repairs.Lock()
 	defer x.repairs.Unlock()
-	x.log.Warn("the database is damaged; what can be read is kept", "database", path)
+	x.log.Warn("the database is damaged; keeping what can be read", "database", path)
 	var err error
 	for range salvageTries {
 		if err = x.trySalvage(ctx, path); !errors.Is(err, errOvertaken) {
@@ -245,7 +245,7 @@ func (t salvageTable) copy(ctx context.Context, from, to *sql.Tx) (lost bool, er
 	return true, err
 }
 
-// copyNumbered reads on behind each row or page that cannot be read.
+// copyNumbered continues after each row or page that cannot be read.
 func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, store func([]any) error) (lost bool, err error) {
 	after, more := int64(math.MinInt64), true
 	key, _, _ := strings.Cut(t.columns, ",")
@@ -270,7 +270,7 @@ func (t salvageTable) copyNumbered(ctx context.Context, from *sql.Tx, store func
 }
 
 // behind returns a key behind the first row after a key that cannot be read. Keys on a page that cannot be read are not
-// known, so it looks further and further, and then back.
+// known, so it searches in growing steps, then bisects.
 func (t salvageTable) behind(ctx context.Context, from *sql.Tx, key string, after int64) (next int64, more bool, err error) {
 	probe := func(key64 int64) (found int64, some, sound bool, err error) {
 		err = get(ctx, from, []any{&found}, "SELECT "+key+" FROM "+t.name+" WHERE "+key+" > ? ORDER BY "+key+" LIMIT 1", key64)
@@ -336,7 +336,7 @@ func (t salvageTable) read(ctx context.Context, from *sql.Tx, yield func([]any) 
 func refuseLoss(dir string) error {
 	info, err := os.Stat(filepath.Join(dir, databaseName))
 	if err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil // opening says what is wrong
+		return nil // opening reports the error
 	}
 	paths, err := filepath.Glob(filepath.Join(dir, segmentsFolder, "*"+segmentSuffix))
 	if err != nil || len(paths) == 0 {

@@ -29,7 +29,7 @@ func newPool[T verifier](files segmentFiles, read func(name string, data []byte)
 	return &pool[T]{files: files, read: read, open: make(map[string]*openFile[T])}
 }
 
-// acquire opens a file or takes a share in the open one. fs.ErrNotExist when it is gone, segment.ErrDamaged when it is
+// acquire opens a file or shares the open one. fs.ErrNotExist when it is gone, segment.ErrDamaged when it is
 // not what was written.
 func (p *pool[T]) acquire(name string) (*openFile[T], error) {
 	p.mutex.Lock()
@@ -72,7 +72,7 @@ func (p *pool[T]) verify(name string) error {
 	return opened.reader.Verify()
 }
 
-// drop gives a share back; nil is none.
+// drop ends a use of a file; nil is none.
 func (p *pool[T]) drop(file *openFile[T]) {
 	if file == nil {
 		return

@@ -21,7 +21,7 @@ type snapshot struct {
 	index   *Index
 	version string
 
-	// open is held for reading while a method runs, so that Close does not take the mapped files away from under it.
+	// open is held for reading while a method runs, so that Close does not unmap files in use.
 	open   sync.RWMutex
 	closed bool
 
@@ -233,7 +233,7 @@ func (s *snapshot) Chunks(ctx context.Context, id string, from, to int, access i
 	return chunks, err
 }
 
-// admits says whether somebody may see a document.
+// admits reports whether access allows a document to be seen.
 func admits(access index.Access, document *index.Document) bool {
 	if document.Hidden {
 		return false

@@ -134,7 +134,7 @@ type states struct {
 	excluded map[string]error // files that are damaged and cannot be repaired now, and why
 }
 
-// acquire returns the state that a manifest describes, which is read through db, to be given back with drop. Errors:
+// acquire returns the state that a manifest describes, which is read through db, to be released with drop. Errors:
 // *damagedError.
 func (s *states) acquire(ctx context.Context, db sqlite.Querier, manifest int64) (*state, error) {
 	s.mutex.Lock()
@@ -195,7 +195,7 @@ func (s *states) dropParts(parts []*part) {
 	}
 }
 
-// exclude lets searches go on without damaged files that cannot be repaired now.
+// exclude lets searches continue without damaged files that cannot be repaired now.
 func (s *states) exclude(cause *damagedError) {
 	s.mutex.Lock()
 	if s.excluded == nil {
@@ -208,15 +208,15 @@ func (s *states) exclude(cause *damagedError) {
 	s.forget()
 }
 
-// include tries the excluded files again.
-func (s *states) include() {
+// retryExcluded lets the excluded files be opened again.
+func (s *states) retryExcluded() {
 	s.mutex.Lock()
 	s.excluded = nil
 	s.mutex.Unlock()
 	s.forget()
 }
 
-// unreadVectors names the files of vectors that a state has to do without and that were not excluded; nil: there are none.
+// unreadVectors returns the unreadable files of vectors that are not excluded; nil if there are none.
 func (s *states) unreadVectors(shown *state) (unread *damagedError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -49,7 +49,7 @@ func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors 
 		}
 	}
 	if ready.nothing() {
-		return nil // bookkeeping alone shows nobody anything new
+		return nil // cursors alone change nothing that can be seen
 	}
 	_, err = execute(ctx, tx, `UPDATE meta SET generation = generation + 1, manifest = manifest + 1,
 		documents = documents + ?, chunks = chunks + ?`, documents, chunks)
@@ -86,7 +86,7 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sql.Tx, manifest int64, re
 			return err
 		}
 		if p == nil {
-			x.log.Warn("a stored document was not in the index", "document", i.id)
+			x.log.Warn("a stored document is missing from the index", "document", i.id)
 			continue
 		}
 		if i.unread {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// sweepAge is how old a segment that nothing names must be to be removed: a younger one may be about to be named.
+// sweepAge is the age from which an unused segment is removed: a younger one may be about to be named.
 const sweepAge = 60 * time.Second
 
-// sweep removes segments that no manifest names, as crashes leave them behind. The files are listed before the manifest
+// sweep removes segments that no manifest names, such as those left by crashes. The files are listed before the manifest
 // is read, so that what is named in between is kept.
 func (x *Index) sweep(ctx context.Context) error {
 	files, err := x.files.List()
@@ -35,7 +35,7 @@ func (x *Index) sweep(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
-		x.log.Info("removed a segment that nothing names", "segment", name)
+		x.log.Info("removed an unused segment", "segment", name)
 	}
 	return errors.Join(errs...)
 }

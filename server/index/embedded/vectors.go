@@ -31,7 +31,7 @@ func (v *vectorFile) fileName() string {
 	return v.name
 }
 
-// openVectors opens the vectors of a part. Damaged ones keep nobody from searching by words.
+// openVectors opens the vectors of a part. Without damaged ones words can still be searched.
 func (s *states) openVectors(p *part) error {
 	if p.vectors == nil {
 		return nil
@@ -65,7 +65,7 @@ func currentModel(ctx context.Context, db sqlite.Querier) (m embeddingModel, ok 
 	return m, err == nil, err
 }
 
-// embeddedText is what is embedded of a chunk: its text under the titles that it stands under.
+// embeddedText returns the text of a chunk below its title and headings, which is what the model embeds.
 func embeddedText(d *index.Document, chunk int) string {
 	c := &d.Chunks[chunk]
 	head := d.Title
@@ -99,7 +99,7 @@ func (e *embeddings) find(ctx context.Context, key vector.Key) ([]float32, error
 		raw, err = unseal(raw, key[:])
 	}
 	if errors.Is(err, sql.ErrNoRows) || errors.Is(err, errPacked) || err == nil && len(raw) != 4*e.model.dimensions {
-		return nil, nil // what is damaged is embedded again
+		return nil, nil // damaged ones are embedded again
 	}
 	if err != nil {
 		return nil, err

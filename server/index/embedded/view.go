@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// openAttempts bounds how often a view is tried to be opened while merges take its segments away.
+	// openAttempts bounds the attempts to open a view while merges remove its segments.
 	openAttempts = 100
 	// openRepairs bounds how often the index is repaired for that.
 	openRepairs = 2
@@ -27,8 +27,8 @@ type view struct {
 	close   func()
 }
 
-// openView opens a view of the newest state. A damaged index is repaired first; where that is not possible the view does
-// without the damaged files.
+// openView opens a view of the newest state. A damaged index is repaired first; if that fails, the view lacks the
+// damaged files.
 func (x *Index) openView(ctx context.Context) (*view, error) {
 	var failure error
 	before, repairs := int64(-1), 0
@@ -61,7 +61,7 @@ func (x *Index) openView(ctx context.Context) (*view, error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			x.log.Warn("searching goes on without the damaged part of the index", "error", err)
+			x.log.Warn("searching without the damaged part of the index", "error", err)
 			x.states.exclude(suspects)
 		}
 	}
@@ -118,7 +118,7 @@ func (x *Index) tryView(ctx context.Context) (*view, error) {
 	}}, nil
 }
 
-// noteStale has segments of an older analyser rebuilt in the background. They serve until then.
+// noteStale has segments of an older analyser rebuilt in the background. They are searched until then.
 func (x *Index) noteStale(shown *state) {
 	if x.ReadOnly() || x.staleNoted.Swap(shown.manifest) == shown.manifest {
 		return
@@ -140,7 +140,7 @@ func (x *Index) currentState(ctx context.Context) (current *state, err error) {
 	return current, err
 }
 
-// readSource is where a view reads: the database, or in memory, where readers would keep writers waiting, a copy.
+// readSource returns what a view reads: the database, or in memory, where readers would keep writers waiting, a copy.
 func (x *Index) readSource(ctx context.Context) (*sql.DB, func(), error) {
 	if !x.db.InMemory() {
 		return x.db.Reader, func() {}, nil

@@ -13,7 +13,7 @@ import (
 // closeGrace is how long Close waits for a merge to end by itself.
 const closeGrace = 3 * time.Second
 
-// maxSetbacks is how often in a row of merges another writer may be faster before they are left for later.
+// maxSetbacks bounds how often in a row a merge is tried again because another writer was faster.
 const maxSetbacks = 8
 
 // worker merges and sweeps in one goroutine, which is started by the first write.
@@ -22,7 +22,7 @@ type worker struct {
 	policy mergePolicy
 	wake   chan struct{}
 
-	ctx      context.Context // its life is not that of any call
+	ctx      context.Context // it outlives calls
 	cancel   context.CancelFunc
 	stopping chan struct{}
 	done     chan struct{}
@@ -40,14 +40,14 @@ func newWorker(x *Index, policy mergePolicy) *worker {
 		stopping: make(chan struct{}), done: make(chan struct{})}
 }
 
-// begin starts the goroutine before the first write; what a crash left behind is swept then.
+// begin starts the goroutine before the first write; files left by a crash are removed then.
 func (w *worker) begin() {
 	if !w.wrote.Swap(true) {
 		w.kick()
 	}
 }
 
-// kick lets the worker look for something to do.
+// kick makes the worker look for something to do.
 func (w *worker) kick() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -66,7 +66,7 @@ func (w *worker) kick() {
 	}
 }
 
-// stop ends the goroutine: at once when this process wrote nothing, else it may finish what it is at.
+// stop ends the goroutine: at once when this process wrote nothing, else it may finish what it does.
 func (w *worker) stop() {
 	w.mutex.Lock()
 	again, started := w.stopped, w.started
@@ -130,7 +130,7 @@ func (w *worker) tidy() {
 			setbacks++
 			continue
 		case err != nil && w.ctx.Err() == nil:
-			w.index.log.Warn("merging segments failed; searching goes on with the old ones", "error", err)
+			w.index.log.Warn("cannot merge segments; searching the old ones", "error", err)
 		}
 		if err != nil || !more {
 			break
@@ -140,6 +140,6 @@ func (w *worker) tidy() {
 		return
 	}
 	if err := w.index.sweep(w.ctx); err != nil && w.ctx.Err() == nil {
-		w.index.log.Warn("removing segments that are not needed failed", "error", err)
+		w.index.log.Warn("cannot remove unused segments", "error", err)
 	}
 }

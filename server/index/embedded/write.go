@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// patchesAtOnce bounds the memory of UpdateAccess, which holds the documents that it changes.
+	// patchesAtOnce bounds the memory of UpdateAccess, which keeps the documents that it changes.
 	patchesAtOnce = 256
 )
 
@@ -27,7 +27,7 @@ type change struct {
 	owns    func(origin string) bool // see index.Batch; nil: any
 }
 
-// excludes reports whether a stored document belongs to others than who wants the change.
+// excludes reports whether a stored document belongs to another owner.
 func (c *change) excludes(old *stored) bool {
 	return old != nil && c.owns != nil && !c.owns(old.origin())
 }

@@ -10,7 +10,7 @@ import (
 	"quarry/server/index/segment"
 )
 
-// partMatches are the documents of a part that hold enough of the query and that fail at most one field of the filter.
+// partMatches are the documents of a part that contain enough of the query and that fail at most one field of the filter.
 type partMatches struct {
 	documents []uint32
 	fails     []uint8 // the field that a document fails, as a bit; 0: none

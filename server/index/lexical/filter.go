@@ -19,15 +19,15 @@ const (
 	fields
 )
 
-// partFilter is a filter laid over one part.
+// partFilter is a filter applied to one part.
 type partFilter struct {
-	// required holds the documents that are live, that the caller may see and that the query does not rule out.
+	// required contains the documents that are live, that the caller may see and that the query does not rule out.
 	required segment.Bits
-	// byField holds the documents that pass one field; nil where the filter does not bound it.
+	// byField contains the documents that pass one field; nil where the filter does not bound it.
 	byField [fields]segment.Bits
 	// bounded: some field is.
 	bounded bool
-	// pass holds the documents that pass everything.
+	// pass contains the documents that pass everything.
 	pass segment.Bits
 }
 
@@ -85,7 +85,7 @@ func (r *run) union(part int, bitmap segment.Bits, kind segment.FilterKind, valu
 	}
 }
 
-// filter lays a filter over a part.
+// filter applies a filter to a part.
 func (r *run) filter(part int, f *index.Filter) *partFilter {
 	out := &partFilter{required: r.rights(part, f.Access)}
 	field := func(i int, kind segment.FilterKind, values []string) {

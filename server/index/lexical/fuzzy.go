@@ -28,7 +28,7 @@ var automata = sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder,
 	return levenshtein.NewLevenshteinAutomatonBuilder(2, true)
 })
 
-// correct replaces the words that no document holds which the caller may see by near ones that some do.
+// correct replaces the words that no document contains which the caller may see by near ones that some do.
 func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, q *index.Query) (
 	[]analysis.QueryWord, []index.Correction, error) {
 	var changes []index.Correction
@@ -71,7 +71,7 @@ func correctable(surface string) bool {
 	return utf8.RuneCountInString(surface) >= oneTypo
 }
 
-// visible reports whether a document that the caller may see holds the word.
+// visible reports whether a document that the caller may see contains the word.
 func (r *run) visible(w analysis.QueryWord, rights []segment.Bits) bool {
 	all := []analysis.QueryWord{w}
 	if len(w.Parts) > 0 {
@@ -82,19 +82,19 @@ func (r *run) visible(w analysis.QueryWord, rights []segment.Bits) bool {
 		if w.Prefix {
 			terms = r.expansions(w.Surface, w.Term, rights)
 		}
-		if r.holds(terms, rights) {
+		if r.anyIn(terms, rights) {
 			return true
 		}
 	}
 	return false
 }
 
-// holds reports whether a document that the caller may see holds one of the terms.
-func (r *run) holds(terms []string, rights []segment.Bits) bool {
+// anyIn reports whether a document that the caller may see contains one of the terms.
+func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
 	for part := range r.s.parts {
 		reader := r.reader(part)
 		for _, term := range terms {
-			if _, ok := reader.Term(term); ok && reader.TermHeldIn(term, rights[part]) {
+			if _, ok := reader.Term(term); ok && reader.TermIn(term, rights[part]) {
 				return true
 			}
 		}

@@ -59,8 +59,8 @@ func (h *highlighter) Highlight(text string) (marks [][2]int, best [2]int) {
 
 // find returns the matched words of a text in order.
 func (h *highlighter) find(text string) []mark {
-	analyser := h.analysers.take()
-	defer h.analysers.give(analyser)
+	analyser := h.analysers.get()
+	defer h.analysers.put(analyser)
 	var found []mark
 	analyser.Scan(text, func(raw analysis.Raw) {
 		if !h.initials[raw.Surface[0]] {
@@ -81,7 +81,7 @@ func (h *highlighter) find(text string) []mark {
 	return found
 }
 
-// passage returns the range of whole sentences that holds the most of the query.
+// passage returns the range of whole sentences that contains the most of the query.
 func passage(text string, marks []mark) [2]int {
 	all := pieces(text)
 	var best [2]int
@@ -105,7 +105,7 @@ func passage(text string, marks []mark) [2]int {
 	return best
 }
 
-// weigh sums up the words that stand inside of a range, each once, and prefers many occurrences a little.
+// weigh sums up the words inside of a range, each once, and prefers many occurrences a little.
 func weigh(marks []mark, within [2]int) (weight float64) {
 	seen := make(map[string]bool)
 	first, _ := slices.BinarySearchFunc(marks, within[0], func(m mark, at int) int { return cmp.Compare(m.start, at) })
@@ -163,11 +163,11 @@ func trim(text string, from, to int) [2]int {
 // analysers lends analysers that remember the stems of earlier texts, which is most of their work.
 type analysers struct{ idle sync.Pool }
 
-func (a *analysers) take() *analysis.Analyser {
+func (a *analysers) get() *analysis.Analyser {
 	if analyser, ok := a.idle.Get().(*analysis.Analyser); ok {
 		return analyser
 	}
 	return analysis.New()
 }
 
-func (a *analysers) give(analyser *analysis.Analyser) { a.idle.Put(analyser) }
+func (a *analysers) put(analyser *analysis.Analyser) { a.idle.Put(analyser) }

@@ -20,8 +20,8 @@ func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error
 	limit := max(0, min(q.Limit, maxLimit))
 	p := &plan{}
 	if len(q.Phrases)+len(q.Exclude) > 0 {
-		analyser := r.s.analysers.take()
-		defer r.s.analysers.give(analyser)
+		analyser := r.s.analysers.get()
+		defer r.s.analysers.put(analyser)
 		restricting := *q
 		restricting.Text = ""
 		p = r.plan(analyser, typed(analyser, &restricting), &restricting)
@@ -60,7 +60,7 @@ func (r *run) nearestIn(part int, file *vector.File, values []float32, f *partFi
 		return nil
 	}
 	if int(chunks[len(chunks)-1]) >= reader.Chunks() {
-		panic(segment.Damage(file.Name(), "it has chunks that its segment has not"))
+		panic(segment.Damage(file.Name(), "it has chunks that its segment lacks"))
 	}
 	owners := reader.Owners()
 	admitted, count := r.bitmap(len(chunks)), 0

@@ -65,7 +65,7 @@ func (c *termCursor) seek(target uint32) uint32 {
 	return noChunk
 }
 
-// on reports whether the cursor stands at chunk.
+// on reports whether the cursor is at chunk.
 func (c *termCursor) on(chunk uint32) bool {
 	return c.loaded >= 0 && c.at < c.block.N && c.block.Chunks[c.at] == chunk
 }
@@ -96,7 +96,7 @@ func (p *postings) titles(chunk uint32) (n uint32) {
 	return n
 }
 
-// occurrences calls yield with every wanted chunk of a part that holds the phrase, ascending. Comparing positions is what
+// occurrences calls yield with every wanted chunk of a part that contains the phrase, ascending. Comparing positions is what
 // takes the time, so that chunks that are not wanted cost little.
 func (r *run) occurrences(reader *segment.Reader, phrase []phraseTerm, wanted func(chunk uint32) bool,
 	yield func(chunk uint32)) error {
@@ -123,22 +123,22 @@ func (r *run) occurrences(reader *segment.Reader, phrase []phraseTerm, wanted fu
 		for _, list := range lists {
 			next = max(next, list.seek(chunk))
 		}
-		if next > chunk { // somebody is further ahead, or at the end
+		if next > chunk { // a list is further ahead, or at the end
 			if next == noChunk {
 				return nil
 			}
 			target = next
 			continue
 		}
-		if wanted(chunk) && holds(phrase, lists, chunk, &found, &others) {
+		if wanted(chunk) && matches(phrase, lists, chunk, &found, &others) {
 			yield(chunk)
 		}
 		target = chunk + 1
 	}
 }
 
-// holds reports whether the words stand at their distances somewhere in the chunk.
-func holds(phrase []phraseTerm, lists []*postings, chunk uint32, starts, others *[]uint32) bool {
+// matches reports whether the words occur at their distances somewhere in the chunk.
+func matches(phrase []phraseTerm, lists []*postings, chunk uint32, starts, others *[]uint32) bool {
 	if len(phrase) == 1 {
 		return true
 	}
@@ -156,7 +156,7 @@ func holds(phrase []phraseTerm, lists []*postings, chunk uint32, starts, others 
 	return len(*starts) > 0
 }
 
-// restrict takes what the phrases and exclusions of the plan rule out from the filter. It returns the chunks that hold a
+// restrict takes what the phrases and exclusions of the plan rule out from the filter. It returns the chunks that contain a
 // phrase; nil if there is no phrase.
 func (r *run) restrict(part int, p *plan, f *partFilter) (segment.Bits, error) {
 	if len(p.phrases)+len(p.exclude) == 0 {

@@ -27,13 +27,13 @@ type word struct {
 // massUnit makes whole numbers of idf, so that sums do not depend on their order.
 const massUnit = 4096
 
-// plan is a query made ready for the parts.
+// plan is a query prepared for the parts.
 type plan struct {
 	words   []word
 	phrases [][]phraseTerm
 	exclude [][]phraseTerm
 	pairs   [][2]int // neighbours among words
-	need    uint32   // mass that a document must hold to count as matched; 0: nothing can match
+	need    uint32   // mass that a document must contain to count as matched; 0: nothing can match
 	idf     float64  // sum over the words that have mass
 	average float64  // weighted length of a chunk
 	title   float64  // average length of a title
@@ -112,7 +112,7 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bit
 }
 
 // expand fills in the terms of a word and returns their summed statistics. A word that only documents hold which the
-// caller may not see counts like one that no document holds: neither numbers nor scores tell them apart.
+// caller may not see counts like one that no document contains: neither numbers nor scores differ.
 func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCounts) {
 	w.terms = []string{w.Term}
 	if w.Prefix {
@@ -124,7 +124,7 @@ func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCount
 		n.Add(counts, 1)
 		most = max(most, counts.Documents)
 	}
-	if n.Documents == 0 || most > r.s.stats.Documents-admitted(rights()) || r.holds(w.terms, rights()) {
+	if n.Documents == 0 || most > r.s.stats.Documents-admitted(rights()) || r.anyIn(w.terms, rights()) {
 		return n // more documents hold it than are out of sight, or one was looked for and found
 	}
 	return segment.TermCounts{}
@@ -209,7 +209,7 @@ func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
 	best := bestSurfaces{limit: maxExpansions}
 	everything := admitted(rights) == r.s.stats.Documents
 	r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
-		if best.takes(documents) && (everything || r.shows(string(at.Key()), rights)) {
+		if best.accepts(documents) && (everything || r.shows(string(at.Key()), rights)) {
 			s := at.Surface()
 			best.add(counted{s.Surface, s.Term, documents})
 		}
@@ -225,7 +225,7 @@ func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
 // shows reports whether the caller may see a document with a surface.
 func (r *run) shows(surface string, rights []segment.Bits) bool {
 	for part := range r.s.parts {
-		if s, ok := r.reader(part).Surface(surface); ok && s.HeldIn(rights[part]) {
+		if s, ok := r.reader(part).Surface(surface); ok && s.In(rights[part]) {
 			return true
 		}
 	}

@@ -126,7 +126,7 @@ func (s *second) score(i int, explain bool) {
 	}
 }
 
-// nearness counts how often b stands near a: one where it follows within orderedWindow, unordered where it stands within
+// nearness counts how often b occurs near a: one where it follows within orderedWindow, unordered where it is within
 // nearWindow on either side.
 func nearness(a, b []uint32, unordered float64) (sum float64) {
 	low := 0

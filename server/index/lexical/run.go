@@ -87,7 +87,7 @@ func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (
 	return out, nil
 }
 
-// stopped reports whether the caller gave up.
+// stopped returns the error of the context once the caller has given up.
 func (r *run) stopped() error {
 	return r.ctx.Err()
 }

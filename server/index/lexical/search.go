@@ -14,8 +14,8 @@ func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result,
 
 // search answers a query; if nothing matches as typed, it answers the corrected query.
 func (r *run) search(q *index.Query) (index.Result, error) {
-	analyser := r.s.analysers.take()
-	defer r.s.analysers.give(analyser)
+	analyser := r.s.analysers.get()
+	defer r.s.analysers.put(analyser)
 	words := typed(analyser, q)
 	p := r.plan(analyser, words, q)
 	found, err := r.execute(p, q)

@@ -21,8 +21,8 @@ func (s *Searcher) Suggest(ctx context.Context, prefix string, access index.Acce
 }
 
 func (r *run) suggest(prefix string, access index.Access, limit int) (out index.Suggestions, err error) {
-	analyser := r.s.analysers.take()
-	defer r.s.analysers.give(analyser)
+	analyser := r.s.analysers.get()
+	defer r.s.analysers.put(analyser)
 	tokens := analyser.Tokens(prefix)
 	words := analyser.Words(prefix, false)
 	if len(words) == 0 || limit <= 0 {
@@ -53,7 +53,7 @@ func (r *run) completions(prefix string, rights []segment.Bits, limit int) ([]st
 	best := bestSurfaces{limit: limit}
 	n := 0
 	r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
-		if n++; n%256 == 0 && r.stopped() != nil || !best.takes(documents) { // it cannot be more than all documents
+		if n++; n%256 == 0 && r.stopped() != nil || !best.accepts(documents) { // it cannot be more than all documents
 			return
 		}
 		documents = 0
@@ -63,7 +63,7 @@ func (r *run) completions(prefix string, rights []segment.Bits, limit int) ([]st
 				documents += int64(s.CountIn(rights[part]))
 			}
 		}
-		if documents > 0 && best.takes(documents) {
+		if documents > 0 && best.accepts(documents) {
 			best.add(counted{surface: surface, documents: documents})
 		}
 	})
@@ -74,14 +74,14 @@ func (r *run) completions(prefix string, rights []segment.Bits, limit int) ([]st
 	return words, r.stopped()
 }
 
-// typedTitle is what a title must hold.
+// typedTitle is what a title must contain.
 type typedTitle struct {
 	analyser *analysis.Analyser
 	complete []analysis.QueryWord
 	open     string // the beginning of a surface
 }
 
-// fits reports whether a title holds it.
+// fits reports whether a title contains it.
 func (t *typedTitle) fits(title string) bool {
 	tokens := t.analyser.Tokens(title)
 	for _, w := range t.complete {
@@ -151,13 +151,13 @@ func (r *run) titles(t *typedTitle, rights []segment.Bits, limit int) ([]index.T
 	return out, nil
 }
 
-// counted is a surface with a number of documents that hold it.
+// counted is a surface with a number of documents that contain it.
 type counted struct {
 	surface, term string
 	documents     int64
 }
 
-// surfaces calls yield for each surface that begins with prefix and that a live document holds, in order, with the number
+// surfaces calls yield for each surface that begins with prefix and that a live document contains, in order, with the number
 // of those documents. The cursor is valid during the call.
 func (r *run) surfaces(prefix string, yield func(at *segment.Cursor, documents int64)) {
 	readers := make([]*segment.Reader, len(r.s.parts))
@@ -185,8 +185,8 @@ type bestSurfaces struct {
 	items []counted // best first
 }
 
-// takes reports whether a surface would be among the best; surfaces must come in the order of the alphabet.
-func (b *bestSurfaces) takes(documents int64) bool {
+// accepts reports whether a surface would be among the best; surfaces must come in the order of the alphabet.
+func (b *bestSurfaces) accepts(documents int64) bool {
 	return len(b.items) < b.limit || b.limit > 0 && documents > b.items[len(b.items)-1].documents
 }
 

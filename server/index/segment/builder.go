@@ -55,7 +55,7 @@ type termEntry struct {
 
 // pending is a document that was added.
 type pending struct {
-	about
+	documentInfo
 	filters      []uint32
 	forward      int // where its chunks begin
 	surfaces     int // where its surfaces begin
@@ -115,7 +115,7 @@ func (b *Builder) Add(document index.Document) error {
 	}
 	b.ids[document.ID] = struct{}{}
 	p := pending{
-		about: about{
+		documentInfo: documentInfo{
 			id: document.ID, title: document.Title, updated: document.UpdatedAt, chunks: len(document.Chunks),
 		},
 		forward: len(b.forward), surfaces: len(b.documentSurf),
@@ -212,7 +212,7 @@ func (b *Builder) surface(surface string) uint32 {
 
 // chunk appends the words gathered in the workspace to the forward form: the number of terms u32, and for each its number
 // u32, the length of its record u32 and the record: uvarint body, headings, title, and the gaps of its positions. Words
-// before title stand in the title, those before body in headings.
+// before title are in the title, those before body in headings.
 func (b *Builder) chunk(title, body int) {
 	w := &b.work
 	w.slots = w.slots[:0]
@@ -301,7 +301,7 @@ func (b *Builder) Build() ([]byte, error) {
 	w := newWriter()
 	for i := range b.documents {
 		p := &b.documents[i]
-		if err := w.document(p.about); err != nil {
+		if err := w.document(p.documentInfo); err != nil {
 			return nil, err
 		}
 		for j := range p.bodies {

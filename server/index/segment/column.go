@@ -8,7 +8,7 @@ import (
 // A column is an array of numbers, each of 0, 1, 2, 4 or 8 bytes: width u8, seven zero bytes, count u64, the numbers.
 const columnHeader = 16
 
-// encodeColumn writes the narrowest column that holds values.
+// encodeColumn writes the narrowest column that contains values.
 func encodeColumn(values []uint64) []byte {
 	var all uint64
 	for _, v := range values {

@@ -19,12 +19,12 @@ func (n *TermCounts) Add(other TermCounts, sign int64) {
 	n.Titles += sign * other.Titles
 }
 
-// Delta holds the exact statistics of deleted documents: what has to be subtracted from those of their segments. The zero
+// Delta contains the exact statistics of deleted documents: what has to be subtracted from those of their segments. The zero
 // Delta is empty.
 type Delta struct {
 	Stats    Stats
 	Terms    map[string]TermCounts
-	Surfaces map[string]int64 // documents that hold a surface
+	Surfaces map[string]int64 // documents that contain a surface
 }
 
 // DeltaOf analyses a document that was deleted.
@@ -158,7 +158,7 @@ func (r *Reader) DeltaOf(ordinal int) (d Delta, err error) {
 		}
 		for e := r.surfaces.from(0); e.next(); {
 			surface := r.surfaceOf(e.key, e.value)
-			if _, held := d.Terms[surface.Term]; held && (len(surface.own) == 0 || surface.HeldIn(alone)) {
+			if _, held := d.Terms[surface.Term]; held && (len(surface.own) == 0 || surface.In(alone)) {
 				d.Surfaces[surface.Surface] = 1
 			}
 		}

@@ -186,7 +186,7 @@ func (d *dictionary) find(key []byte) (ordinal int, value []byte, ok bool) {
 // at returns the entry with the ordinal.
 func (d *dictionary) at(ordinal int) entries {
 	if ordinal < 0 || ordinal >= d.count {
-		panic(d.r.damaged("an entry lies outside of its dictionary"))
+		panic(d.r.damaged("an entry is outside of its dictionary"))
 	}
 	e := d.from(ordinal / dictionaryBlock)
 	for i := 0; i <= ordinal%dictionaryBlock; i++ {

@@ -218,7 +218,7 @@ func (f *footer) readTable(table []byte) error {
 		id := binary.LittleEndian.Uint64(table)
 		offset, length := binary.LittleEndian.Uint64(table[8:]), binary.LittleEndian.Uint64(table[16:])
 		if offset > uint64(f.content) || length > uint64(f.content)-offset {
-			return fmt.Errorf("section %d lies outside of the file", id)
+			return fmt.Errorf("section %d is outside of the file", id)
 		}
 		if id >= 1 && id < uint64(sectionLast) {
 			f.extents[id] = extent{int(offset), int(length)}

@@ -15,8 +15,8 @@ func (d *damage) Error() string { return fmt.Sprintf("%v: %s: %s", ErrDamaged, d
 
 func (d *damage) Unwrap() error { return ErrDamaged }
 
-// Protect runs f, which reads segments. What goes wrong because a file is damaged, or was cut off while it was mapped,
-// comes back as an error that wraps ErrDamaged; name says which segment was being read.
+// Protect runs f, which reads segments. Failures caused by a damaged file, or by one that was cut off while it was
+// mapped, are returned as an error that wraps ErrDamaged; name says which segment was being read.
 func Protect(name func() string, f func() error) (err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() {

@@ -145,7 +145,7 @@ func (m *merger) documents() error {
 	})
 }
 
-// own notes which document the chunks belong to.
+// own records the document of its chunks.
 func (m *merger) own(input, ordinal int) (from, to int) {
 	from, to = m.at(input).DocumentChunks(ordinal)
 	for chunk := from; chunk < to; chunk++ {
@@ -159,7 +159,7 @@ func (m *merger) document(input, ordinal int, id string) error {
 	from, to := m.own(input, ordinal)
 	m.remap[input][ordinal] = int32(m.w.documents())
 	m.chunks[input][ordinal] = int32(m.w.chunks() - from)
-	d := about{
+	d := documentInfo{
 		id: id, title: r.Title(ordinal), updated: r.Updated(ordinal),
 		titleLength: r.TitleLength(ordinal), chunks: to - from,
 	}

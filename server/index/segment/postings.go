@@ -15,7 +15,7 @@ import (
 //	       headings, title
 //
 // A gap is the distance to the posting before, less one. Positions are kept apart: bit-packed gaps per block, uvarint
-// gaps in the tail, those of a posting beginning anew at zero; first the title's, then the headings', then the body's.
+// gaps in the tail, those of a posting starting at zero again; first the title's, then the headings', then the body's.
 
 // BlockSize is the number of postings in a full block.
 const BlockSize = 128
@@ -77,7 +77,7 @@ func readRecord(r *Reader, data []byte) (rec record) {
 // postingsWriter encodes lists.
 type postingsWriter struct {
 	postings, positions []byte
-	// lengths holds the body length of every chunk.
+	// lengths contains the body length of every chunk.
 	lengths []uint64
 	gaps    []uint32
 }

@@ -42,7 +42,7 @@ func Open(name string, data []byte) (*Reader, error) {
 		r.blocks = NewBlocks(name, data, r.footer.content, r.footer.checksums)
 		stats := r.footer.stats
 		if stats.Documents > math.MaxInt32 || stats.Chunks > math.MaxInt32 {
-			panic(r.damaged("it holds too many documents"))
+			panic(r.damaged("it has too many documents"))
 		}
 		r.documents = r.dictionary(sectionDocuments)
 		r.values = r.dictionary(sectionValues)
@@ -59,7 +59,7 @@ func Open(name string, data []byte) (*Reader, error) {
 	return r, nil
 }
 
-// Name is what Open was told.
+// Name returns the name passed to Open.
 func (r *Reader) Name() string { return r.name }
 
 // Documents is the number of documents, deleted ones included.
@@ -94,7 +94,7 @@ func (r *Reader) whole(id section) []byte {
 func (r *Reader) part(id section, offset, length uint64) []byte {
 	e := r.footer.extents[id]
 	if offset > uint64(e.length) || length > uint64(e.length)-offset {
-		panic(r.damaged("something lies outside of its section"))
+		panic(r.damaged("data outside of its section"))
 	}
 	from := e.offset + int(offset)
 	return r.bytes(from, min(int(length)+padding, r.footer.content-from))
@@ -186,7 +186,7 @@ func Derived[T any](r *Reader, key any, compute func() T) T {
 	return value
 }
 
-// Owners holds the document of every chunk; nil where every document has exactly one chunk.
+// Owners contains the document of every chunk; nil where every document has exactly one chunk.
 type Owners []uint32
 
 // Of returns the document of a chunk.
@@ -265,7 +265,7 @@ func (r *Reader) Facets(ordinal int) (from, to int) {
 // FacetEnds says where in FacetValues the facets of a document begin and, as those of the next, where they end.
 func (r *Reader) FacetEnds() Column { return r.loaded()[sectionFacetEnds] }
 
-// FacetValues holds the ordinals of facet values, document after document.
+// FacetValues contains the ordinals of facet values, document after document.
 func (r *Reader) FacetValues() Column { return r.loaded()[sectionFacets] }
 
 // Values is the number of facet values.

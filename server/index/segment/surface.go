@@ -10,7 +10,7 @@ type Surface struct {
 	r       *Reader
 	Surface string
 	Term    string
-	// Documents is the number that hold it, deleted ones included.
+	// Documents is the number that contain it, deleted ones included.
 	Documents int
 
 	own []byte // location of its own set; nil: the term's documents are its
@@ -54,7 +54,7 @@ func (r *Reader) Surface(surface string) (Surface, bool) {
 // Key is the surface, valid until the cursor moves on.
 func (c *Cursor) Key() []byte { return c.key }
 
-// Documents is the number that hold a surface, deleted ones included.
+// Documents is the number that contain a surface, deleted ones included.
 func (c *Cursor) Documents() int64 {
 	documents, _ := uvarint(c.d.r, c.value)
 	return int64(documents)
@@ -103,15 +103,15 @@ func (r *Reader) Matching(automaton Automaton, yield func(Surface)) {
 	}
 }
 
-// HeldIn reports whether one of documents holds the surface.
-func (s Surface) HeldIn(documents Bits) bool {
+// In reports whether one of documents contains the surface.
+func (s Surface) In(documents Bits) bool {
 	if len(s.own) > 0 {
 		return s.r.setAt(s.own).CountIn(documents) > 0
 	}
-	return s.r.TermHeldIn(s.Term, documents)
+	return s.r.TermIn(s.Term, documents)
 }
 
-// CountIn is the number of documents that hold the surface.
+// CountIn is the number of documents that contain the surface.
 func (s Surface) CountIn(documents Bits) (n int) {
 	if len(s.own) > 0 {
 		return s.r.setAt(s.own).CountIn(documents)
@@ -133,7 +133,7 @@ func (s Surface) documents(dst []uint32) []uint32 {
 	return dst
 }
 
-// holders returns the documents that hold a term, ascending. The segment must hold the term.
+// holders returns the documents that contain a term, ascending. The segment must contain the term.
 func (r *Reader) holders(term string) iter.Seq[int] {
 	return func(yield func(document int) bool) {
 		t, ok := r.Term(term)
@@ -157,7 +157,7 @@ func (r *Reader) holders(term string) iter.Seq[int] {
 	}
 }
 
-// documentAfter returns the document that holds chunk, looking from document from on, and the end of its chunks.
+// documentAfter returns the document that contains chunk, looking from document from on, and the end of its chunks.
 func (r *Reader) documentAfter(chunk, from int) (document, end int) {
 	if chunk >= r.Chunks() {
 		panic(r.damaged("a posting names a chunk that does not exist"))
@@ -181,8 +181,8 @@ func (r *Reader) documentAfter(chunk, from int) (document, end int) {
 	return low, int(ends.At(low + 1))
 }
 
-// TermHeldIn reports whether one of documents holds a term. The segment must hold the term.
-func (r *Reader) TermHeldIn(term string, documents Bits) bool {
+// TermIn reports whether one of documents contains a term. The segment must contain the term.
+func (r *Reader) TermIn(term string, documents Bits) bool {
 	for document := range r.holders(term) {
 		if documents.Has(document) {
 			return true
@@ -191,7 +191,7 @@ func (r *Reader) TermHeldIn(term string, documents Bits) bool {
 	return false
 }
 
-// AddTitled adds the documents that hold a term in their title or path.
+// AddTitled adds the documents that contain a term in their title or path.
 func (r *Reader) AddTitled(term string, documents Bits) {
 	t, ok := r.Term(term)
 	if !ok || t.Titles == 0 {

@@ -8,7 +8,7 @@ import (
 // Term is a term of a segment with its statistics, deleted documents included.
 type Term struct {
 	r *Reader
-	// Chunks holds it in any field, Documents in any chunk, Titles in the title.
+	// Chunks contains it in any field, Documents in any chunk, Titles in the title.
 	Chunks, Documents, Titles int
 
 	postings, positions []byte // with padding behind them
@@ -41,7 +41,7 @@ func (r *Reader) termOf(value []byte) Term {
 	return t
 }
 
-// Block holds up to BlockSize postings, unpacked.
+// Block contains up to BlockSize postings, unpacked.
 type Block struct {
 	N      int
 	Chunks [BlockSize]uint32
@@ -68,7 +68,7 @@ func (t *Term) entry(i int) []byte { return t.postings[i*blockEntrySize:] }
 // Last is the last chunk of full block i.
 func (t *Term) Last(i int) uint32 { return binary.LittleEndian.Uint32(t.entry(i)) }
 
-// BlockOf returns the first block that may hold chunk or a later one; Blocks if there is none. from is a block known
+// BlockOf returns the first block that may contain chunk or a later one; Blocks if there is none. from is a block known
 // not to lie behind it.
 func (t *Term) BlockOf(chunk uint32, from int) int {
 	if from < t.full && t.Last(from) >= chunk {

@@ -9,8 +9,8 @@ import (
 	"quarry/server/index/analysis"
 )
 
-// about is what a segment holds of a document besides its words.
-type about struct {
+// documentInfo is what a segment stores of a document besides its words.
+type documentInfo struct {
 	id, title   string
 	updated     time.Time
 	titleLength uint32
@@ -53,7 +53,7 @@ func (w *writer) documents() int { return len(w.columns[sectionFirstChunks]) }
 func (w *writer) chunks() int    { return len(w.columns[sectionBodyLengths]) }
 
 // document appends a document; its chunks follow by chunk.
-func (w *writer) document(d about) error {
+func (w *writer) document(d documentInfo) error {
 	if err := w.ids.add(d.id, nil); err != nil {
 		return fmt.Errorf("document %q: %w", d.id, err)
 	}

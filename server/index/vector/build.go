@@ -108,7 +108,7 @@ func (b *Builder) mean() []float32 {
 	return mean
 }
 
-// signs tells by one bit per dimension whether a vector is above the mean.
+// signs has one bit per dimension: whether the vector is above the mean.
 func signs(vector, mean []float32) segment.Bits {
 	above := segment.NewBits(len(vector))
 	for i, x := range vector {

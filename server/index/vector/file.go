@@ -7,7 +7,7 @@
 //	header    magic, format version u32, dimensions u32
 //	mean      float32 of every dimension: what sign bits are relative to
 //	bits      one bit per dimension and vector, in words of 64: above the mean
-//	keys      16 bytes of every vector: which text it stands for
+//	keys      16 bytes of every vector: identifies its text
 //	chunks    u32 of every vector: the chunk of the segment, ascending
 //	scales    float32 of every vector: what its codes are multiplied by
 //	codes     int16 of every dimension and vector
@@ -39,7 +39,7 @@ const (
 	footerSize = 3*8 + 2*4 + len(magic)
 )
 
-// Key identifies the text that a vector stands for.
+// Key identifies the text of a vector.
 type Key [KeyBytes]byte
 
 // layout says where the sections lie.
@@ -102,7 +102,7 @@ func open(name string, data []byte) (*File, error) {
 	}
 	footer := data[len(data)-footerSize:]
 	if string(data[:len(magic)]) != magic || string(footer[footerSize-len(magic):]) != magic {
-		return nil, errors.New("it is cut off or holds no vectors")
+		return nil, errors.New("it is cut off or not a file of vectors")
 	}
 	if version := binary.LittleEndian.Uint32(data[8:]); version != FormatVersion {
 		return nil, fmt.Errorf("unknown format version %d", version)
@@ -135,7 +135,7 @@ func open(name string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// Name is what Open was told.
+// Name returns the name passed to Open.
 func (f *File) Name() string { return f.name }
 
 // Len is the number of vectors, deleted ones included.
@@ -159,7 +159,7 @@ func (f *File) Verify() error {
 // Chunks are the chunks of the segment that have a vector, ascending.
 func (f *File) Chunks() []uint32 { return f.loaded().chunks }
 
-// Key tells which text a vector stands for.
+// Key identifies the text of a vector.
 func (f *File) Key(i int) (key Key) {
 	copy(key[:], f.blocks.Bytes(f.keys+KeyBytes*i, KeyBytes))
 	return key

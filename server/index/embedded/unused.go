@@ -16,9 +16,9 @@ const (
 	dropAtOnce = 2000
 )
 
-// dropUnneeded removes the vectors of other models, and those of texts that are no longer there once they are many.
+// dropUnusedVectors removes the vectors of other models, and those of texts that are no longer there once they are many.
 // Every segment has its vectors by the model when it is called.
-func (x *Index) dropUnneeded(ctx context.Context, model string) error {
+func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 	current, ok, err := currentModel(ctx, x.db.Reader)
 	if err != nil || !ok || current.name != model {
 		return err
@@ -91,13 +91,13 @@ func (x *Index) usedKeys(ctx context.Context, model string) (map[vector.Key]bool
 
 func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[vector.Key]bool) error {
 	for last, more := int64(0), true; more; {
-		var unneeded []int64
+		var unused []int64
 		more = false
 		err := each(ctx, x.db.Reader, func(row *sql.Rows) error {
 			var hash []byte
 			err := row.Scan(&last, &hash)
 			if len(hash) != vector.KeyBytes || !used[vector.Key(hash)] {
-				unneeded = append(unneeded, last)
+				unused = append(unused, last)
 			}
 			more = true
 			return err
@@ -106,7 +106,7 @@ func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[v
 			return err
 		}
 		err = x.db.Update(ctx, func(tx *sql.Tx) error {
-			for _, row := range unneeded {
+			for _, row := range unused {
 				if _, err := execute(ctx, tx, "DELETE FROM embeddings WHERE row = ?", row); err != nil {
 					return err
 				}
