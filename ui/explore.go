@@ -122,7 +122,7 @@ func sampleExamples() []string {
 // browser are out of reach, and those of this machine are nobody's business.
 func (r *run) capabilities() explorer.Capabilities {
 	if r.overSSH() {
-		return explorer.Capabilities{Suspend: true, OpenReason: "over SSH the browser is on your side: click the link, or copy it"}
+		return explorer.Capabilities{Suspend: true, OpenReason: "over SSH quarry cannot open your browser: click or copy the link"}
 	}
 	caps := explorer.Capabilities{Suspend: true, Open: openLink}
 	if !clipboard.Unsupported {
@@ -152,12 +152,12 @@ func openLink(link string) error {
 		allowed = append(allowed, "file")
 	}
 	if !slices.Contains(allowed, parsed.Scheme) {
-		return fmt.Errorf("links of the kind %q are not opened", parsed.Scheme)
+		return fmt.Errorf("links of type %q cannot be opened", parsed.Scheme)
 	}
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard // the screen is not theirs to write on
 	switch err := browser.OpenURL(link); {
 	case errors.Is(err, exec.ErrNotFound):
-		return errors.New("there is no browser on this machine")
+		return errors.New("no browser found")
 	case err != nil:
 		return fmt.Errorf("open the link: %w", err)
 	}

@@ -42,7 +42,7 @@ type settings struct {
 func (s *settings) wizardDoors() setup.Doors {
 	refused := ""
 	if target.ReadOnly(s.run.lookup) {
-		refused = "QUARRY_READONLY is set: nothing on this machine may be changed"
+		refused = "changes on this machine are disabled by QUARRY_READONLY"
 	}
 	return setup.Doors{Test: s.test, Save: s.save, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,
 		ConnectRefused: refused, FolderRefused: refused}
@@ -53,7 +53,7 @@ func (s *settings) target(context.Context) (target.Choice, error) {
 	if last := s.last.Load(); last != nil {
 		return *last, nil
 	}
-	return target.Choice{}, errors.New("nothing was set up yet")
+	return target.Choice{}, errors.New("nothing is configured")
 }
 
 // test tries a connection as configure and validate-config do.
@@ -112,8 +112,8 @@ func inFormWords(err error, address string) (blamed string, told error) {
 	switch {
 	case answered && reply.Kind == client.Auth && reply.Status == 0: // it was never sent
 		blamed = setup.StepToken
-		what = "this cannot be a token: it is too long, or holds a space or another character that none has"
-		do = "Paste the token alone, as the server showed it"
+		what = "the token is not valid: it is too long or contains a character that tokens do not have"
+		do = "Paste only the token, as the server showed it"
 	case isFailure:
 		what, do = failureInForm(failure, reply)
 	case client.KindOf(err) == client.Timeout:
@@ -136,9 +136,9 @@ func failureInForm(failure *cli.Failure, reply *client.Error) (what, do string) 
 	}
 	switch {
 	case failure.Code == cli.ExitAuth && reply == nil: // an anonymous visitor
-		do = "Make a new token in the server's settings, and paste it here"
+		do = "Create a new token in the server's settings and paste it here"
 	case failure.Code == cli.ExitNotAvailable:
-		do = "Check the address; an Onyx older than 3.0 cannot be searched"
+		do = "Check the address. Onyx before 3.0 has no search API"
 	}
 	return what, do
 }
@@ -158,14 +158,14 @@ func replyInForm(err error, reply *client.Error, host string) (blamed, what, do 
 	case reply.Kind == client.Auth:
 		what = "the server refuses the token: " + what
 	case reply.Kind == client.NotAvailable:
-		what, do, blamed = "no Onyx answers at "+host+": "+what, "Check the address: it is the one of Onyx in your browser", setup.StepServer
+		what, do, blamed = "no Onyx answers at "+host+": "+what, "Use the address that opens Onyx in your browser", setup.StepServer
 	case reply.Kind == client.Server && reply.Status < http.StatusBadRequest: // an answer, and of something else
 		what, do, blamed = "no Onyx answers at "+host+": "+what,
-			"Check the address; a proxy or a sign-in page may answer in the server's place", setup.StepServer
+			"Check the address: a proxy or a sign-in page may answer instead of the server", setup.StepServer
 	case reply.Kind == client.Server:
 		what = fmt.Sprintf("the server failed with HTTP %d: %s", reply.Status, what)
 	case reply.Kind == client.RateLimited:
-		what = "the server takes no more requests now: " + what
+		what = "the server limits requests: " + what
 	case reply.Kind == client.BadRequest:
 		what, do = "the server refuses the request: "+what, "Check the address and the token"
 	}
@@ -184,7 +184,7 @@ func hostOf(address string) string {
 func (s *settings) save(ctx context.Context, connection setup.Connection) (string, error) {
 	tested := s.tested.Load()
 	if tested == nil || connection != formConnection(*tested) {
-		return "", errors.New("this is not the connection that was tested")
+		return "", errors.New("this connection was not tested")
 	}
 	host, err := s.run.fresh()
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *settings) save(ctx context.Context, connection setup.Connection) (strin
 		return "", err
 	}
 	s.last.Store(&choice)
-	said := "Saved as the profile " + name + ": " + saved.Describe() + "."
+	said := "Saved as profile " + name + ": " + saved.Describe() + "."
 	return said + s.nextStart(func(choice target.Choice) bool { return choice.Profile == name }), nil
 }
 
@@ -250,7 +250,7 @@ func (s *settings) nextStart(there func(target.Choice) bool) string {
 	if err != nil || there(choice) {
 		return ""
 	}
-	return fmt.Sprintf(" This explorer goes there now; other commands still follow %s.", choice.Reason)
+	return fmt.Sprintf(" This explorer uses it now; other commands still use %s.", choice.Reason)
 }
 
 // addFolder reads a file or folder into the library of this machine, which can be searched from its first document on.
@@ -271,7 +271,7 @@ func (s *settings) addFolder(ctx context.Context, path string, report func(wire.
 	if err != nil || done.Added+done.Updated+done.Unchanged == 0 {
 		return done, "", err // nothing was read: searches go where they went
 	}
-	return done, strings.TrimSpace("The library is searched from now on." + s.nextStart(func(choice target.Choice) bool {
+	return done, strings.TrimSpace("Searches now use this library." + s.nextStart(func(choice target.Choice) bool {
 		return choice.Kind == target.KindLibrary && filepath.Clean(choice.LibraryDir) == filepath.Clean(library.LibraryDir)
 	})), nil
 }
@@ -280,7 +280,7 @@ func (s *settings) addFolder(ctx context.Context, path string, report func(wire.
 func (s *settings) path(typed string) (string, error) {
 	path := s.expanded(typed)
 	if path == "" {
-		return "", errors.New("type the path of a folder or a file")
+		return "", errors.New("enter the path of a folder or a file")
 	}
 	absolute, err := filepath.Abs(path)
 	if err != nil {

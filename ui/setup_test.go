@@ -121,14 +121,14 @@ func TestFailedConnectionsAreToldInWordsOfTheForm(t *testing.T) {
 		"no encryption":   {strings.Replace(page, "http:", "https:", 1), "good", server, "does not speak HTTPS", "Set the address to http://"},
 		"elsewhere":       {serve(http.RedirectHandler("https://sso.example.com/", http.StatusFound).ServeHTTP), "good", server, "redirects to https://sso.example.com/", "set the address to https://sso.example.com"},
 		"a web page":      {page, "good", server, "no Onyx answers at " + page[len("http://"):] + ": the server sent a web page", "Check the address"},
-		"nothing there":   {serve(http.NotFound), "good", server, "no Onyx answers at", "Check the address"},
-		"a firewall":      {serve(says(http.StatusForbidden, "Forbidden by policy")), "good", server, "blocks all requests: Forbidden by policy", "firewall"},
+		"nothing there":   {serve(http.NotFound), "good", server, "no Onyx answers at", "Use the address"},
+		"a firewall":      {serve(says(http.StatusForbidden, "Forbidden by policy")), "good", server, "refuses all requests: Forbidden by policy", "firewall"},
 		"a broken server": {serve(says(http.StatusBadGateway, `{"detail":"upstream down"}`)), "good", token, "HTTP 502: upstream down", "Try again"},
 		"many requests":   {serve(says(http.StatusTooManyRequests, `{"detail":"slow down"}`)), "good", token, "slow down", "Wait a little"},
 		"a wrong token":   {onyx(t, "/api"), "onyx_pat_bad", token, "the server refuses the token: Invalid token", "Check that the token is whole"},
-		"a visitor":       {serve(says(http.StatusOK, `{"email":"anonymous@onyx.app","is_anonymous_user":true}`)), "good", token, "does not know this token", "paste it here"},
-		"two words":       {page, "good token", token, "this cannot be a token", "Paste the token alone"},
-		"a whole file":    {page, strings.Repeat("x", 10_000), token, "this cannot be a token", "Paste the token alone"},
+		"a visitor":       {serve(says(http.StatusOK, `{"email":"anonymous@onyx.app","is_anonymous_user":true}`)), "good", token, "does not accept the token", "paste it here"},
+		"two words":       {page, "good token", token, "the token is not valid", "Paste only the token"},
+		"a whole file":    {page, strings.Repeat("x", 10_000), token, "the token is not valid", "Paste only the token"},
 	} {
 		_, s := newSettings(t)
 		found, err := s.test(t.Context(), setup.Connection{URL: test.address, Token: test.token})
@@ -178,7 +178,7 @@ func TestAConnectionIsSavedAndUsed(t *testing.T) {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	told, err := s.save(t.Context(), found.Connection)
-	if err != nil || !strings.Contains(told, "profile default") || strings.Contains(told, "still follow") {
+	if err != nil || !strings.Contains(told, "profile default") || strings.Contains(told, "still use") {
 		t.Errorf("%q, %v", told, err)
 	}
 	to, err := s.target(t.Context())
@@ -207,7 +207,7 @@ func TestTheNextStartMayGoElsewhere(t *testing.T) {
 	if err != nil || !found.OK() {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if told, err := s.save(t.Context(), found.Connection); err != nil || !strings.Contains(told, "still follow") {
+	if told, err := s.save(t.Context(), found.Connection); err != nil || !strings.Contains(told, "still use") {
 		t.Errorf("%q, %v", told, err)
 	}
 }
@@ -245,7 +245,7 @@ func TestAFolderIsReadAndSearched(t *testing.T) {
 			t.Errorf("it cannot be searched meanwhile: %v", err)
 		}
 	})
-	if err != nil || done.Added != 1 || len(events) == 0 || told != "The library is searched from now on." {
+	if err != nil || done.Added != 1 || len(events) == 0 || told != "Searches now use this library." {
 		t.Fatalf("%+v, %q, %v", done, told, err)
 	}
 	to, err := s.target(t.Context())

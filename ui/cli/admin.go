@@ -46,21 +46,21 @@ func (a *app) openAdministered(ctx context.Context, change bool) (*client.Sessio
 	isTenant := a.command.Parent().Name() == "tenant"
 	switch {
 	case a.flags.sample:
-		return nil, usage("Leave --sample out.", "the sample library is not administered")
+		return nil, usage("Omit --sample.", "the sample library cannot be administered")
 	case isTenant && a.flags.tenant != "":
-		return nil, usage("Name the tenant without the flag: "+a.command.CommandPath()+" NAME", "--tenant is for the other commands of admin")
+		return nil, usage("Give the tenant as the argument: "+a.command.CommandPath()+" NAME", "--tenant does not apply to this command")
 	case a.flags.server == "" && a.flags.profile == "":
-		a.noteOtherTarget("this administers")
+		a.noteOtherTarget()
 		return a.openAdmin(ctx, change)
 	case a.flags.tenant != "":
-		return nil, usage("Leave --tenant out: a token names its tenant.", "--tenant is for a library of this machine")
+		return nil, usage("Omit --tenant: the token determines the tenant.", "--tenant works only on a local library")
 	}
 	choice, err := a.decide(a.request())
 	if err != nil {
 		return nil, err
 	}
 	if choice.Kind == target.KindSample || choice.Kind == target.KindSlack {
-		return nil, usage("Name a server or a library.", "%s is not administered", choice.Describe())
+		return nil, usage("Give --server URL or --library DIR.", "%s cannot be administered", choice.Describe())
 	}
 	return a.open(ctx, choice)
 }
@@ -80,7 +80,7 @@ func addCommand[T any](a *app, use, short string, add func(ctx context.Context, 
 
 func (a *app) noteNewUsers(emails []string) {
 	for _, email := range emails {
-		a.note("there was no user %s, so one was made", email)
+		a.note("created user %s", email)
 	}
 }
 
@@ -125,7 +125,7 @@ func (a *app) changeCommand(use, short, done string, change func(*client.Client,
 func checkEmails(emails ...string) error {
 	for _, email := range emails {
 		if !strings.Contains(email, "@") {
-			return usage("Give the user's email address.", "%q is not an email address", email)
+			return usage("Give an address like jo@acme.com.", "%q is not an email address", email)
 		}
 	}
 	return nil
@@ -137,7 +137,7 @@ func unknownSource(source string) error {
 	for _, known := range wire.Sources() {
 		values = append(values, known.Value)
 	}
-	return usage(nearestOf(source, values, "See: quarry sources"), "%q is not a source", source)
+	return usage(nearestOf(source, values, "See: quarry sources"), "unknown source %q", source)
 }
 
 // audience is for whom something is: everybody, unless flags name users or groups.
@@ -147,9 +147,9 @@ type audience struct {
 }
 
 func (o *audience) addFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.users, "user", []string{}, "only for this user (`EMAIL`), and others that are named; repeatable")
-	flags.StringSliceVar(&o.groups, "group", []string{}, "only for this group (`NAME`), and others that are named; repeatable")
-	flags.BoolVar(&o.restricted, "restricted", false, "not for everybody, even if nobody is named")
+	flags.StringSliceVar(&o.users, "user", []string{}, "limit access to this user (`EMAIL`); repeatable")
+	flags.StringSliceVar(&o.groups, "group", []string{}, "limit access to this group (`NAME`); repeatable")
+	flags.BoolVar(&o.restricted, "restricted", false, "limit access to administrators if no user or group is given")
 }
 
 func (o *audience) isPublic() bool { return !o.restricted && len(o.users)+len(o.groups) == 0 }
@@ -186,14 +186,14 @@ func (a *app) adminTenants() *cobra.Command {
 	remove := a.administer("remove NAME", "Remove a tenant with all its content", func(ctx context.Context, c *client.Client, name string) error {
 		tenant, err := c.AdminRemoveTenant(ctx, name, force)
 		if refused, ok := errors.AsType[*client.Error](err); ok && refused.Code == wire.CodeTenantNotEmpty {
-			return usage("To delete all of that: quarry admin tenant remove "+name+" --force", "%s", refused.Error())
+			return usage("Delete everything in it: quarry admin tenant remove "+name+" --force", "%s", refused.Error())
 		}
 		if err != nil {
 			return err
 		}
-		return a.report(tenant, fmt.Sprintf("Tenant %s is removed, with %s.", name, listOr("nothing in it", tenant.Holds())))
+		return a.report(tenant, fmt.Sprintf("Removed tenant %s (%s).", name, listOr("empty", tenant.Holds())))
 	})
-	remove.Flags().BoolVar(&force, "force", false, "also if it is not empty: delete all that it has")
+	remove.Flags().BoolVar(&force, "force", false, "delete the tenant with everything in it")
 	add := addCommand(a, "add NAME", "Create a tenant",
 		func(ctx context.Context, c *client.Client, name string) (*wire.Added[wire.DirectoryTenant], error) {
 			return c.AdminAddTenant(ctx, name)
@@ -201,9 +201,9 @@ func (a *app) adminTenants() *cobra.Command {
 		func(added *wire.Added[wire.DirectoryTenant]) string {
 			name := added.Item.Name
 			if !added.IsNew {
-				return "Tenant " + name + " exists already."
+				return "Tenant " + name + " already exists."
 			}
-			return fmt.Sprintf("Tenant %s is made. Its first token: quarry admin token add --name NAME --tenant %s%s", name, name, a.libraryFlag())
+			return fmt.Sprintf("Created tenant %s. Create its first token: quarry admin token add --name NAME --tenant %s%s", name, name, a.libraryFlag())
 		})
 	list := listCommand(a, "tenants", "No tenants.", (*client.Client).AdminTenants,
 		[]string{"TENANT", "SINCE", "DOCUMENTS", "USERS", "TOKENS", "CONVERSATIONS"}, func(t wire.DirectoryTenant) []string {

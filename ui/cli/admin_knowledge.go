@@ -24,25 +24,25 @@ func (a *app) adminConnectors() *cobra.Command {
 			return c.AdminAddConnector(ctx, made)
 		},
 		func(added *wire.Added[wire.DirectoryConnector]) string {
-			return fmt.Sprintf("Connector %s has the number %d: post documents to /onyx-api/ingestion with \"cc_pair_id\":%d.",
+			return fmt.Sprintf("Created connector %s with number %d. Post documents to /onyx-api/ingestion with \"cc_pair_id\":%d.",
 				made.Name, added.Item.ID, added.Item.ID)
 		})
 	flags := add.Flags()
-	flags.StringVar(&made.Source, "source", "", "where its documents come from (`SOURCE`), like confluence; needed")
+	flags.StringVar(&made.Source, "source", "", "source of its documents (`SOURCE`), like confluence; required")
 	flags.StringVar(&made.AccessType, "access", "private",
-		"who sees its documents (`TYPE`): public, everybody; private, --group and --creator; sync, whom each document names")
-	flags.StringSliceVar(&made.Groups, "group", []string{}, "a group that sees its documents (`NAME`); repeatable")
-	flags.StringVar(&made.Creator, "creator", "", "who sees its documents, too (`EMAIL`) (default the owner)")
-	list := listCommand(a, "connectors", "No connectors. Make one with: quarry admin connector add NAME --source SOURCE",
+		"who can read its documents (`TYPE`): public (everybody), private (--group and --creator), sync (as each document says)")
+	flags.StringSliceVar(&made.Groups, "group", []string{}, "a group that can read its documents (`NAME`); repeatable")
+	flags.StringVar(&made.Creator, "creator", "", "a user who can read its documents (`EMAIL`) (default the owner)")
+	list := listCommand(a, "connectors", "No connectors. Create one: quarry admin connector add NAME --source SOURCE",
 		(*client.Client).AdminConnectors, []string{"ID", "NAME", "SOURCE", "ACCESS", "SETS", "SEEN BY"}, func(c wire.DirectoryConnector) []string {
-			seen := map[string]string{"public": "everybody", "sync": "whom each document names"}[c.AccessType]
+			seen := map[string]string{"public": "everybody", "sync": "as each document says"}[c.AccessType]
 			if seen == "" {
 				seen = listOr("nobody", c.Groups, []string{c.Creator})
 			}
 			return []string{strconv.Itoa(c.ID), c.Name, c.Source, c.AccessType, listOr("none", c.DocumentSets), seen}
 		})
 	return a.group("connector", "Create, list and remove connectors", add, list,
-		a.changeCommand("remove NAME", "Remove a connector and its documents", "Connector %s is removed, with its documents.",
+		a.changeCommand("remove NAME", "Remove a connector and its documents", "Removed connector %s and its documents.",
 			(*client.Client).AdminRemoveConnector))
 }
 
@@ -52,9 +52,9 @@ func checkConnector(c wire.DirectoryConnector) error {
 	case !known:
 		return unknownSource(c.Source)
 	case !slices.Contains([]string{"public", "private", "sync"}, c.AccessType):
-		return usage("Give --access public, private or sync.", "%q is not an access type", c.AccessType)
+		return usage("Use --access public, private or sync.", "unknown access type %q", c.AccessType)
 	case len(c.Groups) > 0 && c.AccessType != "private":
-		return usage("Leave --group out, or give --access private.", "only a private connector is for groups")
+		return usage("Omit --group, or use --access private.", "--group requires a private connector")
 	case c.Creator != "":
 		return checkEmails(c.Creator)
 	}
@@ -72,18 +72,18 @@ func (a *app) adminSets() *cobra.Command {
 			return c.AdminAddDocumentSet(ctx, made)
 		},
 		func(*wire.Added[wire.DirectorySet]) string {
-			return fmt.Sprintf("Document set %s is made, for %s.", made.Name, audienceText(made.IsPublic, made.Users, made.Groups))
+			return fmt.Sprintf("Created document set %s for %s.", made.Name, audienceText(made.IsPublic, made.Users, made.Groups))
 		})
 	flags := add.Flags()
-	flags.StringVar(&made.Description, "description", "", "what is in it (`TEXT`)")
-	flags.StringSliceVar(&made.Connectors, "connector", []string{}, "a connector whose documents are in it (`NAME`); repeatable")
+	flags.StringVar(&made.Description, "description", "", "description (`TEXT`)")
+	flags.StringSliceVar(&made.Connectors, "connector", []string{}, "add the documents of this connector (`NAME`); repeatable")
 	whom.addFlags(flags)
-	list := listCommand(a, "document-sets", "No document sets. Make one with: quarry admin document-set add NAME",
+	list := listCommand(a, "document-sets", "No document sets. Create one: quarry admin document-set add NAME",
 		(*client.Client).AdminDocumentSets, []string{"NAME", "CONNECTORS", "FOR", "DESCRIPTION"}, func(s wire.DirectorySet) []string {
 			return []string{s.Name, listOr("none", s.Connectors), audienceText(s.IsPublic, s.Users, s.Groups), s.Description}
 		})
 	return a.group("document-set", "Create, list and remove document sets", add, list,
-		a.changeCommand("remove NAME", "Remove a document set", "Document set %s is removed; its documents stay.",
+		a.changeCommand("remove NAME", "Remove a document set", "Removed document set %s. Its documents stay.",
 			(*client.Client).AdminRemoveDocumentSet))
 }
 
@@ -101,25 +101,25 @@ func (a *app) adminAgents() *cobra.Command {
 			return c.AdminAddAgent(ctx, made)
 		},
 		func(added *wire.Added[wire.DirectoryAgent]) string {
-			return fmt.Sprintf("Agent %s has the number %d and is for %s. Search with it: --agent-id %d", made.Name,
+			return fmt.Sprintf("Created agent %s with number %d for %s. Search with it: --agent-id %d", made.Name,
 				added.Item.ID, audienceText(made.IsPublic, made.Users, made.Groups), added.Item.ID)
 		})
 	flags := add.Flags()
-	flags.StringVar(&made.Description, "description", "", "what it is for (`TEXT`)")
+	flags.StringVar(&made.Description, "description", "", "description (`TEXT`)")
 	flags.StringSliceVar(&made.DocumentSets, "document-set", []string{}, "search only in this document set (`NAME`); repeatable")
-	flags.StringArrayVar(&made.Documents, "document", []string{}, "search in this document, too (`ID`); repeatable")
-	flags.StringVar(&since, "since", "", "leave out what was last updated before (`DATE`)")
-	flags.StringVar(&made.SystemPrompt, "prompt", "", "what it tells the language model (`TEXT`)")
-	flags.StringVar(&made.Provider, "provider", "", "whose language model works for it (`NAME`); with --model")
-	flags.StringVar(&made.Model, "model", "", "which language model works for it (`NAME`); with --provider")
+	flags.StringArrayVar(&made.Documents, "document", []string{}, "also search this document (`ID`); repeatable")
+	flags.StringVar(&since, "since", "", "ignore documents last updated before (`DATE`)")
+	flags.StringVar(&made.SystemPrompt, "prompt", "", "system prompt for the language model (`TEXT`)")
+	flags.StringVar(&made.Provider, "provider", "", "provider of the language model (`NAME`); requires --model")
+	flags.StringVar(&made.Model, "model", "", "language model (`NAME`); requires --provider")
 	whom.addFlags(flags)
-	list := listCommand(a, "agents", "No agents but the one that is built in. Make one with: quarry admin agent add NAME",
+	list := listCommand(a, "agents", "Only the built-in agent. Create one: quarry admin agent add NAME",
 		(*client.Client).AdminAgents, []string{"ID", "NAME", "SEARCHES IN", "SINCE", "FOR"}, func(g wire.DirectoryAgent) []string {
 			return []string{strconv.Itoa(g.ID), g.Name, listOr("everything", g.DocumentSets, g.Documents),
 				dayOr(g.SearchStartDate, "any time"), audienceText(g.IsPublic, g.Users, g.Groups)}
 		})
 	return a.group("agent", "Create, list and remove agents", add, list,
-		a.changeCommand("remove ID|NAME", "Remove an agent", "Agent %s is removed.", (*client.Client).AdminRemoveAgent))
+		a.changeCommand("remove ID|NAME", "Remove an agent", "Removed agent %s.", (*client.Client).AdminRemoveAgent))
 }
 
 func checkAgent(agent wire.DirectoryAgent) error {
@@ -129,7 +129,7 @@ func checkAgent(agent wire.DirectoryAgent) error {
 		}
 	}
 	if (agent.Provider == "") != (agent.Model == "") {
-		return usage("Give --provider and --model, or neither.", "a model is named with its provider")
+		return usage("Give both or neither.", "--provider and --model belong together")
 	}
 	return checkEmails(agent.Users...)
 }

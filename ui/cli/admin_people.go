@@ -22,7 +22,7 @@ func (a *app) adminUsers() *cobra.Command {
 	add := addCommand(a, "add EMAIL", "Add a user, or change the role of one",
 		func(ctx context.Context, c *client.Client, email string) (*wire.Added[wire.DirectoryUser], error) {
 			if !slices.Contains([]string{"", "basic", "admin"}, role) {
-				return nil, usage("Give --role basic or --role admin.", "%q is not a role", role)
+				return nil, usage("Use --role basic or --role admin.", "unknown role %q", role)
 			}
 			if err := checkEmails(email); err != nil {
 				return nil, err
@@ -32,17 +32,17 @@ func (a *app) adminUsers() *cobra.Command {
 		func(added *wire.Added[wire.DirectoryUser]) string {
 			user := added.Item
 			if !added.IsNew {
-				return fmt.Sprintf("%s was there already: %s.", user.Email, user.Role)
+				return fmt.Sprintf("User %s already exists (%s).", user.Email, user.Role)
 			}
-			return fmt.Sprintf("%s may use this library now (%s). A token for them: quarry admin token add --name NAME --user %s%s",
+			return fmt.Sprintf("Created user %s (%s). Create a token: quarry admin token add --name NAME --user %s%s",
 				user.Email, user.Role, user.Email, a.libraryFlag())
 		})
-	add.Flags().StringVar(&role, "role", "", "what kind of user (`ROLE`): basic or admin; one who exists gets it (default basic)")
-	list := listCommand(a, "users", "No users. Add one with: quarry admin user add EMAIL", (*client.Client).AdminUsers,
+	add.Flags().StringVar(&role, "role", "", "role of the user (`ROLE`): basic or admin; changes that of an existing user (default basic)")
+	list := listCommand(a, "users", "No users. Add one: quarry admin user add EMAIL", (*client.Client).AdminUsers,
 		[]string{"EMAIL", "ROLE", "SINCE", "STATE"}, func(u wire.DirectoryUser) []string {
 			state := "active"
 			if !u.IsActive {
-				state = "kept out"
+				state = "deactivated"
 			}
 			return []string{u.Email, u.Role, passage.Day(u.CreatedAt), state}
 		})
@@ -52,9 +52,9 @@ func (a *app) adminUsers() *cobra.Command {
 		}
 	}
 	return a.group("user", "Add, list, deactivate and remove users", add, list,
-		a.changeCommand("deactivate EMAIL", "Deactivate a user", "%s is kept out, with all tokens.", setActive(false)),
-		a.changeCommand("activate EMAIL", "Activate a deactivated user", "%s is let in again.", setActive(true)),
-		a.changeCommand("remove EMAIL", "Remove a user", "%s is removed, with all tokens.", (*client.Client).AdminRemoveUser))
+		a.changeCommand("deactivate EMAIL", "Deactivate a user", "Deactivated %s. All tokens of this user are disabled.", setActive(false)),
+		a.changeCommand("activate EMAIL", "Activate a deactivated user", "Activated %s.", setActive(true)),
+		a.changeCommand("remove EMAIL", "Remove a user", "Removed %s and all tokens of this user.", (*client.Client).AdminRemoveUser))
 }
 
 // groupFlags name a group and its members.
@@ -73,7 +73,7 @@ func (f groupFlags) read(name string) (wire.DirectoryGroup, error) {
 	_, known := wire.LookupSource(source)
 	switch {
 	case !group.External && strings.TrimSpace(name) == "":
-		return group, usage("Example: quarry admin group add Engineering --user jo@acme.com", "missing argument NAME of the group")
+		return group, usage("Example: quarry admin group add Engineering --user jo@acme.com", "missing argument NAME")
 	case !group.External:
 		return group, nil
 	case name != "":
@@ -96,24 +96,24 @@ func (a *app) adminGroups() *cobra.Command {
 			case err != nil:
 				return nil, err
 			case group.External && len(group.Users) == 0:
-				return nil, usage("Say who belongs to it: --user jo@acme.com", "a group of another system needs users")
+				return nil, usage("Add --user jo@acme.com", "--external requires --user")
 			case group.External && len(group.Connectors) > 0:
-				return nil, usage("A synced connector knows its groups by itself.", "--connector is for groups of this library")
+				return nil, usage("Omit --connector: synced documents name their groups.", "--external and --connector exclude each other")
 			}
 			return c.AdminAddGroup(ctx, group)
 		},
 		func(result *wire.Added[wire.DirectoryGroup]) string {
-			return fmt.Sprintf("Group %s: added %s.", result.Item.Name, listOr("with nobody in it", added.users, added.connectors))
+			return fmt.Sprintf("Added to group %s: %s.", result.Item.Name, listOr("nobody", added.users, added.connectors))
 		})
 	flags := add.Flags()
-	flags.StringVar(&added.external, "external", "", "a group of the system that documents come from (`SOURCE:ID`), like slack:C024BE91L")
-	flags.StringSliceVar(&added.users, "user", []string{}, "who belongs to it (`EMAIL`); repeatable; somebody unknown becomes a basic user")
-	flags.StringSliceVar(&added.connectors, "connector", []string{}, "a private connector whose documents the group sees (`NAME`); repeatable")
-	list := listCommand(a, "groups", "No groups. Make one with: quarry admin group add NAME --user EMAIL", (*client.Client).AdminGroups,
+	flags.StringVar(&added.external, "external", "", "a group of another system (`SOURCE:ID`), like slack:C024BE91L")
+	flags.StringSliceVar(&added.users, "user", []string{}, "a member (`EMAIL`), created if unknown; repeatable")
+	flags.StringSliceVar(&added.connectors, "connector", []string{}, "a private connector that the group can read (`NAME`); repeatable")
+	list := listCommand(a, "groups", "No groups. Create one: quarry admin group add NAME --user EMAIL", (*client.Client).AdminGroups,
 		[]string{"GROUP", "CONNECTORS", "USERS"}, func(g wire.DirectoryGroup) []string {
 			connectors := listOr("none", g.Connectors)
 			if g.External {
-				connectors = "of its own system"
+				connectors = "synced"
 			}
 			return []string{g.Name, connectors, listOr("nobody", g.Users)}
 		})
@@ -132,15 +132,15 @@ func (a *app) groupRemove() *cobra.Command {
 				return err
 			}
 			if len(group.Users) > 0 {
-				a.say("No longer in group %s: %s.", group.Name, strings.Join(group.Users, ", "))
+				a.say("Removed from group %s: %s.", group.Name, strings.Join(group.Users, ", "))
 			} else {
-				a.say("Group %s is removed.", group.Name)
+				a.say("Removed group %s.", group.Name)
 			}
 			return nil
 		})
 	flags := command.Flags()
-	flags.StringVar(&removed.external, "external", "", "a group of the system that documents come from (`SOURCE:ID`)")
-	flags.StringSliceVar(&removed.users, "user", nil, "take only this user out of it (`EMAIL`); repeatable")
+	flags.StringVar(&removed.external, "external", "", "a group of another system (`SOURCE:ID`)")
+	flags.StringSliceVar(&removed.users, "user", nil, "remove only this member (`EMAIL`); repeatable")
 	return command
 }
 
@@ -162,11 +162,11 @@ func (a *app) adminTokens() *cobra.Command {
 		return a.printToken(added.Item)
 	})
 	flags := add.Flags()
-	flags.StringVar(&request.Name, "name", "", "what the token is for (`NAME`), 1 to 100 characters")
-	flags.StringVar(&request.User, "user", "", "whose token it is (`EMAIL`) (default the owner)")
+	flags.StringVar(&request.Name, "name", "", "name of the token (`NAME`), 1 to 100 characters")
+	flags.StringVar(&request.User, "user", "", "owner of the token (`EMAIL`) (default the owner of the library)")
 	flags.StringSliceVar(&request.Scopes, "scope", nil,
-		"what it may do (`SCOPE`), like read:search; repeatable (default all that the user may)")
-	flags.IntVar(&days, "expires", 0, "after how many `DAYS` it stops working (default never)")
+		"permission (`SCOPE`), like read:search; repeatable (default all permissions of the user)")
+	flags.IntVar(&days, "expires", 0, "expire after this many `DAYS` (default never)")
 	list := a.administer("list", "List access tokens", func(ctx context.Context, c *client.Client, _ string) error {
 		found, err := c.AdminTokens(ctx)
 		if err != nil {
@@ -177,12 +177,12 @@ func (a *app) adminTokens() *cobra.Command {
 	remove := a.administer("remove ID", "Revoke an access token", func(ctx context.Context, c *client.Client, name string) error {
 		id, err := strconv.Atoi(name)
 		if err != nil {
-			return usage("Give the number of a token: quarry admin token list", "%q is not a number", name)
+			return usage("See: quarry admin token list", "%q is not the number of a token", name)
 		}
 		if err := c.AdminRemoveToken(ctx, id); err != nil {
 			return err
 		}
-		a.say("Token %d no longer works.", id)
+		a.say("Revoked token %d.", id)
 		return nil
 	})
 	return a.group("token", "Create, list and revoke access tokens", add, list, remove)
@@ -192,11 +192,11 @@ func checkTokenRequest(request wire.DirectoryTokenRequest) error {
 	name, days := strings.TrimSpace(request.Name), request.ExpirationDays
 	switch length := len([]rune(name)); {
 	case length == 0:
-		return usage("Say what the token is for: --name laptop", "a token needs a name")
+		return usage("Example: quarry admin token add --name laptop", "missing flag --name")
 	case length > longestTokenName:
-		return usage("Give a shorter name.", "the name has %d characters; at most 100 are allowed", length)
+		return usage("Give a shorter name.", "--name has %d characters; the limit is 100", length)
 	case days != nil && *days < 1:
-		return usage("Give a number of days from 1 on.", "--expires %d is out of range", *days)
+		return usage("Give 1 or more days.", "--expires %d is out of range", *days)
 	case request.User != "":
 		return checkEmails(request.User)
 	}
@@ -213,10 +213,10 @@ func (a *app) printToken(token wire.NewAccessToken) error {
 	}
 	expiry := "It does not expire."
 	if token.ExpiresAt != nil {
-		expiry = "It works until " + passage.Day(*token.ExpiresAt) + "."
+		expiry = "It expires on " + passage.Day(*token.ExpiresAt) + "."
 	}
-	a.say("This is the only time that it is shown. %s", expiry)
-	a.say("Use it with: export QUARRY_SERVER_URL=http://HOST:PORT QUARRY_PAT=%s…", text.Clip(token.Token, 12))
+	a.say("The token is shown only once. %s", expiry)
+	a.say("To use it: export QUARRY_SERVER_URL=http://HOST:PORT QUARRY_PAT=%s…", text.Clip(token.Token, 12))
 	return nil
 }
 
@@ -224,9 +224,9 @@ func (a *app) printToken(token wire.NewAccessToken) error {
 func (a *app) printTokens(found []wire.DirectoryToken) error {
 	row := rowMaker(2, slices.ContainsFunc(found, func(token wire.DirectoryToken) bool { return token.User != "" }))
 	header := row("ID", "NAME", "USER", "TOKEN", "CREATED", "EXPIRES", "LAST USED", "SCOPES")
-	none := "No tokens. Make one with: quarry admin token add --name NAME" + a.libraryFlag()
+	none := "No tokens. Create one: quarry admin token add --name NAME" + a.libraryFlag()
 	return printList(a, "tokens", found, none, true, table{header: header}, func(token wire.DirectoryToken) []string {
-		scopes := "all of the user's"
+		scopes := "all"
 		if token.Scopes != nil {
 			scopes = strings.Join(token.Scopes, ", ")
 		}

@@ -159,7 +159,7 @@ func TestAdminUsage(t *testing.T) {
 		"user list x":                            "unexpected",
 		"user remove a@b c@d":                    "unexpected",
 		"group add":                              "group",
-		"group add --external slack:C1":          "users",
+		"group add --external slack:C1":          "--user",
 		"group add --external slack --user a@b":  "SOURCE:ID",
 		"group add --external slak:C --user a@b": "slack",
 		"group add Eng --user jo":                "email",
@@ -219,7 +219,7 @@ func TestAdminOfAServer(t *testing.T) {
 	run(t, testDoors(s.URL), terminal{}, "admin", "document-set", "add", "H", "--group", "Nobody", "--profile", "work").check(t, ExitNotAvailable)
 	for _, what := range []string{"token", "group"} {
 		run(t, testDoors(s.URL), terminal{}, "admin", what, "list", "--profile", "work", "--tenant", "acme").
-			check(t, ExitUsage).twoLines(t, "a token names its tenant")
+			check(t, ExitUsage).twoLines(t, "the token determines the tenant")
 	}
 }
 

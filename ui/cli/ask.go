@@ -36,7 +36,7 @@ func (a *app) askCommand() *cobra.Command {
 	options.given = flags.Changed
 	flags.StringVar(&options.prompt, "prompt", "", "the question (`TEXT`), in place of the argument")
 	agentFlags(flags, &options.searchOptions, "ask")
-	flags.StringVar(&options.session, "session", "", "go on with the conversation of this `ID`, which --json tells")
+	flags.StringVar(&options.session, "session", "", "continue the conversation with this `ID` (see --json)")
 	a.completeAskFlags(command)
 	return command
 }
@@ -140,18 +140,18 @@ func (a *app) askFailure(err error, about *asked) error {
 	failure := &Failure{What: text.OneLine(err.Error()), Err: err}
 	switch {
 	case reply.Status == http.StatusBadRequest && strings.Contains(reply.Reason, "No default LLM model"):
-		failure.Code, failure.What = ExitUsage, "the server has no language model that could answer"
-		failure.Do = "Ask its administrator to configure one; the search works without: " + instead
+		failure.Code, failure.What = ExitUsage, "the server has no language model"
+		failure.Do = "Ask the administrator to configure one, or search: " + instead
 		if reply.Local {
-			failure.Code, failure.What = ExitNotConfigured, "no language model is configured that could answer"
-			failure.Do = "Name one under llm in the configuration (docs/models.md); the search works without: " + instead
+			failure.Code, failure.What = ExitNotConfigured, "no language model is configured"
+			failure.Do = "Set llm in the configuration (docs/models.md), or search: " + instead
 		}
 	case isUsedUp(reply):
-		failure.Code, failure.Do = ExitRateLimited, "Ask after midnight UTC; until then the search works without the model: "+plainly
+		failure.Code, failure.Do = ExitRateLimited, "Ask after midnight UTC, or search without the model: "+plainly
 	case reply.Status == 0 && reply.Code != "" && reply.Kind != client.Canceled: // within the answer: the model failed
-		failure.Code, failure.Do = exitCodeOfKind(reply.Kind), "Ask again later; the search works without the model: "+plainly
+		failure.Code, failure.Do = exitCodeOfKind(reply.Kind), "Ask again later, or search without the model: "+plainly
 	case reply.Status == http.StatusNotFound && reply.Code == "" && strings.EqualFold(reply.Reason, "Not Found"):
-		failure.Code, failure.What, failure.Do = ExitNotAvailable, "this server answers no questions", "Search instead: "+instead
+		failure.Code, failure.What, failure.Do = ExitNotAvailable, "this server cannot answer questions", "Search instead: "+instead
 	default:
 		return err
 	}

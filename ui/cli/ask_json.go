@@ -115,7 +115,7 @@ func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 		return err
 	}
 	if p.total > p.size {
-		p.app.say("response truncated (%d bytes total); --max-output 0 prints all of it", p.total)
+		p.app.say("response truncated (%d bytes total); to print everything: --max-output 0", p.total)
 	}
 	return nil
 }

@@ -40,9 +40,9 @@ func (a *app) question(ctx context.Context, arguments []string, options *askOpti
 	}
 	switch {
 	case words == "" && piped == "":
-		return "", "", usage(`Give a question: quarry ask "how do we roll back a deploy?"`, "no question")
+		return "", "", usage(`Example: quarry ask "how do we roll back a deploy?"`, "no question")
 	case !utf8.ValidString(words) || !utf8.ValidString(piped):
-		return "", "", usage("Write it in UTF-8; give binary files to quarry add.", "the question is not text")
+		return "", "", usage("Use UTF-8; add files with quarry add FILE", "the question is not valid UTF-8")
 	}
 	return words, piped, nil
 }
@@ -58,7 +58,7 @@ func (a *app) planAsk(words, piped string, options *askOptions, choice target.Ch
 	}
 	if options.session != "" {
 		if parsed.Agent != "" {
-			return askPlan{}, usage("Leave the agent out: a conversation keeps its own.", "--session and an agent exclude each other")
+			return askPlan{}, usage("Omit the agent: a conversation keeps its own.", "--session and agent: exclude each other")
 		}
 		choice.Agent = config.Agent{}
 	}
@@ -115,7 +115,7 @@ func (a *app) noteIgnored(ctx context.Context, c *client.Client, filters *wire.C
 // afterwards says what is to be known beside an answer.
 func (a *app) afterwards(ctx context.Context, checks *filterCheck, request wire.ChatRequest, about *asked) {
 	if info := request.ChatSessionInfo; info != nil && info.Incognito && about.session != "" && !about.incognito {
-		a.note("the configuration says private, but this server keeps the conversation (%s)", about.session)
+		a.note("private is set, but this server keeps the conversation (%s)", about.session)
 	}
 	if len(checks.wanted) == 0 {
 		return
@@ -133,11 +133,9 @@ func requireWords(parsed client.Query, text string) error {
 	case parsed.HasWords():
 		return nil
 	case len(parsed.Chips)+len(parsed.Exclude) > 0:
-		return usage("Add what to look for to the filters; quarry sources and quarry tags show what is there.",
-			"%q has filters but no words to search for", text)
+		return usage("Add words to search for.", "%q has filters but no words", text)
 	}
-	return usage(`Give what to search for: quarry search "how do we roll back a deploy".`,
-		"%q has no words to search for", text)
+	return usage(`Example: quarry search "how do we roll back a deploy"`, "%q has no words to search for", text)
 }
 
 const (
@@ -167,14 +165,14 @@ func (a *app) piped(ctx context.Context) (string, error) {
 			begun = nil // there is something: it may take its time
 			timer.Stop()
 		case <-timer.C:
-			a.note("nothing came on standard input for %s; going on without it (close it with < /dev/null)", pipeWait)
+			a.note("standard input sent nothing for %s; ignored (close it with < /dev/null)", pipeWait)
 			return "", nil
 		case got := <-done:
 			switch {
 			case got.err != nil:
 				return "", fmt.Errorf("read standard input: %w", got.err)
 			case len(got.text) > maxPiped:
-				return "", usage("Give a part of it, or add the file to a library: quarry add FILE", "more than 10 MB came on standard input")
+				return "", usage("Send less, or index the file: quarry add FILE", "standard input is larger than 10 MB")
 			}
 			return string(got.text), nil
 		}

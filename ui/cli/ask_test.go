@@ -109,7 +109,7 @@ func TestAskReadsFilters(t *testing.T) {
 		"map[authors:[jo] document_types:[md] exclude:[friday] phrases:[roll back] source_type:[zulip]]" {
 		t.Errorf("asked %v", got)
 	}
-	for _, part := range []string{"author: this server ignores it", "type: this server ignores it", "zulip is not connected here"} {
+	for _, part := range []string{"author: this server ignores it", "type: this server ignores it", "zulip is not connected to this server"} {
 		if !strings.Contains(other.err, part) {
 			t.Errorf("does not say %q: %s", part, other.err)
 		}
@@ -122,8 +122,8 @@ func TestAskReadsFilters(t *testing.T) {
 	if got := asked(); got["internal_search_filters"] != nil {
 		t.Errorf("asked %v", got)
 	}
-	for part, question := range map[string]string{"no words to search for": "source:slack", "unknown source": "x source:slakc",
-		"nothing can be updated after": "x since:2026-03-01 until:2026-01-01", "unknown document set": "x set:nowhere",
+	for part, question := range map[string]string{"but no words": "source:slack", "unknown source": "x source:slakc",
+		"is after the end date": "x since:2026-03-01 until:2026-01-01", "unknown document set": "x set:nowhere",
 		"unknown tag": "x tag:a=b", "unknown agent": "x agent:nobody"} {
 		run(t, doors, terminal{}, "ask", question).check(t, ExitUsage).twoLines(t, part)
 	}
@@ -187,8 +187,8 @@ func TestAskIsRefused(t *testing.T) {
 		{terminal{}, []string{"ask", "a", "--agent-id", "1", "--agent", "b"}, "exclude each other"},
 		{terminal{}, []string{"ask", "a", "--session", "b", "--agent", "b"}, "exclude each other"},
 		{terminal{}, []string{"ask", "a", "--agent", "nobody's"}, "unknown agent"},
-		{terminal{in: "\xff\xfe"}, []string{"ask", "a"}, "not text"},
-		{terminal{in: strings.Repeat("x", maxPiped+1)}, []string{"ask", "a"}, "more than 10 MB"},
+		{terminal{in: "\xff\xfe"}, []string{"ask", "a"}, "not valid UTF-8"},
+		{terminal{in: strings.Repeat("x", maxPiped+1)}, []string{"ask", "a"}, "larger than 10 MB"},
 	} {
 		run(t, doors, test.screen, test.arguments...).check(t, ExitUsage).twoLines(t, test.part)
 	}
@@ -203,7 +203,7 @@ func TestAskWithoutAModel(t *testing.T) {
 	run(t, testDoors(s.URL), terminal{}, "ask", "how's it?\nmore", "--profile", "work").check(t, ExitUsage).
 		twoLines(t, "no language model", `quarry search 'how'\''s it?' --profile work`)
 	s.on("/chat/send-chat-message", body(http.StatusNotFound, []byte(`{"detail":"Not Found"}`)))
-	run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, ExitNotAvailable).twoLines(t, "answers no questions", "quarry search x")
+	run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, ExitNotAvailable).twoLines(t, "cannot answer questions", "quarry search x")
 }
 
 func TestAskWithoutABudget(t *testing.T) {
@@ -336,7 +336,7 @@ func TestAskPassesASilentPipeOver(t *testing.T) {
 		var out, errs bytes.Buffer
 		started := time.Now()
 		code := Run(t.Context(), IO{In: silent, Out: &out, Err: &errs, Now: today}, []string{"ask", "x"}, s.inProcess().Program)
-		if code != ExitSuccess || out.String() != "yes\n" || asked()["message"] != "x" || !strings.Contains(errs.String(), "nothing came") {
+		if code != ExitSuccess || out.String() != "yes\n" || asked()["message"] != "x" || !strings.Contains(errs.String(), "sent nothing") {
 			t.Errorf("%d %q %q", code, out.String(), errs.String())
 		}
 		if took := time.Since(started); took != pipeWait {

@@ -76,11 +76,11 @@ func (p *askText) end(answer *wire.ChatAnswer, failure error) error {
 		return err
 	}
 	if failure == nil && len(answer.Citations) == 0 && len(answer.Documents) > 0 {
-		p.app.note("the answer cites none of the %d documents that were found; see them with: quarry search %s%s",
+		p.app.note("the answer cites none of the %d documents found; to list them: quarry search %s%s",
 			len(answer.Documents), config.ShellQuote(firstLine(p.about.question)), p.app.targetFlags())
 	}
 	if failure == nil && answer.Stopped {
-		p.app.note("the answer was stopped before its end")
+		p.app.note("the answer was stopped")
 	}
 	return p.out.finish(p.app.private())
 }
@@ -191,7 +191,7 @@ func (c *capped) finish(private bool) error {
 		place := config.ShellQuote(*path)
 		trailer += fmt.Sprintf("Full response: %s\nExplore: grep -n WORD %s\nExplore: tail -n 50 %s\n", *path, place, place)
 	} else {
-		trailer += "Full response: not kept; --max-output 0 prints all of it\n"
+		trailer += "Full response: not kept; to print everything: --max-output 0\n"
 	}
 	return c.app.print([]byte(trailer))
 }

@@ -211,7 +211,7 @@ func TestTokens(t *testing.T) {
 	got := run(t, doors, terminal{}, "admin", "token", "add", "--name", "ci", "--scope", "read:search", "--expires", "30", "--json").check(t, ExitSuccess)
 	golden.RequireEqual(t, got.out)
 	onScreen := run(t, doors, terminal{tty: true, width: 80}, "admin", "token", "add", "--name", "ci").check(t, ExitSuccess)
-	if onScreen.out != "onyx_pat_abcdefgh\n" || !strings.Contains(onScreen.err, "only time") {
+	if onScreen.out != "onyx_pat_abcdefgh\n" || !strings.Contains(onScreen.err, "shown only once") {
 		t.Errorf("stdout %q, stderr %q", onScreen.out, onScreen.err)
 	}
 	if list := run(t, doors, terminal{}, "admin", "token", "list").check(t, ExitSuccess); list.out != "[]\n" {
@@ -243,7 +243,7 @@ func TestServe(t *testing.T) {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	errs := &watcher{want: "Make the first one", seen: make(chan struct{})}
+	errs := &watcher{want: "Create the first one", seen: make(chan struct{})}
 	go func() {
 		<-errs.seen
 		cancel()
@@ -313,7 +313,7 @@ func TestConfigure(t *testing.T) {
 		s.on("/me", body(403, fixture(t, "error-403-me.json")))
 		got, saved := configure(t, testDoors(s.URL), "1\nonyx.acme.com\n\n\n", "a", "b")
 		got.check(t, ExitUsage)
-		if len(saved) != 0 || strings.Count(got.err, "That did not work") != 2 || !strings.Contains(got.err, "nothing was saved") {
+		if len(saved) != 0 || strings.Count(got.err, "Connection failed") != 2 || !strings.Contains(got.err, "nothing was saved") {
 			t.Errorf("saved %v, stderr %s", saved, got.err)
 		}
 	})

@@ -32,15 +32,14 @@ type dialogue struct {
 
 func (a *app) configure(ctx context.Context, _ []string) error {
 	if !a.io.InTTY || !a.io.ErrTTY || a.io.ReadSecret == nil {
-		return usage("Set ONYX_SERVER_URL and ONYX_PAT instead, or run it in a terminal.",
-			"configure asks questions and needs a terminal")
+		return usage("Set ONYX_SERVER_URL and ONYX_PAT, or run it in a terminal.", "configure requires a terminal")
 	}
 	if err := a.mayChange(); err != nil {
 		return err
 	}
 	name := cmp.Or(a.flags.profile, defaultProfile)
 	if !regexp.MustCompile(`^[a-z0-9_-]+$`).MatchString(name) {
-		return usage("Use small letters, digits, - and _.", "--profile %q is not a name", name)
+		return usage("Use lower-case letters, digits, - and _.", "--profile %q is not a valid name", name)
 	}
 	d := &dialogue{app: a, lines: bufio.NewReader(io.LimitReader(a.io.In, configureTries*8*longestAnswer))}
 	farewell := d.endLine
@@ -49,9 +48,9 @@ func (a *app) configure(ctx context.Context, _ []string) error {
 		return a.configureServer(ctx, d, name)
 	}
 	a.say("What do you want to search?")
-	a.say("  1  a server (Onyx, or a quarry that somebody serves)")
+	a.say("  1  a server (Onyx or quarry)")
 	a.say("  2  files on this machine")
-	a.say("  3  the bundled sample library, to look around")
+	a.say("  3  the bundled sample library")
 	choice, err := d.ask("Choose", "1", func(answer string) error {
 		if answer != "1" && answer != "2" && answer != "3" {
 			return usage("Type 1, 2 or 3.", "%q is not one of the choices", answer)
@@ -65,7 +64,7 @@ func (a *app) configure(ctx context.Context, _ []string) error {
 	case "2":
 		return a.configureFolder(ctx, d)
 	case "3":
-		a.say(`Nothing to set up: quarry search --sample "how do we roll back a deploy"`)
+		a.say(`The sample library needs no configuration: quarry search --sample "how do we roll back a deploy"`)
 		return nil
 	}
 	return a.configureServer(ctx, d, name)
@@ -82,7 +81,7 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 	for range configureTries {
 		var err error
 		if !known {
-			if address, err = d.ask("Address of the server", address, func(string) error { return nil }); err != nil {
+			if address, err = d.ask("Server address", address, func(string) error { return nil }); err != nil {
 				return err
 			}
 		}
@@ -102,9 +101,9 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 		}
 		failure := a.explain(err)
 		known = failure.Code == ExitAuth
-		d.tell("That did not work:", failure)
+		d.tell("Connection failed:", failure)
 	}
-	return &Failure{Code: ExitGeneral, What: "no connection worked, and nothing was saved",
+	return &Failure{Code: ExitGeneral, What: "no connection succeeded; nothing was saved",
 		Do: "Check the address and the token, then run quarry configure again."}
 }
 
@@ -113,7 +112,7 @@ func (a *app) saveProfile(ctx context.Context, host Host, profile config.NewProf
 	if err != nil {
 		return err
 	}
-	a.say("Connected. Saved as the profile %s: %s.", profile.Profile.Name, saved.Describe())
+	a.say("Connected. Saved as profile %s: %s.", profile.Profile.Name, saved.Describe())
 	a.say(`Searches now go there: quarry search "how do we roll back a deploy"`)
 	return nil
 }
@@ -152,7 +151,7 @@ func (d *dialogue) token() (string, error) {
 		return strings.TrimSpace(token), err
 	}, func(token string) error {
 		if token == "" {
-			return usage("Paste it and press Enter; what you type is not shown.", "No token was typed.")
+			return usage("Paste the token and press Enter; the input is hidden.", "the token is empty")
 		}
 		return nil
 	})
@@ -168,7 +167,7 @@ func (d *dialogue) repeat(label string, read func() (string, error), check func(
 		d.endLine()
 		switch {
 		case errors.Is(err, io.EOF):
-			return "", usage("Run quarry configure again.", "the answers ended; nothing was saved")
+			return "", usage("Run quarry configure again in a terminal.", "the input ended; nothing was saved")
 		case err != nil:
 			return "", fmt.Errorf("read the answer: %w", err)
 		}
@@ -177,7 +176,7 @@ func (d *dialogue) repeat(label string, read func() (string, error), check func(
 		}
 		d.tell("", d.app.explain(err))
 	}
-	return "", usage("Run quarry configure again.", "no usable answer after %d tries", configureTries)
+	return "", usage("Start again: quarry configure", "no valid answer after %d tries", configureTries)
 }
 
 // endLine leaves the line of a question that nobody ended with Enter, so that what is told next has its own.

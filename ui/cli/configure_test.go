@@ -47,8 +47,8 @@ func TestConfigureAsksOnlyForTheTokenAgain(t *testing.T) {
 	if len(saved) != 1 || saved[0].Typed.Reveal() != "right" || saved[0].Profile.ServerURL != "https://onyx.acme.com" {
 		t.Errorf("saved %+v", saved)
 	}
-	if strings.Count(got.err, "Address of the server") != 1 || !strings.Contains(got.err, "No token was typed") ||
-		strings.Contains(got.err, "�") || !strings.Contains(got.err, "That did not work:") {
+	if strings.Count(got.err, "Server address") != 1 || !strings.Contains(got.err, "the token is empty") ||
+		strings.Contains(got.err, "�") || !strings.Contains(got.err, "Connection failed:") {
 		t.Errorf("stderr %q", got.err)
 	}
 }

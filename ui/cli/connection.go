@@ -91,8 +91,8 @@ func Explain(err error, started time.Time) *Failure {
 func reach(ctx context.Context, c *client.Client) error {
 	err := c.Root(ctx)
 	if reply, ok := errors.AsType[*client.Error](err); ok && reply.Kind == client.Auth {
-		return &Failure{Code: ExitAuth, What: "something before the server blocks all requests: " + text.OneLine(reply.Error()),
-			Do: "Ask who runs the firewall or proxy before the server to let you through.", Err: err}
+		return &Failure{Code: ExitAuth, What: "a proxy or firewall refuses all requests: " + text.OneLine(reply.Error()),
+			Do: "Ask the administrator of the proxy or firewall for access.", Err: err}
 	}
 	return err
 }
@@ -105,8 +105,8 @@ func identity(ctx context.Context, c *client.Client) (*wire.Me, error) {
 	}
 	if me.IsAnonymousUser {
 		return nil, &Failure{Code: ExitAuth,
-			What: "the server does not know this token: it answers as to an anonymous visitor",
-			Do:   "Make a new token in the server's settings and store it: quarry configure, or ONYX_PAT"}
+			What: "the server does not accept the token: it treats the request as anonymous",
+			Do:   "Create a new token in the server's settings, then run quarry configure or set ONYX_PAT"}
 	}
 	return me, nil
 }
@@ -122,7 +122,7 @@ func searches(ctx context.Context, c *client.Client) error {
 		return nil
 	case reply.Status == http.StatusNotFound:
 		return &Failure{Code: ExitNotAvailable, What: "this server has no search API", Err: err,
-			Do: "Check the address and the API prefix (often /api); an Onyx older than 3.0 cannot be searched."}
+			Do: "Check the address and the API prefix (often /api). Onyx before 3.0 has no search API."}
 	}
 	return err
 }

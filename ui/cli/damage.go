@@ -47,7 +47,7 @@ func (a *app) damageHint(d jsonDamage, synced bool) string {
 	_, err := os.Lstat(d.Path)
 	switch {
 	case d.ID == "" && synced:
-		return "Check who may write to the library's folder, then run: " + again
+		return "Check the permissions of the library's folder, then run: " + again
 	case d.ID == "" || d.Path != "" && err == nil && !synced:
 		return "Run: " + again
 	case d.Path != "" && err == nil:
@@ -55,7 +55,7 @@ func (a *app) damageHint(d jsonDamage, synced bool) string {
 	case d.Path != "":
 		return fmt.Sprintf("Restore %s and run: %s; or remove it: %s", d.Path, again, remove)
 	default:
-		return "Store the document again from where it came, or remove it: " + remove
+		return "Store the document again, or remove it: " + remove
 	}
 }
 

@@ -65,7 +65,7 @@ func TestDamageHints(t *testing.T) {
 		{jsonDamage{ID: "file:/nowhere/a.md", Path: "/nowhere/a.md"}, true, "Restore /nowhere/a.md"},
 		{jsonDamage{ID: "posted"}, true, "quarry remove posted"},
 		{jsonDamage{}, false, "quarry sync --check"},
-		{jsonDamage{}, true, "who may write"},
+		{jsonDamage{}, true, "permissions"},
 	} {
 		if hint := a.damageHint(test.damage, test.synced); !strings.Contains(hint, test.want) {
 			t.Errorf("%+v: %q lacks %q", test.damage, hint, test.want)

@@ -110,8 +110,7 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 		read := client.ParseQuery(filter, a.now())
 		if err == nil && (len(read.Chips) != 1 || read.Chips[0].Raw != filter ||
 			read.Chips[0].Value != strings.Join(values, ",")) {
-			err = usage("Add --format text to print the results instead.",
-				"--%s %q cannot be written as a filter of the explorer", flag, strings.Join(values, ","))
+			err = usage("Print the results instead: add --format text", "the explorer has no filter for --%s %q", flag, strings.Join(values, ","))
 		}
 		filters = append(filters, filter)
 	}
@@ -158,7 +157,7 @@ func (a *app) withoutRivals(query, field string) string {
 	parsed := client.ParseQuery(query, a.now())
 	for i := len(parsed.Chips) - 1; i >= 0; i-- {
 		if slices.Contains(rivals, parsed.Chips[i].Field) {
-			a.note("the flag holds, not %s of the query", parsed.Chips[i].Raw)
+			a.note("a flag overrides %s in the query", parsed.Chips[i].Raw)
 			return a.withoutRivals(parsed.Without(i), field)
 		}
 	}

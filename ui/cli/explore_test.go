@@ -125,7 +125,7 @@ func TestTheExplorerDoesNotOpen(t *testing.T) {
 		{[]string{"x", "--bogus"}, ExitUsage, "--bogus"},
 		{[]string{strings.Repeat("x", 2049)}, ExitUsage, "2049"},
 		{[]string{strings.Repeat("x", 2040), "--source", "slack"}, ExitUsage, "characters"},
-		{[]string{"x\xff"}, ExitUsage, "not text"},
+		{[]string{"x\xff"}, ExitUsage, "not valid UTF-8"},
 	} {
 		doors, opened := exploring(t)
 		run(t, doors, listener, test.arguments...).check(t, test.code).twoLines(t, test.told)

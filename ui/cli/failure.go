@@ -81,15 +81,15 @@ func (a *app) explain(err error) *Failure {
 	failure = &Failure{Code: ExitGeneral, What: err.Error(), Err: err}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		failure.Do = "Something else listens there: stop it, or choose another address."
+		failure.Do = "Another program uses this address: stop it, or choose another one."
 	case errors.Is(err, syscall.ENOSPC):
-		failure.Do = "Free some space; what was stored before is whole."
+		failure.Do = "Free some disk space. The library is intact."
 	case errors.Is(err, fs.ErrPermission):
-		failure.Do = "Check who may read and write there."
+		failure.Do = "Check the permissions of the file or folder."
 	case errors.Is(err, fs.ErrNotExist):
 		failure.Do = "Check the spelling of the path."
 	default:
-		failure.Do = "quarry status and quarry validate-config show where commands work"
+		failure.Do = "Check the setup: quarry status, quarry validate-config"
 	}
 	return failure
 }
@@ -108,11 +108,11 @@ func (a *app) explainReply(err error, reply *client.Error) *Failure {
 	case failure.Code == ExitInterrupted:
 		return interruption()
 	case reply.Code == "PERSONA_NOT_FOUND":
-		failure.Do = "List the agents that you can use: quarry agents"
+		failure.Do = "See: quarry agents"
 	case failure.Code == ExitAuth && strings.Contains(reply.Reason, "document set"):
-		failure.Do = "Name only document sets that you can see: quarry document-sets"
+		failure.Do = "See: quarry document-sets"
 	case failure.Code == ExitAuth || failure.Code == ExitUnreachable:
-		failure.Do += "; quarry validate-config tests each step"
+		failure.Do += "; to test each step: quarry validate-config"
 	}
 	return failure
 }
@@ -136,7 +136,7 @@ func exitCodeOfKind(kind client.Kind) int {
 }
 
 func interruption() *Failure {
-	return &Failure{Code: ExitInterrupted, What: "interrupted", Do: "Run it again when you are ready"}
+	return &Failure{Code: ExitInterrupted, What: "interrupted", Do: ""}
 }
 
 // timedOut says after how long, and what would be faster.
@@ -149,11 +149,11 @@ func (a *app) timedOut(err error) *Failure {
 func (a *app) faster() string {
 	switch a.commandName() {
 	case "search":
-		return "Faster: --no-query-expansion, --no-document-selection, or one --source; or wait longer with --timeout 10m."
+		return "Add --no-query-expansion, --no-document-selection or --source, or wait longer: --timeout 10m"
 	case "ask":
-		return "Ask again, wait longer with --timeout 10m, or read what is found: quarry search"
+		return "Wait longer (--timeout 10m), or search without an answer: quarry search"
 	}
-	return "Wait longer with --timeout 10m, or check the network with quarry validate-config"
+	return "Wait longer (--timeout 10m), or test the connection: quarry validate-config"
 }
 
 // friendlyDuration rounds to what a person wants to know.

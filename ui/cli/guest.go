@@ -11,7 +11,7 @@ import (
 // What a guest is kept from, by name.
 const (
 	notForGuests = "not available over SSH"
-	guestRemedy  = "Run it where quarry is installed; over SSH there are: "
+	guestRemedy  = "Commands over SSH: "
 )
 
 // guestCommands are those that a guest may run.
@@ -80,9 +80,9 @@ func (a *app) refuseToGuest(command *cobra.Command) error {
 		if flag == nil || !flag.Changed || name == "from" && flag.Value.String() == "-" {
 			continue
 		}
-		do := "Leave it out: what is searched over SSH is up to who runs the server."
+		do := "Omit the flag: the server decides what is searched."
 		if name == "from" {
-			do = "Give the saved search on standard input: --from -"
+			do = "Send the saved search on standard input: --from -"
 		}
 		return usage(do, "--%s is %s", name, notForGuests)
 	}
@@ -93,9 +93,9 @@ func (a *app) refuseToGuest(command *cobra.Command) error {
 func guestAdvice(failure *Failure) string {
 	switch failure.Code {
 	case ExitAuth:
-		return "Come with another token, or ask who runs this server."
+		return "Use another token, or ask the administrator of this server."
 	case ExitUnreachable, ExitNotConfigured:
-		return "Try again later, or tell who runs this server."
+		return "Try again later, or ask the administrator of this server."
 	case ExitNotAvailable:
 		return "Check the name or the reference."
 	}

@@ -256,3 +256,11 @@ func (r result) twoLines(t *testing.T, parts ...string) {
 		t.Errorf("stdout of a failed command: %q", r.out)
 	}
 }
+
+// interrupted checks that the only error says that the command was stopped.
+func (r result) interrupted(t *testing.T) {
+	t.Helper()
+	if r.err != "error: interrupted\n" || r.out != "" {
+		t.Errorf("stdout %q, stderr %q", r.out, r.err)
+	}
+}

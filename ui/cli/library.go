@@ -28,7 +28,7 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 	if err := a.mayChange(); err != nil {
 		return err
 	}
-	a.noteOtherTarget("this changes")
+	a.noteOtherTarget()
 	open := func(ctx context.Context) (*client.Session, error) {
 		return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.library, create) })
 	}
@@ -65,8 +65,8 @@ func (a *app) localOnly() error {
 	if a.flags.server == "" && a.flags.profile == "" && !a.flags.sample {
 		return nil
 	}
-	return usage("Leave --server, --profile and --sample out; --library DIR names another library.",
-		"quarry %s works on a library of this machine", a.commandName())
+	return usage("Omit --server, --profile and --sample; use --library DIR for another library.",
+		"`%s` works only on a local library", a.commandName())
 }
 
 // mayChange refuses what would change something where nothing may be changed.
@@ -74,16 +74,16 @@ func (a *app) mayChange() error {
 	if !a.program.ReadOnly {
 		return nil
 	}
-	return &Failure{Code: ExitNotAvailable, What: "quarry " + a.commandName() + " changes nothing: QUARRY_READONLY is set",
-		Do: "Unset QUARRY_READONLY if this machine may be changed."}
+	return &Failure{Code: ExitNotAvailable, What: fmt.Sprintf("`%s` is disabled by QUARRY_READONLY", a.commandName()),
+		Do: "Unset QUARRY_READONLY to allow changes on this machine."}
 }
 
 // noteOtherTarget says so when a command works somewhere else than searches go.
-func (a *app) noteOtherTarget(does string) {
+func (a *app) noteOtherTarget() {
 	folder := a.libraryFolder()
 	choice, err := a.decideTarget(target.Request{Library: a.flags.library})
 	if err == nil && (choice.Kind == target.KindRemote || choice.Kind == target.KindSlack) {
-		a.note("%s the library in %s; searches go to %s (%s)", does, folder, choice.Describe(), choice.Reason)
+		a.note("this command uses the library in %s; searches go to %s (%s)", folder, choice.Describe(), choice.Reason)
 	}
 }
 
@@ -93,11 +93,11 @@ func (a *app) searchesGo() (words, label string) {
 	choice, err := a.decideTarget(target.Request{Terminal: a.io.interactive()})
 	switch {
 	case err != nil:
-		return fmt.Sprintf("Search it with: quarry search --library %s \"…\"", config.ShellQuote(folder)), ""
+		return fmt.Sprintf("Search it: quarry search --library %s \"…\"", config.ShellQuote(folder)), ""
 	case choice.Kind == target.KindLibrary && samePath(choice.LibraryDir, folder):
 		return "Searches now go to this library: quarry search \"…\"", choice.Profile
 	}
-	return fmt.Sprintf("Searches still go to %s (%s). Search this library with: quarry search --library %s \"…\"",
+	return fmt.Sprintf("Searches go to %s (%s). To search this library: quarry search --library %s \"…\"",
 		choice.Describe(), choice.Reason, config.ShellQuote(folder)), choice.Profile
 }
 
@@ -123,7 +123,7 @@ func absolute(paths []string) ([]string, error) {
 
 func notEmpty(arguments []string) error {
 	if slices.ContainsFunc(arguments, func(argument string) bool { return strings.TrimSpace(argument) == "" }) {
-		return usage("Write out what is meant; . is the folder that you are in.", "an argument is empty")
+		return usage("Use . for the current folder.", "an argument is empty")
 	}
 	return nil
 }
@@ -140,8 +140,8 @@ func (a *app) addCommand() *cobra.Command {
 		}
 		return a.addToLibrary(ctx, wire.AddRequest{Paths: paths, As: as, Set: set})
 	})
-	command.Flags().StringVar(&as, "as", "", "the `SOURCE` that the documents come from, like slack (default: found out)")
-	command.Flags().StringVar(&set, "set", "", "put the documents into this document set (`NAME`)")
+	command.Flags().StringVar(&as, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
+	command.Flags().StringVar(&set, "set", "", "add the documents to this document set (`NAME`)")
 	a.completeLibraryFlags(command)
 	return command
 }
@@ -149,7 +149,7 @@ func (a *app) addCommand() *cobra.Command {
 // addPaths checks that every path is there, before anything is read.
 func (a *app) addPaths(arguments []string) ([]string, error) {
 	if len(arguments) == 0 {
-		return nil, usage("Give a file or a folder: quarry add ~/notes", "nothing to add")
+		return nil, usage("Example: quarry add ~/notes", "missing argument PATH")
 	}
 	paths, err := absolute(arguments)
 	if err != nil {
@@ -186,7 +186,7 @@ func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 		return err
 	}
 	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("cannot add %s: %s", skipped.Path, skipped.Reason),
-		Do: "quarry add --help names what is read."}
+		Do: "See the supported files: quarry add --help"}
 }
 
 // onlyFiles tells that no folder is among the paths.
@@ -216,7 +216,7 @@ func (a *app) removeCommand() *cobra.Command {
 	var set, source string
 	command := a.newCommand("remove PATH|ID…", "Remove documents from the local library", func(ctx context.Context, arguments []string) error {
 		if len(arguments) == 0 && set == "" && source == "" {
-			return usage("Give paths, document ids, --set NAME or --source SOURCE.", "nothing to remove")
+			return usage("Give a path, a document id, --set NAME or --source SOURCE.", "missing argument PATH|ID")
 		}
 		if err := notEmpty(arguments); err != nil {
 			return err
@@ -226,8 +226,8 @@ func (a *app) removeCommand() *cobra.Command {
 				return c.LibraryRemove(ctx, wire.RemoveRequest{Refs: removeRefs(ctx, c, arguments), Source: sourceValue(source), Set: set}, report)
 			})
 	})
-	command.Flags().StringVar(&set, "set", "", "remove everything in this document set (`NAME`)")
-	command.Flags().StringVar(&source, "source", "", "remove everything of this source (`SOURCE`)")
+	command.Flags().StringVar(&set, "set", "", "remove all documents of this document set (`NAME`)")
+	command.Flags().StringVar(&source, "source", "", "remove all documents of this source (`SOURCE`)")
 	a.completeLibraryFlags(command)
 	return command
 }
@@ -292,7 +292,7 @@ func (a *app) syncCommand() *cobra.Command {
 		}
 		return sync(verbSynced)
 	})
-	command.Flags().BoolVar(&check, "check", false, "check all of a large library for damage, not only a part of it")
-	command.Flags().BoolVar(&watch, "watch", false, "stay, and take up changes as they are made")
+	command.Flags().BoolVar(&check, "check", false, "check the whole library for damage, not only a part of it")
+	command.Flags().BoolVar(&watch, "watch", false, "keep running and sync after every change")
 	return command
 }

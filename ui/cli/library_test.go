@@ -82,7 +82,7 @@ func TestAdd(t *testing.T) {
 	})
 	t.Run("another target", func(t *testing.T) {
 		got := run(t, testDoors(s.URL), terminal{}, "add", notes).check(t, ExitSuccess)
-		for _, part := range []string{"searches go to https://onyx.example", "Searches still go to https://onyx.example", "--library"} {
+		for _, part := range []string{"searches go to https://onyx.example", "Searches go to https://onyx.example", "--library"} {
 			if !strings.Contains(got.err, part) {
 				t.Errorf("stderr lacks %q:\n%s", part, got.err)
 			}

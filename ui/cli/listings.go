@@ -152,7 +152,7 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 		found = append(found, row)
 	}
 	cells := rowMaker(1, counts != nil)
-	return printList(a, "document-sets", found, "No document sets. Make one with: quarry add PATH --set NAME", a.private(),
+	return printList(a, "document-sets", found, "No document sets. Create one: quarry add PATH --set NAME", a.private(),
 		countedTable(1, counts != nil, "NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"), func(set jsonSet) []string {
 			return cells(set.Name, countCell(set.Documents), strings.Join(set.Sources, ", "), set.Description)
 		})
@@ -179,7 +179,7 @@ func (a *app) tagsCommand() *cobra.Command {
 		func(ctx context.Context, c *client.Client, choice target.Choice, arguments []string) error {
 			return a.printTags(ctx, c, choice, strings.Join(arguments, ""), limit)
 		})
-	command.Flags().IntVar(&limit, "limit", defaultTags, "at most this many tags (`N`), 1 to 1000")
+	command.Flags().IntVar(&limit, "limit", defaultTags, "number of tags (`N`), 1 to 1000")
 	return command
 }
 
@@ -205,7 +205,7 @@ func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Cho
 		found = append(found, row)
 	}
 	if len(found) >= limit && !a.wantsJSON() {
-		a.note("only the first %d; narrow them with a prefix or raise --limit", limit)
+		a.note("showing the first %d tags; give a prefix or raise --limit", limit)
 	}
 	cells := rowMaker(1, len(counts) > 0)
 	return printList(a, "tags", found, "No tags.", a.private(), countedTable(1, len(counts) > 0, "TAG", "DOCUMENTS", "SOURCE"),
@@ -356,7 +356,7 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 		a.note("%s", note)
 	}
 	cells := rowMaker(2, counts != nil)
-	return printList(a, "sources", found, "Nothing is connected yet. Add files with: quarry add PATH", a.private(),
+	return printList(a, "sources", found, "No sources. Add files: quarry add PATH", a.private(),
 		countedTable(2, counts != nil, "SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"), func(row jsonSource) []string {
 			description := row.Description
 			if row.Status != "" && row.Status != "ACTIVE" {
@@ -369,8 +369,8 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 // listingNote says what a list of sources does not show; nothing if it is what the caller can search.
 func listingNote(origin string) string {
 	return map[string]string{
-		listedForAll:    "these are connected in this workspace, maybe not to you",
-		listedByTags:    "this token may not list connectors; these sources have tagged documents, there may be more",
-		listedByNothing: "this token may not list anything; these are all sources that exist, not those connected here",
+		listedForAll:    "these sources are connected to the workspace; you may not have access to all",
+		listedByTags:    "the token may not list connectors; these sources have tagged documents, there may be more",
+		listedByNothing: "the token may not list sources; these are all sources that Onyx supports",
 	}[origin]
 }

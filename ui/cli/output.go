@@ -137,7 +137,7 @@ func (a *app) printCut(kind, extension string, whole []byte, private bool,
 		return err
 	}
 	if path == nil {
-		a.say("response truncated (%d bytes total); --max-output 0 prints all of it", len(whole))
+		a.say("response truncated (%d bytes total); to print everything: --max-output 0", len(whole))
 	} else {
 		a.say("response truncated (%d bytes total); full response: %s", len(whole), *path)
 	}
@@ -162,9 +162,9 @@ func (a *app) print(output []byte) error {
 
 func cutHint(path *string) string {
 	if path == nil {
-		return "Ask for less (--limit, --source), or for all of it with --max-output 0."
+		return "Reduce the results (--limit, --source), or print everything: --max-output 0"
 	}
-	return "The complete answer is in full_response_path; --max-output 0 prints all of it."
+	return "full_response_path has the complete answer. To print everything: --max-output 0"
 }
 
 // rows is a list that is printed as a JSON array. A cut drops rows; an array has no place to say so, which is why
@@ -197,7 +197,7 @@ func (a *app) keepCopy(kind, extension string, whole []byte, private bool) *stri
 	}
 	path, err := writeCopy(a.io.TempDir, kind, extension, whole)
 	if err != nil {
-		a.note("no complete copy was kept: %v", err)
+		a.note("cannot keep a complete copy: %v", err)
 		return nil
 	}
 	return &path

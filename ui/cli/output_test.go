@@ -223,7 +223,7 @@ func TestPrivateKeepsNoCopy(t *testing.T) {
 func TestCopyThatCannotBeWritten(t *testing.T) {
 	s := newOnyx(t)
 	got := run(t, testDoors(s.URL), terminal{dir: filepath.Join(t.TempDir(), "missing")}, "search", "x", "--max-output", "500").check(t, ExitSuccess)
-	if !json.Valid([]byte(got.out)) || !strings.Contains(got.err, "no complete copy") {
+	if !json.Valid([]byte(got.out)) || !strings.Contains(got.err, "cannot keep a complete copy") {
 		t.Errorf("stdout %s\nstderr %s", got.out, got.err)
 	}
 }

@@ -246,9 +246,9 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 	switch reason := p.vectors.Reason; {
 	case reason == "":
 	case p.vectors.Done+p.vectors.Refused >= p.vectors.Total:
-		p.app.say("%s; the model does not take the rest, which is found by words: %s", vectorsText(p.vectors), text.Sentence(reason))
+		p.app.say("%s; the model refuses the others, which only lexical search finds: %s", vectorsText(p.vectors), text.Sentence(reason))
 	default:
-		p.app.say("%s; the rest is found by words: %s `quarry sync` goes on from there.", vectorsText(p.vectors), text.Sentence(reason))
+		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync", vectorsText(p.vectors), text.Sentence(reason))
 	}
 	return p.app.print([]byte(doneText(done) + "\n"))
 }
@@ -281,7 +281,7 @@ func (p *progress) stopped() {
 	}
 	switch {
 	case p.last.Done == 0:
-		p.app.say("Stopped before anything was %s.", p.verb)
+		p.app.say("Stopped; nothing was %s.", p.verb)
 	default:
 		p.app.say("Stopped: %s %s; run the same command to continue.", text.Count(count, "file"), what)
 	}
@@ -337,7 +337,7 @@ func kindsText(kinds map[string]int) string {
 		}
 		parts = append(parts, fmt.Sprintf("%d %s", kinds[name], name))
 	}
-	return fmt.Sprintf("%d skipped: %s — quarry does not read them", total, strings.Join(parts, ", "))
+	return fmt.Sprintf("%d skipped (unsupported types): %s", total, strings.Join(parts, ", "))
 }
 
 // doneText is "Documents: 3 added, 1 updated, 5 unchanged. 1 file skipped."

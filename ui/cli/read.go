@@ -15,6 +15,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/config"
 	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
@@ -37,9 +38,9 @@ func (a *app) readCommand() *cobra.Command {
 			return a.read(ctx, choice, arguments[0], options)
 		})
 	command.Flags().IntVar(&options.around, "around", 0,
-		"add this many pieces (`K`) before and after the passage, at most 99")
+		"print `K` more passages before and after, at most 99")
 	command.Flags().StringVar(&options.from, "from", "",
-		"take the reference from a saved search: a JSON `FILE`, or - for standard input; REF is then a citation number")
+		"take REF as a citation number of a saved search: a JSON `FILE`, or - for standard input")
 	return command
 }
 
@@ -68,8 +69,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, ref string, option
 		}
 	}
 	if choice.Kind == target.KindSlack {
-		return &Failure{Code: ExitNotAvailable, What: "Slack's search gives no more of a conversation than the message that it finds",
-			Do: "Open the link of the result, which leads into the conversation."}
+		return &Failure{Code: ExitNotAvailable, What: "Slack cannot show the text around a message", Do: "Open the link of the result."}
 	}
 	return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
 		stop := a.busy("Reading…")
@@ -80,7 +80,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, ref string, option
 		}
 		found.searched = []string{choice.Profile}
 		if lost := found.damaged(); lost > 0 {
-			a.note("the document is damaged: %s of it cannot be read", text.Count(lost, "piece"))
+			a.note("the document is damaged: %s cannot be read", text.Count(lost, "passage"))
 		}
 		defer a.forgetCopies()
 		switch {
@@ -111,8 +111,7 @@ func fetchReading(ctx context.Context, c *client.Client, ref string, options rea
 		return nil, err
 	}
 	if options.around > 0 {
-		return nil, usage("Leave --around out to read the whole document, or end the reference with #number.",
-			"--around needs a passage, and %q names a document", ref)
+		return nil, usage("Omit --around, or give the reference of a passage (DOCUMENT_ID#N).", "--around requires a passage; %q is a document", ref)
 	}
 	return wholeDocument(ctx, c, ref, first)
 }
@@ -123,8 +122,8 @@ func fetchPassage(ctx context.Context, c *client.Client, id string, chunk, aroun
 		return nil, err
 	}
 	if len(found.Chunks) == 0 {
-		return nil, &Failure{Code: ExitNotAvailable, Do: "Search again to get a fresh reference.",
-			What: fmt.Sprintf("the document has %s, none with the number %d", text.Count(found.Document.ChunkCount, "piece"), chunk)}
+		return nil, &Failure{Code: ExitNotAvailable, Do: "Read the whole document: quarry read " + config.ShellQuote(id),
+			What: fmt.Sprintf("the document has %s; there is no number %d", text.Count(found.Document.ChunkCount, "passage"), chunk)}
 	}
 	return &reading{document: found.Document, chunks: found.Chunks}, nil
 }
@@ -153,7 +152,7 @@ func wholeDocument(ctx context.Context, c *client.Client, id string, first *wire
 		}
 		if size > maxDocumentBytes {
 			return nil, &Failure{Code: ExitNotAvailable, What: "the document is larger than 64 MiB",
-				Do: "Read a passage of it: quarry read '<ref>#<number>' --around 20"}
+				Do: "Read a part of it: quarry read 'DOCUMENT_ID#N' --around 20"}
 		}
 		found.chunks = append(found.chunks, more.Chunks...)
 	}
@@ -211,9 +210,9 @@ func (r *reading) about() string {
 	if !r.whole && len(r.chunks) > 0 {
 		first, last := r.chunks[0].ChunkInd+1, r.chunks[len(r.chunks)-1].ChunkInd+1
 		if first == last {
-			parts = append(parts, fmt.Sprintf("piece %d of %d", first, r.document.ChunkCount))
+			parts = append(parts, fmt.Sprintf("passage %d of %d", first, r.document.ChunkCount))
 		} else {
-			parts = append(parts, fmt.Sprintf("pieces %d to %d of %d", first, last, r.document.ChunkCount))
+			parts = append(parts, fmt.Sprintf("passages %d to %d of %d", first, last, r.document.ChunkCount))
 		}
 	}
 	return strings.Join(parts, " · ")
@@ -317,7 +316,7 @@ type savedResult struct {
 func (a *app) refFrom(path, citationText string) (ref, origin string, err error) {
 	number, err := strconv.Atoi(citationText)
 	if err != nil || number < 1 {
-		return "", "", usage("Give the number of a result's citation, like 2.", "%q is not a citation number", citationText)
+		return "", "", usage("Give a citation number, like 2.", "%q is not a citation number", citationText)
 	}
 	results, err := a.savedResults(path)
 	if err != nil {
@@ -332,17 +331,17 @@ func (a *app) refFrom(path, citationText string) (ref, origin string, err error)
 		}
 		return "", "", withoutID(result)
 	}
-	return "", "", usage("Look at the citation_id of its results.", "the saved search has no citation %d", number)
+	return "", "", usage("See citation_id in the saved search.", "the saved search has no citation %d", number)
 }
 
 // withoutID explains a result of a server that gives no document ids.
 func withoutID(result savedResult) error {
-	do := "Search on a server that names documents, or ask for more content with --limit."
+	do := "Open the link of the result."
 	if link := cmp.Or(deref(result.URL), deref(result.Link)); link != "" {
-		do = "Open it instead: " + link
+		do = "Open: " + link
 	}
 	return &Failure{Code: ExitNotAvailable, Do: do,
-		What: "the server that was searched does not say which document this is"}
+		What: "this server does not send document ids"}
 }
 
 func (a *app) savedResults(path string) ([]savedResult, error) {
@@ -358,10 +357,10 @@ func (a *app) savedResults(path string) ([]savedResult, error) {
 	limited := &io.LimitedReader{R: from, N: maxSavedSearch + 1}
 	results, err := decodeSaved(limited)
 	if limited.N <= 0 {
-		return nil, usage("Save a smaller search (--limit).", "the saved search is larger than 64 MiB")
+		return nil, usage("Save fewer results (--limit).", "the saved search is larger than 64 MiB")
 	}
 	if err != nil {
-		return nil, usage("Save one with: quarry search … --json > FILE", "--from %s is not a saved search: %v", path, err)
+		return nil, usage("Save one: quarry search QUERY --json > FILE", "--from %s is not a saved search: %v", path, err)
 	}
 	return results, nil
 }

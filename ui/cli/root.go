@@ -98,13 +98,13 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&a.flags.sample, "sample", false, "search the bundled sample library")
 	flags.StringVar(&a.flags.profile, "profile", "", "search the server of this profile (`NAME`)")
 	flags.DurationVar(&a.flags.timeout, "timeout", 0,
-		"give up after this `DURATION`, like 30s or 10m (default 5m for search and ask, 30s else)")
+		"give up after this `DURATION`, like 30s or 10m (default 5m for search and ask, else 30s)")
 	flags.IntVar(&a.flags.maxOutput, "max-output", -1,
 		fmt.Sprintf("cut the output at this many `BYTES`, 0 for never (default %d without a terminal)", defaultMaxOutput))
-	flags.Lookup("max-output").DefValue = "0" // the text above tells it
+	flags.Lookup("max-output").DefValue = "0" // the usage line has the default
 	flags.BoolVar(&a.flags.json, "json", false, "print JSON")
 	flags.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes")
-	flags.BoolVar(&a.flags.noColor, "no-color", false, "no colours (also NO_COLOR)")
+	flags.BoolVar(&a.flags.noColor, "no-color", false, "no colors (also NO_COLOR)")
 }
 
 // filtered tells that a flag of search was given.
@@ -124,7 +124,7 @@ func (a *app) begin(command *cobra.Command) error {
 	a.command = command
 	a.usePalettes()
 	if a.flags.timeout < 0 || command.Flags().Changed("timeout") && a.flags.timeout == 0 {
-		return usage("Give a duration like 30s or 10m.", "--timeout must be more than 0")
+		return usage("Give a duration like 30s or 10m.", "--timeout must be greater than 0")
 	}
 	if command.Flags().Changed("max-output") && a.flags.maxOutput < 0 {
 		return usage("Give a number of bytes, or 0 for no limit.", "--max-output must not be negative")
@@ -179,7 +179,7 @@ func emptyFlag(command *cobra.Command) (err error) {
 		}
 		blank := func(value string) bool { return strings.TrimSpace(value) == "" }
 		if err == nil && (len(values) == 0 || slices.ContainsFunc(values, blank)) {
-			err = usage("Give a value, or leave the flag out.", "--%s is empty", flag.Name)
+			err = usage("Give a value, or omit the flag.", "--%s is empty", flag.Name)
 		}
 	})
 	return err
@@ -232,7 +232,7 @@ func (a *app) chosen(where target.Request) (target.Choice, error) {
 func (a *app) decide(request target.Request) (target.Choice, error) {
 	choice, err := a.chosen(request)
 	if err == nil && choice.Kind == target.KindSample && !a.flags.sample {
-		a.note("this is the bundled sample library; search your own with quarry add PATH or quarry configure")
+		a.note("searching the bundled sample library; for your own documents: quarry add PATH, or quarry configure")
 	}
 	return choice, err
 }
@@ -259,7 +259,7 @@ func (a *app) maxOutput() int {
 // bareQuery searches for words that follow no command.
 func (a *app) bareQuery(command *cobra.Command, words []string, options *searchOptions) error {
 	if near := nearestCommand(command, words); near != "" && !a.io.interactive() {
-		do := fmt.Sprintf("Run: quarry %s, or to search for the words: quarry -- %s", near, strings.Join(words, " "))
+		do := fmt.Sprintf("Run: quarry %s; to search for the words: quarry -- %s", near, strings.Join(words, " "))
 		return usage(do, "%q is not a command; did you mean %q?", words[0], near)
 	}
 	a.noteNearCommand(command, words)
@@ -269,7 +269,7 @@ func (a *app) bareQuery(command *cobra.Command, words []string, options *searchO
 // noteNearCommand tells a person whose words may have been meant as a command.
 func (a *app) noteNearCommand(command *cobra.Command, words []string) {
 	if near := nearestCommand(command, words); near != "" {
-		a.note("searching for %q; for the command run: quarry %s", strings.Join(words, " "), near)
+		a.note("searching for %q; for the command: quarry %s", strings.Join(words, " "), near)
 	}
 }
 

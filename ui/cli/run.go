@@ -100,11 +100,11 @@ func (a *app) broke(panicked *guard.PanicError) error {
 	if a.program.Broke != nil {
 		a.program.Broke(panicked)
 	}
-	do := "Please report this with the command that you ran."
+	do := "Please report this error with the command."
 	if a.program.Guest {
 		return &Failure{Code: ExitGeneral, What: "something went wrong here; it was noted", Do: do}
 	}
-	return &Failure{Code: ExitGeneral, What: "the program failed: " + panicked.Value, Do: do}
+	return &Failure{Code: ExitGeneral, What: "internal error: " + panicked.Value, Do: do}
 }
 
 // finish prints the two lines of an error and returns the exit code.

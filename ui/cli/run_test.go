@@ -65,7 +65,7 @@ func TestInterruption(t *testing.T) {
 		})
 		started := time.Now()
 		got := runContext(t, ctx, s.inProcess(), terminal{}, "search", "slow query")
-		got.check(t, ExitInterrupted).twoLines(t, "interrupted")
+		got.check(t, ExitInterrupted).interrupted(t)
 		if took := time.Since(started); took > unwindTime {
 			t.Errorf("it took %v", took)
 		}
@@ -82,7 +82,7 @@ func TestCommandThatDoesNotUnwindIsLeft(t *testing.T) {
 		<-release
 		return target.Choice{}, errNotConfigured
 	}
-	runContext(t, ctx, doors, terminal{}, "search", "x").check(t, ExitInterrupted).twoLines(t, "interrupted")
+	runContext(t, ctx, doors, terminal{}, "search", "x").check(t, ExitInterrupted).interrupted(t)
 }
 
 func TestPanicIsAnError(t *testing.T) {

@@ -61,7 +61,7 @@ func (a *app) searchCommand() *cobra.Command {
 	command := a.newCommand("search QUERY…", "Search and print ranked, cited passages", func(ctx context.Context, arguments []string) error {
 		arguments = a.oneQuestion(arguments)
 		if len(arguments) > 1 && !slices.Contains(arguments, "-") && !strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
-			a.note("each argument is searched on its own; quote the words to search for them together: %q",
+			a.note("each argument is a separate query; to search for all words at once, quote them: %q",
 				strings.Join(arguments, " "))
 		}
 		return a.search(ctx, arguments, options)
@@ -73,31 +73,31 @@ func (a *app) searchCommand() *cobra.Command {
 func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags := command.Flags()
 	options.given = flags.Changed
-	flags.StringSliceVar(&options.sources, "source", nil, "only these `sources`, separated by commas, like slack,github")
+	flags.StringSliceVar(&options.sources, "source", nil, "search only these `sources`, separated by commas, like slack,github")
 	flags.StringSliceVar(&options.also, "also", nil,
-		"search these profiles, too, in one go (`NAMES`, separated by commas; local is this machine)")
-	flags.IntVar(&options.days, "days", 0, "only what was updated in the last `N` days, 1 to 36500")
-	flags.StringVar(&options.since, "since", "", "only what was updated on this `DATE` or later, like 2026-01-31")
-	flags.StringVar(&options.until, "until", "", "only what was updated on this `DATE` or earlier")
+		"also search these profiles (`NAMES`, separated by commas; local is this machine)")
+	flags.IntVar(&options.days, "days", 0, "only documents updated in the last `N` days, 1 to 36500")
+	flags.StringVar(&options.since, "since", "", "only documents updated on this `DATE` or later, like 2026-01-31")
+	flags.StringVar(&options.until, "until", "", "only documents updated on this `DATE` or earlier")
 	agentFlags(flags, options, "search as")
 	flags.StringArrayVar(&options.sets, "document-set", nil, "only this document set (`NAME`); repeatable")
 	flags.StringArrayVar(&options.tags, "tag", nil, "only documents with this tag (`key=value`); repeatable")
-	flags.BoolVar(&options.noExpansion, "no-query-expansion", false, "search for the words as they are (faster)")
-	flags.BoolVar(&options.noSelection, "no-document-selection", false, "keep the plain ranking (faster)")
+	flags.BoolVar(&options.noExpansion, "no-query-expansion", false, "search for the query as written (faster)")
+	flags.BoolVar(&options.noSelection, "no-document-selection", false, "skip the selection by the language model (faster)")
 	flags.IntVar(&options.limit, "limit", 0,
-		"this many results (`N`), 1 to 100 (default: what the server selects, at most 10)")
+		"number of results (`N`), 1 to 100 (default: what the server selects, at most 10)")
 	flags.StringVar(&options.history, "history", "",
-		"the conversation that the question belongs to: a JSON `FILE` of {message, message_type}")
-	flags.BoolVar(&options.raw, "raw", false, "print the server's answer as it came; never cut")
-	flags.BoolVar(&options.explain, "explain", false, "add how the results were found")
-	flags.StringVar(&options.format, "format", "", "the `FORMAT` json, ndjson, md, tsv or text (default text on a terminal, else json)")
+		"earlier messages of the conversation: a JSON `FILE` of {message, message_type}")
+	flags.BoolVar(&options.raw, "raw", false, "print the server's answer unchanged and never cut")
+	flags.BoolVar(&options.explain, "explain", false, "show how the results were found")
+	flags.StringVar(&options.format, "format", "", "output `FORMAT`: json, ndjson, md, tsv or text (default text on a terminal, else json)")
 	a.completeSearchFlags(command)
 }
 
 // agentFlags choose an agent.
 func agentFlags(flags *pflag.FlagSet, options *searchOptions, does string) {
 	flags.IntVar(&options.agentID, "agent-id", 0, does+" the agent with this number (`N`)")
-	flags.StringVar(&options.agent, "agent", "", does+" the agent of this `NAME`")
+	flags.StringVar(&options.agent, "agent", "", does+" the agent with this `NAME`")
 }
 
 // searchRequest asks for a target, and for what a search takes in beside it.
@@ -143,9 +143,9 @@ func (a *app) searchFormat(options *searchOptions) (string, error) {
 	format := options.format
 	switch {
 	case a.flags.json && format != "" && format != formatJSON:
-		return "", usage("Give one of them.", "--json and --format %s exclude each other", format)
+		return "", usage("Give only one of them.", "--json and --format %s exclude each other", format)
 	case options.raw && format != "" && format != formatJSON:
-		return "", usage("Leave one of them out.", "--raw is JSON; it excludes --format %s", format)
+		return "", usage("Give only one of them.", "--raw and --format %s exclude each other", format)
 	case a.flags.json || options.raw:
 		return formatJSON, nil
 	case format == "" && a.io.OutTTY:
@@ -170,7 +170,7 @@ func (a *app) gatherQueries(arguments []string) ([]string, error) {
 			continue
 		}
 		if read {
-			return nil, usage("Write it once.", "standard input can be read only once")
+			return nil, usage("Give - once.", "standard input can be read only once")
 		}
 		read = true
 		lines, err := readQueries(a.io.In)
@@ -180,11 +180,10 @@ func (a *app) gatherQueries(arguments []string) ([]string, error) {
 		queries = append(queries, lines...)
 	}
 	if len(queries) == 0 {
-		return nil, usage(`Give what to search for: quarry search "how do we roll back a deploy".`, "no query")
+		return nil, usage(`Example: quarry search "how do we roll back a deploy"`, "missing argument QUERY")
 	}
 	if len(queries) > maxQueries {
-		return nil, usage("Search for the rest afterwards; quotes make several words one query.",
-			"%d queries; at most %d run at once", len(queries), maxQueries)
+		return nil, usage("Quote words that belong to one query.", "too many queries: %d, the limit is %d", len(queries), maxQueries)
 	}
 	for _, query := range queries {
 		if err := checkQuery(query); err != nil {
@@ -197,12 +196,11 @@ func (a *app) gatherQueries(arguments []string) ([]string, error) {
 func checkQuery(query string) error {
 	switch length := utf8.RuneCountInString(query); {
 	case !utf8.ValidString(query):
-		return usage("Write it in UTF-8.", "the query is not text")
+		return usage("Use UTF-8.", "the query is not valid UTF-8")
 	case strings.TrimSpace(query) == "":
-		return usage(`Give what to search for: quarry search "how do we roll back a deploy".`, "the query is empty")
+		return usage(`Example: quarry search "how do we roll back a deploy"`, "the query is empty")
 	case length > wire.MaxQueryRunes:
-		return usage("Ask for less at once; a question of a few words finds most.",
-			"the query has %d characters; at most %d are allowed", length, wire.MaxQueryRunes)
+		return usage("Use a shorter query.", "the query has %d characters; the limit is %d", length, wire.MaxQueryRunes)
 	}
 	return nil
 }
@@ -220,7 +218,7 @@ func readQueries(from io.Reader) ([]string, error) {
 	}
 	if err := scanner.Err(); err != nil {
 		if errors.Is(err, bufio.ErrTooLong) {
-			return nil, usage("Ask for less at once.", "a query has more than %d characters", wire.MaxQueryRunes)
+			return nil, usage("Use a shorter query.", "a query has more than %d characters", wire.MaxQueryRunes)
 		}
 		return nil, fmt.Errorf("read queries from standard input: %w", err)
 	}

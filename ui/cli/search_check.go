@@ -98,7 +98,7 @@ func (f *filterCheck) annotate(ctx context.Context, outcomes []outcome) {
 		for _, source := range f.wanted[i] {
 			if !slices.Contains(list.values, source) {
 				o.response.Notes = append(o.response.Notes, wire.Note{Code: wire.NoteSourceEmpty, Text: fmt.Sprintf(
-					"%s is not connected here, so nothing of it can be found (connected: %s)", source, brief(list.values))})
+					"%s is not connected to this server (connected: %s)", source, brief(list.values))})
 			}
 		}
 	}

@@ -59,8 +59,7 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 		key, value, found := strings.Cut(tag, "=")
 		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 		if !found || key == "" || value == "" {
-			return request, usage("Write a tag as --tag team=infra; quarry tags lists them.",
-				"--tag %q is not key=value", tag)
+			return request, usage("Example: --tag team=infra. See: quarry tags", "--tag %q is not key=value", tag)
 		}
 		request.Tags = append(request.Tags, wire.Tag{Key: key, Value: value})
 	}
@@ -113,7 +112,7 @@ func (a *app) flagDates(request *wire.SearchRequest, options *searchOptions) (er
 
 func checkDates(request wire.SearchRequest) error {
 	if request.TimeCutoff != nil && request.TimeUntil != nil && request.TimeUntil.Before(request.TimeCutoff.Time) {
-		return usage("Swap the dates, or leave one out.", "nothing can be updated after %s and before %s",
+		return usage("Swap the dates, or omit one.", "the start date %s is after the end date %s",
 			request.TimeCutoff.Format(time.DateOnly), request.TimeUntil.Format(time.DateOnly))
 	}
 	return nil
@@ -129,7 +128,7 @@ func parseDate(flag, date string) (*wire.Time, error) {
 			return &wire.Time{Time: moment}, nil
 		}
 	}
-	return nil, usage("Write a day that exists as 2026-01-31, or a moment as 2026-01-31T08:00:00Z.", "%s %q is not a date", flag, date)
+	return nil, usage("Use a date like 2026-01-31, or a time like 2026-01-31T08:00:00Z.", "%s %q is not a date", flag, date)
 }
 
 // planQuery merges a query's own filters with those of the flags.
@@ -137,7 +136,7 @@ func (a *app) planQuery(parsed client.Query, text string, flags wire.SearchReque
 	choice target.Choice) (plannedQuery, error) {
 	planned := plannedQuery{text: text, words: passage.Words(parsed), request: parsed.Request()}
 	for _, filter := range parsed.Unread {
-		a.note("%q makes no sense as a filter and is searched for as text", filter)
+		a.note("`%s` is not a valid filter; searched as text", filter)
 	}
 	request := &planned.request
 	request.Sources = union(request.Sources, flags.Sources)
@@ -163,7 +162,7 @@ func (a *app) planAgent(planned *plannedQuery, asked string, flags wire.SearchRe
 	switch {
 	case flags.PersonaID != nil || options.agent != "":
 		if asked != "" && !strings.EqualFold(asked, options.agent) {
-			a.note("the flag's agent is used, not %q of the query", asked)
+			a.note("the agent flag overrides agent:%q in the query", asked)
 		}
 		planned.request.PersonaID, planned.agent = flags.PersonaID, options.agent
 	case asked != "":
@@ -180,7 +179,7 @@ func (a *app) flagWins(name string, flag, query *wire.Time) *wire.Time {
 		return query
 	}
 	if query != nil && !query.Equal(flag.Time) {
-		a.note("the flag's date holds (%s), not the one of %s: in the query", flag.Format(time.DateOnly), name)
+		a.note("the date flag (%s) overrides %s: in the query", flag.Format(time.DateOnly), name)
 	}
 	return flag
 }

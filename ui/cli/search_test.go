@@ -69,7 +69,7 @@ func TestFiltersOfQueryAndFlagsAddUp(t *testing.T) {
 	if sources, _ := json.Marshal(asked["sources"]); string(sources) != `["github","slack"]` {
 		t.Errorf("sources %s", sources)
 	}
-	for _, note := range []string{"not the one of since:", `not "Assistant"`} {
+	for _, note := range []string{"overrides since: in the query", `overrides agent:"Assistant"`} {
 		if !strings.Contains(got.err, note) {
 			t.Errorf("stderr lacks %q:\n%s", note, got.err)
 		}
@@ -107,12 +107,12 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{"unknown flag", []string{"search", "x", "--nope"}, "--nope"},
 		{"flag without value", []string{"search", "x", "--days"}, "--days"},
-		{"no query", []string{"search"}, "no query"},
+		{"no query", []string{"search"}, "missing argument QUERY"},
 		{"empty query", []string{"search", "  "}, "empty"},
 		{"empty bare query", []string{""}, "empty"},
 		{"too long", []string{"search", long}, "2048"},
-		{"binary", []string{"search", "a\xff\xfe"}, "not text"},
-		{"four queries", []string{"search", "a", "b", "c", "d"}, "at most 3"},
+		{"binary", []string{"search", "a\xff\xfe"}, "not valid UTF-8"},
+		{"four queries", []string{"search", "a", "b", "c", "d"}, "the limit is 3"},
 		{"filters without words", []string{"search", "source:slack since:2026-01-01"}, "no words"},
 		{"exclusions without words", []string{"search", "-- -draft"}, ""},
 		{"days zero", []string{"search", "x", "--days", "0"}, "--days 0"},
@@ -120,8 +120,8 @@ func TestUsageErrors(t *testing.T) {
 		{"days and since", []string{"search", "x", "--days", "1", "--since", "2026-01-01"}, "exclude"},
 		{"impossible date", []string{"search", "x", "--since", "2026-02-30"}, "2026-02-30"},
 		{"number as date", []string{"search", "x", "--until", "7"}, "--until"},
-		{"dates the wrong way", []string{"search", "x", "--since", "2026-02-02", "--until", "2026-01-01"}, "nothing can be"},
-		{"dates of flag and query", []string{"search", "x until:2026-01-01", "--since", "2026-02-02"}, "nothing can be"},
+		{"dates the wrong way", []string{"search", "x", "--since", "2026-02-02", "--until", "2026-01-01"}, "is after the end date"},
+		{"dates of flag and query", []string{"search", "x until:2026-01-01", "--since", "2026-02-02"}, "is after the end date"},
 		{"limit", []string{"search", "x", "--limit", "101"}, "--limit"},
 		{"limit zero", []string{"search", "x", "--limit", "0"}, "--limit"},
 		{"tag", []string{"search", "x", "--tag", "infra"}, "key=value"},
@@ -144,13 +144,13 @@ func TestUsageErrors(t *testing.T) {
 		{"read nothing", []string{"read"}, "missing argument REF"},
 		{"read around", []string{"read", "x#1", "--around", "100"}, "--around"},
 		{"read citation", []string{"read", "--from", "-", "x"}, "citation"},
-		{"add nothing", []string{"add"}, "nothing to add"},
+		{"add nothing", []string{"add"}, "missing argument PATH"},
 		{"add missing path", []string{"add", "/does/not/exist"}, "/does/not/exist"},
 		{"add as unknown", []string{"add", ".", "--as", "slak"}, `"slack"`},
 		{"add as internal", []string{"add", ".", "--as", "craft_file"}, "craft_file"},
-		{"add to a server", []string{"add", ".", "--server", "https://x.example"}, "library of this machine"},
-		{"remove nothing", []string{"remove"}, "nothing to remove"},
-		{"serve nothing", []string{"serve"}, "nothing to serve"},
+		{"add to a server", []string{"add", ".", "--server", "https://x.example"}, "only on a local library"},
+		{"remove nothing", []string{"remove"}, "missing argument PATH|ID"},
+		{"serve nothing", []string{"serve"}, "missing flag --http or --ssh"},
 		{"serve a word", []string{"serve", "--http", "a:b:c"}, "not an address"},
 		{"token without name", []string{"admin", "token", "add"}, "name"},
 		{"token expiry", []string{"admin", "token", "add", "--name", "x", "--expires", "0"}, "--expires"},

@@ -23,7 +23,7 @@ func (a *app) serveCommand() *cobra.Command {
 			if rate != "" {
 				limit, err := config.ParseRate(rate)
 				if err != nil {
-					return usage("Write it as 60/h, or 0 for no limit.", "--rate %q: %s", rate, err)
+					return usage("Use a rate like 60/h, or 0 for no limit.", "--rate %q: %s", rate, err)
 				}
 				options.Rate = &limit
 			}
@@ -31,9 +31,9 @@ func (a *app) serveCommand() *cobra.Command {
 		})
 	flags := command.Flags()
 	flags.StringVar(&options.HTTP, "http", "",
-		"answer the search API at this address (`ADDR`), like 127.0.0.1:8080 or :8080")
+		"serve the search API at this address (`ADDR`), like 127.0.0.1:8080 or :8080")
 	flags.StringVar(&rate, "rate", "",
-		"searches and questions of each token and visitor, like 60/h (`LIMIT`; per s, m, h, d; 0: no limit)")
+		"limit of searches and questions per token and visitor, like 60/h (`LIMIT`; per s, m, h, d; 0: none)")
 	sshFlags(flags, &options.SSH)
 	return command
 }
@@ -41,17 +41,17 @@ func (a *app) serveCommand() *cobra.Command {
 func sshFlags(flags *pflag.FlagSet, ssh *target.SSHOptions) {
 	flags.StringVar(&ssh.Address, "ssh", "", "serve the explorer over SSH at this address (`ADDR`), like :2222")
 	flags.StringVar(&ssh.Keys, "ssh-keys", "",
-		"let in the keys of this `FILE`, each line with user=\"EMAIL\" or token=\"…\" first (also ssh.authorized_keys)")
-	flags.BoolVar(&ssh.Token, "ssh-token", false, "let in who brings a token (also ssh.token)")
-	flags.BoolVar(&ssh.Open, "ssh-open", false, "let in anybody, to the public documents of a library (also ssh.open)")
+		"accept the keys in this `FILE`, each line with user=\"EMAIL\" or token=\"…\" first (also ssh.authorized_keys)")
+	flags.BoolVar(&ssh.Token, "ssh-token", false, "accept access tokens (also ssh.token)")
+	flags.BoolVar(&ssh.Open, "ssh-open", false, "accept everybody, for the public documents of a library (also ssh.open)")
 	flags.StringVar(&ssh.HostKey, "ssh-host-key", "",
-		"the host key's `FILE`, made if there is none (default ssh_host_ed25519_key in quarry's data folder)")
-	flags.IntVar(&ssh.Limits.Sessions, "ssh-sessions", 0, "visitors at once (`N`, default 250)")
+		"`FILE` of the host key, created if missing (default ssh_host_ed25519_key in the data folder)")
+	flags.IntVar(&ssh.Limits.Sessions, "ssh-sessions", 0, "concurrent sessions (`N`, default 250)")
 	flags.IntVar(&ssh.Limits.PerPerson, "ssh-per-person", 0,
-		"sessions of one person at once, or of one address where anybody may come in (`N`, default 10)")
-	flags.IntVar(&ssh.Limits.Arrivals, "ssh-arrivals", 0, "connections of one address in a minute (`N`, default 60)")
-	flags.DurationVar(&ssh.Limits.Idle, "ssh-idle", 0, "end a session after this `DURATION` without a key (default 30m)")
-	flags.DurationVar(&ssh.Limits.Total, "ssh-total", 0, "end a session after this `DURATION` (default 12h)")
+		"concurrent sessions per person, or per address with --ssh-open (`N`, default 10)")
+	flags.IntVar(&ssh.Limits.Arrivals, "ssh-arrivals", 0, "connections per address and minute (`N`, default 60)")
+	flags.DurationVar(&ssh.Limits.Idle, "ssh-idle", 0, "end idle sessions after this `DURATION` (default 30m)")
+	flags.DurationVar(&ssh.Limits.Total, "ssh-total", 0, "end sessions after this `DURATION` (default 12h)")
 }
 
 func (a *app) serve(ctx context.Context, options target.ServeOptions) error {
@@ -67,7 +67,7 @@ func (a *app) serve(ctx context.Context, options target.ServeOptions) error {
 	}
 	err = a.program.Serve(ctx, options)
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
-		return usage(listenRemedy, "%s is no address of this machine: %s", unknown.Name, unknown.Err)
+		return usage(listenRemedy, "%s is not an address of this machine: %s", unknown.Name, unknown.Err)
 	}
 	return err
 }
@@ -82,11 +82,11 @@ func (a *app) checkServing(options target.ServeOptions) (target.ServeOptions, er
 	}
 	switch {
 	case options.HTTP == "" && ssh.Address == "":
-		return options, usage("Say where to listen: quarry serve --http 127.0.0.1:8080, or --ssh :2222", "nothing to serve")
+		return options, usage("Example: quarry serve --http 127.0.0.1:8080", "missing flag --http or --ssh")
 	case ssh.Address == "" && (ssh.Keys != "" || ssh.Token || ssh.Open || ssh.HostKey != "" || ssh.Limits != target.SSHLimits{}):
-		return options, usage("Say where to listen: --ssh :2222", "--ssh is missing")
+		return options, usage("Example: quarry serve --ssh :2222", "missing flag --ssh")
 	case ssh.Limits.Negative():
-		return options, usage("Give a number or a duration above 0, or leave the flag out.", "a limit must be more than 0")
+		return options, usage("Give a value above 0, or omit the flag.", "a limit must be greater than 0")
 	}
 	err := cmp.Or(checkListenAddress("--http", &options.HTTP), checkListenAddress("--ssh", &ssh.Address))
 	return options, err
@@ -104,13 +104,13 @@ func (a *app) tellListening(ctx context.Context, at target.Listening) {
 	}
 	a.say("Listening on http://%s (also under /api). Stop with Ctrl-C.", at.Address)
 	if a.hasTokens(ctx) {
-		a.say("Every request needs a token: quarry admin token list%s", a.libraryFlag())
+		a.say("Requests require a token: quarry admin token list%s", a.libraryFlag())
 		return
 	}
-	a.say("Every request needs a token. Make the first one with: quarry admin token add --name NAME%s", a.libraryFlag())
+	a.say("Requests require a token. Create the first one: quarry admin token add --name NAME%s", a.libraryFlag())
 }
 
-const listenRemedy = "Write it as 127.0.0.1:8080, or :8080 for every address of this machine."
+const listenRemedy = "Use an address like 127.0.0.1:8080, or :8080 for all addresses of this machine."
 
 // checkListenAddress checks what a flag gives, and completes a number alone, which is a port.
 func checkListenAddress(flag string, address *string) error {
@@ -126,7 +126,7 @@ func checkListenAddress(flag string, address *string) error {
 		return usage(listenRemedy, "%s %q is not an address", flag, given)
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
-		return usage(listenRemedy, "%s %q: %q is not a port, a number up to 65535", flag, given, port)
+		return usage(listenRemedy, "%s %q: %q is not a port number", flag, given, port)
 	}
 	return nil
 }

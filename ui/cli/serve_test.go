@@ -20,7 +20,7 @@ func TestServeRefusesAddresses(t *testing.T) {
 	doors.Serve = func(context.Context, target.ServeOptions) error {
 		return &net.OpError{Op: "listen", Err: &net.DNSError{Err: "no such host", Name: "nowhere.invalid"}}
 	}
-	run(t, doors, terminal{}, "serve", "--http", "nowhere.invalid:80").check(t, ExitUsage).twoLines(t, "no address of this machine")
+	run(t, doors, terminal{}, "serve", "--http", "nowhere.invalid:80").check(t, ExitUsage).twoLines(t, "not an address of this machine")
 }
 
 func TestServeAsksForTheFirstTokenOnly(t *testing.T) {
@@ -29,7 +29,7 @@ func TestServeAsksForTheFirstTokenOnly(t *testing.T) {
 		options.Listening(target.Listening{Address: "127.0.0.1:8080"})
 		return nil
 	}
-	if got := run(t, doors, terminal{}, "serve", "--http", "8080"); !strings.Contains(got.err, "Make the first one") {
+	if got := run(t, doors, terminal{}, "serve", "--http", "8080"); !strings.Contains(got.err, "Create the first one") {
 		t.Errorf("stderr %s", got.err)
 	}
 	doors.admin.tokens = []wire.DirectoryToken{{User: "jo@acme.example"}}
@@ -42,11 +42,11 @@ func TestTokensTellWhoseTheyAre(t *testing.T) {
 	doors := testDoors("http://127.0.0.1:1")
 	doors.admin.tokens = []wire.DirectoryToken{{User: "jo@acme.example"}}
 	got := run(t, doors, terminal{tty: true, width: 120}, "admin", "token", "list").check(t, ExitSuccess)
-	if !strings.Contains(got.out, "jo@acme.example") || !strings.Contains(got.err, "administers the library in /home/jo") {
+	if !strings.Contains(got.out, "jo@acme.example") || !strings.Contains(got.err, "uses the library in /home/jo") {
 		t.Errorf("stdout %s, stderr %s", got.out, got.err)
 	}
 	got = run(t, doors, terminal{}, "admin", "token", "add", "--name", "ci", "--user", "new@acme.example").check(t, ExitSuccess)
-	if !strings.Contains(got.err, "there was no user new@acme.example") {
+	if !strings.Contains(got.err, "created user new@acme.example") {
 		t.Errorf("stderr %s", got.err)
 	}
 }

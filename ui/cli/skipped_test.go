@@ -22,7 +22,7 @@ func TestSkippedKindsAreOneLine(t *testing.T) {
 	s.on("/library/sync", stream(lines...))
 	folder := t.TempDir()
 	got := run(t, localDoors(s.URL), terminal{}, "add", folder).check(t, ExitSuccess)
-	if !strings.Contains(got.err, "31 skipped: 30 .svg, 1 .png — quarry does not read them\n") ||
+	if !strings.Contains(got.err, "31 skipped (unsupported types): 30 .svg, 1 .png\n") ||
 		!strings.Contains(got.err, "skipped /n/x.md: it is empty") || strings.Contains(got.err, "/n/a.svg") {
 		t.Errorf("stderr %s", got.err)
 	}

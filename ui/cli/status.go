@@ -48,7 +48,7 @@ func (a *app) statusCommand() *cobra.Command {
 	var check bool
 	command := a.newCommand("status", "Show where searches go and what the local library contains",
 		func(ctx context.Context, _ []string) error { return a.status(ctx, check) })
-	command.Flags().BoolVar(&check, "check", false, "check the whole library for damage; repair the index")
+	command.Flags().BoolVar(&check, "check", false, "check the whole library for damage and repair the index")
 	return command
 }
 
@@ -138,18 +138,18 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 		fmt.Fprintf(&b, "%s %s\n", a.style.Muted.Render(fmt.Sprintf("%-14s", label)), value)
 	}
 	if status.Target == nil {
-		line("Searches go to", "nowhere yet")
+		line("Searches go to", "no target")
 		if status.TargetError == status.Library.Error {
 			return b.String() + "\n"
 		}
-		line("Because", "%s", status.TargetError)
+		line("Reason", "%s", status.TargetError)
 		if failure := a.explain(decideErr); failure != nil {
-			line("What to do", "%s", text.Sentence(failure.Do))
+			line("Hint", "%s", text.Sentence(failure.Do))
 		}
 	} else {
 		shown := target.Choice{Kind: target.Kind(status.Target.Kind), ServerURL: status.Target.ServerURL, LibraryDir: status.Target.Library}
 		line("Searches go to", "%s", shown.Describe())
-		line("Because", "%s", status.Target.Reason)
+		line("Reason", "%s", status.Target.Reason)
 		line("Profile", "%s", status.Target.Profile)
 		for _, origin := range status.Target.Origins {
 			line("", "%s", strings.Join(strings.Fields(origin.Field+" "+origin.Value), " ")+" from "+origin.From)
@@ -162,14 +162,14 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 		return b.String() // the error follows
 	}
 	if !library.Exists {
-		line("", "nothing was added yet (quarry add PATH%s)", a.libraryFlag())
+		line("", "empty (quarry add PATH%s)", a.libraryFlag())
 		return b.String()
 	}
-	line("Documents", "%d, in %s, %s on disk", library.Documents, text.Count(library.Chunks, "piece"), text.Size(library.Bytes))
+	line("Documents", "%d, in %s, %s on disk", library.Documents, text.Count(library.Chunks, "passage"), text.Size(library.Bytes))
 	if library.VectorModel != "" {
-		line("Vectors", "%d of %s, by %s", library.Vectors, text.Count(library.Chunks, "piece"), library.VectorModel)
+		line("Vectors", "%d of %s, by %s", library.Vectors, text.Count(library.Chunks, "passage"), library.VectorModel)
 		if library.VectorsRefused > 0 {
-			line("", "%s not taken by the model (quarry serve and sync log why), found by words alone", text.Count(library.VectorsRefused, "piece"))
+			line("", "the model refused %s (quarry serve and sync log why); only lexical search finds them", text.Count(library.VectorsRefused, "passage"))
 		}
 	}
 	if check := status.Check; check != nil {

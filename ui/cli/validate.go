@@ -104,7 +104,7 @@ func (v *validation) run(ctx context.Context) {
 	v.step("version", func() (string, error) { return v.version(ctx, session.Client, choice) })
 	v.step("permissions", func() (string, error) {
 		if len(v.report.Permissions) == 0 {
-			return "the server does not tell", nil
+			return "unknown", nil
 		}
 		return strings.Join(v.report.Permissions, ", "), nil
 	})
@@ -161,11 +161,11 @@ func (v *validation) version(ctx context.Context, c *client.Client, choice targe
 	defer cancel()
 	version, err := c.Version(ctx)
 	if err != nil {
-		return "", warning("the server does not tell its version: " + text.OneLine(err.Error()))
+		return "", warning("the server does not report its version: " + text.OneLine(err.Error()))
 	}
 	v.report.Version = version.BackendVersion
 	if isTooOld(version, choice) {
-		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest that was tested", version.BackendVersion, oldestTested))
+		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest tested version", version.BackendVersion, oldestTested))
 	}
 	return versionText(version), nil
 }
@@ -258,7 +258,7 @@ func (a *app) serverVersion(ctx context.Context) string {
 		}
 		found = versionText(version)
 		if isTooOld(version, choice) {
-			a.note("this server is older than %d.0, the oldest that was tested", oldestTested)
+			a.note("the server is older than %d.0, the oldest tested version", oldestTested)
 		}
 		return nil
 	})

@@ -34,7 +34,7 @@ type folderWatch struct {
 func watchFolders(roots []string) (*folderWatch, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		return nil, fmt.Errorf("follow the file system: %w", err)
+		return nil, fmt.Errorf("watch the file system: %w", err)
 	}
 	w := &folderWatch{watcher: watcher}
 	for _, root := range roots {
@@ -52,7 +52,7 @@ func (w *folderWatch) follow(root string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("follow %s: %w", root, err)
+		return fmt.Errorf("watch %s: %w", root, err)
 	}
 	if !info.IsDir() {
 		return w.add(filepath.Dir(root))
@@ -70,10 +70,10 @@ func (w *folderWatch) follow(root string) error {
 
 func (w *folderWatch) add(folder string) error {
 	if w.count >= maxWatched {
-		return fmt.Errorf("more than %d folders to follow", maxWatched)
+		return fmt.Errorf("more than %d folders to watch", maxWatched)
 	}
 	if err := w.watcher.Add(folder); err != nil {
-		return fmt.Errorf("follow %s: %w", folder, err)
+		return fmt.Errorf("watch %s: %w", folder, err)
 	}
 	w.count++
 	return nil
@@ -92,12 +92,12 @@ func (w *folderWatch) wait(ctx context.Context, quiet time.Duration) error {
 			return nil
 		case err, open := <-w.watcher.Errors:
 			if open && !errors.Is(err, fsnotify.ErrEventOverflow) {
-				return fmt.Errorf("follow the file system: %w", err)
+				return fmt.Errorf("watch the file system: %w", err)
 			}
 			settled = time.After(quiet) // events were lost: look at everything
 		case event, open := <-w.watcher.Events:
 			if !open {
-				return errors.New("follow the file system: the watcher ended")
+				return errors.New("watch the file system: the watcher ended")
 			}
 			if event.Op == fsnotify.Chmod {
 				continue
@@ -126,7 +126,7 @@ func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb st
 	w, err := watchFolders(roots)
 	if err != nil {
 		return &Failure{Code: ExitGeneral, What: err.Error(), Err: err,
-			Do: "Name fewer folders: quarry sync --watch PATH; or run quarry sync from time to time"}
+			Do: "Watch fewer folders (quarry sync --watch PATH), or run quarry sync periodically"}
 	}
 	defer func() { _ = w.close() }()
 	for verb := verbSynced; ; verb = verbWatched {
@@ -134,7 +134,7 @@ func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb st
 			return err
 		}
 		if verb == verbSynced {
-			a.say("Following changes in %s. Stop with Ctrl-C.", text.Count(w.count, "folder"))
+			a.say("Watching %s. Stop with Ctrl-C.", text.Count(w.count, "folder"))
 		}
 		if err := w.wait(ctx, settling); err != nil {
 			return err

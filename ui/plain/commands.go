@@ -81,7 +81,7 @@ func (s *session) obey(ctx context.Context, line string) error {
 	case c.name == commandDrop:
 		return s.drop(ctx)
 	case c.rest == "":
-		s.say("Type what you look for, or help.")
+		s.say("Type a query, or help.")
 	default:
 		return s.search(ctx, c.rest)
 	}
@@ -95,10 +95,10 @@ func (s *session) obeyNumber(ctx context.Context, c command, line string) error 
 	case len(s.results) == 0 && c.name == commandRead:
 		return s.search(ctx, line)
 	case len(s.results) == 0:
-		s.fail("there are no results yet", "Type what you look for. To search for these words themselves, type /"+line)
+		s.fail("there are no results", "Type a query. To search for this text, type /"+line)
 	case c.number > len(s.results):
-		s.fail(fmt.Sprintf("there is no result %d; there are %d", c.number, len(s.results)),
-			"Give another number. To search for these words themselves, type /"+line)
+		s.fail(fmt.Sprintf("there is no result %d; the last one is %d", c.number, len(s.results)),
+			"Use another number. To search for this text, type /"+line)
 	case c.name == commandExpand:
 		return s.expand(ctx, at)
 	default:
@@ -108,20 +108,20 @@ func (s *session) obeyNumber(ctx context.Context, c command, line string) error 
 }
 
 func (s *session) help() {
-	s.say(`Type words to search for them. "Words in quotes" are found together, and -word leaves out what has the word.
-Filters can stand among the words:
-source:slack,github for where it comes from,
-within:30d, since:2026-01-31 and until:2026-06-30 for when it was updated,
+	s.say(`Type words to search for them. "Quoted words" match as a phrase, and -word excludes a word.
+Filters narrow the search:
+source:slack,github for the source,
+within:30d, since:2026-01-31 and until:2026-06-30 for the date of the last update,
 author:kim, type:pdf, set:handbook, tag:team=infra and agent:"Eng".
 After a search:
 2 reads result 2.
 expand 2, or e 2, reads more of its document.
-raw 2 reads it with its markup.
-cite 2 gives a citation to paste.
-open 2 gives its link.
-more tells further results.
-drop takes a filter away that nothing is left by.
+raw 2 reads it as Markdown.
+cite 2 prints a citation to paste.
+open 2 prints its link.
+more lists more results.
+drop removes the last filter, or the most restrictive one if there are no results.
 Ctrl-C cancels a search.
-quit, or Ctrl-D, leaves.
-A slash before a line searches for it even if it is a command: /help`)
+quit, or Ctrl-D, quits.
+A slash searches for the text of a command: /help`)
 }

@@ -116,10 +116,10 @@ func (s *session) run(ctx context.Context) error {
 func (s *session) greet() {
 	s.say("quarry searches " + s.Label + ".")
 	if s.Sample {
-		s.say("This is the bundled sample library. To search your own files, leave and run: quarry add, with a folder.")
-		s.say("To search a server, leave and run: quarry configure")
+		s.say("This is the bundled sample library. To search your own files, quit and run: quarry add, with a folder.")
+		s.say("To search a server, quit and run: quarry configure")
 	}
-	s.say("Type what you look for and press Enter. Type help for what else you can do.")
+	s.say("Type a query and press Enter. Type help for the commands.")
 }
 
 // converse answers one line after the other.
@@ -154,7 +154,7 @@ func (s *session) nextLine(ctx context.Context) (string, error) {
 		case line := <-s.lines:
 			s.warned = false
 			if errors.Is(line.err, errTooLong) {
-				s.fail(fmt.Sprintf("that line is longer than %d characters", wire.MaxQueryRunes), "Ask for less at once")
+				s.fail(fmt.Sprintf("the line is longer than %d characters", wire.MaxQueryRunes), "Use a shorter query")
 				return "", nil
 			}
 			if line.err != nil {
@@ -168,7 +168,7 @@ func (s *session) nextLine(ctx context.Context) (string, error) {
 				return "", errLeft
 			}
 			s.warned = true
-			s.say("Press Ctrl-C once more to leave, or go on typing.")
+			s.say("Press Ctrl-C again to quit, or continue typing.")
 			if err := s.write(s.Out, prompt); err != nil {
 				return "", err
 			}
@@ -213,7 +213,7 @@ func waitFor[T any](ctx context.Context, s *session, doing string, work func(con
 			s.say(doing + ".")
 		case <-s.Interrupts:
 			s.say("")
-			s.say("Cancelled. Press Ctrl-C once more to leave.")
+			s.say("Cancelled. Press Ctrl-C again to quit.")
 			s.warned = true
 			return nil
 		case <-ctx.Done():
@@ -229,7 +229,7 @@ func (s *session) say(text string) { _ = s.write(s.Out, s.broken(text)+"\n") }
 func (s *session) fail(what, remedy string) {
 	message := "Error: " + text.Sentence(what)
 	if remedy != "" {
-		message += "\nWhat to do: " + text.Sentence(remedy)
+		message += "\nHint: " + text.Sentence(remedy)
 	}
 	_ = s.write(s.Err, s.broken(message)+"\n")
 }

@@ -173,7 +173,7 @@ func TestFailures(t *testing.T) {
 		reply(answer, map[string]string{"error_code": "UNAUTHENTICATED", "detail": "the token expired"})
 	}
 	said := w.transcript("deploy", "drop", "cite 1", strings.Repeat("x", 2049), strings.Repeat("x", 9000))
-	for _, want := range []string{"Error: ", "the token expired", "What to do: ", "There is no filter to drop", "There are no results yet",
+	for _, want := range []string{"Error: ", "the token expired", "Hint: ", "There is no filter to remove", "There are no results",
 		"2049 characters", "longer than 2048 characters"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("does not say %q:\n%s", want, said)
@@ -183,7 +183,7 @@ func TestFailures(t *testing.T) {
 	w.options.Open = func(context.Context) (*client.Session, error) {
 		return nil, &problem{"nothing was added", "quarry add PATH"}
 	}
-	if said := w.transcript("deploy"); !strings.Contains(said, "Error: Nothing was added.\nWhat to do: quarry add PATH") {
+	if said := w.transcript("deploy"); !strings.Contains(said, "Error: Nothing was added.\nHint: quarry add PATH") {
 		t.Errorf("%s", said)
 	}
 }
@@ -275,7 +275,7 @@ func TestInterrupts(t *testing.T) {
 	fmt.Fprintln(p.in, "help") // after which the next interrupt is a first one again
 	p.hear(t, "Type words")
 	p.interrupts <- os.Interrupt
-	p.hear(t, "once more")
+	p.hear(t, "Ctrl-C again")
 	p.interrupts <- os.Interrupt
 	if err := <-p.done; err != nil {
 		t.Error(err)

@@ -18,17 +18,16 @@ import (
 // conversation.
 func (s *session) search(ctx context.Context, question string) error {
 	if length := utf8.RuneCountInString(question); length > wire.MaxQueryRunes {
-		s.fail(fmt.Sprintf("the question has %d characters; at most %d are allowed", length, wire.MaxQueryRunes),
-			"Ask for less at once")
+		s.fail(fmt.Sprintf("the query has %d characters; the limit is %d", length, wire.MaxQueryRunes), "Use a shorter query")
 		return nil
 	}
 	query := client.ParseQuery(question, s.Now())
 	if !query.HasWords() {
-		s.fail("there are no words to search for", "Add a word or two. Filters narrow a search and cannot stand alone")
+		s.fail("the query has no words", "Add words to search for")
 		return nil
 	}
 	for _, filter := range query.Unread {
-		s.say("Note: " + filter + " makes no sense as a filter and is searched for as text.")
+		s.say("Note: " + filter + " is not a valid filter and is searched as text.")
 	}
 	search := func(ctx context.Context, c *client.Client) (*wire.SearchResponse, error) { return s.ask(ctx, c, query) }
 	return waitFor(ctx, s, "Searching", search, func(answer *wire.SearchResponse) {
@@ -107,7 +106,7 @@ func documentKey(r wire.SearchResult) string {
 func (s *session) more() {
 	switch {
 	case len(s.results) == 0:
-		s.say("There are no results. Type what you look for.")
+		s.say("There are no results. Type a query.")
 		return
 	case s.told >= len(s.results):
 		s.say("There are no more results. Type a number to read one.")
@@ -118,7 +117,7 @@ func (s *session) more() {
 		s.say(s.summary(s.told))
 	}
 	if s.told < len(s.results) {
-		s.say(fmt.Sprintf("These were %d of %d. Type a number to read one, or more.", s.told, len(s.results)))
+		s.say(fmt.Sprintf("%d of %d results. Type a number to read one, or more.", s.told, len(s.results)))
 		return
 	}
 	s.say("Type a number to read one.")
@@ -128,14 +127,14 @@ func (s *session) more() {
 func (s *session) tellNothing() {
 	s.say("No results for " + s.query.Text + " in " + s.Label + ".")
 	if len(s.query.Chips) == 0 {
-		s.say("Try fewer or other words.")
+		s.say("Try fewer or different words.")
 		return
 	}
 	var filters []string
 	for _, chip := range s.query.Chips {
 		filters = append(filters, chip.Raw)
 	}
-	s.say("The search has " + text.Count(len(filters), "filter") + ": " + strings.Join(filters, " "))
+	s.say("The query has " + text.Count(len(filters), "filter") + ": " + strings.Join(filters, " "))
 	chip, left := s.culprit()
 	if left > 0 {
 		s.say(fmt.Sprintf("Without %s there are %s.", s.query.Chips[chip].Raw, text.Count(left, "document")))
@@ -185,7 +184,7 @@ func matchesWithout(field string, facets wire.Facets) int {
 // drop searches again without the filter that cut the most.
 func (s *session) drop(ctx context.Context) error {
 	if s.answer == nil || len(s.query.Chips) == 0 {
-		s.say("There is no filter to drop.")
+		s.say("There is no filter to remove.")
 		return nil
 	}
 	chip, _ := s.culprit()
@@ -199,11 +198,11 @@ func (s *session) expand(ctx context.Context, at int) error {
 	const step = 2 // pieces on each side
 	result := s.results[at]
 	if slices.Contains(s.Beside, result.Origin) {
-		s.fail("the document is of "+result.Origin+", which was searched in one go", remedyByLink(result))
+		s.fail("the document is in the profile "+result.Origin, remedyByLink(result))
 		return nil
 	}
 	if result.DocumentID == "" {
-		s.fail("this server does not tell which document a result is from", remedyByLink(result))
+		s.fail("this server cannot show surrounding text", remedyByLink(result))
 		return nil
 	}
 	around := min(s.around[at]+step, (wire.MaxChunksPerRequest-1)/2)

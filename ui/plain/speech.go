@@ -123,12 +123,12 @@ func (s *session) tellChunks(at int, found *wire.DocumentChunks) {
 	s.head(at)
 	first, last := found.Chunks[0].ChunkInd, found.Chunks[len(found.Chunks)-1].ChunkInd
 	total := max(found.Document.ChunkCount, last+1, s.results[at].ChunkCount)
-	s.say(fmt.Sprintf("Pieces %d to %d of %d.", first+1, last+1, total))
+	s.say(fmt.Sprintf("Passages %d to %d of %d.", first+1, last+1, total))
 	for _, chunk := range found.Chunks {
 		s.say(strings.Join(spoken(chunk.Text()), "\n"))
 	}
 	if first == 0 && last+1 >= total {
-		s.say("That was the whole document.")
+		s.say("End of the document.")
 		return
 	}
 	s.say(fmt.Sprintf("Type e %d again for more.", at+1))
@@ -145,7 +145,7 @@ func (s *session) cite(at int) {
 func (s *session) open(at int) {
 	r := s.results[at]
 	if r.Link == nil || *r.Link == "" {
-		s.fail(fmt.Sprintf("result %d has no link", at+1), fmt.Sprintf("Read it here with %d, or cite %d", at+1, at+1))
+		s.fail(fmt.Sprintf("result %d has no link", at+1), fmt.Sprintf("Type %d to read it, or cite %d", at+1, at+1))
 		return
 	}
 	_ = s.write(s.Out, paint.Line(*r.Link)+"\n")
@@ -153,7 +153,7 @@ func (s *session) open(at int) {
 
 func remedyByLink(r wire.SearchResult) string {
 	if r.Link == nil || *r.Link == "" {
-		return "Read the passage itself by its number"
+		return "Read the passage by its number"
 	}
 	return "Open its link: " + *r.Link
 }
