@@ -21,7 +21,7 @@ const (
 	maxAgentDocumentSet = 100
 )
 
-// Agent is a scope and a manner of searching that people choose by name.
+// Agent is a named scope with prompts and a model.
 type Agent struct {
 	ID              int
 	Name            string
@@ -29,28 +29,29 @@ type Agent struct {
 	DocumentSets    []DocumentSet
 	Documents       []string // attached documents, by id
 	StarterMessages []wire.StarterMessage
-	SearchStart     time.Time // documents older than this are out of its scope; zero: no floor
+	SearchStart     time.Time // its scope excludes older documents; zero: none
 	SystemPrompt    string
 	TaskPrompt      string
-	// Provider and Model name the language model that works for it; empty: the default one.
+	// Provider and Model name its language model; empty: the default one.
 	Provider, Model string
-	Public          bool // everybody may use it; otherwise its owner, its audience and administrators
+	Public          bool // for everybody; otherwise for its owner, its audience and administrators
 	Audience        Audience
 	Listed          bool
-	OwnerID         string // empty: nobody's
+	OwnerID         string // empty: none
 	OwnerEmail      string
 	Builtin         bool
 }
 
-// DefaultAgent is agent 0, which always exists and searches everything that the caller may see.
+// DefaultAgent returns agent 0, which always exists and searches everything that the caller may see.
 func DefaultAgent() Agent {
 	return Agent{
 		Name: "Assistant", Description: "Searches everything you can see", Public: true, Listed: true, Builtin: true,
 	}
 }
 
-// AddAgent makes an agent and returns it with its id. Its document sets are named; they must exist. Its name must not look
-// like that of a public agent or of one of its owner's; an administrator's yields only to administrators' and their own.
+// AddAgent creates an agent and returns it with its id. Its document sets are given by name and must exist. Its name must
+// not look like that of a public agent or of another agent of its owner; for an administrator's agent, only the public
+// agents of administrators count.
 func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (Agent, error) {
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err
@@ -119,7 +120,7 @@ func checkAgent(agent Agent) error {
 	return nil
 }
 
-// attach stores an agent's scope, and completes its sets with what is known of them.
+// attach stores an agent's scope and completes its sets.
 func attach(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error {
 	agent.DocumentSets = slices.Clone(agent.DocumentSets)
 	for i, set := range agent.DocumentSets {
@@ -141,7 +142,7 @@ func attach(ctx context.Context, tx *sql.Tx, tenant string, agent *Agent) error 
 	return nil
 }
 
-// visibleAgents selects agents with the columns of their prompts, which are long, or texts in the place of them.
+// visibleAgents returns a query for agents, with the given columns for their long prompts.
 func visibleAgents(systemPrompt, taskPrompt string) string {
 	return `SELECT a.id, a.name, a.description, a.starter_messages, a.search_start_date, a.is_public, a.is_listed,
 		coalesce(u.id, ''), coalesce(u.email, ''), ` + systemPrompt + ", " + taskPrompt + `, a.model_provider, a.model
@@ -154,7 +155,7 @@ func fromVisibleAgents() string {
 }
 
 // Agents lists the agents that the caller may use, without their prompts and attached documents: the default one first,
-// then by id. One that looks like another of them has its id in its name, see shownNames.
+// then by id. Names that look alike include the id, see shownNames.
 func (d *Directory) Agents(ctx context.Context, p Principal) ([]Agent, error) {
 	agents, err := d.agents(ctx, p, visibleAgents("''", "''")+" ORDER BY a.id", p.Tenant, p.Admin, p.UserID)
 	if err != nil {
@@ -163,7 +164,7 @@ func (d *Directory) Agents(ctx context.Context, p Principal) ([]Agent, error) {
 	return append([]Agent{DefaultAgent()}, agents...), nil
 }
 
-// Agent describes one agent. ErrNotFound if there is none of that id, or the caller may not use it.
+// Agent returns an agent. The error is ErrNotFound if it does not exist or the caller may not use it.
 func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, error) {
 	if id == 0 {
 		return DefaultAgent(), nil
@@ -203,7 +204,7 @@ func (d *Directory) agents(ctx context.Context, p Principal, query string, args 
 	return agents, nil
 }
 
-// agentIDs is a parameter of json_each.
+// agentIDs returns the ids of agents as a parameter of json_each.
 func agentIDs(agents []Agent) sqlite.JSON {
 	ids := []int{}
 	for _, agent := range agents {
@@ -225,7 +226,7 @@ func (d *Directory) ReadDocuments(ctx context.Context, agents []Agent) error {
 	return nil
 }
 
-// AgentAudience reads for whom an agent is, beside its owner and the administrators.
+// AgentAudience returns the audience of an agent.
 func (d *Directory) AgentAudience(ctx context.Context, agent Agent) (Audience, error) {
 	all, err := d.audiences(ctx, "agent", sqlite.JSON{V: []int{agent.ID}})
 	if err != nil {
@@ -234,7 +235,7 @@ func (d *Directory) AgentAudience(ctx context.Context, agent Agent) (Audience, e
 	return all(agent.ID), nil
 }
 
-// RemoveAgent removes an agent for good.
+// RemoveAgent removes an agent.
 func (d *Directory) RemoveAgent(ctx context.Context, tenant string, id int) error {
 	return d.change(ctx, fmt.Sprintf("remove agent %d", id), missing(KindAgent, id),
 		"DELETE FROM agents WHERE tenant_id = ? AND id = ?", tenant, id)

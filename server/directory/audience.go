@@ -8,13 +8,13 @@ import (
 	"quarry/server/sqlite"
 )
 
-// Audience names who may use something that is not for everybody, beside its owner and the administrators.
+// Audience has the users and groups who may use something, in addition to its owner and administrators.
 type Audience struct {
 	Users  []string // ids
 	Groups []int    // ids
 }
 
-// maxAudience bounds the users, and the groups, that are named.
+// maxAudience bounds the users, and the groups, of an audience.
 const maxAudience = 10_000
 
 func checkAudience(a Audience) error {
@@ -39,7 +39,7 @@ func audienceCondition(thing, alias string) string {
 			WHERE x.%[1]s_id = %[2]s.id AND m.user_id = ?3))`, thing, alias)
 }
 
-// audiences reads the audiences of things. It returns a function that looks up the audience of an id.
+// audiences reads the audiences of things, and returns a function that looks them up by id.
 func (d *Directory) audiences(ctx context.Context, thing string, ids sqlite.JSON) (of func(id int) Audience, err error) {
 	users, err := related[string](ctx, d, thing, thing+"_users", "user_id", ids)
 	if err != nil {
@@ -49,7 +49,7 @@ func (d *Directory) audiences(ctx context.Context, thing string, ids sqlite.JSON
 	return func(id int) Audience { return Audience{Users: users[id], Groups: groups[id]} }, err
 }
 
-// related reads a column of a table that relates things to others, by the ids of the things.
+// related reads a column of a relation by the ids of the things.
 func related[T string | int](ctx context.Context, d *Directory, thing, table, column string, ids sqlite.JSON) (
 	map[int][]T, error) {
 	return sqlite.Group(ctx, d.db.Reader, sqlite.Column[T], fmt.Sprintf(`SELECT %[1]s_id, %[2]s FROM %[3]s

@@ -7,15 +7,15 @@ import (
 	"quarry/server/sqlite"
 )
 
-// The most that one person may have of a kind. Administrators may have adminFactor times as many.
+// The maximum number of things of a user. Administrators may have adminFactor times as many.
 const (
 	MostAgents  = 100
 	MostTokens  = 100
 	adminFactor = 10
 )
 
-// refuseMore refuses one more thing of a kind to a user who has as many as a user may have. The query counts them by
-// the user's id. What belongs to nobody, as what is arranged on the files, is not bounded.
+// refuseMore returns an error if a user already has the maximum number of things of a kind. The query counts them by user
+// id. Things without an owner are not bounded.
 func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most int, query string) error {
 	role := Role("")
 	err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT role FROM users WHERE id = ?", userID), nil, &role)

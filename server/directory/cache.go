@@ -7,17 +7,17 @@ import (
 	"quarry/server/sqlite"
 )
 
-// maxCached bounds what is kept of one directory, so that it does not grow with the people who come by.
+// maxCached bounds the cache of a directory.
 const maxCached = 1_000
 
-// versioned is the key of what was read from the directory at a version. After a change by any process the version is
-// another one, and values of the old version are never returned again.
+// versioned is the key of a value that was read at a version of the directory. A change by any process changes the version,
+// so that older values are never returned again.
 type versioned struct {
 	at  sqlite.Version
 	key any
 }
 
-// What can be remembered; the values of different types do not meet.
+// The keys of cached values.
 type (
 	tokenKey  struct{ digest string }
 	personKey struct{ tenant, email string }

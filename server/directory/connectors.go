@@ -15,14 +15,14 @@ import (
 
 const maxConnectorName = 200 // characters
 
-// AccessType says who sees the documents of a connector.
+// AccessType determines who may see the documents of a connector.
 type AccessType string
 
 // The access types.
 const (
-	AccessPublic  AccessType = "public"  // everybody of the tenant
-	AccessPrivate AccessType = "private" // the groups that it was given to, and who made it
-	AccessSync    AccessType = "sync"    // those who see a document in the system that it comes from
+	AccessPublic  AccessType = "public"  // all users of the tenant
+	AccessPrivate AccessType = "private" // its groups and its creator
+	AccessSync    AccessType = "sync"    // the users who may see a document in its own system
 )
 
 // AccessTypes lists them all.
@@ -30,19 +30,19 @@ func AccessTypes() []string {
 	return []string{string(AccessPublic), string(AccessPrivate), string(AccessSync)}
 }
 
-// CCPair is a connector with a credential: what documents are posted for.
+// CCPair is a connector with a credential, for which documents are posted.
 type CCPair struct {
 	ID, ConnectorID, CredentialID int
 	Name, Source                  string
 	Access                        AccessType
-	Creator                       string   // address of who made it
+	Creator                       string   // e-mail address
 	Groups                        []string // names
-	Sets                          []string // names of the document sets that hold its documents
-	Deleting                      bool     // it was removed, and its documents are still to go
-	Revision                      int      // rises with every change of what is said here
+	Sets                          []string // names of the document sets of its documents
+	Deleting                      bool     // removed, but its documents are not deleted yet
+	Revision                      int      // increases with every change
 }
 
-// Terms are the access terms of the pair's documents. A synced pair has none: its documents bring their own.
+// Terms returns the access terms of the pair's documents. A synced pair has none: its documents have their own.
 func (p CCPair) Terms() (terms []string, own bool) {
 	switch p.Access {
 	case AccessPublic:
@@ -57,18 +57,18 @@ func (p CCPair) Terms() (terms []string, own bool) {
 	return nil, false
 }
 
-// Origin marks the documents of a pair in an index.
+// Origin returns the origin of the pair's documents in an index.
 func (p CCPair) Origin() string { return pairOrigin + strconv.Itoa(p.ID) }
 
 const pairOrigin = "cc_pair:"
 
-// IsPairOrigin reports whether a document with that origin came from a connector.
+// IsPairOrigin reports whether an origin is that of a connector's documents.
 func IsPairOrigin(origin string) bool { return strings.HasPrefix(origin, pairOrigin) }
 
-// IsPosted reports whether a document with that origin came through the ingestion API, for a connector or for none.
+// IsPosted reports whether an origin is that of documents of the ingestion API, with or without a connector.
 func IsPosted(origin string) bool { return origin == "" || IsPairOrigin(origin) }
 
-// AddConnector names something that documents of one source come from, and returns its id.
+// AddConnector creates a connector for a source and returns its id.
 func (d *Directory) AddConnector(ctx context.Context, tenant, name, source string) (id int, err error) {
 	if err := checkConnector("a connector's name", name, source); err != nil {
 		return 0, err
@@ -81,7 +81,7 @@ func (d *Directory) AddConnector(ctx context.Context, tenant, name, source strin
 	return id, err
 }
 
-// AddCredential names a credential for a source, and returns its id. No secret is kept.
+// AddCredential creates a credential for a source and returns its id. Secrets are not stored.
 func (d *Directory) AddCredential(ctx context.Context, tenant, name, source string) (id int, err error) {
 	if err := checkConnector("a credential's name", name, source); err != nil {
 		return 0, err
@@ -103,7 +103,7 @@ func checkConnector(what, name, source string) error {
 	return nil
 }
 
-// PairRequest asks to use a connector with a credential.
+// PairRequest describes a new pair.
 type PairRequest struct {
 	ConnectorID, CredentialID int
 	Name                      string // empty: the connector's
@@ -112,8 +112,8 @@ type PairRequest struct {
 	Creator                   string // address
 }
 
-// AddCCPair makes a pair and returns its id. Where there is one of this connector and credential, it returns that one's
-// id, and made is false.
+// AddCCPair creates a pair and returns its id. If the connector and credential are paired already, it returns the id of
+// that pair, and made is false.
 func (d *Directory) AddCCPair(ctx context.Context, tenant string, request PairRequest) (id int, made bool, err error) {
 	if !slices.Contains(AccessTypes(), string(request.Access)) {
 		return 0, false, refuse("unknown access type %s", quote(string(request.Access)))
@@ -160,27 +160,27 @@ func (d *Directory) addCCPair(ctx context.Context, tx *sql.Tx, tenant string, re
 	return id, true, link(ctx, tx, groupLinks("cc_pair_groups", "cc_pair_id", tenant), id, request.GroupIDs)
 }
 
-// CCPairs lists the pairs of a tenant by id, without those that were removed.
+// CCPairs lists the pairs of a tenant by id, without removed ones.
 func (d *Directory) CCPairs(ctx context.Context, tenant string) ([]CCPair, error) {
 	return d.pairs(ctx, "p.tenant_id = ? AND NOT p.is_deleting", tenant)
 }
 
-// CCPair reads a pair. A MissingError if there is none of that id.
+// CCPair returns a pair, or a MissingError.
 func (d *Directory) CCPair(ctx context.Context, tenant string, id int) (CCPair, error) {
 	pairs, err := d.pairs(ctx, "p.tenant_id = ? AND p.id = ? AND NOT p.is_deleting", tenant, id)
 	return first(pairs, err, missing(KindCCPair, id))
 }
 
-// Unsettled lists the pairs whose stored documents do not follow the last change yet, with those that were removed.
+// UnsyncedCCPairs lists the pairs whose stored documents do not match the last change yet, including removed ones.
 func (d *Directory) UnsyncedCCPairs(ctx context.Context, tenant string) ([]CCPair, error) {
 	return d.pairs(ctx, "p.tenant_id = ? AND (p.settled < p.revision OR p.is_deleting)", tenant)
 }
 
-// Settled notes that the stored documents of a pair follow it as it was read. It is false when the pair has changed
-// since: then it must be settled again. A pair that was removed is forgotten, with its connector if that has no other.
+// MarkSynced records that the stored documents match a pair as it was read. It reports false if the pair has changed since
+// then. It deletes a removed pair, and its connector and credential if they have no other pair.
 func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, err error) {
 	err = d.write(ctx, "settle connector "+pair.Name, func(tx *sql.Tx) error {
-		revision := pair.Revision // of one that another process has settled and removed
+		revision := pair.Revision // if another process has deleted it
 		err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID), nil, &revision)
 		if still = revision == pair.Revision; err != nil || !still {
 			return err
@@ -201,8 +201,7 @@ func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, er
 	return still, err
 }
 
-// RemoveCCPair removes the pair of that name, or a connector of that name that was never paired. Settle the pairs
-// afterwards, so that its documents go, too.
+// RemoveCCPair removes the pair of that name, or an unpaired connector of that name. Its documents must then be deleted.
 func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error {
 	return d.write(ctx, "remove connector "+name, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `UPDATE cc_pairs SET is_deleting = 1, revision = revision + 1
@@ -218,7 +217,7 @@ func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error
 	})
 }
 
-// markPairsChanged notes that the documents of pairs must follow a change.
+// markPairsChanged records that the documents of pairs must be updated.
 func markPairsChanged(ctx context.Context, tx *sql.Tx, where string, args ...any) error {
 	return sqlite.Exec(ctx, tx, nil, "UPDATE cc_pairs SET revision = revision + 1 WHERE "+where, args...)
 }
@@ -231,7 +230,7 @@ func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCP
 	if err != nil {
 		return nil, fmt.Errorf("read connectors: %w", err)
 	}
-	// A change that is made between the queries raises the revision over the one that was read first.
+	// A change between the queries makes the revision that was read out of date.
 	groups, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[string], `SELECT x.cc_pair_id, g.name
 		FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY g.name", args...)

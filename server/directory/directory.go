@@ -1,5 +1,5 @@
-// Package directory knows who may use a server and what is arranged for them: tenants, people, groups, tokens, agents
-// and document sets, in one SQLite file. It holds no documents.
+// Package directory stores tenants, users, groups, tokens, connectors, agents and document sets in one SQLite file. It
+// stores no documents.
 package directory
 
 import (
@@ -31,17 +31,17 @@ type Directory struct {
 	absent   bool
 	now      func() time.Time
 	recent   *lru.Cache[versioned, any]
-	noting   sync.Map // ids of tokens: of many requests at once, only one waits for the writer to note the use of a token
+	noting   sync.Map // ids of tokens whose use is being recorded: only one request at a time waits for the writer
 }
 
-// Option adjusts how a directory is opened.
+// Option is an option of Open.
 type Option func(*Directory)
 
 // WithClock sets the clock by which tokens expire; the default is time.Now.
 func WithClock(now func() time.Time) Option { return func(d *Directory) { d.now = now } }
 
-// Open opens the directory in the file at path, which it makes or brings up to date first; without a path it is kept
-// in memory. Read-only, the file must exist and is left as it is. Errors are those of sqlite.Open.
+// Open opens the directory in the file at path, which it creates or migrates if necessary; without a path it is in memory.
+// Read-only, the file must exist and is not changed. Errors are those of sqlite.Open.
 func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*Directory, error) {
 	d := &Directory{now: time.Now, absent: readOnly && path == ""}
 	for _, option := range options {
@@ -51,7 +51,7 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 	if err != nil {
 		return nil, fmt.Errorf("read the directory's migrations: %w", err)
 	}
-	// A new directory in memory is written once in any case, by its migrations.
+	// The migrations of a directory in memory must be able to write.
 	d.db, err = sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: readOnly && path != "", Migrations: schema})
 	if err != nil {
 		return nil, fmt.Errorf("open the directory: %w", err)
@@ -61,7 +61,7 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 	return d, err
 }
 
-// IsAbsent reports whether the directory only stands for one that was never made: nothing can be in it.
+// IsAbsent reports whether the directory is an empty stand-in for one that does not exist.
 func (d *Directory) IsAbsent() bool { return d.absent }
 
 // Close releases the file.
@@ -88,7 +88,7 @@ func (d *Directory) change(ctx context.Context, what string, otherwise error, qu
 	return d.write(ctx, what, func(tx *sql.Tx) error { return sqlite.Exec(ctx, tx, otherwise, query, args...) })
 }
 
-// checkText refuses text that is empty, too long or not fit to be shown.
+// checkText returns an error for text that is empty, too long or not printable.
 func checkText(what, text string, most int) error {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
@@ -103,13 +103,13 @@ func checkText(what, text string, most int) error {
 	return nil
 }
 
-// hidden reports whether a character is invisible and no part of how emoji, and words of some scripts, are written.
+// hidden reports whether a character is invisible and not needed for emoji or some scripts.
 func hidden(r rune) bool {
 	const joiner, nonJoiner = '\u200d', '\u200c'
 	return unicode.Is(unicode.Cf, r) && r != joiner && r != nonJoiner
 }
 
-// quote shows a refused value without letting it fill the screen.
+// quote quotes a value, shortened.
 func quote(text string) string {
 	const longest = 60
 	if runes := []rune(text); len(runes) > longest {

@@ -5,36 +5,36 @@ import (
 	"fmt"
 )
 
-// Errors of the directory, wrapped with what was attempted.
+// Errors of the directory.
 var (
-	// ErrUnauthenticated: the token is missing, malformed, unknown, expired or revoked, or its user is inactive; the
-	// cases are not told apart.
+	// ErrUnauthenticated: the token is missing, malformed, unknown, expired or revoked, or its user is inactive. It does
+	// not say which.
 	ErrUnauthenticated = errors.New("not authenticated")
-	// ErrNotFound: there is no such thing, or the caller may not see it; the two are not told apart.
+	// ErrNotFound: the thing does not exist, or the caller may not see it. It does not say which.
 	ErrNotFound = errors.New("not found")
 )
 
-// InputError says which value was refused and why, in words for the person who gave it.
+// InputError is an invalid value. Reason is a message for the user.
 type InputError struct{ Reason string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e InputError) Error() string { return e.Reason }
 
 func refuse(format string, args ...any) error {
 	return InputError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// ExistsError: something of that name is there already, in words for the person who gave it.
+// ExistsError is a name that is in use already. Reason is a message for the user.
 type ExistsError struct{ Reason string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e ExistsError) Error() string { return e.Reason }
 
 func exists(what Kind, name string) error {
 	return ExistsError{Reason: fmt.Sprintf("there is a %s called %s already", what, quote(name))}
 }
 
-// Kind is a kind of thing that a directory holds.
+// Kind is a kind of thing in a directory.
 type Kind string
 
 // The kinds.
@@ -50,16 +50,16 @@ const (
 	KindToken       Kind = "token"
 )
 
-// MissingError names what is not there, or may not be seen by who named it. It is an ErrNotFound.
+// MissingError is an ErrNotFound that names the missing thing.
 type MissingError struct {
 	Kind  Kind
 	Named string // its id, or its name in quotes
 }
 
-// Error says what is missing.
+// Error returns what is missing.
 func (e MissingError) Error() string { return fmt.Sprintf("there is no %s %s", e.Kind, e.Named) }
 
-// Unwrap is ErrNotFound.
+// Unwrap returns ErrNotFound.
 func (e MissingError) Unwrap() error { return ErrNotFound }
 
 func noTenant(tenant string) error { return fmt.Errorf("tenant %s: %w", quote(tenant), ErrNotFound) }

@@ -14,22 +14,22 @@ import (
 
 const maxGroupName = 100 // characters
 
-// Group is a group of people of this server.
+// Group is a group of users of this server.
 type Group struct {
 	ID      int
 	Name    string
 	Members []User
-	CCPairs []int // ids of the private ones whose documents its members see, and of others that it was named for
+	CCPairs []int // ids of the pairs that it was given; its members see the documents of the private ones
 }
 
-// Membership says that somebody belongs to a group of a system that documents come from.
+// Membership is the membership of a user in a group of another system.
 type Membership struct {
 	Group ExternalGroup
 	Email string
 }
 
-// AddGroup makes a group of users and of connector-credential pairs, both by their ids. An ExistsError if the name looks
-// like that of another.
+// AddGroup creates a group of users and connector-credential pairs, given by ids. The error is an ExistsError if the name
+// looks like that of another group.
 func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []string, pairs []int) (Group, error) {
 	if err := checkText("a group's name", name, maxGroupName); err != nil {
 		return Group{}, err
@@ -58,7 +58,7 @@ func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []s
 	return first(groups, err, missing(KindGroup, group.ID))
 }
 
-// GivePairs lets the members of a group see the documents of private connectors. Settle the pairs afterwards.
+// GivePairs lets the members of a group see the documents of private connectors, which must then be updated.
 func (d *Directory) GivePairs(ctx context.Context, tenant string, group int, pairs []int) error {
 	return d.write(ctx, "give connectors to a group", func(tx *sql.Tx) error {
 		return givePairs(ctx, tx, tenant, group, pairs)
@@ -72,18 +72,18 @@ func givePairs(ctx context.Context, tx *sql.Tx, tenant string, group int, pairs 
 	return markPairsChanged(ctx, tx, "id IN (SELECT cc_pair_id FROM cc_pair_groups WHERE group_id = ?)", group)
 }
 
-// Groups lists the groups of a tenant by name, with their members and pairs.
+// Groups lists the groups of a tenant by name.
 func (d *Directory) Groups(ctx context.Context, tenant string) ([]Group, error) {
 	return d.groups(ctx, "tenant_id = ?", tenant)
 }
 
-// GroupNamed finds a group by its name.
+// GroupNamed returns the group of that name, or a MissingError.
 func (d *Directory) GroupNamed(ctx context.Context, tenant, name string) (Group, error) {
 	groups, err := d.groups(ctx, "tenant_id = ? AND name = ?", tenant, name)
 	return first(groups, err, missing(KindGroup, quote(name)))
 }
 
-// first returns the first of the things that were found. The error is otherwise if there is none.
+// first returns the first of the things that were found, or otherwise as the error if there is none.
 func first[T any](found []T, err, otherwise error) (T, error) {
 	if err == nil && len(found) > 0 {
 		return found[0], nil
@@ -115,7 +115,7 @@ func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Gr
 	return groups, nil
 }
 
-// RemoveGroup ends a group: what was given to it, nobody has through it any more. Settle the pairs afterwards.
+// RemoveGroup removes a group. The documents of its connectors must then be updated.
 func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error {
 	return d.write(ctx, "remove group "+name, func(tx *sql.Tx) error {
 		if err := markPairsChanged(ctx, tx, `id IN (SELECT p.cc_pair_id FROM cc_pair_groups p JOIN user_groups g ON g.id = p.group_id
@@ -127,7 +127,7 @@ func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error 
 	})
 }
 
-// LeaveGroup takes a user out of a group.
+// LeaveGroup removes a user from a group.
 func (d *Directory) LeaveGroup(ctx context.Context, tenant, group, email string) error {
 	return d.change(ctx, "take "+email+" out of group "+group, refuse("%s is no member of group %s", email, quote(group)),
 		`DELETE FROM user_group_members
@@ -135,7 +135,7 @@ func (d *Directory) LeaveGroup(ctx context.Context, tenant, group, email string)
 				AND user_id = (SELECT id FROM users WHERE tenant_id = ?1 AND email = ?3)`, tenant, group, address(email))
 }
 
-// ExternalMembers lists who belongs to the groups of other systems, by source, group and address.
+// ExternalMembers lists the memberships in groups of other systems, by source, group and address.
 func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membership, error) {
 	members, err := sqlite.Select(ctx, d.db.Reader, func(m *Membership) []any {
 		return []any{&m.Group.Source, &m.Group.ID, &m.Email}
@@ -147,7 +147,7 @@ func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membe
 	return members, nil
 }
 
-// LeaveExternalGroup takes a user, or with no address everybody, out of a group of another system.
+// LeaveExternalGroup removes a user, or with no address all users, from a group of another system.
 func (d *Directory) LeaveExternalGroup(ctx context.Context, tenant string, group ExternalGroup, email string) error {
 	return d.change(ctx, "leave group "+group.Source+":"+group.ID,
 		refuse("nobody of that name is a member of %s:%s", group.Source, group.ID),
@@ -170,7 +170,7 @@ func externalID(id string) string { return strings.ToLower(strings.TrimSpace(id)
 
 func address(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// relation is a table of pairs, the second of which names things of one tenant.
+// relation is a table of pairs of ids, the second of which are of things of one tenant.
 type relation struct {
 	table, left, right string
 	target             string // the table of the second
@@ -193,7 +193,7 @@ func pairLinks(table, left, tenant string) relation {
 		kind: KindCCPair, tenant: tenant}
 }
 
-// link stores pairs of one thing with others, which must be of the tenant; those of another are as good as absent.
+// link stores relations of one thing to others. The error is a MissingError if one of them is not of the tenant.
 func link[T string | int](ctx context.Context, tx *sql.Tx, r relation, left int, right []T) error {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(right))) {
 		found := 0

@@ -8,8 +8,8 @@ import (
 	"quarry/server/sqlite"
 )
 
-// AddModelTokens adds to what a tenant used of language models on a day, such as "2026-08-01", and returns the day's
-// sum. Adding 0 only reads.
+// AddModelTokens adds to the model tokens of a tenant on a day, such as "2026-08-01", and returns the day's sum. Adding 0
+// only reads.
 func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error) {
 	if tokens == 0 {
 		err := sqlite.Scan(d.db.Reader.QueryRowContext(ctx,

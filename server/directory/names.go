@@ -13,8 +13,7 @@ import (
 	"quarry/server/sqlite"
 )
 
-// look is what people take a name for: its skeleton of Unicode's UTS 39, in which look-alike letters are the same,
-// regardless of case. Case is folded before the skeleton is taken, and after: "Info" looks like "info" in the one, and
+// look is the skeleton of a name by Unicode's UTS 39, in which look-alike letters are the same, regardless of case. Case is folded before the skeleton is taken, and after: "Info" looks like "info" in the one, and
 // like "lnfo" in the other.
 type look [2]string
 
@@ -29,18 +28,18 @@ func lookOf(name string) look {
 	return look{confusable.Skeleton(fold(visible)), fold(confusable.Skeleton(visible))}
 }
 
-// looksLike reports whether people would take one name for the other.
+// looksLike reports whether two names can be confused.
 func (l look) looksLike(other look) bool { return l[0] == other[0] || l[1] == other[1] }
 
-// fold makes letters the same that differ in case alone; some meet only in upper case.
+// fold folds case. Some letters are the same only in upper case.
 func fold(text string) string { return strings.ToLower(strings.ToUpper(text)) }
 
-// invisible reports whether a character shows nothing, or only changes how others are shown.
+// invisible reports whether a character is not visible by itself.
 func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// refuseLookalike refuses the name of a new thing of a kind that looks like one in a list of names.
+// refuseLookalike returns an ExistsError if a name looks like one of the names that a query returns.
 func refuseLookalike(ctx context.Context, tx *sql.Tx, kind Kind, name, query string, args ...any) error {
 	names, err := sqlite.Select(ctx, tx, sqlite.Column[string], query, args...)
 	if err != nil {
@@ -64,8 +63,8 @@ type namesKey struct {
 	admin        bool
 }
 
-// shownNames are the names by which a caller sees agents that look like another one, by id: only the first of them keeps
-// its name, those of administrators before others and then the oldest.
+// shownNames returns the shown names of agents whose names look like another one, by id. Only the first agent keeps its
+// name: those of administrators come first, then the oldest.
 func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string, error) {
 	read := func() (map[int]string, error) {
 		shown, seen := map[int]string{}, [2]map[string]bool{{}, {}}
@@ -87,7 +86,7 @@ func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string
 			p.Tenant, p.Admin, p.UserID, string(RoleAdmin))
 		return shown, err
 	}
-	if p.Owner { // asks once, and would open a connection for it
+	if p.Owner { // asks only once: caching would cost a connection
 		return read()
 	}
 	return cached(ctx, d, namesKey{p.Tenant, p.UserID, p.Admin}, read)

@@ -12,7 +12,7 @@ import (
 	"quarry/server/sqlite"
 )
 
-// Role is what kind of user somebody is.
+// Role is the role of a user.
 type Role string
 
 // The roles.
@@ -21,7 +21,7 @@ const (
 	RoleAdmin Role = "admin"
 )
 
-// permissions are those that a user has by their role.
+// permissions returns the permissions of the role.
 func (r Role) permissions() []string {
 	if r == RoleAdmin {
 		return []string{PermissionAdmin}
@@ -29,7 +29,7 @@ func (r Role) permissions() []string {
 	return []string{PermissionBasic}
 }
 
-// User is a person who may hold tokens.
+// User is a person with an account.
 type User struct {
 	ID, Tenant, Email, Name string
 	Role                    Role
@@ -37,7 +37,7 @@ type User struct {
 	CreatedAt               time.Time
 }
 
-// AddUser makes a user; one that exists already is returned as it is, whatever their role.
+// AddUser creates a user. An existing user is returned unchanged, whatever their role.
 func (d *Directory) AddUser(ctx context.Context, tenant, email string, role Role) (User, error) {
 	email, err := checkEmail(email)
 	if err != nil {
@@ -61,19 +61,19 @@ func checkRole(role Role) error {
 	return nil
 }
 
-// HasUser reports whether a tenant has a user of that address.
+// HasUser reports whether a tenant has a user with that address.
 func (d *Directory) HasUser(ctx context.Context, tenant, email string) (found bool, err error) {
 	users, err := d.users(ctx, "u.tenant_id = ? AND u.email = ?", tenant, address(email))
 	return len(users) > 0, err
 }
 
-// SetActive lets a user in or keeps them out, with all their tokens.
+// SetActive activates or deactivates a user with all their tokens.
 func (d *Directory) SetActive(ctx context.Context, tenant, email string, active bool) error {
 	return d.change(ctx, "change user "+email, missing(KindUser, quote(email)),
 		"UPDATE users SET is_active = ? WHERE tenant_id = ? AND email = ?", active, tenant, address(email))
 }
 
-// SetRole changes what kind of user somebody is, for all their tokens at once.
+// SetRole changes the role of a user, for all their tokens at once.
 func (d *Directory) SetRole(ctx context.Context, tenant, email string, role Role) error {
 	if err := checkRole(role); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (d *Directory) SetRole(ctx context.Context, tenant, email string, role Role
 		"UPDATE users SET role = ? WHERE tenant_id = ? AND email = ?", string(role), tenant, address(email))
 }
 
-// RemoveUser removes a user with their tokens and memberships. Their agents stay, as nobody's.
+// RemoveUser removes a user with their tokens and memberships. Their agents remain, without an owner.
 func (d *Directory) RemoveUser(ctx context.Context, tenant, email string) error {
 	if address(email) == OwnerEmail {
 		return refuse("the owner cannot be removed")
@@ -99,7 +99,7 @@ func (d *Directory) Users(ctx context.Context, tenant string) ([]User, error) {
 	return d.users(ctx, "u.tenant_id = ?", tenant)
 }
 
-// UserNamed finds a user by address.
+// UserNamed returns the user with that address, or a MissingError.
 func (d *Directory) UserNamed(ctx context.Context, tenant, email string) (User, error) {
 	users, err := d.users(ctx, "u.tenant_id = ? AND u.email = ?", tenant, address(email))
 	return first(users, err, missing(KindUser, quote(email)))
@@ -120,8 +120,8 @@ func userColumns(u *User) []any {
 	return []any{&u.ID, &u.Tenant, &u.Email, &u.Name, &u.Role, &u.Active, (*sqlite.Micros)(&u.CreatedAt)}
 }
 
-// JoinGroup puts a user into a group of this server. The group and a basic user are made where they do not exist; a name
-// that looks like that of another group is refused.
+// JoinGroup adds a user to a group of this server. It creates the group and a basic user if they do not exist. The error is
+// an ExistsError if the name looks like that of another group.
 func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) error {
 	if err := checkText("a group's name", group, maxGroupName); err != nil {
 		return err
@@ -148,8 +148,7 @@ func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) 
 	})
 }
 
-// JoinExternalGroup records that a user belongs to a group of the system that documents come from. A basic user is
-// made where there is none.
+// JoinExternalGroup adds a user to a group of another system. It creates a basic user if there is none.
 func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group ExternalGroup, email string) error {
 	if err := checkExternalGroup(group); err != nil {
 		return err
@@ -168,7 +167,7 @@ func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group 
 	})
 }
 
-// ensureUser finds a user by address, or makes one. The address has been checked.
+// ensureUser returns the user with a valid address, or creates one.
 func (d *Directory) ensureUser(ctx context.Context, tx *sql.Tx, tenant, email string, role Role) (user User, err error) {
 	err = sqlite.Exec(ctx, tx, nil, `INSERT INTO users (id, tenant_id, email, role, created_at)
 		SELECT ?, id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING`,

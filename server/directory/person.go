@@ -8,9 +8,8 @@ import (
 	"quarry/server/sqlite"
 )
 
-// Person is a user whom somebody else than this directory has recognised, by a key for instance. They may do what
-// everybody may, and nothing that takes an administrator. It returns ErrUnauthenticated for who is not known or no
-// longer active.
+// Person returns a user who was authenticated elsewhere, for example by a key, with the permissions of a basic user. The
+// error is ErrUnauthenticated for unknown and inactive users.
 func (d *Directory) Person(ctx context.Context, tenant, email string) (Principal, error) {
 	email = address(email)
 	p, err := cached(ctx, d, personKey{tenant, email}, func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })
@@ -31,7 +30,7 @@ func (d *Directory) lookUpPerson(ctx context.Context, tenant, email string) (Pri
 	return p, err
 }
 
-// addGroups adds the groups that a principal is in.
+// addGroups reads the groups of a principal.
 func (d *Directory) addGroups(ctx context.Context, p *Principal) (err error) {
 	p.Groups, err = sqlite.Select(ctx, d.db.Reader, sqlite.Column[string], `SELECT g.name
 		FROM user_groups g JOIN user_group_members m ON m.group_id = g.id WHERE m.user_id = ? ORDER BY g.name`, p.UserID)

@@ -9,13 +9,13 @@ import (
 	"quarry/server/index"
 )
 
-// DefaultTenant is the tenant that exists from the start, and the one that a token without a tenant belongs to.
+// DefaultTenant is the tenant of a new directory, and of tokens that name no tenant.
 const DefaultTenant = "default"
 
-// OwnerEmail is the address of the user that every tenant has from the start.
+// OwnerEmail is the address of the first user of every tenant.
 const OwnerEmail = "owner@localhost"
 
-// The permissions that this server knows, by their names in the API.
+// The permissions, by their names in the API.
 const (
 	PermissionBasic            = "basic"
 	PermissionAdmin            = "admin"
@@ -30,32 +30,32 @@ const (
 	PermissionCreateTokens     = "create:user_api_keys"
 )
 
-// publicTerm is the access term that every caller has.
+// publicTerm is the access term of every caller.
 const publicTerm = "PUBLIC"
 
-// Principal is somebody on whose behalf the server works.
+// Principal is an authenticated caller with their rights.
 type Principal struct {
 	Tenant         string
 	UserID         string
 	Email          string // lower case
 	Name           string
 	Groups         []string        // names
-	ExternalGroups []ExternalGroup // of the systems that documents come from
+	ExternalGroups []ExternalGroup // of other systems
 	Admin          bool
-	Anonymous      bool // nobody in particular: sees public documents only
-	// Owner is the local user in process, who sees the whole tenant. No token makes one.
+	Anonymous      bool // may see public documents only
+	// Owner is the local user in process, who may see the whole tenant. No token has this right.
 	Owner       bool
-	Permissions []string  // with all that they imply, in the order of AllPermissions
-	Scoped      bool      // the token narrows what its user may do
+	Permissions []string  // including implied ones, in the order of AllPermissions
+	Scoped      bool      // the token has less than its user's permissions
 	TokenID     int       // 0: no token
-	RootTokenID int       // the first of the tokens that TokenID was made with; itself if none was
+	RootTokenID int       // the first token in the chain of parents of TokenID
 	ExpiresAt   time.Time // of the token; zero: never
 }
 
-// ExternalGroup names a group of a system that documents come from.
+// ExternalGroup names a group of another system.
 type ExternalGroup struct{ Source, ID string }
 
-// Owner is the local user of a tenant, in process. It reads nothing from disk.
+// Owner returns the local user of a tenant, in process. It does not read the disk.
 func Owner(tenant string) Principal {
 	return Principal{
 		Tenant: tenant, UserID: OwnerID(tenant), Email: OwnerEmail, Name: "Owner",
@@ -63,7 +63,7 @@ func Owner(tenant string) Principal {
 	}
 }
 
-// Anonymous is nobody in particular: somebody who may search a tenant's public documents.
+// Anonymous returns a caller who may search a tenant's public documents.
 func Anonymous(tenant string) Principal {
 	return Principal{
 		Tenant: tenant, UserID: "__anonymous_user__", Email: "anonymous@localhost", Name: "Anonymous",
@@ -71,13 +71,13 @@ func Anonymous(tenant string) Principal {
 	}
 }
 
-// OwnerID is the id of a tenant's owner.
+// OwnerID returns the id of a tenant's owner.
 func OwnerID(tenant string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("quarry:"+tenant+"/"+OwnerEmail)).String()
 }
 
-// Access is what the principal may see: everything for the owner in process, and what is public, or names them or one
-// of their groups, for anybody else.
+// Access returns what the principal may see: everything for the owner in process, otherwise public documents and those that
+// name the principal or one of their groups.
 func (p Principal) Access() index.Access {
 	if p.Owner {
 		return index.Access{All: true}
@@ -98,21 +98,21 @@ func (p Principal) Access() index.Access {
 	return index.Access{Terms: terms}
 }
 
-// Can reports whether the principal holds a permission.
+// Can reports whether the principal has a permission.
 func (p Principal) Can(permission string) bool { return slices.Contains(p.Permissions, permission) }
 
-// EmailTerm is the access term of a person.
+// EmailTerm returns the access term of a user.
 func EmailTerm(email string) string { return "user_email:" + address(email) }
 
-// GroupTerm is the access term of a group of this server.
+// GroupTerm returns the access term of a group of this server.
 func GroupTerm(name string) string { return "group:" + name }
 
-// ExternalGroupTerm is the access term of a group of the system that a document comes from.
+// ExternalGroupTerm returns the access term of a group of another system.
 func ExternalGroupTerm(source, id string) string {
 	return "external_group:" + source + "_" + externalID(id)
 }
 
-// AllPermissions lists every permission, the broadest first.
+// AllPermissions returns all permissions, the broadest first.
 func AllPermissions() []string {
 	return []string{
 		PermissionAdmin, PermissionBasic, PermissionCraftSandbox, PermissionReadSearch, PermissionReadChat,
@@ -121,7 +121,7 @@ func AllPermissions() []string {
 	}
 }
 
-// Implied lists the permissions that one permission brings with it, without itself.
+// Implied returns the permissions that a permission implies, without itself.
 func Implied(permission string) []string {
 	switch permission {
 	case PermissionAdmin:
@@ -138,7 +138,7 @@ func Implied(permission string) []string {
 	return nil
 }
 
-// closure is the permissions with all that they imply, in the order of AllPermissions; unknown ones are dropped.
+// closure returns the known permissions with those that they imply, in the order of AllPermissions.
 func closure(permissions []string) []string {
 	held := map[string]bool{}
 	for _, p := range permissions {
@@ -156,7 +156,7 @@ func closure(permissions []string) []string {
 	return all
 }
 
-// effective is what a token may do: all that its user may, or the part of it that the scopes name.
+// effective returns the permissions of a token: those of its user, limited to its scopes if it has any.
 func effective(user, scopes []string) []string {
 	mine := closure(user)
 	if scopes == nil {

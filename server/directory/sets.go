@@ -23,20 +23,20 @@ type DocumentSet struct {
 	Public            bool // everybody may search within it; otherwise its audience and administrators
 }
 
-// SetDetails are what a document set is made of, and for whom.
+// SetDetails is a document set with its audience and connectors.
 type SetDetails struct {
 	DocumentSet
 	Audience Audience
-	CCPairs  []int // the connector-credential pairs whose documents are in it, beside those that were added to it
+	CCPairs  []int // the pairs whose documents are in it, in addition to added files
 }
 
-// EnsureDocumentSet makes a document set that everybody may search within; one that exists already is left as it is.
-// Without a description it goes with its last document.
+// EnsureDocumentSet creates a public document set. An existing set is not changed. A set without a description is removed
+// with its last document.
 func (d *Directory) EnsureDocumentSet(ctx context.Context, tenant, name, description string) (DocumentSet, error) {
 	return d.addDocumentSet(ctx, tenant, DocumentSet{Name: name, Description: description, Public: true}, description == "")
 }
 
-// AddDocumentSet makes a document set; one of the same name is returned as it is.
+// AddDocumentSet creates a document set. An existing set of that name is returned unchanged.
 func (d *Directory) AddDocumentSet(ctx context.Context, tenant string, set DocumentSet) (DocumentSet, error) {
 	return d.addDocumentSet(ctx, tenant, set, false)
 }
@@ -58,7 +58,7 @@ func (d *Directory) addDocumentSet(ctx context.Context, tenant string, set Docum
 	return set, nil
 }
 
-// findSet reads what is stored of a set by its name.
+// findSet reads a set by its name.
 func findSet(ctx context.Context, tx *sql.Tx, tenant string, set *DocumentSet, otherwise error) error {
 	return sqlite.Scan(tx.QueryRowContext(ctx, `SELECT id, name, description, is_public FROM document_sets
 		WHERE tenant_id = ? AND name = ?`, tenant, set.Name), otherwise, setColumns(set)...)
@@ -76,7 +76,7 @@ func checkSet(set DocumentSet) error {
 	return nil
 }
 
-// insertSet makes a set and returns its id; 0 if there is one of that name.
+// insertSet creates a set and returns its id; 0 if the name is in use.
 func (d *Directory) insertSet(ctx context.Context, tx *sql.Tx, tenant string, set DocumentSet, automatic bool) (
 	id int, err error) {
 	err = sqlite.Scan(tx.QueryRowContext(ctx, `INSERT INTO document_sets
@@ -86,8 +86,8 @@ func (d *Directory) insertSet(ctx context.Context, tx *sql.Tx, tenant string, se
 	return id, err
 }
 
-// CreateDocumentSet makes a document set of what details name, and returns its id. An ExistsError if the
-// name looks like that of another. Settle the pairs afterwards.
+// CreateDocumentSet creates a document set and returns its id. The error is an ExistsError if the name looks like that of
+// another set. The documents of its connectors must then be updated.
 func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, details SetDetails) (id int, err error) {
 	if err := errors.Join(checkSet(details.DocumentSet), checkAudience(details.Audience)); err != nil {
 		return 0, err
@@ -118,13 +118,13 @@ func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, detail
 	return id, err
 }
 
-// markSetChanged notes that the documents of a set's pairs must follow a change.
+// markSetChanged records that the documents of a set's pairs must be updated.
 func markSetChanged(ctx context.Context, tx *sql.Tx, id int) error {
 	return markPairsChanged(ctx, tx, "id IN (SELECT cc_pair_id FROM document_set_cc_pairs WHERE document_set_id = ?)", id)
 }
 
-// RemoveDocumentSet ends a document set; its documents stay. One that an agent searches within is refused: without it
-// the agent would search everywhere. Settle the pairs afterwards.
+// RemoveDocumentSet removes a document set, but not its documents. A set of an agent is refused: without it the agent would
+// search everything. The documents of its connectors must then be updated.
 func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
 	return d.write(ctx, "remove document set "+name, func(tx *sql.Tx) error {
 		set, agent := DocumentSet{Name: name}, ""
@@ -146,17 +146,17 @@ func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) 
 	})
 }
 
-// ForgetDocumentSet removes a document set that adding files made, when nothing is in it any more. One that somebody
-// arranged, or gave to an agent, was meant to be there, and stays.
+// ForgetDocumentSet removes an empty document set that was created by adding files. A set that somebody created, or that an
+// agent uses, is kept.
 func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) error {
 	return d.change(ctx, "remove document set "+name, nil, `DELETE FROM document_sets
 		WHERE tenant_id = ? AND name = ? AND is_automatic
 			AND NOT EXISTS (SELECT 1 FROM agent_document_sets WHERE document_set_id = document_sets.id)`, tenant, name)
 }
 
-// DocumentSets lists the sets that the caller may search within, by name.
+// DocumentSets lists the sets that the caller may search, by name.
 func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
-	if p.Owner { // asks once, and would open a connection for it
+	if p.Owner { // asks only once: caching would cost a connection
 		return d.visibleSets(ctx, p)
 	}
 	sets, err := cached(ctx, d, setsKey{p.Tenant, p.UserID, p.Admin}, func() ([]DocumentSet, error) {
@@ -175,7 +175,7 @@ func (d *Directory) visibleSets(ctx context.Context, p Principal) ([]DocumentSet
 	return sets, nil
 }
 
-// DescribeSets reads what sets are made of, in their order.
+// DescribeSets returns the details of sets, in their order.
 func (d *Directory) DescribeSets(ctx context.Context, sets []DocumentSet) ([]SetDetails, error) {
 	list := []int{}
 	for _, set := range sets {

@@ -12,8 +12,8 @@ import (
 	"quarry/server/sqlite"
 )
 
-// AddTenant makes a tenant and its owner; one that exists already is left as it is. An id is 1 to 63 lower-case
-// letters, digits, "_" and "-", the first of them no punctuation.
+// AddTenant creates a tenant and its owner. An existing tenant is not changed. An id is 1 to 63 lower-case letters, digits,
+// "_" and "-", and begins with a letter or digit.
 func (d *Directory) AddTenant(ctx context.Context, id string) error {
 	if !regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`).MatchString(id) {
 		return refuse("a tenant's name is 1 to 63 lower-case letters, digits, - and _: %s", quote(id))
@@ -38,15 +38,15 @@ func (d *Directory) Tenants(ctx context.Context) ([]string, error) {
 	return tenants, nil
 }
 
-// Tenant is a tenant with how much a directory holds of it.
+// Tenant is a tenant with the numbers of its things.
 type Tenant struct {
 	ID        string
 	CreatedAt time.Time
-	// Users are all, the owner among them. Tokens are those that hold.
+	// Users includes the owner. Tokens are the valid ones.
 	Users, Tokens, Groups, Connectors, DocumentSets, Agents int
 }
 
-// DescribeTenants describes all tenants, by id.
+// DescribeTenants returns all tenants, by id.
 func (d *Directory) DescribeTenants(ctx context.Context) ([]Tenant, error) {
 	tenants, err := sqlite.Select(ctx, d.db.Reader, func(t *Tenant) []any {
 		return []any{&t.ID, (*sqlite.Micros)(&t.CreatedAt), &t.Users, &t.Tokens, &t.Groups, &t.Connectors, &t.DocumentSets, &t.Agents}
@@ -65,20 +65,21 @@ func (d *Directory) DescribeTenants(ctx context.Context) ([]Tenant, error) {
 	return tenants, nil
 }
 
-// DescribeTenant describes one tenant; a MissingError if there is none of that id.
+// DescribeTenant returns a tenant, or a MissingError.
 func (d *Directory) DescribeTenant(ctx context.Context, id string) (Tenant, error) {
 	tenants, err := d.DescribeTenants(ctx)
 	tenants = slices.DeleteFunc(tenants, func(t Tenant) bool { return t.ID != id })
 	return first(tenants, err, missing(KindTenant, quote(id)))
 }
 
-// tenantTables are the tables whose rows belong to a tenant, in the order in which they can be emptied; what refers to
-// their rows goes with them.
+// tenantTables returns the tables with rows of a tenant, in the order in which they can be emptied. Rows that refer to them
+// are deleted with them.
 func tenantTables() []string {
 	return []string{"agents", "document_sets", "cc_pairs", "connectors", "credentials", "user_groups", "users", "model_tokens"}
 }
 
-// RemoveTenant ends a tenant with all that the directory holds of it: its tokens work no more. The default tenant stays.
+// RemoveTenant removes a tenant with everything in the directory. Its tokens are invalid at once. The default tenant cannot
+// be removed.
 func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 	if id == DefaultTenant {
 		return refuse("the tenant %s is built in and stays", quote(id))

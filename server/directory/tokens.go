@@ -22,9 +22,9 @@ const (
 	tokenPrefix      = "onyx_pat_"
 	tokenRandomBytes = 192
 	longestToken     = 1024 // bytes
-	// lastUsedEvery keeps a busy token from writing at every request.
+	// lastUsedEvery is the interval at which the use of a token is recorded.
 	lastUsedEvery = 5 * time.Minute
-	// lastUsedWait is how long a request waits for the writer to note that a token was used.
+	// lastUsedWait bounds how long a request waits to record the use of its token.
 	lastUsedWait   = 500 * time.Millisecond
 	maxTokenDays   = 36_500
 	maxNameRunes   = 100
@@ -32,7 +32,7 @@ const (
 	timestampShape = "2006-01-02T15:04:05.999999-07:00"
 )
 
-// Token is a personal access token as it may be shown.
+// Token is a personal access token without its secret.
 type Token struct {
 	ID        int
 	Name      string
@@ -44,7 +44,7 @@ type Token struct {
 	LastUsed  time.Time // zero: never; at most five minutes behind
 }
 
-// Wire is the token as the API shows it.
+// Wire converts the token for the API.
 func (t Token) Wire() wire.AccessToken {
 	return wire.AccessToken{
 		ID: t.ID, Name: t.Name, TokenDisplay: t.Display, CreatedAt: Timestamp(t.CreatedAt),
@@ -64,7 +64,7 @@ func TimestampOrNil(t time.Time) *string {
 	return &text
 }
 
-// TokenRequest asks for a token.
+// TokenRequest describes a new token.
 type TokenRequest struct {
 	Tenant string // empty: the default tenant
 	Name   string // 1 to 100 characters
@@ -74,9 +74,9 @@ type TokenRequest struct {
 	Parent int // the token that the request was made with; 0: none
 }
 
-// AddToken makes a token and returns it with its secret, which is stored nowhere. Scopes nil grants all that the user
-// may do; an unknown scope, and a list of none, are refused. A token with a parent expires no later than the parent and
-// is revoked with it; ErrUnauthenticated if the parent is no longer valid. Its scopes are the caller's to check.
+// AddToken creates a token and returns it with its secret, which is not stored. Without Scopes it has all permissions of its
+// user; an empty list and unknown scopes are refused. A token with a parent expires no later than its parent and is revoked
+// with it; the error is ErrUnauthenticated if the parent is no longer valid. The caller must check its scopes.
 func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, string, error) {
 	token, err := d.newToken(&request)
 	if err != nil {
@@ -118,7 +118,7 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 	return token, secret, nil
 }
 
-// limitToParent lets a token expire no later than its parent, which must be a valid token of the same user.
+// limitToParent limits the lifetime of a token to that of its parent, which must be a valid token of the same user.
 func limitToParent(ctx context.Context, tx *sql.Tx, parent int, user string, token *Token) error {
 	if parent == 0 {
 		return nil
@@ -133,7 +133,7 @@ func limitToParent(ctx context.Context, tx *sql.Tx, parent int, user string, tok
 	return err
 }
 
-// newToken checks a request, fills in what it leaves out, and describes the token that it asks for.
+// newToken validates a request, sets its defaults, and returns the token.
 func (d *Directory) newToken(request *TokenRequest) (Token, error) {
 	if request.Tenant == "" {
 		request.Tenant = DefaultTenant
@@ -171,7 +171,7 @@ func checkScopes(scopes []string) error {
 	return nil
 }
 
-// newSecret makes a token that names its tenant, unless it is the default one.
+// newSecret returns a new secret, which contains the tenant unless it is the default one.
 func newSecret(tenant string) (string, error) {
 	random := make([]byte, tokenRandomBytes)
 	if _, err := rand.Read(random); err != nil {
@@ -189,7 +189,7 @@ func hash(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// tenantOf reads the tenant that a token names; ok is false for what cannot be a token.
+// tenantOf parses the tenant of a secret; ok is false for a malformed secret.
 func tenantOf(secret string) (tenant string, ok bool) {
 	body, ok := strings.CutPrefix(secret, tokenPrefix)
 	if !ok || body == "" || len(secret) > longestToken {
@@ -203,8 +203,8 @@ func tenantOf(secret string) (tenant string, ok bool) {
 	return tenant, err == nil && tenant != ""
 }
 
-// Authenticate finds out whose token it is. It returns ErrUnauthenticated for anything but a valid one. What another
-// process changed holds from the next call on.
+// Authenticate returns the owner of a token. The error is ErrUnauthenticated if the token is not valid. Changes by other
+// processes apply from the next call on.
 func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	tenant, ok := tenantOf(secret)
 	if !ok {
@@ -231,13 +231,13 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 	return p, nil
 }
 
-// holder is whose token it is, and whether it still holds.
+// holder is the owner of a token, and the state of the token.
 type holder struct {
 	principal Principal
 	row       tokenRow
 }
 
-// tokenRow is what decides whether a token still holds.
+// tokenRow has the state of a token.
 type tokenRow struct {
 	revoked, active bool
 	lastUsed        time.Time
@@ -249,7 +249,7 @@ func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (p Princi
 		role       Role
 		scopes     []string
 	)
-	// Ids rise, so that the first token of a family has the lowest.
+	// Ids increase, so the first token of a chain has the lowest.
 	err = sqlite.Scan(d.db.Reader.QueryRowContext(ctx, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
 			u.id, u.tenant_id, u.email, u.name, u.role, u.is_active,
 			(WITH RECURSIVE up (id) AS (SELECT t.id UNION SELECT parent_id FROM token_parents JOIN up ON token_id = up.id)
@@ -270,8 +270,8 @@ func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (p Princi
 	return p, row, nil
 }
 
-// noteUse is bookkeeping that must not fail or hold up the request that it belongs to, so it waits only briefly for
-// the writer and leaves the next request to try again.
+// noteUse records the use of a token. It must not fail or delay the request, so it waits only briefly for the writer; the
+// next request tries again.
 func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
 	if _, busy := d.noting.LoadOrStore(tokenID, nil); busy {
 		return
@@ -283,7 +283,7 @@ func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
 		WHERE id = ?2 AND coalesce(last_used_at, 0) <= ?1 - ?3`, now.UnixMicro(), tokenID, lastUsedEvery.Microseconds())
 }
 
-// ListTokens lists a user's tokens that still hold, the oldest first; with no address, those of the whole tenant.
+// ListTokens lists the valid tokens of a user, the oldest first; with no address, those of the whole tenant.
 func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Token, error) {
 	tokens, err := sqlite.Select(ctx, d.db.Reader, func(t *Token) []any {
 		return []any{&t.ID, &t.Name, &t.Email, &t.Display, sqlite.JSON{V: &t.Scopes}, (*sqlite.Micros)(&t.CreatedAt),
@@ -299,8 +299,8 @@ func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Tok
 	return tokens, nil
 }
 
-// RevokeToken ends a token at once, with the tokens that were made with it: a user's, or with no address anybody's of
-// the tenant. ErrNotFound if there is no such token, or it was revoked before.
+// RevokeToken revokes a token of a user, or with no address of any user of the tenant, and the tokens that were created with
+// it. The error is ErrNotFound if there is no such token, or it is revoked already.
 func (d *Directory) RevokeToken(ctx context.Context, tenant, email string, id int) error {
 	return d.change(ctx, fmt.Sprintf("revoke token %d", id), ErrNotFound, `WITH RECURSIVE family (id) AS (
 			SELECT id FROM tokens WHERE id = ?2 AND NOT is_revoked AND kind = ?3

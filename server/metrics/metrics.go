@@ -1,5 +1,4 @@
-// Package metrics counts what a server does, for Prometheus to read. No label takes more memory than it was given: what
-// is counted under too many labels is counted together.
+// Package metrics has the server's Prometheus metrics, with a bound on the number of label values.
 package metrics
 
 import (
@@ -22,22 +21,21 @@ const (
 // Other is the value of every label of what is counted together.
 const Other = "other"
 
-// Registry holds the metrics of one server. It is the server's own: two in one process, as in tests, do not mix, and no
-// library adds to it unasked. It is safe for concurrent use; what is made twice under one name panics.
+// Registry has the metrics of one server. It is safe for concurrent use. Creating two metrics of the same name panics.
 type Registry struct{ *prometheus.Registry }
 
-// New makes a registry that tells of the process (memory, CPU time, open files) and of the Go runtime.
+// New returns a registry with metrics of the process (memory, CPU time, open files) and the Go runtime.
 func New() *Registry {
 	r := Empty()
 	r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
 	return r
 }
 
-// Empty makes a registry of nothing.
+// Empty returns a registry without metrics.
 func Empty() *Registry { return &Registry{prometheus.NewRegistry()} }
 
-// Serve answers with the metrics of the registries, in the format that the request asks for. What cannot be read is
-// logged; the others are answered all the same.
+// Serve answers with the metrics of the registries, in the format that the request asks for. Metrics that
+// cannot be read are logged and left out.
 func Serve(w http.ResponseWriter, request *http.Request, log *slog.Logger, registries ...*Registry) {
 	var all prometheus.Gatherers
 	for _, r := range registries {
@@ -51,8 +49,7 @@ func Serve(w http.ResponseWriter, request *http.Request, log *slog.Logger, regis
 // Counter is a sum that only grows.
 type Counter struct{ series *series[prometheus.Counter] }
 
-// Counter makes a counter of at most three labels. Without labels it begins to show at 0, with labels at the first Add
-// of each.
+// Counter creates a counter with at most three labels. With labels, a series is served after its first Add.
 func (r *Registry) Counter(name, help string, labels ...string) *Counter {
 	vector := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	r.MustRegister(vector)
@@ -63,13 +60,13 @@ func (r *Registry) Counter(name, help string, labels ...string) *Counter {
 	return c
 }
 
-// Add adds n, which is not negative, for the values of the labels. Values that are missing are empty.
+// Add adds n, which must not be negative, to the series of label values. Missing values are empty.
 func (c *Counter) Add(n float64, values ...string) { c.series.of(values).Add(n) }
 
 // Histogram counts values by size.
 type Histogram struct{ series *series[prometheus.Observer] }
 
-// Histogram makes a histogram with ascending bounds and at most three labels.
+// Histogram creates a histogram with ascending bounds and at most three labels.
 func (r *Registry) Histogram(name, help string, bounds []float64, labels ...string) *Histogram {
 	vector := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
 	r.MustRegister(vector)
@@ -79,12 +76,12 @@ func (r *Registry) Histogram(name, help string, bounds []float64, labels ...stri
 // Observe counts one value.
 func (h *Histogram) Observe(value float64, values ...string) { h.series.of(values).Observe(value) }
 
-// Gauge makes a metric that is read whenever metrics are.
+// Gauge creates a metric whose value is read on every request.
 func (r *Registry) Gauge(name, help string, read func() float64) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
-// series are those of one metric: one for each combination of label values, as long as they are not too many.
+// series has the series of one metric by label values, up to maxSeries.
 type series[T any] struct {
 	labels int
 	fresh  func(values ...string) T
@@ -118,7 +115,7 @@ func (s *series[T]) add(at values) T {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	for i := range s.labels {
-		at[i] = strings.Clone(strings.ToValidUTF8(at[i], "\uFFFD")) // it may be a part of a large text
+		at[i] = strings.Clone(strings.ToValidUTF8(at[i], "\uFFFD")) // a substring would keep a large text in memory
 	}
 	if known, ok := s.known[at]; ok {
 		return known

@@ -16,15 +16,15 @@ import (
 var (
 	// ErrDiskFull is index.ErrDiskFull.
 	ErrDiskFull = index.ErrDiskFull
-	// ErrDamaged is index.ErrDamaged: the file is not a database, or what it holds contradicts itself.
+	// ErrDamaged is index.ErrDamaged: the file is not a database, or its content is inconsistent.
 	ErrDamaged = index.ErrDamaged
 )
 
 // primaryCode masks the extended part of a result code away.
 const primaryCode = 0xff
 
-// Explain adds to an error of the driver or the system what it means to the caller: index.ErrBusy, index.ErrReadOnly,
-// ErrDiskFull or ErrDamaged. Other errors are returned as they are.
+// Explain wraps an error of the driver or the system in index.ErrBusy, index.ErrReadOnly, ErrDiskFull or ErrDamaged. It
+// returns other errors unchanged.
 func Explain(err error) error {
 	meaning := meaningOf(err)
 	if meaning == nil || errors.Is(err, meaning) {
@@ -55,7 +55,7 @@ func meaningOf(err error) error {
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
 		return ErrDamaged
 	case codes.SQLITE_ERROR:
-		// The statements of this program fit its schema.
+		// The program's statements match its schema, so the schema is damaged.
 		if strings.Contains(failure.Error(), "no such column") || strings.Contains(failure.Error(), "no such table") {
 			return ErrDamaged
 		}

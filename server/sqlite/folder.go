@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// MakeFolder creates a private folder, and those above it that are missing, such that they outlive a power cut.
+// MakeFolder durably creates a private folder and its missing parents.
 func MakeFolder(folder string) error {
 	if _, err := os.Stat(folder); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err

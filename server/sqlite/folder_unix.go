@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// SyncFolder makes the names in a folder durable: files that were created or removed in it.
+// SyncFolder makes the creation and removal of files in a folder durable.
 func SyncFolder(folder string) error {
 	handle, err := os.Open(folder)
 	if err != nil {

@@ -1,4 +1,4 @@
 package sqlite
 
-// SyncFolder has nothing to do here: the file system keeps names in its journal.
+// SyncFolder does nothing: the file system keeps names in its journal.
 func SyncFolder(string) error { return nil }

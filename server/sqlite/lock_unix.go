@@ -11,8 +11,8 @@ import (
 	"quarry/server/index"
 )
 
-// lockFile takes an exclusive lock that ends with the process, whatever ends it. The file stays: removing it would let
-// two processes lock two files of one name.
+// lockFile acquires an exclusive lock, which also ends with the process. The file is not removed: otherwise two processes
+// could lock different files of that name.
 func lockFile(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
@@ -28,7 +28,7 @@ func lockFile(path string) (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil
 }
 
-// folderWritable asks the system, which knows of read-only mounts and lists of rights too.
+// folderWritable checks with the system, which knows of read-only mounts and access control lists.
 func folderWritable(folder string) error {
 	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
 		return &os.PathError{Op: "write to", Path: folder, Err: err}

@@ -9,7 +9,7 @@ import (
 	"quarry/server/index"
 )
 
-// lockFile takes an exclusive lock that ends with the process, whatever ends it.
+// lockFile acquires an exclusive lock, which also ends with the process.
 func lockFile(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
 	if err != nil {
@@ -26,7 +26,7 @@ func lockFile(path string) (unlock func(), err error) {
 	return func() { _ = file.Close() }, nil
 }
 
-// folderWritable finds out by writing: rights on Windows are more than a mode.
+// folderWritable tries to write: permissions on Windows are more than a mode.
 func folderWritable(folder string) error {
 	file, err := os.CreateTemp(folder, ".quarry-*")
 	if err != nil {

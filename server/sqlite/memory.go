@@ -11,7 +11,7 @@ import (
 	driver "modernc.org/sqlite"
 )
 
-// memoryURI names a database in memory that all connections of this process with the same name share.
+// memoryURI returns the URI of a database in memory that all connections of this process share by name.
 func memoryURI(name string, parameters url.Values) string {
 	parameters.Set("vfs", "memdb")
 	return fileURI(name, parameters)
@@ -41,8 +41,8 @@ func (db *DB) connectMemory(ctx context.Context, name string, reader, writer url
 	return nil
 }
 
-// Copy makes a copy of the committed state of a database in memory, which can only be read and keeps no writer waiting.
-// It waits for the write in progress. A database on disk needs no copy: a transaction of its Reader is one.
+// Copy returns a read-only copy of the committed state of a database in memory, which does not block writers. It waits for
+// the write in progress. A database on disk needs no copy: a transaction of its Reader is a consistent view.
 func (db *DB) Copy(ctx context.Context) (*DB, error) {
 	if !db.InMemory() {
 		return nil, fmt.Errorf("copy %s: only databases in memory are copied", db.path)

@@ -18,7 +18,7 @@ import (
 // lockRetry is the pause between two attempts to get a lock that cannot be waited for.
 const lockRetry = 10 * time.Millisecond
 
-// newestMigration is the highest number among the migration files; 0 without migrations.
+// newestMigration returns the highest number of the migration files; 0 without migrations.
 func newestMigration(migrations fs.FS) (int, error) {
 	if migrations == nil {
 		return 0, nil
@@ -42,7 +42,7 @@ func newestMigration(migrations fs.FS) (int, error) {
 	return newest, nil
 }
 
-// migrate brings the schema to the newest version. In the common case that costs one PRAGMA.
+// migrate migrates the schema to the newest version. If it is up to date, that costs one PRAGMA.
 func (db *DB) migrate(ctx context.Context, options Options) error {
 	if db.newest == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (db *DB) runMigrations(ctx context.Context, options Options) error {
 	if _, err := provider.Up(ctx); err != nil {
 		return Explain(fmt.Errorf("bring the schema of %s to version %d: %w", db.name(), db.newest, err))
 	}
-	// A crash before this line costs one more look by goose at the next start, nothing else.
+	// A crash before this line costs only one more check by goose at the next start.
 	if _, err := db.Writer.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(db.newest)); err != nil {
 		return Explain(fmt.Errorf("note the schema version of %s: %w", db.name(), err))
 	}
@@ -115,7 +115,7 @@ func whileBusy(ctx context.Context, timeout time.Duration, try func() error) err
 	}
 }
 
-// checkNewer notices that a newer version of the program migrated the database while this one had it open.
+// checkNewer returns an error if a newer version of the program has migrated the open database.
 func (db *DB) checkNewer(ctx context.Context, tx *sql.Tx) error {
 	if db.newest == 0 {
 		return nil
@@ -135,7 +135,7 @@ func (db *DB) newer(found int) error {
 		db.newest)
 }
 
-// lockWithin takes the lock that lets only one process migrate at a time.
+// lockWithin acquires the lock for migrations, waiting up to a timeout.
 func lockWithin(ctx context.Context, path string, timeout time.Duration) (unlock func(), err error) {
 	err = whileBusy(ctx, timeout, func() error {
 		if unlock, err = lockFile(path); err != nil {

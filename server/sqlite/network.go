@@ -10,8 +10,8 @@ import (
 	"quarry/server/index"
 )
 
-// refuseNetwork fails when the file would lie on a network file system: locks and shared memory do not hold across
-// machines there, and two writers would destroy the database.
+// refuseNetwork returns an error if the file is on a network file system, where locks and shared memory do not work across
+// machines and two writers would destroy the database.
 func refuseNetwork(path string, nameOf func(folder string) (string, error)) error {
 	if nameOf == nil {
 		nameOf = networkFileSystem
@@ -31,7 +31,7 @@ func refuseNetwork(path string, nameOf func(folder string) (string, error)) erro
 		index.ErrNetworkFileSystem, name)
 }
 
-// nearestFolder is the folder itself or the nearest one above it that exists.
+// nearestFolder returns the folder, or its nearest parent that exists.
 func nearestFolder(folder string) (string, error) {
 	for {
 		_, err := os.Stat(folder)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fuseMagic covers local and remote file systems alike; the table of mounts tells which one it is.
+// fuseMagic is of local and remote file systems; the table of mounts has the type.
 const fuseMagic = 0x65735546
 
 func networkFileSystem(folder string) (string, error) {
@@ -29,14 +29,14 @@ func networkFileSystem(folder string) (string, error) {
 	}
 	mounts, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
-		return "", nil // without /proc a FUSE mount gets the benefit of the doubt
+		return "", nil // without /proc, FUSE mounts are assumed to be local
 	}
 	defer func() { _ = mounts.Close() }()
 	device := uint64(file.Dev)
 	return fuseName(mounts, unix.Major(device), unix.Minor(device)), nil
 }
 
-// networkMagic names the network file systems among the numbers that statfs answers; "" for all others.
+// networkMagic returns the name of a network file system by its number in statfs; "" for all others.
 func networkMagic(magic uint32) string {
 	return map[uint32]string{
 		0x6969: "NFS", 0x517B: "SMB", 0xFE534D42: "SMB", 0xFF534D42: "SMB", 0x01021997: "9P", 0x5346414F: "AFS",
@@ -46,7 +46,7 @@ func networkMagic(magic uint32) string {
 	}[magic]
 }
 
-// fuseName finds the mount of a device in the format of /proc/self/mountinfo and names it if it is a remote one.
+// fuseName returns the type of the mount of a device in /proc/self/mountinfo if it is a remote one.
 func fuseName(mounts io.Reader, major, minor uint32) string {
 	device := fmt.Sprintf("%d:%d", major, minor)
 	lines := bufio.NewScanner(mounts)

@@ -2,5 +2,5 @@
 
 package sqlite
 
-// networkFileSystem knows no way to tell here.
+// networkFileSystem is not implemented for this system.
 func networkFileSystem(string) (string, error) { return "", nil }

@@ -15,8 +15,8 @@ import (
 	"quarry/server/index"
 )
 
-// readOlder lets a database with an older schema be read that may not be written: tables that it lacks are there, empty,
-// for each connection by itself. That is possible as long as migrations do nothing but add tables.
+// readOlder makes a read-only database with an older schema readable: each connection gets the missing tables as empty
+// temporary tables. That requires that the missing migrations only add tables.
 func (db *DB) readOlder(ctx context.Context, options Options, current int) error {
 	var add []string
 	for number := current + 1; number <= db.newest; number++ {
@@ -47,8 +47,8 @@ func (db *DB) readOlder(ctx context.Context, options Options, current int) error
 	return nil
 }
 
-// tablesOf are the statements that make a migration's tables for one connection alone; nil when it does anything else.
-// Indexes are left out: what is empty needs none.
+// tablesOf returns the statements that create a migration's tables as temporary tables; nil if it does anything else.
+// Indexes are left out.
 func tablesOf(migrations fs.FS, number int) (tables []string, err error) {
 	names, err := fs.Glob(migrations, fmt.Sprintf("%05d_*.sql", number))
 	if err != nil || len(names) != 1 {
@@ -74,13 +74,13 @@ func tablesOf(migrations fs.FS, number int) (tables []string, err error) {
 	return tables, nil
 }
 
-// completing makes connections that have some tables more.
+// completing is a connector whose connections have additional temporary tables.
 type completing struct {
 	sqldriver.Connector
 	tables []string
 }
 
-// Connect makes a connection, with its tables.
+// Connect implements driver.Connector.
 func (c completing) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	connection, err := c.Connector.Connect(ctx)
 	if err != nil {

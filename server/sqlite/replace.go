@@ -11,10 +11,9 @@ import (
 	driver "modernc.org/sqlite"
 )
 
-// Replace puts the content of the database at path into the place of this one, in one durable transaction: other
-// processes see either the old content or the new. It is for a database whose pages are damaged, which a transaction
-// could not write. unchanged is called while the write lock is held, before anything is replaced; its error ends the
-// replacement.
+// Replace replaces the content of this database by that of the database at path, in one durable transaction: other
+// processes see either the old content or the new. It works with damaged pages, which a SQL transaction could not write.
+// It calls unchanged with the write lock before it replaces anything, and returns its error.
 func (db *DB) Replace(ctx context.Context, path string, unchanged func() error) error {
 	connector, err := driver.NewConnector(fileURI(db.path, url.Values{"mode": {"rw"}, "_synchronous": {"FULL"},
 		"_busy_timeout": {strconv.FormatInt(DefaultBusyTimeout.Milliseconds(), 10)},
@@ -44,7 +43,7 @@ func restore(connection any, source string, unchanged func() error) error {
 	if err != nil {
 		return err
 	}
-	// The first step takes the write lock. What it and the others write counts when the last one is done.
+	// The first step acquires the write lock. The last one commits.
 	more, err := copying.Step(1)
 	if err == nil {
 		err = unchanged()
@@ -55,8 +54,8 @@ func restore(connection any, source string, unchanged func() error) error {
 	return errors.Join(err, copying.Finish())
 }
 
-// CopyDamaged copies a database page by page, whatever is on the pages, to a file at path, and opens the copy for
-// reading. The tables of the copy have the columns of those of schema, whatever the damaged schema says.
+// CopyDamaged copies a database page by page to a file at path, without reading the pages, and opens the copy for reading.
+// The tables of the copy have the definitions of schema, because the damaged ones may be wrong.
 func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB, error) {
 	source, err := db.Reader.Conn(ctx)
 	if err != nil {
@@ -67,8 +66,8 @@ func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB
 	if err != nil {
 		return nil, Explain(fmt.Errorf("copy %s: %w", db.name(), err))
 	}
-	if err := mendSchema(ctx, path, schema); err != nil {
-		return nil, Explain(fmt.Errorf("mend the schema of %s: %w", path, err))
+	if err := repairSchema(ctx, path, schema); err != nil {
+		return nil, Explain(fmt.Errorf("repair the schema of %s: %w", path, err))
 	}
 	connector, err := driver.NewConnector(fileURI(path, url.Values{"mode": {"ro"}, "_pragma": {"writable_schema(1)"}}))
 	if err != nil {
@@ -77,8 +76,8 @@ func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB
 	return sql.OpenDB(connector), nil
 }
 
-// mendSchema gives the tables of the database at path the definitions that they have in another one.
-func mendSchema(ctx context.Context, path string, schema *DB) error {
+// repairSchema gives the tables of the database at path their definitions in schema.
+func repairSchema(ctx context.Context, path string, schema *DB) error {
 	connector, err := driver.NewConnector(fileURI(path, url.Values{"mode": {"rw"}, "_journal_mode": {"DELETE"},
 		"_pragma": {"writable_schema(1)"}}))
 	if err != nil {

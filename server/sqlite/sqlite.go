@@ -1,5 +1,5 @@
-// Package sqlite is the one way in which this program opens SQLite databases: durable commits, one writer and any
-// number of readers, migrations on first use, and a refusal of the places where none of that can be relied on.
+// Package sqlite opens and queries SQLite databases: with durable commits, one writer and any number of readers, and
+// migrations on first use. It refuses network file systems.
 package sqlite
 
 import (
@@ -22,7 +22,7 @@ import (
 // DefaultBusyTimeout is how long a statement waits for another process's lock before it fails with index.ErrBusy.
 const DefaultBusyTimeout = 10 * time.Second
 
-// lockWait is how long a write waits for another process's lock after its caller left.
+// lockWait is how long a write waits for another process's lock at a time, and so at most after its context is done.
 const lockWait = 100 * time.Millisecond
 
 const (
@@ -32,48 +32,46 @@ const (
 	writerCacheKB = 16 << 10
 )
 
-// Options say what to open and how.
+// Options configure Open.
 type Options struct {
-	// Path is the database file; it and its folder are created when they are missing. Empty: a database in memory that
-	// is gone when the DB is closed and never touches the disk.
+	// Path is the database file; it and its folder are created if necessary. Empty: a database in memory.
 	Path string
-	// ReadOnly opens an existing file without the right to change it. A file or folder that cannot be written is opened
-	// like this in any case.
+	// ReadOnly opens an existing file read-only. A file or folder that cannot be written is always opened read-only.
 	ReadOnly bool
-	// Migrations holds goose's SQL files ("00001_name.sql") at its root; nil: the schema is taken as it is. The newest
-	// number is kept in PRAGMA user_version.
+	// Migrations has goose's SQL files ("00001_name.sql") at its root; nil: no migrations. PRAGMA user_version is the
+	// number of the last one.
 	Migrations fs.FS
-	// PageSize is that of a file that is created, in bytes; 0: SQLite's own. Large rows fill large pages better.
+	// PageSize is the page size of a new file, in bytes; 0: SQLite's default.
 	PageSize int
 	// BusyTimeout replaces DefaultBusyTimeout when it is not zero.
 	BusyTimeout time.Duration
 
-	// networkName names the network file system that a folder lies on; replaced in tests.
+	// networkName returns the network file system of a folder; replaced in tests.
 	networkName func(folder string) (string, error)
 }
 
-// DB is an open database. Its two pools are used directly; errors that come from them are made plain by Explain.
+// DB is an open database. Callers use its two pools directly and pass their errors to Explain.
 type DB struct {
-	// Writer has one connection, whose transactions take the write lock when they begin. In a read-only database every
-	// write on it fails.
+	// Writer has one connection, whose transactions acquire the write lock when they begin. In a read-only database all
+	// writes fail.
 	Writer *sql.DB
-	// Reader hands out connections that cannot write. A transaction on one of them is a consistent view; in memory,
-	// where there is no write-ahead log, it keeps writers waiting for as long as it is open.
+	// Reader has connections that cannot write. A transaction is a consistent view. In memory, where there is no
+	// write-ahead log, it blocks writers.
 	Reader *sql.DB
 
 	path     string
 	readOnly bool
 	keeper   *sql.Conn       // keeps a database in memory alive
-	uris     map[bool]string // of a file that may not be written: the writer's and the reader's
+	uris     map[bool]string // of a read-only file: the writer's and the reader's
 	newest   int
 
 	busyTimeout time.Duration
 	watch       watch
 }
 
-// Open opens a database and brings its schema up to date. Errors: index.ErrNewer, index.ErrBusy,
-// index.ErrNetworkFileSystem, index.ErrOlder when a migration is due that does more than add tables and nothing may be
-// written, ErrDamaged, fs.ErrNotExist for a missing file that is to be opened read-only.
+// Open opens a database and migrates its schema. Errors: index.ErrNewer, index.ErrBusy,
+// index.ErrNetworkFileSystem, index.ErrOlder if a read-only database needs a migration that does more than add tables,
+// ErrDamaged, and fs.ErrNotExist for a missing file that is opened read-only.
 func Open(ctx context.Context, options Options) (*DB, error) {
 	if options.BusyTimeout == 0 {
 		options.BusyTimeout = DefaultBusyTimeout
@@ -98,16 +96,16 @@ func Open(ctx context.Context, options Options) (*DB, error) {
 	return db, nil
 }
 
-// ReadOnly reports whether the database was opened without the right to change it.
+// ReadOnly reports whether the database was opened read-only.
 func (db *DB) ReadOnly() bool { return db.readOnly }
 
-// InMemory reports whether the database lives in memory only.
+// InMemory reports whether the database is in memory.
 func (db *DB) InMemory() bool { return db.path == "" }
 
-// Path is the database file; empty in memory.
+// Path returns the database file; empty in memory.
 func (db *DB) Path() string { return db.path }
 
-// Close closes all connections. The last process to close a database folds its write-ahead log into it.
+// Close closes all connections. The last process to close a database merges the write-ahead log.
 func (db *DB) Close() error {
 	errs := []error{db.watch.close()}
 	if db.keeper != nil {
@@ -125,9 +123,9 @@ func (db *DB) Close() error {
 	return nil
 }
 
-// Update runs change in one transaction that holds the write lock from its beginning, and commits it durably. When it
-// returns an error nothing was changed. Errors: index.ErrBusy, index.ErrReadOnly, index.ErrNewer when a newer version
-// of the program migrated the database meanwhile, ErrDiskFull, and those of change.
+// Update runs change in one transaction with the write lock, and commits it durably. After an error nothing has changed.
+// Errors: index.ErrBusy, index.ErrReadOnly, index.ErrNewer if a newer version of the program has migrated the database,
+// ErrDiskFull, and those of change.
 func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	conn, err := db.Writer.Conn(ctx)
 	if err != nil {
@@ -151,7 +149,7 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	return nil
 }
 
-// begin takes the write lock. SQLite does not heed ctx while it waits for the lock, so it waits for lockWait at a time.
+// begin acquires the write lock. SQLite ignores ctx while it waits for the lock, so begin waits for lockWait at a time.
 func (db *DB) begin(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
 	wait := min(lockWait, db.busyTimeout)
 	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(wait.Milliseconds(), 10)); err != nil {
@@ -209,8 +207,8 @@ func openFile(options Options) (*DB, error) {
 	return db, nil
 }
 
-// prepareFile makes sure that the file exists, is private, and that both it and its folder, where SQLite keeps the
-// write-ahead log, can be written.
+// prepareFile creates the file if necessary, and checks that it and its folder, which gets the write-ahead log, are
+// writable.
 func prepareFile(path string) error {
 	if err := MakeFolder(filepath.Dir(path)); err != nil {
 		return err
@@ -225,8 +223,8 @@ func prepareFile(path string) error {
 	return file.Close()
 }
 
-// canBeImmutable tells whether a file that may not be written can be read without any locks: only when nobody can be
-// writing to it, which is when its folder cannot be written either and no log holds data.
+// canBeImmutable reports whether a read-only file can be read without locks: only if nobody can write to it, because its
+// folder is read-only too and its write-ahead log is empty.
 func canBeImmutable(path string) (bool, error) {
 	if folderWritable(filepath.Dir(path)) == nil {
 		return false, nil
@@ -240,7 +238,7 @@ func canBeImmutable(path string) (bool, error) {
 	case info.Size() == 0:
 		return true, nil
 	}
-	// The log has to be read along, which needs the index that lies beside it as long as it is in use.
+	// Reading the log needs its index, which exists while the log is in use.
 	if _, err := os.Stat(path + "-shm"); err != nil {
 		return false, fmt.Errorf("open %s: %w, and changes in its write-ahead log are still to be folded in: open it "+
 			"once with the right to write to its folder", path, index.ErrReadOnly)
@@ -250,7 +248,7 @@ func canBeImmutable(path string) (bool, error) {
 
 func (db *DB) openPools(options Options, immutable bool) error {
 	timeout := []string{strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)}
-	// Without writable_schema nothing could be read from a file that is cut off.
+	// writable_schema makes a truncated file readable.
 	reader := url.Values{"mode": {"rw"}, "_busy_timeout": timeout, "_query_only": {"1"},
 		"_pragma": {"temp_store(MEMORY)", "writable_schema(1)"}}
 	writer := url.Values{"mode": {"rw"}, "_busy_timeout": timeout, "_foreign_keys": {"1"}, "_synchronous": {"FULL"},

@@ -7,15 +7,14 @@ import (
 	"sync"
 )
 
-// Version stands for the state of a database: it differs from one taken earlier when anything was committed in between,
-// by this process or another. It says nothing about the versions of another DB.
+// Version identifies the state of a database: it changes with every commit of this or another process. Versions of
+// different DBs cannot be compared.
 type Version struct {
 	watch int   // which connection was asked
 	data  int64 // what it answered
 }
 
-// watch is the connection that is asked for versions. SQLite's numbers count for one connection alone, so it must always
-// be the same one.
+// watch is the connection that reads versions. SQLite's numbers are per connection, so it is always the same one.
 type watch struct {
 	mutex  sync.Mutex
 	number int // of the connections so far
@@ -23,14 +22,13 @@ type watch struct {
 	closed bool
 }
 
-// Version is that of the last commit. It costs no disk access, a few microseconds. What is read after it is at least as
-// new. A database in memory has none: its connections share their pages, by which SQLite would have to tell; ok is false
-// then, and when it could not be found out.
+// Version returns the version of the last commit, in a few microseconds without disk access. Later reads are at least as
+// new. ok is false if the version cannot be read, and for a database in memory, whose connections share their pages.
 func (db *DB) Version(ctx context.Context) (version Version, ok bool) {
 	if db.InMemory() {
 		return Version{}, false
 	}
-	ctx = context.WithoutCancel(ctx) // who leaves must not cost the next one the connection
+	ctx = context.WithoutCancel(ctx) // a canceled query would close the connection
 	w := &db.watch
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -39,7 +37,7 @@ func (db *DB) Version(ctx context.Context) (version Version, ok bool) {
 	}
 	version = Version{watch: w.number}
 	if w.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version.data) != nil {
-		_ = w.release() // the next one has a new number, so that nothing is taken for what it was
+		_ = w.release() // the next connection has a new number, so that versions never repeat
 		return Version{}, false
 	}
 	return version, true
@@ -64,7 +62,7 @@ func (w *watch) release() error {
 	}
 	err := w.conn.Close()
 	w.conn = nil
-	if errors.Is(err, sql.ErrConnDone) { // it was lost, and is closed
+	if errors.Is(err, sql.ErrConnDone) { // closed already
 		return nil
 	}
 	return err
