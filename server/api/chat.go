@@ -379,26 +379,18 @@ func (s *Server) chatError(ctx context.Context, err error) chatFailure {
 		code, detail := codeOf(f)
 		return chatFailure{Error: detail, Code: code, Retryable: f.status >= http.StatusInternalServerError}
 	}
-	failure := chatFailure{Error: "The language model failed: " + known.Kind.Error() + ".", Retryable: true}
+	codes := map[error]string{
+		llm.ErrBusy: "RATE_LIMIT", llm.ErrTimeout: "TIMEOUT", llm.ErrBudget: "BUDGET_EXCEEDED", llm.ErrRefused: "BAD_REQUEST",
+		llm.ErrUnavailable: "SERVICE_UNAVAILABLE", llm.ErrUncounted: "SERVICE_UNAVAILABLE",
+	}
+	failure := chatFailure{Error: "The language model failed: " + known.Kind.Error() + ".",
+		Code:      cmp.Or(codes[known.Kind], "API_ERROR"),
+		Retryable: known.Kind != llm.ErrBudget && known.Kind != llm.ErrRefused}
+	if known.Kind == llm.ErrRefused && (known.Status == http.StatusUnauthorized || known.Status == http.StatusForbidden) {
+		failure.Code = "AUTH_ERROR"
+	}
 	if isTrusted(ctx) {
 		failure.Error = known.Error()
-	}
-	switch known.Kind {
-	case llm.ErrBusy:
-		failure.Code = "RATE_LIMIT"
-	case llm.ErrTimeout:
-		failure.Code = "TIMEOUT"
-	case llm.ErrBudget:
-		failure.Code, failure.Retryable = "BUDGET_EXCEEDED", false
-	case llm.ErrRefused:
-		failure.Code, failure.Retryable = "BAD_REQUEST", false
-		if known.Status == http.StatusUnauthorized || known.Status == http.StatusForbidden {
-			failure.Code = "AUTH_ERROR"
-		}
-	case llm.ErrUnavailable, llm.ErrUncounted:
-		failure.Code = "SERVICE_UNAVAILABLE"
-	default:
-		failure.Code = "API_ERROR"
 	}
 	s.Log.WarnContext(ctx, "the language model failed", slog.String("error", known.Error()))
 	return failure

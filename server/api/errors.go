@@ -132,19 +132,10 @@ func explain(err error, trusted bool) (f failure, known bool) {
 }
 
 func codeOfMissing(kind directory.Kind) string {
-	switch kind {
-	case directory.KindUser:
-		return "USER_NOT_FOUND"
-	case directory.KindConnector, directory.KindCCPair:
-		return "CONNECTOR_NOT_FOUND"
-	case directory.KindCredential:
-		return "CREDENTIAL_NOT_FOUND"
-	case directory.KindDocumentSet:
-		return "DOCUMENT_SET_NOT_FOUND"
-	case directory.KindAgent:
-		return "PERSONA_NOT_FOUND"
-	}
-	return "NOT_FOUND"
+	return map[directory.Kind]string{
+		directory.KindUser: "USER_", directory.KindConnector: "CONNECTOR_", directory.KindCCPair: "CONNECTOR_",
+		directory.KindCredential: "CREDENTIAL_", directory.KindDocumentSet: "DOCUMENT_SET_", directory.KindAgent: "PERSONA_",
+	}[kind] + "NOT_FOUND"
 }
 
 // sentence capitalizes the first letter.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"strconv"
@@ -127,15 +128,7 @@ func tooMany(whose, what string, rate Rate, wait time.Duration) failure {
 }
 
 func period(per time.Duration) string {
-	switch per {
-	case time.Second:
-		return "second"
-	case time.Minute:
-		return "minute"
-	case time.Hour:
-		return "hour"
-	case 24 * time.Hour:
-		return "day"
-	}
-	return per.String()
+	return cmp.Or(map[time.Duration]string{
+		time.Second: "second", time.Minute: "minute", time.Hour: "hour", 24 * time.Hour: "day",
+	}[per], per.String())
 }

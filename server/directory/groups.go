@@ -172,25 +172,22 @@ func address(email string) string { return strings.ToLower(strings.TrimSpace(ema
 
 // relation is a table of pairs of ids, the second of which are of things of one tenant.
 type relation struct {
-	table, left, right string
-	target             string // the table of the second
-	live               string // a condition on it
-	kind               Kind
-	tenant             string
+	table, left, tenant string
+	right, target       string // column and table of the second
+	live                string // a condition on it
+	kind                Kind
 }
 
 func userLinks(table, left, tenant string) relation {
-	return relation{table: table, left: left, right: "user_id", target: "users", live: "TRUE", kind: KindUser, tenant: tenant}
+	return relation{table, left, tenant, "user_id", "users", "TRUE", KindUser}
 }
 
 func groupLinks(table, left, tenant string) relation {
-	return relation{table: table, left: left, right: "group_id", target: "user_groups", live: "TRUE", kind: KindGroup,
-		tenant: tenant}
+	return relation{table, left, tenant, "group_id", "user_groups", "TRUE", KindGroup}
 }
 
 func pairLinks(table, left, tenant string) relation {
-	return relation{table: table, left: left, right: "cc_pair_id", target: "cc_pairs", live: "NOT is_deleting",
-		kind: KindCCPair, tenant: tenant}
+	return relation{table, left, tenant, "cc_pair_id", "cc_pairs", "NOT is_deleting", KindCCPair}
 }
 
 // link stores relations of one thing to others. The error is a MissingError if one of them is not of the tenant.
