@@ -89,7 +89,7 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 	}
 	return explorer.Run(ctx, explorer.Options{
 		Target: screenTarget(host, e.Target), Query: e.Query, Caps: r.capabilities(),
-		SetUp: explorer.SetUp{Doors: set.wizardDoors(), Target: func(ctx context.Context) (explorer.Target, error) {
+		SetUp: explorer.SetUp{Backend: set.backend(), Target: func(ctx context.Context) (explorer.Target, error) {
 			found, err := set.target(ctx)
 			return screenTarget(host, found), err
 		}},

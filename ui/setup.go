@@ -38,13 +38,13 @@ type settings struct {
 	last   atomic.Pointer[target.Choice]     // what was set up last
 }
 
-// wizardDoors are the doors of the wizard.
-func (s *settings) wizardDoors() setup.Doors {
+// backend returns what the wizard of the explorer calls.
+func (s *settings) backend() setup.Backend {
 	refused := ""
 	if target.ReadOnly(s.run.lookup) {
 		refused = "changes on this machine are disabled by QUARRY_READONLY"
 	}
-	return setup.Doors{Test: s.test, Save: s.save, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,
+	return setup.Backend{Test: s.test, Save: s.save, AddFolder: s.addFolder, Path: s.path, Complete: s.complete,
 		ConnectRefused: refused, FolderRefused: refused}
 }
 

@@ -75,7 +75,7 @@ func TestConnectionsAreTested(t *testing.T) {
 			setup.Connection{URL: "ftp://x", Prefix: "/api", Token: "onyx_pat_good"}, "http"},
 	} {
 		_, s := newSettings(t)
-		found, err := s.wizardDoors().Test(t.Context(), test.typed)
+		found, err := s.backend().Test(t.Context(), test.typed)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -269,7 +269,7 @@ func TestAFolderIsReadAndSearched(t *testing.T) {
 
 func TestNothingIsSetUpWhereNothingMayChange(t *testing.T) {
 	p, s := newSettings(t, "QUARRY_READONLY=1")
-	doors := s.wizardDoors()
+	doors := s.backend()
 	if !strings.Contains(doors.ConnectRefused, "QUARRY_READONLY") || !strings.Contains(doors.FolderRefused, "QUARRY_READONLY") {
 		t.Errorf("%+v", doors)
 	}

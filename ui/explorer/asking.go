@@ -28,7 +28,7 @@ type answering struct {
 	completed map[string]bool // refs of the answer's documents whose whole passage was asked for
 }
 
-// thread is the conversation that the next question goes on with.
+// thread is the conversation that the next question continues.
 type thread struct {
 	query   string // asked last, filters included
 	session string
@@ -36,7 +36,7 @@ type thread struct {
 
 // openAnswer asks for an answer to the query, or shows the thread that it belongs to.
 func (m *Model) openAnswer() tea.Cmd {
-	m.lay(InAnswer, &m.answer)
+	m.pushPanel(InAnswer, &m.answer)
 	query := m.box.Query()
 	if m.answer.thread.query == query && !m.answer.Empty() {
 		return nil
@@ -173,7 +173,7 @@ func (m *Model) handlePackets(packets []wire.ChatPacket) tea.Cmd {
 	return nil
 }
 
-// filterText tells which filters a model set.
+// filterText names the filters that a model set.
 func filterText(packet wire.ChatPacket) string {
 	var parts []string
 	for _, source := range packet.Sources {
@@ -227,21 +227,21 @@ func (m *Model) answerFailed(err error) {
 		m.answer.Stop()
 		return
 	}
-	var told *client.Error
-	if errors.As(err, &told) && strings.Contains(told.Reason, "No default LLM model") {
+	var failed *client.Error
+	if errors.As(err, &failed) && strings.Contains(failed.Reason, "No default LLM model") {
 		remedy := "Ask the administrator to configure one. The passages found are in the list."
 		switch {
-		case told.Local && m.target.OwnModel:
+		case failed.Local && m.target.OwnModel:
 			remedy = "Answers from several targets need a model on this machine: set llm.default and " +
 				"llm.providers in the configuration file, or ask " + m.target.Where + " alone with quarry ask. The passages " +
 				"found are in the list."
-		case told.Local:
+		case failed.Local:
 			remedy = "Set llm.default and llm.providers in the configuration file. The passages found are in the list."
 		}
 		m.answer.Fail("no language model is configured", remedy)
 		return
 	}
-	if errors.As(err, &told) && told.Status == http.StatusNotFound && told.Code == "" && strings.EqualFold(told.Reason, "Not Found") {
+	if errors.As(err, &failed) && failed.Status == http.StatusNotFound && failed.Code == "" && strings.EqualFold(failed.Reason, "Not Found") {
 		m.answer.Fail("this server cannot answer questions", "The passages found are in the list.")
 		return
 	}

@@ -212,12 +212,12 @@ func (b Binding) acts(key string, place Place) bool {
 	return b.In&place != 0 && (b.Typed || place&InFields == 0 || !types(key))
 }
 
-// types tells that a key puts a character into a text.
+// types reports whether a key puts a character into a text.
 func types(key string) bool {
 	return key == "space" || len([]rune(key)) == 1
 }
 
-// validKey tells that Bubble Tea can name a key so.
+// validKey reports whether Bubble Tea can name a key so.
 func validKey(key string) bool {
 	shifted := false
 	for _, modifier := range []string{"ctrl+", "alt+", "shift+"} {

@@ -140,7 +140,7 @@ func (m *Model) complete() tea.Cmd {
 	return m.askExample()
 }
 
-// showsExample tells that the query is the example question that was asked last.
+// showsExample reports whether the query is the example question that was asked last.
 func (m *Model) showsExample() bool {
 	examples := m.target.Examples
 	return m.completion.example > 0 && len(examples) > 0 && m.box.Query() == examples[(m.completion.example-1)%len(examples)]

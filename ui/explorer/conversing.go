@@ -37,7 +37,7 @@ func (m *Model) askChats() tea.Cmd {
 	})
 }
 
-// whyNoChats tells of an error that will be the same the next time; "" of any other.
+// whyNoChats explains an error that the next call would repeat; "" for any other.
 func whyNoChats(err error) string {
 	switch client.KindOf(err) {
 	case client.NotAvailable:
@@ -52,13 +52,13 @@ func cannotListChats(m *Model) string { return cmp.Or(notOpen(m), m.chats.refuse
 
 // openChats lists earlier conversations.
 func (m *Model) openChats() tea.Cmd {
-	m.lay(InChats, &m.chats)
+	m.pushPanel(InChats, &m.chats)
 	m.chats.Private = m.options.Private
 	m.chats.Open(m.now())
 	return m.fetchChats("")
 }
 
-// Back gives up what is being fetched, and closes the panel.
+// Back stops what is being fetched, and closes the panel.
 func (c *conversations) Back() bool {
 	c.fetching.stop()
 	return false
@@ -128,7 +128,7 @@ func (m *Model) handleChat(chat *wire.ChatSessionDetail, err error) tea.Cmd {
 	m.follow.trail = m.answer.Conversation()
 	m.followLast()
 	m.panels, m.focus = nil, InList
-	m.lay(InAnswer, &m.answer)
+	m.pushPanel(InAnswer, &m.answer)
 	if turn, ok := m.answer.Found(); ok {
 		m.showDocuments(turn)
 	} else {
@@ -137,7 +137,7 @@ func (m *Model) handleChat(chat *wire.ChatSessionDetail, err error) tea.Cmd {
 	return nil
 }
 
-// followLast makes the last question of the thread one that goes on with those before it, so that to search for it means
+// followLast makes the last question of the thread a follow-up to those before it, so that to search for it means
 // what it meant there.
 func (m *Model) followLast() {
 	last := len(m.follow.trail) - 1

@@ -89,7 +89,7 @@ func TestAnEarlierConversationIsGoneOnWith(t *testing.T) {
 	}
 }
 
-// To search anew for the last question of a conversation means what it meant there.
+// To search again for the last question of a conversation means what it meant there.
 func TestTheQuestionOfAnEarlierConversationIsSearchedInItsLight(t *testing.T) {
 	t.Parallel()
 	server, _ := remembering(nil)

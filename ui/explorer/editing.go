@@ -45,7 +45,7 @@ func (m *Model) typed(text string) tea.Cmd {
 	return m.edit(func(f field) bool { return f.Insert(text) })
 }
 
-func (m *Model) pasted(paste tea.PasteMsg) tea.Cmd {
+func (m *Model) handlePaste(paste tea.PasteMsg) tea.Cmd {
 	if m.place()&InFields == 0 {
 		m.focus = InBox
 	}

@@ -24,7 +24,7 @@ func (m *Model) invitation() string {
 	return " type to search"
 }
 
-// emptyPane is what stands where the results would.
+// emptyPane replaces the results.
 func (m *Model) emptyPane(width, height int) []string {
 	var lines []string
 	switch {

@@ -33,10 +33,10 @@ type blame struct {
 
 // openPicker lays the filters over the panes.
 func (m *Model) openPicker() tea.Cmd {
-	m.box.Settle(m.now())
+	m.box.FinishFilters(m.now())
 	m.filters.counting.stop()
 	m.filters.picker.Open(m.facets())
-	m.lay(InPicker, &m.filters.picker)
+	m.pushPanel(InPicker, &m.filters.picker)
 	return m.askFacets()
 }
 
@@ -73,7 +73,7 @@ func countResults(results []wire.SearchResult) wire.Facets {
 	return facets
 }
 
-// askFacets counts everything where no search told counts, so that the first filter can be chosen before a word.
+// askFacets counts all documents where no search reported counts, so that the first filter can be chosen before a word.
 func (m *Model) askFacets() tea.Cmd {
 	if m.search.shown != nil || !m.conn.welcome.exact {
 		return nil
@@ -140,7 +140,7 @@ func (m *Model) undoQuery() tea.Cmd {
 
 // dropFilter drops the filter to blame for having no results, or else the last one.
 func (m *Model) dropFilter() tea.Cmd {
-	m.box.Settle(m.now())
+	m.box.FinishFilters(m.now())
 	chips := m.box.Chips()
 	dropped := len(chips) - 1
 	if m.filters.cut != nil && m.filters.cut.worst >= 0 && m.search.shown != nil && m.filters.cut.worst < len(m.search.shown.query.Chips) {

@@ -17,7 +17,7 @@ type followUps struct {
 	trail    []wire.Message // the conversation that the next question continues
 }
 
-// following is a question that goes on with what was said before it.
+// following is a question that follows up on earlier ones.
 type following struct {
 	text string         // of the question, without filters
 	said []wire.Message // what was said before, and the question
@@ -31,9 +31,9 @@ func (f following) of(query client.Query) []wire.Message {
 	return f.said
 }
 
-// followUp searches for the query as a question that goes on with the searches and answers before it.
+// followUp searches for the query as a follow-up to the searches and answers before it.
 func (m *Model) followUp() tea.Cmd {
-	m.box.Settle(m.now())
+	m.box.FinishFilters(m.now())
 	text := m.box.Query()
 	query := client.ParseQuery(text, m.now())
 	if !query.HasWords() {

@@ -180,17 +180,17 @@ func states(random *rand.Rand) map[string]func(*Model) {
 		"zoomed":  func(m *Model) { m.focus = InReader; m.look.zoomed = true },
 		"welcome": func(m *Model) { m.box.SetQuery("", today()); m.forgetResults() },
 		"actions": func(m *Model) { m.openActions(); m.actions.Move(random.IntN(60)) },
-		"filters": func(m *Model) { m.filters.picker.Open(m.facets()); m.lay(InPicker, &m.filters.picker) },
+		"filters": func(m *Model) { m.filters.picker.Open(m.facets()); m.pushPanel(InPicker, &m.filters.picker) },
 		"time": func(m *Model) {
 			m.filters.picker.Open(m.facets())
-			m.lay(InPicker, &m.filters.picker)
+			m.pushPanel(InPicker, &m.filters.picker)
 			m.filters.picker.Turn(1)
 		},
 		"answer": func(m *Model) {
 			m.answer.Begin(text)
 			m.answer.Append(text)
 			m.answer.Type()
-			m.lay(InAnswer, &m.answer)
+			m.pushPanel(InAnswer, &m.answer)
 		},
 		"an earlier answer": func(m *Model) {
 			m.answer.Restore([]panel.Turn{{Question: text, Text: text, Found: awkwardDocuments(text)}, {Question: text, Problem: text}})
@@ -198,7 +198,7 @@ func states(random *rand.Rand) map[string]func(*Model) {
 			m.answer.Note(text)
 			turn, _ := m.answer.Found()
 			m.showDocuments(turn)
-			m.lay(InAnswer, &m.answer)
+			m.pushPanel(InAnswer, &m.answer)
 		},
 		"conversations": func(m *Model) {
 			m.chats.Open(today())
@@ -209,12 +209,12 @@ func states(random *rand.Rand) map[string]func(*Model) {
 			}
 			m.chats.Add(sessions, random.IntN(2) == 0)
 			m.chats.Move(random.IntN(80))
-			m.lay(InChats, &m.chats)
+			m.pushPanel(InChats, &m.chats)
 		},
 		"no conversations": func(m *Model) {
 			m.chats.Open(today())
 			m.chats.Fail(text, text)
-			m.lay(InChats, &m.chats)
+			m.pushPanel(InChats, &m.chats)
 		},
 		"why":     func(m *Model) { m.openWhy(); m.why.Move(random.IntN(40)) },
 		"message": func(m *Model) { m.warn(text) },

@@ -19,7 +19,7 @@ func looks() map[string]screentest.Options {
 	}
 }
 
-// The whole screen in three sizes and three looks: `go test ./ui/explorer -run Pictures -update` takes them anew.
+// The whole screen in three sizes and three looks: `go test ./ui/explorer -run Pictures -update` takes them fresh.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	for look, terminal := range looks() {

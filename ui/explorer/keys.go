@@ -10,7 +10,7 @@ import (
 	"quarry/internal/guard"
 )
 
-// elsewhere tells that the terminal is not of this machine.
+// elsewhere reports whether the terminal is not of this machine.
 func (t Terminal) elsewhere() bool { return t.Sizes != nil }
 
 // input is what Bubble Tea itself reads. Of a terminal elsewhere that is nothing: see readKeys.

@@ -67,8 +67,8 @@ const (
 	failed
 )
 
-// countSeconds follows the stopwatches of what somebody waits for; those of anything else end with their next tick.
-func (m *Model) countSeconds(msg tea.Msg) tea.Cmd {
+// handleStopwatch follows the stopwatches of what somebody waits for; those of anything else end with their next tick.
+func (m *Model) handleStopwatch(msg tea.Msg) tea.Cmd {
 	var search, answer tea.Cmd
 	if s := m.search.running; s != nil {
 		s.watch, search = s.watch.Update(msg)
@@ -80,7 +80,7 @@ func (m *Model) countSeconds(msg tea.Msg) tea.Cmd {
 	return tea.Batch(search, answer)
 }
 
-// New makes an explorer. Nothing is opened or asked before Init. When ctx ends, so does all that is under way.
+// New makes an explorer. Nothing is opened or asked before Init. When ctx ends, so does all background work.
 func New(ctx context.Context, options Options) *Model {
 	if options.Now == nil {
 		options.Now = time.Now
@@ -118,29 +118,29 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	case noticeMsg:
 		m.warn(paint.Line(msg.text))
 	case tea.BackgroundColorMsg:
-		m.backgroundTold(msg)
+		m.handleBackground(msg)
 	case tea.ColorProfileMsg:
-		m.profileTold(msg)
+		m.handleColorProfile(msg)
 	case tea.KeyPressMsg:
-		cmd = m.keyPressed(msg)
+		cmd = m.handleKey(msg)
 	case tea.PasteMsg:
-		cmd = m.pasted(msg)
+		cmd = m.handlePaste(msg)
 	case tea.MouseWheelMsg:
-		cmd = m.wheelTurned(msg)
+		cmd = m.handleWheel(msg)
 	case tea.MouseClickMsg:
-		cmd = m.clicked(msg)
+		cmd = m.handleClick(msg)
 	case stopwatch.StartStopMsg, stopwatch.TickMsg:
-		cmd = m.countSeconds(msg)
+		cmd = m.handleStopwatch(msg)
 	case resultMsg:
 		cmd = m.handleResult(msg)
 	case tickMsg:
 		cmd = m.handleResult(resultMsg(msg))
 	}
-	return m, m.settle(cmd)
+	return m, m.sync(cmd)
 }
 
-// settle brings what follows from a change into line: the rectangles, the reader with the selection, its rendering.
-func (m *Model) settle(cmd tea.Cmd) tea.Cmd {
+// sync updates what depends on a change: the rectangles, the reader with the selection, its rendering.
+func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	if m.focus == InReader && m.list.Len() == 0 {
 		m.focus = InList // there is nothing to read
 	}
@@ -149,7 +149,7 @@ func (m *Model) settle(cmd tea.Cmd) tea.Cmd {
 	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats())
 }
 
-// arrangeScreen lays the screen out anew.
+// arrangeScreen lays the screen out fresh.
 func (m *Model) arrangeScreen() {
 	shape := Shape{Chips: len(m.box.Chips()) > 0, Banner: m.bannerText() != "", Reading: m.focus == InReader,
 		Zoomed: m.look.zoomed && m.focus != InBox, Empty: m.list.Len() == 0, Panel: m.overlay() != 0,
@@ -178,7 +178,7 @@ type overlay struct {
 }
 
 // lay puts a panel over what is shown, which comes back when the panel closes.
-func (m *Model) lay(place Place, p panel.Panel) { m.panels = append(m.panels, overlay{place, p}) }
+func (m *Model) pushPanel(place Place, p panel.Panel) { m.panels = append(m.panels, overlay{place, p}) }
 
 // top is the panel that is shown; false: the panes are.
 func (m *Model) top() (overlay, bool) {
@@ -200,8 +200,8 @@ func (m *Model) overlay() Place {
 	return top.place
 }
 
-// keyPressed runs the binding of a key, or types it.
-func (m *Model) keyPressed(key tea.KeyPressMsg) tea.Cmd {
+// handleKey runs the binding of a key, or types it.
+func (m *Model) handleKey(key tea.KeyPressMsg) tea.Cmd {
 	m.message = message{}
 	if b, ok := m.keys.find(m.place(), key.String()); ok {
 		return m.run(b, key)
@@ -242,7 +242,7 @@ func (m *Model) client() *client.Client {
 // result is the selected passage.
 func (m *Model) result() (wire.SearchResult, bool) { return m.list.Selected() }
 
-// more says that n further ones are not told.
+// more says how many further ones there are.
 func more(n int) string {
 	if n <= 0 {
 		return ""

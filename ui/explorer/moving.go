@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// back goes one step back: it stops the search under way, then leaves the reader, the list, and last empties the query.
+// back goes one step back: it stops the running search, then leaves the reader, the list, and last empties the query.
 func (m *Model) back() tea.Cmd {
 	switch {
 	case m.search.running != nil && m.search.running.slow: // one that nobody sees is nothing to step back from
@@ -48,13 +48,13 @@ func (m *Model) askExample() tea.Cmd {
 	return m.queryEdited()
 }
 
-func (m *Model) wheelTurned(wheel tea.MouseWheelMsg) tea.Cmd {
+func (m *Model) handleWheel(wheel tea.MouseWheelMsg) tea.Cmd {
 	const lines = 3
 	by, known := map[tea.MouseButton]int{tea.MouseWheelUp: -1, tea.MouseWheelDown: 1}[wheel.Button]
 	if !known {
 		return nil
 	}
-	inReader, inList := m.rects.Reader.holds(wheel.X, wheel.Y), m.rects.List.holds(wheel.X, wheel.Y)
+	inReader, inList := m.rects.Reader.contains(wheel.X, wheel.Y), m.rects.List.contains(wheel.X, wheel.Y)
 	switch {
 	case m.overlay() != 0:
 		m.panel().Move(by)
@@ -68,18 +68,18 @@ func (m *Model) wheelTurned(wheel tea.MouseWheelMsg) tea.Cmd {
 	return nil
 }
 
-func (m *Model) clicked(click tea.MouseClickMsg) tea.Cmd {
+func (m *Model) handleClick(click tea.MouseClickMsg) tea.Cmd {
 	switch {
 	case m.overlay() != 0 || click.Button != tea.MouseLeft:
-	case m.rects.Query.holds(click.X, click.Y):
+	case m.rects.Query.contains(click.X, click.Y):
 		m.focus = InBox
-	case m.rects.Chips.holds(click.X, click.Y):
+	case m.rects.Chips.contains(click.X, click.Y):
 		if chip, ok := m.box.HitChip(click.X); ok {
 			return m.removeChip(chip)
 		}
-	case m.rects.Reader.holds(click.X, click.Y):
+	case m.rects.Reader.contains(click.X, click.Y):
 		m.focus = InReader
-	case m.rects.List.holds(click.X, click.Y):
+	case m.rects.List.contains(click.X, click.Y):
 		if row, ok := m.list.RowAt(click.Y - m.rects.List.Y); ok {
 			m.focus = InList
 			m.list.SelectIndex(row)
@@ -88,4 +88,4 @@ func (m *Model) clicked(click tea.MouseClickMsg) tea.Cmd {
 	return nil
 }
 
-func (r Rect) holds(x, y int) bool { return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H }
+func (r Rect) contains(x, y int) bool { return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H }

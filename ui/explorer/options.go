@@ -33,10 +33,10 @@ type Target struct {
 	AgentName string
 	// Beside names the profiles whose documents are found here, though read elsewhere: by the origin of their results.
 	Beside []string
-	// Elsewhere tells that nothing of it is on this machine, though a server in this process asks for it: nothing can be
+	// Elsewhere is set if nothing of it is on this machine, though a server in this process asks for it: nothing can be
 	// found while one types.
 	Elsewhere bool
-	// OwnModel tells that the target may have a model of its own, though questions here are answered by one of this
+	// OwnModel is set if the target may have a model of its own, though questions here are answered by one of this
 	// machine: what was found in several places is shown to nobody who does not hold it.
 	OwnModel bool
 	// Examples are questions that this target answers well.
@@ -52,15 +52,15 @@ type Capabilities struct {
 	// Open opens a link in the person's browser or viewer. It never goes through a shell.
 	Open       func(link string) error
 	OpenReason string
-	// Suspend tells that there is a shell to go back to for a while.
+	// Suspend is set if there is a shell to go back to for a while.
 	Suspend bool
-	// NoHyperlinks keeps links that can be clicked from a terminal that does not know them.
+	// NoHyperlinks keeps links that can be handleClick from a terminal that does not know them.
 	NoHyperlinks bool
 }
 
 // SetUp leads to other targets.
 type SetUp struct {
-	setup.Doors
+	setup.Backend
 	// Refused is why nothing can be set up here; empty where it can.
 	Refused string
 	// Target makes a target of what was set up last.
@@ -88,9 +88,9 @@ type Options struct {
 	// CacheBytes bounds the answers that are remembered, and the rendered text; 0: 4 MB each.
 	CacheBytes int
 
-	// Width and Height are the terminal's, in cells, as far as they are known before it tells; 0 otherwise.
+	// Width and Height are the terminal's, in cells, if they are known before it reports them; 0 otherwise.
 	Width, Height int
-	// Now tells the time.
+	// Now returns the current time.
 	Now func() time.Time
 }
 

@@ -22,7 +22,7 @@ const noDocumentIDs = "this server cannot show surrounding text; o opens the ori
 type reading struct {
 	result    *wire.SearchResult
 	query     string   // whose words are marked
-	rendering bool     // a rendering is under way
+	rendering bool     // a rendering is running
 	expanding *request // for chunks
 	whole     *fetched // the document fetched whole last, for its other passages
 }
@@ -34,7 +34,7 @@ type fetched struct {
 	chunks   []wire.Chunk
 }
 
-// followSelection shows the selected passage in the reader, unless it stands there already.
+// followSelection shows the selected passage in the reader, unless it is shown already.
 func (m *Model) followSelection() {
 	result, ok := m.result()
 	switch {
@@ -52,7 +52,7 @@ func (m *Model) followSelection() {
 	}
 }
 
-// wordsChanged tells that other words are looked for in a passage whose server does not mark them.
+// wordsChanged reports whether other words are looked for in a passage whose server does not mark them.
 func (m *Model) wordsChanged(r wire.SearchResult) bool {
 	return len(r.Highlights) == 0 && m.search.shown.text != m.reading.query
 }

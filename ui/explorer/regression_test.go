@@ -114,7 +114,7 @@ func TestASpanOfTimeIsRemembered(t *testing.T) {
 	ask(t, m, "b")
 	ask(t, m, "a within:30d")
 	if !m.search.shown.remembered {
-		t.Errorf("asked anew: %d searches", len(s.asked()))
+		t.Errorf("asked fresh: %d searches", len(s.asked()))
 	}
 }
 

@@ -31,9 +31,9 @@ type Terminal struct {
 	// Pace waits before each key and each paste of a terminal elsewhere, as long as it wants; an error ends the keys. Nil:
 	// nothing waits.
 	Pace func(context.Context) error
-	// Sizes tells how a terminal elsewhere is resized; it is closed when that one is. Nil: a local terminal.
+	// Sizes reports how a terminal elsewhere is resized; it is closed when that one is. Nil: a local terminal.
 	Sizes <-chan Size
-	// Notices are told to the person at once, like keys that somebody else pressed. Nil: there are none.
+	// Notices are shown to the person at once, like keys that somebody else pressed. Nil: there are none.
 	Notices <-chan string
 }
 

@@ -26,18 +26,18 @@ type look struct {
 	dividerY int // rows that the divider below was moved by
 }
 
-// restyle makes the theme anew; widgets notice by its name.
+// restyle makes the theme fresh; widgets notice by its name.
 func (m *Model) restyle() {
 	m.theme = theme.ForScreen(theme.Options{Mode: m.look.mode, Dark: m.look.dark, Profile: m.options.Profile})
 }
 
-func (m *Model) backgroundTold(msg tea.BackgroundColorMsg) {
+func (m *Model) handleBackground(msg tea.BackgroundColorMsg) {
 	m.look.dark = msg.IsDark()
 	m.restyle()
 }
 
-// profileTold follows what the terminal can show. A session without colour stays without.
-func (m *Model) profileTold(msg tea.ColorProfileMsg) {
+// handleColorProfile follows what the terminal can show. A session without colour stays without.
+func (m *Model) handleColorProfile(msg tea.ColorProfileMsg) {
 	if m.options.Profile == 0 {
 		m.options.Profile = msg.Profile
 		m.restyle()
@@ -106,7 +106,7 @@ func (m *Model) openActions() tea.Cmd {
 	}
 	slices.SortStableFunc(elsewhere, func(a, b panel.Entry) int { return strings.Compare(a.Group, b.Group) })
 	m.actions.Open(append(here, elsewhere...))
-	m.lay(InActions, &m.actions)
+	m.pushPanel(InActions, &m.actions)
 	return nil
 }
 
@@ -139,17 +139,17 @@ func (m *Model) closePanel() tea.Cmd {
 // openWhy opens the panel that explains the shown results.
 func (m *Model) openWhy() tea.Cmd {
 	s := m.search.shown
-	told := panel.Explained{Text: s.text, Where: m.target.Where, Response: s.response, Took: s.took, Instant: s.instant}
+	explained := panel.Explained{Text: s.text, Where: m.target.Where, Response: s.response, Took: s.took, Instant: s.instant}
 	for _, chip := range s.query.Chips {
-		told.Filters = append(told.Filters, chip.Raw)
+		explained.Filters = append(explained.Filters, chip.Raw)
 	}
 	for _, message := range s.wire.MessageHistory[:max(0, len(s.wire.MessageHistory)-1)] {
 		if message.Type == "user" {
-			told.After = message.Message
+			explained.After = message.Message
 		}
 	}
-	m.why.Show(told)
-	m.lay(InWhy, &m.why)
+	m.why.Show(explained)
+	m.pushPanel(InWhy, &m.why)
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 const (
 	// wantedResults is how many passages are asked for; those that a model did not keep follow those that it kept.
 	wantedResults = 50
-	// slowAfter is how long a search may take before the screen says that it is under way.
+	// slowAfter is how long a search may take before the screen says that it is running.
 	slowAfter = 200 * time.Millisecond
 	// pauseBefore is how long the keys must rest before a remote server is asked while typing.
 	pauseBefore = 100 * time.Millisecond
@@ -31,7 +31,7 @@ type searching struct {
 	memory  memory
 }
 
-// search is one search under way.
+// search is one running search.
 type search struct {
 	*request
 	text    string // as typed, filters included
@@ -43,7 +43,7 @@ type search struct {
 	instant bool   // lexical only, while typing
 	started time.Time
 	slow    bool   // it took longer than slowAfter
-	stage   string // of the pipeline, once told
+	stage   string // of the pipeline, once known
 }
 
 // shown is the answer that the list shows.
@@ -51,12 +51,12 @@ type shown struct {
 	search
 	response    *wire.SearchResponse
 	took        time.Duration
-	provisional bool // better ones are under way, or were given up
+	provisional bool // better ones are coming, or were given up
 	ofAnswer    bool // the documents of an answer; nothing was searched for
 	remembered  bool // not asked now
 }
 
-// of tells that an answer came of a search; nil is none, and an answer from memory came of no search.
+// of reports whether an answer came from a search; a nil or remembered one did not.
 func (s *shown) of(asked *search) bool {
 	return s != nil && s.request != nil && s.request == asked.request
 }
@@ -89,7 +89,7 @@ func (m *Model) queryEdited() tea.Cmd {
 	return nil
 }
 
-// typingSearches tells that a remote server is asked while one types.
+// typingSearches reports whether typing searches a remote server.
 func (m *Model) typingSearches() bool { return m.options.Instant || m.conn.welcome.instant }
 
 // handlePause searches a remote server if no key was pressed since.
@@ -109,7 +109,7 @@ func (m *Model) forgetResults() {
 
 // submit runs the whole search and moves to the list.
 func (m *Model) submit() tea.Cmd {
-	m.box.Settle(m.now())
+	m.box.FinishFilters(m.now())
 	text := m.box.Query()
 	query := client.ParseQuery(text, m.now())
 	switch {
@@ -142,11 +142,11 @@ func (m *Model) searchAgain() tea.Cmd {
 }
 
 // startSearch asks for an answer, or takes it from the memory. The search before it is given up.
-func (m *Model) startSearch(text string, instant, anew bool) tea.Cmd {
+func (m *Model) startSearch(text string, instant, fresh bool) tea.Cmd {
 	m.stopSearch()
 	m.stopBlaming()
 	s := m.requestOf(text, instant)
-	if answer, ok := m.search.memory.get(s.key, m.now()); ok && !anew {
+	if answer, ok := m.search.memory.get(s.key, m.now()); ok && !fresh {
 		m.search.failure = nil
 		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
 		return m.findBlame()
@@ -212,7 +212,7 @@ func (m *Model) searchOf(text string) search {
 	return search{text: text, version: m.conn.version, query: client.ParseQuery(text, m.now()), started: m.now()}
 }
 
-// memoryKey tells requests apart. Bounds that count back from now are the same for a day, as dates are.
+// memoryKey distinguishes requests. Bounds that count back from now are the same for a day, as dates are.
 func memoryKey(request wire.SearchRequest, agent string, now time.Time) string {
 	if cutoff := request.TimeCutoff; cutoff != nil {
 		request.TimeCutoff = &wire.Time{Time: cutoff.Truncate(24 * time.Hour)}
@@ -332,7 +332,7 @@ func ignoredFields(notes []wire.Note) []string {
 }
 
 // ignoredField is the filter whose chip says that the server took no notice of it; its note begins with its name. Of
-// other notes it is empty: what was narrowed down afterwards, or has no chip, is told in words.
+// other notes it is empty: what was narrowed down afterwards, or has no chip, is reported in the summary.
 func ignoredField(note wire.Note) string {
 	field, _, _ := strings.Cut(note.Text, ":")
 	if note.Code != wire.NoteFilterIgnored || field == "until" || strings.Contains(field, " ") {
@@ -359,7 +359,7 @@ func (m *Model) note(what string, err error) {
 	m.search.failure = &f
 }
 
-// stopSearch gives up the search under way; what it brought stays.
+// stopSearch stops the running search and keeps its results.
 func (m *Model) stopSearch() bool {
 	if m.search.running == nil {
 		return false

@@ -87,7 +87,7 @@ func TestARemoteServerIsSearchedOnEnter(t *testing.T) {
 	screen.Press("r")
 	screen.WaitGone("cached")
 	if asked := server.asked(); len(asked) != 3 {
-		t.Errorf("r did not ask anew: %d searches", len(asked))
+		t.Errorf("r did not ask fresh: %d searches", len(asked))
 	}
 }
 

@@ -45,14 +45,14 @@ func (r *rate) update(done int, now time.Time) {
 func (m *Model) openSetUp() tea.Cmd {
 	m.setUp.Open(setup.Input{Sample: m.target.Kind == Sample, Current: m.target.Where,
 		ConnectRefused: m.options.SetUp.ConnectRefused, FolderRefused: m.options.SetUp.FolderRefused})
-	m.lay(InSetUp, &m.setUp)
+	m.pushPanel(InSetUp, &m.setUp)
 	return nil
 }
 
 func (m *Model) setUpEnter() tea.Cmd { return m.carryOut(m.setUp.Enter()) }
 func (m *Model) setUpNext() tea.Cmd  { return m.carryOut(m.setUp.Next()) }
 
-// Back goes one level back, and gives up a test.
+// Back goes one level back, and stops a test.
 func (s *settingUp) Back() bool {
 	s.running.stop()
 	return s.Wizard.Back()
@@ -66,24 +66,24 @@ func cannotClose(m *Model) string {
 
 // carryOut does what the wizard wants.
 func (m *Model) carryOut(intent setup.Intent) tea.Cmd {
-	doors := m.options.SetUp.Doors
+	backend := m.options.SetUp.Backend
 	m.setUp.saving = intent.Kind == setup.Save
 	switch intent.Kind {
 	case setup.Test:
 		return background(m, &m.setUp.running, func(ctx context.Context) (setup.Tested, error) {
-			return doors.Test(ctx, intent.Connection)
+			return backend.Test(ctx, intent.Connection)
 		}, m.handleTested)
 	case setup.Save:
 		return background(m, &m.setUp.running, func(ctx context.Context) (string, error) {
-			return doors.Save(ctx, intent.Connection)
+			return backend.Save(ctx, intent.Connection)
 		}, m.handleSaved)
 	case setup.Folder:
 		return background(m, &m.setUp.running, func(context.Context) (string, error) {
-			return doors.Path(intent.Path)
+			return backend.Path(intent.Path)
 		}, m.handlePath)
 	case setup.Complete:
 		return func() tea.Msg {
-			completed := doors.Complete(intent.Path)
+			completed := backend.Complete(intent.Path)
 			return resultMsg{handle: func() tea.Cmd {
 				m.setUp.Completed(intent.Path, completed)
 				return nil

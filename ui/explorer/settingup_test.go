@@ -29,7 +29,7 @@ func TestConnectingToAServer(t *testing.T) {
 	tried := make(chan setup.Connection, 10)
 	before, after := sampleTarget(t), answeringServer(t, "the new server")
 	screen := start(t, 120, 40, Options{Target: before, Query: "roll back", SetUp: SetUp{
-		Doors: setup.Doors{
+		Backend: setup.Backend{
 			Test: func(_ context.Context, c setup.Connection) (setup.Tested, error) {
 				tried <- c
 				if c.Token == "wrong" {
@@ -78,7 +78,7 @@ type importing struct {
 }
 
 func (i *importing) setUp() SetUp {
-	return SetUp{Doors: setup.Doors{
+	return SetUp{Backend: setup.Backend{
 		Path: func(typed string) (string, error) {
 			if typed == "/nowhere" {
 				return "", errors.New("cannot open /nowhere: it does not exist")

@@ -40,7 +40,7 @@ func (m *Model) chipsLine() string {
 	return m.box.ChipsView(m.width, m.theme, hint)
 }
 
-// bannerText tells newcomers that they look at a sample, and how to leave it.
+// bannerText says that the sample library is shown, and how to leave it.
 func (m *Model) bannerText() string {
 	if m.target.Kind != Sample {
 		return ""
@@ -60,7 +60,7 @@ func (m *Model) bannerText() string {
 	return "Sample. " + key + ": set up"
 }
 
-// summary says what the list shows, or what is under way, or what failed; in height lines.
+// summary says what the list shows, or what is running, or what failed; in height lines.
 func (m *Model) summary(width, height int) []string {
 	first, second := m.summaryText()
 	texts := []string{first, second}
@@ -80,7 +80,7 @@ func block(lines []string, width, height int) []string {
 	return filled
 }
 
-// failing tells that the last attempt failed, and none is under way.
+// failing reports whether the last attempt failed, and none is running.
 func (m *Model) failing() bool {
 	return m.search.failure != nil && m.search.running == nil && !m.conn.opening.running()
 }

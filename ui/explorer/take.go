@@ -80,7 +80,7 @@ func linkOf(r wire.SearchResult) string {
 	return *r.Link
 }
 
-// openable tells that a link may be followed: to the web or a mail, and to a file from a library of this machine.
+// openable reports whether a link may be followed: to the web or a mail, and to a file from a library of this machine.
 func (m *Model) openable(link string) bool {
 	parsed, err := url.Parse(link)
 	if err != nil {

@@ -86,7 +86,7 @@ func (p *Answer) Begin(question string) {
 // Reset forgets the thread.
 func (p *Answer) Reset() { *p = Answer{version: p.version + 1} }
 
-// Empty tells that nothing was asked yet.
+// Empty reports whether nothing was asked yet.
 func (p *Answer) Empty() bool { return len(p.turns) == 0 }
 
 // change changes the last turn; before the first there is none.
@@ -98,21 +98,21 @@ func (p *Answer) change(do func(*Turn)) {
 	p.version++
 }
 
-// Queries tells what is searched for.
+// Queries sets what is searched for.
 func (p *Answer) Queries(queries []string) { p.change(func(t *Turn) { t.queries = queries }) }
 
-// Filters tells which filters were inferred.
+// Filters sets the inferred filters.
 func (p *Answer) Filters(text string) { p.change(func(t *Turn) { t.filters = text }) }
 
-// Documents tells how many documents the answer rests on.
+// Documents sets how many documents the answer rests on.
 func (p *Answer) Documents(n int) { p.change(func(t *Turn) { t.documents = n }) }
 
-// Append goes on with the answer.
+// Append adds text to the answer.
 func (p *Answer) Append(text string) {
 	p.change(func(t *Turn) { t.Text, t.state = t.Text+text, writing })
 }
 
-// Note tells something about the last question that is neither an answer nor a failure.
+// Note adds a note to the last question.
 func (p *Answer) Note(text string) { p.change(func(t *Turn) { t.notes = append(t.notes, text) }) }
 
 // Incognito marks the thread as kept nowhere.
@@ -140,7 +140,7 @@ func (p *Answer) Fail(problem, remedy string) {
 // Type opens the line in which a further question is typed.
 func (p *Answer) Type() { p.typing = true }
 
-// Typing tells that a question is being typed.
+// Typing reports whether a question is being typed.
 func (p *Answer) Typing() bool { return p.typing }
 
 // Typed is the question that is being typed.
@@ -237,7 +237,7 @@ type versioned struct {
 
 func (p *Answer) toEnd() { p.view.GotoBottom() }
 
-// Waited sets for how long the last answer has been under way.
+// Waited sets for how long the last answer has been running.
 func (p *Answer) Waited(d time.Duration) { p.waited = d }
 
 // Seconds is how long something takes already, behind what it is; nothing in its first second.

@@ -19,7 +19,7 @@ type Chats struct {
 
 	sessions []wire.ChatSession
 	more     bool   // there are older ones
-	doing    string // what is under way; empty: nothing
+	doing    string // the running operation; empty: nothing
 	problem  string
 	remedy   string
 	choice   Choice
@@ -43,7 +43,7 @@ func (p *Chats) Add(sessions []wire.ChatSession, more bool) {
 	p.doing, p.problem, p.remedy, p.moved = "", "", "", false
 }
 
-// Doing shows the operation under way.
+// Doing shows the running operation.
 func (p *Chats) Doing(what string) {
 	p.doing, p.problem, p.remedy = what, "", ""
 }

@@ -12,7 +12,7 @@ type Text struct {
 	made any // what the lines were made for
 }
 
-// Set makes the lines anew where what they depend on, the key, has changed.
+// Set makes the lines again if what they depend on, the key, has changed.
 func (t *Text) Set(width, height int, key any, lines func() []string) {
 	if key != t.made {
 		t.made = key

@@ -98,7 +98,7 @@ func (t tell) queries(in Explained) []string {
 
 func (t tell) filters(in Explained) []string {
 	var lines []string
-	if len(in.Response.Stages) == 0 { // such a server tells nothing of how it searched
+	if len(in.Response.Stages) == 0 { // such a server does not report how it searched
 		for _, filter := range in.Filters {
 			lines = append(lines, "  "+paint.PenOf(t.th.Chip).Write(paint.Line(filter))+t.th.Muted.Render("  set by you"))
 		}
@@ -164,7 +164,7 @@ func (t tell) notes(notes []wire.Note) []string {
 // ranks tell where each query put each result.
 func (t tell) ranks(response *wire.SearchResponse) []string {
 	var lines []string
-	told := false
+	reported := false
 	for _, result := range response.Results {
 		title := t.th.Number.Render("["+passage.Citation(result)+"] ") + t.th.Text.Render(paint.Line(passage.Title(result)))
 		if result.SourceType != "" {
@@ -174,10 +174,10 @@ func (t tell) ranks(response *wire.SearchResponse) []string {
 		if len(result.Ranks) == 0 {
 			continue
 		}
-		told = true
+		reported = true
 		lines = append(lines, "      "+t.th.Muted.Render(rankText(result.Ranks)))
 	}
-	if !told {
+	if !reported {
 		return t.section("Ranks per query", "not reported", nil)
 	}
 	return t.section("Ranks per query", "", lines)

@@ -19,7 +19,7 @@ import (
 type Input struct {
 	Query  client.Query // what holds now
 	Facets wire.Facets
-	// Exact tells that the server counted every match. Otherwise the facets are counts of the results in hand, which
+	// Exact reports whether the server counted every match. Otherwise the facets are counts of the results in hand, which
 	// is said, and there is no histogram.
 	Exact bool
 	// InHand is the number of results that inexact facets count; 0 stands for the sum over the sources.
@@ -34,7 +34,7 @@ type Changes struct {
 	Raw    []string // such as source:slack,github
 }
 
-// Empty tells that nothing was changed.
+// Empty reports whether nothing was changed.
 func (c Changes) Empty() bool { return len(c.Fields) == 0 }
 
 // Picker is the panel. It is of use once it has been opened.
@@ -44,7 +44,7 @@ type Picker struct {
 	message string // answers the last key, until the next one
 }
 
-// tab is one page of a picker. What changes state tells whether it did; what answers a key may leave a message.
+// tab is one page of a picker. Methods that change the choice report whether it changed.
 type tab interface {
 	title() string
 	summary() string
@@ -101,7 +101,7 @@ func (p *Picker) Open(in Input) {
 }
 
 // Update takes the counts and sources of a new answer. What was chosen and typed since the opening stays, and
-// in.Query only tells what the answer was limited to.
+// in.Query is only what the answer was limited to.
 func (p *Picker) Update(in Input) {
 	for _, t := range p.tabs {
 		t.update(in)
@@ -163,7 +163,7 @@ func (p *Picker) Escape() string {
 
 // Confirm is for the enter key, before Result: a value that was narrowed down to and not toggled, and a preset that was
 // moved to and not chosen, are chosen. The panel has announced that applying takes them, so the caller goes on to apply
-// Result whatever Confirm tells.
+// Result in any case.
 func (p *Picker) Confirm() bool { return p.quietly(tab.confirm) }
 
 // Edit runs an editing key on what is typed, such as (*line.Editor).DeleteWordBack: it narrows the values of a tab, or
@@ -201,7 +201,7 @@ func (p *Picker) Result() Changes {
 	return all
 }
 
-// summary tells the whole choice in a few words: "2 of 7 sources · last 30 days".
+// summary describes the whole choice in a few words: "2 of 7 sources · last 30 days".
 func (p *Picker) summary() string {
 	parts := make([]string, 0, len(p.tabs))
 	for _, t := range p.tabs {

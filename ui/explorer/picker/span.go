@@ -75,10 +75,10 @@ func (s span) bounds(now time.Time) (since, until time.Time) {
 	return client.ParseQuery("within:"+s.within, now).Since, time.Time{}
 }
 
-// wholeSince tells that a lower bound is the beginning of its day.
+// wholeSince reports whether a lower bound is the beginning of its day.
 func wholeSince(moment time.Time) bool { return moment.Equal(dayOf(moment)) }
 
-// wholeUntil tells that an upper bound is the end of its day.
+// wholeUntil reports whether an upper bound is the end of its day.
 func wholeUntil(moment time.Time) bool { return wholeSince(moment.Add(time.Microsecond)) }
 
 func dayOf(moment time.Time) time.Time {
@@ -86,7 +86,7 @@ func dayOf(moment time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// String tells the span as people do: "last 30 days", "Jan – Mar 2026", "since 15 Jan 2026".
+// String returns the span as people write it: "last 30 days", "Jan – Mar 2026", "since 15 Jan 2026".
 func (s span) String() string {
 	switch {
 	case s.any():
@@ -104,7 +104,7 @@ func (s span) String() string {
 	return period(s.since, s.until.Add(time.Microsecond))
 }
 
-// period tells whole days, from the first to the one before the end, in the shortest way.
+// period describes whole days, from the first to the one before the end, in the shortest way.
 func period(first, end time.Time) string {
 	last := end.AddDate(0, 0, -1)
 	wholeMonths := first.Day() == 1 && end.Day() == 1
@@ -134,7 +134,7 @@ func moment(at time.Time, wholeDay bool) string {
 	return at.Format("2 Jan 2006 15:04")
 }
 
-// length tells a length of time such as 30d in words. "Last year" would be the one that ended in December.
+// length describes a length of time such as 30d in words. "Last year" would be the one that ended in December.
 func length(within string) string {
 	number, unit := within[:len(within)-1], within[len(within)-1:]
 	word := map[string]string{"d": "day", "w": "week", "m": "month", "y": "year"}[unit]

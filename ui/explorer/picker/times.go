@@ -33,11 +33,11 @@ type times struct {
 	before  span // what was chosen until then
 	drawing bool
 	preset  panel.Choice // the cursor in the list
-	settled bool         // chosen since the cursor came into the list: enter takes nothing more
+	toggled bool         // chosen since the cursor came into the list: enter takes nothing more
 }
 
 func newTimes(in Input) *times {
-	t := &times{field: field{placeholder: "type 2026-01, 2026-01..2026-03, 30d"}, now: in.Now.UTC(), columns: 1 << 20, settled: true}
+	t := &times{field: field{placeholder: "type 2026-01, 2026-01..2026-03, 30d"}, now: in.Now.UTC(), columns: 1 << 20, toggled: true}
 	t.was = spanOf(in.Query)
 	t.choice = t.was
 	t.area = presets
@@ -96,7 +96,7 @@ func (t *times) choose(s span) {
 	t.text.Clear()
 	t.typing = reading{}
 	t.choice = s
-	t.settled = true
+	t.toggled = true
 }
 
 // has reports whether there is an area.
@@ -115,13 +115,13 @@ func (t *times) move(rows int) {
 func (t *times) step(by int) {
 	if at := t.preset.At + by; t.area == presets && at >= 0 {
 		if at < len(t.presets()) {
-			t.preset.At, t.settled = at, false
+			t.preset.At, t.toggled = at, false
 		}
 		return
 	}
 	for a := t.area + area(by); a >= typing && a <= presets; a += area(by) {
 		if t.has(a) {
-			t.area, t.settled = a, true
+			t.area, t.toggled = a, true
 			t.drawing = t.drawing && a == bars
 			return
 		}
@@ -227,7 +227,7 @@ func (t *times) escape() string {
 
 // pending is the preset that enter would choose, because the cursor was moved to it.
 func (t *times) pending() (span, bool) {
-	if t.area != presets || t.settled {
+	if t.area != presets || t.toggled {
 		return span{}, false
 	}
 	at := t.presets()[t.preset.At]

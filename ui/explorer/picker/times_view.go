@@ -125,7 +125,7 @@ func (d drawing) either(height int) []string {
 	return d.list(height)
 }
 
-// says tells what the choice is and how many documents it holds, or what is wrong with what was typed.
+// says describes the choice and how many documents it holds, or what is wrong with what was typed.
 func (d drawing) says() string {
 	t := d.t
 	switch {

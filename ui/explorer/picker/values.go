@@ -31,7 +31,7 @@ type values struct {
 	limited bool // inexact counts come from results of some values only
 	inHand  int
 	touched bool // toggled since opening: rows keep their places
-	settled bool // toggled since the text was typed: enter takes nothing more
+	toggled bool // toggled since the text was typed: enter takes nothing more
 	largest int  // count
 	widest  int  // label, in columns
 }
@@ -39,9 +39,9 @@ type values struct {
 func newValues(of valueField, in Input) *values {
 	t := &values{field: field{placeholder: "type to narrow"}, of: of}
 	t.update(in)
-	held := t.canonicals(of.held(in.Query))
+	selected := t.canonicals(of.selected(in.Query))
 	for i := range t.all {
-		t.all[i].was = slices.Contains(held, t.all[i].value)
+		t.all[i].was = slices.Contains(selected, t.all[i].value)
 		t.all[i].chosen = t.all[i].was
 	}
 	return t
@@ -61,7 +61,7 @@ func (t *values) canonicals(raw []string) []string {
 
 func (t *values) update(in Input) {
 	under, hasCursor := t.under()
-	limits := t.canonicals(t.of.held(in.Query))
+	limits := t.canonicals(t.of.selected(in.Query))
 	t.exact = in.Exact
 	t.limited = !in.Exact && len(limits) > 0
 	t.count(in, limits)
@@ -163,7 +163,7 @@ func (t *values) toggle() (changed bool, message string) {
 	}
 	v := &t.all[t.shown[t.cursor.At]]
 	v.chosen = !v.chosen
-	t.touched, t.settled = true, true
+	t.touched, t.toggled = true, true
 	return true, ""
 }
 
@@ -177,7 +177,7 @@ func (t *values) invert() (changed bool, message string) {
 	for i := range t.all {
 		t.all[i].chosen = !t.all[i].chosen
 	}
-	t.touched, t.settled = true, true
+	t.touched, t.toggled = true, true
 	return true, ""
 }
 
@@ -200,7 +200,7 @@ func (t *values) escape() string {
 // pending is the index of the value that enter would choose: the one that a text was typed for, if none was toggled
 // since. Enter never takes a choice away.
 func (t *values) pending() (index int, ok bool) {
-	if t.settled || t.text.Text() == "" || t.cursor.At >= len(t.shown) {
+	if t.toggled || t.text.Text() == "" || t.cursor.At >= len(t.shown) {
 		return 0, false
 	}
 	index = t.shown[t.cursor.At]
@@ -211,14 +211,14 @@ func (t *values) confirm() bool {
 	index, ok := t.pending()
 	if ok {
 		t.all[index].chosen = true
-		t.touched, t.settled = true, true
+		t.touched, t.toggled = true, true
 	}
 	return ok
 }
 
 func (t *values) typed() {
 	under, hasCursor := t.under()
-	t.settled = false
+	t.toggled = false
 	t.narrow()
 	t.cursor = panel.Choice{}
 	if hasCursor && t.text.Text() == "" {

@@ -9,7 +9,7 @@ import (
 	"quarry/ui/explorer/panel"
 )
 
-// view draws the field that narrows, a line that tells where one stands, and the values.
+// view draws the field that narrows, a line about the choice, and the values.
 func (t *values) view(width, height int, th theme.Theme, message string) panel.Body {
 	const withState, withGap = 5, 9
 	var drawn panel.Body
@@ -45,7 +45,7 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 	return drawn
 }
 
-// nothing stands where values would.
+// nothing is shown in place of values.
 func (t *values) nothing(th theme.Theme) string {
 	if len(t.all) == 0 {
 		return th.Muted.Render("no " + t.of.many + " known")
@@ -64,11 +64,11 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 	}
 	var parts []string
 	if !t.exact {
-		told := "counts of the " + paint.Number(t.inHand) + " results shown"
+		counted := "counts of the " + paint.Number(t.inHand) + " results shown"
 		if t.limited {
-			told += " of the selected " + t.of.many
+			counted += " of the selected " + t.of.many
 		}
-		parts = append(parts, told)
+		parts = append(parts, counted)
 	}
 	chosen := t.chosen()
 	switch rest := len(t.all) - chosen; {

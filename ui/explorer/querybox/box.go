@@ -19,7 +19,7 @@ type Box struct {
 	// Placeholder stands in an empty box.
 	Placeholder string
 
-	now      time.Time // the latest moment that was told, for filters relative to it
+	now      time.Time // the latest moment that was given, for filters relative to it
 	ignored  []string
 	parsed   []Chip
 	selected int    // 1 for the first chip, 0 for none
@@ -72,23 +72,23 @@ func join(text string, filters []string) string {
 func (b *Box) SetQuery(q string, now time.Time) bool {
 	b.now = now
 	const most = 8 * wire.MaxQueryRunes // filters do not count towards the length of a query
-	text, _, filters := b.settled(line.Clean(q, most), 0)
+	text, _, filters := b.finishedFilters(line.Clean(q, most), 0)
 	text = line.Clean(text, wire.MaxQueryRunes)
 	return b.Replace(text, len(text), filters)
 }
 
-// Settle makes chips of all filters in the text, also of one that nothing follows yet.
-func (b *Box) Settle(now time.Time) bool {
+// FinishFilters makes chips of all filters in the text, also of one that nothing follows yet.
+func (b *Box) FinishFilters(now time.Time) bool {
 	b.now = now
-	text, cursor, filters := b.settled(b.Text(), b.Cursor())
+	text, cursor, filters := b.finishedFilters(b.Text(), b.Cursor())
 	if len(filters) == 0 {
 		return false
 	}
 	return b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
 }
 
-// settled is a text without all of its filters, and without the space that a filter at its end leaves.
-func (b *Box) settled(text string, cursor int) (rest string, restCursor int, filters []string) {
+// finishedFilters is a text without all of its filters, and without the space that a filter at its end leaves.
+func (b *Box) finishedFilters(text string, cursor int) (rest string, restCursor int, filters []string) {
 	chips := client.ParseQuery(text, b.now).Chips
 	rest, cursor, filters = without(text, cursor, chips)
 	if len(chips) > 0 {

@@ -122,7 +122,7 @@ func TestSettle(t *testing.T) {
 	t.Parallel()
 	var b querybox.Box
 	typed(&b, "roll back source:slack")
-	if !b.Settle(now()) || b.Settle(now()) {
+	if !b.FinishFilters(now()) || b.FinishFilters(now()) {
 		t.Error("only the first time something changes")
 	}
 	want(t, &b, "roll back| [source:slack]")
@@ -412,7 +412,7 @@ func TestNothingTypedIsLost(t *testing.T) {
 		if !reflect.DeepEqual(meaning(b.Query()), meaning(q)) {
 			t.Fatalf("typed %q, it means %q", q, b.Query())
 		}
-		b.Settle(now())
+		b.FinishFilters(now())
 		for b.Cursor() > 0 || len(b.Chips()) > 0 {
 			b.Home()
 			if len(b.Chips()) == 0 {

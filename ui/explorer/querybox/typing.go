@@ -11,8 +11,8 @@ import (
 )
 
 // InstantQuery is Query for a search while it is being typed: of a filter that is not finished, at the cursor or at the
-// end of the text, only those values count that are. Filters come first, so that client.Query.WordEnded tells whether
-// the last word is still growing.
+// end of the text, only those values count that are. Filters come first, so that client.Query.WordEnded is set
+// once the last word is complete.
 func (b *Box) InstantQuery(now time.Time) string {
 	b.now = now
 	text := b.Text()

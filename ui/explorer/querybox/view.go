@@ -129,7 +129,7 @@ const (
 	remove       = " ✕"
 	ignoredLabel = " (ignored)"
 	chipPadding  = 2  // a column on both sides
-	shortestChip = 8  // a chip that is cut shorter tells nothing
+	shortestChip = 8  // a chip that is cut shorter is unreadable
 	worthMarks   = 12 // columns of a filter from which on its marks have room, too
 	longestChip  = 36 // columns of what is shown of a filter
 )

@@ -136,7 +136,7 @@ func TestLinesAreAsWideAsTheyMustBe(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		var b querybox.Box
 		b.Paste(anyQuery(random) + " " + extra[random.IntN(len(extra))] + " " + anyQuery(random))
-		b.Settle(now())
+		b.FinishFilters(now())
 		b.SetIgnored([]string{"author"})
 		moveTo(&b, random.IntN(len(b.Text())+1))
 		if random.IntN(2) == 0 {
@@ -172,7 +172,7 @@ func FuzzBox(f *testing.F) {
 		var b querybox.Box
 		b.SetQuery(text, now())
 		edits := []func() bool{b.Left, b.Right, b.Home, b.DeleteBack, b.DeleteForward, b.DeleteWordBack, b.DeleteWordBackAlt,
-			b.Clear, b.KillToEnd, b.Undo, b.Redo, func() bool { return b.Settle(now()) }, b.Yank, b.WordLeft, b.Transpose,
+			b.Clear, b.KillToEnd, b.Undo, b.Redo, func() bool { return b.FinishFilters(now()) }, b.Yank, b.WordLeft, b.Transpose,
 			func() bool { return b.Complete("source:") }}
 		for _, key := range keys[:min(len(keys), 100)] {
 			if int(key) < len(edits) {
@@ -186,7 +186,7 @@ func FuzzBox(f *testing.F) {
 				t.Fatalf("%q is not UTF-8", instant)
 			}
 			before := b.Text()
-			if b.Settle(now()) {
+			if b.FinishFilters(now()) {
 				if chips := client.ParseQuery(b.Text(), now()).Chips; len(chips) > 0 {
 					t.Fatalf("%q leaves %v in %q", before, chips, b.Text())
 				}

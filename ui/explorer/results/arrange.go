@@ -9,20 +9,20 @@ import (
 
 // arranged puts passages into the order of the list.
 func arranged(items []wire.SearchResult) []row {
-	tells := slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Selected })
+	selects := slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Selected })
 	rows := make([]row, 0, len(items))
 	documents := make(map[string]int, len(items))
 	for i, item := range items {
 		key := documentKey(item)
 		if key == "" {
-			key = "item " + strconv.Itoa(i) // nothing tells what document it is of
+			key = "item " + strconv.Itoa(i) // nothing says what document it is of
 		}
 		document, known := documents[key]
 		if !known {
 			document = len(documents)
 			documents[key] = document
 		}
-		rows = append(rows, row{item: i, document: document, aside: tells && !item.Selected})
+		rows = append(rows, row{item: i, document: document, aside: selects && !item.Selected})
 	}
 	slices.SortStableFunc(rows, func(a, b row) int {
 		switch {
@@ -45,7 +45,7 @@ func arranged(items []wire.SearchResult) []row {
 	return rows
 }
 
-// documentKey tells documents of one answer apart: the citation number where there is one, which every server gives per
+// documentKey distinguishes the documents of an answer: the citation number where there is one, which every server gives per
 // document.
 func documentKey(r wire.SearchResult) string {
 	switch {

@@ -12,7 +12,7 @@ import (
 // List is the state of the list. The zero value is an empty one.
 //
 // A row is one passage. Documents follow one another as their first passages do, and their passages stand together.
-// Passages that the server's selector left out come last, below a line. A server that tells nothing of a selection
+// Passages that the server's selector left out come last, below a line. A server that reports no selection
 // selected all.
 type List struct {
 	items []wire.SearchResult
@@ -59,16 +59,16 @@ func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 	l.drawn.clear()
 }
 
-// SetNow tells the time that ages are relative to.
+// SetNow sets the time that ages are relative to.
 func (l *List) SetNow(now time.Time) {
-	now = now.Truncate(time.Hour) // ages are told in days
+	now = now.Truncate(time.Hour) // ages are shown in days
 	if !now.Equal(l.now) {
 		l.now = now
 		l.drawn.clear()
 	}
 }
 
-// SetStale tells that the results are those of a former question, until the new ones are there.
+// SetStale marks the results as those of a former question, until the new ones are there.
 func (l *List) SetStale(stale bool) { l.stale = stale }
 
 // Clear empties the list.
@@ -102,7 +102,7 @@ func (l *List) SelectedIndex() int {
 	return l.rows[l.selected].item
 }
 
-// Move selects the passage so many rows further down, or up when negative, as far as there are any. It tells whether
+// Move selects the passage so many rows further down, or up when negative, as far as there are any. It reports whether
 // that is another one.
 func (l *List) Move(delta int) bool {
 	return l.selectRow(min(len(l.rows)-1, max(0, l.selected+delta)))
@@ -120,7 +120,7 @@ func (l *List) Last() { l.selectRow(len(l.rows) - 1) }
 // HalfPage moves by half of the rows that were on the screen last, delta times.
 func (l *List) HalfPage(delta int) { l.Move(delta * max(1, l.visible/2)) }
 
-// Jump selects the first passage of the document with a citation number. It tells whether there is one.
+// Jump selects the first passage of the document with a citation number. It reports whether there is one.
 func (l *List) Jump(citation int) bool {
 	for i, r := range l.rows {
 		if number := l.items[r.item].CitationID; number != nil && *number == citation {

@@ -164,7 +164,7 @@ func (s *styled) join(pen paint.Pen) {
 
 func (s *styled) String() string { return s.text + s.pen.Write(s.end) }
 
-// about is source, age and author, as far as the server told and half a line has room for them.
+// about is source, age and author, as far as the server reported and half a line has room for them.
 func (d drawing) about() styled {
 	about := d.origin()
 	if len(d.item.Authors) > 0 {
@@ -180,7 +180,7 @@ func (d drawing) about() styled {
 	return about
 }
 
-// origin is source and age, as far as the server told, and the server where there are several.
+// origin is source and age, as far as the server reported, and the server where there are several.
 func (d drawing) origin() styled {
 	origin := styled{joint: dot}
 	if d.item.SourceType != "" {

@@ -22,7 +22,7 @@ func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 	l.placed, l.visible = l.placed[:0], 0
 	if width > 0 && height > 0 && len(l.rows) > 0 {
 		l.drawn.prepare(look{shapeOf(width, height, numberWidth(l)), th.Name, l.stale, focused}, &th)
-		l.settle(height)
+		l.scrollToSelected(height)
 		for at := l.top; at < len(l.rows) && len(lines) < height; at++ {
 			for i, line := range l.rowLines(at) {
 				if len(lines) == height {
@@ -45,9 +45,9 @@ func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 	return lines
 }
 
-// settle moves the top row so that the selected one is in sight, with its neighbours where there is room for them, and
+// scrollToSelected moves the top row so that the selected one is in sight, with its neighbours where there is room for them, and
 // so that no line at the end stays empty that a row could fill. It looks at no more rows than fit on the screen.
-func (l *List) settle(height int) {
+func (l *List) scrollToSelected(height int) {
 	last := min(len(l.rows)-1, l.selected+scrollMargin)
 	l.top = max(0, min(l.top, l.selected-scrollMargin), last-height+1)
 	l.top = min(l.top, l.selected)

@@ -100,7 +100,7 @@ func (w *Wizard) rows(width int, th theme.Theme) []row {
 	case adding:
 		w.progressRows(b)
 	case over:
-		for _, text := range w.told {
+		for _, text := range w.result {
 			b.text(text, th.Text, false)
 		}
 		b.blank()
@@ -187,7 +187,7 @@ func (b *builder) field(it item, focus bool) {
 	b.add(r)
 }
 
-// problem tells what went wrong and what to do.
+// problem draws what went wrong and what to do.
 func (b *builder) problem(problem, remedy string) {
 	if problem == "" {
 		return
@@ -215,7 +215,7 @@ func (w *Wizard) connectRows(b *builder) {
 	b.text("The token is stored in the system keyring, or in a file that only you can read.", b.th.Muted, true)
 }
 
-// step is a line of a test: its mark tells how it went, without colour too.
+// step is a line of a test: its mark shows how it went, without colour too.
 func (b *builder) step(step Step) {
 	mark, style := "·", b.th.Muted
 	switch step.Mark {

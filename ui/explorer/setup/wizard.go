@@ -12,13 +12,13 @@ import (
 // IntentKind is what the wizard wants to happen.
 type IntentKind int
 
-// The intents. All but None and Leave are for the door of the same name; what comes of it is told to the wizard.
+// The intents. All but None and Leave are for the function of Backend with that name, whose result goes back to the wizard.
 const (
 	None     IntentKind = iota
-	Test                // Doors.Test with Connection; then Tested or Stopped
-	Save                // Doors.Save with Connection; then Saved or Failed
-	Folder              // Doors.Path with Path, then Refused, or Adding and Doors.AddFolder; then Added, Failed or Stopped
-	Complete            // Doors.Complete with Path; then Completed
+	Test                // Backend.Test with Connection; then Tested or Stopped
+	Save                // Backend.Save with Connection; then Saved or Failed
+	Folder              // Backend.Path with Path, then Refused, or Adding and Backend.AddFolder; then Added, Failed or Stopped
+	Complete            // Backend.Complete with Path; then Completed
 	Stop                // what runs is to be cancelled; then Stopped
 	Leave               // the wizard is done
 )
@@ -47,7 +47,7 @@ const (
 	connecting
 	naming // the folder
 	adding
-	over // what came of it is told
+	over // the result
 )
 
 const (
@@ -74,8 +74,7 @@ type item struct {
 	enter   func() Intent
 }
 
-// Wizard leads through the set-up. It does nothing itself: Enter and Next give intents, and their results are told to
-// it. Its zero value shows the choices; Open says which there are.
+// Wizard leads through the set-up. It does nothing itself: Enter and Next give intents, and their results come back through its methods. Its zero value shows the choices; Open says which there are.
 type Wizard struct {
 	input   Input
 	page    page
@@ -91,7 +90,7 @@ type Wizard struct {
 	remedy  string
 
 	folder folder
-	told   []string // on the last page
+	result []string // on the last page
 	skips  []string // on it, below: what was left out
 	unread bool     // nothing of the folder was read; its skips say why
 }
@@ -230,8 +229,7 @@ func (w *Wizard) Escape() string {
 	return panel.Close
 }
 
-// Back goes one level back; a folder is read on meanwhile. What ran otherwise is to be cancelled, and its result not to be
-// told any more.
+// Back goes one level back. The reading of a folder continues; the caller cancels a test.
 func (w *Wizard) Back() bool {
 	switch w.Escape() {
 	case panel.Cancel:
@@ -288,7 +286,7 @@ func (w *Wizard) open() Intent {
 	return Intent{Kind: Folder, Path: typed}
 }
 
-// Tested tells what a test found. It is dropped when nobody waits for it any more.
+// Tested shows what a test found, unless the test was cancelled.
 func (w *Wizard) Tested(found Tested) {
 	if w.busy != Test {
 		return
@@ -311,16 +309,16 @@ func blamedField(steps []Step) int {
 	return addressField
 }
 
-// Saved tells where the connection went. The form forgets the token.
-func (w *Wizard) Saved(told string) {
+// Saved shows where the connection was stored. The form forgets the token.
+func (w *Wizard) Saved(where string) {
 	server := w.tested.Connection.URL
 	w.busy, w.tested = None, nil
 	w.address, w.token = line.Editor{Limit: longestAddress}, line.Editor{Limit: longestToken}
 	w.show(over)
-	w.told, w.skips = []string{"Connected to " + server + ".", told}, nil
+	w.result, w.skips = []string{"Connected to " + server + ".", where}, nil
 }
 
-// Failed tells that saving or reading failed, and what to do.
+// Failed reports whether saving or reading failed, and what to do.
 func (w *Wizard) Failed(problem, remedy string) {
 	if w.busy == Folder {
 		w.show(naming)
@@ -328,17 +326,17 @@ func (w *Wizard) Failed(problem, remedy string) {
 	w.busy, w.problem, w.remedy = None, problem, remedy
 }
 
-// Stopped tells that what ran was cancelled. Of a folder, what was read until then stays.
+// Stopped reports whether what ran was cancelled. Of a folder, what was read until then stays.
 func (w *Wizard) Stopped() {
 	was := w.busy
 	w.busy = None
 	if was == Folder {
 		w.show(over)
-		w.told, w.skips = []string{stoppedText(w.folder.progress)}, w.skipLines(0)
+		w.result, w.skips = []string{stoppedText(w.folder.progress)}, w.skipLines(0)
 	}
 }
 
-// Completed tells the completion of a path, unless something else was typed meanwhile.
+// Completed completes a path, unless something else was typed meanwhile.
 func (w *Wizard) Completed(typed, completed string) {
 	if w.page == naming && w.path.Text() == typed && completed != typed {
 		w.path.SetText(completed)
@@ -346,14 +344,14 @@ func (w *Wizard) Completed(typed, completed string) {
 	}
 }
 
-// Refused tells why a typed path cannot be opened.
+// Refused shows why a typed path cannot be opened.
 func (w *Wizard) Refused(problem string) {
 	if w.page == naming {
 		w.problem, w.remedy, w.unread = problem, "Correct the path; tab completes it", false
 	}
 }
 
-// Adding tells that a path is about to be read; false when it is not to be, because the person went elsewhere or
+// Adding reports whether a path is about to be read; false when it is not to be, because the person went elsewhere or
 // something is being read already.
 func (w *Wizard) Adding(path string) bool {
 	if w.page != naming || w.busy != None {
@@ -364,7 +362,7 @@ func (w *Wizard) Adding(path string) bool {
 	return true
 }
 
-// Progress takes an event of the reading, with the files per second that were read lately; 0 where that is not known.
+// Progress shows an event of the reading, with the files per second that were read lately; 0 where that is not known.
 func (w *Wizard) Progress(event wire.LibraryEvent, rate float64) {
 	f := &w.folder
 	switch event.Type {
@@ -380,9 +378,9 @@ func (w *Wizard) Progress(event wire.LibraryEvent, rate float64) {
 	}
 }
 
-// Added tells that a folder was read, and where searches go from now on. Where there was nothing to read, nothing has
+// Added reports whether a folder was read, and where searches go from now on. Where there was nothing to read, nothing has
 // changed, and another path can be typed.
-func (w *Wizard) Added(done wire.LibraryEvent, told string) {
+func (w *Wizard) Added(done wire.LibraryEvent, where string) {
 	w.busy = None
 	if done.Added+done.Updated+done.Removed+done.Unchanged == 0 {
 		w.show(naming)
@@ -391,5 +389,5 @@ func (w *Wizard) Added(done wire.LibraryEvent, told string) {
 		return
 	}
 	w.show(over)
-	w.told, w.skips = []string{doneText(done), told}, w.skipLines(0)
+	w.result, w.skips = []string{doneText(done), where}, w.skipLines(0)
 }

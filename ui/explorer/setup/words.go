@@ -33,8 +33,8 @@ func (f *folder) pace() string {
 	return strings.Join(parts, " · ")
 }
 
-// skipLines says what was skipped and why: kinds of files in one line, then file by file, the latest first. Of a path,
-// which is told from the folder on, the end stays where a line has so many columns; 0: any number.
+// skipLines says what was skipped and why: kinds of files in one line, then file by file, the latest first. Paths are
+// relative to the folder and cut to their end in lines of width columns; 0 leaves them whole.
 func (w *Wizard) skipLines(width int) []string {
 	f := &w.folder
 	var lines []string
@@ -61,7 +61,7 @@ func (w *Wizard) skipLines(width int) []string {
 // leastPath is how many columns of a path are kept before a long reason.
 const leastPath = 20
 
-// within is a path as it is told from a folder on.
+// within returns a path relative to a folder.
 func within(folder, path string) string {
 	if rest, found := strings.CutPrefix(path, strings.TrimRight(folder, `/\`)); found {
 		if inner := strings.TrimLeft(rest, `/\`); inner != "" && inner != rest {

@@ -1,6 +1,6 @@
 // Package setup is the wizard that leads from nothing to something to search: a server that is connected, a folder that
-// is read, or the sample library as it is. The wizard draws and decides; what touches the network and the disk happens
-// behind Doors, called by who owns the wizard.
+// is read, or the sample library as it is. The wizard draws and decides; network and disk are used through Backend,
+// which the owner of the wizard calls.
 package setup
 
 import (
@@ -49,20 +49,19 @@ type Tested struct {
 	Problem, Remedy string
 }
 
-// OK tells that searches will work.
+// OK reports whether searches will work.
 func (t Tested) OK() bool { return t.Problem == "" }
 
-// Doors lead from the wizard to the world. Whatever they return was checked on the way: no door writes where nothing may
-// be written.
-type Doors struct {
+// Backend is what the wizard does outside the screen. Its functions check their results and rights themselves.
+type Backend struct {
 	// Test tries a connection. What goes wrong with it is in the answer; only the end of ctx is an error.
 	Test func(ctx context.Context, connection Connection) (Tested, error)
 	// Save stores a tested connection as the profile that searches go to, and says in one line where it went.
-	Save func(ctx context.Context, connection Connection) (told string, err error)
+	Save func(ctx context.Context, connection Connection) (where string, err error)
 	// AddFolder reads a file or folder into the library of this machine and reports on the way, from this goroutine;
 	// the last event is returned, with a line about where searches go from now on. The library can be searched
 	// meanwhile.
-	AddFolder func(ctx context.Context, path string, report func(wire.LibraryEvent)) (done wire.LibraryEvent, told string,
+	AddFolder func(ctx context.Context, path string, report func(wire.LibraryEvent)) (done wire.LibraryEvent, where string,
 		err error)
 	// Path turns what was typed into an absolute path that exists, ~ standing for the home folder; the error says in one
 	// line why that is not possible.
