@@ -3,6 +3,7 @@ package ingest
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -126,7 +127,7 @@ func parsePlainLines(text string) []field {
 	var fields []field
 	for line := range strings.Lines(text) {
 		key, value, found := strings.Cut(strings.TrimRight(line, "\n"), ": ")
-		if !found || len(fields) >= mostMetadata || !isKey(key) {
+		if !found || len(fields) >= mostMetadata || !plainKey.MatchString(key) {
 			continue
 		}
 		value = strings.TrimSpace(value)
@@ -138,12 +139,4 @@ func parsePlainLines(text string) []field {
 	return fields
 }
 
-func isKey(text string) bool {
-	for i := range len(text) {
-		c := text[i]
-		if c != '_' && c != '-' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
-			return false
-		}
-	}
-	return text != "" && len(text) <= 64
-}
+var plainKey = regexp.MustCompile(`^[\w-]{1,64}$`)

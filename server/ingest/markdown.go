@@ -5,6 +5,7 @@ import (
 	"html"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -312,13 +313,11 @@ func windowEnd(source string, start int) int {
 	case anyLine > start+windowSize/8:
 		return anyLine
 	}
-	for !isRuneStart(source[limit]) {
+	for !utf8.RuneStart(source[limit]) {
 		limit--
 	}
 	return limit
 }
-
-func isRuneStart(b byte) bool { return b&0xC0 != 0x80 }
 
 // fenceMarker returns the backticks or tildes at the beginning of a line if they are a code fence.
 func fenceMarker(line string) string {

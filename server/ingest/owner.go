@@ -30,10 +30,6 @@ func connectorName(origin string) string {
 // ErrOwned is returned by Remove for a document of a connector.
 var ErrOwned = errors.New("`quarry admin connector remove` removes the documents of a connector")
 
-func ownedError(id, origin string) error {
-	return fmt.Errorf("document %q belongs to %s; %w", text.Clip(id, longestID), connectorName(origin), ErrOwned)
-}
-
 // outermost returns the outermost root around path, or "".
 func outermost(roots map[string]rootState, path string) string {
 	best := ""

@@ -136,7 +136,7 @@ func (r *removal) ref(ctx context.Context, ref string) error {
 		return r.notFound(ref)
 	}
 	if origin := found[0].Origin; ofConnector(origin) {
-		return ownedError(ref, origin)
+		return fmt.Errorf("document %q belongs to %s; %w", text.Clip(ref, longestID), connectorName(origin), ErrOwned)
 	}
 	r.ids[ref] = true
 	return nil

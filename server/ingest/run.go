@@ -314,7 +314,7 @@ func (r *run) apply(ctx context.Context, p *plan) error {
 		return b.flushIfFull()
 	}
 	if p.complete {
-		t.state.SyncedAt = stamp(r.now())
+		t.state.SyncedAt = r.now().UTC().Format(time.RFC3339)
 		b.cursor(rootPrefix+t.path, encode(t.state))
 	}
 	return b.flushIfFull()

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"quarry/client/wire"
 	"quarry/server/index"
@@ -279,5 +278,3 @@ func Sets(ctx context.Context, idx index.Index) ([]string, error) {
 	slices.Sort(sets)
 	return slices.Compact(sets), nil
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

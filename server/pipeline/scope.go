@@ -23,18 +23,15 @@ type window struct{ since, until time.Time }
 func candidateSources(r Request) []string {
 	var candidates []string
 	for _, s := range r.Sources {
-		if (len(r.Search.Sources) == 0 || slices.Contains(r.Search.Sources, s)) && isSourceName(s) {
+		if (len(r.Search.Sources) == 0 || slices.Contains(r.Search.Sources, s)) && sourceName.MatchString(s) {
 			candidates = append(candidates, s)
 		}
 	}
 	return candidates
 }
 
-// isSourceName excludes other text from prompts.
-func isSourceName(name string) bool {
-	strange := func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }
-	return name != "" && !strings.ContainsFunc(name, strange)
-}
+// sourceName excludes other text from prompts.
+var sourceName = regexp.MustCompile(`^[a-z0-9_]+$`)
 
 // sourceLine is a source in a prompt.
 type sourceLine struct{ Value, Name string }
