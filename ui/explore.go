@@ -85,7 +85,7 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 	set := &settings{run: r}
 	width, height, err := term.GetSize(int(r.process.Out.Fd()))
 	if err != nil {
-		width, height = 0, 0 // it tells when it can
+		width, height = 0, 0 // unknown
 	}
 	return explorer.Run(ctx, explorer.Options{
 		Target: screenTarget(host, e.Target), Query: e.Query, Caps: r.capabilities(),

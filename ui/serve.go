@@ -44,7 +44,7 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 		return err
 	}
 	defer func() { _ = served.Close() }()
-	// While it finishes what it began, a second Ctrl-C is somebody who does not want to wait.
+	// During the graceful shutdown a second Ctrl-C ends the program at once.
 	hurry := context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	defer hurry()
 	listeners := map[string]func(context.Context) error{}
@@ -56,8 +56,8 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 	if options.SSH.Address != "" {
 		visits := sshOptions(host, served, options)
 		garbage := newGarbage()
-		defer garbage.among(0)
-		visits.Visitors = garbage.among
+		defer garbage.setVisitors(0)
+		visits.Visitors = garbage.setVisitors
 		visits.Version = r.process.Version
 		listeners["ssh"] = func(ctx context.Context) error {
 			if options.HTTP == "" { // which prepares by itself
@@ -70,11 +70,11 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 			})
 		}
 	}
-	return together(ctx, listeners)
+	return runAll(ctx, listeners)
 }
 
 // together runs all of them until ctx ends or one fails.
-func together(ctx context.Context, all map[string]func(context.Context) error) error {
+func runAll(ctx context.Context, all map[string]func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, len(all))
@@ -116,7 +116,7 @@ func sshOptions(host *target.Host, served *target.Served, options target.ServeOp
 	return visits
 }
 
-// visitorsLabel names what is served for somebody who is not at this machine.
+// visitorsLabel names what is served for visitors over SSH.
 func visitorsLabel(served *target.Served) string {
 	switch served.Choice.Kind {
 	case target.KindSample:
@@ -153,11 +153,11 @@ func (g *garbage) percent(visitors int) int {
 	case visitors >= 30:
 		most = 50
 	}
-	return min(g.usual, most) // also where collecting is off, which is less than 0: who runs the server chose it
+	return min(g.usual, most) // also if the operator turned collecting off, which is below 0
 }
 
-// among is told how many visitors there are. Setting it stops the program for a moment, so that it is only set anew.
-func (g *garbage) among(visitors int) {
+// setVisitors sets the percentage for a number of visitors. Setting it stops the program for a moment, so it is set only if it changes.
+func (g *garbage) setVisitors(visitors int) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	if wanted := g.percent(visitors); wanted != g.now {

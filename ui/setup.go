@@ -75,7 +75,7 @@ func (s *settings) test(ctx context.Context, typed setup.Connection) (setup.Test
 		return setup.Tested{}, ctx.Err()
 	}
 	found := setup.Tested{Connection: formConnection(profile)}
-	blamed, told := inFormWords(err, profile.Profile.ServerURL)
+	blamed, told := explainInForm(err, profile.Profile.ServerURL)
 	found.Steps = formSteps(steps, blamed)
 	if failure := cli.Explain(told, started); failure != nil {
 		found.Problem, found.Remedy = failure.What, failure.Do
@@ -86,7 +86,7 @@ func (s *settings) test(ctx context.Context, typed setup.Connection) (setup.Test
 }
 
 // formSteps are the steps of a test as the form shows them. Where a step is to blame that is not the one that failed,
-// nothing is told of the others.
+// the others count as not tried.
 func formSteps(steps []cli.ConnectionStep, blamed string) []setup.Step {
 	var shown []setup.Step
 	for i, name := range []string{setup.StepServer, setup.StepToken, setup.StepSearch} {
@@ -102,10 +102,10 @@ func formSteps(steps []cli.ConnectionStep, blamed string) []setup.Step {
 	return shown
 }
 
-// inFormWords tells what went wrong with a connection in the words of the form, which has an address and a token where
+// explainInForm explains a failed connection in the terms of the form, which has an address and a token where
 // others speak of routes, flags and settings of a profile. The server's own reason stays. blamed is the step that is to
 // blame, where it is not the one that failed.
-func inFormWords(err error, address string) (blamed string, told error) {
+func explainInForm(err error, address string) (blamed string, told error) {
 	failure, isFailure := errors.AsType[*cli.Failure](err)
 	reply, answered := errors.AsType[*client.Error](err)
 	what, do := "", ""

@@ -149,7 +149,7 @@ func TestFailedConnectionsAreToldInWordsOfTheForm(t *testing.T) {
 }
 
 func TestASlowServerIsNamed(t *testing.T) {
-	_, told := inFormWords(context.DeadlineExceeded, "https://onyx.acme.com/x")
+	_, told := explainInForm(context.DeadlineExceeded, "https://onyx.acme.com/x")
 	if failure := cli.Explain(told, time.Now()); failure.What != "onyx.acme.com did not answer in time" || !strings.Contains(failure.Do, "network") {
 		t.Errorf("%+v", failure)
 	}

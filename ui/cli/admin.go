@@ -140,7 +140,7 @@ func unknownSource(source string) error {
 	return usage(nearestOf(source, values, "See: quarry sources"), "unknown source %q", source)
 }
 
-// audience is for whom something is: everybody, unless flags name users or groups.
+// audience is who has access: everybody, unless flags name users or groups.
 type audience struct {
 	users, groups []string
 	restricted    bool
@@ -154,7 +154,7 @@ func (o *audience) addFlags(flags *pflag.FlagSet) {
 
 func (o *audience) isPublic() bool { return !o.restricted && len(o.users)+len(o.groups) == 0 }
 
-// audienceText names for whom something is.
+// audienceText describes who has access.
 func audienceText(public bool, users, groups []string) string {
 	if public {
 		return "everybody"

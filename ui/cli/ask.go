@@ -17,7 +17,7 @@ import (
 	"quarry/ui/target"
 )
 
-// stopTime is how long an interrupted command tries to tell the server to stop. It is part of unwindTime.
+// stopTime bounds the request that stops the server's answer. It is part of unwindTime.
 const stopTime = 30 * time.Millisecond
 
 type askOptions struct {
@@ -46,7 +46,7 @@ type asked struct {
 	question  string
 	choice    target.Choice
 	session   string // as far as it is known
-	incognito bool   // as far as the server told
+	incognito bool   // as the server confirmed
 }
 
 // answerPrinter prints an answer as it comes.
@@ -75,10 +75,10 @@ func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string,
 		}
 		request := plan.request(options.session, a.private())
 		a.noteIgnored(ctx, c, request.Filters)
-		defer a.forgetCopies()
+		defer a.removeOldCopies()
 		about := &asked{question: cmp.Or(words, piped), choice: choice, session: options.session}
 		err = a.printAsked(ctx, c, request, about)
-		a.afterwards(ctx, checks, request, about)
+		a.noteAfter(ctx, checks, request, about)
 		return err
 	})
 }
@@ -119,7 +119,7 @@ func (a *app) printAsked(ctx context.Context, c *client.Client, request wire.Cha
 	return a.askFailure(err, about)
 }
 
-// stopAnswer tells the server that nobody waits for the answer any more. It is not worth waiting for.
+// stopAnswer asks the server to stop the answer. Errors do not matter.
 func (a *app) stopAnswer(c *client.Client, session string) {
 	if session == "" || c.Local() { // in this process the answer has ended already
 		return

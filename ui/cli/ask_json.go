@@ -70,7 +70,7 @@ func (p *askJSON) packet(packet wire.ChatPacket) error {
 		return p.line(packet.Type, map[string]any{"user_message_id": packet.UserMessageID,
 			"reserved_assistant_message_id": packet.MessageID}, false)
 	}
-	if !slices.Contains(toldPackets(), packet.Type) {
+	if !slices.Contains(knownPackets(), packet.Type) {
 		return p.line("unknown", map[string]any{"placement": packet.Placement, "raw_data": packet.Raw}, false)
 	}
 	event := map[string]any{}
@@ -91,8 +91,8 @@ func (p *askJSON) packet(packet wire.ChatPacket) error {
 	return p.line(packet.Type, event, packet.Type == wire.ChatStop)
 }
 
-// toldPackets are the types whose events keep their name.
-func toldPackets() []string {
+// knownPackets returns the types whose events keep their name.
+func knownPackets() []string {
 	return []string{wire.ChatSearchStart, wire.ChatSearchQueries, wire.ChatSearchFilters, wire.ChatSearchDocuments,
 		wire.ChatMessageStart, wire.ChatMessageDelta, wire.ChatCitation, wire.ChatReasoningStart, wire.ChatReasoningDelta,
 		wire.ChatReasoningDone, wire.ChatSectionEnd, wire.ChatHeartbeat, wire.ChatError, wire.ChatStop, "open_url_start",

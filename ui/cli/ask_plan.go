@@ -22,7 +22,7 @@ type askPlan struct {
 	search  []plannedQuery // one, for what is checked as it is for a search
 }
 
-// question reads what is asked: the words, and what is piped in.
+// question returns the words of the question and the piped input.
 func (a *app) question(ctx context.Context, arguments []string, options *askOptions) (words, piped string, err error) {
 	words = strings.Join(arguments, " ")
 	if options.given("prompt") {
@@ -96,7 +96,7 @@ func (p askPlan) request(session string, incognito bool) wire.ChatRequest {
 	return request
 }
 
-// noteIgnored tells which filters the server will take no notice of.
+// noteIgnored notes filters that the server ignores.
 func (a *app) noteIgnored(ctx context.Context, c *client.Client, filters *wire.ChatFilters) {
 	if filters == nil || len(filters.Authors)+len(filters.DocumentTypes)+len(filters.Phrases)+len(filters.Exclude) == 0 {
 		return
@@ -105,15 +105,15 @@ func (a *app) noteIgnored(ctx context.Context, c *client.Client, filters *wire.C
 	defer cancel()
 	features, err := c.Features(ctx)
 	if err != nil {
-		return // the question itself will tell what is wrong
+		return // asking the question reports the error
 	}
 	for _, note := range client.IgnoredInChat(features, filters) {
 		a.note("%s", note.Text)
 	}
 }
 
-// afterwards says what is to be known beside an answer.
-func (a *app) afterwards(ctx context.Context, checks *filterCheck, request wire.ChatRequest, about *asked) {
+// noteAfter prints the notes that belong to an answer.
+func (a *app) noteAfter(ctx context.Context, checks *filterCheck, request wire.ChatRequest, about *asked) {
 	if info := request.ChatSessionInfo; info != nil && info.Incognito && about.session != "" && !about.incognito {
 		a.note("private is set, but this server keeps the conversation (%s)", about.session)
 	}
@@ -179,7 +179,7 @@ func (a *app) piped(ctx context.Context) (string, error) {
 	}
 }
 
-// readPiped reads at most a little more than is allowed, and tells when the first byte is there.
+// readPiped reads at most one byte more than is allowed. It closes begun after the first byte.
 func readPiped(from io.Reader, begun chan<- struct{}) ([]byte, error) {
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(from, first); err != nil {

@@ -180,7 +180,7 @@ func (c *capped) write(piece string) error {
 	return c.app.print([]byte(piece))
 }
 
-// finish tells what was cut, in the words of Onyx's CLI.
+// finish prints the trailer of a cut answer, in the words of Onyx's CLI.
 func (c *capped) finish(private bool) error {
 	total := c.all.Len()
 	if total == c.size {

@@ -62,7 +62,7 @@ func checkArguments(command *cobra.Command, arguments []string) error {
 	return nil
 }
 
-// group returns a command that only holds others: it prints its help, and refuses arguments.
+// group returns a command that only has subcommands. It prints its help and refuses arguments.
 func (a *app) group(name, short string, children ...*cobra.Command) *cobra.Command {
 	command := &cobra.Command{Use: name, Short: short, Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {

@@ -87,7 +87,7 @@ func (a *app) fixed(command *cobra.Command, flag string, values func() []cobra.C
 }
 
 func (a *app) register(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	if a.program.Guest { // who completes nothing here, while the library remembers each flag for as long as the program runs
+	if a.program.Guest { // has no completion, and cobra never forgets a registered flag
 		return
 	}
 	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {

@@ -27,7 +27,7 @@ const (
 type dialogue struct {
 	app     *app
 	lines   *bufio.Reader
-	waiting atomic.Bool // a question stands at the end of its line
+	waiting atomic.Bool // the cursor is behind a question
 }
 
 func (a *app) configure(ctx context.Context, _ []string) error {
@@ -42,8 +42,8 @@ func (a *app) configure(ctx context.Context, _ []string) error {
 		return usage("Use lower-case letters, digits, - and _.", "--profile %q is not a valid name", name)
 	}
 	d := &dialogue{app: a, lines: bufio.NewReader(io.LimitReader(a.io.In, configureTries*8*longestAnswer))}
-	farewell := d.endLine
-	a.farewell.Store(&farewell)
+	onAbandon := d.endLine
+	a.onAbandon.Store(&onAbandon)
 	if a.flags.server != "" {
 		return a.configureServer(ctx, d, name)
 	}
@@ -179,14 +179,14 @@ func (d *dialogue) repeat(label string, read func() (string, error), check func(
 	return "", usage("Start again: quarry configure", "no valid answer after %d tries", configureTries)
 }
 
-// endLine leaves the line of a question that nobody ended with Enter, so that what is told next has its own.
+// endLine starts a new line if the cursor is behind a question.
 func (d *dialogue) endLine() {
 	if d.waiting.Swap(false) {
 		_, _ = fmt.Fprintln(d.app.err)
 	}
 }
 
-// tell says what failed and what to do while the dialogue goes on.
+// showFailure prints an error and its hint; the dialogue continues.
 func (d *dialogue) tell(head string, failure *Failure) {
 	what := printable(failure.What)
 	if head != "" {

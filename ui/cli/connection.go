@@ -72,7 +72,7 @@ func testConnection(ctx context.Context, host Host, profile config.NewProfile) (
 	return steps, err
 }
 
-// Explain gives an error the words that a command would tell it in.
+// Explain returns an error as a command would print it.
 func Explain(err error, started time.Time) *Failure {
 	a := &app{started: started}
 	failure := a.explain(err)
@@ -97,7 +97,7 @@ func reach(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// identity is whom the server takes the token's owner for; an anonymous visitor is a token that it does not know.
+// identity returns the owner of the token. An anonymous identity means that the server does not know the token.
 func identity(ctx context.Context, c *client.Client) (*wire.Me, error) {
 	me, err := c.Me(ctx)
 	if err != nil {

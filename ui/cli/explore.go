@@ -28,14 +28,14 @@ func printingFlags() []string {
 	return []string{"json", "max-output", "format", "raw", "explain", "history", "no-query-expansion", "no-document-selection"}
 }
 
-// plain tells that the person wants lines instead of a screen.
+// plain reports whether lines instead of a full screen were requested.
 func (a *app) plain() bool {
 	accessible := a.io.getenv("ACCESSIBLE")
 	return a.flags.plain || accessible != "" && accessible != "0" && !strings.EqualFold(accessible, "false")
 }
 
-// explores tells that words that follow no command are for the explorer. It takes a person at both ends, a terminal that
-// can be drawn on unless lines will do, and no flag that asks for print.
+// explores reports whether words without a command open the explorer. That needs a person at both ends, a terminal that
+// can be drawn on unless lines will do, and no flag for printed results.
 func (a *app) explores(command *cobra.Command, words []string) bool {
 	if !a.io.InTTY || !a.io.OutTTY || a.io.isDumb() && !a.plain() {
 		return false
@@ -44,7 +44,7 @@ func (a *app) explores(command *cobra.Command, words []string) bool {
 	return !printed && !slices.Equal(words, []string{"-"})
 }
 
-// explore opens the explorer. All that can be wrong before it draws is told as by any other command.
+// explore opens the explorer. Errors before it draws are printed as by any other command.
 func (a *app) explore(command *cobra.Command, words []string, options *searchOptions) error {
 	a.noteNearCommand(command, words)
 	request := a.searchRequest(options)
@@ -61,7 +61,7 @@ func (a *app) explore(command *cobra.Command, words []string, options *searchOpt
 	if a.flags.timeout > 0 {
 		ctx = client.WithTimeout(ctx, a.flags.timeout) // of each search, not of the session
 	}
-	a.patient.Store(true) // the terminal must be given back as it was
+	a.waits.Store(true) // the terminal must be given back as it was
 	err = a.program.Explore(ctx, Exploration{Target: choice, Query: query, Limit: options.limit, Plain: a.plain(),
 		NoColor: a.flags.noColor})
 	if err == nil {
@@ -70,7 +70,7 @@ func (a *app) explore(command *cobra.Command, words []string, options *searchOpt
 	return err
 }
 
-// explorationQuery writes the flags as filters behind the words. Where both say the same thing, the flag holds.
+// explorationQuery appends the flags to the query as filters. Flags override filters of the same field.
 func (a *app) explorationQuery(words string, options *searchOptions) (string, error) {
 	if words != "" {
 		if err := checkQuery(words); err != nil {
@@ -87,7 +87,7 @@ func (a *app) explorationQuery(words string, options *searchOptions) (string, er
 	}
 	for _, filter := range filters {
 		field, _, _ := strings.Cut(filter, ":")
-		words = a.withoutRivals(words, field)
+		words = a.removeReplaced(words, field)
 	}
 	query := strings.TrimSpace(words + " " + strings.Join(filters, " "))
 	if query == "" {
@@ -127,10 +127,10 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 	case options.given("days"):
 		add("days", "within", strconv.Itoa(options.days)+"d")
 	case request.TimeCutoff != nil:
-		add("since", "since", momentOf(options.since, request.TimeCutoff))
+		add("since", "since", formatDate(options.since, request.TimeCutoff))
 	}
 	if request.TimeUntil != nil {
-		add("until", "until", momentOf(options.until, request.TimeUntil))
+		add("until", "until", formatDate(options.until, request.TimeUntil))
 	}
 	switch {
 	case request.PersonaID != nil:
@@ -141,16 +141,16 @@ func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (f
 	return filters, err
 }
 
-// momentOf writes a date as the query language reads it: a day as it was given, a moment in full.
-func momentOf(written string, moment *wire.Time) string {
+// formatDate writes a date as the query language reads it: a day as it was given, a moment in full.
+func formatDate(written string, moment *wire.Time) string {
 	if written = strings.TrimSpace(written); len(written) == len(time.DateOnly) {
 		return written
 	}
 	return moment.UTC().Format(time.RFC3339)
 }
 
-// withoutRivals takes filters out of a query that a flag replaces: a search has one beginning, one end and one agent.
-func (a *app) withoutRivals(query, field string) string {
+// removeReplaced takes filters out of a query that a flag replaces: a search has one beginning, one end and one agent.
+func (a *app) removeReplaced(query, field string) string {
 	rivals := map[string][]string{
 		"within": {"within", "since"}, "since": {"within", "since"}, "until": {"until"}, "agent": {"agent"},
 	}[field]
@@ -158,7 +158,7 @@ func (a *app) withoutRivals(query, field string) string {
 	for i := len(parsed.Chips) - 1; i >= 0; i-- {
 		if slices.Contains(rivals, parsed.Chips[i].Field) {
 			a.note("a flag overrides %s in the query", parsed.Chips[i].Raw)
-			return a.withoutRivals(parsed.Without(i), field)
+			return a.removeReplaced(parsed.Without(i), field)
 		}
 	}
 	return query

@@ -94,7 +94,7 @@ func (a *app) explain(err error) *Failure {
 	return failure
 }
 
-// explainReply tells what a server, or the way to it, answered.
+// explainReply explains an error of a server or of the connection to it.
 func (a *app) explainReply(err error, reply *client.Error) *Failure {
 	failure := &Failure{Code: exitCodeOf(reply), What: text.OneLine(err.Error()), Do: reply.Remedy(), Err: err}
 	if a.program.Guest && reply.Reason != "" { // which route and status it was is of no use to them
@@ -136,7 +136,7 @@ func exitCodeOfKind(kind client.Kind) int {
 }
 
 func interruption() *Failure {
-	return &Failure{Code: ExitInterrupted, What: "interrupted", Do: ""}
+	return &Failure{Code: ExitInterrupted, What: "interrupted"}
 }
 
 // timedOut says after how long, and what would be faster.

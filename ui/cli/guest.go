@@ -19,8 +19,8 @@ func guestCommands() []string {
 	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "version", "help"}
 }
 
-// machineFlags name files, servers or profiles of the machine that quarry runs on.
-func machineFlags() []string {
+// localFlags name files, servers or profiles of the machine that quarry runs on.
+func localFlags() []string {
 	return []string{"server", "library", "profile", "sample", "also", "history", "from"}
 }
 
@@ -48,9 +48,9 @@ func refusedCommand(name string) *cobra.Command {
 	}
 }
 
-// oneQuestion takes the words that a guest gave to search as one question: ssh joins its arguments to a line, so that the
+// joinGuestWords takes the words that a guest gave to search as one question: ssh joins its arguments to a line, so that the
 // quotes around them are gone. Where some are left, each argument is searched on its own, as it is elsewhere.
-func (a *app) oneQuestion(words []string) []string {
+func (a *app) joinGuestWords(words []string) []string {
 	quoted := func(word string) bool { return strings.ContainsAny(word, " \t") }
 	if !a.program.Guest || len(words) < 2 || slices.ContainsFunc(words, quoted) {
 		return words
@@ -59,7 +59,7 @@ func (a *app) oneQuestion(words []string) []string {
 }
 
 func hideMachineFlags(flags *pflag.FlagSet) {
-	for _, name := range machineFlags() {
+	for _, name := range localFlags() {
 		if flag := flags.Lookup(name); flag != nil {
 			flag.Hidden = true
 		}
@@ -75,7 +75,7 @@ func (a *app) refuseToGuest(command *cobra.Command) error {
 	if !a.program.Guest {
 		return nil
 	}
-	for _, name := range machineFlags() {
+	for _, name := range localFlags() {
 		flag := command.Flags().Lookup(name)
 		if flag == nil || !flag.Changed || name == "from" && flag.Value.String() == "-" {
 			continue

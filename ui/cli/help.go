@@ -25,11 +25,11 @@ const (
 // helpEntry is the prose of one command.
 type helpEntry struct {
 	sections string // each with its title, without the examples
-	exits    []int  // codes beside 0, 1, 2 and 130
+	exits    []int  // other codes than 0, 1, 2 and 130
 	examples string
 }
 
-// lookupHelp returns the prose of the command with this path. Tests hold that every command has some.
+// lookupHelp returns the prose of the command with this path. A test checks that every command has some.
 func lookupHelp(path string) helpEntry {
 	files, _ := helpFiles.ReadDir("help") // an embedded folder can be read
 	for _, file := range files {

@@ -37,8 +37,8 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 			return err
 		}
 		p := a.newProgress(verb)
-		farewell := p.stopped
-		a.farewell.Store(&farewell)
+		onAbandon := p.stopped
+		a.onAbandon.Store(&onAbandon)
 		done, err := change(ctx, c, p.event)
 		if err != nil {
 			if p.began() || client.KindOf(err) == client.Canceled {
@@ -48,7 +48,7 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 		}
 		var goes, label string
 		if verb == verbAdded {
-			goes, label = a.searchesGo()
+			goes, label = a.nextSearch()
 		}
 		if err := p.finish(done, label); err != nil {
 			return err
@@ -87,8 +87,8 @@ func (a *app) noteOtherTarget() {
 	}
 }
 
-// searchesGo says where the next search goes, after something was added, in words and as answers name it.
-func (a *app) searchesGo() (words, label string) {
+// nextSearch says where the next search goes, after something was added, in words and as answers name it.
+func (a *app) nextSearch() (words, label string) {
 	folder := a.libraryFolder()
 	choice, err := a.decideTarget(target.Request{Terminal: a.io.interactive()})
 	switch {
@@ -189,7 +189,7 @@ func (a *app) addToLibrary(ctx context.Context, request wire.AddRequest) error {
 		Do: "See the supported files: quarry add --help"}
 }
 
-// onlyFiles tells that no folder is among the paths.
+// onlyFiles reports whether no path is a folder.
 func onlyFiles(paths []string) bool {
 	return !slices.ContainsFunc(paths, func(path string) bool {
 		info, err := os.Stat(path)
@@ -255,7 +255,7 @@ func isStoredID(ctx context.Context, c *client.Client, text string) bool {
 	return err == nil || ok && failure.Code == wire.CodeDocumentDamaged
 }
 
-// isDocumentID tells an id, which begins with a scheme, from a path. One letter is a drive.
+// isDocumentID reports whether name is an id, which begins with a scheme, and not a path. One letter is a drive.
 func isDocumentID(name string) bool {
 	if _, err := os.Lstat(name); err == nil {
 		return false

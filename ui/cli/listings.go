@@ -89,7 +89,7 @@ func documentCounts(ctx context.Context, c *client.Client, facet func(wire.Facet
 }
 
 // jsonAgent is a row of agents --json, version 1: the keys of Onyx's CLI first. is_default_persona is always false, as
-// no server tells it any more; scripts still read it.
+// servers no longer send it; scripts still read it.
 type jsonAgent struct {
 	ID               int      `json:"id"`
 	Name             string   `json:"name"`
@@ -112,7 +112,7 @@ func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.C
 			continue
 		}
 		agent := jsonAgent{ID: persona.ID, Name: persona.Name, Description: persona.Description, IsListed: true,
-			DocumentSets: []string{}, Sources: filled(persona.KnowledgeSources), Origin: choice.Profile}
+			DocumentSets: []string{}, Sources: nonNil(persona.KnowledgeSources), Origin: choice.Profile}
 		for _, set := range persona.DocumentSets {
 			agent.DocumentSets = append(agent.DocumentSets, set.Name)
 		}
@@ -242,7 +242,7 @@ func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map
 // sourceList is what a server can be searched for, as far as this token can learn.
 type sourceList struct {
 	values  []string          // sorted
-	status  map[string]string // of a source's connectors, where the server tells
+	status  map[string]string // of a source's connectors, if known
 	origin  string            // which listing it comes from
 	certain bool              // what is not listed is not there
 }
@@ -295,7 +295,7 @@ func listSources(ctx context.Context, c *client.Client) sourceList {
 	return list
 }
 
-// isOffered tells sources that somebody can mean from those that Onyx keeps for itself.
+// isOffered reports whether a source is not internal to Onyx.
 func isOffered(source string) bool {
 	switch source {
 	case "mock_connector", "not_applicable", "user_file":
@@ -322,7 +322,7 @@ type jsonSource struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Documents   *int   `json:"documents,omitempty"` // where the server counts
-	Status      string `json:"status,omitempty"`    // of its connectors, where the server tells
+	Status      string `json:"status,omitempty"`    // of its connectors, if known
 	ListedBy    string `json:"listed_by"`           // connected, workspace, tags; known: nothing was listed
 	Origin      string `json:"origin"`              // where was asked
 }

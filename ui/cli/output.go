@@ -36,7 +36,7 @@ type cut struct {
 // whole keeps everything.
 func whole() cut { return cut{shown: 1 << 30, content: -1} }
 
-// truncation tells in an answer that it was cut, with the keys of Onyx's CLI.
+// truncation describes how an answer was cut, with the keys of Onyx's CLI.
 type truncation struct {
 	Truncated        bool    `json:"truncated"`
 	TotalResults     int     `json:"total_results"`
@@ -51,7 +51,7 @@ type truncation struct {
 type answer interface {
 	// most is the largest number of results of one query.
 	most() int
-	// count tells how many results there are under a cut.
+	// count returns the number of results if each query shows at most shown.
 	count(shown int) int
 	// encode renders what a cut leaves.
 	encode(cut) ([]byte, error)
@@ -59,7 +59,7 @@ type answer interface {
 
 // cutTo renders an answer in at most limit bytes: first whole results go, then the end of the first one's content at
 // a character's boundary, at last every result. What is then left is printed whatever its size, because output that
-// does not parse helps nobody. note tells what is known beforehand: sizes and the place of the copy.
+// does not parse helps nobody. note has the sizes and the path of the copy.
 func cutTo(a answer, limit int, note truncation) ([]byte, error) {
 	note.Truncated = true
 	note.TotalResults = a.count(a.most())
@@ -186,7 +186,7 @@ const (
 	copyPrefix = "quarry-"
 	copyMark   = ".response."
 	copyAge    = 24 * time.Hour
-	copyLook   = 10_000 // entries of the directory that are looked at
+	mostCopies = 10_000 // entries of the directory that are looked at
 )
 
 // keepCopy stores what was not printed and returns the path; nil when nothing is to be kept or it cannot be. A full
@@ -215,10 +215,10 @@ func writeCopy(dir, kind, extension string, whole []byte) (path string, err erro
 	return file.Name(), nil
 }
 
-// forgetCopies removes copies that are older than a day. Only regular files of this user with the name of a copy are
+// removeOldCopies removes copies that are older than a day. Only regular files of this user with the name of a copy are
 // touched; a link that somebody else put into a shared directory is left alone. Failing is harmless: the next run
 // tries again.
-func (a *app) forgetCopies() {
+func (a *app) removeOldCopies() {
 	if a.io.TempDir == "" {
 		return
 	}
@@ -227,13 +227,13 @@ func (a *app) forgetCopies() {
 		return
 	}
 	defer func() { _ = dir.Close() }()
-	entries, _ := dir.ReadDir(copyLook)
+	entries, _ := dir.ReadDir(mostCopies)
 	for _, entry := range entries {
-		forgetCopy(filepath.Join(a.io.TempDir, entry.Name()), entry, a.now())
+		removeOldCopy(filepath.Join(a.io.TempDir, entry.Name()), entry, a.now())
 	}
 }
 
-func forgetCopy(path string, entry fs.DirEntry, now time.Time) {
+func removeOldCopy(path string, entry fs.DirEntry, now time.Time) {
 	name := entry.Name()
 	if !strings.HasPrefix(name, copyPrefix) || !strings.Contains(name, copyMark) || !entry.Type().IsRegular() {
 		return

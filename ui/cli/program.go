@@ -55,7 +55,7 @@ func (s IO) columns() int {
 	return s.Width
 }
 
-// Program is what the commands need beside their streams.
+// Program configures the commands.
 type Program struct {
 	Version string
 	Commit  string // of the build; may be empty
@@ -131,7 +131,7 @@ func (a *app) openLibrary(ctx context.Context) (*client.Session, error) {
 	return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.library, false) })
 }
 
-// openAdmin opens the library of this machine, or that of --library, to look at what is arranged in it or to change it.
+// openAdmin opens the library of this machine, or that of --library, for administration.
 func (a *app) openAdmin(ctx context.Context, change bool) (*client.Session, error) {
 	return onHost(a, func(host Host) (*client.Session, error) {
 		return host.Administer(ctx, a.flags.library, a.flags.tenant, change)

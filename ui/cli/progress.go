@@ -27,12 +27,12 @@ const (
 	verbAdded   = "added"
 	verbRemoved = "removed"
 	verbSynced  = "synchronised"
-	verbWatched = "synchronised again" // tells only what changed
+	verbWatched = "synchronised again" // prints only changes
 	verbChecked = "checked"
 )
 
 // progress shows the events of a change to the library: as JSON lines on standard output, as a bar on a terminal, or as
-// a plain line now and then. It remembers what there is to tell at the end.
+// a plain line now and then. It collects what is printed at the end.
 type progress struct {
 	app     *app
 	verb    string // verbAdded or another
@@ -224,7 +224,7 @@ func (p *progress) clear() {
 	}
 }
 
-// finish tells what was skipped and what came of it. goes, where not empty, is where searches now go.
+// finish prints what was skipped and what changed. goes is the profile of the next search, if not empty.
 func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -238,7 +238,7 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 			done.Damaged, goes})
 		return p.err
 	}
-	p.tellSkips()
+	p.printSkips()
 	p.tell("assumed encodings", p.guessed, p.assumed, assumedLine)
 	for _, line := range damageLines(p.damage) {
 		p.app.say("%s", line)
@@ -253,15 +253,15 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 	return p.app.print([]byte(doneText(done) + "\n"))
 }
 
-// began tells that something is stored.
+// began reports whether something is stored.
 func (p *progress) began() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.last.Done > 0
 }
 
-// stopped tells, once, what is stored although the change did not end. It never waits: the run may be about to end
-// while a reader holds an event up.
+// stopped prints, once, how much is stored although the change did not end. It never blocks: the run may be about to end
+// while printing an event blocks.
 func (p *progress) stopped() {
 	if !p.mu.TryLock() {
 		return
@@ -287,9 +287,9 @@ func (p *progress) stopped() {
 	}
 }
 
-// tellSkips says what was not read: kinds of files in one line, and the rest file by file. What is not read at all is
+// printSkips says what was not read: kinds of files in one line, and the rest file by file. What is not read at all is
 // no news when the same folders are read again.
-func (p *progress) tellSkips() {
+func (p *progress) printSkips() {
 	if kinds := kindsText(p.kinds); kinds != "" && p.verb != verbSynced && p.verb != verbWatched {
 		p.app.say("%s", kinds)
 	}
@@ -300,7 +300,7 @@ func (p *progress) tellSkips() {
 	p.tell("skipped", rest, p.skips, skipLine)
 }
 
-// tell lists the first events of a kind, and how many more there are.
+// list prints the first events of a kind, and how many more there are.
 func (p *progress) tell(what string, total int, events []wire.LibraryEvent, line func(wire.LibraryEvent) string) {
 	for _, event := range events {
 		p.app.say("%s", line(event))

@@ -62,7 +62,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, ref string, option
 			return err
 		}
 		if origin != "" && origin != choice.Profile && !a.request().Explicit() {
-			// Found beside the target: it is read where it was found, if that has a name.
+			// Found in another profile: read it there, if that has a name.
 			if there, err := a.decideTarget(target.Request{Profile: origin}); err == nil {
 				choice = there
 			}
@@ -82,7 +82,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, ref string, option
 		if lost := found.damaged(); lost > 0 {
 			a.note("the document is damaged: %s cannot be read", text.Count(lost, "passage"))
 		}
-		defer a.forgetCopies()
+		defer a.removeOldCopies()
 		switch {
 		case a.flags.json:
 			return a.printAnswer("read", found, a.private())
@@ -280,7 +280,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// isVerbatim tells table rows and indented code, which is no item of a list.
+// isVerbatim reports whether a line is a table row, or indented code and not an item of a list.
 func isVerbatim(line string) bool {
 	trimmed := strings.TrimLeft(line, " ")
 	if strings.HasPrefix(trimmed, "|") {

@@ -51,7 +51,7 @@ func (a *app) root() *cobra.Command {
 				return a.printVersion(command.Context(), nil)
 			case a.explores(command, arguments):
 				return a.explore(command, arguments, options)
-			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !filtered(command):
+			case len(arguments) == 0 && command.ArgsLenAtDash() < 0 && !hasSearchFlags(command):
 				return command.Help()
 			case len(arguments) == 0:
 				return a.search(command.Context(), nil, options)
@@ -107,8 +107,8 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&a.flags.noColor, "no-color", false, "no colors (also NO_COLOR)")
 }
 
-// filtered tells that a flag of search was given.
-func filtered(root *cobra.Command) bool {
+// hasSearchFlags reports whether a flag of search was given.
+func hasSearchFlags(root *cobra.Command) bool {
 	found := false
 	root.LocalNonPersistentFlags().Visit(func(flag *pflag.Flag) { found = found || flag.Hidden })
 	return found
@@ -203,7 +203,7 @@ func exclusiveFlags(command *cobra.Command) error {
 	return nil
 }
 
-// noteWarnings tells what is wrong with the configuration, though not so wrong that nothing works. Commands that do not
+// noteWarnings prints the warnings about the configuration. Commands that do not
 // look at it say nothing about it.
 func (a *app) noteWarnings(command *cobra.Command) {
 	if command.Name() == "help" || command.Name() == "completion" || strings.HasPrefix(command.Name(), "__") ||
@@ -228,7 +228,7 @@ func (a *app) chosen(where target.Request) (target.Choice, error) {
 	return choice, err
 }
 
-// decide finds the target of a command that works on one, and tells a person who got the sample library how to leave it.
+// decide returns the target of a command, with a note if it is the sample library and no flag chose that.
 func (a *app) decide(request target.Request) (target.Choice, error) {
 	choice, err := a.chosen(request)
 	if err == nil && choice.Kind == target.KindSample && !a.flags.sample {
@@ -266,7 +266,7 @@ func (a *app) bareQuery(command *cobra.Command, words []string, options *searchO
 	return a.search(command.Context(), []string{strings.Join(words, " ")}, options)
 }
 
-// noteNearCommand tells a person whose words may have been meant as a command.
+// noteNearCommand notes that words may have been meant as a command.
 func (a *app) noteNearCommand(command *cobra.Command, words []string) {
 	if near := nearestCommand(command, words); near != "" {
 		a.note("searching for %q; for the command: quarry %s", strings.Join(words, " "), near)

@@ -34,12 +34,12 @@ type app struct {
 	out     *gate // results
 	err     *gate // everything else
 	style   theme.Palette
-	palette atomic.Pointer[theme.Palette] // of standard error, also for who no longer waits for the command
+	palette atomic.Pointer[theme.Palette] // of standard error; read concurrently when a command is abandoned
 	started time.Time
 	command *cobra.Command // the one that runs
-	patient atomic.Bool    // the command ends by itself when stopped: wait for it
+	waits   atomic.Bool    // the command ends by itself when interrupted
 
-	farewell atomic.Pointer[func()] // what to tell when the command is stopped and does not come to it itself
+	onAbandon atomic.Pointer[func()] // called when the command is interrupted and does not return in time
 }
 
 // Run executes one command line and returns the exit code. When ctx ends, the command prints what it has and the code
@@ -55,7 +55,7 @@ func Run(ctx context.Context, streams IO, arguments []string, program Program) i
 		return a.finish(ctx, err)
 	case <-ctx.Done():
 	}
-	if a.patient.Load() {
+	if a.waits.Load() {
 		return a.finish(ctx, <-done)
 	}
 	timer := time.NewTimer(unwindTime)
@@ -64,8 +64,8 @@ func Run(ctx context.Context, streams IO, arguments []string, program Program) i
 	case err := <-done:
 		return a.finish(ctx, err)
 	case <-timer.C:
-		if farewell := a.farewell.Load(); farewell != nil {
-			(*farewell)()
+		if onAbandon := a.onAbandon.Load(); onAbandon != nil {
+			(*onAbandon)()
 		}
 		a.out.shut()
 		code := a.finish(ctx, errInterrupted)
@@ -95,8 +95,8 @@ func stopped(ctx context.Context) error {
 	return errInterrupted
 }
 
-// broke is the error of a panic. What went wrong inside is for who runs the program.
-func (a *app) broke(panicked *guard.PanicError) error {
+// panicFailure is the error of a panic. Guests see no details.
+func (a *app) panicFailure(panicked *guard.PanicError) error {
 	if a.program.Broke != nil {
 		a.program.Broke(panicked)
 	}
@@ -111,7 +111,7 @@ func (a *app) broke(panicked *guard.PanicError) error {
 func (a *app) finish(ctx context.Context, err error) int {
 	var panicked *guard.PanicError
 	if errors.As(err, &panicked) {
-		err = a.broke(panicked)
+		err = a.panicFailure(panicked)
 	}
 	if err != nil && ctx.Err() != nil && !errors.Is(err, errOutputClosed) {
 		var failure *Failure
@@ -134,7 +134,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 	return failure.Code
 }
 
-// note tells something on standard error that is neither result nor error.
+// note prints a note on standard error.
 func (a *app) note(format string, arguments ...any) {
 	if a.flags.quiet {
 		return
@@ -198,7 +198,7 @@ func (a *app) commandName() string {
 
 // gate is a writer that can be closed while somebody still writes to it, also for ever.
 type gate struct {
-	mu   sync.Mutex // of who writes
+	mu   sync.Mutex // held while writing
 	to   io.Writer
 	over atomic.Bool
 }
@@ -218,7 +218,7 @@ func (g *gate) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// shut lets nothing through any more. It waits a moment for a write that has begun; a reader who does not read must not
+// shut closes the gate. It waits a moment for a write in progress; a reader that does not read must not
 // keep the program from ending.
 func (g *gate) shut() {
 	g.over.Store(true)
@@ -234,7 +234,7 @@ func (g *gate) shut() {
 	}
 }
 
-// busyAfter is how long a command may be silent before a person is told that it works.
+// busyAfter is how long a command is silent before the status line appears.
 const busyAfter = 200 * time.Millisecond
 
 // clearLine empties the line that the cursor is in.

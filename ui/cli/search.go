@@ -40,7 +40,7 @@ type searchOptions struct {
 	raw, explain        bool
 	format              string
 
-	given func(flag string) bool // tells numbers that were written from those that were not; zero may be one
+	given func(flag string) bool // whether a flag was set; zero is a valid number
 }
 
 // The formats of search.
@@ -59,7 +59,7 @@ func searchFormats() []string {
 func (a *app) searchCommand() *cobra.Command {
 	options := &searchOptions{}
 	command := a.newCommand("search QUERY…", "Search and print ranked, cited passages", func(ctx context.Context, arguments []string) error {
-		arguments = a.oneQuestion(arguments)
+		arguments = a.joinGuestWords(arguments)
 		if len(arguments) > 1 && !slices.Contains(arguments, "-") && !strings.ContainsAny(strings.Join(arguments, ""), " \t\n") {
 			a.note("each argument is a separate query; to search for all words at once, quote them: %q",
 				strings.Join(arguments, " "))
@@ -100,7 +100,7 @@ func agentFlags(flags *pflag.FlagSet, options *searchOptions, does string) {
 	flags.StringVar(&options.agent, "agent", "", does+" the agent with this `NAME`")
 }
 
-// searchRequest asks for a target, and for what a search takes in beside it.
+// searchRequest returns the request for a target with the profiles that are searched as well.
 func (a *app) searchRequest(options *searchOptions) target.Request {
 	request := a.request()
 	request.Together, request.Also = true, cleanList(options.also)
@@ -133,7 +133,7 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 		outcomes := runSearches(ctx, c, plan, options.raw)
 		stop()
 		checks.annotate(ctx, outcomes)
-		defer a.forgetCopies()
+		defer a.removeOldCopies()
 		return a.printSearch(outcomes, format, options, choice)
 	})
 }
@@ -205,7 +205,7 @@ func checkQuery(query string) error {
 	return nil
 }
 
-// readQueries reads a query a line. What lies beyond the bound is not read.
+// readQueries reads one query a line, up to a bound.
 func readQueries(from io.Reader) ([]string, error) {
 	const longest = 4 * (wire.MaxQueryRunes + 1) // bytes
 	scanner := bufio.NewScanner(io.LimitReader(from, 64*longest))
@@ -242,7 +242,7 @@ func (o outcome) results() []wire.SearchResult {
 }
 
 // runSearches runs every query at the same time and waits for all of them. The servers' own bodies are kept only for
-// who wants them raw: they are rewritten string by string.
+// --raw: sanitising them is expensive.
 func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw bool) []outcome {
 	outcomes := make([]outcome, len(plan))
 	var group sync.WaitGroup
@@ -308,7 +308,7 @@ func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOp
 	if format == formatJSON {
 		return a.printAnswer("search", searchAnswer{outcomes, options.explain}, a.private())
 	}
-	a.tellNotes(outcomes)
+	a.printNotes(outcomes)
 	switch format {
 	case formatNDJSON:
 		return a.printAnswer("search", ndjsonAnswer{searchAnswer{outcomes, options.explain}}, a.private())
@@ -320,8 +320,8 @@ func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOp
 	return a.printPlain("search", "txt", a.searchText(outcomes, options.explain, choice), a.private())
 }
 
-// tellNotes says on standard error, once each, what JSON says in the answer.
-func (a *app) tellNotes(outcomes []outcome) {
+// printNotes says on standard error, once each, what JSON says in the answer.
+func (a *app) printNotes(outcomes []outcome) {
 	var told []string
 	for _, o := range outcomes {
 		if o.err != nil {

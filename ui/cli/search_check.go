@@ -14,7 +14,7 @@ import (
 	"quarry/ui/target"
 )
 
-// checkTime bounds the listings that are asked for before or beside a search. Without an answer in time the server
+// checkTime bounds the lists that are requested before or during a search. Without an answer in time the server
 // decides.
 const checkTime = 5 * time.Second
 
@@ -25,12 +25,12 @@ type filterCheck struct {
 }
 
 // checkFilters refuses what the server surely does not have, and names the nearest that it has. A source that exists
-// somewhere, though not on this server, is searched and spoken of afterwards: its list is fetched beside the search.
+// somewhere, though not on this server, is searched and noted noteAfter: the list is fetched during the search.
 func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []plannedQuery, choice target.Choice) (*filterCheck, error) {
 	if err := resolveAgents(ctx, c, plan); err != nil {
 		return nil, err
 	}
-	if len(choice.Beside()) > 0 { // what one of them does not have, another may
+	if len(choice.Beside()) > 0 { // another profile may have what this server lacks
 		return &filterCheck{}, nil
 	}
 	if err := checkSets(ctx, c, plan); err != nil {
@@ -98,7 +98,7 @@ func (f *filterCheck) annotate(ctx context.Context, outcomes []outcome) {
 		for _, source := range f.wanted[i] {
 			if !slices.Contains(list.values, source) {
 				o.response.Notes = append(o.response.Notes, wire.Note{Code: wire.NoteSourceEmpty, Text: fmt.Sprintf(
-					"%s is not connected to this server (connected: %s)", source, brief(list.values))})
+					"%s is not connected to this server (connected: %s)", source, shortList(list.values))})
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func (f *filterCheck) annotate(ctx context.Context, outcomes []outcome) {
 func isSourceEmpty(note wire.Note) bool { return note.Code == wire.NoteSourceEmpty }
 
 // brief lists values, but not endlessly.
-func brief(values []string) string {
+func shortList(values []string) string {
 	const most = 12
 	if len(values) == 0 {
 		return "nothing"

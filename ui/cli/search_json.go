@@ -19,8 +19,8 @@ import (
 //
 //	{"searches": [{"query", "results", "error"?, …}…], "searched": […], "schema": 1, "truncation"?}
 //
-// The first six keys of a result are those of Onyx's CLI and always there. The others are there when the server told
-// them: a bare Onyx tells none, and nothing is made up for it. --explain adds, to a result, chunk_ind, blurb,
+// The first six keys of a result are those of Onyx's CLI and always present. The others are present if the server sent
+// them; a bare Onyx sends none. --explain adds, to a result, chunk_ind, blurb,
 // highlights, best_passage and ranks, and to an answer, queries, query_expansion, applied_filters, stages and facets.
 
 type jsonResult struct {
@@ -36,7 +36,7 @@ type jsonResult struct {
 	Origin string `json:"origin,omitempty"` // with more than Onyx's own fields, or where several were searched
 }
 
-// jsonResultMore is what only a quarry server tells.
+// jsonResultMore has the fields that only a quarry server sends.
 type jsonResultMore struct {
 	Ref          string                   `json:"ref"`
 	DocumentID   string                   `json:"document_id"`
@@ -61,8 +61,8 @@ type jsonResultExplained struct {
 	Ranks       map[string]int `json:"ranks"`
 }
 
-// jsonTold is what an answer tells about its search beside the results.
-type jsonTold struct {
+// jsonDetails describes the search of an answer.
+type jsonDetails struct {
 	TotalMatches *int        `json:"total_matches,omitempty"`
 	Notes        []wire.Note `json:"notes"`
 
@@ -80,7 +80,7 @@ type jsonExplained struct {
 type jsonSearch struct {
 	Results  []jsonResult `json:"results"`
 	Searched []string     `json:"searched"`
-	jsonTold
+	jsonDetails
 	Schema     int         `json:"schema"`
 	Truncation *truncation `json:"truncation,omitempty"`
 }
@@ -96,10 +96,10 @@ type jsonOneOfMany struct {
 	Query   string       `json:"query"`
 	Error   string       `json:"error,omitempty"`
 	Results []jsonResult `json:"results"` // null with an error
-	*jsonTold
+	*jsonDetails
 }
 
-// fromQuarry tells that the server sent the additional fields.
+// fromQuarry reports whether the server sent the additional fields.
 func fromQuarry(response *wire.SearchResponse) bool {
 	return len(response.Stages) > 0 || len(response.CitationMapping) > 0
 }
@@ -117,7 +117,7 @@ func newJSONResult(result wire.SearchResult, explain, several bool) jsonResult {
 	}
 	lean.jsonResultMore = &jsonResultMore{
 		Ref: result.Ref, DocumentID: result.DocumentID, ChunkStart: result.ChunkStart, ChunkEnd: result.ChunkEnd,
-		ChunkCount: result.ChunkCount, HeadingPath: filled(result.HeadingPath), Authors: filled(result.Authors),
+		ChunkCount: result.ChunkCount, HeadingPath: nonNil(result.HeadingPath), Authors: nonNil(result.Authors),
 		Metadata: result.Metadata, DocumentType: result.DocumentType, Score: result.Score, Selected: result.Selected,
 	}
 	if lean.Metadata == nil {
@@ -125,7 +125,7 @@ func newJSONResult(result wire.SearchResult, explain, several bool) jsonResult {
 	}
 	if explain {
 		lean.jsonResultExplained = &jsonResultExplained{
-			ChunkInd: result.ChunkInd, Blurb: result.Blurb, Highlights: filled(result.Highlights),
+			ChunkInd: result.ChunkInd, Blurb: result.Blurb, Highlights: nonNil(result.Highlights),
 			BestPassage: result.BestPassage, Ranks: result.Ranks,
 		}
 		if lean.Ranks == nil {
@@ -135,26 +135,26 @@ func newJSONResult(result wire.SearchResult, explain, several bool) jsonResult {
 	return lean
 }
 
-func newJSONTold(response *wire.SearchResponse, explain bool) jsonTold {
-	told := jsonTold{Notes: filled(response.Notes)}
+func newJSONDetails(response *wire.SearchResponse, explain bool) jsonDetails {
+	told := jsonDetails{Notes: nonNil(response.Notes)}
 	if !fromQuarry(response) {
 		return told
 	}
 	told.TotalMatches = &response.TotalMatches
 	if explain {
 		told.jsonExplained = &jsonExplained{
-			Queries: filled(response.Queries), QueryExpansion: response.QueryExpansion,
-			AppliedFilters: filled(response.AppliedFilters), Stages: filled(response.Stages), Facets: response.Facets,
+			Queries: nonNil(response.Queries), QueryExpansion: response.QueryExpansion,
+			AppliedFilters: nonNil(response.AppliedFilters), Stages: nonNil(response.Stages), Facets: response.Facets,
 		}
 		expansion := &told.QueryExpansion
-		expansion.SemanticQueries = filled(expansion.SemanticQueries)
-		expansion.KeywordQueries = filled(expansion.KeywordQueries)
+		expansion.SemanticQueries = nonNil(expansion.SemanticQueries)
+		expansion.KeywordQueries = nonNil(expansion.KeywordQueries)
 	}
 	return told
 }
 
 // filled turns a missing list into an empty one.
-func filled[T any](list []T) []T {
+func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}
@@ -188,7 +188,7 @@ func (s searchAnswer) encode(c cut) ([]byte, error) {
 	if len(s.outcomes) == 1 {
 		response := s.outcomes[0].response
 		return encodeJSON(jsonSearch{
-			Results: s.results(response, c), Searched: searched, jsonTold: newJSONTold(response, s.explain),
+			Results: s.results(response, c), Searched: searched, jsonDetails: newJSONDetails(response, s.explain),
 			Schema: schemaVersion, Truncation: c.note,
 		})
 	}
@@ -198,8 +198,8 @@ func (s searchAnswer) encode(c cut) ([]byte, error) {
 		if o.err != nil {
 			one.Error = clampError(o.err)
 		} else {
-			told := newJSONTold(o.response, s.explain)
-			one.Results, one.jsonTold = s.results(o.response, c), &told
+			told := newJSONDetails(o.response, s.explain)
+			one.Results, one.jsonDetails = s.results(o.response, c), &told
 		}
 		answer.Searches = append(answer.Searches, one)
 	}

@@ -26,7 +26,7 @@ type plannedQuery struct {
 const maxHistory = 1 << 20 // bytes
 
 // planSearch checks every value and merges the filters inside the queries with those of the flags. Values of one field
-// add up; of two dates, the flag holds.
+// are combined; of two dates, the flag wins.
 func (a *app) planSearch(queries []string, options *searchOptions, choice target.Choice) (plan []plannedQuery, err error) {
 	flags, err := a.flagRequest(options)
 	if err != nil {
@@ -184,7 +184,7 @@ func (a *app) flagWins(name string, flag, query *wire.Time) *wire.Time {
 	return flag
 }
 
-// readHistory reads the conversation before a question; without a path there is none.
+// readHistory reads the earlier messages of a conversation; none without a path.
 func readHistory(path string) ([]wire.Message, error) {
 	if path == "" {
 		return nil, nil

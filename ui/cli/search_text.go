@@ -51,8 +51,8 @@ func (a *app) searchText(outcomes []outcome, explain bool, choice target.Choice)
 	return b.String()
 }
 
-// resultText is one result: number and title, where it comes from, where it stands, the passage, the link. Of several
-// servers that were searched its own is named.
+// resultText renders one result: number and title, source, headings, passage, link. If several
+// servers were searched, it names the server.
 func (a *app) resultText(r wire.SearchResult, words []string, width int, several bool) string {
 	var b strings.Builder
 	number := "[" + passage.Citation(r) + "]"
@@ -66,7 +66,7 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 	}
 	for i, line := range a.passage(r, words, room) {
 		if i == 0 && len(r.HeadingPath) > 0 && passage.Heading(ansi.Strip(line)) == text.OneLine(r.HeadingPath[len(r.HeadingPath)-1]) {
-			continue // stands above already
+			continue // printed above
 		}
 		b.WriteString(strings.TrimRight(indent+line, " ") + "\n")
 	}
@@ -76,7 +76,7 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 	return b.String()
 }
 
-// about is source, age and authors, as far as the server told them.
+// about lists source, age and authors, if known.
 func (a *app) about(r wire.SearchResult, several bool) string {
 	parts := []string{a.style.Source.Render(client.SourceName(r.SourceType))}
 	if age := passage.Age(deref(r.UpdatedAt), a.now()); age != "" {
@@ -158,7 +158,7 @@ func (a *app) mark(content string, marks []wire.Span) string {
 	return b.String()
 }
 
-// footer tells what else there is and how to read on.
+// footer renders the counts and the command that reads on.
 func (a *app) footer(response *wire.SearchResponse, width int, explain bool, choice target.Choice) string {
 	var b strings.Builder
 	results := response.Results
@@ -186,7 +186,7 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool, cho
 	return b.String()
 }
 
-// searchedNames names where was searched. A server that no profile stands for has an address and no name.
+// searchedNames returns the names of what was searched. A server without a profile is named by its address.
 func searchedNames(searched []string, choice target.Choice) []string {
 	names := slices.Clone(searched)
 	for i, name := range names {
@@ -197,7 +197,7 @@ func searchedNames(searched []string, choice target.Choice) []string {
 	return names
 }
 
-// readFlags are those with which a result can be read: of what was searched beside the target, its own profile.
+// readFlags returns the flags to read a result, which name its profile if that is not the target.
 func (a *app) readFlags(result wire.SearchResult, choice target.Choice) string {
 	if len(choice.Beside()) > 0 && result.Origin != choice.Profile {
 		return " --profile " + config.ShellQuote(result.Origin)

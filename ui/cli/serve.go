@@ -59,9 +59,9 @@ func (a *app) serve(ctx context.Context, options target.ServeOptions) error {
 	if err != nil {
 		return err
 	}
-	a.patient.Store(true)
+	a.waits.Store(true)
 	options.Request, options.LogJSON = a.request(), a.flags.json
-	options.Listening = func(at target.Listening) { a.tellListening(ctx, at) }
+	options.Listening = func(at target.Listening) { a.printListening(ctx, at) }
 	if !a.flags.quiet {
 		options.Log = a.io.Err
 	}
@@ -92,8 +92,8 @@ func (a *app) checkServing(options target.ServeOptions) (target.ServeOptions, er
 	return options, err
 }
 
-// tellListening tells where something listens, and how to use it.
-func (a *app) tellListening(ctx context.Context, at target.Listening) {
+// printListening prints an address and how to use it.
+func (a *app) printListening(ctx context.Context, at target.Listening) {
 	if at.Fingerprint != "" {
 		host, port, _ := net.SplitHostPort(at.Address)
 		if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {

@@ -62,7 +62,7 @@ func (a *app) status(ctx context.Context, check bool) error {
 		status.Searched = append(status.Searched, choice.Profile)
 		status.Target = &jsonTarget{Kind: string(choice.Kind), Profile: choice.Profile, ServerURL: choice.ServerURL,
 			Library: choice.LibraryDir, Rule: choice.Rule, Reason: choice.Reason, ConfigFrom: choice.ConfigFrom(),
-			Origins: filled(choice.Origin)}
+			Origins: nonNil(choice.Origin)}
 	}
 	var libraryErr error
 	if status.Library, status.Check, libraryErr = a.libraryStatus(ctx, check); libraryErr != nil {
@@ -116,7 +116,7 @@ func (a *app) libraryStatus(ctx context.Context, check bool) (status jsonLibrary
 	if errors.Is(err, target.ErrNoLibrary) {
 		err = nil
 	}
-	status.Roots, status.Assumed, status.Skipped = filled(status.Roots), filled(status.Assumed), filled(status.Skipped)
+	status.Roots, status.Assumed, status.Skipped = nonNil(status.Roots), nonNil(status.Assumed), nonNil(status.Skipped)
 	return status, checked, err
 }
 

@@ -24,7 +24,7 @@ type jsonValidation struct {
 	Server      string     `json:"server"`
 	Version     string     `json:"version,omitempty"`
 	Email       string     `json:"email,omitempty"`
-	User        string     `json:"user,omitempty"` // where no email is told
+	User        string     `json:"user,omitempty"` // if there is no email
 	Permissions []string   `json:"permissions"`
 	Steps       []jsonStep `json:"steps"`
 	Schema      int        `json:"schema"`
@@ -111,7 +111,7 @@ func (v *validation) run(ctx context.Context) {
 	v.step("search", func() (string, error) { return "answers", searches(ctx, session.Client) })
 }
 
-// slack tries what there is of Slack: it tells no version and no permissions.
+// slack tests a Slack target, which has no version and no permissions.
 func (v *validation) slack(ctx context.Context, choice target.Choice) {
 	host, err := v.app.program.Host()
 	if err != nil {
@@ -152,7 +152,7 @@ func (v *validation) identity(ctx context.Context, c *client.Client) (string, er
 	if err != nil {
 		return "", err
 	}
-	v.report.Email, v.report.Permissions = me.Email, filled(me.EffectivePermissions)
+	v.report.Email, v.report.Permissions = me.Email, nonNil(me.EffectivePermissions)
 	return me.Email, nil
 }
 
@@ -190,7 +190,7 @@ func (a *app) printValidation(report jsonValidation) error {
 	return a.print([]byte(b.String()))
 }
 
-// stepsText lists the steps that are not as they should be; what the others found stands above. Why a step failed
+// stepsText lists the steps that did not pass; what the others found is printed above. Why a step failed
 // follows as the error.
 func (a *app) stepsText(steps []jsonStep) string {
 	var b strings.Builder
@@ -212,7 +212,7 @@ func (a *app) stepsText(steps []jsonStep) string {
 	return b.String()
 }
 
-// versionTime is how long a server may take to tell its version.
+// versionTime bounds the request for a server's version.
 const versionTime = 5 * time.Second
 
 // jsonVersion is version --json, version 1.

@@ -19,11 +19,11 @@ import (
 const (
 	// maxWatched bounds the folders that are followed: systems allow a process only so many.
 	maxWatched = 8192
-	// settling is how long nothing must change before changes are read: editors write a file in several steps.
-	settling = 300 * time.Millisecond
+	// quietPeriod is how long nothing must change before changes are read: editors write a file in several steps.
+	quietPeriod = 300 * time.Millisecond
 )
 
-// folderWatch tells when something changes below some files and folders.
+// folderWatch watches files and folders for changes.
 type folderWatch struct {
 	watcher *fsnotify.Watcher
 	count   int
@@ -60,8 +60,8 @@ func (w *folderWatch) follow(root string) error {
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil || !entry.IsDir():
-			return nil // what cannot be read is told by the synchronisation itself
-		case path != root && isLeftOut(entry.Name()):
+			return nil // syncing reports what cannot be read
+		case path != root && isIgnored(entry.Name()):
 			return filepath.SkipDir
 		}
 		return w.add(path)
@@ -79,7 +79,7 @@ func (w *folderWatch) add(folder string) error {
 	return nil
 }
 
-func isLeftOut(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }
+func isIgnored(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }
 
 // wait returns when something changed and then nothing more for a while, or with the error of ctx.
 func (w *folderWatch) wait(ctx context.Context, quiet time.Duration) error {
@@ -102,7 +102,7 @@ func (w *folderWatch) wait(ctx context.Context, quiet time.Duration) error {
 			if event.Op == fsnotify.Chmod {
 				continue
 			}
-			if event.Op.Has(fsnotify.Create) && !isLeftOut(filepath.Base(event.Name)) {
+			if event.Op.Has(fsnotify.Create) && !isIgnored(filepath.Base(event.Name)) {
 				if info, err := os.Lstat(event.Name); err == nil && info.IsDir() {
 					if err := w.follow(event.Name); err != nil {
 						return err
@@ -136,7 +136,7 @@ func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb st
 		if verb == verbSynced {
 			a.say("Watching %s. Stop with Ctrl-C.", text.Count(w.count, "folder"))
 		}
-		if err := w.wait(ctx, settling); err != nil {
+		if err := w.wait(ctx, quietPeriod); err != nil {
 			return err
 		}
 	}

@@ -66,12 +66,12 @@ func resultNumber(word string) int {
 	return number
 }
 
-// obey does what a line asks for. Only what ends the conversation is an error.
-func (s *session) obey(ctx context.Context, line string) error {
+// runCommand does what a line asks for. Only what ends the conversation is an error.
+func (s *session) runCommand(ctx context.Context, line string) error {
 	c := parseCommand(line)
 	switch {
 	case c.number > 0:
-		return s.obeyNumber(ctx, c, line)
+		return s.runOnResult(ctx, c, line)
 	case c.name == commandQuit:
 		return errLeft
 	case c.name == commandHelp:
@@ -88,8 +88,8 @@ func (s *session) obey(ctx context.Context, line string) error {
 	return nil
 }
 
-// obeyNumber does something with one result. A bare number before there are results is searched for.
-func (s *session) obeyNumber(ctx context.Context, c command, line string) error {
+// runOnResult does something with one result. A bare number before there are results is searched for.
+func (s *session) runOnResult(ctx context.Context, c command, line string) error {
 	at := c.number - 1
 	switch {
 	case len(s.results) == 0 && c.name == commandRead:

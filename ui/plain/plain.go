@@ -1,4 +1,4 @@
-// Package plain is the explorer for who listens instead of looking: one line after the other, a question at a time, and
+// Package plain is the explorer for screen readers: one line after the other, one question at a time, and
 // nothing that moves, blinks or frames. It works on any terminal that prints lines, and reads aloud as it is written.
 package plain
 
@@ -27,9 +27,9 @@ type Options struct {
 	Open func(ctx context.Context) (*client.Session, error)
 	// Label names what is searched, such as "acme, onyx.acme.com".
 	Label string
-	// Beside names the profiles whose documents are found here, though read elsewhere: by the origin of their results.
+	// Beside names the other profiles that are searched, by the origin of their results.
 	Beside []string
-	// Sample tells that it is the bundled sample library.
+	// Sample reports whether it is the bundled sample library.
 	Sample bool
 	// Query is searched for first; empty: the person is asked.
 	Query string
@@ -42,13 +42,13 @@ type Options struct {
 	Width int
 	// Interrupts deliver each Ctrl-C; nil: none come.
 	Interrupts <-chan os.Signal
-	// Now tells the time; nil means the system's clock.
+	// Now returns the time; nil means the system's clock.
 	Now func() time.Time
 }
 
 const (
 	usualLimit = 50  // results that are asked for
-	pageSize   = 5   // results that are told at once
+	pageSize   = 5   // results listed at once
 	longest    = 4   // bytes of a typed line, as a multiple of the characters that a query may have
 	narrowest  = 20  // columns below which lines are not broken by us
 	widest     = 100 // columns; longer lines are hard to follow with a finger or a magnifier
@@ -69,12 +69,12 @@ type session struct {
 	lines    <-chan typed
 	opening  *opening // nil: nothing was asked yet
 
-	query   client.Query
-	results []wire.SearchResult
-	answer  *wire.SearchResponse
-	told    int         // results that were told so far
-	around  map[int]int // result → pieces told on each side of it
-	warned  bool        // the last thing that happened was a Ctrl-C
+	query       client.Query
+	results     []wire.SearchResult
+	answer      *wire.SearchResponse
+	listed      int         // results listed so far
+	around      map[int]int // result → passages read on each side of it
+	interrupted bool        // the last thing that happened was a Ctrl-C
 }
 
 // typed is a line, or what ended the input.
@@ -106,7 +106,7 @@ func (s *session) run(ctx context.Context) error {
 	defer close(done)
 	s.lines = readLines(s.In, done)
 	s.greet()
-	err := s.converse(ctx)
+	err := s.loop(ctx)
 	if errors.Is(err, errLeft) {
 		return nil
 	}
@@ -122,8 +122,8 @@ func (s *session) greet() {
 	s.say("Type a query and press Enter. Type help for the commands.")
 }
 
-// converse answers one line after the other.
-func (s *session) converse(ctx context.Context) error {
+// loop answers one line after the other.
+func (s *session) loop(ctx context.Context) error {
 	if strings.TrimSpace(s.Query) != "" {
 		s.say(prompt + s.Query)
 		if err := s.search(ctx, s.Query); err != nil {
@@ -138,7 +138,7 @@ func (s *session) converse(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.obey(ctx, strings.TrimSpace(line)); err != nil {
+		if err := s.runCommand(ctx, strings.TrimSpace(line)); err != nil {
 			return err
 		}
 	}
@@ -152,7 +152,7 @@ func (s *session) nextLine(ctx context.Context) (string, error) {
 			s.say("")
 			return "", ctx.Err()
 		case line := <-s.lines:
-			s.warned = false
+			s.interrupted = false
 			if errors.Is(line.err, errTooLong) {
 				s.fail(fmt.Sprintf("the line is longer than %d characters", wire.MaxQueryRunes), "Use a shorter query")
 				return "", nil
@@ -164,10 +164,10 @@ func (s *session) nextLine(ctx context.Context) (string, error) {
 			return line.text, nil
 		case <-s.Interrupts:
 			s.say("")
-			if s.warned {
+			if s.interrupted {
 				return "", errLeft
 			}
-			s.warned = true
+			s.interrupted = true
 			s.say("Press Ctrl-C again to quit, or continue typing.")
 			if err := s.write(s.Out, prompt); err != nil {
 				return "", err
@@ -177,7 +177,7 @@ func (s *session) nextLine(ctx context.Context) (string, error) {
 }
 
 // waitFor opens the target, runs work and then done. It says so after a moment, and Ctrl-C cancels it. An error of the
-// work is told and not returned.
+// work is printed and not returned.
 func waitFor[T any](ctx context.Context, s *session, doing string, work func(context.Context, *client.Client) (T, error), done func(T)) error {
 	type outcome struct {
 		value T
@@ -214,7 +214,7 @@ func waitFor[T any](ctx context.Context, s *session, doing string, work func(con
 		case <-s.Interrupts:
 			s.say("")
 			s.say("Cancelled. Press Ctrl-C again to quit.")
-			s.warned = true
+			s.interrupted = true
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -222,10 +222,10 @@ func waitFor[T any](ctx context.Context, s *session, doing string, work func(con
 	}
 }
 
-// say tells a text, each of its lines broken at spaces where the terminal would break it inside words.
+// say prints a text with its lines wrapped at spaces.
 func (s *session) say(text string) { _ = s.write(s.Out, s.broken(text)+"\n") }
 
-// fail tells what failed and what to do about it.
+// fail prints an error and its hint.
 func (s *session) fail(what, remedy string) {
 	message := "Error: " + text.Sentence(what)
 	if remedy != "" {
@@ -234,7 +234,7 @@ func (s *session) fail(what, remedy string) {
 	_ = s.write(s.Err, s.broken(message)+"\n")
 }
 
-// failed tells an error.
+// failed prints an error.
 func (s *session) failed(err error) {
 	var guided interface{ Remedy() string }
 	remedy := ""
@@ -257,7 +257,7 @@ func (s *session) broken(text string) string {
 	return strings.Join(paint.Wrap(text, min(s.Width, widest)), "\n")
 }
 
-// errTooLong stands for a line that is longer than any query.
+// errTooLong reports a line that is longer than any query.
 var errTooLong = errors.New("the line is too long")
 
 // readLines reads line by line until the input ends or nobody listens any more. What is beyond the bound of a line is

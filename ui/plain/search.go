@@ -14,7 +14,7 @@ import (
 	"quarry/ui/passage"
 )
 
-// search asks one question and tells the first results. Errors are told and not returned, except those that end the
+// search runs one query and lists the first results. Errors are printed and not returned, except those that end the
 // conversation.
 func (s *session) search(ctx context.Context, question string) error {
 	if length := utf8.RuneCountInString(question); length > wire.MaxQueryRunes {
@@ -32,8 +32,8 @@ func (s *session) search(ctx context.Context, question string) error {
 	search := func(ctx context.Context, c *client.Client) (*wire.SearchResponse, error) { return s.ask(ctx, c, query) }
 	return waitFor(ctx, s, "Searching", search, func(answer *wire.SearchResponse) {
 		s.query, s.answer = query, answer
-		s.results, s.told, s.around = ranked(answer.Results), 0, map[int]int{}
-		s.tellAnswer()
+		s.results, s.listed, s.around = ranked(answer.Results), 0, map[int]int{}
+		s.printAnswer()
 	})
 }
 
@@ -76,14 +76,14 @@ func ranked(results []wire.SearchResult) []wire.SearchResult {
 	return append(selected, rest...)
 }
 
-func (s *session) tellAnswer() {
+func (s *session) printAnswer() {
 	for _, note := range s.answer.Notes {
 		if note.Code != wire.NoteNoModel {
 			s.say("Note: " + text.Sentence(note.Text))
 		}
 	}
 	if len(s.results) == 0 {
-		s.tellNothing()
+		s.printNothing()
 		return
 	}
 	documents := map[string]bool{}
@@ -94,7 +94,7 @@ func (s *session) tellAnswer() {
 	s.more()
 }
 
-// documentKey tells documents apart, as well as the server lets us.
+// documentKey identifies the document of a result, as well as the server's fields allow.
 func documentKey(r wire.SearchResult) string {
 	if r.DocumentID == "" && r.CitationID != nil {
 		return passage.Citation(r)
@@ -102,29 +102,29 @@ func documentKey(r wire.SearchResult) string {
 	return cmp.Or(r.DocumentID, r.Title)
 }
 
-// more tells the next results.
+// more lists the next results.
 func (s *session) more() {
 	switch {
 	case len(s.results) == 0:
 		s.say("There are no results. Type a query.")
 		return
-	case s.told >= len(s.results):
+	case s.listed >= len(s.results):
 		s.say("There are no more results. Type a number to read one.")
 		return
 	}
-	last := min(s.told+pageSize, len(s.results))
-	for ; s.told < last; s.told++ {
-		s.say(s.summary(s.told))
+	last := min(s.listed+pageSize, len(s.results))
+	for ; s.listed < last; s.listed++ {
+		s.say(s.summary(s.listed))
 	}
-	if s.told < len(s.results) {
-		s.say(fmt.Sprintf("%d of %d results. Type a number to read one, or more.", s.told, len(s.results)))
+	if s.listed < len(s.results) {
+		s.say(fmt.Sprintf("%d of %d results. Type a number to read one, or more.", s.listed, len(s.results)))
 		return
 	}
 	s.say("Type a number to read one.")
 }
 
-// tellNothing tells what was searched for, and which filter to take away.
-func (s *session) tellNothing() {
+// printNothing prints the query without results, and which filter to remove.
+func (s *session) printNothing() {
 	s.say("No results for " + s.query.Text + " in " + s.Label + ".")
 	if len(s.query.Chips) == 0 {
 		s.say("Try fewer or different words.")
@@ -135,16 +135,16 @@ func (s *session) tellNothing() {
 		filters = append(filters, chip.Raw)
 	}
 	s.say("The query has " + text.Count(len(filters), "filter") + ": " + strings.Join(filters, " "))
-	chip, left := s.culprit()
+	chip, left := s.mostRestrictive()
 	if left > 0 {
 		s.say(fmt.Sprintf("Without %s there are %s.", s.query.Chips[chip].Raw, text.Count(left, "document")))
 	}
 	s.say("To search again without " + s.query.Chips[chip].Raw + ", type drop.")
 }
 
-// culprit is the filter to take away first, and how many documents match without it where the server counted: each
+// mostRestrictive is the filter to take away first, and how many documents match without it where the server counted: each
 // field's counts are made under all filters but its own. Without counts it is the last that was typed.
-func (s *session) culprit() (chip, left int) {
+func (s *session) mostRestrictive() (chip, left int) {
 	chip = len(s.query.Chips) - 1
 	for i, c := range s.query.Chips {
 		if n := matchesWithout(c.Field, s.answer.Facets); n > left {
@@ -187,13 +187,13 @@ func (s *session) drop(ctx context.Context) error {
 		s.say("There is no filter to remove.")
 		return nil
 	}
-	chip, _ := s.culprit()
+	chip, _ := s.mostRestrictive()
 	query := s.query.Without(chip)
 	s.say(prompt + query)
 	return s.search(ctx, query)
 }
 
-// expand tells the passage with more of its document on each side, further each time.
+// expand reads the passage with more of its document on each side, further each time.
 func (s *session) expand(ctx context.Context, at int) error {
 	const step = 2 // pieces on each side
 	result := s.results[at]
@@ -212,6 +212,6 @@ func (s *session) expand(ctx context.Context, at int) error {
 	}
 	return waitFor(ctx, s, "Reading", read, func(found *wire.DocumentChunks) {
 		s.around[at] = around
-		s.tellChunks(at, found)
+		s.printChunks(at, found)
 	})
 }

@@ -18,7 +18,7 @@ const (
 	excerptColumns = 100
 )
 
-// summary is what is told of a result in a list: its number and title, where it is from, the best of its passage.
+// summary is a result in a list: its number and title, its source, and an excerpt.
 func (s *session) summary(at int) string {
 	r := s.results[at]
 	lines := []string{fmt.Sprintf("%d. %s", at+1, passage.Title(r)), s.about(r)}
@@ -80,21 +80,21 @@ func (s *session) about(r wire.SearchResult) string {
 	return text.Ended(strings.Join(parts, ", "))
 }
 
-// read tells the whole passage of a result.
+// read prints the whole passage of a result.
 func (s *session) read(at int) {
 	s.head(at)
 	s.say(strings.Join(spoken(s.results[at].Content), "\n"))
 	s.end(at)
 }
 
-// raw tells a passage as it was written.
+// raw prints a passage as Markdown.
 func (s *session) raw(at int) {
 	s.head(at)
 	s.say(strings.Trim(s.results[at].Content, "\n"))
 	s.end(at)
 }
 
-// head tells what a passage is before it is read.
+// head prints the title and source of a passage.
 func (s *session) head(at int) {
 	r := s.results[at]
 	s.say(fmt.Sprintf("Result %d: %s", at+1, text.Ended(passage.Title(r))))
@@ -104,7 +104,7 @@ func (s *session) head(at int) {
 	}
 }
 
-// end tells that a passage is over, and what can be done with it.
+// end prints that a passage is over, and the commands for it.
 func (s *session) end(at int) {
 	n := at + 1
 	if s.results[at].DocumentID == "" {
@@ -114,8 +114,8 @@ func (s *session) end(at int) {
 	s.say(fmt.Sprintf("End of result %d. Type e %d for more of the document, cite %d or open %d.", n, n, n, n))
 }
 
-// tellChunks tells pieces of a document.
-func (s *session) tellChunks(at int, found *wire.DocumentChunks) {
+// printChunks prints passages of a document.
+func (s *session) printChunks(at int, found *wire.DocumentChunks) {
 	if len(found.Chunks) == 0 {
 		s.say("The document has no more text.")
 		return
@@ -134,14 +134,14 @@ func (s *session) tellChunks(at int, found *wire.DocumentChunks) {
 	s.say(fmt.Sprintf("Type e %d again for more.", at+1))
 }
 
-// cite tells a citation that can be pasted. It carries the number that the person heard.
+// cite prints a citation to paste, with the number of the result in the list.
 func (s *session) cite(at int) {
 	r, number := s.results[at], at+1
 	r.CitationID = &number
 	_ = s.write(s.Out, paint.Text(passage.Cite(r))+"\n") // unbroken, for copying
 }
 
-// open tells the link of a result, which no program of ours opens: who listens follows it with their own tools.
+// open prints the link of a result. quarry does not open it: users of a screen reader have their own tools.
 func (s *session) open(at int) {
 	r := s.results[at]
 	if r.Link == nil || *r.Link == "" {
@@ -184,7 +184,7 @@ func spoken(content string) []string {
 	return lines
 }
 
-// isRule tells lines that draw: below headings and heads of tables, and between parts.
+// isRule reports whether a line only draws: below headings and table heads, and between parts.
 func isRule(line string) bool { return strings.Trim(line, "|-=:*_ ") == "" }
 
 // spokenLine takes the marks out of one line of Markdown.
