@@ -173,8 +173,7 @@ func (m *Model) handleChunks(got fetched, err error) tea.Cmd {
 			m.warn("long document: only the first part is shown")
 		}
 	default:
-		m.reader.AddAbove(got.chunks)
-		m.reader.AddBelow(got.chunks)
+		m.reader.Add(got.chunks)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
@@ -106,9 +107,9 @@ func (p *Chats) count() string {
 	case len(p.sessions) == 0:
 		return ""
 	case p.more:
-		return "latest " + paint.Number(len(p.sessions))
+		return "latest " + text.Number(len(p.sessions))
 	}
-	return paint.Number(len(p.sessions))
+	return text.Number(len(p.sessions))
 }
 
 // notice is what stands above the rows: an error, or that there are no conversations.

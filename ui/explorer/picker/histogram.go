@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 )
 
@@ -81,9 +82,9 @@ func (d drawing) caption() string {
 	}
 	parts = append(parts, "by "+unitName(p.unit))
 	if d.t.months.undated > 0 {
-		parts = append(parts, paint.Number(d.t.months.undated)+" undated")
+		parts = append(parts, text.Number(d.t.months.undated)+" undated")
 	}
-	parts = append(parts, "most "+paint.Number(p.largest()))
+	parts = append(parts, "most "+text.Number(p.largest()))
 	for len(parts) > 1 && paint.Width(strings.Join(parts, " · ")) > d.width {
 		parts = parts[:len(parts)-1]
 	}

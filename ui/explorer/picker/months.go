@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
-	"quarry/ui/explorer/paint"
+	"quarry/internal/text"
 )
 
 // months counts documents by month. A month is its number since the year 0: 12 × year + month, January being 0.
@@ -89,9 +89,9 @@ func (m months) inside(s span, now time.Time) (least, most int) {
 // between writes the bounds of a number.
 func between(least, most int) string {
 	if least == most {
-		return paint.Number(most)
+		return text.Number(most)
 	}
-	return paint.Number(least) + " to " + paint.Number(most)
+	return text.Number(least) + " to " + text.Number(most)
 }
 
 // chart is the months put together into bars of one width in time.

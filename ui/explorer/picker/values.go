@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
@@ -264,12 +265,12 @@ func (t *values) summary() string {
 	if chosen == 0 {
 		return "all " + t.of.many
 	}
-	return paint.Number(chosen) + " of " + paint.Number(len(t.all)) + " " + t.of.many
+	return text.Number(chosen) + " of " + text.Number(len(t.all)) + " " + t.of.many
 }
 
 func (t *values) mark() string {
 	if chosen := t.chosen(); chosen > 0 {
-		return paint.Number(chosen)
+		return text.Number(chosen)
 	}
 	return ""
 }

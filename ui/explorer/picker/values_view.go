@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
@@ -64,7 +65,7 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 	}
 	var parts []string
 	if !t.exact {
-		counted := "counts of the " + paint.Number(t.inHand) + " results shown"
+		counted := "counts of the " + text.Number(t.inHand) + " results shown"
 		if t.limited {
 			counted += " of the selected " + t.of.many
 		}
@@ -79,7 +80,7 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 	case rest == 1:
 		parts = append(parts, "! selects the other one")
 	default:
-		parts = append(parts, "! selects the other "+paint.Number(rest))
+		parts = append(parts, "! selects the other "+text.Number(rest))
 	}
 	said := strings.Join(parts, " · ")
 	if paint.Width(said) > width {
@@ -129,11 +130,11 @@ func (c *table) counted(v *value) string {
 	case v.unknown:
 		return "not counted"
 	case c.t.exact:
-		return paint.Number(v.count)
+		return text.Number(v.count)
 	case c.short:
-		return paint.Number(v.count) + "/" + paint.Number(c.t.inHand)
+		return text.Number(v.count) + "/" + text.Number(c.t.inHand)
 	}
-	return paint.Number(v.count) + " of " + paint.Number(c.t.inHand) + " shown"
+	return text.Number(v.count) + " of " + text.Number(c.t.inHand) + " shown"
 }
 
 // row draws a value. What has no match is dimmed and can be chosen all the same.

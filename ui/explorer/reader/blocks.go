@@ -114,39 +114,26 @@ func (r *Reader) Want() (from, to int, ok bool) {
 	return from, to, true
 }
 
-// AddAbove shows the fetched chunks that come before the shown ones. If there are none, the document has no more above.
-// The text on the screen keeps its position.
-func (r *Reader) AddAbove(chunks []wire.Chunk) {
+// Add shows the fetched chunks that come before and after the shown ones. If there are none on a side, the document has
+// no more there. The text on the screen keeps its position.
+func (r *Reader) Add(chunks []wire.Chunk) {
 	if !r.shown {
 		return
 	}
 	r.savePlace()
-	first, _ := r.shownChunks()
-	var added []*piece
+	first, last := r.shownChunks()
+	var above, below []*piece
 	for _, chunk := range inOrder(chunks) {
-		if chunk.ChunkInd < first {
-			added = append(added, r.piecesOfChunk(chunk)...)
+		switch {
+		case chunk.ChunkInd < first:
+			above = append(above, r.piecesOfChunk(chunk)...)
+		case chunk.ChunkInd > last:
+			below = append(below, r.piecesOfChunk(chunk)...)
 		}
 	}
-	r.endAbove = r.endAbove || len(added) == 0
-	r.above = append(added, r.above...)
-	r.rebuild()
-}
-
-// AddBelow is AddAbove for the chunks after the shown ones.
-func (r *Reader) AddBelow(chunks []wire.Chunk) {
-	if !r.shown {
-		return
-	}
-	r.savePlace()
-	_, last := r.shownChunks()
-	added := false
-	for _, chunk := range inOrder(chunks) {
-		if chunk.ChunkInd > last {
-			r.below, added = append(r.below, r.piecesOfChunk(chunk)...), true
-		}
-	}
-	r.endBelow = r.endBelow || !added
+	r.endAbove = r.endAbove || len(above) == 0
+	r.endBelow = r.endBelow || len(below) == 0
+	r.above, r.below = append(above, r.above...), append(r.below, below...)
 	r.rebuild()
 }
 

@@ -1,6 +1,6 @@
 // Package reader is the pane that shows one search result: rendered Markdown with highlighted matches, and the chunks
 // around it once they were fetched. It does no I/O and starts no goroutines: Want and RenderJob return the work to do,
-// and AddAbove, AddBelow, SetWhole and Apply take the results.
+// and Add, SetWhole and Apply take the results.
 package reader
 
 import (
@@ -15,13 +15,11 @@ import (
 
 // Document is a search result, as far as the server described it.
 type Document struct {
-	Ref        string // of the passage
-	DocumentID string
-	Title      string
-	Source     string // source type, like "google_drive"
-	UpdatedAt  string // ISO 8601; empty when unknown
-	Authors    []string
-	Link       string
+	Title     string
+	Source    string // source type, like "google_drive"
+	UpdatedAt string // ISO 8601; empty when unknown
+	Authors   []string
+	Link      string
 	// HeadingPath lists the headings above the passage, outermost first.
 	HeadingPath []string
 
@@ -29,11 +27,9 @@ type Document struct {
 	Highlights []wire.Span // bytes of Content that match the query
 	Words      []string    // highlighted in fetched chunks, and in Content if Highlights is empty
 
-	Chunk      int // the chunk that matched, from 0
 	ChunkStart int // first chunk in Content
 	ChunkEnd   int // last chunk in Content, inclusive
 	ChunkCount int // of the document; 0 when unknown
-	Citation   int // number in the list; 0 for none
 
 	CanExpand bool   // the server can send the chunks around the passage
 	WhyNot    string // why it cannot, in a few words
@@ -44,9 +40,9 @@ type Document struct {
 // the reason why the chunks around the result cannot be fetched, or empty.
 func OfResult(r wire.SearchResult, words []string, whyNot string) Document {
 	d := Document{
-		Ref: r.Ref, DocumentID: r.DocumentID, Title: r.Title, Source: r.SourceType, Authors: r.Authors,
+		Title: r.Title, Source: r.SourceType, Authors: r.Authors,
 		HeadingPath: r.HeadingPath, Content: r.Content, Highlights: r.Highlights, Words: words,
-		Chunk: r.ChunkInd, ChunkStart: r.ChunkStart, ChunkEnd: r.ChunkEnd, ChunkCount: r.ChunkCount,
+		ChunkStart: r.ChunkStart, ChunkEnd: r.ChunkEnd, ChunkCount: r.ChunkCount,
 		CanExpand: whyNot == "", WhyNot: whyNot,
 	}
 	if r.UpdatedAt != nil {
@@ -54,9 +50,6 @@ func OfResult(r wire.SearchResult, words []string, whyNot string) Document {
 	}
 	if r.Link != nil {
 		d.Link = *r.Link
-	}
-	if r.CitationID != nil {
-		d.Citation = *r.CitationID
 	}
 	return d
 }

@@ -136,10 +136,8 @@ func TestExpansionKeepsThePlace(t *testing.T) {
 			if !ok || from != 0 || to != 4 {
 				t.Fatalf("Want = %d, %d, %t", from, to, ok)
 			}
-			r.AddAbove(chunks(from, to))
-			check("AddAbove")
-			r.AddBelow(chunks(from, to))
-			check("AddBelow")
+			r.Add(chunks(from, to))
+			check("Add")
 			r.SetWhole(wire.DocumentInfo{ChunkCount: 11}, chunks(0, 10))
 			check("SetWhole")
 			if _, _, ok := r.Want(); ok {
@@ -171,11 +169,11 @@ func TestSeams(t *testing.T) {
 		}
 	}
 	expect("╌╌ 2 above · 8 below ╌╌  e expand", "╌╌ 2 above · 8 below ╌╌  e expand")
-	r.AddAbove(chunks(0, 1))
-	expect("╌╌ search result ╌╌", "╌╌ 8 below ╌╌  e expand")
-	r.AddBelow(chunks(3, 4))
+	r.Add(chunks(1, 3))
+	expect("╌╌ 1 above · 7 below ╌╌  e expand", "╌╌ search result ╌╌", "╌╌ end of search result ╌╌", "╌╌ 1 above · 7 below ╌╌  e expand")
+	r.Add(chunks(0, 4))
 	expect("╌╌ search result ╌╌", "╌╌ end of search result ╌╌", "╌╌ 6 below ╌╌  e expand")
-	r.AddBelow(nil)
+	r.Add(nil)
 	expect("╌╌ search result ╌╌", "╌╌ end of search result ╌╌")
 
 	d.CanExpand, d.WhyNot, d.ChunkCount, d.ChunkStart, d.ChunkEnd = false, "this server does not name documents", 0, 0, 0
@@ -223,9 +221,9 @@ func operate(r *Reader, random *rand.Rand) {
 		d.Highlights = []wire.Span{{random.IntN(50), random.IntN(50)}, {random.IntN(500), random.IntN(500)}}
 		r.Show(d)
 	case 3:
-		r.AddAbove([]wire.Chunk{{ChunkInd: random.IntN(3), Content: randomText(random)}})
+		r.Add([]wire.Chunk{{ChunkInd: random.IntN(3), Content: randomText(random)}})
 	case 4:
-		r.AddBelow([]wire.Chunk{{ChunkInd: random.IntN(12), Content: randomText(random)}})
+		r.Add([]wire.Chunk{{ChunkInd: random.IntN(12), Content: randomText(random)}})
 	case 5:
 		r.SetWhole(wire.DocumentInfo{ChunkCount: 11}, []wire.Chunk{{ChunkInd: 1, Content: randomText(random)}, {ChunkInd: 9}})
 	case 6:

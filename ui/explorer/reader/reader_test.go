@@ -41,11 +41,11 @@ func render(r *Reader) {
 
 func runbook() Document {
 	return Document{
-		Ref: "confluence:1042#2", DocumentID: "confluence:1042", Title: "Runbook: rolling back", Source: "confluence",
+		Title: "Runbook: rolling back", Source: "confluence",
 		UpdatedAt: "2026-09-21T09:14:05+00:00", Authors: []string{"Jo Ortiz"}, Link: "https://wiki.example/1042",
 		HeadingPath: []string{"Platform", "Runbooks"}, Words: []string{"roll"},
-		Content: "## When to roll back\n\n**Roll back** when the error budget is gone.\n\n- first\n- second\n",
-		Chunk:   2, ChunkStart: 2, ChunkEnd: 2, ChunkCount: 11, CanExpand: true,
+		Content:    "## When to roll back\n\n**Roll back** when the error budget is gone.\n\n- first\n- second\n",
+		ChunkStart: 2, ChunkEnd: 2, ChunkCount: 11, CanExpand: true,
 	}
 }
 
