@@ -25,14 +25,14 @@ type typesetter struct {
 	lines []line
 
 	gap    bool   // a blank line comes before the next one
-	indent []cell // what the latest line would have gone on with
+	indent []cell // continuation of the latest line
 	latest int    // highest place in the source of the lines
 
 	muted  string            // pen of marks
 	styles map[string]string // each one once
 }
 
-// cell is one character as a reader counts them, or a note.
+// cell is a grapheme cluster, or a note.
 type cell struct {
 	text  string
 	width int
@@ -51,46 +51,48 @@ func newTypesetter(r *renderer, width int) *typesetter {
 	return t
 }
 
-// read takes the printed lines apart.
+// read splits printed text into lines of cells.
 func (t *typesetter) read(printed string) [][]cell {
 	var lines [][]cell
 	state := cell{at: -1}
-	for printed := range strings.SplitSeq(printed, "\n") {
-		line := make([]cell, 0, len(printed)/2)
-		for printed != "" {
-			size := 1
-			switch c := printed[0]; {
-			case c == escape:
-				size = t.sequence(&state, printed)
-			case strings.HasPrefix(printed, noteBegin):
-				var n cell
-				n.kind, n.value, size = readNote(printed)
-				if n.isNote = size > 0; !n.isNote {
-					size = len(noteBegin)
-					break
-				}
-				switch n.kind {
-				case sourceText:
-					state.at = n.value
-				case madeUpText:
-					state.at = -1
-				}
-				line = append(line, n)
-			default:
-				shown := state
-				if shown.text, shown.width, size = character(printed); shown.text == "" {
-					break
-				}
-				line = append(line, shown)
-				if state.at >= 0 {
-					state.at += len(shown.text)
-				}
+	for rest := range strings.SplitSeq(printed, "\n") {
+		line := make([]cell, 0, len(rest)/2)
+		for rest != "" {
+			c, size := t.next(&state, rest)
+			if c.isNote || c.text != "" {
+				line = append(line, c)
 			}
-			printed = printed[size:]
+			rest = rest[size:]
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// next reads the first cell of printed text, if there is one, and its length in bytes. state has the styles, the link and
+// the place in the source that it has.
+func (t *typesetter) next(state *cell, s string) (c cell, size int) {
+	switch {
+	case s[0] == escape:
+		return cell{}, t.sequence(state, s)
+	case strings.HasPrefix(s, noteBegin):
+		if c.kind, c.value, size = readNote(s); size == 0 {
+			return cell{}, len(noteBegin)
+		}
+		switch c.isNote = true; c.kind {
+		case sourceText:
+			state.at = c.value
+		case madeUpText:
+			state.at = -1
+		}
+		return c, size
+	}
+	c = *state
+	c.text, c.width, size = character(s)
+	if state.at >= 0 {
+		state.at += len(c.text)
+	}
+	return c, size
 }
 
 // cells returns a line of styled text that is not in the source.
@@ -115,7 +117,7 @@ func character(s string) (shown string, width, size int) {
 
 const escape = 0x1b
 
-// sequence obeys the escape sequence that a text begins with, and returns its length. Only styles and links count.
+// sequence applies the escape sequence that a text begins with, and returns its length. Only styles and links matter.
 func (t *typesetter) sequence(state *cell, s string) int {
 	sequence, _, size, _ := ansi.DecodeSequence(s, ansi.NormalState, nil)
 	switch {
@@ -133,7 +135,7 @@ func (t *typesetter) sequence(state *cell, s string) int {
 	return size
 }
 
-// once returns the same string for equal ones, and none that keeps a longer text in memory.
+// once returns one string for all equal ones. It does not keep the text that s is a part of in memory.
 func (t *typesetter) once(s string) string {
 	if known, found := t.styles[s]; found {
 		return known
@@ -160,7 +162,7 @@ func (t *typesetter) set(printed string, first, rest []cell) {
 	}
 }
 
-// hanging is what lines begin with that go on with a line: bars of quotes stay, marks of lists become blanks.
+// hanging returns the prefix of continuation lines: bars of quotes stay, marks of lists become blanks.
 func hanging(prefix []cell) []cell {
 	blank := slices.Clone(prefix)
 	for i := range blank {
