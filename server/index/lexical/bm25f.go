@@ -184,14 +184,14 @@ func (s *scoring) groupOf(w *word, factor float32) {
 		}
 	}
 	last := ^uint32(0)
-	for i := range found.All {
+	found.Each(func(i int) {
 		f := group[i]
 		group[i] = 0
 		s.r.scores[i] += factor*f/(f+(s.base+s.slope*s.length[i])) + float32(w.bonus)
 		if w.mass > 0 {
 			last = s.weigh([]uint32{uint32(i)}, w.mass, last)
 		}
-	}
+	})
 }
 
 // clear makes the scratch ready for the next part.

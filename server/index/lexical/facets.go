@@ -108,11 +108,11 @@ func (s *Searcher) Facets(ctx context.Context, filter index.Filter) (index.Count
 			}
 			f := r.filter(part, &filter)
 			counter := r.counter(part)
-			for d := range f.required.All {
+			f.required.Each(func(d int) {
 				if fails := f.fails(d); bits.OnesCount8(fails) <= 1 {
 					counter.add(d, fails)
 				}
-			}
+			})
 			counter.flush(t)
 		}
 		return t.counts(), nil
@@ -205,7 +205,7 @@ func newTally() *tally { return &tally{values: make(map[segment.FacetValue]int)}
 
 func (t *tally) counts() index.Counts {
 	out := index.Counts{Documents: t.documents}
-	lists := map[segment.FacetField]*[]index.ValueCount{
+	lists := [...]*[]index.ValueCount{
 		segment.FacetSource: &out.Sources, segment.FacetAuthor: &out.Authors, segment.FacetType: &out.Types,
 		segment.FacetSet: &out.Sets, segment.FacetMonth: &out.Months,
 	}
@@ -217,12 +217,12 @@ func (t *tally) counts() index.Counts {
 		case value.Field == segment.FacetMonth && value.Value == "":
 			out.Undated = n
 		default:
-			if list := lists[value.Field]; list != nil {
-				*list = append(*list, index.ValueCount{Value: value.Value, Count: n})
+			if field := int(value.Field); field < len(lists) && lists[field] != nil {
+				*lists[field] = append(*lists[field], index.ValueCount{Value: value.Value, Count: n})
 			}
 		}
 	}
-	for _, list := range lists {
+	for _, list := range []*[]index.ValueCount{&out.Sources, &out.Authors, &out.Types, &out.Sets} {
 		slices.SortFunc(*list, func(a, b index.ValueCount) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
 		})

@@ -159,11 +159,11 @@ func (r *run) times(part int, f *index.Filter) segment.Bits {
 		edges := r.documents(part)
 		column.Between(since, since, edges)
 		column.Between(until, until, edges)
-		for i := range edges.All {
+		edges.Each(func(i int) {
 			if !within(reader.Updated(i), f.Since, f.Until) {
 				bits.Remove(i)
 			}
-		}
+		})
 	}
 	return bits
 }

@@ -129,20 +129,20 @@ func (r *run) titles(t *typedTitle, rights []segment.Bits, limit int) ([]index.T
 			reader.AddTitled(term, titled)
 		}
 		titled.And(rights[part])
-		for d := range titled.All {
+		titled.Each(func(d int) {
 			size := reader.TitleSize(d)
 			if len(best) == limit && size > best[limit-1].size {
-				continue
+				return
 			}
 			text := reader.Title(d)
 			if !t.fits(text) {
-				continue
+				return
 			}
 			c := title{size, index.Title{Title: text, DocumentID: reader.ID(d)}}
 			at, _ := slices.BinarySearchFunc(best, c, compareTitles)
 			best = slices.Insert(best, at, c)
 			best = best[:min(len(best), limit)]
-		}
+		})
 	}
 	var out []index.Title
 	for _, c := range best {

@@ -52,13 +52,11 @@ func (b Bits) Count() (n int) {
 	return n
 }
 
-// All calls yield for each number, ascending, until it returns false.
-func (b Bits) All(yield func(i int) bool) {
+// Each calls yield for each number, ascending.
+func (b Bits) Each(yield func(i int)) {
 	for at, word := range b {
 		for ; word != 0; word &= word - 1 {
-			if !yield(at*64 + bits.TrailingZeros64(word)) {
-				return
-			}
+			yield(at*64 + bits.TrailingZeros64(word))
 		}
 	}
 }

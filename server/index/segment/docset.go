@@ -114,9 +114,7 @@ func (s Set) AppendTo(dst []uint32) []uint32 {
 	if s.bitmap() {
 		documents := NewBits(s.r.Documents())
 		s.Union(documents)
-		for i := range documents.All {
-			dst = append(dst, uint32(i))
-		}
+		documents.Each(func(i int) { dst = append(dst, uint32(i)) })
 		return dst
 	}
 	s.runs(func(from, to int) {

@@ -36,9 +36,7 @@ func (f *File) Nearest(query []float32, admitted segment.Bits, depth int) []Near
 	c := f.loaded()
 	codes := f.blocks.Bytes(f.codes, f.content-f.codes)
 	found := make([]Near, 0, wanted.Count())
-	for i := range wanted.All {
-		found = append(found, Near{i, c.scales[i] * dot(query, f.row(codes, i))})
-	}
+	wanted.Each(func(i int) { found = append(found, Near{i, c.scales[i] * dot(query, f.row(codes, i))}) })
 	return found
 }
 
@@ -50,21 +48,21 @@ func (f *File) likeliest(query []float32, admitted segment.Bits, depth int) segm
 	distances := make([]uint16, f.count)
 	histogram := make([]int, f.dimensions+1)
 	stride := 8 * f.words
-	for i := range admitted.All {
+	admitted.Each(func(i int) {
 		d := differing(like, rows[i*stride:(i+1)*stride])
 		distances[i] = uint16(d)
 		histogram[d]++
-	}
+	})
 	limit := 0
 	for sum := histogram[0]; sum < depth && limit < f.dimensions; sum += histogram[limit] {
 		limit++
 	}
 	wanted := segment.NewBits(f.count)
-	for i := range admitted.All {
+	admitted.Each(func(i int) {
 		if int(distances[i]) <= limit {
 			wanted.Add(i)
 		}
-	}
+	})
 	return wanted
 }
 
