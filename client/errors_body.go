@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 const (
@@ -62,8 +63,8 @@ type errorBody struct {
 func readErrorBody(body []byte) (code, reason, remedy string) {
 	var b errorBody
 	if wire.Unmarshal(body, &b) != nil {
-		if text := strings.TrimSpace(string(body)); !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
-			return "", shorten(text), ""
+		if plain := strings.TrimSpace(string(body)); !strings.HasPrefix(plain, "{") && !strings.HasPrefix(plain, "[") {
+			return "", shorten(plain), ""
 		}
 		return "", "", ""
 	}
@@ -137,16 +138,9 @@ func locationOf(loc any) string {
 }
 
 // shorten makes foreign text a clean line of at most maxReasonRunes characters.
-func shorten(text string) string {
-	const roughly = maxReasonRunes * utf8.UTFMax * 4
-	if len(text) > roughly {
-		text = text[:roughly]
-	}
-	text = strings.Join(strings.Fields(sanitizeLine(text)), " ")
-	if runes := []rune(text); len(runes) > maxReasonRunes {
-		text = string(runes[:maxReasonRunes-1]) + "…"
-	}
-	return text
+func shorten(foreign string) string {
+	const roughly = maxReasonRunes * utf8.UTFMax * 4 // bytes, so that not all of a long text is cleaned
+	return text.Shorten(text.OneLine(sanitizeLine(text.Clip(foreign, roughly))), maxReasonRunes-1)
 }
 
 // retryAfter reads the header of that name: seconds, or a date.

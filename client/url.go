@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // joinBase checks a server's address and joins the API prefix to it.
@@ -38,10 +39,5 @@ func origin(u *url.URL) (scheme, hostPort string) {
 	return strings.ToLower(u.Scheme), strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + ":" + port
 }
 
-func clip(s string) string {
-	const longest = 100
-	if r := []rune(s); len(r) > longest {
-		s = string(r[:longest]) + "…"
-	}
-	return sanitizeLine(s)
-}
+// clip makes foreign text a short line for a message.
+func clip(s string) string { return sanitizeLine(text.Shorten(s, 100)) }

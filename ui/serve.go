@@ -103,9 +103,7 @@ func sshOptions(host *target.Host, served *target.Served, options target.ServeOp
 	visits := ssh.Options{
 		Address: asked.Address, HostKey: asked.HostKey, AuthorizedKeys: asked.Keys, Tokens: asked.Token, Open: asked.Open,
 		People: served, Where: visitorsLabel(served), Agent: served.Choice.Agent.ID, AgentName: served.Choice.Agent.Name,
-		Limits: ssh.Limits{Sessions: asked.Limits.Sessions, PerPerson: asked.Limits.PerPerson, Arrivals: asked.Limits.Arrivals,
-			Idle: asked.Limits.Idle, Total: asked.Limits.Total},
-		Log: host.Log,
+		Limits: asked.Limits, Log: host.Log,
 	}
 	if meter := served.VisitMeter(); meter != nil {
 		visits.Meter = meter

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"quarry/internal/text"
 )
 
 // Time is a moment as the API accepts it: ISO 8601 with or without an offset (none means UTC), a date alone, or a
@@ -20,17 +22,17 @@ var timeLayouts = [...]string{
 }
 
 // ParseTime reads a moment in any of the accepted spellings. The error quotes the text.
-func ParseTime(text string) (time.Time, error) {
-	text = strings.TrimSpace(text)
+func ParseTime(given string) (time.Time, error) {
+	given = strings.TrimSpace(given)
 	for _, layout := range timeLayouts {
-		if t, err := time.Parse(layout, text); err == nil {
-			return checkYear(t, text)
+		if t, err := time.Parse(layout, given); err == nil {
+			return checkYear(t, given)
 		}
 	}
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(seconds) < 1e14 {
-		return checkYear(epoch(seconds), text)
+	if seconds, err := strconv.ParseFloat(given, 64); err == nil && math.Abs(seconds) < 1e14 {
+		return checkYear(epoch(seconds), given)
 	}
-	return time.Time{}, fmt.Errorf("not a date or time: %q", clip(text))
+	return time.Time{}, fmt.Errorf("not a date or time: %q", text.Shorten(given, 40))
 }
 
 // epoch reads seconds, or milliseconds where seconds would lie beyond the year 2600, as Onyx's own parser does.
@@ -43,19 +45,11 @@ func epoch(number float64) time.Time {
 	return time.Unix(int64(seconds), int64(fraction*1e9)).UTC()
 }
 
-func checkYear(t time.Time, text string) (time.Time, error) {
+func checkYear(t time.Time, given string) (time.Time, error) {
 	if y := t.UTC().Year(); y < 1 || y > 9999 {
-		return time.Time{}, fmt.Errorf("year out of range: %q", clip(text))
+		return time.Time{}, fmt.Errorf("year out of range: %q", text.Shorten(given, 40))
 	}
 	return t.UTC(), nil
-}
-
-func clip(s string) string {
-	const longest = 40
-	if r := []rune(s); len(r) > longest {
-		return string(r[:longest]) + "…"
-	}
-	return s
 }
 
 // UnmarshalJSON accepts a string or a number.

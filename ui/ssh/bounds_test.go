@@ -77,11 +77,11 @@ func TestArrivalsAreLimited(t *testing.T) {
 func TestSessionsEnd(t *testing.T) {
 	tests := []struct {
 		name   string
-		limits ssh.Limits
+		limits target.SSHLimits
 		says   string
 	}{
-		{"nobody presses a key", ssh.Limits{}, "nobody pressed a key for a long time"},
-		{"it lasts too long", ssh.Limits{Total: 10 * time.Minute}, "this session has lasted as long as one may"},
+		{"nobody presses a key", target.SSHLimits{}, "nobody pressed a key for a long time"},
+		{"it lasts too long", target.SSHLimits{Total: 10 * time.Minute}, "this session has lasted as long as one may"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

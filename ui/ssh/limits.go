@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"quarry/internal/guard"
+	"quarry/ui/target"
 )
 
 const (
@@ -58,7 +59,7 @@ func (r *rates) allow(address string) bool {
 
 // guests counts who is in, and which connections wait for somebody to be.
 type guests struct {
-	limits      Limits
+	limits      target.SSHLimits
 	mostWaiting int
 	broke       func(error) // logs a panic
 
@@ -69,7 +70,7 @@ type guests struct {
 	persons     map[string]int
 }
 
-func newGuests(limits Limits, log *slog.Logger) *guests {
+func newGuests(limits target.SSHLimits, log *slog.Logger) *guests {
 	return &guests{limits: limits, mostWaiting: mostWaiting, broke: guard.Log(log, "serve an SSH connection"),
 		waitingFrom: map[string]int{}, persons: map[string]int{}}
 }
@@ -147,7 +148,7 @@ func (g *guests) count() int {
 type connection struct {
 	net.Conn
 	host     string
-	limits   Limits
+	limits   target.SSHLimits
 	guests   *guests
 	place    *list.Element // among those that wait; guarded by guests
 	left     atomic.Int64  // bytes that may still come

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"quarry/internal/guard"
+	"quarry/ui/target"
 )
 
 func TestRates(t *testing.T) {
@@ -39,7 +40,7 @@ func TestRates(t *testing.T) {
 }
 
 func TestGuests(t *testing.T) {
-	g := newGuests(Limits{Sessions: 3, PerPerson: 2}, slog.New(slog.DiscardHandler))
+	g := newGuests(target.SSHLimits{Sessions: 3, PerPerson: 2}, slog.New(slog.DiscardHandler))
 	var leave []func()
 	for range 2 {
 		one, err := g.enter("jo")
@@ -74,7 +75,7 @@ func TestGuests(t *testing.T) {
 // standing there.
 func TestConnectionsThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGuests(Limits{Sessions: 100, Input: 1 << 20}, slog.New(slog.DiscardHandler))
+		g := newGuests(target.SSHLimits{Sessions: 100, Input: 1 << 20}, slog.New(slog.DiscardHandler))
 		from := func(host string) *connection {
 			inner, other := net.Pipe()
 			go func() { _, _ = io.Copy(io.Discard, other) }()
@@ -127,7 +128,7 @@ func TestConnectionsThatWait(t *testing.T) {
 // A connection may have to make room as soon as others know of it.
 func TestAConnectionMakesRoomAtOnce(t *testing.T) {
 	var broken atomic.Pointer[error]
-	g := newGuests(Limits{Sessions: 1, Input: 1 << 20}, slog.New(slog.DiscardHandler))
+	g := newGuests(target.SSHLimits{Sessions: 1, Input: 1 << 20}, slog.New(slog.DiscardHandler))
 	g.mostWaiting, g.broke = 1, func(err error) { broken.Store(&err) }
 	var group sync.WaitGroup
 	for range 8 {
@@ -155,7 +156,7 @@ func TestAConnectionMakesRoomAtOnce(t *testing.T) {
 // Who only tries tokens does not do so for long.
 func TestRefusalsEndAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, other, g := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		c, other, g := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		for range mostRefusals {
 			if c.triesOnly() {
 				t.Error("it ends too soon")
@@ -169,7 +170,7 @@ func TestRefusalsEndAConnection(t *testing.T) {
 }
 
 // wire is a connection and its other end.
-func wire(t *testing.T, limits Limits) (*connection, net.Conn, *guests) {
+func wire(t *testing.T, limits target.SSHLimits) (*connection, net.Conn, *guests) {
 	t.Helper()
 	g := newGuests(limits, slog.New(slog.DiscardHandler))
 	inner, other := net.Pipe()
@@ -200,7 +201,7 @@ func ends(t *testing.T, other net.Conn) time.Duration {
 // A channel that asks for nothing is no session.
 func TestAConnectionWithoutASessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, other, g := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		c, other, g := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		if _, ok := c.take(); !ok {
 			t.Fatal("no channel")
 		}
@@ -209,7 +210,7 @@ func TestAConnectionWithoutASessionEnds(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c, other, g := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		c, other, g := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		over, second := c.entered(), c.entered()
 		time.Sleep(time.Hour)
 		over()
@@ -221,7 +222,7 @@ func TestAConnectionWithoutASessionEnds(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c, _, g := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		c, _, g := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		over := c.entered()
 		_ = c.Close()
 		over()
@@ -233,7 +234,7 @@ func TestAConnectionWithoutASessionEnds(t *testing.T) {
 }
 
 func TestChannelsOfAConnection(t *testing.T) {
-	c, _, _ := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+	c, _, _ := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 	var group sync.WaitGroup
 	given := make(chan func(), 1000)
 	for range 1000 {
@@ -271,7 +272,7 @@ func TestInputOfAConnection(t *testing.T) {
 		return sent
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c, other, _ := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		c, other, _ := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		sent := send(other)
 		if n, _ := io.Copy(io.Discard, c); n != earlyInput {
 			t.Errorf("%d bytes came before a session", n)
@@ -281,7 +282,7 @@ func TestInputOfAConnection(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c, other, _ := wire(t, Limits{Sessions: 1, Input: 1 << 20})
+		c, other, _ := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		told := time.Time{}
 		c.flooded = func() { told = time.Now() }
 		if _, ok := c.take(); !ok || !c.asksSession() || c.asksSession() {

@@ -4,12 +4,14 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
 	"time"
 
 	"quarry/client"
+	"quarry/ui/target"
 )
 
 // People lets visitors in to what is served.
@@ -56,7 +58,7 @@ type Options struct {
 	Agent     *int
 	AgentName string
 
-	Limits  Limits
+	Limits  target.SSHLimits
 	Version string // of this program
 	Log     *slog.Logger
 	Meter   Meter            // nil: nothing is counted
@@ -65,41 +67,21 @@ type Options struct {
 	Visitors func(sessions int)
 }
 
-// Limits bound what visitors may take. Zero values are those of Defaults.
-type Limits struct {
-	Sessions  int           // at once, in all
-	PerPerson int           // at once, of one person, or of one address where nobody is known
-	Arrivals  int           // connections of one address in a minute
-	Idle      time.Duration // without a key
-	Total     time.Duration // of a session
-	Input     int64         // bytes of a connection
-	Known     time.Duration // how often it is looked whether a visitor would still be let in
-}
-
 // Defaults are the usual limits: for a team on two cores.
-func Defaults() Limits {
-	return Limits{Sessions: 250, PerPerson: 10, Arrivals: 60, Idle: 30 * time.Minute, Total: 12 * time.Hour, Input: 16 << 20,
-		Known: 15 * time.Second}
+func Defaults() target.SSHLimits {
+	return target.SSHLimits{Sessions: 250, PerPerson: 10, Arrivals: 60, Idle: 30 * time.Minute, Total: 12 * time.Hour,
+		Input: 16 << 20, Known: 15 * time.Second}
 }
 
-func (l Limits) orDefaults() Limits {
+// orDefaults replaces limits that are not positive.
+func orDefaults(l target.SSHLimits) target.SSHLimits {
 	usual := Defaults()
-	for _, pair := range []struct{ given, usual *int }{
-		{&l.Sessions, &usual.Sessions}, {&l.PerPerson, &usual.PerPerson}, {&l.Arrivals, &usual.Arrivals},
-	} {
-		if *pair.given <= 0 {
-			*pair.given = *pair.usual
-		}
+	return target.SSHLimits{
+		Sessions: cmp.Or(max(0, l.Sessions), usual.Sessions), PerPerson: cmp.Or(max(0, l.PerPerson), usual.PerPerson),
+		Arrivals: cmp.Or(max(0, l.Arrivals), usual.Arrivals), Idle: cmp.Or(max(0, l.Idle), usual.Idle),
+		Total: cmp.Or(max(0, l.Total), usual.Total), Input: cmp.Or(max(0, l.Input), usual.Input),
+		Known: cmp.Or(max(0, l.Known), usual.Known),
 	}
-	for _, pair := range []struct{ given, usual *time.Duration }{{&l.Idle, &usual.Idle}, {&l.Total, &usual.Total}, {&l.Known, &usual.Known}} {
-		if *pair.given <= 0 {
-			*pair.given = *pair.usual
-		}
-	}
-	if l.Input <= 0 {
-		l.Input = usual.Input
-	}
-	return l
 }
 
 // Error is a reason not to start, with what to do about it.
@@ -134,7 +116,7 @@ func (silent) Refused(string)                     {}
 
 // complete fills in what may be left out, and refuses what nobody could use.
 func (o Options) complete() (Options, error) {
-	o.Limits = o.Limits.orDefaults()
+	o.Limits = orDefaults(o.Limits)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

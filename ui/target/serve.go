@@ -31,10 +31,15 @@ type SSHOptions struct {
 	Limits      SSHLimits
 }
 
-// SSHLimits bound what visitors over SSH take; 0: the default.
+// SSHLimits bound what SSH visitors may use. A zero value is that of ssh.Defaults.
 type SSHLimits struct {
-	Sessions, PerPerson, Arrivals int
-	Idle, Total                   time.Duration
+	Sessions  int           // at once, in all
+	PerPerson int           // at once, of one person, or of one address for unknown visitors
+	Arrivals  int           // connections from one address per minute
+	Idle      time.Duration // without a key press
+	Total     time.Duration // of a session
+	Input     int64         // bytes of a connection
+	Known     time.Duration // between checks that a visitor is still admitted
 }
 
 // Negative reports whether a limit is below 0.
