@@ -7,8 +7,8 @@ import (
 	"quarry/client/wire"
 )
 
-// withCutoff writes a number of days as the moment that Onyx understands. An impossible number, or both at once, goes
-// as it is, for the server to refuse.
+// withCutoff replaces a number of days by the time that Onyx understands. An invalid number, or both at once, is left
+// for the server to reject.
 func withCutoff(request wire.SearchRequest, now time.Time) wire.SearchRequest {
 	days := request.TimeCutoffDays
 	if days == nil || request.TimeCutoff != nil || *days < 1 || *days > wire.MaxTimeCutoffDays {
@@ -19,8 +19,8 @@ func withCutoff(request wire.SearchRequest, now time.Time) wire.SearchRequest {
 	return request
 }
 
-// adapt applies to the answer of a server without quarry's additions what can be applied afterwards, and notes what it
-// ignored. What such a server returns is what its model selected.
+// adapt applies filters to the response of a bare Onyx where that is possible afterwards, and notes the ignored ones. All
+// its results count as selected.
 func adapt(response *wire.SearchResponse, request wire.SearchRequest) {
 	for i := range response.Results {
 		response.Results[i].Selected = true
@@ -37,7 +37,7 @@ func adapt(response *wire.SearchResponse, request wire.SearchRequest) {
 	response.Notes = append(response.Notes, ignored(request)...)
 }
 
-// updatedBy tells whether a result was last changed at a moment or before; an undated one was not.
+// updatedBy reports whether a result has a date and was last changed at until or before.
 func updatedBy(result wire.SearchResult, until time.Time) bool {
 	if result.UpdatedAt == nil {
 		return false
@@ -46,7 +46,7 @@ func updatedBy(result wire.SearchResult, until time.Time) bool {
 	return err == nil && !updated.After(until)
 }
 
-// ignored names the filters of a request that a bare Onyx takes no notice of.
+// ignored returns notes about the filters of a request that a bare Onyx ignores.
 func ignored(request wire.SearchRequest) []wire.Note {
 	var notes []wire.Note
 	note := func(given bool, text string) {
@@ -56,16 +56,16 @@ func ignored(request wire.SearchRequest) []wire.Note {
 	}
 	note(len(request.Authors) > 0, "author: this server ignores it")
 	note(len(request.DocumentTypes) > 0, "type: this server ignores it")
-	note(request.TimeUntil != nil, "until: this server ignores it; only what it sent was narrowed down")
-	note(len(request.Phrases) > 0, "exact phrases: this server takes them as plain words")
-	note(len(request.Exclude) > 0, "excluded words: this server takes them as plain text")
+	note(request.TimeUntil != nil, "until: this server ignores it; only the returned results were filtered")
+	note(len(request.Phrases) > 0, "exact phrases: this server searches them as plain words")
+	note(len(request.Exclude) > 0, "excluded words: this server searches them as plain text")
 	note(request.SkipDocumentSelection, "skip_document_selection: this server ignores it")
 	note(request.MaxContextChunks != nil, "max_context_chunks: this server ignores it")
-	note(request.Explain, "explain: this server does not tell how it searched")
+	note(request.Explain, "explain: this server does not support it")
 	return notes
 }
 
-// IgnoredInChat names the filters of a question that a server takes no notice of: a bare Onyx those that it does not know.
+// IgnoredInChat returns notes about the filters of a question that a bare Onyx ignores.
 func IgnoredInChat(features Features, filters *wire.ChatFilters) []wire.Note {
 	if filters == nil || features.API > 0 {
 		return nil

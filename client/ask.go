@@ -18,17 +18,17 @@ import (
 
 const (
 	askTimeout      = 5 * time.Minute
-	askIdle         = time.Minute // without a line, heartbeats among them
+	askIdle         = time.Minute // without a line; heartbeats count
 	maxAnswerBytes  = 4 << 20     // of text
 	maxAskBytes     = 64 << 20    // of the whole stream
 	maxAskDocuments = 1000
 )
 
-var errIdle = errors.New("nothing came")
+var errIdle = errors.New("no data")
 
-// Ask puts a question and reads the answer as it is written. The function, which may be nil, is told each packet as it
-// comes, from this goroutine. What the request leaves out is filled in: the session's latest message, citations,
-// streaming. When an answer that had begun fails or is given up, what came so far is returned with the error.
+// Ask asks a question and reads the streamed answer. It calls report, which may be nil, with each packet, in this
+// goroutine. Defaults of the request are the session's latest message, citations and streaming. If an answer fails or is
+// canceled after it began, the part so far is returned with the error.
 func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(wire.ChatPacket)) (*wire.ChatAnswer,
 	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -58,18 +58,18 @@ func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(
 	return reading.so, c.idleError(ctx, r, err)
 }
 
-// idleError tells a stream that fell silent from one that was given up: for both the context was cancelled.
+// idleError replaces the cancellation of a stream without data by a Timeout.
 func (c *Client) idleError(ctx context.Context, r call, err error) error {
 	if err == nil || !errors.Is(context.Cause(ctx), errIdle) {
 		return err
 	}
 	return &Error{Kind: Timeout, Method: r.method, Path: r.path, Local: c.options.Local, cause: errIdle,
-		Reason: fmt.Sprintf("nothing came for %s while the answer was written", round(askIdle)),
-		remedy: "ask again; if it stays, the server's model does not answer: search works without one"}
+		Reason: fmt.Sprintf("no data for %s while waiting for the answer", round(askIdle)),
+		remedy: "try again; if it fails again, the server's model does not respond: search works without one"}
 }
 
 func (a *answer) tooMuch() *Error {
-	return a.unusable(fmt.Sprintf("an answer of more than %d MB", maxAskBytes>>20), "ask for less at once")
+	return a.unusable(fmt.Sprintf("a response of more than %d MB", maxAskBytes>>20), "request less at once")
 }
 
 func completeChat(request wire.ChatRequest) wire.ChatRequest {
@@ -91,7 +91,7 @@ func completeChat(request wire.ChatRequest) wire.ChatRequest {
 	return request
 }
 
-// asking is an answer that is being read.
+// asking reads an answer.
 type asking struct {
 	*answer
 	client   *Client
@@ -113,7 +113,7 @@ type chatLine struct {
 	ErrorCode     string              `json:"error_code"`
 }
 
-// line reads one line, and tells whether it is the last.
+// line reads one line and reports whether it is the last.
 func (a *asking) line(text []byte) (last bool, err error) {
 	if a.received += len(text); a.received > maxAskBytes {
 		return false, a.tooMuch()
@@ -144,7 +144,7 @@ func (a *asking) line(text []byte) (last bool, err error) {
 	return packet.Type == wire.ChatStop, nil
 }
 
-// eventData takes off what a server or proxy may put around a line of an event stream.
+// eventData removes the framing that a server or proxy may add to a line of an event stream.
 func eventData(line []byte) []byte {
 	if len(line) == 0 || line[0] == '{' {
 		return line
@@ -160,7 +160,7 @@ func eventData(line []byte) []byte {
 	return line
 }
 
-// packet decodes a line. Lines that are no packet have types of our own.
+// packet decodes a line. Lines that are not packets get types of our own.
 func (a *asking) packet(line chatLine, text []byte) (wire.ChatPacket, error) {
 	packet := wire.ChatPacket{Placement: line.Placement}
 	raw := json.RawMessage(text)
@@ -198,8 +198,8 @@ func (a *asking) packet(line chatLine, text []byte) (wire.ChatPacket, error) {
 	return packet, nil
 }
 
-// readsChat tells the packets whose fields are read. Others are never decoded, so that a field of theirs which has a
-// known name and another shape breaks nothing.
+// readsChat reports whether the fields of a type of packet are read. Others are not decoded: their fields may have the
+// same names and other types.
 func readsChat(kind string) bool {
 	switch kind {
 	case wire.ChatSearchQueries, wire.ChatSearchFilters, wire.ChatSearchDocuments, wire.ChatMessageStart,
@@ -210,7 +210,7 @@ func readsChat(kind string) bool {
 	return false
 }
 
-// keep adds what a packet brings to the answer.
+// keep adds a packet to the answer.
 func (a *asking) keep(packet *wire.ChatPacket) error {
 	switch packet.Type {
 	case wire.ChatSessionCreated:
@@ -223,7 +223,7 @@ func (a *asking) keep(packet *wire.ChatPacket) error {
 		a.addDocuments(packet.FinalDocuments)
 	case wire.ChatMessageDelta:
 		if a.text.Len()+len(packet.Content) > maxAnswerBytes {
-			return a.unusable(fmt.Sprintf("an answer of more than %d MB of text", maxAnswerBytes>>20), "ask for less at once")
+			return a.unusable(fmt.Sprintf("a response of more than %d MB of text", maxAnswerBytes>>20), "request less at once")
 		}
 		a.text.WriteString(packet.Content)
 	case wire.ChatCitation:
@@ -231,7 +231,7 @@ func (a *asking) keep(packet *wire.ChatPacket) error {
 			a.so.Citations[packet.CitationNumber] = packet.DocumentID
 		}
 	case wire.ChatError:
-		return a.chatError("", "the answer failed, and the server does not say why")
+		return a.chatError("", "the answer failed without a reason")
 	case wire.ChatStop:
 		a.so.Stopped = packet.StopReason != nil && *packet.StopReason == wire.StopCancelled
 	}
@@ -252,8 +252,8 @@ next:
 	}
 }
 
-// chatError is a failure that came inside the stream. Its codes are a list of their own, about the model and not about
-// the person who asks: a model's refused key is the server's failure.
+// chatError returns the error of a failure inside the stream. Its codes are a list of their own and about the model, not
+// the user: a rejected key of the model is the server's failure.
 func (a *asking) chatError(code, reason string) *Error {
 	e := &Error{Kind: Server, Code: shorten(code), Reason: shorten(reason)}
 	switch strings.ToUpper(e.Code) {
@@ -268,13 +268,13 @@ func (a *asking) chatError(code, reason string) *Error {
 		e.Reason = e.Code
 	}
 	if e.Reason == "" {
-		e.Reason = "the answer failed, and the server does not say why"
+		e.Reason = "the answer failed without a reason"
 	}
 	return a.named(e)
 }
 
-// ChatSessions lists the caller's sessions, newest first: size of them (0: as many as usual), and if before is not
-// empty those that are older than that moment.
+// ChatSessions lists the caller's sessions, newest first: at most size (0: the default), and only those older than
+// before, unless it is empty.
 func (c *Client) ChatSessions(ctx context.Context, size int, before string) (*wire.ChatSessions, error) {
 	if size <= 0 {
 		size = wire.DefaultChatSessions
@@ -290,11 +290,11 @@ func (c *Client) ChatSessions(ctx context.Context, size int, before string) (*wi
 	return sessions, err
 }
 
-// ChatSession gives a session with its messages.
+// ChatSession returns a session with its messages.
 func (c *Client) ChatSession(ctx context.Context, id string) (*wire.ChatSessionDetail, error) {
 	r := get("/chat/get-chat-session/"+id, nil)
 	if !isPlainID(id) {
-		return nil, badRequest(r.method, "/chat/get-chat-session", "that is no id of a session")
+		return nil, badRequest(r.method, "/chat/get-chat-session", "not the id of a session")
 	}
 	r.limit = maxSearchBytes
 	session, err := fetched[wire.ChatSessionDetail](ctx, c, r)
@@ -304,14 +304,14 @@ func (c *Client) ChatSession(ctx context.Context, id string) (*wire.ChatSessionD
 	return session, err
 }
 
-// RenameChatSession gives a session a name; with an empty one the server finds a name. The name it has then is returned.
+// RenameChatSession renames a session and returns its new name. If name is empty, the server chooses one.
 func (c *Client) RenameChatSession(ctx context.Context, id, name string) (string, error) {
 	body := wire.RenameChatSession{ID: id}
 	if name != "" {
 		body.Name = &name
 	}
 	r := post("/chat/rename-chat-session", body)
-	r.method, r.timeout = http.MethodPut, askIdle // a model may be asked for the name
+	r.method, r.timeout = http.MethodPut, askIdle // a model may write the name
 	renamed, err := fetched[wire.RenamedChatSession](ctx, c, r)
 	if err != nil {
 		return "", err
@@ -319,21 +319,21 @@ func (c *Client) RenameChatSession(ctx context.Context, id, name string) (string
 	return renamed.NewName, nil
 }
 
-// StopChat asks the server to end the answer that it writes in a session.
+// StopChat stops the answer that the server is writing in a session.
 func (c *Client) StopChat(ctx context.Context, id string) error {
 	if !isPlainID(id) {
-		return badRequest(http.MethodPost, "/chat/stop-chat-session", "that is no id of a session")
+		return badRequest(http.MethodPost, "/chat/stop-chat-session", "not the id of a session")
 	}
 	a, err := c.open(ctx, post("/chat/stop-chat-session/"+id, nil))
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(a.Body, maxErrorBytes)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(a.Body, maxErrorBytes)) // so that the connection is reused
 	return nil
 }
 
-// isPlainID tells an id that can be part of a path as it is.
+// isPlainID reports whether an id can be part of a path unescaped.
 func isPlainID(id string) bool {
 	const longest = 100
 	return id != "" && len(id) <= longest && strings.Trim(id,

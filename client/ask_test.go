@@ -80,16 +80,16 @@ func TestAskBodies(t *testing.T) {
 		{name: "an error inside", body: string(fixture(t, "chat/chat-stream-error.ndjson")),
 			reason: "The model refused the request (RATE_LIMIT)", kind: RateLimited},
 		{name: "the generator died", body: delta("a") + "\n" + `{"error":"boom"}`, text: "a", reason: "boom", kind: Server},
-		{name: "an error packet", body: `{"obj":{"type":"error"}}`, reason: "does not say why", kind: Server},
-		{name: "an error without words", body: `{"error":{},"error_code":null}`, reason: "does not say why", kind: Server},
+		{name: "an error packet", body: `{"obj":{"type":"error"}}`, reason: "without a reason", kind: Server},
+		{name: "an error without words", body: `{"error":{},"error_code":null}`, reason: "without a reason", kind: Server},
 		{name: "cut off", body: string(fixture(t, "chat/chat-stream-cut.ndjson")),
 			text: "Roll back with `deployctl rollback`", reason: "not JSON", kind: Server},
-		{name: "no stop", body: delta("a") + "\n", text: "a", reason: "broke off", kind: Server},
-		{name: "nothing", reason: "broke off after 0 bytes", kind: Server},
-		{name: "a list", body: "[]", reason: "does not answer this request", kind: Server},
+		{name: "no stop", body: delta("a") + "\n", text: "a", reason: "ended early", kind: Server},
+		{name: "nothing", reason: "ended early, after 0 bytes", kind: Server},
+		{name: "a list", body: "[]", reason: "does not match this request", kind: Server},
 		{name: "null", body: "null", reason: "null", kind: Server},
 		{name: "a page", body: "<html><body>hi</body></html>", reason: "a web page", kind: Server},
-		{name: "a wrong shape", body: `{"obj":{"type":"message_delta","content":7}}`, reason: "content should be", kind: Server},
+		{name: "a wrong shape", body: `{"obj":{"type":"message_delta","content":7}}`, reason: "in content", kind: Server},
 		{name: "too much text", body: strings.Repeat(delta(strings.Repeat("x", 1<<20))+"\n", 5),
 			text: strings.Repeat("x", 4<<20), reason: "more than 4 MB", kind: Server},
 		{name: "a long line", body: strings.Repeat("x", maxListingBytes+1), reason: "more than 8 MB", kind: Server},
@@ -157,7 +157,7 @@ func TestAskFallsSilent(t *testing.T) {
 			<-r.Context().Done()
 		})
 		answer, err := c.Ask(t.Context(), wire.ChatRequest{Message: "x"}, nil)
-		if e := asError(t, err); e.Kind != Timeout || !strings.Contains(e.Reason, "nothing came for 1m0s") {
+		if e := asError(t, err); e.Kind != Timeout || !strings.Contains(e.Reason, "no data for 1m0s") {
 			t.Error(e)
 		}
 		if answer == nil || answer.Text != "half" {

@@ -219,7 +219,7 @@ func TestLibraryStreams(t *testing.T) {
 		t.Error(path, err)
 	}
 	for text, reason := range map[string]string{
-		`{"type":"progress"}`: "broke off",
+		`{"type":"progress"}`: "ended early",
 		`{"type":"error","error_code":"CONFLICT","detail":"another change is running"}`: "HTTP 409: another change",
 		`garbage`: "not JSON",
 	} {

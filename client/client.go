@@ -1,6 +1,6 @@
-// Package client speaks the search API: Onyx's, and that of a quarry server, which answers the same with more. Calls
-// are methods of Client; every failure is an *Error with a Kind that programs can act on and a Remedy for people.
-// Whatever a server sends is bounded in size and sanitised once, while it is decoded.
+// Package client calls Onyx's search API and the extended API of a quarry server. Calls are methods of Client; every
+// failure is an *Error with a Kind for programs and a Remedy for users. Responses are limited in size and sanitised when
+// they are decoded.
 package client
 
 import (
@@ -21,22 +21,21 @@ const (
 	maxRedirects  = 5
 )
 
-// Options say where a client goes and as whom.
+// Options configure a client.
 type Options struct {
 	// BaseURL is the server's address, such as "https://onyx.acme.com", with or without the API prefix.
 	BaseURL string
 	// APIPrefix is put before every route unless BaseURL already ends with it; "/api" for most deployments.
 	APIPrefix string
-	// Token gives the access token. It is asked for each request, just before it is sent; nil or an empty token sends
-	// none.
+	// Token returns the access token. It is called for each request; nil or an empty token sends none.
 	Token func(ctx context.Context) (string, error)
 	// Transport carries the requests; nil means HTTPS with the proxy and certificate settings of the environment.
 	Transport http.RoundTripper
-	// Profile labels the results of this client in Searched and Origin.
+	// Profile is the label of this client's results in Searched and Origin.
 	Profile string
 	// UserAgent is sent with every request; empty means "quarry".
 	UserAgent string
-	// Local marks a library of this machine, whose results may link to files.
+	// Local is set for a library of this machine, whose results may link to files.
 	Local bool
 }
 
@@ -50,7 +49,7 @@ type Client struct {
 	agents   cached[[]wire.Persona]
 }
 
-// New checks the options and makes a client. It sends nothing.
+// New checks the options and returns a client. It sends nothing.
 func New(options Options) (*Client, error) {
 	base, err := joinBase(options.BaseURL, options.APIPrefix)
 	if err != nil {
@@ -72,20 +71,20 @@ func New(options Options) (*Client, error) {
 	}, nil
 }
 
-// Profile is the label given in Options.
+// Profile returns the label given in Options.
 func (c *Client) Profile() string { return c.options.Profile }
 
-// BaseURL is the address that routes are joined to, with the API prefix and without a trailing slash.
+// BaseURL returns the server's address with the API prefix and without a trailing slash.
 func (c *Client) BaseURL() string { return c.base.String() }
 
-// Local tells whether the client is for a library of this machine.
+// Local reports whether the client is for a library of this machine.
 func (c *Client) Local() bool { return c.options.Local }
 
 type timeoutKey struct{}
 
-// WithTimeout sets the time limit of each call made with the returned context, in place of the call's default: five
-// minutes for searches and answers, none for changes to a library, 30 seconds for the rest. An earlier deadline of the context
-// still holds. A limit of zero or less keeps the default.
+// WithTimeout returns a context that sets the time limit of each call. The defaults are five minutes for searches and
+// answers, none for changes to a library, and 30 seconds for the rest. A limit of zero or less means the default. An
+// earlier deadline of the context applies too.
 func WithTimeout(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, timeoutKey{}, limit)
 }
@@ -100,6 +99,6 @@ func timeoutOf(ctx context.Context, byDefault time.Duration) time.Duration {
 // Session is a client of an opened server or library.
 type Session struct {
 	Client *Client
-	// Close releases the library's files. The client must not be used afterwards.
+	// Close closes the library's files. The client must not be used afterwards.
 	Close func() error
 }

@@ -17,20 +17,19 @@ import (
 
 const chunkFetchers = 4 // at once, where a server gives only one chunk per request
 
-// DocumentSize gives the length of a document; an unknown or unseen one is NotAvailable.
+// DocumentSize returns the length of a document; for an unknown or hidden one the error is NotAvailable.
 func (c *Client) DocumentSize(ctx context.Context, id string) (*wire.DocumentSize, error) {
 	return fetched[wire.DocumentSize](ctx, c, get("/document/document-size-info", url.Values{"document_id": {id}}))
 }
 
-// ChunkInfo gives one chunk of a document, counted from 0.
+// ChunkInfo returns one chunk of a document, counted from 0.
 func (c *Client) ChunkInfo(ctx context.Context, id string, chunk int) (*wire.ChunkInfo, error) {
 	return fetched[wire.ChunkInfo](ctx, c, get("/document/chunk-info",
 		url.Values{"document_id": {id}, "chunk_id": {strconv.Itoa(chunk)}}))
 }
 
-// Chunks gives the chunks from to to of a document, both included, and what is known of the document. A negative to
-// means as many as one request may give, wire.MaxChunksPerRequest. From a bare Onyx the chunks come one by one, and
-// neither title nor headings are known.
+// Chunks returns the chunks from to to of a document, both included, and its metadata. A negative to means
+// wire.MaxChunksPerRequest chunks. From a bare Onyx the chunks are fetched one by one, without title and headings.
 func (c *Client) Chunks(ctx context.Context, id string, from, to int) (*wire.DocumentChunks, error) {
 	const path = "/document/chunks"
 	if to < 0 {
@@ -53,7 +52,7 @@ func (c *Client) Chunks(ctx context.Context, id string, from, to int) (*wire.Doc
 	return document, nil
 }
 
-// routeMissing tells a server without the route from one without the document.
+// routeMissing reports whether the server lacks the route, rather than the document.
 func routeMissing(err error) bool {
 	var failure *Error
 	if !errors.As(err, &failure) {

@@ -232,7 +232,7 @@ func TestProxyOfTheEnvironmentFails(t *testing.T) {
 	gone.Close()
 	for proxy, want := range map[string]string{
 		refusing.URL: "The sandbox may not reach this destination.",
-		gone.URL:     "the proxy of the environment cannot be used",
+		gone.URL:     "cannot connect to the proxy",
 	} {
 		outcome := runChild(t, "https://onyx.acme.example", []string{"HTTPS_PROXY=" + proxy})
 		if outcome.Kind != Unreachable.String() || !strings.Contains(outcome.Reason, want) ||
@@ -247,7 +247,7 @@ func TestCertificatesOfTheEnvironment(t *testing.T) {
 	companyDir, otherDir := t.TempDir(), t.TempDir()
 	company, other := newAuthority(t, companyDir), newAuthority(t, otherDir)
 	port, _ := companyServer(t, company)
-	const unknown = "an authority that this machine does not know"
+	const unknown = "an unknown authority"
 	tests := []struct {
 		name        string
 		environment []string

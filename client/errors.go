@@ -11,26 +11,26 @@ import (
 	"quarry/client/wire"
 )
 
-// Kind is what a failure means to the program that made the call.
+// Kind classifies an Error.
 type Kind int
 
 // The kinds of failures. A program's exit code follows from the kind.
 const (
 	General      Kind = iota
-	BadRequest        // the server refused the request's contents
-	Auth              // the token is missing, expired, or may not do this
-	Unreachable       // no answer from the server at all
+	BadRequest        // the server rejected the request's contents
+	Auth              // authentication failed, or the token lacks permission
+	Unreachable       // no response from the server
 	RateLimited       // too many requests; see Error.RetryAfter
-	Timeout           // no answer in time
-	Server            // the server failed, or answered what cannot be used
-	NotAvailable      // the thing asked for, or the route, does not exist there
-	Canceled          // the caller gave up
+	Timeout           // no response in time
+	Server            // the server failed, or its response cannot be used
+	NotAvailable      // the requested object or route does not exist
+	Canceled          // the caller canceled the call
 )
 
 var kindNames = [...]string{"general", "bad request", "authentication", "unreachable", "rate limited", "timeout",
 	"server error", "not available", "canceled"}
 
-// String names the kind in words.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	if k < 0 || int(k) >= len(kindNames) {
 		return kindNames[General]
@@ -38,28 +38,27 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Error is the failure of one call. No part of it ever holds a token.
+// Error is the failure of one call. It never contains a token.
 type Error struct {
 	Kind Kind
-	// Status is the HTTP status, or of a stream's error event the status that its code stands for; 0 without an answer.
+	// Status is the HTTP status, or the one that matches the code of a stream's error event; 0 without a response.
 	Status int
 	// Code is the server's own error code, such as PERSONA_NOT_FOUND; often empty.
 	Code string
-	// Reason is one line in plain words, the server's own where it gave one: free of control characters, at most 500
-	// characters long.
+	// Reason is one line of at most 500 characters without control characters, the server's own if it sent one.
 	Reason string
 	// Method and Path name the route that was called, without prefix and parameters.
 	Method, Path string
-	// RetryAfter is how long the server asks to wait; 0 when it did not say.
+	// RetryAfter is the wait that the server asks for, or 0.
 	RetryAfter time.Duration
-	// Local tells that a library in this process failed and no server: routes and statuses then say nothing to a person.
+	// Local is set for a library in this process, whose routes and statuses users do not know.
 	Local bool
 
 	remedy string
 	cause  error
 }
 
-// Error says in one line what was called and what went wrong.
+// Error returns the route and the reason in one line.
 func (e *Error) Error() string {
 	if e.Local {
 		return e.Reason
@@ -78,10 +77,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the error below, such as context.Canceled or a failed dial; nil for an answer of the server.
+// Unwrap returns the cause, such as context.Canceled or a failed dial; nil for a response of the server.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Remedy says in one line what the person can do about it.
+// Remedy returns a hint for the user in one line.
 func (e *Error) Remedy() string {
 	if e.Local {
 		return e.localRemedy()
@@ -91,7 +90,7 @@ func (e *Error) Remedy() string {
 	}
 	switch e.Kind {
 	case BadRequest:
-		return "change the request as the server's reason says"
+		return "correct the request"
 	case Auth:
 		return e.authRemedy()
 	case Unreachable:
@@ -100,45 +99,45 @@ func (e *Error) Remedy() string {
 		if e.RetryAfter > 0 {
 			return fmt.Sprintf("try again in %s", e.RetryAfter)
 		}
-		return "wait a little, then try again"
+		return "try again later"
 	case Timeout:
 		return "try again, or allow more time with --timeout; a search is faster without query expansion"
 	case Server:
-		return "try again; if it stays, tell the server's administrator the reason above"
+		return "try again; if it fails again, report the error to the server's administrator"
 	case NotAvailable:
-		return "check the name or id; a server without this route may be too old or need another api_prefix"
+		return "check the name or id; if those are right, the server may be too old or need another api_prefix"
 	case Canceled:
-		return "run it again when you are ready"
+		return "run the command again"
 	}
 	switch e.Status {
 	case http.StatusPaymentRequired:
 		return "the server's plan does not include this; ask its administrator"
 	case http.StatusRequestEntityTooLarge:
-		return "send less at once"
+		return "send less data per request"
 	case http.StatusConflict:
-		return "something of that name exists already; choose another or remove it first"
+		return "choose another name, or remove the existing one first"
 	}
-	return "see the reason above"
+	return "run quarry validate-config"
 }
 
-// isAdmin reports whether a library in this process refused to administer something.
+// isAdmin reports whether the error is of an administration route of a library in this process.
 func (e *Error) isAdmin() bool { return e.Local && strings.HasPrefix(e.Path, "/admin/") }
 
 func (e *Error) localRemedy() string {
 	switch e.Code {
 	case wire.CodeDiskFull:
-		return "free some space and run it again; what was stored before is whole"
+		return "free some disk space and run the command again; stored data is intact"
 	case wire.CodeLibraryNewer:
-		return "install the newer quarry that wrote this library, or use another one: QUARRY_HOME or --library DIR"
+		return "install the newer quarry that wrote this library, or use another library: QUARRY_HOME or --library DIR"
 	case wire.CodeNetworkFileSystem:
 		return "keep the library on a local disk: set QUARRY_HOME or --library DIR"
 	case wire.CodeLibraryOlder:
-		return "run quarry sync and quarry admin token list once where it may be written, without QUARRY_READONLY, or use " +
-			"the quarry that wrote it"
+		return "run quarry sync and quarry admin token list once with write access and without QUARRY_READONLY, or use " +
+			"the quarry version that wrote it"
 	case wire.CodeLibraryReadOnly:
-		return "check who may write to the library's folder, or use another one: QUARRY_HOME or --library DIR"
+		return "check the permissions of the library's folder, or use another library: QUARRY_HOME or --library DIR"
 	case wire.CodeLibraryBusy:
-		return "wait for the other quarry to finish, then run it again"
+		return "wait for the other quarry process to finish, then try again"
 	case wire.CodeLibraryLost:
 		return "restore the database from a backup, or move the library's folder away and add your files again: quarry add PATH"
 	case wire.CodeLibraryDamaged:
@@ -150,11 +149,11 @@ func (e *Error) localRemedy() string {
 	missing, found := strings.CutSuffix(e.Code, "_NOT_FOUND")
 	switch {
 	case found && e.isAdmin():
-		return "see quarry admin " + strings.ToLower(strings.ReplaceAll(missing, "_", "-")) + " list for those that there are"
+		return "list them with quarry admin " + strings.ToLower(strings.ReplaceAll(missing, "_", "-")) + " list"
 	case e.isAdmin() && e.Status == http.StatusConflict:
 		return "choose another name, or remove that one first"
 	case e.Kind == BadRequest:
-		return "correct what was given"
+		return "correct the value"
 	case e.Kind == NotAvailable && strings.HasPrefix(e.Path, "/library"):
 		return "quarry status lists what was added"
 	case e.Kind == NotAvailable && strings.HasPrefix(e.Path, "/document/"):
@@ -167,7 +166,7 @@ func (e *Error) localRemedy() string {
 	case e.Kind == Timeout:
 		return "allow more time with --timeout"
 	case e.Kind == Canceled:
-		return "run it again when you are ready"
+		return "run the command again"
 	}
 	return "try again; quarry status shows which folder the library is in"
 }
@@ -175,19 +174,19 @@ func (e *Error) localRemedy() string {
 func (e *Error) authRemedy() string {
 	switch {
 	case strings.Contains(e.Reason, "document sets"):
-		return "leave these document sets out, or check their names: unknown ones are refused in the same words"
+		return "check the names of the document sets (unknown sets give the same error), or leave them out"
 	case strings.Contains(e.Reason, "scopes"):
-		return "use a token without restricted scopes, or with the scope that this needs"
+		return "use a token with the required scope, or one without restricted scopes"
 	case e.Code == "INSUFFICIENT_PERMISSIONS" || e.Code == "ADMIN_ONLY" || e.Code == "UNAUTHORIZED":
-		return "use the token of a person who may do this"
+		return "use the token of a user with this permission"
 	case e.Code == "TOKEN_EXPIRED" || e.Code == "CREDENTIAL_EXPIRED":
-		return "make a new token in the server's settings and store it"
+		return "create a new token in the server's settings and store it with quarry configure"
 	}
-	return "check that the token is whole, not expired, and made on this server"
+	return "check that the token is complete, not expired, and from this server"
 }
 
-// KindOf is the kind of an error of this package, however deeply wrapped. A bare cancellation or deadline of a context
-// has its kind too; any other error is General.
+// KindOf returns the kind of the Error in err's chain. A bare context.Canceled or DeadlineExceeded has a kind too; any
+// other error is General.
 func KindOf(err error) Kind {
 	var failure *Error
 	switch {
@@ -201,7 +200,7 @@ func KindOf(err error) Kind {
 	return General
 }
 
-// kindOfStatus maps the statuses as Onyx's own command line does.
+// kindOfStatus maps HTTP statuses as Onyx's own CLI does.
 func kindOfStatus(status int) Kind {
 	switch {
 	case status == http.StatusBadRequest || status == http.StatusUnprocessableEntity:
@@ -220,7 +219,7 @@ func kindOfStatus(status int) Kind {
 	return General
 }
 
-// statusOfCode is the status that Onyx sends an error code with; an unknown code counts as an internal error.
+// statusOfCode returns the status that Onyx sends with an error code; an unknown code is an internal error.
 func statusOfCode(code string) int {
 	switch code {
 	case "UNAUTHENTICATED", "INVALID_TOKEN", "TOKEN_EXPIRED", "CREDENTIAL_EXPIRED":

@@ -19,19 +19,19 @@ const (
 	maxRetryAfter  = 24 * time.Hour
 )
 
-// htmlRemedy is what nearly always helps when a program meets a web page.
-const htmlRemedy = "check server_url and api_prefix (most deployments need /api), and whether a proxy or sign-in " +
-	"page answers in the server's place"
+// htmlRemedy is the usual solution when a web page arrives instead of JSON.
+const htmlRemedy = "check server_url and api_prefix (most deployments need /api), and whether a proxy or sign-in page " +
+	"intercepts the request"
 
-// statusError makes the error of an answer with a failure status.
+// statusError returns the error of a response with a failure status.
 func statusError(status int, header http.Header, body []byte, now time.Time) *Error {
 	e := &Error{Kind: kindOfStatus(status), Status: status, RetryAfter: retryAfter(header.Get("Retry-After"), now)}
-	if status == http.StatusProxyAuthRequired { // only a proxy asks for that: the server was never reached
-		e.Kind, e.Reason, e.remedy = Unreachable, "the proxy wants a user name and password", proxyLoginRemedy
+	if status == http.StatusProxyAuthRequired { // from a proxy: the server was never reached
+		e.Kind, e.Reason, e.remedy = Unreachable, "the proxy requires a user name and password", proxyLoginRemedy
 		return e
 	}
 	if isHTML(header, body) {
-		e.Reason = fmt.Sprintf("a web page came instead of an answer of the search API (%s)", statusText(status))
+		e.Reason = fmt.Sprintf("received a web page instead of a response of the search API (%s)", statusText(status))
 		e.remedy = htmlRemedy
 		return e
 	}
@@ -49,7 +49,7 @@ func statusText(status int) string {
 	return "status " + strconv.Itoa(status)
 }
 
-// errorBody has the keys of every known shape of an error.
+// errorBody has the keys of all known error envelopes.
 type errorBody struct {
 	ErrorCode json.RawMessage `json:"error_code"`
 	Detail    json.RawMessage `json:"detail"`
@@ -57,9 +57,9 @@ type errorBody struct {
 	Error     json.RawMessage `json:"error"`
 }
 
-// readErrorBody finds the code and the reason in any of the shapes: {error_code, detail}, {detail}, {status_code,
-// message, data}, {message}, a proxy's {error, message}, and a framework's list of details. Text that is no JSON is
-// the reason itself.
+// readErrorBody finds the code and the reason in any envelope: {error_code, detail}, {detail}, {status_code, message,
+// data}, {message}, a proxy's {error, message}, and a framework's list of details. Text that is not JSON is the reason
+// itself.
 func readErrorBody(body []byte) (code, reason, remedy string) {
 	var b errorBody
 	if wire.Unmarshal(body, &b) != nil {
@@ -76,7 +76,7 @@ func readErrorBody(body []byte) (code, reason, remedy string) {
 	}
 	if code == "" && b.Detail == nil && b.Message != nil {
 		if code = shorten(textOf(b.Error)); code != "" {
-			remedy = "this answer came from a proxy on the way, not from the server: allow the server's address there"
+			remedy = "a proxy sent this response, not the server: allow the server's address in the proxy"
 		}
 	}
 	if reason == "" {
@@ -85,7 +85,7 @@ func readErrorBody(body []byte) (code, reason, remedy string) {
 	return code, reason, remedy
 }
 
-// textOf reads a reason: a string, an object that holds one, or a list of them.
+// textOf returns the reason in a string, an object with one, or a list of them.
 func textOf(raw json.RawMessage) string {
 	var value any
 	if wire.Unmarshal(raw, &value) != nil {
@@ -120,7 +120,7 @@ func reasonOf(value any, depth int) string {
 	return ""
 }
 
-// locationOf names the field that a validation detail is about: ["body","sources",0] is "sources.0: ".
+// locationOf returns the field of a validation detail: ["body","sources",0] is "sources.0: ".
 func locationOf(loc any) string {
 	list, _ := loc.([]any)
 	var parts []string
@@ -143,7 +143,7 @@ func shorten(foreign string) string {
 	return text.Shorten(text.OneLine(sanitizeLine(text.Clip(foreign, roughly))), maxReasonRunes-1)
 }
 
-// retryAfter reads the header of that name: seconds, or a date.
+// retryAfter parses a Retry-After header: seconds, or a date.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	var wait time.Duration
@@ -158,7 +158,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return max(0, min(wait, maxRetryAfter))
 }
 
-// isHTML recognises a web page by its declared type or its first bytes.
+// isHTML reports whether a response is a web page, by its media type or its first bytes.
 func isHTML(header http.Header, body []byte) bool {
 	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(header.Get("Content-Type"))), "text/html") {
 		return true

@@ -21,11 +21,11 @@ func TestErrorFixtures(t *testing.T) {
 		status                     int
 		kind                       Kind
 	}{
-		{"400-valueerror", "", "No default LLM model found", "as the server's reason says", 400, BadRequest},
-		{"401-expired", "TOKEN_EXPIRED", "The token has expired.", "make a new token", 401, Auth},
+		{"400-valueerror", "", "No default LLM model found", "correct the request", 400, BadRequest},
+		{"401-expired", "TOKEN_EXPIRED", "The token has expired.", "create a new token", 401, Auth},
 		{"402-tier", "FEATURE_NOT_AVAILABLE", "This feature is not available on your plan.", "plan", 402, General},
 		{"403-document-sets", "INSUFFICIENT_PERMISSIONS",
-			"You do not have access to the following document sets: ['Legal']", "document sets out", 403, Auth},
+			"You do not have access to the following document sets: ['Legal']", "names of the document sets", 403, Auth},
 		{"403-me", "", "Unauthorized", "check that the token", 403, Auth},
 		{"403-proxy", "destination_blocked", "The sandbox may not reach this destination.", "proxy", 403, Auth},
 		{"403-scope", "INSUFFICIENT_PERMISSIONS", "This token's scopes do not permit this endpoint.", "scope", 403, Auth},
@@ -34,7 +34,7 @@ func TestErrorFixtures(t *testing.T) {
 		{"404-persona", "PERSONA_NOT_FOUND", "Persona with id 77 not found", "check the name or id", 404, NotAvailable},
 		{"413", "PAYLOAD_TOO_LARGE", "The request is too large.", "send less", 413, General},
 		{"422-source", "", "1 validation error: {'type': 'enum', 'loc': ('body', 'sources', 0), 'msg': " +
-			"\"Input should be 'ingestion_api', 'slack', 'web'\", 'input': 'slak'}", "reason says", 422, BadRequest},
+			"\"Input should be 'ingestion_api', 'slack', 'web'\", 'input': 'slak'}", "correct the request", 422, BadRequest},
 		{"429", "RATE_LIMITED", "Rate limit exceeded. Try again later.", "try again in 37s", 429, RateLimited},
 		{"500", "", "semantic query rephrase returned an empty answer", "try again", 500, Server},
 		{"501", "", "This feature requires a vector database (DISABLE_VECTOR_DB is set).", "try again", 501, Server},
@@ -130,13 +130,13 @@ func everyCall(c *Client) map[string]func(ctx context.Context) error {
 func TestErrorUnusableAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, contentType, body, reason string }{
-		{"empty", "application/json", "", "an empty answer"},
-		{"spaces", "application/json", " \n ", "an empty answer"},
+		{"empty", "application/json", "", "an empty response"},
+		{"spaces", "application/json", " \n ", "an empty response"},
 		{"half", "application/json", `{"results":[{"title":"a`, "not JSON"},
 		{"text", "text/plain", "OK", "not JSON but text/plain"},
 		{"null", "application/json", "null", "not JSON (null)"},
-		{"number", "application/json", "17", "does not answer this request"},
-		{"wrong shape", "application/json", `{"results":"many"}`, "results should be"},
+		{"number", "application/json", "17", "does not match this request"},
+		{"wrong shape", "application/json", `{"results":"many"}`, "in results"},
 		{"another answer", "application/json", `{"hello":"world"}`, "no results"},
 	}
 	for _, test := range tests {

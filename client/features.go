@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Features tells what a server can do beyond Onyx's API. The zero value is a bare Onyx.
+// Features lists a server's extensions of Onyx's API. The zero value is a bare Onyx.
 type Features struct {
-	// Backend is the version of the Onyx API that the server names.
+	// Backend is the version of the Onyx API.
 	Backend string
 	// Quarry is the server's own version; empty for a bare Onyx.
 	Quarry string
-	// API is the version of quarry's additions; 0 for a bare Onyx.
+	// API is the version of the extensions; 0 for a bare Onyx.
 	API int
-	// Names lists the additions, such as wire.FeatureStream.
+	// Names lists the extensions, such as wire.FeatureStream.
 	Names []string
 }
 
-// Has tells whether the server has an addition.
+// Has reports whether the server has an extension.
 func (f Features) Has(name string) bool { return slices.Contains(f.Names, name) }
 
 // Features fetches the server's extensions on the first call and caches them.

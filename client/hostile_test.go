@@ -67,7 +67,7 @@ func TestDrippingServer(t *testing.T) {
 				for call, do := range everyCall(c) {
 					started := time.Now()
 					e := asError(t, do(WithTimeout(t.Context(), 40*time.Second)))
-					if e.Kind != Timeout || !strings.HasPrefix(e.Reason, "no whole answer after 40s") ||
+					if e.Kind != Timeout || !strings.HasPrefix(e.Reason, "no complete response after 40s") ||
 						!strings.Contains(e.Remedy(), "--timeout") {
 						t.Errorf("%s: kind %s, %v; %s", call, e.Kind, e, e.Remedy())
 					}
@@ -176,7 +176,7 @@ func TestPackedAnswers(t *testing.T) {
 		answering(http.StatusOK, "application/json", packed.Bytes()[:packed.Len()/2])(w, r)
 	})
 	_, err = broken.Personas(t.Context())
-	if e := asError(t, err); e.Kind != Server || !strings.Contains(e.Reason, "half an answer") {
+	if e := asError(t, err); e.Kind != Server || !strings.Contains(e.Reason, "an incomplete response") {
 		t.Error(e)
 	}
 }
@@ -204,8 +204,8 @@ func TestHalfAnswers(t *testing.T) {
 					answering(http.StatusOK, contentType, whole[:cut])(w, r)
 				})
 				e := asError(t, everyCall(c)[call](t.Context()))
-				if e.Kind != Server || !strings.Contains(e.Reason, "not JSON") && !strings.Contains(e.Reason, "half an answer") &&
-					!strings.Contains(e.Reason, "broke off") {
+				if e.Kind != Server || !strings.Contains(e.Reason, "not JSON") && !strings.Contains(e.Reason, "an incomplete response") &&
+					!strings.Contains(e.Reason, "ended early") {
 					t.Errorf("%s, %d of %d bytes: kind %s, %v", call, cut, len(whole), e.Kind, e)
 				}
 			}
@@ -251,16 +251,16 @@ func TestServersThatHangUp(t *testing.T) {
 		kind         Kind
 		reason       string
 	}{
-		{"at once", "", Unreachable, "hung up without an answer"},
+		{"at once", "", Unreachable, "closed the connection without a response"},
 		{"in the status", "HTTP/1.1 2", Unreachable, ""},
-		{"in the headers", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n", Unreachable, "hung up without an answer"},
+		{"in the headers", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n", Unreachable, "closed the connection without a response"},
 		{"after the headers", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n", Server,
-			"half an answer"},
+			"an incomplete response"},
 		{"in a chunk", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n{\"res",
-			Server, "half an answer"},
+			Server, "an incomplete response"},
 		{"with nothing", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", Server,
-			"an empty answer"},
-		{"with no content", "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", Server, "an empty answer"},
+			"an empty response"},
+		{"with no content", "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", Server, "an empty response"},
 		{"another protocol", "220 mail.acme.example ESMTP\r\n", Unreachable, ""},
 	}
 	for _, test := range tests {
@@ -268,7 +268,7 @@ func TestServersThatHangUp(t *testing.T) {
 			t.Parallel()
 			c, connections := rawServer(t, test.answer)
 			for call, do := range everyCall(c) {
-				if call == "stream" || call == "sync" || call == "ask" && test.reason == "an empty answer" {
+				if call == "stream" || call == "sync" || call == "ask" && test.reason == "an empty response" {
 					continue // streams that end early are told in their own words
 				}
 				connections.Store(0)
@@ -294,7 +294,7 @@ func TestSilentServer(t *testing.T) {
 		defer silent.Done()
 		for call, do := range everyCall(c) {
 			e := asError(t, do(WithTimeout(t.Context(), 40*time.Second)))
-			if e.Kind != Timeout || !strings.HasPrefix(e.Reason, "no whole answer after 40s") {
+			if e.Kind != Timeout || !strings.HasPrefix(e.Reason, "no complete response after 40s") {
 				t.Errorf("%s: kind %s, %v", call, e.Kind, e)
 			}
 		}

@@ -10,29 +10,29 @@ import (
 	"quarry/client/wire"
 )
 
-// Me gives the identity that the token stands for. A server that lets anonymous people in answers a wrong token with
-// an anonymous identity: look at IsAnonymousUser.
+// Me returns the token's user. A server that allows anonymous access returns an anonymous user for an invalid token:
+// check IsAnonymousUser.
 func (c *Client) Me(ctx context.Context) (*wire.Me, error) {
 	return fetched[wire.Me](ctx, c, get("/me", nil))
 }
 
-// Version gives the server's versions.
+// Version returns the server's versions.
 func (c *Client) Version(ctx context.Context) (*wire.Version, error) {
 	return fetched[wire.Version](ctx, c, get("/version", nil))
 }
 
-// Health asks whether the server is well.
+// Health calls the server's health check.
 func (c *Client) Health(ctx context.Context) (*wire.Status, error) {
 	return fetched[wire.Status](ctx, c, get("/health", nil))
 }
 
-// AuthType gives the way in which people sign in.
+// AuthType returns how users sign in.
 func (c *Client) AuthType(ctx context.Context) (*wire.AuthType, error) {
 	return fetched[wire.AuthType](ctx, c, get("/auth/type", nil))
 }
 
-// Root asks whether anything answers at the server's address. Onyx has nothing there and says so, which is fine: only
-// no answer at all, and 403, are errors.
+// Root checks that something responds at the server's address. Onyx responds with 404 there; only no response at all
+// and 403 are errors.
 func (c *Client) Root(ctx context.Context) error {
 	a, err := c.send(ctx, get("/", nil))
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Client) Root(ctx context.Context) error {
 	return a.named(statusError(a.StatusCode, a.Header, body, time.Now()))
 }
 
-// fetched is the answer of a call as a new value.
+// fetched returns the decoded response of a call.
 func fetched[T any](ctx context.Context, c *Client, r call) (*T, error) {
 	value := new(T)
 	if err := c.fetch(ctx, r, value); err != nil {
@@ -55,7 +55,7 @@ func fetched[T any](ctx context.Context, c *Client, r call) (*T, error) {
 	return value, nil
 }
 
-// listed is the answer of a call whose answer is a list; it is never nil without an error.
+// listed returns the list that a call responds with; it is never nil without an error.
 func listed[T any](ctx context.Context, c *Client, r call) ([]T, error) {
 	list := []T{}
 	if err := c.fetch(ctx, r, &list); err != nil {

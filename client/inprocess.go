@@ -11,9 +11,9 @@ import (
 	"quarry/internal/guard"
 )
 
-// InProcess makes a transport that answers every request by calling a handler in a goroutine: headers before the body,
-// the body as it is written and flushed. Canceling the request's context, or closing the body, ends the handler's
-// context; a panic of the handler becomes an error for the caller. The sizes of bodies are the caller's to bound.
+// InProcess returns a transport that calls a handler in a goroutine for each request and streams its response. Canceling
+// the request's context, or closing the body, cancels the handler's context; a panic of the handler is returned as an
+// error. The caller must limit the size of bodies.
 func InProcess(h http.Handler) http.RoundTripper { return inProcess{h} }
 
 type inProcess struct{ handler http.Handler }
@@ -46,7 +46,7 @@ func (t inProcess) RoundTrip(request *http.Request) (*http.Response, error) {
 	case <-w.ready:
 	case <-request.Context().Done():
 	}
-	if request.Context().Err() != nil { // also if an answer came at the same time
+	if request.Context().Err() != nil { // even if a response arrived at the same time
 		cancel()
 		return nil, context.Cause(request.Context())
 	}
@@ -56,7 +56,7 @@ func (t inProcess) RoundTrip(request *http.Request) (*http.Response, error) {
 	return w.response(request, &pipeBody{PipeReader: reader, cancel: cancel}), nil
 }
 
-// serve calls the handler and gives its panic as an error.
+// serve calls the handler and returns its panic as an error.
 func serve(h http.Handler, w *pipeResponse, request *http.Request) error {
 	return guard.Call(func() error {
 		h.ServeHTTP(w, request)
@@ -64,7 +64,7 @@ func serve(h http.Handler, w *pipeResponse, request *http.Request) error {
 	})
 }
 
-// serverRequest is the request as a server would have read it.
+// serverRequest returns the request as a server would have read it.
 func serverRequest(ctx context.Context, request *http.Request) *http.Request {
 	received := request.Clone(ctx)
 	received.RequestURI = request.URL.RequestURI()
@@ -85,7 +85,7 @@ func closeBody(request *http.Request) {
 	}
 }
 
-// pipeResponse is the handler's side of an answer.
+// pipeResponse is the handler's side of a response.
 type pipeResponse struct {
 	header http.Header
 	method string
@@ -94,15 +94,15 @@ type pipeResponse struct {
 	mu      sync.Mutex // handlers may flush from another goroutine than they write from
 	body    *bufio.Writer
 	status  int         // 0 until the headers are written
-	sent    http.Header // as they were then
+	sent    http.Header // snapshot of header when status was written
 	failure error       // before the headers
 	ready   chan struct{}
 }
 
-// Header is the set of headers to send.
+// Header returns the headers to send.
 func (w *pipeResponse) Header() http.Header { return w.header }
 
-// WriteHeader sends the headers.
+// WriteHeader sends the headers with a status.
 func (w *pipeResponse) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +111,7 @@ func (w *pipeResponse) WriteHeader(status int) {
 
 func (w *pipeResponse) writeHeader(status int, start []byte) {
 	if w.status != 0 || status >= 100 && status < 200 {
-		return // informational answers have nobody to read them
+		return // informational responses have no reader
 	}
 	if status < 200 || status > 999 {
 		panic(fmt.Sprintf("invalid status %d", status))
@@ -128,7 +128,7 @@ func (w *pipeResponse) bodyless() bool {
 	return w.method == http.MethodHead || w.status == http.StatusNoContent || w.status == http.StatusNotModified
 }
 
-// Write sends a part of the body.
+// Write writes a part of the body.
 func (w *pipeResponse) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,10 +139,10 @@ func (w *pipeResponse) Write(p []byte) (int, error) {
 	return w.body.Write(p)
 }
 
-// Flush hands the reader what was written so far.
+// Flush passes on what was written so far.
 func (w *pipeResponse) Flush() { _ = w.FlushError() }
 
-// FlushError is Flush; the error says that nobody reads any more.
+// FlushError is Flush with an error if the reader is closed.
 func (w *pipeResponse) FlushError() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +150,7 @@ func (w *pipeResponse) FlushError() error {
 	return w.body.Flush()
 }
 
-// finish ends the answer after the handler returned, or failed.
+// finish ends the response after the handler returned or failed.
 func (w *pipeResponse) finish(failure error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -167,7 +167,7 @@ func (w *pipeResponse) finish(failure error) {
 	w.pipe.CloseWithError(failure)
 }
 
-// response is the caller's side of an answer whose headers are written.
+// response returns the caller's side of a response whose headers are written.
 func (w *pipeResponse) response(request *http.Request, body io.ReadCloser) *http.Response {
 	return &http.Response{
 		Status:        fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
@@ -182,13 +182,13 @@ func (w *pipeResponse) response(request *http.Request, body io.ReadCloser) *http
 	}
 }
 
-// pipeBody ends the handler when the reader is done with it.
+// pipeBody cancels the handler when it is closed.
 type pipeBody struct {
 	*io.PipeReader
 	cancel context.CancelFunc
 }
 
-// Close ends the handler's context and frees it from any write.
+// Close cancels the handler's context and unblocks its writes.
 func (b *pipeBody) Close() error {
 	b.cancel()
 	return b.PipeReader.Close()

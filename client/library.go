@@ -7,32 +7,32 @@ import (
 	"quarry/client/wire"
 )
 
-// LibraryAdd adds files and folders to the library of this machine. The function, which may be nil, is told of progress
-// and of files that were skipped, from this goroutine; the last event is returned. There is no time limit by default.
+// LibraryAdd adds files and folders to the library of this machine. It calls report, which may be nil, with progress and
+// skipped files, in this goroutine, and returns the last event. There is no time limit by default.
 func (c *Client) LibraryAdd(ctx context.Context, request wire.AddRequest,
 	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 	return c.changeLibrary(ctx, "/library/add", request, report)
 }
 
-// LibrarySync reads again what was added before; it reports as LibraryAdd does.
+// LibrarySync reads added files and folders again; it reports as LibraryAdd does.
 func (c *Client) LibrarySync(ctx context.Context, request wire.SyncRequest,
 	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 	return c.changeLibrary(ctx, "/library/sync", request, report)
 }
 
-// LibraryRemove takes documents out of the library, never files from the disk; it reports as LibraryAdd does.
+// LibraryRemove removes documents from the library, never files from the disk; it reports as LibraryAdd does.
 func (c *Client) LibraryRemove(ctx context.Context, request wire.RemoveRequest,
 	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 	return c.changeLibrary(ctx, "/library/remove", request, report)
 }
 
-// LibraryCheck looks for damage in the library; it reports as LibraryAdd does.
+// LibraryCheck checks the library for damage; it reports as LibraryAdd does.
 func (c *Client) LibraryCheck(ctx context.Context, request wire.CheckRequest,
 	report func(wire.LibraryEvent)) (wire.LibraryEvent, error) {
 	return c.changeLibrary(ctx, "/library/check", request, report)
 }
 
-// LibraryStatus tells what the library of this machine holds.
+// LibraryStatus describes the library of this machine.
 func (c *Client) LibraryStatus(ctx context.Context) (*wire.LibraryStatus, error) {
 	status, err := fetched[wire.LibraryStatus](ctx, c, get("/library/status", nil))
 	if err == nil && status.Roots == nil {
@@ -52,10 +52,10 @@ func (c *Client) changeLibrary(ctx context.Context, path string, body any,
 	}
 	defer a.Close()
 	if !a.isStream() {
-		if _, err := a.read(); err != nil { // a web page is told as one
+		if _, err := a.read(); err != nil { // which names a web page
 			return wire.LibraryEvent{}, err
 		}
-		return wire.LibraryEvent{}, a.unusable("one answer where a stream of events belongs", "")
+		return wire.LibraryEvent{}, a.unusable("one response instead of a stream of events", "")
 	}
 	var done wire.LibraryEvent
 	err = a.lines(func(text []byte) (last bool, err error) {

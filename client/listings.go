@@ -16,12 +16,12 @@ func (c *Client) Personas(ctx context.Context) ([]wire.Persona, error) {
 	return listed[wire.Persona](ctx, c, get("/persona", nil))
 }
 
-// Persona gives one agent; an unknown or unseen one is NotAvailable.
+// Persona returns one agent; for an unknown or hidden one the error is NotAvailable.
 func (c *Client) Persona(ctx context.Context, id int) (*wire.FullPersona, error) {
 	return fetched[wire.FullPersona](ctx, c, get(fmt.Sprintf("/persona/%d", id), nil))
 }
 
-// IndexedSources lists the source types that the server has documents of.
+// IndexedSources lists the source types that the server has documents from.
 func (c *Client) IndexedSources(ctx context.Context) ([]string, error) {
 	found, err := fetched[wire.IndexedSources](ctx, c, get("/manage/indexed-sources", nil))
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *Client) DocumentSets(ctx context.Context) ([]wire.DocumentSet, error) {
 	return listed[wire.DocumentSet](ctx, c, get("/manage/document-set", nil))
 }
 
-// Federated lists the sources that are asked at query time.
+// Federated lists the sources that are searched at query time.
 func (c *Client) Federated(ctx context.Context) ([]wire.FederatedConnection, error) {
 	return listed[wire.FederatedConnection](ctx, c, get("/federated", nil))
 }
@@ -88,7 +88,7 @@ func tagEquals(tag wire.SourceTag, match string) bool {
 	return strings.EqualFold(tag.Key, match) || strings.EqualFold(tag.Value, match)
 }
 
-// Suggest completes a prefix to words of the library and to titles. A bare Onyx has no such route: NotAvailable.
+// Suggest returns words and titles that start with a prefix. A bare Onyx has no such route: NotAvailable.
 func (c *Client) Suggest(ctx context.Context, prefix string, limit int) (*wire.Suggestions, error) {
 	query := url.Values{"prefix": {prefix}}
 	if limit > 0 {
@@ -97,8 +97,8 @@ func (c *Client) Suggest(ctx context.Context, prefix string, limit int) (*wire.S
 	return fetched[wire.Suggestions](ctx, c, get("/search/suggest", query))
 }
 
-// Facets counts the documents that the filters of a request leave, by field; its query plays no part. A bare Onyx has
-// no such route: NotAvailable.
+// Facets counts the documents that match the filters of a request, by field; its query is ignored. A bare Onyx has no
+// such route: NotAvailable.
 func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.FacetCounts, error) {
 	request = withCutoff(request, now())
 	query := url.Values{
@@ -134,17 +134,17 @@ func setNumber(query url.Values, name string, number *int) {
 	}
 }
 
-// Ingest puts one document into the server's index, in place of an earlier one with its id.
+// Ingest stores one document in the server's index, replacing an earlier one with the same id.
 func (c *Client) Ingest(ctx context.Context, request wire.IngestionRequest) (*wire.IngestionResponse, error) {
 	return fetched[wire.IngestionResponse](ctx, c, post("/onyx-api/ingestion", request))
 }
 
-// CreateToken makes an access token. Its secret is in the answer and nowhere else afterwards.
+// CreateToken creates an access token. Its secret is only in this response.
 func (c *Client) CreateToken(ctx context.Context, request wire.AccessTokenRequest) (*wire.NewAccessToken, error) {
 	return fetched[wire.NewAccessToken](ctx, c, post("/user/pats", request))
 }
 
-// DeleteToken revokes one of the caller's own access tokens; an unknown one is NotAvailable.
+// DeleteToken revokes one of the caller's own access tokens; for an unknown one the error is NotAvailable.
 func (c *Client) DeleteToken(ctx context.Context, id int) error {
 	r := get(fmt.Sprintf("/user/pats/%d", id), nil)
 	r.method = http.MethodDelete

@@ -13,8 +13,8 @@ import (
 // TestLocalLibraryErrorsSayWhatToDo: a library in this process has no server, route or status to blame.
 func TestLocalLibraryErrorsSayWhatToDo(t *testing.T) {
 	for code, want := range map[string]string{
-		wire.CodeDiskFull: "free some space", wire.CodeLibraryNewer: "newer quarry",
-		wire.CodeNetworkFileSystem: "local disk", wire.CodeLibraryReadOnly: "who may write",
+		wire.CodeDiskFull: "free some disk space", wire.CodeLibraryNewer: "newer quarry",
+		wire.CodeNetworkFileSystem: "local disk", wire.CodeLibraryReadOnly: "permissions",
 		wire.CodeLibraryOlder: "quarry sync",
 		wire.CodeLibraryBusy:  "wait", wire.CodeLibraryDamaged: "sync --check", wire.CodeLibraryLost: "backup",
 	} {
@@ -31,11 +31,11 @@ func TestLocalLibraryErrorsSayWhatToDo(t *testing.T) {
 // TestAdministrationErrorsNameTheCommand: the list that helps is that of what is missing, not of what was asked for.
 func TestAdministrationErrorsNameTheCommand(t *testing.T) {
 	for body, want := range map[string]string{
-		`404 {"error_code":"USER_NOT_FOUND","detail":"x"}`:         "see quarry admin user list for those that there are",
-		`404 {"error_code":"DOCUMENT_SET_NOT_FOUND","detail":"x"}`: "see quarry admin document-set list for those that there are",
+		`404 {"error_code":"USER_NOT_FOUND","detail":"x"}`:         "list them with quarry admin user list",
+		`404 {"error_code":"DOCUMENT_SET_NOT_FOUND","detail":"x"}`: "list them with quarry admin document-set list",
 		`404 {"detail":"Not Found"}`:                               "check the name or id",
 		`409 {"error_code":"DUPLICATE_RESOURCE","detail":"x"}`:     "choose another name, or remove that one first",
-		`400 {"error_code":"INVALID_INPUT","detail":"x"}`:          "correct what was given",
+		`400 {"error_code":"INVALID_INPUT","detail":"x"}`:          "correct the value",
 	} {
 		status, text, _ := strings.Cut(body, " ")
 		handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

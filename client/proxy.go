@@ -13,11 +13,11 @@ import (
 	"quarry/internal/guard"
 )
 
-// proxyPatience is how long a refusing proxy may take to tell its reason: nothing else bounds that.
+// proxyPatience limits reading the reason of a refusing proxy, which net/http does not.
 const proxyPatience = 2 * time.Second
 
-// onProxyAnswer is told what a proxy says to a request for a connection. Its error names the refusal, of which net/http
-// by itself would give the status's words alone.
+// onProxyAnswer is called with a proxy's response to CONNECT. Its error has the proxy's reason; net/http's own has only
+// the status text.
 func onProxyAnswer(ctx context.Context, proxy *url.URL, connect *http.Request, answer *http.Response) error {
 	if answer.StatusCode == http.StatusOK {
 		return nil
@@ -26,26 +26,26 @@ func onProxyAnswer(ctx context.Context, proxy *url.URL, connect *http.Request, a
 	return proxyRefusal(proxy, connect.Host, answer.StatusCode, answer.Header, body, time.Now())
 }
 
-// proxyRefusal is the error of a proxy that opens no connection to the server. It has no Status, because the server
-// gave none.
+// proxyRefusal returns the error of a proxy that refuses to connect to the server. It has no Status, which is the
+// server's.
 func proxyRefusal(proxy *url.URL, target string, status int, header http.Header, body []byte, now time.Time) *Error {
 	e := &Error{Kind: Unreachable}
 	said := ""
 	if body = withoutPassword(body, proxy.User); !isHTML(header, body) {
 		e.Code, said, _ = readErrorBody(body)
 	}
-	host, does := clip(target), "refuses to connect to"
+	host, does := clip(target), "refused to connect to"
 	e.remedy = "ask the proxy's administrator to allow " + host + ", or check HTTPS_PROXY; if the host needs no " +
-		"proxy, name it in NO_PROXY"
+		"proxy, add it to NO_PROXY"
 	switch {
 	case status == http.StatusProxyAuthRequired:
-		does, e.remedy = "wants a user name and password to connect to", proxyLoginRemedy
+		does, e.remedy = "requires a user name and password to connect to", proxyLoginRemedy
 	case status == http.StatusTooManyRequests:
 		e.Kind, e.RetryAfter, e.remedy = RateLimited, retryAfter(header.Get("Retry-After"), now), ""
 	case status >= http.StatusInternalServerError:
 		does = "could not connect to"
-		e.remedy = "check server_url; if this machine reaches that host without the proxy of HTTPS_PROXY, name it in " +
-			"NO_PROXY; else ask the proxy's administrator"
+		e.remedy = "check server_url; if this machine reaches the host without the proxy, add it to NO_PROXY; else ask " +
+			"the proxy's administrator"
 	}
 	e.Reason = fmt.Sprintf("the proxy %s %s %s: %d %s", clip(proxy.Host), does, host, status, statusText(status))
 	if said != "" && said != e.Code {
@@ -54,10 +54,10 @@ func proxyRefusal(proxy *url.URL, target string, status int, header http.Header,
 	return e
 }
 
-const proxyLoginRemedy = "give the proxy's user name and password in HTTPS_PROXY (http://NAME:PASSWORD@HOST:PORT), or " +
+const proxyLoginRemedy = "set the proxy's user name and password in HTTPS_PROXY (http://NAME:PASSWORD@HOST:PORT), or " +
 	"ask the proxy's administrator"
 
-// withoutPassword hides the password that a proxy was sent, should it repeat it.
+// withoutPassword removes the proxy's password from text that the proxy sent.
 func withoutPassword(text []byte, user *url.Userinfo) []byte {
 	password, _ := user.Password()
 	if password == "" {
@@ -68,8 +68,8 @@ func withoutPassword(text []byte, user *url.Userinfo) []byte {
 	return bytes.ReplaceAll(text, []byte(password), []byte("[password]"))
 }
 
-// readFor gives what can be read within a time. A reader that still blocks then must be freed by closing what it reads
-// from, as the transport does with the connection to a proxy that refused.
+// readFor returns what can be read within a time. The caller must close a reader that still blocks, as the transport
+// does with the connection to a refusing proxy.
 func readFor(ctx context.Context, from io.Reader, patience time.Duration) []byte {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

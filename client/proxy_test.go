@@ -98,23 +98,23 @@ func TestProxyRefuses(t *testing.T) {
 		reason, code, remedy    string
 	}{
 		{"sandbox", "application/json", string(fixture(t, "onyx/error-403-proxy.json")), 403, Unreachable,
-			"refuses to connect to " + target + ": 403 Forbidden: The sandbox may not reach this destination.",
+			"refused to connect to " + target + ": 403 Forbidden: The sandbox may not reach this destination.",
 			"destination_blocked", "NO_PROXY"},
 		{"text", "text/plain", "not on the \x1b[31mlist\x1b[0m\u202e\n", 403, Unreachable,
-			"refuses to connect to " + target + ": 403 Forbidden: not on the list", "", "proxy's administrator to allow"},
+			"refused to connect to " + target + ": 403 Forbidden: not on the list", "", "proxy's administrator to allow"},
 		{"web page", "text/html", "<html>ERR_ACCESS_DENIED</html>", 403, Unreachable, target + ": 403 Forbidden", "",
 			"HTTPS_PROXY"},
 		{"nothing", "", "", 403, Unreachable, target + ": 403 Forbidden", "", "NO_PROXY"},
 		{"unauthorized", "", "", 401, Unreachable, target + ": 401 Unauthorized", "", "administrator"},
 		{"login", "text/html", "<html>who are you</html>", 407, Unreachable,
-			"wants a user name and password to connect to " + target + ": 407", "", "user name and password in HTTPS_PROXY"},
+			"requires a user name and password to connect to " + target + ": 407", "", "user name and password in HTTPS_PROXY"},
 		{"busy", "text/plain", "slow down", 429, RateLimited, "429 Too Many Requests: slow down", "", "try again in 37s"},
 		{"bad gateway", "text/plain", "no such host", 502, Unreachable,
 			"could not connect to " + target + ": 502 Bad Gateway: no such host", "", "NO_PROXY"},
 		{"gateway timeout", "", "", 504, Unreachable, "could not connect to " + target + ": 504", "", "check server_url"},
-		{"sign-in page", "text/html", "<html>", 302, Unreachable, "refuses to connect to " + target + ": 302 Found", "",
+		{"sign-in page", "text/html", "<html>", 302, Unreachable, "refused to connect to " + target + ": 302 Found", "",
 			"administrator"},
-		{"odd success", "", "", 202, Unreachable, "refuses to connect to " + target + ": 202 Accepted", "", "administrator"},
+		{"odd success", "", "", 202, Unreachable, "refused to connect to " + target + ": 202 Accepted", "", "administrator"},
 		{"code alone", "application/json", `{"error":"credential_error"}`, 403, Unreachable, "Forbidden: credential_error", "",
 			"NO_PROXY"},
 		{"long", "text/plain", strings.Repeat("very ", 100_000), 403, Unreachable, "very very", "", "NO_PROXY"},
@@ -219,9 +219,9 @@ func TestStepsThatTakeTooLong(t *testing.T) {
 		kind   Kind
 		reason string
 	}{
-		{"a dial", t.Context(), slowDial, Unreachable, "did not take the connection within 10s"},
-		{"a dial at the end of the call", past, slowDial, Timeout, "no whole answer after 5m0s"},
-		{"a proxy", t.Context(), context.DeadlineExceeded, Unreachable, "the proxy of the environment did not answer in time"},
+		{"a dial", t.Context(), slowDial, Unreachable, "did not accept the connection within 10s"},
+		{"a dial at the end of the call", past, slowDial, Timeout, "no complete response after 5m0s"},
+		{"a proxy", t.Context(), context.DeadlineExceeded, Unreachable, "the proxy did not respond in time"},
 	}
 	for _, test := range tests {
 		wrapped := fmt.Errorf("search: %w", test.err)

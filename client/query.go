@@ -9,39 +9,39 @@ import (
 	"quarry/client/wire"
 )
 
-// Query is a typed question taken apart: words, "exact phrases", -excluded words, and filters such as source:slack.
-// Whatever is not a whole, known filter is text.
+// Query is a parsed query: words, "exact phrases", -excluded words, and filters such as source:slack. Incomplete and
+// unknown filters are text.
 type Query struct {
-	// Text is the question without its filters: words, phrases and exclusions as they were typed, spaces evened out.
+	// Text is the query without its filters: words, phrases and exclusions as typed, with normalised spaces.
 	Text string
-	// Words is the plain words alone.
+	// Words has the plain words only.
 	Words string
-	// WordEnded tells that something follows the last word, be it a space, so that it is not being typed any more.
+	// WordEnded reports whether something follows the last word, such as a space: it is not being typed any more.
 	WordEnded bool
 
 	Phrases, Exclude              []string
 	Sources, Sets, Authors, Types []string
 	Tags                          []wire.Tag
 	Agent                         string    // by name or number
-	Since, Until                  time.Time // both inclusive; zero means unbounded
-	Chips                         []Chip    // the filters as they stand in the text, in order
-	Unread                        []string  // what begins like a filter and makes no sense as one; it is text, too
+	Since, Until                  time.Time // both inclusive; zero: no bound
+	Chips                         []Chip    // the filters in the text, in order
+	Unread                        []string  // invalid filters, which are text too
 	input                         string
 }
 
-// Chip is one filter as it stands in the typed text.
+// Chip is one filter in the typed text.
 type Chip struct {
 	// Field is one of source, since, until, within, agent, set, tag, author, type.
 	Field string
-	// Value is what was given, without quotes; several values are separated by commas.
+	// Value has no quotes; several values are separated by commas.
 	Value string
 	// Raw is the filter as typed, the bytes [Start, End) of the text.
 	Raw        string
 	Start, End int
 }
 
-// ParseQuery takes a typed text apart. Times are relative to now: since: and until: are days of UTC, until: includes
-// its whole day, and within:30d (days, weeks, months, years) counts back from now. Several bounds hold together.
+// ParseQuery parses a query. since: and until: are days in UTC, until: includes its whole day, and within:30d (days,
+// weeks, months, years) counts back from now. Several bounds are combined.
 func ParseQuery(text string, now time.Time) Query {
 	q := Query{input: text}
 	p := queryParser{text: text, now: now.UTC(), query: &q}
@@ -49,10 +49,10 @@ func ParseQuery(text string, now time.Time) Query {
 	return q
 }
 
-// HasWords tells whether there is something to search for besides filters and exclusions.
+// HasWords reports whether the query has words or phrases, not only filters and exclusions.
 func (q Query) HasWords() bool { return q.Words != "" || len(q.Phrases) > 0 }
 
-// Request is the query as a search. The agent is not part of it: who calls finds its number.
+// Request returns the query as a search request, without the agent, which Client.AgentID resolves.
 func (q Query) Request() wire.SearchRequest {
 	request := wire.SearchRequest{
 		Query:         q.Text,
@@ -73,7 +73,7 @@ func (q Query) Request() wire.SearchRequest {
 	return request
 }
 
-// ChatFilters is what the query narrows the search for an answer to, nil for nothing.
+// ChatFilters returns the query's filters as those of a question; nil if it has none.
 func (q Query) ChatFilters() *wire.ChatFilters {
 	if len(q.Chips)+len(q.Exclude)+len(q.Phrases) == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (q Query) ChatFilters() *wire.ChatFilters {
 	return ChatFilters(q.Request())
 }
 
-// ChatFilters are the filters of a search as those of a question.
+// ChatFilters returns the filters of a search as those of a question.
 func ChatFilters(request wire.SearchRequest) *wire.ChatFilters {
 	filters := &wire.ChatFilters{Sources: request.Sources, DocumentSets: request.DocumentSets, Tags: request.Tags,
 		Authors: request.Authors, DocumentTypes: request.DocumentTypes, Exclude: request.Exclude, Phrases: request.Phrases}
@@ -91,7 +91,7 @@ func ChatFilters(request wire.SearchRequest) *wire.ChatFilters {
 	return filters
 }
 
-// WithoutFilters is the typed text without its filters, with all else as it was typed, line ends too.
+// WithoutFilters returns the typed text without its filters, otherwise unchanged.
 func (q Query) WithoutFilters() string {
 	var text strings.Builder
 	at := 0
@@ -103,8 +103,7 @@ func (q Query) WithoutFilters() string {
 	return strings.TrimSpace(text.String())
 }
 
-// InstantRequest is Request for a search while the query is being typed: the last word is a beginning of a word unless
-// something follows it.
+// InstantRequest is Request for a search while typing: the last word is a prefix unless something follows it.
 func (q Query) InstantRequest() wire.SearchRequest {
 	request := q.Request()
 	request.Instant = true
@@ -114,7 +113,7 @@ func (q Query) InstantRequest() wire.SearchRequest {
 	return request
 }
 
-// Without is the typed text without one of its chips. An index that is out of range changes nothing.
+// Without returns the typed text without one of its chips. An index out of range changes nothing.
 func (q Query) Without(chip int) string {
 	if chip < 0 || chip >= len(q.Chips) {
 		return q.input
@@ -127,7 +126,7 @@ func (q Query) Without(chip int) string {
 	return before + " " + after
 }
 
-// queryParser goes over the text once, token by token.
+// queryParser parses the text token by token.
 type queryParser struct {
 	text  string
 	now   time.Time
@@ -135,7 +134,7 @@ type queryParser struct {
 
 	kept  strings.Builder
 	words []string
-	gap   bool // something stood between the last kept token and here
+	gap   bool // something is between the last kept token and here
 }
 
 func (p *queryParser) parse() {
@@ -153,7 +152,7 @@ func (p *queryParser) parse() {
 	p.query.WordEnded = p.gap
 }
 
-// token reads the token that begins at a position and gives the position after it.
+// token reads the token at a position and returns the position after it.
 func (p *queryParser) token(at int) int {
 	rest := p.text[at:]
 	if phrase, width := quoted(rest); width > 0 {
@@ -182,7 +181,7 @@ func (p *queryParser) token(at int) int {
 	return at + width
 }
 
-// tail keeps what is attached to the end of a phrase, such as a question mark, as a word.
+// tail keeps text attached to the end of a phrase, such as a question mark, as a word.
 func (p *queryParser) tail(at int) int {
 	width := wordWidth(p.text[at:])
 	if width > 0 {
@@ -210,7 +209,7 @@ func wordWidth(s string) int {
 	return len(s)
 }
 
-// isQuote knows straight and typographic double quotes. Any of them closes what any of them opened.
+// isQuote reports whether r is a straight or typographic double quote. Any of them closes any other.
 func isQuote(r rune) bool {
 	switch r {
 	case '"', '“', '”', '„', '‟', '＂', '«', '»':
@@ -219,7 +218,7 @@ func isQuote(r rune) bool {
 	return false
 }
 
-// quoted reads a quoted text at the start of s. The width is 0 if there is none, or if it is not closed.
+// quoted reads a quoted text at the start of s. The width is 0 if there is none or it is not closed.
 func quoted(s string) (text string, width int) {
 	r, opening := utf8.DecodeRuneInString(s)
 	if !isQuote(r) {
@@ -233,7 +232,7 @@ func quoted(s string) (text string, width int) {
 	return strings.Join(strings.Fields(s[opening:opening+end]), " "), opening + end + closing
 }
 
-// exclusion reads -word or -"phrase" at the start of s. A dash alone, two dashes, and a dash before a filter are text.
+// exclusion reads -word or -"phrase" at the start of s. A single dash, two dashes, and a dash before a filter are text.
 func exclusion(s string) (text string, width int) {
 	if len(s) < 2 || s[0] != '-' {
 		return "", 0

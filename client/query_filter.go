@@ -8,7 +8,7 @@ import (
 	"quarry/client/wire"
 )
 
-// filterField is the name of the filter that a key stands for; "" if there is none.
+// filterField returns the filter with a key, in any case; "" if there is none.
 func filterField(key string) string {
 	key = strings.ToLower(key)
 	switch key {
@@ -18,7 +18,7 @@ func filterField(key string) string {
 	return ""
 }
 
-// filter reads a filter at a position, with all of its effects; the width is 0 if what stands there is text.
+// filter reads and applies a filter at a position; the width is 0 if the text there is not a filter.
 func (p *queryParser) filter(at int) (width int) {
 	const longestKey = len("source")
 	rest := p.text[at:]
@@ -45,7 +45,7 @@ func (p *queryParser) filter(at int) (width int) {
 	return width
 }
 
-// apply puts the values of a filter into the query; false if they make no sense for it.
+// apply adds the values of a filter to the query; it reports whether they are valid.
 func (p *queryParser) apply(field string, values []string) bool {
 	q := p.query
 	switch field {
@@ -70,7 +70,7 @@ func (p *queryParser) apply(field string, values []string) bool {
 	return true
 }
 
-// applyOne applies a filter that takes a single value.
+// applyOne applies a filter with a single value.
 func (p *queryParser) applyOne(field, value string) bool {
 	q := p.query
 	switch field {
@@ -103,14 +103,14 @@ func (p *queryParser) applyOne(field, value string) bool {
 	return true
 }
 
-// since narrows the query to what is not older than a moment.
+// since sets the lower bound, unless there is a later one.
 func (q *Query) since(moment time.Time) {
 	if moment.After(q.Since) {
 		q.Since = moment
 	}
 }
 
-// applyTypes takes extensions with or without their dot.
+// applyTypes accepts extensions with or without their dot.
 func (p *queryParser) applyTypes(values []string) bool {
 	var types []string
 	for _, value := range values {
@@ -137,7 +137,7 @@ func (p *queryParser) applyTags(values []string) bool {
 	return true
 }
 
-// sourceValue finds a source by its value or by the name that people read; anything else goes in lower case.
+// sourceValue returns the source with a value or display name; other text is lower-cased.
 func sourceValue(typed string) string {
 	for _, source := range wire.Sources() {
 		if strings.EqualFold(source.Value, typed) {
@@ -152,7 +152,7 @@ func sourceValue(typed string) string {
 	return strings.ToLower(typed)
 }
 
-// parseDay reads a whole date, or a date with a time; anything shorter is still being typed.
+// parseDay parses a date, or a date with a time; shorter text is still being typed.
 func parseDay(text string) (moment time.Time, wholeDay, ok bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day, true, day.Year() >= 1
@@ -165,7 +165,7 @@ func parseDay(text string) (moment time.Time, wholeDay, ok bool) {
 	return moment, false, err == nil
 }
 
-// ago reads a number of days, weeks, months or years, such as 30d, and counts them back.
+// ago subtracts a number of days, weeks, months or years, such as 30d, from now.
 func ago(text string, now time.Time) (time.Time, bool) {
 	if len(text) < 2 {
 		return time.Time{}, false

@@ -22,13 +22,13 @@ const (
 	maxListingBytes = 8 << 20
 )
 
-// call is one request before it is sent.
+// call describes a request.
 type call struct {
 	method, path string
 	query        url.Values
 	body         any           // sent as JSON; nil sends none
-	stream       bool          // the answer may be a stream of lines
-	limit        int64         // bytes of the answer
+	stream       bool          // the response may be a stream of lines
+	limit        int64         // bytes of the response
 	timeout      time.Duration // by default; 0 means none
 }
 
@@ -40,14 +40,14 @@ func post(path string, body any) call {
 	return call{method: http.MethodPost, path: path, body: body, limit: maxListingBytes, timeout: callTimeout}
 }
 
-// answer is a successful response whose body is not read yet. Close ends the call.
+// answer is a response whose body is not read yet. Close ends the call.
 type answer struct {
 	call
 	*http.Response
 	ctx    context.Context
 	cancel context.CancelFunc
-	had    time.Duration // time that the call had
-	local  bool          // a library in this process answers
+	had    time.Duration // the call's time limit
+	local  bool          // the response of a library in this process
 }
 
 // Close releases the connection and the call's time limit.
@@ -56,7 +56,7 @@ func (a *answer) Close() {
 	a.cancel()
 }
 
-// open sends a request and gives the answer if its status is a success.
+// open sends a request and returns the response if its status is a success.
 func (c *Client) open(ctx context.Context, r call) (*answer, error) {
 	a, err := c.send(ctx, r)
 	if err != nil {
@@ -66,12 +66,12 @@ func (c *Client) open(ctx context.Context, r call) (*answer, error) {
 		return a, nil
 	}
 	defer a.Close()
-	body, _ := io.ReadAll(io.LimitReader(a.Body, maxErrorBytes)) // what came is enough for a reason
+	body, _ := io.ReadAll(io.LimitReader(a.Body, maxErrorBytes)) // even a part may have the reason
 	return nil, a.named(statusError(a.StatusCode, a.Header, body, time.Now()))
 }
 
-// named completes an error with the route and hides the token, should the server have repeated it. Whatever comes of a
-// call that was given up is told as that.
+// named adds the route to an error and removes the token from the server's text. For a call that was canceled or timed
+// out, it returns that error instead.
 func (a *answer) named(e *Error) *Error {
 	if givenUp := contextError(a.ctx, a.ctx.Err(), a.had); givenUp != nil {
 		e = givenUp
@@ -85,12 +85,12 @@ func (a *answer) named(e *Error) *Error {
 	}
 	e.Method, e.Path, e.Local = a.method, a.path, a.local
 	if e.isAdmin() && e.Status == http.StatusConflict {
-		e.Kind = BadRequest // the name is taken, or what it names is not to be removed
+		e.Kind = BadRequest // the name exists, or the object cannot be removed
 	}
 	return e
 }
 
-// send gives the answer whatever its status.
+// send returns the response whatever its status.
 func (c *Client) send(ctx context.Context, r call) (*answer, error) {
 	started := time.Now()
 	a := &answer{call: r, ctx: ctx, cancel: func() {}, local: c.options.Local}
@@ -114,7 +114,7 @@ func (c *Client) send(ctx context.Context, r call) (*answer, error) {
 	return a, nil
 }
 
-// request builds the HTTP request, with the token last.
+// request builds the HTTP request. The token is read last.
 func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	target := *c.base
 	target.Path += r.path
@@ -123,7 +123,7 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if err != nil {
-			return nil, &Error{Kind: BadRequest, Reason: shorten("the request cannot be written: " + err.Error()), cause: err}
+			return nil, &Error{Kind: BadRequest, Reason: shorten("cannot encode the request: " + err.Error()), cause: err}
 		}
 		body = bytes.NewReader(text)
 	}
@@ -159,7 +159,7 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	return request, nil
 }
 
-// fetch sends a request and decodes the sanitised answer.
+// fetch sends a request and decodes and sanitises the response.
 func (c *Client) fetch(ctx context.Context, r call, into any) error {
 	a, err := c.open(ctx, r)
 	if err != nil {
@@ -173,7 +173,7 @@ func (c *Client) fetch(ctx context.Context, r call, into any) error {
 	return c.decode(a, body, into)
 }
 
-// read gives the whole body, which must be JSON of a bearable size.
+// read returns the whole body. A web page, an empty body or one over the limit is an error.
 func (a *answer) read() ([]byte, error) {
 	if isHTML(a.Header, nil) {
 		return nil, a.unusable("a web page instead of JSON", htmlRemedy)
@@ -190,50 +190,50 @@ func (a *answer) read() ([]byte, error) {
 	case isHTML(a.Header, body):
 		return nil, a.unusable("a web page instead of JSON", htmlRemedy)
 	case len(bytes.TrimSpace(body)) == 0:
-		return nil, a.unusable("an empty answer", "")
+		return nil, a.unusable("an empty response", "")
 	}
 	return body, nil
 }
 
 func (a *answer) tooLong() *Error {
-	return a.unusable(fmt.Sprintf("an answer of more than %d MB", a.limit>>20), "ask for less at once")
+	return a.unusable(fmt.Sprintf("a response of more than %d MB", a.limit>>20), "request less at once")
 }
 
-// unusable is the error of an answer that arrived but makes no sense.
+// unusable returns the error of a response that cannot be used.
 func (a *answer) unusable(what, remedy string) *Error {
 	if remedy == "" {
-		remedy = "check server_url and api_prefix; if they are right, tell the server's administrator"
+		remedy = "check server_url and api_prefix; if they are right, report the error to the server's administrator"
 	}
 	return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: "the server sent " + what, remedy: remedy})
 }
 
-// broken is the error of a body that ended early.
+// broken returns the error of a body that ended early.
 func (a *answer) broken(err error, received int) *Error {
 	var panicked *guard.PanicError
 	if errors.As(err, &panicked) {
-		return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: shorten("the program failed: " + panicked.Error()), cause: err})
+		return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: shorten("internal error: " + panicked.Error()), cause: err})
 	}
 	if e := contextError(a.ctx, err, a.had); e != nil {
 		return a.named(e)
 	}
-	e := a.unusable(fmt.Sprintf("half an answer: the connection broke after %d bytes", received),
-		"try again; if it stays, check the proxies before the server")
+	e := a.unusable(fmt.Sprintf("an incomplete response: the connection broke after %d bytes", received),
+		"try again; if it fails again, check the proxies in front of the server")
 	e.cause = err
 	return e
 }
 
-// notJSON is the error of a body that does not decode.
+// notJSON returns the error of a body that does not decode.
 func (a *answer) notJSON(err error) *Error {
 	var shape *wire.UnmarshalTypeError
 	media, _, _ := mime.ParseMediaType(a.Header.Get("Content-Type"))
-	what := fmt.Sprintf("an answer that is not JSON (%s)", shorten(err.Error()))
+	what := fmt.Sprintf("a response that is not JSON (%s)", shorten(err.Error()))
 	switch {
 	case errors.Is(err, errNoResults):
-		what = fmt.Sprintf("JSON that does not answer this request (%s)", err)
+		what = fmt.Sprintf("JSON that does not match this request (%s)", err)
 	case errors.As(err, &shape):
-		what = fmt.Sprintf("JSON that does not answer this request (%s where %s should be)", shape.Value, shapeName(shape))
+		what = fmt.Sprintf("JSON that does not match this request (unexpected %s in %s)", shape.Value, shapeName(shape))
 	case media != "" && media != wire.MediaTypeJSON && media != wire.MediaTypeNDJSON:
-		what = fmt.Sprintf("an answer that is not JSON but %s (%s)", clip(media), shorten(err.Error()))
+		what = fmt.Sprintf("a response that is not JSON but %s (%s)", clip(media), shorten(err.Error()))
 	}
 	e := a.unusable(what, "")
 	e.cause = err
@@ -244,7 +244,7 @@ func shapeName(shape *wire.UnmarshalTypeError) string {
 	if shape.Field != "" {
 		return clip(shape.Field)
 	}
-	return "the answer"
+	return "the response"
 }
 
 // decode reads the body as JSON and sanitises every string in it.
@@ -256,7 +256,7 @@ func (c *Client) decode(a *answer, body []byte, into any) error {
 	return nil
 }
 
-// unmarshal refuses null, which would silently decode as nothing.
+// unmarshal rejects null, which would silently decode as nothing.
 func unmarshal(body []byte, into any) error {
 	if string(bytes.TrimSpace(body)) == "null" {
 		return errors.New("null")

@@ -8,15 +8,15 @@ import (
 	"quarry/internal/text"
 )
 
-// Sanitize makes foreign text safe to show on a terminal: it takes out escape sequences whole, control characters but
-// line feed and tab, controls of text direction and other characters that hide or reorder text, and replaces what is
-// not UTF-8. Joiners and variation selectors stay, so that emoji and scripts read as they were written.
+// Sanitize makes foreign text safe to show on a terminal: it removes whole escape sequences, control characters except
+// line feed and tab, and characters that hide or reorder text, and replaces invalid UTF-8. Joiners and variation
+// selectors are kept, for emoji and scripts that need them.
 func Sanitize(s string) string {
 	clean, _ := sanitize(s, false, new(wire.SpanMover))
 	return clean
 }
 
-// sanitizeLine is Sanitize for text of one line: line feeds and tabs become spaces.
+// sanitizeLine is Sanitize for a single line: line feeds and tabs become spaces.
 func sanitizeLine(s string) string {
 	clean, _ := sanitize(s, true, new(wire.SpanMover))
 	return clean
@@ -30,10 +30,10 @@ func SanitizeSpans(s string, spans ...wire.Span) (string, []wire.Span) {
 	return clean, mover.Spans()
 }
 
-// sanitize is the one loop behind all of it. It tells whether anything changed, and the tracker of every piece.
+// sanitize implements Sanitize. It reports whether anything changed, and passes every piece to the mover.
 func sanitize(s string, oneLine bool, mover *wire.SpanMover) (clean string, changed bool) {
 	var out strings.Builder
-	copied := 0 // what precedes is in out, or removed
+	copied := 0 // the text before is in out, or removed
 	for at := 0; at < len(s); {
 		start := out.Len() + at - copied
 		if width := plainWidth(s[at:]); width > 0 {
@@ -60,7 +60,7 @@ func sanitize(s string, oneLine bool, mover *wire.SpanMover) (clean string, chan
 	return out.String(), true
 }
 
-// plainWidth is the length of the text before the first byte that needs a look.
+// plainWidth returns the length of the printable ASCII text that s starts with.
 func plainWidth(s string) int {
 	for at := range len(s) {
 		if s[at] < ' ' || s[at] >= 0x7f {
@@ -70,8 +70,7 @@ func plainWidth(s string) int {
 	return len(s)
 }
 
-// piece reads the first character or escape sequence of a text: its width in bytes and, unless it stays as it is, what
-// replaces it.
+// piece returns the width in bytes of the first character or escape sequence, and its replacement unless it is kept.
 func piece(s string, oneLine bool) (width int, replacement string, keep bool) {
 	c := s[0]
 	switch {
@@ -102,7 +101,7 @@ func piece(s string, oneLine bool) (width int, replacement string, keep bool) {
 	return width, "", true
 }
 
-// hidesText names the invisible characters that reorder or hide text.
+// hidesText reports whether a character is invisible and reorders or hides text.
 func hidesText(r rune) bool {
 	switch {
 	case r == 0x061c, r == 0x180e, r == 0x200e, r == 0x200f, r == 0xfeff,

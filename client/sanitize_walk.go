@@ -8,8 +8,8 @@ import (
 	"quarry/client/wire"
 )
 
-// sanitizeValue sanitises every string within a decoded value, which must be a pointer: fields, elements, and keys of
-// maps. It goes by reflection so that a new field cannot be forgotten.
+// sanitizeValue sanitises every string in the value that a pointer refers to: fields, elements and keys of maps. It uses
+// reflection so that no new field is forgotten.
 func sanitizeValue(into any, local bool) {
 	walker{local: local}.walk(reflect.ValueOf(into).Elem(), false)
 }
@@ -22,7 +22,7 @@ var (
 	foundType    = reflect.TypeFor[wire.SearchDoc]()
 )
 
-// walk sanitises a settable value. Text keeps its lines only if multiline.
+// walk sanitises a settable value. Line feeds and tabs are kept only if multiline.
 func (w walker) walk(v reflect.Value, multiline bool) {
 	switch v.Kind() {
 	case reflect.String:
@@ -36,7 +36,7 @@ func (w walker) walk(v reflect.Value, multiline bool) {
 	case reflect.Interface:
 		w.walkInterface(v)
 	case reflect.Slice, reflect.Array:
-		if holdsText(v.Type().Elem()) {
+		if mayHaveText(v.Type().Elem()) {
 			for i := range v.Len() {
 				w.walk(v.Index(i), multiline)
 			}
@@ -48,8 +48,8 @@ func (w walker) walk(v reflect.Value, multiline bool) {
 	}
 }
 
-// holdsText spares the walk of long lists of numbers.
-func holdsText(t reflect.Type) bool {
+// mayHaveText reports whether values of a type can contain text; long lists of numbers are skipped.
+func mayHaveText(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Array, reflect.Map, reflect.Struct:
 		return true
@@ -57,18 +57,18 @@ func holdsText(t reflect.Type) bool {
 	return false
 }
 
-// walkInterface replaces what the interface holds, which cannot be changed in place.
+// walkInterface replaces the interface's value, which cannot be changed in place.
 func (w walker) walkInterface(v reflect.Value) {
 	if v.IsNil() {
 		return
 	}
-	held := reflect.New(v.Elem().Type()).Elem()
-	held.Set(v.Elem())
-	w.walk(held, true)
-	v.Set(held)
+	changed := reflect.New(v.Elem().Type()).Elem()
+	changed.Set(v.Elem())
+	w.walk(changed, true)
+	v.Set(changed)
 }
 
-// walkMap rebuilds a map, whose keys and elements cannot be changed in place. Of keys that become equal one stays.
+// walkMap rebuilds a map, whose keys and elements cannot be changed in place. Of keys that become equal one is kept.
 func (w walker) walkMap(v reflect.Value) {
 	if v.IsNil() || v.Len() == 0 {
 		return
@@ -91,7 +91,7 @@ func (w walker) walkStruct(v reflect.Value) {
 		sanitizeContent(v.Addr().Interface().(*wire.SearchResult))
 	}
 	for i := range t.NumField() {
-		if field := t.Field(i); field.IsExported() && holdsText(field.Type) {
+		if field := t.Field(i); field.IsExported() && mayHaveText(field.Type) {
 			w.walk(v.Field(i), isMultiline(t, field.Name))
 		}
 	}
@@ -108,7 +108,7 @@ func (w walker) walkStruct(v reflect.Value) {
 	}
 }
 
-// isMultiline names the fields whose text may have lines. All others are shown in one.
+// isMultiline reports whether the text of a field may have several lines.
 func isMultiline(owner reflect.Type, field string) bool {
 	switch field {
 	case "Content", "LLMFacingText", "Blurb", "SystemPrompt", "TaskPrompt", "Message", "UserPreferences",
@@ -120,7 +120,7 @@ func isMultiline(owner reflect.Type, field string) bool {
 	return false
 }
 
-// sanitizeContent moves a result's marked ranges together with its content.
+// sanitizeContent sanitises a result's content and moves its marked ranges along.
 func sanitizeContent(result *wire.SearchResult) {
 	_, best := SanitizeSpans(result.Content, result.BestPassage)
 	result.Content, result.Highlights = SanitizeSpans(result.Content, result.Highlights...)
@@ -130,7 +130,7 @@ func sanitizeContent(result *wire.SearchResult) {
 	}
 }
 
-// link keeps an address that is safe to open: of the web or of a mail, and of a file only from this machine's library.
+// link returns an address that is safe to open: http, https, mailto, and file from this machine's library; else nil.
 func (w walker) link(link *string) *string {
 	if link == nil {
 		return nil
@@ -155,7 +155,7 @@ func (w walker) link(link *string) *string {
 	return link
 }
 
-// moment keeps a date that can be read.
+// moment returns a date that can be parsed; else nil.
 func moment(text *string) *string {
 	if text == nil {
 		return nil

@@ -12,19 +12,18 @@ import (
 
 const searchPath = "/search"
 
-// timeFormat is RFC 3339 with as much of the second as matters.
 const timeFormat = time.RFC3339Nano
 
 func now() time.Time { return time.Now() }
 
-// Search asks one question. The answer is complete whatever the server: fields that it does not know are empty, its
-// results obey NumResults and TimeUntil, and filters that it ignored are told in Notes.
+// Search runs a search. The response is complete for every server: unsupported fields are empty, the results obey
+// NumResults and TimeUntil, and Notes lists ignored filters.
 func (c *Client) Search(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error) {
 	_, response, err := c.search(ctx, request)
 	return response, err
 }
 
-// SearchRaw is Search with the server's own body beside it, whole and in its order, with every text sanitised.
+// SearchRaw is Search that also returns the server's own body, in its order, with all text sanitised.
 func (c *Client) SearchRaw(ctx context.Context, request wire.SearchRequest) (json.RawMessage, *wire.SearchResponse,
 	error) {
 	body, response, err := c.search(ctx, request)
@@ -34,7 +33,7 @@ func (c *Client) SearchRaw(ctx context.Context, request wire.SearchRequest) (jso
 	raw, err := sanitizeRaw(body)
 	if err != nil {
 		return nil, nil, &Error{Kind: Server, Method: http.MethodPost, Path: searchPath, Status: http.StatusOK,
-			Reason: "the server sent an answer that is not JSON (" + shorten(err.Error()) + ")", cause: err}
+			Reason: "the server sent a response that is not JSON (" + shorten(err.Error()) + ")", cause: err}
 	}
 	return raw, response, nil
 }
@@ -61,7 +60,7 @@ func searchCall(request wire.SearchRequest) call {
 	return r
 }
 
-// decodeSearch reads a whole answer of a search and completes it.
+// decodeSearch decodes and completes the response of a search.
 func (c *Client) decodeSearch(a *answer, body []byte, request wire.SearchRequest) (*wire.SearchResponse, error) {
 	var envelope searchEnvelope
 	if err := unmarshal(body, &envelope); err != nil {
@@ -74,7 +73,7 @@ func (c *Client) decodeSearch(a *answer, body []byte, request wire.SearchRequest
 	return response, nil
 }
 
-// searchEnvelope tells an absent list from an empty one: results must be there, and stages tell a quarry server.
+// searchEnvelope distinguishes absent lists from empty ones: results are required, and stages identify a quarry server.
 type searchEnvelope struct {
 	wire.SearchResponse
 	Results *[]wire.SearchResult `json:"results"`
@@ -83,7 +82,7 @@ type searchEnvelope struct {
 
 var errNoResults = errors.New("it has no results")
 
-// complete sanitises a decoded answer and fills in what the server left out.
+// complete sanitises a decoded response and fills in missing fields.
 func (c *Client) complete(envelope *searchEnvelope, request wire.SearchRequest) (*wire.SearchResponse, error) {
 	if envelope.Results == nil {
 		return nil, errNoResults

@@ -8,7 +8,7 @@ import (
 	"quarry/client/wire"
 )
 
-// SourceName is the name that people know a source type by; an unknown value is title-cased.
+// SourceName returns the display name of a source type; an unknown value is title-cased.
 func SourceName(value string) string {
 	value = strings.TrimPrefix(value, "federated_")
 	if source, ok := wire.LookupSource(value); ok {
@@ -22,15 +22,15 @@ func SourceName(value string) string {
 	return strings.Join(words, " ")
 }
 
-// SourceDescription says in a few words what a source type holds; empty where nothing is known.
+// SourceDescription describes a source type in a few words; empty for an unknown one.
 func SourceDescription(value string) string {
 	source, _ := wire.LookupSource(strings.TrimPrefix(value, "federated_"))
 	return source.Description
 }
 
 // SplitRef splits a result's ref, "<document id>#<chunk>", at the last # that only digits follow. Without a chunk it
-// gives the whole ref as the id, and false. An id may itself end in such a number: where the whole ref names a document,
-// that document is meant.
+// returns the whole ref as the id, and false. Callers must first try the whole ref as an id: ids may end in # and a
+// number too.
 func SplitRef(ref string) (documentID string, chunk int, ok bool) {
 	at := strings.LastIndexByte(ref, '#')
 	if at < 0 || at == len(ref)-1 {

@@ -15,9 +15,9 @@ import (
 
 var errLineTooLong = errors.New("line too long")
 
-// SearchStream is Search that reports on the way: each stage as it starts and ends, rankings as soon as there are
-// some, and last the answer, which it also returns. A server that does not stream gives the answer alone. The function
-// is called from this goroutine and may be nil; an error that the stream tells is returned, not reported.
+// SearchStream is Search with progress: it calls report, which may be nil, in this goroutine with the start and end of
+// each stage, with provisional results, and last with the response, which it also returns. For a server that does not
+// stream, only the response is reported. An error event is returned, not reported.
 func (c *Client) SearchStream(ctx context.Context, request wire.SearchRequest,
 	report func(wire.SearchEvent)) (*wire.SearchResponse, error) {
 	request.Stream = true
@@ -45,13 +45,13 @@ func (c *Client) SearchStream(ctx context.Context, request wire.SearchRequest,
 	return response, nil
 }
 
-// searchLine is a search event whose response is told apart from a bare Onyx's.
+// searchLine is a search event whose response is decoded as a searchEnvelope.
 type searchLine struct {
 	wire.SearchEvent
 	Response *searchEnvelope `json:"response"`
 }
 
-// readSearch reads events until the last one.
+// readSearch reads events up to the last one.
 func (c *Client) readSearch(a *answer, request wire.SearchRequest, report func(wire.SearchEvent)) (*wire.SearchResponse,
 	error) {
 	var final *wire.SearchResponse
@@ -82,13 +82,13 @@ func (c *Client) readSearch(a *answer, request wire.SearchRequest, report func(w
 	return final, err
 }
 
-// isStream tells whether the answer is lines of JSON.
+// isStream reports whether the response is lines of JSON.
 func (a *answer) isStream() bool {
 	media, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	return err == nil && media == wire.MediaTypeNDJSON
 }
 
-// lines hands over each line of the answer until one is the last. A stream without a last line is broken.
+// lines calls each with the lines of the response until it reports the last one. A stream that ends before is broken.
 func (a *answer) lines(each func(line []byte) (last bool, err error)) error {
 	reader := bufio.NewReaderSize(a.Body, 64<<10)
 	received := 0
@@ -106,15 +106,15 @@ func (a *answer) lines(each func(line []byte) (last bool, err error)) error {
 		case err == errLineTooLong:
 			return a.tooLong()
 		case err == io.EOF:
-			return a.unusable(fmt.Sprintf("a stream that broke off after %d bytes, before its end", received),
-				"try again; if it stays, check the proxies before the server")
+			return a.unusable(fmt.Sprintf("a stream that ended early, after %d bytes", received),
+				"try again; if it fails again, check the proxies in front of the server")
 		default:
 			return a.broken(err, received)
 		}
 	}
 }
 
-// readLine reads a line with its end, or what there is before the stream ends.
+// readLine reads a line with its end, or the rest of the stream.
 func readLine(reader *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for {
@@ -129,7 +129,7 @@ func readLine(reader *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// streamError is the failure that a stream tells in its last line.
+// streamError returns the error of a stream's error event.
 func (a *answer) streamError(code, detail string) *Error {
 	e := &Error{Status: statusOfCode(code), Code: shorten(code), Reason: shorten(detail)}
 	e.Kind = kindOfStatus(e.Status)

@@ -21,8 +21,8 @@ const (
 	maxBundleBytes = 16 << 20
 )
 
-// NewTransport carries requests to servers: it honours the environment's proxies, and its certificates (see Roots) on
-// every system. How long an answer may take is left to the deadline of each call. The error is that of Roots.
+// NewTransport returns a transport that uses the environment's proxies, and its certificates (see Roots) on every
+// system. The deadline of each call limits its time. The error is that of Roots.
 func NewTransport() (*http.Transport, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
@@ -40,12 +40,12 @@ func NewTransport() (*http.Transport, error) {
 	return transport, nil
 }
 
-// Roots are the authorities whose certificates are trusted, those of QUARRY_CA_BUNDLE among them; nil means the
-// system's alone. It fails where QUARRY_CA_BUNDLE names no certificates.
+// Roots returns the trusted authorities, including those of QUARRY_CA_BUNDLE; nil means the system's only. It fails if
+// QUARRY_CA_BUNDLE is a file without certificates.
 func Roots() (*x509.CertPool, error) { return environmentRoots(os.Getenv, runtime.GOOS) }
 
-// environmentRoots adds the certificates that the environment names to the system's; nil means the system's alone.
-// Where Go reads SSL_CERT_FILE and SSL_CERT_DIR itself, they are left to it.
+// environmentRoots adds the environment's certificates to the system's; nil means the system's only. SSL_CERT_FILE and
+// SSL_CERT_DIR are left to Go on systems where it reads them itself.
 func environmentRoots(getenv func(string) string, system string) (*x509.CertPool, error) {
 	var optional []string
 	if system == "darwin" || system == "windows" || system == "ios" {
@@ -73,10 +73,10 @@ func environmentRoots(getenv func(string) string, system string) (*x509.CertPool
 	if bundle != "" {
 		pem, err := readBundle(bundle)
 		if err != nil {
-			return nil, fmt.Errorf("read the certificates of QUARRY_CA_BUNDLE: %w", err)
+			return nil, fmt.Errorf("QUARRY_CA_BUNDLE: %w", err)
 		}
 		if !roots.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("QUARRY_CA_BUNDLE: %s holds no certificate in PEM form", clip(bundle))
+			return nil, fmt.Errorf("QUARRY_CA_BUNDLE: %s contains no PEM certificate", clip(bundle))
 		}
 	}
 	return roots, nil
@@ -101,25 +101,25 @@ func (e *redirectError) Error() string {
 	return fmt.Sprintf("redirects to %s, which is not followed: %s", clip(bare(e.target)), e.why)
 }
 
-// remedy suggests the server URL that would have led to the target at once.
+// remedy suggests the server URL that needs no redirect.
 func (e *redirectError) remedy(route string) string {
 	server := *e.target
 	server.User, server.RawQuery, server.Fragment, server.RawPath = nil, "", "", ""
 	path, found := strings.CutSuffix(strings.TrimRight(server.Path, "/"), strings.TrimRight(route, "/"))
 	if !found {
-		return "check server_url and api_prefix: the server wants this request elsewhere, perhaps to sign in first"
+		return "check server_url and api_prefix: the server redirects this request, perhaps to a sign-in page"
 	}
 	server.Path = path
-	return "if that server is yours, set server_url to " + clip(server.String())
+	return "if you trust that server, set server_url to " + clip(server.String())
 }
 
-// bare is an address without what may be secret in it.
+// bare returns an address without parts that may be secret.
 func bare(u *url.URL) string {
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
 	return shown.String()
 }
 
-// checkRedirect follows a redirect only where the token and the request arrive unchanged at the same server.
+// checkRedirect allows redirects to the same server that keep the token and the request.
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	fromScheme, fromHost := origin(first.URL)
@@ -128,11 +128,11 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 	case len(via) > maxRedirects:
 		return &redirectError{fmt.Sprintf("more than %d redirects", maxRedirects), next.URL}
 	case fromScheme == "https" && toScheme != "https":
-		return &redirectError{"it leaves the encrypted connection", next.URL}
+		return &redirectError{"the target is not encrypted", next.URL}
 	case fromHost != toHost || fromScheme != toScheme:
-		return &redirectError{"a token goes only to the server that it is for", next.URL}
+		return &redirectError{"a token is only sent to its own server", next.URL}
 	case next.Method != first.Method:
-		return &redirectError{"the request's contents would be lost on the way", next.URL}
+		return &redirectError{"the redirect would drop the request's body", next.URL}
 	}
 	return nil
 }

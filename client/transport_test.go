@@ -104,7 +104,7 @@ func TestToken(t *testing.T) {
 		{"empty", func(context.Context) (string, error) { return "", nil }, ""},
 		{"failing", func(context.Context) (string, error) { return "", boom }, "vault is sealed"},
 		{"line break", func(context.Context) (string, error) { return "secretvalue\n", nil }, "line break"},
-		{"not ASCII", func(context.Context) (string, error) { return "secretvalué", nil }, "other character"},
+		{"not ASCII", func(context.Context) (string, error) { return "secretvalué", nil }, "invalid characters"},
 		{"file", func(context.Context) (string, error) { return strings.Repeat("secret", 100), nil }, "longer than 512"},
 	}
 	for _, test := range tests {
@@ -188,14 +188,14 @@ func TestRedirects(t *testing.T) {
 		}
 	}
 	status = http.StatusFound
-	refused("POST into GET", "contents would be lost", "set server_url to "+server.URL+"/new", search())
+	refused("POST into GET", "would drop the request", "set server_url to "+server.URL+"/new", search())
 	if _, err := c.Me(t.Context()); err != nil {
 		t.Errorf("GET within the server: %v", err)
 	}
 	status, location = http.StatusPermanentRedirect, other.URL+"/api"
 	refused("another host", "redirects to "+other.URL+"/api/search", "set server_url to "+other.URL+"/api", search())
 	location = strings.Replace(server.URL, "http:", "https:", 1)
-	refused("another scheme", "only to the server", "set server_url to "+location, search())
+	refused("another scheme", "only sent to its own server", "set server_url to "+location, search())
 	location = other.URL + "/login?return=secret&to="
 	refused("sign-in", "redirects to "+other.URL+"/login,", "check server_url", search())
 	location = ""
@@ -247,23 +247,23 @@ func TestTransportErrors(t *testing.T) {
 		reason, remedy string
 	}{
 		{"no such host", &net.DNSError{Name: "onyx.acme.example", Err: "no such host", IsNotFound: true}, Unreachable,
-			"no host named onyx.acme.example", "spelling"},
+			"unknown host onyx.acme.example", "spelling"},
 		{"look-up", &net.DNSError{Name: "x", Err: "server misbehaving", IsTemporary: true}, Unreachable, "misbehaving", "VPN"},
-		{"refused", refusedAt(), Unreachable, "refuses the connection", "host and port"},
+		{"refused", refusedAt(), Unreachable, "refused the connection", "host and port"},
 		{"refused on Windows", &net.OpError{Op: "dial", Err: os.NewSyscallError("connectex", winConnRefused)}, Unreachable,
-			"refuses the connection", "host and port"},
+			"refused the connection", "host and port"},
 		{"dial timeout", &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, Unreachable, "within 10s", "VPN"},
 		{"proxy", &net.OpError{Op: "proxyconnect", Err: errors.New("boom")}, Unreachable, "proxy", "HTTPS_PROXY"},
-		{"hung up", io.EOF, Unreachable, "hung up", "try again"},
-		{"unknown authority", x509.UnknownAuthorityError{}, Unreachable, "signed by an authority", "QUARRY_CA_BUNDLE"},
+		{"hung up", io.EOF, Unreachable, "closed the connection", "try again"},
+		{"unknown authority", x509.UnknownAuthorityError{}, Unreachable, "signed by an unknown authority", "QUARRY_CA_BUNDLE"},
 		{"expired", x509.CertificateInvalidError{Reason: x509.Expired}, Unreachable, "expired", "clock"},
-		{"other name", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, Unreachable, "another name",
+		{"other name", x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, Unreachable, "another host name",
 			"server_url"},
 		{"other certificate", &tls.CertificateVerificationError{Err: errors.New("odd")}, Unreachable, "odd",
 			"QUARRY_CA_BUNDLE"},
 		{"plain HTTP", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, Unreachable,
 			"does not speak HTTPS", "http://"},
-		{"alert", tls.AlertError(40), Unreachable, "encrypted connection", "QUARRY_CA_BUNDLE"},
+		{"alert", tls.AlertError(40), Unreachable, "TLS handshake", "QUARRY_CA_BUNDLE"},
 		{"other", errors.New("odd\x1b[31m thing"), Unreachable, "odd thing", "VPN"},
 	}
 	for _, test := range tests {
@@ -282,7 +282,7 @@ func TestTransportErrors(t *testing.T) {
 func TestHungUp(t *testing.T) {
 	t.Parallel()
 	c := serving(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	if e := asError(t, c.Root(t.Context())); e.Kind != Unreachable || !strings.Contains(e.Reason, "hung up") {
+	if e := asError(t, c.Root(t.Context())); e.Kind != Unreachable || !strings.Contains(e.Reason, "closed the connection") {
 		t.Errorf("before the headers: %v", e)
 	}
 	c = serving(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -292,7 +292,7 @@ func TestHungUp(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	_, err := c.Search(t.Context(), searchFor("x"))
-	if e := asError(t, err); e.Kind != Server || !strings.Contains(e.Reason, "half an answer") {
+	if e := asError(t, err); e.Kind != Server || !strings.Contains(e.Reason, "an incomplete response") {
 		t.Errorf("within the body: %v", e)
 	}
 }
@@ -383,7 +383,7 @@ func TestCertificates(t *testing.T) {
 	}
 	other := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
 	_, err = clientFor(t, Options{BaseURL: other}).Me(t.Context())
-	if e := asError(t, err); !strings.Contains(e.Reason, "another name") {
+	if e := asError(t, err); !strings.Contains(e.Reason, "another host name") {
 		t.Errorf("another name: %v", e)
 	}
 	plain := httptest.NewServer(http.NotFoundHandler())

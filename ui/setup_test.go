@@ -116,16 +116,16 @@ func TestFailedConnectionsAreToldInWordsOfTheForm(t *testing.T) {
 		blamed          int // step
 		problem, remedy string
 	}{
-		"no such host":    {absent, "good", server, "the address cannot be found: there is no host named " + absent, "Check the address and your network"},
-		"nobody there":    {"127.0.0.1:1", "good", server, "the address cannot be reached: 127.0.0.1:1 refuses the connection", "port of the address"},
+		"no such host":    {absent, "good", server, "the address cannot be found: unknown host " + absent, "Check the address and your network"},
+		"nobody there":    {"127.0.0.1:1", "good", server, "the address cannot be reached: 127.0.0.1:1 refused the connection", "port of the address"},
 		"no encryption":   {strings.Replace(page, "http:", "https:", 1), "good", server, "does not speak HTTPS", "Set the address to http://"},
 		"elsewhere":       {serve(http.RedirectHandler("https://sso.example.com/", http.StatusFound).ServeHTTP), "good", server, "redirects to https://sso.example.com/", "set the address to https://sso.example.com"},
 		"a web page":      {page, "good", server, "no Onyx answers at " + page[len("http://"):] + ": the server sent a web page", "Check the address"},
 		"nothing there":   {serve(http.NotFound), "good", server, "no Onyx answers at", "Use the address"},
 		"a firewall":      {serve(says(http.StatusForbidden, "Forbidden by policy")), "good", server, "refuses all requests: Forbidden by policy", "firewall"},
 		"a broken server": {serve(says(http.StatusBadGateway, `{"detail":"upstream down"}`)), "good", token, "HTTP 502: upstream down", "Try again"},
-		"many requests":   {serve(says(http.StatusTooManyRequests, `{"detail":"slow down"}`)), "good", token, "slow down", "Wait a little"},
-		"a wrong token":   {onyx(t, "/api"), "onyx_pat_bad", token, "the server refuses the token: Invalid token", "Check that the token is whole"},
+		"many requests":   {serve(says(http.StatusTooManyRequests, `{"detail":"slow down"}`)), "good", token, "slow down", "Try again later"},
+		"a wrong token":   {onyx(t, "/api"), "onyx_pat_bad", token, "the server refuses the token: Invalid token", "Check that the token is complete"},
 		"a visitor":       {serve(says(http.StatusOK, `{"email":"anonymous@onyx.app","is_anonymous_user":true}`)), "good", token, "does not accept the token", "paste it here"},
 		"two words":       {page, "good token", token, "the token is not valid", "Paste only the token"},
 		"a whole file":    {page, strings.Repeat("x", 10_000), token, "the token is not valid", "Paste only the token"},

@@ -25,7 +25,7 @@ func TestErrorBodies(t *testing.T) {
 		reason string
 		do     string
 	}{
-		{"error-400-valueerror.json", 400, ExitUsage, "No default LLM model found", "server's reason"},
+		{"error-400-valueerror.json", 400, ExitUsage, "No default LLM model found", "orrect the request"},
 		{"error-401-expired.json", 401, ExitAuth, "The token has expired", "validate-config"},
 		{"error-402-tier.json", 402, ExitGeneral, "not available on your plan", "administrator"},
 		{"error-403-document-sets.json", 403, ExitAuth, "['Legal']", "quarry document-sets"},
@@ -36,7 +36,7 @@ func TestErrorBodies(t *testing.T) {
 		{"error-404-document.json", 404, ExitNotAvailable, "Document not found", "id"},
 		{"error-404-persona.json", 404, ExitNotAvailable, "Persona with id 77", "quarry agents"},
 		{"error-413.json", 413, ExitGeneral, "too large", "less"},
-		{"error-422-source.json", 422, ExitUsage, "Input should be", "reason"},
+		{"error-422-source.json", 422, ExitUsage, "Input should be", "orrect the request"},
 		{"error-429.json", 429, ExitRateLimited, "Rate limit exceeded", "37s"},
 		{"error-500.json", 500, ExitServer, "semantic query rephrase", "again"},
 		{"error-501.json", 501, ExitServer, "vector database", "administrator"},
