@@ -13,7 +13,7 @@ import (
 	"quarry/client/wire"
 )
 
-// Themes are the names that theme takes beside those of the user's own themes.
+// Themes lists the built-in values of theme.
 func Themes() []string { return []string{"auto", "dark", "light", "high-contrast", "ansi16", "mono"} }
 
 // check is a test of one key's value, which may also replace the value by its one spelling.
@@ -32,7 +32,7 @@ func (l *loader) run(group string, checks []check) error {
 	return nil
 }
 
-// check tests each value, and then the names that keys give of others.
+// check tests each value, and then names that refer to other keys.
 func (l *loader) check() error {
 	c := l.config
 	err := l.run("", []check{
@@ -96,13 +96,13 @@ func (p Profile) check() error {
 	}{
 		{slack && (p.APIPrefix != nil || !p.Agent.IsZero() || p.Library != ""), "is Slack, which has no api_prefix, agent or library"},
 		{slack && p.Name == LocalProfile, "is the library of this machine; choose another name for Slack"},
-		{!slack && p.Kind != "" && p.ServerURL == "", "has a kind, which is that of a server, but no server_url"},
-		{p.ServerURL != "" && p.Library != "", "names a server_url and a library; a profile is one or the other"},
+		{!slack && p.Kind != "" && p.ServerURL == "", "has a kind but no server_url"},
+		{p.ServerURL != "" && p.Library != "", "has a server_url and a library; use only one or the other"},
 		{p.Name == LocalProfile && (p.ServerURL != "" || p.Library != ""),
 			"is the library of this machine, which is in the data folder; choose another name"},
-		{!slack && p.ServerURL == "" && p.Library == "" && p.Name != LocalProfile, "names neither a server_url nor a library"},
+		{!slack && p.ServerURL == "" && p.Library == "" && p.Name != LocalProfile, "has neither a server_url nor a library"},
 		{!slack && p.ServerURL == "" && (secret || p.APIPrefix != nil), "has a token or an api_prefix but no server_url"},
-		{!p.Token.IsZero() && p.TokenCommand != "", "has a token and a token_command; one of them is enough"},
+		{!p.Token.IsZero() && p.TokenCommand != "", "has a token and a token_command; use only one of them"},
 	} {
 		if mistake.found {
 			return errors.New(mistake.problem)
@@ -118,9 +118,9 @@ func (c *Config) checkSearchAlso(p Profile) error {
 		case !exists:
 			return unknownProfile(name, append(c.ProfileNames(), LocalProfile))
 		case name == p.Name:
-			return fmt.Errorf("names its own profile %s", name)
+			return fmt.Errorf("contains its own profile %s", name)
 		case slices.Contains(p.SearchAlso[:i], name):
-			return fmt.Errorf("names %s twice", name)
+			return fmt.Errorf("contains %s twice", name)
 		}
 	}
 	return nil
@@ -166,11 +166,11 @@ func (l *loader) checkActive() error {
 	}
 	e := l.invalid("active", unknownProfile(c.Active, c.ProfileNames()))
 	e.Fix = "set active to one of " + strings.Join(append(c.ProfileNames(), LocalProfile), ", ") +
-		", or remove it; quarry configure makes a profile"
+		", or remove it; quarry configure creates a profile"
 	return e
 }
 
-// checkModels tests that the models that are named exist.
+// checkModels tests that the default model exists.
 func (l *loader) checkModels() error {
 	c := l.config
 	if c.Embeddings.BaseURL != "" && c.Embeddings.Model == "" {
@@ -184,7 +184,7 @@ func (l *loader) checkModels() error {
 	var err error
 	switch {
 	case !exists:
-		err = fmt.Errorf("no provider %q is configured%s", clip(name), hint(name, sortedKeys(c.LLM.Providers)))
+		err = fmt.Errorf("unknown provider %q%s", clip(name), hint(name, sortedKeys(c.LLM.Providers)))
 	case model == "" && len(provider.Models) == 0:
 		err = fmt.Errorf("provider %s lists no models: write %s/MODEL", name, name)
 	case model != "" && len(provider.Models) > 0 && !slices.Contains(provider.Models, model):
@@ -196,10 +196,10 @@ func (l *loader) checkModels() error {
 }
 
 func unknownProfile(name string, known []string) error {
-	return fmt.Errorf("no profile %q is configured%s", clip(name), hint(name, known))
+	return fmt.Errorf("unknown profile %q%s", clip(name), hint(name, known))
 }
 
-// hint names the nearest of the known values, or all of them if there are few.
+// hint suggests the nearest known value, or lists all if there are few.
 func hint(value string, known []string) string {
 	if nearest := wire.Nearest(value, known); nearest != "" {
 		return "; the nearest is " + clip(nearest)
@@ -207,7 +207,7 @@ func hint(value string, known []string) string {
 	if len(known) == 0 || len(known) > 10 {
 		return ""
 	}
-	return "; there are " + strings.Join(known, ", ")
+	return "; known are " + strings.Join(known, ", ")
 }
 
 func (l *loader) checkTheme() error {
@@ -215,7 +215,7 @@ func (l *loader) checkTheme() error {
 	if slices.Contains(Themes(), name) {
 		return nil
 	}
-	problem := fmt.Errorf("no theme %q%s", clip(name), hint(name, Themes()))
+	problem := fmt.Errorf("unknown theme %q%s", clip(name), hint(name, Themes()))
 	if CheckName(name) != nil || l.config.sandbox {
 		return problem
 	}
@@ -283,7 +283,7 @@ func checkHosts(hosts []string) error {
 	return nil
 }
 
-// checkEngine allows the embedded engine and the addresses of others; whether one can be reached is found out later.
+// checkEngine allows the embedded engine and addresses of others, without connecting to them.
 func checkEngine(engine string) error {
 	if engine == EngineEmbedded {
 		return nil
@@ -293,12 +293,12 @@ func checkEngine(engine string) error {
 		return fmt.Errorf("is neither %q nor the address of an engine", EngineEmbedded)
 	}
 	if u.User != nil {
-		return errors.New("holds a user name or password")
+		return errors.New("contains a user name or password")
 	}
 	return nil
 }
 
-// checkDatabase never quotes the address: it holds the password of the database.
+// checkDatabase never quotes the address, which may contain a password.
 func checkDatabase(address Secret) error {
 	if address.IsZero() {
 		return nil

@@ -12,26 +12,26 @@ import (
 const (
 	commandLimit  = 10 * time.Second
 	commandOutput = 64 << 10 // bytes
-	// commandGrace is how long output is awaited that a process in the background still holds open.
+	// commandGrace limits the wait for output that a background process keeps open.
 	commandGrace = 500 * time.Millisecond
 )
 
 var errTooMuchOutput = errors.New("it printed more than 64 KB")
 
-// runTokenCommand runs the command line of a profile by the system's shell, since people write pipes there. What it
-// prints to stderr is dropped: nothing says that it holds no secret.
+// runTokenCommand runs the token_command of a profile in the system's shell, since it may be a pipe. Its stderr is
+// dropped: it may contain a secret.
 func (c *Config) runTokenCommand(ctx context.Context, p Profile) (string, error) {
 	fail := func(problem string, cause error, fix string) error {
 		return &Error{File: c.File, Key: "profiles." + p.Name + ".token_command", Problem: problem, Err: cause, Fix: fix}
 	}
 	if c.exposed {
-		return "", fail("not run, because others can write this file or its folder", nil,
-			"chmod 600 the file and chmod 700 its folder, after checking what the command says")
+		return "", fail("not run: others can write this file or its folder", nil,
+			"check the command, then run chmod 600 on the file and chmod 700 on its folder")
 	}
 	limited, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
 	output, err := shell(limited, p.TokenCommand)
-	const byHand = "run the command by hand: its first line must be the token"
+	const byHand = "run the command yourself: its first line of output must be the token"
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
@@ -46,12 +46,12 @@ func (c *Config) runTokenCommand(ctx context.Context, p Profile) (string, error)
 		return "", fail("printed nothing", nil, byHand)
 	}
 	if err := checkSecret(NewSecret(token)); err != nil {
-		return "", fail("printed what is not a token", err, byHand)
+		return "", fail("printed text that is not a token", err, byHand)
 	}
 	return token, nil
 }
 
-// shell runs a command line without input and returns what it printed.
+// shell runs a command line without input and returns its output.
 func shell(ctx context.Context, line string) ([]byte, error) {
 	command := shellCommand(ctx, line)
 	output := &boundedBuffer{limit: commandOutput}
@@ -62,13 +62,13 @@ func shell(ctx context.Context, line string) ([]byte, error) {
 		return nil, errTooMuchOutput
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // the command itself ended well; something that it left behind kept the pipe
+		err = nil // the command succeeded; a background process keeps the pipe open
 	}
 	return output.buffer.Bytes(), err
 }
 
-// boundedBuffer fails a write beyond its limit, which ends the command by a closed pipe. It hides the buffer's other
-// methods: by ReadFrom a copy would pass the limit by.
+// boundedBuffer fails writes beyond its limit, which ends the command with a closed pipe. It hides the buffer's other
+// methods: ReadFrom would bypass the limit.
 type boundedBuffer struct {
 	buffer     bytes.Buffer
 	limit      int

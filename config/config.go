@@ -1,6 +1,5 @@
-// Package config reads what the user decided: the configuration file, the environment and the flags, checked, with
-// errors that name the key, the file and the remedy. It also keeps secrets: where a token comes from, that it is read
-// only when a request needs it, and that it is never printed.
+// Package config reads and checks the configuration file and the environment, with errors that name key, file and fix.
+// It also handles secrets: tokens are read only when a request needs them, and never printed.
 package config
 
 import (
@@ -70,7 +69,7 @@ type Agent struct {
 // IsZero reports whether no agent is named.
 func (a Agent) IsZero() bool { return a.ID == nil && a.Name == "" }
 
-// String is the agent's name or number; "" for none.
+// String returns the agent's name or number; "" for none.
 func (a Agent) String() string {
 	if a.ID != nil {
 		return strconv.Itoa(*a.ID)
@@ -144,8 +143,8 @@ const EngineEmbedded = "embedded"
 // LocalProfile is the name of the library on this machine, which needs no entry in the file.
 const LocalProfile = "local"
 
-// Warning is something that works but should be changed.
+// Warning describes something that works but should be changed.
 type Warning struct {
 	Text   string // what is wrong, with the file
-	Remedy string // what to do
+	Remedy string // how to fix it
 }

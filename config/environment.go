@@ -14,7 +14,7 @@ func (e Env) Get(key string) string {
 	return value
 }
 
-// lookup reports set variables only; a nil Env has none.
+// lookup is nil-safe; a nil Env has no variables.
 func (e Env) lookup(key string) (string, bool) {
 	if e == nil {
 		return "", false
@@ -22,8 +22,8 @@ func (e Env) lookup(key string) (string, bool) {
 	return e(key)
 }
 
-// ReadOnly reports whether QUARRY_READONLY forbids every change to a library, directory, token or profile. Anything
-// but empty, 0, false, no and off counts as a yes: a misspelt wish to be safe is still one.
+// ReadOnly reports whether QUARRY_READONLY forbids changes to libraries, directories, tokens and profiles. All values
+// except empty, 0, false, no and off do: a typo must not allow changes.
 func ReadOnly(env Env) bool {
 	switch strings.ToLower(strings.TrimSpace(env.Get("QUARRY_READONLY"))) {
 	case "", "0", "false", "no", "off":
@@ -32,9 +32,9 @@ func ReadOnly(env Env) bool {
 	return true
 }
 
-// Environment is what the environment says about where to search: one whole set of variables, QUARRY_* or ONYX_*.
+// Environment is one whole set of variables about where to search: QUARRY_* or ONYX_*.
 type Environment struct {
-	Family    string  // "QUARRY" or "ONYX": the set that was taken; "" if neither names a server or a token
+	Family    string  // "QUARRY" or "ONYX"; "" if neither has a server or a token
 	ServerURL string  // as given
 	Token     Secret  //
 	APIPrefix *string // nil if not set; set to empty means no prefix
@@ -42,8 +42,8 @@ type Environment struct {
 	ReadOnly  bool    // QUARRY_READONLY
 }
 
-// ReadEnvironment takes the set QUARRY_* if it names a server or a token, else ONYX_* if that does. Values are checked
-// by who uses them, since a set that loses must not fail.
+// ReadEnvironment returns the set QUARRY_* if it has a server or a token, else ONYX_* if that does. Callers check the
+// values: a set that is not used must not fail.
 func ReadEnvironment(env Env) Environment {
 	for _, family := range [...]string{"QUARRY", "ONYX"} {
 		e := Environment{
@@ -64,9 +64,9 @@ func ReadEnvironment(env Env) Environment {
 	return Environment{ReadOnly: ReadOnly(env)}
 }
 
-// NamesTarget reports whether the environment decides where to search: by a server or a token, not by a prefix or a
-// persona alone.
+// NamesTarget reports whether the environment decides where to search: it has a server or a token. A prefix or persona
+// alone does not.
 func (e Environment) NamesTarget() bool { return e.ServerURL != "" || !e.Token.IsZero() }
 
-// Variable is the full name of a variable of the set that was taken, such as "ONYX_PAT" for "PAT".
+// Variable returns the full name of a variable of the set, such as "ONYX_PAT" for "PAT".
 func (e Environment) Variable(name string) string { return e.Family + "_" + name }

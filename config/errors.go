@@ -13,11 +13,11 @@ const (
 	exitNotAvailable  = 9
 )
 
-// Error is something in the configuration that cannot be used. It never holds a secret.
+// Error is a mistake in the configuration. It never contains a secret.
 type Error struct {
-	File    string // file it stands in; "" for the environment
+	File    string // "" for the environment
 	Line    int    // 1-based; 0 if unknown
-	Key     string // key or environment variable; "" if the whole file is meant
+	Key     string // key or environment variable; "" for the whole file
 	Problem string
 	Fix     string // what to do, one line
 	Err     error  // cause, if any
@@ -25,10 +25,10 @@ type Error struct {
 	exit int // 0 means exitNotConfigured
 }
 
-// ErrReadOnly is in the chain of every refusal to save because of QUARRY_READONLY.
+// ErrReadOnly is in the chain of errors about saving with QUARRY_READONLY.
 var ErrReadOnly = errors.New("QUARRY_READONLY is set")
 
-// Error says what is wrong, and where.
+// Error returns the place and the problem.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.File != "" {
@@ -52,10 +52,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Remedy says what to do, in one line.
+// Remedy returns the fix in one line.
 func (e *Error) Remedy() string { return e.Fix }
 
-// ExitCode is the exit code that the error asks for: 2 if a flag is wrong, 9 if nothing may be saved, else 3.
+// ExitCode returns the exit code: 2 for a flag, 9 for QUARRY_READONLY, 1 for a failed save, else 3.
 func (e *Error) ExitCode() int {
 	if e.exit != 0 {
 		return e.exit

@@ -17,27 +17,27 @@ import (
 
 const (
 	keyringService = "quarry"
-	// keyringLimit leaves time to type the password of a locked keyring.
+	// keyringLimit allows time to type the password of a locked keyring.
 	keyringLimit = 60 * time.Second
 )
 
 // Errors of a Keyring.
 var (
-	// ErrNoSecret: the keyring holds nothing under that account.
+	// ErrNoSecret means that the keyring has no secret for the account.
 	ErrNoSecret = errors.New("not in the keyring")
-	// ErrNoKeyring: there is no keyring on this machine or in this session.
+	// ErrNoKeyring means that this machine or session has no keyring.
 	ErrNoKeyring = errors.New("no system keyring is available")
 )
 
-// Keyring stores secrets in the system's own store. ErrNoSecret is returned for what is not there.
+// Keyring stores secrets in the system's keyring. Get and Delete return ErrNoSecret for unknown accounts.
 type Keyring interface {
 	Get(ctx context.Context, account string) (string, error)
 	Set(ctx context.Context, account, secret string) error
 	Delete(ctx context.Context, account string) error
 }
 
-// KeyringAccount is the name that a profile's token has in the keyring. It holds the server's origin, so that a
-// profile which moves to another server does not take the token along.
+// KeyringAccount returns the account of a profile's token in the keyring. It contains the server's origin, so that the
+// token is not used if the profile's server changes.
 func KeyringAccount(p Profile) (string, error) {
 	origin, err := wire.Origin(p.ServerURL)
 	if err != nil {
@@ -46,8 +46,7 @@ func KeyringAccount(p Profile) (string, error) {
 	return p.Name + "@" + origin, nil
 }
 
-// SystemKeyring is the keyring of macOS, of Windows, or of the desktop session on other systems; nil where there is
-// none.
+// SystemKeyring returns the keyring of macOS, Windows, or the desktop session on other systems; nil if there is none.
 func SystemKeyring(env Env) Keyring {
 	if !keyringAvailable(env) {
 		return nil
@@ -55,7 +54,7 @@ func SystemKeyring(env Env) Keyring {
 	return systemKeyring{}
 }
 
-// keyringAvailable is asked before the library is, which would start a message bus of its own where none runs.
+// keyringAvailable checks for a message bus, because the keyring library would start one.
 func keyringAvailable(env Env) bool {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return true
@@ -87,7 +86,7 @@ func (k systemKeyring) Delete(ctx context.Context, account string) error {
 	return err
 }
 
-// wait gives up on a keyring that does not answer; the library knows no context.
+// wait adds the context and a time limit, which the keyring library lacks.
 func (k systemKeyring) wait(ctx context.Context, ask func() (string, error)) (string, error) {
 	type answer struct {
 		secret string
@@ -112,6 +111,6 @@ func (k systemKeyring) wait(ctx context.Context, ask func() (string, error)) (st
 	case <-ctx.Done():
 		return "", ctx.Err()
 	case <-timer.C:
-		return "", fmt.Errorf("no answer within %s", keyringLimit)
+		return "", fmt.Errorf("no response within %s", keyringLimit)
 	}
 }

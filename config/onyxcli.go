@@ -8,10 +8,10 @@ import (
 	"quarry/client/wire"
 )
 
-// OnyxDefaultURL is the server of Onyx's own CLI when its configuration names none.
+// OnyxDefaultURL is the default server of Onyx's own CLI.
 const OnyxDefaultURL = "https://cloud.onyx.app"
 
-// OnyxCLI is the configuration of Onyx's own CLI, as far as it says where to search.
+// OnyxCLI is the part of the configuration of Onyx's own CLI that quarry uses.
 type OnyxCLI struct {
 	File      string
 	ServerURL string // checked, never empty
@@ -19,9 +19,8 @@ type OnyxCLI struct {
 	Persona   int    // 0 is that CLI's default
 }
 
-// ReadOnyxCLI reads the configuration of Onyx's own CLI. A missing file is that CLI's defaults. One that cannot be
-// used is ignored as a whole, with a warning: it is somebody else's file, and a token of it must not meet another
-// server than its own.
+// ReadOnyxCLI reads the configuration of Onyx's own CLI. A missing file means that CLI's defaults. An invalid file is
+// ignored as a whole, with a warning, so that its token is never sent to another server.
 func ReadOnyxCLI(path string) (OnyxCLI, *Warning) {
 	unset := OnyxCLI{File: path, ServerURL: OnyxDefaultURL}
 	if path == "" {
@@ -57,7 +56,7 @@ func parseOnyxCLI(data []byte) (OnyxCLI, error) {
 		Persona   int    `json:"default_persona_id"`
 	}
 	if err := wire.Unmarshal(data, &raw); err != nil {
-		return OnyxCLI{}, errors.New("not the JSON that onyx-cli writes")
+		return OnyxCLI{}, errors.New("not JSON as onyx-cli writes it")
 	}
 	read := OnyxCLI{ServerURL: OnyxDefaultURL, Token: NewSecret(strings.TrimSpace(raw.APIKey)), Persona: raw.Persona}
 	if err := checkSecret(read.Token); err != nil {

@@ -14,12 +14,12 @@ type Paths struct {
 	ConfigFile string // config.yaml
 	Data       string // library, directory of people
 	State      string // history, saved searches
-	Cache      string // what can be made again
+	Cache      string // files that can be created again
 	OnyxFile   string // configuration of Onyx's own CLI: read, never written
 }
 
-// Locate finds the paths by the XDG variables of env (relative ones are ignored, as their specification asks), else by
-// the system's own folders. QUARRY_HOME replaces the data folder, QUARRY_CONFIG the configuration file.
+// Locate returns the paths by the XDG variables of env (relative ones are ignored, as their specification says), else the
+// system's own folders. QUARRY_HOME replaces the data folder, QUARRY_CONFIG the configuration file.
 func Locate(env Env) (Paths, error) {
 	home := homeOf(env)
 	base := func(variable, fromHome, system string) string {
@@ -51,13 +51,13 @@ func Locate(env Env) (Paths, error) {
 		*path = absolute
 	}
 	if !filepath.IsAbs(paths.ConfigFile) || !filepath.IsAbs(paths.Data) {
-		return Paths{}, &Error{Problem: "no home folder is known: HOME is not set",
+		return Paths{}, &Error{Problem: "HOME is not set",
 			Fix: "set HOME, or QUARRY_CONFIG and QUARRY_HOME"}
 	}
 	return paths, nil
 }
 
-// onyxFile is where Onyx's CLI looks on every system: it knows no folders of macOS or Windows.
+// onyxFile returns the file of Onyx's CLI, which does not use the folders of macOS and Windows.
 func onyxFile(env Env, home string) string {
 	if dir := env.Get("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "onyx-cli", "config.json")

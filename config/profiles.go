@@ -10,7 +10,7 @@ func (c *Config) ProfileNames() []string { return sortedKeys(c.Profiles) }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// ActiveProfile returns the profile that searches go to, if the file chooses one: by active, or by holding only one.
+// ActiveProfile returns the profile of active, or else the only profile of the file.
 func (c *Config) ActiveProfile() (Profile, bool) {
 	if c.Active != "" {
 		return c.Lookup(c.Active)
@@ -21,7 +21,7 @@ func (c *Config) ActiveProfile() (Profile, bool) {
 	return Profile{}, false
 }
 
-// Lookup finds a profile by name; LocalProfile exists always.
+// Lookup returns a profile by name; LocalProfile always exists.
 func (c *Config) Lookup(name string) (Profile, bool) {
 	if profile, ok := c.Profiles[name]; ok {
 		return profile, true
@@ -29,5 +29,5 @@ func (c *Config) Lookup(name string) (Profile, bool) {
 	return Profile{Name: LocalProfile}, name == LocalProfile
 }
 
-// Sandbox reports whether the configuration file was left alone because the environment alone configures this run.
+// Sandbox reports whether the file was not read because only the environment configures this run.
 func (c *Config) Sandbox() bool { return c.sandbox }

@@ -26,22 +26,22 @@ const (
 
 // NewProfile is a profile to be saved.
 type NewProfile struct {
-	// Profile is what to save; its Token is passed over, so that a token which came from the environment or from
-	// another file is never written by accident.
+	// Profile is what to save. Its Token is ignored, so that a token from the environment or another file is never
+	// written by accident.
 	Profile Profile
-	// Typed is the token as the user typed it; without one, the token that the file has stays.
+	// Typed is the token that the user typed; without one, the file's token is kept.
 	Typed    Secret
 	Place    TokenPlace // of Typed
 	Activate bool       // make it the active profile
 }
 
-// Saved says what went where.
+// Saved describes what was saved.
 type Saved struct {
 	File  string
-	Token TokenPlace // "" if no token was given
+	Token TokenPlace // "" without a token
 }
 
-// Describe says where a profile and its token went.
+// Describe returns where a profile and its token were saved.
 func (s Saved) Describe() string {
 	if s.Token == TokenInKeyring {
 		return s.File + ", with the token in the system keyring"
@@ -49,10 +49,9 @@ func (s Saved) Describe() string {
 	return s.File + ", with the token in the file because no system keyring is available; only you can read it"
 }
 
-// SaveProfile adds a profile to the file or changes it, keeping the rest of the file with its comments. Of a profile
-// that exists, what the request leaves out stays as it is, unless it moves to another server; then nothing of the old
-// one is kept, its token least of all. The file is replaced as a whole or not at all. A file that cannot be understood
-// is left as it is, and that is an error.
+// SaveProfile adds or changes a profile, keeping the rest of the file with its comments. Values of an existing profile
+// that the request leaves out are kept, unless the server changes: then all old values are removed, including the token.
+// The file is replaced atomically. An invalid file is not changed and is an error.
 func (c *Config) SaveProfile(ctx context.Context, request NewProfile, ring Keyring) (Saved, error) {
 	p := request.Profile
 	if err := c.checkNew(request); err != nil {
@@ -84,7 +83,7 @@ func (c *Config) SaveProfile(ctx context.Context, request NewProfile, ring Keyri
 func (c *Config) checkNew(request NewProfile) error {
 	p := request.Profile
 	bad := func(err error) error {
-		return &Error{Key: "profile " + clip(p.Name), Problem: err.Error(), Fix: "correct what was given", exit: exitUsage}
+		return &Error{Key: "profile " + clip(p.Name), Problem: err.Error(), Fix: "correct the value", exit: exitUsage}
 	}
 	if err := CheckName(p.Name); err != nil {
 		return bad(err)
@@ -104,7 +103,8 @@ func (c *Config) checkNew(request NewProfile) error {
 	return nil
 }
 
-// storeInKeyring reports whether the keyring has the token now; it need not, unless that was asked for.
+// storeInKeyring reports whether the token was stored in the keyring. A failure is an error only if the request requires
+// the keyring.
 func storeInKeyring(ctx context.Context, request NewProfile, ring Keyring) (bool, error) {
 	if request.Place == TokenInFile {
 		return false, nil
@@ -129,7 +129,7 @@ type edit struct {
 	prefix   []byte // text of a file that holds comments only
 }
 
-// open reads the file as it is now: another process may have changed it since Load.
+// open reads the file again: another process may have changed it since Load.
 func (c *Config) open() (*edit, error) {
 	if c.readOnly {
 		return nil, &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly,
@@ -157,7 +157,7 @@ func (c *Config) open() (*edit, error) {
 	return e, nil
 }
 
-// verify checks that the text of a file would load.
+// verify checks that a text would load.
 func (c *Config) verify(data []byte) (*tree, error) {
 	t, err := parseTree(c.File, data)
 	if err != nil {
@@ -167,8 +167,7 @@ func (c *Config) verify(data []byte) (*tree, error) {
 	return t, l.load(nil)
 }
 
-// fill writes the keys of a profile. What the request leaves out stays as it is in the file, unless the profile moves
-// to another server: then nothing of the old one is kept, its secret least of all.
+// fill writes the keys of a profile as SaveProfile describes.
 func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	p := request.Profile
 	var keys []string
@@ -212,7 +211,7 @@ func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	}
 }
 
-// sameKind takes a kind that is not given for that of Onyx.
+// sameKind treats a missing kind as KindOnyx.
 func sameKind(node *yaml.Node, kind string) bool {
 	old := ""
 	if node != nil && !isNull(node) {
@@ -233,7 +232,7 @@ func sameServer(node *yaml.Node, address string) bool {
 	return err == nil && old == fresh
 }
 
-// section finds or makes the mapping under a key.
+// section returns the mapping under a key, creating it if necessary.
 func section(mapping *yaml.Node, key string) *yaml.Node {
 	node := child(mapping, key)
 	if node == nil {
@@ -299,18 +298,18 @@ func (c *Config) write(e *edit) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", c.File, err)
 	}
-	// What would not load again must not take the place of what does.
+	// An invalid text must not replace a valid file.
 	if _, err := c.verify(text); err != nil {
-		return fmt.Errorf("the change would make the configuration unusable: %w", err)
+		return fmt.Errorf("the change would make the configuration invalid: %w", err)
 	}
 	if err := replaceFile(c.File, text); err != nil {
 		return &Error{File: c.File, Problem: "cannot be saved", Err: unwrapPath(err),
-			Fix: "check that the folder can be written", exit: exitGeneral}
+			Fix: "check the permissions of the folder", exit: exitGeneral}
 	}
 	return nil
 }
 
-// replaceFile puts a whole new file in the place of the old one. A link stays a link: people keep such files elsewhere.
+// replaceFile replaces a file atomically. If path is a symbolic link, its target is replaced.
 func replaceFile(path string, data []byte) (err error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -344,7 +343,7 @@ func replaceFile(path string, data []byte) (err error) {
 	return syncFolder(folder)
 }
 
-// syncFolder makes a rename last; Windows has no such call and needs none.
+// syncFolder makes a rename durable; Windows has no such call and needs none.
 func syncFolder(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil

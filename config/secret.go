@@ -8,11 +8,11 @@ import (
 
 const redacted = "[secret]"
 
-// Secret holds a text that no formatting, encoding or logging shows. The value lies behind a pointer because fmt
-// cannot call methods on unexported fields: there it prints an address.
+// Secret is a text that no formatting, encoding or logging shows. The value is behind a pointer because fmt cannot call
+// methods of unexported fields: for those it prints the address.
 type Secret struct{ value *string }
 
-// NewSecret wraps a text; an empty text makes the zero Secret.
+// NewSecret wraps a text; for an empty text it returns the zero Secret.
 func NewSecret(text string) Secret {
 	if text == "" {
 		return Secret{}
@@ -20,7 +20,7 @@ func NewSecret(text string) Secret {
 	return Secret{value: &text}
 }
 
-// Reveal returns the text itself, to be sent or stored and nothing else.
+// Reveal returns the text, to be sent or stored only.
 func (s Secret) Reveal() string {
 	if s.value == nil {
 		return ""
@@ -31,7 +31,7 @@ func (s Secret) Reveal() string {
 // IsZero reports whether there is no secret.
 func (s Secret) IsZero() bool { return s.value == nil }
 
-// String tells only whether there is a secret.
+// String shows only whether there is a secret.
 func (s Secret) String() string {
 	if s.value == nil {
 		return ""

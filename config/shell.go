@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// ShellQuote writes a word of a command that a person is told to run, so that a shell takes it as one.
+// ShellQuote quotes a word for a shell, in commands that the user is told to run.
 func ShellQuote(word string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-:@%+=,", r)

@@ -9,24 +9,24 @@ import (
 
 const longestToken = 4096 // bytes; Onyx's own have some 270
 
-// TokenSource returns a token when a request needs it, and an error that says what to do if there is none. It is safe
-// for concurrent use, reads its secret at most once per process, and remembers no failure.
+// TokenSource returns a token, or an error with a hint if there is none. It is safe for concurrent use, reads its secret
+// at most once, and does not cache errors.
 type TokenSource func(ctx context.Context) (string, error)
 
-// FixedToken is the source of a token that is known already, after checking that it can be sent. The name, such as
-// "ONYX_PAT" or a file and key, is what errors call it.
+// FixedToken returns the source of a known token, which it checks. The name, such as "ONYX_PAT" or a file and key, is
+// used in errors.
 func FixedToken(token Secret, name string) TokenSource {
 	return func(context.Context) (string, error) {
 		if err := checkSecret(token); err != nil {
-			return "", &Error{Key: name, Problem: err.Error(), Fix: "set " + name + " to the token and nothing else"}
+			return "", &Error{Key: name, Problem: err.Error(), Fix: "set " + name + " to the token only"}
 		}
 		return token.Reveal(), nil
 	}
 }
 
-// Token returns the source of a profile's token: its token, or what its token_command prints, or what the keyring
-// holds for it. The command runs and the keyring is asked when the source is first called. A nil ring is no keyring.
-// Call it once per profile and run.
+// Token returns the source of a profile's token: its token, the output of its token_command, or the keyring's secret.
+// The command runs and the keyring is read when the source is first called. A nil ring is no keyring. Call it once per
+// profile.
 func (c *Config) Token(p Profile, ring Keyring) TokenSource {
 	key := "profiles." + p.Name
 	if !p.Token.IsZero() {
@@ -47,10 +47,10 @@ func (c *Config) Token(p Profile, ring Keyring) TokenSource {
 		case errors.Is(err, ErrNoSecret):
 			return "", c.noToken(p, nil)
 		case err != nil:
-			return "", c.noToken(p, fmt.Errorf("the system keyring does not answer: %w", err))
+			return "", c.noToken(p, fmt.Errorf("cannot read the system keyring: %w", err))
 		}
 		if checkSecret(NewSecret(token)) != nil || token == "" {
-			return "", c.noToken(p, errors.New("what the system keyring holds is not a token"))
+			return "", c.noToken(p, errors.New("the secret in the system keyring is not a token"))
 		}
 		return token, nil
 	})
@@ -58,12 +58,12 @@ func (c *Config) Token(p Profile, ring Keyring) TokenSource {
 
 func (c *Config) noToken(p Profile, cause error) error {
 	return &Error{File: c.File, Key: "profiles." + p.Name, Problem: "no token for " + p.ServerURL, Err: cause,
-		Fix: "store one with quarry configure, or give the profile a token_command"}
+		Fix: "store one with quarry configure, or set the profile's token_command"}
 }
 
-// once keeps the first success. Callers that come meanwhile wait for it, as long as their context allows.
+// once caches the first success. Concurrent callers wait for it until their context ends.
 func once(read TokenSource) TokenSource {
-	turn := make(chan struct{}, 1) // guards token; a mutex could not be given up on
+	turn := make(chan struct{}, 1) // guards token; waiting for it can be canceled, unlike a mutex
 	token := ""
 	return func(ctx context.Context) (string, error) {
 		select {
@@ -84,19 +84,19 @@ func once(read TokenSource) TokenSource {
 	}
 }
 
-// checkSecret reports whether a text can be sent in a header. The error never quotes it.
+// checkSecret returns an error if a secret cannot be sent in a header. The error never quotes it.
 func checkSecret(s Secret) error {
 	text := s.Reveal()
 	if len(text) > longestToken {
-		return fmt.Errorf("longer than the %d characters that a token may have", longestToken)
+		return fmt.Errorf("is longer than %d characters", longestToken)
 	}
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] > '~' {
-			return errors.New("holds spaces or characters that no token has")
+			return errors.New("contains spaces or invalid characters")
 		}
 	}
 	return nil
 }
 
-// readBounded reads at most one byte more than a file may have, so that a longer one is noticed.
+// readBounded reads at most one byte more than maxFile, so that a longer file is detected.
 func readBounded(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, maxFile+1)) }

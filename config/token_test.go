@@ -194,7 +194,7 @@ func TestTokenFromTheKeyring(t *testing.T) {
 	_, err = (&Config{}).Token(p, ring)(context.Background())
 	wantError(t, err, 3, "no token")
 	_, err = (&Config{}).Token(p, &memoryRing{err: errors.New("locked")})(context.Background())
-	wantError(t, err, 3, "keyring does not answer", "locked")
+	wantError(t, err, 3, "cannot read the system keyring", "locked")
 	_, err = (&Config{}).Token(p, nil)(context.Background())
 	wantError(t, err, 3, "no token")
 	_, err = (&Config{}).Token(p, &memoryRing{err: context.Canceled})(context.Background())

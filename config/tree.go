@@ -22,7 +22,7 @@ const (
 	maxKey   = 100 // bytes
 )
 
-// tree is a YAML file before its values are understood.
+// tree is a parsed YAML file.
 type tree struct {
 	file     string
 	document yaml.Node  // as read, comments included
@@ -64,7 +64,7 @@ func (t *tree) valuesOf(node *yaml.Node, path string) any {
 	return node.Value
 }
 
-// parseTree reads YAML that may be anything. Aliases are refused, so that no text grows beyond its size.
+// parseTree parses YAML. It rejects aliases, with which small files can expand to huge ones.
 func parseTree(file string, data []byte) (*tree, error) {
 	t := &tree{file: file}
 	if len(data) > maxFile {
@@ -144,7 +144,7 @@ func (t *tree) checkKeys(mapping *yaml.Node) error {
 	return nil
 }
 
-// broken never passes on text of the file: a parser quotes what it stumbles over, and that may be a token.
+// broken returns an error without text of the file: the parser's own errors quote it, and it may be a token.
 func (t *tree) broken(problem string, cause error) *Error {
 	e := &Error{File: t.file, Problem: problem,
 		Fix: "correct the file, or move it away and run quarry configure; it is never overwritten"}

@@ -14,7 +14,7 @@ const DefaultAPIPrefix = "/api"
 
 const longestName = 64
 
-// CheckName reports what is wrong with the name of a profile or provider.
+// CheckName returns an error if the name of a profile or provider is invalid.
 func CheckName(name string) error {
 	if name == "" || len(name) > longestName {
 		return fmt.Errorf("a name has 1 to %d characters", longestName)
@@ -27,7 +27,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// ParseRate reads a limit such as "60/h"; the periods are s, m, h and d. "" and "0" are no limit.
+// ParseRate parses a limit such as "60/h"; the periods are s, m, h and d. "" and "0" are no limit.
 func ParseRate(text string) (Rate, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || text == "0" {
@@ -36,7 +36,7 @@ func ParseRate(text string) (Rate, error) {
 	number, unit, _ := strings.Cut(text, "/")
 	count, err := strconv.Atoi(number)
 	if err != nil || count < 1 || count > 1_000_000_000 {
-		return Rate{}, errors.New("not a number of requests per period, such as 60/h")
+		return Rate{}, errors.New("is not a number of requests per period, such as 60/h")
 	}
 	switch unit {
 	case "s":
@@ -51,7 +51,7 @@ func ParseRate(text string) (Rate, error) {
 	return Rate{}, errors.New("the period is s, m, h or d, as in 60/h")
 }
 
-// String is the spelling that ParseRate reads; "" for no limit.
+// String returns the text that ParseRate parses; "" for no limit.
 func (r Rate) String() string {
 	switch r.Per {
 	case time.Second:
@@ -66,13 +66,13 @@ func (r Rate) String() string {
 	return ""
 }
 
-// ParseAgent reads an agent's number, or else takes the text as its name.
+// ParseAgent parses an agent's number; other text is a name.
 func ParseAgent(text string) (Agent, error) {
 	text = strings.TrimSpace(text)
 	number, err := strconv.Atoi(text)
 	switch {
 	case text == "":
-		return Agent{}, errors.New("names no agent")
+		return Agent{}, errors.New("is empty")
 	case err == nil && number < 0:
 		return Agent{}, errors.New("an agent's number is not negative")
 	case err == nil:
@@ -85,15 +85,14 @@ func ParseAgent(text string) (Agent, error) {
 	return Agent{Name: text}, nil
 }
 
-// absolute resolves a path of the configuration: "~" is the home folder, and a relative path starts at the folder of
-// the file that names it.
+// absolute resolves a path of the configuration: "~" is the home folder, and relative paths start at base.
 func absolute(path, home, base string) (string, error) {
 	if strings.ContainsRune(path, 0) {
 		return "", errors.New("not a path")
 	}
 	if rest, tilde := strings.CutPrefix(path, "~"); tilde && (rest == "" || rest[0] == '/' || rest[0] == '\\') {
 		if home == "" {
-			return "", errors.New("the home folder that ~ stands for is not known")
+			return "", errors.New("the home folder (~) is unknown")
 		}
 		return filepath.Join(home, rest), nil
 	}

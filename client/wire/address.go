@@ -8,7 +8,7 @@ import (
 )
 
 // ServerURL checks the address of a server and returns it in one spelling: lower-case scheme and host, no default
-// port, no trailing slash. The errors never quote the address, which may hold a password.
+// port, no trailing slash. The errors never quote the address, which may contain a password.
 func ServerURL(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
@@ -18,17 +18,17 @@ func ServerURL(text string) (string, error) {
 	scheme := strings.ToLower(u.Scheme)
 	switch {
 	case u.User != nil || strings.Contains(text, "@"):
-		return "", errors.New("holds a user name or password: an address such as https://onyx.example.com is meant")
+		return "", errors.New("contains a user name or password; use an address such as https://onyx.example.com")
 	case scheme != "http" && scheme != "https":
 		return "", errors.New("must begin with https:// or http://")
 	case u.Hostname() == "" || u.Opaque != "":
-		return "", errors.New("names no host")
+		return "", errors.New("has no host")
 	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery || strings.Contains(text, "#"):
 		return "", errors.New("must end before any ? or #")
 	}
 	for _, c := range text {
 		if c <= ' ' || c == 0x7f {
-			return "", errors.New("holds spaces or control characters")
+			return "", errors.New("contains spaces or control characters")
 		}
 	}
 	host, err := hostPort(scheme, u)
@@ -41,7 +41,7 @@ func ServerURL(text string) (string, error) {
 func hostPort(scheme string, u *url.URL) (string, error) {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	if host == "" || strings.ContainsAny(host, "%\"<>\\^`{|}") {
-		return "", errors.New("names no host that can be reached")
+		return "", errors.New("has an invalid host")
 	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
@@ -60,7 +60,7 @@ func hostPort(scheme string, u *url.URL) (string, error) {
 	return host + ":" + strconv.Itoa(number), nil
 }
 
-// Origin is the scheme, host and port of an address that ServerURL accepts, in one spelling: a token belongs to one.
+// Origin returns the scheme, host and port of an address that ServerURL accepts. A token belongs to one origin.
 func Origin(address string) (string, error) {
 	address, err := ServerURL(address)
 	if err != nil {
@@ -73,8 +73,7 @@ func Origin(address string) (string, error) {
 	return address, nil
 }
 
-// APIPrefix checks the path that a server's API lies under and returns it with a leading slash and no trailing one;
-// "" stays "".
+// APIPrefix checks the path of a server's API and returns it with a leading slash and no trailing one; "" stays "".
 func APIPrefix(text string) (string, error) {
 	trimmed := strings.Trim(strings.TrimSpace(text), "/")
 	if trimmed == "" {

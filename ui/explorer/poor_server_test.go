@@ -63,7 +63,7 @@ func TestAFailureIsExplainedAboveOlderResults(t *testing.T) {
 		healthy.Store(false)
 		screen.Press("r")
 		screen.WaitText("search failed at 12:00")
-		for _, want := range []string{"['Legal']", "refused in the same words", "About rollback"} {
+		for _, want := range []string{"['Legal']", "unknown sets give the same error", "About rollback"} {
 			if text := strings.Join(strings.Fields(screen.Text()), " "); !strings.Contains(text, want) {
 				t.Errorf("%d×%d: does not say %q:\n%s", size.width, size.height, want, screen.Text())
 			}
@@ -84,7 +84,7 @@ func TestWhatWasNarrowedDownIsNotCalledIgnored(t *testing.T) {
 		t.Error("until is called ignored, though it was applied")
 	}
 	screen = start(t, 200, 40, Options{Target: server.remote(t), Query: `"roll back"`})
-	screen.WaitText("exact phrases: this server takes")
+	screen.WaitText("exact phrases: this server searches")
 }
 
 // After a search was stopped, the rows are still those of the one before, and say so.

@@ -11,15 +11,15 @@ import (
 	"quarry/client/wire"
 )
 
-// Probe looks at what lies on this machine. Each method is asked only when its rule is reached.
+// Probe inspects this machine. Each method is called only when its rule is reached.
 type Probe interface {
-	// HoldsDocuments reports whether anything was added to the library in a data folder.
+	// HoldsDocuments reports whether the library in a data folder has documents.
 	HoldsDocuments(dir string) (bool, error)
 	// OnyxCLI reads the configuration of Onyx's own CLI.
 	OnyxCLI() (config.OnyxCLI, *config.Warning)
 }
 
-// Sources are what Decide looks at beside the flags.
+// Sources are Decide's inputs besides the flags.
 type Sources struct {
 	Config      *config.Config
 	Environment config.Environment
@@ -28,7 +28,7 @@ type Sources struct {
 	Keyring     config.Keyring // nil: none
 }
 
-// Labels of targets that are no profile of the file.
+// Labels of targets without a profile.
 const (
 	labelServer      = "server"
 	labelEnvironment = "environment"
@@ -39,9 +39,9 @@ const (
 const remedyNoTarget = "set ONYX_SERVER_URL and ONYX_PAT, or run quarry configure, or add files with quarry add PATH; " +
 	"--sample searches the sample library"
 
-// Decide says where a run searches. The first rule that applies wins and gives everything: a URL of one rule never
-// meets the token of another. (--server is the one exception: it takes a token that belongs to that very server.)
-// Decide reads no secret and sends nothing.
+// Decide returns the target of a run. The first rule that applies supplies all values: a URL of one rule is never used
+// with a token of another. (Exception: --server uses the token that is stored for that server.) Decide reads no secret
+// and sends nothing.
 func Decide(request Request, from Sources) (Choice, error) {
 	d := decision{request: request, Sources: from}
 	for _, rule := range [...]func() (*Choice, error){
@@ -82,8 +82,8 @@ func (d *decision) byFlag() (*Choice, error) {
 		}
 	}
 	if len(given) > 1 {
-		return nil, &Error{Kind: ErrUsage, Problem: strings.Join(given, " and ") + " name different places to search",
-			Fix: "give one of them"}
+		return nil, &Error{Kind: ErrUsage, Problem: strings.Join(given, " and ") + " are mutually exclusive",
+			Fix: "use only one of them"}
 	}
 	switch {
 	case d.request.Server != "":
@@ -91,13 +91,13 @@ func (d *decision) byFlag() (*Choice, error) {
 	case d.request.Library != "":
 		dir, err := filepath.Abs(d.request.Library)
 		if err != nil {
-			return nil, &Error{Kind: ErrUsage, Problem: "--library cannot be resolved", Fix: "give an absolute path", Err: err}
+			return nil, &Error{Kind: ErrUsage, Problem: "cannot resolve --library", Fix: "use an absolute path", Err: err}
 		}
-		return localChoice(RuleFlag, "--library names the library in "+dir, config.LocalProfile, dir, "--library"), nil
+		return localChoice(RuleFlag, "--library selects the library in "+dir, config.LocalProfile, dir, "--library"), nil
 	case d.request.Profile != "":
 		return d.byNamedProfile(d.request.Profile)
 	case d.request.Sample:
-		return sampleChoice(RuleFlag, "--sample asks for the sample library"), nil
+		return sampleChoice(RuleFlag, "--sample selects the sample library"), nil
 	}
 	return nil, nil
 }
@@ -105,46 +105,46 @@ func (d *decision) byFlag() (*Choice, error) {
 func (d *decision) byNamedProfile(name string) (*Choice, error) {
 	profile, exists := d.Config.Lookup(name)
 	if exists {
-		return d.ofProfile(RuleFlag, fmt.Sprintf("--profile names the profile %s", name), profile)
+		return d.ofProfile(RuleFlag, fmt.Sprintf("--profile selects the profile %s", name), profile)
 	}
 	return nil, d.unknownProfile("--profile", name)
 }
 
-// unknownProfile says what could have been meant where a flag names no profile.
+// unknownProfile returns the error of a flag with an unknown profile.
 func (d *decision) unknownProfile(flag, name string) error {
-	e := &Error{Kind: ErrUsage, Problem: fmt.Sprintf("no profile %q is configured", name)}
+	e := &Error{Kind: ErrUsage, Problem: fmt.Sprintf("unknown profile %q", name)}
 	known := d.Config.ProfileNames()
 	switch nearest := wire.Nearest(name, append(known, config.LocalProfile)); {
 	case d.Config.Sandbox():
-		e.Problem += ": with QUARRY_READONLY and a server in the environment no configuration file is read"
-		e.Fix = "leave out " + flag + ", or unset QUARRY_READONLY"
+		e.Problem += ": the configuration file is not read with QUARRY_READONLY and a server in the environment"
+		e.Fix = "omit " + flag + ", or unset QUARRY_READONLY"
 	case nearest != "":
-		e.Problem += "; the nearest is " + nearest
-		e.Fix = "write " + flag + " " + nearest
+		e.Problem += "; did you mean " + nearest + "?"
+		e.Fix = "use " + flag + " " + nearest
 	case len(known) > 0:
-		e.Fix = "name one of " + strings.Join(known, ", ") + ", or add it with quarry configure"
+		e.Fix = "use one of " + strings.Join(known, ", ") + ", or add the profile with quarry configure"
 	default:
-		e.Fix = "add it with quarry configure; " + d.Config.File + " has no profiles"
+		e.Fix = "add a profile with quarry configure; " + d.Config.File + " has none"
 	}
 	return e
 }
 
-// byServer takes the environment's token unless the environment names another server, else the token of a profile
-// with the same origin.
+// byServer uses the environment's token unless the environment names another server, else the token of a profile with
+// the same origin.
 func (d *decision) byServer() (*Choice, error) {
 	address, err := wire.ServerURL(d.request.Server)
 	if err != nil {
 		return nil, &Error{Kind: ErrUsage, Problem: "--server: " + err.Error(),
-			Fix: "give an address such as --server https://onyx.example.com"}
+			Fix: "use an address such as --server https://onyx.example.com"}
 	}
 	c := &Choice{Rule: RuleFlag, Kind: KindRemote, ServerURL: address, Profile: labelServer}
 	c.from("server_url", address, "--server")
 	if d.request.Visitors {
-		c.Reason = "--server names " + address
+		c.Reason = "--server is " + address
 		return c, d.completeForVisitors(c)
 	}
 	if env := d.Environment; !env.Token.IsZero() && (env.ServerURL == "" || sameOrigin(env.ServerURL, address)) {
-		c.Reason = fmt.Sprintf("--server names %s; the token is %s", address, env.Variable("PAT"))
+		c.Reason = fmt.Sprintf("--server is %s; the token is %s", address, env.Variable("PAT"))
 		if own, err := wire.ServerURL(env.ServerURL); err == nil && own != address {
 			env.APIPrefix, env.Persona = nil, "" // as below
 		}
@@ -154,11 +154,11 @@ func (d *decision) byServer() (*Choice, error) {
 		if d.lacksToken(profile) {
 			continue
 		}
-		c.Reason = fmt.Sprintf("--server names %s; the token is that of the profile %s, which names the same server",
+		c.Reason = fmt.Sprintf("--server is %s; the token is from the profile %s, which has the same server",
 			address, profile.Name)
 		c.Profile, c.File = profile.Name, d.Config.File
 		c.setToken(d, profile)
-		// Prefix and agent are of an address, not of a host.
+		// Prefix and agent belong to an address, not to a host.
 		if profile.ServerURL != address {
 			profile.APIPrefix, profile.Agent = nil, config.Agent{}
 		}
@@ -169,7 +169,7 @@ func (d *decision) byServer() (*Choice, error) {
 	return nil, d.noTokenFor(address)
 }
 
-// completeForVisitors adds the prefix and the agent that a profile or the environment gives this very address.
+// completeForVisitors adds the prefix and the agent that a profile or the environment has for exactly this address.
 func (d *decision) completeForVisitors(c *Choice) error {
 	for _, profile := range d.profilesOf(c.ServerURL) {
 		if profile.ServerURL == c.ServerURL {
@@ -187,10 +187,10 @@ func (d *decision) completeForVisitors(c *Choice) error {
 }
 
 func (d *decision) noTokenFor(address string) error {
-	e := &Error{Kind: ErrNotConfigured, Problem: "there is no token for " + address,
+	e := &Error{Kind: ErrNotConfigured, Problem: "no token for " + address,
 		Fix: "set ONYX_PAT to a token of that server, or add a profile for it with quarry configure"}
 	if env := d.Environment; !env.Token.IsZero() {
-		e.Problem += fmt.Sprintf(": %s belongs to the server that %s names", env.Variable("PAT"), env.Variable("SERVER_URL"))
+		e.Problem += fmt.Sprintf(": %s is for the server in %s", env.Variable("PAT"), env.Variable("SERVER_URL"))
 		e.Fix = fmt.Sprintf("unset %s if the token is for %s, or add a profile for it with quarry configure",
 			env.Variable("SERVER_URL"), address)
 	}
@@ -233,7 +233,7 @@ func (d *decision) byEnvironment() (*Choice, error) {
 	if env.ServerURL == "" {
 		onyx := d.onyxCLI()
 		c.ServerURL = onyx.ServerURL
-		c.Reason = fmt.Sprintf("%s is set; without %s it goes where Onyx's CLI would send it", pat, url)
+		c.Reason = fmt.Sprintf("%s is set; without %s, the server is that of Onyx's CLI", pat, url)
 		source := "the default of Onyx's CLI"
 		if onyx.ServerURL != config.OnyxDefaultURL {
 			source = onyx.File
@@ -248,8 +248,8 @@ func (d *decision) byEnvironment() (*Choice, error) {
 	}
 	if env.Token.IsZero() && !d.request.Visitors {
 		return nil, &Error{Kind: ErrNotConfigured,
-			Problem: fmt.Sprintf("%s is set, but there is no token: %s is not", url, pat),
-			Fix:     fmt.Sprintf("set %s, or unset %s to use what is configured", pat, url)}
+			Problem: fmt.Sprintf("%s is set, but %s is not", url, pat),
+			Fix:     fmt.Sprintf("set %s, or unset %s to use the configuration file", pat, url)}
 	}
 	c.ServerURL = address
 	c.Reason = fmt.Sprintf("the environment: %s and %s are set", url, pat)
@@ -257,7 +257,7 @@ func (d *decision) byEnvironment() (*Choice, error) {
 	return c, c.completeFromEnvironment(env)
 }
 
-// completeFromEnvironment adds the token, the prefix and the agent of the environment's set.
+// completeFromEnvironment adds the environment's token, prefix and agent.
 func (c *Choice) completeFromEnvironment(env config.Environment) error {
 	pat := env.Variable("PAT")
 	c.token = config.FixedToken(env.Token, pat)
@@ -267,7 +267,7 @@ func (c *Choice) completeFromEnvironment(env config.Environment) error {
 		checked, err := wire.APIPrefix(*env.APIPrefix)
 		if err != nil {
 			return &Error{Kind: ErrNotConfigured, Problem: prefix + ": " + err.Error(),
-				Fix: "set " + prefix + " to a path such as /api, or to nothing"}
+				Fix: "set " + prefix + " to a path such as /api, or to an empty value"}
 		}
 		c.setPrefix(&checked, prefix)
 	} else {
@@ -278,8 +278,8 @@ func (c *Choice) completeFromEnvironment(env config.Environment) error {
 	}
 	id, err := strconv.Atoi(env.Persona)
 	if err != nil || id < 0 {
-		return &Error{Kind: ErrNotConfigured, Problem: persona + " is not the number of an agent",
-			Fix: "set " + persona + " to a number that quarry agents lists, or unset it"}
+		return &Error{Kind: ErrNotConfigured, Problem: persona + " is not an agent's number",
+			Fix: "set " + persona + " to a number listed by quarry agents, or unset it"}
 	}
 	c.setPersona(id, persona)
 	return nil
@@ -297,7 +297,7 @@ func (d *decision) byProfile() (*Choice, error) {
 	return d.ofProfile(RuleProfile, fmt.Sprintf("%s %s of %s", why, profile.Name, d.Config.File), profile)
 }
 
-// ofProfile takes everything from a profile.
+// ofProfile returns the choice of a profile.
 func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*Choice, error) {
 	source := "profile " + profile.Name
 	if profile.ServerURL == "" {
@@ -311,9 +311,9 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 		return c, nil
 	}
 	if d.lacksToken(profile) {
-		fix := "store one with quarry configure, or give the profile a token_command"
+		fix := "store one with quarry configure, or set the profile's token_command"
 		if profile.Kind == config.KindSlack {
-			fix = "give the profile a token or a token_command: a user token of Slack (xoxp-…) with the scope search:read"
+			fix = "set the profile's token or token_command to a Slack user token (xoxp-…) with the scope search:read"
 		}
 		return nil, &Error{Kind: ErrNotConfigured,
 			Problem: fmt.Sprintf("the profile %s of %s has no token for %s", profile.Name, d.Config.File, profile.ServerURL), Fix: fix}
@@ -331,7 +331,7 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 	return c, nil
 }
 
-// lacksToken is true only when no place is left where a token could be; the keyring is asked by the first request.
+// lacksToken reports whether a profile has no token, no command, and no keyring to ask at the first request.
 func (d *decision) lacksToken(profile config.Profile) bool {
 	return !d.request.Visitors && profile.Token.IsZero() && profile.TokenCommand == "" && d.Keyring == nil
 }
@@ -351,7 +351,7 @@ func (d *decision) byOnyxCLI() (*Choice, error) {
 	return c, nil
 }
 
-// onyxCLI reads that CLI's configuration, unless this run is configured by the environment only.
+// onyxCLI reads the configuration of Onyx's CLI, unless only the environment configures this run.
 func (d *decision) onyxCLI() config.OnyxCLI {
 	if d.Config.Sandbox() {
 		return config.OnyxCLI{ServerURL: config.OnyxDefaultURL}
@@ -369,9 +369,8 @@ func (d *decision) byLibrary() (*Choice, error) {
 	if err == nil && !holds {
 		return nil, nil
 	}
-	// A library that cannot be looked at is chosen too: opening it tells what is wrong, and searching elsewhere would
-	// hide it.
-	return localChoice(RuleLibrary, "files were added to the library of this machine, "+dir, config.LocalProfile, dir,
+	// A library that cannot be read is chosen too: opening it returns the error, which searching elsewhere would hide.
+	return localChoice(RuleLibrary, "the library of this machine, "+dir+", has documents", config.LocalProfile, dir,
 		"the data folder"), nil
 }
 
@@ -379,5 +378,5 @@ func (d *decision) bySample() (*Choice, error) {
 	if !d.request.Terminal {
 		return nil, nil
 	}
-	return sampleChoice(RuleSample, "nothing is configured yet, so this is the sample library"), nil
+	return sampleChoice(RuleSample, "nothing is configured yet"), nil
 }

@@ -1,21 +1,21 @@
 package target
 
-// ErrKind says what sort of failure an Error is.
+// ErrKind is the kind of an Error.
 type ErrKind string
 
 // The kinds of error.
 const (
-	ErrUsage         ErrKind = "usage"          // flags that contradict each other or cannot be read
-	ErrNotConfigured ErrKind = "not_configured" // no target, no token, or a configuration that cannot be used
-	ErrReadOnly      ErrKind = "read_only"      // a change was asked for where none is allowed
-	ErrNotAvailable  ErrKind = "not_available"  // what was asked for does not exist here
-	ErrAuth          ErrKind = "auth"           // Slack does not accept the token
-	ErrUnreachable   ErrKind = "unreachable"    // Slack does not answer
-	ErrRateLimited   ErrKind = "rate_limited"   // Slack asks for fewer requests
+	ErrUsage         ErrKind = "usage"          // conflicting or invalid flags
+	ErrNotConfigured ErrKind = "not_configured" // no target, no token, or an invalid configuration
+	ErrReadOnly      ErrKind = "read_only"      // changes are not allowed
+	ErrNotAvailable  ErrKind = "not_available"  // the object does not exist here
+	ErrAuth          ErrKind = "auth"           // Slack rejects the token
+	ErrUnreachable   ErrKind = "unreachable"    // Slack does not respond
+	ErrRateLimited   ErrKind = "rate_limited"   // Slack limits requests
 	ErrGeneral       ErrKind = "general"
 )
 
-// Error is a failure with what to do about it. It never holds a secret.
+// Error is a failure with a hint. It never contains a secret.
 type Error struct {
 	Kind    ErrKind
 	Problem string // one line
@@ -23,9 +23,9 @@ type Error struct {
 	Err     error  // cause, if any
 }
 
-// Error says what failed.
+// Error returns what failed.
 func (e *Error) Error() string {
-	if e.Err == nil || e.Err == ErrNoLibrary { // which says what the problem says
+	if e.Err == nil || e.Err == ErrNoLibrary { // same text as the problem
 		return e.Problem
 	}
 	return e.Problem + ": " + e.Err.Error()
@@ -34,11 +34,11 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Remedy says what to do, in one line.
+// Remedy returns the hint in one line.
 func (e *Error) Remedy() string { return e.Fix }
 
-// ExitCode is the exit code that the error asks for: 2 for usage, 3 not configured, 4 a token that is not accepted, 5
-// unreachable, 6 asked too often, 9 not available or not allowed here, else 1.
+// ExitCode returns the exit code: 2 for usage, 3 not configured, 4 authentication, 5 unreachable, 6 rate limited, 9 not
+// available or not allowed, else 1.
 func (e *Error) ExitCode() int {
 	switch e.Kind {
 	case ErrUsage:

@@ -10,8 +10,7 @@ import (
 	"quarry/server"
 )
 
-// Host is what surrounds a run: its user's folders, environment and configuration. Every door that leads out of the
-// command line to a server or a library is a method of it.
+// Host has the user's folders, environment and configuration. Its methods open servers and libraries.
 type Host struct {
 	Env     config.Env
 	Paths   config.Paths
@@ -21,7 +20,7 @@ type Host struct {
 	Log     *slog.Logger   // nil: nothing is logged
 }
 
-// NewHost finds the folders and reads the configuration. The error names what is wrong with it.
+// NewHost finds the folders and reads the configuration.
 func NewHost(env config.Env, version string) (*Host, error) {
 	paths, err := config.Locate(env)
 	if err != nil {
@@ -44,10 +43,10 @@ func ReadOnly(env config.Env) bool { return config.ReadOnly(env) }
 // Private reports whether the configuration forbids copies of results and stored conversations.
 func (h *Host) Private() bool { return h.Config.Private }
 
-// Warnings returns what is wrong with the configuration as a whole.
+// Warnings returns the warnings about the configuration.
 func (h *Host) Warnings() []config.Warning { return h.Config.Warnings }
 
-// Decide says where a run searches, and why. It opens nothing.
+// Decide returns the target of a run. It opens nothing.
 func (h *Host) Decide(request Request) (Choice, error) {
 	return Decide(request, Sources{
 		Config: h.Config, Environment: config.ReadEnvironment(h.Env), Paths: h.Paths, Probe: machine{h.Paths},
@@ -55,7 +54,7 @@ func (h *Host) Decide(request Request) (Choice, error) {
 	})
 }
 
-// Trial is the choice of a profile that is not saved, with a token that the user typed, to test its connection.
+// Trial returns the choice of an unsaved profile with a typed token, to test the connection.
 func (h *Host) Trial(profile config.Profile, typed config.Secret) (Choice, error) {
 	d := decision{Sources: Sources{Config: h.Config, Paths: h.Paths}}
 	profile.Token, profile.TokenCommand = typed, ""
@@ -63,11 +62,11 @@ func (h *Host) Trial(profile config.Profile, typed config.Secret) (Choice, error
 		address, err := wire.ServerURL(profile.ServerURL)
 		if err != nil {
 			return Choice{}, &Error{Kind: ErrUsage, Problem: "server address: " + err.Error(),
-				Fix: "give an address such as https://onyx.example.com"}
+				Fix: "use an address such as https://onyx.example.com"}
 		}
 		profile.ServerURL = address
 	}
-	c, err := d.ofProfile(RuleFlag, "what was typed", profile)
+	c, err := d.ofProfile(RuleFlag, "the typed values", profile)
 	if err != nil {
 		return Choice{}, err
 	}
@@ -83,7 +82,7 @@ func (h *Host) SaveProfile(ctx context.Context, profile config.NewProfile) (conf
 	return h.Config.SaveProfile(ctx, profile, h.Keyring)
 }
 
-// LibraryFolder is the folder of the library that dir names, or of the library of this machine if it names none.
+// LibraryFolder returns dir as an absolute path, or the folder of this machine's library if dir is empty.
 func (h *Host) LibraryFolder(dir string) string {
 	if dir == "" {
 		return h.Paths.Data
@@ -94,19 +93,19 @@ func (h *Host) LibraryFolder(dir string) string {
 	return dir
 }
 
-// refuseChange is the door's own check, whatever its caller has checked before.
+// refuseChange returns an error if QUARRY_READONLY is set, even if callers checked before.
 func (h *Host) refuseChange(what string) error {
 	if !ReadOnly(h.Env) {
 		return nil
 	}
-	return &Error{Kind: ErrReadOnly, Problem: what + " is not changed: QUARRY_READONLY is set",
-		Fix: "unset QUARRY_READONLY, if this machine may be changed"}
+	return &Error{Kind: ErrReadOnly, Problem: "changing " + what + " is disabled by QUARRY_READONLY",
+		Fix: "unset QUARRY_READONLY to allow changes on this machine"}
 }
 
 // machine is the Probe of the real machine.
 type machine struct{ paths config.Paths }
 
-// HoldsDocuments looks into the library without making one.
+// HoldsDocuments does not create the library.
 func (m machine) HoldsDocuments(dir string) (bool, error) {
 	return server.HasDocuments(context.Background(), dir)
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// libraryExists reports whether a folder is that of a library: files were added or tokens made. A library that may not
-// be read is an error and not an absent one.
+// libraryExists reports whether a folder has a library: with documents or tokens. A library without read permission is
+// an error.
 func libraryExists(dir string) (bool, error) {
 	found := false
 	for _, part := range [...]string{"tenants", "directory.db"} {
@@ -25,15 +25,14 @@ func libraryExists(dir string) (bool, error) {
 	return true, mayRead(dir)
 }
 
-// mayRead tries the files of a library, so that what is missing is told in the library's words and not in those of the
-// database that it keeps them in.
+// mayRead checks the permissions of a library's files, because the database's own errors are less clear.
 func mayRead(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrPermission):
 			return unreadable(dir, err)
 		case err != nil:
-			return nil // gone meanwhile: opening it tells
+			return nil // removed meanwhile: opening it fails
 		case strings.Count(strings.TrimPrefix(path, dir), string(filepath.Separator)) > 2 && entry.IsDir():
 			return fs.SkipDir
 		case filepath.Ext(path) != ".db":
@@ -52,10 +51,10 @@ func mayRead(dir string) error {
 
 func unreadable(dir string, err error) error {
 	return &Error{Kind: ErrGeneral, Problem: "cannot read the library in " + dir, Err: unwrapPath(err),
-		Fix: "ask for the right to read it, or name another one with QUARRY_HOME or --library"}
+		Fix: "get read permission, or use another library: QUARRY_HOME or --library DIR"}
 }
 
-// MayWrite checks that a library's folder, or the one that it would be made in, can be written.
+// MayWrite checks that a library's folder, or the folder that it would be created in, is writable.
 func (h *Host) MayWrite(dir string) error {
 	dir = h.LibraryFolder(dir)
 	folders := []string{existing(dir)}
@@ -65,13 +64,13 @@ func (h *Host) MayWrite(dir string) error {
 	for _, folder := range folders {
 		if err := mayWriteFolder(folder); err != nil {
 			return &Error{Kind: ErrGeneral, Problem: "cannot write to " + folder, Err: unwrapPath(err),
-				Fix: "name a folder that you can write with QUARRY_HOME or --library"}
+				Fix: "use a writable folder: QUARRY_HOME or --library DIR"}
 		}
 	}
 	return nil
 }
 
-// existing is the nearest folder, from a path upwards, that is there.
+// existing returns the nearest existing folder, from a path upwards.
 func existing(path string) string {
 	for {
 		_, err := os.Stat(path)

@@ -26,9 +26,9 @@ func TestLibraryThatCannotBeUsed(t *testing.T) {
 
 	absent := filepath.Join(home, "my library")
 	_, err = h.OpenLibrary(ctx, absent, false)
-	wantKind(t, err, ErrNotAvailable, 9, "nothing was added", "quarry add PATH --library '"+absent+"'")
+	wantKind(t, err, ErrNotAvailable, 9, "no library in", "quarry add PATH --library '"+absent+"'")
 	_, err = h.Administer(ctx, absent, "", false)
-	wantKind(t, err, ErrNotAvailable, 9, "nothing was added")
+	wantKind(t, err, ErrNotAvailable, 9, "no library in")
 }
 
 func TestLibraryOfSomebodyElse(t *testing.T) {

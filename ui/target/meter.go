@@ -7,7 +7,7 @@ import (
 	"quarry/server/metrics"
 )
 
-// VisitMeter counts visitors over SSH, among the metrics of the library that they visit.
+// VisitMeter adds SSH visitors to the metrics of the library that they search.
 type VisitMeter struct {
 	now     atomic.Int64
 	began   *metrics.Counter
@@ -15,19 +15,19 @@ type VisitMeter struct {
 	refused *metrics.Counter
 }
 
-// VisitMeter makes the meter of what is served; nil for a server elsewhere, whose metrics are its own. Call it once.
+// VisitMeter registers the metrics; nil for a server elsewhere, which has its own. Call it once.
 func (s *Served) VisitMeter() *VisitMeter {
 	if s.library == nil {
 		return nil
 	}
 	registry := s.library.Metrics()
 	m := &VisitMeter{
-		began: registry.Counter("quarry_ssh_sessions_total", "Sessions over SSH that began.", "kind"),
-		took: registry.Histogram("quarry_ssh_session_seconds", "How long sessions over SSH took.",
+		began: registry.Counter("quarry_ssh_sessions_total", "SSH sessions started.", "kind"),
+		took: registry.Histogram("quarry_ssh_session_seconds", "Duration of SSH sessions.",
 			[]float64{.1, 1, 10, 60, 600, 3600, 6 * 3600}, "kind"),
-		refused: registry.Counter("quarry_ssh_refused_total", "Visitors over SSH who were turned away.", "reason"),
+		refused: registry.Counter("quarry_ssh_refused_total", "SSH visitors refused.", "reason"),
 	}
-	registry.Gauge("quarry_ssh_sessions", "Sessions over SSH that are open.", func() float64 { return float64(m.now.Load()) })
+	registry.Gauge("quarry_ssh_sessions", "Open SSH sessions.", func() float64 { return float64(m.now.Load()) })
 	return m
 }
 
@@ -37,11 +37,11 @@ func (m *VisitMeter) SessionBegan(kind string) {
 	m.began.Add(1, kind)
 }
 
-// SessionEnded tells how long one took.
+// SessionEnded records the duration of a session.
 func (m *VisitMeter) SessionEnded(kind string, took time.Duration) {
 	m.now.Add(-1)
 	m.took.Observe(took.Seconds(), kind)
 }
 
-// Refused counts who was turned away, by the reason.
+// Refused counts a refused visitor.
 func (m *VisitMeter) Refused(reason string) { m.refused.Add(1, reason) }

@@ -8,8 +8,8 @@ import (
 	"quarry/server/llm"
 )
 
-// models prepares what the configuration names; nil if it names none. Nothing is connected to, and no key is looked at,
-// until a search asks a model.
+// models returns the configured models; nil if there are none. It connects to nothing and reads no key: the first search
+// that needs a model does.
 func (h *Host) models() (*llm.Providers, error) {
 	asked, vectors := h.Config.LLM, h.Config.Embeddings
 	if len(asked.Providers) == 0 && vectors.BaseURL == "" {
@@ -21,7 +21,7 @@ func (h *Host) models() (*llm.Providers, error) {
 	}
 	roots, err := client.Roots()
 	if err != nil {
-		return nil, &Error{Kind: ErrNotConfigured, Problem: "the models cannot be used", Err: err,
+		return nil, &Error{Kind: ErrNotConfigured, Problem: "cannot use the models", Err: err,
 			Fix: "correct QUARRY_CA_BUNDLE, or unset it"}
 	}
 	models, err := llm.New(llm.Config{
@@ -30,13 +30,13 @@ func (h *Host) models() (*llm.Providers, error) {
 			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix},
 	})
 	if err != nil {
-		return nil, &Error{Kind: ErrNotConfigured, Problem: h.Config.File + ": the models cannot be used", Err: err,
-			Fix: "correct llm and embeddings there"}
+		return nil, &Error{Kind: ErrNotConfigured, Problem: h.Config.File + ": cannot use the models", Err: err,
+			Fix: "correct llm and embeddings in the file"}
 	}
 	return models, nil
 }
 
-// keyOf leaves the secret wrapped until a request needs it.
+// keyOf returns a function that reveals the secret when a request needs it.
 func keyOf(secret config.Secret) llm.Key {
 	if secret.IsZero() {
 		return nil

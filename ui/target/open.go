@@ -12,11 +12,11 @@ import (
 	"quarry/server/directory"
 )
 
-// ErrNoLibrary is in the chain of the error about a library that nobody made yet.
-var ErrNoLibrary = errors.New("there is no library yet")
+// ErrNoLibrary is in the chain of the error about a library that does not exist yet.
+var ErrNoLibrary = errors.New("no library")
 
-// Open makes a client for a choice. Nothing is read or sent before its first call: tokens and the files of a library
-// are opened then. A library that cannot be written, or is not to be (QUARRY_READONLY), is searched all the same.
+// Open returns a client for a choice. Its first call reads the token or opens the library's files. A read-only library is
+// searched too.
 func (h *Host) Open(ctx context.Context, choice Choice) (*client.Session, error) {
 	if choice.isTogether() {
 		return h.openTogether(ctx, choice)
@@ -37,7 +37,7 @@ func (h *Host) Open(ctx context.Context, choice Choice) (*client.Session, error)
 }
 
 // OpenLibrary opens the library in dir, or that of this machine, whatever the active target is. With create it need not
-// exist; its folder is made by the first thing that is added.
+// exist; adding something creates its folder.
 func (h *Host) OpenLibrary(ctx context.Context, dir string, create bool) (*client.Session, error) {
 	dir = h.LibraryFolder(dir)
 	if create {
@@ -53,8 +53,8 @@ func (h *Host) OpenLibrary(ctx context.Context, dir string, create bool) (*clien
 	return h.openOwned(ctx, dir, directory.DefaultTenant)
 }
 
-// Administer opens the library in dir, or that of this machine, for the owner of a tenant; "" is the default tenant. To
-// look, only a library that dir names need exist; to change, none, as the first addition makes it.
+// Administer opens the library in dir, or that of this machine, for the owner of a tenant; "" is the default tenant. A
+// library in dir must exist unless change is set: then adding something creates it.
 func (h *Host) Administer(ctx context.Context, dir, tenant string, change bool) (*client.Session, error) {
 	if tenant == "" {
 		tenant = directory.DefaultTenant
@@ -88,17 +88,17 @@ func (h *Host) LibraryChoice() Choice {
 	return *localChoice(RuleLibrary, "the library in "+h.Paths.Data, config.LocalProfile, h.Paths.Data, "the data folder")
 }
 
-// needLibrary refuses a folder in which nothing was made yet, or that cannot be read.
+// needLibrary returns an error if a folder has no library or cannot be read.
 func (h *Host) needLibrary(dir string) error {
 	exists, err := libraryExists(dir)
 	if err != nil || exists {
 		return err
 	}
-	fix := "add something with quarry add PATH"
+	fix := "add files with quarry add PATH"
 	if filepath.Clean(dir) != filepath.Clean(h.Paths.Data) {
 		fix += " --library " + config.ShellQuote(dir)
 	}
-	return &Error{Kind: ErrNotAvailable, Problem: "nothing was added to " + dir, Err: ErrNoLibrary, Fix: fix}
+	return &Error{Kind: ErrNotAvailable, Problem: "no library in " + dir, Err: ErrNoLibrary, Fix: fix}
 }
 
 func (h *Host) openRemote(choice Choice) (*client.Session, error) {
@@ -108,7 +108,7 @@ func (h *Host) openRemote(choice Choice) (*client.Session, error) {
 	})
 	if err != nil {
 		return nil, &Error{Kind: ErrNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
-			Fix: "correct the address or the prefix; quarry status says where they come from"}
+			Fix: "correct the address or the prefix; quarry status shows where they come from"}
 	}
 	return &client.Session{Client: c, Close: func() error { return nil }}, nil
 }
@@ -136,7 +136,7 @@ func (h *Host) openServer(ctx context.Context, choice Choice, options server.Opt
 	return &client.Session{Client: c, Close: s.Close}, nil
 }
 
-// server prepares a server over a library's files; it touches none of them yet.
+// server returns a server for a library; it opens no files yet.
 func (h *Host) server(ctx context.Context, options server.Options, label string) (*server.Server, error) {
 	if !options.Sample {
 		if err := h.checkEngine(); err != nil {
@@ -153,8 +153,7 @@ func (h *Host) server(ctx context.Context, options server.Options, label string)
 	return server.Open(ctx, options)
 }
 
-// checkEngine refuses what the configuration asks for and this program does not have, rather than quietly searching
-// other files.
+// checkEngine rejects engines that this version does not have, instead of searching other files.
 func (h *Host) checkEngine() error {
 	key := ""
 	switch {
@@ -165,6 +164,6 @@ func (h *Host) checkEngine() error {
 	default:
 		return nil
 	}
-	return &Error{Kind: ErrNotAvailable, Problem: fmt.Sprintf("%s: %s: this version has the embedded engine only",
-		h.Config.File, key), Fix: "remove " + key + ", or use a version that has it"}
+	return &Error{Kind: ErrNotAvailable, Problem: fmt.Sprintf("%s: %s: this version supports only the embedded engine",
+		h.Config.File, key), Fix: "remove " + key + ", or use a version that supports it"}
 }

@@ -7,27 +7,27 @@ import (
 	"quarry/config"
 )
 
-// ServeOptions say what is served, and where.
+// ServeOptions configure what is served, and where.
 type ServeOptions struct {
-	Request Request      // the flags: --library, or a profile that is a library; none is the library of this machine
-	HTTP    string       // address of the API, "host:port"; empty: it is not served
-	Hosts   []string     // host names under which the server is known; nil: http.hosts of the configuration
-	SSH     SSHOptions   // without an address it is not served
+	Request Request      // the flags; without one the library of this machine is served
+	HTTP    string       // address of the API, "host:port"; empty: not served
+	Hosts   []string     // the server's host names; nil: http.hosts of the configuration
+	SSH     SSHOptions   // without an address: not served
 	Rate    *config.Rate // of each token and visitor; zero: no limit; nil: rate of the configuration
-	// Listening is called once for each listener when it answers.
+	// Listening is called when a listener accepts connections.
 	Listening func(Listening)
-	// Log takes a line for every request and search; nil: none are written.
+	// Log receives a line per request and search; may be nil.
 	Log io.Writer
 	// LogJSON makes each line a JSON object.
 	LogJSON bool
 }
 
-// SSHOptions say how the explorer is served over SSH. Zero values leave it to the configuration.
+// SSHOptions configure the explorer over SSH. Zero values mean those of the configuration.
 type SSHOptions struct {
 	Address     string
-	Keys        string // file of the keys that are let in
+	Keys        string // authorized_keys file
 	Token, Open bool
-	HostKey     string // file; empty: the usual one
+	HostKey     string // file; empty: the default
 	Limits      SSHLimits
 }
 
@@ -47,7 +47,7 @@ func (l SSHLimits) Negative() bool {
 	return l.Sessions < 0 || l.PerPerson < 0 || l.Arrivals < 0 || l.Idle < 0 || l.Total < 0
 }
 
-// Listening names a listener.
+// Listening describes a listener.
 type Listening struct {
 	Address     string
 	Fingerprint string // of the host key, over SSH; empty: HTTP

@@ -14,10 +14,10 @@ import (
 	"quarry/server/api"
 )
 
-// Served is what is served to others: a library, over the API and to visitors, or somebody else's server, to visitors
-// who bring their own tokens. Close it when nobody is left.
+// Served is a library, served over the API and to SSH visitors, or a server elsewhere, served to SSH visitors with tokens
+// of their own. Close it after the last visitor left.
 type Served struct {
-	// Choice is where the visitors' searches go. Its token is never used for them.
+	// Choice is the target of the visitors' searches. Its token is never used for them.
 	Choice Choice
 
 	host      *Host
@@ -26,7 +26,7 @@ type Served struct {
 	transport *http.Transport   // to the server elsewhere, for all visitors
 }
 
-// OpenServed opens what is to be served.
+// OpenServed opens the library or server to serve.
 func (h *Host) OpenServed(ctx context.Context, options ServeOptions) (*Served, error) {
 	choice, err := h.servedChoice(options)
 	if err != nil {
@@ -55,7 +55,7 @@ func (h *Host) OpenServed(ctx context.Context, options ServeOptions) (*Served, e
 	return s, nil
 }
 
-// mayServe refuses a library that is not there, or that cannot be written though it may be.
+// mayServe checks that a library can be read and, without QUARRY_READONLY, written.
 func (h *Host) mayServe(dir string) error {
 	if _, err := libraryExists(dir); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (h *Host) mayServe(dir string) error {
 	return h.MayWrite(dir)
 }
 
-// Close ends what was opened. What was stored is durable already.
+// Close closes the library or the connections.
 func (s *Served) Close() error {
 	if s.transport != nil {
 		s.transport.CloseIdleConnections()
@@ -77,13 +77,13 @@ func (s *Served) Close() error {
 	return s.library.Close()
 }
 
-// ListenHTTP answers the API on a listener until ctx ends, and then finishes what it began. Ready is called with the
-// address once connections are accepted; it may be nil. Every request needs a token: see Tokens.
+// ListenHTTP serves the API until ctx ends, and then finishes running requests. ready, which may be nil, is called with
+// the address once connections are accepted. Every request needs a token.
 func (s *Served) ListenHTTP(ctx context.Context, address string, ready func(net.Addr)) error {
 	return s.admission.ListenAndServe(ctx, address, ready)
 }
 
-// Prepare brings a library into the state that visitors need.
+// Prepare prepares a library for visitors.
 func (s *Served) Prepare(ctx context.Context) error {
 	if s.admission == nil {
 		return nil
@@ -91,11 +91,11 @@ func (s *Served) Prepare(ctx context.Context) error {
 	return s.admission.Prepare(ctx)
 }
 
-// KnowsPeople tells that visitors can be let in without a token: this program knows who may see what.
+// KnowsPeople reports whether visitors can be admitted without a token: a library knows its users' permissions.
 func (s *Served) KnowsPeople() bool { return s.admission != nil }
 
-// Token is the way in for a visitor with a token of what is served. It is checked by the first request. Remote is the
-// address that they come from, "host:port".
+// Token returns a client for a visitor with a token, which the first request checks. remote is the visitor's address,
+// "host:port".
 func (s *Served) Token(token, remote string) (*client.Client, error) {
 	if s.admission != nil {
 		return s.inProcess(s.admission.Token(token, remote))
@@ -105,7 +105,7 @@ func (s *Served) Token(token, remote string) (*client.Client, error) {
 		UserAgent: s.host.userAgent()})
 }
 
-// Person is the way in for a visitor who is a user of the library that is served.
+// Person returns a client for a visitor who is a user of the library.
 func (s *Served) Person(email, remote string) (*client.Client, error) {
 	if s.admission == nil {
 		return nil, s.noPeople()
@@ -113,7 +113,7 @@ func (s *Served) Person(email, remote string) (*client.Client, error) {
 	return s.inProcess(s.admission.Person(email, remote))
 }
 
-// Anybody is the way in for a visitor of whom nothing is known. They see the public documents of the library.
+// Anybody returns a client for an anonymous visitor, who can search the library's public documents.
 func (s *Served) Anybody(remote string) (*client.Client, error) {
 	if s.admission == nil {
 		return nil, s.noPeople()
@@ -121,15 +121,15 @@ func (s *Served) Anybody(remote string) (*client.Client, error) {
 	return s.inProcess(s.admission.Anybody(remote))
 }
 
-// Knows tells whether a visitor with a token, or without one a person, would still be let in. A server elsewhere is not
-// asked: it refuses their next request.
+// Knows reports whether a token, or without one a user, is still valid. A server elsewhere is not asked: it rejects the
+// next request.
 func (s *Served) Knows(ctx context.Context, token, email string) bool {
 	return s.admission == nil || s.admission.Knows(ctx, token, email)
 }
 
 func (s *Served) noPeople() error {
-	return &Error{Kind: ErrUsage, Problem: "visitors of " + s.Choice.ServerURL + " need a token of their own",
-		Fix: "let them bring one"}
+	return &Error{Kind: ErrUsage, Problem: "visitors of " + s.Choice.ServerURL + " need tokens of their own",
+		Fix: "use --ssh-token, or --ssh-keys with a token for each key"}
 }
 
 func (s *Served) inProcess(handler http.Handler) (*client.Client, error) {
@@ -137,7 +137,7 @@ func (s *Served) inProcess(handler http.Handler) (*client.Client, error) {
 		Profile: s.Choice.Profile, UserAgent: s.host.userAgent()})
 }
 
-// logger is where what goes wrong is told.
+// logger returns the host's log, which discards lines if there is none.
 func (h *Host) logger() *slog.Logger {
 	if h.Log == nil {
 		return slog.New(slog.DiscardHandler)
@@ -160,8 +160,8 @@ func (h *Host) hosts(options ServeOptions) []string {
 	return hosts
 }
 
-// servedChoice decides what is served. Over HTTP that is a library, of this machine unless a flag or a profile names
-// another; visitors over SSH are led wherever a run would search.
+// servedChoice decides what is served: over HTTP a library, that of this machine unless a flag or profile selects
+// another; over SSH only, the target of a run.
 func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 	if options.HTTP != "" {
 		dir, err := h.servedFolder(options.Request)
@@ -174,17 +174,17 @@ func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 	where.Visitors = true
 	choice, err := h.Decide(where)
 	if err == nil && choice.Kind == KindSlack {
-		return Choice{}, &Error{Kind: ErrUsage, Problem: "the profile " + choice.Profile + " is Slack, which is searched as its owner alone",
+		return Choice{}, &Error{Kind: ErrUsage, Problem: "the profile " + choice.Profile + " is Slack, which can only be searched as its owner",
 			Fix: "serve a library with --library DIR, or a server with --server URL"}
 	}
 	return choice, err
 }
 
-// servedFolder finds the library to serve. Somebody else's server is not passed on: its token would answer for all who
-// reach the listener.
+// servedFolder returns the folder of the library to serve. A server elsewhere is refused: all clients would use one
+// token.
 func (h *Host) servedFolder(where Request) (string, error) {
 	remote := func(what string) error {
-		return &Error{Kind: ErrUsage, Problem: fmt.Sprintf("%s cannot be served over HTTP: only a library can", what),
+		return &Error{Kind: ErrUsage, Problem: fmt.Sprintf("%s cannot be served over HTTP: only libraries can", what),
 			Fix: "serve a library with --library DIR, and give others the address of the server itself"}
 	}
 	switch {
@@ -206,21 +206,21 @@ func (h *Host) servedFolder(where Request) (string, error) {
 	return choice.LibraryDir, nil
 }
 
-// discreet keeps what is wrong on the way to the server elsewhere from visitors: names and addresses of a network that
-// they are not in. It is logged instead.
+// discreet logs connection errors instead of returning them to visitors: they contain names and addresses of an internal
+// network.
 type discreet struct {
 	http.RoundTripper
 	log *slog.Logger
 }
 
-// errBehind is all that a visitor hears.
-var errBehind = errors.New("the server behind this one cannot be reached")
+// errBehind is the error that visitors get.
+var errBehind = errors.New("the search server cannot be reached")
 
-// RoundTrip is http.RoundTripper's.
+// RoundTrip implements http.RoundTripper.
 func (d discreet) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := d.RoundTripper.RoundTrip(r)
 	if err != nil && r.Context().Err() == nil {
-		d.log.Warn("the server that visitors search cannot be reached", "error", err.Error())
+		d.log.Warn("cannot reach the served server", "error", err.Error())
 		err = errBehind
 	}
 	return response, err

@@ -9,7 +9,7 @@ import (
 	"quarry/server/slack"
 )
 
-// slack prepares Slack to be asked as the owner of a profile's token, which is read when a search is sent there.
+// slack returns Slack as a federated source for the owner of a profile's token, which the first search reads.
 func (h *Host) slack(choice Choice, patience time.Duration) (*slack.Source, error) {
 	transport, err := client.NewTransport()
 	if err != nil {
@@ -20,8 +20,8 @@ func (h *Host) slack(choice Choice, patience time.Duration) (*slack.Source, erro
 		Timeout: patience, UserAgent: h.userAgent()}), nil
 }
 
-// CheckSlack asks Slack whom it takes the owner of a choice's token for, and whether they may search. The first may be
-// told with an error about the second.
+// CheckSlack returns the user of a choice's Slack token and checks that they may search. It can return both a user and an
+// error about searching.
 func (h *Host) CheckSlack(ctx context.Context, choice Choice) (who string, err error) {
 	source, err := h.slack(choice, 0)
 	if err != nil {

@@ -1,6 +1,5 @@
 // Package target decides where a run searches and opens it: a server over HTTPS, Slack, the library on this machine, or
-// the sample library. It is the one place that knows both the client and the server, and so also the door to serving a
-// library and to administering its files.
+// the sample library. Only this package imports both client and server, so it also serves and administers libraries.
 package target
 
 import (
@@ -9,18 +8,18 @@ import (
 	"quarry/config"
 )
 
-// Kind says what a choice leads to.
+// Kind is the kind of a target.
 type Kind string
 
 // The kinds of target.
 const (
 	KindRemote  Kind = "remote"
-	KindSlack   Kind = "slack" // searched by a server in this process, which asks Slack
+	KindSlack   Kind = "slack" // searched through a server in this process
 	KindLibrary Kind = "library"
 	KindSample  Kind = "sample"
 )
 
-// Request is what the command line says about where to search, and whether a person is there to read a banner.
+// Request has the command line's flags about where to search.
 type Request struct {
 	Server   string // --server
 	Library  string // --library
@@ -28,10 +27,10 @@ type Request struct {
 	Sample   bool   // --sample
 	Terminal bool   // stdin and stdout are terminals
 
-	Together bool     // others are searched in one go with the target: those of Also, and the search_also of its profile
+	Together bool     // also search the profiles of Also and of the target's search_also
 	Also     []string // --also
 
-	// Visitors tells that others will search there, with tokens of their own: none of this user is looked for.
+	// Visitors is set if others will search with tokens of their own: no token of this user is used.
 	Visitors bool
 }
 
@@ -40,7 +39,7 @@ func (r Request) Explicit() bool {
 	return r.Server != "" || r.Library != "" || r.Profile != "" || r.Sample
 }
 
-// The rules that decide, in their order.
+// The rules, in their order.
 const (
 	RuleFlag        = 1 // a flag of this run
 	RuleEnvironment = 2 // QUARRY_* or ONYX_*
@@ -50,30 +49,30 @@ const (
 	RuleSample      = 6 // the sample library, for a person only
 )
 
-// Choice is a target, taken whole from the rule that won. It holds no secret that prints.
+// Choice is a target; all its values come from one rule. It prints no secret.
 type Choice struct {
 	Rule   int
 	Kind   Kind
-	Reason string   // which rule won, one sentence
-	Origin []Origin // where each value came from, for status
-	File   string   // configuration file that the values came from; "" if from none
+	Reason string   // why the rule applies, one sentence
+	Origin []Origin // of each value, for status
+	File   string   // configuration file of the values; "": none
 
 	Profile    string       // label of the answers: a profile's name, or server, environment, onyx-cli, local, sample
 	ServerURL  string       // of a remote, and of Slack's API
 	APIPrefix  string       // of a remote: "/api" or what replaces it
-	Agent      config.Agent // agent that searches go through, if one was chosen
+	Agent      config.Agent // zero: none
 	LibraryDir string       // of a library: its data folder
 
-	// Also are searched in one go with it, each with its own token.
+	// Also are searched together with it, each with its own token.
 	Also []Choice
 
 	Warnings []config.Warning // to be printed on stderr
 
-	token      config.TokenSource // of a remote and of Slack; reads nothing until it is called
+	token      config.TokenSource // of a remote and of Slack
 	searchAlso []string           // of the profile
 }
 
-// ConfigFrom names the file or the environment that the choice was read from.
+// ConfigFrom returns the file, or a description of the environment, that configures the choice.
 func (c Choice) ConfigFrom() string {
 	switch {
 	case c.File != "":
@@ -84,8 +83,8 @@ func (c Choice) ConfigFrom() string {
 	return "none: " + c.Reason
 }
 
-// SearchAgent returns the agent that searches name. A server that is searched through this process applies the agent of
-// its own profile, which the others do not know.
+// SearchAgent returns the agent for search requests. A server that is searched together with others uses the agent of
+// its own profile, which the others do not have.
 func (c Choice) SearchAgent() config.Agent {
 	if c.Kind == KindRemote && len(c.Also) > 0 {
 		return config.Agent{}
@@ -93,7 +92,7 @@ func (c Choice) SearchAgent() config.Agent {
 	return c.Agent
 }
 
-// Describe names the target for a person.
+// Describe returns a display name.
 func (c Choice) Describe() string {
 	switch {
 	case c.Kind == KindRemote:
@@ -108,14 +107,14 @@ func (c Choice) Describe() string {
 	return "the library in " + c.LibraryDir
 }
 
-// IsNamed reports whether the choice carries a name that a person gave it: that of a profile.
+// IsNamed reports whether the choice has the name of a profile that the user chose.
 func (c Choice) IsNamed() bool {
 	return (c.Kind == KindRemote || c.Kind == KindSlack) && c.Profile != "" && !slices.Contains(unnamed(), c.Profile)
 }
 
 func unnamed() []string { return []string{labelServer, labelEnvironment, labelOnyxCLI} }
 
-// Origin says where one value of a choice came from. A secret's Value is empty.
+// Origin is the source of one value of a choice. A secret's Value is empty.
 type Origin struct {
 	Field string `json:"field"` // server_url, api_prefix, token, agent, library
 	Value string `json:"value,omitempty"`
@@ -149,7 +148,7 @@ func (c *Choice) setPrefix(prefix *string, source string) {
 	c.from("api_prefix", c.APIPrefix, source)
 }
 
-// setPersona takes an agent by number; 0 is Onyx's default, which needs no naming.
+// setPersona sets the agent by number; 0 is Onyx's default.
 func (c *Choice) setPersona(id int, source string) {
 	if id != 0 {
 		c.setAgent(config.Agent{ID: &id}, source)

@@ -18,15 +18,15 @@ import (
 	"quarry/server/pipeline"
 )
 
-// labelLibrary names the library of --library where another one is searched beside it as local.
+// labelLibrary is the label of --library's library if another one is searched with it as local.
 const labelLibrary = "library"
 
-// mainPatience is how long the target itself may take where it is searched through a server in this process: a company's
-// server with a model takes its time, and it is what the person wants to search.
+// mainPatience is the time limit of the target itself when others are searched with it: a server with a model is slow,
+// and its results matter most.
 const mainPatience = time.Minute
 
-// addOthers adds what is searched in one go with a choice: what --also names, and the search_also of its profile. What
-// cannot be searched is an error of the flag, but only a warning of the configuration: the rest is searched.
+// addOthers adds the profiles of --also and search_also. One that cannot be searched is an error for the flag, but only a
+// warning for the configuration.
 func (d *decision) addOthers(c *Choice) error {
 	if !d.request.Together {
 		return nil
@@ -34,8 +34,8 @@ func (d *decision) addOthers(c *Choice) error {
 	for _, name := range d.request.Also {
 		other, err := d.other(name, "--also")
 		if err == nil && c.isSearched(other) && !slices.ContainsFunc(c.Also, other.samePlace) {
-			err = &Error{Kind: ErrUsage, Problem: fmt.Sprintf("--also %s names what is searched already", name),
-				Fix: "leave it out, or name another profile"}
+			err = &Error{Kind: ErrUsage, Problem: fmt.Sprintf("--also %s is already searched", name),
+				Fix: "omit it, or use another profile"}
 		}
 		if err != nil {
 			return err
@@ -58,7 +58,7 @@ func (d *decision) addOthers(c *Choice) error {
 	return nil
 }
 
-// other is the choice of a profile that is searched beside another target.
+// other returns the choice of a profile that is searched together with another target.
 func (d *decision) other(name, named string) (*Choice, error) {
 	profile, exists := d.Config.Lookup(name)
 	if !exists {
@@ -68,7 +68,7 @@ func (d *decision) other(name, named string) (*Choice, error) {
 	if named == "--also" {
 		rule = RuleFlag
 	}
-	return d.ofProfile(rule, named+" names the profile "+name, profile)
+	return d.ofProfile(rule, named+" selects the profile "+name, profile)
 }
 
 func (c *Choice) addOther(other *Choice) {
@@ -81,13 +81,12 @@ func (c *Choice) addOther(other *Choice) {
 	c.Also = append(c.Also, *other)
 }
 
-// isSearched reports whether a choice leads where one leads that is searched anyway.
+// isSearched reports whether a choice is already searched.
 func (c *Choice) isSearched(other *Choice) bool {
 	return other.samePlace(*c) || slices.ContainsFunc(c.Also, other.samePlace)
 }
 
-// samePlace compares libraries by their folders, but servers by name: two profiles of one server may show different
-// tokens.
+// samePlace compares libraries by folder but servers by name: two profiles of one server may have different tokens.
 func (c *Choice) samePlace(other Choice) bool {
 	if c.Kind == KindLibrary && other.Kind == KindLibrary {
 		return filepath.Clean(c.LibraryDir) == filepath.Clean(other.LibraryDir)
@@ -95,8 +94,8 @@ func (c *Choice) samePlace(other Choice) bool {
 	return c.Kind == other.Kind && c.Profile == other.Profile
 }
 
-// split tells apart what a server in this process holds, which is the target itself or the first library beside it, and
-// what it asks over the network or in other folders. base is nil where there is no library among them.
+// split returns the library that a server in this process opens, the target itself or the first one beside it, and the
+// others, which that server asks. base is nil if there is no library.
 func (c Choice) split() (base *Choice, asked []Choice) {
 	all := append([]Choice{c}, c.Also...)
 	for _, one := range all {
@@ -109,11 +108,10 @@ func (c Choice) split() (base *Choice, asked []Choice) {
 	return base, asked
 }
 
-// isTogether reports whether a server in this process asks others for a choice. Slack has no server of its own that
-// could be asked like one.
+// isTogether reports whether a choice is searched through a server in this process: several targets, or Slack.
 func (c Choice) isTogether() bool { return len(c.Also) > 0 || c.Kind == KindSlack }
 
-// Beside names what is asked by a server in this process; empty where a target is searched by itself.
+// Beside returns the profiles that a server in this process asks; empty for a single target.
 func (c Choice) Beside() []string {
 	if !c.isTogether() {
 		return nil
@@ -126,14 +124,13 @@ func (c Choice) Beside() []string {
 	return names
 }
 
-// Elsewhere reports whether a server in this process that asks others holds nothing itself.
+// Elsewhere reports whether a server in this process only asks others.
 func (c Choice) Elsewhere() bool {
 	base, _ := c.split()
 	return c.isTogether() && base == nil
 }
 
-// openTogether opens a server in this process that asks the others. Each keeps its own token, which is read when a
-// search is sent there.
+// openTogether opens a server in this process that asks the others, each with its own token.
 func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *client.Session, err error) {
 	base, asked := choice.split()
 	options := server.Options{Empty: true}
@@ -182,8 +179,8 @@ func (h *Host) openTogether(ctx context.Context, choice Choice) (_ *client.Sessi
 	return &client.Session{Client: whole.Client, Close: closeAll}, nil
 }
 
-// openFederated prepares a choice to be asked, and what is to be closed afterwards, if anything. A library that a flag
-// names must be there.
+// openFederated returns a choice as a federated source, and its session to close, if any. A library of a flag must
+// exist.
 func (h *Host) openFederated(ctx context.Context, choice Choice, patience time.Duration) (pipeline.Federated, *client.Session, error) {
 	f := &federated{choice: choice, patience: patience, check: func() error { return nil }}
 	var err error
@@ -210,19 +207,19 @@ type federated struct {
 	choice   Choice
 	opened   *client.Session
 	patience time.Duration
-	check    func() error // whether it can be asked by now
+	check    func() error // returns why it cannot be asked yet
 
 	mutex   sync.Mutex // not held during a request
 	sources []string   // nil: not fetched yet
 }
 
-// Name is the profile.
+// Name returns the profile.
 func (f *federated) Name() string { return f.choice.Profile }
 
-// Patience is how long it may take.
+// Timeout returns its time limit.
 func (f *federated) Timeout() time.Duration { return f.patience }
 
-// Sources lists what a server says that is connected to it, once; nil where it does not say, or only a part.
+// Sources lists the server's connected sources and caches the list; nil if not all are known.
 func (f *federated) Sources(ctx context.Context) []string {
 	if f.choice.Kind != KindRemote {
 		return nil
@@ -255,7 +252,7 @@ func (f *federated) Sources(ctx context.Context) []string {
 	return indexed
 }
 
-// Search asks as the agent of the profile, if it has one.
+// Search searches through the profile's agent, if it has one.
 func (f *federated) Search(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error) {
 	if err := f.check(); err != nil {
 		return nil, err

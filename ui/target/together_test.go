@@ -162,9 +162,9 @@ profiles:
 		request Request
 		words   string
 	}{
-		{Request{Also: []string{"acme"}}, "--also acme names what is searched already"},
-		{Request{Profile: "local", Also: []string{"local"}}, "--also local names what is searched already"},
-		{Request{Also: []string{"acne"}}, "write --also acme"},
+		{Request{Also: []string{"acme"}}, "--also acme is already searched"},
+		{Request{Profile: "local", Also: []string{"local"}}, "--also local is already searched"},
+		{Request{Also: []string{"acne"}}, "use --also acme"},
 	} {
 		c.request.Together = true
 		_, err := h.Decide(c.request)
