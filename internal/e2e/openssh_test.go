@@ -307,10 +307,10 @@ func TestOpenSSHIdentities(t *testing.T) {
 		{"a token where only keys are known", only, pat, []string{"-o", "SendEnv=ONYX_PAT"}, 255, "Permission denied"},
 		{"a key beside tokens", both, nil, []string{"-i", jo}, 0, ""},
 		{"a token", both, pat, []string{"-o", "SendEnv=ONYX_PAT"}, 0, ""},
-		{"a token that is not sent", both, pat, nil, 4, "this server asks for a token"},
-		{"a wrong token", both, []string{"ONYX_PAT=onyx_pat_wrong"}, []string{"-o", "SendEnv=ONYX_PAT"}, 4, "the token is not valid here"},
+		{"a token that is not sent", both, pat, nil, 4, "this server requires a token"},
+		{"a wrong token", both, []string{"ONYX_PAT=onyx_pat_wrong"}, []string{"-o", "SendEnv=ONYX_PAT"}, 4, "the token is not valid"},
 		{"the wrong key and a token", both, pat, []string{"-i", stranger, "-o", "SendEnv=ONYX_PAT"}, 0, ""},
-		{"the wrong key and none", both, nil, []string{"-i", stranger}, 4, "this server asks for a token"},
+		{"the wrong key and none", both, nil, []string{"-i", stranger}, 4, "this server requires a token"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -321,7 +321,7 @@ func TestOpenSSHIdentities(t *testing.T) {
 		})
 	}
 	screen := both.sit(t, both.port, "127.0.0.1")
-	screen.WaitText("Token (it is not shown):")
+	screen.WaitText("Token (hidden):")
 	screen.Type(made.Token + "\r")
 	screen.WaitText("type to search")
 	if strings.Contains(screen.Text(), made.Token[:12]) {
@@ -431,12 +431,12 @@ func TestOpenSSHWhenTheServerStops(t *testing.T) {
 	began := time.Now()
 	stopped := make(chan int, 1)
 	go func() { stopped <- s.stop(t, syscall.SIGTERM) }()
-	screen.WaitText("this server is being stopped") // in the explorer, or of a slow machine when it is over
+	screen.WaitText("the server is shutting down") // in the explorer, or of a slow machine when it is over
 	if got := s.visit(t, "", nil, "127.0.0.1", "version"); got.code != 255 {
 		t.Errorf("somebody new: exit %d\n%s", got.code, got.stderr)
 	}
 	wantExit(t, screen, 130)
-	if !strings.Contains(screen.Text(), "error: this server is being stopped\n") {
+	if !strings.Contains(screen.Text(), "error: the server is shutting down\n") {
 		t.Errorf("the person sees\n%s", screen.Text())
 	}
 	screen.RequireRestored()

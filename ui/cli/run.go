@@ -102,7 +102,7 @@ func (a *app) panicFailure(panicked *guard.PanicError) error {
 	}
 	do := "Please report this error with the command."
 	if a.program.Guest {
-		return &Failure{Code: ExitGeneral, What: "something went wrong here; it was noted", Do: do}
+		return &Failure{Code: ExitGeneral, What: "internal error; it was logged", Do: do}
 	}
 	return &Failure{Code: ExitGeneral, What: "internal error: " + panicked.Value, Do: do}
 }

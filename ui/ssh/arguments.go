@@ -6,15 +6,15 @@ import (
 	"unicode"
 )
 
-// commandNames are the words that begin a command; whoever begins with another one searches for what they wrote.
+// commandNames are the words that start a command; other text is a query.
 func commandNames() []string {
 	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "version", "help", "mcp",
 		"add", "remove", "sync", "status", "serve", "admin", "configure", "validate-config", "completion", "install-skill",
 		"skill", "man"}
 }
 
-// arguments splits what a visitor gave to ssh, which joined it to one line. A question is taken as it stands, with the
-// quotes and minus signs that mean something in a query; a command line is split like a shell does.
+// arguments splits the command line of ssh, which joins its arguments. A query is kept as it is, because quotes and minus
+// signs have a meaning in it; a command is split as a shell does.
 func arguments(line string) []string {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -33,8 +33,8 @@ func arguments(line string) []string {
 	return split(line)
 }
 
-// commands tells that words are a command and what belongs to it. Behind some of them nothing can stand, or no sentence:
-// "sources of revenue" is a question.
+// commands reports whether words are a command with its arguments. Some commands have none: "sources of revenue" is a
+// query.
 func commands(words []string) bool {
 	switch words[0] {
 	case "sources", "agents", "document-sets", "tags", "version", "status", "mcp":
@@ -47,9 +47,8 @@ func commands(words []string) bool {
 	return slices.Contains(commandNames(), words[0])
 }
 
-// split splits a line at spaces. Quotes hold words together where they begin a word, or a flag's value; an apostrophe
-// within a word is one. A quote that is not closed is only a character. A backslash takes the next character as it is,
-// but not within single quotes.
+// split splits a line at spaces. Quotes group words if they start a word or a flag's value; an apostrophe within a word
+// does not. An unclosed quote is a character. A backslash escapes the next character, except in single quotes.
 func split(line string) []string {
 	var words []string
 	runes := []rune(line)
@@ -82,7 +81,7 @@ func split(line string) []string {
 	return words
 }
 
-// closing finds the quote that closes the one at start; -1: none does.
+// closing returns the position of the closing quote for the one at start, or -1.
 func closing(runes []rune, start int) int {
 	for i := start + 1; i < len(runes); i++ {
 		switch {

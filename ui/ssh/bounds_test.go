@@ -28,18 +28,18 @@ func TestSessionsAreLimited(t *testing.T) {
 	first.sees("type to search")
 	sit(t, h.mustConnect(gossh.PublicKeys(jo)), 80, 24, "").sees("type to search")
 	v := sit(t, conn, 80, 24, "")
-	v.sees("you have as many sessions as one person, or one address, may have")
+	v.sees("too many sessions of this user or address")
 	if code := v.leaves(); code != 6 {
 		t.Errorf("exit %d", code)
 	}
-	if got := run(t, conn, "search plan", ""); got.code != 6 || !strings.Contains(got.err, "error: you have as many sessions") || got.out != "" {
+	if got := run(t, conn, "search plan", ""); got.code != 6 || !strings.Contains(got.err, "error: too many sessions of this user") || got.out != "" {
 		t.Errorf("exit %d: %s%s", got.code, got.out, got.err)
 	}
 	other := h.mustConnect(gossh.PublicKeys(ann))
 	theirs := sit(t, other, 80, 24, "")
 	theirs.sees("type to search")
 	for _, conn := range []*gossh.Client{other, h.mustConnect(interactive())} {
-		if got := run(t, conn, "search plan", ""); got.code != 6 || !strings.Contains(got.err, "error: this server is full") {
+		if got := run(t, conn, "search plan", ""); got.code != 6 || !strings.Contains(got.err, "error: too many sessions on this server") {
 			t.Errorf("exit %d: %s", got.code, got.err)
 		}
 	}
@@ -80,8 +80,8 @@ func TestSessionsEnd(t *testing.T) {
 		limits target.SSHLimits
 		says   string
 	}{
-		{"nobody presses a key", target.SSHLimits{}, "nobody pressed a key for a long time"},
-		{"it lasts too long", target.SSHLimits{Total: 10 * time.Minute}, "this session has lasted as long as one may"},
+		{"nobody presses a key", target.SSHLimits{}, "the session was idle for too long"},
+		{"it lasts too long", target.SSHLimits{Total: 10 * time.Minute}, "the session reached its time limit"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestInputIsLimited(t *testing.T) {
 	var errs bytes.Buffer
 	session.Stderr, session.Stdin = &errs, io.LimitReader(endless("text "), 100<<20)
 	err = session.Run("ask --prompt this")
-	const says = "more came over this connection than one may send"
+	const says = "the connection exceeded its input limit"
 	if !strings.Contains(errs.String(), says) {
 		t.Errorf("the one who sends sees %q, %v", errs.String(), err)
 	}

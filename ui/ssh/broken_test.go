@@ -117,7 +117,7 @@ func treachery(t *testing.T, change func(*ssh.Options)) (*house, *treacherous) {
 	return h, p
 }
 
-const noted = "something went wrong here"
+const noted = "internal error; it was logged"
 
 // What breaks the program for one visitor breaks it for nobody else, and who runs the server finds it in the log alone.
 func TestPanicsEndOneSession(t *testing.T) {
@@ -225,20 +225,20 @@ func TestTheServerStops(t *testing.T) {
 
 		began := time.Now()
 		h.stop()
-		person.sees("this server is being stopped; you will be disconnected in 5 seconds")
+		person.sees("the server is shutting down; you will be disconnected in 5 seconds")
 		close(p.held)
 		if got := <-ends; got.code != 0 || !strings.HasPrefix(got.out, "{") {
 			t.Errorf("a command that could end: exit %d\n%s%s", got.code, got.out, got.err)
 		}
 		for _, v := range []*visit{person, plain} {
-			if code := v.leaves(); code != 130 || !strings.Contains(v.Text(), "error: this server is being stopped") || !strings.Contains(v.Text(), "Connect again") {
+			if code := v.leaves(); code != 130 || !strings.Contains(v.Text(), "error: the server is shutting down") || !strings.Contains(v.Text(), "Connect again") {
 				t.Errorf("exit %d\n%s", code, v.Text())
 			}
 		}
 		if modes := person.Modes(); modes != terminal.Untouched() {
 			t.Errorf("the terminal is left as %+v", modes)
 		}
-		if got := <-waiting; got.code != 130 || !strings.Contains(got.err, "this server is being stopped") {
+		if got := <-waiting; got.code != 130 || !strings.Contains(got.err, "the server is shutting down") {
 			t.Errorf("a command that waits: exit %d %s", got.code, got.err)
 		}
 		err := <-h.done

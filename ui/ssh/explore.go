@@ -22,26 +22,25 @@ import (
 	"quarry/ui/target"
 )
 
-// What of a terminal is drawn, from its upper left corner. Each cell takes memory for as long as the session lasts:
-// Bubble Tea keeps two grids of cells, and of lines and columns that a terminal had before it became smaller, too. So
-// lines and columns have a bound of their own, and not only their product.
+// Limits of the drawn part of a terminal. Each cell uses memory as long as the session lasts: Bubble Tea keeps two grids
+// of cells, also of lines and columns from before the terminal shrank. So rows and columns are limited separately.
 const (
 	mostColumns = 250
 	mostRows    = 80
 )
 
-// Frames per second: a key waits for the next one, which is most of what a visitor waits for it here; fewer when so many
-// are here that waking up for each frame of each takes long.
+// Frames per second: waiting for the next frame is most of a key's latency. With many sessions there are fewer, because
+// each wake-up costs.
 const (
 	framesPerSecond = 90
 	framesOfMany    = 30
 	many            = 300 // sessions
 )
 
-// cacheBytes bounds what an explorer remembers, for each visitor.
+// cacheBytes limits the cache of each visitor's explorer.
 const cacheBytes = 512 << 10
 
-// command runs a command line as a guest's. At a terminal a question, or nothing, opens the explorer.
+// command runs a command line as a guest. At a terminal, a query or nothing opens the explorer.
 func (s *session) command(line string) int {
 	var in io.Reader = progressing{s.inner, s.idle.heard}
 	if s.keyboard != nil {
@@ -59,16 +58,16 @@ func (s *session) command(line string) int {
 	})
 }
 
-// visited is what a visitor's commands work on. They reach what is declared here only.
+// visited is the host of a visitor's commands. Only the methods declared here are available.
 type visited struct {
 	cli.Host
 	session *session
 }
 
-// Decide returns what is searched, whatever the flags say.
+// Decide returns the served target, whatever the flags are.
 func (v visited) Decide(target.Request) (target.Choice, error) {
 	server := v.session.server
-	return target.Choice{Kind: target.KindRemote, Rule: target.RuleFlag, Reason: "the server is asked over SSH",
+	return target.Choice{Kind: target.KindRemote, Rule: target.RuleFlag, Reason: "served over SSH",
 		Profile: v.session.visitor.client.Profile(), ServerURL: server.Where,
 		Agent: config.Agent{ID: server.Agent, Name: server.AgentName}}, nil
 }
@@ -78,17 +77,17 @@ func (v visited) Open(context.Context, target.Choice) (*client.Session, error) {
 	return v.session.opened()
 }
 
-// Private reports whether the visitor's questions are kept nowhere.
+// Private reports whether conversations are not stored.
 func (v visited) Private() bool { return v.session.server.People.KnowsPeople() }
 
-// opened is the visitor's client, which outlives the command.
+// opened returns the visitor's client, which outlives the command.
 func (s *session) opened() (*client.Session, error) {
 	return &client.Session{Client: s.visitor.client, Close: nothing}, nil
 }
 
 func nothing() error { return nil }
 
-// environment is what a visitor's variables may decide here: how their terminal is drawn on.
+// environment returns the visitor's variables about their terminal.
 func (s *session) environment() []string {
 	var kept []string
 	for _, entry := range s.arrival.env {
@@ -103,7 +102,7 @@ func (s *session) environment() []string {
 	return kept
 }
 
-// terminalName is the name of a terminal as it may be used: one that could not be a name is that of no known terminal.
+// terminalName returns the name of a terminal, or "unknown" for text that cannot be one.
 func terminalName(given string) string {
 	const longest = 64
 	strange := func(r rune) bool {
@@ -115,7 +114,7 @@ func terminalName(given string) string {
 	return given
 }
 
-// theme is the one that the visitor's QUARRY_THEME names; else it follows their terminal's background.
+// theme returns the visitor's QUARRY_THEME; empty: by their terminal's background.
 func (s *session) theme() string {
 	for _, entry := range s.arrival.env {
 		if name, found := strings.CutPrefix(entry, "QUARRY_THEME="); found && slices.Contains(theme.Modes(), name) {
@@ -143,11 +142,11 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 			Open: func(context.Context) (*client.Session, error) { return s.opened() }},
 		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
-		SetUp: explorer.SetUp{Refused: "what is searched here is up to who runs the server"},
+		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"},
 		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.server.Now,
 	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames,
 		Pace: rate.NewLimiter(keyRate, keyBurst).Wait, Sizes: s.arrival.sizes, Notices: s.notices})
-	_, _ = io.WriteString(s, ansi.ShowCursor) // which a last frame that is cut short may leave hidden
+	_, _ = io.WriteString(s, ansi.ShowCursor) // an incomplete last frame may leave it hidden
 	switch {
 	case errors.Is(err, explorer.ErrBroke):
 		s.broke(err)
@@ -158,7 +157,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 	return err
 }
 
-// capabilities are what a visitor may do to their own terminal: nothing here is theirs.
+// capabilities returns what a visitor can do: nothing on this machine.
 func capabilities(terminal string) explorer.Capabilities {
 	return explorer.Capabilities{
 		OpenReason:   "over SSH the browser is on your side: click the link, or copy it",
@@ -166,12 +165,12 @@ func capabilities(terminal string) explorer.Capabilities {
 	}
 }
 
-// clamped keeps a terminal's size within what can be drawn.
+// clamped limits a terminal's size.
 func clamped(window charm.Window) explorer.Size {
 	return explorer.Size{Width: max(0, min(window.Width, mostColumns)), Height: max(0, min(window.Height, mostRows))}
 }
 
-// explorePlain explores line by line, with an editor for the line.
+// explorePlain runs the plain explorer with a line editor.
 func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
 	s.keyboard.whole.Store(true)
 	editor := term.NewTerminal(duplex{s.keyboard, s}, "")
@@ -183,7 +182,7 @@ func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
 	})
 }
 
-// lines are what is typed in an editor of lines, as a reader.
+// lines reads from a line editor.
 type lines struct {
 	editor *term.Terminal
 	rest   string

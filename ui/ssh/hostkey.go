@@ -17,42 +17,41 @@ import (
 // maxHostKey bounds the file of a host key, in bytes.
 const maxHostKey = 64 << 10
 
-// hostKey reads the host key, and makes one where there is none. By it people recognise the server, so that nobody else
-// may read it.
+// hostKey reads the host key, or creates one. It identifies the server, so nobody else may read it.
 func hostKey(path string) (gossh.Signer, error) {
 	text, err := readSecret(path, maxHostKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeHostKey(path); err != nil && !errors.Is(err, fs.ErrExist) { // else another process was faster
-			return nil, &Error{Problem: "the host key cannot be made", Fix: "name another place with --ssh-host-key FILE", Err: err}
+			return nil, &Error{Problem: "cannot create the host key", Fix: "use another file: --ssh-host-key FILE", Err: err}
 		}
 		text, err = readSecret(path, maxHostKey)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Problem: "the host key " + path + " leads nowhere", Fix: "remove it, or name another with --ssh-host-key FILE"}
+		return nil, &Error{Problem: "the host key " + path + " is a broken link", Fix: "remove it, or use another file: --ssh-host-key FILE"}
 	}
 	if err != nil {
 		return nil, err
 	}
 	signer, err := gossh.ParsePrivateKey(text)
 	if err != nil {
-		return nil, &Error{Problem: "the host key " + path + " cannot be used", Err: err,
-			Fix: "give a private key in OpenSSH's format without a passphrase, or name a file that does not exist, to have one made"}
+		return nil, &Error{Problem: "the host key " + path + " is invalid", Err: err,
+			Fix: "use a private key in OpenSSH format without a passphrase, or a missing file, which is created"}
 	}
 	return signer, nil
 }
 
-// makeHostKey writes a new key in one go, so that nobody reads half of one. An existing file is left alone.
+// makeHostKey creates a key atomically. An existing file is not changed.
 func makeHostKey(path string) (err error) {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return fmt.Errorf("make a key: %w", err)
+		return fmt.Errorf("create the key: %w", err)
 	}
 	block, err := gossh.MarshalPrivateKey(private, "quarry host key")
 	if err != nil {
 		return fmt.Errorf("write a key: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make the folder of the key: %w", err)
+		return fmt.Errorf("create the folder of the key: %w", err)
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".host_key-*") // creates with mode 0600
 	if err != nil {
@@ -69,13 +68,13 @@ func makeHostKey(path string) (err error) {
 	if err := os.Link(file.Name(), path); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if _, err := os.Lstat(path); err == nil { // a link that leads nowhere
+	if _, err := os.Lstat(path); err == nil { // a broken link
 		return fs.ErrExist
 	}
-	return os.Rename(file.Name(), path) // where there are no hard links, and hardly two that start at once
+	return os.Rename(file.Name(), path) // without hard links; two servers rarely start at once
 }
 
-// readSecret reads a file that nobody but its owner may read.
+// readSecret reads a file that only its owner may read.
 func readSecret(path string, most int64) ([]byte, error) {
 	text, mode, err := readFile(path, most)
 	if err != nil {
@@ -88,7 +87,7 @@ func readSecret(path string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// readFile reads a file of at most so many bytes, and tells its mode.
+// readFile reads a regular file of at most most bytes, and returns its mode.
 func readFile(path string, most int64) ([]byte, fs.FileMode, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -100,7 +99,7 @@ func readFile(path string, most int64) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, 0, &Error{Problem: fmt.Sprintf("%s is no file of at most %d bytes", path, most), Fix: "check the path"}
+		return nil, 0, &Error{Problem: fmt.Sprintf("%s is not a regular file of at most %d bytes", path, most), Fix: "check the path"}
 	}
 	text := make([]byte, info.Size())
 	if _, err := file.ReadAt(text, 0); err != nil && len(text) > 0 {
@@ -109,5 +108,5 @@ func readFile(path string, most int64) ([]byte, fs.FileMode, error) {
 	return text, info.Mode(), nil
 }
 
-// checksModes tells that the modes of files say who may read them.
+// checksModes reports whether file modes show who may read a file.
 func checksModes() bool { return runtime.GOOS != "windows" }

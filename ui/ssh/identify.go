@@ -13,44 +13,44 @@ import (
 )
 
 const (
-	identifyTime = 15 * time.Second // for the server behind to say whose a token is
+	identifyTime = 15 * time.Second // for the searched server to identify a token
 	tokenTries   = 3
 )
 
-// The ways in.
+// The authentication methods.
 const (
 	byKey   = "key"
 	byToken = "token"
 	openWay = "open"
 )
 
-// visitor is who a session is.
+// visitor is the user of a session.
 type visitor struct {
 	way    string
-	owner  owner  // of the key, or of the token that was brought
+	owner  owner  // of the key or token
 	name   string // for the log: an address, or "anonymous"
-	person string // tells people apart, for the limit of sessions
+	person string // key of the limit of sessions per person
 	client *client.Client
 }
 
-// refusal is why somebody is not let in, in two lines.
+// refusal is why a visitor is refused: an error and a hint.
 type refusal struct{ what, do string }
 
-// Error is the first line.
+// Error returns the first line.
 func (r *refusal) Error() string { return r.what }
 
-// Remedy is the second.
+// Remedy returns the second line.
 func (r *refusal) Remedy() string { return r.do }
 
-// identify finds out who a session is: by the key that was shown, else by the token that it brings, else it is anybody
-// where anybody may come in; at a terminal a token can be typed.
+// identify returns the visitor: by their key, else by the token in their environment, else anonymous if that is allowed,
+// else by a token that they type.
 func (s *session) identify(ctx context.Context) (*visitor, error) {
 	remote := s.inner.RemoteAddr().String()
 	if key := s.inner.PublicKey(); key != nil && s.server.keys != nil {
 		found, ok := s.server.keys.owner(key)
 		switch {
 		case !ok:
-			return nil, &refusal{"your key does not open this server any more", "Ask who runs it."}
+			return nil, &refusal{"your key is no longer accepted", "Ask the server's operator."}
 		case found.token != "":
 			return s.withToken(ctx, byKey, found.token)
 		}
@@ -70,12 +70,12 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 	case s.server.Tokens && s.keyboard != nil:
 		return s.askToken(ctx)
 	case s.server.Tokens:
-		return nil, &refusal{"this server asks for a token", "Send one with: ONYX_PAT=… ssh -o SendEnv=ONYX_PAT HOST, or type it at a terminal: ssh -t HOST"}
+		return nil, &refusal{"this server requires a token", "Send one with: ONYX_PAT=… ssh -o SendEnv=ONYX_PAT HOST, or type it at a terminal: ssh -t HOST"}
 	}
-	return nil, &refusal{"only known keys open this server", "Ask who runs it to add yours."}
+	return nil, &refusal{"this server accepts only known keys", "Ask the server's operator to add yours."}
 }
 
-// token is what the session's environment brings.
+// token returns the token in the session's environment.
 func (s *session) token() string {
 	for _, name := range []string{"QUARRY_PAT", "ONYX_PAT"} {
 		for _, entry := range s.arrival.env {
@@ -90,7 +90,7 @@ func (s *session) token() string {
 func (s *session) withToken(ctx context.Context, way, token string) (*visitor, error) {
 	token, err := usableToken(strings.TrimSpace(token))
 	if err != nil {
-		return nil, &refusal{err.Error(), "Check how it was copied."}
+		return nil, &refusal{err.Error(), "Check that it was copied completely."}
 	}
 	c, err := s.server.People.Token(token, s.inner.RemoteAddr().String())
 	if err != nil {
@@ -99,31 +99,31 @@ func (s *session) withToken(ctx context.Context, way, token string) (*visitor, e
 	return s.confirmed(ctx, way, owner{token: token}, c)
 }
 
-// confirmed asks the server behind who the visitor is.
+// confirmed asks the searched server who the visitor is.
 func (s *session) confirmed(ctx context.Context, way string, whose owner, c *client.Client) (*visitor, error) {
 	ctx, cancel := context.WithTimeout(ctx, identifyTime)
 	defer cancel()
 	me, err := c.Me(ctx)
 	switch {
 	case client.KindOf(err) == client.Auth || err == nil && me.IsAnonymousUser:
-		return nil, &refusal{map[string]string{byKey: "your key belongs to nobody who may search here",
-			byToken: "the token is not valid here"}[way], "Ask who runs this server."}
+		return nil, &refusal{map[string]string{byKey: "the owner of your key may not search here",
+			byToken: "the token is not valid"}[way], "Ask the server's operator."}
 	case err != nil:
-		return nil, fmt.Errorf("find out who you are: %w", err)
+		return nil, fmt.Errorf("identify you: %w", err)
 	}
 	return &visitor{way: way, owner: whose, name: me.Email, person: strings.ToLower(me.Email), client: c}, nil
 }
 
-// askToken lets a person type a token, which is not shown.
+// askToken asks for a token at the terminal, without echo.
 func (s *session) askToken(ctx context.Context) (*visitor, error) {
 	defer s.keyboard.whole.Store(s.keyboard.whole.Swap(true))
 	prompt := term.NewTerminal(duplex{s.keyboard, s}, "")
-	fmt.Fprintf(s, "A token of %s is needed to search it.\n", s.server.Where)
+	fmt.Fprintf(s, "Searching %s requires a token.\n", s.server.Where)
 	var refused error
 	for range tokenTries {
-		typed, err := prompt.ReadPassword("Token (it is not shown): ")
+		typed, err := prompt.ReadPassword("Token (hidden): ")
 		if err != nil || strings.TrimSpace(typed) == "" {
-			return nil, &refusal{"no token was given", "Ask who runs this server for one, or make one in its settings."}
+			return nil, &refusal{"no token was given", "Ask the server's operator for one, or create one in its settings."}
 		}
 		who, err := s.withToken(ctx, byToken, typed)
 		var no *refusal

@@ -140,15 +140,15 @@ func TestWhoComesIn(t *testing.T) {
 		{"a person's key", ways{keys: true}, with(jo), nil, []string{"everybody", "jo"}, ""},
 		{"a token's key", ways{keys: true}, with(ann), nil, []string{"ann", "everybody"}, ""},
 		{"the owner's key", ways{keys: true}, with(owner), nil, []string{"everybody"}, ""},
-		{"a key of nobody", ways{keys: true}, with(gone), nil, nil, "belongs to nobody"},
+		{"a key of nobody", ways{keys: true}, with(gone), nil, nil, "may not search here"},
 		{"a key that is not known", ways{keys: true}, with(stranger), nil, nil, "protocol"},
 		{"no key", ways{keys: true}, silent, nil, nil, "protocol"},
 		{"a key and another's token", ways{keys: true, tokens: true}, with(jo), []string{"ONYX_PAT=" + c.token}, []string{"everybody", "jo"}, ""},
 		{"a token", ways{tokens: true}, nil, []string{"ONYX_PAT=" + c.token}, []string{"ann", "everybody"}, ""},
 		{"a token beside keys", ways{keys: true, tokens: true}, silent, []string{"QUARRY_PAT=" + c.token}, []string{"ann", "everybody"}, ""},
 		{"a wrong token", ways{tokens: true}, nil, []string{"ONYX_PAT=onyx_pat_x"}, nil, "not valid"},
-		{"a token with a line break", ways{tokens: true}, nil, []string{"ONYX_PAT=onyx\r\nX: y"}, nil, "no token has"},
-		{"no token", ways{tokens: true}, nil, nil, nil, "asks for a token"},
+		{"a token with a line break", ways{tokens: true}, nil, []string{"ONYX_PAT=onyx\r\nX: y"}, nil, "invalid characters"},
+		{"no token", ways{tokens: true}, nil, nil, nil, "requires a token"},
 		{"anybody", ways{open: true}, nil, nil, []string{"everybody"}, ""},
 		{"anybody with a token that is not asked for", ways{open: true}, nil, []string{"ONYX_PAT=" + c.token}, []string{"everybody"}, ""},
 		{"anybody beside tokens", ways{tokens: true, open: true}, nil, nil, []string{"everybody"}, ""},
@@ -274,7 +274,7 @@ func TestKeysAreReadAnew(t *testing.T) {
 		t.Fatalf("found %v (%s)", documents, refused)
 	}
 	write("# nobody any more\n")
-	if _, refused := found(t, conn); !strings.Contains(refused, "any more") {
+	if _, refused := found(t, conn); !strings.Contains(refused, "no longer accepted") {
 		t.Errorf("a connection from before: %q", refused)
 	}
 	write("not a key\n" + `user="jo@acme.com" ` + line + "\n")
@@ -309,14 +309,14 @@ func TestStartIsRefused(t *testing.T) {
 		change func(*ssh.Options)
 		says   string
 	}{
-		"no way in":          {func(o *ssh.Options) { o.Open = false }, "no way to authenticate"},
+		"no way in":          {func(o *ssh.Options) { o.Open = false }, "no SSH authentication method"},
 		"a loose host key":   {func(o *ssh.Options) { o.HostKey = loose("x", 0o644) }, "can be read by others"},
-		"no host key":        {func(o *ssh.Options) { o.HostKey = loose("x", 0o600) }, "cannot be used"},
+		"no host key":        {func(o *ssh.Options) { o.HostKey = loose("x", 0o600) }, "is invalid"},
 		"no keys":            {func(o *ssh.Options) { o.AuthorizedKeys = filepath.Join(t.TempDir(), "none") }, "no such file"},
 		"keys others write":  {func(o *ssh.Options) { o.AuthorizedKeys = loose("", 0o666) }, "can be written by others"},
-		"tokens others read": {func(o *ssh.Options) { o.AuthorizedKeys = loose(`token="onyx_pat_x" `+line, 0o644) }, "holds tokens"},
+		"tokens others read": {func(o *ssh.Options) { o.AuthorizedKeys = loose(`token="onyx_pat_x" `+line, 0o644) }, "contains tokens"},
 		"a key of nobody":    {func(o *ssh.Options) { o.AuthorizedKeys = loose(line, 0o600) }, "line 1"},
-		"a key with a rule":  {func(o *ssh.Options) { o.AuthorizedKeys = loose(`user="a@b.c",from="10.0.0.1" `+line, 0o600) }, `"from" is not known`},
+		"a key with a rule":  {func(o *ssh.Options) { o.AuthorizedKeys = loose(`user="a@b.c",from="10.0.0.1" `+line, 0o600) }, `unknown option "from"`},
 		"a taken port":       {func(o *ssh.Options) { o.Address = taken.address }, "address already in use"},
 	}
 	for name, test := range tests {
@@ -347,7 +347,7 @@ func TestAKeyThatIsTakenAwayEndsItsSession(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`user="ann@acme.com" `+annLine+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	v.sees("your key does not open this server any more")
+	v.sees("your key is no longer accepted")
 	if code := v.leaves(); code != 130 {
 		t.Errorf("exit %d", code)
 	}
@@ -426,14 +426,14 @@ func TestWhoIsNotToSearchAnyMoreDoesNotStay(t *testing.T) {
 	if err != nil || len(tokens) != 1 {
 		t.Fatal(tokens, err)
 	}
-	person.sees("you may not search here any more")
+	person.sees("your access was revoked")
 	person.leaves()
 	holder.Send("plan")
 	holder.sees("The plan of ann")
 	if err := admin.AdminRemoveToken(t.Context(), tokens[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	holder.sees("you may not search here any more")
+	holder.sees("your access was revoked")
 	if code := holder.leaves(); code != 130 {
 		t.Errorf("exit %d", code)
 	}

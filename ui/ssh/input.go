@@ -14,31 +14,31 @@ import (
 	"quarry/internal/guard"
 )
 
-// What a person at a terminal can type and paste. A flood waits in the connection, at the cost of who sends it.
+// Rates of typing and pasting at a terminal. More input waits in the connection.
 const (
 	typingRate  = 1 << 10 // bytes a second
 	typingBurst = 8 << 10
 	chunkSize   = 1 << 10
-	chunksAhead = 64 // that a command may leave unread
+	chunksAhead = 64 // unread by a command
 
-	// A key costs the same whether it is one byte or ten, and a paste of any length costs about as much: the explorer draws
-	// its screen, and may search. Nobody holds down a key that repeats more often; a wheel turns faster only for a while.
+	// Each key, and a paste of any length, costs about the same: the explorer draws its screen and may search. No keyboard
+	// repeats faster; a mouse wheel is faster only for a moment.
 	keyRate  = 60 // a second
 	keyBurst = 300
 )
 
-const interruptKey = 0x03 // ctrl+c: nothing else turns it into a signal here
+const interruptKey = 0x03 // ctrl+c, which is not a signal here
 
-// errInterrupted: the person pressed ctrl+c.
+// errInterrupted means that the visitor pressed ctrl+c.
 var errInterrupted = errors.New("interrupted")
 
-// keyboard is what a person types at a terminal. A command is interrupted by ctrl+c, also when it does not read; the
-// explorer takes all keys itself.
+// keyboard is the input of a terminal. ctrl+c interrupts a command even if it does not read; the explorer handles all
+// keys itself.
 type keyboard struct {
 	ctx    context.Context
 	chunks chan []byte
 	rest   []byte
-	whole  atomic.Bool // all keys are wanted
+	whole  atomic.Bool // the reader handles all keys, including ctrl+c
 	heard  func()      // for every key
 	stop   func(error)
 }
@@ -68,7 +68,7 @@ func (k *keyboard) pump(from io.Reader) {
 	}
 }
 
-// pass hands keys on. Those that a command does not read are forgotten when there are too many.
+// pass queues keys. Keys that a command does not read are dropped if there are too many.
 func (k *keyboard) pass(chunk []byte) bool {
 	if k.whole.Load() {
 		select {
@@ -107,10 +107,10 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// idleness ends a session in which nobody presses a key.
+// idleness ends a session without key presses.
 type idleness struct {
 	limit time.Duration
-	warn  *time.Timer // nil: there is no time for a warning
+	warn  *time.Timer // nil: the limit is too short for a warning
 	end   *time.Timer
 	mutex sync.Mutex
 	over  bool
@@ -118,7 +118,7 @@ type idleness struct {
 
 const idleWarning = time.Minute // before the end
 
-// watch begins to wait for keys.
+// watch starts the timers.
 func watch(limit time.Duration, warn, end func(), broke func(error)) *idleness {
 	i := &idleness{limit: limit, end: time.AfterFunc(limit, guard.Func(end, broke))}
 	if limit > 2*idleWarning {
@@ -130,7 +130,7 @@ func watch(limit time.Duration, warn, end func(), broke func(error)) *idleness {
 func (i *idleness) heard() {
 	i.mutex.Lock()
 	defer i.mutex.Unlock()
-	if i.over { // and is not to be remembered until the limit
+	if i.over { // else the timers would keep the session in memory
 		return
 	}
 	if i.warn != nil {

@@ -18,23 +18,22 @@ import (
 // maxKeys bounds the file of keys, in bytes.
 const maxKeys = 4 << 20
 
-// owner is whose a key is: a person by address, or whoever a token belongs to.
+// owner is the owner of a key: a user by address, or the owner of a token.
 type owner struct{ email, token string }
 
-// keys are those of an authorized_keys file. It is read anew when it changes, so that a key that is taken out of it
-// opens nothing any more.
+// keys are the keys of an authorized_keys file. It is read again when it changes, so that removed keys stop working.
 type keys struct {
 	path        string
-	knowsPeople bool // else every key needs a token
+	knowsPeople bool // otherwise every key needs a token
 	log         *slog.Logger
 
 	mutex  sync.Mutex
-	owners map[string]owner // by the key as it is sent
-	as     fs.FileInfo      // the file was, when it was read; nil: it could not be
-	failed time.Time        // it could not be read
+	owners map[string]owner // by marshalled key
+	as     fs.FileInfo      // of the file when it was read; nil: not read
+	failed time.Time        // when it could not be read
 }
 
-// openKeys reads a file of keys. At the start anything that is wrong with it is an error.
+// openKeys reads a file of keys. At the start, any mistake in it is an error.
 func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 	k := &keys{path: path, knowsPeople: knowsPeople, log: log}
 	problems, err := k.read()
@@ -43,10 +42,10 @@ func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 		return nil, told
 	}
 	if err != nil {
-		return nil, &Error{Problem: "the keys of visitors cannot be read", Err: err, Fix: "check --ssh-keys, or ssh.authorized_keys"}
+		return nil, &Error{Problem: "cannot read the authorized keys", Err: err, Fix: "check --ssh-keys, or ssh.authorized_keys"}
 	}
 	if len(k.owners) == 0 && len(problems) == 0 {
-		log.Warn("ssh keys", "problem", path+" holds no key yet")
+		log.Warn("ssh keys", "problem", path+" has no keys")
 	}
 	if len(problems) > 0 {
 		return nil, problems[0]
@@ -54,7 +53,7 @@ func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 	return k, nil
 }
 
-// owner finds whose a key is.
+// owner returns the owner of a key.
 func (k *keys) owner(key gossh.PublicKey) (owner, bool) {
 	k.refresh()
 	k.mutex.Lock()
@@ -63,11 +62,10 @@ func (k *keys) owner(key gossh.PublicKey) (owner, bool) {
 	return found, ok
 }
 
-// unreadable is how long a file that cannot be read is not tried again: whoever knocks must not fill the log.
+// unreadable is the delay before an unreadable file is tried again, so that connections do not fill the log.
 const unreadable = time.Second
 
-// refresh reads the file anew if it was changed. A file that cannot be read lets nobody in; a line that is wrong, not
-// whom it is about.
+// refresh reads the file again if it changed. With an unreadable file no key is accepted; with a wrong line, not its key.
 func (k *keys) refresh() {
 	info, err := os.Stat(k.path)
 	k.mutex.Lock()
@@ -83,14 +81,14 @@ func (k *keys) refresh() {
 		k.mutex.Lock()
 		k.owners, k.as, k.failed = nil, nil, time.Now()
 		k.mutex.Unlock()
-		problems = append(problems, &Error{Problem: "the keys of visitors cannot be read, so that none is let in", Err: err})
+		problems = append(problems, &Error{Problem: "cannot read the authorized keys; no key is accepted", Err: err})
 	}
 	for _, problem := range problems {
 		k.log.Warn("ssh keys", "problem", problem.Error())
 	}
 }
 
-// read reads the file, and tells what is wrong with single lines of it.
+// read reads the file, and returns the mistakes in its lines.
 func (k *keys) read() (problems []*Error, err error) {
 	info, err := os.Stat(k.path)
 	if err != nil {
@@ -112,22 +110,22 @@ func (k *keys) read() (problems []*Error, err error) {
 	return problems, nil
 }
 
-// checkKeysMode refuses a file that others may write, and one with tokens that others may read.
+// checkKeysMode rejects a file that others may write, and one with tokens that others may read.
 func checkKeysMode(path string, mode fs.FileMode, owners map[string]owner) error {
 	if mode.Perm()&0o022 != 0 {
 		return &Error{Problem: fmt.Sprintf("%s can be written by others (mode %04o)", path, mode.Perm()), Fix: "run: chmod 600 " + path}
 	}
 	for _, o := range owners {
 		if o.token != "" && mode.Perm()&0o077 != 0 {
-			return &Error{Problem: fmt.Sprintf("%s holds tokens and can be read by others (mode %04o)", path, mode.Perm()),
+			return &Error{Problem: fmt.Sprintf("%s contains tokens and can be read by others (mode %04o)", path, mode.Perm()),
 				Fix: "run: chmod 600 " + path}
 		}
 	}
 	return nil
 }
 
-// parseKeys reads the lines of an authorized_keys file. Each key has one of the options user="EMAIL" and token="…". A line
-// that is wrong is told and left out: an option that is not known could restrict what the key may do.
+// parseKeys parses an authorized_keys file. Each key has one of the options user="EMAIL" and token="…". Wrong lines are
+// returned as problems and skipped: an unknown option could be a restriction.
 func parseKeys(text []byte, path string, knowsPeople bool) (owners map[string]owner, problems []*Error) {
 	owners = map[string]owner{}
 	for number, line := range bytes.Split(text, []byte("\n")) {
@@ -154,16 +152,16 @@ func parseKeys(text []byte, path string, knowsPeople bool) (owners map[string]ow
 func parseKey(line []byte, knowsPeople bool) (key string, found owner, err error) {
 	parsed, _, options, _, err := gossh.ParseAuthorizedKey(line)
 	if err != nil {
-		return "", found, errors.New("there is no key")
+		return "", found, errors.New("no key")
 	}
 	if _, signed := parsed.(*gossh.Certificate); signed {
-		return "", found, errors.New("certificates are not used: give the key itself")
+		return "", found, errors.New("certificates are not supported; use a key")
 	}
 	for _, option := range options {
 		name, value, _ := strings.Cut(option, "=")
 		name, value = strings.ToLower(name), strings.Trim(value, `"`)
 		if (name == "user" || name == "token") && found != (owner{}) {
-			return "", owner{}, errors.New("it says twice whose the key is")
+			return "", owner{}, errors.New("more than one user or token option")
 		}
 		switch name {
 		case "user":
@@ -171,23 +169,23 @@ func parseKey(line []byte, knowsPeople bool) (key string, found owner, err error
 		case "token":
 			found.token, err = usableToken(value)
 		case "restrict", "no-agent-forwarding", "no-port-forwarding", "no-user-rc", "no-x11-forwarding":
-			// Nothing of that is ever allowed.
+			// These are never allowed.
 		default:
-			err = fmt.Errorf("the option %s is not known", unlessToken(name))
+			err = fmt.Errorf("unknown option %s", unlessToken(name))
 		}
 		if err != nil {
 			return "", owner{}, err
 		}
 	}
 	if (found.email == "") == (found.token == "") {
-		return "", owner{}, errors.New("it must say either whose the key is, with user, or which token it stands for, with token")
+		return "", owner{}, errors.New("a user or token option is required")
 	}
 	return string(parsed.Marshal()), found, nil
 }
 
 func personAt(email string, known bool) (string, error) {
 	if !known {
-		return "", errors.New("what is searched knows no people, only tokens: give the key a token")
+		return "", errors.New("the served server has only tokens: use the option token")
 	}
 	address, err := mail.ParseAddress(email)
 	if err != nil || address.Address != email {
@@ -196,23 +194,23 @@ func personAt(email string, known bool) (string, error) {
 	return email, nil
 }
 
-// unlessToken quotes what stands in the wrong place, but not if it is a token.
+// unlessToken quotes misplaced text, unless it is a token.
 func unlessToken(text string) string {
 	if strings.Contains(text, "onyx_pat_") || strings.Contains(text, "on_") {
-		return "a token in its place"
+		return "(a token)"
 	}
 	return fmt.Sprintf("%.100q", text)
 }
 
-// usableToken checks that a text can be a token.
+// usableToken checks that text can be a token.
 func usableToken(token string) (string, error) {
 	const longest = 4096
 	if token == "" || len(token) > longest {
-		return "", errors.New("there is no token")
+		return "", errors.New("no token")
 	}
 	for _, c := range []byte(token) {
 		if c <= ' ' || c > '~' {
-			return "", errors.New("the token holds characters that no token has")
+			return "", errors.New("the token contains invalid characters")
 		}
 	}
 	return token, nil

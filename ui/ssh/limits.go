@@ -20,18 +20,18 @@ import (
 
 const (
 	rememberedAddresses = 10_000
-	handshakeTime       = 2 * time.Minute // a person compares a fingerprint, and types the passphrase of a key
-	mostWaiting         = 100             // connections of which nobody knows yet who it is, or with nobody in them any more
-	waitingOfOne        = 50              // of them of one address
-	vacancy             = 1 * time.Minute // that a connection may be without anybody in it
+	handshakeTime       = 2 * time.Minute // time to compare a fingerprint and type a passphrase
+	mostWaiting         = 100             // connections without an identified session
+	waitingOfOne        = 50              // of them from one address
+	emptyTime           = 1 * time.Minute // of a connection without an identified session
 	earlyInput          = 256 << 10       // bytes of a connection before its first session
-	anonymousInput      = 2 << 20         // and until somebody is in: what comes behind a command in the meantime
-	mostRefusals        = 3               // of sessions, until the connection ends
-	openingRate         = 20              // sessions of a connection in a second
+	anonymousInput      = 2 << 20         // more until the visitor is identified: a command's input
+	mostRefusals        = 3               // of sessions, before the connection is closed
+	openingRate         = 20              // sessions of a connection per second
 	openingBurst        = 100
 )
 
-// rates limit how often an address may connect.
+// rates limits the connections per address.
 type rates struct {
 	perMinute int
 	mutex     sync.Mutex // two connections of one address must not both be its first
@@ -41,7 +41,7 @@ type rates struct {
 func newRates(perMinute int) *rates {
 	known, err := lru.New[string, *rate.Limiter](rememberedAddresses)
 	if err != nil {
-		panic(err) // the number above is not positive
+		panic(err) // only for a size that is not positive
 	}
 	return &rates{perMinute: perMinute, known: known}
 }
@@ -57,14 +57,14 @@ func (r *rates) allow(address string) bool {
 	return limiter.Allow()
 }
 
-// guests counts who is in, and which connections wait for somebody to be.
+// guests counts sessions, and connections without an identified session.
 type guests struct {
 	limits      target.SSHLimits
 	mostWaiting int
 	broke       func(error) // logs a panic
 
 	mutex       sync.Mutex
-	waiting     list.List // of *connection, the longest first
+	waiting     list.List // of *connection, the oldest first
 	waitingFrom map[string]int
 	sessions    int
 	persons     map[string]int
@@ -75,8 +75,8 @@ func newGuests(limits target.SSHLimits, log *slog.Logger) *guests {
 		waitingFrom: map[string]int{}, persons: map[string]int{}}
 }
 
-// waits counts a connection in which nobody is. It is refused when there are too many of its address. When there are too
-// many in all, the one that has waited longest makes room: the caller closes it, holding no lock of another connection.
+// waits adds a connection without an identified session. It is refused if its address has too many. If there are too many
+// in all, the oldest one is evicted: the caller closes it, without locking another connection.
 func (g *guests) waits(c *connection, mayRefuse bool) (evicted *connection, ok bool) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -92,7 +92,7 @@ func (g *guests) waits(c *connection, mayRefuse bool) (evicted *connection, ok b
 	return evicted, true
 }
 
-// waitsNoLonger counts it there no more.
+// waitsNoLonger removes a connection.
 func (g *guests) waitsNoLonger(c *connection) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -101,7 +101,7 @@ func (g *guests) waitsNoLonger(c *connection) {
 	}
 }
 
-// forget takes a connection from those that wait. The caller holds the mutex.
+// forget removes a waiting connection. The caller must lock the mutex.
 func (g *guests) forget(c *connection) {
 	g.waiting.Remove(c.place)
 	c.place = nil
@@ -110,13 +110,12 @@ func (g *guests) forget(c *connection) {
 	}
 }
 
-// What is full.
 var (
-	errFull       = errors.New("this server is full")
-	errPersonFull = errors.New("you have as many sessions as one person, or one address, may have")
+	errFull       = errors.New("too many sessions on this server")
+	errPersonFull = errors.New("too many sessions of this user or address")
 )
 
-// enter counts a session of a person until leave is called.
+// enter counts a person's session until leave is called.
 func (g *guests) enter(person string) (leave func(), err error) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -144,37 +143,37 @@ func (g *guests) count() int {
 	return g.sessions
 }
 
-// connection counts what a visitor sends, and ends when it is too much, or when nobody is there for a while.
+// connection limits a visitor's input, and closes when it has no identified session for a while.
 type connection struct {
 	net.Conn
 	host     string
 	limits   target.SSHLimits
 	guests   *guests
-	place    *list.Element // among those that wait; guarded by guests
-	left     atomic.Int64  // bytes that may still come
-	flooded  func()        // called when too much came, if somebody is there
+	place    *list.Element // in guests.waiting; guarded by guests
+	left     atomic.Int64  // bytes of input left
+	flooded  func()        // called when the input limit is exceeded, if there is a session
 	gone     chan struct{} // closed with the connection
 	openings *rate.Limiter
 
 	mutex    sync.Mutex
 	channels int
-	inside   int // sessions of who is known
+	inside   int // identified sessions
 	refusals int
 	asked    bool  // for a session
-	granted  int64 // bytes that may come in all, so far
+	granted  int64 // bytes of input allowed so far
 	closed   bool
-	vacant   *time.Timer
+	empty    *time.Timer // closes the connection without an identified session
 }
 
-// newConnection begins to watch a connection; false: its address has too many.
+// newConnection watches a connection; it reports false if its address has too many.
 func newConnection(inner net.Conn, host string, g *guests) (*connection, bool) {
 	c := &connection{Conn: inner, host: host, limits: g.limits, guests: g, flooded: func() {}, gone: make(chan struct{}),
 		openings: rate.NewLimiter(openingRate, openingBurst)}
 	c.grant(earlyInput)
-	c.vacant = c.closeAfter(handshakeTime + vacancy) // before anybody else knows of the connection, and closes it
+	c.empty = c.closeAfter(handshakeTime + emptyTime) // before others can close the connection
 	evicted, ok := g.waits(c, true)
 	if !ok {
-		c.vacant.Stop()
+		c.empty.Stop()
 		return nil, false
 	}
 	if evicted != nil {
@@ -183,12 +182,12 @@ func newConnection(inner net.Conn, host string, g *guests) (*connection, bool) {
 	return c, true
 }
 
-// closeAfter closes the connection after a while, unless the timer is stopped.
+// closeAfter closes the connection after d, unless the timer is stopped.
 func (c *connection) closeAfter(d time.Duration) *time.Timer {
 	return time.AfterFunc(d, guard.Func(func() { _ = c.Close() }, c.guests.broke))
 }
 
-// grant lets so many bytes come in all.
+// grant allows a total number of bytes of input.
 func (c *connection) grant(bytes int64) {
 	if bytes = min(bytes, c.limits.Input); bytes > c.granted {
 		c.left.Add(bytes - c.granted)
@@ -196,8 +195,8 @@ func (c *connection) grant(bytes int64) {
 	}
 }
 
-// Read is net.Conn's. Over the limit it reads nothing more, while the visitor gets a message. The SSH library calls it
-// in a goroutine that recovers from nothing.
+// Read implements net.Conn. Over the limit it stops reading, while the visitor is shown a message. The SSH library calls
+// it in a goroutine without recovery.
 func (c *connection) Read(p []byte) (n int, err error) {
 	if broken := guard.Call(func() error { n, err = c.read(p); return nil }); broken != nil {
 		c.guests.broke(broken)
@@ -223,7 +222,7 @@ func (c *connection) read(p []byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// Close is net.Conn's.
+// Close implements net.Conn.
 func (c *connection) Close() error {
 	if c.ends() {
 		close(c.gone)
@@ -232,18 +231,18 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// ends notes that the connection is closed, and reports whether this is the first time.
+// ends marks the connection as closed, and reports whether it was open.
 func (c *connection) ends() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	first := !c.closed
 	c.closed = true
-	c.vacant.Stop()
+	c.empty.Stop()
 	return first
 }
 
-// take takes one of the channels that a connection may have at once. It is given back by free.
-func (c *connection) take() (free func(), ok bool) {
+// reserve reserves one of the connection's channels until free is called.
+func (c *connection) reserve() (free func(), ok bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.channels >= mostChannels {
@@ -257,8 +256,8 @@ func (c *connection) take() (free func(), ok bool) {
 	}), true
 }
 
-// asksSession notes that a session was asked for: behind it more may come before it is known whose it is. It reports
-// whether it is the first.
+// asksSession allows more input after a session request, before the visitor is identified. It reports whether the
+// request is the first.
 func (c *connection) asksSession() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -270,12 +269,12 @@ func (c *connection) asksSession() bool {
 	return true
 }
 
-// entered counts somebody who is in, until they leave.
+// entered counts an identified session until left is called.
 func (c *connection) entered() (left func()) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.inside++
-	c.vacant.Stop()
+	c.empty.Stop()
 	c.guests.waitsNoLonger(c)
 	c.grant(c.limits.Input)
 	return sync.OnceFunc(func() {
@@ -285,18 +284,18 @@ func (c *connection) entered() (left func()) {
 	})
 }
 
-// leaves counts one person less, and returns a connection that makes room for this one among those that wait.
+// leaves removes an identified session, and returns a connection that is evicted for this one.
 func (c *connection) leaves() (evicted *connection) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.inside--; c.inside == 0 && !c.closed {
 		evicted, _ = c.guests.waits(c, false)
-		c.vacant.Reset(vacancy)
+		c.empty.Reset(emptyTime)
 	}
 	return evicted
 }
 
-// refused counts a session that is not let in. A connection that only tries ends, after a moment to read why.
+// refused counts a refused session. After too many, the connection is closed, with a moment to read the reason.
 func (c *connection) refused() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -305,15 +304,14 @@ func (c *connection) refused() {
 	}
 }
 
-// triesOnly tells that enough sessions were refused.
-func (c *connection) triesOnly() bool {
+// isRefused reports whether too many sessions were refused.
+func (c *connection) isRefused() bool {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.refusals >= mostRefusals
 }
 
-// hostOf is where an address comes from, without its port. Of IPv6 it is the network: whoever has one address there has
-// all of them.
+// hostOf returns an address without its port, and of IPv6 the /64 network, which belongs to one customer.
 func hostOf(address net.Addr) string {
 	text := address.String()
 	if host, _, err := net.SplitHostPort(text); err == nil {

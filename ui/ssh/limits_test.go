@@ -158,12 +158,12 @@ func TestRefusalsEndAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, other, g := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		for range mostRefusals {
-			if c.triesOnly() {
+			if c.isRefused() {
 				t.Error("it ends too soon")
 			}
 			c.refused()
 		}
-		if after := ends(t, other); after != lastCall || !g.empty() || !c.triesOnly() {
+		if after := ends(t, other); after != lastCall || !g.empty() || !c.isRefused() {
 			t.Errorf("it ended after %s", after)
 		}
 	})
@@ -202,10 +202,10 @@ func ends(t *testing.T, other net.Conn) time.Duration {
 func TestAConnectionWithoutASessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, other, g := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
-		if _, ok := c.take(); !ok {
+		if _, ok := c.reserve(); !ok {
 			t.Fatal("no channel")
 		}
-		if after := ends(t, other); after != handshakeTime+vacancy || !g.empty() {
+		if after := ends(t, other); after != handshakeTime+emptyTime || !g.empty() {
 			t.Errorf("it ended after %s", after)
 		}
 	})
@@ -217,7 +217,7 @@ func TestAConnectionWithoutASessionEnds(t *testing.T) {
 		over()
 		time.Sleep(time.Hour)
 		second()
-		if after := ends(t, other); after != vacancy || !g.empty() {
+		if after := ends(t, other); after != emptyTime || !g.empty() {
 			t.Errorf("it ended %s after its last session", after)
 		}
 	})
@@ -239,7 +239,7 @@ func TestChannelsOfAConnection(t *testing.T) {
 	given := make(chan func(), 1000)
 	for range 1000 {
 		group.Go(func() {
-			if free, ok := c.take(); ok {
+			if free, ok := c.reserve(); ok {
 				given <- free
 			}
 		})
@@ -251,10 +251,10 @@ func TestChannelsOfAConnection(t *testing.T) {
 	free := <-given
 	free()
 	free()
-	if _, ok := c.take(); !ok {
+	if _, ok := c.reserve(); !ok {
 		t.Error("a channel is not given back")
 	}
-	if _, ok := c.take(); ok {
+	if _, ok := c.reserve(); ok {
 		t.Error("a channel is given back twice")
 	}
 }
@@ -285,7 +285,7 @@ func TestInputOfAConnection(t *testing.T) {
 		c, other, _ := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		told := time.Time{}
 		c.flooded = func() { told = time.Now() }
-		if _, ok := c.take(); !ok || !c.asksSession() || c.asksSession() {
+		if _, ok := c.reserve(); !ok || !c.asksSession() || c.asksSession() {
 			t.Error("a session cannot be asked for")
 		}
 		c.entered()

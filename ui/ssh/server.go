@@ -19,25 +19,25 @@ import (
 
 // How long a server that stops waits.
 const (
-	farewell = 5 * time.Second // for people to read that it stops, and for commands to end
-	lastCall = 2 * time.Second // for those who were told to be gone
+	farewell = 5 * time.Second // for visitors to read the notice, and for commands to end
+	lastCall = 2 * time.Second // for sessions that were ended
 )
 
-// server is an SSH server that runs.
+// server is a running SSH server.
 type server struct {
 	Options
-	keys   *keys // nil: keys let nobody in
+	keys   *keys // nil: no keys are accepted
 	guests *guests
 	rates  *rates
 
-	arrivals  sync.Map // of arrival, by session: what it asked for before its handler ran
-	terminals sync.Map // of chan explorer.Size, by session: how its terminal is resized
+	arrivals  sync.Map // of arrival, by session
+	terminals sync.Map // of chan explorer.Size, by session: resizes of its terminal
 
 	mutex    sync.Mutex
 	sessions map[*session]struct{} // that run
 	stopping bool
 	running  sync.WaitGroup // the same
-	telling  sync.Mutex     // how many visitors are in
+	telling  sync.Mutex     // serialises calls of Visitors
 }
 
 // serve listens until ctx ends.
@@ -70,7 +70,7 @@ func (s *server) serve(ctx context.Context, host gossh.Signer, ready func(addres
 	return nil
 }
 
-// newServer sets up what the protocol may be used for: sessions, and nothing that leads on from here.
+// newServer allows sessions only, no forwarding or subsystems.
 func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 	inner, err := wish.NewServer(
 		func(inner *charm.Server) error { inner.AddHostKey(host); return nil }, // without one, wish writes its own
@@ -89,7 +89,7 @@ func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 	inner.SessionRequestCallback = s.arrived
 	inner.PtyHandler = s.follow(inner.PtyHandler)
 	inner.ConnectionFailedCallback = func(conn net.Conn, err error) {
-		if errors.Is(err, io.EOF) { // somebody looked what is here
+		if errors.Is(err, io.EOF) { // a port scan
 			return
 		}
 		s.Meter.Refused("handshake")
@@ -100,7 +100,7 @@ func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 			_, known := s.keys.owner(key)
 			return known
 		}
-		if s.Tokens || s.Open { // those without a key come in here, and are asked by the session
+		if s.Tokens || s.Open { // visitors without a key are identified by the session
 			inner.KeyboardInteractiveHandler = func(charm.Context, gossh.KeyboardInteractiveChallenge) bool { return true }
 		}
 	}
@@ -109,16 +109,16 @@ func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 
 type connectionKey struct{}
 
-// connectionOf is the connection that a session belongs to.
+// connectionOf returns the connection of a session.
 func connectionOf(ctx charm.Context) *connection { return ctx.Value(connectionKey{}).(*connection) }
 
-// accept turns connections away before they cost anything.
+// accept refuses connections before they use resources.
 func (s *server) accept(ctx charm.Context, inner net.Conn) net.Conn {
 	refuse := func(reason, text string) net.Conn {
 		s.Meter.Refused(reason)
 		s.Log.Info("ssh connection refused", "remote", inner.RemoteAddr().String(), "reason", reason)
 		_ = inner.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = io.WriteString(inner, text+"\r\n") // which a client shows, as the protocol has it
+		_, _ = io.WriteString(inner, text+"\r\n") // clients show it, as the protocol says
 		return nil
 	}
 	host := hostOf(inner.RemoteAddr())
@@ -137,11 +137,11 @@ func (s *server) accept(ctx charm.Context, inner net.Conn) net.Conn {
 // mostChannels is how many sessions one connection may have at once.
 const mostChannels = 10
 
-// openSession opens one more session of a connection.
+// openSession opens another session of a connection.
 func (s *server) openSession(inner *charm.Server, conn *gossh.ServerConn, channel gossh.NewChannel, ctx charm.Context) {
 	ours := connectionOf(ctx)
-	free, ok := ours.take()
-	if !ok || ours.triesOnly() || ours.openings.Wait(ctx) != nil {
+	free, ok := ours.reserve()
+	if !ok || ours.isRefused() || ours.openings.Wait(ctx) != nil {
 		_ = channel.Reject(gossh.ResourceShortage, "too many sessions on one connection")
 		if ok {
 			free()
@@ -156,13 +156,13 @@ func serverConn(ctx charm.Context) *gossh.ServerConn {
 	return ctx.Value(charm.ContextKeyConn).(*gossh.ServerConn)
 }
 
-// How a connection is found to be dead.
+// Detection of dead connections.
 const (
 	keepAliveEvery = 30 * time.Second
 	keepAliveWait  = 30 * time.Second
 )
 
-// keepAlive asks the other side for a sign of life every now and then, and ends the connection without one.
+// keepAlive sends keepalive requests, and closes the connection if they are not answered.
 func keepAlive(conn *gossh.ServerConn, ours *connection) {
 	gone := make(chan struct{})
 	guard.Go(func() {
@@ -186,16 +186,16 @@ func keepAlive(conn *gossh.ServerConn, ours *connection) {
 	}
 }
 
-// arrival is what a session asked for before it began.
+// arrival has the requests of a session before it began.
 type arrival struct {
-	raw    string // the command; empty: none
+	raw    string // command; may be empty
 	env    []string
 	pty    charm.Pty
 	hasPty bool
-	sizes  chan explorer.Size // of the terminal, the last one only
+	sizes  chan explorer.Size // of the terminal, only the last one
 }
 
-// arrived notes what a session asks for. It runs in between the session's requests, which change all of it.
+// arrived records a session's requests. It runs between them, because they change the session.
 func (s *server) arrived(inner charm.Session, kind string) bool {
 	if kind == "subsystem" {
 		return false
@@ -213,8 +213,8 @@ func (s *server) arrived(inner charm.Session, kind string) bool {
 	return true
 }
 
-// follow takes the sizes of a terminal from its first moment until it is gone, whoever wants them: the session's
-// requests come after each other, and one that nobody takes would hold up the connection for good.
+// follow receives the sizes of a terminal for as long as it exists, even if they are not used: an unreceived one would
+// block the connection.
 func (s *server) follow(emulate charm.PtyHandler) charm.PtyHandler {
 	return func(ctx charm.Context, inner charm.Session, pty charm.Pty) (func() error, error) {
 		end, err := emulate(ctx, inner, pty)
@@ -228,7 +228,7 @@ func (s *server) follow(emulate charm.PtyHandler) charm.PtyHandler {
 			defer close(sizes)
 			for window := range resized {
 				select {
-				case <-sizes: // nobody wanted the one before
+				case <-sizes: // drop an unused one
 				default:
 				}
 				sizes <- clamped(window)
@@ -236,7 +236,7 @@ func (s *server) follow(emulate charm.PtyHandler) charm.PtyHandler {
 		}, func(err error) {
 			s.guests.broke(err)
 			_ = inner.Close()
-			for range resized { // the connection waits for somebody to take them
+			for range resized { // else the connection blocks
 			}
 		})
 		return func() error {
@@ -261,7 +261,7 @@ func (s *server) endAll(conn *connection, cause error) {
 	}
 }
 
-// stop lets nobody in any more. People are told and given a moment; commands may end.
+// stop refuses new sessions, notifies visitors, gives them a moment, and lets commands end.
 func (s *server) stop(inner *charm.Server) {
 	s.mutex.Lock()
 	s.stopping = true
@@ -271,7 +271,7 @@ func (s *server) stop(inner *charm.Server) {
 	}
 	s.mutex.Unlock()
 	for _, one := range running {
-		one.tell(fmt.Sprintf("this server is being stopped; you will be disconnected in %d seconds", farewell/time.Second))
+		one.notify(fmt.Sprintf("the server is shutting down; you will be disconnected in %d seconds", farewell/time.Second))
 	}
 	empty := make(chan struct{})
 	broke := guard.Log(s.Log, "stop the SSH server")

@@ -24,20 +24,20 @@ const (
 	kindCommand  = "command"
 )
 
-// Why a session ends that its person did not leave.
+// Reasons why the server ends a session.
 var (
-	errStopping = &refusal{"this server is being stopped", "Connect again in a little while."}
-	errIdle     = &refusal{"nobody pressed a key for a long time, and the session is over", "Connect again."}
-	errOver     = &refusal{"this session has lasted as long as one may", "Connect again."}
-	errKeyGone  = &refusal{"your key does not open this server any more", "Ask who runs it."}
-	errGone     = &refusal{"you may not search here any more", "Ask who runs this server."}
-	errFlood    = &refusal{"more came over this connection than one may send", "Send less, or in several connections."}
+	errStopping = &refusal{"the server is shutting down", "Connect again later."}
+	errIdle     = &refusal{"the session was idle for too long", "Connect again."}
+	errOver     = &refusal{"the session reached its time limit", "Connect again."}
+	errKeyGone  = &refusal{"your key is no longer accepted", "Ask the server's operator."}
+	errGone     = &refusal{"your access was revoked", "Ask the server's operator."}
+	errFlood    = &refusal{"the connection exceeded its input limit", "Send less, or use several connections."}
 )
 
-// errBroke is all that a visitor hears of a panic.
-var errBroke = &refusal{"something went wrong here, and this session is over; it was noted", "Connect again."}
+// errBroke is what a visitor is shown after a panic.
+var errBroke = &refusal{"internal error; it was logged", "Connect again."}
 
-// session is one visit.
+// session is one SSH session.
 type session struct {
 	server   *server
 	inner    charm.Session
@@ -54,7 +54,7 @@ type session struct {
 	outward, aside sync.Mutex // a channel's writers share a buffer for each of its two streams
 }
 
-// handled is what happens to every session that asks for a shell or a command.
+// handled is the middleware that runs every session.
 func (s *server) handled(charm.Handler) charm.Handler {
 	return func(inner charm.Session) {
 		found, ok := s.arrivals.LoadAndDelete(inner)
@@ -75,7 +75,7 @@ func (s *server) handled(charm.Handler) charm.Handler {
 	}
 }
 
-// begin counts a session that runs; false: the server stops.
+// begin registers a session; it reports false if the server is shutting down.
 func (s *server) begin(one *session) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -97,7 +97,7 @@ func (s *server) ended(one *session) {
 	s.running.Done()
 }
 
-// run runs a session from its identity to its exit code. A panic ends this session only.
+// run runs a session and returns its exit code. A panic ends this session only.
 func (s *session) run() (code int) {
 	started, kind := s.server.Now(), kindCommand
 	log := s.server.Log.With("remote", s.inner.RemoteAddr().String())
@@ -110,14 +110,14 @@ func (s *session) run() (code int) {
 	}()
 	limit := time.AfterFunc(s.server.Limits.Total, guard.Func(func() { s.end(errOver) }, s.fail))
 	defer limit.Stop()
-	s.idle = watch(s.server.Limits.Idle, func() { s.tell("nobody pressed a key for long; this session ends in a minute") },
+	s.idle = watch(s.server.Limits.Idle, func() { s.notify("this session is idle and ends in a minute") },
 		func() { s.end(errIdle) }, s.fail)
 	defer s.idle.stop()
 	if s.arrival.hasPty {
 		s.keyboard = listen(s.ctx, s.inner, s.idle.heard, s.stop, s.fail)
 		if s.arrival.raw == "" {
 			kind = kindExplorer
-			s.keyboard.whole.Store(true) // also what is typed before it opens
+			s.keyboard.whole.Store(true) // including keys typed before it opens
 		}
 	}
 	leave, err := s.enter()
@@ -136,7 +136,7 @@ func (s *session) run() (code int) {
 	code = s.command(s.arrival.raw)
 	word, _, _ := strings.Cut(strings.TrimSpace(s.arrival.raw), " ")
 	if !slices.Contains(commandNames(), word) {
-		word = "" // a query, which is nobody's business here
+		word = "" // a query, which must not be logged
 	}
 	log.LogAttrs(context.Background(), slog.LevelInfo, "ssh session", slog.String("user", s.visitor.name),
 		slog.String("way", s.visitor.way), slog.String("kind", kind), slog.String("command", word),
@@ -145,7 +145,7 @@ func (s *session) run() (code int) {
 	return code
 }
 
-// endedBy is why the session ended, where its person did not leave; else empty.
+// endedBy returns why the server ended the session; empty if it did not.
 func (s *session) endedBy() string {
 	var told *refusal
 	if errors.As(context.Cause(s.ctx), &told) {
@@ -159,13 +159,13 @@ func (s *session) broke(err error) {
 	s.server.Log.Error("ssh session broke", "remote", s.inner.RemoteAddr().String(), guard.Attr(err))
 }
 
-// fail logs a panic of a goroutine that works for the session, and ends it.
+// fail logs a panic of one of the session's goroutines, and ends the session.
 func (s *session) fail(err error) {
 	s.broke(err)
 	s.end(errBroke)
 }
 
-// enter finds out who it is and counts them. Who is not to be let in any more meanwhile does not stay.
+// enter identifies and counts the visitor, and watches that their access is not revoked.
 func (s *session) enter() (leave func(), err error) {
 	if s.visitor, err = s.identify(s.ctx); err != nil {
 		s.conn.refused()
@@ -179,16 +179,16 @@ func (s *session) enter() (leave func(), err error) {
 	if s.visitor.way != openWay {
 		guard.Go(s.watchIdentity, s.fail)
 	}
-	s.server.tellVisitors()
+	s.server.reportVisitors()
 	return func() {
 		left()
 		out()
-		s.server.tellVisitors()
+		s.server.reportVisitors()
 	}, nil
 }
 
-// watchIdentity ends the session when its visitor would not be let in any more: the key is taken away or somebody else's,
-// the token revoked, the person gone.
+// watchIdentity ends the session when the visitor's access is revoked: the key is removed or reassigned, the token
+// revoked, the user removed.
 func (s *session) watchIdentity() {
 	ticker := time.NewTicker(s.server.Limits.Known)
 	defer ticker.Stop()
@@ -211,14 +211,14 @@ func (s *session) watchIdentity() {
 	}
 }
 
-// tellVisitors tells how many are in. What is told last is how many there are.
-func (s *server) tellVisitors() {
+// reportVisitors reports the number of visitors, in order.
+func (s *server) reportVisitors() {
 	s.telling.Lock()
 	defer s.telling.Unlock()
 	s.Visitors(s.guests.count())
 }
 
-// refused tells why somebody does not come in.
+// refused prints why a visitor is refused, and returns the exit code.
 func (s *session) refused(err error) int {
 	var no *refusal
 	switch {
@@ -233,12 +233,12 @@ func (s *session) refused(err error) int {
 		return cli.ExitRateLimited
 	}
 	failure := cli.Explain(err, s.server.Now())
-	fmt.Fprintf(s.stderr(), "error: %s\nhint: try again later, or tell who runs this server.\n", failure.What)
+	fmt.Fprintf(s.stderr(), "error: %s\nhint: try again later, or tell the server's operator.\n", failure.What)
 	return failure.Code
 }
 
-// end ends a session from outside. Of one whose person does not read, first its channel is closed, and then the
-// connection, which others of the same person may share.
+// end ends a session from outside. If its client does not read, first its channel is closed and then the connection,
+// which other sessions may share.
 func (s *session) end(cause error) {
 	s.stop(cause)
 	s.ifRunsAfter(lastCall, func() {
@@ -247,7 +247,7 @@ func (s *session) end(cause error) {
 	})
 }
 
-// ifRunsAfter calls f after a while if the session is not over by then.
+// ifRunsAfter calls f after d if the session still runs.
 func (s *session) ifRunsAfter(d time.Duration, f func()) {
 	time.AfterFunc(d, guard.Func(func() {
 		if s.runs() {
@@ -256,7 +256,7 @@ func (s *session) ifRunsAfter(d time.Duration, f func()) {
 	}, s.broke))
 }
 
-// runs tells that the session is not over yet.
+// runs reports whether the session still runs.
 func (s *session) runs() bool {
 	s.server.mutex.Lock()
 	defer s.server.mutex.Unlock()
@@ -264,15 +264,15 @@ func (s *session) runs() bool {
 	return runs
 }
 
-// tell shows a line to a person in the explorer.
-func (s *session) tell(text string) {
+// notify shows a line in the explorer.
+func (s *session) notify(text string) {
 	select {
 	case s.notices <- text:
-	default: // they have not read the ones before
+	default: // the previous ones are not shown yet
 	}
 }
 
-// complain prints the two lines of a refusal.
+// complain prints a refusal in two lines.
 func (s *session) complain(no *refusal) {
 	fmt.Fprintf(s.stderr(), "error: %s\nhint: %s\n", no.what, no.do)
 }
@@ -280,7 +280,7 @@ func (s *session) complain(no *refusal) {
 // say prints a line after everything else.
 func (s *session) say(text string) { fmt.Fprintf(s.stderr(), "quarry: %s\n", text) }
 
-// stderr is where all that is no result goes. A terminal has only one stream, in which things keep their order.
+// stderr returns the stream for everything but results. A terminal has only one stream.
 func (s *session) stderr() io.Writer {
 	if s.arrival.hasPty {
 		return s
@@ -288,7 +288,7 @@ func (s *session) stderr() io.Writer {
 	return stream{s.inner.Stderr(), &s.aside}
 }
 
-// stream is written to by one at a time.
+// stream serialises writes.
 type stream struct {
 	io.Writer
 	mutex *sync.Mutex
@@ -301,8 +301,8 @@ func (s stream) Write(p []byte) (int, error) {
 	return s.Writer.Write(p)
 }
 
-// Write is io.Writer's: it sends to the visitor, and counts. A command that is read is not idle. Bubble Tea calls it in a
-// goroutine that recovers from nothing.
+// Write sends to the visitor, and counts bytes. A command whose output is read is not idle. Bubble Tea calls it in a
+// goroutine without recovery.
 func (s *session) Write(p []byte) (n int, err error) {
 	if broken := guard.Call(func() error { n, err = s.write(p); return nil }); broken != nil {
 		s.fail(broken)
@@ -325,7 +325,7 @@ func (s *session) write(p []byte) (int, error) {
 	return n, err
 }
 
-// progressing is what a command reads. While something comes it is not idle.
+// progressing reads a command's input, which counts as activity.
 type progressing struct {
 	io.Reader
 	heard func()
@@ -340,7 +340,7 @@ func (p progressing) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// duplex is two ways of one terminal.
+// duplex combines input and output of a terminal.
 type duplex struct {
 	io.Reader
 	io.Writer

@@ -8,30 +8,30 @@ import (
 	"quarry/internal/guard"
 )
 
-// What a channel may be asked before a session begins. More would be kept for nothing, for as long as it lasts.
+// Limits of a channel's requests before a session begins, which are kept in memory as long as it lasts.
 const (
 	longestVariable = 8 << 10
 	longestTerminal = 4 << 10
 	mostVariables   = 32
 )
 
-// usedVariables are all that a visitor's environment decides here.
+// usedVariables are the environment variables that visitors may set.
 func usedVariables() []string {
 	return append([]string{"ONYX_PAT", "QUARRY_PAT", "QUARRY_THEME"}, terminalVariables()...)
 }
 
-// terminalVariables say how a terminal is drawn on.
+// terminalVariables describe the visitor's terminal.
 func terminalVariables() []string {
 	return []string{"COLORTERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM_PROGRAM", "ACCESSIBLE"}
 }
 
-// sifted is a channel that is asked for only as much as a session needs.
+// sifted is a channel that passes on only requests that a session needs.
 type sifted struct {
 	gossh.NewChannel
 	broke func(error) // logs a panic
 }
 
-// Accept accepts the channel. Requests that are too large, or for nothing that is used here, are refused on the way.
+// Accept accepts the channel. Requests that are too large or not supported are refused.
 func (s sifted) Accept() (gossh.Channel, <-chan *gossh.Request, error) {
 	channel, requests, err := s.NewChannel.Accept()
 	if err != nil {
@@ -46,7 +46,7 @@ func (s sifted) Accept() (gossh.Channel, <-chan *gossh.Request, error) {
 				_ = request.Reply(false, nil)
 				continue
 			}
-			passed <- request // whoever takes them takes all
+			passed <- request // the receiver receives all
 		}
 	}, func(err error) {
 		s.broke(err)

@@ -1,6 +1,5 @@
-// Package ssh serves the explorer to whoever knocks on a port, and the commands that search. Each session is one person
-// with rights, a theme, a size and a clipboard of their own; none of them reaches a file, a browser, an editor or a shell
-// of the machine that serves them.
+// Package ssh serves the explorer and the search commands over SSH. Each session is one visitor with their own rights,
+// theme, terminal size and clipboard. Sessions have no access to files, browser, editor or shell of the server's machine.
 package ssh
 
 import (
@@ -14,18 +13,18 @@ import (
 	"quarry/ui/target"
 )
 
-// People lets visitors in to what is served.
+// People admits visitors to the served library or server.
 type People interface {
-	// KnowsPeople tells that visitors can be let in without a token.
+	// KnowsPeople reports whether visitors can be admitted without a token.
 	KnowsPeople() bool
-	// Token is the way in for a visitor with a token, which the first request checks. Remote is the address that they come
-	// from, "host:port".
+	// Token returns a client for a visitor with a token, which the first request checks. remote is the visitor's address,
+	// "host:port".
 	Token(token, remote string) (*client.Client, error)
-	// Person is the way in for a visitor whose key belongs to a person.
+	// Person returns a client for a visitor whose key belongs to a user.
 	Person(email, remote string) (*client.Client, error)
-	// Anybody is the way in for a visitor of whom nothing is known.
+	// Anybody returns a client for an anonymous visitor.
 	Anybody(remote string) (*client.Client, error)
-	// Knows tells whether a visitor with a token, or without one a person, would still be let in.
+	// Knows reports whether a token, or without one a user, is still valid.
 	Knows(ctx context.Context, token, email string) bool
 }
 
@@ -33,37 +32,37 @@ type People interface {
 type Meter interface {
 	// SessionBegan counts a session of a kind: "explorer" or "command".
 	SessionBegan(kind string)
-	// SessionEnded tells how long one took.
+	// SessionEnded records the duration of a session.
 	SessionEnded(kind string, took time.Duration)
-	// Refused counts who was turned away, and why: "rate", "full", "handshake" or "identity".
+	// Refused counts a refused visitor by reason: "rate", "full", "handshake" or "identity".
 	Refused(reason string)
 }
 
-// Options say what is served to visitors, to whom, and how much of it.
+// Options configure what is served, to whom, and within which limits.
 type Options struct {
 	Address string // to listen on, "host:port"
-	// Listener is used instead of listening on Address; nil: it is not.
+	// Listener is used instead of listening on Address, unless it is nil.
 	Listener net.Listener
-	HostKey  string // file of the host key, made where there is none
+	HostKey  string // file of the host key, created if missing
 
-	AuthorizedKeys string // file; empty: keys let nobody in
-	Tokens         bool   // visitors may bring a token
-	Open           bool   // anybody may come in
+	AuthorizedKeys string // file; empty: no keys are accepted
+	Tokens         bool   // tokens are accepted
+	Open           bool   // anonymous visitors are accepted
 
 	People People
-	// Where names what is searched, for a person; Examples are questions that it answers well.
+	// Where is the display name of what is searched; Examples are queries with good results.
 	Where    string
 	Examples []string
-	// Agent and AgentName are the agent that searches go through, nil and empty: none.
+	// Agent and AgentName are the agent of searches; nil and empty: none.
 	Agent     *int
 	AgentName string
 
 	Limits  target.SSHLimits
 	Version string // of this program
 	Log     *slog.Logger
-	Meter   Meter            // nil: nothing is counted
+	Meter   Meter            // may be nil
 	Now     func() time.Time // nil: the system's clock
-	// Visitors is told how many sessions there are whenever one begins or ends, one call at a time; nil: it is not.
+	// Visitors is called with the number of sessions whenever one begins or ends, one call at a time; may be nil.
 	Visitors func(sessions int)
 }
 
@@ -84,13 +83,13 @@ func orDefaults(l target.SSHLimits) target.SSHLimits {
 	}
 }
 
-// Error is a reason not to start, with what to do about it.
+// Error is a reason why the server cannot start, with a hint.
 type Error struct {
 	Problem, Fix string // one line each
 	Err          error  // the cause, if any
 }
 
-// Error says what failed.
+// Error returns what failed.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Problem
@@ -101,10 +100,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Remedy says what to do.
+// Remedy returns the hint.
 func (e *Error) Remedy() string { return e.Fix }
 
-// ExitCode is that of something that is not configured.
+// ExitCode returns the exit code of a missing configuration.
 func (e *Error) ExitCode() int { return 3 }
 
 // silent is a Meter that counts nothing.
@@ -114,7 +113,7 @@ func (silent) SessionBegan(string)                {}
 func (silent) SessionEnded(string, time.Duration) {}
 func (silent) Refused(string)                     {}
 
-// complete fills in what may be left out, and refuses what nobody could use.
+// complete fills in defaults and rejects options that would admit nobody.
 func (o Options) complete() (Options, error) {
 	o.Limits = orDefaults(o.Limits)
 	if o.Log == nil {
@@ -131,17 +130,17 @@ func (o Options) complete() (Options, error) {
 	}
 	switch {
 	case o.AuthorizedKeys == "" && !o.Tokens && !o.Open:
-		return o, &Error{Problem: "nobody could come in over SSH: no way to authenticate is chosen",
-			Fix: "choose at least one: --ssh-keys FILE, --ssh-token or --ssh-open (ssh.authorized_keys, ssh.token and ssh.open in the configuration)"}
+		return o, &Error{Problem: "no SSH authentication method is configured",
+			Fix: "use at least one of --ssh-keys FILE, --ssh-token or --ssh-open (ssh.authorized_keys, ssh.token and ssh.open in the configuration)"}
 	case o.Open && !o.People.KnowsPeople():
-		return o, &Error{Problem: "what is searched asks every visitor for a token, so it cannot be open to anybody",
+		return o, &Error{Problem: "--ssh-open needs a library: this server requires a token of every visitor",
 			Fix: "use --ssh-token, or --ssh-keys with a token for each key, instead of --ssh-open"}
 	}
 	return o, nil
 }
 
-// Serve serves until ctx ends. Then it lets nobody in any more, tells those who are in, and gives them a moment. Ready is
-// called with the address and the fingerprint of the host key once connections are accepted; it may be nil.
+// Serve serves until ctx ends. Then it accepts no more visitors, notifies the present ones, and gives them a moment. ready,
+// which may be nil, is called with the address and the host key's fingerprint once connections are accepted.
 func Serve(ctx context.Context, options Options, ready func(address, fingerprint string)) error {
 	options, err := options.complete()
 	if err != nil {
