@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
 
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/config"
+	"quarry/internal/text"
 	"quarry/ui/target"
 )
 
@@ -296,3 +300,146 @@ func (a *app) syncCommand() *cobra.Command {
 	command.Flags().BoolVar(&watch, "watch", false, "keep running and sync after every change")
 	return command
 }
+
+const (
+	// maxWatched bounds the folders that are followed: systems allow a process only so many.
+	maxWatched = 8192
+	// quietPeriod is how long nothing must change before changes are read: editors write a file in several steps.
+	quietPeriod = 300 * time.Millisecond
+)
+
+// folderWatch watches files and folders for changes.
+type folderWatch struct {
+	watcher *fsnotify.Watcher
+	count   int
+}
+
+// watchFolders follows roots. The folders of version control and of packages, and hidden ones, are not followed, as
+// nothing of them is read.
+func watchFolders(roots []string) (*folderWatch, error) {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watch the file system: %w", err)
+	}
+	w := &folderWatch{watcher: watcher}
+	for _, root := range roots {
+		if err := w.follow(root); err != nil {
+			return nil, errors.Join(err, watcher.Close())
+		}
+	}
+	return w, nil
+}
+
+// follow adds a root: a folder with all below it, or the folder of a file, as editors replace files.
+func (w *folderWatch) follow(root string) error {
+	info, err := os.Stat(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", root, err)
+	}
+	if !info.IsDir() {
+		return w.add(filepath.Dir(root))
+	}
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !entry.IsDir():
+			return nil // syncing reports what cannot be read
+		case path != root && isIgnored(entry.Name()):
+			return filepath.SkipDir
+		}
+		return w.add(path)
+	})
+}
+
+func (w *folderWatch) add(folder string) error {
+	if w.count >= maxWatched {
+		return fmt.Errorf("more than %d folders to watch", maxWatched)
+	}
+	if err := w.watcher.Add(folder); err != nil {
+		return fmt.Errorf("watch %s: %w", folder, err)
+	}
+	w.count++
+	return nil
+}
+
+func isIgnored(name string) bool { return strings.HasPrefix(name, ".") || name == "node_modules" }
+
+// wait returns when something changed and then nothing more for a while, or with the error of ctx.
+func (w *folderWatch) wait(ctx context.Context, quiet time.Duration) error {
+	var settled <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-settled:
+			return nil
+		case err, open := <-w.watcher.Errors:
+			if open && !errors.Is(err, fsnotify.ErrEventOverflow) {
+				return fmt.Errorf("watch the file system: %w", err)
+			}
+			settled = time.After(quiet) // events were lost: look at everything
+		case event, open := <-w.watcher.Events:
+			if !open {
+				return errors.New("watch the file system: the watcher ended")
+			}
+			if event.Op == fsnotify.Chmod {
+				continue
+			}
+			if event.Op.Has(fsnotify.Create) && !isIgnored(filepath.Base(event.Name)) {
+				if info, err := os.Lstat(event.Name); err == nil && info.IsDir() {
+					if err := w.follow(event.Name); err != nil {
+						return err
+					}
+				}
+			}
+			settled = time.After(quiet)
+		}
+	}
+}
+
+// syncForever synchronises, and again whenever something changes below what was added, until ctx ends.
+func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb string) error) error {
+	roots := paths
+	if len(roots) == 0 {
+		var err error
+		if roots, err = a.libraryRoots(ctx); err != nil {
+			return err
+		}
+	}
+	w, err := watchFolders(roots)
+	if err != nil {
+		return &Failure{Code: ExitGeneral, What: err.Error(), Err: err,
+			Do: "Watch fewer folders (quarry sync --watch PATH), or run quarry sync periodically"}
+	}
+	defer func() { _ = w.close() }()
+	for verb := verbSynced; ; verb = verbWatched {
+		if err := sync(verb); err != nil {
+			return err
+		}
+		if verb == verbSynced {
+			a.say("Watching %s. Stop with Ctrl-C.", text.Count(w.count, "folder"))
+		}
+		if err := w.wait(ctx, quietPeriod); err != nil {
+			return err
+		}
+	}
+}
+
+// libraryRoots lists what was added to the local library.
+func (a *app) libraryRoots(ctx context.Context) (roots []string, err error) {
+	err = a.with(ctx, a.openLibrary, func(ctx context.Context, c *client.Client) error {
+		status, err := c.LibraryStatus(ctx)
+		if err != nil {
+			return err
+		}
+		for _, root := range status.Roots {
+			roots = append(roots, root.Path)
+		}
+		return nil
+	})
+	return roots, err
+}
+
+func (w *folderWatch) close() error { return w.watcher.Close() }

@@ -1,12 +1,221 @@
 package plain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/ui/passage"
 )
+
+// search runs one query and lists the first results. Errors are printed and not returned, except those that end the
+// conversation.
+func (s *session) search(ctx context.Context, question string) error {
+	if length := utf8.RuneCountInString(question); length > wire.MaxQueryRunes {
+		s.fail(fmt.Sprintf("the query has %d characters; the limit is %d", length, wire.MaxQueryRunes), "Use a shorter query")
+		return nil
+	}
+	query := client.ParseQuery(question, s.Now())
+	if !query.HasWords() {
+		s.fail("the query has no words", "Add words to search for")
+		return nil
+	}
+	for _, filter := range query.Unread {
+		s.say("Note: " + filter + " is not a valid filter and is searched as text.")
+	}
+	search := func(ctx context.Context, c *client.Client) (*wire.SearchResponse, error) { return s.ask(ctx, c, query) }
+	return waitFor(ctx, s, "Searching", search, func(answer *wire.SearchResponse) {
+		s.query, s.answer = query, answer
+		s.results, s.listed, s.around = ranked(answer.Results), 0, map[int]int{}
+		s.printAnswer()
+	})
+}
+
+// ask sends a question.
+func (s *session) ask(ctx context.Context, c *client.Client, query client.Query) (*wire.SearchResponse, error) {
+	request := query.Request()
+	request.NumResults = &s.Limit
+	var err error
+	if request.PersonaID, err = s.agent(ctx, c, query.Agent); err != nil {
+		return nil, err
+	}
+	return c.Search(ctx, request)
+}
+
+// agent is the number of the agent to search as.
+func (s *session) agent(ctx context.Context, c *client.Client, asked string) (*int, error) {
+	switch {
+	case asked == "" && s.Agent != nil && *s.Agent != 0:
+		return s.Agent, nil
+	case asked == "":
+		asked = s.AgentName
+	}
+	if asked == "" {
+		return nil, nil
+	}
+	id, err := c.AgentID(ctx, asked)
+	return &id, err
+}
+
+// ranked puts what the server selected before the rest.
+func ranked(results []wire.SearchResult) []wire.SearchResult {
+	var selected, rest []wire.SearchResult
+	for _, result := range results {
+		if result.Selected {
+			selected = append(selected, result)
+		} else {
+			rest = append(rest, result)
+		}
+	}
+	return append(selected, rest...)
+}
+
+func (s *session) printAnswer() {
+	for _, note := range s.answer.Notes {
+		if note.Code != wire.NoteNoModel {
+			s.say("Note: " + text.Sentence(note.Text))
+		}
+	}
+	if len(s.results) == 0 {
+		s.printNothing()
+		return
+	}
+	documents := map[string]bool{}
+	for _, result := range s.results {
+		documents[documentKey(result)] = true
+	}
+	s.say(text.Count(len(s.results), "result") + " in " + text.Count(len(documents), "document") + ".")
+	s.more()
+}
+
+// documentKey identifies the document of a result, as well as the server's fields allow.
+func documentKey(r wire.SearchResult) string {
+	if r.DocumentID == "" && r.CitationID != nil {
+		return passage.Citation(r)
+	}
+	return cmp.Or(r.DocumentID, r.Title)
+}
+
+// more lists the next results.
+func (s *session) more() {
+	switch {
+	case len(s.results) == 0:
+		s.say("There are no results. Type a query.")
+		return
+	case s.listed >= len(s.results):
+		s.say("There are no more results. Type a number to read one.")
+		return
+	}
+	last := min(s.listed+pageSize, len(s.results))
+	for ; s.listed < last; s.listed++ {
+		s.say(s.summary(s.listed))
+	}
+	if s.listed < len(s.results) {
+		s.say(fmt.Sprintf("%d of %d results. Type a number to read one, or more.", s.listed, len(s.results)))
+		return
+	}
+	s.say("Type a number to read one.")
+}
+
+// printNothing prints the query without results, and which filter to remove.
+func (s *session) printNothing() {
+	s.say("No results for " + s.query.Text + " in " + s.Label + ".")
+	if len(s.query.Chips) == 0 {
+		s.say("Try fewer or different words.")
+		return
+	}
+	var filters []string
+	for _, chip := range s.query.Chips {
+		filters = append(filters, chip.Raw)
+	}
+	s.say("The query has " + text.Count(len(filters), "filter") + ": " + strings.Join(filters, " "))
+	chip, left := s.mostRestrictive()
+	if left > 0 {
+		s.say(fmt.Sprintf("Without %s there are %s.", s.query.Chips[chip].Raw, text.Count(left, "document")))
+	}
+	s.say("To search again without " + s.query.Chips[chip].Raw + ", type drop.")
+}
+
+// mostRestrictive is the filter to take away first, and how many documents match without it where the server counted: each
+// field's counts are made under all filters but its own. Without counts it is the last that was typed.
+func (s *session) mostRestrictive() (chip, left int) {
+	chip = len(s.query.Chips) - 1
+	for i, c := range s.query.Chips {
+		if n := matchesWithout(c.Field, s.answer.Facets); n > left {
+			chip, left = i, n
+		}
+	}
+	return chip, left
+}
+
+// matchesWithout is a lower bound of how many documents match when a field is not filtered: a document may have several
+// authors, sets and tags, but one source, type and month.
+func matchesWithout(field string, facets wire.Facets) int {
+	sum, most := 0, 0
+	add := func(n int) { sum, most = sum+n, max(most, n) }
+	values := map[string][]wire.FacetValue{
+		"source": facets.Sources, "type": facets.Types, "author": facets.Authors, "set": facets.DocumentSets,
+	}[field]
+	for _, value := range values {
+		add(value.Count)
+	}
+	switch field {
+	case "source", "type":
+		return sum
+	case "since", "until", "within":
+		for _, month := range facets.Months {
+			add(month.Count)
+		}
+		return sum + facets.Undated
+	case "tag":
+		for _, tag := range facets.Tags {
+			add(tag.Count)
+		}
+	}
+	return most
+}
+
+// drop searches again without the filter that cut the most.
+func (s *session) drop(ctx context.Context) error {
+	if s.answer == nil || len(s.query.Chips) == 0 {
+		s.say("There is no filter to remove.")
+		return nil
+	}
+	chip, _ := s.mostRestrictive()
+	query := s.query.Without(chip)
+	s.say(prompt + query)
+	return s.search(ctx, query)
+}
+
+// expand reads the passage with more of its document on each side, further each time.
+func (s *session) expand(ctx context.Context, at int) error {
+	const step = 2 // pieces on each side
+	result := s.results[at]
+	if slices.Contains(s.Beside, result.Origin) {
+		s.fail("the document is in the profile "+result.Origin, remedyByLink(result))
+		return nil
+	}
+	if result.DocumentID == "" {
+		s.fail("this server cannot show surrounding text", remedyByLink(result))
+		return nil
+	}
+	around := min(s.around[at]+step, (wire.MaxChunksPerRequest-1)/2)
+	from, to := max(0, result.ChunkStart-around), result.ChunkEnd+around
+	read := func(ctx context.Context, c *client.Client) (*wire.DocumentChunks, error) {
+		return c.Chunks(ctx, result.DocumentID, from, min(to, from+wire.MaxChunksPerRequest-1))
+	}
+	return waitFor(ctx, s, "Reading", read, func(found *wire.DocumentChunks) {
+		s.around[at] = around
+		s.printChunks(at, found)
+	})
+}
 
 // command is what a line asks for when it is no query.
 type command struct {
