@@ -3,10 +3,13 @@ package ingest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"quarry/client/wire"
@@ -116,4 +119,109 @@ func UntrackedFolder(ctx context.Context, idx index.Index) (folder string, err e
 		}
 	}
 	return folder, nil
+}
+
+// RefillCursors returns the cursors to write with a batch that deletes documents, so that the next Sync stores
+// documents of the same ids from other files.
+func RefillCursors() map[string]string { return map[string]string{refillKey: refillDue} }
+
+// loadGone returns the documents that were removed by hand.
+func loadGone(ctx context.Context, idx index.Index) (map[string]bool, error) {
+	entries, err := idx.Cursors(ctx, gonePrefix)
+	if err != nil {
+		return nil, fmt.Errorf("read the removed documents: %w", err)
+	}
+	gone := make(map[string]bool, len(entries))
+	for key := range entries {
+		gone[strings.TrimPrefix(key, gonePrefix)] = true
+	}
+	return gone, nil
+}
+
+// refill stores documents whose ids became free in this run or in an interrupted one: unchanged files may have them
+// too. Files of the target's root come first.
+func (r *run) refill(ctx context.Context, removed *target) error {
+	if due, err := r.idx.Cursors(ctx, refillKey); err != nil || len(due) == 0 {
+		return err
+	}
+	lacking, err := incompleteFiles(ctx, r.idx)
+	if err != nil {
+		return err
+	}
+	sorted := slices.Sorted(maps.Keys(lacking))
+	if removed != nil {
+		mine := ownsBelow(outermost(r.roots, removed.path))
+		sorted = slices.Concat(slices.DeleteFunc(slices.Clone(sorted), func(file string) bool { return !mine(file) }),
+			slices.DeleteFunc(slices.Clone(sorted), mine))
+	}
+	var plans []*plan
+	for _, file := range sorted {
+		p, err := r.planRefill(ctx, file, lacking[file])
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			plans = append(plans, p)
+			if p.target.folder != nil {
+				defer p.target.folder.Close()
+			}
+		}
+	}
+	b := r.batcher
+	done := b.done
+	b.quiet = true
+	if err := r.applyAll(ctx, plans, false); err != nil {
+		return err
+	}
+	b.quiet = false
+	b.done.Unchanged, b.done.Skipped = done.Unchanged, done.Skipped // counted before
+	b.cursor(refillKey, "")
+	return b.flush()
+}
+
+// incompleteFiles returns the files with more documents than are stored, by path.
+func incompleteFiles(ctx context.Context, idx index.Index) (map[string]fileState, error) {
+	files, err := loadFiles(ctx, idx, "")
+	if err != nil {
+		return nil, err
+	}
+	stored, err := storedByOrigin(ctx, idx)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(files, func(file string, state fileState) bool {
+		lacking := state.Flag == "" && state.Documents+state.Foreign > stored[originOf(file)]
+		return !lacking && state.Flag != flagLeft
+	})
+	return files, nil
+}
+
+func storedByOrigin(ctx context.Context, idx index.Index) (map[string]int, error) {
+	snapshot, err := idx.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open the library: %w", err)
+	}
+	defer snapshot.Close()
+	return snapshot.Origins(ctx)
+}
+
+// planRefill plans to read a file again; nil if it cannot be read, or will be read anyway because it changed.
+func (r *run) planRefill(ctx context.Context, file string, state fileState) (*plan, error) {
+	root := owner(r.roots, file)
+	if root == "" || r.roots[root].damaged {
+		return nil, nil
+	}
+	t := &target{
+		path: root, state: r.roots[root], start: below(root, file), refill: true,
+	}
+	w := &walker{root: t.path, own: r.own}
+	if err := w.walk(ctx, t.start); err != nil {
+		return nil, ctx.Err()
+	}
+	p := &plan{target: t}
+	if len(w.files) != 1 || w.files[0].reason != "" || !p.unchanged(w.files[0], state) || t.prepare(w) != nil {
+		return nil, nil
+	}
+	p.files = []*task{newTask(w.files[0], t, state)}
+	return p, nil
 }

@@ -1,9 +1,19 @@
 package ingest
 
 import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/wlynxg/chardet"
+	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/htmlindex"
 
 	"quarry/internal/text"
 )
@@ -97,4 +107,333 @@ func oneLine(s string, most int) string {
 		s = text.OneLine(s)
 	}
 	return strings.TrimSpace(text.Clip(strings.TrimSpace(s), most))
+}
+
+const (
+	// detectionSample bounds the bytes for statistics, taken from lines that are not ASCII.
+	detectionSample = 16 << 10
+	// enoughConfidence is the required confidence of the detector, from 0 to 1. Two Chinese characters stay below it, a
+	// sentence is near 1.
+	enoughConfidence = 0.5
+
+	latinEncoding = "windows-1252" // a superset of ISO 8859-1 as far as text uses it
+)
+
+var (
+	errBinary    = errors.New("it contains binary data, not text")
+	errUnknown   = errors.New("its encoding cannot be determined; convert it to UTF-8")
+	replacement  = []byte("\uFFFD")
+	markUTF8     = []byte("\xEF\xBB\xBF")
+	marksOfUTF16 = map[string]string{"\xFF\xFE": "utf-16le", "\xFE\xFF": "utf-16be"}
+)
+
+// decode returns data as UTF-8. assumed names the encoding unless the data, or page for HTML, declares it. Valid UTF-8
+// is returned unchanged.
+func decode(data []byte, page bool) (text []byte, assumed string, err error) {
+	if len(data) >= 2 {
+		if order, marked := marksOfUTF16[string(data[:2])]; marked {
+			text, err = decodeUTF16(data[2:], order)
+			return text, "", err
+		}
+	}
+	data = bytes.TrimPrefix(data, markUTF8)
+	hasNUL := bytes.IndexByte(data, 0) >= 0
+	if utf8.Valid(data) && !hasNUL {
+		return data, "", nil
+	}
+	if order := unmarkedUTF16(data, hasNUL); order != "" {
+		text, err = decodeUTF16(data, order)
+		return text, order, err
+	}
+	if hasNUL || isMostlyControls(data) {
+		return nil, "", errBinary
+	}
+	if page {
+		if declared := declaredEncoding(data); declared != "" {
+			if text, err = decodeAs(data, declared); err == nil {
+				return text, "", nil
+			}
+		}
+	}
+	assumed, err = detect(data)
+	if err != nil {
+		return nil, "", err
+	}
+	text, err = decodeAs(data, assumed)
+	return text, assumed, err
+}
+
+// declaredEncoding returns the encoding declared in the first 1,024 bytes of a page, as browsers find it, or "".
+func declaredEncoding(page []byte) string {
+	const prescanned = 1024
+	// With it the rules fall back to UTF-8 instead of windows-1252.
+	const end = "é."
+	start := bytes.ToValidUTF8(page[:min(len(page), prescanned-len(end))], nil)
+	if _, name, _ := charset.DetermineEncoding(append(start, end...), ""); name != "utf-8" {
+		return name
+	}
+	return ""
+}
+
+// decodeAs decodes all of data. Decoders replace invalid bytes with U+FFFD, which valid text in these encodings cannot
+// contain.
+func decodeAs(data []byte, name string) ([]byte, error) {
+	encoding, err := htmlindex.Get(name)
+	if err != nil {
+		return nil, errUnknown
+	}
+	text, err := encoding.NewDecoder().Bytes(data)
+	if err != nil || bytes.Contains(text, replacement) || bytes.ContainsFunc(text, isC1) {
+		return nil, fmt.Errorf("it is not valid %s; convert it to UTF-8", name)
+	}
+	return text, nil
+}
+
+// isC1 reports whether a character is a C1 control, which text does not contain; in windows-1252 its byte is undefined.
+func isC1(r rune) bool { return r >= 0x80 && r < 0xA0 && r != 0x85 }
+
+// detect returns the encoding of bytes that are not valid UTF-8 and contain no NUL.
+func detect(data []byte) (string, error) {
+	if at, damaged := damagedUTF8(data); damaged {
+		return "", fmt.Errorf("it is UTF-8 with invalid bytes, the first at byte %d", at)
+	}
+	sample := sampleOf(data)
+	if looksLatin(sample) {
+		return latinEncoding, nil
+	}
+	if name := detectByScript(sample); name != "" {
+		return name, nil
+	}
+	for _, result := range chardet.DetectAll(sample) {
+		if name := detected[strings.ToLower(result.Encoding)]; name != "" && result.Confidence >= enoughConfidence {
+			if _, err := decodeAs(data, name); err == nil {
+				return name, nil
+			}
+		}
+	}
+	return "", errUnknown
+}
+
+// detectByScript detects encodings that the detector confuses, if the characters are unambiguous; else it returns "".
+func detectByScript(sample []byte) string {
+	count := func(name string, tables ...*unicode.RangeTable) (inTables, others int) {
+		text, err := decodeAs(sample, name)
+		if err != nil {
+			return 0, 0
+		}
+		for _, r := range string(text) {
+			switch {
+			case r >= 0xFF61 && r < 0xFFA0: // half-width kana: other encodings read as Shift JIS
+				return 0, 0
+			case unicode.In(r, tables...):
+				inTables++
+			case r >= utf8.RuneSelf && unicode.IsLetter(r):
+				others++
+			}
+		}
+		return inTables, others
+	}
+	const enough = 8 // Hangul: common Chinese characters have the same bytes
+	if kana, han := count("shift_jis", unicode.Hiragana, unicode.Katakana); kana > 0 && 8*kana >= han {
+		return "shift_jis"
+	}
+	if hangul, others := count("euc-kr", unicode.Hangul); hangul >= enough && others == 0 {
+		return "euc-kr"
+	}
+	return ""
+}
+
+// detected maps results of the detector to WHATWG names. Its Latin results are ignored, because it reports them for
+// most bytes; looksLatin decides.
+var detected = map[string]string{
+	"shift_jis": "shift_jis", "cp932": "shift_jis", "euc-jp": "euc-jp", "euc-kr": "euc-kr", "cp949": "euc-kr",
+	"gb2312": "gb18030", "gbk": "gb18030", "gb18030": "gb18030", "big5": "big5",
+	"koi8-r": "koi8-r", "windows-1251": "windows-1251", "iso-8859-5": "iso-8859-5",
+	"iso-8859-7": "windows-1253", "windows-1253": "windows-1253", "windows-1255": "windows-1255",
+}
+
+// damagedUTF8 reports whether most non-ASCII bytes are UTF-8, and the position of the first invalid one.
+func damagedUTF8(data []byte) (at int, damaged bool) {
+	valid, invalid := 0, 0
+	for i := 0; i < len(data); {
+		if data[i] < utf8.RuneSelf {
+			i++
+			continue
+		}
+		r, width := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && width == 1 {
+			if invalid++; invalid == 1 {
+				at = i
+			}
+		} else {
+			valid++
+		}
+		i += width
+	}
+	return at, valid > invalid
+}
+
+// sampleOf returns non-ASCII lines from all of data.
+func sampleOf(data []byte) []byte {
+	var sample []byte
+	for line := range bytes.Lines(data) {
+		if len(sample) >= detectionSample {
+			break
+		}
+		if at := bytes.IndexFunc(line, func(r rune) bool { return r >= utf8.RuneSelf }); at >= 0 {
+			line = line[max(0, at-detectionSample/4):] // also in an endless line
+			sample = append(sample, line[:min(len(line), detectionSample-len(sample))]...)
+		}
+	}
+	return sample
+}
+
+// looksLatin reports whether non-ASCII bytes occur singly among Latin letters, like accented letters and typographic
+// quotes. In the encodings of other scripts they occur in runs.
+func looksLatin(sample []byte) bool {
+	letters, single, rows := 0, 0, 0
+	for i := 0; i < len(sample); {
+		if sample[i] < utf8.RuneSelf {
+			if isASCIILetter(sample[i]) {
+				letters++
+			}
+			i++
+			continue
+		}
+		start := i
+		for i < len(sample) && sample[i] >= utf8.RuneSelf {
+			switch sample[i] {
+			case 0x81, 0x83, 0x8D, 0x8F, 0x90, 0x9D: // undefined, and a florin sign, which is katakana in Shift JIS
+				return false
+			}
+			i++
+		}
+		switch beside := start > 0 && isASCIILetter(sample[start-1]) || i < len(sample) && isASCIILetter(sample[i]); {
+		case i-start == 1, i-start == 2 && beside:
+			single += i - start
+		default:
+			rows += i - start
+		}
+	}
+	return single >= 9*rows && 3*(single+rows) <= 7*letters
+}
+
+func isASCIILetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+func isMostlyControls(data []byte) bool {
+	const perThousand = 5
+	controls := 0
+	for _, b := range data {
+		if b < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", rune(b)) {
+			controls++
+		}
+	}
+	return controls*1000 > len(data)*perThousand
+}
+
+// unmarkedUTF16 returns the byte order of UTF-16 without a byte order mark, or "".
+func unmarkedUTF16(data []byte, hasNUL bool) string {
+	if len(data)%2 != 0 || len(data) == 0 {
+		return ""
+	}
+	little, big := isPlainUTF16(data, "utf-16le", hasNUL), isPlainUTF16(data, "utf-16be", hasNUL)
+	if little == big {
+		return ""
+	}
+	if little {
+		return "utf-16le"
+	}
+	return "utf-16be"
+}
+
+// isPlainUTF16 reports whether data in that byte order has only everyday characters. With NUL bytes, which no other
+// text encoding has, it must be mostly Latin, or not look like ASCII. Without them it must have kana or Chinese
+// punctuation, because such text has no spaces or newlines.
+func isPlainUTF16(data []byte, order string, hasNUL bool) bool {
+	units, latin, round, hasKana := 0, 0, 0, false
+	for r := range runesOfUTF16(data, order) {
+		if !isEveryday(r) || !hasNUL && r < 0x3000 {
+			return false
+		}
+		units++
+		if r > 0 && r < 0x100 {
+			latin++
+		}
+		if r&0xFF == 0 {
+			round++
+		}
+		hasKana = hasKana || r >= 0x3000 && r < 0x3100
+	}
+	if !hasNUL {
+		return hasKana
+	}
+	zeros, printable := 0, 0
+	for _, b := range data {
+		if b == 0 {
+			zeros++
+		} else if b >= ' ' && b < 0x7F {
+			printable++
+		}
+	}
+	// ASCII with a stray NUL would decode to Chinese, and small numbers to the first characters of scripts.
+	return 10*round <= units+10 && (4*latin >= 3*units || 5*printable <= 4*(len(data)-zeros))
+}
+
+// isEveryday reports whether texts of living languages use a character. In the wrong byte order, or in other data,
+// about half of the characters are not.
+func isEveryday(r rune) bool {
+	switch {
+	case r < ' ':
+		return r == '\t' || r == '\n' || r == '\r' || r == '\f'
+	case r < 0x700, r >= 0x900 && r < 0xE80, r >= 0x1E00 && r < 0x2000, r >= 0x2000 && r < 0x2100, r >= 0x2190 && r < 0x2600,
+		r >= 0x3000 && r < 0x3100, r >= 0x4E00 && r < 0xA000, r >= 0xAC00 && r < 0xD7A4, r >= 0xFF00 && r < 0xFFF0:
+		return unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r)
+	}
+	return r >= 0x1F300 && r < 0x20000 || r == 0xFEFF || r == unicode.ReplacementChar
+}
+
+// runesOfUTF16 yields the characters of UTF-16, and -1 for a lone surrogate.
+func runesOfUTF16(data []byte, order string) iter.Seq[rune] {
+	var endian binary.ByteOrder = binary.LittleEndian
+	if order == "utf-16be" {
+		endian = binary.BigEndian
+	}
+	return func(yield func(rune) bool) {
+		for rest := data; len(rest) > 1; rest = rest[2:] {
+			r := rune(endian.Uint16(rest))
+			if utf16.IsSurrogate(r) {
+				low := rune(0)
+				if len(rest) > 3 {
+					low = rune(endian.Uint16(rest[2:]))
+				}
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					rest = rest[2:]
+				} else {
+					r = -1
+				}
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// decodeUTF16 decodes strictly: a lone surrogate or half a character is an error.
+func decodeUTF16(data []byte, order string) ([]byte, error) {
+	invalid := fmt.Errorf("it is not valid %s; convert it to UTF-8", order)
+	if len(data)%2 != 0 {
+		return nil, invalid
+	}
+	text := make([]byte, 0, len(data))
+	for r := range runesOfUTF16(data, order) {
+		switch {
+		case r < 0:
+			return nil, invalid
+		case r == 0:
+			return nil, errBinary
+		}
+		text = utf8.AppendRune(text, r)
+	}
+	return text, nil
 }

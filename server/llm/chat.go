@@ -3,11 +3,16 @@ package llm
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/sashabaranov/go-openai"
+
+	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 const (
@@ -156,3 +161,198 @@ func withEstimates(usage Usage, attempts int, request Request, text string, err 
 
 // estimate returns a rough count of tokens.
 func estimate(text string) int { return (len(text) + 3) / 4 }
+
+// lastEvents bounds the wait for the end of a stream whose reply is complete.
+const lastEvents = time.Second
+
+// Stream implements Chat.
+func (c *chat) Stream(ctx context.Context, request Request, delta func(string) error) (Reply, error) {
+	limited, cancel := context.WithTimeout(ctx, c.config.StreamTimeout)
+	defer cancel()
+	limited, stop := context.WithCancelCause(limited)
+	defer stop(nil)
+	s := &streamed{delta: delta, pause: c.config.Pause, stop: stop}
+	attempts, err := c.call(limited, func(ctx context.Context) error {
+		return c.withFallbacks(request, true, func(form openai.ChatCompletionRequest) error {
+			events, err := c.client.CreateChatCompletionStream(ctx, form)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = events.Close() }() // nothing was written
+			return s.receive(events)
+		})
+	})
+	usage := withEstimates(s.usage, attempts, request, s.raw.String(), err)
+	text := s.text.String()
+	switch {
+	case s.refused != nil:
+		err = s.refused
+	case err == nil && strings.TrimSpace(text) == "":
+		err = c.failed(ErrUnusable, "it is empty")
+	}
+	return Reply{Text: text, Usage: usage}, err
+}
+
+// streamed is the state of a streamed reply.
+type streamed struct {
+	delta func(string) error
+	pause time.Duration
+	stop  context.CancelCauseFunc
+
+	thinking thinking
+	raw      strings.Builder // everything received
+	text     strings.Builder // passed to delta
+	usage    Usage
+	finished bool  // the reply is complete
+	refused  error // returned by delta
+}
+
+var errRefusedByCaller = errors.New("canceled by the caller")
+
+// receive reads events to their end.
+func (s *streamed) receive(events *openai.ChatCompletionStream) error {
+	var watch *time.Timer // starts with the first piece: before it, a model reads the prompt, which takes time
+	for {
+		var event openai.ChatCompletionStreamResponse
+		line, err := events.RecvRaw()
+		if err == nil {
+			err = wire.Unmarshal(line, &event)
+		}
+		if watch == nil {
+			watch = time.AfterFunc(s.pause, guard.Func(func() { s.stop(errPaused) }, s.stop))
+			defer watch.Stop()
+		}
+		switch {
+		case err != nil && s.finished: // the text is complete; at worst the usage is missing
+			return s.emit(s.thinking.rest())
+		case err != nil:
+			return streamError(err)
+		}
+		if event.Usage != nil {
+			s.usage = usageOf(event.Usage)
+		}
+		if err := s.handleChoices(event.Choices); err != nil {
+			return err
+		}
+		watch.Reset(s.pause)
+		if s.finished {
+			watch.Reset(min(s.pause, lastEvents))
+		}
+	}
+}
+
+// handleChoices handles the pieces of one event. Only the first of several replies is used.
+func (s *streamed) handleChoices(choices []openai.ChatCompletionStreamChoice) error {
+	for _, choice := range choices {
+		if choice.Index != 0 {
+			continue
+		}
+		s.raw.WriteString(choice.Delta.Content)
+		if s.raw.Len() > maxReply {
+			return tooLarge()
+		}
+		if err := s.emit(s.thinking.pass(choice.Delta.Content)); err != nil {
+			return err
+		}
+		s.finished = s.finished || choice.FinishReason != ""
+	}
+	return nil
+}
+
+// emit passes a piece to the caller.
+func (s *streamed) emit(piece string) error {
+	if piece == "" {
+		return nil
+	}
+	s.text.WriteString(piece)
+	if s.refused = s.delta(piece); s.refused != nil {
+		return errRefusedByCaller
+	}
+	return nil
+}
+
+// streamError distinguishes an early end from malformed events.
+func streamError(err error) error {
+	var sent *openai.APIError
+	switch {
+	case errors.As(err, &sent): // the server's message may contain the key, which is not known here
+		return &Error{Kind: ErrUnavailable, Message: "it failed while answering"}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &Error{Kind: ErrUnusable, Message: "it was cut off"}
+	}
+	return err
+}
+
+// Some models write their thinking before the reply, between these tags, unless the server removes it.
+const (
+	thinkingBegins = "<think>"
+	thinkingEnds   = "</think>"
+)
+
+// thinking removes a model's thinking from its reply, however the reply is split into pieces. The zero value is ready.
+type thinking struct {
+	place place
+	held  string // not known to be part of the reply yet
+}
+
+type place int
+
+const (
+	before  place = iota // only white space, or the beginning of a tag, was read
+	within               // between the tags
+	between              // after the tags, with only white space so far
+	reply
+)
+
+// pass reads the next piece and returns what is known to belong to the reply.
+func (t *thinking) pass(piece string) string {
+	if t.place == reply {
+		return piece
+	}
+	t.held += piece
+	if t.place == before {
+		text := trimSpace(t.held)
+		switch {
+		case strings.HasPrefix(text, thinkingBegins):
+			t.place, t.held = within, text[len(thinkingBegins):]
+		case strings.HasPrefix(thinkingBegins, text):
+			return ""
+		default:
+			return t.all()
+		}
+	}
+	if t.place == within {
+		at := strings.Index(t.held, thinkingEnds)
+		if at < 0 {
+			t.held = t.held[max(0, len(t.held)-len(thinkingEnds)+1):]
+			return ""
+		}
+		t.place, t.held = between, t.held[at+len(thinkingEnds):]
+	}
+	if t.held = trimSpace(t.held); t.held == "" {
+		return ""
+	}
+	return t.all()
+}
+
+// rest returns the pending text at the end. Unfinished thinking is no reply.
+func (t *thinking) rest() string {
+	if t.place == within {
+		return ""
+	}
+	return t.all()
+}
+
+func (t *thinking) all() string {
+	text := t.held
+	t.place, t.held = reply, ""
+	return text
+}
+
+func trimSpace(text string) string { return strings.TrimLeft(text, " \t\r\n") }
+
+// withoutThinking removes the thinking from a complete reply.
+func withoutThinking(text string) string {
+	var t thinking
+	return t.pass(text) + t.rest()
+}

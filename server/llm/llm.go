@@ -2,7 +2,15 @@
 // the hosted providers. Every call is bounded in time and size, and counted.
 package llm
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
 
 // The roles of messages.
 const (
@@ -68,4 +76,152 @@ type Embedder interface {
 	Embed(ctx context.Context, use Use, texts []string) ([][]float32, Usage, error)
 	// Name identifies the model: vectors of different names cannot be compared.
 	Name() string
+}
+
+// Defaults of Config.
+const (
+	defaultTimeout       = time.Minute     // of a complete call
+	defaultStreamTimeout = 2 * time.Minute // of a streamed call
+	defaultPause         = 30 * time.Second
+	defaultConcurrency   = 32 // a search classifies ten passages at once, for several people
+)
+
+// Key returns the secret of an endpoint when a request needs it; "" for none.
+type Key func(ctx context.Context) (string, error)
+
+// Provider is one OpenAI-compatible server of language models.
+type Provider struct {
+	BaseURL string   // including the version, such as http://localhost:11434/v1
+	Models  []string // those that may be called; the first is the provider's default
+	Key     Key      // nil: none
+}
+
+// Embedding is the server and model for vectors. The zero value is none.
+type Embedding struct {
+	BaseURL string
+	Model   string
+	Key     Key // nil: none
+
+	QueryPrefix, DocumentPrefix string // put before each text, as the model was trained
+}
+
+// Config lists the models and the bounds of calls.
+type Config struct {
+	Default   string              // "provider" or "provider/model"; "" for none
+	Providers map[string]Provider // by name
+	Embedding Embedding
+	Budget    int // tokens per tenant and day; 0: no limit
+
+	Timeout       time.Duration // of a complete call; 0: one minute
+	StreamTimeout time.Duration // of a streamed call; 0: two minutes
+	Pause         time.Duration // between two pieces of a stream; 0: thirty seconds
+	Concurrency   int           // running calls per provider; 0: 32
+
+	Roots     *x509.CertPool    // trusted certificates; nil: the system's
+	Transport http.RoundTripper // nil: HTTPS with the environment's proxies and Roots
+}
+
+// Providers are the configured models. A nil *Providers has none. It is safe for concurrent use.
+type Providers struct {
+	chats    map[string]*chat // by "provider/model", by "provider", and the default by ""
+	embedder *embedder
+	budget   int
+}
+
+// New checks a configuration. It does not connect and reads no key. An error names the part of the configuration that
+// is wrong.
+func New(config Config) (*Providers, error) {
+	config = config.withDefaults()
+	p := &Providers{chats: map[string]*chat{}, budget: config.Budget}
+	provider, model, _ := strings.Cut(config.Default, "/")
+	if _, exists := config.Providers[provider]; provider != "" && !exists {
+		return nil, fmt.Errorf("the default model %s: there is no provider %s", config.Default, provider)
+	}
+	for name, given := range config.Providers {
+		if given.BaseURL == "" {
+			return nil, fmt.Errorf("provider %s has no base URL", name)
+		}
+		models := given.Models
+		if name == provider && model != "" { // also the model for the provider's name alone
+			models = append([]string{model}, models...)
+		}
+		at := newEndpoint(name, given.BaseURL, given.Key, maxReply, config)
+		for _, m := range models {
+			if p.chats[name+"/"+m] == nil {
+				c := &chat{endpoint: at, model: m}
+				p.chats[name+"/"+m], p.chats[name] = c, cmp.Or(p.chats[name], c)
+			}
+		}
+	}
+	if provider != "" {
+		if p.chats[""] = p.chats[provider]; p.chats[""] == nil {
+			return nil, fmt.Errorf("the default model %s has no model, and the provider lists none", config.Default)
+		}
+	}
+	if e := config.Embedding; e.BaseURL != "" {
+		if e.Model == "" {
+			return nil, fmt.Errorf("the embeddings endpoint %s has no model", e.BaseURL)
+		}
+		p.embedder = &embedder{newEndpoint("embeddings", e.BaseURL, e.Key, maxVectors, config), e.Model,
+			[2]string{ForDocuments: e.DocumentPrefix, ForQueries: e.QueryPrefix}}
+	}
+	return p, nil
+}
+
+func (c Config) withDefaults() Config {
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.StreamTimeout = cmp.Or(c.StreamTimeout, defaultStreamTimeout)
+	c.Pause = cmp.Or(c.Pause, defaultPause)
+	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
+	if c.Transport == nil {
+		c.Transport = newTransport(c.Concurrency, c.Roots)
+	}
+	return c
+}
+
+// Chat returns a model: the default for two empty names, the provider's first for an empty model. It returns ErrNone
+// without a default, and ErrUnknown for a provider or model that is not configured.
+func (p *Providers) Chat(provider, model string) (Chat, error) {
+	name := provider
+	if model != "" {
+		name += "/" + model
+	}
+	switch found := p.chat(name); {
+	case found != nil:
+		return found, nil
+	case name == "":
+		return nil, ErrNone
+	}
+	return nil, ErrUnknown
+}
+
+func (p *Providers) chat(name string) *chat {
+	if p == nil {
+		return nil
+	}
+	return p.chats[name]
+}
+
+// Embedder returns the embedding model, if there is one.
+func (p *Providers) Embedder() (Embedder, bool) {
+	if p == nil || p.embedder == nil {
+		return nil, false
+	}
+	return p.embedder, true
+}
+
+// Default returns the name of the default model, such as "local/llama3.1", or "".
+func (p *Providers) Default() string {
+	if found := p.chat(""); found != nil {
+		return found.Name()
+	}
+	return ""
+}
+
+// DailyTokens returns the configured budget per tenant and day; 0: no limit.
+func (p *Providers) DailyTokens() int {
+	if p == nil {
+		return 0
+	}
+	return p.budget
 }

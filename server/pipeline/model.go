@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"net/http"
@@ -210,4 +211,68 @@ func (r *run) skipReason(skip bool) string {
 		return "the model did not answer earlier calls"
 	}
 	return ""
+}
+
+// maxUserTurns is the number of user messages that scopes are read from (Onyx: MAX_SOURCE_FILTER_USER_TURNS).
+const maxUserTurns = 5
+
+// earlierTurns returns the conversation before the question: the messages up to the user's last one, which is left out
+// if it is the question itself. The types of messages are the names of the roles.
+func earlierTurns(s wire.SearchRequest) []llm.Message {
+	history := s.MessageHistory
+	last := lastOfUser(history)
+	if last >= 0 && sameQuery(history[last].Message, s.Query) {
+		last--
+	}
+	var turns []llm.Message
+	for _, m := range history[:last+1] {
+		if m.Type == llm.RoleUser || m.Type == llm.RoleAssistant {
+			turns = append(turns, llm.Message{Role: m.Type, Content: m.Message})
+		}
+	}
+	return llm.Turns(turns, historyTokens, turnTokens)
+}
+
+func lastOfUser(history []wire.Message) int {
+	for i := len(history) - 1; i >= 0; i-- {
+		if history[i].Type == llm.RoleUser {
+			return i
+		}
+	}
+	return -1
+}
+
+// userTurns returns the user's last messages, bounded, with the question last.
+func userTurns(s wire.SearchRequest) []string {
+	turns := []string{text.ClipTokens(s.Query, questionTokens)}
+	for i := lastOfUser(s.MessageHistory); i >= 0 && len(turns) < maxUserTurns; i-- {
+		m := s.MessageHistory[i]
+		if m.Type != llm.RoleUser || strings.TrimSpace(m.Message) == "" || len(turns) == 1 && sameQuery(m.Message, s.Query) {
+			continue
+		}
+		turns = append(turns, text.ClipTokens(m.Message, turnTokens))
+	}
+	slices.Reverse(turns)
+	return turns
+}
+
+//go:embed prompts/*.md
+var promptFiles embed.FS
+
+// Tokens that each piece of foreign text may take in a prompt.
+const (
+	questionTokens = 1024
+	turnTokens     = 512
+	historyTokens  = 4096
+	titleTokens    = 64
+	passageTokens  = 3 * 512
+	aroundTokens   = 2 * 512
+)
+
+// maxReply bounds the part of a reply that is read, in bytes.
+const maxReply = 32 << 10
+
+// cleanReply returns the part of a reply that is read.
+func cleanReply(reply string) string {
+	return strings.TrimSpace(strings.ToValidUTF8(text.Clip(reply, maxReply), ""))
 }

@@ -3,8 +3,16 @@
 package slack
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -152,4 +160,178 @@ func (s *Source) retryIn() time.Duration {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.notBefore.Sub(s.options.Now())
+}
+
+const (
+	maxAnswer    = 8 << 20 // bytes
+	shortestWait = time.Second
+	usualWait    = 30 * time.Second // if Slack does not say
+	longestWait  = time.Hour
+)
+
+// Kind classifies failures.
+type Kind int
+
+const (
+	Refused     Kind = iota // Slack does not accept the request
+	Auth                    // the token is invalid, or lacks permission
+	RateLimited             // Slack asks for fewer requests
+	Unreachable             // no answer
+	Unusable                // the answer is not Slack's API, or Slack failed
+)
+
+// Error is a failed search. It never contains a token.
+type Error struct {
+	Kind       Kind
+	Problem    string        // one line
+	Fix        string        // one line
+	RetryAfter time.Duration // of RateLimited
+}
+
+func (e *Error) Error() string { return e.Problem + ": " + e.Fix }
+
+func notSlack() *Error {
+	return &Error{Kind: Unusable, Problem: "the server does not speak Slack's API",
+		Fix: "correct or remove server_url"}
+}
+
+func rateLimited(wait time.Duration) *Error {
+	wait = min(max(wait.Round(time.Second), shortestWait), longestWait)
+	return &Error{Kind: RateLimited, Problem: "Slack's rate limit is exceeded", Fix: "try again in " + wait.String(),
+		RetryAfter: wait}
+}
+
+// doer is the HTTP client of the library. It follows no redirect, because the token is in the body of requests.
+type doer struct {
+	client http.Client
+	agent  string
+}
+
+func newDoer(options Options) *doer {
+	return &doer{agent: options.UserAgent, client: http.Client{Transport: options.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// Do sends a request and limits the size of the answer.
+func (d *doer) Do(request *http.Request) (*http.Response, error) {
+	request.Header.Set("User-Agent", d.agent)
+	response, err := d.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode == http.StatusTooManyRequests { // the library only reads whole seconds
+		_ = response.Body.Close() // not needed
+		return nil, rateLimited(waitOf(response.Header.Get("Retry-After")))
+	}
+	if response.StatusCode != http.StatusOK {
+		return response, nil // the library only reads the status
+	}
+	defer func() { _ = response.Body.Close() }() // the body was read
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return nil, err
+	}
+	if body, err = wire.LowerKeys(body); err != nil {
+		return nil, notSlack()
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
+}
+
+func waitOf(header string) time.Duration {
+	seconds, err := strconv.Atoi(strings.TrimSpace(header))
+	if err != nil || seconds < 0 {
+		return usualWait
+	}
+	return time.Duration(min(seconds, int(longestWait/time.Second))) * time.Second
+}
+
+// explain turns the error of a call into one of this package.
+func explain(ctx context.Context, err error) error {
+	var (
+		known   *Error
+		said    slack.SlackErrorResponse
+		status  slack.StatusCodeError
+		sending *url.Error
+		network net.Error
+	)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &said):
+		return refusal(said)
+	case errors.As(err, &status):
+		return badStatus(status.Code)
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return notSlack()
+	case errors.As(err, &sending):
+		return unreachable(sending.Err)
+	case errors.As(err, &network):
+		return unreachable(network)
+	}
+	return notSlack() // other errors of the library quote the answer
+}
+
+func unreachable(cause error) *Error {
+	return &Error{Kind: Unreachable, Problem: "Slack cannot be reached (" + plain(cause.Error()) + ")",
+		Fix: "check the network, HTTPS_PROXY and QUARRY_CA_BUNDLE"}
+}
+
+func badStatus(status int) *Error {
+	problem := fmt.Sprintf("Slack answered HTTP %d", status)
+	switch {
+	case status/100 == 3:
+		return &Error{Kind: Unusable, Problem: problem + ", a redirect, which is not followed",
+			Fix: "correct or remove server_url"}
+	case status/100 == 4:
+		return &Error{Kind: Unusable, Problem: problem, Fix: "correct or remove server_url"}
+	}
+	return &Error{Kind: Unusable, Problem: problem, Fix: "try again later; see https://status.slack.com"}
+}
+
+// refusal explains an error code of Slack.
+func refusal(said slack.SlackErrorResponse) *Error {
+	const (
+		makeToken = "create a user token (xoxp-…) with the scope search:read and set token or token_command"
+		askAdmin  = "ask the administrator of the workspace"
+	)
+	code := codeOf(said.Err)
+	e := &Error{Kind: Auth, Problem: "Slack refuses the token (" + code + ")", Fix: makeToken}
+	switch code {
+	case "invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive":
+	case "not_allowed_token_type":
+		e.Problem = "only user tokens can search Slack; this is another kind, such as a bot token (" + code + ")"
+	case "missing_scope", "no_permission":
+		e.Problem = "the token may not search Slack (" + code + ")"
+		e.Fix = "add the user scope search:read to the app, reinstall it, and use the new token"
+	case "access_denied", "enterprise_is_restricted", "team_access_not_granted", "org_login_required",
+		"ekm_access_denied", "accesslimited", "two_factor_setup_required", "missing_post_type":
+		e.Problem, e.Fix = "Slack does not let this token search ("+code+")", askAdmin
+	case "ratelimited", "rate_limited":
+		return rateLimited(usualWait)
+	case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org":
+		e.Kind, e.Problem, e.Fix = Unusable, "Slack failed ("+code+")", "try again later"
+	default:
+		e.Kind, e.Problem, e.Fix = Refused, "Slack refuses the search ("+code+")", "change the query, or search without Slack"
+	}
+	return e
+}
+
+// codeOf removes everything from an error code that does not belong there: it is foreign text for a message.
+func codeOf(text string) string {
+	const longest = 40
+	code := strings.Map(func(r rune) rune {
+		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' {
+			return -1
+		}
+		return r
+	}, text[:min(len(text), longest)])
+	if code == "" {
+		return "no reason given"
+	}
+	return code
 }
