@@ -1,16 +1,20 @@
 package server
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"quarry/internal/guard"
 	"quarry/server/api"
+	"quarry/server/directory"
+	"quarry/server/index"
 )
 
 // The timeouts of a listener.
@@ -106,4 +110,126 @@ func (s *Server) shutDown(server *http.Server, cutOff func()) error {
 		cutOff()
 	}
 	return server.Close()
+}
+
+// maxConnections bounds the open connections of a listener. Each takes a file and about 10 KB.
+const maxConnections = 2_000
+
+// connections closes the connection that has waited longest for a request when there are too many, so that callers who
+// never finish their headers do not block others.
+type connections struct {
+	most    int
+	mutex   sync.Mutex
+	waiting *list.List                 // of net.Conn, the longest first
+	open    map[net.Conn]*list.Element // nil while a request is answered
+}
+
+func newConnections(most int) *connections {
+	return &connections{most: most, waiting: list.New(), open: make(map[net.Conn]*list.Element)}
+}
+
+// changed is the ConnState hook of an http.Server.
+func (c *connections) changed(conn net.Conn, state http.ConnState) {
+	if oldest := c.note(conn, state); oldest != nil {
+		_ = oldest.Close()
+	}
+}
+
+// note records a state, and returns the connection to close; nil for none.
+func (c *connections) note(conn net.Conn, state http.ConnState) net.Conn {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if waits := c.open[conn]; waits != nil {
+		c.waiting.Remove(waits)
+	}
+	switch state {
+	case http.StateNew, http.StateIdle:
+		c.open[conn] = c.waiting.PushBack(conn)
+	case http.StateActive:
+		c.open[conn] = nil
+	default:
+		delete(c.open, conn)
+	}
+	if len(c.open) <= c.most || c.waiting.Len() == 0 {
+		return nil
+	}
+	oldest := c.waiting.Remove(c.waiting.Front()).(net.Conn)
+	delete(c.open, oldest)
+	return oldest
+}
+
+// Prepare finishes interrupted work of earlier processes, as ListenAndServe does.
+func (a *Admission) Prepare(ctx context.Context) error { return a.server.syncConnectors(ctx) }
+
+// Token returns the handler of a visitor with a token, which is checked for every request. Remote is the visitor's address,
+// "host:port".
+func (a *Admission) Token(secret, remote string) http.Handler {
+	return a.visitor(remote, func(ctx context.Context, people *directory.Directory) (directory.Principal, error) {
+		return people.Authenticate(ctx, secret)
+	})
+}
+
+// Person returns the handler of a visitor whom another listener has authenticated: a user of the default tenant.
+func (a *Admission) Person(email, remote string) http.Handler {
+	return a.visitor(remote, func(ctx context.Context, people *directory.Directory) (directory.Principal, error) {
+		return people.Person(ctx, directory.DefaultTenant, email)
+	})
+}
+
+// Anybody returns the handler of an anonymous visitor, who sees the public documents of the default tenant.
+func (a *Admission) Anybody(remote string) http.Handler {
+	return a.visitor(remote, func(context.Context, *directory.Directory) (directory.Principal, error) {
+		return directory.Anonymous(directory.DefaultTenant), nil
+	})
+}
+
+func (a *Admission) visitor(remote string,
+	identify func(context.Context, *directory.Directory) (directory.Principal, error)) http.Handler {
+	return a.gate.Visitor(api.Visitor{Remote: remote, Identify: func(ctx context.Context) (directory.Principal, error) {
+		people, err := a.server.directory(ctx, false)
+		if err != nil {
+			return directory.Principal{}, err
+		}
+		return identify(ctx, people)
+	}})
+}
+
+// Knows reports whether a token, or without one a user, is still valid. It is true if that cannot be determined.
+func (a *Admission) Knows(ctx context.Context, secret, email string) bool {
+	people, err := a.server.directory(ctx, false)
+	if err != nil {
+		return true
+	}
+	if secret != "" {
+		_, err = people.Authenticate(ctx, secret)
+	} else {
+		_, err = people.Person(ctx, directory.DefaultTenant, email)
+	}
+	return !errors.Is(err, directory.ErrUnauthenticated)
+}
+
+// syncConnectors finishes interrupted work of earlier processes: documents that do not match their connector, or have no
+// vectors. A read-only library is served as it is.
+func (s *Server) syncConnectors(ctx context.Context) error {
+	people, err := s.directory(ctx, false)
+	if err != nil {
+		return err
+	}
+	tenants, err := people.Tenants(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tenant := range tenants {
+		s.vectors.changed(tenant)
+		err := s.api.SyncConnectors(ctx, tenant)
+		if errors.Is(err, index.ErrReadOnly) {
+			s.options.Log.Warn("documents do not follow the last change of their connectors", "tenant", tenant,
+				"error", err.Error())
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("bring the library in step with its connectors: %w", err)
+		}
+	}
+	return nil
 }

@@ -5,6 +5,9 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
@@ -114,4 +117,223 @@ type countedTag struct {
 func compareTags(a, b countedTag) int {
 	return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
 		cmp.Compare(a.source, b.source))
+}
+
+// The bounds of the caches: about 5 MB of agents' scopes, and at most about 50 MB of catalogs.
+const (
+	maxScopes      = 10_000
+	maxCatalogs    = 50
+	maxCatalogTags = 10_000 // a catalog with more tags is not cached
+)
+
+// counted caches the counts of listings per version of a library, so that the cost of a listing does not grow with the
+// number of documents.
+type counted struct {
+	scopes   *lru.Cache[scopeKey, scopeCount]
+	catalogs *lru.Cache[viewKey, catalog]
+}
+
+// viewKey identifies what a caller may see of a version of a tenant's library.
+type viewKey struct{ tenant, access, version string }
+
+// scopeKey identifies an agent's scope as a caller sees it. Agents do not change, and ids are not reused.
+type scopeKey struct {
+	viewKey
+	agent int
+}
+
+// scopeCount has the sources of an agent's scope and the number of its attached documents.
+type scopeCount struct {
+	sources  []string
+	attached int
+}
+
+// catalog has the sources and tags of a library.
+type catalog struct {
+	sources []string
+	tags    []countedTag // the most frequent first
+}
+
+func newCounted() counted {
+	return counted{newLRU[scopeKey, scopeCount](maxScopes), newLRU[viewKey, catalog](maxCatalogs)}
+}
+
+func newLRU[K comparable, V any](size int) *lru.Cache[K, V] {
+	cache, err := lru.New[K, V](size)
+	if err != nil {
+		panic(err) // the size is not positive
+	}
+	return cache
+}
+
+func keyOf(who directory.Principal, snapshot index.Snapshot) viewKey {
+	access := who.Access()
+	if access.All {
+		return viewKey{who.Tenant, "*", snapshot.Version()}
+	}
+	return viewKey{who.Tenant, strings.Join(access.Terms, "\x00"), snapshot.Version()}
+}
+
+// catalog counts the sources and tags of the documents that the caller may see.
+func (s *Server) catalog(ctx context.Context, who directory.Principal) (known catalog, err error) {
+	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
+		key, ok := keyOf(who, snapshot), false
+		if known, ok = s.counted.catalogs.Get(key); ok {
+			return nil
+		}
+		done, err := s.slots.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		if known, ok = s.counted.catalogs.Get(key); ok { // another request counted in the meantime
+			return nil
+		}
+		if known, err = countCatalog(ctx, snapshot, who.Access()); err == nil && len(known.tags) <= maxCatalogTags {
+			s.counted.catalogs.Add(key, known)
+		}
+		return err
+	})
+	return known, err
+}
+
+// scopesOf counts what the caller may see of the scopes of agents, by agent id.
+func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents []directory.Agent) (map[int]scopeCount, error) {
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[int]scopeCount, len(agents))
+	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
+		key := keyOf(who, snapshot)
+		missing := func() []directory.Agent {
+			return slices.DeleteFunc(slices.Clone(agents), func(a directory.Agent) bool {
+				count, ok := s.counted.scopes.Get(scopeKey{key, a.ID})
+				if ok {
+					known[a.ID] = count
+				}
+				return ok || a.Builtin // which has no scope
+			})
+		}
+		if len(missing()) == 0 {
+			return nil
+		}
+		done, err := s.slots.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		rest := missing() // another request may have counted in the meantime
+		if err := d.ReadDocuments(ctx, rest); err != nil {
+			return err
+		}
+		counts, err := countScopes(ctx, snapshot, who.Access(), rest)
+		for id, count := range counts {
+			known[id] = count
+			s.counted.scopes.Add(scopeKey{key, id}, count)
+		}
+		return err
+	})
+	return known, err
+}
+
+// countScopes counts each document set and reads each attached document only once.
+func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
+	map[int]scopeCount, error) {
+	documents, err := attachedDocuments(ctx, snapshot, access, agents)
+	if err != nil {
+		return nil, err
+	}
+	type part struct {
+		set   string
+		since time.Time
+	}
+	parts, counts := map[part][]string{}, make(map[int]scopeCount, len(agents))
+	for _, a := range agents {
+		count := scopeCount{sources: []string{}}
+		for _, set := range a.DocumentSets {
+			part := part{set.Name, a.SearchStart}
+			if _, known := parts[part]; !known {
+				facets, err := snapshot.Facets(ctx, index.Filter{Access: access, Sets: []string{set.Name}, Since: a.SearchStart})
+				if err != nil {
+					return nil, err
+				}
+				parts[part] = sourcesIn(facets.Sources)
+			}
+			count.sources = append(count.sources, parts[part]...)
+		}
+		for _, id := range a.Documents {
+			seen, ok := documents[id]
+			if !ok {
+				continue
+			}
+			count.attached++
+			if a.SearchStart.IsZero() || !seen.updated.IsZero() && !seen.updated.Before(a.SearchStart) {
+				count.sources = append(count.sources, sourcesIn([]index.ValueCount{{Value: seen.source}})...)
+			}
+		}
+		slices.Sort(count.sources)
+		count.sources = slices.Compact(count.sources)
+		counts[a.ID] = count
+	}
+	return counts, nil
+}
+
+// attachedDocument has what countScopes needs of a document.
+type attachedDocument struct {
+	source  string
+	updated time.Time
+}
+
+// attachedDocuments reads the documents attached to agents that the caller may see.
+func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
+	map[string]attachedDocument, error) {
+	seen := map[string]attachedDocument{}
+	var ids []string
+	for _, a := range agents {
+		ids = append(ids, a.Documents...)
+	}
+	slices.Sort(ids)
+	for batch := range slices.Chunk(slices.Compact(ids), documentBatch) {
+		stored, err := snapshot.Documents(ctx, batch, access)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range stored {
+			seen[d.ID] = attachedDocument{d.Source, d.UpdatedAt}
+		}
+	}
+	return seen, nil
+}
+
+// countCatalog counts the tags of each source by itself, because the index counts them over all.
+func countCatalog(ctx context.Context, snapshot index.Snapshot, access index.Access) (catalog, error) {
+	counts, err := snapshot.Facets(ctx, index.Filter{Access: access})
+	if err != nil {
+		return catalog{}, err
+	}
+	known := catalog{sources: sourcesIn(counts.Sources)}
+	for _, source := range counts.Sources {
+		own, err := snapshot.Facets(ctx, index.Filter{Access: access, Sources: []string{source.Value}})
+		if err != nil {
+			return catalog{}, err
+		}
+		for _, t := range own.Tags {
+			known.tags = append(known.tags, countedTag{Tag: t.Tag, source: source.Value, count: t.Count})
+		}
+	}
+	slices.SortFunc(known.tags, compareTags)
+	return known, nil
+}
+
+// sourcesIn returns the sources that are not internal, sorted.
+func sourcesIn(counts []index.ValueCount) []string {
+	values := []string{}
+	for _, c := range counts {
+		if source, ok := wire.LookupSource(c.Value); !ok || !source.Internal {
+			values = append(values, c.Value)
+		}
+	}
+	slices.Sort(values)
+	return values
 }

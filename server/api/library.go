@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
@@ -234,4 +236,231 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 		status.Vectors, status.VectorModel, status.VectorsRefused = stats.Vectors, stats.VectorModel, stats.Refused
 		return status, err
 	})
+}
+
+// checkedEvery is how often the progress of a check is reported.
+const checkedEvery = 100 * time.Millisecond
+
+// checkAmount reads how much a synchronisation checks.
+func checkAmount(f *fields) string {
+	much := f.textOr("check", wire.CheckPart, maxItemRunes)
+	if !slices.Contains([]string{wire.CheckPart, wire.CheckFull, wire.CheckNone}, much) {
+		f.refuse(f.raw["check"], "enum", "Input should be 'part', 'full' or 'none'", "check")
+	}
+	return much
+}
+
+// libraryCheck answers POST /library/check.
+func (s *Server) libraryCheck(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
+	f := libraryFields(r)
+	repair := f.flag("repair")
+	if err := f.failure(); err != nil {
+		return err
+	}
+	return s.libraryWork(w, r, who, repair, func(documents index.Index, report progress) (wire.LibraryEvent, error) {
+		found, err := documents.Check(r.Context(), index.CheckOptions{Full: true, Repair: repair}, checking(report))
+		return reportDamage(found, report), err
+	})
+}
+
+// repair checks the library, rebuilds derived data, and rereads the files of damaged documents.
+func (s *Server) repair(ctx context.Context, documents index.Index, much string, report progress) (
+	wire.LibraryEvent, error) {
+	if much == wire.CheckNone {
+		return wire.LibraryEvent{}, nil
+	}
+	options := index.CheckOptions{Full: much == wire.CheckFull, Repair: true}
+	found, err := documents.Check(ctx, options, checking(report))
+	if err == nil {
+		found, err = addUnfollowed(ctx, documents, found)
+	}
+	if err != nil {
+		return reportDamage(found, report), err
+	}
+	damaged := slices.DeleteFunc(slices.Clone(found), func(d index.Damage) bool {
+		return d.Kind != index.DamagedDocument && d.Kind != index.DamagedText
+	})
+	if len(damaged) == 0 {
+		return reportDamage(found, report), nil
+	}
+	ids := mapped(damaged, func(d index.Damage) string { return d.ID })
+	restored, err := ingest.Restore(ctx, documents, damaged, s.LibraryFiles, report)
+	if err != nil {
+		return restored, err
+	}
+	left, err := documents.Check(ctx, index.CheckOptions{Documents: ids}, nil)
+	if err != nil {
+		return restored, err
+	}
+	for i := range found {
+		damage := &found[i]
+		damage.Repaired = damage.Repaired || slices.Contains(ids, damage.ID) &&
+			!slices.ContainsFunc(left, func(d index.Damage) bool { return d.ID == damage.ID })
+	}
+	told := reportDamage(found, report)
+	restored.Repaired, restored.Damaged = told.Repaired, told.Damaged
+	return restored, nil
+}
+
+// kindUnfollowed is the damage of files whose added folder was lost with the database.
+const kindUnfollowed = "unfollowed"
+
+// addUnfollowed adds the files that sync no longer updates after the database was repaired.
+func addUnfollowed(ctx context.Context, documents index.Index, found []index.Damage) ([]index.Damage, error) {
+	if !slices.ContainsFunc(found, func(d index.Damage) bool { return d.Kind == index.DamagedDatabase }) {
+		return found, nil
+	}
+	folder, err := ingest.UntrackedFolder(ctx, documents)
+	if err == nil && folder != "" {
+		found = append(found, index.Damage{Kind: kindUnfollowed, ID: folder, Origin: folder,
+			Reason: "files in it are in the library, but sync does not know any more that they were added"})
+	}
+	return found, err
+}
+
+// checking reports the progress of a check.
+func checking(report progress) func(done, total int) {
+	var last time.Time
+	return func(done, total int) {
+		if now := time.Now(); done == total || now.Sub(last) >= checkedEvery {
+			last = now
+			report(wire.LibraryEvent{Type: wire.LibraryChecking, Done: done, Total: total})
+		}
+	}
+}
+
+// reportDamage reports and counts what a check found.
+func reportDamage(found []index.Damage, report progress) (done wire.LibraryEvent) {
+	for _, damage := range found {
+		event := wire.LibraryEvent{Type: wire.LibraryDamaged, Reason: describeDamage(damage)}
+		if slices.Contains([]string{index.DamagedDocument, index.DamagedText, kindUnfollowed}, damage.Kind) {
+			event.ID, event.Path = damage.ID, ingest.PathOf(damage)
+		}
+		if done.Damaged++; damage.Repaired {
+			event.Type = wire.LibraryRepaired
+			done.Damaged--
+			done.Repaired++
+		}
+		report(event)
+	}
+	return done
+}
+
+// describeDamage returns the text of a damage.
+func describeDamage(damage index.Damage) string {
+	switch damage.Kind {
+	case index.DamagedText:
+		if n := len(damage.Chunks); n > 0 {
+			return plural(n, "passage") + " cannot be read"
+		}
+		return damage.Reason
+	case kindUnfollowed:
+		return damage.Reason
+	case index.DamagedDocument:
+		return "the document cannot be read"
+	case index.DamagedSegment:
+		return "a file of the index: " + damage.Reason
+	case index.DamagedVectors:
+		return "a file of vectors: " + damage.Reason
+	default:
+		return "the database: " + damage.Reason
+	}
+}
+
+func setName(set directory.DocumentSet) string { return set.Name }
+
+// ensureSet creates a set before its first document is stored: documents of an unknown set cannot be found by its name.
+func (s *Server) ensureSet(ctx context.Context, who directory.Principal, name string) error {
+	d, err := s.Directory(ctx, true)
+	if err != nil {
+		return err
+	}
+	_, err = d.EnsureDocumentSet(ctx, who.Tenant, name, "")
+	return err
+}
+
+// matchSets creates and removes sets to match the documents. It removes a set without documents, unless an added folder
+// still puts documents in it and the set is not the removed one: an empty folder must not turn searches of its set into
+// errors. It creates a set again when it has documents.
+func (s *Server) matchSets(ctx context.Context, who directory.Principal, documents index.Index, removed string) error {
+	used, err := ingest.Sets(ctx, documents)
+	if err != nil {
+		return err
+	}
+	d, err := s.Directory(ctx, false)
+	if err != nil {
+		return err
+	}
+	sets, err := d.DocumentSets(ctx, who)
+	if err != nil {
+		return err
+	}
+	names := mapped(sets, setName)
+	empty, err := emptySets(ctx, documents, slices.Concat(names, used))
+	if err != nil {
+		return err
+	}
+	for _, name := range used {
+		if !slices.Contains(names, name) && !slices.Contains(empty, name) {
+			if err := s.ensureSet(ctx, who, name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range names {
+		if slices.Contains(empty, name) && (name == removed || !slices.Contains(used, name)) {
+			if err := d.ForgetDocumentSet(ctx, who.Tenant, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// emptySets returns those of the named sets that have no documents.
+func emptySets(ctx context.Context, documents index.Index, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	snapshot, err := documents.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	counts, err := snapshot.Facets(ctx, index.Filter{Access: index.Access{All: true}})
+	if err != nil {
+		return nil, fmt.Errorf("count the documents of sets: %w", err)
+	}
+	holds := make(map[string]bool, len(counts.Sets))
+	for _, set := range counts.Sets {
+		holds[set.Value] = set.Count > 0
+	}
+	var empty []string
+	for _, name := range names {
+		if holds[name] {
+			continue
+		}
+		ids, err := snapshot.DocumentIDs(ctx, index.Selector{Set: name}) // hidden ones are not counted
+		if err != nil {
+			return nil, fmt.Errorf("list the documents of set %q: %w", name, err)
+		}
+		if len(ids) == 0 {
+			empty = append(empty, name)
+		}
+	}
+	return empty, nil
+}
+
+// isEmptySet reports whether a set exists and has no documents.
+func (s *Server) isEmptySet(ctx context.Context, who directory.Principal, documents index.Index,
+	name string) (bool, error) {
+	sets, err := s.sets(ctx, who)
+	if err != nil {
+		return false, err
+	}
+	if !slices.ContainsFunc(sets, func(set directory.DocumentSet) bool { return set.Name == name }) {
+		return false, nil
+	}
+	empty, err := emptySets(ctx, documents, []string{name})
+	return len(empty) > 0, err
 }

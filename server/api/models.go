@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"quarry/client/wire"
 	"quarry/server/directory"
+	"quarry/server/index"
 	"quarry/server/llm"
 	"quarry/server/pipeline"
 )
@@ -76,5 +78,101 @@ func modelUse(meter *llm.Meter) []slog.Attr {
 	return []slog.Attr{
 		slog.Int("model_calls", total.Calls), slog.Int("model_tokens", total.Prompt+total.Completion),
 		slog.Group("model_tokens_by", purposes...),
+	}
+}
+
+// Embed makes the missing vectors of a tenant's chunks with the configured model; without one it does nothing. Vectors
+// stored before an error are kept, and the next call continues there.
+func (s *Server) Embed(ctx context.Context, tenant string, documents index.Index, report func(index.Embedded)) error {
+	_, err := s.embed(ctx, tenant, documents, report)
+	return err
+}
+
+// embed implements Embed. It also returns the model's error for a text that it refused.
+func (s *Server) embed(ctx context.Context, tenant string, documents index.Index, report func(index.Embedded)) (
+	refusal error, err error) {
+	model, ok := s.Models.Embedder()
+	if !ok {
+		return nil, nil
+	}
+	v := &vectoriser{model: llm.CountedEmbedder(model, s.Budget.Meter(tenant), "embed")}
+	err = documents.Embed(ctx, model.Name(), v.vectors, report)
+	if v.refused > 0 {
+		s.Log.WarnContext(ctx, "the embedding model does not take some passages; they are found by words alone",
+			"tenant", tenant, "passages", v.refused, "error", v.why.Error())
+	}
+	return v.why, err
+}
+
+// harmless is a text that every embedding model accepts.
+const harmless = "a short text"
+
+// vectoriser gets the vectors of texts from a model, and finds out which texts the model refuses.
+type vectoriser struct {
+	model   llm.Embedder
+	refused int
+	why     error // of the last refused text
+}
+
+// vectors is an index.Vectorise. An error may be due to one text: if the model accepts a harmless one, vectors bisects.
+func (v *vectoriser) vectors(ctx context.Context, texts []string) ([][]float32, error) {
+	found, _, err := v.model.Embed(ctx, llm.ForDocuments, texts)
+	if err == nil || !llm.RefusesText(err) {
+		return found, err
+	}
+	if _, _, broken := v.model.Embed(ctx, llm.ForDocuments, []string{harmless}); broken != nil {
+		return nil, err
+	}
+	return v.split(ctx, texts, err)
+}
+
+// split retries the halves of refused texts. A single refused text gets no vector.
+func (v *vectoriser) split(ctx context.Context, texts []string, why error) ([][]float32, error) {
+	if len(texts) == 1 {
+		v.refused++
+		v.why = why
+		return [][]float32{nil}, nil
+	}
+	var all [][]float32
+	for _, half := range [][]string{texts[:len(texts)/2], texts[len(texts)/2:]} {
+		found, _, err := v.model.Embed(ctx, llm.ForDocuments, half)
+		if err != nil && llm.RefusesText(err) {
+			found, err = v.split(ctx, half, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// embedAdded embeds documents that were just added. They are stored and can be found by words already, so that a failure
+// is only reported.
+func (s *Server) embedAdded(ctx context.Context, who directory.Principal, documents index.Index,
+	report progress) {
+	event := wire.LibraryEvent{Type: wire.LibraryEmbedding}
+	refusal, err := s.embed(ctx, who.Tenant, documents, func(e index.Embedded) {
+		if reported := event.Total > 0; e.Done+e.Refused < e.Total || reported {
+			event.Done, event.Total, event.Refused = e.Done, e.Total, e.Refused
+			report(event)
+		}
+	})
+	switch {
+	case ctx.Err() != nil || err == nil && refusal == nil:
+		return
+	case err == nil:
+		event.Reason = refusal.Error()
+	default:
+		s.Log.WarnContext(ctx, "embedding failed", "tenant", who.Tenant, "error", err.Error())
+		event.Reason = strings.TrimPrefix(err.Error(), "embed: ")
+	}
+	report(event)
+}
+
+// changed reports that a request has stored documents.
+func (s *Server) changed(tenant string) {
+	if s.Changed != nil {
+		s.Changed(tenant)
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -116,4 +118,133 @@ func quote(text string) string {
 		text = string(runes[:longest]) + "…"
 	}
 	return fmt.Sprintf("%q", text)
+}
+
+// Errors of the directory.
+var (
+	// ErrUnauthenticated: the token is missing, malformed, unknown, expired or revoked, or its user is inactive. It does
+	// not say which.
+	ErrUnauthenticated = errors.New("not authenticated")
+	// ErrNotFound: the thing does not exist, or the caller may not see it. It does not say which.
+	ErrNotFound = errors.New("not found")
+)
+
+// InputError is an invalid value. Reason is a message for the user.
+type InputError struct{ Reason string }
+
+// Error returns the reason.
+func (e InputError) Error() string { return e.Reason }
+
+func refuse(format string, args ...any) error {
+	return InputError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// ExistsError is a name that is in use already. Reason is a message for the user.
+type ExistsError struct{ Reason string }
+
+// Error returns the reason.
+func (e ExistsError) Error() string { return e.Reason }
+
+func exists(what Kind, name string) error {
+	return ExistsError{Reason: fmt.Sprintf("there is a %s called %s already", what, quote(name))}
+}
+
+// Kind is a kind of thing in a directory.
+type Kind string
+
+// The kinds.
+const (
+	KindUser        Kind = "user"
+	KindGroup       Kind = "user group"
+	KindConnector   Kind = "connector"
+	KindCredential  Kind = "credential"
+	KindCCPair      Kind = "connector-credential pair"
+	KindDocumentSet Kind = "document set"
+	KindAgent       Kind = "agent"
+	KindTenant      Kind = "tenant"
+	KindToken       Kind = "token"
+)
+
+// MissingError is an ErrNotFound that names the missing thing.
+type MissingError struct {
+	Kind  Kind
+	Named string // its id, or its name in quotes
+}
+
+// Error returns what is missing.
+func (e MissingError) Error() string { return fmt.Sprintf("there is no %s %s", e.Kind, e.Named) }
+
+// Unwrap returns ErrNotFound.
+func (e MissingError) Unwrap() error { return ErrNotFound }
+
+func noTenant(tenant string) error { return fmt.Errorf("tenant %s: %w", quote(tenant), ErrNotFound) }
+
+func missing(kind Kind, id any) error { return MissingError{Kind: kind, Named: fmt.Sprint(id)} }
+
+// The maximum number of things of a user. Administrators may have adminFactor times as many.
+const (
+	MostAgents  = 100
+	MostTokens  = 100
+	adminFactor = 10
+)
+
+// refuseMore returns an error if a user already has the maximum number of things of a kind. The query counts them by user
+// id. Things without an owner are not bounded.
+func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most int, query string) error {
+	role := Role("")
+	err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT role FROM users WHERE id = ?", userID), nil, &role)
+	if err != nil || role == "" {
+		return err
+	}
+	if role == RoleAdmin {
+		most *= adminFactor
+	}
+	has := 0
+	if err := tx.QueryRowContext(ctx, query, userID).Scan(&has); err != nil || has < most {
+		return err
+	}
+	return refuse("a user may have at most %d %ss; remove one first", most, kind)
+}
+
+// maxCached bounds the cache of a directory.
+const maxCached = 1_000
+
+// versioned is the key of a value that was read at a version of the directory. A change by any process changes the version,
+// so that older values are never returned again.
+type versioned struct {
+	at  sqlite.Version
+	key any
+}
+
+// The keys of cached values.
+type (
+	tokenKey  struct{ digest string }
+	personKey struct{ tenant, email string }
+	setsKey   struct {
+		tenant, user string
+		admin        bool
+	}
+)
+
+// cached returns the cached value of a key, or reads it. Callers share the value and must not change it.
+func cached[T any](ctx context.Context, d *Directory, key any, read func() (T, error)) (T, error) {
+	at, ok := d.db.Version(ctx)
+	if !ok {
+		return read()
+	}
+	if known, ok := d.recent.Get(versioned{at, key}); ok {
+		return known.(T), nil
+	}
+	value, err := read()
+	if err == nil {
+		d.recent.Add(versioned{at, key}, value)
+	}
+	return value, err
+}
+
+// clone returns a principal whose lists are its own.
+func (p Principal) clone() Principal {
+	p.Permissions, p.Groups = slices.Clone(p.Permissions), slices.Clone(p.Groups)
+	p.ExternalGroups = slices.Clone(p.ExternalGroups)
+	return p
 }

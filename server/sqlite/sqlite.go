@@ -12,11 +12,15 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
-	"quarry/server/index"
-
+	"github.com/google/uuid"
 	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+
+	"quarry/server/index"
 )
 
 // DefaultBusyTimeout is how long a statement waits for another process's lock before it fails with index.ErrBusy.
@@ -291,4 +295,98 @@ func (db *DB) connect(readerURI, writerURI string) error {
 func (db *DB) limitPools() {
 	db.Reader.SetMaxIdleConns(idleReaders)
 	db.Writer.SetMaxOpenConns(1)
+}
+
+// fileURI names a file in SQLite's URI form, in which question marks, hashes and percent signs of the path are escaped
+// and its own parameters (mode, immutable, vfs) count. The parameters have the driver's names.
+func fileURI(path string, parameters url.Values) string {
+	slashed := "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")
+	uri := url.URL{Scheme: "file", Path: slashed, RawQuery: parameters.Encode()}
+	return uri.String()
+}
+
+var (
+	// ErrDiskFull is index.ErrDiskFull.
+	ErrDiskFull = index.ErrDiskFull
+	// ErrDamaged is index.ErrDamaged: the file is not a database, or its content is inconsistent.
+	ErrDamaged = index.ErrDamaged
+)
+
+// primaryCode masks the extended part of a result code away.
+const primaryCode = 0xff
+
+// Explain wraps an error of the driver or the system in index.ErrBusy, index.ErrReadOnly, ErrDiskFull or ErrDamaged. It
+// returns other errors unchanged.
+func Explain(err error) error {
+	meaning := meaningOf(err)
+	if meaning == nil || errors.Is(err, meaning) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", meaning, err)
+}
+
+func meaningOf(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return ErrDiskFull
+	}
+	var failure *driver.Error
+	if !errors.As(err, &failure) {
+		return nil
+	}
+	switch failure.Code() {
+	case codes.SQLITE_IOERR_READ, codes.SQLITE_IOERR_SHORT_READ, codes.SQLITE_IOERR_CORRUPTFS, codes.SQLITE_IOERR_DATA:
+		return ErrDamaged
+	}
+	switch failure.Code() & primaryCode {
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
+		return index.ErrBusy
+	case codes.SQLITE_READONLY:
+		return index.ErrReadOnly
+	case codes.SQLITE_FULL:
+		return ErrDiskFull
+	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
+		return ErrDamaged
+	case codes.SQLITE_ERROR:
+		// The program's statements match its schema, so the schema is damaged.
+		if strings.Contains(failure.Error(), "no such column") || strings.Contains(failure.Error(), "no such table") {
+			return ErrDamaged
+		}
+		return nil
+	default:
+		return nil
+	}
+}
+
+func notWritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
+
+// memoryURI returns the URI of a database in memory that all connections of this process share by name.
+func memoryURI(name string, parameters url.Values) string {
+	parameters.Set("vfs", "memdb")
+	return fileURI(name, parameters)
+}
+
+func openMemory(ctx context.Context, options Options) (*DB, error) {
+	timeout := []string{strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)}
+	writer := url.Values{"_busy_timeout": timeout, "_foreign_keys": {"1"}, "_txlock": {"immediate"},
+		"_pragma": {"temp_store(MEMORY)"}}
+	if options.ReadOnly {
+		writer.Set("_query_only", "1")
+	}
+	reader := url.Values{"_busy_timeout": timeout, "_query_only": {"1"}, "_pragma": {"temp_store(MEMORY)"}}
+	db := &DB{readOnly: options.ReadOnly}
+	return db, db.connectMemory(ctx, "quarry-"+uuid.NewString(), reader, writer)
+}
+
+// connectMemory connects to a database in memory, and keeps it alive. After an error the database is closed.
+func (db *DB) connectMemory(ctx context.Context, name string, reader, writer url.Values) error {
+	err := db.connect(memoryURI(name, reader), memoryURI(name, writer))
+	if err == nil {
+		db.keeper, err = db.Reader.Conn(ctx)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("open a database in memory: %w", err), db.Close())
+	}
+	return nil
 }

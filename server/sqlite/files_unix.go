@@ -11,6 +11,15 @@ import (
 	"quarry/server/index"
 )
 
+// SyncFolder makes the creation and removal of files in a folder durable.
+func SyncFolder(folder string) error {
+	handle, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(handle.Sync(), handle.Close())
+}
+
 // lockFile acquires an exclusive lock, which also ends with the process. The file is not removed: otherwise two processes
 // could lock different files of that name.
 func lockFile(path string) (unlock func(), err error) {

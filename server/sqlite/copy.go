@@ -8,8 +8,49 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/google/uuid"
 	driver "modernc.org/sqlite"
 )
+
+// Copy returns a read-only copy of the committed state of a database in memory, which does not block writers. It waits for
+// the write in progress. A database on disk needs no copy: a transaction of its Reader is a consistent view.
+func (db *DB) Copy(ctx context.Context) (*DB, error) {
+	if !db.InMemory() {
+		return nil, fmt.Errorf("copy %s: only databases in memory are copied", db.path)
+	}
+	timeout := []string{strconv.FormatInt(DefaultBusyTimeout.Milliseconds(), 10)}
+	name, reader := "quarry-"+uuid.NewString(), url.Values{"_busy_timeout": timeout, "_query_only": {"1"}}
+	result := &DB{readOnly: true, newest: db.newest}
+	if err := result.connectMemory(ctx, name, reader, reader); err != nil {
+		return nil, fmt.Errorf("copy %s: %w", db.name(), err)
+	}
+	source, err := db.Writer.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
+	}
+	defer func() { _ = source.Close() }()
+	target := memoryURI(name, url.Values{"_busy_timeout": timeout})
+	err = source.Raw(func(connection any) error { return backup(connection, target) })
+	if err != nil {
+		return nil, errors.Join(Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
+	}
+	return result, nil
+}
+
+func backup(connection any, target string) error {
+	source, ok := connection.(interface {
+		NewBackup(string) (*driver.Backup, error)
+	})
+	if !ok {
+		return errors.New("the driver cannot copy a database")
+	}
+	copying, err := source.NewBackup(target)
+	if err != nil {
+		return err
+	}
+	_, stepErr := copying.Step(-1)
+	return errors.Join(stepErr, copying.Finish())
+}
 
 // Replace replaces the content of this database by that of the database at path, in one durable transaction: other
 // processes see either the old content or the new. It works with damaged pages, which a SQL transaction could not write.
