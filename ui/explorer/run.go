@@ -10,6 +10,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
 
 	"quarry/internal/guard"
 )
@@ -145,3 +146,91 @@ func (m *Model) Close() error {
 	}
 	return nil
 }
+
+// elsewhere reports whether the terminal is not of this machine.
+func (t Terminal) elsewhere() bool { return t.Sizes != nil }
+
+// input is what Bubble Tea itself reads. Of a terminal elsewhere that is nothing: see readKeys.
+func (t Terminal) input(ctx context.Context) io.Reader {
+	if t.elsewhere() {
+		return silence{ctx}
+	}
+	return t.In
+}
+
+// silence is a keyboard on which nobody types until ctx ends.
+type silence struct{ ctx context.Context }
+
+// Read is io.Reader's.
+func (s silence) Read([]byte) (int, error) {
+	<-s.ctx.Done()
+	return 0, io.EOF
+}
+
+// readKeys passes on the keys of a terminal elsewhere, until there are no more: then the explorer ends. Bubble Tea's own
+// reader waits for ever to hand over a key that came too late for the program, which among many explorers in one process
+// keeps each of those and its screen; nor does it catch a panic over hostile keys.
+func readKeys(ctx context.Context, program *tea.Program, terminal Terminal, broke func(error)) {
+	reader := uv.NewTerminalReader(terminal.In, uv.Environ(terminal.Env).Getenv("TERM"))
+	events, ended := make(chan uv.Event), make(chan struct{})
+	guard.Go(func() {
+		defer close(ended)
+		_ = reader.StreamEvents(ctx, events) // whose end says all that matters
+	}, broke)
+	for {
+		select {
+		case event := <-events:
+			if terminal.Pace != nil && terminal.Pace(ctx) != nil {
+				continue // the reader ends with ctx, too
+			}
+			program.Send(event)
+		case <-ended:
+			program.Quit()
+			return
+		}
+	}
+}
+
+// guarded is a model whose panics end its program in order. Bubble Tea catches them, too, but prints them on the standard
+// error of the process, which among many explorers is the log of who serves them. Of a panic in its renderer, whose
+// goroutine recovers from nothing, neither can hear.
+type guarded struct {
+	inner tea.Model
+	broke func(error)
+}
+
+// Init is tea.Model's.
+func (g guarded) Init() (cmd tea.Cmd) {
+	g.try(func() { cmd = g.inner.Init() })
+	return g.command(cmd)
+}
+
+// Update is tea.Model's.
+func (g guarded) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+	g.try(func() { g.inner, cmd = g.inner.Update(msg) })
+	return g, g.command(cmd)
+}
+
+// View is tea.Model's. A screen that cannot be drawn is empty.
+func (g guarded) View() (view tea.View) {
+	g.try(func() { view = g.inner.View() })
+	return view
+}
+
+// command returns a command without its panics, and those of the commands that it gives.
+func (g guarded) command(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() (msg tea.Msg) {
+		g.try(func() { msg = cmd() })
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for i := range batch {
+				batch[i] = g.command(batch[i])
+			}
+		}
+		return msg
+	}
+}
+
+func (g guarded) try(f func()) { guard.Func(f, g.broke)() }

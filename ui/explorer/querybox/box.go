@@ -1,3 +1,5 @@
+// Package querybox is the box that a question is typed into. Filters such as source:slack leave the text as soon as they
+// are finished and stand beside it as chips; what counts as a filter is decided by client.ParseQuery alone.
 package querybox
 
 import (
@@ -251,4 +253,159 @@ func (b *Box) removeSelected(i int) bool {
 	removed := b.RemoveChip(i)
 	b.selectChip(min(i, len(b.Attached())-1))
 	return removed
+}
+
+// Chips returns the filters, in the order in which they were given. The slice must not be changed.
+func (b *Box) Chips() []Chip {
+	same := func(chip Chip, raw string) bool { return chip.Raw == raw }
+	if !slices.EqualFunc(b.parsed, b.Attached(), same) {
+		b.parsed = nil
+		for _, raw := range b.Attached() {
+			b.parsed = append(b.parsed, b.chip(raw))
+		}
+	}
+	return b.parsed
+}
+
+func (b *Box) chip(raw string) Chip {
+	chip := Chip{Raw: raw}
+	if chips := client.ParseQuery(raw, b.now).Chips; len(chips) == 1 {
+		chip.Field, chip.Value = chips[0].Field, chips[0].Value
+	} else {
+		field, value, _ := strings.Cut(raw, ":") // no filter any more, as time went by
+		chip.Field, chip.Value = strings.ToLower(field), value
+	}
+	chip.Ignored = slices.Contains(b.ignored, chip.Field)
+	return chip
+}
+
+// SetIgnored sets the fields that the server searched without, such as author; their chips say so.
+func (b *Box) SetIgnored(fields []string) {
+	if !slices.Equal(b.ignored, fields) {
+		b.ignored, b.parsed = fields, nil
+		b.version++
+	}
+}
+
+// RemoveChip takes a filter away. An index that is out of range changes nothing.
+func (b *Box) RemoveChip(i int) bool {
+	filters := b.Attached()
+	if i < 0 || i >= len(filters) {
+		return false
+	}
+	return b.Replace(b.Text(), b.Cursor(), slices.Delete(slices.Clone(filters), i, i+1))
+}
+
+// SetFilters puts filters in place of all chips of some fields, where the first of those stood or at the end. The text
+// stays as it is.
+func (b *Box) SetFilters(fields, filters []string) bool {
+	var kept []string
+	place := -1
+	for _, chip := range b.Chips() {
+		if !slices.Contains(fields, chip.Field) {
+			kept = append(kept, chip.Raw)
+		} else if place < 0 {
+			place = len(kept)
+		}
+	}
+	if place < 0 {
+		place = len(kept)
+	}
+	return b.Replace(b.Text(), b.Cursor(), slices.Insert(kept, place, filters...))
+}
+
+// InstantQuery is Query for a search while it is being typed: of a filter that is not finished, at the cursor or at the
+// end of the text, only those values count that are. Filters come first, so that client.Query.WordEnded is set
+// once the last word is complete.
+func (b *Box) InstantQuery(now time.Time) string {
+	b.now = now
+	text := b.Text()
+	var out strings.Builder
+	copied := 0
+	for _, t := range client.Tokens(text) {
+		typed := t.End == len(text) || b.Cursor() > t.Start && b.Cursor() <= t.End
+		if t.Field == "" || !typed {
+			continue
+		}
+		out.WriteString(text[copied:t.Start])
+		out.WriteString(finishedPart(text, t, now))
+		copied = t.End
+	}
+	out.WriteString(text[copied:])
+	rest := strings.TrimLeftFunc(out.String(), unicode.IsSpace)
+	if rest == "" {
+		return strings.Join(b.Attached(), " ")
+	}
+	return strings.Join(append(slices.Clone(b.Attached()), rest), " ")
+}
+
+// finishedPart is what of a filter that is being typed would not change its meaning with the next character: all of it,
+// the values before the last comma, or nothing.
+func finishedPart(text string, t client.Token, now time.Time) string {
+	raw := text[t.Start:t.End]
+	if isFilter(raw, now) && isFinished(raw, t, now) {
+		return raw
+	}
+	if before := text[t.Start : t.At-1]; strings.Contains(before, ":") && isFilter(before, now) {
+		return before
+	}
+	return ""
+}
+
+// isFilter reports whether a text is one filter and nothing else.
+func isFilter(raw string, now time.Time) bool {
+	chips := client.ParseQuery(raw, now).Chips
+	return len(chips) == 1 && chips[0].Raw == raw
+}
+
+// isFinished reports whether a filter names something whole: a moment, sources that exist, or what a quotation mark
+// closed.
+func isFinished(raw string, t client.Token, now time.Time) bool {
+	switch t.Field {
+	case "since", "until", "within":
+		return true
+	case "source":
+		return !slices.ContainsFunc(client.ParseQuery(raw, now).Sources, func(source string) bool {
+			_, known := wire.LookupSource(source)
+			return !known
+		})
+	}
+	return t.Quoted
+}
+
+// Partial is what is being typed at the cursor, for completion.
+type Partial struct {
+	// Field is the filter whose value is being typed, "" for a word, which may become the name of a filter.
+	Field string
+	// Text is the value after its last comma, without quotation marks, or the word.
+	Text string
+
+	start int // of what Complete replaces
+}
+
+// Typing is what Complete would replace; false if the cursor does not stand at the end of something.
+func (b *Box) Typing() (Partial, bool) {
+	for _, t := range client.Tokens(b.Text()) {
+		if t.End != b.Cursor() {
+			continue
+		}
+		if t.Field == "" {
+			return Partial{Text: b.Text()[t.Start:t.End], start: t.Start}, !t.Open
+		}
+		return Partial{t.Field, t.Value, t.At}, true
+	}
+	return Partial{}, false
+}
+
+// Complete puts a text in place of what Typing found, as one step of Undo. A filter that it finishes, with a space at
+// its end, becomes a chip.
+func (b *Box) Complete(replacement string) bool {
+	partial, ok := b.Typing()
+	if !ok {
+		return false
+	}
+	text := b.Text()[:partial.start] + replacement + b.Text()[b.Cursor():]
+	cursor := partial.start + len(replacement)
+	text, cursor, filters := without(text, cursor, b.finished(text, cursor, false))
+	return b.Replace(text, cursor, append(slices.Clone(b.Attached()), filters...))
 }

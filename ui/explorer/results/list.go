@@ -4,9 +4,13 @@ package results
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/ui/passage"
 )
 
 // List is the state of the list. The zero value is an empty one.
@@ -164,4 +168,130 @@ func (l *List) selectRow(at int) bool {
 	}
 	l.selected = at
 	return true
+}
+
+// arranged puts passages into the order of the list.
+func arranged(items []wire.SearchResult) []row {
+	selects := slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Selected })
+	rows := make([]row, 0, len(items))
+	documents := make(map[string]int, len(items))
+	for i, item := range items {
+		key := documentKey(item)
+		if key == "" {
+			key = "item " + strconv.Itoa(i) // nothing says what document it is of
+		}
+		document, known := documents[key]
+		if !known {
+			document = len(documents)
+			documents[key] = document
+		}
+		rows = append(rows, row{item: i, document: document, aside: selects && !item.Selected})
+	}
+	slices.SortStableFunc(rows, func(a, b row) int {
+		switch {
+		case a.aside != b.aside && a.aside:
+			return 1
+		case a.aside != b.aside:
+			return -1
+		}
+		return a.document - b.document
+	})
+	head := 0
+	for i := range rows {
+		rows[i].opens = rows[i].aside && (i == 0 || !rows[i-1].aside)
+		if i == 0 || rows[i].document != rows[i-1].document || rows[i].opens {
+			rows[i].heads, head = true, i
+			continue
+		}
+		rows[head].further++
+	}
+	return rows
+}
+
+// documentKey distinguishes the documents of an answer: the citation number where there is one, which every server gives per
+// document.
+func documentKey(r wire.SearchResult) string {
+	switch {
+	case r.CitationID != nil:
+		return "citation " + strconv.Itoa(*r.CitationID)
+	case r.DocumentID != "":
+		return "document " + r.DocumentID
+	case r.Link != nil && *r.Link != "":
+		return "link " + *r.Link
+	}
+	return ""
+}
+
+// find is the row of a passage of a former answer, or else the first one of its document; -1 where there is none.
+func find(rows []row, items []wire.SearchResult, former wire.SearchResult) int {
+	document := -1
+	for i, r := range rows {
+		item := items[r.item]
+		if !sameDocument(item, former) {
+			continue
+		}
+		if item.Ref == former.Ref && (item.Ref != "" || item.Content == former.Content) {
+			return i
+		}
+		if document < 0 {
+			document = i
+		}
+	}
+	return document
+}
+
+// sameDocument compares documents of two answers, in which their citation numbers may differ.
+func sameDocument(a, b wire.SearchResult) bool {
+	switch {
+	case a.DocumentID != "" || b.DocumentID != "":
+		return a.DocumentID == b.DocumentID
+	case a.Link != nil && b.Link != nil:
+		return *a.Link == *b.Link
+	}
+	return a.Link == nil && b.Link == nil && a.Title == b.Title && a.SourceType == b.SourceType
+}
+
+// How much of a long content is searched for words at once, and in all, in bytes.
+const (
+	searchedAtOnce = 16 << 10
+	searchedAtMost = 256 << 10
+)
+
+// marksOf is what is highlighted in a result: what the server said or else the words, from the best passage on. Of a
+// long content only the part is searched that has some; a list shows no more.
+func marksOf(r wire.SearchResult, words []string) []wire.Span {
+	if len(r.Highlights) > 0 || len(words) == 0 {
+		return r.Highlights
+	}
+	content := r.Content
+	from := max(0, min(r.BestPassage[0], len(content)))
+	for from < len(content) && !utf8.RuneStart(content[from]) {
+		from++
+	}
+	for limit := min(len(content), from+searchedAtMost); from < limit; {
+		end := partEnd(content, from+searchedAtOnce)
+		if spans := passage.FindWords(content[from:end], words); len(spans) > 0 {
+			for i := range spans {
+				spans[i][0] += from
+				spans[i][1] += from
+			}
+			return spans
+		}
+		from = end
+	}
+	return nil
+}
+
+// partEnd is a place near a position where no word goes on, or at least no character.
+func partEnd(text string, at int) int {
+	if at >= len(text) {
+		return len(text)
+	}
+	if space := strings.IndexAny(text[at:min(len(text), at+256)], " \n"); space >= 0 {
+		return at + space
+	}
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return at
 }
