@@ -5,11 +5,17 @@ package client
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // InProcessURL is the BaseURL of a client whose transport is InProcess.
@@ -101,4 +107,124 @@ type Session struct {
 	Client *Client
 	// Close closes the library's files. The client must not be used afterwards.
 	Close func() error
+}
+
+// joinBase checks a server's address and joins the API prefix to it.
+func joinBase(address, prefix string) (*url.URL, error) {
+	address, err := wire.ServerURL(address)
+	if err != nil {
+		return nil, fmt.Errorf("the server URL %w", err)
+	}
+	if prefix, err = wire.APIPrefix(prefix); err != nil {
+		return nil, fmt.Errorf("api_prefix %w", err)
+	}
+	base, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("the server URL is not valid") // the parser's own message quotes the address
+	}
+	if prefix != "" && !strings.HasSuffix(base.Path, prefix) {
+		base.Path += prefix
+	}
+	base.RawPath = ""
+	return base, nil
+}
+
+// origin is the scheme, host and port of an address, default ports written out.
+func origin(u *url.URL) (scheme, hostPort string) {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+	}
+	return strings.ToLower(u.Scheme), strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + ":" + port
+}
+
+// clip makes foreign text a short line for a message.
+func clip(s string) string { return sanitizeLine(text.Shorten(s, 100)) }
+
+// Me returns the token's user. A server that allows anonymous access returns an anonymous user for an invalid token:
+// check IsAnonymousUser.
+func (c *Client) Me(ctx context.Context) (*wire.Me, error) {
+	return fetched[wire.Me](ctx, c, get("/me", nil))
+}
+
+// Version returns the server's versions.
+func (c *Client) Version(ctx context.Context) (*wire.Version, error) {
+	return fetched[wire.Version](ctx, c, get("/version", nil))
+}
+
+// Health calls the server's health check.
+func (c *Client) Health(ctx context.Context) (*wire.Status, error) {
+	return fetched[wire.Status](ctx, c, get("/health", nil))
+}
+
+// AuthType returns how users sign in.
+func (c *Client) AuthType(ctx context.Context) (*wire.AuthType, error) {
+	return fetched[wire.AuthType](ctx, c, get("/auth/type", nil))
+}
+
+// Root checks that something responds at the server's address. Onyx responds with 404 there; only no response at all
+// and 403 are errors.
+func (c *Client) Root(ctx context.Context) error {
+	a, err := c.send(ctx, get("/", nil))
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if a.StatusCode != http.StatusForbidden {
+		return nil
+	}
+	body, _ := io.ReadAll(io.LimitReader(a.Body, maxErrorBytes)) // what came is enough for a reason
+	return a.named(statusError(a.StatusCode, a.Header, body, time.Now()))
+}
+
+// fetched returns the decoded response of a call.
+func fetched[T any](ctx context.Context, c *Client, r call) (*T, error) {
+	value := new(T)
+	if err := c.fetch(ctx, r, value); err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+// listed returns the list that a call responds with; it is never nil without an error.
+func listed[T any](ctx context.Context, c *Client, r call) ([]T, error) {
+	list := []T{}
+	if err := c.fetch(ctx, r, &list); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func badRequest(method, path, reason string) *Error {
+	return &Error{Kind: BadRequest, Method: method, Path: path, Reason: reason, cause: errors.New(reason)}
+}
+
+// Features lists a server's extensions of Onyx's API. The zero value is a bare Onyx.
+type Features struct {
+	// Backend is the version of the Onyx API.
+	Backend string
+	// Quarry is the server's own version; empty for a bare Onyx.
+	Quarry string
+	// API is the version of the extensions; 0 for a bare Onyx.
+	API int
+	// Names lists the extensions, such as wire.FeatureStream.
+	Names []string
+}
+
+// Has reports whether the server has an extension.
+func (f Features) Has(name string) bool { return slices.Contains(f.Names, name) }
+
+// Features fetches the server's extensions on the first call and caches them.
+func (c *Client) Features(ctx context.Context) (Features, error) {
+	return c.features.get(ctx, forever, func(ctx context.Context) (Features, error) {
+		version, err := c.Version(ctx)
+		if err != nil {
+			return Features{}, err
+		}
+		found := Features{Backend: version.BackendVersion}
+		if version.Quarry != nil {
+			found.Quarry, found.API, found.Names = version.Quarry.Version, version.Quarry.API, version.Quarry.Features
+		}
+		return found, nil
+	})
 }

@@ -3,7 +3,12 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -147,4 +152,88 @@ const LocalProfile = "local"
 type Warning struct {
 	Text   string // what is wrong, with the file
 	Remedy string // how to fix it
+}
+
+// ProfileNames lists the profiles of the file in order.
+func (c *Config) ProfileNames() []string { return sortedKeys(c.Profiles) }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// ActiveProfile returns the profile of active, or else the only profile of the file.
+func (c *Config) ActiveProfile() (Profile, bool) {
+	if c.Active != "" {
+		return c.Lookup(c.Active)
+	}
+	if len(c.Profiles) == 1 {
+		return c.Profiles[c.ProfileNames()[0]], true
+	}
+	return Profile{}, false
+}
+
+// Lookup returns a profile by name; LocalProfile always exists.
+func (c *Config) Lookup(name string) (Profile, bool) {
+	if profile, ok := c.Profiles[name]; ok {
+		return profile, true
+	}
+	return Profile{Name: LocalProfile}, name == LocalProfile
+}
+
+// Sandbox reports whether the file was not read because only the environment configures this run.
+func (c *Config) Sandbox() bool { return c.sandbox }
+
+const (
+	exitGeneral       = 1
+	exitUsage         = 2
+	exitNotConfigured = 3
+	exitNotAvailable  = 9
+)
+
+// Error is a mistake in the configuration. It never contains a secret.
+type Error struct {
+	File    string // "" for the environment
+	Line    int    // 1-based; 0 if unknown
+	Key     string // key or environment variable; "" for the whole file
+	Problem string
+	Fix     string // what to do, one line
+	Err     error  // cause, if any
+
+	exit int // 0 means exitNotConfigured
+}
+
+// ErrReadOnly is in the chain of errors about saving with QUARRY_READONLY.
+var ErrReadOnly = errors.New("QUARRY_READONLY is set")
+
+// Error returns the place and the problem.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.File != "" {
+		b.WriteString(e.File)
+		if e.Line > 0 {
+			fmt.Fprintf(&b, ":%d", e.Line)
+		}
+		b.WriteString(": ")
+	}
+	if e.Key != "" {
+		b.WriteString(e.Key)
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Problem)
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Remedy returns the fix in one line.
+func (e *Error) Remedy() string { return e.Fix }
+
+// ExitCode returns the exit code: 2 for a flag, 9 for QUARRY_READONLY, 1 for a failed save, else 3.
+func (e *Error) ExitCode() int {
+	if e.exit != 0 {
+		return e.exit
+	}
+	return exitNotConfigured
 }

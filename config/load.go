@@ -7,11 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/adrg/xdg"
 	"github.com/spf13/viper"
+
+	"quarry/client/wire"
 )
 
 // Load reads the configuration: the defaults, over them the file, and over that the environment (QUARRY_THEME and so
@@ -181,3 +185,217 @@ func (l *loader) invalid(path string, err error) *Error {
 
 // configDir is the folder that relative paths of the file start at.
 func (l *loader) configDir() string { return filepath.Dir(l.config.File) }
+
+// Env looks up an environment variable, like os.LookupEnv.
+type Env func(key string) (string, bool)
+
+// Get returns the variable's value, or "" if it is not set.
+func (e Env) Get(key string) string {
+	if e == nil {
+		return ""
+	}
+	value, _ := e(key)
+	return value
+}
+
+// lookup is nil-safe; a nil Env has no variables.
+func (e Env) lookup(key string) (string, bool) {
+	if e == nil {
+		return "", false
+	}
+	return e(key)
+}
+
+// ReadOnly reports whether QUARRY_READONLY forbids changes to libraries, directories, tokens and profiles. All values
+// except empty, 0, false, no and off do: a typo must not allow changes.
+func ReadOnly(env Env) bool {
+	switch strings.ToLower(strings.TrimSpace(env.Get("QUARRY_READONLY"))) {
+	case "", "0", "false", "no", "off":
+		return false
+	}
+	return true
+}
+
+// Environment is one whole set of variables about where to search: QUARRY_* or ONYX_*.
+type Environment struct {
+	Family    string  // "QUARRY" or "ONYX"; "" if neither has a server or a token
+	ServerURL string  // as given
+	Token     Secret  //
+	APIPrefix *string // nil if not set; set to empty means no prefix
+	Persona   string  // as given; "" if not set
+	ReadOnly  bool    // QUARRY_READONLY
+}
+
+// ReadEnvironment returns the set QUARRY_* if it has a server or a token, else ONYX_* if that does. Callers check the
+// values: a set that is not used must not fail.
+func ReadEnvironment(env Env) Environment {
+	for _, family := range [...]string{"QUARRY", "ONYX"} {
+		e := Environment{
+			Family:    family,
+			ServerURL: strings.TrimSpace(env.Get(family + "_SERVER_URL")),
+			Token:     NewSecret(strings.TrimSpace(env.Get(family + "_PAT"))),
+			Persona:   strings.TrimSpace(env.Get(family + "_PERSONA_ID")),
+			ReadOnly:  ReadOnly(env),
+		}
+		if prefix, ok := env.lookup(family + "_API_PREFIX"); ok {
+			prefix = strings.TrimSpace(prefix)
+			e.APIPrefix = &prefix
+		}
+		if e.NamesTarget() {
+			return e
+		}
+	}
+	return Environment{ReadOnly: ReadOnly(env)}
+}
+
+// NamesTarget reports whether the environment decides where to search: it has a server or a token. A prefix or persona
+// alone does not.
+func (e Environment) NamesTarget() bool { return e.ServerURL != "" || !e.Token.IsZero() }
+
+// Variable returns the full name of a variable of the set, such as "ONYX_PAT" for "PAT".
+func (e Environment) Variable(name string) string { return e.Family + "_" + name }
+
+// OnyxDefaultURL is the default server of Onyx's own CLI.
+const OnyxDefaultURL = "https://cloud.onyx.app"
+
+// OnyxCLI is the part of the configuration of Onyx's own CLI that quarry uses.
+type OnyxCLI struct {
+	File      string
+	ServerURL string // checked, never empty
+	Token     Secret // zero if that CLI was not set up
+	Persona   int    // 0 is that CLI's default
+}
+
+// ReadOnyxCLI reads the configuration of Onyx's own CLI. A missing file means that CLI's defaults. An invalid file is
+// ignored as a whole, with a warning, so that its token is never sent to another server.
+func ReadOnyxCLI(path string) (OnyxCLI, *Warning) {
+	unset := OnyxCLI{File: path, ServerURL: OnyxDefaultURL}
+	if path == "" {
+		return unset, nil
+	}
+	ignored := func(problem string) (OnyxCLI, *Warning) {
+		return unset, &Warning{Text: fmt.Sprintf("%s is ignored: %s", path, problem),
+			Remedy: "correct the file with onyx-cli, or remove it"}
+	}
+	content, found, err := readFile(path)
+	if err != nil {
+		return ignored("it cannot be read")
+	}
+	if !found {
+		return unset, nil
+	}
+	read, err := parseOnyxCLI(content.bytes)
+	if err != nil {
+		return ignored(err.Error())
+	}
+	read.File = path
+	return read, nil
+}
+
+// parseOnyxCLI never quotes the file in its errors.
+func parseOnyxCLI(data []byte) (OnyxCLI, error) {
+	if len(data) > maxFile {
+		return OnyxCLI{}, fmt.Errorf("larger than %d KB", maxFile>>10)
+	}
+	var raw struct {
+		ServerURL string `json:"server_url"`
+		APIKey    string `json:"api_key"`
+		Persona   int    `json:"default_persona_id"`
+	}
+	if err := wire.Unmarshal(data, &raw); err != nil {
+		return OnyxCLI{}, errors.New("not JSON as onyx-cli writes it")
+	}
+	read := OnyxCLI{ServerURL: OnyxDefaultURL, Token: NewSecret(strings.TrimSpace(raw.APIKey)), Persona: raw.Persona}
+	if err := checkSecret(read.Token); err != nil {
+		return OnyxCLI{}, fmt.Errorf("api_key: %w", err)
+	}
+	if raw.Persona < 0 {
+		return OnyxCLI{}, errors.New("default_persona_id is negative")
+	}
+	if strings.TrimSpace(raw.ServerURL) == "" {
+		return read, nil
+	}
+	address, err := wire.ServerURL(raw.ServerURL)
+	if err != nil {
+		return OnyxCLI{}, fmt.Errorf("server_url: %w", err)
+	}
+	read.ServerURL = address
+	return read, nil
+}
+
+// Paths are the files and folders of this user, all absolute. None of them need exist.
+type Paths struct {
+	ConfigFile string // config.yaml
+	Data       string // library, directory of people
+	State      string // history, saved searches
+	Cache      string // files that can be created again
+	OnyxFile   string // configuration of Onyx's own CLI: read, never written
+}
+
+// Locate returns the paths by the XDG variables of env (relative ones are ignored, as their specification says), else the
+// system's own folders. QUARRY_HOME replaces the data folder, QUARRY_CONFIG the configuration file.
+func Locate(env Env) (Paths, error) {
+	home := homeOf(env)
+	base := func(variable, fromHome, system string) string {
+		if dir := env.Get(variable); filepath.IsAbs(dir) {
+			return filepath.Clean(dir)
+		}
+		if home != "" && unixFolders() {
+			return filepath.Join(home, filepath.FromSlash(fromHome))
+		}
+		return system
+	}
+	configHome := base("XDG_CONFIG_HOME", ".config", xdg.ConfigHome)
+	paths := Paths{
+		ConfigFile: filepath.Join(configHome, "quarry", "config.yaml"),
+		Data:       filepath.Join(base("XDG_DATA_HOME", ".local/share", xdg.DataHome), "quarry"),
+		State:      filepath.Join(base("XDG_STATE_HOME", ".local/state", xdg.StateHome), "quarry"),
+		Cache:      filepath.Join(base("XDG_CACHE_HOME", ".cache", xdg.CacheHome), "quarry"),
+		OnyxFile:   onyxFile(env, home),
+	}
+	for variable, path := range map[string]*string{"QUARRY_HOME": &paths.Data, "QUARRY_CONFIG": &paths.ConfigFile} {
+		value := env.Get(variable)
+		if value == "" {
+			continue
+		}
+		absolute, err := filepath.Abs(value)
+		if err != nil {
+			return Paths{}, fmt.Errorf("resolve %s=%q: %w", variable, value, err)
+		}
+		*path = absolute
+	}
+	if !filepath.IsAbs(paths.ConfigFile) || !filepath.IsAbs(paths.Data) {
+		return Paths{}, &Error{Problem: "HOME is not set",
+			Fix: "set HOME, or QUARRY_CONFIG and QUARRY_HOME"}
+	}
+	return paths, nil
+}
+
+// onyxFile returns the file of Onyx's CLI, which does not use the folders of macOS and Windows.
+func onyxFile(env Env, home string) string {
+	if dir := env.Get("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "onyx-cli", "config.json")
+	}
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, ".config", "onyx-cli", "config.json")
+}
+
+func homeOf(env Env) string {
+	if home := env.Get("HOME"); filepath.IsAbs(home) {
+		return home
+	}
+	if runtime.GOOS == "windows" {
+		if home := env.Get("USERPROFILE"); filepath.IsAbs(home) {
+			return home
+		}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil || !filepath.IsAbs(home) {
+		return ""
+	}
+	return home
+}
+
+func unixFolders() bool { return runtime.GOOS != "windows" && runtime.GOOS != "darwin" }

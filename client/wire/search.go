@@ -6,6 +6,11 @@
 // are absent from a bare Onyx, so a reader treats their zero value as "not told".
 package wire
 
+import (
+	"slices"
+	"unicode/utf8"
+)
+
 // Search limits that both ends know.
 const (
 	MaxQueryRunes       = 2048
@@ -221,3 +226,184 @@ const (
 	MediaTypeNDJSON = "application/x-ndjson"
 	MediaTypeEvents = "text/event-stream" // of a chat, whose lines are those of NDJSON
 )
+
+// OrderSpans returns the parts of spans that lie within a text, widened to whole characters, sorted, and merged where
+// they touch or overlap.
+func OrderSpans(text string, spans []Span) []Span {
+	ordered := make([]Span, 0, len(spans))
+	for _, span := range spans {
+		from, to := max(0, span[0]), min(span[1], len(text))
+		if from >= to {
+			continue
+		}
+		for from > 0 && !utf8.RuneStart(text[from]) {
+			from--
+		}
+		for to < len(text) && !utf8.RuneStart(text[to]) {
+			to++
+		}
+		ordered = append(ordered, Span{from, to})
+	}
+	slices.SortFunc(ordered, func(a, b Span) int { return a[0] - b[0] })
+	return merge(ordered)
+}
+
+// merge joins sorted spans that touch or overlap, in place.
+func merge(spans []Span) []Span {
+	kept := spans[:0]
+	for _, span := range spans {
+		if last := len(kept) - 1; last >= 0 && span[0] <= kept[last][1] {
+			kept[last][1] = max(kept[last][1], span[1])
+			continue
+		}
+		kept = append(kept, span)
+	}
+	return kept
+}
+
+// SpanMover moves spans of a text while the text is edited from its beginning to its end. The zero value has none.
+type SpanMover struct {
+	spans []Span // ordered
+	at    int    // the first one that does not end before the edit
+	begun bool   // its beginning was passed
+	from  int    // where that is in the edited text
+	moved []Span
+}
+
+// NewSpanMover takes spans in any order; they may overlap or lie outside of the text.
+func NewSpanMover(text string, spans []Span) *SpanMover {
+	return &SpanMover{spans: OrderSpans(text, spans), moved: make([]Span, 0, len(spans))}
+}
+
+// Replace notes that the bytes [from, to) of the text became the bytes [newFrom, newTo). A span that has a part of them
+// has all of them, which keeps whole characters.
+func (m *SpanMover) Replace(from, to, newFrom, newTo int) {
+	for m.at < len(m.spans) && m.spans[m.at][0] < to {
+		if !m.begun {
+			m.begun, m.from = true, newFrom
+		}
+		if m.spans[m.at][1] > to {
+			return
+		}
+		m.end(newTo)
+	}
+}
+
+// Keep notes that the bytes [from, to) of the text are unchanged and begin at newFrom.
+func (m *SpanMover) Keep(from, to, newFrom int) {
+	for m.at < len(m.spans) && m.spans[m.at][0] < to {
+		span := m.spans[m.at]
+		if !m.begun {
+			m.begun, m.from = true, newFrom+span[0]-from
+		}
+		if span[1] > to {
+			return
+		}
+		m.end(newFrom + span[1] - from)
+	}
+}
+
+// end ends the span that the edit has reached.
+func (m *SpanMover) end(to int) {
+	if m.from < to {
+		m.moved = append(m.moved, Span{m.from, to})
+	}
+	m.at, m.begun = m.at+1, false
+}
+
+// Spans returns the spans of the edited text, ordered.
+func (m *SpanMover) Spans() []Span { return merge(m.moved) }
+
+// Created is the answer of writing routes that tell the number of what they made.
+type Created struct {
+	ID int `json:"id"`
+}
+
+// ConnectorRequest is the body of POST /manage/admin/connector.
+type ConnectorRequest struct {
+	Name       string         `json:"name"`
+	Source     string         `json:"source"`
+	InputType  string         `json:"input_type"`
+	Config     map[string]any `json:"connector_specific_config"`
+	AccessType string         `json:"access_type"`
+	Groups     []int          `json:"groups"`
+}
+
+// CredentialRequest is the body of POST /manage/credential.
+type CredentialRequest struct {
+	Name          string         `json:"name"`
+	Source        string         `json:"source"`
+	JSON          map[string]any `json:"credential_json"`
+	AdminPublic   bool           `json:"admin_public"`
+	CuratorPublic bool           `json:"curator_public"`
+	Groups        []int          `json:"groups"`
+}
+
+// PairRequest is the body of PUT /manage/connector/{id}/credential/{id}.
+type PairRequest struct {
+	Name       string `json:"name"`
+	AccessType string `json:"access_type"` // public, private or sync
+	Groups     []int  `json:"groups"`
+}
+
+// PairResponse is its answer.
+type PairResponse struct {
+	Success bool   `json:"success"`
+	Message string `json:"message"`
+	Data    int    `json:"data"` // the number of the connector-credential pair
+}
+
+// DocumentSetRequest is the body of POST /manage/admin/document-set.
+type DocumentSetRequest struct {
+	Name                string   `json:"name"`
+	Description         string   `json:"description"`
+	CCPairIDs           []int    `json:"cc_pair_ids"`
+	IsPublic            bool     `json:"is_public"`
+	Users               []string `json:"users"` // ids
+	Groups              []int    `json:"groups"`
+	FederatedConnectors []any    `json:"federated_connectors"`
+}
+
+// PersonaRequest is the body of POST /persona.
+type PersonaRequest struct {
+	Name            string           `json:"name"`
+	Description     string           `json:"description"`
+	SystemPrompt    string           `json:"system_prompt"`
+	TaskPrompt      string           `json:"task_prompt"`
+	DatetimeAware   bool             `json:"datetime_aware"`
+	IsPublic        bool             `json:"is_public"`
+	DocumentSetIDs  []int            `json:"document_set_ids"`
+	DocumentIDs     []string         `json:"document_ids"`
+	ToolIDs         []int            `json:"tool_ids"`
+	Users           []string         `json:"users"` // ids
+	Groups          []int            `json:"groups"`
+	LabelIDs        []int            `json:"label_ids"`
+	UserFileIDs     []string         `json:"user_file_ids"`
+	StarterMessages []StarterMessage `json:"starter_messages"`
+	SearchStartDate *string          `json:"search_start_date"`
+	Provider        *string          `json:"llm_model_provider_override"`
+	Model           *string          `json:"llm_model_version_override"`
+}
+
+// UserGroupRequest is the body of POST /manage/admin/user-group.
+type UserGroupRequest struct {
+	Name      string   `json:"name"`
+	UserIDs   []string `json:"user_ids"`
+	CCPairIDs []int    `json:"cc_pair_ids"`
+}
+
+// UserGroup is a group of people as administrators see it.
+type UserGroup struct {
+	ID         int                `json:"id"`
+	Name       string             `json:"name"`
+	Users      []GroupMember      `json:"users"`
+	CCPairs    []ConnectorSummary `json:"cc_pairs"`
+	IsUpToDate bool               `json:"is_up_to_date"`
+}
+
+// GroupMember is somebody in a group.
+type GroupMember struct {
+	ID       string `json:"id"`
+	Email    string `json:"email"`
+	IsActive bool   `json:"is_active"`
+}

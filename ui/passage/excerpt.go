@@ -1,6 +1,7 @@
 package passage
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -58,4 +59,176 @@ func Heading(line string) string {
 // IsTableRule reports whether a line is the one below the head of a table.
 func IsTableRule(line string) bool {
 	return strings.Contains(line, "|") && strings.Contains(line, "--") && strings.Trim(line, "|-: ") == ""
+}
+
+// Snippet returns the best matching part of a result as plain text for a row of a list, and the marks in it. It starts
+// at the best passage, or at the first mark if the server sent no best passage, without a heading that repeats the
+// title; an ellipsis comes first if that is not the start of a line. The first mark is within the first columns; the
+// whole is somewhat longer than columns.
+func Snippet(r wire.SearchResult, marks []wire.Span, first, columns int) (string, []wire.Span) {
+	first, columns = max(1, first), max(1, columns)
+	marks = wire.OrderSpans(r.Content, marks)
+	start, wanted := snippetStart(r, marks, first, columns)
+	cut := !startsLine(r.Content, start)
+	if !cut {
+		start = strings.LastIndexByte(r.Content[:start], '\n') + 1
+	}
+	end := min(len(r.Content), start+6*columns+512)
+	for end < len(r.Content) && !utf8.RuneStart(r.Content[end]) {
+		end++
+	}
+	p := newPlainer(r.Content[:end], marks)
+	p.fence = fenceAt(r.Content[:start])
+	p.limit = 2*first + 4*columns
+	p.lines(start, end)
+	plain, spans := p.done()
+	plain, spans, shortened := approach(plain, spans, wanted, first, columns)
+	plain = text.Clip(plain, 4*columns)
+	spans = wire.OrderSpans(plain, spans)
+	if !cut && !shortened || plain == "" {
+		return plain, spans
+	}
+	for i := range spans {
+		spans[i][0] += len("…")
+		spans[i][1] += len("…")
+	}
+	return "…" + plain, spans
+}
+
+// snippetStart returns where a snippet starts, and whether a mark must be visible in it.
+func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (start int, wanted bool) {
+	best := wire.OrderSpans(r.Content, []wire.Span{r.BestPassage})
+	if len(best) > 0 {
+		start = best[0][0]
+	}
+	start = passTitle(r, start)
+	for len(marks) > 0 && marks[0][0] < start {
+		marks = marks[1:]
+	}
+	mark := -1
+	if len(marks) > 0 {
+		mark = marks[0][0]
+		if len(best) == 0 {
+			mark = richest(r.Content, marks, columns)
+		}
+	}
+	if mark < 0 || mark-start <= 2*first {
+		return start, mark >= 0
+	}
+	if line := strings.LastIndexByte(r.Content[:mark], '\n') + 1; line > start {
+		start = line
+	}
+	if mark-start > 2*first {
+		start = wordStart(r.Content, mark-3*first/2, mark) // approach continues from here
+	}
+	return start, true
+}
+
+// richest returns the mark that has the most different marked words within a number of bytes after it; long words count
+// more. It compares the first few hundred marks.
+func richest(content string, marks []wire.Span, reach int) int {
+	const compared, stemLength = 400, 4 // words with the same first letters are the same word
+	word := func(mark wire.Span) string { return content[mark[0]:mark[1]] }
+	best, most := marks[0][0], 0
+	for i, from := range marks[:min(len(marks), compared)] {
+		score := 0
+		var seen []string
+		for _, mark := range marks[i:] {
+			if mark[1]-from[0] > reach || len(seen) == 8 {
+				break
+			}
+			stem := text.Clip(word(mark), stemLength)
+			if !slices.ContainsFunc(seen, func(other string) bool { return strings.EqualFold(other, stem) }) {
+				seen = append(seen, stem)
+				score += max(1, mark[1]-mark[0]-2)
+			}
+		}
+		if score > most {
+			best, most = from[0], score
+		}
+	}
+	return best
+}
+
+// passTitle returns the offset after the heading at start if the heading repeats the title.
+func passTitle(r wire.SearchResult, start int) int {
+	rest := r.Content[start:]
+	blank := len(rest) - len(strings.TrimLeft(rest, " \t\n"))
+	line, _, _ := strings.Cut(rest[blank:], "\n")
+	if len(line) > 2*len(r.Title)+16 || !strings.EqualFold(text.OneLine(strings.TrimRight(Heading(line), "# ")), Title(r)) {
+		return start
+	}
+	return min(len(r.Content), start+blank+len(line)+1)
+}
+
+// startsLine reports whether only block marks precede an offset on its line.
+func startsLine(text string, at int) bool {
+	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
+	return len(line) < 16 && strings.Trim(line, " \t#>-*+|[]x.0123456789") == ""
+}
+
+// wordStart returns the offset of the first word that begins between two offsets, or to if there is none.
+func wordStart(text string, from, to int) int {
+	if space := strings.IndexAny(text[from:to], " \n"); space >= 0 {
+		return from + space + 1
+	}
+	return to
+}
+
+// fenceAt returns the fence of the code block that a text ends in, or "".
+func fenceAt(text string) string {
+	fence := ""
+	for len(text) > 0 {
+		at := strings.IndexAny(text, "`~")
+		if at < 0 {
+			break
+		}
+		line := text[strings.LastIndexByte(text[:at], '\n')+1:]
+		line, text, _ = strings.Cut(line, "\n")
+		line = strings.TrimLeft(line, " \t>")
+		switch {
+		case fence == "":
+			fence = opensFence(line)
+		case closesFence(line, fence):
+			fence = ""
+		}
+	}
+	return fence
+}
+
+// approach removes the start of a text if its first mark is not within the first columns. A few words before the mark
+// stay; a sentence or list item that begins nearby is kept whole.
+func approach(text string, spans []wire.Span, wanted bool, first, columns int) (string, []wire.Span, bool) {
+	if !wanted || len(spans) == 0 || spans[0][1] <= first-2 {
+		return text, spans, false
+	}
+	mark := spans[0][0]
+	from := max(0, mark-2*first/3)
+	for from < mark && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	near := mark - first/4
+	for near > from && !utf8.RuneStart(text[near]) {
+		near--
+	}
+	at := wordStart(text, max(from, min(near, len(text)-columns)), mark) // if little follows, keep more before the mark
+	for _, end := range []string{". ", betweenItems, belowHeading, "; ", ", "} {
+		if found := strings.Index(text[from:mark], end); found >= 0 {
+			at = from + found + len(end)
+			break
+		}
+	}
+	for _, gap := range []string{"· ", "› "} {
+		if strings.HasPrefix(text[at:mark], gap) {
+			at += len(gap)
+		}
+	}
+	if at == 0 {
+		return text, spans, false
+	}
+	for i := range spans {
+		spans[i][0] -= at
+		spans[i][1] -= at
+	}
+	return text[at:], spans, true
 }

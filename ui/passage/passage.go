@@ -5,9 +5,13 @@ package passage
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 )
@@ -93,4 +97,163 @@ func Day(moment string) string {
 		return t.Format(time.DateOnly)
 	}
 	return text.OneLine(moment)
+}
+
+// Words returns the words of a query to highlight, in lower case and without duplicates: plain words and the words of
+// phrases.
+func Words(query client.Query) []string {
+	text := strings.ToLower(query.Words + " " + strings.Join(query.Phrases, " "))
+	var words []string
+	for start, end := range wordsOf(text) {
+		if word := text[start:end]; !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// Highlights returns the server's highlights, or else those of the query's words (see Words), as byte offsets into the
+// content.
+func Highlights(r wire.SearchResult, words []string) []wire.Span {
+	if len(r.Highlights) > 0 {
+		return r.Highlights
+	}
+	return FindWords(r.Content, words)
+}
+
+// FindWords returns where the words of a query occur in a text, ignoring case: at the start of words, or anywhere in
+// scripts without spaces. Words of one or two letters are skipped unless there are no others.
+func FindWords(content string, words []string) []wire.Span {
+	var begin, anywhere []string
+	for _, word := range words {
+		switch {
+		case strings.IndexFunc(word, isIdeograph) >= 0:
+			anywhere = append(anywhere, word)
+		case len(word) > 2 || len(words) == 1:
+			begin = append(begin, word)
+		}
+	}
+	if len(begin)+len(anywhere) == 0 {
+		return nil
+	}
+	var spans []wire.Span
+	for start, end := range wordsOf(content) {
+		word := content[start:end]
+		if at := indexAny(word, anywhere); at[1] > 0 {
+			spans = append(spans, wire.Span{start + at[0], start + at[1]})
+			continue
+		}
+		lower := strings.ToLower(word)
+		if slices.ContainsFunc(begin, func(wanted string) bool { return strings.HasPrefix(lower, wanted) }) {
+			spans = append(spans, wire.Span{start, end})
+		}
+	}
+	return spans
+}
+
+// indexAny returns the first of the words found in a text, or an empty span.
+func indexAny(text string, words []string) wire.Span {
+	for _, word := range words {
+		if at := strings.Index(text, word); at >= 0 {
+			return wire.Span{at, at + len(word)}
+		}
+	}
+	return wire.Span{}
+}
+
+// isIdeograph reports whether a letter belongs to a script without spaces between words.
+func isIdeograph(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer)
+}
+
+// wordsOf yields the byte ranges of runs of letters and digits.
+func wordsOf(text string) func(yield func(start, end int) bool) {
+	return func(yield func(int, int) bool) {
+		start := -1
+		for i, r := range text {
+			inside := isWordRune(r)
+			switch {
+			case inside && start < 0:
+				start = i
+			case !inside && start >= 0:
+				if !yield(start, i) {
+					return
+				}
+				start = -1
+			}
+		}
+		if start >= 0 {
+			yield(start, len(text))
+		}
+	}
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+
+// Provenance returns source, date and authors of a result, as far as they are known: "Confluence · 2026-09-21 · Jo
+// Ortiz".
+func Provenance(r wire.SearchResult) string {
+	parts := []string{client.SourceName(r.SourceType)}
+	if r.UpdatedAt != nil {
+		parts = append(parts, Day(*r.UpdatedAt))
+	}
+	return strings.Join(append(parts, r.Authors...), " · ")
+}
+
+// Cite returns the citation of a result as one line of Markdown. The title is a link if the server sent one; otherwise the
+// ref is at the end:
+//
+//	[2] [Runbook: rolling back a release](https://wiki.acme.com/1042), Confluence · 2026-09-21 · Jo Ortiz
+//
+// Results without a citation number are cited without it.
+func Cite(r wire.SearchResult) string {
+	var out strings.Builder
+	if r.CitationID != nil {
+		out.WriteString("[" + Citation(r) + "] ")
+	}
+	link := ""
+	if r.Link != nil {
+		link = text.OneLine(*r.Link)
+	}
+	if link != "" {
+		out.WriteString("[" + escaped(Title(r)) + "](" + linkTarget(link) + ")")
+	} else {
+		out.WriteString(escaped(Title(r)))
+	}
+	if about := text.OneLine(Provenance(r)); about != "" {
+		out.WriteString(", " + escaped(about))
+	}
+	if link == "" && r.Ref != "" {
+		out.WriteString(" `" + strings.ReplaceAll(text.OneLine(r.Ref), "`", "'") + "`")
+	}
+	return out.String()
+}
+
+// Quote returns the content of a result as a Markdown quote, followed by its citation. The caller replaces the content
+// if it has read more of the document.
+func Quote(r wire.SearchResult) string {
+	quoted := Blockquote(r.Content)
+	if quoted == "" {
+		return Cite(r) + "\n"
+	}
+	return quoted + "\n\n— " + Cite(r) + "\n"
+}
+
+// Blockquote returns a text as a Markdown quote, without blank lines at its ends and without a final line end.
+func Blockquote(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
+}
+
+// escaped escapes the characters that Markdown would interpret. Underscores stay: they mean nothing inside words.
+func escaped(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "*", `\*`, "`", "\\`", "<", `\<`).Replace(text)
+}
+
+// linkTarget escapes an address for the parentheses of a Markdown link.
+func linkTarget(link string) string {
+	return strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29", "<", "%3C", ">", "%3E", `\`, "%5C").Replace(link)
 }

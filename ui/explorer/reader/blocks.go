@@ -1,10 +1,24 @@
 package reader
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"sort"
+	"strings"
+
+	"charm.land/glamour/v2/ansi"
+	"github.com/alecthomas/chroma/v2/lexers"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	gmrenderer "github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 
 	"quarry/client/wire"
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
 )
 
 // block is a part of the body: a piece of text, or a single line between pieces.
@@ -188,4 +202,183 @@ func (r *Reader) position() string {
 		return fmt.Sprintf("chunk %d of %d", first+1, r.document.ChunkCount)
 	}
 	return fmt.Sprintf("chunks %d–%d of %d", first+1, last+1, r.document.ChunkCount)
+}
+
+// maxHighlighted is the size of the longest code that is coloured, in bytes.
+const maxHighlighted = 8 << 10
+
+// code sets a code block: indented, coloured where its language is known, and continued on the next line, with a mark,
+// where a line is too long. Glamour prints it without notes, which its lexers would take for code.
+func (t *typesetter) code(block ast.Node, first, rest []cell) {
+	indent := t.cells("  ")
+	first, rest = slices.Concat(first, indent), slices.Concat(rest, indent)
+	more := slices.Concat(rest, t.cells(t.pens.muted.Write("›")+" "))
+	printed := t.read(t.print(documentOf(t.codeFor(block)), 0))
+	blank, begun := 0, false
+	for i, segment := range block.Lines().Sliced(0, block.Lines().Len()) {
+		line := printed[min(i+1, len(printed)-1)] // Glamour begins with a blank line
+		if isBlank(line) {
+			blank++
+			continue
+		}
+		for ; begun && blank > 0; blank-- {
+			t.emit(rest, nil)
+		}
+		blank, begun = 0, true
+		locate(line, segment.Start-segment.Padding)
+		if width := t.width - widthOf(rest); widthOf(line) > width {
+			t.wrap(line, width-widthOf(more[len(rest):]), first, more)
+		} else {
+			t.emit(first, line)
+		}
+		first = rest
+	}
+}
+
+// codeFor returns code as Glamour is to render it. Without a language that it knows Glamour would guess one.
+func (r *renderer) codeFor(block ast.Node) ast.Node {
+	fenced, isFenced := block.(*ast.FencedCodeBlock)
+	if isFenced && len(block.Lines().Value(r.source)) <= maxHighlighted && lexers.Get(string(fenced.Language(r.source))) != nil {
+		return block
+	}
+	plain := ast.NewFencedCodeBlock(r.made("text"))
+	plain.SetLines(block.Lines())
+	return plain
+}
+
+// locate sets the places in the source of the cells of a line of code.
+func locate(line []cell, at int) {
+	for i := range line {
+		line[i].at = at
+		at += len(line[i].text)
+	}
+}
+
+func isBlank(line []cell) bool {
+	return !slices.ContainsFunc(line, func(c cell) bool { return c.text != " " })
+}
+
+// lineBreaks decides which line ends of a paragraph to keep. Markdown ignores them, but authors of chats and tickets
+// expect them to stay. A line end is dropped only if the line was full: the next word had no room on it.
+type lineBreaks struct {
+	lines *text.Segments
+	full  int // columns of the longest line
+}
+
+// shortLine is the width below which no line was broken because it was full.
+const shortLine = 50
+
+func breaksOf(paragraph ast.Node, source []byte) lineBreaks {
+	breaks := lineBreaks{lines: paragraph.Lines()}
+	if breaks.lines == nil {
+		return breaks
+	}
+	for i := range breaks.lines.Len() {
+		segment := breaks.lines.At(i)
+		breaks.full = max(breaks.full, paint.Width(string(bytes.TrimSpace(segment.Value(source)))))
+	}
+	return breaks
+}
+
+// kept reports whether to keep the line end at a byte of the source.
+func (b lineBreaks) kept(source []byte, at int) bool {
+	if b.lines == nil {
+		return false
+	}
+	i := sort.Search(b.lines.Len(), func(i int) bool { return b.lines.At(i).Stop >= at })
+	if i+1 >= b.lines.Len() {
+		return false
+	}
+	line, following := b.lines.At(i), b.lines.At(i+1)
+	word, _, _ := bytes.Cut(bytes.TrimSpace(following.Value(source)), []byte(" "))
+	width := paint.Width(string(bytes.TrimSpace(line.Value(source))))
+	return b.full < shortLine || width+1+paint.Width(string(word)) <= b.full
+}
+
+// renderUnit renders the Markdown of a unit for a width in columns. Text that cannot be rendered stays plain.
+func renderUnit(u unit, width int, th theme.Theme) (l *layout) {
+	plain := func() *layout {
+		l := plainLayout(u, textWidth(width))
+		l.rendered = true // another attempt would fail as well
+		return l
+	}
+	if len(u.text) > maxUnit || hasWideTable(u.text) {
+		return plain()
+	}
+	defer func() {
+		if recover() != nil { // a document that the renderer cannot handle must not end the program
+			l = plain()
+		}
+	}()
+	r := newRenderer(u, th)
+	lines := trimBlank(r.render(max(1, width)))
+	if len(lines) == 0 || len(lines) == 1 && lines[0].text == "" {
+		return plain()
+	}
+	return newLayout(append([]line(nil), lines...), true)
+}
+
+// maxColumns is the number of columns that a table may have. The parser fills every row up to the width of the head: a few
+// kilobytes can become millions of cells.
+const maxColumns = 64
+
+func hasWideTable(text string) bool {
+	for line := range strings.Lines(text) {
+		if len(line) > maxColumns && strings.Count(line, "|") > maxColumns && strings.Trim(line, "|-: \n>*+") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// renderer renders one unit with Glamour. Glamour lays out the blocks and styles the text. The typesetter wraps what it
+// prints and places tables and code, which Glamour renders by themselves.
+type renderer struct {
+	source []byte // the unit's text, followed by the text that is made up for Glamour
+	length int    // of the unit's text
+	unit   unit
+	blocks []ast.Node // tables and code
+	theme  theme.Theme
+	pens   pens
+	style  ansi.StyleConfig
+}
+
+func newRenderer(u unit, th theme.Theme) *renderer {
+	return &renderer{
+		source: []byte(u.text), length: len(u.text), unit: u, theme: th, pens: pensOf(th, false), style: th.Glamour(),
+	}
+}
+
+func (r *renderer) render(width int) []line {
+	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM, extension.DefinitionList))
+	document := markdown.Parser().Parse(text.NewReader(r.source))
+	r.prepare(document, 0, width, false)
+	t := newTypesetter(r, width)
+	t.set(r.print(document, 0), nil, nil)
+	return t.lines
+}
+
+// print returns what Glamour prints for a document, unwrapped where width is 0.
+func (r *renderer) print(document ast.Node, width int) string {
+	options := ansi.Options{
+		WordWrap: width, InlineTableLinks: true, PreserveNewLines: true, ChromaFormatter: r.theme.ChromaFormatter(), Styles: r.style,
+	}
+	glamour := gmrenderer.NewRenderer(gmrenderer.WithNodeRenderers(util.Prioritized(ansi.NewRenderer(options), 1)))
+	var out bytes.Buffer
+	if err := glamour.Render(&out, r.source, document); err != nil {
+		panic(fmt.Sprintf("rendering: %v", err)) // renderUnit recovers
+	}
+	return out.String()
+}
+
+func documentOf(block ast.Node) ast.Node {
+	document := ast.NewDocument()
+	document.AppendChild(document, block)
+	return document
+}
+
+func moveChildren(to, from ast.Node) {
+	for child := from.FirstChild(); child != nil; child = from.FirstChild() {
+		to.AppendChild(to, child)
+	}
 }

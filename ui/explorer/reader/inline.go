@@ -3,6 +3,7 @@ package reader
 import (
 	"html"
 	"iter"
+	"net/url"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -214,4 +215,220 @@ func (in inline) image(parent ast.Node, n *ast.Image) {
 		link.AppendChild(link, in.made(literal(paint.Line(client.Sanitize(name)))))
 	}
 	in.linked(link, address)
+}
+
+// maxLinkWidth is the width of a bare link in running text, in columns.
+const maxLinkWidth = 48
+
+// shortLink shortens a link to about room columns: without its scheme, and if it is too long, the host and as much of the
+// end as fits. For a file it is the path.
+func shortLink(link string, room int) string {
+	shown := link
+	if isFile(link) {
+		shown = filePath(link)
+	}
+	for _, scheme := range []string{"https://", "http://", "mailto:"} {
+		if rest, found := strings.CutPrefix(shown, scheme); found {
+			shown = rest
+			break
+		}
+	}
+	shown = strings.TrimSuffix(strings.TrimPrefix(shown, "www."), "/")
+	if paint.Width(shown) <= room {
+		return shown
+	}
+	host, path, found := strings.Cut(shown, "/")
+	if !found {
+		return shown
+	}
+	short := host + "/…"
+	for at := strings.LastIndexByte(path, '/'); at > 0; at = strings.LastIndexByte(path[:at], '/') {
+		longer := host + "/…" + path[at:]
+		if path[at:] == "/" || paint.Width(longer) > room {
+			break
+		}
+		short = longer
+	}
+	return short
+}
+
+// filePath returns the path in a link to a file, without the fragment.
+func filePath(link string) string {
+	path, _, _ := strings.Cut(link[len(fileScheme):], "#")
+	path = strings.TrimPrefix(path, "//")
+	if read, err := url.PathUnescape(path); err == nil {
+		path = clean(read)
+	}
+	return path
+}
+
+const fileScheme = "file:"
+
+func isFile(address string) bool {
+	return len(address) >= len(fileScheme) && strings.EqualFold(address[:len(fileScheme)], fileScheme)
+}
+
+// html returns the text in a block of HTML.
+func (r *renderer) html(n *ast.HTMLBlock) string {
+	raw := string(n.Lines().Value(r.source))
+	if n.HasClosure() {
+		raw += string(n.ClosureLine.Value(r.source))
+	}
+	text := paint.Text(client.Sanitize(html.UnescapeString(withoutTags(raw))))
+	var shown []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			shown = append(shown, literal(line))
+		}
+	}
+	if len(shown) == 0 {
+		return ""
+	}
+	return note(sourceText, n.Lines().At(0).Start) + strings.Join(shown, note(newLine, 0))
+}
+
+// withoutTags removes comments and HTML tags from a text. Tags that end a line become line ends. Other text in angle
+// brackets stays.
+func withoutTags(s string) string {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, "<")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		if after, isComment := strings.CutPrefix(rest, "!--"); isComment {
+			_, s, _ = strings.Cut(after, "-->")
+			continue
+		}
+		inside, after, closed := strings.Cut(rest, ">")
+		if !closed || !isTag(inside) {
+			out.WriteByte('<')
+			s = rest
+			continue
+		}
+		out.WriteString(tagText(inside))
+		s = after
+	}
+}
+
+// tag replaces an inline tag by its text. Names in angle brackets that are no HTML tags, as in usage lines, stay.
+func (in inline) tag(parent ast.Node, n *ast.RawHTML) {
+	var raw []byte
+	for i := range n.Segments.Len() {
+		segment := n.Segments.At(i)
+		raw = append(raw, segment.Value(in.source)...)
+	}
+	inside := strings.TrimSuffix(strings.TrimPrefix(string(raw), "<"), ">")
+	var shown strings.Builder
+	switch {
+	case strings.HasPrefix(inside, "!--"):
+	case isTag(inside):
+		shown.WriteString(strings.ReplaceAll(tagText(inside), "\n", in.lineEnd()))
+	default:
+		in.run(&shown, n.Segments.At(0).Start, strings.ReplaceAll(string(raw), "\n", " "))
+	}
+	parent.ReplaceChild(parent, n, in.made(shown.String()))
+}
+
+// tagName returns the name in a tag, in lower case.
+func tagName(inside string) string {
+	name := strings.TrimPrefix(strings.TrimSpace(inside), "/")
+	if end := strings.IndexFunc(name, func(r rune) bool { return !isLetter(r) }); end >= 0 {
+		name = name[:end]
+	}
+	return strings.ToLower(name)
+}
+
+// isTag reports whether the text between angle brackets is an HTML tag that occurs in documents.
+func isTag(inside string) bool {
+	if strings.HasPrefix(inside, "!") || strings.HasPrefix(inside, "?") {
+		return true
+	}
+	switch tagName(inside) {
+	case "a", "abbr", "article", "aside", "audio", "b", "bdi", "bdo", "blockquote", "body", "br", "button", "caption", "center",
+		"cite", "code", "col", "colgroup", "dd", "del", "details", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "font",
+		"footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hr", "html", "i", "iframe", "img", "input", "ins",
+		"kbd", "label", "li", "link", "main", "mark", "meta", "nav", "ol", "p", "picture", "pre", "q", "s", "samp", "script",
+		"section", "small", "source", "span", "strike", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody", "td",
+		"tfoot", "th", "thead", "title", "tr", "tt", "u", "ul", "var", "video", "wbr":
+		return true
+	}
+	return false
+}
+
+// tagText returns the text that replaces a tag: a line end if it begins or ends a block.
+func tagText(inside string) string {
+	switch tagName(inside) {
+	case "br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "summary", "ul", "ol", "table", "dt", "dd", "pre":
+		return "\n"
+	case "td", "th":
+		return " "
+	}
+	return ""
+}
+
+// Notes are invisible characters of no width that Glamour carries along with the text around them. client.Sanitize and
+// paint.Text remove these characters from foreign text. A note is a begin, a number in binary and an end.
+const (
+	noteBegin = "\u2063"
+	noteZero  = "\u2061"
+	noteOne   = "\u2062"
+	noteEnd   = "\u2064"
+)
+
+type noteKind int
+
+const (
+	sourceText noteKind = iota // the text after the note starts at byte value of the source
+	madeUpText                 // the text after the note is not in the source
+	startBlock                 // the text of a block starts, after a blank line if value is 1
+	newLine                    // a line starts, after a blank line if value is 1
+	placeBlock                 // block number value goes here
+	noteKinds
+)
+
+func isNote(r rune) bool { return r >= 0x2061 && r <= 0x2064 }
+
+func note(kind noteKind, value int) string {
+	var out strings.Builder
+	out.WriteString(noteBegin)
+	for number := value*int(noteKinds) + int(kind); number > 0; number >>= 1 {
+		if number&1 == 1 {
+			out.WriteString(noteOne)
+		} else {
+			out.WriteString(noteZero)
+		}
+	}
+	out.WriteString(noteEnd)
+	return out.String()
+}
+
+// readNote reads the note that a text begins with. size is 0 if there is none.
+func readNote(s string) (kind noteKind, value, size int) {
+	rest, found := strings.CutPrefix(s, noteBegin)
+	if !found {
+		return 0, 0, 0
+	}
+	number := 0
+	for bit := 0; bit < 31; bit++ {
+		if after, isOne := strings.CutPrefix(rest, noteOne); isOne {
+			number |= 1 << bit
+			rest = after
+		} else if rest, found = strings.CutPrefix(rest, noteZero); !found {
+			break
+		}
+	}
+	rest, found = strings.CutPrefix(rest, noteEnd)
+	if !found {
+		return 0, 0, 0
+	}
+	return noteKind(number % int(noteKinds)), number / int(noteKinds), len(s) - len(rest)
+}
+
+func flag(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
 }
