@@ -89,13 +89,13 @@ func (s *settings) test(ctx context.Context, typed setup.Connection) (setup.Test
 // the others count as not tried.
 func formSteps(steps []cli.ConnectionStep, blamed string) []setup.Step {
 	var shown []setup.Step
-	for i, name := range []string{setup.StepServer, setup.StepToken, setup.StepSearch} {
-		step := setup.Step{Name: name, Mark: setup.Skipped, Detail: "not tried"}
+	for _, tried := range steps {
+		step := setup.Step{Name: tried.Name, Mark: setup.Skipped, Detail: "not tried"}
 		switch {
-		case name == blamed || blamed == "" && i < len(steps) && steps[i].Err != nil:
+		case tried.Name == blamed || blamed == "" && tried.Err != nil:
 			step.Mark, step.Detail = setup.Failed, "failed"
-		case blamed == "" && i < len(steps):
-			step.Mark, step.Detail = setup.Passed, steps[i].Detail
+		case blamed == "" && !tried.Skipped:
+			step.Mark, step.Detail = setup.Passed, tried.Detail
 		}
 		shown = append(shown, step)
 	}

@@ -49,11 +49,11 @@ const (
 	stepSkipped = "skipped"
 )
 
-// validation is a run through the steps.
+// validation is a run through the steps of validate-config.
 type validation struct {
+	connectionTest
 	app    *app
 	report jsonValidation
-	failed error // of the step that failed
 }
 
 func (a *app) validate(ctx context.Context, _ []string) error {
@@ -61,8 +61,10 @@ func (a *app) validate(ctx context.Context, _ []string) error {
 	defer cancel()
 	stop := a.busy("Checking…")
 	v := &validation{app: a, report: jsonValidation{Permissions: []string{}, Schema: schemaVersion}}
+	defer v.close()
 	v.run(ctx)
 	stop()
+	v.describeSteps()
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return errInterrupted
 	}
@@ -83,19 +85,13 @@ func (a *app) validate(ctx context.Context, _ []string) error {
 // run tries one step after the other until one fails.
 func (v *validation) run(ctx context.Context) {
 	var choice target.Choice
-	var session *client.Session
-	defer func() {
-		if session != nil {
-			_ = session.Close()
-		}
-	}()
 	v.step("config", func() (detail string, err error) {
 		choice, err = v.app.decideTarget(v.app.request())
 		v.report.Config = choice.ConfigFrom()
 		return choice.Reason, err
 	})
 	v.step("server", func() (detail string, err error) {
-		session, err = v.app.open(ctx, choice)
+		v.session, err = v.app.open(ctx, choice)
 		v.report.Server = choice.Describe()
 		return v.report.Server, err
 	})
@@ -103,16 +99,16 @@ func (v *validation) run(ctx context.Context) {
 		v.slack(ctx, choice)
 		return
 	}
-	v.step("reachable", func() (string, error) { return "answers", reach(ctx, session.Client) })
-	v.step("identity", func() (string, error) { return v.identity(ctx, session.Client) })
-	v.step("version", func() (string, error) { return v.version(ctx, session.Client, choice) })
+	v.step("reachable", func() (string, error) { return "answers", reach(ctx, v.session.Client) })
+	v.step("identity", func() (string, error) { return v.identity(ctx, v.session.Client) })
+	v.step("version", func() (string, error) { return v.version(ctx, v.session.Client, choice) })
 	v.step("permissions", func() (string, error) {
 		if len(v.report.Permissions) == 0 {
 			return "unknown", nil
 		}
 		return strings.Join(v.report.Permissions, ", "), nil
 	})
-	v.step("search", func() (string, error) { return "answers", searches(ctx, session.Client) })
+	v.step("search", func() (string, error) { return "answers", searches(ctx, v.session.Client) })
 }
 
 // slack tests a Slack target, which has no version and no permissions.
@@ -128,36 +124,30 @@ func (v *validation) slack(ctx context.Context, choice target.Choice) {
 	v.step("search", func() (string, error) { return "answers", err })
 }
 
-// step runs one step unless one before it failed.
-func (v *validation) step(name string, try func() (string, error)) {
-	if v.failed != nil {
-		v.report.Steps = append(v.report.Steps, jsonStep{Name: name, Outcome: stepSkipped, Detail: "not tried"})
-		return
+// describeSteps adds the steps to the report.
+func (v *validation) describeSteps() {
+	for _, tried := range v.steps {
+		step := jsonStep{Name: tried.Name, Outcome: stepOK, Detail: tried.Detail}
+		if tried.Skipped {
+			step.Outcome, step.Detail = stepSkipped, "not tried"
+		} else if warned, ok := errors.AsType[warning](tried.Err); ok {
+			step.Outcome, step.Detail = stepWarning, string(warned)
+		} else if failure := v.app.explain(tried.Err); failure != nil {
+			step.Outcome, step.Detail, step.Remedy = stepFailed, failure.What, text.Sentence(failure.Do)
+		}
+		v.report.Steps = append(v.report.Steps, step)
 	}
-	detail, err := try()
-	step := jsonStep{Name: name, Outcome: stepOK, Detail: detail}
-	if warned, ok := errors.AsType[warning](err); ok {
-		step.Outcome, step.Detail = stepWarning, string(warned)
-	} else if err != nil {
-		v.failed = err
-		failure := v.app.explain(err)
-		step.Outcome, step.Detail, step.Remedy = stepFailed, failure.What, text.Sentence(failure.Do)
-	}
-	v.report.Steps = append(v.report.Steps, step)
 }
 
-// warning is what a step says when it passed, but.
+// warning is a problem that does not fail a step.
 type warning string
 
 func (w warning) Error() string { return string(w) }
 
 func (v *validation) identity(ctx context.Context, c *client.Client) (string, error) {
 	me, err := identity(ctx, c)
-	if err != nil {
-		return "", err
-	}
 	v.report.Email, v.report.Permissions = me.Email, nonNil(me.EffectivePermissions)
-	return me.Email, nil
+	return me.Email, err
 }
 
 func (v *validation) version(ctx context.Context, c *client.Client, choice target.Choice) (string, error) {
@@ -291,16 +281,41 @@ func olderThan(version string, major int) bool {
 	return err == nil && found < major
 }
 
-// ConnectionStep is one thing that a test of a connection looked at.
+// ConnectionStep is a step of the test of a connection.
 type ConnectionStep struct {
-	Name   string // "server", "token" or "search"
-	Detail string // what was found
-	Err    error  // nil: passed
+	Name    string
+	Detail  string // what was found
+	Err     error  // of a step that failed; a warning if it passed
+	Skipped bool   // because an earlier step failed
 }
 
-// TryConnection tests a server that is not saved yet: that it is there, knows the token, and searches, which costs no
-// model call. The profile that is returned is the one to save: its address has a scheme, and where the usual prefix
-// leads nowhere and none does, it has none. Steps after one that failed are missing; its error is returned, too.
+// connectionTest runs steps until one fails.
+type connectionTest struct {
+	steps   []ConnectionStep
+	session *client.Session // opened by one of the steps
+	failed  error
+}
+
+func (t *connectionTest) step(name string, run func() (string, error)) {
+	step := ConnectionStep{Name: name, Skipped: t.failed != nil}
+	if !step.Skipped {
+		step.Detail, step.Err = run()
+		if _, passed := errors.AsType[warning](step.Err); !passed {
+			t.failed = step.Err
+		}
+	}
+	t.steps = append(t.steps, step)
+}
+
+func (t *connectionTest) close() {
+	if t.session != nil {
+		_ = t.session.Close()
+	}
+}
+
+// TryConnection tests a server that is not saved yet: that it is reachable, accepts the token, and searches, which costs
+// no model call. The steps are "server", "token" and "search". The profile that is returned is the one to save: its
+// address has a scheme, and it has no API prefix if the server answers only without the usual one.
 func TryConnection(ctx context.Context, host Host, profile config.NewProfile) (config.NewProfile, []ConnectionStep, error) {
 	profile.Profile.ServerURL = withScheme(profile.Profile.ServerURL)
 	steps, err := testConnection(ctx, host, profile)
@@ -314,38 +329,25 @@ func TryConnection(ctx context.Context, host Host, profile config.NewProfile) (c
 	return profile, steps, err
 }
 
-func testConnection(ctx context.Context, host Host, profile config.NewProfile) (steps []ConnectionStep, err error) {
-	step := func(name string, test func() (string, error)) {
-		if err != nil {
-			return
-		}
-		var detail string
-		detail, err = test()
-		steps = append(steps, ConnectionStep{Name: name, Detail: detail, Err: err})
-	}
-	var session *client.Session
-	step("server", func() (string, error) {
+func testConnection(ctx context.Context, host Host, profile config.NewProfile) ([]ConnectionStep, error) {
+	t := connectionTest{}
+	defer t.close()
+	t.step("server", func() (string, error) {
 		choice, err := host.Trial(profile.Profile, profile.Typed)
 		if err != nil {
 			return "", err
 		}
-		if session, err = host.Open(ctx, choice); err != nil {
+		if t.session, err = host.Open(ctx, choice); err != nil {
 			return "", err
 		}
-		return "answers", reach(ctx, session.Client)
+		return "answers", reach(ctx, t.session.Client)
 	})
-	if session != nil {
-		defer func() { _ = session.Close() }()
-	}
-	step("token", func() (string, error) {
-		me, err := identity(ctx, session.Client)
-		if err != nil {
-			return "", err
-		}
-		return me.Email, nil
+	t.step("token", func() (string, error) {
+		me, err := identity(ctx, t.session.Client)
+		return me.Email, err
 	})
-	step("search", func() (string, error) { return "answers", searches(ctx, session.Client) })
-	return steps, err
+	t.step("search", func() (string, error) { return "answers", searches(ctx, t.session.Client) })
+	return t.steps, t.failed
 }
 
 // Explain returns an error as a command would print it.
@@ -355,12 +357,11 @@ func Explain(err error, started time.Time) *Failure {
 	if failure == nil {
 		return nil
 	}
-	told := *failure
-	if told.Code == ExitTimeout {
-		told.Do = "Check the network, then try again"
+	do := failure.Do
+	if failure.Code == ExitTimeout {
+		do = "Check the network, then try again"
 	}
-	told.What, told.Do = printable(told.What), printable(text.Sentence(told.Do))
-	return &told
+	return &Failure{Code: failure.Code, What: printable(failure.What), Do: printable(text.Sentence(do)), Err: failure.Err}
 }
 
 // reach checks that something answers at a server's address.
@@ -374,17 +375,17 @@ func reach(ctx context.Context, c *client.Client) error {
 }
 
 // identity returns the owner of the token. An anonymous identity means that the server does not know the token.
-func identity(ctx context.Context, c *client.Client) (*wire.Me, error) {
+func identity(ctx context.Context, c *client.Client) (wire.Me, error) {
 	me, err := c.Me(ctx)
 	if err != nil {
-		return nil, err
+		return wire.Me{}, err
 	}
 	if me.IsAnonymousUser {
-		return nil, &Failure{Code: ExitAuth,
+		return wire.Me{}, &Failure{Code: ExitAuth,
 			What: "the server does not accept the token: it treats the request as anonymous",
 			Do:   "Create a new token in the server's settings, then run quarry configure or set ONYX_PAT"}
 	}
-	return me, nil
+	return *me, nil
 }
 
 // searches asks for nothing: a server that would search refuses the empty request, which costs no model call.
