@@ -94,14 +94,14 @@ func (a *app) report(value any, line string) error {
 }
 
 // listCommand returns a command that lists the things of a kind.
-func listCommand[T any](a *app, kind, none string, list func(*client.Client, context.Context) ([]T, error), header []string,
+func listCommand[T any](a *app, kind, none string, list func(*client.Client, context.Context) ([]T, error), t table,
 	cells func(T) []string) *cobra.Command {
 	return a.administer("list", "List "+strings.ReplaceAll(kind, "-", " "), func(ctx context.Context, c *client.Client, _ string) error {
 		found, err := list(c, ctx)
 		if err != nil {
 			return err
 		}
-		return printList(a, kind, found, none+a.libraryFlag(), true, table{header: header}, cells)
+		return printList(a, kind, found, none+a.libraryFlag(), true, t, cells)
 	})
 }
 
@@ -133,11 +133,17 @@ func checkEmails(emails ...string) error {
 
 // unknownSource names the source that was probably meant.
 func unknownSource(source string) error {
-	var values []string
-	for _, known := range wire.Sources() {
-		values = append(values, known.Value)
+	return unknownValue("source", source, "quarry sources", sourceValues(func(string) bool { return true }))
+}
+
+// sourceValues returns the values of the known sources that pass a test.
+func sourceValues(keep func(value string) bool) (values []string) {
+	for _, source := range wire.Sources() {
+		if keep(source.Value) {
+			values = append(values, source.Value)
+		}
 	}
-	return usage(nearestOf(source, values, "See: quarry sources"), "unknown source %q", source)
+	return values
 }
 
 // audience is who has access: everybody, unless flags name users or groups.
@@ -206,7 +212,8 @@ func (a *app) adminTenants() *cobra.Command {
 			return fmt.Sprintf("Created tenant %s. Create its first token: quarry admin token add --name NAME --tenant %s%s", name, name, a.libraryFlag())
 		})
 	list := listCommand(a, "tenants", "No tenants.", (*client.Client).AdminTenants,
-		[]string{"TENANT", "SINCE", "DOCUMENTS", "USERS", "TOKENS", "CONVERSATIONS"}, func(t wire.DirectoryTenant) []string {
+		table{header: []string{"TENANT", "SINCE", "DOCUMENTS", "USERS", "TOKENS", "CONVERSATIONS"}},
+		func(t wire.DirectoryTenant) []string {
 			return []string{t.Name, passage.Day(t.CreatedAt), fmt.Sprint(t.Documents), fmt.Sprint(t.Users), fmt.Sprint(t.Tokens),
 				fmt.Sprint(t.Conversations)}
 		})

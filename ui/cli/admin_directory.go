@@ -40,7 +40,7 @@ func (a *app) adminUsers() *cobra.Command {
 		})
 	add.Flags().StringVar(&role, "role", "", "role of the user (`ROLE`): basic or admin; changes that of an existing user (default basic)")
 	list := listCommand(a, "users", "No users. Add one: quarry admin user add EMAIL", (*client.Client).AdminUsers,
-		[]string{"EMAIL", "ROLE", "SINCE", "STATE"}, func(u wire.DirectoryUser) []string {
+		table{header: []string{"EMAIL", "ROLE", "SINCE", "STATE"}}, func(u wire.DirectoryUser) []string {
 			state := "active"
 			if !u.IsActive {
 				state = "deactivated"
@@ -111,7 +111,7 @@ func (a *app) adminGroups() *cobra.Command {
 	flags.StringSliceVar(&added.users, "user", []string{}, "a member (`EMAIL`), created if unknown; repeatable")
 	flags.StringSliceVar(&added.connectors, "connector", []string{}, "a private connector that the group can read (`NAME`); repeatable")
 	list := listCommand(a, "groups", "No groups. Create one: quarry admin group add NAME --user EMAIL", (*client.Client).AdminGroups,
-		[]string{"GROUP", "CONNECTORS", "USERS"}, func(g wire.DirectoryGroup) []string {
+		table{header: []string{"GROUP", "CONNECTORS", "USERS"}}, func(g wire.DirectoryGroup) []string {
 			connectors := listOr("none", g.Connectors)
 			if g.External {
 				connectors = "synced"
@@ -168,13 +168,8 @@ func (a *app) adminTokens() *cobra.Command {
 	flags.StringSliceVar(&request.Scopes, "scope", nil,
 		"permission (`SCOPE`), like read:search; repeatable (default all permissions of the user)")
 	flags.IntVar(&days, "expires", 0, "expire after this many `DAYS` (default never)")
-	list := a.administer("list", "List access tokens", func(ctx context.Context, c *client.Client, _ string) error {
-		found, err := c.AdminTokens(ctx)
-		if err != nil {
-			return err
-		}
-		return a.printTokens(found)
-	})
+	list := listCommand(a, "access-tokens", "No tokens. Create one: quarry admin token add --name NAME", (*client.Client).AdminTokens,
+		table{header: []string{"ID", "NAME", "USER", "TOKEN", "CREATED", "EXPIRES", "LAST USED", "SCOPES"}, optional: 2}, tokenCells)
 	remove := a.administer("remove ID", "Revoke an access token", func(ctx context.Context, c *client.Client, name string) error {
 		id, err := strconv.Atoi(name)
 		if err != nil {
@@ -221,19 +216,14 @@ func (a *app) printToken(token wire.NewAccessToken) error {
 	return nil
 }
 
-// printTokens lists tokens. A server lists the caller's own and names no user.
-func (a *app) printTokens(found []wire.DirectoryToken) error {
-	row := rowMaker(2, slices.ContainsFunc(found, func(token wire.DirectoryToken) bool { return token.User != "" }))
-	header := row("ID", "NAME", "USER", "TOKEN", "CREATED", "EXPIRES", "LAST USED", "SCOPES")
-	none := "No tokens. Create one: quarry admin token add --name NAME" + a.libraryFlag()
-	return printList(a, "tokens", found, none, true, table{header: header}, func(token wire.DirectoryToken) []string {
-		scopes := "all"
-		if token.Scopes != nil {
-			scopes = strings.Join(token.Scopes, ", ")
-		}
-		return row(strconv.Itoa(token.ID), token.Name, token.User, token.TokenDisplay, passage.Day(token.CreatedAt),
-			dayOr(token.ExpiresAt, "never"), dayOr(token.LastUsedAt, "never"), scopes)
-	})
+// tokenCells returns the row of a token. A server lists only the caller's own and names no user.
+func tokenCells(token wire.DirectoryToken) []string {
+	scopes := "all"
+	if token.Scopes != nil {
+		scopes = strings.Join(token.Scopes, ", ")
+	}
+	return []string{strconv.Itoa(token.ID), token.Name, token.User, token.TokenDisplay, passage.Day(token.CreatedAt),
+		dayOr(token.ExpiresAt, "never"), dayOr(token.LastUsedAt, "never"), scopes}
 }
 
 func (a *app) adminConnectors() *cobra.Command {
@@ -257,7 +247,8 @@ func (a *app) adminConnectors() *cobra.Command {
 	flags.StringSliceVar(&made.Groups, "group", []string{}, "a group that can read its documents (`NAME`); repeatable")
 	flags.StringVar(&made.Creator, "creator", "", "a user who can read its documents (`EMAIL`) (default the owner)")
 	list := listCommand(a, "connectors", "No connectors. Create one: quarry admin connector add NAME --source SOURCE",
-		(*client.Client).AdminConnectors, []string{"ID", "NAME", "SOURCE", "ACCESS", "SETS", "SEEN BY"}, func(c wire.DirectoryConnector) []string {
+		(*client.Client).AdminConnectors, table{header: []string{"ID", "NAME", "SOURCE", "ACCESS", "SETS", "SEEN BY"}},
+		func(c wire.DirectoryConnector) []string {
 			seen := map[string]string{"public": "everybody", "sync": "as each document says"}[c.AccessType]
 			if seen == "" {
 				seen = listOr("nobody", c.Groups, []string{c.Creator})
@@ -302,7 +293,8 @@ func (a *app) adminSets() *cobra.Command {
 	flags.StringSliceVar(&made.Connectors, "connector", []string{}, "add the documents of this connector (`NAME`); repeatable")
 	whom.addFlags(flags)
 	list := listCommand(a, "document-sets", "No document sets. Create one: quarry admin document-set add NAME",
-		(*client.Client).AdminDocumentSets, []string{"NAME", "CONNECTORS", "FOR", "DESCRIPTION"}, func(s wire.DirectorySet) []string {
+		(*client.Client).AdminDocumentSets, table{header: []string{"NAME", "CONNECTORS", "FOR", "DESCRIPTION"}},
+		func(s wire.DirectorySet) []string {
 			return []string{s.Name, listOr("none", s.Connectors), audienceText(s.IsPublic, s.Users, s.Groups), s.Description}
 		})
 	return a.group("document-set", "Create, list and remove document sets", add, list,
@@ -337,7 +329,8 @@ func (a *app) adminAgents() *cobra.Command {
 	flags.StringVar(&made.Model, "model", "", "language model (`NAME`); requires --provider")
 	whom.addFlags(flags)
 	list := listCommand(a, "agents", "Only the built-in agent. Create one: quarry admin agent add NAME",
-		(*client.Client).AdminAgents, []string{"ID", "NAME", "SEARCHES IN", "SINCE", "FOR"}, func(g wire.DirectoryAgent) []string {
+		(*client.Client).AdminAgents, table{header: []string{"ID", "NAME", "SEARCHES IN", "SINCE", "FOR"}},
+		func(g wire.DirectoryAgent) []string {
 			return []string{strconv.Itoa(g.ID), g.Name, listOr("everything", g.DocumentSets, g.Documents),
 				dayOr(g.SearchStartDate, "any time"), audienceText(g.IsPublic, g.Users, g.Groups)}
 		})

@@ -29,7 +29,7 @@ func (a *app) completionCommand() *cobra.Command {
 		case "powershell":
 			return root.GenPowerShellCompletionWithDesc(a.out)
 		}
-		return usage(nearestOf(arguments[0], command.ValidArgs, "Name one of bash, zsh, fish, powershell."), "unknown shell %q", arguments[0])
+		return usage(nearestOf(arguments[0], "Name one of bash, zsh, fish, powershell.", command.ValidArgs), "unknown shell %q", arguments[0])
 	})
 	command.ValidArgs = []cobra.Completion{"bash", "zsh", "fish", "powershell"}
 	return command
@@ -70,13 +70,8 @@ func (a *app) completeLibraryFlags(command *cobra.Command) {
 }
 
 // allSources are those that documents can be said to come from.
-func allSources() (found []cobra.Completion) {
-	for _, source := range wire.Sources() {
-		if isOffered(source.Value) {
-			found = append(found, cobra.CompletionWithDesc(source.Value, client.SourceDescription(source.Value)))
-		}
-	}
-	return found
+func allSources() []cobra.Completion {
+	return describeSources(sourceValues(isOffered))
 }
 
 // fixed offers values that do not depend on a server.
@@ -121,8 +116,12 @@ func (a *app) openDecided(ctx context.Context) (*client.Session, error) {
 	return a.open(ctx, choice)
 }
 
-func offerSources(ctx context.Context, c *client.Client, _ string) (found []cobra.Completion) {
-	for _, source := range listSources(ctx, c).values {
+func offerSources(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
+	return describeSources(listSources(ctx, c).values)
+}
+
+func describeSources(values []string) (found []cobra.Completion) {
+	for _, source := range values {
 		found = append(found, cobra.CompletionWithDesc(source, client.SourceDescription(source)))
 	}
 	return found

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -203,17 +204,12 @@ func onlyFiles(paths []string) bool {
 
 func addableSource(as string) (string, error) {
 	value := sourceValue(as)
-	var values []string
-	for _, source := range wire.Sources() {
-		if isOffered(source.Value) {
-			values = append(values, source.Value)
-		}
-	}
+	values := sourceValues(isOffered)
 	if slices.Contains(values, value) {
 		return value, nil
 	}
 	all := strings.Join(slices.Sorted(slices.Values(values)), ", ")
-	return "", usage(nearestOf(value, values, "Choose one of "+all), "unknown source %q", as)
+	return "", usage(nearestOf(value, "Choose one of "+all, values), "unknown source %q", as)
 }
 
 func (a *app) removeCommand() *cobra.Command {
@@ -264,11 +260,7 @@ func isDocumentID(name string) bool {
 	if _, err := os.Lstat(name); err == nil {
 		return false
 	}
-	scheme, _, found := strings.Cut(name, ":")
-	isNoScheme := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+-._", r))
-	}
-	return found && len(scheme) > 1 && !strings.ContainsFunc(scheme, isNoScheme)
+	return regexp.MustCompile(`^[A-Za-z0-9+._-]{2,}:`).MatchString(name)
 }
 
 func (a *app) syncCommand() *cobra.Command {

@@ -47,26 +47,8 @@ func printList[T any](a *app, kind string, found []T, none string, private bool,
 	for _, row := range found {
 		t.rows = append(t.rows, cells(row))
 	}
+	t.dropEmpty()
 	return a.print([]byte(t.String()))
-}
-
-// rowMaker returns a function that makes rows, without the cell of one column if that is not shown.
-func rowMaker(column int, shown bool) func(cells ...string) []string {
-	return func(cells ...string) []string {
-		if shown {
-			return cells
-		}
-		return slices.Delete(cells, column, column+1)
-	}
-}
-
-// countedTable has a column of numbers if something was counted.
-func countedTable(column int, counted bool, header ...string) table {
-	t := table{header: rowMaker(column, counted)(header...)}
-	if counted {
-		t.right = column
-	}
-	return t
 }
 
 func countCell(count *int) string {
@@ -156,10 +138,9 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 		}
 		found = append(found, row)
 	}
-	cells := rowMaker(1, counts != nil)
 	return printList(a, "document-sets", found, "No document sets. Create one: quarry add PATH --set NAME", a.private(),
-		countedTable(1, counts != nil, "NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"), func(set jsonSet) []string {
-			return cells(set.Name, countCell(set.Documents), strings.Join(set.Sources, ", "), set.Description)
+		table{header: []string{"NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"}, optional: 1, right: 1}, func(set jsonSet) []string {
+			return []string{set.Name, countCell(set.Documents), strings.Join(set.Sources, ", "), set.Description}
 		})
 }
 
@@ -212,9 +193,11 @@ func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Cho
 	if len(found) >= limit && !a.wantsJSON() {
 		a.note("showing the first %d tags; give a prefix or raise --limit", limit)
 	}
-	cells := rowMaker(1, len(counts) > 0)
-	return printList(a, "tags", found, "No tags.", a.private(), countedTable(1, len(counts) > 0, "TAG", "DOCUMENTS", "SOURCE"),
-		func(tag jsonTag) []string { return cells(tag.Key+"="+tag.Value, countCell(tag.Documents), tag.Source) })
+	return printList(a, "tags", found, "No tags.", a.private(),
+		table{header: []string{"TAG", "DOCUMENTS", "SOURCE"}, optional: 1, right: 1},
+		func(tag jsonTag) []string {
+			return []string{tag.Key + "=" + tag.Value, countCell(tag.Documents), tag.Source}
+		})
 }
 
 // tagCounts counts documents by tag and source; empty if the server does not count. A server counts tags over all
@@ -360,14 +343,13 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 	if note := listingNote(list.origin); note != "" && !a.wantsJSON() {
 		a.note("%s", note)
 	}
-	cells := rowMaker(2, counts != nil)
 	return printList(a, "sources", found, "No sources. Add files: quarry add PATH", a.private(),
-		countedTable(2, counts != nil, "SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"), func(row jsonSource) []string {
+		table{header: []string{"SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"}, optional: 2, right: 2}, func(row jsonSource) []string {
 			description := row.Description
 			if row.Status != "" && row.Status != "ACTIVE" {
 				description = strings.TrimSpace(description + " (" + strings.ToLower(strings.ReplaceAll(row.Status, "_", " ")) + ")")
 			}
-			return cells(row.Source, row.Name, countCell(row.Documents), description)
+			return []string{row.Source, row.Name, countCell(row.Documents), description}
 		})
 }
 
@@ -382,11 +364,24 @@ func listingNote(origin string) string {
 
 // table lays rows out in columns of a terminal.
 type table struct {
-	header []string
-	rows   [][]string
-	right  int // column that is aligned to the right; 0 for none
-	style  theme.Palette
-	width  int
+	header   []string
+	rows     [][]string
+	right    int // column that is aligned to the right; 0 for none
+	optional int // column that is left out if all its cells are empty; 0 for none
+	style    theme.Palette
+	width    int
+}
+
+// dropEmpty removes the optional column if all its cells are empty.
+func (t *table) dropEmpty() {
+	at := t.optional
+	if at == 0 || slices.ContainsFunc(t.rows, func(row []string) bool { return row[at] != "" }) {
+		return
+	}
+	t.header, t.right = slices.Delete(t.header, at, at+1), 0
+	for i, row := range t.rows {
+		t.rows[i] = slices.Delete(row, at, at+1)
+	}
 }
 
 const columnGap = 2

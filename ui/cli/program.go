@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -308,15 +309,11 @@ func printable(text string) string {
 		if r == '\t' {
 			return ' '
 		}
-		if r < 0x20 || r >= 0x7f && r < 0xa0 || isBidiControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return '�'
 		}
 		return r
 	}, text)
-}
-
-func isBidiControl(r rune) bool {
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
 }
 
 func (a *app) now() time.Time {

@@ -302,17 +302,16 @@ func (a *app) newCommand(use, short string, run func(ctx context.Context, argume
 // arguments are.
 func (a *app) targetCommand(use, short string,
 	run func(ctx context.Context, choice target.Choice, arguments []string) error) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			choice, err := a.decide(a.request())
-			if err == nil {
-				err = checkArguments(command, arguments)
-			}
-			if err != nil {
-				return err
-			}
-			return run(command.Context(), choice, arguments)
-		}}
+	var choice target.Choice
+	command := a.newCommand(use, short, func(ctx context.Context, arguments []string) error { return run(ctx, choice, arguments) })
+	checked := command.RunE
+	command.RunE = func(command *cobra.Command, arguments []string) (err error) {
+		if choice, err = a.decide(a.request()); err != nil {
+			return err
+		}
+		return checked(command, arguments)
+	}
+	return command
 }
 
 func checkArguments(command *cobra.Command, arguments []string) error {
@@ -347,8 +346,8 @@ func (a *app) group(name, short string, children ...*cobra.Command) *cobra.Comma
 			for _, child := range children {
 				names = append(names, child.Name())
 			}
-			do := "See: " + command.CommandPath() + " --help"
-			return usage(nearestOf(arguments[0], names, do), "unknown command %q for %q", arguments[0], command.CommandPath())
+			do := nearestOf(arguments[0], "See: "+command.CommandPath()+" --help", names)
+			return usage(do, "unknown command %q for %q", arguments[0], command.CommandPath())
 		}}
 	command.AddCommand(children...)
 	return command
@@ -374,10 +373,17 @@ func (a *app) with(ctx context.Context, open opener, work func(context.Context, 
 	return work(ctx, session.Client)
 }
 
-// nearestOf completes a hint with the known value that is nearest to what was given, if one is near.
-func nearestOf(value string, known []string, hint string) string {
-	if near := wire.Nearest(value, known); near != "" {
-		return strings.TrimSpace(fmt.Sprintf("Did you mean %q? %s", near, hint))
+// nearestOf adds a value that is near to the given one to a hint, from the first of the lists that has one.
+func nearestOf(value, hint string, known ...[]string) string {
+	for _, values := range known {
+		if near := wire.Nearest(value, values); near != "" {
+			return fmt.Sprintf("Did you mean %q? %s", near, hint)
+		}
 	}
 	return hint
+}
+
+// unknownValue is the error for a value that is not among the known ones, which another command lists.
+func unknownValue(what, value, list string, known ...[]string) error {
+	return usage(nearestOf(value, "See: "+list, known...), "unknown %s %q", what, value)
 }

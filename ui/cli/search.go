@@ -157,7 +157,7 @@ func (a *app) searchFormat(options *searchOptions) (string, error) {
 		return format, nil
 	}
 	do := "Choose one of " + strings.Join(searchFormats(), ", ") + "."
-	return "", usage(nearestOf(format, searchFormats(), do), "unknown format %q", format)
+	return "", usage(nearestOf(format, do, searchFormats()), "unknown format %q", format)
 }
 
 // gatherQueries reads queries from standard input where "-" stands for them, and checks them.

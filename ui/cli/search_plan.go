@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -326,16 +325,10 @@ func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) (*
 	if len(list.values) == 0 {
 		return check, nil
 	}
-	known := list.values
-	for _, source := range wire.Sources() {
-		if !source.Internal {
-			known = union(known, []string{source.Value})
-		}
-	}
-	for _, source := range strange {
-		if !slices.Contains(known, source) {
-			near := cmp.Or(wire.Nearest(source, list.values), wire.Nearest(source, known)) // best what this server has
-			return nil, unknownValue("source", source, near, "quarry sources")
+	known := sourceValues(isOffered)
+	for _, source := range strange { // no known source; maybe one of the server's own
+		if !slices.Contains(list.values, source) {
+			return nil, unknownValue("source", source, "quarry sources", list.values, known)
 		}
 	}
 	return check, nil
@@ -375,14 +368,6 @@ func shortList(values []string) string {
 		return strings.Join(values, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(values[:most], ", "), len(values)-most)
-}
-
-func unknownValue(what, value, near, list string) error {
-	hint := "See: " + list
-	if near != "" {
-		hint = fmt.Sprintf("Did you mean %q? %s", near, hint)
-	}
-	return usage(hint, "unknown %s %q", what, value)
 }
 
 // resolveAgents looks up the agents that queries name. A number that was given is left to the server.
@@ -426,7 +411,7 @@ func checkSets(ctx context.Context, c *client.Client, plan []plannedQuery) error
 	}
 	for _, name := range given {
 		if !slices.Contains(names, name) {
-			return unknownValue("document set", name, wire.Nearest(name, names), "quarry document-sets")
+			return unknownValue("document set", name, "quarry document-sets", names)
 		}
 	}
 	return nil
@@ -445,20 +430,13 @@ func checkTags(ctx context.Context, c *client.Client, plan []plannedQuery) error
 			return other.Key == tag.Key && other.Value == tag.Value
 		})
 		if !isListed && len(found) < mostTags {
-			return unknownValue("tag", tag.Key+"="+tag.Value, nearestTag(ctx, c, tag), "quarry tags")
+			all, _ := c.ValidTags(ctx, "", true, mostTags) // without them there is no suggestion
+			names := make([]string, 0, len(all))
+			for _, other := range all {
+				names = append(names, other.Key+"="+other.Value)
+			}
+			return unknownValue("tag", tag.Key+"="+tag.Value, "quarry tags", names)
 		}
 	}
 	return nil
-}
-
-func nearestTag(ctx context.Context, c *client.Client, tag wire.Tag) string {
-	all, err := c.ValidTags(ctx, "", true, mostTags)
-	if err != nil {
-		return ""
-	}
-	names := make([]string, 0, len(all))
-	for _, other := range all {
-		names = append(names, other.Key+"="+other.Value)
-	}
-	return wire.Nearest(tag.Key+"="+tag.Value, names)
 }
