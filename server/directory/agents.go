@@ -85,10 +85,7 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 		}
 		return attach(ctx, tx, tenant, &agent)
 	})
-	if err != nil {
-		return Agent{}, err
-	}
-	return agent, nil
+	return agent, err
 }
 
 func checkAgent(agent Agent) error {

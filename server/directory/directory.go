@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"quarry/internal/text"
 	"quarry/server/index"
 	"quarry/server/sqlite"
 )
@@ -90,14 +92,23 @@ func (d *Directory) change(ctx context.Context, what string, otherwise error, qu
 	return d.write(ctx, what, func(tx *sql.Tx) error { return sqlite.Exec(ctx, tx, otherwise, query, args...) })
 }
 
+// list returns the rows of a query. What is the beginning of its errors.
+func list[T any](ctx context.Context, d *Directory, what string, columns func(*T) []any, query string, args ...any) ([]T, error) {
+	found, err := sqlite.Select(ctx, d.db.Reader, columns, query, args...)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return found, err
+}
+
 // checkText returns an error for text that is empty, too long or not printable.
-func checkText(what, text string, most int) error {
-	switch n := utf8.RuneCountInString(text); {
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+func checkText(what, value string, most int) error {
+	switch n := utf8.RuneCountInString(value); {
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
 		return refuse("%s may not contain control characters", what)
-	case strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || invisible(r) }) == "":
+	case strings.TrimFunc(value, func(r rune) bool { return unicode.IsSpace(r) || invisible(r) }) == "":
 		return refuse("%s may not be empty", what)
-	case strings.ContainsFunc(text, hidden):
+	case strings.ContainsFunc(value, hidden):
 		return refuse("%s may not contain invisible characters", what)
 	case n > most:
 		return refuse("%s may have at most %d characters, this has %d", what, most, n)
@@ -112,12 +123,9 @@ func hidden(r rune) bool {
 }
 
 // quote quotes a value, shortened.
-func quote(text string) string {
+func quote(value string) string {
 	const longest = 60
-	if runes := []rune(text); len(runes) > longest {
-		text = string(runes[:longest]) + "…"
-	}
-	return fmt.Sprintf("%q", text)
+	return strconv.Quote(text.Shorten(value, longest))
 }
 
 // Errors of the directory.

@@ -137,14 +137,10 @@ func (d *Directory) LeaveGroup(ctx context.Context, tenant, group, email string)
 
 // ExternalMembers lists the memberships in groups of other systems, by source, group and address.
 func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membership, error) {
-	members, err := sqlite.Select(ctx, d.db.Reader, func(m *Membership) []any {
+	return list(ctx, d, "list external groups", func(m *Membership) []any {
 		return []any{&m.Group.Source, &m.Group.ID, &m.Email}
 	}, `SELECT m.source, m.external_id, u.email FROM external_group_members m JOIN users u ON u.id = m.user_id
 		WHERE u.tenant_id = ? ORDER BY m.source, m.external_id, u.email`, tenant)
-	if err != nil {
-		return nil, fmt.Errorf("list external groups: %w", err)
-	}
-	return members, nil
 }
 
 // LeaveExternalGroup removes a user, or with no address all users, from a group of another system.

@@ -107,12 +107,8 @@ func (d *Directory) UserNamed(ctx context.Context, tenant, email string) (User, 
 }
 
 func (d *Directory) users(ctx context.Context, where string, args ...any) ([]User, error) {
-	users, err := sqlite.Select(ctx, d.db.Reader, userColumns,
-		"SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email", args...)
-	if err != nil {
-		return nil, fmt.Errorf("read users: %w", err)
-	}
-	return users, nil
+	return list(ctx, d, "read users", userColumns, "SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email",
+		args...)
 }
 
 const userSelection = "u.id, u.tenant_id, u.email, u.name, u.role, u.is_active, u.created_at"
@@ -214,15 +210,13 @@ func (d *Directory) lookUpPerson(ctx context.Context, tenant, email string) (Pri
 
 // addGroups reads the groups of a principal.
 func (d *Directory) addGroups(ctx context.Context, p *Principal) (err error) {
-	p.Groups, err = sqlite.Select(ctx, d.db.Reader, sqlite.Column[string], `SELECT g.name
+	p.Groups, err = list(ctx, d, "read the groups of a user", sqlite.Column[string], `SELECT g.name
 		FROM user_groups g JOIN user_group_members m ON m.group_id = g.id WHERE m.user_id = ? ORDER BY g.name`, p.UserID)
 	if err != nil {
-		return fmt.Errorf("read the groups of a user: %w", err)
+		return err
 	}
-	p.ExternalGroups, err = sqlite.Select(ctx, d.db.Reader, func(g *ExternalGroup) []any { return []any{&g.Source, &g.ID} },
+	p.ExternalGroups, err = list(ctx, d, "read the external groups of a user",
+		func(g *ExternalGroup) []any { return []any{&g.Source, &g.ID} },
 		"SELECT source, external_id FROM external_group_members WHERE user_id = ? ORDER BY source, external_id", p.UserID)
-	if err != nil {
-		return fmt.Errorf("read the external groups of a user: %w", err)
-	}
-	return nil
+	return err
 }

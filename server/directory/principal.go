@@ -140,20 +140,9 @@ func Implied(permission string) []string {
 
 // closure returns the known permissions with those that they imply, in the order of AllPermissions.
 func closure(permissions []string) []string {
-	held := map[string]bool{}
-	for _, p := range permissions {
-		held[p] = true
-		for _, implied := range Implied(p) {
-			held[implied] = true
-		}
-	}
-	all := []string{}
-	for _, p := range AllPermissions() {
-		if held[p] {
-			all = append(all, p)
-		}
-	}
-	return all
+	return slices.DeleteFunc(AllPermissions(), func(p string) bool {
+		return !slices.ContainsFunc(permissions, func(held string) bool { return held == p || slices.Contains(Implied(held), p) })
+	})
 }
 
 // effective returns the permissions of a token: those of its user, limited to its scopes if it has any.

@@ -52,10 +52,7 @@ func (d *Directory) addDocumentSet(ctx context.Context, tenant string, set Docum
 		}
 		return findSet(ctx, tx, tenant, &set, noTenant(tenant))
 	})
-	if err != nil {
-		return DocumentSet{}, err
-	}
-	return set, nil
+	return set, err
 }
 
 // findSet reads a set by its name.
@@ -166,13 +163,9 @@ func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSe
 }
 
 func (d *Directory) visibleSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
-	sets, err := sqlite.Select(ctx, d.db.Reader, setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
+	return list(ctx, d, "list document sets", setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
 		WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+audienceCondition("document_set", "s")+`) ORDER BY s.name`,
 		p.Tenant, p.Admin, p.UserID)
-	if err != nil {
-		return nil, fmt.Errorf("list document sets: %w", err)
-	}
-	return sets, nil
 }
 
 // DescribeSets returns the details of sets, in their order.

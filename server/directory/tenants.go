@@ -31,11 +31,7 @@ func (d *Directory) AddTenant(ctx context.Context, id string) error {
 
 // Tenants lists the ids of all tenants.
 func (d *Directory) Tenants(ctx context.Context) ([]string, error) {
-	tenants, err := sqlite.Select(ctx, d.db.Reader, sqlite.Column[string], "SELECT id FROM tenants ORDER BY id")
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	return tenants, nil
+	return list(ctx, d, "list tenants", sqlite.Column[string], "SELECT id FROM tenants ORDER BY id")
 }
 
 // Tenant is a tenant with the numbers of its things.
@@ -48,7 +44,7 @@ type Tenant struct {
 
 // DescribeTenants returns all tenants, by id.
 func (d *Directory) DescribeTenants(ctx context.Context) ([]Tenant, error) {
-	tenants, err := sqlite.Select(ctx, d.db.Reader, func(t *Tenant) []any {
+	return list(ctx, d, "list tenants", func(t *Tenant) []any {
 		return []any{&t.ID, (*sqlite.Micros)(&t.CreatedAt), &t.Users, &t.Tokens, &t.Groups, &t.Connectors, &t.DocumentSets, &t.Agents}
 	}, `SELECT t.id, t.created_at,
 		(SELECT count(*) FROM users u WHERE u.tenant_id = t.id),
@@ -59,10 +55,6 @@ func (d *Directory) DescribeTenants(ctx context.Context) ([]Tenant, error) {
 		(SELECT count(*) FROM document_sets s WHERE s.tenant_id = t.id),
 		(SELECT count(*) FROM agents a WHERE a.tenant_id = t.id)
 		FROM tenants t ORDER BY t.id`, d.now().UnixMicro())
-	if err != nil {
-		return nil, fmt.Errorf("list tenants: %w", err)
-	}
-	return tenants, nil
 }
 
 // DescribeTenant returns a tenant, or a MissingError.

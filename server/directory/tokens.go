@@ -211,21 +211,15 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 		return Principal{}, ErrUnauthenticated
 	}
 	digest := hash(secret)
-	known, err := cached(ctx, d, tokenKey{digest}, func() (holder, error) {
-		p, row, err := d.lookUp(ctx, tenant, digest)
-		if err == nil {
-			err = d.addGroups(ctx, &p)
-		}
-		return holder{p, row}, err
-	})
+	known, err := cached(ctx, d, tokenKey{digest}, func() (holder, error) { return d.lookUp(ctx, tenant, digest) })
 	if err != nil {
 		return Principal{}, err
 	}
-	p, row, now := known.principal.clone(), known.row, d.now()
-	if row.revoked || !row.active || (!p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)) {
+	p, now := known.principal.clone(), d.now()
+	if known.revoked || !known.active || (!p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)) {
 		return Principal{}, ErrUnauthenticated
 	}
-	if !d.readOnly && now.Sub(row.lastUsed) >= lastUsedEvery {
+	if !d.readOnly && now.Sub(known.lastUsed) >= lastUsedEvery {
 		d.noteUse(ctx, p.TokenID, now)
 	}
 	return p, nil
@@ -233,17 +227,13 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 
 // holder is the owner of a token, and the state of the token.
 type holder struct {
-	principal Principal
-	row       tokenRow
-}
-
-// tokenRow has the state of a token.
-type tokenRow struct {
+	principal       Principal
 	revoked, active bool
 	lastUsed        time.Time
 }
 
-func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (p Principal, row tokenRow, err error) {
+func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (h holder, err error) {
+	p := &h.principal
 	var (
 		storedHash string
 		role       Role
@@ -256,18 +246,18 @@ func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (p Princi
 				SELECT min(id) FROM up)
 		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant),
 		ErrUnauthenticated, &p.TokenID, &storedHash, sqlite.JSON{V: &scopes}, (*sqlite.Micros)(&p.ExpiresAt),
-		(*sqlite.Micros)(&row.lastUsed), &row.revoked,
-		&p.UserID, &p.Tenant, &p.Email, &p.Name, &role, &row.active, &p.RootTokenID)
+		(*sqlite.Micros)(&h.lastUsed), &h.revoked,
+		&p.UserID, &p.Tenant, &p.Email, &p.Name, &role, &h.active, &p.RootTokenID)
 	if err != nil {
-		return p, row, fmt.Errorf("look up a token: %w", err)
+		return h, fmt.Errorf("look up a token: %w", err)
 	}
 	if subtle.ConstantTimeCompare([]byte(storedHash), []byte(digest)) != 1 {
-		return p, row, ErrUnauthenticated
+		return h, ErrUnauthenticated
 	}
 	p.Scoped = scopes != nil
 	p.Permissions = effective(role.permissions(), scopes)
 	p.Admin = p.Can(PermissionAdmin)
-	return p, row, nil
+	return h, d.addGroups(ctx, p)
 }
 
 // noteUse records the use of a token. It must not fail or delay the request, so it waits only briefly for the writer; the
@@ -285,7 +275,7 @@ func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
 
 // ListTokens lists the valid tokens of a user, the oldest first; with no address, those of the whole tenant.
 func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Token, error) {
-	tokens, err := sqlite.Select(ctx, d.db.Reader, func(t *Token) []any {
+	return list(ctx, d, "list tokens", func(t *Token) []any {
 		return []any{&t.ID, &t.Name, &t.Email, &t.Display, sqlite.JSON{V: &t.Scopes}, (*sqlite.Micros)(&t.CreatedAt),
 			(*sqlite.Micros)(&t.ExpiresAt), (*sqlite.Micros)(&t.LastUsed)}
 	}, `SELECT t.id, t.name, u.email, t.display, t.scopes, t.created_at, t.expires_at, t.last_used_at
@@ -293,10 +283,6 @@ func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Tok
 		WHERE u.tenant_id = ?1 AND (?2 = '' OR u.email = ?2) AND t.kind = ?3 AND NOT t.is_revoked
 			AND (t.expires_at IS NULL OR t.expires_at > ?4)
 		ORDER BY t.id`, tenant, strings.ToLower(email), kindUser, d.now().UnixMicro())
-	if err != nil {
-		return nil, fmt.Errorf("list tokens: %w", err)
-	}
-	return tokens, nil
 }
 
 // RevokeToken revokes a token of a user, or with no address of any user of the tenant, and the tokens that were created with
