@@ -49,33 +49,18 @@ func (s *Server) sets(ctx context.Context, who directory.Principal) ([]directory
 // federated answers GET /federated and its status: this server has no federated connectors.
 func federated(*call) (any, error) { return []wire.FederatedConnection{}, nil }
 
-// tagPattern selects tags.
-type tagPattern struct {
-	key, value string
-	both       bool // key and value must match; otherwise either
-	prefix     bool
-}
-
-func newTagPattern(text string, prefix bool) tagPattern {
-	if key, value, found := strings.Cut(text, "="); found {
-		return tagPattern{key: strings.TrimSpace(key), value: strings.TrimSpace(value), both: true, prefix: prefix}
+// tagMatcher returns a filter for tags. A pattern of the form key=value must match both, any other one of them.
+func tagMatcher(pattern string, prefix bool) func(index.Tag) bool {
+	same := strings.EqualFold
+	if prefix {
+		same = func(text, start string) bool { return strings.HasPrefix(strings.ToLower(text), strings.ToLower(start)) }
 	}
-	return tagPattern{key: text, value: text, prefix: prefix}
-}
-
-func (p tagPattern) matches(tag index.Tag) bool {
-	key, value := p.matchesText(tag.Key, p.key), p.matchesText(tag.Value, p.value)
-	if p.both {
-		return key && value
+	key, value, both := strings.Cut(pattern, "=")
+	if !both {
+		return func(tag index.Tag) bool { return same(tag.Key, pattern) || same(tag.Value, pattern) }
 	}
-	return key || value
-}
-
-func (p tagPattern) matchesText(text, pattern string) bool {
-	if !p.prefix {
-		return strings.EqualFold(text, pattern)
-	}
-	return strings.HasPrefix(strings.ToLower(text), strings.ToLower(pattern))
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	return func(tag index.Tag) bool { return same(tag.Key, key) && same(tag.Value, value) }
 }
 
 // validTags answers GET /query/valid-tags: the most frequent tags first, each with the source that carries it.
@@ -92,7 +77,7 @@ func (s *Server) validTags(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	valid := wire.ValidTags{Tags: []wire.SourceTag{}}
+	valid, matches := wire.ValidTags{Tags: []wire.SourceTag{}}, tagMatcher(pattern, prefix)
 	for _, tag := range known.tags {
 		if len(valid.Tags) == limit {
 			break
@@ -100,7 +85,7 @@ func (s *Server) validTags(c *call) (any, error) {
 		if len(asked) > 0 && !slices.Contains(asked, tag.source) {
 			continue
 		}
-		if pattern == "" || newTagPattern(pattern, prefix).matches(tag.Tag) {
+		if pattern == "" || matches(tag.Tag) {
 			valid.Tags = append(valid.Tags, wire.SourceTag{Key: tag.Key, Value: tag.Value, Source: tag.source})
 		}
 	}

@@ -83,7 +83,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request, who directory.Prin
 		return err
 	}
 	defer s.answers.begin(t, cancel)()
-	question := chat.Message{Parent: t.parent(), Text: kept(t.request.Message), Files: t.named}
+	question := chat.Message{Parent: t.parent(), Text: firstRunes(t.request.Message, wire.MaxChatRunes), Files: t.named}
 	if t.questionID, t.answer.ID, err = t.store.Begin(ctx, t.session, t.isNew, question); err != nil {
 		return sessionRefused(err)
 	}
@@ -396,43 +396,21 @@ func (s *Server) chatError(ctx context.Context, err error) chatFailure {
 	return failure
 }
 
-// kept returns the part of a question that is stored.
-func kept(question string) string {
-	if runes := []rune(question); len(runes) > wire.MaxChatRunes {
-		return string(runes[:wire.MaxChatRunes])
-	}
-	return question
-}
-
 var errStopped = errors.New("stopped by its user")
 
 // answers tracks the answers in progress, so that they can be stopped.
-type answers struct {
-	mutex sync.Mutex
-	stops map[*turn]context.CancelCauseFunc
-}
+type answers struct{ stops sync.Map } // *turn → context.CancelCauseFunc
 
 func (a *answers) begin(t *turn, cancel context.CancelCauseFunc) (end func()) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	if a.stops == nil {
-		a.stops = map[*turn]context.CancelCauseFunc{}
-	}
-	a.stops[t] = cancel
-	return func() {
-		a.mutex.Lock()
-		defer a.mutex.Unlock()
-		delete(a.stops, t)
-	}
+	a.stops.Store(t, cancel)
+	return func() { a.stops.Delete(t) }
 }
 
 // running returns the functions that stop the answers that are being written in a session.
 func (a *answers) running(session string) (stops []context.CancelCauseFunc) {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	for t, stop := range a.stops {
-		if t.session.ID == session {
-			stops = append(stops, stop)
+	for t, stop := range a.stops.Range {
+		if t.(*turn).session.ID == session {
+			stops = append(stops, stop.(context.CancelCauseFunc))
 		}
 	}
 	return stops

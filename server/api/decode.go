@@ -188,10 +188,7 @@ func (f *fields) chatFilters() wire.ChatFilters {
 
 // search returns the equivalent request of POST /search.
 func (r chatRequest) search(personaID int) wire.SearchRequest {
-	request := wire.SearchRequest{Query: r.Message}
-	if runes := []rune(r.Message[:min(len(r.Message), 8*wire.MaxQueryRunes)]); len(runes) > wire.MaxQueryRunes {
-		request.Query = string(runes[:wire.MaxQueryRunes]) // piped text follows the question
-	}
+	request := wire.SearchRequest{Query: firstRunes(r.Message, wire.MaxQueryRunes)} // piped text follows the question
 	if personaID != 0 {
 		request.PersonaID = &personaID
 	}

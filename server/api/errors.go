@@ -77,10 +77,6 @@ func invalid(problems ...problem) failure {
 	}}
 }
 
-func notAuthenticated() failure {
-	return detailed(http.StatusForbidden, "Access denied. User is not authenticated.")
-}
-
 func brokenOff() failure {
 	return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The request was broken off. Try again.")
 }
@@ -100,7 +96,7 @@ func explain(err error, trusted bool) (f failure, known bool) {
 	case errors.As(err, &f):
 		return f, true
 	case isUnauthenticated(err):
-		return notAuthenticated(), true
+		return detailed(http.StatusForbidden, "Access denied. User is not authenticated."), true
 	case errors.As(err, &tooLarge):
 		return coded(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "The request is too large."), true
 	case trusted && libraryFailure(err) != nil:
@@ -310,6 +306,17 @@ func echo(raw json.RawMessage) string {
 		return quoted(clip(text))
 	}
 	return clip(string(raw))
+}
+
+// firstRunes returns the first characters of a text, at most so many.
+func firstRunes(s string, most int) string {
+	for end := range s {
+		if most == 0 {
+			return s[:end]
+		}
+		most--
+	}
+	return s
 }
 
 // clip shortens a foreign text and replaces its control characters.

@@ -11,7 +11,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -176,15 +175,12 @@ func (u *upload) add(part *multipart.Part) error {
 // fileName returns a name without folders and control characters.
 func fileName(given string) string {
 	name := path.Base(strings.ReplaceAll(strings.ToValidUTF8(given, ""), `\`, "/"))
-	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+	name = firstRunes(strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7F {
 			return -1
 		}
 		return r
-	}, name))
-	if runes := []rune(name); len(runes) > maxFileName {
-		name = string(runes[:maxFileName])
-	}
+	}, name)), maxFileName)
 	if name == "" || name == "." || name == ".." || name == "/" {
 		return "file"
 	}
@@ -216,11 +212,7 @@ func (u *upload) temporaryNames() temporaryNames {
 // of returns the id of a file, by its name or by its size and the beginning of its name; nil if there is none.
 func (n temporaryNames) of(file uploaded) *string {
 	const shortened = 50 // characters
-	beginning := file.name
-	if utf8.RuneCountInString(beginning) > shortened {
-		beginning = string([]rune(beginning)[:shortened])
-	}
-	for _, key := range []string{file.name, strconv.Itoa(len(file.data)) + "|" + beginning} {
+	for _, key := range []string{file.name, strconv.Itoa(len(file.data)) + "|" + firstRunes(file.name, shortened)} {
 		if id, ok := n[key]; ok {
 			return &id
 		}

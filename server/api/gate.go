@@ -170,7 +170,7 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request, route route, wh
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	out, whole := newOutbox(w, held, cancel, s.Log), false
+	out, whole := &outbox{ResponseWriter: w, held: held, cancel: cancel, log: s.Log}, false
 	defer func() {
 		leave()
 		out.end(whole)
@@ -372,6 +372,6 @@ func (s *Server) logged(next http.Handler) http.Handler {
 				slog.String("remote", r.RemoteAddr), slog.String("user", who.principal.Email),
 				slog.Int("token_id", who.principal.TokenID))
 		}()
-		next.ServeHTTP(recorder, r.WithContext(withCaller(r.Context(), who)))
+		next.ServeHTTP(recorder, r.WithContext(context.WithValue(r.Context(), callerKey, who)))
 	})
 }

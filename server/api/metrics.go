@@ -169,14 +169,8 @@ type caller struct {
 	route     string // its pattern; empty: not found
 }
 
-func withCaller(ctx context.Context, c *caller) context.Context {
-	return context.WithValue(ctx, callerKey, c)
-}
-
 // isListener reports whether a request came over a listener.
 func isListener(ctx context.Context) bool { return ctx.Value(callerKey) != nil }
-
-func withTrust(ctx context.Context) context.Context { return context.WithValue(ctx, trustedKey, true) }
 
 // isTrusted reports whether the caller may see internal errors: only the owner in process.
 func isTrusted(ctx context.Context) bool { return ctx.Value(trustedKey) != nil }

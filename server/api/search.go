@@ -239,12 +239,9 @@ func (v setFilter) narrow(response *wire.SearchResponse) {
 	if v == nil {
 		return
 	}
-	response.AppliedFilters = slices.DeleteFunc(slices.Clone(response.AppliedFilters), func(f wire.AppliedFilter) bool {
+	response.AppliedFilters = slices.DeleteFunc(listed(response.AppliedFilters), func(f wire.AppliedFilter) bool {
 		return f.Field == "document_sets" && !v[f.Value] // an agent may search in a set that its users may not know
 	})
-	if response.AppliedFilters == nil {
-		response.AppliedFilters = []wire.AppliedFilter{}
-	}
 }
 
 // of returns the sets that the caller may know.
@@ -260,12 +257,9 @@ func (v setFilter) narrowFacets(facets *wire.Facets) {
 	if v == nil {
 		return
 	}
-	facets.DocumentSets = slices.DeleteFunc(slices.Clone(facets.DocumentSets), func(f wire.FacetValue) bool {
+	facets.DocumentSets = slices.DeleteFunc(listed(facets.DocumentSets), func(f wire.FacetValue) bool {
 		return !v[f.Value]
 	})
-	if facets.DocumentSets == nil {
-		facets.DocumentSets = []wire.FacetValue{}
-	}
 }
 
 // facets answers GET /search/facets: counts of all documents that pass the filters.

@@ -89,10 +89,6 @@ type outbox struct {
 	stopped chan struct{} // closed when the sender has ended
 }
 
-func newOutbox(w http.ResponseWriter, held *load, cancel func(), log *slog.Logger) *outbox {
-	return &outbox{ResponseWriter: w, held: held, cancel: cancel, log: log}
-}
-
 // WriteHeader records the status.
 func (o *outbox) WriteHeader(status int) {
 	if o.status == 0 {
