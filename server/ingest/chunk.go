@@ -336,11 +336,16 @@ const longestRun = 24
 
 // lineSpans cuts after newlines.
 func lineSpans(source string, start, end int) []span {
+	return spansUntil(start, end, func(at int) int { return lineEnd(source[:end], at) })
+}
+
+// spansUntil cuts at the ends that next returns.
+func spansUntil(start, end int, next func(start int) int) []span {
 	var spans []span
 	for start < end {
-		next := lineEnd(source[:end], start)
-		spans = append(spans, span{start, next})
-		start = next
+		at := next(start)
+		spans = append(spans, span{start, at})
+		start = at
 	}
 	return spans
 }
@@ -382,13 +387,7 @@ func maskForSentences(text string) []byte {
 
 // wordSpans cuts into pieces of at most limit tokens, between words where possible.
 func wordSpans(source string, start, end, limit int) []span {
-	var spans []span
-	for start < end {
-		next := wordsEnd(source, start, end, max(limit, 4))
-		spans = append(spans, span{start, next})
-		start = next
-	}
-	return spans
+	return spansUntil(start, end, func(at int) int { return wordsEnd(source, at, end, max(limit, 4)) })
 }
 
 func wordsEnd(source string, start, end, limit int) int {

@@ -182,7 +182,7 @@ func TestSmallBlocksAreNotCut(t *testing.T) {
 }
 
 func TestTitleIsLeftOutOfPaths(t *testing.T) {
-	doc, err := FromMarkdown([]byte("# Guide\n\n"+sentencesText(30)+"\n\n## Use\n\n"+sentencesText(30)), Defaults{ID: "x"})
+	doc, err := FromMarkdown([]byte("# Guide\n\n"+sentencesText(30)+"\n\n## Use\n\n"+sentencesText(30)), index.Document{ID: "x"}, false)
 	if err != nil || doc.Title != "Guide" {
 		t.Fatalf("%v, title %q", err, doc.Title)
 	}

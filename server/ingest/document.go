@@ -19,64 +19,50 @@ import (
 // AccessPublic is the access term of documents that everybody in the tenant may see.
 const AccessPublic = "PUBLIC"
 
-// Defaults apply where a text does not say otherwise.
-type Defaults struct {
-	ID     string
-	Source string // a value of DocumentSource; empty: file
-	// Title is used without a title in the front matter and without a first-level heading.
-	Title     string
-	Path      []string
-	Link      string
-	Type      string    // empty: md
-	UpdatedAt time.Time // for texts without a date
-	Sets      []string
-	Access    []string // empty: PUBLIC
-	Origin    string
-	// Trusted texts set their own id, source, link, type, sets and tag pairs in the front matter. Users' files must
-	// never be trusted: they could replace other documents or claim another source.
-	Trusted bool
-}
-
 // FromMarkdown returns the document of a Markdown text with optional front matter in YAML (---) or TOML (+++): title;
 // updated, updated_at, last_modified, lastmod or date; created or created_at; author or authors; tags, labels or
-// categories; other keys with simple values become metadata. Trusted texts also set id, source, link, type, sets, and
-// tags as a map. The error says why the text cannot be stored: binary, no id, or an unknown source.
-func FromMarkdown(data []byte, defaults Defaults) (index.Document, error) {
+// categories; other keys with simple values become metadata. The error says why the text cannot be stored: binary, no
+// id, or an unknown source.
+//
+// The fields of defaults apply where the text does not say otherwise; without a source it is file, without a type md,
+// without access PUBLIC. Trusted texts also set id, source, link, type, sets, and tags as a map. Users' files must never
+// be trusted: they could replace other documents or claim another source.
+func FromMarkdown(data []byte, defaults index.Document, trusted bool) (index.Document, error) {
 	text, _, err := decodeText(data, false)
 	if err != nil {
 		return index.Document{}, err
 	}
-	return fromMarkdown(newFileReader(), text, defaults)
+	return parseMarkdown(newMarkdownReader(), text, defaults, trusted)
 }
 
-func fromMarkdown(r *fileReader, text string, defaults Defaults) (index.Document, error) {
+func fromMarkdown(r *fileReader, text string, defaults index.Document) (index.Document, error) {
+	return parseMarkdown(r.markdown, text, defaults, false)
+}
+
+func parseMarkdown(r *markdownReader, text string, defaults index.Document, trusted bool) (index.Document, error) {
 	fields, body := splitFrontMatter(text)
-	m := readMeta(fields, defaults.Trusted)
 	body = strings.TrimLeft(body, "\n")
-	return build(body, r.markdown.parse(body), m, defaults)
+	return build(body, r.parse(body), readMeta(fields, trusted), defaults)
 }
 
-func fromProse(_ *fileReader, text string, defaults Defaults) (index.Document, error) {
+func fromProse(_ *fileReader, text string, defaults index.Document) (index.Document, error) {
 	return fromPlainText(text, kindProse, defaults)
 }
 
-func fromLog(_ *fileReader, text string, defaults Defaults) (index.Document, error) {
+func fromLog(_ *fileReader, text string, defaults index.Document) (index.Document, error) {
 	return fromPlainText(text, kindLines, defaults)
 }
 
-func fromPlainText(text string, kind blockKind, defaults Defaults) (index.Document, error) {
+func fromPlainText(text string, kind blockKind, defaults index.Document) (index.Document, error) {
 	text = strings.TrimLeft(text, "\n")
 	return build(text, paragraphs(text, 0, kind), meta{}, defaults)
 }
 
 // build assembles a document.
-func build(body string, blocks []block, m meta, d Defaults) (index.Document, error) {
-	doc := index.Document{
-		ID: cmp.Or(m.id, d.ID), Source: cmp.Or(m.source, d.Source, "file"), Type: cmp.Or(m.kind, d.Type, "md"),
-		Link: cmp.Or(m.link, d.Link), Path: d.Path, Origin: d.Origin,
-		CreatedAt: m.created, UpdatedAt: m.updated,
-		Authors: m.authors, Metadata: m.fields, Sets: m.sets, Access: d.Access,
-	}
+func build(body string, blocks []block, m meta, d index.Document) (index.Document, error) {
+	doc := index.Document(m)
+	doc.ID, doc.Source, doc.Type = cmp.Or(m.ID, d.ID), cmp.Or(m.Source, d.Source, "file"), cmp.Or(m.Type, d.Type, "md")
+	doc.Link, doc.Path, doc.Origin, doc.Access = cmp.Or(m.Link, d.Link), d.Path, d.Origin, d.Access
 	if doc.ID == "" {
 		return index.Document{}, errors.New("the document has no id")
 	}
@@ -97,10 +83,10 @@ func build(body string, blocks []block, m meta, d Defaults) (index.Document, err
 	if len(doc.Access) == 0 {
 		doc.Access = []string{AccessPublic}
 	}
-	doc.Title = cmp.Or(m.title, firstHeading(blocks), d.Title, doc.ID)
+	doc.Title = cmp.Or(m.Title, firstHeading(blocks), d.Title, doc.ID)
 	doc.Chunks, doc.Outline = chunkBlocks(body, blocks, doc.Title, doc.Link)
 	if len(doc.Chunks) == 0 {
-		if m.title == "" {
+		if m.Title == "" {
 			return index.Document{}, errEmpty
 		}
 		doc.Chunks = []index.Chunk{{Text: doc.Title}}

@@ -62,7 +62,7 @@ func TestFrontMatter(t *testing.T) {
 		"empty front": {"---\n---\nx", index.Document{Title: "Name"}, "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			doc, err := FromMarkdown([]byte(c.text), Defaults{ID: "file:/name", Title: "Name"})
+			doc, err := FromMarkdown([]byte(c.text), index.Document{ID: "file:/name", Title: "Name"}, false)
 			must(t, err)
 			if doc.ID != "file:/name" || doc.Source != "file" || doc.Type != "md" || doc.Sets != nil || doc.Link != "" ||
 				!slices.Equal(doc.Access, []string{"PUBLIC"}) {
@@ -95,7 +95,7 @@ func TestTrustedFrontMatter(t *testing.T) {
 	text := "---\nid: confluence:SEC-1\nsource: confluence\ntitle: \"Rules (2024)\"\nlink: https://wiki.example/1\ntype: page\n" +
 		"created_at: 2024-02-05T10:00:00Z\nupdated_at: 2024-02-26T10:12:00Z\nauthors:\n  - {name: \"W C\", email: w@x.example}\n" +
 		"tags: {team: data, services: [a, b]}\nsets: [Security & compliance]\n---\n\nText.\n\n## More\n\nx"
-	doc, err := FromMarkdown([]byte(text), Defaults{Trusted: true})
+	doc, err := FromMarkdown([]byte(text), index.Document{}, true)
 	must(t, err)
 	want := index.Document{ID: "confluence:SEC-1", Source: "confluence", Title: "Rules (2024)", Link: "https://wiki.example/1", Type: "page",
 		CreatedAt: time.Date(2024, 2, 5, 10, 0, 0, 0, time.UTC), UpdatedAt: time.Date(2024, 2, 26, 10, 12, 0, 0, time.UTC),
@@ -108,10 +108,10 @@ func TestTrustedFrontMatter(t *testing.T) {
 	if !reflect.DeepEqual(doc, want) {
 		t.Errorf("got  %+v\nwant %+v", doc, want)
 	}
-	if _, err := FromMarkdown([]byte("---\nid: x\nsource: conflunce\n---\nx"), Defaults{Trusted: true}); err == nil {
+	if _, err := FromMarkdown([]byte("---\nid: x\nsource: conflunce\n---\nx"), index.Document{}, true); err == nil {
 		t.Error("an unknown source was taken")
 	}
-	if _, err := FromMarkdown([]byte("text"), Defaults{Trusted: true}); err == nil {
+	if _, err := FromMarkdown([]byte("text"), index.Document{}, true); err == nil {
 		t.Error("a document without an id was taken")
 	}
 }
@@ -123,7 +123,7 @@ func FuzzFrontMatter(f *testing.F) {
 	f.Add("---\na: &a [*a]\n---\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, trusted := range []bool{false, true} {
-			doc, err := FromMarkdown([]byte(text), Defaults{ID: "x", Title: "t", Trusted: trusted})
+			doc, err := FromMarkdown([]byte(text), index.Document{ID: "x", Title: "t"}, trusted)
 			if err != nil {
 				continue
 			}
@@ -131,7 +131,7 @@ func FuzzFrontMatter(f *testing.F) {
 			if !trusted && (doc.ID != "x" || doc.Source != "file" || doc.Sets != nil || doc.Link != "" || doc.Type != "md") {
 				t.Errorf("an untrusted text claims %+v", doc)
 			}
-			again, _ := FromMarkdown([]byte(text), Defaults{ID: "x", Title: "t", Trusted: trusted})
+			again, _ := FromMarkdown([]byte(text), index.Document{ID: "x", Title: "t"}, trusted)
 			if !reflect.DeepEqual(doc, again) {
 				t.Errorf("the same text gives two documents: %+v, %+v", doc, again)
 			}
@@ -140,7 +140,7 @@ func FuzzFrontMatter(f *testing.F) {
 }
 
 func page(text string) (index.Document, error) {
-	return fromHTML(newFileReader(), text, Defaults{ID: "x", Title: "name", Type: "html"})
+	return fromHTML(newFileReader(), text, index.Document{ID: "x", Title: "name", Type: "html"})
 }
 
 func TestHTML(t *testing.T) {
@@ -349,7 +349,7 @@ func FuzzMarkdownFile(f *testing.F) {
 	f.Add([]byte("\xff\xfeh\x00i\x00"))
 	f.Add([]byte("\xef\xbb\xbfa\x1b]0;x\x07b\xc2\x9b31mc\r\nd\x85"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		doc, err := FromMarkdown(data, Defaults{ID: "x", Title: "t"})
+		doc, err := FromMarkdown(data, index.Document{ID: "x", Title: "t"}, false)
 		if err == nil {
 			checkDocument(t, &doc)
 		}
@@ -387,7 +387,7 @@ func TestRealPages(t *testing.T) {
 
 // TestDatesThatCannotBeWritten: a file's date that no client could read counts as unknown.
 func TestDatesThatCannotBeWritten(t *testing.T) {
-	doc, err := FromMarkdown([]byte("text"), Defaults{ID: "a", UpdatedAt: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	doc, err := FromMarkdown([]byte("text"), index.Document{ID: "a", UpdatedAt: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)}, false)
 	must(t, err)
 	if !doc.UpdatedAt.IsZero() {
 		t.Errorf("dated %v", doc.UpdatedAt)

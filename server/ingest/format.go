@@ -20,7 +20,7 @@ import (
 type format struct {
 	name       string // also the document type; empty: the extension
 	extensions []string
-	read       func(r *fileReader, data []byte, d Defaults) (doc index.Document, encoding string, err error)
+	read       func(r *fileReader, data []byte, d index.Document) (doc index.Document, encoding string, err error)
 	lines      bool // JSONL: each line is a document
 }
 
@@ -51,9 +51,9 @@ func formatOf(file string) (f format, reason string) {
 }
 
 // readText returns the read function of a text format.
-func readText(page bool, fromText func(r *fileReader, text string, d Defaults) (index.Document, error)) func(*fileReader, []byte,
-	Defaults) (index.Document, string, error) {
-	return func(r *fileReader, data []byte, d Defaults) (index.Document, string, error) {
+func readText(page bool, fromText func(r *fileReader, text string, d index.Document) (index.Document, error)) func(*fileReader, []byte,
+	index.Document) (index.Document, string, error) {
+	return func(r *fileReader, data []byte, d index.Document) (index.Document, string, error) {
 		text, encoding, err := decodeText(data, page)
 		if err != nil {
 			return index.Document{}, "", err

@@ -39,7 +39,7 @@ func newHTMLReader() *htmlReader {
 }
 
 // fromHTML returns the document of a page. Pages that are too large or too deeply nested are stored as plain text.
-func fromHTML(r *fileReader, text string, defaults Defaults) (index.Document, error) {
+func fromHTML(r *fileReader, text string, defaults index.Document) (index.Document, error) {
 	m, body, err := r.pages.read(text)
 	if err != nil {
 		m, body = meta{}, tokenText(text)
@@ -83,8 +83,8 @@ func pageMeta(tree *html.Node) meta {
 		}
 		switch node.DataAtom {
 		case atom.Title:
-			if m.title == "" && node.FirstChild != nil && node.Parent.DataAtom == atom.Head {
-				m.title = oneLine(node.FirstChild.Data, longestTitle)
+			if m.Title == "" && node.FirstChild != nil && node.Parent.DataAtom == atom.Head {
+				m.Title = oneLine(node.FirstChild.Data, longestTitle)
 			}
 		case atom.Meta:
 			m.pageMeta(strings.ToLower(cmp.Or(attribute(node, "name"), attribute(node, "property"))),
@@ -97,14 +97,14 @@ func pageMeta(tree *html.Node) meta {
 func (m *meta) pageMeta(name, content string) {
 	switch name {
 	case "author", "article:author", "dc.creator":
-		m.authors = addPeople(m.authors, content)
+		m.Authors = addPeople(m.Authors, content)
 	case "date", "last-modified", "article:modified_time", "dcterms.modified", "dc.date":
-		if t, ok := parseDate(content); ok && t.After(m.updated) {
-			m.updated = t
+		if t, ok := parseDate(content); ok && t.After(m.UpdatedAt) {
+			m.UpdatedAt = t
 		}
 	case "article:published_time", "dcterms.created":
 		if t, ok := parseDate(content); ok {
-			m.created = t
+			m.CreatedAt = t
 		}
 	case "description":
 		m.addField("description", []string{content}, false)

@@ -29,17 +29,8 @@ const (
 	longestAccess = 500   // bytes of an access term
 )
 
-// meta is a document's description of itself.
-type meta struct {
-	title            string
-	created, updated time.Time
-	authors          []index.Person
-	fields           []index.Field
-
-	// Only for trusted documents; in others these keys are plain metadata.
-	id, source, link, kind string
-	sets                   []string
-}
+// meta has the fields of a document that its text sets.
+type meta index.Document
 
 // updatedKeys in order of preference.
 var updatedKeys = [...]string{
@@ -64,11 +55,11 @@ func readMeta(fields []field, trusted bool) meta {
 		}
 	}
 	for _, key := range updatedKeys {
-		if m.updated = dates[key]; m.updated.IsZero() {
+		if m.UpdatedAt = dates[key]; m.UpdatedAt.IsZero() {
 			continue
 		}
-		if m.created.IsZero() && key != "date" {
-			m.created = dates["date"]
+		if m.CreatedAt.IsZero() && key != "date" {
+			m.CreatedAt = dates["date"]
 		}
 		break
 	}
@@ -79,15 +70,15 @@ func readMeta(fields []field, trusted bool) meta {
 func (m *meta) trusted(key string, value any) bool {
 	switch key {
 	case "id":
-		m.id = oneLine(scalar(value), longestID)
+		m.ID = oneLine(scalar(value), longestID)
 	case "source":
-		m.source = oneLine(scalar(value), longestValue)
+		m.Source = oneLine(scalar(value), longestValue)
 	case "link":
-		m.link = oneLine(scalar(value), longestLink)
+		m.Link = oneLine(scalar(value), longestLink)
 	case "type":
-		m.kind = oneLine(scalar(value), longestValue)
+		m.Type = oneLine(scalar(value), longestValue)
 	case "sets":
-		m.sets = texts(value, mostSets)
+		m.Sets = texts(value, mostSets)
 	case "tags":
 		pairs, ok := value.([]field)
 		if !ok {
@@ -106,13 +97,13 @@ func (m *meta) trusted(key string, value any) bool {
 func (m *meta) other(key string, f field) {
 	switch key {
 	case "title":
-		m.title = oneLine(scalar(f.value), longestTitle)
+		m.Title = oneLine(scalar(f.value), longestTitle)
 	case "created", "created_at", "date_created", "published", "published_at":
 		if t, ok := parseDate(scalar(f.value)); ok {
-			m.created = t
+			m.CreatedAt = t
 		}
 	case "author", "authors", "owner", "owners":
-		m.authors = addPeople(m.authors, f.value)
+		m.Authors = addPeople(m.Authors, f.value)
 	case "tags", "labels", "categories", "tag", "label", "category", "keywords":
 		if text, ok := f.value.(string); ok {
 			m.addField(key, splitTags(text), true)
@@ -132,7 +123,7 @@ func (m *meta) other(key string, f field) {
 }
 
 func (m *meta) addField(key string, values []string, list bool) {
-	m.fields = addField(m.fields, key, values, list)
+	m.Metadata = addField(m.Metadata, key, values, list)
 }
 
 // addField adds values to a metadata key.

@@ -271,8 +271,8 @@ func (t *target) sets() []string {
 	return []string{t.state.Set}
 }
 
-func (t *target) defaults(file foundFile) Defaults {
-	return Defaults{
+func (t *target) defaults(file foundFile) index.Document {
+	return index.Document{
 		ID:        fileID(file.path),
 		Source:    cmp.Or(t.state.As, file.source, "file"),
 		Title:     titleFromName(path.Base(file.path)),

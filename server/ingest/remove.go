@@ -205,9 +205,14 @@ func (r *removal) apply(ctx context.Context) error {
 
 // removeFile deletes the documents of a file. If its root stays, the file is marked as removed.
 func (r *removal) removeFile(ctx context.Context, file string) error {
-	ids, err := r.documentsOf(ctx, file)
-	if err != nil {
-		return err
+	var ids []string
+	var err error
+	if f, _ := formatOf(path.Base(file)); !f.lines && r.stored[originOf(file)] == 1 {
+		ids = []string{fileID(file)}
+	} else if r.stored[originOf(file)] > 0 {
+		if ids, err = documentsOf(ctx, r.snapshot, file); err != nil {
+			return err
+		}
 	}
 	for _, id := range ids {
 		delete(r.ids, id)
@@ -222,21 +227,6 @@ func (r *removal) removeFile(ctx context.Context, file string) error {
 	r.batcher.cursor(filePrefix+file, kept)
 	delete(r.files, file)
 	return r.batcher.fileDone(file, 0, false)
-}
-
-func (r *removal) documentsOf(ctx context.Context, file string) ([]string, error) {
-	stored := r.stored[originOf(file)]
-	if f, _ := formatOf(path.Base(file)); !f.lines && stored == 1 {
-		return []string{fileID(file)}, nil
-	}
-	if stored == 0 {
-		return nil, nil
-	}
-	ids, err := r.snapshot.DocumentIDs(ctx, index.Selector{Origin: originOf(file)})
-	if err != nil {
-		return nil, fmt.Errorf("list documents of %s: %w", file, err)
-	}
-	return ids, nil
 }
 
 // removeIDs deletes single documents and marks them as removed.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,10 +61,7 @@ func filesOf(damaged []index.Damage, known map[string]fileState) map[string][]st
 	files := make(map[string][]string)
 	unknown := false
 	for _, d := range damaged {
-		file, found := byID[d.ID]
-		if found {
-			files[file] = append(files[file], d.ID)
-		} else if file, found = byOrigin[d.Origin]; found {
+		if file := cmp.Or(byID[d.ID], byOrigin[d.Origin]); file != "" {
 			files[file] = append(files[file], d.ID)
 		} else if d.Kind == index.DamagedDocument {
 			unknown = true
@@ -86,14 +84,10 @@ func isDeleted(root, file string) bool {
 
 // PathOf returns the file of a damaged document, if its origin or id names one, or "".
 func PathOf(damage index.Damage) string {
-	if damage.Origin != "" {
-		return damage.Origin
+	if file, isFile := strings.CutPrefix(damage.ID, "file:"); isFile {
+		return cmp.Or(damage.Origin, file)
 	}
-	file, _ := strings.CutPrefix(damage.ID, "file:")
-	if file == damage.ID {
-		return ""
-	}
-	return file
+	return damage.Origin
 }
 
 // UntrackedFolder returns the innermost folder around all files with documents but without a root, as after a loss of
@@ -124,19 +118,6 @@ func UntrackedFolder(ctx context.Context, idx index.Index) (folder string, err e
 // RefillCursors returns the cursors to write with a batch that deletes documents, so that the next Sync stores
 // documents of the same ids from other files.
 func RefillCursors() map[string]string { return map[string]string{refillKey: refillDue} }
-
-// loadGone returns the documents that were removed by hand.
-func loadGone(ctx context.Context, idx index.Index) (map[string]bool, error) {
-	entries, err := idx.Cursors(ctx, gonePrefix)
-	if err != nil {
-		return nil, fmt.Errorf("read the removed documents: %w", err)
-	}
-	gone := make(map[string]bool, len(entries))
-	for key := range entries {
-		gone[strings.TrimPrefix(key, gonePrefix)] = true
-	}
-	return gone, nil
-}
 
 // refill stores documents whose ids became free in this run or in an interrupted one: unchanged files may have them
 // too. Files of the target's root come first.

@@ -463,12 +463,18 @@ func staleDocuments(ctx context.Context, idx index.Index, file string, kept map[
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
 	defer snapshot.Close()
-	stored, err := snapshot.DocumentIDs(ctx, index.Selector{Origin: originOf(file)})
-	if err != nil {
-		return nil, fmt.Errorf("list documents of %s: %w", file, err)
-	}
+	stored, err := documentsOf(ctx, snapshot, file)
 	return slices.DeleteFunc(stored, func(id string) bool {
 		_, isKept := kept[id]
 		return isKept
-	}), nil
+	}), err
+}
+
+// documentsOf returns the ids of the stored documents of a file.
+func documentsOf(ctx context.Context, snapshot index.Snapshot, file string) ([]string, error) {
+	ids, err := snapshot.DocumentIDs(ctx, index.Selector{Origin: originOf(file)})
+	if err != nil {
+		return nil, fmt.Errorf("list documents of %s: %w", file, err)
+	}
+	return ids, nil
 }

@@ -152,36 +152,38 @@ func sameTime(print string, info fs.FileInfo) bool {
 
 // loadRoots returns the roots by path.
 func loadRoots(ctx context.Context, idx index.Index) (map[string]rootState, error) {
-	entries, err := idx.Cursors(ctx, rootPrefix)
-	if err != nil {
-		return nil, fmt.Errorf("read the added files and folders: %w", err)
-	}
-	roots := make(map[string]rootState, len(entries))
-	for key, value := range entries {
-		var state rootState
+	return load(ctx, idx, rootPrefix, "", "the added files and folders", func(value string) (state rootState) {
 		if err := wire.Unmarshal([]byte(value), &state); err != nil {
-			state = rootState{damaged: true}
+			return rootState{damaged: true}
 		}
-		roots[strings.TrimPrefix(key, rootPrefix)] = state
-	}
-	return roots, nil
+		return state
+	})
+}
+
+// loadGone returns the documents that were removed by hand.
+func loadGone(ctx context.Context, idx index.Index) (map[string]bool, error) {
+	return load(ctx, idx, gonePrefix, "", "the removed documents", func(string) bool { return true })
 }
 
 // loadFiles returns the state of the file at path and of those below it. Entries that cannot be decoded are zero: their
 // files are read again.
 func loadFiles(ctx context.Context, idx index.Index, path string) (map[string]fileState, error) {
-	entries, err := idx.Cursors(ctx, filePrefix+strings.TrimSuffix(path, "/"))
+	files, err := load(ctx, idx, filePrefix, strings.TrimSuffix(path, "/"), "the state of "+path, decodeFile)
+	maps.DeleteFunc(files, func(file string, _ fileState) bool { return !within(path, file) })
+	return files, err
+}
+
+// load decodes the entries below prefix that begin with start, by key without the prefix. what is for errors.
+func load[T any](ctx context.Context, idx index.Index, prefix, start, what string, decode func(string) T) (map[string]T, error) {
+	entries, err := idx.Cursors(ctx, prefix+start)
 	if err != nil {
-		return nil, fmt.Errorf("read the state of %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
-	files := make(map[string]fileState, len(entries))
+	decoded := make(map[string]T, len(entries))
 	for key, value := range entries {
-		file := strings.TrimPrefix(key, filePrefix)
-		if within(path, file) {
-			files[file] = decodeFile(value)
-		}
+		decoded[strings.TrimPrefix(key, prefix)] = decode(value)
 	}
-	return files, nil
+	return decoded, nil
 }
 
 // within reports whether path is folder or below it. Both are clean and have slashes.

@@ -55,7 +55,7 @@ func Documents() ([]index.Document, error) {
 		if err != nil {
 			return err
 		}
-		document, err := ingest.FromMarkdown(text, ingest.Defaults{Trusted: true, Access: []string{public}})
+		document, err := ingest.FromMarkdown(text, index.Document{Access: []string{public}}, true)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
