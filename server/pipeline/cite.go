@@ -27,14 +27,15 @@ func (r *run) cite(ctx context.Context) (string, string, error) {
 	return wire.OutcomeOK, text.Count(len(r.response.CitationMapping), "document"), nil
 }
 
-// provisional sends the current ranking to streaming clients while later stages run.
+// provisional sends the first of the ranked sections to streaming clients while later stages run.
 func (r *run) provisional(ctx context.Context, sections []section) error {
 	if !r.Search.Stream {
 		return nil
 	}
+	chosen, rest := firstSections(sections, r.Search.NumResults)
 	response := *r.response
 	response.CitationMapping = map[string]string{}
-	if err := r.write(ctx, &response, sections); err != nil {
+	if err := r.write(ctx, &response, arrange(chosen, rest, r.Search)); err != nil {
 		return fmt.Errorf("provisional answer: %w", err)
 	}
 	r.emit(wire.SearchEvent{Type: wire.EventProvisional, Response: &response})

@@ -99,7 +99,7 @@ func (r *run) retrieveAll(ctx context.Context) (string, string, error) {
 	var calls sync.WaitGroup
 	request := r.federatedRequest()
 	for i, source := range sources {
-		deadline := r.timeoutOf(ctx, source)
+		deadline := r.deadline(ctx, source.Timeout())
 		calls.Go(guard.Func(func() {
 			replies[i].response, replies[i].err = guard.Within(questionVectors, deadline, func(ctx context.Context) (*wire.SearchResponse, error) {
 				return askFederated(ctx, source, request)
@@ -111,8 +111,7 @@ func (r *run) retrieveAll(ctx context.Context) (string, string, error) {
 		return "", "", err
 	}
 	if r.early == nil || r.narrowed() {
-		chosen, rest := firstSections(sectionsOf(fuse(r.rankings()), r.wanted()), r.Search.NumResults)
-		if err := r.provisional(ctx, arrange(chosen, rest, r.Search)); err != nil {
+		if err := r.provisional(ctx, sectionsOf(fuse(r.rankings()), r.wanted())); err != nil {
 			return "", "", err
 		}
 	}
@@ -153,18 +152,6 @@ func (r *run) federatedRequest() wire.SearchRequest {
 		request.TimeUntil = &wire.Time{Time: r.filter.Until}
 	}
 	return request
-}
-
-// timeoutOf returns the timeout of a source, at most half of the time that is left.
-func (r *run) timeoutOf(ctx context.Context, source Federated) time.Duration {
-	limit := source.Timeout()
-	if limit <= 0 {
-		return r.callDeadline(ctx)
-	}
-	if end, bounded := ctx.Deadline(); bounded {
-		limit = min(limit, time.Until(end)/2)
-	}
-	return limit
 }
 
 // askFederated searches a source unless it has nothing in scope.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -42,12 +43,11 @@ type inquiry struct {
 	use func(reply string) bool
 }
 
-// callDeadline returns how long a call may take: the request's deadline, but at most half of the remaining time, so
-// that there is time to answer without the model.
-func (r *run) callDeadline(ctx context.Context) time.Duration {
-	limit := r.Deadline
+// deadline returns how long a call may take: limit, or the request's deadline if it is not positive, but at most half of
+// the remaining time, so that there is time to answer without the call.
+func (r *run) deadline(ctx context.Context, limit time.Duration) time.Duration {
 	if limit <= 0 {
-		limit = defaultDeadline
+		limit = cmp.Or(max(r.Deadline, 0), defaultDeadline)
 	}
 	if end, bounded := ctx.Deadline(); bounded {
 		limit = min(limit, time.Until(end)/2)
@@ -74,7 +74,7 @@ func (r *run) ask(ctx context.Context, inquiries []inquiry, meanwhile func() err
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	replies, failures := make([]llm.Reply, len(inquiries)), make([]error, len(inquiries))
-	deadline := r.callDeadline(ctx)
+	deadline := r.deadline(ctx, 0)
 	var calls sync.WaitGroup
 	for i, q := range inquiries {
 		messages, err := llm.Prompt(promptFiles, q.purpose, q.material, q.turns...)

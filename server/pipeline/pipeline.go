@@ -53,9 +53,10 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		emit = func(wire.SearchEvent) {}
 	}
 	r := &run{
-		Request: request, snapshot: snapshot, emit: emit, filter: Filter(request), response: emptyResponse(),
+		Request: request, snapshot: snapshot, emit: emit, filter: Filter(request), response: &wire.SearchResponse{},
 		weights: literal(), described: map[string]*index.Stored{},
 	}
+	r.response.FillEmpty()
 	r.response.Searched = []string{request.Profile}
 	r.response.AppliedFilters = appliedFilters(request, inferred{})
 	stages := []struct {
@@ -75,20 +76,6 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		}
 	}
 	return r.response, nil
-}
-
-func emptyResponse() *wire.SearchResponse {
-	return &wire.SearchResponse{
-		Results:         []wire.SearchResult{},
-		CitationMapping: map[string]string{},
-		QueryExpansion:  wire.QueryExpansion{SemanticQueries: []string{}, KeywordQueries: []string{}},
-		Queries:         []wire.ExecutedQuery{},
-		AppliedFilters:  []wire.AppliedFilter{},
-		Facets:          WireFacets(index.Counts{}),
-		Stages:          []wire.Stage{},
-		Notes:           []wire.Note{},
-		Searched:        []string{},
-	}
 }
 
 // time runs a stage and records its duration and outcome.
@@ -203,8 +190,7 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 func (r *run) fuse(ctx context.Context) (string, string, error) {
 	r.sections = r.fusedSections()
 	if r.early == nil || r.narrowed() || len(r.queries) > 1 || len(r.remote)+len(r.near) > 0 {
-		chosen, rest := firstSections(r.sections, r.Search.NumResults)
-		if err := r.provisional(ctx, arrange(chosen, rest, r.Search)); err != nil {
+		if err := r.provisional(ctx, r.sections); err != nil {
 			return "", "", err
 		}
 	}

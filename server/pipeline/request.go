@@ -291,12 +291,9 @@ func timePair() *regexp.Regexp {
 // created. ok is false without such a pair.
 func parseTime(reply string, now time.Time) (w window, ok bool) {
 	for _, match := range timePair().FindAllStringSubmatch(reply, -1) {
-		since, valid := parseBound(match[2], now)
-		if !valid {
-			continue
-		}
-		until, valid := parseBound(match[3], now)
-		if !valid {
+		since, isBound := parseBound(match[2], now)
+		until, areBoth := parseBound(match[3], now)
+		if !isBound || !areBoth {
 			continue
 		}
 		if since.After(now) {

@@ -168,24 +168,14 @@ type number struct{ value, start, end int }
 
 // numbersIn returns the whole numbers in a text that are not part of a word, a fraction or another number.
 func numbersIn(text string) []number {
-	isDigit := func(i int) bool { return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9' }
-	isLetter := func(i int) bool { return i >= 0 && i < len(text) && 'a' <= text[i]|0x20 && text[i]|0x20 <= 'z' }
-	is := func(i int, c byte) bool { return i >= 0 && i < len(text) && text[i] == c }
+	joinedBefore, joinedAfter := regexp.MustCompile(`(?:[0-9]\.|[-A-Za-z])$`), regexp.MustCompile(`^(?:\.[0-9]|[A-Za-z])`)
 	var numbers []number
-	for i := 0; i < len(text); i++ {
-		if !isDigit(i) {
-			continue
+	for _, at := range regexp.MustCompile(`[0-9]+`).FindAllStringIndex(text, -1) {
+		start, end := at[0], at[1]
+		value, err := strconv.Atoi(text[start:end])
+		if err == nil && !joinedBefore.MatchString(text[max(0, start-2):start]) && !joinedAfter.MatchString(text[end:]) {
+			numbers = append(numbers, number{value, start, end})
 		}
-		end := i
-		for isDigit(end) {
-			end++
-		}
-		fraction := is(i-1, '.') && isDigit(i-2) || is(end, '.') && isDigit(end+1)
-		value, err := strconv.Atoi(text[i:end])
-		if err == nil && !fraction && !is(i-1, '-') && !isLetter(i-1) && !isLetter(end) {
-			numbers = append(numbers, number{value, i, end})
-		}
-		i = end
 	}
 	return numbers
 }

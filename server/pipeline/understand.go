@@ -83,8 +83,7 @@ func (r *run) searchAtOnce(ctx context.Context) error {
 	}
 	r.early = &result
 	r.found = append(r.found[:0], result)
-	chosen, rest := firstSections(sectionsOf(fuse(r.rankings()), r.wanted()), r.Search.NumResults)
-	return r.provisional(ctx, arrange(chosen, rest, r.Search))
+	return r.provisional(ctx, sectionsOf(fuse(r.rankings()), r.wanted()))
 }
 
 // understanding lists the model calls about the question. Their results go to u.

@@ -93,7 +93,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 		asked <- answer
 		return asked
 	}
-	deadline := min(embedDeadline, r.callDeadline(ctx))
+	deadline := min(embedDeadline, r.deadline(ctx, 0))
 	guard.Go(func() {
 		var fresh vectorAnswer
 		fresh, answer.err = guard.Within(ctx, deadline, func(ctx context.Context) (vectorAnswer, error) {
