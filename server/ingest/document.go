@@ -45,17 +45,12 @@ func parseMarkdown(r *markdownReader, text string, defaults index.Document, trus
 	return build(body, r.parse(body), readMeta(fields, trusted), defaults)
 }
 
-func fromProse(_ *fileReader, text string, defaults index.Document) (index.Document, error) {
-	return fromPlainText(text, kindProse, defaults)
-}
-
-func fromLog(_ *fileReader, text string, defaults index.Document) (index.Document, error) {
-	return fromPlainText(text, kindLines, defaults)
-}
-
-func fromPlainText(text string, kind blockKind, defaults index.Document) (index.Document, error) {
-	text = strings.TrimLeft(text, "\n")
-	return build(text, paragraphs(text, 0, kind), meta{}, defaults)
+// plainText returns the function that turns text without markup into a document.
+func plainText(kind blockKind) func(*fileReader, string, index.Document) (index.Document, error) {
+	return func(_ *fileReader, text string, defaults index.Document) (index.Document, error) {
+		text = strings.TrimLeft(text, "\n")
+		return build(text, paragraphs(text, 0, kind), meta{}, defaults)
+	}
 }
 
 // build assembles a document.
@@ -73,7 +68,7 @@ func build(body string, blocks []block, m meta, d index.Document) (index.Documen
 		doc.UpdatedAt = d.UpdatedAt.UTC()
 	}
 	for _, date := range []*time.Time{&doc.CreatedAt, &doc.UpdatedAt} {
-		if !canBeWritten(*date) {
+		if year := date.UTC().Year(); year < 1 || year > 9999 { // ISO 8601 requires four digits
 			*date = time.Time{}
 		}
 	}
@@ -92,12 +87,6 @@ func build(body string, blocks []block, m meta, d index.Document) (index.Documen
 		doc.Chunks = []index.Chunk{{Text: doc.Title}}
 	}
 	return doc, nil
-}
-
-// canBeWritten reports whether a date has a year of four digits, as ISO 8601 requires.
-func canBeWritten(t time.Time) bool {
-	year := t.UTC().Year()
-	return year >= 1 && year <= 9999
 }
 
 var errEmpty = errors.New("it contains no text")

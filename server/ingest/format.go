@@ -26,9 +26,9 @@ type format struct {
 
 var formats = [...]format{
 	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, read: readText(false, fromMarkdown)},
-	{name: "txt", extensions: []string{"", ".txt", ".text"}, read: readText(false, fromProse)},
-	{extensions: []string{".rst", ".org"}, read: readText(false, fromProse)},
-	{name: "log", extensions: []string{".log"}, read: readText(false, fromLog)},
+	{name: "txt", extensions: []string{"", ".txt", ".text"}, read: readText(false, plainText(kindProse))},
+	{extensions: []string{".rst", ".org"}, read: readText(false, plainText(kindProse))},
+	{name: "log", extensions: []string{".log"}, read: readText(false, plainText(kindLines))},
 	{name: "html", extensions: []string{".html", ".htm"}, read: readText(true, fromHTML)},
 	{name: "jsonl", extensions: []string{".jsonl", ".ndjson"}, lines: true},
 }

@@ -60,16 +60,15 @@ func fromIngestion(reader *markdownReader, in wire.IngestionDocument, now time.T
 	if err := cutSections(reader, in.Sections, &doc); err != nil {
 		return index.Document{}, err
 	}
-	id, err := ingestionID(in, &doc)
-	if err != nil {
+	var err error
+	if doc.ID, err = ingestionID(in, &doc); err != nil {
 		return index.Document{}, err
 	}
-	doc.ID = id
 	if doc.Title == "" {
-		doc.Title = cmp.Or(oneLine(firstLine(doc.Chunks[0].Text), 120), oneLine(doc.ID, longestTitle))
+		line, _, _ := strings.Cut(strings.TrimLeft(doc.Chunks[0].Text, " \t\n#>-*"), "\n")
+		doc.Title = cmp.Or(oneLine(line, 120), oneLine(doc.ID, longestTitle))
 	}
-	kind := ingestionMetadata(in.Metadata, &doc)
-	doc.Type = cmp.Or(kind, typeOf(doc.Link, doc.Source))
+	doc.Type = cmp.Or(ingestionMetadata(in.Metadata, &doc), typeOf(doc.Link, doc.Source))
 	doc.Access = ingestionAccess(in.ExternalAccess, doc.Source)
 	return doc, nil
 }
@@ -136,10 +135,7 @@ func ingestionID(in wire.IngestionDocument, doc *index.Document) (string, error)
 		}
 		return id, nil
 	}
-	name := doc.Title
-	if name == "" {
-		name = doc.Chunks[0].Text
-	}
+	name := cmp.Or(doc.Title, doc.Chunks[0].Text)
 	sum := sha256.Sum256([]byte(doc.Source + "\x00" + name + "\x00" + doc.Link))
 	return "ingestion:" + hex.EncodeToString(sum[:16]), nil
 }
@@ -160,11 +156,6 @@ func cleanLink(link string) string {
 		return ""
 	}
 	return link
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimLeft(text, " \t\n#>-*"), "\n")
-	return line
 }
 
 func owners(in wire.IngestionDocument) []index.Person {

@@ -103,25 +103,17 @@ func (m *markdownReader) parse(source string) []block {
 		if tooDeep(window) {
 			blocks = append(blocks, paragraphs(window, start, kindProse)...)
 		} else {
-			blocks = append(blocks, m.parseWindow(window, start)...)
+			source := []byte(window)
+			parsed := m.siblings(m.blocks.Parse(text.NewReader(source)), source, 0, len(source))
+			shift(parsed, start)
+			blocks = append(blocks, parsed...)
 		}
 		start = end
 	}
 	return blocks
 }
 
-func (m *markdownReader) parseWindow(window string, offset int) []block {
-	source := []byte(window)
-	document := m.blocks.Parse(text.NewReader(source))
-	blocks := m.siblings(document, source, 0, len(source))
-	shift(blocks, offset)
-	return blocks
-}
-
 func shift(blocks []block, by int) {
-	if by == 0 {
-		return
-	}
 	for i := range blocks {
 		b := &blocks[i]
 		b.start, b.end, b.body = b.start+by, b.end+by, b.body+by

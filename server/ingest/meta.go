@@ -304,8 +304,11 @@ func splitFrontMatter(text string) (fields []field, body string) {
 		end := lineEnd(text, at)
 		line := strings.TrimRight(text[at:end], " \t\n")
 		if line == fence || fence == "---" && line == "..." {
-			fields, ok := parseFrontMatter(fence, text[start:at])
-			if !ok {
+			fields, err := parseFields(fence, text[start:at])
+			if err != nil {
+				fields = parsePlainLines(text[start:at])
+			}
+			if len(fields) == 0 && strings.TrimSpace(text[start:at]) != "" { // text between two rules
 				return nil, text
 			}
 			return fields, text[end:]
@@ -313,15 +316,6 @@ func splitFrontMatter(text string) (fields []field, body string) {
 		at = end
 	}
 	return nil, text
-}
-
-// parseFrontMatter returns false if there is no key between the fences: then it is text between two rules.
-func parseFrontMatter(fence, text string) ([]field, bool) {
-	fields, err := parseFields(fence, text)
-	if err != nil {
-		fields = parsePlainLines(text)
-	}
-	return fields, len(fields) > 0 || strings.TrimSpace(text) == ""
 }
 
 func parseFields(fence, text string) (fields []field, err error) {

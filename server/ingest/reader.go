@@ -81,11 +81,13 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 
 func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 	last := part{last: true}
-	data, err := readAll(handle, t.file.info.Size())
-	if err != nil {
+	var content bytes.Buffer
+	content.Grow(int(min(t.file.info.Size(), largestFile)) + bytes.MinRead)
+	if _, err := content.ReadFrom(io.LimitReader(handle, largestFile+1)); err != nil {
 		last.Reason, last.unknown = reasonOf(err), true
 		return last
 	}
+	data := content.Bytes()
 	last.bytes = int64(len(data))
 	if len(data) > largestFile {
 		last.Reason = errTooLarge.Error()
@@ -105,14 +107,6 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 	last.Encoding = encoding
 	last.documents, last.OwnDates = []index.Document{doc}, !t.datedByFile(&doc)
 	return last
-}
-
-// readAll reads a file of known size, and one byte beyond the limit if it is too large.
-func readAll(in io.Reader, size int64) ([]byte, error) {
-	var data bytes.Buffer
-	data.Grow(int(min(size, largestFile)) + bytes.MinRead)
-	_, err := data.ReadFrom(io.LimitReader(in, largestFile+1))
-	return data.Bytes(), err
 }
 
 // readLines reads JSONL of any length, part by part.
@@ -149,7 +143,9 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 			return failed(err)
 		}
 		collect.line(number, line, err)
-		if collect.full() && !t.send(ctx, collect.flush()) {
+		isFull := len(collect.part.documents) >= partDocuments || collect.text >= partBytes ||
+			len(collect.part.skipped) >= mostBadLines
+		if isFull && !t.send(ctx, collect.flush()) {
 			return failed(ctx.Err())
 		}
 	}
@@ -221,10 +217,6 @@ func (c *lineCollector) problem(number int, err error) {
 		reason += "; further lines are not listed"
 	}
 	c.part.skipped = append(c.part.skipped, reason)
-}
-
-func (c *lineCollector) full() bool {
-	return len(c.part.documents) >= partDocuments || c.text >= partBytes || len(c.part.skipped) >= mostBadLines
 }
 
 func (c *lineCollector) flush() part {

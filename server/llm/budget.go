@@ -208,15 +208,11 @@ func (b *Budget) Close(ctx context.Context) {
 	defer cancel()
 	for _, a := range b.kept() {
 		if _, err := b.write(ctx, a); err != nil {
-			b.postpone(a)
+			tokens := b.unkept(a)
+			if err := b.ledger.Postpone(a.tenant, a.day, tokens); err != nil {
+				b.report(fmt.Errorf("%d tokens of %s that tenant %s used are lost: %w", tokens, a.day, a.tenant, err))
+			}
 		}
-	}
-}
-
-func (b *Budget) postpone(a account) {
-	tokens := b.unkept(a)
-	if err := b.ledger.Postpone(a.tenant, a.day, tokens); err != nil {
-		b.report(fmt.Errorf("%d tokens of %s that tenant %s used are lost: %w", tokens, a.day, a.tenant, err))
 	}
 }
 

@@ -138,8 +138,11 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 		return nil, refusal(response.StatusCode, response.Header, body, key)
 	}
 	body, err := io.ReadAll(&bounded{ReadCloser: response.Body, left: d.limit})
-	if err != nil {
-		return nil, readError(err)
+	switch {
+	case errors.Is(err, ErrUnusable):
+		return nil, err
+	case err != nil:
+		return nil, &Error{Kind: ErrUnusable, Message: "it was cut off"}
 	}
 	if body, err = wire.LowerKeys(body); err != nil {
 		return nil, &Error{Kind: ErrUnusable, Message: "the response is not valid"}
@@ -165,14 +168,6 @@ func (b *bounded) Read(buffer []byte) (int, error) {
 		return 0, tooLarge()
 	}
 	return n, err
-}
-
-// readError explains why the body of an answer could not be read to its end.
-func readError(err error) error {
-	if errors.Is(err, ErrUnusable) {
-		return err
-	}
-	return &Error{Kind: ErrUnusable, Message: "it was cut off"}
 }
 
 // checkRedirect follows redirects within the same server only: the key and the questions must not reach another one.

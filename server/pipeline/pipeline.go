@@ -52,6 +52,9 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 	if emit == nil {
 		emit = func(wire.SearchEvent) {}
 	}
+	if request.Vectors == nil {
+		request.Vectors = NewQueryVectors()
+	}
 	r := &run{
 		Request: request, snapshot: snapshot, emit: emit, filter: Filter(request), response: &wire.SearchResponse{},
 		weights: literal(), described: map[string]*index.Stored{},

@@ -31,7 +31,7 @@ type Request struct {
 	NoModelReason string        // if Model is nil although one is configured
 	Deadline      time.Duration // of one call of a model; 0: 8 s
 	Embedder      llm.Embedder  // nil: none
-	Vectors       *QueryVectors // cache; nil: none
+	Vectors       *QueryVectors // cache; nil: only for this search
 	Caller        string        // owner of entries in Vectors
 	// AutoDetectFilters lets the model infer sources and time from the question.
 	AutoDetectFilters bool
@@ -281,16 +281,12 @@ func isNameOf(name, source string) bool {
 	return strings.EqualFold(name, source) || ok && strings.EqualFold(name, known.Name)
 }
 
-// timePair matches a possible pair of bounds and the word before it.
-func timePair() *regexp.Regexp {
-	return regexp.MustCompile(`([A-Za-z]*)[ \t]*\(([^(),\n]{0,40}),([^(),\n]{0,40})\)`)
-}
-
 // parseTime parses the first pair of valid bounds, such as "updated (2025-03-01, None)". A start in the future, and an
 // end that is not over, are open. Of a creation time only the start is used: a document is not changed before it was
 // created. ok is false without such a pair.
 func parseTime(reply string, now time.Time) (w window, ok bool) {
-	for _, match := range timePair().FindAllStringSubmatch(reply, -1) {
+	pair := regexp.MustCompile(`([A-Za-z]*)[ \t]*\(([^(),\n]{0,40}),([^(),\n]{0,40})\)`)
+	for _, match := range pair.FindAllStringSubmatch(reply, -1) {
 		since, isBound := parseBound(match[2], now)
 		until, areBoth := parseBound(match[3], now)
 		if !isBound || !areBoth {

@@ -82,7 +82,7 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 	answer := vectorAnswer{vectors: map[string][]float32{}}
 	var unknown []string
 	for _, text := range texts {
-		if known, ok := r.cachedVector(text); ok {
+		if known, ok := r.Vectors.Get(vectorKey{r.Caller, r.Embedder.Name(), text}); ok {
 			answer.vectors[text] = known
 		} else if text != "" {
 			unknown = append(unknown, text)
@@ -102,21 +102,11 @@ func (r *run) embed(ctx context.Context, texts []string) <-chan vectorAnswer {
 		answer.usage = fresh.usage
 		for text, vector := range fresh.vectors {
 			answer.vectors[text] = vector
-			if r.Vectors != nil {
-				r.Vectors.Add(vectorKey{r.Caller, r.Embedder.Name(), text}, vector)
-			}
+			r.Vectors.Add(vectorKey{r.Caller, r.Embedder.Name(), text}, vector)
 		}
 		asked <- answer
 	}, func(err error) { asked <- vectorAnswer{err: err} })
 	return asked
-}
-
-// cachedVector returns the vector of a text from the caller's cache.
-func (r *run) cachedVector(text string) ([]float32, bool) {
-	if r.Vectors == nil {
-		return nil, false
-	}
-	return r.Vectors.Get(vectorKey{r.Caller, r.Embedder.Name(), text})
 }
 
 // vectorsOf calls the embedding model.

@@ -37,7 +37,7 @@ func resultsOf(messages []slack.SearchMessage, q query) []wire.SearchResult {
 		if !dated || !identifier.MatchString(m.Channel.ID) || !q.admits(m, at) || len(results) == wanted {
 			continue
 		}
-		author := authorOf(m, known)
+		author := cmp.Or(plain(m.Username), plain(m.User), "somebody")
 		stamp := at.Format(time.RFC3339)
 		result := wire.SearchResult{
 			Title: channelOf(m) + " · " + author, Content: textOf(m, known), Link: linkOf(m.Permalink), SourceType: sourceType,
@@ -61,10 +61,6 @@ func people(messages []slack.SearchMessage) map[string]string {
 		}
 	}
 	return known
-}
-
-func authorOf(m slack.SearchMessage, known map[string]string) string {
-	return cmp.Or(plain(m.Username), plain(m.User), "somebody")
 }
 
 // channelOf names the channel of a message. Slack names direct messages by the other user's id.
