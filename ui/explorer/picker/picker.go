@@ -97,7 +97,7 @@ func (f *field) line(width int, th theme.Theme) (string, int) {
 
 // Open shows what a query holds, on the first tab.
 func (p *Picker) Open(in Input) {
-	p.tabs = []tab{newValues(sourceField(), in), newTimes(in)}
+	p.tabs = []tab{newValues(in), newTimes(in)}
 	p.active, p.message = 0, ""
 }
 

@@ -2,6 +2,7 @@ package picker
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -104,16 +105,10 @@ func (t *times) choose(s span) {
 	t.toggled = true
 }
 
-// has reports whether there is an area.
-func (t *times) has(a area) bool { return a != bars || !t.months.none() }
-
 // move goes row by row through the presets, and from area to area.
 func (t *times) move(rows int) {
-	for ; rows < 0; rows++ {
-		t.step(-1)
-	}
-	for ; rows > 0; rows-- {
-		t.step(1)
+	for range max(rows, -rows) {
+		t.step(cmp.Compare(rows, 0))
 	}
 }
 
@@ -125,7 +120,7 @@ func (t *times) step(by int) {
 		return
 	}
 	for a := t.area + area(by); a >= typing && a <= presets; a += area(by) {
-		if t.has(a) {
+		if a != bars || !t.months.none() {
 			t.area, t.toggled = a, true
 			t.drawing = t.drawing && a == bars
 			return
@@ -137,7 +132,7 @@ func (t *times) page(pages int) { t.move(pages * len(t.presets())) }
 
 func (t *times) sideways(columns int, extend bool) {
 	switch {
-	case t.area == bars || extend && t.has(bars):
+	case t.area == bars || extend && !t.months.none():
 		t.area = bars
 		t.along(columns, extend)
 	case t.area == typing:
@@ -287,22 +282,16 @@ type monthCount struct{ month, count int }
 
 // monthsOf reads the facets. What is no month is left out.
 func monthsOf(facets wire.Facets) months {
-	read := months{undated: max(0, facets.Undated)}
+	counts := map[int]int{}
 	for _, facet := range facets.Months {
 		if start, err := time.Parse("2006-01", facet.Month); err == nil && start.Year() >= 1 && facet.Count > 0 {
-			read.counts = append(read.counts, monthCount{monthOf(start), facet.Count})
+			counts[monthOf(start)] += facet.Count
 		}
 	}
-	slices.SortStableFunc(read.counts, func(a, b monthCount) int { return cmp.Compare(a.month, b.month) })
-	merged := read.counts[:0]
-	for _, one := range read.counts {
-		if last := len(merged) - 1; last >= 0 && merged[last].month == one.month {
-			merged[last].count += one.count
-		} else {
-			merged = append(merged, one)
-		}
+	read := months{undated: max(0, facets.Undated)}
+	for _, month := range slices.Sorted(maps.Keys(counts)) {
+		read.counts = append(read.counts, monthCount{month, counts[month]})
 	}
-	read.counts = merged
 	return read
 }
 
@@ -397,13 +386,8 @@ func unitFor(first, last, columns int) int {
 
 // unitName says what a bar stands for.
 func unitName(unit int) string {
-	switch unit {
-	case 1:
-		return "month"
-	case 3:
-		return "quarter"
-	case 12:
-		return "year"
+	if name, ok := map[int]string{1: "month", 3: "quarter", 12: "year"}[unit]; ok {
+		return name
 	}
 	return strconv.Itoa(unit/12) + " years"
 }

@@ -6,12 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
-
 	"quarry/client"
-	"quarry/client/wire"
 	"quarry/internal/text"
-	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
@@ -26,10 +22,9 @@ type value struct {
 	chosen  bool
 }
 
-// values is a tab in which any number of values of one field are chosen; none of them stands for all.
+// values is the tab of sources, of which any number can be selected; none means all.
 type values struct {
 	field
-	of     valueField
 	all    []value
 	shown  []int        // indices of all, what the typed text leaves
 	cursor panel.Choice // into shown
@@ -43,10 +38,10 @@ type values struct {
 	widest  int  // label, in columns
 }
 
-func newValues(of valueField, in Input) *values {
-	t := &values{field: field{placeholder: "type to narrow"}, of: of}
+func newValues(in Input) *values {
+	t := &values{field: field{placeholder: "type to narrow"}}
 	t.update(in)
-	selected := t.canonicals(of.selected(in.Query))
+	selected := canonicalSources(in.Query.Sources)
 	for i := range t.all {
 		t.all[i].was = slices.Contains(selected, t.all[i].value)
 		t.all[i].chosen = t.all[i].was
@@ -54,12 +49,12 @@ func newValues(of valueField, in Input) *values {
 	return t
 }
 
-func (t *values) title() string { return t.of.title }
+func (t *values) title() string { return "Sources" }
 
-func (t *values) canonicals(raw []string) []string {
+func canonicalSources(raw []string) []string {
 	read := make([]string, 0, len(raw))
 	for _, one := range raw {
-		if one, ok := t.of.canonical(one); ok {
+		if one, ok := canonicalSource(one); ok {
 			read = append(read, one)
 		}
 	}
@@ -68,7 +63,7 @@ func (t *values) canonicals(raw []string) []string {
 
 func (t *values) update(in Input) {
 	under, hasCursor := t.under()
-	limits := t.canonicals(t.of.selected(in.Query))
+	limits := canonicalSources(in.Query.Sources)
 	t.exact = in.Exact
 	t.limited = !in.Exact && len(limits) > 0
 	t.count(in, limits)
@@ -86,7 +81,7 @@ func (t *values) count(in Input, limits []string) {
 		places[t.all[i].value], t.all[i].count = i, 0
 	}
 	place := func(raw string) int {
-		one, ok := t.of.canonical(raw)
+		one, ok := canonicalSource(raw)
 		if !ok {
 			return -1
 		}
@@ -94,15 +89,15 @@ func (t *values) count(in Input, limits []string) {
 		if !found {
 			at = len(t.all)
 			places[one] = at
-			t.all = append(t.all, value{value: one, label: paint.Line(t.of.label(one))})
+			t.all = append(t.all, value{value: one, label: paint.Line(client.SourceName(one))})
 		}
 		return at
 	}
-	for _, one := range slices.Concat(t.of.known(in), limits) {
+	for _, one := range slices.Concat(in.Known, limits) {
 		place(one)
 	}
 	t.inHand, t.largest, t.widest = 0, 0, 0
-	for _, counted := range t.of.counted(in.Facets) {
+	for _, counted := range in.Facets.Sources {
 		if at := place(counted.Value); at >= 0 {
 			t.all[at].count += max(0, counted.Count)
 		}
@@ -177,7 +172,7 @@ func (t *values) toggle() (changed bool, message string) {
 func (t *values) invert() (changed bool, message string) {
 	switch t.chosen() {
 	case 0:
-		return false, "no selection = all " + t.of.many + ": nothing to invert"
+		return false, "no selection = all sources: nothing to invert"
 	case len(t.all):
 		return false, "all selected: nothing would be left"
 	}
@@ -259,9 +254,9 @@ func (t *values) changes() Changes {
 	if !changed {
 		return Changes{}
 	}
-	changes := Changes{Fields: []string{t.of.name}}
+	changes := Changes{Fields: []string{"source"}}
 	if len(chosen) > 0 {
-		changes.Raw = []string{t.of.filter(chosen)}
+		changes.Raw = []string{sourceFilter(chosen)}
 	}
 	return changes
 }
@@ -269,9 +264,9 @@ func (t *values) changes() Changes {
 func (t *values) summary() string {
 	chosen := t.chosen()
 	if chosen == 0 {
-		return "all " + t.of.many
+		return "all sources"
 	}
-	return text.Number(chosen) + " of " + text.Number(len(t.all)) + " " + t.of.many
+	return text.Number(chosen) + " of " + text.Number(len(t.all)) + " sources"
 }
 
 func (t *values) mark() string {
@@ -281,47 +276,21 @@ func (t *values) mark() string {
 	return ""
 }
 
-// valueField says what a tab of values is about: a field of the query, where its values come from, and its words.
-type valueField struct {
-	name     string // of the filter
-	title    string
-	one      string // "source"
-	many     string // "sources"
-	selected func(client.Query) []string
-	counted  func(wire.Facets) []wire.FacetValue
-	known    func(Input) []string
-	label    func(value string) string
-	glyph    func(value string) string
-	dress    func(th theme.Theme, value string) lipgloss.Style
-}
-
-func sourceField() valueField {
-	return valueField{
-		name: "source", title: "Sources", one: "source", many: "sources",
-		selected: func(q client.Query) []string { return q.Sources },
-		counted:  func(f wire.Facets) []wire.FacetValue { return f.Sources },
-		known:    func(in Input) []string { return in.Known },
-		label:    client.SourceName,
-		glyph:    theme.SourceGlyph,
-		dress:    func(th theme.Theme, value string) lipgloss.Style { return th.SourceStyle(value) },
-	}
-}
-
-// canonical is a value as the query language reads it back, which may differ in case and in its spaces. False if it
-// cannot be a value.
-func (f valueField) canonical(value string) (string, bool) {
-	read := f.selected(client.ParseQuery(f.filter([]string{value}), time.Time{}))
+// canonicalSource returns a source as the query language reads it back, which may differ in case and in its spaces; false
+// if the query language cannot express it.
+func canonicalSource(source string) (string, bool) {
+	read := client.ParseQuery(sourceFilter([]string{source}), time.Time{}).Sources
 	if len(read) != 1 {
 		return "", false
 	}
 	return read[0], true
 }
 
-// filter writes values as one filter of the query language.
-func (f valueField) filter(values []string) string {
-	written := make([]string, len(values))
-	for i, value := range values {
-		written[i] = client.QuoteValue(value)
+// sourceFilter writes sources as one filter of the query language.
+func sourceFilter(sources []string) string {
+	written := make([]string, len(sources))
+	for i, source := range sources {
+		written[i] = client.QuoteValue(source)
 	}
-	return f.name + ":" + strings.Join(written, ",")
+	return "source:" + strings.Join(written, ",")
 }

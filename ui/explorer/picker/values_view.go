@@ -49,9 +49,9 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 // nothing is shown in place of values.
 func (t *values) nothing(th theme.Theme) string {
 	if len(t.all) == 0 {
-		return th.Muted.Render("no " + t.of.many + " known")
+		return th.Muted.Render("no sources known")
 	}
-	return th.Muted.Render("no " + t.of.one + " matches")
+	return th.Muted.Render("no source matches")
 }
 
 // state is the line between the field and the values: the answer to the last key, or what the counts are, and what
@@ -67,14 +67,14 @@ func (t *values) state(width int, th theme.Theme, message string) string {
 	if !t.exact {
 		counted := "counts of the " + text.Number(t.inHand) + " results shown"
 		if t.limited {
-			counted += " of the selected " + t.of.many
+			counted += " of the selected sources"
 		}
 		parts = append(parts, counted)
 	}
 	chosen := t.chosen()
 	switch rest := len(t.all) - chosen; {
 	case chosen == 0:
-		parts = append(parts, "no selection = all "+t.of.many)
+		parts = append(parts, "no selection = all sources")
 	case rest == 0:
 		parts = append(parts, "all selected")
 	case rest == 1:
@@ -144,7 +144,7 @@ func (c *table) row(v *value, under bool) string {
 		mark = "▌"
 	}
 	name, boxPen := c.text, c.text
-	source := paint.PenOf(c.t.of.dress(c.th, v.value))
+	source := paint.PenOf(c.th.SourceStyle(v.value))
 	switch {
 	case v.chosen:
 		box, name, boxPen = "[x]", c.chosen, c.chosen
@@ -153,7 +153,7 @@ func (c *table) row(v *value, under bool) string {
 	}
 	var row strings.Builder
 	row.WriteString(paint.PenOf(c.th.Prompt).Write(mark) + boxPen.Write(box) + " ")
-	row.WriteString(source.Write(c.t.of.glyph(v.value)) + " ")
+	row.WriteString(source.Write(theme.SourceGlyph(v.value)) + " ")
 	label := paint.Fit(v.label, c.label)
 	row.WriteString(paint.Marked(label, matches(label, c.words), name, c.match))
 	if c.bar > 0 {
