@@ -142,10 +142,10 @@ func overlayBindings() []Binding {
 		action("continue", "enter", InSetUp, "continue", "Choose, test or save", (*Model).setUpEnter),
 		action("field-after", "tab", InSetUp, "next field", "Next field, or complete a path", (*Model).setUpNext),
 		action("field-before", "shift+tab", InSetUp, "", "Previous field", do(func(m *Model) { m.setUp.Previous() })),
-		action("down", "down ctrl+n j", InOverlays, "", "Next line", do(func(m *Model) { m.panel().Move(1) })),
-		action("up", "up ctrl+p k", InOverlays, "", "Previous line", do(func(m *Model) { m.panel().Move(-1) })),
-		action("panel-page-down", "pgdown", InOverlays, "", "A page down", do(func(m *Model) { m.panel().Page(1) })),
-		action("panel-page-up", "pgup", InOverlays, "", "A page up", do(func(m *Model) { m.panel().Page(-1) })),
+		action("down", "down ctrl+n j", InOverlays, "", "Next line", do(func(m *Model) { m.top().Move(1) })),
+		action("up", "up ctrl+p k", InOverlays, "", "Previous line", do(func(m *Model) { m.top().Move(-1) })),
+		action("panel-page-down", "pgdown", InOverlays, "", "A page down", do(func(m *Model) { m.top().Page(1) })),
+		action("panel-page-up", "pgup", InOverlays, "", "A page up", do(func(m *Model) { m.top().Page(-1) })),
 	)
 }
 

@@ -59,7 +59,7 @@ func (m *Model) handleWheel(wheel tea.MouseWheelMsg) tea.Cmd {
 	inReader, inList := m.rects.Reader.contains(wheel.X, wheel.Y), m.rects.List.contains(wheel.X, wheel.Y)
 	switch {
 	case m.overlay() != 0:
-		m.panel().Move(by)
+		m.top().Move(by)
 	case inReader && by < 0:
 		m.reader.Up(lines)
 	case inReader:
@@ -116,8 +116,8 @@ type field interface {
 
 // edit changes what is typed, and follows the change.
 func (m *Model) edit(change func(field) bool) tea.Cmd {
-	if top, ok := m.top(); ok {
-		top.Edit(func(editor *line.Editor) bool { return change(editor) })
+	if m.overlay() != 0 {
+		m.top().Edit(func(editor *line.Editor) bool { return change(editor) })
 	} else if m.focus == InBox {
 		if before := m.box.Query(); change(&m.box) && m.box.Query() != before {
 			return m.queryEdited()

@@ -177,28 +177,19 @@ type overlay struct {
 	panel.Panel
 }
 
-// lay puts a panel over what is shown, which comes back when the panel closes.
+// pushPanel shows a panel above the panes or the panel before it.
 func (m *Model) pushPanel(place Place, p panel.Panel) { m.panels = append(m.panels, overlay{place, p}) }
 
-// top is the panel that is shown; false: the panes are.
-func (m *Model) top() (overlay, bool) {
+// top returns the shown panel, or the zero value.
+func (m *Model) top() overlay {
 	if len(m.panels) == 0 {
-		return overlay{}, false
+		return overlay{}
 	}
-	return m.panels[len(m.panels)-1], true
+	return m.panels[len(m.panels)-1]
 }
 
-// panel is the panel that is shown, where keys or the wheel go to one.
-func (m *Model) panel() panel.Panel {
-	top, _ := m.top()
-	return top.Panel
-}
-
-// overlay is the place of the panel that is shown; 0: none is.
-func (m *Model) overlay() Place {
-	top, _ := m.top()
-	return top.place
-}
+// overlay returns the place of the shown panel, or 0.
+func (m *Model) overlay() Place { return m.top().place }
 
 // handleKey runs the binding of a key, or types it.
 func (m *Model) handleKey(key tea.KeyPressMsg) tea.Cmd {

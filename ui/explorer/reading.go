@@ -208,18 +208,12 @@ func (m *Model) ofDocument(direction int) {
 }
 
 func (m *Model) copyCitation() tea.Cmd {
-	result, ok := m.result()
-	if !ok {
-		return nil
-	}
+	result, _ := m.result()
 	return m.copy(passage.Cite(result), "citation ["+passage.Citation(result)+"]")
 }
 
 func (m *Model) copyPassage() tea.Cmd {
-	result, ok := m.result()
-	if !ok {
-		return nil
-	}
+	result, _ := m.result()
 	return m.copy(passage.Quote(result), "passage ["+passage.Citation(result)+"]")
 }
 

@@ -130,7 +130,7 @@ func (m *Model) runAction() tea.Cmd {
 
 // closePanel takes one step back inside the panel, or closes it.
 func (m *Model) closePanel() tea.Cmd {
-	if top, ok := m.top(); ok && !top.Back() {
+	if m.overlay() != 0 && !m.top().Back() {
 		m.panels = m.panels[:len(m.panels)-1]
 	}
 	return nil

@@ -102,7 +102,7 @@ func (m *Model) whyFailed(width int) []string {
 func (m *Model) summaryText() (first, second string) {
 	muted := m.theme.Muted
 	if m.failing() { // the empty pane below says why
-		return m.theme.Error.Render(" ✕ "+m.search.failure.when()) + muted.Render(" · "+m.retryHint()), ""
+		return m.theme.Error.Render(" ✕ "+m.search.failure.when()) + muted.Render(" · "+m.keys.keyOf("search-again", m.focus)+" retries"), ""
 	}
 	if progress := m.progress(); progress != "" {
 		return m.theme.Warning.Render(" "+progress) + muted.Render(" · "+m.keys.keyOf("back", m.focus)+" stops"), m.notes()
@@ -185,11 +185,6 @@ func (f *failure) when() string {
 	return fmt.Sprintf("%s failed at %s", f.what, f.since.Format("15:04"))
 }
 
-func (m *Model) retryHint() string {
-	place := m.focus
-	return m.keys.keyOf("search-again", place) + " retries"
-}
-
 // reasonOf is an error in one line, for a person.
 func reasonOf(err error) string {
 	var failed *client.Error
@@ -228,7 +223,8 @@ func duration(d time.Duration) string {
 // bar is the last line: what was done, or the keys that act here, and how far the reader is.
 func (m *Model) bar() string {
 	if m.message.text != "" {
-		return paint.Fit(" "+m.messageStyle().Render(paint.Line(m.message.text)), m.width)
+		style := []lipgloss.Style{info: m.theme.Text, done: m.theme.Success, warned: m.theme.Warning, failed: m.theme.Error}
+		return paint.Fit(" "+style[m.message.level].Render(paint.Line(m.message.text)), m.width)
 	}
 	if r := m.overlayRect(); m.overlay() != 0 && panel.Framed(r.W, r.H) {
 		return paint.Blank(m.width) // the keys stand in the frame
@@ -239,18 +235,6 @@ func (m *Model) bar() string {
 	}
 	room := m.width - paint.Width(right)
 	return paint.Fit(" "+m.hints(m.place(), room-2), room) + right
-}
-
-func (m *Model) messageStyle() lipgloss.Style {
-	switch m.message.level {
-	case done:
-		return m.theme.Success
-	case warned:
-		return m.theme.Warning
-	case failed:
-		return m.theme.Error
-	}
-	return m.theme.Text
 }
 
 // hints are the keys of a place that there is room for, without those that cannot act now. The key to all others comes
@@ -269,8 +253,8 @@ func (m *Model) hints(place Place, room int) string {
 			continue
 		}
 		label := b.Help().Desc
-		if top, ok := m.top(); ok && b.Action == "close" {
-			label = top.Escape()
+		if m.overlay() != 0 && b.Action == "close" {
+			label = m.top().Escape()
 		}
 		hint := b.hint(place, label)
 		if !hint.Enabled() {

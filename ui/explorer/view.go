@@ -25,7 +25,9 @@ func (m *Model) View() tea.View {
 		return view
 	}
 	if m.rects.Arrangement == TooSmall {
-		view.SetContent(strings.Join(m.tooSmall(), "\n"))
+		lines := make([]string, m.height)
+		lines[m.height/2] = "too small"
+		view.SetContent(strings.Join(block(lines, m.width, m.height), "\n"))
 		return view
 	}
 	lines := make([]string, 0, m.height)
@@ -71,12 +73,6 @@ func (m *Model) title() string {
 		return "quarry"
 	}
 	return "quarry: " + paint.Line(m.search.shown.query.Text)
-}
-
-func (m *Model) tooSmall() []string {
-	lines := make([]string, m.height)
-	lines[m.height/2] = "too small"
-	return block(lines, m.width, m.height)
 }
 
 // dividerColumn is where the line between list and reader meets the rules; -1: nowhere.
@@ -150,9 +146,8 @@ func (m *Model) overlayRect() Rect {
 
 // overlayLines draws the panel and gives the cursor's place on the screen; a negative column is none.
 func (m *Model) overlayLines() (lines []string, cursorX, cursorY int) {
-	top, _ := m.top()
 	r := m.overlayRect()
-	body := panel.Draw(top, r.W, r.H, m.theme, m.hints(m.place(), r.W-len("╭  ╮")))
+	body := panel.Draw(m.top(), r.W, r.H, m.theme, m.hints(m.place(), r.W-len("╭  ╮")))
 	if !body.Cursor {
 		return body.Lines, -1, 0
 	}

@@ -155,17 +155,10 @@ func (p *Actions) details(width, height int, th theme.Theme) []string {
 }
 
 func (p *Actions) row(entry Entry, chosen bool, width int, th theme.Theme) string {
-	text, key, mark := th.Text, th.Key, "  "
+	text, key := th.Text, th.Key
 	if entry.Reason != "" {
 		text, key = th.Disabled, th.Disabled
 	}
-	if chosen {
-		mark = th.Prompt.Render("▌") + " "
-	}
 	keys := key.Render(paint.Fit(entry.Keys, min(p.widest, max(6, width/4))) + "  ")
-	row := paint.Fit(mark+keys+text.Render(paint.Line(entry.Text)), width)
-	if chosen {
-		return paint.Under(row, th.Selected)
-	}
-	return row
+	return row(" "+keys+text.Render(paint.Line(entry.Text)), chosen, width, th)
 }

@@ -79,7 +79,7 @@ type Answer struct {
 func (p *Answer) Begin(question string) {
 	p.turns = append(p.turns, Turn{Question: question})
 	p.typing, p.waited = false, 0
-	p.toEnd()
+	p.view.GotoBottom()
 	p.input.SetText("")
 	p.version++
 }
@@ -219,7 +219,7 @@ func (p *Answer) View(width, height int, th theme.Theme) Body {
 	followed := p.view.AtBottom() // new text moves what is read only for somebody who reads the end
 	p.Set(width, rows, versioned{p.version, p.look}, func() []string { return p.all(th) })
 	if followed {
-		p.toEnd()
+		p.view.GotoBottom()
 	}
 	body := p.Body()
 	if p.typing {
@@ -235,8 +235,6 @@ type versioned struct {
 	version uint64
 	look    look
 }
-
-func (p *Answer) toEnd() { p.view.GotoBottom() }
 
 // Waited sets for how long the last answer has been running.
 func (p *Answer) Waited(d time.Duration) { p.waited = d }

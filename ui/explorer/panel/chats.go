@@ -135,20 +135,13 @@ func (p *Chats) row(session wire.ChatSession, chosen bool, width int, th theme.T
 	if width < 60 {
 		age = passage.ShortAge(session.TimeUpdated, p.now)
 	}
-	mark := "  "
-	if chosen {
-		mark = th.Prompt.Render("▌") + " "
-	}
 	room := width - 2 - gap - paint.Width(age)
 	if room < 8 {
 		age, room = "", width-2
 	}
-	row := mark + th.Text.Render(paint.Fit(name, max(0, room)))
+	line := " " + th.Text.Render(paint.Fit(name, max(0, room)))
 	if age != "" {
-		row += paint.Blank(gap-1) + th.Muted.Render(age) + " "
+		line += paint.Blank(gap-1) + th.Muted.Render(age) + " "
 	}
-	if !chosen {
-		return row
-	}
-	return paint.Under(paint.Fit(row, width), th.Selected)
+	return row(line, chosen, width, th)
 }

@@ -152,10 +152,16 @@ func Bar[N int | float64](part, whole N, width int) string {
 	if part <= 0 || whole <= 0 {
 		return ""
 	}
-	return strings.Repeat("▄", bounded(int(float64(part)/float64(whole)*float64(width)+0.5), 1, width))
+	return strings.Repeat("▄", max(1, min(int(float64(part)/float64(whole)*float64(width)+0.5), width)))
 }
 
-func bounded(n, least, most int) int { return max(least, min(n, most)) }
+// row draws a row of a list, width columns wide, with a bar and a background of its own when it is selected.
+func row(text string, selected bool, width int, th theme.Theme) string {
+	if !selected {
+		return paint.Fit(" "+text, width)
+	}
+	return paint.Under(paint.Fit(th.Prompt.Render("▌")+text, width), th.Selected)
+}
 
 // Text scrolls lines that are wrapped already.
 type Text struct {

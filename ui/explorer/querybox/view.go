@@ -48,7 +48,10 @@ func (b *Box) View(width int, th theme.Theme, focused bool, right string) (line 
 }
 
 func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) (line string, cursorX int) {
-	mark := promptMark(th, focused)
+	mark := th.Border.Render(markBlurred)
+	if focused {
+		mark = th.Prompt.Render(markFocused)
+	}
 	if width <= promptWidth {
 		return paint.Fit(mark, width), max(0, width-1)
 	}
@@ -63,13 +66,6 @@ func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) (l
 		label = th.Muted.Render(label)
 	}
 	return paint.Fit(mark+" "+text+label, width), promptWidth + x
-}
-
-func promptMark(th theme.Theme, focused bool) string {
-	if focused {
-		return th.Prompt.Render(markFocused)
-	}
-	return th.Border.Render(markBlurred)
 }
 
 // label is the text on the right with the gap before it, or nothing where there is no room for it.

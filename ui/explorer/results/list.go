@@ -189,12 +189,12 @@ func arranged(items []wire.SearchResult) []row {
 	}
 	slices.SortStableFunc(rows, func(a, b row) int {
 		switch {
-		case a.aside != b.aside && a.aside:
+		case a.aside == b.aside:
+			return a.document - b.document
+		case a.aside:
 			return 1
-		case a.aside != b.aside:
-			return -1
 		}
-		return a.document - b.document
+		return -1
 	})
 	head := 0
 	for i := range rows {

@@ -30,6 +30,10 @@ func (l *List) drawRow(at int, selected bool) []string {
 		r.marks, r.marked = marksOf(item, l.words), true
 	}
 	d := drawing{pens: &l.drawn.pens, shape: l.drawn.look.shape, row: r, item: item, mixed: l.mixed}
+	d.titlePen, d.textPen = d.pens.title, d.pens.text
+	if r.aside {
+		d.titlePen, d.textPen = d.pens.dimTitle, d.pens.dimText
+	}
 	d.age = passage.ShortAge(deref(item.UpdatedAt), l.now)
 	bar := " "
 	if selected {
@@ -58,6 +62,9 @@ type drawing struct {
 	shape
 	pens *pens
 	row  *row
+
+	titlePen, textPen paint.Pen
+
 	item wire.SearchResult
 	age  string
 
@@ -118,23 +125,9 @@ func (d drawing) title() string {
 	title := fitted(passage.Title(d.item), room)
 	gap := paint.Blank(room - paint.Width(title) + 2)
 	if count == "" {
-		return d.titlePen().Write(title)
+		return d.titlePen.Write(title)
 	}
-	return d.titlePen().Write(title) + gap + d.pens.muted.Write(count)
-}
-
-func (d drawing) titlePen() paint.Pen {
-	if d.row.aside {
-		return d.pens.dimTitle
-	}
-	return d.pens.title
-}
-
-func (d drawing) textPen() paint.Pen {
-	if d.row.aside {
-		return d.pens.dimText
-	}
-	return d.pens.text
+	return d.titlePen.Write(title) + gap + d.pens.muted.Write(count)
 }
 
 // styled is text with its width in columns.
@@ -260,8 +253,8 @@ func (d drawing) wrapped(text string, spans []wire.Span, before string, first, r
 				tail = " …"
 			}
 		}
-		marked := paint.Marked(text[parts[0].Start:parts[0].End], paint.SpansWithin(spans, parts[0]), d.textPen(), d.pens.match)
-		done = append(done, before+marked+d.textPen().Write(tail))
+		marked := paint.Marked(text[parts[0].Start:parts[0].End], paint.SpansWithin(spans, parts[0]), d.textPen, d.pens.match)
+		done = append(done, before+marked+d.textPen.Write(tail))
 		if n == lines || len(parts) < 2 {
 			break
 		}
@@ -303,7 +296,7 @@ func (d drawing) single() string {
 		}
 	}
 	line := styled{joint: dot}
-	line.add(d.titlePen(), fitted(passage.Title(d.item), most))
+	line.add(d.titlePen, fitted(passage.Title(d.item), most))
 	if origin.width > 0 && line.width+origin.width+leastText+2*paint.Width(dot) <= room {
 		line.join(d.pens.muted)
 		line.text, line.pen, line.end = line.String()+origin.String(), paint.Pen{}, ""
