@@ -9,6 +9,7 @@ import (
 
 	"quarry/internal/guard"
 	"quarry/server/index"
+	"quarry/server/index/segment"
 	"quarry/server/sqlite"
 
 	"golang.org/x/sync/errgroup"
@@ -343,4 +344,138 @@ func (c *checkRun) note(damage index.Damage) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.found = append(c.found, damage)
+}
+
+// agreement checks that the index and the database hold the same documents.
+func (c *checkRun) agreement(ctx context.Context) error {
+	found, err := c.disagreement(ctx)
+	if err != nil || found.none() {
+		return err
+	}
+	if c.options.Repair && len(found.orphans)+len(found.missing) > 0 {
+		// The ids are read from an index of the database, which is most easily made again.
+		if err := c.x.reindex(ctx); err != nil {
+			return err
+		}
+		if found, err = c.disagreement(ctx); err != nil || found.none() {
+			c.note(index.Damage{Kind: index.DamagedDatabase, Reason: "an index of the database was wrong", Repaired: true})
+			return err
+		}
+	}
+	if c.options.Repair {
+		if err := c.x.rebuildIndex(ctx, nil); err != nil {
+			return err
+		}
+	}
+	for _, id := range found.orphans {
+		c.note(index.Damage{Kind: index.DamagedDocument, ID: id, Reason: "it is indexed but not stored"})
+	}
+	if found.counters && len(found.orphans) == 0 {
+		c.note(index.Damage{Kind: index.DamagedDatabase, Repaired: c.options.Repair, Reason: "its count of documents was wrong"})
+	}
+	if len(found.missing)+len(found.duplicates) > 0 {
+		c.note(index.Damage{Kind: index.DamagedSegment, Repaired: c.options.Repair, Reason: fmt.Sprintf(
+			"the index lacked %d documents and had %d twice", len(found.missing), len(found.duplicates))})
+	}
+	return nil
+}
+
+// reindex makes the indexes of the database again.
+func (x *Index) reindex(ctx context.Context) error {
+	return x.db.Update(ctx, func(tx *sql.Tx) error {
+		_, err := execute(ctx, tx, "REINDEX")
+		return err
+	})
+}
+
+func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error) {
+	seen, err := c.x.openView(ctx)
+	if err != nil {
+		return d, err
+	}
+	defer seen.close()
+	if seen.state.lost != nil {
+		return d, nil // reported with the files
+	}
+	err = segment.Protect(func() string { return "" }, func() error {
+		if d, err = compareIDs(ctx, seen.library, seen.state.parts); err != nil {
+			return err
+		}
+		d.counters, err = miscounted(ctx, seen.tx, seen.meta)
+		return err
+	})
+	return d, err
+}
+
+// files checks the files of the index and of vectors from beginning to end.
+func (c *checkRun) files(ctx context.Context) error {
+	found, err := c.damagedFiles(ctx)
+	if err != nil {
+		return err
+	}
+	for _, suspects := range found {
+		kind := index.DamagedSegment
+		if suspects.vectors {
+			kind = index.DamagedVectors
+		}
+		repaired := c.options.Repair && c.x.repair(ctx, suspects) == nil
+		for _, name := range suspects.files {
+			c.note(index.Damage{Kind: kind, ID: name, Reason: suspects.Error(), Repaired: repaired})
+		}
+	}
+	return nil
+}
+
+// damagedFiles lists the files that cannot be read: all segments together, then each file of vectors. A merge may remove
+// some while they are checked.
+func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err error) {
+	for range openAttempts {
+		var before, after meta
+		err = c.x.reading(ctx, func(tx *sql.Tx) error {
+			if before, err = readMeta(ctx, tx); err == nil {
+				found, err = c.inspectFiles(ctx, tx)
+			}
+			return err
+		})
+		if err != nil || len(found) == 0 {
+			return nil, err
+		}
+		if after, err = readMeta(ctx, c.x.db.Reader); err != nil || after.manifest == before.manifest {
+			break
+		}
+	}
+	return found, err
+}
+
+func (c *checkRun) inspectFiles(ctx context.Context, tx *sql.Tx) (found []*damagedError, err error) {
+	parts, err := readManifest(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	var segments *damagedError
+	for _, p := range parts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := c.x.inspectPart(ctx, tx, p); isDamage(err) {
+			segments = segments.add(p.name, err)
+		} else if err != nil {
+			return nil, err
+		}
+		c.x.pool.drop(p.segment)
+		if p.vectors == nil {
+			continue
+		}
+		if err := c.x.states.vectors.verify(p.vectors.name); isDamage(err) {
+			unread := damaged(p.vectors.name, err)
+			unread.vectors = true
+			found = append(found, unread)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if segments != nil {
+		found = slices.Insert(found, 0, segments)
+	}
+	return found, nil
 }

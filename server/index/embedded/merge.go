@@ -1,10 +1,17 @@
 package embedded
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"quarry/internal/guard"
+	"quarry/server/index/analysis"
 	"quarry/server/index/segment"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -216,4 +223,238 @@ func (m *merged) replay(ctx context.Context, tx *sql.Tx, input int, p *part, bit
 		delta.Add(*statistics)
 	}
 	return nil
+}
+
+// mergePolicy decides which segments become one. Segments of similar size are merged when there are enough of them, so that
+// each document is written again only as often as the library grows tenfold, and a search looks at few segments.
+type mergePolicy struct {
+	fanOut      int     // segments of one tier that are merged
+	floor       int64   // bytes; below it sizes do not differ
+	largest     int64   // bytes of the inputs of a merge, which also bounds its memory
+	deletedPart float64 // of a segment's documents, above which it is written again without them
+}
+
+func defaultMergePolicy() mergePolicy {
+	return mergePolicy{fanOut: 8, floor: 512 << 10, largest: 128 << 20, deletedPart: 0.3}
+}
+
+// job is work on some segments of a state, which yields at most one segment in their place.
+type job struct {
+	parts []*part
+	// analyse makes the segment from the stored texts: the analyser has changed since it was written.
+	analyse bool
+}
+
+// pick returns the most useful job; ok is false when all is well.
+func (m mergePolicy) pick(parts []*part) (work job, ok bool) {
+	alone := func(fits func(*part) bool) bool {
+		if i := slices.IndexFunc(parts, fits); i >= 0 {
+			work = job{parts: parts[i : i+1], analyse: parts[i].live() > 0 && stale(parts[i])}
+			return true
+		}
+		return false
+	}
+	if alone(func(p *part) bool { return p.live() == 0 }) {
+		return work, true
+	}
+	if group := m.fullTier(parts); group != nil {
+		return job{parts: group}, true
+	}
+	return work, alone(func(p *part) bool {
+		return float64(p.documents-p.live()) > m.deletedPart*float64(p.documents)
+	}) || alone(stale)
+}
+
+func stale(p *part) bool { return p.segment.reader.AnalyserVersion() != analysis.Version }
+
+// fullTier finds enough segments of similar size and the same analyser, the smallest tier first.
+func (m mergePolicy) fullTier(parts []*part) []*part {
+	type tier struct{ level, analyser int }
+	tiers := make(map[tier][]*part)
+	for _, p := range parts {
+		if size := m.liveBytes(p); size*2 <= m.largest {
+			key := tier{m.level(size), p.segment.reader.AnalyserVersion()}
+			tiers[key] = append(tiers[key], p)
+		}
+	}
+	keys := make([]tier, 0, len(tiers))
+	for key, group := range tiers {
+		if len(group) >= m.fanOut {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	smallest := slices.MinFunc(keys, func(a, b tier) int {
+		return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(a.analyser, b.analyser))
+	})
+	return m.fitting(tiers[smallest])
+}
+
+// fitting takes the smallest segments of a tier whose sum is within the limit; all of them, as a backlog is merged at
+// the price of one merge.
+func (m mergePolicy) fitting(group []*part) []*part {
+	slices.SortStableFunc(group, func(a, b *part) int { return cmp.Compare(m.liveBytes(a), m.liveBytes(b)) })
+	sum := int64(0)
+	for i, p := range group {
+		if sum += m.liveBytes(p); sum > m.largest {
+			return group[:i]
+		}
+	}
+	return group
+}
+
+func (m mergePolicy) level(size int64) int {
+	level := 0
+	for limit := max(m.floor, 1); size > limit; limit *= int64(max(m.fanOut, 2)) {
+		level++
+	}
+	return level
+}
+
+// liveBytes estimates the size of a segment without what was deleted from it.
+func (m mergePolicy) liveBytes(p *part) int64 {
+	if p.documents == 0 {
+		return 0
+	}
+	bytes := p.bytes
+	if p.vectors != nil {
+		bytes += p.vectors.bytes / 2 // they are copied, not computed again
+	}
+	return bytes * int64(p.live()) / int64(p.documents)
+}
+
+// closeGrace is how long Close waits for a merge to end by itself.
+const closeGrace = 3 * time.Second
+
+// maxSetbacks bounds how often in a row a merge is tried again because another writer was faster.
+const maxSetbacks = 8
+
+// worker merges and sweeps in one goroutine, which is started by the first write.
+type worker struct {
+	index  *Index
+	policy mergePolicy
+	wake   chan struct{}
+
+	ctx      context.Context // it outlives calls
+	cancel   context.CancelFunc
+	stopping chan struct{}
+	done     chan struct{}
+
+	mutex   sync.Mutex
+	started bool
+	stopped bool
+	wrote   atomic.Bool
+	idle    sync.WaitGroup // in tests: to wait until nothing is left to do
+}
+
+func newWorker(x *Index, policy mergePolicy) *worker {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &worker{index: x, policy: policy, wake: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
+		stopping: make(chan struct{}), done: make(chan struct{})}
+}
+
+// begin starts the goroutine before the first write; files left by a crash are removed then.
+func (w *worker) begin() {
+	if !w.wrote.Swap(true) {
+		w.kick()
+	}
+}
+
+// kick makes the worker look for something to do.
+func (w *worker) kick() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.stopped {
+		return
+	}
+	if !w.started {
+		w.started = true
+		guard.Go(w.run, guard.Log(w.index.log, "tidy segments"))
+	}
+	w.idle.Add(1)
+	select {
+	case w.wake <- struct{}{}:
+	default:
+		w.idle.Done()
+	}
+}
+
+// stop ends the goroutine: at once when this process wrote nothing, else it may finish what it does.
+func (w *worker) stop() {
+	w.mutex.Lock()
+	again, started := w.stopped, w.started
+	w.stopped = true
+	w.mutex.Unlock()
+	if again {
+		return
+	}
+	close(w.stopping)
+	defer w.cancel()
+	if !started {
+		return
+	}
+	if w.wrote.Load() {
+		grace := time.NewTimer(closeGrace)
+		defer grace.Stop()
+		select {
+		case <-w.done:
+		case <-grace.C:
+		}
+	}
+	w.cancel()
+	<-w.done
+}
+
+func (w *worker) run() {
+	defer close(w.done)
+	for {
+		select {
+		case <-w.wake:
+			w.work()
+		case <-w.stopping:
+			select {
+			case <-w.wake:
+				w.work()
+			default:
+			}
+			return
+		}
+	}
+}
+
+// work tidies once. A panic costs only that: the next write tries again.
+func (w *worker) work() {
+	defer w.idle.Done()
+	guard.Func(w.tidy, guard.Log(w.index.log, "tidy segments"))()
+}
+
+// tidy merges for as long as there is something to merge, then sweeps. Its failures cost speed and space, not
+// correctness, and so are logged only; the next write tries again.
+func (w *worker) tidy() {
+	for setbacks := 0; w.ctx.Err() == nil && setbacks < maxSetbacks; {
+		more, err := w.index.mergeOnce(w.ctx, w.policy)
+		if suspects := damageOf(err); suspects != nil {
+			if err = w.index.repair(w.ctx, suspects); err == nil {
+				err = errOvertaken
+			}
+		}
+		switch {
+		case errors.Is(err, errOvertaken):
+			setbacks++
+			continue
+		case err != nil && w.ctx.Err() == nil:
+			w.index.log.Warn("cannot merge segments; searching the old ones", "error", err)
+		}
+		if err != nil || !more {
+			break
+		}
+	}
+	if w.ctx.Err() != nil {
+		return
+	}
+	if err := w.index.sweep(w.ctx); err != nil && w.ctx.Err() == nil {
+		w.index.log.Warn("cannot remove unused segments", "error", err)
+	}
 }

@@ -1,11 +1,81 @@
+// Package lexical searches segments by words: it ranks passages, counts what matched, completes and corrects words, all
+// under the rights of the caller. Results do not depend on how documents are spread over segments.
 package lexical
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"sync"
 
 	"quarry/server/index"
+	"quarry/server/index/segment"
+	"quarry/server/index/vector"
+
+	"github.com/RoaringBitmap/roaring/v2"
 )
+
+// Part is one segment of the index with what was deleted from it since it was written.
+type Part struct {
+	Segment *segment.Reader
+	Deleted *roaring.Bitmap // ordinals of deleted documents; nil: none. It must not change any more.
+	Delta   *segment.Delta  // statistics of the same documents; nil: none
+	Vectors *vector.File    // of the segment's chunks; nil: none
+	Model   string          // that the vectors are by
+}
+
+// Searcher searches a set of parts; immutable and safe for concurrent use.
+type Searcher struct {
+	parts     []Part
+	params    Params
+	stats     segment.Stats // of live documents
+	scratch   sync.Pool     // *scratch
+	analysers analysers
+}
+
+// NewSearcher returns a searcher over parts. A document may be live in one of them at most.
+func NewSearcher(parts []Part, params Params) *Searcher {
+	s := &Searcher{parts: parts, params: params}
+	for _, p := range parts {
+		s.stats.Add(p.Segment.Stats(), 1)
+		if p.Delta != nil {
+			s.stats.Add(p.Delta.Stats, -1)
+		}
+	}
+	return s
+}
+
+func (p *Part) live(ordinal int) bool {
+	return p.Deleted == nil || !p.Deleted.Contains(uint32(ordinal))
+}
+
+// Admits reports whether a document is live, and whether it is not hidden and access admits it.
+func (s *Searcher) Admits(documentID string, access index.Access) (live, admitted bool, err error) {
+	admitted, err = answer(context.Background(), s, "look up a document", func(r *run) (bool, error) {
+		for part := range s.parts {
+			ordinal, ok := r.reader(part).Lookup(documentID)
+			if ok && s.parts[part].live(ordinal) {
+				live = true
+				return r.rights(part, access).Has(ordinal), nil
+			}
+		}
+		return false, nil
+	})
+	return live, admitted, err
+}
+
+// termCounts adds up the statistics of a term over all parts.
+func (r *run) termCounts(term string) (n segment.TermCounts) {
+	for i := range r.s.parts {
+		if t, ok := r.reader(i).Term(term); ok {
+			n.Add(segment.TermCounts{Chunks: int64(t.Chunks), Documents: int64(t.Documents), Titles: int64(t.Titles)}, 1)
+		}
+		if delta := r.s.parts[i].Delta; delta != nil {
+			n.Add(delta.Terms[term], -1)
+		}
+	}
+	return n
+}
 
 // Search implements index.Snapshot.
 func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result, error) {
@@ -109,4 +179,99 @@ func (r *run) passages(all []candidate) []index.Hit {
 		hits = append(hits, index.Hit{DocumentID: reader.ID(c.document), Chunk: c.chunk - first, Score: c.score, Parts: c.parts})
 	}
 	return hits
+}
+
+// run is the state of one call: what is being read, and memory that goes back to the pool afterwards.
+type run struct {
+	s       *Searcher
+	ctx     context.Context
+	reading int // the part that is being read
+	*scratch
+}
+
+// scratch is memory that is reused from call to call.
+type scratch struct {
+	scores  []float32
+	masses  []uint32
+	group   []float32
+	pages   []bool
+	block   segment.Block
+	bitmaps []segment.Bits // free ones
+	lent    []segment.Bits
+	counts  []uint32
+}
+
+func (s *Searcher) newRun(ctx context.Context) *run {
+	memory, ok := s.scratch.Get().(*scratch)
+	if !ok {
+		memory = &scratch{}
+	}
+	return &run{s: s, ctx: ctx, scratch: memory}
+}
+
+// close gives the memory back; nothing that was lent may be used afterwards.
+func (r *run) close() {
+	r.bitmaps = append(r.bitmaps, r.lent...)
+	clear(r.lent)
+	r.lent = r.lent[:0]
+	r.s.scratch.Put(r.scratch)
+	r.scratch = nil
+}
+
+// bitmap lends an empty bitmap of n bits.
+func (r *run) bitmap(n int) segment.Bits {
+	words := (n + 63) / 64
+	for i := len(r.bitmaps) - 1; i >= 0; i-- {
+		if b := r.bitmaps[i]; cap(b) >= words {
+			r.bitmaps[i] = r.bitmaps[len(r.bitmaps)-1]
+			r.bitmaps = r.bitmaps[:len(r.bitmaps)-1]
+			b = b[:words]
+			clear(b)
+			r.lent = append(r.lent, b)
+			return b
+		}
+	}
+	b := segment.NewBits(n)
+	r.lent = append(r.lent, b)
+	return b
+}
+
+// documents lends an empty bitmap with a bit for every document of a part.
+func (r *run) documents(part int) segment.Bits { return r.bitmap(r.s.parts[part].Segment.Documents()) }
+
+// reader returns the segment of a part and notes that it is being read.
+func (r *run) reader(part int) *segment.Reader {
+	r.reading = part
+	return r.s.parts[part].Segment
+}
+
+// answer calls f with memory that is reused afterwards. Damage of a segment comes back as an error.
+func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (T, error)) (T, error) {
+	r := s.newRun(ctx)
+	defer r.close()
+	var out T
+	err := segment.Protect(func() string { return s.parts[r.reading].Segment.Name() }, func() (err error) {
+		out, err = f(r)
+		return err
+	})
+	if err != nil {
+		r.discard()
+		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	return out, nil
+}
+
+// stopped returns the error of the context once the caller has given up.
+func (r *run) stopped() error {
+	return r.ctx.Err()
+}
+
+// resize returns a zeroed slice of n elements, s itself if it is large enough.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
 }

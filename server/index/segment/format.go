@@ -17,6 +17,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
 )
 
 // ErrDamaged: a segment cannot be read as it was written. The error that wraps it names the segment.
@@ -229,4 +232,104 @@ func (f *footer) readTable(table []byte) error {
 		return errors.New("a section is missing")
 	}
 	return nil
+}
+
+// Blocks is a file whose content is followed by the CRC-32C of every 64 KB of it. A block is checked when it is first
+// touched.
+type Blocks struct {
+	name     string
+	data     []byte
+	content  int
+	sums     []byte
+	verified []atomic.Uint64 // one bit per block whose checksum was found right
+}
+
+// AppendChecksums appends the checksums of a file's content.
+func AppendChecksums(content []byte) []byte {
+	out, size := content, len(content)
+	for from := 0; from < size; from += checksumBlock {
+		block := out[from:min(size, from+checksumBlock)]
+		out = binary.LittleEndian.AppendUint32(out, Checksum(block))
+	}
+	return out
+}
+
+// ChecksumBytes is the length of the checksums of a content.
+func ChecksumBytes(content int) int { return 4 * ((content + checksumBlock - 1) / checksumBlock) }
+
+// NewBlocks reads the content of data, which may be a mapped file; sums are the checksums of the content. name is what
+// errors call the file.
+func NewBlocks(name string, data []byte, content int, sums []byte) *Blocks {
+	return &Blocks{name: name, data: data, content: content, sums: sums,
+		verified: make([]atomic.Uint64, (content/checksumBlock+64)/64)}
+}
+
+// Bytes returns part of the content. It must be called within Protect: damage is raised as a panic.
+func (b *Blocks) Bytes(offset, length int) []byte {
+	if length == 0 {
+		return nil
+	}
+	for block := offset / checksumBlock; block <= (offset+length-1)/checksumBlock; block++ {
+		if b.verified[block/64].Load()&(1<<(block%64)) == 0 {
+			b.verify(block)
+		}
+	}
+	return b.data[offset : offset+length]
+}
+
+func (b *Blocks) verify(block int) {
+	from := block * checksumBlock
+	data := b.data[from:min(from+checksumBlock, b.content)]
+	if Checksum(data) != binary.LittleEndian.Uint32(b.sums[4*block:]) {
+		panic(&damage{b.name, fmt.Sprintf("wrong checksum at byte %d", from)})
+	}
+	b.verified[block/64].Or(1 << (block % 64))
+}
+
+// Damage is the error of a file that cannot be read as it was written; it wraps ErrDamaged. Within Protect it may be
+// raised as a panic.
+func Damage(name, what string) error { return &damage{name, what} }
+
+// damage is raised as a panic inside of the package where a segment turns out to be unreadable, and becomes an error in
+// Protect.
+type damage struct{ name, what string }
+
+func (d *damage) Error() string { return fmt.Sprintf("%v: %s: %s", ErrDamaged, d.name, d.what) }
+
+func (d *damage) Unwrap() error { return ErrDamaged }
+
+// Protect runs f, which reads segments. Failures caused by a damaged file, or by one that was cut off while it was
+// mapped, are returned as an error that wraps ErrDamaged; name says which segment was being read.
+func Protect(name func() string, f func() error) (err error) {
+	before := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(before)
+		switch cause := recover().(type) {
+		case nil:
+		case *damage:
+			err = cause
+		case runtime.Error:
+			err = &damage{name(), cause.Error()}
+		default:
+			panic(cause)
+		}
+	}()
+	return f()
+}
+
+// protect is Protect for what reads this segment alone.
+func (r *Reader) protect(f func()) error {
+	return Protect(r.Name, func() error {
+		f()
+		return nil
+	})
+}
+
+// NameOf returns the name of the segment that err says is damaged.
+func NameOf(err error) (name string, ok bool) {
+	var d *damage
+	if errors.As(err, &d) {
+		return d.name, true
+	}
+	return "", false
 }
