@@ -35,7 +35,7 @@ func (r *run) score(part int, p *plan) (*scoring, error) {
 	}
 	r.grow(reader)
 	for i := range p.words {
-		if err := r.stopped(); err != nil {
+		if err := r.ctx.Err(); err != nil {
 			return nil, err
 		}
 		s.word(&p.words[i])

@@ -67,7 +67,7 @@ func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, e
 func (m *matched) count(r *run, returned []string) (index.Counts, error) {
 	t := newTally()
 	for part := range m.parts {
-		if err := r.stopped(); err != nil {
+		if err := r.ctx.Err(); err != nil {
 			return index.Counts{}, err
 		}
 		matches := &m.parts[part]
@@ -103,7 +103,7 @@ func (s *Searcher) Facets(ctx context.Context, filter index.Filter) (index.Count
 	return answer(ctx, s, "count facets", func(r *run) (index.Counts, error) {
 		t := newTally()
 		for part := range s.parts {
-			if err := r.stopped(); err != nil {
+			if err := r.ctx.Err(); err != nil {
 				return index.Counts{}, err
 			}
 			f := r.filter(part, &filter)
@@ -130,20 +130,15 @@ type counter struct {
 	seen      map[int]bool // returned documents that were counted beside the matched ones
 }
 
-// facetOf returns the facet that belongs to a field of a filter.
-func facetOf(field int) segment.FacetField {
-	return [fields]segment.FacetField{
-		fieldSource: segment.FacetSource, fieldAuthor: segment.FacetAuthor, fieldType: segment.FacetType,
-		fieldTag: segment.FacetTag, fieldScope: segment.FacetSet, fieldTime: segment.FacetMonth,
-	}[field]
-}
-
 func (r *run) counter(part int) *counter {
 	reader := r.reader(part)
 	type key struct{}
 	own := segment.Derived(reader, key{}, func() (own [fields][2]int) {
-		for field := range own {
-			own[field][0], own[field][1] = reader.FieldRange(facetOf(field))
+		for field, facet := range [fields]segment.FacetField{
+			fieldSource: segment.FacetSource, fieldAuthor: segment.FacetAuthor, fieldType: segment.FacetType,
+			fieldTag: segment.FacetTag, fieldScope: segment.FacetSet, fieldTime: segment.FacetMonth,
+		} {
+			own[field][0], own[field][1] = reader.FieldRange(facet)
 		}
 		return own
 	})

@@ -42,7 +42,7 @@ func (r *run) correct(a *analysis.Analyser, words []analysis.QueryWord, q *index
 		if r.visible(w, rights()) {
 			continue
 		}
-		if err := r.stopped(); err != nil {
+		if err := r.ctx.Err(); err != nil {
 			return nil, nil, err
 		}
 		if tried++; tried > maxCorrected {
@@ -73,11 +73,7 @@ func correctable(surface string) bool {
 
 // visible reports whether a document that the caller may see contains the word.
 func (r *run) visible(w analysis.QueryWord, rights []segment.Bits) bool {
-	all := []analysis.QueryWord{w}
-	if len(w.Parts) > 0 {
-		all = append(all, w.Parts...)
-	}
-	for _, w := range all {
+	for _, w := range append([]analysis.QueryWord{w}, w.Parts...) {
 		terms := []string{w.Term}
 		if w.Prefix {
 			terms = r.expansions(w.Surface, w.Term, rights)

@@ -28,7 +28,7 @@ func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error
 	}
 	var all []candidate
 	for part := range r.s.parts {
-		if err := r.stopped(); err != nil {
+		if err := r.ctx.Err(); err != nil {
 			return nil, err
 		}
 		file := r.s.parts[part].Vectors

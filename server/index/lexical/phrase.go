@@ -8,9 +8,7 @@ import (
 )
 
 // postings walks over the chunks of one word of a phrase, or of a word that the second stage looks at.
-type postings struct {
-	cursors []termCursor
-}
+type postings []termCursor
 
 // termCursor is the place in the postings of one term.
 type termCursor struct {
@@ -22,29 +20,28 @@ type termCursor struct {
 
 const noChunk = math.MaxUint32
 
-func (r *run) postings(reader *segment.Reader, terms []string) *postings {
-	p := &postings{}
+func newPostings(reader *segment.Reader, terms []string) (p postings) {
 	for _, term := range terms {
 		if t, ok := reader.Term(term); ok {
-			p.cursors = append(p.cursors, termCursor{term: t, loaded: -1})
+			p = append(p, termCursor{term: t, loaded: -1})
 		}
 	}
 	return p
 }
 
 // chunks bounds the number of chunks.
-func (p *postings) chunks() (n int) {
-	for i := range p.cursors {
-		n += p.cursors[i].term.Chunks
+func (p postings) chunks() (n int) {
+	for i := range p {
+		n += p[i].term.Chunks
 	}
 	return n
 }
 
 // seek moves on to the first chunk not before target and returns it; noChunk at the end. Targets must not descend.
-func (p *postings) seek(target uint32) uint32 {
+func (p postings) seek(target uint32) uint32 {
 	first := uint32(noChunk)
-	for i := range p.cursors {
-		first = min(first, p.cursors[i].seek(target))
+	for i := range p {
+		first = min(first, p[i].seek(target))
 	}
 	return first
 }
@@ -71,10 +68,10 @@ func (c *termCursor) on(chunk uint32) bool {
 }
 
 // positions appends those of all terms in the chunk that seek returned, ascending.
-func (p *postings) positions(chunk uint32, dst []uint32) []uint32 {
+func (p postings) positions(chunk uint32, dst []uint32) []uint32 {
 	from, several := len(dst), 0
-	for i := range p.cursors {
-		if c := &p.cursors[i]; c.on(chunk) {
+	for i := range p {
+		if c := &p[i]; c.on(chunk) {
 			dst = c.term.Positions(&c.block, c.at, dst)
 			several++
 		}
@@ -86,9 +83,9 @@ func (p *postings) positions(chunk uint32, dst []uint32) []uint32 {
 }
 
 // titles returns how often the terms occur in the title of the chunk that seek returned.
-func (p *postings) titles(chunk uint32) (n uint32) {
-	for i := range p.cursors {
-		if c := &p.cursors[i]; c.on(chunk) {
+func (p postings) titles(chunk uint32) (n uint32) {
+	for i := range p {
+		if c := &p[i]; c.on(chunk) {
 			_, _, title := c.block.Frequencies(c.at)
 			n += title
 		}
@@ -100,10 +97,10 @@ func (p *postings) titles(chunk uint32) (n uint32) {
 // takes the time, so that chunks that are not wanted cost little.
 func (r *run) occurrences(reader *segment.Reader, phrase []phraseTerm, wanted func(chunk uint32) bool,
 	yield func(chunk uint32)) error {
-	lists := make([]*postings, len(phrase))
+	lists := make([]postings, len(phrase))
 	rarest := 0
 	for i, term := range phrase {
-		lists[i] = r.postings(reader, term.terms)
+		lists[i] = newPostings(reader, term.terms)
 		if lists[i].chunks() < lists[rarest].chunks() {
 			rarest = i
 		}
@@ -112,8 +109,8 @@ func (r *run) occurrences(reader *segment.Reader, phrase []phraseTerm, wanted fu
 	var others []uint32
 	target := uint32(0)
 	for n := 0; ; n++ {
-		if n%4096 == 0 && r.stopped() != nil {
-			return r.stopped()
+		if n%4096 == 0 && r.ctx.Err() != nil {
+			return r.ctx.Err()
 		}
 		chunk := lists[rarest].seek(target)
 		if chunk == noChunk {
@@ -138,7 +135,7 @@ func (r *run) occurrences(reader *segment.Reader, phrase []phraseTerm, wanted fu
 }
 
 // matches reports whether the words occur at their distances somewhere in the chunk.
-func matches(phrase []phraseTerm, lists []*postings, chunk uint32, starts, others *[]uint32) bool {
+func matches(phrase []phraseTerm, lists []postings, chunk uint32, starts, others *[]uint32) bool {
 	if len(phrase) == 1 {
 		return true
 	}

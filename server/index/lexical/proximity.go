@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"cmp"
 	"slices"
 
 	"quarry/server/index/segment"
@@ -8,18 +9,13 @@ import (
 
 // rerank adds the second stage to the candidates' scores.
 func (r *run) rerank(p *plan, all []candidate, explain bool) error {
-	slices.SortFunc(all, func(a, b candidate) int {
-		if a.part != b.part {
-			return a.part - b.part
-		}
-		return a.chunk - b.chunk
-	})
+	slices.SortFunc(all, func(a, b candidate) int { return cmp.Or(a.part-b.part, a.chunk-b.chunk) })
 	for from := 0; from < len(all); {
 		to := from
 		for to < len(all) && all[to].part == all[from].part {
 			to++
 		}
-		if err := r.stopped(); err != nil {
+		if err := r.ctx.Err(); err != nil {
 			return err
 		}
 		stage := &second{r: r, p: p, reader: r.reader(all[from].part), all: all[from:to]}
@@ -61,7 +57,7 @@ func (s *second) run(explain bool) {
 
 // look finds a word in all candidates.
 func (s *second) look(w int, positions bool) {
-	list := s.r.postings(s.reader, s.p.words[w].terms)
+	list := newPostings(s.reader, s.p.words[w].terms)
 	for i := range s.all {
 		chunk := uint32(s.all[i].chunk)
 		next := list.seek(chunk)

@@ -132,9 +132,9 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 	if limit == 0 {
 		depth = 0
 	}
-	lead := leaders{best{limit: depth}}
+	leaders := best{limit: depth} // over all parts so far
 	for part := range r.s.parts {
-		if err := r.stopped(); err != nil {
+		if err := r.ctx.Err(); err != nil {
 			return nil, err
 		}
 		f := r.filter(part, &q.Filter)
@@ -146,8 +146,10 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 		if err != nil {
 			return nil, err
 		}
-		chosen := s.choose(part, f, phrases, depth, lead.floor(), q.PerDocument > 0)
-		lead.add(chosen)
+		chosen := s.choose(part, f, phrases, depth, leaders.floor(), q.PerDocument > 0)
+		for i := range chosen {
+			leaders.offer(scored{score: chosen[i].first})
+		}
 		out.hits = append(out.hits, chosen...)
 		matches := s.match(f, q.Count)
 		out.documents += matches.passing
@@ -155,7 +157,7 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 		s.clear()
 	}
 	if len(out.hits) > depth {
-		floor := lead.floor()
+		floor := leaders.floor()
 		out.hits = slices.DeleteFunc(out.hits, func(c candidate) bool { return c.first <= floor })
 		out.hits = r.cut(out.hits, depth)
 	}
@@ -201,14 +203,6 @@ type scratch struct {
 	counts  []uint32
 }
 
-func (s *Searcher) newRun(ctx context.Context) *run {
-	memory, ok := s.scratch.Get().(*scratch)
-	if !ok {
-		memory = &scratch{}
-	}
-	return &run{s: s, ctx: ctx, scratch: memory}
-}
-
 // close gives the memory back; nothing that was lent may be used afterwards.
 func (r *run) close() {
 	r.bitmaps = append(r.bitmaps, r.lent...)
@@ -247,7 +241,11 @@ func (r *run) reader(part int) *segment.Reader {
 
 // answer calls f with memory that is reused afterwards. Damage of a segment comes back as an error.
 func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (T, error)) (T, error) {
-	r := s.newRun(ctx)
+	memory, ok := s.scratch.Get().(*scratch)
+	if !ok {
+		memory = new(scratch)
+	}
+	r := &run{s: s, ctx: ctx, scratch: memory}
 	defer r.close()
 	var out T
 	err := segment.Protect(func() string { return s.parts[r.reading].Segment.Name() }, func() (err error) {
@@ -259,11 +257,6 @@ func answer[T any](ctx context.Context, s *Searcher, what string, f func(*run) (
 		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
 	return out, nil
-}
-
-// stopped returns the error of the context once the caller has given up.
-func (r *run) stopped() error {
-	return r.ctx.Err()
 }
 
 // resize returns a zeroed slice of n elements, s itself if it is large enough.

@@ -53,7 +53,7 @@ func (r *run) completions(prefix string, rights []segment.Bits, limit int) ([]st
 	best := bestSurfaces{limit: limit}
 	n := 0
 	r.surfaces(prefix, func(at *segment.Cursor, documents int64) {
-		if n++; n%256 == 0 && r.stopped() != nil || !best.accepts(documents) { // it cannot be more than all documents
+		if n++; n%256 == 0 && r.ctx.Err() != nil || !best.accepts(documents) { // it cannot be more than all documents
 			return
 		}
 		documents = 0
@@ -71,7 +71,7 @@ func (r *run) completions(prefix string, rights []segment.Bits, limit int) ([]st
 	for _, c := range best.items {
 		words = append(words, c.surface)
 	}
-	return words, r.stopped()
+	return words, r.ctx.Err()
 }
 
 // typedTitle is what a title must contain.
@@ -123,7 +123,7 @@ func (r *run) titles(t *typedTitle, rights []segment.Bits, limit int) ([]index.T
 		reader := r.reader(part)
 		titled := r.documents(part)
 		for _, term := range terms {
-			if err := r.stopped(); err != nil {
+			if err := r.ctx.Err(); err != nil {
 				return nil, err
 			}
 			reader.AddTitled(term, titled)

@@ -139,23 +139,13 @@ func (l *longDocument) flush(to *best) (floor float32) {
 	return floor
 }
 
-// leaders are the best scores over all parts so far: what scores less than the last of them is out, whichever part
-// it comes from.
-type leaders struct{ best }
-
-// add takes the scores of candidates.
-func (l *leaders) add(all []candidate) {
-	for i := range all {
-		l.offer(scored{score: all[i].first})
-	}
-}
-
-// floor is the score just below the last leader's, so that ties with it stay in.
-func (l *leaders) floor() float32 {
-	if len(l.items) < l.limit || l.limit == 0 {
+// floor returns a score just below the worst of a full heap, so that ties with it stay in. What scores less is out,
+// whichever part it comes from.
+func (b *best) floor() float32 {
+	if len(b.items) < b.limit || b.limit == 0 {
 		return 0
 	}
-	return math.Nextafter32(l.items[0].score, 0)
+	return math.Nextafter32(b.items[0].score, 0)
 }
 
 // cut sorts the candidates of all parts and keeps the limit best.
@@ -183,8 +173,7 @@ func fewEach(all []candidate, perDocument int) []candidate {
 // order is by document id, then chunk.
 func (r *run) order(a, b *candidate) int {
 	if a.part != b.part {
-		x, y := r.reader(a.part).ID(a.document), r.reader(b.part).ID(b.document)
-		return cmp.Compare(x, y)
+		return cmp.Compare(r.reader(a.part).ID(a.document), r.reader(b.part).ID(b.document))
 	}
 	return cmp.Compare(a.chunk, b.chunk)
 }

@@ -52,7 +52,8 @@ type Column struct {
 
 // column reads the column in a section; it checks the section's blocks and that it has count numbers (-1: any number).
 func (r *Reader) column(id section, count int) Column {
-	data := r.whole(id)
+	e := r.footer.extents[id]
+	data := r.bytes(e.offset, e.length)
 	if len(data) < columnHeader {
 		panic(r.damaged("a column is too short"))
 	}

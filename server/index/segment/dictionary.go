@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sort"
 )
 
 // A dictionary maps sorted keys to values. Keys are front coded in blocks of dictionaryBlock entries:
@@ -156,16 +157,8 @@ func (e *entries) ordinal() int { return e.d.count - e.left - 1 }
 
 // seek returns entries whose current one is the first with a key not less than key.
 func (d *dictionary) seek(key []byte) (entries, bool) {
-	low, high := 0, d.blocks // the last block whose first key is not greater
-	for low < high {
-		middle := (low + high) / 2
-		if bytes.Compare(d.first(middle), key) <= 0 {
-			low = middle + 1
-		} else {
-			high = middle
-		}
-	}
-	e := d.from(max(0, low-1))
+	behind := sort.Search(d.blocks, func(i int) bool { return bytes.Compare(d.first(i), key) > 0 })
+	e := d.from(max(0, behind-1))
 	for e.next() {
 		if bytes.Compare(e.key, key) >= 0 {
 			return e, true

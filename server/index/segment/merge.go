@@ -35,7 +35,6 @@ type merger struct {
 
 	remap  [][]int32 // documents
 	chunks [][]int32 // the new number of a document's first chunk less the old one; valid where remap is
-	owners [][]int32 // the document of every chunk
 	values [][]uint32
 }
 
@@ -123,7 +122,6 @@ func (m *merger) documents() error {
 		r := m.at(i)
 		m.remap = append(m.remap, make([]int32, r.Documents()))
 		m.chunks = append(m.chunks, make([]int32, r.Documents()))
-		m.owners = append(m.owners, make([]int32, r.Chunks()))
 	}
 	return m.union(func(r *Reader) *dictionary { return &r.documents }, func(key []byte, at []*Cursor) error {
 		live := 0
@@ -131,7 +129,6 @@ func (m *merger) documents() error {
 			ordinal := c.ordinal()
 			if m.inputs[c.Input].deleted(ordinal) {
 				m.remap[c.Input][ordinal] = -1
-				m.own(c.Input, ordinal)
 				continue
 			}
 			if live++; live > 1 {
@@ -145,18 +142,9 @@ func (m *merger) documents() error {
 	})
 }
 
-// own records the document of its chunks.
-func (m *merger) own(input, ordinal int) (from, to int) {
-	from, to = m.at(input).DocumentChunks(ordinal)
-	for chunk := from; chunk < to; chunk++ {
-		m.owners[input][chunk] = int32(ordinal)
-	}
-	return from, to
-}
-
 func (m *merger) document(input, ordinal int, id string) error {
 	r := m.at(input)
-	from, to := m.own(input, ordinal)
+	from, to := r.DocumentChunks(ordinal)
 	m.remap[input][ordinal] = int32(m.w.documents())
 	m.chunks[input][ordinal] = int32(m.w.chunks() - from)
 	d := documentInfo{
@@ -235,10 +223,11 @@ func (m *merger) terms() error {
 
 // renumber gives a list the new numbers of its chunks and drops those of deleted documents.
 func (m *merger) renumber(input int, l *list) {
+	owners := m.at(input).Owners()
 	kept, at, keptAt := 0, 0, 0
 	for i, chunk := range l.chunks {
 		count := l.frequency(i)
-		document := m.owners[input][chunk]
+		document := owners.Of(int(chunk))
 		if m.remap[input][document] >= 0 {
 			l.chunks[kept] = uint32(int32(chunk) + m.chunks[input][document])
 			l.body[kept], l.headings[kept], l.titles[kept] = l.body[i], l.headings[i], l.titles[i]

@@ -84,12 +84,6 @@ func (r *Reader) damaged(what string) *damage { return &damage{r.name, what} }
 // bytes returns part of the file, checking the blocks that it touches for the first time.
 func (r *Reader) bytes(offset, length int) []byte { return r.blocks.Bytes(offset, length) }
 
-// whole returns a section.
-func (r *Reader) whole(id section) []byte {
-	e := r.footer.extents[id]
-	return r.bytes(e.offset, e.length)
-}
-
 // part returns a piece of a section, and up to padding bytes more that follow it in the file.
 func (r *Reader) part(id section, offset, length uint64) []byte {
 	e := r.footer.extents[id]

@@ -140,45 +140,19 @@ func (r *Reader) holders(term string) iter.Seq[int] {
 		if !ok {
 			panic(r.damaged("a surface has no term"))
 		}
+		owners, last := r.Owners(), -1
 		var b Block
-		end, document := 0, -1
 		for i := range t.Blocks() {
 			t.Load(i, &b)
 			for _, chunk := range b.Chunks[:b.N] {
-				if int(chunk) < end {
-					continue
-				}
-				document, end = r.documentAfter(int(chunk), document+1)
-				if !yield(document) {
+				document := owners.Of(int(chunk))
+				if document != last && !yield(document) {
 					return
 				}
+				last = document
 			}
 		}
 	}
-}
-
-// documentAfter returns the document that contains chunk, looking from document from on, and the end of its chunks.
-func (r *Reader) documentAfter(chunk, from int) (document, end int) {
-	if chunk >= r.Chunks() {
-		panic(r.damaged("a posting names a chunk that does not exist"))
-	}
-	ends := r.loaded()[sectionFirstChunks]
-	step := 1
-	low := from // ends.At(low) ≤ chunk
-	for low+step < r.Documents() && int(ends.At(low+step)) <= chunk {
-		low += step
-		step *= 2
-	}
-	high := min(low+step, r.Documents()) // ends.At(high) > chunk
-	for high-low > 1 {
-		middle := (low + high) / 2
-		if int(ends.At(middle)) <= chunk {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return low, int(ends.At(low + 1))
 }
 
 // TermIn reports whether one of documents contains a term. The segment must contain the term.

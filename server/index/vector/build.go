@@ -52,7 +52,8 @@ func (b *Builder) Add(chunk uint32, key Key, vector []float32) {
 
 // Copy appends vector i of a file as that of a chunk.
 func (b *Builder) Copy(chunk uint32, from *File, i int) {
-	codes, scale := from.vectorCodes(i), from.loaded().scales[i]
+	size, scale := codeBytes*from.dimensions, from.loaded().scales[i]
+	codes := from.blocks.Bytes(from.codes+size*i, size)
 	b.codes = append(b.codes, codes...)
 	for d := range b.sum {
 		b.sum[d] += float64(codeAt(codes, d) * scale)

@@ -91,7 +91,3 @@ func dot(query []float32, codes []byte) float32 {
 	}
 	return a + b + c + d
 }
-
-func (f *File) vectorCodes(i int) []byte {
-	return f.blocks.Bytes(f.codes+codeBytes*f.dimensions*i, codeBytes*f.dimensions)
-}
