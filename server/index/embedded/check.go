@@ -214,10 +214,7 @@ func (c *checkRun) noteProgress(ctx context.Context, next int64) {
 	if c.x.ReadOnly() || ctx.Err() != nil {
 		return
 	}
-	err := c.x.db.Update(ctx, func(tx *sql.Tx) error {
-		_, err := execute(ctx, tx, "INSERT OR REPLACE INTO checks (part, next) VALUES ('documents', ?)", next)
-		return err
-	})
+	_, err := c.x.update(ctx, "INSERT OR REPLACE INTO checks (part, next) VALUES ('documents', ?)", next)
 	if err != nil {
 		c.x.log.Warn("cannot store the progress of the check", "error", err)
 	}
@@ -382,10 +379,8 @@ func (c *checkRun) agreement(ctx context.Context) error {
 
 // reindex makes the indexes of the database again.
 func (x *Index) reindex(ctx context.Context) error {
-	return x.db.Update(ctx, func(tx *sql.Tx) error {
-		_, err := execute(ctx, tx, "REINDEX")
-		return err
-	})
+	_, err := x.update(ctx, "REINDEX")
+	return err
 }
 
 func (c *checkRun) disagreement(ctx context.Context) (d disagreement, err error) {

@@ -51,7 +51,9 @@ func (x *Index) Embed(ctx context.Context, model string, vectors index.Vectorise
 func (e *embedding) run(ctx context.Context) error {
 	current, ok, err := currentModel(ctx, e.x.db.Reader)
 	if err == nil && ok && current.name != e.model {
-		err = e.x.db.Update(ctx, func(tx *sql.Tx) error { return e.choose(ctx, tx) })
+		// The model becomes the current one if there are vectors by it; otherwise that waits for the first.
+		_, err = e.x.update(ctx, `UPDATE embedding_models SET current = (name = ?1)
+			WHERE current <> (name = ?1) AND EXISTS (SELECT 1 FROM embedding_models WHERE name = ?1)`, e.model)
 	}
 	if err != nil {
 		return err
@@ -101,13 +103,6 @@ type embedding struct {
 	known   int                 // texts that the model refused before
 	refused map[string]int      // chunks that the model refuses, by segment
 	seen    map[vector.Key]bool // texts of them
-}
-
-// choose makes the model the current one, if there are vectors by it; otherwise that waits for the first.
-func (e *embedding) choose(ctx context.Context, tx *sql.Tx) error {
-	_, err := execute(ctx, tx, `UPDATE embedding_models SET current = (name = ?1)
-		WHERE current <> (name = ?1) AND EXISTS (SELECT 1 FROM embedding_models WHERE name = ?1)`, e.model)
-	return err
 }
 
 // next finds a segment with chunks that have no vector; "" if there is none. It also updates the progress.
@@ -362,7 +357,8 @@ func (e *embedding) store(ctx context.Context, texts []string, keys []vector.Key
 				refused = append(refused, keys[i])
 			}
 		}
-		if err := noteRefused(ctx, tx, e.model, refused); err != nil || len(refused) == len(values) {
+		err := executeEach(ctx, tx, "INSERT OR IGNORE INTO refused_texts (model, hash) VALUES (?, ?)", refused, e.model)
+		if err != nil || len(refused) == len(values) {
 			return err
 		}
 		return e.insert(ctx, tx, values, keys, dimensions)

@@ -117,7 +117,7 @@ func (x *Index) openFiles(options Options) (segmentFiles, error) {
 	case options.files != nil:
 		return options.files, nil
 	case options.Dir == "":
-		return &memoryFiles{now: x.now, files: make(map[string]memoryFile)}, nil
+		return &memoryFiles{now: x.now}, nil
 	}
 	folder := filepath.Join(filepath.Dir(x.db.Path()), segmentsFolder)
 	if !x.db.ReadOnly() {

@@ -184,8 +184,7 @@ func (d *diskFiles) List() (map[string]time.Time, error) {
 type memoryFiles struct {
 	now func() time.Time
 
-	mutex sync.Mutex
-	files map[string]memoryFile
+	files sync.Map // of memoryFile by name
 }
 
 type memoryFile struct {
@@ -195,16 +194,13 @@ type memoryFile struct {
 
 func (m *memoryFiles) Create(data []byte) (string, error) {
 	name := newSegmentName(data)
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	m.files[name] = memoryFile{slices.Clip(data), m.now()}
+	m.files.Store(name, memoryFile{slices.Clip(data), m.now()})
 	return name, nil
 }
 
 func (m *memoryFiles) Open(name string) ([]byte, func(), error) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	file, ok := m.files[name]
+	found, _ := m.files.Load(name)
+	file, ok := found.(memoryFile)
 	if !ok {
 		return nil, nil, fmt.Errorf("segment %s: %w", name, fs.ErrNotExist)
 	}
@@ -212,18 +208,14 @@ func (m *memoryFiles) Open(name string) ([]byte, func(), error) {
 }
 
 func (m *memoryFiles) Remove(name string) error {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	delete(m.files, name)
+	m.files.Delete(name)
 	return nil
 }
 
 func (m *memoryFiles) List() (map[string]time.Time, error) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	found := make(map[string]time.Time, len(m.files))
-	for name, file := range m.files {
-		found[name] = file.born
+	found := make(map[string]time.Time)
+	for name, file := range m.files.Range {
+		found[name.(string)] = file.(memoryFile).born
 	}
 	return found, nil
 }
@@ -315,22 +307,26 @@ func (p *pool[T]) drop(file *openFile[T]) {
 // sweepAge is the age from which an unused segment is removed: a younger one may be about to be named.
 const sweepAge = 60 * time.Second
 
-// sweep removes segments that no manifest names, such as those left by crashes. The files are listed before the manifest
-// is read, so that what is named in between is kept.
-func (x *Index) sweep(ctx context.Context) error {
+// unnamed returns the files that the manifest does not name, and when they were created. They are listed before the
+// manifest is read, so that what is named in between is left out.
+func (x *Index) unnamed(ctx context.Context, db sqlite.Querier) (map[string]time.Time, error) {
 	files, err := x.files.List()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	parts, err := readManifest(ctx, x.db.Reader)
-	if err != nil {
-		return err
-	}
+	parts, err := readManifest(ctx, db)
 	for _, p := range parts {
 		delete(files, p.name)
-		if p.vectors != nil {
-			delete(files, p.vectors.name)
-		}
+		delete(files, p.vectors.fileName())
+	}
+	return files, err
+}
+
+// sweep removes segments that no manifest names, such as those left by crashes.
+func (x *Index) sweep(ctx context.Context) error {
+	files, err := x.unnamed(ctx, x.db.Reader)
+	if err != nil {
+		return err
 	}
 	var errs []error
 	for name, born := range files {

@@ -57,8 +57,10 @@ func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, e
 // merge makes the segment that replaces those of the job. The lock is not held.
 func (x *Index) merge(ctx context.Context, work job) (*merged, error) {
 	live := 0
-	for _, p := range work.parts {
+	inputs := make([]segment.Input, len(work.parts))
+	for i, p := range work.parts {
 		live += p.live()
+		inputs[i] = segment.Input{Reader: p.segment.reader, Deleted: p.deleted}
 	}
 	result := &merged{parts: work.parts}
 	if live == 0 {
@@ -69,7 +71,7 @@ func (x *Index) merge(ctx context.Context, work job) (*merged, error) {
 	if work.analyse {
 		data, result.remap, err = x.analyseAgain(ctx, work.parts[0])
 	} else {
-		data, result.remap, err = mergeSegments(ctx, work.parts)
+		data, result.remap, err = segment.Merge(ctx, inputs)
 	}
 	if err != nil {
 		return nil, blame(work.parts, err)
@@ -126,14 +128,6 @@ func (x *Index) remove(name string) {
 	}
 }
 
-func mergeSegments(ctx context.Context, parts []*part) ([]byte, [][]int32, error) {
-	inputs := make([]segment.Input, len(parts))
-	for i, p := range parts {
-		inputs[i] = segment.Input{Reader: p.segment.reader, Deleted: p.deleted}
-	}
-	return segment.Merge(ctx, inputs)
-}
-
 // analyseAgain builds a segment of the same documents from their texts. Ordinals ascend with ids in both, so the order
 // of the live documents stays.
 func (x *Index) analyseAgain(ctx context.Context, p *part) ([]byte, [][]int32, error) {
@@ -185,17 +179,9 @@ func (m *merged) swap(ctx context.Context, tx *sql.Tx) error {
 func (m *merged) replay(ctx context.Context, tx *sql.Tx, input int, p *part, bitmap *roaring.Bitmap,
 	delta *segment.Delta) error {
 	now := &part{id: p.id, name: p.name, documents: p.documents}
-	vectors := ""
-	err := get(ctx, tx, []any{&now.deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments
-		LEFT JOIN vector_files v ON v.segment = id WHERE id = ? AND segments.name = ?`, p.id, p.name)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && vectors != p.vectors.fileName() {
-		return errOvertaken
-	}
-	if err != nil {
+	err := p.stillNamed(ctx, tx, &now.deletes)
+	if err != nil || now.deletes == p.deletes {
 		return err
-	}
-	if now.deletes == p.deletes {
-		return nil
 	}
 	if err := readDeletes(ctx, tx, now); err != nil {
 		return damaged(p.name, err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"sync"
 
 	"quarry/server/index"
 	"quarry/server/index/segment"
@@ -47,7 +46,10 @@ func (x *Index) rebuildIndex(ctx context.Context, suspects *damagedError) error 
 		}
 		return nil
 	}, func(tx *sql.Tx) error {
-		return made.swap(ctx, tx)
+		if err := replaceParts(ctx, tx, made.damaged, made.segments); err != nil {
+			return err
+		}
+		return made.reconcile(ctx, tx)
 	})
 	if err != nil {
 		x.discard(made.segments...)
@@ -67,13 +69,6 @@ type rebuilt struct {
 	damaged  []*part
 	segments []*part
 	disagreement
-}
-
-func (r *rebuilt) swap(ctx context.Context, tx *sql.Tx) error {
-	if err := replaceParts(ctx, tx, r.damaged, r.segments); err != nil {
-		return err
-	}
-	return r.reconcile(ctx, tx)
 }
 
 // rebuild makes new segments of all documents that are not live in a sound one. errUnchanged: no suspect is in use any
@@ -228,17 +223,12 @@ func blame(parts []*part, err error) error {
 	return all
 }
 
-// damages collects the damage found by the calls of a snapshot. It is safe for concurrent use.
-type damages struct {
-	mutex sync.Mutex
-	all   []index.Damage
-}
-
-func (d *damages) add(found index.Damage) {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	for i := range d.all {
-		known := &d.all[i]
+// note adds damage to what the calls of a snapshot have found.
+func (s *snapshot) note(found index.Damage) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for i := range s.damaged {
+		known := &s.damaged[i]
 		if known.Kind == found.Kind && known.ID == found.ID {
 			known.Chunks = append(known.Chunks, found.Chunks...)
 			slices.Sort(known.Chunks)
@@ -246,13 +236,7 @@ func (d *damages) add(found index.Damage) {
 			return
 		}
 	}
-	d.all = append(d.all, found)
-}
-
-func (d *damages) list() []index.Damage {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	return slices.Clone(d.all)
+	s.damaged = append(s.damaged, found)
 }
 
 // Damage implements index.Snapshot.
@@ -263,9 +247,11 @@ func (s *snapshot) Damage() []index.Damage {
 		return nil
 	}
 	for _, damage := range s.current().damage() {
-		s.damaged.add(damage)
+		s.note(damage)
 	}
-	return s.damaged.list()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return slices.Clone(s.damaged)
 }
 
 // damage lists the parts of the index that a view lacks because they are damaged.
@@ -332,7 +318,7 @@ func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access 
 		return nil, nil
 	}
 	damage, _ := describe(found, 0, nil)
-	s.damaged.add(damage)
+	s.note(damage)
 	return found, nil
 }
 
@@ -425,20 +411,17 @@ func miscounted(ctx context.Context, tx *sql.Tx, m meta) (bool, error) {
 	return documents != m.documents || chunks != m.chunks, err
 }
 
-// insertDamaged inserts a row that cannot be read for a document that is not stored: so it stays known, can be removed,
-// and is stored again like other damaged ones.
-func insertDamaged(ctx context.Context, tx *sql.Tx, id string) error {
-	_, err := execute(ctx, tx, `INSERT OR IGNORE INTO documents (hash, id, source, origin, title,
-		link, type, hidden, chunks, detail) VALUES (zeroblob(32), ?, '', '', '', '', '', 0, 0, zeroblob(1))`, id)
-	return err
+// insertDamaged inserts rows that cannot be read for documents that are not stored: so they stay known, can be removed,
+// and are stored again like other damaged ones.
+func insertDamaged(ctx context.Context, tx *sql.Tx, ids ...string) error {
+	return executeEach(ctx, tx, `INSERT OR IGNORE INTO documents (hash, id, source, origin, title,
+		link, type, hidden, chunks, detail) VALUES (zeroblob(32), ?, '', '', '', '', '', 0, 0, zeroblob(1))`, ids)
 }
 
 // reconcile makes the database agree with the index.
 func (d *disagreement) reconcile(ctx context.Context, tx *sql.Tx) error {
-	for _, id := range d.orphans {
-		if err := insertDamaged(ctx, tx, id); err != nil {
-			return err
-		}
+	if err := insertDamaged(ctx, tx, d.orphans...); err != nil {
+		return err
 	}
 	for _, duplicate := range d.duplicates {
 		if err := addDeletes(ctx, tx, duplicate.part.id, roaring.BitmapOf(uint32(duplicate.ordinal)), duplicate.delta); err != nil {

@@ -88,7 +88,11 @@ func (x *Index) trySalvage(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := x.copyReadable(ctx, made); err != nil {
+	readable, err := sqlite.Open(ctx, sqlite.Options{Path: made, Migrations: x.migrations, PageSize: pageSize})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(x.fillSalvage(ctx, readable), readable.Close()); err != nil {
 		return err
 	}
 	return x.db.Replace(ctx, made, func() error {
@@ -115,15 +119,7 @@ func removeDatabase(path string) error {
 	return nil
 }
 
-// copyReadable makes a database at path with all rows that can be read.
-func (x *Index) copyReadable(ctx context.Context, path string) error {
-	made, err := sqlite.Open(ctx, sqlite.Options{Path: path, Migrations: x.migrations, PageSize: pageSize})
-	if err != nil {
-		return err
-	}
-	return errors.Join(x.fillSalvage(ctx, made), made.Close())
-}
-
+// fillSalvage copies all rows that can be read to a new database.
 func (x *Index) fillSalvage(ctx context.Context, made *sqlite.DB) error {
 	kept := x.db.Path() + damagedSuffix
 	if err := removeDatabase(kept); err != nil {
@@ -177,29 +173,16 @@ func (x *Index) completeSalvage(ctx context.Context, from, to *sql.Tx) error {
 			return err
 		}
 		library.complete(found)
-		for _, set := range found.document.Sets {
-			if _, err := execute(ctx, library, "INSERT OR IGNORE INTO document_sets (name, document) VALUES (?, ?)", set,
-				found.row); err != nil {
-				return err
-			}
-		}
-		return nil
+		return putSets(ctx, library, found.row, found.document.Sets)
 	}, "SELECT "+documentColumns+" FROM documents ORDER BY row")
 }
 
 // nameUnlisted looks into segments that the manifest has lost for documents that are lost, too. Some of them may have been
 // removed before: that is not known any more.
 func (x *Index) nameUnlisted(ctx context.Context, to *sql.Tx) error {
-	files, err := x.files.List()
+	files, err := x.unnamed(ctx, to)
 	if err != nil {
 		return err
-	}
-	parts, err := readManifest(ctx, to)
-	if err != nil {
-		return err
-	}
-	for _, p := range parts {
-		delete(files, p.name)
 	}
 	for name := range files {
 		opened, err := x.pool.acquire(name)

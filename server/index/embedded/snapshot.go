@@ -25,13 +25,13 @@ type snapshot struct {
 	open   sync.RWMutex
 	closed bool
 
-	mutex   sync.Mutex // guards view and retired
+	mutex   sync.Mutex // guards view, retired and damaged
 	view    *view
 	retired []*view // views that turned out to be damaged; what was found through them may still be in use
 
 	reading sync.Mutex // held while the transaction of a view is used
 
-	damaged damages
+	damaged []index.Damage // that calls have found
 }
 
 // Snapshot implements index.Index.
@@ -226,7 +226,7 @@ func (s *snapshot) Chunks(ctx context.Context, id string, from, to int, access i
 		}
 		chunks, err = shown.library.readChunks(ctx, document, from, to)
 		if damage, ok := describe(document, max(from, 0), chunks); ok {
-			s.damaged.add(damage)
+			s.note(damage)
 		}
 		return err
 	})

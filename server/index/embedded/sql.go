@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"quarry/server/sqlite"
 )
@@ -71,6 +72,28 @@ func execute(ctx context.Context, db execer, statement string, args ...any) (sql
 		return nil, sqlite.Explain(fmt.Errorf("write to the library: %w", err))
 	}
 	return result, nil
+}
+
+// executeEach executes a statement for each of some values, which is its last argument.
+func executeEach[T any](ctx context.Context, db execer, statement string, values []T, args ...any) error {
+	for _, value := range values {
+		if _, err := execute(ctx, db, statement, append(slices.Clip(args), value)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// update executes one statement in a transaction of its own and returns the number of rows that it changed.
+func (x *Index) update(ctx context.Context, statement string, args ...any) (n int64, err error) {
+	err = x.db.Update(ctx, func(tx *sql.Tx) error {
+		result, err := execute(ctx, tx, statement, args...)
+		if err == nil {
+			n, err = result.RowsAffected()
+		}
+		return err
+	})
+	return n, err
 }
 
 // statements prepares each statement once. It is not safe for concurrent use.

@@ -52,6 +52,18 @@ func (p *part) insert(ctx context.Context, tx *sql.Tx) error {
 	return p.vectors.insert(ctx, tx, p.id)
 }
 
+// stillNamed returns errOvertaken unless the manifest names the segment and the same vectors, and reads the number of its
+// newest record of deletes.
+func (p *part) stillNamed(ctx context.Context, tx *sql.Tx, deletes *int64) error {
+	vectors := ""
+	err := get(ctx, tx, []any{deletes, &vectors}, `SELECT deletes, coalesce(v.name, '') FROM segments s
+		LEFT JOIN vector_files v ON v.segment = s.id WHERE s.id = ? AND s.name = ?`, p.id, p.name)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && vectors != p.vectors.fileName() {
+		return errOvertaken
+	}
+	return err
+}
+
 // replaceParts names segments in the manifest in the place of others.
 func replaceParts(ctx context.Context, tx *sql.Tx, old, made []*part) error {
 	for _, p := range old {

@@ -141,19 +141,9 @@ func (s *storer) put(ctx context.Context, i *item) error {
 	if err != nil {
 		return fmt.Errorf("write document %q: %w", d.ID, err)
 	}
-	for _, name := range d.Sets {
-		if _, err := execute(ctx, s, "INSERT OR IGNORE INTO document_sets (name, document) VALUES (?, ?)", name,
-			row); err != nil {
-			return err
-		}
+	if err := putSets(ctx, s, row, d.Sets); err != nil || i.sameText {
+		return err
 	}
-	if i.sameText {
-		return nil
-	}
-	return s.putChunks(ctx, row, i)
-}
-
-func (s *storer) putChunks(ctx context.Context, row int64, i *item) error {
 	if i.old != nil {
 		if err := s.removeChunks(ctx, row); err != nil {
 			return err
@@ -166,6 +156,10 @@ func (s *storer) putChunks(ctx context.Context, row int64, i *item) error {
 		}
 	}
 	return nil
+}
+
+func putSets(ctx context.Context, db execer, row int64, sets []string) error {
+	return executeEach(ctx, db, "INSERT OR IGNORE INTO document_sets (document, name) VALUES (?, ?)", sets, row)
 }
 
 func (s *storer) removeChunks(ctx context.Context, row int64) error {

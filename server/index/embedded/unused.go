@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
+	"slices"
 
 	"quarry/server/index/segment"
 	"quarry/server/index/vector"
@@ -26,7 +27,7 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 		return err
 	}
 	for {
-		n, err := x.drop(ctx, "DELETE FROM embeddings WHERE row IN (SELECT row FROM embeddings WHERE model <> ? LIMIT ?)",
+		n, err := x.update(ctx, "DELETE FROM embeddings WHERE row IN (SELECT row FROM embeddings WHERE model <> ? LIMIT ?)",
 			current.id, dropAtOnce)
 		if err != nil {
 			return err
@@ -35,7 +36,7 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 			break
 		}
 	}
-	if _, err := x.drop(ctx, "DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM vector_files) AND id <> ?",
+	if _, err := x.update(ctx, "DELETE FROM embedding_models WHERE id NOT IN (SELECT model FROM vector_files) AND id <> ?",
 		current.id); err != nil {
 		return err
 	}
@@ -52,17 +53,6 @@ func (x *Index) dropUnusedVectors(ctx context.Context, model string) error {
 		return nil
 	}
 	return x.dropUnused(ctx, current, used)
-}
-
-func (x *Index) drop(ctx context.Context, statement string, args ...any) (n int64, err error) {
-	err = x.db.Update(ctx, func(tx *sql.Tx) error {
-		result, err := execute(ctx, tx, statement, args...)
-		if err == nil {
-			n, err = result.RowsAffected()
-		}
-		return err
-	})
-	return n, err
 }
 
 // usedKeys are the texts of live chunks that have a vector; nil when some of the files cannot be read.
@@ -108,12 +98,7 @@ func (x *Index) dropUnused(ctx context.Context, model embeddingModel, used map[v
 			return err
 		}
 		err = x.db.Update(ctx, func(tx *sql.Tx) error {
-			for _, row := range unused {
-				if _, err := execute(ctx, tx, "DELETE FROM embeddings WHERE row = ?", row); err != nil {
-					return err
-				}
-			}
-			return nil
+			return executeEach(ctx, tx, "DELETE FROM embeddings WHERE row = ?", unused)
 		})
 		if err != nil {
 			return err
@@ -136,16 +121,6 @@ func refusedTexts(ctx context.Context, db sqlite.Querier, model string) (map[vec
 	return refused, err
 }
 
-func noteRefused(ctx context.Context, tx *sql.Tx, model string, keys []vector.Key) error {
-	for _, key := range keys {
-		if _, err := execute(ctx, tx, "INSERT OR IGNORE INTO refused_texts (model, hash) VALUES (?, ?)", model,
-			key[:]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // forgetRefused removes, at the end of a pass, what other models refused, and texts that no chunk has any more.
 func (e *embedding) forgetRefused(ctx context.Context) error {
 	known, err := refusedTexts(ctx, e.x.db.Reader, e.model)
@@ -165,12 +140,7 @@ func (e *embedding) forgetRefused(ctx context.Context) error {
 		if _, err := execute(ctx, tx, "DELETE FROM refused_texts WHERE model <> ?", e.model); err != nil {
 			return err
 		}
-		for key := range known {
-			if _, err := execute(ctx, tx, "DELETE FROM refused_texts WHERE model = ? AND hash = ?", e.model,
-				key[:]); err != nil {
-				return err
-			}
-		}
-		return nil
+		return executeEach(ctx, tx, "DELETE FROM refused_texts WHERE model = ? AND hash = ?",
+			slices.Collect(maps.Keys(known)), e.model)
 	})
 }

@@ -432,12 +432,8 @@ func storedDocument(ctx context.Context, library *library, p *part, ordinal int)
 
 // replaceVectors names made, which may be nil, in the place of a part's vectors.
 func replaceVectors(ctx context.Context, tx *sql.Tx, p *part, made *vectorFile, news bool) error {
-	now := ""
-	err := get(ctx, tx, []any{&now}, `SELECT coalesce(v.name, '') FROM segments s
-		LEFT JOIN vector_files v ON v.segment = s.id WHERE s.id = ? AND s.name = ?`, p.id, p.name)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && now != p.vectors.fileName() {
-		return errOvertaken
-	}
+	deletes := int64(0)
+	err := p.stillNamed(ctx, tx, &deletes)
 	if err == nil {
 		_, err = execute(ctx, tx, "DELETE FROM vector_files WHERE segment = ?", p.id)
 	}

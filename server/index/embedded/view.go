@@ -85,9 +85,12 @@ func (x *Index) openSound(ctx context.Context) (*view, error) {
 }
 
 func (x *Index) tryView(ctx context.Context) (*view, error) {
-	source, release, err := x.readSource(ctx)
-	if err != nil {
-		return nil, err
+	source, release := x.db.Reader, func() {}
+	if x.db.InMemory() { // readers would keep writers waiting: they read a copy
+		var err error
+		if source, release, err = x.frozen.acquire(ctx, x.db); err != nil {
+			return nil, err
+		}
 	}
 	// The transaction outlives the call, and so must not end with its context.
 	tx, err := source.BeginTx(context.WithoutCancel(ctx), nil)
@@ -138,14 +141,6 @@ func (x *Index) currentState(ctx context.Context) (current *state, err error) {
 		return err
 	})
 	return current, err
-}
-
-// readSource returns what a view reads: the database, or in memory, where readers would keep writers waiting, a copy.
-func (x *Index) readSource(ctx context.Context) (*sql.DB, func(), error) {
-	if !x.db.InMemory() {
-		return x.db.Reader, func() {}, nil
-	}
-	return x.frozen.acquire(ctx, x.db)
 }
 
 // frozen keeps the newest copy of a database in memory.

@@ -3,7 +3,6 @@ package embedded
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -25,6 +24,26 @@ type change struct {
 	put     *index.Document
 	patches []index.AccessPatch
 	owns    func(origin string) bool // see index.Batch; nil: any
+}
+
+// changeList has at most one change per document.
+type changeList struct {
+	all    []change
+	places map[string]int
+}
+
+// of returns the change of a document, which is valid until the next call; it adds an empty one if there is none.
+func (l *changeList) of(id string) *change {
+	at, ok := l.places[id]
+	if !ok {
+		if l.places == nil {
+			l.places = make(map[string]int)
+		}
+		at = len(l.all)
+		l.places[id] = at
+		l.all = append(l.all, change{id: id})
+	}
+	return &l.all[at]
 }
 
 // excludes reports whether a stored document belongs to another owner.
@@ -50,21 +69,15 @@ func (x *Index) UpdateAccess(ctx context.Context, patches []index.AccessPatch) (
 	}
 	total := 0
 	for some := range slices.Chunk(patches, patchesAtOnce) {
-		changes := make([]change, 0, len(some))
-		places := make(map[string]int)
-		for i := range some {
-			c := change{id: some[i].ID, patches: some[i : i+1 : i+1]}
-			if origin := some[i].Origin; origin != "" {
-				c.owns = func(stored string) bool { return stored == origin }
+		var changes changeList
+		for _, patch := range some {
+			c := changes.of(patch.ID)
+			if c.patches == nil && patch.Origin != "" {
+				c.owns = func(stored string) bool { return stored == patch.Origin }
 			}
-			if at, again := places[c.id]; again {
-				changes[at].patches = append(changes[at].patches, some[i])
-				continue
-			}
-			places[c.id] = len(changes)
-			changes = append(changes, c)
+			c.patches = append(c.patches, patch)
 		}
-		written, err := x.apply(ctx, changes, nil)
+		written, err := x.apply(ctx, changes.all, nil)
 		if err != nil {
 			return total, err
 		}
@@ -93,19 +106,10 @@ func plan(batch index.Batch) ([]change, error) {
 	if count := len(batch.Upsert) + len(batch.Delete); count > MaxBatchDocuments {
 		return nil, fmt.Errorf("%d documents: %w", count, ErrTooLarge)
 	}
-	var changes []change
-	places := make(map[string]int, len(batch.Upsert)+len(batch.Delete))
-	set := func(c change) {
-		if at, again := places[c.id]; again {
-			changes[at] = c
-			return
-		}
-		places[c.id] = len(changes)
-		changes = append(changes, c)
-	}
+	var changes changeList
 	for _, id := range batch.Delete {
 		cleaner{}.text(&id)
-		set(change{id: id, owns: batch.Owns})
+		*changes.of(id) = change{id: id, owns: batch.Owns}
 	}
 	size := 0
 	for i := range batch.Upsert {
@@ -116,12 +120,12 @@ func plan(batch index.Batch) ([]change, error) {
 		for _, chunk := range document.Chunks {
 			size += len(chunk.Text)
 		}
-		set(change{id: document.ID, put: &document, owns: batch.Owns})
+		*changes.of(document.ID) = change{id: document.ID, put: &document, owns: batch.Owns}
 	}
 	if size > MaxBatchBytes {
 		return nil, fmt.Errorf("%d bytes of text: %w", size, ErrTooLarge)
 	}
-	return changes, nil
+	return changes.all, nil
 }
 
 // apply stores changes in one transaction. An index that turns out to be damaged is repaired first.
@@ -170,12 +174,9 @@ func (x *Index) tryApply(ctx context.Context, changes []change, cursors map[stri
 func cursorsChange(ctx context.Context, tx *sql.Tx, cursors map[string]string) (bool, error) {
 	for key, value := range cursors {
 		current := ""
-		err := get(ctx, tx, []any{&current}, "SELECT value FROM cursors WHERE key = ?", key)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return false, err
-		}
-		if current != value {
-			return true, nil
+		err := get(ctx, tx, []any{&current}, "SELECT coalesce(max(value), '') FROM cursors WHERE key = ?", key)
+		if err != nil || current != value {
+			return err == nil, err
 		}
 	}
 	return false, nil
@@ -355,11 +356,7 @@ func (p *prepared) verify(ctx context.Context, tx *sql.Tx, packer *packer) error
 		if err != nil {
 			return err
 		}
-		same := (now == nil) == (i.old == nil)
-		if same && now != nil {
-			same = now.row == i.old.row && slices.Equal(now.hash, i.old.hash)
-		}
-		if !same {
+		if (now == nil) != (i.old == nil) || now != nil && (now.row != i.old.row || !slices.Equal(now.hash, i.old.hash)) {
 			return errOvertaken
 		}
 	}

@@ -16,6 +16,7 @@
 package vector
 
 import (
+	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,6 +42,9 @@ const (
 
 // Key identifies the text of a vector.
 type Key [KeyBytes]byte
+
+// Value implements driver.Valuer.
+func (k Key) Value() (driver.Value, error) { return k[:], nil }
 
 // layout says where the sections lie.
 type layout struct {
