@@ -50,8 +50,8 @@ type Token struct {
 
 // Analyser scans and stems with buffers and a bounded cache of its own. It is not safe for concurrent use.
 type Analyser struct {
-	scanner Scanner
-	stems   map[string]string
+	Scanner
+	stems map[string]string
 }
 
 // maxStems bounds the cache of stems; it is emptied when it is full.
@@ -65,18 +65,13 @@ func New() *Analyser {
 // Tokens returns the tokens of text in order.
 func (a *Analyser) Tokens(text string) []Token {
 	var tokens []Token
-	a.scanner.Scan(text, func(raw Raw) {
+	a.Scan(text, func(raw Raw) {
 		surface, term := a.term(raw.Surface)
 		tokens = append(tokens, Token{
 			Term: term, Surface: surface, Start: raw.Start, End: raw.End, Position: raw.Position, Kind: raw.Kind,
 		})
 	})
 	return tokens
-}
-
-// Scan passes the tokens of text to yield in order, unstemmed.
-func (a *Analyser) Scan(text string, yield func(Raw)) {
-	a.scanner.Scan(text, yield)
 }
 
 // TermOf is the term of a surface.

@@ -156,7 +156,7 @@ func (s *stored) origin() string {
 
 const documentColumns = `row, hash, id, source, origin, title, link, type, created_at, updated_at, hidden, chunks, detail`
 
-// library reads documents within one transaction. It is not safe for concurrent use.
+// library reads and writes documents within one transaction. It is not safe for concurrent use.
 type library struct {
 	*statements
 	packer   *packer

@@ -34,11 +34,11 @@ func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, e
 		return false, err
 	}
 	defer x.states.drop(current)
-	work, ok := policy.pick(current.parts)
-	if !ok {
+	parts := policy.pick(current.parts)
+	if parts == nil {
 		return false, nil
 	}
-	result, err := x.merge(ctx, work)
+	result, err := x.merge(ctx, parts)
 	if err != nil {
 		return false, err
 	}
@@ -47,34 +47,35 @@ func (x *Index) mergeOnce(ctx context.Context, policy mergePolicy) (more bool, e
 		x.discard(result.made)
 		return false, err
 	}
-	x.discard(work.parts...)
+	x.discard(parts...)
 	if result.lost {
 		x.restoreVectors(ctx, result.made.name)
 	}
 	return true, nil
 }
 
-// merge makes the segment that replaces those of the job. The lock is not held.
-func (x *Index) merge(ctx context.Context, work job) (*merged, error) {
+// merge makes the segment that replaces others. One that an older analyser wrote is made from the stored texts. The lock is
+// not held.
+func (x *Index) merge(ctx context.Context, parts []*part) (*merged, error) {
 	live := 0
-	inputs := make([]segment.Input, len(work.parts))
-	for i, p := range work.parts {
+	inputs := make([]segment.Input, len(parts))
+	for i, p := range parts {
 		live += p.live()
 		inputs[i] = segment.Input{Reader: p.segment.reader, Deleted: p.deleted}
 	}
-	result := &merged{parts: work.parts}
+	result := &merged{parts: parts}
 	if live == 0 {
 		return result, nil
 	}
 	var data []byte
 	var err error
-	if work.analyse {
-		data, result.remap, err = x.analyseAgain(ctx, work.parts[0])
+	if len(parts) == 1 && stale(parts[0]) {
+		data, result.remap, err = x.analyseAgain(ctx, parts[0])
 	} else {
 		data, result.remap, err = segment.Merge(ctx, inputs)
 	}
 	if err != nil {
-		return nil, blame(work.parts, err)
+		return nil, blame(parts, err)
 	}
 	if result.made, err = x.createSegment(data, live); err != nil {
 		return nil, err
@@ -224,31 +225,22 @@ func defaultMergePolicy() mergePolicy {
 	return mergePolicy{fanOut: 8, floor: 512 << 10, largest: 128 << 20, deletedPart: 0.3}
 }
 
-// job is work on some segments of a state, which yields at most one segment in their place.
-type job struct {
-	parts []*part
-	// analyse makes the segment from the stored texts: the analyser has changed since it was written.
-	analyse bool
-}
-
-// pick returns the most useful job; ok is false when all is well.
-func (m mergePolicy) pick(parts []*part) (work job, ok bool) {
-	alone := func(fits func(*part) bool) bool {
-		if i := slices.IndexFunc(parts, fits); i >= 0 {
-			work = job{parts: parts[i : i+1], analyse: parts[i].live() > 0 && stale(parts[i])}
-			return true
-		}
-		return false
-	}
-	if alone(func(p *part) bool { return p.live() == 0 }) {
-		return work, true
+// pick returns the segments whose merge is the most useful; nil when all is well.
+func (m mergePolicy) pick(parts []*part) []*part {
+	empty := func(p *part) bool { return p.live() == 0 }
+	sparse := func(p *part) bool { return float64(p.documents-p.live()) > m.deletedPart*float64(p.documents) }
+	if i := slices.IndexFunc(parts, empty); i >= 0 {
+		return parts[i : i+1]
 	}
 	if group := m.fullTier(parts); group != nil {
-		return job{parts: group}, true
+		return group
 	}
-	return work, alone(func(p *part) bool {
-		return float64(p.documents-p.live()) > m.deletedPart*float64(p.documents)
-	}) || alone(stale)
+	for _, fits := range []func(*part) bool{sparse, stale} {
+		if i := slices.IndexFunc(parts, fits); i >= 0 {
+			return parts[i : i+1]
+		}
+	}
+	return nil
 }
 
 func stale(p *part) bool { return p.segment.reader.AnalyserVersion() != analysis.Version }

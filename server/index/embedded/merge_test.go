@@ -229,7 +229,7 @@ func TestDeletesDuringAMerge(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.states.drop(current)
-	made, err := x.merge(t.Context(), job{parts: current.parts})
+	made, err := x.merge(t.Context(), current.parts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,9 +315,9 @@ func TestPolicy(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			work, _ := policy.pick(test.parts)
+			work := policy.pick(test.parts)
 			var got []int64
-			for _, p := range work.parts {
+			for _, p := range work {
 				got = append(got, p.id)
 			}
 			slices.Sort(got)

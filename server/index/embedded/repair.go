@@ -289,20 +289,8 @@ func describe(s *stored, from int, chunks []index.Chunk) (damage index.Damage, o
 	return damage, len(damage.Chunks) > 0
 }
 
-// indexed returns a document that is indexed but cannot be read, if access allows it by the rights in the index; nil
-// otherwise.
-func (v *view) indexed(id string, access index.Access) *stored {
-	searcher, err := v.state.searcher()
-	if err != nil {
-		return nil // searches report the damage of a segment
-	}
-	if _, admitted, err := searcher.Admits(id, access); err != nil || !admitted {
-		return nil
-	}
-	return &stored{document: index.Document{ID: id}, damaged: fmt.Errorf("%w: it is indexed but not stored", errPacked)}
-}
-
-// admitted reads a document if access allows it; nil otherwise. A damaged one has only its id.
+// admitted reads a document if access allows it; nil otherwise. A damaged one has only its id, and is allowed by the rights
+// in the index.
 func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access index.Access) (*stored, error) {
 	found, err := shown.library.recall(ctx, id)
 	if err != nil {
@@ -314,9 +302,14 @@ func (s *snapshot) admitted(ctx context.Context, shown *view, id string, access 
 		}
 		return found, nil
 	}
-	if found = shown.indexed(id, access); found == nil {
+	searcher, err := shown.state.searcher()
+	if err != nil {
+		return nil, nil // searches report the damage of a segment
+	}
+	if _, admitted, err := searcher.Admits(id, access); err != nil || !admitted {
 		return nil, nil
 	}
+	found = &stored{document: index.Document{ID: id}, damaged: fmt.Errorf("%w: it is indexed but not stored", errPacked)}
 	damage, _ := describe(found, 0, nil)
 	s.note(damage)
 	return found, nil

@@ -19,7 +19,8 @@ func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors 
 	if err := x.storeDeletes(ctx, tx, m.manifest, ready); err != nil {
 		return err
 	}
-	writer := &storer{newStatements(tx), x.packer}
+	writer := newLibrary(tx, x.packer)
+	defer writer.close()
 	if err := writer.putCursors(ctx, cursors); err != nil {
 		return err
 	}
@@ -110,28 +111,22 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sql.Tx, manifest int64, re
 	return nil
 }
 
-// storer writes documents within one transaction, which closes its statements.
-type storer struct {
-	*statements
-	packer *packer
-}
-
 // put stores the document of an item.
-func (s *storer) put(ctx context.Context, i *item) error {
+func (l *library) put(ctx context.Context, i *item) error {
 	d := i.put
-	packed, err := s.packer.packDetail(d)
+	packed, err := l.packer.packDetail(d)
 	if err != nil {
 		return err
 	}
 	packed = seal(packed, documentKey(&stored{hash: i.hash, chunks: len(d.Chunks), document: *d}))
 	var number any // nil: a new one
-	if i.old != nil {
+	if i.old != nil && i.old.row != 0 {
 		number = i.old.row
-		if _, err := execute(ctx, s, "DELETE FROM documents WHERE row = ?", number); err != nil {
+		if _, err := execute(ctx, l, "DELETE FROM documents WHERE row = ?", number); err != nil {
 			return err
 		}
 	}
-	result, err := execute(ctx, s, "INSERT INTO documents ("+documentColumns+`)
+	result, err := execute(ctx, l, "INSERT INTO documents ("+documentColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, number, i.hash, d.ID, d.Source, d.Origin, d.Title, d.Link, d.Type,
 		micros(d.CreatedAt), micros(d.UpdatedAt), d.Hidden, len(d.Chunks), packed)
 	if err != nil {
@@ -141,16 +136,16 @@ func (s *storer) put(ctx context.Context, i *item) error {
 	if err != nil {
 		return fmt.Errorf("write document %q: %w", d.ID, err)
 	}
-	if err := putSets(ctx, s, row, d.Sets); err != nil || i.sameText {
+	if err := putSets(ctx, l, row, d.Sets); err != nil || i.sameText {
 		return err
 	}
 	if i.old != nil {
-		if err := s.removeChunks(ctx, row); err != nil {
+		if err := l.removeChunks(ctx, row); err != nil {
 			return err
 		}
 	}
 	for _, group := range i.groups {
-		if _, err := execute(ctx, s, "INSERT INTO chunks (key, body) VALUES (?, ?)", chunkKey(row, group.first),
+		if _, err := execute(ctx, l, "INSERT INTO chunks (key, body) VALUES (?, ?)", chunkKey(row, group.first),
 			group.sealed(row, i.hash)); err != nil {
 			return err
 		}
@@ -162,26 +157,26 @@ func putSets(ctx context.Context, db execer, row int64, sets []string) error {
 	return executeEach(ctx, db, "INSERT OR IGNORE INTO document_sets (document, name) VALUES (?, ?)", sets, row)
 }
 
-func (s *storer) removeChunks(ctx context.Context, row int64) error {
-	_, err := execute(ctx, s, "DELETE FROM chunks WHERE key BETWEEN ? AND ?", chunkKey(row, 0), chunkKey(row, ordinalMask))
+func (l *library) removeChunks(ctx context.Context, row int64) error {
+	_, err := execute(ctx, l, "DELETE FROM chunks WHERE key BETWEEN ? AND ?", chunkKey(row, 0), chunkKey(row, ordinalMask))
 	return err
 }
 
-func (s *storer) remove(ctx context.Context, old *stored) error {
-	if err := s.removeChunks(ctx, old.row); err != nil {
+func (l *library) remove(ctx context.Context, old *stored) error {
+	if err := l.removeChunks(ctx, old.row); err != nil {
 		return err
 	}
-	_, err := execute(ctx, s, "DELETE FROM documents WHERE row = ?", old.row)
+	_, err := execute(ctx, l, "DELETE FROM documents WHERE row = ?", old.row)
 	return err
 }
 
-func (s *storer) putCursors(ctx context.Context, cursors map[string]string) error {
+func (l *library) putCursors(ctx context.Context, cursors map[string]string) error {
 	for key, value := range cursors {
 		var err error
 		if value == "" {
-			_, err = execute(ctx, s, "DELETE FROM cursors WHERE key = ?", key)
+			_, err = execute(ctx, l, "DELETE FROM cursors WHERE key = ?", key)
 		} else {
-			_, err = execute(ctx, s, "INSERT OR REPLACE INTO cursors (key, value) VALUES (?, ?)", key, value)
+			_, err = execute(ctx, l, "INSERT OR REPLACE INTO cursors (key, value) VALUES (?, ?)", key, value)
 		}
 		if err != nil {
 			return err
