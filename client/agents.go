@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -15,6 +16,21 @@ const (
 	agentsExpire  = 5 * time.Minute
 	agentsRefresh = 10 * time.Second // age of a list from which a name that is not in it is looked up again
 )
+
+// Agent refers to an agent by number, or else by name. The zero value is none.
+type Agent struct {
+	ID   *int
+	Name string
+}
+
+// ResolveAgent returns the number of the agent that a query names, or else of the usual one; nil means none.
+func (c *Client) ResolveAgent(ctx context.Context, name string, usual Agent) (*int, error) {
+	if name == "" && (usual.ID != nil || usual.Name == "") {
+		return usual.ID, nil
+	}
+	id, err := c.AgentID(ctx, cmp.Or(name, usual.Name))
+	return &id, err
+}
 
 // AgentID returns the number of the agent with a name. A name that differs in case is accepted if only one agent has it,
 // and a number if no agent has it as its name: servers also accept agents that they do not list. An unknown agent is a

@@ -35,12 +35,11 @@ func (r *run) explorePlain(ctx context.Context, host *target.Host, e cli.Explora
 	if err != nil {
 		width = 0
 	}
-	agent := e.Target.SearchAgent()
 	return plain.Run(ctx, plain.Options{
 		In: r.process.In, Out: r.process.Out, Err: r.process.Err,
 		Open:  func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, e.Target) },
 		Label: targetLabel(e.Target, ", "), Beside: e.Target.Beside(), Sample: e.Target.Kind == target.KindSample, Query: e.Query,
-		Agent: agent.ID, AgentName: agent.Name, Limit: e.Limit, Width: width, Interrupts: interrupts,
+		Agent: client.Agent(e.Target.SearchAgent()), Limit: e.Limit, Width: width, Interrupts: interrupts,
 	})
 }
 
@@ -103,9 +102,9 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 func screenTarget(host *target.Host, choice target.Choice) explorer.Target {
 	kinds := map[target.Kind]explorer.Kind{target.KindRemote: explorer.Remote, target.KindSlack: explorer.Remote,
 		target.KindLibrary: explorer.Library, target.KindSample: explorer.Sample}
-	agent, beside := choice.SearchAgent(), choice.Beside()
-	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "), Agent: agent.ID, AgentName: agent.Name,
-		Beside: beside, Elsewhere: choice.Elsewhere(), OwnModel: choice.Kind == target.KindRemote && len(beside) > 0,
+	beside := choice.Beside()
+	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "),
+		Agent: client.Agent(choice.SearchAgent()), Beside: beside, Elsewhere: choice.Elsewhere(), OwnModel: choice.Kind == target.KindRemote && len(beside) > 0,
 		Open: func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, choice) }}
 	if choice.Kind == target.KindSample {
 		shown.Examples = sampleExamples()

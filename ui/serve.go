@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"quarry/client"
 	"quarry/internal/guard"
 	"quarry/ui/ssh"
 	"quarry/ui/target"
@@ -107,7 +108,7 @@ func sshOptions(host *target.Host, served *target.Served, options target.ServeOp
 	}
 	visits := ssh.Options{
 		Address: asked.Address, HostKey: asked.HostKey, AuthorizedKeys: asked.Keys, Tokens: asked.Token, Open: asked.Open,
-		People: served, Where: visitorsLabel(served), Agent: served.Choice.Agent.ID, AgentName: served.Choice.Agent.Name,
+		People: served, Where: visitorsLabel(served), Agent: client.Agent(served.Choice.Agent),
 		Limits: asked.Limits, Log: host.Log,
 	}
 	if meter := served.VisitMeter(); meter != nil {

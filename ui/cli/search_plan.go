@@ -21,7 +21,7 @@ import (
 type plannedQuery struct {
 	text    string // as it was written
 	words   []string
-	agent   string // name of an agent that still has no number
+	agent   client.Agent
 	request wire.SearchRequest
 }
 
@@ -160,19 +160,17 @@ func (a *app) planQuery(parsed client.Query, text string, flags wire.SearchReque
 // planAgent takes the agent of the flags, else of the query, else of the profile.
 func (a *app) planAgent(planned *plannedQuery, asked string, flags wire.SearchRequest, options *searchOptions,
 	choice target.Choice) {
-	agent := choice.SearchAgent()
+	usual := client.Agent(choice.SearchAgent())
 	switch {
 	case flags.PersonaID != nil || options.agent != "":
 		if asked != "" && !strings.EqualFold(asked, options.agent) {
 			a.note("the agent flag overrides agent:%q in the query", asked)
 		}
-		planned.request.PersonaID, planned.agent = flags.PersonaID, options.agent
+		planned.agent = client.Agent{ID: flags.PersonaID, Name: options.agent}
 	case asked != "":
-		planned.agent = asked
-	case agent.ID != nil && *agent.ID != 0:
-		planned.request.PersonaID = agent.ID
-	default:
-		planned.agent = agent.Name
+		planned.agent.Name = asked
+	case usual.ID == nil || *usual.ID != 0:
+		planned.agent = usual
 	}
 }
 
@@ -371,17 +369,11 @@ func shortList(values []string) string {
 }
 
 // resolveAgents looks up the agents that queries name. A number that was given is left to the server.
-func resolveAgents(ctx context.Context, c *client.Client, plan []plannedQuery) error {
-	for i := range plan {
-		query := &plan[i]
-		if query.agent == "" {
-			continue
-		}
-		id, err := c.AgentID(ctx, query.agent)
-		if err != nil {
+func resolveAgents(ctx context.Context, c *client.Client, plan []plannedQuery) (err error) {
+	for i, query := range plan {
+		if plan[i].request.PersonaID, err = c.ResolveAgent(ctx, "", query.agent); err != nil {
 			return err
 		}
-		query.request.PersonaID = &id
 	}
 	return nil
 }

@@ -131,10 +131,10 @@ func (m *Model) chatRequest(query client.Query) (request wire.ChatRequest, agent
 	if query.Agent != "" {
 		return request, query.Agent
 	}
-	if m.target.Agent != nil {
-		request.ChatSessionInfo.PersonaID = *m.target.Agent
+	if m.target.Agent.ID != nil {
+		request.ChatSessionInfo.PersonaID = *m.target.Agent.ID
 	}
-	return request, m.target.AgentName
+	return request, m.target.Agent.Name
 }
 
 // chatAgent puts the number of an agent into a request that begins a session.

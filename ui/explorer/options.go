@@ -27,10 +27,8 @@ const (
 type Target struct {
 	Kind  Kind
 	Where string // for a person: "acme · onyx.acme.com"
-	// Agent is the number of the agent that searches go through unless the query names one, AgentName the same by name;
-	// nil and empty: none.
-	Agent     *int
-	AgentName string
+	// Agent is the agent of searches whose query names none.
+	Agent client.Agent
 	// Beside names the profiles whose documents are found here, though read elsewhere: by the origin of their results.
 	Beside []string
 	// Elsewhere is set if nothing of it is on this machine, though a server in this process asks for it: nothing can be

@@ -179,7 +179,7 @@ func (m *Model) requestOf(text string, instant bool) search {
 	}
 	s.agent = s.query.Agent
 	if s.agent == "" {
-		s.wire.PersonaID, s.agent = m.target.Agent, m.target.AgentName
+		s.wire.PersonaID, s.agent = m.target.Agent.ID, m.target.Agent.Name
 	}
 	s.key = memoryKey(s.wire, s.agent, m.now())
 	return s
@@ -248,12 +248,8 @@ func (m *Model) askFast(s *search) tea.Cmd {
 }
 
 // withAgent sets the number of the agent that a query names.
-func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest, agent string) (wire.SearchRequest, error) {
-	if agent == "" {
-		return request, nil
-	}
-	id, err := c.AgentID(ctx, agent)
-	request.PersonaID = &id
+func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest, agent string) (_ wire.SearchRequest, err error) {
+	request.PersonaID, err = c.ResolveAgent(ctx, agent, client.Agent{ID: request.PersonaID})
 	return request, err
 }
 

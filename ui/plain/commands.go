@@ -43,25 +43,10 @@ func (s *session) ask(ctx context.Context, c *client.Client, query client.Query)
 	request := query.Request()
 	request.NumResults = &s.Limit
 	var err error
-	if request.PersonaID, err = s.agent(ctx, c, query.Agent); err != nil {
+	if request.PersonaID, err = c.ResolveAgent(ctx, query.Agent, s.Agent); err != nil {
 		return nil, err
 	}
 	return c.Search(ctx, request)
-}
-
-// agent is the number of the agent to search as.
-func (s *session) agent(ctx context.Context, c *client.Client, asked string) (*int, error) {
-	switch {
-	case asked == "" && s.Agent != nil && *s.Agent != 0:
-		return s.Agent, nil
-	case asked == "":
-		asked = s.AgentName
-	}
-	if asked == "" {
-		return nil, nil
-	}
-	id, err := c.AgentID(ctx, asked)
-	return &id, err
 }
 
 // ranked puts what the server selected before the rest.

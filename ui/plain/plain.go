@@ -33,9 +33,8 @@ type Options struct {
 	Sample bool
 	// Query is searched for first; empty: the person is asked.
 	Query string
-	// Agent is searched as unless a query names another; nil: none. AgentName is the same by name.
-	Agent     *int
-	AgentName string
+	// Agent is the agent of searches whose query names none. The number 0 means none, too.
+	Agent client.Agent
 	// Limit is how many results to ask for; 0: as many as the explorer does.
 	Limit int
 	// Width is that of the terminal in columns; 0: lines are as long as their text.
@@ -93,6 +92,9 @@ func Run(ctx context.Context, options Options) error {
 func (s *session) run(ctx context.Context) error {
 	if s.Now == nil {
 		s.Now = time.Now
+	}
+	if s.Agent.ID != nil && *s.Agent.ID == 0 {
+		s.Agent.ID = nil
 	}
 	if s.Limit <= 0 {
 		s.Limit = usualLimit

@@ -69,7 +69,7 @@ func (v visited) Decide(target.Request) (target.Choice, error) {
 	server := v.session.server
 	return target.Choice{Kind: target.KindRemote, Rule: target.RuleFlag, Reason: "served over SSH",
 		Profile: v.session.visitor.client.Profile(), ServerURL: server.Where,
-		Agent: config.Agent{ID: server.Agent, Name: server.AgentName}}, nil
+		Agent: config.Agent(server.Agent)}, nil
 }
 
 // Open returns the visitor's client.
@@ -138,8 +138,8 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 	}
 	err := explorer.Run(ctx, explorer.Options{
 		Target: explorer.Target{Kind: explorer.Remote, Where: s.server.Where, Agent: s.server.Agent,
-			AgentName: s.server.AgentName, Examples: s.server.Examples,
-			Open: func(context.Context) (*client.Session, error) { return s.opened() }},
+			Examples: s.server.Examples,
+			Open:     func(context.Context) (*client.Session, error) { return s.opened() }},
 		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"},
@@ -177,7 +177,7 @@ func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
 	return plain.Run(ctx, plain.Options{
 		In: &lines{editor: editor}, Out: s, Err: s.stderr(),
 		Open:  func(context.Context) (*client.Session, error) { return s.opened() },
-		Label: s.server.Where, Query: e.Query, Agent: e.Target.Agent.ID, AgentName: e.Target.Agent.Name, Limit: e.Limit,
+		Label: s.server.Where, Query: e.Query, Agent: client.Agent(e.Target.Agent), Limit: e.Limit,
 		Width: clamped(s.arrival.pty.Window).Width,
 	})
 }

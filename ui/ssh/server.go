@@ -63,9 +63,8 @@ type Options struct {
 	// Where is the display name of what is searched; Examples are queries with good results.
 	Where    string
 	Examples []string
-	// Agent and AgentName are the agent of searches; nil and empty: none.
-	Agent     *int
-	AgentName string
+	// Agent is the agent of searches whose query names none.
+	Agent client.Agent
 
 	Limits  target.SSHLimits
 	Version string // of this program

@@ -258,22 +258,11 @@ func (f *federated) Search(ctx context.Context, request wire.SearchRequest) (*wi
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	agent, err := f.agentID(ctx)
-	if err != nil {
+	var err error
+	if request.PersonaID, err = f.opened.Client.ResolveAgent(ctx, "", client.Agent(f.choice.Agent)); err != nil {
 		return nil, err
 	}
-	request.PersonaID = agent
 	return f.opened.Client.Search(ctx, request)
-}
-
-// agentID is the number of the profile's agent.
-func (f *federated) agentID(ctx context.Context) (*int, error) {
-	agent := f.choice.Agent
-	if agent.IsZero() || agent.ID != nil {
-		return agent.ID, nil
-	}
-	id, err := f.opened.Client.AgentID(ctx, agent.Name)
-	return &id, err
 }
 
 // slack returns Slack as a federated source for the owner of a profile's token, which the first search reads.
