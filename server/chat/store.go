@@ -133,10 +133,15 @@ func (s *Store) Add(ctx context.Context, session Session) error {
 
 // update changes the database in one transaction. doing describes the change for errors.
 func (s *Store) update(ctx context.Context, doing string, change func(*sql.Tx) error) error {
-	if err := s.db.Update(ctx, change); err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
+	return wrap(doing, s.db.Update(ctx, change))
+}
+
+// wrap adds to an error what failed; nil stays nil.
+func wrap(doing string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s: %w", doing, err)
 }
 
 // change is update with one statement.
@@ -195,10 +200,7 @@ func columnsOfSession(s *Session) []any {
 func (s *Store) Session(ctx context.Context, id string) (session Session, err error) {
 	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions WHERE id = ?", id),
 		ErrNotFound, columnsOfSession(&session)...)
-	if err != nil {
-		return Session{}, fmt.Errorf("read a chat session: %w", err)
-	}
-	return session, nil
+	return session, wrap("read a chat session", err)
 }
 
 // Sessions lists a user's sessions with messages, newest first, and reports whether there are more. If before is not
@@ -212,21 +214,13 @@ func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, m
 	sessions, err = sqlite.Select(ctx, s.db.Reader, columnsOfSession, "SELECT "+sessionColumns+` FROM sessions
 		WHERE user_id = ? AND updated_at < ? AND EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
 		ORDER BY updated_at DESC, id LIMIT ?`, userID, bound, most+1)
-	if err != nil {
-		return nil, false, fmt.Errorf("list chat sessions: %w", err)
-	}
-	if len(sessions) > most {
-		return sessions[:most], true, nil
-	}
-	return sessions, false, nil
+	return sessions[:min(len(sessions), most)], len(sessions) > most, wrap("list chat sessions", err)
 }
 
 // Count returns the number of sessions of all users.
 func (s *Store) Count(ctx context.Context) (n int, err error) {
-	if err := s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM sessions").Scan(&n); err != nil {
-		return 0, fmt.Errorf("count the chat sessions: %w", sqlite.Explain(err))
-	}
-	return n, nil
+	err = sqlite.Explain(s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM sessions").Scan(&n))
+	return n, wrap("count the chat sessions", err)
 }
 
 // Rename implements Keeper.
@@ -241,10 +235,7 @@ func (s *Store) Messages(ctx context.Context, session string) ([]Message, error)
 			sqlite.JSON{V: &m.Files}, &m.Error, &m.Model, (*sqlite.Micros)(&m.Sent), &m.Took}
 	}, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, files, error, model, sent_at, took * 1000
 		FROM messages WHERE session_id = ? ORDER BY id`, session) // a time.Duration counts nanoseconds
-	if err != nil {
-		return nil, fmt.Errorf("read a chat session: %w", err)
-	}
-	return messages, nil
+	return messages, wrap("read a chat session", err)
 }
 
 // Thread returns the messages of a session that lead to message last, itself included. 0 means none, wire.LatestMessage
@@ -299,10 +290,7 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question
 		answerID, err = insert(questionID, TypeAssistant, "", nil)
 		return err
 	})
-	if err != nil {
-		return 0, 0, err
-	}
-	return questionID, answerID, nil
+	return questionID, answerID, err
 }
 
 // Finish implements Keeper.
@@ -337,10 +325,7 @@ func (s *Store) Stop(ctx context.Context, session string) error {
 func (s *Store) Stopped(ctx context.Context, session string, answer int) (stopped bool, err error) {
 	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT stopped_at >= ? FROM sessions WHERE id = ?", answer, session),
 		nil, &stopped)
-	if err != nil {
-		return false, fmt.Errorf("check whether an answer was stopped: %w", err)
-	}
-	return stopped, nil
+	return stopped, wrap("check whether an answer was stopped", err)
 }
 
 // Bounds of one user's files. Beyond them the least recently used are deleted.
@@ -384,18 +369,12 @@ func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
 			RETURNING name, media, type, text, tokens, created_at`, sqlite.Micros(file.Used), id, userID), ErrNotFound,
 			&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, (*sqlite.Micros)(&file.Created))
 	})
-	if err != nil {
-		return File{}, fmt.Errorf("read a file: %w", err)
-	}
-	return file, nil
+	return file, wrap("read a file", err)
 }
 
 // FileData returns a user's file as uploaded; ErrNotFound if there is none.
 func (s *Store) FileData(ctx context.Context, userID, id string) (name, media string, data []byte, err error) {
 	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT name, media, data FROM files WHERE id = ? AND user_id = ?",
 		id, userID), ErrNotFound, &name, &media, &data)
-	if err != nil {
-		err = fmt.Errorf("read a file: %w", err)
-	}
-	return name, media, data, err
+	return name, media, data, wrap("read a file", err)
 }

@@ -254,13 +254,6 @@ func (b *batcher) advance() {
 // stored returns the number of files with documents, including the next batch.
 func (b *batcher) stored() int { return b.durable.Stored + b.pending.Stored }
 
-// reportEncoding reports the encoding that was assumed for a file; empty: none was.
-func (b *batcher) reportEncoding(path, encoding string) {
-	if encoding != "" && !b.quiet {
-		b.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: encoding})
-	}
-}
-
 // skip reports a file that is not stored.
 func (b *batcher) skip(path, reason string) {
 	if !b.quiet {

@@ -114,7 +114,7 @@ func planAdd(path string, options Options, roots map[string]rootState) (*target,
 	_, _, state.Device = statIdentity(info)
 	t := &target{path: absolute, state: state, force: true, fresh: !known}
 	for inner, other := range roots {
-		if inner == absolute || !within(absolute, inner) || !other.plain() && !other.sameSettings(state) {
+		if inner == absolute || !within(absolute, inner) || !other.sameSettings(rootState{}) && !other.sameSettings(state) {
 			continue
 		}
 		if reachable(absolute, below(absolute, inner)) {

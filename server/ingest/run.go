@@ -365,7 +365,9 @@ func (r *run) task(ctx context.Context, t *task) error {
 			return err
 		}
 		if p.last {
-			b.reportEncoding(path, p.Encoding)
+			if p.Encoding != "" && !b.quiet {
+				b.report(wire.LibraryEvent{Type: wire.LibraryAssumed, Path: path, Encoding: p.Encoding})
+			}
 			if err := r.finish(ctx, t, p); err != nil {
 				return err
 			}

@@ -67,8 +67,6 @@ func (r rootState) sameSettings(other rootState) bool {
 	return r.As == other.As && r.Set == other.Set && slices.Equal(r.Access, other.Access)
 }
 
-func (r rootState) plain() bool { return r.As == "" && r.Set == "" && len(r.Access) == 0 }
-
 // Flags of files with an unusual state.
 const (
 	flagPartial    = "partial"    // its documents are being written; after a crash some are stored

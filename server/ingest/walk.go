@@ -90,10 +90,9 @@ func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
 			isSkippedName(parts[i]) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
 			return at, nil, errUnreachable
 		}
-		if last && !info.IsDir() {
-			return at, info, nil
+		if info.IsDir() {
+			at = w.enter(at, sub)
 		}
-		at = w.enter(at, sub)
 		if last {
 			return at, info, nil
 		}

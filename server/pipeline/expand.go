@@ -174,11 +174,11 @@ func classesDetail(sections []section, classes []class) string {
 		}
 		counts[classes[i]]++
 	}
-	var told []string
+	var parts []string
 	for i, name := range [names]string{"beside the question", "as found", "with neighbours", "with more", "whole"} {
 		if counts[i] > 0 {
-			told = append(told, fmt.Sprintf("%d %s", counts[i], name))
+			parts = append(parts, fmt.Sprintf("%d %s", counts[i], name))
 		}
 	}
-	return strings.Join(told, ", ")
+	return strings.Join(parts, ", ")
 }

@@ -148,30 +148,30 @@ func (r *run) words() string {
 
 // understandingDetail summarizes what the model read from the question.
 func (r *run) understandingDetail(u understood) string {
-	var told []string
+	var parts []string
 	switch {
 	case u.rephrase == "":
 	case sameQuery(u.rephrase, r.Search.Query):
-		told = append(told, "question unchanged")
+		parts = append(parts, "question unchanged")
 	default:
-		told = append(told, "rephrased")
+		parts = append(parts, "rephrased")
 	}
 	if n := len(u.keywords); n > 0 {
-		told = append(told, text.Count(n, "keyword query"))
+		parts = append(parts, text.Count(n, "keyword query"))
 	}
 	if len(r.limit.sources) > 0 {
-		told = append(told, "only "+strings.Join(r.limit.sources, ", "))
+		parts = append(parts, "only "+strings.Join(r.limit.sources, ", "))
 	}
 	if !r.limit.since.IsZero() {
-		told = append(told, "since "+r.limit.since.Format(time.DateOnly))
+		parts = append(parts, "since "+r.limit.since.Format(time.DateOnly))
 	}
 	if !r.limit.until.IsZero() {
-		told = append(told, "until "+r.limit.until.Format(time.DateOnly))
+		parts = append(parts, "until "+r.limit.until.Format(time.DateOnly))
 	}
-	if told == nil {
+	if parts == nil {
 		return "nothing added"
 	}
-	return strings.Join(told, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // Kinds of queries.

@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/slack-go/slack"
@@ -55,8 +55,7 @@ type Source struct {
 	options Options
 	http    *doer
 
-	mutex     sync.Mutex
-	notBefore time.Time // Slack's rate limit lasts until then
+	notBefore atomic.Pointer[time.Time] // Slack's rate limit lasts until then; nil: never exceeded
 }
 
 // New returns a source. It sends nothing and reads no token.
@@ -64,7 +63,8 @@ func New(options Options) *Source {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &Source{options: options, http: newDoer(options)}
+	return &Source{options: options, http: &doer{agent: options.UserAgent, client: http.Client{Transport: options.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}}
 }
 
 // Name implements pipeline.Federated.
@@ -138,8 +138,8 @@ func (s *Source) Check(ctx context.Context) (Identity, error) {
 
 // call calls Slack unless its rate limit is exceeded.
 func (s *Source) call(ctx context.Context, do func(*slack.Client) error) error {
-	if wait := s.retryIn(); wait > 0 {
-		return rateLimited(wait)
+	if until := s.notBefore.Load(); until != nil && until.After(s.options.Now()) {
+		return rateLimited(until.Sub(s.options.Now()))
 	}
 	token, err := s.options.Token(ctx)
 	if err != nil {
@@ -148,18 +148,9 @@ func (s *Source) call(ctx context.Context, do func(*slack.Client) error) error {
 	api := slack.New(token, slack.OptionAPIURL(s.options.BaseURL+"/"), slack.OptionHTTPClient(s.http))
 	err = explain(ctx, do(api))
 	if known, ok := err.(*Error); ok && known.Kind == RateLimited {
-		s.mutex.Lock()
-		s.notBefore = s.options.Now().Add(known.RetryAfter)
-		s.mutex.Unlock()
+		s.notBefore.Store(new(s.options.Now().Add(known.RetryAfter)))
 	}
 	return err
-}
-
-// retryIn returns the time until Slack may be called again.
-func (s *Source) retryIn() time.Duration {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.notBefore.Sub(s.options.Now())
 }
 
 const (
@@ -205,11 +196,6 @@ func rateLimited(wait time.Duration) *Error {
 type doer struct {
 	client http.Client
 	agent  string
-}
-
-func newDoer(options Options) *doer {
-	return &doer{agent: options.UserAgent, client: http.Client{Transport: options.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // Do sends a request and limits the size of the answer.
@@ -282,15 +268,15 @@ func unreachable(cause error) *Error {
 }
 
 func badStatus(status int) *Error {
-	problem := fmt.Sprintf("Slack answered HTTP %d", status)
-	switch {
-	case status/100 == 3:
-		return &Error{Kind: Unusable, Problem: problem + ", a redirect, which is not followed",
-			Fix: "correct or remove server_url"}
-	case status/100 == 4:
-		return &Error{Kind: Unusable, Problem: problem, Fix: "correct or remove server_url"}
+	e := &Error{Kind: Unusable, Problem: fmt.Sprintf("Slack answered HTTP %d", status), Fix: "correct or remove server_url"}
+	switch status / 100 {
+	case 3:
+		e.Problem += ", a redirect, which is not followed"
+	case 4:
+	default:
+		e.Fix = "try again later; see https://status.slack.com"
 	}
-	return &Error{Kind: Unusable, Problem: problem, Fix: "try again later; see https://status.slack.com"}
+	return e
 }
 
 // refusal explains an error code of Slack.
