@@ -55,13 +55,13 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	}()
 	handle, err := t.target.open(t.file)
 	if err != nil {
-		last.Reason, last.unknown = reasonOf(err), true
+		last = unreadable(err)
 		return
 	}
 	defer handle.Close()
 	info, err := handle.Stat()
 	if err != nil {
-		last.Reason, last.unknown = reasonOf(err), true
+		last = unreadable(err)
 		return
 	}
 	if !info.Mode().IsRegular() {
@@ -79,13 +79,17 @@ func (r *fileReader) read(ctx context.Context, t *task) {
 	}
 }
 
+// unreadable returns the last part of a file that cannot be read now.
+func unreadable(err error) part {
+	return part{last: true, unknown: true, fileState: fileState{Reason: reasonOf(err)}}
+}
+
 func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 	last := part{last: true}
 	var content bytes.Buffer
 	content.Grow(int(min(t.file.info.Size(), largestFile)) + bytes.MinRead)
 	if _, err := content.ReadFrom(io.LimitReader(handle, largestFile+1)); err != nil {
-		last.Reason, last.unknown = reasonOf(err), true
-		return last
+		return unreadable(err)
 	}
 	data := content.Bytes()
 	last.bytes = int64(len(data))
@@ -112,22 +116,18 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 // readLines reads JSONL of any length, part by part.
 func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeker) part {
 	last := part{last: true}
-	failed := func(err error) part {
-		last.Reason, last.unknown = reasonOf(err), true
-		return last
-	}
 	sum := sha256.New()
 	if t.comparable() {
 		size, err := io.Copy(sum, handle)
 		if err != nil {
-			return failed(err)
+			return unreadable(err)
 		}
 		if last.Hash = hashText(sum); last.Hash == t.known.Hash {
 			last.same, last.Reason, last.bytes = true, t.known.Reason, size
 			return last
 		}
 		if _, err := handle.Seek(0, io.SeekStart); err != nil {
-			return failed(err)
+			return unreadable(err)
 		}
 		sum.Reset()
 	}
@@ -140,13 +140,13 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 			break
 		}
 		if err != nil && !errors.Is(err, errLongLine) {
-			return failed(err)
+			return unreadable(err)
 		}
 		collect.line(number, line, err)
 		isFull := len(collect.part.documents) >= partDocuments || collect.text >= partBytes ||
 			len(collect.part.skipped) >= mostBadLines
 		if isFull && !t.send(ctx, collect.flush()) {
-			return failed(ctx.Err())
+			return unreadable(ctx.Err())
 		}
 	}
 	last = collect.flush()

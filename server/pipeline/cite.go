@@ -119,7 +119,7 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		DocumentID: d.ID, Ref: d.ID + "#" + strconv.Itoa(s.center.chunk), ChunkInd: s.center.chunk,
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
 		Blurb: blurb(center.Text), HeadingPath: append([]string{}, center.Headings...),
-		Metadata: WireMetadata(d.Metadata), Authors: AuthorNames(d.Authors), DocumentType: d.Type,
+		Metadata: wireMetadata(d.Metadata), Authors: authorNames(d.Authors), DocumentType: d.Type,
 		Selected: s.selected, Origin: r.Profile,
 	}
 	result.Highlights, result.BestPassage = r.highlight(content)
@@ -189,8 +189,8 @@ func Timestamp(t time.Time) *string {
 	return new(t.UTC().Format("2006-01-02T15:04:05.999999-07:00"))
 }
 
-// WireMetadata converts metadata to its wire form.
-func WireMetadata(fields []index.Field) map[string]wire.Metadata {
+// wireMetadata converts metadata to its wire form.
+func wireMetadata(fields []index.Field) map[string]wire.Metadata {
 	metadata := make(map[string]wire.Metadata, len(fields))
 	for _, f := range fields {
 		metadata[f.Key] = wire.Metadata{Values: f.Values, List: f.List}
@@ -198,8 +198,8 @@ func WireMetadata(fields []index.Field) map[string]wire.Metadata {
 	return metadata
 }
 
-// AuthorNames returns the display names of authors.
-func AuthorNames(authors []index.Person) []string {
+// authorNames returns the display names of authors.
+func authorNames(authors []index.Person) []string {
 	names := make([]string, 0, len(authors))
 	for _, a := range authors {
 		names = append(names, a.Display())

@@ -102,7 +102,7 @@ func describe(id int, d index.Stored) shownSection {
 	shown := shownSection{
 		ID: id, Title: text.ClipTokens(oneLine(d.Title), titleTokens), SourceType: d.Source, UpdatedAt: Timestamp(d.UpdatedAt),
 	}
-	for _, name := range AuthorNames(d.Authors[:min(len(d.Authors), mostAuthors)]) {
+	for _, name := range authorNames(d.Authors[:min(len(d.Authors), mostAuthors)]) {
 		shown.Authors = append(shown.Authors, text.ClipTokens(oneLine(name), authorTokens))
 	}
 	room, fits := metadataBytes, 0
@@ -112,7 +112,7 @@ func describe(id int, d index.Stored) shownSection {
 		}
 		fits++
 	}
-	shown.Metadata = WireMetadata(d.Metadata[:fits])
+	shown.Metadata = wireMetadata(d.Metadata[:fits])
 	return shown
 }
 
