@@ -223,12 +223,12 @@ func (s *Server) syncConnectors(ctx context.Context) error {
 		s.vectors.changed(tenant)
 		err := s.api.SyncConnectors(ctx, tenant)
 		if errors.Is(err, index.ErrReadOnly) {
-			s.options.Log.Warn("documents do not follow the last change of their connectors", "tenant", tenant,
+			s.options.Log.Warn("documents do not have the last change of their connectors", "tenant", tenant,
 				"error", err.Error())
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("bring the library in step with its connectors: %w", err)
+			return fmt.Errorf("update the documents of connectors: %w", err)
 		}
 	}
 	return nil

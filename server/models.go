@@ -203,6 +203,6 @@ func (s *Server) newEmbedding() *embedding {
 		}
 		return s.api.Embed(ctx, tenant, documents, nil)
 	}, func(tenant string, err error) {
-		s.options.Log.Warn("embedding failed; documents are found by words meanwhile", "tenant", tenant, guard.Attr(err))
+		s.options.Log.Warn("embedding failed; until it succeeds, documents are found by words only", "tenant", tenant, guard.Attr(err))
 	})
 }

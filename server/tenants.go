@@ -63,15 +63,15 @@ func (s *Server) setAside(ctx context.Context, tenant string) (restore func() er
 		return func() error { return nil }, nil // nothing was ever stored
 	}
 	if err != nil {
-		return nil, fmt.Errorf("set the tenant's folder aside: %w", err)
+		return nil, fmt.Errorf("rename the tenant's folder: %w", err)
 	}
 	place := filepath.Join(aside, tenant)
 	if err := os.Rename(folder, place); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(fmt.Errorf("set the tenant's folder aside: %w", err), os.Remove(aside))
+		return nil, errors.Join(fmt.Errorf("rename the tenant's folder: %w", err), os.Remove(aside))
 	}
 	return func() error {
 		if err := os.Rename(place, folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("put the tenant's folder back: %w", err)
+			return fmt.Errorf("restore the tenant's folder: %w", err)
 		}
 		return os.Remove(aside)
 	}, nil
@@ -82,7 +82,7 @@ func (s *Server) sweepRemoved(tenant string) error {
 	folder := filepath.Join(s.options.Home, tenantsFolder)
 	found, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look for the folder of the removed tenant: %w", err)
+		return fmt.Errorf("find the folder of the removed tenant: %w", err)
 	}
 	for _, entry := range found {
 		if !strings.HasPrefix(entry.Name(), removedPrefix+tenant+"-") {

@@ -315,11 +315,11 @@ func removeAdminAgent(d *directory.Directory, ctx context.Context, tenant, name 
 	}
 	switch {
 	case slices.Equal(ids, []int{0}):
-		return directory.InputError{Reason: "agent 0 is built in and stays"}
+		return directory.InputError{Reason: "agent 0 is built in and cannot be removed"}
 	case len(ids) == 0:
 		return directory.MissingError{Kind: directory.KindAgent, Named: strconv.Quote(name)}
 	case len(ids) > 1:
-		return directory.InputError{Reason: fmt.Sprintf("%q names %d agents; give the number of one", name, len(ids))}
+		return directory.InputError{Reason: fmt.Sprintf("%q is the name of %d agents; give the id of one", name, len(ids))}
 	}
 	return d.RemoveAgent(ctx, tenant, ids[0])
 }

@@ -149,8 +149,8 @@ func (s *Server) addPersona(c *call) (any, error) {
 	// Without these restrictions the agent would search more than intended.
 	switch {
 	case len(files) > 0:
-		return nil, coded(http.StatusNotFound, "NOT_FOUND", "User file %s is nothing that an agent of this server can know: name document "+
-			"sets or documents", quoted(clip(files[0])))
+		return nil, coded(http.StatusNotFound, "NOT_FOUND", "User file %s not found; name document sets or documents",
+			quoted(clip(files[0])))
 	case len(nodes) > 0:
 		return nil, coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0])))
 	}

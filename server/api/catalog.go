@@ -69,7 +69,7 @@ func (s *Server) validTags(c *call) (any, error) {
 	pattern := c.textOr("match_pattern", "", wire.MaxQueryRunes)
 	prefix := c.boolean("allow_prefix", true)
 	limit := c.wholeOr("limit", usual, 1, most)
-	asked := c.oneOf("sources", sourceValues())
+	wanted := c.oneOf("sources", sourceValues())
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *Server) validTags(c *call) (any, error) {
 		if len(valid.Tags) == limit {
 			break
 		}
-		if len(asked) > 0 && !slices.Contains(asked, tag.source) {
+		if len(wanted) > 0 && !slices.Contains(wanted, tag.source) {
 			continue
 		}
 		if pattern == "" || matches(tag.Tag) {

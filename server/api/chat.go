@@ -319,7 +319,7 @@ func (t *turn) at(place int) {
 
 // sendHeartbeats sends signs of life until end is called.
 func (t *turn) sendHeartbeats(ctx context.Context) (end func()) {
-	return t.every(ctx, t.server.heartbeat, "send signs of life", func(context.Context) bool {
+	return t.every(ctx, t.server.heartbeat, "send heartbeats", func(context.Context) bool {
 		t.send(chat.Heartbeat())
 		return true
 	})

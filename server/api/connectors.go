@@ -56,11 +56,11 @@ func (s *Server) updateDocuments(ctx context.Context, tenant string, pair direct
 		return err
 	}
 	access, _ := pair.Terms()
-	for some := range slices.Chunk(ids, documentBatch) {
+	for batch := range slices.Chunk(ids, documentBatch) {
 		if pair.Deleting {
-			_, err = documents.Write(ctx, index.Batch{Delete: some, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair)})
+			_, err = documents.Write(ctx, index.Batch{Delete: batch, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair)})
 		} else {
-			_, err = documents.UpdateAccess(ctx, mapped(some, func(id string) index.AccessPatch {
+			_, err = documents.UpdateAccess(ctx, mapped(batch, func(id string) index.AccessPatch {
 				return index.AccessPatch{ID: id, Origin: pair.Origin(), Access: access, Sets: listed(pair.Sets)}
 			}))
 		}
@@ -142,8 +142,8 @@ func (s *Server) removeDocumentSet(d *directory.Directory, ctx context.Context, 
 func (s *Server) addedTo(ctx context.Context, tenant, set string) (n int, err error) {
 	err = s.reading(ctx, tenant, func(snapshot index.Snapshot) error {
 		ids, err := snapshot.DocumentIDs(ctx, index.Selector{Set: set})
-		for some := range slices.Chunk(ids, documentBatch) {
-			stored, err := snapshot.Documents(ctx, some, index.Access{All: true})
+		for batch := range slices.Chunk(ids, documentBatch) {
+			stored, err := snapshot.Documents(ctx, batch, index.Access{All: true})
 			if err != nil {
 				return err
 			}

@@ -91,11 +91,11 @@ func addPair(c *call) (any, error) {
 		return nil, err
 	}
 	id, made, err := d.AddCCPair(c.Context(), c.who.Tenant, request)
-	said := "Created new association between connector and credential"
+	text := "Created new association between connector and credential"
 	if !made {
-		said = "The connector already has this credential"
+		text = "The connector already has this credential"
 	}
-	return wire.PairResponse{Success: made, Message: said, Data: id}, err
+	return wire.PairResponse{Success: made, Message: text, Data: id}, err
 }
 
 // addGroup answers POST /manage/admin/user-group.
@@ -252,7 +252,7 @@ func checkChosen(who directory.Principal, scopes []string) error {
 			return coded(http.StatusBadRequest, "INVALID_INPUT", "Scope %s cannot be chosen", quoted(clip(scope)))
 		}
 		if !who.Can(scope) {
-			return forbidden("You do not hold the scope %s", quoted(scope))
+			return forbidden("You do not have the scope %s", quoted(scope))
 		}
 	}
 	return nil

@@ -77,8 +77,8 @@ func invalid(problems ...problem) failure {
 	}}
 }
 
-func brokenOff() failure {
-	return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The request was broken off. Try again.")
+func canceled() failure {
+	return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The request was canceled. Try again.")
 }
 
 func isUnauthenticated(err error) bool { return errors.Is(err, directory.ErrUnauthenticated) }
@@ -117,7 +117,7 @@ func explain(err error, trusted bool) (f failure, known bool) {
 			"Another process is writing to the library.").after(retrySoon), true
 	case errors.Is(err, llm.ErrUncounted):
 		return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE",
-			"The use of language models cannot be counted, so none is asked. Search works without one.").after(retrySoon), true
+			"The use of language models cannot be counted, so they are disabled. Search works without them.").after(retrySoon), true
 	case errors.Is(err, index.ErrReadOnly):
 		return coded(http.StatusForbidden, "ENV_VAR_GATED", "The library is read-only."), true
 	case errors.Is(err, index.ErrNotFound), errors.Is(err, directory.ErrNotFound):
@@ -167,7 +167,7 @@ func libraryFailure(err error) *failure {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == context.Canceled {
 		s.Log.DebugContext(r.Context(), "caller disconnected", "path", clip(r.URL.Path))
-		writeFailure(w, brokenOff()) // when the server stops, the caller is still connected and must not see a success
+		writeFailure(w, canceled()) // when the server stops, the caller is still connected and must not see a success
 		return
 	}
 	f, known := explain(err, isTrusted(r.Context()))

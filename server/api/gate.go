@@ -33,7 +33,7 @@ func (s *Server) Gate(options PublicOptions) *Gate {
 		options.Concurrency = DefaultConcurrency
 	}
 	g := &Gate{server: s, options: options, guard: newGuards(options, s.Now)}
-	g.visits = s.logged(s.recovered(s.mount(s.routes(), visiting, g.guard)))
+	g.visits = s.logged(s.recovered(s.mount(s.routes(), identifyVisitor, g.guard)))
 	return g
 }
 
@@ -63,8 +63,8 @@ func (g *Gate) Visitor(v Visitor) http.Handler {
 	})
 }
 
-// visiting returns the visitor of a request.
-func visiting(r *http.Request) (directory.Principal, error) {
+// identifyVisitor returns the visitor of a request.
+func identifyVisitor(r *http.Request) (directory.Principal, error) {
 	v, ok := r.Context().Value(visitorKey).(Visitor)
 	if !ok {
 		return directory.Principal{}, directory.ErrUnauthenticated
@@ -199,7 +199,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, maxBody int64, 
 	}
 	s.timeouts.limitBody(w, maxBody)
 	if r.ContentLength > maxBody {
-		return nil, unreceived(w, &http.MaxBytesError{Limit: maxBody})
+		return nil, bodyError(w, &http.MaxBytesError{Limit: maxBody})
 	}
 	from := http.MaxBytesReader(w, r.Body, maxBody)
 	body := make([]byte, 0, 4*kilobyte)
@@ -215,14 +215,14 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request, maxBody int64, 
 		case errors.Is(err, io.EOF):
 			return body, nil
 		case err != nil:
-			return nil, unreceived(w, err)
+			return nil, bodyError(w, err)
 		}
 	}
 }
 
-// unreceived returns the error of a body that was not read to its end. It closes the connection: the rest may never
+// bodyError returns the error of a body that was not read to its end. It closes the connection: the rest may never
 // arrive.
-func unreceived(w http.ResponseWriter, err error) error {
+func bodyError(w http.ResponseWriter, err error) error {
 	w.Header().Set("Connection", "close")
 	var refused failure
 	switch {

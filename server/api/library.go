@@ -105,7 +105,7 @@ func absolutePaths(f *fields, name string) []string {
 func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
 	f, ctx := libraryFields(r), r.Context()
 	paths := absolutePaths(f, "paths")
-	much := checkAmount(f)
+	extent := checkExtent(f)
 	if err := f.failure(); err != nil {
 		return err
 	}
@@ -113,19 +113,19 @@ func (s *Server) librarySync(w http.ResponseWriter, r *http.Request, who directo
 		if err := ingest.CheckAdded(ctx, documents, paths); err != nil && !errors.Is(err, index.ErrDamaged) {
 			return wire.LibraryEvent{}, err
 		}
-		mended, err := s.repair(ctx, documents, much, report)
+		repaired, err := s.repair(ctx, documents, extent, report)
 		if err != nil {
-			return mended, err
+			return repaired, err
 		}
 		done, err := ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
-		if errors.Is(err, index.ErrDamaged) && much == wire.CheckPart {
+		if errors.Is(err, index.ErrDamaged) && extent == wire.CheckPart {
 			// The damage is in a part that was not checked.
-			if mended, err = s.repair(ctx, documents, wire.CheckFull, report); err == nil {
+			if repaired, err = s.repair(ctx, documents, wire.CheckFull, report); err == nil {
 				done, err = ingest.Sync(ctx, documents, paths, s.LibraryFiles, report)
 			}
 		}
-		done.Repaired, done.Damaged, done.Updated = mended.Repaired, mended.Damaged, done.Updated+mended.Updated
-		done.Removed, done.Unchanged = done.Removed+mended.Removed, max(0, done.Unchanged-mended.Updated)
+		done.Repaired, done.Damaged, done.Updated = repaired.Repaired, repaired.Damaged, done.Updated+repaired.Updated
+		done.Removed, done.Unchanged = done.Removed+repaired.Removed, max(0, done.Unchanged-repaired.Updated)
 		if err == nil && done.Added+done.Updated+done.Removed > 0 {
 			err = s.matchSets(ctx, who, documents, "")
 		}
@@ -147,7 +147,7 @@ func (s *Server) libraryRemove(w http.ResponseWriter, r *http.Request, who direc
 		}
 	}
 	if len(request.Refs) == 0 && request.Source == "" && request.Set == "" {
-		f.refuse(f.raw["refs"], "missing", "Value error, name what is to be removed", "refs")
+		f.refuse(f.raw["refs"], "missing", "Value error, give refs, a source or a set", "refs")
 	}
 	if err := f.failure(); err != nil {
 		return err
@@ -241,13 +241,13 @@ func (s *Server) libraryStatus(c *call) (any, error) {
 // checkedEvery is how often the progress of a check is reported.
 const checkedEvery = 100 * time.Millisecond
 
-// checkAmount reads how much a synchronisation checks.
-func checkAmount(f *fields) string {
-	much := f.textOr("check", wire.CheckPart, maxItemRunes)
-	if !slices.Contains([]string{wire.CheckPart, wire.CheckFull, wire.CheckNone}, much) {
+// checkExtent reads how much of the library a sync checks.
+func checkExtent(f *fields) string {
+	extent := f.textOr("check", wire.CheckPart, maxItemRunes)
+	if !slices.Contains([]string{wire.CheckPart, wire.CheckFull, wire.CheckNone}, extent) {
 		f.refuse(f.raw["check"], "enum", "Input should be 'part', 'full' or 'none'", "check")
 	}
-	return much
+	return extent
 }
 
 // libraryCheck answers POST /library/check.
@@ -264,12 +264,12 @@ func (s *Server) libraryCheck(w http.ResponseWriter, r *http.Request, who direct
 }
 
 // repair checks the library, rebuilds derived data, and rereads the files of damaged documents.
-func (s *Server) repair(ctx context.Context, documents index.Index, much string, report progress) (
+func (s *Server) repair(ctx context.Context, documents index.Index, extent string, report progress) (
 	wire.LibraryEvent, error) {
-	if much == wire.CheckNone {
+	if extent == wire.CheckNone {
 		return wire.LibraryEvent{}, nil
 	}
-	options := index.CheckOptions{Full: much == wire.CheckFull, Repair: true}
+	options := index.CheckOptions{Full: extent == wire.CheckFull, Repair: true}
 	found, err := documents.Check(ctx, options, checking(report))
 	if err == nil {
 		found, err = addUnfollowed(ctx, documents, found)
@@ -297,8 +297,8 @@ func (s *Server) repair(ctx context.Context, documents index.Index, much string,
 		damage.Repaired = damage.Repaired || slices.Contains(ids, damage.ID) &&
 			!slices.ContainsFunc(left, func(d index.Damage) bool { return d.ID == damage.ID })
 	}
-	told := reportDamage(found, report)
-	restored.Repaired, restored.Damaged = told.Repaired, told.Damaged
+	counts := reportDamage(found, report)
+	restored.Repaired, restored.Damaged = counts.Repaired, counts.Damaged
 	return restored, nil
 }
 
@@ -313,7 +313,7 @@ func addUnfollowed(ctx context.Context, documents index.Index, found []index.Dam
 	folder, err := ingest.UntrackedFolder(ctx, documents)
 	if err == nil && folder != "" {
 		found = append(found, index.Damage{Kind: kindUnfollowed, ID: folder, Origin: folder,
-			Reason: "files in it are in the library, but sync does not know any more that they were added"})
+			Reason: "its files are in the library, but sync no longer updates them"})
 	}
 	return found, err
 }
@@ -431,13 +431,13 @@ func emptySets(ctx context.Context, documents index.Index, names []string) ([]st
 	if err != nil {
 		return nil, fmt.Errorf("count the documents of sets: %w", err)
 	}
-	holds := make(map[string]bool, len(counts.Sets))
+	nonempty := make(map[string]bool, len(counts.Sets))
 	for _, set := range counts.Sets {
-		holds[set.Value] = set.Count > 0
+		nonempty[set.Value] = set.Count > 0
 	}
 	var empty []string
 	for _, name := range names {
-		if holds[name] {
+		if nonempty[name] {
 			continue
 		}
 		ids, err := snapshot.DocumentIDs(ctx, index.Selector{Set: name}) // hidden ones are not counted

@@ -48,7 +48,7 @@ func (q *quota) add(person string, n int) error {
 	defer q.mutex.Unlock()
 	switch {
 	case n > 0 && q.of[person]+n > q.perPerson:
-		return crowded()
+		return tooManyOpen()
 	case n > 0 && q.all+n > q.inAll:
 		return busy()
 	}
@@ -98,8 +98,8 @@ func busy() failure {
 	return coded(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", "The server is busy. Try again later.").after(retrySoon)
 }
 
-// crowded is the error when the caller has too many requests in progress.
-func crowded() failure {
+// tooManyOpen is the error when the caller has too many requests in progress.
+func tooManyOpen() failure {
 	return coded(http.StatusTooManyRequests, "RATE_LIMITED",
 		"Too many of your requests are in progress. Wait for some to finish.").after(retrySoon)
 }
@@ -284,7 +284,7 @@ func (w *workers) enter(request *http.Request) (leave func(), err error) {
 	case w.slots <- struct{}{}:
 		return leave, nil
 	case <-request.Context().Done():
-		return nil, brokenOff()
+		return nil, canceled()
 	case <-timer.C:
 		return nil, busy()
 	}

@@ -56,7 +56,7 @@ func newMeasures() *measures {
 	r.Gauge("quarry_http_requests_in_flight", "Requests being answered or waiting for it.",
 		func() float64 { return float64(m.inFlight.Load()) })
 	m.refused = r.Counter("quarry_refused_total",
-		"Requests refused: over the rate of a token or session, over the day's budget of model tokens, or for want of room.",
+		"Requests refused: over the rate of a token or session, over the day's budget of model tokens, or while the server was busy.",
 		"reason")
 	m.searches = r.Counter("quarry_searches_total", "Searches, and questions to a model, by outcome: ok, canceled, or the code of the error.", "kind", "outcome")
 	m.latency = r.Histogram("quarry_search_seconds", "Time of the searches, and of the questions, that were answered.",

@@ -56,7 +56,7 @@ func (s *Server) byVector(prepared *pipeline.Request, who directory.Principal, m
 // usedUp is the error of a search over the day's budget.
 func usedUp(err error) failure {
 	f := coded(http.StatusTooManyRequests, "RATE_LIMITED",
-		"The day's budget of language model tokens is used up. It begins anew at midnight UTC.")
+		"The day's budget of language model tokens is used up. It resets at midnight UTC.")
 	var known *llm.Error
 	if errors.As(err, &known) {
 		return f.after(strconv.Itoa(int(math.Ceil(known.RetryAfter.Seconds()))))
@@ -98,7 +98,7 @@ func (s *Server) embed(ctx context.Context, tenant string, documents index.Index
 	v := &vectoriser{model: llm.CountedEmbedder(model, s.Budget.Meter(tenant), "embed")}
 	err = documents.Embed(ctx, model.Name(), v.vectors, report)
 	if v.refused > 0 {
-		s.Log.WarnContext(ctx, "the embedding model does not take some passages; they are found by words alone",
+		s.Log.WarnContext(ctx, "the embedding model refused some passages; they are found by words only",
 			"tenant", tenant, "passages", v.refused, "error", v.why.Error())
 	}
 	return v.why, err

@@ -322,7 +322,7 @@ func TestWhatIsBrokenOffIsNoSuccess(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer "+w.tokens["jo"])
 	answer := httptest.NewRecorder()
 	w.public.ServeHTTP(answer, r)
-	if answer.Code != http.StatusServiceUnavailable || !strings.Contains(answer.Body.String(), "broken off") {
+	if answer.Code != http.StatusServiceUnavailable || !strings.Contains(answer.Body.String(), "canceled") {
 		t.Errorf("HTTP %d %s", answer.Code, answer.Body)
 	}
 }

@@ -105,7 +105,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 	f, known := explain(err, isTrusted(r.Context()))
 	switch {
 	case r.Context().Err() == context.Canceled: // the server stops, or the caller disconnected
-		f = brokenOff()
+		f = canceled()
 	case !known:
 		s.Log.ErrorContext(r.Context(), "search failed", guard.Attr(err))
 	}

@@ -179,7 +179,7 @@ func (d *Directory) UnsyncedCCPairs(ctx context.Context, tenant string) ([]CCPai
 // MarkSynced records that the stored documents match a pair as it was read. It reports false if the pair has changed since
 // then. It deletes a removed pair, and its connector and credential if they have no other pair.
 func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, err error) {
-	err = d.write(ctx, "settle connector "+pair.Name, func(tx *sql.Tx) error {
+	err = d.write(ctx, "mark connector "+pair.Name+" as synced", func(tx *sql.Tx) error {
 		revision := pair.Revision // if another process has deleted it
 		err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID), nil, &revision)
 		if still = revision == pair.Revision; err != nil || !still {

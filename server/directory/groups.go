@@ -129,7 +129,7 @@ func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error 
 
 // LeaveGroup removes a user from a group.
 func (d *Directory) LeaveGroup(ctx context.Context, tenant, group, email string) error {
-	return d.change(ctx, "take "+email+" out of group "+group, refuse("%s is no member of group %s", email, quote(group)),
+	return d.change(ctx, "remove "+email+" from group "+group, refuse("%s is not a member of group %s", email, quote(group)),
 		`DELETE FROM user_group_members
 			WHERE group_id = (SELECT id FROM user_groups WHERE tenant_id = ?1 AND name = ?2)
 				AND user_id = (SELECT id FROM users WHERE tenant_id = ?1 AND email = ?3)`, tenant, group, address(email))
@@ -146,7 +146,7 @@ func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membe
 // LeaveExternalGroup removes a user, or with no address all users, from a group of another system.
 func (d *Directory) LeaveExternalGroup(ctx context.Context, tenant string, group ExternalGroup, email string) error {
 	return d.change(ctx, "leave group "+group.Source+":"+group.ID,
-		refuse("nobody of that name is a member of %s:%s", group.Source, group.ID),
+		refuse("no such member of group %s:%s", group.Source, group.ID),
 		`DELETE FROM external_group_members WHERE source = ?2 AND external_id = ?3
 			AND user_id IN (SELECT id FROM users WHERE tenant_id = ?1 AND (?4 = '' OR email = ?4))`,
 		tenant, group.Source, externalID(group.ID), address(email))

@@ -13,11 +13,11 @@ import (
 	"quarry/server/sqlite"
 )
 
-// look is the skeleton of a name by Unicode's UTS 39, in which look-alike letters are the same, regardless of case. Case is folded before the skeleton is taken, and after: "Info" looks like "info" in the one, and
-// like "lnfo" in the other.
-type look [2]string
+// skeleton is the skeleton of a name by Unicode's UTS 39, in which look-alike letters are the same, regardless of case. It
+// is taken after folding case, and before: by the first "Info" looks like "info", by the second like "lnfo".
+type skeleton [2]string
 
-func lookOf(name string) look {
+func skeletonOf(name string) skeleton {
 	visible := strings.Map(func(r rune) rune {
 		if invisible(r) {
 			return -1
@@ -25,11 +25,11 @@ func lookOf(name string) look {
 		return r
 	}, norm.NFKC.String(name))
 	visible = strings.Join(strings.Fields(visible), " ")
-	return look{confusable.Skeleton(fold(visible)), fold(confusable.Skeleton(visible))}
+	return skeleton{confusable.Skeleton(fold(visible)), fold(confusable.Skeleton(visible))}
 }
 
 // looksLike reports whether two names can be confused.
-func (l look) looksLike(other look) bool { return l[0] == other[0] || l[1] == other[1] }
+func (s skeleton) looksLike(other skeleton) bool { return s[0] == other[0] || s[1] == other[1] }
 
 // fold folds case. Some letters are the same only in upper case.
 func fold(text string) string { return strings.ToLower(strings.ToUpper(text)) }
@@ -45,12 +45,12 @@ func refuseLookalike(ctx context.Context, tx *sql.Tx, kind Kind, name, query str
 	if err != nil {
 		return err
 	}
-	wanted := lookOf(name)
+	wanted := skeletonOf(name)
 	for _, known := range names {
 		if known == name {
 			return exists(kind, name)
 		}
-		if wanted.looksLike(lookOf(known)) {
+		if wanted.looksLike(skeletonOf(known)) {
 			return ExistsError{Reason: fmt.Sprintf("%s looks like the %s %s that exists already", quote(name), kind, quote(known))}
 		}
 	}
@@ -69,12 +69,12 @@ func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string
 	read := func() (map[int]string, error) {
 		shown, seen := map[int]string{}, [2]map[string]bool{{}, {}}
 		show := func(id int, name string) {
-			l := lookOf(name)
-			if seen[0][l[0]] || seen[1][l[1]] {
+			look := skeletonOf(name)
+			if seen[0][look[0]] || seen[1][look[1]] {
 				shown[id] = fmt.Sprintf("%s (agent %d)", name, id)
 				return
 			}
-			seen[0][l[0]], seen[1][l[1]] = true, true
+			seen[0][look[0]], seen[1][look[1]] = true, true
 		}
 		show(0, DefaultAgent().Name)
 		err := sqlite.Each(ctx, d.db.Reader, func(row *sql.Rows) error {

@@ -16,17 +16,17 @@ func TestLookAlikeNames(t *testing.T) {
 		"HRBot Info\ufe0f", "HRBot\u034f Info", "\u3164HRBot Info", "НRВоt Info" /* Cyrillic */, "HRBοt Ιnfo" /* Greek */, "ＨＲＢｏｔ Ｉｎｆｏ",
 		"𝐇𝐑𝐁𝐨𝐭 Info", "HRB0t Info", "HRBot lnfo", "HRBot 1nfo", "hrbot lnfo", "HRBot |nfo", "\u202eHRBot Info\u202c",
 	} {
-		if !lookOf(name).looksLike(lookOf(other)) {
+		if !skeletonOf(name).looksLike(skeletonOf(other)) {
 			t.Errorf("%q does not look like %q", other, name)
 		}
 	}
 	for _, other := range []string{"HRBot", "HRBots Info", "HR Bot Info", "IRBot Info", "HRBot Info 2", "Émile", "漢字", "🦘"} {
-		if lookOf(name).looksLike(lookOf(other)) {
+		if skeletonOf(name).looksLike(skeletonOf(other)) {
 			t.Errorf("%q looks like %q", other, name)
 		}
 	}
 	for _, pair := range [][2]string{{"Legal", "Lagal"}, {"漢字", "漢学"}, {"🦘", "🦙"}, {"mail", "mall"}, {"Straße", "Strasse"}} {
-		if lookOf(pair[0]).looksLike(lookOf(pair[1])) {
+		if skeletonOf(pair[0]).looksLike(skeletonOf(pair[1])) {
 			t.Errorf("%q looks like %q", pair[0], pair[1])
 		}
 	}
@@ -39,11 +39,11 @@ func FuzzLooksLike(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		spread := strings.Join(strings.Split(name, ""), "\u200b")
-		if !lookOf(name).looksLike(lookOf(name+" \u2060")) || !lookOf(name).looksLike(lookOf(spread)) {
+		if !skeletonOf(name).looksLike(skeletonOf(name+" \u2060")) || !skeletonOf(name).looksLike(skeletonOf(spread)) {
 			t.Errorf("%q does not look like itself", name)
 		}
 		ascii := strings.IndexFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) < 0
-		if ascii && !lookOf(name).looksLike(lookOf(strings.ToUpper(name))) {
+		if ascii && !skeletonOf(name).looksLike(skeletonOf(strings.ToUpper(name))) {
 			t.Errorf("%q does not look like itself in capitals", name)
 		}
 	})
@@ -156,6 +156,6 @@ func TestLookAlikeGroupsAndSets(t *testing.T) {
 
 func BenchmarkLookOf(b *testing.B) {
 	for b.Loop() {
-		lookOf("Questions about human resources")
+		skeletonOf("Questions about human resources")
 	}
 }

@@ -74,7 +74,7 @@ func tenantTables() []string {
 // be removed.
 func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 	if id == DefaultTenant {
-		return refuse("the tenant %s is built in and stays", quote(id))
+		return refuse("the tenant %s is built in and cannot be removed", quote(id))
 	}
 	return d.write(ctx, "remove tenant "+id, func(tx *sql.Tx) error {
 		for _, table := range tenantTables() {

@@ -82,11 +82,11 @@ func (db *DB) runMigrations(ctx context.Context, options Options) error {
 		return fmt.Errorf("read the migrations of %s: %w", db.name(), err)
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return Explain(fmt.Errorf("bring the schema of %s to version %d: %w", db.name(), db.newest, err))
+		return Explain(fmt.Errorf("migrate the schema of %s to version %d: %w", db.name(), db.newest, err))
 	}
 	// A crash before this line costs only one more check by goose at the next start.
 	if _, err := db.Writer.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(db.newest)); err != nil {
-		return Explain(fmt.Errorf("note the schema version of %s: %w", db.name(), err))
+		return Explain(fmt.Errorf("store the schema version of %s: %w", db.name(), err))
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (db *DB) readOlder(ctx context.Context, options Options, current int) error
 			return err
 		}
 		if tables == nil || current == 0 {
-			return fmt.Errorf("open %s: %w, and %w: its schema is to be brought from version %d to %d first",
+			return fmt.Errorf("open %s: %w, and %w: its schema must be migrated from version %d to %d first",
 				db.name(), index.ErrReadOnly, index.ErrOlder, current, db.newest)
 		}
 		add = append(add, tables...)

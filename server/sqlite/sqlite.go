@@ -244,8 +244,8 @@ func canBeImmutable(path string) (bool, error) {
 	}
 	// Reading the log needs its index, which exists while the log is in use.
 	if _, err := os.Stat(path + "-shm"); err != nil {
-		return false, fmt.Errorf("open %s: %w, and changes in its write-ahead log are still to be folded in: open it "+
-			"once with the right to write to its folder", path, index.ErrReadOnly)
+		return false, fmt.Errorf("open %s: %w, and its write-ahead log has changes: open it once "+
+			"with write permission for its folder", path, index.ErrReadOnly)
 	}
 	return false, nil
 }

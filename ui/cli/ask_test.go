@@ -209,7 +209,7 @@ func TestAskWithoutAModel(t *testing.T) {
 func TestAskWithoutABudget(t *testing.T) {
 	s := newOnyx(t)
 	s.on("/chat/send-chat-message", body(http.StatusTooManyRequests, []byte(
-		`{"error_code":"RATE_LIMITED","detail":"The day's budget of language model tokens is used up. It begins anew at midnight UTC."}`)))
+		`{"error_code":"RATE_LIMITED","detail":"The day's budget of language model tokens is used up. It resets at midnight UTC."}`)))
 	run(t, testDoors(s.URL), terminal{}, "ask", "x").check(t, ExitRateLimited).
 		twoLines(t, "budget of language model tokens is used up", "after midnight UTC", "quarry search x --no-query-expansion")
 	s.on("/chat/send-chat-message", body(http.StatusTooManyRequests, []byte(`{"error_code":"RATE_LIMITED","detail":"Slow down."}`)))
