@@ -92,6 +92,9 @@ func New(options Options) *Server {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
+	if options.Changed == nil {
+		options.Changed = func(string) {}
+	}
 	return &Server{
 		Options: options, incognito: chat.NewIncognito(options.Now, guard.Log(options.Log, "forget incognito sessions")),
 		heartbeat: heartbeat, stopCheck: stopCheck,

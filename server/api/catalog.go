@@ -98,12 +98,6 @@ type countedTag struct {
 	count  int
 }
 
-// compareTags orders tags by descending count.
-func compareTags(a, b countedTag) int {
-	return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
-		cmp.Compare(a.source, b.source))
-}
-
 // The bounds of the caches: about 5 MB of agents' scopes, and at most about 50 MB of catalogs.
 const (
 	maxScopes      = 10_000
@@ -307,7 +301,10 @@ func countCatalog(ctx context.Context, snapshot index.Snapshot, access index.Acc
 			known.tags = append(known.tags, countedTag{Tag: t.Tag, source: source.Value, count: t.Count})
 		}
 	}
-	slices.SortFunc(known.tags, compareTags)
+	slices.SortFunc(known.tags, func(a, b countedTag) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
+			cmp.Compare(a.source, b.source))
+	})
 	return known, nil
 }
 

@@ -173,7 +173,7 @@ func (s *Server) ingest(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.changed(c.who.Tenant)
+	s.Changed(c.who.Tenant)
 	return wire.IngestionResponse{DocumentID: document.ID, AlreadyExisted: written.Added == 0}, nil
 }
 

@@ -99,8 +99,8 @@ func explain(err error, trusted bool) (f failure, known bool) {
 		return detailed(http.StatusForbidden, "Access denied. User is not authenticated."), true
 	case errors.As(err, &tooLarge):
 		return coded(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", "The request is too large."), true
-	case trusted && libraryFailure(err) != nil:
-		return *libraryFailure(err), true
+	case trusted && libraryFailure(err, &f):
+		return f, true
 	case errors.As(err, &input):
 		return coded(http.StatusBadRequest, "INVALID_INPUT", "%s", input.Reason), true
 	case errors.As(err, &taken):
@@ -139,8 +139,8 @@ func codeOfMissing(kind directory.Kind) string {
 // sentence capitalizes the first letter.
 func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// libraryFailure returns the answer to errors of the library's files, which the owner can repair; nil for other errors.
-func libraryFailure(err error) *failure {
+// libraryFailure sets the answer to errors of the library's files, which the owner can repair. It is false for other errors.
+func libraryFailure(err error, f *failure) bool {
 	for _, known := range []struct {
 		err    error
 		status int
@@ -156,11 +156,11 @@ func libraryFailure(err error) *failure {
 		{index.ErrDamaged, http.StatusInternalServerError, wire.CodeLibraryDamaged},
 	} {
 		if errors.Is(err, known.err) {
-			f := coded(known.status, known.code, "%s", err.Error())
-			return &f
+			*f = coded(known.status, known.code, "%s", err.Error())
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // fail answers with an error, and logs internal ones.

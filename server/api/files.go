@@ -56,7 +56,7 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 	if err != nil {
 		return err
 	}
-	names := form.temporaryNames()
+	ids := form.temporaryIDs()
 	project := form.fields.whole("project_id", 0, 1<<53)
 	incognito := form.fields.sessionID("incognito_session_id")
 	if err := form.fields.failure(); err != nil {
@@ -90,7 +90,7 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 		if err := store.AddFile(r.Context(), kept, file.data); err != nil {
 			return err
 		}
-		answered.UserFiles = append(answered.UserFiles, userFile(who, kept, names.of(file)))
+		answered.UserFiles = append(answered.UserFiles, userFile(who, kept, temporaryID(ids, file)))
 	}
 	writeJSON(w, http.StatusOK, answered)
 	return nil
@@ -197,23 +197,20 @@ func mediaType(part *multipart.Part) string {
 	return media
 }
 
-// temporaryNames has the sender's own ids of the files.
-type temporaryNames map[string]string
-
-// temporaryNames reads temp_id_map, a JSON object in a text.
-func (u *upload) temporaryNames() temporaryNames {
-	names := temporaryNames{}
-	if text := u.fields.optionalText("temp_id_map", maxFormField); text != nil && wire.Unmarshal([]byte(*text), &names) != nil {
+// temporaryIDs reads temp_id_map, the sender's own ids of the files: a JSON object in a text.
+func (u *upload) temporaryIDs() map[string]string {
+	ids := map[string]string{}
+	if text := u.fields.optionalText("temp_id_map", maxFormField); text != nil && wire.Unmarshal([]byte(*text), &ids) != nil {
 		u.fields.refuse(mustJSON(*text), "dict_type", "Input should be a valid dictionary", "temp_id_map")
 	}
-	return names
+	return ids
 }
 
-// of returns the id of a file, by its name or by its size and the beginning of its name; nil if there is none.
-func (n temporaryNames) of(file uploaded) *string {
+// temporaryID returns the id of a file, by its name or by its size and the beginning of its name; nil if there is none.
+func temporaryID(ids map[string]string, file uploaded) *string {
 	const shortened = 50 // characters
 	for _, key := range []string{file.name, strconv.Itoa(len(file.data)) + "|" + firstRunes(file.name, shortened)} {
-		if id, ok := n[key]; ok {
+		if id, ok := ids[key]; ok {
 			return &id
 		}
 	}

@@ -198,7 +198,7 @@ func FuzzUpload(f *testing.F) {
 		if len(form.files) == 0 || len(form.files) > wire.MaxUploadFiles {
 			t.Errorf("%d files", len(form.files))
 		}
-		size, names := 0, form.temporaryNames()
+		size, names := 0, form.temporaryIDs()
 		for _, file := range form.files {
 			size += len(file.data)
 			within(t, "the name", file.name, maxFileName)
@@ -208,7 +208,7 @@ func FuzzUpload(f *testing.F) {
 			if strings.ContainsAny(file.media, "\r\n") || file.media == "" {
 				t.Errorf("the media type %q", file.media)
 			}
-			names.of(file)
+			temporaryID(names, file)
 		}
 		if size > len(body) {
 			t.Errorf("%d bytes of %d", size, len(body))

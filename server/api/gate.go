@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -101,7 +102,7 @@ type guards struct {
 func newGuards(options PublicOptions, now func() time.Time) *guards {
 	half := max(1, options.Concurrency/2)
 	return &guards{
-		pending: newShares(half * queueFactor), working: newShares(half),
+		pending: newQuota(half*queueFactor, math.MaxInt), working: newQuota(half, math.MaxInt),
 		flight:     newQuota(flightOfPerson, flightInAll),
 		workers:    newWorkers(options.Concurrency, options.Concurrency*queueFactor),
 		monitoring: newWorkers(maxMonitoring, maxMonitoring*queueFactor),

@@ -39,9 +39,6 @@ func newQuota(perPerson, inAll int) *quota {
 	return &quota{perPerson: perPerson, inAll: inAll, of: make(map[string]int)}
 }
 
-// newShares bounds how many requests each person has in one stage.
-func newShares(perPerson int) *quota { return newQuota(perPerson, math.MaxInt) }
-
 // add changes the number of a person. It returns an error if that exceeds a bound.
 func (q *quota) add(person string, n int) error {
 	q.mutex.Lock()

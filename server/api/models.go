@@ -169,10 +169,3 @@ func (s *Server) embedAdded(ctx context.Context, who directory.Principal, docume
 	}
 	report(event)
 }
-
-// changed reports that a request has stored documents.
-func (s *Server) changed(tenant string) {
-	if s.Changed != nil {
-		s.Changed(tenant)
-	}
-}

@@ -75,7 +75,7 @@ type DB struct {
 
 // Open opens a database and migrates its schema. Errors: index.ErrNewer, index.ErrBusy,
 // index.ErrNetworkFileSystem, index.ErrOlder if a read-only database needs a migration that does more than add tables,
-// ErrDamaged, and fs.ErrNotExist for a missing file that is opened read-only.
+// index.ErrDamaged, and fs.ErrNotExist for a missing file that is opened read-only.
 func Open(ctx context.Context, options Options) (*DB, error) {
 	if options.BusyTimeout == 0 {
 		options.BusyTimeout = DefaultBusyTimeout
@@ -129,7 +129,7 @@ func (db *DB) Close() error {
 
 // Update runs change in one transaction with the write lock, and commits it durably. After an error nothing has changed.
 // Errors: index.ErrBusy, index.ErrReadOnly, index.ErrNewer if a newer version of the program has migrated the database,
-// ErrDiskFull, and those of change.
+// index.ErrDiskFull, and those of change.
 func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 	conn, err := db.Writer.Conn(ctx)
 	if err != nil {
@@ -305,18 +305,11 @@ func fileURI(path string, parameters url.Values) string {
 	return uri.String()
 }
 
-var (
-	// ErrDiskFull is index.ErrDiskFull.
-	ErrDiskFull = index.ErrDiskFull
-	// ErrDamaged is index.ErrDamaged: the file is not a database, or its content is inconsistent.
-	ErrDamaged = index.ErrDamaged
-)
-
 // primaryCode masks the extended part of a result code away.
 const primaryCode = 0xff
 
-// Explain wraps an error of the driver or the system in index.ErrBusy, index.ErrReadOnly, ErrDiskFull or ErrDamaged. It
-// returns other errors unchanged.
+// Explain wraps an error of the driver or the system in index.ErrBusy, index.ErrReadOnly, index.ErrDiskFull or
+// index.ErrDamaged. It returns other errors unchanged.
 func Explain(err error) error {
 	meaning := meaningOf(err)
 	if meaning == nil || errors.Is(err, meaning) {
@@ -327,7 +320,7 @@ func Explain(err error) error {
 
 func meaningOf(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return ErrDiskFull
+		return index.ErrDiskFull
 	}
 	var failure *driver.Error
 	if !errors.As(err, &failure) {
@@ -335,7 +328,7 @@ func meaningOf(err error) error {
 	}
 	switch failure.Code() {
 	case codes.SQLITE_IOERR_READ, codes.SQLITE_IOERR_SHORT_READ, codes.SQLITE_IOERR_CORRUPTFS, codes.SQLITE_IOERR_DATA:
-		return ErrDamaged
+		return index.ErrDamaged
 	}
 	switch failure.Code() & primaryCode {
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
@@ -343,13 +336,13 @@ func meaningOf(err error) error {
 	case codes.SQLITE_READONLY:
 		return index.ErrReadOnly
 	case codes.SQLITE_FULL:
-		return ErrDiskFull
+		return index.ErrDiskFull
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
-		return ErrDamaged
+		return index.ErrDamaged
 	case codes.SQLITE_ERROR:
 		// The program's statements match its schema, so the schema is damaged.
 		if strings.Contains(failure.Error(), "no such column") || strings.Contains(failure.Error(), "no such table") {
-			return ErrDamaged
+			return index.ErrDamaged
 		}
 		return nil
 	default:

@@ -425,8 +425,8 @@ func TestNotADatabase(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("this is a letter to the editor. ", 200)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Options{Path: path, Migrations: migrations()}); !errors.Is(err, ErrDamaged) {
-		t.Errorf("got %v, want ErrDamaged", err)
+	if _, err := Open(t.Context(), Options{Path: path, Migrations: migrations()}); !errors.Is(err, index.ErrDamaged) {
+		t.Errorf("got %v, want index.ErrDamaged", err)
 	}
 }
 
@@ -435,8 +435,8 @@ func TestDiskFull(t *testing.T) {
 	if _, err := db.Writer.Exec("PRAGMA max_page_count = 10"); err != nil {
 		t.Fatal(err)
 	}
-	if err := addNote(db, strings.Repeat("long ", 100_000)); !errors.Is(err, ErrDiskFull) {
-		t.Errorf("got %v, want ErrDiskFull", err)
+	if err := addNote(db, strings.Repeat("long ", 100_000)); !errors.Is(err, index.ErrDiskFull) {
+		t.Errorf("got %v, want index.ErrDiskFull", err)
 	}
 	if err := addNote(db, "short"); err != nil {
 		t.Errorf("afterwards: %v", err)
@@ -444,7 +444,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	if err := Explain(fmt.Errorf("write x: %w", syscall.ENOSPC)); !errors.Is(err, ErrDiskFull) {
+	if err := Explain(fmt.Errorf("write x: %w", syscall.ENOSPC)); !errors.Is(err, index.ErrDiskFull) {
 		t.Errorf("got %v", err)
 	}
 	plain := errors.New("plain")

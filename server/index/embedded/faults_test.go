@@ -126,7 +126,7 @@ func TestFullDiskAtEveryCall(t *testing.T) {
 			}
 			return
 		}
-		if !errors.Is(err, sqlite.ErrDiskFull) {
+		if !errors.Is(err, index.ErrDiskFull) {
 			t.Fatalf("call %d fails: %v, want ErrDiskFull", failing, err)
 		}
 		expectOnlyWalrus(t, x, dir)
@@ -169,7 +169,7 @@ func TestFullDatabase(t *testing.T) {
 		large = append(large, document(fmt.Sprint("penguin", i), words(random, 200)))
 	}
 	_, err := x.Write(t.Context(), index.Batch{Upsert: large})
-	if !errors.Is(err, sqlite.ErrDiskFull) {
+	if !errors.Is(err, index.ErrDiskFull) {
 		t.Errorf("got %v, want ErrDiskFull", err)
 	}
 	expectOnlyWalrus(t, x, dir)

@@ -52,7 +52,7 @@ func (c *change) excludes(old *stored) bool {
 }
 
 // Write implements index.Index. A document that the batch both stores and deletes is stored; of two with one id the
-// last counts. Besides the errors of package index: ErrTooLarge, ErrNoID, sqlite.ErrDiskFull.
+// last counts. Besides the errors of package index: ErrTooLarge, ErrNoID, index.ErrDiskFull.
 func (x *Index) Write(ctx context.Context, batch index.Batch) (index.Written, error) {
 	changes, err := plan(batch)
 	if err != nil {
