@@ -307,7 +307,7 @@ func citedSources(got *wire.ChatAnswer) []panel.Source {
 	return sources
 }
 
-// openCited shows the document that a number of the answer stands for: the passage in the list, or else among the
+// openCited shows the document with a citation number: the passage in the list, or else among the
 // documents of the answer, which take the list's place, or else its source.
 func (m *Model) openCited(number int) tea.Cmd {
 	source, turn, ok := m.answer.Cited(number)
@@ -420,7 +420,7 @@ func (m *Model) handlePassage(ref string, document *wire.DocumentChunks) {
 	m.list.Set(results, passage.Words(m.search.shown.query), true)
 }
 
-// notOfAnswer says why there is nothing to tell about how the list came about.
+// notOfAnswer returns why the shown list cannot be explained.
 func notOfAnswer(m *Model) string {
 	if m.search.shown != nil && m.search.shown.ofAnswer {
 		return fmt.Sprintf("these documents come from an answer; %s runs a search", m.keys.keyOf("search-again", InList))

@@ -52,7 +52,7 @@ type Binding struct {
 	Typed    bool
 	Disabled func(*Model) string // returns why the action cannot run now; "" means that it can
 	Run      func(*Model) tea.Cmd
-	// Numbered stands in place of Run where the key is a digit that matters.
+	// Numbered replaces Run in actions that depend on the digit pressed.
 	Numbered func(m *Model, number int) tea.Cmd
 }
 

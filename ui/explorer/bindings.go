@@ -4,8 +4,8 @@ import (
 	"quarry/ui/explorer/panel"
 )
 
-// Bindings is the table of all actions, in the order in which they are listed: last those that everybody knows. Where two places hold the same key, the
-// action fits the place.
+// Bindings returns all actions in the order in which they are listed: last those that everybody knows. A key may run
+// different actions in different places.
 func Bindings() []Binding {
 	var all []Binding
 	for _, group := range [][]Binding{

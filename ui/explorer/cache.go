@@ -31,7 +31,7 @@ type remembered struct {
 	kept     bool // until it is forgotten: a library reports its changes
 }
 
-// newMemory makes a memory of at most so many bytes; 0 stands for rememberSize.
+// newMemory returns a memory of at most the given number of bytes; 0 means rememberSize.
 func newMemory(most int) memory {
 	if most <= 0 {
 		most = rememberSize
@@ -116,8 +116,8 @@ func (m *Model) outdated() bool {
 	return s != nil && !s.ofAnswer && s.version != m.conn.version
 }
 
-// refresh brings outdated results up to date where that costs no call of a model. Other results stay, and the summary
-// says that the library changed.
+// refresh brings outdated results up to date where that costs no call of a model. Other results stay, with a note in
+// the summary.
 func (m *Model) refresh() tea.Cmd {
 	if !m.outdated() || m.search.running != nil || !m.foundByWords() {
 		return nil

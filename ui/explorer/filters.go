@@ -30,7 +30,7 @@ type filtering struct {
 	blaming  *request
 }
 
-// blame says how many documents would match without each of the filters.
+// blame counts the documents that would match without each of the filters.
 type blame struct {
 	counts []int // per chip
 	worst  int   // index of the chip that cut the most; -1: dropping one is not enough

@@ -4,9 +4,9 @@ package explorer
 const (
 	minWidth, minHeight   = 20, 4
 	bareWidth, bareHeight = 50, 10 // below either: one-line rows and no borders
-	stackWidth            = 80     // from here on the reader may stand below the list
-	stackHeight           = 30     // with at least so many rows
-	sideWidth             = 120    // from here on it stands beside the list
+	stackWidth            = 80     // from here on the reader may be below the list
+	stackHeight           = 30     // rows, at least, for that
+	sideWidth             = 120    // from here on it is beside the list
 	panelHeight           = 16     // below, a panel gets all but the query and the keys
 )
 
@@ -32,7 +32,7 @@ type Shape struct {
 	Zoomed  bool // the focused pane alone
 	Empty   bool // there is nothing to read
 	Panel   bool // something lies over the panes, and needs the room
-	Failed  bool // something failed while there are results: why, and what to do, stands above them
+	Failed  bool // something failed while there are results: the reason and remedy are above them
 	Wide    int  // columns that the person moved the divider by; rows when stacked
 }
 

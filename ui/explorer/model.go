@@ -149,7 +149,7 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats())
 }
 
-// arrangeScreen lays the screen out fresh.
+// arrangeScreen computes the rectangles.
 func (m *Model) arrangeScreen() {
 	shape := Shape{Chips: len(m.box.Chips()) > 0, Banner: m.bannerText() != "", Reading: m.focus == InReader,
 		Zoomed: m.look.zoomed && m.focus != InBox, Empty: m.list.Len() == 0, Panel: m.overlay() != 0,
@@ -203,7 +203,7 @@ func (m *Model) handleKey(key tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// run runs an action, or says why it cannot run.
+// run runs an action, or warns why it cannot run.
 func (m *Model) run(b Binding, key tea.KeyPressMsg) tea.Cmd {
 	if reason := b.Disabled(m); reason != "" {
 		m.warn(reason)
@@ -233,7 +233,7 @@ func (m *Model) client() *client.Client {
 // result is the selected passage.
 func (m *Model) result() (wire.SearchResult, bool) { return m.list.Selected() }
 
-// more says how many further ones there are.
+// more counts the remaining problems: " (and 2 more)".
 func more(n int) string {
 	if n <= 0 {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"quarry/ui/explorer/setup"
 )
 
-// Kind says what a target is.
+// Kind is the kind of a target.
 type Kind int
 
 const (
@@ -35,7 +35,7 @@ type Target struct {
 	// found while one types.
 	Elsewhere bool
 	// OwnModel is set if the target may have a model of its own, though questions here are answered by one of this
-	// machine: what was found in several places is shown to nobody who does not hold it.
+	// machine: passages of several targets are not sent to the model of one of them.
 	OwnModel bool
 	// Examples are questions that this target answers well.
 	Examples []string
@@ -52,7 +52,7 @@ type Capabilities struct {
 	OpenReason string
 	// Suspend is set if there is a shell to go back to for a while.
 	Suspend bool
-	// NoHyperlinks keeps links that can be handleClick from a terminal that does not know them.
+	// NoHyperlinks keeps clickable links from a terminal that does not know them.
 	NoHyperlinks bool
 }
 

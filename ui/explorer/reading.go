@@ -75,7 +75,7 @@ func (m *Model) document(r wire.SearchResult) reader.Document {
 	return d
 }
 
-// unreadable says why no more of a result's document can be read here; empty where it can.
+// unreadable returns why the rest of a result's document cannot be read here; "" means that it can.
 func (m *Model) unreadable(r wire.SearchResult) string {
 	switch {
 	case r.DocumentID == "":

@@ -175,7 +175,7 @@ func readKeys(ctx context.Context, program *tea.Program, terminal Terminal, brok
 	events, ended := make(chan uv.Event), make(chan struct{})
 	guard.Go(func() {
 		defer close(ended)
-		_ = reader.StreamEvents(ctx, events) // whose end says all that matters
+		_ = reader.StreamEvents(ctx, events) // only its end matters
 	}, broke)
 	for {
 		select {

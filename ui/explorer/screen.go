@@ -26,7 +26,7 @@ type look struct {
 	dividerY int // rows that the divider below was moved by
 }
 
-// restyle makes the theme fresh; widgets notice by its name.
+// restyle makes the theme again; widgets compare its name.
 func (m *Model) restyle() {
 	m.theme = theme.ForScreen(theme.Options{Mode: m.look.mode, Dark: m.look.dark, Profile: m.options.Profile})
 }
@@ -110,7 +110,7 @@ func (m *Model) openActions() tea.Cmd {
 	return nil
 }
 
-// runAction runs the chosen action where it belongs, or says why it cannot run now.
+// runAction runs the chosen action where it belongs, or warns why it cannot run now.
 func (m *Model) runAction() tea.Cmd {
 	entry, ok := m.actions.Chosen()
 	if !ok {

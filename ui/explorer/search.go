@@ -18,7 +18,7 @@ import (
 const (
 	// wantedResults is how many passages are asked for; those that a model did not keep follow those that it kept.
 	wantedResults = 50
-	// slowAfter is how long a search may take before the screen says that it is running.
+	// slowAfter is how long a search may take before the screen shows that it is running.
 	slowAfter = 200 * time.Millisecond
 	// pauseBefore is how long the keys must rest before a remote server is asked while typing.
 	pauseBefore = 100 * time.Millisecond
@@ -328,8 +328,8 @@ func ignoredFields(notes []wire.Note) []string {
 	return fields
 }
 
-// ignoredField is the filter whose chip says that the server took no notice of it; its note begins with its name. Of
-// other notes it is empty: what was narrowed down afterwards, or has no chip, is reported in the summary.
+// ignoredField returns the filter that a note reports as ignored; such a note begins with the name of the filter. It is
+// empty for other notes and for filters that have no chip or were applied to the results: the summary reports these.
 func ignoredField(note wire.Note) string {
 	field, _, _ := strings.Cut(note.Text, ":")
 	if note.Code != wire.NoteFilterIgnored || field == "until" || strings.Contains(field, " ") {
@@ -338,7 +338,7 @@ func ignoredField(note wire.Note) string {
 	return field
 }
 
-// searchFailed keeps what is shown and says what failed, and since when.
+// searchFailed keeps the shown results and records the failure.
 func (m *Model) searchFailed(s *search, err error) {
 	m.list.SetStale(m.search.shown != nil && !sameQuestion(m.search.shown.text, s.text))
 	if client.KindOf(err) == client.Canceled || errors.Is(err, context.Canceled) {
@@ -347,7 +347,7 @@ func (m *Model) searchFailed(s *search, err error) {
 	m.note("search", err)
 }
 
-// note keeps a failure; the first of several in a row says since when.
+// note records a failure; a repeated one keeps the time of the first.
 func (m *Model) note(what string, err error) {
 	f := failure{what: what, err: err, since: m.now(), tries: 1}
 	if m.search.failure != nil && m.search.failure.what == what {
@@ -381,7 +381,7 @@ type strangeSource struct{ name, near string }
 
 func (s strangeSource) Error() string { return fmt.Sprintf("there is no source %q", s.name) }
 
-// Remedy says what to do about it.
+// Remedy returns a hint for the user.
 func (s strangeSource) Remedy() string {
 	if s.near == "" {
 		return "Remove the filter, or choose a source from the list"

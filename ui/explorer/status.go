@@ -42,7 +42,7 @@ func (m *Model) chipsLine() string {
 	return m.box.ChipsView(m.width, m.theme, hint)
 }
 
-// bannerText says that the sample library is shown, and how to leave it.
+// bannerText announces the sample library and the key that leaves it; "" for other targets.
 func (m *Model) bannerText() string {
 	if m.target.Kind != Sample {
 		return ""
@@ -62,7 +62,7 @@ func (m *Model) bannerText() string {
 	return "Sample. " + key + ": set up"
 }
 
-// summary says what the list shows, or what is running, or what failed; in height lines.
+// summary describes the list, the running search or the failure in height lines.
 func (m *Model) summary(width, height int) []string {
 	first, second := m.summaryText()
 	texts := []string{first, second}
@@ -101,7 +101,7 @@ func (m *Model) whyFailed(width int) []string {
 
 func (m *Model) summaryText() (first, second string) {
 	muted := m.theme.Muted
-	if m.failing() { // the empty pane below says why
+	if m.failing() { // the empty pane below has the reason
 		return m.theme.Error.Render(" ✕ "+m.search.failure.when()) + muted.Render(" · "+m.keys.keyOf("search-again", m.focus)+" retries"), ""
 	}
 	if progress := m.progress(); progress != "" {
@@ -132,7 +132,7 @@ func (m *Model) progress() string {
 	return progress
 }
 
-// facts tell of the answer that is shown.
+// facts returns the parts of the summary of the shown answer.
 func (m *Model) facts() []string {
 	response := m.search.shown.response
 	documents := m.list.Documents()
@@ -172,12 +172,12 @@ func (m *Model) facts() []string {
 		case m.focus == InBox:
 			return append(facts, m.keys.keyOf("search", InBox)+" searches")
 		}
-		facts = append(facts, "for “"+paint.Line(m.search.shown.text)+"”") // the search for what the box says was stopped
+		facts = append(facts, "for “"+paint.Line(m.search.shown.text)+"”") // the search for the present query was stopped
 	}
 	return facts
 }
 
-// when says what failed, and since when.
+// when returns what failed and since when.
 func (f *failure) when() string {
 	if f.tries > 1 {
 		return fmt.Sprintf("%s failed %d times since %s", f.what, f.tries, f.since.Format("15:04"))
@@ -227,7 +227,7 @@ func (m *Model) bar() string {
 		return paint.Fit(" "+style[m.message.level].Render(paint.Line(m.message.text)), m.width)
 	}
 	if r := m.overlayRect(); m.overlay() != 0 && panel.Framed(r.W, r.H) {
-		return paint.Blank(m.width) // the keys stand in the frame
+		return paint.Blank(m.width) // the frame has the keys
 	}
 	right := ""
 	if m.rects.Reader.H > 0 && m.overlay() == 0 && m.list.Len() > 0 {
@@ -316,7 +316,7 @@ func (m *Model) failedParts() []string {
 	if failed = append(sources, failed...); len(failed) > 0 { // first whose results are missing
 		return counting(failed)
 	}
-	for _, stage := range m.search.shown.response.Stages { // of a server that says no more about it
+	for _, stage := range m.search.shown.response.Stages { // servers without notes
 		if stage.Outcome == wire.OutcomeFailed || stage.Outcome == wire.OutcomeTimeout {
 			failed = append(failed, paint.Line(stage.Name)+" failed")
 		}
@@ -324,7 +324,7 @@ func (m *Model) failedParts() []string {
 	return failed
 }
 
-// counting says the same only once, and how often it is so.
+// counting replaces repeated texts by one with its count.
 func counting(texts []string) []string {
 	often := map[string]int{}
 	for _, t := range texts {
@@ -343,8 +343,8 @@ func counting(texts []string) []string {
 	return counted
 }
 
-// gist is a note without its consequences, which follow a colon, and without its particulars, in parentheses; what quarry's
-// own server says is said in fewer words.
+// gist is a note without its consequences, which follow a colon, and without its particulars, in parentheses; it
+// shortens the wording of quarry's own server.
 func gist(note string) string {
 	end := len(note)
 	for _, mark := range []string{": ", " (", "; "} {

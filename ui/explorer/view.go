@@ -189,7 +189,7 @@ func (m *Model) emptyPane(width, height int) []string {
 	return block(wrapped, width, height)
 }
 
-// whatFailed says in full what the summary above has room to begin, and what to do about it.
+// whatFailed returns the whole error, of which the summary shows the beginning, and its remedy.
 func (m *Model) whatFailed() []string {
 	lines := []string{" " + m.theme.Text.Render(reasonOf(m.search.failure.err))}
 	if remedy := remedyOf(m.search.failure.err); remedy != "" {
@@ -198,7 +198,7 @@ func (m *Model) whatFailed() []string {
 	return lines
 }
 
-// nothingFound says what was searched, and what to try.
+// nothingFound returns what was searched and a suggestion.
 func (m *Model) nothingFound() []string {
 	s := m.search.shown
 	lines := []string{" " + m.theme.Title.Render("No results") + " " + m.theme.Text.Render("in "+m.target.Where+" for"),

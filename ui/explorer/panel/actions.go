@@ -49,7 +49,7 @@ func (p *Actions) Edit(change func(*line.Editor) bool) bool {
 	return changed
 }
 
-// narrow keeps the entries that hold every typed word: first the one whose key was typed, then those with words that
+// narrow keeps the entries with every typed word: first the one whose key was typed, then those with words that
 // begin so.
 func (p *Actions) narrow() {
 	words := strings.Fields(strings.ToLower(p.filtered))

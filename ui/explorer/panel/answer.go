@@ -29,7 +29,7 @@ const (
 
 // Source is a document that an answer cites.
 type Source struct {
-	Number     int // that stands in the answer: [1]
+	Number     int // in the answer: [1]
 	Title      string
 	SourceType string
 	DocumentID string
@@ -247,7 +247,7 @@ func Seconds(d time.Duration) string {
 	return fmt.Sprintf(" · %d s", int(d.Seconds()))
 }
 
-// progress says in a few words how far an answer is.
+// progress returns the state of an answer in a few words.
 func (p *Answer) progress(t Turn) string {
 	switch t.state {
 	case searching:
@@ -344,7 +344,7 @@ func (p *Answer) Restore(turns []Turn) {
 	}
 }
 
-// Cited finds the document that a number stands for in the last answer that cites something by it, and returns that turn.
+// Cited finds the document with a citation number in the last answer that has it, and returns that turn.
 func (p *Answer) Cited(number int) (source Source, turn Turn, ok bool) {
 	for _, t := range slices.Backward(p.turns) {
 		for _, source := range t.Sources {

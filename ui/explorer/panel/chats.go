@@ -112,7 +112,7 @@ func (p *Chats) count() string {
 	return text.Number(len(p.sessions))
 }
 
-// notice is what stands above the rows: an error, or that there are no conversations.
+// notice is shown above the rows: an error, or that there are no conversations.
 func (p *Chats) notice(width int, th theme.Theme) []string {
 	lines := append(wrapped(p.problem, width, th.Error), wrapped(p.remedy, width, th.Muted)...)
 	switch {

@@ -16,12 +16,12 @@ import (
 // Panel is the inside of a frame. Its methods are the keys that all panels have; what a single panel can do besides is in
 // the explorer's table of bindings.
 type Panel interface {
-	// Title returns what stands at the left and at the right of the upper border, styled.
+	// Title returns the styled texts at the left and at the right of the upper border.
 	Title(width int, th theme.Theme) (title, beside string)
 	View(width, height int, th theme.Theme) Body
 	// Move moves the choice, or scrolls, by lines; up when negative.
 	Move(lines int)
-	// Page moves by so many times what was seen last.
+	// Page moves by pages, as high as those drawn last.
 	Page(pages int)
 	// Edit changes the text being typed, and reports whether there was one and it changed.
 	Edit(change func(*line.Editor) bool) bool
@@ -49,13 +49,13 @@ type Body struct {
 	Lines  []string
 	X, Y   int // of the terminal's cursor
 	Cursor bool
-	// The lines from ThumbFrom to before ThumbTo stand for what is seen of something longer.
+	// The scroll thumb covers the lines from ThumbFrom to before ThumbTo.
 	ThumbFrom, ThumbTo int
 }
 
 const (
 	leastWidth, leastHeight = 12, 4 // below either there is no border
-	paddedWidth             = 30    // from here on the text stands off the border by a column
+	paddedWidth             = 30    // from here on there is a column between border and text
 )
 
 // Framed reports whether a panel has room for a border.
@@ -226,8 +226,8 @@ func (c *Choice) Window(count, rows int) (from, to int) {
 	return c.top, min(c.top+rows, count)
 }
 
-// Thumb returns the part of the rows that begin at start which stands for what is seen of a longer list; none where all
-// of it is seen.
+// Thumb returns the rows of the scroll thumb for a list of count rows whose visible ones, beginning with row from, are
+// drawn from line start on; none where all rows are visible.
 func Thumb(start, rows, from, count int) (int, int) {
 	if rows <= 0 || count <= rows {
 		return 0, 0

@@ -15,7 +15,7 @@ import (
 type reading struct {
 	state readingState
 	span  span   // of a whole one
-	says  string // why it means nothing, or what is still to come
+	why   string // it means nothing, or what is missing
 }
 
 type readingState int
@@ -23,7 +23,7 @@ type readingState int
 const (
 	empty readingState = iota
 	whole
-	begun // goes on to mean something
+	begun // the beginning of something that has a meaning
 	wrong
 )
 
@@ -40,7 +40,7 @@ func readDates(text string, now time.Time) reading {
 		from, to, _ := strings.Cut(text, "..")
 		return readRange(from, strings.TrimLeft(to, "."), now)
 	case strings.HasSuffix(text, "."):
-		return reading{state: begun, says: "a range has two dots: 2026-01..2026-03"}
+		return reading{state: begun, why: "a range has two dots: 2026-01..2026-03"}
 	}
 	if within, ok := readLength(text, now); ok {
 		return within
@@ -52,7 +52,7 @@ func readDates(text string, now time.Time) reading {
 func readRange(from, to string, now time.Time) reading {
 	from, to = strings.TrimSpace(from), strings.TrimSpace(to)
 	if from == "" && to == "" {
-		return reading{state: begun, says: "a date before or after the dots"}
+		return reading{state: begun, why: "a date before or after the dots"}
 	}
 	var result reading
 	if from != "" {
@@ -80,9 +80,9 @@ func readFilters(text string, now time.Time) reading {
 		field, value, found := strings.Cut(word, ":")
 		if !found {
 			if strings.HasPrefix("since", word) || strings.HasPrefix("until", word) {
-				return reading{state: begun, says: "since: or until: and a date"}
+				return reading{state: begun, why: "since: or until: and a date"}
 			}
-			return reading{state: wrong, says: quoted(word) + " is not since:, until: or within:"}
+			return reading{state: wrong, why: quoted(word) + " is not since:, until: or within:"}
 		}
 		if one := result.add(field, value, now); one.state != whole {
 			return one
@@ -94,25 +94,25 @@ func readFilters(text string, now time.Time) reading {
 // add applies one filter to a reading; what it gives is whole unless the filter is not.
 func (r *reading) add(field, value string, now time.Time) reading {
 	if field != "since" && field != "until" && field != "within" {
-		return reading{state: wrong, says: quoted(field+":") + " is not since:, until: or within:"}
+		return reading{state: wrong, why: quoted(field+":") + " is not since:, until: or within:"}
 	}
 	if value == "" {
-		return reading{state: begun, says: "a value after " + field + ":"}
+		return reading{state: begun, why: "a value after " + field + ":"}
 	}
 	if field == "within" {
 		one, ok := readLength(value, now)
 		switch {
 		case !ok:
-			return reading{state: wrong, says: "within: takes a length such as 30d"}
+			return reading{state: wrong, why: "within: takes a length such as 30d"}
 		case one.state == whole && !r.span.any():
-			return reading{state: wrong, says: "within: cannot be combined with since: or until:"}
+			return reading{state: wrong, why: "within: cannot be combined with since: or until:"}
 		case one.state == whole:
 			r.span = one.span
 		}
 		return one
 	}
 	if r.span.within != "" {
-		return reading{state: wrong, says: "within: cannot be combined with since: or until:"}
+		return reading{state: wrong, why: "within: cannot be combined with since: or until:"}
 	}
 	one := readDay(value, now)
 	if one.state == whole && field == "since" {
@@ -126,7 +126,7 @@ func (r *reading) add(field, value string, now time.Time) reading {
 // ordered refuses a span that ends before it begins.
 func (r reading) ordered() reading {
 	if r.state == whole && !r.span.until.IsZero() && r.span.until.Before(r.span.since) {
-		return reading{state: wrong, says: "ends before it begins"}
+		return reading{state: wrong, why: "ends before it begins"}
 	}
 	return r
 }
@@ -142,12 +142,12 @@ func readLength(text string, now time.Time) (reading, bool) {
 			return reading{}, false
 		}
 		if len(digits) > 5 {
-			return reading{state: wrong, says: "a year has four digits"}, true
+			return reading{state: wrong, why: "a year has four digits"}, true
 		}
-		return reading{state: begun, says: "add a unit such as " + digits + "d (d, w, m, y); a year has four digits"}, true
+		return reading{state: begun, why: "add a unit such as " + digits + "d (d, w, m, y); a year has four digits"}, true
 	}
 	if client.ParseQuery("within:"+text, now).Since.IsZero() {
-		return reading{state: wrong, says: "not a length of 1 day to 100 years"}, true
+		return reading{state: wrong, why: "not a length of 1 day to 100 years"}, true
 	}
 	return reading{state: whole, span: span{within: text}}, true
 }
@@ -179,10 +179,10 @@ func readNumbers(text string) reading {
 			return nonsense(text)
 		}
 		if number == 0 && (i == 0 && len(part) == 4 || i > 0 && len(part) == 2) {
-			return reading{state: wrong, says: "there is no " + [...]string{"year", "month", "day"}[i] + " " + part}
+			return reading{state: wrong, why: "there is no " + [...]string{"year", "month", "day"}[i] + " " + part}
 		}
 		if number == 0 || i == 0 && len(part) < 4 {
-			return reading{state: begun, says: "a date is written 2026-01-15"}
+			return reading{state: begun, why: "a date is written 2026-01-15"}
 		}
 		numbers[i] = int(number)
 	}
@@ -196,7 +196,7 @@ func readDate(parts, year, month, day int) reading {
 		return reading{state: whole, span: days(first, first.AddDate(1, 0, -1))}
 	}
 	if month > 12 {
-		return reading{state: wrong, says: fmt.Sprintf("there is no month %d", month)}
+		return reading{state: wrong, why: fmt.Sprintf("there is no month %d", month)}
 	}
 	first = first.AddDate(0, month-1, 0)
 	last := first.AddDate(0, 1, -1)
@@ -204,7 +204,7 @@ func readDate(parts, year, month, day int) reading {
 		return reading{state: whole, span: days(first, last)}
 	}
 	if day > last.Day() {
-		return reading{state: wrong, says: first.Format("January 2006") + " has " + strconv.Itoa(last.Day()) + " days"}
+		return reading{state: wrong, why: first.Format("January 2006") + " has " + strconv.Itoa(last.Day()) + " days"}
 	}
 	first = first.AddDate(0, 0, day-1)
 	return reading{state: whole, span: days(first, first)}
@@ -223,20 +223,20 @@ func readWords(text string) reading {
 		number, err := strconv.ParseUint(year, 10, 16)
 		switch {
 		case year == "" || err == nil && len(year) < 4:
-			return reading{state: begun, says: month.String() + ": add a year"}
+			return reading{state: begun, why: month.String() + ": add a year"}
 		case err == nil && len(year) == 4 && number > 0:
 			return readDate(2, int(number), int(month), 0)
 		}
 		return nonsense(text)
 	}
 	if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, text) }) {
-		return reading{state: begun, says: "a date, a length such as 30d, since: or until:"}
+		return reading{state: begun, why: "a date, a length such as 30d, since: or until:"}
 	}
 	return nonsense(text)
 }
 
 func nonsense(text string) reading {
-	return reading{state: wrong, says: quoted(text) + " is not a date; try 2026-01-15, 2026-01, 2026 or 30d"}
+	return reading{state: wrong, why: quoted(text) + " is not a date; try 2026-01-15, 2026-01, 2026 or 30d"}
 }
 
 // quoted is a typed text in a message, cut where it would push the message away.
@@ -256,7 +256,7 @@ func days(first, last time.Time) span {
 	return span{since: first, until: last}
 }
 
-// spanOf is what a query holds. A length of time stays one as long as nothing else bounds the query.
+// spanOf returns the span of a query. A length of time stays one as long as nothing else bounds the query.
 func spanOf(q client.Query) span {
 	var within []string
 	dated := false

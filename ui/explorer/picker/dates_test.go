@@ -82,10 +82,10 @@ func TestReadDates(t *testing.T) {
 	for _, test := range tests {
 		got := readDates(test.text, clock())
 		if got.state != test.state {
-			t.Errorf("%q is read as %v %q, want %v", test.text, got.state, got.says, test.state)
+			t.Errorf("%q is read as %v %q, want %v", test.text, got.state, got.why, test.state)
 			continue
 		}
-		says := got.says
+		says := got.why
 		if got.state == whole {
 			says = got.span.String()
 			if filters := strings.Join(got.span.filters(), " "); filters != test.filters {
@@ -109,7 +109,7 @@ func FuzzReadDates(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got := readDates(text, clock())
 		if got.state != whole {
-			if (got.state == empty) != (strings.TrimSpace(text) == "" || got.says == "") || !got.span.any() && got.says == "" {
+			if (got.state == empty) != (strings.TrimSpace(text) == "" || got.why == "") || !got.span.any() && got.why == "" {
 				t.Fatalf("%q: %+v", text, got)
 			}
 			return

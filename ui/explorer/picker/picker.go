@@ -1,6 +1,6 @@
-// Package picker is the panel in which filters are chosen: tabs of values with their counts, and of times. It knows what
-// a query holds, shows what may be chosen instead, and gives back the filters as the query language writes them. It
-// draws and it keeps state; keys, searches and the query itself are its caller's.
+// Package picker is the panel in which filters are chosen: tabs of values with their counts, and of times. It starts
+// from a query and returns changes of its filters in the query language. It draws and keeps state; keys, searches and
+// the query itself are its caller's.
 package picker
 
 import (
@@ -18,12 +18,12 @@ import (
 
 // Input is what a picker shows and starts from.
 type Input struct {
-	Query  client.Query // what holds now
+	Query  client.Query // the present query
 	Facets wire.Facets
 	// Exact reports whether the server counted every match. Otherwise the facets are counts of the results in hand, which
 	// is said, and there is no histogram.
 	Exact bool
-	// InHand is the number of results that inexact facets count; 0 stands for the sum over the sources.
+	// InHand is the number of results that inexact facets count; 0 means the sum over the sources.
 	InHand int
 	Known  []string // the sources that the user has access to, counted or not
 	Now    time.Time
@@ -49,7 +49,7 @@ type Picker struct {
 type tab interface {
 	title() string
 	summary() string
-	mark() string // what stands beside the title as long as something is chosen
+	mark() string // beside the title while something is selected; "" for none
 	update(in Input)
 	changes() Changes // empty as long as the choice is the one that the query came with
 
@@ -95,7 +95,7 @@ func (f *field) line(width int, th theme.Theme) (string, int) {
 	return th.Prompt.Render(mark) + text, min(x+paint.Width(mark), max(0, width-1))
 }
 
-// Open shows what a query holds, on the first tab.
+// Open shows the filters of a query, on the first tab.
 func (p *Picker) Open(in Input) {
 	p.tabs = []tab{newValues(in), newTimes(in)}
 	p.active, p.message = 0, ""
@@ -148,7 +148,7 @@ func (p *Picker) Sideways(columns int, extend bool) {
 // and is a space where dates are typed.
 func (p *Picker) Toggle() bool { return p.act(tab.toggle) }
 
-// Invert chooses all values but the chosen ones. Where that makes no sense the panel says why.
+// Invert chooses all values but the chosen ones. Where that makes no sense the panel shows why.
 func (p *Picker) Invert() bool { return p.act(tab.invert) }
 
 // Back takes back what was begun and not finished, a range or a typed text.
@@ -181,7 +181,7 @@ func (p *Picker) Edit(key func(*line.Editor) bool) bool {
 	})
 }
 
-// Problem says why something typed cannot be applied; empty if all can. Result leaves such a thing out.
+// Problem returns why typed text cannot be applied; empty if it can. Result leaves such text out.
 func (p *Picker) Problem() string {
 	for _, t := range p.tabs {
 		if problem := t.problem(); problem != "" {
@@ -235,7 +235,7 @@ func (p *Picker) Title(width int, th theme.Theme) (titles, chosen string) {
 	return titles, ""
 }
 
-// titles names the tabs. The shown one is in brackets, a chosen number stands beside its tab, and where there is no
+// titles names the tabs. The shown one is in brackets, a tab with a selection shows its number, and where there is no
 // room for all the first ones give way.
 func (p *Picker) titles(width int, th theme.Theme) string {
 	parts := make([]string, len(p.tabs))

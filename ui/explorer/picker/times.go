@@ -27,7 +27,7 @@ type times struct {
 	was    span // of the query that the picker was opened with
 	choice span
 	field
-	typing reading // of the text; a whole one stands before the choice
+	typing reading // of the text; a whole one has precedence over the choice
 
 	months  months
 	columns int // for bars, as drawn last
@@ -89,7 +89,7 @@ func (t *times) presets() []span {
 	return []span{{}, {within: "7d"}, {within: "30d"}, {within: "90d"}, {within: "1y"}}
 }
 
-// chosen is what holds: what is typed, if it means something, and else what was chosen.
+// chosen is the typed span, if the text means one, and else the choice.
 func (t *times) chosen() span {
 	if t.typing.state == whole {
 		return t.typing.span
@@ -250,7 +250,7 @@ func (t *times) typed() {
 
 func (t *times) problem() string {
 	if t.typing.state == begun || t.typing.state == wrong {
-		return t.typing.says
+		return t.typing.why
 	}
 	return ""
 }
@@ -319,7 +319,7 @@ func (m months) total() int {
 // undatedAge is how old servers take a document without a date to be, in a span that has a beginning and no end.
 const undatedAge = 90 * 24 * time.Hour
 
-// inside bounds the number of documents in a span: months tell no more than that about a span that cuts through one.
+// inside bounds the number of documents in a span: exact counts are not known for a span that begins or ends within a month.
 func (m months) inside(s span, now time.Time) (least, most int) {
 	if s.any() {
 		return m.total(), m.total()
@@ -384,7 +384,7 @@ func unitFor(first, last, columns int) int {
 	return unit
 }
 
-// unitName says what a bar stands for.
+// unitName names the unit of a bar.
 func unitName(unit int) string {
 	if name, ok := map[int]string{1: "month", 3: "quarter", 12: "year"}[unit]; ok {
 		return name
@@ -400,7 +400,7 @@ func (c chart) bar(month int) int {
 	return (month - c.first) / c.unit
 }
 
-// span is the time that the bars from one to another stand for, within the years that a query can name.
+// span is the time from one bar to another, within the years that a query can name.
 func (c chart) span(from, to int) span {
 	const beforeAll, afterAll = 1 * 12, 10_000 * 12
 	start, end := max(beforeAll, c.first+from*c.unit), min(afterAll, c.first+(to+1)*c.unit)

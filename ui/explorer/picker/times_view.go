@@ -24,7 +24,7 @@ func (t *times) view(width, height int, th theme.Theme, message string) panel.Bo
 		return d.small(height)
 	}
 	field, x := t.line(width, th)
-	lines := []string{field, d.says()}
+	lines := []string{field, d.state()}
 	rest := height - len(lines)
 	list := len(t.presets())
 	switch {
@@ -44,7 +44,7 @@ func (t *times) view(width, height int, th theme.Theme, message string) panel.Bo
 	return panel.Body{Lines: lines, X: x, Cursor: t.area == typing}
 }
 
-// noHistogram says why there is none.
+// noHistogram returns why there is none.
 func (t *times) noHistogram() string {
 	if t.exact {
 		return "no dated documents match"
@@ -63,7 +63,7 @@ type drawing struct {
 // small draws what fits into three lines or fewer: what is typed or chosen, and the part that keys go to.
 func (d drawing) small(height int) panel.Body {
 	var drawn panel.Body
-	head := d.says()
+	head := d.state()
 	if d.t.area == bars && !d.t.drawing && d.message == "" {
 		head = d.caption()
 	}
@@ -78,7 +78,7 @@ func (d drawing) small(height int) panel.Body {
 	switch rest := height - len(lines); {
 	case rest == 0:
 	case d.t.area == typing:
-		lines = append(lines, d.says())
+		lines = append(lines, d.state())
 	case d.t.area == bars:
 		lines = append(lines, d.histogram(rest)...)
 	default:
@@ -127,16 +127,16 @@ func (d drawing) either(height int) []string {
 	return d.list(height)
 }
 
-// says describes the choice and how many documents it holds, or what is wrong with what was typed.
-func (d drawing) says() string {
+// state describes the choice and the number of its documents, or what is wrong with the typed text.
+func (d drawing) state() string {
 	t := d.t
 	switch {
 	case d.message != "":
 		return d.th.Warning.Render(d.message)
 	case t.typing.state == begun:
-		return d.th.Muted.Render("… " + t.typing.says)
+		return d.th.Muted.Render("… " + t.typing.why)
 	case t.typing.state == wrong:
-		return d.th.Error.Render("✕ " + t.typing.says)
+		return d.th.Error.Render("✕ " + t.typing.why)
 	}
 	if at, ok := t.pending(); ok {
 		return taking(at.String(), d.width, d.th)
@@ -186,7 +186,7 @@ func (d drawing) list(rows int) []string {
 	return lines
 }
 
-// row draws a preset and, where months are counted, how many documents it holds at least and at most.
+// row draws a preset and, where months are counted, its number of documents, at least and at most.
 func (d drawing) row(preset span, label int, under bool) string {
 	const fixed = 5
 	mark, box, style := " ", "( )", d.th.Text
@@ -221,7 +221,7 @@ type plot struct {
 	from, to int // bars of the chosen span; to is before from if none is
 }
 
-// plot lays the bars out over the width. Wide bars stand apart, so that they can be counted.
+// plot lays the bars out over the width. Wide bars have gaps, so that they can be counted.
 func (d drawing) plot() plot {
 	const mostStep = 8
 	p := plot{chart: d.t.months.chart(d.width)}
@@ -251,7 +251,7 @@ func (p plot) body() int {
 	return 1
 }
 
-// histogram draws the months into so many rows: a caption, the bars, the chosen range and the cursor below them, and
+// histogram draws the months into the given number of rows: a caption, the bars, the chosen range and the cursor below them, and
 // the axis. With less room the caption goes first, then the axis.
 func (d drawing) histogram(rows int) []string {
 	const withCaption, withAxis, withRange = 6, 3, 2
@@ -277,7 +277,7 @@ func (d drawing) histogram(rows int) []string {
 	return lines
 }
 
-// caption says what the bar under the cursor stands for, and what the bars are, as far as there is room.
+// caption describes the bar under the cursor and the unit of the bars, as far as there is room.
 func (d drawing) caption() string {
 	p := d.plot()
 	var parts []string
@@ -299,7 +299,7 @@ func (d drawing) caption() string {
 	return said
 }
 
-// bars draws so many rows of bars, the tallest as tall as all of them. What lies outside of a chosen range is dimmed.
+// bars draws bars over rows lines, the tallest as tall as all of them. What lies outside of a chosen range is dimmed.
 func (d drawing) bars(p plot, rows int, markCursor bool) []string {
 	blocks := []rune(" ▁▂▃▄▅▆▇█")
 	inside, outside, cursor := paint.PenOf(d.th.Bar), paint.PenOf(d.th.Disabled), paint.PenOf(d.th.MatchCurrent)

@@ -138,7 +138,7 @@ func (t *values) narrow() {
 	t.cursor.Move(0, len(t.shown))
 }
 
-// under is the value that the cursor stands on.
+// under is the value under the cursor.
 func (t *values) under() (string, bool) {
 	if t.cursor.At >= len(t.shown) {
 		return "", false

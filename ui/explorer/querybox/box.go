@@ -1,5 +1,5 @@
 // Package querybox is the box that a question is typed into. Filters such as source:slack leave the text as soon as they
-// are finished and stand beside it as chips; what counts as a filter is decided by client.ParseQuery alone.
+// are finished and become chips; what counts as a filter is decided by client.ParseQuery alone.
 package querybox
 
 import (
@@ -18,7 +18,7 @@ import (
 type Box struct {
 	line.Editor // the text; what is attached to it is the filters as they were typed
 
-	// Placeholder stands in an empty box.
+	// Placeholder is shown in an empty box.
 	Placeholder string
 
 	now      time.Time // the latest moment that was given, for filters relative to it
@@ -31,14 +31,14 @@ type Box struct {
 	line, chips drawn
 }
 
-// Chip is a filter that holds.
+// Chip is a finished filter.
 type Chip struct {
 	Raw          string // as it was typed
 	Field, Value string // as in client.Chip
 	Ignored      bool   // the server searched without it
 }
 
-// State is all that a box holds of what was typed.
+// State is the typed content of a box.
 type State struct {
 	text    string
 	cursor  int
@@ -51,7 +51,7 @@ func (b *Box) Snapshot() State { return State{b.Text(), b.Cursor(), slices.Clone
 // Restore brings a snapshot back. It can be undone like a change that was typed.
 func (b *Box) Restore(s State) bool { return b.Replace(s.text, s.cursor, s.filters) }
 
-// Version is another number after every change of what the box holds or shows.
+// Version changes whenever the content or the look of the box changes.
 func (b *Box) Version() uint64 { return b.Editor.Version() + b.version }
 
 // Query is the text and the filters as one query for client.ParseQuery.
@@ -217,7 +217,7 @@ func (b *Box) Left() bool {
 	return i > 0 && b.selectChip(i-1)
 }
 
-// Right goes on by one cluster, or from chip to chip and into the text.
+// Right moves right by one cluster, or from chip to chip and into the text.
 func (b *Box) Right() bool {
 	if i, ok := b.selectedChip(); ok {
 		return b.selectChip(i + 1)
@@ -383,7 +383,7 @@ type Partial struct {
 	start int // of what Complete replaces
 }
 
-// Typing is what Complete would replace; false if the cursor does not stand at the end of something.
+// Typing is what Complete would replace; false if the cursor is not at the end of a word.
 func (b *Box) Typing() (Partial, bool) {
 	for _, t := range client.Tokens(b.Text()) {
 		if t.End != b.Cursor() {

@@ -154,7 +154,7 @@ func (r *chipRow) draw(chips []Chip, right string) {
 	}
 }
 
-// chipLabel is what a chip shows in at most so many columns. Its value is cut before its marks are.
+// chipLabel is the text of a chip in at most room columns. Its value is cut before its marks are.
 func chipLabel(chip Chip, room int) string {
 	text, marks := paint.Line(chip.Raw), remove
 	if chip.Ignored {
@@ -190,8 +190,8 @@ func (r *chipRow) visible(labels []string, total int) (first, end int) {
 	return first, end
 }
 
-// fitting is the end of the chips that fit from a first one on. The first may be cut, where there is room to tell
-// anything.
+// fitting is the end of the chips that fit from a first one on. The first may be cut, where there is room for a
+// readable part.
 func (r *chipRow) fitting(labels []string, first int) (end int) {
 	room := r.width - r.x - countWidth(first)
 	if room-countWidth(len(labels)-first-1) < shortestChip {

@@ -1,5 +1,5 @@
-// Package results is the list of what a search found: passages under the documents they stand in, with the words that
-// were asked for, one of them selected.
+// Package results is the list of passages that a search found, grouped by document, with highlighted words and one
+// selected passage.
 package results
 
 import (
@@ -15,7 +15,7 @@ import (
 
 // List is the state of the list. The zero value is an empty one.
 //
-// A row is one passage. Documents follow one another as their first passages do, and their passages stand together.
+// A row is one passage. The passages of a document are consecutive; documents are in the order of their first passages.
 // Passages that the server's selector left out come last, below a line. A server that reports no selection
 // selected all.
 type List struct {
@@ -81,7 +81,7 @@ func (l *List) Clear() { l.Set(nil, nil, false) }
 // Len is the number of passages.
 func (l *List) Len() int { return len(l.rows) }
 
-// Documents is the number of documents that the passages stand in.
+// Documents returns the number of documents of the passages.
 func (l *List) Documents() int {
 	documents := 0
 	for _, r := range l.rows {
@@ -106,7 +106,7 @@ func (l *List) SelectedIndex() int {
 	return l.rows[l.selected].item
 }
 
-// Move selects the passage so many rows further down, or up when negative, as far as there are any. It reports whether
+// Move selects the passage delta rows further down, or up when negative, as far as there are any. It reports whether
 // that is another one.
 func (l *List) Move(delta int) bool {
 	return l.selectRow(min(len(l.rows)-1, max(0, l.selected+delta)))
@@ -178,7 +178,7 @@ func arranged(items []wire.SearchResult) []row {
 	for i, item := range items {
 		key := documentKey(item)
 		if key == "" {
-			key = "item " + strconv.Itoa(i) // nothing says what document it is of
+			key = "item " + strconv.Itoa(i) // its document is unknown
 		}
 		document, known := documents[key]
 		if !known {
@@ -282,7 +282,7 @@ func marksOf(r wire.SearchResult, words []string) []wire.Span {
 	return nil
 }
 
-// partEnd is a place near a position where no word goes on, or at least no character.
+// partEnd returns a place near a position between two words, or at least between two characters.
 func partEnd(text string, at int) int {
 	if at >= len(text) {
 		return len(text)

@@ -97,7 +97,7 @@ func (d drawing) lines() []string {
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 {
-		lines = append(lines, d.number()) // a further passage that says nothing
+		lines = append(lines, d.number()) // a further passage without text
 	}
 	return lines
 }
@@ -136,7 +136,7 @@ type styled struct {
 	width int
 	pen   paint.Pen // of the end of the text
 	end   string
-	joint string // what stands between it and what follows
+	joint string // between it and what follows
 }
 
 func (s *styled) add(pen paint.Pen, text string) {
@@ -148,7 +148,7 @@ func (s *styled) add(pen paint.Pen, text string) {
 	s.width += paint.Width(text)
 }
 
-// join adds what stands before something else.
+// join adds the joint, unless the text is empty.
 func (s *styled) join(pen paint.Pen) {
 	if s.width > 0 {
 		s.add(pen, s.joint)
@@ -191,7 +191,7 @@ func (d drawing) origin() styled {
 	return origin
 }
 
-// heading is the innermost heading that a further passage stands under.
+// heading is the innermost heading of a further passage.
 func (d drawing) heading() styled {
 	head := styled{joint: below}
 	path := d.item.HeadingPath
@@ -202,7 +202,7 @@ func (d drawing) heading() styled {
 	return head
 }
 
-// flow lays the passage out after what stands before it, on at most so many lines.
+// flow lays the passage out behind its head, on at most the given number of lines.
 func (d drawing) flow(head styled, lines int) []string {
 	room := d.room()
 	first := room - head.width
@@ -231,15 +231,15 @@ func (d drawing) text(head styled, first, lines int) (string, []wire.Span) {
 		return text, spans
 	}
 	name := paint.Line(d.item.HeadingPath[len(d.item.HeadingPath)-1])
-	rest, said := strings.CutPrefix(text, name+below) // stands before it already
+	rest, said := strings.CutPrefix(text, name+below) // the head has it already
 	if !said {
 		return text, spans
 	}
 	return rest, paint.SpansWithin(spans, paint.Range{Start: len(text) - len(rest), End: len(text)})
 }
 
-// wrapped breaks a text into at most so many lines, of which the first has room for other many columns after what stands
-// before it.
+// wrapped breaks a text into at most the given number of lines. The first begins with before and has room for first
+// columns of text.
 func (d drawing) wrapped(text string, spans []wire.Span, before string, first, room, lines int) []string {
 	var done []string
 	start, width := 0, first
@@ -291,7 +291,7 @@ func (d drawing) single() string {
 	}
 	if room*2/5 > leastText+len(dot) {
 		most = room * 3 / 5
-		if origin.width > 0 { // it stands in every row, so that the eye finds it
+		if origin.width > 0 { // every row has it, so that the eye finds it
 			most = min(most, room-origin.width-leastText-2*paint.Width(dot))
 		}
 	}

@@ -92,7 +92,7 @@ func (l *List) rowLines(at int) []string {
 type shape struct {
 	width   int
 	indent  int  // columns before the text of a row: bar and number
-	passage int  // lines for where a passage comes from and what it says; 0 when a row is one line in all
+	passage int  // lines for the origin and text of a passage; 0 when the whole row is one line
 	about   bool // rows of one line have room for source and age
 }
 

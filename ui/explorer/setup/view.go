@@ -327,7 +327,7 @@ func (f *folder) pace() string {
 	return strings.Join(parts, " · ")
 }
 
-// skipLines says what was skipped and why: kinds of files in one line, then file by file, the latest first. Paths are
+// skipLines lists what was skipped and why: kinds of files in one line, then file by file, the latest first. Paths are
 // relative to the folder and cut to their end in lines of width columns; 0 leaves them whole.
 func (w *Wizard) skipLines(width int) []string {
 	f := &w.folder

@@ -78,7 +78,8 @@ type item struct {
 	enter   func() Intent
 }
 
-// Wizard leads through the set-up. It does nothing itself: Enter and Next give intents, and their results come back through its methods. Its zero value shows the choices; Open says which there are.
+// Wizard leads through the set-up. It does nothing itself: Enter and Next return intents, whose results are passed to its
+// methods. Its zero value shows the choices; Open sets which there are.
 type Wizard struct {
 	input   Input
 	page    page
@@ -89,7 +90,7 @@ type Wizard struct {
 	report  panel.Text // the last page
 
 	busy    IntentKind // what runs: Test, Save or Folder; None
-	tested  *Tested    // of what stands in the form
+	tested  *Tested    // of the connection in the form
 	problem string
 	remedy  string
 
@@ -254,7 +255,7 @@ func (w *Wizard) Enter() Intent {
 	return Intent{}
 }
 
-// connect goes on in the form: to the next field, to the test, to saving.
+// connect moves on in the form: to the next field, the test, or saving.
 func (w *Wizard) connect() Intent {
 	typed := Connection{URL: strings.TrimSpace(w.address.Text()), Token: strings.TrimSpace(w.token.Text())}
 	switch {
@@ -403,7 +404,7 @@ type Connection struct {
 	Token  string
 }
 
-// Mark says how a step of a test went.
+// Mark is the outcome of a step of a test.
 type Mark int
 
 // The marks of a step.
@@ -443,17 +444,16 @@ func (t Tested) OK() bool { return t.Problem == "" }
 type Backend struct {
 	// Test tries a connection. What goes wrong with it is in the answer; only the end of ctx is an error.
 	Test func(ctx context.Context, connection Connection) (Tested, error)
-	// Save stores a tested connection as the profile that searches go to, and says in one line where it went.
+	// Save stores a tested connection as the profile that searches go to, and returns one line about where.
 	Save func(ctx context.Context, connection Connection) (where string, err error)
 	// AddFolder reads a file or folder into the library of this machine and reports on the way, from this goroutine;
 	// the last event is returned, with a line about where searches go from now on. The library can be searched
 	// meanwhile.
 	AddFolder func(ctx context.Context, path string, report func(wire.LibraryEvent)) (done wire.LibraryEvent, where string,
 		err error)
-	// Path turns what was typed into an absolute path that exists, ~ standing for the home folder; the error says in one
-	// line why that is not possible.
+	// Path returns the absolute path of typed text, in which ~ is the home folder, if it exists; the error is one line.
 	Path func(typed string) (path string, err error)
-	// Complete goes on with a path as far as only one folder is meant; it returns what was typed where none is.
+	// Complete extends a path as far as it is unambiguous, and returns it unchanged if nothing matches.
 	Complete func(typed string) string
 	// ConnectRefused and FolderRefused say why a choice cannot be taken here ("QUARRY_READONLY is set"); empty: it can.
 	ConnectRefused, FolderRefused string
