@@ -238,8 +238,11 @@ type completing struct {
 
 // completions returns ways to continue the filter that is being typed, the most frequent first.
 func (m *Model) completions() []completion {
+	if m.place() != InBox {
+		return nil
+	}
 	partial, ok := m.box.Typing()
-	if !ok || m.place() != InBox {
+	if !ok {
 		return nil
 	}
 	typed := strings.ToLower(partial.Text)

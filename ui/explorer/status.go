@@ -165,7 +165,7 @@ func (m *Model) facts() []string {
 	if m.search.shown.provisional && (m.search.running == nil || m.search.running.slow) { // else the better ones are there in a moment
 		facts = append(facts, "provisional")
 	}
-	if !sameQuestion(m.box.Query(), m.search.shown.text) && m.target.Kind == Remote {
+	if m.target.Kind == Remote && !sameQuestion(m.box.Query(), m.search.shown.text) {
 		switch {
 		case m.focus == InBox && m.typingSearches(): // in a moment
 			return facts
