@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -457,5 +458,21 @@ func TestKilledRepairsLoseNothing(t *testing.T) {
 		_ = repair.Wait() // it may have been faster
 		kill.Stop()
 		w.restore(t, open(t, Options{Dir: w.dir}))
+	}
+}
+
+// TestLostRowNumber stores a document whose row was found by its id, but not the row's number: chunks of row 0 could not
+// be read.
+func TestLostRowNumber(t *testing.T) {
+	x := open(t, Options{Dir: t.TempDir()})
+	whole := canonical(document("a", "walrus"))
+	lost := &item{change: change{id: whole.ID, put: &whole}, old: &stored{}, hash: hashOf(&whole)}
+	err := x.db.Update(t.Context(), func(tx *sql.Tx) error { return newLibrary(tx, x.packer).put(t.Context(), lost) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := int64(0)
+	if err := get(t.Context(), x.db.Reader, []any{&row}, "SELECT row FROM documents WHERE id = 'a'"); err != nil || row < 1 {
+		t.Errorf("stored in row %d, %v", row, err)
 	}
 }
