@@ -338,9 +338,6 @@ func (x *Index) indexTexts(ctx context.Context, ready *prepared) error {
 			return fmt.Errorf("index document %q: %w", i.id, err)
 		}
 	}
-	if builder.Len() == 0 {
-		return nil
-	}
 	var err error
 	ready.segment, ready.data, err = x.buildSegment(builder)
 	return err
