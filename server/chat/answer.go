@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -141,10 +142,7 @@ func Name(ctx context.Context, model llm.Chat, thread []Message) string {
 
 // FirstWords returns the beginning of a question as a name.
 func FirstWords(question string) string {
-	if name := shortName(question); name != "" {
-		return name
-	}
-	return "New chat"
+	return cmp.Or(shortName(question), "New chat")
 }
 
 // shortName returns the first line of a text as a name.

@@ -295,13 +295,10 @@ func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question
 
 // Finish implements Keeper.
 func (s *Store) Finish(ctx context.Context, session string, answer Message) error {
-	documents, err := json.Marshal(append([]wire.SearchDoc{}, answer.Documents...))
-	if err != nil {
-		return fmt.Errorf("store the answer: %w", err)
-	}
-	citations, err := json.Marshal(answer.Citations)
-	if err != nil {
-		return fmt.Errorf("store the answer: %w", err)
+	documents, documentsErr := json.Marshal(append([]wire.SearchDoc{}, answer.Documents...))
+	citations, citationsErr := json.Marshal(answer.Citations)
+	if err := errors.Join(documentsErr, citationsErr); err != nil {
+		return wrap("store the answer", err)
 	}
 	now := s.now().UnixMicro()
 	return s.update(ctx, "store the answer", func(tx *sql.Tx) error {

@@ -104,10 +104,7 @@ func firstHeading(blocks []block) string {
 
 // titleFromName turns a file name into a title: "release_notes-2024.md" becomes "Release notes 2024".
 func titleFromName(name string) string {
-	stem := strings.TrimSuffix(name, path.Ext(name))
-	if stem == "" {
-		stem = name
-	}
+	stem := cmp.Or(strings.TrimSuffix(name, path.Ext(name)), name)
 	title := oneLine(strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '+' {
 			return ' '

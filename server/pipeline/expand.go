@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"quarry/client/wire"
@@ -116,9 +117,8 @@ func (r *run) around(ctx context.Context, s section, chunkCount int) (surroundin
 
 // parseClass returns the last single digit from 0 to 3.
 func parseClass(reply string) (class, bool) {
-	numbers := numbersIn(reply)
-	for i := len(numbers) - 1; i >= 0; i-- {
-		if n := numbers[i]; n.value <= int(muchMore) {
+	for _, n := range slices.Backward(numbersIn(reply)) {
+		if n.value <= int(muchMore) {
 			return class(n.value), true
 		}
 	}

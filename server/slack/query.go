@@ -87,10 +87,8 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 			filters = append(filters, `-"`+strings.Join(clean, " ")+`"`)
 		}
 	}
-	if len(phrases) == 0 {
-		words = contentWords(words)
-	} else {
-		words = withoutStopWords(words)
+	if left := withoutStopWords(words); len(left)+len(phrases) > 0 {
+		words = left
 	}
 	q.text = strings.Join(slices.Concat(words, phrases, filters), " ")
 	if fewer := longest(words, fewerWords); len(fewer) < len(words) {
@@ -136,14 +134,6 @@ func wordsOf(text string) []string {
 // withoutStopWords removes common words: Slack requires every word in a message.
 func withoutStopWords(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return analysis.IsStopWord(strings.ToLower(w)) })
-}
-
-// contentWords is withoutStopWords unless nothing would be left.
-func contentWords(words []string) []string {
-	if left := withoutStopWords(words); len(left) > 0 {
-		return left
-	}
-	return words
 }
 
 // longest returns the n longest words in their order. They are likely the rarest.
