@@ -79,7 +79,7 @@ func (r *run) serve(ctx context.Context, options target.ServeOptions) error {
 	return runAll(ctx, listeners)
 }
 
-// together runs all of them until ctx ends or one fails.
+// runAll runs all functions until ctx ends or one fails.
 func runAll(ctx context.Context, all map[string]func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -75,9 +75,9 @@ func (s *settings) test(ctx context.Context, typed setup.Connection) (setup.Test
 		return setup.Tested{}, ctx.Err()
 	}
 	found := setup.Tested{Connection: formConnection(profile)}
-	blamed, told := explainInForm(err, profile.Profile.ServerURL)
+	blamed, explained := explainInForm(err, profile.Profile.ServerURL)
 	found.Steps = formSteps(steps, blamed)
-	if failure := cli.Explain(told, started); failure != nil {
+	if failure := cli.Explain(explained, started); failure != nil {
 		found.Problem, found.Remedy = failure.What, failure.Do
 		return found, nil
 	}
@@ -105,7 +105,7 @@ func formSteps(steps []cli.ConnectionStep, blamed string) []setup.Step {
 // explainInForm explains a failed connection in the terms of the form, which has an address and a token where
 // others speak of routes, flags and settings of a profile. The server's own reason stays. blamed is the step that is to
 // blame, where it is not the one that failed.
-func explainInForm(err error, address string) (blamed string, told error) {
+func explainInForm(err error, address string) (blamed string, explained error) {
 	failure, isFailure := errors.AsType[*cli.Failure](err)
 	reply, answered := errors.AsType[*client.Error](err)
 	what, do := "", ""
@@ -313,7 +313,7 @@ func (s *settings) expanded(typed string) string {
 	return path
 }
 
-// complete goes on with a path as far as it can mean only one thing; a folder that it names gets its separator.
+// complete completes a path as far as it is unambiguous. A folder gets a trailing separator.
 func (s *settings) complete(typed string) string {
 	path := s.expanded(typed)
 	folder, begun := filepath.Split(path)

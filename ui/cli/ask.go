@@ -45,8 +45,8 @@ func (a *app) askCommand() *cobra.Command {
 	return command
 }
 
-// asked is a question that is being answered.
-type asked struct {
+// conversation is a question and the chat session it belongs to.
+type conversation struct {
 	question  string
 	choice    target.Choice
 	session   string // as far as it is known
@@ -80,15 +80,15 @@ func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string,
 		request := plan.request(options.session, a.private())
 		a.noteIgnored(ctx, c, request.Filters)
 		defer a.removeOldCopies()
-		about := &asked{question: cmp.Or(words, piped), choice: choice, session: options.session}
-		err = a.printAsked(ctx, c, request, about)
+		about := &conversation{question: cmp.Or(words, piped), choice: choice, session: options.session}
+		err = a.streamAnswer(ctx, c, request, about)
 		a.noteAfter(ctx, checks, request, about)
 		return err
 	})
 }
 
-// printAsked puts the question and prints the answer.
-func (a *app) printAsked(ctx context.Context, c *client.Client, request wire.ChatRequest, about *asked) error {
+// streamAnswer asks the question and prints the answer as it comes.
+func (a *app) streamAnswer(ctx context.Context, c *client.Client, request wire.ChatRequest, about *conversation) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	status := &statusLine{app: a}
@@ -134,7 +134,7 @@ func (a *app) stopAnswer(c *client.Client, session string) {
 }
 
 // askFailure explains an error, and offers the search where no model answers.
-func (a *app) askFailure(err error, about *asked) error {
+func (a *app) askFailure(err error, about *conversation) error {
 	reply, ok := errors.AsType[*client.Error](err)
 	if !ok {
 		return err
@@ -289,16 +289,16 @@ func (a *app) noteIgnored(ctx context.Context, c *client.Client, filters *wire.C
 }
 
 // noteAfter prints the notes that belong to an answer.
-func (a *app) noteAfter(ctx context.Context, checks *filterCheck, request wire.ChatRequest, about *asked) {
+func (a *app) noteAfter(ctx context.Context, checks *filterCheck, request wire.ChatRequest, about *conversation) {
 	if info := request.ChatSessionInfo; info != nil && info.Incognito && about.session != "" && !about.incognito {
 		a.note("private is set, but this server keeps the conversation (%s)", about.session)
 	}
 	if len(checks.wanted) == 0 {
 		return
 	}
-	told := []outcome{{response: &wire.SearchResponse{}}}
-	checks.annotate(ctx, told)
-	for _, note := range told[0].response.Notes {
+	outcomes := []outcome{{response: &wire.SearchResponse{}}}
+	checks.annotate(ctx, outcomes)
+	for _, note := range outcomes[0].response.Notes {
 		a.note("%s", note.Text)
 	}
 }

@@ -23,18 +23,18 @@ import (
 // at the end. On a terminal lines are wrapped.
 type askText struct {
 	app   *app
-	about *asked
+	about *conversation
 	out   *capped
 	links *citationLinks
-	flow  *flow // nil: lines stay as they are
-	last  byte  // of what was written
+	wrap  *wordWrapper // nil: lines stay as they are
+	last  byte         // of what was written
 }
 
-func (a *app) newAskText(about *asked) *askText {
+func (a *app) newAskText(about *conversation) *askText {
 	p := &askText{app: a, about: about, links: newCitationLinks(), out: &capped{app: a, limit: a.maxOutput()}}
 	if a.io.OutTTY {
 		citation := regexp.MustCompile(`\[\d{1,3}\]`)
-		p.flow = &flow{width: max(10, min(a.io.columns(), widestText)), style: func(word string) string {
+		p.wrap = &wordWrapper{width: max(10, min(a.io.columns(), widestText)), style: func(word string) string {
 			return citation.ReplaceAllStringFunc(word, func(mark string) string { return a.style.Number.Render(mark) })
 		}}
 	}
@@ -49,8 +49,8 @@ func (p *askText) packet(packet wire.ChatPacket) error {
 }
 
 func (p *askText) write(text string) error {
-	if p.flow != nil {
-		text = p.flow.write(text)
+	if p.wrap != nil {
+		text = p.wrap.write(text)
 	}
 	return p.put(text)
 }
@@ -67,8 +67,8 @@ func (p *askText) end(answer *wire.ChatAnswer, failure error) error {
 	if err := p.write(p.links.held); err != nil {
 		return err
 	}
-	if p.flow != nil {
-		if err := p.put(p.flow.close()); err != nil {
+	if p.wrap != nil {
+		if err := p.put(p.wrap.close()); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (p *askText) sources(answer *wire.ChatAnswer) string {
 	}
 	var b strings.Builder
 	b.WriteString("\n")
-	if p.flow == nil {
+	if p.wrap == nil {
 		b.WriteString("Sources:\n")
 	}
 	for _, source := range cited {
@@ -110,7 +110,7 @@ func (p *askText) source(source askSource) string {
 	id := text.OneLine(source.DocumentID)
 	title, link := cmp.Or(text.OneLine(source.Title), id), cmp.Or(text.OneLine(deref(source.URL)), id)
 	number := fmt.Sprintf("[%d]", source.CitationID)
-	if p.flow == nil {
+	if p.wrap == nil {
 		return fmt.Sprintf("%s %s — %s\n", number, title, link)
 	}
 	style := p.app.style
@@ -203,7 +203,7 @@ func (c *capped) finish(private bool) error {
 // askJSON prints a line for each event, as Onyx's CLI does, and at the end one with the whole answer.
 type askJSON struct {
 	app   *app
-	about *asked
+	about *conversation
 	limit int // bytes; 0: none
 	size  int // of what was printed
 	total int // of what would have been

@@ -368,7 +368,7 @@ func TestAskTellsWhatGoesOn(t *testing.T) {
 
 // flowed puts a text through the wrapping of terminals, in pieces of some size.
 func flowed(text string, width, size int) string {
-	f := &flow{width: width, style: func(word string) string { return word }}
+	f := &wordWrapper{width: width, style: func(word string) string { return word }}
 	var out strings.Builder
 	for runes := []rune(text); len(runes) > 0; {
 		n := min(size, len(runes))

@@ -101,7 +101,7 @@ func (a *app) configureServer(ctx context.Context, d *dialogue, name string) err
 		}
 		failure := a.explain(err)
 		known = failure.Code == ExitAuth
-		d.tell("Connection failed:", failure)
+		d.showFailure("Connection failed:", failure)
 	}
 	return &Failure{Code: ExitGeneral, What: "no connection succeeded; nothing was saved",
 		Do: "Check the address and the token, then run quarry configure again."}
@@ -174,7 +174,7 @@ func (d *dialogue) repeat(label string, read func() (string, error), check func(
 		if err = check(answer); err == nil {
 			return answer, nil
 		}
-		d.tell("", d.app.explain(err))
+		d.showFailure("", d.app.explain(err))
 	}
 	return "", usage("Start again: quarry configure", "no valid answer after %d tries", configureTries)
 }
@@ -187,7 +187,7 @@ func (d *dialogue) endLine() {
 }
 
 // showFailure prints an error and its hint; the dialogue continues.
-func (d *dialogue) tell(head string, failure *Failure) {
+func (d *dialogue) showFailure(head string, failure *Failure) {
 	what := printable(failure.What)
 	if head != "" {
 		what = d.app.errs().Error.Render(head) + " " + what

@@ -51,15 +51,15 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 			}
 			return err
 		}
-		var goes, label string
+		var next, label string
 		if verb == verbAdded {
-			goes, label = a.nextSearch()
+			next, label = a.nextSearch()
 		}
 		if err := p.finish(done, label); err != nil {
 			return err
 		}
-		if goes != "" && !p.json && done.Added+done.Updated+done.Unchanged > 0 {
-			a.say("%s", goes)
+		if next != "" && !p.json && done.Added+done.Updated+done.Unchanged > 0 {
+			a.say("%s", next)
 		}
 		return damageFailure(p.damage)
 	})

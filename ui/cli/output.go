@@ -64,10 +64,10 @@ func cutTo(a answer, limit int, note truncation) ([]byte, error) {
 	note.Truncated = true
 	note.TotalResults = a.count(a.most())
 	render := func(shown, content int) ([]byte, error) {
-		told := note
-		told.ShownResults = a.count(shown)
-		told.ContentTruncated = content >= 0
-		return a.encode(cut{shown: shown, content: content, note: &told})
+		described := note
+		described.ShownResults = a.count(shown)
+		described.ContentTruncated = content >= 0
+		return a.encode(cut{shown: shown, content: content, note: &described})
 	}
 	best, err := largest(1, a.most(), limit, func(n int) ([]byte, error) { return render(n, -1) })
 	if best == nil && err == nil && a.most() > 0 {

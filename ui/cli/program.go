@@ -237,14 +237,14 @@ func (a *app) execute(ctx context.Context, arguments []string) error {
 	return root.ExecuteContext(ctx)
 }
 
-// stopped is why the command was stopped. Whoever stops it may say so.
-func stopped(ctx context.Context) error {
-	var told interface {
+// stopReason returns the error of a stopped command: the cause of the context if it has a remedy.
+func stopReason(ctx context.Context) error {
+	var reason interface {
 		error
 		Remedy() string
 	}
-	if errors.As(context.Cause(ctx), &told) {
-		return &Failure{Code: ExitInterrupted, What: told.Error(), Do: told.Remedy()}
+	if errors.As(context.Cause(ctx), &reason) {
+		return &Failure{Code: ExitInterrupted, What: reason.Error(), Do: reason.Remedy()}
 	}
 	return errInterrupted
 }
@@ -270,7 +270,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 	if err != nil && ctx.Err() != nil && !errors.Is(err, errOutputClosed) {
 		var failure *Failure
 		if !errors.As(err, &failure) || failure.Code != ExitInterrupted {
-			err = stopped(ctx)
+			err = stopReason(ctx)
 		}
 	}
 	failure := a.explain(err)

@@ -228,8 +228,8 @@ func (p *progress) clear() {
 	}
 }
 
-// finish prints what was skipped and what changed. goes is the profile of the next search, if not empty.
-func (p *progress) finish(done wire.LibraryEvent, goes string) error {
+// finish prints what was skipped and what changed. searched is the profile of the next search, if not empty.
+func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.over = true
@@ -239,11 +239,11 @@ func (p *progress) finish(done wire.LibraryEvent, goes string) error {
 	}
 	if p.json {
 		p.write(jsonDone{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, done.Repaired,
-			done.Damaged, goes})
+			done.Damaged, searched})
 		return p.err
 	}
 	p.printSkips()
-	p.tell("assumed encodings", p.guessed, p.assumed, assumedLine)
+	p.list("assumed encodings", p.guessed, p.assumed, assumedLine)
 	for _, line := range damageLines(p.damage) {
 		p.app.say("%s", line)
 	}
@@ -301,11 +301,11 @@ func (p *progress) printSkips() {
 	for _, count := range p.kinds {
 		rest -= count
 	}
-	p.tell("skipped", rest, p.skips, skipLine)
+	p.list("skipped", rest, p.skips, skipLine)
 }
 
 // list prints the first events of a kind, and how many more there are.
-func (p *progress) tell(what string, total int, events []wire.LibraryEvent, line func(wire.LibraryEvent) string) {
+func (p *progress) list(what string, total int, events []wire.LibraryEvent, line func(wire.LibraryEvent) string) {
 	for _, event := range events {
 		p.app.say("%s", line(event))
 	}

@@ -265,7 +265,7 @@ func (a *app) readingText(r *reading) string {
 
 // wrapMarkdown wraps Markdown but for what loses its meaning with other line breaks: code and the rows of tables.
 func wrapMarkdown(markdown string, width int) string {
-	f := &flow{width: width, style: func(word string) string { return word }}
+	f := &wordWrapper{width: width, style: func(word string) string { return word }}
 	return f.write(markdown) + f.close()
 }
 

@@ -322,7 +322,7 @@ func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOp
 
 // printNotes says on standard error, once each, what JSON says in the answer.
 func (a *app) printNotes(outcomes []outcome) {
-	var told []string
+	var printed []string
 	for _, o := range outcomes {
 		if o.err != nil {
 			continue
@@ -332,8 +332,8 @@ func (a *app) printNotes(outcomes []outcome) {
 			if len(outcomes) > 1 {
 				text = fmt.Sprintf("%q: %s", o.query.text, text)
 			}
-			if note.Code != wire.NoteNoModel && !slices.Contains(told, text) {
-				told = append(told, text)
+			if note.Code != wire.NoteNoModel && !slices.Contains(printed, text) {
+				printed = append(printed, text)
 				a.note("%s", text)
 			}
 		}

@@ -136,24 +136,24 @@ func newJSONResult(result wire.SearchResult, explain, several bool) jsonResult {
 }
 
 func newJSONDetails(response *wire.SearchResponse, explain bool) jsonDetails {
-	told := jsonDetails{Notes: nonNil(response.Notes)}
+	details := jsonDetails{Notes: nonNil(response.Notes)}
 	if !fromQuarry(response) {
-		return told
+		return details
 	}
-	told.TotalMatches = &response.TotalMatches
+	details.TotalMatches = &response.TotalMatches
 	if explain {
-		told.jsonExplained = &jsonExplained{
+		details.jsonExplained = &jsonExplained{
 			Queries: nonNil(response.Queries), QueryExpansion: response.QueryExpansion,
 			AppliedFilters: nonNil(response.AppliedFilters), Stages: nonNil(response.Stages), Facets: response.Facets,
 		}
-		expansion := &told.QueryExpansion
+		expansion := &details.QueryExpansion
 		expansion.SemanticQueries = nonNil(expansion.SemanticQueries)
 		expansion.KeywordQueries = nonNil(expansion.KeywordQueries)
 	}
-	return told
+	return details
 }
 
-// filled turns a missing list into an empty one.
+// nonNil turns a missing list into an empty one.
 func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -198,8 +198,8 @@ func (s searchAnswer) encode(c cut) ([]byte, error) {
 		if o.err != nil {
 			one.Error = clampError(o.err)
 		} else {
-			told := newJSONDetails(o.response, s.explain)
-			one.Results, one.jsonDetails = s.results(o.response, c), &told
+			details := newJSONDetails(o.response, s.explain)
+			one.Results, one.jsonDetails = s.results(o.response, c), &details
 		}
 		answer.Searches = append(answer.Searches, one)
 	}

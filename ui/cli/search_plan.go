@@ -210,12 +210,12 @@ func readHistory(path string) ([]wire.Message, error) {
 
 // readFlagFile reads the file that a flag names, if it has at most limit bytes.
 func readFlagFile(flag, path string, limit int64) ([]byte, error) {
+	var content []byte
 	file, err := os.Open(path)
-	if err != nil {
-		return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--%s: %v", flag, err), Do: "Check the path.", Err: err}
+	if err == nil {
+		defer func() { _ = file.Close() }()
+		content, err = io.ReadAll(io.LimitReader(file, limit+1))
 	}
-	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, limit+1))
 	switch {
 	case err != nil:
 		return nil, &Failure{Code: ExitUsage, What: fmt.Sprintf("--%s: %v", flag, err), Do: "Check the path.", Err: err}
@@ -274,14 +274,14 @@ func union[T comparable](a, b []T) []T {
 // decides.
 const checkTime = 5 * time.Second
 
-// filterCheck knows what to say about a search once its results are there.
+// filterCheck adds notes about the filters of a search to its results.
 type filterCheck struct {
-	sources chan sourceList // nil: nothing to say; else delivers once
+	sources chan sourceList // nil: nothing to check; else delivers once
 	wanted  [][]string      // sources of each query
 }
 
 // checkFilters refuses what the server surely does not have, and names the nearest that it has. A source that exists
-// somewhere, though not on this server, is searched and noted noteAfter: the list is fetched during the search.
+// somewhere, though not on this server, is searched: the list is fetched during the search, and annotate adds a note.
 func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []plannedQuery, choice target.Choice) (*filterCheck, error) {
 	if err := resolveAgents(ctx, c, plan); err != nil {
 		return nil, err
@@ -356,7 +356,7 @@ func (f *filterCheck) annotate(ctx context.Context, outcomes []outcome) {
 
 func isSourceEmpty(note wire.Note) bool { return note.Code == wire.NoteSourceEmpty }
 
-// brief lists values, but not endlessly.
+// shortList lists at most 12 values.
 func shortList(values []string) string {
 	const most = 12
 	if len(values) == 0 {

@@ -165,16 +165,16 @@ func (a *app) footer(response *wire.SearchResponse, width int, explain bool, cho
 	if len(results) == 0 {
 		return ""
 	}
-	told := text.Count(len(results), "result")
+	counts := text.Count(len(results), "result")
 	if fromQuarry(response) && response.TotalMatches > len(results) {
-		told += ", " + text.Count(response.TotalMatches, "document") + " match"
+		counts += ", " + text.Count(response.TotalMatches, "document") + " match"
 	}
 	if len(response.Searched) > 0 {
-		told += " in " + strings.Join(searchedNames(response.Searched, choice), ", ")
+		counts += " in " + strings.Join(searchedNames(response.Searched, choice), ", ")
 	}
 	line := func(line string) { b.WriteString(a.style.Muted.Render(line) + "\n") }
 	b.WriteString("\n")
-	line(ansi.Truncate(told, width, "…"))
+	line(ansi.Truncate(counts, width, "…"))
 	if results[0].Ref != "" { // whole, however narrow the terminal: half a command cannot be run
 		line("read on: quarry read " + config.ShellQuote(results[0].Ref) + " --around 2" + a.readFlags(results[0], choice))
 	}

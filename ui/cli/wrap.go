@@ -6,8 +6,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// flow wraps Markdown while it comes, a word at a time. Lines of code and tables stay as they are.
-type flow struct {
+// wordWrapper wraps Markdown while it comes, a word at a time. Lines of code and tables stay as they are.
+type wordWrapper struct {
 	width int
 	style func(word string) string
 
@@ -28,15 +28,15 @@ const (
 	longestWord = 512 // bytes that are held back
 )
 
-func (f *flow) write(text string) string {
+func (f *wordWrapper) write(text string) string {
 	for _, r := range text {
-		f.take(r)
+		f.writeRune(r)
 	}
 	return f.flush()
 }
 
 // close gives what is held back.
-func (f *flow) close() string {
+func (f *wordWrapper) close() string {
 	if !f.begun && f.start != "" {
 		f.begin()
 	}
@@ -44,13 +44,13 @@ func (f *flow) close() string {
 	return f.flush()
 }
 
-func (f *flow) flush() string {
+func (f *wordWrapper) flush() string {
 	text := f.out.String()
 	f.out.Reset()
 	return text
 }
 
-func (f *flow) take(r rune) {
+func (f *wordWrapper) writeRune(r rune) {
 	switch {
 	case r == '\n':
 		if !f.begun {
@@ -65,12 +65,12 @@ func (f *flow) take(r rune) {
 			f.begin()
 		}
 	default:
-		f.next(r)
+		f.writeText(r)
 	}
 }
 
 // begin decides what kind of a line it is.
-func (f *flow) begin() {
+func (f *wordWrapper) begin() {
 	f.begun = true
 	line := f.start
 	mark := fenceOf(line)
@@ -87,7 +87,7 @@ func (f *flow) begin() {
 	}
 	f.indent = hanging(line)
 	for _, r := range line {
-		f.next(r)
+		f.writeText(r)
 	}
 }
 
@@ -106,7 +106,7 @@ func hanging(line string) int {
 	return lead
 }
 
-func (f *flow) next(r rune) {
+func (f *wordWrapper) writeText(r rune) {
 	switch {
 	case f.verbatim && r == '\t':
 		f.out.WriteString("    ")
@@ -123,7 +123,7 @@ func (f *flow) next(r rune) {
 }
 
 // endWord prints the word that is complete, on the next line if it does not fit.
-func (f *flow) endWord() {
+func (f *wordWrapper) endWord() {
 	if f.word.Len() == 0 {
 		return
 	}

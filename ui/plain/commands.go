@@ -30,7 +30,9 @@ func (s *session) search(ctx context.Context, question string) error {
 	for _, filter := range query.Unread {
 		s.say("Note: " + filter + " is not a valid filter and is searched as text.")
 	}
-	search := func(ctx context.Context, c *client.Client) (*wire.SearchResponse, error) { return s.ask(ctx, c, query) }
+	search := func(ctx context.Context, c *client.Client) (*wire.SearchResponse, error) {
+		return s.request(ctx, c, query)
+	}
 	return waitFor(ctx, s, "Searching", search, func(answer *wire.SearchResponse) {
 		s.query, s.answer = query, answer
 		s.results, s.listed, s.around = ranked(answer.Results), 0, map[int]int{}
@@ -38,8 +40,8 @@ func (s *session) search(ctx context.Context, question string) error {
 	})
 }
 
-// ask sends a question.
-func (s *session) ask(ctx context.Context, c *client.Client, query client.Query) (*wire.SearchResponse, error) {
+// request sends a query.
+func (s *session) request(ctx context.Context, c *client.Client, query client.Query) (*wire.SearchResponse, error) {
 	request := query.Request()
 	request.NumResults = &s.Limit
 	var err error

@@ -31,7 +31,7 @@ type Options struct {
 	Beside []string
 	// Sample reports whether it is the bundled sample library.
 	Sample bool
-	// Query is searched for first; empty: the person is asked.
+	// Query is searched for first; empty: none.
 	Query string
 	// Agent is the agent of searches whose query names none. The number 0 means none, too.
 	Agent client.Agent
@@ -66,7 +66,7 @@ type session struct {
 	Options
 	patience time.Duration
 	lines    <-chan typed
-	opening  *opening // nil: nothing was asked yet
+	opening  *opening // nil: no search has started
 
 	query       client.Query
 	results     []wire.SearchResult
