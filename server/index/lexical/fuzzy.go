@@ -98,7 +98,7 @@ func (r *run) anyIn(terms []string, rights []segment.Bits) bool {
 	return false
 }
 
-// nearest returns the surface nearest to a word: the fewest typos away, then held by the most documents that the caller
+// nearest returns the surface nearest to a word: the fewest typos away, then in the most documents that the caller
 // may see, then the first by alphabet; empty if there is none.
 func (r *run) nearest(word string, rights []segment.Bits) (string, error) {
 	limit := 1

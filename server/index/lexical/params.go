@@ -18,7 +18,7 @@ type Params struct {
 	Title, Near, Coverage float64
 	// NearUnordered is what a pair is worth that is near but not in order, against 1.
 	NearUnordered float64
-	// Identifier times the idf of an identifier is what holding it exactly adds.
+	// Identifier times the idf of an identifier is what a passage that contains it exactly gets.
 	Identifier float64
 	// Part is the weight of an identifier's parts where the identifier itself occurs in the index.
 	Part float64

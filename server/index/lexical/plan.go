@@ -111,7 +111,7 @@ func (r *run) resolve(p *plan, w analysis.QueryWord, rights func() []segment.Bit
 	}
 }
 
-// expand fills in the terms of a word and returns their summed statistics. A word that only documents hold which the
+// expand fills in the terms of a word and returns their summed statistics. A word that only documents contain which the
 // caller may not see counts like one that no document contains: neither numbers nor scores differ.
 func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCounts) {
 	w.terms = []string{w.Term}
@@ -125,12 +125,12 @@ func (r *run) expand(w *word, rights func() []segment.Bits) (n segment.TermCount
 		most = max(most, counts.Documents)
 	}
 	if n.Documents == 0 || most > r.s.stats.Documents-admitted(rights()) || r.anyIn(w.terms, rights()) {
-		return n // more documents hold it than are out of sight, or one was looked for and found
+		return n // more documents contain it than are out of sight, or one was looked for and found
 	}
 	return segment.TermCounts{}
 }
 
-// admitted is the number of documents that rights hold.
+// admitted is the number of documents in rights.
 func admitted(rights []segment.Bits) (n int64) {
 	for _, documents := range rights {
 		n += int64(documents.Count())
@@ -203,7 +203,7 @@ func (r *run) phrases(a *analysis.Analyser, phrases []string, rights func() []se
 	return found
 }
 
-// expansions returns the terms that a prefix stands for: those of the surfaces that most documents hold, and one at least
+// expansions returns the terms that a prefix stands for: those of the surfaces that most documents contain, and one at least
 // that the caller may see, and the term of the prefix itself. What they may not see takes no place among them.
 func (r *run) expansions(prefix, own string, rights []segment.Bits) []string {
 	best := bestSurfaces{limit: maxExpansions}

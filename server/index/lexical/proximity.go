@@ -34,7 +34,7 @@ type second struct {
 	// per candidate and word: frequency in the title, the range of positions in the arena, whether it occurs.
 	titles    []uint32
 	positions [][2]int
-	held      []bool
+	occurs    []bool
 	arena     []uint32
 }
 
@@ -42,7 +42,7 @@ func (s *second) run(explain bool) {
 	words := len(s.p.words)
 	s.titles = make([]uint32, words*len(s.all))
 	s.positions = make([][2]int, words*len(s.all))
-	s.held = make([]bool, words*len(s.all))
+	s.occurs = make([]bool, words*len(s.all))
 	paired := make([]bool, words)
 	for _, pair := range s.p.pairs {
 		paired[pair[0]], paired[pair[1]] = true, true
@@ -68,7 +68,7 @@ func (s *second) look(w int, positions bool) {
 			continue
 		}
 		at := i*len(s.p.words) + w
-		s.held[at] = true
+		s.occurs[at] = true
 		s.titles[at] = list.titles(chunk)
 		if positions {
 			from := len(s.arena)
@@ -90,7 +90,7 @@ func (s *second) score(i int, explain bool) {
 	title, found, bonus := 0.0, 0.0, 0.0
 	for w := range s.p.words {
 		word := &s.p.words[w]
-		if s.held[i*words+w] {
+		if s.occurs[i*words+w] {
 			bonus += word.bonus
 		}
 		if tf := float64(s.titles[i*words+w]); tf > 0 {

@@ -11,8 +11,8 @@ import (
 	"quarry/server/index/segment"
 )
 
-// Suggest implements index.Snapshot. Titles hold every word typed, the last one as the beginning of a word, shortest
-// first. After a space there is no word to complete, and titles hold all words.
+// Suggest implements index.Snapshot. Titles contain every word typed, the last one as the beginning of a word, shortest
+// first. After a space there is no word to complete, and titles contain all words.
 func (s *Searcher) Suggest(ctx context.Context, prefix string, access index.Access, limit int) (
 	index.Suggestions, error) {
 	return answer(ctx, s, "suggest", func(r *run) (index.Suggestions, error) {

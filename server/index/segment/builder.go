@@ -34,7 +34,7 @@ type Builder struct {
 	ids          map[string]struct{}
 	forward      []byte   // the words of chunk after chunk, see chunk
 	documentSurf []uint32 // the surfaces of document after document
-	extra        int      // bytes of strings held
+	extra        int      // bytes of strings in use
 	chunks       uint32   // that were analysed
 
 	work workspace
@@ -43,14 +43,14 @@ type Builder struct {
 type surfaceEntry struct {
 	term      uint32
 	documents uint32
-	seen      uint32 // the last document that held it, plus one
+	seen      uint32 // the last document that contains it, plus one
 }
 
 type termEntry struct {
 	chunks, documents, titles uint32
 	bytes                     uint64 // of its postings in the forward form
-	seenDocument, seenTitle   uint32 // the last document that held it, plus one
-	seenChunk, slot           uint32 // the last chunk that held it, plus one, and its place in that chunk's slots
+	seenDocument, seenTitle   uint32 // the last document that contains it, plus one
+	seenChunk, slot           uint32 // the last chunk that contains it, plus one, and its place in that chunk's slots
 }
 
 // pending is a document that was added.
@@ -96,7 +96,7 @@ func NewBuilder() *Builder {
 // Len is the number of documents added.
 func (b *Builder) Len() int { return len(b.documents) }
 
-// Bytes estimates the memory held.
+// Bytes estimates the memory in use.
 func (b *Builder) Bytes() int {
 	return len(b.forward) + 4*len(b.documentSurf) + b.extra + 64*(len(b.surfaces)+len(b.terms)) +
 		512*len(b.documents)

@@ -9,7 +9,7 @@ import (
 	"quarry/server/index"
 )
 
-// TermCounts are how many chunks, documents and titles hold a term.
+// TermCounts are how many chunks, documents and titles contain a term.
 type TermCounts struct{ Chunks, Documents, Titles int64 }
 
 // Add adds other, sign times.
@@ -158,7 +158,7 @@ func (r *Reader) DeltaOf(ordinal int) (d Delta, err error) {
 		}
 		for e := r.surfaces.from(0); e.next(); {
 			surface := r.surfaceOf(e.key, e.value)
-			if _, held := d.Terms[surface.Term]; held && (len(surface.own) == 0 || surface.In(alone)) {
+			if _, found := d.Terms[surface.Term]; found && (len(surface.own) == 0 || surface.In(alone)) {
 				d.Surfaces[surface.Surface] = 1
 			}
 		}

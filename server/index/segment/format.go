@@ -1,4 +1,4 @@
-// Package segment is the file format of the index: immutable segments, each holding the documents of a few batches or of
+// Package segment is the file format of the index: immutable segments, each with the documents of a few batches or of
 // merged segments, sorted by document id.
 //
 // A file is a header, sections, a table of checksums and a footer:

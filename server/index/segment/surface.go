@@ -116,7 +116,7 @@ func (s Surface) CountIn(documents Bits) (n int) {
 	if len(s.own) > 0 {
 		return s.r.setAt(s.own).CountIn(documents)
 	}
-	for document := range s.r.holders(s.Term) {
+	for document := range s.r.documentsWith(s.Term) {
 		n += int(documents[document/64] >> (document % 64) & 1)
 	}
 	return n
@@ -127,14 +127,14 @@ func (s Surface) documents(dst []uint32) []uint32 {
 	if len(s.own) > 0 {
 		return s.r.setAt(s.own).AppendTo(dst)
 	}
-	for document := range s.r.holders(s.Term) {
+	for document := range s.r.documentsWith(s.Term) {
 		dst = append(dst, uint32(document))
 	}
 	return dst
 }
 
-// holders returns the documents that contain a term, ascending. The segment must contain the term.
-func (r *Reader) holders(term string) iter.Seq[int] {
+// documentsWith returns the documents that contain a term, ascending. The segment must contain the term.
+func (r *Reader) documentsWith(term string) iter.Seq[int] {
 	return func(yield func(document int) bool) {
 		t, ok := r.Term(term)
 		if !ok {
@@ -157,7 +157,7 @@ func (r *Reader) holders(term string) iter.Seq[int] {
 
 // TermIn reports whether one of documents contains a term. The segment must contain the term.
 func (r *Reader) TermIn(term string, documents Bits) bool {
-	for document := range r.holders(term) {
+	for document := range r.documentsWith(term) {
 		if documents.Has(document) {
 			return true
 		}

@@ -35,7 +35,7 @@ type writer struct {
 	postings       postingsWriter
 	surfaces       dictionaryWriter
 	scratch        []byte
-	termDocuments  map[string]uint32 // how many documents hold a term, where they are more than one
+	termDocuments  map[string]uint32 // how many documents contain a term, where they are more than one
 }
 
 func newWriter() *writer {
