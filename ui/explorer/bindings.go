@@ -1,6 +1,16 @@
 package explorer
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client/wire"
 	"quarry/ui/explorer/panel"
 )
 
@@ -155,4 +165,298 @@ func conversationBindings() []Binding {
 			(*Model).openChats, cannotListChats),
 		action("open-conversation", "enter", InChats, "open", "Open the conversation", (*Model).openChat),
 	)
+}
+
+// Place is where keys go, as a set of bits.
+type Place uint16
+
+const (
+	InBox Place = 1 << iota
+	InList
+	InReader
+	InPicker
+	InActions
+	InSetUp
+	InWhy
+	InAnswer
+	InChats  // earlier conversations
+	InAsking // the line of the answer in which a further question is typed
+
+	// InPanes is the screen without anything laid over it.
+	InPanes = InBox | InList | InReader
+	// InFields are the places where text is typed.
+	InFields = InBox | InPicker | InActions | InSetUp | InAsking
+	// InOverlays are the places that lie over the panes.
+	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InChats | InAsking
+	Everywhere = InPanes | InOverlays
+)
+
+// Binding is one action: what it is called, the keys that run it, where, and how. The bar of keys, the list of all
+// actions and docs/keys.md are made from the table of them, so that to add an action is to add an entry and a handler.
+type Binding struct {
+	// Binding is Bubbles': the keys as Bubble Tea names them, the first of which is shown, and the label for the bar of
+	// keys; without a label the action is not there.
+	key.Binding
+	Action string // its name in the configuration
+	In     Place
+	Long   string // a sentence for the list of all actions
+	Group  string
+	// Typed keeps keys that type a character for the action even where text is typed. Elsewhere such a key types there,
+	// and an action needs another one to be reached from a field.
+	Typed    bool
+	Disabled func(*Model) string // returns why the action cannot run now; "" means that it can
+	Run      func(*Model) tea.Cmd
+	// Numbered replaces Run in actions that depend on the digit pressed.
+	Numbered func(m *Model, number int) tea.Cmd
+}
+
+// action returns the binding of an action, with its keys separated by spaces. disabled returns why it cannot run now; ""
+// means that it can.
+func action(name, keys string, in Place, label, long string, run func(*Model) tea.Cmd, disabled ...func(*Model) string) Binding {
+	all := strings.Fields(keys)
+	b := Binding{Action: name, In: in, Long: long, Run: run, Disabled: func(*Model) string { return "" },
+		Binding: key.NewBinding(key.WithKeys(all...), key.WithHelp(KeyName(all[0]), label))}
+	if len(disabled) > 0 {
+		b.Disabled = disabled[0]
+	}
+	return b
+}
+
+// digits returns the binding of an action that the keys 1 to 9 run with their number.
+func digits(name string, in Place, long string, run func(*Model, int) tea.Cmd, disabled ...func(*Model) string) Binding {
+	b := action(name, "1 2 3 4 5 6 7 8 9", in, "", long, nil, disabled...)
+	b.Numbered = run
+	return b
+}
+
+// typed keeps keys that type a character for the action even where text is typed.
+func typed(b Binding) Binding {
+	b.Typed = true
+	return b
+}
+
+func group(name string, bindings ...Binding) []Binding {
+	for i := range bindings {
+		bindings[i].Group = name
+	}
+	return bindings
+}
+
+// do makes a handler of what only changes the model.
+func do(change func(*Model)) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd {
+		change(m)
+		return nil
+	}
+}
+
+// keymap finds bindings by key.
+type keymap struct {
+	bindings []Binding
+	byKey    map[Place]map[string]int // one bit of Place → key → index into bindings
+}
+
+// usualKeys are those of everybody who configured none. They never change once they are made, so that all explorers of a
+// process share them.
+var usualKeys = sync.OnceValue(func() keymap {
+	keys, _ := newKeymap(Bindings(), nil)
+	return keys
+})
+
+// Places lists the single bits of a set.
+func (p Place) Places() []Place {
+	var single []Place
+	for bit := InBox; bit <= InAsking; bit <<= 1 {
+		if p&bit != 0 {
+			single = append(single, bit)
+		}
+	}
+	return single
+}
+
+// newKeymap puts the configured keys in place of the usual ones. It reports and leaves out what cannot be used: an unknown
+// action, a key that has no meaning, or one that another action has in the same place.
+func newKeymap(bindings []Binding, configured map[string][]string) (keymap, []string) {
+	var problems []string
+	actions := make([]string, len(bindings))
+	for i, b := range bindings {
+		actions[i] = b.Action
+	}
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		i := slices.Index(actions, name)
+		if i < 0 {
+			problems = append(problems, unknownAction(name, actions))
+			continue
+		}
+		keys, bad := usableKeys(configured[name], bindings[i])
+		for _, key := range bad {
+			problems = append(problems, fmt.Sprintf("keys.%s: %q cannot be used there", name, key))
+		}
+		if len(keys) > 0 || len(configured[name]) == 0 {
+			bindings[i].SetKeys(keys...)
+		}
+	}
+	k := keymap{bindings: bindings, byKey: map[Place]map[string]int{}}
+	for i, action := range actions {
+		if _, ok := configured[action]; ok {
+			problems = append(problems, k.assign(i)...)
+		}
+	}
+	for i, action := range actions { // whose keys give way to configured ones
+		if _, ok := configured[action]; !ok {
+			k.assign(i)
+		}
+	}
+	return k, problems
+}
+
+func unknownAction(name string, actions []string) string {
+	text := fmt.Sprintf("keys.%s: unknown action", name)
+	if near := wire.Nearest(name, actions); near != "" {
+		text += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return text
+}
+
+// assign enters the keys of one binding, except those that are assigned already. It reports these, each once.
+func (k *keymap) assign(i int) (problems []string) {
+	b := &k.bindings[i]
+	var kept []string
+	for _, key := range b.Keys() {
+		assigned, holder := false, -1
+		for _, place := range b.In.Places() {
+			if !b.acts(key, place) {
+				continue
+			}
+			if k.byKey[place] == nil {
+				k.byKey[place] = map[string]int{}
+			}
+			if other, taken := k.byKey[place][key]; taken {
+				holder = other
+				continue
+			}
+			k.byKey[place][key], assigned = i, true
+		}
+		if assigned {
+			kept = append(kept, key)
+		}
+		if holder >= 0 {
+			problems = append(problems, fmt.Sprintf("keys.%s: %s is already the key of %s", b.Action, key, k.bindings[holder].Action))
+		}
+	}
+	b.SetKeys(kept...)
+	return problems
+}
+
+// usableKeys parts keys that can be pressed from those that cannot. Where text is typed, a key that types something would
+// make that character impossible.
+func usableKeys(keys []string, b Binding) (usable, bad []string) {
+	for _, key := range keys {
+		if !validKey(key) || b.In&^InFields == 0 && !b.Typed && types(key) {
+			bad = append(bad, key)
+			continue
+		}
+		usable = append(usable, key)
+	}
+	return usable, bad
+}
+
+// acts reports whether a key of the binding acts in a single place.
+func (b Binding) acts(key string, place Place) bool {
+	return b.In&place != 0 && (b.Typed || place&InFields == 0 || !types(key))
+}
+
+// types reports whether a key puts a character into a text.
+func types(key string) bool {
+	return key == "space" || len([]rune(key)) == 1
+}
+
+// validKey reports whether Bubble Tea can name a key so.
+func validKey(key string) bool {
+	shifted := false
+	for _, modifier := range []string{"ctrl+", "alt+", "shift+"} {
+		before := key
+		key = strings.TrimPrefix(key, modifier)
+		shifted = shifted || modifier == "shift+" && key != before
+	}
+	if len([]rune(key)) == 1 {
+		return !shifted && key != " " // a shifted letter is another letter
+	}
+	named := []string{"enter", "esc", "tab", "space", "backspace", "delete", "insert", "up", "down", "left", "right",
+		"home", "end", "pgup", "pgdown", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12"}
+	return slices.Contains(named, key)
+}
+
+// find gives the binding of a key in a single place.
+func (k *keymap) find(place Place, key string) (Binding, bool) {
+	i, ok := k.byKey[place][key]
+	if !ok {
+		return Binding{}, false
+	}
+	return k.bindings[i], true
+}
+
+// keyIn is the key to show for a binding in a place; "" when none acts there.
+func (b Binding) keyIn(place Place) string {
+	for _, key := range b.Keys() {
+		if b.acts(key, place) {
+			return KeyName(key)
+		}
+	}
+	return ""
+}
+
+// hint is the binding as the bar of keys shows it in a place.
+func (b Binding) hint(place Place, label string) key.Binding {
+	shown := b.Binding
+	shown.SetHelp(b.keyIn(place), label)
+	shown.SetEnabled(shown.Help().Key != "")
+	return shown
+}
+
+// keyOf is the key to show for an action in a place; "" when it has none there.
+func (k *keymap) keyOf(action string, place Place) string { return k.named(action).keyIn(place) }
+
+// named is the binding of an action; the zero value when there is none.
+func (k *keymap) named(action string) Binding {
+	i := slices.IndexFunc(k.bindings, func(b Binding) bool { return b.Action == action })
+	if i < 0 {
+		return Binding{}
+	}
+	return k.bindings[i]
+}
+
+// KeyName returns how a key is written for a person.
+func KeyName(key string) string {
+	last := strings.LastIndexByte(key[:len(key)-1], '+') + 1
+	if arrow := map[string]string{"up": "↑", "down": "↓", "left": "←", "right": "→"}[key[last:]]; arrow != "" {
+		return key[:last] + arrow
+	}
+	switch {
+	case key == "enter":
+		return "↵"
+	case len(key) > 1 && key[0] == 'f' && key[1] <= '9':
+		return strings.ToUpper(key)
+	}
+	return key
+}
+
+// KeysText names all keys of a binding that act in a place.
+func (b Binding) KeysText(place Place) string {
+	var names []string
+	for _, key := range b.Keys() {
+		if b.acts(key, place) {
+			names = append(names, KeyName(key))
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// Name returns what people call a single place.
+func (p Place) Name() string {
+	return map[Place]string{
+		InBox: "the query", InList: "the results", InReader: "the reader", InPicker: "the filters",
+		InActions: "the action list", InSetUp: "the set-up", InWhy: "why these results", InAnswer: "the answer",
+		InChats: "earlier conversations", InAsking: "the follow-up line",
+	}[p]
 }
