@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 // ErrNotOffered is the cause of the error about administration that a server's API has no route for.
@@ -296,16 +297,9 @@ func idsNamed[T any](all []T, names []string, kind string, key func(T) (string, 
 func (c *Client) onyxDocumentSets(ctx context.Context) ([]wire.DirectorySet, error) {
 	sets, err := c.DocumentSets(ctx)
 	return mapped(sets, func(set wire.DocumentSet) wire.DirectorySet {
-		return wire.DirectorySet{ID: set.ID, Name: set.Name, Description: textOr(set.Description),
+		return wire.DirectorySet{ID: set.ID, Name: set.Name, Description: text.OrEmpty(set.Description),
 			IsPublic: set.IsPublic, Users: []string{}, Groups: []string{}, Connectors: mapped(set.CCPairSummaries, connectorName)}
 	}), err
-}
-
-func textOr(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }
 
 // onyxAddDocumentSet makes a document set. The API has no route that finds connectors and users by name.
@@ -341,9 +335,9 @@ func (c *Client) onyxAgents(ctx context.Context) ([]wire.DirectoryAgent, error) 
 		row := wire.DirectoryAgent{ID: agent.ID, Name: agent.Name, Description: agent.Description, IsPublic: agent.IsPublic,
 			Users: []string{}, Groups: []string{}, Documents: []string{},
 			DocumentSets:    mapped(agent.DocumentSets, func(set wire.DocumentSet) string { return set.Name }),
-			SearchStartDate: full.SearchStartDate, SystemPrompt: textOr(full.SystemPrompt)}
+			SearchStartDate: full.SearchStartDate, SystemPrompt: text.OrEmpty(full.SystemPrompt)}
 		if agent.Owner != nil {
-			row.Owner = textOr(agent.Owner.Email)
+			row.Owner = text.OrEmpty(agent.Owner.Email)
 		}
 		listed = append(listed, row)
 	}

@@ -98,3 +98,11 @@ func Ended(s string) string {
 	}
 	return s + "."
 }
+
+// OrEmpty returns the text that a pointer refers to; "" for nil.
+func OrEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

@@ -70,9 +70,8 @@ func (m *Model) document(r wire.SearchResult) reader.Document {
 	if m.search.shown != nil {
 		words = passage.Words(m.search.shown.query)
 	}
-	d := reader.OfResult(r, words, m.unreadable(r))
-	d.FileLinks = m.target.Kind == Library
-	return d
+	why := m.unreadable(r)
+	return reader.Document{SearchResult: r, Words: words, CanExpand: why == "", WhyNot: why, FileLinks: m.target.Kind == Library}
 }
 
 // unreadable returns why the rest of a result's document cannot be read here; "" means that it can.

@@ -105,7 +105,7 @@ func Lines(markdown string, width int, th theme.Theme) []string {
 		return nil
 	}
 	var r Reader
-	r.Show(Document{Content: markdown, ChunkCount: 1, CanExpand: true})
+	r.Show(Document{SearchResult: wire.SearchResult{Content: markdown, ChunkCount: 1}, CanExpand: true})
 	r.seekPending = false
 	r.shape, r.theme, r.dirty = shape{shapeWidth(width), th.Name, false}, th, true
 	r.pens, r.pensFor = pensOf(th, false), pensKey{th.Name, false}

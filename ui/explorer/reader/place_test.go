@@ -217,7 +217,8 @@ func operate(r *Reader, random *rand.Rand) {
 	case 0, 1, 2:
 		d := runbook()
 		d.Content = randomText(random)
-		d.Title, d.Authors, d.Link = randomText(random), []string{randomText(random)}, randomText(random)
+		link := randomText(random)
+		d.Title, d.Authors, d.Link = randomText(random), []string{randomText(random)}, &link
 		d.Highlights = []wire.Span{{random.IntN(50), random.IntN(50)}, {random.IntN(500), random.IntN(500)}}
 		r.Show(d)
 	case 3:

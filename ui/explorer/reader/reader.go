@@ -194,43 +194,11 @@ func textWidth(width int) int { return min(width, maxTextWidth) }
 
 // Document is a search result, as far as the server described it.
 type Document struct {
-	Title     string
-	Source    string // source type, like "google_drive"
-	UpdatedAt string // ISO 8601; empty when unknown
-	Authors   []string
-	Link      string
-	// HeadingPath lists the headings above the passage, outermost first.
-	HeadingPath []string
-
-	Content    string      // Markdown
-	Highlights []wire.Span // bytes of Content that match the query
-	Words      []string    // highlighted in fetched chunks, and in Content if Highlights is empty
-
-	ChunkStart int // first chunk in Content
-	ChunkEnd   int // last chunk in Content, inclusive
-	ChunkCount int // of the document; 0 when unknown
-
-	CanExpand bool   // the server can send the chunks around the passage
-	WhyNot    string // why it cannot, in a few words
-	FileLinks bool   // links to files may be opened, because the library is on this machine
-}
-
-// OfResult returns the document for a search result. words are highlighted if the server sent no highlights. whyNot is
-// the reason why the chunks around the result cannot be fetched, or empty.
-func OfResult(r wire.SearchResult, words []string, whyNot string) Document {
-	d := Document{
-		Title: r.Title, Source: r.SourceType, Authors: r.Authors,
-		HeadingPath: r.HeadingPath, Content: r.Content, Highlights: r.Highlights, Words: words,
-		ChunkStart: r.ChunkStart, ChunkEnd: r.ChunkEnd, ChunkCount: r.ChunkCount,
-		CanExpand: whyNot == "", WhyNot: whyNot,
-	}
-	if r.UpdatedAt != nil {
-		d.UpdatedAt = *r.UpdatedAt
-	}
-	if r.Link != nil {
-		d.Link = *r.Link
-	}
-	return d
+	wire.SearchResult
+	Words     []string // highlighted in fetched chunks, and in Content if Highlights is empty
+	CanExpand bool     // the server can send the chunks around the passage
+	WhyNot    string   // why it cannot, in a few words
+	FileLinks bool     // links to files may be opened, because the library is on this machine
 }
 
 // unit is a text that is rendered by itself: a passage, a chunk, or a part of one that is too large to render at once.

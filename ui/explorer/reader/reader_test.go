@@ -40,13 +40,14 @@ func render(r *Reader) {
 }
 
 func runbook() Document {
-	return Document{
-		Title: "Runbook: rolling back", Source: "confluence",
-		UpdatedAt: "2026-09-21T09:14:05+00:00", Authors: []string{"Jo Ortiz"}, Link: "https://wiki.example/1042",
-		HeadingPath: []string{"Platform", "Runbooks"}, Words: []string{"roll"},
-		Content:    "## When to roll back\n\n**Roll back** when the error budget is gone.\n\n- first\n- second\n",
-		ChunkStart: 2, ChunkEnd: 2, ChunkCount: 11, CanExpand: true,
-	}
+	updated, link := "2026-09-21T09:14:05+00:00", "https://wiki.example/1042"
+	return Document{Words: []string{"roll"}, CanExpand: true, SearchResult: wire.SearchResult{
+		Title: "Runbook: rolling back", SourceType: "confluence",
+		UpdatedAt: &updated, Authors: []string{"Jo Ortiz"}, Link: &link,
+		HeadingPath: []string{"Platform", "Runbooks"},
+		Content:     "## When to roll back\n\n**Roll back** when the error budget is gone.\n\n- first\n- second\n",
+		ChunkStart:  2, ChunkEnd: 2, ChunkCount: 11,
+	}}
 }
 
 func chunks(from, to int) []wire.Chunk {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"quarry/client"
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
@@ -245,16 +246,16 @@ func (r *Reader) titleLine(width int) string {
 }
 
 // ownerAndAge returns the text beside the title: owner and age, the age alone, or nothing; and whether it has the owner.
-func (r *Reader) ownerAndAge(width int) (text string, owner bool) {
+func (r *Reader) ownerAndAge(width int) (beside string, owner bool) {
 	age := ""
 	if !r.now.IsZero() {
-		age = passage.ShortAge(r.document.UpdatedAt, r.now)
+		age = passage.ShortAge(text.OrEmpty(r.document.UpdatedAt), r.now)
 	}
 	room := width - paint.Width(clean(r.document.Title)) - 2
 	if len(r.document.Authors) > 0 {
 		name := strings.TrimRight(paint.Fit(clean(r.document.Authors[0]), 20), " ")
-		if text = strings.Trim(name+" · "+age, " ·"); name != "" && paint.Width(text) <= room {
-			return text, true
+		if beside = strings.Trim(name+" · "+age, " ·"); name != "" && paint.Width(beside) <= room {
+			return beside, true
 		}
 	}
 	if paint.Width(age) <= room {
@@ -266,7 +267,7 @@ func (r *Reader) ownerAndAge(width int) (text string, owner bool) {
 // crumbsOf returns the source and the headings of the passage.
 func crumbsOf(d Document) string {
 	var parts []string
-	if source := clean(client.SourceName(d.Source)); source != "" && d.Source != "" {
+	if source := clean(client.SourceName(d.SourceType)); source != "" && d.SourceType != "" {
 		parts = append(parts, source)
 	}
 	for _, heading := range d.HeadingPath {
@@ -280,9 +281,9 @@ func crumbsOf(d Document) string {
 func (r *Reader) crumbLine() string {
 	source, path, more := strings.Cut(r.crumbs, " › ")
 	pen := r.pens.source
-	if r.document.Source != "" { // as in the list
-		source = theme.SourceGlyph(r.document.Source) + " " + source
-		pen = paint.PenOf(r.theme.SourceStyle(r.document.Source))
+	if r.document.SourceType != "" { // as in the list
+		source = theme.SourceGlyph(r.document.SourceType) + " " + source
+		pen = paint.PenOf(r.theme.SourceStyle(r.document.SourceType))
 	}
 	line := pen.Write(source)
 	if more {
@@ -294,7 +295,7 @@ func (r *Reader) crumbLine() string {
 // aboutLine returns date, authors and link.
 func (r *Reader) aboutLine(width int) string {
 	var parts []string
-	if day := clean(passage.Day(r.document.UpdatedAt)); day != "" {
+	if day := clean(passage.Day(text.OrEmpty(r.document.UpdatedAt))); day != "" {
 		parts = append(parts, day)
 	}
 	if _, owner := r.ownerAndAge(width); owner {
@@ -311,10 +312,11 @@ func (r *Reader) aboutLine(width int) string {
 		separator = " · "
 	}
 	if room := width - paint.Width(line) - paint.Width(separator); room >= minLinkWidth {
-		if link := clean(r.document.Link); link != "" {
+		address := text.OrEmpty(r.document.Link)
+		if link := clean(address); link != "" {
 			shown := r.pens.muted.Write(strings.TrimRight(paint.Fit(shortLink(link, room), room), " "))
-			if r.document.FileLinks || !isFile(r.document.Link) {
-				shown = paint.Hyperlink(r.document.Link, shown)
+			if r.document.FileLinks || !isFile(address) {
+				shown = paint.Hyperlink(address, shown)
 			}
 			line += r.pens.muted.Write(separator) + shown
 		}
