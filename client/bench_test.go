@@ -20,7 +20,7 @@ func benchAnswer(b *testing.B) []byte {
 			Metadata: map[string]wire.Metadata{"team": wire.One("infra")}, Authors: []string{"Kim Lee"},
 		})
 	}
-	response.FillEmpty()
+	wire.FillEmpty(&response)
 	body, err := json.Marshal(response)
 	if err != nil {
 		b.Fatal(err)

@@ -48,7 +48,7 @@ func (c *Client) Chunks(ctx context.Context, id string, from, to int) (*wire.Doc
 	if err != nil {
 		return nil, err
 	}
-	fillChunks(document)
+	wire.FillEmpty(document)
 	return document, nil
 }
 
@@ -87,21 +87,4 @@ func (c *Client) chunksOneByOne(ctx context.Context, id string, from, to int) (*
 		return nil, err
 	}
 	return document, nil
-}
-
-func fillChunks(document *wire.DocumentChunks) {
-	if document.Document.Authors == nil {
-		document.Document.Authors = []string{}
-	}
-	if document.Document.Outline == nil {
-		document.Document.Outline = []wire.OutlineHeading{}
-	}
-	if document.Chunks == nil {
-		document.Chunks = []wire.Chunk{}
-	}
-	for i := range document.Chunks {
-		if document.Chunks[i].HeadingPath == nil {
-			document.Chunks[i].HeadingPath = []string{}
-		}
-	}
 }

@@ -120,7 +120,7 @@ func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.
 	if err != nil {
 		return nil, err
 	}
-	counts.Facets.FillEmpty()
+	wire.FillEmpty(counts)
 	return counts, nil
 }
 

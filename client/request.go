@@ -22,6 +22,7 @@ import (
 const (
 	maxSearchBytes  = 32 << 20
 	maxListingBytes = 8 << 20
+	maxTokenBytes   = 512 // longer text is not a token but a whole file
 )
 
 // call describes a request.
@@ -154,8 +155,8 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	if token == "" {
 		return request, nil
 	}
-	if err := checkToken(token); err != nil {
-		return nil, tokenError(err)
+	if err := wire.CheckToken(token, maxTokenBytes); err != nil {
+		return nil, tokenError(fmt.Errorf("the token %w", err))
 	}
 	setToken(request.Header, token)
 	return request, nil

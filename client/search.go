@@ -110,7 +110,7 @@ func (c *Client) complete(envelope *searchEnvelope, request wire.SearchRequest) 
 			response.Results[i].Origin = c.options.Profile
 		}
 	}
-	response.FillEmpty()
+	wire.FillEmpty(response)
 	return response, nil
 }
 

@@ -375,20 +375,6 @@ func tokenError(err error) *Error {
 		remedy: "store the token again with quarry configure, or correct the profile's token_command"}
 }
 
-// checkToken rejects text that cannot be sent in a header, or that is a whole file.
-func checkToken(token string) error {
-	const longest = 512
-	if len(token) > longest {
-		return fmt.Errorf("the token is longer than %d characters", longest)
-	}
-	for i := range len(token) {
-		if token[i] <= ' ' || token[i] > '~' {
-			return errors.New("the token contains spaces, line breaks or invalid characters")
-		}
-	}
-	return nil
-}
-
 // setToken sets both headers: Onyx reads its own first, proxies the standard one.
 func setToken(header http.Header, token string) {
 	header.Set("Authorization", "Bearer "+token)

@@ -204,7 +204,7 @@ func unknownProfile(name string, known []string) error {
 // hint suggests the nearest known value, or lists all if there are few.
 func hint(value string, known []string) string {
 	if nearest := wire.Nearest(value, known); nearest != "" {
-		return "; the nearest is " + clip(nearest)
+		return "; did you mean " + clip(nearest) + "?"
 	}
 	if len(known) == 0 || len(known) > 10 {
 		return ""

@@ -90,7 +90,7 @@ func decodeText(from, to reflect.Type, data any) (any, error) {
 		value, err = parseNumber(text)
 	case reflect.TypeFor[Secret]():
 		secret := NewSecret(strings.TrimSpace(text))
-		value, err = secret, checkSecret(secret)
+		value, err = secret, CheckToken(secret.Reveal())
 	case reflect.TypeFor[Agent]():
 		value, err = ParseAgent(text)
 	case reflect.TypeFor[Rate]():
@@ -215,7 +215,7 @@ func (l *loader) unknownKey(path string) *Error {
 		e.Fix = "remove it, or use a newer quarry if that wrote it; known here: " + strings.Join(siblings, ", ")
 		return e
 	}
-	e.Problem += "; the nearest is " + clip(nearest)
+	e.Problem += "; did you mean " + clip(nearest) + "?"
 	e.Fix = fmt.Sprintf("write %s, or remove the key (a newer quarry may know it)", clip(nearest))
 	return e
 }

@@ -23,11 +23,11 @@ func TestSystemKeyring(t *testing.T) {
 	if got, err := keyring.Get("quarry", "a"); got != "tok" || err != nil {
 		t.Errorf("the service's name: %q, %v", got, err)
 	}
-	if err := ring.Delete(ctx, "a"); err != nil {
+	if err := keyring.Delete("quarry", "a"); err != nil {
 		t.Error(err)
 	}
-	if err := ring.Delete(ctx, "a"); !errors.Is(err, ErrNoSecret) {
-		t.Errorf("Delete of nothing: %v", err)
+	if _, err := ring.Get(ctx, "a"); !errors.Is(err, ErrNoSecret) {
+		t.Errorf("Get after it was deleted: %v", err)
 	}
 	keyring.MockInitWithError(keyring.ErrUnsupportedPlatform)
 	if err := ring.Set(ctx, "a", "tok"); !errors.Is(err, ErrNoKeyring) {

@@ -223,7 +223,6 @@ type Environment struct {
 	Token     Secret  //
 	APIPrefix *string // nil if not set; set to empty means no prefix
 	Persona   string  // as given; "" if not set
-	ReadOnly  bool    // QUARRY_READONLY
 }
 
 // ReadEnvironment returns the set QUARRY_* if it has a server or a token, else ONYX_* if that does. Callers check the
@@ -235,7 +234,6 @@ func ReadEnvironment(env Env) Environment {
 			ServerURL: strings.TrimSpace(env.Get(family + "_SERVER_URL")),
 			Token:     NewSecret(strings.TrimSpace(env.Get(family + "_PAT"))),
 			Persona:   strings.TrimSpace(env.Get(family + "_PERSONA_ID")),
-			ReadOnly:  ReadOnly(env),
 		}
 		if prefix, ok := env.lookup(family + "_API_PREFIX"); ok {
 			prefix = strings.TrimSpace(prefix)
@@ -245,7 +243,7 @@ func ReadEnvironment(env Env) Environment {
 			return e
 		}
 	}
-	return Environment{ReadOnly: ReadOnly(env)}
+	return Environment{}
 }
 
 // NamesTarget reports whether the environment decides where to search: it has a server or a token. A prefix or persona
@@ -306,7 +304,7 @@ func parseOnyxCLI(data []byte) (OnyxCLI, error) {
 		return OnyxCLI{}, errors.New("not JSON as onyx-cli writes it")
 	}
 	read := OnyxCLI{ServerURL: OnyxDefaultURL, Token: NewSecret(strings.TrimSpace(raw.APIKey)), Persona: raw.Persona}
-	if err := checkSecret(read.Token); err != nil {
+	if err := CheckToken(read.Token.Reveal()); err != nil {
 		return OnyxCLI{}, fmt.Errorf("api_key: %w", err)
 	}
 	if raw.Persona < 0 {

@@ -119,11 +119,11 @@ func TestMistakesNameKeyFileAndRemedy(t *testing.T) {
 		name, text string
 		words      []string
 	}{
-		{"unknown", "them: dark", []string{"them", "nearest is theme", ":1:"}},
-		{"unknown case", "Theme: dark", []string{"Theme", "nearest is theme"}},
-		{"unknown nested", "http:\n  host: [a]", []string{"http.host", "nearest is http.hosts", ":2:"}},
+		{"unknown", "them: dark", []string{"them", "did you mean theme?", ":1:"}},
+		{"unknown case", "Theme: dark", []string{"Theme", "did you mean theme?"}},
+		{"unknown nested", "http:\n  host: [a]", []string{"http.host", "did you mean http.hosts?", ":2:"}},
 		{"unknown in profile", "profiles: {a: {server_ur: x}}", []string{"profiles.a.server_ur", "profiles.a.server_url"}},
-		{"wrong level", "metrics: open", []string{"metrics", "nearest is http.metrics"}},
+		{"wrong level", "metrics: open", []string{"metrics", "did you mean http.metrics?"}},
 		{"version of something newer", "version: 2", []string{"version", "unknown key", "newer quarry"}},
 		{"nothing near", "zzzzzzzzzzzz: 2", []string{"unknown key", "known here", "active"}},
 		{"hostile key", "\"a\\e[31mb\\nc\": 2", []string{"unknown key"}},
@@ -162,8 +162,8 @@ func TestMistakesNameKeyFileAndRemedy(t *testing.T) {
 		{"search_also unknown", "profiles: {work: {library: /l, search_also: [wrk]}}", []string{"search_also", "work"}},
 		{"search_also itself", "profiles: {work: {library: /l, search_also: [work]}}", []string{"search_also", "own"}},
 		{"search_also twice", "profiles: {a: {library: /l, search_also: [local, local]}}", []string{"search_also", "twice"}},
-		{"active", "active: wrk\nprofiles: {work: {library: /l}}", []string{"active", "nearest is work", "one of work, local"}},
-		{"theme", "theme: drak", []string{"theme", "nearest is dark"}},
+		{"active", "active: wrk\nprofiles: {work: {library: /l}}", []string{"active", "did you mean work?", "one of work, local"}},
+		{"theme", "theme: drak", []string{"theme", "did you mean dark?"}},
 		{"theme path", "theme: ../../etc/passwd", []string{"theme"}},
 		{"rate", "rate: often", []string{"rate", "60/h"}},
 		{"rate unit", "rate: 60/w", []string{"rate", "period"}},
@@ -189,7 +189,7 @@ func TestMistakesNameKeyFileAndRemedy(t *testing.T) {
 		{"huge", "theme: dark #" + strings.Repeat("x", maxFile), []string{"larger"}},
 		{"deep", "keys: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), []string{"deeply"}},
 		{"first of several", "rate: 1/s\ninstant: maybe\nprofiles: {a: b}\nthem: dark\nhttp: open", []string{":2:", "instant"}},
-		{"unknown without a value", "them:", []string{"them", "nearest is theme"}},
+		{"unknown without a value", "them:", []string{"them", "did you mean theme?"}},
 		{"long key", strings.Repeat("x", 101) + ": 1", []string{"too long"}},
 		{"complex key", "? [a]\n: b", []string{"plain word"}},
 	}

@@ -76,7 +76,7 @@ func FuzzOnyxCLI(f *testing.F) {
 		if again, err := wire.ServerURL(read.ServerURL); err != nil || again != read.ServerURL {
 			t.Errorf("server %q: %v", read.ServerURL, err)
 		}
-		if checkSecret(read.Token) != nil || read.Persona < 0 {
+		if CheckToken(read.Token.Reveal()) != nil || read.Persona < 0 {
 			t.Errorf("unusable values passed: %+v", read)
 		}
 	})

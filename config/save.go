@@ -93,7 +93,7 @@ func (c *Config) checkNew(request NewProfile) error {
 			return bad(fmt.Errorf("server_url %w", err))
 		}
 	}
-	if err := checkSecret(request.Typed); err != nil {
+	if err := CheckToken(request.Typed.Reveal()); err != nil {
 		return bad(fmt.Errorf("the token %w", err))
 	}
 	p.Token = request.Typed

@@ -79,7 +79,7 @@ type TokenSource func(ctx context.Context) (string, error)
 // used in errors.
 func FixedToken(token Secret, name string) TokenSource {
 	return func(context.Context) (string, error) {
-		if err := checkSecret(token); err != nil {
+		if err := CheckToken(token.Reveal()); err != nil {
 			return "", &Error{Key: name, Problem: err.Error(), Fix: "set " + name + " to the token only"}
 		}
 		return token.Reveal(), nil
@@ -111,7 +111,7 @@ func (c *Config) Token(p Profile, ring Keyring) TokenSource {
 		case err != nil:
 			return "", c.noToken(p, fmt.Errorf("cannot read the system keyring: %w", err))
 		}
-		if checkSecret(NewSecret(token)) != nil || token == "" {
+		if CheckToken(token) != nil || token == "" {
 			return "", c.noToken(p, errors.New("the secret in the system keyring is not a token"))
 		}
 		return token, nil
@@ -146,19 +146,8 @@ func once(read TokenSource) TokenSource {
 	}
 }
 
-// checkSecret returns an error if a secret cannot be sent in a header. The error never quotes it.
-func checkSecret(s Secret) error {
-	text := s.Reveal()
-	if len(text) > longestToken {
-		return fmt.Errorf("is longer than %d characters", longestToken)
-	}
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] > '~' {
-			return errors.New("contains spaces or invalid characters")
-		}
-	}
-	return nil
-}
+// CheckToken returns an error if a token cannot be sent in a header. The error begins with a verb and never quotes it.
+func CheckToken(token string) error { return wire.CheckToken(token, longestToken) }
 
 // readBounded reads at most one byte more than maxFile, so that a longer file is detected.
 func readBounded(r io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(r, maxFile+1)) }
@@ -199,7 +188,7 @@ func (c *Config) runTokenCommand(ctx context.Context, p Profile) (string, error)
 	if token == "" {
 		return "", fail("printed nothing", nil, byHand)
 	}
-	if err := checkSecret(NewSecret(token)); err != nil {
+	if err := CheckToken(token); err != nil {
 		return "", fail("printed text that is not a token", err, byHand)
 	}
 	return token, nil
@@ -262,11 +251,10 @@ var (
 	ErrNoKeyring = errors.New("no system keyring is available")
 )
 
-// Keyring stores secrets in the system's keyring. Get and Delete return ErrNoSecret for unknown accounts.
+// Keyring stores secrets in the system's keyring. Get returns ErrNoSecret for an unknown account.
 type Keyring interface {
 	Get(ctx context.Context, account string) (string, error)
 	Set(ctx context.Context, account, secret string) error
-	Delete(ctx context.Context, account string) error
 }
 
 // KeyringAccount returns the account of a profile's token in the keyring. It contains the server's origin, so that the
@@ -311,11 +299,6 @@ func (k systemKeyring) Get(ctx context.Context, account string) (string, error) 
 
 func (k systemKeyring) Set(ctx context.Context, account, secret string) error {
 	_, err := k.wait(ctx, func() (string, error) { return "", keyring.Set(keyringService, account, secret) })
-	return err
-}
-
-func (k systemKeyring) Delete(ctx context.Context, account string) error {
-	_, err := k.wait(ctx, func() (string, error) { return "", keyring.Delete(keyringService, account) })
 	return err
 }
 

@@ -45,16 +45,6 @@ func (r *memoryRing) Set(_ context.Context, account, secret string) error {
 	return r.err
 }
 
-func (r *memoryRing) Delete(_ context.Context, account string) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, ok := r.secrets[account]; !ok {
-		return ErrNoSecret
-	}
-	delete(r.secrets, account)
-	return r.err
-}
-
 func needShell(t *testing.T) {
 	t.Helper()
 	if !unixFolders() {

@@ -92,14 +92,13 @@ func TestEnvironmentIsTakenAsAWholeSet(t *testing.T) {
 			Environment{Family: "ONYX", Token: NewSecret("t")}},
 		{"prefix and persona alone", env("ONYX_API_PREFIX", "/x", "ONYX_PERSONA_ID", "9"), Environment{}},
 		{"blank", env("ONYX_PAT", "  ", "ONYX_SERVER_URL", ""), Environment{}},
-		{"read-only", env("QUARRY_READONLY", "1"), Environment{ReadOnly: true}},
+		{"read-only", env("QUARRY_READONLY", "1"), Environment{}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := ReadEnvironment(test.env)
 			if got.Family != test.want.Family || got.ServerURL != test.want.ServerURL || got.Persona != test.want.Persona ||
-				got.Token.Reveal() != test.want.Token.Reveal() || got.ReadOnly != test.want.ReadOnly ||
-				(got.APIPrefix == nil) != (test.want.APIPrefix == nil) {
+				got.Token.Reveal() != test.want.Token.Reveal() || (got.APIPrefix == nil) != (test.want.APIPrefix == nil) {
 				t.Errorf("got %+v", got)
 			}
 		})

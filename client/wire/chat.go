@@ -103,12 +103,6 @@ type SearchDoc struct {
 	FileID               *string             `json:"file_id"`
 }
 
-// FillEmpty puts an empty list or map where there is none, as the contract says of these fields.
-func (d *SearchDoc) FillEmpty() {
-	fillMap(&d.Metadata)
-	fillSlice(&d.MatchHighlights)
-}
-
 // ChatPlacement says where in an answer a packet belongs.
 type ChatPlacement struct {
 	TurnIndex    int  `json:"turn_index"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -66,50 +67,31 @@ func foldable(key string) bool {
 	return strings.ContainsFunc(key, func(r rune) bool { return r >= 'A' && r <= 'Z' || r == '\u017f' || r == '\u212a' })
 }
 
-// FillEmpty puts an empty list or map where the answer has none, so that every field is written as the contract says:
-// always present, and never null where a list or an object belongs.
-func (r *SearchResponse) FillEmpty() {
-	fillSlice(&r.Results)
-	for i := range r.Results {
-		r.Results[i].FillEmpty()
-	}
-	fillMap(&r.CitationMapping)
-	fillSlice(&r.QueryExpansion.SemanticQueries)
-	fillSlice(&r.QueryExpansion.KeywordQueries)
-	fillSlice(&r.Queries)
-	fillSlice(&r.AppliedFilters)
-	r.Facets.FillEmpty()
-	fillSlice(&r.Stages)
-	fillSlice(&r.Notes)
-	fillSlice(&r.Searched)
-}
+// FillEmpty puts an empty list or map where the value that into points to has none, so that every field is written as
+// the contract says: never null where a list or an object belongs. Fields with omitempty stay absent.
+func FillEmpty(into any) { fillEmpty(reflect.ValueOf(into).Elem()) }
 
-// FillEmpty does for one result what it does for a whole answer. Ranks stays absent unless it was asked for.
-func (r *SearchResult) FillEmpty() {
-	fillSlice(&r.Highlights)
-	fillSlice(&r.HeadingPath)
-	fillMap(&r.Metadata)
-	fillSlice(&r.Authors)
-}
-
-// FillEmpty does for facets what it does for a whole answer.
-func (f *Facets) FillEmpty() {
-	fillSlice(&f.Sources)
-	fillSlice(&f.Authors)
-	fillSlice(&f.Types)
-	fillSlice(&f.DocumentSets)
-	fillSlice(&f.Tags)
-	fillSlice(&f.Months)
-}
-
-func fillSlice[T any](s *[]T) {
-	if *s == nil {
-		*s = []T{}
-	}
-}
-
-func fillMap[K comparable, V any](m *map[K]V) {
-	if *m == nil {
-		*m = map[K]V{}
+func fillEmpty(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Slice:
+		if v.IsNil() {
+			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		}
+		for i := range v.Len() {
+			if v.Type().Elem().Kind() != reflect.Struct {
+				return
+			}
+			fillEmpty(v.Index(i))
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.IsExported() && !strings.Contains(field.Tag.Get("json"), "omitempty") {
+				fillEmpty(v.Field(i))
+			}
+		}
 	}
 }

@@ -129,7 +129,7 @@ func BenchmarkUnmarshal(b *testing.B) {
 			Metadata: map[string]Metadata{"team": One("infra")}, Authors: []string{"Kim Lee"},
 		})
 	}
-	response.FillEmpty()
+	FillEmpty(&response)
 	body, err := stdjson.Marshal(response)
 	if err != nil {
 		b.Fatal(err)

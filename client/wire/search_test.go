@@ -67,7 +67,7 @@ func TestSearchResponseGolden(t *testing.T) {
 	t.Parallel()
 	golden(t, "response-whole.json", wholeResponse())
 	empty := SearchResponse{Results: []SearchResult{{}}}
-	empty.FillEmpty()
+	FillEmpty(&empty)
 	golden(t, "response-empty.json", empty)
 }
 
@@ -88,7 +88,7 @@ func TestSearchRequestGolden(t *testing.T) {
 func TestFillEmptyLeavesNoNull(t *testing.T) {
 	t.Parallel()
 	response := SearchResponse{Results: []SearchResult{{}, {}}}
-	response.FillEmpty()
+	FillEmpty(&response)
 	eachNil(reflect.ValueOf(response), "", func(path string) {
 		switch path {
 		case ".Results.CitationID", ".Results.Link", ".Results.UpdatedAt", ".Results.Ranks":
@@ -98,7 +98,7 @@ func TestFillEmptyLeavesNoNull(t *testing.T) {
 	})
 	whole := wholeResponse()
 	before, _ := json.Marshal(whole)
-	whole.FillEmpty()
+	FillEmpty(&whole)
 	if after, _ := json.Marshal(whole); !bytes.Equal(before, after) {
 		t.Error("what is there is changed")
 	}

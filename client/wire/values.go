@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -124,6 +125,20 @@ func (m Metadata) MarshalJSON() ([]byte, error) {
 		return []byte("[]"), nil
 	}
 	return json.Marshal(m.Values)
+}
+
+// CheckToken returns an error if a token cannot be sent in a header or is longer than a number of bytes. The error begins
+// with a verb and never quotes the token.
+func CheckToken(token string, longest int) error {
+	if len(token) > longest {
+		return fmt.Errorf("is longer than %d characters", longest)
+	}
+	for i := range len(token) {
+		if token[i] <= ' ' || token[i] > '~' {
+			return errors.New("contains spaces, line breaks or invalid characters")
+		}
+	}
+	return nil
 }
 
 // Nearest finds the known value that a mistyped one most likely meant, by the number of letters that were added, left

@@ -46,7 +46,9 @@ func Documents(found []wire.SearchResult) []wire.SearchDoc {
 			SourceType: r.SourceType, Metadata: r.Metadata, Score: &r.Score, UpdatedAt: r.UpdatedAt,
 			PrimaryOwners: r.Authors, MatchHighlights: []string{},
 		}
-		document.FillEmpty()
+		if document.Metadata == nil {
+			document.Metadata = map[string]wire.Metadata{}
+		}
 		documents = append(documents, document)
 	}
 	return documents

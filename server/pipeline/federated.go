@@ -352,7 +352,7 @@ func (r *run) remoteResult(s section, citation int) wire.SearchResult {
 	if r.Search.Explain {
 		result.Ranks = map[string]int{r.Search.Query: s.center.firstAt}
 	}
-	result.FillEmpty()
+	wire.FillEmpty(&result)
 	return result
 }
 

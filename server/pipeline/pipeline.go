@@ -59,7 +59,7 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 		Request: request, snapshot: snapshot, emit: emit, filter: Filter(request), response: &wire.SearchResponse{},
 		weights: literal(), described: map[string]*index.Stored{},
 	}
-	r.response.FillEmpty()
+	wire.FillEmpty(r.response)
 	r.response.Searched = []string{request.Profile}
 	r.response.AppliedFilters = appliedFilters(request, inferred{})
 	stages := []struct {

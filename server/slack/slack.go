@@ -91,7 +91,7 @@ func (s *Source) Search(ctx context.Context, request wire.SearchRequest) (*wire.
 		return nil, err
 	}
 	response := &wire.SearchResponse{Results: resultsOf(found, q)}
-	response.FillEmpty()
+	wire.FillEmpty(response)
 	return response, nil
 }
 

@@ -356,7 +356,7 @@ func (m *Model) showDocuments(turn panel.Turn) {
 	m.stopBlaming()
 	m.search.failure = nil
 	response := &wire.SearchResponse{Results: documentResults(turn)}
-	response.FillEmpty()
+	wire.FillEmpty(response)
 	answered := shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true}
 	m.begin(&answered.request) // for the passages that are completed
 	m.answer.completed = map[string]bool{}

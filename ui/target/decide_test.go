@@ -68,7 +68,6 @@ func (r fakeRing) Get(_ context.Context, account string) (string, error) {
 	return "", config.ErrNoSecret
 }
 func (r fakeRing) Set(context.Context, string, string) error { return errors.New("not here") }
-func (r fakeRing) Delete(context.Context, string) error      { return errors.New("not here") }
 
 // decide runs Decide in a world; asked lists what it looked at.
 func decide(t *testing.T, w world) (choice Choice, asked []string, err error) {
