@@ -108,11 +108,8 @@ func sshOptions(host *target.Host, served *target.Served, options target.ServeOp
 	}
 	visits := ssh.Options{
 		Address: asked.Address, HostKey: asked.HostKey, AuthorizedKeys: asked.Keys, Tokens: asked.Token, Open: asked.Open,
-		People: served, Where: visitorsLabel(served), Agent: client.Agent(served.Choice.Agent),
-		Limits: asked.Limits, Log: host.Log,
-	}
-	if meter := served.VisitMeter(); meter != nil {
-		visits.Meter = meter
+		People: served, Where: visitorsLabel(served), Agent: client.Agent(served.Choice.Agent), Limits: asked.Limits, Log: host.Log,
+		Meter: served.VisitMeter(),
 	}
 	if served.Choice.Kind == target.KindSample {
 		visits.Examples = sampleExamples()

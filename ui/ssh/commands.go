@@ -73,19 +73,17 @@ func (v visited) Decide(target.Request) (target.Choice, error) {
 }
 
 // Open returns the visitor's client.
-func (v visited) Open(context.Context, target.Choice) (*client.Session, error) {
-	return v.session.opened()
+func (v visited) Open(ctx context.Context, _ target.Choice) (*client.Session, error) {
+	return v.session.open(ctx)
 }
 
 // Private reports whether conversations are not stored.
 func (v visited) Private() bool { return v.session.server.People.KnowsPeople() }
 
-// opened returns the visitor's client, which outlives the command.
-func (s *session) opened() (*client.Session, error) {
-	return &client.Session{Client: s.visitor.client, Close: nothing}, nil
+// open returns the visitor's client, which outlives the command.
+func (s *session) open(context.Context) (*client.Session, error) {
+	return &client.Session{Client: s.visitor.client, Close: func() error { return nil }}, nil
 }
-
-func nothing() error { return nil }
 
 // environment returns the visitor's variables about their terminal.
 func (s *session) environment() []string {
@@ -138,8 +136,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 	}
 	err := explorer.Run(ctx, explorer.Options{
 		Target: explorer.Target{Kind: explorer.Remote, Where: s.server.Where, Agent: s.server.Agent,
-			Examples: s.server.Examples,
-			Open:     func(context.Context) (*client.Session, error) { return s.opened() }},
+			Examples: s.server.Examples, Open: s.open},
 		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"},
@@ -175,8 +172,7 @@ func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
 	s.keyboard.whole.Store(true)
 	editor := term.NewTerminal(duplex{s.keyboard, s}, "")
 	return plain.Run(ctx, plain.Options{
-		In: &lines{editor: editor}, Out: s, Err: s.stderr(),
-		Open:  func(context.Context) (*client.Session, error) { return s.opened() },
+		In: &lines{editor: editor}, Out: s, Err: s.stderr(), Open: s.open,
 		Label: s.server.Where, Query: e.Query, Agent: client.Agent(e.Target.Agent), Limit: e.Limit,
 		Width: clamped(s.arrival.pty.Window).Width,
 	})

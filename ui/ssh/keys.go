@@ -18,6 +18,9 @@ import (
 	"time"
 
 	gossh "golang.org/x/crypto/ssh"
+
+	"quarry/config"
+	"quarry/ui/target"
 )
 
 // maxKeys bounds the file of keys, in bytes.
@@ -42,12 +45,12 @@ type keys struct {
 func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 	k := &keys{path: path, knowsPeople: knowsPeople, log: log}
 	problems, err := k.read()
-	var told *Error
-	if errors.As(err, &told) {
-		return nil, told
-	}
-	if err != nil {
-		return nil, &Error{Problem: "cannot read the authorized keys", Err: err, Fix: "check --ssh-keys, or ssh.authorized_keys"}
+	var known *target.Error
+	switch {
+	case errors.As(err, &known):
+		return nil, known
+	case err != nil:
+		return nil, startError("cannot read the authorized keys", "check --ssh-keys, or ssh.authorized_keys", err)
 	}
 	if len(k.owners) == 0 && len(problems) == 0 {
 		log.Warn("ssh keys", "problem", path+" has no keys")
@@ -86,7 +89,7 @@ func (k *keys) refresh() {
 		k.mutex.Lock()
 		k.owners, k.as, k.failed = nil, nil, time.Now()
 		k.mutex.Unlock()
-		problems = append(problems, &Error{Problem: "cannot read the authorized keys; no key is accepted", Err: err})
+		problems = append(problems, startError("cannot read the authorized keys; no key is accepted", "", err))
 	}
 	for _, problem := range problems {
 		k.log.Warn("ssh keys", "problem", problem.Error())
@@ -94,7 +97,7 @@ func (k *keys) refresh() {
 }
 
 // read reads the file, and returns the mistakes in its lines.
-func (k *keys) read() (problems []*Error, err error) {
+func (k *keys) read() (problems []*target.Error, err error) {
 	info, err := os.Stat(k.path)
 	if err != nil {
 		return nil, err
@@ -118,12 +121,12 @@ func (k *keys) read() (problems []*Error, err error) {
 // checkKeysMode rejects a file that others may write, and one with tokens that others may read.
 func checkKeysMode(path string, mode fs.FileMode, owners map[string]owner) error {
 	if mode.Perm()&0o022 != 0 {
-		return &Error{Problem: fmt.Sprintf("%s can be written by others (mode %04o)", path, mode.Perm()), Fix: "run: chmod 600 " + path}
+		return startError(fmt.Sprintf("%s can be written by others (mode %04o)", path, mode.Perm()), "run: chmod 600 "+path, nil)
 	}
 	for _, o := range owners {
 		if o.token != "" && mode.Perm()&0o077 != 0 {
-			return &Error{Problem: fmt.Sprintf("%s contains tokens and can be read by others (mode %04o)", path, mode.Perm()),
-				Fix: "run: chmod 600 " + path}
+			return startError(fmt.Sprintf("%s contains tokens and can be read by others (mode %04o)", path, mode.Perm()),
+				"run: chmod 600 "+path, nil)
 		}
 	}
 	return nil
@@ -131,7 +134,7 @@ func checkKeysMode(path string, mode fs.FileMode, owners map[string]owner) error
 
 // parseKeys parses an authorized_keys file. Each key has one of the options user="EMAIL" and token="…". Wrong lines are
 // returned as problems and skipped: an unknown option could be a restriction.
-func parseKeys(text []byte, path string, knowsPeople bool) (owners map[string]owner, problems []*Error) {
+func parseKeys(text []byte, path string, knowsPeople bool) (owners map[string]owner, problems []*target.Error) {
 	owners = map[string]owner{}
 	for number, line := range bytes.Split(text, []byte("\n")) {
 		line = bytes.TrimSpace(line)
@@ -145,8 +148,8 @@ func parseKeys(text []byte, path string, knowsPeople bool) (owners map[string]ow
 			}
 		}
 		if err != nil {
-			problems = append(problems, &Error{Problem: fmt.Sprintf("%s, line %d: %v", path, number+1, err),
-				Fix: `write each line as user="EMAIL" ssh-ed25519 AAAA…, or with token="onyx_pat_…"`})
+			problems = append(problems, startError(fmt.Sprintf("%s, line %d: %v", path, number+1, err),
+				`write each line as user="EMAIL" ssh-ed25519 AAAA…, or with token="onyx_pat_…"`, nil))
 			continue
 		}
 		owners[key] = found
@@ -209,14 +212,11 @@ func unlessToken(text string) string {
 
 // usableToken checks that text can be a token.
 func usableToken(token string) (string, error) {
-	const longest = 4096
-	if token == "" || len(token) > longest {
+	if token == "" {
 		return "", errors.New("no token")
 	}
-	for _, c := range []byte(token) {
-		if c <= ' ' || c > '~' {
-			return "", errors.New("the token contains invalid characters")
-		}
+	if err := config.CheckToken(token); err != nil {
+		return "", fmt.Errorf("the token %w", err)
 	}
 	return token, nil
 }
@@ -229,20 +229,20 @@ func hostKey(path string) (gossh.Signer, error) {
 	text, err := readSecret(path, maxHostKey)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeHostKey(path); err != nil && !errors.Is(err, fs.ErrExist) { // else another process was faster
-			return nil, &Error{Problem: "cannot create the host key", Fix: "use another file: --ssh-host-key FILE", Err: err}
+			return nil, startError("cannot create the host key", "use another file: --ssh-host-key FILE", err)
 		}
 		text, err = readSecret(path, maxHostKey)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Problem: "the host key " + path + " is a broken link", Fix: "remove it, or use another file: --ssh-host-key FILE"}
+		return nil, startError("the host key "+path+" is a broken link", "remove it, or use another file: --ssh-host-key FILE", nil)
 	}
 	if err != nil {
 		return nil, err
 	}
 	signer, err := gossh.ParsePrivateKey(text)
 	if err != nil {
-		return nil, &Error{Problem: "the host key " + path + " is invalid", Err: err,
-			Fix: "use a private key in OpenSSH format without a passphrase, or a missing file, which is created"}
+		return nil, startError("the host key "+path+" is invalid",
+			"use a private key in OpenSSH format without a passphrase, or a missing file, which is created", err)
 	}
 	return signer, nil
 }
@@ -288,8 +288,7 @@ func readSecret(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if mode.Perm()&0o077 != 0 && checksModes() {
-		return nil, &Error{Problem: fmt.Sprintf("%s can be read by others (mode %04o)", path, mode.Perm()),
-			Fix: "run: chmod 600 " + path}
+		return nil, startError(fmt.Sprintf("%s can be read by others (mode %04o)", path, mode.Perm()), "run: chmod 600 "+path, nil)
 	}
 	return text, nil
 }
@@ -306,7 +305,7 @@ func readFile(path string, most int64) ([]byte, fs.FileMode, error) {
 		return nil, 0, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return nil, 0, &Error{Problem: fmt.Sprintf("%s is not a regular file of at most %d bytes", path, most), Fix: "check the path"}
+		return nil, 0, startError(fmt.Sprintf("%s is not a regular file of at most %d bytes", path, most), "check the path", nil)
 	}
 	text := make([]byte, info.Size())
 	if _, err := file.ReadAt(text, 0); err != nil && len(text) > 0 {

@@ -156,7 +156,7 @@ func TestAConnectionMakesRoomAtOnce(t *testing.T) {
 // Who only tries tokens does not do so for long.
 func TestRefusalsEndAConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, other, g := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
+		c, other, g := connected(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		for range mostRefusals {
 			if c.isRefused() {
 				t.Error("it ends too soon")
@@ -169,8 +169,8 @@ func TestRefusalsEndAConnection(t *testing.T) {
 	})
 }
 
-// wire is a connection and its other end.
-func wire(t *testing.T, limits target.SSHLimits) (*connection, net.Conn, *guests) {
+// connected returns a connection and its other end.
+func connected(t *testing.T, limits target.SSHLimits) (*connection, net.Conn, *guests) {
 	t.Helper()
 	g := newGuests(limits, slog.New(slog.DiscardHandler))
 	inner, other := net.Pipe()
@@ -201,7 +201,7 @@ func ends(t *testing.T, other net.Conn) time.Duration {
 // A channel that asks for nothing is no session.
 func TestAConnectionWithoutASessionEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, other, g := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
+		c, other, g := connected(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		if _, ok := c.reserve(); !ok {
 			t.Fatal("no channel")
 		}
@@ -210,7 +210,7 @@ func TestAConnectionWithoutASessionEnds(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c, other, g := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
+		c, other, g := connected(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		over, second := c.entered(), c.entered()
 		time.Sleep(time.Hour)
 		over()
@@ -222,7 +222,7 @@ func TestAConnectionWithoutASessionEnds(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c, _, g := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
+		c, _, g := connected(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		over := c.entered()
 		_ = c.Close()
 		over()
@@ -234,7 +234,7 @@ func TestAConnectionWithoutASessionEnds(t *testing.T) {
 }
 
 func TestChannelsOfAConnection(t *testing.T) {
-	c, _, _ := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
+	c, _, _ := connected(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 	var group sync.WaitGroup
 	given := make(chan func(), 1000)
 	for range 1000 {
@@ -272,7 +272,7 @@ func TestInputOfAConnection(t *testing.T) {
 		return sent
 	}
 	synctest.Test(t, func(t *testing.T) {
-		c, other, _ := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
+		c, other, _ := connected(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		sent := send(other)
 		if n, _ := io.Copy(io.Discard, c); n != earlyInput {
 			t.Errorf("%d bytes came before a session", n)
@@ -282,7 +282,7 @@ func TestInputOfAConnection(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		c, other, _ := wire(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
+		c, other, _ := connected(t, target.SSHLimits{Sessions: 1, Input: 1 << 20})
 		told := time.Time{}
 		c.flooded = func() { told = time.Now() }
 		if _, ok := c.reserve(); !ok || !c.asksSession() || c.asksSession() {

@@ -38,16 +38,6 @@ type People interface {
 	Knows(ctx context.Context, token, email string) bool
 }
 
-// Meter counts what visitors do.
-type Meter interface {
-	// SessionBegan counts a session of a kind: "explorer" or "command".
-	SessionBegan(kind string)
-	// SessionEnded records the duration of a session.
-	SessionEnded(kind string, took time.Duration)
-	// Refused counts a refused visitor by reason: "rate", "full", "handshake" or "identity".
-	Refused(reason string)
-}
-
 // Options configure what is served, to whom, and within which limits.
 type Options struct {
 	Address string // to listen on, "host:port"
@@ -63,14 +53,13 @@ type Options struct {
 	// Where is the display name of what is searched; Examples are queries with good results.
 	Where    string
 	Examples []string
-	// Agent is the agent of searches whose query names none.
-	Agent client.Agent
+	Agent    client.Agent // of searches whose query names none
 
 	Limits  target.SSHLimits
 	Version string // of this program
 	Log     *slog.Logger
-	Meter   Meter            // may be nil
-	Now     func() time.Time // nil: the system's clock
+	Meter   *target.VisitMeter // may be nil
+	Now     func() time.Time   // nil: the system's clock
 	// Visitors is called with the number of sessions whenever one begins or ends, one call at a time; may be nil.
 	Visitors func(sessions int)
 }
@@ -92,44 +81,16 @@ func orDefaults(l target.SSHLimits) target.SSHLimits {
 	}
 }
 
-// Error is a reason why the server cannot start, with a hint.
-type Error struct {
-	Problem, Fix string // one line each
-	Err          error  // the cause, if any
+// startError returns a reason why the server cannot start, with a hint.
+func startError(problem, fix string, cause error) *target.Error {
+	return &target.Error{Kind: target.ErrNotConfigured, Problem: problem, Fix: fix, Err: cause}
 }
-
-// Error returns what failed.
-func (e *Error) Error() string {
-	if e.Err == nil {
-		return e.Problem
-	}
-	return e.Problem + ": " + e.Err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// Remedy returns the hint.
-func (e *Error) Remedy() string { return e.Fix }
-
-// ExitCode returns the exit code of a missing configuration.
-func (e *Error) ExitCode() int { return 3 }
-
-// silent is a Meter that counts nothing.
-type silent struct{}
-
-func (silent) SessionBegan(string)                {}
-func (silent) SessionEnded(string, time.Duration) {}
-func (silent) Refused(string)                     {}
 
 // complete fills in defaults and rejects options that would admit nobody.
 func (o Options) complete() (Options, error) {
 	o.Limits = orDefaults(o.Limits)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Meter == nil {
-		o.Meter = silent{}
 	}
 	if o.Visitors == nil {
 		o.Visitors = func(int) {}
@@ -139,11 +100,11 @@ func (o Options) complete() (Options, error) {
 	}
 	switch {
 	case o.AuthorizedKeys == "" && !o.Tokens && !o.Open:
-		return o, &Error{Problem: "no SSH authentication method is configured",
-			Fix: "use at least one of --ssh-keys FILE, --ssh-token or --ssh-open (ssh.authorized_keys, ssh.token and ssh.open in the configuration)"}
+		return o, startError("no SSH authentication method is configured",
+			"use at least one of --ssh-keys FILE, --ssh-token or --ssh-open (ssh.authorized_keys, ssh.token and ssh.open in the configuration)", nil)
 	case o.Open && !o.People.KnowsPeople():
-		return o, &Error{Problem: "--ssh-open needs a library: this server requires a token of every visitor",
-			Fix: "use --ssh-token, or --ssh-keys with a token for each key, instead of --ssh-open"}
+		return o, startError("--ssh-open needs a library: this server requires a token of every visitor",
+			"use --ssh-token, or --ssh-keys with a token for each key, instead of --ssh-open", nil)
 	}
 	return o, nil
 }

@@ -313,7 +313,7 @@ func keyOf(secret config.Secret) llm.Key {
 	return func(context.Context) (string, error) { return secret.Reveal(), nil }
 }
 
-// VisitMeter adds SSH visitors to the metrics of the library that they search.
+// VisitMeter adds SSH visitors to the metrics of the library that they search. A nil one counts nothing.
 type VisitMeter struct {
 	now     atomic.Int64
 	began   *metrics.Counter
@@ -337,17 +337,25 @@ func (s *Served) VisitMeter() *VisitMeter {
 	return m
 }
 
-// SessionBegan counts a session that is open until SessionEnded.
+// SessionBegan counts a session of a kind, "explorer" or "command", that is open until SessionEnded.
 func (m *VisitMeter) SessionBegan(kind string) {
-	m.now.Add(1)
-	m.began.Add(1, kind)
+	if m != nil {
+		m.now.Add(1)
+		m.began.Add(1, kind)
+	}
 }
 
 // SessionEnded records the duration of a session.
 func (m *VisitMeter) SessionEnded(kind string, took time.Duration) {
-	m.now.Add(-1)
-	m.took.Observe(took.Seconds(), kind)
+	if m != nil {
+		m.now.Add(-1)
+		m.took.Observe(took.Seconds(), kind)
+	}
 }
 
-// Refused counts a refused visitor.
-func (m *VisitMeter) Refused(reason string) { m.refused.Add(1, reason) }
+// Refused counts a refused visitor by reason: "rate", "full", "handshake" or "identity".
+func (m *VisitMeter) Refused(reason string) {
+	if m != nil {
+		m.refused.Add(1, reason)
+	}
+}
