@@ -211,7 +211,7 @@ func TestTenantsOnFiles(t *testing.T) {
 	_, err = of("").AdminRemoveTenant(ctx, "acme", true)
 	wantRefusal(t, err, client.NotAvailable, "acme")
 	_, err = of("").AdminRemoveTenant(ctx, "default", true)
-	wantRefusal(t, err, client.BadRequest, "stays")
+	wantRefusal(t, err, client.BadRequest, "cannot be removed")
 	if sets, err := of("").AdminDocumentSets(ctx); err != nil || len(sets) != 1 {
 		t.Errorf("in the other tenant: %+v, %v", sets, err)
 	}
