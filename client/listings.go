@@ -179,15 +179,9 @@ func SourceDescription(value string) string {
 // number too.
 func SplitRef(ref string) (documentID string, chunk int, ok bool) {
 	at := strings.LastIndexByte(ref, '#')
-	if at < 0 || at == len(ref)-1 {
+	number, err := strconv.ParseUint(ref[at+1:], 10, 30)
+	if at < 0 || err != nil {
 		return ref, 0, false
 	}
-	const most = 1 << 30
-	for _, digit := range []byte(ref[at+1:]) {
-		if digit < '0' || digit > '9' || chunk > most/10 {
-			return ref, 0, false
-		}
-		chunk = chunk*10 + int(digit-'0')
-	}
-	return ref[:at], chunk, at > 0
+	return ref[:at], int(number), at > 0
 }

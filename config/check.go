@@ -352,30 +352,23 @@ func ParseRate(text string) (Rate, error) {
 	if err != nil || count < 1 || count > 1_000_000_000 {
 		return Rate{}, errors.New("is not a number of requests per period, such as 60/h")
 	}
-	switch unit {
-	case "s":
-		return Rate{count, time.Second}, nil
-	case "m":
-		return Rate{count, time.Minute}, nil
-	case "h":
-		return Rate{count, time.Hour}, nil
-	case "d":
-		return Rate{count, 24 * time.Hour}, nil
+	per, known := ratePeriods()[unit]
+	if !known {
+		return Rate{}, errors.New("the period is s, m, h or d, as in 60/h")
 	}
-	return Rate{}, errors.New("the period is s, m, h or d, as in 60/h")
+	return Rate{count, per}, nil
+}
+
+func ratePeriods() map[string]time.Duration {
+	return map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 }
 
 // String returns the text that ParseRate parses; "" for no limit.
 func (r Rate) String() string {
-	switch r.Per {
-	case time.Second:
-		return strconv.Itoa(r.Count) + "/s"
-	case time.Minute:
-		return strconv.Itoa(r.Count) + "/m"
-	case time.Hour:
-		return strconv.Itoa(r.Count) + "/h"
-	case 24 * time.Hour:
-		return strconv.Itoa(r.Count) + "/d"
+	for unit, per := range ratePeriods() {
+		if r.Per == per {
+			return strconv.Itoa(r.Count) + "/" + unit
+		}
 	}
 	return ""
 }

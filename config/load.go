@@ -191,10 +191,7 @@ type Env func(key string) (string, bool)
 
 // Get returns the variable's value, or "" if it is not set.
 func (e Env) Get(key string) string {
-	if e == nil {
-		return ""
-	}
-	value, _ := e(key)
+	value, _ := e.lookup(key)
 	return value
 }
 

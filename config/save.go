@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -310,7 +311,7 @@ func (c *Config) write(e *edit) error {
 }
 
 // replaceFile replaces a file atomically. If path is a symbolic link, its target is replaced.
-func replaceFile(path string, data []byte) (err error) {
+func replaceFile(path string, data []byte) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
@@ -322,22 +323,15 @@ func replaceFile(path string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = temporary.Close()
-			_ = os.Remove(temporary.Name())
-		}
-	}()
-	if _, err = temporary.Write(data); err != nil {
+	defer func() { _ = os.Remove(temporary.Name()) }() // unless it was renamed
+	_, err = temporary.Write(data)
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if err = errors.Join(err, temporary.Close()); err != nil {
 		return err
 	}
-	if err = temporary.Sync(); err != nil {
-		return err
-	}
-	if err = temporary.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(temporary.Name(), path); err != nil {
+	if err := os.Rename(temporary.Name(), path); err != nil {
 		return err
 	}
 	return syncFolder(folder)

@@ -235,8 +235,8 @@ func (e *Editor) travel(from, to *history) bool {
 	return true
 }
 
-func startsWithSpace(s string) bool { return s != strings.TrimLeftFunc(s, isSpace) }
-func endsWithSpace(s string) bool   { return s != strings.TrimRightFunc(s, isSpace) }
+func startsWithSpace(s string) bool { return s != strings.TrimLeftFunc(s, unicode.IsSpace) }
+func endsWithSpace(s string) bool   { return s != strings.TrimRightFunc(s, unicode.IsSpace) }
 
 // Left moves back by one cluster.
 func (e *Editor) Left() bool { return e.move(previous(e.now.text, e.now.cursor)) }
@@ -328,8 +328,6 @@ func isWord(cluster string) bool {
 	r, _ := utf8.DecodeRuneInString(cluster)
 	return unicode.IsLetter(r) || unicode.IsNumber(r)
 }
-
-func isSpace(r rune) bool { return unicode.IsSpace(r) }
 
 // history is a stack of states, bounded in number and size.
 type history struct {
