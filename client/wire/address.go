@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ServerURL checks the address of a server and returns it in one spelling: lower-case scheme and host, no default
+// ServerURL checks the address of a server and normalises it: lower-case scheme and host, no default
 // port, no trailing slash. The errors never quote the address, which may contain a password.
 func ServerURL(text string) (string, error) {
 	text = strings.TrimSpace(text)

@@ -23,7 +23,7 @@ type Me struct {
 	AdminCapabilities    []string        `json:"admin_capabilities"`
 }
 
-// Personalization is what a user told about themselves.
+// Personalization describes the user for the model.
 type Personalization struct {
 	Name             string   `json:"name"`
 	Role             string   `json:"role"`
@@ -45,14 +45,14 @@ type Version struct {
 	Quarry         *QuarryVersion `json:"quarry,omitempty"`
 }
 
-// QuarryVersion tells which additions a quarry server has.
+// QuarryVersion lists the extensions of a quarry server.
 type QuarryVersion struct {
 	Version  string   `json:"version"`
 	API      int      `json:"api"`
 	Features []string `json:"features"`
 }
 
-// The features that a quarry server can name.
+// The features of quarry servers.
 const (
 	FeatureStream        = "stream"
 	FeatureFacets        = "facets"
@@ -115,7 +115,7 @@ type FullPersona struct {
 	SearchStartDate *string `json:"search_start_date"`
 }
 
-// MaxAgentsPerPage is how many agents GET /agents gives at once.
+// MaxAgentsPerPage is the most agents that GET /agents returns at once.
 const MaxAgentsPerPage = 1000
 
 // PersonaPage is the answer of GET /agents.
@@ -142,7 +142,7 @@ type Named struct {
 	Name string `json:"name"`
 }
 
-// Owner is the person that an agent belongs to. Email is null unless the caller may see it.
+// Owner is the owner of an agent. Email is null unless the caller may see it.
 type Owner struct {
 	ID    string  `json:"id"`
 	Email *string `json:"email"`
@@ -170,7 +170,7 @@ type ConnectorSummary struct {
 	AccessType string `json:"access_type"`
 }
 
-// FederatedConnection is a source that is asked at query time.
+// FederatedConnection is a source that is searched at query time.
 type FederatedConnection struct {
 	ID       int    `json:"id"`
 	Name     string `json:"name"`
@@ -178,8 +178,8 @@ type FederatedConnection struct {
 	Entities any    `json:"entities,omitempty"`
 }
 
-// FederatedLogin is one row of GET /federated/oauth-status: whether the caller signed in to a source that is asked at
-// query time. Without that such a source finds nothing.
+// FederatedLogin is one row of GET /federated/oauth-status: whether the caller signed in to a source that is searched
+// at query time. Without signing in it has no results.
 type FederatedLogin struct {
 	ConnectorID    int     `json:"federated_connector_id"`
 	Source         string  `json:"source"`
@@ -189,7 +189,7 @@ type FederatedLogin struct {
 	AuthorizeURL   *string `json:"authorize_url"` // where to sign in
 }
 
-// Connector is what feeds a source, as GET /manage/connector lists it. Its Config has the keys of its source.
+// Connector is a connector as GET /manage/connector lists it. The keys of Config depend on the source.
 type Connector struct {
 	ID            int            `json:"id"`
 	Name          string         `json:"name"`
@@ -221,7 +221,7 @@ type ValidTags struct {
 	Tags []SourceTag `json:"tags"`
 }
 
-// SourceTag is a tag and the source whose documents carry it.
+// SourceTag is a tag and the source of the documents that have it.
 type SourceTag struct {
 	Key    string `json:"tag_key"`
 	Value  string `json:"tag_value"`
@@ -258,7 +258,7 @@ type DocumentInfo struct {
 	Outline    []OutlineHeading `json:"outline"`
 }
 
-// OutlineHeading is a heading of a document and the chunk it stands in.
+// OutlineHeading is a heading of a document and the chunk that contains it.
 type OutlineHeading struct {
 	Level    int    `json:"level"`
 	Text     string `json:"text"`
@@ -270,10 +270,10 @@ type Chunk struct {
 	ChunkInd    int      `json:"chunk_ind"`
 	Content     string   `json:"content"`
 	HeadingPath []string `json:"heading_path"`
-	Damaged     bool     `json:"damaged,omitempty"` // it is stored and cannot be read: Content is empty
+	Damaged     bool     `json:"damaged,omitempty"` // it cannot be read: Content is empty
 }
 
-// Text is what a person is shown of a chunk: its content, or that there is none to show.
+// Text returns the content of a chunk for display, or a notice that it is damaged.
 func (c Chunk) Text() string {
 	if c.Damaged {
 		return fmt.Sprintf("[Passage %d is damaged and cannot be read.]", c.ChunkInd+1)
@@ -287,7 +287,7 @@ type Suggestions struct {
 	Titles []TitleSuggestion `json:"titles"`
 }
 
-// TitleSuggestion is a document whose title goes on from a prefix.
+// TitleSuggestion is a document whose title starts with a prefix.
 type TitleSuggestion struct {
 	Title      string `json:"title"`
 	DocumentID string `json:"document_id"`

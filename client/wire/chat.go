@@ -7,12 +7,12 @@ const (
 	MaxChatRunes        = 200_000 // of a message, with what was piped in
 	MaxChatSessions     = 100     // of one page
 	DefaultChatSessions = 50
-	// LatestMessage as ParentMessageID goes on after the last message of the session.
+	// LatestMessage as ParentMessageID continues after the last message of the session.
 	LatestMessage = -1
 )
 
-// ChatRequest is the body of POST /chat/send-chat-message. A session is continued by ChatSessionID; without one, and
-// with ChatSessionInfo, a new one is made.
+// ChatRequest is the body of POST /chat/send-chat-message. ChatSessionID continues a session; without it,
+// ChatSessionInfo creates one.
 type ChatRequest struct {
 	Message           string           `json:"message"`
 	ChatSessionID     string           `json:"chat_session_id,omitempty"`
@@ -27,27 +27,27 @@ type ChatRequest struct {
 	Stream            bool             `json:"stream"`
 }
 
-// ChatSessionInfo says what a new session is to be. It is the body of POST /chat/create-chat-session, too.
+// ChatSessionInfo describes a new session. It is also the body of POST /chat/create-chat-session.
 type ChatSessionInfo struct {
 	PersonaID   int    `json:"persona_id"`
 	Description string `json:"description,omitempty"`
 	ProjectID   *int   `json:"project_id,omitempty"`
-	// Incognito keeps the session out of every list, and from being stored.
+	// Incognito sessions are neither listed nor stored.
 	Incognito bool `json:"incognito,omitempty"`
-	// IncognitoID is the id that an incognito session is to have, a UUID; empty: the server finds one.
+	// IncognitoID is the id of an incognito session, a UUID; empty: the server chooses one.
 	IncognitoID string `json:"incognito_session_id,omitempty"`
 }
 
 // ChatFile is a file that was uploaded before and belongs to the message.
 type ChatFile struct {
 	ID   string `json:"id"`
-	Type string `json:"type"` // ChatFileText or another of them
+	Type string `json:"type"` // such as ChatFileText
 	Name string `json:"name,omitempty"`
 	// UserFileID is the ID of the UserFile; an uploaded file has one id as both.
 	UserFileID string `json:"user_file_id,omitempty"`
 }
 
-// ChatFilters narrow what is searched for an answer.
+// ChatFilters narrow the search for an answer.
 type ChatFilters struct {
 	Sources      []string       `json:"source_type,omitempty"`
 	DocumentSets []string       `json:"document_set,omitempty"`
@@ -55,7 +55,7 @@ type ChatFilters struct {
 	Tags         []Tag          `json:"tags,omitempty"`
 	TimeCutoff   *Time          `json:"time_cutoff,omitempty"`
 
-	// The fields below are unknown to Onyx, which ignores them. They mean what they mean in a SearchRequest.
+	// The fields below are unknown to Onyx, which ignores them. They have the same meaning as in a SearchRequest.
 
 	Authors       []string `json:"authors,omitempty"`
 	DocumentTypes []string `json:"document_types,omitempty"`
@@ -63,7 +63,7 @@ type ChatFilters struct {
 	Phrases       []string `json:"phrases,omitempty"`
 }
 
-// Empty tells that they narrow nothing.
+// Empty reports whether there are no filters.
 func (f ChatFilters) Empty() bool {
 	return len(f.Sources)+len(f.DocumentSets)+len(f.Tags)+len(f.Authors)+len(f.DocumentTypes)+len(f.Exclude)+len(f.Phrases) == 0 &&
 		f.UpdatedAt == nil && f.TimeCutoff == nil
@@ -75,13 +75,13 @@ type ChatTimeRange struct {
 	End   *Time `json:"end,omitempty"`
 }
 
-// LLMOverride names another model than the default.
+// LLMOverride selects a model instead of the default.
 type LLMOverride struct {
 	Provider *string `json:"model_provider,omitempty"`
 	Model    *string `json:"model_version,omitempty"`
 }
 
-// SearchDoc is a document as a chat tells of it: the passage that was read, and what is known of the document.
+// SearchDoc is a document in a chat: the passage that the model read, and the metadata of the document.
 type SearchDoc struct {
 	DocumentID           string              `json:"document_id"`
 	ChunkInd             int                 `json:"chunk_ind"`
@@ -103,7 +103,7 @@ type SearchDoc struct {
 	FileID               *string             `json:"file_id"`
 }
 
-// ChatPlacement says where in an answer a packet belongs.
+// ChatPlacement is the position of a packet in an answer.
 type ChatPlacement struct {
 	TurnIndex    int  `json:"turn_index"`
 	TabIndex     int  `json:"tab_index"`
@@ -111,23 +111,23 @@ type ChatPlacement struct {
 	ModelIndex   *int `json:"model_index,omitempty"`
 }
 
-// ChatPacket is one line of a streamed answer: its type, and of all types the fields that are read. A type that is not
-// known has its Type and Raw.
+// ChatPacket is one line of a streamed answer: its type, and the fields of all types that are read. A packet of
+// an unknown type has only Type and Raw.
 type ChatPacket struct {
 	Type      string
 	Placement *ChatPlacement
-	// Raw is the object of the packet as it came, with clean text.
+	// Raw is the object of the packet as received, with its text sanitised.
 	Raw json.RawMessage
 
 	SessionID     string // of session_created
 	Incognito     bool   // of session_created: the session is neither listed nor stored
 	UserMessageID int    // of message_id_info
-	MessageID     int    // of message_id_info: of the answer that comes
+	MessageID     int    // of message_id_info: of the answer
 
 	ChatObject
 }
 
-// ChatObject holds the fields of packets that are read.
+// ChatObject has the fields of packets that are read.
 type ChatObject struct {
 	Content         string      `json:"content"`           // of message_delta
 	Reasoning       string      `json:"reasoning"`         // of reasoning_delta
@@ -165,26 +165,26 @@ const (
 	ChatStop            = "stop"
 )
 
-// StopCancelled is the reason of a stop that somebody asked for.
+// StopCancelled is the reason of a requested stop.
 const StopCancelled = "user_cancelled"
 
-// ChatAnswer is what came of a question.
+// ChatAnswer is the answer to a question.
 type ChatAnswer struct {
 	Text string // markdown, with [[1]](link) where a document is cited
-	// Citations gives the id of the document for each number that the text cites.
+	// Citations maps each number that the text cites to the id of a document.
 	Citations map[int]string
-	// Documents are what the answer rests on, each once, in the order in which they were found.
+	// Documents are the sources of the answer, without duplicates, in the order of the search.
 	Documents     []SearchDoc
 	SessionID     string
 	MessageID     int // of the answer
 	UserMessageID int
-	// Incognito tells that a new session is neither listed nor stored.
+	// Incognito is set if a new session is neither listed nor stored.
 	Incognito bool
-	// Stopped tells that the server ended the answer early because somebody asked it to.
+	// Stopped is set if the answer was stopped early on request.
 	Stopped bool
 }
 
-// Document finds what a citation number stands for.
+// Document returns the document of a citation number.
 func (a *ChatAnswer) Document(citation int) (SearchDoc, bool) {
 	id, ok := a.Citations[citation]
 	if !ok {
@@ -212,7 +212,7 @@ type ChatFullResponse struct {
 	ErrorMessage       *string          `json:"error_msg"`
 }
 
-// ChatCitationAt says which document a number cites.
+// ChatCitationAt maps a citation number to a document.
 type ChatCitationAt struct {
 	CitationNumber int    `json:"citation_number"`
 	DocumentID     string `json:"document_id"`
@@ -224,7 +224,7 @@ type ChatSessions struct {
 	HasMore  bool          `json:"has_more"`
 }
 
-// ChatSession is a session as it is listed, newest first.
+// ChatSession is a listed session.
 type ChatSession struct {
 	ID                     string   `json:"id"`
 	Name                   *string  `json:"name"`
@@ -284,7 +284,7 @@ type MadeChatSession struct {
 	Incognito bool   `json:"incognito"`
 }
 
-// RenameChatSession is the body of PUT /chat/rename-chat-session. Without a name the server finds one.
+// RenameChatSession is the body of PUT /chat/rename-chat-session. Without a name the server chooses one.
 type RenameChatSession struct {
 	ID   string  `json:"chat_session_id"`
 	Name *string `json:"name"`

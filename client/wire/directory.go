@@ -8,7 +8,7 @@ import "fmt"
 type Added[T any] struct {
 	Item     T        `json:"item"`
 	IsNew    bool     `json:"is_new"`    // false: it existed before
-	NewUsers []string `json:"new_users"` // addresses of users that were made for it
+	NewUsers []string `json:"new_users"` // addresses of users that were added with it
 }
 
 // DirectoryUser is a user.
@@ -37,7 +37,7 @@ type DirectoryTokenRequest struct {
 	User string `json:"user"` // address; empty: the owner, or over the API the caller
 }
 
-// DirectoryGroup is a group of this server, or of another system that documents come from, which is called SOURCE:ID.
+// DirectoryGroup is a group of this server, or of another system, with the name SOURCE:ID.
 type DirectoryGroup struct {
 	ID         int      `json:"id,omitempty"`
 	Name       string   `json:"name"`
@@ -46,7 +46,7 @@ type DirectoryGroup struct {
 	Connectors []string `json:"connectors"` // names
 }
 
-// DirectoryConnector is what documents are posted for: a connector with its credential. ID is their cc_pair_id.
+// DirectoryConnector is a connector with its credential, which documents are posted to. ID is their cc_pair_id.
 type DirectoryConnector struct {
 	ID           int      `json:"id"`
 	Name         string   `json:"name"`
@@ -74,12 +74,12 @@ type DirectoryAgent struct {
 	Name            string   `json:"name"`
 	Description     string   `json:"description"`
 	IsPublic        bool     `json:"is_public"`
-	Owner           string   `json:"owner"` // address; empty: nobody's
+	Owner           string   `json:"owner"` // address; empty: none
 	Users           []string `json:"users"`
 	Groups          []string `json:"groups"`
 	DocumentSets    []string `json:"document_sets"`
 	Documents       []string `json:"documents"`         // ids
-	SearchStartDate *string  `json:"search_start_date"` // documents older than this are out of its scope
+	SearchStartDate *string  `json:"search_start_date"` // older documents are not searched
 	SystemPrompt    string   `json:"system_prompt"`
 	Provider        string   `json:"provider"`
 	Model           string   `json:"model"`
@@ -90,11 +90,11 @@ type DirectoryTenantRequest struct {
 	Name string `json:"name"`
 }
 
-// DirectoryTenant is a tenant with how much it has. Tokens are those that work.
+// DirectoryTenant is a tenant and the number of its objects. Only valid tokens count.
 type DirectoryTenant struct {
 	Name          string `json:"name"`
 	CreatedAt     string `json:"created_at"`
-	Users         int    `json:"users"` // the owner among them
+	Users         int    `json:"users"` // including the owner
 	Tokens        int    `json:"tokens"`
 	Groups        int    `json:"groups"`
 	Connectors    int    `json:"connectors"`
@@ -104,8 +104,8 @@ type DirectoryTenant struct {
 	Conversations int    `json:"conversations"`
 }
 
-// Holds returns in words what a tenant has, but for its owner; nothing for an empty one.
-func (t DirectoryTenant) Holds() (told []string) {
+// Holds describes the contents of a tenant without its owner; it is empty for an empty tenant.
+func (t DirectoryTenant) Holds() (parts []string) {
 	for _, what := range []struct {
 		n         int
 		one, many string
@@ -117,12 +117,12 @@ func (t DirectoryTenant) Holds() (told []string) {
 	} {
 		switch {
 		case what.n == 1:
-			told = append(told, "1 "+what.one)
+			parts = append(parts, "1 "+what.one)
 		case what.n > 1:
-			told = append(told, fmt.Sprintf("%d %s", what.n, what.many))
+			parts = append(parts, fmt.Sprintf("%d %s", what.n, what.many))
 		}
 	}
-	return told
+	return parts
 }
 
 // IngestionRequest is the body of POST /onyx-api/ingestion, and a line of a JSONL file of documents.
@@ -131,7 +131,7 @@ type IngestionRequest struct {
 	CCPairID *int              `json:"cc_pair_id,omitempty"`
 }
 
-// IngestionDocument is a document as other Onyx tooling sends it.
+// IngestionDocument is a document as tools for Onyx send it.
 type IngestionDocument struct {
 	ID                 string              `json:"id,omitempty"`
 	Sections           []IngestionSection  `json:"sections"`
@@ -147,7 +147,7 @@ type IngestionDocument struct {
 	FromIngestionAPI   bool                `json:"from_ingestion_api,omitempty"`
 }
 
-// IngestionSection is a part of a document with the place it links to.
+// IngestionSection is a part of a document and its link.
 type IngestionSection struct {
 	Text string `json:"text"`
 	Link string `json:"link,omitempty"`
@@ -162,7 +162,7 @@ type Expert struct {
 	Email         string `json:"email,omitempty"`
 }
 
-// ExternalAccess tells who may see a document in the system that it came from.
+// ExternalAccess is who may see a document in the system that it came from.
 type ExternalAccess struct {
 	UserEmails   []string `json:"external_user_emails"`
 	UserGroupIDs []string `json:"external_user_group_ids"`
@@ -175,7 +175,7 @@ type IngestionResponse struct {
 	AlreadyExisted bool   `json:"already_existed"`
 }
 
-// AccessToken is a personal access token as it is listed.
+// AccessToken is a listed personal access token.
 type AccessToken struct {
 	ID           int      `json:"id"`
 	Name         string   `json:"name"`
@@ -183,7 +183,7 @@ type AccessToken struct {
 	CreatedAt    string   `json:"created_at"`
 	ExpiresAt    *string  `json:"expires_at"`
 	LastUsedAt   *string  `json:"last_used_at"`
-	Scopes       []string `json:"scopes"` // null: all that the user may
+	Scopes       []string `json:"scopes"` // null: all of the user's
 }
 
 // NewAccessToken is the answer of POST /user/pats: the only time that the token itself is shown.
@@ -217,7 +217,7 @@ type ValidationError struct {
 	Data       any    `json:"data"`
 }
 
-// MessageError is the body of a 400 for a value that no check foresaw.
+// MessageError is the body of a 400 for an unexpected value.
 type MessageError struct {
 	Message string `json:"message"`
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What can be wrong with a library itself. These codes are told to its owner, in process.
+// Error codes of a library, for its owner in this process.
 const (
 	CodeDiskFull          = "DISK_FULL"
 	CodeLibraryNewer      = "LIBRARY_NEWER"
@@ -30,8 +30,7 @@ type AddRequest struct {
 // SyncRequest is the body of POST /library/sync; without paths every root is synchronised.
 type SyncRequest struct {
 	Paths []string `json:"paths,omitempty"`
-	// Check is how much of what is stored is checked for damage, and repaired: CheckPart, the default, CheckFull or
-	// CheckNone.
+	// Check is how much of the library is checked for damage and repaired: CheckPart, the default, CheckFull or CheckNone.
 	Check string `json:"check,omitempty"`
 }
 
@@ -42,14 +41,14 @@ const (
 	CheckNone = "none"
 )
 
-// CheckRequest is the body of POST /library/check, which checks all of the library. With Repair it makes again what can be
-// made from the rest of what is stored; damaged documents are restored by POST /library/sync.
+// CheckRequest is the body of POST /library/check, which checks all of the library. Repair rebuilds
+// what can be derived from other stored data; POST /library/sync restores damaged documents.
 type CheckRequest struct {
 	Repair bool `json:"repair,omitempty"`
 }
 
-// RemoveRequest is the body of POST /library/remove. Refs are paths or document ids; Source and Set remove what holds
-// that source or document set.
+// RemoveRequest is the body of POST /library/remove. Refs are paths or document ids; Source and Set remove the documents
+// of a source or document set.
 type RemoveRequest struct {
 	Refs   []string `json:"refs"`
 	Source string   `json:"source,omitempty"`
@@ -57,8 +56,8 @@ type RemoveRequest struct {
 }
 
 // LibraryEvent is one line of the answer of the /library routes that write or check. Type is progress, skipped, assumed,
-// embedding, checking, damaged, repaired, done or error; done or error comes last, exactly once. What a progress line
-// counts as done is stored durably.
+// embedding, checking, damaged, repaired, done or error; done or error comes last, exactly once. Files that a
+// progress line counts as done are stored durably.
 type LibraryEvent struct {
 	Type string `json:"type"`
 
@@ -67,13 +66,13 @@ type LibraryEvent struct {
 	Total int    `json:"total,omitempty"` // files
 	Bytes int64  `json:"bytes,omitempty"` // read so far
 	Path  string `json:"path,omitempty"`
-	// Stored is how many of the files that are done have documents in the library; skipped ones have none.
+	// Stored is the number of finished files with documents in the library; skipped ones have none.
 	Stored int `json:"stored,omitempty"`
 
 	// Of embedding, whose Done and Total are passages that have vectors: those that the model does not take.
 	Refused int `json:"refused,omitempty"`
 
-	Encoding string `json:"encoding,omitempty"` // of assumed: what the text of the file at Path was taken to be
+	Encoding string `json:"encoding,omitempty"` // of assumed: the assumed encoding of the file at Path
 
 	// Of damaged and repaired: the document, if it is one, and Path the file that it was read from.
 	ID string `json:"id,omitempty"`
@@ -88,7 +87,7 @@ type LibraryEvent struct {
 	Removed   int `json:"removed"`
 	Unchanged int `json:"unchanged"`
 	Skipped   int `json:"skipped"`
-	// Of done: how much was found damaged and was repaired, and how much still is.
+	// Of done: how many documents were repaired, and how many are still damaged.
 	Repaired int `json:"repaired,omitempty"`
 	Damaged  int `json:"damaged,omitempty"`
 
@@ -96,7 +95,7 @@ type LibraryEvent struct {
 	Detail    string `json:"detail,omitempty"` // of error
 }
 
-// MarshalJSON writes the fields of the event's type and no others, also where they are zero.
+// MarshalJSON writes only the fields of the event's type, including zero values.
 func (e LibraryEvent) MarshalJSON() ([]byte, error) {
 	type whole LibraryEvent
 	if e.Type == LibraryDone {
@@ -182,10 +181,10 @@ type LibraryRoot struct {
 
 const notRead = "quarry does not read %s files"
 
-// ReasonNotRead is why files of a kind are skipped that is not read at all.
+// ReasonNotRead returns the reason for skipping files of an unsupported type.
 func ReasonNotRead(extension string) string { return fmt.Sprintf(notRead, extension) }
 
-// KindNotRead is the extension that ReasonNotRead was made for; false for any other reason.
+// KindNotRead returns the extension in a ReasonNotRead; false for any other reason.
 func KindNotRead(reason string) (extension string, ok bool) {
 	before, after, _ := strings.Cut(notRead, "%s")
 	extension, ok = strings.CutPrefix(reason, before)
@@ -195,7 +194,7 @@ func KindNotRead(reason string) (extension string, ok bool) {
 	return strings.CutSuffix(extension, after)
 }
 
-// Bounds of what can be uploaded for questions.
+// Bounds of uploads for questions.
 const (
 	MaxUploadBytes = 32 << 20 // of one request
 	MaxUploadFiles = 20       // of one request
@@ -210,7 +209,7 @@ type UploadedFiles struct {
 // UserFile is a file that its user can attach to questions, as a ChatFile of the same id.
 type UserFile struct {
 	ID             string  `json:"id"`
-	TempID         *string `json:"temp_id"` // by which the uploader knows it
+	TempID         *string `json:"temp_id"` // the uploader's own id
 	Name           string  `json:"name"`
 	ProjectID      *int    `json:"project_id"`
 	UserID         *string `json:"user_id"`
@@ -221,10 +220,10 @@ type UserFile struct {
 	FileType       string  `json:"file_type"`      // media type
 	ChatFileType   string  `json:"chat_file_type"` // ChatFileText or another of them
 	TokenCount     *int    `json:"token_count"`
-	ChunkCount     *int    `json:"chunk_count"` // null where it is read whole
+	ChunkCount     *int    `json:"chunk_count"` // null if it is read whole
 }
 
-// RejectedFile is a file that was not taken, and why.
+// RejectedFile is a file that was rejected, and the reason.
 type RejectedFile struct {
 	FileName string `json:"file_name"`
 	Reason   string `json:"reason"`

@@ -1,9 +1,8 @@
-// Package wire holds the types of the search API as they travel: Onyx's own fields, and the additional ones that a
-// quarry server sends and understands. The client decodes into them and the server answers in them; the package
-// imports nothing of either.
+// Package wire defines the types of the search API: Onyx's own fields, and the additional ones of quarry servers. The
+// client and the server share them; the package imports neither.
 //
 // Fields of Onyx's own contract are present even when null. Additional fields are always sent by a quarry server and
-// are absent from a bare Onyx, so a reader treats their zero value as "not told".
+// are absent from a bare Onyx, so their zero value means "unknown".
 package wire
 
 import (
@@ -11,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// Search limits that both ends know.
+// Limits of searches.
 const (
 	MaxQueryRunes       = 2048
 	MaxNumResults       = 100
 	DefaultNumResults   = 10
 	MaxTimeCutoffDays   = 36_500
-	DefaultContextLimit = 25  // chunks, max_context_chunks when not given
+	DefaultContextLimit = 25  // chunks, the default of max_context_chunks
 	MaxContextChunks    = 100 // chunks
 	MaxChunksPerRequest = 200 // of GET /document/chunks
 	MaxSuggestions      = 50
@@ -58,7 +57,7 @@ type Tag struct {
 	Value string `json:"tag_value"`
 }
 
-// Message is one turn of the conversation that a question belongs to. Type is one of system, user, assistant,
+// Message is a message of the conversation that a question belongs to. Type is one of system, user, assistant,
 // tool_call_response, user_reminder.
 type Message struct {
 	Message string `json:"message"`
@@ -95,7 +94,7 @@ type SearchResult struct {
 	ChunkStart   int                 `json:"chunk_start"` // first chunk of the section
 	ChunkEnd     int                 `json:"chunk_end"`   // last chunk of the section, inclusive
 	ChunkCount   int                 `json:"chunk_count"` // of the document
-	Score        float64             `json:"score"`       // rests on tenant-wide statistics
+	Score        float64             `json:"score"`       // depends on statistics of the whole tenant
 	Blurb        string              `json:"blurb"`
 	Highlights   []Span              `json:"highlights"`   // UTF-8 byte offsets into Content
 	BestPassage  Span                `json:"best_passage"` // UTF-8 byte offsets into Content
@@ -111,7 +110,7 @@ type SearchResult struct {
 // Span is a half-open range [start, end) of bytes.
 type Span [2]int
 
-// QueryExpansion names the queries that a model added to the question.
+// QueryExpansion has the queries that a model added to the question.
 type QueryExpansion struct {
 	SemanticQueries []string `json:"semantic_queries"`
 	KeywordQueries  []string `json:"keyword_queries"`
@@ -124,15 +123,15 @@ type ExecutedQuery struct {
 	Weight float64 `json:"weight"`
 }
 
-// AppliedFilter is one filter that held, and who set it.
+// AppliedFilter is a filter that was applied, and who set it.
 type AppliedFilter struct {
 	Field string `json:"field"`
 	Value string `json:"value"`
 	SetBy string `json:"set_by"` // user, agent, model
 }
 
-// Facets count the matching documents by the values of their fields. The counts of a field are made under every
-// filter but the field's own.
+// Facets count the matching documents by the values of their fields. The counts of a field ignore the filters
+// on that field.
 type Facets struct {
 	Sources      []FacetValue `json:"sources"`
 	Authors      []FacetValue `json:"authors"`
@@ -149,7 +148,7 @@ type FacetValue struct {
 	Count int    `json:"count"`
 }
 
-// FacetTag is a tag and the number of matching documents that carry it.
+// FacetTag is a tag and the number of matching documents that have it.
 type FacetTag struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -178,7 +177,7 @@ const (
 	OutcomeTimeout = "timeout"
 )
 
-// Note tells the caller something about the search that is not a result.
+// Note informs the caller about the search.
 type Note struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
@@ -193,7 +192,7 @@ const (
 	NoteSourceEmpty   = "source_empty"
 	NoteFilterIgnored = "filter_ignored"
 	NoteTypoCorrected = "typo_corrected"
-	NoteDamaged       = "damaged" // something stored could not be read: the answer lacks it
+	NoteDamaged       = "damaged" // stored data could not be read, so the answer is incomplete
 )
 
 // SearchEvent is one line of a streamed search. Type is stage, provisional, final or error; final or error comes last,

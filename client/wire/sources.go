@@ -3,10 +3,10 @@ package wire
 // Source describes one value of Onyx's DocumentSource.
 type Source struct {
 	Value       string
-	Name        string // as people read it
+	Name        string // for display
 	Category    string
 	Description string // empty: intentionally undescribed
-	Internal    bool   // never listed to people
+	Internal    bool   // never listed
 }
 
 // sources follows the order of Onyx's enumeration (backend/onyx/configs/constants.py); names and categories are its
@@ -73,10 +73,10 @@ var sources = [...]Source{
 	{Value: "craft_file", Name: "Your Files", Category: "Other", Description: "", Internal: true},
 }
 
-// Sources lists every value that Onyx knows, in its order.
+// Sources returns all values of Onyx, in its order.
 func Sources() []Source { return append([]Source(nil), sources[:]...) }
 
-// LookupSource finds a value of DocumentSource.
+// LookupSource returns the source with a value of DocumentSource.
 func LookupSource(value string) (Source, bool) {
 	for _, s := range sources {
 		if s.Value == value {

@@ -14,7 +14,7 @@ import (
 	"quarry/internal/text"
 )
 
-// Time is a moment as the API accepts it: ISO 8601 with or without an offset (none means UTC), a date alone, or a
+// Time is a time as the API accepts it: ISO 8601 with or without an offset (none means UTC), a date alone, or a
 // number of seconds since 1970. It is always written as RFC 3339 in UTC.
 type Time struct{ time.Time }
 
@@ -23,7 +23,7 @@ var timeLayouts = [...]string{
 	"2006-01-02 15:04:05.999999999", "2006-01-02 15:04", "2006-01-02",
 }
 
-// ParseTime reads a moment in any of the accepted spellings. The error quotes the text.
+// ParseTime parses a time in any of the accepted forms. The error quotes the text.
 func ParseTime(given string) (time.Time, error) {
 	given = strings.TrimSpace(given)
 	for _, layout := range timeLayouts {
@@ -37,7 +37,7 @@ func ParseTime(given string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("not a date or time: %q", text.Shorten(given, 40))
 }
 
-// epoch reads seconds, or milliseconds where seconds would lie beyond the year 2600, as Onyx's own parser does.
+// epoch parses seconds, or milliseconds if as seconds they would be after the year 2600, as Onyx's own parser does.
 func epoch(number float64) time.Time {
 	const watershed = 2e10
 	if math.Abs(number) > watershed {
@@ -78,14 +78,14 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return json.Marshal(t.UTC().Format(time.RFC3339Nano))
 }
 
-// Metadata is one metadata value: a string, or a list of strings. It is written as a string when it holds exactly
-// one value and was not a list.
+// Metadata is one metadata value: a string, or a list of strings. A single value that was not a list
+// is written as a string.
 type Metadata struct {
 	Values []string
 	List   bool
 }
 
-// One makes a single value.
+// One returns a single value.
 func One(value string) Metadata { return Metadata{Values: []string{value}} }
 
 // UnmarshalJSON accepts a string, a list of strings, and (leniently) numbers and booleans as their text.
@@ -141,8 +141,8 @@ func CheckToken(token string, longest int) error {
 	return nil
 }
 
-// Nearest finds the known value that a mistyped one most likely meant, by the number of letters that were added, left
-// out, replaced or swapped. It gives "" when none is near: one mistake in short words, up to three in long ones.
+// Nearest returns the known value that is most similar to a mistyped one, by the number of letters that were added,
+// omitted, replaced or swapped: at most one in short words and three in long ones. It returns "" if there is none.
 func Nearest(value string, known []string) string {
 	const longest = 100
 	value = strings.ToLower(strings.TrimSpace(value))
