@@ -31,8 +31,8 @@ func TestDocsNameExistingFiles(t *testing.T) {
 				t.Errorf("%s names %s, which does not exist", page, match[1])
 			}
 		}
-		if checked < 5 {
-			t.Errorf("%s: found only %d paths to check", page, checked)
+		if checked == 0 {
+			t.Errorf("%s: found no paths to check", page)
 		}
 		if lines := strings.Count(string(text), "\n"); page == "docs/architecture.md" && lines > maxArchitectureLines {
 			t.Errorf("%s has %d lines, at most %d", page, lines, maxArchitectureLines)
