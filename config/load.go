@@ -65,7 +65,7 @@ type fileContent struct {
 func readFile(path string) (content fileContent, found bool, err error) {
 	fail := func(err error) (fileContent, bool, error) {
 		return fileContent{}, false, &Error{File: path, Problem: "cannot be read", Err: unwrapPath(err),
-			Fix: "check the path and who may read it"}
+			Fix: "check the path and its permissions"}
 	}
 	// Looked at before it is opened: opening a named pipe would wait for a writer.
 	info, err := os.Stat(path)

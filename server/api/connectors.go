@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"quarry/internal/text"
 	"slices"
 	"strings"
 
@@ -132,8 +133,8 @@ func (s *Server) removeDocumentSet(d *directory.Directory, ctx context.Context, 
 		return err
 	}
 	if added > 0 {
-		return directory.InputError{Reason: fmt.Sprintf("%s that were added are in document set %q; remove them with "+
-			"quarry remove --set, and it goes with them", plural(added, "document"), name)}
+		return directory.InputError{Reason: fmt.Sprintf("document set %q contains %s of the local library; to remove "+
+			"the documents and the set, run quarry remove --set", name, text.Count(added, "document"))}
 	}
 	return d.RemoveDocumentSet(ctx, tenant, name)
 }

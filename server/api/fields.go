@@ -151,6 +151,7 @@ func (f *fields) text(raw json.RawMessage, least, most int, where ...any) string
 	return text
 }
 
+// plural writes no separators between thousands, as pydantic.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"quarry/internal/text"
 	"slices"
 	"strings"
 	"time"
@@ -351,7 +352,7 @@ func describeDamage(damage index.Damage) string {
 	switch damage.Kind {
 	case index.DamagedText:
 		if n := len(damage.Chunks); n > 0 {
-			return plural(n, "passage") + " cannot be read"
+			return text.Count(n, "passage") + " cannot be read"
 		}
 		return damage.Reason
 	case kindUnfollowed:

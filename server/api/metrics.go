@@ -65,7 +65,7 @@ func newMeasures() *measures {
 		[]float64{.001, .01, .1, .5, 1, 5, 10, 30}, "stage")
 	m.outcomes = r.Counter("quarry_search_stages_total", "Stages of searches by outcome.", "stage", "outcome")
 	m.modelCalls = r.Counter("quarry_model_calls_total", "Calls of language and embedding models.", "purpose")
-	m.modelTokens = r.Counter("quarry_model_tokens_total", "Tokens that went to models and came back.", "purpose", "kind")
+	m.modelTokens = r.Counter("quarry_model_tokens_total", "Tokens sent to models and received from them.", "purpose", "kind")
 	return m
 }
 

@@ -19,6 +19,16 @@ func guestCommands() []string {
 	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "version", "help"}
 }
 
+// CommandNames returns the words that name a command, so that a line that begins with one is no query: the commands that
+// a guest may run, those that are refused, and planned ones.
+func CommandNames() []string {
+	names := []string{"help", "mcp", "install-skill", "skill"}
+	for _, command := range (&app{out: &gate{}, err: &gate{}}).root().Commands() {
+		names = append(names, command.Name())
+	}
+	return names
+}
+
 // localFlags name files, servers or profiles of the machine that quarry runs on.
 func localFlags() []string {
 	return []string{"server", "library", "profile", "sample", "also", "history", "from"}

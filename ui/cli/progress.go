@@ -30,8 +30,8 @@ const (
 const (
 	verbAdded   = "added"
 	verbRemoved = "removed"
-	verbSynced  = "synchronised"
-	verbWatched = "synchronised again" // prints only changes
+	verbSynced  = "synced"
+	verbWatched = "synced again" // prints only changes
 	verbChecked = "checked"
 )
 

@@ -198,13 +198,6 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// commandNames are the words that start a command; other text is a query.
-func commandNames() []string {
-	return []string{"search", "ask", "read", "sources", "agents", "document-sets", "tags", "version", "help", "mcp",
-		"add", "remove", "sync", "status", "serve", "admin", "configure", "validate-config", "completion", "install-skill",
-		"skill", "man"}
-}
-
 // arguments splits the command line of ssh, which joins its arguments. A query is kept as it is, because quotes and minus
 // signs have a meaning in it; a command is split as a shell does.
 func arguments(line string) []string {
@@ -214,7 +207,7 @@ func arguments(line string) []string {
 	}
 	flagged := slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "--") })
 	if !flagged && !strings.HasPrefix(words[0], "-") && !commands(words) {
-		if slices.Contains(commandNames(), words[0]) {
+		if slices.Contains(cli.CommandNames(), words[0]) {
 			return []string{"--", strings.TrimSpace(line)}
 		}
 		if strings.ContainsAny(line, `"'`) || slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "-") }) {
@@ -232,11 +225,11 @@ func commands(words []string) bool {
 	case "sources", "agents", "document-sets", "tags", "version", "status", "mcp":
 		return len(words) == 1
 	case "help":
-		return len(words) == 1 || len(words) == 2 && slices.Contains(commandNames(), words[1])
+		return len(words) == 1 || len(words) == 2 && slices.Contains(cli.CommandNames(), words[1])
 	case "read":
 		return len(words) <= 2
 	}
-	return slices.Contains(commandNames(), words[0])
+	return slices.Contains(cli.CommandNames(), words[0])
 }
 
 // split splits a line at spaces. Quotes group words if they start a word or a flag's value; an apostrophe within a word

@@ -137,7 +137,7 @@ func (s *session) run() (code int) {
 	defer func() { s.server.Meter.SessionEnded(kind, s.server.Now().Sub(started)) }()
 	code = s.command(s.arrival.raw)
 	word, _, _ := strings.Cut(strings.TrimSpace(s.arrival.raw), " ")
-	if !slices.Contains(commandNames(), word) {
+	if !slices.Contains(cli.CommandNames(), word) {
 		word = "" // a query, which must not be logged
 	}
 	log.LogAttrs(context.Background(), slog.LevelInfo, "ssh session", slog.String("user", s.visitor.name),
