@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -8,11 +9,17 @@ import (
 	"quarry/client/wire"
 )
 
+// longestFilterName bounds how far the parser looks for the colon of a filter, in bytes.
+const longestFilterName = 16
+
+// FilterNames returns the names of all filters, in the order in which they are offered.
+func FilterNames() []string {
+	return []string{"source", "since", "until", "within", "agent", "set", "tag", "author", "type"}
+}
+
 // filterField returns the filter with a key, in any case; "" if there is none.
 func filterField(key string) string {
-	key = strings.ToLower(key)
-	switch key {
-	case "source", "since", "until", "within", "agent", "set", "tag", "author", "type":
+	if key = strings.ToLower(key); slices.Contains(FilterNames(), key) {
 		return key
 	}
 	return ""
@@ -20,9 +27,8 @@ func filterField(key string) string {
 
 // filter reads and applies a filter at a position; the width is 0 if the text there is not a filter.
 func (p *queryParser) filter(at int) (width int) {
-	const longestKey = len("source")
 	rest := p.text[at:]
-	colon := strings.IndexByte(rest[:min(len(rest), longestKey+1)], ':')
+	colon := strings.IndexByte(rest[:min(len(rest), longestFilterName+1)], ':')
 	if colon < 0 {
 		return 0
 	}

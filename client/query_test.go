@@ -283,3 +283,16 @@ func FuzzQuoteValue(f *testing.F) {
 		}
 	})
 }
+
+func TestFilterNamesAreParsed(t *testing.T) {
+	for _, name := range FilterNames() {
+		value := map[string]string{"since": "2026-01-01", "until": "2026-01-01", "within": "30d", "tag": "k=v"}[name]
+		if value == "" {
+			value = "x"
+		}
+		q := ParseQuery(name+":"+value, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+		if len(q.Chips) != 1 || q.Chips[0].Field != name || len(name) > longestFilterName {
+			t.Errorf("%s: parsed as %+v", name, q)
+		}
+	}
+}

@@ -265,7 +265,7 @@ func completedNames(typed string) []completion {
 		return nil
 	}
 	var found []completion
-	for _, name := range []string{"source", "since", "until", "within", "agent", "set", "tag", "author", "type"} {
+	for _, name := range client.FilterNames() {
 		if strings.HasPrefix(name, typed) {
 			found = append(found, completion{text: name + ":", label: name + ":"})
 		}
