@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -202,17 +203,19 @@ func (c *Citer) bracket(last bool) bool {
 }
 
 var (
-	wholeCitation = regexp.MustCompile(`^(?:\[ *\d{1,3} *(?:, *\d{1,3} *)*\]|\[\[ *\d{1,3} *(?:, *\d{1,3} *)*\]\])`)
-	partOfOne     = regexp.MustCompile(`^\[{1,2}[\d ,]*\]?$`)
+	wholeCitation = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:\[ *\d{1,3} *(?:, *\d{1,3} *)*\]|\[\[ *\d{1,3} *(?:, *\d{1,3} *)*\]\])`)
+	})
+	partOfOne = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[{1,2}[\d ,]*\]?$`) })
 )
 
 // citation parses the citation that a text begins with: its numbers and its length, 0 if there is none. open is set if
 // the text ends too early to decide.
 func citation(text string, last bool) (numbers []int, length int, open bool) {
 	start := text[:min(len(text), maxCitation)]
-	found := wholeCitation.FindString(start)
+	found := wholeCitation().FindString(start)
 	if found == "" {
-		return nil, 0, !last && len(text) < maxCitation && partOfOne.MatchString(start)
+		return nil, 0, !last && len(text) < maxCitation && partOfOne().MatchString(start)
 	}
 	target, open := linkTarget(text[len(found):], last)
 	if open {
@@ -251,10 +254,10 @@ func linkTarget(text string, last bool) (length int, open bool) {
 
 // target escapes an address for a Markdown link: nothing in it ends the link or starts another.
 func target(link string) string {
-	return unsafeInLinks.ReplaceAllStringFunc(link, func(s string) string { return fmt.Sprintf("%%%02X", s[0]) })
+	return unsafeInLinks().ReplaceAllStringFunc(link, func(s string) string { return fmt.Sprintf("%%%02X", s[0]) })
 }
 
-var unsafeInLinks = regexp.MustCompile("[\\x00-\\x20\\x7F()<>\\[\\]\\\\`]")
+var unsafeInLinks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[\\x00-\\x20\\x7F()<>\\[\\]\\\\`]") })
 
 // Uncited returns an answer without the citations of a Citer.
 func Uncited(text string) string {

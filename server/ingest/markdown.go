@@ -5,6 +5,7 @@ import (
 	"html"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
@@ -192,7 +193,9 @@ func tableBlock(b block, header, body int) block {
 	return b
 }
 
-var delimiterRow = regexp.MustCompile(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+var delimiterRow = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
+})
 
 // tableRows returns where the header and the rows of a GFM table in a paragraph begin. Without a table, rows is 0.
 func tableRows(paragraph []byte) (header, rows int) {
@@ -204,7 +207,7 @@ func tableRows(paragraph []byte) (header, rows int) {
 		end := lineEnd(paragraph, start)
 		line := bytes.TrimRight(paragraph[start:end], "\n")
 		if start > 0 && bytes.IndexByte(line, '-') >= 0 && bytes.IndexByte(line, '|') >= 0 &&
-			bytes.IndexByte(paragraph[previous:start], '|') >= 0 && delimiterRow.Match(line) {
+			bytes.IndexByte(paragraph[previous:start], '|') >= 0 && delimiterRow().Match(line) {
 			return previous, end
 		}
 		previous, start = start, end
@@ -221,7 +224,7 @@ func lineEnd[T ~string | ~[]byte](source T, start int) int {
 	return len(source)
 }
 
-var headingID = regexp.MustCompile(`\s*\{#([\w.-]{1,100})[^{}]{0,100}\}\s*$`)
+var headingID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*\{#([\w.-]{1,100})[^{}]{0,100}\}\s*$`) })
 
 // heading returns the text of a heading without markup, and its {#anchor}.
 func (m *markdownReader) heading(node *ast.Heading, source []byte) (title, slug string) {
@@ -235,7 +238,7 @@ func (m *markdownReader) heading(node *ast.Heading, source []byte) (title, slug 
 		}
 	}
 	title = oneLine(raw.String(), longestHeading)
-	if match := headingID.FindStringSubmatchIndex(title); match != nil {
+	if match := headingID().FindStringSubmatchIndex(title); match != nil {
 		slug, title = title[match[2]:match[3]], title[:match[0]]
 	}
 	return m.plain(title), slug

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -387,7 +388,7 @@ func parsePlainLines(text string) []field {
 	var fields []field
 	for line := range strings.Lines(text) {
 		key, value, found := strings.Cut(strings.TrimRight(line, "\n"), ": ")
-		if !found || len(fields) >= mostMetadata || !plainKey.MatchString(key) {
+		if !found || len(fields) >= mostMetadata || !plainKey().MatchString(key) {
 			continue
 		}
 		value = strings.TrimSpace(value)
@@ -399,4 +400,4 @@ func parsePlainLines(text string) []field {
 	return fields
 }
 
-var plainKey = regexp.MustCompile(`^[\w-]{1,64}$`)
+var plainKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w-]{1,64}$`) })

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -331,7 +332,7 @@ func mergeStars(pattern string) string {
 			segments[i] = "**"
 			continue
 		}
-		segments[i] = starRuns.ReplaceAllStringFunc(segment, func(run string) string {
+		segments[i] = starRuns().ReplaceAllStringFunc(segment, func(run string) string {
 			if run[0] == '*' {
 				return "*"
 			}
@@ -341,7 +342,7 @@ func mergeStars(pattern string) string {
 	return strings.Join(segments, "/")
 }
 
-var starRuns = regexp.MustCompile(`\\.|\*+`)
+var starRuns = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\.|\*+`) })
 
 // trimTrailingSpaces removes the spaces at the end that are not escaped.
 func trimTrailingSpaces(line string) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -226,7 +227,7 @@ type window struct{ since, until time.Time }
 func candidateSources(r Request) []string {
 	var candidates []string
 	for _, s := range r.Sources {
-		if (len(r.Search.Sources) == 0 || slices.Contains(r.Search.Sources, s)) && sourceName.MatchString(s) {
+		if (len(r.Search.Sources) == 0 || slices.Contains(r.Search.Sources, s)) && sourceName().MatchString(s) {
 			candidates = append(candidates, s)
 		}
 	}
@@ -234,7 +235,7 @@ func candidateSources(r Request) []string {
 }
 
 // sourceName excludes other text from prompts.
-var sourceName = regexp.MustCompile(`^[a-z0-9_]+$`)
+var sourceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9_]+$`) })
 
 // sourceLine is a source in a prompt.
 type sourceLine struct{ Value, Name string }

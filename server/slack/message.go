@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -100,11 +101,11 @@ func sameName(asked, name string) bool {
 	return len(words) > 0 && (slices.Equal(words, has) || len(words) == 1 && slices.Contains(has, words[0]))
 }
 
-var timestamp = regexp.MustCompile(`^\d{1,10}\.\d{1,9}$`)
+var timestamp = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{1,10}\.\d{1,9}$`) })
 
 // timeOf parses a message timestamp: seconds, a dot, and a counter.
 func timeOf(ts string) (time.Time, bool) {
-	if !timestamp.MatchString(ts) {
+	if !timestamp().MatchString(ts) {
 		return time.Time{}, false
 	}
 	since, err := time.ParseDuration(ts + "s")
