@@ -32,7 +32,7 @@ func TestFullDisk(t *testing.T) {
 	if full.code == 0 {
 		t.Fatal("everything fits: the file system is too large for this test")
 	}
-	if !strings.Contains(full.stderr, "disk is full") || !strings.Contains(full.stderr, "Free some space") {
+	if !strings.Contains(full.stderr, "disk is full") || !strings.Contains(full.stderr, "Free some disk space") {
 		t.Errorf("the error does not tell: %s", full.stderr)
 	}
 	acknowledged := 0

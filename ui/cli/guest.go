@@ -3,6 +3,7 @@ package cli
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,13 +22,16 @@ func guestCommands() []string {
 
 // CommandNames returns the words that name a command, so that a line that begins with one is no query: the commands that
 // a guest may run, those that are refused, and planned ones.
-func CommandNames() []string {
-	names := []string{"help", "mcp", "install-skill", "skill"}
-	for _, command := range (&app{out: &gate{}, err: &gate{}}).root().Commands() {
+func CommandNames() []string { return commandNames() }
+
+var commandNames = sync.OnceValue(func() []string {
+	guest := &app{program: Program{Guest: true}, out: &gate{}, err: &gate{}}
+	names := []string{"help", "install-skill", "skill"}
+	for _, command := range guest.root().Commands() {
 		names = append(names, command.Name())
 	}
 	return names
-}
+})
 
 // localFlags name files, servers or profiles of the machine that quarry runs on.
 func localFlags() []string {
