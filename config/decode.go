@@ -336,6 +336,9 @@ func (t *tree) check(node *yaml.Node, depth int, budget *int) error {
 		}
 	}
 	for _, child := range node.Content {
+		if node.Kind == yaml.SequenceNode && isNull(child) {
+			return &Error{File: t.file, Line: child.Line, Problem: "a list has an empty item", Fix: "remove the item, or write a value"}
+		}
 		if node.Style&yaml.FlowStyle != 0 && isNull(child) {
 			child.Value = "null" // the encoder writes an empty one as '', which is a text
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -141,6 +142,7 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	if llm, ok := file["llm"].(map[string]any); ok {
 		delete(llm, "providers")
 	}
+	maps.DeleteFunc(file, func(_ string, group any) bool { return group == nil }) // an empty group would hide its defaults
 	if err := v.MergeConfigMap(file); err != nil {
 		return fmt.Errorf("merge the configuration: %w", err)
 	}

@@ -373,3 +373,13 @@ func TestSpacesOfAPrefixCount(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestAnEmptyGroupKeepsItsDefaults(t *testing.T) {
+	c, err := Load(write(t, "http:\n"), env("QUARRY_HTTP_HOSTS", "search.example.com"))
+	if err != nil || c.HTTP.Metrics != MetricsToken || !slices.Equal(c.HTTP.Hosts, []string{"search.example.com"}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if _, err := Load(write(t, "http:\n  hosts: [a.example.com, ~]\n"), env()); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("an empty item: %v", err)
+	}
+}

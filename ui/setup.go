@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -306,7 +307,7 @@ func (s *settings) expanded(typed string) string {
 	if rest, home := strings.CutPrefix(path, "~"); home && (rest == "" || os.IsPathSeparator(rest[0])) {
 		for _, variable := range []string{"HOME", "USERPROFILE"} {
 			if folder, _ := s.run.lookup(variable); folder != "" {
-				return strings.TrimSuffix(folder, string(os.PathSeparator)) + rest
+				return cmp.Or(strings.TrimSuffix(folder, string(os.PathSeparator))+rest, folder)
 			}
 		}
 	}

@@ -112,8 +112,8 @@ type counted struct {
 	catalogs *lru.Cache[viewKey, catalog]
 }
 
-// viewKey identifies what a caller may see of a version of a tenant's library.
-type viewKey struct{ tenant, access, version string }
+// viewKey identifies what a caller may see of a tenant's library.
+type viewKey struct{ tenant, access string }
 
 // scopeKey identifies an agent's scope as a caller sees it. Agents do not change, and ids are not reused.
 type scopeKey struct {
@@ -123,12 +123,14 @@ type scopeKey struct {
 
 // scopeCount has the sources of an agent's scope and the number of its attached documents.
 type scopeCount struct {
+	version  string // of the library
 	sources  []string
 	attached int
 }
 
 // catalog has the sources and tags of a library.
 type catalog struct {
+	version string // of the library
 	sources []string
 	tags    []countedTag // the most frequent first
 }
@@ -145,19 +147,19 @@ func newLRU[K comparable, V any](size int) *lru.Cache[K, V] {
 	return cache
 }
 
-func keyOf(who directory.Principal, snapshot index.Snapshot) viewKey {
+func keyOf(who directory.Principal) viewKey {
 	access := who.Access()
 	if access.All {
-		return viewKey{who.Tenant, "*", snapshot.Version()}
+		return viewKey{who.Tenant, "*"}
 	}
-	return viewKey{who.Tenant, strings.Join(access.Terms, "\x00"), snapshot.Version()}
+	return viewKey{who.Tenant, strings.Join(access.Terms, "\x00")}
 }
 
 // catalog counts the sources and tags of the documents that the caller may see.
 func (s *Server) catalog(ctx context.Context, who directory.Principal) (known catalog, err error) {
 	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
-		key, ok := keyOf(who, snapshot), false
-		if known, ok = s.counted.catalogs.Get(key); ok {
+		key, ok := keyOf(who), false
+		if known, ok = s.counted.catalogs.Get(key); ok && known.version == snapshot.Version() {
 			return nil
 		}
 		done, err := s.slots.acquire(ctx)
@@ -165,10 +167,11 @@ func (s *Server) catalog(ctx context.Context, who directory.Principal) (known ca
 			return err
 		}
 		defer done()
-		if known, ok = s.counted.catalogs.Get(key); ok { // another request counted in the meantime
+		if known, ok = s.counted.catalogs.Get(key); ok && known.version == snapshot.Version() { // another request counted in the meantime
 			return nil
 		}
 		if known, err = countCatalog(ctx, snapshot, who.Access()); err == nil && len(known.tags) <= maxCatalogTags {
+			known.version = snapshot.Version()
 			s.counted.catalogs.Add(key, known)
 		}
 		return err
@@ -184,11 +187,11 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 	}
 	known := make(map[int]scopeCount, len(agents))
 	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
-		key := keyOf(who, snapshot)
+		key := keyOf(who)
 		missing := func() []directory.Agent {
 			return slices.DeleteFunc(slices.Clone(agents), func(a directory.Agent) bool {
 				count, ok := s.counted.scopes.Get(scopeKey{key, a.ID})
-				if ok {
+				if ok = ok && count.version == snapshot.Version(); ok {
 					known[a.ID] = count
 				}
 				return ok || a.Builtin // which has no scope
@@ -208,6 +211,7 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 		}
 		counts, err := countScopes(ctx, snapshot, who.Access(), rest)
 		for id, count := range counts {
+			count.version = snapshot.Version()
 			known[id] = count
 			s.counted.scopes.Add(scopeKey{key, id}, count)
 		}

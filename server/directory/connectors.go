@@ -180,9 +180,9 @@ func (d *Directory) UnsyncedCCPairs(ctx context.Context, tenant string) ([]CCPai
 // then. It deletes a removed pair, and its connector and credential if they have no other pair.
 func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, err error) {
 	err = d.write(ctx, "mark connector "+pair.Name+" as synced", func(tx *sql.Tx) error {
-		revision := pair.Revision // if another process has deleted it
+		revision := 0 // another process has deleted the pair
 		err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID), nil, &revision)
-		if still = revision == pair.Revision; err != nil || !still {
+		if still = err == nil && (revision == 0 || revision == pair.Revision); !still || revision == 0 {
 			return err
 		}
 		if !pair.Deleting {

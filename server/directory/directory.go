@@ -34,7 +34,7 @@ type Directory struct {
 	readOnly bool
 	absent   bool
 	now      func() time.Time
-	recent   *lru.Cache[versioned, any]
+	recent   *lru.Cache[any, versioned]
 	noting   sync.Map // ids of tokens whose use is being recorded: only one request at a time waits for the writer
 }
 
@@ -61,7 +61,7 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
 	d.readOnly = readOnly || d.db.ReadOnly()
-	d.recent, err = lru.New[versioned, any](maxCached)
+	d.recent, err = lru.New[any, versioned](maxCached)
 	return d, err
 }
 
@@ -217,11 +217,11 @@ func refuseMore(ctx context.Context, tx *sql.Tx, kind Kind, userID string, most 
 // maxCached bounds the cache of a directory.
 const maxCached = 1_000
 
-// versioned is the key of a value that was read at a version of the directory. A change by any process changes the version,
-// so that older values are never returned again.
+// versioned is a value that was read at a version of the directory. A change by any process changes the version, so that
+// older values are never returned again.
 type versioned struct {
-	at  sqlite.Version
-	key any
+	at    sqlite.Version
+	value any
 }
 
 // The keys of cached values.
@@ -240,12 +240,12 @@ func cached[T any](ctx context.Context, d *Directory, key any, read func() (T, e
 	if !ok {
 		return read()
 	}
-	if known, ok := d.recent.Get(versioned{at, key}); ok {
-		return known.(T), nil
+	if known, ok := d.recent.Get(key); ok && known.at == at {
+		return known.value.(T), nil
 	}
 	value, err := read()
 	if err == nil {
-		d.recent.Add(versioned{at, key}, value)
+		d.recent.Add(key, versioned{at, value})
 	}
 	return value, err
 }

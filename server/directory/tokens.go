@@ -257,7 +257,8 @@ func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (h holder
 	p.Scoped = scopes != nil
 	p.Permissions = effective(role.permissions(), scopes)
 	p.Admin = p.Can(PermissionAdmin)
-	return h, d.addGroups(ctx, p)
+	err = d.addGroups(ctx, p)
+	return h, err
 }
 
 // noteUse records the use of a token. It must not fail or delay the request, so it waits only briefly for the writer; the

@@ -157,7 +157,7 @@ func (l *citationLinks) write(piece string) string {
 func (l *citationLinks) shorten(links string) string {
 	return l.whole.ReplaceAllStringFunc(links, func(link string) string {
 		if len(link) > longestLink {
-			return link[:2] + l.shorten(link[2:])
+			return link // too long for a citation
 		}
 		return link[1 : strings.IndexByte(link, ']')+1]
 	})

@@ -275,7 +275,8 @@ func (a *app) noteNearCommand(command *cobra.Command, words []string) {
 
 // nearestCommand finds a command that is one edit away from the first word. After -- no word was meant as one.
 func nearestCommand(root *cobra.Command, words []string) string {
-	if len(words) == 0 || root.ArgsLenAtDash() == 0 {
+	const longest = 64 // bytes: the distance of a word costs its length
+	if len(words) == 0 || len(words[0]) > longest || root.ArgsLenAtDash() == 0 {
 		return ""
 	}
 	for _, command := range root.Commands() {

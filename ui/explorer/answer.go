@@ -27,6 +27,7 @@ const answerPause = 16 * time.Millisecond
 type answering struct {
 	panel.Answer
 	asking    *request
+	passages  *request // completes the passages of the documents that an answer cites
 	thread    thread
 	rendering bool
 	completed map[string]bool // refs of the answer's documents whose whole passage was asked for
@@ -358,7 +359,7 @@ func (m *Model) showDocuments(turn panel.Turn) {
 	response := &wire.SearchResponse{Results: documentResults(turn)}
 	wire.FillEmpty(response)
 	answered := shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true}
-	m.begin(&answered.request) // for the passages that are completed
+	answered.request = m.begin(&m.answer.passages)
 	m.answer.completed = map[string]bool{}
 	m.show(answered)
 }

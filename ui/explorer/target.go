@@ -114,7 +114,7 @@ func closing(session *client.Session) tea.Cmd {
 // switchTo leaves the target for another. The query stays, and is asked there.
 func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
-	for _, r := range []*request{m.conn.request, m.reading.expanding, m.answer.asking, m.chats.fetching, m.filters.counting} {
+	for _, r := range []*request{m.conn.request, m.reading.expanding, m.answer.asking, m.answer.passages, m.chats.fetching, m.filters.counting} {
 		r.stop()
 	}
 	m.answer.thread, m.follow = thread{}, followUps{}
