@@ -379,7 +379,7 @@ func TestAnEmptyGroupKeepsItsDefaults(t *testing.T) {
 	if err != nil || c.HTTP.Metrics != MetricsToken || !slices.Equal(c.HTTP.Hosts, []string{"search.example.com"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := Load(write(t, "http:\n  hosts: [a.example.com, ~]\n"), env()); err == nil || !strings.Contains(err.Error(), "line 2") {
+	if _, err := Load(write(t, "http:\n  hosts: [a.example.com, ~]\n"), env()); err == nil || !strings.Contains(err.Error(), ":2: a list has an empty item") {
 		t.Errorf("an empty item: %v", err)
 	}
 }

@@ -167,6 +167,9 @@ func (b *batcher) flush() error {
 		b.done.Updated += written.Updated
 		b.done.Unchanged += written.Unchanged
 		b.done.Removed += written.Removed
+		for _, t := range b.states {
+			t.releaseIfDone()
+		}
 		b.reset()
 		b.reported = time.Time{}
 	}
@@ -280,6 +283,7 @@ type task struct {
 	parts  chan part // nil: the file is not read
 
 	// Set by the writer.
+	done     bool                     // nothing of it follows
 	isOwn    func(origin string) bool // reports whether a document belongs to the file's root
 	lines    map[string]int           // of the stored documents by id; 0 in a file of one document
 	read     bool                     // to its end: base is final
@@ -292,6 +296,13 @@ type task struct {
 
 func newTask(file foundFile, t *target, known fileState) *task {
 	return &task{file: file, target: t, known: known, parts: make(chan part, 2)}
+}
+
+// releaseIfDone frees what is only needed until the file's last batch is stored: the plan keeps its tasks to the end.
+func (t *task) releaseIfDone() {
+	if t.done {
+		t.isOwn, t.lines, t.base, t.owned = nil, nil, fileState{}, badLines{}
+	}
 }
 
 // part is a part of a file's contents.

@@ -393,3 +393,15 @@ func TestDatesThatCannotBeWritten(t *testing.T) {
 		t.Errorf("dated %v", doc.UpdatedAt)
 	}
 }
+
+// Text that was decoded wrongly once has C1 characters, which introduce control strings; nothing is lost after them.
+func TestTextAfterIntroducersStays(t *testing.T) {
+	for text, want := range map[string]string{
+		"said \u00e2\u20ac\u0153yes\u00e2\u20ac\u009d and left; \u00e2\u20ac\u0153no\u00e2\u20ac\u009d too.": "said \u00e2\u20ac\u0153yes\u00e2\u20ac and left; \u00e2\u20ac\u0153no\u00e2\u20ac too.",
+		"a\x1bPtext\x1b[0m b": "atext b", "a\x1b]0;title\ab": "ab", "a\u009d0;title\u009cb": "ab", "a\x1b]open\nb": "aopen\nb",
+	} {
+		if got := cleanText(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}

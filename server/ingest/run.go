@@ -372,7 +372,14 @@ func (r *run) task(ctx context.Context, t *task) error {
 				return err
 			}
 			t.counted = len(t.lines) > 0 || (p.same || p.unknown) && t.known.Documents > 0
-			return b.fileDone(path, p.bytes, t.counted)
+			t.done = true
+			if err := b.fileDone(path, p.bytes, t.counted); err != nil {
+				return err
+			}
+			if b.states[filePrefix+path] != t { // its last batch is stored
+				t.releaseIfDone()
+			}
+			return nil
 		}
 		if err := b.addBytes(path, p.bytes); err != nil {
 			return err

@@ -115,18 +115,39 @@ func (l *badLines) listed() []string {
 	return l.Reasons
 }
 
-// decodeFile decodes a fileState; it returns zero if that fails. Earlier versions separated fields by tabs: those that
-// show whether the file changed, and what was removed, are still read.
+// decodeFile decodes a fileState; it returns zero if that fails. Earlier versions separated fields by tabs.
 func decodeFile(text string) (s fileState) {
 	if fields := strings.Split(text, "\t"); len(fields) > 6 {
-		documents, err := strconv.Atoi(fields[4])
-		if err != nil {
-			return fileState{}
-		}
-		return fileState{Print: fields[1], Config: fields[2], Hash: fields[3], Documents: documents, Flag: fields[5],
-			Reason: fields[6]}
+		return decodeTabs(fields)
 	}
 	if wire.Unmarshal([]byte(text), &s) != nil {
+		return fileState{}
+	}
+	return s
+}
+
+// decodeTabs decodes the fields of earlier versions, of which the last ones may be missing.
+func decodeTabs(fields []string) fileState {
+	documents, err := strconv.Atoi(fields[4])
+	s := fileState{Print: fields[1], Config: fields[2], Hash: fields[3], Documents: documents, Flag: fields[5], Reason: fields[6]}
+	if len(fields) > 7 {
+		for attribute := range strings.FieldsSeq(fields[7]) {
+			name, value, _ := strings.Cut(attribute, "=")
+			switch name {
+			case "own":
+				s.OwnDates = true
+			case "foreign":
+				s.Foreign, _ = strconv.Atoi(value)
+			case "encoding":
+				s.Encoding = value
+			}
+		}
+	}
+	if len(fields) > 8 && err == nil {
+		s.Lines.Reasons = fields[9:]
+		s.Lines.Count, err = strconv.Atoi(fields[8])
+	}
+	if err != nil {
 		return fileState{}
 	}
 	return s

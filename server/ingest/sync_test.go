@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,6 +186,11 @@ func TestStateOfEarlierLibraries(t *testing.T) {
 	}
 	l.counts(l.sync(), 0, 0, 0, 1)
 	l.want("docs/a.md")
+	whole := fileState{Print: "p", Config: "c", Hash: "h", Documents: 3, Flag: "f", OwnDates: true, Foreign: 2, Encoding: "koi8-r",
+		Lines: badLines{Count: 5, Reasons: []string{"line 1: x", "line 2: y"}}}
+	if got := decodeFile("1\tp\tc\th\t3\tf\t\town foreign=2 encoding=koi8-r\t5\tline 1: x\tline 2: y"); !reflect.DeepEqual(got, whole) {
+		t.Errorf("read %+v, want %+v", got, whole)
+	}
 }
 
 func TestDocumentOfAFile(t *testing.T) {

@@ -91,11 +91,25 @@ func isClean(text string) bool {
 	return !high || utf8.ValidString(text)
 }
 
-// escapeWidth is text.EscapeWidth within a line and longestEscape.
+// escapeWidth returns the length of the terminal sequence that s begins with, within a line and longestEscape. Of a control
+// string that BEL or ST does not end there, only the introducer counts: in a document, what follows is text.
 func escapeWidth(s string) int {
 	s = s[:min(len(s), longestEscape)]
 	if end := strings.IndexByte(s, '\n'); end >= 0 {
 		s = s[:end]
+	}
+	for _, introducer := range []string{"\x1b]", "\x1bP", "\x1bX", "\x1b^", "\x1b_", "\u009d", "\u0090", "\u0098", "\u009e", "\u009f"} {
+		rest, begins := strings.CutPrefix(s, introducer)
+		if !begins {
+			continue
+		}
+		width := 0
+		for _, end := range []string{"\a", "\x1b\\", "\u009c"} {
+			if at := strings.Index(rest, end); at >= 0 && (width == 0 || at+len(end) < width) {
+				width = at + len(end)
+			}
+		}
+		return len(introducer) + width
 	}
 	return text.EscapeWidth(s)
 }

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -237,11 +236,20 @@ func bounded(result wire.SearchResult) wire.SearchResult {
 
 // bytes returns the approximate size of a passage in the answer.
 func (p *remotePassage) bytes() int {
-	data, err := json.Marshal(p.SearchResult)
-	if err != nil {
-		return len(p.Content) // strings and finite numbers always encode
+	size := len(p.Content) + len(p.Title) + len(p.Blurb) + len(p.DocumentID) + len(p.Ref) + len(p.DocumentType) +
+		len(p.SourceType) + 16*len(p.Highlights)
+	for _, s := range []*string{p.Link, p.UpdatedAt} {
+		if s != nil {
+			size += len(*s)
+		}
 	}
-	return len(data)
+	for _, s := range slices.Concat(p.HeadingPath, p.Authors) {
+		size += len(s)
+	}
+	for key, m := range p.Metadata {
+		size += len(key) + len(strings.Join(m.Values, ""))
+	}
+	return size
 }
 
 // withRemote adds the passages of federated sources to a fused ranking, by the same formula. They are never merged with

@@ -394,8 +394,8 @@ func (r *deleteRecord) unseal(bitmap []byte, p *part) (err error) {
 
 // addDeletes appends a record of deletes to a segment, and folds its records when there are many.
 func addDeletes(ctx context.Context, tx *sql.Tx, id int64, bitmap *roaring.Bitmap, delta segment.Delta) error {
-	number, count := int64(0), 0
-	if err := get(ctx, tx, []any{&number}, "UPDATE segments SET deletes = deletes + 1 WHERE id = ? RETURNING deletes",
+	number, name, count := int64(0), "", 0
+	if err := get(ctx, tx, []any{&number, &name}, "UPDATE segments SET deletes = deletes + 1 WHERE id = ? RETURNING deletes, name",
 		id); err != nil {
 		return err
 	}
@@ -407,12 +407,11 @@ func addDeletes(ctx context.Context, tx *sql.Tx, id int64, bitmap *roaring.Bitma
 	if err != nil || count <= foldDeletes {
 		return err
 	}
-	return fold(ctx, tx, id, number)
+	return fold(ctx, tx, &part{id: id, name: name, deletes: number, documents: int(^uint32(0))})
 }
 
 // fold makes one record of all records of a segment.
-func fold(ctx context.Context, tx *sql.Tx, id, number int64) error {
-	p := &part{id: id, deletes: number, documents: int(^uint32(0))}
+func fold(ctx context.Context, tx *sql.Tx, p *part) error {
 	if err := readDeletes(ctx, tx, p); err != nil {
 		return err
 	}
@@ -420,10 +419,10 @@ func fold(ctx context.Context, tx *sql.Tx, id, number int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := execute(ctx, tx, "DELETE FROM deletes WHERE segment = ?", id); err != nil {
+	if _, err := execute(ctx, tx, "DELETE FROM deletes WHERE segment = ?", p.id); err != nil {
 		return err
 	}
-	return insertDeletes(ctx, tx, id, deleteRecord{number: number, bitmap: p.deleted}, *total)
+	return insertDeletes(ctx, tx, p.id, deleteRecord{number: p.deletes, bitmap: p.deleted}, *total)
 }
 
 func insertDeletes(ctx context.Context, tx *sql.Tx, id int64, record deleteRecord, delta segment.Delta) error {
