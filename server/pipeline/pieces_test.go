@@ -159,6 +159,7 @@ func TestWords(t *testing.T) {
 func FuzzWords(f *testing.F) {
 	f.Add(`a "b c" -d`, "b c", "d")
 	f.Add("-", "", "")
+	f.Add("a -\xa5 \xa5", "\xff", "\xa5")
 	f.Fuzz(func(t *testing.T, query, phrase, exclude string) {
 		got := Words(wire.SearchRequest{Query: query, Phrases: []string{phrase}, Exclude: []string{exclude}})
 		if len(got) > len(query) {
