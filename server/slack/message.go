@@ -389,7 +389,11 @@ func visible(text string) string {
 	}, text)
 }
 
-// plain returns foreign text on one short line.
+// plain returns foreign text on one line of at most maxName characters.
 func plain(s string) string {
-	return text.Shorten(text.OneLine(visible(text.Clip(s, 4*maxName))), maxName)
+	s = text.OneLine(visible(text.Clip(s, 4*maxName)))
+	if utf8.RuneCountInString(s) > maxName {
+		return text.Shorten(s, maxName-1)
+	}
+	return s
 }

@@ -45,7 +45,7 @@ func TestMarkdown(t *testing.T) {
 
 // Any text may be a message: what comes of it is bounded, is text, and has no link that no browser should open.
 func FuzzMarkdown(f *testing.F) {
-	for _, seed := range []string{"*a* _b_ ~c~", "<https://a|b>", "```x```", "&gt; <@U1> `c`", "<!date^1^x|y>", strings.Repeat("*<", 50),
+	for _, seed := range []string{"*a* _b_ ~c~", "<https://a|b>", "```x```", "&gt; <@U1> `c`", "<!date^1^x|y>", strings.Repeat("*<", 50), strings.Repeat("*<", 49) + "*<*",
 		"[x](javascript:1)<javascript:1|x>", "\x1b[2J\u202e\xff"} {
 		f.Add(seed)
 	}
