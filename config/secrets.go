@@ -226,7 +226,7 @@ func (b *boundedBuffer) Write(data []byte) (int, error) {
 	return b.buffer.Write(data)
 }
 
-// ShellQuote quotes a word for a shell, in commands that the user is told to run.
+// ShellQuote quotes a word for a shell, for the commands in hints.
 func ShellQuote(word string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-:@%+=,", r)

@@ -162,7 +162,7 @@ func (r *run) noteFailures(t tally, instead string) (outcome string) {
 	return wire.OutcomeTimeout
 }
 
-// reason returns an error for a note, between before and after; "" for callers who may not see it.
+// reason returns the text of an error for a note, with before and after around it; "" if the caller may not see it.
 func (r *run) reason(before string, err error, after string) string {
 	if !r.Trusted || err == nil {
 		return ""

@@ -2,5 +2,5 @@
 
 package sqlite
 
-// networkFileSystem is not implemented for this system.
+// networkFileSystem returns "": this system does not report the kind of a file system.
 func networkFileSystem(string) (string, error) { return "", nil }

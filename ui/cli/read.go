@@ -76,7 +76,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, ref string, option
 		found, err := fetchReading(ctx, c, ref, options)
 		stop()
 		if err != nil {
-			return err
+			return fmt.Errorf("read %s: %w", ref, err)
 		}
 		found.searched = []string{choice.Profile}
 		if lost := found.damaged(); lost > 0 {
