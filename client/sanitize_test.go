@@ -88,6 +88,7 @@ func TestSanitizeSpans(t *testing.T) {
 		{"outside", "abc", []wire.Span{{-5, 1}, {2, 99}, {7, 9}}, []wire.Span{{0, 1}, {2, 3}}},
 		{"backwards and empty", "abc", []wire.Span{{2, 1}, {1, 1}}, []wire.Span{}},
 		{"overlapping, unsorted", "abcdef", []wire.Span{{3, 5}, {0, 2}, {1, 4}}, []wire.Span{{0, 5}}},
+		{"before an invalid byte", "ab\xae", []wire.Span{{1, 2}}, []wire.Span{{1, 2}}},
 		{"replaced", "a\xffb", []wire.Span{{1, 2}}, []wire.Span{{1, 4}}},
 	}
 	for _, test := range tests {

@@ -235,16 +235,26 @@ func OrderSpans(text string, spans []Span) []Span {
 		if from >= to {
 			continue
 		}
-		for from > 0 && !utf8.RuneStart(text[from]) {
-			from--
-		}
-		for to < len(text) && !utf8.RuneStart(text[to]) {
-			to++
-		}
+		from, _ = characterAround(text, from)
+		_, to = characterAround(text, to)
 		ordered = append(ordered, Span{from, to})
 	}
 	slices.SortFunc(ordered, func(a, b Span) int { return a[0] - b[0] })
 	return merge(ordered)
+}
+
+// characterAround returns the bounds of the character that an offset cuts, or the offset twice if it cuts none. Bytes
+// that are not valid UTF-8 are characters of their own.
+func characterAround(text string, at int) (from, to int) {
+	for from = at - 1; from >= max(0, at-utf8.UTFMax+1); from-- {
+		if utf8.RuneStart(text[from]) {
+			if _, width := utf8.DecodeRuneInString(text[from:]); from+width > at {
+				return from, from + width
+			}
+			break
+		}
+	}
+	return at, at
 }
 
 // merge joins sorted spans that touch or overlap, in place.
