@@ -303,15 +303,15 @@ func (c *Config) write(e *edit) error {
 	if _, err := c.verify(text); err != nil {
 		return fmt.Errorf("the change would make the configuration invalid: %w", err)
 	}
-	if err := replaceFile(c.File, text); err != nil {
+	if err := ReplaceFile(c.File, text); err != nil {
 		return &Error{File: c.File, Problem: "cannot be saved", Err: unwrapPath(err),
 			Fix: "check the permissions of the folder", exit: exitGeneral}
 	}
 	return nil
 }
 
-// replaceFile replaces a file atomically. If path is a symbolic link, its target is replaced.
-func replaceFile(path string, data []byte) error {
+// ReplaceFile replaces a file atomically. If path is a symbolic link, its target is replaced.
+func ReplaceFile(path string, data []byte) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
@@ -319,7 +319,7 @@ func replaceFile(path string, data []byte) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	temporary, err := os.CreateTemp(folder, ".config-*.tmp") // made with mode 0600
+	temporary, err := os.CreateTemp(folder, ".quarry-*.tmp") // made with mode 0600
 	if err != nil {
 		return err
 	}
