@@ -10,6 +10,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/reader"
 	"quarry/ui/passage"
 )
@@ -208,12 +209,19 @@ func (m *Model) ofDocument(direction int) {
 
 func (m *Model) copyCitation() tea.Cmd {
 	result, _ := m.result()
-	return m.copy(passage.Cite(result), "citation ["+passage.Citation(result)+"]")
+	return m.copy(passage.Cite(passage.Shared(result)), "citation ["+passage.Citation(result)+"]")
 }
 
+// copyPassage copies what is read: the part of the text that is in sight in the reader, or else the paragraphs that the list
+// shows as the best.
 func (m *Model) copyPassage() tea.Cmd {
 	result, _ := m.result()
-	return m.copy(passage.Quote(result), "passage ["+passage.Citation(result)+"]")
+	if visible := m.reader.Visible(); m.focus == InReader && visible != "" {
+		result.Content = visible
+	} else {
+		result.Content = passage.Around(result.Content, result.BestPassage[0], result.BestPassage[1])
+	}
+	return m.copy(passage.Quote(passage.Shared(result)), "passage ["+passage.Citation(result)+"]")
 }
 
 // copy sends text to the terminal's clipboard, and to the machine's where that is allowed. Whether a terminal took it
@@ -229,7 +237,7 @@ func (m *Model) copy(text, what string) tea.Cmd {
 		err := native(text)
 		return resultMsg{handle: func() tea.Cmd {
 			if err != nil {
-				m.warn(what + sent + "; the system clipboard failed: " + err.Error())
+				m.say(what + sent)
 			} else {
 				m.say(what + " copied to the clipboard")
 			}
@@ -247,15 +255,13 @@ func (m *Model) openSource() tea.Cmd {
 func (m *Model) openLink(link string) tea.Cmd {
 	open := m.options.Caps.Open
 	if open == nil {
-		m.say(m.options.Caps.OpenReason + "; the link was sent to your terminal's clipboard")
-		return tea.SetClipboard(link)
+		return m.copy(link, m.options.Caps.OpenReason+"; link")
 	}
 	return func() tea.Msg {
 		err := open(link)
 		return resultMsg{handle: func() tea.Cmd {
 			if err != nil {
-				m.warn("could not open the link: " + err.Error() + "; the link was sent to your terminal's clipboard")
-				return tea.SetClipboard(link)
+				return m.copy(link, "could not open the link: "+paint.Line(err.Error())+"; link")
 			}
 			m.say("opened " + link)
 			return nil

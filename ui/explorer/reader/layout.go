@@ -8,6 +8,7 @@ import (
 	"quarry/client/wire"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
 )
 
 // line is one screen line of a unit.
@@ -159,6 +160,34 @@ func (r *Reader) Top() bool { return r.scrollTo(0) }
 func (r *Reader) Bottom() bool {
 	r.update()
 	return r.scrollTo(r.lines)
+}
+
+// Visible returns the Markdown of the paragraphs that are in sight; "" before the first View.
+func (r *Reader) Visible() string {
+	r.update()
+	var seen []string
+	for i := range r.blocks {
+		p := r.blocks[i].piece
+		if p == nil || p.layout == nil || p.start >= r.top+r.body || p.start+len(p.layout.lines) <= r.top {
+			continue
+		}
+		lines := p.layout.lines
+		from, to := 0, len(p.text)
+		for at := range lines {
+			switch start := lines[at].from; {
+			case start < 0:
+			case p.start+at <= r.top:
+				from = start
+			case p.start+at >= r.top+r.body:
+				to = min(to, start-1)
+			}
+		}
+		if r.top <= p.start {
+			from = 0
+		}
+		seen = append(seen, passage.Around(p.text, from, max(to, from+1)))
+	}
+	return strings.Join(seen, "\n\n")
 }
 
 // Percent returns the scroll position from 0 to 100; 100 if all text is visible.
