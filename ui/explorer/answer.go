@@ -31,6 +31,8 @@ type answering struct {
 	thread    thread
 	rendering bool
 	completed map[string]bool // refs of the answer's documents whose whole passage was asked for
+	refused   string          // why no further question can be answered; empty: it can
+	reading   bool            // a cited document is read; going back leads to the answer
 }
 
 // thread is the conversation that the next question continues.
@@ -43,12 +45,12 @@ type thread struct {
 func (m *Model) openAnswer() tea.Cmd {
 	m.pushPanel(InAnswer, &m.answer)
 	query := m.box.Query()
-	if m.answer.thread.query == query && !m.answer.Empty() {
+	if m.answer.thread.query == query && !m.answer.Empty() && m.answer.refused == "" {
 		return nil
 	}
 	m.answer.asking.stop()
 	m.answer.Reset()
-	m.answer.thread = thread{}
+	m.answer.thread, m.answer.refused = thread{}, ""
 	return tea.Batch(m.wholeSearch(query), m.ask(query))
 }
 
@@ -234,6 +236,7 @@ func (m *Model) answerFailed(err error) {
 	}
 	var failed *client.Error
 	if errors.As(err, &failed) && strings.Contains(failed.Reason, "No default LLM model") {
+		m.answer.refused = noModel
 		remedy := "Ask the administrator to configure one. The passages found are in the list."
 		switch {
 		case failed.Local && m.target.OwnModel:
@@ -243,11 +246,12 @@ func (m *Model) answerFailed(err error) {
 		case failed.Local:
 			remedy = "Set llm.default and llm.providers in the configuration file. The passages found are in the list."
 		}
-		m.answer.Fail("no language model is configured", remedy)
+		m.answer.Fail(noModel, remedy)
 		return
 	}
 	if errors.As(err, &failed) && failed.Status == http.StatusNotFound && failed.Code == "" && strings.EqualFold(failed.Reason, "Not Found") {
-		m.answer.Fail("this server cannot answer questions", "The passages found are in the list.")
+		m.answer.refused = "this server cannot answer questions"
+		m.answer.Fail(m.answer.refused, "The passages found are in the list.")
 		return
 	}
 	m.answer.Fail(reasonOf(err), remedyOf(err))
@@ -285,7 +289,41 @@ func (m *Model) renderAnswer() tea.Cmd {
 }
 
 func cannotAnswer(m *Model) string {
-	return cmp.Or(notOpen(m), unless(client.ParseQuery(m.box.Query(), m.now()).HasWords(), "type a question first"))
+	return cmp.Or(notOpen(m), unless(client.ParseQuery(m.box.Query(), m.now()).HasWords(), "type a question first"),
+		m.withoutModel())
+}
+
+// noModel is why a question or a follow-up is not possible.
+const noModel = "no language model is configured"
+
+// withoutModel returns why the target answers no questions, as far as its searches report it; "" if it may.
+func (m *Model) withoutModel() string {
+	switch {
+	case !m.conn.noModel:
+		return ""
+	case m.client() != nil && m.client().Local():
+		return noModel + "; set llm.default and llm.providers in the configuration file"
+	}
+	return noModel + " on this server"
+}
+
+func cannotFollowUp(m *Model) string { return cmp.Or(m.answer.refused, m.withoutModel()) }
+
+func noAnswer(m *Model) string {
+	_, ok := m.answer.Last()
+	return unless(ok, "no answer to copy yet")
+}
+
+// copyAnswer copies the last answer as far as it is, with the documents that it cites.
+func (m *Model) copyAnswer() tea.Cmd {
+	turn, _ := m.answer.Last()
+	var cited []wire.SearchResult
+	for _, result := range documentResults(turn) {
+		if slices.ContainsFunc(turn.Sources, func(s panel.Source) bool { return s.DocumentID == result.DocumentID }) {
+			cited = append(cited, result)
+		}
+	}
+	return m.copy(passage.Answer(turn.Text, cited), "answer")
 }
 
 // maxCitation bounds the numbers that are looked for in an answer.
@@ -330,7 +368,7 @@ func (m *Model) openCited(number int) tea.Cmd {
 	}
 	m.list.SelectIndex(at)
 	m.panels = nil
-	m.focus = InReader
+	m.focus, m.answer.reading = InReader, true
 	return nil
 }
 

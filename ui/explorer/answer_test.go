@@ -78,8 +78,7 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	screen.WaitText("[1] Runbook · Confluence")
 	screen.WaitText("1 document ╮")
 
-	screen.Press("a")
-	screen.Type("and firmware?")
+	screen.Type("and firmware?") // every letter of it
 	screen.Press("enter")
 	if body := <-asked; !strings.Contains(body, "11111111-2222") || !strings.Contains(body, "and firmware?") ||
 		!strings.Contains(body, `"source_type":["confluence"]`) {
@@ -102,6 +101,42 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	screen.Press("1")
 	screen.WaitText("│[1] Runbook") // the reader has the keys
 	screen.WaitGone("╭ Answer")
+	screen.Press("esc")
+	screen.WaitText("Firmware cannot")
+	screen.Press("y")
+	screen.WaitText("answer sent to your terminal's clipboard")
+	screen.Wait("the clipboard", func(string) bool { return len(screen.Clipboard()) == 1 })
+	if got := screen.Clipboard()[0]; got != "Firmware cannot\n" {
+		t.Errorf("copied %q", got)
+	}
+}
+
+// What is typed over an answer is the next question, with its first letter, whichever that is.
+func TestAFollowUpIsTypedOverTheAnswer(t *testing.T) {
+	t.Parallel()
+	for _, question := range []string{"and firmware?", "what about beta?", "quickly?", "Also in beta?", "just why?"} {
+		lines := make(chan string)
+		server, asked := chatty(lines)
+		screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back"})
+		screen.WaitText("Runbook")
+		screen.Press("a")
+		<-asked
+		said(lines, `{"chat_session_id":"1","incognito":false}`, `{"type":"message_start","final_documents":[`+runbookDoc+`]}`,
+			`{"type":"message_delta","content":"Use kwctl [[1]](https://wiki.acme.com/1)."}`,
+			`{"type":"citation_info","citation_number":1,"document_id":"confluence:1"}`)
+		screen.WaitText("[1] Runbook · Confluence")
+		screen.Press("y")
+		screen.Wait("the clipboard", func(string) bool { return len(screen.Clipboard()) == 1 })
+		if got := screen.Clipboard()[0]; got != "Use kwctl [1].\n\n[1] [Runbook](https://wiki.acme.com/1), Confluence\n" {
+			t.Errorf("copied %q", got)
+		}
+		screen.Type(question)
+		screen.WaitText("┃ " + question)
+		screen.Press("enter")
+		if body := <-asked; !strings.Contains(body, `"message":"`+question+`"`) {
+			t.Errorf("asked %s", body)
+		}
+	}
 }
 
 func TestWithoutAModelTheResultsAreOffered(t *testing.T) {
@@ -116,8 +151,11 @@ func TestWithoutAModelTheResultsAreOffered(t *testing.T) {
 	screen.Press("a")
 	screen.WaitText("no language model is configured")
 	screen.WaitText("The passages found are in")
+	screen.WaitGone("follow up")
+	screen.Type("w")
+	screen.WaitGone("┃ w")
 	screen.Press("esc")
-	screen.WaitGone("no language model")
+	screen.WaitGone("The passages found")
 	screen.Press("esc")
 	screen.Press("ctrl+u")
 	screen.Press("f1")
@@ -190,6 +228,9 @@ func TestACitedDocumentThatWasNotFound(t *testing.T) {
 	screen.WaitText("[1] Runbook")
 	screen.WaitText("It took ten minutes.") // of which the answer told the beginning alone
 	screen.Press("esc")
+	screen.WaitText("╭ Answer")
+	screen.Press("esc")
+	screen.WaitGone("╭ Answer")
 	screen.Press("w")
 	screen.WaitText("these documents come from an answer; r runs a search")
 	searched := len(server.asked())
@@ -253,13 +294,49 @@ func TestQuestionsKeepTheirOptions(t *testing.T) {
 			}
 			said(lines, `{"chat_session_id":"1","incognito":true}`, `{"type":"message_delta","content":"Done."}`)
 			screen.WaitText("Done.")
-			screen.Press("a")
 			screen.Type("and then")
 			screen.Press("enter")
 			if body := <-asked; !strings.Contains(body, `"chat_session_id":"1"`) {
 				t.Errorf("the follow-up asked %s", body)
 			}
 		})
+	}
+}
+
+// modelless is a server of quarry without a language model.
+func modelless() *script {
+	return &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		result := sixFields(1, "About "+request.Query, "All of it.")
+		result["selected"], result["document_id"], result["ref"] = true, "a", "a#0"
+		other := sixFields(2, "Beside it", "Some of it.")
+		other["document_id"], other["ref"] = "b", "b#0"
+		answer200(w, map[string]any{"results": []any{result, other}, "total_matches": 2,
+			"stages": []any{map[string]any{"name": "select", "outcome": "skipped", "detail": "no model"}},
+			"notes":  []any{map[string]any{"code": wire.NoteNoModel, "text": "no language model is configured"}}})
+	}}
+}
+
+// A target that reports that it has no model is offered nothing that needs one, and nothing is said to be chosen by one.
+func TestWithoutAModelNothingThatNeedsOneIsOffered(t *testing.T) {
+	t.Parallel()
+	server := modelless()
+	screen := start(t, 140, 40, Options{Target: server.library(t), Query: "roll back"})
+	screen.WaitText("Beside it")
+	screen.WaitText("y cite")
+	screen.WaitGone("a ask")
+	screen.WaitGone("not selected")
+	screen.Press("a")
+	screen.WaitText("no language model is configured; set llm.default")
+	screen.WaitGone("╭ Answer")
+	screen.Press("/", "ctrl+u")
+	screen.Type("and in beta?")
+	screen.WaitText("About and in beta?")
+	screen.Press("ctrl+j")
+	screen.WaitText("no language model is configured; set llm.default")
+	for _, request := range server.asked() {
+		if len(request.MessageHistory) > 0 {
+			t.Errorf("a conversation was sent: %+v", request)
+		}
 	}
 }
 

@@ -85,7 +85,7 @@ func readerBindings() []Binding {
 			do(func(m *Model) { m.reader.HalfPage(-1) }), noReaderBeside),
 		action("answer", "a", InList|InReader, "ask", "Ask a model to answer the query, with citations",
 			(*Model).openAnswer, cannotAnswer),
-		action("why", "w", InList|InReader|InAnswer, "", "Explain these results: queries, filters, stages, ranks",
+		action("why", "w", InList|InReader, "", "Explain these results: queries, filters, stages, ranks",
 			(*Model).openWhy, notOfAnswer),
 		action("raw", "v", InList|InReader, "", "Switch between raw and rendered text", (*Model).toggleRaw, noResult),
 	)
@@ -93,9 +93,9 @@ func readerBindings() []Binding {
 
 func takeBindings() []Binding {
 	return group("Copy and open",
-		action("open-source", "o", InList|InReader, "source", "Open the original document", (*Model).openSource, cannotOpen),
+		action("open-source", "o", InList|InReader, "source", "Open the original document, or copy its link where there is no browser", (*Model).openSource, cannotOpen),
 		action("cite", "y", InList|InReader, "cite", "Copy the citation", (*Model).copyCitation, noResult),
-		action("copy-passage", "Y", InList|InReader, "", "Copy the passage with its citation", (*Model).copyPassage, noResult),
+		action("copy-passage", "Y", InList|InReader, "", "Copy the paragraphs in sight (in the list: the best ones) with the citation", (*Model).copyPassage, noResult),
 	)
 }
 
@@ -130,14 +130,16 @@ func screenBindings() []Binding {
 
 func overlayBindings() []Binding {
 	return group("Panels",
-		action("close", "esc q", InOverlays, panel.Close, "Close the panel without changes", (*Model).closePanel, cannotClose),
+		action("close", "esc q", InOverlays, panel.Close, "Close the panel without changes; an answer under way stops first", (*Model).closePanel, cannotClose),
 		action("apply", "enter", InPicker, "apply", "Search with the selected filters", (*Model).applyPicker),
 		typed(action("toggle", "space", InPicker, "select", "Select or deselect a value; in Time, start and end a range", do(func(m *Model) { m.filters.picker.Toggle() }))),
 		typed(action("invert", "!", InPicker, "invert", "Invert the selection", do(func(m *Model) { m.filters.picker.Invert() }), cannotInvert)),
-		action("ask-further", "a enter", InAnswer, "follow up", "Ask a follow-up question",
-			do(func(m *Model) { m.answer.Type() })),
+		action("ask-further", "enter", InAnswer, "follow up", "Ask a follow-up question; typing begins one, too",
+			do(func(m *Model) { m.answer.Type() }), cannotFollowUp),
+		typed(action("copy-answer", "y", InAnswer, "copy", "Copy the answer with its citations", (*Model).copyAnswer, noAnswer)),
 		action("send", "enter", InAsking, "ask", "Send the question", (*Model).sendFurther),
-		digits("cited", InAnswer, "Open the cited document with that number", (*Model).openCited),
+		typed(digits("cited", InAnswer, "Open the cited document with that number; esc there returns to the answer",
+			(*Model).openCited)),
 		action("next-tab", "tab", InPicker, "next tab", "Next tab", do(func(m *Model) { m.filters.picker.Turn(1) })),
 		action("previous-tab", "shift+tab", InPicker, "", "Previous tab", do(func(m *Model) { m.filters.picker.Turn(-1) })),
 		action("month-before", "left", InPicker, "", "In Time: previous month; otherwise move the cursor left",
@@ -185,7 +187,7 @@ const (
 	// InPanes is the screen without anything laid over it.
 	InPanes = InBox | InList | InReader
 	// InFields are the places where text is typed.
-	InFields = InBox | InPicker | InActions | InSetUp | InAsking
+	InFields = InBox | InPicker | InActions | InSetUp | InAnswer | InAsking
 	// InOverlays are the places that lie over the panes.
 	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InChats | InAsking
 	Everywhere = InPanes | InOverlays

@@ -138,6 +138,10 @@ func (m *Model) foundByWords() bool {
 	if s.instant || s.wire.Instant {
 		return true
 	}
-	noModel := slices.ContainsFunc(s.response.Notes, func(note wire.Note) bool { return note.Code == wire.NoteNoModel })
-	return noModel && !m.conn.vectors && len(m.target.Beside) == 0
+	return withoutModel(s.response) && !m.conn.vectors && len(m.target.Beside) == 0
+}
+
+// withoutModel reports whether a server found its answer without a language model because it has none.
+func withoutModel(response *wire.SearchResponse) bool {
+	return slices.ContainsFunc(response.Notes, func(note wire.Note) bool { return note.Code == wire.NoteNoModel })
 }

@@ -13,17 +13,43 @@ func TestFiltersAreCompleted(t *testing.T) {
 	screen := start(t, 140, 40, Options{Target: sampleTarget(t)})
 	screen.WaitText("documents in")
 	screen.Type("sou")
-	screen.WaitText("tab completes source:")
+	screen.WaitText("│ source:  tab │")
 	screen.Press("tab")
-	screen.WaitText("Slack 12")
+	menu := func(text string) bool { // below the cursor
+		x, y, _ := screen.Cursor()
+		return strings.Contains(screen.Line(y+1), text) && strings.Index(screen.Line(y+1), text) <= x+4
+	}
+	screen.Wait("the sources with their counts", func(string) bool { return menu("│ Slack") })
+	screen.WaitText(" 12 ")
 	screen.Type("con")
-	screen.WaitText("tab completes Confluence 10")
+	screen.Wait("one source with its count", func(string) bool { return menu("│ Confluence 10  tab │") })
 	screen.Press("tab")
 	screen.WaitText("source:confluence ✕")
 	screen.Type("rollback")
 	screen.WaitText("Runbook")
 	screen.Press("ctrl+_")
 	screen.Wait("the typed text", func(text string) bool { return !strings.Contains(text, "│ rollback") })
+}
+
+// A value that does not exist is said to be unknown as it is typed, with the nearest, and as long as it is set.
+func TestAnUnknownValueIsNamedWhileItIsTyped(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("documents in")
+	screen.Type("laptop source:sla")
+	screen.WaitText("│ Slack")
+	screen.WaitGone("no source")
+	screen.Type("k")
+	screen.WaitText("no source “slak”; did you mean slack?")
+	screen.WaitGone("│ Slack")
+	screen.Type(" ")
+	screen.WaitText("source:slak ✕")
+	screen.WaitText("no source “slak”; did you mean slack?")
+	screen.Press("ctrl+u")
+	screen.WaitGone("source:slak")
+	screen.WaitGone("no source")
+	screen.Press("ctrl+_")
+	screen.WaitText("source:slak ✕")
 }
 
 func TestCompletions(t *testing.T) {

@@ -262,6 +262,6 @@ func (m *Model) replaceQuery(question string) {
 
 // noTrail says why there is nothing that a question could go on with.
 func noTrail(m *Model) string {
-	return cmp.Or(notOpen(m), unless(len(m.follow.trail) > 0,
+	return cmp.Or(notOpen(m), m.withoutModel(), unless(len(m.follow.trail) > 0,
 		"no search to follow up yet: "+m.keys.keyOf("search", InBox)+" runs one"))
 }

@@ -12,8 +12,7 @@ import (
 func (m *Model) back() tea.Cmd {
 	switch {
 	case m.search.running != nil && m.search.running.slow: // one that nobody sees is nothing to step back from
-		m.stopSearch()
-		m.message = message{"stopped; results so far are kept", info}
+		m.giveUp()
 		return nil
 	case m.reading.expanding.running() && m.message.text != "":
 		m.reading.expanding.stop()
@@ -21,6 +20,9 @@ func (m *Model) back() tea.Cmd {
 		return nil
 	case m.look.zoomed && m.focus != InBox:
 		m.look.zoomed = false
+	case m.focus == InReader && m.answer.reading:
+		m.focus = InList
+		m.pushPanel(InAnswer, &m.answer)
 	case m.focus == InReader:
 		m.focus = InList
 	case m.focus == InList:
@@ -116,6 +118,10 @@ type field interface {
 
 // edit changes what is typed, and follows the change.
 func (m *Model) edit(change func(field) bool) tea.Cmd {
+	if m.place() == InAnswer && cannotFollowUp(m) != "" {
+		m.warn(cannotFollowUp(m))
+		return nil
+	}
 	if m.overlay() != 0 {
 		m.top().Edit(func(editor *line.Editor) bool { return change(editor) })
 	} else if m.focus == InBox {
@@ -161,7 +167,7 @@ func editingBindings() []Binding {
 		edit("delete-word-back", "alt+backspace", "Delete the previous word", field.DeleteWordBackAlt),
 		edit("delete-word-forward", "alt+d", "Delete the next word", field.DeleteWordForward),
 		edit("kill-to-end", "ctrl+k", "Delete to the end of the line", field.KillToEnd),
-		edit("kill-to-start", "ctrl+u", "Delete to the start of the line", field.KillToStart),
+		edit("kill-to-start", "ctrl+u", "Delete to the start of the line, with the filters", field.KillToStart),
 		edit("yank", "ctrl+y", "Paste the last deleted text", field.Yank),
 		edit("transpose", "ctrl+t", "Swap two characters", field.Transpose),
 		edit("undo", "ctrl+_ ctrl+/", "Undo", field.Undo),

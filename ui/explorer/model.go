@@ -144,6 +144,8 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	if m.focus == InReader && m.list.Len() == 0 {
 		m.focus = InList // there is nothing to read
 	}
+	m.answer.reading = m.answer.reading && m.focus == InReader && m.overlay() == 0
+	m.followQuery()
 	m.arrangeScreen()
 	m.followSelection()
 	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/ui/explorer/paint"
 	"quarry/ui/passage"
 )
 
@@ -30,6 +33,7 @@ type searching struct {
 	shown   *shown  // what the list shows; nil: nothing was found yet
 	failure *failure
 	memory  memory
+	old     bool // the list shows the results of another query
 }
 
 // search is one running search.
@@ -68,6 +72,35 @@ type failure struct {
 	err   error
 	since time.Time
 	tries int
+	wait  time.Duration // until the server allows another request; 0: none
+}
+
+// countDown counts the seconds until the server allows another request, while the failure is shown.
+func (m *Model) countDown(f *failure) tea.Cmd {
+	if f.wait <= 0 {
+		return nil
+	}
+	return after(nil, time.Second, func() tea.Cmd {
+		if m.search.failure != f {
+			return nil
+		}
+		f.wait -= time.Second
+		return m.countDown(f)
+	})
+}
+
+// remedy returns what to do about the failure by now.
+func (f *failure) remedy() string {
+	var limited *client.Error
+	if errors.As(f.err, &limited) && limited.RetryAfter > 0 {
+		if f.wait <= 0 {
+			return "try again now"
+		}
+		left := *limited
+		left.RetryAfter = f.wait
+		return remedyOf(&left)
+	}
+	return remedyOf(f.err)
 }
 
 // queryEdited searches as one types, where a search costs nothing.
@@ -257,11 +290,13 @@ func withAgent(ctx context.Context, c *client.Client, request wire.SearchRequest
 func (m *Model) handleSearch(s *search, response *wire.SearchResponse, err error) tea.Cmd {
 	m.search.running = nil
 	if err != nil {
-		m.searchFailed(s, err)
-		return nil
+		return m.searchFailed(err)
 	}
 	took := m.now().Sub(s.started)
 	m.search.failure = nil
+	if len(response.Stages) > 0 && !s.wire.Instant && !s.wire.SkipQueryExpansion { // such a search asks a model if there is one
+		m.conn.noModel = withoutModel(response)
+	}
 	if s.version == m.conn.version { // what a library answered before it changed is of no use
 		m.search.memory.put(s.key, remembered{response: response, took: took, at: m.now(), kept: m.target.Kind != Remote})
 	}
@@ -304,8 +339,9 @@ func (m *Model) show(answer shown) {
 	m.search.shown = &answer
 	m.list.SetNow(m.now())
 	m.reader.SetNow(m.now())
+	m.search.old = false
+	m.list.SetSelective(selective(answer.response))
 	m.list.Set(answer.response.Results, passage.Words(answer.query), keep)
-	m.list.SetStale(false)
 	if keep && fromTop { // a better order is read from its beginning
 		m.list.ScrollToTop()
 	}
@@ -339,17 +375,21 @@ func ignoredField(note wire.Note) string {
 }
 
 // searchFailed keeps the shown results and records the failure.
-func (m *Model) searchFailed(s *search, err error) {
-	m.list.SetStale(m.search.shown != nil && !sameQuestion(m.search.shown.text, s.text))
+func (m *Model) searchFailed(err error) tea.Cmd {
 	if client.KindOf(err) == client.Canceled || errors.Is(err, context.Canceled) {
-		return
+		return nil
 	}
 	m.note("search", err)
+	return m.countDown(m.search.failure)
 }
 
 // note records a failure; a repeated one keeps the time of the first.
 func (m *Model) note(what string, err error) {
 	f := failure{what: what, err: err, since: m.now(), tries: 1}
+	var limited *client.Error
+	if errors.As(err, &limited) && limited.Kind == client.RateLimited {
+		f.wait = limited.RetryAfter.Round(time.Second)
+	}
 	if m.search.failure != nil && m.search.failure.what == what {
 		f.since, f.tries = m.search.failure.since, m.search.failure.tries+1
 	}
@@ -363,16 +403,52 @@ func (m *Model) stopSearch() bool {
 	}
 	m.search.running.stop()
 	m.search.running = nil
-	m.list.SetStale(false)
 	return true
+}
+
+// giveUp stops the search that somebody waits for, and says what is left.
+func (m *Model) giveUp() {
+	given := m.search.running
+	m.stopSearch()
+	if m.list.Len() == 0 {
+		m.focus = InBox
+	}
+	switch s := m.search.shown; {
+	case s.of(given):
+		m.message = message{"stopped; " + text.Count(m.list.Len(), "provisional passage") + " kept", info}
+	case m.list.Len() > 0 && !sameQuestion(s.text, given.text):
+		m.message = message{"stopped; the results are still those for “" + paint.Line(s.text) + "”", info}
+	case m.list.Len() > 0:
+		m.message = message{"stopped; the results stay", info}
+	default:
+		m.message = message{"stopped; nothing was found yet", info}
+	}
+}
+
+// followQuery marks the rows as old while they belong to another query than the one in the box, except in the moment in
+// which new ones may come.
+func (m *Model) followQuery() {
+	s, running := m.search.shown, m.search.running
+	switch {
+	case s == nil || s.ofAnswer || sameQuestion(s.text, m.box.Query()) || sameQuestion(s.text, m.box.InstantQuery(m.now())):
+		m.search.old = false
+	case running != nil && !running.slow:
+	case running == nil && !m.failing() && m.focus == InBox && m.client() != nil && !m.target.Elsewhere &&
+		(m.client().Local() || m.typingSearches()):
+	default:
+		m.search.old = true
+	}
+	m.list.SetStale(m.search.old || running != nil && running.slow && !s.of(running))
+}
+
+// selective reports whether a model chose among what was found.
+func selective(response *wire.SearchResponse) bool {
+	return !slices.ContainsFunc(response.Stages, func(s wire.Stage) bool { return s.Name == "select" && s.Outcome != wire.OutcomeOK })
 }
 
 // handleSlowSearch shows that a search is running, and from then on its seconds.
 func (m *Model) handleSlowSearch(s *search) tea.Cmd {
 	s.slow = true
-	if !m.search.shown.of(s) {
-		m.list.SetStale(true)
-	}
 	return s.watch.Start()
 }
 

@@ -199,9 +199,10 @@ func TestASlowSearchTellsAndCanBeStopped(t *testing.T) {
 		screen.WaitText("esc stops")
 		screen.WaitText("searching · 1 s")
 		screen.Press("esc")
-		screen.WaitText("stopped")
+		screen.WaitText("stopped; nothing was found yet")
 		screen.WaitGone("searching")
-		screen.Press("r")
+		screen.Wait("the query to have the keys", func(string) bool { _, y, visible := screen.Cursor(); return visible && y == 0 })
+		screen.Press("enter")
 		<-server.begun
 		close(server.release)
 		screen.WaitText("About rollback")
@@ -278,7 +279,7 @@ func TestProvisionalResultsStayWhenTheSearchIsStopped(t *testing.T) {
 	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
 	screen.WaitText("1 passage so far")
 	screen.Press("esc")
-	screen.WaitText("stopped; results so far are kept")
+	screen.WaitText("stopped; 1 provisional passage kept")
 	screen.WaitText("provisional")
 	screen.WaitText("First guess")
 }

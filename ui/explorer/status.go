@@ -36,8 +36,8 @@ func (m *Model) chipsLine() string {
 	if key := m.keys.keyOf("filters", m.focus); key != "" {
 		hint = key + "  filters"
 	}
-	if completion := m.completionHint(); completion != "" {
-		hint = completion
+	if unknown := m.unknownValue(); unknown != "" {
+		hint = unknown
 	}
 	return m.box.ChipsView(m.width, m.theme, hint)
 }
@@ -93,7 +93,7 @@ func (m *Model) whyFailed(width int) []string {
 	for _, line := range paint.Wrap(reasonOf(m.search.failure.err), max(1, width)) {
 		lines = append(lines, m.theme.Error.Render("   "+line))
 	}
-	for _, line := range paint.Wrap(remedyOf(m.search.failure.err), max(1, width)) {
+	for _, line := range paint.Wrap(m.search.failure.remedy(), max(1, width)) {
 		lines = append(lines, m.theme.Muted.Render("   "+line))
 	}
 	return lines
@@ -102,7 +102,7 @@ func (m *Model) whyFailed(width int) []string {
 func (m *Model) summaryText() (first, second string) {
 	muted := m.theme.Muted
 	if m.failing() { // the empty pane below has the reason
-		return m.theme.Error.Render(" ✕ "+m.search.failure.when()) + muted.Render(" · "+m.keys.keyOf("search-again", m.focus)+" retries"), ""
+		return m.theme.Error.Render(" ✕ "+m.search.failure.when()) + muted.Render(" · "+m.keys.keyOf("search-again", m.focus)+" retries"+m.besideFailure()), ""
 	}
 	if progress := m.progress(); progress != "" {
 		return m.theme.Warning.Render(" "+progress) + muted.Render(" · "+m.keys.keyOf("back", m.focus)+" stops"), m.notes()
@@ -119,6 +119,14 @@ func (m *Model) summaryText() (first, second string) {
 	return muted.Render(" " + facts), m.notes()
 }
 
+// besideFailure names the query whose results are below a failure, if it is another one.
+func (m *Model) besideFailure() string {
+	if !m.search.old || m.list.Len() == 0 {
+		return ""
+	}
+	return " · " + m.former()
+}
+
 // progress is what a slow search does now, and for how many seconds.
 func (m *Model) progress() string {
 	s := m.search.running
@@ -126,11 +134,17 @@ func (m *Model) progress() string {
 		return ""
 	}
 	progress := cmp.Or(s.stage, "searching") + panel.Seconds(s.watch.Elapsed())
-	if m.search.shown.of(s) {
+	switch {
+	case m.search.shown.of(s):
 		progress += fmt.Sprintf(" · %s so far", text.Count(m.list.Len(), "passage"))
+	case m.search.old:
+		progress += " · " + m.former()
 	}
 	return progress
 }
+
+// former names the query whose results are shown in place of those for the query in the box.
+func (m *Model) former() string { return "results for “" + paint.Line(m.search.shown.text) + "”" }
 
 // facts returns the parts of the summary of the shown answer.
 func (m *Model) facts() []string {
@@ -140,6 +154,13 @@ func (m *Model) facts() []string {
 		return []string{text.Count(documents, "document") + " from the answer"}
 	}
 	facts := []string{text.Count(len(response.Results), "passage")}
+	if m.search.old {
+		facts = append([]string{m.former()}, facts...)
+		if m.focus == InBox && m.target.Kind == Remote && !m.typingSearches() {
+			facts = append([]string{m.keys.keyOf("search", InBox) + " searches"}, facts...)
+		}
+		return facts
+	}
 	switch {
 	case response.TotalMatches > documents:
 		facts = append(facts, fmt.Sprintf("%s of %s", text.Number(documents), text.Count(response.TotalMatches, "document")))
@@ -156,7 +177,10 @@ func (m *Model) facts() []string {
 	case !m.search.shown.provisional:
 		facts = append(facts, duration(m.search.shown.took))
 	}
-	if len(m.search.shown.wire.MessageHistory) > 0 {
+	switch {
+	case len(m.search.shown.wire.MessageHistory) > 0 && withoutModel(response):
+		facts = append(facts, "without the conversation: no model")
+	case len(m.search.shown.wire.MessageHistory) > 0:
 		facts = append(facts, "follow-up")
 	}
 	if len(response.Queries) > 1 {
@@ -164,15 +188,6 @@ func (m *Model) facts() []string {
 	}
 	if m.search.shown.provisional && (m.search.running == nil || m.search.running.slow) { // else the better ones are there in a moment
 		facts = append(facts, "provisional")
-	}
-	if m.target.Kind == Remote && !sameQuestion(m.box.Query(), m.search.shown.text) {
-		switch {
-		case m.focus == InBox && m.typingSearches(): // in a moment
-			return facts
-		case m.focus == InBox:
-			return append(facts, m.keys.keyOf("search", InBox)+" searches")
-		}
-		facts = append(facts, "for “"+paint.Line(m.search.shown.text)+"”") // the search for the present query was stopped
 	}
 	return facts
 }

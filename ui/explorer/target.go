@@ -30,6 +30,7 @@ type connection struct {
 	welcome welcome
 	version string // of the library, as last reported
 	vectors bool   // an embedding model made vectors for the library
+	noModel bool   // the target reported that it has no language model
 	arrival string // the query that the program was started with
 	pending bool   // the query runs as soon as the target is open
 	again   bool   // the query runs again in the target switched to
@@ -122,6 +123,7 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.chats.refused, m.reading.whole = "", nil
 	before := closing(m.conn.session)
 	m.target, m.conn.session, m.conn.welcome, m.conn.version = painted(target), nil, welcome{}, ""
+	m.conn.noModel, m.answer.refused = false, ""
 	m.box.Placeholder = "Search " + m.target.Where
 	m.search.memory.clear()
 	m.search.failure = nil

@@ -50,6 +50,7 @@ func (m *Model) View() tea.View {
 	if m.rects.Bar.H > 0 {
 		lines = append(lines, m.bar())
 	}
+	m.drawMenu(lines, boxX)
 	content := strings.Join(lines, "\n")
 	if m.options.Caps.NoHyperlinks {
 		content = paint.WithoutHyperlinks(content)
@@ -192,7 +193,7 @@ func (m *Model) emptyPane(width, height int) []string {
 // whatFailed returns the whole error, of which the summary shows the beginning, and its remedy.
 func (m *Model) whatFailed() []string {
 	lines := []string{" " + m.theme.Text.Render(reasonOf(m.search.failure.err))}
-	if remedy := remedyOf(m.search.failure.err); remedy != "" {
+	if remedy := m.search.failure.remedy(); remedy != "" {
 		lines = append(lines, "", " "+m.theme.Muted.Render(remedy))
 	}
 	return lines

@@ -147,8 +147,12 @@ func (p *Answer) Typing() bool { return p.typing }
 // Typed is the question that is being typed.
 func (p *Answer) Typed() string { return p.input.Text() }
 
-// Edit implements Panel.
-func (p *Answer) Edit(change func(*line.Editor) bool) bool { return p.typing && change(&p.input) }
+// Edit implements Panel. What is typed over an answer begins a further question.
+func (p *Answer) Edit(change func(*line.Editor) bool) bool {
+	changed := change(&p.input)
+	p.typing = p.typing || changed
+	return changed
+}
 
 // Escape implements Panel.
 func (p *Answer) Escape() string {
@@ -342,6 +346,16 @@ func (p *Answer) Restore(turns []Turn) {
 			t.state = stopped
 		}
 	}
+}
+
+// Last returns the last turn with a text.
+func (p *Answer) Last() (turn Turn, ok bool) {
+	for _, t := range slices.Backward(p.turns) {
+		if strings.TrimSpace(t.Text) != "" {
+			return t, true
+		}
+	}
+	return Turn{}, false
 }
 
 // Cited finds the document with a citation number in the last answer that has it, and returns that turn.

@@ -195,6 +195,15 @@ func (b *Box) DeleteWordBack() bool { return b.wordBack(b.Editor.DeleteWordBack)
 // DeleteWordBackAlt is DeleteWordBack for words of letters and digits.
 func (b *Box) DeleteWordBackAlt() bool { return b.wordBack(b.Editor.DeleteWordBackAlt) }
 
+// KillToStart deletes all that precedes the cursor, the chips with it, as one step of Undo.
+func (b *Box) KillToStart() bool {
+	killed := b.Editor.KillToStart()
+	if len(b.Attached()) == 0 {
+		return killed
+	}
+	return b.Replace(b.Text(), b.Cursor(), nil) || killed
+}
+
 func (b *Box) wordBack(deleteWord func() bool) bool {
 	if i, ok := b.selectedChip(); ok {
 		return b.removeSelected(i)

@@ -16,7 +16,7 @@ import (
 // List is the state of the list. The zero value is an empty one.
 //
 // A row is one passage. The passages of a document are consecutive; documents are in the order of their first passages.
-// Passages that the server's selector left out come last, below a line. A server that reports no selection
+// Documents of which a model selected no passage come last, below a line. A server that reports no selection
 // selected all.
 type List struct {
 	items []wire.SearchResult
@@ -24,6 +24,7 @@ type List struct {
 	rows  []row
 	now   time.Time
 	stale bool
+	plain bool // no model chose among the passages
 	mixed bool // of several origins
 
 	selected int // row; 0 also when there is none
@@ -53,7 +54,7 @@ func (l *List) Set(items []wire.SearchResult, words []string, keep bool) {
 	former, had := l.Selected()
 	below := l.selected - l.top
 	l.items, l.words, l.stale = items, words, false
-	l.rows = arranged(items)
+	l.rows = arranged(items, !l.plain)
 	l.mixed = slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Origin != items[0].Origin })
 	l.selected, l.top = 0, 0
 	if at := find(l.rows, items, former); keep && had && at >= 0 {
@@ -74,6 +75,9 @@ func (l *List) SetNow(now time.Time) {
 
 // SetStale marks the results as those of a former question, until the new ones are there.
 func (l *List) SetStale(stale bool) { l.stale = stale }
+
+// SetSelective sets for the next results whether a model chose among them. Otherwise none is left out.
+func (l *List) SetSelective(selective bool) { l.plain = !selective }
 
 // Clear empties the list.
 func (l *List) Clear() { l.Set(nil, nil, false) }
@@ -171,10 +175,10 @@ func (l *List) selectRow(at int) bool {
 }
 
 // arranged puts passages into the order of the list.
-func arranged(items []wire.SearchResult) []row {
-	selects := slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Selected })
+func arranged(items []wire.SearchResult, selective bool) []row {
 	rows := make([]row, 0, len(items))
 	documents := make(map[string]int, len(items))
+	chosen := make(map[int]bool, len(items)) // documents with a passage that was selected
 	for i, item := range items {
 		key := documentKey(item)
 		if key == "" {
@@ -185,7 +189,12 @@ func arranged(items []wire.SearchResult) []row {
 			document = len(documents)
 			documents[key] = document
 		}
-		rows = append(rows, row{item: i, document: document, aside: selects && !item.Selected})
+		rows = append(rows, row{item: i, document: document})
+		chosen[document] = chosen[document] || item.Selected
+	}
+	selects := selective && slices.ContainsFunc(items, func(r wire.SearchResult) bool { return r.Selected })
+	for i := range rows {
+		rows[i].aside = selects && !chosen[rows[i].document]
 	}
 	slices.SortStableFunc(rows, func(a, b row) int {
 		switch {

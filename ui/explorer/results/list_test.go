@@ -96,18 +96,17 @@ func TestRowsStandUnderTheirDocuments(t *testing.T) {
 		"▌[1] Runbook                                            ● 1",
 		"▌    Slack · 3 d · First roll it back",
 		"   ● Steps › Then roll the kwctl_run back",
-		" [2] Policy",
+		" [2] Policy                                             ● 1",
 		"     Slack · 3 d · nothing of it",
+		"   ● more of nothing",
 		" ── not selected ──────────────────────────────────────────",
-		" [2] Policy",
-		"     Slack · 3 d · more of nothing",
 		" [3] Old page",
 		"     Slack · 3 d · rolled back once",
-		"", "", "")
+		"", "", "", "")
 	if l.Len() != 5 || l.Documents() != 3 {
 		t.Errorf("%d passages of %d documents", l.Len(), l.Documents())
 	}
-	for y, want := range []int{0, 0, 2, 1, 1, -1, 4, 4, 3, 3, -1, -1, -1} {
+	for y, want := range []int{0, 0, 2, 1, 1, 4, -1, 3, 3, -1, -1, -1, -1} {
 		if got, ok := l.RowAt(y); got != want || ok != (want >= 0) {
 			t.Errorf("line %d shows %d, want %d", y, got, want)
 		}

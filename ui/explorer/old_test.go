@@ -1,0 +1,92 @@
+package explorer
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"quarry/client/wire"
+)
+
+// Results of another query than the one in the box are dimmed and say so, until the query is theirs again.
+func TestOldResultsSayWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 40, Options{Target: oneAbout().remote(t), Query: "rollback"})
+	screen.WaitText("About rollback")
+	dimmed := func() bool {
+		for y := range 40 {
+			for x := range 60 {
+				if cell := screen.Cell(x, y); cell.Text == "A" && screen.Cell(x+1, y).Text == "b" {
+					return !cell.Style.Bold
+				}
+			}
+		}
+		return false
+	}
+	screen.Press("/")
+	screen.Type("s")
+	screen.WaitText("results for “rollback”")
+	screen.WaitText("↵ searches")
+	screen.Wait("dimmed rows", func(string) bool { return dimmed() })
+	screen.Press("backspace")
+	screen.WaitGone("results for")
+	screen.Wait("rows as they were", func(string) bool { return !dimmed() })
+}
+
+func TestResultsBelowAFailureSayWhatTheyAre(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		if len(request.Sources) > 0 {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		answer200(w, map[string]any{"results": []any{sixFields(1, "About "+request.Query, "All of it.")}})
+	}}
+	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback"})
+	screen.WaitText("About rollback")
+	screen.Press("/")
+	screen.Type(" source:slak")
+	screen.Press("enter")
+	screen.WaitText("source:slak ✕")
+	screen.WaitText("results for “rollback”")
+	screen.WaitText(`there is no source "slak"`)
+}
+
+func TestAStoppedSearchKeepsWhatItFound(t *testing.T) {
+	t.Parallel()
+	next := make(chan string)
+	server := &script{search: func(w http.ResponseWriter, r *http.Request, _ wire.SearchRequest) {
+		w.Header().Set("Content-Type", wire.MediaTypeNDJSON)
+		for {
+			select {
+			case line := <-next:
+				fmt.Fprintln(w, line)
+				w.(http.Flusher).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}}
+	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback"})
+	next <- `{"type":"provisional","response":{"results":[{"citation_id":1,"title":"First guess","content":"x","source_type":"web"}]}}`
+	screen.WaitText("1 passage so far")
+	screen.Press("esc")
+	screen.WaitText("stopped; 1 provisional passage kept")
+	screen.WaitText("First guess")
+}
+
+// The seconds until a server allows another search are counted down.
+func TestTheSecondsOfALimitCountDown(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+			w.Header().Set("Retry-After", "3")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}}
+		screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "rollback"})
+		screen.WaitText("try again in 3s")
+		screen.WaitText("try again in 2s")
+		screen.WaitText("try again in 1s")
+		screen.WaitText("try again now")
+	})
+}
