@@ -24,6 +24,8 @@ const (
 	maxAskDocuments = 1000
 )
 
+const askPath = "/chat/send-chat-message"
+
 var errIdle = errors.New("no data")
 
 // Ask asks a question and reads the streamed answer. It calls report, which may be nil, with each packet, in this
@@ -33,7 +35,11 @@ func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(
 	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := post("/chat/send-chat-message", completeChat(request))
+	request, err := c.prepareChat(ctx, completeChat(request))
+	if err != nil {
+		return nil, err
+	}
+	r := post(askPath, request)
 	r.stream, r.timeout = true, askTimeout
 	idle := time.AfterFunc(askIdle, guard.Func(func() { cancel(errIdle) }, cancel))
 	defer idle.Stop()

@@ -108,9 +108,17 @@ func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.
 		"document_sets":  request.DocumentSets,
 		"authors":        request.Authors,
 		"document_types": request.DocumentTypes,
+
+		"exclude_sources":        request.ExcludeFilters.Sources,
+		"exclude_document_sets":  request.ExcludeFilters.DocumentSets,
+		"exclude_authors":        request.ExcludeFilters.Authors,
+		"exclude_document_types": request.ExcludeFilters.DocumentTypes,
 	}
 	for _, tag := range request.Tags {
 		query.Add("tags", tag.Key+"="+tag.Value)
+	}
+	for _, tag := range request.ExcludeFilters.Tags {
+		query.Add("exclude_tags", tag.Key+"="+tag.Value)
 	}
 	setTime(query, "time_cutoff", request.TimeCutoff)
 	setTime(query, "time_until", request.TimeUntil)

@@ -22,6 +22,7 @@ type Query struct {
 	Phrases, Exclude              []string
 	Sources, Sets, Authors, Types []string
 	Tags                          []wire.Tag
+	Excluded                      wire.ExcludeFilters
 	Agent                         string    // by name or number
 	Since, Until                  time.Time // both inclusive; zero: no bound
 	Chips                         []Chip    // the filters in the text, in order
@@ -35,6 +36,8 @@ type Chip struct {
 	Field string
 	// Value has no quotes; several values are separated by commas.
 	Value string
+	// Negated is set for a filter with a minus before it, which excludes.
+	Negated bool
 	// Raw is the filter as typed, the bytes [Start, End) of the text.
 	Raw        string
 	Start, End int
@@ -63,6 +66,8 @@ func (q Query) Request() wire.SearchRequest {
 		DocumentTypes: q.Types,
 		Phrases:       q.Phrases,
 		Exclude:       q.Exclude,
+
+		ExcludeFilters: q.Excluded,
 	}
 	if !q.Since.IsZero() {
 		request.TimeCutoff = &wire.Time{Time: q.Since}
@@ -84,7 +89,8 @@ func (q Query) ChatFilters() *wire.ChatFilters {
 // ChatFilters returns the filters of a search as those of a question.
 func ChatFilters(request wire.SearchRequest) *wire.ChatFilters {
 	filters := &wire.ChatFilters{Sources: request.Sources, DocumentSets: request.DocumentSets, Tags: request.Tags,
-		Authors: request.Authors, DocumentTypes: request.DocumentTypes, Exclude: request.Exclude, Phrases: request.Phrases}
+		Authors: request.Authors, DocumentTypes: request.DocumentTypes, Exclude: request.Exclude, Phrases: request.Phrases,
+		ExcludeFilters: request.ExcludeFilters}
 	if request.TimeCutoff != nil || request.TimeUntil != nil {
 		filters.UpdatedAt = &wire.ChatTimeRange{Start: request.TimeCutoff, End: request.TimeUntil}
 	}
@@ -162,6 +168,10 @@ func (p *queryParser) token(at int) int {
 		p.keep(rest[:width], true)
 		return p.tail(at + width)
 	}
+	if width := p.filter(at); width > 0 {
+		p.gap = true
+		return at + width
+	}
 	if excluded, width := exclusion(rest); width > 0 {
 		if excluded != "" {
 			p.query.Exclude = append(p.query.Exclude, excluded)
@@ -169,12 +179,8 @@ func (p *queryParser) token(at int) int {
 		p.keep(rest[:width], true)
 		return p.tail(at + width)
 	}
-	if width := p.filter(at); width > 0 {
-		p.gap = true
-		return at + width
-	}
 	width := wordWidth(rest)
-	if key, value, _ := strings.Cut(rest[:width], ":"); value != "" && filterField(key) != "" {
+	if key, value, _ := strings.Cut(strings.TrimPrefix(rest[:width], "-"), ":"); value != "" && filterField(key) != "" {
 		p.query.Unread = append(p.query.Unread, rest[:width])
 	}
 	p.keep(rest[:width], false)
@@ -258,10 +264,11 @@ type Token struct {
 	Open       bool // a quotation mark in it is not closed; the token of a filter then ends with the text
 
 	// Of what begins like a filter, whether its values make sense or not:
-	Field  string // the name of the filter; "" for any other token
-	At     int    // where the last value begins
-	Value  string // the last value, without quotation marks
-	Quoted bool   // it ends with the mark that closes a quoted text
+	Field   string // the name of the filter; "" for any other token
+	Negated bool   // it has a minus before it, as only filters have that can exclude
+	At      int    // where the last value begins
+	Value   string // the last value, without quotation marks
+	Quoted  bool   // it ends with the mark that closes a quoted text
 }
 
 // Tokens takes a query apart while it is being typed: unlike ParseQuery it keeps together what an open quotation mark
@@ -285,11 +292,11 @@ func tokenAt(text string, start int) Token {
 	rest := text[start:]
 	word := wordWidth(rest)
 	key, _, colon := strings.Cut(rest[:word], ":")
-	if field := filterField(key); colon && field != "" {
+	if field, negated := namedFilter(key); colon && field != "" {
 		values := readValues(rest[len(key)+1:])
 		at := start + len(key) + 1
-		return Token{Start: start, End: at + values.width, Open: values.open, Field: field, At: at + values.last,
-			Value: values.text, Quoted: values.quoted}
+		return Token{Start: start, End: at + values.width, Open: values.open, Field: field, Negated: negated,
+			At: at + values.last, Value: values.text, Quoted: values.quoted}
 	}
 	phrase := strings.TrimPrefix(rest, "-")
 	if first, _ := utf8.DecodeRuneInString(phrase); phrase == "" || !isQuote(first) {

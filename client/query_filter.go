@@ -25,6 +25,18 @@ func filterField(key string) string {
 	return ""
 }
 
+// NegatableFilters returns the names of the filters that can exclude, as in -source:slack.
+func NegatableFilters() []string { return []string{"source", "set", "tag", "author", "type"} }
+
+// namedFilter is filterField for a key that may have a minus before it; "" for a filter that cannot exclude.
+func namedFilter(key string) (field string, negated bool) {
+	name, negated := strings.CutPrefix(key, "-")
+	if field = filterField(name); negated && !slices.Contains(NegatableFilters(), field) {
+		return "", false
+	}
+	return field, negated
+}
+
 // filter reads and applies a filter at a position; the width is 0 if the text there is not a filter.
 func (p *queryParser) filter(at int) (width int) {
 	rest := p.text[at:]
@@ -32,48 +44,78 @@ func (p *queryParser) filter(at int) (width int) {
 	if colon < 0 {
 		return 0
 	}
-	field := filterField(rest[:colon])
+	field, negated := namedFilter(rest[:colon])
 	if field == "" {
 		return 0
 	}
 	values := readValues(rest[colon+1:])
-	if values.open || len(values.all) == 0 || !p.apply(field, values.all) {
+	if values.open || len(values.all) == 0 || !p.apply(field, negated, values.all) {
 		return 0
 	}
 	width = colon + 1 + values.width
 	p.query.Chips = append(p.query.Chips, Chip{
-		Field: field,
-		Value: strings.Join(values.all, ","),
-		Raw:   rest[:width],
-		Start: at,
-		End:   at + width,
+		Field:   field,
+		Negated: negated,
+		Value:   strings.Join(values.all, ","),
+		Raw:     rest[:width],
+		Start:   at,
+		End:     at + width,
 	})
 	return width
 }
 
 // apply adds the values of a filter to the query; it reports whether they are valid.
-func (p *queryParser) apply(field string, values []string) bool {
+func (p *queryParser) apply(field string, negated bool, values []string) (valid bool) {
+	if !slices.Contains(NegatableFilters(), field) {
+		return len(values) == 1 && p.applyOne(field, values[0])
+	}
 	q := p.query
+	given, valid := fieldValues(field, values)
+	if !valid {
+		return false
+	}
+	if negated {
+		x := &q.Excluded
+		x.Sources, x.DocumentSets = append(x.Sources, given.Sources...), append(x.DocumentSets, given.DocumentSets...)
+		x.Authors, x.DocumentTypes = append(x.Authors, given.Authors...), append(x.DocumentTypes, given.DocumentTypes...)
+		x.Tags = append(x.Tags, given.Tags...)
+		return true
+	}
+	q.Sources, q.Sets = append(q.Sources, given.Sources...), append(q.Sets, given.DocumentSets...)
+	q.Authors, q.Types = append(q.Authors, given.Authors...), append(q.Types, given.DocumentTypes...)
+	q.Tags = append(q.Tags, given.Tags...)
+	return true
+}
+
+// fieldValues returns the values of a filter in their field, of those that can be excluded.
+func fieldValues(field string, values []string) (given wire.ExcludeFilters, valid bool) {
 	switch field {
 	case "source":
 		for _, value := range values {
-			q.Sources = append(q.Sources, sourceValue(value))
+			given.Sources = append(given.Sources, sourceValue(value))
 		}
 	case "set":
-		q.Sets = append(q.Sets, values...)
+		given.DocumentSets = values
 	case "author":
-		q.Authors = append(q.Authors, values...)
+		given.Authors = values
 	case "type":
-		return p.applyTypes(values)
-	case "tag":
-		return p.applyTags(values)
-	default:
-		if len(values) > 1 {
-			return false
+		for _, value := range values { // with or without the dot of an extension
+			if value = strings.ToLower(strings.TrimLeft(value, ".")); value == "" {
+				return given, false
+			}
+			given.DocumentTypes = append(given.DocumentTypes, value)
 		}
-		return p.applyOne(field, values[0])
+	case "tag":
+		for _, value := range values {
+			key, text, ok := strings.Cut(value, "=")
+			key, text = strings.TrimSpace(key), strings.TrimSpace(text)
+			if !ok || key == "" || text == "" {
+				return given, false
+			}
+			given.Tags = append(given.Tags, wire.Tag{Key: key, Value: text})
+		}
 	}
-	return true
+	return given, true
 }
 
 // applyOne applies a filter with a single value.
@@ -114,33 +156,6 @@ func (q *Query) since(moment time.Time) {
 	if moment.After(q.Since) {
 		q.Since = moment
 	}
-}
-
-// applyTypes accepts extensions with or without their dot.
-func (p *queryParser) applyTypes(values []string) bool {
-	var types []string
-	for _, value := range values {
-		if value = strings.ToLower(strings.TrimLeft(value, ".")); value == "" {
-			return false
-		}
-		types = append(types, value)
-	}
-	p.query.Types = append(p.query.Types, types...)
-	return true
-}
-
-func (p *queryParser) applyTags(values []string) bool {
-	var tags []wire.Tag
-	for _, value := range values {
-		key, text, ok := strings.Cut(value, "=")
-		key, text = strings.TrimSpace(key), strings.TrimSpace(text)
-		if !ok || key == "" || text == "" {
-			return false
-		}
-		tags = append(tags, wire.Tag{Key: key, Value: text})
-	}
-	p.query.Tags = append(p.query.Tags, tags...)
-	return true
 }
 
 // sourceValue returns the source with a value or display name; other text is lower-cased.

@@ -41,7 +41,7 @@ func TestParseQueryWords(t *testing.T) {
 		{in: "日本語 検索", text: "日本語 検索", words: "日本語 検索"},
 		{in: "C++ \xff", text: "C++ \xff", words: "C++ \xff"},
 		{in: "http://x:80/a foo:bar", text: "http://x:80/a foo:bar", words: "http://x:80/a foo:bar"},
-		{in: "-source:slack", text: "-source:slack", words: "-source:slack"},
+		{in: "--source:slack -", text: "--source:slack -", words: "--source:slack"},
 	}
 	for _, test := range tests {
 		q := ParseQuery(test.in, noon)
@@ -103,12 +103,31 @@ func TestParseQueryHalfTyped(t *testing.T) {
 		"since:0000-01-01", "since:2026-01-01,2026-02-01", "until:", "until:tomorrow", "within:", "within:30",
 		"within:d", "within:0d", "within:-3d", "within:30h", "within:99999d", "within:4000000000y", "within:101y",
 		"tag:team", "tag:team=", "tag:=infra", "tag:a=b,c", `agent:""`, "agent:a,b", "type:.", "unknown:x",
-		"sources:slack", ":x", "sourcе:slack",
+		"sources:slack", ":x", "sourcе:slack", "-source:", `-set:"a`, "-tag:team", "-since:2026-01-02", "-within:30d",
+		"-agent:Eng", "--type:md",
 	} {
 		q := ParseQuery(in, noon)
 		if len(q.Chips) != 0 || q.Text != in || q.Words != in {
 			t.Errorf("%q: text %q, words %q, chips %v", in, q.Text, q.Words, q.Chips)
 		}
+	}
+}
+
+// Every filter that can exclude is a chip that Without removes, and nothing else becomes one.
+func TestNegatedFilters(t *testing.T) {
+	t.Parallel()
+	for _, name := range NegatableFilters() {
+		raw := "-" + name + ":k=v"
+		q := ParseQuery("laptop "+raw, noon)
+		want := []Chip{{Field: name, Negated: true, Value: "k=v", Raw: raw, Start: 7, End: 7 + len(raw)}}
+		if !reflect.DeepEqual(q.Chips, want) || q.Text != "laptop" || q.Without(0) != "laptop" || q.Excluded.Empty() ||
+			len(q.Sources)+len(q.Sets)+len(q.Authors)+len(q.Types)+len(q.Tags)+len(q.Exclude) > 0 {
+			t.Errorf("%s: %+v", raw, q)
+		}
+	}
+	q := ParseQuery("laptop -since:2026-01-01", noon)
+	if !reflect.DeepEqual(q.Unread, []string{"-since:2026-01-01"}) {
+		t.Errorf("%+v", q)
 	}
 }
 
@@ -140,7 +159,7 @@ func TestChips(t *testing.T) {
 func TestQueryRequest(t *testing.T) {
 	t.Parallel()
 	q := ParseQuery(`"error budget" spent -draft source:slack since:2026-01-02 until:2026-03-04 set:a tag:k=v `+
-		`author:jo type:md agent:Eng`, noon)
+		`author:jo type:md agent:Eng -source:web,Jira -author:"Kim Lee" -set:old -type:.PDF -tag:s=draft`, noon)
 	got, err := json.Marshal(q.Request())
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +167,8 @@ func TestQueryRequest(t *testing.T) {
 	const want = `{"query":"\"error budget\" spent -draft","sources":["slack"],"document_sets":["a"],` +
 		`"tags":[{"tag_key":"k","tag_value":"v"}],"time_cutoff":"2026-01-02T00:00:00Z",` +
 		`"time_until":"2026-03-04T23:59:59.999999Z","authors":["jo"],"document_types":["md"],"exclude":["draft"],` +
-		`"phrases":["error budget"]}`
+		`"phrases":["error budget"],"exclude_filters":{"sources":["web","jira"],"authors":["Kim Lee"],` +
+		`"document_types":["pdf"],"document_sets":["old"],"tags":[{"tag_key":"s","tag_value":"draft"}]}}`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -183,6 +203,7 @@ func FuzzParseQuery(f *testing.F) {
 		`roll "back now" -x source:slack,github since:2026-01-01 until:2026-02-02 within:30d agent:"Eng" set:handbook`,
 		`tag:team=infra author:“Kim” type:pdf`, `author:"bob type:"pdf" "x`, `"abc author:"bob"`, `-"a -type:x`,
 		"\xff\"\xfe:", `set:a"b"c,"d" ""x`, "tag:a=b\u3000source:x", `""author:a`, `"`, `type:a""`,
+		`laptop -source:slack,"Google Drive" -author: -tag:a=b -since:2026-01-01`, `-set:"a -type:md`, "--type:a -\xff:",
 	} {
 		f.Add(seed)
 	}
@@ -247,7 +268,9 @@ func TestTokens(t *testing.T) {
 		`tag:team="site re`: {{End: 17, Open: true, Field: "tag", At: 4, Value: "team=site re"}},
 		`set:"5"" disk"`:    {{End: 14, Field: "set", At: 4, Value: `5" disk`, Quoted: true}},
 		`set:""`:            {{End: 6, Field: "set", At: 4, Quoted: true}},
-		"-source:slack":     {{End: 13}},
+		"-source:slack":     {{End: 13, Field: "source", Negated: true, At: 8, Value: "slack"}},
+		"-type:":            {{End: 6, Field: "type", Negated: true, At: 6}},
+		"-since:2026":       {{End: 11}},
 	} {
 		if got := Tokens(text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %+v, want %+v", text, got, want)

@@ -10,7 +10,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"time"
 
 	"quarry/client/wire"
@@ -46,8 +45,15 @@ func (c *Client) SearchRaw(ctx context.Context, request wire.SearchRequest) (jso
 
 func (c *Client) search(ctx context.Context, request wire.SearchRequest) ([]byte, *wire.SearchResponse, error) {
 	request.Stream = false
-	request = withCutoff(request, now())
-	a, err := c.open(ctx, searchCall(request))
+	o, err := c.prepare(ctx, request)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.nothing {
+		response, err := c.emptyResponse(o)
+		return []byte(`{"results":[]}`), response, err
+	}
+	a, err := c.open(ctx, searchCall(o.request))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,7 +62,7 @@ func (c *Client) search(ctx context.Context, request wire.SearchRequest) ([]byte
 	if err != nil {
 		return nil, nil, err
 	}
-	response, err := c.decodeSearch(a, body, request)
+	response, err := c.decodeSearch(a, body, o)
 	return body, response, err
 }
 
@@ -67,12 +73,12 @@ func searchCall(request wire.SearchRequest) call {
 }
 
 // decodeSearch decodes and completes the response of a search.
-func (c *Client) decodeSearch(a *answer, body []byte, request wire.SearchRequest) (*wire.SearchResponse, error) {
+func (c *Client) decodeSearch(a *answer, body []byte, o outgoing) (*wire.SearchResponse, error) {
 	var envelope searchEnvelope
 	if err := unmarshal(body, &envelope); err != nil {
 		return nil, a.notJSON(err)
 	}
-	response, err := c.complete(&envelope, request)
+	response, err := c.complete(&envelope, o)
 	if err != nil {
 		return nil, a.notJSON(err)
 	}
@@ -89,7 +95,7 @@ type searchEnvelope struct {
 var errNoResults = errors.New("it has no results")
 
 // complete sanitises a decoded response and fills in missing fields.
-func (c *Client) complete(envelope *searchEnvelope, request wire.SearchRequest) (*wire.SearchResponse, error) {
+func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchResponse, error) {
 	if envelope.Results == nil {
 		return nil, errNoResults
 	}
@@ -99,8 +105,9 @@ func (c *Client) complete(envelope *searchEnvelope, request wire.SearchRequest) 
 		response.Stages = *envelope.Stages
 	}
 	sanitizeValue(response, c.options.Local)
+	o.exclude(response)
 	if envelope.Stages == nil {
-		adapt(response, request)
+		adapt(response, o.asked)
 	}
 	if len(response.Searched) == 0 && c.options.Profile != "" {
 		response.Searched = []string{c.options.Profile}
@@ -122,23 +129,31 @@ var errLineTooLong = errors.New("line too long")
 func (c *Client) SearchStream(ctx context.Context, request wire.SearchRequest,
 	report func(wire.SearchEvent)) (*wire.SearchResponse, error) {
 	request.Stream = true
-	request = withCutoff(request, now())
 	if report == nil {
 		report = func(wire.SearchEvent) {}
 	}
-	a, err := c.open(ctx, searchCall(request))
+	o, err := c.prepare(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	if o.nothing {
+		response, err := c.emptyResponse(o)
+		report(wire.SearchEvent{Type: wire.EventFinal, Response: response})
+		return response, err
+	}
+	a, err := c.open(ctx, searchCall(o.request))
 	if err != nil {
 		return nil, err
 	}
 	defer a.Close()
 	if a.isStream() {
-		return c.readSearch(a, request, report)
+		return c.readSearch(a, o, report)
 	}
 	body, err := a.read()
 	if err != nil {
 		return nil, err
 	}
-	response, err := c.decodeSearch(a, body, request)
+	response, err := c.decodeSearch(a, body, o)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +168,7 @@ type searchLine struct {
 }
 
 // readSearch reads events up to the last one.
-func (c *Client) readSearch(a *answer, request wire.SearchRequest, report func(wire.SearchEvent)) (*wire.SearchResponse,
-	error) {
+func (c *Client) readSearch(a *answer, o outgoing, report func(wire.SearchEvent)) (*wire.SearchResponse, error) {
 	var final *wire.SearchResponse
 	err := a.lines(func(text []byte) (last bool, err error) {
 		var line searchLine
@@ -170,7 +184,7 @@ func (c *Client) readSearch(a *answer, request wire.SearchRequest, report func(w
 			if line.Response == nil {
 				return false, a.notJSON(errNoResults)
 			}
-			if event.Response, err = c.complete(line.Response, request); err != nil {
+			if event.Response, err = c.complete(line.Response, o); err != nil {
 				return false, a.notJSON(err)
 			}
 		}
@@ -253,59 +267,4 @@ func withCutoff(request wire.SearchRequest, now time.Time) wire.SearchRequest {
 	request.TimeCutoff = &wire.Time{Time: now.UTC().AddDate(0, 0, -*days)}
 	request.TimeCutoffDays = nil
 	return request
-}
-
-// adapt applies filters to the response of a bare Onyx where that is possible afterwards, and notes the ignored ones. All
-// its results count as selected.
-func adapt(response *wire.SearchResponse, request wire.SearchRequest) {
-	for i := range response.Results {
-		response.Results[i].Selected = true
-	}
-	if request.TimeUntil != nil {
-		until := request.TimeUntil.Time
-		response.Results = slices.DeleteFunc(response.Results, func(r wire.SearchResult) bool {
-			return !updatedBy(r, until)
-		})
-	}
-	if n := request.NumResults; n != nil && *n > 0 && len(response.Results) > *n {
-		response.Results = response.Results[:*n]
-	}
-	response.Notes = append(response.Notes, ignored(request)...)
-}
-
-// updatedBy reports whether a result has a date and was last changed at until or before.
-func updatedBy(result wire.SearchResult, until time.Time) bool {
-	if result.UpdatedAt == nil {
-		return false
-	}
-	updated, err := wire.ParseTime(*result.UpdatedAt)
-	return err == nil && !updated.After(until)
-}
-
-// ignored returns notes about the filters of a request that a bare Onyx ignores.
-func ignored(request wire.SearchRequest) []wire.Note {
-	var notes []wire.Note
-	note := func(given bool, text string) {
-		if given {
-			notes = append(notes, wire.Note{Code: wire.NoteFilterIgnored, Text: text})
-		}
-	}
-	note(len(request.Authors) > 0, "author: this server ignores it")
-	note(len(request.DocumentTypes) > 0, "type: this server ignores it")
-	note(request.TimeUntil != nil, "until: this server ignores it; only the returned results were filtered")
-	note(len(request.Phrases) > 0, "exact phrases: this server searches them as plain words")
-	note(len(request.Exclude) > 0, "excluded words: this server searches them as plain text")
-	note(request.SkipDocumentSelection, "skip_document_selection: this server ignores it")
-	note(request.MaxContextChunks != nil, "max_context_chunks: this server ignores it")
-	note(request.Explain, "explain: this server does not support it")
-	return notes
-}
-
-// IgnoredInChat returns notes about the filters of a question that a bare Onyx ignores.
-func IgnoredInChat(features Features, filters *wire.ChatFilters) []wire.Note {
-	if filters == nil || features.API > 0 {
-		return nil
-	}
-	return ignored(wire.SearchRequest{Authors: filters.Authors, DocumentTypes: filters.DocumentTypes,
-		Phrases: filters.Phrases, Exclude: filters.Exclude})
 }

@@ -54,17 +54,18 @@ type QuarryVersion struct {
 
 // The features of quarry servers.
 const (
-	FeatureStream        = "stream"
-	FeatureFacets        = "facets"
-	FeatureChunks        = "chunks"
-	FeatureSuggest       = "suggest"
-	FeatureInstant       = "instant"
-	FeatureNumResults    = "num_results"
-	FeaturePhrases       = "phrases"
-	FeatureTimeUntil     = "time_until"
-	FeatureAuthors       = "authors"
-	FeatureDocumentTypes = "document_types"
-	FeatureExplain       = "explain"
+	FeatureStream         = "stream"
+	FeatureFacets         = "facets"
+	FeatureChunks         = "chunks"
+	FeatureSuggest        = "suggest"
+	FeatureInstant        = "instant"
+	FeatureNumResults     = "num_results"
+	FeaturePhrases        = "phrases"
+	FeatureTimeUntil      = "time_until"
+	FeatureAuthors        = "authors"
+	FeatureDocumentTypes  = "document_types"
+	FeatureExplain        = "explain"
+	FeatureExcludeFilters = "exclude_filters"
 )
 
 // Status is the answer of GET /health and of some writing routes.

@@ -49,6 +49,22 @@ type SearchRequest struct {
 	Phrases               []string `json:"phrases,omitempty"`
 	Explain               bool     `json:"explain,omitempty"`
 	Stream                bool     `json:"stream,omitempty"`
+
+	ExcludeFilters ExcludeFilters `json:"exclude_filters,omitzero"`
+}
+
+// ExcludeFilters rule out the documents that have any of the values.
+type ExcludeFilters struct {
+	Sources       []string `json:"sources,omitempty"`
+	Authors       []string `json:"authors,omitempty"`
+	DocumentTypes []string `json:"document_types,omitempty"`
+	DocumentSets  []string `json:"document_sets,omitempty"`
+	Tags          []Tag    `json:"tags,omitempty"`
+}
+
+// Empty reports whether they rule out nothing.
+func (f ExcludeFilters) Empty() bool {
+	return len(f.Sources)+len(f.Authors)+len(f.DocumentTypes)+len(f.DocumentSets)+len(f.Tags) == 0
 }
 
 // Tag is one key and value of a document's metadata.
@@ -125,9 +141,10 @@ type ExecutedQuery struct {
 
 // AppliedFilter is a filter that was applied, and who set it.
 type AppliedFilter struct {
-	Field string `json:"field"`
-	Value string `json:"value"`
-	SetBy string `json:"set_by"` // user, agent, model
+	Field   string `json:"field"`
+	Value   string `json:"value"`
+	SetBy   string `json:"set_by"`            // user, agent, model
+	Negated bool   `json:"negated,omitempty"` // it rules documents with the value out
 }
 
 // Facets count the matching documents by the values of their fields. The counts of a field ignore the filters

@@ -52,7 +52,7 @@ func wholeResponse() SearchResponse {
 		CitationMapping: map[string]string{"1": "c:1"}, LLMFacingText: "{}",
 		QueryExpansion: QueryExpansion{SemanticQueries: []string{"s"}, KeywordQueries: []string{"k"}},
 		Queries:        []ExecutedQuery{{Query: "roll back", Kind: "original", Weight: 0.5}},
-		AppliedFilters: []AppliedFilter{{Field: "sources", Value: "confluence", SetBy: "agent"}},
+		AppliedFilters: []AppliedFilter{{Field: "sources", Value: "confluence", SetBy: "agent", Negated: true}},
 		Facets: Facets{
 			Sources: []FacetValue{{"confluence", 1}}, Authors: []FacetValue{{"Kim", 1}}, Types: []FacetValue{{"md", 1}},
 			DocumentSets: []FacetValue{{"handbook", 1}}, Tags: []FacetTag{{"team", "infra", 1}},
@@ -80,6 +80,8 @@ func TestSearchRequestGolden(t *testing.T) {
 		MessageHistory: []Message{{"hello", "user"}}, NumResults: pointer(5), TimeCutoffDays: pointer(30), TimeUntil: moment,
 		Authors: []string{"Kim"}, DocumentTypes: []string{"md"}, SkipDocumentSelection: true, MaxContextChunks: pointer(9),
 		Instant: true, Exclude: []string{"draft"}, Phrases: []string{"error budget"}, Explain: true, Stream: true,
+		ExcludeFilters: ExcludeFilters{Sources: []string{"web"}, Authors: []string{"Lee"}, DocumentTypes: []string{"pdf"},
+			DocumentSets: []string{"archive"}, Tags: []Tag{{"state", "draft"}}},
 	})
 	golden(t, "request-least.json", SearchRequest{Query: "x"})
 }

@@ -280,12 +280,13 @@ func searchFilters(applied []wire.AppliedFilter) any {
 	sources := []string{}
 	var start, end *string
 	for _, filter := range applied {
-		switch filter.Field {
-		case "sources":
+		switch {
+		case filter.Negated: // Onyx's packet has no place for it
+		case filter.Field == "sources":
 			sources = append(sources, filter.Value)
-		case "time_cutoff":
+		case filter.Field == "time_cutoff":
 			start = &filter.Value
-		case "time_until":
+		case filter.Field == "time_until":
 			end = &filter.Value
 		}
 	}

@@ -39,6 +39,7 @@ func searchRequest(f *fields) (wire.SearchRequest, error) {
 	request.Phrases = readWanted(f, "phrases")
 	request.Explain = f.flag("explain")
 	request.Stream = f.flag("stream")
+	request.ExcludeFilters = readExcludeFilters(f)
 	return request, f.failure()
 }
 
@@ -59,28 +60,52 @@ func readWanted(f *fields, name string) []string {
 // decodeFilters reads the filters of a search from the parameters of a URL, in which a tag is written key=value.
 func decodeFilters(values url.Values) (wire.SearchRequest, error) {
 	f := queryFields(values)
-	if tags, ok := values["tags"]; ok {
+	f.values = maps.Clone(values)
+	for _, name := range []string{"tags", "exclude_tags"} {
+		tags, ok := values[name]
+		if !ok {
+			continue
+		}
 		objects := make([]wire.Tag, len(tags))
 		for i, tag := range tags {
 			key, value, found := strings.Cut(tag, "=")
 			if !found {
-				f.refuse(mustJSON(tag), "value_error", "Value error, a tag is written key=value", "tags", i)
+				f.refuse(mustJSON(tag), "value_error", "Value error, a tag is written key=value", name, i)
 			}
 			objects[i] = wire.Tag{Key: key, Value: value}
 		}
-		f.raw["tags"], f.values = mustJSON(objects), maps.Clone(values)
-		delete(f.values, "tags")
+		f.raw[name] = mustJSON(objects)
+		delete(f.values, name)
 	}
 	request := wire.SearchRequest{}
 	readFilters(f, &request)
+	request.ExcludeFilters = readExclusions(f, "exclude_")
 	return request, f.failure()
+}
+
+// readExclusions reads what is excluded from fields whose names have a prefix.
+func readExclusions(f *fields, prefix string) wire.ExcludeFilters {
+	return wire.ExcludeFilters{
+		Sources: f.oneOf(prefix+"sources", sourceValues()), DocumentSets: f.texts(prefix + "document_sets"),
+		Tags: readTags(f, prefix+"tags"), Authors: nonEmpty(f.texts(prefix + "authors")),
+		DocumentTypes: nonEmpty(f.texts(prefix + "document_types")),
+	}
+}
+
+// readExcludeFilters reads the object of that name.
+func readExcludeFilters(f *fields) wire.ExcludeFilters {
+	read := nested(f, "exclude_filters", func(inner *fields) wire.ExcludeFilters { return readExclusions(inner, "") })
+	if read == nil {
+		return wire.ExcludeFilters{}
+	}
+	return *read
 }
 
 // readFilters reads the filters of a search.
 func readFilters(f *fields, request *wire.SearchRequest) {
 	request.Sources = f.oneOf("sources", sourceValues())
 	request.DocumentSets = f.texts("document_sets")
-	request.Tags = readTags(f)
+	request.Tags = readTags(f, "tags")
 	request.TimeCutoff = f.moment("time_cutoff")
 	request.TimeCutoffDays = f.whole("time_cutoff_days", 1, wire.MaxTimeCutoffDays)
 	if request.TimeCutoff != nil && request.TimeCutoffDays != nil {
@@ -98,8 +123,8 @@ func readPersonaID(f *fields) *int {
 	return f.whole("persona_id", -furthest, furthest)
 }
 
-func readTags(f *fields) []wire.Tag {
-	return objects(f, "tags", func(i item) wire.Tag {
+func readTags(f *fields, name string) []wire.Tag {
+	return objects(f, name, func(i item) wire.Tag {
 		return wire.Tag{Key: i.text("tag_key", maxItemRunes), Value: i.text("tag_value", maxItemRunes)}
 	})
 }
@@ -177,9 +202,9 @@ func (f *fields) newSession() wire.ChatSessionInfo {
 func (f *fields) chatFilters() wire.ChatFilters {
 	return wire.ChatFilters{
 		Sources: f.oneOf("source_type", sourceValues()), DocumentSets: f.texts("document_set"),
-		Tags: readTags(f), TimeCutoff: f.moment("time_cutoff"),
+		Tags: readTags(f, "tags"), TimeCutoff: f.moment("time_cutoff"),
 		Authors: nonEmpty(f.texts("authors")), DocumentTypes: nonEmpty(f.texts("document_types")),
-		Exclude: readWanted(f, "exclude"), Phrases: readWanted(f, "phrases"),
+		Exclude: readWanted(f, "exclude"), Phrases: readWanted(f, "phrases"), ExcludeFilters: readExcludeFilters(f),
 		UpdatedAt: nested(f, "updated_at_range", func(span *fields) wire.ChatTimeRange {
 			return wire.ChatTimeRange{Start: span.moment("start"), End: span.moment("end")}
 		}),
@@ -197,6 +222,7 @@ func (r chatRequest) search(personaID int) wire.SearchRequest {
 		request.TimeCutoff = filters.TimeCutoff
 		request.Authors, request.DocumentTypes = filters.Authors, filters.DocumentTypes
 		request.Exclude, request.Phrases = filters.Exclude, filters.Phrases
+		request.ExcludeFilters = filters.ExcludeFilters
 		if span := filters.UpdatedAt; span != nil {
 			if span.Start != nil {
 				request.TimeCutoff = span.Start

@@ -65,7 +65,7 @@ func TestSearchAsksTheModel(t *testing.T) {
 			t.Errorf("stage %+v", s)
 		}
 	}
-	want := "[{sources confluence model} {sources google_drive model} {time_cutoff 2026-01-01T00:00:00Z model}]"
+	want := "[{sources confluence model false} {sources google_drive model false} {time_cutoff 2026-01-01T00:00:00Z model false}]"
 	if got := fmt.Sprint(response.AppliedFilters); got != want {
 		t.Errorf("filters %s", got)
 	}

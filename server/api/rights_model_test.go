@@ -120,7 +120,7 @@ func (q *inquiry) search(server *Server, query ruleQuery, more string) wire.Sear
 // echoed are the secrets that a query itself names, and an answer to it may repeat.
 func (q ruleQuery) echoed() []string {
 	echoed := []string{q.word}
-	for _, t := range q.tags {
+	for _, t := range slices.Concat(q.tags, q.not.Tags) {
 		echoed = append(echoed, t.Value)
 	}
 	return echoed

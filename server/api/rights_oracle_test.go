@@ -185,6 +185,7 @@ type ruleQuery struct {
 	tags           []wire.Tag
 	since, until   time.Time
 	agent          *ruleAgent
+	not            wire.ExcludeFilters
 }
 
 // passes tells whether a document passes every field of a query but the named one.
@@ -205,10 +206,20 @@ func (r *rules) passes(d *ruleDocument, q ruleQuery, but string) bool {
 	inScope := len(scope)+len(attached) == 0 || slices.Contains(attached, d.id) ||
 		slices.ContainsFunc(r.setsOf(d), func(name string) bool { return slices.Contains(scope, name) })
 	tagged := len(q.tags) == 0 || slices.ContainsFunc(q.tags, func(t wire.Tag) bool { return slices.Contains(d.tags, t) })
-	return d.holds(q) &&
+	return d.holds(q) && !r.excluded(d, q.not) &&
 		(but == "source" || among(q.sources, d.source)) && (but == "author" || among(q.authors, d.author)) &&
 		(but == "type" || among(q.kinds, d.kind)) && (but == "tag" || tagged) && (but == "set" || inScope) &&
 		(but == "month" || !d.updated.Before(since) && (q.until.IsZero() || !d.updated.After(q.until)))
+}
+
+// excluded: a document with any of the values is out, whatever else is asked for.
+func (r *rules) excluded(d *ruleDocument, not wire.ExcludeFilters) bool {
+	return slices.Contains(not.Sources, d.source) || slices.Contains(not.Authors, d.author) ||
+		slices.Contains(not.DocumentTypes, d.kind) || sharesAny(not.DocumentSets, r.setsOf(d)) || sharesAny(not.Tags, d.tags)
+}
+
+func sharesAny[T comparable](a, b []T) bool {
+	return slices.ContainsFunc(a, func(value T) bool { return slices.Contains(b, value) })
 }
 
 // holds: a document holds a word, or one that begins so, in its text.

@@ -259,12 +259,39 @@ func (q *inquiry) random(word string) ruleQuery {
 			}
 		}
 	}
+	if q.chance(30) {
+		query.not = q.exclusions()
+	}
 	if len(q.rules.agents) > 0 && q.chance(40) {
 		if g := q.rules.agents[q.rand.IntN(len(q.rules.agents))]; q.knowsAgent(g) {
 			query.agent = g
 		}
 	}
 	return query
+}
+
+// exclusions are values to leave out, the secret tags of documents among them.
+func (q *inquiry) exclusions() (not wire.ExcludeFilters) {
+	switch q.rand.IntN(5) {
+	case 0:
+		not.Sources = some(q.ruleWorld, 40, ruleSources())
+	case 1:
+		not.Authors = []string{q.one("Ada Pohl", "Ben Ruiz", "Cho Park")}
+	case 2:
+		not.DocumentTypes = []string{q.one("md", "pdf")}
+	case 3:
+		not.Tags = []wire.Tag{{Key: "team", Value: q.one("red", "blue")}}
+		if len(q.documents) > 0 {
+			not.Tags = append(not.Tags, q.documents[q.rand.IntN(len(q.documents))].tags[0])
+		}
+	case 4:
+		for _, s := range some(q.ruleWorld, 60, q.sets) {
+			if q.knowsSet(s) {
+				not.DocumentSets = append(not.DocumentSets, s.name)
+			}
+		}
+	}
+	return not
 }
 
 func body(q ruleQuery, more string) string {
@@ -276,6 +303,9 @@ func body(q ruleQuery, more string) string {
 	}
 	if len(q.tags) > 0 {
 		request["tags"] = q.tags
+	}
+	if !q.not.Empty() {
+		request["exclude_filters"] = q.not
 	}
 	if !q.since.IsZero() {
 		request["time_cutoff"] = q.since.Format(time.RFC3339)
@@ -445,9 +475,12 @@ func (q *inquiry) unseenSet() {
 		asked, refused = append(asked, "nowhere"), append(refused, quoted("nowhere"))
 	}
 	query := ruleQuery{word: "quokka", sets: asked}
+	if q.chance(50) {
+		query = ruleQuery{word: "quokka", not: wire.ExcludeFilters{DocumentSets: asked}}
+	}
 	for _, answer := range []*httptest.ResponseRecorder{
 		q.send(http.MethodPost, "/search", body(query, ""), echoed...),
-		q.send(http.MethodGet, "/search/facets?"+queryOf(ruleQuery{sets: asked}).Encode(), "", echoed...),
+		q.send(http.MethodGet, "/search/facets?"+queryOf(query).Encode(), "", echoed...),
 	} {
 		if len(refused) == 0 {
 			q.same("status", strconv.Itoa(answer.Code), "200")

@@ -476,9 +476,14 @@ func (w *ruleWorld) removeSet(r *rules) {
 }
 
 func queryOf(q ruleQuery) url.Values {
-	values := url.Values{"sources": q.sources, "document_sets": q.sets, "authors": q.authors, "document_types": q.kinds}
+	values := url.Values{"sources": q.sources, "document_sets": q.sets, "authors": q.authors, "document_types": q.kinds,
+		"exclude_sources": q.not.Sources, "exclude_document_sets": q.not.DocumentSets, "exclude_authors": q.not.Authors,
+		"exclude_document_types": q.not.DocumentTypes}
 	for _, t := range q.tags {
 		values.Add("tags", t.Key+"="+t.Value)
+	}
+	for _, t := range q.not.Tags {
+		values.Add("exclude_tags", t.Key+"="+t.Value)
 	}
 	if !q.since.IsZero() {
 		values.Set("time_cutoff", q.since.Format(time.RFC3339))

@@ -126,7 +126,7 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 		prepared.Federated = s.Federated
 	}
 	if prepared.Federated == nil { // the federated servers may know the sets
-		if err := s.checkSets(ctx, who, request.DocumentSets); err != nil {
+		if err := s.checkSets(ctx, who, slices.Concat(request.DocumentSets, request.ExcludeFilters.DocumentSets)); err != nil {
 			return prepared, err
 		}
 	}

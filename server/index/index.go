@@ -191,6 +191,19 @@ type Filter struct {
 	// KeepUndated, or when neither bound is set.
 	Since, Until time.Time
 	KeepUndated  bool
+	// Excluded rules documents out, also where a field is counted without its own filter.
+	Excluded Exclusion
+}
+
+// Exclusion has values that rule a document out, with the meaning that they have in a Filter.
+type Exclusion struct {
+	Sources, Authors, Types, Sets, Documents []string
+	Tags                                     []Tag
+}
+
+// Empty reports whether it rules nothing out.
+func (x *Exclusion) Empty() bool {
+	return len(x.Sources)+len(x.Authors)+len(x.Types)+len(x.Sets)+len(x.Documents)+len(x.Tags) == 0
 }
 
 // Tag is one metadata key and value.

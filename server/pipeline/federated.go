@@ -13,6 +13,7 @@ import (
 	"quarry/client/wire"
 	"quarry/internal/guard"
 	"quarry/internal/text"
+	"quarry/server/index"
 )
 
 // Federated is another search that runs beside ours, with its own permissions. It is safe for concurrent use.
@@ -195,7 +196,7 @@ func (r *run) mergeReply(ctx context.Context, name string, reply federatedReply,
 			r.note(n.Code, "%s: %s", name, n.Text)
 		}
 	}
-	list, left := boundPassages(name, reply.response.Results, r.filter.Sources, most)
+	list, left := boundPassages(name, reply.response.Results, &r.filter, most)
 	if left > 0 {
 		r.note(wire.NoteSourceFailed, "%s sent too many results: %d passages are missing", name, left)
 	}
@@ -204,9 +205,10 @@ func (r *run) mergeReply(ctx context.Context, name string, reply federatedReply,
 }
 
 // boundPassages returns the passages in scope that fit into most bytes; left counts those that do not.
-func boundPassages(name string, results []wire.SearchResult, sources []string, most int) (list remoteList, left int) {
+func boundPassages(name string, results []wire.SearchResult, within *index.Filter, most int) (list remoteList, left int) {
 	for _, result := range results {
-		if len(sources) > 0 && !slices.Contains(sources, result.SourceType) {
+		if len(within.Sources) > 0 && !slices.Contains(within.Sources, result.SourceType) ||
+			slices.Contains(within.Excluded.Sources, result.SourceType) {
 			continue
 		}
 		passage := &remotePassage{SearchResult: bounded(result), source: name}

@@ -63,10 +63,10 @@ func filterWithin(r Request, limit inferred) index.Filter {
 	if len(limit.sources) > 0 {
 		f.Sources = limit.sources
 	}
-	for _, t := range s.Tags {
-		f.Tags = append(f.Tags, index.Tag{Key: t.Key, Value: t.Value})
-	}
-	f.Sets = s.DocumentSets
+	f.Tags, f.Sets = indexTags(s.Tags), s.DocumentSets
+	x := s.ExcludeFilters
+	f.Excluded = index.Exclusion{Sources: x.Sources, Authors: x.Authors, Types: documentTypes(x.DocumentTypes),
+		Sets: x.DocumentSets, Tags: indexTags(x.Tags)}
 	if r.Agent != nil {
 		if len(f.Sets) == 0 {
 			f.Sets = r.Agent.DocumentSets
@@ -77,6 +77,13 @@ func filterWithin(r Request, limit inferred) index.Filter {
 	f.Since, f.Until = span.since, span.until
 	f.KeepUndated = f.Until.IsZero() && f.Since.Before(r.Now.Add(-assumedDocumentAge))
 	return f
+}
+
+func indexTags(tags []wire.Tag) (converted []index.Tag) {
+	for _, t := range tags {
+		converted = append(converted, index.Tag{Key: t.Key, Value: t.Value})
+	}
+	return converted
 }
 
 // timeRange returns the time range of the caller and the agent.
@@ -133,9 +140,7 @@ func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 		add("sources", setByUser, s.Sources...)
 	}
 	add("document_sets", setByUser, s.DocumentSets...)
-	for _, t := range s.Tags {
-		add("tags", setByUser, t.Key+"="+t.Value)
-	}
+	add("tags", setByUser, tagTexts(s.Tags)...)
 	add("authors", setByUser, s.Authors...)
 	add("document_types", setByUser, s.DocumentTypes...)
 	span := limit.and(timeRange(r))
@@ -157,7 +162,23 @@ func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 			add("documents", setByAgent, "the attached documents")
 		}
 	}
+	x, first := s.ExcludeFilters, len(applied)
+	add("sources", setByUser, x.Sources...)
+	add("document_sets", setByUser, x.DocumentSets...)
+	add("tags", setByUser, tagTexts(x.Tags)...)
+	add("authors", setByUser, x.Authors...)
+	add("document_types", setByUser, x.DocumentTypes...)
+	for i := range applied[first:] {
+		applied[first+i].Negated = true
+	}
 	return applied
+}
+
+func tagTexts(tags []wire.Tag) (texts []string) {
+	for _, t := range tags {
+		texts = append(texts, t.Key+"="+t.Value)
+	}
+	return texts
 }
 
 // Who set a filter.
@@ -227,7 +248,8 @@ type window struct{ since, until time.Time }
 func candidateSources(r Request) []string {
 	var candidates []string
 	for _, s := range r.Sources {
-		if (len(r.Search.Sources) == 0 || slices.Contains(r.Search.Sources, s)) && sourceName().MatchString(s) {
+		asked := len(r.Search.Sources) == 0 || slices.Contains(r.Search.Sources, s)
+		if asked && !slices.Contains(r.Search.ExcludeFilters.Sources, s) && sourceName().MatchString(s) {
 			candidates = append(candidates, s)
 		}
 	}

@@ -196,7 +196,7 @@ func TestAModelThatAnswersWell(t *testing.T) {
 	if fmt.Sprint(response.QueryExpansion) != "{[How do we roll back a release?] [rollback release]}" {
 		t.Errorf("expansion %v", response.QueryExpansion)
 	}
-	if fmt.Sprint(response.AppliedFilters) != "[{sources slack model} {time_cutoff 2026-01-01T00:00:00Z model}]" {
+	if fmt.Sprint(response.AppliedFilters) != "[{sources slack model false} {time_cutoff 2026-01-01T00:00:00Z model false}]" {
 		t.Errorf("filters %v", response.AppliedFilters)
 	}
 	if len(response.Notes) != 0 || response.CitationMapping["1"] != "c" || response.CitationMapping["2"] != "a" {

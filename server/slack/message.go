@@ -82,12 +82,12 @@ func (q query) admits(m slack.SearchMessage, at time.Time) bool {
 		return false
 	}
 	isAuthor := func(asked string) bool { return strings.EqualFold(asked, m.User) || sameName(asked, m.Username) }
-	if len(q.authors) > 0 && !slices.ContainsFunc(q.authors, isAuthor) {
+	isChannel := func(asked string) bool { return strings.EqualFold(asked, m.Channel.Name) }
+	if slices.ContainsFunc(q.notAuthors, isAuthor) || slices.ContainsFunc(q.notChannels, isChannel) {
 		return false
 	}
-	return len(q.channels) == 0 || slices.ContainsFunc(q.channels, func(asked string) bool {
-		return strings.EqualFold(asked, m.Channel.Name)
-	})
+	return (len(q.authors) == 0 || slices.ContainsFunc(q.authors, isAuthor)) &&
+		(len(q.channels) == 0 || slices.ContainsFunc(q.channels, isChannel))
 }
 
 // sameName compares a requested name or address with a Slack name: "Jo Ortiz" and jo.ortiz@acme.com match jo.ortiz, and

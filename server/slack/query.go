@@ -32,11 +32,13 @@ type query struct {
 	since, until time.Time // Slack filters by days, in an unknown time zone
 	authors      []string  // any of them; empty if Slack filters
 	channels     []string  // likewise
+
+	notAuthors, notChannels []string
 }
 
 // count returns how many messages to request.
 func (q query) count() int {
-	if q.since.IsZero() && q.until.IsZero() && q.authors == nil && q.channels == nil {
+	if q.since.IsZero() && q.until.IsZero() && len(q.authors)+len(q.channels)+len(q.notAuthors)+len(q.notChannels) == 0 {
 		return wanted
 	}
 	return wantedFiltered
@@ -46,8 +48,15 @@ func (q query) count() int {
 // words, as in every other source.
 func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 	if len(request.DocumentSets) > 0 || !mayBeMessage(request.DocumentTypes) ||
-		len(request.Sources) > 0 && !slices.Contains(request.Sources, sourceType) {
+		len(request.Sources) > 0 && !slices.Contains(request.Sources, sourceType) ||
+		slices.Contains(request.ExcludeFilters.Sources, sourceType) || isMessage(request.ExcludeFilters.DocumentTypes) {
 		return query{}, false
+	}
+	q.notAuthors = request.ExcludeFilters.Authors
+	for _, tag := range request.ExcludeFilters.Tags {
+		if strings.EqualFold(tag.Key, channelKey) {
+			q.notChannels = append(q.notChannels, strings.TrimPrefix(tag.Value, "#"))
+		}
 	}
 	var filters []string
 	for _, tag := range request.Tags {
@@ -98,10 +107,10 @@ func queryOf(request wire.SearchRequest) (q query, inScope bool) {
 }
 
 // mayBeMessage reports whether messages have one of the requested types.
-func mayBeMessage(types []string) bool {
-	return len(types) == 0 || slices.ContainsFunc(types, func(t string) bool {
-		return strings.EqualFold(strings.TrimSpace(t), documentType)
-	})
+func mayBeMessage(types []string) bool { return len(types) == 0 || isMessage(types) }
+
+func isMessage(types []string) bool {
+	return slices.ContainsFunc(types, func(t string) bool { return strings.EqualFold(strings.TrimSpace(t), documentType) })
 }
 
 func day(t time.Time, shift int) string { return t.UTC().AddDate(0, 0, shift).Format(time.DateOnly) }

@@ -96,6 +96,10 @@ func TestQueriesInSlacksWords(t *testing.T) {
 		{"its source", wire.SearchRequest{Query: "lantern", Sources: []string{"github", "slack"}}, "lantern", ""},
 		{"another type", wire.SearchRequest{Query: "lantern", DocumentTypes: []string{"pdf"}}, "", ""},
 		{"its type", wire.SearchRequest{Query: "lantern", DocumentTypes: []string{"pdf", "Thread"}}, "lantern", ""},
+		{"its source is excluded", wire.SearchRequest{Query: "lantern", ExcludeFilters: wire.ExcludeFilters{Sources: []string{"slack"}}}, "", ""},
+		{"its type is excluded", wire.SearchRequest{Query: "lantern", ExcludeFilters: wire.ExcludeFilters{DocumentTypes: []string{"thread"}}}, "", ""},
+		{"another tag is excluded", wire.SearchRequest{Query: "lantern",
+			ExcludeFilters: wire.ExcludeFilters{Tags: []wire.Tag{{Key: "team", Value: "x"}}}}, "lantern", ""},
 		{"nothing to look for", wire.SearchRequest{Query: "?! -x", Exclude: []string{"x"}}, "", ""},
 		{"other scripts", wire.SearchRequest{Query: "ランタン фонарь हिन्दी"}, "ランタン фонарь हिन्दी", ""},
 		{"a long word", wire.SearchRequest{Query: long}, long[:100], ""},
@@ -150,6 +154,8 @@ func TestFiltersThatSlackIsNotTold(t *testing.T) {
 		{"a word of the name", "person.1 person.2 person.3 person.4", wire.SearchRequest{Authors: []string{"person", "x"}}},
 		{"nobody", "", wire.SearchRequest{Authors: []string{"per", "x"}}},
 		{"channels", "person.2 person.3", wire.SearchRequest{Tags: []wire.Tag{{Key: "Channel", Value: "room-2"}, {Key: "Channel", Value: "#room-3"}}}},
+		{"excluded", "person.2 person.3", wire.SearchRequest{ExcludeFilters: wire.ExcludeFilters{Authors: []string{"Person 1"},
+			Tags: []wire.Tag{{Key: "channel", Value: "#room-4"}}}}},
 	} {
 		c.request.Query = "lantern"
 		response, err := newSource(s).Search(context.Background(), c.request)

@@ -274,7 +274,8 @@ func (p askPlan) request(session string, incognito bool) wire.ChatRequest {
 
 // noteIgnored notes filters that the server ignores.
 func (a *app) noteIgnored(ctx context.Context, c *client.Client, filters *wire.ChatFilters) {
-	if filters == nil || len(filters.Authors)+len(filters.DocumentTypes)+len(filters.Phrases)+len(filters.Exclude) == 0 {
+	if filters == nil || len(filters.Authors)+len(filters.DocumentTypes)+len(filters.Phrases)+len(filters.Exclude) == 0 &&
+		filters.ExcludeFilters.Empty() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)

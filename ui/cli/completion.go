@@ -71,7 +71,7 @@ func (a *app) completeLibraryFlags(command *cobra.Command) {
 
 // allSources are those that documents can be said to come from.
 func allSources() []cobra.Completion {
-	return describeSources(sourceValues(isOffered))
+	return describeSources(sourceValues(client.IsOffered))
 }
 
 // fixed offers values that do not depend on a server.
@@ -117,7 +117,7 @@ func (a *app) openDecided(ctx context.Context) (*client.Session, error) {
 }
 
 func offerSources(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
-	return describeSources(listSources(ctx, c).values)
+	return describeSources(c.ListSources(ctx).Values)
 }
 
 func describeSources(values []string) (found []cobra.Completion) {

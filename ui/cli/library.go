@@ -204,7 +204,7 @@ func onlyFiles(paths []string) bool {
 
 func addableSource(as string) (string, error) {
 	value := sourceValue(as)
-	values := sourceValues(isOffered)
+	values := sourceValues(client.IsOffered)
 	if slices.Contains(values, value) {
 		return value, nil
 	}

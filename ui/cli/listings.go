@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"charm.land/lipgloss/v2"
 	grid "charm.land/lipgloss/v2/table"
@@ -15,7 +14,6 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
-	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/target"
@@ -227,83 +225,6 @@ func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map
 	return counts
 }
 
-// sourceList is what a server can be searched for, as far as this token can learn.
-type sourceList struct {
-	values  []string          // sorted
-	status  map[string]string // of a source's connectors, if known
-	origin  string            // which listing it comes from
-	certain bool              // what is not listed is not there
-}
-
-// The listings that sources can come from, best first.
-const (
-	listedForYou    = "connected"
-	listedForAll    = "workspace"
-	listedByTags    = "tags"
-	listedByNothing = "known"
-)
-
-// listSources asks the listings one after the other until one answers: those of the caller, of the whole workspace, the
-// tags. A token that may see none of them is no error: what is not known is not listed.
-func listSources(ctx context.Context, c *client.Client) sourceList {
-	ctx, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
-	var group sync.WaitGroup
-	var connectors []wire.ConnectorStatus
-	var federated []wire.FederatedConnection
-	var connectorsErr, federatedErr error
-	group.Go(guard.Func(func() { connectors, connectorsErr = c.ConnectorStatus(ctx) }, func(err error) { connectorsErr = err }))
-	group.Go(guard.Func(func() { federated, federatedErr = c.Federated(ctx) }, func(err error) { federatedErr = err }))
-	group.Wait()
-	list := sourceList{status: map[string]string{}}
-	if connectorsErr == nil {
-		list.origin, list.certain = listedForYou, true
-		for _, connector := range connectors {
-			if connector.Status != "DELETING" {
-				list.add(connector.Source, connector.Status)
-			}
-		}
-	} else if sources, err := c.IndexedSources(ctx); err == nil {
-		list.origin, list.certain = listedForAll, true
-		for _, source := range sources {
-			list.add(source, "")
-		}
-	} else if tags, err := c.ValidTags(ctx, "", true, mostTags); err == nil && len(tags) > 0 {
-		list.origin = listedByTags
-		for _, tag := range tags {
-			list.add(tag.Source, "")
-		}
-	}
-	if federatedErr == nil && list.origin != "" {
-		for _, connection := range federated {
-			list.add(strings.TrimPrefix(connection.Source, "federated_"), "")
-		}
-	}
-	slices.Sort(list.values)
-	return list
-}
-
-// isOffered reports whether a source is not internal to Onyx.
-func isOffered(source string) bool {
-	switch source {
-	case "mock_connector", "not_applicable", "user_file":
-		return false
-	}
-	known, found := wire.LookupSource(source)
-	return !found || !known.Internal
-}
-
-// add notes a source once; of several connectors, the one that works best gives the status.
-func (s *sourceList) add(source, status string) {
-	if source == "" || !isOffered(source) {
-		return
-	}
-	s.values = union(s.values, []string{source})
-	if before := s.status[source]; before == "" || status == "ACTIVE" {
-		s.status[source] = status
-	}
-}
-
 // jsonSource is a row of sources --json, version 1.
 type jsonSource struct {
 	Source      string `json:"source"`
@@ -316,31 +237,29 @@ type jsonSource struct {
 }
 
 func (a *app) printSources(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
-	list := listSources(ctx, c)
+	list := c.ListSources(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if list.origin == "" {
+	if list.Origin == "" {
 		if _, err := c.Me(ctx); err != nil { // a server that is not there, or refuses the token
 			return err
 		}
-		list.origin = listedByNothing
-		for _, source := range wire.Sources() {
-			list.add(source.Value, "")
-		}
-		slices.Sort(list.values)
+		list.Origin = client.ListedByNothing
+		list.Values = sourceValues(client.IsOffered)
+		slices.Sort(list.Values)
 	}
 	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.Sources })
 	var found []jsonSource
-	for _, source := range list.values {
+	for _, source := range list.Values {
 		row := jsonSource{Source: source, Name: client.SourceName(source), Description: client.SourceDescription(source),
-			Status: list.status[source], ListedBy: list.origin, Origin: choice.Profile}
+			Status: list.Status[source], ListedBy: list.Origin, Origin: choice.Profile}
 		if count := counts[source]; counts != nil {
 			row.Documents = &count
 		}
 		found = append(found, row)
 	}
-	if note := listingNote(list.origin); note != "" && !a.wantsJSON() {
+	if note := listingNote(list.Origin); note != "" && !a.wantsJSON() {
 		a.note("%s", note)
 	}
 	return printList(a, "sources", found, "No sources. Add files: quarry add PATH", a.private(),
@@ -356,9 +275,9 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 // listingNote says what a list of sources does not show; nothing if it is what the caller can search.
 func listingNote(origin string) string {
 	return map[string]string{
-		listedForAll:    "these sources are connected to the workspace; you may not have access to all",
-		listedByTags:    "the token may not list connectors; these sources have tagged documents, there may be more",
-		listedByNothing: "the token may not list sources; these are all sources that Onyx supports",
+		client.ListedForAll:    "these sources are connected to the workspace; you may not have access to all",
+		client.ListedByTags:    "the token may not list connectors; these sources have tagged documents, there may be more",
+		client.ListedByNothing: "the token may not list sources; these are all sources that Onyx supports",
 	}[origin]
 }
 

@@ -276,8 +276,8 @@ const checkTime = 5 * time.Second
 
 // filterCheck adds notes about the filters of a search to its results.
 type filterCheck struct {
-	sources chan sourceList // nil: nothing to check; else delivers once
-	wanted  [][]string      // sources of each query
+	sources chan client.SourceList // nil: nothing to check; else delivers once
+	wanted  [][]string             // sources of each query
 }
 
 // checkFilters refuses what the server surely does not have, and names the nearest that it has. A source that exists
@@ -303,30 +303,30 @@ func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) (*
 	for _, query := range plan {
 		check.wanted = append(check.wanted, query.request.Sources)
 	}
-	given := wanted(plan, func(r wire.SearchRequest) []string { return r.Sources })
+	given := wanted(plan, func(r wire.SearchRequest) []string { return slices.Concat(r.Sources, r.ExcludeFilters.Sources) })
 	if len(given) == 0 {
 		return check, nil
 	}
-	check.sources = make(chan sourceList, 1)
+	check.sources = make(chan client.SourceList, 1)
 	isKnown := func(source string) bool {
 		_, known := wire.LookupSource(source)
 		return known
 	}
 	strange := slices.DeleteFunc(given, isKnown)
 	if len(strange) == 0 {
-		guard.Go(func() { check.sources <- listSources(ctx, c) },
-			func(error) { check.sources <- sourceList{} }) // no list: the server decides
+		guard.Go(func() { check.sources <- c.ListSources(ctx) },
+			func(error) { check.sources <- client.SourceList{} }) // no list: the server decides
 		return check, nil
 	}
-	list := listSources(ctx, c)
+	list := c.ListSources(ctx)
 	check.sources <- list
-	if len(list.values) == 0 {
+	if len(list.Values) == 0 {
 		return check, nil
 	}
-	known := sourceValues(isOffered)
+	known := sourceValues(client.IsOffered)
 	for _, source := range strange { // no known source; maybe one of the server's own
-		if !slices.Contains(list.values, source) {
-			return nil, unknownValue("source", source, "quarry sources", list.values, known)
+		if !slices.Contains(list.Values, source) {
+			return nil, unknownValue("source", source, "quarry sources", list.Values, known)
 		}
 	}
 	return check, nil
@@ -338,7 +338,7 @@ func (f *filterCheck) annotate(ctx context.Context, outcomes []outcome) {
 		return
 	}
 	list := <-f.sources
-	if !list.certain {
+	if !list.Certain {
 		return
 	}
 	for i, o := range outcomes {
@@ -346,9 +346,9 @@ func (f *filterCheck) annotate(ctx context.Context, outcomes []outcome) {
 			continue
 		}
 		for _, source := range f.wanted[i] {
-			if !slices.Contains(list.values, source) {
+			if !slices.Contains(list.Values, source) {
 				o.response.Notes = append(o.response.Notes, wire.Note{Code: wire.NoteSourceEmpty, Text: fmt.Sprintf(
-					"%s is not connected to this server (connected: %s)", source, shortList(list.values))})
+					"%s is not connected to this server (connected: %s)", source, shortList(list.Values))})
 			}
 		}
 	}
@@ -387,7 +387,9 @@ func wanted[T comparable](plan []plannedQuery, values func(wire.SearchRequest) [
 }
 
 func checkSets(ctx context.Context, c *client.Client, plan []plannedQuery) error {
-	given := wanted(plan, func(r wire.SearchRequest) []string { return r.DocumentSets })
+	given := wanted(plan, func(r wire.SearchRequest) []string {
+		return slices.Concat(r.DocumentSets, r.ExcludeFilters.DocumentSets)
+	})
 	if len(given) == 0 {
 		return nil
 	}
@@ -413,7 +415,7 @@ func checkSets(ctx context.Context, c *client.Client, plan []plannedQuery) error
 func checkTags(ctx context.Context, c *client.Client, plan []plannedQuery) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	for _, tag := range wanted(plan, func(r wire.SearchRequest) []wire.Tag { return r.Tags }) {
+	for _, tag := range wanted(plan, func(r wire.SearchRequest) []wire.Tag { return slices.Concat(r.Tags, r.ExcludeFilters.Tags) }) {
 		found, err := c.ValidTags(ctx, tag.Key+"="+tag.Value, true, mostTags)
 		if err != nil {
 			return nil //nolint:nilerr // without a list the server decides

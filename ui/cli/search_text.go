@@ -228,7 +228,11 @@ func explained(response *wire.SearchResponse) []string {
 		lines = append(lines, fmt.Sprintf("query (%s, weight %g): %s", query.Kind, query.Weight, text.OneLine(query.Query)))
 	}
 	for _, filter := range response.AppliedFilters {
-		lines = append(lines, fmt.Sprintf("filter %s = %s (set by %s)", filter.Field, text.OneLine(filter.Value), filter.SetBy))
+		equals := "="
+		if filter.Negated {
+			equals = "!="
+		}
+		lines = append(lines, fmt.Sprintf("filter %s %s %s (set by %s)", filter.Field, equals, text.OneLine(filter.Value), filter.SetBy))
 	}
 	for _, stage := range response.Stages {
 		line := fmt.Sprintf("%s: %s, %.1f ms", stage.Name, stage.Outcome, stage.MS)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"quarry/client"
-	"quarry/client/wire"
 	"quarry/ui/target"
 )
 
@@ -98,19 +97,5 @@ func TestNotesNameTheirQuery(t *testing.T) {
 	got = run(t, testDoors(s.URL), terminal{in: "piped question\n"}, "search", "deploy", "-").check(t, ExitSuccess)
 	if strings.Contains(got.err, `"deploy -"`) {
 		t.Errorf("stderr %s", got.err)
-	}
-}
-
-func TestInternalSourcesAreNotOffered(t *testing.T) {
-	list := sourceList{status: map[string]string{}}
-	for _, source := range wire.Sources() {
-		list.add(source.Value, "")
-	}
-	for _, hidden := range []string{"mock_connector", "not_applicable", "user_file"} {
-		for _, value := range list.values {
-			if value == hidden {
-				t.Errorf("%s is offered", hidden)
-			}
-		}
 	}
 }

@@ -58,10 +58,14 @@ func completedNames(typed string) []completion {
 	if len(typed) < leastCompleted {
 		return nil
 	}
+	names, minus := client.FilterNames(), ""
+	if rest, ok := strings.CutPrefix(typed, "-"); ok {
+		names, typed, minus = client.NegatableFilters(), rest, "-"
+	}
 	var found []completion
-	for _, name := range client.FilterNames() {
+	for _, name := range names {
 		if strings.HasPrefix(name, typed) {
-			found = append(found, completion{text: name + ":", label: name + ":"})
+			found = append(found, completion{text: minus + name + ":", label: minus + name + ":"})
 		}
 	}
 	return found

@@ -181,7 +181,21 @@ func passes(d *document, f *index.Filter, but string) bool {
 			return false
 		}
 	}
-	return admitted(d, f.Access)
+	return admitted(d, f.Access) && !excluded(d, &f.Excluded)
+}
+
+// excluded reports whether d has one of the values: whether it passes a filter that names them in the field itself.
+func excluded(d *document, x *index.Exclusion) bool {
+	given := map[string]int{"sources": len(x.Sources), "types": len(x.Types), "authors": len(x.Authors), "tags": len(x.Tags),
+		"sets": len(x.Sets) + len(x.Documents)}
+	named := &index.Filter{Sources: x.Sources, Types: x.Types, Authors: x.Authors, Tags: x.Tags, Sets: x.Sets,
+		Documents: x.Documents}
+	for _, field := range filterFields {
+		if given[field.facet] > 0 && field.pass(d, named) {
+			return true
+		}
+	}
+	return false
 }
 
 // Facets counts the documents that a filter admits.

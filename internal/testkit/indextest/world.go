@@ -150,7 +150,26 @@ func (w *World) Filter() index.Filter {
 		f.Until = w.time()
 	}
 	f.KeepUndated = w.random.IntN(2) == 0
+	if rarely() {
+		f.Excluded = w.exclusion()
+	}
 	return f
+}
+
+// exclusion makes an exclusion of one or more fields.
+func (w *World) exclusion() index.Exclusion {
+	x := index.Exclusion{Sources: w.some(worldSources, 1), Types: w.some(worldTypes[:3], 1)}
+	switch w.random.IntN(4) {
+	case 0:
+		x.Authors = []string{w.pick([]string{"jo", "March", "beth", "nobody"})}
+	case 1:
+		x.Tags = []index.Tag{{Key: "team", Value: w.pick(worldTeams)}}
+	case 2:
+		x.Sets = w.some(worldSets, 1)
+	case 3:
+		x.Documents = []string{"doc:0003", "doc:nowhere"}
+	}
+	return x
 }
 
 // Query makes a query for many hits.

@@ -88,6 +88,7 @@ func (r *run) union(part int, bitmap segment.Bits, kind segment.FilterKind, valu
 // filter applies a filter to a part.
 func (r *run) filter(part int, f *index.Filter) *partFilter {
 	out := &partFilter{required: r.rights(part, f.Access)}
+	r.exclude(part, out.required, &f.Excluded)
 	field := func(i int, kind segment.FilterKind, values []string) {
 		if len(values) > 0 {
 			out.byField[i] = r.documents(part)
@@ -96,17 +97,11 @@ func (r *run) filter(part int, f *index.Filter) *partFilter {
 	}
 	field(fieldSource, segment.FilterSource, f.Sources)
 	field(fieldType, segment.FilterType, f.Types)
-	var authors, tags []string
-	for _, author := range f.Authors {
-		authors = append(authors, segment.AuthorKey(author))
-	}
-	for _, tag := range f.Tags {
-		tags = append(tags, segment.TagKey(tag.Key, tag.Value))
-	}
-	field(fieldAuthor, segment.FilterAuthor, authors)
-	field(fieldTag, segment.FilterTag, tags)
+	field(fieldAuthor, segment.FilterAuthor, authorKeys(f.Authors))
+	field(fieldTag, segment.FilterTag, tagKeys(f.Tags))
 	if len(f.Sets)+len(f.Documents) > 0 {
-		out.byField[fieldScope] = r.scope(part, f)
+		out.byField[fieldScope] = r.documents(part)
+		r.scopeInto(part, out.byField[fieldScope], f.Sets, f.Documents)
 	}
 	if !f.Since.IsZero() || !f.Until.IsZero() {
 		out.byField[fieldTime] = r.times(part, f)
@@ -127,16 +122,42 @@ func (f *partFilter) narrow(r *run, part int) {
 	}
 }
 
-// scope returns the documents that are in one of the sets or named.
-func (r *run) scope(part int, f *index.Filter) segment.Bits {
-	bits := r.documents(part)
-	r.union(part, bits, segment.FilterSet, f.Sets)
-	for _, id := range f.Documents {
+// exclude removes documents that have an excluded value.
+func (r *run) exclude(part int, from segment.Bits, x *index.Exclusion) {
+	if x.Empty() {
+		return
+	}
+	excluded := r.documents(part)
+	r.union(part, excluded, segment.FilterSource, x.Sources)
+	r.union(part, excluded, segment.FilterType, x.Types)
+	r.union(part, excluded, segment.FilterAuthor, authorKeys(x.Authors))
+	r.union(part, excluded, segment.FilterTag, tagKeys(x.Tags))
+	r.scopeInto(part, excluded, x.Sets, x.Documents)
+	from.AndNot(excluded)
+}
+
+func authorKeys(authors []string) (keys []string) {
+	for _, author := range authors {
+		keys = append(keys, segment.AuthorKey(author))
+	}
+	return keys
+}
+
+func tagKeys(tags []index.Tag) (keys []string) {
+	for _, tag := range tags {
+		keys = append(keys, segment.TagKey(tag.Key, tag.Value))
+	}
+	return keys
+}
+
+// scopeInto adds the documents that are in one of the sets or named.
+func (r *run) scopeInto(part int, bits segment.Bits, sets, documents []string) {
+	r.union(part, bits, segment.FilterSet, sets)
+	for _, id := range documents {
 		if ordinal, ok := r.reader(part).Lookup(id); ok {
 			bits.Add(ordinal)
 		}
 	}
-	return bits
 }
 
 // times returns the documents inside of the bounds.

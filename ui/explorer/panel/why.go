@@ -111,7 +111,11 @@ func (e explanation) filters(in Explained) []string {
 		if filter.SetBy != "user" {
 			by = "the " + paint.Line(filter.SetBy)
 		}
-		lines = append(lines, "  "+paint.PenOf(e.th.Chip).Write(paint.Line(filter.Field)+" "+paint.Line(filter.Value))+
+		field := filter.Field
+		if filter.Negated {
+			field = "not " + field
+		}
+		lines = append(lines, "  "+paint.PenOf(e.th.Chip).Write(paint.Line(field)+" "+paint.Line(filter.Value))+
 			e.th.Muted.Render("  set by "+by))
 	}
 	return e.section("Filters", "none", lines)

@@ -35,6 +35,7 @@ type Box struct {
 type Chip struct {
 	Raw          string // as it was typed
 	Field, Value string // as in client.Chip
+	Negated      bool   // likewise
 	Ignored      bool   // the server searched without it
 }
 
@@ -279,7 +280,7 @@ func (b *Box) Chips() []Chip {
 func (b *Box) chip(raw string) Chip {
 	chip := Chip{Raw: raw}
 	if chips := client.ParseQuery(raw, b.now).Chips; len(chips) == 1 {
-		chip.Field, chip.Value = chips[0].Field, chips[0].Value
+		chip.Field, chip.Value, chip.Negated = chips[0].Field, chips[0].Value, chips[0].Negated
 	} else {
 		field, value, _ := strings.Cut(raw, ":") // no filter any more, as time went by
 		chip.Field, chip.Value = strings.ToLower(field), value
@@ -305,13 +306,13 @@ func (b *Box) RemoveChip(i int) bool {
 	return b.Replace(b.Text(), b.Cursor(), slices.Delete(slices.Clone(filters), i, i+1))
 }
 
-// SetFilters puts filters in place of all chips of some fields, where the first of those stood or at the end. The text
-// stays as it is.
+// SetFilters puts filters in place of all chips of some fields but negated ones, where the first of those stood or at the
+// end. The text stays as it is.
 func (b *Box) SetFilters(fields, filters []string) bool {
 	var kept []string
 	place := -1
 	for _, chip := range b.Chips() {
-		if !slices.Contains(fields, chip.Field) {
+		if chip.Negated || !slices.Contains(fields, chip.Field) {
 			kept = append(kept, chip.Raw)
 		} else if place < 0 {
 			place = len(kept)
@@ -374,7 +375,8 @@ func isFinished(raw string, t client.Token, now time.Time) bool {
 	case "since", "until", "within":
 		return true
 	case "source":
-		return !slices.ContainsFunc(client.ParseQuery(raw, now).Sources, func(source string) bool {
+		q := client.ParseQuery(raw, now)
+		return !slices.ContainsFunc(slices.Concat(q.Sources, q.Excluded.Sources), func(source string) bool {
 			_, known := wire.LookupSource(source)
 			return !known
 		})

@@ -1,0 +1,183 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"quarry/client/wire"
+)
+
+// outgoing is a search on its way to a server that may lack extensions.
+type outgoing struct {
+	asked   wire.SearchRequest // by the caller
+	request wire.SearchRequest // for the server
+	// excluding is set if the server ignores exclude_filters: what comes back is filtered.
+	excluding bool
+	nothing   bool // no source is left to search
+}
+
+// prepare returns the request that the server can answer. The server's features are only asked for when they matter.
+func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoing, error) {
+	asked = withCutoff(asked, now())
+	o := outgoing{asked: asked, request: asked}
+	if asked.ExcludeFilters.Empty() {
+		return o, nil
+	}
+	features, err := c.Features(ctx)
+	if err != nil || features.Has(wire.FeatureExcludeFilters) {
+		return o, err
+	}
+	o.excluding = true
+	if excluded := asked.ExcludeFilters.Sources; len(excluded) > 0 {
+		o.request.Sources, o.nothing = c.otherSources(ctx, asked.Sources, excluded)
+	}
+	return o, nil
+}
+
+// otherSources returns the sources to search so that some are excluded: of the named ones, else of all that the server
+// lists. Without a list it returns none, which restricts nothing; nothing is set if none is left.
+func (c *Client) otherSources(ctx context.Context, named, excluded []string) (others []string, nothing bool) {
+	if len(named) == 0 {
+		list := c.ListSources(ctx)
+		if named = list.Values; !list.Certain || len(named) == 0 {
+			return nil, false
+		}
+	}
+	others = slices.DeleteFunc(slices.Clone(named), func(source string) bool { return slices.Contains(excluded, source) })
+	return others, len(others) == 0
+}
+
+// emptyResponse is the response to a search that has no source left.
+func (c *Client) emptyResponse(o outgoing) (*wire.SearchResponse, error) {
+	return c.complete(&searchEnvelope{Results: new([]wire.SearchResult{})}, o)
+}
+
+// prepareChat returns the question with the sources that a server without exclude_filters shall search.
+func (c *Client) prepareChat(ctx context.Context, request wire.ChatRequest) (wire.ChatRequest, error) {
+	if request.Filters == nil || len(request.Filters.ExcludeFilters.Sources) == 0 {
+		return request, nil
+	}
+	features, err := c.Features(ctx)
+	if err != nil || features.Has(wire.FeatureExcludeFilters) {
+		return request, err
+	}
+	filters := *request.Filters
+	var nothing bool
+	if filters.Sources, nothing = c.otherSources(ctx, filters.Sources, filters.ExcludeFilters.Sources); nothing {
+		return request, badRequest(http.MethodPost, askPath, "every source is excluded")
+	}
+	request.Filters = &filters
+	return request, nil
+}
+
+// exclude removes what the server should have excluded from its response, as far as results have the field.
+func (o outgoing) exclude(response *wire.SearchResponse) {
+	if !o.excluding {
+		return
+	}
+	x := o.asked.ExcludeFilters
+	notes := x
+	if len(o.request.Sources) > 0 || o.nothing {
+		notes.Sources = nil
+	}
+	response.Notes = append(response.Notes, notExcluded(notes, response.Results)...)
+	response.Results = slices.DeleteFunc(response.Results, func(r wire.SearchResult) bool {
+		return slices.Contains(x.Sources, r.SourceType) || slices.ContainsFunc(x.DocumentTypes, isFold(r.DocumentType)) ||
+			slices.ContainsFunc(r.Authors, func(author string) bool { return slices.ContainsFunc(x.Authors, names(author)) }) ||
+			slices.ContainsFunc(x.Tags, func(tag wire.Tag) bool { return slices.Contains(r.Metadata[tag.Key].Values, tag.Value) })
+	})
+}
+
+func isFold(text string) func(string) bool {
+	return func(other string) bool { return strings.EqualFold(text, other) }
+}
+
+// names reports whether a filter's value is an author's name or a word of it, as on a quarry server.
+func names(author string) func(string) bool {
+	return func(value string) bool {
+		return strings.EqualFold(author, value) || slices.ContainsFunc(strings.Fields(author), isFold(value))
+	}
+}
+
+// notExcluded returns notes about the negated filters that a server ignores. Only results that have the field were
+// filtered.
+func notExcluded(x wire.ExcludeFilters, results []wire.SearchResult) []wire.Note {
+	var notes []wire.Note
+	note := func(given bool, name string, has func(wire.SearchResult) bool) {
+		if !given {
+			return
+		}
+		text := name + ": this server ignores it"
+		if slices.ContainsFunc(results, has) {
+			text += "; only the returned results were filtered"
+		}
+		notes = append(notes, wire.Note{Code: wire.NoteFilterIgnored, Text: text})
+	}
+	note(len(x.Sources) > 0, "-source", func(r wire.SearchResult) bool { return r.SourceType != "" })
+	note(len(x.Authors) > 0, "-author", func(r wire.SearchResult) bool { return len(r.Authors) > 0 })
+	note(len(x.DocumentTypes) > 0, "-type", func(r wire.SearchResult) bool { return r.DocumentType != "" })
+	note(len(x.Tags) > 0, "-tag", func(r wire.SearchResult) bool { return len(r.Metadata) > 0 })
+	note(len(x.DocumentSets) > 0, "-set", func(wire.SearchResult) bool { return false })
+	return notes
+}
+
+// adapt applies filters to the response of a bare Onyx where that is possible afterwards, and notes the ignored ones. All
+// its results count as selected.
+func adapt(response *wire.SearchResponse, request wire.SearchRequest) {
+	for i := range response.Results {
+		response.Results[i].Selected = true
+	}
+	if request.TimeUntil != nil {
+		until := request.TimeUntil.Time
+		response.Results = slices.DeleteFunc(response.Results, func(r wire.SearchResult) bool {
+			return !updatedBy(r, until)
+		})
+	}
+	if n := request.NumResults; n != nil && *n > 0 && len(response.Results) > *n {
+		response.Results = response.Results[:*n]
+	}
+	response.Notes = append(response.Notes, ignored(request)...)
+}
+
+// updatedBy reports whether a result has a date and was last changed at until or before.
+func updatedBy(result wire.SearchResult, until time.Time) bool {
+	if result.UpdatedAt == nil {
+		return false
+	}
+	updated, err := wire.ParseTime(*result.UpdatedAt)
+	return err == nil && !updated.After(until)
+}
+
+// ignored returns notes about the filters of a request that a bare Onyx ignores.
+func ignored(request wire.SearchRequest) []wire.Note {
+	var notes []wire.Note
+	note := func(given bool, text string) {
+		if given {
+			notes = append(notes, wire.Note{Code: wire.NoteFilterIgnored, Text: text})
+		}
+	}
+	note(len(request.Authors) > 0, "author: this server ignores it")
+	note(len(request.DocumentTypes) > 0, "type: this server ignores it")
+	note(request.TimeUntil != nil, "until: this server ignores it; only the returned results were filtered")
+	note(len(request.Phrases) > 0, "exact phrases: this server searches them as plain words")
+	note(len(request.Exclude) > 0, "excluded words: this server searches them as plain text")
+	note(request.SkipDocumentSelection, "skip_document_selection: this server ignores it")
+	note(request.MaxContextChunks != nil, "max_context_chunks: this server ignores it")
+	note(request.Explain, "explain: this server does not support it")
+	return notes
+}
+
+// IgnoredInChat returns notes about the filters of a question that a bare Onyx ignores.
+func IgnoredInChat(features Features, filters *wire.ChatFilters) []wire.Note {
+	if filters == nil || features.API > 0 {
+		return nil
+	}
+	notes := ignored(wire.SearchRequest{Authors: filters.Authors, DocumentTypes: filters.DocumentTypes,
+		Phrases: filters.Phrases, Exclude: filters.Exclude})
+	x := filters.ExcludeFilters
+	x.Sources = nil // sent as all others
+	return append(notes, notExcluded(x, nil)...)
+}
