@@ -84,7 +84,7 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 		!strings.Contains(body, `"source_type":["confluence"]`) {
 		t.Errorf("the thread was lost: %s", body)
 	}
-	screen.WaitText("│ and firmware?") // it is the query now, under the same filter
+	screen.WaitText("› and firmware?") // it is the query now, under the same filter
 	screen.WaitText("follow-up")
 	searches := server.asked()
 	last := searches[len(searches)-1]
@@ -235,7 +235,7 @@ func TestACitedDocumentThatWasNotFound(t *testing.T) {
 	screen.WaitText("these documents come from an answer; r runs a search")
 	searched := len(server.asked())
 	screen.Press("r")
-	screen.WaitText("2 passages")
+	screen.WaitText("─ 2 passages ")
 	if n := len(server.asked()); n != searched+1 {
 		t.Errorf("%d searches, want one more than %d", n, searched)
 	}

@@ -17,7 +17,8 @@ func TestFiltersAreCompleted(t *testing.T) {
 	screen.Press("tab")
 	menu := func(text string) bool { // below the cursor
 		x, y, _ := screen.Cursor()
-		return strings.Contains(screen.Line(y+1), text) && strings.Index(screen.Line(y+1), text) <= x+4
+		before, _, found := strings.Cut(screen.Line(y+1), text)
+		return found && len([]rune(before)) <= x+4
 	}
 	screen.Wait("the sources with their counts", func(string) bool { return menu("│ Slack") })
 	screen.WaitText(" 12 ")
@@ -28,7 +29,7 @@ func TestFiltersAreCompleted(t *testing.T) {
 	screen.Type("rollback")
 	screen.WaitText("Runbook")
 	screen.Press("ctrl+_")
-	screen.Wait("the typed text", func(text string) bool { return !strings.Contains(text, "│ rollback") })
+	screen.Wait("the typed text", func(text string) bool { return !strings.Contains(text, "› rollback") })
 }
 
 // A value that does not exist is said to be unknown as it is typed, with the nearest, and as long as it is set.

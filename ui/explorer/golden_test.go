@@ -33,6 +33,7 @@ func TestPictures(t *testing.T) {
 				screen.WaitText("[1]")
 				screen.WaitText("· 1 ms") // the time stands there when the search has ended
 				if size[0] == 120 {
+					screen.WaitText("66 documents ╮")
 					screen.WaitText("In a hurry?")
 					screen.WaitGone("**In a hurry")
 				}

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
 	"quarry/client"
@@ -126,10 +128,33 @@ func sixFields(citation int, title, content string) map[string]any {
 		"source_type": "confluence", "updated_at": "2026-03-12T09:00:00+00:00"}
 }
 
+// leftPane is the text of the screen as far as the border between list and reader.
+func leftPane(screen *screentest.Screen) string {
+	var text strings.Builder
+	for line := range strings.Lines(screen.Text()) {
+		left, _, _ := strings.Cut(strings.TrimPrefix(line, "│"), "│")
+		text.WriteString(left + "\n")
+	}
+	return text.String()
+}
+
 // start runs an explorer in a terminal of a test.
 func start(t *testing.T, width, height int, options Options) *screentest.Screen {
 	t.Helper()
 	return startIn(t, options, screentest.Options{Width: width, Height: height, Profile: colorprofile.TrueColor, Dark: true})
+}
+
+// timeless is a model whose searches take no time, at any speed of the machine.
+type timeless struct{ *Model }
+
+func (m timeless) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := m.Model.Update(msg)
+	if m.search.shown != nil {
+		for i := range m.search.shown.response.Stages {
+			m.search.shown.response.Stages[i].MS = 0
+		}
+	}
+	return m, cmd
 }
 
 func startIn(t *testing.T, options Options, terminal screentest.Options) *screentest.Screen {
@@ -143,5 +168,5 @@ func startIn(t *testing.T, options Options, terminal screentest.Options) *screen
 	options.Profile = terminal.Profile
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	t.Cleanup(cancel)
-	return screentest.Start(t, New(ctx, options), terminal)
+	return screentest.Start(t, timeless{New(ctx, options)}, terminal)
 }

@@ -2,12 +2,13 @@ package explorer
 
 // Breakpoints of the layout, in cells.
 const (
-	minWidth, minHeight   = 20, 4
-	bareWidth, bareHeight = 50, 10 // below either: one-line rows and no borders
-	stackWidth            = 80     // from here on the reader may be below the list
-	stackHeight           = 30     // rows, at least, for that
-	sideWidth             = 120    // from here on it is beside the list
-	panelHeight           = 16     // below, a panel gets all but the query and the keys
+	minWidth, minHeight     = 20, 4
+	bareWidth, bareHeight   = 50, 10 // below either: one-line rows and no borders
+	stackWidth              = 80     // from here on the reader may be below the list
+	stackHeight             = 30     // rows, at least, for that
+	sideWidth               = 120    // from here on it is beside the list
+	panelHeight             = 16     // below, a panel gets all but the query and the keys
+	frameWidth, frameHeight = 81, 16 // below either, lines above and below a pane take the place of its border
 )
 
 // Arrangement is how list and reader share the screen.
@@ -27,28 +28,27 @@ type Rect struct{ X, Y, W, H int }
 // Shape is what the layout depends on besides the size.
 type Shape struct {
 	Chips   bool // there are filters
-	Banner  bool
 	Reading bool // the reader is wanted where only one of the two fits
 	Zoomed  bool // the focused pane alone
 	Empty   bool // there is nothing to read
 	Panel   bool // something lies over the panes, and needs the room
-	Failed  bool // something failed while there are results: the reason and remedy are above them
+	Notes   int  // lines above the results
 	Wide    int  // columns that the person moved the divider by; rows when stacked
 }
 
 // Rects are the parts of the screen. A part that is not shown has no height.
 type Rects struct {
 	Arrangement Arrangement
-	Query       Rect // the box
+	Framed      bool // the query and the panes have a border all around
+	QueryFrame  Rect
+	Query       Rect // the line that is typed into
 	Chips       Rect
-	Banner      Rect
-	TopRule     Rect
-	Body        Rect // all between the rules: overlays may take it
-	Summary     Rect // what was found, above the list
+	Body        Rect // the panes: overlays may take it
+	ListFrame   Rect
+	Notes       Rect // above the results
 	List        Rect
-	Divider     Rect // between list and reader: a column and a space, or a row when stacked
+	ReaderFrame Rect
 	Reader      Rect
-	BottomRule  Rect
 	Bar         Rect // keys and messages
 }
 
@@ -74,26 +74,27 @@ func Layout(width, height int, shape Shape) Rects {
 		return r
 	}
 	bare := r.Arrangement == Bare
+	r.Framed = r.Arrangement == Stacked || width >= frameWidth && height >= frameHeight
 	top, bottom := 0, height
-	take := func(wanted bool) Rect {
+	take := func(wanted bool, lines int) Rect {
 		if !wanted {
 			return Rect{Y: top, W: width}
 		}
-		top++
-		return Rect{Y: top - 1, W: width, H: 1}
+		top += lines
+		return Rect{Y: top - lines, W: width, H: lines}
 	}
-	r.Query = take(true)
+	if r.Framed {
+		r.QueryFrame = take(true, 3)
+		r.Query = Rect{X: 2, Y: 1, W: width - 4, H: 1}
+	} else {
+		r.QueryFrame = take(true, 1)
+		r.Query = Rect{X: 1, W: width - 1, H: 1}
+	}
 	cramped := shape.Panel && height < panelHeight
-	r.Chips = take(!cramped && (!bare || shape.Chips && height >= 6))
-	r.Banner = take(!cramped && shape.Banner && height >= 8)
-	r.TopRule = take(!cramped && !bare)
+	r.Chips = take(!cramped && (!bare || shape.Chips && height >= 6), 1)
 	if height >= 5 {
 		bottom--
 		r.Bar = Rect{Y: bottom, W: width, H: 1}
-	}
-	if !bare && !cramped {
-		bottom--
-		r.BottomRule = Rect{Y: bottom, W: width, H: 1}
 	}
 	r.Body = Rect{Y: top, W: width, H: max(0, bottom-top)}
 	r.share(shape)
@@ -103,32 +104,40 @@ func Layout(width, height int, shape Shape) Rects {
 // share gives the body to list and reader.
 func (r *Rects) share(shape Shape) {
 	body := r.Body
-	list := body
+	r.ListFrame = body
 	switch {
 	case r.Arrangement <= Single || shape.Zoomed || shape.Empty && r.Arrangement == Stacked:
 		if shape.Reading {
-			r.Reader, list = body, Rect{X: body.X, Y: body.Y}
+			r.ReaderFrame, r.ListFrame = body, Rect{X: body.X, Y: body.Y}
 		}
 	case r.Arrangement == Side:
-		list.W = bounded(body.W*9/20+shape.Wide, 30, body.W-40)
-		r.Divider = Rect{X: list.W, Y: body.Y, W: 2, H: body.H}
-		r.Reader = Rect{X: list.W + 2, Y: body.Y, W: body.W - list.W - 2, H: body.H}
+		r.ListFrame.W = bounded(body.W*9/20+shape.Wide, 30, body.W-40)
+		r.ReaderFrame = Rect{X: r.ListFrame.W, Y: body.Y, W: body.W - r.ListFrame.W, H: body.H}
 	case r.Arrangement == Stacked:
-		list.H = bounded(body.H*2/5+shape.Wide, 6, body.H-8)
-		r.Divider = Rect{Y: body.Y + list.H, W: body.W, H: 1}
-		r.Reader = Rect{Y: body.Y + list.H + 1, W: body.W, H: body.H - list.H - 1}
+		r.ListFrame.H = bounded(body.H*2/5+shape.Wide, 8, body.H-10)
+		r.ReaderFrame = Rect{Y: body.Y + r.ListFrame.H, W: body.W, H: body.H - r.ListFrame.H}
 	}
-	if list.H > 0 {
-		r.Summary = Rect{X: list.X, Y: list.Y, W: list.W, H: 1}
-		if r.Arrangement != Bare && list.H > 8 {
-			r.Summary.H = 2 // an empty line, or what is to be noted
-			if shape.Failed {
-				r.Summary.H = min(6, list.H/2)
-			}
-		}
-		list.Y, list.H = list.Y+r.Summary.H, max(0, list.H-r.Summary.H)
+	r.List, r.Reader = r.inside(r.ListFrame, 0), r.inside(r.ReaderFrame, 1)
+	r.Notes = Rect{X: r.List.X, Y: r.List.Y, W: r.List.W}
+	if r.Arrangement != Bare && r.List.H > 6 {
+		r.Notes.H = min(shape.Notes, r.List.H/2)
 	}
-	r.List = list
+	r.List.Y, r.List.H = r.List.Y+r.Notes.H, r.List.H-r.Notes.H
+}
+
+// inside returns what the border of a pane leaves, without some columns at both sides.
+func (r *Rects) inside(frame Rect, pad int) Rect {
+	above, below := 1, 1
+	if r.Framed {
+		pad++
+	}
+	if r.Arrangement == Bare { // what was found, without a line
+		below = 0
+	}
+	if frame.H <= above+below {
+		return frame
+	}
+	return Rect{X: frame.X + pad, Y: frame.Y + above, W: frame.W - 2*pad, H: frame.H - above - below}
 }
 
 func bounded(n, least, most int) int { return max(least, min(n, most)) }

@@ -27,9 +27,9 @@ func TestRectanglesFillTheScreen(t *testing.T) {
 	t.Parallel()
 	for width := range 245 {
 		for height := range 85 {
-			for bits := range 128 {
-				shape := Shape{Chips: bits&1 != 0, Banner: bits&2 != 0, Reading: bits&4 != 0, Zoomed: bits&8 != 0,
-					Wide: []int{0, -1000}[bits>>4&1], Panel: bits>>5&1 != 0, Empty: bits>>6 != 0}
+			for bits := range 64 {
+				shape := Shape{Chips: bits&1 != 0, Notes: []int{0, 3}[bits>>1&1], Reading: bits&4 != 0, Zoomed: bits&8 != 0,
+					Wide: []int{0, -1000}[bits>>4&1], Panel: bits>>5&1 != 0, Empty: bits&3 == 3}
 				checkRects(t, width, height, shape)
 			}
 		}
@@ -46,7 +46,7 @@ func checkRects(t *testing.T, width, height int, shape Shape) {
 		return
 	}
 	next := 0
-	for _, part := range []Rect{r.Query, r.Chips, r.Banner, r.TopRule, r.Body, r.BottomRule, r.Bar} {
+	for _, part := range []Rect{r.QueryFrame, r.Chips, r.Body, r.Bar} {
 		if part.H == 0 {
 			continue
 		}
@@ -58,13 +58,26 @@ func checkRects(t *testing.T, width, height int, shape Shape) {
 	if next != height {
 		t.Fatalf("%d×%d %+v: %d rows are laid out", width, height, shape, next)
 	}
-	area := r.Summary.W*r.Summary.H + r.List.W*r.List.H + r.Divider.W*r.Divider.H + r.Reader.W*r.Reader.H
-	if area != r.Body.W*r.Body.H {
+	if area := r.ListFrame.W*r.ListFrame.H + r.ReaderFrame.W*r.ReaderFrame.H; area != r.Body.W*r.Body.H {
 		t.Fatalf("%d×%d %+v: panes cover %d of %d cells: %+v", width, height, shape, area, r.Body.W*r.Body.H, r)
 	}
-	for _, part := range []Rect{r.Body, r.Summary, r.List, r.Divider, r.Reader} {
-		if part.W < 0 || part.H < 0 || part.X+part.W > width || part.Y+part.H > height {
-			t.Fatalf("%d×%d %+v: %+v leaves the screen", width, height, shape, part)
+	for part, whole := range map[Rect]Rect{r.Query: r.QueryFrame, r.Notes: r.ListFrame, r.List: r.ListFrame, r.Reader: r.ReaderFrame} {
+		if part.W < 0 || part.H < 0 || part.X < whole.X || part.Y < whole.Y || part.X+part.W > whole.X+whole.W ||
+			part.Y+part.H > whole.Y+whole.H {
+			t.Fatalf("%d×%d %+v: %+v leaves %+v", width, height, shape, part, whole)
+		}
+	}
+}
+
+// Borders go below 80 columns or 16 rows, and at the size of a classic terminal.
+func TestBordersByBreakpoints(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		width, height int
+		want          bool
+	}{{120, 40, true}, {120, 16, true}, {120, 15, false}, {81, 24, true}, {80, 24, false}, {80, 30, true}, {79, 60, false}} {
+		if got := Layout(test.width, test.height, Shape{}).Framed; got != test.want {
+			t.Errorf("%d×%d: framed is %v", test.width, test.height, got)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func New(ctx context.Context, options Options) *Model {
 		m.warn(problems[0] + more(len(problems)-1))
 	}
 	m.restyle()
-	m.reader.ExpandKey = keys.keyOf("expand", InReader)
+	m.reader.ExpandKey, m.reader.WholeKey = keys.keyOf("expand", InReader), keys.keyOf("whole", InReader)
 	m.box.Placeholder = "Search " + m.target.Where
 	m.box.SetQuery(options.Query, options.Now())
 	m.conn.arrival = m.box.Query()
@@ -151,15 +151,22 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats())
 }
 
+// mostNotes is how many lines about the results there are above them.
+const mostNotes = 5
+
 // arrangeScreen computes the rectangles.
 func (m *Model) arrangeScreen() {
-	shape := Shape{Chips: len(m.box.Chips()) > 0, Banner: m.bannerText() != "", Reading: m.focus == InReader,
+	shape := Shape{Chips: len(m.box.Chips()) > 0, Reading: m.focus == InReader,
 		Zoomed: m.look.zoomed && m.focus != InBox, Empty: m.list.Len() == 0, Panel: m.overlay() != 0,
-		Failed: m.failing() && m.list.Len() > 0, Wide: m.look.dividerX}
+		Wide: m.look.dividerX}
 	if arrange(m.width, m.height) == Stacked {
 		shape.Wide = m.look.dividerY
 	}
 	m.rects = Layout(m.width, m.height, shape)
+	if notes := len(m.noteLines()); notes > 0 { // which are wrapped for the list
+		shape.Notes = min(mostNotes, notes)
+		m.rects = Layout(m.width, m.height, shape)
+	}
 }
 
 // place is where keys go now.

@@ -25,7 +25,7 @@ func TestWhatFailedIsTold(t *testing.T) {
 		{[]string{source}, [2]int{120, 40}, "! jira failed · w why"},
 		{[]string{source}, [2]int{80, 24}, "! jira failed · w why"},
 		{[]string{source}, [2]int{50, 10}, "! jira failed · w why · 1 passage"},
-		{[]string{source}, [2]int{70, 12}, "! jira failed · w why · 1 passage"},
+		{[]string{source}, [2]int{70, 12}, "! jira failed · w why"},
 		{[]string{source, model}, [2]int{120, 40}, "! jira failed · the model was too late · w why"},
 		{[]string{source, model}, [2]int{160, 40}, "! jira failed · the model was too late · w why"},
 		{[]string{source, model}, [2]int{100, 40}, "! jira failed · the model was too late · w why"},

@@ -48,7 +48,7 @@ func TestResultsBelowAFailureSayWhatTheyAre(t *testing.T) {
 	screen.Type(" source:slak")
 	screen.Press("enter")
 	screen.WaitText("source:slak ✕")
-	screen.WaitText("results for “rollback”")
+	screen.WaitText("results for “roll")
 	screen.WaitText(`there is no source "slak"`)
 }
 

@@ -145,7 +145,7 @@ func TestPanesAreResizedAndZoomed(t *testing.T) {
 	screen.WaitText("2 passages")
 	column := func() int {
 		for line := range strings.Lines(screen.Text()) {
-			if before, _, found := strings.Cut(line, "┬"); found {
+			if before, _, found := strings.Cut(line, "╮╭"); found {
 				return len([]rune(before))
 			}
 		}

@@ -64,7 +64,7 @@ func TestAFailureIsExplainedAboveOlderResults(t *testing.T) {
 		screen.Press("r")
 		screen.WaitText("search failed at 12:00")
 		for _, want := range []string{"['Legal']", "give the same error", "About rollback"} {
-			if text := strings.Join(strings.Fields(screen.Text()), " "); !strings.Contains(text, want) {
+			if text := strings.Join(strings.Fields(leftPane(screen)), " "); !strings.Contains(text, want) {
 				t.Errorf("%d×%d: does not say %q:\n%s", size.width, size.height, want, screen.Text())
 			}
 		}

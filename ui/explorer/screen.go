@@ -139,7 +139,7 @@ func (m *Model) closePanel() tea.Cmd {
 // openWhy opens the panel that explains the shown results.
 func (m *Model) openWhy() tea.Cmd {
 	s := m.search.shown
-	explained := panel.Explained{Text: s.text, Where: m.target.Where, Response: s.response, Took: s.took, Instant: s.instant}
+	explained := panel.Explained{Text: s.text, Where: m.target.Where, Response: s.response, Took: m.searchTime(), Instant: s.instant}
 	for _, chip := range s.query.Chips {
 		explained.Filters = append(explained.Filters, chip.Raw)
 	}

@@ -24,7 +24,7 @@ func TestALibraryIsSearchedWhileTyping(t *testing.T) {
 	screen.WaitText("│[1]")
 	screen.Wait("the cursor behind what is typed", func(string) bool {
 		x, y, visible := screen.Cursor()
-		return x == len("┃ ")-2+len("rolling back a relea") && y == 0 && visible
+		return x == len("│ › ")-4+len("rolling back a relea") && y == 1 && visible
 	})
 	screen.Press("down")
 	screen.Press("enter")
@@ -154,7 +154,7 @@ func TestTypingAtAServerChangesTheBoxAloneWhileTheSameIsFound(t *testing.T) {
 	}
 	waiting, after := typed('x'), found()
 	for y := range before {
-		if (waiting[y] != before[y] || after[y] != before[y]) != (y == 0) {
+		if (waiting[y] != before[y] || after[y] != before[y]) != (y == 1) {
 			t.Errorf("line %d was %q, while it is looked for %q, then %q", y, before[y], waiting[y], after[y])
 		}
 	}
@@ -201,7 +201,7 @@ func TestASlowSearchTellsAndCanBeStopped(t *testing.T) {
 		screen.Press("esc")
 		screen.WaitText("stopped; nothing was found yet")
 		screen.WaitGone("searching")
-		screen.Wait("the query to have the keys", func(string) bool { _, y, visible := screen.Cursor(); return visible && y == 0 })
+		screen.Wait("the query to have the keys", func(string) bool { _, y, visible := screen.Cursor(); return visible && y == 1 })
 		screen.Press("enter")
 		<-server.begun
 		close(server.release)

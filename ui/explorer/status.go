@@ -19,18 +19,6 @@ import (
 	"quarry/ui/explorer/panel"
 )
 
-func (m *Model) border() lipgloss.Style {
-	if m.focus == InReader || m.overlay() != 0 {
-		return m.theme.BorderFocused
-	}
-	return m.theme.Border
-}
-
-// boxLine is the query with where it goes.
-func (m *Model) boxLine() (line string, cursorX int) {
-	return m.box.View(m.width, m.theme, m.place() == InBox, m.target.Where)
-}
-
 func (m *Model) chipsLine() string {
 	hint := ""
 	if key := m.keys.keyOf("filters", m.focus); key != "" {
@@ -42,34 +30,18 @@ func (m *Model) chipsLine() string {
 	return m.box.ChipsView(m.width, m.theme, hint)
 }
 
-// bannerText announces the sample library and the key that leaves it; "" for other targets.
-func (m *Model) bannerText() string {
-	if m.target.Kind != Sample {
-		return ""
-	}
-	key := m.keys.keyOf("set-up", InBox)
-	if key == "" || m.options.SetUp.Refused != "" {
-		return "Sample library (fictional company)"
-	}
-	for _, banner := range []string{
-		"Sample library (fictional company). " + key + " connects to Onyx or opens a folder.",
-		"Sample library. " + key + ": connect or open a folder",
-	} {
-		if paint.Width(banner) <= m.width-2 {
-			return banner
+// noteLines are what is to be noted above the results: why the last attempt failed, or what the server said.
+func (m *Model) noteLines() []string {
+	if m.failing() {
+		if m.list.Len() == 0 { // the whole pane is about it
+			return nil
 		}
+		return m.whyFailed(m.rects.List.W - 1)
 	}
-	return "Sample. " + key + ": set up"
-}
-
-// summary describes the list, the running search or the failure in height lines.
-func (m *Model) summary(width, height int) []string {
-	first, second := m.summaryText()
-	texts := []string{first, second}
-	if m.failing() && m.list.Len() > 0 {
-		texts = append([]string{first}, m.whyFailed(width-3)...)
+	if notes := m.notes(); notes != "" {
+		return []string{notes}
 	}
-	return block(texts, width, height)
+	return nil
 }
 
 // block returns lines as exactly height lines of width columns.
@@ -91,40 +63,32 @@ func (m *Model) failing() bool {
 func (m *Model) whyFailed(width int) []string {
 	var lines []string
 	for _, line := range paint.Wrap(reasonOf(m.search.failure.err), max(1, width)) {
-		lines = append(lines, m.theme.Error.Render("   "+line))
+		lines = append(lines, m.theme.Error.Render(" "+line))
 	}
 	for _, line := range paint.Wrap(m.search.failure.remedy(), max(1, width)) {
-		lines = append(lines, m.theme.Muted.Render("   "+line))
+		lines = append(lines, m.theme.Muted.Render(" "+line))
 	}
 	return lines
 }
 
-func (m *Model) summaryText() (first, second string) {
+// summary describes the list, the running search or the failure in one line.
+func (m *Model) summary() string {
 	muted := m.theme.Muted
-	if m.failing() { // the empty pane below has the reason
-		return m.theme.Error.Render(" ✕ "+m.search.failure.when()) + muted.Render(" · "+m.keys.keyOf("search-again", m.focus)+" retries"+m.besideFailure()), ""
+	if m.failing() { // the reason is below
+		return m.theme.Error.Render("✕ "+m.search.failure.when()) + muted.Render(" · "+m.keys.keyOf("search-again", m.focus)+" retries")
 	}
 	if progress := m.progress(); progress != "" {
-		return m.theme.Warning.Render(" "+progress) + muted.Render(" · "+m.keys.keyOf("back", m.focus)+" stops"), m.notes()
+		return m.theme.Warning.Render(progress) + muted.Render(" · "+m.keys.keyOf("back", m.focus)+" stops")
 	}
 	if m.search.shown == nil {
-		return muted.Render(m.invitation()), ""
+		return muted.Render(m.invitation())
 	}
 	facts := strings.Join(m.facts(), " · ")
-	if failed := m.failedParts(); len(failed) > 0 && m.rects.Summary.H < 2 { // there is no line for notes
+	if failed := m.failedParts(); len(failed) > 0 && m.rects.Notes.H == 0 { // there is no line for notes
 		facts = " · " + facts
-		return m.theme.Warning.Render(" ! "+m.failedText(failed, m.rects.Summary.W-paint.Width(facts)-len(" ! "))) +
-			muted.Render(facts), ""
+		return m.theme.Warning.Render("! "+m.failedText(failed, m.rects.ListFrame.W-paint.Width(facts)-len("!    "))) + muted.Render(facts)
 	}
-	return muted.Render(" " + facts), m.notes()
-}
-
-// besideFailure names the query whose results are below a failure, if it is another one.
-func (m *Model) besideFailure() string {
-	if !m.search.old || m.list.Len() == 0 {
-		return ""
-	}
-	return " · " + m.former()
+	return muted.Render(facts)
 }
 
 // progress is what a slow search does now, and for how many seconds.
@@ -153,19 +117,12 @@ func (m *Model) facts() []string {
 	if m.search.shown.ofAnswer {
 		return []string{text.Count(documents, "document") + " from the answer"}
 	}
-	facts := []string{text.Count(len(response.Results), "passage")}
+	facts := []string{found(len(response.Results), documents, response.TotalMatches)}
 	if m.search.old {
-		facts = append([]string{m.former()}, facts...)
 		if m.focus == InBox && m.target.Kind == Remote && !m.typingSearches() {
 			facts = append([]string{m.keys.keyOf("search", InBox) + " searches"}, facts...)
 		}
 		return facts
-	}
-	switch {
-	case response.TotalMatches > documents:
-		facts = append(facts, fmt.Sprintf("%s of %s", text.Number(documents), text.Count(response.TotalMatches, "document")))
-	case documents < len(response.Results):
-		facts = append(facts, text.Count(documents, "document"))
 	}
 	if m.outdated() {
 		return append(facts[:1], "library changed · "+m.keys.keyOf("search-again", InList)+" searches again")
@@ -175,7 +132,7 @@ func (m *Model) facts() []string {
 	case m.search.shown.remembered:
 		facts = append(facts, "cached")
 	case !m.search.shown.provisional:
-		facts = append(facts, duration(m.search.shown.took))
+		facts = append(facts, duration(m.searchTime()))
 	}
 	switch {
 	case len(m.search.shown.wire.MessageHistory) > 0 && withoutModel(response):
@@ -190,6 +147,32 @@ func (m *Model) facts() []string {
 		facts = append(facts, "provisional")
 	}
 	return facts
+}
+
+// found counts passages and their documents, of all that match where the server counted them.
+func found(passages, documents, total int) string {
+	switch counted := text.Count(passages, "passage"); {
+	case total > documents:
+		return fmt.Sprintf("%s in %s of %s", counted, text.Number(documents), text.Count(total, "document"))
+	case documents < passages:
+		return counted + " in " + text.Count(documents, "document")
+	default:
+		return counted
+	}
+}
+
+// searchTime is how long the shown search took: at a library what its stages add up to, at a server as long as its
+// answer was waited for.
+func (m *Model) searchTime() time.Duration {
+	s := m.search.shown
+	if m.target.Kind == Remote || len(s.response.Stages) == 0 {
+		return s.took
+	}
+	sum := 0.0
+	for _, stage := range s.response.Stages {
+		sum += stage.MS
+	}
+	return time.Duration(sum * float64(time.Millisecond))
 }
 
 // when returns what failed and since when.
@@ -235,7 +218,7 @@ func duration(d time.Duration) string {
 	return fmt.Sprintf("%d s", int(d.Seconds()))
 }
 
-// bar is the last line: what was done, or the keys that act here, and how far the reader is.
+// bar is the last line: what was done, or the keys that act here.
 func (m *Model) bar() string {
 	if m.message.text != "" {
 		style := []lipgloss.Style{info: m.theme.Text, done: m.theme.Success, warned: m.theme.Warning, failed: m.theme.Error}
@@ -244,12 +227,7 @@ func (m *Model) bar() string {
 	if r := m.overlayRect(); m.overlay() != 0 && panel.Framed(r.W, r.H) {
 		return paint.Blank(m.width) // the frame has the keys
 	}
-	right := ""
-	if m.rects.Reader.H > 0 && m.overlay() == 0 && m.list.Len() > 0 {
-		right = m.theme.Muted.Render(fmt.Sprintf("%d%% ", m.reader.Percent()))
-	}
-	room := m.width - paint.Width(right)
-	return paint.Fit(" "+m.hints(m.place(), room-2), room) + right
+	return paint.Fit(" "+m.hints(m.place(), m.width-2), m.width)
 }
 
 // hints are the keys of a place that there is room for, without those that cannot act now. The key to all others comes
@@ -290,7 +268,7 @@ func (m *Model) notes() string {
 	}
 	var said []string
 	if failed := m.failedParts(); len(failed) > 0 {
-		said = append(said, m.failedText(failed, m.rects.Summary.W-len(" ! ")))
+		said = append(said, m.failedText(failed, m.rects.List.W-len(" ! ")))
 	}
 	for _, filter := range m.search.shown.query.Unread {
 		said = append(said, "`"+paint.Line(filter)+"` is not a valid filter; searched as text")

@@ -30,23 +30,12 @@ func (m *Model) View() tea.View {
 		view.SetContent(strings.Join(block(lines, m.width, m.height), "\n"))
 		return view
 	}
-	lines := make([]string, 0, m.height)
-	boxLine, boxX := m.boxLine()
-	lines = append(lines, boxLine)
+	lines, boxX := m.queryLines()
 	if m.rects.Chips.H > 0 {
 		lines = append(lines, m.chipsLine())
 	}
-	if m.rects.Banner.H > 0 {
-		lines = append(lines, paint.Fit(m.theme.Banner.Render(" "+m.bannerText()+" "), m.width))
-	}
-	if m.rects.TopRule.H > 0 {
-		lines = append(lines, m.rule('┬', m.dividerColumn()))
-	}
 	body, cursorX, cursorY := m.body()
 	lines = append(lines, body...)
-	if m.rects.BottomRule.H > 0 {
-		lines = append(lines, m.rule('┴', m.dividerColumn()))
-	}
 	if m.rects.Bar.H > 0 {
 		lines = append(lines, m.bar())
 	}
@@ -76,70 +65,31 @@ func (m *Model) title() string {
 	return "quarry: " + paint.Line(m.search.shown.query.Text)
 }
 
-// dividerColumn is where the line between list and reader meets the rules; -1: nowhere.
-func (m *Model) dividerColumn() int {
-	if m.overlay() != 0 && m.overlayRect() == m.rects.Body || m.rects.Arrangement != Side || m.rects.Divider.H == 0 {
-		return -1
-	}
-	return m.rects.Divider.X
-}
-
-// rule is a line across the screen, joined with the divider.
-func (m *Model) rule(joint rune, at int) string {
-	line := []rune(strings.Repeat("─", m.width))
-	if at >= 0 && at < len(line) {
-		line[at] = joint
-	}
-	return m.theme.Border.Render(string(line))
-}
-
-// body is what lies between the rules: list and reader, or a panel over one or both of them. A negative cursor is none.
+// body is the panes: list and reader, or a panel over one or both of them. A negative cursor is none.
 func (m *Model) body() (lines []string, cursorX, cursorY int) {
 	if m.overlay() != 0 && m.overlayRect() == m.rects.Body {
 		return m.overlayLines()
 	}
-	list := m.listPane()
-	right := m.rects.Reader
-	var reader []string
+	list, reader := m.listPane(), []string(nil)
 	cursorX = -1
 	if m.overlay() != 0 {
 		reader, cursorX, cursorY = m.overlayLines()
-	} else if right.H > 0 {
-		reader = m.reader.View(right.W, right.H, m.theme, m.focus == InReader)
+	} else {
+		reader = m.readerPane()
 	}
-	switch {
-	case right.H == 0:
-		return list, cursorX, cursorY
-	case m.rects.Divider.H == 0:
-		return reader, cursorX, cursorY
-	case m.rects.Arrangement == Stacked:
-		return append(append(list, m.border().Render(strings.Repeat("─", m.width))), reader...), cursorX, cursorY
+	if list == nil || reader == nil || m.rects.Arrangement == Stacked {
+		return append(list, reader...), cursorX, cursorY
 	}
-	divider := m.border().Render("│") + " "
-	lines = make([]string, right.H)
-	for i := range lines {
-		lines[i] = list[i] + divider + reader[i]
+	for i := range list {
+		list[i] += reader[i]
 	}
-	return lines, cursorX, cursorY
-}
-
-// listPane is the summary with the list below it, as high as the body's share of both.
-func (m *Model) listPane() []string {
-	if m.rects.Summary.H == 0 {
-		return nil
-	}
-	w := m.rects.List.W
-	lines := m.summary(w, m.rects.Summary.H)
-	if m.list.Len() == 0 {
-		return append(lines, m.emptyPane(w, m.rects.List.H)...)
-	}
-	return append(lines, m.list.View(w, m.rects.List.H, m.theme, m.focus == InList && m.overlay() == 0)...)
+	return list, cursorX, cursorY
 }
 
 // overlayRect is where a panel lies: over the reader where that leaves it enough room, else over all.
 func (m *Model) overlayRect() Rect {
-	r := m.rects.Reader
-	if m.overlay() != InSetUp && m.rects.Divider.H > 0 && r.W >= 50 && r.H >= 14 {
+	r := m.rects.ReaderFrame
+	if m.overlay() != InSetUp && m.rects.ListFrame.H > 0 && r.W >= 50 && r.H >= 14 {
 		return r
 	}
 	return m.rects.Body
@@ -159,13 +109,13 @@ func (m *Model) overlayLines() (lines []string, cursorX, cursorY int) {
 func (m *Model) invitation() string {
 	switch {
 	case m.conn.opening.running():
-		return " opening " + m.target.Where + "…"
+		return "opening " + m.target.Where + "…"
 	case m.box.Query() != "" && m.target.Kind == Remote:
-		return " " + m.keys.keyOf("search", InBox) + " searches " + m.target.Where
+		return m.keys.keyOf("search", InBox) + " searches " + m.target.Where
 	case m.target.Kind == Remote && !m.options.Instant && !m.conn.welcome.instant:
-		return " type a question, then " + m.keys.keyOf("search", InBox)
+		return "type a question, then " + m.keys.keyOf("search", InBox)
 	}
-	return " type to search"
+	return "type to search"
 }
 
 // emptyPane replaces the results.

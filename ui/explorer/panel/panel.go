@@ -95,18 +95,9 @@ func Draw(p Panel, width, height int, th theme.Theme, keys string) Body {
 			lines = append(lines, paint.Fit(body.at(i), width))
 		}
 	} else {
-		pen, edges := paint.PenOf(th.BorderFocused), lipgloss.RoundedBorder()
-		pad := paint.Blank(x - 1)
-		left, right, thumb := pen.Write(edges.Left)+pad, pad+pen.Write(edges.Right), pad+pen.Write("┃")
-		lines = append(lines, edge(pen, edges.TopLeft, title, beside, edges.TopRight, width))
-		for i := range innerHeight {
-			end := right
-			if i >= body.ThumbFrom && i < body.ThumbTo {
-				end = thumb
-			}
-			lines = append(lines, left+paint.Fit(body.at(i), innerWidth)+end)
-		}
-		lines = append(lines, edge(pen, edges.BottomLeft, keys, "", edges.BottomRight, width))
+		frame := paint.Frame{Width: width, Height: height, Pen: paint.PenOf(th.BorderFocused), Pad: x - 1, Title: title, Beside: beside,
+			Foot: keys, ThumbFrom: body.ThumbFrom, ThumbTo: body.ThumbTo}
+		lines = frame.Draw(body.Lines)
 	}
 	body.Lines, body.X, body.Y = lines, min(body.X+x, width-1), body.Y+y
 	return body
@@ -117,21 +108,6 @@ func (b *Body) at(i int) string {
 		return b.Lines[i]
 	}
 	return ""
-}
-
-// edge is a border line with a text at its left, cut if need be, and another at its right if it fits.
-func edge(pen paint.Pen, start, left, right, end string, width int) string {
-	room := width - 2
-	if columns := paint.Width(left); columns > 0 { // a style of nothing has none
-		left = " " + paint.Fit(left, min(columns, room-2)) + " "
-	}
-	if columns := paint.Width(right); columns > 0 && paint.Width(left)+columns+2 <= room {
-		right = " " + right + " "
-	} else {
-		right = ""
-	}
-	rule := room - paint.Width(left) - paint.Width(right)
-	return pen.Write(start) + left + pen.Write(strings.Repeat("─", rule)) + right + pen.Write(end)
 }
 
 // wrapped returns foreign text as styled lines; none for an empty one.

@@ -26,7 +26,7 @@ func rows(p *Picker, width, height int) []string {
 
 func TestSourcesStandByCountThenName(t *testing.T) {
 	t.Parallel()
-	want := []string{"[ ] Github", "[ ] Jira", "[x] Slack", "[ ] Confluence"}
+	want := []string{"[ ] GitHub", "[ ] Jira", "[x] Slack", "[ ] Confluence"}
 	if got := rows(opened("source:slack"), 60, 20); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -57,7 +57,7 @@ func TestToggledRowsKeepTheirPlaces(t *testing.T) {
 	p.Move(1)
 	p.Toggle()
 	p.Update(Input{Facets: facetsOf(map[string]int{"confluence": 99, "web": 3}), Exact: true, Now: clock()})
-	want := []string{"[ ] Github", "[x] Jira", "[ ] Slack", "[ ] Confluence", "[ ] Web"}
+	want := []string{"[ ] GitHub", "[x] Jira", "[ ] Slack", "[ ] Confluence", "[ ] Web"}
 	if got := rows(p, 60, 20); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -130,10 +130,10 @@ func TestNarrowing(t *testing.T) {
 	for typed, want := range map[string][]string{
 		"SLA":       {"[ ] Slack"},
 		"conflu":    {"[ ] Confluence"},
-		"g b":       {"[ ] Github"},
+		"g b":       {"[ ] GitHub"},
 		"nothing":   nil,
-		"i":         {"[ ] Github", "[ ] Jira"},
-		"   ":       {"[ ] Github", "[ ] Jira", "[ ] Slack", "[ ] Confluence"},
+		"i":         {"[ ] GitHub", "[ ] Jira"},
+		"   ":       {"[ ] GitHub", "[ ] Jira", "[ ] Slack", "[ ] Confluence"},
 		"slack jir": nil,
 	} {
 		p := opened("")

@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	markFocused = "┃"
-	markBlurred = "│"
+	mark        = "›"
 	promptWidth = 2
 	// roomToType is the least number of columns for the text beside the label on its right.
 	roomToType = 20
@@ -36,8 +35,8 @@ type drawn struct {
 	hits    []hit
 }
 
-// View draws the line that is typed into, width columns wide, and returns the column of the cursor. The label on the right
-// goes when the text needs its room.
+// View draws the line that is typed into, width columns wide, and returns the column of the cursor. The styled label on
+// the right goes when the text needs its room.
 func (b *Box) View(width int, th theme.Theme, focused bool, right string) (line string, cursorX int) {
 	look := look{b.Version() + 1, width, th.Name, focused, -1, right, b.Placeholder}
 	if b.line.look != look {
@@ -48,12 +47,12 @@ func (b *Box) View(width int, th theme.Theme, focused bool, right string) (line 
 }
 
 func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) (line string, cursorX int) {
-	mark := th.Border.Render(markBlurred)
+	prompt := th.Border.Render(mark)
 	if focused {
-		mark = th.Prompt.Render(markFocused)
+		prompt = th.Prompt.Render(mark)
 	}
 	if width <= promptWidth {
-		return paint.Fit(mark, width), max(0, width-1)
+		return paint.Fit(prompt, width), max(0, width-1)
 	}
 	room := width - promptWidth
 	label := b.label(room, right)
@@ -62,18 +61,15 @@ func (b *Box) drawLine(width int, th theme.Theme, focused bool, right string) (l
 	if !focused && !b.Fits(left) { // who does not type reads from the beginning
 		text = th.Text.Render(strings.TrimRight(paint.FitLine(b.Text(), left), " "))
 	}
-	if label != "" {
-		label = th.Muted.Render(label)
-	}
-	return paint.Fit(mark+" "+text+label, width), promptWidth + x
+	return paint.Fit(prompt+" "+text+label, width), promptWidth + x
 }
 
 // label is the text on the right with the gap before it, or nothing where there is no room for it.
 func (b *Box) label(room int, right string) string {
-	if right = paint.Line(right); right == "" {
+	if right == "" {
 		return ""
 	}
-	label := strings.Repeat(" ", labelGap) + right
+	label := paint.Blank(labelGap) + right + " "
 	left := room - paint.Width(label)
 	if left < roomToType || !b.Fits(left) {
 		return ""
@@ -131,7 +127,7 @@ const (
 )
 
 func (r *chipRow) draw(chips []Chip, right string) {
-	r.put(r.th.Border.Render(markBlurred), 1)
+	r.put(" ", 1)
 	labels := make([]string, 0, len(chips))
 	total := r.x
 	for _, chip := range chips {

@@ -24,20 +24,20 @@ func TestView(t *testing.T) {
 	var b querybox.Box
 	b.Placeholder = "search"
 	drawn, x := b.View(30, screenTheme(), true, "acme")
-	if got := ansi.Strip(drawn); got != "┃ search                  acme" || x != 2 {
+	if got := ansi.Strip(drawn); got != "› search                 acme " || x != 2 {
 		t.Errorf("%q with the cursor in column %d", got, x)
 	}
 	typed(&b, "how do we roll")
 	drawn, x = b.View(40, screenTheme(), false, "acme · host")
-	if got := ansi.Strip(drawn); got != "│ how do we roll             acme · host" || x != 16 {
+	if got := ansi.Strip(drawn); got != "› how do we roll            acme · host " || x != 16 {
 		t.Errorf("%q with the cursor in column %d", got, x)
 	}
 	typed(&b, " back a deploy")
 	drawn, x = b.View(40, screenTheme(), false, "acme · host")
-	if got := ansi.Strip(drawn); got != "│ how do we roll back a deploy          " || x != 30 {
+	if got := ansi.Strip(drawn); got != "› how do we roll back a deploy          " || x != 30 {
 		t.Errorf("%q with the cursor in column %d", got, x)
 	}
-	for focused, want := range map[bool]string{true: "┃ … roll back a deploy ", false: "│ how do we roll back …"} {
+	for focused, want := range map[bool]string{true: "› … roll back a deploy ", false: "› how do we roll back …"} {
 		drawn, _ = b.View(23, screenTheme(), focused, "")
 		if got := ansi.Strip(drawn); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -54,13 +54,13 @@ func TestChipsView(t *testing.T) {
 		width int
 		want  string
 	}{
-		{71, "│ source:slack ✕  within:90d ✕  author:bob (ignored) ✕   ctrl+f filters"},
-		{60, "│ source:slack ✕  within:90d ✕  author:bob (ignored) ✕      "},
-		{40, "│ source:slack ✕  within:90d ✕  +1      "},
-		{20, "│ source:slack ✕  +2"},
-		{16, "│ source:sl…  +2"},
-		{8, "│ +3    "},
-		{3, "│ …"},
+		{71, "  source:slack ✕  within:90d ✕  author:bob (ignored) ✕   ctrl+f filters"},
+		{60, "  source:slack ✕  within:90d ✕  author:bob (ignored) ✕      "},
+		{40, "  source:slack ✕  within:90d ✕  +1      "},
+		{20, "  source:slack ✕  +2"},
+		{16, "  source:sl…  +2"},
+		{8, "  +3    "},
+		{3, "  …"},
 	} {
 		got := ansi.Strip(b.ChipsView(test.width, screenTheme(), "ctrl+f filters"))
 		if got != test.want {
@@ -70,10 +70,10 @@ func TestChipsView(t *testing.T) {
 	var long querybox.Box
 	typed(&long, "source:github,gong,google_drive,linear,slack ")
 	for width, want := range map[int]string{
-		60: "│ source:github,gong,google_drive,lin… ✕                    ",
-		40: "│ source:github,gong,google_drive,li… ✕ ",
-		20: "│ source:github,… ✕ ",
-		12: "│ source:g… ",
+		60: "  source:github,gong,google_drive,lin… ✕                    ",
+		40: "  source:github,gong,google_drive,li… ✕ ",
+		20: "  source:github,… ✕ ",
+		12: "  source:g… ",
 	} {
 		if got := ansi.Strip(long.ChipsView(width, screenTheme(), "")); got != want {
 			t.Errorf("%d columns: %q, not %q", width, got, want)

@@ -32,19 +32,19 @@ type block struct {
 type seam uint8
 
 const (
-	gap         seam = iota // a blank line
-	extent                  // how much of the document is not shown
-	resultStart             // between fetched chunks and the search result below them
-	resultEnd               // between the search result and fetched chunks below it
+	gap          seam = iota // a blank line
+	missingAbove             // how much of the document is not shown there
+	missingBelow
+	resultStart // between fetched chunks and the search result below them
+	resultEnd   // between the search result and fetched chunks below it
 )
 
 // rebuild assembles the body from the pieces and keeps the place.
 func (r *Reader) rebuild() {
 	r.blocks = r.blocks[:0]
 	above, below := r.missingChunks()
-	left := above != 0 || below != 0
-	if left && above != 0 {
-		r.addSeam(extent, gap)
+	if above > 0 {
+		r.addSeam(missingAbove, gap)
 	}
 	r.addPieces(r.above)
 	if len(r.above) > 0 {
@@ -55,8 +55,8 @@ func (r *Reader) rebuild() {
 		r.addSeam(gap, resultEnd, gap)
 	}
 	r.addPieces(r.below)
-	if left || !r.document.CanExpand && r.document.WhyNot != "" && r.document.ChunkCount == 0 {
-		r.addSeam(gap, extent)
+	if below != 0 || !r.document.CanExpand && r.document.WhyNot != "" && r.document.ChunkCount == 0 {
+		r.addSeam(gap, missingBelow)
 	}
 	r.changed()
 }
@@ -188,8 +188,8 @@ func inOrder(chunks []wire.Chunk) []wire.Chunk {
 	return slices.CompactFunc(sorted, func(x, y wire.Chunk) bool { return x.ChunkInd == y.ChunkInd })
 }
 
-// position returns the part of the document at the top of the view, like "chunk 3 of 11"; empty if unknown.
-func (r *Reader) position() string {
+// Position returns the part of the document at the top of the view, like "part 3 of 11"; empty if unknown.
+func (r *Reader) Position() string {
 	if r.document.ChunkCount <= 0 {
 		return ""
 	}
@@ -199,9 +199,9 @@ func (r *Reader) position() string {
 		first, last = p.first, p.last
 	}
 	if first == last {
-		return fmt.Sprintf("chunk %d of %d", first+1, r.document.ChunkCount)
+		return fmt.Sprintf("part %d of %d", first+1, r.document.ChunkCount)
 	}
-	return fmt.Sprintf("chunks %d–%d of %d", first+1, last+1, r.document.ChunkCount)
+	return fmt.Sprintf("part %d–%d of %d", first+1, last+1, r.document.ChunkCount)
 }
 
 // maxHighlighted is the size of the longest code that is coloured, in bytes.

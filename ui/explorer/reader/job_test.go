@@ -146,11 +146,11 @@ func TestHeaderShrinks(t *testing.T) {
 	t.Parallel()
 	var r Reader
 	r.Show(runbook())
-	for height, want := range map[int]int{20: 4, 10: 4, 9: 1, 4: 1, 3: 0} {
+	for height, want := range map[int]int{20: 3, 10: 3, 9: 1, 4: 1, 3: 0} {
 		if got := r.headerLines(height); got != want {
 			t.Errorf("height %d: %d lines of header, want %d", height, got, want)
 		}
-		if view := plainView(&r, 60, height); want > 0 && !strings.Contains(view[0], "Runbook") {
+		if view := plainView(&r, 60, height); want > 0 && !strings.Contains(view[0], "Confluence") {
 			t.Errorf("height %d: %q", height, view[0])
 		}
 	}
@@ -163,11 +163,11 @@ func TestPosition(t *testing.T) {
 	r.View(60, 8, darkTheme(), false)
 	r.SetWhole(infoOf(11), chunks(0, 10))
 	r.Top()
-	if got := r.position(); got != "chunk 1 of 11" {
+	if got := r.Position(); got != "part 1 of 11" {
 		t.Errorf("at the top: %q", got)
 	}
 	r.Bottom()
-	if got := r.position(); got != "chunk 10 of 11" && got != "chunk 11 of 11" || r.Percent() != 100 {
+	if got := r.Position(); got != "part 10 of 11" && got != "part 11 of 11" || r.Percent() != 100 {
 		t.Errorf("at the end: %q, %d %%", got, r.Percent())
 	}
 }

@@ -149,14 +149,14 @@ func TestExpansionKeepsThePlace(t *testing.T) {
 
 func TestSeams(t *testing.T) {
 	t.Parallel()
-	var r Reader
+	r := Reader{ExpandKey: "e", WholeKey: "E"}
 	d := runbook()
 	r.Show(d)
 	r.View(60, 80, darkTheme(), true)
 	seams := func() []string {
 		var found []string
 		for _, line := range plainView(&r, 60, 80) {
-			if strings.Contains(line, "╌╌") {
+			if strings.Contains(line, "— ") {
 				found = append(found, line)
 			}
 		}
@@ -168,20 +168,20 @@ func TestSeams(t *testing.T) {
 			t.Errorf("seams:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	expect("╌╌ 2 above · 8 below ╌╌  e expand", "╌╌ 2 above · 8 below ╌╌  e expand")
+	expect("— 2 passages above · e more · E all —", "— 8 passages below · e more · E all —")
 	r.Add(chunks(1, 3))
-	expect("╌╌ 1 above · 7 below ╌╌  e expand", "╌╌ search result ╌╌", "╌╌ end of search result ╌╌", "╌╌ 1 above · 7 below ╌╌  e expand")
+	expect("— 1 passage above · e more · E all —", "— search result —", "— end of search result —", "— 7 passages below · e more · E all —")
 	r.Add(chunks(0, 4))
-	expect("╌╌ search result ╌╌", "╌╌ end of search result ╌╌", "╌╌ 6 below ╌╌  e expand")
+	expect("— search result —", "— end of search result —", "— 6 passages below · e more · E all —")
 	r.Add(nil)
-	expect("╌╌ search result ╌╌", "╌╌ end of search result ╌╌")
+	expect("— search result —", "— end of search result —")
 
 	d.CanExpand, d.WhyNot, d.ChunkCount, d.ChunkStart, d.ChunkEnd = false, "this server does not name documents", 0, 0, 0
 	r.Show(d)
-	if !strings.HasPrefix(seams()[0], "╌╌ only this passage ╌╌  this server") {
+	if !strings.HasPrefix(seams()[0], "— only this passage · this server") {
 		t.Errorf("the reason is missing: %q", seams())
 	}
-	if strings.Contains(seams()[0], "expand") {
+	if strings.Contains(seams()[0], "more") {
 		t.Errorf("a key that does nothing is offered: %q", seams())
 	}
 	if _, _, ok := r.Want(); ok {

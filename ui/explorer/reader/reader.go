@@ -17,8 +17,8 @@ import (
 
 // Reader is the pane that shows one document. The zero value is empty.
 type Reader struct {
-	// ExpandKey is the name of the key that fetches more of the document; "" means "e".
-	ExpandKey string
+	// ExpandKey and WholeKey are the names of the keys that fetch more of the document and all of it; "" for none.
+	ExpandKey, WholeKey string
 
 	document Document
 	crumbs   string // source and headings of the passage
@@ -74,6 +74,7 @@ type frameKey struct {
 	theme         string
 	focused       bool
 	expandKey     string
+	wholeKey      string
 }
 
 // Show shows another document, from its beginning.

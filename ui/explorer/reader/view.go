@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
@@ -48,7 +49,7 @@ func (r *Reader) View(width, height int, th theme.Theme, focused bool) []string 
 		return make([]string, height)
 	}
 	r.fit(width, height, th)
-	key := frameKey{r.version, width, height, th.Name, focused, r.ExpandKey}
+	key := frameKey{r.version, width, height, th.Name, focused, r.ExpandKey, r.WholeKey}
 	return r.frame.Lines(key, func() []string { return r.draw(key) })
 }
 
@@ -163,44 +164,69 @@ func withoutStyles(s string) string {
 func (r *Reader) seamLine(s seam, width int) string {
 	switch s {
 	case resultStart:
-		return r.pens.muted.Write("╌╌ search result ╌╌")
+		return r.pens.muted.Write("— search result —")
 	case resultEnd:
-		return r.pens.muted.Write("╌╌ end of search result ╌╌")
-	case extent:
-		return r.extentLine(width)
+		return r.pens.muted.Write("— end of search result —")
+	case missingAbove:
+		return r.seamAbove(width)
+	case missingBelow:
+		return r.seamBelow(width)
 	}
 	return ""
 }
 
-// extentLine returns how much of the document is missing, and the key to get it or the reason why there is none.
-func (r *Reader) extentLine(width int) string {
+// seamAbove and seamBelow say how much of the document is not shown there, with the key to get it or the reason why
+// there is none.
+func (r *Reader) seamAbove(width int) string {
+	above, _ := r.missingChunks()
+	return r.distance(width, text.Count(above, "passage")+" above")
+}
+
+func (r *Reader) seamBelow(width int) string {
+	switch above, below := r.missingChunks(); {
+	case below > 0:
+		return r.distance(width, text.Count(below, "passage")+" below")
+	case below < 0:
+		return r.distance(width, "there may be more below")
+	case above == 0:
+		return r.distance(width, "only this passage")
+	}
+	return ""
+}
+
+func (r *Reader) distance(width int, what string) string {
+	line := "— " + what
+	if !r.document.CanExpand {
+		why := clean(r.document.WhyNot)
+		if paint.Width(line)+len(" · ")+paint.Width(why) > width {
+			return r.pens.muted.Write(why) // it says as much
+		}
+		return r.pens.muted.Write(strings.TrimSuffix(line+" · "+why, " · "))
+	}
+	out := r.pens.muted.Write(line)
+	for _, key := range [][2]string{{r.ExpandKey, "more"}, {r.WholeKey, "all"}} {
+		if key[0] != "" {
+			out += r.pens.muted.Write(" · ") + r.pens.key.Write(key[0]) + r.pens.muted.Write(" "+key[1])
+		}
+	}
+	return out + r.pens.muted.Write(" —")
+}
+
+// Extent returns how much of the document is not shown, and the key to get it: "2 above · 7 below · e more"; "" where all
+// is shown.
+func (r *Reader) Extent() string {
 	above, below := r.missingChunks()
 	var parts []string
 	if above > 0 {
 		parts = append(parts, fmt.Sprintf("%d above", above))
 	}
-	switch {
-	case below > 0:
+	if below > 0 {
 		parts = append(parts, fmt.Sprintf("%d below", below))
-	case below < 0:
-		parts = append(parts, "maybe more below")
 	}
-	if len(parts) == 0 {
-		parts = append(parts, "only this passage")
+	if (above > 0 || below != 0) && r.document.CanExpand && r.ExpandKey != "" {
+		parts = append(parts, r.ExpandKey+" more")
 	}
-	text := r.pens.muted.Write("╌╌ " + strings.Join(parts, " · ") + " ╌╌")
-	if !r.document.CanExpand {
-		why := r.pens.muted.Write(clean(r.document.WhyNot))
-		if paint.Width(text)+2+paint.Width(why) > width {
-			return why // it says as much
-		}
-		return text + "  " + why
-	}
-	key := r.ExpandKey
-	if key == "" {
-		key = "e"
-	}
-	return text + "  " + r.pens.key.Write(key) + r.pens.muted.Write(" expand")
+	return strings.Join(parts, " · ")
 }
 
 // headerLines returns the height of the header.
@@ -211,58 +237,29 @@ func (r *Reader) headerLines(height int) int {
 	case height < minHeaderHeight:
 		return 1
 	case r.crumbs == "":
-		return 3
+		return 2
 	}
-	return 4
+	return 3
 }
 
 func (r *Reader) header(width, height int) []string {
-	var lines []string
+	crumbs := paint.Fit(r.crumbLine(), width)
 	switch r.headerLines(height) {
 	case 0:
 		return nil
 	case 1:
-		return []string{r.titleLine(width)}
-	case 3:
-		lines = []string{r.titleLine(width)}
-	default:
-		lines = []string{r.titleLine(width), paint.Fit(r.crumbLine(), width)}
-	}
-	return append(lines, r.aboutLine(width), r.rule(width))
-}
-
-// titleLine returns the title, with owner and age at its right if they fit beside the whole title.
-func (r *Reader) titleLine(width int) string {
-	title := clean(r.document.Title)
-	if title == "" {
-		title = "(untitled)"
-	}
-	beside, _ := r.ownerAndAge(width)
-	if beside == "" {
-		return paint.Fit(r.pens.title.Write(strings.TrimRight(paint.Fit(title, width), " ")), width)
-	}
-	room := width - paint.Width(beside) - 2
-	return paint.Fit(r.pens.title.Write(title), room) + "  " + r.pens.muted.Write(beside)
-}
-
-// ownerAndAge returns the text beside the title: owner and age, the age alone, or nothing; and whether it has the owner.
-func (r *Reader) ownerAndAge(width int) (beside string, owner bool) {
-	age := ""
-	if !r.now.IsZero() {
-		age = passage.ShortAge(text.OrEmpty(r.document.UpdatedAt), r.now)
-	}
-	room := width - paint.Width(clean(r.document.Title)) - 2
-	if len(r.document.Authors) > 0 {
-		name := strings.TrimRight(paint.Fit(clean(r.document.Authors[0]), 20), " ")
-		if beside = strings.Trim(name+" · "+age, " ·"); name != "" && paint.Width(beside) <= room {
-			return beside, true
+		if r.crumbs == "" {
+			return []string{r.aboutLine(width)}
 		}
+		return []string{crumbs}
+	case 2:
+		return []string{r.aboutLine(width), paint.Blank(width)}
 	}
-	if paint.Width(age) <= room {
-		return age, false
-	}
-	return "", false
+	return []string{crumbs, r.aboutLine(width), paint.Blank(width)}
 }
+
+// Title returns the title of the document on one line.
+func (r *Reader) Title() string { return paint.Line(passage.Title(r.document.SearchResult)) }
 
 // crumbsOf returns the source and the headings of the passage.
 func crumbsOf(d Document) string {
@@ -292,19 +289,14 @@ func (r *Reader) crumbLine() string {
 	return line
 }
 
-// aboutLine returns date, authors and link.
+// aboutLine returns authors, date, age, matches and link.
 func (r *Reader) aboutLine(width int) string {
-	var parts []string
-	if day := clean(passage.Day(text.OrEmpty(r.document.UpdatedAt))); day != "" {
-		parts = append(parts, day)
+	updated := text.OrEmpty(r.document.UpdatedAt)
+	parts := []string{namesOf(r.document.Authors), day(updated)}
+	if !r.now.IsZero() {
+		parts = append(parts, passage.ShortAge(updated, r.now))
 	}
-	if _, owner := r.ownerAndAge(width); owner {
-		if others := namesOf(r.document.Authors[1:]); others != "" {
-			parts = append(parts, "with "+others)
-		}
-	} else {
-		parts = append(parts, namesOf(r.document.Authors))
-	}
+	parts = append(parts, r.matchText())
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 	line := r.pens.muted.Write(strings.Join(parts, " · "))
 	separator := ""
@@ -324,6 +316,27 @@ func (r *Reader) aboutLine(width int) string {
 	return paint.Fit(line, width)
 }
 
+// day returns the date of a time as people write it. Other text stays as it is.
+func day(moment string) string {
+	if t, err := wire.ParseTime(moment); err == nil {
+		return t.Format("2 Jan 2006")
+	}
+	return clean(moment)
+}
+
+// matchText returns the number of matches, or which of them is the current one.
+func (r *Reader) matchText() string {
+	switch current, total := r.Match(); {
+	case current > 0:
+		return fmt.Sprintf("match %d of %d", current, total)
+	case total == 1:
+		return "1 match"
+	case total > 1:
+		return fmt.Sprintf("%d matches", total)
+	}
+	return ""
+}
+
 // namesOf returns the first names, and the number of others.
 func namesOf(authors []string) string {
 	const most = 2
@@ -332,31 +345,6 @@ func namesOf(authors []string) string {
 		names += fmt.Sprintf(" +%d", more)
 	}
 	return names
-}
-
-// rule returns the line below the header, with the position in the document and among the matches.
-func (r *Reader) rule(width int) string {
-	var parts []string
-	if at := r.position(); at != "" {
-		parts = append(parts, at)
-	}
-	switch current, total := r.Match(); {
-	case current > 0:
-		parts = append(parts, fmt.Sprintf("%d/%d", current, total))
-	case total == 1:
-		parts = append(parts, "1 match")
-	case total > 1:
-		parts = append(parts, fmt.Sprintf("%d matches", total))
-	}
-	if r.raw {
-		parts = append(parts, "raw")
-	}
-	label := strings.Join(parts, " · ")
-	if label == "" || width < len(label)+8 {
-		return r.pens.border.Write(strings.Repeat("─", width))
-	}
-	dashes := width - paint.Width(label) - 4
-	return r.pens.border.Write(strings.Repeat("─", dashes)) + " " + r.pens.muted.Write(label) + " " + r.pens.border.Write("──")
 }
 
 // clean makes foreign text safe for one line of the header.

@@ -102,6 +102,9 @@ func (l *List) Selected() (wire.SearchResult, bool) {
 	return l.items[l.rows[l.selected].item], true
 }
 
+// Row is the number of the selected row, from 0.
+func (l *List) Row() int { return l.selected }
+
 // SelectedIndex is the place of the selected passage among the results as they were given; -1 when the list is empty.
 func (l *List) SelectedIndex() int {
 	if len(l.rows) == 0 {

@@ -1,0 +1,166 @@
+package explorer
+
+import (
+	"fmt"
+	"strings"
+
+	"quarry/internal/text"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/reader"
+)
+
+// ruleEnds is how far the text of a line between panes stays from its ends, in columns.
+const ruleEnds = 2
+
+// queryLines are the query in its frame, which names what is searched; without a frame the name is beside the query.
+func (m *Model) queryLines() (lines []string, cursorX int) {
+	typing := m.place() == InBox
+	if !m.rects.Framed {
+		line, x := m.box.View(m.rects.Query.W, m.theme, typing, m.label())
+		return []string{paint.Blank(m.rects.Query.X) + line}, m.rects.Query.X + x
+	}
+	line, x := m.box.View(m.rects.Query.W, m.theme, typing, "")
+	frame := paint.Frame{Width: m.width, Height: m.rects.QueryFrame.H, Pen: m.borderPen(typing), Pad: 1}
+	frame.Title, frame.Beside = m.titles()
+	return frame.Draw([]string{line}), m.rects.Query.X + x
+}
+
+// borderPen draws the border of a pane.
+func (m *Model) borderPen(focused bool) paint.Pen {
+	if focused {
+		return paint.PenOf(m.theme.BorderFocused)
+	}
+	return paint.PenOf(m.theme.Border)
+}
+
+// name is what is searched, as a name.
+func (m *Model) name() string { return strings.TrimPrefix(m.target.Where, "the ") }
+
+// setUpHint is the key that opens the set-up, with what it does; "" where nothing can be set up.
+func (m *Model) setUpHint(does string) string {
+	key := m.keys.keyOf("set-up", InBox)
+	if key == "" || m.options.SetUp.Refused != "" {
+		return ""
+	}
+	return " · " + key + " " + does
+}
+
+// titles are what is searched, and how much there is of it. The sample library says that it is one.
+func (m *Model) titles() (title, beside string) {
+	count := ""
+	if w := m.conn.welcome; w.exact {
+		count = text.Count(w.documents, "document")
+	}
+	title = m.theme.Title.Render("quarry") + m.theme.Muted.Render(" · ")
+	if m.target.Kind == Sample {
+		return title + m.theme.Warning.Render(m.name()+m.setUpHint("open your own")), m.theme.Muted.Render(count)
+	}
+	return title + m.theme.Text.Render(m.name()), m.theme.Muted.Render(strings.TrimPrefix(count+m.setUpHint("open"), " · "))
+}
+
+// label is titles in a few words, for beside the query.
+func (m *Model) label() string {
+	if m.target.Kind == Sample {
+		return m.theme.Warning.Render(m.name() + m.setUpHint("open your own"))
+	}
+	label := m.name()
+	if w := m.conn.welcome; w.exact {
+		label += " · " + text.Number(w.documents)
+	}
+	return m.theme.Muted.Render(label)
+}
+
+// pane is what surrounds the lines of a pane.
+type pane struct {
+	rect             Rect // with its border
+	pad              int  // columns between border and lines
+	focused          bool
+	title, beside    string
+	foot, footBeside string
+}
+
+// draw draws lines in their pane. Without a border on all sides there is a line above and one below them; on the smallest
+// screens there is only what the line above says.
+func (m *Model) draw(p pane, lines []string) []string {
+	pen := m.borderPen(p.focused && m.overlay() == 0)
+	if m.rects.Framed {
+		return paint.Frame{Width: p.rect.W, Height: p.rect.H, Pen: pen, Pad: p.pad, Title: p.title, Beside: p.beside, Foot: p.foot,
+			FootBeside: p.footBeside}.Draw(lines)
+	}
+	if p.rect.H <= len(lines) {
+		return lines
+	}
+	bare := m.rects.Arrangement == Bare
+	above := paint.Rule(p.rect.W, pen, ruleEnds, p.title, p.beside)
+	if bare {
+		above = paint.Fit(" "+paint.Fit(p.title, max(0, p.rect.W-paint.Width(p.beside)-2))+p.beside, p.rect.W)
+	}
+	drawn := append(make([]string, 0, p.rect.H), above)
+	for _, line := range lines {
+		drawn = append(drawn, paint.Fit(paint.Blank(p.pad)+line, p.rect.W))
+	}
+	if bare {
+		return drawn
+	}
+	return append(drawn, paint.Rule(p.rect.W, pen, ruleEnds, p.foot, p.footBeside))
+}
+
+// listPane is the results, below what is to be noted about them.
+func (m *Model) listPane() []string {
+	if m.rects.ListFrame.H == 0 {
+		return nil
+	}
+	p := pane{rect: m.rects.ListFrame, focused: m.focus == InList, beside: m.summary()}
+	room := p.rect.W - 2*ruleEnds - len("  ")
+	if paint.Width(p.beside) > room {
+		p.beside = paint.Fit(p.beside, room)
+	}
+	lines := block(m.noteLines(), m.rects.Notes.W, m.rects.Notes.H)
+	w, h := m.rects.List.W, m.rects.List.H
+	if m.list.Len() == 0 {
+		return m.draw(p, append(lines, m.emptyPane(w, h)...))
+	}
+	if room -= paint.Width(p.beside); room > len(" Results  ") {
+		p.title = m.listTitle()
+	}
+	p.footBeside = m.theme.Muted.Render(fmt.Sprintf("%s of %s", text.Number(m.list.Row()+1), text.Number(m.list.Len())))
+	return m.draw(p, append(lines, m.list.View(w, h, m.theme, p.focused && m.overlay() == 0)...))
+}
+
+// listTitle names the results that are not those of the query shown.
+func (m *Model) listTitle() string {
+	switch {
+	case m.search.old:
+		return m.theme.Muted.Render(m.former())
+	case m.rects.Framed:
+		return m.theme.Title.Render("Results")
+	}
+	return ""
+}
+
+// readerPane is the document that is read, with its title and the place in it.
+func (m *Model) readerPane() []string {
+	if m.rects.ReaderFrame.H == 0 {
+		return nil
+	}
+	p := pane{rect: m.rects.ReaderFrame, pad: 1, focused: m.focus == InReader}
+	lines := m.reader.View(m.rects.Reader.W, m.rects.Reader.H, m.theme, p.focused)
+	if m.list.Len() > 0 {
+		muted := m.theme.Muted
+		p.title, p.beside = m.theme.Title.Render(m.reader.Title()), muted.Render(m.reader.Position())
+		p.footBeside = muted.Render(readerFoot(&m.reader))
+	}
+	return m.draw(p, lines)
+}
+
+// readerFoot says how much of the document is elsewhere, and how far the reader is.
+func readerFoot(r *reader.Reader) string {
+	parts := make([]string, 0, 3)
+	if extent := r.Extent(); extent != "" {
+		parts = append(parts, extent)
+	}
+	if r.Raw() {
+		parts = append(parts, "raw")
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%d %%", r.Percent())), " · ")
+}
