@@ -16,23 +16,35 @@ type outgoing struct {
 	request wire.SearchRequest // for the server
 	// excluding is set if the server ignores exclude_filters: what comes back is filtered.
 	excluding bool
-	nothing   bool // no source is left to search
+	sorting   bool // likewise for sort and offset
+	nothing   bool // no source is left to search, or no further page is there
 }
 
 // prepare returns the request that the server can answer. The server's features are only asked for when they matter.
 func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoing, error) {
 	asked = withCutoff(asked, now())
 	o := outgoing{asked: asked, request: asked}
-	if asked.ExcludeFilters.Empty() {
+	if asked.ExcludeFilters.Empty() && !asked.Lists() {
 		return o, nil
 	}
 	features, err := c.Features(ctx)
-	if err != nil || features.Has(wire.FeatureExcludeFilters) {
+	if err != nil {
 		return o, err
 	}
-	o.excluding = true
+	if asked.Browse && !features.Has(wire.FeatureBrowse) {
+		e := badRequest(http.MethodPost, searchPath, "this server cannot list documents without a query")
+		e.remedy = "add words to search for"
+		return o, e
+	}
+	o.sorting = asked.Lists() && !features.Has(wire.FeatureSort)
+	o.nothing = asked.Offset != nil && *asked.Offset > 0 && !features.Has(wire.FeatureOffset)
+	if features.Has(wire.FeatureExcludeFilters) {
+		return o, nil
+	}
+	o.excluding = !asked.ExcludeFilters.Empty()
 	if excluded := asked.ExcludeFilters.Sources; len(excluded) > 0 {
-		o.request.Sources, o.nothing = c.otherSources(ctx, asked.Sources, excluded)
+		others, none := c.otherSources(ctx, asked.Sources, excluded)
+		o.request.Sources, o.nothing = others, o.nothing || none
 	}
 	return o, nil
 }
@@ -102,6 +114,51 @@ func names(author string) func(string) bool {
 	}
 }
 
+// sort orders the response of a server that only knows its own order. It has one page.
+func (o outgoing) sort(response *wire.SearchResponse) {
+	if !o.sorting {
+		return
+	}
+	if o.asked.Offset != nil && *o.asked.Offset > 0 {
+		response.Notes = append(response.Notes, wire.Note{Code: wire.NoteFilterIgnored, Text: "offset: this server has no further page"})
+	}
+	var sign int
+	switch o.asked.Sort {
+	case wire.SortNewest:
+		sign = -1
+	case wire.SortOldest:
+		sign = 1
+	default:
+		return
+	}
+	response.Notes = append(response.Notes, wire.Note{Code: wire.NoteFilterIgnored,
+		Text: "sort: this server ignores it; only the returned results were sorted"})
+	slices.SortStableFunc(response.Results, func(a, b wire.SearchResult) int {
+		x, y := updatedAt(a), updatedAt(b)
+		switch {
+		case x.IsZero() && y.IsZero():
+			return 0
+		case x.IsZero():
+			return 1
+		case y.IsZero():
+			return -1
+		}
+		return sign * x.Compare(y)
+	})
+}
+
+// updatedAt returns when a result was last changed; zero if unknown.
+func updatedAt(result wire.SearchResult) (updated time.Time) {
+	if result.UpdatedAt == nil {
+		return updated
+	}
+	updated, err := wire.ParseTime(*result.UpdatedAt)
+	if err != nil {
+		return time.Time{}
+	}
+	return updated
+}
+
 // notExcluded returns notes about the negated filters that a server ignores. Only results that have the field were
 // filtered.
 func notExcluded(x wire.ExcludeFilters, results []wire.SearchResult) []wire.Note {
@@ -144,11 +201,8 @@ func adapt(response *wire.SearchResponse, request wire.SearchRequest) {
 
 // updatedBy reports whether a result has a date and was last changed at until or before.
 func updatedBy(result wire.SearchResult, until time.Time) bool {
-	if result.UpdatedAt == nil {
-		return false
-	}
-	updated, err := wire.ParseTime(*result.UpdatedAt)
-	return err == nil && !updated.After(until)
+	updated := updatedAt(result)
+	return !updated.IsZero() && !updated.After(until)
 }
 
 // ignored returns notes about the filters of a request that a bare Onyx ignores.

@@ -93,6 +93,53 @@ func TestExclusionsOnABareOnyx(t *testing.T) {
 	}
 }
 
+// A bare Onyx has one list in its own order.
+func TestListsOnABareOnyx(t *testing.T) {
+	t.Parallel()
+	zero, ten := 0, 10
+	tests := []struct {
+		request wire.SearchRequest
+		results string // days of the results
+		notes   string
+		failure string
+	}{
+		{wire.SearchRequest{Query: "x", Sort: wire.SortRelevance}, "2026-03-12 2026-08-19 2026-03-12 -", "", ""},
+		{wire.SearchRequest{Query: "x", Sort: wire.SortNewest}, "2026-08-19 2026-03-12 2026-03-12 -", "sort", ""},
+		{wire.SearchRequest{Query: "x", Sort: wire.SortOldest}, "2026-03-12 2026-03-12 2026-08-19 -", "sort", ""},
+		{wire.SearchRequest{Query: "x", Offset: &zero}, "2026-03-12 2026-08-19 2026-03-12 -", "", ""},
+		{wire.SearchRequest{Query: "x", Offset: &ten}, "", "offset", ""},
+		{ParseQuery("source:slack", noon).Request(), "", "", "this server cannot list documents without a query"},
+	}
+	for _, test := range tests {
+		var searched [][]string
+		response, err := onyxWith(t, nil, &searched).Search(t.Context(), test.request)
+		if test.failure != "" {
+			if e := asError(t, err); e.Kind != BadRequest || e.Reason != test.failure || e.Remedy() != "add words to search for" || searched != nil {
+				t.Errorf("%+v: %v", test.request, e)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var days, notes []string
+		for _, result := range response.Results {
+			day := "-"
+			if result.UpdatedAt != nil {
+				day = (*result.UpdatedAt)[:len("2006-01-02")]
+			}
+			days = append(days, day)
+		}
+		for _, note := range response.Notes {
+			name, _, _ := strings.Cut(note.Text, ":")
+			notes = append(notes, name)
+		}
+		if strings.Join(days, " ") != test.results || strings.Join(notes, " ") != test.notes {
+			t.Errorf("%+v: %v, notes %v", test.request, days, notes)
+		}
+	}
+}
+
 func TestAskExcludesSourcesOnABareOnyx(t *testing.T) {
 	t.Parallel()
 	var searched [][]string

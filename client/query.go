@@ -55,6 +55,9 @@ func ParseQuery(text string, now time.Time) Query {
 // HasWords reports whether the query has words or phrases, not only filters and exclusions.
 func (q Query) HasWords() bool { return q.Words != "" || len(q.Phrases) > 0 }
 
+// Browses reports whether the query has filters but no words: it asks for all documents that the filters leave.
+func (q Query) Browses() bool { return !q.HasWords() && len(q.Chips) > 0 }
+
 // Request returns the query as a search request, without the agent, which Client.AgentID resolves.
 func (q Query) Request() wire.SearchRequest {
 	request := wire.SearchRequest{
@@ -68,6 +71,7 @@ func (q Query) Request() wire.SearchRequest {
 		Exclude:       q.Exclude,
 
 		ExcludeFilters: q.Excluded,
+		Browse:         q.Browses(),
 	}
 	if !q.Since.IsZero() {
 		request.TimeCutoff = &wire.Time{Time: q.Since}

@@ -109,6 +109,7 @@ func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchRes
 	if envelope.Stages == nil {
 		adapt(response, o.asked)
 	}
+	o.sort(response)
 	if len(response.Searched) == 0 && c.options.Profile != "" {
 		response.Searched = []string{c.options.Profile}
 	}

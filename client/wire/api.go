@@ -66,6 +66,9 @@ const (
 	FeatureDocumentTypes  = "document_types"
 	FeatureExplain        = "explain"
 	FeatureExcludeFilters = "exclude_filters"
+	FeatureOffset         = "offset"
+	FeatureSort           = "sort"
+	FeatureBrowse         = "browse"
 )
 
 // Status is the answer of GET /health and of some writing routes.

@@ -20,6 +20,7 @@ const (
 	MaxContextChunks    = 100 // chunks
 	MaxChunksPerRequest = 200 // of GET /document/chunks
 	MaxSuggestions      = 50
+	MaxOffset           = 10_000
 )
 
 // SearchRequest is the body of POST /search.
@@ -51,6 +52,24 @@ type SearchRequest struct {
 	Stream                bool     `json:"stream,omitempty"`
 
 	ExcludeFilters ExcludeFilters `json:"exclude_filters,omitzero"`
+
+	// With Offset, Sort or Browse only matched documents are listed, one result each, and every page has the same counts.
+
+	Offset *int   `json:"offset,omitempty"` // documents to skip
+	Sort   string `json:"sort,omitempty"`   // relevance (default), newest, oldest
+	Browse bool   `json:"browse,omitempty"` // without words: all documents that the filters leave, newest first
+}
+
+// The orders of results.
+const (
+	SortRelevance = "relevance"
+	SortNewest    = "newest"
+	SortOldest    = "oldest"
+)
+
+// Lists reports whether the response lists matched documents in one order.
+func (r SearchRequest) Lists() bool {
+	return r.Offset != nil || r.Browse || r.Sort == SortNewest || r.Sort == SortOldest
 }
 
 // ExcludeFilters rule out the documents that have any of the values.

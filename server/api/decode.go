@@ -22,7 +22,15 @@ const maxWanted = 100
 
 // searchRequest reads a search from its fields. Unknown fields are ignored.
 func searchRequest(f *fields) (wire.SearchRequest, error) {
-	request := wire.SearchRequest{Query: f.requireText("query", 1, wire.MaxQueryRunes)}
+	request := wire.SearchRequest{Offset: f.whole("offset", 0, wire.MaxOffset), Browse: f.flag("browse")}
+	if request.Browse {
+		request.Query = f.textOr("query", "", wire.MaxQueryRunes)
+	} else {
+		request.Query = f.requireText("query", 1, wire.MaxQueryRunes)
+	}
+	if raw, ok := f.given("sort"); ok {
+		request.Sort = f.enum(raw, []string{wire.SortRelevance, wire.SortNewest, wire.SortOldest}, "sort")
+	}
 	readFilters(f, &request)
 	request.Provider = f.optionalText("provider", maxItemRunes)
 	request.Model = f.optionalText("model", maxItemRunes)

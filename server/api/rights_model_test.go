@@ -212,7 +212,7 @@ func (q *inquiry) asks() {
 	q.handler = q.through(q.thinking)
 	query := q.random(q.one(commonWords()...))
 	request := map[string]any{"message": query.word, "stream": q.chance(50), "internal_search_filters": map[string]any{
-		"source_type": query.sources, "document_set": query.sets, "tags": query.tags, "authors": query.authors,
+		"source_type": query.sources, "document_set": query.sets, "tags": query.tags, "authors": query.authors, "exclude_filters": query.not,
 		"document_types": query.kinds, "updated_at_range": map[string]any{"start": momentOr(query.since), "end": momentOr(query.until)}}}
 	session := ""
 	for _, s := range q.sessions {

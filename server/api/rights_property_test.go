@@ -99,7 +99,7 @@ type kindOfQuestion struct {
 
 func kindsOfQuestion() []kindOfQuestion {
 	return []kindOfQuestion{
-		{"search", 4, (*inquiry).searches}, {"instant", 2, (*inquiry).types}, {"near", 3, (*inquiry).nearby},
+		{"search", 4, (*inquiry).searches}, {"instant", 2, (*inquiry).types}, {"pages", 3, (*inquiry).pages}, {"near", 3, (*inquiry).nearby},
 		{"model", 3, (*inquiry).thinks}, {"ask", 2, (*inquiry).asks}, {"sessions", 1, (*inquiry).talks}, {"files", 1, (*inquiry).keeps},
 		{"change", 2, (*inquiry).changes}, {"unseen scope", 1, (*inquiry).unseenScope},
 		{"typo", 2, (*inquiry).misspells}, {"facets", 2, (*inquiry).facets}, {"hidden word", 3, (*inquiry).hiddenWord},
@@ -346,6 +346,52 @@ func (q *inquiry) types() {
 	query := q.random(q.one(commonWords()...))
 	query.word, query.begins = query.word[:3+q.rand.IntN(3)], true
 	q.compare(query, "instant")
+}
+
+// pages reads a list page by page, with words or without: together they are all that is found, each document once, in the
+// order asked for, and every page counts the same.
+func (q *inquiry) pages() {
+	query := q.random(q.one(append(commonWords(), "")...))
+	order := q.one(wire.SortRelevance, wire.SortNewest, wire.SortOldest)
+	if query.word == "" {
+		order = q.one(wire.SortNewest, wire.SortOldest)
+	}
+	const size = 4
+	meant := q.meant(query)
+	want := q.found(q.asker, meant)
+	var ids []string
+	last := ""
+	for offset := 0; ; offset += size {
+		asked := listBody(query, order, offset, size)
+		page := answerOf[wire.SearchResponse](q, q.send(http.MethodPost, "/search", asked, query.echoed()...))
+		q.same("matches of "+asked, strconv.Itoa(page.TotalMatches), strconv.Itoa(len(want)))
+		q.same("facets of "+asked, counts(told(page.Facets)), counts(q.counted(q.asker, meant)))
+		for i, result := range page.Results {
+			ids = append(ids, result.DocumentID)
+			if number := offset + i + 1; *result.CitationID != number || page.CitationMapping[strconv.Itoa(number)] != result.DocumentID {
+				q.errorf("%s: result %d has the number %d, %v", asked, i, *result.CitationID, page.CitationMapping)
+			}
+			if at := *result.UpdatedAt; order == wire.SortNewest && last != "" && at > last || order == wire.SortOldest && at < last {
+				q.errorf("%s: %s follows %s", asked, at, last)
+			}
+			last = *result.UpdatedAt
+		}
+		if len(page.Results) == 0 || q.t.Failed() {
+			break
+		}
+	}
+	slices.Sort(ids)
+	q.same("pages of "+listBody(query, order, 0, size), ids, want)
+}
+
+// listBody asks for a page of a list.
+func listBody(q ruleQuery, order string, offset, size int) string {
+	var request map[string]any
+	if err := json.Unmarshal([]byte(body(q, "skip_document_selection")), &request); err != nil {
+		panic(err)
+	}
+	request["sort"], request["offset"], request["num_results"], request["browse"] = order, offset, size, q.word == ""
+	return string(mustJSON(request))
 }
 
 // compare holds what is found and counted to the rules.

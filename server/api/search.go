@@ -142,6 +142,13 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 	if prepared.Model, err = s.model(ctx, request, own); err != nil {
 		return prepared, err
 	}
+	if request.Lists() {
+		if request.Offset != nil && prepared.Model != nil && !request.SkipDocumentSelection {
+			return prepared, invalid(problem{kind: "value_error", where: []any{"body", "offset"},
+				text: "Value error, offset needs skip_document_selection where a language model is configured"})
+		}
+		prepared.Model = nil
+	}
 	prepared.AutoDetectFilters, prepared.Trusted, prepared.Log = true, isTrusted(ctx), s.Log
 	asked := func(m wire.Message) bool { return m.Type == "user" }
 	if len(request.MessageHistory) > 0 && !request.SkipQueryExpansion && !slices.ContainsFunc(request.MessageHistory, asked) {

@@ -227,9 +227,31 @@ type Query struct {
 	PerDocument int
 	// Count prepares Result.Matched.
 	Count bool
+	// List asks for documents in one order instead of the best passages; Limit and PerDocument do not apply.
+	List *List
 	// Explain fills Hit.Parts.
 	Explain bool
 }
+
+// List asks for a page of the documents that count as matched, each with its best passage. Pages of one list neither
+// overlap nor leave documents out, and what they count is the same.
+type List struct {
+	Offset, Documents int
+	Order             Order
+	// Browse lists all documents with text that the filter and Query.Exclude admit if the query has no words.
+	Browse bool
+}
+
+// Order is the order of a list. Ties are ordered by id.
+type Order int
+
+// The orders of a list. The score is that of the passages that a search without List returns first; documents behind
+// those are ordered by their score without the proximity of words.
+const (
+	ByScore Order = iota
+	Newest        // by Document.UpdatedAt, undated ones last
+	Oldest        // likewise
+)
 
 // Snapshot is a consistent view of an index. Its methods may be called from several goroutines.
 type Snapshot interface {

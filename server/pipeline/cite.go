@@ -58,7 +58,7 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 		}
 		return number
 	}
-	for _, s := range sections {
+	for at, s := range sections {
 		if p := s.center.remote; p != nil {
 			response.Results = append(response.Results, r.remoteResult(s, cited(p.document(), p.DocumentID)))
 			continue
@@ -78,7 +78,12 @@ func (r *run) write(ctx context.Context, response *wire.SearchResponse, sections
 		if !readable {
 			continue
 		}
-		number := cited(documentKey{id: s.document}, s.document)
+		number := r.offset() + at + 1 // of a list: a document keeps it, whatever cannot be read before it
+		if r.Search.Lists() {
+			response.CitationMapping[strconv.Itoa(number)] = s.document
+		} else {
+			number = cited(documentKey{id: s.document}, s.document)
+		}
 		response.Results = append(response.Results, r.result(s, *document, chunks, number))
 	}
 	response.LLMFacingText = llmFacingText(response.Results)

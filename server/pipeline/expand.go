@@ -29,6 +29,10 @@ const (
 // expand adds to each selected section what the model considers necessary around it, and drops those that it considers
 // irrelevant.
 func (r *run) expand(ctx context.Context) (string, string, error) {
+	if r.Search.Lists() {
+		r.final = boundContext(r.chosen, contextLimit(r.Search))
+		return wire.OutcomeSkipped, r.skipReason(false), nil
+	}
 	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
 		r.final = arrange(r.chosen, r.rest, r.Search)
 		return wire.OutcomeSkipped, why, nil

@@ -130,13 +130,19 @@ func (r *run) federated() []Federated {
 	if r.Search.Instant || len(r.Federated) == 0 {
 		return nil
 	}
-	if r.Agent != nil {
-		for _, source := range r.Federated {
-			r.note(wire.NoteFilterIgnored, "%s was not searched: the agent belongs to this library", source.Name())
-		}
-		return nil
+	why := ""
+	switch {
+	case r.Agent != nil:
+		why = "the agent belongs to this library"
+	case r.Search.Lists():
+		why = "pages and sorted lists are of this library"
+	default:
+		return r.Federated
 	}
-	return r.Federated
+	for _, source := range r.Federated {
+		r.note(wire.NoteFilterIgnored, "%s was not searched: %s", source.Name(), why)
+	}
+	return nil
 }
 
 // federatedRequest returns the question with its filters, for another server.

@@ -74,6 +74,16 @@ func fuse(lists []rankedList) []fusedChunk {
 	return fused
 }
 
+// listedSections makes a section of each document of a list.
+func listedSections(hits []index.Hit) []section {
+	sections := make([]section, len(hits))
+	for i, hit := range hits {
+		center := fusedChunk{chunkID: chunkID{hit.DocumentID, hit.Chunk}, score: hit.Score}
+		sections[i] = section{document: hit.DocumentID, start: hit.Chunk, end: hit.Chunk, center: center, rank: i, selected: true}
+	}
+	return sections
+}
+
 // ranksOf returns the ranks of a chunk, from 1, by query.
 func ranksOf(id chunkID, lists []rankedList) map[string]int {
 	ranks := map[string]int{}
@@ -215,11 +225,7 @@ func sortByRank(sections []section) []section {
 // arrange returns the sections of the answer: the chosen ones, merged and within the caller's context limit, followed
 // by others up to the requested number of results.
 func arrange(chosen, rest []section, search wire.SearchRequest) []section {
-	limit := wire.DefaultContextLimit
-	if search.MaxContextChunks != nil {
-		limit = *search.MaxContextChunks
-	}
-	bounded := boundContext(mergeOverlapping(chosen), limit)
+	bounded := boundContext(mergeOverlapping(chosen), contextLimit(search))
 	if search.NumResults == nil {
 		return slices.DeleteFunc(bounded, func(s section) bool { return !s.selected })
 	}
@@ -232,6 +238,13 @@ func arrange(chosen, rest []section, search wire.SearchRequest) []section {
 		}
 	}
 	return bounded
+}
+
+func contextLimit(search wire.SearchRequest) int {
+	if search.MaxContextChunks != nil {
+		return *search.MaxContextChunks
+	}
+	return wire.DefaultContextLimit
 }
 
 // mergeOverlapping merges overlapping and adjacent sections of a document. The result has the place and the center of

@@ -201,6 +201,8 @@ func (r *run) skipReason(skip bool) string {
 	switch {
 	case r.Search.Instant:
 		return "instant search"
+	case r.Search.Lists():
+		return "documents are listed by words and filters alone"
 	case skip:
 		return "skipped by the request"
 	case r.Model == nil && r.NoModelReason != "":

@@ -55,6 +55,9 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 	if request.Vectors == nil {
 		request.Vectors = NewQueryVectors()
 	}
+	if request.Search.Lists() {
+		request.Model, request.NoModelReason, request.Embedder = nil, "", nil
+	}
 	r := &run{
 		Request: request, snapshot: snapshot, emit: emit, filter: Filter(request), response: &wire.SearchResponse{},
 		weights: literal(), described: map[string]*index.Stored{},
@@ -186,11 +189,36 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 		query.Prefix = wantsPrefix(r.Search)
 		query.Count = true
 	}
+	if r.Search.Lists() {
+		query.List = &index.List{Offset: r.offset(), Documents: r.wanted(), Order: listOrder(r.Search), Browse: r.Search.Browse}
+	}
 	return query
+}
+
+// offset returns the number of documents before the first result.
+func (r *run) offset() int {
+	if n := r.Search.Offset; n != nil {
+		return *n
+	}
+	return 0
+}
+
+func listOrder(s wire.SearchRequest) index.Order {
+	switch {
+	case s.Sort == wire.SortOldest:
+		return index.Oldest
+	case s.Sort == wire.SortNewest || s.Browse && s.Sort == "":
+		return index.Newest
+	}
+	return index.ByScore
 }
 
 // fuse merges the results of the queries into one ranking, and sends it to streaming clients if it is new.
 func (r *run) fuse(ctx context.Context) (string, string, error) {
+	if r.Search.Lists() {
+		r.sections = listedSections(r.found[r.question].Hits)
+		return wire.OutcomeSkipped, "one list", nil
+	}
 	r.sections = r.fusedSections()
 	if r.early == nil || r.narrowed() || len(r.queries) > 1 || len(r.remote)+len(r.near) > 0 {
 		if err := r.provisional(ctx, r.sections); err != nil {

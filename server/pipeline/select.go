@@ -24,6 +24,10 @@ const (
 
 // selectSections keeps the sections that a model chooses, or the first ten.
 func (r *run) selectSections(ctx context.Context) (string, string, error) {
+	if r.Search.Lists() {
+		r.chosen = r.sections
+		return wire.OutcomeSkipped, "every document of the page is kept", nil
+	}
 	r.chosen, r.rest = firstSections(r.sections, r.Search.NumResults)
 	if why := r.skipReason(r.Search.SkipDocumentSelection); why != "" {
 		return wire.OutcomeSkipped, fmt.Sprintf("%s: the first %d are kept", why, maxSelected), nil

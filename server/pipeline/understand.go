@@ -34,7 +34,7 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 	}
 	if why := r.skipReason(r.Model == nil && r.Search.SkipQueryExpansion); why != "" {
 		switch {
-		case r.Search.Instant:
+		case r.Search.Instant || r.Search.Lists():
 		case r.NoModelReason != "":
 			r.note(wire.NoteStageFailed, "the language model was not called (%s): the question was searched unchanged", r.NoModelReason)
 		case !r.Search.SkipQueryExpansion:
@@ -62,7 +62,9 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 // setQueries sets the queries and adds them to the response.
 func (r *run) setQueries(u understood) {
 	r.queries = weightedQueries(r.weights, r.Search.Query, u.rephrase, u.keywords)
-	r.response.Queries = r.queries
+	if r.Search.Query != "" {
+		r.response.Queries = r.queries
+	}
 	for i, q := range r.queries {
 		switch q.Kind {
 		case kindOriginal:

@@ -309,8 +309,10 @@ func requireWords(parsed client.Query, text string) error {
 	switch {
 	case parsed.HasWords():
 		return nil
-	case len(parsed.Chips)+len(parsed.Exclude) > 0:
+	case len(parsed.Chips) > 0:
 		return usage("Add words to search for.", "%q has filters but no words", text)
+	case len(parsed.Exclude) > 0:
+		return usage("Add words to search for.", "%q only excludes words", text)
 	}
 	return usage(`Example: quarry search "how do we roll back a deploy"`, "%q has no words to search for", text)
 }

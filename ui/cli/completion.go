@@ -50,6 +50,9 @@ func (a *app) completeSearchFlags(command *cobra.Command) {
 	a.completeAgents(command)
 	a.completeFlag(command, "document-set", a.openDecided, offerSets)
 	a.completeFlag(command, "tag", a.openDecided, offerTags)
+	a.fixed(command, "sort", func() []cobra.Completion {
+		return []cobra.Completion{wire.SortRelevance, wire.SortNewest, wire.SortOldest}
+	})
 	a.fixed(command, "format", func() []cobra.Completion { return searchFormats() })
 }
 

@@ -35,12 +35,18 @@ type searchOptions struct {
 	agent               string
 	noExpansion         bool
 	noSelection         bool
-	limit               int
+	limit, offset       int
+	sort                string
 	history             string
 	raw, explain        bool
 	format              string
 
 	given func(flag string) bool // whether a flag was set; zero is a valid number
+}
+
+// narrows reports whether a flag is a filter.
+func (o *searchOptions) narrows() bool {
+	return slices.ContainsFunc([]string{"source", "document-set", "tag", "days", "since", "until", "agent", "agent-id"}, o.given)
 }
 
 // The formats of search.
@@ -86,6 +92,9 @@ func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags.BoolVar(&options.noSelection, "no-document-selection", false, "skip the selection by the language model (faster)")
 	flags.IntVar(&options.limit, "limit", 0,
 		"number of results (`N`), 1 to 100 (default: what the server selects, at most 10)")
+	flags.StringVar(&options.sort, "sort", "", "`ORDER` of matched documents: relevance (default), newest or oldest")
+	flags.IntVar(&options.offset, "offset", 0,
+		"list matched documents behind the first `N`, 0 to 10000; start at 0 to read a list page by page")
 	flags.StringVar(&options.history, "history", "",
 		"earlier messages of the conversation: a JSON `FILE` of {message, message_type}")
 	flags.BoolVar(&options.raw, "raw", false, "print the server's answer unchanged and never cut")
@@ -117,7 +126,9 @@ func (a *app) search(ctx context.Context, queries []string, options *searchOptio
 	if err != nil {
 		return err
 	}
-	if queries, err = a.gatherQueries(queries); err != nil {
+	if len(queries) == 0 && options.narrows() {
+		queries = []string{""} // the filters of the flags browse
+	} else if queries, err = a.gatherQueries(queries); err != nil {
 		return err
 	}
 	plan, err := a.planSearch(queries, options, choice)

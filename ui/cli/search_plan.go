@@ -36,8 +36,10 @@ func (a *app) planSearch(queries []string, options *searchOptions, choice target
 	}
 	for _, query := range queries {
 		parsed := client.ParseQuery(query, a.now())
-		if err := requireWords(parsed, query); err != nil {
-			return nil, err
+		if !parsed.Browses() && !options.narrows() {
+			if err := requireWords(parsed, query); err != nil {
+				return nil, err
+			}
 		}
 		planned, err := a.planQuery(parsed, query, flags, options, choice)
 		if err != nil {
@@ -71,6 +73,9 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 		}
 		request.NumResults = &options.limit
 	}
+	if err := flagList(&request, options); err != nil {
+		return request, err
+	}
 	if options.given("agent-id") {
 		if options.agentID < 0 {
 			return request, usage("See: quarry agents", "--agent-id %d is not the number of an agent", options.agentID)
@@ -83,6 +88,20 @@ func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
 	var err error
 	request.MessageHistory, err = readHistory(options.history)
 	return request, err
+}
+
+// flagList reads the order and the beginning of a list. Its pages are found by words alone, as a model would choose anew
+// for each.
+func flagList(request *wire.SearchRequest, options *searchOptions) error {
+	orders := []string{wire.SortRelevance, wire.SortNewest, wire.SortOldest}
+	if request.Sort = options.sort; request.Sort != "" && !slices.Contains(orders, request.Sort) {
+		return usage(nearestOf(options.sort, "Choose one of "+strings.Join(orders, ", ")+".", orders), "unknown order %q", options.sort)
+	}
+	if !options.given("offset") {
+		return nil
+	}
+	request.Offset, request.SkipQueryExpansion, request.SkipDocumentSelection = &options.offset, true, true
+	return checkRange("offset", options.offset, 0, wire.MaxOffset)
 }
 
 // checkRange refuses a number that a flag does not take.
@@ -148,7 +167,8 @@ func (a *app) planQuery(parsed client.Query, text string, flags wire.SearchReque
 	request.TimeUntil = a.flagWins("until", flags.TimeUntil, request.TimeUntil)
 	request.SkipQueryExpansion = request.SkipQueryExpansion || flags.SkipQueryExpansion
 	request.SkipDocumentSelection, request.Explain = flags.SkipDocumentSelection, flags.Explain
-	request.NumResults = flags.NumResults
+	request.NumResults, request.Sort, request.Offset = flags.NumResults, flags.Sort, flags.Offset
+	request.Browse = !parsed.HasWords()
 	if err := checkDates(*request); err != nil {
 		return planned, err
 	}

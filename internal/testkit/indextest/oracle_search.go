@@ -24,7 +24,9 @@ type Answer struct {
 	// Hits are all passages, not only the first.
 	Hits        []index.Hit
 	Corrections []index.Correction
-	count       func(returned []string) index.Counts
+	// Listed are the ids of all documents that match and pass the filter, ascending.
+	Listed []string
+	count  func(returned []string) index.Counts
 }
 
 // Count is what index.Matched must say.
@@ -53,7 +55,7 @@ func (o *Oracle) Search(q index.Query) *Answer {
 	}
 	corrected, corrections := o.correct(typed, &q)
 	if len(corrections) > 0 {
-		if second, matched := o.answer(o.words(corrected, q.Filter.Access), &q); len(second.Hits) > 0 || matched > 0 {
+		if second, matched := o.answer(o.words(corrected, q.Filter.Access), &q); matched > 0 || len(second.Hits) > 0 && q.List == nil {
 			second.Corrections = corrections
 			return second
 		}
@@ -204,7 +206,11 @@ func (o *Oracle) answer(words []word, q *index.Query) (*Answer, int) {
 	if matching > 2 {
 		need = (total + 1) / 2
 	}
+	everything := q.List != nil && q.List.Browse && len(words) == 0
 	holdsEnough := func(d *document) bool {
+		if everything {
+			return len(d.chunks) > 0 && o.allowed(d, q)
+		}
 		mass := uint32(0)
 		for i, w := range words {
 			if w.matched && slices.ContainsFunc(w.terms, func(term string) bool { return d.terms[term] }) {
@@ -218,6 +224,7 @@ func (o *Oracle) answer(words []word, q *index.Query) (*Answer, int) {
 	for _, d := range o.documents {
 		if passes(d, &q.Filter, "") && holdsEnough(d) {
 			matched++
+			answer.Listed = append(answer.Listed, d.ID)
 		}
 		if !passes(d, &q.Filter, "") || !o.allowed(d, q) {
 			continue

@@ -197,6 +197,16 @@ func (w *World) Query() index.Query {
 	return q
 }
 
+// List makes a query for a list, and the size of its pages.
+func (w *World) List() (q index.Query, size int) {
+	q = w.Query()
+	q.List = &index.List{Order: index.Order(w.random.IntN(3)), Browse: w.random.IntN(2) == 0}
+	if q.List.Browse && w.random.IntN(2) == 0 {
+		q.Text, q.Phrases = "", nil
+	}
+	return q, 1 + w.random.IntN(9)
+}
+
 // typo is a word with a mistake, sometimes with another word.
 func (w *World) typo() string {
 	word := []rune(w.pick(w.vocabulary))

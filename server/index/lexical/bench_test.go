@@ -107,6 +107,16 @@ func BenchmarkSearch(b *testing.B) {
 		{"prefix", index.Query{Text: "incident resp", Prefix: true}},
 		{"one letter", index.Query{Text: "s", Prefix: true}},
 		{"typo", index.Query{Text: "compensatoin"}},
+		{"browse", index.Query{List: &index.List{Documents: 50, Order: index.Newest, Browse: true}}},
+		{"browse, page 200", index.Query{List: &index.List{Offset: 9_950, Documents: 50, Order: index.Oldest, Browse: true}}},
+		{"question sorted", index.Query{
+			Text: "how do we decide when a new version of the service is deployed to production?",
+			List: &index.List{Documents: 50, Order: index.Newest},
+		}},
+		{"question, page 20", index.Query{
+			Text: "how do we decide when a new version of the service is deployed to production?",
+			List: &index.List{Offset: 950, Documents: 50},
+		}},
 		{"question by who sees a twentieth", index.Query{
 			Text:   "how do we decide when a new version of the service is deployed to production?",
 			Filter: index.Filter{Access: few},

@@ -124,6 +124,12 @@ func TestSearcherAgreesWithOracle(t *testing.T) {
 					t.Fatalf("seed %d, query %d, %s: %+v:\n%v", seed, i, name, q, err)
 				}
 			}
+			list, size := w.List()
+			for name, s := range map[string]*Searcher{"merged": one, "parts": many} {
+				if err := indextest.CompareList(ctx, oracle, s, list, size); err != nil {
+					t.Fatalf("seed %d, list %d, %s: %+v, %+v, pages of %d:\n%v", seed, i, name, list, *list.List, size, err)
+				}
+			}
 			q.Limit, q.Explain = 5, true
 			a, errA := one.Search(ctx, q)
 			b, errB := many.Search(ctx, q)

@@ -126,6 +126,9 @@ type found struct {
 
 // execute runs a plan over all parts.
 func (r *run) execute(p *plan, q *index.Query) (*found, error) {
+	if q.List != nil {
+		return r.list(p, q)
+	}
 	out := &found{}
 	limit := max(0, min(q.Limit, maxLimit))
 	depth := max(limit, candidates)
@@ -134,15 +137,7 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 	}
 	leaders := best{limit: depth} // over all parts so far
 	for part := range r.s.parts {
-		if err := r.ctx.Err(); err != nil {
-			return nil, err
-		}
-		f := r.filter(part, &q.Filter)
-		phrases, err := r.restrict(part, p, f)
-		if err != nil {
-			return nil, err
-		}
-		s, err := r.score(part, p)
+		s, f, phrases, err := r.scored(part, p, q)
 		if err != nil {
 			return nil, err
 		}
@@ -169,6 +164,19 @@ func (r *run) execute(p *plan, q *index.Query) (*found, error) {
 	}
 	out.hits = r.cut(out.hits, limit)
 	return out, nil
+}
+
+// scored runs the first stage over a part with its filter; phrases bounds the chunks, where there are any.
+func (r *run) scored(part int, p *plan, q *index.Query) (s *scoring, f *partFilter, phrases segment.Bits, err error) {
+	if err := r.ctx.Err(); err != nil {
+		return nil, nil, nil, err
+	}
+	f = r.filter(part, &q.Filter)
+	if phrases, err = r.restrict(part, p, f); err != nil {
+		return nil, nil, nil, err
+	}
+	s, err = r.score(part, p)
+	return s, f, phrases, err
 }
 
 // passages describes candidates.

@@ -228,6 +228,9 @@ func (r *Reader) FieldRange(field FacetField) (from, to int) {
 // second; 0 if it is undated.
 func (r *Reader) Seconds() Column { return r.loaded()[sectionSeconds] }
 
+// Nanoseconds is the rest of the times in Seconds.
+func (r *Reader) Nanoseconds() Column { return r.loaded()[sectionNanoseconds] }
+
 // WholeSeconds reports whether no document has a fraction of a second in its time.
 func (r *Reader) WholeSeconds() bool { return r.loaded()[sectionNanoseconds].width == 0 }
 
