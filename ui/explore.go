@@ -22,6 +22,7 @@ import (
 	"quarry/ui/cli"
 	"quarry/ui/explorer"
 	"quarry/ui/plain"
+	"quarry/ui/state"
 	"quarry/ui/target"
 )
 
@@ -103,13 +104,21 @@ func screenTarget(host *target.Host, choice target.Choice) explorer.Target {
 	kinds := map[target.Kind]explorer.Kind{target.KindRemote: explorer.Remote, target.KindSlack: explorer.Remote,
 		target.KindLibrary: explorer.Library, target.KindSample: explorer.Sample}
 	beside := choice.Beside()
-	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "),
+	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "), State: stateOf(host, choice),
 		Agent: client.Agent(choice.SearchAgent()), Beside: beside, Elsewhere: choice.Elsewhere(), OwnModel: choice.Kind == target.KindRemote && len(beside) > 0,
 		Open: func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, choice) }}
 	if choice.Kind == target.KindSample {
 		shown.Examples = sampleExamples()
 	}
 	return shown
+}
+
+// stateOf returns what is remembered of a target between runs; with private: true, only until this one ends.
+func stateOf(host *target.Host, choice target.Choice) *state.Store {
+	if host.Private() {
+		return state.InMemory(0)
+	}
+	return state.InFolder(host.Paths.State, choice.Name())
 }
 
 // sampleExamples are questions that the sample library answers.

@@ -33,9 +33,13 @@ func searchBindings() []Binding {
 		action("follow-up", "ctrl+j alt+enter", InBox, "", "Search for the query as a follow-up to the previous one",
 			(*Model).followUp, noTrail),
 		action("query", "/", InList|InReader, "query", "Go to the query", do(func(m *Model) { m.focus = InBox })),
-		action("search-again", "r ctrl+r", InPanes, "", "Search again, ignoring the cache", (*Model).searchAgain, noQuery),
+		action("search-again", "r f5", InPanes, "", "Search again, ignoring the cache", (*Model).searchAgain, noQuery),
 		action("back", "esc", InPanes, "", "Go back: stop the search, close the reader, leave the list, clear the query",
 			(*Model).back),
+		action("searches", "ctrl+r", InPanes, "", "Recent and saved searches", (*Model).openSearches, noSearches),
+		action("save-search", "ctrl+s", InPanes, "", "Save the query under a name, to see later what is new", (*Model).nameSearch, noQueryToSave),
+		action("walk-back", "alt+left", InList|InReader, "", "Previous search", func(m *Model) tea.Cmd { return m.walk(-1) }, noPageBefore),
+		action("walk-forward", "alt+right", InList|InReader, "", "Next search", func(m *Model) tea.Cmd { return m.walk(1) }, noPageAfter),
 		action("undo-query", "u", InList|InReader, "", "Undo the last change of query and filters",
 			(*Model).undoQuery, noUndo),
 		action("complete", "tab", InBox, "", "Complete a filter or its value; on an empty query, try an example",
@@ -49,7 +53,7 @@ func listBindings() []Binding {
 		action("next", "down j ctrl+n", InBox|InList, "", "Next passage",
 			do(func(m *Model) { m.list.Move(1) }), noResult),
 		action("previous", "up k ctrl+p", InBox|InList, "", "Previous passage",
-			do(func(m *Model) { m.list.Move(-1) }), noResult),
+			(*Model).previous, nothingBefore),
 		action("first", "g home", InList, "", "First passage", do(func(m *Model) { m.list.First() }), noResult),
 		action("last", "G end", InList, "", "Last passage", do(func(m *Model) { m.list.Last() }), noResult),
 		action("half-page-down", "ctrl+d pgdown", InList, "", "Half a page down", do(func(m *Model) { m.list.HalfPage(1) }), noResult),
@@ -115,9 +119,9 @@ func screenBindings() []Binding {
 		action("zoom", "z", InList|InReader, "", "Zoom the pane to the whole screen, or back",
 			do(func(m *Model) { m.look.zoomed = !m.look.zoomed }), noPanes),
 		action("widen", "ctrl+right >", InList|InReader, "", "Move the divider to the right, or down",
-			do(func(m *Model) { m.moveDivider(1) }), noPanes),
+			func(m *Model) tea.Cmd { return m.moveDivider(1) }, noPanes),
 		action("narrow", "ctrl+left <", InList|InReader, "", "Move the divider to the left, or up",
-			do(func(m *Model) { m.moveDivider(-1) }), noPanes),
+			func(m *Model) tea.Cmd { return m.moveDivider(-1) }, noPanes),
 		action("theme", "T", InList|InReader, "", "Next theme: automatic, dark, light, 16 colours, mono", (*Model).nextTheme, noColour),
 		action("mouse", "ctrl+o", InPanes, "", "Turn the mouse on or off (when on, select text with shift held)",
 			(*Model).toggleMouse),
@@ -150,6 +154,9 @@ func overlayBindings() []Binding {
 			do(func(m *Model) { m.filters.picker.Sideways(-1, true) })),
 		action("extend-after", "shift+right", InPicker, "", "In Time: extend the range to the next month",
 			do(func(m *Model) { m.filters.picker.Sideways(1, true) })),
+		action("open-search", "enter", InSearches, "search", "Search again", (*Model).openSearch),
+		action("forget-search", "ctrl+x", InSearches, "forget", "Remove the search from the list", (*Model).forgetSearch),
+		action("save-name", "enter", InNaming, "save", "Save the search", (*Model).saveSearch),
 		action("run", "enter", InActions, "run", "Run the action", (*Model).runAction),
 		action("continue", "enter", InSetUp, "continue", "Choose, test or save", (*Model).setUpEnter),
 		action("field-after", "tab", InSetUp, "next field", "Next field, or complete a path", (*Model).setUpNext),
@@ -170,7 +177,7 @@ func conversationBindings() []Binding {
 }
 
 // Place is where keys go, as a set of bits.
-type Place uint16
+type Place uint32
 
 const (
 	InBox Place = 1 << iota
@@ -183,13 +190,15 @@ const (
 	InAnswer
 	InChats  // earlier conversations
 	InAsking // the line of the answer in which a further question is typed
+	InSearches
+	InNaming // the name of a search to save
 
 	// InPanes is the screen without anything laid over it.
 	InPanes = InBox | InList | InReader
 	// InFields are the places where text is typed.
-	InFields = InBox | InPicker | InActions | InSetUp | InAnswer | InAsking
+	InFields = InBox | InPicker | InActions | InSetUp | InAnswer | InAsking | InSearches | InNaming
 	// InOverlays are the places that lie over the panes.
-	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InChats | InAsking
+	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InChats | InAsking | InSearches | InNaming
 	Everywhere = InPanes | InOverlays
 )
 
@@ -268,7 +277,7 @@ var usualKeys = sync.OnceValue(func() keymap {
 // Places lists the single bits of a set.
 func (p Place) Places() []Place {
 	var single []Place
-	for bit := InBox; bit <= InAsking; bit <<= 1 {
+	for bit := InBox; bit <= InNaming; bit <<= 1 {
 		if p&bit != 0 {
 			single = append(single, bit)
 		}
@@ -460,5 +469,6 @@ func (p Place) Name() string {
 		InBox: "the query", InList: "the results", InReader: "the reader", InPicker: "the filters",
 		InActions: "the action list", InSetUp: "the set-up", InWhy: "why these results", InAnswer: "the answer",
 		InChats: "earlier conversations", InAsking: "the follow-up line",
+		InSearches: "recent and saved searches", InNaming: "the name of a search",
 	}[p]
 }

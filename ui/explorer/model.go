@@ -16,6 +16,7 @@ import (
 	"quarry/ui/explorer/querybox"
 	"quarry/ui/explorer/reader"
 	"quarry/ui/explorer/results"
+	"quarry/ui/state"
 )
 
 // Model is the explorer of one session. All of its state changes in Update; what belongs to one topic is a struct in the
@@ -49,6 +50,7 @@ type Model struct {
 	reading    reading
 	answer     answering
 	chats      conversations
+	past       history
 	setUp      settingUp
 }
 
@@ -85,6 +87,9 @@ func New(ctx context.Context, options Options) *Model {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
+	if options.Target.State == nil {
+		options.Target.State = state.InMemory(0)
+	}
 	keys, problems := usualKeys(), []string(nil)
 	if len(options.Keys) > 0 {
 		keys, problems = newKeymap(Bindings(), options.Keys)
@@ -107,7 +112,7 @@ func New(ctx context.Context, options Options) *Model {
 
 // Init asks what the terminal can do and opens the target; neither is waited for before the first paint.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(tea.RequestBackgroundColor, m.open())
+	return tea.Batch(tea.RequestBackgroundColor, m.open(), m.loadState())
 }
 
 // Update is a table: one message, one handler.

@@ -12,6 +12,7 @@ import (
 	"quarry/client"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/setup"
+	"quarry/ui/state"
 )
 
 // Kind is the kind of a target.
@@ -39,6 +40,8 @@ type Target struct {
 	OwnModel bool
 	// Examples are questions that this target answers well.
 	Examples []string
+	// State keeps what the person does there; nil: only until the explorer ends.
+	State *state.Store
 	// Open connects. It is called after the first paint, and again when it failed and the person asks.
 	Open func(ctx context.Context) (*client.Session, error)
 }

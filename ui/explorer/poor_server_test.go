@@ -119,7 +119,7 @@ func TestTryingAgainWithoutAQuery(t *testing.T) {
 		answer200(w, map[string]any{"sources": []string{"slack"}})
 	}}}
 	screen := start(t, 120, 40, Options{Target: server.remote(t)})
-	screen.WaitText("listing failed at 12:00 · ctrl+r retries")
+	screen.WaitText("listing failed at 12:00 · F5 retries")
 	healthy.Store(true)
 	screen.Press("ctrl+r")
 	screen.WaitText("1 source")

@@ -21,6 +21,9 @@ const FramesPerSecond = 120
 // resizePause is how long a change of size waits for the next one: who drags a window sends many.
 const resizePause = 16 * time.Millisecond
 
+// quitWithin bounds the wait at the end for another process that writes the history.
+const quitWithin = 30 * time.Millisecond
+
 // Terminal is where an explorer runs. A local one is a pair of files, and is asked for its size and heard for its signals.
 type Terminal struct {
 	In  io.Reader
@@ -136,8 +139,14 @@ func follow(ctx context.Context, program *tea.Program, terminal Terminal, resize
 	}
 }
 
-// Close releases the target.
+// Close saves what is remembered and releases the target.
 func (m *Model) Close() error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(m.ctx), quitWithin)
+	defer cancel()
+	return errors.Join(m.target.State.Save(ctx), m.release())
+}
+
+func (m *Model) release() error {
 	if m.conn.session == nil || m.conn.session.Close == nil {
 		return nil
 	}

@@ -53,7 +53,7 @@ func (m *Model) nextTheme() tea.Cmd {
 	m.look.mode = modes[(slices.Index(modes, m.look.mode)+1)%len(modes)]
 	m.restyle()
 	m.say("theme: " + m.look.mode)
-	return nil
+	return m.keepScreen()
 }
 
 func (m *Model) toggleMouse() tea.Cmd {
@@ -66,7 +66,7 @@ func (m *Model) toggleMouse() tea.Cmd {
 }
 
 // moveDivider moves it within what the layout allows, so that a key pressed too often need not be pressed back.
-func (m *Model) moveDivider(direction int) {
+func (m *Model) moveDivider(direction int) tea.Cmd {
 	rects, look := m.rects, m.look
 	if rects.Arrangement == Stacked {
 		m.look.dividerY += direction
@@ -76,7 +76,9 @@ func (m *Model) moveDivider(direction int) {
 	m.arrangeScreen()
 	if m.rects == rects {
 		m.look = look
+		return nil
 	}
+	return m.keepScreen()
 }
 
 func (m *Model) redraw() tea.Cmd  { return tea.ClearScreen }
@@ -105,7 +107,7 @@ func (m *Model) openActions() tea.Cmd {
 		}
 	}
 	slices.SortStableFunc(elsewhere, func(a, b panel.Entry) int { return strings.Compare(a.Group, b.Group) })
-	m.actions.Open(append(here, elsewhere...))
+	m.actions.Open("All actions", "no action matches", append(here, elsewhere...))
 	m.pushPanel(InActions, &m.actions)
 	return nil
 }

@@ -136,6 +136,7 @@ func (m *Model) handlePause(text string) tea.Cmd {
 
 // forgetResults empties the list, since nothing is asked any more.
 func (m *Model) forgetResults() {
+	m.leavePage()
 	m.list.Clear()
 	m.stopBlaming()
 	m.search.shown, m.search.failure = nil, m.openingFailure()
@@ -177,13 +178,14 @@ func (m *Model) searchAgain() tea.Cmd {
 
 // startSearch asks for an answer, or takes it from the memory. The search before it is given up.
 func (m *Model) startSearch(text string, instant, fresh bool) tea.Cmd {
+	m.leavePage()
 	m.stopSearch()
 	m.stopBlaming()
 	s := m.requestOf(text, instant)
 	if answer, ok := m.search.memory.get(s.key, m.now()); ok && !fresh {
 		m.search.failure = nil
 		m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
-		return m.findBlame()
+		return tea.Batch(m.searched(), m.findBlame())
 	}
 	return m.send(s)
 }
@@ -301,13 +303,14 @@ func (m *Model) handleSearch(s *search, response *wire.SearchResponse, err error
 		m.search.memory.put(s.key, remembered{response: response, took: took, at: m.now(), kept: m.target.Kind != Remote})
 	}
 	m.show(shown{search: *s, response: response, took: took})
+	kept := m.searched()
 	if again := m.refresh(); again != nil { // the library changed meanwhile
-		return again
+		return tea.Batch(kept, again)
 	}
 	if client.KindOf(m.conn.welcome.err) == client.Unreachable {
-		return tea.Batch(m.findBlame(), m.askWelcome()) // it can be reached again
+		return tea.Batch(kept, m.findBlame(), m.askWelcome()) // it can be reached again
 	}
-	return m.findBlame()
+	return tea.Batch(kept, m.findBlame())
 }
 
 // handleSearchEvents shows the stage of a search and its provisional results.

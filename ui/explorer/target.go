@@ -10,6 +10,7 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/ui/explorer/setup"
+	"quarry/ui/state"
 )
 
 // welcome is what the empty screen says about the target.
@@ -71,7 +72,7 @@ func (m *Model) handleOpened(session *client.Session, err error) tea.Cmd {
 	}
 	m.conn.session, m.search.failure = session, nil
 	m.begin(&m.conn.request)
-	commands := []tea.Cmd{m.askWelcome(), m.askChats()}
+	commands := []tea.Cmd{m.askWelcome(), m.askChats(), m.countAdded()}
 	if m.target.Kind == Library {
 		commands = append(commands, m.askVersion())
 	}
@@ -115,7 +116,7 @@ func closing(session *client.Session) tea.Cmd {
 // switchTo leaves the target for another. The query stays, and is asked there.
 func (m *Model) switchTo(target Target) tea.Cmd {
 	m.stopSearch()
-	for _, r := range []*request{m.conn.request, m.reading.expanding, m.answer.asking, m.answer.passages, m.chats.fetching, m.filters.counting} {
+	for _, r := range []*request{m.conn.request, m.reading.expanding, m.answer.asking, m.answer.passages, m.chats.fetching, m.filters.counting, m.past.counting} {
 		r.stop()
 	}
 	m.answer.thread, m.follow = thread{}, followUps{}
@@ -129,7 +130,11 @@ func (m *Model) switchTo(target Target) tea.Cmd {
 	m.search.failure = nil
 	m.forgetResults()
 	m.conn.again = true
-	return tea.Batch(before, m.open())
+	if m.target.State == nil {
+		m.target.State = state.InMemory(0)
+	}
+	m.past = history{}
+	return tea.Batch(before, m.open(), m.loadState())
 }
 
 // askWelcome fetches what there is to search.

@@ -19,6 +19,7 @@ import (
 	"quarry/ui/cli"
 	"quarry/ui/explorer"
 	"quarry/ui/plain"
+	"quarry/ui/state"
 	"quarry/ui/target"
 )
 
@@ -37,8 +38,11 @@ const (
 	many            = 300 // sessions
 )
 
-// cacheBytes limits the cache of each visitor's explorer.
-const cacheBytes = 512 << 10
+// Bounds of each visitor's explorer: its cache, and its searches and collected passages, which end with the session.
+const (
+	cacheBytes = 384 << 10
+	stateBytes = 128 << 10
+)
 
 // command runs a command line as a guest. At a terminal, a query or nothing opens the explorer.
 func (s *session) command(line string) int {
@@ -136,7 +140,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 	}
 	err := explorer.Run(ctx, explorer.Options{
 		Target: explorer.Target{Kind: explorer.Remote, Where: s.server.Where, Agent: s.server.Agent,
-			Examples: s.server.Examples, Open: s.open},
+			Examples: s.server.Examples, State: state.InMemory(stateBytes), Open: s.open},
 		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
 		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"},

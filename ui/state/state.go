@@ -84,9 +84,9 @@ type Screen struct {
 	DividerY int    `json:"divider_y,omitempty"` // rows that the divider below it was moved by
 }
 
-// PassageOf returns a result as a collected passage. A server without references gives the link in place of one.
+// PassageOf returns a result as a collected passage.
 func PassageOf(result wire.SearchResult, query string, now time.Time) Passage {
-	p := Passage{Ref: result.Ref, DocumentID: result.DocumentID, Title: result.Title, SourceType: result.SourceType,
+	p := Passage{DocumentID: result.DocumentID, Title: result.Title, SourceType: result.SourceType,
 		Authors: result.Authors, Content: text.Clip(result.Content, maxContent), Query: query, Marked: now}
 	if result.Link != nil {
 		p.Link = *result.Link
@@ -94,10 +94,16 @@ func PassageOf(result wire.SearchResult, query string, now time.Time) Passage {
 	if result.UpdatedAt != nil {
 		p.UpdatedAt = *result.UpdatedAt
 	}
-	if p.Ref == "" {
-		p.Ref = p.Link
-	}
+	p.Ref = RefOf(result)
 	return p
+}
+
+// RefOf identifies a result: by its reference, or its link where the server gives none.
+func RefOf(result wire.SearchResult) string {
+	if result.Ref == "" && result.Link != nil {
+		return *result.Link
+	}
+	return result.Ref
 }
 
 // Visit notes that the explorer is used now. Since is then the end of the visit before.

@@ -119,6 +119,12 @@ func (s *Store) Save(ctx context.Context) error {
 	}
 	s.saving.Lock()
 	defer s.saving.Unlock()
+	s.mu.Lock()
+	changes := slices.Clone(s.pending)
+	s.mu.Unlock()
+	if len(changes) == 0 {
+		return nil
+	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return fmt.Errorf("save the history: %w", err)
 	}
@@ -130,12 +136,6 @@ func (s *Store) Save(ctx context.Context) error {
 	stored, err := s.read()
 	if err != nil {
 		return err
-	}
-	s.mu.Lock()
-	changes := slices.Clone(s.pending)
-	s.mu.Unlock()
-	if len(changes) == 0 {
-		return nil
 	}
 	for _, change := range changes {
 		_ = change(&stored) // see merge

@@ -107,6 +107,14 @@ func (c Choice) Describe() string {
 	return "the library in " + c.LibraryDir
 }
 
+// Name identifies the target among those of this user: by its profile, or by where it is.
+func (c Choice) Name() string {
+	if c.IsNamed() {
+		return c.Profile
+	}
+	return c.Describe()
+}
+
 // IsNamed reports whether the choice has the name of a profile that the user chose.
 func (c Choice) IsNamed() bool {
 	return (c.Kind == KindRemote || c.Kind == KindSlack) && c.Profile != "" && !slices.Contains(unnamed(), c.Profile)

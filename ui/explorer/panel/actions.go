@@ -22,6 +22,8 @@ type Entry struct {
 // what is chosen.
 type Actions struct {
 	Static
+	name     string // in the border
+	nothing  string // what to say when nothing matches
 	entries  []Entry
 	shown    []int  // indices into entries that match what is typed
 	choice   Choice // of shown
@@ -32,11 +34,19 @@ type Actions struct {
 }
 
 // Open shows entries, in the order given, those of a group together.
-func (p *Actions) Open(entries []Entry) {
-	p.entries = entries
+func (p *Actions) Open(name, nothing string, entries []Entry) {
+	p.name, p.nothing, p.entries = name, nothing, entries
 	p.filter.SetText("")
 	p.filtered = ""
 	p.narrow()
+}
+
+// Replace shows other entries, with what is typed and the choice as they are.
+func (p *Actions) Replace(entries []Entry) {
+	at := p.choice.At
+	p.entries = entries
+	p.narrow()
+	p.choice.Move(at, len(p.shown))
 }
 
 // Edit implements Panel: what is typed narrows the list.
@@ -93,7 +103,7 @@ func (p *Actions) Chosen() (Entry, bool) {
 
 // Title implements Panel.
 func (p *Actions) Title(_ int, th theme.Theme) (title, beside string) {
-	return th.Title.Render("All actions"), ""
+	return th.Title.Render(p.name), ""
 }
 
 // View draws the line that is typed into, and the list with the chosen action in full below it.
@@ -112,7 +122,7 @@ func (p *Actions) View(width, height int, th theme.Theme) Body {
 		body.Lines = append(body.Lines, p.row(p.entries[p.shown[n]], n == p.choice.At, width, th))
 	}
 	if len(rows) == 0 {
-		body.Lines = append(body.Lines, th.Muted.Render("no action matches “"+paint.Line(p.filtered)+"”"))
+		body.Lines = append(body.Lines, th.Muted.Render(p.nothing+" “"+paint.Line(p.filtered)+"”"))
 	}
 	body.Lines = append(body.Lines, below...)
 	body.ThumbFrom, body.ThumbTo = Thumb(1, p.window.rows, from, len(rows))

@@ -31,7 +31,7 @@ func typing(p *Actions, text string) { p.Edit(func(e *line.Editor) bool { return
 func TestTypingNarrows(t *testing.T) {
 	t.Parallel()
 	var p Actions
-	p.Open(entries())
+	p.Open("All actions", "no action matches", entries())
 	typing(&p, "copy cit")
 	chosen, ok := p.Chosen()
 	if !ok || chosen.Action != "cite" {
@@ -45,7 +45,7 @@ func TestTypingNarrows(t *testing.T) {
 	if !strings.Contains(strings.Join(lines, "\n"), "no action matches") {
 		t.Errorf("%q", lines)
 	}
-	p.Open(entries())
+	p.Open("All actions", "no action matches", entries())
 	if chosen, _ := p.Chosen(); chosen.Action != "search" {
 		t.Errorf("after opening anew %+v is chosen", chosen)
 	}
@@ -58,7 +58,7 @@ func TestTheChoiceStaysInSight(t *testing.T) {
 	for i := range 60 {
 		many = append(many, Entry{Action: fmt.Sprint(i), Group: fmt.Sprint("group ", i/7), Text: fmt.Sprintf("action number %d.", i)})
 	}
-	p.Open(many)
+	p.Open("All actions", "no action matches", many)
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 400 {
 		switch random.IntN(3) {
@@ -78,7 +78,7 @@ func TestTheChoiceStaysInSight(t *testing.T) {
 func TestAReasonIsTold(t *testing.T) {
 	t.Parallel()
 	var p Actions
-	p.Open(entries())
+	p.Open("All actions", "no action matches", entries())
 	p.Move(1)
 	for _, width := range []int{60, 40} {
 		lines := Draw(&p, width, 20, dark(), "").Lines
@@ -93,7 +93,7 @@ func TestActionsFillTheirRectangle(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	for range 300 {
 		var p Actions
-		p.Open(entries())
+		p.Open("All actions", "no action matches", entries())
 		typing(&p, []string{"", "copy", "広", "q"}[random.IntN(4)])
 		p.Move(random.IntN(6))
 		requireFilled(t, &p, random)
@@ -104,7 +104,7 @@ func TestActionsFillTheirRectangle(t *testing.T) {
 func TestTheChosenRowIsOneGround(t *testing.T) {
 	t.Parallel()
 	var p Actions
-	p.Open(entries())
+	p.Open("All actions", "no action matches", entries())
 	th := theme.ForScreen(theme.Options{Mode: "dark", Dark: true, Profile: colorprofile.TrueColor})
 	for range entries() {
 		lines := Draw(&p, 60, 20, th, "").Lines
@@ -125,7 +125,7 @@ func TestTheChosenRowIsOneGround(t *testing.T) {
 func TestWhatIsTypedNarrowsTheList(t *testing.T) {
 	t.Parallel()
 	var p Actions
-	p.Open([]Entry{
+	p.Open("All actions", "no action matches", []Entry{
 		{Action: "search", Group: "Search", Text: "Run the whole search", Keys: "↵"},
 		{Action: "whole", Group: "Reader", Text: "Bring in the whole document", Keys: "E"},
 		{Action: "expand", Group: "Reader", Text: "Bring in the passages around", Keys: "e"},
@@ -164,7 +164,7 @@ func TestTheCursorFollowsWhatIsTyped(t *testing.T) {
 		y             int
 	}{{60, 20, "│ › copy", 1}, {20, 4, "│› copy", 1}, {60, 3, "› copy", 1}} {
 		var p Actions
-		p.Open(entries())
+		p.Open("All actions", "no action matches", entries())
 		typing(&p, "copy")
 		body := Draw(&p, test.width, test.height, mono, "")
 		x, y := body.X, body.Y

@@ -1,0 +1,380 @@
+package explorer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/ui/explorer/panel"
+	"quarry/ui/passage"
+	"quarry/ui/state"
+)
+
+const (
+	maxPages = 50 // searches to walk through
+	// saveWithin bounds the wait for another process that writes the same file.
+	saveWithin = 5 * time.Second
+)
+
+// history is what the person did before: in this run, to walk through, and in earlier ones.
+type history struct {
+	state state.State // as known now
+	pages []page      // the oldest first
+	at    int         // of the page that is shown
+
+	searches panel.Actions // saved and recent searches, to choose from
+	naming   panel.Prompt
+	opening  string         // the saved search whose results are awaited
+	added    map[string]int // results of saved searches that were not seen yet, where that was counted
+	counting *request
+}
+
+// page is a search that was submitted, and where the selection was.
+type page struct {
+	search
+	selected string // reference
+}
+
+// loadState reads what is remembered of the target.
+func (m *Model) loadState() tea.Cmd {
+	store := m.target.State
+	return func() tea.Msg {
+		loaded, err := store.Load()
+		return resultMsg{handle: func() tea.Cmd { return m.handleState(store, loaded, err) }}
+	}
+}
+
+func (m *Model) handleState(store *state.Store, loaded state.State, err error) tea.Cmd {
+	if store != m.target.State {
+		return nil // the target was left meanwhile
+	}
+	m.past.state = loaded
+	if err != nil {
+		m.warn(text.Sentence(err.Error()))
+	}
+	m.arrangeAsBefore(loaded.Screen)
+	return tea.Batch(m.change(func(s *state.State) error { s.Visit(m.now()); return nil }), m.countAdded())
+}
+
+// arrangeAsBefore restores the theme and the sizes of the panes, unless the person has changed them already. A theme of
+// the configuration stays.
+func (m *Model) arrangeAsBefore(screen state.Screen) {
+	if screen.Theme != "" && m.options.Theme == "auto" && m.look.mode == "auto" {
+		m.look.mode = screen.Theme
+		m.restyle()
+	}
+	if m.look.dividerX == 0 && m.look.dividerY == 0 {
+		m.look.dividerX, m.look.dividerY = screen.DividerX, screen.DividerY
+	}
+}
+
+// keepScreen remembers the theme and the sizes of the panes.
+func (m *Model) keepScreen() tea.Cmd {
+	screen := state.Screen{Theme: m.look.mode, DividerX: m.look.dividerX, DividerY: m.look.dividerY}
+	return m.change(func(s *state.State) error { s.Screen = screen; return nil })
+}
+
+// change changes what is remembered, and saves it.
+func (m *Model) change(change func(*state.State) error) tea.Cmd {
+	store := m.target.State
+	changed, err := store.Change(change)
+	if err != nil {
+		m.warn(text.Sentence(err.Error()))
+		return nil
+	}
+	m.past.state = changed
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(m.ctx), saveWithin)
+		defer cancel()
+		err := store.Save(ctx)
+		return resultMsg{handle: func() tea.Cmd { return m.handleStored(store, err) }}
+	}
+}
+
+// handleStored takes over what other processes wrote, which the saved state includes.
+func (m *Model) handleStored(store *state.Store, err error) tea.Cmd {
+	switch {
+	case err != nil:
+		m.warn(text.Sentence(err.Error()))
+	case store == m.target.State:
+		m.past.state = store.State()
+	}
+	return nil
+}
+
+// searched remembers a submitted search whose answer is shown.
+func (m *Model) searched() tea.Cmd {
+	s := m.search.shown
+	if s == nil || s.instant || s.provisional || s.ofAnswer {
+		return nil
+	}
+	m.visit(s.search)
+	done := state.Search{Query: s.text, At: m.now(), Found: s.response.TotalMatches}
+	name, refs := m.past.opening, refsOf(s.response.Results)
+	m.past.opening = ""
+	saved, ok := m.past.state.SavedNamed(name)
+	if !ok || !sameQuestion(saved.Query, s.text) {
+		return m.change(func(st *state.State) error { st.Searched(done); return nil })
+	}
+	m.showAdded(saved, refs)
+	now := m.now()
+	delete(m.past.added, saved.Name)
+	return m.change(func(st *state.State) error {
+		st.Searched(done)
+		st.MarkSeen(saved.Name, refs, now)
+		return nil
+	})
+}
+
+// showAdded marks the results of a saved search that were not among them at its last opening.
+func (m *Model) showAdded(saved state.Saved, refs []string) {
+	added := saved.New(refs)
+	what := "nothing"
+	if len(added) > 0 {
+		what = strconv.Itoa(len(added))
+	}
+	m.say(fmt.Sprintf("%s: %s new, last opened %s", saved.Name, what, m.ago(saved.Opened)))
+}
+
+// ago is how long ago something was, for a person.
+func (m *Model) ago(moment time.Time) string {
+	return passage.Age(moment.Format(time.RFC3339), m.now())
+}
+
+func refsOf(results []wire.SearchResult) []string {
+	refs := make([]string, 0, len(results))
+	for _, result := range results {
+		refs = append(refs, state.RefOf(result))
+	}
+	return refs
+}
+
+// visit puts a search after the page that is shown; the pages after that one go.
+func (m *Model) visit(s search) {
+	h := &m.past
+	if len(h.pages) > 0 && h.pages[h.at].key == s.key && h.pages[h.at].text == s.text {
+		return
+	}
+	h.pages = append(h.pages[:min(len(h.pages), h.at+1)], page{search: s})
+	h.pages = h.pages[max(0, len(h.pages)-maxPages):]
+	h.at = len(h.pages) - 1
+}
+
+// leavePage remembers where the selection is on the page that is shown.
+func (m *Model) leavePage() {
+	if result, ok := m.result(); ok && m.onPage() {
+		m.past.pages[m.past.at].selected = state.RefOf(result)
+	}
+}
+
+// onPage reports whether the list shows the page of the history, not something typed after it.
+func (m *Model) onPage() bool {
+	s, h := m.search.shown, m.past
+	return s != nil && len(h.pages) > 0 && s.key == h.pages[h.at].key && s.text == h.pages[h.at].text
+}
+
+func noPageBefore(m *Model) string {
+	return unless(m.past.at > 0 || len(m.past.pages) > 0 && !m.onPage(), "this is the first search")
+}
+
+func noPageAfter(m *Model) string {
+	return unless(m.past.at < len(m.past.pages)-1, "this is the latest search")
+}
+
+// walk shows the search before or after the shown one, from memory if it is still there.
+func (m *Model) walk(steps int) tea.Cmd {
+	h := &m.past
+	m.leavePage()
+	if m.onPage() || steps > 0 {
+		h.at += steps
+	}
+	at := h.pages[h.at]
+	m.remember()
+	m.box.SetQuery(at.text, m.now())
+	m.stopSearch()
+	m.stopBlaming()
+	s := at.search
+	s.started, s.version, s.request, s.slow = m.now(), m.conn.version, nil, false
+	answer, ok := m.search.memory.get(s.key, m.now())
+	if !ok {
+		return m.send(s)
+	}
+	m.search.failure = nil
+	m.show(shown{search: s, response: answer.response, took: answer.took, remembered: true})
+	m.list.SelectIndex(slices.Index(refsOf(answer.response.Results), at.selected))
+	return m.findBlame()
+}
+
+// openSearches lists saved and recent searches.
+func (m *Model) openSearches() tea.Cmd {
+	m.past.searches.Open("Searches", "no search matches", m.searchEntries())
+	m.pushPanel(InSearches, &m.past.searches)
+	return nil
+}
+
+// nothingBefore is why the selection cannot move up. On an empty query the recent searches are above.
+func nothingBefore(m *Model) string {
+	if m.focus == InBox && m.box.Query() == "" {
+		return noSearches(m)
+	}
+	return noResult(m)
+}
+
+// previous moves the selection up, or from an empty query to the recent searches.
+func (m *Model) previous() tea.Cmd {
+	if m.focus == InBox && m.box.Query() == "" {
+		return m.openSearches()
+	}
+	m.list.Move(-1)
+	return nil
+}
+
+const (
+	savedPrefix  = "saved:"
+	recentPrefix = "recent:"
+)
+
+func (m *Model) searchEntries() []panel.Entry {
+	var entries []panel.Entry
+	for i, saved := range m.past.state.Saved {
+		entry := panel.Entry{Action: savedPrefix + saved.Name, Group: "Saved", Text: saved.Name, Keys: strconv.Itoa(i + 1)}
+		if saved.Query != saved.Name {
+			entry.Text += " · " + saved.Query
+		}
+		if n := m.past.added[saved.Name]; n > 0 {
+			entry.Text += fmt.Sprintf(" · %d new", n)
+		}
+		entries = append(entries, entry)
+	}
+	for _, search := range m.past.state.Recent {
+		entries = append(entries, panel.Entry{Action: recentPrefix + search.Query, Group: "Recent", Text: search.Query,
+			Keys: m.ago(search.At)})
+	}
+	return entries
+}
+
+func noSearches(m *Model) string {
+	return unless(len(m.past.state.Saved)+len(m.past.state.Recent) > 0, "no searches yet: the history is empty")
+}
+
+// openSearch makes the chosen search again.
+func (m *Model) openSearch() tea.Cmd {
+	entry, ok := m.past.searches.Chosen()
+	if !ok {
+		return nil
+	}
+	m.panels = nil
+	if name, isSaved := strings.CutPrefix(entry.Action, savedPrefix); isSaved {
+		return m.openSaved(name)
+	}
+	return m.searchFor(strings.TrimPrefix(entry.Action, recentPrefix))
+}
+
+// openSaved makes a saved search and shows what is new in it.
+func (m *Model) openSaved(name string) tea.Cmd {
+	saved, ok := m.past.state.SavedNamed(name)
+	if !ok {
+		return nil
+	}
+	m.past.opening = saved.Name
+	m.remember()
+	m.box.SetQuery(saved.Query, m.now())
+	if m.client() == nil {
+		return m.submit()
+	}
+	m.focus = InList
+	return m.startSearch(m.box.Query(), false, true)
+}
+
+// searchFor puts a query into the box and makes the whole search.
+func (m *Model) searchFor(query string) tea.Cmd {
+	m.remember()
+	m.box.SetQuery(query, m.now())
+	return m.submit()
+}
+
+// forgetSearch removes the chosen search from the list.
+func (m *Model) forgetSearch() tea.Cmd {
+	entry, ok := m.past.searches.Chosen()
+	if !ok {
+		return nil
+	}
+	name, isSaved := strings.CutPrefix(entry.Action, savedPrefix)
+	save := m.change(func(s *state.State) error {
+		if isSaved {
+			s.Unsave(name)
+		} else {
+			s.Forget(strings.TrimPrefix(entry.Action, recentPrefix))
+		}
+		return nil
+	})
+	m.past.searches.Replace(m.searchEntries())
+	return save
+}
+
+func noQueryToSave(m *Model) string {
+	return unless(strings.TrimSpace(m.box.Query()) != "", "type a query to save it")
+}
+
+// nameSearch asks for a name to save the query under.
+func (m *Model) nameSearch() tea.Cmd {
+	m.past.naming.Open("Save search", "name", m.box.Query())
+	m.pushPanel(InNaming, &m.past.naming)
+	return nil
+}
+
+// saveSearch saves the query under the typed name, with the shown results as seen.
+func (m *Model) saveSearch() tea.Cmd {
+	name := text.OneLine(m.past.naming.Text())
+	if name == "" {
+		m.warn("type a name")
+		return nil
+	}
+	m.panels = m.panels[:len(m.panels)-1]
+	saved := state.Saved{Name: name, Query: strings.TrimSpace(m.box.Query()), Opened: m.now()}
+	if s := m.search.shown; s != nil && sameQuestion(s.text, saved.Query) {
+		saved.Seen = refsOf(s.response.Results)
+	}
+	m.say(fmt.Sprintf("saved as %q; %s lists saved searches", name, m.keys.keyOf("searches", InList)))
+	return m.change(func(s *state.State) error { return s.Save(saved) })
+}
+
+// countAdded counts what is new in each saved search, where a search costs nothing.
+func (m *Model) countAdded() tea.Cmd {
+	c := m.client()
+	if c == nil || !c.Local() || m.target.Elsewhere || len(m.past.state.Saved) == 0 {
+		return nil
+	}
+	requests := make([]wire.SearchRequest, 0, len(m.past.state.Saved))
+	for _, saved := range m.past.state.Saved {
+		request := m.requestOf(strings.TrimSpace(saved.Query)+" ", true)
+		requests = append(requests, request.wire)
+	}
+	all := m.past.state.Saved
+	return background(m, &m.past.counting, func(ctx context.Context) (map[string]int, error) {
+		added := map[string]int{}
+		var failed error
+		for i, request := range requests {
+			response, err := c.Search(ctx, request)
+			if err != nil {
+				failed = errors.Join(failed, err)
+				continue
+			}
+			if n := len(all[i].New(refsOf(response.Results))); n > 0 {
+				added[all[i].Name] = n
+			}
+		}
+		return added, failed
+	}, func(added map[string]int, _ error) tea.Cmd { // a search that fails is shown without a count
+		m.past.added = added
+		return nil
+	})
+}
