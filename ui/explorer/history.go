@@ -26,9 +26,10 @@ const (
 
 // history is what the person did before: in this run, to walk through, and in earlier ones.
 type history struct {
-	state state.State // as known now
-	pages []page      // the oldest first
-	at    int         // of the page that is shown
+	state  state.State // as known now
+	loaded bool        // else it may be older
+	pages  []page      // the oldest first
+	at     int         // of the page that is shown
 
 	searches panel.Actions // saved and recent searches, to choose from
 	naming   panel.Prompt
@@ -56,7 +57,10 @@ func (m *Model) handleState(store *state.Store, loaded state.State, err error) t
 	if store != m.target.State {
 		return nil // the target was left meanwhile
 	}
-	m.past.state = loaded
+	m.past.state, m.past.loaded = loaded, true
+	if m.overlay() == InSearches {
+		m.past.searches.Replace(m.searchEntries())
+	}
 	if err != nil {
 		m.warn(text.Sentence(err.Error()))
 	}
@@ -262,7 +266,7 @@ func (m *Model) searchEntries() []panel.Entry {
 }
 
 func noSearches(m *Model) string {
-	return unless(len(m.past.state.Saved)+len(m.past.state.Recent) > 0, "no searches yet: the history is empty")
+	return unless(!m.past.loaded || len(m.past.state.Saved)+len(m.past.state.Recent) > 0, "no searches yet: the history is empty")
 }
 
 // openSearch makes the chosen search again.

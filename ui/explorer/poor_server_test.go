@@ -121,7 +121,7 @@ func TestTryingAgainWithoutAQuery(t *testing.T) {
 	screen := start(t, 120, 40, Options{Target: server.remote(t)})
 	screen.WaitText("listing failed at 12:00 · F5 retries")
 	healthy.Store(true)
-	screen.Press("ctrl+r")
+	screen.Press("f5")
 	screen.WaitText("1 source")
 	screen.WaitGone("failed")
 	if asked := server.asked(); len(asked) > 0 {
