@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quarry/ui/cli"
+	"quarry/config"
 	"quarry/ui/explorer"
 	"quarry/ui/target"
 )
@@ -66,7 +67,7 @@ func TestTargetsOfTheScreen(t *testing.T) {
 		{target.Choice{Kind: target.KindLibrary, Rule: 1, LibraryDir: "/srv/q"}, explorer.Library, "the library in /srv/q"},
 		{target.Choice{Kind: target.KindSample}, explorer.Sample, "the sample library"},
 	} {
-		got := screenTarget(nil, test.target)
+		got := screenTarget(&target.Host{Config: &config.Config{Private: true}}, test.target)
 		if got.Kind != test.kind || got.Where != test.where || (len(got.Examples) > 0) != (test.kind == explorer.Sample) {
 			t.Errorf("%+v: %+v", test.target, got)
 		}
