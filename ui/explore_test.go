@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"quarry/ui/cli"
 	"quarry/config"
+	"quarry/ui/cli"
 	"quarry/ui/explorer"
 	"quarry/ui/target"
 )
