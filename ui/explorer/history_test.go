@@ -134,10 +134,9 @@ func TestTheScreenIsArrangedAsBefore(t *testing.T) {
 	}
 	target := titled(new(atomic.Int32)).remote(t)
 	target.State = store
-	screen := start(t, 160, 45, Options{Target: target})
-	screen.WaitText("type a question")
-	screen.Press("ctrl+c")
-	if m := screen.Model().(*Model); m.look.mode != "mono" || m.look.dividerX != 8 {
+	m := New(t.Context(), Options{Target: target, Theme: "auto", Now: today, Width: 160, Height: 45})
+	m.Update(m.loadState()())
+	if m.look.mode != "mono" || m.look.dividerX != 8 {
 		t.Fatalf("arranged as %+v", m.look)
 	}
 }
