@@ -101,35 +101,10 @@ func (p *progress) event(event wire.LibraryEvent) {
 // {"type":"embedding","done","total"} with passages that have vectors, "refused" with those that the model does not take,
 // and "reason" for that or where it stopped early, and last {"type":"done","added","updated","removed","unchanged","skipped","searches_go_to"}, where the latter is what
 // "searched" of the next search says, or {"type":"stopped","done"} with the number of files that are stored.
-type (
-	jsonProgress struct {
-		Type  string `json:"type"`
-		Done  int    `json:"done"`
-		Total int    `json:"total"`
-		Bytes int64  `json:"bytes"`
-		Path  string `json:"path"`
-	}
-	jsonStopped struct {
-		Type string `json:"type"`
-		Done int    `json:"done"`
-	}
-	jsonDone struct {
-		Type      string `json:"type"`
-		Added     int    `json:"added"`
-		Updated   int    `json:"updated"`
-		Removed   int    `json:"removed"`
-		Unchanged int    `json:"unchanged"`
-		Skipped   int    `json:"skipped"`
-		Repaired  int    `json:"repaired,omitempty"`
-		Damaged   int    `json:"damaged,omitempty"`
-		Searched  string `json:"searches_go_to,omitempty"`
-	}
-)
-
 func (p *progress) line(event wire.LibraryEvent) {
 	switch event.Type {
 	case wire.LibraryProgress:
-		p.write(jsonProgress{event.Type, event.Done, event.Total, event.Bytes, event.Path})
+		p.write(object{{"type", event.Type}, {"done", event.Done}, {"total", event.Total}, {"bytes", event.Bytes}, {"path", event.Path}})
 	case wire.LibraryDamaged, wire.LibraryRepaired:
 		p.write(p.app.damageOf(event, true))
 	case wire.LibrarySkipped, wire.LibraryAssumed, wire.LibraryChecking, wire.LibraryEmbedding:
@@ -238,8 +213,9 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 		return nil
 	}
 	if p.json {
-		p.write(jsonDone{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, done.Repaired,
-			done.Damaged, searched})
+		p.write(object{{"type", wire.LibraryDone}, {"added", done.Added}, {"updated", done.Updated}, {"removed", done.Removed},
+			{"unchanged", done.Unchanged}, {"skipped", done.Skipped}, {"repaired?", done.Repaired}, {"damaged?", done.Damaged},
+			{"searches_go_to?", searched}})
 		return p.err
 	}
 	p.printSkips()
@@ -281,7 +257,7 @@ func (p *progress) stopped() {
 		count, what = p.last.Done, "removed"
 	}
 	if p.json {
-		p.write(jsonStopped{"stopped", count})
+		p.write(object{{"type", "stopped"}, {"done", count}})
 	}
 	switch {
 	case p.last.Done == 0:

@@ -85,7 +85,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, ref string, option
 		defer a.removeOldCopies()
 		switch {
 		case a.flags.json:
-			return a.printAnswer("read", found, a.private())
+			return a.printAnswer("read", found.answer(), a.private())
 		case a.io.OutTTY:
 			return a.print([]byte(a.readingText(found)))
 		}
@@ -159,30 +159,20 @@ func wholeDocument(ctx context.Context, c *client.Client, id string, first *wire
 	return found, nil
 }
 
-// The JSON of read, version 1.
-type jsonReading struct {
-	Document   wire.DocumentInfo `json:"document"`
-	Chunks     []wire.Chunk      `json:"chunks"`
-	Whole      bool              `json:"whole_document"`
-	Searched   []string          `json:"searched"`
-	Schema     int               `json:"schema"`
-	Truncation *truncation       `json:"truncation,omitempty"`
-}
-
-func (r *reading) most() int           { return len(r.chunks) }
-func (r *reading) count(shown int) int { return min(shown, len(r.chunks)) }
-
-func (r *reading) encode(c cut) ([]byte, error) {
-	kept := firstOf(r.chunks, c.shown)
-	if c.content >= 0 && len(kept) > 0 {
-		kept[0].Content = text.Clip(kept[0].Content, c.content)
-	}
-	document := r.document
-	if c.note != nil && len(kept) < len(r.chunks) {
-		document.Outline = []wire.OutlineHeading{} // of what is not there
-	}
-	return encodeJSON(jsonReading{Document: document, Chunks: kept, Whole: r.whole && len(kept) == len(r.chunks),
-		Searched: r.searched, Schema: schemaVersion, Truncation: c.note})
+// answer returns the JSON of read, version 1: {"document", "chunks", "whole_document", "searched", "schema", "truncation"?}.
+func (r *reading) answer() answer {
+	return answer{[]int{len(r.chunks)}, func(c cut) ([]byte, error) {
+		kept := firstOf(r.chunks, c.shown)
+		if c.content >= 0 && len(kept) > 0 {
+			kept[0].Content = text.Clip(kept[0].Content, c.content)
+		}
+		document := r.document
+		if c.note != nil && len(kept) < len(r.chunks) {
+			document.Outline = []wire.OutlineHeading{} // of what is not there
+		}
+		return encodeJSON(object{{"document", document}, {"chunks", kept}, {"whole_document", r.whole && len(kept) == len(r.chunks)},
+			{"searched", r.searched}, {"schema", schemaVersion}, {"truncation?", c.note}})
+	}}
 }
 
 // damaged is the number of chunks that cannot be read.

@@ -306,12 +306,12 @@ func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOp
 		return a.printRaw(outcomes)
 	}
 	if format == formatJSON {
-		return a.printAnswer("search", searchAnswer{outcomes, options.explain}, a.private())
+		return a.printAnswer("search", searchAnswer(outcomes, options.explain), a.private())
 	}
 	a.printNotes(outcomes)
 	switch format {
 	case formatNDJSON:
-		return a.printAnswer("search", ndjsonAnswer{searchAnswer{outcomes, options.explain}}, a.private())
+		return a.printAnswer("search", ndjsonAnswer(outcomes, options.explain), a.private())
 	case formatTSV:
 		return a.printLines("search", "tsv", tsvLines(outcomes), a.private())
 	case formatMD:

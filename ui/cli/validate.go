@@ -146,7 +146,7 @@ func (w warning) Error() string { return string(w) }
 
 func (v *validation) identity(ctx context.Context, c *client.Client) (string, error) {
 	me, err := identity(ctx, c)
-	v.report.Email, v.report.Permissions = me.Email, nonNil(me.EffectivePermissions)
+	v.report.Email, v.report.Permissions = me.Email, append(v.report.Permissions, me.EffectivePermissions...)
 	return me.Email, err
 }
 
@@ -209,21 +209,12 @@ func (a *app) stepsText(steps []jsonStep) string {
 // versionTime bounds the request for a server's version.
 const versionTime = 5 * time.Second
 
-// jsonVersion is version --json, version 1.
-type jsonVersion struct {
-	Client string `json:"client_version"`
-	Commit string `json:"commit,omitempty"`
-	Date   string `json:"date,omitempty"`
-	Server string `json:"server_version"`
-	Schema int    `json:"schema"`
-}
-
 // printVersion never fails: a version is asked for when something else already did.
 func (a *app) printVersion(ctx context.Context, _ []string) error {
 	server := a.serverVersion(ctx)
 	if a.flags.json {
-		return a.printJSON(jsonVersion{Client: a.program.Version, Commit: a.program.Commit, Date: a.program.Date, Server: server,
-			Schema: schemaVersion})
+		return a.printJSON(object{{"client_version", a.program.Version}, {"commit?", a.program.Commit}, {"date?", a.program.Date},
+			{"server_version", server}, {"schema", schemaVersion}})
 	}
 	own := a.program.Version
 	if a.program.Commit != "" {
