@@ -186,20 +186,13 @@ func (a *Admission) Anybody(remote string) http.Handler {
 func (a *Admission) visitor(remote string,
 	identify func(context.Context, *directory.Directory) (directory.Principal, error)) http.Handler {
 	return a.gate.Visitor(api.Visitor{Remote: remote, Identify: func(ctx context.Context) (directory.Principal, error) {
-		people, err := a.server.directory(ctx, false)
-		if err != nil {
-			return directory.Principal{}, err
-		}
-		return identify(ctx, people)
+		return identify(ctx, a.server.people)
 	}})
 }
 
 // Knows reports whether a token, or without one a user, is still valid. It is true if that cannot be determined.
 func (a *Admission) Knows(ctx context.Context, secret, email string) bool {
-	people, err := a.server.directory(ctx, false)
-	if err != nil {
-		return true
-	}
+	people, err := a.server.people, error(nil)
 	if secret != "" {
 		_, err = people.Authenticate(ctx, secret)
 	} else {
@@ -211,11 +204,7 @@ func (a *Admission) Knows(ctx context.Context, secret, email string) bool {
 // syncConnectors finishes interrupted work of earlier processes: documents that do not match their connector, or have no
 // vectors. A read-only library is served as it is.
 func (s *Server) syncConnectors(ctx context.Context) error {
-	people, err := s.directory(ctx, false)
-	if err != nil {
-		return err
-	}
-	tenants, err := people.Tenants(ctx)
+	tenants, err := s.people.Tenants(ctx)
 	if err != nil {
 		return err
 	}

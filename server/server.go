@@ -65,6 +65,7 @@ type Options struct {
 type Server struct {
 	options Options
 	api     *api.Server
+	people  *directory.Directory
 	budget  *llm.Budget   // nil: no limit
 	grace   time.Duration // for open requests when the server stops
 	vectors *embedding
@@ -94,7 +95,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	}
 	s := &Server{options: options, grace: shutdownGrace, open: openEmbedded, tenants: map[string]*tenantState{},
 		shared: sharedState{lock: semaphore.NewWeighted(1), emptyLock: semaphore.NewWeighted(1)}}
-	s.stat = s.filesOf
+	s.stat, s.people = s.filesOf, directory.Lazy(s.directory, options.Now)
 	libraryPath, libraryFiles := "", []string(nil)
 	if !options.Sample && !options.Empty {
 		home, err := filepath.Abs(options.Home)
@@ -106,7 +107,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	}
 	s.budget, s.vectors = s.newBudget(), s.newEmbedding()
 	s.api = api.New(api.Options{
-		Directory: s.directory, Index: s.index, Chats: s.openChats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
+		Directory: s.people, Index: s.index, Chats: s.openChats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,

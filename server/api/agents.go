@@ -22,7 +22,10 @@ func (s *Server) personas(c *call) (any, error) {
 		}
 		wanted = append(wanted, id)
 	}
-	agents, err := c.agents()
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	agents, err := s.Directory.Agents(c.Context(), c.who)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +39,10 @@ func (s *Server) personas(c *call) (any, error) {
 func (s *Server) agentPage(c *call) (any, error) {
 	const usual, most, lastPage = 10, 1000, 1 << 30
 	number, size := c.wholeOr("page_num", 0, 0, lastPage), c.wholeOr("page_size", usual, 1, most)
-	agents, err := c.agents()
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	agents, err := s.Directory.Agents(c.Context(), c.who)
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +67,6 @@ func (c *call) agentOfPath() (directory.Agent, error) {
 		return directory.Agent{}, err
 	}
 	return c.server.agent(c.Context(), c.who, id)
-}
-
-func (c *call) agents() ([]directory.Agent, error) {
-	d, err := c.directory(false)
-	if err != nil {
-		return nil, err
-	}
-	return d.Agents(c.Context(), c.who)
 }
 
 // describeAgents returns what the caller may know of agents.
@@ -154,18 +152,15 @@ func (s *Server) addPersona(c *call) (any, error) {
 	case len(nodes) > 0:
 		return nil, coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0])))
 	}
-	d, err := c.directory(true)
-	if err != nil {
+	var err error
+	if agent.DocumentSets, err = setsByID(ctx, s.Directory, who, sets); err != nil {
 		return nil, err
 	}
-	if agent.DocumentSets, err = setsByID(ctx, d, who, sets); err != nil {
-		return nil, err
-	}
-	if err := ownGroups(ctx, d, who, agent.Audience.Groups); err != nil {
+	if err := ownGroups(ctx, s.Directory, who, agent.Audience.Groups); err != nil {
 		return nil, err
 	}
 	agent.OwnerID, agent.OwnerEmail = who.UserID, who.Email
-	agent, err = d.AddAgent(ctx, who.Tenant, agent)
+	agent, err = s.Directory.AddAgent(ctx, who.Tenant, agent)
 	if err != nil {
 		return nil, err
 	}
@@ -181,11 +176,7 @@ func removePersona(c *call) (any, error) {
 	if agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID {
 		return nil, forbidden("You can remove only your own agents.")
 	}
-	d, err := c.directory(true)
-	if err != nil {
-		return nil, err
-	}
-	return nil, d.RemoveAgent(c.Context(), c.who.Tenant, agent.ID)
+	return nil, c.server.Directory.RemoveAgent(c.Context(), c.who.Tenant, agent.ID)
 }
 
 // readAgent reads an agent and the ids of its document sets.
@@ -262,11 +253,7 @@ func (s *Server) describeFully(ctx context.Context, who directory.Principal, age
 	if agent.Builtin || !who.Admin && (agent.OwnerID == "" || agent.OwnerID != who.UserID) {
 		return full, nil
 	}
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return full, err
-	}
-	audience, err := d.AgentAudience(ctx, agent)
+	audience, err := s.Directory.AgentAudience(ctx, agent)
 	if err != nil {
 		return full, err
 	}
@@ -289,16 +276,12 @@ func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets
 	if len(sets) == 0 {
 		return []wire.DocumentSet{}, nil
 	}
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	known, err := d.CCPairs(ctx, who.Tenant)
+	known, err := s.Directory.CCPairs(ctx, who.Tenant)
 	if err != nil {
 		return nil, err
 	}
 	known = slices.DeleteFunc(known, func(pair directory.CCPair) bool { return !mayKnow(who, pair) })
-	details, err := d.DescribeSets(ctx, sets)
+	details, err := s.Directory.DescribeSets(ctx, sets)
 	return mapped(details, func(details directory.SetDetails) wire.DocumentSet {
 		set := details.DocumentSet
 		described := wire.DocumentSet{

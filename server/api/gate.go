@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -258,11 +257,7 @@ func (s *Server) authenticate(r *http.Request) (directory.Principal, error) {
 	if token == "" {
 		return directory.Principal{}, directory.ErrUnauthenticated
 	}
-	d, err := s.Directory(r.Context(), false)
-	if err != nil {
-		return directory.Principal{}, fmt.Errorf("open the directory: %w", err)
-	}
-	return d.Authenticate(r.Context(), token)
+	return s.Directory.Authenticate(r.Context(), token)
 }
 
 // bearer returns the token of X-Onyx-Authorization, or else of Authorization.

@@ -372,11 +372,7 @@ func setName(set directory.DocumentSet) string { return set.Name }
 
 // ensureSet creates a set before its first document is stored: documents of an unknown set cannot be found by its name.
 func (s *Server) ensureSet(ctx context.Context, who directory.Principal, name string) error {
-	d, err := s.Directory(ctx, true)
-	if err != nil {
-		return err
-	}
-	_, err = d.EnsureDocumentSet(ctx, who.Tenant, name, "")
+	_, err := s.Directory.EnsureDocumentSet(ctx, who.Tenant, name, "")
 	return err
 }
 
@@ -388,11 +384,7 @@ func (s *Server) matchSets(ctx context.Context, who directory.Principal, documen
 	if err != nil {
 		return err
 	}
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return err
-	}
-	sets, err := d.DocumentSets(ctx, who)
+	sets, err := s.Directory.DocumentSets(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -410,7 +402,7 @@ func (s *Server) matchSets(ctx context.Context, who directory.Principal, documen
 	}
 	for _, name := range names {
 		if slices.Contains(empty, name) && (name == removed || !slices.Contains(used, name)) {
-			if err := d.ForgetDocumentSet(ctx, who.Tenant, name); err != nil {
+			if err := s.Directory.ForgetDocumentSet(ctx, who.Tenant, name); err != nil {
 				return err
 			}
 		}
@@ -455,7 +447,7 @@ func emptySets(ctx context.Context, documents index.Index, names []string) ([]st
 // isEmptySet reports whether a set exists and has no documents.
 func (s *Server) isEmptySet(ctx context.Context, who directory.Principal, documents index.Index,
 	name string) (bool, error) {
-	sets, err := s.sets(ctx, who)
+	sets, err := s.Directory.DocumentSets(ctx, who)
 	if err != nil {
 		return false, err
 	}

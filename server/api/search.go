@@ -176,7 +176,7 @@ func (s *Server) checkSets(ctx context.Context, who directory.Principal, names [
 	if len(names) == 0 {
 		return nil
 	}
-	sets, err := s.sets(ctx, who)
+	sets, err := s.Directory.DocumentSets(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -200,11 +200,7 @@ func agentScope(agent directory.Agent) *pipeline.Agent {
 
 // agent returns an agent that the caller may use, or the API's error.
 func (s *Server) agent(ctx context.Context, who directory.Principal, id int) (directory.Agent, error) {
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return directory.Agent{}, err
-	}
-	agent, err := d.Agent(ctx, who, id)
+	agent, err := s.Directory.Agent(ctx, who, id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = coded(http.StatusNotFound, "PERSONA_NOT_FOUND", "Persona with id %d not found", id)
 	}
@@ -220,7 +216,7 @@ func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setF
 	if who.Admin {
 		return nil, nil
 	}
-	sets, err := s.sets(ctx, who)
+	sets, err := s.Directory.DocumentSets(ctx, who)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func newWorld(t testing.TB) *world {
 		}
 	})
 	w.server = New(Options{
-		Directory:    func(context.Context, bool) (*directory.Directory, error) { return w.people, nil },
+		Directory:    w.people,
 		Index:        func(context.Context, string, bool) (index.Index, error) { return w.documents, nil },
 		RemoveTenant: func(ctx context.Context, id string) error { return w.people.RemoveTenant(ctx, id) },
 		Version:      "1.2.3", Now: now, LibraryPath: "/library",

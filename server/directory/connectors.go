@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -223,29 +222,26 @@ func markPairsChanged(ctx context.Context, tx *sql.Tx, where string, args ...any
 }
 
 func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCPair, error) {
-	pairs, err := sqlite.Select(ctx, d.db.Reader, func(p *CCPair) []any {
+	pairs, err := list(ctx, d, "read connectors", func(p *CCPair) []any {
 		return []any{&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting, &p.Revision}
 	}, `SELECT p.id, p.connector_id, p.credential_id, p.name, c.source, p.access_type, p.creator_email, p.is_deleting,
 			p.revision FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id WHERE `+where+" ORDER BY p.id", args...)
 	if err != nil {
-		return nil, fmt.Errorf("read connectors: %w", err)
+		return nil, err
 	}
 	// A change between the queries makes the revision that was read out of date.
-	groups, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[string], `SELECT x.cc_pair_id, g.name
+	groups, err := listByID(ctx, d, "read the groups of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, g.name
 		FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY g.name", args...)
 	if err != nil {
-		return nil, fmt.Errorf("read the groups of connectors: %w", err)
+		return nil, err
 	}
-	sets, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[string], `SELECT x.cc_pair_id, s.name
+	sets, err := listByID(ctx, d, "read the document sets of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, s.name
 		FROM document_set_cc_pairs x JOIN document_sets s ON s.id = x.document_set_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY s.name", args...)
-	if err != nil {
-		return nil, fmt.Errorf("read the document sets of connectors: %w", err)
-	}
 	for i := range pairs {
 		p := &pairs[i]
 		p.Groups, p.Sets = groups[p.ID], sets[p.ID]
 	}
-	return pairs, nil
+	return pairs, err
 }

@@ -77,13 +77,11 @@ func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string
 			seen[0][look[0]], seen[1][look[1]] = true, true
 		}
 		show(0, DefaultAgent().Name)
-		err := sqlite.Each(ctx, d.db.Reader, func(row *sql.Rows) error {
-			id, name := 0, ""
-			err := row.Scan(&id, &name)
-			show(id, name)
-			return err
-		}, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, 0) DESC, a.id",
+		agents, err := list(ctx, d, "read the names of agents", func(a *Agent) []any { return []any{&a.ID, &a.Name} }, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, 0) DESC, a.id",
 			p.Tenant, p.Admin, p.UserID, string(RoleAdmin))
+		for _, a := range agents {
+			show(a.ID, a.Name)
+		}
 		return shown, err
 	}
 	if p.Owner { // asks only once: caching would cost a connection

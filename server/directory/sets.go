@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 
 	"quarry/server/sqlite"
@@ -177,15 +176,12 @@ func (d *Directory) DescribeSets(ctx context.Context, sets []DocumentSet) ([]Set
 	ids := sqlite.JSON{V: list}
 	audience, err := d.audiences(ctx, "document_set", ids)
 	if err != nil {
-		return nil, fmt.Errorf("read document sets: %w", err)
+		return nil, err
 	}
 	pairs, err := related[int](ctx, d, "document_set", "document_set_cc_pairs", "cc_pair_id", ids)
-	if err != nil {
-		return nil, fmt.Errorf("read document sets: %w", err)
-	}
 	var described []SetDetails
 	for _, set := range sets {
 		described = append(described, SetDetails{DocumentSet: set, Audience: audience(set.ID), CCPairs: pairs[set.ID]})
 	}
-	return described, nil
+	return described, err
 }

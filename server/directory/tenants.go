@@ -90,12 +90,9 @@ func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 // only reads.
 func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error) {
 	if tokens == 0 {
-		err := sqlite.Scan(d.db.Reader.QueryRowContext(ctx,
-			"SELECT tokens FROM model_tokens WHERE tenant_id = ? AND day = ?", tenant, day), nil, &sum)
-		if err != nil {
-			return 0, fmt.Errorf("read the tokens of %s: %w", day, err)
-		}
-		return sum, nil
+		sums, err := list(ctx, d, "read the tokens of "+day, sqlite.Column[int],
+			"SELECT tokens FROM model_tokens WHERE tenant_id = ? AND day = ?", tenant, day)
+		return first(sums, err, nil)
 	}
 	err = d.write(ctx, "count the tokens of "+day, func(tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `INSERT INTO model_tokens (tenant_id, day, tokens) VALUES (?, ?, ?)
