@@ -2,12 +2,14 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +48,7 @@ func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(
 		return nil, a.unusable("a web page instead of an answer", htmlRemedy)
 	}
 	if a.ContentLength > maxAskBytes {
-		return nil, a.tooMuch()
+		return nil, a.tooLong(maxAskBytes)
 	}
 	reading := asking{answer: a, client: c, report: report,
 		so: &wire.ChatAnswer{Citations: map[int]string{}, Documents: []wire.SearchDoc{}}}
@@ -68,12 +70,7 @@ func (c *Client) idleError(ctx context.Context, r call, err error) error {
 		remedy: "try again; if it fails again, the server's model does not respond: search works without one"}
 }
 
-func (a *answer) tooMuch() *Error {
-	return a.unusable(fmt.Sprintf("a response of more than %d MB", maxAskBytes>>20), "request less at once")
-}
-
 func completeChat(request wire.ChatRequest) wire.ChatRequest {
-	const origin = "api"
 	request.Stream, request.IncludeCitations = true, true
 	if request.ParentMessageID == nil {
 		latest := wire.LatestMessage
@@ -82,9 +79,7 @@ func completeChat(request wire.ChatRequest) wire.ChatRequest {
 	if request.FileDescriptors == nil {
 		request.FileDescriptors = []wire.ChatFile{}
 	}
-	if request.Origin == "" {
-		request.Origin = origin
-	}
+	request.Origin = cmp.Or(request.Origin, "api")
 	if request.ChatSessionID == "" && request.ChatSessionInfo == nil {
 		request.ChatSessionInfo = &wire.ChatSessionInfo{}
 	}
@@ -116,7 +111,7 @@ type chatLine struct {
 // line reads one line and reports whether it is the last.
 func (a *asking) line(text []byte) (last bool, err error) {
 	if a.received += len(text); a.received > maxAskBytes {
-		return false, a.tooMuch()
+		return false, a.tooLong(maxAskBytes)
 	}
 	if text = eventData(bytes.TrimPrefix(text, []byte("\ufeff"))); len(text) == 0 {
 		return false, nil
@@ -231,7 +226,7 @@ func (a *asking) keep(packet *wire.ChatPacket) error {
 			a.so.Citations[packet.CitationNumber] = packet.DocumentID
 		}
 	case wire.ChatError:
-		return a.chatError("", "the answer failed without a reason")
+		return a.chatError("", "")
 	case wire.ChatStop:
 		a.so.Stopped = packet.StopReason != nil && *packet.StopReason == wire.StopCancelled
 	}
@@ -239,14 +234,9 @@ func (a *asking) keep(packet *wire.ChatPacket) error {
 }
 
 func (a *asking) addDocuments(documents []wire.SearchDoc) {
-next:
 	for _, document := range documents {
-		for _, known := range a.so.Documents {
-			if known.DocumentID == document.DocumentID {
-				continue next
-			}
-		}
-		if len(a.so.Documents) < maxAskDocuments {
+		isSame := func(known wire.SearchDoc) bool { return known.DocumentID == document.DocumentID }
+		if len(a.so.Documents) < maxAskDocuments && !slices.ContainsFunc(a.so.Documents, isSame) {
 			a.so.Documents = append(a.so.Documents, document)
 		}
 	}
@@ -255,7 +245,8 @@ next:
 // chatError returns the error of a failure inside the stream. Its codes are a list of their own and about the model, not
 // the user: a rejected key of the model is the server's failure.
 func (a *asking) chatError(code, reason string) *Error {
-	e := &Error{Kind: Server, Code: shorten(code), Reason: shorten(reason)}
+	e := &Error{Kind: Server, Code: shorten(code)}
+	e.Reason = cmp.Or(shorten(reason), e.Code, "the answer failed without a reason")
 	switch strings.ToUpper(e.Code) {
 	case "RATE_LIMIT", "RATE_LIMITED", "BUDGET_EXCEEDED":
 		e.Kind = RateLimited
@@ -263,12 +254,6 @@ func (a *asking) chatError(code, reason string) *Error {
 		e.Kind = Timeout
 	case "CONTEXT_TOO_LONG", "CONTENT_POLICY":
 		e.Kind = BadRequest
-	}
-	if e.Reason == "" {
-		e.Reason = e.Code
-	}
-	if e.Reason == "" {
-		e.Reason = "the answer failed without a reason"
 	}
 	return a.named(e)
 }

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/internal/guard"
 )
 
@@ -129,14 +130,12 @@ func bare(u *url.URL) string {
 // checkRedirect allows redirects to the same server that keep the token and the request.
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
-	fromScheme, fromHost := origin(first.URL)
-	toScheme, toHost := origin(next.URL)
 	switch {
 	case len(via) > maxRedirects:
 		return &redirectError{fmt.Sprintf("more than %d redirects", maxRedirects), next.URL}
-	case fromScheme == "https" && toScheme != "https":
+	case first.URL.Scheme == "https" && next.URL.Scheme != "https":
 		return &redirectError{"the target is not encrypted", next.URL}
-	case fromHost != toHost || fromScheme != toScheme:
+	case !wire.SameOrigin(bare(first.URL), bare(next.URL)):
 		return &redirectError{"a token is only sent to its own server", next.URL}
 	case next.Method != first.Method:
 		return &redirectError{"the redirect would drop the request's body", next.URL}
@@ -204,34 +203,14 @@ func withoutPassword(text []byte, user *url.Userinfo) []byte {
 func readFor(ctx context.Context, from io.Reader, patience time.Duration) []byte {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	parts := make(chan []byte)
+	reader, writer := io.Pipe()
 	guard.Go(func() {
-		defer close(parts)
-		for {
-			part := make([]byte, 4<<10)
-			n, err := from.Read(part)
-			select {
-			case parts <- part[:n]:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
-	}, func(error) { cancel() })
-	var whole []byte
-	for {
-		select {
-		case part, more := <-parts:
-			if !more {
-				return whole
-			}
-			whole = append(whole, part...)
-		case <-ctx.Done():
-			return whole
-		}
-	}
+		_, err := io.Copy(writer, from)
+		writer.CloseWithError(err)
+	}, func(err error) { writer.CloseWithError(err) })
+	defer context.AfterFunc(ctx, func() { reader.CloseWithError(ctx.Err()) })()
+	whole, _ := io.ReadAll(reader)
+	return whole
 }
 
 const (

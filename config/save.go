@@ -222,15 +222,7 @@ func sameKind(node *yaml.Node, kind string) bool {
 }
 
 func sameServer(node *yaml.Node, address string) bool {
-	if node == nil {
-		return address == ""
-	}
-	old, err := wire.Origin(node.Value)
-	if err != nil {
-		return false
-	}
-	fresh, err := wire.Origin(address)
-	return err == nil && old == fresh
+	return node == nil && address == "" || node != nil && wire.SameOrigin(node.Value, address)
 }
 
 // section returns the mapping under a key, creating it if necessary.

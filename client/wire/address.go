@@ -73,6 +73,16 @@ func Origin(address string) (string, error) {
 	return address, nil
 }
 
+// SameOrigin reports whether two addresses have the same Origin.
+func SameOrigin(a, b string) bool {
+	first, err := Origin(a)
+	if err != nil {
+		return false
+	}
+	second, err := Origin(b)
+	return err == nil && first == second
+}
+
 // APIPrefix checks the path of a server's API and returns it with a leading slash and no trailing one; "" stays "".
 func APIPrefix(text string) (string, error) {
 	trimmed := strings.Trim(strings.TrimSpace(text), "/")

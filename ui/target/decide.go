@@ -143,7 +143,7 @@ func (d *decision) byServer() (*Choice, error) {
 		c.Reason = "--server is " + address
 		return c, d.completeForVisitors(c)
 	}
-	if env := d.Environment; !env.Token.IsZero() && (env.ServerURL == "" || sameOrigin(env.ServerURL, address)) {
+	if env := d.Environment; !env.Token.IsZero() && (env.ServerURL == "" || wire.SameOrigin(env.ServerURL, address)) {
 		c.Reason = fmt.Sprintf("--server is %s; the token is %s", address, env.Variable("PAT"))
 		if own, err := wire.ServerURL(env.ServerURL); err == nil && own != address {
 			env.APIPrefix, env.Persona = nil, "" // as below
@@ -204,7 +204,7 @@ func (d *decision) profilesOf(address string) []config.Profile {
 	for _, name := range d.Config.ProfileNames() {
 		profile := d.Config.Profiles[name]
 		switch {
-		case profile.ServerURL == "" || profile.Kind == config.KindSlack || !sameOrigin(profile.ServerURL, address):
+		case profile.ServerURL == "" || profile.Kind == config.KindSlack || !wire.SameOrigin(profile.ServerURL, address):
 		case name == active.Name:
 			matching = append([]config.Profile{profile}, matching...)
 		default:
@@ -212,15 +212,6 @@ func (d *decision) profilesOf(address string) []config.Profile {
 		}
 	}
 	return matching
-}
-
-func sameOrigin(a, b string) bool {
-	x, err := wire.Origin(a)
-	if err != nil {
-		return false
-	}
-	y, err := wire.Origin(b)
-	return err == nil && x == y
 }
 
 func (d *decision) byEnvironment() (*Choice, error) {
