@@ -62,10 +62,7 @@ func agentError(name string, agents []wire.Persona, err error) error {
 	case err != nil:
 		return fmt.Errorf("look up the agent %q: %w", name, err)
 	}
-	names := make([]string, 0, len(agents))
-	for _, agent := range agents {
-		names = append(names, agent.Name)
-	}
+	names := mapped(agents, func(agent wire.Persona) string { return agent.Name })
 	e := &Error{Kind: BadRequest, Reason: fmt.Sprintf("unknown agent %q", name), remedy: "see quarry agents"}
 	if near := wire.Nearest(name, names); near != "" {
 		e.remedy = fmt.Sprintf("did you mean %q? See quarry agents", near)

@@ -39,7 +39,7 @@ func (c *Client) ConnectorStatus(ctx context.Context) ([]wire.ConnectorStatus, e
 
 // DocumentSets lists the document sets that the caller may search.
 func (c *Client) DocumentSets(ctx context.Context) ([]wire.DocumentSet, error) {
-	return listed[wire.DocumentSet](ctx, c, get("/manage/document-set", nil))
+	return listed[wire.DocumentSet](ctx, c, get(documentSetsPath, nil))
 }
 
 // Federated lists the sources that are searched at query time.
