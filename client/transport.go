@@ -204,11 +204,12 @@ func readFor(ctx context.Context, from io.Reader, patience time.Duration) []byte
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	reader, writer := io.Pipe()
+	end := func(err error) { _ = writer.CloseWithError(err) }
 	guard.Go(func() {
 		_, err := io.Copy(writer, from)
-		writer.CloseWithError(err)
-	}, func(err error) { writer.CloseWithError(err) })
-	defer context.AfterFunc(ctx, func() { reader.CloseWithError(ctx.Err()) })()
+		end(err)
+	}, end)
+	defer context.AfterFunc(ctx, guard.Func(func() { end(ctx.Err()) }, end))()
 	whole, _ := io.ReadAll(reader)
 	return whole
 }
