@@ -110,21 +110,17 @@ func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB
 	if err := repairSchema(ctx, path, schema); err != nil {
 		return nil, Explain(fmt.Errorf("repair the schema of %s: %w", path, err))
 	}
-	connector, err := driver.NewConnector(fileURI(path, url.Values{"mode": {"ro"}, "_pragma": {"writable_schema(1)"}}))
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	return sql.OpenDB(connector), nil
+	copied := &DB{path: path}
+	return copied.pool(fileURI(path, url.Values{"mode": {"ro"}, "_pragma": {"writable_schema(1)"}}))
 }
 
 // repairSchema gives the tables of the database at path their definitions in schema.
 func repairSchema(ctx context.Context, path string, schema *DB) error {
-	connector, err := driver.NewConnector(fileURI(path, url.Values{"mode": {"rw"}, "_journal_mode": {"DELETE"},
+	damaged, err := (&DB{path: path}).pool(fileURI(path, url.Values{"mode": {"rw"}, "_journal_mode": {"DELETE"},
 		"_pragma": {"writable_schema(1)"}}))
 	if err != nil {
 		return err
 	}
-	damaged := sql.OpenDB(connector)
 	defer func() { _ = damaged.Close() }()
 	return Each(ctx, schema.Reader, func(row *sql.Rows) error {
 		var name, text string
