@@ -103,7 +103,11 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 		last.same, last.Reason = true, t.known.Reason
 		return last
 	}
-	doc, encoding, err := t.file.format.read(r, data, t.target.defaults(t.file))
+	var doc index.Document
+	text, encoding, err := decodeText(data, t.file.format.page)
+	if err == nil {
+		doc, err = t.file.format.read(r, text, t.target.defaults(t.file))
+	}
 	if err != nil {
 		last.Reason = oneLine(err.Error(), longestValue)
 		return last

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"quarry/client/wire"
@@ -241,27 +242,20 @@ func (p *plan) markRemoved(files map[string]fileState) {
 // run.
 func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)) *sync.WaitGroup {
 	var group sync.WaitGroup
-	queue := make(chan *task)
-	group.Go(guard.Func(func() {
-		defer close(queue)
-		for _, p := range plans {
-			for _, t := range p.files {
-				if t.parts == nil {
-					continue
-				}
-				select {
-				case queue <- t:
-				case <-ctx.Done():
-					return
-				}
+	var unread []*task
+	for _, p := range plans {
+		for _, t := range p.files {
+			if t.parts != nil {
+				unread = append(unread, t)
 			}
 		}
-	}, broke))
+	}
+	var next atomic.Int64
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(guard.Func(func() {
 			reader := newFileReader()
-			for t := range queue {
-				reader.read(ctx, t)
+			for at := next.Add(1); int(at) <= len(unread) && ctx.Err() == nil; at = next.Add(1) {
+				reader.read(ctx, unread[at-1])
 			}
 		}, broke))
 	}

@@ -307,7 +307,7 @@ func isMostlyControls(data []byte) bool {
 	const perThousand = 5
 	controls := 0
 	for _, b := range data {
-		if b < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", rune(b)) {
+		if isBinaryControl(rune(b)) {
 			controls++
 		}
 	}
