@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,37 +70,28 @@ func IsPosted(origin string) bool { return origin == "" || IsPairOrigin(origin) 
 
 // AddConnector creates a connector for a source and returns its id.
 func (d *Directory) AddConnector(ctx context.Context, tenant, name, source string) (id int, err error) {
-	if err := checkConnector("a connector's name", name, source); err != nil {
-		return 0, err
-	}
-	err = d.write(ctx, "add connector "+name, func(tx *sql.Tx) error {
-		return sqlite.Scan(tx.QueryRowContext(ctx, `INSERT INTO connectors (tenant_id, name, source, created_at)
-			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
-			name, source, d.now().UnixMicro(), tenant), exists(KindConnector, name), &id)
-	})
-	return id, err
+	return d.addOfSource(ctx, KindConnector, tenant, name, source)
 }
 
 // AddCredential creates a credential for a source and returns its id. Secrets are not stored.
 func (d *Directory) AddCredential(ctx context.Context, tenant, name, source string) (id int, err error) {
-	if err := checkConnector("a credential's name", name, source); err != nil {
-		return 0, err
-	}
-	err = d.write(ctx, "add credential "+name, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `INSERT INTO credentials (tenant_id, name, source, created_at)
-			VALUES (?, ?, ?, ?) RETURNING id`, tenant, name, source, d.now().UnixMicro()).Scan(&id)
-	})
-	return id, err
+	return d.addOfSource(ctx, KindCredential, tenant, name, source)
 }
 
-func checkConnector(what, name, source string) error {
-	if err := checkText(what, name, maxConnectorName); err != nil {
-		return err
+// addOfSource adds a connector or credential, each kind to a table of its own.
+func (d *Directory) addOfSource(ctx context.Context, kind Kind, tenant, name, source string) (id int, err error) {
+	if err := checkText(fmt.Sprintf("a %s's name", kind), name, maxConnectorName); err != nil {
+		return 0, err
 	}
 	if _, ok := wire.LookupSource(source); !ok {
-		return refuse("unknown source %s", quote(source))
+		return 0, refuse("unknown source %s", quote(source))
 	}
-	return nil
+	err = d.write(ctx, fmt.Sprintf("add %s %s", kind, name), func(tx *sql.Tx) error {
+		return sqlite.Scan(tx.QueryRowContext(ctx, fmt.Sprintf(`INSERT INTO %ss (tenant_id, name, source, created_at)
+			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`, kind),
+			name, source, d.now().UnixMicro(), tenant), exists(kind, name), &id)
+	})
+	return id, err
 }
 
 // PairRequest describes a new pair.
