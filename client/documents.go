@@ -54,12 +54,9 @@ func (c *Client) Chunks(ctx context.Context, id string, from, to int) (*wire.Doc
 
 // routeMissing reports whether the server lacks the route, rather than the document.
 func routeMissing(err error) bool {
-	var failure *Error
-	if !errors.As(err, &failure) {
-		return false
-	}
-	return failure.Status == http.StatusMethodNotAllowed || failure.Status == http.StatusNotFound &&
-		failure.Code == "" && strings.EqualFold(failure.Reason, http.StatusText(http.StatusNotFound))
+	failure, ok := errors.AsType[*Error](err)
+	return ok && (failure.Status == http.StatusMethodNotAllowed || failure.Status == http.StatusNotFound &&
+		failure.Code == "" && strings.EqualFold(failure.Reason, http.StatusText(http.StatusNotFound)))
 }
 
 func (c *Client) chunksOneByOne(ctx context.Context, id string, from, to int) (*wire.DocumentChunks, error) {

@@ -176,10 +176,10 @@ func (e *Error) authRemedy() string {
 // KindOf returns the kind of the Error in err's chain. A bare context.Canceled or DeadlineExceeded has a kind too; any
 // other error is General.
 func KindOf(err error) Kind {
-	var failure *Error
-	switch {
-	case errors.As(err, &failure):
+	if failure, ok := errors.AsType[*Error](err); ok {
 		return failure.Kind
+	}
+	switch {
 	case errors.Is(err, context.Canceled):
 		return Canceled
 	case errors.Is(err, context.DeadlineExceeded):

@@ -217,8 +217,7 @@ func (a *answer) unusable(what, remedy string) *Error {
 
 // broken returns the error of a body that ended early.
 func (a *answer) broken(err error, received int) *Error {
-	var panicked *guard.PanicError
-	if errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[*guard.PanicError](err); ok {
 		return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: shorten("internal error: " + panicked.Error()), cause: err})
 	}
 	if e := contextError(a.ctx, err, a.had); e != nil {

@@ -221,14 +221,12 @@ func (l *loader) checkTheme() error {
 	if CheckName(name) != nil || l.config.sandbox {
 		return problem
 	}
-	entries, err := os.ReadDir(filepath.Join(l.configDir(), "themes"))
-	if err != nil {
-		return problem
+	entries, _ := os.ReadDir(filepath.Join(l.configDir(), "themes"))
+	isNamed := func(entry os.DirEntry) bool {
+		return strings.TrimSuffix(entry.Name(), filepath.Ext(entry.Name())) == name
 	}
-	for _, entry := range entries {
-		if strings.TrimSuffix(entry.Name(), filepath.Ext(entry.Name())) == name {
-			return nil
-		}
+	if slices.ContainsFunc(entries, isNamed) {
+		return nil
 	}
 	return problem
 }

@@ -84,7 +84,7 @@ func (c *Config) SaveProfile(ctx context.Context, request NewProfile, ring Keyri
 func (c *Config) checkNew(request NewProfile) error {
 	p := request.Profile
 	bad := func(err error) error {
-		return &Error{Key: "profile " + clip(p.Name), Problem: err.Error(), Fix: "correct the value", exit: exitUsage}
+		return &Error{Key: "profile " + clip(p.Name), Problem: err.Error(), Fix: "correct the value", Exit: ExitUsage}
 	}
 	if err := CheckName(p.Name); err != nil {
 		return bad(err)
@@ -134,7 +134,7 @@ type edit struct {
 func (c *Config) open() (*edit, error) {
 	if c.readOnly {
 		return nil, &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly,
-			Fix: "unset QUARRY_READONLY to change profiles", exit: exitNotAvailable}
+			Fix: "unset QUARRY_READONLY to change profiles", Exit: ExitNotAvailable}
 	}
 	content, _, err := readFile(c.File)
 	if err != nil {
@@ -203,12 +203,8 @@ func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	}
 	if len(p.SearchAlso) > 0 {
 		list := section(entry, "search_also")
-		*list = yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
-		for _, name := range p.SearchAlso {
-			item := &yaml.Node{}
-			item.SetString(name)
-			list.Content = append(list.Content, item)
-		}
+		_ = list.Encode(p.SearchAlso) // which cannot fail for texts
+		list.Style = yaml.FlowStyle
 	}
 }
 
@@ -277,13 +273,8 @@ func (e *edit) encode() ([]byte, error) {
 	}
 	encoder := yaml.NewEncoder(text)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(e.document); err != nil {
-		return nil, fmt.Errorf("encode YAML: %w", err)
-	}
-	if err := encoder.Close(); err != nil {
-		return nil, fmt.Errorf("encode YAML: %w", err)
-	}
-	return text.Bytes(), nil
+	err := errors.Join(encoder.Encode(e.document), encoder.Close())
+	return text.Bytes(), err
 }
 
 func (c *Config) write(e *edit) error {
@@ -296,8 +287,8 @@ func (c *Config) write(e *edit) error {
 		return fmt.Errorf("the change would make the configuration invalid: %w", err)
 	}
 	if err := replaceFile(c.File, text); err != nil {
-		return &Error{File: c.File, Problem: "cannot be saved", Err: unwrapPath(err),
-			Fix: "check the permissions of the folder", exit: exitGeneral}
+		return &Error{File: c.File, Problem: "cannot be saved", Err: UnwrapPath(err),
+			Fix: "check the permissions of the folder", Exit: ExitGeneral}
 	}
 	return nil
 }

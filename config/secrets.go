@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,20 +53,11 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString is String.
-func (s Secret) GoString() string { return s.String() }
-
 // Format writes String under every verb.
 func (s Secret) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, s.String()) }
 
-// MarshalText writes String; JSON uses it too.
+// MarshalText writes String; JSON, YAML and slog use it too.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalYAML writes String.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
-
-// LogValue writes String.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 const longestToken = 4096 // bytes; Onyx's own have some 270
 

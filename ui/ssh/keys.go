@@ -20,7 +20,6 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"quarry/config"
-	"quarry/ui/target"
 )
 
 // maxKeys bounds the file of keys, in bytes.
@@ -45,7 +44,7 @@ type keys struct {
 func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 	k := &keys{path: path, knowsPeople: knowsPeople, log: log}
 	problems, err := k.read()
-	var known *target.Error
+	var known *config.Error
 	switch {
 	case errors.As(err, &known):
 		return nil, known
@@ -97,7 +96,7 @@ func (k *keys) refresh() {
 }
 
 // read reads the file, and returns the mistakes in its lines.
-func (k *keys) read() (problems []*target.Error, err error) {
+func (k *keys) read() (problems []*config.Error, err error) {
 	info, err := os.Stat(k.path)
 	if err != nil {
 		return nil, err
@@ -134,7 +133,7 @@ func checkKeysMode(path string, mode fs.FileMode, owners map[string]owner) error
 
 // parseKeys parses an authorized_keys file. Each key has one of the options user="EMAIL" and token="…". Wrong lines are
 // returned as problems and skipped: an unknown option could be a restriction.
-func parseKeys(text []byte, path string, knowsPeople bool) (owners map[string]owner, problems []*target.Error) {
+func parseKeys(text []byte, path string, knowsPeople bool) (owners map[string]owner, problems []*config.Error) {
 	owners = map[string]owner{}
 	for number, line := range bytes.Split(text, []byte("\n")) {
 		line = bytes.TrimSpace(line)

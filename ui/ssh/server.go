@@ -18,6 +18,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"quarry/client"
+	"quarry/config"
 	"quarry/internal/guard"
 	"quarry/ui/explorer"
 	"quarry/ui/target"
@@ -82,8 +83,8 @@ func orDefaults(l target.SSHLimits) target.SSHLimits {
 }
 
 // startError returns a reason why the server cannot start, with a hint.
-func startError(problem, fix string, cause error) *target.Error {
-	return &target.Error{Kind: target.ErrNotConfigured, Problem: problem, Fix: fix, Err: cause}
+func startError(problem, fix string, cause error) *config.Error {
+	return &config.Error{Problem: problem, Fix: fix, Err: cause}
 }
 
 // complete fills in defaults and rejects options that would admit nobody.

@@ -11,21 +11,17 @@ import (
 	"quarry/client/wire"
 )
 
-// Probe inspects this machine. Each method is called only when its rule is reached.
-type Probe interface {
-	// HoldsDocuments reports whether the library in a data folder has documents.
-	HoldsDocuments(dir string) (bool, error)
-	// OnyxCLI reads the configuration of Onyx's own CLI.
-	OnyxCLI() (config.OnyxCLI, *config.Warning)
-}
-
 // Sources are Decide's inputs besides the flags.
 type Sources struct {
 	Config      *config.Config
 	Environment config.Environment
 	Paths       config.Paths
-	Probe       Probe
 	Keyring     config.Keyring // nil: none
+
+	// The functions below inspect this machine. Each is called only when its rule is reached.
+
+	HasDocuments func(dir string) (bool, error) // reports whether the library in a data folder has documents
+	OnyxCLI      func(file string) (config.OnyxCLI, *config.Warning)
 }
 
 // Labels of targets without a profile.
@@ -59,7 +55,7 @@ func Decide(request Request, from Sources) (Choice, error) {
 			return *choice, nil
 		}
 	}
-	return Choice{}, &Error{Kind: ErrNotConfigured, Problem: "no server or library is configured", Fix: remedyNoTarget}
+	return Choice{}, &config.Error{Exit: config.ExitNotConfigured, Problem: "no server or library is configured", Fix: remedyNoTarget}
 }
 
 type decision struct {
@@ -82,7 +78,7 @@ func (d *decision) byFlag() (*Choice, error) {
 		}
 	}
 	if len(given) > 1 {
-		return nil, &Error{Kind: ErrUsage, Problem: strings.Join(given, " and ") + " are mutually exclusive",
+		return nil, &config.Error{Exit: config.ExitUsage, Problem: strings.Join(given, " and ") + " are mutually exclusive",
 			Fix: "use only one of them"}
 	}
 	switch {
@@ -91,7 +87,7 @@ func (d *decision) byFlag() (*Choice, error) {
 	case d.request.Library != "":
 		dir, err := filepath.Abs(d.request.Library)
 		if err != nil {
-			return nil, &Error{Kind: ErrUsage, Problem: "cannot resolve --library", Fix: "use an absolute path", Err: err}
+			return nil, &config.Error{Exit: config.ExitUsage, Problem: "cannot resolve --library", Fix: "use an absolute path", Err: err}
 		}
 		return localChoice(RuleFlag, "--library selects the library in "+dir, config.LocalProfile, dir, "--library"), nil
 	case d.request.Profile != "":
@@ -112,7 +108,7 @@ func (d *decision) byNamedProfile(name string) (*Choice, error) {
 
 // unknownProfile returns the error of a flag with an unknown profile.
 func (d *decision) unknownProfile(flag, name string) error {
-	e := &Error{Kind: ErrUsage, Problem: fmt.Sprintf("unknown profile %q", name)}
+	e := &config.Error{Exit: config.ExitUsage, Problem: fmt.Sprintf("unknown profile %q", name)}
 	known := d.Config.ProfileNames()
 	switch nearest := wire.Nearest(name, append(known, config.LocalProfile)); {
 	case d.Config.Sandbox():
@@ -134,7 +130,7 @@ func (d *decision) unknownProfile(flag, name string) error {
 func (d *decision) byServer() (*Choice, error) {
 	address, err := wire.ServerURL(d.request.Server)
 	if err != nil {
-		return nil, &Error{Kind: ErrUsage, Problem: "--server: " + err.Error(),
+		return nil, &config.Error{Exit: config.ExitUsage, Problem: "--server: " + err.Error(),
 			Fix: "use an address such as --server https://onyx.example.com"}
 	}
 	c := &Choice{Rule: RuleFlag, Kind: KindRemote, ServerURL: address, Profile: labelServer}
@@ -187,7 +183,7 @@ func (d *decision) completeForVisitors(c *Choice) error {
 }
 
 func (d *decision) noTokenFor(address string) error {
-	e := &Error{Kind: ErrNotConfigured, Problem: "no token for " + address,
+	e := &config.Error{Exit: config.ExitNotConfigured, Problem: "no token for " + address,
 		Fix: "set ONYX_PAT to a token of that server, or add a profile for it with quarry configure"}
 	if env := d.Environment; !env.Token.IsZero() {
 		e.Problem += fmt.Sprintf(": %s is for the server in %s", env.Variable("PAT"), env.Variable("SERVER_URL"))
@@ -234,11 +230,11 @@ func (d *decision) byEnvironment() (*Choice, error) {
 	}
 	address, err := wire.ServerURL(env.ServerURL)
 	if err != nil {
-		return nil, &Error{Kind: ErrNotConfigured, Problem: url + ": " + err.Error(),
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: url + ": " + err.Error(),
 			Fix: "set " + url + " to an address such as https://onyx.example.com"}
 	}
 	if env.Token.IsZero() && !d.request.Visitors {
-		return nil, &Error{Kind: ErrNotConfigured,
+		return nil, &config.Error{Exit: config.ExitNotConfigured,
 			Problem: fmt.Sprintf("%s is set, but %s is not", url, pat),
 			Fix:     fmt.Sprintf("set %s, or unset %s to use the configuration file", pat, url)}
 	}
@@ -257,7 +253,7 @@ func (c *Choice) completeFromEnvironment(env config.Environment) error {
 	if env.APIPrefix != nil {
 		checked, err := wire.APIPrefix(*env.APIPrefix)
 		if err != nil {
-			return &Error{Kind: ErrNotConfigured, Problem: prefix + ": " + err.Error(),
+			return &config.Error{Exit: config.ExitNotConfigured, Problem: prefix + ": " + err.Error(),
 				Fix: "set " + prefix + " to a path such as /api, or to an empty value"}
 		}
 		c.setPrefix(&checked, prefix)
@@ -269,7 +265,7 @@ func (c *Choice) completeFromEnvironment(env config.Environment) error {
 	}
 	id, err := strconv.Atoi(env.Persona)
 	if err != nil || id < 0 {
-		return &Error{Kind: ErrNotConfigured, Problem: persona + " is not an agent's number",
+		return &config.Error{Exit: config.ExitNotConfigured, Problem: persona + " is not an agent's number",
 			Fix: "set " + persona + " to a number listed by quarry agents, or unset it"}
 	}
 	c.setPersona(id, persona)
@@ -306,7 +302,7 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 		if profile.Kind == config.KindSlack {
 			fix = "set the profile's token or token_command to a Slack user token (xoxp-…) with the scope search:read"
 		}
-		return nil, &Error{Kind: ErrNotConfigured,
+		return nil, &config.Error{Exit: config.ExitNotConfigured,
 			Problem: fmt.Sprintf("the profile %s of %s has no token for %s", profile.Name, d.Config.File, profile.ServerURL), Fix: fix}
 	}
 	c := &Choice{Rule: rule, Kind: KindRemote, Reason: reason, Profile: profile.Name, ServerURL: profile.ServerURL,
@@ -347,7 +343,7 @@ func (d *decision) onyxCLI() config.OnyxCLI {
 	if d.Config.Sandbox() {
 		return config.OnyxCLI{ServerURL: config.OnyxDefaultURL}
 	}
-	onyx, warning := d.Probe.OnyxCLI()
+	onyx, warning := d.OnyxCLI(d.Paths.OnyxFile)
 	if warning != nil {
 		d.warnings = append(d.warnings, *warning)
 	}
@@ -356,8 +352,8 @@ func (d *decision) onyxCLI() config.OnyxCLI {
 
 func (d *decision) byLibrary() (*Choice, error) {
 	dir := d.Paths.Data
-	holds, err := d.Probe.HoldsDocuments(dir)
-	if err == nil && !holds {
+	found, err := d.HasDocuments(dir)
+	if err == nil && !found {
 		return nil, nil
 	}
 	// A library that cannot be read is chosen too: opening it returns the error, which searching elsewhere would hide.

@@ -179,7 +179,7 @@ func (s *Served) Knows(ctx context.Context, token, email string) bool {
 }
 
 func (s *Served) noPeople() error {
-	return &Error{Kind: ErrUsage, Problem: "visitors of " + s.Choice.ServerURL + " need tokens of their own",
+	return &config.Error{Exit: config.ExitUsage, Problem: "visitors of " + s.Choice.ServerURL + " need tokens of their own",
 		Fix: "use --ssh-token, or --ssh-keys with a token for each key"}
 }
 
@@ -225,7 +225,7 @@ func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 	where.Visitors = true
 	choice, err := h.Decide(where)
 	if err == nil && choice.Kind == KindSlack {
-		return Choice{}, &Error{Kind: ErrUsage, Problem: "the profile " + choice.Profile + " is Slack, which can only be searched as its owner",
+		return Choice{}, &config.Error{Exit: config.ExitUsage, Problem: "the profile " + choice.Profile + " is Slack, which can only be searched as its owner",
 			Fix: "serve a library with --library DIR, or a server with --server URL"}
 	}
 	return choice, err
@@ -235,14 +235,14 @@ func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 // token.
 func (h *Host) servedFolder(where Request) (string, error) {
 	remote := func(what string) error {
-		return &Error{Kind: ErrUsage, Problem: fmt.Sprintf("%s cannot be served over HTTP: only libraries can", what),
+		return &config.Error{Exit: config.ExitUsage, Problem: fmt.Sprintf("%s cannot be served over HTTP: only libraries can", what),
 			Fix: "serve a library with --library DIR, and give others the address of the server itself"}
 	}
 	switch {
 	case where.Server != "":
 		return "", remote("--server")
 	case where.Sample:
-		return "", &Error{Kind: ErrUsage, Problem: "the sample library cannot be served over HTTP: it has no tokens",
+		return "", &config.Error{Exit: config.ExitUsage, Problem: "the sample library cannot be served over HTTP: it has no tokens",
 			Fix: "add files with quarry add PATH and serve those"}
 	case where.Profile == "":
 		return h.LibraryFolder(where.Library), nil
@@ -290,7 +290,7 @@ func (h *Host) models() (*llm.Providers, error) {
 	}
 	roots, err := client.Roots()
 	if err != nil {
-		return nil, &Error{Kind: ErrNotConfigured, Problem: "cannot use the models", Err: err,
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot use the models", Err: err,
 			Fix: "correct QUARRY_CA_BUNDLE, or unset it"}
 	}
 	models, err := llm.New(llm.Config{
@@ -299,7 +299,7 @@ func (h *Host) models() (*llm.Providers, error) {
 			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix},
 	})
 	if err != nil {
-		return nil, &Error{Kind: ErrNotConfigured, Problem: h.Config.File + ": cannot use the models", Err: err,
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": cannot use the models", Err: err,
 			Fix: "correct llm and embeddings in the file"}
 	}
 	return models, nil
