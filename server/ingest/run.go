@@ -123,7 +123,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		p.markRemoved(known)
 		return p, nil
 	}
-	w := &walker{root: t.path, own: r.own, inner: r.inner(t)}
+	w := &walker{root: t.path, own: r.own, roots: r.roots}
 	if err = w.walk(ctx, t.start); err == nil {
 		err = t.prepare(w)
 	}
@@ -159,25 +159,8 @@ func (t *target) prepare(w *walker) error {
 // known returns the state of a target's files, without those of inner roots.
 func (r *run) known(ctx context.Context, t *target) (map[string]fileState, error) {
 	files, err := loadFiles(ctx, r.idx, path.Join(t.path, t.start))
-	if err != nil {
-		return nil, err
-	}
-	inner := slices.Collect(maps.Keys(r.inner(t)))
-	maps.DeleteFunc(files, func(file string, _ fileState) bool {
-		return slices.ContainsFunc(inner, func(root string) bool { return within(root, file) })
-	})
-	return files, nil
-}
-
-// inner returns the roots inside a target's root.
-func (r *run) inner(t *target) map[string]bool {
-	inner := map[string]bool{}
-	for root := range r.roots {
-		if root != t.path && within(t.path, root) {
-			inner[root] = true
-		}
-	}
-	return inner
+	maps.DeleteFunc(files, func(file string, _ fileState) bool { return owner(r.roots, file) != t.path })
+	return files, err
 }
 
 // compare sorts files into those to read, unchanged ones, and deleted ones.

@@ -34,9 +34,9 @@ type foundFile struct {
 // walker lists the files below a root by name. Links are not followed: targets below the root are read themselves,
 // others are not part of it.
 type walker struct {
-	root  string // absolute, with slashes
-	inner map[string]bool
-	own   []string // see Options.Own
+	root  string               // absolute, with slashes
+	roots map[string]rootState // those below the root are left out
+	own   []string             // see Options.Own
 	files []foundFile
 	// unread are folders that could not be listed.
 	unread []foundFile
@@ -146,8 +146,8 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	}
 	for _, entry := range entries {
 		name := path.Join(at.name, entry.Name())
-		if isSkippedName(entry.Name()) || w.inner[path.Join(w.root, name)] || w.isOwn(name) ||
-			ignored(at.chain, name, entry.IsDir()) {
+		_, isRoot := w.roots[path.Join(w.root, name)]
+		if isRoot || isSkippedName(entry.Name()) || w.isOwn(name) || ignored(at.chain, name, entry.IsDir()) {
 			continue
 		}
 		if entry.IsDir() {
