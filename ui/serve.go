@@ -107,8 +107,7 @@ func sshOptions(host *target.Host, served *target.Served, options target.ServeOp
 		asked.HostKey = filepath.Join(host.Paths.Data, hostKeyFile)
 	}
 	visits := ssh.Options{
-		Address: asked.Address, HostKey: asked.HostKey, AuthorizedKeys: asked.Keys, Tokens: asked.Token, Open: asked.Open,
-		People: served, Where: visitorsLabel(served), Agent: client.Agent(served.Choice.Agent), Limits: asked.Limits, Log: host.Log,
+		SSHOptions: asked, People: served, Where: visitorsLabel(served), Agent: client.Agent(served.Choice.Agent), Log: host.Log,
 		Meter: served.VisitMeter(),
 	}
 	if served.Choice.Kind == target.KindSample {

@@ -169,10 +169,8 @@ func clamped(window charm.Window) explorer.Size {
 
 // explorePlain runs the plain explorer with a line editor.
 func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
-	s.keyboard.whole.Store(true)
-	editor := term.NewTerminal(duplex{s.keyboard, s}, "")
 	return plain.Run(ctx, plain.Options{
-		In: &lines{editor: editor}, Out: s, Err: s.stderr(), Open: s.open,
+		In: &lines{editor: s.lineEditor()}, Out: s, Err: s.stderr(), Open: s.open,
 		Label: s.server.Where, Query: e.Query, Agent: client.Agent(e.Target.Agent), Limit: e.Limit,
 		Width: clamped(s.arrival.pty.Window).Width,
 	})

@@ -62,9 +62,9 @@ func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 
 // owner returns the owner of a key.
 func (k *keys) owner(key gossh.PublicKey) (owner, bool) {
-	k.refresh()
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
+	k.refresh()
 	found, ok := k.owners[string(key.Marshal())]
 	return found, ok
 }
@@ -72,22 +72,17 @@ func (k *keys) owner(key gossh.PublicKey) (owner, bool) {
 // unreadable is the delay before an unreadable file is tried again, so that connections do not fill the log.
 const unreadable = time.Second
 
-// refresh reads the file again if it changed. With an unreadable file no key is accepted; with a wrong line, not its key.
+// refresh reads the file again if it changed, with the mutex locked. With an unreadable file no key is accepted; with a wrong line, not its key.
 func (k *keys) refresh() {
 	info, err := os.Stat(k.path)
-	k.mutex.Lock()
 	same := err == nil && k.as != nil && os.SameFile(info, k.as) && info.Size() == k.as.Size() &&
 		info.ModTime().Equal(k.as.ModTime())
-	wait := time.Since(k.failed) < unreadable
-	k.mutex.Unlock()
-	if same || wait {
+	if same || time.Since(k.failed) < unreadable {
 		return
 	}
 	problems, err := k.read()
 	if err != nil {
-		k.mutex.Lock()
 		k.owners, k.as, k.failed = nil, nil, time.Now()
-		k.mutex.Unlock()
 		problems = append(problems, startError("cannot read the authorized keys; no key is accepted", "", err))
 	}
 	for _, problem := range problems {
@@ -111,8 +106,6 @@ func (k *keys) read() (problems []*config.Error, err error) {
 			return nil, err
 		}
 	}
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	k.owners, k.as, k.failed = owners, info, time.Time{}
 	return problems, nil
 }

@@ -41,14 +41,9 @@ type People interface {
 
 // Options configure what is served, to whom, and within which limits.
 type Options struct {
-	Address string // to listen on, "host:port"
+	target.SSHOptions
 	// Listener is used instead of listening on Address, unless it is nil.
 	Listener net.Listener
-	HostKey  string // file of the host key, created if missing
-
-	AuthorizedKeys string // file; empty: no keys are accepted
-	Tokens         bool   // tokens are accepted
-	Open           bool   // anonymous visitors are accepted
 
 	People People
 	// Where is the display name of what is searched; Examples are queries with good results.
@@ -56,7 +51,6 @@ type Options struct {
 	Examples []string
 	Agent    client.Agent // of searches whose query names none
 
-	Limits  target.SSHLimits
 	Version string // of this program
 	Log     *slog.Logger
 	Meter   *target.VisitMeter // may be nil
@@ -100,7 +94,7 @@ func (o Options) complete() (Options, error) {
 		o.Now = time.Now
 	}
 	switch {
-	case o.AuthorizedKeys == "" && !o.Tokens && !o.Open:
+	case o.Keys == "" && !o.Token && !o.Open:
 		return o, startError("no SSH authentication method is configured",
 			"use at least one of --ssh-keys FILE, --ssh-token or --ssh-open (ssh.authorized_keys, ssh.token and ssh.open in the configuration)", nil)
 	case o.Open && !o.People.KnowsPeople():
@@ -118,8 +112,8 @@ func Serve(ctx context.Context, options Options, ready func(address, fingerprint
 		return err
 	}
 	s := &server{Options: options, guests: newGuests(options.Limits, options.Log), rates: newRates(options.Limits.Arrivals)}
-	if options.AuthorizedKeys != "" {
-		if s.keys, err = openKeys(options.AuthorizedKeys, options.People.KnowsPeople(), options.Log); err != nil {
+	if options.Keys != "" {
+		if s.keys, err = openKeys(options.Keys, options.People.KnowsPeople(), options.Log); err != nil {
 			return err
 		}
 	}
@@ -213,7 +207,7 @@ func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 			_, known := s.keys.owner(key)
 			return known
 		}
-		if s.Tokens || s.Open { // visitors without a key are identified by the session
+		if s.Token || s.Open { // visitors without a key are identified by the session
 			inner.KeyboardInteractiveHandler = func(charm.Context, gossh.KeyboardInteractiveChallenge) bool { return true }
 		}
 	}
@@ -277,16 +271,11 @@ const (
 
 // keepAlive sends keepalive requests, and closes the connection if they are not answered.
 func keepAlive(conn *gossh.ServerConn, ours *connection) {
-	gone := make(chan struct{})
-	guard.Go(func() {
-		_ = conn.Wait()
-		close(gone)
-	}, ours.guests.broke)
 	ticker := time.NewTicker(keepAliveEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-gone:
+		case <-ours.gone:
 			return
 		case <-ticker.C:
 		}
