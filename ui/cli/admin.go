@@ -146,19 +146,12 @@ func sourceValues(keep func(value string) bool) (values []string) {
 	return values
 }
 
-// audience is who has access: everybody, unless flags name users or groups.
-type audience struct {
-	users, groups []string
-	restricted    bool
+// audienceFlags adds the flags for who has access: everybody, unless they name users or groups.
+func audienceFlags(flags *pflag.FlagSet, users, groups *[]string, restricted *bool) {
+	flags.StringSliceVar(users, "user", []string{}, "limit access to this user (`EMAIL`); repeatable")
+	flags.StringSliceVar(groups, "group", []string{}, "limit access to this group (`NAME`); repeatable")
+	flags.BoolVar(restricted, "restricted", false, "limit access to administrators if no user or group is given")
 }
-
-func (o *audience) addFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.users, "user", []string{}, "limit access to this user (`EMAIL`); repeatable")
-	flags.StringSliceVar(&o.groups, "group", []string{}, "limit access to this group (`NAME`); repeatable")
-	flags.BoolVar(&o.restricted, "restricted", false, "limit access to administrators if no user or group is given")
-}
-
-func (o *audience) isPublic() bool { return !o.restricted && len(o.users)+len(o.groups) == 0 }
 
 // audienceText describes who has access.
 func audienceText(public bool, users, groups []string) string {

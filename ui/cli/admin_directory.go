@@ -276,10 +276,10 @@ func checkConnector(c wire.DirectoryConnector) error {
 }
 
 func (a *app) adminSets() *cobra.Command {
-	made, whom := wire.DirectorySet{}, audience{}
+	made, restricted := wire.DirectorySet{}, false
 	add := addCommand(a, "add NAME [--connector NAME]", "Create a document set",
 		func(ctx context.Context, c *client.Client, name string) (*wire.Added[wire.DirectorySet], error) {
-			made.Name, made.Users, made.Groups, made.IsPublic = name, whom.users, whom.groups, whom.isPublic()
+			made.Name, made.IsPublic = name, !restricted && len(made.Users)+len(made.Groups) == 0
 			if err := checkEmails(made.Users...); err != nil {
 				return nil, err
 			}
@@ -291,7 +291,7 @@ func (a *app) adminSets() *cobra.Command {
 	flags := add.Flags()
 	flags.StringVar(&made.Description, "description", "", "description (`TEXT`)")
 	flags.StringSliceVar(&made.Connectors, "connector", []string{}, "add the documents of this connector (`NAME`); repeatable")
-	whom.addFlags(flags)
+	audienceFlags(flags, &made.Users, &made.Groups, &restricted)
 	list := listCommand(a, "document-sets", "No document sets. Create one: quarry admin document-set add NAME",
 		(*client.Client).AdminDocumentSets, table{header: []string{"NAME", "CONNECTORS", "FOR", "DESCRIPTION"}},
 		func(s wire.DirectorySet) []string {
@@ -303,10 +303,10 @@ func (a *app) adminSets() *cobra.Command {
 }
 
 func (a *app) adminAgents() *cobra.Command {
-	made, whom, since := wire.DirectoryAgent{}, audience{}, ""
+	made, restricted, since := wire.DirectoryAgent{}, false, ""
 	add := addCommand(a, "add NAME [--document-set NAME]", "Create an agent",
 		func(ctx context.Context, c *client.Client, name string) (*wire.Added[wire.DirectoryAgent], error) {
-			made.Name, made.Users, made.Groups, made.IsPublic = name, whom.users, whom.groups, whom.isPublic()
+			made.Name, made.IsPublic = name, !restricted && len(made.Users)+len(made.Groups) == 0
 			if since != "" {
 				made.SearchStartDate = &since
 			}
@@ -327,7 +327,7 @@ func (a *app) adminAgents() *cobra.Command {
 	flags.StringVar(&made.SystemPrompt, "prompt", "", "system prompt for the language model (`TEXT`)")
 	flags.StringVar(&made.Provider, "provider", "", "provider of the language model (`NAME`); requires --model")
 	flags.StringVar(&made.Model, "model", "", "language model (`NAME`); requires --provider")
-	whom.addFlags(flags)
+	audienceFlags(flags, &made.Users, &made.Groups, &restricted)
 	list := listCommand(a, "agents", "Only the built-in agent. Create one: quarry admin agent add NAME",
 		(*client.Client).AdminAgents, table{header: []string{"ID", "NAME", "SEARCHES IN", "SINCE", "FOR"}},
 		func(g wire.DirectoryAgent) []string {

@@ -41,7 +41,7 @@ func (a *app) askCommand() *cobra.Command {
 	flags.StringVar(&options.prompt, "prompt", "", "the question (`TEXT`), in place of the argument")
 	agentFlags(flags, &options.searchOptions, "ask")
 	flags.StringVar(&options.session, "session", "", "continue the conversation with this `ID` (see --json)")
-	a.completeAskFlags(command)
+	a.completeFlags(command, a.openDecided)
 	return command
 }
 

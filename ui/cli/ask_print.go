@@ -108,7 +108,7 @@ func (p *askText) sources(answer *wire.ChatAnswer) string {
 
 func (p *askText) source(source askSource) string {
 	id := text.OneLine(source.DocumentID)
-	title, link := cmp.Or(text.OneLine(source.Title), id), cmp.Or(text.OneLine(deref(source.URL)), id)
+	title, link := cmp.Or(text.OneLine(source.Title), id), cmp.Or(text.OneLine(text.OrEmpty(source.URL)), id)
 	number := fmt.Sprintf("[%d]", source.CitationID)
 	if p.wrap == nil {
 		return fmt.Sprintf("%s %s — %s\n", number, title, link)
@@ -118,7 +118,7 @@ func (p *askText) source(source askSource) string {
 	if source.SourceType != "" {
 		about = append(about, style.Source.Render(client.SourceName(source.SourceType)))
 	}
-	if age := passage.Age(deref(source.UpdatedAt), p.app.now()); age != "" {
+	if age := passage.Age(text.OrEmpty(source.UpdatedAt), p.app.now()); age != "" {
 		about = append(about, age)
 	}
 	indent := strings.Repeat(" ", max(textIndent, len(number)+1))

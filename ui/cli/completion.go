@@ -38,51 +38,29 @@ func (a *app) completionCommand() *cobra.Command {
 // offer lists what a server has, as far as it begins with what is typed; nothing if it cannot be listed.
 type offer func(ctx context.Context, c *client.Client, typed string) []cobra.Completion
 
-// completeAskFlags offers the agents of the server.
-func (a *app) completeAskFlags(command *cobra.Command) {
-	a.completeAgents(command)
-	a.fixed(command, "session", func() []cobra.Completion { return nil })
-}
-
-// completeSearchFlags offers what the server has as values of the filters.
-func (a *app) completeSearchFlags(command *cobra.Command) {
-	a.completeFlag(command, "source", a.openDecided, offerSources)
-	a.completeAgents(command)
-	a.completeFlag(command, "document-set", a.openDecided, offerSets)
-	a.completeFlag(command, "tag", a.openDecided, offerTags)
-	a.fixed(command, "format", func() []cobra.Completion { return searchFormats() })
-}
-
-func (a *app) completeAgents(command *cobra.Command) {
-	a.completeFlag(command, "agent", a.openDecided, offerAgents(func(agent wire.Persona) string { return agent.Name }))
-	a.completeFlag(command, "agent-id", a.openDecided, offerAgents(func(agent wire.Persona) string { return strconv.Itoa(agent.ID) }))
-}
-
-// completeLibraryFlags offers what the library of this machine has. A flag that the command lacks is left out.
-func (a *app) completeLibraryFlags(command *cobra.Command) {
-	a.completeFlag(command, "set", a.openLibrary, offerSets)
-	if command.Flags().Lookup("source") != nil {
-		a.completeFlag(command, "source", a.openLibrary, offerSources)
+// completeFlags offers what a server or library has as values of a command's flags. A flag that the command lacks is left
+// out.
+func (a *app) completeFlags(command *cobra.Command, open opener) {
+	for flag, values := range map[string]offer{
+		"source": offerSources, "document-set": offerSets, "set": offerSets, "tag": offerTags,
+		"agent":    offerAgents(func(agent wire.Persona) string { return agent.Name }),
+		"agent-id": offerAgents(func(agent wire.Persona) string { return strconv.Itoa(agent.ID) }),
+	} {
+		a.completeFlag(command, flag, open, values)
 	}
-	if command.Flags().Lookup("as") != nil {
-		a.fixed(command, "as", allSources)
+	for flag, values := range map[string]func() []cobra.Completion{
+		"session": func() []cobra.Completion { return nil },
+		"format":  func() []cobra.Completion { return searchFormats() },
+		"as":      func() []cobra.Completion { return describeSources(sourceValues(isOffered)) },
+	} {
+		a.register(command, flag, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return values(), cobra.ShellCompDirectiveNoFileComp
+		})
 	}
-}
-
-// allSources are those that documents can be said to come from.
-func allSources() []cobra.Completion {
-	return describeSources(sourceValues(isOffered))
-}
-
-// fixed offers values that do not depend on a server.
-func (a *app) fixed(command *cobra.Command, flag string, values func() []cobra.Completion) {
-	a.register(command, flag, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return values(), cobra.ShellCompDirectiveNoFileComp
-	})
 }
 
 func (a *app) register(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	if a.program.Guest { // has no completion, and cobra never forgets a registered flag
+	if a.program.Guest || command.Flags().Lookup(flag) == nil { // a guest has no completion, and cobra never forgets a flag
 		return
 	}
 	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
@@ -143,7 +121,7 @@ func offerAgents(value func(wire.Persona) string) offer {
 func offerSets(ctx context.Context, c *client.Client, _ string) (found []cobra.Completion) {
 	sets, _ := c.DocumentSets(ctx)
 	for _, set := range sets {
-		found = append(found, cobra.CompletionWithDesc(set.Name, text.OneLine(deref(set.Description))))
+		found = append(found, cobra.CompletionWithDesc(set.Name, text.OneLine(text.OrEmpty(set.Description))))
 	}
 	return found
 }

@@ -147,7 +147,7 @@ func (a *app) addCommand() *cobra.Command {
 	})
 	command.Flags().StringVar(&as, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
 	command.Flags().StringVar(&set, "set", "", "add the documents to this document set (`NAME`)")
-	a.completeLibraryFlags(command)
+	a.completeFlags(command, a.openLibrary)
 	return command
 }
 
@@ -228,7 +228,7 @@ func (a *app) removeCommand() *cobra.Command {
 	})
 	command.Flags().StringVar(&set, "set", "", "remove all documents of this document set (`NAME`)")
 	command.Flags().StringVar(&source, "source", "", "remove all documents of this source (`SOURCE`)")
-	a.completeLibraryFlags(command)
+	a.completeFlags(command, a.openLibrary)
 	return command
 }
 

@@ -125,7 +125,7 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 		for _, connector := range set.CCPairSummaries {
 			sources = union(sources, []string{connector.Source})
 		}
-		count, description := countOf(counts, set.Name), deref(set.Description)
+		count, description := countOf(counts, set.Name), text.OrEmpty(set.Description)
 		found = append(found, listed{object{{"id", set.ID}, {"name", set.Name}, {"description", description}, {"sources", sources},
 			{"documents?", count}, {"is_public", set.IsPublic}, {"origin", choice.Profile}},
 			[]string{set.Name, countCell(count), strings.Join(sources, ", "), description}})

@@ -46,13 +46,11 @@ type progress struct {
 
 	mu      sync.Mutex
 	drawn   time.Time
-	last    wire.LibraryEvent   // the latest of type progress
-	vectors wire.LibraryEvent   // the latest of type embedding
-	skips   []wire.LibraryEvent // without those of kinds that are not read
-	assumed []wire.LibraryEvent // the first of them
-	guessed int                 // files whose encoding was assumed
-	kinds   map[string]int      // files of each such kind
-	checked wire.LibraryEvent   // the latest of type checking
+	latest  map[string]wire.LibraryEvent // of each type
+	skips   []wire.LibraryEvent          // without those of kinds that are not read
+	assumed []wire.LibraryEvent          // the first of them
+	guessed int                          // files whose encoding was assumed
+	kinds   map[string]int               // files of each such kind
 	damage  []jsonDamage
 	skipped int
 	over    bool
@@ -61,24 +59,20 @@ type progress struct {
 
 func (a *app) newProgress(verb string) *progress {
 	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.json, kinds: map[string]int{},
-		bar: a.io.ErrTTY && !a.io.isDumb() && !a.flags.quiet && !a.flags.json}
+		latest: map[string]wire.LibraryEvent{},
+		bar:    a.io.ErrTTY && !a.io.isDumb() && !a.flags.quiet && !a.flags.json}
 }
 
 // event takes one event.
 func (p *progress) event(event wire.LibraryEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.latest[event.Type] = event
 	switch event.Type {
-	case wire.LibraryProgress:
-		p.last = event
-	case wire.LibraryEmbedding:
-		p.vectors = event
 	case wire.LibraryAssumed:
 		if p.guessed++; p.guessed <= skipsShown {
 			p.assumed = append(p.assumed, event)
 		}
-	case wire.LibraryChecking:
-		p.checked = event
 	case wire.LibraryDamaged, wire.LibraryRepaired:
 		p.damage = append(p.damage, p.app.damageOf(event, true))
 	case wire.LibrarySkipped:
@@ -166,13 +160,14 @@ func (p *progress) counts(now time.Time) string {
 
 // current returns the latest event of the stage that runs.
 func (p *progress) current() wire.LibraryEvent {
-	switch {
-	case p.vectors.Total > 0:
-		return p.vectors
-	case p.last.Type == "" && p.checked.Type != "":
-		return p.checked
+	at, begun := p.latest[wire.LibraryProgress]
+	switch vectors := p.latest[wire.LibraryEmbedding]; {
+	case vectors.Total > 0:
+		return vectors
+	case !begun:
+		return p.latest[wire.LibraryChecking]
 	}
-	return p.last
+	return at
 }
 
 // vectorsText is "120 of 456 passages have vectors".
@@ -218,17 +213,17 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 			{"searches_go_to?", searched}})
 		return p.err
 	}
-	p.printSkips()
-	p.list("assumed encodings", p.guessed, p.assumed, assumedLine)
-	for _, line := range damageLines(p.damage) {
+	for _, line := range slices.Concat(p.skipLines(), listLines("assumed encodings"+asJSON, p.guessed, p.assumed, assumedLine),
+		damageLines(p.damage)) {
 		p.app.say("%s", line)
 	}
-	switch reason := p.vectors.Reason; {
+	vectors := p.latest[wire.LibraryEmbedding]
+	switch reason := vectors.Reason; {
 	case reason == "":
-	case p.vectors.Done+p.vectors.Refused >= p.vectors.Total:
-		p.app.say("%s; the model refuses the others, which only lexical search finds: %s", vectorsText(p.vectors), text.Sentence(reason))
+	case vectors.Done+vectors.Refused >= vectors.Total:
+		p.app.say("%s; the model refuses the others, which only lexical search finds: %s", vectorsText(vectors), text.Sentence(reason))
 	default:
-		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync", vectorsText(p.vectors), text.Sentence(reason))
+		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync", vectorsText(vectors), text.Sentence(reason))
 	}
 	return p.app.print([]byte(doneText(done) + "\n"))
 }
@@ -237,7 +232,7 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 func (p *progress) began() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.last.Done > 0
+	return p.latest[wire.LibraryProgress].Done > 0
 }
 
 // stopped prints, once, how much is stored although the change did not end. It never blocks: the run may be about to end
@@ -252,42 +247,45 @@ func (p *progress) stopped() {
 	}
 	p.over = true
 	p.clear()
-	count, what := p.last.Stored, "stored"
+	last := p.latest[wire.LibraryProgress]
+	count, what := last.Stored, "stored"
 	if p.verb == verbRemoved {
-		count, what = p.last.Done, "removed"
+		count, what = last.Done, "removed"
 	}
 	if p.json {
 		p.write(object{{"type", "stopped"}, {"done", count}})
 	}
-	switch {
-	case p.last.Done == 0:
+	if last.Done == 0 {
 		p.app.say("Stopped; nothing was %s.", p.verb)
-	default:
-		p.app.say("Stopped: %s %s; run the same command to continue.", text.Count(count, "file"), what)
+		return
 	}
+	p.app.say("Stopped: %s %s; run the same command to continue.", text.Count(count, "file"), what)
 }
 
-// printSkips says what was not read: kinds of files in one line, and the rest file by file. What is not read at all is
-// no news when the same folders are read again.
-func (p *progress) printSkips() {
+// skipLines list what was not read: kinds of files in one line, and the rest file by file. What is not read at all is no
+// news when the same folders are read again.
+func (p *progress) skipLines() (lines []string) {
 	if kinds := kindsText(p.kinds); kinds != "" && p.verb != verbSynced && p.verb != verbWatched {
-		p.app.say("%s", kinds)
+		lines = append(lines, kinds)
 	}
 	rest := p.skipped
 	for _, count := range p.kinds {
 		rest -= count
 	}
-	p.list("skipped", rest, p.skips, skipLine)
+	return append(lines, listLines("skipped"+asJSON, rest, p.skips, skipLine)...)
 }
 
-// list prints the first events of a kind, and how many more there are.
-func (p *progress) list(what string, total int, events []wire.LibraryEvent, line func(wire.LibraryEvent) string) {
-	for _, event := range events {
-		p.app.say("%s", line(event))
+const asJSON = "; --json lists all of them"
+
+// listLines lists the first items of a kind, and how many more there are.
+func listLines[T any](kind string, total int, first []T, line func(T) string) (lines []string) {
+	for _, item := range first {
+		lines = append(lines, line(item))
 	}
-	if more := total - len(events); more > 0 {
-		p.app.say("and %d more %s; --json lists all of them", more, what)
+	if more := total - len(first); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more %s", more, kind))
 	}
+	return lines
 }
 
 func skipLine(event wire.LibraryEvent) string { return "skipped " + event.Path + ": " + event.Reason }

@@ -229,7 +229,7 @@ func (r *reading) markdown() string {
 	if about := r.about(); about != "" {
 		fmt.Fprintf(&b, "%s\n", about)
 	}
-	if link := deref(r.document.Link); link != "" {
+	if link := text.OrEmpty(r.document.Link); link != "" {
 		fmt.Fprintf(&b, "<%s>\n", text.OneLine(link))
 	}
 	if b.Len() > len(r.title())+len("# \n\n") {
@@ -246,7 +246,7 @@ func (a *app) readingText(r *reading) string {
 	if about := r.about(); about != "" {
 		b.WriteString(a.style.Muted.Render(ansi.Truncate(about, width, "…")) + "\n")
 	}
-	if link := deref(r.document.Link); link != "" {
+	if link := text.OrEmpty(r.document.Link); link != "" {
 		b.WriteString(a.style.Muted.Render(text.OneLine(link)) + "\n")
 	}
 	b.WriteString("\n" + wrapMarkdown(strings.ReplaceAll(r.body(), "\t", "    "), width))
@@ -327,7 +327,7 @@ func (a *app) refFrom(path, citationText string) (ref, origin string, err error)
 // withoutID explains a result of a server that gives no document ids.
 func withoutID(result savedResult) error {
 	do := "Open the link of the result."
-	if link := cmp.Or(deref(result.URL), deref(result.Link)); link != "" {
+	if link := cmp.Or(text.OrEmpty(result.URL), text.OrEmpty(result.Link)); link != "" {
 		do = "Open: " + link
 	}
 	return &Failure{Code: ExitNotAvailable, Do: do,

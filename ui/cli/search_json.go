@@ -197,7 +197,7 @@ func tsvLines(outcomes []outcome) string {
 	var b strings.Builder
 	for _, o := range outcomes {
 		for _, r := range o.results() {
-			cells := []string{passage.Citation(r), r.Title, r.SourceType, deref(r.UpdatedAt), deref(r.Link), r.Ref, o.query.text}
+			cells := []string{passage.Citation(r), r.Title, r.SourceType, text.OrEmpty(r.UpdatedAt), text.OrEmpty(r.Link), r.Ref, o.query.text}
 			for i, cell := range cells {
 				cells[i] = text.OneLine(cell)
 			}
@@ -245,11 +245,4 @@ func writeMarkdownResult(b *strings.Builder, r wire.SearchResult) {
 		b.WriteString("\n" + quoted)
 	}
 	b.WriteString("\n\n")
-}
-
-func deref(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
 }

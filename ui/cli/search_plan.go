@@ -50,11 +50,9 @@ func (a *app) planSearch(queries []string, options *searchOptions, choice target
 
 // flagRequest makes the part of a request that the flags determine.
 func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
-	request := wire.SearchRequest{
-		SkipQueryExpansion: options.noExpansion, SkipDocumentSelection: options.noSelection, Explain: options.explain,
-		DocumentSets: cleanList(options.sets),
-	}
-	for _, source := range cleanList(options.sources) {
+	request := options.SearchRequest
+	request.DocumentSets, request.Sources = cleanList(options.DocumentSets), nil
+	for _, source := range cleanList(options.Sources) {
 		request.Sources = append(request.Sources, sourceValue(source))
 	}
 	for _, tag := range options.tags {

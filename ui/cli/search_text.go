@@ -70,7 +70,7 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 		}
 		b.WriteString(strings.TrimRight(indent+line, " ") + "\n")
 	}
-	if link := cmp.Or(deref(r.Link), r.Ref); link != "" {
+	if link := cmp.Or(text.OrEmpty(r.Link), r.Ref); link != "" {
 		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(text.OneLine(link)))
 	}
 	return b.String()
@@ -79,7 +79,7 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 // about lists source, age and authors, if known.
 func (a *app) about(r wire.SearchResult, several bool) string {
 	parts := []string{a.style.Source.Render(client.SourceName(r.SourceType))}
-	if age := passage.Age(deref(r.UpdatedAt), a.now()); age != "" {
+	if age := passage.Age(text.OrEmpty(r.UpdatedAt), a.now()); age != "" {
 		parts = append(parts, age)
 	}
 	if len(r.Authors) > 0 {

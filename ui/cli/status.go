@@ -176,29 +176,19 @@ func (a *app) statusText(status statusReport) string {
 		t.rows = append(t.rows, []string{root.Source, fmt.Sprint(root.Documents), root.Set, synced, printable(root.Path)})
 	}
 	b.WriteString(t.String())
-	b.WriteString(a.statusFiles(library))
-	return b.String()
-}
-
-// statusFiles lists some of the files whose encoding was assumed, and of those that are skipped, in the words of add.
-func (a *app) statusFiles(library libraryReport) string {
-	var b strings.Builder
-	list := func(what string, total int, lines []string) {
-		if total > 0 {
-			b.WriteString("\n" + printable(strings.Join(lines, "\n")) + "\n")
+	skipped := listLines("skipped", library.SkippedFiles, firstOf(library.Skipped, skipsShown), func(file wire.SkippedFile) string {
+		return skipLine(wire.LibraryEvent{Path: file.Path, Reason: file.Reason})
+	})
+	assumed := listLines("assumed encodings", library.AssumedFiles, firstOf(library.Assumed, skipsShown), func(file wire.AssumedFile) string {
+		return assumedLine(wire.LibraryEvent{Path: file.Path, Encoding: file.Encoding})
+	})
+	for _, lines := range [][]string{assumed, skipped} {
+		for i, line := range lines {
+			if i == 0 {
+				b.WriteString("\n")
+			}
+			b.WriteString(printable(line) + "\n")
 		}
-		if more := total - len(lines); more > 0 {
-			fmt.Fprintf(&b, "and %d more %s\n", more, what)
-		}
 	}
-	var assumed, skipped []string
-	for _, file := range firstOf(library.Assumed, skipsShown) {
-		assumed = append(assumed, assumedLine(wire.LibraryEvent{Path: file.Path, Encoding: file.Encoding}))
-	}
-	for _, file := range firstOf(library.Skipped, skipsShown) {
-		skipped = append(skipped, skipLine(wire.LibraryEvent{Path: file.Path, Reason: file.Reason}))
-	}
-	list("assumed encodings", library.AssumedFiles, assumed)
-	list("skipped", library.SkippedFiles, skipped)
 	return b.String()
 }
