@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/internal/guard"
 	"quarry/ui/ssh"
@@ -203,11 +205,7 @@ func printableAttr(_ []string, a slog.Attr) slog.Attr {
 		switch value := a.Value.Any().(type) {
 		case *slog.Source, slog.Level: // of the handler's own
 		case []string:
-			texts := make([]string, len(value))
-			for i, text := range value {
-				texts[i] = printable(text)
-			}
-			a.Value = slog.AnyValue(texts)
+			a.Value = slog.AnyValue(exslices.CastFunc(value, printable))
 		default:
 			a.Value = slog.StringValue(printable(fmt.Sprint(value)))
 		}

@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -137,13 +140,8 @@ func unknownSource(source string) error {
 }
 
 // sourceValues returns the values of the known sources that pass a test.
-func sourceValues(keep func(value string) bool) (values []string) {
-	for _, source := range wire.Sources() {
-		if keep(source.Value) {
-			values = append(values, source.Value)
-		}
-	}
-	return values
+func sourceValues(keep func(value string) bool) []string {
+	return exslices.CastFuncFilter(wire.Sources(), func(s wire.Source) (string, bool) { return s.Value, keep(s.Value) })
 }
 
 // audienceFlags adds the flags for who has access: everybody, unless they name users or groups.
@@ -163,14 +161,7 @@ func audienceText(public bool, users, groups []string) string {
 
 // listOr joins names for a cell.
 func listOr(none string, lists ...[]string) string {
-	var names []string
-	for _, list := range lists {
-		names = append(names, list...)
-	}
-	if len(names) == 0 {
-		return none
-	}
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(slices.Concat(lists...), ", "), none)
 }
 
 func dayOr(moment *string, otherwise string) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -98,38 +99,31 @@ func offerSources(ctx context.Context, c *client.Client, _ string) []cobra.Compl
 	return describeSources(listSources(ctx, c).values)
 }
 
-func describeSources(values []string) (found []cobra.Completion) {
-	for _, source := range values {
-		found = append(found, cobra.CompletionWithDesc(source, client.SourceDescription(source)))
-	}
-	return found
+func describeSources(values []string) []cobra.Completion {
+	return exslices.CastFunc(values, func(source string) cobra.Completion {
+		return cobra.CompletionWithDesc(source, client.SourceDescription(source))
+	})
 }
 
 func offerAgents(value func(wire.Persona) string) offer {
-	return func(ctx context.Context, c *client.Client, _ string) (found []cobra.Completion) {
+	return func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 		personas, _ := c.Personas(ctx)
-		for _, persona := range personas {
-			if persona.IsListed {
-				about := text.OneLine(persona.Name + ": " + persona.Description)
-				found = append(found, cobra.CompletionWithDesc(value(persona), about))
-			}
-		}
-		return found
+		return exslices.CastFuncFilter(personas, func(p wire.Persona) (cobra.Completion, bool) {
+			return cobra.CompletionWithDesc(value(p), text.OneLine(p.Name+": "+p.Description)), p.IsListed
+		})
 	}
 }
 
-func offerSets(ctx context.Context, c *client.Client, _ string) (found []cobra.Completion) {
+func offerSets(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 	sets, _ := c.DocumentSets(ctx)
-	for _, set := range sets {
-		found = append(found, cobra.CompletionWithDesc(set.Name, text.OneLine(text.OrEmpty(set.Description))))
-	}
-	return found
+	return exslices.CastFunc(sets, func(set wire.DocumentSet) cobra.Completion {
+		return cobra.CompletionWithDesc(set.Name, text.OneLine(text.OrEmpty(set.Description)))
+	})
 }
 
-func offerTags(ctx context.Context, c *client.Client, typed string) (found []cobra.Completion) {
+func offerTags(ctx context.Context, c *client.Client, typed string) []cobra.Completion {
 	tags, _ := c.ValidTags(ctx, typed, true, defaultTags)
-	for _, tag := range tags {
-		found = append(found, cobra.CompletionWithDesc(tag.Key+"="+tag.Value, tag.Source))
-	}
-	return found
+	return exslices.CastFunc(tags, func(tag wire.SourceTag) cobra.Completion {
+		return cobra.CompletionWithDesc(tag.Key+"="+tag.Value, tag.Source)
+	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -423,13 +424,10 @@ func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb st
 func (a *app) libraryRoots(ctx context.Context) (roots []string, err error) {
 	err = a.with(ctx, a.openLibrary, func(ctx context.Context, c *client.Client) error {
 		status, err := c.LibraryStatus(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			roots = exslices.CastFunc(status.Roots, func(root wire.LibraryRoot) string { return root.Path })
 		}
-		for _, root := range status.Roots {
-			roots = append(roots, root.Path)
-		}
-		return nil
+		return err
 	})
 	return roots, err
 }

@@ -12,6 +12,7 @@ import (
 	grid "charm.land/lipgloss/v2/table"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -101,10 +102,7 @@ func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.C
 		if !persona.IsListed {
 			continue
 		}
-		var sets []string
-		for _, set := range persona.DocumentSets {
-			sets = append(sets, set.Name)
-		}
+		sets := exslices.CastFunc(persona.DocumentSets, func(set wire.DocumentSet) string { return set.Name })
 		found = append(found, listed{object{{"id", persona.ID}, {"name", persona.Name}, {"description", persona.Description},
 			{"is_default_persona", false}, // servers no longer send it; scripts still read it
 			{"is_listed", true}, {"document_sets", sets}, {"knowledge_sources", persona.KnowledgeSources}, {"origin", choice.Profile}},

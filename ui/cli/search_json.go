@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/passage"
@@ -80,19 +82,15 @@ func searchAnswer(outcomes []outcome, explain bool) answer {
 }
 
 // resultCounts returns the number of results of each query.
-func resultCounts(outcomes []outcome) (counts []int) {
-	for _, o := range outcomes {
-		counts = append(counts, len(o.results()))
-	}
-	return counts
+func resultCounts(outcomes []outcome) []int {
+	return exslices.CastFunc(outcomes, func(o outcome) int { return len(o.results()) })
 }
 
 // jsonResults returns the results that a cut leaves.
-func jsonResults(response *wire.SearchResponse, explain bool, c cut) (results []object) {
-	for _, result := range response.Results[:min(c.shown, len(response.Results))] {
-		results = append(results, jsonResult(clipResult(result, c.content), explain, len(response.Searched) > 1))
-	}
-	return results
+func jsonResults(response *wire.SearchResponse, explain bool, c cut) []object {
+	return exslices.CastFunc(firstOf(response.Results, c.shown), func(result wire.SearchResult) object {
+		return jsonResult(clipResult(result, c.content), explain, len(response.Searched) > 1)
+	})
 }
 
 // clipResult keeps at most limit bytes of the content, and of what points into it what still does.
@@ -102,13 +100,8 @@ func clipResult(result wire.SearchResult, limit int) wire.SearchResult {
 	}
 	result.Content = text.Clip(result.Content, limit)
 	end := len(result.Content)
-	var spans []wire.Span
-	for _, span := range result.Highlights {
-		if span[1] <= end {
-			spans = append(spans, span)
-		}
-	}
-	result.Highlights = spans
+	isCut := func(span wire.Span) bool { return span[1] > end }
+	result.Highlights = slices.DeleteFunc(slices.Clone(result.Highlights), isCut)
 	result.BestPassage = wire.Span{min(result.BestPassage[0], end), min(result.BestPassage[1], end)}
 	result.Blurb = text.Clip(result.Blurb, limit)
 	return result

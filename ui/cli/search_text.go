@@ -10,6 +10,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -223,10 +224,9 @@ func repeatFlag(name, value string) string {
 
 // explained lists the stages and queries of a search.
 func explained(response *wire.SearchResponse) []string {
-	var lines []string
-	for _, query := range response.Queries {
-		lines = append(lines, fmt.Sprintf("query (%s, weight %g): %s", query.Kind, query.Weight, text.OneLine(query.Query)))
-	}
+	lines := exslices.CastFunc(response.Queries, func(query wire.ExecutedQuery) string {
+		return fmt.Sprintf("query (%s, weight %g): %s", query.Kind, query.Weight, text.OneLine(query.Query))
+	})
 	for _, filter := range response.AppliedFilters {
 		lines = append(lines, fmt.Sprintf("filter %s = %s (set by %s)", filter.Field, text.OneLine(filter.Value), filter.SetBy))
 	}
