@@ -107,7 +107,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	}
 	s.budget, s.vectors = s.newBudget(), s.newEmbedding()
 	s.api = api.New(api.Options{
-		Directory: s.people, Index: s.index, Chats: s.openChats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
+		Directory: s.people, Index: s.index, Chats: s.chats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,
@@ -279,6 +279,13 @@ func HasDocuments(ctx context.Context, home string) (bool, error) {
 
 // chatsFile is in the folder of a tenant's library.
 const chatsFile = "chats.db"
+
+// chats returns a tenant's chat sessions.
+func (s *Server) chats(tenant string) *chat.Store {
+	return chat.Lazy(func(ctx context.Context, create bool) (*chat.Store, error) {
+		return s.openChats(ctx, tenant, create)
+	}, s.options.Now)
+}
 
 // openChats opens a tenant's chat sessions once. In a sample or read-only library they are kept in memory.
 func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*chat.Store, error) {

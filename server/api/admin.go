@@ -249,32 +249,26 @@ func (s *Server) adminTenants(c *call, d *directory.Directory) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	described := make([]wire.DirectoryTenant, len(known))
-	for i, tenant := range known {
-		if described[i], err = s.describeTenant(c.Context(), tenant); err != nil {
+	for i := range known {
+		if err := s.countStored(c.Context(), &known[i]); err != nil {
 			return nil, err
 		}
 	}
-	return described, nil
+	return known, nil
 }
 
-// describeTenant counts what is stored for a tenant.
-func (s *Server) describeTenant(ctx context.Context, t directory.Tenant) (wire.DirectoryTenant, error) {
-	described := wire.DirectoryTenant{Name: t.ID, CreatedAt: directory.Timestamp(t.CreatedAt), Users: t.Users, Tokens: t.Tokens,
-		Groups: t.Groups, Connectors: t.Connectors, DocumentSets: t.DocumentSets, Agents: t.Agents}
-	err := s.reading(ctx, t.ID, func(snapshot index.Snapshot) error {
+// countStored counts the documents and conversations of a tenant.
+func (s *Server) countStored(ctx context.Context, t *wire.DirectoryTenant) error {
+	err := s.reading(ctx, t.Name, func(snapshot index.Snapshot) error {
 		stats, err := snapshot.Stats(ctx)
-		described.Documents = stats.Documents
+		t.Documents = stats.Documents
 		return err
 	})
-	if err != nil || s.Chats == nil {
-		return described, err
+	if err != nil {
+		return err
 	}
-	sessions, err := s.Chats(ctx, t.ID, false)
-	if err == nil {
-		described.Conversations, err = sessions.Count(ctx)
-	}
-	return described, err
+	t.Conversations, err = s.Chats(t.Name).Count(ctx)
+	return err
 }
 
 func (s *Server) addTenant(ctx context.Context, d *directory.Directory, _ string, added *wire.Added[wire.DirectoryTenant]) error {
@@ -286,11 +280,10 @@ func (s *Server) addTenant(ctx context.Context, d *directory.Directory, _ string
 	if err := d.AddTenant(ctx, added.Item.Name); err != nil {
 		return err
 	}
-	tenant, err := d.DescribeTenant(ctx, added.Item.Name)
-	if err == nil {
-		added.Item, err = s.describeTenant(ctx, tenant)
+	if added.Item, err = d.DescribeTenant(ctx, added.Item.Name); err != nil {
+		return err
 	}
-	return err
+	return s.countStored(ctx, &added.Item)
 }
 
 // dropTenant removes a tenant with everything in it, and answers what that was. Without force it removes only an empty
@@ -301,15 +294,14 @@ func (s *Server) dropTenant(c *call, d *directory.Directory) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	known, err := d.DescribeTenant(ctx, name)
+	tenant, err := d.DescribeTenant(ctx, name)
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil, s.RemoveTenant(ctx, name) // also deletes the files of an interrupted removal
 	}
 	if err != nil {
 		return nil, err
 	}
-	tenant, err := s.describeTenant(ctx, known)
-	if err != nil {
+	if err := s.countStored(ctx, &tenant); err != nil {
 		return nil, err
 	}
 	if held := tenant.Holds(); len(held) > 0 && !force {

@@ -32,9 +32,8 @@ type Options struct {
 	// Index opens a tenant's index, or returns the open one. If there is none, it creates one with create, and returns an
 	// empty one without.
 	Index func(ctx context.Context, tenant string, create bool) (index.Index, error)
-	// Chats opens a tenant's chat sessions, or returns the open ones. If there are none, it creates them with create, and
-	// returns an empty store without. Nil: questions are not answered.
-	Chats func(ctx context.Context, tenant string, create bool) (*chat.Store, error)
+	// Chats returns a tenant's chat sessions.
+	Chats func(tenant string) *chat.Store
 	// RemoveTenant deletes a tenant and everything stored for it.
 	RemoveTenant func(ctx context.Context, id string) error
 	// Changed is called when a request has stored documents, which need vectors. Nil: the next add or sync makes them.

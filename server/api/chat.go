@@ -123,7 +123,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	if t.prepared, err = t.server.prepare(ctx, t.who, search); err != nil {
 		return err
 	}
-	if t.prepared.Model == nil || t.server.Chats == nil {
+	if t.prepared.Model == nil {
 		return noModel()
 	}
 	if t.prepared.Model, t.audit.meter, err = t.server.metered(ctx, t.who, t.prepared.Model, search); err != nil {
@@ -137,8 +137,8 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	if err == nil {
 		t.files, t.named, err = t.server.attached(ctx, t.who, t.request.FileDescriptors, t.history)
 	}
-	if t.store == nil && err == nil {
-		t.store, err = t.server.keeper(ctx, t.who, t.session)
+	if t.store == nil {
+		t.store = t.server.keeper(t.who, t.session)
 	}
 	return err
 }

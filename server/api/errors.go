@@ -2,12 +2,14 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
@@ -217,26 +219,32 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// recorder records the status and size of an answer.
+// recorder records the status and size of an answer, and may bound the time in which the caller must read each part of
+// it. A caller who does not is disconnected, which cancels the request.
 type recorder struct {
 	http.ResponseWriter
-	status int // 0: nothing yet
-	bytes  int64
+	status   int // 0: nothing yet
+	bytes    int64
+	patience time.Duration // for the caller to read a part; 0: any
 }
 
 // WriteHeader records the status.
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
+	r.begin(status)
 	r.ResponseWriter.WriteHeader(status)
+}
+
+// begin records the status, and sets the deadline of the next write. A writer without deadlines needs none.
+func (r *recorder) begin(status int) {
+	r.status = cmp.Or(r.status, status)
+	if r.patience > 0 {
+		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.patience))
+	}
 }
 
 // Write counts the bytes.
 func (r *recorder) Write(data []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.begin(http.StatusOK)
 	n, err := r.ResponseWriter.Write(data)
 	r.bytes += int64(n)
 	return n, err

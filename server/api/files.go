@@ -56,15 +56,8 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 	if err := form.failure(); err != nil {
 		return err
 	}
-	switch {
-	case project != nil:
+	if project != nil {
 		return detailed(http.StatusNotFound, "Project not found")
-	case s.Chats == nil:
-		return noModel()
-	}
-	store, err := s.Chats(r.Context(), who.Tenant, true)
-	if err != nil {
-		return err
 	}
 	answered := wire.UploadedFiles{UserFiles: []wire.UserFile{}, RejectedFiles: []wire.RejectedFile{}}
 	for _, file := range files {
@@ -81,7 +74,7 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 			continue
 		}
 		kept := s.newFile(who, file, text)
-		if err := store.AddFile(r.Context(), kept, file.data); err != nil {
+		if err := s.Chats(who.Tenant).AddFile(r.Context(), kept, file.data); err != nil {
 			return err
 		}
 		answered.UserFiles = append(answered.UserFiles, userFile(who, kept, temporaryID(ids, file)))
@@ -201,17 +194,9 @@ func temporaryID(ids map[string]string, file uploaded) *string {
 // downloadFile answers GET /chat/file/{id} with an uploaded file, for the user who uploaded it. It is sent as an
 // attachment: a browser must not render it.
 func (s *Server) downloadFile(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	absent := detailed(http.StatusNotFound, fileNotFound)
-	if s.Chats == nil {
-		return absent
-	}
-	store, err := s.Chats(r.Context(), who.Tenant, false)
-	if err != nil {
-		return err
-	}
-	name, media, data, err := store.FileData(r.Context(), chatUser(who), r.PathValue("id"))
+	name, media, data, err := s.Chats(who.Tenant).FileData(r.Context(), chatUser(who), r.PathValue("id"))
 	if errors.Is(err, chat.ErrNotFound) {
-		return absent
+		return detailed(http.StatusNotFound, fileNotFound)
 	}
 	if err != nil {
 		return err
@@ -236,17 +221,13 @@ func (s *Server) attached(ctx context.Context, who directory.Principal, asked []
 	if len(wanted) == 0 {
 		return nil, nil, nil
 	}
-	store, err := s.Chats(ctx, who.Tenant, false)
-	if err != nil {
-		return nil, nil, err
-	}
 	read := map[string]bool{}
 	for i, one := range wanted {
 		if read[one.ID] {
 			continue
 		}
 		read[one.ID] = true
-		file, err := store.File(ctx, chatUser(who), one.ID)
+		file, err := s.Chats(who.Tenant).File(ctx, chatUser(who), one.ID)
 		switch {
 		case err == nil:
 			files = append(files, file)

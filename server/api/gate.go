@@ -42,7 +42,7 @@ func (s *Server) Gate(options PublicOptions) *Gate {
 func (g *Gate) Listener(loopback bool) http.Handler {
 	s := g.server
 	routes := s.mount(append(s.routes(), s.metricsRoute(g.options.OpenMetrics)), s.authenticate, g.guard)
-	return s.logged(s.timeouts.limitWrites(s.recovered(secured(guardNames(names{g.options.Hosts, loopback}, routes)))))
+	return s.logged(s.recovered(secured(guardNames(names{g.options.Hosts, loopback}, routes))))
 }
 
 // Visitor is a caller whom another listener has authenticated.
@@ -354,7 +354,8 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		start := time.Now()
 		who := &caller{}
 		s.measures().inFlight.Add(1)
-		recorder := &recorder{ResponseWriter: w}
+		recorder := &recorder{ResponseWriter: w, patience: s.timeouts.answer}
+		recorder.begin(0) // the deadline of an earlier request on this connection may have passed
 		defer func() {
 			s.measures().inFlight.Add(-1)
 			s.measures().request(r, who.route, recorder.status)

@@ -68,7 +68,7 @@ func newRuleWorld(t testing.TB, number uint64, tenants ...string) *ruleWorld {
 	options := Options{
 		Directory: w.people,
 		Index:     func(_ context.Context, tenant string, _ bool) (index.Index, error) { return w.indexes[tenant], nil },
-		Chats:     func(_ context.Context, tenant string, _ bool) (*chat.Store, error) { return w.chats[tenant], nil },
+		Chats:     func(tenant string) *chat.Store { return w.chats[tenant] },
 		Now:       now,
 	}
 	w.server = New(options)

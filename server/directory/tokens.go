@@ -52,6 +52,17 @@ func (t Token) Wire() wire.AccessToken {
 	}
 }
 
+// timestamp is a time in the form of the API, from a column of microseconds.
+type timestamp string
+
+// Scan implements sql.Scanner.
+func (t *timestamp) Scan(column any) error {
+	var moment time.Time
+	err := (*sqlite.Micros)(&moment).Scan(column)
+	*t = timestamp(Timestamp(moment))
+	return err
+}
+
 // Timestamp writes a time as the API does: ISO 8601 with the offset +00:00.
 func Timestamp(t time.Time) string { return t.UTC().Format(timestampShape) }
 
