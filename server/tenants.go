@@ -271,6 +271,16 @@ func openOnce[T io.Closer](ctx context.Context, s *Server, lock *semaphore.Weigh
 	return value, nil
 }
 
+// openOrEmpty is openOnce with an empty file in memory as long as open returns errAbsent.
+func openOrEmpty[T io.Closer](ctx context.Context, s *Server, lock *semaphore.Weighted, kept *opened[T],
+	open func(context.Context) (T, error), empty *opened[T], openEmpty func(context.Context) (T, error)) (T, error) {
+	value, err := openOnce(ctx, s, lock, kept, open)
+	if errors.Is(err, errAbsent) {
+		return openOnce(ctx, s, s.shared.emptyLock, empty, openEmpty)
+	}
+	return value, err
+}
+
 // closeAll closes all files. It waits for files that are being opened.
 func (s *Server) closeAll() error {
 	s.mutex.Lock()

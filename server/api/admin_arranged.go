@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,15 +21,11 @@ type known struct {
 	pairs  []directory.CCPair
 }
 
-func readKnown(ctx context.Context, d *directory.Directory, tenant string) (k known, err error) {
-	if k.users, err = d.Users(ctx, tenant); err != nil {
-		return k, err
-	}
-	if k.groups, err = d.Groups(ctx, tenant); err != nil {
-		return k, err
-	}
-	k.pairs, err = d.CCPairs(ctx, tenant)
-	return k, err
+func readKnown(ctx context.Context, d *directory.Directory, tenant string) (known, error) {
+	users, usersErr := d.Users(ctx, tenant)
+	groups, groupsErr := d.Groups(ctx, tenant)
+	pairs, pairsErr := d.CCPairs(ctx, tenant)
+	return known{users, groups, pairs}, cmp.Or(usersErr, groupsErr, pairsErr)
 }
 
 func userKey(u directory.User) (name, id string)       { return u.Email, u.ID }

@@ -72,11 +72,7 @@ func (c *call) agentOfPath() (directory.Agent, error) {
 // describeAgents returns what the caller may know of agents.
 func (s *Server) describeAgents(ctx context.Context, who directory.Principal, agents []directory.Agent) (
 	[]wire.Persona, error) {
-	visible, err := s.visibleSets(ctx, who)
-	if err != nil {
-		return nil, err
-	}
-	byID, err := s.setsOfAgents(ctx, who, visible, agents)
+	sets, err := s.setsOfAgents(ctx, who, agents)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +90,8 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 		}
 		p := wire.Persona{
 			ID: a.ID, Name: a.Name, Description: a.Description, Tools: []any{},
-			DocumentSets: mapped(visible.of(a.DocumentSets), func(set directory.DocumentSet) wire.DocumentSet {
-				return byID[set.ID]
+			DocumentSets: slices.DeleteFunc(slices.Clone(sets), func(known wire.DocumentSet) bool {
+				return !slices.ContainsFunc(a.DocumentSets, func(set directory.DocumentSet) bool { return set.ID == known.ID })
 			}),
 			AttachedDocumentCount: scopes[a.ID].attached, KnowledgeSources: listed(scopes[a.ID].sources),
 			IsPublic: a.Public, IsListed: a.Listed, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
@@ -114,24 +110,22 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 	}), nil
 }
 
-// setsOfAgents describes the document sets of agents, by id.
-func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, visible setFilter, agents []directory.Agent) (
-	map[int]wire.DocumentSet, error) {
-	byID := map[int]wire.DocumentSet{}
-	var sets []directory.DocumentSet
+// setsOfAgents describes the document sets of agents that the caller may know, by name.
+func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, agents []directory.Agent) ([]wire.DocumentSet, error) {
+	used := map[int]bool{}
 	for _, a := range agents {
-		for _, set := range visible.of(a.DocumentSets) {
-			if _, known := byID[set.ID]; !known {
-				byID[set.ID] = wire.DocumentSet{}
-				sets = append(sets, set)
-			}
+		for _, set := range a.DocumentSets {
+			used[set.ID] = true
 		}
 	}
-	described, err := s.describeSets(ctx, who, sets)
-	for _, set := range described {
-		byID[set.ID] = set
+	if len(used) == 0 {
+		return []wire.DocumentSet{}, nil
 	}
-	return byID, err
+	sets, err := s.Directory.DocumentSets(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	return s.describeSets(ctx, who, slices.DeleteFunc(sets, func(set directory.DocumentSet) bool { return !used[set.ID] }))
 }
 
 // addPersona answers POST /persona: it creates an agent that the caller owns. What the caller may not see is answered like

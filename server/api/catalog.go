@@ -238,8 +238,8 @@ func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Acce
 				continue
 			}
 			count.attached++
-			if a.SearchStart.IsZero() || !seen.updated.IsZero() && !seen.updated.Before(a.SearchStart) {
-				count.sources = append(count.sources, sourcesIn([]index.ValueCount{{Value: seen.source}})...)
+			if a.SearchStart.IsZero() || !seen.UpdatedAt.IsZero() && !seen.UpdatedAt.Before(a.SearchStart) {
+				count.sources = append(count.sources, sourcesIn([]index.ValueCount{{Value: seen.Source}})...)
 			}
 		}
 		slices.Sort(count.sources)
@@ -249,16 +249,10 @@ func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Acce
 	return counts, nil
 }
 
-// attachedDocument has what countScopes needs of a document.
-type attachedDocument struct {
-	source  string
-	updated time.Time
-}
-
 // attachedDocuments reads the documents attached to agents that the caller may see.
 func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
-	map[string]attachedDocument, error) {
-	seen := map[string]attachedDocument{}
+	map[string]index.Stored, error) {
+	seen := map[string]index.Stored{}
 	var ids []string
 	for _, a := range agents {
 		ids = append(ids, a.Documents...)
@@ -270,7 +264,7 @@ func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access inde
 			return nil, err
 		}
 		for _, d := range stored {
-			seen[d.ID] = attachedDocument{d.Source, d.UpdatedAt}
+			seen[d.ID] = d
 		}
 	}
 	return seen, nil

@@ -167,15 +167,11 @@ func (c *call) session(id string) (chat.Keeper, chat.Session, error) {
 
 // personaName returns the name of a session's agent; nil if the caller may no longer use it.
 func (s *Server) personaName(ctx context.Context, who directory.Principal, session chat.Session) *string {
-	name := directory.DefaultAgent().Name
-	if session.PersonaID != 0 {
-		agent, err := s.agent(ctx, who, session.PersonaID)
-		if err != nil {
-			return nil
-		}
-		name = agent.Name
+	agent, err := s.agent(ctx, who, session.PersonaID)
+	if err != nil {
+		return nil
 	}
-	return &name
+	return &agent.Name
 }
 
 func chatMessage(session string, m chat.Message, all []chat.Message) wire.ChatMessage {
@@ -234,10 +230,8 @@ func (s *Server) createChatSession(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	if info.PersonaID != 0 {
-		if _, err := s.agent(c.Context(), c.who, info.PersonaID); err != nil {
-			return nil, err
-		}
+	if _, err := s.agent(c.Context(), c.who, info.PersonaID); err != nil {
+		return nil, err
 	}
 	session, err := s.newSession(c.Context(), c.who, info)
 	if err != nil {

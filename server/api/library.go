@@ -166,11 +166,16 @@ func (s *Server) remove(ctx context.Context, who directory.Principal, documents 
 		removed = request.Set
 	}
 	if removed != "" {
-		empty, err := s.isEmptySet(ctx, who, documents, removed)
+		sets, err := s.Directory.DocumentSets(ctx, who)
 		if err != nil {
 			return done, err
 		}
-		if empty {
+		sets = slices.DeleteFunc(sets, func(set directory.DocumentSet) bool { return set.Name != removed })
+		empty, err := emptySets(ctx, documents, mapped(sets, setName))
+		if err != nil {
+			return done, err
+		}
+		if len(empty) > 0 {
 			request.Set = ""
 		}
 	}
@@ -442,18 +447,4 @@ func emptySets(ctx context.Context, documents index.Index, names []string) ([]st
 		}
 	}
 	return empty, nil
-}
-
-// isEmptySet reports whether a set exists and has no documents.
-func (s *Server) isEmptySet(ctx context.Context, who directory.Principal, documents index.Index,
-	name string) (bool, error) {
-	sets, err := s.Directory.DocumentSets(ctx, who)
-	if err != nil {
-		return false, err
-	}
-	if !slices.ContainsFunc(sets, func(set directory.DocumentSet) bool { return set.Name == name }) {
-		return false, nil
-	}
-	empty, err := emptySets(ctx, documents, []string{name})
-	return len(empty) > 0, err
 }

@@ -240,14 +240,6 @@ func (v setFilter) narrow(response *wire.SearchResponse) {
 	})
 }
 
-// of returns the sets that the caller may know.
-func (v setFilter) of(sets []directory.DocumentSet) []directory.DocumentSet {
-	if v == nil {
-		return sets
-	}
-	return slices.DeleteFunc(slices.Clone(sets), func(set directory.DocumentSet) bool { return !v[set.Name] })
-}
-
 // narrowFacets removes the sets that the caller may not know.
 func (v setFilter) narrowFacets(facets *wire.Facets) {
 	if v == nil {

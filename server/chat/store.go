@@ -111,16 +111,12 @@ func Lazy(find func(ctx context.Context, create bool) (*Store, error), now func(
 	return &Store{find: find, now: now}
 }
 
-// database returns the open database.
-func (s *Store) database(ctx context.Context, create bool) (*sqlite.DB, error) {
+// opened returns the open store.
+func (s *Store) opened(ctx context.Context, create bool) (*Store, error) {
 	if s.find == nil {
-		return s.db, nil
+		return s, nil
 	}
-	found, err := s.find(ctx, create)
-	if err != nil {
-		return nil, err
-	}
-	return found.db, nil
+	return s.find(ctx, create)
 }
 
 // Open opens the file at path, and creates or migrates it first. Without a path the sessions are in memory. Errors are
@@ -152,20 +148,20 @@ func (s *Store) Add(ctx context.Context, session Session) error {
 
 // update changes the database in one transaction. doing describes the change for errors.
 func (s *Store) update(ctx context.Context, doing string, change func(*sql.Tx) error) error {
-	db, err := s.database(ctx, true)
+	s, err := s.opened(ctx, true)
 	if err != nil {
 		return err
 	}
-	return wrap(doing, db.Update(ctx, change))
+	return wrap(doing, s.db.Update(ctx, change))
 }
 
 // rows returns the rows of a query. doing begins its errors.
 func rows[T any](ctx context.Context, s *Store, doing string, columns func(*T) []any, query string, args ...any) ([]T, error) {
-	db, err := s.database(ctx, false)
+	s, err := s.opened(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	found, err := sqlite.Select(ctx, db.Reader, columns, query, args...)
+	found, err := sqlite.Select(ctx, s.db.Reader, columns, query, args...)
 	return found, wrap(doing, err)
 }
 
@@ -398,11 +394,11 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 // File returns a user's file and marks it as used; ErrNotFound if there is none.
 func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
 	file := File{ID: id, UserID: userID, Used: s.now().UTC()}
-	db, err := s.database(ctx, false) // without one there is no file
+	s, err := s.opened(ctx, false) // without one there is no file
 	if err != nil {
 		return file, err
 	}
-	err = db.Update(ctx, func(tx *sql.Tx) error {
+	err = s.db.Update(ctx, func(tx *sql.Tx) error {
 		return sqlite.Scan(tx.QueryRowContext(ctx, `UPDATE files SET used_at = max(used_at, ?) WHERE id = ? AND user_id = ?
 			RETURNING name, media, type, text, tokens, created_at`, sqlite.Micros(file.Used), id, userID), ErrNotFound,
 			&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, (*sqlite.Micros)(&file.Created))

@@ -173,24 +173,18 @@ func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, erro
 
 func (d *Directory) agents(ctx context.Context, p Principal, query string, args ...any) ([]Agent, error) {
 	shown, err := d.shownNames(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	agents, err := list(ctx, d, "read agents", func(a *Agent) []any {
+	agents, agentsErr := list(ctx, d, "read agents", func(a *Agent) []any {
 		return []any{&a.ID, &a.Name, &a.Description, sqlite.JSON{V: &a.StarterMessages}, (*sqlite.Micros)(&a.SearchStart),
 			&a.Public, &a.Listed, &a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model}
 	}, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	sets, err := listByID(ctx, d, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
+	sets, setsErr := listByID(ctx, d, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
 		FROM document_sets s JOIN agent_document_sets a ON a.document_set_id = s.id
 		WHERE a.agent_id IN (SELECT value FROM json_each(?)) ORDER BY s.name`, agentIDs(agents))
 	for i := range agents {
 		a := &agents[i]
 		a.Name, a.DocumentSets = cmp.Or(shown[a.ID], a.Name), sets[a.ID]
 	}
-	return agents, err
+	return agents, cmp.Or(err, agentsErr, setsErr)
 }
 
 // agentIDs returns the ids of agents as a parameter of json_each.

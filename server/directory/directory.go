@@ -35,7 +35,7 @@ type Directory struct {
 	readOnly bool
 	absent   bool
 	now      func() time.Time
-	recent   *lru.Cache[any, versioned]
+	recent   *lru.Cache[cacheKey, versioned]
 	noting   sync.Map // ids of tokens whose use is being recorded: only one request at a time waits for the writer
 }
 
@@ -62,7 +62,7 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
 	d.readOnly = readOnly || d.db.ReadOnly()
-	d.recent, err = lru.New[any, versioned](maxCached)
+	d.recent, err = lru.New[cacheKey, versioned](maxCached)
 	return d, err
 }
 
@@ -264,18 +264,15 @@ type versioned struct {
 	value any
 }
 
-// The keys of cached values.
-type (
-	tokenKey  struct{ digest string }
-	personKey struct{ tenant, email string }
-	setsKey   struct {
-		tenant, user string
-		admin        bool
-	}
-)
+// cacheKey is the key of a cached value.
+type cacheKey struct {
+	what, tenant string
+	who          string // a user's id or address, or the digest of a token
+	admin        bool
+}
 
 // cached returns the cached value of a key, or reads it. Callers share the value and must not change it.
-func cached[T any](ctx context.Context, d *Directory, key any, read func() (T, error)) (T, error) {
+func cached[T any](ctx context.Context, d *Directory, key cacheKey, read func() (T, error)) (T, error) {
 	d, err := d.opened(ctx, false)
 	if err != nil {
 		return *new(T), err
@@ -292,6 +289,14 @@ func cached[T any](ctx context.Context, d *Directory, key any, read func() (T, e
 		d.recent.Add(key, versioned{at, value})
 	}
 	return value, err
+}
+
+// cachedFor is cached for what a principal sees. The owner in process asks only once: caching would cost a connection.
+func cachedFor[T any](ctx context.Context, d *Directory, what string, p Principal, read func() (T, error)) (T, error) {
+	if p.Owner {
+		return read()
+	}
+	return cached(ctx, d, cacheKey{what, p.Tenant, p.UserID, p.Admin}, read)
 }
 
 // clone returns a principal whose lists are its own.

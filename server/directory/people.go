@@ -189,7 +189,7 @@ func checkEmail(email string) (string, error) {
 // error is ErrUnauthenticated for unknown and inactive users.
 func (d *Directory) Person(ctx context.Context, tenant, email string) (Principal, error) {
 	email = address(email)
-	p, err := cached(ctx, d, personKey{tenant, email}, func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })
+	p, err := cached(ctx, d, cacheKey{what: "person", tenant: tenant, who: email}, func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })
 	return p.clone(), err
 }
 

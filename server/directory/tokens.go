@@ -222,7 +222,7 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 		return Principal{}, ErrUnauthenticated
 	}
 	digest := hash(secret)
-	known, err := cached(ctx, d, tokenKey{digest}, func() (holder, error) { return d.lookUp(ctx, tenant, digest) })
+	known, err := cached(ctx, d, cacheKey{what: "token", tenant: tenant, who: digest}, func() (holder, error) { return d.lookUp(ctx, tenant, digest) })
 	if err != nil {
 		return Principal{}, err
 	}
