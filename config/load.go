@@ -42,7 +42,7 @@ func Load(paths Paths, env Env) (*Config, error) {
 				Remedy: "correct QUARRY_CONFIG, or run quarry configure to make the file"})
 		}
 	}
-	l := newLoader(c, t, homeOf(env))
+	l := &loader{config: c, tree: t, home: homeOf(env)}
 	if err := l.load(env); err != nil {
 		return nil, err
 	}
@@ -110,10 +110,6 @@ type loader struct {
 	secretInFile bool
 }
 
-func newLoader(c *Config, t *tree, home string) *loader {
-	return &loader{config: c, tree: t, home: home, variables: map[string]string{}}
-}
-
 func (l *loader) load(env Env) error {
 	values := l.tree.values()
 	if err := l.decode(values); err != nil {
@@ -143,6 +139,7 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	if err := v.MergeConfigMap(file); err != nil {
 		return fmt.Errorf("merge the configuration: %w", err)
 	}
+	l.variables = map[string]string{}
 	for _, k := range environmentKeys() {
 		variable := "QUARRY_" + strings.ToUpper(strings.ReplaceAll(k.path, ".", "_"))
 		text := env.Get(variable)

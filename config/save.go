@@ -58,27 +58,19 @@ func (c *Config) SaveProfile(ctx context.Context, request NewProfile, ring Keyri
 	if err := c.checkNew(request); err != nil {
 		return Saved{}, err
 	}
-	edit, err := c.open()
+	t, err := c.open()
 	if err != nil {
 		return Saved{}, err
 	}
-	saved := Saved{File: c.File}
-	if !request.Typed.IsZero() {
-		saved.Token = TokenInFile
-		stored, err := storeInKeyring(ctx, request, ring)
-		if err != nil {
-			return Saved{}, err
-		}
-		if stored {
-			saved.Token = TokenInKeyring
-		}
+	place, err := storeToken(ctx, request, ring)
+	if err != nil {
+		return Saved{}, err
 	}
-	entry := section(section(edit.root, "profiles"), p.Name)
-	edit.fill(entry, request, saved.Token)
+	fill(section(section(t.root, "profiles"), p.Name), request, place)
 	if request.Activate {
-		set(edit.root, "active", p.Name)
+		set(t.root, "active", p.Name)
 	}
-	return saved, c.write(edit)
+	return Saved{File: c.File, Token: place}, c.write(t)
 }
 
 func (c *Config) checkNew(request NewProfile) error {
@@ -89,10 +81,8 @@ func (c *Config) checkNew(request NewProfile) error {
 	if err := CheckName(p.Name); err != nil {
 		return bad(err)
 	}
-	if p.ServerURL != "" {
-		if _, err := wire.ServerURL(p.ServerURL); err != nil {
-			return bad(fmt.Errorf("server_url %w", err))
-		}
+	if err := optionalURL(&p.ServerURL); err != nil {
+		return bad(fmt.Errorf("server_url %w", err))
 	}
 	if err := CheckToken(request.Typed.Reveal()); err != nil {
 		return bad(fmt.Errorf("the token %w", err))
@@ -104,11 +94,14 @@ func (c *Config) checkNew(request NewProfile) error {
 	return nil
 }
 
-// storeInKeyring reports whether the token was stored in the keyring. A failure is an error only if the request requires
-// the keyring.
-func storeInKeyring(ctx context.Context, request NewProfile, ring Keyring) (bool, error) {
+// storeToken stores a typed token in the keyring, if it can, and returns its place. A failure is an error only if the
+// request requires the keyring.
+func storeToken(ctx context.Context, request NewProfile, ring Keyring) (TokenPlace, error) {
+	if request.Typed.IsZero() {
+		return "", nil
+	}
 	if request.Place == TokenInFile {
-		return false, nil
+		return TokenInFile, nil
 	}
 	account, err := KeyringAccount(request.Profile)
 	if err == nil && ring == nil {
@@ -117,21 +110,17 @@ func storeInKeyring(ctx context.Context, request NewProfile, ring Keyring) (bool
 	if err == nil {
 		err = ring.Set(ctx, account, request.Typed.Reveal())
 	}
-	if err != nil && (request.Place == TokenInKeyring || ctx.Err() != nil) {
-		return false, fmt.Errorf("store the token of profile %s in the system keyring: %w", request.Profile.Name, err)
+	switch {
+	case err == nil:
+		return TokenInKeyring, nil
+	case request.Place == TokenInKeyring || ctx.Err() != nil:
+		return "", fmt.Errorf("store the token of profile %s in the system keyring: %w", request.Profile.Name, err)
 	}
-	return err == nil, nil
-}
-
-// edit is the file while it is changed.
-type edit struct {
-	document *yaml.Node
-	root     *yaml.Node
-	prefix   []byte // text of a file that holds comments only
+	return TokenInFile, nil
 }
 
 // open reads the file again: another process may have changed it since Load.
-func (c *Config) open() (*edit, error) {
+func (c *Config) open() (*tree, error) {
 	if c.readOnly {
 		return nil, &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly,
 			Fix: "unset QUARRY_READONLY to change profiles", Exit: ExitNotAvailable}
@@ -141,21 +130,16 @@ func (c *Config) open() (*edit, error) {
 		return nil, err
 	}
 	t, err := c.verify(content.bytes)
-	if err != nil {
-		return nil, err
+	if err != nil || t.root != nil {
+		return t, err
 	}
-	if t.root != nil {
-		return &edit{document: &t.document, root: t.root}, nil
-	}
-	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	document := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}}
-	e := &edit{document: document, root: root}
 	if t.document.Kind == 0 {
-		e.prefix = content.bytes
-	} else {
-		document.HeadComment, document.FootComment = t.document.HeadComment, t.document.FootComment
+		t.comments = content.bytes
 	}
-	return e, nil
+	t.root = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	t.document = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{t.root}, HeadComment: t.document.HeadComment,
+		FootComment: t.document.FootComment}
+	return t, nil
 }
 
 // verify checks that a text would load.
@@ -164,12 +148,12 @@ func (c *Config) verify(data []byte) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := newLoader(&Config{File: c.File}, t, homeOf(os.LookupEnv))
+	l := &loader{config: &Config{File: c.File}, tree: t, home: homeOf(os.LookupEnv)}
 	return t, l.load(nil)
 }
 
 // fill writes the keys of a profile as SaveProfile describes.
-func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
+func fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	p := request.Profile
 	var keys []string
 	for _, k := range keysOf(reflect.TypeFor[Profile](), "") {
@@ -266,19 +250,19 @@ func remove(mapping *yaml.Node, key string) {
 }
 
 // encode returns the file's new text.
-func (e *edit) encode() ([]byte, error) {
-	text := bytes.NewBuffer(e.prefix)
-	if len(e.prefix) > 0 && !bytes.HasSuffix(e.prefix, []byte("\n")) {
+func (t *tree) encode() ([]byte, error) {
+	text := bytes.NewBuffer(t.comments)
+	if len(t.comments) > 0 && !bytes.HasSuffix(t.comments, []byte("\n")) {
 		text.WriteByte('\n')
 	}
 	encoder := yaml.NewEncoder(text)
 	encoder.SetIndent(2)
-	err := errors.Join(encoder.Encode(e.document), encoder.Close())
+	err := errors.Join(encoder.Encode(&t.document), encoder.Close())
 	return text.Bytes(), err
 }
 
-func (c *Config) write(e *edit) error {
-	text, err := e.encode()
+func (c *Config) write(t *tree) error {
+	text, err := t.encode()
 	if err != nil {
 		return fmt.Errorf("write %s: %w", c.File, err)
 	}

@@ -66,11 +66,9 @@ func Origin(address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	start := strings.Index(address, "://") + len("://")
-	if slash := strings.IndexByte(address[start:], '/'); slash >= 0 {
-		return address[:start+slash], nil
-	}
-	return address, nil
+	scheme, rest, _ := strings.Cut(address, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host, nil
 }
 
 // SameOrigin reports whether two addresses have the same Origin.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"quarry/client"
@@ -207,10 +207,8 @@ type federated struct {
 	choice   Choice
 	opened   *client.Session
 	patience time.Duration
-	check    func() error // returns why it cannot be asked yet
-
-	mutex   sync.Mutex // not held during a request
-	sources []string   // nil: not fetched yet
+	check    func() error             // returns why it cannot be asked yet
+	sources  atomic.Pointer[[]string] // nil: not fetched yet
 }
 
 // Name returns the profile.
@@ -224,11 +222,8 @@ func (f *federated) Sources(ctx context.Context) []string {
 	if f.choice.Kind != KindRemote {
 		return nil
 	}
-	f.mutex.Lock()
-	known := f.sources
-	f.mutex.Unlock()
-	if known != nil {
-		return known
+	if known := f.sources.Load(); known != nil {
+		return *known
 	}
 	indexed, err := f.opened.Client.IndexedSources(ctx)
 	if err != nil {
@@ -246,9 +241,7 @@ func (f *federated) Sources(ctx context.Context) []string {
 			indexed = append(indexed, source.Value)
 		}
 	}
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.sources = indexed
+	f.sources.Store(&indexed)
 	return indexed
 }
 
