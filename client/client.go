@@ -4,6 +4,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,9 +67,7 @@ func New(options Options) (*Client, error) {
 			return nil, err
 		}
 	}
-	if options.UserAgent == "" {
-		options.UserAgent = "quarry"
-	}
+	options.UserAgent = cmp.Or(options.UserAgent, "quarry")
 	return &Client{
 		options: options,
 		base:    base,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"reflect"
 	"strings"
@@ -286,29 +285,17 @@ func sanitizeRaw(body []byte) (json.RawMessage, error) {
 
 // sanitizeJSON sanitises every text of JSON. The members that replaced names, by their JSON pointers, get other values.
 func sanitizeJSON(text []byte, replaced map[string]any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
-	in, to := jsontext.NewDecoder(bytes.NewReader(text), lenient...), jsontext.NewEncoder(&out, lenient...)
-	for {
-		container, members := in.StackIndex(in.StackDepth())
-		isName := container == jsontext.KindBeginObject && members%2 == 0
-		token, err := in.ReadToken()
-		switch {
-		case errors.Is(err, io.EOF):
-			return bytes.TrimSpace(out.Bytes()), nil
-		case err != nil:
-			return nil, err
-		case token.Kind() == jsontext.KindString:
+	clean, err := wire.EditJSON(text, func(in *jsontext.Decoder, out *jsontext.Encoder, token jsontext.Token, isName bool) error {
+		if token.Kind() == jsontext.KindString {
 			token = jsontext.String(Sanitize(token.String()))
 		}
-		if err := to.WriteToken(token); err != nil {
-			return nil, err
+		err := out.WriteToken(token)
+		value, found := replaced[string(in.StackPointer())]
+		if err != nil || !isName || !found {
+			return err
 		}
-		if value, found := replaced[string(in.StackPointer())]; isName && found {
-			encoded, err := json.Marshal(value)
-			if err := errors.Join(err, in.SkipValue(), to.WriteValue(encoded)); err != nil {
-				return nil, err
-			}
-		}
-	}
+		encoded, err := json.Marshal(value)
+		return errors.Join(err, in.SkipValue(), out.WriteValue(encoded))
+	}, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return bytes.TrimSpace(clean), err
 }

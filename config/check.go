@@ -39,7 +39,7 @@ func (l *loader) check() error {
 	c := l.config
 	err := l.run("", []check{
 		{"theme", l.checkTheme},
-		{"llm.budget", func() error { return notNegative(c.LLM.Budget) }},
+		{"llm.budget", func() error { return refuseIf(c.LLM.Budget < 0, "is negative") }},
 		{"embeddings.base_url", func() error { return optionalURL(&c.Embeddings.BaseURL) }},
 		{"embeddings.query_prefix", func() error { return checkPrefix(c.Embeddings.QueryPrefix) }},
 		{"embeddings.document_prefix", func() error { return checkPrefix(c.Embeddings.DocumentPrefix) }},
@@ -146,12 +146,7 @@ func (l *loader) checkProviders() error {
 		err := l.run("llm.providers", []check{
 			{name, func() error { return CheckName(name) }},
 			{name + ".base_url", func() error { return optionalURL(&p.BaseURL) }},
-			{name, func() error {
-				if p.BaseURL == "" {
-					return errors.New("has no base_url")
-				}
-				return nil
-			}},
+			{name, func() error { return refuseIf(p.BaseURL == "", "has no base_url") }},
 		})
 		if err != nil {
 			return err
@@ -231,9 +226,9 @@ func (l *loader) checkTheme() error {
 	return problem
 }
 
-func notNegative(number int) error {
-	if number < 0 {
-		return errors.New("is negative")
+func refuseIf(wrong bool, problem string) error {
+	if wrong {
+		return errors.New(problem)
 	}
 	return nil
 }
@@ -267,10 +262,7 @@ func optionalPrefix(prefix **string) error {
 
 func checkPrefix(text string) error {
 	const longest = 1000 // characters
-	if utf8.RuneCountInString(text) > longest {
-		return fmt.Errorf("is longer than %d characters", longest)
-	}
-	return nil
+	return refuseIf(utf8.RuneCountInString(text) > longest, fmt.Sprintf("is longer than %d characters", longest))
 }
 
 func checkHosts(hosts []string) error {

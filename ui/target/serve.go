@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,7 +152,7 @@ func (s *Served) Token(token, remote string) (*client.Client, error) {
 	if s.admission != nil {
 		return s.inProcess(s.admission.Token(token, remote))
 	}
-	return client.New(client.Options{BaseURL: s.Choice.ServerURL, APIPrefix: s.Choice.APIPrefix, Transport: discreet{s.transport, s.host.logger()},
+	return client.New(client.Options{BaseURL: s.Choice.ServerURL, APIPrefix: s.Choice.APIPrefix, Transport: discreet{s.transport, cmp.Or(s.host.Log, slog.New(slog.DiscardHandler))},
 		Token: config.FixedToken(config.NewSecret(token), "the visitor's token"), Profile: s.Choice.Profile,
 		UserAgent: s.host.userAgent()})
 }
@@ -186,14 +187,6 @@ func (s *Served) noPeople() error {
 func (s *Served) inProcess(handler http.Handler) (*client.Client, error) {
 	return client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(handler),
 		Profile: s.Choice.Profile, UserAgent: s.host.userAgent()})
-}
-
-// logger returns the host's log, which discards lines if there is none.
-func (h *Host) logger() *slog.Logger {
-	if h.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return h.Log
 }
 
 func (h *Host) hosts(options ServeOptions) []string {
