@@ -80,26 +80,24 @@ var errUnreachable = errors.New("it is hidden, ignored, reached by a link, or th
 
 // descend follows name from a place. It fails if a walk would not reach it.
 func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
-	parts := strings.Split(name, "/")
-	for i := range parts {
-		sub := strings.Join(parts[:i+1], "/")
-		info, err := os.Lstat(w.absolute(sub))
-		if err != nil {
+	var info fs.FileInfo
+	var err error
+	for part := range strings.SplitSeq(name, "/") {
+		if info != nil && !info.IsDir() {
+			return at, nil, errUnreachable
+		}
+		sub := path.Join(at.name, part)
+		if info, err = os.Lstat(w.absolute(sub)); err != nil {
 			return at, nil, err
 		}
-		last := i == len(parts)-1
-		if !last && !info.IsDir() || info.Mode()&fs.ModeSymlink != 0 ||
-			isSkippedName(parts[i]) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
+		if info.Mode()&fs.ModeSymlink != 0 || isSkippedName(part) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
 			return at, nil, errUnreachable
 		}
 		if info.IsDir() {
 			at = w.enter(at, sub)
 		}
-		if last {
-			return at, info, nil
-		}
 	}
-	return at, nil, errUnreachable
+	return at, info, nil
 }
 
 // enter reads the ignore rules and the repository of a folder.
