@@ -245,16 +245,22 @@ func (t *Term) frequency(b *Block, i int) int {
 	return n
 }
 
-// appendTo decodes the postings of the term.
-func (t *Term) appendTo(l *list) {
+// appendTo decodes the postings of the term, with the new numbers of their chunks. Chunks whose new one is negative are
+// left out.
+func (t *Term) appendTo(l *list, number func(chunk uint32) int32) {
 	var b Block
 	for i := range t.Blocks() {
 		t.Load(i, &b)
 		in := t.gaps(&b)
 		for j := range b.N {
+			frequency, chunk := t.frequency(&b, j), number(b.Chunks[j])
+			if chunk < 0 {
+				in.skip(frequency)
+				continue
+			}
 			body, headings, title := b.Frequencies(j)
-			l.add(b.Chunks[j], body, headings, title)
-			l.positions = in.appendTo(l.positions, t.frequency(&b, j))
+			l.add(uint32(chunk), body, headings, title)
+			l.positions = in.appendTo(l.positions, frequency)
 		}
 	}
 }
