@@ -257,36 +257,26 @@ func (c *checkRun) structure(ctx context.Context) error {
 
 // rows checks the documents with row numbers from first to end, exclusive.
 func (c *checkRun) rows(ctx context.Context, first, end int64) error {
-	group, ctx := errgroup.WithContext(ctx)
-	begins := make(chan int64)
-	group.Go(guard.Err(func() error {
-		defer close(begins)
-		for from := first; from < end; from += checkSlice {
-			select {
-			case begins <- from:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
-	}))
-	for range checkWorkers {
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(checkWorkers)
+	for from := first; from < end && running.Err() == nil; from += checkSlice {
 		group.Go(guard.Err(func() error {
-			for from := range begins {
-				to := min(from+checkSlice, end)
-				err := c.x.reading(ctx, func(tx *sql.Tx) error { return c.slice(ctx, tx, from, to) })
-				if err != nil && !c.unreadable(err) {
-					return err
-				}
-				c.mutex.Lock()
-				c.done += int(to - from)
-				c.report(c.done, c.total)
-				c.mutex.Unlock()
+			to := min(from+checkSlice, end)
+			err := c.x.reading(running, func(tx *sql.Tx) error { return c.slice(running, tx, from, to) })
+			if err != nil && !c.unreadable(err) {
+				return err
 			}
+			c.mutex.Lock()
+			defer c.mutex.Unlock()
+			c.done += int(to - from)
+			c.report(c.done, c.total)
 			return nil
 		}))
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // slice checks the documents of some rows: each with the groups of its chunks.
