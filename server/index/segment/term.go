@@ -26,15 +26,19 @@ func (r *Reader) Term(term string) (Term, bool) {
 }
 
 func (r *Reader) termOf(value []byte) Term {
-	rec := readRecord(r, value)
-	postings := r.part(sectionPostings, rec.postings, rec.postingsSize)
-	t := Term{
-		r: r, Chunks: int(rec.chunks), Documents: int(rec.documents), Titles: int(rec.titles),
-		postings: postings, size: int(rec.postingsSize),
-		positions: r.part(sectionPositions, rec.positions, rec.positionsSize),
-		full:      int(rec.chunks) / BlockSize,
+	var chunks, documents, titles, postings, postingsSize, positions, positionsSize uint64
+	for _, field := range []*uint64{
+		&chunks, &documents, &titles, &postings, &postingsSize, &positions, &positionsSize,
+	} {
+		*field, value = uvarint(r, value)
 	}
-	if rec.chunks > uint64(r.Chunks()) || rec.documents > rec.chunks || rec.titles > rec.documents ||
+	t := Term{
+		r: r, Chunks: int(chunks), Documents: int(documents), Titles: int(titles),
+		postings: r.part(sectionPostings, postings, postingsSize), size: int(postingsSize),
+		positions: r.part(sectionPositions, positions, positionsSize),
+		full:      int(chunks) / BlockSize,
+	}
+	if chunks > uint64(r.Chunks()) || documents > chunks || titles > documents ||
 		t.full > 0 && t.full*blockEntrySize+8 > t.size {
 		panic(r.damaged("a term's record is wrong"))
 	}

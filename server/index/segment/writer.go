@@ -97,25 +97,25 @@ func (w *writer) set(dst []byte, documents []uint32) []byte {
 
 // term appends a term with its postings.
 func (w *writer) term(term string, l *list) error {
-	rec := record{chunks: uint64(len(l.chunks))}
-	last := -1
+	documents, titles, last := 0, 0, -1
 	for i, chunk := range l.chunks {
 		if document := int(w.chunkDocuments[chunk]); document != last {
 			last = document
-			rec.documents++
+			documents++
 			if l.titles[i] > 0 {
-				rec.titles++
+				titles++
 			}
 		}
 	}
-	if rec.documents > 1 {
-		w.termDocuments[term] = uint32(rec.documents)
+	if documents > 1 {
+		w.termDocuments[term] = uint32(documents)
 	}
 	w.postings.lengths = w.columns[sectionBodyLengths]
 	postings, postingsSize, positions, positionsSize := w.postings.add(l)
-	rec.postings, rec.postingsSize = uint64(postings), uint64(postingsSize)
-	rec.positions, rec.positionsSize = uint64(positions), uint64(positionsSize)
-	w.scratch = rec.append(w.scratch[:0])
+	w.scratch = w.scratch[:0]
+	for _, v := range []int{len(l.chunks), documents, titles, postings, postingsSize, positions, positionsSize} {
+		w.scratch = binary.AppendUvarint(w.scratch, uint64(v))
+	}
 	return w.terms.add(term, w.scratch)
 }
 
