@@ -12,9 +12,9 @@ import (
 	driver "modernc.org/sqlite"
 )
 
-// Copy returns a read-only copy of the committed state of a database in memory, which does not block writers. It waits for
-// the write in progress. A database on disk needs no copy: a transaction of its Reader is a consistent view.
-func (db *DB) Copy(ctx context.Context) (*DB, error) {
+// Copy returns a read-only copy of the committed state of a database in memory, which does not block writers; source is the
+// connection of its Writer. A database on disk needs no copy: a transaction of its Reader is a consistent view.
+func (db *DB) Copy(ctx context.Context, source *sql.Conn) (*DB, error) {
 	if !db.InMemory() {
 		return nil, fmt.Errorf("copy %s: only databases in memory are copied", db.path)
 	}
@@ -24,13 +24,8 @@ func (db *DB) Copy(ctx context.Context) (*DB, error) {
 	if err := result.connectMemory(ctx, name, reader, reader); err != nil {
 		return nil, fmt.Errorf("copy %s: %w", db.name(), err)
 	}
-	source, err := db.Writer.Conn(ctx)
-	if err != nil {
-		return nil, errors.Join(Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
-	}
-	defer func() { _ = source.Close() }()
 	target := memoryURI(name, url.Values{"_busy_timeout": timeout})
-	err = source.Raw(func(connection any) error { return backup(connection, target) })
+	err := source.Raw(func(connection any) error { return backup(connection, target) })
 	if err != nil {
 		return nil, errors.Join(Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
 	}

@@ -172,8 +172,12 @@ func TestCopyStaysAsItIs(t *testing.T) {
 	if err := addNote(db, "one"); err != nil {
 		t.Fatal(err)
 	}
-	frozen, err := db.Copy(t.Context())
+	source, err := db.Writer.Conn(t.Context())
 	if err != nil {
+		t.Fatal(err)
+	}
+	frozen, err := db.Copy(t.Context(), source)
+	if err := errors.Join(err, source.Close()); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = frozen.Close() }()

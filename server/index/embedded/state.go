@@ -90,7 +90,8 @@ type state struct {
 	parts    []*part
 	lost     *damagedError // segments that the manifest names and that cannot be used; nil: none
 	searcher func() (*lexical.Searcher, error)
-	users    int // guarded by states.mutex
+	frozen   *sqlite.DB // in memory: the copy that snapshots read; nil: not made yet
+	users    int        // guarded by states.mutex
 }
 
 func newState(manifest int64, parts []*part) *state {
@@ -194,8 +195,12 @@ func (s *states) forget() {
 
 func (s *states) release(released *state) {
 	released.users--
-	if released.users == 0 {
-		s.dropParts(released.parts)
+	if released.users > 0 {
+		return
+	}
+	s.dropParts(released.parts)
+	if released.frozen != nil {
+		_ = released.frozen.Close()
 	}
 }
 
