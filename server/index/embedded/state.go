@@ -213,23 +213,17 @@ func (s *states) dropParts(parts []*part) {
 	}
 }
 
-// exclude lets searches continue without damaged files that cannot be repaired now.
+// exclude lets searches continue without damaged files that cannot be repaired now; nil lets all be opened again.
 func (s *states) exclude(cause *damagedError) {
 	s.mutex.Lock()
-	if s.excluded == nil {
+	if s.excluded == nil || cause == nil {
 		s.excluded = make(map[string]error)
 	}
-	for _, name := range cause.files {
-		s.excluded[name] = cause
+	if cause != nil {
+		for _, name := range cause.files {
+			s.excluded[name] = cause
+		}
 	}
-	s.mutex.Unlock()
-	s.forget()
-}
-
-// retryExcluded lets the excluded files be opened again.
-func (s *states) retryExcluded() {
-	s.mutex.Lock()
-	s.excluded = nil
 	s.mutex.Unlock()
 	s.forget()
 }
