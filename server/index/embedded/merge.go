@@ -255,19 +255,17 @@ func (m mergePolicy) fullTier(parts []*part) []*part {
 			tiers[key] = append(tiers[key], p)
 		}
 	}
-	keys := make([]tier, 0, len(tiers))
+	var smallest tier
+	var full []*part
 	for key, group := range tiers {
-		if len(group) >= m.fanOut {
-			keys = append(keys, key)
+		if len(group) < m.fanOut {
+			continue
+		}
+		if full == nil || cmp.Or(cmp.Compare(key.level, smallest.level), cmp.Compare(key.analyser, smallest.analyser)) < 0 {
+			smallest, full = key, group
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	smallest := slices.MinFunc(keys, func(a, b tier) int {
-		return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(a.analyser, b.analyser))
-	})
-	return m.fitting(tiers[smallest])
+	return m.fitting(full)
 }
 
 // fitting takes the smallest segments of a tier whose sum is within the limit; all of them, as a backlog is merged at
