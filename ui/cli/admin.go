@@ -68,11 +68,16 @@ func (a *app) openAdministered(ctx context.Context, change bool) (*client.Sessio
 	return a.open(ctx, choice)
 }
 
-// addCommand returns a command that makes a thing and prints it: as JSON for scripts, in a line for people.
-func addCommand[T any](a *app, use, short string, add func(ctx context.Context, c *client.Client, name string) (*wire.Added[T], error),
-	describe func(*wire.Added[T]) string) *cobra.Command {
+// addCommand returns a command that makes a thing and prints it: as JSON for scripts, in a line for people. read returns
+// what the argument and the flags ask for.
+func addCommand[Request, T any](a *app, use, short string, read func(name string) (Request, error),
+	add func(*client.Client, context.Context, Request) (*wire.Added[T], error), describe func(*wire.Added[T]) string) *cobra.Command {
 	return a.administer(use, short, func(ctx context.Context, c *client.Client, name string) error {
-		added, err := add(ctx, c, name)
+		request, err := read(name)
+		if err != nil {
+			return err
+		}
+		added, err := add(c, ctx, request)
 		if err != nil {
 			return err
 		}
@@ -185,9 +190,7 @@ func (a *app) adminTenants() *cobra.Command {
 	})
 	remove.Flags().BoolVar(&force, "force", false, "delete the tenant with everything in it")
 	add := addCommand(a, "add NAME", "Create a tenant",
-		func(ctx context.Context, c *client.Client, name string) (*wire.Added[wire.DirectoryTenant], error) {
-			return c.AdminAddTenant(ctx, name)
-		},
+		func(name string) (string, error) { return name, nil }, (*client.Client).AdminAddTenant,
 		func(added *wire.Added[wire.DirectoryTenant]) string {
 			name := added.Item.Name
 			if !added.IsNew {

@@ -75,10 +75,14 @@ func countCell(count *int) string {
 	return strconv.Itoa(*count)
 }
 
+func countsDocuments(ctx context.Context, c *client.Client) bool {
+	features, err := c.Features(ctx)
+	return err == nil && features.Has(wire.FeatureFacets)
+}
+
 // documentCounts counts the documents that the caller may see by the values of a facet; nil if the server does not count.
 func documentCounts(ctx context.Context, c *client.Client, facet func(wire.Facets) []wire.FacetValue) map[string]int {
-	features, err := c.Features(ctx)
-	if err != nil || !features.Has(wire.FeatureFacets) {
+	if !countsDocuments(ctx, c) {
 		return nil
 	}
 	found, err := c.Facets(ctx, wire.SearchRequest{})
@@ -181,8 +185,7 @@ func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Cho
 // sources at once, so each source needs a request.
 func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map[wire.SourceTag]int {
 	counts := map[wire.SourceTag]int{}
-	features, err := c.Features(ctx)
-	if err != nil || !features.Has(wire.FeatureFacets) {
+	if !countsDocuments(ctx, c) {
 		return counts
 	}
 	var sources []string

@@ -138,9 +138,11 @@ func (a *app) open(ctx context.Context, choice target.Choice) (*client.Session, 
 	return onHost(a, func(host Host) (*client.Session, error) { return host.Open(ctx, choice) })
 }
 
-// openLibrary opens the library of this machine, or that of --library, if it exists.
-func (a *app) openLibrary(ctx context.Context) (*client.Session, error) {
-	return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.library, false) })
+// openLibrary opens the library of this machine, or that of --library, if it exists or is to be created.
+func (a *app) openLibrary(create bool) opener {
+	return func(ctx context.Context) (*client.Session, error) {
+		return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.library, create) })
+	}
 }
 
 // openAdmin opens the library of this machine, or that of --library, for administration.

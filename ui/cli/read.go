@@ -259,26 +259,6 @@ func wrapMarkdown(markdown string, width int) string {
 	return f.write(markdown) + f.close()
 }
 
-// fenceOf is the run of backticks or tildes that a line of a code block's beginning or end starts with.
-func fenceOf(line string) string {
-	trimmed := strings.TrimLeft(line, " ")
-	for _, mark := range []string{"`", "~"} {
-		if run := len(trimmed) - len(strings.TrimLeft(trimmed, mark)); run >= 3 {
-			return trimmed[:run]
-		}
-	}
-	return ""
-}
-
-// isVerbatim reports whether a line is a table row, or indented code and not an item of a list.
-func isVerbatim(line string) bool {
-	trimmed := strings.TrimLeft(line, " ")
-	if strings.HasPrefix(trimmed, "|") {
-		return true
-	}
-	return len(line)-len(trimmed) >= 4 && trimmed != "" && !strings.ContainsAny(trimmed[:1], "-*+0123456789")
-}
-
 const maxSavedSearch = 64 << 20 // bytes
 
 // savedSearch is any of the shapes that search prints: an answer, several, or a line of NDJSON.

@@ -264,37 +264,22 @@ func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw
 
 // printSearch prints what finished. One query's error is the run's; of several, only when none finished.
 func (a *app) printSearch(outcomes []outcome, format string, options *searchOptions, choice target.Choice) error {
-	var first error
-	finished, interrupted := 0, false
-	for _, o := range outcomes {
-		if o.err == nil {
-			finished++
-			continue
-		}
-		if first == nil {
-			first = o.err
-		}
-		interrupted = interrupted || client.KindOf(o.err) == client.Canceled
-	}
-	if finished == 0 {
-		for _, o := range outcomes[1:] {
-			if client.KindOf(o.err) == client.Canceled {
-				continue
-			}
+	failed := slices.DeleteFunc(slices.Clone(outcomes), func(o outcome) bool { return o.err == nil })
+	isCanceled := func(o outcome) bool { return client.KindOf(o.err) == client.Canceled }
+	if len(failed) == len(outcomes) {
+		for _, o := range slices.DeleteFunc(failed[1:], isCanceled) {
 			a.note("%q: %s", o.query.text, text.OneLine(o.err.Error()))
 		}
-		return first
+		return failed[0].err
 	}
 	if err := a.printOutcomes(outcomes, format, options, choice); err != nil {
 		return err
 	}
-	for _, o := range outcomes {
-		if o.err != nil && !interrupted {
-			a.note("%q failed: %s", o.query.text, text.OneLine(o.err.Error()))
-		}
-	}
-	if interrupted {
+	if slices.ContainsFunc(failed, isCanceled) {
 		return errInterrupted
+	}
+	for _, o := range failed {
+		a.note("%q failed: %s", o.query.text, text.OneLine(o.err.Error()))
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (a *app) reasonOf(err error) string {
 // libraryStatus looks at the library without making one, and checks it first if asked to.
 func (a *app) libraryStatus(ctx context.Context, check bool) (status libraryReport, checked *jsonCheck, err error) {
 	status = libraryReport{Path: a.libraryFolder()}
-	err = a.with(ctx, a.openLibrary, func(ctx context.Context, c *client.Client) (err error) {
+	err = a.with(ctx, a.openLibrary(false), func(ctx context.Context, c *client.Client) (err error) {
 		if check {
 			if checked, err = a.checkLibrary(ctx, c); err != nil {
 				return err

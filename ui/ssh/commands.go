@@ -114,10 +114,8 @@ func terminalName(given string) string {
 
 // theme returns the visitor's QUARRY_THEME; empty: by their terminal's background.
 func (s *session) theme() string {
-	for _, entry := range s.arrival.env {
-		if name, found := strings.CutPrefix(entry, "QUARRY_THEME="); found && slices.Contains(theme.Modes(), name) {
-			return name
-		}
+	if name := s.variable("QUARRY_THEME"); slices.Contains(theme.Modes(), name) {
+		return name
 	}
 	return ""
 }

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,7 +113,8 @@ func Serve(ctx context.Context, options Options, ready func(address, fingerprint
 	if err != nil {
 		return err
 	}
-	s := &server{Options: options, guests: newGuests(options.Limits, options.Log), rates: newRates(options.Limits.Arrivals)}
+	s := &server{Options: options, guests: newGuests(options.Limits, options.Log), rates: newRates(options.Limits.Arrivals),
+		sessions: map[*session]struct{}{}}
 	if options.Keys != "" {
 		if s.keys, err = openKeys(options.Keys, options.People.KnowsPeople(), options.Log); err != nil {
 			return err
@@ -351,15 +354,12 @@ func (s *server) follow(emulate charm.PtyHandler) charm.PtyHandler {
 // endAll ends the sessions of a connection.
 func (s *server) endAll(conn *connection, cause error) {
 	s.mutex.Lock()
-	var those []*session
-	for one := range s.sessions {
-		if one.conn == conn {
-			those = append(those, one)
-		}
-	}
+	running := slices.Collect(maps.Keys(s.sessions))
 	s.mutex.Unlock()
-	for _, one := range those {
-		one.end(cause)
+	for _, one := range running {
+		if one.conn == conn {
+			one.end(cause)
+		}
 	}
 }
 
@@ -367,10 +367,7 @@ func (s *server) endAll(conn *connection, cause error) {
 func (s *server) stop(inner *charm.Server) {
 	s.mutex.Lock()
 	s.stopping = true
-	running := make([]*session, 0, len(s.sessions))
-	for one := range s.sessions {
-		running = append(running, one)
-	}
+	running := slices.Collect(maps.Keys(s.sessions))
 	s.mutex.Unlock()
 	for _, one := range running {
 		one.notify(fmt.Sprintf("the server is shutting down; you will be disconnected in %d seconds", farewell/time.Second))

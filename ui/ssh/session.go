@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,9 +84,6 @@ func (s *server) begin(one *session) bool {
 	defer s.mutex.Unlock()
 	if s.stopping {
 		return false
-	}
-	if s.sessions == nil {
-		s.sessions = map[*session]struct{}{}
 	}
 	s.sessions[one] = struct{}{}
 	s.running.Add(1)
@@ -390,7 +388,7 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 		}
 		return s.confirmed(ctx, byKey, found, c)
 	}
-	token := s.token()
+	token := cmp.Or(s.variable("QUARRY_PAT"), s.variable("ONYX_PAT"))
 	switch {
 	case s.server.Token && token != "":
 		return s.withToken(ctx, byToken, token)
@@ -405,13 +403,11 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 	return nil, &refusal{"this server accepts only known keys", "Ask the server's operator to add yours."}
 }
 
-// token returns the token in the session's environment.
-func (s *session) token() string {
-	for _, name := range []string{"QUARRY_PAT", "ONYX_PAT"} {
-		for _, entry := range s.arrival.env {
-			if value, found := strings.CutPrefix(entry, name+"="); found && value != "" {
-				return value
-			}
+// variable returns a variable of the session's environment; "" if it is not set.
+func (s *session) variable(name string) string {
+	for _, entry := range s.arrival.env {
+		if value, found := strings.CutPrefix(entry, name+"="); found && value != "" {
+			return value
 		}
 	}
 	return ""
