@@ -118,9 +118,6 @@ func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, agen
 			used[set.ID] = true
 		}
 	}
-	if len(used) == 0 {
-		return []wire.DocumentSet{}, nil
-	}
 	sets, err := s.Directory.DocumentSets(ctx, who)
 	if err != nil {
 		return nil, err

@@ -376,8 +376,7 @@ func (s *Server) chatError(ctx context.Context, err error) chatFailure {
 		if !expected {
 			s.Log.ErrorContext(ctx, "answering failed", guard.Attr(err))
 		}
-		code, detail := codeOf(f)
-		return chatFailure{Error: detail, Code: code, Retryable: f.status >= http.StatusInternalServerError}
+		return chatFailure{Error: f.detail, Code: f.code, Retryable: f.status >= http.StatusInternalServerError}
 	}
 	codes := map[error]string{
 		llm.ErrBusy: "RATE_LIMIT", llm.ErrTimeout: "TIMEOUT", llm.ErrBudget: "BUDGET_EXCEEDED", llm.ErrRefused: "BAD_REQUEST",

@@ -220,7 +220,7 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	}
 	// The counts up to the failure are reported too.
 	done.Type = wire.LibraryError
-	done.ErrorCode, done.Detail = codeOf(f)
+	done.ErrorCode, done.Detail = f.code, f.detail
 	out.send(done)
 	return nil
 }

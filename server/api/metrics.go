@@ -226,7 +226,7 @@ func (a *audit) end(err error) {
 		outcome = "canceled"
 	case err != nil:
 		f, _ := explain(err, false)
-		outcome, _ = codeOf(f)
+		outcome = f.code
 	}
 	took := time.Since(a.start)
 	var used map[string]llm.Usage

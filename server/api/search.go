@@ -109,9 +109,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 	case !known:
 		s.Log.ErrorContext(r.Context(), "search failed", guard.Attr(err))
 	}
-	code, detail := codeOf(f)
-	out.send(wire.SearchEvent{Type: wire.EventError, ErrorCode: code, Detail: detail})
-	audit.failed = code
+	out.send(wire.SearchEvent{Type: wire.EventError, ErrorCode: f.code, Detail: f.detail})
+	audit.failed = f.code
 	return nil
 }
 
