@@ -14,14 +14,7 @@ import (
 // personas answers GET /persona.
 func (s *Server) personas(c *call) (any, error) {
 	c.boolean("include_deleted", false) // deleted agents are not kept
-	var wanted []int
-	for i, raw := range c.list("persona_ids") {
-		id, err := strconv.Atoi(c.text(raw, 1, 20, "persona_ids", i))
-		if err != nil {
-			c.refuse(raw, "int_parsing", notAnInteger, "persona_ids", i)
-		}
-		wanted = append(wanted, id)
-	}
+	wanted := c.numbers("persona_ids")
 	if err := c.failure(); err != nil {
 		return nil, err
 	}

@@ -355,12 +355,10 @@ func reportDamage(found []index.Damage, report progress) (done wire.LibraryEvent
 // describeDamage returns the text of a damage.
 func describeDamage(damage index.Damage) string {
 	switch damage.Kind {
-	case index.DamagedText:
+	case index.DamagedText, kindUnfollowed:
 		if n := len(damage.Chunks); n > 0 {
 			return text.Count(n, "passage") + " cannot be read"
 		}
-		return damage.Reason
-	case kindUnfollowed:
 		return damage.Reason
 	case index.DamagedDocument:
 		return "the document cannot be read"
