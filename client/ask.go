@@ -196,13 +196,9 @@ func (a *asking) packet(line chatLine, text []byte) (wire.ChatPacket, error) {
 // readsChat reports whether the fields of a type of packet are read. Others are not decoded: their fields may have the
 // same names and other types.
 func readsChat(kind string) bool {
-	switch kind {
-	case wire.ChatSearchQueries, wire.ChatSearchFilters, wire.ChatSearchDocuments, wire.ChatMessageStart,
-		wire.ChatMessageDelta, wire.ChatCitation, wire.ChatReasoningDelta, wire.ChatStop, "custom_tool_start",
-		"research_agent_start":
-		return true
-	}
-	return false
+	return slices.Contains([]string{wire.ChatSearchQueries, wire.ChatSearchFilters, wire.ChatSearchDocuments,
+		wire.ChatMessageStart, wire.ChatMessageDelta, wire.ChatCitation, wire.ChatReasoningDelta, wire.ChatStop,
+		"custom_tool_start", "research_agent_start"}, kind)
 }
 
 // keep adds a packet to the answer.

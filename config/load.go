@@ -202,11 +202,8 @@ func (e Env) lookup(key string) (string, bool) {
 // ReadOnly reports whether QUARRY_READONLY forbids changes to libraries, directories, tokens and profiles. All values
 // except empty, 0, false, no and off do: a typo must not allow changes.
 func ReadOnly(env Env) bool {
-	switch strings.ToLower(strings.TrimSpace(env.Get("QUARRY_READONLY"))) {
-	case "", "0", "false", "no", "off":
-		return false
-	}
-	return true
+	value := strings.ToLower(strings.TrimSpace(env.Get("QUARRY_READONLY")))
+	return !slices.Contains([]string{"", "0", "false", "no", "off"}, value)
 }
 
 // Environment is one whole set of variables about where to search: QUARRY_* or ONYX_*.

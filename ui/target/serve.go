@@ -150,7 +150,7 @@ func (s *Served) KnowsPeople() bool { return s.admission != nil }
 // "host:port".
 func (s *Served) Token(token, remote string) (*client.Client, error) {
 	if s.admission != nil {
-		return s.inProcess(s.admission.Token(token, remote))
+		return s.inProcess(func(a *server.Admission) http.Handler { return a.Token(token, remote) })
 	}
 	return client.New(client.Options{BaseURL: s.Choice.ServerURL, APIPrefix: s.Choice.APIPrefix, Transport: discreet{s.transport, cmp.Or(s.host.Log, slog.New(slog.DiscardHandler))},
 		Token: config.FixedToken(config.NewSecret(token), "the visitor's token"), Profile: s.Choice.Profile,
@@ -159,18 +159,12 @@ func (s *Served) Token(token, remote string) (*client.Client, error) {
 
 // Person returns a client for a visitor who is a user of the library.
 func (s *Served) Person(email, remote string) (*client.Client, error) {
-	if s.admission == nil {
-		return nil, s.noPeople()
-	}
-	return s.inProcess(s.admission.Person(email, remote))
+	return s.inProcess(func(a *server.Admission) http.Handler { return a.Person(email, remote) })
 }
 
 // Anybody returns a client for an anonymous visitor, who can search the library's public documents.
 func (s *Served) Anybody(remote string) (*client.Client, error) {
-	if s.admission == nil {
-		return nil, s.noPeople()
-	}
-	return s.inProcess(s.admission.Anybody(remote))
+	return s.inProcess(func(a *server.Admission) http.Handler { return a.Anybody(remote) })
 }
 
 // Knows reports whether a token, or without one a user, is still valid. A server elsewhere is not asked: it rejects the
@@ -179,13 +173,13 @@ func (s *Served) Knows(ctx context.Context, token, email string) bool {
 	return s.admission == nil || s.admission.Knows(ctx, token, email)
 }
 
-func (s *Served) noPeople() error {
-	return &config.Error{Exit: config.ExitUsage, Problem: "visitors of " + s.Choice.ServerURL + " need tokens of their own",
-		Fix: "use --ssh-token, or --ssh-keys with a token for each key"}
-}
-
-func (s *Served) inProcess(handler http.Handler) (*client.Client, error) {
-	return client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(handler),
+// inProcess returns a client of the handler that admits a visitor to the library.
+func (s *Served) inProcess(admit func(*server.Admission) http.Handler) (*client.Client, error) {
+	if s.admission == nil {
+		return nil, &config.Error{Exit: config.ExitUsage, Problem: "visitors of " + s.Choice.ServerURL + " need tokens of their own",
+			Fix: "use --ssh-token, or --ssh-keys with a token for each key"}
+	}
+	return client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(admit(s.admission)),
 		Profile: s.Choice.Profile, UserAgent: s.host.userAgent()})
 }
 
