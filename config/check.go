@@ -323,12 +323,8 @@ func CheckName(name string) error {
 	if name == "" || len(name) > longestName {
 		return fmt.Errorf("a name has 1 to %d characters", longestName)
 	}
-	for _, c := range name {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return errors.New("a name has only a to z, 0 to 9, _ and -")
-		}
-	}
-	return nil
+	isOther := func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' }
+	return refuseIf(strings.ContainsFunc(name, isOther), "a name has only a to z, 0 to 9, _ and -")
 }
 
 // ParseRate parses a limit such as "60/h"; the periods are s, m, h and d. "" and "0" are no limit.

@@ -25,11 +25,8 @@ func ServerURL(text string) (string, error) {
 		return "", errors.New("has no host")
 	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery || strings.Contains(text, "#"):
 		return "", errors.New("must end before any ? or #")
-	}
-	for _, c := range text {
-		if c <= ' ' || c == 0x7f {
-			return "", errors.New("contains spaces or control characters")
-		}
+	case strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c == 0x7f }):
+		return "", errors.New("contains spaces or control characters")
 	}
 	host, err := hostPort(scheme, u)
 	if err != nil {
@@ -87,13 +84,11 @@ func APIPrefix(text string) (string, error) {
 	if trimmed == "" {
 		return "", nil
 	}
-	for _, c := range trimmed {
+	isInvalid := func(c rune) bool {
 		letter := (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
-		if !letter && !strings.ContainsRune("/-_.~", c) {
-			return "", errors.New("is not a path such as /api")
-		}
+		return !letter && !strings.ContainsRune("/-_.~", c)
 	}
-	if strings.Contains(trimmed, "..") || strings.Contains(trimmed, "//") {
+	if strings.ContainsFunc(trimmed, isInvalid) || strings.Contains(trimmed, "..") || strings.Contains(trimmed, "//") {
 		return "", errors.New("is not a path such as /api")
 	}
 	return "/" + trimmed, nil

@@ -44,16 +44,17 @@ func Decide(request Request, from Sources) (Choice, error) {
 		d.byFlag, d.byEnvironment, d.byProfile, d.byOnyxCLI, d.byLibrary, d.bySample,
 	} {
 		choice, err := rule()
+		if err == nil && choice == nil {
+			continue
+		}
+		if err == nil {
+			err = d.addOthers(choice)
+		}
 		if err != nil {
 			return Choice{}, err
 		}
-		if choice != nil {
-			if err := d.addOthers(choice); err != nil {
-				return Choice{}, err
-			}
-			choice.Warnings = append(choice.Warnings, d.warnings...)
-			return *choice, nil
-		}
+		choice.Warnings = append(choice.Warnings, d.warnings...)
+		return *choice, nil
 	}
 	return Choice{}, &config.Error{Exit: config.ExitNotConfigured, Problem: "no server or library is configured", Fix: remedyNoTarget}
 }
