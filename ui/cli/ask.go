@@ -315,15 +315,13 @@ const (
 // piped reads standard input to its end. A pipe that says nothing for a while is passed over, so that a command in a
 // script never hangs on one that nobody closes.
 func (a *app) piped(ctx context.Context) (string, error) {
-	type read struct {
-		text []byte
-		err  error
-	}
-	begun, done := make(chan struct{}), make(chan read, 1)
+	var content []byte
+	begun, done := make(chan struct{}), make(chan error, 1)
 	guard.Go(func() {
-		text, err := readPiped(a.io.In, begun)
-		done <- read{text, err}
-	}, func(err error) { done <- read{err: err} })
+		var err error
+		content, err = readPiped(a.io.In, begun)
+		done <- err
+	}, func(err error) { done <- err })
 	timer := time.NewTimer(pipeWait)
 	defer timer.Stop()
 	for {
@@ -336,14 +334,14 @@ func (a *app) piped(ctx context.Context) (string, error) {
 		case <-timer.C:
 			a.note("standard input sent nothing for %s; ignored (close it with < /dev/null)", pipeWait)
 			return "", nil
-		case got := <-done:
+		case err := <-done:
 			switch {
-			case got.err != nil:
-				return "", fmt.Errorf("read standard input: %w", got.err)
-			case len(got.text) > maxPiped:
+			case err != nil:
+				return "", fmt.Errorf("read standard input: %w", err)
+			case len(content) > maxPiped:
 				return "", usage("Send less, or index the file: quarry add FILE", "standard input is larger than 10 MB")
 			}
-			return string(got.text), nil
+			return string(content), nil
 		}
 	}
 }

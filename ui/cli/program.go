@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +62,7 @@ func (s IO) interactive() bool { return s.InTTY && s.OutTTY && !s.isDumb() }
 // columns returns the width to lay text out for.
 func (s IO) columns() int {
 	const fallback = 80
-	if s.Width <= 0 {
-		return fallback
-	}
-	return s.Width
+	return cmp.Or(max(0, s.Width), fallback)
 }
 
 // Program configures the commands.

@@ -383,22 +383,10 @@ func (a *app) damageHint(d jsonDamage, synced bool) string {
 	}
 }
 
-// name is what a damage is of.
-func (d jsonDamage) name() string {
-	switch {
-	case d.Path != "":
-		return d.Path
-	case d.ID != "":
-		return d.ID
-	default:
-		return "library"
-	}
-}
-
 // damageLines lists what is damaged for a person.
 func damageLines(found []jsonDamage) (lines []string) {
 	for _, d := range found[:min(len(found), damageShown)] {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Type, d.name(), d.Reason))
+		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Type, cmp.Or(d.Path, d.ID, "library"), d.Reason))
 		if d.Hint != "" {
 			lines = append(lines, "  "+d.Hint)
 		}
@@ -411,22 +399,16 @@ func damageLines(found []jsonDamage) (lines []string) {
 
 // damageFailure is the error for what is still damaged; nil for nothing.
 func damageFailure(found []jsonDamage) error {
-	count, first := 0, ""
-	for _, d := range found {
-		if d.Type == wire.LibraryDamaged {
-			if count++; count == 1 {
-				first = d.Hint
-			}
-		}
-	}
-	switch count {
+	isRepaired := func(d jsonDamage) bool { return d.Type != wire.LibraryDamaged }
+	damaged := slices.DeleteFunc(slices.Clone(found), isRepaired)
+	switch len(damaged) {
 	case 0:
 		return nil
 	case 1:
-		return &Failure{Code: ExitGeneral, What: "the library is damaged: 1 part could not be restored", Do: first}
+		return &Failure{Code: ExitGeneral, What: "the library is damaged: 1 part could not be restored", Do: damaged[0].Hint}
 	}
-	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the library is damaged: %d parts could not be restored", count),
-		Do: "Follow the hints above; the first is: " + first}
+	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the library is damaged: %d parts could not be restored", len(damaged)),
+		Do: "Follow the hints above; the first is: " + damaged[0].Hint}
 }
 
 // checkLibrary checks the library that a session works on. What is derived is repaired, unless nothing may be changed.
