@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -26,25 +24,38 @@ const longestEscape = 1024
 // mostBlankLines bounds runs of newlines; longer ones make Markdown parsers quadratic.
 const mostBlankLines = 8
 
-var (
-	lineEnds   = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n")
-	blankLines = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(fmt.Sprintf(`((?:\n[ \t]*){%d})\n(?:[ \t]*\n)*(?:[ \t]+$)?`, mostBlankLines))
-	})
-)
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n")
 
 // cleanText returns text that is safe to store: valid UTF-8, newlines as \n, no control characters but tab and newline,
 // no terminal sequences, no long runs of blank lines. Everything else stays, including bidirectional controls.
 func cleanText(text string) string {
-	text = withoutEscapes(lineEnds.Replace(strings.ToValidUTF8(text, "\uFFFD")))
-	text = strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) {
-			return -1
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if strings.ContainsFunc(text, isUnclean) { // most texts have none
+		text = strings.Map(func(r rune) rune {
+			if isUnclean(r) {
+				return -1
+			}
+			return r
+		}, withoutEscapes(lineEnds.Replace(text)))
+	}
+	var out strings.Builder
+	out.Grow(len(text))
+	newlines := 0
+	for line := range strings.Lines(text) {
+		if strings.Trim(line, " \t\n") != "" {
+			newlines = 0
 		}
-		return r
-	}, text)
-	return blankLines().ReplaceAllString(text, "$1")
+		if strings.HasSuffix(line, "\n") {
+			newlines++
+		}
+		if newlines <= mostBlankLines {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
 }
+
+func isUnclean(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }
 
 // withoutEscapes removes terminal sequences.
 func withoutEscapes(text string) string {
