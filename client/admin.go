@@ -198,16 +198,17 @@ func (c *Client) AdminRemoveToken(ctx context.Context, id int) error {
 
 // The functions below administer a server over the routes of Onyx's API, as far as it has any.
 
+const (
+	documentSetsPath = "/manage/document-set"
+	userGroupsPath   = "/manage/admin/user-group"
+)
+
 func (c *Client) onyxGroups(ctx context.Context) ([]wire.DirectoryGroup, error) {
-	groups, err := c.userGroups(ctx)
+	groups, err := listed[wire.UserGroup](ctx, c, get(userGroupsPath, nil))
 	return mapped(groups, func(group wire.UserGroup) wire.DirectoryGroup {
 		return wire.DirectoryGroup{ID: group.ID, Name: group.Name, Connectors: mapped(group.CCPairs, connectorName),
 			Users: mapped(group.Users, func(user wire.GroupMember) string { return user.Email })}
 	}), err
-}
-
-func (c *Client) userGroups(ctx context.Context) ([]wire.UserGroup, error) {
-	return listed[wire.UserGroup](ctx, c, get("/manage/admin/user-group", nil))
 }
 
 func connectorName(pair wire.ConnectorSummary) string { return pair.Name }
@@ -219,6 +220,37 @@ func mapped[A, B any](list []A, convert func(A) B) []B {
 		converted = append(converted, convert(element))
 	}
 	return converted
+}
+
+// steps makes calls one after the other; after the first error no more are made.
+type steps struct {
+	client *Client
+	err    error
+}
+
+// step makes the next call.
+func step[T any](ctx context.Context, s *steps, r call) (answer T) {
+	if s.err == nil {
+		s.err = s.client.fetch(ctx, r, &answer)
+	}
+	return answer
+}
+
+// addedBy returns what the steps added, or their error.
+func addedBy[T any](s *steps, item T) (*wire.Added[T], error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	return &wire.Added[T]{Item: item, IsNew: true}, nil
+}
+
+// groupIDs finds the numbers of groups.
+func (s *steps) groupIDs(ctx context.Context, names []string) []int {
+	var groups []wire.UserGroup
+	if len(names) > 0 {
+		groups = step[[]wire.UserGroup](ctx, s, get(userGroupsPath, nil))
+	}
+	return idsNamed(s, groups, names, "group", func(g wire.UserGroup) (string, int) { return g.Name, g.ID })
 }
 
 // onyxAddToken creates a token of the caller's.
@@ -238,60 +270,34 @@ func (c *Client) onyxAddConnector(ctx context.Context, connector wire.DirectoryC
 	if connector.Creator != "" {
 		return nil, notOverTheAPI("name another creator")
 	}
-	groups, err := c.onyxGroupIDs(ctx, connector.Groups)
-	if err != nil {
-		return nil, err
-	}
-	made, err := fetched[wire.Created](ctx, c, post("/manage/admin/connector", wire.ConnectorRequest{Name: connector.Name,
+	s := steps{client: c}
+	groups := s.groupIDs(ctx, connector.Groups)
+	made := step[wire.Created](ctx, &s, post("/manage/admin/connector", wire.ConnectorRequest{Name: connector.Name,
 		Source: connector.Source, InputType: "load_state", Config: map[string]any{}, AccessType: connector.AccessType, Groups: groups}))
-	if err != nil {
-		return nil, err
-	}
-	credential, err := fetched[wire.Created](ctx, c, post("/manage/credential", wire.CredentialRequest{Name: connector.Name,
+	credential := step[wire.Created](ctx, &s, post("/manage/credential", wire.CredentialRequest{Name: connector.Name,
 		Source: connector.Source, JSON: map[string]any{}, AdminPublic: true, Groups: []int{}}))
-	if err != nil {
-		return nil, err
-	}
 	pairing := post(fmt.Sprintf("/manage/connector/%d/credential/%d", made.ID, credential.ID),
 		wire.PairRequest{Name: connector.Name, AccessType: connector.AccessType, Groups: groups})
 	pairing.method = http.MethodPut
-	pair, err := fetched[wire.PairResponse](ctx, c, pairing)
-	if err != nil {
-		return nil, err
-	}
-	me, err := c.Me(ctx)
-	if err != nil {
-		return nil, err
-	}
-	connector.ID, connector.Creator = pair.Data, me.Email
-	return &wire.Added[wire.DirectoryConnector]{Item: connector, IsNew: true}, nil
-}
-
-// onyxGroupIDs finds the numbers of groups.
-func (c *Client) onyxGroupIDs(ctx context.Context, names []string) ([]int, error) {
-	if len(names) == 0 {
-		return []int{}, nil
-	}
-	groups, err := c.userGroups(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return idsNamed(groups, names, "group", func(g wire.UserGroup) (string, int) { return g.Name, g.ID })
+	connector.ID = step[wire.PairResponse](ctx, &s, pairing).Data
+	connector.Creator = step[wire.Me](ctx, &s, get("/me", nil)).Email
+	return addedBy(&s, connector)
 }
 
 // idsNamed finds the numbers of what is named; kind is also the command that lists it.
-func idsNamed[T any](all []T, names []string, kind string, key func(T) (string, int)) ([]int, error) {
+func idsNamed[T any](s *steps, all []T, names []string, kind string, key func(T) (string, int)) []int {
 	ids := []int{}
 	for _, name := range names {
 		at := slices.IndexFunc(all, func(one T) bool { known, _ := key(one); return known == name })
-		if at < 0 {
-			return nil, &Error{Kind: NotAvailable, Reason: "there is no " + strings.ReplaceAll(kind, "-", " ") + " " + strconv.Quote(name),
+		if at >= 0 {
+			_, id := key(all[at])
+			ids = append(ids, id)
+		} else if s.err == nil {
+			s.err = &Error{Kind: NotAvailable, Reason: "there is no " + noun(kind) + " " + strconv.Quote(name),
 				remedy: "see: quarry admin " + kind + " list"}
 		}
-		_, id := key(all[at])
-		ids = append(ids, id)
 	}
-	return ids, nil
+	return ids
 }
 
 func (c *Client) onyxDocumentSets(ctx context.Context) ([]wire.DirectorySet, error) {
@@ -307,18 +313,11 @@ func (c *Client) onyxAddDocumentSet(ctx context.Context, set wire.DirectorySet) 
 	if len(set.Users)+len(set.Connectors) > 0 {
 		return nil, notOverTheAPI("find users and connectors by their names")
 	}
-	groups, err := c.onyxGroupIDs(ctx, set.Groups)
-	if err != nil {
-		return nil, err
-	}
-	id, err := fetched[int](ctx, c, post("/manage/admin/document-set", wire.DocumentSetRequest{Name: set.Name,
-		Description: set.Description, IsPublic: set.IsPublic, CCPairIDs: []int{}, Users: []string{}, Groups: groups,
+	s := steps{client: c}
+	set.ID = step[int](ctx, &s, post("/manage/admin/document-set", wire.DocumentSetRequest{Name: set.Name,
+		Description: set.Description, IsPublic: set.IsPublic, CCPairIDs: []int{}, Users: []string{}, Groups: s.groupIDs(ctx, set.Groups),
 		FederatedConnectors: []any{}}))
-	if err != nil {
-		return nil, err
-	}
-	set.ID = *id
-	return &wire.Added[wire.DirectorySet]{Item: set, IsNew: true}, nil
+	return addedBy(&s, set)
 }
 
 func (c *Client) onyxAgents(ctx context.Context) ([]wire.DirectoryAgent, error) {
@@ -349,35 +348,19 @@ func (c *Client) onyxAddAgent(ctx context.Context, agent wire.DirectoryAgent) (*
 	if len(agent.Users) > 0 {
 		return nil, notOverTheAPI("find users by their address")
 	}
-	groups, err := c.onyxGroupIDs(ctx, agent.Groups)
-	if err != nil {
-		return nil, err
-	}
+	s := steps{client: c}
 	request := wire.PersonaRequest{Name: agent.Name, Description: agent.Description, SystemPrompt: agent.SystemPrompt,
 		DatetimeAware: true, IsPublic: agent.IsPublic, DocumentIDs: agent.Documents, DocumentSetIDs: []int{}, ToolIDs: []int{},
-		Users: []string{}, Groups: groups, LabelIDs: []int{}, UserFileIDs: []string{}, SearchStartDate: agent.SearchStartDate}
+		Users: []string{}, Groups: s.groupIDs(ctx, agent.Groups), LabelIDs: []int{}, UserFileIDs: []string{}, SearchStartDate: agent.SearchStartDate}
 	if agent.Model != "" {
 		request.Provider, request.Model = &agent.Provider, &agent.Model
 	}
 	if len(agent.DocumentSets) > 0 {
-		sets, err := c.DocumentSets(ctx)
-		if err != nil {
-			return nil, err
-		}
-		request.DocumentSetIDs, err = idsNamed(sets, agent.DocumentSets, "document-set",
+		sets := step[[]wire.DocumentSet](ctx, &s, get(documentSetsPath, nil))
+		request.DocumentSetIDs = idsNamed(&s, sets, agent.DocumentSets, "document-set",
 			func(s wire.DocumentSet) (string, int) { return s.Name, s.ID })
-		if err != nil {
-			return nil, err
-		}
 	}
-	made, err := fetched[wire.Created](ctx, c, post("/persona", request))
-	if err != nil {
-		return nil, err
-	}
-	me, err := c.Me(ctx)
-	if err != nil {
-		return nil, err
-	}
-	agent.ID, agent.Owner = made.ID, me.Email
-	return &wire.Added[wire.DirectoryAgent]{Item: agent, IsNew: true}, nil
+	agent.ID = step[wire.Created](ctx, &s, post("/persona", request)).ID
+	agent.Owner = step[wire.Me](ctx, &s, get("/me", nil)).Email
+	return addedBy(&s, agent)
 }

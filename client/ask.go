@@ -2,12 +2,14 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,7 +54,7 @@ func (c *Client) Ask(ctx context.Context, request wire.ChatRequest, report func(
 		return nil, a.unusable("a web page instead of an answer", htmlRemedy)
 	}
 	if a.ContentLength > maxAskBytes {
-		return nil, a.tooMuch()
+		return nil, a.tooLong(maxAskBytes)
 	}
 	reading := asking{answer: a, client: c, report: report,
 		so: &wire.ChatAnswer{Citations: map[int]string{}, Documents: []wire.SearchDoc{}}}
@@ -74,12 +76,7 @@ func (c *Client) idleError(ctx context.Context, r call, err error) error {
 		remedy: "try again; if it fails again, the server's model does not respond: search works without one"}
 }
 
-func (a *answer) tooMuch() *Error {
-	return a.unusable(fmt.Sprintf("a response of more than %d MB", maxAskBytes>>20), "request less at once")
-}
-
 func completeChat(request wire.ChatRequest) wire.ChatRequest {
-	const origin = "api"
 	request.Stream, request.IncludeCitations = true, true
 	if request.ParentMessageID == nil {
 		latest := wire.LatestMessage
@@ -88,9 +85,7 @@ func completeChat(request wire.ChatRequest) wire.ChatRequest {
 	if request.FileDescriptors == nil {
 		request.FileDescriptors = []wire.ChatFile{}
 	}
-	if request.Origin == "" {
-		request.Origin = origin
-	}
+	request.Origin = cmp.Or(request.Origin, "api")
 	if request.ChatSessionID == "" && request.ChatSessionInfo == nil {
 		request.ChatSessionInfo = &wire.ChatSessionInfo{}
 	}
@@ -122,7 +117,7 @@ type chatLine struct {
 // line reads one line and reports whether it is the last.
 func (a *asking) line(text []byte) (last bool, err error) {
 	if a.received += len(text); a.received > maxAskBytes {
-		return false, a.tooMuch()
+		return false, a.tooLong(maxAskBytes)
 	}
 	if text = eventData(bytes.TrimPrefix(text, []byte("\ufeff"))); len(text) == 0 {
 		return false, nil
@@ -207,13 +202,9 @@ func (a *asking) packet(line chatLine, text []byte) (wire.ChatPacket, error) {
 // readsChat reports whether the fields of a type of packet are read. Others are not decoded: their fields may have the
 // same names and other types.
 func readsChat(kind string) bool {
-	switch kind {
-	case wire.ChatSearchQueries, wire.ChatSearchFilters, wire.ChatSearchDocuments, wire.ChatMessageStart,
-		wire.ChatMessageDelta, wire.ChatCitation, wire.ChatReasoningDelta, wire.ChatStop, "custom_tool_start",
-		"research_agent_start":
-		return true
-	}
-	return false
+	return slices.Contains([]string{wire.ChatSearchQueries, wire.ChatSearchFilters, wire.ChatSearchDocuments,
+		wire.ChatMessageStart, wire.ChatMessageDelta, wire.ChatCitation, wire.ChatReasoningDelta, wire.ChatStop,
+		"custom_tool_start", "research_agent_start"}, kind)
 }
 
 // keep adds a packet to the answer.
@@ -237,7 +228,7 @@ func (a *asking) keep(packet *wire.ChatPacket) error {
 			a.so.Citations[packet.CitationNumber] = packet.DocumentID
 		}
 	case wire.ChatError:
-		return a.chatError("", "the answer failed without a reason")
+		return a.chatError("", "")
 	case wire.ChatStop:
 		a.so.Stopped = packet.StopReason != nil && *packet.StopReason == wire.StopCancelled
 	}
@@ -245,14 +236,9 @@ func (a *asking) keep(packet *wire.ChatPacket) error {
 }
 
 func (a *asking) addDocuments(documents []wire.SearchDoc) {
-next:
 	for _, document := range documents {
-		for _, known := range a.so.Documents {
-			if known.DocumentID == document.DocumentID {
-				continue next
-			}
-		}
-		if len(a.so.Documents) < maxAskDocuments {
+		isSame := func(known wire.SearchDoc) bool { return known.DocumentID == document.DocumentID }
+		if len(a.so.Documents) < maxAskDocuments && !slices.ContainsFunc(a.so.Documents, isSame) {
 			a.so.Documents = append(a.so.Documents, document)
 		}
 	}
@@ -261,7 +247,8 @@ next:
 // chatError returns the error of a failure inside the stream. Its codes are a list of their own and about the model, not
 // the user: a rejected key of the model is the server's failure.
 func (a *asking) chatError(code, reason string) *Error {
-	e := &Error{Kind: Server, Code: shorten(code), Reason: shorten(reason)}
+	e := &Error{Kind: Server, Code: shorten(code)}
+	e.Reason = cmp.Or(shorten(reason), e.Code, "the answer failed without a reason")
 	switch strings.ToUpper(e.Code) {
 	case "RATE_LIMIT", "RATE_LIMITED", "BUDGET_EXCEEDED":
 		e.Kind = RateLimited
@@ -269,12 +256,6 @@ func (a *asking) chatError(code, reason string) *Error {
 		e.Kind = Timeout
 	case "CONTEXT_TOO_LONG", "CONTENT_POLICY":
 		e.Kind = BadRequest
-	}
-	if e.Reason == "" {
-		e.Reason = e.Code
-	}
-	if e.Reason == "" {
-		e.Reason = "the answer failed without a reason"
 	}
 	return a.named(e)
 }

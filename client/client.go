@@ -4,10 +4,10 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -67,9 +67,7 @@ func New(options Options) (*Client, error) {
 			return nil, err
 		}
 	}
-	if options.UserAgent == "" {
-		options.UserAgent = "quarry"
-	}
+	options.UserAgent = cmp.Or(options.UserAgent, "quarry")
 	return &Client{
 		options: options,
 		base:    base,
@@ -129,15 +127,6 @@ func joinBase(address, prefix string) (*url.URL, error) {
 	return base, nil
 }
 
-// origin is the scheme, host and port of an address, default ports written out.
-func origin(u *url.URL) (scheme, hostPort string) {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
-	}
-	return strings.ToLower(u.Scheme), strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + ":" + port
-}
-
 // clip makes foreign text a short line for a message.
 func clip(s string) string { return sanitizeLine(text.Shorten(s, 100)) }
 
@@ -173,8 +162,7 @@ func (c *Client) Root(ctx context.Context) error {
 	if a.StatusCode != http.StatusForbidden {
 		return nil
 	}
-	body, _ := io.ReadAll(io.LimitReader(a.Body, maxErrorBytes)) // what came is enough for a reason
-	return a.named(statusError(a.StatusCode, a.Header, body, time.Now()))
+	return a.failure()
 }
 
 // fetched returns the decoded response of a call.

@@ -1,11 +1,13 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,66 +91,48 @@ func (e *Error) Remedy() string {
 	if e.Local {
 		return e.localRemedy()
 	}
-	if e.remedy != "" {
-		return e.remedy
+	if e.Kind == RateLimited && e.RetryAfter > 0 && e.remedy == "" {
+		return fmt.Sprintf("try again in %s", e.RetryAfter)
 	}
-	switch e.Kind {
-	case BadRequest:
-		return "correct the request"
-	case Auth:
-		return e.authRemedy()
-	case Unreachable:
-		return "check server_url, the network and the VPN"
-	case RateLimited:
-		if e.RetryAfter > 0 {
-			return fmt.Sprintf("try again in %s", e.RetryAfter)
-		}
-		return "try again later"
-	case Timeout:
-		return "try again, or allow more time with --timeout; a search is faster without query expansion"
-	case Server:
-		return "try again; if it fails again, report the error to the server's administrator"
-	case NotAvailable:
-		return "check the name or id; if those are right, the server may be too old or need another api_prefix"
-	case Canceled:
-		return "run the command again"
+	byKind := map[Kind]string{
+		BadRequest:   "correct the request",
+		Auth:         e.authRemedy(),
+		Unreachable:  "check server_url, the network and the VPN",
+		RateLimited:  "try again later",
+		Timeout:      "try again, or allow more time with --timeout; a search is faster without query expansion",
+		Server:       "try again; if it fails again, report the error to the server's administrator",
+		NotAvailable: "check the name or id; if those are right, the server may be too old or need another api_prefix",
+		Canceled:     "run the command again",
 	}
-	switch e.Status {
-	case http.StatusPaymentRequired:
-		return "the server's plan does not include this; ask its administrator"
-	case http.StatusRequestEntityTooLarge:
-		return "send less data per request"
-	case http.StatusConflict:
-		return "choose another name, or remove the existing one first"
+	byStatus := map[int]string{
+		http.StatusPaymentRequired:       "the server's plan does not include this; ask its administrator",
+		http.StatusRequestEntityTooLarge: "send less data per request",
+		http.StatusConflict:              "choose another name, or remove the existing one first",
 	}
-	return "run quarry validate-config"
+	return cmp.Or(e.remedy, byKind[e.Kind], byStatus[e.Status], "run quarry validate-config")
 }
 
 // isAdmin reports whether the error is of an administration route of a library in this process.
 func (e *Error) isAdmin() bool { return e.Local && strings.HasPrefix(e.Path, "/admin/") }
 
 func (e *Error) localRemedy() string {
-	switch e.Code {
-	case wire.CodeDiskFull:
-		return "free some disk space and run the command again; stored data is intact"
-	case wire.CodeLibraryNewer:
-		return "install the newer quarry that wrote this library, or use another library: QUARRY_HOME or --library DIR"
-	case wire.CodeNetworkFileSystem:
-		return "keep the library on a local disk: set QUARRY_HOME or --library DIR"
-	case wire.CodeLibraryOlder:
-		return "run quarry sync and quarry admin token list once with write access and without QUARRY_READONLY, or use " +
-			"the quarry version that wrote it"
-	case wire.CodeLibraryReadOnly:
-		return "check the permissions of the library's folder, or use another library: QUARRY_HOME or --library DIR"
-	case wire.CodeLibraryBusy:
-		return "wait for the other quarry process to finish, then try again"
-	case wire.CodeLibraryLost:
-		return "restore the database from a backup, or move the library's folder away and add your files again: quarry add PATH"
-	case wire.CodeLibraryDamaged:
-		if e.Path != "/library/sync" {
-			return "repair the library: quarry sync --check"
-		}
+	if e.Code == wire.CodeLibraryDamaged && e.Path == "/library/sync" {
 		return "move the library's folder away and add your files again; quarry status shows where it is"
+	}
+	byCode := map[string]string{
+		wire.CodeDiskFull:          "free some disk space and run the command again; stored data is intact",
+		wire.CodeLibraryNewer:      "install the newer quarry that wrote this library, or use another library: QUARRY_HOME or --library DIR",
+		wire.CodeNetworkFileSystem: "keep the library on a local disk: set QUARRY_HOME or --library DIR",
+		wire.CodeLibraryOlder: "run quarry sync and quarry admin token list once with write access and without QUARRY_READONLY, or use " +
+			"the quarry version that wrote it",
+		wire.CodeLibraryReadOnly: "check the permissions of the library's folder, or use another library: QUARRY_HOME or --library DIR",
+		wire.CodeLibraryBusy:     "wait for the other quarry process to finish, then try again",
+		wire.CodeLibraryLost: "restore the database from a backup, or move the library's folder away and add your files again: " +
+			"quarry add PATH",
+		wire.CodeLibraryDamaged: "repair the library: quarry sync --check",
+	}
+	if remedy := byCode[e.Code]; remedy != "" {
+		return remedy
 	}
 	missing, found := strings.CutSuffix(e.Code, "_NOT_FOUND")
 	switch {
@@ -192,10 +176,10 @@ func (e *Error) authRemedy() string {
 // KindOf returns the kind of the Error in err's chain. A bare context.Canceled or DeadlineExceeded has a kind too; any
 // other error is General.
 func KindOf(err error) Kind {
-	var failure *Error
-	switch {
-	case errors.As(err, &failure):
+	if failure, ok := errors.AsType[*Error](err); ok {
 		return failure.Kind
+	}
+	switch {
 	case errors.Is(err, context.Canceled):
 		return Canceled
 	case errors.Is(err, context.DeadlineExceeded):
@@ -206,51 +190,39 @@ func KindOf(err error) Kind {
 
 // kindOfStatus maps HTTP statuses as Onyx's own CLI does.
 func kindOfStatus(status int) Kind {
-	switch {
-	case status == http.StatusBadRequest || status == http.StatusUnprocessableEntity:
-		return BadRequest
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return Auth
-	case status == http.StatusNotFound:
-		return NotAvailable
-	case status == http.StatusTooManyRequests:
-		return RateLimited
-	case status == http.StatusRequestTimeout || status == http.StatusGatewayTimeout:
-		return Timeout
-	case status >= http.StatusInternalServerError:
-		return Server
+	kinds := map[int]Kind{
+		http.StatusBadRequest: BadRequest, http.StatusUnprocessableEntity: BadRequest,
+		http.StatusUnauthorized: Auth, http.StatusForbidden: Auth,
+		http.StatusNotFound: NotAvailable, http.StatusTooManyRequests: RateLimited,
+		http.StatusRequestTimeout: Timeout, http.StatusGatewayTimeout: Timeout,
 	}
-	return General
+	if kind, known := kinds[status]; known || status < http.StatusInternalServerError {
+		return kind
+	}
+	return Server
 }
 
 // statusOfCode returns the status that Onyx sends with an error code; an unknown code is an internal error.
 func statusOfCode(code string) int {
-	switch code {
-	case "UNAUTHENTICATED", "INVALID_TOKEN", "TOKEN_EXPIRED", "CREDENTIAL_EXPIRED":
-		return http.StatusUnauthorized
-	case "CSRF_FAILURE", "SESSION_EXPIRED", "SESSION_TERMINATED", "SESSION_UNRECOGNIZED", "UNAUTHORIZED",
-		"INSUFFICIENT_PERMISSIONS", "ADMIN_ONLY", "REGISTRATION_DISABLED", "EE_REQUIRED", "SINGLE_TENANT_ONLY",
-		"ENV_VAR_GATED", "DEPLOYMENT_UNSUPPORTED", "TRIAL_INVITE_LIMIT_EXCEEDED":
-		return http.StatusForbidden
-	case "BAD_REQUEST", "VALIDATION_ERROR", "INVALID_INPUT", "MISSING_REQUIRED_FIELD", "QUERY_REJECTED",
-		"CONNECTOR_VALIDATION_FAILED", "CREDENTIAL_INVALID":
-		return http.StatusBadRequest
-	case "CONFLICT", "DUPLICATE_RESOURCE", "SKILL_NAME_CONFLICT":
-		return http.StatusConflict
-	case "RATE_LIMITED":
-		return http.StatusTooManyRequests
-	case "SEAT_LIMIT_EXCEEDED", "FEATURE_NOT_AVAILABLE", "SUBSCRIPTION_INACTIVE":
-		return http.StatusPaymentRequired
-	case "PAYLOAD_TOO_LARGE":
-		return http.StatusRequestEntityTooLarge
-	case "NOT_IMPLEMENTED":
-		return http.StatusNotImplemented
-	case "BAD_GATEWAY", "LLM_PROVIDER_ERROR", "HOOK_EXECUTION_FAILED":
-		return http.StatusBadGateway
-	case "SERVICE_UNAVAILABLE":
-		return http.StatusServiceUnavailable
-	case "GATEWAY_TIMEOUT":
-		return http.StatusGatewayTimeout
+	for status, codes := range map[int][]string{
+		http.StatusUnauthorized: {"UNAUTHENTICATED", "INVALID_TOKEN", "TOKEN_EXPIRED", "CREDENTIAL_EXPIRED"},
+		http.StatusForbidden: {"CSRF_FAILURE", "SESSION_EXPIRED", "SESSION_TERMINATED", "SESSION_UNRECOGNIZED", "UNAUTHORIZED",
+			"INSUFFICIENT_PERMISSIONS", "ADMIN_ONLY", "REGISTRATION_DISABLED", "EE_REQUIRED", "SINGLE_TENANT_ONLY",
+			"ENV_VAR_GATED", "DEPLOYMENT_UNSUPPORTED", "TRIAL_INVITE_LIMIT_EXCEEDED"},
+		http.StatusBadRequest: {"BAD_REQUEST", "VALIDATION_ERROR", "INVALID_INPUT", "MISSING_REQUIRED_FIELD", "QUERY_REJECTED",
+			"CONNECTOR_VALIDATION_FAILED", "CREDENTIAL_INVALID"},
+		http.StatusConflict:              {"CONFLICT", "DUPLICATE_RESOURCE", "SKILL_NAME_CONFLICT"},
+		http.StatusTooManyRequests:       {"RATE_LIMITED"},
+		http.StatusPaymentRequired:       {"SEAT_LIMIT_EXCEEDED", "FEATURE_NOT_AVAILABLE", "SUBSCRIPTION_INACTIVE"},
+		http.StatusRequestEntityTooLarge: {"PAYLOAD_TOO_LARGE"},
+		http.StatusNotImplemented:        {"NOT_IMPLEMENTED"},
+		http.StatusBadGateway:            {"BAD_GATEWAY", "LLM_PROVIDER_ERROR", "HOOK_EXECUTION_FAILED"},
+		http.StatusServiceUnavailable:    {"SERVICE_UNAVAILABLE"},
+		http.StatusGatewayTimeout:        {"GATEWAY_TIMEOUT"},
+	} {
+		if slices.Contains(codes, code) {
+			return status
+		}
 	}
 	if strings.HasSuffix(code, "NOT_FOUND") {
 		return http.StatusNotFound
@@ -281,17 +253,12 @@ func statusError(status int, header http.Header, body []byte, now time.Time) *Er
 		return e
 	}
 	e.Code, e.Reason, e.remedy = readErrorBody(body)
-	if e.Reason == "" {
-		e.Reason = statusText(status)
-	}
+	e.Reason = cmp.Or(e.Reason, statusText(status))
 	return e
 }
 
 func statusText(status int) string {
-	if text := http.StatusText(status); text != "" {
-		return text
-	}
-	return "status " + strconv.Itoa(status)
+	return cmp.Or(http.StatusText(status), "status "+strconv.Itoa(status))
 }
 
 // errorBody has the keys of all known error envelopes.
@@ -314,18 +281,11 @@ func readErrorBody(body []byte) (code, reason, remedy string) {
 		return "", "", ""
 	}
 	code = shorten(textOf(b.ErrorCode))
-	for _, raw := range []json.RawMessage{b.Detail, b.Message, b.Error} {
-		if reason = shorten(textOf(raw)); reason != "" {
-			break
-		}
-	}
+	reason = cmp.Or(shorten(textOf(b.Detail)), shorten(textOf(b.Message)), shorten(textOf(b.Error)), code)
 	if code == "" && b.Detail == nil && b.Message != nil {
 		if code = shorten(textOf(b.Error)); code != "" {
 			remedy = "a proxy sent this response, not the server: allow the server's address in the proxy"
 		}
-	}
-	if reason == "" {
-		reason = code
 	}
 	return code, reason, remedy
 }

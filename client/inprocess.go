@@ -37,8 +37,10 @@ func (t inProcess) RoundTrip(request *http.Request) (*http.Response, error) {
 	guard.Go(func() {
 		defer cancel()
 		defer closeBody(request)
-		failure := serve(t.handler, w, serverRequest(ctx, request))
-		w.finish(failure)
+		w.finish(guard.Call(func() error {
+			t.handler.ServeHTTP(w, serverRequest(ctx, request))
+			return nil
+		}))
 		stop()
 	}, w.finish)
 
@@ -54,14 +56,6 @@ func (t inProcess) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, w.failure
 	}
 	return w.response(request, &pipeBody{PipeReader: reader, cancel: cancel}), nil
-}
-
-// serve calls the handler and returns its panic as an error.
-func serve(h http.Handler, w *pipeResponse, request *http.Request) error {
-	return guard.Call(func() error {
-		h.ServeHTTP(w, request)
-		return nil
-	})
 }
 
 // serverRequest returns the request as a server would have read it.
@@ -156,9 +150,7 @@ func (w *pipeResponse) finish(failure error) {
 	defer w.mu.Unlock()
 	if failure == nil {
 		w.writeHeader(http.StatusOK, nil)
-		if err := w.body.Flush(); err != nil {
-			failure = err
-		}
+		failure = w.body.Flush()
 	} else if w.status == 0 {
 		w.failure = failure
 		w.status = http.StatusInternalServerError

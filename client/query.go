@@ -220,13 +220,7 @@ func wordWidth(s string) int {
 }
 
 // isQuote reports whether r is a straight or typographic double quote. Any of them closes any other.
-func isQuote(r rune) bool {
-	switch r {
-	case '"', '“', '”', '„', '‟', '＂', '«', '»':
-		return true
-	}
-	return false
-}
+func isQuote(r rune) bool { return strings.ContainsRune("\"“”„‟＂«»", r) }
 
 // quoted reads a quoted text at the start of s. The width is 0 if there is none or it is not closed.
 func quoted(s string) (text string, width int) {

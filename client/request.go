@@ -69,8 +69,13 @@ func (c *Client) open(ctx context.Context, r call) (*answer, error) {
 		return a, nil
 	}
 	defer a.Close()
+	return nil, a.failure()
+}
+
+// failure returns the error of a response with a failure status.
+func (a *answer) failure() *Error {
 	body, _ := io.ReadAll(io.LimitReader(a.Body, maxErrorBytes)) // even a part may have the reason
-	return nil, a.named(statusError(a.StatusCode, a.Header, body, time.Now()))
+	return a.named(statusError(a.StatusCode, a.Header, body, time.Now()))
 }
 
 // named adds the route to an error and removes the token from the server's text. For a call that was canceled or timed
@@ -182,14 +187,14 @@ func (a *answer) read() ([]byte, error) {
 		return nil, a.unusable("a web page instead of JSON", htmlRemedy)
 	}
 	if a.ContentLength > a.limit {
-		return nil, a.tooLong()
+		return nil, a.tooLong(a.limit)
 	}
 	body, err := io.ReadAll(io.LimitReader(a.Body, a.limit+1))
 	switch {
 	case err != nil:
 		return nil, a.broken(err, len(body))
 	case int64(len(body)) > a.limit:
-		return nil, a.tooLong()
+		return nil, a.tooLong(a.limit)
 	case isHTML(a.Header, body):
 		return nil, a.unusable("a web page instead of JSON", htmlRemedy)
 	case len(bytes.TrimSpace(body)) == 0:
@@ -198,8 +203,8 @@ func (a *answer) read() ([]byte, error) {
 	return body, nil
 }
 
-func (a *answer) tooLong() *Error {
-	return a.unusable(fmt.Sprintf("a response of more than %d MB", a.limit>>20), "request less at once")
+func (a *answer) tooLong(limit int64) *Error {
+	return a.unusable(fmt.Sprintf("a response of more than %d MB", limit>>20), "request less at once")
 }
 
 // unusable returns the error of a response that cannot be used.
@@ -212,8 +217,7 @@ func (a *answer) unusable(what, remedy string) *Error {
 
 // broken returns the error of a body that ended early.
 func (a *answer) broken(err error, received int) *Error {
-	var panicked *guard.PanicError
-	if errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[*guard.PanicError](err); ok {
 		return a.named(&Error{Kind: Server, Status: a.StatusCode, Reason: shorten("internal error: " + panicked.Error()), cause: err})
 	}
 	if e := contextError(a.ctx, err, a.had); e != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"reflect"
 	"strings"
@@ -133,12 +132,6 @@ func sanitizeValue(into any, local bool) {
 
 type walker struct{ local bool }
 
-var (
-	resultType   = reflect.TypeFor[wire.SearchResult]()
-	documentType = reflect.TypeFor[wire.DocumentInfo]()
-	foundType    = reflect.TypeFor[wire.SearchDoc]()
-)
-
 // walk sanitises a settable value. Line feeds and tabs are kept only if multiline.
 func (w walker) walk(v reflect.Value, multiline bool) {
 	switch v.Kind() {
@@ -204,23 +197,20 @@ func (w walker) walkMap(v reflect.Value) {
 
 func (w walker) walkStruct(v reflect.Value) {
 	t := v.Type()
-	if t == resultType {
-		sanitizeContent(v.Addr().Interface().(*wire.SearchResult))
+	if result, ok := v.Addr().Interface().(*wire.SearchResult); ok {
+		sanitizeContent(result)
 	}
 	for i := range t.NumField() {
 		if field := t.Field(i); field.IsExported() && mayHaveText(field.Type) {
 			w.walk(v.Field(i), isMultiline(t, field.Name))
 		}
 	}
-	switch t {
-	case resultType:
-		result := v.Addr().Interface().(*wire.SearchResult)
-		result.Link, result.UpdatedAt = w.link(result.Link), moment(result.UpdatedAt)
-	case documentType:
-		document := v.Addr().Interface().(*wire.DocumentInfo)
+	switch document := v.Addr().Interface().(type) {
+	case *wire.SearchResult:
 		document.Link, document.UpdatedAt = w.link(document.Link), moment(document.UpdatedAt)
-	case foundType:
-		document := v.Addr().Interface().(*wire.SearchDoc)
+	case *wire.DocumentInfo:
+		document.Link, document.UpdatedAt = w.link(document.Link), moment(document.UpdatedAt)
+	case *wire.SearchDoc:
 		document.Link, document.UpdatedAt = w.link(document.Link), moment(document.UpdatedAt)
 	}
 }
@@ -256,17 +246,8 @@ func (w walker) link(link *string) *string {
 	if err != nil {
 		return nil
 	}
-	switch strings.ToLower(parsed.Scheme) {
-	case "http", "https":
-		if parsed.Host == "" {
-			return nil
-		}
-	case "mailto":
-	case "file":
-		if !w.local {
-			return nil
-		}
-	default:
+	safe := map[string]bool{"http": parsed.Host != "", "https": parsed.Host != "", "mailto": true, "file": w.local}
+	if !safe[parsed.Scheme] {
 		return nil
 	}
 	return link
@@ -274,13 +255,12 @@ func (w walker) link(link *string) *string {
 
 // moment returns a date that can be parsed; else nil.
 func moment(text *string) *string {
-	if text == nil {
-		return nil
+	if text != nil {
+		if _, err := wire.ParseTime(*text); err == nil {
+			return text
+		}
 	}
-	if _, err := wire.ParseTime(*text); err != nil {
-		return nil
-	}
-	return text
+	return nil
 }
 
 // sanitizeRaw sanitises every text of a search's answer: order, numbers and unknown fields stay. Marked ranges of
@@ -305,29 +285,17 @@ func sanitizeRaw(body []byte) (json.RawMessage, error) {
 
 // sanitizeJSON sanitises every text of JSON. The members that replaced names, by their JSON pointers, get other values.
 func sanitizeJSON(text []byte, replaced map[string]any) (json.RawMessage, error) {
-	var out bytes.Buffer
-	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
-	in, to := jsontext.NewDecoder(bytes.NewReader(text), lenient...), jsontext.NewEncoder(&out, lenient...)
-	for {
-		container, members := in.StackIndex(in.StackDepth())
-		isName := container == jsontext.KindBeginObject && members%2 == 0
-		token, err := in.ReadToken()
-		switch {
-		case errors.Is(err, io.EOF):
-			return bytes.TrimSpace(out.Bytes()), nil
-		case err != nil:
-			return nil, err
-		case token.Kind() == jsontext.KindString:
+	clean, err := wire.EditJSON(text, func(in *jsontext.Decoder, out *jsontext.Encoder, token jsontext.Token, isName bool) error {
+		if token.Kind() == jsontext.KindString {
 			token = jsontext.String(Sanitize(token.String()))
 		}
-		if err := to.WriteToken(token); err != nil {
-			return nil, err
+		err := out.WriteToken(token)
+		value, found := replaced[string(in.StackPointer())]
+		if err != nil || !isName || !found {
+			return err
 		}
-		if value, found := replaced[string(in.StackPointer())]; isName && found {
-			encoded, err := json.Marshal(value)
-			if err := errors.Join(err, in.SkipValue(), to.WriteValue(encoded)); err != nil {
-				return nil, err
-			}
-		}
-	}
+		encoded, err := json.Marshal(value)
+		return errors.Join(err, in.SkipValue(), out.WriteValue(encoded))
+	}, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return bytes.TrimSpace(clean), err
 }

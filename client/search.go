@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,14 +25,16 @@ func now() time.Time { return time.Now() }
 // Search runs a search. The response is complete for every server: unsupported fields are empty, the results obey
 // NumResults and TimeUntil, and Notes lists ignored filters.
 func (c *Client) Search(ctx context.Context, request wire.SearchRequest) (*wire.SearchResponse, error) {
-	_, response, err := c.search(ctx, request)
+	request.Stream = false
+	_, response, err := c.search(ctx, request, nil)
 	return response, err
 }
 
 // SearchRaw is Search that also returns the server's own body, in its order, with all text sanitised.
 func (c *Client) SearchRaw(ctx context.Context, request wire.SearchRequest) (json.RawMessage, *wire.SearchResponse,
 	error) {
-	body, response, err := c.search(ctx, request)
+	request.Stream = false
+	body, response, err := c.search(ctx, request, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,46 +46,55 @@ func (c *Client) SearchRaw(ctx context.Context, request wire.SearchRequest) (jso
 	return raw, response, nil
 }
 
-func (c *Client) search(ctx context.Context, request wire.SearchRequest) ([]byte, *wire.SearchResponse, error) {
-	request.Stream = false
+// SearchStream is Search with progress: it calls report, which may be nil, in this goroutine with the start and end of
+// each stage, with provisional results, and last with the response, which it also returns. For a server that does not
+// stream, only the response is reported. An error event is returned, not reported.
+func (c *Client) SearchStream(ctx context.Context, request wire.SearchRequest,
+	report func(wire.SearchEvent)) (*wire.SearchResponse, error) {
+	request.Stream = true
+	_, response, err := c.search(ctx, request, report)
+	return response, err
+}
+
+// search returns the response and, unless it was streamed, its body.
+func (c *Client) search(ctx context.Context, request wire.SearchRequest, report func(wire.SearchEvent)) (
+	body []byte, response *wire.SearchResponse, err error) {
+	if report == nil {
+		report = func(wire.SearchEvent) {}
+	}
 	o, err := c.prepare(ctx, request)
 	if err != nil {
 		return nil, nil, err
 	}
 	if o.nothing {
-		response, err := c.emptyResponse(o)
+		if response, err = c.emptyResponse(o); err == nil {
+			report(wire.SearchEvent{Type: wire.EventFinal, Response: response})
+		}
 		return []byte(`{"results":[]}`), response, err
 	}
-	a, err := c.open(ctx, searchCall(o.request))
+	r := post(searchPath, o.request)
+	r.limit, r.timeout, r.stream = maxSearchBytes, searchTimeout, request.Stream
+	a, err := c.open(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer a.Close()
-	body, err := a.read()
-	if err != nil {
+	if request.Stream && a.isStream() {
+		response, err = c.readSearch(a, o, report)
+		return nil, response, err
+	}
+	if body, err = a.read(); err != nil {
 		return nil, nil, err
 	}
-	response, err := c.decodeSearch(a, body, o)
-	return body, response, err
-}
-
-func searchCall(request wire.SearchRequest) call {
-	r := post(searchPath, request)
-	r.limit, r.timeout, r.stream = maxSearchBytes, searchTimeout, request.Stream
-	return r
-}
-
-// decodeSearch decodes and completes the response of a search.
-func (c *Client) decodeSearch(a *answer, body []byte, o outgoing) (*wire.SearchResponse, error) {
 	var envelope searchEnvelope
-	if err := unmarshal(body, &envelope); err != nil {
-		return nil, a.notJSON(err)
+	if err = unmarshal(body, &envelope); err == nil {
+		response, err = c.complete(&envelope, o)
 	}
-	response, err := c.complete(&envelope, o)
 	if err != nil {
-		return nil, a.notJSON(err)
+		return nil, nil, a.notJSON(err)
 	}
-	return response, nil
+	report(wire.SearchEvent{Type: wire.EventFinal, Response: response})
+	return body, response, nil
 }
 
 // searchEnvelope distinguishes absent lists from empty ones: results are required, and stages identify a quarry server.
@@ -123,44 +135,6 @@ func (c *Client) complete(envelope *searchEnvelope, o outgoing) (*wire.SearchRes
 }
 
 var errLineTooLong = errors.New("line too long")
-
-// SearchStream is Search with progress: it calls report, which may be nil, in this goroutine with the start and end of
-// each stage, with provisional results, and last with the response, which it also returns. For a server that does not
-// stream, only the response is reported. An error event is returned, not reported.
-func (c *Client) SearchStream(ctx context.Context, request wire.SearchRequest,
-	report func(wire.SearchEvent)) (*wire.SearchResponse, error) {
-	request.Stream = true
-	if report == nil {
-		report = func(wire.SearchEvent) {}
-	}
-	o, err := c.prepare(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	if o.nothing {
-		response, err := c.emptyResponse(o)
-		report(wire.SearchEvent{Type: wire.EventFinal, Response: response})
-		return response, err
-	}
-	a, err := c.open(ctx, searchCall(o.request))
-	if err != nil {
-		return nil, err
-	}
-	defer a.Close()
-	if a.isStream() {
-		return c.readSearch(a, o, report)
-	}
-	body, err := a.read()
-	if err != nil {
-		return nil, err
-	}
-	response, err := c.decodeSearch(a, body, o)
-	if err != nil {
-		return nil, err
-	}
-	report(wire.SearchEvent{Type: wire.EventFinal, Response: response})
-	return response, nil
-}
 
 // searchLine is a search event whose response is decoded as a searchEnvelope.
 type searchLine struct {
@@ -220,7 +194,7 @@ func (a *answer) lines(each func(line []byte) (last bool, err error)) error {
 		switch {
 		case err == nil:
 		case err == errLineTooLong:
-			return a.tooLong()
+			return a.tooLong(a.limit)
 		case err == io.EOF:
 			return a.unusable(fmt.Sprintf("a stream that ended early, after %d bytes", received),
 				"try again; if it fails again, check the proxies in front of the server")
@@ -247,15 +221,10 @@ func readLine(reader *bufio.Reader, limit int) ([]byte, error) {
 
 // streamError returns the error of a stream's error event.
 func (a *answer) streamError(code, detail string) *Error {
-	e := &Error{Status: statusOfCode(code), Code: shorten(code), Reason: shorten(detail)}
-	e.Kind = kindOfStatus(e.Status)
-	if e.Reason == "" {
-		e.Reason = e.Code
-	}
-	if e.Reason == "" {
-		e.Reason = http.StatusText(e.Status)
-	}
-	return a.named(e)
+	status := statusOfCode(code)
+	code = shorten(code)
+	return a.named(&Error{Kind: kindOfStatus(status), Status: status, Code: code,
+		Reason: cmp.Or(shorten(detail), code, http.StatusText(status))})
 }
 
 // withCutoff replaces a number of days by the time that Onyx understands. An invalid number, or both at once, is left

@@ -19,6 +19,7 @@ import (
 	"syscall"
 	"time"
 
+	"quarry/client/wire"
 	"quarry/internal/guard"
 )
 
@@ -129,14 +130,12 @@ func bare(u *url.URL) string {
 // checkRedirect allows redirects to the same server that keep the token and the request.
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
-	fromScheme, fromHost := origin(first.URL)
-	toScheme, toHost := origin(next.URL)
 	switch {
 	case len(via) > maxRedirects:
 		return &redirectError{fmt.Sprintf("more than %d redirects", maxRedirects), next.URL}
-	case fromScheme == "https" && toScheme != "https":
+	case first.URL.Scheme == "https" && next.URL.Scheme != "https":
 		return &redirectError{"the target is not encrypted", next.URL}
-	case fromHost != toHost || fromScheme != toScheme:
+	case !wire.SameOrigin(bare(first.URL), bare(next.URL)):
 		return &redirectError{"a token is only sent to its own server", next.URL}
 	case next.Method != first.Method:
 		return &redirectError{"the redirect would drop the request's body", next.URL}
@@ -204,34 +203,15 @@ func withoutPassword(text []byte, user *url.Userinfo) []byte {
 func readFor(ctx context.Context, from io.Reader, patience time.Duration) []byte {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	parts := make(chan []byte)
+	reader, writer := io.Pipe()
+	end := func(err error) { _ = writer.CloseWithError(err) }
 	guard.Go(func() {
-		defer close(parts)
-		for {
-			part := make([]byte, 4<<10)
-			n, err := from.Read(part)
-			select {
-			case parts <- part[:n]:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
-	}, func(error) { cancel() })
-	var whole []byte
-	for {
-		select {
-		case part, more := <-parts:
-			if !more {
-				return whole
-			}
-			whole = append(whole, part...)
-		case <-ctx.Done():
-			return whole
-		}
-	}
+		_, err := io.Copy(writer, from)
+		end(err)
+	}, end)
+	defer context.AfterFunc(ctx, guard.Func(func() { end(ctx.Err()) }, end))()
+	whole, _ := io.ReadAll(reader)
+	return whole
 }
 
 const (
@@ -245,8 +225,7 @@ const tlsRemedy = "if your company inspects encrypted traffic, set QUARRY_CA_BUN
 // transportError converts a failure to get a response into an Error. ctx is the call's own, with its deadline; limit is
 // the call's time limit.
 func transportError(ctx context.Context, err error, target *url.URL, route string, limit time.Duration) *Error {
-	var known *Error
-	if ctx.Err() == nil && errors.As(err, &known) {
+	if known, ok := errors.AsType[*Error](err); ok && ctx.Err() == nil {
 		// A context's cause may be the error of another call, which is not this one's to complete.
 		own := *known
 		return &own
@@ -258,13 +237,11 @@ func transportError(ctx context.Context, err error, target *url.URL, route strin
 	for errors.As(err, &wrapped) { // its text repeats the whole address with all parameters
 		err = wrapped.Err
 	}
-	var redirect *redirectError
-	if errors.As(err, &redirect) {
+	if redirect, ok := errors.AsType[*redirectError](err); ok {
 		return &Error{Kind: Unreachable, Reason: shorten("the server " + redirect.Error()),
 			remedy: redirect.remedy(route), cause: err}
 	}
-	var panicked *guard.PanicError
-	if errors.As(err, &panicked) {
+	if panicked, ok := errors.AsType[*guard.PanicError](err); ok {
 		return &Error{Kind: Server, Reason: shorten("internal error: " + panicked.Error()), cause: err}
 	}
 	if e := tlsError(err, target); e != nil {
@@ -299,32 +276,31 @@ func round(d time.Duration) time.Duration {
 	return max(d.Round(time.Millisecond), time.Millisecond)
 }
 
+// is reports whether an error of a type is in err's chain.
+func is[T error](err error) bool {
+	_, found := errors.AsType[T](err)
+	return found
+}
+
 func tlsError(err error, target *url.URL) *Error {
 	e := &Error{Kind: Unreachable, cause: err, remedy: tlsRemedy}
 	host := clip(target.Host)
-	var (
-		unknown  x509.UnknownAuthorityError
-		invalid  x509.CertificateInvalidError
-		hostname x509.HostnameError
-		verify   *tls.CertificateVerificationError
-		record   tls.RecordHeaderError
-		alert    tls.AlertError
-	)
+	var invalid x509.CertificateInvalidError
 	switch {
-	case errors.As(err, &unknown):
+	case is[x509.UnknownAuthorityError](err):
 		e.Reason = "the certificate of " + host + " is signed by an unknown authority"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		e.Reason = "the certificate of " + host + " has expired or is not valid yet"
 		e.remedy = "check this machine's clock; if it is right, the server's administrator must renew the certificate"
-	case errors.As(err, &hostname):
+	case is[x509.HostnameError](err):
 		e.Reason = "the certificate of " + host + " is for another host name"
 		e.remedy = "set server_url to the host name in the certificate"
-	case errors.As(err, &verify) || errors.As(err, &invalid):
+	case is[*tls.CertificateVerificationError](err) || is[x509.CertificateInvalidError](err):
 		e.Reason = "the certificate of " + host + " is not valid: " + shorten(err.Error())
-	case errors.As(err, &record) || strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
+	case is[tls.RecordHeaderError](err) || strings.Contains(err.Error(), "gave HTTP response to HTTPS client"):
 		e.Reason = host + " does not speak HTTPS on this port"
 		e.remedy = "set server_url to http://… or to the port that speaks HTTPS"
-	case errors.As(err, &alert) || strings.Contains(err.Error(), "TLS handshake"):
+	case is[tls.AlertError](err) || strings.Contains(err.Error(), "TLS handshake"):
 		e.Reason = "TLS handshake with " + host + " failed: " + shorten(err.Error())
 	default:
 		return nil

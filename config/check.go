@@ -39,7 +39,7 @@ func (l *loader) check() error {
 	c := l.config
 	err := l.run("", []check{
 		{"theme", l.checkTheme},
-		{"llm.budget", func() error { return notNegative(c.LLM.Budget) }},
+		{"llm.budget", func() error { return refuseIf(c.LLM.Budget < 0, "is negative") }},
 		{"embeddings.base_url", func() error { return optionalURL(&c.Embeddings.BaseURL) }},
 		{"embeddings.query_prefix", func() error { return checkPrefix(c.Embeddings.QueryPrefix) }},
 		{"embeddings.document_prefix", func() error { return checkPrefix(c.Embeddings.DocumentPrefix) }},
@@ -146,12 +146,7 @@ func (l *loader) checkProviders() error {
 		err := l.run("llm.providers", []check{
 			{name, func() error { return CheckName(name) }},
 			{name + ".base_url", func() error { return optionalURL(&p.BaseURL) }},
-			{name, func() error {
-				if p.BaseURL == "" {
-					return errors.New("has no base_url")
-				}
-				return nil
-			}},
+			{name, func() error { return refuseIf(p.BaseURL == "", "has no base_url") }},
 		})
 		if err != nil {
 			return err
@@ -221,21 +216,19 @@ func (l *loader) checkTheme() error {
 	if CheckName(name) != nil || l.config.sandbox {
 		return problem
 	}
-	entries, err := os.ReadDir(filepath.Join(l.configDir(), "themes"))
-	if err != nil {
-		return problem
+	entries, _ := os.ReadDir(filepath.Join(l.configDir(), "themes"))
+	isNamed := func(entry os.DirEntry) bool {
+		return strings.TrimSuffix(entry.Name(), filepath.Ext(entry.Name())) == name
 	}
-	for _, entry := range entries {
-		if strings.TrimSuffix(entry.Name(), filepath.Ext(entry.Name())) == name {
-			return nil
-		}
+	if slices.ContainsFunc(entries, isNamed) {
+		return nil
 	}
 	return problem
 }
 
-func notNegative(number int) error {
-	if number < 0 {
-		return errors.New("is negative")
+func refuseIf(wrong bool, problem string) error {
+	if wrong {
+		return errors.New(problem)
 	}
 	return nil
 }
@@ -269,10 +262,7 @@ func optionalPrefix(prefix **string) error {
 
 func checkPrefix(text string) error {
 	const longest = 1000 // characters
-	if utf8.RuneCountInString(text) > longest {
-		return fmt.Errorf("is longer than %d characters", longest)
-	}
-	return nil
+	return refuseIf(utf8.RuneCountInString(text) > longest, fmt.Sprintf("is longer than %d characters", longest))
 }
 
 func checkHosts(hosts []string) error {
@@ -333,12 +323,8 @@ func CheckName(name string) error {
 	if name == "" || len(name) > longestName {
 		return fmt.Errorf("a name has 1 to %d characters", longestName)
 	}
-	for _, c := range name {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return errors.New("a name has only a to z, 0 to 9, _ and -")
-		}
-	}
-	return nil
+	isOther := func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' }
+	return refuseIf(strings.ContainsFunc(name, isOther), "a name has only a to z, 0 to 9, _ and -")
 }
 
 // ParseRate parses a limit such as "60/h"; the periods are s, m, h and d. "" and "0" are no limit.

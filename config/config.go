@@ -3,8 +3,10 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -181,23 +183,26 @@ func (c *Config) Lookup(name string) (Profile, bool) {
 // Sandbox reports whether the file was not read because only the environment configures this run.
 func (c *Config) Sandbox() bool { return c.sandbox }
 
+// Exit codes of an Error.
 const (
-	exitGeneral       = 1
-	exitUsage         = 2
-	exitNotConfigured = 3
-	exitNotAvailable  = 9
+	ExitGeneral       = 1
+	ExitUsage         = 2 // conflicting or invalid flags
+	ExitNotConfigured = 3 // no target, no token, or an invalid configuration
+	ExitAuth          = 4
+	ExitUnreachable   = 5
+	ExitRateLimited   = 6
+	ExitNotAvailable  = 9 // it does not exist here, or QUARRY_READONLY forbids it
 )
 
-// Error is a mistake in the configuration. It never contains a secret.
+// Error is a mistake in the configuration, or about where to search. It never contains a secret.
 type Error struct {
-	File    string // "" for the environment
+	File    string // "" for the environment and flags
 	Line    int    // 1-based; 0 if unknown
 	Key     string // key or environment variable; "" for the whole file
 	Problem string
 	Fix     string // what to do, one line
 	Err     error  // cause, if any
-
-	exit int // 0 means exitNotConfigured
+	Exit    int    // exit code; 0 means ExitNotConfigured
 }
 
 // ErrReadOnly is in the chain of errors about saving with QUARRY_READONLY.
@@ -218,7 +223,7 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(e.Problem)
-	if e.Err != nil {
+	if e.Err != nil && !strings.HasPrefix(e.Problem, e.Err.Error()) { // which says it already
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
 	return b.String()
@@ -230,10 +235,13 @@ func (e *Error) Unwrap() error { return e.Err }
 // Remedy returns the fix in one line.
 func (e *Error) Remedy() string { return e.Fix }
 
-// ExitCode returns the exit code: 2 for a flag, 9 for QUARRY_READONLY, 1 for a failed save, else 3.
-func (e *Error) ExitCode() int {
-	if e.exit != 0 {
-		return e.exit
+// ExitCode returns the exit code.
+func (e *Error) ExitCode() int { return cmp.Or(e.Exit, ExitNotConfigured) }
+
+// UnwrapPath drops the path from an error of the file system: the message names the file already.
+func UnwrapPath(err error) error {
+	if detail, ok := errors.AsType[*fs.PathError](err); ok {
+		return detail.Err
 	}
-	return exitNotConfigured
+	return err
 }

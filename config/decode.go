@@ -249,6 +249,7 @@ type tree struct {
 	document yaml.Node  // as read, comments included
 	root     *yaml.Node // its mapping; nil in an empty file
 	lines    map[string]int
+	comments []byte // the text of a file that has only comments, to be written before it
 }
 
 // values returns the file as maps, lists and texts, and keeps the line of each key. Numbers are texts too: a token or a

@@ -27,30 +27,29 @@ func Load(paths Paths, env Env) (*Config, error) {
 	c := &Config{File: paths.ConfigFile, readOnly: ReadOnly(env)}
 	c.sandbox = c.readOnly && ReadEnvironment(env).NamesTarget()
 	t := &tree{file: c.File}
-	var facts fileFacts
+	var content fileContent
 	if !c.sandbox {
-		data, found, err := readFile(c.File)
-		if err != nil {
+		var err error
+		if content, c.Loaded, err = readFile(c.File); err != nil {
 			return nil, err
 		}
-		if t, err = parseTree(c.File, data.bytes); err != nil {
+		if t, err = parseTree(c.File, content.bytes); err != nil {
 			return nil, err
 		}
-		c.Loaded, facts = found, data.facts
-		if !found && env.Get("QUARRY_CONFIG") != "" {
+		if !c.Loaded && env.Get("QUARRY_CONFIG") != "" {
 			c.Warnings = append(c.Warnings, Warning{
 				Text:   fmt.Sprintf("QUARRY_CONFIG names %s, which does not exist", c.File),
 				Remedy: "correct QUARRY_CONFIG, or run quarry configure to make the file"})
 		}
 	}
-	l := newLoader(c, t, homeOf(env))
+	l := &loader{config: c, tree: t, home: homeOf(env)}
 	if err := l.load(env); err != nil {
 		return nil, err
 	}
-	c.exposed = facts.othersWrite
-	if facts.othersRead && l.secretInFile {
+	c.exposed = content.othersWrite
+	if content.othersRead && l.secretInFile {
 		c.Warnings = append(c.Warnings, Warning{
-			Text:   fmt.Sprintf("%s contains a token and others can read it (mode %04o)", c.File, facts.mode.Perm()),
+			Text:   fmt.Sprintf("%s contains a token and others can read it (mode %04o)", c.File, content.mode.Perm()),
 			Remedy: "chmod 600 " + ShellQuote(c.File)})
 	}
 	return c, nil
@@ -59,13 +58,20 @@ func Load(paths Paths, env Env) (*Config, error) {
 // fileContent is a file as it was when it was read.
 type fileContent struct {
 	bytes []byte
-	facts fileFacts
+	fileFacts
+}
+
+// fileFacts is who else has access to a file.
+type fileFacts struct {
+	mode        fs.FileMode
+	othersRead  bool
+	othersWrite bool // the file, or its name in the folder
 }
 
 // readFile reads a regular file of bounded size; one that is not there is empty and not found.
 func readFile(path string) (content fileContent, found bool, err error) {
 	fail := func(err error) (fileContent, bool, error) {
-		return fileContent{}, false, &Error{File: path, Problem: "cannot be read", Err: unwrapPath(err),
+		return fileContent{}, false, &Error{File: path, Problem: "cannot be read", Err: UnwrapPath(err),
 			Fix: "check the path and its permissions"}
 	}
 	// Looked at before it is opened: opening a named pipe would wait for a writer.
@@ -91,17 +97,8 @@ func readFile(path string) (content fileContent, found bool, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	content.facts = factsOf(path, info)
+	content.fileFacts = factsOf(path, info)
 	return content, true, nil
-}
-
-// unwrapPath drops the path from an error of the file system: the message names the file already.
-func unwrapPath(err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		return pathError.Err
-	}
-	return err
 }
 
 // loader sets the values of a configuration and checks them.
@@ -111,10 +108,6 @@ type loader struct {
 	home         string
 	variables    map[string]string // key → the environment variable that sets it
 	secretInFile bool
-}
-
-func newLoader(c *Config, t *tree, home string) *loader {
-	return &loader{config: c, tree: t, home: home, variables: map[string]string{}}
 }
 
 func (l *loader) load(env Env) error {
@@ -146,6 +139,7 @@ func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	if err := v.MergeConfigMap(file); err != nil {
 		return fmt.Errorf("merge the configuration: %w", err)
 	}
+	l.variables = map[string]string{}
 	for _, k := range environmentKeys() {
 		variable := "QUARRY_" + strings.ToUpper(strings.ReplaceAll(k.path, ".", "_"))
 		text := env.Get(variable)
@@ -208,11 +202,8 @@ func (e Env) lookup(key string) (string, bool) {
 // ReadOnly reports whether QUARRY_READONLY forbids changes to libraries, directories, tokens and profiles. All values
 // except empty, 0, false, no and off do: a typo must not allow changes.
 func ReadOnly(env Env) bool {
-	switch strings.ToLower(strings.TrimSpace(env.Get("QUARRY_READONLY"))) {
-	case "", "0", "false", "no", "off":
-		return false
-	}
-	return true
+	value := strings.ToLower(strings.TrimSpace(env.Get("QUARRY_READONLY")))
+	return !slices.Contains([]string{"", "0", "false", "no", "off"}, value)
 }
 
 // Environment is one whole set of variables about where to search: QUARRY_* or ONYX_*.

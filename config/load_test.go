@@ -353,7 +353,7 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		// What loads must survive being saved.
-		text, err := (&edit{document: &tree.document, root: tree.root}).encode()
+		text, err := tree.encode()
 		if tree.root == nil {
 			return
 		}

@@ -58,41 +58,31 @@ func (c *Config) SaveProfile(ctx context.Context, request NewProfile, ring Keyri
 	if err := c.checkNew(request); err != nil {
 		return Saved{}, err
 	}
-	edit, err := c.open()
+	t, err := c.open()
 	if err != nil {
 		return Saved{}, err
 	}
-	saved := Saved{File: c.File}
-	if !request.Typed.IsZero() {
-		saved.Token = TokenInFile
-		stored, err := storeInKeyring(ctx, request, ring)
-		if err != nil {
-			return Saved{}, err
-		}
-		if stored {
-			saved.Token = TokenInKeyring
-		}
+	place, err := storeToken(ctx, request, ring)
+	if err != nil {
+		return Saved{}, err
 	}
-	entry := section(section(edit.root, "profiles"), p.Name)
-	edit.fill(entry, request, saved.Token)
+	fill(section(section(t.root, "profiles"), p.Name), request, place)
 	if request.Activate {
-		set(edit.root, "active", p.Name)
+		set(t.root, "active", p.Name)
 	}
-	return saved, c.write(edit)
+	return Saved{File: c.File, Token: place}, c.write(t)
 }
 
 func (c *Config) checkNew(request NewProfile) error {
 	p := request.Profile
 	bad := func(err error) error {
-		return &Error{Key: "profile " + clip(p.Name), Problem: err.Error(), Fix: "correct the value", exit: exitUsage}
+		return &Error{Key: "profile " + clip(p.Name), Problem: err.Error(), Fix: "correct the value", Exit: ExitUsage}
 	}
 	if err := CheckName(p.Name); err != nil {
 		return bad(err)
 	}
-	if p.ServerURL != "" {
-		if _, err := wire.ServerURL(p.ServerURL); err != nil {
-			return bad(fmt.Errorf("server_url %w", err))
-		}
+	if err := optionalURL(&p.ServerURL); err != nil {
+		return bad(fmt.Errorf("server_url %w", err))
 	}
 	if err := CheckToken(request.Typed.Reveal()); err != nil {
 		return bad(fmt.Errorf("the token %w", err))
@@ -104,11 +94,14 @@ func (c *Config) checkNew(request NewProfile) error {
 	return nil
 }
 
-// storeInKeyring reports whether the token was stored in the keyring. A failure is an error only if the request requires
-// the keyring.
-func storeInKeyring(ctx context.Context, request NewProfile, ring Keyring) (bool, error) {
+// storeToken stores a typed token in the keyring, if it can, and returns its place. A failure is an error only if the
+// request requires the keyring.
+func storeToken(ctx context.Context, request NewProfile, ring Keyring) (TokenPlace, error) {
+	if request.Typed.IsZero() {
+		return "", nil
+	}
 	if request.Place == TokenInFile {
-		return false, nil
+		return TokenInFile, nil
 	}
 	account, err := KeyringAccount(request.Profile)
 	if err == nil && ring == nil {
@@ -117,45 +110,36 @@ func storeInKeyring(ctx context.Context, request NewProfile, ring Keyring) (bool
 	if err == nil {
 		err = ring.Set(ctx, account, request.Typed.Reveal())
 	}
-	if err != nil && (request.Place == TokenInKeyring || ctx.Err() != nil) {
-		return false, fmt.Errorf("store the token of profile %s in the system keyring: %w", request.Profile.Name, err)
+	switch {
+	case err == nil:
+		return TokenInKeyring, nil
+	case request.Place == TokenInKeyring || ctx.Err() != nil:
+		return "", fmt.Errorf("store the token of profile %s in the system keyring: %w", request.Profile.Name, err)
 	}
-	return err == nil, nil
-}
-
-// edit is the file while it is changed.
-type edit struct {
-	document *yaml.Node
-	root     *yaml.Node
-	prefix   []byte // text of a file that holds comments only
+	return TokenInFile, nil
 }
 
 // open reads the file again: another process may have changed it since Load.
-func (c *Config) open() (*edit, error) {
+func (c *Config) open() (*tree, error) {
 	if c.readOnly {
 		return nil, &Error{File: c.File, Problem: "not changed", Err: ErrReadOnly,
-			Fix: "unset QUARRY_READONLY to change profiles", exit: exitNotAvailable}
+			Fix: "unset QUARRY_READONLY to change profiles", Exit: ExitNotAvailable}
 	}
 	content, _, err := readFile(c.File)
 	if err != nil {
 		return nil, err
 	}
 	t, err := c.verify(content.bytes)
-	if err != nil {
-		return nil, err
+	if err != nil || t.root != nil {
+		return t, err
 	}
-	if t.root != nil {
-		return &edit{document: &t.document, root: t.root}, nil
-	}
-	root := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	document := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{root}}
-	e := &edit{document: document, root: root}
 	if t.document.Kind == 0 {
-		e.prefix = content.bytes
-	} else {
-		document.HeadComment, document.FootComment = t.document.HeadComment, t.document.FootComment
+		t.comments = content.bytes
 	}
-	return e, nil
+	t.root = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	t.document = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{t.root}, HeadComment: t.document.HeadComment,
+		FootComment: t.document.FootComment}
+	return t, nil
 }
 
 // verify checks that a text would load.
@@ -164,12 +148,12 @@ func (c *Config) verify(data []byte) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := newLoader(&Config{File: c.File}, t, homeOf(os.LookupEnv))
+	l := &loader{config: &Config{File: c.File}, tree: t, home: homeOf(os.LookupEnv)}
 	return t, l.load(nil)
 }
 
 // fill writes the keys of a profile as SaveProfile describes.
-func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
+func fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	p := request.Profile
 	var keys []string
 	for _, k := range keysOf(reflect.TypeFor[Profile](), "") {
@@ -203,12 +187,8 @@ func (e *edit) fill(entry *yaml.Node, request NewProfile, token TokenPlace) {
 	}
 	if len(p.SearchAlso) > 0 {
 		list := section(entry, "search_also")
-		*list = yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
-		for _, name := range p.SearchAlso {
-			item := &yaml.Node{}
-			item.SetString(name)
-			list.Content = append(list.Content, item)
-		}
+		_ = list.Encode(p.SearchAlso) // which cannot fail for texts
+		list.Style = yaml.FlowStyle
 	}
 }
 
@@ -222,15 +202,7 @@ func sameKind(node *yaml.Node, kind string) bool {
 }
 
 func sameServer(node *yaml.Node, address string) bool {
-	if node == nil {
-		return address == ""
-	}
-	old, err := wire.Origin(node.Value)
-	if err != nil {
-		return false
-	}
-	fresh, err := wire.Origin(address)
-	return err == nil && old == fresh
+	return node == nil && address == "" || node != nil && wire.SameOrigin(node.Value, address)
 }
 
 // section returns the mapping under a key, creating it if necessary.
@@ -278,24 +250,19 @@ func remove(mapping *yaml.Node, key string) {
 }
 
 // encode returns the file's new text.
-func (e *edit) encode() ([]byte, error) {
-	text := bytes.NewBuffer(e.prefix)
-	if len(e.prefix) > 0 && !bytes.HasSuffix(e.prefix, []byte("\n")) {
+func (t *tree) encode() ([]byte, error) {
+	text := bytes.NewBuffer(t.comments)
+	if len(t.comments) > 0 && !bytes.HasSuffix(t.comments, []byte("\n")) {
 		text.WriteByte('\n')
 	}
 	encoder := yaml.NewEncoder(text)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(e.document); err != nil {
-		return nil, fmt.Errorf("encode YAML: %w", err)
-	}
-	if err := encoder.Close(); err != nil {
-		return nil, fmt.Errorf("encode YAML: %w", err)
-	}
-	return text.Bytes(), nil
+	err := errors.Join(encoder.Encode(&t.document), encoder.Close())
+	return text.Bytes(), err
 }
 
-func (c *Config) write(e *edit) error {
-	text, err := e.encode()
+func (c *Config) write(t *tree) error {
+	text, err := t.encode()
 	if err != nil {
 		return fmt.Errorf("write %s: %w", c.File, err)
 	}
@@ -304,8 +271,8 @@ func (c *Config) write(e *edit) error {
 		return fmt.Errorf("the change would make the configuration invalid: %w", err)
 	}
 	if err := ReplaceFile(c.File, text); err != nil {
-		return &Error{File: c.File, Problem: "cannot be saved", Err: unwrapPath(err),
-			Fix: "check the permissions of the folder", exit: exitGeneral}
+		return &Error{File: c.File, Problem: "cannot be saved", Err: UnwrapPath(err),
+			Fix: "check the permissions of the folder", Exit: ExitGeneral}
 	}
 	return nil
 }

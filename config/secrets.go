@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,20 +53,11 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString is String.
-func (s Secret) GoString() string { return s.String() }
-
 // Format writes String under every verb.
 func (s Secret) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, s.String()) }
 
-// MarshalText writes String; JSON uses it too.
+// MarshalText writes String; JSON, YAML and slog use it too.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalYAML writes String.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
-
-// LogValue writes String.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 const longestToken = 4096 // bytes; Onyx's own have some 270
 
@@ -304,29 +294,16 @@ func (k systemKeyring) Set(ctx context.Context, account, secret string) error {
 
 // wait adds the context and a time limit, which the keyring library lacks.
 func (k systemKeyring) wait(ctx context.Context, ask func() (string, error)) (string, error) {
-	type answer struct {
-		secret string
-		err    error
-	}
-	answers := make(chan answer, 1)
-	guard.Go(func() {
-		secret, err := ask()
-		answers <- answer{secret, err}
-	}, func(err error) { answers <- answer{err: err} })
-	timer := time.NewTimer(keyringLimit)
-	defer timer.Stop()
-	select {
-	case a := <-answers:
-		switch {
-		case errors.Is(a.err, keyring.ErrNotFound):
-			return "", ErrNoSecret
-		case errors.Is(a.err, keyring.ErrUnsupportedPlatform):
-			return "", ErrNoKeyring
-		}
-		return a.secret, a.err
-	case <-ctx.Done():
+	secret, err := guard.Within(ctx, keyringLimit, func(context.Context) (string, error) { return ask() })
+	switch {
+	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case <-timer.C:
+	case errors.Is(err, context.DeadlineExceeded):
 		return "", fmt.Errorf("no response within %s", keyringLimit)
+	case errors.Is(err, keyring.ErrNotFound):
+		return "", ErrNoSecret
+	case errors.Is(err, keyring.ErrUnsupportedPlatform):
+		return "", ErrNoKeyring
 	}
+	return secret, err
 }

@@ -163,59 +163,42 @@ func (a *Admission) Prepare(ctx context.Context) error { return a.server.syncCon
 
 // Token returns the handler of a visitor with a token, which is checked for every request. Remote is the visitor's address,
 // "host:port".
-func (a *Admission) Token(secret, remote string) http.Handler {
-	return a.visitor(remote, func(ctx context.Context, people *directory.Directory) (directory.Principal, error) {
-		return people.Authenticate(ctx, secret)
-	})
-}
+func (a *Admission) Token(secret, remote string) http.Handler { return a.visitor(secret, "", remote) }
 
 // Person returns the handler of a visitor whom another listener has authenticated: a user of the default tenant.
-func (a *Admission) Person(email, remote string) http.Handler {
-	return a.visitor(remote, func(ctx context.Context, people *directory.Directory) (directory.Principal, error) {
-		return people.Person(ctx, directory.DefaultTenant, email)
-	})
-}
+func (a *Admission) Person(email, remote string) http.Handler { return a.visitor("", email, remote) }
 
 // Anybody returns the handler of an anonymous visitor, who sees the public documents of the default tenant.
 func (a *Admission) Anybody(remote string) http.Handler {
-	return a.visitor(remote, func(context.Context, *directory.Directory) (directory.Principal, error) {
+	return a.gate.Visitor(api.Visitor{Remote: remote, Identify: func(context.Context) (directory.Principal, error) {
 		return directory.Anonymous(directory.DefaultTenant), nil
-	})
+	}})
 }
 
-func (a *Admission) visitor(remote string,
-	identify func(context.Context, *directory.Directory) (directory.Principal, error)) http.Handler {
+func (a *Admission) visitor(secret, email, remote string) http.Handler {
 	return a.gate.Visitor(api.Visitor{Remote: remote, Identify: func(ctx context.Context) (directory.Principal, error) {
-		people, err := a.server.directory(ctx, false)
-		if err != nil {
-			return directory.Principal{}, err
-		}
-		return identify(ctx, people)
+		return a.identify(ctx, secret, email)
 	}})
+}
+
+// identify returns the owner of a token, or the user with an address.
+func (a *Admission) identify(ctx context.Context, secret, email string) (directory.Principal, error) {
+	if email == "" {
+		return a.server.people.Authenticate(ctx, secret)
+	}
+	return a.server.people.Person(ctx, directory.DefaultTenant, email)
 }
 
 // Knows reports whether a token, or without one a user, is still valid. It is true if that cannot be determined.
 func (a *Admission) Knows(ctx context.Context, secret, email string) bool {
-	people, err := a.server.directory(ctx, false)
-	if err != nil {
-		return true
-	}
-	if secret != "" {
-		_, err = people.Authenticate(ctx, secret)
-	} else {
-		_, err = people.Person(ctx, directory.DefaultTenant, email)
-	}
+	_, err := a.identify(ctx, secret, email)
 	return !errors.Is(err, directory.ErrUnauthenticated)
 }
 
 // syncConnectors finishes interrupted work of earlier processes: documents that do not match their connector, or have no
 // vectors. A read-only library is served as it is.
 func (s *Server) syncConnectors(ctx context.Context) error {
-	people, err := s.directory(ctx, false)
-	if err != nil {
-		return err
-	}
-	tenants, err := people.Tenants(ctx)
+	tenants, err := s.people.Tenants(ctx)
 	if err != nil {
 		return err
 	}

@@ -45,10 +45,7 @@ const postponedPrefix = "model-tokens-"
 
 // AddTokens implements llm.Ledger. Adding 0 tokens does not create a directory.
 func (l *ledger) AddTokens(ctx context.Context, tenant, day string, tokens int) (int, error) {
-	people, err := l.server.directory(ctx, tokens > 0)
-	if err != nil {
-		return 0, err
-	}
+	people := l.server.people
 	if err := l.addPostponed(ctx); err != nil {
 		return 0, err
 	}
@@ -115,10 +112,7 @@ func (l *ledger) addFile(ctx context.Context, path string) error {
 	if err := wire.Unmarshal(text, &p); err != nil || p.Tokens <= 0 {
 		return nil // incomplete after a power failure
 	}
-	people, err := l.server.directory(ctx, true)
-	if err == nil {
-		_, err = people.AddModelTokens(ctx, p.Tenant, p.Day, p.Tokens)
-	}
+	_, err = l.server.people.AddModelTokens(ctx, p.Tenant, p.Day, p.Tokens)
 	return err
 }
 

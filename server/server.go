@@ -65,6 +65,7 @@ type Options struct {
 type Server struct {
 	options Options
 	api     *api.Server
+	people  *directory.Directory
 	budget  *llm.Budget   // nil: no limit
 	grace   time.Duration // for open requests when the server stops
 	vectors *embedding
@@ -94,7 +95,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	}
 	s := &Server{options: options, grace: shutdownGrace, open: openEmbedded, tenants: map[string]*tenantState{},
 		shared: sharedState{lock: semaphore.NewWeighted(1), emptyLock: semaphore.NewWeighted(1)}}
-	s.stat = s.filesOf
+	s.stat, s.people = s.filesOf, directory.Lazy(s.directory, options.Now)
 	libraryPath, libraryFiles := "", []string(nil)
 	if !options.Sample && !options.Empty {
 		home, err := filepath.Abs(options.Home)
@@ -106,7 +107,7 @@ func Open(_ context.Context, options Options) (*Server, error) {
 	}
 	s.budget, s.vectors = s.newBudget(), s.newEmbedding()
 	s.api = api.New(api.Options{
-		Directory: s.directory, Index: s.index, Chats: s.openChats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
+		Directory: s.people, Index: s.index, Chats: s.chats, RemoveTenant: s.removeTenant, Models: options.Models, Budget: s.budget,
 		Federated: options.Federated, Empty: options.Empty,
 		Changed: s.vectors.changed,
 		Version: options.Version, Profile: options.Profile,
@@ -139,11 +140,11 @@ func (s *Server) Close() error {
 
 // directory opens the directory once.
 func (s *Server) directory(ctx context.Context, create bool) (*directory.Directory, error) {
-	if s.options.Empty {
-		return s.openEmptyDirectory(ctx)
-	}
-	people, err := openOnce(ctx, s, s.shared.lock, &s.shared.people, func(ctx context.Context) (*directory.Directory, error) {
-		if s.options.Sample {
+	return openOrEmpty(ctx, s, s.shared.lock, &s.shared.people, func(ctx context.Context) (*directory.Directory, error) {
+		switch {
+		case s.options.Empty:
+			return nil, errAbsent
+		case s.options.Sample:
 			return s.openSamplePeople(ctx)
 		}
 		path := filepath.Join(s.options.Home, directoryFile)
@@ -155,16 +156,7 @@ func (s *Server) directory(ctx context.Context, create bool) (*directory.Directo
 			return nil, errAbsent
 		}
 		return directory.Open(ctx, path, s.options.ReadOnly, directory.WithClock(s.options.Now))
-	})
-	if errors.Is(err, errAbsent) {
-		return s.openEmptyDirectory(ctx)
-	}
-	return people, err
-}
-
-// openEmptyDirectory opens an empty read-only directory in memory, until somebody creates the real one.
-func (s *Server) openEmptyDirectory(ctx context.Context) (*directory.Directory, error) {
-	return openOnce(ctx, s, s.shared.emptyLock, &s.shared.emptyDirectory, func(ctx context.Context) (*directory.Directory, error) {
+	}, &s.shared.emptyDirectory, func(ctx context.Context) (*directory.Directory, error) {
 		return directory.Open(ctx, "", true, directory.WithClock(s.options.Now))
 	})
 }
@@ -189,7 +181,7 @@ func (s *Server) index(ctx context.Context, tenant string, create bool) (index.I
 	if err != nil {
 		return nil, fmt.Errorf("open the library: %w", err)
 	}
-	documents, err := openOnce(ctx, s, state.lock, &state.documents, func(ctx context.Context) (index.Index, error) {
+	return openOrEmpty(ctx, s, state.lock, &state.documents, func(ctx context.Context) (index.Index, error) {
 		documents, err := s.openIndex(ctx, tenant, create)
 		if err != nil {
 			return nil, fmt.Errorf("open the library: %w", err)
@@ -198,11 +190,9 @@ func (s *Server) index(ctx context.Context, tenant string, create bool) (index.I
 			return nil, errors.Join(fmt.Errorf("open the library: %w", err), documents.Close())
 		}
 		return documents, nil
+	}, &s.shared.emptyIndex, func(ctx context.Context) (index.Index, error) {
+		return openEmbedded(ctx, embedded.Options{Now: s.options.Now})
 	})
-	if errors.Is(err, errAbsent) {
-		return s.openEmptyIndex(ctx)
-	}
-	return documents, err
 }
 
 // openIndex opens a tenant's documents; errAbsent if there are none.
@@ -232,13 +222,6 @@ func openEmbedded(ctx context.Context, options embedded.Options) (index.Index, e
 		return nil, err
 	}
 	return documents, nil
-}
-
-// openEmptyIndex opens an empty index in memory, until somebody creates the real one.
-func (s *Server) openEmptyIndex(ctx context.Context) (index.Index, error) {
-	return openOnce(ctx, s, s.shared.emptyLock, &s.shared.emptyIndex, func(ctx context.Context) (index.Index, error) {
-		return openEmbedded(ctx, embedded.Options{Now: s.options.Now})
-	})
 }
 
 // openSample indexes the sample library in memory, for the default tenant only.
@@ -279,13 +262,20 @@ func HasDocuments(ctx context.Context, home string) (bool, error) {
 // chatsFile is in the folder of a tenant's library.
 const chatsFile = "chats.db"
 
+// chats returns a tenant's chat sessions.
+func (s *Server) chats(tenant string) *chat.Store {
+	return chat.Lazy(func(ctx context.Context, create bool) (*chat.Store, error) {
+		return s.openChats(ctx, tenant, create)
+	}, s.options.Now)
+}
+
 // openChats opens a tenant's chat sessions once. In a sample or read-only library they are kept in memory.
 func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*chat.Store, error) {
 	state, err := s.current(ctx, tenant)
 	if err != nil {
 		return nil, fmt.Errorf("open the chats: %w", err)
 	}
-	store, err := openOnce(ctx, s, state.lock, &state.chats, func(ctx context.Context) (*chat.Store, error) {
+	return openOrEmpty(ctx, s, state.lock, &state.chats, func(ctx context.Context) (*chat.Store, error) {
 		path := ""
 		if !s.options.Sample && !s.options.ReadOnly {
 			path = filepath.Join(tenantFolder(s.options.Home, tenant), chatsFile)
@@ -305,16 +295,7 @@ func (s *Server) openChats(ctx context.Context, tenant string, create bool) (*ch
 			return nil, errors.Join(fmt.Errorf("open the chats: %w", err), store.Close())
 		}
 		return store, nil
-	})
-	if errors.Is(err, errAbsent) {
-		return s.openEmptyChats(ctx)
-	}
-	return store, err
-}
-
-// openEmptyChats opens an empty store in memory, for a tenant without sessions.
-func (s *Server) openEmptyChats(ctx context.Context) (*chat.Store, error) {
-	return openOnce(ctx, s, s.shared.emptyLock, &s.shared.emptyChats, func(ctx context.Context) (*chat.Store, error) {
+	}, &s.shared.emptyChats, func(ctx context.Context) (*chat.Store, error) {
 		return chat.Open(ctx, "", s.options.Now)
 	})
 }

@@ -24,11 +24,7 @@ const removedPrefix = ".removed-"
 // removeTenant removes a tenant with its users, tokens, connectors, sets, agents, documents and conversations. Its tokens
 // are invalid at once, in other processes too.
 func (s *Server) removeTenant(ctx context.Context, id string) error {
-	people, err := s.directory(ctx, true)
-	if err != nil {
-		return err
-	}
-	if _, err := people.DescribeTenant(ctx, id); errors.Is(err, directory.ErrNotFound) {
+	if _, err := s.people.DescribeTenant(ctx, id); errors.Is(err, directory.ErrNotFound) {
 		return errors.Join(err, s.sweepRemoved(id)) // of an interrupted removal
 	} else if err != nil {
 		return err
@@ -37,7 +33,7 @@ func (s *Server) removeTenant(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := people.RemoveTenant(ctx, id); err != nil {
+	if err := s.people.RemoveTenant(ctx, id); err != nil {
 		return errors.Join(err, restore())
 	}
 	return s.sweepRemoved(id)
@@ -273,6 +269,16 @@ func openOnce[T io.Closer](ctx context.Context, s *Server, lock *semaphore.Weigh
 	defer s.mutex.Unlock()
 	*kept = opened[T]{value, true} // a concurrent Close waits for the lock
 	return value, nil
+}
+
+// openOrEmpty is openOnce with an empty file in memory as long as open returns errAbsent.
+func openOrEmpty[T io.Closer](ctx context.Context, s *Server, lock *semaphore.Weighted, kept *opened[T],
+	open func(context.Context) (T, error), empty *opened[T], openEmpty func(context.Context) (T, error)) (T, error) {
+	value, err := openOnce(ctx, s, lock, kept, open)
+	if errors.Is(err, errAbsent) {
+		return openOnce(ctx, s, s.shared.emptyLock, empty, openEmpty)
+	}
+	return value, err
 }
 
 // closeAll closes all files. It waits for files that are being opened.

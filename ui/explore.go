@@ -140,12 +140,10 @@ func (r *run) capabilities() explorer.Capabilities {
 }
 
 func (r *run) overSSH() bool {
-	for _, variable := range []string{"SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT"} {
-		if value, _ := r.lookup(variable); value != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT"}, func(variable string) bool {
+		value, _ := r.lookup(variable)
+		return value != ""
+	})
 }
 
 // openLink opens a link with the system's own opener, never through a shell. On Windows a link to a file could start a

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/internal/guard"
 	"quarry/ui/ssh"
@@ -107,8 +109,7 @@ func sshOptions(host *target.Host, served *target.Served, options target.ServeOp
 		asked.HostKey = filepath.Join(host.Paths.Data, hostKeyFile)
 	}
 	visits := ssh.Options{
-		Address: asked.Address, HostKey: asked.HostKey, AuthorizedKeys: asked.Keys, Tokens: asked.Token, Open: asked.Open,
-		People: served, Where: visitorsLabel(served), Agent: client.Agent(served.Choice.Agent), Limits: asked.Limits, Log: host.Log,
+		SSHOptions: asked, People: served, Where: visitorsLabel(served), Agent: client.Agent(served.Choice.Agent), Log: host.Log,
 		Meter: served.VisitMeter(),
 	}
 	if served.Choice.Kind == target.KindSample {
@@ -204,11 +205,7 @@ func printableAttr(_ []string, a slog.Attr) slog.Attr {
 		switch value := a.Value.Any().(type) {
 		case *slog.Source, slog.Level: // of the handler's own
 		case []string:
-			texts := make([]string, len(value))
-			for i, text := range value {
-				texts[i] = printable(text)
-			}
-			a.Value = slog.AnyValue(texts)
+			a.Value = slog.AnyValue(exslices.CastFunc(value, printable))
 		default:
 			a.Value = slog.StringValue(printable(fmt.Sprint(value)))
 		}

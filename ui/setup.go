@@ -12,10 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"go.mau.fi/util/exstrings"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -333,18 +334,9 @@ func (s *settings) complete(typed string) string {
 	if len(names) == 0 {
 		return typed
 	}
-	common := commonPrefix(slices.Min(names), slices.Max(names)) // what the first and the last share, all share
+	common := text.Clip(names[0], len(exstrings.LongestCommonPrefix(names))) // in whole characters
 	if info, err := os.Stat(filepath.Join(folder, common)); len(names) == 1 && err == nil && info.IsDir() {
 		common += string(os.PathSeparator)
 	}
 	return folder + common
-}
-
-// commonPrefix returns what two names begin with, in whole characters.
-func commonPrefix(a, b string) string {
-	end := 0
-	for end < min(len(a), len(b)) && a[end] == b[end] {
-		end++
-	}
-	return text.Clip(a, end)
 }

@@ -25,11 +25,8 @@ func ServerURL(text string) (string, error) {
 		return "", errors.New("has no host")
 	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery || strings.Contains(text, "#"):
 		return "", errors.New("must end before any ? or #")
-	}
-	for _, c := range text {
-		if c <= ' ' || c == 0x7f {
-			return "", errors.New("contains spaces or control characters")
-		}
+	case strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c == 0x7f }):
+		return "", errors.New("contains spaces or control characters")
 	}
 	host, err := hostPort(scheme, u)
 	if err != nil {
@@ -66,11 +63,19 @@ func Origin(address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	start := strings.Index(address, "://") + len("://")
-	if slash := strings.IndexByte(address[start:], '/'); slash >= 0 {
-		return address[:start+slash], nil
+	scheme, rest, _ := strings.Cut(address, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host, nil
+}
+
+// SameOrigin reports whether two addresses have the same Origin.
+func SameOrigin(a, b string) bool {
+	first, err := Origin(a)
+	if err != nil {
+		return false
 	}
-	return address, nil
+	second, err := Origin(b)
+	return err == nil && first == second
 }
 
 // APIPrefix checks the path of a server's API and returns it with a leading slash and no trailing one; "" stays "".
@@ -79,13 +84,11 @@ func APIPrefix(text string) (string, error) {
 	if trimmed == "" {
 		return "", nil
 	}
-	for _, c := range trimmed {
+	isInvalid := func(c rune) bool {
 		letter := (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
-		if !letter && !strings.ContainsRune("/-_.~", c) {
-			return "", errors.New("is not a path such as /api")
-		}
+		return !letter && !strings.ContainsRune("/-_.~", c)
 	}
-	if strings.Contains(trimmed, "..") || strings.Contains(trimmed, "//") {
+	if strings.ContainsFunc(trimmed, isInvalid) || strings.Contains(trimmed, "..") || strings.Contains(trimmed, "//") {
 		return "", errors.New("is not a path such as /api")
 	}
 	return "/" + trimmed, nil

@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Bounds of a chat that both ends know.
 const (
@@ -189,15 +192,11 @@ type ChatAnswer struct {
 // Document returns the document of a citation number.
 func (a *ChatAnswer) Document(citation int) (SearchDoc, bool) {
 	id, ok := a.Citations[citation]
-	if !ok {
-		return SearchDoc{}, false
+	at := slices.IndexFunc(a.Documents, func(document SearchDoc) bool { return document.DocumentID == id })
+	if !ok || at < 0 {
+		return SearchDoc{DocumentID: id}, false
 	}
-	for _, document := range a.Documents {
-		if document.DocumentID == id {
-			return document, true
-		}
-	}
-	return SearchDoc{DocumentID: id}, false
+	return a.Documents[at], true
 }
 
 // ChatFullResponse is the answer of POST /chat/send-chat-message without streaming.

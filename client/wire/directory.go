@@ -1,6 +1,10 @@
 package wire
 
-import "fmt"
+import (
+	"fmt"
+
+	"quarry/internal/text"
+)
 
 // The types of the /admin routes name users, groups and connectors by name, where the other routes use numbers.
 
@@ -107,19 +111,16 @@ type DirectoryTenant struct {
 // Holds describes the contents of a tenant without its owner; it is empty for an empty tenant.
 func (t DirectoryTenant) Holds() (parts []string) {
 	for _, what := range []struct {
-		n         int
-		one, many string
+		n    int
+		noun string
+		more string
 	}{
-		{t.Documents, "document", "documents"}, {t.Users - 1, "user beside the owner", "users beside the owner"},
-		{t.Tokens, "token", "tokens"}, {t.Groups, "group", "groups"}, {t.Connectors, "connector", "connectors"},
-		{t.DocumentSets, "document set", "document sets"}, {t.Agents, "agent", "agents"},
-		{t.Conversations, "conversation", "conversations"},
+		{t.Documents, "document", ""}, {t.Users - 1, "user", " beside the owner"}, {t.Tokens, "token", ""},
+		{t.Groups, "group", ""}, {t.Connectors, "connector", ""}, {t.DocumentSets, "document set", ""},
+		{t.Agents, "agent", ""}, {t.Conversations, "conversation", ""},
 	} {
-		switch {
-		case what.n == 1:
-			parts = append(parts, "1 "+what.one)
-		case what.n > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", what.n, what.many))
+		if what.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s%s", what.n, text.Plural(what.n, what.noun), what.more))
 		}
 	}
 	return parts

@@ -35,30 +35,36 @@ func NewDecoder(r io.Reader) *Decoder {
 // Decode decodes the next value. At the end of the input its error is io.EOF.
 func (d *Decoder) Decode(into any) error { return json.UnmarshalDecode(d.in, into) }
 
-// LowerKeys returns JSON without the members of objects whose keys are not in lower case. Libraries of other APIs
-// decode by encoding/json; where an API has only lower-case names, they match the keys of what is left exactly.
-func LowerKeys(data []byte) ([]byte, error) {
-	var out bytes.Buffer
-	in := jsontext.NewDecoder(bytes.NewReader(data), jsonv1.DefaultOptionsV1())
-	to := jsontext.NewEncoder(&out, jsonv1.DefaultOptionsV1())
+// EditJSON copies JSON token by token. edit is called with each token after it was read, writes what takes its place, and
+// may read or skip more; isName is set at the place of a member's name, or the end of an object.
+func EditJSON(data []byte, edit func(in *jsontext.Decoder, out *jsontext.Encoder, token jsontext.Token, isName bool) error,
+	options ...jsontext.Options) ([]byte, error) {
+	var text bytes.Buffer
+	in, out := jsontext.NewDecoder(bytes.NewReader(data), options...), jsontext.NewEncoder(&text, options...)
 	for {
 		container, members := in.StackIndex(in.StackDepth())
-		isKey := container == jsontext.KindBeginObject && members%2 == 0
 		token, err := in.ReadToken()
-		switch {
-		case errors.Is(err, io.EOF):
-			return out.Bytes(), nil
-		case err != nil:
-			return nil, err
-		case isKey && token.Kind() == jsontext.KindString && foldable(token.String()):
-			err = in.SkipValue()
-		default:
-			err = to.WriteToken(token)
+		if errors.Is(err, io.EOF) {
+			return text.Bytes(), nil
+		}
+		if err == nil {
+			err = edit(in, out, token, container == jsontext.KindBeginObject && members%2 == 0)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// LowerKeys returns JSON without the members of objects whose keys are not in lower case. Libraries of other APIs
+// decode by encoding/json; where an API has only lower-case names, they match the keys of what is left exactly.
+func LowerKeys(data []byte) ([]byte, error) {
+	return EditJSON(data, func(in *jsontext.Decoder, out *jsontext.Encoder, token jsontext.Token, isName bool) error {
+		if isName && token.Kind() == jsontext.KindString && foldable(token.String()) {
+			return in.SkipValue()
+		}
+		return out.WriteToken(token)
+	}, jsonv1.DefaultOptionsV1())
 }
 
 // foldable reports whether encoding/json may match a key to a lower-case name that it differs from. Beyond ASCII, only

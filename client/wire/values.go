@@ -133,10 +133,8 @@ func CheckToken(token string, longest int) error {
 	if len(token) > longest {
 		return fmt.Errorf("is longer than %d characters", longest)
 	}
-	for i := range len(token) {
-		if token[i] <= ' ' || token[i] > '~' {
-			return errors.New("contains spaces, line breaks or invalid characters")
-		}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("contains spaces, line breaks or invalid characters")
 	}
 	return nil
 }

@@ -17,12 +17,12 @@ import (
 // owner's in-process handler has them.
 func (s *Server) adminRoutes() []route {
 	look := func(pattern string, do administering) route {
-		return route{pattern: pattern, needs: identity, handle: s.query(administer(false, do))}
+		return route{pattern: pattern, needs: identity, handle: s.query(administer(do))}
 	}
 	change := func(pattern string, do administering) route {
-		handle := s.query(administer(true, syncing(do)))
+		handle := s.query(administer(syncing(do)))
 		if !strings.HasPrefix(pattern, http.MethodDelete) {
-			handle = s.body(administer(true, syncing(do)))
+			handle = s.body(administer(syncing(do)))
 		}
 		return route{pattern: pattern, needs: identity, maxBody: megabyte, handle: handle}
 	}
@@ -41,24 +41,20 @@ func (s *Server) adminRoutes() []route {
 		change("DELETE /admin/tenants", s.dropTenant),
 		// Tokens do not change who may see a document.
 		look("GET /admin/tokens", listing(everybodysTokens, wireToken)), look("DELETE /admin/tokens/{id}", removeAdminToken),
-		{pattern: "POST /admin/tokens", needs: identity, handle: s.body(administer(true, addAdminToken))},
+		{pattern: "POST /admin/tokens", needs: identity, handle: s.body(administer(addAdminToken))},
 	}
 }
 
 // administering returns the answer of a route of /admin.
 type administering func(c *call, d *directory.Directory) (any, error)
 
-// administer returns the responder of a route of /admin. With create, it creates the directory if there is none.
-func administer(create bool, do administering) responder {
+// administer returns the responder of a route of /admin.
+func administer(do administering) responder {
 	return func(c *call) (any, error) {
 		if err := c.server.knowTenant(c.Context(), c.who.Tenant); err != nil {
 			return nil, adminError(err)
 		}
-		d, err := c.server.Directory(c.Context(), create)
-		if err != nil {
-			return nil, err
-		}
-		value, err := do(c, d)
+		value, err := do(c, c.server.Directory)
 		return value, adminError(err)
 	}
 }
@@ -79,11 +75,7 @@ func (s *Server) knowTenant(ctx context.Context, tenant string) error {
 	if tenant == directory.DefaultTenant {
 		return nil
 	}
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return err
-	}
-	known, err := d.Tenants(ctx)
+	known, err := s.Directory.Tenants(ctx)
 	if err == nil && !slices.Contains(known, tenant) {
 		err = directory.MissingError{Kind: directory.KindTenant, Named: strconv.Quote(tenant)}
 	}
@@ -157,8 +149,8 @@ func done(err error) (any, error) { return wire.MessageError{Message: "Done"}, e
 
 // storedUsers lists the users. A directory that was never created has none, not even the owner.
 func storedUsers(d *directory.Directory, ctx context.Context, tenant string) ([]directory.User, error) {
-	if d.IsAbsent() {
-		return nil, nil
+	if absent, err := d.IsAbsent(ctx); absent || err != nil {
+		return nil, err
 	}
 	return d.Users(ctx, tenant)
 }
@@ -238,8 +230,11 @@ func removeAdminToken(c *call, d *directory.Directory) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	err := directory.ErrNotFound
-	if !d.IsAbsent() {
+	absent, err := d.IsAbsent(c.Context())
+	switch {
+	case absent:
+		err = directory.ErrNotFound
+	case err == nil:
 		err = d.RevokeToken(c.Context(), c.who.Tenant, "", id)
 	}
 	if errors.Is(err, directory.ErrNotFound) {
@@ -254,32 +249,26 @@ func (s *Server) adminTenants(c *call, d *directory.Directory) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	described := make([]wire.DirectoryTenant, len(known))
-	for i, tenant := range known {
-		if described[i], err = s.describeTenant(c.Context(), tenant); err != nil {
+	for i := range known {
+		if err := s.countStored(c.Context(), &known[i]); err != nil {
 			return nil, err
 		}
 	}
-	return described, nil
+	return known, nil
 }
 
-// describeTenant counts what is stored for a tenant.
-func (s *Server) describeTenant(ctx context.Context, t directory.Tenant) (wire.DirectoryTenant, error) {
-	described := wire.DirectoryTenant{Name: t.ID, CreatedAt: directory.Timestamp(t.CreatedAt), Users: t.Users, Tokens: t.Tokens,
-		Groups: t.Groups, Connectors: t.Connectors, DocumentSets: t.DocumentSets, Agents: t.Agents}
-	err := s.reading(ctx, t.ID, func(snapshot index.Snapshot) error {
+// countStored counts the documents and conversations of a tenant.
+func (s *Server) countStored(ctx context.Context, t *wire.DirectoryTenant) error {
+	err := s.reading(ctx, t.Name, func(snapshot index.Snapshot) error {
 		stats, err := snapshot.Stats(ctx)
-		described.Documents = stats.Documents
+		t.Documents = stats.Documents
 		return err
 	})
-	if err != nil || s.Chats == nil {
-		return described, err
+	if err != nil {
+		return err
 	}
-	sessions, err := s.Chats(ctx, t.ID, false)
-	if err == nil {
-		described.Conversations, err = sessions.Count(ctx)
-	}
-	return described, err
+	t.Conversations, err = s.Chats(t.Name).Count(ctx)
+	return err
 }
 
 func (s *Server) addTenant(ctx context.Context, d *directory.Directory, _ string, added *wire.Added[wire.DirectoryTenant]) error {
@@ -291,11 +280,10 @@ func (s *Server) addTenant(ctx context.Context, d *directory.Directory, _ string
 	if err := d.AddTenant(ctx, added.Item.Name); err != nil {
 		return err
 	}
-	tenant, err := d.DescribeTenant(ctx, added.Item.Name)
-	if err == nil {
-		added.Item, err = s.describeTenant(ctx, tenant)
+	if added.Item, err = d.DescribeTenant(ctx, added.Item.Name); err != nil {
+		return err
 	}
-	return err
+	return s.countStored(ctx, &added.Item)
 }
 
 // dropTenant removes a tenant with everything in it, and answers what that was. Without force it removes only an empty
@@ -306,15 +294,14 @@ func (s *Server) dropTenant(c *call, d *directory.Directory) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	known, err := d.DescribeTenant(ctx, name)
+	tenant, err := d.DescribeTenant(ctx, name)
 	if errors.Is(err, directory.ErrNotFound) {
 		return nil, s.RemoveTenant(ctx, name) // also deletes the files of an interrupted removal
 	}
 	if err != nil {
 		return nil, err
 	}
-	tenant, err := s.describeTenant(ctx, known)
-	if err != nil {
+	if err := s.countStored(ctx, &tenant); err != nil {
 		return nil, err
 	}
 	if held := tenant.Holds(); len(held) > 0 && !force {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,24 +21,25 @@ type known struct {
 	pairs  []directory.CCPair
 }
 
-func readKnown(ctx context.Context, d *directory.Directory, tenant string) (k known, err error) {
-	if k.users, err = d.Users(ctx, tenant); err != nil {
-		return k, err
-	}
-	if k.groups, err = d.Groups(ctx, tenant); err != nil {
-		return k, err
-	}
-	k.pairs, err = d.CCPairs(ctx, tenant)
-	return k, err
+func readKnown(ctx context.Context, d *directory.Directory, tenant string) (known, error) {
+	users, usersErr := d.Users(ctx, tenant)
+	groups, groupsErr := d.Groups(ctx, tenant)
+	pairs, pairsErr := d.CCPairs(ctx, tenant)
+	return known{users, groups, pairs}, cmp.Or(usersErr, groupsErr, pairsErr)
 }
 
 func userKey(u directory.User) (name, id string)       { return u.Email, u.ID }
 func groupKey(g directory.Group) (name string, id int) { return g.Name, g.ID }
 func pairKey(p directory.CCPair) (name string, id int) { return p.Name, p.ID }
 
-// idsOf returns the ids of things by their names.
-func idsOf[T, ID any](all []T, key func(T) (string, ID), kind directory.Kind, names []string) ([]ID, error) {
+// idsOf returns the ids of a tenant's things by their names.
+func idsOf[T, ID any](ctx context.Context, d *directory.Directory, tenant string, kind directory.Kind, names []string,
+	list func(*directory.Directory, context.Context, string) ([]T, error), key func(T) (string, ID)) ([]ID, error) {
 	var ids []ID
+	all, err := list(d, ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names {
 		at := slices.IndexFunc(all, func(one T) bool { known, _ := key(one); return known == name })
 		if at < 0 {
@@ -61,15 +63,13 @@ func namesOf[T any, ID comparable](all []T, key func(T) (string, ID), ids []ID) 
 }
 
 // audience returns the ids of users and groups.
-func (k known) audience(emails, groups []string) (a directory.Audience, err error) {
-	var addresses []string
-	for _, email := range emails {
-		addresses = append(addresses, strings.ToLower(strings.TrimSpace(email)))
-	}
-	if a.Users, err = idsOf(k.users, userKey, directory.KindUser, addresses); err != nil {
+func audience(ctx context.Context, d *directory.Directory, tenant string, emails, groups []string) (a directory.Audience, err error) {
+	addresses := mapped(emails, func(email string) string { return strings.ToLower(strings.TrimSpace(email)) })
+	a.Users, err = idsOf(ctx, d, tenant, directory.KindUser, addresses, (*directory.Directory).Users, userKey)
+	if err != nil {
 		return a, err
 	}
-	a.Groups, err = idsOf(k.groups, groupKey, directory.KindGroup, groups)
+	a.Groups, err = idsOf(ctx, d, tenant, directory.KindGroup, groups, (*directory.Directory).Groups, groupKey)
 	return a, err
 }
 
@@ -114,11 +114,7 @@ func addAdminGroup(ctx context.Context, d *directory.Directory, tenant string, a
 		added.IsNew = false // the other system created it
 		return err
 	}
-	k, err := readKnown(ctx, d, tenant)
-	if err != nil {
-		return err
-	}
-	pairs, err := idsOf(k.pairs, pairKey, directory.KindConnector, group.Connectors)
+	pairs, err := idsOf(ctx, d, tenant, directory.KindConnector, group.Connectors, (*directory.Directory).CCPairs, pairKey)
 	if err != nil {
 		return err
 	}
@@ -181,11 +177,9 @@ func addAdminConnector(ctx context.Context, d *directory.Directory, tenant strin
 		connector.Creator = directory.OwnerEmail
 	}
 	request := directory.PairRequest{Name: connector.Name, Access: directory.AccessType(connector.AccessType), Creator: connector.Creator}
-	k, err := readKnown(ctx, d, tenant)
+	var err error
+	request.GroupIDs, err = idsOf(ctx, d, tenant, directory.KindGroup, connector.Groups, (*directory.Directory).Groups, groupKey)
 	if err != nil {
-		return err
-	}
-	if request.GroupIDs, err = idsOf(k.groups, groupKey, directory.KindGroup, connector.Groups); err != nil {
 		return err
 	}
 	if request.ConnectorID, err = d.AddConnector(ctx, tenant, connector.Name, connector.Source); err != nil {
@@ -221,14 +215,12 @@ func adminSets(c *call, d *directory.Directory) (any, error) {
 func addAdminSet(ctx context.Context, d *directory.Directory, tenant string, added *wire.Added[wire.DirectorySet]) error {
 	set := &added.Item
 	details := directory.SetDetails{DocumentSet: directory.DocumentSet{Name: set.Name, Description: set.Description, Public: set.IsPublic}}
-	k, err := readKnown(ctx, d, tenant)
+	var err error
+	if details.Audience, err = audience(ctx, d, tenant, set.Users, set.Groups); err != nil {
+		return err
+	}
+	details.CCPairs, err = idsOf(ctx, d, tenant, directory.KindConnector, set.Connectors, (*directory.Directory).CCPairs, pairKey)
 	if err != nil {
-		return err
-	}
-	if details.Audience, err = k.audience(set.Users, set.Groups); err != nil {
-		return err
-	}
-	if details.CCPairs, err = idsOf(k.pairs, pairKey, directory.KindConnector, set.Connectors); err != nil {
 		return err
 	}
 	set.ID, err = d.CreateDocumentSet(ctx, tenant, details)
@@ -276,11 +268,8 @@ func addAdminAgent(ctx context.Context, d *directory.Directory, tenant string, a
 	made.DocumentSets = mapped(agent.DocumentSets, func(name string) directory.DocumentSet {
 		return directory.DocumentSet{Name: name}
 	})
-	k, err := readKnown(ctx, d, tenant)
-	if err != nil {
-		return err
-	}
-	if made.Audience, err = k.audience(agent.Users, agent.Groups); err != nil {
+	var err error
+	if made.Audience, err = audience(ctx, d, tenant, agent.Users, agent.Groups); err != nil {
 		return err
 	}
 	if agent.Owner == "" {

@@ -14,15 +14,11 @@ import (
 // personas answers GET /persona.
 func (s *Server) personas(c *call) (any, error) {
 	c.boolean("include_deleted", false) // deleted agents are not kept
-	var wanted []int
-	for i, raw := range c.list("persona_ids") {
-		id, err := strconv.Atoi(c.text(raw, 1, 20, "persona_ids", i))
-		if err != nil {
-			c.refuse(raw, "int_parsing", notAnInteger, "persona_ids", i)
-		}
-		wanted = append(wanted, id)
+	wanted := c.numbers("persona_ids")
+	if err := c.failure(); err != nil {
+		return nil, err
 	}
-	agents, err := c.agents()
+	agents, err := s.Directory.Agents(c.Context(), c.who)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +32,10 @@ func (s *Server) personas(c *call) (any, error) {
 func (s *Server) agentPage(c *call) (any, error) {
 	const usual, most, lastPage = 10, 1000, 1 << 30
 	number, size := c.wholeOr("page_num", 0, 0, lastPage), c.wholeOr("page_size", usual, 1, most)
-	agents, err := c.agents()
+	if err := c.failure(); err != nil {
+		return nil, err
+	}
+	agents, err := s.Directory.Agents(c.Context(), c.who)
 	if err != nil {
 		return nil, err
 	}
@@ -63,22 +62,10 @@ func (c *call) agentOfPath() (directory.Agent, error) {
 	return c.server.agent(c.Context(), c.who, id)
 }
 
-func (c *call) agents() ([]directory.Agent, error) {
-	d, err := c.directory(false)
-	if err != nil {
-		return nil, err
-	}
-	return d.Agents(c.Context(), c.who)
-}
-
 // describeAgents returns what the caller may know of agents.
 func (s *Server) describeAgents(ctx context.Context, who directory.Principal, agents []directory.Agent) (
 	[]wire.Persona, error) {
-	visible, err := s.visibleSets(ctx, who)
-	if err != nil {
-		return nil, err
-	}
-	byID, err := s.setsOfAgents(ctx, who, visible, agents)
+	sets, err := s.setsOfAgents(ctx, who, agents)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +83,8 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 		}
 		p := wire.Persona{
 			ID: a.ID, Name: a.Name, Description: a.Description, Tools: []any{},
-			DocumentSets: mapped(visible.of(a.DocumentSets), func(set directory.DocumentSet) wire.DocumentSet {
-				return byID[set.ID]
+			DocumentSets: slices.DeleteFunc(slices.Clone(sets), func(known wire.DocumentSet) bool {
+				return !slices.ContainsFunc(a.DocumentSets, func(set directory.DocumentSet) bool { return set.ID == known.ID })
 			}),
 			AttachedDocumentCount: scopes[a.ID].attached, KnowledgeSources: listed(scopes[a.ID].sources),
 			IsPublic: a.Public, IsListed: a.Listed, BuiltinPersona: a.Builtin, Labels: []wire.Label{},
@@ -116,24 +103,19 @@ func (s *Server) describeAgents(ctx context.Context, who directory.Principal, ag
 	}), nil
 }
 
-// setsOfAgents describes the document sets of agents, by id.
-func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, visible setFilter, agents []directory.Agent) (
-	map[int]wire.DocumentSet, error) {
-	byID := map[int]wire.DocumentSet{}
-	var sets []directory.DocumentSet
+// setsOfAgents describes the document sets of agents that the caller may know, by name.
+func (s *Server) setsOfAgents(ctx context.Context, who directory.Principal, agents []directory.Agent) ([]wire.DocumentSet, error) {
+	used := map[int]bool{}
 	for _, a := range agents {
-		for _, set := range visible.of(a.DocumentSets) {
-			if _, known := byID[set.ID]; !known {
-				byID[set.ID] = wire.DocumentSet{}
-				sets = append(sets, set)
-			}
+		for _, set := range a.DocumentSets {
+			used[set.ID] = true
 		}
 	}
-	described, err := s.describeSets(ctx, who, sets)
-	for _, set := range described {
-		byID[set.ID] = set
+	sets, err := s.Directory.DocumentSets(ctx, who)
+	if err != nil {
+		return nil, err
 	}
-	return byID, err
+	return s.describeSets(ctx, who, slices.DeleteFunc(sets, func(set directory.DocumentSet) bool { return !used[set.ID] }))
 }
 
 // addPersona answers POST /persona: it creates an agent that the caller owns. What the caller may not see is answered like
@@ -154,18 +136,15 @@ func (s *Server) addPersona(c *call) (any, error) {
 	case len(nodes) > 0:
 		return nil, coded(http.StatusNotFound, "NOT_FOUND", "Hierarchy node %s not found", clip(string(nodes[0])))
 	}
-	d, err := c.directory(true)
-	if err != nil {
+	var err error
+	if agent.DocumentSets, err = setsByID(ctx, s.Directory, who, sets); err != nil {
 		return nil, err
 	}
-	if agent.DocumentSets, err = setsByID(ctx, d, who, sets); err != nil {
-		return nil, err
-	}
-	if err := ownGroups(ctx, d, who, agent.Audience.Groups); err != nil {
+	if err := ownGroups(ctx, s.Directory, who, agent.Audience.Groups); err != nil {
 		return nil, err
 	}
 	agent.OwnerID, agent.OwnerEmail = who.UserID, who.Email
-	agent, err = d.AddAgent(ctx, who.Tenant, agent)
+	agent, err = s.Directory.AddAgent(ctx, who.Tenant, agent)
 	if err != nil {
 		return nil, err
 	}
@@ -181,11 +160,7 @@ func removePersona(c *call) (any, error) {
 	if agent.Builtin || !c.who.Admin && agent.OwnerID != c.who.UserID {
 		return nil, forbidden("You can remove only your own agents.")
 	}
-	d, err := c.directory(true)
-	if err != nil {
-		return nil, err
-	}
-	return nil, d.RemoveAgent(c.Context(), c.who.Tenant, agent.ID)
+	return nil, c.server.Directory.RemoveAgent(c.Context(), c.who.Tenant, agent.ID)
 }
 
 // readAgent reads an agent and the ids of its document sets.
@@ -262,11 +237,7 @@ func (s *Server) describeFully(ctx context.Context, who directory.Principal, age
 	if agent.Builtin || !who.Admin && (agent.OwnerID == "" || agent.OwnerID != who.UserID) {
 		return full, nil
 	}
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return full, err
-	}
-	audience, err := d.AgentAudience(ctx, agent)
+	audience, err := s.Directory.AgentAudience(ctx, agent)
 	if err != nil {
 		return full, err
 	}
@@ -289,16 +260,12 @@ func (s *Server) describeSets(ctx context.Context, who directory.Principal, sets
 	if len(sets) == 0 {
 		return []wire.DocumentSet{}, nil
 	}
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	known, err := d.CCPairs(ctx, who.Tenant)
+	known, err := s.Directory.CCPairs(ctx, who.Tenant)
 	if err != nil {
 		return nil, err
 	}
 	known = slices.DeleteFunc(known, func(pair directory.CCPair) bool { return !mayKnow(who, pair) })
-	details, err := d.DescribeSets(ctx, sets)
+	details, err := s.Directory.DescribeSets(ctx, sets)
 	return mapped(details, func(details directory.SetDetails) wire.DocumentSet {
 		set := details.DocumentSet
 		described := wire.DocumentSet{

@@ -28,15 +28,12 @@ const BackendVersion = "4.2.0"
 
 // Options configure a Server. Only Directory and Index are required.
 type Options struct {
-	// Directory opens the directory, or returns the open one. It is called when a request needs it. If there is none, it
-	// creates one with create, and returns an empty read-only one without.
-	Directory func(ctx context.Context, create bool) (*directory.Directory, error)
+	Directory *directory.Directory
 	// Index opens a tenant's index, or returns the open one. If there is none, it creates one with create, and returns an
 	// empty one without.
 	Index func(ctx context.Context, tenant string, create bool) (index.Index, error)
-	// Chats opens a tenant's chat sessions, or returns the open ones. If there are none, it creates them with create, and
-	// returns an empty store without. Nil: questions are not answered.
-	Chats func(ctx context.Context, tenant string, create bool) (*chat.Store, error)
+	// Chats returns a tenant's chat sessions.
+	Chats func(tenant string) *chat.Store
 	// RemoveTenant deletes a tenant and everything stored for it.
 	RemoveTenant func(ctx context.Context, id string) error
 	// Changed is called when a request has stored documents, which need vectors. Nil: the next add or sync makes them.
@@ -409,14 +406,6 @@ func (do responder) send(w http.ResponseWriter, c *call) error {
 		writeJSON(w, http.StatusOK, value)
 	}
 	return err
-}
-
-// directory opens the directory if the request is valid. With create, it is made where there is none.
-func (c *call) directory(create bool) (*directory.Directory, error) {
-	if err := c.failure(); err != nil {
-		return nil, err
-	}
-	return c.server.Directory(c.Context(), create)
 }
 
 // view runs do on a snapshot of the caller's documents if the request is valid.

@@ -30,20 +30,11 @@ func (s *Server) connectorStatus(c *call) (any, error) {
 
 // documentSets answers GET /manage/document-set.
 func (s *Server) documentSets(c *call) (any, error) {
-	sets, err := s.sets(c.Context(), c.who)
+	sets, err := s.Directory.DocumentSets(c.Context(), c.who)
 	if err != nil {
 		return nil, err
 	}
 	return s.describeSets(c.Context(), c.who, sets)
-}
-
-// sets lists the document sets that the caller may search.
-func (s *Server) sets(ctx context.Context, who directory.Principal) ([]directory.DocumentSet, error) {
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	return d.DocumentSets(ctx, who)
 }
 
 // federated answers GET /federated and its status: this server has no federated connectors.
@@ -181,12 +172,8 @@ func (s *Server) catalog(ctx context.Context, who directory.Principal) (known ca
 
 // scopesOf counts what the caller may see of the scopes of agents, by agent id.
 func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents []directory.Agent) (map[int]scopeCount, error) {
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return nil, err
-	}
 	known := make(map[int]scopeCount, len(agents))
-	err = s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
+	err := s.reading(ctx, who.Tenant, func(snapshot index.Snapshot) error {
 		key := keyOf(who)
 		missing := func() []directory.Agent {
 			return slices.DeleteFunc(slices.Clone(agents), func(a directory.Agent) bool {
@@ -206,7 +193,7 @@ func (s *Server) scopesOf(ctx context.Context, who directory.Principal, agents [
 		}
 		defer done()
 		rest := missing() // another request may have counted in the meantime
-		if err := d.ReadDocuments(ctx, rest); err != nil {
+		if err := s.Directory.ReadDocuments(ctx, rest); err != nil {
 			return err
 		}
 		counts, err := countScopes(ctx, snapshot, who.Access(), rest)
@@ -251,8 +238,8 @@ func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Acce
 				continue
 			}
 			count.attached++
-			if a.SearchStart.IsZero() || !seen.updated.IsZero() && !seen.updated.Before(a.SearchStart) {
-				count.sources = append(count.sources, sourcesIn([]index.ValueCount{{Value: seen.source}})...)
+			if a.SearchStart.IsZero() || !seen.UpdatedAt.IsZero() && !seen.UpdatedAt.Before(a.SearchStart) {
+				count.sources = append(count.sources, sourcesIn([]index.ValueCount{{Value: seen.Source}})...)
 			}
 		}
 		slices.Sort(count.sources)
@@ -262,16 +249,10 @@ func countScopes(ctx context.Context, snapshot index.Snapshot, access index.Acce
 	return counts, nil
 }
 
-// attachedDocument has what countScopes needs of a document.
-type attachedDocument struct {
-	source  string
-	updated time.Time
-}
-
 // attachedDocuments reads the documents attached to agents that the caller may see.
 func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access index.Access, agents []directory.Agent) (
-	map[string]attachedDocument, error) {
-	seen := map[string]attachedDocument{}
+	map[string]index.Stored, error) {
+	seen := map[string]index.Stored{}
 	var ids []string
 	for _, a := range agents {
 		ids = append(ids, a.Documents...)
@@ -283,7 +264,7 @@ func attachedDocuments(ctx context.Context, snapshot index.Snapshot, access inde
 			return nil, err
 		}
 		for _, d := range stored {
-			seen[d.ID] = attachedDocument{d.Source, d.UpdatedAt}
+			seen[d.ID] = d
 		}
 	}
 	return seen, nil

@@ -123,7 +123,7 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	if t.prepared, err = t.server.prepare(ctx, t.who, search); err != nil {
 		return err
 	}
-	if t.prepared.Model == nil || t.server.Chats == nil {
+	if t.prepared.Model == nil {
 		return noModel()
 	}
 	if t.prepared.Model, t.audit.meter, err = t.server.metered(ctx, t.who, t.prepared.Model, search); err != nil {
@@ -137,8 +137,8 @@ func (t *turn) prepare(ctx context.Context) (err error) {
 	if err == nil {
 		t.files, t.named, err = t.server.attached(ctx, t.who, t.request.FileDescriptors, t.history)
 	}
-	if t.store == nil && err == nil {
-		t.store, err = t.server.keeper(ctx, t.who, t.session)
+	if t.store == nil {
+		t.store = t.server.keeper(t.who, t.session)
 	}
 	return err
 }
@@ -377,8 +377,7 @@ func (s *Server) chatError(ctx context.Context, err error) chatFailure {
 		if !expected {
 			s.Log.ErrorContext(ctx, "answering failed", guard.Attr(err))
 		}
-		code, detail := codeOf(f)
-		return chatFailure{Error: detail, Code: code, Retryable: f.status >= http.StatusInternalServerError}
+		return chatFailure{Error: f.detail, Code: f.code, Retryable: f.status >= http.StatusInternalServerError}
 	}
 	codes := map[error]string{
 		llm.ErrBusy: "RATE_LIMIT", llm.ErrTimeout: "TIMEOUT", llm.ErrBudget: "BUDGET_EXCEEDED", llm.ErrRefused: "BAD_REQUEST",

@@ -40,13 +40,10 @@ func (s *Server) ownSession(ctx context.Context, who directory.Principal, id str
 // findSession finds a session of a tenant, incognito or stored.
 func (s *Server) findSession(ctx context.Context, tenant, id string) (chat.Keeper, chat.Session, error) {
 	hidden := s.incognito.Of(tenant)
-	if session, err := hidden.Session(ctx, id); err == nil || s.Chats == nil {
-		return hidden, session, err
+	if session, err := hidden.Session(ctx, id); err == nil {
+		return hidden, session, nil
 	}
-	store, err := s.Chats(ctx, tenant, false)
-	if err != nil {
-		return nil, chat.Session{}, err
-	}
+	store := s.Chats(tenant)
 	session, err := store.Session(ctx, id)
 	return store, session, err
 }
@@ -71,11 +68,11 @@ func (s *Server) newSession(ctx context.Context, who directory.Principal, info w
 }
 
 // keeper returns the store of a new session.
-func (s *Server) keeper(ctx context.Context, who directory.Principal, session chat.Session) (chat.Keeper, error) {
+func (s *Server) keeper(who directory.Principal, session chat.Session) chat.Keeper {
 	if session.Incognito {
-		return s.incognito.Of(who.Tenant), nil
+		return s.incognito.Of(who.Tenant)
 	}
-	return s.Chats(ctx, who.Tenant, true)
+	return s.Chats(who.Tenant)
 }
 
 // sessionRefused converts the errors of a chat store.
@@ -108,14 +105,10 @@ func (s *Server) chatSessions(c *call) (any, error) {
 		}
 		before = parsed
 	}
-	if s.Chats == nil || project != nil { // there are no projects that a session could be in
+	if project != nil { // there are no projects that a session could be in
 		return wire.ChatSessions{Sessions: []wire.ChatSession{}}, nil
 	}
-	store, err := s.Chats(c.Context(), c.who.Tenant, false)
-	if err != nil {
-		return nil, err
-	}
-	sessions, more, err := store.Sessions(c.Context(), chatUser(c.who), before, most)
+	sessions, more, err := s.Chats(c.who.Tenant).Sessions(c.Context(), chatUser(c.who), before, most)
 	return wire.ChatSessions{HasMore: more, Sessions: mapped(sessions, func(session chat.Session) wire.ChatSession {
 		return wire.ChatSession{
 			ID: session.ID, Name: nameOf(session), PersonaID: &session.PersonaID, SharedStatus: private,
@@ -174,15 +167,11 @@ func (c *call) session(id string) (chat.Keeper, chat.Session, error) {
 
 // personaName returns the name of a session's agent; nil if the caller may no longer use it.
 func (s *Server) personaName(ctx context.Context, who directory.Principal, session chat.Session) *string {
-	name := directory.DefaultAgent().Name
-	if session.PersonaID != 0 {
-		agent, err := s.agent(ctx, who, session.PersonaID)
-		if err != nil {
-			return nil
-		}
-		name = agent.Name
+	agent, err := s.agent(ctx, who, session.PersonaID)
+	if err != nil {
+		return nil
 	}
-	return &name
+	return &agent.Name
 }
 
 func chatMessage(session string, m chat.Message, all []chat.Message) wire.ChatMessage {
@@ -241,23 +230,15 @@ func (s *Server) createChatSession(c *call) (any, error) {
 	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	if s.Chats == nil {
-		return nil, noModel()
-	}
-	if info.PersonaID != 0 {
-		if _, err := s.agent(c.Context(), c.who, info.PersonaID); err != nil {
-			return nil, err
-		}
+	if _, err := s.agent(c.Context(), c.who, info.PersonaID); err != nil {
+		return nil, err
 	}
 	session, err := s.newSession(c.Context(), c.who, info)
 	if err != nil {
 		return nil, err
 	}
-	store, err := s.keeper(c.Context(), c.who, session)
-	if err != nil {
-		return nil, err
-	}
-	return wire.MadeChatSession{ID: session.ID, Incognito: session.Incognito}, sessionRefused(store.Add(c.Context(), session))
+	err = s.keeper(c.who, session).Add(c.Context(), session)
+	return wire.MadeChatSession{ID: session.ID, Incognito: session.Incognito}, sessionRefused(err)
 }
 
 // renameChatSession answers PUT /chat/rename-chat-session. Without a name, a model chooses one, or it is

@@ -34,18 +34,6 @@ func withChat(w *world, answers map[string]llmtest.Answer, reply ...llmtest.Answ
 	if len(reply) > 0 {
 		scripted.On(toAnswer(), reply...)
 	}
-	stores := map[string]*chat.Store{}
-	w.server.Chats = func(ctx context.Context, tenant string, _ bool) (*chat.Store, error) {
-		if stores[tenant] == nil {
-			store, err := chat.Open(context.WithoutCancel(ctx), "", w.server.Now)
-			if err != nil {
-				return nil, err
-			}
-			stores[tenant] = store
-			w.t.Cleanup(func() { w.check(store.Close()) })
-		}
-		return stores[tenant], nil
-	}
 	return scripted
 }
 

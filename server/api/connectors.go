@@ -21,12 +21,8 @@ const documentBatch = 1_000
 // SyncConnectors updates the stored documents of changed connectors: who may see them, and their document sets. It deletes
 // the documents of removed connectors. After an error, the next call continues.
 func (s *Server) SyncConnectors(ctx context.Context, tenant string) error {
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return err
-	}
 	for {
-		pairs, err := d.UnsyncedCCPairs(ctx, tenant)
+		pairs, err := s.Directory.UnsyncedCCPairs(ctx, tenant)
 		if err != nil || len(pairs) == 0 {
 			return err
 		}
@@ -35,7 +31,7 @@ func (s *Server) SyncConnectors(ctx context.Context, tenant string) error {
 				return fmt.Errorf("change the documents of connector %s: %w", pair.Name, err)
 			}
 			// A pair that was changed in the meantime is not marked, and the next round updates it again.
-			if _, err := d.MarkSynced(ctx, pair); err != nil {
+			if _, err := s.Directory.MarkSynced(ctx, pair); err != nil {
 				return err
 			}
 		}
@@ -86,11 +82,7 @@ func ownedByPosts(origin string) bool {
 // the pair was changed in the meantime.
 func (s *Server) post(ctx context.Context, who directory.Principal, document index.Document, pairID int) (
 	written index.Written, err error) {
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return written, err
-	}
-	pair, err := d.CCPair(ctx, who.Tenant, pairID)
+	pair, err := s.Directory.CCPair(ctx, who.Tenant, pairID)
 	if err != nil {
 		return written, err
 	}
@@ -111,7 +103,7 @@ func (s *Server) post(ctx context.Context, who directory.Principal, document ind
 		if first {
 			written = now
 		}
-		again, err := d.CCPair(ctx, who.Tenant, pairID)
+		again, err := s.Directory.CCPair(ctx, who.Tenant, pairID)
 		if errors.Is(err, directory.ErrNotFound) {
 			_, gone := documents.Write(ctx, index.Batch{
 				Delete: []string{document.ID}, Cursors: ingest.RefillCursors(), Owns: ownedBy(pair),

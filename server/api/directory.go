@@ -53,11 +53,10 @@ func addConnector(c *call) (any, error) {
 	c.dictionary("connector_specific_config")
 	c.accessType()
 	c.numbers("groups")
-	d, err := c.directory(true)
-	if err != nil {
+	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	id, err := d.AddConnector(c.Context(), c.who.Tenant, name, source)
+	id, err := c.server.Directory.AddConnector(c.Context(), c.who.Tenant, name, source)
 	return wire.Created{ID: id}, err
 }
 
@@ -67,11 +66,10 @@ func addCredential(c *call) (any, error) {
 	source := c.source()
 	name := c.textOr("name", source, longestName)
 	c.dictionary("credential_json")
-	d, err := c.directory(true)
-	if err != nil {
+	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	id, err := d.AddCredential(c.Context(), c.who.Tenant, name, source)
+	id, err := c.server.Directory.AddCredential(c.Context(), c.who.Tenant, name, source)
 	return wire.Created{ID: id}, err
 }
 
@@ -86,11 +84,10 @@ func addPair(c *call) (any, error) {
 		c.require("access_type")
 	}
 	request.Access, request.GroupIDs = c.accessType(), c.numbers("groups")
-	d, err := c.directory(true)
-	if err != nil {
+	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	id, made, err := d.AddCCPair(c.Context(), c.who.Tenant, request)
+	id, made, err := c.server.Directory.AddCCPair(c.Context(), c.who.Tenant, request)
 	text := "Created new association between connector and credential"
 	if !made {
 		text = "The connector already has this credential"
@@ -101,32 +98,27 @@ func addPair(c *call) (any, error) {
 // addGroup answers POST /manage/admin/user-group.
 func (s *Server) addGroup(c *call) (any, error) {
 	name, users, pairs := c.requireText("name", 1, longestLabel), c.texts("user_ids"), c.numbers("cc_pair_ids")
-	d, err := c.directory(true)
-	if err != nil {
+	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	group, err := d.AddGroup(c.Context(), c.who.Tenant, name, users, pairs)
+	group, err := c.server.Directory.AddGroup(c.Context(), c.who.Tenant, name, users, pairs)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.SyncConnectors(c.Context(), c.who.Tenant); err != nil {
 		return nil, err
 	}
-	known, err := d.CCPairs(c.Context(), c.who.Tenant)
+	known, err := c.server.Directory.CCPairs(c.Context(), c.who.Tenant)
 	return wireGroup(group, known), err
 }
 
 // groups answers GET /manage/admin/user-group.
 func groups(c *call) (any, error) {
-	d, err := c.directory(false)
+	groups, err := c.server.Directory.Groups(c.Context(), c.who.Tenant)
 	if err != nil {
 		return nil, err
 	}
-	groups, err := d.Groups(c.Context(), c.who.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	known, err := d.CCPairs(c.Context(), c.who.Tenant)
+	known, err := c.server.Directory.CCPairs(c.Context(), c.who.Tenant)
 	return mapped(groups, func(group directory.Group) wire.UserGroup { return wireGroup(group, known) }), err
 }
 
@@ -166,11 +158,7 @@ func (s *Server) addDocumentSet(c *call) (any, error) {
 	if len(federated) > 0 {
 		return nil, coded(http.StatusNotFound, "CONNECTOR_NOT_FOUND", "This server has no federated connectors")
 	}
-	d, err := c.directory(true)
-	if err != nil {
-		return nil, err
-	}
-	id, err := d.CreateDocumentSet(c.Context(), c.who.Tenant, details)
+	id, err := c.server.Directory.CreateDocumentSet(c.Context(), c.who.Tenant, details)
 	if err == nil {
 		err = s.SyncConnectors(c.Context(), c.who.Tenant)
 	}
@@ -209,11 +197,7 @@ func tokenScopes(*call) (any, error) { return selectableScopes(), nil }
 
 // listTokens answers GET /user/pats with the caller's own tokens.
 func listTokens(c *call) (any, error) {
-	d, err := c.directory(false)
-	if err != nil {
-		return nil, err
-	}
-	tokens, err := d.ListTokens(c.Context(), c.who.Tenant, c.who.Email)
+	tokens, err := c.server.Directory.ListTokens(c.Context(), c.who.Tenant, c.who.Email)
 	return mapped(tokens, directory.Token.Wire), err
 }
 
@@ -232,11 +216,7 @@ func addToken(c *call) (any, error) {
 	if err := checkChosen(c.who, request.Scopes); err != nil {
 		return nil, err
 	}
-	d, err := c.directory(true)
-	if err != nil {
-		return nil, err
-	}
-	token, secret, err := d.AddToken(c.Context(), request)
+	token, secret, err := c.server.Directory.AddToken(c.Context(), request)
 	return wire.NewAccessToken{AccessToken: token.Wire(), Token: secret}, err
 }
 
@@ -261,11 +241,10 @@ func checkChosen(who directory.Principal, scopes []string) error {
 // deleteToken answers DELETE /user/pats/{id}.
 func deleteToken(c *call) (any, error) {
 	id := c.pathNumber("id", "token_id")
-	d, err := c.directory(false)
-	if err != nil {
+	if err := c.failure(); err != nil {
 		return nil, err
 	}
-	err = d.RevokeToken(c.Context(), c.who.Tenant, c.who.Email, id)
+	err := c.server.Directory.RevokeToken(c.Context(), c.who.Tenant, c.who.Email, id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = coded(http.StatusNotFound, "NOT_FOUND", "Token not found")
 	}

@@ -2,12 +2,14 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"quarry/client/wire"
 	"quarry/internal/guard"
@@ -19,9 +21,10 @@ import (
 
 // failure is an error answer in one of the API's shapes.
 type failure struct {
-	status     int
-	body       any
-	retryAfter string // seconds; empty: no such header
+	status       int
+	body         any
+	code, detail string // for a stream that has begun
+	retryAfter   string // seconds; empty: no such header
 }
 
 // Error returns the body, for logs and tests.
@@ -41,7 +44,8 @@ func (f failure) after(seconds string) failure {
 
 // coded is an error with a code.
 func coded(status int, code, format string, args ...any) failure {
-	return failure{status: status, body: wire.CodedError{ErrorCode: code, Detail: fmt.Sprintf(format, args...)}}
+	detail := fmt.Sprintf(format, args...)
+	return failure{status: status, code: code, detail: detail, body: wire.CodedError{ErrorCode: code, Detail: detail}}
 }
 
 // forbidden refuses what the caller has no permission for.
@@ -51,12 +55,13 @@ func forbidden(format string, args ...any) failure {
 
 // detailed is an error without a code.
 func detailed(status int, text string) failure {
-	return failure{status: status, body: wire.DetailError{Detail: text}}
+	codes := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusForbidden: "UNAUTHORIZED"}
+	return failure{status: status, code: cmp.Or(codes[status], "INTERNAL_ERROR"), detail: text, body: wire.DetailError{Detail: text}}
 }
 
 // message is the refusal of a value that passed validation.
 func message(text string) failure {
-	return failure{status: http.StatusBadRequest, body: wire.MessageError{Message: text}}
+	return failure{status: http.StatusBadRequest, code: "BAD_REQUEST", detail: text, body: wire.MessageError{Message: text}}
 }
 
 func noModel() failure { return message("No default LLM model found") }
@@ -71,10 +76,9 @@ func invalid(problems ...problem) failure {
 	for i, p := range problems {
 		parts[i] = p.String()
 	}
-	return failure{status: http.StatusUnprocessableEntity, body: wire.ValidationError{
-		StatusCode: http.StatusUnprocessableEntity,
-		Message:    fmt.Sprintf("%d validation %s: %s", len(problems), noun, strings.Join(parts, " ")),
-	}}
+	summary := fmt.Sprintf("%d validation %s: %s", len(problems), noun, strings.Join(parts, " "))
+	return failure{status: http.StatusUnprocessableEntity, code: "VALIDATION_ERROR", detail: summary,
+		body: wire.ValidationError{StatusCode: http.StatusUnprocessableEntity, Message: summary}}
 }
 
 func canceled() failure {
@@ -217,26 +221,32 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// recorder records the status and size of an answer.
+// recorder records the status and size of an answer, and may bound the time in which the caller must read each part of
+// it. A caller who does not is disconnected, which cancels the request.
 type recorder struct {
 	http.ResponseWriter
-	status int // 0: nothing yet
-	bytes  int64
+	status   int // 0: nothing yet
+	bytes    int64
+	patience time.Duration // for the caller to read a part; 0: any
 }
 
 // WriteHeader records the status.
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
+	r.begin(status)
 	r.ResponseWriter.WriteHeader(status)
+}
+
+// begin records the status, and sets the deadline of the next write. A writer without deadlines needs none.
+func (r *recorder) begin(status int) {
+	r.status = cmp.Or(r.status, status)
+	if r.patience > 0 {
+		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.patience))
+	}
 }
 
 // Write counts the bytes.
 func (r *recorder) Write(data []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
+	r.begin(http.StatusOK)
 	n, err := r.ResponseWriter.Write(data)
 	r.bytes += int64(n)
 	return n, err

@@ -37,13 +37,7 @@ func (s *Server) fileRoutes() []route {
 	}
 }
 
-// upload is the form that files come in.
-type upload struct {
-	files  []uploaded
-	fields *fields
-}
-
-// uploaded is a file of the form.
+// uploaded is a file of a form.
 type uploaded struct {
 	name, media string
 	data        []byte
@@ -52,28 +46,21 @@ type uploaded struct {
 // uploadFiles answers POST /user/projects/file/upload. Only text files are
 // accepted; they can be used in questions at once.
 func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	form, err := readUpload(r)
+	files, form, err := readUpload(r)
 	if err != nil {
 		return err
 	}
-	ids := form.temporaryIDs()
-	project := form.fields.whole("project_id", 0, 1<<53)
-	incognito := form.fields.sessionID("incognito_session_id")
-	if err := form.fields.failure(); err != nil {
+	ids := temporaryIDs(form)
+	project := form.whole("project_id", 0, 1<<53)
+	incognito := form.sessionID("incognito_session_id")
+	if err := form.failure(); err != nil {
 		return err
 	}
-	switch {
-	case project != nil:
+	if project != nil {
 		return detailed(http.StatusNotFound, "Project not found")
-	case s.Chats == nil:
-		return noModel()
-	}
-	store, err := s.Chats(r.Context(), who.Tenant, true)
-	if err != nil {
-		return err
 	}
 	answered := wire.UploadedFiles{UserFiles: []wire.UserFile{}, RejectedFiles: []wire.RejectedFile{}}
-	for _, file := range form.files {
+	for _, file := range files {
 		reject := func(reason string) {
 			answered.RejectedFiles = append(answered.RejectedFiles, wire.RejectedFile{FileName: file.name, Reason: reason})
 		}
@@ -87,7 +74,7 @@ func (s *Server) uploadFiles(w http.ResponseWriter, r *http.Request, who directo
 			continue
 		}
 		kept := s.newFile(who, file, text)
-		if err := store.AddFile(r.Context(), kept, file.data); err != nil {
+		if err := s.Chats(who.Tenant).AddFile(r.Context(), kept, file.data); err != nil {
 			return err
 		}
 		answered.UserFiles = append(answered.UserFiles, userFile(who, kept, temporaryID(ids, file)))
@@ -120,56 +107,43 @@ func chatFileType(name string) string {
 	return wire.ChatFileText
 }
 
-// readUpload reads the parts of a form.
-func readUpload(r *http.Request) (upload, error) {
-	form := upload{fields: newFields("body")}
-	missing := problem{kind: "missing", where: []any{"body", "files"}, text: "Field required", input: "None"}
-	parts, err := r.MultipartReader()
-	if err != nil {
-		return form, invalid(missing)
+// readUpload reads a form: its files, and its other fields.
+func readUpload(r *http.Request) ([]uploaded, *fields, error) {
+	err := r.ParseMultipartForm(wire.MaxUploadBytes) // all in memory: the body is bounded by the same number
+	if err != nil && !errors.Is(err, http.ErrNotMultipart) && !errors.Is(err, http.ErrMissingBoundary) {
+		return nil, nil, unreadable(err)
 	}
-	for {
-		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return form, unreadable(err)
-		}
-		if err := form.add(part); err != nil {
-			return form, err
-		}
+	if err != nil || len(r.MultipartForm.File["files"]) == 0 {
+		return nil, nil, invalid(problem{kind: "missing", where: []any{"body", "files"}, text: "Field required", input: "None"})
 	}
-	if len(form.files) == 0 {
-		return form, invalid(missing)
-	}
-	return form, nil
-}
-
-func (u *upload) add(part *multipart.Part) error {
-	if part.FileName() == "" {
-		text, err := io.ReadAll(io.LimitReader(part, maxFormField))
-		if err != nil {
-			return unreadable(err)
-		}
-		if len(text) > 0 { // an empty field counts as missing
-			u.fields.raw[part.FormName()] = mustJSON(string(text))
-		}
-		return nil
-	}
-	if part.FormName() != "files" {
-		return nil
-	}
-	if len(u.files) == wire.MaxUploadFiles {
-		return invalid(problem{kind: "too_long", where: []any{"body", "files"},
+	if len(r.MultipartForm.File["files"]) > wire.MaxUploadFiles {
+		return nil, nil, invalid(problem{kind: "too_long", where: []any{"body", "files"},
 			text: fmt.Sprintf("List should have at most %d items", wire.MaxUploadFiles)})
 	}
-	data, err := io.ReadAll(part)
-	if err != nil {
-		return unreadable(err)
+	form := newFields("body")
+	for name, values := range r.MultipartForm.Value {
+		if text := values[len(values)-1]; text != "" { // an empty field counts as missing
+			form.raw[name] = mustJSON(text)
+		}
 	}
-	u.files = append(u.files, uploaded{name: fileName(part.FileName()), media: mediaType(part), data: data})
-	return nil
+	var files []uploaded
+	for _, header := range r.MultipartForm.File["files"] {
+		data, err := readPart(header)
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, uploaded{fileName(header.Filename), mediaType(header), data})
+	}
+	return files, form, nil
+}
+
+func readPart(header *multipart.FileHeader) ([]byte, error) {
+	file, err := header.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it is in memory
+	return io.ReadAll(file)
 }
 
 // fileName returns a name without folders and control characters.
@@ -188,7 +162,7 @@ func fileName(given string) string {
 }
 
 // mediaType returns the media type that the sender gave, or text/plain.
-func mediaType(part *multipart.Part) string {
+func mediaType(part *multipart.FileHeader) string {
 	const longest = 100
 	media, _, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
 	if err != nil || len(media) > longest || media == "application/octet-stream" {
@@ -198,10 +172,10 @@ func mediaType(part *multipart.Part) string {
 }
 
 // temporaryIDs reads temp_id_map, the sender's own ids of the files: a JSON object in a text.
-func (u *upload) temporaryIDs() map[string]string {
+func temporaryIDs(form *fields) map[string]string {
 	ids := map[string]string{}
-	if text := u.fields.optionalText("temp_id_map", maxFormField); text != nil && wire.Unmarshal([]byte(*text), &ids) != nil {
-		u.fields.refuse(mustJSON(*text), "dict_type", "Input should be a valid dictionary", "temp_id_map")
+	if text := form.optionalText("temp_id_map", maxFormField); text != nil && wire.Unmarshal([]byte(*text), &ids) != nil {
+		form.refuse(mustJSON(*text), "dict_type", "Input should be a valid dictionary", "temp_id_map")
 	}
 	return ids
 }
@@ -220,17 +194,9 @@ func temporaryID(ids map[string]string, file uploaded) *string {
 // downloadFile answers GET /chat/file/{id} with an uploaded file, for the user who uploaded it. It is sent as an
 // attachment: a browser must not render it.
 func (s *Server) downloadFile(w http.ResponseWriter, r *http.Request, who directory.Principal) error {
-	absent := detailed(http.StatusNotFound, fileNotFound)
-	if s.Chats == nil {
-		return absent
-	}
-	store, err := s.Chats(r.Context(), who.Tenant, false)
-	if err != nil {
-		return err
-	}
-	name, media, data, err := store.FileData(r.Context(), chatUser(who), r.PathValue("id"))
+	name, media, data, err := s.Chats(who.Tenant).FileData(r.Context(), chatUser(who), r.PathValue("id"))
 	if errors.Is(err, chat.ErrNotFound) {
-		return absent
+		return detailed(http.StatusNotFound, fileNotFound)
 	}
 	if err != nil {
 		return err
@@ -255,17 +221,13 @@ func (s *Server) attached(ctx context.Context, who directory.Principal, asked []
 	if len(wanted) == 0 {
 		return nil, nil, nil
 	}
-	store, err := s.Chats(ctx, who.Tenant, false)
-	if err != nil {
-		return nil, nil, err
-	}
 	read := map[string]bool{}
 	for i, one := range wanted {
 		if read[one.ID] {
 			continue
 		}
 		read[one.ID] = true
-		file, err := store.File(ctx, chatUser(who), one.ID)
+		file, err := s.Chats(who.Tenant).File(ctx, chatUser(who), one.ID)
 		switch {
 		case err == nil:
 			files = append(files, file)

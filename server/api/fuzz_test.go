@@ -190,16 +190,16 @@ func FuzzUpload(f *testing.F) {
 	f.Fuzz(func(t *testing.T, media string, body []byte) {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/user/projects/file/upload", bytes.NewReader(body))
 		r.Header.Set("Content-Type", media)
-		form, err := readUpload(r)
+		files, form, err := readUpload(r)
 		if err != nil {
 			refusal(t, err)
 			return
 		}
-		if len(form.files) == 0 || len(form.files) > wire.MaxUploadFiles {
-			t.Errorf("%d files", len(form.files))
+		if len(files) == 0 || len(files) > wire.MaxUploadFiles {
+			t.Errorf("%d files", len(files))
 		}
-		size, names := 0, form.temporaryIDs()
-		for _, file := range form.files {
+		size, names := 0, temporaryIDs(form)
+		for _, file := range files {
 			size += len(file.data)
 			within(t, "the name", file.name, maxFileName)
 			if file.name == "" || path.Base(file.name) != file.name || strings.ContainsAny(file.name, `/\`) || strings.ContainsFunc(file.name, unicode.IsControl) {

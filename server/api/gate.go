@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -43,7 +42,7 @@ func (s *Server) Gate(options PublicOptions) *Gate {
 func (g *Gate) Listener(loopback bool) http.Handler {
 	s := g.server
 	routes := s.mount(append(s.routes(), s.metricsRoute(g.options.OpenMetrics)), s.authenticate, g.guard)
-	return s.logged(s.timeouts.limitWrites(s.recovered(secured(guardNames(names{g.options.Hosts, loopback}, routes)))))
+	return s.logged(s.recovered(secured(guardNames(names{g.options.Hosts, loopback}, routes))))
 }
 
 // Visitor is a caller whom another listener has authenticated.
@@ -258,11 +257,7 @@ func (s *Server) authenticate(r *http.Request) (directory.Principal, error) {
 	if token == "" {
 		return directory.Principal{}, directory.ErrUnauthenticated
 	}
-	d, err := s.Directory(r.Context(), false)
-	if err != nil {
-		return directory.Principal{}, fmt.Errorf("open the directory: %w", err)
-	}
-	return d.Authenticate(r.Context(), token)
+	return s.Directory.Authenticate(r.Context(), token)
 }
 
 // bearer returns the token of X-Onyx-Authorization, or else of Authorization.
@@ -359,7 +354,8 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		start := time.Now()
 		who := &caller{}
 		s.measures().inFlight.Add(1)
-		recorder := &recorder{ResponseWriter: w}
+		recorder := &recorder{ResponseWriter: w, patience: s.timeouts.answer}
+		recorder.begin(0) // the deadline of an earlier request on this connection may have passed
 		defer func() {
 			s.measures().inFlight.Add(-1)
 			s.measures().request(r, who.route, recorder.status)

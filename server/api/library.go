@@ -166,11 +166,16 @@ func (s *Server) remove(ctx context.Context, who directory.Principal, documents 
 		removed = request.Set
 	}
 	if removed != "" {
-		empty, err := s.isEmptySet(ctx, who, documents, removed)
+		sets, err := s.Directory.DocumentSets(ctx, who)
 		if err != nil {
 			return done, err
 		}
-		if empty {
+		sets = slices.DeleteFunc(sets, func(set directory.DocumentSet) bool { return set.Name != removed })
+		empty, err := emptySets(ctx, documents, mapped(sets, setName))
+		if err != nil {
+			return done, err
+		}
+		if len(empty) > 0 {
 			request.Set = ""
 		}
 	}
@@ -215,7 +220,7 @@ func (s *Server) libraryWork(w http.ResponseWriter, r *http.Request, who directo
 	}
 	// The counts up to the failure are reported too.
 	done.Type = wire.LibraryError
-	done.ErrorCode, done.Detail = codeOf(f)
+	done.ErrorCode, done.Detail = f.code, f.detail
 	out.send(done)
 	return nil
 }
@@ -350,12 +355,10 @@ func reportDamage(found []index.Damage, report progress) (done wire.LibraryEvent
 // describeDamage returns the text of a damage.
 func describeDamage(damage index.Damage) string {
 	switch damage.Kind {
-	case index.DamagedText:
+	case index.DamagedText, kindUnfollowed:
 		if n := len(damage.Chunks); n > 0 {
 			return text.Count(n, "passage") + " cannot be read"
 		}
-		return damage.Reason
-	case kindUnfollowed:
 		return damage.Reason
 	case index.DamagedDocument:
 		return "the document cannot be read"
@@ -372,11 +375,7 @@ func setName(set directory.DocumentSet) string { return set.Name }
 
 // ensureSet creates a set before its first document is stored: documents of an unknown set cannot be found by its name.
 func (s *Server) ensureSet(ctx context.Context, who directory.Principal, name string) error {
-	d, err := s.Directory(ctx, true)
-	if err != nil {
-		return err
-	}
-	_, err = d.EnsureDocumentSet(ctx, who.Tenant, name, "")
+	_, err := s.Directory.EnsureDocumentSet(ctx, who.Tenant, name, "")
 	return err
 }
 
@@ -388,11 +387,7 @@ func (s *Server) matchSets(ctx context.Context, who directory.Principal, documen
 	if err != nil {
 		return err
 	}
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return err
-	}
-	sets, err := d.DocumentSets(ctx, who)
+	sets, err := s.Directory.DocumentSets(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -410,7 +405,7 @@ func (s *Server) matchSets(ctx context.Context, who directory.Principal, documen
 	}
 	for _, name := range names {
 		if slices.Contains(empty, name) && (name == removed || !slices.Contains(used, name)) {
-			if err := d.ForgetDocumentSet(ctx, who.Tenant, name); err != nil {
+			if err := s.Directory.ForgetDocumentSet(ctx, who.Tenant, name); err != nil {
 				return err
 			}
 		}
@@ -450,18 +445,4 @@ func emptySets(ctx context.Context, documents index.Index, names []string) ([]st
 		}
 	}
 	return empty, nil
-}
-
-// isEmptySet reports whether a set exists and has no documents.
-func (s *Server) isEmptySet(ctx context.Context, who directory.Principal, documents index.Index,
-	name string) (bool, error) {
-	sets, err := s.sets(ctx, who)
-	if err != nil {
-		return false, err
-	}
-	if !slices.ContainsFunc(sets, func(set directory.DocumentSet) bool { return set.Name == name }) {
-		return false, nil
-	}
-	empty, err := emptySets(ctx, documents, []string{name})
-	return len(empty) > 0, err
 }

@@ -315,37 +315,3 @@ func (t timeouts) limitBody(w http.ResponseWriter, maxBody int64) {
 	// A writer without deadlines needs none.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout))
 }
-
-// limitWrites bounds the time in which a caller must read each part of an answer. A caller who does not is
-// disconnected, which cancels the request.
-func (t timeouts) limitWrites(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		timed := &timedWriter{w, http.NewResponseController(w), t.answer}
-		timed.extend() // the deadline of an earlier request on this connection may have passed
-		next.ServeHTTP(timed, r)
-	})
-}
-
-type timedWriter struct {
-	http.ResponseWriter
-	control *http.ResponseController
-	timeout time.Duration
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (t *timedWriter) WriteHeader(status int) {
-	t.extend()
-	t.ResponseWriter.WriteHeader(status)
-}
-
-// extend sets the deadline of the next write. A writer without deadlines needs none.
-func (t *timedWriter) extend() { _ = t.control.SetWriteDeadline(time.Now().Add(t.timeout)) }
-
-// Write implements io.Writer.
-func (t *timedWriter) Write(data []byte) (int, error) {
-	t.extend()
-	return t.ResponseWriter.Write(data)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (t *timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }

@@ -133,11 +133,7 @@ func (s *Server) measureLibrary(ctx context.Context) *metrics.Registry {
 
 // librarySize counts the documents and chunks of all tenants.
 func (s *Server) librarySize(ctx context.Context) (documents, chunks int, err error) {
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return 0, 0, err
-	}
-	tenants, err := d.Tenants(ctx)
+	tenants, err := s.Directory.Tenants(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -230,7 +226,7 @@ func (a *audit) end(err error) {
 		outcome = "canceled"
 	case err != nil:
 		f, _ := explain(err, false)
-		outcome, _ = codeOf(f)
+		outcome = f.code
 	}
 	took := time.Since(a.start)
 	var used map[string]llm.Usage

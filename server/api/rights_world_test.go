@@ -66,9 +66,9 @@ func newRuleWorld(t testing.TB, number uint64, tenants ...string) *ruleWorld {
 	}
 	w.model = new(ruleModel)
 	options := Options{
-		Directory: func(context.Context, bool) (*directory.Directory, error) { return w.people, nil },
+		Directory: w.people,
 		Index:     func(_ context.Context, tenant string, _ bool) (index.Index, error) { return w.indexes[tenant], nil },
-		Chats:     func(_ context.Context, tenant string, _ bool) (*chat.Store, error) { return w.chats[tenant], nil },
+		Chats:     func(tenant string) *chat.Store { return w.chats[tenant] },
 		Now:       now,
 	}
 	w.server = New(options)

@@ -109,9 +109,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, snapshot index.S
 	case !known:
 		s.Log.ErrorContext(r.Context(), "search failed", guard.Attr(err))
 	}
-	code, detail := codeOf(f)
-	out.send(wire.SearchEvent{Type: wire.EventError, ErrorCode: code, Detail: detail})
-	audit.failed = code
+	out.send(wire.SearchEvent{Type: wire.EventError, ErrorCode: f.code, Detail: f.detail})
+	audit.failed = f.code
 	return nil
 }
 
@@ -183,7 +182,7 @@ func (s *Server) checkSets(ctx context.Context, who directory.Principal, names [
 	if len(names) == 0 {
 		return nil
 	}
-	sets, err := s.sets(ctx, who)
+	sets, err := s.Directory.DocumentSets(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -207,11 +206,7 @@ func agentScope(agent directory.Agent) *pipeline.Agent {
 
 // agent returns an agent that the caller may use, or the API's error.
 func (s *Server) agent(ctx context.Context, who directory.Principal, id int) (directory.Agent, error) {
-	d, err := s.Directory(ctx, false)
-	if err != nil {
-		return directory.Agent{}, err
-	}
-	agent, err := d.Agent(ctx, who, id)
+	agent, err := s.Directory.Agent(ctx, who, id)
 	if errors.Is(err, directory.ErrNotFound) {
 		err = coded(http.StatusNotFound, "PERSONA_NOT_FOUND", "Persona with id %d not found", id)
 	}
@@ -227,7 +222,7 @@ func (s *Server) visibleSets(ctx context.Context, who directory.Principal) (setF
 	if who.Admin {
 		return nil, nil
 	}
-	sets, err := s.sets(ctx, who)
+	sets, err := s.Directory.DocumentSets(ctx, who)
 	if err != nil {
 		return nil, err
 	}
@@ -249,14 +244,6 @@ func (v setFilter) narrow(response *wire.SearchResponse) {
 	response.AppliedFilters = slices.DeleteFunc(listed(response.AppliedFilters), func(f wire.AppliedFilter) bool {
 		return f.Field == "document_sets" && !v[f.Value] // an agent may search in a set that its users may not know
 	})
-}
-
-// of returns the sets that the caller may know.
-func (v setFilter) of(sets []directory.DocumentSet) []directory.DocumentSet {
-	if v == nil {
-		return sets
-	}
-	return slices.DeleteFunc(slices.Clone(sets), func(set directory.DocumentSet) bool { return !v[set.Name] })
 }
 
 // narrowFacets removes the sets that the caller may not know.

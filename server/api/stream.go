@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"sync"
 
-	"quarry/client/wire"
 	"quarry/internal/guard"
 )
 
@@ -50,27 +49,6 @@ func (l *lines) begun() bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.started
-}
-
-// codeOf returns the code and text of a failure, for a stream that has begun.
-func codeOf(f failure) (code, detail string) {
-	switch body := f.body.(type) {
-	case wire.CodedError:
-		return body.ErrorCode, body.Detail
-	case wire.DetailError:
-		switch f.status {
-		case http.StatusNotFound:
-			return "NOT_FOUND", body.Detail
-		case http.StatusForbidden:
-			return "UNAUTHORIZED", body.Detail
-		}
-		return "INTERNAL_ERROR", body.Detail
-	case wire.ValidationError:
-		return "VALIDATION_ERROR", body.Message
-	case wire.MessageError:
-		return "BAD_REQUEST", body.Message
-	}
-	return "INTERNAL_ERROR", f.Error()
 }
 
 // outbox buffers an answer, so that the handler does not wait for a slow caller. What the handler flushes is sent in the

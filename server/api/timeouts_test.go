@@ -24,7 +24,7 @@ func serveWorld(t *testing.T, w *world, routes ...route) *memnet.Listener {
 	handler := w.server.mount(append(w.server.routes(), routes...), w.server.authenticate, guard)
 	listener := memnet.Listen()
 	s := &httptest.Server{Listener: listener, Config: &http.Server{ReadTimeout: time.Minute,
-		Handler: w.server.logged(w.server.timeouts.limitWrites(w.server.recovered(handler)))}}
+		Handler: w.server.logged(w.server.recovered(handler))}}
 	s.Start()
 	t.Cleanup(s.Close)
 	return listener

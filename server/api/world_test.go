@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"quarry/client/wire"
+	"quarry/server/chat"
 	"quarry/server/directory"
 	"quarry/server/index"
 	"quarry/server/index/embedded"
@@ -72,8 +73,9 @@ func newWorld(t testing.TB) *world {
 		}
 	})
 	w.server = New(Options{
-		Directory:    func(context.Context, bool) (*directory.Directory, error) { return w.people, nil },
+		Directory:    w.people,
 		Index:        func(context.Context, string, bool) (index.Index, error) { return w.documents, nil },
+		Chats:        w.chats(now),
 		RemoveTenant: func(ctx context.Context, id string) error { return w.people.RemoveTenant(ctx, id) },
 		Version:      "1.2.3", Now: now, LibraryPath: "/library",
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -81,6 +83,23 @@ func newWorld(t testing.TB) *world {
 	w.public = w.server.Gate(PublicOptions{}).Listener(true)
 	w.populate()
 	return w
+}
+
+// chats returns the chat sessions of each tenant, in memory.
+func (w *world) chats(now func() time.Time) func(tenant string) *chat.Store {
+	var mutex sync.Mutex
+	stores := map[string]*chat.Store{}
+	return func(tenant string) *chat.Store {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if stores[tenant] == nil {
+			store, err := chat.Open(context.Background(), "", now)
+			w.check(err)
+			stores[tenant] = store
+			w.t.Cleanup(func() { w.check(store.Close()) })
+		}
+		return stores[tenant]
+	}
 }
 
 func (w *world) check(err error) {

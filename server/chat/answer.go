@@ -329,90 +329,65 @@ const (
 // At returns the packet of an object in a turn.
 func At(turn int, object any) Packet { return Packet{placement{TurnIndex: turn}, object} }
 
-// The objects of packets, by type.
-type (
-	plain struct {
-		Type string `json:"type"`
-	}
-	searchStart struct {
-		Type       string `json:"type"`
-		IsInternet bool   `json:"is_internet_search"`
-	}
-	searchQueries struct {
-		Type    string   `json:"type"`
-		Queries []string `json:"queries"`
-	}
-	searchFilters struct {
-		Type    string   `json:"type"`
-		Sources []string `json:"sources"`
-		Start   *string  `json:"time_filter_start"`
-		End     *string  `json:"time_filter_end"`
-	}
-	searchDocuments struct {
-		Type      string           `json:"type"`
-		Documents []wire.SearchDoc `json:"documents"`
-	}
-	messageStart struct {
-		Type           string           `json:"type"`
-		FinalDocuments []wire.SearchDoc `json:"final_documents"`
-		Seconds        float64          `json:"pre_answer_processing_seconds"`
-	}
-	messageDelta struct {
-		Type    string `json:"type"`
-		Content string `json:"content"`
-	}
-	citationInfo struct {
-		Type       string `json:"type"`
-		Number     int    `json:"citation_number"`
-		DocumentID string `json:"document_id"`
-	}
-	stop struct {
-		Type   string  `json:"type"`
-		Reason *string `json:"stop_reason"`
-	}
-)
+// object is the object of a packet: its type and the fields of that type. Fields that are any may be null, false or empty.
+type object struct {
+	Type            string           `json:"type"`
+	IsInternet      any              `json:"is_internet_search,omitzero"`
+	Queries         []string         `json:"queries,omitzero"`
+	Sources         []string         `json:"sources,omitzero"`
+	TimeFilterStart any              `json:"time_filter_start,omitzero"`
+	TimeFilterEnd   any              `json:"time_filter_end,omitzero"`
+	Documents       []wire.SearchDoc `json:"documents,omitzero"`
+	FinalDocuments  []wire.SearchDoc `json:"final_documents,omitzero"`
+	Seconds         any              `json:"pre_answer_processing_seconds,omitzero"`
+	Content         any              `json:"content,omitzero"`
+	CitationNumber  int              `json:"citation_number,omitzero"`
+	DocumentID      any              `json:"document_id,omitzero"`
+	StopReason      any              `json:"stop_reason,omitzero"`
+}
 
 // SearchStart is sent when a search begins.
-func SearchStart() any { return searchStart{Type: wire.ChatSearchStart} }
+func SearchStart() any { return object{Type: wire.ChatSearchStart, IsInternet: false} }
 
 // SearchQueries lists the queries, those with the highest weight first.
-func SearchQueries(queries []string) any { return searchQueries{wire.ChatSearchQueries, queries} }
+func SearchQueries(queries []string) any {
+	return object{Type: wire.ChatSearchQueries, Queries: queries}
+}
 
 // SearchFilters lists the limits of the search.
 func SearchFilters(sources []string, start, end *string) any {
-	return searchFilters{wire.ChatSearchFilters, sources, start, end}
+	return object{Type: wire.ChatSearchFilters, Sources: sources, TimeFilterStart: start, TimeFilterEnd: end}
 }
 
 // SearchDocuments lists the documents that the model reads.
 func SearchDocuments(documents []wire.SearchDoc) any {
-	return searchDocuments{wire.ChatSearchDocuments, documents}
+	return object{Type: wire.ChatSearchDocuments, Documents: documents}
 }
 
 // SectionEnd ends a turn.
-func SectionEnd() any { return plain{wire.ChatSectionEnd} }
+func SectionEnd() any { return object{Type: wire.ChatSectionEnd} }
 
 // Heartbeat is sent while there is nothing else to send.
-func Heartbeat() any { return plain{wire.ChatHeartbeat} }
+func Heartbeat() any { return object{Type: wire.ChatHeartbeat} }
 
 // MessageStart begins the answer; seconds is the time since the question.
 func MessageStart(documents []wire.SearchDoc, seconds float64) any {
-	return messageStart{wire.ChatMessageStart, documents, seconds}
+	return object{Type: wire.ChatMessageStart, FinalDocuments: documents, Seconds: seconds}
 }
 
 // MessageDelta is the next part of the answer.
-func MessageDelta(text string) any { return messageDelta{wire.ChatMessageDelta, text} }
+func MessageDelta(text string) any { return object{Type: wire.ChatMessageDelta, Content: text} }
 
 // Citation names the document of a citation number.
 func Citation(number int, documentID string) any {
-	return citationInfo{wire.ChatCitation, number, documentID}
+	return object{Type: wire.ChatCitation, CitationNumber: number, DocumentID: documentID}
 }
 
 // Stop ends the stream. cancelled is set if the user stopped the answer.
 func Stop(cancelled bool) any {
-	end := stop{Type: wire.ChatStop}
+	var reason *string
 	if cancelled {
-		reason := wire.StopCancelled
-		end.Reason = &reason
+		reason = new(wire.StopCancelled)
 	}
-	return end
+	return object{Type: wire.ChatStop, StopReason: reason}
 }

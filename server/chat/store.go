@@ -100,8 +100,23 @@ type Message struct {
 
 // Store is the Keeper of sessions in a file. Several processes may use the same file.
 type Store struct {
-	db  *sqlite.DB
-	now func() time.Time
+	find func(ctx context.Context, create bool) (*Store, error) // nil: this one is open
+	db   *sqlite.DB
+	now  func() time.Time
+}
+
+// Lazy returns a store that is opened when it is used: find opens it, or returns the open one. If there is none, find
+// creates one with create, which is set for changes, and otherwise returns an empty one.
+func Lazy(find func(ctx context.Context, create bool) (*Store, error), now func() time.Time) *Store {
+	return &Store{find: find, now: now}
+}
+
+// opened returns the open store.
+func (s *Store) opened(ctx context.Context, create bool) (*Store, error) {
+	if s.find == nil {
+		return s, nil
+	}
+	return s.find(ctx, create)
 }
 
 // Open opens the file at path, and creates or migrates it first. Without a path the sessions are in memory. Errors are
@@ -133,7 +148,30 @@ func (s *Store) Add(ctx context.Context, session Session) error {
 
 // update changes the database in one transaction. doing describes the change for errors.
 func (s *Store) update(ctx context.Context, doing string, change func(*sql.Tx) error) error {
+	s, err := s.opened(ctx, true)
+	if err != nil {
+		return err
+	}
 	return wrap(doing, s.db.Update(ctx, change))
+}
+
+// rows returns the rows of a query. doing begins its errors.
+func rows[T any](ctx context.Context, s *Store, doing string, columns func(*T) []any, query string, args ...any) ([]T, error) {
+	s, err := s.opened(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	found, err := sqlite.Select(ctx, s.db.Reader, columns, query, args...)
+	return found, wrap(doing, err)
+}
+
+// row returns the only row of a query, or ErrNotFound.
+func row[T any](ctx context.Context, s *Store, doing string, columns func(*T) []any, query string, args ...any) (T, error) {
+	found, err := rows(ctx, s, doing, columns, query, args...)
+	if err != nil || len(found) == 0 {
+		return *new(T), cmp.Or(err, wrap(doing, ErrNotFound))
+	}
+	return found[0], nil
 }
 
 // wrap adds to an error what failed; nil stays nil.
@@ -197,10 +235,8 @@ func columnsOfSession(s *Session) []any {
 }
 
 // Session implements Keeper.
-func (s *Store) Session(ctx context.Context, id string) (session Session, err error) {
-	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT "+sessionColumns+" FROM sessions WHERE id = ?", id),
-		ErrNotFound, columnsOfSession(&session)...)
-	return session, wrap("read a chat session", err)
+func (s *Store) Session(ctx context.Context, id string) (Session, error) {
+	return row(ctx, s, "read a chat session", columnsOfSession, "SELECT "+sessionColumns+" FROM sessions WHERE id = ?", id)
 }
 
 // Sessions lists a user's sessions with messages, newest first, and reports whether there are more. If before is not
@@ -211,16 +247,15 @@ func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, m
 	if !before.IsZero() {
 		bound = before.UnixMicro()
 	}
-	sessions, err = sqlite.Select(ctx, s.db.Reader, columnsOfSession, "SELECT "+sessionColumns+` FROM sessions
+	sessions, err = rows(ctx, s, "list chat sessions", columnsOfSession, "SELECT "+sessionColumns+` FROM sessions
 		WHERE user_id = ? AND updated_at < ? AND EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
 		ORDER BY updated_at DESC, id LIMIT ?`, userID, bound, most+1)
-	return sessions[:min(len(sessions), most)], len(sessions) > most, wrap("list chat sessions", err)
+	return sessions[:min(len(sessions), most)], len(sessions) > most, err
 }
 
 // Count returns the number of sessions of all users.
-func (s *Store) Count(ctx context.Context) (n int, err error) {
-	err = sqlite.Explain(s.db.Reader.QueryRowContext(ctx, "SELECT count(*) FROM sessions").Scan(&n))
-	return n, wrap("count the chat sessions", err)
+func (s *Store) Count(ctx context.Context) (int, error) {
+	return row(ctx, s, "count the chat sessions", sqlite.Column[int], "SELECT count(*) FROM sessions")
 }
 
 // Rename implements Keeper.
@@ -230,12 +265,11 @@ func (s *Store) Rename(ctx context.Context, id, name string) error {
 
 // Messages implements Keeper.
 func (s *Store) Messages(ctx context.Context, session string) ([]Message, error) {
-	messages, err := sqlite.Select(ctx, s.db.Reader, func(m *Message) []any {
+	return rows(ctx, s, "read a chat session", func(m *Message) []any {
 		return []any{&m.ID, &m.Parent, &m.Type, &m.Text, sqlite.JSON{V: &m.Documents}, sqlite.JSON{V: &m.Citations},
 			sqlite.JSON{V: &m.Files}, &m.Error, &m.Model, (*sqlite.Micros)(&m.Sent), &m.Took}
 	}, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, files, error, model, sent_at, took * 1000
 		FROM messages WHERE session_id = ? ORDER BY id`, session) // a time.Duration counts nanoseconds
-	return messages, wrap("read a chat session", err)
 }
 
 // Thread returns the messages of a session that lead to message last, itself included. 0 means none, wire.LatestMessage
@@ -320,9 +354,8 @@ func (s *Store) Stop(ctx context.Context, session string) error {
 
 // Stopped implements Keeper.
 func (s *Store) Stopped(ctx context.Context, session string, answer int) (stopped bool, err error) {
-	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT stopped_at >= ? FROM sessions WHERE id = ?", answer, session),
-		nil, &stopped)
-	return stopped, wrap("check whether an answer was stopped", err)
+	return row(ctx, s, "check whether an answer was stopped", sqlite.Column[bool],
+		"SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ? AND stopped_at >= ?)", session, answer)
 }
 
 // Bounds of one user's files. Beyond them the least recently used are deleted.
@@ -361,7 +394,11 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 // File returns a user's file and marks it as used; ErrNotFound if there is none.
 func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
 	file := File{ID: id, UserID: userID, Used: s.now().UTC()}
-	err := s.db.Update(ctx, func(tx *sql.Tx) error {
+	s, err := s.opened(ctx, false) // without one there is no file
+	if err != nil {
+		return file, err
+	}
+	err = s.db.Update(ctx, func(tx *sql.Tx) error {
 		return sqlite.Scan(tx.QueryRowContext(ctx, `UPDATE files SET used_at = max(used_at, ?) WHERE id = ? AND user_id = ?
 			RETURNING name, media, type, text, tokens, created_at`, sqlite.Micros(file.Used), id, userID), ErrNotFound,
 			&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, (*sqlite.Micros)(&file.Created))
@@ -371,7 +408,11 @@ func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
 
 // FileData returns a user's file as uploaded; ErrNotFound if there is none.
 func (s *Store) FileData(ctx context.Context, userID, id string) (name, media string, data []byte, err error) {
-	err = sqlite.Scan(s.db.Reader.QueryRowContext(ctx, "SELECT name, media, data FROM files WHERE id = ? AND user_id = ?",
-		id, userID), ErrNotFound, &name, &media, &data)
-	return name, media, data, wrap("read a file", err)
+	type stored struct {
+		name, media string
+		data        []byte
+	}
+	file, err := row(ctx, s, "read a file", func(f *stored) []any { return []any{&f.name, &f.media, &f.data} },
+		"SELECT name, media, data FROM files WHERE id = ? AND user_id = ?", id, userID)
+	return file.name, file.media, file.data, err
 }

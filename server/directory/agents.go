@@ -155,10 +155,7 @@ func fromVisibleAgents() string {
 // then by id. Names that look alike include the id, see shownNames.
 func (d *Directory) Agents(ctx context.Context, p Principal) ([]Agent, error) {
 	agents, err := d.agents(ctx, p, visibleAgents("''", "''")+" ORDER BY a.id", p.Tenant, p.Admin, p.UserID)
-	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", err)
-	}
-	return append([]Agent{DefaultAgent()}, agents...), nil
+	return append([]Agent{DefaultAgent()}, agents...), err
 }
 
 // Agent returns an agent. The error is ErrNotFound if it does not exist or the caller may not use it.
@@ -167,38 +164,27 @@ func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, erro
 		return DefaultAgent(), nil
 	}
 	agents, err := d.agents(ctx, p, visibleAgents("a.system_prompt", "a.task_prompt")+" AND a.id = ?4", p.Tenant, p.Admin, p.UserID, id)
+	agent, err := first(agents, err, fmt.Errorf("agent %d: %w", id, ErrNotFound))
 	if err != nil {
-		return Agent{}, fmt.Errorf("read agent %d: %w", id, err)
-	}
-	if len(agents) == 0 {
-		return Agent{}, fmt.Errorf("agent %d: %w", id, ErrNotFound)
+		return agent, err
 	}
 	return agents[0], d.ReadDocuments(ctx, agents)
 }
 
 func (d *Directory) agents(ctx context.Context, p Principal, query string, args ...any) ([]Agent, error) {
 	shown, err := d.shownNames(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	agents, err := sqlite.Select(ctx, d.db.Reader, func(a *Agent) []any {
+	agents, agentsErr := list(ctx, d, "read agents", func(a *Agent) []any {
 		return []any{&a.ID, &a.Name, &a.Description, sqlite.JSON{V: &a.StarterMessages}, (*sqlite.Micros)(&a.SearchStart),
 			&a.Public, &a.Listed, &a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model}
 	}, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	sets, err := sqlite.Group(ctx, d.db.Reader, setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
+	sets, setsErr := listByID(ctx, d, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
 		FROM document_sets s JOIN agent_document_sets a ON a.document_set_id = s.id
 		WHERE a.agent_id IN (SELECT value FROM json_each(?)) ORDER BY s.name`, agentIDs(agents))
-	if err != nil {
-		return nil, fmt.Errorf("read the document sets of agents: %w", err)
-	}
 	for i := range agents {
 		a := &agents[i]
 		a.Name, a.DocumentSets = cmp.Or(shown[a.ID], a.Name), sets[a.ID]
 	}
-	return agents, nil
+	return agents, cmp.Or(err, agentsErr, setsErr)
 }
 
 // agentIDs returns the ids of agents as a parameter of json_each.
@@ -212,22 +198,19 @@ func agentIDs(agents []Agent) sqlite.JSON {
 
 // ReadDocuments reads the attached documents of agents that Agents listed.
 func (d *Directory) ReadDocuments(ctx context.Context, agents []Agent) error {
-	documents, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[string], `SELECT agent_id, document_id
+	documents, err := listByID(ctx, d, "read the documents of agents", sqlite.Column[string], `SELECT agent_id, document_id
 		FROM agent_documents WHERE agent_id IN (SELECT value FROM json_each(?)) ORDER BY document_id`, agentIDs(agents))
-	if err != nil {
-		return fmt.Errorf("read the documents of agents: %w", err)
-	}
 	for i := range agents {
 		agents[i].Documents = documents[agents[i].ID]
 	}
-	return nil
+	return err
 }
 
 // AgentAudience returns the audience of an agent.
 func (d *Directory) AgentAudience(ctx context.Context, agent Agent) (Audience, error) {
 	all, err := d.audiences(ctx, "agent", sqlite.JSON{V: []int{agent.ID}})
 	if err != nil {
-		return Audience{}, fmt.Errorf("read who may use agent %d: %w", agent.ID, err)
+		return Audience{}, err
 	}
 	return all(agent.ID), nil
 }

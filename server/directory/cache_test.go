@@ -121,7 +121,7 @@ func TestRememberedTokensExpire(t *testing.T) {
 }
 
 // remembers counts how often something is read.
-func remembers(t *testing.T, d *Directory, key any) (reads int) {
+func remembers(t *testing.T, d *Directory, key cacheKey) (reads int) {
 	t.Helper()
 	for range 3 {
 		if _, err := cached(t.Context(), d, key, func() (int, error) { reads++; return reads, nil }); err != nil {
@@ -140,19 +140,19 @@ func TestMemory(t *testing.T) {
 		d    *Directory
 		want int
 	}{"a file": {d, 1}, "read-only": {readOnly, 1}, "in memory": {inMemory, 3}} {
-		if got := remembers(t, c.d, "key"); got != c.want {
+		if got := remembers(t, c.d, cacheKey{what: "key"}); got != c.want {
 			t.Errorf("%s: read %d times", name, got)
 		}
 	}
 	failed := errors.New("failed")
-	if _, err := cached(t.Context(), d, "failing", func() (int, error) { return 0, failed }); !errors.Is(err, failed) {
+	if _, err := cached(t.Context(), d, cacheKey{what: "failing"}, func() (int, error) { return 0, failed }); !errors.Is(err, failed) {
 		t.Error(err)
 	}
-	if got := remembers(t, d, "failing"); got != 1 {
+	if got := remembers(t, d, cacheKey{what: "failing"}); got != 1 {
 		t.Errorf("after a failure: read %d times", got)
 	}
 	for i := range 3 * maxCached {
-		remembers(t, d, i)
+		remembers(t, d, cacheKey{what: strconv.Itoa(i)})
 	}
 	if n := d.recent.Len(); n != maxCached {
 		t.Errorf("%d are remembered", n)
@@ -164,7 +164,7 @@ func TestChangedWhileRead(t *testing.T) {
 	d, _ := open(t, filepath.Join(t.TempDir(), "directory.db"), false)
 	email := "jo@acme.example"
 	for want := range 2 {
-		got, err := cached(t.Context(), d, "key", func() (int, error) {
+		got, err := cached(t.Context(), d, cacheKey{what: "key"}, func() (int, error) {
 			if want == 0 {
 				_, err := d.AddUser(t.Context(), DefaultTenant, email, RoleBasic)
 				return 0, err

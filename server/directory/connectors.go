@@ -70,37 +70,28 @@ func IsPosted(origin string) bool { return origin == "" || IsPairOrigin(origin) 
 
 // AddConnector creates a connector for a source and returns its id.
 func (d *Directory) AddConnector(ctx context.Context, tenant, name, source string) (id int, err error) {
-	if err := checkConnector("a connector's name", name, source); err != nil {
-		return 0, err
-	}
-	err = d.write(ctx, "add connector "+name, func(tx *sql.Tx) error {
-		return sqlite.Scan(tx.QueryRowContext(ctx, `INSERT INTO connectors (tenant_id, name, source, created_at)
-			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`,
-			name, source, d.now().UnixMicro(), tenant), exists(KindConnector, name), &id)
-	})
-	return id, err
+	return d.addOfSource(ctx, KindConnector, tenant, name, source)
 }
 
 // AddCredential creates a credential for a source and returns its id. Secrets are not stored.
 func (d *Directory) AddCredential(ctx context.Context, tenant, name, source string) (id int, err error) {
-	if err := checkConnector("a credential's name", name, source); err != nil {
-		return 0, err
-	}
-	err = d.write(ctx, "add credential "+name, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `INSERT INTO credentials (tenant_id, name, source, created_at)
-			VALUES (?, ?, ?, ?) RETURNING id`, tenant, name, source, d.now().UnixMicro()).Scan(&id)
-	})
-	return id, err
+	return d.addOfSource(ctx, KindCredential, tenant, name, source)
 }
 
-func checkConnector(what, name, source string) error {
-	if err := checkText(what, name, maxConnectorName); err != nil {
-		return err
+// addOfSource adds a connector or credential, each kind to a table of its own.
+func (d *Directory) addOfSource(ctx context.Context, kind Kind, tenant, name, source string) (id int, err error) {
+	if err := checkText(fmt.Sprintf("a %s's name", kind), name, maxConnectorName); err != nil {
+		return 0, err
 	}
 	if _, ok := wire.LookupSource(source); !ok {
-		return refuse("unknown source %s", quote(source))
+		return 0, refuse("unknown source %s", quote(source))
 	}
-	return nil
+	err = d.write(ctx, fmt.Sprintf("add %s %s", kind, name), func(tx *sql.Tx) error {
+		return sqlite.Scan(tx.QueryRowContext(ctx, fmt.Sprintf(`INSERT INTO %ss (tenant_id, name, source, created_at)
+			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`, kind),
+			name, source, d.now().UnixMicro(), tenant), exists(kind, name), &id)
+	})
+	return id, err
 }
 
 // PairRequest describes a new pair.
@@ -223,29 +214,20 @@ func markPairsChanged(ctx context.Context, tx *sql.Tx, where string, args ...any
 }
 
 func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCPair, error) {
-	pairs, err := sqlite.Select(ctx, d.db.Reader, func(p *CCPair) []any {
+	pairs, err := list(ctx, d, "read connectors", func(p *CCPair) []any {
 		return []any{&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting, &p.Revision}
 	}, `SELECT p.id, p.connector_id, p.credential_id, p.name, c.source, p.access_type, p.creator_email, p.is_deleting,
 			p.revision FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id WHERE `+where+" ORDER BY p.id", args...)
-	if err != nil {
-		return nil, fmt.Errorf("read connectors: %w", err)
-	}
 	// A change between the queries makes the revision that was read out of date.
-	groups, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[string], `SELECT x.cc_pair_id, g.name
+	groups, groupsErr := listByID(ctx, d, "read the groups of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, g.name
 		FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY g.name", args...)
-	if err != nil {
-		return nil, fmt.Errorf("read the groups of connectors: %w", err)
-	}
-	sets, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[string], `SELECT x.cc_pair_id, s.name
+	sets, setsErr := listByID(ctx, d, "read the document sets of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, s.name
 		FROM document_set_cc_pairs x JOIN document_sets s ON s.id = x.document_set_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY s.name", args...)
-	if err != nil {
-		return nil, fmt.Errorf("read the document sets of connectors: %w", err)
-	}
 	for i := range pairs {
 		p := &pairs[i]
 		p.Groups, p.Sets = groups[p.ID], sets[p.ID]
 	}
-	return pairs, nil
+	return pairs, cmp.Or(err, groupsErr, setsErr)
 }

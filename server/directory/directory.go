@@ -30,11 +30,12 @@ var migrations embed.FS
 // Directory is an open directory. Its methods may be called from several goroutines, and several processes may have
 // the same file open.
 type Directory struct {
+	find     func(ctx context.Context, create bool) (*Directory, error) // nil: this one is open
 	db       *sqlite.DB
 	readOnly bool
 	absent   bool
 	now      func() time.Time
-	recent   *lru.Cache[any, versioned]
+	recent   *lru.Cache[cacheKey, versioned]
 	noting   sync.Map // ids of tokens whose use is being recorded: only one request at a time waits for the writer
 }
 
@@ -61,12 +62,29 @@ func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
 	d.readOnly = readOnly || d.db.ReadOnly()
-	d.recent, err = lru.New[any, versioned](maxCached)
+	d.recent, err = lru.New[cacheKey, versioned](maxCached)
 	return d, err
 }
 
+// Lazy returns a directory that is opened when it is used: find opens it, or returns the open one. If there is none, find
+// creates one with create, which is set for changes, and otherwise returns an empty read-only one.
+func Lazy(find func(ctx context.Context, create bool) (*Directory, error), now func() time.Time) *Directory {
+	return &Directory{find: find, now: now}
+}
+
+// opened returns the open directory.
+func (d *Directory) opened(ctx context.Context, create bool) (*Directory, error) {
+	if d.find == nil {
+		return d, nil
+	}
+	return d.find(ctx, create)
+}
+
 // IsAbsent reports whether the directory is an empty stand-in for one that does not exist.
-func (d *Directory) IsAbsent() bool { return d.absent }
+func (d *Directory) IsAbsent(ctx context.Context) (bool, error) {
+	d, err := d.opened(ctx, false)
+	return err == nil && d.absent, err
+}
 
 // Close releases the file.
 func (d *Directory) Close() error {
@@ -78,6 +96,10 @@ func (d *Directory) Close() error {
 
 // write runs change in one transaction. Errors are those of sqlite.DB.Update.
 func (d *Directory) write(ctx context.Context, what string, change func(*sql.Tx) error) error {
+	d, err := d.opened(ctx, true)
+	if err != nil {
+		return err
+	}
 	if d.readOnly {
 		return fmt.Errorf("%s: %w", what, index.ErrReadOnly)
 	}
@@ -94,11 +116,29 @@ func (d *Directory) change(ctx context.Context, what string, otherwise error, qu
 
 // list returns the rows of a query. What is the beginning of its errors.
 func list[T any](ctx context.Context, d *Directory, what string, columns func(*T) []any, query string, args ...any) ([]T, error) {
+	d, err := d.opened(ctx, false)
+	if err != nil {
+		return nil, err
+	}
 	found, err := sqlite.Select(ctx, d.db.Reader, columns, query, args...)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", what, err)
 	}
 	return found, err
+}
+
+// listByID is list for a query whose first column is an id, by which it groups the rows.
+func listByID[T any](ctx context.Context, d *Directory, what string, columns func(*T) []any, query string, args ...any) (
+	map[int][]T, error) {
+	d, err := d.opened(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := sqlite.Group(ctx, d.db.Reader, columns, query, args...)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return groups, err
 }
 
 // checkText returns an error for text that is empty, too long or not printable.
@@ -224,18 +264,19 @@ type versioned struct {
 	value any
 }
 
-// The keys of cached values.
-type (
-	tokenKey  struct{ digest string }
-	personKey struct{ tenant, email string }
-	setsKey   struct {
-		tenant, user string
-		admin        bool
-	}
-)
+// cacheKey is the key of a cached value.
+type cacheKey struct {
+	what, tenant string
+	who          string // a user's id or address, or the digest of a token
+	admin        bool
+}
 
 // cached returns the cached value of a key, or reads it. Callers share the value and must not change it.
-func cached[T any](ctx context.Context, d *Directory, key any, read func() (T, error)) (T, error) {
+func cached[T any](ctx context.Context, d *Directory, key cacheKey, read func() (T, error)) (T, error) {
+	d, err := d.opened(ctx, false)
+	if err != nil {
+		return *new(T), err
+	}
 	at, ok := d.db.Version(ctx)
 	if !ok {
 		return read()
@@ -248,6 +289,14 @@ func cached[T any](ctx context.Context, d *Directory, key any, read func() (T, e
 		d.recent.Add(key, versioned{at, value})
 	}
 	return value, err
+}
+
+// cachedFor is cached for what a principal sees. The owner in process asks only once: caching would cost a connection.
+func cachedFor[T any](ctx context.Context, d *Directory, what string, p Principal, read func() (T, error)) (T, error) {
+	if p.Owner {
+		return read()
+	}
+	return cached(ctx, d, cacheKey{what, p.Tenant, p.UserID, p.Admin}, read)
 }
 
 // clone returns a principal whose lists are its own.

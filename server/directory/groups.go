@@ -92,27 +92,18 @@ func first[T any](found []T, err, otherwise error) (T, error) {
 }
 
 func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Group, error) {
-	groups, err := sqlite.Select(ctx, d.db.Reader, func(g *Group) []any { return []any{&g.ID, &g.Name} },
+	groups, err := list(ctx, d, "read groups", func(g *Group) []any { return []any{&g.ID, &g.Name} },
 		"SELECT id, name FROM user_groups WHERE "+where+" ORDER BY name", args...)
-	if err != nil {
-		return nil, fmt.Errorf("read groups: %w", err)
-	}
-	members, err := sqlite.Group(ctx, d.db.Reader, userColumns, `SELECT m.group_id, `+userSelection+`
+	members, membersErr := listByID(ctx, d, "read the members of groups", userColumns, `SELECT m.group_id, `+userSelection+`
 		FROM user_group_members m JOIN users u ON u.id = m.user_id
 		WHERE m.group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY u.email", args...)
-	if err != nil {
-		return nil, fmt.Errorf("read the members of groups: %w", err)
-	}
-	pairs, err := sqlite.Group(ctx, d.db.Reader, sqlite.Column[int], `SELECT group_id, cc_pair_id FROM cc_pair_groups
+	pairs, pairsErr := listByID(ctx, d, "read the connectors of groups", sqlite.Column[int], `SELECT group_id, cc_pair_id FROM cc_pair_groups
 		WHERE group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY cc_pair_id", args...)
-	if err != nil {
-		return nil, fmt.Errorf("read the connectors of groups: %w", err)
-	}
 	for i := range groups {
 		g := &groups[i]
 		g.Members, g.CCPairs = members[g.ID], pairs[g.ID]
 	}
-	return groups, nil
+	return groups, cmp.Or(err, membersErr, pairsErr)
 }
 
 // RemoveGroup removes a group. The documents of its connectors must then be updated.
@@ -236,17 +227,14 @@ func audienceCondition(thing, alias string) string {
 
 // audiences reads the audiences of things, and returns a function that looks them up by id.
 func (d *Directory) audiences(ctx context.Context, thing string, ids sqlite.JSON) (of func(id int) Audience, err error) {
-	users, err := related[string](ctx, d, thing, thing+"_users", "user_id", ids)
-	if err != nil {
-		return nil, err
-	}
-	groups, err := related[int](ctx, d, thing, thing+"_groups", "group_id", ids)
-	return func(id int) Audience { return Audience{Users: users[id], Groups: groups[id]} }, err
+	users, usersErr := related[string](ctx, d, thing, thing+"_users", "user_id", ids)
+	groups, groupsErr := related[int](ctx, d, thing, thing+"_groups", "group_id", ids)
+	return func(id int) Audience { return Audience{Users: users[id], Groups: groups[id]} }, cmp.Or(usersErr, groupsErr)
 }
 
 // related reads a column of a relation by the ids of the things.
 func related[T string | int](ctx context.Context, d *Directory, thing, table, column string, ids sqlite.JSON) (
 	map[int][]T, error) {
-	return sqlite.Group(ctx, d.db.Reader, sqlite.Column[T], fmt.Sprintf(`SELECT %[1]s_id, %[2]s FROM %[3]s
+	return listByID(ctx, d, "read "+table, sqlite.Column[T], fmt.Sprintf(`SELECT %[1]s_id, %[2]s FROM %[3]s
 		WHERE %[1]s_id IN (SELECT value FROM json_each(?)) ORDER BY %[2]s`, thing, column, table), ids)
 }

@@ -57,16 +57,10 @@ func refuseLookalike(ctx context.Context, tx *sql.Tx, kind Kind, name, query str
 	return nil
 }
 
-// namesKey is the key of shownNames for one caller.
-type namesKey struct {
-	tenant, user string
-	admin        bool
-}
-
 // shownNames returns the shown names of agents whose names look like another one, by id. Only the first agent keeps its
 // name: those of administrators come first, then the oldest.
 func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string, error) {
-	read := func() (map[int]string, error) {
+	return cachedFor(ctx, d, "names", p, func() (map[int]string, error) {
 		shown, seen := map[int]string{}, [2]map[string]bool{{}, {}}
 		show := func(id int, name string) {
 			look := skeletonOf(name)
@@ -77,17 +71,11 @@ func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string
 			seen[0][look[0]], seen[1][look[1]] = true, true
 		}
 		show(0, DefaultAgent().Name)
-		err := sqlite.Each(ctx, d.db.Reader, func(row *sql.Rows) error {
-			id, name := 0, ""
-			err := row.Scan(&id, &name)
-			show(id, name)
-			return err
-		}, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, 0) DESC, a.id",
+		agents, err := list(ctx, d, "read the names of agents", func(a *Agent) []any { return []any{&a.ID, &a.Name} }, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, 0) DESC, a.id",
 			p.Tenant, p.Admin, p.UserID, string(RoleAdmin))
+		for _, a := range agents {
+			show(a.ID, a.Name)
+		}
 		return shown, err
-	}
-	if p.Owner { // asks only once: caching would cost a connection
-		return read()
-	}
-	return cached(ctx, d, namesKey{p.Tenant, p.UserID, p.Admin}, read)
+	})
 }

@@ -123,15 +123,7 @@ func (d *Directory) JoinGroup(ctx context.Context, tenant, group, email string) 
 	if err := checkText("a group's name", group, maxGroupName); err != nil {
 		return err
 	}
-	email, err := checkEmail(email)
-	if err != nil {
-		return err
-	}
-	return d.write(ctx, "add "+email+" to group "+group, func(tx *sql.Tx) error {
-		user, err := d.ensureUser(ctx, tx, tenant, email, RoleBasic)
-		if err != nil {
-			return err
-		}
+	return d.join(ctx, tenant, group, email, func(tx *sql.Tx, user User) error {
 		if err := refuseLookalike(ctx, tx, KindGroup, group, `SELECT name FROM user_groups WHERE tenant_id = ?1
 			AND NOT EXISTS (SELECT 1 FROM user_groups WHERE tenant_id = ?1 AND name = ?2)`, tenant, group); err != nil {
 			return err
@@ -150,17 +142,24 @@ func (d *Directory) JoinExternalGroup(ctx context.Context, tenant string, group 
 	if err := checkExternalGroup(group); err != nil {
 		return err
 	}
+	return d.join(ctx, tenant, group.Source+":"+group.ID, email, func(tx *sql.Tx, user User) error {
+		return sqlite.Exec(ctx, tx, nil, `INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
+			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
+	})
+}
+
+// join calls add with the user who joins a group, and who is created if necessary.
+func (d *Directory) join(ctx context.Context, tenant, group, email string, add func(*sql.Tx, User) error) error {
 	email, err := checkEmail(email)
 	if err != nil {
 		return err
 	}
-	return d.write(ctx, "add "+email+" to group "+group.Source+":"+group.ID, func(tx *sql.Tx) error {
+	return d.write(ctx, "add "+email+" to group "+group, func(tx *sql.Tx) error {
 		user, err := d.ensureUser(ctx, tx, tenant, email, RoleBasic)
 		if err != nil {
 			return err
 		}
-		return sqlite.Exec(ctx, tx, nil, `INSERT INTO external_group_members (user_id, source, external_id) VALUES (?, ?, ?)
-			ON CONFLICT DO NOTHING`, user.ID, group.Source, externalID(group.ID))
+		return add(tx, user)
 	})
 }
 
@@ -190,7 +189,7 @@ func checkEmail(email string) (string, error) {
 // error is ErrUnauthenticated for unknown and inactive users.
 func (d *Directory) Person(ctx context.Context, tenant, email string) (Principal, error) {
 	email = address(email)
-	p, err := cached(ctx, d, personKey{tenant, email}, func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })
+	p, err := cached(ctx, d, cacheKey{what: "person", tenant: tenant, who: email}, func() (Principal, error) { return d.lookUpPerson(ctx, tenant, email) })
 	return p.clone(), err
 }
 

@@ -1,10 +1,10 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 
 	"quarry/server/sqlite"
@@ -153,19 +153,12 @@ func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) 
 
 // DocumentSets lists the sets that the caller may search, by name.
 func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
-	if p.Owner { // asks only once: caching would cost a connection
-		return d.visibleSets(ctx, p)
-	}
-	sets, err := cached(ctx, d, setsKey{p.Tenant, p.UserID, p.Admin}, func() ([]DocumentSet, error) {
-		return d.visibleSets(ctx, p)
+	sets, err := cachedFor(ctx, d, "sets", p, func() ([]DocumentSet, error) {
+		return list(ctx, d, "list document sets", setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
+			WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+audienceCondition("document_set", "s")+`) ORDER BY s.name`,
+			p.Tenant, p.Admin, p.UserID)
 	})
 	return slices.Clone(sets), err
-}
-
-func (d *Directory) visibleSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
-	return list(ctx, d, "list document sets", setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
-		WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+audienceCondition("document_set", "s")+`) ORDER BY s.name`,
-		p.Tenant, p.Admin, p.UserID)
 }
 
 // DescribeSets returns the details of sets, in their order.
@@ -176,16 +169,10 @@ func (d *Directory) DescribeSets(ctx context.Context, sets []DocumentSet) ([]Set
 	}
 	ids := sqlite.JSON{V: list}
 	audience, err := d.audiences(ctx, "document_set", ids)
-	if err != nil {
-		return nil, fmt.Errorf("read document sets: %w", err)
-	}
-	pairs, err := related[int](ctx, d, "document_set", "document_set_cc_pairs", "cc_pair_id", ids)
-	if err != nil {
-		return nil, fmt.Errorf("read document sets: %w", err)
-	}
+	pairs, pairsErr := related[int](ctx, d, "document_set", "document_set_cc_pairs", "cc_pair_id", ids)
 	var described []SetDetails
 	for _, set := range sets {
 		described = append(described, SetDetails{DocumentSet: set, Audience: audience(set.ID), CCPairs: pairs[set.ID]})
 	}
-	return described, nil
+	return described, cmp.Or(err, pairsErr)
 }

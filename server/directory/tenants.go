@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
+	"quarry/client/wire"
 	"quarry/server/sqlite"
 )
 
@@ -34,18 +34,10 @@ func (d *Directory) Tenants(ctx context.Context) ([]string, error) {
 	return list(ctx, d, "list tenants", sqlite.Column[string], "SELECT id FROM tenants ORDER BY id")
 }
 
-// Tenant is a tenant with the numbers of its things.
-type Tenant struct {
-	ID        string
-	CreatedAt time.Time
-	// Users includes the owner. Tokens are the valid ones.
-	Users, Tokens, Groups, Connectors, DocumentSets, Agents int
-}
-
-// DescribeTenants returns all tenants, by id.
-func (d *Directory) DescribeTenants(ctx context.Context) ([]Tenant, error) {
-	return list(ctx, d, "list tenants", func(t *Tenant) []any {
-		return []any{&t.ID, (*sqlite.Micros)(&t.CreatedAt), &t.Users, &t.Tokens, &t.Groups, &t.Connectors, &t.DocumentSets, &t.Agents}
+// DescribeTenants returns all tenants with the numbers of their things in the directory, by id. Tokens are the valid ones.
+func (d *Directory) DescribeTenants(ctx context.Context) ([]wire.DirectoryTenant, error) {
+	return list(ctx, d, "list tenants", func(t *wire.DirectoryTenant) []any {
+		return []any{&t.Name, (*timestamp)(&t.CreatedAt), &t.Users, &t.Tokens, &t.Groups, &t.Connectors, &t.DocumentSets, &t.Agents}
 	}, `SELECT t.id, t.created_at,
 		(SELECT count(*) FROM users u WHERE u.tenant_id = t.id),
 		(SELECT count(*) FROM tokens k JOIN users u ON u.id = k.user_id WHERE u.tenant_id = t.id AND NOT k.is_revoked
@@ -58,9 +50,9 @@ func (d *Directory) DescribeTenants(ctx context.Context) ([]Tenant, error) {
 }
 
 // DescribeTenant returns a tenant, or a MissingError.
-func (d *Directory) DescribeTenant(ctx context.Context, id string) (Tenant, error) {
+func (d *Directory) DescribeTenant(ctx context.Context, id string) (wire.DirectoryTenant, error) {
 	tenants, err := d.DescribeTenants(ctx)
-	tenants = slices.DeleteFunc(tenants, func(t Tenant) bool { return t.ID != id })
+	tenants = slices.DeleteFunc(tenants, func(t wire.DirectoryTenant) bool { return t.Name != id })
 	return first(tenants, err, missing(KindTenant, quote(id)))
 }
 
@@ -90,12 +82,9 @@ func (d *Directory) RemoveTenant(ctx context.Context, id string) error {
 // only reads.
 func (d *Directory) AddModelTokens(ctx context.Context, tenant, day string, tokens int) (sum int, err error) {
 	if tokens == 0 {
-		err := sqlite.Scan(d.db.Reader.QueryRowContext(ctx,
-			"SELECT tokens FROM model_tokens WHERE tenant_id = ? AND day = ?", tenant, day), nil, &sum)
-		if err != nil {
-			return 0, fmt.Errorf("read the tokens of %s: %w", day, err)
-		}
-		return sum, nil
+		sums, err := list(ctx, d, "read the tokens of "+day, sqlite.Column[int],
+			"SELECT tokens FROM model_tokens WHERE tenant_id = ? AND day = ?", tenant, day)
+		return first(sums, err, nil)
 	}
 	err = d.write(ctx, "count the tokens of "+day, func(tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `INSERT INTO model_tokens (tenant_id, day, tokens) VALUES (?, ?, ?)

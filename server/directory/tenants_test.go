@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
+	"quarry/client/wire"
 	"quarry/server/sqlite"
 )
 
@@ -51,8 +51,8 @@ func TestRemoveTenant(t *testing.T) {
 	fill("other")
 	before := count("other")
 	described, err := d.DescribeTenant(ctx, "acme")
-	described.CreatedAt = time.Time{}
-	if want := (Tenant{ID: "acme", Users: 2, Tokens: 1, Groups: 1, Connectors: 1, DocumentSets: 1, Agents: 1}); err != nil || described != want {
+	described.CreatedAt = ""
+	if want := (wire.DirectoryTenant{Name: "acme", Users: 2, Tokens: 1, Groups: 1, Connectors: 1, DocumentSets: 1, Agents: 1}); err != nil || described != want {
 		t.Errorf("described %+v (%v), want %+v", described, err, want)
 	}
 	if err := d.RemoveTenant(ctx, "acme"); err != nil {

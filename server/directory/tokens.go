@@ -52,6 +52,17 @@ func (t Token) Wire() wire.AccessToken {
 	}
 }
 
+// timestamp is a time in the form of the API, from a column of microseconds.
+type timestamp string
+
+// Scan implements sql.Scanner.
+func (t *timestamp) Scan(column any) error {
+	var moment time.Time
+	err := (*sqlite.Micros)(&moment).Scan(column)
+	*t = timestamp(Timestamp(moment))
+	return err
+}
+
 // Timestamp writes a time as the API does: ISO 8601 with the offset +00:00.
 func Timestamp(t time.Time) string { return t.UTC().Format(timestampShape) }
 
@@ -211,7 +222,7 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 		return Principal{}, ErrUnauthenticated
 	}
 	digest := hash(secret)
-	known, err := cached(ctx, d, tokenKey{digest}, func() (holder, error) { return d.lookUp(ctx, tenant, digest) })
+	known, err := cached(ctx, d, cacheKey{what: "token", tenant: tenant, who: digest}, func() (holder, error) { return d.lookUp(ctx, tenant, digest) })
 	if err != nil {
 		return Principal{}, err
 	}
@@ -219,7 +230,7 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 	if known.revoked || !known.active || (!p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)) {
 		return Principal{}, ErrUnauthenticated
 	}
-	if !d.readOnly && now.Sub(known.lastUsed) >= lastUsedEvery {
+	if now.Sub(known.lastUsed) >= lastUsedEvery {
 		d.noteUse(ctx, p.TokenID, now)
 	}
 	return p, nil
@@ -228,34 +239,35 @@ func (d *Directory) Authenticate(ctx context.Context, secret string) (Principal,
 // holder is the owner of a token, and the state of the token.
 type holder struct {
 	principal       Principal
+	role            Role
+	hash            string
+	scopes          []string
 	revoked, active bool
 	lastUsed        time.Time
 }
 
-func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (h holder, err error) {
-	p := &h.principal
-	var (
-		storedHash string
-		role       Role
-		scopes     []string
-	)
+func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (holder, error) {
 	// Ids increase, so the first token of a chain has the lowest.
-	err = sqlite.Scan(d.db.Reader.QueryRowContext(ctx, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
+	found, err := list(ctx, d, "look up a token", func(h *holder) []any {
+		p := &h.principal
+		return []any{&p.TokenID, &h.hash, sqlite.JSON{V: &h.scopes}, (*sqlite.Micros)(&p.ExpiresAt),
+			(*sqlite.Micros)(&h.lastUsed), &h.revoked,
+			&p.UserID, &p.Tenant, &p.Email, &p.Name, &h.role, &h.active, &p.RootTokenID}
+	}, `SELECT t.id, t.hash, t.scopes, t.expires_at, t.last_used_at, t.is_revoked,
 			u.id, u.tenant_id, u.email, u.name, u.role, u.is_active,
 			(WITH RECURSIVE up (id) AS (SELECT t.id UNION SELECT parent_id FROM token_parents JOIN up ON token_id = up.id)
 				SELECT min(id) FROM up)
-		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant),
-		ErrUnauthenticated, &p.TokenID, &storedHash, sqlite.JSON{V: &scopes}, (*sqlite.Micros)(&p.ExpiresAt),
-		(*sqlite.Micros)(&h.lastUsed), &h.revoked,
-		&p.UserID, &p.Tenant, &p.Email, &p.Name, &role, &h.active, &p.RootTokenID)
+		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant)
+	h, err := first(found, err, ErrUnauthenticated)
 	if err != nil {
-		return h, fmt.Errorf("look up a token: %w", err)
+		return h, err
 	}
-	if subtle.ConstantTimeCompare([]byte(storedHash), []byte(digest)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(h.hash), []byte(digest)) != 1 {
 		return h, ErrUnauthenticated
 	}
-	p.Scoped = scopes != nil
-	p.Permissions = effective(role.permissions(), scopes)
+	p := &h.principal
+	p.Scoped = h.scopes != nil
+	p.Permissions = effective(h.role.permissions(), h.scopes)
 	p.Admin = p.Can(PermissionAdmin)
 	err = d.addGroups(ctx, p)
 	return h, err

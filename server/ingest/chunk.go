@@ -157,23 +157,26 @@ func (c *chunker) split(b *block, first bool) {
 }
 
 func (c *chunker) addSpans(spans []span, kind blockKind, first bool) {
-	for i, s := range spans {
+	for i, s := range c.cut(spans, chunkLimit) {
 		size := c.size(s.start, s.end)
-		if size <= chunkLimit {
-			c.addSpan(s, size, kind, first && i == 0)
-			continue
+		if c.current.tokens+size > chunkLimit {
+			c.flush()
 		}
-		for j, part := range wordSpans(c.source, s.start, s.end, chunkLimit) {
-			c.addSpan(part, c.size(part.start, part.end), kind, first && i == 0 && j == 0)
-		}
+		c.extend(s.start, s.end, size, kind, first && i == 0)
 	}
 }
 
-func (c *chunker) addSpan(s span, size int, kind blockKind, first bool) {
-	if c.current.tokens+size > chunkLimit {
-		c.flush()
+// cut cuts the spans of more than limit tokens.
+func (c *chunker) cut(spans []span, limit int) []span {
+	var cut []span
+	for _, s := range spans {
+		if c.size(s.start, s.end) <= limit {
+			cut = append(cut, s)
+		} else {
+			cut = append(cut, wordSpans(c.source, s.start, s.end, limit)...)
+		}
 	}
-	c.extend(s.start, s.end, size, kind, first)
+	return cut
 }
 
 // addRepeating adds the lines of code or a table and repeats the fence or header in each chunk.
@@ -233,14 +236,7 @@ func (c *chunker) frame(b *block) (prefix, suffix string) {
 // rows returns the lines of a block. The first includes the opening and the last the closing line; lines of more than
 // limit tokens are cut.
 func (c *chunker) rows(b *block, limit int) []span {
-	spans := []span{}
-	for _, line := range lineSpans(c.source, b.body, b.end) {
-		if c.size(line.start, line.end) <= limit {
-			spans = append(spans, line)
-		} else {
-			spans = append(spans, wordSpans(c.source, line.start, line.end, limit)...)
-		}
-	}
+	spans := c.cut(lineSpans(c.source, b.body, b.end), limit)
 	if len(spans) == 0 {
 		return []span{{b.start, b.end}}
 	}

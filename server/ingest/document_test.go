@@ -312,7 +312,7 @@ func TestKeysOfIngestionLines(t *testing.T) {
 
 func TestLongLines(t *testing.T) {
 	long := `{"sections":[{"text":"` + strings.Repeat("x", longestLine) + `"}]}`
-	lines, _ := newLineReader(strings.NewReader("a\n" + long + "\nb\n\n" + strings.Repeat("c", 600_000) + "\nend"))
+	lines := newLineReader(strings.NewReader("a\n" + long + "\nb\n\n" + strings.Repeat("c", 600_000) + "\nend"))
 	var got []string
 	for {
 		text, err := lines.next()

@@ -15,21 +15,22 @@ import (
 	"quarry/server/index"
 )
 
-// format is a kind of file. A new one needs an entry in formats and a function that turns the bytes of a file into a
-// document; it returns the encoding only if it was assumed.
+// format is a kind of file. A new one needs an entry in formats and a function that turns the text of a file into a
+// document.
 type format struct {
 	name       string // also the document type; empty: the extension
 	extensions []string
-	read       func(r *fileReader, data []byte, d index.Document) (doc index.Document, encoding string, err error)
+	read       func(r *fileReader, text string, defaults index.Document) (index.Document, error)
+	page       bool // may declare its encoding as HTML does
 	lines      bool // JSONL: each line is a document
 }
 
 var formats = [...]format{
-	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, read: readText(false, fromMarkdown)},
-	{name: "txt", extensions: []string{"", ".txt", ".text"}, read: readText(false, plainText(kindProse))},
-	{extensions: []string{".rst", ".org"}, read: readText(false, plainText(kindProse))},
-	{name: "log", extensions: []string{".log"}, read: readText(false, plainText(kindLines))},
-	{name: "html", extensions: []string{".html", ".htm"}, read: readText(true, fromHTML)},
+	{name: "md", extensions: []string{".md", ".markdown", ".mdx"}, read: fromMarkdown},
+	{name: "txt", extensions: []string{"", ".txt", ".text"}, read: plainText(kindProse)},
+	{extensions: []string{".rst", ".org"}, read: plainText(kindProse)},
+	{name: "log", extensions: []string{".log"}, read: plainText(kindLines)},
+	{name: "html", extensions: []string{".html", ".htm"}, read: fromHTML, page: true},
 	{name: "jsonl", extensions: []string{".jsonl", ".ndjson"}, lines: true},
 }
 
@@ -48,19 +49,6 @@ func formatOf(file string) (f format, reason string) {
 		}
 	}
 	return format{}, wire.ReasonNotRead(oneLine(extension, 32))
-}
-
-// readText returns the read function of a text format.
-func readText(page bool, fromText func(r *fileReader, text string, d index.Document) (index.Document, error)) func(*fileReader, []byte,
-	index.Document) (index.Document, string, error) {
-	return func(r *fileReader, data []byte, d index.Document) (index.Document, string, error) {
-		text, encoding, err := decodeText(data, page)
-		if err != nil {
-			return index.Document{}, "", err
-		}
-		doc, err := fromText(r, text, d)
-		return doc, encoding, err
-	}
 }
 
 // decodeText returns the bytes of a file as clean UTF-8. assumed is that of decode. The error says why it is not text.
@@ -85,9 +73,8 @@ func TextOf(name string, data []byte) (string, error) {
 		return "", errTooLarge
 	}
 	f, _ := formatOf(path.Base(name))
-	isPage := f.name == "html"
-	text, _, err := decodeText(data, isPage)
-	if err != nil || !isPage {
+	text, _, err := decodeText(data, f.page)
+	if err != nil || !f.page {
 		return text, err
 	}
 	if _, body, err := newHTMLReader().read(text); err == nil {
@@ -114,13 +101,16 @@ func mismatch(data []byte) error {
 func looksLikeText(data []byte) bool {
 	for len(data) > 0 {
 		r, width := utf8.DecodeRune(data)
-		if r == utf8.RuneError && width == 1 && utf8.FullRune(data) || r < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", r) {
+		if r == utf8.RuneError && width == 1 && utf8.FullRune(data) || isBinaryControl(r) {
 			return false
 		}
 		data = data[width:]
 	}
 	return true
 }
+
+// isBinaryControl reports whether a character is a control that text does not contain.
+func isBinaryControl(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", r) }
 
 // openFlags do not block if the file became a pipe.
 const openFlags = os.O_RDONLY | syscall.O_NONBLOCK

@@ -97,7 +97,7 @@ func pageMeta(tree *html.Node) meta {
 func (m *meta) pageMeta(name, content string) {
 	switch name {
 	case "author", "article:author", "dc.creator":
-		m.Authors = addPeople(m.Authors, content)
+		m.Authors = addNames(m.Authors, content)
 	case "date", "last-modified", "article:modified_time", "dcterms.modified", "dc.date":
 		if t, ok := parseDate(content); ok && t.After(m.UpdatedAt) {
 			m.UpdatedAt = t

@@ -95,20 +95,25 @@ func (rawParagraphs) Transform(node *ast.Paragraph, reader text.Reader, _ parser
 	}
 }
 
-// parse returns the top-level blocks of source, which cover all of it.
+// parse returns the top-level blocks of source, which cover all of it. A window whose last block may continue in the
+// next one ends before that block.
 func (m *markdownReader) parse(source string) []block {
 	var blocks []block
 	for start := 0; start < len(source); {
 		end := windowEnd(source, start)
 		window := source[start:end]
+		var parsed []block
 		if tooDeep(window) {
-			blocks = append(blocks, paragraphs(window, start, kindProse)...)
+			parsed = paragraphs(window, 0, kindProse)
 		} else {
-			source := []byte(window)
-			parsed := m.siblings(m.blocks.Parse(text.NewReader(source)), source, 0, len(source))
-			shift(parsed, start)
-			blocks = append(blocks, parsed...)
+			parsed = m.siblings(m.blocks.Parse(text.NewReader([]byte(window))), []byte(window), 0, len(window))
 		}
+		if last := len(parsed) - 1; end < len(source) && last > 0 && parsed[last].start > windowSize/8 {
+			end = start + parsed[last].start
+			parsed = parsed[:last]
+		}
+		shift(parsed, start)
+		blocks = append(blocks, parsed...)
 		start = end
 	}
 	return blocks
@@ -273,40 +278,14 @@ func (m *markdownReader) plain(line string) string {
 	return oneLine(plain, longestHeading)
 }
 
-// windowEnd returns where the window from start ends: at a top-level heading or after a blank line outside of code,
-// else at any line, else anywhere.
+// windowEnd returns where the window from start ends: after a line if possible.
 func windowEnd(source string, start int) int {
 	if len(source)-start <= windowSize {
 		return len(source)
 	}
 	limit := start + windowSize
-	best, anyLine := 0, 0
-	fence, blank := "", false
-	for i := start; i < limit; {
-		end := lineEnd(source[:limit], i)
-		line := source[i:end]
-		trimmed := strings.TrimLeft(line, " ")
-		if fence == "" && i > start && (strings.HasPrefix(line, "#") || blank && line[0] != ' ' && line[0] != '\t' &&
-			!strings.ContainsRune("\n-*+>0123456789", rune(line[0]))) {
-			best = i
-		}
-		anyLine = i
-		if marker := fenceMarker(trimmed); marker != "" {
-			switch {
-			case fence == "":
-				fence = marker
-			case strings.HasPrefix(marker, fence) && strings.TrimSpace(trimmed[len(marker):]) == "":
-				fence = ""
-			}
-		}
-		blank = strings.TrimSpace(line) == ""
-		i = end
-	}
-	switch {
-	case best > start+windowSize/8:
-		return best
-	case anyLine > start+windowSize/8:
-		return anyLine
+	if line := strings.LastIndexByte(source[start:limit], '\n') + 1; line > windowSize/8 {
+		return start + line
 	}
 	for !utf8.RuneStart(source[limit]) {
 		limit--
@@ -329,37 +308,32 @@ func fenceMarker(line string) string {
 	return line[:n]
 }
 
+// nesting matches the markers of lists and quotes at the beginning of a line.
+var nesting = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[ \t>]|[-*+][ \t\n]|[0-9]+[.)]?)*`)
+})
+
 // tooDeep reports whether a line nests more lists and quotes than allowed. Such Markdown is split as plain paragraphs:
 // parsing it takes time and stack by its depth.
 func tooDeep(source string) bool {
-	for i := 0; i < len(source); {
+	for line := range strings.Lines(source) {
 		markers, columns := 0, 0
-		for ; i < len(source); i++ {
-			switch c := source[i]; {
+		for _, c := range nesting().FindString(line) {
+			switch {
 			case c == ' ':
 				columns++
-				continue
 			case c == '\t':
 				columns += 4
-				continue
-			case c == '>' || (c == '-' || c == '*' || c == '+') && i+1 < len(source) && isBlank(source[i+1]),
-				(c == '.' || c == ')') && i > 0 && source[i-1] >= '0' && source[i-1] <= '9':
+			case c < '0' && c != '\n' || c == '>':
 				markers++
-				continue
-			case c >= '0' && c <= '9':
-				continue
 			}
-			break
 		}
 		if markers > deepestNesting || markers > 0 && columns > 4*deepestNesting {
 			return true
 		}
-		i = lineEnd(source, i)
 	}
 	return false
 }
-
-func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
 // paragraphs splits text at blank lines.
 func paragraphs(source string, offset int, kind blockKind) []block {

@@ -3,6 +3,7 @@ package ingest
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"net/mail"
 	"regexp"
 	"slices"
@@ -40,19 +41,19 @@ var updatedKeys = [...]string{
 
 // readMeta interprets front matter. Only trusted documents set their own id, source, link, type and sets; in others
 // these keys are plain metadata.
-func readMeta(fields []field, trusted bool) meta {
+func readMeta(fields *yaml.Node, trusted bool) meta {
 	var m meta
 	dates := map[string]time.Time{}
-	for _, f := range fields {
-		key := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(f.key)), "-", "_")
+	for name, value := range pairs(fields) {
+		key := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "-", "_")
 		switch {
-		case trusted && m.trusted(key, f.value):
+		case trusted && m.trusted(key, value):
 		case slices.Contains(updatedKeys[:], key):
-			if t, ok := parseDate(scalar(f.value)); ok {
+			if t, ok := parseDate(scalar(value)); ok {
 				dates[key] = t
 			}
 		default:
-			m.other(key, f)
+			m.other(key, name, value)
 		}
 	}
 	for _, key := range updatedKeys {
@@ -68,7 +69,7 @@ func readMeta(fields []field, trusted bool) meta {
 }
 
 // trusted handles the keys reserved for the bundled library.
-func (m *meta) trusted(key string, value any) bool {
+func (m *meta) trusted(key string, value *yaml.Node) bool {
 	switch key {
 	case "id":
 		m.ID = oneLine(scalar(value), longestID)
@@ -81,45 +82,36 @@ func (m *meta) trusted(key string, value any) bool {
 	case "sets":
 		m.Sets = texts(value, mostSets)
 	case "tags":
-		pairs, ok := value.([]field)
-		if !ok {
-			return false
+		for name, tags := range pairs(value) {
+			m.addField(name, texts(tags, mostTags), tags.Kind == yaml.SequenceNode)
 		}
-		for _, pair := range pairs {
-			_, list := pair.value.([]any)
-			m.addField(pair.key, texts(pair.value, mostTags), list)
-		}
+		return value.Kind == yaml.MappingNode
 	default:
 		return false
 	}
 	return true
 }
 
-func (m *meta) other(key string, f field) {
+func (m *meta) other(key, name string, value *yaml.Node) {
 	switch key {
 	case "title":
-		m.Title = oneLine(scalar(f.value), longestTitle)
+		m.Title = oneLine(scalar(value), longestTitle)
 	case "created", "created_at", "date_created", "published", "published_at":
-		if t, ok := parseDate(scalar(f.value)); ok {
+		if t, ok := parseDate(scalar(value)); ok {
 			m.CreatedAt = t
 		}
 	case "author", "authors", "owner", "owners":
-		m.Authors = addPeople(m.Authors, f.value)
+		m.Authors = addPeople(m.Authors, value)
 	case "tags", "labels", "categories", "tag", "label", "category", "keywords":
-		if text, ok := f.value.(string); ok {
-			m.addField(key, splitTags(text), true)
+		if value.Kind == yaml.ScalarNode {
+			m.addField(key, splitTags(value.Value), true)
 			return
 		}
-		m.addField(key, texts(f.value, mostTags), true)
+		m.addField(key, texts(value, mostTags), true)
 	case "access", "external_access":
 		// A document's own permissions are ignored; as a tag they would mislead.
 	default:
-		switch f.value.(type) {
-		case string:
-			m.addField(f.key, texts(f.value, 1), false)
-		case []any:
-			m.addField(f.key, texts(f.value, mostTags), true)
-		}
+		m.addField(name, texts(value, mostTags), value.Kind == yaml.SequenceNode)
 	}
 }
 
@@ -154,31 +146,27 @@ func addField(fields []index.Field, key string, values []string, list bool) []in
 	return fields
 }
 
-func scalar(value any) string {
-	switch value := value.(type) {
-	case string:
-		return value
-	case []any:
-		if len(value) > 0 {
-			return scalar(value[0])
-		}
+// scalar returns a value, or the first one of a list.
+func scalar(value *yaml.Node) string {
+	if value.Kind == yaml.SequenceNode && len(value.Content) > 0 {
+		return scalar(value.Content[0])
 	}
-	return ""
+	return value.Value
 }
 
 // texts returns the strings of a list, or a string.
-func texts(value any, most int) []string {
+func texts(value *yaml.Node, most int) []string {
+	values := value.Content
+	switch value.Kind {
+	case yaml.ScalarNode:
+		values = []*yaml.Node{value}
+	case yaml.MappingNode:
+		return nil
+	}
 	var out []string
-	switch value := value.(type) {
-	case string:
-		if value = oneLine(value, longestValue); value != "" {
-			out = append(out, value)
-		}
-	case []any:
-		for _, item := range value {
-			if text, ok := item.(string); ok && len(out) < most {
-				out = append(out, texts(text, 1)...)
-			}
+	for _, item := range values {
+		if text := oneLine(item.Value, longestValue); text != "" && len(out) < most {
+			out = append(out, text)
 		}
 	}
 	return out
@@ -191,31 +179,36 @@ func splitTags(tags string) []string {
 }
 
 // addPeople adds authors in any of the common forms: "Name <mail>", a list, a map with name and email.
-func addPeople(people []index.Person, value any) []index.Person {
-	switch value := value.(type) {
-	case string:
-		separator := ","
-		if strings.Contains(value, ";") {
-			separator = ";"
-		}
-		for part := range strings.SplitSeq(text.Clip(value, mostPeople*longestValue), separator) {
-			people = addPerson(people, parsePerson(part))
-		}
-	case []any:
-		for _, item := range value {
+func addPeople(people []index.Person, value *yaml.Node) []index.Person {
+	switch value.Kind {
+	case yaml.ScalarNode:
+		return addNames(people, value.Value)
+	case yaml.SequenceNode:
+		for _, item := range value.Content {
 			people = addPeople(people, item)
 		}
-	case []field:
-		var p index.Person
-		for _, f := range value {
-			switch strings.ToLower(f.key) {
-			case "name", "display_name":
-				p.Name = oneLine(scalar(f.value), longestValue)
-			case "email", "mail":
-				p.Email = email(scalar(f.value))
-			}
+		return people
+	}
+	var p index.Person
+	for name, detail := range pairs(value) {
+		switch strings.ToLower(name) {
+		case "name", "display_name":
+			p.Name = oneLine(scalar(detail), longestValue)
+		case "email", "mail":
+			p.Email = email(scalar(detail))
 		}
-		people = addPerson(people, p)
+	}
+	return addPerson(people, p)
+}
+
+// addNames adds authors that are separated by semicolons or commas.
+func addNames(people []index.Person, names string) []index.Person {
+	separator := ","
+	if strings.Contains(names, ";") {
+		separator = ";"
+	}
+	for part := range strings.SplitSeq(text.Clip(names, mostPeople*longestValue), separator) {
+		people = addPerson(people, parsePerson(part))
 	}
 	return people
 }
@@ -285,15 +278,23 @@ const (
 
 var errFrontMatter = errors.New("front matter is too large or nested too deeply")
 
-// field is one key of front matter. A value is a string, a []any of values, or a []field.
-type field struct {
-	key   string
-	value any
+// pairs yields the keys and values of a mapping; of other nodes nothing.
+func pairs(node *yaml.Node) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(string, *yaml.Node) bool) {
+		if node == nil || node.Kind != yaml.MappingNode {
+			return
+		}
+		for pair := range slices.Chunk(node.Content, 2) {
+			if !yield(pair[0].Value, pair[1]) {
+				return
+			}
+		}
+	}
 }
 
 // splitFrontMatter parses the front matter at the beginning of text: YAML between --- lines or TOML between +++ lines.
 // If the syntax is invalid, its plain "key: value" lines are used. Without front matter, body is the whole text.
-func splitFrontMatter(text string) (fields []field, body string) {
+func splitFrontMatter(text string) (fields *yaml.Node, body string) {
 	text = strings.TrimLeft(text, "\n")
 	fence, _, _ := strings.Cut(text, "\n")
 	fence = strings.TrimRight(fence, " \t")
@@ -309,7 +310,7 @@ func splitFrontMatter(text string) (fields []field, body string) {
 			if err != nil {
 				fields = parsePlainLines(text[start:at])
 			}
-			if len(fields) == 0 && strings.TrimSpace(text[start:at]) != "" { // text between two rules
+			if len(fields.Content) == 0 && strings.TrimSpace(text[start:at]) != "" { // text between two rules
 				return nil, text
 			}
 			return fields, text[end:]
@@ -319,83 +320,66 @@ func splitFrontMatter(text string) (fields []field, body string) {
 	return nil, text
 }
 
-func parseFields(fence, text string) (fields []field, err error) {
+func parseFields(fence, text string) (fields *yaml.Node, err error) {
 	defer func() { // the libraries have panicked on hostile input before
 		if p := recover(); p != nil {
-			fields, err = nil, fmt.Errorf("read front matter: %v", p)
+			err = fmt.Errorf("read front matter: %v", p)
 		}
 	}()
-	var node yaml.Node
+	fields = &yaml.Node{}
 	if fence == "+++" {
 		var table map[string]any
 		if err = toml.Unmarshal([]byte(text), &table); err == nil {
-			err = node.Encode(table) // sorts the keys, so that the document stays the same
+			err = fields.Encode(table) // sorts the keys, so that the document stays the same
 		}
-	} else if err = yaml.Unmarshal([]byte(text), &node); len(node.Content) > 0 {
-		node = *node.Content[0]
+	} else if err = yaml.Unmarshal([]byte(text), fields); len(fields.Content) > 0 {
+		fields = fields.Content[0]
 	}
-	if err != nil || node.IsZero() {
-		return nil, err
+	if err != nil || fields.IsZero() {
+		return fields, err
 	}
-	if node.Kind != yaml.MappingNode {
+	if fields.Kind != yaml.MappingNode {
 		return nil, errors.New("front matter is not a mapping")
 	}
 	budget := mostValues
-	value, err := yamlValue(&node, 0, &budget)
-	if err != nil {
-		return nil, err
-	}
-	return value.([]field), nil
+	return fields, resolve(fields, 0, &budget)
 }
 
-// yamlValue walks the syntax tree, because decoding would expand nested aliases.
-func yamlValue(node *yaml.Node, depth int, budget *int) (any, error) {
-	if *budget--; *budget < 0 || depth > deepestValue {
-		return nil, errFrontMatter
+// resolve replaces aliases by their values. Decoding would expand nested aliases without a bound.
+func resolve(node *yaml.Node, depth int, budget *int) error {
+	if node.Kind == yaml.AliasNode {
+		*node = *node.Alias
 	}
-	switch node.Kind {
-	case yaml.AliasNode:
-		return yamlValue(node.Alias, depth+1, budget)
-	case yaml.SequenceNode:
-		list := make([]any, 0, len(node.Content))
-		for _, item := range node.Content {
-			value, err := yamlValue(item, depth+1, budget)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, value)
-		}
-		return list, nil
-	case yaml.MappingNode:
-		fields := make([]field, 0, len(node.Content)/2)
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			value, err := yamlValue(node.Content[i+1], depth+1, budget)
-			if err != nil {
-				return nil, err
-			}
-			fields = append(fields, field{node.Content[i].Value, value})
-		}
-		return fields, nil
+	if *budget--; *budget < 0 || depth > deepestValue {
+		return errFrontMatter
 	}
 	if node.Tag == "!!null" {
-		return "", nil
+		node.Value = ""
 	}
-	return node.Value, nil
+	for i, child := range node.Content {
+		if isKey := node.Kind == yaml.MappingNode && i%2 == 0; isKey {
+			continue
+		}
+		if err := resolve(child, depth+1, budget); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // parsePlainLines reads front matter that is not quite YAML, such as a title with a colon.
-func parsePlainLines(text string) []field {
-	var fields []field
+func parsePlainLines(text string) *yaml.Node {
+	fields := &yaml.Node{Kind: yaml.MappingNode}
 	for line := range strings.Lines(text) {
 		key, value, found := strings.Cut(strings.TrimRight(line, "\n"), ": ")
-		if !found || len(fields) >= mostMetadata || !plainKey().MatchString(key) {
+		if !found || len(fields.Content) >= 2*mostMetadata || !plainKey().MatchString(key) {
 			continue
 		}
 		value = strings.TrimSpace(value)
 		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
 			value = value[1 : n-1]
 		}
-		fields = append(fields, field{key, value})
+		fields.Content = append(fields.Content, &yaml.Node{Value: key}, &yaml.Node{Kind: yaml.ScalarNode, Value: value})
 	}
 	return fields
 }

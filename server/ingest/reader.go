@@ -103,7 +103,11 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 		last.same, last.Reason = true, t.known.Reason
 		return last
 	}
-	doc, encoding, err := t.file.format.read(r, data, t.target.defaults(t.file))
+	var doc index.Document
+	text, encoding, err := decodeText(data, t.file.format.page)
+	if err == nil {
+		doc, err = t.file.format.read(r, text, t.target.defaults(t.file))
+	}
 	if err != nil {
 		last.Reason = oneLine(err.Error(), longestValue)
 		return last
@@ -131,9 +135,8 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 		}
 		sum.Reset()
 	}
-	lines, assumed := newLineReader(io.TeeReader(handle, sum))
-	decoder := lineDecoder{lines: lines, encoding: assumed}
-	collect := lineCollector{task: t, reader: r, decoder: &decoder}
+	lines := newLineReader(io.TeeReader(handle, sum))
+	collect := lineCollector{task: t, reader: r, lines: lines}
 	for number := 1; ; number++ {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
@@ -151,7 +154,7 @@ func (r *fileReader) readLines(ctx context.Context, t *task, handle io.ReadSeeke
 	}
 	last = collect.flush()
 	last.last, last.Hash, last.OwnDates, last.Lines = true, hashText(sum), !collect.datedByFile, collect.bad
-	last.Encoding = decoder.encoding
+	last.Encoding = lines.encoding
 	if collect.total == 0 {
 		last.Reason = errEmpty.Error()
 		if collect.bad.Count > 0 {
@@ -165,9 +168,9 @@ func hashText(sum hash.Hash) string { return hex.EncodeToString(sum.Sum(nil)[:16
 
 // lineCollector collects the documents of JSONL lines into parts.
 type lineCollector struct {
-	task    *task
-	reader  *fileReader
-	decoder *lineDecoder
+	task   *task
+	reader *fileReader
+	lines  *lineReader
 
 	part        part
 	text        int
@@ -185,7 +188,7 @@ func (c *lineCollector) line(number int, line []byte, err error) {
 		return
 	}
 	if err == nil {
-		line, err = c.decoder.decode(line)
+		line, err = c.lines.decode(line)
 	}
 	var doc index.Document
 	if err == nil {
@@ -306,70 +309,61 @@ const longestLine = 16 << 20
 
 var errLongLine = fmt.Errorf("the line is longer than %d MB", longestLine>>20)
 
-// lineReader reads lines of bounded length from a stream of any length.
+// lineReader reads lines of bounded length from a stream of any length, and decodes them. The first line that is not
+// UTF-8 decides the encoding.
 type lineReader struct {
-	in    *bufio.Reader
-	line  []byte
-	utf16 string // byte order; empty: another encoding
-}
-
-// newLineReader reads UTF-8 or UTF-16; it returns the byte order if it was assumed. In other encodings newlines are as
-// in ASCII, and lineDecoder decodes the lines.
-func newLineReader(in io.Reader) (l *lineReader, assumed string) {
-	const buffered, looked = 256 << 10, 4 << 10
-	file := bufio.NewReaderSize(in, buffered)
-	start, _ := file.Peek(looked)
-	order, marked := "", false
-	if len(start) > 1 {
-		order, marked = marksOfUTF16[string(start[:2])]
-	}
-	if !marked && bytes.IndexByte(start, 0) >= 0 {
-		order = unmarkedUTF16(start[:len(start)&^1], true)
-		assumed = order
-	}
-	if order == "" {
-		return &lineReader{in: file}, ""
-	}
-	endian := unicode.LittleEndian
-	if order == "utf-16be" {
-		endian = unicode.BigEndian
-	}
-	decoded := unicode.UTF16(endian, unicode.UseBOM).NewDecoder().Reader(file)
-	return &lineReader{in: bufio.NewReaderSize(decoded, buffered), utf16: order}, assumed
-}
-
-// ahead returns what is buffered after the last line.
-func (l *lineReader) ahead() []byte {
-	rest, _ := l.in.Peek(min(l.in.Buffered(), detectionSample))
-	return rest
-}
-
-// lineDecoder decodes the lines of one file. The first line that is not UTF-8 decides the encoding.
-type lineDecoder struct {
-	lines    *lineReader
+	in       *bufio.Reader
+	line     []byte
+	utf16    string // byte order; empty: another encoding
 	encoding string // assumed
 	isUTF8   bool   // a line had valid non-ASCII UTF-8
 }
 
-func (d *lineDecoder) decode(line []byte) ([]byte, error) {
-	if d.lines.utf16 != "" && bytes.Contains(line, replacement) {
-		return nil, fmt.Errorf("it is not valid %s", d.lines.utf16)
+// newLineReader reads UTF-8 or UTF-16. In other encodings newlines are as in ASCII, and decode decodes the lines.
+func newLineReader(in io.Reader) *lineReader {
+	const buffered, looked = 256 << 10, 4 << 10
+	l := &lineReader{in: bufio.NewReaderSize(in, buffered)}
+	start, _ := l.in.Peek(looked)
+	marked := false
+	if len(start) > 1 {
+		l.utf16, marked = marksOfUTF16[string(start[:2])]
+	}
+	if !marked && bytes.IndexByte(start, 0) >= 0 {
+		l.utf16 = unmarkedUTF16(start[:len(start)&^1], true)
+		l.encoding = l.utf16
+	}
+	if l.utf16 == "" {
+		return l
+	}
+	endian := unicode.LittleEndian
+	if l.utf16 == "utf-16be" {
+		endian = unicode.BigEndian
+	}
+	decoded := unicode.UTF16(endian, unicode.UseBOM).NewDecoder().Reader(l.in)
+	l.in = bufio.NewReaderSize(decoded, buffered)
+	return l
+}
+
+func (l *lineReader) decode(line []byte) ([]byte, error) {
+	if l.utf16 != "" && bytes.Contains(line, replacement) {
+		return nil, fmt.Errorf("it is not valid %s", l.utf16)
 	}
 	if utf8.Valid(line) {
-		d.isUTF8 = d.isUTF8 || d.encoding == "" && bytes.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })
+		l.isUTF8 = l.isUTF8 || l.encoding == "" && bytes.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })
 		return line, nil
 	}
-	if d.isUTF8 {
+	if l.isUTF8 {
 		return nil, errors.New("it is not valid UTF-8")
 	}
-	if d.encoding == "" {
-		encoding, err := detect(append(slices.Clip(line), d.lines.ahead()...))
+	if l.encoding == "" {
+		ahead, _ := l.in.Peek(min(l.in.Buffered(), detectionSample))
+		encoding, err := detect(append(slices.Clip(line), ahead...))
 		if err != nil {
 			return nil, err
 		}
-		d.encoding = encoding
+		l.encoding = encoding
 	}
-	return decodeAs(line, d.encoding)
+	return decodeAs(line, l.encoding)
 }
 
 // next returns the next line without its newline, valid until the next call. After errLongLine the following line can

@@ -45,8 +45,7 @@ func Restore(ctx context.Context, idx index.Index, damaged []index.Damage, own [
 				}
 			}
 		}
-		targets = append(targets, &target{path: root, state: r.roots[root], again: true,
-			start: below(root, file)})
+		targets = append(targets, &target{path: root, state: r.roots[root], again: true, start: below(root, file)})
 	}
 	return r.run(ctx, targets)
 }
@@ -192,9 +191,7 @@ func (r *run) planRefill(ctx context.Context, file string, state fileState) (*pl
 	if root == "" || r.roots[root].damaged {
 		return nil, nil
 	}
-	t := &target{
-		path: root, state: r.roots[root], start: below(root, file), refill: true,
-	}
+	t := &target{path: root, state: r.roots[root], start: below(root, file), refill: true}
 	w := &walker{root: t.path, own: r.own}
 	if err := w.walk(ctx, t.start); err != nil {
 		return nil, ctx.Err()

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"quarry/client/wire"
@@ -122,7 +123,7 @@ func (r *run) plan(ctx context.Context, t *target) (*plan, error) {
 		p.markRemoved(known)
 		return p, nil
 	}
-	w := &walker{root: t.path, own: r.own, inner: r.inner(t)}
+	w := &walker{root: t.path, own: r.own, roots: r.roots}
 	if err = w.walk(ctx, t.start); err == nil {
 		err = t.prepare(w)
 	}
@@ -158,25 +159,8 @@ func (t *target) prepare(w *walker) error {
 // known returns the state of a target's files, without those of inner roots.
 func (r *run) known(ctx context.Context, t *target) (map[string]fileState, error) {
 	files, err := loadFiles(ctx, r.idx, path.Join(t.path, t.start))
-	if err != nil {
-		return nil, err
-	}
-	inner := slices.Collect(maps.Keys(r.inner(t)))
-	maps.DeleteFunc(files, func(file string, _ fileState) bool {
-		return slices.ContainsFunc(inner, func(root string) bool { return within(root, file) })
-	})
-	return files, nil
-}
-
-// inner returns the roots inside a target's root.
-func (r *run) inner(t *target) map[string]bool {
-	inner := map[string]bool{}
-	for root := range r.roots {
-		if root != t.path && within(t.path, root) {
-			inner[root] = true
-		}
-	}
-	return inner
+	maps.DeleteFunc(files, func(file string, _ fileState) bool { return owner(r.roots, file) != t.path })
+	return files, err
 }
 
 // compare sorts files into those to read, unchanged ones, and deleted ones.
@@ -241,27 +225,20 @@ func (p *plan) markRemoved(files map[string]fileState) {
 // run.
 func (r *run) startReaders(ctx context.Context, plans []*plan, broke func(error)) *sync.WaitGroup {
 	var group sync.WaitGroup
-	queue := make(chan *task)
-	group.Go(guard.Func(func() {
-		defer close(queue)
-		for _, p := range plans {
-			for _, t := range p.files {
-				if t.parts == nil {
-					continue
-				}
-				select {
-				case queue <- t:
-				case <-ctx.Done():
-					return
-				}
+	var unread []*task
+	for _, p := range plans {
+		for _, t := range p.files {
+			if t.parts != nil {
+				unread = append(unread, t)
 			}
 		}
-	}, broke))
+	}
+	var next atomic.Int64
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(guard.Func(func() {
 			reader := newFileReader()
-			for t := range queue {
-				reader.read(ctx, t)
+			for at := next.Add(1); int(at) <= len(unread) && ctx.Err() == nil; at = next.Add(1) {
+				reader.read(ctx, unread[at-1])
 			}
 		}, broke))
 	}

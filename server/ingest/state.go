@@ -207,10 +207,8 @@ func load[T any](ctx context.Context, idx index.Index, prefix, start, what strin
 
 // within reports whether path is folder or below it. Both are clean and have slashes.
 func within(folder, path string) bool {
-	if folder == "" || folder == path {
-		return true
-	}
-	return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+	rest, begins := strings.CutPrefix(path, strings.TrimSuffix(folder, "/"))
+	return folder == "" || begins && (rest == "" || rest[0] == '/')
 }
 
 // below returns path relative to folder; "" if they are equal.
@@ -241,7 +239,12 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 	if err != nil {
 		return status, err
 	}
-	counts := countByRoot(roots, files)
+	counts := map[string]int{}
+	for file, state := range files {
+		if state.Documents > 0 {
+			counts[owner(roots, file)] += state.Documents
+		}
+	}
 	for _, path := range slices.Sorted(maps.Keys(roots)) {
 		state := roots[path]
 		status.Roots = append(status.Roots, wire.LibraryRoot{
@@ -263,28 +266,6 @@ func Status(ctx context.Context, idx index.Index) (wire.LibraryStatus, error) {
 		}
 	}
 	return status, nil
-}
-
-func countByRoot(roots map[string]rootState, files map[string]fileState) map[string]int {
-	counts := map[string]int{}
-	owners := map[string]string{} // by folder: many files share one
-	for file, state := range files {
-		if state.Documents == 0 {
-			continue
-		}
-		if _, isRoot := roots[file]; isRoot {
-			counts[file] += state.Documents
-			continue
-		}
-		folder := file[:max(0, strings.LastIndexByte(file, '/'))]
-		root, known := owners[folder]
-		if !known {
-			root = owner(roots, folder+"/")
-			owners[folder] = root
-		}
-		counts[root] += state.Documents
-	}
-	return counts
 }
 
 // Sets returns the document sets of the roots, sorted.

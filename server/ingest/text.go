@@ -24,71 +24,51 @@ const longestEscape = 1024
 // mostBlankLines bounds runs of newlines; longer ones make Markdown parsers quadratic.
 const mostBlankLines = 8
 
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n")
+
 // cleanText returns text that is safe to store: valid UTF-8, newlines as \n, no control characters but tab and newline,
 // no terminal sequences, no long runs of blank lines. Everything else stays, including bidirectional controls.
 func cleanText(text string) string {
-	if isClean(text) {
-		return text
-	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
+	if strings.ContainsFunc(text, isUnclean) { // most texts have none
+		text = strings.Map(func(r rune) rune {
+			if isUnclean(r) {
+				return -1
+			}
+			return r
+		}, withoutEscapes(lineEnds.Replace(text)))
+	}
 	var out strings.Builder
 	out.Grow(len(text))
 	newlines := 0
-	var lead []byte // white space before the text of the line, until there is text
-	for i := 0; i < len(text); {
-		r, width := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
-			r, width = utf8.DecodeRuneInString(text[i:])
+	for line := range strings.Lines(text) {
+		if strings.Trim(line, " \t\n") != "" {
+			newlines = 0
 		}
-		if r == '\r' && i+1 < len(text) && text[i+1] == '\n' {
-			i++
-			continue
+		if strings.HasSuffix(line, "\n") {
+			newlines++
 		}
-		if r == 0x1B || r >= 0x80 && r < 0xA0 && r != 0x85 {
-			i += escapeWidth(text[i:])
-			continue
-		}
-		i += width
-		switch {
-		case r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == 0x85:
-			if newlines++; newlines <= mostBlankLines {
-				out.WriteByte('\n')
-			}
-			lead = lead[:0]
-		case r == ' ' || r == '\t':
-			if newlines > mostBlankLines {
-				lead = append(lead, byte(r))
-			} else {
-				out.WriteByte(byte(r))
-			}
-		case unicode.IsControl(r):
-		default:
-			out.Write(lead)
-			newlines, lead = 0, lead[:0]
-			out.WriteRune(r)
+		if newlines <= mostBlankLines {
+			out.WriteString(line)
 		}
 	}
 	return out.String()
 }
 
-// isClean reports whether cleanText would return text unchanged. It may return false for clean text.
-func isClean(text string) bool {
-	newlines, high := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\n':
-			if newlines++; newlines > mostBlankLines {
-				return false
-			}
-		case c == ' ' || c == '\t':
-		case c < ' ' || c == 0x7F || c == 0xC2: // C1 controls are encoded with 0xC2
-			return false
-		default:
-			newlines = 0
-			high = high || c >= utf8.RuneSelf
+func isUnclean(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }
+
+// withoutEscapes removes terminal sequences.
+func withoutEscapes(text string) string {
+	var out strings.Builder
+	for {
+		at := strings.IndexFunc(text, func(r rune) bool { return r == 0x1B || isC1(r) })
+		if at < 0 {
+			out.WriteString(text)
+			return out.String()
 		}
+		out.WriteString(text[:at])
+		text = text[at+escapeWidth(text[at:]):]
 	}
-	return !high || utf8.ValidString(text)
 }
 
 // escapeWidth returns the length of the terminal sequence that s begins with, within a line and longestEscape. Of a control
@@ -338,7 +318,7 @@ func isMostlyControls(data []byte) bool {
 	const perThousand = 5
 	controls := 0
 	for _, b := range data {
-		if b < ' ' && !strings.ContainsRune("\t\n\v\f\r\x1b", rune(b)) {
+		if isBinaryControl(rune(b)) {
 			controls++
 		}
 	}
@@ -351,13 +331,13 @@ func unmarkedUTF16(data []byte, hasNUL bool) string {
 		return ""
 	}
 	little, big := isPlainUTF16(data, "utf-16le", hasNUL), isPlainUTF16(data, "utf-16be", hasNUL)
-	if little == big {
-		return ""
-	}
-	if little {
+	switch {
+	case little && !big:
 		return "utf-16le"
+	case big && !little:
+		return "utf-16be"
 	}
-	return "utf-16be"
+	return ""
 }
 
 // isPlainUTF16 reports whether data in that byte order has only everyday characters. With NUL bytes, which no other
@@ -413,18 +393,15 @@ func runesOfUTF16(data []byte, order string) iter.Seq[rune] {
 		endian = binary.BigEndian
 	}
 	return func(yield func(rune) bool) {
-		for rest := data; len(rest) > 1; rest = rest[2:] {
-			r := rune(endian.Uint16(rest))
+		for at := 0; at+1 < len(data); at += 2 {
+			r := rune(endian.Uint16(data[at:]))
+			if utf16.IsSurrogate(r) && at+3 < len(data) {
+				if pair := utf16.DecodeRune(r, rune(endian.Uint16(data[at+2:]))); pair != utf8.RuneError {
+					r, at = pair, at+2
+				}
+			}
 			if utf16.IsSurrogate(r) {
-				low := rune(0)
-				if len(rest) > 3 {
-					low = rune(endian.Uint16(rest[2:]))
-				}
-				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-					rest = rest[2:]
-				} else {
-					r = -1
-				}
+				r = -1
 			}
 			if !yield(r) {
 				return

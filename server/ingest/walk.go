@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -33,9 +34,9 @@ type foundFile struct {
 // walker lists the files below a root by name. Links are not followed: targets below the root are read themselves,
 // others are not part of it.
 type walker struct {
-	root  string // absolute, with slashes
-	inner map[string]bool
-	own   []string // see Options.Own
+	root  string               // absolute, with slashes
+	roots map[string]rootState // those below the root are left out
+	own   []string             // see Options.Own
 	files []foundFile
 	// unread are folders that could not be listed.
 	unread []foundFile
@@ -79,26 +80,24 @@ var errUnreachable = errors.New("it is hidden, ignored, reached by a link, or th
 
 // descend follows name from a place. It fails if a walk would not reach it.
 func (w *walker) descend(at place, name string) (place, fs.FileInfo, error) {
-	parts := strings.Split(name, "/")
-	for i := range parts {
-		sub := strings.Join(parts[:i+1], "/")
-		info, err := os.Lstat(w.absolute(sub))
-		if err != nil {
+	var info fs.FileInfo
+	var err error
+	for part := range strings.SplitSeq(name, "/") {
+		if info != nil && !info.IsDir() {
+			return at, nil, errUnreachable
+		}
+		sub := path.Join(at.name, part)
+		if info, err = os.Lstat(w.absolute(sub)); err != nil {
 			return at, nil, err
 		}
-		last := i == len(parts)-1
-		if !last && !info.IsDir() || info.Mode()&fs.ModeSymlink != 0 ||
-			isSkippedName(parts[i]) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
+		if info.Mode()&fs.ModeSymlink != 0 || isSkippedName(part) || w.isOwn(sub) || ignored(at.chain, sub, info.IsDir()) {
 			return at, nil, errUnreachable
 		}
 		if info.IsDir() {
 			at = w.enter(at, sub)
 		}
-		if last {
-			return at, info, nil
-		}
 	}
-	return at, nil, errUnreachable
+	return at, info, nil
 }
 
 // enter reads the ignore rules and the repository of a folder.
@@ -145,8 +144,8 @@ func (w *walker) folder(ctx context.Context, at place) error {
 	}
 	for _, entry := range entries {
 		name := path.Join(at.name, entry.Name())
-		if isSkippedName(entry.Name()) || w.inner[path.Join(w.root, name)] || w.isOwn(name) ||
-			ignored(at.chain, name, entry.IsDir()) {
+		_, isRoot := w.roots[path.Join(w.root, name)]
+		if isRoot || isSkippedName(entry.Name()) || w.isOwn(name) || ignored(at.chain, name, entry.IsDir()) {
 			continue
 		}
 		if entry.IsDir() {
@@ -275,7 +274,6 @@ type ignorePattern struct {
 	negate     bool
 	folderOnly bool
 	anchored   bool // to the path from the rules' folder; else the name alone is matched
-	literal    bool // without wildcards
 }
 
 func parseIgnore(text, folder string) *ignoreRules {
@@ -291,94 +289,46 @@ func parseIgnore(text, folder string) *ignoreRules {
 	return rules
 }
 
-func parsePattern(line string) (ignorePattern, bool) {
-	var p ignorePattern
+func parsePattern(line string) (p ignorePattern, ok bool) {
 	if strings.HasPrefix(line, "#") || len(line) > longestPattern {
 		return p, false
 	}
-	line = trimTrailingSpaces(line)
-	if strings.HasPrefix(line, "!") {
-		p.negate, line = true, line[1:]
-	}
-	if strings.HasSuffix(line, "/") {
-		p.folderOnly, line = true, line[:len(line)-1]
-	}
-	if line == "" {
-		return p, false
-	}
-	p.anchored = strings.Contains(line, "/")
-	line = strings.TrimPrefix(line, "/")
-	line = mergeStars(line)
-	if strings.HasSuffix(line, "/**") {
-		line += "/*" // everything in it, but not the folder itself
-	}
-	p.literal = !strings.ContainsAny(line, `*?[\`)
-	if !p.literal {
-		// Git takes braces literally, doublestar as alternatives.
-		line = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, `{`, `\{`, `}`, `\}`).Replace(line)
-		if !doublestar.ValidatePattern(line) {
-			return p, false
+	line = globTokens().ReplaceAllStringFunc(line, func(token string) string {
+		switch token[0] {
+		case '{', '}': // Git takes braces literally, doublestar as alternatives
+			return `\` + token
+		case '*':
+			return token[:min(len(token), 2)]
+		case ' ': // at the end
+			return ""
 		}
+		return token
+	})
+	line, p.negate = strings.CutPrefix(line, "!")
+	line, p.folderOnly = strings.CutSuffix(line, "/")
+	p.glob, p.anchored = strings.TrimPrefix(line, "/"), strings.Contains(line, "/")
+	if strings.HasSuffix(p.glob, "/**") {
+		p.glob += "/*" // everything in it, but not the folder itself
 	}
-	p.glob = line
-	return p, line != ""
+	return p, p.glob != "" && doublestar.ValidatePattern(p.glob)
 }
 
-// mergeStars rewrites runs of stars as git reads them: any folders if they stand alone between slashes, else one star.
-func mergeStars(pattern string) string {
-	segments := strings.Split(pattern, "/")
-	for i, segment := range segments {
-		if len(segment) > 1 && strings.Trim(segment, "*") == "" {
-			segments[i] = "**"
-			continue
-		}
-		segments[i] = starRuns().ReplaceAllStringFunc(segment, func(run string) string {
-			if run[0] == '*' {
-				return "*"
-			}
-			return run
-		})
-	}
-	return strings.Join(segments, "/")
-}
-
-var starRuns = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\.|\*+`) })
-
-// trimTrailingSpaces removes the spaces at the end that are not escaped.
-func trimTrailingSpaces(line string) string {
-	for strings.HasSuffix(line, " ") {
-		head := line[:len(line)-1]
-		slashes := len(head) - len(strings.TrimRight(head, `\`))
-		if slashes%2 == 1 {
-			break
-		}
-		line = head
-	}
-	return line
-}
-
-func (p *ignorePattern) matches(path, name string) bool {
-	subject := name
-	if p.anchored {
-		subject = path
-	}
-	if p.literal {
-		return subject == p.glob
-	}
-	return doublestar.MatchUnvalidated(p.glob, subject)
-}
+// globTokens matches what must be changed in a pattern, and escaped characters, which stay.
+var globTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\.|\*+|[{}]| +$`) })
 
 // ignored reports whether the rules of the folders above exclude the entry at path (slashes, from the root). Later
 // patterns and deeper folders win. The caller does not enter excluded folders, so nothing in them can be included
 // again.
 func ignored(chain []*ignoreRules, path string, isFolder bool) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]
-	for i := len(chain) - 1; i >= 0; i-- {
-		rules := chain[i]
+	for _, rules := range slices.Backward(chain) {
 		relative := below(rules.folder, path)
-		for j := len(rules.patterns) - 1; j >= 0; j-- {
-			p := &rules.patterns[j]
-			if (!p.folderOnly || isFolder) && p.matches(relative, name) {
+		for _, p := range slices.Backward(rules.patterns) {
+			subject := relative
+			if !p.anchored {
+				subject = name
+			}
+			if (!p.folderOnly || isFolder) && doublestar.MatchUnvalidated(p.glob, subject) {
 				return !p.negate
 			}
 		}

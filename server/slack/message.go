@@ -165,151 +165,66 @@ func blocksOf(blocks slack.Blocks, known map[string]string) []string {
 
 const (
 	fence = "```"
-	// maxNested limits the nesting of emphasis; there are three kinds.
-	maxNested = 3
+	// Characters for private use that stand for marks, and for finished parts, while a message is converted.
+	bold, struck, firstPart = '\uE000', '\uE001', '\U000F0000'
 )
+
+var (
+	parts      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\n?```(?s:.*?)```|`[^`\n]*`|<[^>\n]*>?") })
+	references = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[^>\n]*>`) })
+	quotes     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^&gt;(?:&gt;&gt;)? *`) })
+	boldText   = sync.OnceValue(func() *regexp.Regexp { return emphasis('*') })
+	struckText = sync.OnceValue(func() *regexp.Regexp { return emphasis('~') })
+)
+
+// emphasis matches text between marks that are not inside words.
+func emphasis(mark rune) *regexp.Regexp {
+	return regexp.MustCompile(strings.ReplaceAll(`(?m)(^|[^\pL\pN])\M([^\sM]|[^\sM].*?\S)\M($|[^\pL\pN])`, "M", string(mark)))
+}
 
 // markdown converts Slack's mrkdwn to Markdown: *bold*, ~struck~, <https://example.com|a link>, <@U1>, &lt;. names has
 // the names of users by id.
 func markdown(message string, names map[string]string) string {
-	parts := strings.Split(text.Clip(visible(message), maxText), fence)
-	var out strings.Builder
-	for i, part := range parts {
-		isCode := i%2 == 1 && i < len(parts)-1
-		switch {
-		case isCode && strings.TrimSpace(part) != "":
-			startLine(&out)
-			out.WriteString(fence + "\n" + strings.Trim(unwrapped(part, names), "\n") + "\n" + fence + "\n")
+	var done []string
+	message = parts().ReplaceAllStringFunc(text.Clip(visible(message), maxText), func(part string) string {
+		start, end := "", ""
+		code, isCode := strings.CutPrefix(strings.TrimPrefix(part, "\n"), fence)
+		switch inside, isClosed := strings.CutSuffix(part, ">"); {
+		case isCode && strings.Trim(code, "` \t\n") == "":
+			return part[:strings.IndexByte(part, '`')]
 		case isCode:
-		case i%2 == 1: // a fence that is never closed
-			out.WriteString(fence + linesOf(part, names))
+			start, end = "\n", "\n"
+			part = fence + "\n" + strings.Trim(unwrapped(strings.TrimSuffix(code, fence), names), "\n") + "\n" + fence
+		case part[0] == '`':
+			part = unwrapped(part, names)
+		case isClosed:
+			part = reference(inside[1:], names)
 		default:
-			out.WriteString(linesOf(part, names))
+			part = entities(part)
+		}
+		done = append(done, part)
+		return start + string(firstPart+rune(len(done)-1)) + end
+	})
+	message = quotes().ReplaceAllString(message, "> ")
+	for range 2 { // neighbours share the character between them
+		message = boldText().ReplaceAllString(message, "$1"+string(bold)+"$2"+string(bold)+"$3")
+		message = struckText().ReplaceAllString(message, "$1"+string(struck)+"$2"+string(struck)+"$3")
+	}
+	var out strings.Builder
+	for _, r := range entities(message) {
+		switch {
+		case r == bold:
+			out.WriteString("**")
+		case r == struck:
+			out.WriteString("~~")
+		case r >= firstPart && int(r-firstPart) < len(done):
+			out.WriteString(done[r-firstPart])
+		default:
+			out.WriteRune(r)
 		}
 	}
 	return strings.TrimSpace(out.String())
 }
-
-func startLine(out *strings.Builder) {
-	if text := out.String(); text != "" && !strings.HasSuffix(text, "\n") {
-		out.WriteByte('\n')
-	}
-}
-
-// linesOf converts text without code blocks.
-func linesOf(text string, names map[string]string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		if rest, quoted := strings.CutPrefix(line, "&gt;"); quoted {
-			lines[i] = "> " + lineOf(strings.TrimLeft(strings.TrimPrefix(rest, "&gt;&gt;"), " "), names)
-			continue
-		}
-		lines[i] = lineOf(line, names)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// lineOf converts a line, except what is between backticks.
-func lineOf(line string, names map[string]string) string {
-	return between(line, "`", "`", func(text string) string { return styled(text, names, maxNested) },
-		func(code string) string { return "`" + unwrapped(code, names) + "`" })
-}
-
-// between converts what is between two marks with inside, and the rest with outside.
-func between(text, opening, closing string, outside, inside func(string) string) string {
-	var out strings.Builder
-	for {
-		before, rest, opened := strings.Cut(text, opening)
-		marked, after, closed := strings.Cut(rest, closing)
-		if !opened || !closed {
-			out.WriteString(outside(text))
-			return out.String()
-		}
-		out.WriteString(outside(before))
-		out.WriteString(inside(marked))
-		text = after
-	}
-}
-
-// markOf returns the Markdown for a mark of emphasis, or "".
-func markOf(b byte) string {
-	switch b {
-	case '*':
-		return "**"
-	case '_':
-		return "_"
-	case '~':
-		return "~~"
-	}
-	return ""
-}
-
-// styled converts the emphasis and links in a part of a line. A kind of mark that is not closed once is not searched
-// for again.
-func styled(text string, names map[string]string, nested int) string {
-	var out strings.Builder
-	unclosed := map[byte]bool{}
-	from := 0 // text before it is in out
-	for at := 0; at < len(text); {
-		mark := text[at]
-		if mark == '<' {
-			if end := strings.IndexByte(text[at:], '>'); end > 0 {
-				out.WriteString(entities(text[from:at]))
-				out.WriteString(reference(text[at+1:at+end], names))
-				at += end + 1
-				from = at
-				continue
-			}
-			out.WriteString(entities(text[from:]))
-			return out.String()
-		}
-		if markOf(mark) == "" || nested == 0 || unclosed[mark] || !opens(text, at) {
-			at++
-			continue
-		}
-		end := closing(text, at)
-		if end < 0 {
-			unclosed[mark] = true
-			at++
-			continue
-		}
-		out.WriteString(entities(text[from:at]))
-		out.WriteString(markOf(mark) + styled(text[at+1:end], names, nested-1) + markOf(mark))
-		at = end + 1
-		from = at
-	}
-	out.WriteString(entities(text[from:]))
-	return out.String()
-}
-
-// opens reports whether emphasis may start at a mark: not inside a word, and not before a space.
-func opens(text string, at int) bool {
-	before, _ := utf8.DecodeLastRuneInString(text[:at])
-	after, size := utf8.DecodeRuneInString(text[at+1:])
-	return (at == 0 || !isWordRune(before)) && size > 0 && !unicode.IsSpace(after) && after != rune(text[at])
-}
-
-// closing returns the end of emphasis, or -1. Marks inside <…> close nothing.
-func closing(text string, at int) int {
-	last := strings.LastIndexByte(text, '>')
-	for i := at + 1; i < len(text); i++ {
-		switch text[i] {
-		case '<':
-			if i < last {
-				i += strings.IndexByte(text[i:], '>')
-			}
-		case text[at]:
-			before, _ := utf8.DecodeLastRuneInString(text[:i])
-			after, size := utf8.DecodeRuneInString(text[i+1:])
-			if i > at+1 && !unicode.IsSpace(before) && (size == 0 || !isWordRune(after)) {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
-func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
 // reference converts what is between < and >: a link, a user, a channel, or a command such as !here.
 func reference(inside string, names map[string]string) string {
@@ -356,14 +271,14 @@ func link(target, label string) string {
 }
 
 // unwrapped converts code: emphasis stays as it is, links become their labels.
-func unwrapped(text string, names map[string]string) string {
-	return between(text, "<", ">", entities, func(inside string) string {
-		target, label, _ := strings.Cut(inside, "|")
+func unwrapped(code string, names map[string]string) string {
+	return entities(references().ReplaceAllStringFunc(code, func(part string) string {
+		target, label, _ := strings.Cut(part[1:len(part)-1], "|")
 		if target != "" && strings.Contains("@#!", target[:1]) {
-			return reference(inside, names)
+			return reference(part[1:len(part)-1], names)
 		}
-		return entities(cmp.Or(label, target))
-	})
+		return cmp.Or(label, target)
+	}))
 }
 
 // entities decodes the three characters that Slack escapes.

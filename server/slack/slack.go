@@ -4,6 +4,7 @@ package slack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -310,14 +312,6 @@ func refusal(said slack.SlackErrorResponse) *Error {
 // codeOf removes everything from an error code that does not belong there: it is foreign text for a message.
 func codeOf(text string) string {
 	const longest = 40
-	code := strings.Map(func(r rune) rune {
-		if (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' {
-			return -1
-		}
-		return r
-	}, text[:min(len(text), longest)])
-	if code == "" {
-		return "no reason given"
-	}
-	return code
+	foreign := regexp.MustCompile(`[^a-z0-9_]`)
+	return cmp.Or(foreign.ReplaceAllString(text[:min(len(text), longest)], ""), "no reason given")
 }

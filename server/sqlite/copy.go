@@ -12,9 +12,9 @@ import (
 	driver "modernc.org/sqlite"
 )
 
-// Copy returns a read-only copy of the committed state of a database in memory, which does not block writers. It waits for
-// the write in progress. A database on disk needs no copy: a transaction of its Reader is a consistent view.
-func (db *DB) Copy(ctx context.Context) (*DB, error) {
+// Copy returns a read-only copy of the committed state of a database in memory, which does not block writers; source is the
+// connection of its Writer. A database on disk needs no copy: a transaction of its Reader is a consistent view.
+func (db *DB) Copy(ctx context.Context, source *sql.Conn) (*DB, error) {
 	if !db.InMemory() {
 		return nil, fmt.Errorf("copy %s: only databases in memory are copied", db.path)
 	}
@@ -24,13 +24,8 @@ func (db *DB) Copy(ctx context.Context) (*DB, error) {
 	if err := result.connectMemory(ctx, name, reader, reader); err != nil {
 		return nil, fmt.Errorf("copy %s: %w", db.name(), err)
 	}
-	source, err := db.Writer.Conn(ctx)
-	if err != nil {
-		return nil, errors.Join(Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
-	}
-	defer func() { _ = source.Close() }()
 	target := memoryURI(name, url.Values{"_busy_timeout": timeout})
-	err = source.Raw(func(connection any) error { return backup(connection, target) })
+	err := source.Raw(func(connection any) error { return backup(connection, target) })
 	if err != nil {
 		return nil, errors.Join(Explain(fmt.Errorf("copy %s: %w", db.name(), err)), result.Close())
 	}
@@ -110,21 +105,17 @@ func (db *DB) CopyDamaged(ctx context.Context, path string, schema *DB) (*sql.DB
 	if err := repairSchema(ctx, path, schema); err != nil {
 		return nil, Explain(fmt.Errorf("repair the schema of %s: %w", path, err))
 	}
-	connector, err := driver.NewConnector(fileURI(path, url.Values{"mode": {"ro"}, "_pragma": {"writable_schema(1)"}}))
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
-	}
-	return sql.OpenDB(connector), nil
+	copied := &DB{path: path}
+	return copied.pool(fileURI(path, url.Values{"mode": {"ro"}, "_pragma": {"writable_schema(1)"}}))
 }
 
 // repairSchema gives the tables of the database at path their definitions in schema.
 func repairSchema(ctx context.Context, path string, schema *DB) error {
-	connector, err := driver.NewConnector(fileURI(path, url.Values{"mode": {"rw"}, "_journal_mode": {"DELETE"},
+	damaged, err := (&DB{path: path}).pool(fileURI(path, url.Values{"mode": {"rw"}, "_journal_mode": {"DELETE"},
 		"_pragma": {"writable_schema(1)"}}))
 	if err != nil {
 		return err
 	}
-	damaged := sql.OpenDB(connector)
 	defer func() { _ = damaged.Close() }()
 	return Each(ctx, schema.Reader, func(row *sql.Rows) error {
 		var name, text string

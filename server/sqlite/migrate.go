@@ -12,9 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pressly/goose/v3"
-	driver "modernc.org/sqlite"
-
 	"quarry/server/index"
 )
 
@@ -50,65 +47,88 @@ func (db *DB) migrate(ctx context.Context, options Options) error {
 	if db.newest == 0 {
 		return nil
 	}
-	current, err := db.userVersion(ctx, db.Reader)
-	if err != nil {
+	current := 0
+	// Becoming a database with a write-ahead log needs the file alone for a moment, which SQLite does not wait for.
+	err := whileBusy(ctx, DefaultBusyTimeout, func() (err error) {
+		current, err = db.userVersion(ctx, db.Reader)
 		return err
-	}
+	})
 	switch {
-	case current == db.newest:
-		return nil
+	case err != nil || current == db.newest:
+		return err
 	case current > db.newest:
 		return db.newer(current)
 	case db.readOnly:
-		return db.readOlder(ctx, options, current)
+		return db.readOlder(ctx, options.Migrations, current)
 	}
-	if db.path != "" {
-		unlock, err := lockWithin(ctx, db.path+".lock", options.BusyTimeout)
-		if err != nil {
-			return err
-		}
-		defer unlock()
-	}
-	if current, err = db.userVersion(ctx, db.Writer); err != nil || current == db.newest {
-		return err
-	}
-	return db.runMigrations(ctx, options)
-}
-
-func (db *DB) runMigrations(ctx context.Context, options Options) error {
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db.Writer, options.Migrations,
-		goose.WithDisableGlobalRegistry(true))
+	err = whileBusy(ctx, options.BusyTimeout, func() error { return Explain(db.runMigrations(ctx, options.Migrations)) })
 	if err != nil {
-		return fmt.Errorf("read the migrations of %s: %w", db.name(), err)
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return Explain(fmt.Errorf("migrate the schema of %s to version %d: %w", db.name(), db.newest, err))
-	}
-	// A crash before this line costs only one more check by goose at the next start.
-	if _, err := db.Writer.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(db.newest)); err != nil {
-		return Explain(fmt.Errorf("store the schema version of %s: %w", db.name(), err))
+		return fmt.Errorf("migrate the schema of %s to version %d: %w", db.name(), db.newest, err)
 	}
 	return nil
 }
 
-// userVersion reads PRAGMA user_version, through the very first connection in most cases. Becoming a database with a
-// write-ahead log needs the file alone for a moment, which SQLite does not wait for.
-func (db *DB) userVersion(ctx context.Context, pool *sql.DB) (version int, err error) {
-	err = whileBusy(ctx, DefaultBusyTimeout, func() error {
-		if err := pool.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-			return Explain(fmt.Errorf("open %s: %w", db.name(), err))
+// runMigrations runs the missing migrations in one transaction with the write lock. Another process may have been faster.
+func (db *DB) runMigrations(ctx context.Context, migrations fs.FS) error {
+	tx, err := db.Writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	current, err := db.userVersion(ctx, tx)
+	if err == nil && current < db.newest {
+		current, err = gooseVersion(ctx, tx, current)
+	}
+	if err != nil {
+		return err
+	}
+	for current < db.newest {
+		current++
+		statements, err := migration(migrations, current)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		if _, err := tx.ExecContext(ctx, statements); err != nil {
+			return fmt.Errorf("migration %d: %w", current, err)
+		}
+	}
+	if _, err := tx.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(current)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// gooseVersion returns the number of the newest migration in the table of goose, which earlier versions of the program
+// wrote before they set user_version: they may have crashed in between.
+func gooseVersion(ctx context.Context, tx *sql.Tx, current int) (version int, err error) {
+	tables := 0
+	row := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'goose_db_version'")
+	if err := row.Scan(&tables); err != nil || tables == 0 {
+		return current, err
+	}
+	err = tx.QueryRowContext(ctx, "SELECT max(?, max(version_id)) FROM goose_db_version", current).Scan(&version)
 	return version, err
+}
+
+// userVersion reads PRAGMA user_version.
+func (db *DB) userVersion(ctx context.Context, q interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}) (version int, err error) {
+	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return 0, Explain(fmt.Errorf("open %s: %w", db.name(), err))
+	}
+	return version, nil
 }
 
 // whileBusy calls try again after a pause for as long as it returns index.ErrBusy, up to a timeout.
 func whileBusy(ctx context.Context, timeout time.Duration, try func() error) error {
 	for deadline := time.Now().Add(timeout); ; {
 		err := try()
-		if !errors.Is(err, index.ErrBusy) || time.Now().After(deadline) {
+		switch {
+		case !errors.Is(err, index.ErrBusy) || time.Now().After(deadline):
 			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
 		}
 		select {
 		case <-time.After(lockRetry):
@@ -118,62 +138,27 @@ func whileBusy(ctx context.Context, timeout time.Duration, try func() error) err
 	}
 }
 
-// checkNewer returns an error if a newer version of the program has migrated the open database.
-func (db *DB) checkNewer(ctx context.Context, tx *sql.Tx) error {
-	if db.newest == 0 {
-		return nil
-	}
-	version := 0
-	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return Explain(fmt.Errorf("read the schema version of %s: %w", db.name(), err))
-	}
-	if version > db.newest {
-		return db.newer(version)
-	}
-	return nil
-}
-
 func (db *DB) newer(found int) error {
 	return fmt.Errorf("open %s: %w (schema version %d, this program knows %d)", db.name(), index.ErrNewer, found,
 		db.newest)
 }
 
-// lockWithin acquires the lock for migrations, waiting up to a timeout.
-func lockWithin(ctx context.Context, path string, timeout time.Duration) (unlock func(), err error) {
-	err = whileBusy(ctx, timeout, func() error {
-		if unlock, err = lockFile(path); err != nil {
-			return Explain(fmt.Errorf("lock %s: %w", path, err))
-		}
-		return nil
-	})
-	return unlock, err
-}
-
 // readOlder makes a read-only database with an older schema readable: each connection gets the missing tables as empty
 // temporary tables. That requires that the missing migrations only add tables.
-func (db *DB) readOlder(ctx context.Context, options Options, current int) error {
-	var add []string
+func (db *DB) readOlder(ctx context.Context, migrations fs.FS, current int) error {
 	for number := current + 1; number <= db.newest; number++ {
-		tables, err := tablesOf(options.Migrations, number)
+		statements, err := migration(migrations, number)
 		if err != nil {
 			return err
 		}
+		tables := tablesOf(statements)
 		if tables == nil || current == 0 {
 			return fmt.Errorf("open %s: %w, and %w: its schema must be migrated from version %d to %d first",
 				db.name(), index.ErrReadOnly, index.ErrOlder, current, db.newest)
 		}
-		add = append(add, tables...)
+		db.missing = append(db.missing, tables...)
 	}
-	for _, pool := range []**sql.DB{&db.Reader, &db.Writer} {
-		connector, err := driver.NewConnector(db.uris[*pool == db.Writer])
-		if err != nil {
-			return fmt.Errorf("open %s: %w", db.name(), err)
-		}
-		if err := (*pool).Close(); err != nil {
-			return fmt.Errorf("open %s: %w", db.name(), err)
-		}
-		*pool = sql.OpenDB(completing{connector, add})
-	}
+	db.Reader.SetMaxIdleConns(-1) // closes the connections that lack the tables
 	db.limitPools()
 	if err := db.Reader.PingContext(ctx); err != nil {
 		return Explain(fmt.Errorf("open %s: %w", db.name(), err))
@@ -181,20 +166,25 @@ func (db *DB) readOlder(ctx context.Context, options Options, current int) error
 	return nil
 }
 
-// tablesOf returns the statements that create a migration's tables as temporary tables; nil if it does anything else.
-// Indexes are left out.
-func tablesOf(migrations fs.FS, number int) (tables []string, err error) {
+// migration returns the statements of a migration.
+func migration(migrations fs.FS, number int) (string, error) {
 	names, err := fs.Glob(migrations, fmt.Sprintf("%05d_*.sql", number))
 	if err != nil || len(names) != 1 {
-		return nil, errors.Join(err, fmt.Errorf("there are %d migrations %d", len(names), number))
+		return "", errors.Join(err, fmt.Errorf("there are %d migrations %d", len(names), number))
 	}
 	text, err := fs.ReadFile(migrations, names[0])
 	if err != nil {
-		return nil, fmt.Errorf("read a migration: %w", err)
+		return "", fmt.Errorf("read a migration: %w", err)
 	}
 	up, _, _ := strings.Cut(string(text), "-- +goose Down")
-	up = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(up, "")
-	for statement := range strings.SplitSeq(up, ";") {
+	return up, nil
+}
+
+// tablesOf returns the statements that create a migration's tables as temporary tables; nil if it does anything else.
+// Indexes are left out.
+func tablesOf(migration string) (tables []string) {
+	migration = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(migration, "")
+	for statement := range strings.SplitSeq(migration, ";") {
 		statement = strings.TrimSpace(statement)
 		rest, isTable := strings.CutPrefix(statement, "CREATE TABLE ")
 		switch {
@@ -202,29 +192,29 @@ func tablesOf(migrations fs.FS, number int) (tables []string, err error) {
 			tables = append(tables, "CREATE TEMP TABLE "+rest)
 		case statement == "" || strings.HasPrefix(statement, "CREATE INDEX ") || strings.HasPrefix(statement, "CREATE UNIQUE INDEX "):
 		default:
-			return nil, nil
+			return nil
 		}
 	}
-	return tables, nil
+	return tables
 }
 
-// completing is a connector whose connections have additional temporary tables.
-type completing struct {
+// connector opens connections to a database, with its missing tables as temporary ones.
+type connector struct {
 	sqldriver.Connector
-	tables []string
+	db *DB
 }
 
 // Connect implements driver.Connector.
-func (c completing) Connect(ctx context.Context) (sqldriver.Conn, error) {
+func (c connector) Connect(ctx context.Context) (sqldriver.Conn, error) {
 	connection, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
+	if err != nil || len(c.db.missing) == 0 {
+		return connection, err
 	}
 	executor, ok := connection.(sqldriver.ExecerContext)
 	if !ok {
 		return nil, errors.Join(errors.New("the driver cannot prepare a connection"), connection.Close())
 	}
-	statements := append([]string{"PRAGMA query_only = 0"}, c.tables...)
+	statements := append([]string{"PRAGMA query_only = 0"}, c.db.missing...)
 	for _, statement := range append(statements, "PRAGMA query_only = 1") {
 		if _, err := executor.ExecContext(ctx, statement, nil); err != nil {
 			return nil, errors.Join(fmt.Errorf("complete an older schema: %w", err), connection.Close())

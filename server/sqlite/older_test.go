@@ -78,7 +78,7 @@ func TestAnOlderSchemaThatCannotBeRead(t *testing.T) {
 	if _, err := Open(t.Context(), Options{Path: empty, ReadOnly: true, Migrations: migrations()}); !errors.Is(err, index.ErrOlder) {
 		t.Errorf("nothing was ever made there: %v", err)
 	}
-	if _, err := tablesOf(fstest.MapFS{}, 3); err == nil {
+	if _, err := migration(fstest.MapFS{}, 3); err == nil {
 		t.Error("a migration that is not there")
 	}
 }

@@ -42,8 +42,8 @@ type Options struct {
 	Path string
 	// ReadOnly opens an existing file read-only. A file or folder that cannot be written is always opened read-only.
 	ReadOnly bool
-	// Migrations has goose's SQL files ("00001_name.sql") at its root; nil: no migrations. PRAGMA user_version is the
-	// number of the last one.
+	// Migrations has SQL files ("00001_name.sql") at its root, numbered from 1; nil: no migrations. PRAGMA user_version is
+	// the number of the last one that was run.
 	Migrations fs.FS
 	// PageSize is the page size of a new file, in bytes; 0: SQLite's default.
 	PageSize int
@@ -65,9 +65,9 @@ type DB struct {
 
 	path     string
 	readOnly bool
-	keeper   *sql.Conn       // keeps a database in memory alive
-	uris     map[bool]string // of a read-only file: the writer's and the reader's
-	newest   int
+	keeper   *sql.Conn // keeps a database in memory alive
+	newest   int       // migration that the program knows
+	missing  []string  // statements that create what an older read-only database lacks
 
 	busyTimeout time.Duration
 	watch       watch
@@ -141,8 +141,14 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 		return Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
 	}
 	defer func() { _ = tx.Rollback() }()
-	if err := db.checkNewer(ctx, tx); err != nil {
-		return err
+	if db.newest > 0 {
+		version, err := db.userVersion(ctx, tx)
+		if err == nil && version > db.newest {
+			err = db.newer(version)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if err := change(tx); err != nil {
 		return Explain(err)
@@ -154,22 +160,16 @@ func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
 }
 
 // begin acquires the write lock. SQLite ignores ctx while it waits for the lock, so begin waits for lockWait at a time.
-func (db *DB) begin(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
+func (db *DB) begin(ctx context.Context, conn *sql.Conn) (tx *sql.Tx, err error) {
 	wait := min(lockWait, db.busyTimeout)
 	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout = "+strconv.FormatInt(wait.Milliseconds(), 10)); err != nil {
 		return nil, err
 	}
-	for deadline := time.Now().Add(db.busyTimeout); ; {
-		tx, err := conn.BeginTx(ctx, nil)
-		switch {
-		case err == nil:
-			return tx, nil
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case !errors.Is(Explain(err), index.ErrBusy) || time.Now().After(deadline):
-			return nil, err
-		}
-	}
+	err = whileBusy(ctx, db.busyTimeout, func() error {
+		tx, err = conn.BeginTx(ctx, nil)
+		return Explain(err)
+	})
+	return tx, err
 }
 
 func (db *DB) name() string {
@@ -275,21 +275,23 @@ func (db *DB) openPools(options Options, immutable bool) error {
 	return db.connect(fileURI(db.path, reader), fileURI(db.path, writer))
 }
 
-func (db *DB) connect(readerURI, writerURI string) error {
-	reader, err := driver.NewConnector(readerURI)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", db.name(), err)
+func (db *DB) connect(readerURI, writerURI string) (err error) {
+	if db.Reader, err = db.pool(readerURI); err != nil {
+		return err
 	}
-	writer, err := driver.NewConnector(writerURI)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", db.name(), err)
+	if db.Writer, err = db.pool(writerURI); err != nil {
+		return err
 	}
-	db.Reader, db.Writer = sql.OpenDB(reader), sql.OpenDB(writer)
 	db.limitPools()
-	if db.readOnly {
-		db.uris = map[bool]string{true: writerURI, false: readerURI}
-	}
 	return nil
+}
+
+func (db *DB) pool(uri string) (*sql.DB, error) {
+	opened, err := driver.NewConnector(uri)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", db.name(), err)
+	}
+	return sql.OpenDB(connector{opened, db}), nil
 }
 
 func (db *DB) limitPools() {

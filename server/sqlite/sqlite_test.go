@@ -172,8 +172,12 @@ func TestCopyStaysAsItIs(t *testing.T) {
 	if err := addNote(db, "one"); err != nil {
 		t.Fatal(err)
 	}
-	frozen, err := db.Copy(t.Context())
+	source, err := db.Writer.Conn(t.Context())
 	if err != nil {
+		t.Fatal(err)
+	}
+	frozen, err := db.Copy(t.Context(), source)
+	if err := errors.Join(err, source.Close()); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = frozen.Close() }()
@@ -224,6 +228,21 @@ func TestSecondOpenDoesNotMigrate(t *testing.T) {
 	// A migration that cannot be parsed shows whether anything but its name is looked at.
 	broken := fstest.MapFS{"00001_notes.sql": {Data: []byte("not a migration")}}
 	open(t, Options{Path: path, Migrations: broken})
+}
+
+// TestMigrationNotedByGooseAlone: earlier versions may have crashed between goose's note and user_version.
+func TestMigrationNotedByGooseAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data.db")
+	crashed := migrations("CREATE TABLE goose_db_version (version_id INTEGER, is_applied INTEGER);\n" +
+		"INSERT INTO goose_db_version VALUES (0, 1), (1, 1), (2, 1);\n")
+	db := open(t, Options{Path: path, Migrations: crashed})
+	if _, err := db.Writer.Exec("PRAGMA user_version = 0"); err != nil {
+		t.Fatal(err)
+	}
+	more := migrations("not run again", "INSERT INTO notes (text) VALUES ('by migration');\n")
+	if got := countNotes(t, open(t, Options{Path: path, Migrations: more}).Reader); got != 1 {
+		t.Errorf("%d notes, want that of the third migration alone", got)
+	}
 }
 
 func TestBadMigrations(t *testing.T) {

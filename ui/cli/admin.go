@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -65,11 +68,16 @@ func (a *app) openAdministered(ctx context.Context, change bool) (*client.Sessio
 	return a.open(ctx, choice)
 }
 
-// addCommand returns a command that makes a thing and prints it: as JSON for scripts, in a line for people.
-func addCommand[T any](a *app, use, short string, add func(ctx context.Context, c *client.Client, name string) (*wire.Added[T], error),
-	describe func(*wire.Added[T]) string) *cobra.Command {
+// addCommand returns a command that makes a thing and prints it: as JSON for scripts, in a line for people. read returns
+// what the argument and the flags ask for.
+func addCommand[Request, T any](a *app, use, short string, read func(name string) (Request, error),
+	add func(*client.Client, context.Context, Request) (*wire.Added[T], error), describe func(*wire.Added[T]) string) *cobra.Command {
 	return a.administer(use, short, func(ctx context.Context, c *client.Client, name string) error {
-		added, err := add(ctx, c, name)
+		request, err := read(name)
+		if err != nil {
+			return err
+		}
+		added, err := add(c, ctx, request)
 		if err != nil {
 			return err
 		}
@@ -137,28 +145,16 @@ func unknownSource(source string) error {
 }
 
 // sourceValues returns the values of the known sources that pass a test.
-func sourceValues(keep func(value string) bool) (values []string) {
-	for _, source := range wire.Sources() {
-		if keep(source.Value) {
-			values = append(values, source.Value)
-		}
-	}
-	return values
+func sourceValues(keep func(value string) bool) []string {
+	return exslices.CastFuncFilter(wire.Sources(), func(s wire.Source) (string, bool) { return s.Value, keep(s.Value) })
 }
 
-// audience is who has access: everybody, unless flags name users or groups.
-type audience struct {
-	users, groups []string
-	restricted    bool
+// audienceFlags adds the flags for who has access: everybody, unless they name users or groups.
+func audienceFlags(flags *pflag.FlagSet, users, groups *[]string, restricted *bool) {
+	flags.StringSliceVar(users, "user", []string{}, "limit access to this user (`EMAIL`); repeatable")
+	flags.StringSliceVar(groups, "group", []string{}, "limit access to this group (`NAME`); repeatable")
+	flags.BoolVar(restricted, "restricted", false, "limit access to administrators if no user or group is given")
 }
-
-func (o *audience) addFlags(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.users, "user", []string{}, "limit access to this user (`EMAIL`); repeatable")
-	flags.StringSliceVar(&o.groups, "group", []string{}, "limit access to this group (`NAME`); repeatable")
-	flags.BoolVar(&o.restricted, "restricted", false, "limit access to administrators if no user or group is given")
-}
-
-func (o *audience) isPublic() bool { return !o.restricted && len(o.users)+len(o.groups) == 0 }
 
 // audienceText describes who has access.
 func audienceText(public bool, users, groups []string) string {
@@ -170,14 +166,7 @@ func audienceText(public bool, users, groups []string) string {
 
 // listOr joins names for a cell.
 func listOr(none string, lists ...[]string) string {
-	var names []string
-	for _, list := range lists {
-		names = append(names, list...)
-	}
-	if len(names) == 0 {
-		return none
-	}
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(slices.Concat(lists...), ", "), none)
 }
 
 func dayOr(moment *string, otherwise string) string {
@@ -201,9 +190,7 @@ func (a *app) adminTenants() *cobra.Command {
 	})
 	remove.Flags().BoolVar(&force, "force", false, "delete the tenant with everything in it")
 	add := addCommand(a, "add NAME", "Create a tenant",
-		func(ctx context.Context, c *client.Client, name string) (*wire.Added[wire.DirectoryTenant], error) {
-			return c.AdminAddTenant(ctx, name)
-		},
+		func(name string) (string, error) { return name, nil }, (*client.Client).AdminAddTenant,
 		func(added *wire.Added[wire.DirectoryTenant]) string {
 			name := added.Item.Name
 			if !added.IsNew {

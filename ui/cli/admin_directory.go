@@ -21,13 +21,13 @@ const longestTokenName = 100 // characters
 func (a *app) adminUsers() *cobra.Command {
 	var role string
 	add := addCommand(a, "add EMAIL", "Add a user, or change the role of one",
-		func(ctx context.Context, c *client.Client, email string) (*wire.Added[wire.DirectoryUser], error) {
+		func(email string) (string, error) {
 			if !slices.Contains([]string{"", "basic", "admin"}, role) {
-				return nil, usage("Use --role basic or --role admin.", "unknown role %q", role)
+				return "", usage("Use --role basic or --role admin.", "unknown role %q", role)
 			}
-			if err := checkEmails(email); err != nil {
-				return nil, err
-			}
+			return email, checkEmails(email)
+		},
+		func(c *client.Client, ctx context.Context, email string) (*wire.Added[wire.DirectoryUser], error) {
 			return c.AdminAddUser(ctx, email, role)
 		},
 		func(added *wire.Added[wire.DirectoryUser]) string {
@@ -91,18 +91,17 @@ func (f groupFlags) read(name string) (wire.DirectoryGroup, error) {
 func (a *app) adminGroups() *cobra.Command {
 	added := groupFlags{}
 	add := addCommand(a, "add [NAME] [--user EMAIL]", "Create a group, or add members to it",
-		func(ctx context.Context, c *client.Client, name string) (*wire.Added[wire.DirectoryGroup], error) {
+		func(name string) (wire.DirectoryGroup, error) {
 			group, err := added.read(name)
 			switch {
 			case err != nil:
-				return nil, err
 			case group.External && len(group.Users) == 0:
-				return nil, usage("Add --user jo@acme.com", "--external requires --user")
+				err = usage("Add --user jo@acme.com", "--external requires --user")
 			case group.External && len(group.Connectors) > 0:
-				return nil, usage("Omit --connector: synced documents name their groups.", "--external and --connector exclude each other")
+				err = usage("Omit --connector: synced documents name their groups.", "--external and --connector exclude each other")
 			}
-			return c.AdminAddGroup(ctx, group)
-		},
+			return group, err
+		}, (*client.Client).AdminAddGroup,
 		func(result *wire.Added[wire.DirectoryGroup]) string {
 			return fmt.Sprintf("Added to group %s: %s.", result.Item.Name, listOr("nobody", added.users, added.connectors))
 		})
@@ -229,13 +228,10 @@ func tokenCells(token wire.DirectoryToken) []string {
 func (a *app) adminConnectors() *cobra.Command {
 	made := wire.DirectoryConnector{DocumentSets: []string{}}
 	add := addCommand(a, "add NAME --source SOURCE", "Create a connector",
-		func(ctx context.Context, c *client.Client, name string) (*wire.Added[wire.DirectoryConnector], error) {
+		func(name string) (wire.DirectoryConnector, error) {
 			made.Name = name
-			if err := checkConnector(made); err != nil {
-				return nil, err
-			}
-			return c.AdminAddConnector(ctx, made)
-		},
+			return made, checkConnector(made)
+		}, (*client.Client).AdminAddConnector,
 		func(added *wire.Added[wire.DirectoryConnector]) string {
 			return fmt.Sprintf("Created connector %s with number %d. Post documents to /onyx-api/ingestion with \"cc_pair_id\":%d.",
 				made.Name, added.Item.ID, added.Item.ID)
@@ -276,22 +272,19 @@ func checkConnector(c wire.DirectoryConnector) error {
 }
 
 func (a *app) adminSets() *cobra.Command {
-	made, whom := wire.DirectorySet{}, audience{}
+	made, restricted := wire.DirectorySet{}, false
 	add := addCommand(a, "add NAME [--connector NAME]", "Create a document set",
-		func(ctx context.Context, c *client.Client, name string) (*wire.Added[wire.DirectorySet], error) {
-			made.Name, made.Users, made.Groups, made.IsPublic = name, whom.users, whom.groups, whom.isPublic()
-			if err := checkEmails(made.Users...); err != nil {
-				return nil, err
-			}
-			return c.AdminAddDocumentSet(ctx, made)
-		},
+		func(name string) (wire.DirectorySet, error) {
+			made.Name, made.IsPublic = name, !restricted && len(made.Users)+len(made.Groups) == 0
+			return made, checkEmails(made.Users...)
+		}, (*client.Client).AdminAddDocumentSet,
 		func(*wire.Added[wire.DirectorySet]) string {
 			return fmt.Sprintf("Created document set %s for %s.", made.Name, audienceText(made.IsPublic, made.Users, made.Groups))
 		})
 	flags := add.Flags()
 	flags.StringVar(&made.Description, "description", "", "description (`TEXT`)")
 	flags.StringSliceVar(&made.Connectors, "connector", []string{}, "add the documents of this connector (`NAME`); repeatable")
-	whom.addFlags(flags)
+	audienceFlags(flags, &made.Users, &made.Groups, &restricted)
 	list := listCommand(a, "document-sets", "No document sets. Create one: quarry admin document-set add NAME",
 		(*client.Client).AdminDocumentSets, table{header: []string{"NAME", "CONNECTORS", "FOR", "DESCRIPTION"}},
 		func(s wire.DirectorySet) []string {
@@ -303,18 +296,15 @@ func (a *app) adminSets() *cobra.Command {
 }
 
 func (a *app) adminAgents() *cobra.Command {
-	made, whom, since := wire.DirectoryAgent{}, audience{}, ""
+	made, restricted, since := wire.DirectoryAgent{}, false, ""
 	add := addCommand(a, "add NAME [--document-set NAME]", "Create an agent",
-		func(ctx context.Context, c *client.Client, name string) (*wire.Added[wire.DirectoryAgent], error) {
-			made.Name, made.Users, made.Groups, made.IsPublic = name, whom.users, whom.groups, whom.isPublic()
+		func(name string) (wire.DirectoryAgent, error) {
+			made.Name, made.IsPublic = name, !restricted && len(made.Users)+len(made.Groups) == 0
 			if since != "" {
 				made.SearchStartDate = &since
 			}
-			if err := checkAgent(made); err != nil {
-				return nil, err
-			}
-			return c.AdminAddAgent(ctx, made)
-		},
+			return made, checkAgent(made)
+		}, (*client.Client).AdminAddAgent,
 		func(added *wire.Added[wire.DirectoryAgent]) string {
 			return fmt.Sprintf("Created agent %s with number %d for %s. Search with it: --agent-id %d", made.Name,
 				added.Item.ID, audienceText(made.IsPublic, made.Users, made.Groups), added.Item.ID)
@@ -327,7 +317,7 @@ func (a *app) adminAgents() *cobra.Command {
 	flags.StringVar(&made.SystemPrompt, "prompt", "", "system prompt for the language model (`TEXT`)")
 	flags.StringVar(&made.Provider, "provider", "", "provider of the language model (`NAME`); requires --model")
 	flags.StringVar(&made.Model, "model", "", "language model (`NAME`); requires --provider")
-	whom.addFlags(flags)
+	audienceFlags(flags, &made.Users, &made.Groups, &restricted)
 	list := listCommand(a, "agents", "Only the built-in agent. Create one: quarry admin agent add NAME",
 		(*client.Client).AdminAgents, table{header: []string{"ID", "NAME", "SEARCHES IN", "SINCE", "FOR"}},
 		func(g wire.DirectoryAgent) []string {

@@ -41,7 +41,7 @@ func (a *app) askCommand() *cobra.Command {
 	flags.StringVar(&options.prompt, "prompt", "", "the question (`TEXT`), in place of the argument")
 	agentFlags(flags, &options.searchOptions, "ask")
 	flags.StringVar(&options.session, "session", "", "continue the conversation with this `ID` (see --json)")
-	a.completeAskFlags(command)
+	a.completeFlags(command, a.openDecided)
 	return command
 }
 
@@ -68,16 +68,16 @@ func (a *app) ask(ctx context.Context, choice target.Choice, arguments []string,
 	if err != nil {
 		return err
 	}
-	plan, err := a.planAsk(words, piped, options, choice)
+	message, search, err := a.planAsk(words, piped, options, choice)
 	if err != nil {
 		return err
 	}
 	return a.with(ctx, a.onTarget(choice), func(ctx context.Context, c *client.Client) error {
-		checks, err := a.checkFilters(ctx, c, plan.search, choice)
+		checks, err := a.checkFilters(ctx, c, search, choice)
 		if err != nil {
 			return err
 		}
-		request := plan.request(options.session, a.private())
+		request := chatRequest(message, options.session, search[0].request, a.private())
 		a.noteIgnored(ctx, c, request.Filters)
 		defer a.removeOldCopies()
 		about := &conversation{question: cmp.Or(words, piped), choice: choice, session: options.session}
@@ -192,12 +192,6 @@ func (s *statusLine) follow(packet wire.ChatPacket) {
 	}
 }
 
-// askPlan is a question with what narrows the search for its answer.
-type askPlan struct {
-	message string
-	search  []plannedQuery // one, for what is checked as it is for a search
-}
-
 // question returns the words of the question and the piped input.
 func (a *app) question(ctx context.Context, arguments []string, options *askOptions) (words, piped string, err error) {
 	words = strings.Join(arguments, " ")
@@ -223,43 +217,42 @@ func (a *app) question(ctx context.Context, arguments []string, options *askOpti
 	return words, piped, nil
 }
 
-// planAsk takes the filters out of the words, as search does. What is piped in is text, whatever it looks like, and
+// planAsk returns the message and, as for what is checked as it is for a search, its only query. It takes the filters out of the words, as search does. What is piped in is text, whatever it looks like, and
 // stands behind a blank line.
-func (a *app) planAsk(words, piped string, options *askOptions, choice target.Choice) (askPlan, error) {
+func (a *app) planAsk(words, piped string, options *askOptions, choice target.Choice) (message string, search []plannedQuery, err error) {
 	parsed := client.ParseQuery(words, a.now())
 	if piped == "" {
 		if err := requireWords(parsed, words); err != nil {
-			return askPlan{}, err
+			return "", nil, err
 		}
 	}
 	if options.session != "" {
 		if parsed.Agent != "" {
-			return askPlan{}, usage("Omit the agent: a conversation keeps its own.", "--session and agent: exclude each other")
+			return "", nil, usage("Omit the agent: a conversation keeps its own.", "--session and agent: exclude each other")
 		}
 		choice.Agent = config.Agent{}
 	}
 	flags, err := a.flagRequest(&options.searchOptions)
 	if err != nil {
-		return askPlan{}, err
+		return "", nil, err
 	}
 	planned, err := a.planQuery(parsed, words, flags, &options.searchOptions, choice)
 	if err != nil {
-		return askPlan{}, err
+		return "", nil, err
 	}
-	message := words
+	message = words
 	if len(parsed.Chips) > 0 {
 		message = parsed.WithoutFilters()
 	}
 	if message != "" && piped != "" {
 		message += "\n\n"
 	}
-	return askPlan{message: message + piped, search: []plannedQuery{planned}}, nil
+	return message + piped, []plannedQuery{planned}, nil
 }
 
-// request is the question, in a session or as the first of a new one.
-func (p askPlan) request(session string, incognito bool) wire.ChatRequest {
-	search := p.search[0].request
-	request := wire.ChatRequest{Message: p.message, ChatSessionID: session}
+// chatRequest is the question, in a session or as the first of a new one.
+func chatRequest(message, session string, search wire.SearchRequest, incognito bool) wire.ChatRequest {
+	request := wire.ChatRequest{Message: message, ChatSessionID: session}
 	if session == "" {
 		request.ChatSessionInfo = &wire.ChatSessionInfo{Incognito: incognito}
 		if search.PersonaID != nil {
@@ -325,15 +318,13 @@ const (
 // piped reads standard input to its end. A pipe that says nothing for a while is passed over, so that a command in a
 // script never hangs on one that nobody closes.
 func (a *app) piped(ctx context.Context) (string, error) {
-	type read struct {
-		text []byte
-		err  error
-	}
-	begun, done := make(chan struct{}), make(chan read, 1)
+	var content []byte
+	begun, done := make(chan struct{}), make(chan error, 1)
 	guard.Go(func() {
-		text, err := readPiped(a.io.In, begun)
-		done <- read{text, err}
-	}, func(err error) { done <- read{err: err} })
+		var err error
+		content, err = readPiped(a.io.In, begun)
+		done <- err
+	}, func(err error) { done <- err })
 	timer := time.NewTimer(pipeWait)
 	defer timer.Stop()
 	for {
@@ -346,14 +337,14 @@ func (a *app) piped(ctx context.Context) (string, error) {
 		case <-timer.C:
 			a.note("standard input sent nothing for %s; ignored (close it with < /dev/null)", pipeWait)
 			return "", nil
-		case got := <-done:
+		case err := <-done:
 			switch {
-			case got.err != nil:
-				return "", fmt.Errorf("read standard input: %w", got.err)
-			case len(got.text) > maxPiped:
+			case err != nil:
+				return "", fmt.Errorf("read standard input: %w", err)
+			case len(content) > maxPiped:
 				return "", usage("Send less, or index the file: quarry add FILE", "standard input is larger than 10 MB")
 			}
-			return string(got.text), nil
+			return string(content), nil
 		}
 	}
 }

@@ -108,7 +108,7 @@ func (p *askText) sources(answer *wire.ChatAnswer) string {
 
 func (p *askText) source(source askSource) string {
 	id := text.OneLine(source.DocumentID)
-	title, link := cmp.Or(text.OneLine(source.Title), id), cmp.Or(text.OneLine(deref(source.URL)), id)
+	title, link := cmp.Or(text.OneLine(source.Title), id), cmp.Or(text.OneLine(text.OrEmpty(source.URL)), id)
 	number := fmt.Sprintf("[%d]", source.CitationID)
 	if p.wrap == nil {
 		return fmt.Sprintf("%s %s — %s\n", number, title, link)
@@ -118,7 +118,7 @@ func (p *askText) source(source askSource) string {
 	if source.SourceType != "" {
 		about = append(about, style.Source.Render(client.SourceName(source.SourceType)))
 	}
-	if age := passage.Age(deref(source.UpdatedAt), p.app.now()); age != "" {
+	if age := passage.Age(text.OrEmpty(source.UpdatedAt), p.app.now()); age != "" {
 		about = append(about, age)
 	}
 	indent := strings.Repeat(" ", max(textIndent, len(number)+1))
@@ -200,30 +200,13 @@ func (c *capped) finish(private bool) error {
 	return c.app.print([]byte(trailer))
 }
 
-// askJSON prints a line for each event, as Onyx's CLI does, and at the end one with the whole answer.
+// askJSON prints a line for each event, as Onyx's CLI does, and at the end one with the whole answer, version 1.
 type askJSON struct {
 	app   *app
 	about *conversation
 	limit int // bytes; 0: none
 	size  int // of what was printed
 	total int // of what would have been
-}
-
-type askEvent struct {
-	Type  string `json:"type"`
-	Event any    `json:"event"`
-}
-
-// The last line of ask, version 1.
-type askSummary struct {
-	Answer        string      `json:"answer"`
-	Sources       []askSource `json:"sources"`
-	Documents     int         `json:"documents_found"`
-	ChatSessionID string      `json:"chat_session_id"`
-	MessageID     int         `json:"message_id"`
-	Complete      bool        `json:"complete"` // false: it failed, or was stopped
-	Searched      []string    `json:"searched"`
-	Schema        int         `json:"schema"`
 }
 
 // askSource is a document that an answer cites.
@@ -297,9 +280,10 @@ func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 			return err
 		}
 	}
-	summary := askSummary{Answer: answer.Text, Sources: citedSources(answer), Documents: len(answer.Documents),
-		ChatSessionID: p.about.session, MessageID: answer.MessageID, Complete: failure == nil && !answer.Stopped,
-		Searched: []string{p.about.choice.Profile}, Schema: schemaVersion}
+	summary := object{{"answer", answer.Text}, {"sources", citedSources(answer)}, {"documents_found", len(answer.Documents)},
+		{"chat_session_id", p.about.session}, {"message_id", answer.MessageID},
+		{"complete", failure == nil && !answer.Stopped}, // else it failed, or was stopped
+		{"searched", []string{p.about.choice.Profile}}, {"schema", schemaVersion}}
 	if err := p.line("summary", summary, false); err != nil {
 		return err
 	}
@@ -311,7 +295,7 @@ func (p *askJSON) end(answer *wire.ChatAnswer, failure error) error {
 
 // line prints an event, unless it does not fit and can be done without.
 func (p *askJSON) line(kind string, event any, needed bool) error {
-	text, err := json.Marshal(askEvent{kind, event})
+	text, err := json.Marshal(object{{"type", kind}, {"event", event}})
 	if err != nil {
 		return fmt.Errorf("encode an event: %w", err)
 	}

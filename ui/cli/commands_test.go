@@ -181,7 +181,11 @@ func TestValidateConfig(t *testing.T) {
 			doors := testDoors(s.URL)
 			test.change(s, &doors)
 			got := run(t, doors, terminal{}, "validate-config", "--json").check(t, test.code)
-			var report jsonValidation
+			var report struct {
+				OK       bool `json:"ok"`
+				ExitCode int  `json:"exit_code"`
+				Steps    []jsonStep
+			}
 			if err := json.Unmarshal([]byte(got.out), &report); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -38,54 +39,32 @@ func (a *app) completionCommand() *cobra.Command {
 // offer lists what a server has, as far as it begins with what is typed; nothing if it cannot be listed.
 type offer func(ctx context.Context, c *client.Client, typed string) []cobra.Completion
 
-// completeAskFlags offers the agents of the server.
-func (a *app) completeAskFlags(command *cobra.Command) {
-	a.completeAgents(command)
-	a.fixed(command, "session", func() []cobra.Completion { return nil })
-}
-
-// completeSearchFlags offers what the server has as values of the filters.
-func (a *app) completeSearchFlags(command *cobra.Command) {
-	a.completeFlag(command, "source", a.openDecided, offerSources)
-	a.completeAgents(command)
-	a.completeFlag(command, "document-set", a.openDecided, offerSets)
-	a.completeFlag(command, "tag", a.openDecided, offerTags)
-	a.fixed(command, "sort", func() []cobra.Completion {
-		return []cobra.Completion{wire.SortRelevance, wire.SortNewest, wire.SortOldest}
-	})
-	a.fixed(command, "format", func() []cobra.Completion { return searchFormats() })
-}
-
-func (a *app) completeAgents(command *cobra.Command) {
-	a.completeFlag(command, "agent", a.openDecided, offerAgents(func(agent wire.Persona) string { return agent.Name }))
-	a.completeFlag(command, "agent-id", a.openDecided, offerAgents(func(agent wire.Persona) string { return strconv.Itoa(agent.ID) }))
-}
-
-// completeLibraryFlags offers what the library of this machine has. A flag that the command lacks is left out.
-func (a *app) completeLibraryFlags(command *cobra.Command) {
-	a.completeFlag(command, "set", a.openLibrary, offerSets)
-	if command.Flags().Lookup("source") != nil {
-		a.completeFlag(command, "source", a.openLibrary, offerSources)
+// completeFlags offers what a server or library has as values of a command's flags. A flag that the command lacks is left
+// out.
+func (a *app) completeFlags(command *cobra.Command, open opener) {
+	for flag, values := range map[string]offer{
+		"source": offerSources, "document-set": offerSets, "set": offerSets, "tag": offerTags,
+		"agent":    offerAgents(func(agent wire.Persona) string { return agent.Name }),
+		"agent-id": offerAgents(func(agent wire.Persona) string { return strconv.Itoa(agent.ID) }),
+	} {
+		a.completeFlag(command, flag, open, values)
 	}
-	if command.Flags().Lookup("as") != nil {
-		a.fixed(command, "as", allSources)
+	for flag, values := range map[string]func() []cobra.Completion{
+		"session": func() []cobra.Completion { return nil },
+		"format":  func() []cobra.Completion { return searchFormats() },
+		"sort": func() []cobra.Completion {
+			return []cobra.Completion{wire.SortRelevance, wire.SortNewest, wire.SortOldest}
+		},
+		"as": func() []cobra.Completion { return describeSources(sourceValues(client.IsOffered)) },
+	} {
+		a.register(command, flag, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return values(), cobra.ShellCompDirectiveNoFileComp
+		})
 	}
-}
-
-// allSources are those that documents can be said to come from.
-func allSources() []cobra.Completion {
-	return describeSources(sourceValues(client.IsOffered))
-}
-
-// fixed offers values that do not depend on a server.
-func (a *app) fixed(command *cobra.Command, flag string, values func() []cobra.Completion) {
-	a.register(command, flag, func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return values(), cobra.ShellCompDirectiveNoFileComp
-	})
 }
 
 func (a *app) register(command *cobra.Command, flag string, complete cobra.CompletionFunc) {
-	if a.program.Guest { // has no completion, and cobra never forgets a registered flag
+	if a.program.Guest || command.Flags().Lookup(flag) == nil { // a guest has no completion, and cobra never forgets a flag
 		return
 	}
 	if err := command.RegisterFlagCompletionFunc(flag, complete); err != nil {
@@ -123,38 +102,31 @@ func offerSources(ctx context.Context, c *client.Client, _ string) []cobra.Compl
 	return describeSources(c.ListSources(ctx).Values)
 }
 
-func describeSources(values []string) (found []cobra.Completion) {
-	for _, source := range values {
-		found = append(found, cobra.CompletionWithDesc(source, client.SourceDescription(source)))
-	}
-	return found
+func describeSources(values []string) []cobra.Completion {
+	return exslices.CastFunc(values, func(source string) cobra.Completion {
+		return cobra.CompletionWithDesc(source, client.SourceDescription(source))
+	})
 }
 
 func offerAgents(value func(wire.Persona) string) offer {
-	return func(ctx context.Context, c *client.Client, _ string) (found []cobra.Completion) {
+	return func(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 		personas, _ := c.Personas(ctx)
-		for _, persona := range personas {
-			if persona.IsListed {
-				about := text.OneLine(persona.Name + ": " + persona.Description)
-				found = append(found, cobra.CompletionWithDesc(value(persona), about))
-			}
-		}
-		return found
+		return exslices.CastFuncFilter(personas, func(p wire.Persona) (cobra.Completion, bool) {
+			return cobra.CompletionWithDesc(value(p), text.OneLine(p.Name+": "+p.Description)), p.IsListed
+		})
 	}
 }
 
-func offerSets(ctx context.Context, c *client.Client, _ string) (found []cobra.Completion) {
+func offerSets(ctx context.Context, c *client.Client, _ string) []cobra.Completion {
 	sets, _ := c.DocumentSets(ctx)
-	for _, set := range sets {
-		found = append(found, cobra.CompletionWithDesc(set.Name, text.OneLine(deref(set.Description))))
-	}
-	return found
+	return exslices.CastFunc(sets, func(set wire.DocumentSet) cobra.Completion {
+		return cobra.CompletionWithDesc(set.Name, text.OneLine(text.OrEmpty(set.Description)))
+	})
 }
 
-func offerTags(ctx context.Context, c *client.Client, typed string) (found []cobra.Completion) {
+func offerTags(ctx context.Context, c *client.Client, typed string) []cobra.Completion {
 	tags, _ := c.ValidTags(ctx, typed, true, defaultTags)
-	for _, tag := range tags {
-		found = append(found, cobra.CompletionWithDesc(tag.Key+"="+tag.Value, tag.Source))
-	}
-	return found
+	return exslices.CastFunc(tags, func(tag wire.SourceTag) cobra.Completion {
+		return cobra.CompletionWithDesc(tag.Key+"="+tag.Value, tag.Source)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -100,14 +101,12 @@ func (a *app) explorationQuery(words string, options *searchOptions) (string, er
 // flagFilters writes flags as the filters that mean the same.
 func (a *app) flagFilters(request wire.SearchRequest, options *searchOptions) (filters []string, err error) {
 	add := func(flag, field string, values ...string) {
-		quotedValues := make([]string, 0, len(values))
-		for _, value := range values {
+		filter := field + ":" + strings.Join(exslices.CastFunc(values, func(value string) string {
 			if strings.ContainsAny(value, " ,") {
-				value = `"` + value + `"`
+				return `"` + value + `"`
 			}
-			quotedValues = append(quotedValues, value)
-		}
-		filter := field + ":" + strings.Join(quotedValues, ",")
+			return value
+		}), ",")
 		read := client.ParseQuery(filter, a.now())
 		if err == nil && (len(read.Chips) != 1 || read.Chips[0].Raw != filter ||
 			read.Chips[0].Value != strings.Join(values, ",")) {

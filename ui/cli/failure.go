@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,14 +126,10 @@ func exitCodeOf(reply *client.Error) int {
 }
 
 func exitCodeOfKind(kind client.Kind) int {
-	code, known := map[client.Kind]int{
+	return cmp.Or(map[client.Kind]int{
 		client.BadRequest: ExitUsage, client.Auth: ExitAuth, client.Unreachable: ExitUnreachable, client.RateLimited: ExitRateLimited,
 		client.Timeout: ExitTimeout, client.Server: ExitServer, client.NotAvailable: ExitNotAvailable, client.Canceled: ExitInterrupted,
-	}[kind]
-	if !known {
-		return ExitGeneral
-	}
-	return code
+	}[kind], ExitGeneral)
 }
 
 func interruption() *Failure {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.mau.fi/util/exslices"
 )
 
 // What a guest is kept from, by name.
@@ -26,11 +27,7 @@ func CommandNames() []string { return commandNames() }
 
 var commandNames = sync.OnceValue(func() []string {
 	guest := &app{program: Program{Guest: true}, out: &gate{}, err: &gate{}}
-	names := []string{"help", "install-skill", "skill"}
-	for _, command := range guest.root().Commands() {
-		names = append(names, command.Name())
-	}
-	return names
+	return append(exslices.CastFunc(guest.root().Commands(), (*cobra.Command).Name), "help", "install-skill", "skill")
 })
 
 // localFlags name files, servers or profiles of the machine that quarry runs on.

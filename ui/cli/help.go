@@ -4,12 +4,14 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	mango "github.com/muesli/mango-cobra"
 	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 )
 
 // helpFiles hold the prose of every command: "# quarry search", a line "exits: 3 9" or "exits: remote", and the sections.
@@ -151,23 +153,16 @@ func indented(body string) string {
 }
 
 func commandList(command *cobra.Command) string {
-	var lines []string
-	for _, child := range command.Commands() {
-		if !child.Hidden {
-			lines = append(lines, fmt.Sprintf("%-16s %s", child.Name(), child.Short))
-		}
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(exslices.CastFuncFilter(command.Commands(), func(child *cobra.Command) (string, bool) {
+		return fmt.Sprintf("%-16s %s", child.Name(), child.Short), !child.Hidden
+	}), "\n")
 }
 
 func exitCodeList(special []int) string {
-	codes := append([]int{ExitSuccess, ExitGeneral, ExitUsage}, special...)
-	codes = append(codes, ExitInterrupted)
-	var lines []string
-	for _, code := range codes {
-		lines = append(lines, fmt.Sprintf("%-4d %s", code, exitMeaning(code)))
-	}
-	return strings.Join(lines, "\n")
+	codes := slices.Concat([]int{ExitSuccess, ExitGeneral, ExitUsage}, special, []int{ExitInterrupted})
+	return strings.Join(exslices.CastFunc(codes, func(code int) string {
+		return fmt.Sprintf("%-4d %s", code, exitMeaning(code))
+	}), "\n")
 }
 
 func exitMeaning(code int) string {

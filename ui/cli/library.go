@@ -14,6 +14,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -34,10 +35,7 @@ func (a *app) changeLibrary(ctx context.Context, verb string, create bool, chang
 		return err
 	}
 	a.noteOtherTarget()
-	open := func(ctx context.Context) (*client.Session, error) {
-		return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.library, create) })
-	}
-	return a.with(ctx, open, func(ctx context.Context, c *client.Client) error {
+	return a.with(ctx, a.openLibrary(create), func(ctx context.Context, c *client.Client) error {
 		if _, err := onHost(a, func(host Host) (any, error) { return nil, host.MayWrite(a.flags.library) }); err != nil {
 			return err
 		}
@@ -147,7 +145,7 @@ func (a *app) addCommand() *cobra.Command {
 	})
 	command.Flags().StringVar(&as, "as", "", "`SOURCE` of the documents, like slack (default: detected)")
 	command.Flags().StringVar(&set, "set", "", "add the documents to this document set (`NAME`)")
-	a.completeLibraryFlags(command)
+	a.completeFlags(command, a.openLibrary(false))
 	return command
 }
 
@@ -228,7 +226,7 @@ func (a *app) removeCommand() *cobra.Command {
 	})
 	command.Flags().StringVar(&set, "set", "", "remove all documents of this document set (`NAME`)")
 	command.Flags().StringVar(&source, "source", "", "remove all documents of this source (`SOURCE`)")
-	a.completeLibraryFlags(command)
+	a.completeFlags(command, a.openLibrary(false))
 	return command
 }
 
@@ -421,15 +419,12 @@ func (a *app) syncForever(ctx context.Context, paths []string, sync func(verb st
 
 // libraryRoots lists what was added to the local library.
 func (a *app) libraryRoots(ctx context.Context) (roots []string, err error) {
-	err = a.with(ctx, a.openLibrary, func(ctx context.Context, c *client.Client) error {
+	err = a.with(ctx, a.openLibrary(false), func(ctx context.Context, c *client.Client) error {
 		status, err := c.LibraryStatus(ctx)
-		if err != nil {
-			return err
+		if err == nil {
+			roots = exslices.CastFunc(status.Roots, func(root wire.LibraryRoot) string { return root.Path })
 		}
-		for _, root := range status.Roots {
-			roots = append(roots, root.Path)
-		}
-		return nil
+		return err
 	})
 	return roots, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/ui/target"
 )
 
@@ -139,8 +140,8 @@ func TestBarFitsTheTerminal(t *testing.T) {
 	for _, width := range []int{0, 1, 20, 40, 80, 200} {
 		a := &app{io: IO{Width: width, Now: today}, flags: globalFlags{}}
 		p := a.newProgress("added")
-		p.last.Done, p.last.Total, p.last.Bytes = 7, 12, 123_456_789
-		p.last.Path = "/home/jo/\x1b[2J/本/" + strings.Repeat("deep/", 30)
+		p.latest[wire.LibraryProgress] = wire.LibraryEvent{Done: 7, Total: 12, Bytes: 123_456_789,
+			Path: "/home/jo/\x1b[2J/本/" + strings.Repeat("deep/", 30)}
 		text := p.barText(today())
 		if got := len([]rune(text)); got > max(79, width) || strings.Contains(text, "\x1b") {
 			t.Errorf("width %d: %d characters: %q", width, got, text)

@@ -11,6 +11,7 @@ import (
 	grid "charm.land/lipgloss/v2/table"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -32,10 +33,18 @@ func (a *app) listing(use, short string,
 // wantsJSON reports whether a listing is JSON: asked for, or without a terminal.
 func (a *app) wantsJSON() bool { return a.flags.json || !a.io.OutTTY }
 
+// listed is a row of a listing, as JSON and as cells. Its JSON, version 1, begins with the keys of Onyx's CLI.
+type listed struct {
+	object
+	cells []string
+}
+
+func (l listed) row() []string { return l.cells }
+
 // printList prints rows as JSON or as a table. For people, none says that there are no rows.
 func printList[T any](a *app, kind string, found []T, none string, private bool, t table, cells func(T) []string) error {
 	if a.wantsJSON() {
-		return a.printAnswer(kind, rows[T](found), private)
+		return a.printAnswer(kind, rowsAnswer(found), private)
 	}
 	if len(found) == 0 {
 		a.say("%s", none)
@@ -49,6 +58,14 @@ func printList[T any](a *app, kind string, found []T, none string, private bool,
 	return a.print([]byte(t.String()))
 }
 
+// countOf returns a count; nil if the server does not count.
+func countOf[K comparable](counts map[K]int, key K) *int {
+	if counts == nil {
+		return nil
+	}
+	return new(counts[key])
+}
+
 func countCell(count *int) string {
 	if count == nil {
 		return ""
@@ -56,10 +73,14 @@ func countCell(count *int) string {
 	return strconv.Itoa(*count)
 }
 
+func countsDocuments(ctx context.Context, c *client.Client) bool {
+	features, err := c.Features(ctx)
+	return err == nil && features.Has(wire.FeatureFacets)
+}
+
 // documentCounts counts the documents that the caller may see by the values of a facet; nil if the server does not count.
 func documentCounts(ctx context.Context, c *client.Client, facet func(wire.Facets) []wire.FacetValue) map[string]int {
-	features, err := c.Features(ctx)
-	if err != nil || !features.Has(wire.FeatureFacets) {
+	if !countsDocuments(ctx, c) {
 		return nil
 	}
 	found, err := c.Facets(ctx, wire.SearchRequest{})
@@ -73,49 +94,23 @@ func documentCounts(ctx context.Context, c *client.Client, facet func(wire.Facet
 	return counts
 }
 
-// jsonAgent is a row of agents --json, version 1: the keys of Onyx's CLI first. is_default_persona is always false, as
-// servers no longer send it; scripts still read it.
-type jsonAgent struct {
-	ID               int      `json:"id"`
-	Name             string   `json:"name"`
-	Description      string   `json:"description"`
-	IsDefaultPersona bool     `json:"is_default_persona"`
-	IsListed         bool     `json:"is_listed"`
-	DocumentSets     []string `json:"document_sets"`
-	Sources          []string `json:"knowledge_sources"`
-	Origin           string   `json:"origin"`
-}
-
 func (a *app) printAgents(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
 	personas, err := c.Personas(ctx)
 	if err != nil {
 		return err
 	}
-	var found []jsonAgent
+	var found []listed
 	for _, persona := range personas {
 		if !persona.IsListed {
 			continue
 		}
-		agent := jsonAgent{ID: persona.ID, Name: persona.Name, Description: persona.Description, IsListed: true,
-			DocumentSets: []string{}, Sources: nonNil(persona.KnowledgeSources), Origin: choice.Profile}
-		for _, set := range persona.DocumentSets {
-			agent.DocumentSets = append(agent.DocumentSets, set.Name)
-		}
-		found = append(found, agent)
+		sets := exslices.CastFunc(persona.DocumentSets, func(set wire.DocumentSet) string { return set.Name })
+		found = append(found, listed{object{{"id", persona.ID}, {"name", persona.Name}, {"description", persona.Description},
+			{"is_default_persona", false}, // servers no longer send it; scripts still read it
+			{"is_listed", true}, {"document_sets", sets}, {"knowledge_sources", persona.KnowledgeSources}, {"origin", choice.Profile}},
+			[]string{strconv.Itoa(persona.ID), persona.Name, persona.Description}})
 	}
-	return printList(a, "agents", found, "No agents available.", a.private(), table{header: []string{"ID", "NAME", "DESCRIPTION"}},
-		func(agent jsonAgent) []string { return []string{strconv.Itoa(agent.ID), agent.Name, agent.Description} })
-}
-
-// jsonSet is a row of document-sets --json, version 1.
-type jsonSet struct {
-	ID          int      `json:"id"`
-	Name        string   `json:"name"`
-	Description string   `json:"description"`
-	Sources     []string `json:"sources"`
-	Documents   *int     `json:"documents,omitempty"` // where the server counts
-	IsPublic    bool     `json:"is_public"`
-	Origin      string   `json:"origin"`
+	return printList(a, "agents", found, "No agents available.", a.private(), table{header: []string{"ID", "NAME", "DESCRIPTION"}}, listed.row)
 }
 
 func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
@@ -124,31 +119,19 @@ func (a *app) printSets(ctx context.Context, c *client.Client, choice target.Cho
 		return err
 	}
 	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.DocumentSets })
-	var found []jsonSet
+	var found []listed
 	for _, set := range sets {
-		row := jsonSet{ID: set.ID, Name: set.Name, Description: deref(set.Description), Sources: []string{},
-			IsPublic: set.IsPublic, Origin: choice.Profile}
+		var sources []string
 		for _, connector := range set.CCPairSummaries {
-			row.Sources = union(row.Sources, []string{connector.Source})
+			sources = union(sources, []string{connector.Source})
 		}
-		if count := counts[set.Name]; counts != nil {
-			row.Documents = &count
-		}
-		found = append(found, row)
+		count, description := countOf(counts, set.Name), text.OrEmpty(set.Description)
+		found = append(found, listed{object{{"id", set.ID}, {"name", set.Name}, {"description", description}, {"sources", sources},
+			{"documents?", count}, {"is_public", set.IsPublic}, {"origin", choice.Profile}},
+			[]string{set.Name, countCell(count), strings.Join(sources, ", "), description}})
 	}
 	return printList(a, "document-sets", found, "No document sets. Create one: quarry add PATH --set NAME", a.private(),
-		table{header: []string{"NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"}, optional: 1, right: 1}, func(set jsonSet) []string {
-			return []string{set.Name, countCell(set.Documents), strings.Join(set.Sources, ", "), set.Description}
-		})
-}
-
-// jsonTag is a row of tags --json, version 1.
-type jsonTag struct {
-	Key       string `json:"key"`
-	Value     string `json:"value"`
-	Source    string `json:"source"`
-	Documents *int   `json:"documents,omitempty"` // of this source, where the server counts
-	Origin    string `json:"origin"`
+		table{header: []string{"NAME", "DOCUMENTS", "SOURCES", "DESCRIPTION"}, optional: 1, right: 1}, listed.row)
 }
 
 const (
@@ -180,30 +163,27 @@ func (a *app) printTags(ctx context.Context, c *client.Client, choice target.Cho
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value),
 			cmp.Compare(a.Source, b.Source))
 	})
-	var found []jsonTag
+	var found []listed
 	for _, tag := range tags {
-		row := jsonTag{Key: tag.Key, Value: tag.Value, Source: tag.Source, Origin: choice.Profile}
-		if count, counted := counts[tag]; counted {
-			row.Documents = &count
+		var count *int
+		if _, counted := counts[tag]; counted {
+			count = countOf(counts, tag)
 		}
-		found = append(found, row)
+		found = append(found, listed{object{{"key", tag.Key}, {"value", tag.Value}, {"source", tag.Source}, {"documents?", count},
+			{"origin", choice.Profile}}, []string{tag.Key + "=" + tag.Value, countCell(count), tag.Source}})
 	}
 	if len(found) >= limit && !a.wantsJSON() {
 		a.note("showing the first %d tags; give a prefix or raise --limit", limit)
 	}
 	return printList(a, "tags", found, "No tags.", a.private(),
-		table{header: []string{"TAG", "DOCUMENTS", "SOURCE"}, optional: 1, right: 1},
-		func(tag jsonTag) []string {
-			return []string{tag.Key + "=" + tag.Value, countCell(tag.Documents), tag.Source}
-		})
+		table{header: []string{"TAG", "DOCUMENTS", "SOURCE"}, optional: 1, right: 1}, listed.row)
 }
 
 // tagCounts counts documents by tag and source; empty if the server does not count. A server counts tags over all
 // sources at once, so each source needs a request.
 func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map[wire.SourceTag]int {
 	counts := map[wire.SourceTag]int{}
-	features, err := c.Features(ctx)
-	if err != nil || !features.Has(wire.FeatureFacets) {
+	if !countsDocuments(ctx, c) {
 		return counts
 	}
 	var sources []string
@@ -225,17 +205,6 @@ func tagCounts(ctx context.Context, c *client.Client, tags []wire.SourceTag) map
 	return counts
 }
 
-// jsonSource is a row of sources --json, version 1.
-type jsonSource struct {
-	Source      string `json:"source"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Documents   *int   `json:"documents,omitempty"` // where the server counts
-	Status      string `json:"status,omitempty"`    // of its connectors, if known
-	ListedBy    string `json:"listed_by"`           // connected, workspace, tags; known: nothing was listed
-	Origin      string `json:"origin"`              // where was asked
-}
-
 func (a *app) printSources(ctx context.Context, c *client.Client, choice target.Choice, _ []string) error {
 	list := c.ListSources(ctx)
 	if err := ctx.Err(); err != nil {
@@ -250,26 +219,22 @@ func (a *app) printSources(ctx context.Context, c *client.Client, choice target.
 		slices.Sort(list.Values)
 	}
 	counts := documentCounts(ctx, c, func(f wire.Facets) []wire.FacetValue { return f.Sources })
-	var found []jsonSource
+	var found []listed
 	for _, source := range list.Values {
-		row := jsonSource{Source: source, Name: client.SourceName(source), Description: client.SourceDescription(source),
-			Status: list.Status[source], ListedBy: list.Origin, Origin: choice.Profile}
-		if count := counts[source]; counts != nil {
-			row.Documents = &count
+		count, status := countOf(counts, source), list.Status[source]
+		description := client.SourceDescription(source)
+		row := object{{"source", source}, {"name", client.SourceName(source)}, {"description", description}, {"documents?", count},
+			{"status?", status}, {"listed_by", list.Origin}, {"origin", choice.Profile}}
+		if status != "" && status != "ACTIVE" {
+			description = strings.TrimSpace(description + " (" + strings.ToLower(strings.ReplaceAll(status, "_", " ")) + ")")
 		}
-		found = append(found, row)
+		found = append(found, listed{row, []string{source, client.SourceName(source), countCell(count), description}})
 	}
 	if note := listingNote(list.Origin); note != "" && !a.wantsJSON() {
 		a.note("%s", note)
 	}
 	return printList(a, "sources", found, "No sources. Add files: quarry add PATH", a.private(),
-		table{header: []string{"SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"}, optional: 2, right: 2}, func(row jsonSource) []string {
-			description := row.Description
-			if row.Status != "" && row.Status != "ACTIVE" {
-				description = strings.TrimSpace(description + " (" + strings.ToLower(strings.ReplaceAll(row.Status, "_", " ")) + ")")
-			}
-			return []string{row.Source, row.Name, countCell(row.Documents), description}
-		})
+		table{header: []string{"SOURCE", "NAME", "DOCUMENTS", "DESCRIPTION"}, optional: 2, right: 2}, listed.row)
 }
 
 // listingNote says what a list of sources does not show; nothing if it is what the caller can search.

@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +27,50 @@ func encodeJSON(value any) ([]byte, error) {
 		return nil, fmt.Errorf("encode the answer: %w", err)
 	}
 	return append(encoded, '\n'), nil
+}
+
+// object is a JSON object with its keys in order.
+type object []field
+
+// field is a key with its value. A key that ends in "?" is left out with a zero value. A list or a map that is missing is
+// empty.
+type field struct {
+	key   string
+	value any
+}
+
+// and appends more fields if they are given.
+func (o object) and(given bool, more object) object {
+	if !given {
+		return o
+	}
+	return append(o, more...)
+}
+
+// MarshalJSON writes the fields in order.
+func (o object) MarshalJSON() ([]byte, error) {
+	written := []byte{'{'}
+	for _, f := range o {
+		key, isOptional := strings.CutSuffix(f.key, "?")
+		switch value := reflect.ValueOf(f.value); {
+		case isOptional && value.IsZero():
+			continue
+		case value.Kind() == reflect.Slice && value.IsNil():
+			f.value = []any{}
+		case value.Kind() == reflect.Map && value.IsNil():
+			f.value = object{}
+		}
+		value, err := json.Marshal(f.value)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", key, err)
+		}
+		if len(written) > 1 {
+			written = append(written, ',')
+		}
+		written = append(strconv.AppendQuote(written, key), ':')
+		written = append(written, value...)
+	}
+	return append(written, '}'), nil
 }
 
 // cut says how much of an answer is kept.
@@ -48,13 +95,20 @@ type truncation struct {
 }
 
 // answer is output that can be cut and is still whole output of its kind.
-type answer interface {
-	// most is the largest number of results of one query.
-	most() int
-	// count returns the number of results if each query shows at most shown.
-	count(shown int) int
-	// encode renders what a cut leaves.
-	encode(cut) ([]byte, error)
+type answer struct {
+	sizes  []int // numbers of results, of each query
+	encode func(cut) ([]byte, error)
+}
+
+// most returns the largest number of results of one query.
+func (a answer) most() int { return slices.Max(append(a.sizes, 0)) }
+
+// count returns the number of results if each query shows at most shown.
+func (a answer) count(shown int) (total int) {
+	for _, size := range a.sizes {
+		total += min(shown, size)
+	}
+	return total
 }
 
 // cutTo renders an answer in at most limit bytes: first whole results go, then the end of the first one's content at
@@ -167,15 +221,10 @@ func cutHint(path *string) string {
 	return "full_response_path has the complete answer. To print everything: --max-output 0"
 }
 
-// rows is a list that is printed as a JSON array. A cut drops rows; an array has no place to say so, which is why
+// rowsAnswer is a list that is printed as a JSON array. A cut drops rows; an array has no place to say so, which is why
 // standard error does.
-type rows[T any] []T
-
-func (r rows[T]) most() int           { return len(r) }
-func (r rows[T]) count(shown int) int { return min(shown, len(r)) }
-
-func (r rows[T]) encode(c cut) ([]byte, error) {
-	return encodeJSON(firstOf(r, c.shown))
+func rowsAnswer[T any](rows []T) answer {
+	return answer{[]int{len(rows)}, func(c cut) ([]byte, error) { return encodeJSON(firstOf(rows, c.shown)) }}
 }
 
 // firstOf returns a copy of the first items of a list; JSON shows one without items as [].

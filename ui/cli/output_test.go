@@ -64,7 +64,7 @@ func TestCutAnswersStayWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 6 {
 		outcomes := randomOutcomes(random, 1+random.IntN(3))
-		answer := searchAnswer{outcomes, random.IntN(2) == 0}
+		answer := searchAnswer(outcomes, random.IntN(2) == 0)
 		full, err := answer.encode(whole())
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestCutAnswersStayWhole(t *testing.T) {
 func TestCutLinesStayWhole(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
-		answer := ndjsonAnswer{searchAnswer{randomOutcomes(random, 2), false}}
+		answer := ndjsonAnswer(randomOutcomes(random, 2), false)
 		full, err := answer.encode(whole())
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func TestCutContentEndsAtACharacter(t *testing.T) {
 	outcomes := []outcome{{response: &wire.SearchResponse{Results: []wire.SearchResult{{CitationID: &number,
 		Content: strings.Repeat("本", 500), DocumentID: "d", Ref: "d#0", Highlights: []wire.Span{{0, 3}, {1200, 1203}},
 		BestPassage: wire.Span{0, 1500}, Blurb: strings.Repeat("本", 90)}}}}}
-	answer := searchAnswer{outcomes, true}
+	answer := searchAnswer(outcomes, true)
 	text, err := cutTo(answer, 1500, truncation{TotalBytes: 4000})
 	if err != nil {
 		t.Fatal(err)
@@ -274,8 +274,8 @@ func FuzzCut(f *testing.F) {
 	f.Add("\x1b[2J", 0)
 	f.Fuzz(func(t *testing.T, content string, limit int) {
 		number := 1
-		answer := searchAnswer{[]outcome{{response: &wire.SearchResponse{Results: []wire.SearchResult{
-			{CitationID: &number, Content: content}, {CitationID: &number, Content: content}}}}}, false}
+		answer := searchAnswer([]outcome{{response: &wire.SearchResponse{Results: []wire.SearchResult{
+			{CitationID: &number, Content: content}, {CitationID: &number, Content: content}}}}}, false)
 		text, err := cutTo(answer, limit, truncation{TotalBytes: 4 * len(content)})
 		if err != nil || !json.Valid(text) {
 			t.Fatalf("%v\n%s", err, text)

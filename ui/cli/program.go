@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +62,7 @@ func (s IO) interactive() bool { return s.InTTY && s.OutTTY && !s.isDumb() }
 // columns returns the width to lay text out for.
 func (s IO) columns() int {
 	const fallback = 80
-	if s.Width <= 0 {
-		return fallback
-	}
-	return s.Width
+	return cmp.Or(max(0, s.Width), fallback)
 }
 
 // Program configures the commands.
@@ -138,9 +136,11 @@ func (a *app) open(ctx context.Context, choice target.Choice) (*client.Session, 
 	return onHost(a, func(host Host) (*client.Session, error) { return host.Open(ctx, choice) })
 }
 
-// openLibrary opens the library of this machine, or that of --library, if it exists.
-func (a *app) openLibrary(ctx context.Context) (*client.Session, error) {
-	return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.library, false) })
+// openLibrary opens the library of this machine, or that of --library, if it exists or is to be created.
+func (a *app) openLibrary(create bool) opener {
+	return func(ctx context.Context) (*client.Session, error) {
+		return onHost(a, func(host Host) (*client.Session, error) { return host.OpenLibrary(ctx, a.flags.library, create) })
+	}
 }
 
 // openAdmin opens the library of this machine, or that of --library, for administration.

@@ -46,13 +46,11 @@ type progress struct {
 
 	mu      sync.Mutex
 	drawn   time.Time
-	last    wire.LibraryEvent   // the latest of type progress
-	vectors wire.LibraryEvent   // the latest of type embedding
-	skips   []wire.LibraryEvent // without those of kinds that are not read
-	assumed []wire.LibraryEvent // the first of them
-	guessed int                 // files whose encoding was assumed
-	kinds   map[string]int      // files of each such kind
-	checked wire.LibraryEvent   // the latest of type checking
+	latest  map[string]wire.LibraryEvent // of each type
+	skips   []wire.LibraryEvent          // without those of kinds that are not read
+	assumed []wire.LibraryEvent          // the first of them
+	guessed int                          // files whose encoding was assumed
+	kinds   map[string]int               // files of each such kind
 	damage  []jsonDamage
 	skipped int
 	over    bool
@@ -61,24 +59,20 @@ type progress struct {
 
 func (a *app) newProgress(verb string) *progress {
 	return &progress{app: a, verb: verb, started: a.now(), drawn: a.now(), json: a.flags.json, kinds: map[string]int{},
-		bar: a.io.ErrTTY && !a.io.isDumb() && !a.flags.quiet && !a.flags.json}
+		latest: map[string]wire.LibraryEvent{},
+		bar:    a.io.ErrTTY && !a.io.isDumb() && !a.flags.quiet && !a.flags.json}
 }
 
 // event takes one event.
 func (p *progress) event(event wire.LibraryEvent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.latest[event.Type] = event
 	switch event.Type {
-	case wire.LibraryProgress:
-		p.last = event
-	case wire.LibraryEmbedding:
-		p.vectors = event
 	case wire.LibraryAssumed:
 		if p.guessed++; p.guessed <= skipsShown {
 			p.assumed = append(p.assumed, event)
 		}
-	case wire.LibraryChecking:
-		p.checked = event
 	case wire.LibraryDamaged, wire.LibraryRepaired:
 		p.damage = append(p.damage, p.app.damageOf(event, true))
 	case wire.LibrarySkipped:
@@ -101,35 +95,10 @@ func (p *progress) event(event wire.LibraryEvent) {
 // {"type":"embedding","done","total"} with passages that have vectors, "refused" with those that the model does not take,
 // and "reason" for that or where it stopped early, and last {"type":"done","added","updated","removed","unchanged","skipped","searches_go_to"}, where the latter is what
 // "searched" of the next search says, or {"type":"stopped","done"} with the number of files that are stored.
-type (
-	jsonProgress struct {
-		Type  string `json:"type"`
-		Done  int    `json:"done"`
-		Total int    `json:"total"`
-		Bytes int64  `json:"bytes"`
-		Path  string `json:"path"`
-	}
-	jsonStopped struct {
-		Type string `json:"type"`
-		Done int    `json:"done"`
-	}
-	jsonDone struct {
-		Type      string `json:"type"`
-		Added     int    `json:"added"`
-		Updated   int    `json:"updated"`
-		Removed   int    `json:"removed"`
-		Unchanged int    `json:"unchanged"`
-		Skipped   int    `json:"skipped"`
-		Repaired  int    `json:"repaired,omitempty"`
-		Damaged   int    `json:"damaged,omitempty"`
-		Searched  string `json:"searches_go_to,omitempty"`
-	}
-)
-
 func (p *progress) line(event wire.LibraryEvent) {
 	switch event.Type {
 	case wire.LibraryProgress:
-		p.write(jsonProgress{event.Type, event.Done, event.Total, event.Bytes, event.Path})
+		p.write(object{{"type", event.Type}, {"done", event.Done}, {"total", event.Total}, {"bytes", event.Bytes}, {"path", event.Path}})
 	case wire.LibraryDamaged, wire.LibraryRepaired:
 		p.write(p.app.damageOf(event, true))
 	case wire.LibrarySkipped, wire.LibraryAssumed, wire.LibraryChecking, wire.LibraryEmbedding:
@@ -191,13 +160,14 @@ func (p *progress) counts(now time.Time) string {
 
 // current returns the latest event of the stage that runs.
 func (p *progress) current() wire.LibraryEvent {
-	switch {
-	case p.vectors.Total > 0:
-		return p.vectors
-	case p.last.Type == "" && p.checked.Type != "":
-		return p.checked
+	at, begun := p.latest[wire.LibraryProgress]
+	switch vectors := p.latest[wire.LibraryEmbedding]; {
+	case vectors.Total > 0:
+		return vectors
+	case !begun:
+		return p.latest[wire.LibraryChecking]
 	}
-	return p.last
+	return at
 }
 
 // vectorsText is "120 of 456 passages have vectors".
@@ -238,21 +208,22 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 		return nil
 	}
 	if p.json {
-		p.write(jsonDone{wire.LibraryDone, done.Added, done.Updated, done.Removed, done.Unchanged, done.Skipped, done.Repaired,
-			done.Damaged, searched})
+		p.write(object{{"type", wire.LibraryDone}, {"added", done.Added}, {"updated", done.Updated}, {"removed", done.Removed},
+			{"unchanged", done.Unchanged}, {"skipped", done.Skipped}, {"repaired?", done.Repaired}, {"damaged?", done.Damaged},
+			{"searches_go_to?", searched}})
 		return p.err
 	}
-	p.printSkips()
-	p.list("assumed encodings", p.guessed, p.assumed, assumedLine)
-	for _, line := range damageLines(p.damage) {
+	for _, line := range slices.Concat(p.skipLines(), listLines("assumed encodings"+asJSON, p.guessed, p.assumed, assumedLine),
+		damageLines(p.damage)) {
 		p.app.say("%s", line)
 	}
-	switch reason := p.vectors.Reason; {
+	vectors := p.latest[wire.LibraryEmbedding]
+	switch reason := vectors.Reason; {
 	case reason == "":
-	case p.vectors.Done+p.vectors.Refused >= p.vectors.Total:
-		p.app.say("%s; the model refuses the others, which only lexical search finds: %s", vectorsText(p.vectors), text.Sentence(reason))
+	case vectors.Done+vectors.Refused >= vectors.Total:
+		p.app.say("%s; the model refuses the others, which only lexical search finds: %s", vectorsText(vectors), text.Sentence(reason))
 	default:
-		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync", vectorsText(p.vectors), text.Sentence(reason))
+		p.app.say("%s; only lexical search finds the others: %s To continue: quarry sync", vectorsText(vectors), text.Sentence(reason))
 	}
 	return p.app.print([]byte(doneText(done) + "\n"))
 }
@@ -261,7 +232,7 @@ func (p *progress) finish(done wire.LibraryEvent, searched string) error {
 func (p *progress) began() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.last.Done > 0
+	return p.latest[wire.LibraryProgress].Done > 0
 }
 
 // stopped prints, once, how much is stored although the change did not end. It never blocks: the run may be about to end
@@ -276,42 +247,45 @@ func (p *progress) stopped() {
 	}
 	p.over = true
 	p.clear()
-	count, what := p.last.Stored, "stored"
+	last := p.latest[wire.LibraryProgress]
+	count, what := last.Stored, "stored"
 	if p.verb == verbRemoved {
-		count, what = p.last.Done, "removed"
+		count, what = last.Done, "removed"
 	}
 	if p.json {
-		p.write(jsonStopped{"stopped", count})
+		p.write(object{{"type", "stopped"}, {"done", count}})
 	}
-	switch {
-	case p.last.Done == 0:
+	if last.Done == 0 {
 		p.app.say("Stopped; nothing was %s.", p.verb)
-	default:
-		p.app.say("Stopped: %s %s; run the same command to continue.", text.Count(count, "file"), what)
+		return
 	}
+	p.app.say("Stopped: %s %s; run the same command to continue.", text.Count(count, "file"), what)
 }
 
-// printSkips says what was not read: kinds of files in one line, and the rest file by file. What is not read at all is
-// no news when the same folders are read again.
-func (p *progress) printSkips() {
+// skipLines list what was not read: kinds of files in one line, and the rest file by file. What is not read at all is no
+// news when the same folders are read again.
+func (p *progress) skipLines() (lines []string) {
 	if kinds := kindsText(p.kinds); kinds != "" && p.verb != verbSynced && p.verb != verbWatched {
-		p.app.say("%s", kinds)
+		lines = append(lines, kinds)
 	}
 	rest := p.skipped
 	for _, count := range p.kinds {
 		rest -= count
 	}
-	p.list("skipped", rest, p.skips, skipLine)
+	return append(lines, listLines("skipped"+asJSON, rest, p.skips, skipLine)...)
 }
 
-// list prints the first events of a kind, and how many more there are.
-func (p *progress) list(what string, total int, events []wire.LibraryEvent, line func(wire.LibraryEvent) string) {
-	for _, event := range events {
-		p.app.say("%s", line(event))
+const asJSON = "; --json lists all of them"
+
+// listLines lists the first items of a kind, and how many more there are.
+func listLines[T any](kind string, total int, first []T, line func(T) string) (lines []string) {
+	for _, item := range first {
+		lines = append(lines, line(item))
 	}
-	if more := total - len(events); more > 0 {
-		p.app.say("and %d more %s; --json lists all of them", more, what)
+	if more := total - len(first); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more %s", more, kind))
 	}
+	return lines
 }
 
 func skipLine(event wire.LibraryEvent) string { return "skipped " + event.Path + ": " + event.Reason }
@@ -409,22 +383,10 @@ func (a *app) damageHint(d jsonDamage, synced bool) string {
 	}
 }
 
-// name is what a damage is of.
-func (d jsonDamage) name() string {
-	switch {
-	case d.Path != "":
-		return d.Path
-	case d.ID != "":
-		return d.ID
-	default:
-		return "library"
-	}
-}
-
 // damageLines lists what is damaged for a person.
 func damageLines(found []jsonDamage) (lines []string) {
 	for _, d := range found[:min(len(found), damageShown)] {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Type, d.name(), d.Reason))
+		lines = append(lines, fmt.Sprintf("%s %s: %s", d.Type, cmp.Or(d.Path, d.ID, "library"), d.Reason))
 		if d.Hint != "" {
 			lines = append(lines, "  "+d.Hint)
 		}
@@ -437,22 +399,16 @@ func damageLines(found []jsonDamage) (lines []string) {
 
 // damageFailure is the error for what is still damaged; nil for nothing.
 func damageFailure(found []jsonDamage) error {
-	count, first := 0, ""
-	for _, d := range found {
-		if d.Type == wire.LibraryDamaged {
-			if count++; count == 1 {
-				first = d.Hint
-			}
-		}
-	}
-	switch count {
+	isRepaired := func(d jsonDamage) bool { return d.Type != wire.LibraryDamaged }
+	damaged := slices.DeleteFunc(slices.Clone(found), isRepaired)
+	switch len(damaged) {
 	case 0:
 		return nil
 	case 1:
-		return &Failure{Code: ExitGeneral, What: "the library is damaged: 1 part could not be restored", Do: first}
+		return &Failure{Code: ExitGeneral, What: "the library is damaged: 1 part could not be restored", Do: damaged[0].Hint}
 	}
-	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the library is damaged: %d parts could not be restored", count),
-		Do: "Follow the hints above; the first is: " + first}
+	return &Failure{Code: ExitGeneral, What: fmt.Sprintf("the library is damaged: %d parts could not be restored", len(damaged)),
+		Do: "Follow the hints above; the first is: " + damaged[0].Hint}
 }
 
 // checkLibrary checks the library that a session works on. What is derived is repaired, unless nothing may be changed.

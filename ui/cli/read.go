@@ -85,7 +85,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, ref string, option
 		defer a.removeOldCopies()
 		switch {
 		case a.flags.json:
-			return a.printAnswer("read", found, a.private())
+			return a.printAnswer("read", found.answer(), a.private())
 		case a.io.OutTTY:
 			return a.print([]byte(a.readingText(found)))
 		}
@@ -159,30 +159,20 @@ func wholeDocument(ctx context.Context, c *client.Client, id string, first *wire
 	return found, nil
 }
 
-// The JSON of read, version 1.
-type jsonReading struct {
-	Document   wire.DocumentInfo `json:"document"`
-	Chunks     []wire.Chunk      `json:"chunks"`
-	Whole      bool              `json:"whole_document"`
-	Searched   []string          `json:"searched"`
-	Schema     int               `json:"schema"`
-	Truncation *truncation       `json:"truncation,omitempty"`
-}
-
-func (r *reading) most() int           { return len(r.chunks) }
-func (r *reading) count(shown int) int { return min(shown, len(r.chunks)) }
-
-func (r *reading) encode(c cut) ([]byte, error) {
-	kept := firstOf(r.chunks, c.shown)
-	if c.content >= 0 && len(kept) > 0 {
-		kept[0].Content = text.Clip(kept[0].Content, c.content)
-	}
-	document := r.document
-	if c.note != nil && len(kept) < len(r.chunks) {
-		document.Outline = []wire.OutlineHeading{} // of what is not there
-	}
-	return encodeJSON(jsonReading{Document: document, Chunks: kept, Whole: r.whole && len(kept) == len(r.chunks),
-		Searched: r.searched, Schema: schemaVersion, Truncation: c.note})
+// answer returns the JSON of read, version 1: {"document", "chunks", "whole_document", "searched", "schema", "truncation"?}.
+func (r *reading) answer() answer {
+	return answer{[]int{len(r.chunks)}, func(c cut) ([]byte, error) {
+		kept := firstOf(r.chunks, c.shown)
+		if c.content >= 0 && len(kept) > 0 {
+			kept[0].Content = text.Clip(kept[0].Content, c.content)
+		}
+		document := r.document
+		if c.note != nil && len(kept) < len(r.chunks) {
+			document.Outline = []wire.OutlineHeading{} // of what is not there
+		}
+		return encodeJSON(object{{"document", document}, {"chunks", kept}, {"whole_document", r.whole && len(kept) == len(r.chunks)},
+			{"searched", r.searched}, {"schema", schemaVersion}, {"truncation?", c.note}})
+	}}
 }
 
 // damaged is the number of chunks that cannot be read.
@@ -239,7 +229,7 @@ func (r *reading) markdown() string {
 	if about := r.about(); about != "" {
 		fmt.Fprintf(&b, "%s\n", about)
 	}
-	if link := deref(r.document.Link); link != "" {
+	if link := text.OrEmpty(r.document.Link); link != "" {
 		fmt.Fprintf(&b, "<%s>\n", text.OneLine(link))
 	}
 	if b.Len() > len(r.title())+len("# \n\n") {
@@ -256,7 +246,7 @@ func (a *app) readingText(r *reading) string {
 	if about := r.about(); about != "" {
 		b.WriteString(a.style.Muted.Render(ansi.Truncate(about, width, "…")) + "\n")
 	}
-	if link := deref(r.document.Link); link != "" {
+	if link := text.OrEmpty(r.document.Link); link != "" {
 		b.WriteString(a.style.Muted.Render(text.OneLine(link)) + "\n")
 	}
 	b.WriteString("\n" + wrapMarkdown(strings.ReplaceAll(r.body(), "\t", "    "), width))
@@ -267,26 +257,6 @@ func (a *app) readingText(r *reading) string {
 func wrapMarkdown(markdown string, width int) string {
 	f := &wordWrapper{width: width, style: func(word string) string { return word }}
 	return f.write(markdown) + f.close()
-}
-
-// fenceOf is the run of backticks or tildes that a line of a code block's beginning or end starts with.
-func fenceOf(line string) string {
-	trimmed := strings.TrimLeft(line, " ")
-	for _, mark := range []string{"`", "~"} {
-		if run := len(trimmed) - len(strings.TrimLeft(trimmed, mark)); run >= 3 {
-			return trimmed[:run]
-		}
-	}
-	return ""
-}
-
-// isVerbatim reports whether a line is a table row, or indented code and not an item of a list.
-func isVerbatim(line string) bool {
-	trimmed := strings.TrimLeft(line, " ")
-	if strings.HasPrefix(trimmed, "|") {
-		return true
-	}
-	return len(line)-len(trimmed) >= 4 && trimmed != "" && !strings.ContainsAny(trimmed[:1], "-*+0123456789")
 }
 
 const maxSavedSearch = 64 << 20 // bytes
@@ -337,7 +307,7 @@ func (a *app) refFrom(path, citationText string) (ref, origin string, err error)
 // withoutID explains a result of a server that gives no document ids.
 func withoutID(result savedResult) error {
 	do := "Open the link of the result."
-	if link := cmp.Or(deref(result.URL), deref(result.Link)); link != "" {
+	if link := cmp.Or(text.OrEmpty(result.URL), text.OrEmpty(result.Link)); link != "" {
 		do = "Open: " + link
 	}
 	return &Failure{Code: ExitNotAvailable, Do: do,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -343,10 +344,7 @@ func (a *app) group(name, short string, children ...*cobra.Command) *cobra.Comma
 			if len(arguments) == 0 {
 				return command.Help()
 			}
-			var names []string
-			for _, child := range children {
-				names = append(names, child.Name())
-			}
+			names := exslices.CastFunc(children, (*cobra.Command).Name)
 			do := nearestOf(arguments[0], "See: "+command.CommandPath()+" --help", names)
 			return usage(do, "unknown command %q for %q", arguments[0], command.CommandPath())
 		}}

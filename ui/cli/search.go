@@ -27,19 +27,18 @@ const maxQueries = 3
 
 // searchOptions are the flags of search as they were written.
 type searchOptions struct {
-	sources, sets, tags []string
-	also                []string
-	days                int
-	since, until        string
-	agentID             int
-	agent               string
-	noExpansion         bool
-	noSelection         bool
-	limit, offset       int
-	sort                string
-	history             string
-	raw, explain        bool
-	format              string
+	wire.SearchRequest // of which the flags set sources, document sets and switches
+	tags, also         []string
+	days               int
+	since, until       string
+	agentID            int
+	agent              string
+	limit              int
+	offset             int
+	sort               string
+	history            string
+	raw                bool
+	format             string
 
 	given func(flag string) bool // whether a flag was set; zero is a valid number
 }
@@ -79,17 +78,17 @@ func (a *app) searchCommand() *cobra.Command {
 func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags := command.Flags()
 	options.given = flags.Changed
-	flags.StringSliceVar(&options.sources, "source", nil, "search only these `sources`, separated by commas, like slack,github")
+	flags.StringSliceVar(&options.Sources, "source", nil, "search only these `sources`, separated by commas, like slack,github")
 	flags.StringSliceVar(&options.also, "also", nil,
 		"also search these profiles (`NAMES`, separated by commas; local is this machine)")
 	flags.IntVar(&options.days, "days", 0, "only documents updated in the last `N` days, 1 to 36500")
 	flags.StringVar(&options.since, "since", "", "only documents updated on this `DATE` or later, like 2026-01-31")
 	flags.StringVar(&options.until, "until", "", "only documents updated on this `DATE` or earlier")
 	agentFlags(flags, options, "search as")
-	flags.StringArrayVar(&options.sets, "document-set", nil, "only this document set (`NAME`); repeatable")
+	flags.StringArrayVar(&options.DocumentSets, "document-set", nil, "only this document set (`NAME`); repeatable")
 	flags.StringArrayVar(&options.tags, "tag", nil, "only documents with this tag (`key=value`); repeatable")
-	flags.BoolVar(&options.noExpansion, "no-query-expansion", false, "search for the query as written (faster)")
-	flags.BoolVar(&options.noSelection, "no-document-selection", false, "skip the selection by the language model (faster)")
+	flags.BoolVar(&options.SkipQueryExpansion, "no-query-expansion", false, "search for the query as written (faster)")
+	flags.BoolVar(&options.SkipDocumentSelection, "no-document-selection", false, "skip the selection by the language model (faster)")
 	flags.IntVar(&options.limit, "limit", 0,
 		"number of results (`N`), 1 to 100 (default: what the server selects, at most 10)")
 	flags.StringVar(&options.sort, "sort", "", "`ORDER` of matched documents: relevance (default), newest or oldest")
@@ -98,9 +97,9 @@ func (a *app) searchFlags(command *cobra.Command, options *searchOptions) {
 	flags.StringVar(&options.history, "history", "",
 		"earlier messages of the conversation: a JSON `FILE` of {message, message_type}")
 	flags.BoolVar(&options.raw, "raw", false, "print the server's answer unchanged and never cut")
-	flags.BoolVar(&options.explain, "explain", false, "show how the results were found")
+	flags.BoolVar(&options.Explain, "explain", false, "show how the results were found")
 	flags.StringVar(&options.format, "format", "", "output `FORMAT`: json, ndjson, md, tsv or text (default text on a terminal, else json)")
-	a.completeSearchFlags(command)
+	a.completeFlags(command, a.openDecided)
 }
 
 // agentFlags choose an agent.
@@ -277,37 +276,22 @@ func runSearches(ctx context.Context, c *client.Client, plan []plannedQuery, raw
 
 // printSearch prints what finished. One query's error is the run's; of several, only when none finished.
 func (a *app) printSearch(outcomes []outcome, format string, options *searchOptions, choice target.Choice) error {
-	var first error
-	finished, interrupted := 0, false
-	for _, o := range outcomes {
-		if o.err == nil {
-			finished++
-			continue
-		}
-		if first == nil {
-			first = o.err
-		}
-		interrupted = interrupted || client.KindOf(o.err) == client.Canceled
-	}
-	if finished == 0 {
-		for _, o := range outcomes[1:] {
-			if client.KindOf(o.err) == client.Canceled {
-				continue
-			}
+	failed := slices.DeleteFunc(slices.Clone(outcomes), func(o outcome) bool { return o.err == nil })
+	isCanceled := func(o outcome) bool { return client.KindOf(o.err) == client.Canceled }
+	if len(failed) == len(outcomes) {
+		for _, o := range slices.DeleteFunc(failed[1:], isCanceled) {
 			a.note("%q: %s", o.query.text, text.OneLine(o.err.Error()))
 		}
-		return first
+		return failed[0].err
 	}
 	if err := a.printOutcomes(outcomes, format, options, choice); err != nil {
 		return err
 	}
-	for _, o := range outcomes {
-		if o.err != nil && !interrupted {
-			a.note("%q failed: %s", o.query.text, text.OneLine(o.err.Error()))
-		}
-	}
-	if interrupted {
+	if slices.ContainsFunc(failed, isCanceled) {
 		return errInterrupted
+	}
+	for _, o := range failed {
+		a.note("%q failed: %s", o.query.text, text.OneLine(o.err.Error()))
 	}
 	return nil
 }
@@ -317,18 +301,18 @@ func (a *app) printOutcomes(outcomes []outcome, format string, options *searchOp
 		return a.printRaw(outcomes)
 	}
 	if format == formatJSON {
-		return a.printAnswer("search", searchAnswer{outcomes, options.explain}, a.private())
+		return a.printAnswer("search", searchAnswer(outcomes, options.Explain), a.private())
 	}
 	a.printNotes(outcomes)
 	switch format {
 	case formatNDJSON:
-		return a.printAnswer("search", ndjsonAnswer{searchAnswer{outcomes, options.explain}}, a.private())
+		return a.printAnswer("search", ndjsonAnswer(outcomes, options.Explain), a.private())
 	case formatTSV:
 		return a.printLines("search", "tsv", tsvLines(outcomes), a.private())
 	case formatMD:
 		return a.printPlain("search", "md", markdown(outcomes), a.private())
 	}
-	return a.printPlain("search", "txt", a.searchText(outcomes, options.explain, choice), a.private())
+	return a.printPlain("search", "txt", a.searchText(outcomes, options.Explain, choice), a.private())
 }
 
 // printNotes says on standard error, once each, what JSON says in the answer.

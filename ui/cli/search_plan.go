@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/guard"
@@ -52,11 +54,9 @@ func (a *app) planSearch(queries []string, options *searchOptions, choice target
 
 // flagRequest makes the part of a request that the flags determine.
 func (a *app) flagRequest(options *searchOptions) (wire.SearchRequest, error) {
-	request := wire.SearchRequest{
-		SkipQueryExpansion: options.noExpansion, SkipDocumentSelection: options.noSelection, Explain: options.explain,
-		DocumentSets: cleanList(options.sets),
-	}
-	for _, source := range cleanList(options.sources) {
+	request := options.SearchRequest
+	request.DocumentSets, request.Sources = cleanList(options.DocumentSets), nil
+	for _, source := range cleanList(options.Sources) {
 		request.Sources = append(request.Sources, sourceValue(source))
 	}
 	for _, tag := range options.tags {
@@ -272,13 +272,10 @@ func sourceValue(text string) string {
 }
 
 func cleanList(values []string) []string {
-	var clean []string
-	for _, value := range values {
-		if value = strings.TrimSpace(value); value != "" {
-			clean = append(clean, value)
-		}
-	}
-	return clean
+	return exslices.CastFuncFilter(values, func(value string) (string, bool) {
+		value = strings.TrimSpace(value)
+		return value, value != ""
+	})
 }
 
 func union[T comparable](a, b []T) []T {
@@ -319,10 +316,7 @@ func (a *app) checkFilters(ctx context.Context, c *client.Client, plan []planned
 }
 
 func checkSources(ctx context.Context, c *client.Client, plan []plannedQuery) (*filterCheck, error) {
-	check := &filterCheck{}
-	for _, query := range plan {
-		check.wanted = append(check.wanted, query.request.Sources)
-	}
+	check := &filterCheck{wanted: exslices.CastFunc(plan, func(query plannedQuery) []string { return query.request.Sources })}
 	given := wanted(plan, func(r wire.SearchRequest) []string { return slices.Concat(r.Sources, r.ExcludeFilters.Sources) })
 	if len(given) == 0 {
 		return check, nil
@@ -419,10 +413,7 @@ func checkSets(ctx context.Context, c *client.Client, plan []plannedQuery) error
 	if err != nil {
 		return nil //nolint:nilerr // without a list the server decides
 	}
-	names := make([]string, 0, len(sets))
-	for _, set := range sets {
-		names = append(names, set.Name)
-	}
+	names := exslices.CastFunc(sets, func(set wire.DocumentSet) string { return set.Name })
 	for _, name := range given {
 		if !slices.Contains(names, name) {
 			return unknownValue("document set", name, "quarry document-sets", names)
@@ -445,10 +436,7 @@ func checkTags(ctx context.Context, c *client.Client, plan []plannedQuery) error
 		})
 		if !isListed && len(found) < mostTags {
 			all, _ := c.ValidTags(ctx, "", true, mostTags) // without them there is no suggestion
-			names := make([]string, 0, len(all))
-			for _, other := range all {
-				names = append(names, other.Key+"="+other.Value)
-			}
+			names := exslices.CastFunc(all, func(other wire.SourceTag) string { return other.Key + "=" + other.Value })
 			return unknownValue("tag", tag.Key+"="+tag.Value, "quarry tags", names)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -70,7 +71,7 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 		}
 		b.WriteString(strings.TrimRight(indent+line, " ") + "\n")
 	}
-	if link := cmp.Or(deref(r.Link), r.Ref); link != "" {
+	if link := cmp.Or(text.OrEmpty(r.Link), r.Ref); link != "" {
 		fmt.Fprintf(&b, "%s%s\n", indent, a.style.Muted.Render(text.OneLine(link)))
 	}
 	return b.String()
@@ -79,7 +80,7 @@ func (a *app) resultText(r wire.SearchResult, words []string, width int, several
 // about lists source, age and authors, if known.
 func (a *app) about(r wire.SearchResult, several bool) string {
 	parts := []string{a.style.Source.Render(client.SourceName(r.SourceType))}
-	if age := passage.Age(deref(r.UpdatedAt), a.now()); age != "" {
+	if age := passage.Age(text.OrEmpty(r.UpdatedAt), a.now()); age != "" {
 		parts = append(parts, age)
 	}
 	if len(r.Authors) > 0 {
@@ -223,10 +224,9 @@ func repeatFlag(name, value string) string {
 
 // explained lists the stages and queries of a search.
 func explained(response *wire.SearchResponse) []string {
-	var lines []string
-	for _, query := range response.Queries {
-		lines = append(lines, fmt.Sprintf("query (%s, weight %g): %s", query.Kind, query.Weight, text.OneLine(query.Query)))
-	}
+	lines := exslices.CastFunc(response.Queries, func(query wire.ExecutedQuery) string {
+		return fmt.Sprintf("query (%s, weight %g): %s", query.Kind, query.Weight, text.OneLine(query.Query))
+	})
 	for _, filter := range response.AppliedFilters {
 		equals := "="
 		if filter.Negated {

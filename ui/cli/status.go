@@ -15,29 +15,16 @@ import (
 	"quarry/ui/target"
 )
 
-// The JSON of status, version 1. target is null, with target_error, when nothing is configured.
-type jsonStatus struct {
-	Target      *jsonTarget       `json:"target"`
-	TargetError string            `json:"target_error,omitempty"`
-	Library     jsonLibraryStatus `json:"library"`
-	Check       *jsonCheck        `json:"check,omitempty"` // with --check
-	Searched    []string          `json:"searched"`
-	Schema      int               `json:"schema"`
-	Truncation  *truncation       `json:"truncation,omitempty"`
+// statusReport is what status prints.
+type statusReport struct {
+	choice    target.Choice
+	decideErr error
+	reason    string // of decideErr, in words
+	library   libraryReport
+	check     *jsonCheck // with --check
 }
 
-type jsonTarget struct {
-	Kind       string          `json:"kind"` // remote, slack, library, sample
-	Profile    string          `json:"profile"`
-	ServerURL  string          `json:"server_url,omitempty"`
-	Library    string          `json:"library,omitempty"`
-	Rule       int             `json:"rule"`
-	Reason     string          `json:"reason"`
-	ConfigFrom string          `json:"config_from,omitempty"`
-	Origins    []target.Origin `json:"origins"`
-}
-
-type jsonLibraryStatus struct {
+type libraryReport struct {
 	Path   string `json:"path"`
 	Exists bool   `json:"exists"`
 	wire.LibraryStatus
@@ -54,38 +41,32 @@ func (a *app) statusCommand() *cobra.Command {
 
 // status prints what can be known, also when something cannot: then the exit code is that of the reason.
 func (a *app) status(ctx context.Context, check bool) error {
-	choice, decideErr := a.decide(a.request())
-	status := jsonStatus{Searched: []string{}, Schema: schemaVersion}
-	if decideErr != nil {
-		status.TargetError = a.reasonOf(decideErr)
-	} else {
-		status.Searched = append(status.Searched, choice.Profile)
-		status.Target = &jsonTarget{Kind: string(choice.Kind), Profile: choice.Profile, ServerURL: choice.ServerURL,
-			Library: choice.LibraryDir, Rule: choice.Rule, Reason: choice.Reason, ConfigFrom: choice.ConfigFrom(),
-			Origins: nonNil(choice.Origin)}
+	var status statusReport
+	if status.choice, status.decideErr = a.decide(a.request()); status.decideErr != nil {
+		status.reason = a.reasonOf(status.decideErr)
 	}
 	var libraryErr error
-	if status.Library, status.Check, libraryErr = a.libraryStatus(ctx, check); libraryErr != nil {
+	if status.library, status.check, libraryErr = a.libraryStatus(ctx, check); libraryErr != nil {
 		if ctx.Err() != nil {
 			return libraryErr
 		}
-		status.Library.Error = a.reasonOf(libraryErr)
+		status.library.Error = a.reasonOf(libraryErr)
 	}
 	var err error
 	if a.wantsJSON() {
-		err = a.printAnswer("status", statusAnswer(status), a.private())
+		err = a.printAnswer("status", status.answer(), a.private())
 	} else {
-		err = a.print([]byte(a.statusText(status, decideErr)))
+		err = a.print([]byte(a.statusText(status)))
 	}
 	switch {
 	case err != nil:
 		return err
 	case libraryErr != nil:
 		return libraryErr
-	case status.Check != nil && status.Check.Damaged > 0:
-		return damageFailure(status.Check.Found)
+	case status.check != nil && status.check.Damaged > 0:
+		return damageFailure(status.check.Found)
 	case a.request().Explicit():
-		return decideErr
+		return status.decideErr
 	}
 	return nil
 }
@@ -99,9 +80,9 @@ func (a *app) reasonOf(err error) string {
 }
 
 // libraryStatus looks at the library without making one, and checks it first if asked to.
-func (a *app) libraryStatus(ctx context.Context, check bool) (status jsonLibraryStatus, checked *jsonCheck, err error) {
-	status = jsonLibraryStatus{Path: a.libraryFolder()}
-	err = a.with(ctx, a.openLibrary, func(ctx context.Context, c *client.Client) (err error) {
+func (a *app) libraryStatus(ctx context.Context, check bool) (status libraryReport, checked *jsonCheck, err error) {
+	status = libraryReport{Path: a.libraryFolder()}
+	err = a.with(ctx, a.openLibrary(false), func(ctx context.Context, c *client.Client) (err error) {
 		if check {
 			if checked, err = a.checkLibrary(ctx, c); err != nil {
 				return err
@@ -116,47 +97,53 @@ func (a *app) libraryStatus(ctx context.Context, check bool) (status jsonLibrary
 	if errors.Is(err, target.ErrNoLibrary) {
 		err = nil
 	}
-	status.Roots, status.Assumed, status.Skipped = nonNil(status.Roots), nonNil(status.Assumed), nonNil(status.Skipped)
+	status.Assumed, status.Skipped = firstOf(status.Assumed, wire.MaxStatusFiles), firstOf(status.Skipped, wire.MaxStatusFiles)
 	return status, checked, err
 }
 
-type statusAnswer jsonStatus
-
-func (s statusAnswer) most() int           { return len(s.Library.Roots) }
-func (s statusAnswer) count(shown int) int { return min(shown, len(s.Library.Roots)) }
-
-func (s statusAnswer) encode(c cut) ([]byte, error) {
-	s.Library.Roots = firstOf(s.Library.Roots, c.shown)
-	s.Truncation = c.note
-	return encodeJSON(jsonStatus(s))
+// answer returns the JSON of status, version 1. target is null, with target_error, when nothing is configured.
+func (s statusReport) answer() answer {
+	return answer{[]int{len(s.library.Roots)}, func(c cut) ([]byte, error) {
+		library, choice := s.library, s.choice
+		library.Roots = firstOf(library.Roots, c.shown)
+		whole := object{{"target", nil}}
+		searched := []string{}
+		if s.decideErr == nil {
+			searched = append(searched, choice.Profile)
+			whole = object{{"target", object{{"kind", choice.Kind}, {"profile", choice.Profile}, {"server_url?", choice.ServerURL},
+				{"library?", choice.LibraryDir}, {"rule", choice.Rule}, {"reason", choice.Reason},
+				{"config_from?", choice.ConfigFrom()}, {"origins", choice.Origin}}}}
+		}
+		return encodeJSON(append(whole, object{{"target_error?", s.reason}, {"library", library}, {"check?", s.check},
+			{"searched", searched}, {"schema", schemaVersion}, {"truncation?", c.note}}...))
+	}}
 }
 
-func (a *app) statusText(status jsonStatus, decideErr error) string {
+func (a *app) statusText(status statusReport) string {
 	var b strings.Builder
 	line := func(label, format string, arguments ...any) {
 		value := printable(fmt.Sprintf(format, arguments...))
 		fmt.Fprintf(&b, "%s %s\n", a.style.Muted.Render(fmt.Sprintf("%-14s", label)), value)
 	}
-	if status.Target == nil {
+	if status.decideErr != nil {
 		line("Searches go to", "no target")
-		if status.TargetError == status.Library.Error {
+		if status.reason == status.library.Error {
 			return b.String() + "\n"
 		}
-		line("Reason", "%s", status.TargetError)
-		if failure := a.explain(decideErr); failure != nil {
+		line("Reason", "%s", status.reason)
+		if failure := a.explain(status.decideErr); failure != nil {
 			line("Hint", "%s", text.Sentence(failure.Do))
 		}
 	} else {
-		shown := target.Choice{Kind: target.Kind(status.Target.Kind), ServerURL: status.Target.ServerURL, LibraryDir: status.Target.Library}
-		line("Searches go to", "%s", shown.Describe())
-		line("Reason", "%s", status.Target.Reason)
-		line("Profile", "%s", status.Target.Profile)
-		for _, origin := range status.Target.Origins {
+		line("Searches go to", "%s", status.choice.Describe())
+		line("Reason", "%s", status.choice.Reason)
+		line("Profile", "%s", status.choice.Profile)
+		for _, origin := range status.choice.Origin {
 			line("", "%s", strings.Join(strings.Fields(origin.Field+" "+origin.Value), " ")+" from "+origin.From)
 		}
 	}
 	b.WriteString("\n")
-	library := status.Library
+	library := status.library
 	line("Local library", "%s", library.Path)
 	if library.Error != "" {
 		return b.String() // the error follows
@@ -172,7 +159,7 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 			line("", "the model refused %s (quarry serve and sync log why); only lexical search finds them", text.Count(library.VectorsRefused, "passage"))
 		}
 	}
-	if check := status.Check; check != nil {
+	if check := status.check; check != nil {
 		line("Check", "%d documents checked, %d repaired, %d damaged", check.Documents, check.Repaired, check.Damaged)
 		for _, text := range damageLines(check.Found) {
 			line("", "%s", text)
@@ -189,29 +176,19 @@ func (a *app) statusText(status jsonStatus, decideErr error) string {
 		t.rows = append(t.rows, []string{root.Source, fmt.Sprint(root.Documents), root.Set, synced, printable(root.Path)})
 	}
 	b.WriteString(t.String())
-	b.WriteString(a.statusFiles(library))
-	return b.String()
-}
-
-// statusFiles lists some of the files whose encoding was assumed, and of those that are skipped, in the words of add.
-func (a *app) statusFiles(library jsonLibraryStatus) string {
-	var b strings.Builder
-	list := func(what string, total int, lines []string) {
-		if total > 0 {
-			b.WriteString("\n" + printable(strings.Join(lines, "\n")) + "\n")
+	skipped := listLines("skipped", library.SkippedFiles, firstOf(library.Skipped, skipsShown), func(file wire.SkippedFile) string {
+		return skipLine(wire.LibraryEvent{Path: file.Path, Reason: file.Reason})
+	})
+	assumed := listLines("assumed encodings", library.AssumedFiles, firstOf(library.Assumed, skipsShown), func(file wire.AssumedFile) string {
+		return assumedLine(wire.LibraryEvent{Path: file.Path, Encoding: file.Encoding})
+	})
+	for _, lines := range [][]string{assumed, skipped} {
+		for i, line := range lines {
+			if i == 0 {
+				b.WriteString("\n")
+			}
+			b.WriteString(printable(line) + "\n")
 		}
-		if more := total - len(lines); more > 0 {
-			fmt.Fprintf(&b, "and %d more %s\n", more, what)
-		}
 	}
-	var assumed, skipped []string
-	for _, file := range firstOf(library.Assumed, skipsShown) {
-		assumed = append(assumed, assumedLine(wire.LibraryEvent{Path: file.Path, Encoding: file.Encoding}))
-	}
-	for _, file := range firstOf(library.Skipped, skipsShown) {
-		skipped = append(skipped, skipLine(wire.LibraryEvent{Path: file.Path, Reason: file.Reason}))
-	}
-	list("assumed encodings", library.AssumedFiles, assumed)
-	list("skipped", library.SkippedFiles, skipped)
 	return b.String()
 }

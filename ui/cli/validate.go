@@ -19,21 +19,8 @@ import (
 	"quarry/ui/target"
 )
 
-// The JSON of validate-config, version 1. Steps come in the order in which they are tried; those after a failed one are
-// skipped.
-type jsonValidation struct {
-	OK          bool       `json:"ok"`
-	ExitCode    int        `json:"exit_code"`
-	Config      string     `json:"config"`
-	Server      string     `json:"server"`
-	Version     string     `json:"version,omitempty"`
-	Email       string     `json:"email,omitempty"`
-	User        string     `json:"user,omitempty"` // if there is no email
-	Permissions []string   `json:"permissions"`
-	Steps       []jsonStep `json:"steps"`
-	Schema      int        `json:"schema"`
-}
-
+// jsonStep is a step in the JSON of validate-config. Steps come in the order in which they are tried; those after a failed
+// one are skipped.
 type jsonStep struct {
 	Name    string `json:"name"`    // config, server, reachable, identity, version, permissions, search
 	Outcome string `json:"outcome"` // ok, warning, failed, skipped
@@ -52,28 +39,24 @@ const (
 // validation is a run through the steps of validate-config.
 type validation struct {
 	connectionTest
-	app    *app
-	report jsonValidation
+	app                                   *app
+	config, server, release, email, owner string // owner if there is no email
+	permissions                           []string
 }
 
 func (a *app) validate(ctx context.Context, _ []string) error {
 	ctx, cancel := a.deadline(ctx)
 	defer cancel()
 	stop := a.busy("Checking…")
-	v := &validation{app: a, report: jsonValidation{Permissions: []string{}, Schema: schemaVersion}}
+	v := &validation{app: a}
 	defer v.close()
 	v.run(ctx)
 	stop()
-	v.describeSteps()
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return errInterrupted
 	}
 	failure := a.explain(v.failed)
-	v.report.OK = failure == nil
-	if failure != nil {
-		v.report.ExitCode = failure.Code
-	}
-	if err := a.printValidation(v.report); err != nil {
+	if err := v.print(failure); err != nil {
 		return err
 	}
 	if failure != nil {
@@ -87,13 +70,13 @@ func (v *validation) run(ctx context.Context) {
 	var choice target.Choice
 	v.step("config", func() (detail string, err error) {
 		choice, err = v.app.decideTarget(v.app.request())
-		v.report.Config = choice.ConfigFrom()
+		v.config = choice.ConfigFrom()
 		return choice.Reason, err
 	})
 	v.step("server", func() (detail string, err error) {
 		v.session, err = v.app.open(ctx, choice)
-		v.report.Server = choice.Describe()
-		return v.report.Server, err
+		v.server = choice.Describe()
+		return v.server, err
 	})
 	if choice.Kind == target.KindSlack {
 		v.slack(ctx, choice)
@@ -103,10 +86,10 @@ func (v *validation) run(ctx context.Context) {
 	v.step("identity", func() (string, error) { return v.identity(ctx, v.session.Client) })
 	v.step("version", func() (string, error) { return v.version(ctx, v.session.Client, choice) })
 	v.step("permissions", func() (string, error) {
-		if len(v.report.Permissions) == 0 {
+		if len(v.permissions) == 0 {
 			return "unknown", nil
 		}
-		return strings.Join(v.report.Permissions, ", "), nil
+		return strings.Join(v.permissions, ", "), nil
 	})
 	v.step("search", func() (string, error) { return "answers", searches(ctx, v.session.Client) })
 }
@@ -118,14 +101,14 @@ func (v *validation) slack(ctx context.Context, choice target.Choice) {
 		return // the first step failed with it
 	}
 	who, err := host.CheckSlack(ctx, choice)
-	if v.report.User = who; who != "" || err == nil {
+	if v.owner = who; who != "" || err == nil {
 		v.step("identity", func() (string, error) { return who, nil })
 	}
 	v.step("search", func() (string, error) { return "answers", err })
 }
 
-// describeSteps adds the steps to the report.
-func (v *validation) describeSteps() {
+// describeSteps returns the steps as they are printed.
+func (v *validation) describeSteps() (steps []jsonStep) {
 	for _, tried := range v.steps {
 		step := jsonStep{Name: tried.Name, Outcome: stepOK, Detail: tried.Detail}
 		if tried.Skipped {
@@ -135,8 +118,9 @@ func (v *validation) describeSteps() {
 		} else if failure := v.app.explain(tried.Err); failure != nil {
 			step.Outcome, step.Detail, step.Remedy = stepFailed, failure.What, text.Sentence(failure.Do)
 		}
-		v.report.Steps = append(v.report.Steps, step)
+		steps = append(steps, step)
 	}
+	return steps
 }
 
 // warning is a problem that does not fail a step.
@@ -146,7 +130,7 @@ func (w warning) Error() string { return string(w) }
 
 func (v *validation) identity(ctx context.Context, c *client.Client) (string, error) {
 	me, err := identity(ctx, c)
-	v.report.Email, v.report.Permissions = me.Email, nonNil(me.EffectivePermissions)
+	v.email, v.permissions = me.Email, me.EffectivePermissions
 	return me.Email, err
 }
 
@@ -157,16 +141,24 @@ func (v *validation) version(ctx context.Context, c *client.Client, choice targe
 	if err != nil {
 		return "", warning("the server does not report its version: " + text.OneLine(err.Error()))
 	}
-	v.report.Version = version.BackendVersion
+	v.release = version.BackendVersion
 	if isTooOld(version, choice) {
 		return "", warning(fmt.Sprintf("%s is older than %d.0, the oldest tested version", version.BackendVersion, oldestTested))
 	}
 	return versionText(version), nil
 }
 
-func (a *app) printValidation(report jsonValidation) error {
-	if a.flags.json {
-		return a.printJSON(report)
+// print prints what was found; failure is why the test failed, if it did.
+func (v *validation) print(failure *Failure) error {
+	code, status := ExitSuccess, "connected and authenticated"
+	if failure != nil {
+		code, status = failure.Code, "failed"
+	}
+	steps := v.describeSteps()
+	if v.app.flags.json {
+		return v.app.printJSON(object{{"ok", failure == nil}, {"exit_code", code}, {"config", v.config}, {"server", v.server},
+			{"version?", v.release}, {"email?", v.email}, {"user?", v.owner}, {"permissions", v.permissions}, {"steps", steps},
+			{"schema", schemaVersion}})
 	}
 	var b strings.Builder
 	line := func(label, value string) {
@@ -174,14 +166,14 @@ func (a *app) printValidation(report jsonValidation) error {
 			fmt.Fprintf(&b, "%-8s %s\n", label+":", printable(value))
 		}
 	}
-	line("Config", report.Config)
-	line("Server", report.Server)
-	line("Status", map[bool]string{true: "connected and authenticated", false: "failed"}[report.OK])
-	line("Version", report.Version)
-	line("User", cmp.Or(report.Email, report.User))
-	line("May", strings.Join(report.Permissions, ", "))
-	b.WriteString(a.stepsText(report.Steps))
-	return a.print([]byte(b.String()))
+	line("Config", v.config)
+	line("Server", v.server)
+	line("Status", status)
+	line("Version", v.release)
+	line("User", cmp.Or(v.email, v.owner))
+	line("May", strings.Join(v.permissions, ", "))
+	b.WriteString(v.app.stepsText(steps))
+	return v.app.print([]byte(b.String()))
 }
 
 // stepsText lists the steps that did not pass; what the others found is printed above. Why a step failed
@@ -209,21 +201,12 @@ func (a *app) stepsText(steps []jsonStep) string {
 // versionTime bounds the request for a server's version.
 const versionTime = 5 * time.Second
 
-// jsonVersion is version --json, version 1.
-type jsonVersion struct {
-	Client string `json:"client_version"`
-	Commit string `json:"commit,omitempty"`
-	Date   string `json:"date,omitempty"`
-	Server string `json:"server_version"`
-	Schema int    `json:"schema"`
-}
-
 // printVersion never fails: a version is asked for when something else already did.
 func (a *app) printVersion(ctx context.Context, _ []string) error {
 	server := a.serverVersion(ctx)
 	if a.flags.json {
-		return a.printJSON(jsonVersion{Client: a.program.Version, Commit: a.program.Commit, Date: a.program.Date, Server: server,
-			Schema: schemaVersion})
+		return a.printJSON(object{{"client_version", a.program.Version}, {"commit?", a.program.Commit}, {"date?", a.program.Date},
+			{"server_version", server}, {"schema", schemaVersion}})
 	}
 	own := a.program.Version
 	if a.program.Commit != "" {

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -73,7 +75,7 @@ func (f *wordWrapper) writeRune(r rune) {
 func (f *wordWrapper) begin() {
 	f.begun = true
 	line := f.start
-	mark := fenceOf(line)
+	mark := fenceStart().FindString(strings.TrimLeft(line, " "))
 	switch {
 	case f.fence == "" && mark != "":
 		f.fence, f.verbatim = mark, true
@@ -83,28 +85,21 @@ func (f *wordWrapper) begin() {
 			f.fence = ""
 		}
 	default:
-		f.verbatim = isVerbatim(line)
+		f.verbatim = verbatimLine().MatchString(line)
 	}
-	f.indent = hanging(line)
+	f.indent = len(itemStart().FindString(line)) // of the lines that continue it
 	for _, r := range line {
 		f.writeText(r)
 	}
 }
 
-// hanging is how far the continued lines of an item of a list are indented.
-func hanging(line string) int {
-	lead := len(line) - len(strings.TrimLeft(line, " "))
-	rest := line[lead:]
-	for _, mark := range []string{"- ", "* ", "+ ", "> "} {
-		if strings.HasPrefix(rest, mark) {
-			return lead + len(mark)
-		}
-	}
-	if digits := len(rest) - len(strings.TrimLeft(rest, "0123456789")); digits > 0 && strings.HasPrefix(rest[digits:], ". ") {
-		return lead + digits + len(". ")
-	}
-	return lead
-}
+// Kinds of lines, by how they begin: a quote or an item of a list, whose lines are indented below its text; a code block's
+// beginning or end; a row of a table, or indented code and not an item of a list.
+var (
+	itemStart    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *(?:[-*+>] |[0-9]+\. )?`) })
+	fenceStart   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(?:`{3,}|~{3,})") })
+	verbatimLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *\||^ {4,}[^-*+0-9 ]`) })
+)
 
 func (f *wordWrapper) writeText(r rune) {
 	switch {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -53,15 +55,9 @@ func (s *session) request(ctx context.Context, c *client.Client, query client.Qu
 
 // ranked puts what the server selected before the rest.
 func ranked(results []wire.SearchResult) []wire.SearchResult {
-	var selected, rest []wire.SearchResult
-	for _, result := range results {
-		if result.Selected {
-			selected = append(selected, result)
-		} else {
-			rest = append(rest, result)
-		}
-	}
-	return append(selected, rest...)
+	isRest := func(result wire.SearchResult) bool { return !result.Selected }
+	isSelected := func(result wire.SearchResult) bool { return result.Selected }
+	return append(slices.DeleteFunc(slices.Clone(results), isRest), slices.DeleteFunc(slices.Clone(results), isSelected)...)
 }
 
 func (s *session) printAnswer() {
@@ -118,10 +114,7 @@ func (s *session) printNothing() {
 		s.say("Try fewer or different words.")
 		return
 	}
-	var filters []string
-	for _, chip := range s.query.Chips {
-		filters = append(filters, chip.Raw)
-	}
+	filters := exslices.CastFunc(s.query.Chips, func(chip client.Chip) string { return chip.Raw })
 	s.say("The query has " + text.Count(len(filters), "filter") + ": " + strings.Join(filters, " "))
 	chip, left := s.mostRestrictive()
 	if left > 0 {

@@ -181,34 +181,30 @@ func (s *session) nextLine(ctx context.Context) (string, error) {
 // waitFor opens the target, runs work and then done. It says so after a moment, and Ctrl-C cancels it. An error of the
 // work is printed and not returned.
 func waitFor[T any](ctx context.Context, s *session, doing string, work func(context.Context, *client.Client) (T, error), done func(T)) error {
-	type outcome struct {
-		value T
-		err   error
-	}
+	var value T
 	working, cancel := context.WithCancel(ctx)
 	defer cancel()
 	opening := s.connect(ctx)
-	finished := make(chan outcome, 1)
+	finished := make(chan error, 1)
 	guard.Go(func() {
-		var o outcome
-		var c *client.Client
-		if c, o.err = opening.wait(working); o.err == nil {
-			o.value, o.err = work(working, c)
+		c, err := opening.wait(working)
+		if err == nil {
+			value, err = work(working, c)
 		}
-		finished <- o
-	}, func(err error) { finished <- outcome{err: err} })
+		finished <- err
+	}, func(err error) { finished <- err })
 	slow := time.NewTimer(s.patience)
 	defer slow.Stop()
 	for {
 		select {
-		case o := <-finished:
+		case err := <-finished:
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
-			case o.err != nil:
-				s.failed(o.err)
+			case err != nil:
+				s.failed(err)
 			default:
-				done(o.value)
+				done(value)
 			}
 			return nil
 		case <-slow.C:

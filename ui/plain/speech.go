@@ -3,8 +3,11 @@ package plain
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
+
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -27,10 +30,7 @@ func (s *session) summary(at int) string {
 	}
 	marks := passage.Highlights(r, passage.Words(s.query))
 	content, _ := passage.Excerpt(r, marks, excerptLines, excerptColumns)
-	var said []string
-	for _, line := range spoken(withoutFences(content)) {
-		said = append(said, text.Ended(line))
-	}
+	said := exslices.CastFunc(spoken(withoutFences(content)), text.Ended)
 	if excerpt := text.Shorten(strings.Join(said, " "), excerptLines*excerptColumns); excerpt != "" {
 		lines = append(lines, excerpt)
 	}
@@ -55,12 +55,8 @@ func isFence(line string) bool {
 // sameDocument finds an earlier result of the same document.
 func (s *session) sameDocument(at int) (first int, again bool) {
 	key := documentKey(s.results[at])
-	for i, r := range s.results[:at] {
-		if documentKey(r) == key {
-			return i, true
-		}
-	}
-	return 0, false
+	first = slices.IndexFunc(s.results[:at], func(r wire.SearchResult) bool { return documentKey(r) == key })
+	return first, first >= 0
 }
 
 // about is "Confluence, 8 months ago, by Jo Ortiz."

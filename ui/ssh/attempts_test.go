@@ -83,7 +83,7 @@ func (g *guarded) serve(t *testing.T) gossh.Signer {
 	jo, line := key(t)
 	g.house = open(t, target.Request{Library: g.library}, func(options *ssh.Options) {
 		inMemory(options)
-		options.AuthorizedKeys, options.Tokens, options.Open = keysFile(t, `user="jo@acme.com" `+line), true, true
+		options.Keys, options.Token, options.Open = keysFile(t, `user="jo@acme.com" `+line), true, true
 		options.Limits.PerPerson = 1000
 	})
 	for _, folder := range []string{"config/quarry", "state/quarry"} {

@@ -20,7 +20,7 @@ func TestSessionsAreLimited(t *testing.T) {
 	jo, joLine := key(t)
 	ann, annLine := key(t)
 	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
-		options.AuthorizedKeys, options.Open = keysFile(t, `user="jo@acme.com" `+joLine, `user="ann@acme.com" `+annLine), true
+		options.Keys, options.Open = keysFile(t, `user="jo@acme.com" `+joLine, `user="ann@acme.com" `+annLine), true
 		options.Limits.Sessions, options.Limits.PerPerson = 3, 2
 	})
 	conn := h.mustConnect(gossh.PublicKeys(jo))

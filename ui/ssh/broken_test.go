@@ -137,7 +137,7 @@ func TestPanicsEndOneSession(t *testing.T) {
 		broken, line := key(t)
 		h, _ := treachery(t, func(options *ssh.Options) {
 			inMemory(options)
-			options.Tokens, options.AuthorizedKeys = true, keysFile(t, `user="panic@acme.com" `+line)
+			options.Token, options.Keys = true, keysFile(t, `user="panic@acme.com" `+line)
 		})
 		n := newNeighbour(h, interactive())
 		for _, how := range []string{breaksRequest, breaksAnswer} {

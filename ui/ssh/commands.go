@@ -118,10 +118,8 @@ func terminalName(given string) string {
 
 // theme returns the visitor's QUARRY_THEME; empty: by their terminal's background.
 func (s *session) theme() string {
-	for _, entry := range s.arrival.env {
-		if name, found := strings.CutPrefix(entry, "QUARRY_THEME="); found && slices.Contains(theme.Modes(), name) {
-			return name
-		}
+	if name := s.variable("QUARRY_THEME"); slices.Contains(theme.Modes(), name) {
+		return name
 	}
 	return ""
 }
@@ -173,10 +171,8 @@ func clamped(window charm.Window) explorer.Size {
 
 // explorePlain runs the plain explorer with a line editor.
 func (s *session) explorePlain(ctx context.Context, e cli.Exploration) error {
-	s.keyboard.whole.Store(true)
-	editor := term.NewTerminal(duplex{s.keyboard, s}, "")
 	return plain.Run(ctx, plain.Options{
-		In: &lines{editor: editor}, Out: s, Err: s.stderr(), Open: s.open,
+		In: &lines{editor: s.lineEditor()}, Out: s, Err: s.stderr(), Open: s.open,
 		Label: s.server.Where, Query: e.Query, Agent: client.Agent(e.Target.Agent), Limit: e.Limit,
 		Width: clamped(s.arrival.pty.Window).Width,
 	})

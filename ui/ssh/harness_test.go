@@ -77,8 +77,8 @@ func open(t testing.TB, where target.Request, change func(*ssh.Options)) *house 
 		t.Fatal(err)
 	}
 	h.served = served
-	options := ssh.Options{Address: "127.0.0.1:0", HostKey: filepath.Join(home, "host_key"), People: served, Where: "the library",
-		Version: "1.2.3", Log: h.machine.Log, Limits: target.SSHLimits{Arrivals: 100_000}}
+	options := ssh.Options{SSHOptions: target.SSHOptions{Address: "127.0.0.1:0", HostKey: filepath.Join(home, "host_key"),
+		Limits: target.SSHLimits{Arrivals: 100_000}}, People: served, Where: "the library", Version: "1.2.3", Log: h.machine.Log}
 	change(&options)
 	h.memory, _ = options.Listener.(*memnet.Listener)
 	var ctx context.Context

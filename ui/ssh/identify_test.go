@@ -160,9 +160,9 @@ func TestWhoComesIn(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
 				if test.ways.keys {
-					options.AuthorizedKeys = path
+					options.Keys = path
 				}
-				options.Tokens, options.Open = test.ways.tokens, test.ways.open
+				options.Token, options.Open = test.ways.tokens, test.ways.open
 			})
 			conn, err := h.connect(test.auth...)
 			if (err != nil) != (test.refused == "protocol") {
@@ -211,7 +211,7 @@ func TestAKeyIsWhoeverSignsWithIt(t *testing.T) {
 	jo, line := key(t)
 	other, _ := key(t)
 	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
-		options.AuthorizedKeys, options.Open = keysFile(t, `user="jo@acme.com" `+line), true
+		options.Keys, options.Open = keysFile(t, `user="jo@acme.com" `+line), true
 	})
 	for _, silent := range []bool{false, true} {
 		conn, err := h.connect(gossh.PublicKeys(pretender{other, jo.PublicKey(), silent}),
@@ -228,7 +228,7 @@ func TestAKeyIsWhoeverSignsWithIt(t *testing.T) {
 
 func TestATokenIsTyped(t *testing.T) {
 	c := newCompany(t)
-	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) { options.Tokens = true })
+	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) { options.Token = true })
 	v := sit(t, h.mustConnect(), 100, 30, "")
 	v.sees("Token")
 	v.Send("onyx_pat_wrong\r")
@@ -258,7 +258,7 @@ func TestKeysAreReadAnew(t *testing.T) {
 	c := newCompany(t)
 	jo, line := key(t)
 	path := keysFile(t)
-	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) { options.AuthorizedKeys = path })
+	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) { options.Keys = path })
 	if _, err := h.connect(gossh.PublicKeys(jo)); err == nil {
 		t.Fatal("a key came in that is not in the file")
 	}
@@ -312,16 +312,17 @@ func TestStartIsRefused(t *testing.T) {
 		"no way in":          {func(o *ssh.Options) { o.Open = false }, "no SSH authentication method"},
 		"a loose host key":   {func(o *ssh.Options) { o.HostKey = loose("x", 0o644) }, "can be read by others"},
 		"no host key":        {func(o *ssh.Options) { o.HostKey = loose("x", 0o600) }, "is invalid"},
-		"no keys":            {func(o *ssh.Options) { o.AuthorizedKeys = filepath.Join(t.TempDir(), "none") }, "no such file"},
-		"keys others write":  {func(o *ssh.Options) { o.AuthorizedKeys = loose("", 0o666) }, "can be written by others"},
-		"tokens others read": {func(o *ssh.Options) { o.AuthorizedKeys = loose(`token="onyx_pat_x" `+line, 0o644) }, "contains tokens"},
-		"a key of nobody":    {func(o *ssh.Options) { o.AuthorizedKeys = loose(line, 0o600) }, "line 1"},
-		"a key with a rule":  {func(o *ssh.Options) { o.AuthorizedKeys = loose(`user="a@b.c",from="10.0.0.1" `+line, 0o600) }, `unknown option "from"`},
+		"no keys":            {func(o *ssh.Options) { o.Keys = filepath.Join(t.TempDir(), "none") }, "no such file"},
+		"keys others write":  {func(o *ssh.Options) { o.Keys = loose("", 0o666) }, "can be written by others"},
+		"tokens others read": {func(o *ssh.Options) { o.Keys = loose(`token="onyx_pat_x" `+line, 0o644) }, "contains tokens"},
+		"a key of nobody":    {func(o *ssh.Options) { o.Keys = loose(line, 0o600) }, "line 1"},
+		"a key with a rule":  {func(o *ssh.Options) { o.Keys = loose(`user="a@b.c",from="10.0.0.1" `+line, 0o600) }, `unknown option "from"`},
 		"a taken port":       {func(o *ssh.Options) { o.Address = taken.address }, "address already in use"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			options := ssh.Options{Address: "127.0.0.1:0", HostKey: filepath.Join(t.TempDir(), "key"), Open: true, People: served}
+			options := ssh.Options{SSHOptions: target.SSHOptions{Address: "127.0.0.1:0", HostKey: filepath.Join(t.TempDir(), "key"), Open: true},
+				People: served}
 			test.change(&options)
 			err := ssh.Serve(t.Context(), options, func(string, string) { t.Error("it started") })
 			if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "\n") {
@@ -338,7 +339,7 @@ func TestAKeyThatIsTakenAwayEndsItsSession(t *testing.T) {
 	ann, annLine := key(t)
 	path := keysFile(t, `user="jo@acme.com" `+line, `user="ann@acme.com" `+annLine)
 	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
-		options.AuthorizedKeys, options.Limits.Known = path, 10*time.Millisecond
+		options.Keys, options.Limits.Known = path, 10*time.Millisecond
 	})
 	v := sit(t, h.mustConnect(gossh.PublicKeys(jo)), 100, 30, "")
 	v.sees("type to search")
@@ -361,7 +362,7 @@ func TestTryingTokensEndsTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
 			inMemory(options)
-			options.Tokens = true
+			options.Token = true
 		})
 		conn := h.mustConnect()
 		for range 3 {
@@ -381,8 +382,8 @@ func TestTokensInTheWrongPlaceAreNotTold(t *testing.T) {
 	c := newCompany(t)
 	_, line := key(t)
 	for _, wrong := range []string{`user="onyx_pat_secret" `, `onyx_pat_secret="x" `, `cert-authority `} {
-		options := ssh.Options{Address: "127.0.0.1:0", HostKey: filepath.Join(t.TempDir(), "key"), AuthorizedKeys: keysFile(t, wrong+line),
-			People: served(t, c.folder)}
+		options := ssh.Options{SSHOptions: target.SSHOptions{Address: "127.0.0.1:0", HostKey: filepath.Join(t.TempDir(), "key"),
+			Keys: keysFile(t, wrong+line)}, People: served(t, c.folder)}
 		if err := ssh.Serve(t.Context(), options, nil); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v", err)
 		}
@@ -405,7 +406,7 @@ func TestWhoIsNotToSearchAnyMoreDoesNotStay(t *testing.T) {
 	c := newCompany(t)
 	jo, line := key(t)
 	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
-		options.AuthorizedKeys, options.Tokens = keysFile(t, `user="jo@acme.com" `+line), true
+		options.Keys, options.Token = keysFile(t, `user="jo@acme.com" `+line), true
 		options.Limits.Known = 10 * time.Millisecond
 	})
 	person := sit(t, h.mustConnect(gossh.PublicKeys(jo)), 100, 30, "")

@@ -92,7 +92,7 @@ func TestTwoPeopleNeverSeeEachOthersAnything(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
 					inMemory(options)
-					options.AuthorizedKeys = path
+					options.Keys = path
 				})
 				test(t, func(name string) *person {
 					if name == "jo" {
@@ -176,7 +176,7 @@ func TestManySearchAtOnce(t *testing.T) {
 	jo, joLine := key(t)
 	ann, annLine := key(t)
 	h := open(t, target.Request{Library: c.folder}, func(options *ssh.Options) {
-		options.AuthorizedKeys, options.Open = keysFile(t, `user="jo@acme.com" `+joLine, `user="ann@acme.com" `+annLine), true
+		options.Keys, options.Open = keysFile(t, `user="jo@acme.com" `+joLine, `user="ann@acme.com" `+annLine), true
 		options.Limits.PerPerson = 100
 	})
 	var group sync.WaitGroup

@@ -20,7 +20,6 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"quarry/config"
-	"quarry/ui/target"
 )
 
 // maxKeys bounds the file of keys, in bytes.
@@ -45,7 +44,7 @@ type keys struct {
 func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 	k := &keys{path: path, knowsPeople: knowsPeople, log: log}
 	problems, err := k.read()
-	var known *target.Error
+	var known *config.Error
 	switch {
 	case errors.As(err, &known):
 		return nil, known
@@ -63,9 +62,9 @@ func openKeys(path string, knowsPeople bool, log *slog.Logger) (*keys, error) {
 
 // owner returns the owner of a key.
 func (k *keys) owner(key gossh.PublicKey) (owner, bool) {
-	k.refresh()
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
+	k.refresh()
 	found, ok := k.owners[string(key.Marshal())]
 	return found, ok
 }
@@ -73,22 +72,17 @@ func (k *keys) owner(key gossh.PublicKey) (owner, bool) {
 // unreadable is the delay before an unreadable file is tried again, so that connections do not fill the log.
 const unreadable = time.Second
 
-// refresh reads the file again if it changed. With an unreadable file no key is accepted; with a wrong line, not its key.
+// refresh reads the file again if it changed, with the mutex locked. With an unreadable file no key is accepted; with a wrong line, not its key.
 func (k *keys) refresh() {
 	info, err := os.Stat(k.path)
-	k.mutex.Lock()
 	same := err == nil && k.as != nil && os.SameFile(info, k.as) && info.Size() == k.as.Size() &&
 		info.ModTime().Equal(k.as.ModTime())
-	wait := time.Since(k.failed) < unreadable
-	k.mutex.Unlock()
-	if same || wait {
+	if same || time.Since(k.failed) < unreadable {
 		return
 	}
 	problems, err := k.read()
 	if err != nil {
-		k.mutex.Lock()
 		k.owners, k.as, k.failed = nil, nil, time.Now()
-		k.mutex.Unlock()
 		problems = append(problems, startError("cannot read the authorized keys; no key is accepted", "", err))
 	}
 	for _, problem := range problems {
@@ -97,7 +91,7 @@ func (k *keys) refresh() {
 }
 
 // read reads the file, and returns the mistakes in its lines.
-func (k *keys) read() (problems []*target.Error, err error) {
+func (k *keys) read() (problems []*config.Error, err error) {
 	info, err := os.Stat(k.path)
 	if err != nil {
 		return nil, err
@@ -112,8 +106,6 @@ func (k *keys) read() (problems []*target.Error, err error) {
 			return nil, err
 		}
 	}
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
 	k.owners, k.as, k.failed = owners, info, time.Time{}
 	return problems, nil
 }
@@ -134,7 +126,7 @@ func checkKeysMode(path string, mode fs.FileMode, owners map[string]owner) error
 
 // parseKeys parses an authorized_keys file. Each key has one of the options user="EMAIL" and token="…". Wrong lines are
 // returned as problems and skipped: an unknown option could be a restriction.
-func parseKeys(text []byte, path string, knowsPeople bool) (owners map[string]owner, problems []*target.Error) {
+func parseKeys(text []byte, path string, knowsPeople bool) (owners map[string]owner, problems []*config.Error) {
 	owners = map[string]owner{}
 	for number, line := range bytes.Split(text, []byte("\n")) {
 		line = bytes.TrimSpace(line)

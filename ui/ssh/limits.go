@@ -1,7 +1,6 @@
 package ssh
 
 import (
-	"container/list"
 	"errors"
 	"io"
 	"log/slog"
@@ -65,16 +64,15 @@ type guests struct {
 	mostWaiting int
 	broke       func(error) // logs a panic
 
-	mutex       sync.Mutex
-	waiting     list.List // of *connection, the oldest first
-	waitingFrom map[string]int
-	sessions    int
-	persons     map[string]int
+	mutex    sync.Mutex
+	waiting  []*connection // the oldest first
+	sessions int
+	persons  map[string]int
 }
 
 func newGuests(limits target.SSHLimits, log *slog.Logger) *guests {
 	return &guests{limits: limits, mostWaiting: mostWaiting, broke: guard.Log(log, "serve an SSH connection"),
-		waitingFrom: map[string]int{}, persons: map[string]int{}}
+		persons: map[string]int{}}
 }
 
 // waits adds a connection without an identified session. It is refused if its address has too many. If there are too many
@@ -82,15 +80,20 @@ func newGuests(limits target.SSHLimits, log *slog.Logger) *guests {
 func (g *guests) waits(c *connection, mayRefuse bool) (evicted *connection, ok bool) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	if mayRefuse && g.waitingFrom[c.host] >= waitingOfOne {
+	sameHost := 0
+	for _, other := range g.waiting {
+		if other.host == c.host {
+			sameHost++
+		}
+	}
+	if mayRefuse && sameHost >= waitingOfOne {
 		return nil, false
 	}
-	if g.waiting.Len() >= g.mostWaiting {
-		evicted = g.waiting.Front().Value.(*connection)
-		g.forget(evicted)
+	if len(g.waiting) >= g.mostWaiting {
+		evicted = g.waiting[0]
+		g.waiting = slices.Delete(g.waiting, 0, 1)
 	}
-	c.place = g.waiting.PushBack(c)
-	g.waitingFrom[c.host]++
+	g.waiting = append(g.waiting, c)
 	return evicted, true
 }
 
@@ -98,18 +101,7 @@ func (g *guests) waits(c *connection, mayRefuse bool) (evicted *connection, ok b
 func (g *guests) waitsNoLonger(c *connection) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	if c.place != nil {
-		g.forget(c)
-	}
-}
-
-// forget removes a waiting connection. The caller must lock the mutex.
-func (g *guests) forget(c *connection) {
-	g.waiting.Remove(c.place)
-	c.place = nil
-	if g.waitingFrom[c.host]--; g.waitingFrom[c.host] == 0 {
-		delete(g.waitingFrom, c.host)
-	}
+	g.waiting = slices.DeleteFunc(g.waiting, func(other *connection) bool { return other == c })
 }
 
 var (
@@ -151,10 +143,10 @@ type connection struct {
 	host     string
 	limits   target.SSHLimits
 	guests   *guests
-	place    *list.Element // in guests.waiting; guarded by guests
 	left     atomic.Int64  // bytes of input left
 	flooded  func()        // called when the input limit is exceeded, if there is a session
 	gone     chan struct{} // closed with the connection
+	closing  sync.Once
 	openings *rate.Limiter
 
 	mutex    sync.Mutex
@@ -226,21 +218,15 @@ func (c *connection) read(p []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *connection) Close() error {
-	if c.ends() {
+	c.closing.Do(func() {
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		c.closed = true
+		c.empty.Stop()
 		close(c.gone)
 		c.guests.waitsNoLonger(c)
-	}
+	})
 	return c.Conn.Close()
-}
-
-// ends marks the connection as closed, and reports whether it was open.
-func (c *connection) ends() bool {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	first := !c.closed
-	c.closed = true
-	c.empty.Stop()
-	return first
 }
 
 // reserve reserves one of the connection's channels until free is called.
@@ -320,17 +306,13 @@ func hostOf(address net.Addr) string {
 		text = host
 	}
 	ip, err := netip.ParseAddr(text)
-	if err != nil {
+	switch ip = ip.Unmap(); {
+	case err != nil:
 		return text
-	}
-	if ip = ip.Unmap(); ip.Is4() {
+	case ip.Is4():
 		return ip.String()
 	}
-	network, err := ip.WithZone("").Prefix(64)
-	if err != nil {
-		return text
-	}
-	return network.String()
+	return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
 }
 
 // Limits of a channel's requests before a session begins, which are kept in memory as long as it lasts.

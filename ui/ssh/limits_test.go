@@ -101,8 +101,8 @@ func TestConnectionsThatWait(t *testing.T) {
 			all = append(all, from(string(rune('b'+i%26))))
 		}
 		synctest.Wait()
-		if g.waiting.Len() != mostWaiting {
-			t.Errorf("%d connections wait", g.waiting.Len())
+		if len(g.waiting) != mostWaiting {
+			t.Errorf("%d connections wait", len(g.waiting))
 		}
 		select {
 		case <-all[1].gone:
@@ -185,7 +185,7 @@ func connected(t *testing.T, limits target.SSHLimits) (*connection, net.Conn, *g
 func (g *guests) empty() bool {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	return g.waiting.Len() == 0 && len(g.waitingFrom) == 0
+	return len(g.waiting) == 0
 }
 
 // ends tells when the other end of a connection sees its end.

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 
 	"quarry/client"
+	"quarry/config"
 	"quarry/internal/guard"
 	"quarry/ui/explorer"
 	"quarry/ui/target"
@@ -40,14 +43,9 @@ type People interface {
 
 // Options configure what is served, to whom, and within which limits.
 type Options struct {
-	Address string // to listen on, "host:port"
+	target.SSHOptions
 	// Listener is used instead of listening on Address, unless it is nil.
 	Listener net.Listener
-	HostKey  string // file of the host key, created if missing
-
-	AuthorizedKeys string // file; empty: no keys are accepted
-	Tokens         bool   // tokens are accepted
-	Open           bool   // anonymous visitors are accepted
 
 	People People
 	// Where is the display name of what is searched; Examples are queries with good results.
@@ -55,7 +53,6 @@ type Options struct {
 	Examples []string
 	Agent    client.Agent // of searches whose query names none
 
-	Limits  target.SSHLimits
 	Version string // of this program
 	Log     *slog.Logger
 	Meter   *target.VisitMeter // may be nil
@@ -82,8 +79,8 @@ func orDefaults(l target.SSHLimits) target.SSHLimits {
 }
 
 // startError returns a reason why the server cannot start, with a hint.
-func startError(problem, fix string, cause error) *target.Error {
-	return &target.Error{Kind: target.ErrNotConfigured, Problem: problem, Fix: fix, Err: cause}
+func startError(problem, fix string, cause error) *config.Error {
+	return &config.Error{Problem: problem, Fix: fix, Err: cause}
 }
 
 // complete fills in defaults and rejects options that would admit nobody.
@@ -99,7 +96,7 @@ func (o Options) complete() (Options, error) {
 		o.Now = time.Now
 	}
 	switch {
-	case o.AuthorizedKeys == "" && !o.Tokens && !o.Open:
+	case o.Keys == "" && !o.Token && !o.Open:
 		return o, startError("no SSH authentication method is configured",
 			"use at least one of --ssh-keys FILE, --ssh-token or --ssh-open (ssh.authorized_keys, ssh.token and ssh.open in the configuration)", nil)
 	case o.Open && !o.People.KnowsPeople():
@@ -116,9 +113,10 @@ func Serve(ctx context.Context, options Options, ready func(address, fingerprint
 	if err != nil {
 		return err
 	}
-	s := &server{Options: options, guests: newGuests(options.Limits, options.Log), rates: newRates(options.Limits.Arrivals)}
-	if options.AuthorizedKeys != "" {
-		if s.keys, err = openKeys(options.AuthorizedKeys, options.People.KnowsPeople(), options.Log); err != nil {
+	s := &server{Options: options, guests: newGuests(options.Limits, options.Log), rates: newRates(options.Limits.Arrivals),
+		sessions: map[*session]struct{}{}}
+	if options.Keys != "" {
+		if s.keys, err = openKeys(options.Keys, options.People.KnowsPeople(), options.Log); err != nil {
 			return err
 		}
 	}
@@ -212,7 +210,7 @@ func (s *server) newServer(host gossh.Signer) (*charm.Server, error) {
 			_, known := s.keys.owner(key)
 			return known
 		}
-		if s.Tokens || s.Open { // visitors without a key are identified by the session
+		if s.Token || s.Open { // visitors without a key are identified by the session
 			inner.KeyboardInteractiveHandler = func(charm.Context, gossh.KeyboardInteractiveChallenge) bool { return true }
 		}
 	}
@@ -276,16 +274,11 @@ const (
 
 // keepAlive sends keepalive requests, and closes the connection if they are not answered.
 func keepAlive(conn *gossh.ServerConn, ours *connection) {
-	gone := make(chan struct{})
-	guard.Go(func() {
-		_ = conn.Wait()
-		close(gone)
-	}, ours.guests.broke)
 	ticker := time.NewTicker(keepAliveEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-gone:
+		case <-ours.gone:
 			return
 		case <-ticker.C:
 		}
@@ -361,15 +354,12 @@ func (s *server) follow(emulate charm.PtyHandler) charm.PtyHandler {
 // endAll ends the sessions of a connection.
 func (s *server) endAll(conn *connection, cause error) {
 	s.mutex.Lock()
-	var those []*session
-	for one := range s.sessions {
-		if one.conn == conn {
-			those = append(those, one)
-		}
-	}
+	running := slices.Collect(maps.Keys(s.sessions))
 	s.mutex.Unlock()
-	for _, one := range those {
-		one.end(cause)
+	for _, one := range running {
+		if one.conn == conn {
+			one.end(cause)
+		}
 	}
 }
 
@@ -377,10 +367,7 @@ func (s *server) endAll(conn *connection, cause error) {
 func (s *server) stop(inner *charm.Server) {
 	s.mutex.Lock()
 	s.stopping = true
-	running := make([]*session, 0, len(s.sessions))
-	for one := range s.sessions {
-		running = append(running, one)
-	}
+	running := slices.Collect(maps.Keys(s.sessions))
 	s.mutex.Unlock()
 	for _, one := range running {
 		one.notify(fmt.Sprintf("the server is shutting down; you will be disconnected in %d seconds", farewell/time.Second))

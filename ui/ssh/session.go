@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,9 +84,6 @@ func (s *server) begin(one *session) bool {
 	defer s.mutex.Unlock()
 	if s.stopping {
 		return false
-	}
-	if s.sessions == nil {
-		s.sessions = map[*session]struct{}{}
 	}
 	s.sessions[one] = struct{}{}
 	s.running.Add(1)
@@ -342,12 +340,6 @@ func (p progressing) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// duplex combines input and output of a terminal.
-type duplex struct {
-	io.Reader
-	io.Writer
-}
-
 const (
 	identifyTime = 15 * time.Second // for the searched server to identify a token
 	tokenTries   = 3
@@ -396,28 +388,26 @@ func (s *session) identify(ctx context.Context) (*visitor, error) {
 		}
 		return s.confirmed(ctx, byKey, found, c)
 	}
-	token := s.token()
+	token := cmp.Or(s.variable("QUARRY_PAT"), s.variable("ONYX_PAT"))
 	switch {
-	case s.server.Tokens && token != "":
+	case s.server.Token && token != "":
 		return s.withToken(ctx, byToken, token)
 	case s.server.Open:
 		c, err := s.server.People.Anybody(remote)
 		return &visitor{way: openWay, name: "anonymous", person: "from " + hostOf(s.inner.RemoteAddr()), client: c}, err
-	case s.server.Tokens && s.keyboard != nil:
+	case s.server.Token && s.keyboard != nil:
 		return s.askToken(ctx)
-	case s.server.Tokens:
+	case s.server.Token:
 		return nil, &refusal{"this server requires a token", "Send one with: ONYX_PAT=… ssh -o SendEnv=ONYX_PAT HOST, or type it at a terminal: ssh -t HOST"}
 	}
 	return nil, &refusal{"this server accepts only known keys", "Ask the server's operator to add yours."}
 }
 
-// token returns the token in the session's environment.
-func (s *session) token() string {
-	for _, name := range []string{"QUARRY_PAT", "ONYX_PAT"} {
-		for _, entry := range s.arrival.env {
-			if value, found := strings.CutPrefix(entry, name+"="); found && value != "" {
-				return value
-			}
+// variable returns a variable of the session's environment; "" if it is not set.
+func (s *session) variable(name string) string {
+	for _, entry := range s.arrival.env {
+		if value, found := strings.CutPrefix(entry, name+"="); found && value != "" {
+			return value
 		}
 	}
 	return ""
@@ -450,10 +440,19 @@ func (s *session) confirmed(ctx context.Context, way string, whose owner, c *cli
 	return &visitor{way: way, owner: whose, name: me.Email, person: strings.ToLower(me.Email), client: c}, nil
 }
 
+// lineEditor reads lines at the terminal, and handles all keys.
+func (s *session) lineEditor() *term.Terminal {
+	s.keyboard.whole.Store(true)
+	return term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{s.keyboard, s}, "")
+}
+
 // askToken asks for a token at the terminal, without echo.
 func (s *session) askToken(ctx context.Context) (*visitor, error) {
-	defer s.keyboard.whole.Store(s.keyboard.whole.Swap(true))
-	prompt := term.NewTerminal(duplex{s.keyboard, s}, "")
+	defer s.keyboard.whole.Store(s.keyboard.whole.Load())
+	prompt := s.lineEditor()
 	fmt.Fprintf(s, "Searching %s requires a token.\n", s.server.Where)
 	var refused error
 	for range tokenTries {

@@ -11,21 +11,17 @@ import (
 	"quarry/client/wire"
 )
 
-// Probe inspects this machine. Each method is called only when its rule is reached.
-type Probe interface {
-	// HoldsDocuments reports whether the library in a data folder has documents.
-	HoldsDocuments(dir string) (bool, error)
-	// OnyxCLI reads the configuration of Onyx's own CLI.
-	OnyxCLI() (config.OnyxCLI, *config.Warning)
-}
-
 // Sources are Decide's inputs besides the flags.
 type Sources struct {
 	Config      *config.Config
 	Environment config.Environment
 	Paths       config.Paths
-	Probe       Probe
 	Keyring     config.Keyring // nil: none
+
+	// The functions below inspect this machine. Each is called only when its rule is reached.
+
+	HasDocuments func(dir string) (bool, error) // reports whether the library in a data folder has documents
+	OnyxCLI      func(file string) (config.OnyxCLI, *config.Warning)
 }
 
 // Labels of targets without a profile.
@@ -48,18 +44,19 @@ func Decide(request Request, from Sources) (Choice, error) {
 		d.byFlag, d.byEnvironment, d.byProfile, d.byOnyxCLI, d.byLibrary, d.bySample,
 	} {
 		choice, err := rule()
+		if err == nil && choice == nil {
+			continue
+		}
+		if err == nil {
+			err = d.addOthers(choice)
+		}
 		if err != nil {
 			return Choice{}, err
 		}
-		if choice != nil {
-			if err := d.addOthers(choice); err != nil {
-				return Choice{}, err
-			}
-			choice.Warnings = append(choice.Warnings, d.warnings...)
-			return *choice, nil
-		}
+		choice.Warnings = append(choice.Warnings, d.warnings...)
+		return *choice, nil
 	}
-	return Choice{}, &Error{Kind: ErrNotConfigured, Problem: "no server or library is configured", Fix: remedyNoTarget}
+	return Choice{}, &config.Error{Exit: config.ExitNotConfigured, Problem: "no server or library is configured", Fix: remedyNoTarget}
 }
 
 type decision struct {
@@ -82,7 +79,7 @@ func (d *decision) byFlag() (*Choice, error) {
 		}
 	}
 	if len(given) > 1 {
-		return nil, &Error{Kind: ErrUsage, Problem: strings.Join(given, " and ") + " are mutually exclusive",
+		return nil, &config.Error{Exit: config.ExitUsage, Problem: strings.Join(given, " and ") + " are mutually exclusive",
 			Fix: "use only one of them"}
 	}
 	switch {
@@ -91,7 +88,7 @@ func (d *decision) byFlag() (*Choice, error) {
 	case d.request.Library != "":
 		dir, err := filepath.Abs(d.request.Library)
 		if err != nil {
-			return nil, &Error{Kind: ErrUsage, Problem: "cannot resolve --library", Fix: "use an absolute path", Err: err}
+			return nil, &config.Error{Exit: config.ExitUsage, Problem: "cannot resolve --library", Fix: "use an absolute path", Err: err}
 		}
 		return localChoice(RuleFlag, "--library selects the library in "+dir, config.LocalProfile, dir, "--library"), nil
 	case d.request.Profile != "":
@@ -112,7 +109,7 @@ func (d *decision) byNamedProfile(name string) (*Choice, error) {
 
 // unknownProfile returns the error of a flag with an unknown profile.
 func (d *decision) unknownProfile(flag, name string) error {
-	e := &Error{Kind: ErrUsage, Problem: fmt.Sprintf("unknown profile %q", name)}
+	e := &config.Error{Exit: config.ExitUsage, Problem: fmt.Sprintf("unknown profile %q", name)}
 	known := d.Config.ProfileNames()
 	switch nearest := wire.Nearest(name, append(known, config.LocalProfile)); {
 	case d.Config.Sandbox():
@@ -134,7 +131,7 @@ func (d *decision) unknownProfile(flag, name string) error {
 func (d *decision) byServer() (*Choice, error) {
 	address, err := wire.ServerURL(d.request.Server)
 	if err != nil {
-		return nil, &Error{Kind: ErrUsage, Problem: "--server: " + err.Error(),
+		return nil, &config.Error{Exit: config.ExitUsage, Problem: "--server: " + err.Error(),
 			Fix: "use an address such as --server https://onyx.example.com"}
 	}
 	c := &Choice{Rule: RuleFlag, Kind: KindRemote, ServerURL: address, Profile: labelServer}
@@ -143,7 +140,7 @@ func (d *decision) byServer() (*Choice, error) {
 		c.Reason = "--server is " + address
 		return c, d.completeForVisitors(c)
 	}
-	if env := d.Environment; !env.Token.IsZero() && (env.ServerURL == "" || sameOrigin(env.ServerURL, address)) {
+	if env := d.Environment; !env.Token.IsZero() && (env.ServerURL == "" || wire.SameOrigin(env.ServerURL, address)) {
 		c.Reason = fmt.Sprintf("--server is %s; the token is %s", address, env.Variable("PAT"))
 		if own, err := wire.ServerURL(env.ServerURL); err == nil && own != address {
 			env.APIPrefix, env.Persona = nil, "" // as below
@@ -187,7 +184,7 @@ func (d *decision) completeForVisitors(c *Choice) error {
 }
 
 func (d *decision) noTokenFor(address string) error {
-	e := &Error{Kind: ErrNotConfigured, Problem: "no token for " + address,
+	e := &config.Error{Exit: config.ExitNotConfigured, Problem: "no token for " + address,
 		Fix: "set ONYX_PAT to a token of that server, or add a profile for it with quarry configure"}
 	if env := d.Environment; !env.Token.IsZero() {
 		e.Problem += fmt.Sprintf(": %s is for the server in %s", env.Variable("PAT"), env.Variable("SERVER_URL"))
@@ -204,7 +201,7 @@ func (d *decision) profilesOf(address string) []config.Profile {
 	for _, name := range d.Config.ProfileNames() {
 		profile := d.Config.Profiles[name]
 		switch {
-		case profile.ServerURL == "" || profile.Kind == config.KindSlack || !sameOrigin(profile.ServerURL, address):
+		case profile.ServerURL == "" || profile.Kind == config.KindSlack || !wire.SameOrigin(profile.ServerURL, address):
 		case name == active.Name:
 			matching = append([]config.Profile{profile}, matching...)
 		default:
@@ -212,15 +209,6 @@ func (d *decision) profilesOf(address string) []config.Profile {
 		}
 	}
 	return matching
-}
-
-func sameOrigin(a, b string) bool {
-	x, err := wire.Origin(a)
-	if err != nil {
-		return false
-	}
-	y, err := wire.Origin(b)
-	return err == nil && x == y
 }
 
 func (d *decision) byEnvironment() (*Choice, error) {
@@ -243,11 +231,11 @@ func (d *decision) byEnvironment() (*Choice, error) {
 	}
 	address, err := wire.ServerURL(env.ServerURL)
 	if err != nil {
-		return nil, &Error{Kind: ErrNotConfigured, Problem: url + ": " + err.Error(),
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: url + ": " + err.Error(),
 			Fix: "set " + url + " to an address such as https://onyx.example.com"}
 	}
 	if env.Token.IsZero() && !d.request.Visitors {
-		return nil, &Error{Kind: ErrNotConfigured,
+		return nil, &config.Error{Exit: config.ExitNotConfigured,
 			Problem: fmt.Sprintf("%s is set, but %s is not", url, pat),
 			Fix:     fmt.Sprintf("set %s, or unset %s to use the configuration file", pat, url)}
 	}
@@ -266,7 +254,7 @@ func (c *Choice) completeFromEnvironment(env config.Environment) error {
 	if env.APIPrefix != nil {
 		checked, err := wire.APIPrefix(*env.APIPrefix)
 		if err != nil {
-			return &Error{Kind: ErrNotConfigured, Problem: prefix + ": " + err.Error(),
+			return &config.Error{Exit: config.ExitNotConfigured, Problem: prefix + ": " + err.Error(),
 				Fix: "set " + prefix + " to a path such as /api, or to an empty value"}
 		}
 		c.setPrefix(&checked, prefix)
@@ -278,7 +266,7 @@ func (c *Choice) completeFromEnvironment(env config.Environment) error {
 	}
 	id, err := strconv.Atoi(env.Persona)
 	if err != nil || id < 0 {
-		return &Error{Kind: ErrNotConfigured, Problem: persona + " is not an agent's number",
+		return &config.Error{Exit: config.ExitNotConfigured, Problem: persona + " is not an agent's number",
 			Fix: "set " + persona + " to a number listed by quarry agents, or unset it"}
 	}
 	c.setPersona(id, persona)
@@ -315,7 +303,7 @@ func (d *decision) ofProfile(rule int, reason string, profile config.Profile) (*
 		if profile.Kind == config.KindSlack {
 			fix = "set the profile's token or token_command to a Slack user token (xoxp-…) with the scope search:read"
 		}
-		return nil, &Error{Kind: ErrNotConfigured,
+		return nil, &config.Error{Exit: config.ExitNotConfigured,
 			Problem: fmt.Sprintf("the profile %s of %s has no token for %s", profile.Name, d.Config.File, profile.ServerURL), Fix: fix}
 	}
 	c := &Choice{Rule: rule, Kind: KindRemote, Reason: reason, Profile: profile.Name, ServerURL: profile.ServerURL,
@@ -356,7 +344,7 @@ func (d *decision) onyxCLI() config.OnyxCLI {
 	if d.Config.Sandbox() {
 		return config.OnyxCLI{ServerURL: config.OnyxDefaultURL}
 	}
-	onyx, warning := d.Probe.OnyxCLI()
+	onyx, warning := d.OnyxCLI(d.Paths.OnyxFile)
 	if warning != nil {
 		d.warnings = append(d.warnings, *warning)
 	}
@@ -365,8 +353,8 @@ func (d *decision) onyxCLI() config.OnyxCLI {
 
 func (d *decision) byLibrary() (*Choice, error) {
 	dir := d.Paths.Data
-	holds, err := d.Probe.HoldsDocuments(dir)
-	if err == nil && !holds {
+	found, err := d.HasDocuments(dir)
+	if err == nil && !found {
 		return nil, nil
 	}
 	// A library that cannot be read is chosen too: opening it returns the error, which searching elsewhere would hide.

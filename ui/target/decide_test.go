@@ -43,7 +43,7 @@ type fakeProbe struct {
 	asked *[]string
 }
 
-func (p fakeProbe) HoldsDocuments(dir string) (bool, error) {
+func (p fakeProbe) hasDocuments(dir string) (bool, error) {
 	*p.asked = append(*p.asked, "library")
 	if dir != p.paths.Data {
 		return false, fmt.Errorf("asked for %s", dir)
@@ -54,9 +54,9 @@ func (p fakeProbe) HoldsDocuments(dir string) (bool, error) {
 	return p.world.library, nil
 }
 
-func (p fakeProbe) OnyxCLI() (config.OnyxCLI, *config.Warning) {
+func (p fakeProbe) onyxCLI(file string) (config.OnyxCLI, *config.Warning) {
 	*p.asked = append(*p.asked, "onyx")
-	return config.ReadOnyxCLI(p.paths.OnyxFile)
+	return config.ReadOnyxCLI(file)
 }
 
 type fakeRing map[string]string
@@ -88,8 +88,9 @@ func decide(t *testing.T, w world) (choice Choice, asked []string, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sources := Sources{Config: c, Environment: config.ReadEnvironment(env), Paths: paths,
-		Probe: fakeProbe{w, paths, &asked}}
+	probe := fakeProbe{w, paths, &asked}
+	sources := Sources{Config: c, Environment: config.ReadEnvironment(env), Paths: paths, HasDocuments: probe.hasDocuments,
+		OnyxCLI: probe.onyxCLI}
 	if w.ring != nil {
 		sources.Keyring = fakeRing(w.ring)
 	}
@@ -275,7 +276,7 @@ func outcome(t *testing.T, choice Choice, err error) string {
 			}
 		}
 	}
-	var e *Error
+	var e *config.Error
 	if errors.As(err, &e) {
 		leaks(e.Error() + e.Remedy())
 		if e.Remedy() == "" || strings.Contains(e.Error()+e.Remedy(), "\n") {

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,8 +57,9 @@ func (h *Host) Warnings() []config.Warning { return h.Config.Warnings }
 // Decide returns the target of a run. It opens nothing.
 func (h *Host) Decide(request Request) (Choice, error) {
 	return Decide(request, Sources{
-		Config: h.Config, Environment: config.ReadEnvironment(h.Env), Paths: h.Paths, Probe: machine{h.Paths},
-		Keyring: h.Keyring,
+		Config: h.Config, Environment: config.ReadEnvironment(h.Env), Paths: h.Paths, Keyring: h.Keyring,
+		HasDocuments: func(dir string) (bool, error) { return server.HasDocuments(context.Background(), dir) },
+		OnyxCLI:      config.ReadOnyxCLI,
 	})
 }
 
@@ -68,7 +70,7 @@ func (h *Host) Trial(profile config.Profile, typed config.Secret) (Choice, error
 	if profile.ServerURL != "" {
 		address, err := wire.ServerURL(profile.ServerURL)
 		if err != nil {
-			return Choice{}, &Error{Kind: ErrUsage, Problem: "server address: " + err.Error(),
+			return Choice{}, &config.Error{Exit: config.ExitUsage, Problem: "server address: " + err.Error(),
 				Fix: "use an address such as https://onyx.example.com"}
 		}
 		profile.ServerURL = address
@@ -105,21 +107,8 @@ func (h *Host) refuseChange(what string) error {
 	if !ReadOnly(h.Env) {
 		return nil
 	}
-	return &Error{Kind: ErrReadOnly, Problem: "changing " + what + " is disabled by QUARRY_READONLY",
+	return &config.Error{Exit: config.ExitNotAvailable, Problem: "changing " + what + " is disabled by QUARRY_READONLY",
 		Fix: "unset QUARRY_READONLY to allow changes on this machine"}
-}
-
-// machine is the Probe of the real machine.
-type machine struct{ paths config.Paths }
-
-// HoldsDocuments does not create the library.
-func (m machine) HoldsDocuments(dir string) (bool, error) {
-	return server.HasDocuments(context.Background(), dir)
-}
-
-// OnyxCLI reads the configuration of Onyx's own CLI.
-func (m machine) OnyxCLI() (config.OnyxCLI, *config.Warning) {
-	return config.ReadOnyxCLI(m.paths.OnyxFile)
 }
 
 // ErrNoLibrary is in the chain of the error about a library that does not exist yet.
@@ -142,33 +131,20 @@ func (h *Host) Open(ctx context.Context, choice Choice) (*client.Session, error)
 		}
 		return h.openServer(ctx, choice, server.Options{Home: choice.LibraryDir}, directory.DefaultTenant)
 	}
-	return nil, &Error{Kind: ErrGeneral, Problem: fmt.Sprintf("cannot open a target of kind %q", choice.Kind),
+	return nil, &config.Error{Exit: config.ExitGeneral, Problem: fmt.Sprintf("cannot open a target of kind %q", choice.Kind),
 		Fix: "decide on a target first"}
 }
 
 // OpenLibrary opens the library in dir, or that of this machine, whatever the active target is. With create it need not
 // exist; adding something creates its folder.
 func (h *Host) OpenLibrary(ctx context.Context, dir string, create bool) (*client.Session, error) {
-	dir = h.LibraryFolder(dir)
-	if create {
-		if err := h.refuseChange("the library in " + dir); err != nil {
-			return nil, err
-		}
-		if err := h.MayWrite(dir); err != nil {
-			return nil, err
-		}
-	} else if err := h.needLibrary(dir); err != nil {
-		return nil, err
-	}
-	return h.openOwned(ctx, dir, directory.DefaultTenant)
+	return h.Administer(ctx, h.LibraryFolder(dir), directory.DefaultTenant, create)
 }
 
 // Administer opens the library in dir, or that of this machine, for the owner of a tenant; "" is the default tenant. A
 // library in dir must exist unless change is set: then adding something creates it.
 func (h *Host) Administer(ctx context.Context, dir, tenant string, change bool) (*client.Session, error) {
-	if tenant == "" {
-		tenant = directory.DefaultTenant
-	}
+	tenant = cmp.Or(tenant, directory.DefaultTenant)
 	folder := h.LibraryFolder(dir)
 	var err error
 	switch {
@@ -184,13 +160,8 @@ func (h *Host) Administer(ctx context.Context, dir, tenant string, change bool) 
 	if err != nil {
 		return nil, err
 	}
-	return h.openOwned(ctx, folder, tenant)
-}
-
-// openOwned opens the library in a folder for the owner of a tenant.
-func (h *Host) openOwned(ctx context.Context, dir, tenant string) (*client.Session, error) {
-	choice := localChoice(RuleFlag, "the library in "+dir, config.LocalProfile, dir, "the command")
-	return h.openServer(ctx, *choice, server.Options{Home: dir}, tenant)
+	choice := localChoice(RuleFlag, "the library in "+folder, config.LocalProfile, folder, "the command")
+	return h.openServer(ctx, *choice, server.Options{Home: folder}, tenant)
 }
 
 // LibraryChoice returns the choice of the library of this machine.
@@ -208,7 +179,7 @@ func (h *Host) needLibrary(dir string) error {
 	if filepath.Clean(dir) != filepath.Clean(h.Paths.Data) {
 		fix += " --library " + config.ShellQuote(dir)
 	}
-	return &Error{Kind: ErrNotAvailable, Problem: "no library in " + dir, Err: ErrNoLibrary, Fix: fix}
+	return &config.Error{Exit: config.ExitNotAvailable, Problem: "no library in " + dir, Err: ErrNoLibrary, Fix: fix}
 }
 
 func (h *Host) openRemote(choice Choice) (*client.Session, error) {
@@ -217,7 +188,7 @@ func (h *Host) openRemote(choice Choice) (*client.Session, error) {
 		UserAgent: h.userAgent(),
 	})
 	if err != nil {
-		return nil, &Error{Kind: ErrNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
 			Fix: "correct the address or the prefix; quarry status shows where they come from"}
 	}
 	return &client.Session{Client: c, Close: func() error { return nil }}, nil
@@ -274,7 +245,7 @@ func (h *Host) checkEngine() error {
 	default:
 		return nil
 	}
-	return &Error{Kind: ErrNotAvailable, Problem: fmt.Sprintf("%s: %s: this version supports only the embedded engine",
+	return &config.Error{Exit: config.ExitNotAvailable, Problem: fmt.Sprintf("%s: %s: this version supports only the embedded engine",
 		h.Config.File, key), Fix: "remove " + key + ", or use a version that supports it"}
 }
 
@@ -320,7 +291,7 @@ func mayRead(dir string) error {
 }
 
 func unreadable(dir string, err error) error {
-	return &Error{Kind: ErrGeneral, Problem: "cannot read the library in " + dir, Err: unwrapPath(err),
+	return &config.Error{Exit: config.ExitGeneral, Problem: "cannot read the library in " + dir, Err: config.UnwrapPath(err),
 		Fix: "get read permission, or use another library: QUARRY_HOME or --library DIR"}
 }
 
@@ -333,7 +304,7 @@ func (h *Host) MayWrite(dir string) error {
 	}
 	for _, folder := range folders {
 		if err := mayWriteFolder(folder); err != nil {
-			return &Error{Kind: ErrGeneral, Problem: "cannot write to " + folder, Err: unwrapPath(err),
+			return &config.Error{Exit: config.ExitGeneral, Problem: "cannot write to " + folder, Err: config.UnwrapPath(err),
 				Fix: "use a writable folder: QUARRY_HOME or --library DIR"}
 		}
 	}
@@ -350,12 +321,4 @@ func existing(path string) string {
 		}
 		path = parent
 	}
-}
-
-func unwrapPath(err error) error {
-	var detail *fs.PathError
-	if errors.As(err, &detail) {
-		return detail.Err
-	}
-	return err
 }

@@ -30,11 +30,11 @@ func newHost(t *testing.T, home string, pairs ...string) *Host {
 	return h
 }
 
-func wantKind(t *testing.T, err error, kind ErrKind, exit int, words ...string) {
+func wantExit(t *testing.T, err error, exit int, words ...string) {
 	t.Helper()
-	var e *Error
-	if !errors.As(err, &e) || e.Kind != kind || e.ExitCode() != exit || e.Remedy() == "" {
-		t.Fatalf("got %v, want an error of kind %s with a remedy", err, kind)
+	var e *config.Error
+	if !errors.As(err, &e) || e.ExitCode() != exit || e.Remedy() == "" {
+		t.Fatalf("got %v, want an error of exit code %d with a remedy", err, exit)
 	}
 	for _, word := range words {
 		if !strings.Contains(e.Error()+" | "+e.Remedy(), word) {
@@ -93,15 +93,15 @@ func TestALibraryFromNothingToSearch(t *testing.T) {
 	ctx := context.Background()
 	for _, dir := range []string{"", filepath.Join(home, "elsewhere")} {
 		_, err := h.OpenLibrary(ctx, dir, false)
-		wantKind(t, err, ErrNotAvailable, 9, "quarry add", h.LibraryFolder(dir))
+		wantExit(t, err, 9, "quarry add", h.LibraryFolder(dir))
 		if !errors.Is(err, ErrNoLibrary) {
 			t.Errorf("%v", err)
 		}
 	}
 	_, err := h.Open(ctx, Choice{Kind: KindLibrary, LibraryDir: filepath.Join(home, "elsewhere")})
-	wantKind(t, err, ErrNotAvailable, 9, "elsewhere")
-	var e *Error
-	if _, err := h.Decide(Request{}); !errors.As(err, &e) || e.Kind != ErrNotConfigured {
+	wantExit(t, err, 9, "elsewhere")
+	var e *config.Error
+	if _, err := h.Decide(Request{}); !errors.As(err, &e) || e.ExitCode() != config.ExitNotConfigured {
 		t.Errorf("before anything was added: %v", err)
 	}
 	if entries, _ := os.ReadDir(home); len(entries) > 0 {
@@ -155,12 +155,12 @@ func TestReadOnlyIsHeldByTheDoors(t *testing.T) {
 	}
 
 	_, err := h.OpenLibrary(ctx, "", true)
-	wantKind(t, err, ErrReadOnly, 9, "QUARRY_READONLY")
+	wantExit(t, err, 9, "QUARRY_READONLY")
 	_, err = h.SaveProfile(ctx, config.NewProfile{Profile: config.Profile{Name: "a", ServerURL: "https://a"},
 		Typed: config.NewSecret("t")})
-	wantKind(t, err, ErrReadOnly, 9, "QUARRY_READONLY")
+	wantExit(t, err, 9, "QUARRY_READONLY")
 	_, err = h.Administer(ctx, "", "", true)
-	wantKind(t, err, ErrReadOnly, 9, "QUARRY_READONLY")
+	wantExit(t, err, 9, "QUARRY_READONLY")
 	_, err = administer(t, h, "").AdminAddToken(ctx, wire.DirectoryTokenRequest{AccessTokenRequest: wire.AccessTokenRequest{Name: "a"}})
 	wantRefusal(t, err, client.Auth, "read-only")
 
@@ -244,9 +244,9 @@ func TestATrialUsesOnlyWhatWasTyped(t *testing.T) {
 		t.Errorf("%q, %v, %+v", token, err, choice)
 	}
 	_, err = h.Trial(config.Profile{Name: "new", ServerURL: "new"}, config.NewSecret("typed"))
-	wantKind(t, err, ErrUsage, 2)
+	wantExit(t, err, 2)
 	_, err = h.Trial(config.Profile{Name: "new", ServerURL: "https://new"}, config.Secret{})
-	wantKind(t, err, ErrNotConfigured, 3)
+	wantExit(t, err, 3)
 }
 
 func TestSavedProfilesAreDecidedOn(t *testing.T) {
@@ -413,12 +413,12 @@ func TestWhatIsNotServed(t *testing.T) {
 	h.Config.Profiles = map[string]config.Profile{"work": {Name: "work", ServerURL: "https://w", Token: config.NewSecret("t")}}
 	serve := func(options ServeOptions) error { return serveHTTP(h, context.Background(), options, nil) }
 	for _, where := range []Request{{Server: "https://w"}, {Profile: "work"}, {Sample: true}, {Profile: "wrok"}} {
-		wantKind(t, serve(ServeOptions{Request: where, HTTP: "127.0.0.1:0"}), ErrUsage, 2)
+		wantExit(t, serve(ServeOptions{Request: where, HTTP: "127.0.0.1:0"}), 2)
 	}
 	h.Config.Index.Engine = "weaviate://w"
-	wantKind(t, serve(ServeOptions{HTTP: "127.0.0.1:0"}), ErrNotAvailable, 9, "index.engine")
+	wantExit(t, serve(ServeOptions{HTTP: "127.0.0.1:0"}), 9, "index.engine")
 	_, err := h.OpenLibrary(context.Background(), "", true)
-	wantKind(t, err, ErrNotAvailable, 9, "index.engine")
+	wantExit(t, err, 9, "index.engine")
 }
 
 func TestABrokenConfigurationIsToldAtOnce(t *testing.T) {

@@ -17,18 +17,18 @@ func TestLibraryThatCannotBeUsed(t *testing.T) {
 	}
 	inFile := filepath.Join(file, "library")
 	_, err := h.OpenLibrary(ctx, inFile, true)
-	wantKind(t, err, ErrGeneral, 1, "cannot write to "+file, "QUARRY_HOME", "--library")
+	wantExit(t, err, 1, "cannot write to "+file, "QUARRY_HOME", "--library")
 	err = serveHTTP(h, ctx, ServeOptions{Request: Request{Library: inFile}, HTTP: "127.0.0.1:0"}, nil)
-	wantKind(t, err, ErrGeneral, 1, "cannot write to "+file)
+	wantExit(t, err, 1, "cannot write to "+file)
 	if err := h.MayWrite(filepath.Join(home, "new", "library")); err != nil {
 		t.Error(err)
 	}
 
 	absent := filepath.Join(home, "my library")
 	_, err = h.OpenLibrary(ctx, absent, false)
-	wantKind(t, err, ErrNotAvailable, 9, "no library in", "quarry add PATH --library '"+absent+"'")
+	wantExit(t, err, 9, "no library in", "quarry add PATH --library '"+absent+"'")
 	_, err = h.Administer(ctx, absent, "", false)
-	wantKind(t, err, ErrNotAvailable, 9, "no library in")
+	wantExit(t, err, 9, "no library in")
 }
 
 func TestLibraryOfSomebodyElse(t *testing.T) {
@@ -47,8 +47,8 @@ func TestLibraryOfSomebodyElse(t *testing.T) {
 	t.Cleanup(func() { mode(0o700) })
 	mode(0)
 	_, err := h.OpenLibrary(ctx, "", false)
-	wantKind(t, err, ErrGeneral, 1, "cannot read the library in "+h.Paths.Data, "permission denied")
+	wantExit(t, err, 1, "cannot read the library in "+h.Paths.Data, "permission denied")
 	mode(0o500)
 	_, err = h.OpenLibrary(ctx, "", true)
-	wantKind(t, err, ErrGeneral, 1, "cannot write to "+h.Paths.Data, "permission denied")
+	wantExit(t, err, 1, "cannot write to "+h.Paths.Data, "permission denied")
 }

@@ -164,5 +164,5 @@ func TestModelsBehindOnesOwnCertificate(t *testing.T) {
 	}
 	t.Setenv("QUARRY_CA_BUNDLE", filepath.Join(t.TempDir(), "nowhere.pem"))
 	_, err := h.OpenLibrary(context.Background(), "", false)
-	wantKind(t, err, ErrNotConfigured, 3, "QUARRY_CA_BUNDLE", "nowhere.pem")
+	wantExit(t, err, 3, "QUARRY_CA_BUNDLE", "nowhere.pem")
 }

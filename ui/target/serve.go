@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,27 +150,21 @@ func (s *Served) KnowsPeople() bool { return s.admission != nil }
 // "host:port".
 func (s *Served) Token(token, remote string) (*client.Client, error) {
 	if s.admission != nil {
-		return s.inProcess(s.admission.Token(token, remote))
+		return s.inProcess(func(a *server.Admission) http.Handler { return a.Token(token, remote) })
 	}
-	return client.New(client.Options{BaseURL: s.Choice.ServerURL, APIPrefix: s.Choice.APIPrefix, Transport: discreet{s.transport, s.host.logger()},
+	return client.New(client.Options{BaseURL: s.Choice.ServerURL, APIPrefix: s.Choice.APIPrefix, Transport: discreet{s.transport, cmp.Or(s.host.Log, slog.New(slog.DiscardHandler))},
 		Token: config.FixedToken(config.NewSecret(token), "the visitor's token"), Profile: s.Choice.Profile,
 		UserAgent: s.host.userAgent()})
 }
 
 // Person returns a client for a visitor who is a user of the library.
 func (s *Served) Person(email, remote string) (*client.Client, error) {
-	if s.admission == nil {
-		return nil, s.noPeople()
-	}
-	return s.inProcess(s.admission.Person(email, remote))
+	return s.inProcess(func(a *server.Admission) http.Handler { return a.Person(email, remote) })
 }
 
 // Anybody returns a client for an anonymous visitor, who can search the library's public documents.
 func (s *Served) Anybody(remote string) (*client.Client, error) {
-	if s.admission == nil {
-		return nil, s.noPeople()
-	}
-	return s.inProcess(s.admission.Anybody(remote))
+	return s.inProcess(func(a *server.Admission) http.Handler { return a.Anybody(remote) })
 }
 
 // Knows reports whether a token, or without one a user, is still valid. A server elsewhere is not asked: it rejects the
@@ -178,22 +173,14 @@ func (s *Served) Knows(ctx context.Context, token, email string) bool {
 	return s.admission == nil || s.admission.Knows(ctx, token, email)
 }
 
-func (s *Served) noPeople() error {
-	return &Error{Kind: ErrUsage, Problem: "visitors of " + s.Choice.ServerURL + " need tokens of their own",
-		Fix: "use --ssh-token, or --ssh-keys with a token for each key"}
-}
-
-func (s *Served) inProcess(handler http.Handler) (*client.Client, error) {
-	return client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(handler),
-		Profile: s.Choice.Profile, UserAgent: s.host.userAgent()})
-}
-
-// logger returns the host's log, which discards lines if there is none.
-func (h *Host) logger() *slog.Logger {
-	if h.Log == nil {
-		return slog.New(slog.DiscardHandler)
+// inProcess returns a client of the handler that admits a visitor to the library.
+func (s *Served) inProcess(admit func(*server.Admission) http.Handler) (*client.Client, error) {
+	if s.admission == nil {
+		return nil, &config.Error{Exit: config.ExitUsage, Problem: "visitors of " + s.Choice.ServerURL + " need tokens of their own",
+			Fix: "use --ssh-token, or --ssh-keys with a token for each key"}
 	}
-	return h.Log
+	return client.New(client.Options{BaseURL: client.InProcessURL, Transport: client.InProcess(admit(s.admission)),
+		Profile: s.Choice.Profile, UserAgent: s.host.userAgent()})
 }
 
 func (h *Host) hosts(options ServeOptions) []string {
@@ -225,7 +212,7 @@ func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 	where.Visitors = true
 	choice, err := h.Decide(where)
 	if err == nil && choice.Kind == KindSlack {
-		return Choice{}, &Error{Kind: ErrUsage, Problem: "the profile " + choice.Profile + " is Slack, which can only be searched as its owner",
+		return Choice{}, &config.Error{Exit: config.ExitUsage, Problem: "the profile " + choice.Profile + " is Slack, which can only be searched as its owner",
 			Fix: "serve a library with --library DIR, or a server with --server URL"}
 	}
 	return choice, err
@@ -235,14 +222,14 @@ func (h *Host) servedChoice(options ServeOptions) (Choice, error) {
 // token.
 func (h *Host) servedFolder(where Request) (string, error) {
 	remote := func(what string) error {
-		return &Error{Kind: ErrUsage, Problem: fmt.Sprintf("%s cannot be served over HTTP: only libraries can", what),
+		return &config.Error{Exit: config.ExitUsage, Problem: fmt.Sprintf("%s cannot be served over HTTP: only libraries can", what),
 			Fix: "serve a library with --library DIR, and give others the address of the server itself"}
 	}
 	switch {
 	case where.Server != "":
 		return "", remote("--server")
 	case where.Sample:
-		return "", &Error{Kind: ErrUsage, Problem: "the sample library cannot be served over HTTP: it has no tokens",
+		return "", &config.Error{Exit: config.ExitUsage, Problem: "the sample library cannot be served over HTTP: it has no tokens",
 			Fix: "add files with quarry add PATH and serve those"}
 	case where.Profile == "":
 		return h.LibraryFolder(where.Library), nil
@@ -290,7 +277,7 @@ func (h *Host) models() (*llm.Providers, error) {
 	}
 	roots, err := client.Roots()
 	if err != nil {
-		return nil, &Error{Kind: ErrNotConfigured, Problem: "cannot use the models", Err: err,
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot use the models", Err: err,
 			Fix: "correct QUARRY_CA_BUNDLE, or unset it"}
 	}
 	models, err := llm.New(llm.Config{
@@ -299,7 +286,7 @@ func (h *Host) models() (*llm.Providers, error) {
 			QueryPrefix: vectors.QueryPrefix, DocumentPrefix: vectors.DocumentPrefix},
 	})
 	if err != nil {
-		return nil, &Error{Kind: ErrNotConfigured, Problem: h.Config.File + ": cannot use the models", Err: err,
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: h.Config.File + ": cannot use the models", Err: err,
 			Fix: "correct llm and embeddings in the file"}
 	}
 	return models, nil

@@ -103,27 +103,27 @@ func TestSlackIsCheckedByItself(t *testing.T) {
 		t.Errorf("%q, %v", who, err)
 	}
 	_, err := check(h, "stranger")
-	wantKind(t, err, ErrAuth, 4, "invalid_auth", "search:read")
+	wantExit(t, err, 4, "invalid_auth", "search:read")
 	bot, _ := withSlack(t, slacktest.Answer{Error: "not_allowed_token_type"})
 	who, err := check(bot, "team")
-	wantKind(t, err, ErrAuth, 4, "only user tokens", "xoxp-")
+	wantExit(t, err, 4, "only user tokens", "xoxp-")
 	if who != "jo in Acme" {
 		t.Errorf("who: %q", who)
 	}
 	limited, _ := withSlack(t, slacktest.Answer{Status: 429, Header: map[string]string{"Retry-After": "5"}})
 	_, err = check(limited, "team")
-	wantKind(t, err, ErrRateLimited, 6, "5s")
+	wantExit(t, err, 6, "5s")
 }
 
 func TestSlackWithoutAToken(t *testing.T) {
 	h := configured(t, "profiles:\n  team: {kind: slack}\n")
 	h.Keyring = nil
 	_, err := h.Decide(Request{Profile: "team"})
-	wantKind(t, err, ErrNotConfigured, 3, "no token for https://slack.com/api", "xoxp-")
+	wantExit(t, err, 3, "no token for https://slack.com/api", "xoxp-")
 	// An address on the command line is that of a server, whose token Slack's is not.
 	h = configured(t, "profiles:\n  team: {kind: slack, token: xoxp-1}\n")
 	_, err = h.Decide(Request{Server: "https://slack.com"})
-	wantKind(t, err, ErrNotConfigured, 3, "no token for https://slack.com")
+	wantExit(t, err, 3, "no token for https://slack.com")
 }
 
 // Slack answers as the owner of the token: nobody else may ask it through a server of ours.
@@ -131,7 +131,7 @@ func TestSlackIsNotServed(t *testing.T) {
 	h := configured(t, "profiles:\n  team: {kind: slack, token: xoxp-1}\n")
 	for _, options := range []ServeOptions{{}, {Request: Request{Profile: "team"}}, {Request: Request{Profile: "team"}, HTTP: "127.0.0.1:0"}} {
 		_, err := h.OpenServed(context.Background(), options)
-		wantKind(t, err, ErrUsage, 2, "team", "serve a library")
+		wantExit(t, err, 2, "team", "serve a library")
 	}
 }
 

@@ -99,7 +99,7 @@ func (x *Index) Check(ctx context.Context, options index.CheckOptions, report fu
 	}
 	options.Repair = options.Repair && !x.ReadOnly()
 	c := &checkRun{x: x, options: options, report: report}
-	x.states.retryExcluded()
+	x.states.exclude(nil)
 	var err error
 	if options.Documents != nil {
 		err = c.checkNamed(ctx)
@@ -257,36 +257,26 @@ func (c *checkRun) structure(ctx context.Context) error {
 
 // rows checks the documents with row numbers from first to end, exclusive.
 func (c *checkRun) rows(ctx context.Context, first, end int64) error {
-	group, ctx := errgroup.WithContext(ctx)
-	begins := make(chan int64)
-	group.Go(guard.Err(func() error {
-		defer close(begins)
-		for from := first; from < end; from += checkSlice {
-			select {
-			case begins <- from:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
-	}))
-	for range checkWorkers {
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(checkWorkers)
+	for from := first; from < end && running.Err() == nil; from += checkSlice {
 		group.Go(guard.Err(func() error {
-			for from := range begins {
-				to := min(from+checkSlice, end)
-				err := c.x.reading(ctx, func(tx *sql.Tx) error { return c.slice(ctx, tx, from, to) })
-				if err != nil && !c.unreadable(err) {
-					return err
-				}
-				c.mutex.Lock()
-				c.done += int(to - from)
-				c.report(c.done, c.total)
-				c.mutex.Unlock()
+			to := min(from+checkSlice, end)
+			err := c.x.reading(running, func(tx *sql.Tx) error { return c.slice(running, tx, from, to) })
+			if err != nil && !c.unreadable(err) {
+				return err
 			}
+			c.mutex.Lock()
+			defer c.mutex.Unlock()
+			c.done += int(to - from)
+			c.report(c.done, c.total)
 			return nil
 		}))
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
 }
 
 // slice checks the documents of some rows: each with the groups of its chunks.
@@ -443,31 +433,26 @@ func (c *checkRun) damagedFiles(ctx context.Context) (found []*damagedError, err
 }
 
 func (c *checkRun) inspectFiles(ctx context.Context, tx *sql.Tx) (found []*damagedError, err error) {
-	parts, err := readManifest(ctx, tx)
+	var segments *damagedError
+	err = c.x.inspect(ctx, tx, func(p *part, damage error) error {
+		c.x.pool.drop(p.segment)
+		if damage != nil {
+			segments = segments.add(p.name, damage)
+		}
+		if p.vectors == nil {
+			return ctx.Err()
+		}
+		err := c.x.states.vectors.verify(p.vectors.name)
+		if !isDamage(err) {
+			return err
+		}
+		unread := damaged(p.vectors.name, err)
+		unread.vectors = true
+		found = append(found, unread)
+		return ctx.Err()
+	})
 	if err != nil {
 		return nil, err
-	}
-	var segments *damagedError
-	for _, p := range parts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := c.x.inspectPart(ctx, tx, p); isDamage(err) {
-			segments = segments.add(p.name, err)
-		} else if err != nil {
-			return nil, err
-		}
-		c.x.pool.drop(p.segment)
-		if p.vectors == nil {
-			continue
-		}
-		if err := c.x.states.vectors.verify(p.vectors.name); isDamage(err) {
-			unread := damaged(p.vectors.name, err)
-			unread.vectors = true
-			found = append(found, unread)
-		} else if err != nil {
-			return nil, err
-		}
 	}
 	if segments != nil {
 		found = slices.Insert(found, 0, segments)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"hash/crc32"
 	"strings"
 	"sync"
@@ -17,8 +16,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// codec is applied to the fields of a document in a fixed order: cleaner makes them valid, digest hashes them, encoder
-// writes them and decoder reads what encoder wrote.
+// codec is applied to the fields of a document in a fixed order: cleaner makes them valid, encoder writes them, to be
+// stored or hashed, and decoder reads what encoder wrote.
 type codec interface {
 	text(*string)
 	number(*int)
@@ -86,51 +85,45 @@ func (cleaner) number(*int)        {}
 func (cleaner) flag(*bool)         {}
 func (cleaner) length(n int) int   { return n }
 
-// digest hashes values with their lengths, so that two different documents never give the same bytes.
-type digest struct{ hash.Hash }
-
-func (d digest) int64(value int64) {
-	var buffer [binary.MaxVarintLen64]byte
-	_, _ = d.Write(buffer[:binary.PutVarint(buffer[:], value)])
+// encoder writes values: lengths as uvarints, numbers as varints, texts behind their lengths, flags as one byte. So two
+// different documents never give the same bytes.
+type encoder struct {
+	data   []byte
+	hashed bool // the bytes are hashed: lengths are varints, too
 }
 
-func (d digest) text(value *string) {
-	d.int64(int64(len(*value)))
-	_, _ = d.Write([]byte(*value))
+func (e *encoder) text(value *string) {
+	e.length(len(*value))
+	e.data = append(e.data, *value...)
 }
 
-func (d digest) number(value *int) { d.int64(int64(*value)) }
-
-func (d digest) flag(value *bool) {
-	if *value {
-		d.int64(1)
-		return
-	}
-	d.int64(0)
-}
-
-func (d digest) length(n int) int {
-	d.int64(int64(n))
-	return n
-}
-
-// encoder writes values: lengths as uvarints, numbers as varints, texts behind their lengths, flags as one byte.
-type encoder struct{ data []byte }
-
-func (e *encoder) text(value *string) { e.data = append(appendLength(e.data, len(*value)), *value...) }
-func (e *encoder) number(value *int)  { e.data = binary.AppendVarint(e.data, int64(*value)) }
+func (e *encoder) number(value *int) { e.data = binary.AppendVarint(e.data, int64(*value)) }
 
 func (e *encoder) flag(value *bool) {
 	if *value {
-		e.data = append(e.data, 1)
+		e.length(1)
 		return
 	}
-	e.data = append(e.data, 0)
+	e.length(0)
 }
 
 func (e *encoder) length(n int) int {
-	e.data = appendLength(e.data, n)
+	if e.hashed {
+		e.data = binary.AppendVarint(e.data, int64(n))
+	} else {
+		e.data = appendLength(e.data, n)
+	}
 	return n
+}
+
+// dates writes when a document was made and changed.
+func (e *encoder) dates(d *index.Document) {
+	for _, date := range []*int64{micros(d.CreatedAt), micros(d.UpdatedAt)} {
+		known := date != nil
+		if e.flag(&known); known {
+			e.data = binary.AppendVarint(e.data, *date)
+		}
+	}
 }
 
 func appendLength(data []byte, n int) []byte { return binary.AppendUvarint(data, uint64(n)) }
@@ -393,16 +386,11 @@ var errOrder = fmt.Errorf("%w: its rows are out of order", index.ErrDamaged)
 // documentKey is the key of the seal of a document's detail: all other columns of its row.
 func documentKey(s *stored) []byte {
 	d := &s.document
-	key := encoder{append(make([]byte, 0, 256), s.hash...)}
+	key := encoder{data: append(make([]byte, 0, 256), s.hash...)}
 	for _, field := range []*string{&d.ID, &d.Source, &d.Origin, &d.Title, &d.Link, &d.Type} {
 		key.text(field)
 	}
-	for _, date := range []*int64{micros(d.CreatedAt), micros(d.UpdatedAt)} {
-		known := date != nil
-		if key.flag(&known); known {
-			key.data = binary.AppendVarint(key.data, *date)
-		}
-	}
+	key.dates(d)
 	key.flag(&d.Hidden)
 	key.length(s.chunks)
 	return key.data

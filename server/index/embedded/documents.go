@@ -87,25 +87,25 @@ func check(document *index.Document) error {
 
 // hashOf identifies what a document says: the first half everything but its chunks, the second half those.
 func hashOf(document *index.Document) []byte {
-	head := digest{sha256.New()}
+	head := &encoder{hashed: true}
 	identity(head, document)
-	for _, date := range []*int64{micros(document.CreatedAt), micros(document.UpdatedAt)} {
-		known := date != nil
-		if head.flag(&known); known {
-			head.int64(*date)
-		}
-	}
+	head.dates(document)
 	head.flag(&document.Hidden)
 	detail(head, document)
-	body := digest{sha256.New()}
+	chunks := sha256.New()
+	body := &encoder{hashed: true}
 	body.length(len(document.Chunks))
 	for i := range document.Chunks {
 		chunk := &document.Chunks[i]
 		body.text(&chunk.Text)
 		body.text(&chunk.Link)
 		list(body, &chunk.Headings, body.text)
+		_, _ = chunks.Write(body.data)
+		body.data = body.data[:0]
 	}
-	return append(head.Sum(nil)[:hashBytes:hashBytes], body.Sum(nil)[:hashBytes]...)
+	_, _ = chunks.Write(body.data)
+	sum := sha256.Sum256(head.data)
+	return append(sum[:hashBytes:hashBytes], chunks.Sum(nil)[:hashBytes]...)
 }
 
 // sameChunks reports whether the chunks of two documents are equal, given their hashes.

@@ -66,8 +66,6 @@ type Index struct {
 	staleNoted atomic.Int64 // the manifest that was last looked through for segments of an older analyser
 	repairs    sync.Mutex
 	embeds     *semaphore.Weighted // of 1: two passes would embed the same texts
-
-	frozen frozen // in memory: the copies that snapshots read
 }
 
 var _ index.Index = (*Index)(nil)
@@ -171,7 +169,6 @@ func (x *Index) Cursors(ctx context.Context, prefix string) (map[string]string, 
 func (x *Index) Close() error {
 	x.worker.stop()
 	x.states.forget()
-	x.frozen.close()
 	return x.db.Close()
 }
 

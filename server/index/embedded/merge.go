@@ -255,19 +255,17 @@ func (m mergePolicy) fullTier(parts []*part) []*part {
 			tiers[key] = append(tiers[key], p)
 		}
 	}
-	keys := make([]tier, 0, len(tiers))
+	var smallest tier
+	var full []*part
 	for key, group := range tiers {
-		if len(group) >= m.fanOut {
-			keys = append(keys, key)
+		if len(group) < m.fanOut {
+			continue
+		}
+		if full == nil || cmp.Or(cmp.Compare(key.level, smallest.level), cmp.Compare(key.analyser, smallest.analyser)) < 0 {
+			smallest, full = key, group
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	smallest := slices.MinFunc(keys, func(a, b tier) int {
-		return cmp.Or(cmp.Compare(a.level, b.level), cmp.Compare(a.analyser, b.analyser))
-	})
-	return m.fitting(tiers[smallest])
+	return m.fitting(full)
 }
 
 // fitting takes the smallest segments of a tier whose sum is within the limit; all of them, as a backlog is merged at
@@ -309,28 +307,24 @@ const closeGrace = 3 * time.Second
 // maxSetbacks bounds how often in a row a merge is tried again because another writer was faster.
 const maxSetbacks = 8
 
-// worker merges and sweeps in one goroutine, which is started by the first write.
+// worker merges and sweeps in one goroutine, which runs while there may be something to do.
 type worker struct {
 	index  *Index
 	policy mergePolicy
-	wake   chan struct{}
-
-	ctx      context.Context // it outlives calls
-	cancel   context.CancelFunc
-	stopping chan struct{}
-	done     chan struct{}
+	ctx    context.Context // it outlives calls
+	cancel context.CancelFunc
+	wrote  atomic.Bool
+	idle   sync.WaitGroup // to wait until nothing is left to do
 
 	mutex   sync.Mutex
-	started bool
+	running bool
+	again   bool // there may be more to do than what the goroutine has begun
 	stopped bool
-	wrote   atomic.Bool
-	idle    sync.WaitGroup // in tests: to wait until nothing is left to do
 }
 
 func newWorker(x *Index, policy mergePolicy) *worker {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &worker{index: x, policy: policy, wake: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
-		stopping: make(chan struct{}), done: make(chan struct{})}
+	return &worker{index: x, policy: policy, ctx: ctx, cancel: cancel}
 }
 
 // begin starts the goroutine before the first write; files left by a crash are removed then.
@@ -347,65 +341,41 @@ func (w *worker) kick() {
 	if w.stopped {
 		return
 	}
-	if !w.started {
-		w.started = true
+	w.again = true
+	if !w.running {
+		w.running = true
+		w.idle.Add(1)
 		guard.Go(w.run, guard.Log(w.index.log, "tidy segments"))
-	}
-	w.idle.Add(1)
-	select {
-	case w.wake <- struct{}{}:
-	default:
-		w.idle.Done()
 	}
 }
 
 // stop ends the goroutine: at once when this process wrote nothing, else it may finish what it does.
 func (w *worker) stop() {
 	w.mutex.Lock()
-	again, started := w.stopped, w.started
 	w.stopped = true
 	w.mutex.Unlock()
-	if again {
-		return
-	}
-	close(w.stopping)
 	defer w.cancel()
-	if !started {
-		return
-	}
 	if w.wrote.Load() {
-		grace := time.NewTimer(closeGrace)
-		defer grace.Stop()
-		select {
-		case <-w.done:
-		case <-grace.C:
-		}
+		defer time.AfterFunc(closeGrace, guard.Func(w.cancel, guard.Log(w.index.log, "end a merge"))).Stop()
+	} else {
+		w.cancel()
 	}
-	w.cancel()
-	<-w.done
+	w.idle.Wait()
 }
 
+// run tidies until nothing is left to do. A panic costs one round: the next write tries again.
 func (w *worker) run() {
-	defer close(w.done)
-	for {
-		select {
-		case <-w.wake:
-			w.work()
-		case <-w.stopping:
-			select {
-			case <-w.wake:
-				w.work()
-			default:
-			}
-			return
-		}
+	defer w.idle.Done()
+	for w.next() {
+		guard.Func(w.tidy, guard.Log(w.index.log, "tidy segments"))()
 	}
 }
 
-// work tidies once. A panic costs only that: the next write tries again.
-func (w *worker) work() {
-	defer w.idle.Done()
-	guard.Func(w.tidy, guard.Log(w.index.log, "tidy segments"))()
+func (w *worker) next() bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.running, w.again = w.again, false
+	return w.running
 }
 
 // tidy merges for as long as there is something to merge, then sweeps. Its failures cost speed and space, not

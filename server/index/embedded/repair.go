@@ -78,8 +78,20 @@ func (x *Index) rebuild(ctx context.Context, tx *sql.Tx, suspects *damagedError)
 	if made.meta, err = readMeta(ctx, tx); err != nil {
 		return made, err
 	}
-	sound, present, err := x.inspect(ctx, tx, suspects, made)
+	var sound []*part
 	defer func() { x.states.dropParts(sound) }()
+	present := false
+	// All are read: damage rarely comes alone, and the search that found it is repeated only once.
+	err = x.inspect(ctx, tx, func(p *part, damage error) error {
+		present = present || suspects != nil && slices.Contains(suspects.files, p.name)
+		if damage == nil {
+			sound = append(sound, p)
+			return nil
+		}
+		x.log.Warn("a segment is damaged", "segment", p.name, "documents", p.documents, "error", damage)
+		made.damaged = append(made.damaged, p)
+		return nil
+	})
 	switch {
 	case err != nil:
 		return made, err
@@ -109,28 +121,22 @@ func (x *Index) rebuild(ctx context.Context, tx *sql.Tx, suspects *damagedError)
 	return made, x.rebuildMissing(ctx, library, made)
 }
 
-// inspect sorts the manifest into sound parts and damaged ones. All are read from beginning to end: damage rarely comes
-// alone, and the search that found it is repeated only once.
-func (x *Index) inspect(ctx context.Context, tx *sql.Tx, suspects *damagedError, made *rebuilt) (sound []*part,
-	present bool, err error) {
+// inspect reads the parts of the manifest from beginning to end, and calls yield with each and its damage, if any.
+func (x *Index) inspect(ctx context.Context, tx *sql.Tx, yield func(p *part, damage error) error) error {
 	parts, err := readManifest(ctx, tx)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	for _, p := range parts {
-		present = present || suspects != nil && slices.Contains(suspects.files, p.name)
 		err := x.inspectPart(ctx, tx, p)
-		switch {
-		case err == nil:
-			sound = append(sound, p)
-		case isDamage(err):
-			x.log.Warn("a segment is damaged", "segment", p.name, "documents", p.documents, "error", err)
-			made.damaged = append(made.damaged, p)
-		default:
-			return sound, present, err
+		if err == nil || isDamage(err) {
+			err = yield(p, err)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return sound, present, nil
+	return nil
 }
 
 func (x *Index) inspectPart(ctx context.Context, tx *sql.Tx, p *part) error {

@@ -375,7 +375,7 @@ func (x *Index) tryView(ctx context.Context) (*view, error) {
 	source, release := x.db.Reader, func() {}
 	if x.db.InMemory() { // readers would keep writers waiting: they read a copy
 		var err error
-		if source, release, err = x.frozen.acquire(ctx, x.db); err != nil {
+		if source, release, err = x.freeze(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -430,61 +430,26 @@ func (x *Index) currentState(ctx context.Context) (current *state, err error) {
 	return current, err
 }
 
-// frozen keeps the newest copy of a database in memory.
-type frozen struct {
-	mutex  sync.Mutex
-	newest *frozenCopy
-}
-
-type frozenCopy struct {
-	version string
-	db      *sqlite.DB
-	users   int
-}
-
-func (f *frozen) acquire(ctx context.Context, db *sqlite.DB) (*sql.DB, func(), error) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	m, err := readMeta(ctx, db.Reader)
+// freeze returns a copy of a database in memory, of which there is one for each state.
+func (x *Index) freeze(ctx context.Context) (copied *sql.DB, release func(), err error) {
+	source, err := x.db.Writer.Conn(ctx) // there is one: nothing is written, or frozen twice, until it is closed
+	if err != nil {
+		return nil, nil, sqlite.Explain(fmt.Errorf("read the library: %w", err))
+	}
+	defer func() { _ = source.Close() }()
+	m, err := readMeta(ctx, source)
 	if err != nil {
 		return nil, nil, err
 	}
-	current := fmt.Sprintf("%s.%d", m.version(), m.manifest)
-	if f.newest == nil || f.newest.version != current {
-		copied, err := db.Copy(ctx)
-		if err != nil {
+	shown, err := x.states.acquire(ctx, source, m.manifest)
+	if err != nil {
+		return nil, nil, err
+	}
+	if shown.frozen == nil {
+		if shown.frozen, err = x.db.Copy(ctx, source); err != nil {
+			x.states.drop(shown)
 			return nil, nil, err
 		}
-		made := &frozenCopy{db: copied, users: 1}
-		if m, err = readMeta(ctx, copied.Reader); err != nil {
-			return nil, nil, errors.Join(err, copied.Close())
-		}
-		made.version = fmt.Sprintf("%s.%d", m.version(), m.manifest)
-		f.release(f.newest)
-		f.newest = made
 	}
-	used := f.newest
-	used.users++
-	return used.db.Reader, func() {
-		f.mutex.Lock()
-		defer f.mutex.Unlock()
-		f.release(used)
-	}, nil
-}
-
-func (f *frozen) release(used *frozenCopy) {
-	if used == nil {
-		return
-	}
-	used.users--
-	if used.users == 0 {
-		_ = used.db.Close()
-	}
-}
-
-func (f *frozen) close() {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.release(f.newest)
-	f.newest = nil
+	return shown.frozen.Reader, func() { x.states.drop(shown) }, nil
 }

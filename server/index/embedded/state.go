@@ -90,7 +90,8 @@ type state struct {
 	parts    []*part
 	lost     *damagedError // segments that the manifest names and that cannot be used; nil: none
 	searcher func() (*lexical.Searcher, error)
-	users    int // guarded by states.mutex
+	frozen   *sqlite.DB // in memory: the copy that snapshots read; nil: not made yet
+	users    int        // guarded by states.mutex
 }
 
 func newState(manifest int64, parts []*part) *state {
@@ -194,8 +195,12 @@ func (s *states) forget() {
 
 func (s *states) release(released *state) {
 	released.users--
-	if released.users == 0 {
-		s.dropParts(released.parts)
+	if released.users > 0 {
+		return
+	}
+	s.dropParts(released.parts)
+	if released.frozen != nil {
+		_ = released.frozen.Close()
 	}
 }
 
@@ -208,23 +213,17 @@ func (s *states) dropParts(parts []*part) {
 	}
 }
 
-// exclude lets searches continue without damaged files that cannot be repaired now.
+// exclude lets searches continue without damaged files that cannot be repaired now; nil lets all be opened again.
 func (s *states) exclude(cause *damagedError) {
 	s.mutex.Lock()
-	if s.excluded == nil {
+	if s.excluded == nil || cause == nil {
 		s.excluded = make(map[string]error)
 	}
-	for _, name := range cause.files {
-		s.excluded[name] = cause
+	if cause != nil {
+		for _, name := range cause.files {
+			s.excluded[name] = cause
+		}
 	}
-	s.mutex.Unlock()
-	s.forget()
-}
-
-// retryExcluded lets the excluded files be opened again.
-func (s *states) retryExcluded() {
-	s.mutex.Lock()
-	s.excluded = nil
 	s.mutex.Unlock()
 	s.forget()
 }

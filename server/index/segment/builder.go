@@ -299,15 +299,6 @@ func (s *slot) limit(positions []uint32) []uint32 {
 func (b *Builder) Build() ([]byte, error) {
 	slices.SortFunc(b.documents, func(x, y pending) int { return strings.Compare(x.id, y.id) })
 	w := newWriter()
-	for i := range b.documents {
-		p := &b.documents[i]
-		if err := w.document(p.documentInfo); err != nil {
-			return nil, err
-		}
-		for j := range p.bodies {
-			w.chunk(p.bodies[j], p.head[j])
-		}
-	}
 	order := make([]uint32, len(b.valueIDs))
 	for ordinal, key := range sortedKeys(b.valueIDs) {
 		order[b.valueIDs[key]] = uint32(ordinal)
@@ -315,12 +306,25 @@ func (b *Builder) Build() ([]byte, error) {
 			return nil, err
 		}
 	}
+	for i := range b.documents {
+		p := &b.documents[i]
+		for j, value := range p.values {
+			p.values[j] = order[value]
+		}
+		slices.Sort(p.values)
+		if err := w.document(p.documentInfo); err != nil {
+			return nil, err
+		}
+		for j := range p.bodies {
+			w.chunk(p.bodies[j], p.head[j])
+		}
+	}
 	for _, write := range []func(*writer) error{b.writeFilters, b.writeTerms, b.writeSurfaces} {
 		if err := write(w); err != nil {
 			return nil, err
 		}
 	}
-	return w.finish(order), nil
+	return w.finish(), nil
 }
 
 func sortedKeys(ids map[string]uint32) []string {

@@ -55,11 +55,7 @@ func (m *merger) run() error {
 			return err
 		}
 	}
-	order := make([]uint32, m.w.values.count)
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	m.data = m.w.finish(order)
+	m.data = m.w.finish()
 	return nil
 }
 
@@ -195,6 +191,17 @@ func (m *merger) filters() error {
 // terms merges the postings.
 func (m *merger) terms() error {
 	lists := make([]list, len(m.inputs))
+	numbers := make([]func(chunk uint32) int32, len(m.inputs))
+	for i := range m.inputs {
+		owners := m.at(i).Owners()
+		numbers[i] = func(chunk uint32) int32 {
+			document := owners.Of(int(chunk))
+			if m.remap[i][document] < 0 {
+				return -1
+			}
+			return int32(chunk) + m.chunks[i][document]
+		}
+	}
 	heads := make([]head, 0, len(m.inputs))
 	var merged list
 	return m.union(func(r *Reader) *dictionary { return &r.terms }, func(key []byte, at []*Cursor) error {
@@ -203,8 +210,7 @@ func (m *merger) terms() error {
 			l := &lists[c.Input]
 			l.reset()
 			t := m.at(c.Input).termOf(c.value)
-			t.appendTo(l)
-			m.renumber(c.Input, l)
+			t.appendTo(l, numbers[c.Input])
 			if len(l.chunks) > 0 {
 				heads = append(heads, head{list: l})
 			}
@@ -219,26 +225,6 @@ func (m *merger) terms() error {
 		interleave(&merged, heads)
 		return m.w.term(string(key), &merged)
 	})
-}
-
-// renumber gives a list the new numbers of its chunks and drops those of deleted documents.
-func (m *merger) renumber(input int, l *list) {
-	owners := m.at(input).Owners()
-	kept, at, keptAt := 0, 0, 0
-	for i, chunk := range l.chunks {
-		count := l.frequency(i)
-		document := owners.Of(int(chunk))
-		if m.remap[input][document] >= 0 {
-			l.chunks[kept] = uint32(int32(chunk) + m.chunks[input][document])
-			l.body[kept], l.headings[kept], l.titles[kept] = l.body[i], l.headings[i], l.titles[i]
-			copy(l.positions[keptAt:], l.positions[at:at+count])
-			kept++
-			keptAt += count
-		}
-		at += count
-	}
-	l.chunks, l.body, l.headings = l.chunks[:kept], l.body[:kept], l.headings[:kept]
-	l.titles, l.positions = l.titles[:kept], l.positions[:keptAt]
 }
 
 // head is how far a list has been merged.

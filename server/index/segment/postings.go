@@ -50,31 +50,6 @@ func (l *list) add(chunk, body, headings, titles uint32) {
 // frequency is the number of positions of posting i.
 func (l *list) frequency(i int) int { return int(l.body[i] + l.headings[i] + l.titles[i]) }
 
-// record is what the dictionary says of a term.
-type record struct {
-	chunks, documents, titles uint64
-	postings, postingsSize    uint64
-	positions, positionsSize  uint64
-}
-
-func (rec record) append(dst []byte) []byte {
-	for _, v := range []uint64{
-		rec.chunks, rec.documents, rec.titles, rec.postings, rec.postingsSize, rec.positions, rec.positionsSize,
-	} {
-		dst = binary.AppendUvarint(dst, v)
-	}
-	return dst
-}
-
-func readRecord(r *Reader, data []byte) (rec record) {
-	for _, field := range []*uint64{
-		&rec.chunks, &rec.documents, &rec.titles, &rec.postings, &rec.postingsSize, &rec.positions, &rec.positionsSize,
-	} {
-		*field, data = uvarint(r, data)
-	}
-	return rec
-}
-
 // postingsWriter encodes lists.
 type postingsWriter struct {
 	postings, positions []byte

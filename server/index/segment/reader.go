@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,9 +22,7 @@ type Reader struct {
 
 	derived sync.Map // what Derived computed
 
-	once    sync.Once
-	columns *columns
-	failed  error
+	columns atomic.Pointer[columns]
 }
 
 // columns are those that every search needs, checked once.
@@ -96,24 +95,25 @@ func (r *Reader) part(id section, offset, length uint64) []byte {
 
 // loaded returns the columns; the first call reads them.
 func (r *Reader) loaded() *columns {
-	r.once.Do(func() {
-		r.failed = r.protect(func() {
-			documents, chunks := r.Documents(), r.Chunks()
-			read := new(columns)
-			for id, length := range map[section]int{
-				sectionFirstChunks: documents + 1, sectionBodyLengths: chunks, sectionHeadLengths: chunks,
-				sectionTitleLengths: documents, sectionSeconds: documents, sectionNanoseconds: documents,
-				sectionTitleEnds: documents + 1, sectionFacetEnds: documents + 1, sectionFacets: -1,
-			} {
-				read[id] = r.column(id, length)
-			}
-			r.columns = read
-		})
-	})
-	if r.failed != nil {
-		panic(&damage{r.name, r.failed.Error()})
+	if known := r.columns.Load(); known != nil {
+		return known
 	}
-	return r.columns
+	documents, chunks := r.Documents(), r.Chunks()
+	read := new(columns)
+	err := r.protect(func() {
+		for id, length := range map[section]int{
+			sectionFirstChunks: documents + 1, sectionBodyLengths: chunks, sectionHeadLengths: chunks,
+			sectionTitleLengths: documents, sectionSeconds: documents, sectionNanoseconds: documents,
+			sectionTitleEnds: documents + 1, sectionFacetEnds: documents + 1, sectionFacets: -1,
+		} {
+			read[id] = r.column(id, length)
+		}
+	})
+	if err != nil {
+		panic(err)
+	}
+	r.columns.Store(read)
+	return read
 }
 
 // DocumentID returns the id of a document; ordinals ascend with ids.

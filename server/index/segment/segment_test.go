@@ -97,7 +97,7 @@ func dump(t testing.TB, r *Reader) (out []string) {
 		for e := r.terms.from(0); e.next(); {
 			term := r.termOf(e.value)
 			var l list
-			term.appendTo(&l)
+			term.appendTo(&l, func(chunk uint32) int32 { return int32(chunk) })
 			say("term %q %d %d %d %v", e.key, term.Chunks, term.Documents, term.Titles, l)
 		}
 		for e := r.surfaces.from(0); e.next(); {

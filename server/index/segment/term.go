@@ -26,15 +26,19 @@ func (r *Reader) Term(term string) (Term, bool) {
 }
 
 func (r *Reader) termOf(value []byte) Term {
-	rec := readRecord(r, value)
-	postings := r.part(sectionPostings, rec.postings, rec.postingsSize)
-	t := Term{
-		r: r, Chunks: int(rec.chunks), Documents: int(rec.documents), Titles: int(rec.titles),
-		postings: postings, size: int(rec.postingsSize),
-		positions: r.part(sectionPositions, rec.positions, rec.positionsSize),
-		full:      int(rec.chunks) / BlockSize,
+	var chunks, documents, titles, postings, postingsSize, positions, positionsSize uint64
+	for _, field := range []*uint64{
+		&chunks, &documents, &titles, &postings, &postingsSize, &positions, &positionsSize,
+	} {
+		*field, value = uvarint(r, value)
 	}
-	if rec.chunks > uint64(r.Chunks()) || rec.documents > rec.chunks || rec.titles > rec.documents ||
+	t := Term{
+		r: r, Chunks: int(chunks), Documents: int(documents), Titles: int(titles),
+		postings: r.part(sectionPostings, postings, postingsSize), size: int(postingsSize),
+		positions: r.part(sectionPositions, positions, positionsSize),
+		full:      int(chunks) / BlockSize,
+	}
+	if chunks > uint64(r.Chunks()) || documents > chunks || titles > documents ||
 		t.full > 0 && t.full*blockEntrySize+8 > t.size {
 		panic(r.damaged("a term's record is wrong"))
 	}
@@ -245,16 +249,22 @@ func (t *Term) frequency(b *Block, i int) int {
 	return n
 }
 
-// appendTo decodes the postings of the term.
-func (t *Term) appendTo(l *list) {
+// appendTo decodes the postings of the term, with the new numbers of their chunks. Chunks whose new one is negative are
+// left out.
+func (t *Term) appendTo(l *list, number func(chunk uint32) int32) {
 	var b Block
 	for i := range t.Blocks() {
 		t.Load(i, &b)
 		in := t.gaps(&b)
 		for j := range b.N {
+			frequency, chunk := t.frequency(&b, j), number(b.Chunks[j])
+			if chunk < 0 {
+				in.skip(frequency)
+				continue
+			}
 			body, headings, title := b.Frequencies(j)
-			l.add(b.Chunks[j], body, headings, title)
-			l.positions = in.appendTo(l.positions, t.frequency(&b, j))
+			l.add(uint32(chunk), body, headings, title)
+			l.positions = in.appendTo(l.positions, frequency)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"time"
 
 	"quarry/server/index/analysis"
@@ -14,11 +13,11 @@ type documentInfo struct {
 	id, title   string
 	updated     time.Time
 	titleLength uint32
-	values      []uint32 // facet values, by the caller's numbers
+	values      []uint32 // ordinals of facet values, ascending
 	chunks      int
 }
 
-// writer writes a segment: all documents with their chunks first, then facet values, filters, terms and surfaces, each in
+// writer writes a segment: facet values first, all documents with their chunks, then filters, terms and surfaces, each in
 // order.
 type writer struct {
 	stats Stats
@@ -98,25 +97,25 @@ func (w *writer) set(dst []byte, documents []uint32) []byte {
 
 // term appends a term with its postings.
 func (w *writer) term(term string, l *list) error {
-	rec := record{chunks: uint64(len(l.chunks))}
-	last := -1
+	documents, titles, last := 0, 0, -1
 	for i, chunk := range l.chunks {
 		if document := int(w.chunkDocuments[chunk]); document != last {
 			last = document
-			rec.documents++
+			documents++
 			if l.titles[i] > 0 {
-				rec.titles++
+				titles++
 			}
 		}
 	}
-	if rec.documents > 1 {
-		w.termDocuments[term] = uint32(rec.documents)
+	if documents > 1 {
+		w.termDocuments[term] = uint32(documents)
 	}
 	w.postings.lengths = w.columns[sectionBodyLengths]
 	postings, postingsSize, positions, positionsSize := w.postings.add(l)
-	rec.postings, rec.postingsSize = uint64(postings), uint64(postingsSize)
-	rec.positions, rec.positionsSize = uint64(positions), uint64(positionsSize)
-	w.scratch = rec.append(w.scratch[:0])
+	w.scratch = w.scratch[:0]
+	for _, v := range []int{len(l.chunks), documents, titles, postings, postingsSize, positions, positionsSize} {
+		w.scratch = binary.AppendUvarint(w.scratch, uint64(v))
+	}
 	return w.terms.add(term, w.scratch)
 }
 
@@ -131,15 +130,8 @@ func (w *writer) surface(surface, term string, documents []uint32) error {
 	return w.surfaces.add(surface, value)
 }
 
-// finish returns the file. order[i] is the ordinal of the facet value that about called i.
-func (w *writer) finish(order []uint32) []byte {
-	facets, ends := w.columns[sectionFacets], w.columns[sectionFacetEnds]
-	for i, value := range facets {
-		facets[i] = uint64(order[value])
-	}
-	for d := range w.documents() {
-		slices.Sort(facets[ends[d]:ends[d+1]])
-	}
+// finish returns the file.
+func (w *writer) finish() []byte {
 	w.append(sectionFirstChunks, uint64(w.chunks()))
 	sections := map[section][]byte{
 		sectionDocuments: w.ids.finish(),

@@ -21,7 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
+	"sync/atomic"
 
 	"quarry/server/index/segment"
 )
@@ -72,9 +72,7 @@ type File struct {
 	missing int
 	depth   int // see calibrate
 
-	once    sync.Once
-	columns *columns
-	failed  error
+	columns atomic.Pointer[columns]
 }
 
 // columns are small and needed by every search; they are copied out of the file once.
@@ -170,25 +168,26 @@ func (f *File) Key(i int) (key Key) {
 }
 
 func (f *File) loaded() *columns {
-	f.once.Do(func() {
-		f.failed = segment.Protect(f.Name, func() error {
-			c := &columns{mean: f.floats(f.mean, f.dimensions), scales: f.floats(f.scales, f.count)}
-			raw := f.blocks.Bytes(f.chunks, 4*f.count)
-			c.chunks = make([]uint32, f.count)
-			for i := range c.chunks {
-				c.chunks[i] = binary.LittleEndian.Uint32(raw[4*i:])
-				if i > 0 && c.chunks[i] <= c.chunks[i-1] {
-					return segment.Damage(f.name, "its chunks do not ascend")
-				}
-			}
-			f.columns = c
-			return nil
-		})
-	})
-	if f.failed != nil {
-		panic(f.failed)
+	if known := f.columns.Load(); known != nil {
+		return known
 	}
-	return f.columns
+	c := &columns{chunks: make([]uint32, f.count)}
+	err := segment.Protect(f.Name, func() error {
+		c.mean, c.scales = f.floats(f.mean, f.dimensions), f.floats(f.scales, f.count)
+		raw := f.blocks.Bytes(f.chunks, 4*f.count)
+		for i := range c.chunks {
+			c.chunks[i] = binary.LittleEndian.Uint32(raw[4*i:])
+			if i > 0 && c.chunks[i] <= c.chunks[i-1] {
+				return segment.Damage(f.name, "its chunks do not ascend")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	f.columns.Store(c)
+	return c
 }
 
 func (f *File) floats(offset, count int) []float32 {

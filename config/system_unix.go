@@ -3,19 +3,14 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 )
-
-// fileFacts says who else can get at a file.
-type fileFacts struct {
-	mode        fs.FileMode
-	othersRead  bool
-	othersWrite bool // the file, or its name in the folder
-}
 
 const groupAndOthers = 0o077
 
@@ -43,3 +38,11 @@ func othersCanWrite(info fs.FileInfo) bool {
 
 // isNotDirectory: a part of the path is a file, so what it would lead to is not there either.
 func isNotDirectory(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
+// shellCommand puts the command into a process group of its own, so that all of a pipe ends when its time is over.
+func shellCommand(ctx context.Context, line string) *exec.Cmd {
+	command := exec.CommandContext(ctx, "/bin/sh", "-c", line)
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+	return command
+}

@@ -168,20 +168,20 @@ profiles:
 	} {
 		c.request.Together = true
 		_, err := h.Decide(c.request)
-		wantKind(t, err, ErrUsage, 2, c.words)
+		wantExit(t, err, 2, c.words)
 	}
 	choice, err := h.Decide(Request{Together: true})
 	if err != nil || len(choice.Also) != 0 || len(choice.Warnings) != 1 || !strings.Contains(choice.Warnings[0].Text, "notoken is not searched") {
 		t.Errorf("%+v, %v", choice, err)
 	}
 	_, err = h.Decide(Request{Together: true, Also: []string{"notoken"}})
-	wantKind(t, err, ErrNotConfigured, 3, "notoken")
+	wantExit(t, err, 3, "notoken")
 	choice, err = h.Decide(Request{Together: true, Also: []string{"local"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = h.Open(context.Background(), choice)
-	wantKind(t, err, ErrNotAvailable, 9, "quarry add")
+	wantExit(t, err, 9, "quarry add")
 }
 
 func TestAnotherLibraryOfTheSameLabel(t *testing.T) {

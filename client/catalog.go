@@ -1,16 +1,23 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/sync/errgroup"
+
 	"quarry/client/wire"
+	"quarry/internal/guard"
 )
 
 // Personas lists the agents that the caller may use.
@@ -21,6 +28,82 @@ func (c *Client) Personas(ctx context.Context) ([]wire.Persona, error) {
 // Persona returns one agent; for an unknown or hidden one the error is NotAvailable.
 func (c *Client) Persona(ctx context.Context, id int) (*wire.FullPersona, error) {
 	return fetched[wire.FullPersona](ctx, c, get(fmt.Sprintf("/persona/%d", id), nil))
+}
+
+const (
+	agentTimeout  = 10 * time.Second
+	agentsExpire  = 5 * time.Minute
+	agentsRefresh = 10 * time.Second // age of a list from which a name that is not in it is looked up again
+)
+
+// Agent refers to an agent by number, or else by name. The zero value is none.
+type Agent struct {
+	ID   *int
+	Name string
+}
+
+// ResolveAgent returns the number of the agent that a query names, or else of the usual one; nil means none.
+func (c *Client) ResolveAgent(ctx context.Context, name string, usual Agent) (*int, error) {
+	if name == "" && (usual.ID != nil || usual.Name == "") {
+		return usual.ID, nil
+	}
+	id, err := c.AgentID(ctx, cmp.Or(name, usual.Name))
+	return &id, err
+}
+
+// AgentID returns the number of the agent with a name. A name that differs in case is accepted if only one agent has it,
+// and a number if no agent has it as its name: servers also accept agents that they do not list. An unknown agent is a
+// BadRequest. The list of agents is cached, so that a search on each key does not fetch it each time.
+func (c *Client) AgentID(ctx context.Context, name string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, agentTimeout)
+	defer cancel()
+	agents, err := c.agents.get(ctx, agentsExpire, c.Personas)
+	if id, found := findAgent(agents, name); found && err == nil {
+		return id, nil
+	}
+	if err == nil {
+		agents, err = c.agents.get(ctx, agentsRefresh, c.Personas)
+	}
+	if id, found := findAgent(agents, name); found {
+		return id, nil
+	}
+	if number, notNumber := strconv.Atoi(name); notNumber == nil && KindOf(err) != Canceled {
+		return number, nil
+	}
+	return 0, agentError(name, agents, err)
+}
+
+func agentError(name string, agents []wire.Persona, err error) error {
+	switch {
+	case KindOf(err) == Auth:
+		return &Error{Kind: Auth, Reason: fmt.Sprintf("the token may not list agents, so %q cannot be looked up", name),
+			remedy: "give the agent's number: agent:N or --agent-id N", cause: err}
+	case err != nil:
+		return fmt.Errorf("look up the agent %q: %w", name, err)
+	}
+	names := mapped(agents, func(agent wire.Persona) string { return agent.Name })
+	e := &Error{Kind: BadRequest, Reason: fmt.Sprintf("unknown agent %q", name), remedy: "see quarry agents"}
+	if near := wire.Nearest(name, names); near != "" {
+		e.remedy = fmt.Sprintf("did you mean %q? See quarry agents", near)
+	}
+	return e
+}
+
+// findAgent prefers the exact name to one that differs in case.
+func findAgent(agents []wire.Persona, name string) (id int, found bool) {
+	var folded []int
+	for _, agent := range agents {
+		if agent.Name == name {
+			return agent.ID, true
+		}
+		if strings.EqualFold(agent.Name, name) {
+			folded = append(folded, agent.ID)
+		}
+	}
+	if len(folded) == 1 {
+		return folded[0], true
+	}
+	return 0, false
 }
 
 // IndexedSources lists the source types that the server has documents from.
@@ -39,7 +122,7 @@ func (c *Client) ConnectorStatus(ctx context.Context) ([]wire.ConnectorStatus, e
 
 // DocumentSets lists the document sets that the caller may search.
 func (c *Client) DocumentSets(ctx context.Context) ([]wire.DocumentSet, error) {
-	return listed[wire.DocumentSet](ctx, c, get("/manage/document-set", nil))
+	return listed[wire.DocumentSet](ctx, c, get(documentSetsPath, nil))
 }
 
 // Federated lists the sources that are searched at query time.
@@ -58,13 +141,8 @@ func (c *Client) ValidTags(ctx context.Context, match string, prefix bool, limit
 	if err != nil {
 		return nil, err
 	}
-	wanted := []wire.SourceTag{}
-	for _, tag := range tags {
-		if prefix || match == "" || tagEquals(tag, match) {
-			wanted = append(wanted, tag)
-		}
-	}
-	return wanted, nil
+	isOther := func(tag wire.SourceTag) bool { return !prefix && match != "" && !tagEquals(tag, match) }
+	return append([]wire.SourceTag{}, slices.DeleteFunc(tags, isOther)...), nil
 }
 
 func (c *Client) validTags(ctx context.Context, match string, prefix bool, limit int) ([]wire.SourceTag, error) {
@@ -142,6 +220,77 @@ func setNumber(query url.Values, name string, number *int) {
 	if number != nil {
 		query.Set(name, strconv.Itoa(*number))
 	}
+}
+
+const chunkFetchers = 4 // at once, where a server gives only one chunk per request
+
+// DocumentSize returns the length of a document; for an unknown or hidden one the error is NotAvailable.
+func (c *Client) DocumentSize(ctx context.Context, id string) (*wire.DocumentSize, error) {
+	return fetched[wire.DocumentSize](ctx, c, get("/document/document-size-info", url.Values{"document_id": {id}}))
+}
+
+// ChunkInfo returns one chunk of a document, counted from 0.
+func (c *Client) ChunkInfo(ctx context.Context, id string, chunk int) (*wire.ChunkInfo, error) {
+	return fetched[wire.ChunkInfo](ctx, c, get("/document/chunk-info",
+		url.Values{"document_id": {id}, "chunk_id": {strconv.Itoa(chunk)}}))
+}
+
+// Chunks returns the chunks from to to of a document, both included, and its metadata. A negative to means
+// wire.MaxChunksPerRequest chunks. From a bare Onyx the chunks are fetched one by one, without title and headings.
+func (c *Client) Chunks(ctx context.Context, id string, from, to int) (*wire.DocumentChunks, error) {
+	const path = "/document/chunks"
+	if to < 0 {
+		to = max(0, from) + wire.MaxChunksPerRequest - 1
+	}
+	if from < 0 || to < from || to-from >= wire.MaxChunksPerRequest {
+		return nil, badRequest(http.MethodGet, path,
+			fmt.Sprintf("chunks %d to %d are not a range of at most %d", from, to, wire.MaxChunksPerRequest))
+	}
+	r := get(path, url.Values{"document_id": {id}, "from": {strconv.Itoa(from)}, "to": {strconv.Itoa(to)}})
+	r.limit = maxSearchBytes
+	document, err := fetched[wire.DocumentChunks](ctx, c, r)
+	if routeMissing(err) {
+		document, err = c.chunksOneByOne(ctx, id, from, to)
+	}
+	if err != nil {
+		return nil, err
+	}
+	wire.FillEmpty(document)
+	return document, nil
+}
+
+// routeMissing reports whether the server lacks the route, rather than the document.
+func routeMissing(err error) bool {
+	failure, ok := errors.AsType[*Error](err)
+	return ok && (failure.Status == http.StatusMethodNotAllowed || failure.Status == http.StatusNotFound &&
+		failure.Code == "" && strings.EqualFold(failure.Reason, http.StatusText(http.StatusNotFound)))
+}
+
+func (c *Client) chunksOneByOne(ctx context.Context, id string, from, to int) (*wire.DocumentChunks, error) {
+	size, err := c.DocumentSize(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	count := max(0, size.NumChunks)
+	document := &wire.DocumentChunks{
+		Document: wire.DocumentInfo{ID: id, ChunkCount: count},
+		Chunks:   make([]wire.Chunk, max(0, min(to, count-1)-from+1)),
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(chunkFetchers)
+	for i := range document.Chunks {
+		group.Go(guard.Err(func() error {
+			chunk, err := c.ChunkInfo(ctx, id, from+i)
+			if err == nil {
+				document.Chunks[i] = wire.Chunk{ChunkInd: from + i, Content: chunk.Content}
+			}
+			return err
+		}))
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return document, nil
 }
 
 // Ingest stores one document in the server's index, replacing an earlier one with the same id.

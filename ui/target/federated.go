@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"quarry/client"
@@ -35,7 +35,7 @@ func (d *decision) addOthers(c *Choice) error {
 	for _, name := range d.request.Also {
 		other, err := d.other(name, "--also")
 		if err == nil && c.isSearched(other) && !slices.ContainsFunc(c.Also, other.samePlace) {
-			err = &Error{Kind: ErrUsage, Problem: fmt.Sprintf("--also %s is already searched", name),
+			err = &config.Error{Exit: config.ExitUsage, Problem: fmt.Sprintf("--also %s is already searched", name),
 				Fix: "omit it, or use another profile"}
 		}
 		if err != nil {
@@ -46,9 +46,8 @@ func (d *decision) addOthers(c *Choice) error {
 	for _, name := range c.searchAlso {
 		other, err := d.other(name, "search_also")
 		if err != nil {
-			var reason *Error
 			fix := "correct " + d.Config.File
-			if errors.As(err, &reason) {
+			if reason, ok := errors.AsType[*config.Error](err); ok {
 				fix = reason.Fix
 			}
 			d.warnings = append(d.warnings, config.Warning{Text: name + " is not searched: " + err.Error(), Remedy: fix})
@@ -208,10 +207,8 @@ type federated struct {
 	choice   Choice
 	opened   *client.Session
 	patience time.Duration
-	check    func() error // returns why it cannot be asked yet
-
-	mutex   sync.Mutex // not held during a request
-	sources []string   // nil: not fetched yet
+	check    func() error             // returns why it cannot be asked yet
+	sources  atomic.Pointer[[]string] // nil: not fetched yet
 }
 
 // Name returns the profile.
@@ -225,11 +222,8 @@ func (f *federated) Sources(ctx context.Context) []string {
 	if f.choice.Kind != KindRemote {
 		return nil
 	}
-	f.mutex.Lock()
-	known := f.sources
-	f.mutex.Unlock()
-	if known != nil {
-		return known
+	if known := f.sources.Load(); known != nil {
+		return *known
 	}
 	indexed, err := f.opened.Client.IndexedSources(ctx)
 	if err != nil {
@@ -247,9 +241,7 @@ func (f *federated) Sources(ctx context.Context) []string {
 			indexed = append(indexed, source.Value)
 		}
 	}
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.sources = indexed
+	f.sources.Store(&indexed)
 	return indexed
 }
 
@@ -269,7 +261,7 @@ func (f *federated) Search(ctx context.Context, request wire.SearchRequest) (*wi
 func (h *Host) slack(choice Choice, patience time.Duration) (*slack.Source, error) {
 	transport, err := client.NewTransport()
 	if err != nil {
-		return nil, &Error{Kind: ErrNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
+		return nil, &config.Error{Exit: config.ExitNotConfigured, Problem: "cannot search " + choice.ServerURL, Err: err,
 			Fix: "correct QUARRY_CA_BUNDLE, or unset it"}
 	}
 	return slack.New(slack.Options{Name: choice.Profile, BaseURL: choice.ServerURL, Token: choice.token, Transport: transport,
@@ -287,11 +279,10 @@ func (h *Host) CheckSlack(ctx context.Context, choice Choice) (who string, err e
 	if identity.User != "" {
 		who = identity.User + " in " + identity.Team
 	}
-	var known *slack.Error
-	if errors.As(err, &known) {
-		kinds := map[slack.Kind]ErrKind{slack.Auth: ErrAuth, slack.RateLimited: ErrRateLimited,
-			slack.Unreachable: ErrUnreachable, slack.Unusable: ErrUnreachable, slack.Refused: ErrGeneral}
-		return who, &Error{Kind: kinds[known.Kind], Problem: known.Problem, Fix: known.Fix}
+	if known, ok := errors.AsType[*slack.Error](err); ok {
+		exits := map[slack.Kind]int{slack.Auth: config.ExitAuth, slack.RateLimited: config.ExitRateLimited,
+			slack.Unreachable: config.ExitUnreachable, slack.Unusable: config.ExitUnreachable, slack.Refused: config.ExitGeneral}
+		return who, &config.Error{Exit: exits[known.Kind], Problem: known.Problem, Fix: known.Fix}
 	}
 	return who, err
 }
