@@ -69,6 +69,7 @@ const (
 	FeatureOffset         = "offset"
 	FeatureSort           = "sort"
 	FeatureBrowse         = "browse"
+	FeaturePrefix         = "prefix"
 )
 
 // Status is the answer of GET /health and of some writing routes.

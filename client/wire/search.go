@@ -58,6 +58,8 @@ type SearchRequest struct {
 	Offset *int   `json:"offset,omitempty"` // documents to skip
 	Sort   string `json:"sort,omitempty"`   // relevance (default), newest, oldest
 	Browse bool   `json:"browse,omitempty"` // without words: all documents that the filters leave, newest first
+
+	Prefix bool `json:"prefix,omitempty"` // the last word also counts as a prefix if it is no word of the library
 }
 
 // The orders of results.
@@ -228,7 +230,8 @@ const (
 	NoteSourceEmpty   = "source_empty"
 	NoteFilterIgnored = "filter_ignored"
 	NoteTypoCorrected = "typo_corrected"
-	NoteDamaged       = "damaged" // stored data could not be read, so the answer is incomplete
+	NotePrefixKept    = "prefix_kept" // the last word is not one of the library's, and was searched for as a prefix
+	NoteDamaged       = "damaged"     // stored data could not be read, so the answer is incomplete
 )
 
 // SearchEvent is one line of a streamed search. Type is stage, provisional, final or error; final or error comes last,

@@ -43,6 +43,7 @@ func searchRequest(f *fields) (wire.SearchRequest, error) {
 	request.MaxContextChunks = f.whole("max_context_chunks", 1, wire.MaxContextChunks)
 	request.SkipDocumentSelection = f.flag("skip_document_selection")
 	request.Instant = f.flag("instant")
+	request.Prefix = f.flag("prefix")
 	request.Exclude = readWanted(f, "exclude")
 	request.Phrases = readWanted(f, "phrases")
 	request.Explain = f.flag("explain")

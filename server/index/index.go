@@ -218,10 +218,11 @@ type Query struct {
 	Phrases []string
 	// Exclude contains words or phrases; a document that has one of them anywhere does not qualify.
 	Exclude []string
-	// Prefix makes the last word of Text match every word that begins with it.
-	Prefix bool
-	Filter Filter
-	Limit  int // passages
+	// Prefix makes the last word of Text match every word that begins with it; with PrefixIfUnknown, only if no document
+	// that the caller may see contains it, and others that begin with it are there: see Result.Kept.
+	Prefix, PrefixIfUnknown bool
+	Filter                  Filter
+	Limit                   int // passages
 	// PerDocument bounds how many passages of one document are returned, the best of them; 0: no bound. It keeps one
 	// long document from filling the list.
 	PerDocument int
@@ -337,6 +338,8 @@ type Result struct {
 	Hits []Hit
 	// Corrections replaced words that occur nowhere by near ones that do; only when nothing matched as typed.
 	Corrections []Correction
+	// Kept is the unknown last word that was searched for as a prefix; empty: none.
+	Kept string
 	// Matched counts what matched; nil unless Query.Count.
 	Matched Matched
 	// Highlighter marks the matched words of the query in any text.

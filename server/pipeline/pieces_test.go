@@ -168,9 +168,9 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-func TestWantsPrefix(t *testing.T) {
+func TestEndsInWord(t *testing.T) {
 	for query, want := range map[string]bool{"roll": true, "roll ": false, "": false, `"roll back"`: false} {
-		if got := wantsPrefix(wire.SearchRequest{Query: query, Instant: true}); got != want {
+		if got := endsInWord(wire.SearchRequest{Query: query}); got != want {
 			t.Errorf("%q: got %v", query, got)
 		}
 	}
@@ -178,13 +178,10 @@ func TestWantsPrefix(t *testing.T) {
 	for query, request := range map[string]wire.SearchRequest{
 		"roll -draft": {Exclude: []string{"draft"}}, "roll “error budget”": {Phrases: []string{"error budget"}},
 	} {
-		request.Query, request.Instant = query, true
-		if wantsPrefix(request) {
+		request.Query = query
+		if endsInWord(request) {
 			t.Errorf("%q asks for a prefix", query)
 		}
-	}
-	if wantsPrefix(wire.SearchRequest{Query: "roll"}) {
-		t.Error("a search that is not instant asked for a prefix")
 	}
 }
 

@@ -134,6 +134,9 @@ func (r *run) retrieve(ctx context.Context) (string, string, error) {
 	for _, c := range r.found[r.question].Corrections {
 		r.note(wire.NoteTypoCorrected, "nothing matched “%s”; searched for “%s”", c.From, c.To)
 	}
+	if kept := r.found[r.question].Kept; kept != "" {
+		r.note(wire.NotePrefixKept, "“%s” is not a word of the library; words that begin with it match, too", kept)
+	}
 	detail := text.Count(hits, "passage") + " from " + text.Count(len(r.queries), "query")
 	return wire.OutcomeOK, r.withVectorDetail(detail), nil
 }
@@ -186,7 +189,9 @@ func (r *run) indexQuery(q wire.ExecutedQuery) index.Query {
 	}
 	if q.Kind == kindOriginal {
 		query.Text = Words(r.Search)
-		query.Prefix = wantsPrefix(r.Search)
+		if endsInWord(r.Search) {
+			query.Prefix, query.PrefixIfUnknown = r.Search.Instant, r.Search.Prefix && !r.Search.Instant
+		}
 		query.Count = true
 	}
 	if r.Search.Lists() {

@@ -227,12 +227,11 @@ func cutOnce(text string, spellings ...string) string {
 	return text
 }
 
-// wantsPrefix reports whether the last word may be unfinished: in instant search, unless a space, a phrase or an
-// exclusion follows it.
-func wantsPrefix(s wire.SearchRequest) bool {
+// endsInWord reports whether the last word may be unfinished: no space, phrase or exclusion follows it.
+func endsInWord(s wire.SearchRequest) bool {
 	text := Words(s)
 	last, size := utf8.DecodeLastRuneInString(text)
-	return s.Instant && size > 0 && !unicode.IsSpace(last) && last != '"'
+	return size > 0 && !unicode.IsSpace(last) && last != '"'
 }
 
 // inferred holds limits that a model read from a question, beyond the caller's.

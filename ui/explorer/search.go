@@ -206,6 +206,8 @@ func (m *Model) requestOf(text string, instant bool) search {
 	s.wire.NumResults = &wanted
 	s.wire.Explain = !instant
 	if !instant {
+		typed := m.box.Text() // which filters follow in the query
+		s.wire.Prefix = text == m.box.Query() && typed != "" && !strings.HasSuffix(typed, " ")
 		s.wire.MessageHistory = m.follow.question.of(s.query)
 		if m.follow.trail = s.wire.MessageHistory; m.follow.trail == nil {
 			m.follow.question = following{}

@@ -476,3 +476,34 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+// What was found while typing does not vanish on Enter: an unfinished last word stays a prefix, and only that.
+func TestEnterKeepsAnUnfinishedWord(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("66 documents")
+	screen.Type("expense lap")
+	screen.WaitText("9 passages in 8 documents")
+	screen.Press("enter")
+	screen.WaitText("e expand")
+	screen.Wait("the same results", func(text string) bool {
+		return strings.Contains(text, "9 passages in 8 documents") && strings.Contains(text, "On-call: rotation")
+	})
+}
+
+func TestEnterSendsPrefixUnlessASpaceFollows(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]bool{"expense lap": true, "expense lap ": false, "expense lap source:slack ": false} {
+		server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+			answer200(w, oneResult(request))
+		}}
+		screen := start(t, 120, 40, Options{Target: server.remote(t)})
+		screen.Type(typed)
+		screen.WaitText("expense lap")
+		screen.Press("enter")
+		screen.WaitText("About")
+		if asked := server.asked(); len(asked) != 1 || asked[0].Prefix != want {
+			t.Errorf("%q asks %+v", typed, asked)
+		}
+	}
+}

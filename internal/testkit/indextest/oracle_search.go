@@ -24,6 +24,7 @@ type Answer struct {
 	// Hits are all passages, not only the first.
 	Hits        []index.Hit
 	Corrections []index.Correction
+	Kept        string
 	// Listed are the ids of all documents that match and pass the filter, ascending.
 	Listed []string
 	count  func(returned []string) index.Counts
@@ -36,6 +37,12 @@ func (a *Answer) Count(returned []string) index.Counts { return a.count(returned
 func (o *Oracle) Search(q index.Query) *Answer {
 	a := analysis.New()
 	typed := a.Words(q.Text, q.Prefix)
+	kept := ""
+	if n := len(typed); q.PrefixIfUnknown && n > 0 {
+		if kept = o.unfinished(typed[n-1], q.Filter.Access); kept != "" {
+			typed[n-1].Prefix = true
+		}
+	}
 	const apart = 1000
 	for i, phrase := range q.Phrases {
 		for _, w := range a.Words(phrase, false) {
@@ -50,17 +57,36 @@ func (o *Oracle) Search(q index.Query) *Answer {
 	}
 	typed = analysis.Content(typed)
 	answer, matched := o.answer(o.words(typed, q.Filter.Access), &q)
+	answer.Kept = kept
 	if matched > 0 {
 		return answer
 	}
 	corrected, corrections := o.correct(typed, &q)
 	if len(corrections) > 0 {
 		if second, matched := o.answer(o.words(corrected, q.Filter.Access), &q); matched > 0 || len(second.Hits) > 0 && q.List == nil {
-			second.Corrections = corrections
+			second.Corrections, second.Kept = corrections, kept
 			return second
 		}
 	}
 	return answer
+}
+
+// unfinished is the last word, or the last part of it, that no visible document holds, if words begin with it that add a
+// term.
+func (o *Oracle) unfinished(w analysis.QueryWord, access index.Access) string {
+	seen := func(d *document) bool { return admitted(d, access) }
+	for _, d := range o.documents {
+		if _, holds := d.surfaces[w.Surface]; holds && seen(d) {
+			return ""
+		}
+	}
+	if len(o.terms(w.Surface, w.Term, true, seen)) > 1 {
+		return w.Surface
+	}
+	if n := len(w.Parts); n > 0 {
+		return o.unfinished(w.Parts[n-1], access)
+	}
+	return ""
 }
 
 // words looks up what the words of a query stand for. An identifier is known if the caller may see where it stands.

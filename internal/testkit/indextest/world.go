@@ -191,7 +191,8 @@ func (w *World) Query() index.Query {
 	if w.random.IntN(5) == 0 {
 		q.Text = w.typo()
 	}
-	if q.Prefix && len(q.Text) > 2 {
+	q.PrefixIfUnknown = !q.Prefix && w.random.IntN(4) == 0
+	if (q.Prefix || q.PrefixIfUnknown) && len(q.Text) > 2 {
 		q.Text = w.Beginning()
 	}
 	return q

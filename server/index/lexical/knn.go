@@ -24,7 +24,8 @@ func (r *run) nearestOf(wanted index.Vector, q *index.Query) ([]candidate, error
 		defer r.s.analysers.put(analyser)
 		restricting := *q
 		restricting.Text = ""
-		p = r.plan(analyser, typed(analyser, &restricting), &restricting)
+		words, _ := r.typed(analyser, &restricting)
+		p = r.plan(analyser, words, &restricting)
 	}
 	var all []candidate
 	for part := range r.s.parts {

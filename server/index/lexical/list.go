@@ -62,9 +62,11 @@ func (r *run) list(p *plan, q *index.Query) (*found, error) {
 // everything is match for a query without words: every document that has text.
 func (s *scoring) everything(f *partFilter) (m partMatches) {
 	f.required.Each(func(d int) {
-		from, to := s.reader.DocumentChunks(d)
-		fails := f.fails(d)
-		if from == to || bits.OnesCount8(fails) > 1 {
+		fails := uint8(0)
+		if f.bounded {
+			fails = f.fails(d)
+		}
+		if from, to := s.reader.DocumentChunks(d); from == to || bits.OnesCount8(fails) > 1 {
 			return
 		}
 		if fails == 0 {
@@ -76,33 +78,34 @@ func (s *scoring) everything(f *partFilter) (m partMatches) {
 }
 
 // listed returns a document with its best passage and what it is ordered by.
-func (s *scoring) listed(part, document int, order index.Order, phrases segment.Bits) (l listed) {
+func (s *scoring) listed(part, document int, order index.Order, phrases segment.Bits) listed {
 	from, to := s.reader.DocumentChunks(document)
-	l.candidate = candidate{part: part, document: document, chunk: from, first: -1}
+	l := listed{part: int32(part), document: int32(document), chunk: int32(from), score: -1}
 	for chunk := from; chunk < to; chunk++ {
-		if score := s.r.scores[chunk]; score > l.first && (phrases == nil || phrases.Has(chunk)) {
-			l.chunk, l.first = chunk, score
+		if score := s.r.scores[chunk]; score > l.score && (phrases == nil || phrases.Has(chunk)) {
+			l.chunk, l.score = int32(chunk), score
 		}
 	}
-	l.first = max(l.first, 0)
-	l.score = float64(l.first)
-	updated := s.reader.Seconds().At(document)
-	switch {
-	case order == index.ByScore:
-		l.key = uint64(math.Float32bits(l.first)) // ordered as scores are, which are not negative
-	case updated == 0:
-	case order == index.Newest:
-		l.key, l.fraction = updated, s.reader.Nanoseconds().At(document)
-	case order == index.Oldest:
-		l.key, l.fraction = ^updated, ^s.reader.Nanoseconds().At(document)
+	l.score = max(l.score, 0)
+	if order == index.ByScore {
+		l.key = uint64(math.Float32bits(l.score)) // ordered as scores are, which are not negative
+		return l
+	}
+	if updated := s.reader.Seconds().At(document); updated > 0 {
+		l.key, l.fraction = updated, uint32(s.reader.Nanoseconds().At(document))
+		if order == index.Oldest {
+			l.key, l.fraction = ^l.key, ^l.fraction
+		}
 	}
 	return l
 }
 
-// listed is a document of a list; those with greater keys come first.
+// listed is a document of a list; those with greater keys come first. Parts number their documents in the order of ids.
 type listed struct {
-	candidate
-	key, fraction uint64
+	key                   uint64
+	fraction              uint32
+	part, document, chunk int32
+	score                 float32
 }
 
 // page collects the first documents of a list.
@@ -114,10 +117,15 @@ type page struct {
 }
 
 func (p *page) compare(a, b listed) int {
-	if a.key != b.key || a.fraction != b.fraction {
-		return cmp.Or(cmp.Compare(b.key, a.key), cmp.Compare(b.fraction, a.fraction))
+	switch {
+	case a.key != b.key:
+		return cmp.Compare(b.key, a.key)
+	case a.fraction != b.fraction:
+		return cmp.Compare(b.fraction, a.fraction)
+	case a.part == b.part:
+		return cmp.Compare(a.document, b.document)
 	}
-	return p.r.order(&a.candidate, &b.candidate)
+	return cmp.Compare(p.r.reader(int(a.part)).ID(int(a.document)), p.r.reader(int(b.part)).ID(int(b.document)))
 }
 
 func (p *page) add(l listed) {
@@ -136,7 +144,8 @@ func (p *page) candidates() []candidate {
 	slices.SortFunc(p.items, p.compare)
 	all := make([]candidate, 0, len(p.items))
 	for _, l := range p.items[:min(len(p.items), p.limit)] {
-		all = append(all, l.candidate)
+		all = append(all, candidate{part: int(l.part), document: int(l.document), chunk: int(l.chunk), first: l.score,
+			score: float64(l.score)})
 	}
 	return all
 }

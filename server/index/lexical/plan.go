@@ -48,9 +48,13 @@ type phraseTerm struct {
 // phraseBreak keeps the words of different phrases from being neighbours.
 const phraseBreak = 1000
 
-// typed returns the words of a query as they were typed.
-func typed(a *analysis.Analyser, q *index.Query) []analysis.QueryWord {
+// typed returns the words of a query as they were typed, and the unknown last one that stays a prefix, if there is one.
+func (r *run) typed(a *analysis.Analyser, q *index.Query) (content []analysis.QueryWord, kept string) {
 	words := a.Words(q.Text, q.Prefix)
+	if n := len(words); q.PrefixIfUnknown && n > 0 {
+		kept = r.unfinished(words[n-1], r.laterRights(q.Filter.Access)())
+		words[n-1].Prefix = words[n-1].Prefix || kept != ""
+	}
 	position := phraseBreak
 	for _, phrase := range q.Phrases {
 		more := a.Words(phrase, false)
@@ -63,7 +67,22 @@ func typed(a *analysis.Analyser, q *index.Query) []analysis.QueryWord {
 		words = append(words, more...)
 		position += phraseBreak
 	}
-	return analysis.Content(words)
+	return analysis.Content(words), kept
+}
+
+// unfinished returns the word, or of an unknown identifier its last part, if it stands in no document that the caller may
+// see, but is the beginning of others that do.
+func (r *run) unfinished(w analysis.QueryWord, rights []segment.Bits) string {
+	if r.shows(w.Surface, rights) {
+		return ""
+	}
+	if len(r.expansions(w.Surface, w.Term, rights)) > 1 { // its own term is one of them
+		return w.Surface
+	}
+	if n := len(w.Parts); n > 0 {
+		return r.unfinished(w.Parts[n-1], rights)
+	}
+	return ""
 }
 
 // plan looks the words of a query up.

@@ -86,7 +86,7 @@ func (s *Searcher) Search(ctx context.Context, query index.Query) (index.Result,
 func (r *run) search(q *index.Query) (index.Result, error) {
 	analyser := r.s.analysers.get()
 	defer r.s.analysers.put(analyser)
-	words := typed(analyser, q)
+	words, kept := r.typed(analyser, q)
 	p := r.plan(analyser, words, q)
 	found, err := r.execute(p, q)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *run) search(q *index.Query) (index.Result, error) {
 			}
 		}
 	}
-	result := index.Result{Hits: r.passages(found.hits), Corrections: corrections,
+	result := index.Result{Hits: r.passages(found.hits), Corrections: corrections, Kept: kept,
 		Highlighter: newHighlighter(p, &r.s.analysers)}
 	if q.Count {
 		result.Matched = &matched{s: r.s, filter: q.Filter, parts: found.matched}
