@@ -3,7 +3,6 @@ package explorer
 import (
 	"context"
 	"slices"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -28,7 +27,7 @@ type filtering struct {
 // blame counts the documents that would match without each of the filters.
 type blame struct {
 	counts []int // per chip
-	worst  int   // index of the chip that cut the most; -1: dropping one is not enough
+	worst  int   // index of the chip that cut the most; -1: none does, or several cut as much
 }
 
 // openPicker lays the filters over the panes.
@@ -164,33 +163,10 @@ func (m *Model) findBlame() tea.Cmd {
 	if m.search.shown == nil || len(m.search.shown.response.Results) > 0 || len(m.search.shown.query.Chips) == 0 {
 		return nil
 	}
-	c, query, now := m.client(), m.search.shown.query, m.now()
+	c, asked, usual, now := m.client(), m.search.shown.search, client.Agent(m.target.Agent), m.now()
 	return background(m, &m.filters.blaming, func(ctx context.Context) ([]int, error) {
-		features, err := c.Features(ctx)
-		if err != nil || !features.Has(wire.FeatureInstant) {
-			return nil, err
-		}
-		return countWithout(ctx, c, query, now)
+		return c.MatchesWithout(ctx, asked.query, asked.wire, usual, now)
 	}, m.handleBlame)
-}
-
-// mostBlamed is how many filters are tried, so that a long query does not cost any number of searches.
-const mostBlamed = 8
-
-// countWithout counts the documents that match without each of the filters.
-func countWithout(ctx context.Context, c *client.Client, query client.Query, now time.Time) ([]int, error) {
-	var counts []int
-	one := 1
-	for i := range min(len(query.Chips), mostBlamed) {
-		request := client.ParseQuery(query.Without(i), now).Request()
-		request.Instant, request.NumResults = true, &one
-		response, err := c.Search(ctx, request)
-		if err != nil {
-			return nil, err
-		}
-		counts = append(counts, response.TotalMatches)
-	}
-	return counts, nil
 }
 
 // stopBlaming forgets which filter cut the most, and stops finding out.
@@ -204,11 +180,9 @@ func (m *Model) handleBlame(counts []int, err error) tea.Cmd {
 	if err != nil || len(counts) == 0 {
 		return nil
 	}
-	worst := -1
-	for i, count := range counts {
-		if count > 0 && (worst < 0 || count > counts[worst]) {
-			worst = i
-		}
+	worst, ok := client.MostRestrictive(counts)
+	if !ok {
+		worst = -1
 	}
 	m.filters.cut = &blame{counts: counts, worst: worst}
 	return nil

@@ -507,3 +507,50 @@ func TestEnterSendsPrefixUnlessASpaceFollows(t *testing.T) {
 		}
 	}
 }
+
+// The counts offered are those one gets, also with words of which few documents have enough.
+func TestRemovingAFilterGivesWhatWasCounted(t *testing.T) {
+	t.Parallel()
+	query := "what did we promise the customer source:gong,gmail within:90d"
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t), Query: query})
+	screen.WaitText("No results")
+	screen.WaitText("without it")
+	var offered string
+	screen.Wait("a filter to remove", func(text string) bool {
+		offered = countedWithout(text, "source:gong,gmail")
+		return strings.Contains(text, "Most restrictive: source:gong,gmail")
+	})
+	screen.Press("x")
+	screen.Wait("the documents that were offered", func(text string) bool { return strings.Contains(text, "in "+offered+" ") })
+}
+
+// countedWithout is what the screen says of a search without a filter.
+func countedWithout(screen, filter string) string {
+	for line := range strings.Lines(screen) {
+		if _, rest, ok := strings.Cut(line, "with "+filter+" · without it "); ok {
+			return strings.Join(strings.Fields(rest)[:2], " ")
+		}
+	}
+	return ""
+}
+
+func TestNoFilterIsNamedWhenSeveralCutAsMuch(t *testing.T) {
+	t.Parallel()
+	server := &script{
+		routes: map[string]http.HandlerFunc{"GET /version": func(w http.ResponseWriter, _ *http.Request) {
+			answer200(w, wire.Version{Quarry: &wire.QuarryVersion{API: 1, Features: []string{wire.FeatureFacets, wire.FeatureInstant}}})
+		}},
+		search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+			answer := wire.SearchResponse{Results: []wire.SearchResult{}, Stages: []wire.Stage{{Name: "retrieve", Outcome: wire.OutcomeOK}}}
+			if len(request.Sources) == 0 || len(request.Authors) == 0 {
+				answer.TotalMatches = 7
+			}
+			answer200(w, answer)
+		},
+	}
+	screen := start(t, 120, 40, Options{Target: server.library(t), Query: "rollback source:slack author:jo"})
+	screen.WaitText("with source:slack · without it 7 documents")
+	screen.WaitText("with author:jo · without it 7 documents")
+	screen.WaitText("removes the last filter")
+	screen.WaitGone("Most restrictive")
+}

@@ -2,6 +2,7 @@ package explorer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -160,13 +161,17 @@ func (m *Model) nothingFound() []string {
 	for i, chip := range s.query.Chips {
 		line := "   with " + paint.PenOf(m.theme.Chip).Write(paint.Line(chip.Raw))
 		if m.filters.cut != nil && i < len(m.filters.cut.counts) {
-			line += " " + m.theme.Muted.Render("· without it "+text.Count(m.filters.cut.counts[i], "document"))
+			count := text.Count(m.filters.cut.counts[i], "document")
+			if len(s.response.Queries) > 1 { // what a model would find besides is not known
+				count = "about " + count
+			}
+			line += " " + m.theme.Muted.Render("· without it "+count)
 		}
 		lines = append(lines, line)
 	}
 	key := m.keys.keyOf("drop-filter", m.focus)
 	switch {
-	case m.filters.cut == nil:
+	case m.filters.cut == nil || m.filters.cut.worst < 0 && slices.Max(m.filters.cut.counts) > 0:
 		lines = append(lines, "", " "+m.theme.Text.Render(key+" removes the last filter."))
 	case m.filters.cut.worst < 0:
 		lines = append(lines, "", " "+m.theme.Text.Render("Removing one filter is not enough; "+key+" removes the last one."))

@@ -32,11 +32,17 @@ func (s *session) search(ctx context.Context, question string) error {
 	for _, filter := range query.Unread {
 		s.say("Note: " + filter + " is not a valid filter and is searched as text.")
 	}
+	var without []int
 	search := func(ctx context.Context, c *client.Client) (*wire.SearchResponse, error) {
-		return s.request(ctx, c, query)
+		answer, err := s.request(ctx, c, query)
+		if err == nil && len(answer.Results) == 0 && len(query.Chips) > 0 {
+			// Without counts no number is given.
+			without, _ = c.MatchesWithout(ctx, query, wire.SearchRequest{NumResults: &s.Limit}, s.Agent, s.Now())
+		}
+		return answer, err
 	}
 	return waitFor(ctx, s, "Searching", search, func(answer *wire.SearchResponse) {
-		s.query, s.answer = query, answer
+		s.query, s.answer, s.without = query, answer, without
 		s.results, s.listed, s.around = ranked(answer.Results), 0, map[int]int{}
 		s.printAnswer()
 	})
@@ -123,43 +129,13 @@ func (s *session) printNothing() {
 	s.say("To search again without " + s.query.Chips[chip].Raw + ", type drop.")
 }
 
-// mostRestrictive is the filter to take away first, and how many documents match without it where the server counted: each
-// field's counts are made under all filters but its own. Without counts it is the last that was typed.
+// mostRestrictive is the filter to remove first, and how many documents match without it; without counts, and where several
+// filters cut as much, the last that was typed.
 func (s *session) mostRestrictive() (chip, left int) {
-	chip = len(s.query.Chips) - 1
-	for i, c := range s.query.Chips {
-		if n := matchesWithout(c.Field, s.answer.Facets); n > left {
-			chip, left = i, n
-		}
+	if chip, ok := client.MostRestrictive(s.without); ok {
+		return chip, s.without[chip]
 	}
-	return chip, left
-}
-
-// matchesWithout is a lower bound of how many documents match when a field is not filtered: a document may have several
-// authors, sets and tags, but one source, type and month.
-func matchesWithout(field string, facets wire.Facets) int {
-	sum, most := 0, 0
-	add := func(n int) { sum, most = sum+n, max(most, n) }
-	values := map[string][]wire.FacetValue{
-		"source": facets.Sources, "type": facets.Types, "author": facets.Authors, "set": facets.DocumentSets,
-	}[field]
-	for _, value := range values {
-		add(value.Count)
-	}
-	switch field {
-	case "source", "type":
-		return sum
-	case "since", "until", "within":
-		for _, month := range facets.Months {
-			add(month.Count)
-		}
-		return sum + facets.Undated
-	case "tag":
-		for _, tag := range facets.Tags {
-			add(tag.Count)
-		}
-	}
-	return most
+	return len(s.query.Chips) - 1, 0
 }
 
 // drop searches again without the filter that cut the most.

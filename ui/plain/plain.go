@@ -71,6 +71,7 @@ type session struct {
 	query       client.Query
 	results     []wire.SearchResult
 	answer      *wire.SearchResponse
+	without     []int       // documents that match without each filter of a query that found nothing; nil: not counted
 	listed      int         // results listed so far
 	around      map[int]int // result → passages read on each side of it
 	interrupted bool        // the last thing that happened was a Ctrl-C

@@ -67,6 +67,8 @@ func (w *world) serve(answer http.ResponseWriter, r *http.Request) {
 		reply(answer, []wire.Persona{{ID: 3, Name: "Engineering"}})
 	case "/document/chunks":
 		reply(answer, chunks(r))
+	case "/version":
+		reply(answer, wire.Version{Quarry: &wire.QuarryVersion{API: 1, Features: []string{wire.FeatureFacets}}})
 	default:
 		answer.WriteHeader(http.StatusNotFound)
 		reply(answer, map[string]string{"detail": "Not Found"})
@@ -81,9 +83,7 @@ func reply(w http.ResponseWriter, value any) {
 // respond finds nothing in Slack, a mistake in "broken", and a runbook in several pieces otherwise.
 func respond(request wire.SearchRequest) wire.SearchResponse {
 	if len(request.Sources) > 0 && request.Sources[0] == "slack" {
-		return wire.SearchResponse{Results: []wire.SearchResult{}, Facets: wire.Facets{
-			Sources: []wire.FacetValue{{Value: "confluence", Count: 4}, {Value: "jira", Count: 2}},
-		}}
+		return wire.SearchResponse{Results: []wire.SearchResult{}}
 	}
 	link, updated := "https://wiki.acme.com/1042", "2026-03-12T09:14:05+00:00"
 	one, two := 1, 2
@@ -95,7 +95,7 @@ func respond(request wire.SearchRequest) wire.SearchResponse {
 	later := runbook
 	later.Content, later.Ref, later.ChunkInd, later.Selected = "Data migrations cannot be rolled back.", "wiki:1042#5", 5, false
 	bare := wire.SearchResult{CitationID: &two, Title: "#incidents", SourceType: "slack", Content: "jo: we rolled back 4.12", Selected: true}
-	response := wire.SearchResponse{Results: []wire.SearchResult{runbook, later, bare},
+	response := wire.SearchResponse{Results: []wire.SearchResult{runbook, later, bare}, TotalMatches: 2,
 		Notes: []wire.Note{{Code: wire.NoteNoModel, Text: "no model"}, {Code: wire.NoteSourceFailed, Text: "jira failed: no answer in time"}}}
 	if strings.Contains(request.Query, "many") {
 		for i := range 5 {
