@@ -62,10 +62,12 @@ type LibraryEvent struct {
 	Type string `json:"type"`
 
 	// Of progress. Total is 0 until it is known. Of checking, Done and Total are documents.
-	Done  int    `json:"done,omitempty"`  // files
-	Total int    `json:"total,omitempty"` // files
-	Bytes int64  `json:"bytes,omitempty"` // read so far
-	Path  string `json:"path,omitempty"`
+	Done  int   `json:"done,omitempty"`  // files
+	Total int   `json:"total,omitempty"` // files
+	Bytes int64 `json:"bytes,omitempty"` // read so far
+	// TotalBytes is the size of the files to read; unchanged files are not among them.
+	TotalBytes int64  `json:"total_bytes,omitempty"`
+	Path       string `json:"path,omitempty"`
 	// Stored is the number of finished files with documents in the library; skipped ones have none.
 	Stored int `json:"stored,omitempty"`
 
@@ -93,6 +95,18 @@ type LibraryEvent struct {
 
 	ErrorCode string `json:"error_code,omitempty"`
 	Detail    string `json:"detail,omitempty"` // of error
+}
+
+// Fraction returns how much of the work is done, from 0 to 1: by bytes, or by files where there is nothing to read or the
+// sizes are not known.
+func (e LibraryEvent) Fraction() float64 {
+	switch {
+	case e.TotalBytes > 0:
+		return min(1, float64(e.Bytes)/float64(e.TotalBytes))
+	case e.Total > 0:
+		return min(1, float64(e.Done)/float64(e.Total))
+	}
+	return 0
 }
 
 // MarshalJSON writes only the fields of the event's type, including zero values.

@@ -87,6 +87,11 @@ func (r *run) applyAll(ctx context.Context, plans []*plan, refill bool) error {
 	defer cancel(nil)
 	for _, p := range plans {
 		r.batcher.durable.Total += len(p.files)
+		for _, t := range p.files {
+			if t.parts != nil {
+				r.batcher.durable.TotalBytes += t.file.info.Size()
+			}
+		}
 	}
 	for _, p := range plans {
 		if err := r.apply(ctx, p); err != nil {

@@ -472,7 +472,7 @@ func TestProgressCountsFiles(t *testing.T) {
 			last = e
 		}
 	}
-	if last.Done != 3 || last.Total != 3 || last.Bytes != 6 || last.Path == "" {
+	if last.Done != 3 || last.Total != 3 || last.Bytes != 6 || last.TotalBytes != 6 || last.Fraction() != 1 || last.Path == "" {
 		t.Errorf("last progress %+v", last)
 	}
 }
@@ -491,7 +491,8 @@ func TestProgressWithinAFile(t *testing.T) {
 		if e.Type != wire.LibraryProgress {
 			return
 		}
-		if e.Bytes < last.Bytes || e.Done < last.Done || e.Path != l.path("big.jsonl") || e.Total != 1 {
+		if e.Bytes < last.Bytes || e.Done < last.Done || e.Path != l.path("big.jsonl") || e.Total != 1 ||
+			e.TotalBytes != int64(text.Len()) {
 			t.Errorf("progress %+v after %+v", e, last)
 		}
 		if e.Done == 0 && e.Bytes > last.Bytes {

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
 
 	"quarry/client"
@@ -146,6 +148,17 @@ func TestBarFitsTheTerminal(t *testing.T) {
 		if got := len([]rune(text)); got > max(79, width) || strings.Contains(text, "\x1b") {
 			t.Errorf("width %d: %d characters: %q", width, got, text)
 		}
+	}
+}
+
+// The bar of one large file moves with its bytes.
+func TestBarWithinAFile(t *testing.T) {
+	a := &app{io: IO{Width: 100, Now: today}, flags: globalFlags{}}
+	p := a.newProgress("added")
+	p.latest[wire.LibraryProgress] = wire.LibraryEvent{Total: 1, Bytes: 60_000_000, TotalBytes: 120_000_000, Path: "/big.jsonl"}
+	text := ansi.Strip(p.barText(today().Add(2 * time.Second)))
+	if !strings.HasPrefix(text, strings.Repeat("█", 12)+strings.Repeat("░", 12)+" 0 of 1 file, 60 MB of 120 MB") {
+		t.Errorf("%q", text)
 	}
 }
 

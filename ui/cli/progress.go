@@ -90,7 +90,7 @@ func (p *progress) event(event wire.LibraryEvent) {
 	p.draw(event)
 }
 
-// Lines of NDJSON, version 1: {"type":"progress","done","total","bytes","path"}, {"type":"skipped","path","reason"},
+// Lines of NDJSON, version 1: {"type":"progress","done","total","bytes","path","total_bytes"}, {"type":"skipped","path","reason"},
 // {"type":"assumed","path","encoding"},
 // {"type":"embedding","done","total"} with passages that have vectors, "refused" with those that the model does not take,
 // and "reason" for that or where it stopped early, and last {"type":"done","added","updated","removed","unchanged","skipped","searches_go_to"}, where the latter is what
@@ -98,7 +98,8 @@ func (p *progress) event(event wire.LibraryEvent) {
 func (p *progress) line(event wire.LibraryEvent) {
 	switch event.Type {
 	case wire.LibraryProgress:
-		p.write(object{{"type", event.Type}, {"done", event.Done}, {"total", event.Total}, {"bytes", event.Bytes}, {"path", event.Path}})
+		p.write(object{{"type", event.Type}, {"done", event.Done}, {"total", event.Total}, {"bytes", event.Bytes}, {"path", event.Path},
+			{"total_bytes?", event.TotalBytes}})
 	case wire.LibraryDamaged, wire.LibraryRepaired:
 		p.write(p.app.damageOf(event, true))
 	case wire.LibrarySkipped, wire.LibraryAssumed, wire.LibraryChecking, wire.LibraryEmbedding:
@@ -148,14 +149,22 @@ func (p *progress) counts(now time.Time) string {
 		files = fmt.Sprintf("%s of %s", text.Number(at.Done), text.Count(at.Total, "file"))
 	}
 	parts := []string{files}
-	if elapsed := now.Sub(p.started).Seconds(); elapsed >= 1 {
+	if elapsed := now.Sub(p.started).Seconds(); elapsed >= 1 && at.Done > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f files/s", float64(at.Done)/elapsed))
 	}
-	parts = append(parts, text.Size(at.Bytes))
+	parts = append(parts, sizes(at))
 	if p.skipped > 0 {
 		parts = append(parts, text.Number(p.skipped)+" skipped")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// sizes is "12 MB of 120 MB", or "12 MB" where the whole is not known.
+func sizes(at wire.LibraryEvent) string {
+	if at.TotalBytes > at.Bytes {
+		return text.Size(at.Bytes) + " of " + text.Size(at.TotalBytes)
+	}
+	return text.Size(at.Bytes)
 }
 
 // current returns the latest event of the stage that runs.
@@ -180,7 +189,7 @@ func (p *progress) barText(now time.Time) string {
 	width := p.app.io.columns() - 1
 	line, at := p.counts(now), p.current()
 	if at.Total > 0 && width > barWidth+len(line)+4 {
-		filled := min(barWidth, barWidth*at.Done/at.Total)
+		filled := int(barWidth * at.Fraction())
 		line = p.app.errs().Success.Render(strings.Repeat("█", filled)) +
 			p.app.errs().Muted.Render(strings.Repeat("░", barWidth-filled)) + " " + line
 	}

@@ -106,69 +106,76 @@ func (p *Actions) Title(_ int, th theme.Theme) (title, beside string) {
 	return th.Title.Render(p.name), ""
 }
 
-// View draws the line that is typed into, and the list with the chosen action in full below it.
+// View draws the line that is typed into, and the list below it.
 func (p *Actions) View(width, height int, th theme.Theme) Body {
 	typed, x := p.filter.View(max(0, width-2), th, "type to narrow", false)
 	body := Body{Lines: []string{th.Prompt.Render("›") + " " + typed}, X: min(x+2, max(0, width-1)), Cursor: true}
-	below := p.details(width, height, th)
-	rows := p.rows()
-	p.window.At = max(0, slices.Index(rows, p.choice.At))
-	from, to := p.window.Window(len(rows), height-1-len(below))
-	for i, n := range rows[from:max(from, to)] {
-		if n < 0 {
-			body.Lines = append(body.Lines, th.Muted.Render(p.entries[p.shown[rows[from+i+1]]].Group))
-			continue
+	rows := p.rows(width)
+	last := 0
+	for i, row := range rows {
+		if row.entry == p.choice.At {
+			last = i
 		}
-		body.Lines = append(body.Lines, p.row(p.entries[p.shown[n]], n == p.choice.At, width, th))
+	}
+	p.window.At = last
+	p.window.Window(len(rows), height-1)
+	p.window.At = slices.IndexFunc(rows, func(r actionRow) bool { return r.entry == p.choice.At })
+	from, to := p.window.Window(len(rows), height-1)
+	for _, row := range rows[from:max(from, to)] {
+		body.Lines = append(body.Lines, p.row(row, width, th))
 	}
 	if len(rows) == 0 {
 		body.Lines = append(body.Lines, th.Muted.Render(p.nothing+" “"+paint.Line(p.filtered)+"”"))
 	}
-	body.Lines = append(body.Lines, below...)
 	body.ThumbFrom, body.ThumbTo = Thumb(1, p.window.rows, from, len(rows))
 	return body
 }
 
-// rows lists the shown entries, each group after a -1 for its heading unless the list is narrowed.
-func (p *Actions) rows() []int {
-	var rows []int
+// actionRow is one line of the list.
+type actionRow struct {
+	entry  int    // of shown; -1 for the heading of a group
+	keys   string // on the first line of an entry
+	text   string
+	reason bool // the text says why the entry cannot run now
+}
+
+// rows are the lines of the list: the shown entries with their whole texts, the chosen one with why it cannot run now, and
+// the heading of each group unless the list is narrowed.
+func (p *Actions) rows(width int) []actionRow {
+	var rows []actionRow
+	room := max(1, width-p.keysWidth(width)-len("▌   "))
 	for n, i := range p.shown {
-		if p.filtered == "" && (n == 0 || p.entries[p.shown[n-1]].Group != p.entries[i].Group) {
-			rows = append(rows, -1)
+		entry := p.entries[i]
+		if p.filtered == "" && (n == 0 || p.entries[p.shown[n-1]].Group != entry.Group) {
+			rows = append(rows, actionRow{entry: -1, text: entry.Group})
 		}
-		rows = append(rows, n)
+		keys := entry.Keys
+		for _, part := range paint.Wrap(paint.Line(entry.Text), room) {
+			rows = append(rows, actionRow{n, keys, part, false})
+			keys = ""
+		}
+		if entry.Reason != "" && n == p.choice.At {
+			for _, part := range paint.Wrap("unavailable: "+paint.Line(entry.Reason), room) {
+				rows = append(rows, actionRow{n, "", part, true})
+			}
+		}
 	}
 	return rows
 }
 
-// details are the chosen action in full, below the list whose rows are cut, where there is room.
-func (p *Actions) details(width, height int, th theme.Theme) []string {
-	const most, least = 3, 10
-	entry, ok := p.Chosen()
-	if !ok || height < least || width < 20 {
-		return nil
-	}
-	lines := []string{th.Border.Render(strings.Repeat("─", width))}
-	text := paint.Wrap(paint.Line(entry.Text), width)
-	style := th.Text
-	if entry.Reason != "" { // it matters more than the end of the text
-		text = append([]string{paint.Fit(paint.Line(entry.Text), width)}, paint.Wrap("unavailable: "+paint.Line(entry.Reason), width)...)
-		style = th.Warning
-	}
-	for len(text) < most-1 {
-		text = append(text, "")
-	}
-	for _, line := range text[:most-1] {
-		lines = append(lines, style.Render(line))
-	}
-	return lines
-}
+func (p *Actions) keysWidth(width int) int { return min(p.widest, max(6, width/4)) }
 
-func (p *Actions) row(entry Entry, chosen bool, width int, th theme.Theme) string {
+func (p *Actions) row(r actionRow, width int, th theme.Theme) string {
+	if r.entry < 0 {
+		return th.Muted.Render(r.text)
+	}
 	text, key := th.Text, th.Key
-	if entry.Reason != "" {
+	switch {
+	case r.reason:
+		text = th.Warning
+	case p.entries[p.shown[r.entry]].Reason != "":
 		text, key = th.Disabled, th.Disabled
 	}
-	keys := key.Render(paint.Fit(entry.Keys, min(p.widest, max(6, width/4))) + "  ")
-	return row(" "+keys+text.Render(paint.Line(entry.Text)), chosen, width, th)
+	keys := key.Render(paint.Fit(r.keys, p.keysWidth(width)) + "  ")
+	return row(" "+keys+text.Render(r.text), r.entry == p.choice.At, width, th)
 }

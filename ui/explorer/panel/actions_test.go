@@ -81,11 +81,29 @@ func TestAReasonIsTold(t *testing.T) {
 	p.Open("All actions", "no action matches", entries())
 	p.Move(1)
 	for _, width := range []int{60, 40} {
-		lines := Draw(&p, width, 20, dark(), "").Lines
-		if !strings.Contains(strings.Join(lines, "\n"), "unavailable: nothing to undo") {
-			t.Errorf("%q", lines)
+		if text := wordsOf(Draw(&p, width, 20, dark(), "").Lines); !strings.Contains(text, "unavailable: nothing to undo") {
+			t.Error(text)
 		}
 	}
+}
+
+// No text is cut, however narrow the panel.
+func TestTheTextsOfActionsAreWhole(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{40, 60, 100} {
+		var p Actions
+		p.Open([]Entry{{Action: "back", Group: "Search", Keys: "esc", Text: "Go back: stop the search, close the reader, leave the list, clear the query"}})
+		text := wordsOf(Draw(&p, width, 20, dark(), "").Lines)
+		if !strings.Contains(text, "leave the list, clear the query") || strings.Contains(text, "…") {
+			t.Errorf("%d columns: %s", width, text)
+		}
+	}
+}
+
+// wordsOf are the words of a panel, across its lines.
+func wordsOf(lines []string) string {
+	text := ansi.Strip(strings.Join(lines, " "))
+	return strings.Join(strings.Fields(strings.NewReplacer("│", "", "┃", "", "▌", "").Replace(text)), " ")
 }
 
 func TestActionsFillTheirRectangle(t *testing.T) {

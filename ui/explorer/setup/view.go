@@ -279,7 +279,7 @@ func (w *Wizard) bar(b *builder) string {
 	bar := progress.New(progress.WithWidth(room), progress.WithoutPercentage(), progress.WithFillCharacters('█', '─'),
 		progress.WithColors(b.th.Bar.GetForeground()))
 	bar.EmptyColor = b.th.Border.GetForeground()
-	return bar.ViewAs(float64(event.Done)/float64(event.Total)) + " " + b.th.Text.Render(files)
+	return bar.ViewAs(event.Fraction()) + " " + b.th.Text.Render(files)
 }
 
 // tail is the end of a path that fits.
@@ -314,13 +314,17 @@ func counts(event wire.LibraryEvent) string {
 	return text.Count(event.Done, "file")
 }
 
-// pace is "40 files/s · 12.3 MB · 3 skipped".
+// pace is "40 files/s · 12 MB of 120 MB · 3 skipped".
 func (f *folder) pace() string {
 	var parts []string
 	if f.rate > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f files/s", f.rate))
 	}
-	parts = append(parts, text.Size(f.progress.Bytes))
+	size := text.Size(f.progress.Bytes)
+	if f.progress.TotalBytes > f.progress.Bytes {
+		size += " of " + text.Size(f.progress.TotalBytes)
+	}
+	parts = append(parts, size)
 	if f.skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%d skipped", f.skipped))
 	}

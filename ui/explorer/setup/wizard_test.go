@@ -198,6 +198,9 @@ func TestReadingAFolder(t *testing.T) {
 		t.Error("one folder at a time")
 	}
 	w.Progress(wire.LibraryEvent{Type: wire.LibraryProgress, Done: 120, Total: 456, Bytes: 12_300_000, Path: "/home/jo/notes/a.md"}, 40.4)
+	w.Progress(wire.LibraryEvent{Type: wire.LibraryProgress, Done: 120, Total: 456, Bytes: 12_300_000, TotalBytes: 50_000_000, Path: "/home/jo/notes/a.md"}, 40.4)
+	says(t, w, "40 files/s · 12 MB of 50 MB")
+	w.Progress(wire.LibraryEvent{Type: wire.LibraryProgress, Done: 120, Total: 456, Bytes: 12_300_000, Path: "/home/jo/notes/a.md"}, 40.4)
 	w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "/home/jo/b.pdf", Reason: "it is encrypted"}, 0)
 	for range 3 {
 		w.Progress(wire.LibraryEvent{Type: wire.LibrarySkipped, Path: "c.png", Reason: wire.ReasonNotRead(".png")}, 0)
