@@ -3,6 +3,8 @@ package explorer
 import (
 	"context"
 	"slices"
+	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -19,6 +21,7 @@ const mostUndo = 100
 type filtering struct {
 	picker   picker.Picker
 	counting *request // facets for the picker
+	counted  string   // the query whose counts the picker has, or waits for
 	undo     []querybox.State
 	cut      *blame // which filter cut the most; nil: not known, or there are results
 	blaming  *request
@@ -34,6 +37,7 @@ type blame struct {
 func (m *Model) openPicker() tea.Cmd {
 	m.box.FinishFilters(m.now())
 	m.filters.counting.stop()
+	m.filters.counted = ""
 	m.filters.picker.Open(m.facets())
 	m.pushPanel(InPicker, &m.filters.picker)
 	return m.askFacets()
@@ -74,7 +78,7 @@ func countResults(results []wire.SearchResult) wire.Facets {
 
 // askFacets counts all documents where no search reported counts, so that the first filter can be chosen before a word.
 func (m *Model) askFacets() tea.Cmd {
-	if m.search.shown != nil || !m.conn.welcome.exact {
+	if m.search.shown != nil || !m.conn.welcome.exact || m.conn.welcome.instant { // then recount does
 		return nil
 	}
 	c, request := m.client(), client.ParseQuery(m.box.Query(), m.now()).Request()
@@ -91,6 +95,91 @@ func (m *Model) handleFacets(counts *wire.FacetCounts, err error) tea.Cmd {
 	default:
 		in := m.facets()
 		in.Facets, in.Exact = counts.Facets, true
+		m.filters.picker.Update(in)
+	}
+	return nil
+}
+
+// recount counts what matches the choice in the picker, so that all of its tabs count the same.
+func (m *Model) recount() tea.Cmd {
+	if m.overlay() != InPicker || !m.conn.welcome.exact || !m.conn.welcome.instant || m.client() == nil {
+		return nil
+	}
+	var chosen querybox.Box
+	chosen.SetQuery(m.box.Query(), m.now())
+	changes := m.filters.picker.Result()
+	chosen.SetFilters(changes.Fields, changes.Raw)
+	text := chosen.Query()
+	if text == m.filters.counted {
+		return nil
+	}
+	m.filters.counted = text
+	c, now, wanted := m.client(), m.now(), m.wanted()
+	return background(m, &m.filters.counting, func(ctx context.Context) (*picker.Input, error) {
+		return countChoice(ctx, c, &chosen, now, wanted)
+	}, m.handleCounts)
+}
+
+// countChoice counts the documents of a query, and on this machine, where it costs little, those of its other filters in each
+// span of time that is offered.
+func countChoice(ctx context.Context, c *client.Client, box *querybox.Box, now time.Time, wanted int) (*picker.Input, error) {
+	in := &picker.Input{Exact: true, Matches: map[string]int{}}
+	count := func(text string) (wire.Facets, error) {
+		query := client.ParseQuery(text, now)
+		facets, total, err := matching(ctx, c, query, wanted)
+		if err == nil {
+			in.Matches[picker.TimeOf(query)] = total
+		}
+		return facets, err
+	}
+	var err error
+	if in.Facets, err = count(box.Query()); err != nil {
+		return nil, err
+	}
+	if !c.Local() {
+		return in, nil
+	}
+	for _, length := range append([]string{""}, picker.Lengths()...) {
+		var filters []string
+		if length != "" {
+			filters = []string{"within:" + length}
+		}
+		box.SetFilters([]string{"since", "until", "within"}, filters)
+		if _, err = count(box.Query()); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+// matching counts what matches a query, without a model. It asks for as many results as a search: what is found is counted.
+func matching(ctx context.Context, c *client.Client, query client.Query, wanted int) (wire.Facets, int, error) {
+	request := query.Request()
+	if !query.HasWords() {
+		counts, err := c.Facets(ctx, request)
+		if err != nil {
+			return wire.Facets{}, 0, err
+		}
+		return counts.Facets, counts.TotalMatches, nil
+	}
+	request.Instant, request.NumResults = true, &wanted
+	request.Query = strings.TrimRight(request.Query, " ") + " " // the last word is no prefix
+	response, err := c.Search(ctx, request)
+	if err != nil {
+		return wire.Facets{}, 0, err
+	}
+	return response.Facets, response.TotalMatches, nil
+}
+
+// handleCounts shows the counts of the choice in the picker.
+func (m *Model) handleCounts(counted *picker.Input, err error) tea.Cmd {
+	switch {
+	case m.overlay() != InPicker:
+	case err != nil:
+		m.fail("could not count: " + reasonOf(err))
+	default:
+		in := m.facets()
+		in.Facets, in.Exact, in.Matches = counted.Facets, true, counted.Matches
 		m.filters.picker.Update(in)
 	}
 	return nil

@@ -153,7 +153,7 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	m.followQuery()
 	m.arrangeScreen()
 	m.followSelection()
-	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats())
+	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats(), m.recount())
 }
 
 // mostNotes is how many lines about the results there are above them.

@@ -3,7 +3,9 @@ package explorer
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"quarry/client/wire"
 )
@@ -89,4 +91,47 @@ func TestTheSecondsOfALimitCountDown(t *testing.T) {
 		screen.WaitText("try again in 1s")
 		screen.WaitText("try again now")
 	})
+}
+
+// The tabs of the picker count the same choice, and every number offered is the number that one gets.
+func TestTheTabsOfThePickerCountTheSameChoice(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "temperature within:90d"})
+	screen.WaitText("passages in 5 documents")
+	screen.Press("f")
+	screen.WaitText("▌[ ] ∆ Google Drive")
+	screen.Press("space")
+	screen.WaitText("▌[x] ∆ Google Drive")
+	screen.Press("tab")
+	screen.WaitText("last 90 days · 2 of 3 documents")
+	screen.Wait("numbers without estimates", func(text string) bool {
+		return strings.Contains(text, "( ) last 30 days  ") && !strings.Contains(text, "0 to ")
+	})
+	screen.WaitText("( ) any time      3")
+	screen.WaitText("(●) last 90 days  2")
+	screen.Press("enter")
+	screen.WaitText("2 passages ·")
+}
+
+// What is shown are the best passages, where others may match as well.
+func TestTheSummaryCountsNothingThatCannotBeReached(t *testing.T) {
+	t.Parallel()
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		var results []any
+		for i := range 8 {
+			result := sixFields(1, "A long document", fmt.Sprint("Part ", i))
+			result["document_id"], result["ref"] = "a", fmt.Sprint("a#", i)
+			results = append(results, result)
+		}
+		answer200(w, map[string]any{"results": results, "total_matches": 1470,
+			"stages": []any{map[string]any{"name": "retrieve", "outcome": "ok", "ms": 0.1}}})
+	}}
+	options := Options{Target: server.remote(t), Query: "rollback"}
+	late := 0
+	options.Now = func() time.Time { late++; return today().Add(time.Duration(late) * 10 * time.Millisecond) }
+	screen := start(t, 140, 40, options)
+	screen.WaitText("best 8 passages in 1 document · 1,470 match")
+	screen.WaitGone("of 1,470")
+	screen.Press("w")
+	screen.WaitText("outside the stages") // the rest of the time above them
 }

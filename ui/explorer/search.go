@@ -1,6 +1,7 @@
 package explorer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -199,10 +200,7 @@ func (m *Model) requestOf(text string, instant bool) search {
 		s.wire = s.query.InstantRequest()
 		s.wire.SkipQueryExpansion = m.target.Kind == Remote && !m.conn.welcome.instant // as little as such a server can do
 	}
-	wanted := wantedResults
-	if m.options.Results > 0 {
-		wanted = m.options.Results
-	}
+	wanted := m.wanted()
 	s.wire.NumResults = &wanted
 	s.wire.Explain = !instant
 	if !instant {
@@ -221,6 +219,9 @@ func (m *Model) requestOf(text string, instant bool) search {
 	s.key = memoryKey(s.wire, s.agent, m.now())
 	return s
 }
+
+// wanted is how many passages a search asks for.
+func (m *Model) wanted() int { return cmp.Or(m.options.Results, wantedResults) }
 
 // send sends a search to the server.
 func (m *Model) send(s search) tea.Cmd {
@@ -351,7 +352,7 @@ func (m *Model) show(answer shown) {
 		m.list.ScrollToTop()
 	}
 	m.box.SetIgnored(ignoredFields(answer.response.Notes))
-	if m.overlay() == InPicker {
+	if m.overlay() == InPicker && m.filters.counted == "" { // else it has the counts of its own choice
 		m.filters.picker.Update(m.facets())
 	}
 }

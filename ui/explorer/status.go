@@ -110,6 +110,18 @@ func (m *Model) progress() string {
 // former names the query whose results are shown in place of those for the query in the box.
 func (m *Model) former() string { return "results for “" + paint.Line(m.search.shown.text) + "”" }
 
+// fullDocument is from how many passages of one document on a server may have left out more of them.
+const fullDocument = 8
+
+// passages counts the list. Where more of the library may match, these are the best.
+func (m *Model) passages() string {
+	counted := text.Count(m.list.Len(), "passage")
+	if m.list.Len() >= m.wanted() || m.list.MostOfDocument() >= fullDocument {
+		return "best " + counted
+	}
+	return counted
+}
+
 // facts returns the parts of the summary of the shown answer.
 func (m *Model) facts() []string {
 	response := m.search.shown.response
@@ -117,7 +129,7 @@ func (m *Model) facts() []string {
 	if m.search.shown.ofAnswer {
 		return []string{text.Count(documents, "document") + " from the answer"}
 	}
-	facts := []string{found(len(response.Results), documents, response.TotalMatches)}
+	facts := []string{m.found(documents)}
 	if m.search.old {
 		if m.focus == InBox && m.target.Kind == Remote && !m.typingSearches() {
 			facts = append([]string{m.keys.keyOf("search", InBox) + " searches"}, facts...)
@@ -149,16 +161,16 @@ func (m *Model) facts() []string {
 	return facts
 }
 
-// found counts passages and their documents, of all that match where the server counted them.
-func found(passages, documents, total int) string {
-	switch counted := text.Count(passages, "passage"); {
+// found counts the passages of the list and their documents, and all documents that match where the server counted more.
+func (m *Model) found(documents int) string {
+	counted, total := m.passages(), m.search.shown.response.TotalMatches
+	switch {
 	case total > documents:
-		return fmt.Sprintf("%s in %s of %s", counted, text.Number(documents), text.Count(total, "document"))
-	case documents < passages:
+		return fmt.Sprintf("%s in %s · %s match", counted, text.Count(documents, "document"), text.Number(total))
+	case documents < m.list.Len():
 		return counted + " in " + text.Count(documents, "document")
-	default:
-		return counted
 	}
+	return counted
 }
 
 // searchTime is how long the shown search took: at a library what its stages add up to, at a server as long as its

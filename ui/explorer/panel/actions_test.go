@@ -92,7 +92,7 @@ func TestTheTextsOfActionsAreWhole(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{40, 60, 100} {
 		var p Actions
-		p.Open([]Entry{{Action: "back", Group: "Search", Keys: "esc", Text: "Go back: stop the search, close the reader, leave the list, clear the query"}})
+		p.Open("All actions", "no action matches", []Entry{{Action: "back", Group: "Search", Keys: "esc", Text: "Go back: stop the search, close the reader, leave the list, clear the query"}})
 		text := wordsOf(Draw(&p, width, 20, dark(), "").Lines)
 		if !strings.Contains(text, "leave the list, clear the query") || strings.Contains(text, "…") {
 			t.Errorf("%d columns: %s", width, text)

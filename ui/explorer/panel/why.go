@@ -67,7 +67,7 @@ func (e explanation) all(in Explained) []string {
 	lines = append(lines, "")
 	lines = append(lines, e.queries(in)...)
 	lines = append(lines, e.filters(in)...)
-	lines = append(lines, e.stages(in.Response.Stages)...)
+	lines = append(lines, e.stages(in.Response.Stages, in.Took)...)
 	lines = append(lines, e.notes(in.Response.Notes)...)
 	return append(lines, e.ranks(in.Response)...)
 }
@@ -121,10 +121,16 @@ func (e explanation) filters(in Explained) []string {
 	return e.section("Filters", "none", lines)
 }
 
-func (e explanation) stages(stages []wire.Stage) []string {
-	longest := 0.0
+// stages lists the stages, and the rest of the time that the search took: they add up to it.
+func (e explanation) stages(stages []wire.Stage, took time.Duration) []string {
+	longest, rest := 0.0, float64(took)/float64(time.Millisecond)
 	for _, stage := range stages {
-		longest = max(longest, stage.MS)
+		longest, rest = max(longest, stage.MS), rest-stage.MS
+	}
+	if len(stages) > 0 && rest >= 1 {
+		longest = max(longest, rest)
+		stages = append(slices.Clip(stages), wire.Stage{Name: "other", MS: rest, Outcome: "outside the stages",
+			Detail: "connection, waiting, screen"})
 	}
 	const barWidth = 16
 	var lines []string
@@ -133,7 +139,7 @@ func (e explanation) stages(stages []wire.Stage) []string {
 			paint.Fit(e.th.Bar.Render(Bar(stage.MS, longest, barWidth)), barWidth) + e.th.Text.Render(fmt.Sprintf(" %8.1f ms  ", stage.MS))
 		outcome := e.th.Success
 		switch stage.Outcome {
-		case wire.OutcomeSkipped:
+		case wire.OutcomeSkipped, "outside the stages":
 			outcome = e.th.Muted
 		case wire.OutcomeFailed, wire.OutcomeTimeout:
 			outcome = e.th.Error

@@ -25,8 +25,11 @@ type Input struct {
 	Exact bool
 	// InHand is the number of results that inexact facets count; 0 means the sum over the sources.
 	InHand int
-	Known  []string // the sources that the user has access to, counted or not
-	Now    time.Time
+	// Matches are exact numbers of documents by the time filters of a search, as TimeOf writes them; others are estimated from
+	// the months.
+	Matches map[string]int
+	Known   []string // the sources that the user has access to, counted or not
+	Now     time.Time
 }
 
 // Changes say what becomes of a query: the filters of the Fields leave it, those in Raw enter.

@@ -5,8 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/panel"
@@ -30,7 +32,8 @@ type times struct {
 	typing reading // of the text; a whole one has precedence over the choice
 
 	months  months
-	columns int // for bars, as drawn last
+	matches map[string]int // as in Input
+	columns int            // for bars, as drawn last
 	exact   bool
 
 	area    area
@@ -63,7 +66,7 @@ func (t *times) title() string { return "Time" }
 
 func (t *times) update(in Input) {
 	had := !t.months.none()
-	t.exact, t.months = in.Exact, months{}
+	t.exact, t.months, t.matches = in.Exact, months{}, in.Matches
 	if in.Exact {
 		t.months = monthsOf(in.Facets)
 	}
@@ -86,7 +89,27 @@ func (t *times) update(in Input) {
 
 // presets are the spans of the list.
 func (t *times) presets() []span {
-	return []span{{}, {within: "7d"}, {within: "30d"}, {within: "90d"}, {within: "1y"}}
+	presets := []span{{}}
+	for _, length := range Lengths() {
+		presets = append(presets, span{within: length})
+	}
+	return presets
+}
+
+// Lengths returns the spans that are offered, as within: takes them.
+func Lengths() []string { return []string{"7d", "30d", "90d", "1y"} }
+
+// TimeOf returns the time filters of a query as the picker writes them.
+func TimeOf(q client.Query) string { return spanOf(q).key() }
+
+func (s span) key() string { return strings.Join(s.filters(), " ") }
+
+// count returns how many documents a span has, at least and at most.
+func (t *times) count(s span) (least, most int) {
+	if n, counted := t.matches[s.key()]; counted {
+		return n, n
+	}
+	return t.months.inside(s, t.now)
 }
 
 // chosen is the typed span, if the text means one, and else the choice.

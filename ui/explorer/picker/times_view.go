@@ -145,7 +145,7 @@ func (d drawing) state() string {
 	said := d.th.Title.Render(chosen.String())
 	if !t.months.none() {
 		said += d.th.Muted.Render(" · ")
-		if least, most := t.months.inside(chosen, t.now); !chosen.any() {
+		if least, most := t.count(chosen); !chosen.any() {
 			said += d.th.Number.Render(between(least, most)) + d.th.Muted.Render(" of ")
 		}
 		said += d.th.Muted.Render(documents(t.months.total()))
@@ -197,7 +197,7 @@ func (d drawing) row(preset span, label int, under bool) string {
 		box, style = "(●)", d.th.Title
 	}
 	row := d.th.Prompt.Render(mark) + style.Render(box+" "+preset.String())
-	if least, most := d.t.months.inside(preset, d.t.now); !d.t.months.none() {
+	if least, most := d.t.count(preset); !d.t.months.none() {
 		style, number := d.th.Number, between(least, most)
 		if most == 0 {
 			style = d.th.Disabled

@@ -94,6 +94,17 @@ func (l *List) Documents() int {
 	return documents
 }
 
+// MostOfDocument returns how many passages the document with the most of them has.
+func (l *List) MostOfDocument() int {
+	most := 0
+	for _, r := range l.rows {
+		if r.heads {
+			most = max(most, 1+r.further)
+		}
+	}
+	return most
+}
+
 // Selected is the selected passage; false when the list is empty.
 func (l *List) Selected() (wire.SearchResult, bool) {
 	if len(l.rows) == 0 {
