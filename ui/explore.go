@@ -95,7 +95,7 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 		}},
 		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Theme: host.Config.Theme, Keys: host.Config.Keys,
 		Profile: theme.Profile(true, e.NoColor, r.process.Env),
-		Width:   width, Height: height,
+		Width:   width, Height: height, Log: r.screenLog(host),
 	}, explorer.Terminal{In: r.process.In, Out: r.process.Out, Env: r.process.Env})
 }
 

@@ -3,6 +3,7 @@ package explorer
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"charm.land/bubbles/v2/stopwatch"
@@ -89,6 +90,9 @@ func New(ctx context.Context, options Options) *Model {
 	}
 	if options.Target.State == nil {
 		options.Target.State = state.InMemory(0)
+	}
+	if options.Log == nil {
+		options.Log = slog.New(slog.DiscardHandler)
 	}
 	keys, problems := usualKeys(), []string(nil)
 	if len(options.Keys) > 0 {

@@ -5,6 +5,7 @@ package explorer
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
@@ -85,6 +86,9 @@ type Options struct {
 	Theme   string // auto, dark, light, ansi16, mono
 	Profile colorprofile.Profile
 	Keys    map[string][]string // action → keys, in place of the usual ones
+
+	// Log takes what went wrong without being shown; nil: nothing is logged. It must not write on the terminal.
+	Log *slog.Logger
 
 	// CacheBytes bounds the answers that are remembered, and the rendered text; 0: 4 MB each.
 	CacheBytes int

@@ -97,8 +97,12 @@ func (m *Model) render() tea.Cmd {
 		return nil
 	}
 	m.reading.rendering = true
+	log, document := m.options.Log, m.reading.result.DocumentID
 	return func() tea.Msg {
 		rendered := job.Render()
+		for _, why := range rendered.Failures {
+			log.Warn("the reader shows text unrendered", "document", document, "reason", why)
+		}
 		return resultMsg{handle: func() tea.Cmd {
 			m.reading.rendering = false
 			m.reader.Apply(rendered)

@@ -296,26 +296,32 @@ func (b lineBreaks) kept(source []byte, at int) bool {
 }
 
 // renderUnit renders the Markdown of a unit for a width in columns. Text that cannot be rendered stays plain.
-func renderUnit(u unit, width int, th theme.Theme) (l *layout) {
-	plain := func() *layout {
+func renderUnit(u unit, width int, th theme.Theme) (l *layout, failure string) {
+	plain := func(why string) (*layout, string) {
 		l := plainLayout(u, textWidth(width))
 		l.rendered = true // another attempt would fail as well
-		return l
+		return l, why
 	}
-	if len(u.text) > maxUnit || hasWideTable(u.text) {
-		return plain()
+	switch {
+	case len(u.text) > maxUnit:
+		return plain(fmt.Sprintf("%d bytes without a place to cut", len(u.text)))
+	case hasWideTable(u.text):
+		return plain(fmt.Sprintf("a table of more than %d columns", maxColumns))
 	}
 	defer func() {
-		if recover() != nil { // a document that the renderer cannot handle must not end the program
-			l = plain()
+		if p := recover(); p != nil { // a document that the renderer cannot handle must not end the program
+			l, failure = plain(fmt.Sprintf("panic: %v", p))
 		}
 	}()
 	r := newRenderer(u, th)
 	lines := trimBlank(r.render(max(1, width)))
 	if len(lines) == 0 || len(lines) == 1 && lines[0].text == "" {
-		return plain()
+		if strings.TrimSpace(u.text) == "" {
+			return plain("")
+		}
+		return plain("rendered as nothing")
 	}
-	return newLayout(append([]line(nil), lines...), true)
+	return newLayout(append([]line(nil), lines...), true), ""
 }
 
 // maxColumns is the number of columns that a table may have. The parser fills every row up to the width of the head: a few

@@ -32,6 +32,8 @@ type Job struct {
 type Rendered struct {
 	keys    []jobKey
 	layouts []*layout
+	// Failures are the reasons why parts of the text are shown as they are stored.
+	Failures []string
 }
 
 // RenderJob returns the text to render next: the plain text on the screen, then that within one screen of it. Each job is
@@ -86,7 +88,10 @@ func (r *Reader) nearby() []*piece {
 func (j Job) Render() Rendered {
 	rendered := Rendered{keys: j.keys, layouts: make([]*layout, len(j.units))}
 	for i, u := range j.units {
-		rendered.layouts[i] = renderUnit(u, j.keys[i].width, j.theme)
+		var failure string
+		if rendered.layouts[i], failure = renderUnit(u, j.keys[i].width, j.theme); failure != "" {
+			rendered.Failures = append(rendered.Failures, failure)
+		}
 	}
 	return rendered
 }

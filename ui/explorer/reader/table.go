@@ -76,18 +76,19 @@ func columnsOf(line []cell) [][]cell {
 // columnWidths gives every column the width that it has, or where that is too much in all, the same to all that are wider
 // than their share.
 func columnWidths(columns [][]cell, room int) []int {
-	widths := make([]int, len(columns))
-	open := len(columns) // columns that have no width yet
+	const none = -1 // no width yet; 0 is that of an empty column
+	widths := slices.Repeat([]int{none}, len(columns))
+	open := len(columns) // columns without a width
 	for changed := true; changed && open > 0; {
 		changed = false
 		for i, column := range columns {
-			if wanted := widthOf(column); open > 0 && widths[i] == 0 && wanted <= room/open {
+			if wanted := widthOf(column); widths[i] == none && wanted <= room/open {
 				widths[i], room, open, changed = wanted, room-wanted, open-1, true
 			}
 		}
 	}
 	for i := range widths {
-		if widths[i] == 0 {
+		if widths[i] == none {
 			widths[i] = max(0, room/open)
 			room -= widths[i]
 			open--
