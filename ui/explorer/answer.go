@@ -254,6 +254,10 @@ func (m *Model) answerFailed(err error) {
 		m.answer.Fail(m.answer.refused, "The passages found are in the list.")
 		return
 	}
+	if errors.As(err, &failed) && failed.Kind == client.RateLimited && failed.RetryAfter > 0 {
+		m.answer.Fail(reasonOf(err), "Try again after "+m.now().Add(failed.RetryAfter).Format(time.TimeOnly)+".")
+		return
+	}
 	m.answer.Fail(reasonOf(err), remedyOf(err))
 }
 

@@ -180,6 +180,20 @@ func TestWithoutAModelHereAnotherIsNamed(t *testing.T) {
 	screen.WaitText("quarry ask")
 }
 
+// The time until which a server answers no more questions stays true while it is read.
+func TestALimitOfQuestionsNamesItsEnd(t *testing.T) {
+	t.Parallel()
+	server, _ := chatty(nil)
+	server.routes["POST /chat/send-chat-message"] = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "90")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}
+	screen := start(t, 140, 40, Options{Target: server.remote(t), Query: "roll back"})
+	screen.WaitText("Runbook")
+	screen.Press("a")
+	screen.WaitText("Try again after 12:01:30.")
+}
+
 func TestAServerThatAnswersNoQuestions(t *testing.T) {
 	t.Parallel()
 	server, _ := chatty(nil)

@@ -54,6 +54,8 @@ func (m *Model) facets() picker.Input {
 		in.Facets, in.Exact = m.search.shown.response.Facets, true
 	case m.search.shown != nil && m.conn.welcome.exact:
 		in.Facets, in.Exact = m.search.shown.response.Facets, true // nothing matches
+	case m.search.shown == nil && m.conn.welcome.exact && len(in.Query.Chips) == 0:
+		in.Facets, in.Exact = m.conn.welcome.facets, true // of all documents
 	case m.search.shown != nil:
 		in.Facets, in.InHand = countResults(m.search.shown.response.Results), len(m.search.shown.response.Results)
 	}

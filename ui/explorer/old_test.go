@@ -113,6 +113,17 @@ func TestTheTabsOfThePickerCountTheSameChoice(t *testing.T) {
 	screen.WaitText("2 passages ·")
 }
 
+// Before the first search the picker has the counts of all documents at once, the most frequent source first.
+func TestThePickerCountsBeforeASearch(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 140, 44, Options{Target: sampleTarget(t)})
+	screen.WaitText("66 documents in 12 sources")
+	screen.Press("ctrl+f")
+	screen.WaitText("▌[ ] # Slack")
+	screen.Press("space", "tab")
+	screen.WaitText("any time · 12 documents")
+}
+
 // What is shown are the best passages, where others may match as well.
 func TestTheSummaryCountsNothingThatCannotBeReached(t *testing.T) {
 	t.Parallel()

@@ -236,3 +236,40 @@ func TestEscEndsZoom(t *testing.T) {
 	screen.Press("esc")
 	screen.WaitText("20 above")
 }
+
+// What is copied is what is read, with links that work for somebody else.
+func TestThePassageInSightIsCopied(t *testing.T) {
+	t.Parallel()
+	best := "The laptop budget is in [the policy](../policy.md)."
+	content := "First of all, [see](file:///home/jo/x.md).\n\n" + best + "\n\n" + strings.Repeat("Between the two.\n\n", 80) + "Last of all."
+	for link, policy := range map[string]string{
+		"https://wiki.acme.com/eng/a.md": "[the policy](https://wiki.acme.com/policy.md)", "file:///home/jo/eng/a.md": "the policy",
+	} {
+		server := &script{search: func(w http.ResponseWriter, _ *http.Request, _ wire.SearchRequest) {
+			result := sixFields(1, "Equipment", content)
+			from := strings.Index(content, best)
+			result["link"], result["best_passage"], result["document_id"], result["ref"] = link, []int{from + 4, from + 10}, "a", "a#0"
+			answer200(w, map[string]any{"results": []any{result}})
+		}}
+		screen := start(t, 140, 40, Options{Target: server.library(t), Query: "laptop"})
+		copied := func(n int) string {
+			screen.Wait("the clipboard", func(string) bool { return len(screen.Clipboard()) == n })
+			return screen.Clipboard()[n-1]
+		}
+		screen.WaitText("The laptop budget")
+		screen.Press("enter")
+		screen.WaitText("results") // the keys of the reader
+		screen.Press("esc", "Y")
+		if got := copied(1); !strings.HasPrefix(got, "> The laptop budget is in "+policy+".\n\n— [1] ") || strings.Contains(got, "file:") {
+			t.Errorf("from the list:\n%s", got)
+		}
+		screen.Press("enter", "G", "Y")
+		if got := copied(2); !strings.Contains(got, "> Last of all.\n\n— [1] ") || strings.Contains(got, "laptop") || strings.Contains(got, "file:") {
+			t.Errorf("from the end of the reader:\n%s", got)
+		}
+		screen.Press("g", "Y")
+		if got := copied(3); !strings.HasPrefix(got, "> First of all, see.\n> \n> The laptop budget is in "+policy) || strings.Contains(got, "Last") {
+			t.Errorf("from the beginning of the reader:\n%s", got)
+		}
+	}
+}
