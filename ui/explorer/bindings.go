@@ -19,7 +19,7 @@ import (
 func Bindings() []Binding {
 	var all []Binding
 	for _, group := range [][]Binding{
-		searchBindings(), listBindings(), readerBindings(), takeBindings(), filterBindings(), screenBindings(),
+		searchBindings(), homeBindings(), listBindings(), readerBindings(), takeBindings(), filterBindings(), screenBindings(),
 		overlayBindings(), conversationBindings(), editingBindings(),
 	} {
 		all = append(all, group...)
@@ -32,7 +32,7 @@ func searchBindings() []Binding {
 		action("search", "enter", InBox, "search", "Search and move to the results", (*Model).submit),
 		action("follow-up", "ctrl+j alt+enter", InBox, "", "Search for the query as a follow-up to the previous one",
 			(*Model).followUp, noTrail),
-		action("query", "/", InList|InReader, "query", "Go to the query", do(func(m *Model) { m.focus = InBox })),
+		action("query", "/", InList|InReader|InHome, "query", "Go to the query", do(func(m *Model) { m.focus = InBox })),
 		action("search-again", "r f5", InPanes, "", "Search again, ignoring the cache", (*Model).searchAgain, noQuery),
 		action("back", "esc", InPanes, "", "Go back: stop the search, close the reader, leave the list, clear the query",
 			(*Model).back),
@@ -47,11 +47,20 @@ func searchBindings() []Binding {
 	)
 }
 
+func homeBindings() []Binding {
+	return group("Home",
+		action("open-entry", "enter l right", InHome, "open", "Open the entry", func(m *Model) tea.Cmd { return m.openEntry(m.past.chosen + 1) }),
+		action("next-entry", "down j ctrl+n", InHome, "", "Next entry", func(m *Model) tea.Cmd { return m.moveHome(1) }),
+		action("previous-entry", "up k ctrl+p", InHome, "", "Previous entry", func(m *Model) tea.Cmd { return m.moveHome(-1) }),
+		digits("open-number", InHome, "Open the entry with that number", (*Model).openEntry),
+	)
+}
+
 func listBindings() []Binding {
 	return group("Results",
 		action("open", "enter l right", InList, "open", "Open the passage in the reader", do(func(m *Model) { m.focus = InReader }), noResult),
 		action("next", "down j ctrl+n", InBox|InList, "", "Next passage",
-			do(func(m *Model) { m.list.Move(1) }), noResult),
+			(*Model).next, nothingAfter),
 		action("previous", "up k ctrl+p", InBox|InList, "", "Previous passage",
 			(*Model).previous, nothingBefore),
 		action("first", "g home", InList, "", "First passage", do(func(m *Model) { m.list.First() }), noResult),
@@ -127,7 +136,7 @@ func screenBindings() []Binding {
 			(*Model).toggleMouse),
 		action("redraw", "ctrl+l", Everywhere, "", "Redraw the screen", (*Model).redraw),
 		action("suspend", "ctrl+z", Everywhere, "", "Suspend to the shell (fg returns)", (*Model).suspend, cannotSuspend),
-		action("leave", "q", InList|InReader, "", "Quit", (*Model).quit),
+		action("leave", "q", InList|InReader|InHome, "", "Quit", (*Model).quit),
 		action("quit", "ctrl+c", Everywhere, "", "Quit", (*Model).quit),
 	)
 }
@@ -192,9 +201,10 @@ const (
 	InAsking // the line of the answer in which a further question is typed
 	InSearches
 	InNaming // the name of a search to save
+	InHome   // the entries below an empty query
 
 	// InPanes is the screen without anything laid over it.
-	InPanes = InBox | InList | InReader
+	InPanes = InBox | InList | InReader | InHome
 	// InFields are the places where text is typed.
 	InFields = InBox | InPicker | InActions | InSetUp | InAnswer | InAsking | InSearches | InNaming
 	// InOverlays are the places that lie over the panes.
@@ -277,7 +287,7 @@ var usualKeys = sync.OnceValue(func() keymap {
 // Places lists the single bits of a set.
 func (p Place) Places() []Place {
 	var single []Place
-	for bit := InBox; bit <= InNaming; bit <<= 1 {
+	for bit := InBox; bit <= InHome; bit <<= 1 {
 		if p&bit != 0 {
 			single = append(single, bit)
 		}
@@ -469,6 +479,6 @@ func (p Place) Name() string {
 		InBox: "the query", InList: "the results", InReader: "the reader", InPicker: "the filters",
 		InActions: "the action list", InSetUp: "the set-up", InWhy: "why these results", InAnswer: "the answer",
 		InChats: "earlier conversations", InAsking: "the follow-up line",
-		InSearches: "recent and saved searches", InNaming: "the name of a search",
+		InSearches: "recent and saved searches", InNaming: "the name of a search", InHome: "the home",
 	}[p]
 }

@@ -95,7 +95,7 @@ func (m *Model) handleVersion(status *wire.LibraryStatus, err error) tea.Cmd {
 		return again
 	}
 	first := m.conn.version == ""
-	m.conn.version, m.conn.vectors = status.Version, status.VectorModel != ""
+	m.conn.version, m.conn.vectors, m.conn.synced = status.Version, status.VectorModel != "", lastSync(status.Roots)
 	if first { // a search may have been faster
 		if m.search.shown != nil {
 			m.search.shown.version = status.Version

@@ -31,6 +31,7 @@ type history struct {
 	pages  []page      // the oldest first
 	at     int         // of the page that is shown
 
+	chosen   int           // entry of the home
 	searches panel.Actions // saved and recent searches, to choose from
 	naming   panel.Prompt
 	opening  string         // the saved search whose results are awaited
@@ -238,6 +239,24 @@ func (m *Model) previous() tea.Cmd {
 		return m.openSearches()
 	}
 	m.list.Move(-1)
+	return nil
+}
+
+// nothingAfter is why the selection cannot move down.
+func nothingAfter(m *Model) string {
+	if m.focus == InBox && m.atHome() {
+		return nothingAtHome(m)
+	}
+	return noResult(m)
+}
+
+// next moves the selection down, or from an empty query to the home below it.
+func (m *Model) next() tea.Cmd {
+	if m.focus == InBox && m.atHome() {
+		m.enterHome()
+		return nil
+	}
+	m.list.Move(1)
 	return nil
 }
 

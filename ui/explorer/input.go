@@ -23,6 +23,8 @@ func (m *Model) back() tea.Cmd {
 	case m.focus == InReader && m.answer.reading:
 		m.focus = InList
 		m.pushPanel(InAnswer, &m.answer)
+	case m.focus == InHome:
+		m.focus = InBox
 	case m.focus == InReader:
 		m.focus = InList
 	case m.focus == InList:

@@ -31,7 +31,7 @@ type Model struct {
 	rects   Rects
 	theme   theme.Theme
 
-	focus   Place // InBox, InList or InReader
+	focus   Place // InBox, InHome, InList or InReader
 	panels  []overlay
 	message message
 
@@ -152,6 +152,9 @@ func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	if m.focus == InReader && m.list.Len() == 0 {
 		m.focus = InList // there is nothing to read
+	}
+	if m.focus == InHome && !m.atHome() {
+		m.focus = InBox
 	}
 	m.answer.reading = m.answer.reading && m.focus == InReader && m.overlay() == 0
 	m.followQuery()

@@ -1,15 +1,12 @@
 package explorer
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"quarry/client"
 	"quarry/internal/text"
-	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
@@ -71,8 +68,11 @@ func (m *Model) body() (lines []string, cursorX, cursorY int) {
 	if m.overlay() != 0 && m.overlayRect() == m.rects.Body {
 		return m.overlayLines()
 	}
-	list, reader := m.listPane(), []string(nil)
 	cursorX = -1
+	if m.atHome() && m.overlay() == 0 {
+		return m.homePane(m.rects.Body), cursorX, cursorY
+	}
+	list, reader := m.listPane(), []string(nil)
 	if m.overlay() != 0 {
 		reader, cursorX, cursorY = m.overlayLines()
 	} else {
@@ -127,8 +127,6 @@ func (m *Model) emptyPane(width, height int) []string {
 		lines = m.whatFailed()
 	case m.search.shown != nil:
 		lines = m.nothingFound()
-	case m.search.failure == nil && m.search.running == nil:
-		lines = m.welcomeLines(width)
 	}
 	var wrapped []string
 	for _, line := range lines {
@@ -178,54 +176,6 @@ func (m *Model) nothingFound() []string {
 	default:
 		chip := s.query.Chips[m.filters.cut.worst]
 		lines = append(lines, "", " "+m.theme.Text.Render("Most restrictive: "+paint.Line(chip.Raw)+". "+key+" removes it."))
-	}
-	return lines
-}
-
-// welcomeLines invite: what there is to search, and what to ask.
-func (m *Model) welcomeLines(width int) []string {
-	var lines []string
-	chips := m.box.Chips()
-	if len(chips) > 0 {
-		lines = append(lines, " "+m.theme.Text.Render("Filters set. Type a query."), "")
-	}
-	w := m.conn.welcome
-	if len(w.sources) > 0 {
-		head := fmt.Sprintf("%s in %s", text.Count(w.documents, "document"), text.Count(len(w.sources), "source"))
-		if !w.exact {
-			head = text.Count(len(w.sources), "source")
-		}
-		lines = append(lines, " "+m.theme.Title.Render(head))
-		lines = append(lines, m.sourceLines(width)...)
-		lines = append(lines, "")
-	}
-	if len(m.target.Examples) > 0 && len(chips) == 0 {
-		key := m.keys.keyOf("complete", InBox)
-		lines = append(lines, " "+m.theme.Title.Render("Try")+"   "+m.theme.Muted.Render(key+" tries the next one"))
-		for _, example := range m.target.Examples {
-			lines = append(lines, "   "+m.theme.Text.Render(paint.Line(example)))
-		}
-	}
-	return lines
-}
-
-// sourceLines are the sources with bars for their share.
-func (m *Model) sourceLines(width int) []string {
-	most, name := 0, 0
-	for _, source := range m.conn.welcome.sources {
-		most = max(most, source.Count)
-		name = max(name, paint.Width(client.SourceName(source.Value)))
-	}
-	name = min(name, max(4, width/3))
-	bar := bounded(width-name-18, 0, 30)
-	var lines []string
-	for _, source := range m.conn.welcome.sources[:min(len(m.conn.welcome.sources), m.height)] {
-		line := "   " + m.theme.SourceStyle(source.Value).Render(theme.SourceGlyph(source.Value)+" "+
-			paint.Fit(client.SourceName(source.Value), name))
-		if m.conn.welcome.exact && most > 0 {
-			line += " " + paint.Fit(m.theme.Bar.Render(panel.Bar(source.Count, most, bar)), bar) + m.theme.Muted.Render(fmt.Sprintf(" %7s", text.Number(source.Count)))
-		}
-		lines = append(lines, line)
 	}
 	return lines
 }

@@ -1,0 +1,65 @@
+package explorer
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"quarry/ui/state"
+)
+
+// An empty query shows what can be opened: recent and saved searches by digit or with the arrows.
+func TestTheHomeOpensSearches(t *testing.T) {
+	t.Parallel()
+	target := titled(new(atomic.Int32)).remote(t)
+	target.State = state.InMemory(0)
+	for _, query := range []string{"older", "newer"} {
+		if _, err := target.State.Change(func(s *state.State) error {
+			s.Searched(state.Search{Query: query, At: today()})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	screen := start(t, 120, 40, Options{Target: target})
+	screen.WaitText("1  newer")
+	screen.WaitText("2  older")
+	screen.Press("down")
+	screen.WaitText("▌1  newer")
+	screen.Press("up")
+	screen.WaitGone("▌1  newer") // the query again
+	screen.Press("down", "down", "enter")
+	screen.WaitText("About older")
+	screen.Press("/", "ctrl+u", "down", "2")
+	screen.WaitText("About newer")
+}
+
+// Whoever comes first is shown what to begin with.
+func TestTheFirstHome(t *testing.T) {
+	t.Parallel()
+	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
+	screen.WaitText("66 documents in")
+	screen.WaitText("1  how do we roll back a deploy")
+	screen.WaitText("Open a folder, or connect to Onyx")
+	screen.Press("down", "enter")
+	screen.WaitText("Runbook: rolling back a release")
+}
+
+// The chosen entry is on the screen however small that is.
+func TestTheHomeScrolls(t *testing.T) {
+	t.Parallel()
+	target := titled(new(atomic.Int32)).remote(t)
+	target.State = state.InMemory(0)
+	for _, query := range strings.Fields("a b c d e f g h") {
+		if _, err := target.State.Change(func(s *state.State) error {
+			s.Searched(state.Search{Query: "query " + query, At: today()})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	screen := start(t, 40, 8, Options{Target: target})
+	screen.WaitText("1  query h")
+	screen.Press("down", "down", "down", "down", "down", "down", "down", "down", "down")
+	screen.WaitText("▌8  query a")
+}
