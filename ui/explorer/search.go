@@ -108,7 +108,7 @@ func (f *failure) remedy() string {
 func (m *Model) queryEdited() tea.Cmd {
 	m.conn.pending = false
 	text := m.box.InstantQuery(m.now())
-	if !client.ParseQuery(text, m.now()).HasWords() {
+	if !m.searches(client.ParseQuery(text, m.now())) {
 		m.stopSearch()
 		m.forgetResults()
 		return nil
@@ -122,6 +122,11 @@ func (m *Model) queryEdited() tea.Cmd {
 		return after(nil, pauseBefore, func() tea.Cmd { return m.handlePause(text) })
 	}
 	return nil
+}
+
+// searches reports whether a query finds something here: filters alone do where the server lists what they leave.
+func (m *Model) searches(query client.Query) bool {
+	return query.HasWords() || query.Browses() && (m.conn.welcome.browses || m.client() != nil && m.client().Local())
 }
 
 // typingSearches reports whether typing searches a remote server.
@@ -149,14 +154,14 @@ func (m *Model) submit() tea.Cmd {
 	text := m.box.Query()
 	query := client.ParseQuery(text, m.now())
 	switch {
-	case !query.HasWords() && len(query.Chips) > 0:
-		m.warn("type a query: filters alone find nothing")
-		return nil
-	case !query.HasWords():
+	case !query.HasWords() && !query.Browses():
 		return nil
 	case m.client() == nil:
 		m.conn.pending = true
 		return m.reopen()
+	case !m.searches(query):
+		m.warn("type a query: this server does not list documents by filters alone")
+		return nil
 	}
 	m.focus = InList
 	if s := m.search.shown; s != nil && s.text == text && !s.instant && !s.provisional && !s.ofAnswer && m.search.running == nil &&
@@ -171,7 +176,7 @@ func (m *Model) searchAgain() tea.Cmd {
 	switch {
 	case m.client() == nil:
 		return m.reopen()
-	case !client.ParseQuery(m.box.Query(), m.now()).HasWords():
+	case !m.searches(client.ParseQuery(m.box.Query(), m.now())):
 		return m.askWelcome()
 	}
 	return m.startSearch(m.box.Query(), false, true)

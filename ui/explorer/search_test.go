@@ -364,15 +364,30 @@ func TestNothingFoundNamesTheFilterToBlame(t *testing.T) {
 	screen.WaitText("source:hubspot ✕")
 }
 
-func TestFiltersWithoutWordsAskForOne(t *testing.T) {
+// Filters alone list what they leave, the newest first; a server that cannot do that asks for a word.
+func TestFiltersAloneBrowse(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 120, 40, Options{Target: sampleTarget(t)})
-	screen.WaitText("documents in")
-	screen.Type("source:slack ")
-	screen.WaitText("source:slack ✕")
-	screen.WaitText("Filters set. Type a query.")
+	screen.WaitText("66 documents in")
+	screen.Type("source:hubspot ")
+	screen.WaitText("source:hubspot ✕")
+	screen.WaitText("1 of 1")
 	screen.Press("enter")
-	screen.WaitText("filters alone find nothing")
+	screen.WaitText("open")
+	screen.WaitText("1 of 1")
+
+	server := &script{search: func(w http.ResponseWriter, _ *http.Request, request wire.SearchRequest) {
+		answer200(w, oneResult(request))
+	}}
+	bare := start(t, 120, 40, Options{Target: server.remote(t)})
+	bare.WaitText("type a question")
+	bare.Type("source:slack ")
+	bare.WaitText("source:slack ✕")
+	bare.Press("enter")
+	bare.WaitText("does not list documents by filters alone")
+	if asked := server.asked(); len(asked) > 0 {
+		t.Fatalf("asked for %+v", asked)
+	}
 }
 
 func TestAHalfTypedFilterIsNotSearchedFor(t *testing.T) {

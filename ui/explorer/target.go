@@ -20,6 +20,7 @@ type welcome struct {
 	facets    wire.Facets // of all documents, where exact
 	documents int
 	instant   bool // the server answers while one types, without a model
+	browses   bool // it lists what filters alone leave
 	err       error
 }
 
@@ -89,7 +90,7 @@ func (m *Model) askOnArrival() tea.Cmd {
 	case m.conn.pending || arrived:
 		m.conn.pending = false
 		return m.submit()
-	case m.conn.again && client.ParseQuery(m.box.Query(), m.now()).HasWords():
+	case m.conn.again && m.searches(client.ParseQuery(m.box.Query(), m.now())):
 		return m.startSearch(m.box.Query(), false, false)
 	}
 	return m.queryEdited()
@@ -147,7 +148,7 @@ func (m *Model) askWelcome() tea.Cmd {
 func whatThereIs(ctx context.Context, c *client.Client) welcome {
 	w := listed(ctx, c)
 	if features, err := c.Features(ctx); err == nil { // else it is asked as a server that can do no more
-		w.instant = features.Has(wire.FeatureInstant)
+		w.instant, w.browses = features.Has(wire.FeatureInstant), features.Has(wire.FeatureBrowse)
 	}
 	return w
 }
