@@ -22,7 +22,7 @@ const FramesPerSecond = 120
 const resizePause = 16 * time.Millisecond
 
 // quitWithin bounds the wait at the end for another process that writes the history.
-const quitWithin = 30 * time.Millisecond
+const quitWithin = 2 * time.Second
 
 // Terminal is where an explorer runs. A local one is a pair of files, and is asked for its size and heard for its signals.
 type Terminal struct {
