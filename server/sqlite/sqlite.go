@@ -42,8 +42,8 @@ type Options struct {
 	Path string
 	// ReadOnly opens an existing file read-only. A file or folder that cannot be written is always opened read-only.
 	ReadOnly bool
-	// Migrations has SQL files ("00001_name.sql") at its root, numbered from 1; nil: no migrations. PRAGMA user_version is
-	// the number of the last one that was run.
+	// Migrations has goose's SQL files ("00001_name.sql") at its root; nil: no migrations. PRAGMA user_version is the
+	// number of the last one.
 	Migrations fs.FS
 	// PageSize is the page size of a new file, in bytes; 0: SQLite's default.
 	PageSize int
@@ -80,11 +80,10 @@ func Open(ctx context.Context, options Options) (*DB, error) {
 	if options.BusyTimeout == 0 {
 		options.BusyTimeout = DefaultBusyTimeout
 	}
-	newest, err := newestMigration(options.Migrations)
-	if err != nil {
-		return nil, err
-	}
-	var db *DB
+	var (
+		db  *DB
+		err error
+	)
 	if options.Path == "" {
 		db, err = openMemory(ctx, options)
 	} else {
@@ -93,7 +92,7 @@ func Open(ctx context.Context, options Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.newest, db.busyTimeout = newest, options.BusyTimeout
+	db.busyTimeout = options.BusyTimeout
 	if err := db.migrate(ctx, options); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -282,7 +281,8 @@ func (db *DB) connect(readerURI, writerURI string) (err error) {
 	if db.Writer, err = db.pool(writerURI); err != nil {
 		return err
 	}
-	db.limitPools()
+	db.Reader.SetMaxIdleConns(idleReaders)
+	db.Writer.SetMaxOpenConns(1)
 	return nil
 }
 
@@ -292,11 +292,6 @@ func (db *DB) pool(uri string) (*sql.DB, error) {
 		return nil, fmt.Errorf("open %s: %w", db.name(), err)
 	}
 	return sql.OpenDB(connector{opened, db}), nil
-}
-
-func (db *DB) limitPools() {
-	db.Reader.SetMaxIdleConns(idleReaders)
-	db.Writer.SetMaxOpenConns(1)
 }
 
 // fileURI names a file in SQLite's URI form, in which question marks, hashes and percent signs of the path are escaped
