@@ -181,7 +181,7 @@ func gap(s string, oneLine bool) (size int, space bool) {
 // isSymbol reports whether a text begins with a character that a joiner may make part of an emoji.
 func isSymbol(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.Is(unicode.So, r) || r == 0x2194 || r == 0x2195
+	return unicode.Is(unicode.So, r) && r != utf8.RuneError || r == 0x2194 || r == 0x2195
 }
 
 func isLineEnd(r rune) bool { return r >= '\n' && r <= '\r' || r == 0x85 || r == 0x2028 || r == 0x2029 }
