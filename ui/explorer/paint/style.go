@@ -1,6 +1,7 @@
 package paint
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -122,7 +123,6 @@ func Hyperlink(address, text string) string {
 
 // asciiOnly percent-encodes all bytes that are not printable ASCII.
 func asciiOnly(address string) string {
-	const digits = "0123456789ABCDEF"
 	var out strings.Builder
 	for at := range len(address) {
 		c := address[at]
@@ -130,29 +130,16 @@ func asciiOnly(address string) string {
 			out.WriteByte(c)
 			continue
 		}
-		out.WriteByte('%')
-		out.WriteByte(digits[c>>4])
-		out.WriteByte(digits[c&15])
+		_, _ = fmt.Fprintf(&out, "%%%02X", c)
 	}
 	return out.String()
 }
 
 // WithoutHyperlinks removes the links made by Hyperlink and keeps their text.
 func WithoutHyperlinks(text string) string {
-	const begin = "\x1b]8;"
-	at := strings.Index(text, begin)
-	if at < 0 {
-		return text
+	parts := strings.Split(text, "\x1b]8;")
+	for i, part := range parts[1:] {
+		_, parts[i+1], _ = strings.Cut(part, "\a")
 	}
-	var out strings.Builder
-	for ; at >= 0; at = strings.Index(text, begin) {
-		out.WriteString(text[:at])
-		_, rest, ended := strings.Cut(text[at+len(begin):], "\a")
-		if !ended {
-			return out.String()
-		}
-		text = rest
-	}
-	out.WriteString(text)
-	return out.String()
+	return strings.Join(parts, "")
 }

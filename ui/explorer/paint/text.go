@@ -239,7 +239,7 @@ func columnAfter(column int, s string) int {
 
 // Width returns the width of a styled string in columns.
 func Width(s string) int {
-	if plainASCII(s) == len(s) {
+	if text.PlainWidth(s) == len(s) {
 		return len(s)
 	}
 	return ansi.StringWidth(s)
@@ -261,16 +261,6 @@ func (c *Cache[K]) Lines(key K, draw func() []string) []string {
 		c.key, c.lines, c.full = key, draw(), true
 	}
 	return c.lines
-}
-
-// plainASCII returns the length of the printable ASCII at the start of a text.
-func plainASCII(s string) int {
-	for at := range len(s) {
-		if s[at] < ' ' || s[at] >= 0x7f {
-			return at
-		}
-	}
-	return len(s)
 }
 
 // kind is the kind of a piece of a styled line.
@@ -330,15 +320,12 @@ func character(s string) (size, width int) {
 
 // validPrefix returns the length of the valid UTF-8 at the start of a text.
 func validPrefix(s string) int {
-	at := 0
-	for at < len(s) {
-		r, size := utf8.DecodeRuneInString(s[at:])
-		if r == utf8.RuneError && size == 1 {
-			break
+	for at, r := range s {
+		if r == utf8.RuneError && !strings.HasPrefix(s[at:], string(utf8.RuneError)) {
+			return at
 		}
-		at += size
 	}
-	return at
+	return len(s)
 }
 
 // sequence reads the escape sequence that a text begins with. Only styles and hyperlinks are of use within a line.
@@ -365,7 +352,7 @@ func linkKind(sequence string) kind {
 	}
 	_, address, found := strings.Cut(rest, ";")
 	switch {
-	case !begins || !ends || !found || plainASCII(rest) < len(rest):
+	case !begins || !ends || !found || text.PlainWidth(rest) < len(rest):
 		return junk
 	case address == "":
 		return unlink

@@ -180,22 +180,12 @@ func matches(label string, words []string) []wire.Span {
 	if len(words) == 0 || len(lower) != len(label) {
 		return nil
 	}
-	marked := make([]bool, len(label)+1)
+	var spans []wire.Span
 	for _, word := range words {
 		word = strings.ToLower(word)
 		if at := strings.Index(lower, word); at >= 0 {
-			for i := at; i < at+len(word); i++ {
-				marked[i] = true
-			}
+			spans = append(spans, wire.Span{at, at + len(word)})
 		}
 	}
-	var spans []wire.Span
-	for i, from := 0, -1; i <= len(label); i++ {
-		if marked[i] && from < 0 {
-			from = i
-		} else if !marked[i] && from >= 0 {
-			spans, from = append(spans, wire.Span{from, i}), -1
-		}
-	}
-	return spans
+	return wire.OrderSpans(label, spans)
 }
