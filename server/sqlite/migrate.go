@@ -44,7 +44,7 @@ func (db *DB) migrate(ctx context.Context, options Options) error {
 		return err
 	case current > db.newest:
 		return db.newer(current)
-	case db.readOnly:
+	case db.readOnly && db.path != "":
 		return db.readOlder(ctx, options.Migrations, sources, current)
 	}
 	return db.runMigrations(ctx, options.BusyTimeout, provider)

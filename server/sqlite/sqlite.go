@@ -130,6 +130,9 @@ func (db *DB) Close() error {
 // Errors: index.ErrBusy, index.ErrReadOnly, index.ErrNewer if a newer version of the program has migrated the database,
 // index.ErrDiskFull, and those of change.
 func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
+	if db.readOnly {
+		return index.ErrReadOnly
+	}
 	conn, err := db.Writer.Conn(ctx)
 	if err != nil {
 		return Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
@@ -361,9 +364,6 @@ func openMemory(ctx context.Context, options Options) (*DB, error) {
 	timeout := []string{strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)}
 	writer := url.Values{"_busy_timeout": timeout, "_foreign_keys": {"1"}, "_txlock": {"immediate"},
 		"_pragma": {"temp_store(MEMORY)"}}
-	if options.ReadOnly {
-		writer.Set("_query_only", "1")
-	}
 	reader := url.Values{"_busy_timeout": timeout, "_query_only": {"1"}, "_pragma": {"temp_store(MEMORY)"}}
 	db := &DB{readOnly: options.ReadOnly}
 	return db, db.connectMemory(ctx, "quarry-"+uuid.NewString(), reader, writer)
