@@ -139,39 +139,35 @@ func (c *table) counted(v *value) string {
 
 // row draws a value. What has no match is dimmed and can be chosen all the same.
 func (c *table) row(v *value, under bool) string {
-	mark, box := " ", "[ ]"
-	if under {
-		mark = "▌"
-	}
-	name, boxPen := c.text, c.text
-	source := paint.PenOf(c.th.SourceStyle(v.value))
+	box, name, source := "[ ]", c.text, paint.PenOf(c.th.SourceStyle(v.value))
 	switch {
 	case v.chosen:
-		box, name, boxPen = "[x]", c.chosen, c.chosen
+		box, name = "[x]", c.chosen
 	case v.count == 0 && !v.unknown:
-		name, source, boxPen = c.off, c.off, c.off
+		name, source = c.off, c.off
 	}
-	var row strings.Builder
-	row.WriteString(paint.PenOf(c.th.Prompt).Write(mark) + boxPen.Write(box) + " ")
-	row.WriteString(source.Write(theme.SourceGlyph(v.value)) + " ")
 	label := paint.Fit(v.label, c.label)
-	row.WriteString(paint.Marked(label, matches(label, c.words), name, c.match))
+	row := name.Write(box) + " " + source.Write(theme.SourceGlyph(v.value)) + " " +
+		paint.Marked(label, matches(label, c.words), name, c.match)
 	if c.bar > 0 {
-		row.WriteString("  " + paint.Fit(c.barPen.Write(panel.Bar(v.count, c.t.largest, c.bar)), c.bar))
+		row += "  " + paint.Fit(c.barPen.Write(panel.Bar(v.count, c.t.largest, c.bar)), c.bar)
 	}
 	if c.count > 0 {
-		pen := c.number
+		pen, text := c.number, c.counted(v)
 		if v.count == 0 {
 			pen = c.off
 		}
-		text := c.counted(v)
-		row.WriteString(paint.Blank(1+c.count-len(text)) + pen.Write(text))
+		row += paint.Blank(1+c.count-len(text)) + pen.Write(text)
 	}
-	line := paint.Fit(row.String(), c.width)
-	if under {
-		return paint.Under(line, c.th.Selected)
+	return listRow(row, under, c.width, c.th)
+}
+
+// listRow draws a row of a list, with a mark and a background where the cursor is.
+func listRow(text string, under bool, width int, th theme.Theme) string {
+	if !under {
+		return paint.Fit(th.Prompt.Render(" ")+text, width)
 	}
-	return line
+	return paint.Under(paint.Fit(th.Prompt.Render("▌")+text, width), th.Selected)
 }
 
 // matches finds typed words in a name. Where lower case is of another length nothing is marked.

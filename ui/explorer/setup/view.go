@@ -33,7 +33,9 @@ type row struct {
 
 // Title implements panel.Panel.
 func (w *Wizard) Title(_ int, th theme.Theme) (title, beside string) {
-	return th.Title.Render(w.title()), ""
+	titles := [...]string{choosing: "What do you want to search?", connecting: "Connect to an Onyx server",
+		naming: "Open a folder of files", adding: "Reading", over: "Done"}
+	return th.Title.Render(titles[w.page]), ""
 }
 
 // View draws the rows of the page, those around the focus where there is no room for all.
@@ -60,20 +62,6 @@ func (w *Wizard) View(width, height int, th theme.Theme) panel.Body {
 	}
 	body.ThumbFrom, body.ThumbTo = panel.Thumb(0, height, from, len(rows))
 	return body
-}
-
-func (w *Wizard) title() string {
-	switch w.page {
-	case connecting:
-		return "Connect to an Onyx server"
-	case naming:
-		return "Open a folder of files"
-	case adding:
-		return "Reading"
-	case over:
-		return "Done"
-	}
-	return "What do you want to search?"
 }
 
 // fitted takes rows out that can be missed, as many as are too many, from the end.
@@ -220,13 +208,8 @@ func (w *Wizard) connectRows(b *builder) {
 
 // step is a line of a test: its mark shows how it went, without colour too.
 func (b *builder) step(step Step) {
-	mark, style := "·", b.th.Muted
-	switch step.Mark {
-	case Passed:
-		mark, style = "●", b.th.Success
-	case Failed:
-		mark, style = "✕", b.th.Error
-	}
+	mark := [...]string{Passed: "●", Failed: "✕", Skipped: "·"}[step.Mark]
+	style := [...]lipgloss.Style{Passed: b.th.Success, Failed: b.th.Error, Skipped: b.th.Muted}[step.Mark]
 	said := paint.Fit(step.Name, labelWidth) + " " + oneLine(step.Detail)
 	b.add(row{text: style.Render(mark) + " " + b.th.Text.Render(paint.Fit(said, max(1, b.width-2))), spare: step.Mark == Skipped, cursor: -1})
 }
@@ -391,7 +374,8 @@ func kindsText(kinds map[string]int) string {
 // doneText is "300 documents added, 2 updated, 5 unchanged; 12 files skipped."
 func doneText(done wire.LibraryEvent) string {
 	var parts []string
-	add := func(n int, what string) {
+	for i, n := range []int{done.Added, done.Updated, done.Removed, done.Unchanged} {
+		what := []string{"added", "updated", "removed", "unchanged"}[i]
 		switch {
 		case n > 0 && len(parts) == 0:
 			parts = append(parts, text.Count(n, "document")+" "+what)
@@ -399,10 +383,6 @@ func doneText(done wire.LibraryEvent) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(done.Added, "added")
-	add(done.Updated, "updated")
-	add(done.Removed, "removed")
-	add(done.Unchanged, "unchanged")
 	said := cmp.Or(strings.Join(parts, ", "), "No readable files found")
 	if done.Skipped > 0 {
 		said += "; " + text.Count(done.Skipped, "file") + " skipped"
