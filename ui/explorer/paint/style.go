@@ -28,15 +28,6 @@ func (p Pen) Write(s string) string {
 	return p.before + s + p.after
 }
 
-func (p Pen) append(out *strings.Builder, s string) {
-	if s == "" {
-		return
-	}
-	out.WriteString(p.before)
-	out.WriteString(s)
-	out.WriteString(p.after)
-}
-
 // Marked styles a text with base, and with match inside the spans (sorted byte offsets of s). Spans outside of the text
 // are ignored. Each line is styled by itself.
 func Marked(s string, spans []wire.Span, base, match Pen) string {
@@ -60,7 +51,7 @@ func Marked(s string, spans []wire.Span, base, match Pen) string {
 func writeLines(out *strings.Builder, s string, pen Pen) {
 	for {
 		line, rest, more := strings.Cut(s, "\n")
-		pen.append(out, line)
+		out.WriteString(pen.Write(line))
 		if !more {
 			return
 		}
@@ -73,30 +64,10 @@ func writeLines(out *strings.Builder, s string, pen Pen) {
 // resets its own styles.
 func Under(line string, style lipgloss.Style) string {
 	pen := PenOf(style)
-	if pen.before == "" || line == "" {
-		return line
+	for _, reset := range []string{"\x1b[m", "\x1b[0m"} {
+		line = strings.ReplaceAll(line, reset, reset+pen.before)
 	}
-	var out strings.Builder
-	out.Grow(len(line) + 8*len(pen.before))
-	out.WriteString(pen.before)
-	from := 0
-	for at := 0; at < len(line); {
-		skip := strings.IndexByte(line[at:], escape)
-		if skip < 0 {
-			break
-		}
-		at += skip
-		what, size := sequence(line[at:])
-		at += size
-		if what == plain {
-			out.WriteString(line[from:at])
-			out.WriteString(pen.before)
-			from = at
-		}
-	}
-	out.WriteString(line[from:])
-	out.WriteString(pen.after)
-	return out.String()
+	return pen.Write(line)
 }
 
 // maxLink is the length of the longest address that becomes a link, in bytes: terminals ignore longer ones.

@@ -137,9 +137,7 @@ func (e explanation) stages(stages []wire.Stage) []string {
 		line += outcome.Render(paint.Line(stage.Outcome))
 		detail := e.th.Muted.Render(" · " + paint.Line(stage.Detail))
 		switch {
-		case stage.Detail == "":
-			lines = append(lines, line)
-		case paint.Width(line)+paint.Width(detail) <= e.width:
+		case stage.Detail != "" && paint.Width(line)+paint.Width(detail) <= e.width:
 			lines = append(lines, line+detail)
 		default:
 			lines = append(lines, line)

@@ -9,6 +9,7 @@ import (
 
 	"charm.land/bubbles/v2/progress"
 	"charm.land/lipgloss/v2"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -43,11 +44,7 @@ func (w *Wizard) View(width, height int, th theme.Theme) panel.Body {
 	rows := fitted(w.rows(width, th), height)
 	if w.page == over {
 		w.report.Set(width, height, fmt.Sprint(width, height, th.Name), func() []string {
-			lines := make([]string, len(rows))
-			for i, r := range rows {
-				lines[i] = r.text
-			}
-			return lines
+			return exslices.CastFunc(rows, func(r row) string { return r.text })
 		})
 		return w.report.Body()
 	}
@@ -271,22 +268,14 @@ func tail(path string, width int) string {
 	if len(path) > most {
 		path = "…" + strings.ToValidUTF8(path[len(path)-most:], "")
 	}
-	if paint.Width(path) <= width {
-		return path
-	}
-	names := strings.Split(strings.TrimPrefix(path, "…"), "/")
-	kept := names[len(names)-1]
-	if len(names) == 1 {
-		return path
-	}
-	room := width - paint.Width("…"+kept)
-	for _, name := range slices.Backward(names[:len(names)-1]) {
-		if room -= paint.Width(name) + len("/"); room < 0 {
+	for paint.Width(path) > width {
+		_, rest, more := strings.Cut(path, "/")
+		if !more {
 			break
 		}
-		kept = name + "/" + kept
+		path = "…" + rest
 	}
-	return "…" + kept
+	return path
 }
 
 // counts is "120 of 456 files".
