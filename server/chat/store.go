@@ -223,7 +223,7 @@ func (s *Store) Count(ctx context.Context) (int, error) {
 
 // Rename implements Keeper.
 func (s *Store) Rename(ctx context.Context, id, name string) error {
-	return s.open.Exec(ctx, "rename a chat session", nil, "UPDATE sessions SET name = ? WHERE id = ?", name, id)
+	return s.open.IfExists().Exec(ctx, "rename a chat session", nil, "UPDATE sessions SET name = ? WHERE id = ?", name, id)
 }
 
 // Messages implements Keeper.
@@ -298,7 +298,7 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 		return fmt.Errorf("store the answer: %w", err)
 	}
 	now := s.now().UnixMicro()
-	return s.open.Update(ctx, "store the answer", func(tx *sql.Tx) error {
+	return s.open.IfExists().Update(ctx, "store the answer", func(tx *sql.Tx) error {
 		if err := sqlite.Exec(ctx, tx, nil, `UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
 			sent_at = ?, took = ? WHERE id = ? AND session_id = ?`, answer.Text, string(documents), string(citations),
 			answer.Error, answer.Model, now, answer.Took.Microseconds(), answer.ID, session); err != nil {
@@ -311,7 +311,7 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 
 // Stop implements Keeper.
 func (s *Store) Stop(ctx context.Context, session string) error {
-	return s.open.Exec(ctx, "stop an answer", nil, `UPDATE sessions SET stopped_at =
+	return s.open.IfExists().Exec(ctx, "stop an answer", nil, `UPDATE sessions SET stopped_at =
 		(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ?`, session)
 }
 
@@ -357,18 +357,11 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 // File returns a user's file and marks it as used; ErrNotFound if there is none.
 func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
 	file := File{ID: id, UserID: userID, Used: s.now().UTC()}
-	db, err := s.open(ctx, false) // without one there is no file
-	if err != nil {
-		return file, err
-	}
-	err = db.Update(ctx, func(tx *sql.Tx) error {
+	err := s.open.IfExists().Update(ctx, "read a file", func(tx *sql.Tx) error {
 		return sqlite.Scan(tx.QueryRowContext(ctx, `UPDATE files SET used_at = max(used_at, ?) WHERE id = ? AND user_id = ?
 			RETURNING name, media, type, text, tokens, created_at`, sqlite.Micros(file.Used), id, userID), ErrNotFound,
 			&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, (*sqlite.Micros)(&file.Created))
 	})
-	if err != nil {
-		err = fmt.Errorf("read a file: %w", err)
-	}
 	return file, err
 }
 

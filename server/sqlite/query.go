@@ -55,6 +55,11 @@ type Lazy func(ctx context.Context, create bool) (*DB, error)
 // Lazy returns the open database.
 func (db *DB) Lazy() Lazy { return func(context.Context, bool) (*DB, error) { return db, nil } }
 
+// IfExists returns a Lazy that creates no database for changes of what there is.
+func (open Lazy) IfExists() Lazy {
+	return func(ctx context.Context, _ bool) (*DB, error) { return open(ctx, false) }
+}
+
 // Update is DB.Update. doing describes the change for errors.
 func (open Lazy) Update(ctx context.Context, doing string, change func(*sql.Tx) error) error {
 	db, err := open(ctx, true)
