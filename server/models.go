@@ -130,13 +130,12 @@ type embedding struct {
 
 	mutex   sync.Mutex
 	stopped bool
-	due     map[string]bool // by tenant in progress: whether to run again
-	working sync.WaitGroup
+	loops   map[string]*guard.Loop // by tenant
 }
 
 func newEmbedding(embed func(ctx context.Context, tenant string) error, log func(string, error)) *embedding {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &embedding{embed: embed, log: log, ctx: ctx, cancel: cancel, due: map[string]bool{}}
+	return &embedding{embed: embed, log: log, ctx: ctx, cancel: cancel, loops: map[string]*guard.Loop{}}
 }
 
 // changed starts making the vectors of a tenant.
@@ -146,32 +145,23 @@ func (e *embedding) changed(tenant string) {
 	if e.stopped {
 		return
 	}
-	if _, atWork := e.due[tenant]; atWork {
-		e.due[tenant] = true
-		return
+	if e.loops[tenant] == nil {
+		e.loops[tenant] = new(guard.Loop)
 	}
-	e.due[tenant] = false
-	e.working.Go(guard.Func(func() { e.work(tenant) }, func(err error) { e.log(tenant, err) }))
+	e.loops[tenant].Kick(func() { e.work(tenant) }, func(err error) { e.log(tenant, err) })
 }
 
+// work makes vectors, again after a pause if that fails.
 func (e *embedding) work(tenant string) {
-	for {
-		if err := guard.Call(func() error { return e.embed(e.ctx, tenant) }); err != nil && e.ctx.Err() == nil && !errors.Is(err, index.ErrReadOnly) {
-			e.log(tenant, err)
-			select {
-			case <-time.After(embedRetry):
-				continue
-			case <-e.ctx.Done():
-			}
-		}
-		e.mutex.Lock()
-		again := e.due[tenant] && e.ctx.Err() == nil
-		if e.due[tenant] = false; !again {
-			delete(e.due, tenant)
-		}
-		e.mutex.Unlock()
-		if !again {
+	for e.ctx.Err() == nil {
+		err := guard.Call(func() error { return e.embed(e.ctx, tenant) })
+		if err == nil || e.ctx.Err() != nil || errors.Is(err, index.ErrReadOnly) {
 			return
+		}
+		e.log(tenant, err)
+		select {
+		case <-time.After(embedRetry):
+		case <-e.ctx.Done():
 		}
 	}
 }
@@ -182,7 +172,9 @@ func (e *embedding) stop() {
 	e.stopped = true
 	e.mutex.Unlock()
 	e.cancel()
-	e.working.Wait()
+	for _, loop := range e.loops { // no others begin
+		loop.Wait()
+	}
 }
 
 // newEmbedding returns the embedding of a server, which does nothing without an embedding model.
