@@ -37,22 +37,18 @@ func flatten(s string) string {
 		return s
 	}
 	var out strings.Builder
-	for at := 0; at < len(s); {
-		r, width := utf8.DecodeRuneInString(s[at:])
-		if unicode.IsSpace(r) {
-			end := len(s) - len(strings.TrimLeftFunc(s[at:], unicode.IsSpace))
-			if strings.ContainsFunc(s[at:end], breaksLine) {
-				out.WriteByte(' ')
-			} else {
-				out.WriteString(s[at:end])
-			}
-			at = end
-			continue
+	for s != "" {
+		rest := strings.TrimLeftFunc(s, unicode.IsSpace)
+		if space := s[:len(s)-len(rest)]; strings.ContainsFunc(space, breaksLine) {
+			out.WriteByte(' ')
+		} else {
+			out.WriteString(space)
 		}
+		r, width := utf8.DecodeRuneInString(rest)
 		if !isHidden(r) {
-			out.WriteString(s[at : at+width])
+			out.WriteString(rest[:width])
 		}
-		at += width
+		s = rest[width:]
 	}
 	return out.String()
 }

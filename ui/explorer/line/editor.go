@@ -206,7 +206,7 @@ func (e *Editor) put(kind step, to state) bool {
 		if !grouped || len(e.past.states) == 0 {
 			e.past.push(e.now)
 		}
-		e.future.clear()
+		e.future = history{}
 	}
 	e.last = kind
 	if sameContent && to.cursor == e.now.cursor {
@@ -349,11 +349,7 @@ func (h *history) push(s state) {
 		h.bytes -= h.states[forget].size()
 		forget++
 	}
-	if forget > 0 {
-		kept := copy(h.states, h.states[forget:])
-		clear(h.states[kept:])
-		h.states = h.states[:kept]
-	}
+	h.states = slices.Delete(h.states, 0, forget)
 }
 
 func (h *history) pop() (state, bool) {
@@ -362,15 +358,9 @@ func (h *history) pop() (state, bool) {
 	}
 	end := len(h.states) - 1
 	last := h.states[end]
-	h.states[end] = state{}
-	h.states = h.states[:end]
+	h.states = slices.Delete(h.states, end, end+1)
 	h.bytes -= last.size()
 	return last, true
-}
-
-func (h *history) clear() {
-	clear(h.states)
-	h.states, h.bytes = h.states[:0], 0
 }
 
 func (s state) size() int {

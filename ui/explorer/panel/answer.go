@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -283,10 +285,7 @@ func (p *Answer) turn(t *Turn, th theme.Theme) []string {
 		lines = append(lines, th.BorderFocused.Render("▌")+" "+th.Title.Render(part))
 	}
 	if len(t.queries) > 0 {
-		queries := make([]string, len(t.queries))
-		for i, query := range t.queries {
-			queries[i] = "“" + query + "”"
-		}
+		queries := exslices.CastFunc(t.queries, func(query string) string { return "“" + query + "”" })
 		lines = append(lines, wrapped("searched for "+strings.Join(queries, ", "), p.look.width, th.Muted)...)
 	}
 	if t.filters != "" {

@@ -93,7 +93,7 @@ func readFilters(text string, now time.Time) reading {
 
 // add applies one filter to a reading; what it gives is whole unless the filter is not.
 func (r *reading) add(field, value string, now time.Time) reading {
-	if field != "since" && field != "until" && field != "within" {
+	if !slices.Contains(timeFields(), field) {
 		return reading{state: wrong, why: quoted(field+":") + " is not since:, until: or within:"}
 	}
 	if value == "" {
@@ -255,21 +255,15 @@ func days(first, last time.Time) span {
 
 // spanOf returns the span of a query. A length of time stays one as long as nothing else bounds the query.
 func spanOf(q client.Query) span {
-	var within []string
-	dated := false
-	for _, chip := range q.Chips {
-		switch chip.Field {
-		case "within":
-			within = append(within, strings.ToLower(chip.Value))
-		case "since", "until":
-			dated = true
-		}
-	}
-	if len(within) == 1 && !dated {
-		return span{within: within[0]}
+	isOther := func(chip client.Chip) bool { return !slices.Contains(timeFields(), chip.Field) }
+	if limits := slices.DeleteFunc(slices.Clone(q.Chips), isOther); len(limits) == 1 && limits[0].Field == "within" {
+		return span{within: strings.ToLower(limits[0].Value)}
 	}
 	return span{since: q.Since.UTC(), until: q.Until.UTC()}
 }
+
+// timeFields are the filters that a span becomes.
+func timeFields() []string { return []string{"since", "until", "within"} }
 
 func (s span) equal(other span) bool {
 	return s.within == other.within && s.since.Equal(other.since) && s.until.Equal(other.until)

@@ -260,7 +260,7 @@ func (t *times) changes() Changes {
 	if chosen.equal(t.was) {
 		return Changes{}
 	}
-	return Changes{Fields: []string{"since", "until", "within"}, Raw: chosen.filters()}
+	return Changes{Fields: timeFields(), Raw: chosen.filters()}
 }
 
 func (t *times) summary() string { return t.chosen().String() }

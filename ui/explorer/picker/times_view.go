@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/paint"
@@ -98,10 +100,7 @@ func (d drawing) either(height int) []string {
 	case d.t.area != presets && height < leastWithNames:
 		return d.histogram(height)
 	case d.t.area != presets:
-		names := make([]string, 0, list)
-		for _, preset := range d.t.presets() {
-			names = append(names, preset.String())
-		}
+		names := exslices.CastFunc(d.t.presets(), span.String)
 		return append(d.histogram(height-1), d.th.Muted.Render("› "+strings.Join(names, " · ")))
 	case height >= list+leastBars:
 		return append(d.histogram(height-list), d.list(list)...)

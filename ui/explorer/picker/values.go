@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
@@ -52,13 +54,7 @@ func newValues(in Input) *values {
 func (t *values) title() string { return "Sources" }
 
 func canonicalSources(raw []string) []string {
-	read := make([]string, 0, len(raw))
-	for _, one := range raw {
-		if one, ok := canonicalSource(one); ok {
-			read = append(read, one)
-		}
-	}
-	return read
+	return exslices.CastFuncFilter(raw, canonicalSource)
 }
 
 func (t *values) update(in Input) {
@@ -230,33 +226,20 @@ func (t *values) typed() {
 
 func (t *values) problem() string { return "" }
 
-// chosen counts what is chosen, shown or not.
-func (t *values) chosen() int {
-	n := 0
-	for i := range t.all {
-		if t.all[i].chosen {
-			n++
-		}
-	}
-	return n
+// selected are the values that are chosen, shown or not.
+func (t *values) selected() []string {
+	return exslices.CastFuncFilter(t.all, func(v value) (string, bool) { return v.value, v.chosen })
 }
 
+func (t *values) chosen() int { return len(t.selected()) }
+
 func (t *values) changes() Changes {
-	var chosen []string
-	changed := false
-	for i := range t.all {
-		v := &t.all[i]
-		changed = changed || v.chosen != v.was
-		if v.chosen {
-			chosen = append(chosen, v.value)
-		}
-	}
-	if !changed {
+	if !slices.ContainsFunc(t.all, func(v value) bool { return v.chosen != v.was }) {
 		return Changes{}
 	}
 	changes := Changes{Fields: []string{"source"}}
-	if len(chosen) > 0 {
-		changes.Raw = []string{sourceFilter(chosen)}
+	if selected := t.selected(); len(selected) > 0 {
+		changes.Raw = []string{sourceFilter(selected)}
 	}
 	return changes
 }
@@ -288,9 +271,5 @@ func canonicalSource(source string) (string, bool) {
 
 // sourceFilter writes sources as one filter of the query language.
 func sourceFilter(sources []string) string {
-	written := make([]string, len(sources))
-	for i, source := range sources {
-		written[i] = client.QuoteValue(source)
-	}
-	return "source:" + strings.Join(written, ",")
+	return "source:" + strings.Join(exslices.CastFunc(sources, client.QuoteValue), ",")
 }

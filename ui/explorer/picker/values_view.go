@@ -40,18 +40,14 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 		lines = append(lines, table.row(&t.all[t.shown[at]], at == t.cursor.At))
 	}
 	if len(t.shown) == 0 {
-		lines = append(lines, t.nothing(th))
+		none := "no source matches"
+		if len(t.all) == 0 {
+			none = "no sources known"
+		}
+		lines = append(lines, th.Muted.Render(none))
 	}
 	drawn.Lines = lines
 	return drawn
-}
-
-// nothing is shown in place of values.
-func (t *values) nothing(th theme.Theme) string {
-	if len(t.all) == 0 {
-		return th.Muted.Render("no sources known")
-	}
-	return th.Muted.Render("no source matches")
 }
 
 // state is the line between the field and the values: the answer to the last key, or what the counts are, and what

@@ -350,10 +350,9 @@ func kindsText(kinds map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(kinds[b], kinds[a]), cmp.Compare(a, b))
 	})
-	var parts []string
-	for _, name := range names[:min(most, len(names))] {
-		parts = append(parts, fmt.Sprintf("%d %s", kinds[name], name))
-	}
+	parts := exslices.CastFunc(names[:min(most, len(names))], func(name string) string {
+		return fmt.Sprintf("%d %s", kinds[name], name)
+	})
 	if len(names) > most {
 		parts = append(parts, "…")
 	}
