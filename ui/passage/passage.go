@@ -3,6 +3,7 @@
 package passage
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -19,10 +20,7 @@ import (
 
 // Title returns the title of a result on one line, or "(untitled)".
 func Title(r wire.SearchResult) string {
-	if title := text.OneLine(r.Title); title != "" {
-		return title
-	}
-	return "(untitled)"
+	return cmp.Or(text.OneLine(r.Title), "(untitled)")
 }
 
 // Citation returns the citation number of a result, or "-" if the server sent none.
@@ -187,10 +185,7 @@ func Cite(r wire.SearchResult) string {
 	if r.CitationID != nil {
 		out.WriteString("[" + Citation(r) + "] ")
 	}
-	link := ""
-	if r.Link != nil {
-		link = text.OneLine(*r.Link)
-	}
+	link := text.OneLine(text.OrEmpty(r.Link))
 	if link != "" {
 		out.WriteString("[" + escaped(Title(r)) + "](" + linkTarget(link) + ")")
 	} else {

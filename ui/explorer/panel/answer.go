@@ -219,7 +219,7 @@ func (p *Answer) View(width, height int, th theme.Theme) Body {
 	}
 	p.look = look{max(1, width), th.Name}
 	followed := p.view.AtBottom() // new text moves what is read only for somebody who reads the end
-	p.Set(width, rows, versioned{p.version, p.look}, func() []string { return p.all(th) })
+	p.Set(width, rows, [2]any{p.version, p.look}, func() []string { return p.all(th) })
 	if followed {
 		p.view.GotoBottom()
 	}
@@ -230,12 +230,6 @@ func (p *Answer) View(width, height int, th theme.Theme) Body {
 		body.X, body.Y, body.Cursor = min(x+2, max(0, width-1)), rows, true
 	}
 	return body
-}
-
-// versioned is a look at something that changes.
-type versioned struct {
-	version uint64
-	look    look
 }
 
 // Waited sets for how long the last answer has been running.

@@ -176,9 +176,9 @@ func (e explanation) ranks(response *wire.SearchResponse) []string {
 		lines = append(lines, "      "+e.th.Muted.Render(rankText(result.Ranks)))
 	}
 	if !reported {
-		return e.section("Ranks per query", "not reported", nil)
+		lines = nil
 	}
-	return e.section("Ranks per query", "", lines)
+	return e.section("Ranks per query", "not reported", lines)
 }
 
 func rankText(ranks map[string]int) string {

@@ -9,6 +9,7 @@ import (
 	"go.mau.fi/util/exslices"
 
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
@@ -76,10 +77,13 @@ func (t *values) count(in Input, limits []string) {
 	for i := range t.all {
 		places[t.all[i].value], t.all[i].count = i, 0
 	}
-	place := func(raw string) int {
-		one, ok := canonicalSource(raw)
+	known := exslices.CastFunc(slices.Concat(in.Known, limits), func(source string) wire.FacetValue {
+		return wire.FacetValue{Value: source}
+	})
+	for _, counted := range slices.Concat(known, in.Facets.Sources) {
+		one, ok := canonicalSource(counted.Value)
 		if !ok {
-			return -1
+			continue
 		}
 		at, found := places[one]
 		if !found {
@@ -87,17 +91,9 @@ func (t *values) count(in Input, limits []string) {
 			places[one] = at
 			t.all = append(t.all, value{value: one, label: paint.Line(client.SourceName(one))})
 		}
-		return at
-	}
-	for _, one := range slices.Concat(in.Known, limits) {
-		place(one)
+		t.all[at].count += max(0, counted.Count)
 	}
 	t.inHand, t.largest, t.widest = 0, 0, 0
-	for _, counted := range in.Facets.Sources {
-		if at := place(counted.Value); at >= 0 {
-			t.all[at].count += max(0, counted.Count)
-		}
-	}
 	for i := range t.all {
 		v := &t.all[i]
 		v.unknown = t.limited && v.count == 0 && !slices.Contains(limits, v.value)
