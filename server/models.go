@@ -22,7 +22,7 @@ import (
 
 // newBudget returns the configured budget.
 func (s *Server) newBudget() *llm.Budget {
-	return llm.NewBudget(s.options.Models.DailyTokens(), &ledger{server: s}, s.options.Now, func(err error) {
+	return llm.NewBudget(s.options.Models.DailyTokens(), &ledger{server: s, unstored: map[[2]string]int{}}, s.options.Now, func(err error) {
 		s.options.Log.Error("counting the use of models failed", slog.String("error", err.Error()))
 	})
 }
@@ -31,7 +31,8 @@ func (s *Server) newBudget() *llm.Budget {
 // memory.
 type ledger struct {
 	server   *Server
-	unstored llm.MemoryLedger
+	mutex    sync.Mutex
+	unstored map[[2]string]int // by tenant and day
 }
 
 // postponed is a file with the use that a process could not store before it ended.
@@ -58,8 +59,10 @@ func (l *ledger) AddTokens(ctx context.Context, tenant, day string, tokens int) 
 	if err != nil {
 		return 0, err
 	}
-	unstored, err := l.unstored.AddTokens(ctx, tenant, day, kept)
-	return stored + unstored, err
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.unstored[[2]string{tenant, day}] += kept
+	return stored + l.unstored[[2]string{tenant, day}], nil
 }
 
 // Postpone implements llm.Ledger.

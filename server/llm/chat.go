@@ -277,6 +277,8 @@ func streamError(err error) error {
 	switch {
 	case errors.As(err, &sent): // the server's message may contain the key, which is not known here
 		return &Error{Kind: ErrUnavailable, Message: "it failed while answering"}
+	case isTooLarge(err):
+		return tooLarge()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &Error{Kind: ErrUnusable, Message: "it was cut off"}
 	}
