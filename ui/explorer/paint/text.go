@@ -139,7 +139,7 @@ func (e *edit) characters() {
 			at += size
 			continue
 		}
-		if size, space := gap(e.text[at:], e.oneLine); size > 0 {
+		if size, space := gap(e.text[at:], e.oneLine, e.position(at) == 0); size > 0 {
 			replacement := ""
 			if space && e.position(at) > 0 && at+size < len(e.text) {
 				replacement = " "
@@ -161,8 +161,9 @@ func (e *edit) characters() {
 	}
 }
 
-// gap returns the length of the text to remove at the start, and whether it has a space if on one line.
-func gap(s string, oneLine bool) (size int, space bool) {
+// gap returns the length of the text to remove at the start, and whether it has a space if on one line. first means that
+// nothing precedes it.
+func gap(s string, oneLine, first bool) (size int, space bool) {
 	for size < len(s) {
 		r, width := utf8.DecodeRuneInString(s[size:])
 		switch {
@@ -170,6 +171,7 @@ func gap(s string, oneLine bool) (size int, space bool) {
 			space = true
 		case r == '\r' && strings.HasPrefix(s[size+1:], "\n"):
 		case r == joiner && !isSymbol(s[size+width:]):
+		case r == nonJoiner && (first || space): // no letter before it
 		case isLineEnd(r), r == '\t', !isInvisible(r):
 			return size, space
 		}
