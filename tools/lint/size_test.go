@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxProductLines = 60_450 // lowered with every reduction, never raised without a feature that needs it
+	maxProductLines = 58_400 // lowered with every reduction, never raised without a feature that needs it
 	maxFunctionP95  = 32
 )
 
