@@ -44,7 +44,7 @@ func sanitize(s string, oneLine bool, mover *wire.SpanMover) (clean string, chan
 	copied := 0 // the text before is in out, or removed
 	for at := 0; at < len(s); {
 		start := out.Len() + at - copied
-		if width := plainWidth(s[at:]); width > 0 {
+		if width := text.PlainWidth(s[at:]); width > 0 {
 			mover.Keep(at, at+width, start)
 			at += width
 			continue
@@ -66,16 +66,6 @@ func sanitize(s string, oneLine bool, mover *wire.SpanMover) (clean string, chan
 	}
 	out.WriteString(s[copied:])
 	return out.String(), true
-}
-
-// plainWidth returns the length of the printable ASCII text that s starts with.
-func plainWidth(s string) int {
-	for at := range len(s) {
-		if s[at] < ' ' || s[at] >= 0x7f {
-			return at
-		}
-	}
-	return len(s)
 }
 
 // piece returns the width in bytes of the first character or escape sequence, and its replacement unless it is kept.

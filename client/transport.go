@@ -135,7 +135,7 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 		return &redirectError{fmt.Sprintf("more than %d redirects", maxRedirects), next.URL}
 	case first.URL.Scheme == "https" && next.URL.Scheme != "https":
 		return &redirectError{"the target is not encrypted", next.URL}
-	case !wire.SameOrigin(bare(first.URL), bare(next.URL)):
+	case !wire.SameOrigin(first.URL.Scheme+"://"+first.URL.Host, next.URL.Scheme+"://"+next.URL.Host):
 		return &redirectError{"a token is only sent to its own server", next.URL}
 	case next.Method != first.Method:
 		return &redirectError{"the redirect would drop the request's body", next.URL}

@@ -208,7 +208,7 @@ func TestCheckRedirect(t *testing.T) {
 		from, to string
 		followed bool
 	}{
-		{"https://a/x", "https://a/y", true},
+		{"https://a/x", "https://a/y@z", true},
 		{"https://a/x", "https://A:443/y", true},
 		{"https://a./x", "https://a/y", true},
 		{"http://a:80/x", "http://a/y", true},

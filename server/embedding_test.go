@@ -29,7 +29,7 @@ func TestPostedDocumentsAreEmbedded(t *testing.T) {
 		}
 	}
 	close(release)
-	s.vectors.working.Wait()
+	s.vectors.loops[directory.DefaultTenant].Wait()
 	documents, err := s.index(t.Context(), directory.DefaultTenant, false)
 	if err != nil {
 		t.Fatal(err)

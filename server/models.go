@@ -22,7 +22,7 @@ import (
 
 // newBudget returns the configured budget.
 func (s *Server) newBudget() *llm.Budget {
-	return llm.NewBudget(s.options.Models.DailyTokens(), &ledger{server: s}, s.options.Now, func(err error) {
+	return llm.NewBudget(s.options.Models.DailyTokens(), &ledger{server: s, unstored: map[[2]string]int{}}, s.options.Now, func(err error) {
 		s.options.Log.Error("counting the use of models failed", slog.String("error", err.Error()))
 	})
 }
@@ -31,7 +31,8 @@ func (s *Server) newBudget() *llm.Budget {
 // memory.
 type ledger struct {
 	server   *Server
-	unstored llm.MemoryLedger
+	mutex    sync.Mutex
+	unstored map[[2]string]int // by tenant and day
 }
 
 // postponed is a file with the use that a process could not store before it ended.
@@ -58,8 +59,10 @@ func (l *ledger) AddTokens(ctx context.Context, tenant, day string, tokens int) 
 	if err != nil {
 		return 0, err
 	}
-	unstored, err := l.unstored.AddTokens(ctx, tenant, day, kept)
-	return stored + unstored, err
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.unstored[[2]string{tenant, day}] += kept
+	return stored + l.unstored[[2]string{tenant, day}], nil
 }
 
 // Postpone implements llm.Ledger.
@@ -130,13 +133,12 @@ type embedding struct {
 
 	mutex   sync.Mutex
 	stopped bool
-	due     map[string]bool // by tenant in progress: whether to run again
-	working sync.WaitGroup
+	loops   map[string]*guard.Loop // by tenant
 }
 
 func newEmbedding(embed func(ctx context.Context, tenant string) error, log func(string, error)) *embedding {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &embedding{embed: embed, log: log, ctx: ctx, cancel: cancel, due: map[string]bool{}}
+	return &embedding{embed: embed, log: log, ctx: ctx, cancel: cancel, loops: map[string]*guard.Loop{}}
 }
 
 // changed starts making the vectors of a tenant.
@@ -146,32 +148,23 @@ func (e *embedding) changed(tenant string) {
 	if e.stopped {
 		return
 	}
-	if _, atWork := e.due[tenant]; atWork {
-		e.due[tenant] = true
-		return
+	if e.loops[tenant] == nil {
+		e.loops[tenant] = new(guard.Loop)
 	}
-	e.due[tenant] = false
-	e.working.Go(guard.Func(func() { e.work(tenant) }, func(err error) { e.log(tenant, err) }))
+	e.loops[tenant].Kick(func() { e.work(tenant) }, func(err error) { e.log(tenant, err) })
 }
 
+// work makes vectors, again after a pause if that fails.
 func (e *embedding) work(tenant string) {
-	for {
-		if err := guard.Call(func() error { return e.embed(e.ctx, tenant) }); err != nil && e.ctx.Err() == nil && !errors.Is(err, index.ErrReadOnly) {
-			e.log(tenant, err)
-			select {
-			case <-time.After(embedRetry):
-				continue
-			case <-e.ctx.Done():
-			}
-		}
-		e.mutex.Lock()
-		again := e.due[tenant] && e.ctx.Err() == nil
-		if e.due[tenant] = false; !again {
-			delete(e.due, tenant)
-		}
-		e.mutex.Unlock()
-		if !again {
+	for e.ctx.Err() == nil {
+		err := guard.Call(func() error { return e.embed(e.ctx, tenant) })
+		if err == nil || e.ctx.Err() != nil || errors.Is(err, index.ErrReadOnly) {
 			return
+		}
+		e.log(tenant, err)
+		select {
+		case <-time.After(embedRetry):
+		case <-e.ctx.Done():
 		}
 	}
 }
@@ -182,7 +175,9 @@ func (e *embedding) stop() {
 	e.stopped = true
 	e.mutex.Unlock()
 	e.cancel()
-	e.working.Wait()
+	for _, loop := range e.loops { // no others begin
+		loop.Wait()
+	}
 }
 
 // newEmbedding returns the embedding of a server, which does nothing without an embedding model.

@@ -122,7 +122,7 @@ func TestALedgerThatCannotBeRead(t *testing.T) {
 func TestPostponedTokensAreCountedOnce(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home [1]*")
 	const day = "2026-08-01"
-	first, second := &ledger{server: open(t, Options{Home: home})}, &ledger{server: open(t, Options{Home: home})}
+	first, second := &ledger{server: open(t, Options{Home: home}), unstored: map[[2]string]int{}}, &ledger{server: open(t, Options{Home: home}), unstored: map[[2]string]int{}}
 	add := func(l *ledger, tokens int) int {
 		t.Helper()
 		sum, err := l.AddTokens(t.Context(), directory.DefaultTenant, day, tokens)
@@ -172,7 +172,7 @@ func TestALibraryThatCannotBeWrittenCounts(t *testing.T) {
 	if status, body := ask(t, reader, "POST", "/search", `{"query":"lantern"}`); status != http.StatusTooManyRequests {
 		t.Errorf("HTTP %d %s", status, body)
 	}
-	sums, l, today := []int{}, &ledger{server: reader}, now.Format(time.DateOnly)
+	sums, l, today := []int{}, &ledger{server: reader, unstored: map[[2]string]int{}}, now.Format(time.DateOnly)
 	for _, tokens := range []int{0, 7, 0} {
 		sum, err := l.AddTokens(t.Context(), directory.DefaultTenant, today, tokens)
 		if err != nil {

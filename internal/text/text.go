@@ -21,6 +21,16 @@ func Clip(s string, limit int) string {
 	return s[:limit]
 }
 
+// PlainWidth returns the length of the printable ASCII text that s starts with.
+func PlainWidth(s string) int {
+	for at := range len(s) {
+		if s[at] < ' ' || s[at] >= 0x7f {
+			return at
+		}
+	}
+	return len(s)
+}
+
 // Shorten returns s, or its first limit characters followed by "…" if it has more.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {

@@ -346,18 +346,14 @@ func (t *turn) keep(ctx context.Context, failure error) {
 
 // whole is the answer without streaming.
 func (t *turn) whole() wire.ChatFullResponse {
-	response := wire.ChatFullResponse{
+	return wire.ChatFullResponse{
 		Answer: t.answer.Text, AnswerCitationless: chat.Uncited(t.answer.Text), ToolCalls: []any{},
 		TopDocuments: listed(t.answer.Documents), MessageID: t.answer.ID, ChatSessionID: &t.session.ID,
-		Incognito: t.session.Incognito,
+		Incognito: t.session.Incognito, ErrorMessage: orNil(t.answer.Error),
 		CitationInfo: mapped(sortedNumbers(t.answer.Citations), func(number int) wire.ChatCitationAt {
 			return wire.ChatCitationAt{CitationNumber: number, DocumentID: t.answer.Citations[strconv.Itoa(number)]}
 		}),
 	}
-	if t.answer.Error != "" {
-		response.ErrorMessage = &t.answer.Error
-	}
-	return response
 }
 
 // chatFailure is the last line of a stream that fails.

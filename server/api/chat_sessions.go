@@ -139,10 +139,7 @@ func (s *Server) chatSession(c *call) (any, error) {
 	detail := wire.ChatSessionDetail{
 		ID: id, Description: nameOf(session), PersonaID: &session.PersonaID, PersonaName: s.personaName(c.Context(), c.who, session),
 		Messages: []wire.ChatMessage{}, TimeCreated: directory.Timestamp(session.Created), SharedStatus: private,
-		Packets: [][]any{}, Incognito: session.Incognito,
-	}
-	if c.who.Name != "" {
-		detail.OwnerName = &c.who.Name
+		Packets: [][]any{}, Incognito: session.Incognito, OwnerName: orNil(c.who.Name),
 	}
 	if len(messages) > 0 && len(s.answers.running(id)) > 0 {
 		run := messages[len(messages)-1].ID
@@ -192,10 +189,8 @@ func chatMessage(session string, m chat.Message, all []chat.Message) wire.ChatMe
 		return message
 	}
 	seconds := m.Took.Seconds()
-	message.Citations, message.ProcessingSeconds, message.ModelDisplayName = m.Citations, &seconds, orNil(m.Model)
-	if m.Error != "" {
-		message.Error = &m.Error
-	}
+	message.Citations, message.ProcessingSeconds = m.Citations, &seconds
+	message.ModelDisplayName, message.Error = orNil(m.Model), orNil(m.Error)
 	return message
 }
 

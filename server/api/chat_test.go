@@ -497,7 +497,7 @@ func TestAnswersFail(t *testing.T) {
 func TestBudgetOfAnswers(t *testing.T) {
 	w := newWorld(t)
 	withChat(w, nil, llmtest.Text("Yes."))
-	w.server.Budget = llm.NewBudget(1, &llm.MemoryLedger{}, w.server.Now, nil)
+	w.server.Budget = llm.NewBudget(1, &llmtest.Ledger{}, w.server.Now, nil)
 	ask(w, "jo", `{"message":"deploy"}`)
 	refused := w.call(w.public, "jo", http.MethodPost, "/chat/send-chat-message", `{"message":"deploy"}`)
 	if refused.Code != http.StatusTooManyRequests || refused.Header().Get("Retry-After") == "" {

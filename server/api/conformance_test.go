@@ -178,7 +178,7 @@ func newConversant(t *testing.T, is setting, prefix string, seen *coverage) *con
 		w.server.Models = nil
 	}
 	if is.Budget > 0 {
-		w.server.Budget = llm.NewBudget(is.Budget, &llm.MemoryLedger{}, w.server.Now, nil)
+		w.server.Budget = llm.NewBudget(is.Budget, &llmtest.Ledger{}, w.server.Now, nil)
 	}
 	if is.Heartbeats {
 		w.server.heartbeat = time.Millisecond

@@ -22,7 +22,7 @@ func withVectors(w *world, budget int) *llmtest.Server {
 	w.check(err)
 	w.server.Models = models
 	w.check(w.server.Embed(w.t.Context(), directory.DefaultTenant, w.documents, nil))
-	w.server.Budget = llm.NewBudget(budget, &llm.MemoryLedger{}, w.server.Now, func(err error) { w.t.Error(err) })
+	w.server.Budget = llm.NewBudget(budget, &llmtest.Ledger{}, w.server.Now, func(err error) { w.t.Error(err) })
 	return scripted
 }
 

@@ -100,23 +100,21 @@ type Message struct {
 
 // Store is the Keeper of sessions in a file. Several processes may use the same file.
 type Store struct {
-	find func(ctx context.Context, create bool) (*Store, error) // nil: this one is open
-	db   *sqlite.DB
+	open sqlite.Lazy
+	db   *sqlite.DB // what Open opened
 	now  func() time.Time
 }
 
 // Lazy returns a store that is opened when it is used: find opens it, or returns the open one. If there is none, find
 // creates one with create, which is set for changes, and otherwise returns an empty one.
 func Lazy(find func(ctx context.Context, create bool) (*Store, error), now func() time.Time) *Store {
-	return &Store{find: find, now: now}
-}
-
-// opened returns the open store.
-func (s *Store) opened(ctx context.Context, create bool) (*Store, error) {
-	if s.find == nil {
-		return s, nil
-	}
-	return s.find(ctx, create)
+	return &Store{now: now, open: func(ctx context.Context, create bool) (*sqlite.DB, error) {
+		found, err := find(ctx, create)
+		if err != nil {
+			return nil, err
+		}
+		return found.db, nil
+	}}
 }
 
 // Open opens the file at path, and creates or migrates it first. Without a path the sessions are in memory. Errors are
@@ -130,7 +128,7 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Store, error
 	if err != nil {
 		return nil, fmt.Errorf("open the chat database: %w", err)
 	}
-	return &Store{db: db, now: now}, nil
+	return &Store{open: db.Lazy(), db: db, now: now}, nil
 }
 
 // Close closes the file.
@@ -138,7 +136,7 @@ func (s *Store) Close() error { return s.db.Close() }
 
 // Add implements Keeper.
 func (s *Store) Add(ctx context.Context, session Session) error {
-	return s.update(ctx, "create a chat session", func(tx *sql.Tx) error {
+	return s.open.Update(ctx, "create a chat session", func(tx *sql.Tx) error {
 		if err := insertSession(ctx, tx, session); err != nil {
 			return err
 		}
@@ -146,45 +144,10 @@ func (s *Store) Add(ctx context.Context, session Session) error {
 	})
 }
 
-// update changes the database in one transaction. doing describes the change for errors.
-func (s *Store) update(ctx context.Context, doing string, change func(*sql.Tx) error) error {
-	s, err := s.opened(ctx, true)
-	if err != nil {
-		return err
-	}
-	return wrap(doing, s.db.Update(ctx, change))
-}
-
-// rows returns the rows of a query. doing begins its errors.
-func rows[T any](ctx context.Context, s *Store, doing string, columns func(*T) []any, query string, args ...any) ([]T, error) {
-	s, err := s.opened(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	found, err := sqlite.Select(ctx, s.db.Reader, columns, query, args...)
-	return found, wrap(doing, err)
-}
-
 // row returns the only row of a query, or ErrNotFound.
 func row[T any](ctx context.Context, s *Store, doing string, columns func(*T) []any, query string, args ...any) (T, error) {
-	found, err := rows(ctx, s, doing, columns, query, args...)
-	if err != nil || len(found) == 0 {
-		return *new(T), cmp.Or(err, wrap(doing, ErrNotFound))
-	}
-	return found[0], nil
-}
-
-// wrap adds to an error what failed; nil stays nil.
-func wrap(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", doing, err)
-}
-
-// change is update with one statement.
-func (s *Store) change(ctx context.Context, doing, query string, args ...any) error {
-	return s.update(ctx, doing, func(tx *sql.Tx) error { return sqlite.Exec(ctx, tx, nil, query, args...) })
+	found, err := sqlite.List(ctx, s.open, doing, columns, query, args...)
+	return sqlite.First(found, err, fmt.Errorf("%s: %w", doing, ErrNotFound))
 }
 
 func insertSession(ctx context.Context, tx *sql.Tx, session Session) error {
@@ -247,7 +210,7 @@ func (s *Store) Sessions(ctx context.Context, userID string, before time.Time, m
 	if !before.IsZero() {
 		bound = before.UnixMicro()
 	}
-	sessions, err = rows(ctx, s, "list chat sessions", columnsOfSession, "SELECT "+sessionColumns+` FROM sessions
+	sessions, err = sqlite.List(ctx, s.open, "list chat sessions", columnsOfSession, "SELECT "+sessionColumns+` FROM sessions
 		WHERE user_id = ? AND updated_at < ? AND EXISTS (SELECT 1 FROM messages WHERE session_id = sessions.id)
 		ORDER BY updated_at DESC, id LIMIT ?`, userID, bound, most+1)
 	return sessions[:min(len(sessions), most)], len(sessions) > most, err
@@ -260,12 +223,12 @@ func (s *Store) Count(ctx context.Context) (int, error) {
 
 // Rename implements Keeper.
 func (s *Store) Rename(ctx context.Context, id, name string) error {
-	return s.change(ctx, "rename a chat session", "UPDATE sessions SET name = ? WHERE id = ?", name, id)
+	return s.open.IfExists().Exec(ctx, "rename a chat session", nil, "UPDATE sessions SET name = ? WHERE id = ?", name, id)
 }
 
 // Messages implements Keeper.
 func (s *Store) Messages(ctx context.Context, session string) ([]Message, error) {
-	return rows(ctx, s, "read a chat session", func(m *Message) []any {
+	return sqlite.List(ctx, s.open, "read a chat session", func(m *Message) []any {
 		return []any{&m.ID, &m.Parent, &m.Type, &m.Text, sqlite.JSON{V: &m.Documents}, sqlite.JSON{V: &m.Citations},
 			sqlite.JSON{V: &m.Files}, &m.Error, &m.Model, (*sqlite.Micros)(&m.Sent), &m.Took}
 	}, `SELECT id, coalesce(parent_id, 0), type, text, documents, citations, files, error, model, sent_at, took * 1000
@@ -302,7 +265,7 @@ func Thread(messages []Message, last int) ([]Message, error) {
 func (s *Store) Begin(ctx context.Context, session Session, isNew bool, question Message) (questionID, answerID int,
 	err error) {
 	now := s.now()
-	err = s.update(ctx, "store the question", func(tx *sql.Tx) error {
+	err = s.open.Update(ctx, "store the question", func(tx *sql.Tx) error {
 		if isNew {
 			session.Name = cmp.Or(session.Name, FirstWords(question.Text))
 			if err := insertSession(ctx, tx, session); err != nil {
@@ -332,10 +295,10 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 	documents, documentsErr := json.Marshal(append([]wire.SearchDoc{}, answer.Documents...))
 	citations, citationsErr := json.Marshal(answer.Citations)
 	if err := errors.Join(documentsErr, citationsErr); err != nil {
-		return wrap("store the answer", err)
+		return fmt.Errorf("store the answer: %w", err)
 	}
 	now := s.now().UnixMicro()
-	return s.update(ctx, "store the answer", func(tx *sql.Tx) error {
+	return s.open.IfExists().Update(ctx, "store the answer", func(tx *sql.Tx) error {
 		if err := sqlite.Exec(ctx, tx, nil, `UPDATE messages SET text = ?, documents = ?, citations = ?, error = ?, model = ?,
 			sent_at = ?, took = ? WHERE id = ? AND session_id = ?`, answer.Text, string(documents), string(citations),
 			answer.Error, answer.Model, now, answer.Took.Microseconds(), answer.ID, session); err != nil {
@@ -348,7 +311,7 @@ func (s *Store) Finish(ctx context.Context, session string, answer Message) erro
 
 // Stop implements Keeper.
 func (s *Store) Stop(ctx context.Context, session string) error {
-	return s.change(ctx, "stop an answer", `UPDATE sessions SET stopped_at =
+	return s.open.IfExists().Exec(ctx, "stop an answer", nil, `UPDATE sessions SET stopped_at =
 		(SELECT coalesce(max(id), 0) FROM messages WHERE session_id = sessions.id) WHERE id = ?`, session)
 }
 
@@ -378,7 +341,7 @@ type File struct {
 
 // AddFile stores a file and its bytes.
 func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
-	return s.update(ctx, "store the file", func(tx *sql.Tx) error {
+	return s.open.Update(ctx, "store the file", func(tx *sql.Tx) error {
 		if err := sqlite.Exec(ctx, tx, nil, `INSERT INTO files (id, user_id, name, media, type, data, text, tokens, created_at,
 			used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, file.ID, file.UserID, file.Name, file.Media, file.Type, data, file.Text,
 			file.Tokens, sqlite.Micros(file.Created), sqlite.Micros(file.Used)); err != nil {
@@ -394,16 +357,12 @@ func (s *Store) AddFile(ctx context.Context, file File, data []byte) error {
 // File returns a user's file and marks it as used; ErrNotFound if there is none.
 func (s *Store) File(ctx context.Context, userID, id string) (File, error) {
 	file := File{ID: id, UserID: userID, Used: s.now().UTC()}
-	s, err := s.opened(ctx, false) // without one there is no file
-	if err != nil {
-		return file, err
-	}
-	err = s.db.Update(ctx, func(tx *sql.Tx) error {
+	err := s.open.IfExists().Update(ctx, "read a file", func(tx *sql.Tx) error {
 		return sqlite.Scan(tx.QueryRowContext(ctx, `UPDATE files SET used_at = max(used_at, ?) WHERE id = ? AND user_id = ?
 			RETURNING name, media, type, text, tokens, created_at`, sqlite.Micros(file.Used), id, userID), ErrNotFound,
 			&file.Name, &file.Media, &file.Type, &file.Text, &file.Tokens, (*sqlite.Micros)(&file.Created))
 	})
-	return file, wrap("read a file", err)
+	return file, err
 }
 
 // FileData returns a user's file as uploaded; ErrNotFound if there is none.

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -75,6 +76,29 @@ func TestStoreKeepsSessions(t *testing.T) {
 }
 
 // Of many sessions of one person those stay that were used last; other people's stay whatever happens.
+// TestChangesCreateNoStore: the tenant of an answer may have been removed while it was written.
+func TestChangesCreateNoStore(t *testing.T) {
+	t.Parallel()
+	empty, err := Open(t.Context(), "", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = empty.Close() }()
+	store := Lazy(func(_ context.Context, create bool) (*Store, error) {
+		if create {
+			return nil, errors.New("it was created again")
+		}
+		return empty, nil
+	}, time.Now)
+	_, err = store.File(t.Context(), "jo", "f")
+	if !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+	if err := errors.Join(store.Finish(t.Context(), "s", Message{ID: 1}), store.Rename(t.Context(), "s", "x"), store.Stop(t.Context(), "s")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOldSessionsGo(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)

@@ -56,7 +56,7 @@ func (d *Directory) AddAgent(ctx context.Context, tenant string, agent Agent) (A
 	if err := checkAgent(agent); err != nil {
 		return Agent{}, err
 	}
-	err := d.write(ctx, "add agent "+agent.Name, func(tx *sql.Tx) error {
+	err := d.open.Update(ctx, "add agent "+agent.Name, func(tx *sql.Tx) error {
 		owner := sql.NullString{String: agent.OwnerID, Valid: agent.OwnerID != ""}
 		starters := sqlite.JSON{V: append([]wire.StarterMessage{}, agent.StarterMessages...)}
 		if err := refuseMore(ctx, tx, KindAgent, agent.OwnerID, MostAgents,
@@ -164,7 +164,7 @@ func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, erro
 		return DefaultAgent(), nil
 	}
 	agents, err := d.agents(ctx, p, visibleAgents("a.system_prompt", "a.task_prompt")+" AND a.id = ?4", p.Tenant, p.Admin, p.UserID, id)
-	agent, err := first(agents, err, fmt.Errorf("agent %d: %w", id, ErrNotFound))
+	agent, err := sqlite.First(agents, err, fmt.Errorf("agent %d: %w", id, ErrNotFound))
 	if err != nil {
 		return agent, err
 	}
@@ -173,11 +173,11 @@ func (d *Directory) Agent(ctx context.Context, p Principal, id int) (Agent, erro
 
 func (d *Directory) agents(ctx context.Context, p Principal, query string, args ...any) ([]Agent, error) {
 	shown, err := d.shownNames(ctx, p)
-	agents, agentsErr := list(ctx, d, "read agents", func(a *Agent) []any {
+	agents, agentsErr := sqlite.List(ctx, d.open, "read agents", func(a *Agent) []any {
 		return []any{&a.ID, &a.Name, &a.Description, sqlite.JSON{V: &a.StarterMessages}, (*sqlite.Micros)(&a.SearchStart),
 			&a.Public, &a.Listed, &a.OwnerID, &a.OwnerEmail, &a.SystemPrompt, &a.TaskPrompt, &a.Provider, &a.Model}
 	}, query, args...)
-	sets, setsErr := listByID(ctx, d, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
+	sets, setsErr := sqlite.ListByID(ctx, d.open, "read the document sets of agents", setColumns, `SELECT a.agent_id, s.id, s.name, s.description, s.is_public
 		FROM document_sets s JOIN agent_document_sets a ON a.document_set_id = s.id
 		WHERE a.agent_id IN (SELECT value FROM json_each(?)) ORDER BY s.name`, agentIDs(agents))
 	for i := range agents {
@@ -198,7 +198,7 @@ func agentIDs(agents []Agent) sqlite.JSON {
 
 // ReadDocuments reads the attached documents of agents that Agents listed.
 func (d *Directory) ReadDocuments(ctx context.Context, agents []Agent) error {
-	documents, err := listByID(ctx, d, "read the documents of agents", sqlite.Column[string], `SELECT agent_id, document_id
+	documents, err := sqlite.ListByID(ctx, d.open, "read the documents of agents", sqlite.Column[string], `SELECT agent_id, document_id
 		FROM agent_documents WHERE agent_id IN (SELECT value FROM json_each(?)) ORDER BY document_id`, agentIDs(agents))
 	for i := range agents {
 		agents[i].Documents = documents[agents[i].ID]
@@ -217,6 +217,6 @@ func (d *Directory) AgentAudience(ctx context.Context, agent Agent) (Audience, e
 
 // RemoveAgent removes an agent.
 func (d *Directory) RemoveAgent(ctx context.Context, tenant string, id int) error {
-	return d.change(ctx, fmt.Sprintf("remove agent %d", id), missing(KindAgent, id),
+	return d.open.Exec(ctx, fmt.Sprintf("remove agent %d", id), missing(KindAgent, id),
 		"DELETE FROM agents WHERE tenant_id = ? AND id = ?", tenant, id)
 }

@@ -86,7 +86,7 @@ func (d *Directory) addOfSource(ctx context.Context, kind Kind, tenant, name, so
 	if _, ok := wire.LookupSource(source); !ok {
 		return 0, refuse("unknown source %s", quote(source))
 	}
-	err = d.write(ctx, fmt.Sprintf("add %s %s", kind, name), func(tx *sql.Tx) error {
+	err = d.open.Update(ctx, fmt.Sprintf("add %s %s", kind, name), func(tx *sql.Tx) error {
 		return sqlite.Scan(tx.QueryRowContext(ctx, fmt.Sprintf(`INSERT INTO %ss (tenant_id, name, source, created_at)
 			SELECT id, ?, ?, ? FROM tenants WHERE id = ? ON CONFLICT DO NOTHING RETURNING id`, kind),
 			name, source, d.now().UnixMicro(), tenant), exists(kind, name), &id)
@@ -114,7 +114,7 @@ func (d *Directory) AddCCPair(ctx context.Context, tenant string, request PairRe
 			return 0, false, err
 		}
 	}
-	err = d.write(ctx, "add connector-credential pair "+request.Name, func(tx *sql.Tx) error {
+	err = d.open.Update(ctx, "add connector-credential pair "+request.Name, func(tx *sql.Tx) error {
 		id, made, err = d.addCCPair(ctx, tx, tenant, request)
 		return err
 	})
@@ -159,7 +159,7 @@ func (d *Directory) CCPairs(ctx context.Context, tenant string) ([]CCPair, error
 // CCPair returns a pair, or a MissingError.
 func (d *Directory) CCPair(ctx context.Context, tenant string, id int) (CCPair, error) {
 	pairs, err := d.pairs(ctx, "p.tenant_id = ? AND p.id = ? AND NOT p.is_deleting", tenant, id)
-	return first(pairs, err, missing(KindCCPair, id))
+	return sqlite.First(pairs, err, missing(KindCCPair, id))
 }
 
 // UnsyncedCCPairs lists the pairs whose stored documents do not match the last change yet, including removed ones.
@@ -170,7 +170,7 @@ func (d *Directory) UnsyncedCCPairs(ctx context.Context, tenant string) ([]CCPai
 // MarkSynced records that the stored documents match a pair as it was read. It reports false if the pair has changed since
 // then. It deletes a removed pair, and its connector and credential if they have no other pair.
 func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, err error) {
-	err = d.write(ctx, "mark connector "+pair.Name+" as synced", func(tx *sql.Tx) error {
+	err = d.open.Update(ctx, "mark connector "+pair.Name+" as synced", func(tx *sql.Tx) error {
 		revision := 0 // another process has deleted the pair
 		err := sqlite.Scan(tx.QueryRowContext(ctx, "SELECT revision FROM cc_pairs WHERE id = ?", pair.ID), nil, &revision)
 		if still = err == nil && (revision == 0 || revision == pair.Revision); !still || revision == 0 {
@@ -194,7 +194,7 @@ func (d *Directory) MarkSynced(ctx context.Context, pair CCPair) (still bool, er
 
 // RemoveCCPair removes the pair of that name, or an unpaired connector of that name. Its documents must then be deleted.
 func (d *Directory) RemoveCCPair(ctx context.Context, tenant, name string) error {
-	return d.write(ctx, "remove connector "+name, func(tx *sql.Tx) error {
+	return d.open.Update(ctx, "remove connector "+name, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `UPDATE cc_pairs SET is_deleting = 1, revision = revision + 1
 			WHERE tenant_id = ? AND name = ? AND NOT is_deleting`, tenant, name)
 		if err != nil {
@@ -214,15 +214,15 @@ func markPairsChanged(ctx context.Context, tx *sql.Tx, where string, args ...any
 }
 
 func (d *Directory) pairs(ctx context.Context, where string, args ...any) ([]CCPair, error) {
-	pairs, err := list(ctx, d, "read connectors", func(p *CCPair) []any {
+	pairs, err := sqlite.List(ctx, d.open, "read connectors", func(p *CCPair) []any {
 		return []any{&p.ID, &p.ConnectorID, &p.CredentialID, &p.Name, &p.Source, &p.Access, &p.Creator, &p.Deleting, &p.Revision}
 	}, `SELECT p.id, p.connector_id, p.credential_id, p.name, c.source, p.access_type, p.creator_email, p.is_deleting,
 			p.revision FROM cc_pairs p JOIN connectors c ON c.id = p.connector_id WHERE `+where+" ORDER BY p.id", args...)
 	// A change between the queries makes the revision that was read out of date.
-	groups, groupsErr := listByID(ctx, d, "read the groups of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, g.name
+	groups, groupsErr := sqlite.ListByID(ctx, d.open, "read the groups of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, g.name
 		FROM cc_pair_groups x JOIN user_groups g ON g.id = x.group_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY g.name", args...)
-	sets, setsErr := listByID(ctx, d, "read the document sets of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, s.name
+	sets, setsErr := sqlite.ListByID(ctx, d.open, "read the document sets of connectors", sqlite.Column[string], `SELECT x.cc_pair_id, s.name
 		FROM document_set_cc_pairs x JOIN document_sets s ON s.id = x.document_set_id JOIN cc_pairs p ON p.id = x.cc_pair_id
 		WHERE `+where+" ORDER BY s.name", args...)
 	for i := range pairs {

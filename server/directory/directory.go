@@ -20,7 +20,6 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"quarry/internal/text"
-	"quarry/server/index"
 	"quarry/server/sqlite"
 )
 
@@ -30,13 +29,11 @@ var migrations embed.FS
 // Directory is an open directory. Its methods may be called from several goroutines, and several processes may have
 // the same file open.
 type Directory struct {
-	find     func(ctx context.Context, create bool) (*Directory, error) // nil: this one is open
-	db       *sqlite.DB
-	readOnly bool
-	absent   bool
-	now      func() time.Time
-	recent   *lru.Cache[cacheKey, versioned]
-	noting   sync.Map // ids of tokens whose use is being recorded: only one request at a time waits for the writer
+	open   sqlite.Lazy
+	db     *sqlite.DB // what Open opened
+	now    func() time.Time
+	recent *lru.Cache[cacheKey, versioned]
+	noting sync.Map // ids of tokens whose use is being recorded: only one request at a time waits for the writer
 }
 
 // Option is an option of Open.
@@ -48,42 +45,46 @@ func WithClock(now func() time.Time) Option { return func(d *Directory) { d.now 
 // Open opens the directory in the file at path, which it creates or migrates if necessary; without a path it is in memory.
 // Read-only, the file must exist and is not changed. Errors are those of sqlite.Open.
 func Open(ctx context.Context, path string, readOnly bool, options ...Option) (*Directory, error) {
-	d := &Directory{now: time.Now, absent: readOnly && path == ""}
-	for _, option := range options {
-		option(d)
-	}
 	schema, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, fmt.Errorf("read the directory's migrations: %w", err)
 	}
-	// The migrations of a directory in memory must be able to write.
-	d.db, err = sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: readOnly && path != "", Migrations: schema})
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: path, ReadOnly: readOnly, Migrations: schema})
 	if err != nil {
 		return nil, fmt.Errorf("open the directory: %w", err)
 	}
-	d.readOnly = readOnly || d.db.ReadOnly()
-	d.recent, err = lru.New[cacheKey, versioned](maxCached)
-	return d, err
+	d := newDirectory(db.Lazy(), time.Now)
+	d.db = db
+	for _, option := range options {
+		option(d)
+	}
+	return d, nil
 }
 
 // Lazy returns a directory that is opened when it is used: find opens it, or returns the open one. If there is none, find
 // creates one with create, which is set for changes, and otherwise returns an empty read-only one.
 func Lazy(find func(ctx context.Context, create bool) (*Directory, error), now func() time.Time) *Directory {
-	return &Directory{find: find, now: now}
+	return newDirectory(func(ctx context.Context, create bool) (*sqlite.DB, error) {
+		found, err := find(ctx, create)
+		if err != nil {
+			return nil, err
+		}
+		return found.db, nil
+	}, now)
 }
 
-// opened returns the open directory.
-func (d *Directory) opened(ctx context.Context, create bool) (*Directory, error) {
-	if d.find == nil {
-		return d, nil
+func newDirectory(open sqlite.Lazy, now func() time.Time) *Directory {
+	recent, err := lru.New[cacheKey, versioned](maxCached)
+	if err != nil {
+		panic(err) // the size is not positive
 	}
-	return d.find(ctx, create)
+	return &Directory{open: open, now: now, recent: recent}
 }
 
 // IsAbsent reports whether the directory is an empty stand-in for one that does not exist.
 func (d *Directory) IsAbsent(ctx context.Context) (bool, error) {
-	d, err := d.opened(ctx, false)
-	return err == nil && d.absent, err
+	db, err := d.open(ctx, false)
+	return err == nil && db.InMemory() && db.ReadOnly(), err
 }
 
 // Close releases the file.
@@ -92,53 +93,6 @@ func (d *Directory) Close() error {
 		return fmt.Errorf("close the directory: %w", err)
 	}
 	return nil
-}
-
-// write runs change in one transaction. Errors are those of sqlite.DB.Update.
-func (d *Directory) write(ctx context.Context, what string, change func(*sql.Tx) error) error {
-	d, err := d.opened(ctx, true)
-	if err != nil {
-		return err
-	}
-	if d.readOnly {
-		return fmt.Errorf("%s: %w", what, index.ErrReadOnly)
-	}
-	if err := d.db.Update(ctx, change); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
-// change runs one statement as write does. The error is otherwise if the statement changes nothing.
-func (d *Directory) change(ctx context.Context, what string, otherwise error, query string, args ...any) error {
-	return d.write(ctx, what, func(tx *sql.Tx) error { return sqlite.Exec(ctx, tx, otherwise, query, args...) })
-}
-
-// list returns the rows of a query. What is the beginning of its errors.
-func list[T any](ctx context.Context, d *Directory, what string, columns func(*T) []any, query string, args ...any) ([]T, error) {
-	d, err := d.opened(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	found, err := sqlite.Select(ctx, d.db.Reader, columns, query, args...)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", what, err)
-	}
-	return found, err
-}
-
-// listByID is list for a query whose first column is an id, by which it groups the rows.
-func listByID[T any](ctx context.Context, d *Directory, what string, columns func(*T) []any, query string, args ...any) (
-	map[int][]T, error) {
-	d, err := d.opened(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	groups, err := sqlite.Group(ctx, d.db.Reader, columns, query, args...)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", what, err)
-	}
-	return groups, err
 }
 
 // checkText returns an error for text that is empty, too long or not printable.
@@ -273,11 +227,11 @@ type cacheKey struct {
 
 // cached returns the cached value of a key, or reads it. Callers share the value and must not change it.
 func cached[T any](ctx context.Context, d *Directory, key cacheKey, read func() (T, error)) (T, error) {
-	d, err := d.opened(ctx, false)
+	db, err := d.open(ctx, false)
 	if err != nil {
 		return *new(T), err
 	}
-	at, ok := d.db.Version(ctx)
+	at, ok := db.Version(ctx)
 	if !ok {
 		return read()
 	}

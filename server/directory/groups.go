@@ -35,7 +35,7 @@ func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []s
 		return Group{}, err
 	}
 	group := Group{Name: name}
-	err := d.write(ctx, "add group "+name, func(tx *sql.Tx) error {
+	err := d.open.Update(ctx, "add group "+name, func(tx *sql.Tx) error {
 		err := refuseLookalike(ctx, tx, KindGroup, name, "SELECT name FROM user_groups WHERE tenant_id = ?", tenant)
 		if err != nil {
 			return err
@@ -55,12 +55,12 @@ func (d *Directory) AddGroup(ctx context.Context, tenant, name string, users []s
 		return Group{}, err
 	}
 	groups, err := d.groups(ctx, "tenant_id = ? AND id = ?", tenant, group.ID)
-	return first(groups, err, missing(KindGroup, group.ID))
+	return sqlite.First(groups, err, missing(KindGroup, group.ID))
 }
 
 // GivePairs lets the members of a group see the documents of private connectors, which must then be updated.
 func (d *Directory) GivePairs(ctx context.Context, tenant string, group int, pairs []int) error {
-	return d.write(ctx, "give connectors to a group", func(tx *sql.Tx) error {
+	return d.open.Update(ctx, "give connectors to a group", func(tx *sql.Tx) error {
 		return givePairs(ctx, tx, tenant, group, pairs)
 	})
 }
@@ -80,24 +80,16 @@ func (d *Directory) Groups(ctx context.Context, tenant string) ([]Group, error) 
 // GroupNamed returns the group of that name, or a MissingError.
 func (d *Directory) GroupNamed(ctx context.Context, tenant, name string) (Group, error) {
 	groups, err := d.groups(ctx, "tenant_id = ? AND name = ?", tenant, name)
-	return first(groups, err, missing(KindGroup, quote(name)))
-}
-
-// first returns the first of the things that were found, or otherwise as the error if there is none.
-func first[T any](found []T, err, otherwise error) (T, error) {
-	if err == nil && len(found) > 0 {
-		return found[0], nil
-	}
-	return *new(T), cmp.Or(err, otherwise)
+	return sqlite.First(groups, err, missing(KindGroup, quote(name)))
 }
 
 func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Group, error) {
-	groups, err := list(ctx, d, "read groups", func(g *Group) []any { return []any{&g.ID, &g.Name} },
+	groups, err := sqlite.List(ctx, d.open, "read groups", func(g *Group) []any { return []any{&g.ID, &g.Name} },
 		"SELECT id, name FROM user_groups WHERE "+where+" ORDER BY name", args...)
-	members, membersErr := listByID(ctx, d, "read the members of groups", userColumns, `SELECT m.group_id, `+userSelection+`
+	members, membersErr := sqlite.ListByID(ctx, d.open, "read the members of groups", userColumns, `SELECT m.group_id, `+userSelection+`
 		FROM user_group_members m JOIN users u ON u.id = m.user_id
 		WHERE m.group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY u.email", args...)
-	pairs, pairsErr := listByID(ctx, d, "read the connectors of groups", sqlite.Column[int], `SELECT group_id, cc_pair_id FROM cc_pair_groups
+	pairs, pairsErr := sqlite.ListByID(ctx, d.open, "read the connectors of groups", sqlite.Column[int], `SELECT group_id, cc_pair_id FROM cc_pair_groups
 		WHERE group_id IN (SELECT id FROM user_groups WHERE `+where+") ORDER BY cc_pair_id", args...)
 	for i := range groups {
 		g := &groups[i]
@@ -108,7 +100,7 @@ func (d *Directory) groups(ctx context.Context, where string, args ...any) ([]Gr
 
 // RemoveGroup removes a group. The documents of its connectors must then be updated.
 func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error {
-	return d.write(ctx, "remove group "+name, func(tx *sql.Tx) error {
+	return d.open.Update(ctx, "remove group "+name, func(tx *sql.Tx) error {
 		if err := markPairsChanged(ctx, tx, `id IN (SELECT p.cc_pair_id FROM cc_pair_groups p JOIN user_groups g ON g.id = p.group_id
 			WHERE g.tenant_id = ? AND g.name = ?)`, tenant, name); err != nil {
 			return err
@@ -120,7 +112,7 @@ func (d *Directory) RemoveGroup(ctx context.Context, tenant, name string) error 
 
 // LeaveGroup removes a user from a group.
 func (d *Directory) LeaveGroup(ctx context.Context, tenant, group, email string) error {
-	return d.change(ctx, "remove "+email+" from group "+group, refuse("%s is not a member of group %s", email, quote(group)),
+	return d.open.Exec(ctx, "remove "+email+" from group "+group, refuse("%s is not a member of group %s", email, quote(group)),
 		`DELETE FROM user_group_members
 			WHERE group_id = (SELECT id FROM user_groups WHERE tenant_id = ?1 AND name = ?2)
 				AND user_id = (SELECT id FROM users WHERE tenant_id = ?1 AND email = ?3)`, tenant, group, address(email))
@@ -128,7 +120,7 @@ func (d *Directory) LeaveGroup(ctx context.Context, tenant, group, email string)
 
 // ExternalMembers lists the memberships in groups of other systems, by source, group and address.
 func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membership, error) {
-	return list(ctx, d, "list external groups", func(m *Membership) []any {
+	return sqlite.List(ctx, d.open, "list external groups", func(m *Membership) []any {
 		return []any{&m.Group.Source, &m.Group.ID, &m.Email}
 	}, `SELECT m.source, m.external_id, u.email FROM external_group_members m JOIN users u ON u.id = m.user_id
 		WHERE u.tenant_id = ? ORDER BY m.source, m.external_id, u.email`, tenant)
@@ -136,7 +128,7 @@ func (d *Directory) ExternalMembers(ctx context.Context, tenant string) ([]Membe
 
 // LeaveExternalGroup removes a user, or with no address all users, from a group of another system.
 func (d *Directory) LeaveExternalGroup(ctx context.Context, tenant string, group ExternalGroup, email string) error {
-	return d.change(ctx, "leave group "+group.Source+":"+group.ID,
+	return d.open.Exec(ctx, "leave group "+group.Source+":"+group.ID,
 		refuse("no such member of group %s:%s", group.Source, group.ID),
 		`DELETE FROM external_group_members WHERE source = ?2 AND external_id = ?3
 			AND user_id IN (SELECT id FROM users WHERE tenant_id = ?1 AND (?4 = '' OR email = ?4))`,
@@ -235,6 +227,6 @@ func (d *Directory) audiences(ctx context.Context, thing string, ids sqlite.JSON
 // related reads a column of a relation by the ids of the things.
 func related[T string | int](ctx context.Context, d *Directory, thing, table, column string, ids sqlite.JSON) (
 	map[int][]T, error) {
-	return listByID(ctx, d, "read "+table, sqlite.Column[T], fmt.Sprintf(`SELECT %[1]s_id, %[2]s FROM %[3]s
+	return sqlite.ListByID(ctx, d.open, "read "+table, sqlite.Column[T], fmt.Sprintf(`SELECT %[1]s_id, %[2]s FROM %[3]s
 		WHERE %[1]s_id IN (SELECT value FROM json_each(?)) ORDER BY %[2]s`, thing, column, table), ids)
 }

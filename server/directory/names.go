@@ -71,7 +71,7 @@ func (d *Directory) shownNames(ctx context.Context, p Principal) (map[int]string
 			seen[0][look[0]], seen[1][look[1]] = true, true
 		}
 		show(0, DefaultAgent().Name)
-		agents, err := list(ctx, d, "read the names of agents", func(a *Agent) []any { return []any{&a.ID, &a.Name} }, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, 0) DESC, a.id",
+		agents, err := sqlite.List(ctx, d.open, "read the names of agents", func(a *Agent) []any { return []any{&a.ID, &a.Name} }, "SELECT a.id, a.name "+fromVisibleAgents()+" ORDER BY coalesce(u.role = ?4, 0) DESC, a.id",
 			p.Tenant, p.Admin, p.UserID, string(RoleAdmin))
 		for _, a := range agents {
 			show(a.ID, a.Name)

@@ -48,7 +48,7 @@ func (d *Directory) AddUser(ctx context.Context, tenant, email string, role Role
 		return User{}, err
 	}
 	var user User
-	err = d.write(ctx, "add user "+email, func(tx *sql.Tx) error {
+	err = d.open.Update(ctx, "add user "+email, func(tx *sql.Tx) error {
 		user, err = d.ensureUser(ctx, tx, tenant, email, role)
 		return err
 	})
@@ -70,7 +70,7 @@ func (d *Directory) HasUser(ctx context.Context, tenant, email string) (found bo
 
 // SetActive activates or deactivates a user with all their tokens.
 func (d *Directory) SetActive(ctx context.Context, tenant, email string, active bool) error {
-	return d.change(ctx, "change user "+email, missing(KindUser, quote(email)),
+	return d.open.Exec(ctx, "change user "+email, missing(KindUser, quote(email)),
 		"UPDATE users SET is_active = ? WHERE tenant_id = ? AND email = ?", active, tenant, address(email))
 }
 
@@ -82,7 +82,7 @@ func (d *Directory) SetRole(ctx context.Context, tenant, email string, role Role
 	if address(email) == OwnerEmail && role != RoleAdmin {
 		return refuse("the owner is always an administrator")
 	}
-	return d.change(ctx, "change user "+email, missing(KindUser, quote(email)),
+	return d.open.Exec(ctx, "change user "+email, missing(KindUser, quote(email)),
 		"UPDATE users SET role = ? WHERE tenant_id = ? AND email = ?", string(role), tenant, address(email))
 }
 
@@ -91,7 +91,7 @@ func (d *Directory) RemoveUser(ctx context.Context, tenant, email string) error 
 	if address(email) == OwnerEmail {
 		return refuse("the owner cannot be removed")
 	}
-	return d.change(ctx, "remove user "+email, missing(KindUser, quote(email)),
+	return d.open.Exec(ctx, "remove user "+email, missing(KindUser, quote(email)),
 		"DELETE FROM users WHERE tenant_id = ? AND email = ?", tenant, address(email))
 }
 
@@ -103,11 +103,11 @@ func (d *Directory) Users(ctx context.Context, tenant string) ([]User, error) {
 // UserNamed returns the user with that address, or a MissingError.
 func (d *Directory) UserNamed(ctx context.Context, tenant, email string) (User, error) {
 	users, err := d.users(ctx, "u.tenant_id = ? AND u.email = ?", tenant, address(email))
-	return first(users, err, missing(KindUser, quote(email)))
+	return sqlite.First(users, err, missing(KindUser, quote(email)))
 }
 
 func (d *Directory) users(ctx context.Context, where string, args ...any) ([]User, error) {
-	return list(ctx, d, "read users", userColumns, "SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email",
+	return sqlite.List(ctx, d.open, "read users", userColumns, "SELECT "+userSelection+" FROM users u WHERE "+where+" ORDER BY u.email",
 		args...)
 }
 
@@ -154,7 +154,7 @@ func (d *Directory) join(ctx context.Context, tenant, group, email string, add f
 	if err != nil {
 		return err
 	}
-	return d.write(ctx, "add "+email+" to group "+group, func(tx *sql.Tx) error {
+	return d.open.Update(ctx, "add "+email+" to group "+group, func(tx *sql.Tx) error {
 		user, err := d.ensureUser(ctx, tx, tenant, email, RoleBasic)
 		if err != nil {
 			return err
@@ -209,12 +209,12 @@ func (d *Directory) lookUpPerson(ctx context.Context, tenant, email string) (Pri
 
 // addGroups reads the groups of a principal.
 func (d *Directory) addGroups(ctx context.Context, p *Principal) (err error) {
-	p.Groups, err = list(ctx, d, "read the groups of a user", sqlite.Column[string], `SELECT g.name
+	p.Groups, err = sqlite.List(ctx, d.open, "read the groups of a user", sqlite.Column[string], `SELECT g.name
 		FROM user_groups g JOIN user_group_members m ON m.group_id = g.id WHERE m.user_id = ? ORDER BY g.name`, p.UserID)
 	if err != nil {
 		return err
 	}
-	p.ExternalGroups, err = list(ctx, d, "read the external groups of a user",
+	p.ExternalGroups, err = sqlite.List(ctx, d.open, "read the external groups of a user",
 		func(g *ExternalGroup) []any { return []any{&g.Source, &g.ID} },
 		"SELECT source, external_id FROM external_group_members WHERE user_id = ? ORDER BY source, external_id", p.UserID)
 	return err

@@ -46,7 +46,7 @@ func (d *Directory) addDocumentSet(ctx context.Context, tenant string, set Docum
 	if err := checkSet(set); err != nil {
 		return DocumentSet{}, err
 	}
-	err := d.write(ctx, "add document set "+set.Name, func(tx *sql.Tx) error {
+	err := d.open.Update(ctx, "add document set "+set.Name, func(tx *sql.Tx) error {
 		if _, err := d.insertSet(ctx, tx, tenant, set, automatic); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (d *Directory) CreateDocumentSet(ctx context.Context, tenant string, detail
 	if len(details.CCPairs) > maxSetPairs {
 		return 0, refuse("a document set may have at most %d connectors", maxSetPairs)
 	}
-	err = d.write(ctx, "add document set "+details.Name, func(tx *sql.Tx) error {
+	err = d.open.Update(ctx, "add document set "+details.Name, func(tx *sql.Tx) error {
 		if err := refuseLookalike(ctx, tx, KindDocumentSet, details.Name,
 			"SELECT name FROM document_sets WHERE tenant_id = ?", tenant); err != nil {
 			return err
@@ -123,7 +123,7 @@ func markSetChanged(ctx context.Context, tx *sql.Tx, id int) error {
 // RemoveDocumentSet removes a document set, but not its documents. A set of an agent is refused: without it the agent would
 // search everything. The documents of its connectors must then be updated.
 func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) error {
-	return d.write(ctx, "remove document set "+name, func(tx *sql.Tx) error {
+	return d.open.Update(ctx, "remove document set "+name, func(tx *sql.Tx) error {
 		set, agent := DocumentSet{Name: name}, ""
 		if err := findSet(ctx, tx, tenant, &set, missing(KindDocumentSet, quote(name))); err != nil {
 			return err
@@ -146,7 +146,7 @@ func (d *Directory) RemoveDocumentSet(ctx context.Context, tenant, name string) 
 // ForgetDocumentSet removes an empty document set that was created by adding files. A set that somebody created, or that an
 // agent uses, is kept.
 func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) error {
-	return d.change(ctx, "remove document set "+name, nil, `DELETE FROM document_sets
+	return d.open.Exec(ctx, "remove document set "+name, nil, `DELETE FROM document_sets
 		WHERE tenant_id = ? AND name = ? AND is_automatic
 			AND NOT EXISTS (SELECT 1 FROM agent_document_sets WHERE document_set_id = document_sets.id)`, tenant, name)
 }
@@ -154,7 +154,7 @@ func (d *Directory) ForgetDocumentSet(ctx context.Context, tenant, name string) 
 // DocumentSets lists the sets that the caller may search, by name.
 func (d *Directory) DocumentSets(ctx context.Context, p Principal) ([]DocumentSet, error) {
 	sets, err := cachedFor(ctx, d, "sets", p, func() ([]DocumentSet, error) {
-		return list(ctx, d, "list document sets", setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
+		return sqlite.List(ctx, d.open, "list document sets", setColumns, `SELECT s.id, s.name, s.description, s.is_public FROM document_sets s
 			WHERE s.tenant_id = ?1 AND (s.is_public OR ?2 OR `+audienceCondition("document_set", "s")+`) ORDER BY s.name`,
 			p.Tenant, p.Admin, p.UserID)
 	})

@@ -98,7 +98,7 @@ func (d *Directory) AddToken(ctx context.Context, request TokenRequest) (Token, 
 		return Token{}, "", err
 	}
 	token.Display = secret[:12] + "****" + secret[len(secret)-4:]
-	err = d.write(ctx, "add a token", func(tx *sql.Tx) error {
+	err = d.open.Update(ctx, "add a token", func(tx *sql.Tx) error {
 		user, err := d.ensureUser(ctx, tx, request.Tenant, token.Email, RoleBasic)
 		if err != nil {
 			return err
@@ -248,7 +248,7 @@ type holder struct {
 
 func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (holder, error) {
 	// Ids increase, so the first token of a chain has the lowest.
-	found, err := list(ctx, d, "look up a token", func(h *holder) []any {
+	found, err := sqlite.List(ctx, d.open, "look up a token", func(h *holder) []any {
 		p := &h.principal
 		return []any{&p.TokenID, &h.hash, sqlite.JSON{V: &h.scopes}, (*sqlite.Micros)(&p.ExpiresAt),
 			(*sqlite.Micros)(&h.lastUsed), &h.revoked,
@@ -258,7 +258,7 @@ func (d *Directory) lookUp(ctx context.Context, tenant, digest string) (holder, 
 			(WITH RECURSIVE up (id) AS (SELECT t.id UNION SELECT parent_id FROM token_parents JOIN up ON token_id = up.id)
 				SELECT min(id) FROM up)
 		FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ? AND u.tenant_id = ?`, digest, tenant)
-	h, err := first(found, err, ErrUnauthenticated)
+	h, err := sqlite.First(found, err, ErrUnauthenticated)
 	if err != nil {
 		return h, err
 	}
@@ -282,13 +282,13 @@ func (d *Directory) noteUse(ctx context.Context, tokenID int, now time.Time) {
 	defer d.noting.Delete(tokenID)
 	ctx, cancel := context.WithTimeout(ctx, lastUsedWait)
 	defer cancel()
-	_ = d.change(ctx, "note the use of a token", nil, `UPDATE tokens SET last_used_at = ?1
+	_ = d.open.Exec(ctx, "note the use of a token", nil, `UPDATE tokens SET last_used_at = ?1
 		WHERE id = ?2 AND coalesce(last_used_at, 0) <= ?1 - ?3`, now.UnixMicro(), tokenID, lastUsedEvery.Microseconds())
 }
 
 // ListTokens lists the valid tokens of a user, the oldest first; with no address, those of the whole tenant.
 func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Token, error) {
-	return list(ctx, d, "list tokens", func(t *Token) []any {
+	return sqlite.List(ctx, d.open, "list tokens", func(t *Token) []any {
 		return []any{&t.ID, &t.Name, &t.Email, &t.Display, sqlite.JSON{V: &t.Scopes}, (*sqlite.Micros)(&t.CreatedAt),
 			(*sqlite.Micros)(&t.ExpiresAt), (*sqlite.Micros)(&t.LastUsed)}
 	}, `SELECT t.id, t.name, u.email, t.display, t.scopes, t.created_at, t.expires_at, t.last_used_at
@@ -301,7 +301,7 @@ func (d *Directory) ListTokens(ctx context.Context, tenant, email string) ([]Tok
 // RevokeToken revokes a token of a user, or with no address of any user of the tenant, and the tokens that were created with
 // it. The error is ErrNotFound if there is no such token, or it is revoked already.
 func (d *Directory) RevokeToken(ctx context.Context, tenant, email string, id int) error {
-	return d.change(ctx, fmt.Sprintf("revoke token %d", id), ErrNotFound, `WITH RECURSIVE family (id) AS (
+	return d.open.Exec(ctx, fmt.Sprintf("revoke token %d", id), ErrNotFound, `WITH RECURSIVE family (id) AS (
 			SELECT id FROM tokens WHERE id = ?2 AND NOT is_revoked AND kind = ?3
 				AND user_id IN (SELECT id FROM users WHERE tenant_id = ?4 AND (?5 = '' OR email = ?5))
 			UNION SELECT token_id FROM token_parents JOIN family ON parent_id = family.id)

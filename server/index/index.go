@@ -327,10 +327,9 @@ type Damage struct {
 
 // Selector names documents for administration; the set fields must all hold, an empty one names nothing.
 type Selector struct {
-	Origin       string // exact
-	OriginPrefix string // a folder: everything below it
-	Source       string
-	Set          string
+	Origin string // exact
+	Source string
+	Set    string
 }
 
 // Result is what a query found.

@@ -3,9 +3,11 @@ package ingest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"quarry/client/wire"
 	"quarry/server/index"
@@ -171,4 +173,36 @@ func TestNestedRootsShareTheirDocuments(t *testing.T) {
 	l.wantText("x", "now the sibling's")
 	l.remove(wire.RemoveRequest{Refs: []string{l.path("a/b")}})
 	l.wantText("x", "inner")
+}
+
+func TestOwner(t *testing.T) {
+	roots := map[string]rootState{"/a": {}, "/a/b": {}, "/a/b.md": {}, "C:/": {}, "D:/x": {}}
+	for file, want := range map[string]string{
+		"/a": "/a", "/a/b": "/a/b", "/a/b/c/d.md": "/a/b", "/a/bc": "/a", "/a/b.md": "/a/b.md", "/b": "", "C:/y/z": "C:/", "D:/y": "", "D:/x/y": "D:/x",
+	} {
+		if got := owner(roots, file); got != want {
+			t.Errorf("%s is of %q, not %q", file, got, want)
+		}
+	}
+	roots["/"] = rootState{}
+	if got := owner(roots, "/b"); got != "/" {
+		t.Errorf("/b is of %q", got)
+	}
+}
+
+// TestOwnersOfManyRoots: each file may have been added alone, and the status looks up all of them.
+func TestOwnersOfManyRoots(t *testing.T) {
+	roots := map[string]rootState{}
+	for i := range 40_000 {
+		roots[fmt.Sprintf("/home/jo/notes/%d/note.md", i)] = rootState{File: true}
+	}
+	start := time.Now()
+	for root := range roots {
+		if owner(roots, root) != root {
+			t.Fatal(root)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Fatalf("more than %v", took)
+		}
+	}
 }

@@ -370,28 +370,20 @@ func (l *lineReader) decode(line []byte) ([]byte, error) {
 // be read.
 func (l *lineReader) next() ([]byte, error) {
 	l.line = l.line[:0]
-	tooLong := false
-	for {
+	for size := 0; ; {
 		part, err := l.in.ReadSlice('\n')
-		switch {
-		case tooLong || len(l.line)+len(part) > longestLine+1:
-			tooLong = true
-		case err == nil && len(l.line) == 0:
-			return bytes.TrimSuffix(part, []byte("\n")), nil
-		default:
+		if size += len(part); size <= longestLine+1 {
 			l.line = append(l.line, part...)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case tooLong && (err == nil || errors.Is(err, io.EOF)):
-			return nil, errLongLine
-		case errors.Is(err, io.EOF) && len(l.line) > 0:
-			return l.line, nil
-		case err != nil:
+		case err != nil && (size == 0 || !errors.Is(err, io.EOF)):
 			return nil, err
+		case size > longestLine+1:
+			return nil, errLongLine
+		default:
+			return bytes.TrimSuffix(l.line, []byte("\n")), nil
 		}
-		return bytes.TrimSuffix(l.line, []byte("\n")), nil
 	}
 }
 

@@ -218,13 +218,14 @@ func below(folder, path string) string {
 
 // owner returns the innermost root around path, or "".
 func owner(roots map[string]rootState, path string) string {
-	best := ""
-	for root := range roots {
-		if len(root) > len(best) && within(root, path) {
-			best = root
+	for end := len(path); end >= 0; end = strings.LastIndexByte(path[:end], '/') {
+		for _, root := range [...]string{path[:end], path[:min(end+1, len(path))]} { // that of a drive ends with its slash
+			if _, known := roots[root]; known {
+				return root
+			}
 		}
 	}
-	return best
+	return ""
 }
 
 // Status lists the roots by path, with their numbers of documents, and the files that are skipped or whose encoding was

@@ -28,29 +28,6 @@ type Ledger interface {
 	Postpone(tenant, day string, tokens int) error
 }
 
-// MemoryLedger is a Ledger in memory. The zero value is empty.
-type MemoryLedger struct {
-	mutex sync.Mutex
-	sums  map[account]int
-}
-
-// AddTokens implements Ledger. It does not fail.
-func (l *MemoryLedger) AddTokens(_ context.Context, tenant, day string, tokens int) (sum int, err error) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.sums == nil {
-		l.sums = map[account]int{}
-	}
-	l.sums[account{tenant, day}] += tokens
-	return l.sums[account{tenant, day}], nil
-}
-
-// Postpone implements Ledger. It does not fail.
-func (l *MemoryLedger) Postpone(tenant, day string, tokens int) error {
-	_, err := l.AddTokens(context.Background(), tenant, day, tokens)
-	return err
-}
-
 type account struct{ tenant, day string }
 
 // Budget limits the tokens that each tenant uses per day. Days begin at midnight UTC. A nil Budget has no limit. It is

@@ -16,7 +16,7 @@ import (
 
 // faultyLedger is a Ledger that a test can make fail or wait.
 type faultyLedger struct {
-	MemoryLedger
+	llmtest.Ledger
 	mutex    sync.Mutex
 	err      error            // of every use
 	writeErr error            // of writing
@@ -40,7 +40,7 @@ func (l *faultyLedger) AddTokens(ctx context.Context, tenant, day string, tokens
 	if err != nil {
 		return 0, err
 	}
-	return l.MemoryLedger.AddTokens(ctx, tenant, day, tokens)
+	return l.Ledger.AddTokens(ctx, tenant, day, tokens)
 }
 
 func (l *faultyLedger) Postpone(tenant, day string, tokens int) error {
@@ -49,7 +49,7 @@ func (l *faultyLedger) Postpone(tenant, day string, tokens int) error {
 	if l.full != nil {
 		return l.full
 	}
-	return l.MemoryLedger.Postpone(tenant, day, tokens)
+	return l.Ledger.Postpone(tenant, day, tokens)
 }
 
 func (l *faultyLedger) set(err, writeErr error) {
@@ -59,7 +59,7 @@ func (l *faultyLedger) set(err, writeErr error) {
 }
 
 func (l *faultyLedger) sum(day string) int {
-	sum, _ := l.MemoryLedger.AddTokens(context.Background(), "acme", day, 0) // never fails
+	sum, _ := l.Ledger.AddTokens(context.Background(), "acme", day, 0) // never fails
 	return sum
 }
 
@@ -102,7 +102,7 @@ func TestABudgetThroughItsDays(t *testing.T) {
 		if step.hours > 0 {
 			at.now, day = at.now.Add(time.Duration(step.hours)*time.Hour), second
 		}
-		_, _ = ledger.MemoryLedger.AddTokens(ctx, "acme", day, step.others)
+		_, _ = ledger.Ledger.AddTokens(ctx, "acme", day, step.others)
 		if err := use(b, step.tokens); !errors.Is(err, step.want) || ledger.sum(day) != step.sum {
 			t.Errorf("step %d: %v, %d tokens stored, want %d", i, err, ledger.sum(day), step.sum)
 		}
@@ -260,7 +260,7 @@ func TestCountedModels(t *testing.T) {
 	ctx := context.Background()
 	server, p := scripted(t, func(c *Config) { c.Timeout = time.Minute })
 	server.On(llmtest.Containing("garbage"), llmtest.Garbage()).On(llmtest.Any(), well())
-	b := NewBudget(47, &MemoryLedger{}, time.Now, nil)
+	b := NewBudget(47, &llmtest.Ledger{}, time.Now, nil)
 	meter := b.Meter("acme")
 	chat := Counted(chatOf(t, p), meter)
 	inner, _ := p.Embedder()

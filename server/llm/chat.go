@@ -277,6 +277,8 @@ func streamError(err error) error {
 	switch {
 	case errors.As(err, &sent): // the server's message may contain the key, which is not known here
 		return &Error{Kind: ErrUnavailable, Message: "it failed while answering"}
+	case isTooLarge(err):
+		return tooLarge()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &Error{Kind: ErrUnusable, Message: "it was cut off"}
 	}
@@ -291,45 +293,31 @@ const (
 
 // thinking removes a model's thinking from its reply, however the reply is split into pieces. The zero value is ready.
 type thinking struct {
-	place place
-	held  string // not known to be part of the reply yet
+	held  string // not known to be part of the reply yet; of thinking, only the tags and what may be the end of one
+	reply bool   // everything that follows is part of it
 }
-
-type place int
-
-const (
-	before  place = iota // only white space, or the beginning of a tag, was read
-	within               // between the tags
-	between              // after the tags, with only white space so far
-	reply
-)
 
 // pass reads the next piece and returns what is known to belong to the reply.
 func (t *thinking) pass(piece string) string {
-	if t.place == reply {
+	if t.reply {
 		return piece
 	}
 	t.held += piece
-	if t.place == before {
-		text := trimSpace(t.held)
-		switch {
-		case strings.HasPrefix(text, thinkingBegins):
-			t.place, t.held = within, text[len(thinkingBegins):]
-		case strings.HasPrefix(thinkingBegins, text):
-			return ""
-		default:
-			return t.all()
-		}
-	}
-	if t.place == within {
-		at := strings.Index(t.held, thinkingEnds)
-		if at < 0 {
-			t.held = t.held[max(0, len(t.held)-len(thinkingEnds)+1):]
+	text := trimSpace(t.held)
+	inside, thinks := strings.CutPrefix(text, thinkingBegins)
+	if !thinks {
+		if strings.HasPrefix(thinkingBegins, text) {
 			return ""
 		}
-		t.place, t.held = between, t.held[at+len(thinkingEnds):]
+		return t.all()
 	}
-	if t.held = trimSpace(t.held); t.held == "" {
+	_, after, ended := strings.Cut(inside, thinkingEnds)
+	if !ended {
+		t.held = thinkingBegins + inside[max(0, len(inside)-len(thinkingEnds)+1):]
+		return ""
+	}
+	if t.held = trimSpace(after); t.held == "" {
+		t.held = thinkingBegins + thinkingEnds
 		return ""
 	}
 	return t.all()
@@ -337,7 +325,7 @@ func (t *thinking) pass(piece string) string {
 
 // rest returns the pending text at the end. Unfinished thinking is no reply.
 func (t *thinking) rest() string {
-	if t.place == within {
+	if strings.HasPrefix(trimSpace(t.held), thinkingBegins) {
 		return ""
 	}
 	return t.all()
@@ -345,7 +333,7 @@ func (t *thinking) rest() string {
 
 func (t *thinking) all() string {
 	text := t.held
-	t.place, t.held = reply, ""
+	t.reply, t.held = true, ""
 	return text
 }
 

@@ -129,7 +129,7 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	}
 	streamed := request.Header.Get("Accept") == "text/event-stream"
 	if streamed && response.StatusCode == http.StatusOK {
-		response.Body = &bounded{ReadCloser: response.Body, left: maxEvents}
+		response.Body = http.MaxBytesReader(nil, response.Body, maxEvents)
 		return response, nil
 	}
 	defer func() { _ = response.Body.Close() }() // the body was read
@@ -137,10 +137,10 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 		body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // as much of the reason as there is
 		return nil, refusal(response.StatusCode, response.Header, body, key)
 	}
-	body, err := io.ReadAll(&bounded{ReadCloser: response.Body, left: d.limit})
+	body, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, d.limit))
 	switch {
-	case errors.Is(err, ErrUnusable):
-		return nil, err
+	case isTooLarge(err):
+		return nil, tooLarge()
 	case err != nil:
 		return nil, &Error{Kind: ErrUnusable, Message: "it was cut off"}
 	}
@@ -151,23 +151,12 @@ func (d *doer) Do(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// bounded is a body that fails beyond a number of bytes.
-type bounded struct {
-	io.ReadCloser
-	left int64
-}
-
 func tooLarge() *Error { return &Error{Kind: ErrUnusable, Message: "it is too large"} }
 
-func (b *bounded) Read(buffer []byte) (int, error) {
-	if int64(len(buffer)) > b.left+1 {
-		buffer = buffer[:b.left+1]
-	}
-	n, err := b.ReadCloser.Read(buffer)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, tooLarge()
-	}
-	return n, err
+// isTooLarge reports whether an answer was not read to its end because it exceeds its bound.
+func isTooLarge(err error) bool {
+	var beyond *http.MaxBytesError
+	return errors.As(err, &beyond)
 }
 
 // checkRedirect follows redirects within the same server only: the key and the questions must not reach another one.

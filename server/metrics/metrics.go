@@ -47,13 +47,15 @@ func Serve(w http.ResponseWriter, request *http.Request, log *slog.Logger, regis
 }
 
 // Counter is a sum that only grows.
-type Counter struct{ series *series[prometheus.Counter] }
+type Counter struct {
+	vector *prometheus.CounterVec
+	series series
+}
 
 // Counter creates a counter with at most three labels. With labels, a series is served after its first Add.
 func (r *Registry) Counter(name, help string, labels ...string) *Counter {
-	vector := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	r.MustRegister(vector)
-	c := &Counter{newSeries(labels, vector.WithLabelValues)}
+	c := &Counter{prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels), newSeries(labels)}
+	r.MustRegister(c.vector)
 	if len(labels) == 0 {
 		c.Add(0)
 	}
@@ -61,74 +63,67 @@ func (r *Registry) Counter(name, help string, labels ...string) *Counter {
 }
 
 // Add adds n, which must not be negative, to the series of label values. Missing values are empty.
-func (c *Counter) Add(n float64, values ...string) { c.series.of(values).Add(n) }
+func (c *Counter) Add(n float64, values ...string) {
+	c.vector.WithLabelValues(c.series.of(values)...).Add(n)
+}
 
 // Histogram counts values by size.
-type Histogram struct{ series *series[prometheus.Observer] }
+type Histogram struct {
+	vector *prometheus.HistogramVec
+	series series
+}
 
 // Histogram creates a histogram with ascending bounds and at most three labels.
 func (r *Registry) Histogram(name, help string, bounds []float64, labels ...string) *Histogram {
-	vector := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels)
-	r.MustRegister(vector)
-	return &Histogram{newSeries(labels, vector.WithLabelValues)}
+	h := &Histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}, labels),
+		newSeries(labels)}
+	r.MustRegister(h.vector)
+	return h
 }
 
 // Observe counts one value.
-func (h *Histogram) Observe(value float64, values ...string) { h.series.of(values).Observe(value) }
+func (h *Histogram) Observe(value float64, values ...string) {
+	h.vector.WithLabelValues(h.series.of(values)...).Observe(value)
+}
 
 // Gauge creates a metric whose value is read on every request.
 func (r *Registry) Gauge(name, help string, read func() float64) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
-// series has the series of one metric by label values, up to maxSeries.
-type series[T any] struct {
+// series has the label values of the series of one metric, up to maxSeries.
+type series struct {
 	labels int
-	fresh  func(values ...string) T
-
-	mutex sync.RWMutex
-	known map[values]T
+	mutex  sync.Mutex
+	known  map[values]bool
 }
 
 type values [maxLabels]string
 
-func newSeries[T any](labels []string, fresh func(values ...string) T) *series[T] {
+func newSeries(labels []string) series {
 	if len(labels) > maxLabels {
 		panic("a metric has at most three labels")
 	}
-	return &series[T]{labels: len(labels), fresh: fresh, known: map[values]T{}}
+	return series{labels: len(labels), known: map[values]bool{}}
 }
 
-func (s *series[T]) of(labels []string) T {
+// of returns the label values under which labels are counted.
+func (s *series) of(labels []string) []string {
 	var at values
-	copy(at[:s.labels], labels)
-	s.mutex.RLock()
-	known, ok := s.known[at]
-	s.mutex.RUnlock()
-	if ok {
-		return known
+	for i, label := range labels[:min(len(labels), s.labels)] {
+		at[i] = strings.ToValidUTF8(label, "\uFFFD")
 	}
-	return s.add(at)
-}
-
-func (s *series[T]) add(at values) T {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	for i := range s.labels {
-		at[i] = strings.Clone(strings.ToValidUTF8(at[i], "\uFFFD")) // a substring would keep a large text in memory
-	}
-	if known, ok := s.known[at]; ok {
-		return known
-	}
-	if len(s.known) >= maxSeries-1 {
-		for i := range s.labels {
-			at[i] = Other
+	switch {
+	case s.known[at]:
+	case len(s.known) >= maxSeries-1:
+		at = values{Other, Other, Other}
+	default:
+		for i := range at {
+			at[i] = strings.Clone(at[i]) // a substring would keep a large text in memory
 		}
+		s.known[at] = true
 	}
-	if known, ok := s.known[at]; ok {
-		return known
-	}
-	made := s.fresh(at[:s.labels]...)
-	s.known[at] = made
-	return made
+	return at[:s.labels]
 }

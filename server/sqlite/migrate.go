@@ -12,44 +12,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
+	"github.com/pressly/goose/v3"
+
 	"quarry/server/index"
 )
 
 // lockRetry is the pause between two attempts to get a lock that cannot be waited for.
 const lockRetry = 10 * time.Millisecond
 
-// newestMigration returns the highest number of the migration files; 0 without migrations.
-func newestMigration(migrations fs.FS) (int, error) {
-	if migrations == nil {
-		return 0, nil
-	}
-	names, err := fs.Glob(migrations, "*.sql")
-	if err != nil {
-		return 0, fmt.Errorf("list migrations: %w", err)
-	}
-	newest := 0
-	for _, name := range names {
-		prefix, _, _ := strings.Cut(name, "_")
-		number, err := strconv.Atoi(prefix)
-		if err != nil || number < 1 {
-			return 0, fmt.Errorf("migration %s: its name must begin with a number", name)
-		}
-		newest = max(newest, number)
-	}
-	if newest == 0 {
-		return 0, errors.New("there are no migrations at the root of Options.Migrations")
-	}
-	return newest, nil
-}
-
 // migrate migrates the schema to the newest version. If it is up to date, that costs one PRAGMA.
 func (db *DB) migrate(ctx context.Context, options Options) error {
-	if db.newest == 0 {
+	if options.Migrations == nil {
 		return nil
 	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db.Writer, options.Migrations,
+		goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("read the migrations of %s: %w", db.name(), err)
+	}
+	sources := provider.ListSources()
+	db.newest = int(sources[len(sources)-1].Version)
 	current := 0
 	// Becoming a database with a write-ahead log needs the file alone for a moment, which SQLite does not wait for.
-	err := whileBusy(ctx, DefaultBusyTimeout, func() (err error) {
+	err = whileBusy(ctx, DefaultBusyTimeout, func() (err error) {
 		current, err = db.userVersion(ctx, db.Reader)
 		return err
 	})
@@ -58,56 +44,40 @@ func (db *DB) migrate(ctx context.Context, options Options) error {
 		return err
 	case current > db.newest:
 		return db.newer(current)
-	case db.readOnly:
-		return db.readOlder(ctx, options.Migrations, current)
+	case db.readOnly && db.path != "":
+		return db.readOlder(ctx, options.Migrations, sources, current)
 	}
-	err = whileBusy(ctx, options.BusyTimeout, func() error { return Explain(db.runMigrations(ctx, options.Migrations)) })
-	if err != nil {
-		return fmt.Errorf("migrate the schema of %s to version %d: %w", db.name(), db.newest, err)
+	return db.runMigrations(ctx, options.BusyTimeout, provider)
+}
+
+// runMigrations runs the missing migrations with a lock on a file of its own. Another process may have been faster. The file
+// is not removed: otherwise two processes could lock different files of that name.
+func (db *DB) runMigrations(ctx context.Context, timeout time.Duration, provider *goose.Provider) error {
+	lock, current := flock.New(db.path+".lock"), 0
+	defer func() { _ = lock.Close() }() // nothing was written
+	err := whileBusy(ctx, timeout, func() (err error) {
+		if locked := db.path == ""; !locked {
+			if locked, err = lock.TryLock(); err == nil && !locked {
+				err = index.ErrBusy
+			}
+		}
+		if err != nil {
+			return Explain(fmt.Errorf("lock %s: %w", lock, err))
+		}
+		current, err = db.userVersion(ctx, db.Writer)
+		return err
+	})
+	if err != nil || current >= db.newest {
+		return err
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return Explain(fmt.Errorf("migrate the schema of %s to version %d: %w", db.name(), db.newest, err))
+	}
+	// A crash before this line costs only one more check by goose at the next start.
+	if _, err := db.Writer.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(db.newest)); err != nil {
+		return Explain(fmt.Errorf("store the schema version of %s: %w", db.name(), err))
 	}
 	return nil
-}
-
-// runMigrations runs the missing migrations in one transaction with the write lock. Another process may have been faster.
-func (db *DB) runMigrations(ctx context.Context, migrations fs.FS) error {
-	tx, err := db.Writer.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	current, err := db.userVersion(ctx, tx)
-	if err == nil && current < db.newest {
-		current, err = gooseVersion(ctx, tx, current)
-	}
-	if err != nil {
-		return err
-	}
-	for current < db.newest {
-		current++
-		statements, err := migration(migrations, current)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, statements); err != nil {
-			return fmt.Errorf("migration %d: %w", current, err)
-		}
-	}
-	if _, err := tx.ExecContext(ctx, "PRAGMA user_version = "+strconv.Itoa(current)); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-// gooseVersion returns the number of the newest migration in the table of goose, which earlier versions of the program
-// wrote before they set user_version: they may have crashed in between.
-func gooseVersion(ctx context.Context, tx *sql.Tx, current int) (version int, err error) {
-	tables := 0
-	row := tx.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'goose_db_version'")
-	if err := row.Scan(&tables); err != nil || tables == 0 {
-		return current, err
-	}
-	err = tx.QueryRowContext(ctx, "SELECT max(?, max(version_id)) FROM goose_db_version", current).Scan(&version)
-	return version, err
 }
 
 // userVersion reads PRAGMA user_version.
@@ -145,13 +115,16 @@ func (db *DB) newer(found int) error {
 
 // readOlder makes a read-only database with an older schema readable: each connection gets the missing tables as empty
 // temporary tables. That requires that the missing migrations only add tables.
-func (db *DB) readOlder(ctx context.Context, migrations fs.FS, current int) error {
-	for number := current + 1; number <= db.newest; number++ {
-		statements, err := migration(migrations, number)
-		if err != nil {
-			return err
+func (db *DB) readOlder(ctx context.Context, migrations fs.FS, sources []*goose.Source, current int) error {
+	for _, source := range sources {
+		if source.Version <= int64(current) {
+			continue
 		}
-		tables := tablesOf(statements)
+		text, err := fs.ReadFile(migrations, source.Path)
+		if err != nil {
+			return fmt.Errorf("read a migration: %w", err)
+		}
+		tables := tablesOf(string(text))
 		if tables == nil || current == 0 {
 			return fmt.Errorf("open %s: %w, and %w: its schema must be migrated from version %d to %d first",
 				db.name(), index.ErrReadOnly, index.ErrOlder, current, db.newest)
@@ -159,30 +132,17 @@ func (db *DB) readOlder(ctx context.Context, migrations fs.FS, current int) erro
 		db.missing = append(db.missing, tables...)
 	}
 	db.Reader.SetMaxIdleConns(-1) // closes the connections that lack the tables
-	db.limitPools()
+	db.Reader.SetMaxIdleConns(idleReaders)
 	if err := db.Reader.PingContext(ctx); err != nil {
 		return Explain(fmt.Errorf("open %s: %w", db.name(), err))
 	}
 	return nil
 }
 
-// migration returns the statements of a migration.
-func migration(migrations fs.FS, number int) (string, error) {
-	names, err := fs.Glob(migrations, fmt.Sprintf("%05d_*.sql", number))
-	if err != nil || len(names) != 1 {
-		return "", errors.Join(err, fmt.Errorf("there are %d migrations %d", len(names), number))
-	}
-	text, err := fs.ReadFile(migrations, names[0])
-	if err != nil {
-		return "", fmt.Errorf("read a migration: %w", err)
-	}
-	up, _, _ := strings.Cut(string(text), "-- +goose Down")
-	return up, nil
-}
-
 // tablesOf returns the statements that create a migration's tables as temporary tables; nil if it does anything else.
 // Indexes are left out.
 func tablesOf(migration string) (tables []string) {
+	migration, _, _ = strings.Cut(migration, "-- +goose Down")
 	migration = regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(migration, "")
 	for statement := range strings.SplitSeq(migration, ";") {
 		statement = strings.TrimSpace(statement)

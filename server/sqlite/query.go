@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	sqldriver "database/sql/driver"
@@ -47,19 +48,73 @@ func Select[T any](ctx context.Context, q Querier, columns func(*T) []any, query
 	return list, nil
 }
 
-// Group returns the rows of a query by their first column, an id. Columns returns where the other columns are stored.
-func Group[T any](ctx context.Context, q Querier, columns func(*T) []any, query string, args ...any) (map[int][]T, error) {
-	groups := map[int][]T{}
-	err := Each(ctx, q, func(rows *sql.Rows) error {
-		id, row := 0, *new(T)
-		err := rows.Scan(append([]any{&id}, columns(&row)...)...)
-		groups[id] = append(groups[id], row)
+// Lazy opens a database when it is used, or returns the open one. If there is none, it creates one with create, which is
+// set for changes, and otherwise returns an empty one.
+type Lazy func(ctx context.Context, create bool) (*DB, error)
+
+// Lazy returns the open database.
+func (db *DB) Lazy() Lazy { return func(context.Context, bool) (*DB, error) { return db, nil } }
+
+// IfExists returns a Lazy that creates no database for changes of what there is.
+func (open Lazy) IfExists() Lazy {
+	return func(ctx context.Context, _ bool) (*DB, error) { return open(ctx, false) }
+}
+
+// Update is DB.Update. doing describes the change for errors.
+func (open Lazy) Update(ctx context.Context, doing string, change func(*sql.Tx) error) error {
+	db, err := open(ctx, true)
+	if err != nil {
 		return err
-	}, query, args...)
+	}
+	if err := db.Update(ctx, change); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// Exec is Update with one statement. The error is otherwise if the statement changes nothing.
+func (open Lazy) Exec(ctx context.Context, doing string, otherwise error, query string, args ...any) error {
+	return open.Update(ctx, doing, func(tx *sql.Tx) error { return Exec(ctx, tx, otherwise, query, args...) })
+}
+
+// List returns the rows of a query like Select. doing begins its errors.
+func List[T any](ctx context.Context, open Lazy, doing string, columns func(*T) []any, query string, args ...any) ([]T, error) {
+	db, err := open(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	found, err := Select(ctx, db.Reader, columns, query, args...)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", doing, err)
+	}
+	return found, err
+}
+
+// ListByID is List for a query whose first column is an id, by which it groups the rows. Columns returns where the others
+// are stored.
+func ListByID[T any](ctx context.Context, open Lazy, doing string, columns func(*T) []any, query string, args ...any) (
+	map[int][]T, error) {
+	type numbered struct {
+		id  int
+		row T
+	}
+	rows, err := List(ctx, open, doing, func(n *numbered) []any { return append([]any{&n.id}, columns(&n.row)...) }, query, args...)
+	groups := map[int][]T{}
+	for _, n := range rows {
+		groups[n.id] = append(groups[n.id], n.row)
+	}
 	return groups, err
 }
 
-// Column is the columns function of a single column, for Select and Group.
+// First returns the first of the rows that were found, or otherwise as the error if there is none.
+func First[T any](found []T, err, otherwise error) (T, error) {
+	if err == nil && len(found) > 0 {
+		return found[0], nil
+	}
+	return *new(T), cmp.Or(err, otherwise)
+}
+
+// Column is the columns function of a single column, for Select and the lists.
 func Column[T any](value *T) []any { return []any{value} }
 
 // Scan stores the columns of a row. If there is no row it returns otherwise, which may be nil.

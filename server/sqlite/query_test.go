@@ -48,7 +48,7 @@ func TestQueries(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, notes) {
 		t.Errorf("rows %v, %v", got, err)
 	}
-	books, err := Group(ctx, db.Reader, columnsOfNote, "SELECT book, text, at, tags FROM notes ORDER BY text")
+	books, err := ListByID(ctx, db.Lazy(), "list notes", columnsOfNote, "SELECT book, text, at, tags FROM notes ORDER BY text")
 	if err != nil || !reflect.DeepEqual(books, map[int][]note{0: notes[:2], 1: notes[2:]}) {
 		t.Errorf("groups %v, %v", books, err)
 	}

@@ -42,8 +42,8 @@ type Options struct {
 	Path string
 	// ReadOnly opens an existing file read-only. A file or folder that cannot be written is always opened read-only.
 	ReadOnly bool
-	// Migrations has SQL files ("00001_name.sql") at its root, numbered from 1; nil: no migrations. PRAGMA user_version is
-	// the number of the last one that was run.
+	// Migrations has goose's SQL files ("00001_name.sql") at its root; nil: no migrations. PRAGMA user_version is the
+	// number of the last one.
 	Migrations fs.FS
 	// PageSize is the page size of a new file, in bytes; 0: SQLite's default.
 	PageSize int
@@ -80,11 +80,10 @@ func Open(ctx context.Context, options Options) (*DB, error) {
 	if options.BusyTimeout == 0 {
 		options.BusyTimeout = DefaultBusyTimeout
 	}
-	newest, err := newestMigration(options.Migrations)
-	if err != nil {
-		return nil, err
-	}
-	var db *DB
+	var (
+		db  *DB
+		err error
+	)
 	if options.Path == "" {
 		db, err = openMemory(ctx, options)
 	} else {
@@ -93,7 +92,7 @@ func Open(ctx context.Context, options Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.newest, db.busyTimeout = newest, options.BusyTimeout
+	db.busyTimeout = options.BusyTimeout
 	if err := db.migrate(ctx, options); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -131,6 +130,9 @@ func (db *DB) Close() error {
 // Errors: index.ErrBusy, index.ErrReadOnly, index.ErrNewer if a newer version of the program has migrated the database,
 // index.ErrDiskFull, and those of change.
 func (db *DB) Update(ctx context.Context, change func(*sql.Tx) error) error {
+	if db.readOnly {
+		return index.ErrReadOnly
+	}
 	conn, err := db.Writer.Conn(ctx)
 	if err != nil {
 		return Explain(fmt.Errorf("begin to write %s: %w", db.name(), err))
@@ -282,7 +284,8 @@ func (db *DB) connect(readerURI, writerURI string) (err error) {
 	if db.Writer, err = db.pool(writerURI); err != nil {
 		return err
 	}
-	db.limitPools()
+	db.Reader.SetMaxIdleConns(idleReaders)
+	db.Writer.SetMaxOpenConns(1)
 	return nil
 }
 
@@ -292,11 +295,6 @@ func (db *DB) pool(uri string) (*sql.DB, error) {
 		return nil, fmt.Errorf("open %s: %w", db.name(), err)
 	}
 	return sql.OpenDB(connector{opened, db}), nil
-}
-
-func (db *DB) limitPools() {
-	db.Reader.SetMaxIdleConns(idleReaders)
-	db.Writer.SetMaxOpenConns(1)
 }
 
 // fileURI names a file in SQLite's URI form, in which question marks, hashes and percent signs of the path are escaped
@@ -366,9 +364,6 @@ func openMemory(ctx context.Context, options Options) (*DB, error) {
 	timeout := []string{strconv.FormatInt(options.BusyTimeout.Milliseconds(), 10)}
 	writer := url.Values{"_busy_timeout": timeout, "_foreign_keys": {"1"}, "_txlock": {"immediate"},
 		"_pragma": {"temp_store(MEMORY)"}}
-	if options.ReadOnly {
-		writer.Set("_query_only", "1")
-	}
 	reader := url.Values{"_busy_timeout": timeout, "_query_only": {"1"}, "_pragma": {"temp_store(MEMORY)"}}
 	db := &DB{readOnly: options.ReadOnly}
 	return db, db.connectMemory(ctx, "quarry-"+uuid.NewString(), reader, writer)

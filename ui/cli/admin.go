@@ -14,6 +14,7 @@ import (
 
 	"quarry/client"
 	"quarry/client/wire"
+	"quarry/internal/text"
 	"quarry/ui/passage"
 	"quarry/ui/target"
 )
@@ -170,10 +171,7 @@ func listOr(none string, lists ...[]string) string {
 }
 
 func dayOr(moment *string, otherwise string) string {
-	if moment == nil {
-		return otherwise
-	}
-	return passage.Day(*moment)
+	return cmp.Or(passage.Day(text.OrEmpty(moment)), otherwise)
 }
 
 func (a *app) adminTenants() *cobra.Command {

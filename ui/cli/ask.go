@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -351,14 +352,9 @@ func (a *app) piped(ctx context.Context) (string, error) {
 
 // readPiped reads at most one byte more than is allowed. It closes begun after the first byte.
 func readPiped(from io.Reader, begun chan<- struct{}) ([]byte, error) {
-	first := make([]byte, 1)
-	if _, err := io.ReadFull(from, first); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return nil, err
+	reader := bufio.NewReader(io.LimitReader(from, maxPiped+1))
+	if _, err := reader.Peek(1); err == nil {
+		close(begun)
 	}
-	close(begun)
-	rest, err := io.ReadAll(io.LimitReader(from, maxPiped))
-	return append(first, rest...), err
+	return io.ReadAll(reader)
 }

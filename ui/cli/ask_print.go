@@ -233,11 +233,7 @@ func citedSources(answer *wire.ChatAnswer) []askSource {
 func (p *askJSON) packet(packet wire.ChatPacket) error {
 	switch packet.Type {
 	case wire.ChatSessionCreated:
-		made := map[string]any{"chat_session_id": packet.SessionID}
-		if packet.Incognito {
-			made["incognito"] = true
-		}
-		return p.line(packet.Type, made, false)
+		return p.line(packet.Type, object{{"chat_session_id", packet.SessionID}, {"incognito?", packet.Incognito}}, false)
 	case wire.ChatMessageIDs:
 		return p.line(packet.Type, map[string]any{"user_message_id": packet.UserMessageID,
 			"reserved_assistant_message_id": packet.MessageID}, false)

@@ -91,7 +91,11 @@ func (a *app) explorationQuery(words string, options *searchOptions) (string, er
 		field, _, _ := strings.Cut(filter, ":")
 		words = a.removeReplaced(words, field)
 	}
-	query := strings.TrimSpace(words + " " + strings.Join(filters, " "))
+	parts := append([]string{words}, filters...)
+	if slices.ContainsFunc(client.Tokens(words), func(t client.Token) bool { return t.Open }) {
+		parts = append(filters, words) // a quotation mark in a filter would close the open one
+	}
+	query := strings.TrimSpace(strings.Join(parts, " "))
 	if query == "" {
 		return "", nil
 	}

@@ -187,6 +187,7 @@ func TestTimeoutOfTheExplorer(t *testing.T) {
 func FuzzExplorationQuery(f *testing.F) {
 	f.Add("deploy", "slack", "on call", "team", "infra")
 	f.Add(`a "b`, "x,y", `"`, "a=b", " ")
+	f.Add(`0 "0`, "0", "0", "0=", ",") // the tag's quotation mark must not close that of the words
 	f.Fuzz(func(t *testing.T, words, source, set, key, value string) {
 		doors, opened := exploring(t)
 		code := run(t, doors, terminal{tty: true}, "--source="+source, "--document-set="+set, "--tag="+key+"="+value, "--", words).code

@@ -53,16 +53,14 @@ func lookupHelp(path string) helpEntry {
 }
 
 // parseExits reads a list of exit codes; "remote" stands for those of commands that talk to a server.
-func parseExits(text string) (codes []int) {
+func parseExits(text string) []int {
 	if text == "remote" {
 		return []int{ExitNotConfigured, ExitAuth, ExitUnreachable, ExitRateLimited, ExitTimeout, ExitServer, ExitNotAvailable}
 	}
-	for _, field := range strings.Fields(text) {
-		if code, err := strconv.Atoi(field); err == nil {
-			codes = append(codes, code)
-		}
-	}
-	return codes
+	return exslices.CastFuncFilter(strings.Fields(text), func(field string) (int, bool) {
+		code, err := strconv.Atoi(field)
+		return code, err == nil
+	})
 }
 
 func (a *app) helpCommand() *cobra.Command {
@@ -185,11 +183,7 @@ func exitMeaning(code int) string {
 func (a *app) printManual(root *cobra.Command) error {
 	entry := lookupHelp(root.CommandPath())
 	purpose, _, _ := strings.Cut(strings.TrimPrefix(entry.sections, "Purpose:\n"), "\n\nWhen not to use it:")
-	paragraphs := strings.Split(purpose, "\n\n")
-	for i, paragraph := range paragraphs {
-		paragraphs[i] = strings.ReplaceAll(paragraph, "\n", " ")
-	}
-	root.Long = strings.Join(paragraphs, "\n")
+	root.Long = strings.NewReplacer("\n\n", "\n", "\n", " ").Replace(purpose)
 	page, err := mango.NewManPage(1, root)
 	if err != nil {
 		return err

@@ -97,15 +97,11 @@ func (a *app) nextSearch() (words, label string) {
 	switch {
 	case err != nil:
 		return fmt.Sprintf("Search it: quarry search --library %s \"…\"", config.ShellQuote(folder)), ""
-	case choice.Kind == target.KindLibrary && samePath(choice.LibraryDir, folder):
+	case choice.Kind == target.KindLibrary && filepath.Clean(choice.LibraryDir) == filepath.Clean(folder):
 		return "Searches now go to this library: quarry search \"…\"", choice.Profile
 	}
 	return fmt.Sprintf("Searches go to %s (%s). To search this library: quarry search --library %s \"…\"",
 		choice.Describe(), choice.Reason, config.ShellQuote(folder)), choice.Profile
-}
-
-func samePath(a, b string) bool {
-	return filepath.Clean(a) == filepath.Clean(b)
 }
 
 // absolute turns arguments into absolute paths. An empty one is a mistake: it would mean the folder that one is in.
@@ -236,7 +232,7 @@ func removeRefs(ctx context.Context, c *client.Client, arguments []string) []str
 	refs := []string{}
 	for _, argument := range arguments {
 		full, err := filepath.Abs(argument)
-		if err != nil || isDocumentID(argument) || isStoredID(ctx, c, argument) {
+		if err != nil || isDocumentID(ctx, c, argument) {
 			full = argument
 		}
 		refs = append(refs, full)
@@ -244,21 +240,18 @@ func removeRefs(ctx context.Context, c *client.Client, arguments []string) []str
 	return refs
 }
 
-func isStoredID(ctx context.Context, c *client.Client, text string) bool {
-	if _, err := os.Lstat(text); err == nil {
-		return false
-	}
-	_, err := c.DocumentSize(ctx, text)
-	failure, ok := errors.AsType[*client.Error](err)
-	return err == nil || ok && failure.Code == wire.CodeDocumentDamaged
-}
-
-// isDocumentID reports whether name is an id, which begins with a scheme, and not a path. One letter is a drive.
-func isDocumentID(name string) bool {
+// isDocumentID reports whether name is no path and begins with a scheme, or is the id of a document of the library. One
+// letter is a drive.
+func isDocumentID(ctx context.Context, c *client.Client, name string) bool {
 	if _, err := os.Lstat(name); err == nil {
 		return false
 	}
-	return regexp.MustCompile(`^[A-Za-z0-9+._-]{2,}:`).MatchString(name)
+	if regexp.MustCompile(`^[A-Za-z0-9+._-]{2,}:`).MatchString(name) {
+		return true
+	}
+	_, err := c.DocumentSize(ctx, name)
+	failure, ok := errors.AsType[*client.Error](err)
+	return err == nil || ok && failure.Code == wire.CodeDocumentDamaged
 }
 
 func (a *app) syncCommand() *cobra.Command {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -278,18 +277,13 @@ func (a *app) removeOldCopies() {
 	defer func() { _ = dir.Close() }()
 	entries, _ := dir.ReadDir(mostCopies)
 	for _, entry := range entries {
-		removeOldCopy(filepath.Join(a.io.TempDir, entry.Name()), entry, a.now())
+		name := entry.Name()
+		if !strings.HasPrefix(name, copyPrefix) || !strings.Contains(name, copyMark) || !entry.Type().IsRegular() {
+			continue
+		}
+		info, err := entry.Info()
+		if err == nil && info.Mode().IsRegular() && ownedByUs(info) && a.now().Sub(info.ModTime()) >= copyAge {
+			_ = os.Remove(filepath.Join(a.io.TempDir, name))
+		}
 	}
-}
-
-func removeOldCopy(path string, entry fs.DirEntry, now time.Time) {
-	name := entry.Name()
-	if !strings.HasPrefix(name, copyPrefix) || !strings.Contains(name, copyMark) || !entry.Type().IsRegular() {
-		return
-	}
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || !ownedByUs(info) || now.Sub(info.ModTime()) < copyAge {
-		return
-	}
-	_ = os.Remove(path)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -288,9 +289,7 @@ const asJSON = "; --json lists all of them"
 
 // listLines lists the first items of a kind, and how many more there are.
 func listLines[T any](kind string, total int, first []T, line func(T) string) (lines []string) {
-	for _, item := range first {
-		lines = append(lines, line(item))
-	}
+	lines = exslices.CastFunc(first, line)
 	if more := total - len(first); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more %s", more, kind))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -213,14 +214,8 @@ func (r *reading) title() string {
 }
 
 func (r *reading) body() string {
-	var b strings.Builder
-	for i, chunk := range r.chunks {
-		if i > 0 {
-			b.WriteString("\n\n")
-		}
-		b.WriteString(strings.Trim(chunk.Text(), "\n"))
-	}
-	return b.String() + "\n"
+	passages := exslices.CastFunc(r.chunks, func(chunk wire.Chunk) string { return strings.Trim(chunk.Text(), "\n") })
+	return strings.Join(passages, "\n\n") + "\n"
 }
 
 func (r *reading) markdown() string {

@@ -178,14 +178,8 @@ func wordStart(text string, from, to int) int {
 // fenceAt returns the fence of the code block that a text ends in, or "".
 func fenceAt(text string) string {
 	fence := ""
-	for len(text) > 0 {
-		at := strings.IndexAny(text, "`~")
-		if at < 0 {
-			break
-		}
-		line := text[strings.LastIndexByte(text[:at], '\n')+1:]
-		line, text, _ = strings.Cut(line, "\n")
-		line = strings.TrimLeft(line, " \t>")
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(strings.TrimSuffix(line, "\n"), " \t>")
 		switch {
 		case fence == "":
 			fence = opensFence(line)

@@ -3,13 +3,15 @@
 package passage
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/dustin/go-humanize"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -18,10 +20,7 @@ import (
 
 // Title returns the title of a result on one line, or "(untitled)".
 func Title(r wire.SearchResult) string {
-	if title := text.OneLine(r.Title); title != "" {
-		return title
-	}
-	return "(untitled)"
+	return cmp.Or(text.OneLine(r.Title), "(untitled)")
 }
 
 // Citation returns the citation number of a result, or "-" if the server sent none.
@@ -32,63 +31,38 @@ func Citation(r wire.SearchResult) string {
 	return strconv.Itoa(*r.CitationID)
 }
 
+const day = 24 * time.Hour
+
 // Age returns how long ago a time was ("4 days ago"), or "" if it cannot be parsed.
 func Age(moment string, now time.Time) string {
-	return age(moment, now, func(days int, in ageUnits) string {
-		if days == 1 {
-			return "yesterday"
-		}
-		return fmt.Sprintf("%d %s ago", days/in.long.days, in.long.name)
+	return age(moment, now, []humanize.RelTimeMagnitude{
+		{D: 2 * day, Format: "yesterday", DivBy: day}, {D: 14 * day, Format: "%d days ago", DivBy: day},
+		{D: 60 * day, Format: "%d weeks ago", DivBy: 7 * day}, {D: 730 * day, Format: "%d months ago", DivBy: 30 * day},
+		{D: math.MaxInt64, Format: "%d years ago", DivBy: 365 * day},
 	})
 }
 
 // ShortAge is Age in short form: "today", "3 d", "5 w", "8 mo", "2 y"; a date for a time in the future.
 func ShortAge(moment string, now time.Time) string {
-	return age(moment, now, func(days int, in ageUnits) string {
-		return strconv.Itoa(days/in.short.days) + " " + in.short.name
+	return age(moment, now, []humanize.RelTimeMagnitude{
+		{D: 14 * day, Format: "%d d", DivBy: day}, {D: 60 * day, Format: "%d w", DivBy: 7 * day},
+		{D: 365 * day, Format: "%d mo", DivBy: 30 * day}, {D: math.MaxInt64, Format: "%d y", DivBy: 365 * day},
 	})
 }
 
-// ageUnits are the units of ages below a number of days. The long form of the second year is in months.
-type ageUnits struct {
-	below       int
-	long, short ageUnit
-}
-
-type ageUnit struct {
-	days int
-	name string
-}
-
-func ageTable() [5]ageUnits {
-	return [...]ageUnits{
-		{14, ageUnit{1, "days"}, ageUnit{1, "d"}},
-		{60, ageUnit{7, "weeks"}, ageUnit{7, "w"}},
-		{365, ageUnit{30, "months"}, ageUnit{30, "mo"}},
-		{730, ageUnit{30, "months"}, ageUnit{365, "y"}},
-		{math.MaxInt, ageUnit{365, "years"}, ageUnit{365, "y"}},
-	}
-}
-
-// age formats the days between a time and now. Tomorrow, by the clock of another place, counts as today.
-func age(moment string, now time.Time, spell func(days int, in ageUnits) string) string {
+// age formats the time between a moment and now. Tomorrow, by the clock of another place, counts as today.
+func age(moment string, now time.Time, units []humanize.RelTimeMagnitude) string {
 	then, err := wire.ParseTime(moment)
-	if err != nil {
-		return ""
-	}
-	days := int(now.Sub(then) / (24 * time.Hour))
+	passed := now.Sub(then)
 	switch {
-	case days < -1:
+	case err != nil:
+		return ""
+	case passed <= -2*day:
 		return then.Format(time.DateOnly)
-	case days < 1:
+	case passed < day:
 		return "today"
 	}
-	table := ageTable()
-	at := 0
-	for days >= table[at].below {
-		at++
-	}
-	return spell(days, table[at])
+	return humanize.CustomRelTime(then, now, "", "", units)
 }
 
 // Day returns the date of a time as the server sent it. Other text stays as it is.
@@ -211,10 +185,7 @@ func Cite(r wire.SearchResult) string {
 	if r.CitationID != nil {
 		out.WriteString("[" + Citation(r) + "] ")
 	}
-	link := ""
-	if r.Link != nil {
-		link = text.OneLine(*r.Link)
-	}
+	link := text.OneLine(text.OrEmpty(r.Link))
 	if link != "" {
 		out.WriteString("[" + escaped(Title(r)) + "](" + linkTarget(link) + ")")
 	} else {

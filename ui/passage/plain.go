@@ -40,13 +40,7 @@ func newPlainer(source string, spans []wire.Span) *plainer {
 
 // done returns the text and the spans in it.
 func (p *plainer) done() (string, []wire.Span) {
-	kept := p.moved[:0]
-	for _, span := range p.moved {
-		if span[1] > span[0] {
-			kept = append(kept, span)
-		}
-	}
-	return string(p.out), kept
+	return string(p.out), slices.DeleteFunc(p.moved, func(span wire.Span) bool { return span[1] <= span[0] })
 }
 
 // separate puts a separator before the next piece, unless a stronger one is pending.

@@ -199,22 +199,20 @@ func parseCommand(line string) command {
 	if query, slash := strings.CutPrefix(line, "/"); slash {
 		return command{name: commandFind, rest: strings.TrimSpace(query)}
 	}
-	words := append(strings.Fields(strings.ToLower(line)), "", "")
-	name := words[0]
-	if long := map[string]string{"?": commandHelp, "q": commandQuit, "exit": commandQuit, "e": commandExpand}[name]; long != "" {
-		name = long
-	}
-	switch words := words[:len(words)-2]; len(words) {
+	alone := map[string]string{"more": commandMore, "drop": commandDrop, "help": commandHelp, "?": commandHelp,
+		"quit": commandQuit, "q": commandQuit, "exit": commandQuit}
+	onResult := map[string]string{"read": commandRead, "expand": commandExpand, "e": commandExpand, "raw": commandRaw,
+		"cite": commandCite, "open": commandOpen}
+	switch words := strings.Fields(strings.ToLower(line)); len(words) {
 	case 1:
-		if number := resultNumber(name); number > 0 {
+		if number := resultNumber(words[0]); number > 0 {
 			return command{name: commandRead, number: number}
 		}
-		if slices.Contains([]string{commandMore, commandDrop, commandHelp, commandQuit}, name) {
+		if name := alone[words[0]]; name != "" {
 			return command{name: name}
 		}
 	case 2:
-		number := resultNumber(words[1])
-		if number > 0 && slices.Contains([]string{commandRead, commandExpand, commandRaw, commandCite, commandOpen}, name) {
+		if name, number := onResult[words[0]], resultNumber(words[1]); name != "" && number > 0 {
 			return command{name: name, number: number}
 		}
 	}

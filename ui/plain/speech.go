@@ -39,13 +39,8 @@ func (s *session) summary(at int) string {
 
 // withoutFences takes out where code begins and ends: an excerpt may start between the two.
 func withoutFences(content string) string {
-	var kept strings.Builder
-	for line := range strings.Lines(content) {
-		if !isFence(strings.TrimSpace(line)) {
-			kept.WriteString(line)
-		}
-	}
-	return kept.String()
+	isLineFence := func(line string) bool { return isFence(strings.TrimSpace(line)) }
+	return strings.Join(slices.DeleteFunc(slices.Collect(strings.Lines(content)), isLineFence), "")
 }
 
 func isFence(line string) bool {
@@ -62,10 +57,8 @@ func (s *session) sameDocument(at int) (first int, again bool) {
 // about is "Confluence, 8 months ago, by Jo Ortiz."
 func (s *session) about(r wire.SearchResult) string {
 	parts := []string{client.SourceName(r.SourceType)}
-	if r.UpdatedAt != nil {
-		if age := passage.Age(*r.UpdatedAt, s.Now()); age != "" {
-			parts = append(parts, age)
-		}
+	if age := passage.Age(text.OrEmpty(r.UpdatedAt), s.Now()); age != "" {
+		parts = append(parts, age)
 	}
 	if len(r.Authors) > 0 {
 		parts = append(parts, "by "+paint.Line(strings.Join(r.Authors, " and ")))

@@ -23,7 +23,7 @@ func TestSegmentsOfAnOlderAnalyserAreRebuilt(t *testing.T) {
 	x := open(t, Options{Dir: dir, policy: eager()})
 	first := snapshotOf(t, x)
 	find(t, first, "word1")
-	x.worker.idle.Wait()
+	x.worker.loop.Wait()
 	find(t, first, "word1")
 	current, err := x.currentState(t.Context())
 	if err != nil {

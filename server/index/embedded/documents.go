@@ -354,14 +354,6 @@ func selection(by index.Selector) (where string, args []any) {
 	if by.Origin != "" {
 		add("origin = ?", by.Origin)
 	}
-	if by.OriginPrefix != "" {
-		// "below a folder" as ranges, which the index of origins answers; both kinds of separators follow one another
-		// in no platform's paths but their own.
-		folder := strings.TrimRight(by.OriginPrefix, `/\`)
-		add("(origin > ? AND origin < ? OR origin > ? AND origin < ?)",
-			folder+"/", folder+"0", folder+`\`, folder+"]")
-		conditions = append(conditions, "origin <> ''")
-	}
 	if by.Source != "" {
 		add("source = ?", by.Source)
 	}

@@ -324,13 +324,9 @@ func TestDocumentIDs(t *testing.T) {
 	}{
 		{index.Selector{}, ""},
 		{index.Selector{Origin: "/docs/a.md"}, "a"},
-		{index.Selector{OriginPrefix: "/docs"}, "a b"},
-		{index.Selector{OriginPrefix: "/docs/"}, "a b"},
-		{index.Selector{OriginPrefix: "/"}, "a b c f"},
-		{index.Selector{OriginPrefix: `C:\docs`}, "e"},
 		{index.Selector{Source: "slack"}, "d"},
 		{index.Selector{Set: "handbook"}, "a b"},
-		{index.Selector{Set: "handbook", OriginPrefix: "/docs/sub"}, "b"},
+		{index.Selector{Set: "handbook", Origin: "/docs/sub/b.md"}, "b"},
 		{index.Selector{Set: "handbook", Source: "slack"}, ""},
 	}
 	s := snapshotOf(t, x)

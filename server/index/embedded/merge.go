@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -314,12 +313,7 @@ type worker struct {
 	ctx    context.Context // it outlives calls
 	cancel context.CancelFunc
 	wrote  atomic.Bool
-	idle   sync.WaitGroup // to wait until nothing is left to do
-
-	mutex   sync.Mutex
-	running bool
-	again   bool // there may be more to do than what the goroutine has begun
-	stopped bool
+	loop   guard.Loop
 }
 
 func newWorker(x *Index, policy mergePolicy) *worker {
@@ -334,48 +328,19 @@ func (w *worker) begin() {
 	}
 }
 
-// kick makes the worker look for something to do.
-func (w *worker) kick() {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	if w.stopped {
-		return
-	}
-	w.again = true
-	if !w.running {
-		w.running = true
-		w.idle.Add(1)
-		guard.Go(w.run, guard.Log(w.index.log, "tidy segments"))
-	}
-}
+// kick makes the worker look for something to do. A panic costs one round: the next write tries again.
+func (w *worker) kick() { w.loop.Kick(w.tidy, guard.Log(w.index.log, "tidy segments")) }
 
 // stop ends the goroutine: at once when this process wrote nothing, else it may finish what it does.
 func (w *worker) stop() {
-	w.mutex.Lock()
-	w.stopped = true
-	w.mutex.Unlock()
+	w.loop.Stop()
 	defer w.cancel()
 	if w.wrote.Load() {
 		defer time.AfterFunc(closeGrace, guard.Func(w.cancel, guard.Log(w.index.log, "end a merge"))).Stop()
 	} else {
 		w.cancel()
 	}
-	w.idle.Wait()
-}
-
-// run tidies until nothing is left to do. A panic costs one round: the next write tries again.
-func (w *worker) run() {
-	defer w.idle.Done()
-	for w.next() {
-		guard.Func(w.tidy, guard.Log(w.index.log, "tidy segments"))()
-	}
-}
-
-func (w *worker) next() bool {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	w.running, w.again = w.again, false
-	return w.running
+	w.loop.Wait()
 }
 
 // tidy merges for as long as there is something to merge, then sweeps. Its failures cost speed and space, not

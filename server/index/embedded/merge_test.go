@@ -49,7 +49,7 @@ func TestMergesKeepWhatIsStored(t *testing.T) {
 						m.compare(t, x)
 					}
 				}
-				x.worker.idle.Wait()
+				x.worker.loop.Wait()
 				m.compare(t, x)
 				if parts := segmentsOf(t, x); len(parts) > 6 {
 					t.Errorf("seed %d: %d segments are left", seed, len(parts))

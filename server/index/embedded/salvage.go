@@ -111,7 +111,7 @@ func dataVersion(ctx context.Context, connection *sql.Conn) (version int64, err 
 }
 
 func removeDatabase(path string) error {
-	for _, suffix := range []string{"", "-wal", "-shm"} {
+	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove an unfinished repair: %w", err)
 		}

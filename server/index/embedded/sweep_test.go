@@ -12,7 +12,7 @@ func TestSweep(t *testing.T) {
 	now := time.Now()
 	x := open(t, Options{Dir: dir, Now: func() time.Time { return now }})
 	put(t, x, document("a", "walrus"))
-	x.worker.idle.Wait()
+	x.worker.loop.Wait()
 	orphan, err := x.files.Create([]byte("what a crash left behind"))
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func BenchmarkVectors(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x.worker.idle.Wait()
+	x.worker.loop.Wait()
 	b.Logf("embedding and indexing took %v, %d segments", time.Since(start), len(segmentsOf(b, x)))
 	s, err := x.Snapshot(ctx)
 	if err != nil {

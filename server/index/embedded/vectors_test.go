@@ -160,13 +160,13 @@ func TestNearestIsExact(t *testing.T) {
 				}
 				if random.IntN(3) > 0 {
 					if round%2 == 0 {
-						x.worker.idle.Wait()
+						x.worker.loop.Wait()
 					}
 					checkNearest(t, x, current, means, documents, random, false)
 					continue
 				}
 				means.embedAll(t, x, current)
-				x.worker.idle.Wait()
+				x.worker.loop.Wait()
 				checkNearest(t, x, current, means, documents, random, true)
 				for text, times := range means.asked {
 					if times > 1 {
@@ -242,7 +242,7 @@ func TestWithoutVectors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	x, _ := filled(t, Options{Dir: dir, policy: eager()}, 10)
-	x.worker.idle.Wait()
+	x.worker.loop.Wait()
 	if hits := nearest(t, x, "m", newMeaning(8, "").of("x"), anything); len(hits) > 0 {
 		t.Errorf("found %v", hits)
 	}
@@ -531,7 +531,7 @@ func TestEmbeddingBesideWriters(t *testing.T) {
 	if err := x.Embed(t.Context(), "m", plain, nil); err != nil {
 		t.Fatal(err)
 	}
-	x.worker.idle.Wait()
+	x.worker.loop.Wait()
 	checkNearest(t, x, "m", means, documents, random, true)
 }
 

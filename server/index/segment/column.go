@@ -14,31 +14,15 @@ func encodeColumn(values []uint64) []byte {
 	for _, v := range values {
 		all |= v
 	}
-	width := 8
-	switch {
-	case all == 0:
-		width = 0
-	case all < 1<<8:
-		width = 1
-	case all < 1<<16:
-		width = 2
-	case all < 1<<32:
-		width = 4
+	width := (bits.Len64(all) + 7) / 8
+	if width > 2 {
+		width = 1 << bits.Len(uint(width-1))
 	}
 	out := make([]byte, columnHeader, columnHeader+len(values)*width+padding)
 	out[0] = byte(width)
 	binary.LittleEndian.PutUint64(out[8:], uint64(len(values)))
 	for _, v := range values {
-		switch width {
-		case 1:
-			out = append(out, byte(v))
-		case 2:
-			out = binary.LittleEndian.AppendUint16(out, uint16(v))
-		case 4:
-			out = binary.LittleEndian.AppendUint32(out, uint32(v))
-		case 8:
-			out = binary.LittleEndian.AppendUint64(out, v)
-		}
+		out = binary.LittleEndian.AppendUint64(out, v)[:len(out)+width]
 	}
 	return out
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/clipperhouse/uax29/v2/graphemes"
+
+	"quarry/internal/text"
 )
 
 const (
@@ -16,21 +18,13 @@ const (
 	maxScanned = 128 << 10
 )
 
-// Clean returns a text as an editor would store it: one line of at most limit runes.
-func Clean(s string, limit int) string { return clean(s, limit) }
-
-// clean returns one line of at most limit runes: valid UTF-8 without escape sequences, control characters and
+// Clean returns a text as an editor stores it, one line of at most limit runes: valid UTF-8 without escape sequences, control characters and
 // characters that hide or reorder text. A run of white space with a tab or line end becomes one space.
-func clean(s string, limit int) string {
+func Clean(s string, limit int) string {
 	if limit <= 0 || s == "" {
 		return ""
 	}
-	if len(s) > maxScanned {
-		s = s[:maxScanned]
-		for len(s) > maxScanned-utf8.UTFMax && !utf8.ValidString(s[len(s)-1:]) {
-			s = s[:len(s)-1]
-		}
-	}
+	s = text.Clip(s, maxScanned)
 	if strings.Contains(s, "\x1b") {
 		s = ansi.Strip(s)
 	}
@@ -39,44 +33,24 @@ func clean(s string, limit int) string {
 
 // flatten removes hidden characters, and replaces white space with a tab or line end by one space.
 func flatten(s string) string {
-	if isPlain(s) {
+	if text.PlainWidth(s) == len(s) {
 		return s
 	}
 	var out strings.Builder
-	for at := 0; at < len(s); {
-		r, width := utf8.DecodeRuneInString(s[at:])
-		if unicode.IsSpace(r) {
-			end := at + spaceWidth(s[at:])
-			if strings.ContainsFunc(s[at:end], breaksLine) {
-				out.WriteByte(' ')
-			} else {
-				out.WriteString(s[at:end])
-			}
-			at = end
-			continue
+	for s != "" {
+		rest := strings.TrimLeftFunc(s, unicode.IsSpace)
+		if space := s[:len(s)-len(rest)]; strings.ContainsFunc(space, breaksLine) {
+			out.WriteByte(' ')
+		} else {
+			out.WriteString(space)
 		}
+		r, width := utf8.DecodeRuneInString(rest)
 		if !isHidden(r) {
-			out.WriteString(s[at : at+width])
+			out.WriteString(rest[:width])
 		}
-		at += width
+		s = rest[width:]
 	}
 	return out.String()
-}
-
-func isPlain(s string) bool {
-	for at := range len(s) {
-		if s[at] < ' ' || s[at] >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-func spaceWidth(s string) int {
-	if end := strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) }); end >= 0 {
-		return end
-	}
-	return len(s)
 }
 
 func breaksLine(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }

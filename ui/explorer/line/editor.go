@@ -65,15 +65,15 @@ func (e *Editor) Attached() []string { return e.now.attached }
 
 // SetText replaces the text and moves the cursor to its end.
 func (e *Editor) SetText(s string) bool {
-	text := clean(s, e.limit())
+	text := Clean(s, e.limit())
 	return e.put(stepOther, state{text, len(text), e.now.attached})
 }
 
 // Replace sets the text, the cursor and the attached strings as one step of Undo. The text may be longer than Limit, so
 // that typed text can always be restored.
 func (e *Editor) Replace(text string, cursor int, attached []string) bool {
-	before := clean(text[:min(max(cursor, 0), len(text))], unlimited)
-	return e.put(stepOther, state{clean(text, unlimited), len(before), slices.Clone(attached)})
+	before := Clean(text[:min(max(cursor, 0), len(text))], unlimited)
+	return e.put(stepOther, state{Clean(text, unlimited), len(before), slices.Clone(attached)})
 }
 
 // Insert inserts typed text at the cursor. Typing is undone word by word. Escape sequences, control characters and
@@ -106,7 +106,7 @@ func (e *Editor) insert(kind step, s string) bool {
 // Inserted returns the text and the end of the insertion, in bytes, that Insert would produce, without changing
 // anything.
 func (e *Editor) Inserted(s string) (text string, end int) {
-	s = clean(s, e.limit()-utf8.RuneCountInString(e.now.text))
+	s = Clean(s, e.limit()-utf8.RuneCountInString(e.now.text))
 	return e.now.text[:e.now.cursor] + s + e.now.text[e.now.cursor:], e.now.cursor + len(s)
 }
 
@@ -206,7 +206,7 @@ func (e *Editor) put(kind step, to state) bool {
 		if !grouped || len(e.past.states) == 0 {
 			e.past.push(e.now)
 		}
-		e.future.clear()
+		e.future = history{}
 	}
 	e.last = kind
 	if sameContent && to.cursor == e.now.cursor {
@@ -349,11 +349,7 @@ func (h *history) push(s state) {
 		h.bytes -= h.states[forget].size()
 		forget++
 	}
-	if forget > 0 {
-		kept := copy(h.states, h.states[forget:])
-		clear(h.states[kept:])
-		h.states = h.states[:kept]
-	}
+	h.states = slices.Delete(h.states, 0, forget)
 }
 
 func (h *history) pop() (state, bool) {
@@ -362,15 +358,9 @@ func (h *history) pop() (state, bool) {
 	}
 	end := len(h.states) - 1
 	last := h.states[end]
-	h.states[end] = state{}
-	h.states = h.states[:end]
+	h.states = slices.Delete(h.states, end, end+1)
 	h.bytes -= last.size()
 	return last, true
-}
-
-func (h *history) clear() {
-	clear(h.states)
-	h.states, h.bytes = h.states[:0], 0
 }
 
 func (s state) size() int {

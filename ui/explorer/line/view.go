@@ -16,7 +16,6 @@ type drawing struct {
 	key     drawingKey
 	line    string
 	cursorX int
-	full    bool
 }
 
 type drawingKey struct {
@@ -34,9 +33,9 @@ func (e *Editor) View(width int, th theme.Theme, placeholder string, masked bool
 		return "", 0
 	}
 	key := drawingKey{e.version, width, th.Name, placeholder, masked}
-	if !e.drawn.full || e.drawn.key != key {
+	if e.drawn.key != key {
 		line, cursorX = e.draw(width, th, placeholder, masked)
-		e.drawn = drawing{key, line, cursorX, true}
+		e.drawn = drawing{key, line, cursorX}
 	}
 	return e.drawn.line, e.drawn.cursorX
 }

@@ -1,6 +1,7 @@
 package paint
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 
@@ -27,15 +28,6 @@ func (p Pen) Write(s string) string {
 	return p.before + s + p.after
 }
 
-func (p Pen) append(out *strings.Builder, s string) {
-	if s == "" {
-		return
-	}
-	out.WriteString(p.before)
-	out.WriteString(s)
-	out.WriteString(p.after)
-}
-
 // Marked styles a text with base, and with match inside the spans (sorted byte offsets of s). Spans outside of the text
 // are ignored. Each line is styled by itself.
 func Marked(s string, spans []wire.Span, base, match Pen) string {
@@ -59,7 +51,7 @@ func Marked(s string, spans []wire.Span, base, match Pen) string {
 func writeLines(out *strings.Builder, s string, pen Pen) {
 	for {
 		line, rest, more := strings.Cut(s, "\n")
-		pen.append(out, line)
+		out.WriteString(pen.Write(line))
 		if !more {
 			return
 		}
@@ -72,30 +64,10 @@ func writeLines(out *strings.Builder, s string, pen Pen) {
 // resets its own styles.
 func Under(line string, style lipgloss.Style) string {
 	pen := PenOf(style)
-	if pen.before == "" || line == "" {
-		return line
+	for _, reset := range []string{"\x1b[m", "\x1b[0m"} {
+		line = strings.ReplaceAll(line, reset, reset+pen.before)
 	}
-	var out strings.Builder
-	out.Grow(len(line) + 8*len(pen.before))
-	out.WriteString(pen.before)
-	from := 0
-	for at := 0; at < len(line); {
-		skip := strings.IndexByte(line[at:], escape)
-		if skip < 0 {
-			break
-		}
-		at += skip
-		what, size := sequence(line[at:])
-		at += size
-		if what == plain {
-			out.WriteString(line[from:at])
-			out.WriteString(pen.before)
-			from = at
-		}
-	}
-	out.WriteString(line[from:])
-	out.WriteString(pen.after)
-	return out.String()
+	return pen.Write(line)
 }
 
 // maxLink is the length of the longest address that becomes a link, in bytes: terminals ignore longer ones.
@@ -122,7 +94,6 @@ func Hyperlink(address, text string) string {
 
 // asciiOnly percent-encodes all bytes that are not printable ASCII.
 func asciiOnly(address string) string {
-	const digits = "0123456789ABCDEF"
 	var out strings.Builder
 	for at := range len(address) {
 		c := address[at]
@@ -130,29 +101,16 @@ func asciiOnly(address string) string {
 			out.WriteByte(c)
 			continue
 		}
-		out.WriteByte('%')
-		out.WriteByte(digits[c>>4])
-		out.WriteByte(digits[c&15])
+		_, _ = fmt.Fprintf(&out, "%%%02X", c)
 	}
 	return out.String()
 }
 
 // WithoutHyperlinks removes the links made by Hyperlink and keeps their text.
 func WithoutHyperlinks(text string) string {
-	const begin = "\x1b]8;"
-	at := strings.Index(text, begin)
-	if at < 0 {
-		return text
+	parts := strings.Split(text, "\x1b]8;")
+	for i, part := range parts[1:] {
+		_, parts[i+1], _ = strings.Cut(part, "\a")
 	}
-	var out strings.Builder
-	for ; at >= 0; at = strings.Index(text, begin) {
-		out.WriteString(text[:at])
-		_, rest, ended := strings.Cut(text[at+len(begin):], "\a")
-		if !ended {
-			return out.String()
-		}
-		text = rest
-	}
-	out.WriteString(text)
-	return out.String()
+	return strings.Join(parts, "")
 }

@@ -139,7 +139,7 @@ func (e *edit) characters() {
 			at += size
 			continue
 		}
-		if size, space := gap(e.text[at:], e.oneLine); size > 0 {
+		if size, space := gap(e.text[at:], e.oneLine, e.position(at) == 0); size > 0 {
 			replacement := ""
 			if space && e.position(at) > 0 && at+size < len(e.text) {
 				replacement = " "
@@ -161,8 +161,9 @@ func (e *edit) characters() {
 	}
 }
 
-// gap returns the length of the text to remove at the start, and whether it has a space if on one line.
-func gap(s string, oneLine bool) (size int, space bool) {
+// gap returns the length of the text to remove at the start, and whether it has a space if on one line. first means that
+// nothing precedes it.
+func gap(s string, oneLine, first bool) (size int, space bool) {
 	for size < len(s) {
 		r, width := utf8.DecodeRuneInString(s[size:])
 		switch {
@@ -170,6 +171,7 @@ func gap(s string, oneLine bool) (size int, space bool) {
 			space = true
 		case r == '\r' && strings.HasPrefix(s[size+1:], "\n"):
 		case r == joiner && !isSymbol(s[size+width:]):
+		case r == nonJoiner && (first || space): // no letter before it
 		case isLineEnd(r), r == '\t', !isInvisible(r):
 			return size, space
 		}
@@ -181,7 +183,7 @@ func gap(s string, oneLine bool) (size int, space bool) {
 // isSymbol reports whether a text begins with a character that a joiner may make part of an emoji.
 func isSymbol(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.Is(unicode.So, r) || r == 0x2194 || r == 0x2195
+	return unicode.Is(unicode.So, r) && r != utf8.RuneError || r == 0x2194 || r == 0x2195
 }
 
 func isLineEnd(r rune) bool { return r >= '\n' && r <= '\r' || r == 0x85 || r == 0x2028 || r == 0x2029 }
@@ -239,7 +241,7 @@ func columnAfter(column int, s string) int {
 
 // Width returns the width of a styled string in columns.
 func Width(s string) int {
-	if plainASCII(s) == len(s) {
+	if text.PlainWidth(s) == len(s) {
 		return len(s)
 	}
 	return ansi.StringWidth(s)
@@ -261,16 +263,6 @@ func (c *Cache[K]) Lines(key K, draw func() []string) []string {
 		c.key, c.lines, c.full = key, draw(), true
 	}
 	return c.lines
-}
-
-// plainASCII returns the length of the printable ASCII at the start of a text.
-func plainASCII(s string) int {
-	for at := range len(s) {
-		if s[at] < ' ' || s[at] >= 0x7f {
-			return at
-		}
-	}
-	return len(s)
 }
 
 // kind is the kind of a piece of a styled line.
@@ -330,15 +322,12 @@ func character(s string) (size, width int) {
 
 // validPrefix returns the length of the valid UTF-8 at the start of a text.
 func validPrefix(s string) int {
-	at := 0
-	for at < len(s) {
-		r, size := utf8.DecodeRuneInString(s[at:])
-		if r == utf8.RuneError && size == 1 {
-			break
+	for at, r := range s {
+		if r == utf8.RuneError && !strings.HasPrefix(s[at:], string(utf8.RuneError)) {
+			return at
 		}
-		at += size
 	}
-	return at
+	return len(s)
 }
 
 // sequence reads the escape sequence that a text begins with. Only styles and hyperlinks are of use within a line.
@@ -365,7 +354,7 @@ func linkKind(sequence string) kind {
 	}
 	_, address, found := strings.Cut(rest, ";")
 	switch {
-	case !begins || !ends || !found || plainASCII(rest) < len(rest):
+	case !begins || !ends || !found || text.PlainWidth(rest) < len(rest):
 		return junk
 	case address == "":
 		return unlink

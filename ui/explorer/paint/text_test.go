@@ -49,6 +49,8 @@ func FuzzPaintable(f *testing.F) {
 		f.Add(s)
 	}
 	f.Add(strings.Join(corpus(), ""))
+	f.Add("\xe2\x89 \u200d") // a joiner at the end joins nothing
+	f.Add("\u200c\n\ufffd")  // nor does a non-joiner at the start separate
 	f.Fuzz(func(t *testing.T, s string) {
 		line, text := Line(s), Text(s)
 		checkPaintable(t, s, line, true)

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"quarry/client/wire"
+	"quarry/internal/text"
 )
 
 type Range struct{ Start, End int }
@@ -153,57 +154,42 @@ func Fit(s string, w int) string {
 	if w <= 0 {
 		return ""
 	}
-	switch ascii := plainASCII(s[:min(len(s), w+1)]); {
+	switch ascii := text.PlainWidth(s[:min(len(s), w+1)]); {
 	case ascii > w:
 		return s[:w-1] + ellipsis
 	case ascii == len(s):
 		return s + Blank(w-len(s))
 	}
-	f := fitter{text: s, limit: w}
-	return f.fit()
+	return (&fitter{text: s, limit: w}).fit()
 }
 
 // FitLine is Line and Fit for foreign text of any length. It reads only as much as can be shown.
 func FitLine(s string, w int) string {
 	const perColumn, least = 16, 1 << 10
-	return Fit(Line(head(s, max(least, perColumn*w))), w)
-}
-
-// head returns about the first size bytes of a text.
-func head(s string, size int) string {
-	if len(s) <= size {
-		return s
-	}
-	for size > 0 && !utf8.RuneStart(s[size]) {
-		size--
-	}
-	return s[:size]
+	return Fit(Line(text.Clip(s, max(least, perColumn*w))), w)
 }
 
 type fitter struct {
 	text  string
 	limit int
 	out   strings.Builder
-	from  int // the text before it is in out, or removed
-
-	columns        int
-	styled, linked bool
-	cut            cut // where to cut if the text is too wide
+	place // up to which the text was read
+	cut   place
 }
 
-// cut is a place in the text with room for an ellipsis after it.
-type cut struct {
+// place is a place in the text, and the line up to it.
+type place struct {
 	at, kept       int // in the text; length of out
-	from           int
+	from           int // the text before it is in out, or removed
 	columns        int
 	styled, linked bool
 }
 
 func (f *fitter) fit() string {
-	for at := 0; at < len(f.text); {
-		what, size, width := next(f.text[at:])
+	for f.at < len(f.text) {
+		what, size, width := next(f.text[f.at:])
 		if f.columns+width > f.limit {
-			return f.finish(true)
+			return f.finish(f.cut, ellipsis)
 		}
 		switch what {
 		case style, plain:
@@ -211,19 +197,23 @@ func (f *fitter) fit() string {
 		case link, unlink:
 			f.linked = what == link
 		case junk:
-			f.out.WriteString(f.text[f.from:at])
-			f.from = at + size
-			if !f.unjoined(at, f.from) {
+			f.out.WriteString(f.text[f.from:f.at])
+			f.from = f.at + size
+			if !f.unjoined(f.at, f.from) {
 				f.out.WriteRune(zeroSpace)
 			}
+			f.kept = f.out.Len()
 		}
-		at += size
+		f.at += size
 		f.columns += width
-		if f.columns < f.limit {
-			f.cut = cut{at, f.out.Len(), f.from, f.columns, f.styled, f.linked}
+		if f.columns < f.limit { // there is room for an ellipsis
+			f.cut = f.place
 		}
 	}
-	return f.finish(false)
+	if f.from == 0 && f.columns == f.limit && !f.styled && !f.linked {
+		return f.text
+	}
+	return f.finish(f.place, "")
 }
 
 // unjoined reports whether the characters around a removed part cannot join: both are ASCII.
@@ -231,16 +221,9 @@ func (f *fitter) unjoined(before, after int) bool {
 	return (before == 0 || f.text[before-1] < utf8.RuneSelf) && (after == len(f.text) || f.text[after] < utf8.RuneSelf)
 }
 
-// finish ends the line: at the last place with room for an ellipsis if the text is too wide.
-func (f *fitter) finish(tooWide bool) string {
-	if !tooWide && f.from == 0 && f.columns == f.limit && !f.styled && !f.linked {
-		return f.text
-	}
+// finish ends the line at a place, with a tail.
+func (f *fitter) finish(end place, tail string) string {
 	var line strings.Builder
-	end, tail := cut{len(f.text), f.out.Len(), f.from, f.columns, f.styled, f.linked}, ""
-	if tooWide {
-		end, tail = f.cut, ellipsis
-	}
 	line.Grow(end.kept + end.at - end.from + len(ellipsis) + len(endStyle) + len(endLink) + f.limit - end.columns)
 	line.WriteString(f.out.String()[:end.kept])
 	line.WriteString(f.text[end.from:end.at])

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -221,7 +223,7 @@ func (p *Answer) View(width, height int, th theme.Theme) Body {
 	}
 	p.look = look{max(1, width), th.Name}
 	followed := p.view.AtBottom() // new text moves what is read only for somebody who reads the end
-	p.Set(width, rows, versioned{p.version, p.look}, func() []string { return p.all(th) })
+	p.Set(width, rows, [2]any{p.version, p.look}, func() []string { return p.all(th) })
 	if followed {
 		p.view.GotoBottom()
 	}
@@ -232,12 +234,6 @@ func (p *Answer) View(width, height int, th theme.Theme) Body {
 		body.X, body.Y, body.Cursor = min(x+2, max(0, width-1)), rows, true
 	}
 	return body
-}
-
-// versioned is a look at something that changes.
-type versioned struct {
-	version uint64
-	look    look
 }
 
 // Waited sets for how long the last answer has been running.
@@ -287,10 +283,7 @@ func (p *Answer) turn(t *Turn, th theme.Theme) []string {
 		lines = append(lines, th.BorderFocused.Render("▌")+" "+th.Title.Render(part))
 	}
 	if len(t.queries) > 0 {
-		queries := make([]string, len(t.queries))
-		for i, query := range t.queries {
-			queries[i] = "“" + query + "”"
-		}
+		queries := exslices.CastFunc(t.queries, func(query string) string { return "“" + query + "”" })
 		lines = append(lines, wrapped("searched for "+strings.Join(queries, ", "), p.look.width, th.Muted)...)
 	}
 	if t.filters != "" {

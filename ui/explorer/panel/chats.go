@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -127,10 +128,7 @@ func (p *Chats) notice(width int, th theme.Theme) []string {
 // row is the name of a conversation and its age.
 func (p *Chats) row(session wire.ChatSession, chosen bool, width int, th theme.Theme) string {
 	const gap = 2
-	name := "(no name)"
-	if session.Name != nil && paint.Line(*session.Name) != "" {
-		name = paint.Line(*session.Name)
-	}
+	name := cmp.Or(paint.Line(text.OrEmpty(session.Name)), "(no name)")
 	age := passage.Age(session.TimeUpdated, p.now)
 	if width < 60 {
 		age = passage.ShortAge(session.TimeUpdated, p.now)

@@ -147,9 +147,7 @@ func (e explanation) stages(stages []wire.Stage, took time.Duration) []string {
 		line += outcome.Render(paint.Line(stage.Outcome))
 		detail := e.th.Muted.Render(" · " + paint.Line(stage.Detail))
 		switch {
-		case stage.Detail == "":
-			lines = append(lines, line)
-		case paint.Width(line)+paint.Width(detail) <= e.width:
+		case stage.Detail != "" && paint.Width(line)+paint.Width(detail) <= e.width:
 			lines = append(lines, line+detail)
 		default:
 			lines = append(lines, line)
@@ -188,9 +186,9 @@ func (e explanation) ranks(response *wire.SearchResponse) []string {
 		lines = append(lines, "      "+e.th.Muted.Render(rankText(result.Ranks)))
 	}
 	if !reported {
-		return e.section("Ranks per query", "not reported", nil)
+		lines = nil
 	}
-	return e.section("Ranks per query", "", lines)
+	return e.section("Ranks per query", "not reported", lines)
 }
 
 func rankText(ranks map[string]int) string {

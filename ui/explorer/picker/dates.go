@@ -93,7 +93,7 @@ func readFilters(text string, now time.Time) reading {
 
 // add applies one filter to a reading; what it gives is whole unless the filter is not.
 func (r *reading) add(field, value string, now time.Time) reading {
-	if field != "since" && field != "until" && field != "within" {
+	if !slices.Contains(timeFields(), field) {
 		return reading{state: wrong, why: quoted(field+":") + " is not since:, until: or within:"}
 	}
 	if value == "" {
@@ -191,23 +191,20 @@ func readNumbers(text string) reading {
 
 // readDate makes the days of a year, of a month in it, or of a day in that, by how many parts are given.
 func readDate(parts, year, month, day int) reading {
-	first := time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC)
-	if parts == 1 {
-		return reading{state: whole, span: days(first, first.AddDate(1, 0, -1))}
-	}
-	if month > 12 {
+	first := time.Date(year, time.Month(max(1, month)), 1, 0, 0, 0, 0, time.UTC)
+	last := first.AddDate(0, 1, -1) // of the month
+	switch {
+	case month > 12:
 		return reading{state: wrong, why: fmt.Sprintf("there is no month %d", month)}
-	}
-	first = first.AddDate(0, month-1, 0)
-	last := first.AddDate(0, 1, -1)
-	if parts == 2 {
-		return reading{state: whole, span: days(first, last)}
-	}
-	if day > last.Day() {
+	case day > last.Day():
 		return reading{state: wrong, why: first.Format("January 2006") + " has " + strconv.Itoa(last.Day()) + " days"}
+	case parts == 1:
+		last = first.AddDate(1, 0, -1)
+	case parts == 3:
+		first = first.AddDate(0, 0, day-1)
+		last = first
 	}
-	first = first.AddDate(0, 0, day-1)
-	return reading{state: whole, span: days(first, first)}
+	return reading{state: whole, span: days(first, last)}
 }
 
 // readWords reads a month by its name and year, and knows what may still become something.
@@ -258,21 +255,15 @@ func days(first, last time.Time) span {
 
 // spanOf returns the span of a query. A length of time stays one as long as nothing else bounds the query.
 func spanOf(q client.Query) span {
-	var within []string
-	dated := false
-	for _, chip := range q.Chips {
-		switch chip.Field {
-		case "within":
-			within = append(within, strings.ToLower(chip.Value))
-		case "since", "until":
-			dated = true
-		}
-	}
-	if len(within) == 1 && !dated {
-		return span{within: within[0]}
+	isOther := func(chip client.Chip) bool { return !slices.Contains(timeFields(), chip.Field) }
+	if limits := slices.DeleteFunc(slices.Clone(q.Chips), isOther); len(limits) == 1 && limits[0].Field == "within" {
+		return span{within: strings.ToLower(limits[0].Value)}
 	}
 	return span{since: q.Since.UTC(), until: q.Until.UTC()}
 }
+
+// timeFields are the filters that a span becomes.
+func timeFields() []string { return []string{"since", "until", "within"} }
 
 func (s span) equal(other span) bool {
 	return s.within == other.within && s.since.Equal(other.since) && s.until.Equal(other.until)
@@ -282,24 +273,24 @@ func (s span) any() bool { return s.equal(span{}) }
 
 // filters writes the span in the query language.
 func (s span) filters() []string {
-	var filters []string
 	if s.within != "" {
-		return append(filters, "within:"+s.within)
+		return []string{"within:" + s.within}
 	}
+	var filters []string
+	since, until := s.format(time.DateOnly, time.RFC3339Nano)
 	if !s.since.IsZero() {
-		filters = append(filters, "since:"+s.written(s.since, wholeSince(s.since)))
+		filters = append(filters, "since:"+since)
 	}
 	if !s.until.IsZero() {
-		filters = append(filters, "until:"+s.written(s.until, wholeUntil(s.until)))
+		filters = append(filters, "until:"+until)
 	}
 	return filters
 }
 
-func (span) written(moment time.Time, wholeDay bool) string {
-	if wholeDay {
-		return moment.Format(time.DateOnly)
-	}
-	return moment.Format(time.RFC3339Nano)
+// format formats the bounds by the layout for days where they are those of whole days.
+func (s span) format(day, moment string) (since, until string) {
+	layouts := map[bool]string{true: day, false: moment}
+	return s.since.Format(layouts[wholeSince(s.since)]), s.until.Format(layouts[wholeUntil(s.until)])
 }
 
 // bounds are the moments that the span means now.
@@ -323,18 +314,18 @@ func dayOf(moment time.Time) time.Time {
 
 // String returns the span as people write it: "last 30 days", "Jan – Mar 2026", "since 15 Jan 2026".
 func (s span) String() string {
+	since, until := s.format("2 Jan 2006", "2 Jan 2006 15:04")
 	switch {
 	case s.any():
 		return "any time"
 	case s.within != "":
 		return length(s.within)
 	case s.until.IsZero():
-		return "since " + moment(s.since, wholeSince(s.since))
+		return "since " + since
 	case s.since.IsZero():
-		return "until " + moment(s.until, wholeUntil(s.until))
-	}
-	if !wholeSince(s.since) || !wholeUntil(s.until) {
-		return moment(s.since, wholeSince(s.since)) + " – " + moment(s.until, wholeUntil(s.until))
+		return "until " + until
+	case !wholeSince(s.since) || !wholeUntil(s.until):
+		return since + " – " + until
 	}
 	return period(s.since, s.until.Add(time.Microsecond))
 }
@@ -360,13 +351,6 @@ func period(first, end time.Time) string {
 		from = strings.TrimSuffix(from, first.Format(" 2006"))
 	}
 	return from + " – " + to
-}
-
-func moment(at time.Time, wholeDay bool) string {
-	if wholeDay {
-		return at.Format("2 Jan 2006")
-	}
-	return at.Format("2 Jan 2006 15:04")
 }
 
 // length describes a length of time such as 30d in words. "Last year" would be the one that ended in December.

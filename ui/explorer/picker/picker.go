@@ -4,9 +4,12 @@
 package picker
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
+
+	"go.mau.fi/util/exslices"
 
 	"quarry/client"
 	"quarry/client/wire"
@@ -186,12 +189,7 @@ func (p *Picker) Edit(key func(*line.Editor) bool) bool {
 
 // Problem returns why typed text cannot be applied; empty if it can. Result leaves such text out.
 func (p *Picker) Problem() string {
-	for _, t := range p.tabs {
-		if problem := t.problem(); problem != "" {
-			return problem
-		}
-	}
-	return ""
+	return cmp.Or(exslices.CastFunc(p.tabs, tab.problem)...)
 }
 
 // Result is what the query's filters become. Tabs whose choice is the one that the query came with are no part of it.
@@ -207,11 +205,7 @@ func (p *Picker) Result() Changes {
 
 // summary describes the whole choice in a few words: "2 of 7 sources · last 30 days".
 func (p *Picker) summary() string {
-	parts := make([]string, 0, len(p.tabs))
-	for _, t := range p.tabs {
-		parts = append(parts, t.summary())
-	}
-	return strings.Join(parts, " · ")
+	return strings.Join(exslices.CastFunc(p.tabs, tab.summary), " · ")
 }
 
 // View implements panel.Panel.

@@ -283,7 +283,7 @@ func (t *times) changes() Changes {
 	if chosen.equal(t.was) {
 		return Changes{}
 	}
-	return Changes{Fields: []string{"since", "until", "within"}, Raw: chosen.filters()}
+	return Changes{Fields: timeFields(), Raw: chosen.filters()}
 }
 
 func (t *times) summary() string { return t.chosen().String() }
@@ -394,17 +394,8 @@ func (m months) chart(columns int) chart {
 
 // unitFor finds the shortest unit in which the months from first to last take no more bars than there are columns.
 func unitFor(first, last, columns int) int {
-	fits := func(unit int) bool { return last/unit-first/unit+1 <= max(1, columns) }
-	for _, unit := range [...]int{1, 3, 12, 60, 120, 600} {
-		if fits(unit) {
-			return unit
-		}
-	}
-	unit := 1200
-	for !fits(unit) {
-		unit *= 10
-	}
-	return unit
+	units := []int{1, 3, 12, 60, 120, 600, 1200, 12_000, 120_000} // the last one is longer than all years
+	return units[max(0, slices.IndexFunc(units, func(unit int) bool { return last/unit-first/unit < max(1, columns) }))]
 }
 
 // unitName names the unit of a bar.

@@ -2,8 +2,11 @@ package picker
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"go.mau.fi/util/exslices"
 
 	"quarry/internal/text"
 	"quarry/theme"
@@ -62,30 +65,21 @@ type drawing struct {
 
 // small draws what fits into three lines or fewer: what is typed or chosen, and the part that keys go to.
 func (d drawing) small(height int) panel.Body {
-	var drawn panel.Body
-	head := d.state()
-	if d.t.area == bars && !d.t.drawing && d.message == "" {
-		head = d.caption()
-	}
 	if d.t.area == typing {
-		head, drawn.X = d.t.line(d.width, d.th)
-		drawn.Cursor = true
+		field, x := d.t.line(d.width, d.th)
+		return panel.Body{Lines: []string{field, d.state()}[:min(2, height)], X: x, Cursor: true}
 	}
-	lines := []string{head}
-	if height == 1 && d.t.area != typing {
-		lines = nil
+	head, part := d.state(), d.list
+	if d.t.area == bars {
+		part = d.histogram
+		if !d.t.drawing && d.message == "" {
+			head = d.caption()
+		}
 	}
-	switch rest := height - len(lines); {
-	case rest == 0:
-	case d.t.area == typing:
-		lines = append(lines, d.state())
-	case d.t.area == bars:
-		lines = append(lines, d.histogram(rest)...)
-	default:
-		lines = append(lines, d.list(rest)...)
+	if height == 1 {
+		return panel.Body{Lines: part(1)}
 	}
-	drawn.Lines = lines
-	return drawn
+	return panel.Body{Lines: append([]string{head}, part(height-1)...)}
 }
 
 // both draws the histogram and the list below it, with air between them where there is some.
@@ -93,19 +87,9 @@ func (d drawing) both(height int) []string {
 	const mostHistogram = 15
 	list := d.list(len(d.t.presets()))
 	room := height - len(list)
-	var lines []string
-	if room > 8 {
-		lines = append(lines, "")
-	}
-	gap := 0
-	if room > 6 {
-		gap = 1
-	}
-	lines = append(lines, d.histogram(min(mostHistogram, room-len(lines)-gap))...)
-	if gap > 0 {
-		lines = append(lines, "")
-	}
-	return append(lines, list...)
+	gaps := make([]string, max(0, min((room-5)/2, 2))) // the first one below the histogram
+	histogram := d.histogram(min(mostHistogram, room-len(gaps)))
+	return slices.Concat(gaps[:len(gaps)/2], histogram, gaps[:min(len(gaps), 1)], list)
 }
 
 // either draws the part that keys go to, and a glimpse of the other where there is some room.
@@ -116,10 +100,7 @@ func (d drawing) either(height int) []string {
 	case d.t.area != presets && height < leastWithNames:
 		return d.histogram(height)
 	case d.t.area != presets:
-		names := make([]string, 0, list)
-		for _, preset := range d.t.presets() {
-			names = append(names, preset.String())
-		}
+		names := exslices.CastFunc(d.t.presets(), span.String)
 		return append(d.histogram(height-1), d.th.Muted.Render("› "+strings.Join(names, " · ")))
 	case height >= list+leastBars:
 		return append(d.histogram(height-list), d.list(list)...)
@@ -188,29 +169,22 @@ func (d drawing) list(rows int) []string {
 
 // row draws a preset and, where months are counted, its number of documents, at least and at most.
 func (d drawing) row(preset span, label int, under bool) string {
-	const fixed = 5
-	mark, box, style := " ", "( )", d.th.Text
-	if under {
-		mark = "▌"
-	}
+	const fixed = 4
+	box, style := "( )", d.th.Text
 	if preset.equal(d.t.chosen()) {
 		box, style = "(●)", d.th.Title
 	}
-	row := d.th.Prompt.Render(mark) + style.Render(box+" "+preset.String())
+	row := style.Render(box + " " + preset.String())
 	if least, most := d.t.count(preset); !d.t.months.none() {
 		style, number := d.th.Number, between(least, most)
 		if most == 0 {
 			style = d.th.Disabled
 		}
-		if at := fixed + label + 2; at+len(number) <= d.width {
+		if at := fixed + label + 2; at+len(number) < d.width {
 			row += paint.Blank(at-paint.Width(row)) + style.Render(number)
 		}
 	}
-	row = paint.Fit(row, d.width)
-	if under {
-		return paint.Under(row, d.th.Selected)
-	}
-	return row
+	return listRow(row, under, d.width, d.th)
 }
 
 // plot is a chart with its place on the screen.
@@ -333,16 +307,14 @@ func (d drawing) rangeRow(p plot) string {
 	if p.step > 1 {
 		cells = cells[:len(cells)-1]
 	}
-	chosen := make([]bool, len(cells))
-	for i := p.from * p.step; p.to >= p.from && i <= min(p.to*p.step+p.body()-1, len(cells)-1); i++ {
-		cells[i], chosen[i] = '━', true
+	left, right := p.from*p.step, p.to*p.step+p.body()-1
+	for i := left; i <= right; i++ {
+		cells[i] = '━'
 	}
-	if p.to >= p.from {
-		left, right := p.from*p.step, p.to*p.step+p.body()-1
+	if left < right {
 		cells[left], cells[right] = '[', ']'
-		if left == right {
-			cells[left] = '┃'
-		}
+	} else if left == right {
+		cells[left] = '┃'
 	}
 	at := p.cursor*p.step + (p.body()-1)/2
 	muted, bar, cursor := paint.PenOf(d.th.Border), paint.PenOf(d.th.Number), paint.PenOf(d.th.MatchCurrent)
@@ -353,7 +325,7 @@ func (d drawing) rangeRow(p plot) string {
 		switch {
 		case i == at && d.t.area == bars:
 			return cursor
-		case chosen[i]:
+		case i >= left && i <= right:
 			return bar
 		}
 		return muted

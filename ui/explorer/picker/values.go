@@ -6,7 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
+	"quarry/client/wire"
 	"quarry/internal/text"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
@@ -52,13 +55,7 @@ func newValues(in Input) *values {
 func (t *values) title() string { return "Sources" }
 
 func canonicalSources(raw []string) []string {
-	read := make([]string, 0, len(raw))
-	for _, one := range raw {
-		if one, ok := canonicalSource(one); ok {
-			read = append(read, one)
-		}
-	}
-	return read
+	return exslices.CastFuncFilter(raw, canonicalSource)
 }
 
 func (t *values) update(in Input) {
@@ -80,10 +77,13 @@ func (t *values) count(in Input, limits []string) {
 	for i := range t.all {
 		places[t.all[i].value], t.all[i].count = i, 0
 	}
-	place := func(raw string) int {
-		one, ok := canonicalSource(raw)
+	known := exslices.CastFunc(slices.Concat(in.Known, limits), func(source string) wire.FacetValue {
+		return wire.FacetValue{Value: source}
+	})
+	for _, counted := range slices.Concat(known, in.Facets.Sources) {
+		one, ok := canonicalSource(counted.Value)
 		if !ok {
-			return -1
+			continue
 		}
 		at, found := places[one]
 		if !found {
@@ -91,17 +91,9 @@ func (t *values) count(in Input, limits []string) {
 			places[one] = at
 			t.all = append(t.all, value{value: one, label: paint.Line(client.SourceName(one))})
 		}
-		return at
-	}
-	for _, one := range slices.Concat(in.Known, limits) {
-		place(one)
+		t.all[at].count += max(0, counted.Count)
 	}
 	t.inHand, t.largest, t.widest = 0, 0, 0
-	for _, counted := range in.Facets.Sources {
-		if at := place(counted.Value); at >= 0 {
-			t.all[at].count += max(0, counted.Count)
-		}
-	}
 	for i := range t.all {
 		v := &t.all[i]
 		v.unknown = t.limited && v.count == 0 && !slices.Contains(limits, v.value)
@@ -230,33 +222,20 @@ func (t *values) typed() {
 
 func (t *values) problem() string { return "" }
 
-// chosen counts what is chosen, shown or not.
-func (t *values) chosen() int {
-	n := 0
-	for i := range t.all {
-		if t.all[i].chosen {
-			n++
-		}
-	}
-	return n
+// selected are the values that are chosen, shown or not.
+func (t *values) selected() []string {
+	return exslices.CastFuncFilter(t.all, func(v value) (string, bool) { return v.value, v.chosen })
 }
 
+func (t *values) chosen() int { return len(t.selected()) }
+
 func (t *values) changes() Changes {
-	var chosen []string
-	changed := false
-	for i := range t.all {
-		v := &t.all[i]
-		changed = changed || v.chosen != v.was
-		if v.chosen {
-			chosen = append(chosen, v.value)
-		}
-	}
-	if !changed {
+	if !slices.ContainsFunc(t.all, func(v value) bool { return v.chosen != v.was }) {
 		return Changes{}
 	}
 	changes := Changes{Fields: []string{"source"}}
-	if len(chosen) > 0 {
-		changes.Raw = []string{sourceFilter(chosen)}
+	if selected := t.selected(); len(selected) > 0 {
+		changes.Raw = []string{sourceFilter(selected)}
 	}
 	return changes
 }
@@ -288,9 +267,5 @@ func canonicalSource(source string) (string, bool) {
 
 // sourceFilter writes sources as one filter of the query language.
 func sourceFilter(sources []string) string {
-	written := make([]string, len(sources))
-	for i, source := range sources {
-		written[i] = client.QuoteValue(source)
-	}
-	return "source:" + strings.Join(written, ",")
+	return "source:" + strings.Join(exslices.CastFunc(sources, client.QuoteValue), ",")
 }

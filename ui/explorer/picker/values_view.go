@@ -40,18 +40,14 @@ func (t *values) view(width, height int, th theme.Theme, message string) panel.B
 		lines = append(lines, table.row(&t.all[t.shown[at]], at == t.cursor.At))
 	}
 	if len(t.shown) == 0 {
-		lines = append(lines, t.nothing(th))
+		none := "no source matches"
+		if len(t.all) == 0 {
+			none = "no sources known"
+		}
+		lines = append(lines, th.Muted.Render(none))
 	}
 	drawn.Lines = lines
 	return drawn
-}
-
-// nothing is shown in place of values.
-func (t *values) nothing(th theme.Theme) string {
-	if len(t.all) == 0 {
-		return th.Muted.Render("no sources known")
-	}
-	return th.Muted.Render("no source matches")
 }
 
 // state is the line between the field and the values: the answer to the last key, or what the counts are, and what
@@ -139,39 +135,35 @@ func (c *table) counted(v *value) string {
 
 // row draws a value. What has no match is dimmed and can be chosen all the same.
 func (c *table) row(v *value, under bool) string {
-	mark, box := " ", "[ ]"
-	if under {
-		mark = "▌"
-	}
-	name, boxPen := c.text, c.text
-	source := paint.PenOf(c.th.SourceStyle(v.value))
+	box, name, source := "[ ]", c.text, paint.PenOf(c.th.SourceStyle(v.value))
 	switch {
 	case v.chosen:
-		box, name, boxPen = "[x]", c.chosen, c.chosen
+		box, name = "[x]", c.chosen
 	case v.count == 0 && !v.unknown:
-		name, source, boxPen = c.off, c.off, c.off
+		name, source = c.off, c.off
 	}
-	var row strings.Builder
-	row.WriteString(paint.PenOf(c.th.Prompt).Write(mark) + boxPen.Write(box) + " ")
-	row.WriteString(source.Write(theme.SourceGlyph(v.value)) + " ")
 	label := paint.Fit(v.label, c.label)
-	row.WriteString(paint.Marked(label, matches(label, c.words), name, c.match))
+	row := name.Write(box) + " " + source.Write(theme.SourceGlyph(v.value)) + " " +
+		paint.Marked(label, matches(label, c.words), name, c.match)
 	if c.bar > 0 {
-		row.WriteString("  " + paint.Fit(c.barPen.Write(panel.Bar(v.count, c.t.largest, c.bar)), c.bar))
+		row += "  " + paint.Fit(c.barPen.Write(panel.Bar(v.count, c.t.largest, c.bar)), c.bar)
 	}
 	if c.count > 0 {
-		pen := c.number
+		pen, text := c.number, c.counted(v)
 		if v.count == 0 {
 			pen = c.off
 		}
-		text := c.counted(v)
-		row.WriteString(paint.Blank(1+c.count-len(text)) + pen.Write(text))
+		row += paint.Blank(1+c.count-len(text)) + pen.Write(text)
 	}
-	line := paint.Fit(row.String(), c.width)
-	if under {
-		return paint.Under(line, c.th.Selected)
+	return listRow(row, under, c.width, c.th)
+}
+
+// listRow draws a row of a list, with a mark and a background where the cursor is.
+func listRow(text string, under bool, width int, th theme.Theme) string {
+	if !under {
+		return paint.Fit(th.Prompt.Render(" ")+text, width)
 	}
-	return line
+	return paint.Under(paint.Fit(th.Prompt.Render("▌")+text, width), th.Selected)
 }
 
 // matches finds typed words in a name. Where lower case is of another length nothing is marked.
@@ -180,22 +172,12 @@ func matches(label string, words []string) []wire.Span {
 	if len(words) == 0 || len(lower) != len(label) {
 		return nil
 	}
-	marked := make([]bool, len(label)+1)
+	var spans []wire.Span
 	for _, word := range words {
 		word = strings.ToLower(word)
 		if at := strings.Index(lower, word); at >= 0 {
-			for i := at; i < at+len(word); i++ {
-				marked[i] = true
-			}
+			spans = append(spans, wire.Span{at, at + len(word)})
 		}
 	}
-	var spans []wire.Span
-	for i, from := 0, -1; i <= len(label); i++ {
-		if marked[i] && from < 0 {
-			from = i
-		} else if !marked[i] && from >= 0 {
-			spans, from = append(spans, wire.Span{from, i}), -1
-		}
-	}
-	return spans
+	return wire.OrderSpans(label, spans)
 }

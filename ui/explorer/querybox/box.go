@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 
+	"go.mau.fi/util/exslices"
+
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/ui/explorer/line"
@@ -269,10 +271,7 @@ func (b *Box) removeSelected(i int) bool {
 func (b *Box) Chips() []Chip {
 	same := func(chip Chip, raw string) bool { return chip.Raw == raw }
 	if !slices.EqualFunc(b.parsed, b.Attached(), same) {
-		b.parsed = nil
-		for _, raw := range b.Attached() {
-			b.parsed = append(b.parsed, b.chip(raw))
-		}
+		b.parsed = exslices.CastFunc(b.Attached(), b.chip)
 	}
 	return b.parsed
 }

@@ -9,6 +9,7 @@ import (
 
 	"charm.land/bubbles/v2/progress"
 	"charm.land/lipgloss/v2"
+	"go.mau.fi/util/exslices"
 
 	"quarry/client/wire"
 	"quarry/internal/text"
@@ -33,7 +34,9 @@ type row struct {
 
 // Title implements panel.Panel.
 func (w *Wizard) Title(_ int, th theme.Theme) (title, beside string) {
-	return th.Title.Render(w.title()), ""
+	titles := [...]string{choosing: "What do you want to search?", connecting: "Connect to an Onyx server",
+		naming: "Open a folder of files", adding: "Reading", over: "Done"}
+	return th.Title.Render(titles[w.page]), ""
 }
 
 // View draws the rows of the page, those around the focus where there is no room for all.
@@ -41,11 +44,7 @@ func (w *Wizard) View(width, height int, th theme.Theme) panel.Body {
 	rows := fitted(w.rows(width, th), height)
 	if w.page == over {
 		w.report.Set(width, height, fmt.Sprint(width, height, th.Name), func() []string {
-			lines := make([]string, len(rows))
-			for i, r := range rows {
-				lines[i] = r.text
-			}
-			return lines
+			return exslices.CastFunc(rows, func(r row) string { return r.text })
 		})
 		return w.report.Body()
 	}
@@ -60,20 +59,6 @@ func (w *Wizard) View(width, height int, th theme.Theme) panel.Body {
 	}
 	body.ThumbFrom, body.ThumbTo = panel.Thumb(0, height, from, len(rows))
 	return body
-}
-
-func (w *Wizard) title() string {
-	switch w.page {
-	case connecting:
-		return "Connect to an Onyx server"
-	case naming:
-		return "Open a folder of files"
-	case adding:
-		return "Reading"
-	case over:
-		return "Done"
-	}
-	return "What do you want to search?"
 }
 
 // fitted takes rows out that can be missed, as many as are too many, from the end.
@@ -220,13 +205,8 @@ func (w *Wizard) connectRows(b *builder) {
 
 // step is a line of a test: its mark shows how it went, without colour too.
 func (b *builder) step(step Step) {
-	mark, style := "·", b.th.Muted
-	switch step.Mark {
-	case Passed:
-		mark, style = "●", b.th.Success
-	case Failed:
-		mark, style = "✕", b.th.Error
-	}
+	mark := [...]string{Passed: "●", Failed: "✕", Skipped: "·"}[step.Mark]
+	style := [...]lipgloss.Style{Passed: b.th.Success, Failed: b.th.Error, Skipped: b.th.Muted}[step.Mark]
 	said := paint.Fit(step.Name, labelWidth) + " " + oneLine(step.Detail)
 	b.add(row{text: style.Render(mark) + " " + b.th.Text.Render(paint.Fit(said, max(1, b.width-2))), spare: step.Mark == Skipped, cursor: -1})
 }
@@ -288,22 +268,14 @@ func tail(path string, width int) string {
 	if len(path) > most {
 		path = "…" + strings.ToValidUTF8(path[len(path)-most:], "")
 	}
-	if paint.Width(path) <= width {
-		return path
-	}
-	names := strings.Split(strings.TrimPrefix(path, "…"), "/")
-	kept := names[len(names)-1]
-	if len(names) == 1 {
-		return path
-	}
-	room := width - paint.Width("…"+kept)
-	for _, name := range slices.Backward(names[:len(names)-1]) {
-		if room -= paint.Width(name) + len("/"); room < 0 {
+	for paint.Width(path) > width {
+		_, rest, more := strings.Cut(path, "/")
+		if !more {
 			break
 		}
-		kept = name + "/" + kept
+		path = "…" + rest
 	}
-	return "…" + kept
+	return path
 }
 
 // counts is "120 of 456 files".
@@ -382,10 +354,9 @@ func kindsText(kinds map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(kinds[b], kinds[a]), cmp.Compare(a, b))
 	})
-	var parts []string
-	for _, name := range names[:min(most, len(names))] {
-		parts = append(parts, fmt.Sprintf("%d %s", kinds[name], name))
-	}
+	parts := exslices.CastFunc(names[:min(most, len(names))], func(name string) string {
+		return fmt.Sprintf("%d %s", kinds[name], name)
+	})
 	if len(names) > most {
 		parts = append(parts, "…")
 	}
@@ -395,7 +366,8 @@ func kindsText(kinds map[string]int) string {
 // doneText is "300 documents added, 2 updated, 5 unchanged; 12 files skipped."
 func doneText(done wire.LibraryEvent) string {
 	var parts []string
-	add := func(n int, what string) {
+	for i, n := range []int{done.Added, done.Updated, done.Removed, done.Unchanged} {
+		what := []string{"added", "updated", "removed", "unchanged"}[i]
 		switch {
 		case n > 0 && len(parts) == 0:
 			parts = append(parts, text.Count(n, "document")+" "+what)
@@ -403,10 +375,6 @@ func doneText(done wire.LibraryEvent) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(done.Added, "added")
-	add(done.Updated, "updated")
-	add(done.Removed, "removed")
-	add(done.Unchanged, "unchanged")
 	said := cmp.Or(strings.Join(parts, ", "), "No readable files found")
 	if done.Skipped > 0 {
 		said += "; " + text.Count(done.Skipped, "file") + " skipped"
