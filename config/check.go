@@ -39,6 +39,9 @@ func (l *loader) check() error {
 	c := l.config
 	err := l.run("", []check{
 		{"theme", l.checkTheme},
+		{"age_warning", func() error {
+			return refuseIf(c.AgeWarning < 0 || c.AgeWarning > 100, "is not between 0 and 100 years")
+		}},
 		{"llm.budget", func() error { return refuseIf(c.LLM.Budget < 0, "is negative") }},
 		{"embeddings.base_url", func() error { return optionalURL(&c.Embeddings.BaseURL) }},
 		{"embeddings.query_prefix", func() error { return checkPrefix(c.Embeddings.QueryPrefix) }},

@@ -128,6 +128,7 @@ func (l *loader) load(env Env) error {
 func (l *loader) decodeLayers(file map[string]any, env Env) error {
 	v := viper.New()
 	v.SetDefault("theme", "auto")
+	v.SetDefault("age_warning", "2")
 	v.SetDefault("http.metrics", MetricsToken)
 	v.SetDefault("index.engine", EngineEmbedded)
 	delete(file, "profiles")

@@ -28,6 +28,7 @@ type Theme struct {
 
 	look    look
 	profile colorprofile.Profile
+	ascii   bool
 	sources []lipgloss.Style // by family; read-only
 }
 
@@ -35,6 +36,7 @@ type Options struct {
 	Mode    string // auto, dark, light, high-contrast, ansi16, mono; unknown ones count as auto
 	Dark    bool   // the terminal's background, for auto and high-contrast
 	Profile colorprofile.Profile
+	ASCII   bool // the terminal's font has no glyphs of sources
 }
 
 // ForScreen returns the theme for one session.
@@ -42,7 +44,10 @@ func ForScreen(options Options) Theme {
 	l := lookFor(options)
 	style := func(c string) lipgloss.Style { return lipgloss.NewStyle().Foreground(lipgloss.Color(c)) }
 	plain := lipgloss.NewStyle()
-	t := Theme{look: l, profile: options.Profile, Name: l.name, Text: plain}
+	t := Theme{look: l, profile: options.Profile, Name: l.name, Text: plain, ascii: options.ASCII}
+	if t.ascii {
+		t.Name += "-ascii"
+	}
 	if l.truecolour && options.Profile < colorprofile.TrueColor {
 		t.Name += "-256"
 		l.selected.ground = l.selected256

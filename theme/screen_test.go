@@ -12,6 +12,8 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
+
+	"quarry/client/wire"
 )
 
 // luminance and contrast are the definitions of WCAG 2.2 (https://www.w3.org/TR/WCAG22/#dfn-relative-luminance and
@@ -176,28 +178,33 @@ func TestStatesDiffer(t *testing.T) {
 	}
 }
 
+// No two sources have both glyph and colour in common, in any theme, and without colours no two have the same glyph.
 func TestSources(t *testing.T) {
 	t.Parallel()
-	seen := map[string]string{}
-	for _, source := range []string{
-		"slack", "gmail", "github", "confluence", "jira", "google_drive", "web", "salesforce", "gong", "file", "unheard_of", "",
-	} {
-		glyph := SourceGlyph(source)
-		if ansi.StringWidth(glyph) != 1 || ansi.StringWidthWc(glyph) != 1 {
-			t.Errorf("%s: %q is not one column", source, glyph)
-		}
-		if before, taken := seen[glyph]; taken && source != "" {
-			t.Errorf("%s and %s have the same glyph %q", before, source, glyph)
-		}
-		seen[glyph] = source
-		for _, s := range screens() {
-			if s.theme.SourceStyle(source).GetBackground() != (lipgloss.NoColor{}) {
-				t.Errorf("%s: %s has a background", s.theme.Name, source)
+	sources := []string{"unheard_of"}
+	for _, source := range wire.Sources() {
+		sources = append(sources, source.Value)
+	}
+	for _, ascii := range []bool{false, true} {
+		for _, options := range []Options{{Mode: "dark", Profile: colorprofile.TrueColor}, {Mode: "ansi16", Profile: colorprofile.ANSI},
+			{Mode: "mono", Profile: colorprofile.ASCII}} {
+			options.ASCII = ascii
+			th, seen := ForScreen(options), map[string]string{}
+			for _, source := range sources {
+				glyph, style := th.SourceGlyph(source), th.SourceStyle(source)
+				if ansi.StringWidth(glyph) != 1 || ansi.StringWidthWc(glyph) != 1 || ascii && glyph[0] >= 0x7f {
+					t.Errorf("%s: %q of %s is not one column", th.Name, glyph, source)
+				}
+				if style.GetBackground() != (lipgloss.NoColor{}) {
+					t.Errorf("%s: %s has a background", th.Name, source)
+				}
+				drawn := style.Render(glyph)
+				if before, taken := seen[drawn]; taken && !(ascii && options.Mode == "mono") {
+					t.Errorf("%s: %s and %s look alike: %q", th.Name, before, source, drawn)
+				}
+				seen[drawn] = source
 			}
 		}
-	}
-	if SourceGlyph("teams") != SourceGlyph("slack") {
-		t.Error("chats look alike")
 	}
 	dark := ForScreen(Options{Mode: "dark", Profile: colorprofile.TrueColor})
 	var colours []string

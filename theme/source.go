@@ -1,8 +1,12 @@
 package theme
 
-import "charm.land/lipgloss/v2"
+import (
+	"sync"
 
-// family is a group of source types with the same colour and glyph.
+	"charm.land/lipgloss/v2"
+)
+
+// family is a group of source types with the same colour.
 type family int
 
 const (
@@ -20,32 +24,84 @@ const (
 	families // how many there are
 )
 
-// familyOf returns the family of a source type; other for an unknown one.
-func familyOf(source string) family {
-	switch source {
-	case "slack", "teams", "discord", "zulip", "xenforo", "discourse":
-		return chat
-	case "gmail", "imap":
-		return mail
-	case "github", "gitlab", "bitbucket":
-		return code
-	case "confluence", "notion", "gitbook", "guru", "bookstack", "outline", "slab", "coda", "canvas", "document360", "axero",
-		"mediawiki", "wikipedia", "drupal_wiki", "lumapps":
-		return wiki
-	case "jira", "linear", "asana", "clickup", "zendesk", "freshdesk", "productboard", "testrail", "airtable", "braintrust":
-		return tickets
-	case "google_drive", "sharepoint", "dropbox", "box", "egnyte", "s3", "r2", "google_cloud_storage", "oci_storage":
-		return drive
-	case "web", "google_sites":
-		return web
-	case "salesforce", "hubspot", "loopio", "highspot":
-		return crm
-	case "gong", "fireflies":
-		return calls
-	case "file", "user_file", "craft_file", "ingestion_api":
-		return file
+// mark is how a source type looks.
+type mark struct {
+	family family
+	glyph  string // no two sources have the same
+	ascii  string // for terminals without it; no two sources of the same of the terminal's own colours have the same
+}
+
+// marks are those of the known source types. The glyphs are one column wide in every terminal, and common fonts have them.
+var marks = sync.OnceValue(func() map[string]mark {
+	return map[string]mark{
+		"slack":                {chat, "#", "#"},
+		"teams":                {chat, "τ", "t"},
+		"discord":              {chat, "δ", "d"},
+		"zulip":                {chat, "ζ", "z"},
+		"xenforo":              {chat, "ξ", "x"},
+		"discourse":            {chat, "¢", "c"},
+		"gmail":                {mail, "✉", "m"},
+		"imap":                 {mail, "@", "@"},
+		"github":               {code, "⎇", "g"},
+		"gitlab":               {code, "ƒ", "l"},
+		"bitbucket":            {code, "β", "b"},
+		"confluence":           {wiki, "◆", "c"},
+		"notion":               {wiki, "◇", "n"},
+		"gitbook":              {wiki, "◈", "g"},
+		"guru":                 {wiki, "γ", "u"},
+		"bookstack":            {wiki, "≡", "b"},
+		"outline":              {wiki, "◎", "o"},
+		"slab":                 {wiki, "∥", "s"},
+		"coda":                 {wiki, "κ", "k"},
+		"canvas":               {wiki, "∷", "v"},
+		"document360":          {wiki, "°", "3"},
+		"axero":                {wiki, "α", "a"},
+		"mediawiki":            {wiki, "ω", "m"},
+		"wikipedia":            {wiki, "Ω", "W"},
+		"drupal_wiki":          {wiki, "◊", "d"},
+		"lumapps":              {wiki, "λ", "l"},
+		"jira":                 {tickets, "▲", "j"},
+		"linear":               {tickets, "▷", "l"},
+		"asana":                {tickets, "∴", "a"},
+		"clickup":              {tickets, "∧", "k"},
+		"zendesk":              {tickets, "◁", "z"},
+		"freshdesk":            {tickets, "φ", "f"},
+		"productboard":         {tickets, "π", "p"},
+		"testrail":             {tickets, "√", "r"},
+		"airtable":             {tickets, "∎", "t"},
+		"braintrust":           {tickets, "ψ", "b"},
+		"google_drive":         {drive, "△", "d"},
+		"sharepoint":           {drive, "σ", "p"},
+		"dropbox":              {drive, "▽", "x"},
+		"box":                  {drive, "□", "b"},
+		"egnyte":               {drive, "η", "e"},
+		"s3":                   {drive, "∫", "s"},
+		"r2":                   {drive, "ρ", "r"},
+		"google_cloud_storage": {drive, "∪", "g"},
+		"oci_storage":          {drive, "○", "o"},
+		"web":                  {web, "∞", "w"},
+		"google_sites":         {web, "⌂", "i"},
+		"salesforce":           {crm, "$", "$"},
+		"hubspot":              {crm, "⊙", "h"},
+		"loopio":               {crm, "∝", "o"},
+		"highspot":             {crm, "θ", "i"},
+		"gong":                 {calls, "»", ">"},
+		"fireflies":            {calls, "¤", "y"},
+		"file":                 {file, "▬", "="},
+		"user_file":            {file, "▭", "u"},
+		"craft_file":           {file, "▱", "c"},
+		"ingestion_api":        {file, "∈", "+"},
+		"not_applicable":       {other, "∅", "-"},
+		"mock_connector":       {other, "µ", "k"},
 	}
-	return other
+})
+
+// markOf returns the mark of a source type.
+func markOf(source string) mark {
+	if m, known := marks()[source]; known {
+		return m
+	}
+	return mark{other, "◦", "."}
 }
 
 // SourceStyle returns the style of a source type ("slack") for its name and glyph.
@@ -53,33 +109,13 @@ func (t Theme) SourceStyle(source string) lipgloss.Style {
 	if len(t.sources) == 0 {
 		return t.Source
 	}
-	return t.sources[familyOf(source)]
+	return t.sources[markOf(source).family]
 }
 
-// SourceGlyph returns a mark of one column for a source type, so that sources differ without colour. Common fonts have
-// these characters, and no terminal draws them wide.
-func SourceGlyph(source string) string {
-	switch familyOf(source) {
-	case chat:
-		return "#"
-	case wiki:
-		return "◊"
-	case code:
-		return "ƒ"
-	case mail:
-		return "@"
-	case tickets:
-		return "►"
-	case drive:
-		return "∆"
-	case web:
-		return "⌂"
-	case crm:
-		return "$"
-	case calls:
-		return "»"
-	case file:
-		return "▬"
+// SourceGlyph returns a mark of one column for a source type, so that sources differ without colour.
+func (t Theme) SourceGlyph(source string) string {
+	if t.ascii {
+		return markOf(source).ascii
 	}
-	return "◦"
+	return markOf(source).glyph
 }

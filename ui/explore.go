@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/atotto/clipboard"
 	"github.com/cli/browser"
@@ -94,8 +95,8 @@ func (r *run) exploreScreen(ctx context.Context, host *target.Host, e cli.Explor
 			return screenTarget(host, found), err
 		}},
 		Results: e.Limit, Instant: host.Config.Instant, Fast: host.Config.Fast, Private: host.Config.Private, Theme: host.Config.Theme, Keys: host.Config.Keys,
-		Profile: theme.Profile(true, e.NoColor, r.process.Env),
-		Width:   width, Height: height, Log: r.screenLog(host),
+		Profile: theme.Profile(true, e.NoColor, r.process.Env), AgeWarning: time.Duration(host.Config.AgeWarning) * explorer.Year,
+		Width: width, Height: height, Log: r.screenLog(host),
 	}, explorer.Terminal{In: r.process.In, Out: r.process.Out, Env: r.process.Env})
 }
 
@@ -129,10 +130,13 @@ func sampleExamples() []string {
 // capabilities are what may be done to this machine. Who came over SSH looks at another one: its clipboard and its
 // browser are out of reach, and those of this machine are nobody's business.
 func (r *run) capabilities() explorer.Capabilities {
+	terminal, _ := r.lookup("TERM")
+	ascii := explorer.NeedsASCII(terminal)
 	if r.overSSH() {
-		return explorer.Capabilities{Suspend: true, OpenReason: "over SSH quarry cannot open your browser: click or copy the link"}
+		return explorer.Capabilities{Suspend: true, ASCII: ascii,
+			OpenReason: "over SSH quarry cannot open your browser: click or copy the link"}
 	}
-	caps := explorer.Capabilities{Suspend: true, Open: openLink}
+	caps := explorer.Capabilities{Suspend: true, ASCII: ascii, Open: openLink}
 	if !clipboard.Unsupported {
 		caps.Copy = clipboard.WriteAll
 	}

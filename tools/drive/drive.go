@@ -85,7 +85,7 @@ func (d *Driver) Painted() (time.Time, error) {
 
 // Results waits for the first result to be on the screen.
 func (d *Driver) Results() error {
-	if !d.screen.Wait(Limit, func(screen string) bool { return strings.Contains(screen, "[1]") }) {
+	if !d.screen.Wait(Limit, func(screen string) bool { return strings.Contains(screen, " 1  ") }) {
 		return fmt.Errorf("no results within %s; the screen is\n%s", Limit, d.screen.Text())
 	}
 	return nil

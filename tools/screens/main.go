@@ -41,7 +41,7 @@ func main() {
 	var s shot
 	flag.StringVar(&s.query, "query", "how do we roll back a deploy", "what is searched for")
 	keys := flag.String("keys", "", "keys to press then, separated by spaces")
-	flag.StringVar(&s.wait, "wait", "[1]", "text that must be there before the keys, and after them")
+	flag.StringVar(&s.wait, "wait", " 1  ", "text that must be there before the keys, and after them")
 	flag.IntVar(&s.cols, "cols", 120, "columns")
 	flag.IntVar(&s.rows, "rows", 36, "rows")
 	flag.Parse()

@@ -99,7 +99,7 @@ func TestAnAnswerIsStreamedAndCited(t *testing.T) {
 	screen.WaitText("stopped ╮")
 	screen.WaitText("Firmware cannot")
 	screen.Press("1")
-	screen.WaitText("│[1] Runbook") // the reader has the keys
+	screen.WaitText("▏ 1  Runbook") // the reader has the keys
 	screen.WaitGone("╭ Answer")
 	screen.Press("esc")
 	screen.WaitText("Firmware cannot")
@@ -239,7 +239,7 @@ func TestACitedDocumentThatWasNotFound(t *testing.T) {
 	screen.Press("2")
 	screen.WaitText("2 documents from the answer")
 	screen.WaitText("We rolled back.")
-	screen.WaitText("[1] Runbook")
+	screen.WaitText(" 1  Runbook")
 	screen.WaitText("It took ten minutes.") // of which the answer told the beginning alone
 	screen.Press("esc")
 	screen.WaitText("╭ Answer")

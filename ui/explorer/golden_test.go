@@ -30,7 +30,7 @@ func TestPictures(t *testing.T) {
 				terminal := terminal // not the one of the other sizes
 				terminal.Width, terminal.Height = size[0], size[1]
 				screen := startIn(t, Options{Target: sampleTarget(t), Query: "rolling back a release"}, terminal)
-				screen.WaitText("[1]")
+				screen.WaitText(" 1  ")
 				screen.WaitText("· 1 ms") // the time stands there when the search has ended
 				if size[0] == 120 {
 					screen.WaitText("66 documents ╮")

@@ -10,7 +10,6 @@ import (
 	"quarry/client"
 	"quarry/client/wire"
 	"quarry/internal/text"
-	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
@@ -198,7 +197,7 @@ func (m *Model) sourceLines(width int) []string {
 	bar := bounded(width-name-14, 0, 30)
 	var lines []string
 	for _, source := range m.conn.welcome.sources[:min(len(m.conn.welcome.sources), m.height)] {
-		line := m.theme.SourceStyle(source.Value).Render(theme.SourceGlyph(source.Value) + " " +
+		line := m.theme.SourceStyle(source.Value).Render(m.theme.SourceGlyph(source.Value) + " " +
 			paint.Fit(client.SourceName(source.Value), name))
 		if m.conn.welcome.exact && most > 0 {
 			line += " " + paint.Fit(m.theme.Bar.Render(panel.Bar(source.Count, most, bar)), bar) + m.theme.Muted.Render(fmt.Sprintf(" %7s", text.Number(source.Count)))

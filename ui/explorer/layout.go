@@ -1,5 +1,7 @@
 package explorer
 
+import "quarry/ui/explorer/results"
+
 // Breakpoints of the layout, in cells.
 const (
 	minWidth, minHeight     = 20, 4
@@ -9,6 +11,9 @@ const (
 	sideWidth               = 120    // from here on it is beside the list
 	panelHeight             = 16     // below, a panel gets all but the query and the keys
 	frameWidth, frameHeight = 81, 16 // below either, lines above and below a pane take the place of its border
+	oneLine, twoLines       = 12, 20 // rows of the screen from which on a result has that many lines below its title
+	spaced                  = 36     // and a blank line below it
+	leastSpaced             = 20     // rows of the list for that
 )
 
 // Arrangement is how list and reader share the screen.
@@ -47,6 +52,7 @@ type Rects struct {
 	ListFrame   Rect
 	Notes       Rect // above the results
 	List        Rect
+	Density     results.Density // of the rows of the list
 	ReaderFrame Rect
 	Reader      Rect
 	Bar         Rect // keys and messages
@@ -98,6 +104,7 @@ func Layout(width, height int, shape Shape) Rects {
 	}
 	r.Body = Rect{Y: top, W: width, H: max(0, bottom-top)}
 	r.share(shape)
+	r.Density = r.density(height)
 	return r
 }
 
@@ -138,6 +145,19 @@ func (r *Rects) inside(frame Rect, pad int) Rect {
 		return frame
 	}
 	return Rect{X: frame.X + pad, Y: frame.Y + above, W: frame.W - 2*pad, H: frame.H - above - below}
+}
+
+// density is how much of each result a screen of that height shows.
+func (r *Rects) density(height int) results.Density {
+	switch {
+	case r.Arrangement == Bare || height < oneLine && !(r.Framed || r.Arrangement == Side):
+		return results.TitlesOnly
+	case height >= spaced && r.List.H >= leastSpaced:
+		return results.Spaced
+	case height >= twoLines:
+		return results.TwoLines
+	}
+	return results.OneLine
 }
 
 func bounded(n, least, most int) int { return max(least, min(n, most)) }

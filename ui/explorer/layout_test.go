@@ -81,3 +81,21 @@ func TestBordersByBreakpoints(t *testing.T) {
 		}
 	}
 }
+
+// Terminals whose fonts lack round corners and signs get a screen in ASCII, in the same places.
+func TestAScreenInASCII(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{120, 40}, {80, 24}, {40, 12}} {
+		options := Options{Target: sampleTarget(t), Query: "rolling back a release", Caps: Capabilities{ASCII: NeedsASCII("linux")}}
+		screen := start(t, size[0], size[1], options)
+		screen.WaitText(" 1  Runbook: rolling back")
+		for _, key := range []string{"", "f1", "esc", "w", "esc", "f2"} {
+			if key != "" {
+				screen.Press(key)
+			}
+			for _, sign := range []string{"─", "│", "╭", "╯", "▌", "›", "·", "…", "●", "↵", "◆", "▷"} {
+				screen.WaitGone(sign)
+			}
+		}
+	}
+}

@@ -105,6 +105,7 @@ func New(ctx context.Context, options Options) *Model {
 	if len(problems) > 0 {
 		m.warn(problems[0] + more(len(problems)-1))
 	}
+	m.list.SetOld(options.AgeWarning)
 	m.restyle()
 	m.reader.ExpandKey, m.reader.WholeKey = keys.keyOf("expand", InReader), keys.keyOf("whole", InReader)
 	m.box.Placeholder = "Search " + m.target.Where
@@ -179,6 +180,7 @@ func (m *Model) arrangeScreen() {
 		shape.Notes = min(mostNotes, notes)
 		m.rects = Layout(m.width, m.height, shape)
 	}
+	m.list.SetDensity(m.rects.Density)
 }
 
 // place is where keys go now.

@@ -99,9 +99,9 @@ func TestTheTabsOfThePickerCountTheSameChoice(t *testing.T) {
 	screen := start(t, 140, 44, Options{Target: sampleTarget(t), Query: "temperature within:90d"})
 	screen.WaitText("passages in 5 documents")
 	screen.Press("f")
-	screen.WaitText("▌[ ] ∆ Google Drive")
+	screen.WaitText("▌[ ] △ Google Drive")
 	screen.Press("space")
-	screen.WaitText("▌[x] ∆ Google Drive")
+	screen.WaitText("▌[x] △ Google Drive")
 	screen.Press("tab")
 	screen.WaitText("last 90 days · 2 of 3 documents")
 	screen.Wait("numbers without estimates", func(text string) bool {
@@ -141,7 +141,7 @@ func TestTheSummaryCountsNothingThatCannotBeReached(t *testing.T) {
 	late := 0
 	options.Now = func() time.Time { late++; return today().Add(time.Duration(late) * 10 * time.Millisecond) }
 	screen := start(t, 140, 40, options)
-	screen.WaitText("best 8 passages in 1 document · 1,470 match")
+	screen.WaitText("best 8 in 1 document · 1,470 match")
 	screen.WaitGone("of 1,470")
 	screen.Press("w")
 	screen.WaitText("outside the stages") // the rest of the time above them

@@ -6,6 +6,7 @@ package explorer
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
@@ -58,6 +59,13 @@ type Capabilities struct {
 	Suspend bool
 	// NoHyperlinks keeps clickable links from a terminal that does not know them.
 	NoHyperlinks bool
+	// ASCII draws lines and signs in ASCII, for a terminal whose font lacks them.
+	ASCII bool
+}
+
+// NeedsASCII reports whether the fonts of terminals of a type (TERM) lack lines with round corners and most signs.
+func NeedsASCII(terminal string) bool {
+	return terminal == "linux" || terminal == "ansi" || terminal == "cons25" || strings.HasPrefix(terminal, "vt")
 }
 
 // SetUp leads to other targets.
@@ -68,6 +76,9 @@ type SetUp struct {
 	// Target makes a target of what was set up last.
 	Target func(ctx context.Context) (Target, error)
 }
+
+// Year is a year of the ages of documents.
+const Year = 365 * 24 * time.Hour
 
 // Options make an explorer.
 type Options struct {
@@ -89,6 +100,8 @@ type Options struct {
 
 	// Log takes what went wrong without being shown; nil: nothing is logged. It must not write on the terminal.
 	Log *slog.Logger
+	// AgeWarning is the age from which on the age of a document is a warning; 0 for never.
+	AgeWarning time.Duration
 
 	// CacheBytes bounds the answers that are remembered, and the rendered text; 0: 4 MB each.
 	CacheBytes int

@@ -174,11 +174,11 @@ func TestPastingIntoTheQuery(t *testing.T) {
 func TestTinyTerminals(t *testing.T) {
 	t.Parallel()
 	screen := start(t, 20, 4, Options{Target: sampleTarget(t), Query: "migration guard"})
-	screen.WaitText("[1]")
+	screen.WaitText(" 1  ")
 	screen.Resize(19, 4)
 	screen.WaitText("too small")
 	screen.Resize(40, 12)
-	screen.WaitText("[1]")
+	screen.WaitText(" 1  ")
 	screen.Resize(160, 45)
 	screen.WaitText("Confluence")
 }

@@ -97,7 +97,7 @@ func TestTheReaderOnItsOwnInANarrowTerminal(t *testing.T) {
 	screen.WaitText("Confluence")
 	screen.WaitGone("[1]")
 	screen.Press("esc")
-	screen.WaitText("[1]")
+	screen.WaitText(" 1  ")
 }
 
 // machine records what an explorer does to it.

@@ -28,7 +28,8 @@ type look struct {
 
 // restyle makes the theme again; widgets compare its name.
 func (m *Model) restyle() {
-	m.theme = theme.ForScreen(theme.Options{Mode: m.look.mode, Dark: m.look.dark, Profile: m.options.Profile})
+	m.theme = theme.ForScreen(theme.Options{Mode: m.look.mode, Dark: m.look.dark, Profile: m.options.Profile,
+		ASCII: m.options.Caps.ASCII})
 }
 
 func (m *Model) handleBackground(msg tea.BackgroundColorMsg) {

@@ -83,7 +83,10 @@ func (m *Model) summary() string {
 	if m.search.shown == nil {
 		return muted.Render(m.invitation())
 	}
-	facts := strings.Join(m.facts(), " · ")
+	facts := strings.Join(m.facts(false), " · ")
+	if paint.Width(facts) > m.rects.ListFrame.W-len("- Results --- -") {
+		facts = strings.Join(m.facts(true), " · ")
+	}
 	if failed := m.failedParts(); len(failed) > 0 && m.rects.Notes.H == 0 { // there is no line for notes
 		facts = " · " + facts
 		return m.theme.Warning.Render("! "+m.failedText(failed, m.rects.ListFrame.W-paint.Width(facts)-len("!    "))) + muted.Render(facts)
@@ -113,23 +116,26 @@ func (m *Model) former() string { return "results for “" + paint.Line(m.search
 // fullDocument is from how many passages of one document on a server may have left out more of them.
 const fullDocument = 8
 
-// passages counts the list. Where more of the library may match, these are the best.
-func (m *Model) passages() string {
+// passages counts the list, in a word less in a narrow one. Where more of the library may match, these are the best.
+func (m *Model) passages(briefly bool) string {
 	counted := text.Count(m.list.Len(), "passage")
+	if briefly {
+		counted = text.Number(m.list.Len())
+	}
 	if m.list.Len() >= m.wanted() || m.list.MostOfDocument() >= fullDocument {
 		return "best " + counted
 	}
 	return counted
 }
 
-// facts returns the parts of the summary of the shown answer.
-func (m *Model) facts() []string {
+// facts returns the parts of the summary of the shown answer; briefly those of a narrow list.
+func (m *Model) facts(briefly bool) []string {
 	response := m.search.shown.response
 	documents := m.list.Documents()
 	if m.search.shown.ofAnswer {
 		return []string{text.Count(documents, "document") + " from the answer"}
 	}
-	facts := []string{m.found(documents)}
+	facts := []string{m.found(documents, briefly)}
 	if m.search.old {
 		if m.focus == InBox && m.target.Kind == Remote && !m.typingSearches() {
 			facts = append([]string{m.keys.keyOf("search", InBox) + " searches"}, facts...)
@@ -162,8 +168,9 @@ func (m *Model) facts() []string {
 }
 
 // found counts the passages of the list and their documents, and all documents that match where the server counted more.
-func (m *Model) found(documents int) string {
-	counted, total := m.passages(), m.search.shown.response.TotalMatches
+func (m *Model) found(documents int, briefly bool) string {
+	total := m.search.shown.response.TotalMatches
+	counted := m.passages(briefly && (total > documents || documents < m.list.Len()))
 	switch {
 	case total > documents:
 		return fmt.Sprintf("%s in %s · %s match", counted, text.Count(documents, "document"), text.Number(total))

@@ -67,7 +67,7 @@ func TestConnectingToAServer(t *testing.T) {
 	screen.Press("enter")
 	screen.WaitText("Saved as the profile default.")
 	screen.Press("enter")
-	screen.WaitText("▌[1] the new server") // the question was asked there
+	screen.WaitText("▌ 1  the new server") // the question was asked there
 	screen.WaitGone("Sample library")
 }
 
@@ -134,7 +134,7 @@ func TestOpeningAFolder(t *testing.T) {
 	i.next <- wire.LibraryEvent{Type: wire.LibraryProgress, Done: 20, Total: 40, Stored: 18, Path: "/notes/c.md"}
 	screen.WaitText("20 of 40")
 	screen.Press("esc") // reading goes on
-	screen.WaitText("[1] my own notes")
+	screen.WaitText(" 1  my own notes")
 	screen.Press("f3")
 	screen.WaitText("20 of 40")
 	i.next <- wire.LibraryEvent{Type: wire.LibraryDone, Added: 39, Skipped: 1}

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"quarry/internal/text"
+	"quarry/theme"
 	"quarry/ui/explorer/paint"
 	"quarry/ui/explorer/panel"
 )
@@ -41,6 +42,9 @@ func (m *Model) View() tea.View {
 	content := strings.Join(lines, "\n")
 	if m.options.Caps.NoHyperlinks {
 		content = paint.WithoutHyperlinks(content)
+	}
+	if m.options.Caps.ASCII {
+		content = theme.ASCII(content)
 	}
 	view.SetContent(content)
 	switch {

@@ -102,9 +102,10 @@ func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (s
 		start = best[0][0]
 	}
 	start = passTitle(r, start)
-	for len(marks) > 0 && marks[0][0] < start {
-		marks = marks[1:]
+	if from := passTitle(r, 0); len(marksFrom(marks, start)) == 0 && len(marksFrom(marks, from)) > 0 {
+		start, best = from, nil // the words are elsewhere
 	}
+	marks = marksFrom(marks, start)
 	mark := -1
 	if len(marks) > 0 {
 		mark = marks[0][0]
@@ -122,6 +123,14 @@ func snippetStart(r wire.SearchResult, marks []wire.Span, first, columns int) (s
 		start = wordStart(r.Content, mark-3*first/2, mark) // approach continues from here
 	}
 	return start, true
+}
+
+// marksFrom returns the marks that do not begin before an offset.
+func marksFrom(marks []wire.Span, start int) []wire.Span {
+	for len(marks) > 0 && marks[0][0] < start {
+		marks = marks[1:]
+	}
+	return marks
 }
 
 // richest returns the mark that has the most different marked words within a number of bytes after it; long words count

@@ -118,11 +118,17 @@ func FindWords(content string, words []string) []wire.Span {
 			continue
 		}
 		lower := strings.ToLower(word)
-		if slices.ContainsFunc(begin, func(wanted string) bool { return strings.HasPrefix(lower, wanted) }) {
+		if slices.ContainsFunc(begin, func(wanted string) bool { return strings.HasPrefix(lower, wanted) || inflects(lower, wanted) }) {
 			spans = append(spans, wire.Span{start, end})
 		}
 	}
 	return spans
+}
+
+// inflects reports whether a word is a longer one without a common English ending.
+func inflects(word, longer string) bool {
+	ending, found := strings.CutPrefix(longer, word)
+	return found && len(word) > 3 && slices.Contains([]string{"s", "es", "ed", "ing"}, ending)
 }
 
 // indexAny returns the first of the words found in a text, or an empty span.

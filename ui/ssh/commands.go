@@ -141,7 +141,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 			Examples: s.server.Examples, State: state.InMemory(stateBytes), Open: s.open},
 		Query: e.Query, Results: e.Limit, Private: s.server.People.KnowsPeople(), Theme: s.theme(), Profile: theme.Profile(true, e.NoColor, environment),
 		Caps:  capabilities(s.arrival.pty.Term),
-		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"},
+		SetUp: explorer.SetUp{Refused: "the server's operator configures what is searched"}, AgeWarning: 2 * explorer.Year,
 		Width: size.Width, Height: size.Height, CacheBytes: cacheBytes, Now: s.server.Now, Log: s.server.Log,
 	}, explorer.Terminal{In: s.keyboard, Out: s, Env: environment, FramesPerSecond: frames,
 		Pace: rate.NewLimiter(keyRate, keyBurst).Wait, Sizes: s.arrival.sizes, Notices: s.notices})
@@ -160,7 +160,7 @@ func (s *session) explore(ctx context.Context, e cli.Exploration) error {
 func capabilities(terminal string) explorer.Capabilities {
 	return explorer.Capabilities{
 		OpenReason:   "over SSH the browser is on your side: click the link, or copy it",
-		NoHyperlinks: slices.Contains([]string{"linux", "vt100", "vt220", "ansi"}, terminal),
+		NoHyperlinks: explorer.NeedsASCII(terminal), ASCII: explorer.NeedsASCII(terminal),
 	}
 }
 

@@ -143,7 +143,7 @@ func (c *table) row(v *value, under bool) string {
 		name, source = c.off, c.off
 	}
 	label := paint.Fit(v.label, c.label)
-	row := name.Write(box) + " " + source.Write(theme.SourceGlyph(v.value)) + " " +
+	row := name.Write(box) + " " + source.Write(c.th.SourceGlyph(v.value)) + " " +
 		paint.Marked(label, matches(label, c.words), name, c.match)
 	if c.bar > 0 {
 		row += "  " + paint.Fit(c.barPen.Write(panel.Bar(v.count, c.t.largest, c.bar)), c.bar)

@@ -65,7 +65,7 @@ func TestView(t *testing.T) {
 	r.Show(runbook())
 	r.SetNow(time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC))
 	view := strings.Join(plainView(&r, 70, 20), "\n")
-	for _, want := range []string{theme.SourceGlyph("confluence") + " Confluence › Platform › Runbooks",
+	for _, want := range []string{darkTheme().SourceGlyph("confluence") + " Confluence › Platform › Runbooks",
 		"Jo Ortiz · 21 Sep 2026 · 10 d · 2 matches · wiki.example/1042", "— 2 passages above · e more —", "— 8 passages below · e more —",
 		"When to roll back"} {
 		if !strings.Contains(view, want) {

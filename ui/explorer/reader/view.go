@@ -279,7 +279,7 @@ func (r *Reader) crumbLine() string {
 	source, path, more := strings.Cut(r.crumbs, " › ")
 	pen := r.pens.source
 	if r.document.SourceType != "" { // as in the list
-		source = theme.SourceGlyph(r.document.SourceType) + " " + source
+		source = r.theme.SourceGlyph(r.document.SourceType) + " " + source
 		pen = paint.PenOf(r.theme.SourceStyle(r.document.SourceType))
 	}
 	line := pen.Write(source)

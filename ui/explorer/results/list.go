@@ -27,6 +27,10 @@ type List struct {
 	plain bool // no model chose among the passages
 	mixed bool // of several origins
 
+	density Density
+	roots   []string      // folders that files were added from
+	old     time.Duration // ages from which on a document needs attention; 0 for none
+
 	selected int // row; 0 also when there is none
 	top      int // first row on the screen
 
@@ -71,6 +75,23 @@ func (l *List) SetNow(now time.Time) {
 		l.now = now
 		l.drawn.clear()
 	}
+}
+
+// SetDensity sets how much of each row is shown.
+func (l *List) SetDensity(density Density) { l.density = density }
+
+// SetRoots sets the folders that files were added from: the list shows where a file is below them.
+func (l *List) SetRoots(roots []string) {
+	l.roots = roots
+	l.drawn.clear()
+}
+
+// SetOld sets the age from which on a document needs attention; 0 is never.
+func (l *List) SetOld(age time.Duration) { l.old = age }
+
+func (l *List) isOld(r wire.SearchResult) bool {
+	updated, err := wire.ParseTime(deref(r.UpdatedAt))
+	return err == nil && l.old > 0 && l.now.Sub(updated) >= l.old
 }
 
 // SetStale marks the results as those of a former question, until the new ones are there.

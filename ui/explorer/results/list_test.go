@@ -61,10 +61,24 @@ func unselected(r wire.SearchResult) wire.SearchResult {
 // shown is a View without its styles and the spaces at the ends of its lines.
 func shown(l *List, width, height int) string {
 	var text strings.Builder
+	l.SetDensity(densityOf(width, height))
 	for _, line := range l.View(width, height, dark(), true) {
 		text.WriteString(strings.TrimRight(ansi.Strip(line), " ") + "\n")
 	}
 	return text.String()
+}
+
+// densityOf is that of a list of this size which fills the screen.
+func densityOf(width, height int) Density {
+	switch {
+	case width < 50 || height < 10:
+		return TitlesOnly
+	case height < 20:
+		return OneLine
+	case height < 36:
+		return TwoLines
+	}
+	return Spaced
 }
 
 func expect(t *testing.T, got string, want ...string) {
@@ -76,7 +90,7 @@ func expect(t *testing.T, got string, want ...string) {
 
 // glyphless takes the glyphs of sources out, which the theme chooses.
 func glyphless(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(text, theme.SourceGlyph("slack")+" ", ""), theme.SourceGlyph("confluence")+" ", "")
+	return strings.ReplaceAll(strings.ReplaceAll(text, dark().SourceGlyph("slack")+" ", ""), dark().SourceGlyph("confluence")+" ", "")
 }
 
 func TestRowsStandUnderTheirDocuments(t *testing.T) {
@@ -93,15 +107,15 @@ func TestRowsStandUnderTheirDocuments(t *testing.T) {
 		unselected(item(2, "b#1", "Policy", "more of nothing")),
 	}, []string{"roll", "back"}, false)
 	expect(t, glyphless(shown(&l, 60, 13)),
-		"▌[1] Runbook                                            ● 1",
-		"▌    Slack · 3 d · First roll it back",
-		"   ● Steps › Then roll the kwctl_run back",
-		" [2] Policy                                             ● 1",
-		"     Slack · 3 d · nothing of it",
-		"   ● more of nothing",
+		"▌ 1  Runbook                                       ● 1  3 d",
+		"▌    First roll it back",
+		"  ●  Steps › Then roll the kwctl_run back",
+		"  2  Policy                                        ● 1  3 d",
+		"     nothing of it",
+		"  ●  more of nothing",
 		" ── not selected ──────────────────────────────────────────",
-		" [3] Old page",
-		"     Slack · 3 d · rolled back once",
+		"  3  Old page                                           3 d",
+		"     rolled back once",
 		"", "", "", "")
 	if l.Len() != 5 || l.Documents() != 3 {
 		t.Errorf("%d passages of %d documents", l.Len(), l.Documents())
@@ -122,7 +136,7 @@ func TestServerThatTellsSixFields(t *testing.T) {
 		bare(1, "Runbook", "more of the runbook"),
 	}, []string{"roll"}, false)
 	got := glyphless(shown(&l, 50, 11))
-	for _, want := range []string{"▌[1] Runbook", "● 1\n", "…text and then roll it back\n", "   ● more of the runbook\n", "[2] Policy"} {
+	for _, want := range []string{"▌ 1  Runbook", "● 1\n", "…text filler text and then roll it back\n", "  ●  more of the runbook\n", " 2  Policy"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}
@@ -135,20 +149,48 @@ func TestServerThatTellsSixFields(t *testing.T) {
 	}
 }
 
-func TestOneLineRows(t *testing.T) {
+// What is shown of a row at each density: the whole of it is selected, ages are aligned.
+func TestDensities(t *testing.T) {
 	t.Parallel()
 	var l List
 	l.SetNow(now())
-	l.Set([]wire.SearchResult{item(1, "a#0", "Runbook", "how to roll it back, if you must"), item(12, "b#0", "Policy", "none")},
-		[]string{"roll"}, false)
-	expect(t, shown(&l, 40, 3), "▌[1]  Runbook · how to roll it back, …", " [12] Policy · none", "")
-	expect(t, glyphless(shown(&l, 80, 3)), "▌[1]  Runbook · Slack · 3 d · how to roll it back, if you must",
-		" [12] Policy · Slack · 3 d · none", "")
-	expect(t, shown(&l, 9, 2), "▌[1]", " [12]")
-	long := item(1, "a#0", "Modem never returns to power saving after a brown-out in the cold", "the battery lasts 31 hours")
-	long.Authors = []string{"Farid Haddad", "Jo Ortiz"}
-	l.Set([]wire.SearchResult{long}, []string{"battery"}, false)
-	expect(t, glyphless(shown(&l, 72, 2)), "▌[1] Modem never returns to power savin… · Slack · 3 d · …battery …", "")
+	l.SetOld(2 * 365 * 24 * time.Hour)
+	first, second := item(1, "a#0", "Runbook", "how to roll it back, if you must"), item(12, "b#0", "Policy", "none")
+	first.Metadata, first.Authors = map[string]wire.Metadata{"channel": wire.One("deploys")}, []string{"Jo Ortiz", "Bao Tran"}
+	second.UpdatedAt = of("2023-11-18T12:00:00Z")
+	l.Set([]wire.SearchResult{first, second}, []string{"roll"}, false)
+	expect(t, shown(&l, 40, 3), "▌ 1  Runbook                        3 d", " 12  Policy                       ⚠ 3 y", "")
+	expect(t, shown(&l, 9, 2), "▌ 1", " 12")
+	l.SetDensity(Spaced)
+	var got []string
+	for _, line := range l.View(60, 7, dark(), true) {
+		got = append(got, strings.TrimRight(ansi.Strip(line), " "))
+	}
+	expect(t, glyphless(strings.Join(got, "\n")+"\n"),
+		"▌ 1  Runbook                                            3 d",
+		"▌    Slack › #deploys   Jo Ortiz +1",
+		"▌    how to roll it back, if you must",
+		"",
+		" 12  Policy                                           ⚠ 3 y",
+		"     Slack",
+		"     none")
+}
+
+// A match in the title alone is marked there, also in another form of the word.
+func TestTitlesAndBreadcrumbsAreMarked(t *testing.T) {
+	t.Parallel()
+	th := dark()
+	var l List
+	r := item(1, "a#0", "Expense policy", "nothing of it")
+	r.Metadata = map[string]wire.Metadata{"folder": wire.One("expenses")}
+	l.Set([]wire.SearchResult{r}, []string{"expenses"}, false)
+	l.SetDensity(TwoLines)
+	lines := l.View(60, 20, th, false)
+	for at, word := range []string{"Expense", "expenses"} {
+		if !strings.Contains(lines[at], paint.PenOf(th.Match).Write(word)) {
+			t.Errorf("%q is not marked in %q", word, lines[at])
+		}
+	}
 }
 
 func TestHighlightShowsInTheFirstLine(t *testing.T) {
@@ -171,11 +213,9 @@ func TestHighlightShowsInTheFirstLine(t *testing.T) {
 				l.Set([]wire.SearchResult{item(2, "b#0", "Z", "z"), r}, []string{"needle"}, false)
 				l.Last()
 				l.First()
+				l.SetDensity(OneLine)
 				lines := l.View(size[0], size[1], th, true)
-				at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(ansi.Strip(line), "[1]") })
-				if size[0] >= 50 {
-					at++
-				}
+				at := 1 + slices.IndexFunc(lines, func(line string) bool { return strings.Contains(ansi.Strip(line), " 1  T") })
 				if !strings.Contains(lines[at], match) {
 					t.Errorf("%s, %v, best passage %v: %q", name, size, passage, ansi.Strip(lines[at]))
 				}
@@ -189,9 +229,10 @@ func TestSelectionIsToldWithoutColour(t *testing.T) {
 	mono := theme.ForScreen(theme.Options{Mode: "mono", Profile: colorprofile.ASCII})
 	var l List
 	l.Set([]wire.SearchResult{item(1, "a#0", "One", "x"), item(2, "b#0", "Two", "y")}, nil, false)
+	l.SetDensity(OneLine)
 	focused := ansi.Strip(strings.Join(l.View(60, 20, mono, true), "\n"))
 	blurred := ansi.Strip(strings.Join(l.View(60, 20, mono, false), "\n"))
-	if strings.Count(focused, "▌") != 2 || strings.Count(blurred, "│") != 2 || strings.Contains(blurred, "▌") {
+	if strings.Count(focused, "▌") != 2 || strings.Count(blurred, "▏") != 2 || strings.Contains(blurred, "▌") {
 		t.Errorf("focused:\n%s\nand not:\n%s", focused, blurred)
 	}
 }
@@ -245,6 +286,7 @@ func TestSelectionMoves(t *testing.T) {
 	}
 	l.First()
 	at(0, "first")
+	l.SetDensity(OneLine)
 	l.View(60, 12, dark(), true) // title and passage, passage: 8 rows on 12 lines
 	l.HalfPage(1)
 	at(4, "half a page")

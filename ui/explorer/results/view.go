@@ -9,13 +9,19 @@ import (
 	"quarry/ui/explorer/paint"
 )
 
-// From these sizes on there is room for more than one line a row, and for two lines of its passage.
+// Density is how much of each row there is room for.
+type Density int
+
 const (
-	roomyWidth   = 50
-	roomyHeight  = 10
-	twoLines     = 20
-	aboutWidth   = 70 // for source and age beside the title
-	scrollMargin = 1  // rows that stay in sight beside the selected one
+	TitlesOnly Density = iota // with their ages
+	OneLine                   // and a line of the passage
+	TwoLines                  // and a line about the document
+	Spaced                    // and a blank line between documents
+)
+
+const (
+	scrollMargin = 1 // rows that stay in sight beside the selected one
+	numberGap    = 2 // columns after the number of a row
 )
 
 // View draws the list as height lines of width columns. The selected row is always wholly in sight, where the height
@@ -25,7 +31,7 @@ func (l *List) View(width, height int, th theme.Theme, focused bool) []string {
 	lines := make([]string, 0, height)
 	l.placed, l.visible = l.placed[:0], 0
 	if width > 0 && height > 0 && len(l.rows) > 0 {
-		l.drawn.prepare(look{shapeOf(width, height, numberWidth(l)), th.Name, l.stale, focused}, &th)
+		l.drawn.prepare(look{shape{width, 1 + numberWidth(l) + numberGap, l.density}, th.Name, l.stale, focused}, &th)
 		l.scrollToSelected(height)
 		for at := l.top; at < len(l.rows) && len(lines) < height; at++ {
 			for i, line := range l.rowLines(at) {
@@ -91,31 +97,19 @@ func (l *List) rowLines(at int) []string {
 // shape is how rows are laid out.
 type shape struct {
 	width   int
-	indent  int  // columns before the text of a row: bar and number
-	passage int  // lines for the origin and text of a passage; 0 when the whole row is one line
-	about   bool // rows of one line have room for source and age
-}
-
-func shapeOf(width, height, number int) shape {
-	s := shape{width: width, indent: 1 + number + 1, passage: 1, about: width >= aboutWidth}
-	switch {
-	case width < roomyWidth || height < roomyHeight:
-		s.passage = 0
-	case height >= twoLines:
-		s.passage = 2
-	}
-	return s
+	indent  int // columns before the text of a row: bar and number
+	density Density
 }
 
 // room is how many columns the text of a row has. One stays free on the right.
 func (s shape) room() int { return s.width - s.indent - 1 }
 
-// numberWidth is how many columns the widest citation number takes, brackets included.
+// numberWidth is how many columns the widest citation number takes.
 func numberWidth(l *List) int {
-	widest := len("[1]")
+	widest := len("10")
 	for _, item := range l.items {
 		if item.CitationID != nil {
-			widest = max(widest, len(strconv.Itoa(*item.CitationID))+len("[]"))
+			widest = max(widest, len(strconv.Itoa(*item.CitationID)))
 		}
 	}
 	return widest
@@ -155,20 +149,22 @@ func (c *canvas) clear() { clear(c.rows) }
 
 // pens are the styles of a list, ready for use.
 type pens struct {
-	number, title, text, muted, match paint.Pen
-	dimTitle, dimText                 paint.Pen // of what the selector left out
-	rule, bar                         paint.Pen
-	barGlyph                          string
-	chosen                            lipgloss.Style
-	source                            func(source string) paint.Pen
+	number, title, text, muted, match, warning paint.Pen
+	dimTitle, dimText                          paint.Pen // of what the selector left out
+	rule, bar                                  paint.Pen
+	barGlyph                                   string
+	chosen                                     lipgloss.Style
+	source                                     func(source string) paint.Pen
+	glyph                                      func(source string) string
 }
 
 func pensOf(th *theme.Theme, l look) pens {
 	p := pens{
 		number: paint.PenOf(th.Number), title: paint.PenOf(th.Title), text: paint.PenOf(th.Text),
-		muted: paint.PenOf(th.Muted), match: paint.PenOf(th.Match),
+		muted: paint.PenOf(th.Muted), match: paint.PenOf(th.Match), warning: paint.PenOf(th.Warning),
 		dimTitle: paint.PenOf(th.Text), dimText: paint.PenOf(th.Muted),
-		rule: paint.PenOf(th.Border), bar: paint.PenOf(th.Border), barGlyph: "│", chosen: th.Selected,
+		rule: paint.PenOf(th.Border), bar: paint.PenOf(th.Border), barGlyph: "▏", chosen: th.Selected,
+		glyph: th.SourceGlyph,
 	}
 	sources := make(map[string]paint.Pen)
 	style := th.SourceStyle
@@ -185,7 +181,7 @@ func pensOf(th *theme.Theme, l look) pens {
 	}
 	if l.stale {
 		old := paint.PenOf(th.Stale)
-		p.number, p.title, p.text, p.muted, p.match, p.dimTitle, p.dimText = old, old, old, old, old, old, old
+		p.number, p.title, p.text, p.muted, p.match, p.warning, p.dimTitle, p.dimText = old, old, old, old, old, old, old, old
 		p.source = func(string) paint.Pen { return old }
 	}
 	return p
