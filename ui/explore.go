@@ -9,9 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/atotto/clipboard"
@@ -19,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"quarry/client"
+	"quarry/config"
 	"quarry/theme"
 	"quarry/ui/cli"
 	"quarry/ui/explorer"
@@ -105,7 +108,7 @@ func screenTarget(host *target.Host, choice target.Choice) explorer.Target {
 	kinds := map[target.Kind]explorer.Kind{target.KindRemote: explorer.Remote, target.KindSlack: explorer.Remote,
 		target.KindLibrary: explorer.Library, target.KindSample: explorer.Sample}
 	beside := choice.Beside()
-	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "), State: stateOf(host, choice),
+	shown := explorer.Target{Kind: kinds[choice.Kind], Where: targetLabel(choice, " · "), State: stateOf(host, choice), Command: collectionCommand(host, choice),
 		Agent: client.Agent(choice.SearchAgent()), Beside: beside, Elsewhere: choice.Elsewhere(), OwnModel: choice.Kind == target.KindRemote && len(beside) > 0,
 		Open: func(ctx context.Context) (*client.Session, error) { return host.Open(ctx, choice) }}
 	if choice.Kind == target.KindSample {
@@ -122,6 +125,59 @@ func stateOf(host *target.Host, choice target.Choice) *state.Store {
 	return state.InFolder(host.Paths.State, choice.Name())
 }
 
+// stateOf is stateOf on this machine, which a choice was made for.
+func (r *run) stateOf(choice target.Choice) *state.Store {
+	host, err := r.host()
+	if err != nil {
+		return state.InMemory(0)
+	}
+	return stateOf(host, choice)
+}
+
+// collectionCommand is the command line that prints what was collected at a target; empty if nothing is stored.
+func collectionCommand(host *target.Host, choice target.Choice) string {
+	command := "quarry collection"
+	switch {
+	case host.Private():
+		return ""
+	case choice.Kind == target.KindSample:
+		return command + " --sample"
+	case choice.LibraryDir != "":
+		return command + " --library " + config.ShellQuote(choice.LibraryDir)
+	case choice.Kind == target.KindLibrary:
+		return command + " --profile " + config.LocalProfile
+	case choice.IsNamed():
+		return command + " --profile " + config.ShellQuote(choice.Profile)
+	case choice.Rule == target.RuleFlag:
+		return command + " --server " + config.ShellQuote(choice.ServerURL)
+	}
+	return command // as the environment says
+}
+
+// saveFile writes a file that only its owner can read. Without replace, a file that exists is fs.ErrExist.
+func saveFile(path string, content []byte, replace bool) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(home, rest)
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if replace {
+		return path, config.ReplaceFile(path, content)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(content)
+	return path, errors.Join(err, file.Close())
+}
+
 // sampleExamples are questions that the sample library answers.
 func sampleExamples() []string {
 	return []string{"how do we roll back a deploy", "how many weeks of parental leave do we get", "what does ERR_BATT_005 mean"}
@@ -133,10 +189,10 @@ func (r *run) capabilities() explorer.Capabilities {
 	terminal, _ := r.lookup("TERM")
 	ascii := explorer.NeedsASCII(terminal)
 	if r.overSSH() {
-		return explorer.Capabilities{Suspend: true, ASCII: ascii,
+		return explorer.Capabilities{Suspend: true, Save: saveFile, ASCII: ascii,
 			OpenReason: "over SSH quarry cannot open your browser: click or copy the link"}
 	}
-	caps := explorer.Capabilities{Suspend: true, ASCII: ascii, Open: openLink}
+	caps := explorer.Capabilities{Suspend: true, Save: saveFile, ASCII: ascii, Open: openLink}
 	if !clipboard.Unsupported {
 		caps.Copy = clipboard.WriteAll
 	}

@@ -80,7 +80,7 @@ func (r *run) program() cli.Program {
 			}
 			return host, nil
 		},
-		Broke: r.printStack, Explore: r.explore, Serve: r.serve,
+		Broke: r.printStack, Explore: r.explore, Serve: r.serve, State: r.stateOf,
 	}
 }
 

@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"ui":                    {"ui/...", "client/...", "config", "theme"},
 	"ui/cli":                {"client/...", "config", "theme", "ui/passage", "ui/state", "ui/target"},
 	"ui/passage":            {"client/..."},
-	"ui/state":              {"client/...", "config"},
+	"ui/state":              {"client/...", "config", "ui/passage"},
 	"ui/plain":              {"client/...", "theme", "ui/passage", "ui/explorer/paint"},
 	"ui/ssh":                {"client", "config", "theme", "ui/cli", "ui/explorer", "ui/plain", "ui/state", "ui/target"},
 	"ui/explorer":           {"client/...", "theme", "ui/passage", "ui/state", "ui/explorer/..."},

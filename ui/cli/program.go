@@ -23,6 +23,7 @@ import (
 	"quarry/internal/guard"
 	"quarry/internal/text"
 	"quarry/theme"
+	"quarry/ui/state"
 	"quarry/ui/target"
 )
 
@@ -82,6 +83,8 @@ type Program struct {
 	// Broke is called with a panic, which ends the command; nil: only the person hears of it.
 	Broke func(error)
 
+	// State returns what is remembered of a target between runs.
+	State func(target.Choice) *state.Store
 	// Explore opens the explorer and returns when the person leaves it, or when ctx ends, with the terminal as it was.
 	Explore func(ctx context.Context, exploration Exploration) error
 	// Serve answers requests until ctx ends.

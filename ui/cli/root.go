@@ -74,7 +74,7 @@ func (a *app) root() *cobra.Command {
 		a.command = command
 		return flagFailure(command, err)
 	})
-	root.AddCommand(a.searchCommand(), a.askCommand(), a.readCommand(),
+	root.AddCommand(a.searchCommand(), a.askCommand(), a.readCommand(), a.collectionCommand(),
 		a.listing("sources", "List the sources that can be searched", a.printSources),
 		a.listing("agents", "List the agents that can be used", a.printAgents),
 		a.listing("document-sets", "List the document sets that can be searched", a.printSets), a.tagsCommand(),

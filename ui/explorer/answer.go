@@ -394,11 +394,14 @@ func (m *Model) resultOf(source panel.Source) int {
 }
 
 // showDocuments has the list show the documents that an answer rests on.
-func (m *Model) showDocuments(turn panel.Turn) {
+func (m *Model) showDocuments(turn panel.Turn) { m.showFound(documentResults(turn)) }
+
+// showFound has the list show passages that no search found.
+func (m *Model) showFound(results []wire.SearchResult) {
 	m.stopSearch()
 	m.stopBlaming()
 	m.search.failure = nil
-	response := &wire.SearchResponse{Results: documentResults(turn)}
+	response := &wire.SearchResponse{Results: results}
 	wire.FillEmpty(response)
 	answered := shown{search: m.searchOf(m.box.Query()), response: response, ofAnswer: true}
 	answered.request = m.begin(&m.answer.passages)
@@ -466,7 +469,11 @@ func (m *Model) handlePassage(ref string, document *wire.DocumentChunks) {
 // notOfAnswer returns why the shown list cannot be explained.
 func notOfAnswer(m *Model) string {
 	if m.search.shown != nil && m.search.shown.ofAnswer {
-		return fmt.Sprintf("these documents come from an answer; %s runs a search", m.keys.keyOf("search-again", InList))
+		from := "an answer"
+		if m.search.shown.collected {
+			from = "the collection"
+		}
+		return fmt.Sprintf("these documents come from %s; %s runs a search", from, m.keys.keyOf("search-again", InList))
 	}
 	return nothingAsked(m)
 }

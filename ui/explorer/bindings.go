@@ -20,7 +20,7 @@ func Bindings() []Binding {
 	var all []Binding
 	for _, group := range [][]Binding{
 		searchBindings(), homeBindings(), listBindings(), readerBindings(), takeBindings(), filterBindings(), screenBindings(),
-		overlayBindings(), conversationBindings(), editingBindings(),
+		overlayBindings(), collectionBindings(), conversationBindings(), editingBindings(),
 	} {
 		all = append(all, group...)
 	}
@@ -106,8 +106,11 @@ func readerBindings() []Binding {
 
 func takeBindings() []Binding {
 	return group("Copy and open",
+		action("collection", "m", InList|InReader|InCollection, "", "Open or close the collection: the marked passages",
+			(*Model).openCollection, noCollection),
 		action("open-source", "o", InList|InReader, "source", "Open the original document, or copy its link where there is no browser", (*Model).openSource, cannotOpen),
 		action("cite", "y", InList|InReader, "cite", "Copy the citation", (*Model).copyCitation, noResult),
+		action("mark", "tab", InList|InReader, "mark", "Add the passage to the collection, or remove it", (*Model).toggleMark, cannotMark),
 		action("copy-passage", "Y", InList|InReader, "", "Copy the paragraphs in sight (in the list: the best ones) with the citation", (*Model).copyPassage, noResult),
 	)
 }
@@ -165,7 +168,7 @@ func overlayBindings() []Binding {
 			do(func(m *Model) { m.filters.picker.Sideways(1, true) })),
 		action("open-search", "enter", InSearches, "search", "Search again", (*Model).openSearch),
 		action("forget-search", "ctrl+x", InSearches, "forget", "Remove the search from the list", (*Model).forgetSearch),
-		action("save-name", "enter", InNaming, "save", "Save the search", (*Model).saveSearch),
+		action("accept", "enter", InPrompt, "save", "Save what is typed", (*Model).acceptPrompt),
 		action("run", "enter", InActions, "run", "Run the action", (*Model).runAction),
 		action("continue", "enter", InSetUp, "continue", "Choose, test or save", (*Model).setUpEnter),
 		action("field-after", "tab", InSetUp, "next field", "Next field, or complete a path", (*Model).setUpNext),
@@ -174,6 +177,18 @@ func overlayBindings() []Binding {
 		action("up", "up ctrl+p k", InOverlays, "", "Previous line", do(func(m *Model) { m.top().Move(-1) })),
 		action("panel-page-down", "pgdown", InOverlays, "", "A page down", do(func(m *Model) { m.top().Page(1) })),
 		action("panel-page-up", "pgup", InOverlays, "", "A page up", do(func(m *Model) { m.top().Page(-1) })),
+	)
+}
+
+func collectionBindings() []Binding {
+	return group("Collection",
+		action("open-collected", "enter", InCollection, "open", "Read the passage, with the collection as the list", (*Model).openCollected, noCollected),
+		action("note", "n", InCollection, "note", "Write a note about the passage", (*Model).noteCollected, noCollected),
+		action("export", "x", InCollection, "export", "Export the collection as Markdown, JSON or CSV", (*Model).openExports, noCollected),
+		action("remove-collected", "d delete", InCollection, "remove", "Remove the passage from the collection", (*Model).dropCollected, noCollected),
+		action("move-down", "J shift+down", InCollection, "move down", "Move the passage down", func(m *Model) tea.Cmd { return m.moveCollected(1) }, noCollected),
+		action("move-up", "K shift+up", InCollection, "move up", "Move the passage up", func(m *Model) tea.Cmd { return m.moveCollected(-1) }, noCollected),
+		action("run-export", "enter", InExports, "export", "Copy or save the collection in this format", (*Model).runExport),
 	)
 }
 
@@ -200,15 +215,18 @@ const (
 	InChats  // earlier conversations
 	InAsking // the line of the answer in which a further question is typed
 	InSearches
-	InNaming // the name of a search to save
 	InHome   // the entries below an empty query
+	InPrompt // a line that is asked for
+	InCollection
+	InExports // the formats of the collection
 
 	// InPanes is the screen without anything laid over it.
 	InPanes = InBox | InList | InReader | InHome
 	// InFields are the places where text is typed.
-	InFields = InBox | InPicker | InActions | InSetUp | InAnswer | InAsking | InSearches | InNaming
+	InFields = InBox | InPicker | InActions | InSetUp | InAnswer | InAsking | InSearches | InPrompt | InExports
 	// InOverlays are the places that lie over the panes.
-	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InChats | InAsking | InSearches | InNaming
+	InOverlays = InPicker | InActions | InSetUp | InWhy | InAnswer | InChats | InAsking | InSearches | InPrompt |
+		InCollection | InExports
 	Everywhere = InPanes | InOverlays
 )
 
@@ -287,7 +305,7 @@ var usualKeys = sync.OnceValue(func() keymap {
 // Places lists the single bits of a set.
 func (p Place) Places() []Place {
 	var single []Place
-	for bit := InBox; bit <= InHome; bit <<= 1 {
+	for bit := InBox; bit <= InExports; bit <<= 1 {
 		if p&bit != 0 {
 			single = append(single, bit)
 		}
@@ -479,6 +497,7 @@ func (p Place) Name() string {
 		InBox: "the query", InList: "the results", InReader: "the reader", InPicker: "the filters",
 		InActions: "the action list", InSetUp: "the set-up", InWhy: "why these results", InAnswer: "the answer",
 		InChats: "earlier conversations", InAsking: "the follow-up line",
-		InSearches: "recent and saved searches", InNaming: "the name of a search", InHome: "the home",
+		InSearches: "recent and saved searches", InPrompt: "the line that is asked for", InHome: "the home",
+		InCollection: "the collection", InExports: "the export",
 	}[p]
 }

@@ -31,9 +31,8 @@ type history struct {
 	pages  []page      // the oldest first
 	at     int         // of the page that is shown
 
-	chosen   int           // entry of the home
-	searches panel.Actions // saved and recent searches, to choose from
-	naming   panel.Prompt
+	chosen   int            // entry of the home
+	searches panel.Actions  // saved and recent searches, to choose from
 	opening  string         // the saved search whose results are awaited
 	added    map[string]int // results of saved searches that were not seen yet, where that was counted
 	counting *request
@@ -349,19 +348,15 @@ func noQueryToSave(m *Model) string {
 
 // nameSearch asks for a name to save the query under.
 func (m *Model) nameSearch() tea.Cmd {
-	m.past.naming.Open("Save search", "name", m.box.Query())
-	m.pushPanel(InNaming, &m.past.naming)
-	return nil
+	return m.openPrompt("Save search", "name", m.box.Query(), m.saveSearch)
 }
 
-// saveSearch saves the query under the typed name, with the shown results as seen.
-func (m *Model) saveSearch() tea.Cmd {
-	name := text.OneLine(m.past.naming.Text())
+// saveSearch saves the query under a name, with the shown results as seen.
+func (m *Model) saveSearch(name string) tea.Cmd {
 	if name == "" {
-		m.warn("type a name")
+		m.warn("not saved: the name is empty")
 		return nil
 	}
-	m.panels = m.panels[:len(m.panels)-1]
 	saved := state.Saved{Name: name, Query: strings.TrimSpace(m.box.Query()), Opened: m.now()}
 	if s := m.search.shown; s != nil && sameQuestion(s.text, saved.Query) {
 		saved.Seen = refsOf(s.response.Results)

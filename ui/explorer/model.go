@@ -39,6 +39,7 @@ type Model struct {
 	list    results.List
 	reader  reader.Reader
 	actions panel.Actions
+	prompt  prompt
 	why     panel.Why
 
 	look       look
@@ -52,6 +53,7 @@ type Model struct {
 	answer     answering
 	chats      conversations
 	past       history
+	collection collecting
 	setUp      settingUp
 }
 
@@ -159,6 +161,7 @@ func (m *Model) sync(cmd tea.Cmd) tea.Cmd {
 	}
 	m.answer.reading = m.answer.reading && m.focus == InReader && m.overlay() == 0
 	m.followQuery()
+	m.followCollection()
 	m.arrangeScreen()
 	m.followSelection()
 	return tea.Batch(cmd, m.render(), m.renderAnswer(), m.completePassage(), m.moreChats(), m.recount())

@@ -42,6 +42,8 @@ type Target struct {
 	OwnModel bool
 	// Examples are questions that this target answers well.
 	Examples []string
+	// Command prints the collection of this target: "quarry collection --profile acme". Empty: no command knows it.
+	Command string
 	// State keeps what the person does there; nil: only until the explorer ends.
 	State *state.Store
 	// Open connects. It is called after the first paint, and again when it failed and the person asks.
@@ -55,6 +57,8 @@ type Capabilities struct {
 	// Open opens a link in the person's browser or viewer. It never goes through a shell.
 	Open       func(link string) error
 	OpenReason string
+	// Save writes a file for the person and returns its whole path. Without replace, a file that exists is fs.ErrExist.
+	Save func(path string, content []byte, replace bool) (string, error)
 	// Suspend is set if there is a shell to go back to for a while.
 	Suspend bool
 	// NoHyperlinks keeps clickable links from a terminal that does not know them.

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"quarry/internal/text"
 	"quarry/theme"
 	"quarry/ui/explorer/panel"
 )
@@ -129,6 +130,26 @@ func (m *Model) runAction() tea.Cmd {
 		m.focus = b.In.Places()[0]
 	}
 	return b.Run(m)
+}
+
+// prompt is the panel that asks for a line of text, and what is done with it.
+type prompt struct {
+	panel.Prompt
+	accept func(text string) tea.Cmd
+}
+
+// openPrompt asks for a line of text.
+func (m *Model) openPrompt(name, hint, text string, accept func(string) tea.Cmd) tea.Cmd {
+	m.prompt.Open(name, hint, text)
+	m.prompt.accept = accept
+	m.pushPanel(InPrompt, &m.prompt)
+	return nil
+}
+
+// acceptPrompt closes the prompt and uses what is typed.
+func (m *Model) acceptPrompt() tea.Cmd {
+	m.panels = m.panels[:len(m.panels)-1]
+	return m.prompt.accept(text.OneLine(m.prompt.Text()))
 }
 
 // closePanel takes one step back inside the panel, or closes it.

@@ -59,6 +59,7 @@ type shown struct {
 	took        time.Duration
 	provisional bool // better ones are coming, or were given up
 	ofAnswer    bool // the documents of an answer; nothing was searched for
+	collected   bool // ofAnswer, but they are those of the collection
 	remembered  bool // not asked now
 }
 

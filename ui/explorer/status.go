@@ -132,6 +132,9 @@ func (m *Model) passages(briefly bool) string {
 func (m *Model) facts(briefly bool) []string {
 	response := m.search.shown.response
 	documents := m.list.Documents()
+	if m.search.shown.collected {
+		return []string{text.Count(len(response.Results), "passage") + " from the collection"}
+	}
 	if m.search.shown.ofAnswer {
 		return []string{text.Count(documents, "document") + " from the answer"}
 	}
@@ -243,10 +246,25 @@ func (m *Model) bar() string {
 		style := []lipgloss.Style{info: m.theme.Text, done: m.theme.Success, warned: m.theme.Warning, failed: m.theme.Error}
 		return paint.Fit(" "+style[m.message.level].Render(paint.Line(m.message.text)), m.width)
 	}
+	marked := m.markedCount()
+	room := m.width - paint.Width(marked)
 	if r := m.overlayRect(); m.overlay() != 0 && panel.Framed(r.W, r.H) {
-		return paint.Blank(m.width) // the frame has the keys
+		return paint.Blank(room) + marked // the frame has the keys
 	}
-	return paint.Fit(" "+m.hints(m.place(), m.width-2), m.width)
+	return paint.Fit(" "+m.hints(m.place(), room-2), room) + marked
+}
+
+// markedCount is the size of the collection, for the end of the last line.
+func (m *Model) markedCount() string {
+	const short = 60 // columns, below which the number has to do
+	n := len(m.past.state.Collection)
+	switch {
+	case n == 0:
+		return ""
+	case m.width < short:
+		return m.theme.Number.Render("● "+text.Number(n)) + " "
+	}
+	return m.theme.Number.Render("● "+text.Number(n)+" marked") + " "
 }
 
 // hints are the keys of a place that there is room for, without those that cannot act now. The key to all others comes

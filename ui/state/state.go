@@ -72,8 +72,11 @@ type Passage struct {
 	UpdatedAt  string    `json:"updated_at,omitempty"`
 	Authors    []string  `json:"authors,omitempty"`
 	Content    string    `json:"content,omitempty"`
-	Query      string    `json:"query,omitempty"` // that found it
-	Note       string    `json:"note,omitempty"`  // of the person
+	ChunkStart int       `json:"chunk_start,omitempty"` // the first of its document that the content is of
+	ChunkEnd   int       `json:"chunk_end,omitempty"`
+	Origin     string    `json:"origin,omitempty"` // the profile that it was found in, where several were searched
+	Query      string    `json:"query,omitempty"`  // that found it
+	Note       string    `json:"note,omitempty"`   // of the person
 	Marked     time.Time `json:"marked"`
 }
 
@@ -87,7 +90,8 @@ type Screen struct {
 // PassageOf returns a result as a collected passage.
 func PassageOf(result wire.SearchResult, query string, now time.Time) Passage {
 	p := Passage{DocumentID: result.DocumentID, Title: result.Title, SourceType: result.SourceType,
-		Authors: result.Authors, Content: text.Clip(result.Content, maxContent), Query: query, Marked: now}
+		Authors: result.Authors, Content: text.Clip(result.Content, maxContent), ChunkStart: result.ChunkStart,
+		ChunkEnd: result.ChunkEnd, Origin: result.Origin, Query: query, Marked: now}
 	if result.Link != nil {
 		p.Link = *result.Link
 	}
@@ -96,6 +100,26 @@ func PassageOf(result wire.SearchResult, query string, now time.Time) Passage {
 	}
 	p.Ref = RefOf(result)
 	return p
+}
+
+// Result returns a collected passage as a result with a citation number.
+func (p Passage) Result(number int) wire.SearchResult {
+	result := wire.SearchResult{CitationID: &number, DocumentID: p.DocumentID, Title: p.Title, SourceType: p.SourceType,
+		Authors: p.Authors, Content: p.Content, ChunkInd: p.ChunkStart, ChunkStart: p.ChunkStart, ChunkEnd: p.ChunkEnd, Origin: p.Origin,
+		Selected: true}
+	if p.DocumentID != "" { // else the reference is the link
+		result.Ref = p.Ref
+	}
+	if p.Link != "" {
+		result.Link = &p.Link
+	}
+	if p.UpdatedAt != "" {
+		result.UpdatedAt = &p.UpdatedAt
+	}
+	if _, chunk, ok := client.SplitRef(p.Ref); ok && p.DocumentID != "" {
+		result.ChunkInd = chunk
+	}
+	return result
 }
 
 // RefOf identifies a result: by its reference, or its link where the server gives none.
@@ -239,7 +263,7 @@ func (s *State) bound() {
 	}
 	for i := range s.Collection {
 		p := &s.Collection[i]
-		for _, value := range []*string{&p.Ref, &p.DocumentID, &p.Title, &p.Link, &p.SourceType, &p.UpdatedAt, &p.Query} {
+		for _, value := range []*string{&p.Ref, &p.DocumentID, &p.Title, &p.Link, &p.SourceType, &p.UpdatedAt, &p.Origin, &p.Query} {
 			*value = line(*value)
 		}
 		for j := range p.Authors {

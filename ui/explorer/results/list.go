@@ -19,13 +19,14 @@ import (
 // Documents of which a model selected no passage come last, below a line. A server that reports no selection
 // selected all.
 type List struct {
-	items []wire.SearchResult
-	words []string
-	rows  []row
-	now   time.Time
-	stale bool
-	plain bool // no model chose among the passages
-	mixed bool // of several origins
+	items    []wire.SearchResult
+	words    []string
+	rows     []row
+	now      time.Time
+	stale    bool
+	plain    bool // no model chose among the passages
+	isMarked func(wire.SearchResult) bool
+	mixed    bool // of several origins
 
 	density Density
 	roots   []string      // folders that files were added from
@@ -96,6 +97,12 @@ func (l *List) isOld(r wire.SearchResult) bool {
 
 // SetStale marks the results as those of a former question, until the new ones are there.
 func (l *List) SetStale(stale bool) { l.stale = stale }
+
+// SetMarked sets which passages have a mark.
+func (l *List) SetMarked(isMarked func(wire.SearchResult) bool) {
+	l.isMarked = isMarked
+	l.drawn.clear()
+}
 
 // SetSelective sets for the next results whether a model chose among them. Otherwise none is left out.
 func (l *List) SetSelective(selective bool) { l.plain = !selective }

@@ -16,6 +16,7 @@ const (
 	below      = " › "
 	further    = "●" // a further passage of the document above, and before their number
 	old        = "⚠" // before the age of an old document
+	mark       = "●" // before a passage of the collection, in place of the bar
 	leastTitle = 4
 	leastText  = 12 // columns that a passage needs to say anything
 	widestName = 20 // columns of an author's name
@@ -45,7 +46,11 @@ func (l *List) drawRow(at int, selected bool) []string {
 	if r.opens {
 		lines = append(lines, d.rule("not selected"))
 	}
-	for _, line := range d.lines() {
+	for i, line := range d.lines() {
+		bar := bar
+		if i == 0 && l.isMarked != nil && l.isMarked(item) {
+			bar = d.pens.mark.Write(mark)
+		}
 		switch {
 		case !selected:
 			line = paint.Fit(bar+line, d.width)

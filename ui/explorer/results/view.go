@@ -151,7 +151,7 @@ func (c *canvas) clear() { clear(c.rows) }
 type pens struct {
 	number, title, text, muted, match, warning paint.Pen
 	dimTitle, dimText                          paint.Pen // of what the selector left out
-	rule, bar                                  paint.Pen
+	rule, bar, mark                            paint.Pen
 	barGlyph                                   string
 	chosen                                     lipgloss.Style
 	source                                     func(source string) paint.Pen
@@ -163,7 +163,7 @@ func pensOf(th *theme.Theme, l look) pens {
 		number: paint.PenOf(th.Number), title: paint.PenOf(th.Title), text: paint.PenOf(th.Text),
 		muted: paint.PenOf(th.Muted), match: paint.PenOf(th.Match), warning: paint.PenOf(th.Warning),
 		dimTitle: paint.PenOf(th.Text), dimText: paint.PenOf(th.Muted),
-		rule: paint.PenOf(th.Border), bar: paint.PenOf(th.Border), barGlyph: "▏", chosen: th.Selected,
+		rule: paint.PenOf(th.Border), bar: paint.PenOf(th.Border), mark: paint.PenOf(th.Number), barGlyph: "▏", chosen: th.Selected,
 		glyph: th.SourceGlyph,
 	}
 	sources := make(map[string]paint.Pen)

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"quarry/internal/text"
+	"quarry/ui/state"
+	"quarry/ui/target"
+)
+
+func (a *app) collectionCommand() *cobra.Command {
+	format := ""
+	command := a.targetCommand("collection", "Print the passages that were collected in the explorer",
+		func(_ context.Context, choice target.Choice, _ []string) error {
+			return a.printCollection(choice, format)
+		})
+	command.Flags().StringVar(&format, "format", "", "print as md, json or csv (`FORMAT`; default md on a terminal, else json)")
+	return command
+}
+
+func (a *app) printCollection(choice target.Choice, format string) error {
+	switch {
+	case format == "" && a.wantsJSON():
+		format = state.JSON
+	case format == "":
+		format = state.Markdown
+	case !slices.Contains(state.Formats(), format):
+		return unknownValue("format", format, "quarry collection --help", state.Formats())
+	case a.flags.json && format != state.JSON:
+		return usage("Give only one of them.", "--json and --format %s exclude each other", format)
+	}
+	stored, err := a.program.State(choice).Load()
+	if err != nil {
+		return err
+	}
+	collection := stored.Collection
+	if len(collection) == 0 {
+		a.say("The collection of %s is empty. Mark passages in the explorer with tab.", choice.Name())
+	}
+	defer a.removeOldCopies()
+	if format == state.JSON {
+		return a.printAnswer("collection", collectionAnswer(collection), a.private())
+	}
+	whole, err := state.Export(collection, format)
+	if err != nil {
+		return err
+	}
+	return a.printCut("collection", format, whole, a.private(), func(limit int, _ *string) ([]byte, error) {
+		return largest(0, len(collection), limit, func(n int) ([]byte, error) { return state.Export(collection[:n], format) })
+	})
+}
+
+// collectionAnswer returns the JSON of collection, version 1: {"passages", "schema", "truncation"?}.
+func collectionAnswer(collection []state.Passage) answer {
+	return answer{[]int{len(collection)}, func(c cut) ([]byte, error) {
+		kept := firstOf(collection, c.shown)
+		if c.content >= 0 && len(kept) > 0 {
+			kept[0].Content = text.Clip(kept[0].Content, c.content)
+		}
+		exported := state.ExportedOf(kept)
+		return encodeJSON(object{{"passages", exported.Passages}, {"schema", exported.Schema}, {"truncation?", c.note}})
+	}}
+}

@@ -1,0 +1,219 @@
+package explorer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/explorer/panel"
+	"quarry/ui/state"
+)
+
+// collecting is the panel of the passages that were marked across searches, and that of their export.
+type collecting struct {
+	panel.Collection
+	exports panel.Actions
+	known   []state.Passage // as the list and the panel show them
+	marked  map[string]bool // by reference
+}
+
+// followCollection shows a changed collection in the list and in its panel.
+func (m *Model) followCollection() {
+	now, known := m.past.state.Collection, m.collection.known
+	if len(now) == len(known) && (len(now) == 0 || &now[0] == &known[0]) {
+		return
+	}
+	m.collection.known = now
+	collected, marked := make([]panel.Collected, 0, len(now)), make(map[string]bool, len(now))
+	for i, p := range now {
+		collected = append(collected, panel.Collected{SearchResult: p.Result(i + 1), Query: p.Query, Note: p.Note})
+		marked[p.Ref] = true
+	}
+	m.collection.Set(collected, m.now())
+	if !maps.Equal(marked, m.collection.marked) {
+		m.collection.marked = marked
+		m.list.SetMarked(func(r wire.SearchResult) bool { return marked[state.RefOf(r)] })
+	}
+}
+
+func cannotMark(m *Model) string {
+	result, _ := m.result()
+	return cmp.Or(noResult(m), unless(state.RefOf(result) != "", "this passage has neither a reference nor a link to collect it by"))
+}
+
+func noCollection(m *Model) string {
+	return unless(len(m.past.state.Collection) > 0 || m.overlay() == InCollection,
+		"no passages are marked; "+m.keys.keyOf("mark", InList)+" in the results marks one")
+}
+
+func noCollected(m *Model) string {
+	return unless(len(m.past.state.Collection) > 0, "the collection is empty")
+}
+
+// toggleMark puts the selected passage into the collection or removes it. In the list the next passage is selected.
+func (m *Model) toggleMark() tea.Cmd {
+	result, _ := m.result()
+	passage := state.PassageOf(result, strings.TrimSpace(m.search.shown.text), m.now())
+	if m.focus == InList {
+		m.list.Move(1)
+	}
+	return m.change(func(s *state.State) error {
+		if s.Collected(passage.Ref) >= 0 {
+			s.Drop(passage.Ref)
+			return nil
+		}
+		return s.Collect(passage)
+	})
+}
+
+// openCollection shows the collection, or closes it.
+func (m *Model) openCollection() tea.Cmd {
+	if m.overlay() == InCollection {
+		return m.closePanel()
+	}
+	m.pushPanel(InCollection, &m.collection)
+	return nil
+}
+
+// collected is the passage that is chosen in the collection.
+func (m *Model) collected() state.Passage {
+	at, _ := m.collection.Chosen()
+	return m.past.state.Collection[min(at, len(m.past.state.Collection)-1)]
+}
+
+// openCollected reads the chosen passage: among the results if it is there, else the collection takes their place.
+func (m *Model) openCollected() tea.Cmd {
+	chosen := m.collected()
+	m.panels, m.focus = nil, InReader
+	if s := m.search.shown; s != nil {
+		if at := slices.Index(refsOf(s.response.Results), chosen.Ref); at >= 0 {
+			m.list.SelectIndex(at)
+			return nil
+		}
+	}
+	results := make([]wire.SearchResult, 0, len(m.collection.known))
+	for i, p := range m.collection.known {
+		results = append(results, p.Result(i+1))
+	}
+	m.leavePage()
+	m.showFound(results)
+	m.search.shown.collected = true
+	for _, result := range results { // they are shown as they were marked
+		m.answer.completed[result.Ref] = true
+	}
+	m.list.SelectIndex(m.past.state.Collected(chosen.Ref))
+	return nil
+}
+
+// noteCollected asks for the note of the chosen passage.
+func (m *Model) noteCollected() tea.Cmd {
+	chosen := m.collected()
+	return m.openPrompt("Note", "an empty line removes the note", chosen.Note, func(note string) tea.Cmd {
+		return m.change(func(s *state.State) error { s.Annotate(chosen.Ref, note); return nil })
+	})
+}
+
+func (m *Model) dropCollected() tea.Cmd {
+	chosen := m.collected()
+	return m.change(func(s *state.State) error { s.Drop(chosen.Ref); return nil })
+}
+
+// moveCollected moves the chosen passage, and the choice with it.
+func (m *Model) moveCollected(steps int) tea.Cmd {
+	chosen := m.collected()
+	m.collection.Move(steps)
+	return m.change(func(s *state.State) error { s.Move(chosen.Ref, steps); return nil })
+}
+
+// The ways to export, before the format in the name of an entry.
+const (
+	toClipboard = "clipboard:"
+	toFile      = "file:"
+	asCommand   = "command:"
+)
+
+// openExports lists the formats of the collection, and where it can go.
+func (m *Model) openExports() tea.Cmd {
+	noFile := unless(m.options.Caps.Save != nil, "files cannot be written over SSH")
+	noCommand := unless(m.target.Command != "", "this collection is not stored: it ends with the session")
+	var entries []panel.Entry
+	for _, way := range []struct{ way, group, reason string }{
+		{toClipboard, "To the clipboard", ""}, {toFile, "To a file", noFile}, {asCommand, "The command that prints the same", noCommand},
+	} {
+		for _, format := range state.Formats() {
+			name := map[string]string{state.Markdown: "Markdown, numbered", state.JSON: "JSON", state.CSV: "CSV"}[format]
+			if way.way == asCommand && noCommand == "" {
+				name = m.exportCommand(format)
+			}
+			entries = append(entries, panel.Entry{Action: way.way + format, Group: way.group, Text: name, Reason: way.reason})
+		}
+	}
+	m.collection.exports.Open("Export "+text.Count(len(m.collection.known), "passage"), "no format matches", entries)
+	m.pushPanel(InExports, &m.collection.exports)
+	return nil
+}
+
+// exportCommand is the command line that prints the collection in a format.
+func (m *Model) exportCommand(format string) string { return m.target.Command + " --format " + format }
+
+// runExport exports the collection in the chosen way.
+func (m *Model) runExport() tea.Cmd {
+	entry, ok := m.collection.exports.Chosen()
+	if !ok {
+		return nil
+	}
+	if entry.Reason != "" {
+		m.warn(entry.Reason)
+		return nil
+	}
+	way, format, _ := strings.Cut(entry.Action, ":")
+	if way+":" == asCommand {
+		m.closePanel()
+		return m.copy(m.exportCommand(format), "command")
+	}
+	exported, err := state.Export(m.collection.known, format)
+	if err != nil {
+		m.fail("could not export: " + paint.Line(err.Error()))
+		return nil
+	}
+	m.closePanel()
+	if way+":" == toFile {
+		return m.openPrompt("Save the collection as", "path of a file", "collection."+format,
+			func(path string) tea.Cmd { return m.saveExport(path, exported, false) })
+	}
+	return m.copy(string(exported), text.Count(len(m.collection.known), "passage"))
+}
+
+// saveExport writes an export into a file. One that exists is replaced only after another question.
+func (m *Model) saveExport(path string, exported []byte, replace bool) tea.Cmd {
+	if path == "" {
+		m.warn("not saved: the path is empty")
+		return nil
+	}
+	save := m.options.Caps.Save
+	return func() tea.Msg {
+		saved, err := save(path, exported, replace)
+		return resultMsg{handle: func() tea.Cmd {
+			switch {
+			case errors.Is(err, fs.ErrExist):
+				return m.openPrompt("Replace the existing file?", "path of a file", path, func(again string) tea.Cmd {
+					return m.saveExport(again, exported, again == path)
+				})
+			case err != nil:
+				m.fail(paint.Line(fmt.Sprintf("could not save: %v", err)))
+			default:
+				m.say("saved in " + saved)
+			}
+			return nil
+		}}
+	}
+}

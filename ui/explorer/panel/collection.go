@@ -1,0 +1,120 @@
+package panel
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/client"
+	"quarry/client/wire"
+	"quarry/internal/text"
+	"quarry/theme"
+	"quarry/ui/explorer/paint"
+	"quarry/ui/passage"
+)
+
+// Collected is a passage of the collection.
+type Collected struct {
+	wire.SearchResult
+	Query string // that found it
+	Note  string
+}
+
+// Collection lists the passages that were marked, each with its source and the query that found it, and the chosen one in
+// full below them. The zero value is empty.
+type Collection struct {
+	Static
+	passages []Collected
+	choice   Choice
+	now      time.Time
+}
+
+// Set shows passages, with the choice as near as possible to where it was.
+func (p *Collection) Set(passages []Collected, now time.Time) {
+	p.passages, p.now = passages, now
+	p.choice.Move(0, len(passages))
+}
+
+// Chosen is the place of the passage that the choice is on; false when there are none.
+func (p *Collection) Chosen() (index int, ok bool) {
+	return p.choice.At, p.choice.At < len(p.passages)
+}
+
+// Move implements Panel.
+func (p *Collection) Move(lines int) { p.choice.Move(lines, len(p.passages)) }
+
+// Page implements Panel.
+func (p *Collection) Page(pages int) { p.choice.Page(pages, len(p.passages)) }
+
+// Title implements Panel.
+func (p *Collection) Title(_ int, th theme.Theme) (title, beside string) {
+	return th.Title.Render("Collection"), th.Muted.Render(text.Count(len(p.passages), "passage"))
+}
+
+// View implements Panel.
+func (p *Collection) View(width, height int, th theme.Theme) Body {
+	if len(p.passages) == 0 {
+		return Body{Lines: wrapped("The collection is empty. Mark passages in the results to collect them.", width, th.Muted)}
+	}
+	lines := 2
+	if height < 8 {
+		lines = 1
+	}
+	below := p.details(width, height, th)
+	var body Body
+	from, to := p.choice.Window(len(p.passages), max(1, (height-len(below))/lines))
+	for i := from; i < to; i++ {
+		body.Lines = append(body.Lines, p.rows(i, width, th)[:lines]...)
+	}
+	body.ThumbFrom, body.ThumbTo = Thumb(0, lines*(to-from), lines*from, lines*len(p.passages))
+	body.Lines = append(body.Lines, below...)
+	return body
+}
+
+// rows are the lines of a passage: its title, and where and by which query it was found.
+func (p *Collection) rows(at, width int, th theme.Theme) []string {
+	const gap = 2
+	one, chosen := p.passages[at], at == p.choice.At
+	digits := len(strconv.Itoa(len(p.passages)))
+	number := strconv.Itoa(at + 1)
+	indent := 1 + digits + gap
+	age := ""
+	if one.UpdatedAt != nil {
+		age = passage.ShortAge(*one.UpdatedAt, p.now)
+	}
+	room := max(0, width-1-indent-1)
+	title := paint.Line(passage.Title(one.SearchResult))
+	if left := room - gap - paint.Width(age); age != "" && left >= 8 {
+		title = th.Text.Render(paint.Fit(title, left)) + paint.Blank(gap) + th.Muted.Render(age)
+	} else {
+		title = th.Text.Render(paint.Fit(title, room))
+	}
+	first := " " + paint.Blank(digits-len(number)) + th.Number.Render(number) + paint.Blank(gap) + title + " "
+	about := th.SourceStyle(one.SourceType).Render(theme.SourceGlyph(one.SourceType) + " " + paint.Line(client.SourceName(one.SourceType)))
+	if one.Query != "" {
+		about += th.Muted.Render(" · “" + paint.Line(one.Query) + "”")
+	}
+	if one.Note != "" {
+		about += th.Text.Render(" · " + paint.Line(one.Note))
+	}
+	second := paint.Blank(indent) + paint.Fit(about, room) + " "
+	return []string{row(first, chosen, width, th), row(second, chosen, width, th)}
+}
+
+// details are the note and the beginning of the chosen passage, where there is room below the list.
+func (p *Collection) details(width, height int, th theme.Theme) []string {
+	const least = 14
+	if height < least || width < 20 {
+		return nil
+	}
+	one, most := p.passages[p.choice.At], height/3
+	lines := []string{th.Border.Render(strings.Repeat("─", width))}
+	lines = append(lines, wrapped(one.Note, width, th.Warning)...)
+	shown, _ := passage.Snippet(one.SearchResult, nil, most*width, most*width)
+	lines = append(lines, wrapped(shown, width, th.Muted)...)
+	lines = lines[:min(len(lines), most)]
+	for len(lines) < most {
+		lines = append(lines, "")
+	}
+	return lines
+}

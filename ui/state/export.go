@@ -1,0 +1,128 @@
+package state
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"quarry/ui/passage"
+)
+
+// Formats of an export.
+const (
+	Markdown = "md"
+	JSON     = "json"
+	CSV      = "csv"
+)
+
+// Formats lists the formats of an export, the usual one first.
+func Formats() []string { return []string{Markdown, JSON, CSV} }
+
+// exportSchema counts the incompatible changes of the JSON of an export.
+const exportSchema = 1
+
+// Export returns passages in a format: for people a numbered list, for programs everything that is known of them.
+func Export(passages []Passage, format string) ([]byte, error) {
+	switch format {
+	case Markdown:
+		return exportMarkdown(passages), nil
+	case JSON:
+		exported, err := json.MarshalIndent(ExportedOf(passages), "", "  ")
+		return append(exported, '\n'), err
+	case CSV:
+		return exportCSV(passages)
+	}
+	return nil, fmt.Errorf("unknown format %q", format)
+}
+
+func exportMarkdown(passages []Passage) []byte {
+	var out bytes.Buffer
+	for i, p := range passages {
+		number := strconv.Itoa(i+1) + ". "
+		shared := passage.Shared(p.Result(i + 1))
+		quote := passage.Blockquote(shared.Content)
+		shared.CitationID = nil
+		parts := []string{passage.Cite(shared)}
+		for _, part := range []string{quote, labelled("Note: ", p.Note), labelled("Query: ", p.Query)} {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+		indent := strings.Repeat(" ", len(number))
+		for j, line := range strings.Split(strings.Join(parts, "\n\n"), "\n") {
+			switch {
+			case j == 0:
+				out.WriteString(number)
+			case line != "":
+				out.WriteString(indent)
+			}
+			out.WriteString(line + "\n")
+		}
+		if i < len(passages)-1 {
+			out.WriteByte('\n')
+		}
+	}
+	return out.Bytes()
+}
+
+func labelled(label, text string) string {
+	if text == "" {
+		return ""
+	}
+	return label + text
+}
+
+// Exported is an export as JSON.
+type Exported struct {
+	Passages []Numbered `json:"passages"`
+	Schema   int        `json:"schema"`
+}
+
+// Numbered is a passage with its place in the collection, from 1.
+type Numbered struct {
+	Number int `json:"number"`
+	Passage
+}
+
+// ExportedOf returns passages as they are exported as JSON.
+func ExportedOf(passages []Passage) Exported {
+	exported := Exported{make([]Numbered, 0, len(passages)), exportSchema}
+	for i, p := range passages {
+		exported.Passages = append(exported.Passages, Numbered{i + 1, p})
+	}
+	return exported
+}
+
+func exportCSV(passages []Passage) ([]byte, error) {
+	var out bytes.Buffer
+	rows := csv.NewWriter(&out)
+	header := []string{"number", "title", "source_type", "updated_at", "authors", "link", "ref", "query", "note", "marked", "content"}
+	err := rows.Write(header)
+	for i, p := range passages {
+		cells := []string{strconv.Itoa(i + 1), p.Title, p.SourceType, p.UpdatedAt, strings.Join(p.Authors, ", "), p.Link, p.Ref,
+			p.Query, p.Note, p.Marked.UTC().Format(time.RFC3339), p.Content}
+		for j := range cells {
+			cells[j] = inert(cells[j])
+		}
+		if err == nil {
+			err = rows.Write(cells)
+		}
+	}
+	rows.Flush()
+	if err == nil {
+		err = rows.Error()
+	}
+	return out.Bytes(), err
+}
+
+// inert keeps a spreadsheet from running a text as a formula.
+func inert(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}
