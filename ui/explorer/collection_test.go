@@ -195,7 +195,9 @@ func TestCollectionsAreExported(t *testing.T) {
 	if d.files["collection.json"] != "mine" {
 		t.Fatal("a file was overwritten without a question")
 	}
-	screen.Press("esc", "x")
+	screen.Press("esc")
+	screen.WaitGone("Replace the existing file?")
+	screen.Press("x")
 	screen.Type("file json")
 	screen.Press("enter", "enter")
 	screen.WaitText("Replace the existing file?")
@@ -206,7 +208,9 @@ func TestCollectionsAreExported(t *testing.T) {
 		t.Errorf("saved %q", d.files["collection.json"])
 	}
 
+	d.mu.Lock()
 	d.failing = errors.New("disk full")
+	d.mu.Unlock()
 	screen.Press("x")
 	screen.Type("file csv")
 	screen.Press("enter", "enter")
