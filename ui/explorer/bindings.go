@@ -106,7 +106,7 @@ func readerBindings() []Binding {
 
 func takeBindings() []Binding {
 	return group("Copy and open",
-		action("collection", "m", InList|InReader|InCollection, "", "Open or close the collection: the marked passages",
+		action("collection", "m", InList|InReader|InHome|InCollection, "", "Open or close the collection: the marked passages",
 			(*Model).openCollection, noCollection),
 		action("open-source", "o", InList|InReader, "source", "Open the original document, or copy its link where there is no browser", (*Model).openSource, cannotOpen),
 		action("cite", "y", InList|InReader, "cite", "Copy the citation", (*Model).copyCitation, noResult),
