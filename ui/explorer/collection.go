@@ -26,6 +26,18 @@ type collecting struct {
 	marked  map[string]bool // by reference
 }
 
+func collectionBindings() []Binding {
+	return group("Collection",
+		action("open-collected", "enter", InCollection, "open", "Read the passage, with the collection as the list", (*Model).openCollected, noCollected),
+		action("note", "n", InCollection, "note", "Write a note about the passage", (*Model).noteCollected, noCollected),
+		action("export", "x", InCollection, "export", "Export the collection as Markdown, JSON or CSV", (*Model).openExports, noCollected),
+		action("remove-collected", "d delete", InCollection, "remove", "Remove the passage from the collection", (*Model).dropCollected, noCollected),
+		action("move-down", "J shift+down", InCollection, "move down", "Move the passage down", func(m *Model) tea.Cmd { return m.moveCollected(1) }, noCollected),
+		action("move-up", "K shift+up", InCollection, "move up", "Move the passage up", func(m *Model) tea.Cmd { return m.moveCollected(-1) }, noCollected),
+		action("run-export", "enter", InExports, "export", "Copy or save the collection in this format", (*Model).runExport),
+	)
+}
+
 // followCollection shows a changed collection in the list and in its panel.
 func (m *Model) followCollection() {
 	now, known := m.past.state.Collection, m.collection.known
