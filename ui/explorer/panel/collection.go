@@ -90,7 +90,7 @@ func (p *Collection) rows(at, width int, th theme.Theme) []string {
 		title = th.Text.Render(paint.Fit(title, room))
 	}
 	first := " " + paint.Blank(digits-len(number)) + th.Number.Render(number) + paint.Blank(gap) + title + " "
-	about := th.SourceStyle(one.SourceType).Render(theme.SourceGlyph(one.SourceType) + " " + paint.Line(client.SourceName(one.SourceType)))
+	about := th.SourceStyle(one.SourceType).Render(th.SourceGlyph(one.SourceType) + " " + paint.Line(client.SourceName(one.SourceType)))
 	if one.Query != "" {
 		about += th.Muted.Render(" · “" + paint.Line(one.Query) + "”")
 	}
