@@ -24,7 +24,7 @@ type outgoing struct {
 func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoing, error) {
 	asked = withCutoff(asked, now())
 	o := outgoing{asked: asked, request: asked}
-	if asked.ExcludeFilters.Empty() && !asked.Lists() {
+	if asked.ExcludeFilters.Empty() && !asked.WithoutModel() {
 		return o, nil
 	}
 	features, err := c.Features(ctx)
@@ -34,6 +34,11 @@ func (c *Client) prepare(ctx context.Context, asked wire.SearchRequest) (outgoin
 	if asked.Browse && !features.Has(wire.FeatureBrowse) {
 		e := badRequest(http.MethodPost, searchPath, "this server cannot list documents without a query")
 		e.remedy = "add words to search for"
+		return o, e
+	}
+	if asked.SimilarTo != "" && !features.Has(wire.FeatureSimilarTo) {
+		e := badRequest(http.MethodPost, searchPath, "this server cannot search for similar passages")
+		e.remedy = "search for words of the passage"
 		return o, e
 	}
 	o.sorting = asked.Lists() && !features.Has(wire.FeatureSort)
@@ -218,6 +223,7 @@ func ignored(request wire.SearchRequest) []wire.Note {
 	note(request.TimeUntil != nil, "until: this server ignores it; only the returned results were filtered")
 	note(len(request.Phrases) > 0, "exact phrases: this server searches them as plain words")
 	note(len(request.Exclude) > 0, "excluded words: this server searches them as plain text")
+	note(request.AddedSince != nil, "added_since: this server ignores it")
 	note(request.SkipDocumentSelection, "skip_document_selection: this server ignores it")
 	note(request.MaxContextChunks != nil, "max_context_chunks: this server ignores it")
 	note(request.Explain, "explain: this server does not support it")

@@ -108,13 +108,15 @@ func TestListsOnABareOnyx(t *testing.T) {
 		{wire.SearchRequest{Query: "x", Sort: wire.SortOldest}, "2026-03-12 2026-03-12 2026-08-19 -", "sort", ""},
 		{wire.SearchRequest{Query: "x", Offset: &zero}, "2026-03-12 2026-08-19 2026-03-12 -", "", ""},
 		{wire.SearchRequest{Query: "x", Offset: &ten}, "", "offset", ""},
+		{wire.SearchRequest{Query: "x", AddedSince: &wire.Time{Time: noon}}, "2026-03-12 2026-08-19 2026-03-12 -", "added_since", ""},
+		{wire.SearchRequest{SimilarTo: "a#1"}, "", "", "this server cannot search for similar passages"},
 		{ParseQuery("source:slack", noon).Request(), "", "", "this server cannot list documents without a query"},
 	}
 	for _, test := range tests {
 		var searched [][]string
 		response, err := onyxWith(t, nil, &searched).Search(t.Context(), test.request)
 		if test.failure != "" {
-			if e := asError(t, err); e.Kind != BadRequest || e.Reason != test.failure || e.Remedy() != "add words to search for" || searched != nil {
+			if e := asError(t, err); e.Kind != BadRequest || e.Reason != test.failure || e.remedy == "" || searched != nil {
 				t.Errorf("%+v: %v", test.request, e)
 			}
 			continue

@@ -254,7 +254,7 @@ func TestSplitRef(t *testing.T) {
 		{"", "", 0, false},
 	}
 	for _, test := range tests {
-		if id, chunk, ok := SplitRef(test.ref); id != test.id || chunk != test.chunk || ok != test.ok {
+		if id, chunk, ok := wire.SplitRef(test.ref); id != test.id || chunk != test.chunk || ok != test.ok {
 			t.Errorf("%q: %q, %d, %v", test.ref, id, chunk, ok)
 		}
 	}

@@ -200,6 +200,7 @@ func (c *Client) Facets(ctx context.Context, request wire.SearchRequest) (*wire.
 	}
 	setTime(query, "time_cutoff", request.TimeCutoff)
 	setTime(query, "time_until", request.TimeUntil)
+	setTime(query, "added_since", request.AddedSince)
 	setNumber(query, "time_cutoff_days", request.TimeCutoffDays)
 	setNumber(query, "persona_id", request.PersonaID)
 	counts, err := fetched[wire.FacetCounts](ctx, c, get("/search/facets", query))
@@ -329,16 +330,4 @@ func SourceName(value string) string {
 func SourceDescription(value string) string {
 	source, _ := wire.LookupSource(strings.TrimPrefix(value, "federated_"))
 	return source.Description
-}
-
-// SplitRef splits a result's ref, "<document id>#<chunk>", at the last # that only digits follow. Without a chunk it
-// returns the whole ref as the id, and false. Callers must first try the whole ref as an id: ids may end in # and a
-// number too.
-func SplitRef(ref string) (documentID string, chunk int, ok bool) {
-	at := strings.LastIndexByte(ref, '#')
-	number, err := strconv.ParseUint(ref[at+1:], 10, 30)
-	if at < 0 || err != nil {
-		return ref, 0, false
-	}
-	return ref[:at], int(number), at > 0
 }

@@ -295,7 +295,7 @@ func TestAdditionsByName(t *testing.T) {
 	}{
 		{wire.SearchRequest{}, "query sources document_sets tags time_cutoff persona_id provider model skip_query_expansion " +
 			"message_history num_results time_cutoff_days time_until authors document_types skip_document_selection " +
-			"max_context_chunks instant exclude phrases explain stream exclude_filters offset sort browse prefix"},
+			"max_context_chunks instant exclude phrases explain stream exclude_filters offset sort browse prefix added_since similar_to"},
 		{wire.SearchResponse{}, "results citation_mapping llm_facing_text query_expansion queries applied_filters facets " +
 			"total_matches stages notes searched"},
 		{wire.SearchResult{}, "citation_id title content link source_type updated_at document_id ref chunk_ind chunk_start " +

@@ -70,6 +70,8 @@ const (
 	FeatureSort           = "sort"
 	FeatureBrowse         = "browse"
 	FeaturePrefix         = "prefix"
+	FeatureAddedSince     = "added_since"
+	FeatureSimilarTo      = "similar_to"
 )
 
 // Status is the answer of GET /health and of some writing routes.

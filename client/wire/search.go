@@ -59,6 +59,9 @@ type SearchRequest struct {
 	Sort   string `json:"sort,omitempty"`   // relevance (default), newest, oldest
 	Browse bool   `json:"browse,omitempty"` // without words: all documents that the filters leave, newest first
 
+	AddedSince *Time  `json:"added_since,omitempty"` // first stored after that
+	SimilarTo  string `json:"similar_to,omitempty"`  // a ref: passages like that one
+
 	Prefix bool `json:"prefix,omitempty"` // the last word also counts as a prefix if it is no word of the library
 }
 
@@ -73,6 +76,9 @@ const (
 func (r SearchRequest) Lists() bool {
 	return r.Offset != nil || r.Browse || r.Sort == SortNewest || r.Sort == SortOldest
 }
+
+// WithoutModel reports whether no language model takes part, although one may be configured.
+func (r SearchRequest) WithoutModel() bool { return r.Lists() || r.SimilarTo != "" }
 
 // ExcludeFilters rule out the documents that have any of the values.
 type ExcludeFilters struct {

@@ -82,7 +82,7 @@ func TestSearchRequestGolden(t *testing.T) {
 		Instant: true, Exclude: []string{"draft"}, Phrases: []string{"error budget"}, Explain: true, Stream: true,
 		ExcludeFilters: ExcludeFilters{Sources: []string{"web"}, Authors: []string{"Lee"}, DocumentTypes: []string{"pdf"},
 			DocumentSets: []string{"archive"}, Tags: []Tag{{"state", "draft"}}},
-		Offset: pointer(50), Sort: SortNewest, Browse: true, Prefix: true,
+		Offset: pointer(50), Sort: SortNewest, Browse: true, Prefix: true, AddedSince: moment, SimilarTo: "a#1",
 	})
 	golden(t, "request-least.json", SearchRequest{Query: "x"})
 }

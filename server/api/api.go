@@ -351,7 +351,7 @@ func (s *Server) features() []string {
 		wire.FeatureStream, wire.FeatureFacets, wire.FeatureChunks, wire.FeatureSuggest, wire.FeatureInstant,
 		wire.FeatureNumResults, wire.FeaturePhrases, wire.FeatureTimeUntil, wire.FeatureAuthors,
 		wire.FeatureDocumentTypes, wire.FeatureExplain, wire.FeatureOffset, wire.FeatureSort, wire.FeatureBrowse,
-		wire.FeatureExcludeFilters, wire.FeaturePrefix,
+		wire.FeatureExcludeFilters, wire.FeatureAddedSince, wire.FeatureSimilarTo, wire.FeaturePrefix,
 	}
 	if s.Empty {
 		known = slices.DeleteFunc(known, func(f string) bool { return f == wire.FeatureInstant })

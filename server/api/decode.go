@@ -22,8 +22,9 @@ const maxWanted = 100
 
 // searchRequest reads a search from its fields. Unknown fields are ignored.
 func searchRequest(f *fields) (wire.SearchRequest, error) {
-	request := wire.SearchRequest{Offset: f.whole("offset", 0, wire.MaxOffset), Browse: f.flag("browse")}
-	if request.Browse {
+	request := wire.SearchRequest{Offset: f.whole("offset", 0, wire.MaxOffset), Browse: f.flag("browse"),
+		SimilarTo: f.textOr("similar_to", "", maxItemRunes)}
+	if request.Browse || request.SimilarTo != "" {
 		request.Query = f.textOr("query", "", wire.MaxQueryRunes)
 	} else {
 		request.Query = f.requireText("query", 1, wire.MaxQueryRunes)
@@ -121,6 +122,7 @@ func readFilters(f *fields, request *wire.SearchRequest) {
 		f.conflict("time_cutoff and time_cutoff_days exclude each other")
 	}
 	request.TimeUntil = f.moment("time_until")
+	request.AddedSince = f.moment("added_since")
 	request.PersonaID = readPersonaID(f)
 	request.Authors = nonEmpty(f.texts("authors"))
 	request.DocumentTypes = nonEmpty(f.texts("document_types"))

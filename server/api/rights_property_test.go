@@ -99,7 +99,7 @@ type kindOfQuestion struct {
 
 func kindsOfQuestion() []kindOfQuestion {
 	return []kindOfQuestion{
-		{"search", 4, (*inquiry).searches}, {"instant", 2, (*inquiry).types}, {"pages", 3, (*inquiry).pages}, {"near", 3, (*inquiry).nearby},
+		{"search", 4, (*inquiry).searches}, {"instant", 2, (*inquiry).types}, {"pages", 3, (*inquiry).pages}, {"similar", 3, (*inquiry).similar}, {"near", 3, (*inquiry).nearby},
 		{"model", 3, (*inquiry).thinks}, {"ask", 2, (*inquiry).asks}, {"sessions", 1, (*inquiry).talks}, {"files", 1, (*inquiry).keeps},
 		{"change", 2, (*inquiry).changes}, {"unseen scope", 1, (*inquiry).unseenScope},
 		{"typo", 2, (*inquiry).misspells}, {"facets", 2, (*inquiry).facets}, {"hidden word", 3, (*inquiry).hiddenWord},
@@ -382,6 +382,50 @@ func (q *inquiry) pages() {
 	}
 	slices.Sort(ids)
 	q.same("pages of "+listBody(query, order, 0, size), ids, want)
+}
+
+// similar looks for passages like one: one that is not seen is not there, and no word that only unseen documents share
+// with it tells of them.
+func (q *inquiry) similar() {
+	form := q.one(`{"similar_to":%q,"num_results":20}`, `{"similar_to":%q,"num_results":20,"explain":true,"stream":true}`)
+	ask := func(id string) *httptest.ResponseRecorder {
+		return q.send(http.MethodPost, "/search", fmt.Sprintf(form, id))
+	}
+	if d := q.unseen(); d != nil && q.chance(50) {
+		q.alike(d.id, "no-document", ask)
+		q.alike(d.id+"#0", "no-document#0", ask)
+	}
+	own := q.own()
+	if len(own) == 0 {
+		return
+	}
+	d := own[q.rand.IntN(len(own))]
+	if d.parts > 1 {
+		return // its first passage may lack words that its text has
+	}
+	answer := q.ask(q.handler, q.token, http.MethodPost, "/search", fmt.Sprintf(`{"similar_to":%q,"num_results":100}`, d.id))
+	var found wire.SearchResponse
+	q.check(json.Unmarshal(answer.Body.Bytes(), &found))
+	for _, result := range found.Results {
+		if result.DocumentID == d.id {
+			q.errorf("%s is like itself", d.id)
+		}
+	}
+	words := ""
+	if len(found.Queries) > 0 {
+		words = found.Queries[0].Query
+	}
+	for word := range strings.FieldsSeq(words) {
+		holds := 0
+		for _, other := range own {
+			if other.secret == word || slices.Contains(other.words, word) || !slices.Contains(append(commonWords(), d.secret), word) {
+				holds++
+			}
+		}
+		if holds < 2 {
+			q.errorf("%q stands in no other document that is seen: %s", word, words)
+		}
+	}
 }
 
 // listBody asks for a page of a list.

@@ -56,6 +56,9 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, who directory.Pr
 		response, err = pipeline.Run(r.Context(), snapshot, prepared, nil)
 		return err
 	})
+	if request.SimilarTo != "" && errors.Is(err, index.ErrNotFound) {
+		err = detailed(http.StatusNotFound, documentNotFound)
+	}
 	if err != nil || response == nil {
 		return err
 	}
@@ -141,7 +144,7 @@ func (s *Server) prepare(ctx context.Context, who directory.Principal, request w
 	if prepared.Model, err = s.model(ctx, request, own); err != nil {
 		return prepared, err
 	}
-	if request.Lists() {
+	if request.WithoutModel() {
 		if request.Offset != nil && prepared.Model != nil && !request.SkipDocumentSelection {
 			return prepared, invalid(problem{kind: "value_error", where: []any{"body", "offset"},
 				text: "Value error, offset needs skip_document_selection where a language model is configured"})

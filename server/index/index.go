@@ -191,6 +191,10 @@ type Filter struct {
 	// KeepUndated, or when neither bound is set.
 	Since, Until time.Time
 	KeepUndated  bool
+	// AddedSince admits documents that were first stored after that.
+	AddedSince time.Time
+	// Among, if it is not nil, names the only documents that pass. Engines may resolve other fields into it.
+	Among []string
 	// Excluded rules documents out, also where a field is counted without its own filter.
 	Excluded Exclusion
 }
@@ -272,6 +276,8 @@ type Snapshot interface {
 	// Chunks reads chunks from to to, inclusive, clipped to those there are. ErrNotFound as in Documents; ErrDamaged
 	// when the document itself is damaged.
 	Chunks(ctx context.Context, id string, from, to int, access Access) ([]Chunk, error)
+	// Like describes a passage for a search for others like it. ErrNotFound as in Documents.
+	Like(ctx context.Context, id string, chunk int, access Access) (Likeness, error)
 	// DocumentIDs lists the ids of documents by Document.Origin, or by source or set where origin is empty; for
 	// administration, without access control.
 	DocumentIDs(ctx context.Context, by Selector) ([]string, error)
@@ -284,6 +290,12 @@ type Snapshot interface {
 	// Version names the state that the snapshot shows.
 	Version() string
 	Close()
+}
+
+// Likeness is what passages like another one have in common with it.
+type Likeness struct {
+	Words  []string // its words that few other documents contain which the caller may see, the rarest first
+	Vector Vector   // by the model that was used last; Values is empty where there is none
 }
 
 // Stored is a stored document without its chunks.

@@ -134,8 +134,8 @@ func (r *run) federated() []Federated {
 	switch {
 	case r.Agent != nil:
 		why = "the agent belongs to this library"
-	case r.Search.Lists():
-		why = "pages and sorted lists are of this library"
+	case r.Search.WithoutModel():
+		why = "lists and similar passages are of this library"
 	default:
 		return r.Federated
 	}

@@ -203,6 +203,8 @@ func (r *run) skipReason(skip bool) string {
 		return "instant search"
 	case r.Search.Lists():
 		return "documents are listed by words and filters alone"
+	case r.Search.SimilarTo != "":
+		return "searched with the words of a passage"
 	case skip:
 		return "skipped by the request"
 	case r.Model == nil && r.NoModelReason != "":

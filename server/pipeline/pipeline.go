@@ -36,6 +36,7 @@ type run struct {
 	found           []index.Result      // by query
 	questionVectors <-chan vectorAnswer // nil: not requested
 	near            [][]index.Hit       // by query; empty without vectors
+	similar         index.Vector        // of the passage that others shall be like; no values without one
 	embedding       llm.Usage           // of the embedding model
 	remote          []remoteList        // one for each federated source that answered
 	sections        []section           // in fused order
@@ -55,12 +56,15 @@ func Run(ctx context.Context, snapshot index.Snapshot, request Request, emit fun
 	if request.Vectors == nil {
 		request.Vectors = NewQueryVectors()
 	}
-	if request.Search.Lists() {
+	if request.Search.WithoutModel() {
 		request.Model, request.NoModelReason, request.Embedder = nil, "", nil
 	}
 	r := &run{
 		Request: request, snapshot: snapshot, emit: emit, filter: Filter(request), response: &wire.SearchResponse{},
 		weights: literal(), described: map[string]*index.Stored{},
+	}
+	if err := r.like(ctx); err != nil {
+		return nil, err
 	}
 	wire.FillEmpty(r.response)
 	r.response.Searched = []string{request.Profile}

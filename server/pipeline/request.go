@@ -73,6 +73,9 @@ func filterWithin(r Request, limit inferred) index.Filter {
 		}
 		f.Documents = r.Agent.Documents
 	}
+	if s.AddedSince != nil {
+		f.AddedSince = s.AddedSince.Time
+	}
 	span := limit.and(timeRange(r))
 	f.Since, f.Until = span.since, span.until
 	f.KeepUndated = f.Until.IsZero() && f.Since.Before(r.Now.Add(-assumedDocumentAge))
@@ -153,6 +156,12 @@ func appliedFilters(r Request, limit inferred) []wire.AppliedFilter {
 			by = setByModel
 		}
 		add("time_until", by, span.until.UTC().Format(time.RFC3339))
+	}
+	if s.AddedSince != nil {
+		add("added_since", setByUser, s.AddedSince.UTC().Format(time.RFC3339))
+	}
+	if s.SimilarTo != "" {
+		add("similar_to", setByUser, s.SimilarTo)
 	}
 	if r.Agent != nil {
 		if len(s.DocumentSets) == 0 {

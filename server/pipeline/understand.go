@@ -34,7 +34,7 @@ func (r *run) understand(ctx context.Context) (string, string, error) {
 	}
 	if why := r.skipReason(r.Model == nil && r.Search.SkipQueryExpansion); why != "" {
 		switch {
-		case r.Search.Instant || r.Search.Lists():
+		case r.Search.Instant || r.Search.WithoutModel():
 		case r.NoModelReason != "":
 			r.note(wire.NoteStageFailed, "the language model was not called (%s): the question was searched unchanged", r.NoModelReason)
 		case !r.Search.SkipQueryExpansion:

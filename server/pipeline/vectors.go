@@ -127,6 +127,13 @@ func vectorsOf(ctx context.Context, model llm.Embedder, texts []string) (answer 
 
 // retrieveByVector searches by vector for every query with such a weight. Failures are noted.
 func (r *run) retrieveByVector(ctx context.Context) {
+	if len(r.similar.Values) > 0 {
+		r.near = make([][]index.Hit, len(r.queries))
+		var err error
+		r.near[r.question], err = r.snapshot.Nearest(ctx, r.similar, r.indexQuery(r.queries[r.question]))
+		r.noteVectors(ctx, err)
+		return
+	}
 	if r.questionVectors == nil {
 		return
 	}
@@ -164,7 +171,7 @@ func (r *run) noteVectors(ctx context.Context, err error) {
 		return
 	}
 	if r.Log != nil {
-		r.Log.WarnContext(ctx, "vector search failed", "model", r.Embedder.Name(), guard.Attr(err))
+		r.Log.WarnContext(ctx, "vector search failed", guard.Attr(err))
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, llm.ErrTimeout) {
 		r.note(wire.NoteStageTimeout, "the embedding model did not answer in time: only lexical search was used")

@@ -97,7 +97,7 @@ func (a *app) read(ctx context.Context, choice target.Choice, ref string, option
 // fetchReading gets the passage that a ref names, or the whole document. An id that exists whole wins over the reading
 // of its end as a passage's number.
 func fetchReading(ctx context.Context, c *client.Client, ref string, options readOptions) (*reading, error) {
-	id, chunk, passage := client.SplitRef(ref)
+	id, chunk, passage := wire.SplitRef(ref)
 	if passage {
 		_, err := c.Chunks(ctx, ref, 0, 0)
 		if client.KindOf(err) == client.NotAvailable {

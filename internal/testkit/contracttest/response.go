@@ -139,7 +139,7 @@ func checkSpans(t *testing.T, result wire.SearchResult) {
 // checkPlace holds where a result says that it stands in its document.
 func checkPlace(t *testing.T, result wire.SearchResult) {
 	t.Helper()
-	id, chunk, ok := client.SplitRef(result.Ref)
+	id, chunk, ok := wire.SplitRef(result.Ref)
 	if result.DocumentID == "" || !ok || id != result.DocumentID || chunk != result.ChunkInd {
 		t.Errorf("document %q, chunk %d, ref %q", result.DocumentID, result.ChunkInd, result.Ref)
 	}

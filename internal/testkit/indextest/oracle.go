@@ -181,7 +181,7 @@ func passes(d *document, f *index.Filter, but string) bool {
 			return false
 		}
 	}
-	return admitted(d, f.Access) && !excluded(d, &f.Excluded)
+	return admitted(d, f.Access) && !excluded(d, &f.Excluded) && (f.Among == nil || slices.Contains(f.Among, d.ID))
 }
 
 // excluded reports whether d has one of the values: whether it passes a filter that names them in the field itself.

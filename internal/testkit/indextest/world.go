@@ -153,6 +153,9 @@ func (w *World) Filter() index.Filter {
 	if rarely() {
 		f.Excluded = w.exclusion()
 	}
+	if rarely() && rarely() {
+		f.Among = []string{"doc:0003", "doc:0007", "doc:0009", "doc:nowhere"}
+	}
 	return f
 }
 

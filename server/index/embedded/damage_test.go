@@ -467,7 +467,7 @@ func TestLostRowNumber(t *testing.T) {
 	x := open(t, Options{Dir: t.TempDir()})
 	whole := canonical(document("a", "walrus"))
 	lost := &item{change: change{id: whole.ID, put: &whole}, old: &stored{}, hash: hashOf(&whole)}
-	err := x.db.Update(t.Context(), func(tx *sql.Tx) error { return newLibrary(tx, x.packer).put(t.Context(), lost) })
+	err := x.db.Update(t.Context(), func(tx *sql.Tx) error { return newLibrary(tx, x.packer).put(t.Context(), lost, time.Now()) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,6 +39,7 @@ type salvageTable struct {
 func salvageTables() []salvageTable {
 	return []salvageTable{
 		{"documents", documentColumns, ""},
+		{"additions", "document, at", ""},
 		{"chunks", "key, body", ""},
 		{"cursors", "key, value", "key DESC"},
 		{"segments", "id, name, documents, bytes, deletes", ""},

@@ -121,7 +121,10 @@ func ask[T any](ctx context.Context, s *snapshot, search func(*lexical.Searcher)
 }
 
 // Search implements index.Snapshot.
-func (s *snapshot) Search(ctx context.Context, query index.Query) (index.Result, error) {
+func (s *snapshot) Search(ctx context.Context, query index.Query) (_ index.Result, err error) {
+	if query.Filter, err = s.resolve(ctx, query.Filter); err != nil {
+		return index.Result{}, err
+	}
 	result, err := ask(ctx, s, func(searcher *lexical.Searcher) (index.Result, error) {
 		return searcher.Search(ctx, query)
 	})
@@ -132,7 +135,10 @@ func (s *snapshot) Search(ctx context.Context, query index.Query) (index.Result,
 }
 
 // Nearest implements index.Snapshot.
-func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) ([]index.Hit, error) {
+func (s *snapshot) Nearest(ctx context.Context, wanted index.Vector, query index.Query) (_ []index.Hit, err error) {
+	if query.Filter, err = s.resolve(ctx, query.Filter); err != nil {
+		return nil, err
+	}
 	return ask(ctx, s, func(searcher *lexical.Searcher) ([]index.Hit, error) {
 		return searcher.Nearest(ctx, wanted, query)
 	})
@@ -165,7 +171,10 @@ func (m *matched) Count(ctx context.Context, returned []string) (index.Counts, e
 }
 
 // Facets implements index.Snapshot.
-func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (index.Counts, error) {
+func (s *snapshot) Facets(ctx context.Context, filter index.Filter) (_ index.Counts, err error) {
+	if filter, err = s.resolve(ctx, filter); err != nil {
+		return index.Counts{}, err
+	}
 	return ask(ctx, s, func(searcher *lexical.Searcher) (index.Counts, error) {
 		return searcher.Facets(ctx, filter)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"quarry/server/index/segment"
 
@@ -37,7 +38,7 @@ func (x *Index) store(ctx context.Context, tx *sql.Tx, ready *prepared, cursors 
 			err = writer.remove(ctx, i.old)
 		} else {
 			documents, chunks, indexed = documents+1, chunks+len(i.put.Chunks), indexed+1
-			err = writer.put(ctx, i)
+			err = writer.put(ctx, i, x.now())
 		}
 		if err != nil {
 			return err
@@ -112,7 +113,7 @@ func (x *Index) storeDeletes(ctx context.Context, tx *sql.Tx, manifest int64, re
 }
 
 // put stores the document of an item.
-func (l *library) put(ctx context.Context, i *item) error {
+func (l *library) put(ctx context.Context, i *item, now time.Time) error {
 	d := i.put
 	packed, err := l.packer.packDetail(d)
 	if err != nil {
@@ -135,6 +136,11 @@ func (l *library) put(ctx context.Context, i *item) error {
 	row, err := result.LastInsertId()
 	if err != nil {
 		return fmt.Errorf("write document %q: %w", d.ID, err)
+	}
+	if i.old == nil {
+		if _, err := execute(ctx, l, "INSERT OR REPLACE INTO additions (document, at) VALUES (?, ?)", row, now.UnixMicro()); err != nil {
+			return err
+		}
 	}
 	if err := putSets(ctx, l, row, d.Sets); err != nil || i.sameText {
 		return err
@@ -164,6 +170,9 @@ func (l *library) removeChunks(ctx context.Context, row int64) error {
 
 func (l *library) remove(ctx context.Context, old *stored) error {
 	if err := l.removeChunks(ctx, old.row); err != nil {
+		return err
+	}
+	if _, err := execute(ctx, l, "DELETE FROM additions WHERE document = ?", old.row); err != nil {
 		return err
 	}
 	_, err := execute(ctx, l, "DELETE FROM documents WHERE row = ?", old.row)

@@ -89,6 +89,11 @@ func (r *run) union(part int, bitmap segment.Bits, kind segment.FilterKind, valu
 func (r *run) filter(part int, f *index.Filter) *partFilter {
 	out := &partFilter{required: r.rights(part, f.Access)}
 	r.exclude(part, out.required, &f.Excluded)
+	if f.Among != nil {
+		among := r.documents(part)
+		r.scopeInto(part, among, nil, f.Among)
+		out.required.And(among)
+	}
 	field := func(i int, kind segment.FilterKind, values []string) {
 		if len(values) > 0 {
 			out.byField[i] = r.documents(part)

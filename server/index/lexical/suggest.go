@@ -197,3 +197,43 @@ func (b *bestSurfaces) add(c counted) {
 	b.items = slices.Insert(b.items, at, c)
 	b.items = b.items[:min(len(b.items), b.limit)]
 }
+
+// rareWords bounds the words that stand for a passage.
+const rareWords = 12
+
+// RareWords returns the words of a passage that the fewest documents contain which access admits, at least two.
+func (s *Searcher) RareWords(ctx context.Context, passage string, access index.Access) ([]string, error) {
+	return answer(ctx, s, "look for rare words", func(r *run) ([]string, error) {
+		analyser := s.analysers.get()
+		defer s.analysers.put(analyser)
+		rights := r.laterRights(access)()
+		var rare []counted
+		seen := map[string]bool{}
+		for _, token := range analyser.Tokens(passage) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if seen[token.Term] || analysis.IsStopWord(token.Surface) {
+				continue
+			}
+			seen[token.Term] = true
+			documents := 0
+			for part := range s.parts {
+				if surface, ok := r.reader(part).Surface(token.Surface); ok {
+					documents += surface.CountIn(rights[part])
+				}
+			}
+			if documents >= 2 {
+				rare = append(rare, counted{surface: token.Surface, documents: int64(documents)})
+			}
+		}
+		slices.SortFunc(rare, func(a, b counted) int {
+			return cmp.Or(cmp.Compare(a.documents, b.documents), cmp.Compare(a.surface, b.surface))
+		})
+		var words []string
+		for _, c := range rare[:min(len(rare), rareWords)] {
+			words = append(words, c.surface)
+		}
+		return words, nil
+	})
+}

@@ -1,0 +1,65 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+
+	"quarry/server/index"
+	"quarry/server/index/lexical"
+)
+
+// resolve replaces AddedSince, which segments do not know, by the documents that were added then.
+func (s *snapshot) resolve(ctx context.Context, f index.Filter) (index.Filter, error) {
+	if f.AddedSince.IsZero() {
+		return f, nil
+	}
+	ids := []string{}
+	err := s.read(func(shown *view) error {
+		return eachText(ctx, shown.tx, func(id string) error {
+			ids = append(ids, id)
+			return nil
+		}, "SELECT id FROM additions JOIN documents ON row = document WHERE at > ?", f.AddedSince.UnixMicro())
+	})
+	f.Among = ids
+	return f, err
+}
+
+// Like implements index.Snapshot.
+func (s *snapshot) Like(ctx context.Context, id string, chunk int, access index.Access) (found index.Likeness, err error) {
+	var passage string
+	err = s.read(func(shown *view) error {
+		document, err := s.admitted(ctx, shown, id, access)
+		if err != nil {
+			return err
+		}
+		var chunks []index.Chunk
+		if document != nil && document.damaged == nil && chunk >= 0 {
+			chunks, err = shown.library.readChunks(ctx, document, chunk, chunk)
+		}
+		if err == nil && (len(chunks) == 0 || chunks[0].Damaged) {
+			err = fmt.Errorf("passage %d of %q: %w", chunk, id, index.ErrNotFound)
+		}
+		if err != nil {
+			return err
+		}
+		whole := document.document
+		whole.Chunks = chunks
+		passage = whole.Title + "\n\n" + chunks[0].Text
+		model, ok, err := currentModel(ctx, shown.tx)
+		if err != nil || !ok {
+			return err
+		}
+		known := newEmbeddings(shown.tx, model)
+		defer known.close()
+		found.Vector.Model = model.name
+		found.Vector.Values, err = known.find(ctx, keyOf(embeddedText(&whole, 0)))
+		return err
+	})
+	if err != nil {
+		return index.Likeness{}, err
+	}
+	found.Words, err = ask(ctx, s, func(searcher *lexical.Searcher) ([]string, error) {
+		return searcher.RareWords(ctx, passage, access)
+	})
+	return found, err
+}

@@ -1,0 +1,44 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"quarry/client/wire"
+	"quarry/server/index"
+)
+
+// like prepares a search for passages like one: the question is that passage's rarest words, beside its vector where there
+// is one. Its own document is left out. The error is index.ErrNotFound for a passage that the caller may not see.
+func (r *run) like(ctx context.Context) error {
+	if r.Search.SimilarTo == "" {
+		return nil
+	}
+	found, id, err := r.passageNamed(ctx, r.Search.SimilarTo)
+	if err != nil {
+		return fmt.Errorf("similar_to: %w", err)
+	}
+	r.Search.Query = strings.TrimSpace(r.Search.Query + " " + strings.Join(found.Words, " "))
+	r.Search.Prefix, r.Search.Instant, r.Search.Browse = false, false, false // its words are whole, and searched for
+	r.filter.Excluded.Documents = append(r.filter.Excluded.Documents, id)
+	if len(found.Vector.Values) > 0 && !r.Search.Lists() {
+		r.similar = found.Vector
+	}
+	return nil
+}
+
+// passageNamed reads a ref: an id that exists whole wins, and means the document's first passage.
+func (r *run) passageNamed(ctx context.Context, ref string) (found index.Likeness, id string, err error) {
+	found, err = r.snapshot.Like(ctx, ref, 0, r.Access)
+	if !errors.Is(err, index.ErrNotFound) {
+		return found, ref, err
+	}
+	id, chunk, ok := wire.SplitRef(ref)
+	if !ok {
+		return found, id, err
+	}
+	found, err = r.snapshot.Like(ctx, id, chunk, r.Access)
+	return found, id, err
+}
