@@ -300,7 +300,7 @@ func TestAdditionsByName(t *testing.T) {
 			"total_matches stages notes searched"},
 		{wire.SearchResult{}, "citation_id title content link source_type updated_at document_id ref chunk_ind chunk_start " +
 			"chunk_end chunk_count score blurb highlights best_passage heading_path metadata authors document_type selected " +
-			"origin ranks"},
+			"origin ranks lines bytes"},
 		{wire.QueryExpansion{}, "semantic_queries keyword_queries"},
 		{wire.ExecutedQuery{}, "query kind weight"},
 		{wire.AppliedFilter{}, "field value set_by negated"},

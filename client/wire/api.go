@@ -72,6 +72,7 @@ const (
 	FeaturePrefix         = "prefix"
 	FeatureAddedSince     = "added_since"
 	FeatureSimilarTo      = "similar_to"
+	FeatureLines          = "lines"
 )
 
 // Status is the answer of GET /health and of some writing routes.

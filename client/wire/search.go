@@ -147,6 +147,8 @@ type SearchResult struct {
 	DocumentType string              `json:"document_type"`
 	Selected     bool                `json:"selected"`
 	Origin       string              `json:"origin"`          // profile that the result came from
+	Lines        []int               `json:"lines"`           // first and last line in the source file; empty without one
+	Bytes        []int               `json:"bytes"`           // half-open range in the source file; empty without one
 	Ranks        map[string]int      `json:"ranks,omitempty"` // per query, with explain only
 }
 

@@ -123,6 +123,13 @@ type Document struct {
 	Origin    string // what it was read from (a file's absolute path); empty when it was posted
 	Outline   []Heading
 	Chunks    []Chunk
+	Positions []Position // of the chunks in the source file; nil: unknown
+}
+
+// Position is where a chunk's text is in its file, without white space around it.
+type Position struct {
+	Start, End          int // bytes [Start, End)
+	FirstLine, LastLine int // from 1, inclusive
 }
 
 // Person is an author or owner.

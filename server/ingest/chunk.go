@@ -32,6 +32,7 @@ type chunker struct {
 	title  string // left out of heading paths as a first-level heading
 
 	chunks  []index.Chunk
+	places  []index.Position // of the chunks in source, without white space around them
 	outline []index.Heading
 	slugs   map[string]int
 	path    []openHeading // headings of the current position
@@ -59,6 +60,12 @@ type openChunk struct {
 
 // chunkBlocks cuts source, which blocks cover, into chunks. The links of chunks are link with a heading's anchor.
 func chunkBlocks(source string, blocks []block, title, link string) ([]index.Chunk, []index.Heading) {
+	c := chunked(source, blocks, title, link)
+	return c.chunks, c.outline
+}
+
+// chunked is chunkBlocks with everything that it made.
+func chunked(source string, blocks []block, title, link string) *chunker {
 	c := &chunker{source: source, link: link, title: title, slugs: map[string]int{}}
 	for len(blocks) > 0 {
 		n := 1
@@ -72,7 +79,7 @@ func chunkBlocks(source string, blocks []block, title, link string) ([]index.Chu
 	if last := len(c.chunks) - 1; last >= 0 {
 		c.chunks[last].Text = strings.TrimRight(c.chunks[last].Text, " \t\n")
 	}
-	return c.chunks, c.outline
+	return c
 }
 
 // section adds a heading, if there is one, and the blocks up to the next.
@@ -303,6 +310,8 @@ func (c *chunker) flush() {
 	}
 	text = strings.TrimLeft(text, "\n")
 	bare := strings.TrimRight(text, " \t\n")
+	start := cur.end - len(text)
+	c.places = append(c.places, index.Position{Start: start, End: start + len(bare)})
 	switch gap := text[len(bare):]; strings.Count(gap, "\n") {
 	case 0:
 		text = bare + gap[:min(1, len(gap))]

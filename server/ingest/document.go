@@ -32,7 +32,9 @@ func FromMarkdown(data []byte, defaults index.Document, trusted bool) (index.Doc
 	if err != nil {
 		return index.Document{}, err
 	}
-	return parseMarkdown(newMarkdownReader(), text, defaults, trusted)
+	d, err := parseMarkdown(newMarkdownReader(), text, defaults, trusted)
+	d.Positions = nil // there is no file
+	return d, err
 }
 
 func fromMarkdown(r *fileReader, text string, defaults index.Document) (index.Document, error) {
@@ -42,14 +44,18 @@ func fromMarkdown(r *fileReader, text string, defaults index.Document) (index.Do
 func parseMarkdown(r *markdownReader, text string, defaults index.Document, trusted bool) (index.Document, error) {
 	fields, body := splitFrontMatter(text)
 	body = strings.TrimLeft(body, "\n")
-	return build(body, r.parse(body), readMeta(fields, trusted), defaults)
+	d, err := build(body, r.parse(body), readMeta(fields, trusted), defaults)
+	inText(&d, text, body)
+	return d, err
 }
 
 // plainText returns the function that turns text without markup into a document.
 func plainText(kind blockKind) func(*fileReader, string, index.Document) (index.Document, error) {
 	return func(_ *fileReader, text string, defaults index.Document) (index.Document, error) {
-		text = strings.TrimLeft(text, "\n")
-		return build(text, paragraphs(text, 0, kind), meta{}, defaults)
+		body := strings.TrimLeft(text, "\n")
+		d, err := build(body, paragraphs(body, 0, kind), meta{}, defaults)
+		inText(&d, text, body)
+		return d, err
 	}
 }
 
@@ -79,7 +85,8 @@ func build(body string, blocks []block, m meta, d index.Document) (index.Documen
 		doc.Access = []string{AccessPublic}
 	}
 	doc.Title = cmp.Or(m.Title, firstHeading(blocks), d.Title, doc.ID)
-	doc.Chunks, doc.Outline = chunkBlocks(body, blocks, doc.Title, doc.Link)
+	made := chunked(body, blocks, doc.Title, doc.Link)
+	doc.Chunks, doc.Outline, doc.Positions = made.chunks, made.outline, made.places
 	if len(doc.Chunks) == 0 {
 		if m.Title == "" {
 			return index.Document{}, errEmpty

@@ -43,10 +43,14 @@ func fromHTML(r *fileReader, text string, defaults index.Document) (index.Docume
 	m, body, err := r.pages.read(text)
 	if err != nil {
 		m, body = meta{}, tokenText(text)
-		return build(body, paragraphs(body, 0, kindProse), m, defaults)
+		d, err := build(body, paragraphs(body, 0, kindProse), m, defaults)
+		d.Positions = nil
+		return d, err
 	}
 	body = strings.TrimLeft(cleanText(body), "\n")
-	return build(body, r.markdown.parse(body), m, defaults)
+	d, err := build(body, r.markdown.parse(body), m, defaults)
+	d.Positions = nil // of the Markdown made of it
+	return d, err
 }
 
 // read converts a page to Markdown and returns its title, dates and authors.

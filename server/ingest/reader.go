@@ -107,6 +107,7 @@ func (r *fileReader) readWhole(t *task, handle io.Reader) part {
 	text, encoding, err := decodeText(data, t.file.format.page)
 	if err == nil {
 		doc, err = t.file.format.read(r, text, t.target.defaults(t.file))
+		locate(&doc, data, text)
 	}
 	if err != nil {
 		last.Reason = oneLine(err.Error(), longestValue)

@@ -125,13 +125,17 @@ func (r *run) result(s section, d index.Stored, chunks []index.Chunk, citation i
 		ChunkStart: s.start, ChunkEnd: s.end, ChunkCount: d.ChunkCount, Score: s.center.score,
 		Blurb: blurb(center.Text), HeadingPath: append([]string{}, center.Headings...),
 		Metadata: wireMetadata(d.Metadata), Authors: authorNames(d.Authors), DocumentType: d.Type,
-		Selected: s.selected, Origin: r.Profile,
+		Selected: s.selected, Origin: r.Profile, Lines: []int{}, Bytes: []int{},
 	}
 	result.Highlights, result.BestPassage = r.highlight(content)
 	if len(chunks) > 1 && r.found[r.question].Highlighter != nil {
 		// Headings and link are those of the center, and so is the best passage.
 		_, best := r.highlight(content[centerAt[0]:centerAt[1]])
 		result.BestPassage = wire.Span{centerAt[0] + best[0], centerAt[0] + best[1]}
+	}
+	if last := s.start + len(chunks) - 1; last < len(d.Positions) {
+		from, to := d.Positions[s.start], d.Positions[last]
+		result.Lines, result.Bytes = []int{from.FirstLine, to.LastLine}, []int{from.Start, to.End}
 	}
 	if r.Search.Explain {
 		result.Ranks = ranksOf(s.center.chunkID, r.rankings())

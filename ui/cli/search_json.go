@@ -40,6 +40,7 @@ func jsonResult(r wire.SearchResult, explain, several bool) object {
 			{"chunk_end", r.ChunkEnd}, {"chunk_count", r.ChunkCount}, {"heading_path", r.HeadingPath},
 			{"authors", r.Authors}, {"metadata", r.Metadata}, {"document_type", r.DocumentType}, {"score", r.Score},
 			{"selected", r.Selected}}).
+		and(len(r.Lines) > 0, object{{"lines", r.Lines}, {"bytes", r.Bytes}}).
 		and(isFull && explain, object{{"chunk_ind", r.ChunkInd}, {"blurb", r.Blurb}, {"highlights", r.Highlights},
 			{"best_passage", r.BestPassage}, {"ranks", r.Ranks}}).
 		and(isFull || several, object{{"origin?", r.Origin}})

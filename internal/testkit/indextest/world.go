@@ -105,6 +105,12 @@ func (w *World) Document(n int) index.Document {
 		}
 		d.Chunks = append(d.Chunks, c)
 	}
+	if at := n % 7; at > 0 {
+		for i, c := range d.Chunks {
+			d.Positions = append(d.Positions, index.Position{Start: at, End: at + len(c.Text), FirstLine: at + i, LastLine: at + 3*i})
+			at += len(c.Text) + n%2
+		}
+	}
 	return d
 }
 

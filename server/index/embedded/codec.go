@@ -54,6 +54,23 @@ func detail(c codec, d *index.Document) {
 	})
 }
 
+// positions applies a codec to the positions of a document's chunks, each as its distance from the one before.
+func positions(c codec, d *index.Document) {
+	var last index.Position
+	list(c, &d.Positions, func(p *index.Position) {
+		gap := index.Position{Start: p.Start - last.End, End: p.End - p.Start, FirstLine: p.FirstLine - last.LastLine,
+			LastLine: p.LastLine - p.FirstLine}
+		for _, number := range []*int{&gap.Start, &gap.End, &gap.FirstLine, &gap.LastLine} {
+			c.number(number)
+		}
+		if _, reads := c.(*decoder); reads {
+			p.Start, p.FirstLine = last.End+gap.Start, last.LastLine+gap.FirstLine
+			p.End, p.LastLine = p.Start+gap.End, p.FirstLine+gap.LastLine
+		}
+		last = *p
+	})
+}
+
 func chunkFields(c codec, chunk *index.Chunk) {
 	list(c, &chunk.Headings, c.text)
 	c.text(&chunk.Link)
@@ -324,6 +341,9 @@ func (p *packer) unpackChunks(packed []byte) ([]index.Chunk, error) {
 func (p *packer) packDetail(document *index.Document) ([]byte, error) {
 	var to encoder
 	detail(&to, document)
+	if len(document.Positions) > 0 {
+		positions(&to, document)
+	}
 	return p.pack(to.data)
 }
 
@@ -333,7 +353,11 @@ func (p *packer) unpackDetail(packed []byte, document *index.Document) error {
 		return err
 	}
 	from := &decoder{data: data}
-	if detail(from, document); from.broken || len(from.data) > 0 {
+	detail(from, document)
+	if !from.broken && len(from.data) > 0 { // those of older versions have none
+		positions(from, document)
+	}
+	if from.broken || len(from.data) > 0 {
 		return errPacked
 	}
 	return nil
