@@ -25,7 +25,7 @@ func (s *session) search(ctx context.Context, question string) error {
 		return nil
 	}
 	query := client.ParseQuery(question, s.Now())
-	if !query.HasWords() {
+	if !query.HasWords() && !query.Browses() {
 		s.fail("the query has no words", "Add words to search for")
 		return nil
 	}
@@ -115,7 +115,7 @@ func (s *session) more() {
 
 // printNothing prints the query without results, and which filter to remove.
 func (s *session) printNothing() {
-	s.say("No results for " + s.query.Text + " in " + s.Label + ".")
+	s.say("No results for " + cmp.Or(s.query.Text, "these filters") + " in " + s.Label + ".")
 	if len(s.query.Chips) == 0 {
 		s.say("Try fewer or different words.")
 		return
