@@ -57,7 +57,7 @@ func FuzzChatRequest(f *testing.F) {
 		`{"message":"x","chat_session_info":{"persona_id":1,"incognito":true,"incognito_session_id":"{b74b3836-9241-5e96-9564-55100a38a205}"}}`,
 		`{"message":"x","file_descriptors":[{"id":"f","type":"plain_text"},{"id":"g","type":5}],"llm_override":{"model_provider":"p"}}`,
 		`{"message":"x","internal_search_filters":{"source_type":["web"],"document_set":[""],"tags":[{"tag_key":"k","tag_value":"v"}],
-		"updated_at_range":{"start":"2026-01-01","end":1e308},"phrases":["p"]}}`)
+		"updated_at_range":{"start":"2026-01-01","end":1e308},"phrases":["p"],"exclude_filters":{"sources":["web","?"],"tags":[{}],"authors":[""]}}}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/chat/send-chat-message", bytes.NewReader(body))
 		request, err := decodeChat(r)

@@ -75,3 +75,30 @@ func readOne(t *testing.T, name, text string) index.Document {
 	locate(&d, data, decoded)
 	return d
 }
+
+// FuzzPositions checks that positions ascend within the file, whatever is in it.
+func FuzzPositions(f *testing.F) {
+	for _, text := range []string{"# A\n\nb\n", "\ufeffa\r\n\r\nb\r\n", "---\ntitle: x\n---\n\n\n# A\n", "a\r\nb\n", "\n\n\t\n-\n\n\n",
+		"```\n" + strings.Repeat("x y\n", 900) + "```\n"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		data := []byte(text)
+		decoded, _, err := decodeText(data, false)
+		if err != nil {
+			return
+		}
+		d, err := fromMarkdown(newFileReader(), decoded, index.Document{ID: "x"})
+		if err != nil {
+			return
+		}
+		locate(&d, data, decoded)
+		at, line := 0, 1
+		for i, p := range d.Positions {
+			if p.Start < at || p.End < p.Start || p.End > len(data) || p.FirstLine < line || p.LastLine < p.FirstLine || i >= len(d.Chunks) {
+				t.Fatalf("%q: %+v", text, d.Positions)
+			}
+			at, line = p.End, p.LastLine
+		}
+	})
+}
