@@ -116,7 +116,7 @@ func (p Passage) Result(number int) wire.SearchResult {
 	if p.UpdatedAt != "" {
 		result.UpdatedAt = &p.UpdatedAt
 	}
-	if _, chunk, ok := client.SplitRef(p.Ref); ok && p.DocumentID != "" {
+	if _, chunk, ok := wire.SplitRef(p.Ref); ok && p.DocumentID != "" {
 		result.ChunkInd = chunk
 	}
 	return result
